@@ -1,0 +1,55 @@
+// What /proc says about a process and its threads. Text of the kernel, but names in it are the target's choice.
+//
+// Every function takes ids of the reader's PID namespace and gives kGone when the process or thread ended.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attach/base/result.h"
+#include "attach/base/types.h"
+#include "attach/base/unique_fd.h"
+
+namespace ptrace_prof {
+
+struct ProcessStatus {
+  std::string name;            // comm, as in status (escapes undone)
+  char state = '?';            // R S D T t Z X I
+  Pid tgid;
+  Pid ppid;
+  Pid tracer;                  // 0 = nobody
+  uint32_t uid_real = 0, uid_effective = 0, uid_saved = 0, uid_fs = 0;
+  uint32_t gid_real = 0, gid_effective = 0, gid_saved = 0, gid_fs = 0;
+  std::vector<int32_t> ns_pids;  // outermost first; the last one is what the process itself sees
+  bool kernel_thread = false;
+  uint64_t cap_effective = 0;
+  int seccomp_mode = 0;
+};
+
+// /proc/<pid>/status; for a thread pass its tid as pid.
+Result<ProcessStatus> ReadProcessStatus(Pid pid);
+std::optional<ProcessStatus> ParseProcessStatus(std::string_view text);
+
+Result<std::vector<std::string>> ReadCmdline(Pid pid);
+Result<std::vector<Tid>> ListThreads(Pid pid);
+// Direct children of all threads (task/*/children).
+Result<std::vector<Pid>> ListChildren(Pid pid);
+// Start time since boot: with the pid it names a process for good.
+Result<Nanos> ReadStartTime(Pid pid);
+Result<std::string> ReadThreadName(Pid pid, Tid tid);  // comm
+// The tid that the thread itself sees (innermost PID namespace).
+Result<Tid> ReadNamespacedTid(Pid pid, Tid tid);
+// Device and inode of the executable: changes on exec.
+struct ExecutableId {
+  uint64_t device = 0;
+  uint64_t inode = 0;
+  bool operator==(const ExecutableId&) const = default;
+};
+Result<ExecutableId> ReadExecutableId(Pid pid);
+
+Result<UniqueFd> OpenPidfd(Pid pid);
+// True once the process behind the pidfd has ended (zombie or gone).
+bool HasExited(const UniqueFd& pidfd);
+
+}  // namespace ptrace_prof

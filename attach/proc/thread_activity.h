@@ -1,0 +1,63 @@
+// How much a thread runs and what it waits in, from descriptors that stay open (task/<tid>/schedstat, syscall,
+// wchan, stat): about 0.6 us a look, against 4 us with open and close.
+//
+// Look() is the cheap one (schedstat only). Reason() reads what the kernel will say about a blocked thread.
+// Everything degrades: without rights to `syscall` and `wchan` only the run state is known.
+// One object per thread of the target, used from one thread.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "attach/base/result.h"
+#include "attach/base/types.h"
+#include "attach/base/unique_fd.h"
+
+namespace ptrace_prof {
+
+enum class WaitKind : uint8_t {
+  kUnknown,
+  kRunning,  // on a CPU or runnable (state R)
+  kFutex,    // lock, condition variable, GIL
+  kSleep,    // nanosleep, clock_nanosleep
+  kPoll,     // poll, select, epoll_wait
+  kRead,     // read, recv, accept on anything
+  kWrite,
+  kChild,    // wait4, waitid
+  kDevice,   // ioctl on a device (GPU drivers)
+  kDisk,     // state D
+  kStopped,  // SIGSTOP or a tracer
+  kDead,
+  kOther,
+};
+
+struct WaitReason {
+  WaitKind kind = WaitKind::kUnknown;
+  std::string_view call;          // static: "futex", "epoll_wait", "clock_nanosleep"; "" unknown
+  uint64_t futex_address = 0;     // kFutex, where readable: first argument
+  RemoteAddr instruction_pointer; // of the blocked thread, where readable; else null
+};
+
+class ThreadActivity {
+ public:
+  static Result<ThreadActivity> Open(Pid pid, Tid tid);
+  ThreadActivity(ThreadActivity&&) noexcept = default;
+  ThreadActivity& operator=(ThreadActivity&&) noexcept = default;
+
+  // CPU time of the thread so far (ns-exact at each schedule and tick) and how often it was put on a CPU.
+  struct Usage {
+    Nanos cpu;
+    Nanos runqueue_wait;
+    uint64_t slices = 0;
+  };
+  Result<Usage> Look();
+  WaitReason Reason();
+
+ private:
+  ThreadActivity() = default;
+  UniqueFd schedstat_;
+  UniqueFd syscall_;
+  UniqueFd stat_;
+};
+
+}  // namespace ptrace_prof

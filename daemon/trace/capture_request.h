@@ -1,0 +1,52 @@
+// What is asked of a collector, from the command line or over RPC: one struct, checked once.
+//
+// It travels to the collector process as "key=value" arguments (EncodeRequest/DecodeRequest) and is repeated in
+// the trace's first packet. Unknown keys and values out of range are errors: nothing from a caller is trusted.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attach/base/result.h"
+#include "attach/base/types.h"
+
+namespace ptrace_prof {
+
+enum class CaptureVerb : uint8_t {
+  kRecord,  // sample for a duration
+  kDump,    // one sample of every thread, idle ones included
+};
+
+enum class IdlePolicy : uint8_t {
+  kMain,  // idle samples of the main thread only: its waits are what a job is slow on
+  kAll,
+  kNone,
+};
+
+inline constexpr double kDefaultRateHz = 500;
+inline constexpr double kMaxRateHz = 200'000;
+inline constexpr uint32_t kDefaultMaxDepth = 4096;
+
+struct CaptureRequest {
+  CaptureVerb verb = CaptureVerb::kRecord;
+  Pid pid;
+  Nanos duration;                  // 0 = until the target ends or the reader of the pipe goes away
+  double rate_hz = kDefaultRateHz; // 0 = as fast as possible
+  double max_overhead = 0.01;      // CPU of the collector as a share of one core; 0 = no limit
+  uint32_t max_depth = kDefaultMaxDepth;
+  IdlePolicy idle = IdlePolicy::kMain;
+  std::vector<Tid> threads;        // only these (host tids); empty = all
+  bool gil_only = false;           // only the thread that holds the GIL
+  bool subprocesses = true;
+  bool blocking = false;           // stop the process for every sample
+  bool allow_stops = true;         // a brief stop of one thread may settle a doubtful sample
+  bool locals = false;             // dump only
+};
+
+std::vector<std::string> EncodeRequest(const CaptureRequest& request);
+// kInvalidArgument names the key, the value and the allowed range.
+Result<CaptureRequest> DecodeRequest(const std::vector<std::string>& arguments);
+
+}  // namespace ptrace_prof

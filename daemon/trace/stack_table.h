@@ -1,0 +1,67 @@
+// Interned frames and stacks: the vocabulary in which samples are spoken, by the collector and by every reader.
+//
+// A Frame is (function, file, line, columns, kind). A stack is a node of a prefix tree: (parent, frame), parents
+// before children, the root of every stack being kEmptyStack. Interning the same thing twice gives the same id.
+// Pure data: knows nothing about processes, CPython or files. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "attach/base/types.h"
+
+namespace ptrace_prof {
+
+using FrameId = StrongId<struct FrameIdTag, uint32_t>;
+using StackId = StrongId<struct StackIdTag, uint32_t>;
+
+inline constexpr StackId kEmptyStack{0};
+
+enum class FrameKind : uint8_t {
+  kPython,
+  kMarker,  // not a function of the target: "<GC>", "[truncated]"; file is empty
+};
+
+struct Frame {
+  std::string function;  // qualified name where the interpreter has one
+  std::string file;      // as the code object says (co_filename)
+  int32_t line = 0;      // 1-based; 0 = unknown
+  int32_t end_line = 0;
+  int32_t column = -1;  // 0-based byte columns; -1 = unknown
+  int32_t end_column = -1;
+  int32_t first_line = 0;  // line of the def
+  FrameKind kind = FrameKind::kPython;
+
+  bool operator==(const Frame&) const = default;
+};
+
+class StackTable {
+ public:
+  StackTable();
+  ~StackTable();
+  StackTable(StackTable&&) noexcept;
+  StackTable& operator=(StackTable&&) noexcept;
+
+  FrameId InternFrame(const Frame& frame);
+  StackId InternStack(StackId parent, FrameId frame);
+
+  const Frame& frame(FrameId id) const;
+  StackId parent(StackId id) const;     // id != kEmptyStack
+  FrameId leaf(StackId id) const;       // id != kEmptyStack
+  uint32_t depth(StackId id) const;     // 0 for kEmptyStack
+  size_t frame_count() const;
+  size_t stack_count() const;           // without kEmptyStack
+
+  // Forgets everything; all ids become invalid. `generation` then differs, so that holders of ids notice.
+  void Clear();
+  uint32_t generation() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ptrace_prof

@@ -1,0 +1,59 @@
+// Reads a trace stream packet by packet and tells a visitor what is in it: the one door for every exporter,
+// for dump and for live progress.
+//
+// Bytes are hostile (a collector may have been subverted): lengths, ids and counts are bounded, nothing throws.
+// A stream that ends in the middle of a packet is a valid, truncated trace. Constant memory apart from the
+// StackTable. Also reads concatenated traces. Not thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "attach/base/result.h"
+#include "attach/base/types.h"
+#include "daemon/trace/capture_request.h"
+#include "daemon/trace/model.h"
+#include "daemon/trace/stack_table.h"
+
+namespace ptrace_prof {
+
+// Identifies a thread within one read: (pid, tid) is not enough across hosts.
+using TrackId = StrongId<struct TrackIdTag, uint32_t>;
+
+class TraceVisitor {
+ public:
+  virtual ~TraceVisitor() = default;
+  virtual void OnRequest(const CaptureRequest&) {}
+  virtual void OnProcess(const ProcessInfo&) {}
+  virtual void OnThread(TrackId, const ThreadInfo&) {}   // again when renamed
+  virtual void OnSample(TrackId, Nanos /*when*/, StackId, SampleQuality) {}
+  virtual void OnState(TrackId, Nanos /*when*/, const StateInfo&) {}
+  virtual void OnLocals(TrackId, uint32_t /*depth_from_leaf*/, std::span<const LocalVariable>) {}
+  virtual void OnAccounting(const Accounting&) {}
+  virtual void OnEnd(const EndInfo&) {}
+};
+
+class TraceReader {
+ public:
+  explicit TraceReader(TraceVisitor& visitor);
+  ~TraceReader();
+  TraceReader(const TraceReader&) = delete;
+  TraceReader& operator=(const TraceReader&) = delete;
+
+  // Feeds the next bytes, in pieces of any size. kDataLoss: this is not a trace of ours (says what is wrong);
+  // nothing more can be read then.
+  Result<void> Feed(std::span<const std::byte> bytes);
+
+  const StackTable& stacks() const;   // ids given to the visitor live here
+  bool mid_packet() const;            // bytes of an unfinished packet are pending: the trace was cut
+  uint64_t skipped() const;           // packets or samples that made no sense, counted
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ptrace_prof

@@ -1,0 +1,61 @@
+// Turns samples into a stream of Perfetto TracePackets, any prefix of which is a valid trace.
+//
+// One packet sequence per thread (ThreadDescriptor, InternedData, StreamingProfilePacket); thread states are
+// slices on a child track, written on change; what Perfetto has no field for goes into our TracePacket extension
+// (trace.proto). Samples of a thread are buffered and leave as one packet per Flush; ids are interned per
+// sequence and start small. Memory is bounded: a sequence whose tables grow past a limit starts a new incremental
+// state. The hot path (AddSample) does not allocate in the steady state.
+// Owned by the collector's one thread. Errors of the sink are sticky and returned by Flush.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "attach/base/result.h"
+#include "attach/base/types.h"
+#include "daemon/trace/byte_sink.h"
+#include "daemon/trace/capture_request.h"
+#include "daemon/trace/model.h"
+#include "daemon/trace/stack_table.h"
+
+namespace ptrace_prof {
+
+using ThreadHandle = StrongId<struct ThreadHandleTag, uint32_t>;
+
+class TraceWriter {
+ public:
+  // `stacks` must outlive the writer; ids given to AddSample are looked up in it at Flush at the latest.
+  TraceWriter(ByteSink& sink, const StackTable& stacks, const CaptureRequest& request);
+  ~TraceWriter();
+  TraceWriter(const TraceWriter&) = delete;
+  TraceWriter& operator=(const TraceWriter&) = delete;
+
+  void AddProcess(const ProcessInfo& process);
+  ThreadHandle AddThread(const ThreadInfo& thread);       // its process was added before
+  void RenameThread(ThreadHandle thread, std::string_view name);
+  void EndThread(ThreadHandle thread, Nanos when);        // closes its state slice; the handle is dead
+  void EndProcess(Pid pid, Nanos when, std::string_view reason);  // "exited", "exec", ...
+
+  // `when` never goes back on one thread.
+  void AddSample(ThreadHandle thread, Nanos when, StackId stack, SampleQuality quality);
+  // Called on every change only; equal states in a row are ignored.
+  void SetState(ThreadHandle thread, Nanos when, const StateInfo& state);
+
+  // Locals of frame number `depth_from_leaf` (0 = leaf) of the last sample of the thread.
+  void AddLocals(ThreadHandle thread, uint32_t depth_from_leaf, std::span<const LocalVariable> locals);
+
+  void SetAccounting(const Accounting& accounting);
+  // Writes out everything pending. Call a few times a second, and before the StackTable is cleared.
+  Result<void> Flush();
+  // Closes open slices, writes the last accounting and the end, flushes.
+  Result<void> End(Nanos when, const Accounting& accounting, const EndInfo& end);
+
+  uint64_t bytes_written() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ptrace_prof

@@ -1,0 +1,64 @@
+// One ELF file as it is mapped in a process: where it sits, its dynamic symbols, sections and build-id.
+//
+// Read from the target's memory first (program headers, PT_DYNAMIC, hash tables, notes: no file and no right
+// beyond reading memory), so that it works for deleted, renamed and chrooted binaries as an ordinary user.
+// A file only adds what is not mapped: section headers and .symtab. Everything read is hostile: every offset,
+// count and string is bounded. Immutable after creation.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attach/base/result.h"
+#include "attach/base/types.h"
+#include "attach/base/unique_fd.h"
+#include "attach/proc/remote_memory.h"
+
+namespace ptrace_prof {
+
+struct ElfSegment {
+  uint64_t vaddr = 0;  // as linked
+  uint64_t size = 0;   // in memory
+  bool writable = false;
+  bool executable = false;
+};
+
+struct ElfSymbol {
+  uint64_t value = 0;  // as linked; add bias()
+  uint64_t size = 0;
+};
+
+class ElfImage {
+ public:
+  // `header` is where the ELF header is mapped (the mapping with file offset 0).
+  // kInvalidArgument: no (supported) ELF header there. kGone / kPermissionDenied as usual.
+  static Result<ElfImage> FromMemory(RemoteMemory& memory, RemoteAddr header);
+
+  // Adds section headers and .symtab out of the file, if its build-id (or, lacking one, its program headers)
+  // match this image; a file that does not match changes nothing and gives kFailedPrecondition.
+  Result<void> AddFile(int fd);
+
+  RemoteAddr Address(uint64_t vaddr) const { return bias_ + vaddr; }
+  RemoteAddr bias() const { return bias_; }
+  const std::vector<ElfSegment>& segments() const { return segments_; }
+  const std::vector<uint8_t>& build_id() const { return build_id_; }  // empty when there is none
+
+  // .dynsym (through DT_GNU_HASH or DT_HASH), then .symtab when a file was added.
+  std::optional<ElfSymbol> FindSymbol(std::string_view name) const;
+  // Only with a file. Address as linked and size.
+  std::optional<ElfSegment> FindSection(std::string_view name) const;
+
+ private:
+  struct Symbols;
+  RemoteAddr bias_;
+  std::vector<ElfSegment> segments_;
+  std::vector<uint8_t> build_id_;
+  std::shared_ptr<const Symbols> dynamic_;
+  std::shared_ptr<const Symbols> file_;
+};
+
+}  // namespace ptrace_prof
