@@ -1,0 +1,44 @@
+// Bounded readers of Python objects in a target: str, bytes, int, tuple, dict, and a short repr for locals.
+//
+// Stateless apart from the references; every length is capped, every chain is iterated with a limit, nothing is
+// believed. On a fault or nonsense they give nullopt (the caller decides what to show).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attach/base/types.h"
+#include "attach/proc/remote_memory.h"
+#include "symbolizer/cpython/layout.h"
+
+namespace ptrace_prof {
+
+inline constexpr size_t kMaxStringBytes = 64 * 1024;
+inline constexpr size_t kMaxLineTableBytes = 1024 * 1024;
+
+class ObjectReader {
+ public:
+  ObjectReader(RemoteMemory& memory, const Layout& layout) : memory_(memory), layout_(layout) {}
+
+  // UTF-8, cut at `max_bytes` (whole characters). Lone surrogates become U+FFFD.
+  std::optional<std::string> ReadString(RemoteAddr object, size_t max_bytes = kMaxStringBytes);
+  std::optional<std::vector<uint8_t>> ReadBytes(RemoteAddr object, size_t max_bytes);
+  std::optional<std::vector<RemoteAddr>> ReadTuple(RemoteAddr object, size_t max_items);
+  std::optional<int64_t> ReadInt(RemoteAddr object);  // nullopt when it does not fit
+  std::optional<std::string> ReadTypeName(RemoteAddr object);
+  // Calls `visit(key, value)` for each item of a dict, combined or split; false stops. At most max_items.
+  bool VisitDict(RemoteAddr object, size_t max_items, const std::function<bool(RemoteAddr, RemoteAddr)>& visit);
+  // The attributes of an instance: inline values, materialised dict, or __dict__ slot.
+  bool VisitAttributes(RemoteAddr object, size_t max_items, const std::function<bool(RemoteAddr, RemoteAddr)>& visit);
+  // "42", "'text'", "[1, 2, ...]", "<Tensor at 0x7f…>"; at most max_chars.
+  std::string Repr(RemoteAddr object, size_t max_chars);
+
+ private:
+  RemoteMemory& memory_;
+  const Layout& layout_;
+};
+
+}  // namespace ptrace_prof

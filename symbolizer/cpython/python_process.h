@@ -1,0 +1,34 @@
+// A CPython interpreter found in a live process: where _PyRuntime is, and its Layout.
+//
+// Open() looks at every ELF that the process maps (executable, libpython, anything that embeds one), at memory
+// first, by a list of strategies: dynamic symbol _PyRuntime, .PyRuntime section or .symtab from the file, scan for the
+// "xdebugpy" cookie (3.13+), scan for an interpreter/thread-state cycle (3.8–3.12). Each candidate is validated by
+// walking interpreter → thread state → interpreter before it is believed. What depends on the binary only is cached
+// by build-id. Does not stop the target. Immutable after Open.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "attach/base/result.h"
+#include "attach/base/types.h"
+#include "attach/proc/remote_memory.h"
+#include "symbolizer/cpython/layout.h"
+
+namespace ptrace_prof {
+
+struct PythonProcess {
+  RemoteAddr runtime;        // &_PyRuntime
+  Layout layout;
+  std::string version_text;  // "3.14.2", "3.14.2 free-threaded"
+  std::string binary;        // path of the ELF that holds the interpreter, as maps shows it
+  RemoteAddr code_type;      // &PyCode_Type, null when unknown
+
+  // kFailedPrecondition: not a Python process (says what was looked at), or one that has not started its
+  // interpreter yet (says so). kUnimplemented: a version or flavour we cannot read (names it).
+  // kPermissionDenied, kGone as usual.
+  static Result<PythonProcess> Open(Pid pid, RemoteMemory& memory);
+};
+
+}  // namespace ptrace_prof

@@ -1,0 +1,8 @@
+include(unit/attach_proc.cmake OPTIONAL)
+include(unit/attach_ptrace.cmake OPTIONAL)
+include(unit/symbolizer_elf.cmake OPTIONAL)
+include(unit/symbolizer_cpython.cmake OPTIONAL)
+include(unit/daemon_trace.cmake OPTIONAL)
+include(unit/daemon_export.cmake OPTIONAL)
+include(unit/daemon_collect.cmake OPTIONAL)
+include(unit/client_cli.cmake OPTIONAL)
