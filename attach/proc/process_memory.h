@@ -1,5 +1,10 @@
 // RemoteMemory of a live process, by process_vm_readv(2): no stop, no open file, one system call per batch.
+//
+// Costs nothing while unused. Allocates only when a batch is larger than every batch before it.
+// Follows the pid through exec: whoever must not read the new program compares ReadExecutableId (procfs.h).
 #pragma once
+
+#include <sys/uio.h>
 
 #include <cstdint>
 #include <vector>
@@ -20,8 +25,13 @@ class ProcessMemory final : public RemoteMemory {
   uint64_t calls() const { return calls_; }  // system calls so far
 
  private:
+  // The bytes that one call transferred, or the negative errno.
+  ssize_t Transfer(size_t count);
+
   Pid pid_;
   uint64_t calls_ = 0;
+  std::vector<iovec> local_;   // of the current call; kept for its capacity
+  std::vector<iovec> remote_;
 };
 
 }  // namespace ptrace_prof

@@ -1,0 +1,43 @@
+// One line of /proc/<pid>/stat (or of a thread), as far as it is needed here.
+//
+// The name in it is the target's choice and may hold spaces and brackets: the fields start after the last ')'.
+// Pure functions.
+#pragma once
+
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace ptrace_prof {
+
+struct ProcStat {
+  char state = '?';
+  int32_t ppid = 0;
+  uint64_t start_ticks = 0;  // since boot, in 1/sysconf(_SC_CLK_TCK) seconds
+};
+
+std::optional<ProcStat> ParseProcStat(std::string_view text);
+// Only the state letter: all that a sampler looks at a thousand times a second. '?' when the line is malformed.
+char ParseProcState(std::string_view text);
+
+// Calls `take` with every decimal number of a list separated by blanks; stops at the first thing that is none.
+template <typename Take>
+void ForEachNumber(std::string_view text, Take take) {
+  for (;;) {
+    const size_t start = text.find_first_not_of(" \t\n");
+    if (start == std::string_view::npos) {
+      return;
+    }
+    text.remove_prefix(start);
+    int64_t number = 0;
+    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (status != std::errc()) {
+      return;
+    }
+    text.remove_prefix(static_cast<size_t>(end - text.data()));
+    take(number);
+  }
+}
+
+}  // namespace ptrace_prof
