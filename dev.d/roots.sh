@@ -1,0 +1,153 @@
+#!/usr/bin/env bash
+# Unpacks the interpreters of other Debian suites into root file systems of their own, $PTRACE_PROF_CACHE/roots/SUITE,
+# and writes the list of every CPython of this machine to $PTRACE_PROF_CACHE/interpreters.txt.
+#
+# A root is only unpacked packages (no maintainer script runs): enough to chroot and start python, which is all that
+# the tests need, and some seconds a suite. The mirror and the keys are those of this machine's own apt sources.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# shellcheck source=dev.d/base.sh
+. dev.d/base.sh
+
+ROOTS=$PP_CACHE/roots
+KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg
+
+# The mirror that this machine's apt uses for Debian's main archive.
+mirror() {
+  apt-get indextargets --format '$(LABEL)|$(COMPONENT)|$(REPO_URI)' 'Created-By: Packages' 2>/dev/null |
+    sed -n 's/^Debian|main|//p' | head -n 1
+}
+
+# apt with a state of its own for one suite; nothing of the machine's package state is read or changed.
+suite_apt() {
+  local suite=$1 state=$PP_CACHE/apt/$1 tool=$2
+  shift 2
+  "$tool" -qq -o Dir::Etc="$state/etc" -o Dir::State="$state/state" -o Dir::State::status="$state/state/status" \
+    -o Dir::Cache="$state/cache" -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= \
+    -o APT::Sandbox::User=root -o Acquire::Languages=none -o Acquire::Check-Valid-Until=false \
+    -o APT::Install-Recommends=false "$@"
+}
+
+prepare_suite() {
+  local suite=$1 state=$PP_CACHE/apt/$1
+  [ -e "$state/ready" ] && return
+  rm -rf "$state"
+  mkdir -p "$state"/{state/lists/partial,cache/archives/partial,etc/apt.conf.d,etc/preferences.d,etc/trusted.gpg.d}
+  : >"$state/state/status"
+  echo "deb [signed-by=$KEYRING] $MIRROR $suite main" >"$state/etc/sources.list"
+  if ! suite_apt "$suite" apt-get update; then
+    note "$suite: its package lists cannot be had from this machine's mirror"
+    return 1
+  fi
+  touch "$state/ready"
+}
+
+has_package() { [ -n "$(suite_apt "$1" apt-cache madison "$2" 2>/dev/null)" ]; }
+
+# Unpacks packages and everything that they depend on into the suite's root.
+unpack() {
+  local suite=$1 root=$ROOTS/$1 part=$ROOTS/$1.part dir deb
+  shift
+  rm -rf "$part"
+  mkdir -p "$part"
+  # /bin, /lib … are links into /usr in every suite since bullseye.
+  for dir in bin sbin lib lib64; do
+    mkdir -p "$part/usr/$dir"
+    ln -s "usr/$dir" "$part/$dir"
+  done
+  suite_apt "$suite" apt-get install -y --download-only --reinstall "$@" >"$PP_CACHE/apt/$suite/install.log" 2>&1 ||
+    { tail -n 5 "$PP_CACHE/apt/$suite/install.log" >&2; return 1; }
+  for deb in "$PP_CACHE/apt/$suite/cache/archives"/*.deb; do
+    dpkg-deb --fsys-tarfile "$deb" |
+      tar -x -C "$part" --keep-directory-symlink --exclude='./usr/share/doc/*' --exclude='./usr/share/man/*' \
+        --exclude='./usr/share/locale/*'
+  done
+  rm -f "$PP_CACHE/apt/$suite/cache/archives"/*.deb
+  mkdir -p "$part"/{proc,sys,dev,tmp,root,etc}
+  chmod 1777 "$part/tmp"
+  [ -e "$part/etc/passwd" ] || printf 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n' >"$part/etc/passwd"
+  [ -e "$part/etc/hosts" ] || echo '127.0.0.1 localhost' >"$part/etc/hosts"
+  # Where device nodes may not be made, an empty file is what a mount of the real one goes over.
+  mknod -m 666 "$part/dev/null" c 1 3 2>/dev/null || : >"$part/dev/null"
+  mknod -m 666 "$part/dev/urandom" c 1 9 2>/dev/null || : >"$part/dev/urandom"
+  printf '%s\n' "$*" >"$part/.packages"
+  rm -rf "$root"
+  mv "$part" "$root"
+}
+
+# Reads the table of interpreters and unpacks each suite that is not there yet.
+build_roots() {
+  local version suites suite started
+  declare -A wanted=()
+  while read -r version suites; do
+    for suite in $suites; do
+      if grep -qsw "python$version" "$ROOTS/$suite/.packages"; then
+        wanted[$suite]+=" python$version"
+        break
+      fi
+      prepare_suite "$suite" || continue
+      if has_package "$suite" "python$version"; then
+        wanted[$suite]+=" python$version"
+        break
+      fi
+    done
+  done < <(sed -e 's/#.*//' -e '/^ *$/d' dev.d/packages/interpreters.txt)
+  for suite in "${!wanted[@]}"; do
+    # shellcheck disable=SC2086 # words wanted
+    set -- ${wanted[$suite]}
+    if [ "$(cat "$ROOTS/$suite/.packages" 2>/dev/null)" = "$*" ]; then
+      continue
+    fi
+    started=$(date +%s)
+    prepare_suite "$suite" && unpack "$suite" "$@" || { note "$suite: not unpacked"; continue; }
+    note "$suite: $* unpacked in $(seconds_since "$started") s ($(du -sh "$ROOTS/$suite" | cut -f 1))"
+  done
+}
+
+PROBE='import sys, sysconfig
+v = ".".join(map(str, sys.version_info[:3]))
+f = "nogil" if sysconfig.get_config_var("Py_GIL_DISABLED") else "debug" if hasattr(sys, "gettotalrefcount") else "gil"
+ours = sys.implementation.name == "cpython" and (3, 8) <= sys.version_info[:2] <= (3, 15)
+print(v + "\t" + f if ours else "")'
+
+# One line for an interpreter that starts: version, kind, root, path inside that root, flavour.
+probe() {
+  local kind=$1 root=$2 path=$3 answer
+  if [ "$root" = - ]; then
+    answer=$("$path" -I -c "$PROBE" 2>/dev/null) || return 0
+  else
+    answer=$(as_root chroot "$root" "$path" -I -c "$PROBE" 2>/dev/null) || return 0
+  fi
+  if [ -n "$answer" ]; then
+    printf '%s\t%s\t%s\t%s\t%s\n' "${answer%%	*}" "$kind" "$root" "$path" "${answer##*	}"
+  fi
+}
+
+list_interpreters() {
+  local path root
+  for path in "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.*/bin/python3; do
+    [ -x "$path" ] && probe pyenv - "$path"
+  done
+  for path in /usr/bin/python3.? /usr/bin/python3.?? /usr/local/bin/python3.? /usr/local/bin/python3.??; do
+    [ -x "$path" ] && probe system - "$path"
+  done
+  for root in "$ROOTS"/*/; do
+    root=${root%/}
+    for path in "$root"/usr/bin/python3.? "$root"/usr/bin/python3.??; do
+      [ -x "$path" ] && probe root "$root" "${path#"$root"}"
+    done
+  done
+  return 0
+}
+
+MIRROR=$(mirror)
+mkdir -p "$ROOTS"
+if [ -z "$MIRROR" ]; then
+  note "no Debian main archive among this machine's apt sources: no root file systems"
+elif [ -n "${PP_OFFLINE:-}" ]; then
+  note "PP_OFFLINE is set: no root file system is unpacked"
+else
+  build_roots
+fi
+list_interpreters | sort -V >"$PP_CACHE/interpreters.txt.tmp"
+mv "$PP_CACHE/interpreters.txt.tmp" "$PP_CACHE/interpreters.txt"
