@@ -1,0 +1,195 @@
+#include "daemon/trace/capture_request.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+namespace ptrace_prof {
+namespace {
+
+constexpr int32_t kMaxPid = 4'194'304;  // the kernel's own limit (PID_MAX_LIMIT)
+constexpr size_t kMaxThreads = 65'536;
+constexpr uint32_t kMaxDepthLimit = 1'000'000;
+constexpr double kMinRateHz = 0.001;
+constexpr double kMaxOverheadLimit = 1024;
+constexpr int64_t kMaxDurationNs = int64_t{366} * 24 * 3600 * 1'000'000'000;
+
+template <typename Number>
+std::optional<Number> ParseNumber(std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    return std::nullopt;
+  }
+  return number;
+}
+
+template <typename Number>
+bool ParseIn(std::string_view text, Number low, Number high, Number& out) {
+  const auto number = ParseNumber<Number>(text);
+  if (!number || !(*number >= low && *number <= high)) {  // written so that NaN fails
+    return false;
+  }
+  out = *number;
+  return true;
+}
+
+bool ParseBool(std::string_view text, bool& out) {
+  out = text == "1";
+  return text == "0" || text == "1";
+}
+
+bool ParseThreads(std::string_view text, std::vector<Tid>& out) {
+  while (!text.empty()) {
+    const size_t comma = text.find(',');
+    Tid tid;
+    if (out.size() >= kMaxThreads || !ParseIn<int32_t>(text.substr(0, comma), 1, kMaxPid, tid.value)) {
+      return false;
+    }
+    out.push_back(tid);
+    if (comma == std::string_view::npos) {
+      return true;
+    }
+    text.remove_prefix(comma + 1);
+  }
+  return false;
+}
+
+std::string PrintThreads(const std::vector<Tid>& threads) {
+  std::string text;
+  for (const Tid tid : threads) {
+    fmt::format_to(std::back_inserter(text), "{}{}", text.empty() ? "" : ",", tid.value);
+  }
+  return text;
+}
+
+constexpr std::string_view kVerbNames[] = {"record", "dump"};
+constexpr std::string_view kIdleNames[] = {"main", "all", "none"};
+
+template <typename Enum, size_t N>
+bool ParseName(std::string_view text, const std::string_view (&names)[N], Enum& out) {
+  for (size_t i = 0; i < N; ++i) {
+    if (names[i] == text) {
+      out = static_cast<Enum>(i);
+      return true;
+    }
+  }
+  return false;
+}
+
+// One row per key: how it is printed, parsed, and what is allowed. An empty print means "left at its default".
+struct KeyRow {
+  std::string_view key;
+  std::string_view allowed;
+  std::string (*print)(const CaptureRequest&);
+  bool (*parse)(std::string_view, CaptureRequest&);
+};
+
+std::string PrintBool(bool value) { return value ? "1" : "0"; }
+
+constexpr KeyRow kKeys[] = {
+    {"verb", "record or dump",
+     [](const CaptureRequest& r) { return std::string(kVerbNames[static_cast<size_t>(r.verb)]); },
+     [](std::string_view t, CaptureRequest& r) { return ParseName(t, kVerbNames, r.verb); }},
+    {"pid", "1 to 4194304", [](const CaptureRequest& r) { return std::to_string(r.pid.value); },
+     [](std::string_view t, CaptureRequest& r) { return ParseIn<int32_t>(t, 1, kMaxPid, r.pid.value); }},
+    {"duration_ns", "0 (no limit) to 366 days",
+     [](const CaptureRequest& r) { return std::to_string(r.duration.value); },
+     [](std::string_view t, CaptureRequest& r) {
+       return ParseIn<int64_t>(t, 0, kMaxDurationNs, r.duration.value);
+     }},
+    {"rate_hz", "0 (as fast as possible), or 0.001 to 200000",
+     [](const CaptureRequest& r) { return fmt::format("{}", r.rate_hz); },
+     [](std::string_view t, CaptureRequest& r) {
+       return ParseIn<double>(t, 0, kMaxRateHz, r.rate_hz) && (r.rate_hz == 0 || r.rate_hz >= kMinRateHz);
+     }},
+    {"max_overhead", "0 (no limit) to 1024 cores",
+     [](const CaptureRequest& r) { return fmt::format("{}", r.max_overhead); },
+     [](std::string_view t, CaptureRequest& r) { return ParseIn<double>(t, 0, kMaxOverheadLimit, r.max_overhead); }},
+    {"max_depth", "1 to 1000000", [](const CaptureRequest& r) { return std::to_string(r.max_depth); },
+     [](std::string_view t, CaptureRequest& r) { return ParseIn<uint32_t>(t, 1, kMaxDepthLimit, r.max_depth); }},
+    {"idle", "main, all or none",
+     [](const CaptureRequest& r) { return std::string(kIdleNames[static_cast<size_t>(r.idle)]); },
+     [](std::string_view t, CaptureRequest& r) { return ParseName(t, kIdleNames, r.idle); }},
+    {"threads", "at most 65536 thread ids, each 1 to 4194304, separated by commas",
+     [](const CaptureRequest& r) { return PrintThreads(r.threads); },
+     [](std::string_view t, CaptureRequest& r) { return ParseThreads(t, r.threads); }},
+    {"gil_only", "0 or 1", [](const CaptureRequest& r) { return PrintBool(r.gil_only); },
+     [](std::string_view t, CaptureRequest& r) { return ParseBool(t, r.gil_only); }},
+    {"subprocesses", "0 or 1", [](const CaptureRequest& r) { return PrintBool(r.subprocesses); },
+     [](std::string_view t, CaptureRequest& r) { return ParseBool(t, r.subprocesses); }},
+    {"blocking", "0 or 1", [](const CaptureRequest& r) { return PrintBool(r.blocking); },
+     [](std::string_view t, CaptureRequest& r) { return ParseBool(t, r.blocking); }},
+    {"allow_stops", "0 or 1", [](const CaptureRequest& r) { return PrintBool(r.allow_stops); },
+     [](std::string_view t, CaptureRequest& r) { return ParseBool(t, r.allow_stops); }},
+    {"locals", "0 or 1", [](const CaptureRequest& r) { return PrintBool(r.locals); },
+     [](std::string_view t, CaptureRequest& r) { return ParseBool(t, r.locals); }},
+};
+constexpr size_t kKeyCount = std::size(kKeys);
+
+// Callers are not trusted: only short, printable pieces of what they sent appear in messages.
+std::string Quote(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text.substr(0, 64)) {
+    quoted += (c >= 0x20 && c < 0x7f) ? c : '?';
+  }
+  return quoted + (text.size() > 64 ? "…\"" : "\"");
+}
+
+Error Invalid(std::string message, std::string_view remedy) {
+  return Error{Code::kInvalidArgument, "capture request: " + std::move(message), std::string(remedy)};
+}
+
+Result<void> CheckWhole(const CaptureRequest& request) {
+  if (request.pid.value == 0) {
+    return Invalid("pid is missing", "give pid=1 to 4194304");
+  }
+  if (request.locals && request.verb != CaptureVerb::kDump) {
+    return Invalid("locals=1 goes with verb=dump only", "leave locals out, or dump");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string> EncodeRequest(const CaptureRequest& request) {
+  std::vector<std::string> arguments;
+  for (const KeyRow& row : kKeys) {
+    if (const std::string value = row.print(request); !value.empty()) {
+      arguments.push_back(fmt::format("{}={}", row.key, value));
+    }
+  }
+  return arguments;
+}
+
+Result<CaptureRequest> DecodeRequest(const std::vector<std::string>& arguments) {
+  CaptureRequest request;
+  bool seen[kKeyCount] = {};
+  for (const std::string_view argument : arguments) {
+    const size_t equals = argument.find('=');
+    const std::string_view key = argument.substr(0, equals);
+    size_t row = 0;
+    while (row < kKeyCount && kKeys[row].key != key) {
+      ++row;
+    }
+    if (row == kKeyCount || equals == std::string_view::npos) {
+      return Invalid("unknown argument " + Quote(argument), "arguments are key=value with a known key");
+    }
+    if (seen[row]) {
+      return Invalid(fmt::format("{} is given twice", key), "give it once");
+    }
+    seen[row] = true;
+    const std::string_view value = argument.substr(equals + 1);
+    if (!kKeys[row].parse(value, request)) {
+      return Invalid(fmt::format("{}={} is out of range", key, Quote(value)),
+                     fmt::format("{} may be {}", key, kKeys[row].allowed));
+    }
+  }
+  PP_RETURN_IF_ERROR(CheckWhole(request));
+  return request;
+}
+
+}  // namespace ptrace_prof
