@@ -106,11 +106,12 @@ build_roots() {
 
 PROBE='import sys, sysconfig
 v = ".".join(map(str, sys.version_info[:3]))
-f = "nogil" if sysconfig.get_config_var("Py_GIL_DISABLED") else "debug" if hasattr(sys, "gettotalrefcount") else "gil"
+v += "t" if sysconfig.get_config_var("Py_GIL_DISABLED") else "d" if hasattr(sys, "gettotalrefcount") else ""
 ours = sys.implementation.name == "cpython" and (3, 8) <= sys.version_info[:2] <= (3, 15)
-print(v + "\t" + f if ours else "")'
+print(v if ours else "")'
 
-# One line for an interpreter that starts: version, kind, root, path inside that root, flavour.
+# One line for an interpreter that starts: version (3.14.0, 3.14.0t free-threaded, 3.14.0d debug), kind, root or "-",
+# path inside that root.
 probe() {
   local kind=$1 root=$2 path=$3 answer
   if [ "$root" = - ]; then
@@ -119,7 +120,7 @@ probe() {
     answer=$(as_root chroot "$root" "$path" -I -c "$PROBE" 2>/dev/null) || return 0
   fi
   if [ -n "$answer" ]; then
-    printf '%s\t%s\t%s\t%s\t%s\n' "${answer%%	*}" "$kind" "$root" "$path" "${answer##*	}"
+    printf '%s\t%s\t%s\t%s\n' "$answer" "$kind" "$root" "$path"
   fi
 }
 
