@@ -1,0 +1,6 @@
+# PP_SANITIZE: what -fsanitize= gets, on everything of ours (presets asan, tsan, fuzz). A finding ends the program.
+set(PP_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize=")
+if(PP_SANITIZE)
+  add_compile_options(-fsanitize=${PP_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${PP_SANITIZE})
+endif()

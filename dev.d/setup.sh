@@ -1,0 +1,84 @@
+# shellcheck shell=bash
+# ./dev setup: installs what a purpose needs. What is there already costs a second and no network.
+
+# Installs the Debian packages named in the given lists, those of them that are missing.
+install_packages() {
+  local list missing=() package started
+  for list in "$@"; do
+    [ -f "$list" ] || continue
+    while read -r package; do
+      if ! dpkg-query -W -f '${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed; then
+        missing+=("$package")
+      fi
+    done < <(list_words "$list")
+  done
+  [ ${#missing[@]} -eq 0 ] && return
+  [ -n "${PP_OFFLINE:-}" ] && die "PP_OFFLINE is set, but these packages are missing: ${missing[*]}"
+  command -v apt-get >/dev/null || die "these Debian packages are missing and there is no apt-get: ${missing[*]}"
+  say "Installing Debian packages: ${missing[*]}"
+  started=$(date +%s)
+  export DEBIAN_FRONTEND=noninteractive
+  # Not quietly: a mirror that cannot be reached must be seen.
+  as_root apt-get -q update >"$PP_CACHE/apt-update.log" 2>&1 ||
+    { tail -n 20 "$PP_CACHE/apt-update.log" >&2; die "apt-get update failed (above): check the network and /etc/apt"; }
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends install "${missing[@]}" \
+    >"$PP_CACHE/apt-install.log" 2>&1 ||
+    { tail -n 20 "$PP_CACHE/apt-install.log" >&2; die "apt-get install failed (above; all of it: $PP_CACHE/apt-install.log)"; }
+  note "installed in $(seconds_since "$started") s"
+}
+
+# A virtual environment in the cache with the packages that Debian lacks. Sets PP_VENV. $1: its name; then the lists.
+python_environment() {
+  local name=$1 lists=() list stamp started
+  shift
+  for list in "$@"; do [ -f "$list" ] && lists+=("$list"); done
+  PP_VENV=$PP_CACHE/venv-$name
+  stamp=$(cat /dev/null ${lists[@]+"${lists[@]}"} | sha256sum | cut -d ' ' -f 1)
+  if [ "$(cat "$PP_VENV/stamp" 2>/dev/null)" != "$stamp" ]; then
+    [ -n "${PP_OFFLINE:-}" ] && die "PP_OFFLINE is set, but the virtual environment $PP_VENV is missing or out of date"
+    say "Making the virtual environment $PP_VENV"
+    started=$(date +%s)
+    rm -rf "$PP_VENV"
+    /usr/bin/python3 -m venv --system-site-packages "$PP_VENV"
+    for list in ${lists[@]+"${lists[@]}"}; do
+      "$PP_VENV/bin/pip" -q --disable-pip-version-check install -r "$list" ||
+        die "pip could not install the packages of $list (above)"
+    done
+    echo "$stamp" >"$PP_VENV/stamp"
+    note "made in $(seconds_since "$started") s"
+  fi
+  export PP_VENV PATH="$PP_VENV/bin:$PATH"
+}
+
+setup_build() { install_packages dev.d/packages/build.txt; }
+setup_demo() { install_packages dev.d/packages/demo.txt; }
+setup_lint() { install_packages dev.d/packages/lint.txt; }
+setup_fuzz() { install_packages dev.d/packages/fuzz.txt; }
+
+setup_test() {
+  install_packages dev.d/packages/{build,demo,test}.txt tests/debian-packages.txt
+  python_environment test tests/requirements.txt
+  say "Finding interpreters"
+  bash dev.d/roots.sh
+}
+
+setup_bench() {
+  install_packages dev.d/packages/bench.txt bench/debian-packages.txt
+  python_environment bench bench/requirements.txt
+}
+
+verb_setup() {
+  local what
+  [ $# -gt 0 ] || set -- all
+  for what in "$@"; do
+    case $what in
+      build | test | demo | lint | fuzz | bench) "setup_$what" ;;
+      # One call of apt for everything.
+      all)
+        install_packages dev.d/packages/{build,demo,test,lint}.txt tests/debian-packages.txt
+        setup_test
+        ;;
+      *) die "setup knows build, test, demo, lint, fuzz, bench and all, not '$what'" ;;
+    esac
+  done
+}
