@@ -41,12 +41,21 @@ enum class InstructionKind : uint8_t {
   kInstrPtr,    // 3.13+: pointer to the instruction being executed
 };
 
+// Where the attributes of an instance are kept besides a __dict__ slot at type.dict_offset.
+enum class AttributesKind : uint8_t {
+  kDictSlot,       // <= 3.10: nowhere else
+  kValuesPointer,  // 3.11: a values array and a dict, at -32 and -24 from the object; one of them is null
+  kTaggedPointer,  // 3.12: one word at -24: a dict, or with bit 0 set a values array
+  kInlineValues,   // 3.13+: behind the object itself while values.valid is set; the dict before it
+};
+
 struct Layout {
   PythonVersion version;
   bool free_threaded = false;
   bool debug_build = false;
   LineTableKind line_table = LineTableKind::kLocationTable;
   InstructionKind instruction = InstructionKind::kInstrPtr;
+  AttributesKind attributes = AttributesKind::kInlineValues;
 
   // _PyRuntime
   uint32_t runtime_finalizing = kAbsent;         // pointer or int; non-zero: structures are dying
@@ -78,7 +87,7 @@ struct Layout {
   uint32_t thread_frame = kAbsent;               // <= 3.10: PyFrameObject*; 3.13+: _PyInterpreterFrame*
   uint32_t thread_cframe = kAbsent;              // 3.11, 3.12: _PyCFrame*, on the C stack
   uint32_t cframe_current_frame = kAbsent;
-  uint32_t thread_base_frame = kAbsent;          // 3.15: the bottom frame, embedded in the thread state's own block
+  uint32_t thread_base_frame = kAbsent;          // 3.15: pointer to the bottom frame (a shim), which lies behind the thread state
   uint32_t thread_id = kAbsent;                  // pthread_t
   uint32_t thread_native_id = kAbsent;           // 3.11+: tid in the target's PID namespace
   uint32_t thread_status = kAbsent;
@@ -118,6 +127,9 @@ struct Layout {
   uint32_t var_size = kAbsent;                   // ob_size; of a code object on 3.11+: its length in 2-byte units
   uint32_t type_name = kAbsent;                  // tp_name: char*
   uint32_t type_flags = kAbsent;
+  uint32_t type_basic_size = kAbsent;
+  uint32_t type_dict_offset = kAbsent;
+  uint32_t type_cached_keys = kAbsent;           // ht_cached_keys: the keys of split dicts and of inline values
   uint32_t bytes_size = kAbsent;
   uint32_t bytes_data = kAbsent;
   uint32_t tuple_size = kAbsent;
@@ -127,6 +139,15 @@ struct Layout {
   uint32_t dict_keys = kAbsent;
   uint32_t dict_values = kAbsent;
   uint32_t dict_used = kAbsent;
+  uint32_t keys_size = kAbsent;                  // <= 3.10: dk_size, entries of the index
+  uint32_t keys_log2_size = kAbsent;             // 3.11+: u8
+  uint32_t keys_log2_index_bytes = kAbsent;      // 3.11+: u8
+  uint32_t keys_kind = kAbsent;                  // 3.11+: u8; 0: entries {hash, key, value}, else {key, value}
+  uint32_t keys_entry_count = kAbsent;
+  uint32_t keys_indices = kAbsent;               // the index; the entries follow it
+  uint32_t values_items = kAbsent;               // 3.11+: in PyDictValues
+  uint32_t values_valid = kAbsent;               // 3.13+: u8; 0: the attributes are in the dict
+  uint32_t managed_dict = kAbsent;               // 3.11+: bytes *before* the object
   uint32_t float_value = kAbsent;
   uint32_t long_size = kAbsent;                  // ob_size or lv_tag
   uint32_t long_digits = kAbsent;
@@ -134,6 +155,7 @@ struct Layout {
   uint32_t string_state = kAbsent;
   uint32_t string_ascii_data = kAbsent;          // = sizeof(PyASCIIObject)
   uint32_t string_compact_data = kAbsent;        // = sizeof(PyCompactUnicodeObject)
+  uint32_t string_data_pointer = kAbsent;        // of a string that is not compact
   uint32_t string_kind_shift = kAbsent;          // in the u32 `state`: kind (3 bits), then compact, then ascii
 
   bool Has(uint32_t Layout::*field) const { return this->*field != kAbsent; }
@@ -146,9 +168,15 @@ struct LayoutField {
   uint8_t width;          // bytes read there
 };
 std::span<const LayoutField> LayoutFields();
+// One "name offset" per line, without the absent ones: for logs and tests.
+std::string ToString(const Layout& layout);
 
-// The table of 3.8–3.12 for the machine we were built for. kUnimplemented: no table for this version or flavour.
+// The table of 3.8–3.12 for the machine we were built for. kUnimplemented: no table for this version or flavour;
+// the message names it.
 Result<Layout> LayoutFor(PythonVersion version, bool debug_build);
+
+// Sets thread_size, frame_size and code_size to what covers their fields.
+void CoverFields(Layout& layout);
 
 // Every offset is either kAbsent or below a sane bound, and everything that readers need is there.
 Result<void> ValidateLayout(const Layout& layout);
