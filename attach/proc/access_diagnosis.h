@@ -6,11 +6,15 @@
 
 #include "attach/base/result.h"
 #include "attach/base/types.h"
+#include "attach/proc/access_facts.h"
 
 namespace ptrace_prof {
 
 // `err` is the errno of the refused call. Always returns an error with a message and, where there is one, a remedy.
 Error ExplainRefusal(Pid pid, int err);
+
+// The same as a pure function: the first rule that fits the facts speaks.
+Error ExplainAccess(const AccessFacts& facts);
 
 // Checks that can be made before touching the target: pid exists, is a process (not a thread id), is not a zombie,
 // a kernel thread or ourselves. kNotFound, kInvalidArgument, kFailedPrecondition.

@@ -1,0 +1,91 @@
+#include "attach/proc/mapped_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "attach/proc/proc_file.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr int kLook = O_PATH | O_CLOEXEC;
+
+UniqueFd LookAtExecutable(Pid pid, const MemoryRegion&) {
+  return UniqueFd(::open(ProcPath(pid, "exe").c_str(), kLook));
+}
+
+UniqueFd LookAtMapping(Pid pid, const MemoryRegion& region) {
+  const std::string name = fmt::format("map_files/{:x}-{:x}", region.start.value, region.end.value);
+  return UniqueFd(::open(ProcPath(pid, name).c_str(), kLook));
+}
+
+// Symbolic links on the way, absolute ones too, are the target's: they must not lead out of its root.
+UniqueFd LookInsideRoot(Pid pid, const MemoryRegion& region) {
+  const UniqueFd root(::open(ProcPath(pid, "root").c_str(), kLook | O_DIRECTORY));
+  if (!root.is_open() || region.deleted) {
+    return {};
+  }
+  open_how how{};
+  how.flags = kLook;
+  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+  return UniqueFd(static_cast<int>(::syscall(SYS_openat2, root.get(), region.path.c_str(), &how, sizeof how)));
+}
+
+UniqueFd LookAtPath(Pid, const MemoryRegion& region) {
+  return region.deleted ? UniqueFd() : UniqueFd(::open(region.path.c_str(), kLook));
+}
+
+// On these, stat(2) and maps name different devices for one file: maps has the superblock's (overlayfs before Linux
+// 6.7: that of the layer below), stat one made up for the subvolume or layer. The inode numbers agree. Taking the
+// inode's word alone is safe enough: who reads an ELF file compares its build-id with the mapped one too.
+bool DeviceNumbersDiffer(int fd) {
+  struct statfs info {};
+  if (::fstatfs(fd, &info) != 0) {
+    return false;
+  }
+  const auto type = static_cast<uint64_t>(info.f_type);
+  return type == OVERLAYFS_SUPER_MAGIC || type == BTRFS_SUPER_MAGIC;
+}
+
+bool IsMappedFile(int fd, const MemoryRegion& region) {
+  struct stat info {};
+  if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_ino != region.inode) {
+    return false;
+  }
+  return (major(info.st_dev) == region.device_major && minor(info.st_dev) == region.device_minor) ||
+         DeviceNumbersDiffer(fd);
+}
+
+}  // namespace
+
+Result<UniqueFd> OpenMappedFile(Pid pid, const MemoryRegion& region) {
+  if (region.inode == 0 || !region.path.starts_with('/')) {
+    return Error{Code::kInvalidArgument, fmt::format("the mapping at {:#x} is not a file", region.start.value), ""};
+  }
+  using Look = UniqueFd (*)(Pid, const MemoryRegion&);
+  constexpr Look kWays[] = {LookAtExecutable, LookAtMapping, LookInsideRoot, LookAtPath};
+  for (const Look look : kWays) {
+    const UniqueFd seen = look(pid, region);
+    if (!seen.is_open() || !IsMappedFile(seen.get(), region)) {
+      continue;
+    }
+    const std::string again = fmt::format("/proc/self/fd/{}", seen.get());
+    UniqueFd file(::open(again.c_str(), O_RDONLY | O_CLOEXEC));
+    if (file.is_open()) {
+      return file;
+    }
+  }
+  return Error{Code::kNotFound,
+               fmt::format("cannot open {}, which process {} has mapped{}", region.path, pid.value,
+                           region.deleted ? " and which has been deleted" : ""),
+               ""};
+}
+
+}  // namespace ptrace_prof

@@ -1,0 +1,91 @@
+#include "attach/proc/thread_activity.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include "attach/proc/proc_file.h"
+#include "attach/proc/proc_stat.h"
+#include "attach/proc/wait_reason.h"
+
+namespace ptrace_prof {
+namespace {
+
+using LineBuffer = std::array<char, 512>;  // stat is the longest: 52 numbers, most of them short
+
+// The text of a descriptor that stays open, or the empty text when it cannot be read (errno says why).
+std::string_view ReadAgain(const UniqueFd& fd, LineBuffer& buffer) {
+  if (!fd.is_open()) {
+    errno = EBADF;
+    return {};
+  }
+  const ssize_t got = ::pread(fd.get(), buffer.data(), buffer.size(), 0);
+  return got > 0 ? std::string_view(buffer.data(), static_cast<size_t>(got)) : std::string_view();
+}
+
+}  // namespace
+
+UniqueFd ThreadActivity::OpenFile(std::string_view name) const {
+  return UniqueFd(::open(ProcTaskPath(pid_, tid_, name).c_str(), O_RDONLY | O_CLOEXEC));
+}
+
+Result<ThreadActivity> ThreadActivity::Open(Pid pid, Tid tid) {
+  ThreadActivity activity(pid, tid);
+  activity.schedstat_ = activity.OpenFile("schedstat");
+  if (!activity.schedstat_.is_open()) {
+    return ProcError(errno, ProcTaskPath(pid, tid, "schedstat"));
+  }
+  return activity;
+}
+
+Result<ThreadActivity::Usage> ThreadActivity::Look() {
+  LineBuffer buffer;
+  const std::string_view text = ReadAgain(schedstat_, buffer);
+  if (text.empty()) {
+    return ProcError(errno != 0 ? errno : ESRCH, ProcTaskPath(pid_, tid_, "schedstat"));
+  }
+  int64_t fields[3] = {};  // CPU time, time on the run queue, slices
+  size_t count = 0;
+  ForEachNumber(text, [&](int64_t number) {
+    if (count < 3) {
+      fields[count++] = number;
+    }
+  });
+  return Usage{Nanos(fields[0]), Nanos(fields[1]), static_cast<uint64_t>(fields[2])};
+}
+
+WaitReason ThreadActivity::Reason() {
+  if (!reason_opened_) {
+    stat_ = OpenFile("stat");
+    syscall_ = OpenFile("syscall");  // may be refused: then only the state is known
+    reason_opened_ = true;
+  }
+  LineBuffer buffer;
+  const std::string_view stat = ReadAgain(stat_, buffer);
+  if (stat.empty()) {
+    return WaitReason{.kind = errno == ESRCH || errno == ENOENT ? WaitKind::kDead : WaitKind::kUnknown};
+  }
+  const char state = ParseProcState(stat);
+  if (const WaitKind kind = WaitKindOfState(state); kind != WaitKind::kUnknown) {
+    return WaitReason{.kind = kind};
+  }
+  WaitReason reason = BlockedReason();
+  if (state == 'D') {
+    reason.kind = WaitKind::kDisk;
+  }
+  return reason;
+}
+
+WaitReason ThreadActivity::BlockedReason() {
+  LineBuffer buffer;
+  WaitReason reason = ParseSyscallFile(ReadAgain(syscall_, buffer));
+  // A wait that a signal or a tracer interrupted goes on as "restart_syscall": the kernel function tells which.
+  if (reason.call == "restart_syscall") {
+    reason.kind = WaitKindOfRestart(ReadAgain(OpenFile("wchan"), buffer));
+  }
+  return reason;
+}
+
+}  // namespace ptrace_prof

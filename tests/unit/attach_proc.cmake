@@ -1,0 +1,11 @@
+add_executable(attach_proc_test
+  unit/attach_proc_access_diagnosis_test.cc
+  unit/attach_proc_maps_test.cc
+  unit/attach_proc_mapped_file_test.cc
+  unit/attach_proc_process_memory_test.cc
+  unit/attach_proc_procfs_test.cc
+  unit/attach_proc_thread_activity_test.cc)
+target_link_libraries(attach_proc_test PRIVATE pp_attach_proc GTest::gtest_main)
+pp_target_defaults(attach_proc_test)
+include(GoogleTest)
+gtest_discover_tests(attach_proc_test PROPERTIES TIMEOUT 60)
