@@ -31,6 +31,6 @@ as_root() {
 }
 
 # The words of a list file: one or more a line, '#' starts a comment.
-list_words() { sed -e 's/#.*//' "$@" | tr -s ' \t' '\n\n' | sed '/^$/d' | sort -u; }
+list_words() { sed -e 's/#.*//' "$@" | tr -s '[:space:]' '\n' | sed '/^$/d' | sort -u; }
 
 seconds_since() { echo $(($(date +%s) - $1)); }

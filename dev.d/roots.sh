@@ -14,6 +14,7 @@ KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg
 
 # The mirror that this machine's apt uses for Debian's main archive.
 mirror() {
+  # shellcheck disable=SC2016 # apt's own variables
   apt-get indextargets --format '$(LABEL)|$(COMPONENT)|$(REPO_URI)' 'Created-By: Packages' 2>/dev/null |
     sed -n 's/^Debian|main|//p' | head -n 1
 }
@@ -99,7 +100,10 @@ build_roots() {
       continue
     fi
     started=$(date +%s)
-    prepare_suite "$suite" && unpack "$suite" "$@" || { note "$suite: not unpacked"; continue; }
+    if ! prepare_suite "$suite" || ! unpack "$suite" "$@"; then
+      note "$suite: not unpacked"
+      continue
+    fi
     note "$suite: $* unpacked in $(seconds_since "$started") s ($(du -sh "$ROOTS/$suite" | cut -f 1))"
   done
 }

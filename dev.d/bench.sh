@@ -1,0 +1,15 @@
+# shellcheck shell=bash
+# ./dev bench [arguments of bench/run.py]: the table of docs/benchmarks.md, measured here and now.
+
+verb_bench() {
+  # shellcheck source=dev.d/setup.sh
+  . dev.d/setup.sh
+  # shellcheck source=dev.d/build.sh
+  . dev.d/build.sh
+  install_packages dev.d/packages/build.txt
+  setup_bench
+  build release
+  [ -f bench/run.py ] || die "bench/run.py is missing"
+  say "Measuring (bench/run.py $*)"
+  python3 bench/run.py "$@"
+}

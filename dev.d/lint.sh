@@ -1,0 +1,59 @@
+# shellcheck shell=bash
+# ./dev lint [--fix]: format, shell scripts, layers, sizes, clang-tidy. All of them run; the verb fails if one did.
+
+# Our C and C++ files.
+cxx_files() { git ls-files -- '*.cc' '*.h' '*.c' | grep -v -e third_party/ -e '\.pb\.'; }
+
+check_format() {
+  if [ "${1:-}" = --fix ]; then
+    cxx_files | xargs clang-format-14 -i
+  else
+    cxx_files | xargs clang-format-14 --dry-run -Werror 2>&1 | grep -E 'error:|^clang' | cut -d : -f 1 | sort | uniq -c |
+      { ! grep . ; } || { note "not as clang-format writes it (lines, file above): ./dev lint --fix"; return 1; }
+  fi
+}
+
+check_shell() {
+  if ! command -v shellcheck >/dev/null; then
+    note "shellcheck is not installed: not run"
+    return
+  fi
+  shellcheck -x dev dev.d/*.sh .ci/run
+}
+
+# clang-tidy over what the release build compiles. A file that was clean stays clean until it, a header of ours, the
+# checks or the flags change: the cache holds one empty file per clean state.
+check_tidy() {
+  local dir=$1 stamps=$PP_CACHE/tidy common
+  mkdir -p "$stamps"
+  common=$({ cat .clang-tidy; clang-tidy-14 --version; git ls-files -- '*.h' | xargs cat; } | sha256sum | cut -d ' ' -f 1)
+  git ls-files -- '*.cc' | grep -v -e third_party/ -e ^tests/fuzz/ -e ^cmake/ | while read -r file; do
+    grep -qF "/$file\"" "$dir/compile_commands.json" || continue
+    echo "$stamps/$({ echo "$common"; cat "$file"; } | sha256sum | cut -d ' ' -f 1) $file"
+  done | while read -r stamp file; do [ -e "$stamp" ] || echo "$stamp $file"; done |
+    # shellcheck disable=SC2016 # expanded by the inner shell
+    xargs -r -P "$PP_JOBS" -L 1 bash -c '
+      if out=$(nice clang-tidy-14 --quiet -p "$0" "$2" 2>&1); then : >"$1"; else printf "%s\n" "$out" | grep -v "warnings\? \(generated\|treated\)" ; exit 1; fi' "$dir"
+}
+
+verb_lint() {
+  local failed=() dir step started
+  # shellcheck source=dev.d/setup.sh
+  . dev.d/setup.sh
+  # shellcheck source=dev.d/build.sh
+  . dev.d/build.sh
+  install_packages dev.d/packages/{build,lint}.txt
+  dir=$(build_dir release)
+  # clang-tidy needs the compile commands and the generated headers.
+  build release
+  for step in "check_format ${1:-}" check_shell "python3 tests/lint/check_layers.py" "python3 tests/lint/check_sizes.py" \
+    "python3 tests/lint/test_lint.py" "check_tidy $dir"; do
+    started=$(date +%s)
+    say "lint: ${step/#check_/}"
+    # shellcheck disable=SC2086 # words wanted
+    $step || failed+=("${step/#check_/}")
+    note "$(seconds_since "$started") s"
+  done
+  [ ${#failed[@]} -eq 0 ] || die "lint found faults in: ${failed[*]}"
+  say "lint: clean"
+}

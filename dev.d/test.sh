@@ -1,0 +1,52 @@
+# shellcheck shell=bash
+# ./dev test: sets up, builds, runs CTest, and closes with what was tested and one line of counts.
+
+# Which CPythons the tests ran on and which of the matrix could not be had here, by name.
+print_interpreters() {
+  local minor list=$PP_CACHE/interpreters.txt missing=()
+  echo "Interpreters tested:"
+  sed 's/^/  CPython /' "$list" | tr '\t' ' '
+  for minor in 3.8 3.9 3.10 3.11 3.12 3.13 3.14 3.15; do
+    grep -q "^${minor/./\\.}\\." "$list" || missing+=("CPython $minor")
+  done
+  if [ ${#missing[@]} -eq 0 ]; then
+    echo "Interpreters unavailable on this machine: none of the matrix 3.8-3.15"
+  else
+    printf 'Interpreters unavailable on this machine, so not tested:\n'
+    printf '  %s\n' "${missing[@]}"
+  fi
+  grep -q '^[0-9.]*t	' "$list" || echo "  free-threaded CPython (no package of it for Debian)"
+}
+
+# "N passed, N failed, N skipped" from CTest's JUnit file.
+print_counts() {
+  /usr/bin/python3 - "$1" <<'PYTHON'
+import sys, xml.etree.ElementTree as tree
+suite = tree.parse(sys.argv[1]).getroot()
+tests, failed, skipped, disabled = (int(suite.get(key, 0)) for key in ("tests", "failures", "skipped", "disabled"))
+skipped += disabled
+print(f"{tests - failed - skipped} passed, {failed} failed, {skipped} skipped")
+PYTHON
+}
+
+verb_test() {
+  local dir status=0 log junit
+  # shellcheck source=dev.d/setup.sh
+  . dev.d/setup.sh
+  # shellcheck source=dev.d/build.sh
+  . dev.d/build.sh
+  setup_test
+  build "${PP_PRESET:-release}"
+  dir=$(build_dir "${PP_PRESET:-release}")
+  log=$dir/ctest.log junit=$dir/ctest.xml
+  rm -f "$junit"
+  say "Testing ($PP_JOBS at a time)"
+  ctest --test-dir "$dir" --parallel "$PP_JOBS" --output-on-failure --no-tests=error --output-junit "$junit" "$@" \
+    </dev/null 2>&1 | tee "$log" || status=$?
+  [ -s "$junit" ] || die "ctest ran no test"
+  print_interpreters
+  echo
+  sed -n '/% tests passed/,$p' "$log"
+  print_counts "$junit"
+  return "$status"
+}

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""The checks of this folder find what they are for: each is shown a made-up tree that violates it."""
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import check_layers  # noqa: E402
+import check_sizes  # noqa: E402
+
+TABLE = """
+Text before.
+
+| folder | may include | home of |
+|---|---|---|
+| attach/abi | `<stdint.h>` | shared bytes |
+| attach/base | – | results |
+| attach/proc | base | proc |
+| daemon/trace | base | traces |
+| daemon/collect | proc, trace, base | sampling |
+| client/cli | trace, base | terminal |
+
+Composition roots: `client/cli/embedded.cc`, and no other
+file.
+"""
+
+
+class Tree(unittest.TestCase):
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self._folder.cleanup)
+        self.root = pathlib.Path(self._folder.name)
+        self.write("ARCHITECTURE.md", TABLE)
+
+    def write(self, path, text):
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_text(text)
+
+    def layers(self):
+        return check_layers.violations(self.root)[0]
+
+
+class Layers(Tree):
+    def test_an_allowed_tree_is_clean(self):
+        self.write("attach/proc/maps.cc", '#include <vector>\n#include "attach/proc/maps.h"\n#include "attach/base/result.h"\n')
+        self.write("attach/abi/ring.h", "#include <stdint.h>\n")
+        self.write("daemon/collect/a.cc", '#include "daemon/trace/writer.h"\n#include "attach/proc/maps.h"\n')
+        self.write("client/cli/embedded.cc", '#include "daemon/collect/a.h"\n')
+        self.assertEqual(self.layers(), [])
+
+    def test_an_include_up_the_layers_is_found(self):
+        self.write("attach/base/result.h", '#include "attach/proc/maps.h"\n')
+        self.assertEqual(len(self.layers()), 1)
+        self.assertIn("attach/base may include nothing of ours", self.layers()[0])
+
+    def test_an_include_with_odd_spacing_is_found(self):
+        self.write("client/cli/main.cc", '  #  include "attach/proc/maps.h"\n')
+        self.assertEqual(len(self.layers()), 1)
+
+    def test_only_a_composition_root_may_plug_layers_together(self):
+        self.write("client/cli/other.cc", '#include "daemon/collect/a.h"\n')
+        self.assertEqual(len(self.layers()), 1)
+
+    def test_a_folder_without_a_row_is_found(self):
+        self.write("attach/utils/strings.h", "\n")
+        self.write("daemon/stray.cc", "\n")
+        self.assertEqual(len(self.layers()), 2)
+
+    def test_a_system_header_outside_the_list_is_found(self):
+        self.write("attach/abi/ring.h", "#include <string.h>\n")
+        self.assertEqual(len(self.layers()), 1)
+
+    def test_protobuf_outside_its_homes_is_found(self):
+        self.write("daemon/collect/a.cc", "#include <google/protobuf/message.h>\n")
+        self.write("client/cli/b.cc", '#include "proto/trace.pb.h"\n')
+        self.write("daemon/trace/c.cc", "#include <google/protobuf/message.h>\n")
+        self.write("attach/proc/d.cc", "#include <grpcpp/grpcpp.h>\n")
+        self.assertEqual(len(self.layers()), 3)
+
+    def test_a_cycle_between_folders_is_found(self):
+        self.write("ARCHITECTURE.md", TABLE.replace("| attach/base | –", "| attach/base | trace"))
+        self.write("attach/base/a.h", '#include "daemon/trace/b.h"\n')
+        self.write("daemon/trace/b.h", '#include "attach/base/a.h"\n')
+        found, edges = check_layers.violations(self.root)
+        self.assertEqual(found, [])
+        self.assertEqual(check_layers.cycles(edges), [["attach/base", "daemon/trace"]])
+
+    def test_a_table_that_names_no_folder_is_refused(self):
+        self.write("ARCHITECTURE.md", TABLE.replace("| attach/proc | base", "| attach/proc | bass"))
+        with self.assertRaises(SystemExit):
+            self.layers()
+
+    def test_a_document_without_table_is_refused(self):
+        self.write("ARCHITECTURE.md", "nothing\n")
+        self.assertEqual(len(self.layers()), 1)
+
+
+class Sizes(Tree):
+    def found(self):
+        return check_sizes.measure(self.root)[0]
+
+    def test_small_files_are_clean(self):
+        self.write("attach/base/a.cc", "int a() {\n  return 1;\n}\n")
+        self.assertEqual(self.found(), [])
+
+    def test_a_long_file_is_found_and_a_table_is_not(self):
+        for number in range(20):
+            self.write(f"attach/base/small{number}.h", "\n")
+        self.write("attach/base/long.h", "// x\n" * 601)
+        self.write("attach/base/opcode_table.cc", "// x\n" * 2000)
+        self.assertEqual(self.found(), ["attach/base/long.h: 601 lines, more than 600"])
+
+    def test_a_large_median_is_found(self):
+        for number in range(3):
+            self.write(f"attach/base/a{number}.h", "// x\n" * 101)
+        self.assertEqual(self.found(), ["the median file has 101 lines, more than 100"])
+
+    def test_a_large_ninetieth_percentile_is_found(self):
+        for number in range(10):
+            self.write(f"attach/base/a{number}.h", "// x\n" * (401 if number > 7 else 10))
+        self.assertEqual(self.found(), ["the 90th percentile of files has 401 lines, more than 400"])
+
+    def test_a_long_python_function_is_found(self):
+        self.write("tests/a.py", "def f():\n" + "    pass\n" * 60)
+        self.assertEqual(self.found(), ["tests/a.py: f has 61 lines, more than 60"])
+
+    def test_a_long_cxx_function_is_found(self):
+        if check_sizes.cxx_functions(self.root, ["x.cc"]) is None:
+            self.skipTest("universal-ctags is not installed")
+        self.write("attach/base/a.cc", "namespace n {\nstruct S { int f(int x); };\nint S::f(int x) {\n" + "  x++;\n" * 59 +
+                   "  return x;\n}\nint g() { return 0; }\n}\n")
+        self.assertEqual(self.found(), ["attach/base/a.cc: f has 62 lines, more than 60"])
+
+
+if __name__ == "__main__":
+    unittest.main()
