@@ -25,6 +25,11 @@ enum class FrameKind : uint8_t {
   kMarker,  // not a function of the target: "<GC>", "[truncated]"; file is empty
 };
 
+// The leaf of a stack that was cut where it could not be verified, and the root of one that was too deep.
+inline constexpr std::string_view kTruncatedMarker = "[truncated]";
+// The leaf of a thread that is collecting garbage.
+inline constexpr std::string_view kGcMarker = "<GC>";
+
 struct Frame {
   std::string function;  // qualified name where the interpreter has one
   std::string file;      // as the code object says (co_filename)

@@ -1,0 +1,143 @@
+#include "daemon/collect/chain_verifier.h"
+
+#include <utility>
+
+#include "attach/ptrace/stopped_threads.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr int kReadPairs = 3;
+constexpr int kAttempts = 3;
+constexpr Nanos kStopTimeout = Nanos::FromMillis(20);
+constexpr uint64_t kMaxFailedStops = 16;  // in a row of a capture: then stops are not possible here
+
+// The same calls in progress; the leaf may have moved on within its function.
+bool SameCalls(const std::vector<RawFrame>& a, const std::vector<RawFrame>& b) {
+  if (a.size() != b.size() || a.empty()) {
+    return a.size() == b.size();
+  }
+  if (a[0].address != b[0].address || a[0].code != b[0].code) {
+    return false;
+  }
+  for (size_t i = 1; i < a.size(); ++i) {
+    if (a[i] != b[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool IsUsable(CollectStatus status) { return status == CollectStatus::kWhole || status == CollectStatus::kTooDeep; }
+
+}  // namespace
+
+ChainVerifier::ChainVerifier(Pid pid, RemoteMemory& memory, StackLinker& linker, bool allow_stops)
+    : pid_(pid), memory_(memory), linker_(linker), allow_stops_(allow_stops) {}
+
+// Up to about 2 us, never the same: repeated reads must not beat in time with a loop of the target.
+void ChainVerifier::WaitABit() {
+  random_ = random_ * 6364136223846793005ULL + 1442695040888963407ULL;
+  for (uint64_t spins = random_ >> 54; spins > 0; --spins) {
+    asm volatile("" ::: "memory");
+  }
+}
+
+bool ChainVerifier::LinkUp(CollectStatus collected, ThreadStack& stack, LinkedChain& chain, VerifiedStack* out) {
+  if (!IsUsable(collected)) {
+    return false;
+  }
+  const bool too_deep = collected == CollectStatus::kTooDeep;
+  if (linker_.Follow(stack.frames(), too_deep, &chain).end != LinkEnd::kLinked) {
+    return false;
+  }
+  out->leaf = chain.leaf();
+  out->stack = linker_.stack(out->leaf);
+  out->quality = too_deep ? SampleQuality::kTooDeep : SampleQuality::kVerified;
+  return true;
+}
+
+bool ChainVerifier::Confirm(ThreadStack& stack, CollectStatus* collected) {
+  expected_ = stack.frames();
+  bool same = IsUsable(*collected);
+  for (int i = 0; i < kReadPairs * 2; ++i) {
+    WaitABit();
+    const CollectStatus now = stack.ReadAgain(memory_, i % 2 == 0);
+    same = same && now == *collected && SameCalls(expected_, stack.frames());
+    *collected = now;
+    if (!same) {
+      return false;
+    }
+  }
+  ++counters_.confirmed;
+  return true;
+}
+
+bool ChainVerifier::ReadStopped(Tid tid, ThreadStack& stack, LinkedChain& chain, VerifiedStack* out) {
+  if (!allow_stops_ || tid == Tid()) {
+    return false;
+  }
+  CollectStatus collected = CollectStatus::kBroken;
+  const Nanos begin = MonotonicNow();
+  {
+    const auto stopped = StoppedThreads::Stop(pid_, tid, kStopTimeout);
+    if (stopped.has_error() || stopped.value().threads().empty()) {
+      if (++counters_.failed_stops >= kMaxFailedStops && counters_.stops == 0) {
+        allow_stops_ = false;
+      }
+      return false;
+    }
+    collected = stack.ReadAgain(memory_, false);
+  }
+  ++counters_.stops;
+  counters_.stopped_total = counters_.stopped_total + (MonotonicNow() - begin);
+  if (!IsUsable(collected)) {
+    return false;
+  }
+  *out = Accept(collected, stack, chain);
+  out->quality = out->quality == SampleQuality::kVerified ? SampleQuality::kStopped : out->quality;
+  return true;
+}
+
+VerifiedStack ChainVerifier::Accept(CollectStatus collected, ThreadStack& stack, LinkedChain& chain) {
+  VerifiedStack out;
+  linker_.Learn(stack.frames(), collected == CollectStatus::kTooDeep);
+  if (!LinkUp(collected, stack, chain, &out)) {
+    out.leaf = chain.leaf();
+    out.stack = linker_.WithMarker(linker_.stack(out.leaf), kTruncatedMarker);
+    out.quality = SampleQuality::kTruncated;
+  }
+  return out;
+}
+
+VerifiedStack ChainVerifier::Verify(Tid tid, CollectStatus collected, ThreadStack& stack, LinkedChain& chain) {
+  VerifiedStack out;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    if (collected == CollectStatus::kGone || collected == CollectStatus::kNoState) {
+      out.readable = false;
+      out.gone = collected == CollectStatus::kGone;
+      return out;
+    }
+    if (LinkUp(collected, stack, chain, &out)) {
+      return out;
+    }
+    if (Confirm(stack, &collected)) {
+      linker_.Learn(stack.frames(), collected == CollectStatus::kTooDeep);
+    }
+    if (LinkUp(collected, stack, chain, &out)) {
+      return out;
+    }
+  }
+  if (ReadStopped(tid, stack, chain, &out)) {
+    return out;
+  }
+  if (!IsUsable(collected)) {
+    chain.Clear();  // the root was not reached: nothing of the chain is known to be true
+  }
+  out.leaf = chain.leaf();
+  out.stack = linker_.WithMarker(linker_.stack(out.leaf), kTruncatedMarker);
+  out.quality = SampleQuality::kTruncated;
+  return out;
+}
+
+}  // namespace ptrace_prof

@@ -1,0 +1,61 @@
+// Settles the samples whose links are not all known: by looking again, else by one brief stop of the thread.
+//
+// Three pairs of reads, each pair in both orders, that all show the same chain prove that it is real; a thread
+// that moves meanwhile gets another chance with its new chain; what still is in doubt is read once with the
+// thread stopped (PTRACE_SEIZE + INTERRUPT, a few tens of microseconds) if that is allowed. Either way the links
+// enter the linker's set, so that each is settled once. What cannot be settled is cut at the first doubtful link.
+// One per process of the target; same thread as the sampler.
+#pragma once
+
+#include <cstdint>
+
+#include "attach/base/types.h"
+#include "attach/proc/remote_memory.h"
+#include "daemon/collect/stack_linker.h"
+#include "daemon/trace/model.h"
+#include "symbolizer/cpython/thread_stack.h"
+
+namespace ptrace_prof {
+
+struct VerifiedStack {
+  StackId stack = kEmptyStack;
+  NodeId leaf = kRootNode;
+  SampleQuality quality = SampleQuality::kVerified;
+  bool readable = true;  // false: nothing could be read at all
+  bool gone = false;     // the process ended
+};
+
+class ChainVerifier {
+ public:
+  struct Counters {
+    uint64_t confirmed = 0;  // settled by looking again
+    uint64_t stops = 0;
+    uint64_t failed_stops = 0;
+    Nanos stopped_total;
+  };
+
+  ChainVerifier(Pid pid, RemoteMemory& memory, StackLinker& linker, bool allow_stops);
+
+  // `collected` is what ThreadStack::Collect said about `stack`.
+  VerifiedStack Verify(Tid tid, CollectStatus collected, ThreadStack& stack, LinkedChain& chain);
+  // The thread was stopped while the chain was read: it is exact.
+  VerifiedStack Accept(CollectStatus collected, ThreadStack& stack, LinkedChain& chain);
+
+  const Counters& counters() const { return counters_; }
+
+ private:
+  bool Confirm(ThreadStack& stack, CollectStatus* collected);
+  bool LinkUp(CollectStatus collected, ThreadStack& stack, LinkedChain& chain, VerifiedStack* out);
+  bool ReadStopped(Tid tid, ThreadStack& stack, LinkedChain& chain, VerifiedStack* out);
+  void WaitABit();
+
+  const Pid pid_;
+  RemoteMemory& memory_;
+  StackLinker& linker_;
+  bool allow_stops_;
+  uint64_t random_ = 0x9E3779B97F4A7C15ULL;
+  std::vector<RawFrame> expected_;
+  Counters counters_;
+};
+
+}  // namespace ptrace_prof

@@ -1,0 +1,113 @@
+#include "daemon/collect/stack_linker.h"
+
+namespace ptrace_prof {
+
+StackLinker::StackLinker(CodeCache& codes, StackTable& stacks, bool with_columns)
+    : codes_(codes), stacks_(stacks), with_columns_(with_columns), nodes_(1) {}
+
+void StackLinker::Clear() {
+  links_.Clear();
+  by_key_.Clear();
+  frames_.Clear();
+  nodes_.assign(1, Node{});
+}
+
+CodeId StackLinker::FindCode(uint64_t address) {
+  const CodeId known = codes_.Find(address);
+  return known == kNoCode ? codes_.Read(address) : known;
+}
+
+FrameId StackLinker::FrameOf(CodeId code, uint64_t instruction) {
+  const FrameKey key{instruction, code};
+  if (const FrameId* known = frames_.Find(key)) {
+    return *known;
+  }
+  const CodeInfo& info = codes_.info(code);
+  const SourcePosition position = codes_.Position(code, instruction);
+  Frame frame{.function = info.function, .file = info.file, .line = position.line, .first_line = info.first_line};
+  if (with_columns_) {
+    frame.end_line = position.end_line;
+    frame.column = position.column;
+    frame.end_column = position.end_column;
+  }
+  return *frames_.Insert(key, stacks_.InternFrame(frame));
+}
+
+NodeId StackLinker::AddNode(NodeId parent, CodeId code, uint64_t instruction) {
+  const NodeId id(static_cast<uint32_t>(nodes_.size()));
+  const StackId stack = stacks_.InternStack(nodes_[parent.value].stack, FrameOf(code, instruction));
+  nodes_.push_back({parent, code, stack});
+  by_key_.Insert({parent.value, code.value, instruction}, id);
+  return id;
+}
+
+StackId StackLinker::WithMarker(StackId stack, std::string_view marker) {
+  return stacks_.InternStack(stack, stacks_.InternFrame({.function = std::string(marker), .kind = FrameKind::kMarker}));
+}
+
+// The node that stands for all callers beyond the depth limit. No real node has a parent without code but the root.
+NodeId StackLinker::CutRoot() {
+  const NodeKey key{kRootNode.value, kNoCode.value, 1};
+  if (const NodeId* known = by_key_.Find(key)) {
+    return *known;
+  }
+  const NodeId id(static_cast<uint32_t>(nodes_.size()));
+  nodes_.push_back({kRootNode, kNoCode, WithMarker(kEmptyStack, kTruncatedMarker)});
+  return *by_key_.Insert(key, id);
+}
+
+LinkResult StackLinker::Follow(const std::vector<RawFrame>& frames, bool cut_root, LinkedChain* chain) {
+  if (chain->cut_root != cut_root) {
+    chain->Clear();
+    chain->cut_root = cut_root;
+  }
+  const size_t count = frames.size();
+  size_t same = 0;
+  while (same < count && same < chain->nodes.size() && chain->frames[same] == frames[count - 1 - same]) {
+    ++same;
+  }
+  chain->frames.resize(same);
+  chain->nodes.resize(same);
+  CodeId caller = same == 0 ? kNoCode : code(chain->leaf());
+  uint64_t call = same == 0 ? 0 : chain->frames.back().instruction;
+  for (size_t depth = same; depth < count; ++depth) {
+    const RawFrame& frame = frames[count - 1 - depth];
+    const CodeId callee = FindCode(frame.code);
+    if (callee == kNoCode || !codes_.Contains(callee, frame.instruction)) {
+      return {LinkEnd::kBadFrame, depth};
+    }
+    const NodeId parent = depth == 0 && cut_root ? CutRoot() : chain->leaf();
+    NodeId node;
+    if (const NodeId* known = by_key_.Find({parent.value, callee.value, frame.instruction})) {
+      node = *known;
+    } else if ((depth == 0 && cut_root) || links_.Contains({caller, callee, call})) {
+      node = AddNode(parent, callee, frame.instruction);
+    } else {
+      return {LinkEnd::kUnknownLink, depth};
+    }
+    chain->frames.push_back(frame);
+    chain->nodes.push_back(node);
+    caller = callee;
+    call = frame.instruction;
+  }
+  return {LinkEnd::kLinked, count};
+}
+
+void StackLinker::Learn(const std::vector<RawFrame>& frames, bool cut_root) {
+  CodeId caller = kNoCode;
+  uint64_t call = 0;
+  for (size_t depth = 0; depth < frames.size(); ++depth) {
+    const RawFrame& frame = frames[frames.size() - 1 - depth];
+    const CodeId callee = FindCode(frame.code);
+    if (callee == kNoCode || !codes_.Contains(callee, frame.instruction)) {
+      return;
+    }
+    if (depth > 0 || !cut_root) {
+      links_.Add({caller, callee, call});
+    }
+    caller = callee;
+    call = frame.instruction;
+  }
+}
+
+}  // namespace ptrace_prof

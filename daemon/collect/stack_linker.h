@@ -1,0 +1,108 @@
+// Turns the frame chains of one process into stacks of the trace, and says whether they can be believed.
+//
+// A chain is a path of nodes (parent node, code, instruction); a node exists only if the link to it is in the LinkSet, so
+// that in the steady state a sample costs one comparison per unchanged frame and one lookup per changed one. New
+// frames get their names and lines here, once. Clear() when the StackTable is cleared. One owner, one thread.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "attach/base/flat_map.h"
+#include "attach/base/types.h"
+#include "daemon/collect/link_set.h"
+#include "daemon/trace/stack_table.h"
+#include "symbolizer/cpython/code_cache.h"
+#include "symbolizer/cpython/frame_walker.h"
+
+namespace ptrace_prof {
+
+using NodeId = StrongId<struct NodeIdTag, uint32_t>;
+inline constexpr NodeId kRootNode{0};
+
+// What a thread's last chain was linked to: unchanged callers keep their nodes.
+struct LinkedChain {
+  std::vector<RawFrame> frames;  // outermost first
+  std::vector<NodeId> nodes;     // nodes[i] is the path frames[0..i]
+  bool cut_root = false;         // the callers of frames[0] were left out: deeper than the limit
+
+  void Clear() {
+    frames.clear();
+    nodes.clear();
+  }
+
+  NodeId leaf() const { return nodes.empty() ? kRootNode : nodes.back(); }
+};
+
+enum class LinkEnd : uint8_t {
+  kLinked,       // every link is known
+  kUnknownLink,  // the link into frames[depth] (outermost first) is not known yet
+  kBadFrame,     // what stands in frames[depth] is not a code object, or not an instruction of it
+};
+
+struct LinkResult {
+  LinkEnd end = LinkEnd::kLinked;
+  size_t depth = 0;  // frames linked before the end
+};
+
+class StackLinker {
+ public:
+  StackLinker(CodeCache& codes, StackTable& stacks, bool with_columns);
+
+  // `frames` is leaf first. `chain` is updated to what could be linked. `cut_root`: the frames end at the depth limit,
+  // their outermost one is taken as it is and stands below a "[truncated]" root.
+  LinkResult Follow(const std::vector<RawFrame>& frames, bool cut_root, LinkedChain* chain);
+  // The chain is known to be exact: enters its links into the set. Stops at a frame that is not code.
+  void Learn(const std::vector<RawFrame>& frames, bool cut_root);
+  // The stack with a marker such as "[truncated]" or "<GC>" as its leaf.
+  StackId WithMarker(StackId stack, std::string_view marker);
+
+  StackId stack(NodeId node) const { return nodes_[node.value].stack; }
+  NodeId parent(NodeId node) const { return nodes_[node.value].parent; }
+  CodeId code(NodeId node) const { return nodes_[node.value].code; }
+  size_t node_count() const { return nodes_.size() - 1; }
+  size_t link_count() const { return links_.size(); }
+  void Clear();
+
+ private:
+  struct NodeKey {
+    uint32_t parent = 0;
+    uint32_t code = 0;
+    uint64_t instruction = 0;
+    bool operator==(const NodeKey&) const = default;
+  };
+  struct NodeHash {
+    uint64_t operator()(const NodeKey& key) const {
+      return MixHash((uint64_t{key.parent} << 32) | key.code, key.instruction);
+    }
+  };
+  struct Node {
+    NodeId parent;
+    CodeId code;
+    StackId stack;
+  };
+  struct FrameKey {
+    uint64_t instruction = 0;
+    CodeId code;
+    bool operator==(const FrameKey&) const = default;
+  };
+  struct FrameHash {
+    uint64_t operator()(const FrameKey& key) const { return MixHash(key.instruction, key.code.value); }
+  };
+
+  CodeId FindCode(uint64_t address);
+  NodeId AddNode(NodeId parent, CodeId code, uint64_t instruction);
+  NodeId CutRoot();
+  FrameId FrameOf(CodeId code, uint64_t instruction);
+
+  CodeCache& codes_;
+  StackTable& stacks_;
+  const bool with_columns_;
+  LinkSet links_;
+  FlatMap<NodeKey, NodeId, NodeHash> by_key_;
+  FlatMap<FrameKey, FrameId, FrameHash> frames_;
+  std::vector<Node> nodes_;  // [0] is kRootNode
+};
+
+}  // namespace ptrace_prof

@@ -1,0 +1,75 @@
+#include "daemon/collect/thread_state_watch.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace ptrace_prof {
+namespace {
+
+constexpr Nanos kShortest = Nanos::FromMillis(5);
+constexpr Nanos kLongest = Nanos::FromMillis(40);
+constexpr int64_t kRunningShare = 8;     // running: on a CPU (or waiting for one) for 1/8 of the time since the last look
+constexpr uint64_t kGilStructSize = 256;  // last_holder … mutexes and condition variables (CPython: pycore_gil.h)
+
+}  // namespace
+
+ThreadStateWatch::ThreadStateWatch(Pid pid, Tid tid) : interval_(kShortest) {
+  if (auto opened = ThreadActivity::Open(pid, tid); opened.has_value()) {
+    activity_.emplace(std::move(opened).value());
+  }
+}
+
+StateInfo ThreadStateWatch::Classify(const WaitReason& reason, RemoteAddr gil, bool has_cuda) const {
+  switch (reason.kind) {
+    case WaitKind::kUnknown: return {};
+    case WaitKind::kRunning: return {.state = ThreadState::kRunning};
+    case WaitKind::kDisk: return {.state = ThreadState::kDiskWait, .detail = reason.call};
+    case WaitKind::kDevice:
+      return {.state = has_cuda ? ThreadState::kGpuWait : ThreadState::kIdle, .detail = reason.call};
+    case WaitKind::kFutex:
+      if (!gil.IsNull() && reason.futex_address >= gil.value && reason.futex_address - gil.value < kGilStructSize) {
+        return {.state = ThreadState::kGilWait};
+      }
+      return {.state = ThreadState::kIdle, .detail = reason.call};
+    case WaitKind::kSleep:
+    case WaitKind::kPoll:
+    case WaitKind::kRead:
+    case WaitKind::kWrite:
+    case WaitKind::kChild:
+    case WaitKind::kStopped:
+    case WaitKind::kDead:
+    case WaitKind::kOther: break;
+  }
+  return {.state = ThreadState::kIdle, .detail = reason.call};
+}
+
+void ThreadStateWatch::Look(Nanos now, RemoteAddr gil, bool has_cuda) {
+  if (!activity_.has_value()) {
+    next_look_ = now + Nanos::FromSeconds(1);
+    return;
+  }
+  const ThreadState before = state_.state;
+  const auto usage = activity_->Look();
+  if (usage.has_error()) {
+    state_ = {};
+    next_look_ = now + kLongest;
+    return;
+  }
+  const int64_t busy = usage_.has_value() ? (usage.value().cpu - usage_->cpu).value +
+                                                (usage.value().runqueue_wait - usage_->runqueue_wait).value
+                                          : 0;
+  if (usage_.has_value() && busy * kRunningShare >= (now - looked_).value) {
+    state_ = {.state = ThreadState::kRunning};
+  } else {
+    state_ = Classify(activity_->Reason(), gil, has_cuda);
+  }
+  usage_ = usage.value();
+  looked_ = now;
+  interval_ = state_.state == before ? std::min(Nanos(interval_.value * 2), kLongest) : kShortest;
+  if (state_.state == ThreadState::kRunning) {
+    interval_ = kShortest;  // a thread that begins to wait is news
+  }
+  next_look_ = now + interval_;
+}
+
+}  // namespace ptrace_prof

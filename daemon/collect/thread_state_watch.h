@@ -1,0 +1,39 @@
+// What one thread is doing: running, waiting for the GIL, blocked in what. Looked at every few milliseconds, not at
+// every sample: one look costs 0.6 us (schedstat), a reason another 1 to 2 us.
+//
+// CPU time that grew since the last look means running; if it did not, the kernel says in which system call the
+// thread sleeps, and a futex inside the GIL's own structure is a wait for the GIL. Threads whose state does not
+// change are looked at less often. One per thread of the target.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "attach/base/types.h"
+#include "attach/proc/thread_activity.h"
+#include "daemon/trace/model.h"
+
+namespace ptrace_prof {
+
+class ThreadStateWatch {
+ public:
+  ThreadStateWatch(Pid pid, Tid tid);
+
+  bool IsDue(Nanos now) const { return now >= next_look_; }
+  // `gil`: where the GIL's structure lies, null if there is none. `has_cuda`: libcuda is mapped.
+  void Look(Nanos now, RemoteAddr gil, bool has_cuda);
+  const StateInfo& state() const { return state_; }
+  bool is_idle() const { return state_.state == ThreadState::kIdle || state_.state == ThreadState::kDiskWait; }
+
+ private:
+  StateInfo Classify(const WaitReason& reason, RemoteAddr gil, bool has_cuda) const;
+
+  std::optional<ThreadActivity> activity_;
+  std::optional<ThreadActivity::Usage> usage_;
+  Nanos looked_;
+  Nanos next_look_;
+  Nanos interval_;
+  StateInfo state_;
+};
+
+}  // namespace ptrace_prof

@@ -1,0 +1,179 @@
+#include "symbolizer/cpython/code_cache.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "symbolizer/cpython/frame_walker.h"
+#include "symbolizer/cpython/object_reader.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr uint64_t kMaxInstructionBytes = uint64_t{1} << 30;
+constexpr size_t kMaxNameBytes = 4096;
+
+template <typename T>
+T Load(const std::byte* block, uint32_t offset) {
+  T value{};
+  std::memcpy(&value, block + offset, sizeof value);
+  return value;
+}
+
+std::array<uint64_t, 5> Fingerprint(const Layout& layout, const std::byte* code) {
+  const uint64_t qualname =
+      layout.Has(&Layout::code_qualname) ? Load<uint64_t>(code, layout.code_qualname) : 0;
+  return {Load<uint64_t>(code, layout.object_type), Load<uint64_t>(code, layout.code_filename),
+          Load<uint64_t>(code, layout.code_name), qualname ^ (Load<uint64_t>(code, layout.code_line_table) << 1),
+          static_cast<uint64_t>(Load<int32_t>(code, layout.code_first_line))};
+}
+
+}  // namespace
+
+CodeCache::CodeCache(RemoteMemory& memory, const Layout& layout, RemoteAddr code_type)
+    : memory_(memory),
+      layout_(layout),
+      decode_(DecoderFor(layout.line_table)),
+      code_type_(code_type.value),
+      codes_(1) {}
+
+void CodeCache::Clear() {
+  by_address_.Clear();
+  codes_.resize(1);
+}
+
+CodeId CodeCache::Find(uint64_t address) {
+  const CodeId* id = by_address_.Find(address);
+  return id == nullptr ? kNoCode : *id;
+}
+
+bool CodeCache::IsCodeType(uint64_t type) {
+  if (code_type_ != 0) {
+    return type == code_type_;
+  }
+  ObjectReader reader(memory_, layout_);
+  uint64_t name = 0;
+  char text[5] = {};
+  if (memory_.ReadValue(RemoteAddr(type) + layout_.type_name, &name) != ReadStatus::kOk ||
+      memory_.Read(RemoteAddr(name), text, sizeof text) != ReadStatus::kOk || std::memcmp(text, "code", 5) != 0) {
+    return false;
+  }
+  code_type_ = type;
+  return true;
+}
+
+bool CodeCache::ReadInfo(uint64_t address, CodeInfo* info) {
+  headers_.resize(std::max<size_t>(headers_.size(), layout_.code_size));
+  if (memory_.Read(RemoteAddr(address), headers_.data(), layout_.code_size) != ReadStatus::kOk) {
+    return false;
+  }
+  const std::byte* code = headers_.data();
+  if (!IsCodeType(Load<uint64_t>(code, layout_.object_type))) {
+    return false;
+  }
+  info->address = RemoteAddr(address);
+  info->fingerprint = Fingerprint(layout_, code);
+  info->first_line = Load<int32_t>(code, layout_.code_first_line);
+  const uint32_t name_field = layout_.Has(&Layout::code_qualname) ? layout_.code_qualname : layout_.code_name;
+  const RemoteAddr name(Load<uint64_t>(code, name_field));
+  const RemoteAddr file(Load<uint64_t>(code, layout_.code_filename));
+  const RemoteAddr table(Load<uint64_t>(code, layout_.code_line_table));
+  if (layout_.Has(&Layout::code_instructions)) {
+    const uint64_t units = Load<uint64_t>(code, layout_.var_size);
+    info->instructions = address + layout_.code_instructions;
+    info->instructions_end = info->instructions + std::min(units * 2, kMaxInstructionBytes);
+  } else {
+    uint64_t length = 0;
+    const RemoteAddr bytes(Load<uint64_t>(code, layout_.code_bytes));
+    if (memory_.ReadValue(bytes + layout_.bytes_size, &length) != ReadStatus::kOk) {
+      return false;
+    }
+    info->instructions_end = std::min(length, kMaxInstructionBytes);
+  }
+  ObjectReader reader(memory_, layout_);
+  auto function = reader.ReadString(name, kMaxNameBytes);
+  auto path = reader.ReadString(file, kMaxNameBytes);
+  if (!function.has_value() || !path.has_value()) {
+    return false;
+  }
+  info->function = std::move(*function);
+  info->file = std::move(*path);
+  if (auto lines = reader.ReadBytes(table, kMaxLineTableBytes)) {
+    info->line_table = std::move(*lines);
+  }
+  return true;
+}
+
+CodeId CodeCache::Read(uint64_t address) {
+  CodeInfo info;
+  if (!ReadInfo(address, &info)) {
+    return kNoCode;
+  }
+  const CodeId id(static_cast<uint32_t>(codes_.size()));
+  codes_.push_back(std::move(info));
+  if (CodeId* known = by_address_.Find(address)) {
+    *known = id;
+  } else {
+    by_address_.Insert(address, id);
+  }
+  return id;
+}
+
+bool CodeCache::Contains(CodeId id, uint64_t instruction) const {
+  const CodeInfo& code = info(id);
+  switch (layout_.instruction) {
+    case InstructionKind::kLastiBytes: return static_cast<int64_t>(instruction) < static_cast<int64_t>(code.instructions_end);
+    case InstructionKind::kLastiUnits: return static_cast<int64_t>(instruction) * 2 < static_cast<int64_t>(code.instructions_end);
+    case InstructionKind::kPrevInstr: return instruction + 2 >= code.instructions && instruction < code.instructions_end;
+    case InstructionKind::kInstrPtr:
+      // Free-threaded builds may run a thread-local copy of the instructions: no bound is known here.
+      return layout_.Has(&Layout::code_tlbc) || (instruction >= code.instructions && instruction < code.instructions_end);
+  }
+  return false;
+}
+
+SourcePosition CodeCache::Position(CodeId id, uint64_t instruction) const {
+  const CodeInfo& code = info(id);
+  int64_t offset = 0;
+  switch (layout_.instruction) {
+    case InstructionKind::kLastiBytes: offset = static_cast<int64_t>(instruction); break;
+    case InstructionKind::kLastiUnits: offset = static_cast<int64_t>(instruction) * 2; break;
+    case InstructionKind::kPrevInstr:
+    case InstructionKind::kInstrPtr: offset = static_cast<int64_t>(instruction - code.instructions); break;
+  }
+  if (!Contains(id, instruction) || offset > static_cast<int64_t>(kMaxInstructionBytes)) {
+    return SourcePosition{.line = code.first_line};
+  }
+  return decode_(code.line_table, code.first_line, offset);
+}
+
+ReadStatus CodeCache::Revalidate(const std::vector<CodeId>& ids, std::vector<CodeId>* stale) {
+  headers_.resize(std::max<size_t>(headers_.size(), ids.size() * layout_.code_size));
+  requests_.clear();
+  for (size_t i = 0; i < ids.size(); ++i) {
+    requests_.push_back({info(ids[i]).address, headers_.data() + i * layout_.code_size, layout_.code_size});
+  }
+  for (size_t done = 0; done < ids.size();) {
+    size_t filled = 0;
+    const ReadStatus status = memory_.ReadBatch(std::span(requests_).subspan(done), &filled);
+    if (status == ReadStatus::kGone || status == ReadStatus::kDenied) {
+      return status;
+    }
+    for (size_t i = done; i < done + filled; ++i) {
+      if (Fingerprint(layout_, headers_.data() + i * layout_.code_size) != info(ids[i]).fingerprint) {
+        stale->push_back(ids[i]);
+      }
+    }
+    done += filled;
+    if (status != ReadStatus::kOk && done < ids.size()) {
+      stale->push_back(ids[done++]);  // not even mapped any more
+    }
+  }
+  for (const CodeId id : *stale) {
+    if (CodeId* current = by_address_.Find(info(id).address.value); current != nullptr && *current == id) {
+      *current = kNoCode;
+    }
+  }
+  return ReadStatus::kOk;
+}
+
+}  // namespace ptrace_prof

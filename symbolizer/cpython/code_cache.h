@@ -1,0 +1,74 @@
+// Code objects of one process by address: names, line table, where the instructions lie.
+//
+// Read once, then checked again: an address may be freed and reused by another code object, so each entry
+// carries a fingerprint of the header, and Revalidate (called before samples are written out) tells which entries
+// no longer hold. A reused address gets a new CodeId. Does not stop the target. One owner, one thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attach/base/flat_map.h"
+#include "attach/base/types.h"
+#include "attach/proc/remote_memory.h"
+#include "symbolizer/cpython/layout.h"
+#include "symbolizer/cpython/line_table.h"
+
+namespace ptrace_prof {
+
+using CodeId = StrongId<struct CodeIdTag, uint32_t>;
+inline constexpr CodeId kNoCode{0};
+
+struct CodeInfo {
+  RemoteAddr address;
+  std::string function;  // qualified name where there is one, else the name
+  std::string file;
+  int32_t first_line = 0;
+  std::vector<uint8_t> line_table;
+  uint64_t instructions = 0;      // address of the first instruction; 0 where f_lasti is an index
+  uint64_t instructions_end = 0;  // f_lasti kinds: length in bytes
+  std::array<uint64_t, 5> fingerprint{};
+};
+
+class CodeCache {
+ public:
+  // `code_type`: &PyCode_Type, or null: then the type of the first object that reads as a code object is taken.
+  CodeCache(RemoteMemory& memory, const Layout& layout, RemoteAddr code_type);
+
+  // Known already? No system call.
+  CodeId Find(uint64_t address);
+  // Reads it from the target. kNoCode: what is there is not a code object (now).
+  CodeId Read(uint64_t address);
+
+  const CodeInfo& info(CodeId id) const { return codes_[id.value]; }
+  // Could a frame of this code hold this instruction?
+  bool Contains(CodeId id, uint64_t instruction) const;
+  SourcePosition Position(CodeId id, uint64_t instruction) const;
+
+  // Re-reads the headers of `ids` in one batch; appends those that changed to `stale` and forgets their addresses.
+  ReadStatus Revalidate(const std::vector<CodeId>& ids, std::vector<CodeId>* stale);
+
+  size_t size() const { return codes_.size() - 1; }
+  void Clear();
+
+ private:
+  struct AddressHash {
+    uint64_t operator()(uint64_t address) const { return MixHash(address, 0); }
+  };
+  bool ReadInfo(uint64_t address, CodeInfo* info);
+  bool IsCodeType(uint64_t type);
+
+  RemoteMemory& memory_;
+  const Layout& layout_;
+  LineTableDecoder decode_;
+  uint64_t code_type_;
+  FlatMap<uint64_t, CodeId, AddressHash> by_address_;
+  std::vector<CodeInfo> codes_;  // [0] is kNoCode
+  std::vector<std::byte> headers_;
+  std::vector<ReadRequest> requests_;
+};
+
+}  // namespace ptrace_prof

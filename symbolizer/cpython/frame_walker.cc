@@ -1,0 +1,57 @@
+#include "symbolizer/cpython/frame_walker.h"
+
+#include <cstring>
+
+namespace ptrace_prof {
+namespace {
+
+constexpr uint32_t kMaxShims = 4096;
+
+template <typename T>
+T Load(const std::byte* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+uint64_t LoadInstruction(const Layout& layout, const std::byte* frame) {
+  const std::byte* field = frame + layout.frame_instruction;
+  const bool is_index =
+      layout.instruction == InstructionKind::kLastiBytes || layout.instruction == InstructionKind::kLastiUnits;
+  return is_index ? static_cast<uint64_t>(static_cast<int64_t>(Load<int32_t>(field))) : Load<uint64_t>(field);
+}
+
+}  // namespace
+
+WalkResult WalkFrames(const Layout& layout, const FrameBytes& bytes, uint64_t first, uint64_t base, uint32_t max_depth,
+                      FrameChain* chain) {
+  const bool has_owner = layout.Has(&Layout::frame_owner);
+  for (uint64_t at = first; at != 0 && at != base;) {
+    if (!IsPlausibleAddress(at)) {
+      return {WalkEnd::kBad, 0};
+    }
+    const std::byte* frame = bytes.Find(at, layout.frame_size);
+    if (frame == nullptr) {
+      return {WalkEnd::kMissing, at};
+    }
+    if (has_owner && Load<uint8_t>(frame + layout.frame_owner) >= layout.owner_no_python) {
+      if (chain->shims.size() >= kMaxShims) {
+        return {WalkEnd::kBad, 0};
+      }
+      chain->shims.push_back(at);
+    } else {
+      if (chain->frames.size() >= max_depth) {
+        return {WalkEnd::kTooDeep, 0};
+      }
+      const uint64_t code = Load<uint64_t>(frame + layout.frame_code) & ~layout.frame_tag_mask;
+      if (!IsPlausibleAddress(code)) {
+        return {WalkEnd::kBad, 0};
+      }
+      chain->frames.push_back({at, code, LoadInstruction(layout, frame)});
+    }
+    at = Load<uint64_t>(frame + layout.frame_previous);
+  }
+  return {WalkEnd::kRoot, 0};
+}
+
+}  // namespace ptrace_prof

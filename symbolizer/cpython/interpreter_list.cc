@@ -1,0 +1,98 @@
+#include "symbolizer/cpython/interpreter_list.h"
+
+#include <cstddef>
+#include <cstring>
+
+#include "symbolizer/cpython/frame_walker.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr size_t kMaxInterpreters = 1024;
+constexpr size_t kMaxThreads = 16384;
+
+uint64_t LoadWord(const std::vector<std::byte>& block, uint32_t offset) {
+  uint64_t value = 0;
+  if (offset != kAbsent && offset + sizeof value <= block.size()) {
+    std::memcpy(&value, block.data() + offset, sizeof value);
+  }
+  return value;
+}
+
+ReadStatus FindGil(RemoteMemory& memory, const Layout& layout, RemoteAddr runtime, InterpreterEntry* entry) {
+  if (layout.Has(&Layout::runtime_gil)) {
+    entry->gil = runtime + layout.runtime_gil;
+    return ReadStatus::kOk;
+  }
+  if (!layout.Has(&Layout::interp_gil_pointer)) {
+    return ReadStatus::kOk;
+  }
+  uint64_t gil = 0;
+  const ReadStatus status = memory.ReadValue(entry->address + layout.interp_gil_pointer, &gil);
+  if (status == ReadStatus::kOk && IsPlausibleAddress(gil)) {
+    entry->gil = RemoteAddr(gil);
+  }
+  return status;
+}
+
+}  // namespace
+
+ReadStatus ReadInterpreters(RemoteMemory& memory, const Layout& layout, RemoteAddr runtime,
+                            std::vector<InterpreterEntry>* out) {
+  out->clear();
+  uint64_t at = 0;
+  ReadStatus status = memory.ReadValue(runtime + layout.runtime_interpreters_head, &at);
+  while (status == ReadStatus::kOk && IsPlausibleAddress(at) && out->size() < kMaxInterpreters) {
+    InterpreterEntry entry;
+    entry.address = RemoteAddr(at);
+    uint64_t next = 0;
+    status = memory.ReadValue(entry.address + layout.interp_next, &next);
+    if (status == ReadStatus::kOk) {
+      status = memory.ReadValue(entry.address + layout.interp_id, &entry.id);
+    }
+    if (status == ReadStatus::kOk) {
+      status = FindGil(memory, layout, runtime, &entry);
+    }
+    if (status != ReadStatus::kOk) {
+      break;
+    }
+    out->push_back(entry);
+    at = next == at ? 0 : next;
+  }
+  return out->empty() ? (status == ReadStatus::kOk ? ReadStatus::kFault : status) : ReadStatus::kOk;
+}
+
+ReadStatus ReadThreads(RemoteMemory& memory, const Layout& layout, RemoteAddr interpreter,
+                       std::vector<ThreadEntry>* out, bool* complete) {
+  *complete = true;
+  uint64_t at = 0;
+  ReadStatus status = memory.ReadValue(interpreter + layout.interp_threads_head, &at);
+  if (status != ReadStatus::kOk) {
+    return status;
+  }
+  std::vector<std::byte> block(layout.thread_size);
+  for (size_t count = 0; at != 0; ++count) {
+    if (!IsPlausibleAddress(at) || count >= kMaxThreads) {
+      *complete = false;
+      break;
+    }
+    status = memory.Read(RemoteAddr(at), block.data(), block.size());
+    if (status == ReadStatus::kGone || status == ReadStatus::kDenied) {
+      return status;
+    }
+    if (status != ReadStatus::kOk || LoadWord(block, layout.thread_interp) != interpreter.value) {
+      *complete = false;
+      break;
+    }
+    ThreadEntry entry;
+    entry.state = RemoteAddr(at);
+    entry.ident = LoadWord(block, layout.thread_id);
+    entry.native_id = LoadWord(block, layout.thread_native_id);
+    out->push_back(entry);
+    const uint64_t next = LoadWord(block, layout.thread_next);
+    at = next == at ? 0 : next;
+  }
+  return ReadStatus::kOk;
+}
+
+}  // namespace ptrace_prof

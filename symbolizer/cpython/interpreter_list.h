@@ -1,0 +1,36 @@
+// The interpreters of a process and the thread states of each, as linked lists in the target say.
+//
+// Both lists change under a lock that we do not hold: walks are bounded, must advance, and each thread state must name
+// the interpreter in whose list it stands. Costs one read per entry: call at attach and when something changed.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "attach/base/types.h"
+#include "attach/proc/remote_memory.h"
+#include "symbolizer/cpython/layout.h"
+
+namespace ptrace_prof {
+
+struct InterpreterEntry {
+  RemoteAddr address;
+  int64_t id = 0;
+  RemoteAddr gil;  // its _gil_runtime_state; null when there is none (free-threaded)
+};
+
+struct ThreadEntry {
+  RemoteAddr state;
+  uint64_t ident = 0;      // pthread_t
+  uint64_t native_id = 0;  // tid in the target's PID namespace; 0 when the layout has none
+};
+
+// Newest first, as CPython links them. kGone/kFault/kDenied: nothing usable was read.
+ReadStatus ReadInterpreters(RemoteMemory& memory, const Layout& layout, RemoteAddr runtime,
+                            std::vector<InterpreterEntry>* out);
+
+// Appends. `complete` is false when the walk met something odd (the list changed under us).
+ReadStatus ReadThreads(RemoteMemory& memory, const Layout& layout, RemoteAddr interpreter,
+                       std::vector<ThreadEntry>* out, bool* complete);
+
+}  // namespace ptrace_prof

@@ -1,0 +1,48 @@
+// The pieces of a target's memory that one sample of one thread needs, and the bytes once they were read.
+//
+// The plan is a prediction: the addresses that the previous sample visited, merged where a gap costs less than
+// another iovec (one iovec ≈ 0.37 us, 2 KiB of copying ≈ 0.2 us; facts measured with process_vm_readv), with some
+// room above the youngest frame for calls made since. Add addresses, Seal, append the requests to a batch, read,
+// Find. No allocation once the sizes have settled. One owner, one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "attach/base/types.h"
+#include "attach/proc/remote_memory.h"
+
+namespace ptrace_prof {
+
+class ReadPlan {
+ public:
+  static constexpr uint64_t kMergeGap = 2048;
+  static constexpr size_t kMaxBytes = 4 << 20;  // a hostile chain cannot make us read more than this
+
+  void Clear();
+  void Add(RemoteAddr address, uint32_t size);
+  // Like Add, with room behind it as far as the page goes (the next page may not be mapped).
+  void AddWithRoom(RemoteAddr address, uint32_t size, uint32_t room);
+  // Sorts and merges. false: more than kMaxBytes; the plan is then unusable.
+  bool Seal();
+
+  void AppendRequests(std::vector<ReadRequest>* batch);
+  // The same pieces in the opposite order, into a second buffer: for Matches-style double reads.
+  size_t request_count() const { return regions_.size(); }
+
+  // The bytes at [address, address + size), or null when the plan does not cover them.
+  const std::byte* Find(uint64_t address, uint32_t size) const;
+
+ private:
+  struct Region {
+    uint64_t start = 0;
+    uint32_t size = 0;
+    uint32_t offset = 0;  // in bytes_
+  };
+  std::vector<Region> regions_;  // sorted by start after Seal
+  std::vector<std::byte> bytes_;
+  mutable size_t hint_ = 0;      // where the last Find hit
+};
+
+}  // namespace ptrace_prof

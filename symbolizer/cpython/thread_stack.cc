@@ -1,0 +1,189 @@
+#include "symbolizer/cpython/thread_stack.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace ptrace_prof {
+namespace {
+
+constexpr int kMaxRounds = 4;           // predictions tried before the chain is called broken
+constexpr uint32_t kReplanEvery = 64;   // samples: sheds what the stack no longer needs
+constexpr uint32_t kRoomAbove = 1024;  // for calls made since the last sample
+constexpr uint32_t kProbeBelow = 3072; // callers usually lie just below a frame in the same chunk
+constexpr uint32_t kCframeSize = 16;
+
+uint64_t LoadWord(const std::byte* from) {
+  uint64_t value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+}  // namespace
+
+ThreadStack::ThreadStack(const Layout& layout, RemoteAddr state, RemoteAddr interpreter, uint32_t max_depth)
+    : layout_(layout), state_(state), interpreter_(interpreter), max_depth_(max_depth) {
+  Replan();
+}
+
+void ThreadStack::Replan() {
+  plan_.Clear();
+  plan_.Add(state_, layout_.thread_size);
+  if (cframe_ != 0) {
+    plan_.Add(RemoteAddr(cframe_), kCframeSize);
+  }
+  for (const RawFrame& frame : chain_.frames) {
+    plan_.Add(RemoteAddr(frame.address), layout_.frame_size);
+  }
+  for (const uint64_t shim : chain_.shims) {
+    plan_.Add(RemoteAddr(shim), layout_.frame_size);
+  }
+  for (const uint64_t missed : missed_) {
+    if (missed != 0) {
+      plan_.Add(RemoteAddr(missed), layout_.frame_size);
+    }
+  }
+  if (!chain_.frames.empty()) {
+    const uint64_t leaf = chain_.frames.front().address;
+    plan_.AddWithRoom(RemoteAddr(leaf), layout_.frame_size, kRoomAbove);
+  }
+  since_replan_ = 0;
+  bare_ = false;
+  if (!plan_.Seal()) {
+    Forget();
+  }
+}
+
+// Back to the thread state alone, which must be readable as long as the thread lives.
+void ThreadStack::Forget() {
+  chain_.Clear();
+  cframe_ = 0;
+  missed_ = {};
+  bare_ = true;
+  plan_.Clear();
+  plan_.Add(state_, layout_.thread_size);
+  plan_.Seal();
+}
+
+// The address of the youngest frame, out of the bytes read. false: the plan must first cover cframe_.
+bool ThreadStack::LocateCurrent(uint64_t* current) {
+  const std::byte* state = plan_.Find(state_.value, layout_.thread_size);
+  if (layout_.Has(&Layout::thread_frame)) {
+    *current = LoadWord(state + layout_.thread_frame);
+    return true;
+  }
+  cframe_ = LoadWord(state + layout_.thread_cframe);
+  if (!IsPlausibleAddress(cframe_)) {
+    cframe_ = 0;
+    *current = 0;
+    return true;
+  }
+  const std::byte* cframe = plan_.Find(cframe_, kCframeSize);
+  if (cframe == nullptr) {
+    return false;
+  }
+  *current = LoadWord(cframe + layout_.cframe_current_frame);
+  return true;
+}
+
+ReadStatus ThreadStack::ReadPlanned(RemoteMemory& memory, bool backwards) {
+  requests_.clear();
+  plan_.AppendRequests(&requests_);
+  if (backwards) {
+    std::reverse(requests_.begin(), requests_.end());
+  }
+  size_t filled = 0;
+  return memory.ReadBatch(requests_, &filled);
+}
+
+// Reads the page part around a frame that the plan does not cover: its callers usually lie just below it.
+ReadStatus ThreadStack::Fetch(RemoteMemory& memory, uint64_t frame) {
+  const uint64_t page = frame & ~uint64_t{4095};
+  const uint64_t start = std::max(page, frame - std::min<uint64_t>(frame, kProbeBelow));
+  fetched_.Clear();
+  fetched_.Add(RemoteAddr(start), static_cast<uint32_t>(frame - start) + layout_.frame_size);
+  fetched_.Seal();
+  requests_.clear();
+  fetched_.AppendRequests(&requests_);
+  size_t filled = 0;
+  return memory.ReadBatch(requests_, &filled);
+}
+
+void ThreadStack::Remember(uint64_t missed) {
+  if (std::find(missed_.begin(), missed_.end(), missed) == missed_.end()) {
+    missed_[missed_next_++ % missed_.size()] = missed;
+  }
+}
+
+// Walks from current_ to the root, fetching what the plan lacks on the way.
+CollectStatus ThreadStack::Walk(RemoteMemory& memory) {
+  const uint64_t base = layout_.Has(&Layout::thread_base_frame) ? state_.value + layout_.thread_base_frame : 0;
+  const FrameBytes bytes{plan_, fetched_};
+  fetched_.Clear();
+  chain_.Clear();
+  bool missed = false;
+  WalkResult walk = WalkFrames(layout_, bytes, current_, base, max_depth_, &chain_);
+  for (uint32_t fetches = 0; walk.end == WalkEnd::kMissing && fetches < max_depth_; ++fetches) {
+    if (fetches < missed_.size()) {
+      Remember(walk.missing);
+    }
+    missed = true;
+    const ReadStatus status = Fetch(memory, walk.missing);
+    if (status == ReadStatus::kGone) {
+      return CollectStatus::kGone;
+    }
+    if (status != ReadStatus::kOk) {
+      return CollectStatus::kBroken;
+    }
+    walk = WalkFrames(layout_, bytes, walk.missing, base, max_depth_, &chain_);
+  }
+  if (missed || ++since_replan_ >= kReplanEvery) {
+    Replan();
+  }
+  switch (walk.end) {
+    case WalkEnd::kRoot: return CollectStatus::kWhole;
+    case WalkEnd::kTooDeep: return CollectStatus::kTooDeep;
+    case WalkEnd::kMissing:
+    case WalkEnd::kBad: break;
+  }
+  return CollectStatus::kBroken;
+}
+
+CollectStatus ThreadStack::Collect(RemoteMemory& memory, bool fresh) {
+  bool have_bytes = fresh;
+  for (int round = 0; round < kMaxRounds; ++round) {
+    if (!have_bytes) {
+      const ReadStatus status = ReadPlanned(memory, false);
+      if (status == ReadStatus::kGone || status == ReadStatus::kDenied) {
+        return CollectStatus::kGone;
+      }
+      if (status == ReadStatus::kFault) {
+        if (bare_) {
+          return CollectStatus::kNoState;
+        }
+        Forget();  // a predicted place is gone: start again from the thread state
+        continue;
+      }
+    }
+    have_bytes = false;
+    const std::byte* state = plan_.Find(state_.value, layout_.thread_size);
+    if (state == nullptr || LoadWord(state + layout_.thread_interp) != interpreter_.value) {
+      return CollectStatus::kNoState;
+    }
+    if (LocateCurrent(&current_)) {
+      return Walk(memory);
+    }
+    Replan();
+  }
+  return CollectStatus::kBroken;
+}
+
+CollectStatus ThreadStack::ReadAgain(RemoteMemory& memory, bool backwards) {
+  Replan();
+  const ReadStatus status = ReadPlanned(memory, backwards);
+  if (status == ReadStatus::kGone || status == ReadStatus::kDenied) {
+    return CollectStatus::kGone;
+  }
+  return Collect(memory, status == ReadStatus::kOk);
+}
+
+}  // namespace ptrace_prof

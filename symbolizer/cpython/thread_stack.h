@@ -1,0 +1,68 @@
+// The stack of one PyThreadState: predicts which bytes a sample needs, and turns them into a FrameChain.
+//
+// Per sample: AppendRequests to a batch (with other threads' requests), read the batch, then Collect. Collect asks the
+// target for more only where the prediction failed; otherwise the whole chain comes from one process_vm_readv.
+// Does not stop the target and does not judge the chain: see StackLinker. One owner, one thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "attach/base/types.h"
+#include "attach/proc/remote_memory.h"
+#include "symbolizer/cpython/frame_walker.h"
+#include "symbolizer/cpython/layout.h"
+#include "symbolizer/cpython/read_plan.h"
+
+namespace ptrace_prof {
+
+enum class CollectStatus : uint8_t {
+  kWhole,    // reached the root
+  kTooDeep,  // cut at the depth limit; the leaf side is kept
+  kBroken,   // the chain moved under us or makes no sense; frames() holds what was linked before the bad place
+  kNoState,  // the thread state is gone or is another thread's now
+  kGone,     // the process is gone
+};
+
+class ThreadStack {
+ public:
+  ThreadStack(const Layout& layout, RemoteAddr state, RemoteAddr interpreter, uint32_t max_depth);
+
+  RemoteAddr state() const { return state_; }
+  void AppendRequests(std::vector<ReadRequest>* batch) { plan_.AppendRequests(batch); }
+
+  // After the batch was read (`fresh`: all requests of this thread were filled).
+  CollectStatus Collect(RemoteMemory& memory, bool fresh);
+  // Reads this thread alone, in the order of the plan or backwards, and collects.
+  CollectStatus ReadAgain(RemoteMemory& memory, bool backwards);
+
+  const std::vector<RawFrame>& frames() const { return chain_.frames; }  // leaf first
+  uint64_t current_frame() const { return current_; }
+
+ private:
+  bool LocateCurrent(uint64_t* current);
+  CollectStatus Walk(RemoteMemory& memory);
+  ReadStatus Fetch(RemoteMemory& memory, uint64_t frame);
+  void Remember(uint64_t missed);
+  void Replan();
+  void Forget();
+  ReadStatus ReadPlanned(RemoteMemory& memory, bool backwards);
+
+  const Layout& layout_;
+  RemoteAddr state_;
+  RemoteAddr interpreter_;
+  uint32_t max_depth_;
+  ReadPlan plan_;
+  ReadPlan fetched_;     // what the plan lacked, this time
+  FrameChain chain_;
+  uint64_t current_ = 0;
+  uint64_t cframe_ = 0;  // last seen tstate->cframe (3.11, 3.12)
+  std::array<uint64_t, 4> missed_{};  // frames that lately were not in the plan: they come and go
+  uint32_t missed_next_ = 0;
+  uint32_t since_replan_ = 0;
+  bool bare_ = false;    // the plan holds nothing but the thread state
+  std::vector<ReadRequest> requests_;
+};
+
+}  // namespace ptrace_prof
