@@ -5,8 +5,7 @@ namespace ptrace_prof {
 StackLinker::StackLinker(CodeCache& codes, StackTable& stacks, bool with_columns)
     : codes_(codes), stacks_(stacks), with_columns_(with_columns), nodes_(1) {}
 
-void StackLinker::Clear() {
-  links_.Clear();
+void StackLinker::ClearStacks() {
   by_key_.Clear();
   frames_.Clear();
   nodes_.assign(1, Node{});

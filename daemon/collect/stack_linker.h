@@ -2,7 +2,7 @@
 //
 // A chain is a path of nodes (parent node, code, instruction); a node exists only if the link to it is in the LinkSet, so
 // that in the steady state a sample costs one comparison per unchanged frame and one lookup per changed one. New
-// frames get their names and lines here, once. Clear() when the StackTable is cleared. One owner, one thread.
+// frames get their names and lines here, once. ClearStacks() when the StackTable is cleared. One owner, one thread.
 #pragma once
 
 #include <cstdint>
@@ -63,7 +63,7 @@ class StackLinker {
   CodeId code(NodeId node) const { return nodes_[node.value].code; }
   size_t node_count() const { return nodes_.size() - 1; }
   size_t link_count() const { return links_.size(); }
-  void Clear();
+  void ClearStacks();  // the StackTable was cleared; links stay known
 
  private:
   struct NodeKey {

@@ -127,6 +127,8 @@ constexpr KeyRow kKeys[] = {
      [](std::string_view t, CaptureRequest& r) { return ParseBool(t, r.allow_stops); }},
     {"locals", "0 or 1", [](const CaptureRequest& r) { return PrintBool(r.locals); },
      [](std::string_view t, CaptureRequest& r) { return ParseBool(t, r.locals); }},
+    {"wait_for_python", "0 or 1", [](const CaptureRequest& r) { return PrintBool(r.wait_for_python); },
+     [](std::string_view t, CaptureRequest& r) { return ParseBool(t, r.wait_for_python); }},
 };
 constexpr size_t kKeyCount = std::size(kKeys);
 

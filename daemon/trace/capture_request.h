@@ -43,6 +43,7 @@ struct CaptureRequest {
   bool blocking = false;           // stop the process for every sample
   bool allow_stops = true;         // a brief stop of one thread may settle a doubtful sample
   bool locals = false;             // dump only
+  bool wait_for_python = false;    // the target is still starting: wait until it, or a child, is a Python process
 };
 
 std::vector<std::string> EncodeRequest(const CaptureRequest& request);

@@ -1,0 +1,133 @@
+#include "daemon/collect/capture.h"
+
+#include <algorithm>
+#include <string>
+
+#include "attach/proc/access_diagnosis.h"
+#include "attach/proc/procfs.h"
+#include "daemon/collect/locals_reader.h"
+#include "daemon/collect/pacer.h"
+#include "daemon/collect/process_tree.h"
+#include "daemon/trace/trace_writer.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr Nanos kFlushEvery = Nanos::FromMillis(100);
+constexpr Nanos kLookEvery = Nanos::FromMillis(100);
+constexpr Nanos kAccountEvery = Nanos::FromMillis(500);
+constexpr size_t kMaxNodes = 100'000;  // then the stack tables start anew: memory stays bounded in a run of any length
+constexpr Nanos kForever = Nanos(INT64_MAX);
+
+class Capture {
+ public:
+  Capture(const CaptureRequest& request, ByteSink& sink, const std::atomic<bool>& stop)
+      : request_(request),
+        stop_(stop),
+        writer_(sink, stacks_, request),
+        tree_({request, stacks_, writer_, accounting_}),
+        pacer_(request.rate_hz, request.max_overhead) {}
+
+  Result<void> Run() {
+    PP_RETURN_IF_ERROR(tree_.OpenRoot());
+    begin_ = MonotonicNow();
+    if (request_.verb == CaptureVerb::kDump) {
+      return Dump();
+    }
+    return Record();
+  }
+
+ private:
+  Result<void> Dump() {
+    tree_.Look(begin_);
+    ++accounting_.rounds;
+    tree_.Sample(MonotonicNow());
+    if (request_.locals) {
+      for (const auto& sampler : tree_.samplers()) {
+        WriteLocals(*sampler, writer_);
+      }
+    }
+    tree_.Flush();
+    return Finish({});
+  }
+
+  Result<void> Record() {
+    const Nanos end = request_.duration.value > 0 ? begin_ + request_.duration : kForever;
+    Nanos next_flush = begin_ + kFlushEvery;
+    Nanos next_look = begin_;
+    Nanos now = begin_;
+    while (now < end && !stop_.load(std::memory_order_relaxed)) {
+      if (now >= next_look) {
+        tree_.Look(now);
+        next_look = now + kLookEvery;
+        if (tree_.empty() && !tree_.is_waiting()) {
+          break;
+        }
+      }
+      ++accounting_.rounds;
+      tree_.Sample(now);
+      if (now >= next_flush) {
+        if (auto flushed = Flush(now); flushed.has_error()) {
+          return flushed;  // nobody reads any more: there is no one to tell
+        }
+        next_flush = now + kFlushEvery;
+      }
+      now = pacer_.Wait(end, stop_);
+    }
+    const bool ended = tree_.empty();
+    tree_.Flush();
+    return Finish(ended ? EndInfo{Code::kGone, "process " + std::to_string(request_.pid.value) + " ended", ""} : EndInfo{});
+  }
+
+  Result<void> Flush(Nanos now) {
+    tree_.Flush();
+    if (now >= next_account_) {
+      Account(now);
+      writer_.SetAccounting(accounting_);
+      next_account_ = now + kAccountEvery;
+    }
+    PP_RETURN_IF_ERROR(writer_.Flush());
+    if (tree_.node_count() > kMaxNodes || stacks_.stack_count() > kMaxNodes) {
+      tree_.ForgetStacks();
+      stacks_.Clear();
+    }
+    return {};
+  }
+
+  void Account(Nanos now) {
+    tree_.CountInto(accounting_);
+    accounting_.late = pacer_.late();
+    accounting_.missed = pacer_.missed();
+    accounting_.collector_cpu = OwnCpuTime();
+    accounting_.wall = now - begin_;
+    accounting_.asked_rate_hz = request_.rate_hz;
+    const double seconds = accounting_.wall.seconds();
+    accounting_.actual_rate_hz = seconds > 0 ? static_cast<double>(accounting_.rounds) / seconds : 0;
+  }
+
+  Result<void> Finish(const EndInfo& end) {
+    const Nanos now = MonotonicNow();
+    Account(now);
+    return writer_.End(now, accounting_, end);
+  }
+
+  const CaptureRequest& request_;
+  const std::atomic<bool>& stop_;
+  StackTable stacks_;
+  Accounting accounting_;
+  TraceWriter writer_;
+  ProcessTree tree_;
+  Pacer pacer_;
+  Nanos begin_;
+  Nanos next_account_;
+};
+
+}  // namespace
+
+Result<void> RunCapture(const CaptureRequest& request, ByteSink& sink, const std::atomic<bool>& stop) {
+  PP_RETURN_IF_ERROR(CheckTarget(request.pid));
+  Capture capture(request, sink, stop);
+  return capture.Run();
+}
+
+}  // namespace ptrace_prof

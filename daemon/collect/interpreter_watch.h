@@ -1,0 +1,65 @@
+// The few words per interpreter that every sample needs: thread list head, GIL, garbage collection, code generation.
+//
+// They go into the same batch as the stacks. The GIL's switch counter tells which stacks cannot have changed: a
+// thread's Python frames change only while it holds the GIL, so if the counter stood still, only the last holder's
+// can have; if it grew by one, only the old and the new holder's. That makes 63 sleeping threads free.
+// (CPython: Python/ceval_gil.c, take_gil increments switch_number when the holder changes.)
+// One per process; same thread as the sampler.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "attach/base/types.h"
+#include "attach/proc/remote_memory.h"
+#include "symbolizer/cpython/interpreter_list.h"
+#include "symbolizer/cpython/layout.h"
+#include "symbolizer/cpython/read_plan.h"
+
+namespace ptrace_prof {
+
+struct GilView {
+  RemoteAddr address;
+  uint64_t holder = 0;    // PyThreadState* that holds it or held it last
+  bool locked = false;
+  uint64_t switches = 0;
+  uint64_t moved = UINT64_MAX;  // switches since the sample before; UINT64_MAX: not known
+};
+
+struct InterpreterView {
+  InterpreterEntry entry;
+  size_t gil = SIZE_MAX;   // index into gils(); SIZE_MAX: none
+  uint64_t threads_head = 0;
+  bool collecting = false;
+};
+
+class InterpreterWatch {
+ public:
+  InterpreterWatch(const Layout& layout, RemoteAddr runtime) : layout_(layout), runtime_(runtime) {}
+
+  void Follow(const std::vector<InterpreterEntry>& entries);
+  void AppendRequests(std::vector<ReadRequest>* batch) { plan_.AppendRequests(batch); }
+  size_t request_count() const { return plan_.request_count(); }
+  // After the batch was read. true: some thread list or the interpreter list has a new head.
+  bool Update();
+
+  const std::vector<InterpreterView>& interpreters() const { return interpreters_; }
+  const GilView* gil_of(size_t interpreter) const;
+  const std::vector<GilView>& gils() const { return gils_; }
+  uint64_t code_generation() const { return code_generation_; }  // sum over interpreters; 0 where there is none
+
+ private:
+  template <typename T>
+  T Load(RemoteAddr address) const;
+  void UpdateGil(GilView& gil);
+
+  const Layout& layout_;
+  const RemoteAddr runtime_;
+  ReadPlan plan_;
+  std::vector<InterpreterView> interpreters_;
+  std::vector<GilView> gils_;
+  uint64_t interpreters_head_ = 0;
+  uint64_t code_generation_ = 0;
+};
+
+}  // namespace ptrace_prof

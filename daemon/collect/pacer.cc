@@ -1,0 +1,76 @@
+#include "daemon/collect/pacer.h"
+
+#include <sys/prctl.h>
+#include <time.h>
+
+#include <algorithm>
+
+namespace ptrace_prof {
+namespace {
+
+constexpr Nanos kGovernEvery = Nanos::FromMillis(200);
+constexpr Nanos kLongestNap = Nanos::FromMillis(100);
+constexpr double kMaxSlowdown = 100;
+// CPU that opening the target, reading ELF files and meeting all its code for the first time may use in addition.
+constexpr Nanos kStartCredit = Nanos::FromMillis(300);
+
+}  // namespace
+
+Pacer::Pacer(double rate_hz, double max_overhead)
+    : mean_ns_(rate_hz > 0 ? 1e9 / rate_hz : 0),
+      max_overhead_(max_overhead),
+      deadline_(MonotonicNow()),
+      begin_(deadline_),
+      governed_(deadline_),
+      cpu_at_begin_(OwnCpuTime()),
+      cpu_at_govern_(cpu_at_begin_),
+      random_(static_cast<uint64_t>(deadline_.value) * 2 + 1) {
+  prctl(PR_SET_TIMERSLACK, 1000);  // the default of 50 us would show at high rates
+}
+
+double Pacer::actual_rate_hz() const { return mean_ns_ > 0 ? 1e9 / (mean_ns_ * slowdown_) : 0; }
+
+Nanos Pacer::NextInterval() {
+  random_ = random_ * 6364136223846793005ULL + 1442695040888963407ULL;
+  const double jitter = 0.5 + static_cast<double>(random_ >> 11) * 0x1p-53;
+  return Nanos(static_cast<int64_t>(mean_ns_ * slowdown_ * jitter));
+}
+
+void Pacer::Govern(Nanos now) {
+  if (max_overhead_ <= 0 || now - governed_ < kGovernEvery) {
+    return;
+  }
+  const Nanos cpu = OwnCpuTime();
+  const double recent = (cpu - cpu_at_govern_).seconds() / (now - governed_).seconds();
+  // What may be used from here on so that the whole run keeps the promise, start-up apart.
+  const double spent = (cpu - cpu_at_begin_ - kStartCredit).seconds() / std::max((now - begin_).seconds(), 1e-3);
+  const double allowed = spent > max_overhead_ ? max_overhead_ * 0.8 : max_overhead_;
+  slowdown_ = std::clamp(slowdown_ * std::clamp(recent / allowed, 0.8, 2.0), 1.0, kMaxSlowdown);
+  governed_ = now;
+  cpu_at_govern_ = cpu;
+}
+
+Nanos Pacer::Wait(Nanos until, const std::atomic<bool>& stop) {
+  Nanos now = MonotonicNow();
+  if (mean_ns_ <= 0) {
+    return now;
+  }
+  Govern(now);
+  deadline_ = deadline_ + NextInterval();
+  const auto mean = static_cast<int64_t>(mean_ns_ * slowdown_);
+  if (const int64_t behind = (now - deadline_).value; behind > mean) {
+    ++late_;
+    missed_ += static_cast<uint64_t>(behind / mean);
+    deadline_ = now;
+  }
+  const Nanos wake = std::min(deadline_, until);
+  while (now < wake && !stop.load(std::memory_order_relaxed)) {
+    const Nanos nap = std::min(wake, now + kLongestNap);
+    const timespec ts{.tv_sec = nap.value / 1'000'000'000, .tv_nsec = nap.value % 1'000'000'000};
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, nullptr);
+    now = MonotonicNow();
+  }
+  return now;
+}
+
+}  // namespace ptrace_prof

@@ -1,0 +1,307 @@
+#include "daemon/collect/process_sampler.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "attach/proc/maps.h"
+#include "attach/ptrace/stopped_threads.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr Nanos kStopAllTimeout = Nanos::FromMillis(100);
+
+ProcessInfo Describe(Pid pid, Pid parent, const ProcessStatus& status, const PythonProcess& python) {
+  ProcessInfo info;
+  info.pid = pid;
+  info.ns_pid = Pid(status.ns_pids.empty() ? pid.value : status.ns_pids.back());
+  info.parent_pid = parent;
+  info.name = status.name;
+  if (auto cmdline = ReadCmdline(pid); cmdline.has_value()) {
+    info.cmdline = std::move(cmdline).value();
+  }
+  info.python = python.version_text;
+  if (const auto start = ReadStartTime(pid); start.has_value()) {
+    info.start_time = start.value();
+  }
+  return info;
+}
+
+bool MapsCuda(Pid pid) {
+  const auto maps = ReadMaps(pid);
+  return maps.has_value() && std::any_of(maps.value().begin(), maps.value().end(), [](const MemoryRegion& region) {
+           return region.path.find("/libcuda.so") != std::string::npos;
+         });
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ProcessSampler>> ProcessSampler::Open(Pid pid, Pid parent, const CaptureContext& context) {
+  PP_ASSIGN_OR_RETURN(UniqueFd pidfd, OpenPidfd(pid));
+  PP_ASSIGN_OR_RETURN(const ExecutableId executable, ReadExecutableId(pid));
+  PP_ASSIGN_OR_RETURN(const ProcessStatus status, ReadProcessStatus(pid));
+  ProcessMemory memory(pid);
+  PP_ASSIGN_OR_RETURN(PythonProcess python, PythonProcess::Open(pid, memory));
+  const ProcessInfo info = Describe(pid, parent, status, python);
+  std::unique_ptr<ProcessSampler> sampler(
+      new ProcessSampler(pid, std::move(python), info.ns_pid, std::move(pidfd), executable, context));
+  context.writer.AddProcess(info);
+  if (const ReadStatus read = sampler->roster_.Refresh(MonotonicNow(), sampler->watch_); read != ReadStatus::kOk) {
+    return Error{Code::kGone, "process " + std::to_string(pid.value) + " ended while it was being opened", ""};
+  }
+  return sampler;
+}
+
+ProcessSampler::ProcessSampler(Pid pid, PythonProcess python, Pid ns_pid, UniqueFd pidfd, ExecutableId executable,
+                               const CaptureContext& context)
+    : pid_(pid),
+      context_(context),
+      memory_(pid),
+      python_(std::move(python)),
+      pidfd_(std::move(pidfd)),
+      executable_(executable),
+      codes_(memory_, python_.layout, python_.code_type),
+      linker_(codes_, context.stacks, context.request.verb == CaptureVerb::kDump),
+      verifier_(pid, memory_, linker_, context.request.allow_stops),
+      buffer_(codes_, linker_),
+      watch_(python_.layout, python_.runtime),
+      roster_(pid, ns_pid, memory_, python_, context.request, context.writer),
+      has_cuda_(MapsCuda(pid)) {}
+
+ProcessSampler::~ProcessSampler() = default;
+
+bool ProcessSampler::HasExeced() const {
+  const auto now = ReadExecutableId(pid_);
+  return now.has_value() && now.value() != executable_;
+}
+
+bool ProcessSampler::Sample(Nanos now) {
+  return context_.request.blocking ? SampleStopped(now) : SampleLive(now);
+}
+
+void ProcessSampler::AppendTrack(ThreadTrack& track) {
+  track.stack.AppendRequests(&batch_);
+  in_batch_.push_back({&track, batch_.size()});
+}
+
+// Can the thread's stack differ from what the last sample saw, given how often the GIL changed hands since?
+bool ProcessSampler::MayHaveMoved(const ThreadTrack& track, uint64_t switches) const {
+  if (!track.wanted) {
+    return false;
+  }
+  const GilView* gil = watch_.gil_of(track.interpreter);
+  const bool is_holder = gil != nullptr && gil->holder == track.entry.state.value;
+  if (context_.request.gil_only) {
+    return is_holder || gil == nullptr;
+  }
+  return !track.has_last || gil == nullptr || is_holder || switches > 1;
+}
+
+bool ProcessSampler::CollectTrack(ThreadTrack& track, bool fresh) {
+  const CollectStatus collected = track.stack.Collect(memory_, fresh);
+  track.last = verifier_.Verify(track.info.tid, collected, track.stack, track.chain);
+  track.has_last = track.last.readable;
+  if (!track.last.readable) {
+    ++context_.accounting.lost;
+    roster_.RefreshSoon();
+  }
+  return !track.last.gone;
+}
+
+// Threads that the first batch left out although the GIL changed hands meanwhile.
+bool ProcessSampler::CollectMoved() {
+  first_.clear();
+  for (const InBatch& read : in_batch_) {
+    first_.push_back(read.track);
+  }
+  batch_.clear();
+  in_batch_.clear();
+  for (const auto& track : roster_.tracks()) {
+    const GilView* gil = watch_.gil_of(track->interpreter);
+    if (gil != nullptr && gil->moved != 0 && MayHaveMoved(*track, gil->moved) &&
+        std::find(first_.begin(), first_.end(), track.get()) == first_.end()) {
+      AppendTrack(*track);
+    }
+  }
+  if (in_batch_.empty()) {
+    return true;
+  }
+  size_t filled = 0;
+  const ReadStatus status = memory_.ReadBatch(batch_, &filled);
+  if (status == ReadStatus::kGone || status == ReadStatus::kDenied) {
+    return false;
+  }
+  return CollectBatch(filled);
+}
+
+bool ProcessSampler::CollectBatch(size_t filled) {
+  for (const InBatch& read : in_batch_) {
+    if (!CollectTrack(*read.track, read.end <= filled)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool ProcessSampler::SampleLive(Nanos now) {
+  batch_.clear();
+  in_batch_.clear();
+  watch_.AppendRequests(&batch_);
+  for (const auto& track : roster_.tracks()) {
+    if (MayHaveMoved(*track, 0)) {
+      AppendTrack(*track);
+    }
+  }
+  size_t filled = 0;
+  const ReadStatus status = memory_.ReadBatch(batch_, &filled);
+  if (status == ReadStatus::kGone || status == ReadStatus::kDenied || filled < watch_.request_count()) {
+    return false;
+  }
+  const bool heads_changed = watch_.Update();
+  if (!CollectBatch(filled) || !CollectMoved()) {
+    return false;
+  }
+  if (heads_changed || roster_.IsRefreshDue(now)) {
+    if (!RefreshThreads(now)) {
+      return false;
+    }
+  }
+  Emit(now);
+  return true;
+}
+
+// Reads the lists again and samples the threads that are new.
+bool ProcessSampler::RefreshThreads(Nanos now) {
+  const ReadStatus status = roster_.Refresh(now, watch_);
+  if (status == ReadStatus::kGone || status == ReadStatus::kDenied) {
+    return false;
+  }
+  for (const auto& track : roster_.tracks()) {
+    if (!track->has_last && track->wanted && !CollectTrack(*track, false)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// --blocking: the whole process stands still while its stacks are copied; names are looked up afterwards.
+bool ProcessSampler::SampleStopped(Nanos now) {
+  if (roster_.IsRefreshDue(now) && roster_.Refresh(now, watch_) == ReadStatus::kGone) {
+    return false;
+  }
+  batch_.clear();
+  watch_.AppendRequests(&batch_);
+  collected_.clear();
+  size_t filled = 0;
+  const Nanos begin = MonotonicNow();
+  {
+    const auto stopped = StoppedThreads::StopAll(pid_, kStopAllTimeout);
+    if (stopped.has_error()) {
+      ++context_.accounting.lost;
+      return stopped.error().code != Code::kGone;
+    }
+    (void)memory_.ReadBatch(batch_, &filled);
+    for (const auto& track : roster_.tracks()) {
+      collected_.push_back(track->stack.ReadAgain(memory_, false));
+    }
+  }
+  ++context_.accounting.stops;
+  context_.accounting.stopped_total = context_.accounting.stopped_total + (MonotonicNow() - begin);
+  if (filled < watch_.request_count()) {
+    return false;
+  }
+  if (watch_.Update()) {
+    roster_.RefreshSoon();
+  }
+  for (size_t i = 0; i < collected_.size(); ++i) {
+    ThreadTrack& track = *roster_.tracks()[i];
+    track.has_last = collected_[i] == CollectStatus::kWhole || collected_[i] == CollectStatus::kTooDeep;
+    if (track.has_last) {
+      track.last = verifier_.Accept(collected_[i], track.stack, track.chain);
+    } else {
+      ++context_.accounting.lost;
+    }
+  }
+  Emit(now);
+  return true;
+}
+
+void ProcessSampler::WatchState(Nanos now, ThreadTrack& track, bool holds_gil) {
+  if (!track.watch.has_value()) {
+    return;
+  }
+  if (track.watch->IsDue(now)) {
+    const GilView* gil = watch_.gil_of(track.interpreter);
+    track.watch->Look(now, gil == nullptr ? RemoteAddr() : gil->address, has_cuda_);
+  }
+  StateInfo state = track.watch->state();
+  if (holds_gil && state.state == ThreadState::kGilWait) {
+    state = {.state = ThreadState::kRunning};  // it got the GIL since the look
+  }
+  state.holds_gil = holds_gil;
+  const auto& written = track.written_state;
+  if (!written.has_value() || written->state != state.state || written->detail != state.detail) {
+    context_.writer.SetState(track.handle, now, state);
+    track.written_state = state;
+  }
+}
+
+void ProcessSampler::EmitTrack(Nanos now, ThreadTrack& track) {
+  const GilView* gil = watch_.gil_of(track.interpreter);
+  const bool holds_gil = gil != nullptr && gil->locked && gil->holder == track.entry.state.value;
+  WatchState(now, track, holds_gil);
+  if (!track.wanted || !track.has_last) {
+    return;
+  }
+  const bool is_dump = context_.request.verb == CaptureVerb::kDump;
+  if (!is_dump) {
+    if (track.last.stack == kEmptyStack || (context_.request.gil_only && !holds_gil)) {
+      return;
+    }
+    const bool idle_wanted =
+        context_.request.idle == IdlePolicy::kAll || (context_.request.idle == IdlePolicy::kMain && track.info.is_main);
+    if (!idle_wanted && !holds_gil && track.watch.has_value() && track.watch->is_idle()) {
+      ++context_.accounting.idle_skipped;
+      return;
+    }
+  }
+  StackId stack = track.last.stack;
+  if (holds_gil && watch_.interpreters()[track.interpreter].collecting) {
+    stack = linker_.WithMarker(stack, kGcMarker);
+  }
+  buffer_.Add({track.handle, track.last.quality, now, stack, track.last.leaf});
+}
+
+void ProcessSampler::Emit(Nanos now) {
+  for (const auto& track : roster_.tracks()) {
+    EmitTrack(now, *track);
+  }
+}
+
+void ProcessSampler::Flush() {
+  const uint64_t generation = watch_.code_generation();
+  const bool trusted = generation != 0 && generation == checked_generation_;
+  checked_generation_ = generation;
+  if (buffer_.Settle(trusted, context_.writer, context_.accounting)) {
+    for (const auto& track : roster_.tracks()) {
+      track->chain.Clear();
+      track->has_last = false;
+    }
+  }
+}
+
+void ProcessSampler::ForgetStacks() {
+  linker_.ClearStacks();
+  for (const auto& track : roster_.tracks()) {
+    track->chain.Clear();
+    track->has_last = false;
+  }
+}
+
+void ProcessSampler::Finish(Nanos now, bool exec) {
+  buffer_.Settle(true, context_.writer, context_.accounting);
+  roster_.EndAll(now);
+  context_.writer.EndProcess(pid_, now, exec ? "replaced itself by another program (exec)" : "exited");
+}
+
+}  // namespace ptrace_prof

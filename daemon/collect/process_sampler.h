@@ -1,0 +1,103 @@
+// Samples one process: the loop that everybody should read first.
+//
+// A round is one batched read of the interpreter's few words and of the stacks that can have changed, a walk over the
+// bytes, and one buffered entry per thread. What is not known yet (a new frame, link or thread) costs extra reads
+// once. Flush writes the buffered samples out after checking that their code objects still exist.
+// Owned by Capture; one thread.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "attach/base/result.h"
+#include "attach/base/types.h"
+#include "attach/base/unique_fd.h"
+#include "attach/proc/process_memory.h"
+#include "attach/proc/procfs.h"
+#include "daemon/collect/chain_verifier.h"
+#include "daemon/collect/interpreter_watch.h"
+#include "daemon/collect/sample_buffer.h"
+#include "daemon/collect/stack_linker.h"
+#include "daemon/collect/thread_roster.h"
+#include "daemon/trace/capture_request.h"
+#include "daemon/trace/model.h"
+#include "daemon/trace/trace_writer.h"
+#include "symbolizer/cpython/code_cache.h"
+#include "symbolizer/cpython/python_process.h"
+
+namespace ptrace_prof {
+
+// What all processes of one capture share.
+struct CaptureContext {
+  const CaptureRequest& request;
+  StackTable& stacks;
+  TraceWriter& writer;
+  Accounting& accounting;
+};
+
+class ProcessSampler {
+ public:
+  // As PythonProcess::Open. The process and its threads are announced to the writer.
+  static Result<std::unique_ptr<ProcessSampler>> Open(Pid pid, Pid parent, const CaptureContext& context);
+  ~ProcessSampler();
+
+  // false: the process ended, or is another program now (exec): call Finish.
+  bool Sample(Nanos now);
+  void Flush();
+  // After a Flush that precedes StackTable::Clear.
+  void ForgetStacks();
+  void Finish(Nanos now, bool exec);
+
+  Pid pid() const { return pid_; }
+  bool HasExited() const { return ptrace_prof::HasExited(pidfd_); }
+  bool HasExeced() const;
+  const PythonProcess& python() const { return python_; }
+  size_t thread_count() { return roster_.tracks().size(); }
+  size_t node_count() const { return linker_.node_count(); }
+  uint64_t read_calls() const { return memory_.calls(); }
+  const ChainVerifier::Counters& verifier_counters() const { return verifier_.counters(); }
+  ThreadRoster& roster() { return roster_; }
+  RemoteMemory& memory() { return memory_; }
+
+ private:
+  ProcessSampler(Pid pid, PythonProcess python, Pid ns_pid, UniqueFd pidfd, ExecutableId executable,
+                 const CaptureContext& context);
+
+  struct InBatch {
+    ThreadTrack* track;
+    size_t end;  // requests of the batch up to and including this thread's
+  };
+
+  bool SampleLive(Nanos now);
+  bool SampleStopped(Nanos now);
+  void AppendTrack(ThreadTrack& track);
+  bool MayHaveMoved(const ThreadTrack& track, uint64_t switches) const;
+  bool CollectTrack(ThreadTrack& track, bool fresh);
+  bool CollectBatch(size_t filled);
+  bool CollectMoved();
+  bool RefreshThreads(Nanos now);
+  void Emit(Nanos now);
+  void EmitTrack(Nanos now, ThreadTrack& track);
+  void WatchState(Nanos now, ThreadTrack& track, bool holds_gil);
+
+  const Pid pid_;
+  const CaptureContext context_;
+  ProcessMemory memory_;
+  const PythonProcess python_;
+  UniqueFd pidfd_;
+  const ExecutableId executable_;
+  CodeCache codes_;
+  StackLinker linker_;
+  ChainVerifier verifier_;
+  SampleBuffer buffer_;
+  InterpreterWatch watch_;
+  ThreadRoster roster_;
+  std::vector<ReadRequest> batch_;
+  std::vector<InBatch> in_batch_;
+  std::vector<ThreadTrack*> first_;
+  std::vector<CollectStatus> collected_;
+  uint64_t checked_generation_ = 0;
+  bool has_cuda_ = false;
+};
+
+}  // namespace ptrace_prof

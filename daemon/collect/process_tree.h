@@ -1,0 +1,66 @@
+// The target and its descendants: finds new children, tries to open them, lets go of those that ended.
+//
+// A child that is not (yet) a Python process is tried again for a while, ever less often; a process that exec'ed
+// is closed and opened anew. Bounded: beyond kMaxProcesses children are counted, not followed (fork bombs).
+// Owned by Capture; one thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "attach/base/result.h"
+#include "attach/base/types.h"
+#include "daemon/collect/process_sampler.h"
+
+namespace ptrace_prof {
+
+class ProcessTree {
+ public:
+  static constexpr size_t kMaxProcesses = 256;
+
+  explicit ProcessTree(const CaptureContext& context) : context_(context) {}
+
+  // Opens the process the request names. Its error is the capture's.
+  Result<void> OpenRoot();
+  // Samples everything; drops what ended.
+  void Sample(Nanos now);
+  // A few times a second: new children, retries, exits.
+  void Look(Nanos now);
+  void Flush();
+  void ForgetStacks();
+
+  bool empty() const { return samplers_.empty(); }
+  bool is_waiting() const { return !candidates_.empty(); }  // something may still become a Python process
+  size_t node_count() const;
+  void CountInto(Accounting& accounting) const;
+  uint64_t not_followed() const { return not_followed_; }
+  const std::vector<std::unique_ptr<ProcessSampler>>& samplers() const { return samplers_; }
+
+ private:
+  struct Candidate {
+    Pid parent;
+    Nanos next_try;
+    Nanos interval;
+    int tries = 0;
+    bool fresh_exec = false;
+  };
+
+  void FindChildren(Nanos now, Pid of);
+  void TryCandidates(Nanos now);
+  void Close(size_t index, Nanos now);
+
+  const CaptureContext context_;
+  std::vector<std::unique_ptr<ProcessSampler>> samplers_;
+  std::unordered_map<Pid, Candidate> candidates_;
+  std::unordered_map<Pid, Nanos> known_;   // every process ever looked at, by start time: pids are reused
+  uint64_t processes_ = 0;
+  uint64_t not_followed_ = 0;
+  uint64_t closed_read_calls_ = 0;
+  uint64_t closed_stops_ = 0;
+  Nanos closed_stopped_;
+};
+
+}  // namespace ptrace_prof

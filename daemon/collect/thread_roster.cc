@@ -1,0 +1,180 @@
+#include "daemon/collect/thread_roster.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "attach/proc/procfs.h"
+#include "symbolizer/cpython/thread_names.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr Nanos kRefreshEvery = Nanos::FromMillis(250);
+constexpr Nanos kFirstNamings = Nanos::FromMillis(100);  // a thread sets its name shortly after it starts
+constexpr Nanos kLaterNamings = Nanos::FromMillis(5000);
+constexpr uint32_t kQuickNamings = 5;
+constexpr size_t kMaxThreads = 4096;  // of one process; the others are not followed
+
+}  // namespace
+
+ThreadRoster::ThreadRoster(Pid pid, Pid ns_pid, RemoteMemory& memory, const PythonProcess& python,
+                           const CaptureRequest& request, TraceWriter& writer)
+    : pid_(pid), ns_pid_(ns_pid), memory_(memory), python_(python), request_(request), writer_(writer) {}
+
+ThreadTrack* ThreadRoster::Find(uint64_t state) {
+  const auto found = by_state_.find(state);
+  return found == by_state_.end() ? nullptr : found->second;
+}
+
+void ThreadRoster::ReadTids() {
+  host_tids_.clear();
+  if (pid_ == ns_pid_) {
+    return;
+  }
+  const auto tids = ListThreads(pid_);
+  if (tids.has_error()) {
+    return;
+  }
+  for (const Tid tid : tids.value()) {
+    if (const auto inner = ReadNamespacedTid(pid_, tid); inner.has_value()) {
+      host_tids_[inner.value()] = tid;
+    }
+  }
+}
+
+Tid ThreadRoster::HostTid(const ThreadEntry& entry) {
+  Tid inner(static_cast<int32_t>(entry.native_id));
+  if (!python_.layout.Has(&Layout::thread_native_id)) {
+    if (!tid_finder_.has_value()) {
+      tid_finder_.emplace(memory_, entries_.empty() ? entry.ident : entries_.back().ident, ns_pid_);
+    }
+    inner = tid_finder_->Find(entry.ident).value_or(Tid());
+  }
+  if (pid_ == ns_pid_) {
+    return inner;
+  }
+  const auto found = host_tids_.find(inner);
+  return found == host_tids_.end() ? Tid() : found->second;
+}
+
+void ThreadRoster::Add(Nanos, const ThreadEntry& entry, size_t interpreter, const InterpreterWatch& watch) {
+  const InterpreterEntry& owner = watch.interpreters()[interpreter].entry;
+  auto track = std::make_unique<ThreadTrack>(
+      entry, interpreter, ThreadStack(python_.layout, entry.state, owner.address, request_.max_depth));
+  const Tid tid = HostTid(entry);
+  track->info.pid = pid_;
+  track->info.tid = tid;
+  track->info.ns_tid = Tid(static_cast<int32_t>(entry.native_id));
+  track->info.python_ident = entry.ident;
+  track->info.interpreter_id = owner.id;
+  track->info.is_main = tid.value == pid_.value && owner.id == 0;
+  track->info.name = NameOf(*track, {});
+  track->wanted = request_.threads.empty() ||
+                  std::find(request_.threads.begin(), request_.threads.end(), tid) != request_.threads.end();
+  if (tid != Tid()) {
+    track->watch.emplace(pid_, tid);
+  }
+  track->handle = writer_.AddThread(track->info);
+  by_state_[entry.state.value] = track.get();
+  tracks_.push_back(std::move(track));
+  next_naming_ = Nanos();
+  quick_namings_ = 0;
+}
+
+ReadStatus ThreadRoster::Refresh(Nanos now, InterpreterWatch& watch) {
+  next_refresh_ = now + kRefreshEvery;
+  ReadStatus status = ReadInterpreters(memory_, python_.layout, python_.runtime, &interpreters_);
+  if (status != ReadStatus::kOk) {
+    return status;
+  }
+  const bool same = std::equal(interpreters_.begin(), interpreters_.end(), watch.interpreters().begin(),
+                               watch.interpreters().end(), [](const InterpreterEntry& a, const InterpreterView& b) {
+                                 return a.address == b.entry.address && a.id == b.entry.id && a.gil == b.entry.gil;
+                               });
+  if (!same) {
+    EndAll(now);  // indexes change: begin anew, which only a birth or death of an interpreter can cause
+    watch.Follow(interpreters_);
+  }
+  for (auto& track : tracks_) {
+    track->listed = false;
+  }
+  bool all_complete = true;
+  bool tids_read = false;
+  for (size_t i = 0; i < interpreters_.size(); ++i) {
+    entries_.clear();
+    bool complete = true;
+    status = ReadThreads(memory_, python_.layout, interpreters_[i].address, &entries_, &complete);
+    if (status == ReadStatus::kGone || status == ReadStatus::kDenied) {
+      return status;
+    }
+    all_complete = all_complete && complete && status == ReadStatus::kOk;
+    for (const ThreadEntry& entry : entries_) {
+      ThreadTrack* known = Find(entry.state.value);
+      if (known != nullptr && known->entry.ident == entry.ident && known->entry.native_id == entry.native_id) {
+        known->listed = true;
+      } else if (known == nullptr && tracks_.size() < kMaxThreads) {
+        if (!tids_read) {
+          ReadTids();
+          tids_read = true;
+        }
+        Add(now, entry, i, watch);
+      }
+    }
+  }
+  if (all_complete) {
+    std::erase_if(tracks_, [&](const std::unique_ptr<ThreadTrack>& track) {
+      if (track->listed) {
+        return false;
+      }
+      writer_.EndThread(track->handle, now);
+      by_state_.erase(track->entry.state.value);
+      return true;
+    });
+  }
+  NameThreads(now, watch);
+  return ReadStatus::kOk;
+}
+
+void ThreadRoster::EndAll(Nanos now) {
+  for (const auto& track : tracks_) {
+    writer_.EndThread(track->handle, now);
+  }
+  tracks_.clear();
+  by_state_.clear();
+}
+
+std::string ThreadRoster::NameOf(const ThreadTrack& track,
+                                 const std::unordered_map<uint64_t, std::string>& names) const {
+  if (const auto found = names.find(track.entry.ident); found != names.end()) {
+    return found->second;
+  }
+  if (!track.info.name.empty()) {
+    return track.info.name;
+  }
+  if (track.info.is_main) {
+    return "MainThread";
+  }
+  const auto comm = ReadThreadName(pid_, track.info.tid);
+  return comm.has_value() ? comm.value() : "thread " + std::to_string(track.info.tid.value);
+}
+
+void ThreadRoster::NameThreads(Nanos now, const InterpreterWatch& watch) {
+  if (now < next_naming_) {
+    return;
+  }
+  next_naming_ = now + (++quick_namings_ <= kQuickNamings ? kFirstNamings : kLaterNamings);
+  for (size_t i = 0; i < watch.interpreters().size(); ++i) {
+    const auto names = ReadThreadNames(memory_, python_.layout, watch.interpreters()[i].entry.address);
+    for (auto& track : tracks_) {
+      if (track->interpreter != i) {
+        continue;
+      }
+      if (std::string name = NameOf(*track, names); name != track->info.name) {
+        track->info.name = std::move(name);
+        writer_.RenameThread(track->handle, track->info.name);
+      }
+    }
+  }
+}
+
+}  // namespace ptrace_prof

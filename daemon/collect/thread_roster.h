@@ -1,0 +1,62 @@
+// The threads of one process: who is there, what they are called, which kernel thread is behind each.
+//
+// Refresh re-reads the lists of all interpreters and announces what is new or ended to the TraceWriter. It costs a read
+// per thread, so it is called when a list head changed and a few times a second. Names come from Python's
+// `threading`, else from the kernel. One per process; same thread as the sampler.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "attach/base/types.h"
+#include "attach/proc/remote_memory.h"
+#include "daemon/collect/interpreter_watch.h"
+#include "daemon/collect/thread_track.h"
+#include "daemon/trace/capture_request.h"
+#include "daemon/trace/trace_writer.h"
+#include "symbolizer/cpython/native_tid.h"
+#include "symbolizer/cpython/python_process.h"
+
+namespace ptrace_prof {
+
+class ThreadRoster {
+ public:
+  ThreadRoster(Pid pid, Pid ns_pid, RemoteMemory& memory, const PythonProcess& python, const CaptureRequest& request,
+               TraceWriter& writer);
+
+  // Re-reads interpreters (into `watch`) and threads. A status other than kOk: nothing changed here.
+  ReadStatus Refresh(Nanos now, InterpreterWatch& watch);
+  bool IsRefreshDue(Nanos now) const { return now >= next_refresh_; }
+  void RefreshSoon() { next_refresh_ = Nanos(); }
+  void EndAll(Nanos now);
+
+  std::vector<std::unique_ptr<ThreadTrack>>& tracks() { return tracks_; }
+  ThreadTrack* Find(uint64_t state);
+
+ private:
+  void Add(Nanos now, const ThreadEntry& entry, size_t interpreter, const InterpreterWatch& watch);
+  Tid HostTid(const ThreadEntry& entry);
+  void ReadTids();
+  void NameThreads(Nanos now, const InterpreterWatch& watch);
+  std::string NameOf(const ThreadTrack& track, const std::unordered_map<uint64_t, std::string>& names) const;
+
+  const Pid pid_;
+  const Pid ns_pid_;
+  RemoteMemory& memory_;
+  const PythonProcess& python_;
+  const CaptureRequest& request_;
+  TraceWriter& writer_;
+  std::vector<std::unique_ptr<ThreadTrack>> tracks_;
+  std::unordered_map<uint64_t, ThreadTrack*> by_state_;
+  std::unordered_map<Tid, Tid> host_tids_;  // by tid in the target's namespace
+  std::optional<NativeTidFinder> tid_finder_;
+  std::vector<InterpreterEntry> interpreters_;
+  std::vector<ThreadEntry> entries_;
+  Nanos next_refresh_;
+  Nanos next_naming_;
+  uint32_t quick_namings_ = 0;
+};
+
+}  // namespace ptrace_prof
