@@ -24,7 +24,8 @@ constexpr uint64_t kMaxStructureSize = 1 << 20;
 // One imported _Py_DebugOffsets: the entries of its minor with the values found.
 class RawOffsets {
  public:
-  RawOffsets(std::span<const DebugOffsetsEntry> entries, const std::byte* values) : entries_(entries), values_(values) {}
+  RawOffsets(std::span<const DebugOffsetsEntry> entries, const std::byte* values)
+      : entries_(entries), values_(values) {}
 
   size_t count() const { return entries_.size(); }
   const DebugOffsetsEntry& entry(size_t i) const { return entries_[i]; }
@@ -103,9 +104,11 @@ constexpr Derived kDerived[] = {
     {&Layout::interp_gc_collecting, "interpreter_state.gc", "gc.collecting", "", 0},
     {&Layout::interp_gc_frame, "interpreter_state.gc", "gc.frame", "", 0},
     // struct _gil_runtime_state {[int enabled;] interval; last_holder; locked; switch_number}
-    {&Layout::gil_last_holder, "interpreter_state.gil_runtime_state_holder", "", "interpreter_state.gil_runtime_state", 0},
+    {&Layout::gil_last_holder, "interpreter_state.gil_runtime_state_holder", "", "interpreter_state.gil_runtime_state",
+     0},
     {&Layout::gil_locked, "interpreter_state.gil_runtime_state_locked", "", "interpreter_state.gil_runtime_state", 0},
-    {&Layout::gil_switch_number, "interpreter_state.gil_runtime_state_locked", "", "interpreter_state.gil_runtime_state", 8},
+    {&Layout::gil_switch_number, "interpreter_state.gil_runtime_state_locked", "",
+     "interpreter_state.gil_runtime_state", 8},
     // PyCodeObject: co_flags, co_argcount, co_posonlyargcount, co_kwonlyargcount
     {&Layout::code_flags, "code_object.argcount", "", "", -4},
     {&Layout::code_kwonly_arg_count, "code_object.argcount", "", "", 8},
@@ -171,8 +174,9 @@ Result<std::span<const DebugOffsetsEntry>> EntriesFor(const PythonVersion& versi
   const std::string name = ToString(version);
   const auto entries = DebugOffsetsEntries(version);
   if (version.major != 3 || version.minor < 13) {
-    return Error{Code::kDataLoss, fmt::format("the target describes itself as CPython {}, which has no such description",
-                                              name), {}};
+    return Error{Code::kDataLoss,
+                 fmt::format("the target describes itself as CPython {}, which has no such description", name),
+                 {}};
   }
   if (entries.empty()) {
     return Error{Code::kUnimplemented, fmt::format("CPython {} is not supported: 3.8 to 3.15 are", name),
@@ -202,8 +206,9 @@ Result<Layout> ImportDebugOffsets(std::span<const std::byte> bytes) {
   layout.free_threaded = header.free_threaded != 0;
   PP_ASSIGN_OR_RETURN(const std::span<const DebugOffsetsEntry> entries, EntriesFor(layout.version));
   if (bytes.size() < sizeof header + entries.size() * sizeof(uint64_t)) {
-    return Error{Code::kDataLoss, fmt::format("the description of CPython {}'s structures is cut short",
-                                              ToString(layout.version)), {}};
+    return Error{Code::kDataLoss,
+                 fmt::format("the description of CPython {}'s structures is cut short", ToString(layout.version)),
+                 {}};
   }
   const RawOffsets raw(entries, bytes.data() + sizeof header);
   AddConstants(layout);

@@ -11,7 +11,7 @@
 namespace ptrace_prof {
 
 struct DebugOffsetsEntry {
-  std::string_view name;  // "thread_state.current_frame"
+  std::string_view name;   // "thread_state.current_frame"
   uint32_t Layout::*slot;  // nullptr: not imported as it stands
 };
 

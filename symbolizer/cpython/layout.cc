@@ -98,24 +98,54 @@ constexpr LayoutField kFields[] = {
 constexpr uint32_t kMaxLargeOffset = 1 << 20;
 constexpr uint32_t kMaxSmallOffset = 4096;
 
-bool IsLarge(std::string_view name) { return name.starts_with("runtime.") || name.starts_with("interp."); }
+bool IsLarge(std::string_view name) {
+  return name.starts_with("runtime.") || name.starts_with("interp.");
+}
 
 // What every reader relies on without asking Has().
 constexpr uint32_t Layout::*kRequired[] = {
-    &Layout::runtime_interpreters_head, &Layout::runtime_interpreters_main, &Layout::runtime_finalizing,
-    &Layout::interp_next,               &Layout::interp_id,                 &Layout::interp_threads_head,
-    &Layout::interp_modules,            &Layout::thread_next,               &Layout::thread_interp,
-    &Layout::thread_id,                 &Layout::thread_size,               &Layout::frame_code,
-    &Layout::frame_previous,            &Layout::frame_instruction,         &Layout::frame_locals,
-    &Layout::frame_size,                &Layout::code_filename,             &Layout::code_name,
-    &Layout::code_line_table,           &Layout::code_first_line,           &Layout::code_size,
-    &Layout::object_type,               &Layout::var_size,                  &Layout::type_name,
-    &Layout::type_flags,                &Layout::bytes_size,                &Layout::bytes_data,
-    &Layout::tuple_size,                &Layout::tuple_items,               &Layout::dict_keys,
-    &Layout::dict_values,               &Layout::keys_entry_count,          &Layout::keys_indices,
-    &Layout::string_length,             &Layout::string_state,              &Layout::string_ascii_data,
-    &Layout::string_compact_data,       &Layout::string_data_pointer,       &Layout::string_kind_shift,
-    &Layout::gil_last_holder,           &Layout::gil_locked,                &Layout::gil_switch_number,
+    &Layout::runtime_interpreters_head,
+    &Layout::runtime_interpreters_main,
+    &Layout::runtime_finalizing,
+    &Layout::interp_next,
+    &Layout::interp_id,
+    &Layout::interp_threads_head,
+    &Layout::interp_modules,
+    &Layout::thread_next,
+    &Layout::thread_interp,
+    &Layout::thread_id,
+    &Layout::thread_size,
+    &Layout::frame_code,
+    &Layout::frame_previous,
+    &Layout::frame_instruction,
+    &Layout::frame_locals,
+    &Layout::frame_size,
+    &Layout::code_filename,
+    &Layout::code_name,
+    &Layout::code_line_table,
+    &Layout::code_first_line,
+    &Layout::code_size,
+    &Layout::object_type,
+    &Layout::var_size,
+    &Layout::type_name,
+    &Layout::type_flags,
+    &Layout::bytes_size,
+    &Layout::bytes_data,
+    &Layout::tuple_size,
+    &Layout::tuple_items,
+    &Layout::dict_keys,
+    &Layout::dict_values,
+    &Layout::keys_entry_count,
+    &Layout::keys_indices,
+    &Layout::string_length,
+    &Layout::string_state,
+    &Layout::string_ascii_data,
+    &Layout::string_compact_data,
+    &Layout::string_data_pointer,
+    &Layout::string_kind_shift,
+    &Layout::gil_last_holder,
+    &Layout::gil_locked,
+    &Layout::gil_switch_number,
 };
 
 Result<void> CheckField(const Layout& layout, const LayoutField& field) {
@@ -157,13 +187,15 @@ uint32_t CoverageOf(const Layout& layout, std::string_view prefix, std::initiali
 
 }  // namespace
 
-std::span<const LayoutField> LayoutFields() { return kFields; }
+std::span<const LayoutField> LayoutFields() {
+  return kFields;
+}
 
 void CoverFields(Layout& layout) {
   layout.thread_size = CoverageOf(layout, "thread.", {});
   layout.frame_size = CoverageOf(layout, "frame.", {&Layout::frame_locals});
-  layout.code_size = std::max(CoverageOf(layout, "code.", {&Layout::code_instructions}),
-                              CoverageOf(layout, "var.", {}));
+  layout.code_size =
+      std::max(CoverageOf(layout, "code.", {&Layout::code_instructions}), CoverageOf(layout, "var.", {}));
 }
 
 Result<void> ValidateLayout(const Layout& layout) {
@@ -175,7 +207,8 @@ Result<void> ValidateLayout(const Layout& layout) {
       return Missing(layout, NameOf(slot));
     }
   }
-  if (!layout.Has(&Layout::thread_frame) && !(layout.Has(&Layout::thread_cframe) && layout.Has(&Layout::cframe_current_frame))) {
+  if (!layout.Has(&Layout::thread_frame) &&
+      !(layout.Has(&Layout::thread_cframe) && layout.Has(&Layout::cframe_current_frame))) {
     return Missing(layout, "a way from a thread to its frames");
   }
   if (!layout.Has(&Layout::code_instructions) && !layout.Has(&Layout::code_bytes)) {

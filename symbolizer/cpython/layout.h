@@ -61,75 +61,76 @@ struct Layout {
   uint32_t runtime_finalizing = kAbsent;         // pointer or int; non-zero: structures are dying
   uint32_t runtime_interpreters_head = kAbsent;  // newest interpreter first
   uint32_t runtime_interpreters_main = kAbsent;
-  uint32_t runtime_gil = kAbsent;                // 3.8–3.11: the one GIL, embedded
-  uint32_t runtime_gc_collecting = kAbsent;      // 3.8
+  uint32_t runtime_gil = kAbsent;            // 3.8–3.11: the one GIL, embedded
+  uint32_t runtime_gc_collecting = kAbsent;  // 3.8
 
   // PyInterpreterState
   uint32_t interp_next = kAbsent;
-  uint32_t interp_id = kAbsent;                  // int64
+  uint32_t interp_id = kAbsent;  // int64
   uint32_t interp_threads_head = kAbsent;
   uint32_t interp_threads_main = kAbsent;
-  uint32_t interp_modules = kAbsent;             // dict of sys.modules
-  uint32_t interp_gil_pointer = kAbsent;         // 3.12+: pointer to its _gil_runtime_state
+  uint32_t interp_modules = kAbsent;      // dict of sys.modules
+  uint32_t interp_gil_pointer = kAbsent;  // 3.12+: pointer to its _gil_runtime_state
   uint32_t interp_gc_collecting = kAbsent;
-  uint32_t interp_gc_frame = kAbsent;            // 3.15: frame that triggered the collection
-  uint32_t interp_code_generation = kAbsent;     // 3.14+: u64, grows when code objects are freed
+  uint32_t interp_gc_frame = kAbsent;         // 3.15: frame that triggered the collection
+  uint32_t interp_code_generation = kAbsent;  // 3.14+: u64, grows when code objects are freed
 
   // _gil_runtime_state
   uint32_t gil_last_holder = 8;
-  uint32_t gil_locked = 16;                      // int; held only if exactly 1
-  uint32_t gil_switch_number = 24;               // unsigned long; grows when the holder changes
+  uint32_t gil_locked = 16;         // int; held only if exactly 1
+  uint32_t gil_switch_number = 24;  // unsigned long; grows when the holder changes
 
   // PyThreadState
   uint32_t thread_prev = kAbsent;
   uint32_t thread_next = kAbsent;
   uint32_t thread_interp = kAbsent;
-  uint32_t thread_frame = kAbsent;               // <= 3.10: PyFrameObject*; 3.13+: _PyInterpreterFrame*
-  uint32_t thread_cframe = kAbsent;              // 3.11, 3.12: _PyCFrame*, on the C stack
+  uint32_t thread_frame = kAbsent;   // <= 3.10: PyFrameObject*; 3.13+: _PyInterpreterFrame*
+  uint32_t thread_cframe = kAbsent;  // 3.11, 3.12: _PyCFrame*, on the C stack
   uint32_t cframe_current_frame = kAbsent;
-  uint32_t thread_base_frame = kAbsent;          // 3.15: pointer to the bottom frame (a shim), which lies behind the thread state
-  uint32_t thread_id = kAbsent;                  // pthread_t
-  uint32_t thread_native_id = kAbsent;           // 3.11+: tid in the target's PID namespace
+  uint32_t thread_base_frame =
+      kAbsent;                   // 3.15: pointer to the bottom frame (a shim), which lies behind the thread state
+  uint32_t thread_id = kAbsent;  // pthread_t
+  uint32_t thread_native_id = kAbsent;  // 3.11+: tid in the target's PID namespace
   uint32_t thread_status = kAbsent;
-  uint32_t thread_holds_gil = kAbsent;           // 3.15: int
-  uint32_t thread_gil_requested = kAbsent;       // 3.15: int
-  uint32_t thread_size = kAbsent;                // bytes that must be read to cover all of the above
+  uint32_t thread_holds_gil = kAbsent;      // 3.15: int
+  uint32_t thread_gil_requested = kAbsent;  // 3.15: int
+  uint32_t thread_size = kAbsent;           // bytes that must be read to cover all of the above
 
   // PyFrameObject (<= 3.10) or _PyInterpreterFrame
-  uint32_t frame_code = kAbsent;                 // f_code / f_executable; mask with ~frame_tag_mask
-  uint32_t frame_previous = kAbsent;             // f_back / previous
-  uint32_t frame_instruction = kAbsent;          // see InstructionKind
-  uint32_t frame_owner = kAbsent;                // char; 3.11+
-  uint32_t frame_locals = kAbsent;               // localsplus
-  uint32_t frame_tlbc_index = kAbsent;           // free-threaded 3.14+: int32
-  uint32_t frame_size = kAbsent;                 // bytes that must be read to cover all of the above but the locals
-  uint64_t frame_tag_mask = 0;                   // low bits that are not address: 3 from 3.14 on
-  uint8_t owner_no_python = 0xFF;                // owners >= this have no code: shims; skip them
+  uint32_t frame_code = kAbsent;         // f_code / f_executable; mask with ~frame_tag_mask
+  uint32_t frame_previous = kAbsent;     // f_back / previous
+  uint32_t frame_instruction = kAbsent;  // see InstructionKind
+  uint32_t frame_owner = kAbsent;        // char; 3.11+
+  uint32_t frame_locals = kAbsent;       // localsplus
+  uint32_t frame_tlbc_index = kAbsent;   // free-threaded 3.14+: int32
+  uint32_t frame_size = kAbsent;         // bytes that must be read to cover all of the above but the locals
+  uint64_t frame_tag_mask = 0;           // low bits that are not address: 3 from 3.14 on
+  uint8_t owner_no_python = 0xFF;        // owners >= this have no code: shims; skip them
 
   // PyCodeObject
   uint32_t code_filename = kAbsent;
   uint32_t code_name = kAbsent;
-  uint32_t code_qualname = kAbsent;              // 3.11+
-  uint32_t code_line_table = kAbsent;            // bytes object
-  uint32_t code_first_line = kAbsent;            // int32
+  uint32_t code_qualname = kAbsent;    // 3.11+
+  uint32_t code_line_table = kAbsent;  // bytes object
+  uint32_t code_first_line = kAbsent;  // int32
   uint32_t code_arg_count = kAbsent;
   uint32_t code_kwonly_arg_count = kAbsent;
   uint32_t code_flags = kAbsent;
-  uint32_t code_local_names = kAbsent;           // co_varnames (<= 3.10) or co_localsplusnames: tuple
-  uint32_t code_local_kinds = kAbsent;           // co_localspluskinds: bytes; 3.11+
-  uint32_t code_instructions = kAbsent;          // 3.11+: co_code_adaptive, inline
-  uint32_t code_bytes = kAbsent;                 // <= 3.10: co_code, a bytes object
-  uint32_t code_tlbc = kAbsent;                  // free-threaded 3.14+
-  uint32_t code_size = kAbsent;                  // bytes that must be read to cover all of the above
-                                                 // (not the instructions themselves, but ob_size is covered)
+  uint32_t code_local_names = kAbsent;   // co_varnames (<= 3.10) or co_localsplusnames: tuple
+  uint32_t code_local_kinds = kAbsent;   // co_localspluskinds: bytes; 3.11+
+  uint32_t code_instructions = kAbsent;  // 3.11+: co_code_adaptive, inline
+  uint32_t code_bytes = kAbsent;         // <= 3.10: co_code, a bytes object
+  uint32_t code_tlbc = kAbsent;          // free-threaded 3.14+
+  uint32_t code_size = kAbsent;          // bytes that must be read to cover all of the above
+                                         // (not the instructions themselves, but ob_size is covered)
   // Objects
   uint32_t object_type = kAbsent;
-  uint32_t var_size = kAbsent;                   // ob_size; of a code object on 3.11+: its length in 2-byte units
-  uint32_t type_name = kAbsent;                  // tp_name: char*
+  uint32_t var_size = kAbsent;   // ob_size; of a code object on 3.11+: its length in 2-byte units
+  uint32_t type_name = kAbsent;  // tp_name: char*
   uint32_t type_flags = kAbsent;
   uint32_t type_basic_size = kAbsent;
   uint32_t type_dict_offset = kAbsent;
-  uint32_t type_cached_keys = kAbsent;           // ht_cached_keys: the keys of split dicts and of inline values
+  uint32_t type_cached_keys = kAbsent;  // ht_cached_keys: the keys of split dicts and of inline values
   uint32_t bytes_size = kAbsent;
   uint32_t bytes_data = kAbsent;
   uint32_t tuple_size = kAbsent;
@@ -139,24 +140,24 @@ struct Layout {
   uint32_t dict_keys = kAbsent;
   uint32_t dict_values = kAbsent;
   uint32_t dict_used = kAbsent;
-  uint32_t keys_size = kAbsent;                  // <= 3.10: dk_size, entries of the index
-  uint32_t keys_log2_size = kAbsent;             // 3.11+: u8
-  uint32_t keys_log2_index_bytes = kAbsent;      // 3.11+: u8
-  uint32_t keys_kind = kAbsent;                  // 3.11+: u8; 0: entries {hash, key, value}, else {key, value}
+  uint32_t keys_size = kAbsent;              // <= 3.10: dk_size, entries of the index
+  uint32_t keys_log2_size = kAbsent;         // 3.11+: u8
+  uint32_t keys_log2_index_bytes = kAbsent;  // 3.11+: u8
+  uint32_t keys_kind = kAbsent;              // 3.11+: u8; 0: entries {hash, key, value}, else {key, value}
   uint32_t keys_entry_count = kAbsent;
-  uint32_t keys_indices = kAbsent;               // the index; the entries follow it
-  uint32_t values_items = kAbsent;               // 3.11+: in PyDictValues
-  uint32_t values_valid = kAbsent;               // 3.13+: u8; 0: the attributes are in the dict
-  uint32_t managed_dict = kAbsent;               // 3.11+: bytes *before* the object
+  uint32_t keys_indices = kAbsent;  // the index; the entries follow it
+  uint32_t values_items = kAbsent;  // 3.11+: in PyDictValues
+  uint32_t values_valid = kAbsent;  // 3.13+: u8; 0: the attributes are in the dict
+  uint32_t managed_dict = kAbsent;  // 3.11+: bytes *before* the object
   uint32_t float_value = kAbsent;
-  uint32_t long_size = kAbsent;                  // ob_size or lv_tag
+  uint32_t long_size = kAbsent;  // ob_size or lv_tag
   uint32_t long_digits = kAbsent;
   uint32_t string_length = kAbsent;
   uint32_t string_state = kAbsent;
-  uint32_t string_ascii_data = kAbsent;          // = sizeof(PyASCIIObject)
-  uint32_t string_compact_data = kAbsent;        // = sizeof(PyCompactUnicodeObject)
-  uint32_t string_data_pointer = kAbsent;        // of a string that is not compact
-  uint32_t string_kind_shift = kAbsent;          // in the u32 `state`: kind (3 bits), then compact, then ascii
+  uint32_t string_ascii_data = kAbsent;    // = sizeof(PyASCIIObject)
+  uint32_t string_compact_data = kAbsent;  // = sizeof(PyCompactUnicodeObject)
+  uint32_t string_data_pointer = kAbsent;  // of a string that is not compact
+  uint32_t string_kind_shift = kAbsent;    // in the u32 `state`: kind (3 bits), then compact, then ascii
 
   bool Has(uint32_t Layout::*field) const { return this->*field != kAbsent; }
 };
@@ -165,7 +166,7 @@ struct Layout {
 struct LayoutField {
   std::string_view name;  // "frame.previous"
   uint32_t Layout::*slot;
-  uint8_t width;          // bytes read there
+  uint8_t width;  // bytes read there
 };
 std::span<const LayoutField> LayoutFields();
 // One "name offset" per line, without the absent ones: for logs and tests.

@@ -8,6 +8,41 @@
 namespace ptrace_prof {
 namespace {
 
+void AddObjects38(Layout& l) {
+  // Include/object.h, Include/cpython/object.h
+  l.object_type = 8;
+  l.var_size = 16;
+  l.type_name = 24;
+  l.type_basic_size = 32;
+  l.type_flags = 168;
+  l.type_dict_offset = 288;
+  l.type_cached_keys = 872;
+  // Include/bytesobject.h, cpython/tupleobject.h, listobject.h, floatobject.h, longintrepr.h
+  l.bytes_size = 16;
+  l.bytes_data = 32;
+  l.tuple_size = 16;
+  l.tuple_items = 24;
+  l.list_size = 16;
+  l.list_items = 24;
+  l.float_value = 16;
+  l.long_size = 16;
+  l.long_digits = 24;
+  // Include/cpython/dictobject.h, Objects/dict-common.h
+  l.dict_used = 16;
+  l.dict_keys = 32;
+  l.dict_values = 40;
+  l.keys_size = 8;
+  l.keys_entry_count = 32;
+  l.keys_indices = 40;
+  // Include/cpython/unicodeobject.h
+  l.string_length = 16;
+  l.string_state = 32;
+  l.string_kind_shift = 2;
+  l.string_ascii_data = 48;
+  l.string_compact_data = 72;
+  l.string_data_pointer = 72;
+}
+
 Layout Py38() {
   Layout l;
   l.line_table = LineTableKind::kLnotab;
@@ -48,67 +83,36 @@ Layout Py38() {
   l.code_filename = 104;
   l.code_name = 112;
   l.code_line_table = 120;
-  // Include/object.h, Include/cpython/object.h
-  l.object_type = 8;
-  l.var_size = 16;
-  l.type_name = 24;
-  l.type_basic_size = 32;
-  l.type_flags = 168;
-  l.type_dict_offset = 288;
-  l.type_cached_keys = 872;
-  // Include/bytesobject.h, cpython/tupleobject.h, listobject.h, floatobject.h, longintrepr.h
-  l.bytes_size = 16;
-  l.bytes_data = 32;
-  l.tuple_size = 16;
-  l.tuple_items = 24;
-  l.list_size = 16;
-  l.list_items = 24;
-  l.float_value = 16;
-  l.long_size = 16;
-  l.long_digits = 24;
-  // Include/cpython/dictobject.h, Objects/dict-common.h
-  l.dict_used = 16;
-  l.dict_keys = 32;
-  l.dict_values = 40;
-  l.keys_size = 8;
-  l.keys_entry_count = 32;
-  l.keys_indices = 40;
-  // Include/cpython/unicodeobject.h
-  l.string_length = 16;
-  l.string_state = 32;
-  l.string_kind_shift = 2;
-  l.string_ascii_data = 48;
-  l.string_compact_data = 72;
-  l.string_data_pointer = 72;
+  AddObjects38(l);
   return l;
 }
 
 Layout Py39() {
   Layout l = Py38();
-  l.runtime_gil = 352;               // bpo-36854: gc left _PyRuntimeState (internal/pycore_runtime.h)
+  l.runtime_gil = 352;  // bpo-36854: gc left _PyRuntimeState (internal/pycore_runtime.h)
   l.runtime_gc_collecting = kAbsent;
-  l.interp_gc_collecting = 816;      // bpo-36854: … for PyInterpreterState (internal/pycore_interp.h)
-  l.interp_id = 24;                  // a pointer to the runtime before it (internal/pycore_interp.h)
-  l.interp_modules = 856;            // ceval and gc before it (internal/pycore_interp.h)
-  l.type_cached_keys = 864;          // the tp_print kept for 3.8 alone left PyTypeObject (cpython/object.h)
+  l.interp_gc_collecting = 816;  // bpo-36854: … for PyInterpreterState (internal/pycore_interp.h)
+  l.interp_id = 24;              // a pointer to the runtime before it (internal/pycore_interp.h)
+  l.interp_modules = 856;        // ceval and gc before it (internal/pycore_interp.h)
+  l.type_cached_keys = 864;      // the tp_print kept for 3.8 alone left PyTypeObject (cpython/object.h)
   return l;
 }
 
 Layout Py310() {
   Layout l = Py39();
-  l.line_table = LineTableKind::kLineTable310;      // PEP 626
-  l.instruction = InstructionKind::kLastiUnits;     // bpo-27129 (GH-25069)
-  l.frame_instruction = 96;          // int f_stackdepth instead of the pointer f_stacktop (cpython/frameobject.h)
+  l.line_table = LineTableKind::kLineTable310;   // PEP 626
+  l.instruction = InstructionKind::kLastiUnits;  // bpo-27129 (GH-25069)
+  l.frame_instruction = 96;  // int f_stackdepth instead of the pointer f_stacktop (cpython/frameobject.h)
   l.frame_locals = 352;
-  l.type_cached_keys = 872;          // am_send in PyAsyncMethods (bpo-41756; cpython/object.h)
+  l.type_cached_keys = 872;  // am_send in PyAsyncMethods (bpo-41756; cpython/object.h)
   return l;
 }
 
 Layout Py311() {
   Layout l = Py310();
-  l.line_table = LineTableKind::kLocationTable;     // PEP 657; Objects/locations.md
-  l.instruction = InstructionKind::kPrevInstr;      // internal/pycore_frame.h
-  l.attributes = AttributesKind::kValuesPointer;    // internal/pycore_object.h
+  l.line_table = LineTableKind::kLocationTable;   // PEP 657; Objects/locations.md
+  l.instruction = InstructionKind::kPrevInstr;    // internal/pycore_frame.h
+  l.attributes = AttributesKind::kValuesPointer;  // internal/pycore_object.h
   // internal/pycore_runtime.h
   l.runtime_finalizing = 24;
   l.runtime_interpreters_head = 40;
@@ -158,7 +162,7 @@ Layout Py311() {
 
 Layout Py312() {
   Layout l = Py311();
-  l.attributes = AttributesKind::kTaggedPointer;    // internal/pycore_object.h
+  l.attributes = AttributesKind::kTaggedPointer;  // internal/pycore_object.h
   // PEP 684: the GIL and the state of imports belong to the interpreter (internal/pycore_interp.h)
   l.runtime_gil = kAbsent;
   l.interp_gil_pointer = 384;
@@ -175,13 +179,13 @@ Layout Py312() {
   l.frame_code = 0;
   l.frame_previous = 8;
   l.frame_owner = 70;
-  l.owner_no_python = 3;             // FRAME_OWNED_BY_CSTACK: the frame of an entry from C
+  l.owner_no_python = 3;  // FRAME_OWNED_BY_CSTACK: the frame of an entry from C
   // cpython/code.h: the warm-up counter left
   l.code_arg_count = 52;
   l.code_kwonly_arg_count = 60;
   l.code_first_line = 68;
-  l.code_instructions = 192;         // co_monitoring of PEP 669
-  l.type_cached_keys = 880;          // tp_watched (cpython/object.h)
+  l.code_instructions = 192;  // co_monitoring of PEP 669
+  l.type_cached_keys = 880;   // tp_watched (cpython/object.h)
   // PEP 623: wstr and wstr_length left the strings (cpython/unicodeobject.h)
   l.string_ascii_data = 40;
   l.string_compact_data = 56;

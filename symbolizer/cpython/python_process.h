@@ -19,7 +19,7 @@
 namespace ptrace_prof {
 
 struct PythonProcess {
-  RemoteAddr runtime;        // &_PyRuntime
+  RemoteAddr runtime;  // &_PyRuntime
   Layout layout;
   std::string version_text;  // "3.14.2", "3.14.2 free-threaded"
   std::string binary;        // path of the ELF that holds the interpreter, as maps shows it

@@ -7,6 +7,7 @@ pp_library(symbolizer/cpython
     cpython/interpreter_list.cc
     cpython/layout.cc
     cpython/layout_table.cc
+    cpython/line_table.cc
     cpython/native_tid.cc
     cpython/read_plan.cc
     cpython/thread_stack.cc

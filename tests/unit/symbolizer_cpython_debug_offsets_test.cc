@@ -1,10 +1,9 @@
-#include "symbolizer/cpython/debug_offsets.h"
-
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <vector>
 
+#include "symbolizer/cpython/debug_offsets.h"
 #include "symbolizer/cpython/debug_offsets_table.h"
 
 namespace ptrace_prof {
@@ -76,15 +75,15 @@ TEST(ImportDebugOffsets, RefusesUnknownVersionsByName) {
 }
 
 TEST(ImportDebugOffsets, RefusesNonsense) {
-  for (const auto& [name, value] : std::vector<std::pair<std::string, uint64_t>>{
-           {"thread_state.current_frame", UINT64_MAX},
-           {"thread_state.current_frame", 510},
-           {"thread_state.size", 0},
-           {"thread_state.size", 1ULL << 40},
-           {"interpreter_state.gc", 1ULL << 63},
-           {"interpreter_state.gil_runtime_state", 1ULL << 19},
-           {"code_object.argcount", 0},
-           {"interpreter_frame.previous", 61}}) {
+  for (const auto& [name, value] :
+       std::vector<std::pair<std::string, uint64_t>>{{"thread_state.current_frame", UINT64_MAX},
+                                                     {"thread_state.current_frame", 510},
+                                                     {"thread_state.size", 0},
+                                                     {"thread_state.size", 1ULL << 40},
+                                                     {"interpreter_state.gc", 1ULL << 63},
+                                                     {"interpreter_state.gil_runtime_state", 1ULL << 19},
+                                                     {"code_object.argcount", 0},
+                                                     {"interpreter_frame.previous", 61}}) {
     auto bytes = Description(k314);
     SetEntry(bytes, k314, name, value);
     const auto layout = ImportDebugOffsets(bytes);

@@ -11,10 +11,10 @@
 namespace ptrace_prof {
 
 struct Interpreter {
-  std::string version;  // "3.11.7"
-  std::string kind;     // "pyenv", "system", "root"
-  std::string root;     // "" or a root file system to run in
-  std::string path;     // inside that root
+  std::string version;          // "3.11.7"
+  std::string kind;             // "pyenv", "system", "root"
+  std::string root;             // "" or a root file system to run in
+  std::string path;             // inside that root
   std::string flavour = "gil";  // "gil", "nogil", "debug"
 
   std::string Label() const;  // "py3_11_7_pyenv": a name for a test

@@ -37,8 +37,8 @@ std::optional<Probe> RunProbe(const std::string& headers, bool free_threaded) {
   const std::string parent = std::filesystem::path(headers).parent_path();
   // Static and with its many unresolved references ignored: only constants are printed.
   std::vector<std::string> compile = {
-      "gcc",  "-w", "-std=gnu11", "-I" + headers, "-I" + headers + "/internal", "-idirafter", parent,
-      "-o",   program, PP_LAYOUT_PROBE, "-static", "-Wl,--unresolved-symbols=ignore-all"};
+      "gcc", "-w",    "-std=gnu11",    "-I" + headers, "-I" + headers + "/internal",         "-idirafter", parent,
+      "-o",  program, PP_LAYOUT_PROBE, "-static",      "-Wl,--unresolved-symbols=ignore-all"};
   if (free_threaded) {
     compile.push_back("-DPy_GIL_DISABLED");
   }
@@ -81,8 +81,8 @@ void ExpectSame(const Layout& layout, const Probe& probe) {
     const auto theirs = probe.find(std::string(field.name));
     if (theirs != probe.end()) {
       EXPECT_EQ(std::to_string(layout.*field.slot), theirs->second) << field.name;
-    } else if (layout.Has(field.slot) && !(layout.line_table != LineTableKind::kLocationTable &&
-                                           kUncheckable.contains(field.name))) {
+    } else if (layout.Has(field.slot) &&
+               !(layout.line_table != LineTableKind::kLocationTable && kUncheckable.contains(field.name))) {
       ADD_FAILURE() << field.name << " is in our layout and not in CPython";
     }
   }
