@@ -21,19 +21,9 @@ check_shell() {
   shellcheck -x dev dev.d/*.sh .ci/run
 }
 
-# clang-tidy over what the release build compiles. A file that was clean stays clean until it, a header of ours, the
-# checks or the flags change: the cache holds one empty file per clean state.
+# clang-tidy over what the release build compiles.
 check_tidy() {
-  local dir=$1 stamps=$PP_CACHE/tidy common
-  mkdir -p "$stamps"
-  common=$({ cat .clang-tidy; clang-tidy-14 --version; git ls-files -- '*.h' | xargs cat; } | sha256sum | cut -d ' ' -f 1)
-  git ls-files -- '*.cc' | grep -v -e third_party/ -e ^tests/fuzz/ -e ^cmake/ | while read -r file; do
-    grep -qF "/$file\"" "$dir/compile_commands.json" || continue
-    echo "$stamps/$({ echo "$common"; cat "$file"; } | sha256sum | cut -d ' ' -f 1) $file"
-  done | while read -r stamp file; do [ -e "$stamp" ] || echo "$stamp $file"; done |
-    # shellcheck disable=SC2016 # expanded by the inner shell
-    xargs -r -P "$PP_JOBS" -L 1 bash -c '
-      if out=$(nice clang-tidy-14 --quiet -p "$0" "$2" 2>&1); then : >"$1"; else printf "%s\n" "$out" | grep -v "warnings\? \(generated\|treated\)" ; exit 1; fi' "$dir"
+  git ls-files -- '*.cc' | grep -v -e third_party/ -e ^cmake/ | xargs -P "$PP_JOBS" -n 1 bash dev.d/tidy-one.sh "$1"
 }
 
 verb_lint() {
