@@ -59,10 +59,10 @@ class [[nodiscard]] Result {
 
   T& value() & { return *std::get_if<0>(&state_); }
   const T& value() const& { return *std::get_if<0>(&state_); }
-  T&& value() && { return std::move(*std::get_if<0>(&state_)); }
+  T value() && { return std::move(*std::get_if<0>(&state_)); }  // by value: `for (x : F().value())` does not dangle
   Error& error() & { return *std::get_if<1>(&state_); }
   const Error& error() const& { return *std::get_if<1>(&state_); }
-  Error&& error() && { return std::move(*std::get_if<1>(&state_)); }
+  Error error() && { return std::move(*std::get_if<1>(&state_)); }
 
  private:
   std::variant<T, Error> state_;
@@ -80,7 +80,7 @@ class [[nodiscard]] Result<void> {
 
   Error& error() & { return *error_; }
   const Error& error() const& { return *error_; }
-  Error&& error() && { return std::move(*error_); }
+  Error error() && { return std::move(*error_); }
 
  private:
   std::optional<Error> error_;

@@ -1,0 +1,3 @@
+pp_library(symbolizer/elf
+  SOURCES elf/dynamic_symbols.cc elf/elf_file.cc elf/elf_headers.cc elf/elf_image.cc elf/symbol_table.cc
+  DEPS pp_attach_proc pp_attach_base PkgConfig::ELF)
