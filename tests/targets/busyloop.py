@@ -1,0 +1,16 @@
+"""The main thread computes in one function and holds the GIL all the time."""
+import signal
+import sys
+import pact
+
+
+def busy_loop():
+    total = 0
+    pact.say("ready")
+    while True:
+        for number in range(1000):
+            total += number
+
+
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+busy_loop()

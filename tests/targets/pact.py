@@ -1,0 +1,23 @@
+"""What a target and its test say to each other, over the socket PP_PACT_FD. Without one: nothing, and ready to run by hand.
+
+Every target says "ready" when it does what it is for. Runs on Python 3.8 and later, like everything in this folder.
+"""
+import os
+
+_fd = int(os.environ.get("PP_PACT_FD", "-1"))
+
+
+def say(*words):
+    if _fd >= 0:
+        os.write(_fd, " ".join(str(word) for word in words).encode("utf-8", "surrogateescape"))
+
+
+def hear():
+    """Blocks until told something; "" when the test is gone."""
+    if _fd < 0:
+        return input()
+    return os.read(_fd, 4096).decode()
+
+
+def descriptor():
+    return _fd
