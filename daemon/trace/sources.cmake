@@ -1,3 +1,41 @@
+# The generated headers give the field numbers; the generated code itself is linked into tests only, where it is
+# the independent reader of what we write.
+set(PP_TRACE_PROTOS daemon/trace/perfetto.proto daemon/trace/extension.proto)
+set(PP_TRACE_PROTO_SOURCES)
+set(PP_TRACE_PROTO_HEADERS)
+foreach(proto ${PP_TRACE_PROTOS})
+  string(REPLACE ".proto" ".pb.cc" proto_source ${proto})
+  string(REPLACE ".proto" ".pb.h" proto_header ${proto})
+  set(proto_source ${PROJECT_BINARY_DIR}/${proto_source})
+  set(proto_header ${PROJECT_BINARY_DIR}/${proto_header})
+  add_custom_command(
+    OUTPUT ${proto_source} ${proto_header}
+    COMMAND protobuf::protoc --cpp_out=${PROJECT_BINARY_DIR} -I${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/${proto}
+    DEPENDS ${PROJECT_SOURCE_DIR}/daemon/trace/perfetto.proto ${PROJECT_SOURCE_DIR}/${proto}
+    COMMENT "Generating ${proto}")
+  list(APPEND PP_TRACE_PROTO_SOURCES ${proto_source})
+  list(APPEND PP_TRACE_PROTO_HEADERS ${proto_header})
+endforeach()
+add_custom_target(pp_trace_proto_headers DEPENDS ${PP_TRACE_PROTO_HEADERS})
+add_library(pp_trace_proto STATIC EXCLUDE_FROM_ALL ${PP_TRACE_PROTO_SOURCES})
+target_include_directories(pp_trace_proto SYSTEM PUBLIC ${PROJECT_BINARY_DIR})
+target_link_libraries(pp_trace_proto PUBLIC protobuf::libprotobuf)
+
 pp_library(daemon/trace
-  SOURCES trace/stack_table.cc trace/capture_request.cc
+  SOURCES
+    trace/capture_request.cc
+    trace/extension_codec.cc
+    trace/frame_names.cc
+    trace/packet_framer.cc
+    trace/reader_vocabulary.cc
+    trace/sequence_interner.cc
+    trace/sequence_tables.cc
+    trace/stack_table.cc
+    trace/state_label.cc
+    trace/thread_sequence.cc
+    trace/trace_origin.cc
+    trace/trace_reader.cc
+    trace/trace_writer.cc
   DEPS pp_attach_base)
+add_dependencies(pp_daemon_trace pp_trace_proto_headers)
+target_include_directories(pp_daemon_trace SYSTEM PRIVATE ${PROJECT_BINARY_DIR} ${Protobuf_INCLUDE_DIRS})

@@ -2,9 +2,10 @@
 //
 // One packet sequence per thread (ThreadDescriptor, InternedData, StreamingProfilePacket); thread states are
 // slices on a child track, written on change; what Perfetto has no field for goes into our TracePacket extension
-// (trace.proto). Samples of a thread are buffered and leave as one packet per Flush; ids are interned per
+// (extension.proto). Samples of a thread are buffered and leave as one packet per Flush; ids are interned per
 // sequence and start small. Memory is bounded: a sequence whose tables grow past a limit starts a new incremental
-// state. The hot path (AddSample) does not allocate in the steady state.
+// state. The hot path (AddSample) does not allocate in the steady state. Times of samples and states are cut to
+// microseconds, Perfetto's unit for samples.
 // Owned by the collector's one thread. Errors of the sink are sticky and returned by Flush.
 #pragma once
 
@@ -18,6 +19,7 @@
 #include "daemon/trace/capture_request.h"
 #include "daemon/trace/model.h"
 #include "daemon/trace/stack_table.h"
+#include "daemon/trace/trace_origin.h"
 
 namespace ptrace_prof {
 
@@ -26,7 +28,8 @@ using ThreadHandle = StrongId<struct ThreadHandleTag, uint32_t>;
 class TraceWriter {
  public:
   // `stacks` must outlive the writer; ids given to AddSample are looked up in it at Flush at the latest.
-  TraceWriter(ByteSink& sink, const StackTable& stacks, const CaptureRequest& request);
+  TraceWriter(ByteSink& sink, const StackTable& stacks, const CaptureRequest& request,
+              const TraceOrigin& origin = TraceOrigin::Here());
   ~TraceWriter();
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;

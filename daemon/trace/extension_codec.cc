@@ -1,0 +1,245 @@
+#include "daemon/trace/extension_codec.h"
+
+#include <limits>
+
+#include "daemon/trace/extension.pb.h"
+#include "daemon/trace/perfetto.pb.h"
+#include "daemon/trace/wire_decoder.h"
+
+namespace ptrace_prof {
+namespace {
+
+namespace pf = perfetto::protos;
+using AccountingFields = trace::Accounting;
+
+constexpr size_t kMaxCmdlineWords = 4096;
+constexpr size_t kMaxLocals = 65'536;
+
+struct CountField {
+  int number;
+  uint64_t Accounting::*member;
+};
+constexpr CountField kCounts[] = {
+    {AccountingFields::kRoundsFieldNumber, &Accounting::rounds},
+    {AccountingFields::kSamplesFieldNumber, &Accounting::samples},
+    {AccountingFields::kIdleSkippedFieldNumber, &Accounting::idle_skipped},
+    {AccountingFields::kLateFieldNumber, &Accounting::late},
+    {AccountingFields::kMissedFieldNumber, &Accounting::missed},
+    {AccountingFields::kLostFieldNumber, &Accounting::lost},
+    {AccountingFields::kStaleCodeFieldNumber, &Accounting::stale_code},
+    {AccountingFields::kStopsFieldNumber, &Accounting::stops},
+    {AccountingFields::kReadCallsFieldNumber, &Accounting::read_calls},
+    {AccountingFields::kProcessesFieldNumber, &Accounting::processes},
+    {AccountingFields::kThreadsFieldNumber, &Accounting::threads},
+};
+
+struct TimeField {
+  int number;
+  Nanos Accounting::*member;
+};
+constexpr TimeField kTimes[] = {
+    {AccountingFields::kStoppedTotalNsFieldNumber, &Accounting::stopped_total},
+    {AccountingFields::kCollectorCpuNsFieldNumber, &Accounting::collector_cpu},
+    {AccountingFields::kWallNsFieldNumber, &Accounting::wall},
+};
+
+struct RateField {
+  int number;
+  double Accounting::*member;
+};
+constexpr RateField kRates[] = {
+    {AccountingFields::kAskedRateHzFieldNumber, &Accounting::asked_rate_hz},
+    {AccountingFields::kActualRateHzFieldNumber, &Accounting::actual_rate_hz},
+};
+
+bool Is(const WireField& field, int number) { return field.number == static_cast<uint32_t>(number); }
+
+int32_t AsInt32(const WireField& field) { return static_cast<int32_t>(field.value); }
+
+}  // namespace
+
+void EncodeAccounting(const Accounting& accounting, WireEncoder& out) {
+  for (const CountField& row : kCounts) {
+    out.VarintIfSet(row.number, accounting.*row.member);
+  }
+  for (const uint64_t count : accounting.by_quality) {
+    out.Varint(AccountingFields::kByQualityFieldNumber, count);
+  }
+  for (const TimeField& row : kTimes) {
+    out.VarintIfSet(row.number, static_cast<uint64_t>((accounting.*row.member).value));
+  }
+  for (const RateField& row : kRates) {
+    out.DoubleIfSet(row.number, accounting.*row.member);
+  }
+}
+
+Accounting DecodeAccounting(std::string_view message) {
+  Accounting accounting;
+  size_t quality = 0;
+  WireDecoder decoder(message);
+  for (WireField field; decoder.Next(field);) {
+    for (const CountField& row : kCounts) {
+      if (Is(field, row.number)) {
+        accounting.*row.member = field.value;
+      }
+    }
+    for (const TimeField& row : kTimes) {
+      if (Is(field, row.number)) {
+        (accounting.*row.member).value = field.AsSigned();
+      }
+    }
+    for (const RateField& row : kRates) {
+      if (Is(field, row.number)) {
+        accounting.*row.member = field.AsDouble();
+      }
+    }
+    if (Is(field, AccountingFields::kByQualityFieldNumber) && quality < kSampleQualityCount) {
+      accounting.by_quality[quality++] = field.value;
+    }
+  }
+  return accounting;
+}
+
+void EncodeEnd(const EndInfo& end, Nanos when, WireEncoder& out) {
+  out.VarintIfSet(trace::End::kCodeFieldNumber, static_cast<uint64_t>(end.code));
+  out.StringIfSet(trace::End::kMessageFieldNumber, end.message);
+  out.StringIfSet(trace::End::kRemedyFieldNumber, end.remedy);
+  out.SignedVarint(trace::End::kWhenNsFieldNumber, when.value);
+}
+
+EndInfo DecodeEnd(std::string_view message) {
+  EndInfo end;
+  WireDecoder decoder(message);
+  for (WireField field; decoder.Next(field);) {
+    switch (field.number) {
+      case trace::End::kCodeFieldNumber:
+        end.code = field.value <= static_cast<uint64_t>(Code::kUnauthenticated) ? static_cast<Code>(field.value)
+                                                                                : Code::kUnknown;
+        break;
+      case trace::End::kMessageFieldNumber: end.message = field.bytes; break;
+      case trace::End::kRemedyFieldNumber: end.remedy = field.bytes; break;
+      default: break;
+    }
+  }
+  return end;
+}
+
+void EncodeProcess(const ProcessInfo& process, WireEncoder& out) {
+  out.SignedVarint(trace::Process::kNsPidFieldNumber, process.ns_pid.value);
+  out.SignedVarint(trace::Process::kParentPidFieldNumber, process.parent_pid.value);
+  out.StringIfSet(trace::Process::kPythonFieldNumber, process.python);
+  out.SignedVarint(trace::Process::kStartTimeNsFieldNumber, process.start_time.value);
+}
+
+void DecodeProcess(std::string_view message, ProcessInfo& process) {
+  WireDecoder decoder(message);
+  for (WireField field; decoder.Next(field);) {
+    switch (field.number) {
+      case trace::Process::kNsPidFieldNumber: process.ns_pid.value = AsInt32(field); break;
+      case trace::Process::kParentPidFieldNumber: process.parent_pid.value = AsInt32(field); break;
+      case trace::Process::kPythonFieldNumber: process.python = field.bytes; break;
+      case trace::Process::kStartTimeNsFieldNumber: process.start_time.value = field.AsSigned(); break;
+      default: break;
+    }
+  }
+}
+
+void EncodeThread(const ThreadInfo& thread, WireEncoder& out) {
+  out.SignedVarint(trace::Thread::kNsTidFieldNumber, thread.ns_tid.value);
+  out.VarintIfSet(trace::Thread::kPythonIdentFieldNumber, thread.python_ident);
+  out.VarintIfSet(trace::Thread::kInterpreterIdFieldNumber, static_cast<uint64_t>(thread.interpreter_id));
+  out.VarintIfSet(trace::Thread::kIsMainFieldNumber, thread.is_main ? 1 : 0);
+}
+
+void DecodeThread(std::string_view message, ThreadInfo& thread) {
+  WireDecoder decoder(message);
+  for (WireField field; decoder.Next(field);) {
+    switch (field.number) {
+      case trace::Thread::kNsTidFieldNumber: thread.ns_tid.value = AsInt32(field); break;
+      case trace::Thread::kPythonIdentFieldNumber: thread.python_ident = field.value; break;
+      case trace::Thread::kInterpreterIdFieldNumber: thread.interpreter_id = field.AsSigned(); break;
+      case trace::Thread::kIsMainFieldNumber: thread.is_main = field.value != 0; break;
+      default: break;
+    }
+  }
+}
+
+void EncodeProcessDescriptor(const ProcessInfo& process, WireEncoder& out) {
+  out.SignedVarint(pf::ProcessDescriptor::kPidFieldNumber, process.pid.value);
+  for (const std::string& word : process.cmdline) {
+    out.Bytes(pf::ProcessDescriptor::kCmdlineFieldNumber, word);
+  }
+  out.StringIfSet(pf::ProcessDescriptor::kProcessNameFieldNumber, process.name);
+}
+
+void DecodeProcessDescriptor(std::string_view message, ProcessInfo& process) {
+  WireDecoder decoder(message);
+  for (WireField field; decoder.Next(field);) {
+    switch (field.number) {
+      case pf::ProcessDescriptor::kPidFieldNumber: process.pid.value = AsInt32(field); break;
+      case pf::ProcessDescriptor::kProcessNameFieldNumber: process.name = field.bytes; break;
+      case pf::ProcessDescriptor::kCmdlineFieldNumber:
+        if (process.cmdline.size() < kMaxCmdlineWords) {
+          process.cmdline.emplace_back(field.bytes);
+        }
+        break;
+      default: break;
+    }
+  }
+}
+
+void EncodeThreadDescriptor(const ThreadInfo& thread, WireEncoder& out) {
+  out.SignedVarint(pf::ThreadDescriptor::kPidFieldNumber, thread.pid.value);
+  out.SignedVarint(pf::ThreadDescriptor::kTidFieldNumber, thread.tid.value);
+  out.StringIfSet(pf::ThreadDescriptor::kThreadNameFieldNumber, thread.name);
+}
+
+void DecodeThreadDescriptor(std::string_view message, ThreadInfo& thread) {
+  WireDecoder decoder(message);
+  for (WireField field; decoder.Next(field);) {
+    switch (field.number) {
+      case pf::ThreadDescriptor::kPidFieldNumber: thread.pid.value = AsInt32(field); break;
+      case pf::ThreadDescriptor::kTidFieldNumber: thread.tid.value = AsInt32(field); break;
+      case pf::ThreadDescriptor::kThreadNameFieldNumber: thread.name = field.bytes; break;
+      default: break;
+    }
+  }
+}
+
+void EncodeLocals(uint32_t depth_from_leaf, std::span<const LocalVariable> locals, WireEncoder& out) {
+  out.Varint(trace::FrameLocals::kDepthFromLeafFieldNumber, depth_from_leaf);
+  for (const LocalVariable& local : locals) {
+    out.Message(trace::FrameLocals::kVariablesFieldNumber, [&] {
+      out.Bytes(trace::Variable::kNameFieldNumber, local.name);
+      out.Bytes(trace::Variable::kValueFieldNumber, local.value);
+      out.VarintIfSet(trace::Variable::kIsArgumentFieldNumber, local.is_argument ? 1 : 0);
+    });
+  }
+}
+
+uint32_t DecodeLocals(std::string_view message, std::vector<LocalVariable>& locals) {
+  locals.clear();
+  uint32_t depth = 0;
+  WireDecoder decoder(message);
+  for (WireField field; decoder.Next(field);) {
+    if (field.number == trace::FrameLocals::kDepthFromLeafFieldNumber) {
+      depth = static_cast<uint32_t>(field.value);
+    }
+    if (field.number != trace::FrameLocals::kVariablesFieldNumber || locals.size() >= kMaxLocals) {
+      continue;
+    }
+    LocalVariable& local = locals.emplace_back();
+    WireDecoder variable(field.bytes);
+    for (WireField part; variable.Next(part);) {
+      switch (part.number) {
+        case trace::Variable::kNameFieldNumber: local.name = part.bytes; break;
+        case trace::Variable::kValueFieldNumber: local.value = part.bytes; break;
+        case trace::Variable::kIsArgumentFieldNumber: local.is_argument = part.value != 0; break;
+        default: break;
+      }
+    }
+  }
+  return depth;
+}
+
+}  // namespace ptrace_prof

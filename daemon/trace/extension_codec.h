@@ -1,0 +1,38 @@
+// Between the structs of model.h and the messages of extension.proto, both ways: what TraceWriter and TraceReader
+// must agree on, in one place.
+//
+// Encoders append fields of the message to `out`. Decoders take hostile bytes: what makes no sense keeps its
+// default, strings are bounded by their packet.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "daemon/trace/model.h"
+#include "daemon/trace/wire_encoder.h"
+
+namespace ptrace_prof {
+
+void EncodeAccounting(const Accounting& accounting, WireEncoder& out);
+Accounting DecodeAccounting(std::string_view message);
+
+void EncodeEnd(const EndInfo& end, Nanos when, WireEncoder& out);
+EndInfo DecodeEnd(std::string_view message);
+
+// The part of a process or thread that Perfetto's descriptor has no field for.
+void EncodeProcess(const ProcessInfo& process, WireEncoder& out);
+void DecodeProcess(std::string_view message, ProcessInfo& process);
+void EncodeThread(const ThreadInfo& thread, WireEncoder& out);
+void DecodeThread(std::string_view message, ThreadInfo& thread);
+
+// Perfetto's descriptor of the same.
+void EncodeProcessDescriptor(const ProcessInfo& process, WireEncoder& out);
+void DecodeProcessDescriptor(std::string_view message, ProcessInfo& process);
+void EncodeThreadDescriptor(const ThreadInfo& thread, WireEncoder& out);
+void DecodeThreadDescriptor(std::string_view message, ThreadInfo& thread);
+
+void EncodeLocals(uint32_t depth_from_leaf, std::span<const LocalVariable> locals, WireEncoder& out);
+uint32_t DecodeLocals(std::string_view message, std::vector<LocalVariable>& locals);
+
+}  // namespace ptrace_prof

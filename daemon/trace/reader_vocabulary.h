@@ -1,0 +1,44 @@
+// What all sequences of a trace being read share: the StackTable that visitors see, and the memory they may use.
+//
+// Owned by TraceReader. Input is hostile: everything that grows is charged here, and refused past a limit.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+#include "daemon/trace/stack_table.h"
+
+namespace ptrace_prof {
+
+class ReaderVocabulary {
+ public:
+  static constexpr size_t kMaxTableBytes = size_t{256} << 20;  // of all sequences' tables together
+  static constexpr size_t kMaxFrameBytes = size_t{256} << 20;
+  static constexpr size_t kMaxStacks = size_t{8} << 20;
+  static constexpr size_t kMaxDetails = 4096;
+
+  const StackTable& stacks() const { return stacks_; }
+  FrameId InternFrame(const Frame& frame);
+  std::optional<StackId> InternStack(StackId parent, FrameId frame);
+  // The same text for as long as the reader lives; empty when there are too many.
+  std::string_view Detail(std::string_view text);
+
+  // Table memory. False, and counted as skipped, when there is none left.
+  bool Charge(size_t bytes);
+  void Refund(size_t bytes) { table_bytes_ -= bytes; }
+
+  void Skip() { ++skipped_; }
+  uint64_t skipped() const { return skipped_; }
+
+ private:
+  StackTable stacks_;
+  std::unordered_set<std::string> details_;
+  size_t table_bytes_ = 0;
+  size_t frame_bytes_ = 0;
+  uint64_t skipped_ = 0;
+};
+
+}  // namespace ptrace_prof

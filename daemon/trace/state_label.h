@@ -1,0 +1,14 @@
+// The text for what a thread was doing, as shown on its state track: "running", "idle: epoll_wait".
+#pragma once
+
+#include <string>
+
+#include "daemon/trace/model.h"
+
+namespace ptrace_prof {
+
+inline constexpr size_t kThreadStateCount = static_cast<size_t>(ThreadState::kDiskWait) + 1;
+
+std::string StateLabel(const StateInfo& info);
+
+}  // namespace ptrace_prof

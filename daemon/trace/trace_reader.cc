@@ -1,0 +1,373 @@
+#include "daemon/trace/trace_reader.h"
+
+#include <unordered_map>
+#include <vector>
+
+#include "daemon/trace/extension.pb.h"
+#include "daemon/trace/extension_codec.h"
+#include "daemon/trace/packet_framer.h"
+#include "daemon/trace/perfetto.pb.h"
+#include "daemon/trace/reader_vocabulary.h"
+#include "daemon/trace/sequence_tables.h"
+#include "daemon/trace/wire_decoder.h"
+
+namespace ptrace_prof {
+namespace {
+
+namespace pf = perfetto::protos;
+
+constexpr size_t kMaxSequences = 1024 * 1024;  // alive at one time
+constexpr size_t kMaxRequestArguments = 256;
+constexpr uint32_t kSequenceClock = 64;
+constexpr uint64_t kQualityBits = 3;
+
+// The parts of a TracePacket that we know.
+struct Packet {
+  uint64_t timestamp = 0;
+  uint32_t sequence = 0;
+  uint32_t flags = 0;
+  std::string_view clock_snapshot;
+  std::string_view track_event;
+  std::string_view thread_descriptor;
+  std::string_view samples;
+  std::string_view track_descriptor;
+  std::string_view interned;
+  std::string_view extension;
+};
+
+bool ParsePacket(std::string_view bytes, Packet& packet) {
+  WireDecoder decoder(bytes);
+  for (WireField field; decoder.Next(field);) {
+    switch (field.number) {
+      case pf::TracePacket::kTimestampFieldNumber: packet.timestamp = field.value; break;
+      case pf::TracePacket::kTrustedPacketSequenceIdFieldNumber:
+        packet.sequence = static_cast<uint32_t>(field.value);
+        break;
+      case pf::TracePacket::kSequenceFlagsFieldNumber: packet.flags = static_cast<uint32_t>(field.value); break;
+      case pf::TracePacket::kClockSnapshotFieldNumber: packet.clock_snapshot = field.bytes; break;
+      case pf::TracePacket::kTrackEventFieldNumber: packet.track_event = field.bytes; break;
+      case pf::TracePacket::kThreadDescriptorFieldNumber: packet.thread_descriptor = field.bytes; break;
+      case pf::TracePacket::kStreamingProfilePacketFieldNumber: packet.samples = field.bytes; break;
+      case pf::TracePacket::kTrackDescriptorFieldNumber: packet.track_descriptor = field.bytes; break;
+      case pf::TracePacket::kInternedDataFieldNumber: packet.interned = field.bytes; break;
+      case trace::kPtraceProfFieldNumber: packet.extension = field.bytes; break;
+      default: break;
+    }
+  }
+  return !decoder.damaged();
+}
+
+// One field of a message, the last one if there are several.
+WireField Get(std::string_view message, int number) {
+  WireField found;
+  WireDecoder decoder(message);
+  for (WireField field; decoder.Next(field);) {
+    if (field.number == static_cast<uint32_t>(number)) {
+      found = field;
+    }
+  }
+  return found;
+}
+
+// Sums of hostile deltas wrap around instead of overflowing.
+int64_t Add(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)); }
+Nanos FromMicros(int64_t us) { return Nanos(static_cast<int64_t>(static_cast<uint64_t>(us) * 1000)); }
+
+// A sequence of packets: one thread of the trace, once its track descriptor was seen.
+struct Sequence {
+  explicit Sequence(ReaderVocabulary& vocabulary) : tables(vocabulary) {}
+
+  SequenceTables tables;
+  bool valid = false;  // its state was cleared once, so that ids mean something
+  bool has_thread = false;
+  TrackId track;
+  uint64_t track_uuid = 0;
+  ThreadInfo thread;
+  int64_t clock_us = 0;
+  int64_t sample_us = 0;
+  bool slice_ended = false;  // and whether another follows at once is not known yet
+};
+
+bool SameThread(const ThreadInfo& a, const ThreadInfo& b) {
+  return a.pid == b.pid && a.tid == b.tid && a.ns_tid == b.ns_tid && a.name == b.name &&
+         a.python_ident == b.python_ident && a.interpreter_id == b.interpreter_id && a.is_main == b.is_main;
+}
+
+}  // namespace
+
+struct TraceReader::Impl {
+  explicit Impl(TraceVisitor& visitor_in) : visitor(visitor_in) {}
+
+  Result<void> OnPacket(std::string_view bytes);
+  Sequence* SequenceOf(const Packet& packet);
+  void OnHeader(std::string_view header);
+  void OnTrackDescriptor(const Packet& packet, Sequence& sequence);
+  void OnProcess(uint64_t uuid, std::string_view descriptor, std::string_view extra);
+  void OnThread(uint64_t uuid, std::string_view descriptor, std::string_view extra, Sequence& sequence);
+  void OnClock(std::string_view snapshot, Sequence& sequence);
+  void OnTrackEvent(const Packet& packet, Sequence& sequence);
+  void OnSliceEnd(const Packet& next, Sequence& sequence);
+  void OnSamples(const Packet& packet, Sequence& sequence);
+  void OnLocals(std::string_view extension, const Sequence& sequence);
+  void OnExtension(const Packet& packet);
+
+  TraceVisitor& visitor;
+  ReaderVocabulary vocabulary;
+  PacketFramer framer;
+  std::unordered_map<uint32_t, Sequence> sequences;
+  uint32_t next_track = 0;
+  bool is_ours = false;
+  Result<void> status;
+  std::vector<int64_t> deltas;  // scratch
+  std::vector<LocalVariable> locals;
+};
+
+Result<void> TraceReader::Impl::OnPacket(std::string_view bytes) {
+  Packet packet;
+  if (!ParsePacket(bytes, packet)) {
+    vocabulary.Skip();
+    return {};
+  }
+  if (!is_ours) {
+    if (Get(packet.extension, trace::Extension::kHeaderFieldNumber).bytes.empty()) {
+      return Error{Code::kDataLoss, "this is not a ptrace-prof trace: it does not begin with our header",
+                   "give a .pftrace written by ptrace-prof"};
+    }
+    is_ours = true;
+  }
+  Sequence* sequence = SequenceOf(packet);
+  if (sequence == nullptr) {
+    vocabulary.Skip();
+    return {};
+  }
+  OnSliceEnd(packet, *sequence);
+  if (packet.flags & pf::TracePacket::SEQ_INCREMENTAL_STATE_CLEARED) {
+    sequence->tables.Clear();
+    sequence->valid = true;
+  }
+  if (!sequence->valid) {
+    vocabulary.Skip();
+    return {};
+  }
+  sequence->tables.Define(packet.interned, packet.extension);
+  if (!packet.clock_snapshot.empty()) {
+    OnClock(packet.clock_snapshot, *sequence);
+  }
+  if (!packet.track_descriptor.empty()) {
+    OnTrackDescriptor(packet, *sequence);
+  }
+  if (!packet.thread_descriptor.empty()) {
+    sequence->sample_us =
+        Get(packet.thread_descriptor, pf::ThreadDescriptor::kReferenceTimestampUsFieldNumber).AsSigned();
+  }
+  if (!packet.track_event.empty()) {
+    OnTrackEvent(packet, *sequence);
+  }
+  if (!packet.samples.empty()) {
+    OnSamples(packet, *sequence);
+  }
+  if (!packet.extension.empty()) {
+    OnLocals(packet.extension, *sequence);
+    OnExtension(packet);  // may end the sequence
+  }
+  return {};
+}
+
+Sequence* TraceReader::Impl::SequenceOf(const Packet& packet) {
+  if (const auto known = sequences.find(packet.sequence); known != sequences.end()) {
+    return &known->second;
+  }
+  if (packet.sequence == 0 || sequences.size() >= kMaxSequences) {
+    return nullptr;
+  }
+  return &sequences.try_emplace(packet.sequence, vocabulary).first->second;
+}
+
+void TraceReader::Impl::OnHeader(std::string_view header) {
+  std::vector<std::string> arguments;
+  WireDecoder decoder(header);
+  for (WireField field; decoder.Next(field);) {
+    if (field.number == trace::Header::kRequestFieldNumber && arguments.size() < kMaxRequestArguments) {
+      arguments.emplace_back(field.bytes);
+    }
+  }
+  if (const Result<CaptureRequest> request = DecodeRequest(arguments); request.has_value()) {
+    visitor.OnRequest(request.value());
+  } else {
+    vocabulary.Skip();
+  }
+}
+
+void TraceReader::Impl::OnTrackDescriptor(const Packet& packet, Sequence& sequence) {
+  const uint64_t uuid = Get(packet.track_descriptor, pf::TrackDescriptor::kUuidFieldNumber).value;
+  const auto process = Get(packet.track_descriptor, pf::TrackDescriptor::kProcessFieldNumber).bytes;
+  const auto thread = Get(packet.track_descriptor, pf::TrackDescriptor::kThreadFieldNumber).bytes;
+  if (!process.empty()) {
+    OnProcess(uuid, process, Get(packet.extension, trace::Extension::kProcessFieldNumber).bytes);
+  }
+  if (!thread.empty()) {
+    OnThread(uuid, thread, Get(packet.extension, trace::Extension::kThreadFieldNumber).bytes, sequence);
+  }
+}
+
+void TraceReader::Impl::OnProcess(uint64_t, std::string_view descriptor, std::string_view extra) {
+  ProcessInfo info;
+  DecodeProcessDescriptor(descriptor, info);
+  DecodeProcess(extra, info);
+  visitor.OnProcess(info);
+}
+
+void TraceReader::Impl::OnThread(uint64_t uuid, std::string_view descriptor, std::string_view extra,
+                                 Sequence& sequence) {
+  ThreadInfo info;
+  DecodeThreadDescriptor(descriptor, info);
+  DecodeThread(extra, info);
+  const bool same_track = sequence.has_thread && sequence.track_uuid == uuid;
+  if (same_track && SameThread(info, sequence.thread)) {
+    return;  // said again after the sequence's state was cleared
+  }
+  if (!same_track) {
+    sequence.track = TrackId(next_track++);
+  }
+  sequence.has_thread = true;
+  sequence.track_uuid = uuid;
+  sequence.thread = std::move(info);
+  visitor.OnThread(sequence.track, sequence.thread);
+}
+
+void TraceReader::Impl::OnClock(std::string_view snapshot, Sequence& sequence) {
+  using Clock = pf::ClockSnapshot::Clock;
+  WireDecoder decoder(snapshot);
+  for (WireField field; decoder.Next(field);) {
+    if (field.number == pf::ClockSnapshot::kClocksFieldNumber &&
+        Get(field.bytes, Clock::kClockIdFieldNumber).value == kSequenceClock) {
+      sequence.clock_us = Get(field.bytes, Clock::kTimestampFieldNumber).AsSigned();
+    }
+  }
+}
+
+void TraceReader::Impl::OnTrackEvent(const Packet& packet, Sequence& sequence) {
+  sequence.clock_us = Add(sequence.clock_us, static_cast<int64_t>(packet.timestamp));
+  const uint64_t type = Get(packet.track_event, pf::TrackEvent::kTypeFieldNumber).value;
+  if (!sequence.has_thread || (type != pf::TrackEvent::TYPE_SLICE_BEGIN && type != pf::TrackEvent::TYPE_SLICE_END)) {
+    vocabulary.Skip();
+    return;
+  }
+  if (type == pf::TrackEvent::TYPE_SLICE_END) {
+    sequence.slice_ended = true;
+    return;
+  }
+  const auto state = sequence.tables.State(Get(packet.track_event, pf::TrackEvent::kNameIidFieldNumber).value);
+  if (!state) {
+    vocabulary.Skip();
+    return;
+  }
+  visitor.OnState(sequence.track, FromMicros(sequence.clock_us), *state);
+}
+
+// A slice that ends where another begins is a change of state; one that just ends leaves the state unknown.
+void TraceReader::Impl::OnSliceEnd(const Packet& next, Sequence& sequence) {
+  if (!sequence.slice_ended) {
+    return;
+  }
+  sequence.slice_ended = false;
+  const bool begins = Get(next.track_event, pf::TrackEvent::kTypeFieldNumber).value == pf::TrackEvent::TYPE_SLICE_BEGIN;
+  if (!begins || next.timestamp != 0) {
+    visitor.OnState(sequence.track, FromMicros(sequence.clock_us), StateInfo{});
+  }
+}
+
+void TraceReader::Impl::OnSamples(const Packet& packet, Sequence& sequence) {
+  deltas.clear();
+  WireField field;
+  for (WireDecoder decoder(packet.samples); decoder.Next(field);) {
+    if (field.number == pf::StreamingProfilePacket::kTimestampDeltaUsFieldNumber) {
+      deltas.push_back(field.AsSigned());
+    }
+  }
+  // Where the next sample that is not kVerified is, and what it is.
+  WireDecoder extension(packet.extension);
+  WireDecoder marks({});
+  const auto next_mark = [&]() -> uint64_t {
+    for (WireField mark;;) {
+      if (marks.Next(mark)) {
+        return mark.value;
+      }
+      do {
+        if (!extension.Next(mark)) {
+          return UINT64_MAX;
+        }
+      } while (mark.number != trace::Extension::kMarksFieldNumber);
+      marks = WireDecoder(mark.bytes);
+    }
+  };
+  uint64_t mark = next_mark();
+  uint64_t unmarked = 0;
+  size_t index = 0;
+  for (WireDecoder decoder(packet.samples); decoder.Next(field);) {
+    if (field.number != pf::StreamingProfilePacket::kCallstackIidFieldNumber) {
+      continue;
+    }
+    if (index >= deltas.size()) {
+      vocabulary.Skip();
+      break;
+    }
+    sequence.sample_us = Add(sequence.sample_us, deltas[index++]);
+    SampleQuality quality = SampleQuality::kVerified;
+    if (mark != UINT64_MAX && unmarked == mark >> kQualityBits) {
+      const uint64_t value = mark & ((1 << kQualityBits) - 1);
+      quality = value < kSampleQualityCount ? static_cast<SampleQuality>(value) : SampleQuality::kUnverified;
+      mark = next_mark();
+      unmarked = 0;
+    } else {
+      ++unmarked;
+    }
+    const std::optional<StackId> stack = sequence.tables.Callstack(field.value);
+    if (!stack || !sequence.has_thread) {
+      vocabulary.Skip();
+      continue;
+    }
+    visitor.OnSample(sequence.track, FromMicros(sequence.sample_us), *stack, quality);
+  }
+}
+
+void TraceReader::Impl::OnLocals(std::string_view extension, const Sequence& sequence) {
+  WireDecoder decoder(extension);
+  for (WireField field; decoder.Next(field);) {
+    if (field.number == trace::Extension::kLocalsFieldNumber && sequence.has_thread) {
+      const uint32_t depth = DecodeLocals(field.bytes, locals);
+      visitor.OnLocals(sequence.track, depth, locals);
+    }
+  }
+}
+
+void TraceReader::Impl::OnExtension(const Packet& packet) {
+  WireDecoder decoder(packet.extension);
+  for (WireField field; decoder.Next(field);) {
+    switch (field.number) {
+      case trace::Extension::kHeaderFieldNumber: OnHeader(field.bytes); break;
+      case trace::Extension::kAccountingFieldNumber: visitor.OnAccounting(DecodeAccounting(field.bytes)); break;
+      case trace::Extension::kEndFieldNumber: visitor.OnEnd(DecodeEnd(field.bytes)); break;
+      case trace::Extension::kThreadEndFieldNumber: sequences.erase(packet.sequence); break;
+      default: break;
+    }
+  }
+}
+
+TraceReader::TraceReader(TraceVisitor& visitor) : impl_(std::make_unique<Impl>(visitor)) {}
+TraceReader::~TraceReader() = default;
+
+Result<void> TraceReader::Feed(std::span<const std::byte> bytes) {
+  Impl& reader = *impl_;
+  if (reader.status.has_value()) {
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    reader.status = reader.framer.Feed(text, [&](std::string_view packet) { return reader.OnPacket(packet); });
+  }
+  return reader.status;
+}
+
+const StackTable& TraceReader::stacks() const { return impl_->vocabulary.stacks(); }
+bool TraceReader::mid_packet() const { return impl_->framer.mid_packet(); }
+uint64_t TraceReader::skipped() const { return impl_->vocabulary.skipped(); }
+
+}  // namespace ptrace_prof

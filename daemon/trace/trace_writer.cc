@@ -1,0 +1,326 @@
+#include "daemon/trace/trace_writer.h"
+
+#include <unistd.h>
+
+#include <optional>
+#include <span>
+#include <unordered_map>
+
+#include "daemon/trace/extension.pb.h"
+#include "daemon/trace/extension_codec.h"
+#include "daemon/trace/perfetto.pb.h"
+#include "daemon/trace/thread_sequence.h"
+
+namespace ptrace_prof {
+namespace {
+
+namespace pf = perfetto::protos;
+
+constexpr uint32_t kFormatVersion = 1;
+constexpr uint32_t kWriterClock = 65;  // only makes this writer's clock snapshots unlike any other's, see below
+constexpr size_t kMaxOutput = 256 * 1024;         // buffered before it goes to the sink
+constexpr size_t kMaxPendingSamples = 32 * 1024;  // of one thread
+constexpr size_t kMaxSequenceEntries = 128 * 1024;
+constexpr size_t kMaxEntries = 1024 * 1024;       // of all sequences, some 20 bytes each
+constexpr size_t kMaxStates = 4096;
+
+// States are compared by content; `detail` is static text and need not be copied.
+bool Same(const StateInfo& a, const StateInfo& b) {
+  return a.state == b.state && a.holds_gil == b.holds_gil && a.detail == b.detail;
+}
+
+}  // namespace
+
+struct TraceWriter::Impl {
+  Impl(ByteSink& sink_in, const StackTable& stacks_in, const TraceOrigin& origin_in)
+      : sink(sink_in),
+        stacks(stacks_in),
+        origin(origin_in),
+        sequence_id(FirstSequenceId(origin_in, Pid(getpid()))),
+        next_sequence_id(sequence_id),
+        names(stacks_in),
+        generation(stacks_in.generation()) {}
+
+  template <typename Fill>
+  void Packet(uint32_t flags, Fill fill);
+  void WriteHeader(const CaptureRequest& request);
+  uint32_t NewSequenceId();
+  uint32_t StateNumber(const StateInfo& info);
+  void EncodeThread(ThreadSequence& thread);
+  void CheckTables();
+  void Drain();
+  ThreadSequence* Find(ThreadHandle handle);
+
+  ByteSink& sink;
+  const StackTable& stacks;
+  const TraceOrigin origin;
+  const uint32_t sequence_id;  // of packets about the whole trace
+  uint32_t next_sequence_id;
+  FrameNames names;
+  uint32_t generation;
+  std::unordered_map<Pid, uint64_t> process_uuids;
+  std::vector<std::optional<ThreadSequence>> threads;  // by handle
+  std::vector<uint32_t> free_handles;
+  std::vector<StateInfo> states;  // state n is states[n - 1]
+  std::optional<Accounting> accounting;
+  WireEncoder out;
+  uint64_t bytes_written = 0;
+  Result<void> status;
+};
+
+template <typename Fill>
+void TraceWriter::Impl::Packet(uint32_t flags, Fill fill) {
+  out.Message(pf::Trace::kPacketFieldNumber, [&] {
+    fill();
+    out.Varint(pf::TracePacket::kTrustedPacketSequenceIdFieldNumber, sequence_id);
+    out.VarintIfSet(pf::TracePacket::kSequenceFlagsFieldNumber, flags);
+  });
+}
+
+void TraceWriter::Impl::WriteHeader(const CaptureRequest& request) {
+  using Clock = pf::ClockSnapshot::Clock;
+  const struct {
+    uint32_t id;
+    Nanos time;
+  } clocks[] = {
+      {pf::BUILTIN_CLOCK_MONOTONIC, origin.monotonic},
+      {pf::BUILTIN_CLOCK_BOOTTIME, origin.boottime},
+      {pf::BUILTIN_CLOCK_REALTIME, origin.realtime},
+      // Perfetto demands that snapshots of one set of clocks never go back in time. Concatenated traces would, so
+      // every writer has a set of its own.
+      {kWriterClock, origin.monotonic},
+  };
+  Packet(pf::TracePacket::SEQ_INCREMENTAL_STATE_CLEARED, [&] {
+    out.Message(trace::kPtraceProfFieldNumber, [&] {
+      out.Message(trace::Extension::kHeaderFieldNumber, [&] {
+        out.Varint(trace::Header::kFormatVersionFieldNumber, kFormatVersion);
+        for (const std::string& argument : EncodeRequest(request)) {
+          out.Bytes(trace::Header::kRequestFieldNumber, argument);
+        }
+        out.StringIfSet(trace::Header::kBootIdFieldNumber, origin.boot_id);
+        out.StringIfSet(trace::Header::kHostFieldNumber, origin.host);
+        out.SignedVarint(trace::Header::kStartRealtimeNsFieldNumber, origin.realtime.value);
+        out.SignedVarint(trace::Header::kStartMonotonicNsFieldNumber, origin.monotonic.value);
+      });
+    });
+    out.Message(pf::TracePacket::kClockSnapshotFieldNumber, [&] {
+      for (const auto& clock : clocks) {
+        out.Message(pf::ClockSnapshot::kClocksFieldNumber, [&] {
+          out.Varint(Clock::kClockIdFieldNumber, clock.id);
+          out.SignedVarint(Clock::kTimestampFieldNumber, clock.time.value);
+        });
+      }
+      out.Varint(pf::ClockSnapshot::kPrimaryTraceClockFieldNumber, pf::BUILTIN_CLOCK_MONOTONIC);
+    });
+  });
+}
+
+uint32_t TraceWriter::Impl::NewSequenceId() {
+  next_sequence_id = (next_sequence_id + 1) & kSequenceIdMask;
+  if (next_sequence_id == 0 || next_sequence_id == sequence_id) {
+    ++next_sequence_id;
+  }
+  return next_sequence_id;
+}
+
+uint32_t TraceWriter::Impl::StateNumber(const StateInfo& info) {
+  if (Same(info, StateInfo{})) {
+    return 0;
+  }
+  for (size_t i = 0; i < states.size(); ++i) {
+    if (Same(states[i], info)) {
+      return static_cast<uint32_t>(i) + 1;
+    }
+  }
+  if (states.size() >= kMaxStates) {
+    return StateNumber(StateInfo{info.state, false, {}});
+  }
+  states.push_back(info);
+  return static_cast<uint32_t>(states.size());
+}
+
+ThreadSequence* TraceWriter::Impl::Find(ThreadHandle handle) {
+  return handle.value < threads.size() && threads[handle.value] ? &*threads[handle.value] : nullptr;
+}
+
+void TraceWriter::Impl::EncodeThread(ThreadSequence& thread) {
+  thread.Encode(states, out);
+  if (out.buffer().size() > kMaxOutput) {
+    Drain();
+  }
+}
+
+// Starts new incremental states where the ids of stacks have changed their meaning or tables have grown too big.
+void TraceWriter::Impl::CheckTables() {
+  const bool new_generation = stacks.generation() != generation;
+  size_t entries = 0;
+  for (auto& thread : threads) {
+    if (!thread) {
+      continue;
+    }
+    if (new_generation || thread->entries() > kMaxSequenceEntries) {
+      thread->Reset();
+    }
+    entries += thread->entries();
+  }
+  if (new_generation) {
+    names.Clear();
+    generation = stacks.generation();
+  }
+  if (entries > kMaxEntries) {
+    for (auto& thread : threads) {
+      if (thread) {
+        thread->Reset();
+      }
+    }
+  }
+}
+
+void TraceWriter::Impl::Drain() {
+  if (status.has_value() && !out.empty()) {
+    status = sink.Write(std::as_bytes(std::span(out.buffer())));
+    if (status.has_value()) {
+      bytes_written += out.buffer().size();
+    }
+  }
+  out.Clear();
+}
+
+TraceWriter::TraceWriter(ByteSink& sink, const StackTable& stacks, const CaptureRequest& request,
+                         const TraceOrigin& origin)
+    : impl_(std::make_unique<Impl>(sink, stacks, origin)) {
+  impl_->WriteHeader(request);
+}
+
+TraceWriter::~TraceWriter() = default;
+
+void TraceWriter::AddProcess(const ProcessInfo& process) {
+  Impl& w = *impl_;
+  const uint64_t uuid = ProcessTrackUuid(w.origin, process.pid, process.start_time);
+  w.process_uuids[process.pid] = uuid;
+  w.Packet(0, [&] {
+    w.out.Message(pf::TracePacket::kTrackDescriptorFieldNumber, [&] {
+      w.out.Varint(pf::TrackDescriptor::kUuidFieldNumber, uuid);
+      w.out.Message(pf::TrackDescriptor::kProcessFieldNumber, [&] { EncodeProcessDescriptor(process, w.out); });
+    });
+    w.out.Message(trace::kPtraceProfFieldNumber, [&] {
+      w.out.Message(trace::Extension::kProcessFieldNumber, [&] { EncodeProcess(process, w.out); });
+    });
+  });
+}
+
+ThreadHandle TraceWriter::AddThread(const ThreadInfo& thread) {
+  Impl& w = *impl_;
+  if (w.free_handles.empty()) {
+    w.free_handles.push_back(static_cast<uint32_t>(w.threads.size()));
+    w.threads.emplace_back();
+  }
+  const uint32_t handle = w.free_handles.back();
+  w.free_handles.pop_back();
+  const auto process = w.process_uuids.find(thread.pid);
+  w.threads[handle].emplace(thread, process == w.process_uuids.end() ? 0 : process->second, w.NewSequenceId(),
+                            w.origin, w.stacks, w.names);
+  return ThreadHandle(handle);
+}
+
+void TraceWriter::RenameThread(ThreadHandle thread, std::string_view name) {
+  if (ThreadSequence* sequence = impl_->Find(thread)) {
+    sequence->Rename(name);
+  }
+}
+
+void TraceWriter::EndThread(ThreadHandle thread, Nanos when) {
+  Impl& w = *impl_;
+  ThreadSequence* sequence = w.Find(thread);
+  if (sequence == nullptr) {
+    return;
+  }
+  w.EncodeThread(*sequence);
+  sequence->EncodeEnd(when, w.out);
+  w.threads[thread.value].reset();
+  w.free_handles.push_back(thread.value);
+}
+
+void TraceWriter::EndProcess(Pid pid, Nanos when, std::string_view reason) {
+  Impl& w = *impl_;
+  w.process_uuids.erase(pid);
+  w.Packet(0, [&] {
+    w.out.Message(trace::kPtraceProfFieldNumber, [&] {
+      w.out.Message(trace::Extension::kProcessEndFieldNumber, [&] {
+        w.out.SignedVarint(trace::ProcessEnd::kPidFieldNumber, pid.value);
+        w.out.SignedVarint(trace::ProcessEnd::kWhenNsFieldNumber, when.value);
+        w.out.Bytes(trace::ProcessEnd::kReasonFieldNumber, reason);
+      });
+    });
+  });
+}
+
+void TraceWriter::AddSample(ThreadHandle thread, Nanos when, StackId stack, SampleQuality quality) {
+  ThreadSequence* sequence = impl_->Find(thread);
+  if (sequence == nullptr) {
+    return;
+  }
+  if (sequence->has_locals() || sequence->pending_samples() >= kMaxPendingSamples) {
+    impl_->EncodeThread(*sequence);
+  }
+  sequence->AddSample(when, stack, quality);
+}
+
+void TraceWriter::SetState(ThreadHandle thread, Nanos when, const StateInfo& state) {
+  ThreadSequence* sequence = impl_->Find(thread);
+  if (sequence == nullptr) {
+    return;
+  }
+  if (const uint32_t number = impl_->StateNumber(state); number != sequence->last_state()) {
+    sequence->AddState(when, number);
+  }
+}
+
+void TraceWriter::AddLocals(ThreadHandle thread, uint32_t depth_from_leaf, std::span<const LocalVariable> locals) {
+  if (ThreadSequence* sequence = impl_->Find(thread)) {
+    sequence->AddLocals(depth_from_leaf, locals);
+  }
+}
+
+void TraceWriter::SetAccounting(const Accounting& accounting) { impl_->accounting = accounting; }
+
+Result<void> TraceWriter::Flush() {
+  Impl& w = *impl_;
+  w.CheckTables();
+  for (auto& thread : w.threads) {
+    if (thread && thread->has_pending()) {
+      w.EncodeThread(*thread);
+    }
+  }
+  if (w.accounting) {
+    w.Packet(0, [&] {
+      w.out.Message(trace::kPtraceProfFieldNumber, [&] {
+        w.out.Message(trace::Extension::kAccountingFieldNumber, [&] { EncodeAccounting(*w.accounting, w.out); });
+      });
+    });
+    w.accounting.reset();
+  }
+  w.Drain();
+  return w.status;
+}
+
+Result<void> TraceWriter::End(Nanos when, const Accounting& accounting, const EndInfo& end) {
+  Impl& w = *impl_;
+  w.CheckTables();
+  for (uint32_t handle = 0; handle < w.threads.size(); ++handle) {
+    EndThread(ThreadHandle(handle), when);
+  }
+  w.accounting = accounting;
+  PP_RETURN_IF_ERROR(Flush());
+  w.Packet(0, [&] {
+    w.out.Message(trace::kPtraceProfFieldNumber, [&] {
+      w.out.Message(trace::Extension::kEndFieldNumber, [&] { EncodeEnd(end, when, w.out); });
+    });
+  });
+  w.Drain();
+  return w.status;
+}
+
+uint64_t TraceWriter::bytes_written() const { return impl_->bytes_written; }
+
+}  // namespace ptrace_prof

@@ -1,0 +1,111 @@
+#include "daemon/trace/capture_request.h"
+
+#include <gtest/gtest.h>
+
+namespace ptrace_prof {
+namespace {
+
+CaptureRequest Unusual() {
+  CaptureRequest request;
+  request.verb = CaptureVerb::kDump;
+  request.pid = Pid(4711);
+  request.duration = Nanos(1'500'000'001);
+  request.rate_hz = 0.1 + 0.2;  // must come back to the last bit
+  request.max_overhead = 1e-7;
+  request.max_depth = 17;
+  request.idle = IdlePolicy::kNone;
+  request.threads = {Tid(1), Tid(4'194'304)};
+  request.gil_only = true;
+  request.subprocesses = false;
+  request.blocking = true;
+  request.allow_stops = false;
+  request.locals = true;
+  return request;
+}
+
+TEST(CaptureRequest, ComesBackAsItWas) {
+  for (const CaptureRequest& request : {Unusual(), [] {
+                                          CaptureRequest plain;
+                                          plain.pid = Pid(1);
+                                          return plain;
+                                        }()}) {
+    const auto decoded = DecodeRequest(EncodeRequest(request));
+    ASSERT_TRUE(decoded.has_value()) << decoded.error().message;
+    const CaptureRequest& back = decoded.value();
+    EXPECT_EQ(back.verb, request.verb);
+    EXPECT_EQ(back.pid, request.pid);
+    EXPECT_EQ(back.duration, request.duration);
+    EXPECT_EQ(back.rate_hz, request.rate_hz);
+    EXPECT_EQ(back.max_overhead, request.max_overhead);
+    EXPECT_EQ(back.max_depth, request.max_depth);
+    EXPECT_EQ(back.idle, request.idle);
+    EXPECT_EQ(back.threads, request.threads);
+    EXPECT_EQ(back.gil_only, request.gil_only);
+    EXPECT_EQ(back.subprocesses, request.subprocesses);
+    EXPECT_EQ(back.blocking, request.blocking);
+    EXPECT_EQ(back.allow_stops, request.allow_stops);
+    EXPECT_EQ(back.locals, request.locals);
+  }
+}
+
+TEST(CaptureRequest, DefaultsNeedOnlyAPid) {
+  const auto decoded = DecodeRequest({"pid=12"});
+  ASSERT_TRUE(decoded.has_value());
+  EXPECT_EQ(decoded.value().rate_hz, kDefaultRateHz);
+  EXPECT_TRUE(decoded.value().subprocesses);
+}
+
+class Refused : public testing::TestWithParam<std::pair<const char*, const char*>> {};
+
+TEST_P(Refused, NamesKeyAndReason) {
+  const auto [argument, expected] = GetParam();
+  std::vector<std::string> arguments{argument};
+  if (std::string_view(argument).substr(0, 4) != "pid=") {
+    arguments.push_back("pid=1");
+  }
+  const auto decoded = DecodeRequest(arguments);
+  ASSERT_TRUE(decoded.has_error()) << argument;
+  EXPECT_EQ(decoded.error().code, Code::kInvalidArgument);
+  const std::string text = decoded.error().message + " | " + decoded.error().remedy;
+  EXPECT_NE(text.find(expected), std::string::npos) << text;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    CaptureRequest, Refused,
+    testing::Values(std::pair("pid=0", "pid=\"0\""), std::pair("pid=-1", "1 to 4194304"),
+                    std::pair("pid=4194305", "4194304"), std::pair("pid=1x", "\"1x\""), std::pair("pid=", "\"\""),
+                    std::pair("pid", "\"pid\""), std::pair("colour=red", "colour=red"), std::pair("=1", "\"=1\""),
+                    std::pair("rate_hz=nan", "rate_hz"), std::pair("rate_hz=inf", "200000"),
+                    std::pair("rate_hz=-1", "rate_hz"), std::pair("rate_hz=0.0001", "0.001"),
+                    std::pair("rate_hz=200001", "200000"), std::pair("max_overhead=-0.1", "no limit"),
+                    std::pair("max_depth=0", "1 to 1000000"), std::pair("max_depth=4294967297", "max_depth"),
+                    std::pair("duration_ns=-5", "duration_ns"), std::pair("duration_ns=99999999999999999999", "366"),
+                    std::pair("verb=trace", "record or dump"), std::pair("idle=", "main, all or none"),
+                    std::pair("threads=1,,2", "commas"), std::pair("threads=", "threads"),
+                    std::pair("threads=0", "threads"), std::pair("threads=1,", "threads"),
+                    std::pair("locals=true", "0 or 1"), std::pair("locals=1", "verb=dump"),
+                    std::pair("blocking=2", "0 or 1")));
+
+TEST(CaptureRequest, RefusesTwiceAndNone) {
+  EXPECT_TRUE(DecodeRequest({"pid=1", "pid=2"}).has_error());
+  EXPECT_TRUE(DecodeRequest({}).has_error());
+}
+
+TEST(CaptureRequest, RefusesEndlessThreadLists) {
+  std::string list = "threads=1";
+  for (int i = 0; i < 65'536; ++i) {
+    list += ",1";
+  }
+  EXPECT_TRUE(DecodeRequest({"pid=1", list}).has_error());
+}
+
+TEST(CaptureRequest, MessagesHoldNoControlCharacters) {
+  const auto decoded = DecodeRequest({"pid=1", "x\n\x1b[31m" + std::string(10'000, 'y')});
+  ASSERT_TRUE(decoded.has_error());
+  EXPECT_LT(decoded.error().message.size(), 200u);
+  EXPECT_EQ(decoded.error().message.find('\x1b'), std::string::npos);
+  EXPECT_EQ(decoded.error().message.find('\n'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace ptrace_prof

@@ -1,0 +1,71 @@
+// A TraceVisitor for tests that keeps everything it is told, with stacks spelled out.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "daemon/trace/trace_reader.h"
+
+namespace ptrace_prof {
+
+struct RecordedSample {
+  int64_t when = 0;
+  std::vector<Frame> frames;  // root first
+  SampleQuality quality{};
+  bool operator==(const RecordedSample&) const = default;
+};
+
+struct RecordedState {
+  int64_t when = 0;
+  ThreadState state{};
+  bool holds_gil = false;
+  std::string detail;
+  bool operator==(const RecordedState&) const = default;
+  bool SameState(const RecordedState& other) const {
+    return state == other.state && holds_gil == other.holds_gil && detail == other.detail;
+  }
+};
+
+struct RecordedThread {
+  std::vector<ThreadInfo> infos;
+  std::vector<RecordedSample> samples;
+  std::vector<RecordedState> states;
+  std::map<std::pair<size_t, uint32_t>, std::vector<LocalVariable>> locals;  // by (number of samples so far, depth)
+};
+
+inline std::vector<Frame> FramesOf(const StackTable& stacks, StackId stack) {
+  std::vector<Frame> frames;
+  for (; stack != kEmptyStack; stack = stacks.parent(stack)) {
+    frames.insert(frames.begin(), stacks.frame(stacks.leaf(stack)));
+  }
+  return frames;
+}
+
+class Recorder : public TraceVisitor {
+ public:
+  void OnRequest(const CaptureRequest& request) override { requests.push_back(request); }
+  void OnProcess(const ProcessInfo& process) override { processes.push_back(process); }
+  void OnThread(TrackId track, const ThreadInfo& thread) override { threads[track].infos.push_back(thread); }
+  void OnSample(TrackId track, Nanos when, StackId stack, SampleQuality quality) override {
+    threads[track].samples.push_back({when.value, FramesOf(reader->stacks(), stack), quality});
+  }
+  void OnState(TrackId track, Nanos when, const StateInfo& info) override {
+    threads[track].states.push_back({when.value, info.state, info.holds_gil, std::string(info.detail)});
+  }
+  void OnLocals(TrackId track, uint32_t depth, std::span<const LocalVariable> locals) override {
+    RecordedThread& thread = threads[track];
+    thread.locals[{thread.samples.size(), depth}] = {locals.begin(), locals.end()};
+  }
+  void OnAccounting(const Accounting& totals) override { accountings.push_back(totals); }
+  void OnEnd(const EndInfo& info) override { ends.push_back(info); }
+
+  const TraceReader* reader = nullptr;
+  std::vector<CaptureRequest> requests;
+  std::vector<ProcessInfo> processes;
+  std::map<TrackId, RecordedThread> threads;
+  std::vector<Accounting> accountings;
+  std::vector<EndInfo> ends;
+};
+
+}  // namespace ptrace_prof
