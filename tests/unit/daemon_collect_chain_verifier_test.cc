@@ -1,0 +1,149 @@
+#include "daemon/collect/chain_verifier.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "tests/support/fake_python.h"
+
+namespace ptrace_prof {
+namespace {
+
+class ChainVerifierTest : public ::testing::Test {
+ protected:
+  ChainVerifierTest() {
+    main_ = python_.AddCode("main");
+    fa_ = python_.AddCode("fa");
+    fb_ = python_.AddCode("fb");
+    bottom_ = python_.Allocate(64);
+    top_ = python_.Allocate(64);
+    InFa();
+  }
+  void InFa() {
+    python_.PutFrame(bottom_, RemoteAddr(), main_, 5);
+    python_.PutFrame(top_, bottom_, fa_, 1);
+    python_.SetCurrent(top_);
+  }
+  void InFb() {
+    python_.PutFrame(bottom_, RemoteAddr(), main_, 9);
+    python_.PutFrame(top_, bottom_, fb_, 1);
+    python_.SetCurrent(top_);
+  }
+  // The caller stands at the call of fb, the frame above is still fa's: no instant had this stack.
+  void Torn() {
+    InFa();
+    python_.PutFrame(bottom_, RemoteAddr(), main_, 9);
+  }
+  VerifiedStack Sample() {
+    const CollectStatus collected = stack_.Collect(python_, false);
+    return verifier_.Verify(Tid(), collected, stack_, chain_);
+  }
+  std::string Names(StackId stack) {
+    std::string text;
+    for (StackId at = stack; at != kEmptyStack; at = stacks_.parent(at)) {
+      text += (text.empty() ? "" : "<") + stacks_.frame(stacks_.leaf(at)).function;
+    }
+    return text;
+  }
+
+  FakePython python_;
+  StackTable stacks_;
+  CodeCache codes_{python_, python_.layout, python_.code_type};
+  StackLinker linker_{codes_, stacks_, false};
+  ChainVerifier verifier_{Pid(getpid()), python_, linker_, false};
+  ThreadStack stack_{python_.layout, python_.state, python_.interpreter, 4096};
+  LinkedChain chain_;
+  RemoteAddr main_, fa_, fb_, bottom_, top_;
+};
+
+TEST_F(ChainVerifierTest, AStackThatHoldsStillIsConfirmedOnceAndThenKnown) {
+  EXPECT_EQ(Names(Sample().stack), "fa<main");
+  EXPECT_EQ(verifier_.counters().confirmed, 1u);
+  const size_t before = python_.batches;
+  const VerifiedStack again = Sample();
+  EXPECT_EQ(Names(again.stack), "fa<main");
+  EXPECT_EQ(again.quality, SampleQuality::kVerified);
+  EXPECT_EQ(python_.batches, before + 1) << "a known stack must cost one read";
+}
+
+TEST_F(ChainVerifierTest, AnImpossibleLinkIsNeverBelievedWhenItDoesNotLast) {
+  Sample();
+  InFb();
+  Sample();
+  // From here on the target alternates between the two calls at every read; this read is torn.
+  Torn();
+  size_t reads = 0;
+  python_.on_read = [&](FakePython&) { ++reads == 1 ? Torn() : (reads % 2 == 0 ? InFa() : InFb()); };
+  const VerifiedStack sample = Sample();
+  const std::string names = Names(sample.stack);
+  EXPECT_TRUE(names == "fa<main" || names == "fb<main") << names;
+  python_.on_read = nullptr;
+  // What was torn did not enter the set: it needs confirmation again.
+  const uint64_t confirmed = verifier_.counters().confirmed;
+  InFa();
+  Sample();
+  EXPECT_EQ(verifier_.counters().confirmed, confirmed);
+}
+
+TEST_F(ChainVerifierTest, WhatCannotBeSettledIsCutAndMarked) {
+  InFa();
+  size_t reads = 0;
+  python_.on_read = [&](FakePython&) { python_.PutFrame(top_, bottom_, ++reads % 2 == 0 ? fa_ : fb_, 1); };
+  const VerifiedStack sample = Sample();
+  EXPECT_EQ(sample.quality, SampleQuality::kTruncated);
+  EXPECT_EQ(Names(sample.stack).substr(0, 11), "[truncated]");
+}
+
+TEST_F(ChainVerifierTest, AnEmptyStackIsNotAnError) {
+  python_.SetCurrent(RemoteAddr());
+  const VerifiedStack sample = Sample();
+  EXPECT_TRUE(sample.readable);
+  EXPECT_EQ(sample.quality, SampleQuality::kVerified);
+  EXPECT_EQ(sample.stack, kEmptyStack);
+}
+
+TEST_F(ChainVerifierTest, ACycleOfFramesEndsAtTheLimitAndIsMarked) {
+  python_.PutFrame(bottom_, top_, main_, 5);
+  ThreadStack stack(python_.layout, python_.state, python_.interpreter, 100);
+  const CollectStatus collected = stack.Collect(python_, false);
+  EXPECT_EQ(collected, CollectStatus::kTooDeep);
+  LinkedChain chain;
+  const VerifiedStack sample = verifier_.Verify(Tid(), collected, stack, chain);
+  EXPECT_EQ(sample.quality, SampleQuality::kTooDeep);
+  EXPECT_EQ(stacks_.depth(sample.stack), 101u) << "100 frames below a [truncated] root";
+}
+
+TEST_F(ChainVerifierTest, GarbageInsteadOfAFrameIsCut) {
+  for (const uint64_t bad : {uint64_t{1}, uint64_t{0xFFFF'FFFF'FFFF'FFF8}, uint64_t{8}, uint64_t{0x7000'0000'0000}}) {
+    python_.SetCurrent(RemoteAddr(bad));
+    EXPECT_EQ(Sample().quality, SampleQuality::kTruncated) << bad;
+  }
+}
+
+TEST_F(ChainVerifierTest, ShimsArePassedOver) {
+  const RemoteAddr shim = python_.Allocate(64);
+  python_.PutFrame(shim, bottom_, RemoteAddr(3), 0, 3);
+  python_.PutFrame(top_, shim, fa_, 1);
+  EXPECT_EQ(Names(Sample().stack), "fa<main");
+}
+
+TEST_F(ChainVerifierTest, AThreadStateOfAnotherInterpreterIsNotRead) {
+  python_.Put(python_.state + 8, uint64_t{0x12340});
+  EXPECT_FALSE(Sample().readable);
+}
+
+TEST_F(ChainVerifierTest, AReusedCodeObjectGetsItsNewName) {
+  Sample();
+  std::vector<CodeId> stale;
+  const std::vector<CodeId> used = {codes_.Find(fa_.value), codes_.Find(main_.value)};
+  ASSERT_EQ(codes_.Revalidate(used, &stale), ReadStatus::kOk);
+  EXPECT_TRUE(stale.empty());
+  python_.FillCode(fa_, "reborn");
+  ASSERT_EQ(codes_.Revalidate(used, &stale), ReadStatus::kOk);
+  ASSERT_EQ(stale.size(), 1u);
+  EXPECT_EQ(stale[0], used[0]);
+  chain_.Clear();
+  EXPECT_EQ(Names(Sample().stack), "reborn<main");
+}
+
+}  // namespace
+}  // namespace ptrace_prof
