@@ -154,8 +154,12 @@ bool ProcessSampler::SampleLive(Nanos now) {
   }
   size_t filled = 0;
   const ReadStatus status = memory_.ReadBatch(batch_, &filled);
-  if (status == ReadStatus::kGone || status == ReadStatus::kDenied || filled < watch_.request_count()) {
+  if (status == ReadStatus::kGone || status == ReadStatus::kDenied) {
     return false;
+  }
+  if (filled < watch_.request_count()) {  // an interpreter is gone, or all of them
+    ++context_.accounting.lost;
+    return roster_.Refresh(now, watch_) == ReadStatus::kOk;
   }
   const bool heads_changed = watch_.Update();
   if (!CollectBatch(filled) || !CollectMoved()) {

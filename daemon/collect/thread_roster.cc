@@ -92,8 +92,7 @@ ReadStatus ThreadRoster::Refresh(Nanos now, InterpreterWatch& watch) {
                                  return a.address == b.entry.address && a.id == b.entry.id && a.gil == b.entry.gil;
                                });
   if (!same) {
-    EndAll(now);  // indexes change: begin anew, which only a birth or death of an interpreter can cause
-    watch.Follow(interpreters_);
+    MoveTracks(now, watch);
   }
   for (auto& track : tracks_) {
     track->listed = false;
@@ -133,6 +132,24 @@ ReadStatus ThreadRoster::Refresh(Nanos now, InterpreterWatch& watch) {
   }
   NameThreads(now, watch);
   return ReadStatus::kOk;
+}
+
+// An interpreter was born or died: the others stand elsewhere in the list now.
+void ThreadRoster::MoveTracks(Nanos now, InterpreterWatch& watch) {
+  std::erase_if(tracks_, [&](const std::unique_ptr<ThreadTrack>& track) {
+    const RemoteAddr owner = watch.interpreters()[track->interpreter].entry.address;
+    const auto found = std::find_if(interpreters_.begin(), interpreters_.end(),
+                                    [owner](const InterpreterEntry& entry) { return entry.address == owner; });
+    if (found == interpreters_.end()) {
+      writer_.EndThread(track->handle, now);
+      by_state_.erase(track->entry.state.value);
+      return true;
+    }
+    track->interpreter = static_cast<size_t>(found - interpreters_.begin());
+    track->has_last = false;
+    return false;
+  });
+  watch.Follow(interpreters_);
 }
 
 void ThreadRoster::EndAll(Nanos now) {

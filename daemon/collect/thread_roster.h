@@ -37,6 +37,7 @@ class ThreadRoster {
 
  private:
   void Add(Nanos now, const ThreadEntry& entry, size_t interpreter, const InterpreterWatch& watch);
+  void MoveTracks(Nanos now, InterpreterWatch& watch);
   Tid HostTid(const ThreadEntry& entry);
   void ReadTids();
   void NameThreads(Nanos now, const InterpreterWatch& watch);

@@ -25,7 +25,7 @@ enum class IdlePolicy : uint8_t {
   kNone,
 };
 
-inline constexpr double kDefaultRateHz = 500;
+inline constexpr double kDefaultRateHz = 400;
 inline constexpr double kMaxRateHz = 200'000;
 inline constexpr uint32_t kDefaultMaxDepth = 4096;
 
