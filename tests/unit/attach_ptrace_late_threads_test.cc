@@ -1,0 +1,143 @@
+// Threads that stop too late, and threads that die while they are held.
+#include "attach/ptrace/late_threads.h"
+
+#include <gtest/gtest.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+
+#include <thread>
+
+#include "attach/proc/proc_file.h"
+#include "attach/proc/proc_stat.h"
+#include "attach/proc/procfs.h"
+#include "attach/ptrace/stopped_threads.h"
+#include "tests/unit/attach_child.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr Nanos kLong = Nanos::FromMillis(20'000);
+
+template <typename Condition>
+bool Eventually(Condition condition) {
+  const Nanos deadline = MonotonicNow() + kLong;
+  while (!condition()) {
+    if (MonotonicNow() > deadline) {
+      return false;
+    }
+    ::sched_yield();
+  }
+  return true;
+}
+
+void SitStill() {
+  for (;;) {
+    ::pause();
+  }
+}
+
+char StateOf(Tid tid) {
+  const auto stat = ReadProcFile(ProcPath(Pid(tid.value), "stat"));
+  return stat.has_value() ? ParseProcState(stat.value()) : 'X';
+}
+
+// vfork(2) leaves the parent in an uninterruptible wait until its child is through.
+TEST(LateThreads, AThreadInUninterruptibleSleepIsReleasedWhenItStops) {
+  const Child target([](auto say) {
+    say(1);
+    const pid_t child = ::vfork();
+    if (child == 0) {
+      Child::WaitForParent();
+      ::_exit(0);
+    }
+    say(2);
+    SitStill();
+  });
+  ASSERT_EQ(target.Hear(), 1u);
+  const Tid main(target.pid().value);
+  ASSERT_TRUE(Eventually([&] { return StateOf(main) == 'D'; }));
+  for (int again = 0; again < 3; ++again) {
+    const auto stopped = StoppedThreads::Stop(target.pid(), main, Nanos::FromMillis(5));
+    ASSERT_TRUE(stopped.has_error());
+    EXPECT_EQ(stopped.error().code, Code::kDeadlineExceeded);
+    EXPECT_EQ(StoppedThreads::ReleaseLate(), 1u);
+  }
+  target.Release();
+  EXPECT_TRUE(Eventually([] { return StoppedThreads::ReleaseLate() == 0; }));
+  EXPECT_EQ(target.Hear(), 2u);
+  EXPECT_EQ(ReadProcessStatus(target.pid()).value().tracer, Pid(0));
+}
+
+TEST(LateThreads, AChildThatIsKilledWhileHeldKeepsItsExitStatusForUs) {
+  Child target([](auto say) {
+    std::thread([] { SitStill(); }).detach();
+    say(1);
+    SitStill();
+  });
+  ASSERT_EQ(target.Hear(), 1u);
+  {
+    const auto stopped = StoppedThreads::StopAll(target.pid(), kLong);
+    ASSERT_TRUE(stopped.has_value());
+    ::kill(target.pid().value, SIGKILL);
+  }
+  EXPECT_TRUE(Eventually([] { return StoppedThreads::ReleaseLate() == 0; }));
+  const int status = target.Reap();
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+TEST(LateThreads, TheParentOfAProcessThatIsKilledWhileHeldHearsOfIt) {
+  const Child parent([](auto say) {
+    const pid_t target = ::fork();
+    if (target == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      std::thread([] { SitStill(); }).detach();
+      SitStill();
+    }
+    say(static_cast<uint64_t>(target));
+    int status = 0;
+    ::waitpid(target, &status, 0);
+    say(WIFSIGNALED(status) ? 100 + static_cast<uint64_t>(WTERMSIG(status)) : 1);
+    SitStill();
+  });
+  const Pid target(static_cast<int32_t>(parent.Hear()));
+  ASSERT_GT(target.value, 1);
+  {
+    const auto stopped = StoppedThreads::StopAll(target, kLong);
+    ASSERT_TRUE(stopped.has_value());
+    ::kill(target.value, SIGKILL);
+  }
+  EXPECT_TRUE(Eventually([] { return StoppedThreads::ReleaseLate() == 0; }));
+  EXPECT_EQ(parent.Hear(), 100u + SIGKILL);
+}
+
+TEST(LateThreads, AnExecByAnotherThreadGoesThrough) {
+  const Child target([](auto say) {
+    std::thread held([say] {
+      say(static_cast<uint64_t>(::syscall(SYS_gettid)));
+      SitStill();
+    });
+    Child::WaitForParent();
+    ::execl("/bin/sleep", "sleep", "1000", nullptr);
+    ::_exit(1);
+  });
+  const Tid held(static_cast<int32_t>(target.Hear()));
+  const ExecutableId before = ReadExecutableId(target.pid()).value();
+  {
+    const auto stopped = StoppedThreads::Stop(target.pid(), held, kLong);
+    ASSERT_TRUE(stopped.has_value());
+    ASSERT_EQ(stopped.value().threads().size(), 1u);
+    target.Release();
+    // The exec kills the held thread and then waits until its end has been noted.
+    ASSERT_TRUE(Eventually([&] { return StateOf(held) != 't'; }));
+  }
+  EXPECT_TRUE(Eventually([&] {
+    StoppedThreads::ReleaseLate();
+    const auto now = ReadExecutableId(target.pid());
+    return now.has_value() && !(now.value() == before);
+  }));
+  EXPECT_EQ(StoppedThreads::ReleaseLate(), 0u);
+  EXPECT_EQ(ReadProcessStatus(target.pid()).value().tracer, Pid(0));
+}
+
+}  // namespace
+}  // namespace ptrace_prof
