@@ -41,6 +41,11 @@ enum class InstructionKind : uint8_t {
   kInstrPtr,    // 3.13+: pointer to the instruction being executed
 };
 
+// What long.size holds.
+enum class IntegerKind : uint8_t {
+  kSignedSize,  // <= 3.11: number of digits, negative for a negative number
+  kTag,         // 3.12+: sign in the low two bits (0 +, 1 zero, 2 -), number of digits from bit 3
+};
 // Where the attributes of an instance are kept besides a __dict__ slot at type.dict_offset.
 enum class AttributesKind : uint8_t {
   kDictSlot,       // <= 3.10: nowhere else
@@ -55,6 +60,7 @@ struct Layout {
   bool debug_build = false;
   LineTableKind line_table = LineTableKind::kLocationTable;
   InstructionKind instruction = InstructionKind::kInstrPtr;
+  IntegerKind integer = IntegerKind::kTag;
   AttributesKind attributes = AttributesKind::kInlineValues;
 
   // _PyRuntime

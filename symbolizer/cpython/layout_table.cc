@@ -47,6 +47,7 @@ Layout Py38() {
   Layout l;
   l.line_table = LineTableKind::kLnotab;
   l.instruction = InstructionKind::kLastiBytes;
+  l.integer = IntegerKind::kSignedSize;
   l.attributes = AttributesKind::kDictSlot;
   // Include/internal/pycore_pystate.h
   l.runtime_finalizing = 16;
@@ -163,6 +164,7 @@ Layout Py311() {
 Layout Py312() {
   Layout l = Py311();
   l.attributes = AttributesKind::kTaggedPointer;  // internal/pycore_object.h
+  l.integer = IntegerKind::kTag;                  // gh-101291; internal/pycore_long.h
   // PEP 684: the GIL and the state of imports belong to the interpreter (internal/pycore_interp.h)
   l.runtime_gil = kAbsent;
   l.interp_gil_pointer = 384;

@@ -25,7 +25,9 @@ class ObjectReader {
 
   // UTF-8, cut at `max_bytes` (whole characters). Lone surrogates become U+FFFD.
   std::optional<std::string> ReadString(RemoteAddr object, size_t max_bytes = kMaxStringBytes);
+  // nullopt when it is longer.
   std::optional<std::vector<uint8_t>> ReadBytes(RemoteAddr object, size_t max_bytes);
+  // The first max_items of it.
   std::optional<std::vector<RemoteAddr>> ReadTuple(RemoteAddr object, size_t max_items);
   std::optional<int64_t> ReadInt(RemoteAddr object);  // nullopt when it does not fit
   std::optional<std::string> ReadTypeName(RemoteAddr object);
@@ -37,6 +39,9 @@ class ObjectReader {
   std::string Repr(RemoteAddr object, size_t max_chars);
 
  private:
+  friend class ReprWriter;
+  std::optional<std::vector<RemoteAddr>> ReadPointers(RemoteAddr from, size_t count);
+
   RemoteMemory& memory_;
   const Layout& layout_;
 };

@@ -3,12 +3,17 @@ pp_library(symbolizer/cpython
     cpython/code_cache.cc
     cpython/debug_offsets.cc
     cpython/debug_offsets_table.cc
+    cpython/dict_reader.cc
     cpython/frame_walker.cc
     cpython/interpreter_list.cc
     cpython/layout.cc
     cpython/layout_table.cc
     cpython/line_table.cc
     cpython/native_tid.cc
+    cpython/object_reader.cc
     cpython/read_plan.cc
+    cpython/repr.cc
+    cpython/thread_names.cc
     cpython/thread_stack.cc
+    cpython/unicode_text.cc
   DEPS pp_attach_proc pp_attach_base)
