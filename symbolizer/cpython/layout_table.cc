@@ -210,14 +210,11 @@ Result<Layout> LayoutFor(PythonVersion version, bool debug_build) {
                  fmt::format("CPython {} is a test release, and its structures are not those of the final one", name),
                  "Run the target with a final release of the same version."};
   }
-  if (debug_build) {
-    return Error{Code::kUnimplemented, fmt::format("this is a debug build of CPython {}, which cannot be read", name),
-                 "Run the target with an ordinary build of the same version."};
-  }
   for (const Row& row : kRows) {
     if (version.major == 3 && version.minor == row.minor) {
       Layout layout = row.make();
       layout.version = version;
+      layout.debug_build = debug_build;  // --with-pydebug moves none of these fields
       CoverFields(layout);
       PP_RETURN_IF_ERROR(ValidateLayout(layout));
       return layout;

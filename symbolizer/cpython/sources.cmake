@@ -11,9 +11,15 @@ pp_library(symbolizer/cpython
     cpython/line_table.cc
     cpython/native_tid.cc
     cpython/object_reader.cc
+    cpython/process_images.cc
+    cpython/python_process.cc
     cpython/read_plan.cc
     cpython/repr.cc
+    cpython/runtime_check.cc
+    cpython/runtime_finder.cc
+    cpython/segment_scan.cc
     cpython/thread_names.cc
     cpython/thread_stack.cc
     cpython/unicode_text.cc
-  DEPS pp_attach_proc pp_attach_base)
+    cpython/version_finder.cc
+  DEPS pp_symbolizer_elf pp_attach_proc pp_attach_base)

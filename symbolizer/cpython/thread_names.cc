@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kMaxModules = 65536;
 constexpr size_t kMaxThreads = 65536;
-constexpr size_t kMaxAttributes = 256;
+constexpr size_t kMaxAttributes = 1024;
 constexpr size_t kMaxKey = 64;  // longer than any key that is looked for
 constexpr size_t kMaxName = 256;
 

@@ -1,0 +1,180 @@
+#include "symbolizer/cpython/python_process.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "symbolizer/cpython/debug_offsets.h"
+#include "symbolizer/cpython/process_images.h"
+#include "symbolizer/cpython/runtime_check.h"
+#include "symbolizer/cpython/runtime_finder.h"
+#include "symbolizer/cpython/version_finder.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr std::string_view kStartRemedy = "Try again in a moment.";
+
+// One search through the images of one process. The first running interpreter wins; otherwise the most telling
+// reason why there is none is kept.
+class Search {
+ public:
+  Search(Pid pid, RemoteMemory& memory, ProcessImages& images) : pid_(pid), memory_(memory), images_(images) {}
+
+  Result<PythonProcess> Run() {
+    for (const RuntimeStrategy& strategy : RuntimeStrategies()) {
+      for (size_t i = 0; i < images_.count(); ++i) {
+        if (images_.image(i).rank > strategy.least_likely) {
+          continue;
+        }
+        PP_ASSIGN_OR_RETURN(const bool found,
+                            strategy.find(memory_, images_, i, [&](RemoteAddr at) { return Consider(i, at); }));
+        if (found) {
+          return std::move(*found_);
+        }
+      }
+    }
+    if (!reason_) {
+      NameOldOrOtherPython();
+    }
+    return reason_ ? std::move(*reason_) : NotPython();
+  }
+
+ private:
+  // Is _PyRuntime of image i there? If not, but something of interest is, remembers why that is of no use.
+  bool Consider(size_t i, RemoteAddr runtime) {
+    Result<Layout> layout = LayoutAt(i, runtime);
+    if (layout.has_error()) {
+      Remember(std::move(layout).error());
+      return false;
+    }
+    const std::string version = VersionText(layout.value());
+    switch (CheckRuntime(memory_, layout.value(), runtime)) {
+      case RuntimeState::kRunning: Found(i, runtime, std::move(layout).value()); return true;
+      case RuntimeState::kNotStarted:
+        Remember({Code::kFailedPrecondition,
+                  fmt::format("process {} has CPython {}, which has not started yet", pid_.value, version),
+                  std::string(kStartRemedy)});
+        return false;
+      case RuntimeState::kEnding:
+        Remember({Code::kFailedPrecondition,
+                  fmt::format("process {} has CPython {}, which is shutting down", pid_.value, version),
+                  {}});
+        return false;
+      case RuntimeState::kNotARuntime: return false;
+    }
+    return false;
+  }
+
+  Result<Layout> LayoutAt(size_t i, RemoteAddr runtime) {
+    std::byte bytes[kDebugOffsetsMaxSize];
+    size_t size = sizeof bytes;  // _PyRuntime may be shorter, and the last thing in its segment
+    while (size >= 64 && memory_.Read(runtime, bytes, size) != ReadStatus::kOk) {
+      size /= 2;
+    }
+    const ElfImage& elf = *images_.image(i).elf;
+    // Exported by builds that count all references, which debug builds are.
+    const bool debug_build =
+        elf.FindSymbol("_Py_NegativeRefcount").has_value() || elf.FindSymbol("_Py_RefTotal").has_value();
+    Result<Layout> described = ImportDebugOffsets(std::span(bytes).first(size >= 64 ? size : 0));
+    if (described.has_value()) {
+      described.value().debug_build = debug_build;
+      return described;
+    }
+    if (described.error().code != Code::kNotFound) {
+      return described;
+    }
+    const auto version = FindVersion(memory_, elf, images_.image(i).region.path);
+    if (!version) {
+      return Error{Code::kUnimplemented,
+                   fmt::format("process {} has a Python in {} that does not tell its version", pid_.value,
+                               images_.image(i).region.path),
+                   {}};
+    }
+    if (version->major == 3 && version->minor >= 13) {
+      return Error{Code::kDataLoss,
+                   fmt::format("process {} has CPython {} without the description of its structures", pid_.value,
+                               ToString(*version)),
+                   {}};
+    }
+    if (version->major == 3 && elf.FindSymbol("_Py_AddToAllObjects").has_value()) {
+      return Error{Code::kUnimplemented,
+                   fmt::format("CPython {} built with --with-trace-refs is not supported", ToString(*version)),
+                   "Run the target with an ordinary build of the same version."};
+    }
+    return LayoutFor(*version, debug_build);
+  }
+
+  void Found(size_t i, RemoteAddr runtime, Layout layout) {
+    const ElfImage& elf = *images_.image(i).elf;
+    PythonProcess process;
+    process.runtime = runtime;
+    process.version_text = VersionText(layout);
+    process.layout = std::move(layout);
+    process.binary = images_.image(i).region.path;
+    if (const auto symbol = elf.FindSymbol("PyCode_Type")) {
+      process.code_type = elf.Address(symbol->value);
+    }
+    found_ = std::move(process);
+  }
+
+  // An unsupported version says more than one that has not started, and the first of a kind says enough.
+  void Remember(Error error) {
+    if (!reason_ || (reason_->code == Code::kFailedPrecondition && error.code == Code::kUnimplemented)) {
+      reason_ = std::move(error);
+    }
+  }
+
+  static std::string VersionText(const Layout& layout) {
+    return ToString(layout.version) + (layout.free_threaded ? " free-threaded" : "") +
+           (layout.debug_build ? " (debug build)" : "");
+  }
+
+  // Pythons without _PyRuntime.
+  void NameOldOrOtherPython() {
+    for (size_t i = 0; i < images_.count() && !reason_; ++i) {
+      const auto& elf = images_.image(i).elf;
+      if (!elf) {
+        continue;
+      }
+      if (elf->FindSymbol("pypy_main_startup")) {
+        Remember(
+            {Code::kUnimplemented, fmt::format("process {} runs PyPy: only CPython is supported", pid_.value), {}});
+      } else if (elf->FindSymbol("_PyThreadState_Current") || elf->FindSymbol("PyEval_EvalFrameEx")) {
+        const auto version = FindVersion(memory_, *elf, images_.image(i).region.path);
+        if (version && (version->major < 3 || version->minor < 8)) {
+          const Result<Layout> refused = LayoutFor(*version, false);
+          Remember(refused.error());
+        }
+      }
+    }
+  }
+
+  Error NotPython() const {
+    if (images_.count() == 0) {
+      return {Code::kFailedPrecondition,
+              fmt::format("process {} has no program in memory: it is a kernel thread, or it has ended", pid_.value),
+              {}};
+    }
+    const std::string& path = images_.executable().empty() ? images_.image(0).region.path : images_.executable();
+    return {Code::kFailedPrecondition,
+            fmt::format("process {} ({}) is not a Python process: none of the {} files that it maps holds a CPython",
+                        pid_.value, path, images_.count()),
+            {}};
+  }
+
+  Pid pid_;
+  RemoteMemory& memory_;
+  ProcessImages& images_;
+  std::optional<PythonProcess> found_;
+  std::optional<Error> reason_;
+};
+
+}  // namespace
+
+Result<PythonProcess> PythonProcess::Open(Pid pid, RemoteMemory& memory) {
+  PP_ASSIGN_OR_RETURN(ProcessImages images, ProcessImages::Of(pid, memory));
+  return Search(pid, memory, images).Run();
+}
+
+}  // namespace ptrace_prof

@@ -1,0 +1,22 @@
+// Looks through the writable segments of an image as they are in the target, piece by piece.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+
+#include "attach/base/types.h"
+#include "attach/proc/remote_memory.h"
+#include "symbolizer/elf/elf_image.h"
+
+namespace ptrace_prof {
+
+// Pieces overlap by this much, so that whatever is shorter is whole in one of them.
+inline constexpr size_t kScanOverlap = 512;
+
+// Calls visit(address of the piece, its bytes) until it returns false. Pieces start at multiples of 8 bytes.
+// What cannot be read is left out, and so is what exceeds 512 MiB in all.
+void ScanWritableSegments(RemoteMemory& memory, const ElfImage& image,
+                          const std::function<bool(RemoteAddr, std::span<const std::byte>)>& visit);
+
+}  // namespace ptrace_prof
