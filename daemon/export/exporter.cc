@@ -1,0 +1,157 @@
+#include "daemon/export/exporter.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include "daemon/export/format_exporter.h"
+#include "daemon/export/span_feed.h"
+#include "daemon/export/trace_copy.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr std::string_view kHtml[] = {".html", ".htm"};
+constexpr std::string_view kSvg[] = {".svg"};
+constexpr std::string_view kSpeedscope[] = {".speedscope.json", ".speedscope"};
+constexpr std::string_view kCollapsed[] = {".collapsed", ".folded"};
+constexpr std::string_view kPprof[] = {".pb.gz", ".pprof"};
+constexpr std::string_view kChrome[] = {".json"};
+constexpr std::string_view kPerfetto[] = {".pftrace", ".perfetto-trace"};
+constexpr std::string_view kText[] = {".txt"};
+
+using Factory = std::unique_ptr<FormatExporter> (*)(ExportContext);
+
+constexpr FormatInfo kFormats[] = {
+    {ExportFormat::kHtml, "html", kHtml, "one interactive page: flame graph, icicle, search, timeline; offline", false},
+    {ExportFormat::kSvg, "svg", kSvg, "flame graph as one interactive picture", false},
+    {ExportFormat::kSpeedscope, "speedscope", kSpeedscope, "for https://www.speedscope.app, in order of time", true},
+    {ExportFormat::kCollapsed, "collapsed", kCollapsed, "one line per stack with its count, for flamegraph.pl", true},
+    {ExportFormat::kPprof, "pprof", kPprof, "for go tool pprof, Pyroscope, Parca", false},
+    {ExportFormat::kChrome, "chrome", kChrome, "Chrome trace JSON, for chrome://tracing and old tools", true},
+    {ExportFormat::kPerfetto, "perfetto", kPerfetto, "the trace as it is, for https://ui.perfetto.dev", false},
+    {ExportFormat::kText, "text", kText, "tables of the functions that take the most time", true},
+};
+
+// In the order of kFormats; the trace itself needs no exporter.
+constexpr Factory kFactories[] = {MakeHtmlExporter,  MakeSvgExporter,    MakeSpeedscopeExporter, MakeCollapsedExporter,
+                                  MakePprofExporter, MakeChromeExporter, nullptr,                MakeTextExporter};
+static_assert(std::size(kFormats) == std::size(kFactories));
+
+std::string ListOfFormats() {
+  std::string list;
+  for (const FormatInfo& info : kFormats) {
+    list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", info.name, info.extensions.front());
+  }
+  return list;
+}
+
+Result<void> CheckOptions(const FormatInfo& format, const ExportOptions& options, const std::string& output_path) {
+  const bool filtered = !options.threads.empty() || !options.processes.empty() || options.no_idle;
+  if (format.format == ExportFormat::kPerfetto && filtered) {
+    return Error{Code::kInvalidArgument, "the perfetto format is a copy of the whole trace: it cannot be filtered",
+                 "Leave the filters out, or choose another format."};
+  }
+  if (output_path == "-" && !format.for_terminals && ::isatty(STDOUT_FILENO) == 1) {
+    return Error{Code::kInvalidArgument, fmt::format("{} is not for a terminal", format.name),
+                 "Name a file with -o, or send standard output elsewhere."};
+  }
+  return {};
+}
+
+// Feeds everything. A trace that ends in mid-packet is no error; one that is not ours is.
+Result<void> ReadAll(int input_fd, TraceReader& reader, const Output& out) {
+  std::array<std::byte, 64 * 1024> buffer;
+  while (!out.failed()) {
+    const ssize_t got = ::read(input_fd, buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got < 0) {
+      return ErrnoError(errno, "cannot read the trace");
+    }
+    if (got == 0) {
+      break;
+    }
+    PP_RETURN_IF_ERROR(reader.Feed(std::span(buffer).first(static_cast<size_t>(got))));
+  }
+  return {};
+}
+
+Result<ExportSummary> ExportSpans(int input_fd, Factory factory, const ExportOptions& options,
+                                  const std::string& output_path, Output& out) {
+  ExportSummary summary;
+  Recording recording;
+  SpanFeed feed(options, recording);
+  TraceReader reader(feed);
+  const auto exporter = factory({out, reader.stacks(), recording, options, TemporaryFolderFor(output_path),
+                                 summary.notes});
+  feed.set_sink(exporter.get());
+  PP_RETURN_IF_ERROR(ReadAll(input_fd, reader, out));
+  feed.Finish();
+  recording.skipped = reader.skipped();
+  recording.cut = reader.mid_packet() || !recording.end;
+  PP_RETURN_IF_ERROR(exporter->Finish());
+  summary.samples = recording.samples;
+  summary.filtered = recording.filtered;
+  summary.skipped = recording.skipped;
+  summary.cut = recording.cut;
+  if (recording.samples == 0) {
+    summary.notes.push_back(recording.filtered > 0 ? "The filters leave no sample." : "The trace holds no sample.");
+  }
+  return summary;
+}
+
+}  // namespace
+
+std::span<const FormatInfo> ExportFormats() { return kFormats; }
+
+const FormatInfo& InfoOf(ExportFormat format) { return kFormats[static_cast<size_t>(format)]; }
+
+Result<ExportFormat> ChooseFormat(std::string_view name, std::string_view output_path) {
+  const FormatInfo* found = nullptr;
+  size_t longest = 0;
+  for (const FormatInfo& info : kFormats) {
+    if (!name.empty() && info.name == name) {
+      return info.format;
+    }
+    for (const std::string_view extension : info.extensions) {
+      if (name.empty() && extension.size() > longest && output_path.ends_with(extension)) {
+        longest = extension.size();
+        found = &info;
+      }
+    }
+  }
+  if (found != nullptr) {
+    return found->format;
+  }
+  return Error{Code::kInvalidArgument,
+               name.empty() ? fmt::format("the extension of {} does not tell the format", output_path)
+                            : fmt::format("there is no format called {}", name),
+               fmt::format("Formats are {}; choose by extension or with --format.", ListOfFormats())};
+}
+
+Result<ExportSummary> ExportTrace(int input_fd, const ExportOptions& options, const std::string& output_path) {
+  if (!options.format) {
+    ExportOptions chosen = options;
+    PP_ASSIGN_OR_RETURN(chosen.format, ChooseFormat({}, output_path));
+    return ExportTrace(input_fd, chosen, output_path);
+  }
+  const FormatInfo& format = InfoOf(*options.format);
+  PP_RETURN_IF_ERROR(CheckOptions(format, options, output_path));
+  PP_ASSIGN_OR_RETURN(auto out, Output::Open(output_path));
+  const Factory factory = kFactories[static_cast<size_t>(format.format)];
+  auto result = factory == nullptr ? CopyTrace(input_fd, *out)
+                                   : ExportSpans(input_fd, factory, options, output_path, *out);
+  if (result.has_error() && !out->failed()) {
+    return result;  // the output's own failure says more, see Commit
+  }
+  PP_RETURN_IF_ERROR(out->Commit());
+  result.value().format = format.format;
+  result.value().bytes = out->bytes_written();
+  return result;
+}
+
+}  // namespace ptrace_prof

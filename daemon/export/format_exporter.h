@@ -1,0 +1,41 @@
+// One output format at work: takes spans while the trace is read, writes the rest when it has ended.
+//
+// Each format is one subclass in a file of its own (<format>_exporter.cc); exporter.cc holds the table of them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/export/exporter.h"
+#include "daemon/export/output.h"
+#include "daemon/export/recording.h"
+#include "daemon/export/span.h"
+
+namespace ptrace_prof {
+
+// What an exporter works with; all of it outlives the exporter.
+struct ExportContext {
+  Output& out;
+  const StackTable& stacks;
+  const Recording& recording;
+  const ExportOptions& options;
+  std::string temporary_folder;
+  std::vector<std::string>& notes;
+};
+
+class FormatExporter : public SpanSink {
+ public:
+  // The trace has ended; `context.recording` is complete.
+  virtual Result<void> Finish() = 0;
+};
+
+std::unique_ptr<FormatExporter> MakeHtmlExporter(ExportContext context);
+std::unique_ptr<FormatExporter> MakeSvgExporter(ExportContext context);
+std::unique_ptr<FormatExporter> MakeSpeedscopeExporter(ExportContext context);
+std::unique_ptr<FormatExporter> MakeCollapsedExporter(ExportContext context);
+std::unique_ptr<FormatExporter> MakePprofExporter(ExportContext context);
+std::unique_ptr<FormatExporter> MakeChromeExporter(ExportContext context);
+std::unique_ptr<FormatExporter> MakeTextExporter(ExportContext context);
+
+}  // namespace ptrace_prof

@@ -1,0 +1,51 @@
+// Streams JSON into an Output by rapidjson's writer.
+//
+// `<` is written as \u003c: it occurs in strings only, and the result may stand inside an HTML page.
+#pragma once
+
+#include <rapidjson/writer.h>
+
+#include <string_view>
+
+#include "daemon/export/output.h"
+
+namespace ptrace_prof {
+
+class JsonStream {
+ public:
+  using Ch = char;
+
+  explicit JsonStream(Output& out) : out_(out) {}
+  void Put(char c) {
+    if (c == '<') {
+      out_.Write("\\u003c");
+    } else {
+      out_.Put(c);
+    }
+  }
+  void Flush() {}
+
+ private:
+  Output& out_;
+};
+
+class JsonOutput : public rapidjson::Writer<JsonStream> {
+ public:
+  explicit JsonOutput(Output& out) : rapidjson::Writer<JsonStream>(stream_), stream_(out) {}
+
+  void Text(std::string_view text) { String(text.data(), static_cast<rapidjson::SizeType>(text.size())); }
+  void Member(std::string_view name, std::string_view text) {
+    Name(name);
+    Text(text);
+  }
+  void Member(std::string_view name, int64_t number) {
+    Name(name);
+    Int64(number);
+  }
+  void Name(std::string_view name) { Key(name.data(), static_cast<rapidjson::SizeType>(name.size())); }
+
+ private:
+  JsonStream stream_;
+};
+
+}  // namespace ptrace_prof

@@ -1,0 +1,43 @@
+#include "daemon/export/number_text.h"
+
+#include <fmt/format.h>
+
+namespace ptrace_prof {
+
+std::string WithCommas(uint64_t value) {
+  std::string text = std::to_string(value);
+  for (size_t at = text.size(); at > 3;) {
+    at -= 3;
+    text.insert(at, ",");
+  }
+  return text;
+}
+
+std::string DurationText(Nanos duration) {
+  const double seconds = duration.seconds();
+  if (seconds < 1e-3) {
+    return fmt::format("{:.0f} µs", seconds * 1e6);
+  }
+  if (seconds < 1) {
+    return fmt::format("{:.1f} ms", seconds * 1e3);
+  }
+  if (seconds < 120) {
+    return fmt::format("{:.2f} s", seconds);
+  }
+  const auto whole = static_cast<uint64_t>(seconds);
+  return whole < 3600 ? fmt::format("{} min {} s", whole / 60, whole % 60)
+                      : fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
+}
+
+std::string PercentText(uint64_t part, uint64_t whole) {
+  if (part == 0 || whole == 0) {
+    return "0 %";
+  }
+  const double percent = 100 * static_cast<double>(part) / static_cast<double>(whole);
+  if (part < whole && percent >= 99.995) {
+    return "99.99 %";  // never rounds up to all of it
+  }
+  return percent < 0.01 ? "<0.01 %" : part == whole ? "100 %" : fmt::format("{:.2f} %", percent);
+}
+
+}  // namespace ptrace_prof

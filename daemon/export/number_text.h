@@ -1,0 +1,15 @@
+// Numbers as people read them: "1,234,567", "3.21 s", "12.5 %".
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "attach/base/types.h"
+
+namespace ptrace_prof {
+
+std::string WithCommas(uint64_t value);
+std::string DurationText(Nanos duration);
+std::string PercentText(uint64_t part, uint64_t whole);  // of nothing: "0 %"
+
+}  // namespace ptrace_prof

@@ -1,0 +1,131 @@
+#include "daemon/export/output.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+
+namespace ptrace_prof {
+namespace {
+
+constexpr std::string_view kRemedy = "Free some space or name another place with -o; the trace itself is untouched.";
+
+// rename(2) would replace a symbolic link instead of the file that it stands for.
+std::string ResolveLinks(const std::string& path) {
+  char resolved[PATH_MAX];
+  return ::realpath(path.c_str(), resolved) != nullptr ? resolved : path;
+}
+
+bool IsStream(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Output>> Output::Open(const std::string& path) {
+  if (path.empty()) {
+    return Error{Code::kInvalidArgument, "the name of the output file is empty", "Name one with -o."};
+  }
+  if (path == "-") {
+    UniqueFd fd(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
+    if (!fd.is_open()) {
+      return ErrnoError(errno, "cannot write to standard output");
+    }
+    return std::unique_ptr<Output>(new Output("standard output", "", std::move(fd)));
+  }
+  if (IsStream(path)) {
+    UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+    if (!fd.is_open()) {
+      return ErrnoError(errno, fmt::format("cannot write {}", path));
+    }
+    return std::unique_ptr<Output>(new Output(path, "", std::move(fd)));
+  }
+  std::string target = ResolveLinks(path);
+  std::string temporary = fmt::format("{}.tmp.{}", target, ::getpid());
+  ::unlink(temporary.c_str());  // left by a killed process that had our pid
+  UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+  if (!fd.is_open()) {
+    return ErrnoError(errno, fmt::format("cannot write {}", path), "Name a place that you may write to with -o.");
+  }
+  auto output = std::unique_ptr<Output>(new Output(path, std::move(temporary), std::move(fd)));
+  output->target_ = std::move(target);
+  return output;
+}
+
+Output::Output(std::string path, std::string temporary, UniqueFd fd)
+    : path_(std::move(path)), temporary_(std::move(temporary)), fd_(std::move(fd)) {
+  buffer_.reserve(kBufferSize);
+}
+
+Output::~Output() {
+  if (!temporary_.empty()) {
+    ::unlink(temporary_.c_str());
+  }
+}
+
+void Output::Fail(int err) {
+  if (status_.has_error()) {
+    return;
+  }
+  Error error = ErrnoError(err, fmt::format("cannot write {}", path_), err == EPIPE ? std::string_view() : kRemedy);
+  if (err == EPIPE) {
+    error.code = Code::kCancelled;
+  }
+  status_ = std::move(error);
+}
+
+void Output::WriteOut(std::string_view bytes) {
+  while (!bytes.empty() && !status_.has_error()) {
+    const ssize_t written = ::write(fd_.get(), bytes.data(), bytes.size());
+    if (written < 0) {
+      if (errno != EINTR) {
+        Fail(errno);
+      }
+      continue;
+    }
+    bytes_written_ += static_cast<uint64_t>(written);
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+}
+
+void Output::Flush() {
+  WriteOut(buffer_);
+  buffer_.clear();
+}
+
+Result<void> Output::Commit() {
+  Flush();
+  PP_RETURN_IF_ERROR(std::move(status_));
+  status_ = {};
+  if (temporary_.empty()) {
+    return {};
+  }
+  if (::fsync(fd_.get()) != 0 && errno != EINVAL && errno != EROFS) {
+    Fail(errno);
+    return status_;
+  }
+  fd_.reset();
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) {
+    Fail(errno);
+    return status_;
+  }
+  temporary_.clear();
+  return {};
+}
+
+std::string TemporaryFolderFor(const std::string& output_path) {
+  if (output_path != "-" && !IsStream(output_path)) {
+    const std::string target = ResolveLinks(output_path);
+    const size_t slash = target.rfind('/');
+    return slash == std::string::npos ? "." : slash == 0 ? "/" : target.substr(0, slash);
+  }
+  const char* folder = ::getenv("TMPDIR");
+  return folder != nullptr && *folder != '\0' ? folder : "/tmp";
+}
+
+}  // namespace ptrace_prof

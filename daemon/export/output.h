@@ -1,0 +1,60 @@
+// Where an exporter writes: a file that appears whole or not at all, or a stream such as standard output.
+//
+// A regular file is written beside its place as NAME.tmp.<pid>, synced and renamed by Commit; without Commit
+// nothing of it remains. Devices and pipes are written directly ("-" is standard output). Errors are sticky and
+// come out of Commit, so that writing code stays straight. One owner, one thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "attach/base/result.h"
+#include "attach/base/unique_fd.h"
+
+namespace ptrace_prof {
+
+class Output {
+ public:
+  static Result<std::unique_ptr<Output>> Open(const std::string& path);
+  ~Output();
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  void Write(std::string_view bytes) {
+    if (buffer_.size() + bytes.size() > kBufferSize) {
+      Flush();
+    }
+    if (bytes.size() > kBufferSize) {
+      WriteOut(bytes);
+    } else {
+      buffer_.append(bytes);
+    }
+  }
+  void Put(char c) { Write(std::string_view(&c, 1)); }
+
+  bool failed() const { return status_.has_error(); }
+  uint64_t bytes_written() const { return bytes_written_ + buffer_.size(); }
+  Result<void> Commit();
+
+ private:
+  static constexpr size_t kBufferSize = 64 * 1024;
+
+  Output(std::string path, std::string temporary, UniqueFd fd);
+  void Flush();
+  void WriteOut(std::string_view bytes);
+  void Fail(int err);
+
+  std::string path_;       // as the user knows it
+  std::string target_;     // what the temporary file is renamed to; symbolic links resolved
+  std::string temporary_;  // empty for streams
+  UniqueFd fd_;
+  std::string buffer_;
+  uint64_t bytes_written_ = 0;
+  Result<void> status_;
+};
+
+// The folder for temporary files that belong to an output: beside it, or TMPDIR for streams.
+std::string TemporaryFolderFor(const std::string& output_path);
+
+}  // namespace ptrace_prof

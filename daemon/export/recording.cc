@@ -1,0 +1,171 @@
+#include "daemon/export/recording.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "daemon/export/clean_text.h"
+#include "daemon/export/number_text.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr size_t kMaxCommandLine = 400;  // bytes; a page header is no place for more
+
+// How the totals of the collector are told; a fact of zero is left out unless it is always worth telling.
+struct CounterFact {
+  std::string_view name;
+  uint64_t (*value)(const Accounting&);
+};
+constexpr CounterFact kCounters[] = {
+    {"late rounds", [](const Accounting& a) { return a.late; }},
+    {"missed rounds", [](const Accounting& a) { return a.missed; }},
+    {"lost samples", [](const Accounting& a) { return a.lost; }},
+    {"idle samples left out", [](const Accounting& a) { return a.idle_skipped; }},
+    {"brief stops", [](const Accounting& a) { return a.stops; }},
+};
+
+constexpr std::string_view kQualityNames[kSampleQualityCount] = {
+    "verified", "verified under a stop", "truncated", "too deep", "unverified"};
+
+void AddProcesses(const Recording& recording, std::vector<std::pair<std::string, std::string>>& facts) {
+  if (recording.processes.empty()) {
+    return;
+  }
+  const ProcessInfo& process = recording.processes.begin()->second;
+  if (recording.processes.size() == 1) {
+    facts.emplace_back("pid", process.ns_pid == process.pid || process.ns_pid.value == 0
+                                  ? std::to_string(process.pid.value)
+                                  : fmt::format("{} ({} in its container)", process.pid.value, process.ns_pid.value));
+  } else {
+    facts.emplace_back("processes", std::to_string(recording.processes.size()));
+  }
+  std::set<std::string> versions;
+  for (const auto& [pid, info] : recording.processes) {
+    versions.insert(CleanText(info.python));
+  }
+  versions.erase("");
+  if (!versions.empty()) {
+    facts.emplace_back("Python", fmt::format("{}", fmt::join(versions, ", ")));
+  }
+}
+
+}  // namespace
+
+std::vector<TrackId> Recording::ThreadsInOrder() const {
+  std::vector<TrackId> order;
+  for (uint32_t i = 0; i < threads.size(); ++i) {
+    if (threads[i].samples > 0) {
+      order.emplace_back(i);
+    }
+  }
+  const auto key = [&](TrackId track) {
+    const ThreadInfo& info = threads[track.value].info;
+    return std::tuple(info.pid, !info.is_main, info.tid, track);
+  };
+  std::sort(order.begin(), order.end(), [&](TrackId a, TrackId b) { return key(a) < key(b); });
+  return order;
+}
+
+bool Recording::HasSeveralProcesses() const {
+  const RecordedThread* first = nullptr;
+  for (const RecordedThread& thread : threads) {
+    if (thread.samples > 0 && first == nullptr) {
+      first = &thread;
+    } else if (thread.samples > 0 && thread.info.pid != first->info.pid) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::string CommandLine(const ProcessInfo& process) {
+  std::string line;
+  for (const std::string& argument : process.cmdline) {
+    line += (line.empty() ? "" : " ") + argument;
+    if (line.size() > kMaxCommandLine) {
+      line = line.substr(0, kMaxCommandLine) + "…";
+      break;
+    }
+  }
+  return CleanText(line.empty() ? process.name : line);
+}
+
+std::string TitleOf(const Recording& recording, std::string_view wanted) {
+  if (!wanted.empty()) {
+    return CleanText(wanted);
+  }
+  const auto& processes = recording.processes;
+  const auto asked = recording.request ? processes.find(recording.request->pid) : processes.end();
+  const auto shown = asked != processes.end() ? asked : processes.begin();
+  return shown == processes.end() ? "unknown process" : CommandLine(shown->second);
+}
+
+std::string ProcessLabel(const Recording& recording, Pid pid) {
+  const auto found = recording.processes.find(pid);
+  const std::string name = found == recording.processes.end() ? "" : CleanText(found->second.name);
+  return fmt::format("{} (pid {})", name.empty() ? "process" : name, pid.value);
+}
+
+std::string ThreadLabel(const RecordedThread& thread) {
+  const std::string name = CleanText(thread.info.name);
+  return fmt::format("{} (tid {})", name.empty() ? "thread" : name, thread.info.tid.value);
+}
+
+std::vector<std::pair<std::string, std::string>> FactsOf(const Recording& recording) {
+  std::vector<std::pair<std::string, std::string>> facts;
+  AddProcesses(recording, facts);
+  facts.emplace_back("threads", std::to_string(recording.ThreadsInOrder().size()));
+  facts.emplace_back("samples", WithCommas(recording.samples));
+  const Accounting* totals = recording.accounting ? &*recording.accounting : nullptr;
+  const Nanos length = totals != nullptr ? totals->wall : recording.last - recording.first;
+  facts.emplace_back("duration", DurationText(length));
+  if (totals != nullptr && totals->actual_rate_hz > 0) {
+    facts.emplace_back("rate", fmt::format("{:.0f} Hz", totals->actual_rate_hz));
+  }
+  for (size_t i = 0; i < kSampleQualityCount; ++i) {
+    if (recording.by_quality[i] > 0) {
+      facts.emplace_back(kQualityNames[i], PercentText(recording.by_quality[i], recording.samples));
+    }
+  }
+  if (totals == nullptr) {
+    return facts;
+  }
+  for (const CounterFact& counter : kCounters) {
+    if (counter.value(*totals) > 0) {
+      facts.emplace_back(counter.name, WithCommas(counter.value(*totals)));
+    }
+  }
+  if (totals->wall.value > 0) {
+    facts.emplace_back("overhead", fmt::format("{:.2f} % of one core",
+                                               100 * totals->collector_cpu.seconds() / totals->wall.seconds()));
+  }
+  return facts;
+}
+
+std::vector<std::string> CautionsOf(const Recording& recording) {
+  std::vector<std::string> cautions;
+  if (recording.end && !recording.end->message.empty()) {
+    cautions.push_back(CleanText(recording.end->message));
+  }
+  if (recording.cut) {
+    cautions.push_back("The trace was cut off: this is what it held up to then, and its last second is incomplete.");
+  }
+  if (recording.skipped > 0) {
+    cautions.push_back(fmt::format("{} parts of the trace made no sense and were left out.",
+                                   WithCommas(recording.skipped)));
+  }
+  if (recording.filtered > 0) {
+    cautions.push_back(fmt::format("Filters left out {} samples.", WithCommas(recording.filtered)));
+  }
+  const uint64_t unverified = recording.by_quality[static_cast<size_t>(SampleQuality::kUnverified)];
+  if (unverified > 0) {
+    cautions.push_back(fmt::format("{} samples could not be verified: their stacks may mix two moments.",
+                                   WithCommas(unverified)));
+  }
+  return cautions;
+}
+
+}  // namespace ptrace_prof

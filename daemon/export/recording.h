@@ -1,0 +1,56 @@
+// What a trace says about its run apart from samples: who was recorded, how, how well, and how it ended.
+//
+// Collected by SpanFeed while the trace is read, shown by every exporter in its own way. Pure data.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/trace/capture_request.h"
+#include "daemon/trace/model.h"
+#include "daemon/trace/trace_reader.h"
+
+namespace ptrace_prof {
+
+struct RecordedThread {
+  ThreadInfo info;
+  bool selected = true;  // passes the filters
+  uint64_t samples = 0;  // exported
+  Nanos first;
+  Nanos last;
+};
+
+struct Recording {
+  std::optional<CaptureRequest> request;
+  std::map<Pid, ProcessInfo> processes;
+  std::vector<RecordedThread> threads;  // by TrackId
+  std::optional<Accounting> accounting;
+  std::optional<EndInfo> end;
+  uint64_t samples = 0;
+  uint64_t filtered = 0;
+  std::array<uint64_t, kSampleQualityCount> by_quality{};  // of the exported samples
+  Nanos first;
+  Nanos last;
+  uint64_t skipped = 0;
+  bool cut = false;
+
+  // Threads with samples, in order of process, main thread first, then by tid.
+  std::vector<TrackId> ThreadsInOrder() const;
+  bool HasSeveralProcesses() const;
+};
+
+// "train.py" for people: the title of the options, else the command line of the first process.
+std::string TitleOf(const Recording& recording, std::string_view wanted);
+std::string CommandLine(const ProcessInfo& process);
+std::string ProcessLabel(const Recording& recording, Pid pid);        // "python3 (pid 71)"
+std::string ThreadLabel(const RecordedThread& thread);                // "MainThread (tid 71)"
+
+// Name and value of each fact worth a header line, in order: "samples" → "1,234".
+std::vector<std::pair<std::string, std::string>> FactsOf(const Recording& recording);
+// Sentences on what makes this recording less than perfect. Empty for a clean one.
+std::vector<std::string> CautionsOf(const Recording& recording);
+
+}  // namespace ptrace_prof

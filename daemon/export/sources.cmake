@@ -1,0 +1,19 @@
+pp_library(daemon/export
+  SOURCES
+    export/chrome_exporter.cc
+    export/clean_text.cc
+    export/collapsed_exporter.cc
+    export/exporter.cc
+    export/function_table.cc
+    export/html_exporter.cc
+    export/number_text.cc
+    export/output.cc
+    export/pprof_exporter.cc
+    export/recording.cc
+    export/span_feed.cc
+    export/span_spool.cc
+    export/speedscope_exporter.cc
+    export/svg_exporter.cc
+    export/text_exporter.cc
+    export/trace_copy.cc
+  DEPS pp_daemon_trace fmt::fmt ZLIB::ZLIB)

@@ -1,0 +1,32 @@
+// A stretch of time in which one thread was seen with one stack: what exporters are made of.
+//
+// Equal neighbouring samples are one span. A sample stands for the time until the next one of its thread; where
+// the next one is far away (an idle thread is not sampled), for one sampling interval, and then comes a gap.
+#pragma once
+
+#include <cstdint>
+
+#include "attach/base/types.h"
+#include "daemon/trace/model.h"
+#include "daemon/trace/trace_reader.h"
+
+namespace ptrace_prof {
+
+struct Span {
+  TrackId track;
+  Nanos start;
+  Nanos end;
+  StackId stack;
+  uint32_t samples = 0;
+  SampleQuality quality = SampleQuality::kVerified;
+  ThreadState state = ThreadState::kUnknown;
+};
+
+class SpanSink {
+ public:
+  virtual ~SpanSink() = default;
+  // Spans of one thread come in order of time and do not overlap.
+  virtual void OnSpan(const Span& span) = 0;
+};
+
+}  // namespace ptrace_prof

@@ -1,0 +1,56 @@
+// Reads along with a trace: filters samples, turns them into spans, and collects the facts of the run.
+//
+// The visitor between TraceReader and an exporter. Memory: one open span and the pending states per thread.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "daemon/export/exporter.h"
+#include "daemon/export/recording.h"
+#include "daemon/export/span.h"
+
+namespace ptrace_prof {
+
+class SpanFeed : public TraceVisitor {
+ public:
+  // Both must outlive the feed.
+  SpanFeed(const ExportOptions& options, Recording& recording) : options_(options), recording_(recording) {}
+
+  void set_sink(SpanSink* sink) { sink_ = sink; }
+  void Finish();  // gives out the open spans
+
+  void OnRequest(const CaptureRequest& request) override;
+  void OnProcess(const ProcessInfo& process) override;
+  void OnThread(TrackId track, const ThreadInfo& thread) override;
+  void OnSample(TrackId track, Nanos when, StackId stack, SampleQuality quality) override;
+  void OnState(TrackId track, Nanos when, const StateInfo& state) override;
+  void OnAccounting(const Accounting& accounting) override;
+  void OnEnd(const EndInfo& end) override;
+
+ private:
+  struct StateChange {
+    Nanos when;
+    ThreadState state;
+  };
+  struct Track {
+    Span open;   // samples == 0: none
+    Nanos last;  // time of the last sample
+    ThreadState state = ThreadState::kUnknown;
+    std::deque<StateChange> coming;  // states are told ahead of the samples that they belong to
+  };
+
+  bool Selected(const ThreadInfo& thread) const;
+  ThreadState StateAt(Track& track, Nanos when);
+  void Close(Track& track, Nanos end);
+  void Count(RecordedThread& thread, Nanos when, SampleQuality quality);
+
+  const ExportOptions& options_;
+  Recording& recording_;
+  SpanSink* sink_ = nullptr;
+  std::vector<Track> tracks_;
+  Nanos interval_ = Nanos::FromMillis(10);  // between rounds, as lately measured
+  std::optional<Accounting> previous_;
+};
+
+}  // namespace ptrace_prof

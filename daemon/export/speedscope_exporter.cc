@@ -1,0 +1,126 @@
+// speedscope's JSON (https://www.speedscope.app/file-format-schema.json): a sampled profile per thread, in order of
+// time, weights in seconds. Stretches without samples (an idle thread) are samples with an empty stack.
+#include "daemon/export/format_exporter.h"
+#include "daemon/export/function_table.h"
+#include "daemon/export/json_output.h"
+#include "daemon/export/span_spool.h"
+
+namespace ptrace_prof {
+namespace {
+
+class SpeedscopeExporter : public FormatExporter {
+ public:
+  explicit SpeedscopeExporter(ExportContext context)
+      : context_(std::move(context)),
+        functions_(context_.stacks, context_.options.lines.value_or(false)),
+        spool_(context_.temporary_folder),
+        json_(context_.out) {
+    json_.SetMaxDecimalPlaces(9);
+  }
+
+  void OnSpan(const Span& span) override { spool_.Append(span); }
+  Result<void> Finish() override;
+
+ private:
+  Result<void> WriteProfile(TrackId track);
+  void WriteFrames();
+
+  ExportContext context_;
+  FunctionTable functions_;
+  SpanSpool spool_;
+  JsonOutput json_;
+};
+
+Result<void> SpeedscopeExporter::WriteProfile(TrackId track) {
+  const Recording& recording = context_.recording;
+  const RecordedThread& thread = recording.threads[track.value];
+  json_.StartObject();
+  json_.Member("type", "sampled");
+  json_.Member("name", (recording.HasSeveralProcesses() ? ProcessLabel(recording, thread.info.pid) + " " : "") +
+                           ThreadLabel(thread));
+  json_.Member("unit", "seconds");
+  json_.Name("samples");
+  json_.StartArray();
+  Nanos at = recording.first;
+  std::vector<uint32_t> path;
+  const auto write_sample = [&](const Span& span) {
+    if (span.start > at) {
+      json_.StartArray();
+      json_.EndArray();
+    }
+    functions_.PathOf(span.stack, path);
+    json_.StartArray();
+    for (const uint32_t function : path) {
+      json_.Uint(function);
+    }
+    json_.EndArray();
+    at = span.end;
+  };
+  PP_RETURN_IF_ERROR(spool_.ForEach(track, write_sample));
+  const Nanos end = at;
+  json_.EndArray();
+  json_.Name("weights");
+  json_.StartArray();
+  at = recording.first;
+  const auto write_weight = [&](const Span& span) {
+    if (span.start > at) {
+      json_.Double((span.start - at).seconds());
+    }
+    json_.Double((span.end - span.start).seconds());
+    at = span.end;
+  };
+  PP_RETURN_IF_ERROR(spool_.ForEach(track, write_weight));
+  json_.EndArray();
+  json_.Member("startValue", int64_t{0});
+  json_.Name("endValue");
+  json_.Double((end - recording.first).seconds());
+  json_.EndObject();
+  return {};
+}
+
+void SpeedscopeExporter::WriteFrames() {
+  json_.Name("shared");
+  json_.StartObject();
+  json_.Name("frames");
+  json_.StartArray();
+  for (uint32_t id = 0; id < functions_.size(); ++id) {
+    const Function& function = functions_.function(id);
+    json_.StartObject();
+    json_.Member("name", function.name.empty() ? "<unnamed>" : function.name);
+    if (!function.file.empty()) {
+      json_.Member("file", function.file);
+    }
+    if (function.line > 0) {
+      json_.Member("line", function.line);
+    }
+    json_.EndObject();
+  }
+  json_.EndArray();
+  json_.EndObject();
+}
+
+Result<void> SpeedscopeExporter::Finish() {
+  json_.StartObject();
+  json_.Member("$schema", "https://www.speedscope.app/file-format-schema.json");
+  json_.Member("exporter", "ptrace-prof");
+  json_.Member("name", TitleOf(context_.recording, context_.options.title));
+  json_.Member("activeProfileIndex", int64_t{0});
+  json_.Name("profiles");
+  json_.StartArray();
+  for (const TrackId track : context_.recording.ThreadsInOrder()) {
+    PP_RETURN_IF_ERROR(WriteProfile(track));
+  }
+  json_.EndArray();
+  WriteFrames();
+  json_.EndObject();
+  context_.out.Put('\n');
+  return {};
+}
+
+}  // namespace
+
+std::unique_ptr<FormatExporter> MakeSpeedscopeExporter(ExportContext context) {
+  return std::make_unique<SpeedscopeExporter>(std::move(context));
+}
+
+}  // namespace ptrace_prof

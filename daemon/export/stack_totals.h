@@ -1,0 +1,52 @@
+// Samples and time per thread and stack: what formats without an order of time are made of.
+//
+// Memory grows with the number of distinct (thread, stack) pairs, not with the length of the run.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "daemon/export/span.h"
+
+namespace ptrace_prof {
+
+struct StackTotal {
+  TrackId track;
+  StackId stack;
+  uint64_t samples = 0;
+  Nanos time;
+};
+
+class StackTotals {
+ public:
+  void Add(const Span& span) {
+    Sum& sum = sums_[static_cast<uint64_t>(span.track.value) << 32 | span.stack.value];
+    sum.samples += span.samples;
+    sum.time = sum.time + (span.end - span.start);
+  }
+
+  // By thread, then by stack: parents come before children.
+  std::vector<StackTotal> Sorted() const {
+    std::vector<StackTotal> totals;
+    totals.reserve(sums_.size());
+    for (const auto& [key, sum] : sums_) {
+      totals.push_back({TrackId(static_cast<uint32_t>(key >> 32)), StackId(static_cast<uint32_t>(key)), sum.samples,
+                        sum.time});
+    }
+    std::sort(totals.begin(), totals.end(), [](const StackTotal& a, const StackTotal& b) {
+      return a.track != b.track ? a.track < b.track : a.stack < b.stack;
+    });
+    return totals;
+  }
+
+ private:
+  struct Sum {
+    uint64_t samples = 0;
+    Nanos time;
+  };
+  std::unordered_map<uint64_t, Sum> sums_;
+};
+
+}  // namespace ptrace_prof

@@ -1,0 +1,148 @@
+// Tables for the terminal: the functions with the most samples, in all and by thread, under the facts of the run.
+//
+// Self: the function was the leaf. Total: it was anywhere on the stack, counted once however often it recurs.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "daemon/export/format_exporter.h"
+#include "daemon/export/function_table.h"
+#include "daemon/export/number_text.h"
+#include "daemon/export/stack_totals.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr size_t kRowsOverall = 40;
+constexpr size_t kRowsByThread = 10;
+constexpr size_t kThreadTables = 64;
+
+struct Row {
+  uint32_t function = 0;
+  uint64_t self = 0;
+  uint64_t total = 0;
+};
+
+class TextExporter : public FormatExporter {
+ public:
+  explicit TextExporter(ExportContext context)
+      : context_(std::move(context)), functions_(context_.stacks, context_.options.lines.value_or(false)) {}
+
+  void OnSpan(const Span& span) override { totals_.Add(span); }
+  Result<void> Finish() override;
+
+ private:
+  void WriteHeader();
+  std::vector<Row> Rows(std::span<const StackTotal> totals);
+  void WriteTable(std::span<const StackTotal> totals, size_t limit);
+
+  ExportContext context_;
+  FunctionTable functions_;
+  StackTotals totals_;
+};
+
+void TextExporter::WriteHeader() {
+  const Recording& recording = context_.recording;
+  context_.out.Write(TitleOf(recording, context_.options.title) + "\n");
+  std::string facts;
+  for (const auto& [name, value] : FactsOf(recording)) {
+    facts += fmt::format("{}{}: {}", facts.empty() ? "" : " · ", name, value);
+  }
+  context_.out.Write(facts + "\n");
+  for (const std::string& caution : CautionsOf(recording)) {
+    context_.out.Write("Note: " + caution + "\n");
+  }
+}
+
+std::vector<Row> TextExporter::Rows(std::span<const StackTotal> totals) {
+  std::vector<Row> rows;
+  std::vector<size_t> counted_in;  // the last stack in which a function was counted, + 1
+  std::vector<uint32_t> path;
+  for (size_t i = 0; i < totals.size(); ++i) {
+    functions_.PathOf(totals[i].stack, path);
+    rows.resize(functions_.size());
+    counted_in.resize(functions_.size());
+    for (const uint32_t function : path) {
+      if (counted_in[function] != i + 1) {
+        counted_in[function] = i + 1;
+        rows[function].total += totals[i].samples;
+      }
+    }
+    if (!path.empty()) {
+      rows[path.back()].self += totals[i].samples;
+    }
+  }
+  for (uint32_t function = 0; function < rows.size(); ++function) {
+    rows[function].function = function;
+  }
+  std::erase_if(rows, [](const Row& row) { return row.total == 0; });
+  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+    return std::tuple(b.self, b.total, a.function) < std::tuple(a.self, a.total, b.function);
+  });
+  return rows;
+}
+
+void TextExporter::WriteTable(std::span<const StackTotal> totals, size_t limit) {
+  uint64_t all = 0;
+  uint64_t empty = 0;
+  for (const StackTotal& total : totals) {
+    all += total.samples;
+    empty += total.stack == kEmptyStack ? total.samples : 0;
+  }
+  const std::vector<Row> rows = Rows(totals);
+  const auto percent = [all](uint64_t part) {
+    return 100 * static_cast<double>(part) / static_cast<double>(std::max<uint64_t>(all, 1));
+  };
+  context_.out.Write(fmt::format("{:>8} {:>8} {:>10}  {}\n", "self %", "total %", "samples", "function"));
+  for (const Row& row : std::span(rows).first(std::min(limit, rows.size()))) {
+    const Function& function = functions_.function(row.function);
+    context_.out.Write(fmt::format("{:>8.2f} {:>8.2f} {:>10}  {}\n", percent(row.self), percent(row.total),
+                                   WithCommas(row.total), LabelOf(function)));
+  }
+  if (empty > 0) {
+    context_.out.Write(fmt::format("{0:>8.2f} {0:>8.2f} {1:>10}  [no Python frame]\n", percent(empty),
+                                   WithCommas(empty)));
+  }
+  if (rows.size() > limit) {
+    context_.out.Write(fmt::format("{:>30}… and {} more\n", "", WithCommas(rows.size() - limit)));
+  }
+}
+
+Result<void> TextExporter::Finish() {
+  const Recording& recording = context_.recording;
+  const std::vector<StackTotal> totals = totals_.Sorted();
+  const std::vector<TrackId> threads = recording.ThreadsInOrder();
+  WriteHeader();
+  if (totals.empty()) {
+    context_.out.Write("\nNo samples.\n");
+    return {};
+  }
+  context_.out.Write("\nAll threads\n");
+  WriteTable(totals, kRowsOverall);
+  if (threads.size() == 1) {
+    return {};
+  }
+  for (const TrackId track : std::span(threads).first(std::min(threads.size(), kThreadTables))) {
+    const RecordedThread& thread = recording.threads[track.value];
+    const auto by_track = [](const StackTotal& total, TrackId wanted) { return total.track < wanted; };
+    const auto begin = std::lower_bound(totals.begin(), totals.end(), track, by_track);
+    const auto end = std::lower_bound(begin, totals.end(), TrackId(track.value + 1), by_track);
+    context_.out.Write(fmt::format("\n{} · {} · {} samples, {} of all\n", ThreadLabel(thread),
+                                   ProcessLabel(recording, thread.info.pid), WithCommas(thread.samples),
+                                   PercentText(thread.samples, recording.samples)));
+    WriteTable(std::span(begin, end), kRowsByThread);
+  }
+  if (threads.size() > kThreadTables) {
+    context_.out.Write(fmt::format("\n{} more threads: choose some with --threads.\n", threads.size() - kThreadTables));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::unique_ptr<FormatExporter> MakeTextExporter(ExportContext context) {
+  return std::make_unique<TextExporter>(std::move(context));
+}
+
+}  // namespace ptrace_prof
