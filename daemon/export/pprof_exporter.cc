@@ -36,7 +36,7 @@ namespace line {
 enum : int { kFunctionId = 1, kLine = 2 };
 }
 namespace function {
-enum : int { kId = 1, kName = 2, kSystemName = 3, kFilename = 4, kStartLine = 5 };
+enum : int { kId = 1, kName = 2, kFilename = 4, kStartLine = 5 };
 }
 
 constexpr uint32_t kNoFunction = UINT32_MAX;  // of a sample with an empty stack
@@ -183,7 +183,7 @@ void PprofExporter::WriteTables() {
     wire_.Message(profile::kFunction, [&] {
       wire_.Varint(function::kId, id + 1);
       wire_.Varint(function::kName, String(info.name.empty() ? "<unnamed>" : info.name));
-      wire_.Varint(function::kSystemName, String(info.name));
+      // No system name: go tool pprof takes "<module>" of a function with an equal one for a C++ template argument.
       wire_.Varint(function::kFilename, String(info.file));
       wire_.VarintIfSet(function::kStartLine, static_cast<uint64_t>(info.line));
     });

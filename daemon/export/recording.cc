@@ -70,11 +70,11 @@ std::vector<TrackId> Recording::ThreadsInOrder() const {
 }
 
 bool Recording::HasSeveralProcesses() const {
-  const RecordedThread* first = nullptr;
+  const RecordedThread* known = nullptr;
   for (const RecordedThread& thread : threads) {
-    if (thread.samples > 0 && first == nullptr) {
-      first = &thread;
-    } else if (thread.samples > 0 && thread.info.pid != first->info.pid) {
+    if (thread.samples > 0 && known == nullptr) {
+      known = &thread;
+    } else if (thread.samples > 0 && thread.info.pid != known->info.pid) {
       return true;
     }
   }

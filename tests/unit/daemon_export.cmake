@@ -1,0 +1,3 @@
+add_library(daemon_export_sample_trace STATIC EXCLUDE_FROM_ALL unit/daemon_export_sample_trace.cc)
+pp_target_defaults(daemon_export_sample_trace)
+target_link_libraries(daemon_export_sample_trace PUBLIC pp_daemon_trace fmt::fmt)

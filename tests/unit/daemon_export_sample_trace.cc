@@ -1,0 +1,168 @@
+#include "tests/unit/daemon_export_sample_trace.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "daemon/trace/memory_sink.h"
+#include "daemon/trace/stack_table.h"
+#include "daemon/trace/trace_origin.h"
+#include "daemon/trace/trace_writer.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr Nanos kStart = Nanos::FromSeconds(1000);
+constexpr Nanos kStep = Nanos::FromMillis(2);
+
+TraceOrigin Origin() {
+  return {.boot_id = "6d3f0c5e-0000-4000-8000-000000000001",
+          .host = "testhost",
+          .monotonic = kStart,
+          .boottime = kStart,
+          .realtime = Nanos::FromSeconds(1'700'000'000)};
+}
+
+CaptureRequest Request() {
+  CaptureRequest request;
+  request.pid = Pid(4000);
+  request.rate_hz = 500;
+  return request;
+}
+
+// A writer with its table, and ways to say much in few words.
+struct Scene {
+  MemorySink sink;
+  StackTable stacks;
+  TraceWriter writer{sink, stacks, Request(), Origin()};
+
+  StackId Stack(const std::vector<Frame>& frames) {
+    StackId stack = kEmptyStack;
+    for (const Frame& frame : frames) {
+      stack = stacks.InternStack(stack, stacks.InternFrame(frame));
+    }
+    return stack;
+  }
+  ThreadHandle Thread(int pid, int tid, const std::string& name) {
+    return writer.AddThread(
+        {.pid = Pid(pid), .tid = Tid(tid), .ns_tid = Tid(tid), .name = name, .is_main = pid == tid});
+  }
+  void Process(int pid, int parent, const std::vector<std::string>& cmdline) {
+    writer.AddProcess({.pid = Pid(pid),
+                       .ns_pid = Pid(pid),
+                       .parent_pid = Pid(parent),
+                       .name = "python3",
+                       .cmdline = cmdline,
+                       .python = "3.11.7",
+                       .start_time = Nanos::FromSeconds(900)});
+  }
+  void Run(ThreadHandle thread, Nanos& at, StackId stack, int samples,
+           SampleQuality quality = SampleQuality::kVerified) {
+    for (int i = 0; i < samples; ++i, at = at + kStep) {
+      writer.AddSample(thread, at, stack, quality);
+    }
+  }
+  std::string End(Nanos at, uint64_t samples) {
+    Accounting accounting;
+    accounting.rounds = 500;
+    accounting.samples = samples;
+    accounting.late = 3;
+    accounting.stops = 1;
+    accounting.idle_skipped = 120;
+    accounting.wall = at - kStart;
+    accounting.collector_cpu = Nanos((at - kStart).value / 200);
+    accounting.asked_rate_hz = 500;
+    accounting.actual_rate_hz = 500;
+    const auto ended = writer.End(at, accounting, {});
+    return ended.has_error() ? std::string() : sink.bytes();
+  }
+};
+
+Frame Python(const std::string& function, const std::string& file, int line, int first_line) {
+  return {.function = function, .file = file, .line = line, .end_line = line, .first_line = first_line};
+}
+
+}  // namespace
+
+std::string SampleTrace() {
+  Scene scene;
+  scene.Process(4000, 1, {"python3", "train.py", "--epochs", "3"});
+  scene.Process(4100, 4000, {"python3", "-c", "worker"});
+  const ThreadHandle main = scene.Thread(4000, 4000, "MainThread");
+  const ThreadHandle loader = scene.Thread(4000, 4001, "loader");
+  const ThreadHandle worker = scene.Thread(4100, 4100, "MainThread");
+  const Frame module = Python("<module>", "/srv/job/train.py", 40, 1);
+  const Frame train = Python("Trainer.train", "/srv/job/train.py", 21, 18);
+  const Frame step = Python("Trainer.step", "/srv/job/train.py", 30, 28);
+  const Frame step_loss = Python("Trainer.step", "/srv/job/train.py", 33, 28);
+  const Frame linear = Python("Linear.forward", "/usr/lib/python3/dist-packages/torch/nn/modules/linear.py", 114, 113);
+  const Frame walk = Python("walk", "/usr/lib/python3.11/copy.py", 7, 5);
+  const Frame wait = Python("Condition.wait", "/usr/lib/python3.11/threading.py", 320, 280);
+  const Frame truncated{.function = "[truncated]", .kind = FrameKind::kMarker};
+
+  Nanos at = kStart;
+  scene.writer.SetState(main, at, {ThreadState::kRunning, true, ""});
+  scene.Run(main, at, scene.Stack({module, train, step}), 40);
+  scene.Run(main, at, scene.Stack({module, train, step, linear}), 100);
+  scene.Run(main, at, scene.Stack({module, train, step_loss}), 20);
+  scene.Run(main, at, scene.Stack({module, train, walk, walk, walk}), 10, SampleQuality::kStopped);
+  scene.Run(main, at, scene.Stack({module, train, truncated}), 2, SampleQuality::kTruncated);
+  scene.writer.SetState(main, at, {ThreadState::kIdle, false, "futex"});
+  scene.Run(main, at, scene.Stack({module, wait}), 28);
+
+  Nanos loader_at = kStart + Nanos::FromMillis(50);
+  scene.writer.SetState(loader, loader_at, {ThreadState::kRunning, false, ""});
+  scene.Run(loader, loader_at, scene.Stack({Python("load", "/srv/job/data.py", 9, 8)}), 5);
+  loader_at = loader_at + Nanos::FromMillis(150);  // idle, not sampled
+  scene.Run(loader, loader_at, scene.Stack({Python("load", "/srv/job/data.py", 10, 8)}), 7);
+  Nanos worker_at = kStart + Nanos::FromMillis(10);
+  scene.Run(worker, worker_at, kEmptyStack, 3);
+  scene.Run(worker, worker_at, scene.Stack({Python("<module>", "<string>", 1, 1)}), 4, SampleQuality::kUnverified);
+  return scene.End(at, 219);
+}
+
+std::string HostileTrace() {
+  Scene scene;
+  const std::string script = "</script><script>document.title='owned'</script>";
+  const std::string image = "<img src=x onerror=\"document.title='owned'\">";
+  scene.Process(4000, 1, {"python3", script, image});
+  const ThreadHandle main = scene.Thread(4000, 4000, fmt::format("a;b\n{}", image));
+  Nanos at = kStart;
+  std::vector<Frame> frames = {
+      Python(script, image, 1, 1),
+      Python("semi;colon 12", "dir;x/\"quoted\"'.py", 2, 2),
+      Python("\x1b[31mred\x1b]0;title\x07", "\xff\xfe\x80", 3, 3),
+      Python("]]>&amp;<![CDATA[", "--><!--", 4, 4),
+      Python("\xe2\x80\xae" "reversed\xed\xa0\x80", std::string("nul\0byte", 8), -5, -7),
+      Python("", "", 0, 0),
+      Python("__proto__", "constructor", 5, 5),
+      Python(std::string(5000, 'x'), "long.py", 2147483647, 2147483647),
+  };
+  scene.Run(main, at, scene.Stack(frames), 10);
+  frames.resize(6);
+  scene.Run(main, at, scene.Stack(frames), 10);
+  std::vector<Frame> deep(3000, Python("deep", "deep.py", 1, 1));
+  scene.Run(main, at, scene.Stack(deep), 10);
+  return scene.End(at, 30);
+}
+
+std::string LongTrace(int seconds) {
+  Scene scene;
+  scene.Process(4000, 1, {"python3", "long.py"});
+  const ThreadHandle main = scene.Thread(4000, 4000, "MainThread");
+  Nanos at = kStart;
+  const int rounds = seconds * 1000;
+  for (int i = 0; i < rounds; ++i, at = at + Nanos::FromMillis(1)) {
+    std::vector<Frame> frames;
+    for (int depth = 0; depth < 12; ++depth) {
+      frames.push_back(Python(fmt::format("f{}", (i >> (depth / 2)) % (depth + 2)), "long.py", 10 * depth + i % 3, 1));
+    }
+    scene.writer.AddSample(main, at, scene.Stack(frames), SampleQuality::kVerified);
+    if (i % 500 == 0 && scene.writer.Flush().has_error()) {
+      return {};
+    }
+  }
+  return scene.End(at, static_cast<uint64_t>(rounds));
+}
+
+}  // namespace ptrace_prof

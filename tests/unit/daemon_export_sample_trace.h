@@ -1,0 +1,17 @@
+// A small synthetic trace with a bit of everything, the same bytes every time: what the exporters' tests feed on.
+//
+// Two processes, three threads: recursion, lines of one function, a native thread, idle time, hostile names, a
+// truncated stack. Equal to what the collector would write.
+#pragma once
+
+#include <string>
+
+namespace ptrace_prof {
+
+std::string SampleTrace();
+// A trace whose strings attack terminals, pages and parsers.
+std::string HostileTrace();
+// `seconds` of one busy thread at 1 kHz, its stack different at nearly every sample.
+std::string LongTrace(int seconds);
+
+}  // namespace ptrace_prof
