@@ -9,6 +9,14 @@ binary_dir() {
   if [ "$1" = release ]; then echo "$PP_ROOT/build/bin"; else echo "$(build_dir "$1")/bin"; fi
 }
 
+configure() {
+  local preset=$1 dir
+  dir=$(build_dir "$preset")
+  mkdir -p "$dir"
+  cmake --preset "$preset" -B "$dir" -DPP_BINARY_DIR="$(binary_dir "$preset")" >"$dir/configure.log" 2>&1 ||
+    { tail -n 30 "$dir/configure.log" >&2; die "cmake could not configure (above)"; }
+}
+
 build() {
   local preset=$1 dir started
   shift
@@ -17,8 +25,7 @@ build() {
   export CCACHE_BASEDIR=$PP_ROOT CCACHE_NOHASHDIR=1
   started=$(date +%s)
   say "Building ($preset, $PP_JOBS jobs) in $dir"
-  cmake --preset "$preset" -B "$dir" -DPP_BINARY_DIR="$(binary_dir "$preset")" >"$PP_CACHE/configure.log" 2>&1 ||
-    { tail -n 30 "$PP_CACHE/configure.log" >&2; die "cmake could not configure (above)"; }
+  configure "$preset"
   cmake --build "$dir" --parallel "$PP_JOBS" ${1:+--target "$@"} >&2 || die "the build failed (above)"
   note "built in $(seconds_since "$started") s: $(binary_dir "$preset")"
 }

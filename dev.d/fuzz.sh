@@ -9,11 +9,12 @@ verb_fuzz() {
   # shellcheck source=dev.d/build.sh
   . dev.d/build.sh
   install_packages dev.d/packages/{build,fuzz}.txt
-  build fuzz
+  configure fuzz
   dir=$(binary_dir fuzz)/fuzz
-  mapfile -t fuzzers < <(cd "$dir" && ls)
+  mapfile -t fuzzers < <(ninja -C "$(build_dir fuzz)" -t targets all | sed -n 's/^\(fuzz_[a-z0-9_]*\): phony$/\1/p' | sort)
   [ $# -gt 0 ] && fuzzers=("$@")
-  [ ${#fuzzers[@]} -gt 0 ] || die "no fuzzer was built in $dir"
+  [ ${#fuzzers[@]} -gt 0 ] || die "there is no fuzzer in this tree (tests/fuzz/fuzz_*.cc)"
+  build fuzz "${fuzzers[@]}"
   say "Fuzzing for $seconds s each, $PP_JOBS at a time: ${fuzzers[*]}"
   # What was found earlier is kept in build/, and a crash leaves its input beside it.
   printf '%s\n' "${fuzzers[@]}" | xargs -P "$PP_JOBS" -I NAME bash dev.d/fuzz-one.sh NAME "$dir" "$seconds" || status=$?

@@ -64,7 +64,12 @@ unpack() {
         --exclude='./usr/share/locale/*'
   done
   rm -f "$PP_CACHE/apt/$suite/cache/archives"/*.deb
-  mkdir -p "$part"/{proc,sys,dev,tmp,root,etc}
+  mkdir -p "$part"/{proc,sys,dev/shm,tmp,root,etc}
+  # Where the maintainer scripts would have set alternatives.
+  mkdir -p "$part/etc/ld.so.conf.d"
+  printf '/usr/lib/%s/blas\n/usr/lib/%s/lapack\n' "$MULTIARCH" "$MULTIARCH" >"$part/etc/ld.so.conf.d/alternatives.conf"
+  [ -e "$part/etc/ld.so.conf" ] || echo 'include /etc/ld.so.conf.d/*.conf' >"$part/etc/ld.so.conf"
+  ldconfig -r "$part" 2>/dev/null || note "$suite: ldconfig failed, PyTorch may miss its libraries in there"
   chmod 1777 "$part/tmp"
   [ -e "$part/etc/passwd" ] || printf 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n' >"$part/etc/passwd"
   [ -e "$part/etc/hosts" ] || echo '127.0.0.1 localhost' >"$part/etc/hosts"
@@ -76,23 +81,31 @@ unpack() {
   mv "$part" "$root"
 }
 
-# Reads the table of interpreters and unpacks each suite that is not there yet.
-build_roots() {
-  local version suites suite started
-  declare -A wanted=()
+# The suites and packages to have: from the table of interpreters, and the table of what else a root gets.
+# Sets wanted[suite].
+choose_packages() {
+  local version suites suite package
   while read -r version suites; do
     for suite in $suites; do
-      if grep -qsw "python$version" "$ROOTS/$suite/.packages"; then
-        wanted[$suite]+=" python$version"
-        break
-      fi
-      prepare_suite "$suite" || continue
-      if has_package "$suite" "python$version"; then
-        wanted[$suite]+=" python$version"
+      # What is unpacked already needs no look at the mirror.
+      if grep -qsw "python$version" "$ROOTS/$suite/.packages" ||
+        { prepare_suite "$suite" && has_package "$suite" "python$version"; }; then
+        # The headers and the shared library too: layouts are checked against them.
+        wanted[$suite]+=" python$version libpython$version-dev"
         break
       fi
     done
   done < <(sed -e 's/#.*//' -e '/^ *$/d' dev.d/packages/interpreters.txt)
+  while read -r suite package; do
+    [ -n "${wanted[$suite]:-}" ] && wanted[$suite]+=" $package"
+  done < <(sed -e 's/#.*//' -e '/^ *$/d' dev.d/packages/root-extras.txt)
+  return 0
+}
+
+build_roots() {
+  local suite started
+  declare -A wanted=()
+  choose_packages
   for suite in "${!wanted[@]}"; do
     # shellcheck disable=SC2086 # words wanted
     set -- ${wanted[$suite]}
@@ -146,6 +159,7 @@ list_interpreters() {
 }
 
 MIRROR=$(mirror)
+MULTIARCH=$(uname -m)-linux-gnu
 mkdir -p "$ROOTS"
 if [ -z "$MIRROR" ]; then
   note "no Debian main archive among this machine's apt sources: no root file systems"
