@@ -14,5 +14,6 @@ shift
 exec unshare --mount $pid sh -ec '
   root=$1; shift
   mount -t proc proc "$root/proc"
+  mkdir -p "$root/dev/shm"; mount -t tmpfs tmpfs "$root/dev/shm"
   for node in null urandom; do mount --bind "/dev/$node" "$root/dev/$node"; done
   exec chroot "$root" "$@"' enter-root "$root" "$@"

@@ -20,7 +20,7 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
-CONTEXT = 64
+CONTEXT = 32
 
 
 def corpus():
@@ -76,7 +76,7 @@ class Block(nn.Module):
 
 
 class Transformer(nn.Module):
-    def __init__(self, vocabulary, width=64, heads=4, depth=3):
+    def __init__(self, vocabulary, width=48, heads=4, depth=2):
         super().__init__()
         self.tokens, self.positions = nn.Embedding(vocabulary, width), nn.Embedding(CONTEXT, width)
         self.blocks = nn.ModuleList(Block(width, heads) for _ in range(depth))
@@ -123,9 +123,9 @@ class Trainer:
         while True:
             for inputs, targets in self.loader:
                 loss = self.train_step(inputs, targets)
-                if self.step_number % 20 == 0:
+                if self.step_number % 25 == 0:
                     self.evaluate(inputs, targets)
-                if self.step_number % 50 == 0:
+                if self.step_number % 100 == 0:
                     self.save_checkpoint()
                 yield loss
 
@@ -147,7 +147,7 @@ def main():
     torch.manual_seed(1)
     torch.set_num_threads(1)
     dataset = Windows(corpus())
-    loader = DataLoader(dataset, batch_size=16, shuffle=True, num_workers=arguments.workers,
+    loader = DataLoader(dataset, batch_size=8, shuffle=True, num_workers=arguments.workers,
                         persistent_workers=arguments.workers > 0)
     trainer = Trainer(Transformer(len(dataset.vocabulary)), loader)
     deadline = time.monotonic() + arguments.seconds

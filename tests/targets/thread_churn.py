@@ -17,7 +17,7 @@ def short_life(number):
 
 
 def main():
-    pact.say("ready")
+    pact.say("ready")  # -> *
     number = 0
     while True:
         threads = [threading.Thread(target=short_life, args=(number + slot,)) for slot in range(4)]
