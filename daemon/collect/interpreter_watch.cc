@@ -22,7 +22,6 @@ void InterpreterWatch::Follow(const std::vector<InterpreterEntry>& entries) {
   interpreters_.clear();
   gils_.clear();
   plan_.Clear();
-  plan_.Add(runtime_ + layout_.runtime_interpreters_head, kWord);
   if (layout_.Has(&Layout::runtime_gc_collecting)) {
     plan_.Add(runtime_ + layout_.runtime_gc_collecting, kWord);
   }
@@ -48,7 +47,6 @@ void InterpreterWatch::Follow(const std::vector<InterpreterEntry>& entries) {
     interpreters_.push_back(view);
   }
   plan_.Seal();
-  interpreters_head_ = 0;
 }
 
 void InterpreterWatch::UpdateGil(GilView& gil) {
@@ -60,9 +58,7 @@ void InterpreterWatch::UpdateGil(GilView& gil) {
 }
 
 bool InterpreterWatch::Update() {
-  const uint64_t head = Load<uint64_t>(runtime_ + layout_.runtime_interpreters_head);
-  bool changed = head != interpreters_head_;
-  interpreters_head_ = head;
+  bool changed = false;
   code_generation_ = 0;
   for (GilView& gil : gils_) {
     UpdateGil(gil);

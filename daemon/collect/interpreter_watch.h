@@ -40,7 +40,8 @@ class InterpreterWatch {
   void Follow(const std::vector<InterpreterEntry>& entries);
   void AppendRequests(std::vector<ReadRequest>* batch) { plan_.AppendRequests(batch); }
   size_t request_count() const { return plan_.request_count(); }
-  // After the batch was read. true: some thread list or the interpreter list has a new head.
+  // After the batch was read. true: some thread list has a new head. (New interpreters are
+  // found when the roster is refreshed.)
   bool Update();
 
   const std::vector<InterpreterView>& interpreters() const { return interpreters_; }
@@ -58,7 +59,6 @@ class InterpreterWatch {
   ReadPlan plan_;
   std::vector<InterpreterView> interpreters_;
   std::vector<GilView> gils_;
-  uint64_t interpreters_head_ = 0;
   uint64_t code_generation_ = 0;
 };
 

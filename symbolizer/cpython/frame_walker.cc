@@ -26,7 +26,8 @@ uint64_t LoadInstruction(const Layout& layout, const std::byte* frame) {
 WalkResult WalkFrames(const Layout& layout, const FrameBytes& bytes, uint64_t first, uint64_t base, uint32_t max_depth,
                       FrameChain* chain) {
   const bool has_owner = layout.Has(&Layout::frame_owner);
-  for (uint64_t at = first; at != 0 && at != base;) {
+  uint64_t at = first;
+  while (at != 0 && at != base) {
     if (!IsPlausibleAddress(at)) {
       return {WalkEnd::kBad, 0};
     }
@@ -39,6 +40,7 @@ WalkResult WalkFrames(const Layout& layout, const FrameBytes& bytes, uint64_t fi
         return {WalkEnd::kBad, 0};
       }
       chain->shims.push_back(at);
+      chain->end_shim = at;
     } else {
       if (chain->frames.size() >= max_depth) {
         return {WalkEnd::kTooDeep, 0};
@@ -47,9 +49,13 @@ WalkResult WalkFrames(const Layout& layout, const FrameBytes& bytes, uint64_t fi
       if (!IsPlausibleAddress(code)) {
         return {WalkEnd::kBad, 0};
       }
+      chain->end_shim = 0;
       chain->frames.push_back({at, code, LoadInstruction(layout, frame)});
     }
     at = Load<uint64_t>(frame + layout.frame_previous);
+  }
+  if (at != 0) {
+    chain->end_shim = at;
   }
   return {WalkEnd::kRoot, 0};
 }

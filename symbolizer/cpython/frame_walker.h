@@ -25,10 +25,12 @@ struct RawFrame {
 struct FrameChain {
   std::vector<RawFrame> frames;  // leaf first
   std::vector<uint64_t> shims;
+  uint64_t end_shim = 0;  // the shim that ended the chain, 0 if it ended otherwise
 
   void Clear() {
     frames.clear();
     shims.clear();
+    end_shim = 0;
   }
 };
 
@@ -60,7 +62,8 @@ struct FrameBytes {
   }
 };
 
-// Appends to `chain` the frames from `first` on. `base` ends the chain like null does (3.15: thread_base_frame).
+// Appends to `chain` the frames from `first` on. `base` ends the chain like null does: 3.15's thread_base_frame, or a
+// shim that is known to have nothing below it.
 // To continue after kMissing: make the bytes available and call again with first = missing.
 WalkResult WalkFrames(const Layout& layout, const FrameBytes& bytes, uint64_t first, uint64_t base, uint32_t max_depth,
                       FrameChain* chain);

@@ -35,7 +35,9 @@ void ThreadStack::Replan() {
     plan_.Add(RemoteAddr(frame.address), layout_.frame_size);
   }
   for (const uint64_t shim : chain_.shims) {
-    plan_.Add(RemoteAddr(shim), layout_.frame_size);
+    if (shim != end_shim_) {
+      plan_.Add(RemoteAddr(shim), layout_.frame_size);
+    }
   }
   for (const uint64_t missed : missed_) {
     if (missed != 0) {
@@ -57,6 +59,7 @@ void ThreadStack::Replan() {
 void ThreadStack::Forget() {
   chain_.Clear();
   cframe_ = 0;
+  end_shim_ = 0;
   missed_ = {};
   bare_ = true;
   plan_.Clear();
@@ -116,7 +119,7 @@ void ThreadStack::Remember(uint64_t missed) {
 
 // Walks from current_ to the root, fetching what the plan lacks on the way.
 CollectStatus ThreadStack::Walk(RemoteMemory& memory) {
-  const uint64_t base = layout_.Has(&Layout::thread_base_frame) ? state_.value + layout_.thread_base_frame : 0;
+  const uint64_t base = layout_.Has(&Layout::thread_base_frame) ? state_.value + layout_.thread_base_frame : end_shim_;
   const FrameBytes bytes{plan_, fetched_};
   fetched_.Clear();
   chain_.Clear();
@@ -136,7 +139,10 @@ CollectStatus ThreadStack::Walk(RemoteMemory& memory) {
     }
     walk = WalkFrames(layout_, bytes, walk.missing, base, max_depth_, &chain_);
   }
-  if (missed || ++since_replan_ >= kReplanEvery) {
+  const bool is_due = ++since_replan_ >= kReplanEvery;
+  const uint64_t end_shim = is_due || walk.end != WalkEnd::kRoot ? 0 : chain_.end_shim;
+  if (missed || is_due || end_shim != end_shim_) {
+    end_shim_ = end_shim;  // now and then it is read again
     Replan();
   }
   switch (walk.end) {

@@ -57,6 +57,7 @@ class ThreadStack {
   ReadPlan fetched_;     // what the plan lacked, this time
   FrameChain chain_;
   uint64_t current_ = 0;
+  uint64_t end_shim_ = 0;  // the shim below the outermost frame: on the C stack, a read of its own saved
   uint64_t cframe_ = 0;  // last seen tstate->cframe (3.11, 3.12)
   std::array<uint64_t, 4> missed_{};  // frames that lately were not in the plan: they come and go
   uint32_t missed_next_ = 0;
