@@ -9,6 +9,10 @@ namespace {
 
 constexpr int kReadPairs = 3;
 constexpr int kAttempts = 3;
+constexpr int kQuickLooks = 6;
+constexpr uint64_t kStopOneIn = 8;     // of the chains that a second look settled
+constexpr double kStopShare = 0.005;   // of the target's time
+constexpr Nanos kFreeStops = Nanos::FromMillis(10);  // at the beginning, when everything is new
 constexpr Nanos kStopTimeout = Nanos::FromMillis(20);
 constexpr uint64_t kMaxFailedStops = 16;  // in a row of a capture: then stops are not possible here
 
@@ -35,10 +39,14 @@ bool IsUsable(CollectStatus status) { return status == CollectStatus::kWhole || 
 ChainVerifier::ChainVerifier(Pid pid, RemoteMemory& memory, StackLinker& linker, bool allow_stops)
     : pid_(pid), memory_(memory), linker_(linker), allow_stops_(allow_stops) {}
 
+uint64_t ChainVerifier::Random() {
+  random_ = random_ * 6364136223846793005ULL + 1442695040888963407ULL;
+  return random_ >> 32;
+}
+
 // Up to about 2 us, never the same: repeated reads must not beat in time with a loop of the target.
 void ChainVerifier::WaitABit() {
-  random_ = random_ * 6364136223846793005ULL + 1442695040888963407ULL;
-  for (uint64_t spins = random_ >> 54; spins > 0; --spins) {
+  for (uint64_t spins = Random() % 1024; spins > 0; --spins) {
     asm volatile("" ::: "memory");
   }
 }
@@ -73,8 +81,17 @@ bool ChainVerifier::Confirm(ThreadStack& stack, CollectStatus* collected) {
   return true;
 }
 
+bool ChainVerifier::MayStop() {
+  const Nanos now = MonotonicNow();
+  if (first_stop_ == Nanos()) {
+    first_stop_ = now;
+  }
+  const double allowed = kFreeStops.seconds() + (now - first_stop_).seconds() * kStopShare;
+  return allow_stops_ && counters_.stopped_total.seconds() < allowed;
+}
+
 bool ChainVerifier::ReadStopped(Tid tid, ThreadStack& stack, LinkedChain& chain, VerifiedStack* out) {
-  if (!allow_stops_ || tid == Tid()) {
+  if (tid == Tid() || !MayStop()) {
     return false;
   }
   CollectStatus collected = CollectStatus::kBroken;
@@ -110,15 +127,39 @@ VerifiedStack ChainVerifier::Accept(CollectStatus collected, ThreadStack& stack,
   return out;
 }
 
+// Chains that were torn are whole at the next look, as a rule.
+bool ChainVerifier::LookAgain(CollectStatus* collected, ThreadStack& stack, LinkedChain& chain, VerifiedStack* out) {
+  for (int look = 0; look < kQuickLooks; ++look) {
+    expected_ = stack.frames();
+    *collected = stack.ReadAgain(memory_, look % 2 == 0);
+    if (*collected == CollectStatus::kGone || *collected == CollectStatus::kNoState) {
+      return false;
+    }
+    if (LinkUp(*collected, stack, chain, out)) {
+      return true;
+    }
+    if (SameCalls(expected_, stack.frames())) {
+      return false;  // it stands still: new rather than torn
+    }
+  }
+  return false;
+}
+
 VerifiedStack ChainVerifier::Verify(Tid tid, CollectStatus collected, ThreadStack& stack, LinkedChain& chain) {
   VerifiedStack out;
+  if (LinkUp(collected, stack, chain, &out)) {
+    return out;
+  }
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     if (collected == CollectStatus::kGone || collected == CollectStatus::kNoState) {
       out.readable = false;
       out.gone = collected == CollectStatus::kGone;
       return out;
     }
-    if (LinkUp(collected, stack, chain, &out)) {
+    if (LookAgain(&collected, stack, chain, &out)) {
+      if (VerifiedStack stopped; Random() % kStopOneIn == 0 && ReadStopped(tid, stack, chain, &stopped)) {
+        return stopped;
+      }
       return out;
     }
     if (Confirm(stack, &collected)) {

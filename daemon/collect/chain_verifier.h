@@ -1,9 +1,11 @@
 // Settles the samples whose links are not all known: by looking again, else by one brief stop of the thread.
 //
-// Three pairs of reads, each pair in both orders, that all show the same chain prove that it is real; a thread
-// that moves meanwhile gets another chance with its new chain; what still is in doubt is read once with the
-// thread stopped (PTRACE_SEIZE + INTERRUPT, a few tens of microseconds) if that is allowed. Either way the links
-// enter the linker's set, so that each is settled once. What cannot be settled is cut at the first doubtful link.
+// Most doubtful chains are torn: read while the thread moved. They are read again at once, a few times, until every
+// link is known. A chain that stands still instead has a link that we have not met yet: three pairs of equal reads, each
+// pair in both orders, prove it real. What is still in doubt is read once with the thread stopped (PTRACE_SEIZE +
+// INTERRUPT, some tens of microseconds) if that is allowed; and so is a random share of those that the second look
+// settled, because links too short-lived to stand still would otherwise never be learnt and their time would go to
+// others. Stops may take kStopShare of the target's time. What cannot be settled is cut at the first doubtful link.
 // One per process of the target; same thread as the sampler.
 #pragma once
 
@@ -44,15 +46,19 @@ class ChainVerifier {
   const Counters& counters() const { return counters_; }
 
  private:
+  bool LookAgain(CollectStatus* collected, ThreadStack& stack, LinkedChain& chain, VerifiedStack* out);
   bool Confirm(ThreadStack& stack, CollectStatus* collected);
   bool LinkUp(CollectStatus collected, ThreadStack& stack, LinkedChain& chain, VerifiedStack* out);
   bool ReadStopped(Tid tid, ThreadStack& stack, LinkedChain& chain, VerifiedStack* out);
+  bool MayStop();
+  uint64_t Random();
   void WaitABit();
 
   const Pid pid_;
   RemoteMemory& memory_;
   StackLinker& linker_;
   bool allow_stops_;
+  Nanos first_stop_;  // when the allowance for stops began to count
   uint64_t random_ = 0x9E3779B97F4A7C15ULL;
   std::vector<RawFrame> expected_;
   Counters counters_;
