@@ -11,7 +11,9 @@ constexpr std::string_view kCapabilityRemedy =
     "grant the capability: docker run --cap-add=SYS_PTRACE …, or securityContext.capabilities.add: [SYS_PTRACE] in "
     "Kubernetes";
 
-bool HasPtraceCapability(const AccessFacts& f) { return (f.self.cap_effective & kCapSysPtrace) != 0; }
+bool HasPtraceCapability(const AccessFacts& f) {
+  return (f.self.cap_effective & kCapSysPtrace) != 0;
+}
 
 // What __ptrace_may_access asks of a caller without the capability.
 bool SameIdentity(const AccessFacts& f) {
@@ -22,7 +24,9 @@ bool SameIdentity(const AccessFacts& f) {
          gid == t.gid_real && gid == t.gid_effective && gid == t.gid_saved;
 }
 
-std::string Subject(const AccessFacts& f) { return fmt::format("process {} ({})", f.pid.value, f.target.name); }
+std::string Subject(const AccessFacts& f) {
+  return fmt::format("process {} ({})", f.pid.value, f.target.name);
+}
 
 Error Denied(std::string message, std::string remedy) {
   return Error{Code::kPermissionDenied, std::move(message), std::move(remedy)};
@@ -55,8 +59,9 @@ constexpr Rule kAllowedInPrinciple[] = {
 constexpr Rule kNoReading[] = {
     {[](const AccessFacts& f) { return HasPtraceCapability(f) && f.same_user_ns != true; },
      [](const AccessFacts& f) {
-       return Denied(fmt::format("{} is in another user namespace, where our CAP_SYS_PTRACE does not count", Subject(f)),
-                     "run ptrace-prof outside of the container (on the host, as root), or inside the target's own");
+       return Denied(
+           fmt::format("{} is in another user namespace, where our CAP_SYS_PTRACE does not count", Subject(f)),
+           "run ptrace-prof outside of the container (on the host, as root), or inside the target's own");
      }},
     {[](const AccessFacts& f) { return !SameIdentity(f) && f.self.uid_effective == 0; },
      [](const AccessFacts& f) {
@@ -83,10 +88,11 @@ constexpr Rule kNoReading[] = {
      }},
     {[](const AccessFacts& f) { return !f.dumpable; },
      [](const AccessFacts& f) {
-       return Denied(fmt::format("{} is protected from its own user (not dumpable: it called prctl(PR_SET_DUMPABLE, 0), "
-                                 "or its program is set-user-ID, has capabilities or is not readable)",
-                                 Subject(f)),
-                     "run with sudo, or start that program without the protection");
+       return Denied(
+           fmt::format("{} is protected from its own user (not dumpable: it called prctl(PR_SET_DUMPABLE, 0), "
+                       "or its program is set-user-ID, has capabilities or is not readable)",
+                       Subject(f)),
+           "run with sudo, or start that program without the protection");
      }},
     {[](const AccessFacts& f) { return f.same_user_ns == false; },
      [](const AccessFacts& f) {

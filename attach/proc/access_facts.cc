@@ -14,7 +14,9 @@
 namespace ptrace_prof {
 namespace {
 
-int ErrnoOf(bool succeeded) { return succeeded ? 0 : errno; }
+int ErrnoOf(bool succeeded) {
+  return succeeded ? 0 : errno;
+}
 
 int TryReadMode(Pid pid) {
   std::array<char, 16> link{};
@@ -52,7 +54,9 @@ bool IsDumpable(Pid pid, uint32_t effective_uid) {
   return ::stat(ProcPath(pid, "environ").c_str(), &info) != 0 || info.st_uid == effective_uid;
 }
 
-bool Exists(const char* path) { return ::access(path, F_OK) == 0; }
+bool Exists(const char* path) {
+  return ::access(path, F_OK) == 0;
+}
 
 std::string UserName(uint32_t uid) {
   std::array<char, 4096> buffer{};
@@ -77,8 +81,8 @@ Result<AccessFacts> GatherAccessFacts(Pid pid, int refused_errno) {
   facts.yama_scope = ReadYamaScope();
   facts.same_user_ns = InOurUserNamespace(pid);
   facts.dumpable = IsDumpable(pid, facts.target.uid_effective);
-  facts.self_in_container = Exists("/.dockerenv") || Exists("/run/.containerenv") ||
-                            Exists("/var/run/secrets/kubernetes.io");
+  facts.self_in_container =
+      Exists("/.dockerenv") || Exists("/run/.containerenv") || Exists("/var/run/secrets/kubernetes.io");
   facts.target_user = UserName(facts.target.uid_real);
   facts.self_user = UserName(facts.self.uid_effective);
   if (facts.target.tracer.value != 0) {

@@ -26,12 +26,12 @@ struct AccessFacts {
   int read_mode_errno = 0;    // readlink of exe: PTRACE_MODE_READ
   int attach_mode_errno = 0;  // open of mem: PTRACE_MODE_ATTACH
 
-  std::optional<int> yama_scope;        // nothing: no Yama in this kernel
-  std::optional<bool> same_user_ns;     // nothing: the kernel does not tell
-  bool dumpable = true;                 // false: its files in /proc belong to root although it does not
+  std::optional<int> yama_scope;     // nothing: no Yama in this kernel
+  std::optional<bool> same_user_ns;  // nothing: the kernel does not tell
+  bool dumpable = true;              // false: its files in /proc belong to root although it does not
   bool self_in_container = false;
-  std::string tracer_name;              // of target.tracer, "" unknown
-  std::string target_user;              // name of the target's user, or its number
+  std::string tracer_name;  // of target.tracer, "" unknown
+  std::string target_user;  // name of the target's user, or its number
   std::string self_user;
 };
 

@@ -66,13 +66,12 @@ std::optional<MemoryRegion> ParseLine(std::string_view line) {
   MemoryRegion region;
   LineCursor cursor(line);
   std::string_view permissions;
-  const bool well_formed = cursor.Number(16, &region.start.value) && cursor.Literal('-') &&
-                           cursor.Number(16, &region.end.value) && cursor.Literal(' ') &&
-                           cursor.Take(4, &permissions) && cursor.Literal(' ') &&
-                           cursor.Number(16, &region.file_offset) && cursor.Literal(' ') &&
-                           cursor.Number(16, &region.device_major) && cursor.Literal(':') &&
-                           cursor.Number(16, &region.device_minor) && cursor.Literal(' ') &&
-                           cursor.Number(10, &region.inode);
+  const bool well_formed =
+      cursor.Number(16, &region.start.value) && cursor.Literal('-') && cursor.Number(16, &region.end.value) &&
+      cursor.Literal(' ') && cursor.Take(4, &permissions) && cursor.Literal(' ') &&
+      cursor.Number(16, &region.file_offset) && cursor.Literal(' ') && cursor.Number(16, &region.device_major) &&
+      cursor.Literal(':') && cursor.Number(16, &region.device_minor) && cursor.Literal(' ') &&
+      cursor.Number(10, &region.inode);
   if (!well_formed || region.end <= region.start || (!cursor.rest().empty() && cursor.rest().front() != ' ')) {
     return std::nullopt;
   }

@@ -21,8 +21,8 @@ struct MemoryRegion {
   bool readable = false;
   bool writable = false;
   bool executable = false;
-  bool deleted = false;   // " (deleted)" was cut off the path
-  std::string path;       // "" for anonymous, "[stack]" and such for special ones
+  bool deleted = false;  // " (deleted)" was cut off the path
+  std::string path;      // "" for anonymous, "[stack]" and such for special ones
 
   uint64_t size() const { return end - start; }
 };

@@ -30,7 +30,7 @@ class ProcessMemory final : public RemoteMemory {
 
   Pid pid_;
   uint64_t calls_ = 0;
-  std::vector<iovec> local_;   // of the current call; kept for its capacity
+  std::vector<iovec> local_;  // of the current call; kept for its capacity
   std::vector<iovec> remote_;
 };
 

@@ -31,7 +31,9 @@ int64_t FirstNumber(std::string_view text) {
   return first;
 }
 
-Pid PidIn(std::string_view text) { return Pid(static_cast<int32_t>(FirstNumber(text))); }
+Pid PidIn(std::string_view text) {
+  return Pid(static_cast<int32_t>(FirstNumber(text)));
+}
 
 // "real effective saved fs".
 void ReadIds(std::string_view text, uint32_t* const (&ids)[4]) {
@@ -92,10 +94,8 @@ constexpr LineRule kRules[] = {
        to.status.kernel_thread = FirstNumber(v) != 0;
      }},
     {"VmSize", [](std::string_view, Lines& to) { to.memory_seen = true; }},
-    {"CapEff",
-     [](std::string_view v, Lines& to) {
-       std::from_chars(v.data(), v.data() + v.size(), to.status.cap_effective, 16);
-     }},
+    {"CapEff", [](std::string_view v,
+                  Lines& to) { std::from_chars(v.data(), v.data() + v.size(), to.status.cap_effective, 16); }},
     {"Seccomp", [](std::string_view v, Lines& to) { to.status.seccomp_mode = static_cast<int>(FirstNumber(v)); }},
 };
 

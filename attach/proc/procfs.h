@@ -15,11 +15,11 @@
 namespace ptrace_prof {
 
 struct ProcessStatus {
-  std::string name;            // comm, as in status (escapes undone)
-  char state = '?';            // R S D T t Z X I
+  std::string name;  // comm, as in status (escapes undone)
+  char state = '?';  // R S D T t Z X I
   Pid tgid;
   Pid ppid;
-  Pid tracer;                  // 0 = nobody
+  Pid tracer;  // 0 = nobody
   uint32_t uid_real = 0, uid_effective = 0, uid_saved = 0, uid_fs = 0;
   uint32_t gid_real = 0, gid_effective = 0, gid_saved = 0, gid_fs = 0;
   std::vector<int32_t> ns_pids;  // outermost first; the last one is what the process itself sees

@@ -85,6 +85,8 @@ constexpr SyscallWait kCalls[] = {
 
 }  // namespace
 
-std::span<const SyscallWait> SyscallWaits() { return kCalls; }
+std::span<const SyscallWait> SyscallWaits() {
+  return kCalls;
+}
 
 }  // namespace ptrace_prof

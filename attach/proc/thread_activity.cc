@@ -62,6 +62,11 @@ WaitReason ThreadActivity::Reason() {
     syscall_ = OpenFile("syscall");  // may be refused: then only the state is known
     reason_opened_ = true;
   }
+  // `syscall` first: it is the cheaper one, and for a thread that runs it says all there is to say.
+  const WaitReason reason = BlockedReason();
+  if (reason.kind == WaitKind::kRunning) {
+    return reason;
+  }
   LineBuffer buffer;
   const std::string_view stat = ReadAgain(stat_, buffer);
   if (stat.empty()) {
@@ -71,11 +76,11 @@ WaitReason ThreadActivity::Reason() {
   if (const WaitKind kind = WaitKindOfState(state); kind != WaitKind::kUnknown) {
     return WaitReason{.kind = kind};
   }
-  WaitReason reason = BlockedReason();
+  WaitReason blocked = reason;
   if (state == 'D') {
-    reason.kind = WaitKind::kDisk;
+    blocked.kind = WaitKind::kDisk;
   }
-  return reason;
+  return blocked;
 }
 
 WaitReason ThreadActivity::BlockedReason() {

@@ -34,9 +34,9 @@ enum class WaitKind : uint8_t {
 
 struct WaitReason {
   WaitKind kind = WaitKind::kUnknown;
-  std::string_view call;          // static: "futex", "epoll_wait", "clock_nanosleep"; "" unknown
-  uint64_t futex_address = 0;     // kFutex, where readable: first argument
-  RemoteAddr instruction_pointer; // of the blocked thread, where readable; else null
+  std::string_view call;           // static: "futex", "epoll_wait", "clock_nanosleep"; "" unknown
+  uint64_t futex_address = 0;      // kFutex, where readable: first argument
+  RemoteAddr instruction_pointer;  // of the blocked thread, where readable; else null
 };
 
 class ThreadActivity {

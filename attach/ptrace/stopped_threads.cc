@@ -1,5 +1,6 @@
 #include "attach/ptrace/stopped_threads.h"
 
+#include <sched.h>
 #include <sys/ptrace.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,13 +20,18 @@ namespace {
 constexpr Nanos kPatienceWithTheDying = Nanos::FromMillis(2);
 
 // Waits a little longer from time to time: a stop takes a few microseconds when the thread runs on another CPU (we look
-// again at once), and as long as the scheduler likes when it does not run.
+// again at once), a slice when it shares ours (we yield), and as long as the scheduler likes when it does not run.
 class Backoff {
  public:
   void Wait() {
-    constexpr int kLooks = 40;  // of about half a microsecond
+    constexpr int kLooksAtOnce = 8;  // of about half a microsecond each
+    constexpr int kYields = 40;
     constexpr int64_t kLongest = 500'000;
-    if (looks_++ < kLooks) {
+    if (++looks_ <= kLooksAtOnce) {
+      return;
+    }
+    if (looks_ <= kLooksAtOnce + kYields) {
+      ::sched_yield();
       return;
     }
     const timespec pause{0, pause_};
@@ -48,7 +54,9 @@ bool HasEnded(Pid pid, Tid tid) {
   return state == 'Z' || state == 'X';
 }
 
-Error Gone(Pid pid) { return {Code::kGone, "process " + std::to_string(pid.value) + " has ended", ""}; }
+Error Gone(Pid pid) {
+  return {Code::kGone, "process " + std::to_string(pid.value) + " has ended", ""};
+}
 
 }  // namespace
 
@@ -95,7 +103,9 @@ Result<StoppedThreads> StoppedThreads::StopAll(Pid pid, Nanos timeout) {
   return stopped;
 }
 
-bool StoppedThreads::Knows(Tid tid) const { return std::find(threads_.begin(), threads_.end(), tid) != threads_.end(); }
+bool StoppedThreads::Knows(Tid tid) const {
+  return std::find(threads_.begin(), threads_.end(), tid) != threads_.end();
+}
 
 Result<bool> StoppedThreads::Seize(Tid tid) {
   if (TakeLateThread(tid)) {
@@ -107,8 +117,8 @@ Result<bool> StoppedThreads::Seize(Tid tid) {
     if (err == ESRCH || HasEnded(pid_, tid)) {
       return false;
     }
-    return ErrnoError(err, "cannot stop thread " + std::to_string(tid.value) + " of process " +
-                               std::to_string(pid_.value));
+    return ErrnoError(err,
+                      "cannot stop thread " + std::to_string(tid.value) + " of process " + std::to_string(pid_.value));
   }
   seized_.push_back(tid);
   ::ptrace(PTRACE_INTERRUPT, tid.value, nullptr, nullptr);  // fails only if it has died, which the wait tells
@@ -142,7 +152,9 @@ Result<void> StoppedThreads::AwaitStops(Nanos deadline) {
   return {};
 }
 
-size_t StoppedThreads::ReleaseLate() { return ReleaseLateThreads(); }
+size_t StoppedThreads::ReleaseLate() {
+  return ReleaseLateThreads();
+}
 
 StoppedThreads::~StoppedThreads() {
   bool killed = false;

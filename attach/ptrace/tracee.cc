@@ -18,8 +18,7 @@ TraceeStatus DecodeStop(int stop) {
   const int signal = stop & kSignalMask;
   switch (stop >> kEventShift) {
     case 0: return {TraceeState::kSignalStopped, signal};
-    case PTRACE_EVENT_STOP:
-      return {signal == SIGTRAP ? TraceeState::kInterrupted : TraceeState::kGroupStopped, 0};
+    case PTRACE_EVENT_STOP: return {signal == SIGTRAP ? TraceeState::kInterrupted : TraceeState::kGroupStopped, 0};
     default: return {TraceeState::kEventStopped, 0};
   }
 }
@@ -59,8 +58,8 @@ bool DetachTracee(Tid tid, int signal) {
 
 void ReapTracee(Tid tid) {
   const Result<ProcessStatus> status = ReadProcessStatus(Pid(tid.value));
-  const bool child_of_ours = status.has_value() && status.value().tgid.value == tid.value &&
-                             status.value().ppid.value == ::getpid();
+  const bool child_of_ours =
+      status.has_value() && status.value().tgid.value == tid.value && status.value().ppid.value == ::getpid();
   siginfo_t info{};
   if (!child_of_ours) {
     Look(tid, WEXITED, &info);

@@ -28,7 +28,7 @@ struct DynamicTags {
 
 struct TagRule {
   int64_t tag;
-  uint64_t DynamicTags::* field;
+  uint64_t DynamicTags::*field;
 };
 
 constexpr TagRule kTagRules[] = {

@@ -21,7 +21,9 @@ struct ElfCloser {
 };
 using ElfHandle = std::unique_ptr<Elf, ElfCloser>;
 
-Error FileError(Code code, const std::string& reason) { return {code, "the file of a mapped program: " + reason, ""}; }
+Error FileError(Code code, const std::string& reason) {
+  return {code, "the file of a mapped program: " + reason, ""};
+}
 
 Result<ElfHandle> OpenElf(int fd) {
   if (::elf_version(EV_CURRENT) == EV_NONE) {
@@ -93,8 +95,8 @@ std::shared_ptr<const SymbolTable> ReadSymbols(Elf* elf, Elf_Scn* section) {
 Result<void> ElfImage::AddFile(int fd) {
   PP_ASSIGN_OR_RETURN(const ElfHandle elf, OpenElf(fd));
   const Identity identity = ReadIdentity(elf.get());
-  const bool same = identity.build_id == build_id_ &&
-                    (!build_id_.empty() || identity.program_headers == program_headers_);
+  const bool same =
+      identity.build_id == build_id_ && (!build_id_.empty() || identity.program_headers == program_headers_);
   if (!same) {
     return FileError(Code::kFailedPrecondition, "it is not what is mapped (replaced meanwhile?)");
   }

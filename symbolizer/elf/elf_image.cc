@@ -40,8 +40,8 @@ Result<RemoteAddr> FindBias(const Elf64_Ehdr& elf, std::span<const Elf64_Phdr> h
     }
   }
   if (!found || (bias.value & kPageMask) != 0) {
-    return Error{Code::kInvalidArgument, fmt::format("the ELF image at {:#x} does not map its own header", header.value),
-                 ""};
+    return Error{Code::kInvalidArgument,
+                 fmt::format("the ELF image at {:#x} does not map its own header", header.value), ""};
   }
   return bias;
 }

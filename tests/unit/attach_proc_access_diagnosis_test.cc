@@ -1,5 +1,3 @@
-#include "attach/proc/access_diagnosis.h"
-
 #include <gtest/gtest.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -7,6 +5,7 @@
 #include <cerrno>
 #include <thread>
 
+#include "attach/proc/access_diagnosis.h"
 #include "attach/proc/procfs.h"
 #include "tests/unit/attach_child.h"
 
@@ -19,7 +18,9 @@ void SitStill() {
   }
 }
 
-bool Contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+bool Contains(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
 
 // An ordinary user 1000 who looks at his own process, with everything allowed.
 AccessFacts OwnProcess() {
@@ -45,8 +46,12 @@ struct Case {
   const char* in_remedy;
 };
 
-void NoAttach(AccessFacts& f) { f.attach_mode_errno = EACCES; }
-void NoRead(AccessFacts& f) { f.attach_mode_errno = f.read_mode_errno = EACCES; }
+void NoAttach(AccessFacts& f) {
+  f.attach_mode_errno = EACCES;
+}
+void NoRead(AccessFacts& f) {
+  f.attach_mode_errno = f.read_mode_errno = EACCES;
+}
 
 const Case kCases[] = {
     {"another tracer",
@@ -55,18 +60,41 @@ const Case kCases[] = {
        f.tracer_name = "gdb";
      },
      Code::kFailedPrecondition, "traced by process 77 (gdb)", "end that"},
-    {"seccomp", [](AccessFacts& f) { f.self.seccomp_mode = 2; }, Code::kPermissionDenied, "seccomp", "--cap-add=SYS_PTRACE"},
-    {"Yama 1", [](AccessFacts& f) { NoAttach(f); f.yama_scope = 1; }, Code::kPermissionDenied, "ptrace_scope is 1",
+    {"seccomp", [](AccessFacts& f) { f.self.seccomp_mode = 2; }, Code::kPermissionDenied, "seccomp",
+     "--cap-add=SYS_PTRACE"},
+    {"Yama 1",
+     [](AccessFacts& f) {
+       NoAttach(f);
+       f.yama_scope = 1;
+     },
+     Code::kPermissionDenied, "ptrace_scope is 1",
      "run with sudo, or: sudo sysctl kernel.yama.ptrace_scope=0, or start the program with `ptrace-prof record -- "},
-    {"Yama 2", [](AccessFacts& f) { NoAttach(f); f.yama_scope = 2; }, Code::kPermissionDenied, "ptrace_scope is 2",
-     "sudo sysctl kernel.yama.ptrace_scope=0"},
-    {"Yama 2 in a container", [](AccessFacts& f) { NoAttach(f); f.yama_scope = 2; f.self_in_container = true; },
+    {"Yama 2",
+     [](AccessFacts& f) {
+       NoAttach(f);
+       f.yama_scope = 2;
+     },
+     Code::kPermissionDenied, "ptrace_scope is 2", "sudo sysctl kernel.yama.ptrace_scope=0"},
+    {"Yama 2 in a container",
+     [](AccessFacts& f) {
+       NoAttach(f);
+       f.yama_scope = 2;
+       f.self_in_container = true;
+     },
      Code::kPermissionDenied, "ptrace_scope is 2", "docker run --cap-add=SYS_PTRACE"},
     {"Yama 3, even for root",
-     [](AccessFacts& f) { NoAttach(f); f.yama_scope = 3; f.self.cap_effective = kCapSysPtrace; },
+     [](AccessFacts& f) {
+       NoAttach(f);
+       f.yama_scope = 3;
+       f.self.cap_effective = kCapSysPtrace;
+     },
      Code::kPermissionDenied, "ptrace_scope is 3", "reboot"},
-    {"Yama 0 explains nothing", [](AccessFacts& f) { NoAttach(f); f.yama_scope = 0; }, Code::kPermissionDenied,
-     "process 42 (python3)", "AppArmor"},
+    {"Yama 0 explains nothing",
+     [](AccessFacts& f) {
+       NoAttach(f);
+       f.yama_scope = 0;
+     },
+     Code::kPermissionDenied, "process 42 (python3)", "AppArmor"},
     {"another user",
      [](AccessFacts& f) {
        NoRead(f);
@@ -76,16 +104,35 @@ const Case kCases[] = {
      },
      Code::kPermissionDenied, "belongs to bob, and we run as ann", "run as bob or with sudo"},
     {"root without the capability",
-     [](AccessFacts& f) { NoRead(f); f.self.uid_fs = f.self.uid_effective = 0; },
+     [](AccessFacts& f) {
+       NoRead(f);
+       f.self.uid_fs = f.self.uid_effective = 0;
+     },
      Code::kPermissionDenied, "root without CAP_SYS_PTRACE", "--cap-add=SYS_PTRACE"},
-    {"set-user-ID", [](AccessFacts& f) { NoRead(f); f.target.uid_effective = f.target.uid_saved = 0; },
+    {"set-user-ID",
+     [](AccessFacts& f) {
+       NoRead(f);
+       f.target.uid_effective = f.target.uid_saved = 0;
+     },
      Code::kPermissionDenied, "has changed its user or group ids", "sudo"},
-    {"capabilities", [](AccessFacts& f) { NoRead(f); f.target.cap_effective = 0x400; }, Code::kPermissionDenied,
-     "capabilities that we do not (0x400)", "sudo"},
-    {"not dumpable", [](AccessFacts& f) { NoRead(f); f.dumpable = false; }, Code::kPermissionDenied, "PR_SET_DUMPABLE",
-     "sudo"},
+    {"capabilities",
+     [](AccessFacts& f) {
+       NoRead(f);
+       f.target.cap_effective = 0x400;
+     },
+     Code::kPermissionDenied, "capabilities that we do not (0x400)", "sudo"},
+    {"not dumpable",
+     [](AccessFacts& f) {
+       NoRead(f);
+       f.dumpable = false;
+     },
+     Code::kPermissionDenied, "PR_SET_DUMPABLE", "sudo"},
     {"other user namespace, as root",
-     [](AccessFacts& f) { NoRead(f); f.same_user_ns.reset(); f.self.cap_effective = kCapSysPtrace; },
+     [](AccessFacts& f) {
+       NoRead(f);
+       f.same_user_ns.reset();
+       f.self.cap_effective = kCapSysPtrace;
+     },
      Code::kPermissionDenied, "another user namespace", "on the host"},
 };
 
@@ -197,7 +244,8 @@ TEST(ExplainRefusal, TellsAnOrdinaryUserWhoseProcessItIs) {
       ::_exit(1);
     }
     const Error error = ExplainRefusal(root_owned, EPERM);
-    say(100 + static_cast<uint64_t>(error.code == Code::kPermissionDenied && Contains(error.message, "belongs to root") &&
+    say(100 + static_cast<uint64_t>(error.code == Code::kPermissionDenied &&
+                                    Contains(error.message, "belongs to root") &&
                                     Contains(error.remedy, "run as root or with sudo")));
   });
   EXPECT_EQ(user.Hear(), 101u);

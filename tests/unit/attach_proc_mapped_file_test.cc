@@ -1,5 +1,3 @@
-#include "attach/proc/mapped_file.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -8,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "attach/proc/mapped_file.h"
 #include "tests/unit/attach_child.h"
 
 namespace ptrace_prof {

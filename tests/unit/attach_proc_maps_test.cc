@@ -1,18 +1,18 @@
-#include "attach/proc/maps.h"
-
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 
+#include "attach/proc/maps.h"
 #include "tests/unit/attach_child.h"
 
 namespace ptrace_prof {
 namespace {
 
 TEST(ParseMaps, ReadsEveryField) {
-  const auto regions = ParseMaps("7f12a0000000-7f12a0021000 r-xp 00001000 fe:1a 131072                     /usr/lib/a b.so\n");
+  const auto regions =
+      ParseMaps("7f12a0000000-7f12a0021000 r-xp 00001000 fe:1a 131072                     /usr/lib/a b.so\n");
   ASSERT_EQ(regions.size(), 1u);
   const MemoryRegion& r = regions[0];
   EXPECT_EQ(r.start.value, 0x7f12a0000000u);
@@ -45,9 +45,9 @@ TEST(ParseMaps, SpecialAndAnonymousAndDeleted) {
 }
 
 TEST(ParseMaps, SkipsAndCountsWhatIsMalformed) {
-  for (const char* line : {"\n", "garbage\n", "1-\n", "-1-2 rw-p 0 0:0 0\n", "20-10 rw-p 0 00:00 0\n", "10-10 rw-p 0 00:00 0\n",
-                           "10-20 rw\n", "10-20 rwxp 0 00:00 0x\n", "10-20 rwxp 0 0000 0\n", "10-20 rwxp 0 00:00 \n",
-                           "11111111111111111-22222222222222222 rwxp 0 00:00 0\n"}) {
+  for (const char* line : {"\n", "garbage\n", "1-\n", "-1-2 rw-p 0 0:0 0\n", "20-10 rw-p 0 00:00 0\n",
+                           "10-10 rw-p 0 00:00 0\n", "10-20 rw\n", "10-20 rwxp 0 00:00 0x\n", "10-20 rwxp 0 0000 0\n",
+                           "10-20 rwxp 0 00:00 \n", "11111111111111111-22222222222222222 rwxp 0 00:00 0\n"}) {
     size_t malformed = 0;
     EXPECT_TRUE(ParseMaps(line, &malformed).empty()) << line;
     EXPECT_EQ(malformed, 1u) << line;
@@ -65,9 +65,8 @@ TEST(ReadMaps, FindsAMappingOfALiveProcess) {
   const auto maps = ReadMaps(child.pid());
   ASSERT_TRUE(maps.has_value());
   const RemoteAddr wanted(reinterpret_cast<uint64_t>(page));
-  EXPECT_TRUE(std::any_of(maps.value().begin(), maps.value().end(), [&](const MemoryRegion& r) {
-    return r.start <= wanted && wanted < r.end && r.readable;
-  }));
+  EXPECT_TRUE(std::any_of(maps.value().begin(), maps.value().end(),
+                          [&](const MemoryRegion& r) { return r.start <= wanted && wanted < r.end && r.readable; }));
   EXPECT_TRUE(std::any_of(maps.value().begin(), maps.value().end(),
                           [](const MemoryRegion& r) { return r.executable && r.path.ends_with("attach_proc_test"); }));
   ::munmap(page, 4096);

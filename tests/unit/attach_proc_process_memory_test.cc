@@ -1,11 +1,10 @@
-#include "attach/proc/process_memory.h"
-
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
 #include <cstring>
 #include <numeric>
 
+#include "attach/proc/process_memory.h"
 #include "tests/unit/attach_child.h"
 
 namespace ptrace_prof {

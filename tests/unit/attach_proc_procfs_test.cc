@@ -1,5 +1,3 @@
-#include "attach/proc/procfs.h"
-
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -10,6 +8,7 @@
 #include <thread>
 
 #include "attach/proc/proc_stat.h"
+#include "attach/proc/procfs.h"
 #include "tests/unit/attach_child.h"
 
 namespace ptrace_prof {
@@ -25,7 +24,8 @@ void SitStill() {
 
 TEST(ParseProcessStatus, ReadsTheFieldsOfARealText) {
   const auto status = ParseProcessStatus(
-      "Name:\tpy\\n\\\\x\nUmask:\t0022\nState:\tt (tracing stop)\nTgid:\t70\nNgid:\t0\nPid:\t71\nPPid:\t7\nTracerPid:\t123\n"
+      "Name:\tpy\\n\\\\x\nUmask:\t0022\nState:\tt (tracing "
+      "stop)\nTgid:\t70\nNgid:\t0\nPid:\t71\nPPid:\t7\nTracerPid:\t123\n"
       "Uid:\t1\t2\t3\t4\nGid:\t5\t6\t7\t8\nNSpid:\t71\t9\t2\nKthread:\t0\nVmSize:\t 10 kB\nCapEff:\t0000000000080000\n"
       "Seccomp:\t2\n");
   ASSERT_TRUE(status.has_value());
@@ -52,7 +52,8 @@ TEST(ParseProcessStatus, KnowsKernelThreads) {
 }
 
 TEST(ParseProcessStatus, RefusesWhatIsNotOne) {
-  for (const char* text : {"", "\n\n", "Name", "Name:\tx\n", "State:\tS\n", "State:\t\nTgid:\t1\n", "State:\tS\nTgid:\tx\n"}) {
+  for (const char* text :
+       {"", "\n\n", "Name", "Name:\tx\n", "State:\tS\n", "State:\t\nTgid:\t1\n", "State:\tS\nTgid:\tx\n"}) {
     EXPECT_FALSE(ParseProcessStatus(text).has_value()) << text;
   }
 }

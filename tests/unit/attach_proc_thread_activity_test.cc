@@ -1,5 +1,3 @@
-#include "attach/proc/thread_activity.h"
-
 #include <gtest/gtest.h>
 #include <linux/futex.h>
 #include <poll.h>
@@ -13,13 +11,16 @@
 #include <thread>
 
 #include "attach/proc/proc_file.h"
+#include "attach/proc/thread_activity.h"
 #include "attach/proc/wait_reason.h"
 #include "tests/unit/attach_child.h"
 
 namespace ptrace_prof {
 namespace {
 
-Tid MainThread(const Child& child) { return Tid(child.pid().value); }
+Tid MainThread(const Child& child) {
+  return Tid(child.pid().value);
+}
 
 // Looks until the thread is blocked in what the test wants, or has had every chance.
 template <typename Wanted>
@@ -171,7 +172,8 @@ TEST(ThreadActivity, KnowsTheStateEvenWhereTheCallIsSecret) {
       ::_exit(2);
     }
     const bool looks = activity.value().Look().has_value();
-    const WaitReason reason = ReasonOnce(activity.value(), [](const WaitReason& r) { return r.kind == WaitKind::kUnknown; });
+    const WaitReason reason =
+        ReasonOnce(activity.value(), [](const WaitReason& r) { return r.kind == WaitKind::kUnknown; });
     say(100 + static_cast<uint64_t>(looks && reason.kind == WaitKind::kUnknown && reason.call.empty()));
     say(static_cast<uint64_t>(::kill(target.pid().value, 0) == -1));
   });
@@ -179,7 +181,8 @@ TEST(ThreadActivity, KnowsTheStateEvenWhereTheCallIsSecret) {
 }
 
 TEST(ParseSyscallFile, IsCalmAboutMalformedText) {
-  for (const char* text : {"", "\n", "x", "-1 ", "-2 0x1", "202", "202 0x1 0x2", "99999999999999999999 0x1", "0 0x1 0xzz 0x1"}) {
+  for (const char* text :
+       {"", "\n", "x", "-1 ", "-2 0x1", "202", "202 0x1 0x2", "99999999999999999999 0x1", "0 0x1 0xzz 0x1"}) {
     const WaitReason reason = ParseSyscallFile(text);
     EXPECT_TRUE(reason.kind == WaitKind::kUnknown || reason.kind == WaitKind::kOther) << text;
     EXPECT_EQ(reason.call, "") << text;
@@ -193,7 +196,8 @@ TEST(ParseSyscallFile, IsCalmAboutMalformedText) {
 
 TEST(SyscallWaits, AreSortedByNumber) {
   const auto calls = SyscallWaits();
-  EXPECT_TRUE(std::is_sorted(calls.begin(), calls.end(), [](const auto& a, const auto& b) { return a.number <= b.number; }));
+  EXPECT_TRUE(
+      std::is_sorted(calls.begin(), calls.end(), [](const auto& a, const auto& b) { return a.number <= b.number; }));
   const auto futex = std::find_if(calls.begin(), calls.end(), [](const auto& c) { return c.number == SYS_futex; });
   ASSERT_NE(futex, calls.end());
   EXPECT_STREQ(futex->name, "futex");

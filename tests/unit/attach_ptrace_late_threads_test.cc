@@ -1,6 +1,4 @@
 // Threads that stop too late, and threads that die while they are held.
-#include "attach/ptrace/late_threads.h"
-
 #include <gtest/gtest.h>
 #include <spawn.h>
 #include <sys/syscall.h>
@@ -10,6 +8,7 @@
 #include "attach/proc/proc_file.h"
 #include "attach/proc/proc_stat.h"
 #include "attach/proc/procfs.h"
+#include "attach/ptrace/late_threads.h"
 #include "attach/ptrace/stopped_threads.h"
 #include "tests/unit/attach_child.h"
 

@@ -1,5 +1,3 @@
-#include "attach/ptrace/stopped_threads.h"
-
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
@@ -12,6 +10,7 @@
 #include "attach/proc/proc_file.h"
 #include "attach/proc/proc_stat.h"
 #include "attach/proc/procfs.h"
+#include "attach/ptrace/stopped_threads.h"
 #include "tests/unit/attach_child.h"
 
 namespace ptrace_prof {
@@ -22,9 +21,9 @@ constexpr int kThreads = 4;
 
 // Shared by the test and its target.
 struct Board {
-  std::atomic<uint64_t> beats[kThreads];   // of each busy thread
+  std::atomic<uint64_t> beats[kThreads];  // of each busy thread
   std::atomic<int32_t> tids[kThreads];
-  std::atomic<uint64_t> signals;           // that handlers have seen
+  std::atomic<uint64_t> signals;  // that handlers have seen
   std::atomic<bool> quit;
 };
 
@@ -57,7 +56,8 @@ bool Eventually(Condition condition) {
 class StoppedThreadsTest : public testing::Test {
  protected:
   StoppedThreadsTest()
-      : board_(*new (::mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Board{}) {}
+      : board_(*new (::mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
+                   Board{}) {}
   ~StoppedThreadsTest() override {
     EXPECT_EQ(StoppedThreads::ReleaseLate(), 0u);
     ::munmap(&board_, sizeof(Board));

@@ -1,8 +1,8 @@
-#include "attach/ptrace/tracee.h"
-
 #include <gtest/gtest.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
+
+#include "attach/ptrace/tracee.h"
 
 namespace ptrace_prof {
 namespace {

@@ -1,5 +1,3 @@
-#include "symbolizer/elf/elf_image.h"
-
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -10,6 +8,7 @@
 
 #include "attach/proc/maps.h"
 #include "attach/proc/process_memory.h"
+#include "symbolizer/elf/elf_image.h"
 #include "tests/unit/symbolizer_elf_fake_process.h"
 
 namespace ptrace_prof {
@@ -105,11 +104,11 @@ TEST(ElfImage, KnowsSegmentsAndBuildId) {
   EXPECT_TRUE(ImageOf(kSysv).value().build_id().empty());
   const auto& segments = image.value().segments();
   const auto inside = [&](uint64_t vaddr, auto fits) {
-    return std::any_of(segments.begin(), segments.end(), [&](const ElfSegment& s) {
-      return vaddr >= s.vaddr && vaddr - s.vaddr < s.size && fits(s);
-    });
+    return std::any_of(segments.begin(), segments.end(),
+                       [&](const ElfSegment& s) { return vaddr >= s.vaddr && vaddr - s.vaddr < s.size && fits(s); });
   };
-  EXPECT_TRUE(inside(image.value().FindSymbol("pp_fixture_data")->value, [](const ElfSegment& s) { return s.writable; }));
+  EXPECT_TRUE(
+      inside(image.value().FindSymbol("pp_fixture_data")->value, [](const ElfSegment& s) { return s.writable; }));
   EXPECT_TRUE(inside(image.value().FindSymbol("pp_fixture_function")->value,
                      [](const ElfSegment& s) { return s.executable && !s.writable; }));
 }

@@ -1,11 +1,10 @@
-#include "symbolizer/elf/symbol_table.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "attach/base/byte_reader.h"
 #include "symbolizer/elf/elf_headers.h"
+#include "symbolizer/elf/symbol_table.h"
 
 namespace ptrace_prof {
 namespace {
@@ -23,11 +22,14 @@ Elf64_Sym Symbol(uint32_t name, uint8_t bind, uint8_t type, uint16_t section, ui
 
 TEST(SymbolTable, KeepsWhatNamesAnAddress) {
   const std::string names = "\0alpha\0beta\0gamma\0unterminated"s;
-  const Elf64_Sym symbols[] = {
-      Symbol(1, STB_LOCAL, STT_OBJECT, 3, 10),   Symbol(1, STB_GLOBAL, STT_OBJECT, 3, 11),
-      Symbol(7, STB_GLOBAL, STT_TLS, 3, 12),     Symbol(7, STB_GLOBAL, STT_FUNC, SHN_UNDEF, 13),
-      Symbol(12, STB_WEAK, STT_GNU_IFUNC, 3, 14), Symbol(18, STB_GLOBAL, STT_FUNC, 3, 15),
-      Symbol(4'000'000'000u, STB_GLOBAL, STT_FUNC, 3, 16), Symbol(0, STB_GLOBAL, STT_FUNC, 3, 17)};
+  const Elf64_Sym symbols[] = {Symbol(1, STB_LOCAL, STT_OBJECT, 3, 10),
+                               Symbol(1, STB_GLOBAL, STT_OBJECT, 3, 11),
+                               Symbol(7, STB_GLOBAL, STT_TLS, 3, 12),
+                               Symbol(7, STB_GLOBAL, STT_FUNC, SHN_UNDEF, 13),
+                               Symbol(12, STB_WEAK, STT_GNU_IFUNC, 3, 14),
+                               Symbol(18, STB_GLOBAL, STT_FUNC, 3, 15),
+                               Symbol(4'000'000'000u, STB_GLOBAL, STT_FUNC, 3, 16),
+                               Symbol(0, STB_GLOBAL, STT_FUNC, 3, 17)};
   const SymbolTable table(symbols, std::vector<char>(names.begin(), names.end()));
   EXPECT_EQ(table.size(), 3u);
   EXPECT_EQ(table.Find("alpha")->value, 11u);  // the global one
