@@ -159,6 +159,11 @@ list_interpreters() {
 }
 
 MIRROR=$(mirror)
+if [ -z "$MIRROR" ] && [ -z "${PP_OFFLINE:-}" ]; then
+  # A machine whose package lists were thrown away (a container image) knows its mirrors after an update only.
+  as_root apt-get -q update >"$PP_CACHE/apt-update.log" 2>&1 || true
+  MIRROR=$(mirror)
+fi
 MULTIARCH=$(uname -m)-linux-gnu
 mkdir -p "$ROOTS"
 if [ -z "$MIRROR" ]; then
