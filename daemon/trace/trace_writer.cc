@@ -144,6 +144,9 @@ ThreadSequence* TraceWriter::Impl::Find(ThreadHandle handle) {
 }
 
 void TraceWriter::Impl::EncodeThread(ThreadSequence& thread) {
+  if (stacks.generation() != generation) {
+    CheckTables();
+  }
   thread.Encode(states, out);
   if (out.buffer().size() > kMaxOutput) {
     Drain();
@@ -306,7 +309,6 @@ Result<void> TraceWriter::Flush() {
 
 Result<void> TraceWriter::End(Nanos when, const Accounting& accounting, const EndInfo& end) {
   Impl& w = *impl_;
-  w.CheckTables();
   for (uint32_t handle = 0; handle < w.threads.size(); ++handle) {
     EndThread(ThreadHandle(handle), when);
   }

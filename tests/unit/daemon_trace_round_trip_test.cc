@@ -128,7 +128,7 @@ class Scenario {
       case 2: ASSERT_TRUE(writer_.Flush().has_value()); return;
       case 3: Rename(thread); return;
       case 4:
-        if (random_() % 20 == 0) {
+        if (random_() % 4 == 0) {
           ASSERT_TRUE(writer_.Flush().has_value());
           stacks_.Clear();
         }
