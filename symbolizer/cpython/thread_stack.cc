@@ -8,8 +8,9 @@ namespace {
 
 constexpr int kMaxRounds = 4;           // predictions tried before the chain is called broken
 constexpr uint32_t kReplanEvery = 64;   // samples: sheds what the stack no longer needs
-constexpr uint32_t kRoomAbove = 1024;  // for calls made since the last sample
-constexpr uint32_t kProbeBelow = 3072; // callers usually lie just below a frame in the same chunk
+constexpr uint32_t kRoomAbove = 1024;   // for calls made since the last sample
+constexpr uint64_t kMostRoom = 8192;    // reading 8 KiB more costs less than another call
+constexpr uint32_t kProbeBelow = 3072;  // callers usually lie just below a frame in the same chunk
 constexpr uint32_t kCframeSize = 16;
 
 uint64_t LoadWord(const std::byte* from) {
@@ -45,13 +46,19 @@ void ThreadStack::Replan() {
     }
   }
   if (!chain_.frames.empty()) {
-    const uint64_t leaf = chain_.frames.front().address;
-    plan_.AddWithRoom(RemoteAddr(leaf), layout_.frame_size, kRoomAbove);
+    PlanRoom(chain_.frames.front().address);
   }
-  since_replan_ = 0;
   bare_ = false;
   if (!plan_.Seal()) {
     Forget();
+  }
+}
+
+// Room above the leaf for the calls to come: as far up as the stack reached lately, else to the end of the page.
+void ThreadStack::PlanRoom(uint64_t leaf) {
+  plan_.AddWithRoom(RemoteAddr(leaf), layout_.frame_size, kRoomAbove);
+  if (highest_ > leaf && highest_ - leaf <= kMostRoom) {
+    plan_.Add(RemoteAddr(leaf), static_cast<uint32_t>(highest_ - leaf) + layout_.frame_size);
   }
 }
 
@@ -60,6 +67,7 @@ void ThreadStack::Forget() {
   chain_.Clear();
   cframe_ = 0;
   end_shim_ = 0;
+  highest_ = 0;
   missed_ = {};
   bare_ = true;
   plan_.Clear();
@@ -143,7 +151,14 @@ CollectStatus ThreadStack::Walk(RemoteMemory& memory) {
   const uint64_t end_shim = is_due || walk.end != WalkEnd::kRoot ? 0 : chain_.end_shim;
   if (missed || is_due || end_shim != end_shim_) {
     end_shim_ = end_shim;  // now and then it is read again
+    if (is_due) {
+      since_replan_ = 0;
+      highest_ = 0;
+    }
     Replan();
+  }
+  if (!chain_.frames.empty()) {
+    highest_ = std::max(highest_, chain_.frames.front().address);
   }
   switch (walk.end) {
     case WalkEnd::kRoot: return CollectStatus::kWhole;

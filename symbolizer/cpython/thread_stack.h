@@ -46,6 +46,7 @@ class ThreadStack {
   ReadStatus Fetch(RemoteMemory& memory, uint64_t frame);
   void Remember(uint64_t missed);
   void Replan();
+  void PlanRoom(uint64_t leaf);
   void Forget();
   ReadStatus ReadPlanned(RemoteMemory& memory, bool backwards);
 
@@ -57,6 +58,7 @@ class ThreadStack {
   ReadPlan fetched_;     // what the plan lacked, this time
   FrameChain chain_;
   uint64_t current_ = 0;
+  uint64_t highest_ = 0;   // highest leaf since the last plan
   uint64_t end_shim_ = 0;  // the shim below the outermost frame: on the C stack, a read of its own saved
   uint64_t cframe_ = 0;  // last seen tstate->cframe (3.11, 3.12)
   std::array<uint64_t, 4> missed_{};  // frames that lately were not in the plan: they come and go
