@@ -13,7 +13,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr std::string_view kStartRemedy = "Try again in a moment.";
+constexpr std::string_view kStartRemedy = "If it is just starting, try again in a moment.";
 
 // One search through the images of one process. The first running interpreter wins; otherwise the most telling
 // reason why there is none is kept.
@@ -32,6 +32,9 @@ class Search {
         if (found) {
           return std::move(*found_);
         }
+      }
+      if (reason_ && reason_->code != Code::kDataLoss) {
+        break;  // there it is, only of no use: looking harder would find it again, or what looks like it
       }
     }
     if (!reason_) {
@@ -53,12 +56,13 @@ class Search {
       case RuntimeState::kRunning: Found(i, runtime, std::move(layout).value()); return true;
       case RuntimeState::kNotStarted:
         Remember({Code::kFailedPrecondition,
-                  fmt::format("process {} has CPython {}, which has not started yet", pid_.value, version),
+                  fmt::format("process {} holds CPython {}.{}, but no interpreter runs in it (yet)", pid_.value,
+                              layout.value().version.major, layout.value().version.minor),
                   std::string(kStartRemedy)});
         return false;
       case RuntimeState::kEnding:
         Remember({Code::kFailedPrecondition,
-                  fmt::format("process {} has CPython {}, which is shutting down", pid_.value, version),
+                  fmt::format("process {} holds CPython {}, which is shutting down", pid_.value, version),
                   {}});
         return false;
       case RuntimeState::kNotARuntime: return false;

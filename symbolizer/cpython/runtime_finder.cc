@@ -12,6 +12,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr size_t kMaxCandidates = 4096;  // of one image by scanning
+constexpr uint64_t kMaxInterpreterIds = 1 << 20;
 
 Result<bool> ByDynamicSymbol(RemoteMemory&, ProcessImages& images, size_t i, const RuntimeVisitor& visit) {
   PP_ASSIGN_OR_RETURN(const ElfImage* elf, images.Elf(i));
@@ -47,8 +48,16 @@ Result<bool> ByCookie(RemoteMemory& memory, ProcessImages& images, size_t i, con
   return std::ranges::any_of(found, visit);
 }
 
+bool HasOwnThread(RemoteMemory& memory, const Layout& layout, RemoteAddr interpreter) {
+  uint64_t thread = 0;
+  uint64_t back = 0;
+  return memory.ReadValue(interpreter + layout.interp_threads_head, &thread) == ReadStatus::kOk && thread != 0 &&
+         memory.ReadValue(RemoteAddr(thread) + layout.thread_interp, &back) == ReadStatus::kOk &&
+         RemoteAddr(back) == interpreter;
+}
+
 // 3.8–3.12: `interpreters` of _PyRuntime is two pointers, head and main, which are the same while there is only one
-// interpreter, and lead to an interpreter whose first thread state leads back.
+// interpreter, and lead to an interpreter whose first thread state leads back; then comes next_id, a small number.
 Result<bool> ByCycle(RemoteMemory& memory, ProcessImages& images, size_t i, const RuntimeVisitor& visit) {
   PP_ASSIGN_OR_RETURN(const ElfImage* elf, images.Elf(i));
   const auto version = elf == nullptr ? std::nullopt : FindVersion(memory, *elf, images.image(i).region.path);
@@ -59,16 +68,11 @@ Result<bool> ByCycle(RemoteMemory& memory, ProcessImages& images, size_t i, cons
   const uint32_t head = layout.value().runtime_interpreters_head;
   std::vector<RemoteAddr> found;
   ScanWritableSegments(memory, *elf, [&](RemoteAddr from, std::span<const std::byte> bytes) {
-    for (size_t at = 0; at + 16 <= bytes.size() && found.size() < kMaxCandidates; at += 8) {
-      uint64_t pair[2];
-      std::memcpy(pair, bytes.data() + at, sizeof pair);
-      uint64_t thread = 0;
-      uint64_t back = 0;
-      if (pair[0] == pair[1] && pair[0] >= 4096 && pair[0] % 8 == 0 &&
-          memory.ReadValue(RemoteAddr(pair[0]) + layout.value().interp_threads_head, &thread) == ReadStatus::kOk &&
-          thread != 0 &&
-          memory.ReadValue(RemoteAddr(thread) + layout.value().thread_interp, &back) == ReadStatus::kOk &&
-          back == pair[0]) {
+    for (size_t at = 0; at + 24 <= bytes.size() && found.size() < kMaxCandidates; at += 8) {
+      uint64_t words[3];  // head, main, next_id
+      std::memcpy(words, bytes.data() + at, sizeof words);
+      if (words[0] == words[1] && words[0] >= 4096 && words[0] % 8 == 0 && words[2] - 1 < kMaxInterpreterIds &&
+          HasOwnThread(memory, layout.value(), RemoteAddr(words[0]))) {
         found.push_back(from + at - head);
       }
     }

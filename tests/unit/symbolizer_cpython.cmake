@@ -3,10 +3,12 @@ add_executable(symbolizer_cpython_test
   unit/symbolizer_cpython_debug_offsets_test.cc
   unit/symbolizer_cpython_layout_test.cc
   unit/symbolizer_cpython_line_table_test.cc
+  unit/symbolizer_cpython_object_reader_test.cc
   unit/symbolizer_cpython_python_process_test.cc)
 target_link_libraries(symbolizer_cpython_test PRIVATE pp_symbolizer_cpython GTest::gtest_main)
 target_compile_definitions(symbolizer_cpython_test PRIVATE
   PP_LINE_TABLE_DUMP="${CMAKE_CURRENT_SOURCE_DIR}/unit/symbolizer_cpython_line_table_dump.py"
+  PP_OBJECTS_SCRIPT="${CMAKE_CURRENT_SOURCE_DIR}/unit/symbolizer_cpython_objects.py"
   PP_LAYOUT_PROBE="${CMAKE_CURRENT_SOURCE_DIR}/unit/symbolizer_cpython_layout_probe.c")
 pp_target_defaults(symbolizer_cpython_test)
 include(GoogleTest)

@@ -15,8 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kWait[] =
-    "import sys; print('ready', flush=True); sys.stdin.read() if 0 else __import__('time').sleep(600)";
+constexpr char kWait[] = "import sys; print('ready', flush=True); __import__('time').sleep(600)";
 
 Result<PythonProcess> OpenTarget(const TestTarget& target) {
   ProcessMemory memory(Pid(target.pid()));
@@ -85,18 +84,34 @@ TEST_P(InterpreterInProcess, IsFound) {
   EXPECT_FALSE(process.value().code_type.IsNull());
 }
 
-// ctypes and libffi map the executable a second time on hardened systems; there is no interpreter in that mapping.
+// Something may map the interpreter's file a second time (ctypes closures of a hardened libffi do); there is no
+// interpreter in that mapping. Where the root has no /proc, the target maps nothing and the test is as the one above.
 TEST_P(InterpreterInProcess, IsFoundBesideASecondMappingOfItsFiles) {
-  const TestTarget target(GetParam().Command(
-      {"-c",
-       "import mmap, sys\nmaps = []\n"
-       "for line in list(open('/proc/self/maps')) if __import__('os').path.exists('/proc/self/maps') else []:\n"
-       "  path = line.split(None, 5)[5].strip() if len(line.split(None, 5)) > 5 else ''\n"
-       "  if 'python' in path and path.startswith('/') and '.so.1' in path + '.so.1' and path not in [p for p, _ in "
-       "maps]:\n"
-       "    f = open(path, 'rb'); maps.append((path, mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ)))\n" +
-           std::string(kWait)}));
-  ExpectFound(target, GetParam().version);
+  const std::string map_again = R"(
+import mmap, os
+paths = set()
+if os.path.exists('/proc/self/maps'):
+    paths = {line.split()[-1] for line in open('/proc/self/maps') if 'python' in line.split()[-1]}
+again = [mmap.mmap(os.open(path, os.O_RDONLY), 0, prot=mmap.PROT_READ) for path in paths if os.path.exists(path)]
+)";
+  ExpectFound(TestTarget(GetParam().Command({"-c", map_again + kWait})), GetParam().version);
+}
+
+// Modules are torn down while this object goes away, and its end waits.
+TEST_P(InterpreterInProcess, ThatIsShuttingDownIsRefused) {
+  const TestTarget target(GetParam().Command({"-c", R"(
+import os, time
+class Last:
+    def __del__(self, write=os.write, sleep=time.sleep):
+        write(1, b'ready\n')
+        sleep(600)
+last = Last()
+)"}));
+  ASSERT_TRUE(target.ready());
+  const auto process = OpenTarget(target);
+  ASSERT_TRUE(process.has_error());
+  EXPECT_EQ(process.error().code, Code::kFailedPrecondition);
+  EXPECT_NE(process.error().message.find("shutting down"), std::string::npos) << process.error().message;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, InterpreterInProcess, testing::ValuesIn(Interpreters()),
@@ -123,67 +138,83 @@ TEST_P(DisguisedInterpreter, IsFoundInDeletedFilesOfOtherNames) {
   ExpectFound(target, GetParam().version);
 }
 
-// Renames a symbol in .dynstr, as if it had never been exported. The loader finds symbols by hash, so nobody who uses
-// the symbol by name may be left: the interpreter itself refers to it directly.
-void HideSymbol(const std::string& file, const std::string& name) {
-  std::ifstream in(file, std::ios::binary);
-  std::string bytes{std::istreambuf_iterator<char>(in), {}};
-  in.close();
-  const std::string wanted = std::string(1, '\0') + name + std::string(1, '\0');
-  size_t count = 0;
-  for (size_t at = bytes.find(wanted); at != std::string::npos; at = bytes.find(wanted, at + 1)) {
-    bytes[at + 1] = 'X';
-    ++count;
-  }
-  ASSERT_GT(count, 0U);
-  std::ofstream(file, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+// Builds a C program that has an interpreter in it, under a name that does not say so. "" when that fails.
+std::string BuildHost(const ScratchDirectory& scratch, const std::vector<std::string>& link,
+                      const std::string& body = std::string("Py_Initialize(); PyRun_SimpleString(\"") + kWait +
+                                                "\");") {
+  const std::string source = scratch.path() + "/host.c";
+  std::ofstream(source) << "int Py_Initialize(void); int PyRun_SimpleString(const char*); int Py_FinalizeEx(void);\n"
+                           "int puts(const char*); int sleep(int); extern void* stdout; int fflush(void*);\n"
+                           "int main(void) { "
+                        << body << " return 0; }\n";
+  std::vector<std::string> command = {"gcc", "-w", source, "-o", scratch.path() + "/host"};
+  command.insert(command.end(), link.begin(), link.end());
+  return OutputOf(command) ? scratch.path() + "/host" : "";
 }
 
-// Neither symbol nor section headers: the memory has to be searched.
-TEST_P(DisguisedInterpreter, IsFoundWithoutAnySymbolOrSection) {
-  const Copy copy(GetParam());
-  for (const std::string& file : copy.Files()) {
-    ASSERT_TRUE(OutputOf({"strip", file}).has_value());
+fs::path PrefixOf(const Interpreter& one) {
+  return fs::canonical(one.path).parent_path().parent_path();
+}
+
+TEST_P(DisguisedInterpreter, IsFoundWhereItIsEmbedded) {
+  const ScratchDirectory scratch;
+  const fs::path prefix = PrefixOf(GetParam());
+  const std::string host =
+      BuildHost(scratch, {"-L" + (prefix / "lib").string(), "-lpython3." + std::to_string(GetParam().minor()),
+                          "-Wl,-rpath," + (prefix / "lib").string()});
+  ASSERT_NE(host, "");
+  ExpectFound(TestTarget({"env", "PYTHONHOME=" + prefix.string(), host}), GetParam().version);
+}
+
+TEST_P(DisguisedInterpreter, ThatDoesNotRunIsRefused) {
+  const fs::path prefix = PrefixOf(GetParam());
+  const std::string wait = "puts(\"ready\"); fflush(0); sleep(600);";
+  for (const std::string& body :
+       std::vector<std::string>{"if (!stdout) Py_Initialize(); " + wait, "Py_Initialize(); Py_FinalizeEx(); " + wait}) {
+    const ScratchDirectory scratch;
+    const std::string host =
+        BuildHost(scratch,
+                  {"-L" + (prefix / "lib").string(), "-lpython3." + std::to_string(GetParam().minor()),
+                   "-Wl,-rpath," + (prefix / "lib").string()},
+                  body);
+    ASSERT_NE(host, "");
+    const TestTarget target({"env", "PYTHONHOME=" + prefix.string(), host});
+    ASSERT_TRUE(target.ready());
+    const auto process = OpenTarget(target);
+    ASSERT_TRUE(process.has_error());
+    EXPECT_EQ(process.error().code, Code::kFailedPrecondition);
+    EXPECT_NE(process.error().message.find("CPython 3"), std::string::npos) << process.error().message;
   }
-  const std::string holder = copy.library().empty() ? copy.executable() : copy.library();
-  for (const char* name : {"_PyRuntime", "Py_Version"}) {
-    if (GetParam().minor() >= 11 || std::string(name) == "_PyRuntime") {
-      HideSymbol(holder, name);
-    }
+}
+
+// Linked in statically, not exported, stripped, without section headers: nothing has a name, memory has to be searched.
+TEST_P(DisguisedInterpreter, IsFoundWithoutAnyName) {
+  const ScratchDirectory scratch;
+  const fs::path prefix = PrefixOf(GetParam());
+  const std::string name = "3." + std::to_string(GetParam().minor());
+  const fs::path archive =
+      prefix / "lib" / ("python" + name) / ("config-" + name + "-x86_64-linux-gnu") / ("libpython" + name + ".a");
+  if (!fs::exists(archive)) {
+    GTEST_SKIP() << "CPython " << GetParam().version << " has no static library here";
   }
-  // No section headers: e_shoff, e_shnum and e_shstrndx are 0.
-  std::fstream elf(holder, std::ios::binary | std::ios::in | std::ios::out);
+  const std::string host =
+      BuildHost(scratch, {archive, "-lpthread", "-ldl", "-lutil", "-lm", "-lz", "-Wl,--gc-sections"});
+  ASSERT_NE(host, "");
+  ASSERT_TRUE(OutputOf({"strip", host}).has_value());
+  std::fstream elf(host, std::ios::binary | std::ios::in | std::ios::out);
   const char zeros[8] = {};
-  elf.seekp(0x28).write(zeros, 8);
-  elf.seekp(0x3C).write(zeros, 4);
+  elf.seekp(0x28).write(zeros, 8);  // e_shoff
+  elf.seekp(0x3C).write(zeros, 4);  // e_shnum, e_shstrndx
   elf.close();
-  const TestTarget target({"env", "LD_BIND_NOW=", "LD_LIBRARY_PATH=" + copy.path(), copy.Command(copy.executable())[2],
-                           copy.executable(), "-S", "-c", kWait});
-  ExpectFound(target, GetParam().version);
+  ExpectFound(TestTarget({"env", "PYTHONHOME=" + prefix.string(), host}), GetParam().version);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, DisguisedInterpreter, testing::ValuesIn(PyenvInterpreters()),
                          [](const auto& one) { return one.param.Label(); });
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(DisguisedInterpreter);
 
-// A C program that has an interpreter in it, under a name that does not say so.
-TEST_P(DisguisedInterpreter, IsFoundWhereItIsEmbedded) {
-  const ScratchDirectory scratch;
-  const fs::path prefix = fs::canonical(GetParam().path).parent_path().parent_path();
-  const std::string minor = "3." + std::to_string(GetParam().minor());
-  const std::string source = scratch.path() + "/host.c";
-  std::ofstream(source) << "int Py_Initialize(void); int PyRun_SimpleString(const char*);\n"
-                           "int main(void) { Py_Initialize(); return PyRun_SimpleString(\""
-                        << kWait << "\"); }\n";
-  ASSERT_TRUE(OutputOf({"gcc", "-w", source, "-o", scratch.path() + "/host", "-L" + (prefix / "lib").string(),
-                        "-lpython" + minor, "-Wl,-rpath," + (prefix / "lib").string()})
-                  .has_value());
-  const TestTarget target({"env", "PYTHONHOME=" + prefix.string(), scratch.path() + "/host"});
-  ExpectFound(target, GetParam().version);
-}
-
 TEST(PythonProcess, NamesAProcessThatIsNotPython) {
-  const TestTarget target({"sh", "-c", "echo ready; exec sleep 600"});
+  const TestTarget target({"sh", "-c", "echo ready; kill -STOP $$"});
   ASSERT_TRUE(target.ready());
   const auto process = OpenTarget(target);
   ASSERT_TRUE(process.has_error());
@@ -214,7 +245,7 @@ TEST(PythonProcess, RefusesOldPythonsByName) {
 TEST(PythonProcess, AGoneProcessIsGone) {
   pid_t pid = 0;
   {
-    const TestTarget target({"sh", "-c", "echo ready; exec sleep 600"});
+    const TestTarget target({"sh", "-c", "echo ready; kill -STOP $$"});
     pid = target.pid();
   }
   ProcessMemory memory{Pid(pid)};
