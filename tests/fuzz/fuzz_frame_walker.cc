@@ -1,0 +1,80 @@
+// Interpreter lists, thread lists, frame chains and code objects over memory that lies and changes.
+#include <cstdlib>
+
+#include "symbolizer/cpython/code_cache.h"
+#include "symbolizer/cpython/interpreter_list.h"
+#include "symbolizer/cpython/native_tid.h"
+#include "symbolizer/cpython/thread_stack.h"
+#include "tests/fuzz/fake_layouts.h"
+#include "tests/fuzz/fake_memory.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr uint32_t kMaxDepth = 300;
+constexpr size_t kMaxListed = 100'000;  // nobody has so many; a list that long is a loop
+
+void ReadStack(RemoteMemory& memory, const Layout& layout, RemoteAddr state, RemoteAddr interpreter, CodeCache& codes) {
+  ThreadStack stack(layout, state, interpreter, kMaxDepth);
+  std::vector<CodeId> used;
+  for (int sample = 0; sample < 3; ++sample) {
+    std::vector<ReadRequest> batch;
+    stack.AppendRequests(&batch);
+    size_t filled = 0;
+    const bool fresh = memory.ReadBatch(batch, &filled) == ReadStatus::kOk;
+    stack.Collect(memory, fresh);
+    stack.ReadAgain(memory, sample % 2 != 0);
+    if (stack.frames().size() > kMaxDepth) {
+      std::abort();
+    }
+    for (const RawFrame& frame : stack.frames()) {
+      CodeId id = codes.Find(frame.code);
+      if (id == kNoCode) {
+        id = codes.Read(frame.code);
+      }
+      if (id != kNoCode && used.size() < 64) {
+        codes.Contains(id, frame.instruction);
+        codes.Position(id, frame.instruction);
+        used.push_back(id);
+      }
+    }
+  }
+  std::vector<CodeId> stale;
+  if (codes.Revalidate(used, &stale) == ReadStatus::kOk && stale.size() > used.size()) {
+    std::abort();
+  }
+}
+
+void ReadEverything(RemoteMemory& memory, const Layout& layout) {
+  const RemoteAddr runtime = FakeMemory::At(0);
+  std::vector<InterpreterEntry> interpreters;
+  (void)ReadInterpreters(memory, layout, runtime, &interpreters);
+  interpreters.push_back({FakeMemory::At(64), 0, FakeMemory::At(7)});
+  std::vector<ThreadEntry> threads = {{FakeMemory::At(100), 1, 1}};
+  for (const InterpreterEntry& interpreter : interpreters) {
+    bool complete = false;
+    (void)ReadThreads(memory, layout, interpreter.address, &threads, &complete);
+  }
+  if (interpreters.size() > kMaxListed || threads.size() > kMaxListed) {
+    std::abort();
+  }
+  CodeCache codes(memory, layout, RemoteAddr(0));
+  NativeTidFinder tids(memory, FakeMemory::At(3).value, Pid(77));
+  for (size_t i = 0; i < std::min<size_t>(threads.size(), 8); ++i) {
+    ReadStack(memory, layout, threads[i].state, interpreters[0].address, codes);
+    tids.Find(threads[i].ident);
+  }
+}
+
+}  // namespace
+}  // namespace ptrace_prof
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static const std::vector<ptrace_prof::Layout> layouts = ptrace_prof::AllLayouts();
+  if (size == 0) {
+    return 0;
+  }
+  ptrace_prof::FakeMemory memory({data + 1, size - 1});
+  ptrace_prof::ReadEverything(memory, layouts[data[0] % layouts.size()]);
+  return 0;
+}

@@ -1,0 +1,140 @@
+"""The real `ptrace-prof` (PTRACE_PROF_BIN), run as a user runs it, and its outputs as data."""
+import collections
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import tempfile
+from dataclasses import dataclass
+
+from .stacks import Frame
+from .target_process import DEADLINE
+
+BINARY = os.environ.get("PTRACE_PROF_BIN", str(pathlib.Path(__file__).resolve().parents[2] / "build/bin/ptrace-prof"))
+_LABEL = re.compile(r"(?P<name>.*?) \((?P<file>.*?)(?::(?P<line>\d+))?\)\Z")
+_COUNT = re.compile(r"\s(\d+)\Z")
+
+
+class Finished:
+    """A run that has ended: status (negative: the signal), output and errors."""
+
+    def __init__(self, arguments, status, output, errors):
+        self.arguments, self.status, self.output, self.errors = arguments, status, output, errors
+
+    def __str__(self):
+        return f"`ptrace-prof {' '.join(self.arguments)}` ended with {self.status}\n{self.output}{self.errors}"
+
+
+class Running:
+    """A run that goes on: for tests that interfere with it."""
+
+    def __init__(self, *arguments, preexec=None):
+        self.arguments = [str(argument) for argument in arguments]
+        self._output, self._errors = tempfile.TemporaryFile(), tempfile.TemporaryFile()
+        self.process = subprocess.Popen([BINARY, *self.arguments], stdin=subprocess.DEVNULL, stdout=self._output,
+                                        stderr=self._errors, preexec_fn=preexec)
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def children(self):
+        """The collector, in other words; empty before it was started and after it ended."""
+        try:
+            with open(f"/proc/{self.pid}/task/{self.pid}/children") as file:
+                return [int(pid) for pid in file.read().split()]
+        except FileNotFoundError:
+            return []
+
+    def interrupt(self):
+        self.process.send_signal(signal.SIGINT)
+
+    def wait(self, deadline=DEADLINE):
+        """Raises subprocess.TimeoutExpired where it hangs."""
+        try:
+            status = self.process.wait(deadline)
+        except subprocess.TimeoutExpired:
+            self.close()
+            raise
+        output, errors = (os.pread(file.fileno(), 1 << 28, 0).decode("utf-8", "replace")
+                          for file in (self._output, self._errors))
+        self.close()
+        return Finished(self.arguments, status, output, errors)
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self._output.close()
+        self._errors.close()
+
+
+def run(*arguments, deadline=DEADLINE):
+    return Running(*arguments).wait(deadline)
+
+
+def must(*arguments, deadline=DEADLINE):
+    finished = run(*arguments, deadline=deadline)
+    assert finished.status == 0, str(finished)
+    return finished
+
+
+@dataclass
+class Thread:
+    pid: int
+    tid: int
+    name: str
+    stack: list  # of Frame, outermost first
+    raw: dict
+
+
+def dump(pid, *options):
+    """All threads of a process now."""
+    return parse_dump(json.loads(must("dump", "--pid", pid, "--json", *options).output))
+
+
+def parse_dump(document):
+    threads = []
+    for process in document["processes"]:
+        for thread in process["threads"]:
+            stack = [Frame(frame["function"], frame.get("file", ""), frame.get("line", 0) or 0)
+                     for frame in thread["frames"]]
+            threads.append(Thread(process["pid"], thread["tid"], thread["name"], stack[::-1], thread))
+    return threads
+
+
+def label(text):
+    """A frame from "name (file:line)"."""
+    match = _LABEL.match(text)
+    if not match:
+        return Frame(text)
+    return Frame(match["name"], match["file"], int(match["line"] or 0))
+
+
+def collapsed(text):
+    """Counter of stacks (tuples of Frame, outermost first; process and thread, if told, are frames without a file)."""
+    stacks = collections.Counter()
+    for line in text.splitlines():
+        match = _COUNT.search(line)
+        stacks[tuple(label(part) for part in line[:match.start()].split(";"))] += int(match.group(1))
+    return stacks
+
+
+def python_frames(stack):
+    """Without the roots that name process and thread."""
+    return tuple(frame for frame in stack if frame.file or frame.is_marker)
+
+
+def record(pid, seconds, *options):
+    """Records and returns (Counter of stacks without process and thread, Finished)."""
+    with tempfile.TemporaryDirectory() as folder:
+        trace = pathlib.Path(folder, "out.pftrace")
+        finished = must("record", "--pid", pid, "--duration", f"{seconds}s", "-o", trace, *options,
+                        deadline=DEADLINE + 2 * seconds)
+        text = must("export", trace, "--format", "collapsed", "-o", "-").output
+    stacks = collections.Counter()
+    for stack, count in collapsed(text).items():
+        stacks[python_frames(stack)] += count
+    return stacks, finished
