@@ -17,9 +17,10 @@ inline Layout Described(PythonVersion version, uint64_t free_threaded) {
   std::memcpy(words.data(), "xdebugpy", 8);
   uint64_t offset = 128;
   for (const DebugOffsetsEntry& entry : DebugOffsetsEntries(version)) {
-    const bool is_size = entry.name.ends_with("size");
-    offset = is_size ? 128 : offset + 8;
-    words.push_back(is_size ? 1024 : offset);
+    const bool is_header = entry.name.starts_with("pyobject.");  // what stands before the fields of every object
+    const bool is_size = entry.name.ends_with(".size");
+    offset = is_header ? 0 : is_size ? 128 : offset;
+    words.push_back(is_size ? (is_header ? 16 : 1024) : offset += 8);
   }
   const Result<Layout> layout = ImportDebugOffsets(std::as_bytes(std::span(words)));
   if (layout.has_error()) {

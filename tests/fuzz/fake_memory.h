@@ -1,8 +1,6 @@
-// A target's memory made of fuzzer input, for readers of remote structures. Owned by one fuzzer run.
+// A target's memory for fuzzers: one range of addresses that changes a little between reads, as a running process does.
 //
-// The input fills an address space of kSize bytes again and again. Words that are odd become pointers into it, so that
-// chains go somewhere; the rest stay what they are. Between reads the contents change in a few places, as those of a
-// running process do. Reads are counted: more than kMaxReads or kMaxBytes in one run is a runaway loop and aborts.
+// Reads are counted: more than kMaxReads or kMaxBytes in one run is a runaway loop and aborts.
 #pragma once
 
 #include <cstdint>
@@ -18,34 +16,33 @@ namespace ptrace_prof {
 class FakeMemory final : public RemoteMemory {
  public:
   static constexpr uint64_t kBase = 0x10000000;
-  static constexpr uint64_t kSize = 1 << 18;
-  static constexpr uint64_t kMaxReads = 2'000'000;
-  static constexpr uint64_t kMaxBytes = uint64_t{1} << 32;
+  static constexpr uint64_t kSize = 1 << 17;
+  static constexpr uint64_t kMaxReads = 500'000;
+  static constexpr uint64_t kMaxBytes = uint64_t{1} << 30;
 
-  explicit FakeMemory(std::span<const uint8_t> input) : words_(kSize / 8) {
-    std::vector<uint64_t> pattern(input.size() / 8 + 1);
-    if (!input.empty()) {
-      std::memcpy(pattern.data(), input.data(), input.size());
+  FakeMemory() : bytes_(kSize) {}
+
+  // Out of range is dropped.
+  template <typename T>
+  void Put(uint64_t address, T value) {
+    if (address >= kBase && address <= kBase + kSize - sizeof value) {
+      std::memcpy(bytes_.data() + (address - kBase), &value, sizeof value);
     }
-    for (size_t i = 0; i < words_.size(); ++i) {
-      words_[i] = Meaning(pattern[i % pattern.size()] + (i / pattern.size()) * 2);
-    }
-    state_ = pattern[0] | 1;
   }
-
-  static RemoteAddr At(uint64_t word) { return RemoteAddr(kBase + word % (kSize / 8) * 8); }
+  // From now on every eighth read or so is preceded by a change. 0: never.
+  void DisturbFrom(uint64_t seed) { state_ = seed; }
 
   ReadStatus Read(RemoteAddr from, void* to, size_t size) override {
     reads_ += 1;
-    bytes_ += size;
-    if (reads_ > kMaxReads || bytes_ > kMaxBytes) {
+    read_bytes_ += size;
+    if (reads_ > kMaxReads || read_bytes_ > kMaxBytes) {
       std::abort();
     }
     if (from.value < kBase || from.value > kBase + kSize || size > kBase + kSize - from.value) {
       return ReadStatus::kFault;
     }
     Disturb();
-    std::memcpy(to, reinterpret_cast<const char*>(words_.data()) + (from.value - kBase), size);
+    std::memcpy(to, bytes_.data() + (from.value - kBase), size);
     return ReadStatus::kOk;
   }
 
@@ -62,18 +59,20 @@ class FakeMemory final : public RemoteMemory {
   }
 
  private:
-  static uint64_t Meaning(uint64_t word) { return (word & 1) != 0 ? At(word >> 1).value : word; }
   void Disturb() {
+    if (state_ == 0) {
+      return;
+    }
     state_ = state_ * 6364136223846793005u + 1442695040888963407u;
     if (state_ >> 61 == 0) {
-      words_[(state_ >> 20) % words_.size()] = Meaning(state_ >> 13);
+      Put<uint64_t>(kBase + (state_ >> 20) % kSize / 8 * 8, kBase + (state_ >> 13) % kSize / 8 * 8);
     }
   }
 
-  std::vector<uint64_t> words_;
-  uint64_t state_ = 1;
+  std::vector<std::byte> bytes_;
+  uint64_t state_ = 0;
   uint64_t reads_ = 0;
-  uint64_t bytes_ = 0;
+  uint64_t read_bytes_ = 0;
 };
 
 }  // namespace ptrace_prof

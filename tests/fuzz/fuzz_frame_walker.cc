@@ -6,7 +6,7 @@
 #include "symbolizer/cpython/native_tid.h"
 #include "symbolizer/cpython/thread_stack.h"
 #include "tests/fuzz/fake_layouts.h"
-#include "tests/fuzz/fake_memory.h"
+#include "tests/fuzz/fake_world.h"
 
 namespace ptrace_prof {
 namespace {
@@ -46,11 +46,9 @@ void ReadStack(RemoteMemory& memory, const Layout& layout, RemoteAddr state, Rem
 }
 
 void ReadEverything(RemoteMemory& memory, const Layout& layout) {
-  const RemoteAddr runtime = FakeMemory::At(0);
   std::vector<InterpreterEntry> interpreters;
-  (void)ReadInterpreters(memory, layout, runtime, &interpreters);
-  interpreters.push_back({FakeMemory::At(64), 0, FakeMemory::At(7)});
-  std::vector<ThreadEntry> threads = {{FakeMemory::At(100), 1, 1}};
+  (void)ReadInterpreters(memory, layout, FakeWorld::runtime(), &interpreters);
+  std::vector<ThreadEntry> threads;
   for (const InterpreterEntry& interpreter : interpreters) {
     bool complete = false;
     (void)ReadThreads(memory, layout, interpreter.address, &threads, &complete);
@@ -59,11 +57,20 @@ void ReadEverything(RemoteMemory& memory, const Layout& layout) {
     std::abort();
   }
   CodeCache codes(memory, layout, RemoteAddr(0));
-  NativeTidFinder tids(memory, FakeMemory::At(3).value, Pid(77));
+  NativeTidFinder tids(memory, (FakeWorld::runtime() + 94208).value, Pid(77));
+  for (uint64_t i = 0; i < FakeWorld::kThreads; ++i) {
+    ReadStack(memory, layout, FakeWorld::Thread(i), FakeWorld::Interpreter(i / 2), codes);
+  }
   for (size_t i = 0; i < std::min<size_t>(threads.size(), 8); ++i) {
-    ReadStack(memory, layout, threads[i].state, interpreters[0].address, codes);
     tids.Find(threads[i].ident);
   }
+}
+
+bool ReadsAHealthyWorld(RemoteMemory& memory, const Layout& layout) {
+  ThreadStack stack(layout, FakeWorld::Thread(0), FakeWorld::Interpreter(0), kMaxDepth);
+  CodeCache codes(memory, layout, RemoteAddr(0));
+  return stack.ReadAgain(memory, false) == CollectStatus::kWhole && stack.frames().size() >= 15 &&
+         codes.Read(FakeWorld::CodeObject(0).value) != kNoCode;
 }
 
 }  // namespace
@@ -74,7 +81,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) {
     return 0;
   }
-  ptrace_prof::FakeMemory memory({data + 1, size - 1});
-  ptrace_prof::ReadEverything(memory, layouts[data[0] % layouts.size()]);
+  const ptrace_prof::Layout& layout = layouts[data[0] % layouts.size()];
+  ptrace_prof::FakeMemory memory;
+  ptrace_prof::FakeWorld world(layout, memory);
+  if (size == 1 && !ptrace_prof::ReadsAHealthyWorld(memory, layout)) {
+    std::abort();  // the fuzzer would test nothing
+  }
+  world.ApplyPatches({data + 1, size - 1});
+  memory.DisturbFrom(data[size - 1] % 4 == 0 ? 0 : data[size - 1]);
+  ptrace_prof::ReadEverything(memory, layout);
   return 0;
 }
