@@ -7,7 +7,8 @@ install_packages() {
   for list in "$@"; do
     [ -f "$list" ] || continue
     while read -r package; do
-      if ! dpkg-query -W -f '${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed; then
+      if [[ " ${missing[*]} " != *" $package "* ]] &&
+        ! dpkg-query -W -f '${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed; then
         missing+=("$package")
       fi
     done < <(list_words "$list")
@@ -17,11 +18,12 @@ install_packages() {
   command -v apt-get >/dev/null || die "these Debian packages are missing and there is no apt-get: ${missing[*]}"
   say "Installing Debian packages: ${missing[*]}"
   started=$(date +%s)
-  export DEBIAN_FRONTEND=noninteractive
   # Not quietly: a mirror that cannot be reached must be seen.
   as_root apt-get -q update >"$PP_CACHE/apt-update.log" 2>&1 ||
     { tail -n 20 "$PP_CACHE/apt-update.log" >&2; die "apt-get update failed (above): check the network and /etc/apt"; }
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends install "${missing[@]}" \
+  # A machine of CI is thrown away: it need not wait for the disk after every file.
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends \
+    ${CI:+-o Dpkg::Options::=--force-unsafe-io} install "${missing[@]}" \
     >"$PP_CACHE/apt-install.log" 2>&1 ||
     { tail -n 20 "$PP_CACHE/apt-install.log" >&2; die "apt-get install failed (above; all of it: $PP_CACHE/apt-install.log)"; }
   note "installed in $(seconds_since "$started") s"
