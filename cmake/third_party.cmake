@@ -25,7 +25,11 @@ find_package(GTest REQUIRED)
 find_package(benchmark REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(ELF REQUIRED IMPORTED_TARGET libelf)
-target_link_libraries(PkgConfig::ELF INTERFACE ZLIB::ZLIB)  # libelf.a reads compressed sections with it
+# libelf.a reads compressed sections with zlib, which must come after it on the command line whoever else wants zlib.
+add_library(pp_elf UNKNOWN IMPORTED)
+list(GET ELF_LINK_LIBRARIES 0 PP_ELF_FILE)
+set_target_properties(pp_elf PROPERTIES IMPORTED_LOCATION ${PP_ELF_FILE} INTERFACE_LINK_LIBRARIES ZLIB::ZLIB)
+set_target_properties(PkgConfig::ELF PROPERTIES INTERFACE_LINK_LIBRARIES pp_elf)
 
 add_library(pp_fmt STATIC cmake/fmt/fmt_library.cc)
 add_library(fmt::fmt ALIAS pp_fmt)

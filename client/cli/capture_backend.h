@@ -1,0 +1,49 @@
+// How the terminal gets a capture: asks for one, reads its bytes, ends it. Whoever implements this knows how a
+// collector is started (today embedded.cc, in a process of its own); the commands know only this.
+//
+// One stream is one capture. Single-threaded. The destructors end what is still running, in bounded time.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attach/base/result.h"
+#include "attach/base/types.h"
+#include "daemon/trace/capture_request.h"
+
+namespace ptrace_prof {
+
+class CaptureStream {
+ public:
+  struct Chunk {
+    size_t size = 0;     // 0 and not ended: nothing came within the time, or a signal arrived
+    bool ended = false;  // no more bytes will come
+  };
+
+  virtual ~CaptureStream() = default;
+  virtual Result<Chunk> Read(std::span<std::byte> buffer, Nanos timeout) = 0;
+  virtual void Stop() = 0;  // end the capture well: the rest of the trace follows
+  virtual void Kill() = 0;
+  // After the end of the bytes: kInternal when the collector did not end well (crashed, was killed).
+  virtual Result<void> Finish() = 0;
+
+  // For a capture that launched a command.
+  virtual Pid command() const = 0;
+  virtual void SignalCommand(int signal) = 0;
+  // The wait(2) status of the command, once it has ended; only after Finish().
+  virtual Result<std::optional<int>> WaitCommand(Nanos timeout) = 0;
+};
+
+class CaptureBackend {
+ public:
+  virtual ~CaptureBackend() = default;
+  // With a command, `request.pid` does not matter: the command becomes the target.
+  virtual Result<std::unique_ptr<CaptureStream>> Start(const CaptureRequest& request,
+                                                       const std::vector<std::string>& command) = 0;
+};
+
+}  // namespace ptrace_prof

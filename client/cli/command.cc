@@ -1,0 +1,17 @@
+#include "client/cli/command.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr CommandRow kCommands[] = {
+    {"record", "--pid PID [OPTIONS]\n[OPTIONS] -- COMMAND [ARGS...]", "Record where a Python process spends its time", true, MakeRecordCommand},
+    {"dump", "--pid PID [OPTIONS]", "Print what every thread of a Python process is doing now", false, MakeDumpCommand},
+    {"export", "TRACE [-o FILE] [OPTIONS]", "Convert a recorded trace into another format", false, MakeExportCommand},
+    {"completion", "bash|zsh|fish", "Print a script that completes our options in a shell", false, MakeCompletionCommand},
+};
+
+}  // namespace
+
+std::span<const CommandRow> Commands() { return kCommands; }
+
+}  // namespace ptrace_prof

@@ -1,0 +1,48 @@
+// One subcommand: declares its options and runs. The table in command.cc is the list of all of them.
+//
+// Owned by the command line for the length of one run; Run() comes after a successful parse.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/cli/capture_backend.h"
+
+namespace CLI {
+class App;
+}
+
+namespace ptrace_prof {
+
+struct CommandContext {
+  CaptureBackend& backend;
+  const CLI::App& root;                  // all options of all commands, for completion
+  std::vector<std::string> program;      // what stood after "--"
+};
+
+class Command {
+ public:
+  virtual ~Command() = default;
+  virtual void Declare(CLI::App& app) = 0;
+  // The exit status of our process.
+  virtual int Run(const CommandContext& context) = 0;
+};
+
+struct CommandRow {
+  std::string_view name;
+  std::string_view usage;    // after "ptrace-prof NAME "; a line for each way
+  std::string_view summary;
+  bool takes_program;  // words after "--" are a program to run
+  std::unique_ptr<Command> (*make)();
+};
+std::span<const CommandRow> Commands();
+
+std::unique_ptr<Command> MakeRecordCommand();
+std::unique_ptr<Command> MakeDumpCommand();
+std::unique_ptr<Command> MakeExportCommand();
+std::unique_ptr<Command> MakeCompletionCommand();
+
+}  // namespace ptrace_prof

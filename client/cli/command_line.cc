@@ -1,0 +1,99 @@
+#include "client/cli/command_line.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+
+#include "client/cli/command.h"
+#include "client/cli/exit_code.h"
+#include "client/cli/help_format.h"
+#include "client/cli/later_flags.h"
+#include "client/cli/messages.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr char kExamples[] =
+    "Examples:\n"
+    "  ptrace-prof record --pid 4711 --duration 30s      a flame graph of 30 seconds, as a web page\n"
+    "  ptrace-prof record -o run.pftrace -- python3 train.py\n"
+    "  ptrace-prof export run.pftrace -o run.svg\n"
+    "  ptrace-prof dump --pid 4711                       what is it doing right now?\n"
+    "\n";
+
+struct Entry {
+  const CommandRow* row;
+  std::unique_ptr<Command> command;
+  CLI::App* app;
+};
+
+std::vector<Entry> DeclareAll(CLI::App& root) {
+  root.set_version_flag("--version", fmt::format("ptrace-prof {}", PP_VERSION), "Print the version");
+  root.set_help_flag("-h,--help", "Print this help");
+  root.require_subcommand(1);
+  root.formatter(MakeHelpFormat());
+  root.footer(kExamples + std::string(ExitCodeHelp()));
+  std::vector<Entry> entries;
+  for (const CommandRow& row : Commands()) {
+    CLI::App* app = root.add_subcommand(std::string(row.name), std::string(row.summary));
+    entries.push_back({&row, row.make(), app});
+    entries.back().command->Declare(*app);
+  }
+  return entries;
+}
+
+Error UsageError(const CLI::ParseError& error, const CLI::App& root) {
+  std::string name = "ptrace-prof";
+  for (const CLI::App* chosen : root.get_subcommands()) {
+    name += " " + chosen->get_name();
+  }
+  return {Code::kInvalidArgument, error.what(), fmt::format("see `{} --help`", name)};
+}
+
+int Dispatch(std::vector<Entry>& entries, const CommandContext& context) {
+  for (Entry& entry : entries) {
+    if (!entry.app->parsed()) {
+      continue;
+    }
+    if (!context.program.empty() && !entry.row->takes_program) {
+      return static_cast<int>(
+          Fail({Code::kInvalidArgument, fmt::format("`{}` starts no program, but there is one after --", entry.row->name),
+                "only `ptrace-prof record -- COMMAND` does"}));
+    }
+    if (auto later = CheckLaterFlags(*entry.app); later.has_error()) {
+      return static_cast<int>(Fail(later.error(), ExitCode::kUsage));
+    }
+    return entry.command->Run(context);
+  }
+  return static_cast<int>(ExitCode::kUsage);
+}
+
+}  // namespace
+
+int RunCommandLine(int argc, char** argv, CaptureBackend& backend) {
+  CLI::App root("Shows where a live Python process spends its time, without pausing it.", "ptrace-prof");
+  std::vector<Entry> entries = DeclareAll(root);
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  const auto dashes = std::find(words.begin(), words.end(), "--");
+  CommandContext context{backend, root, {}};
+  if (dashes != words.end()) {
+    context.program.assign(dashes + 1, words.end());
+  }
+  std::vector<std::string> ours(words.begin(), dashes);
+  std::reverse(ours.begin(), ours.end());  // as CLI11 wants them
+  try {
+    root.parse(ours);
+  } catch (const CLI::Success& asked) {  // --help, --version
+    return root.exit(asked);
+  } catch (const CLI::ParseError& error) {
+    return static_cast<int>(Fail(UsageError(error, root)));
+  }
+  if (dashes != words.end() && context.program.empty()) {
+    return static_cast<int>(Fail({Code::kInvalidArgument, "there is no command after --", "ptrace-prof record -- COMMAND"}));
+  }
+  return Dispatch(entries, context);
+}
+
+}  // namespace ptrace_prof

@@ -1,0 +1,102 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "client/cli/command.h"
+#include "client/cli/dump_json.h"
+#include "client/cli/dump_text.h"
+#include "client/cli/later_flags.h"
+#include "client/cli/messages.h"
+#include "client/cli/option_values.h"
+#include "client/cli/thread_dump.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr Nanos kPoll = Nanos::FromMillis(100);
+constexpr Nanos kPatience = Nanos::FromSeconds(30);
+
+constexpr char kFooter[] =
+    "The process is not stopped, apart from microseconds for a thread whose stack moves while it is read.\n"
+    "\n"
+    "Examples:\n"
+    "  ptrace-prof dump --pid 4711\n"
+    "  ptrace-prof dump --pid 4711 --locals\n"
+    "  ptrace-prof dump --pid 4711 --json | jq '.processes[].threads[] | select(.holds_gil)'\n";
+
+// Everything the stream has, into the dump.
+Result<void> ReadAll(CaptureStream& stream, ThreadDump& dump) {
+  const Nanos deadline = MonotonicNow() + kPatience;
+  std::vector<std::byte> buffer(64 * 1024);
+  while (MonotonicNow() < deadline) {
+    PP_ASSIGN_OR_RETURN(const CaptureStream::Chunk chunk, stream.Read(buffer, kPoll));
+    if (chunk.ended) {
+      return stream.Finish();
+    }
+    PP_RETURN_IF_ERROR(dump.Feed(std::span(buffer).first(chunk.size)));
+  }
+  stream.Kill();
+  return Error{Code::kDeadlineExceeded, fmt::format("the collector did not finish within {:.0f} s", kPatience.seconds()),
+               "try again; the target is not affected"};
+}
+
+class DumpCommand : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    app.add_option("-p,--pid", pid_, "The process to look at")->type_name("PID")->required();
+    app.add_flag("-l,--locals", request_.locals, "Arguments and local variables, too");
+    app.add_flag("-j,--json", json_, "As JSON (its schema is in docs/cli.md)");
+    app.add_flag("--no-group", no_group_, "Print every thread, even when several do the same");
+    app.add_flag("--subprocesses,!--no-subprocesses", request_.subprocesses, "Children, too");
+    app.add_flag("--blocking", request_.blocking, "Stop the process while its stacks are read");
+    app.add_flag("--no-stops", no_stops_, "Never stop a thread, not even briefly");
+    DeclareLaterFlags(app);
+    app.footer(kFooter);
+    request_.subprocesses = false;
+  }
+
+  int Run(const CommandContext& context) override {
+    if (auto done = Dump(context.backend); done.has_error()) {
+      return static_cast<int>(Fail(done.error()));
+    }
+    return 0;
+  }
+
+ private:
+  Result<void> Dump(CaptureBackend& backend) {
+    request_.verb = CaptureVerb::kDump;
+    request_.idle = IdlePolicy::kAll;
+    request_.allow_stops = !no_stops_;
+    PP_ASSIGN_OR_RETURN(request_.pid, ParsePid(pid_));
+    if (request_.pid.value == ::getpid()) {
+      return Error{Code::kInvalidArgument, "this is our own process id", "give that of another process"};
+    }
+    PP_ASSIGN_OR_RETURN(const auto stream, backend.Start(request_, {}));
+    ThreadDump dump;
+    PP_RETURN_IF_ERROR(ReadAll(*stream, dump));
+    const std::vector<DumpedProcess> processes = dump.Processes();
+    if (processes.empty() && dump.end().has_value() && dump.end()->code != Code::kOk) {
+      return Error{dump.end()->code, dump.end()->message, dump.end()->remedy};
+    }
+    const Grouping grouping = no_group_ ? Grouping::kNone : Grouping::kSameStacks;
+    const std::string text = json_ ? DumpJson(processes) : DumpText(processes, grouping);
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+      return Error{Code::kResourceExhausted, "cannot write to standard output", ""};
+    }
+    return {};
+  }
+
+  std::string pid_;
+  CaptureRequest request_;
+  bool json_ = false;
+  bool no_group_ = false;
+  bool no_stops_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeDumpCommand() { return std::make_unique<DumpCommand>(); }
+
+}  // namespace ptrace_prof

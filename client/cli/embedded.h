@@ -1,0 +1,17 @@
+// The composition root of the command: a CaptureBackend that starts the collector itself, as the user who runs us,
+// and the collector's program inside our own executable.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "client/cli/capture_backend.h"
+
+namespace ptrace_prof {
+
+std::unique_ptr<CaptureBackend> MakeEmbeddedBackend();
+
+// When we were started as a collector (hidden first argument): runs it and returns its exit status.
+std::optional<int> RunAsCollector(int argc, char** argv);
+
+}  // namespace ptrace_prof

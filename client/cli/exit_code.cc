@@ -1,0 +1,64 @@
+#include "client/cli/exit_code.h"
+
+#include <fmt/format.h>
+
+#include <string>
+
+namespace ptrace_prof {
+namespace {
+
+constexpr ExitCodeRow kExitCodes[] = {
+    {ExitCode::kOk, "done; a target that ended by itself counts as done"},
+    {ExitCode::kInternal, "a fault of ours, or of this machine"},
+    {ExitCode::kUsage, "the command line makes no sense, or names a thread, a kernel thread or ourselves"},
+    {ExitCode::kNoSuchProcess, "no such process"},
+    {ExitCode::kPermission, "not permitted: the message says by whom and what to do"},
+    {ExitCode::kNotPython, "nothing that we can read: not Python, a version or flavour we do not know, a zombie"},
+    {ExitCode::kGone, "the target ended before anything was recorded"},
+    {ExitCode::kOutput, "the output could not be written, or not all of it (disk full)"},
+    {ExitCode::kBadTrace, "the input is not a trace of ours"},
+    {ExitCode::kAborted, "aborted (a second Ctrl-C): the trace so far is kept as it is"},
+};
+
+struct Mapping {
+  Code from;
+  ExitCode to;
+};
+constexpr Mapping kMappings[] = {
+    {Code::kOk, ExitCode::kOk},
+    {Code::kCancelled, ExitCode::kAborted},
+    {Code::kInvalidArgument, ExitCode::kUsage},
+    {Code::kOutOfRange, ExitCode::kUsage},
+    {Code::kNotFound, ExitCode::kNoSuchProcess},
+    {Code::kPermissionDenied, ExitCode::kPermission},
+    {Code::kFailedPrecondition, ExitCode::kNotPython},
+    {Code::kUnimplemented, ExitCode::kNotPython},
+    {Code::kGone, ExitCode::kGone},
+    {Code::kDataLoss, ExitCode::kBadTrace},
+};
+
+}  // namespace
+
+std::span<const ExitCodeRow> ExitCodes() { return kExitCodes; }
+
+ExitCode ExitCodeOf(Code code) {
+  for (const Mapping& mapping : kMappings) {
+    if (mapping.from == code) {
+      return mapping.to;
+    }
+  }
+  return ExitCode::kInternal;
+}
+
+std::string_view ExitCodeHelp() {
+  static const std::string text = [] {
+    std::string lines = "Exit codes:\n";
+    for (const ExitCodeRow& row : kExitCodes) {
+      lines += fmt::format("  {:>3}  {}\n", static_cast<int>(row.code), row.meaning);
+    }
+    return lines + "  `record -- COMMAND` exits as COMMAND does.\n";
+  }();
+  return text;
+}
+
+}  // namespace ptrace_prof

@@ -1,0 +1,45 @@
+#include "client/cli/later_flags.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace ptrace_prof {
+namespace {
+
+struct LaterFlag {
+  const char* name;
+  const char* what;
+  const char* instead;
+};
+constexpr LaterFlag kLaterFlags[] = {
+    {"--native", "stacks of native code (C, C++, CUDA libraries)", "Python frames are recorded without it"},
+    {"--mode", "exact tracing of every call", "recording by sampling needs no --mode"},
+    {"--gpu", "GPU activity", "waits for the GPU show as states of the waiting thread"},
+};
+
+}  // namespace
+
+void DeclareLaterFlags(CLI::App& app) {
+  for (const LaterFlag& flag : kLaterFlags) {
+    app.add_option(flag.name)->expected(0, 1)->group("");  // no group: not in the help
+  }
+}
+
+Result<void> CheckLaterFlags(const CLI::App& app) {
+  for (const LaterFlag& flag : kLaterFlags) {
+    const CLI::Option* option = app.get_option_no_throw(flag.name);
+    if (option == nullptr || option->count() == 0) {
+      continue;
+    }
+    if (std::string(flag.name) == "--mode" && option->results() == std::vector<std::string>{"sample"}) {
+      continue;
+    }
+    return Error{Code::kUnimplemented, fmt::format("not in this version: {} ({})", flag.name, flag.what),
+                 fmt::format("leave {} out: {}", flag.name, flag.instead)};
+  }
+  return {};
+}
+
+}  // namespace ptrace_prof

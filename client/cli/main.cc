@@ -1,0 +1,19 @@
+// ptrace-prof, the one executable: the command at the terminal, and the collector that it starts.
+
+#include <unistd.h>
+
+#include "client/cli/command_line.h"
+#include "client/cli/embedded.h"
+#include "client/cli/messages.h"
+
+int main(int argc, char** argv) {
+  using namespace ptrace_prof;
+  if (::getuid() != ::geteuid() || ::getgid() != ::getegid()) {
+    return static_cast<int>(Fail({Code::kPermissionDenied, "ptrace-prof must not be a set-user-ID or set-group-ID program",
+                                  "chmod ug-s the file; use sudo for processes of others"}));
+  }
+  if (const auto status = RunAsCollector(argc, argv); status.has_value()) {
+    return *status;
+  }
+  return RunCommandLine(argc, argv, *MakeEmbeddedBackend());
+}

@@ -1,0 +1,23 @@
+// What we say to the person at the terminal, all of it on stderr: errors, warnings, hints, notes.
+//
+// Stateless. Text that comes from elsewhere is made printable here.
+#pragma once
+
+#include <string_view>
+
+#include "attach/base/result.h"
+#include "client/cli/exit_code.h"
+
+namespace ptrace_prof {
+
+// "error: MESSAGE" and, where there is a remedy, "hint: REMEDY".
+void PrintError(const Error& error);
+void PrintWarning(const Error& error);
+// One line or several; a newline is added.
+void PrintNote(std::string_view text);
+
+// PrintError, and the exit code that goes with it.
+ExitCode Fail(const Error& error);
+ExitCode Fail(const Error& error, ExitCode code);
+
+}  // namespace ptrace_prof

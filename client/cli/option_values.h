@@ -1,0 +1,21 @@
+// What people write after an option, understood: "2m", "1khz", "1%", "12,14". Each error names what is allowed.
+// Stateless.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "attach/base/result.h"
+#include "attach/base/types.h"
+#include "daemon/trace/capture_request.h"
+
+namespace ptrace_prof {
+
+Result<Nanos> ParseDuration(std::string_view text);            // 10, 1.5s, 500ms, 2m, 1h
+Result<double> ParseRate(std::string_view text);               // 500, 500hz, 1khz; "max" is 0
+Result<double> ParsePercent(std::string_view text);            // 1, 1%, 0.5%; "off" is 0; the result is a share
+Result<IdlePolicy> ParseIdle(std::string_view text);           // main, all, none
+Result<std::vector<Tid>> ParseThreads(std::string_view text);  // 12,14
+Result<Pid> ParsePid(std::string_view text);
+
+}  // namespace ptrace_prof

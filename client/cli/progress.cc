@@ -1,0 +1,57 @@
+#include "client/cli/progress.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "client/cli/totals_text.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr Nanos kRedraw = Nanos::FromMillis(250);
+constexpr Nanos kPlainEvery = Nanos::FromSeconds(60);
+
+size_t TerminalWidth() {
+  winsize size{};
+  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+}  // namespace
+
+Progress::Style ProgressStyleForStderr() {
+  return ::isatty(STDERR_FILENO) == 1 ? Progress::Style::kLine : Progress::Style::kPlain;
+}
+
+Progress::Progress(Style style)
+    : style_(style), begin_(MonotonicNow()), next_(begin_ + (style == Style::kPlain ? kPlainEvery : kRedraw)) {}
+
+void Progress::Show(const Accounting& totals) {
+  const Nanos now = MonotonicNow();
+  if (style_ == Style::kSilent || now < next_) {
+    return;
+  }
+  std::string line = LiveLine(totals, now - begin_);
+  if (style_ == Style::kLine) {
+    line = line.substr(0, TerminalWidth() - 1);  // ASCII only
+    std::fputs(fmt::format("\r{}\x1b[K", line).c_str(), stderr);
+    drawn_ = true;
+    next_ = now + kRedraw;
+  } else {
+    std::fputs((line + "\n").c_str(), stderr);
+    next_ = now + kPlainEvery;
+  }
+  std::fflush(stderr);
+}
+
+void Progress::Clear() {
+  if (drawn_) {
+    std::fputs("\r\x1b[K", stderr);
+    std::fflush(stderr);
+    drawn_ = false;
+  }
+}
+
+}  // namespace ptrace_prof

@@ -1,0 +1,72 @@
+#include <CLI/CLI.hpp>
+
+#include "client/cli/command.h"
+#include "client/cli/export_options.h"
+#include "client/cli/later_flags.h"
+#include "client/cli/messages.h"
+#include "client/cli/record_plan.h"
+#include "client/cli/record_run.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr char kFooter[] =
+    "The default of 500 Hz gives 10,000 samples of a thread in 20 seconds, enough to tell 1 % shares apart, and stays\n"
+    "below 1 % of one core for a process of some tens of threads; a higher rate shows shorter work, not truer shares.\n"
+    "With --max-overhead the rate goes down as needed, and the last lines say so.\n"
+    "\n"
+    "Examples:\n"
+    "  ptrace-prof record --pid 4711                          until Ctrl-C; then writes a web page\n"
+    "  ptrace-prof record --pid 4711 -d 30s -o run.svg\n"
+    "  ptrace-prof record -d 5 --format text --pid 4711       a table, on standard output\n"
+    "  ptrace-prof record -o run.pftrace -- torchrun --nproc-per-node 8 train.py\n"
+    "\n"
+    "A command gets the terminal, and its Ctrl-C; recording goes on until it ends, and we exit as it did. A second\n"
+    "Ctrl-C stops recording before the command ends. With --pid the first Ctrl-C ends the recording, the second aborts.\n";
+
+class RecordCommand : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    RecordOptions& o = options_;
+    app.add_option("-p,--pid", o.pid, "The process to record, with its children")->type_name("PID");
+    app.add_option("-d,--duration", o.duration, "How long: 10, 10s, 2m, 1h (default: until Ctrl-C or its end)")->type_name("TIME");
+    app.add_option("-r,--rate", o.rate, "Samples per second of each thread: 500, 1khz, max (default: 500)")->type_name("HZ");
+    app.add_option("-o,--output", o.output, "Where to write (default: ptrace-prof-PID-TIME.html)")->type_name("FILE");
+    app.add_option("-f,--format", o.format, FormatHelp())->type_name("FORMAT");
+    app.add_option("--threads", o.threads, "Only these threads: TID,TID...")->type_name("TIDS");
+    app.add_flag("--gil", o.gil, "Only the thread that holds the GIL");
+    app.add_option("--idle", o.idle, "Threads that wait: main (default: only the main thread's waits), all, none; alone: all")
+        ->type_name("WHICH")->expected(0, 1)->default_str("all");
+    app.add_flag("--subprocesses,!--no-subprocesses", o.subprocesses, "Record children too (default), or not");
+    app.add_flag("--blocking", o.blocking, "Stop the process for every sample: exact, but slows it down");
+    app.add_flag("--no-stops", o.no_stops, "Never stop a thread, not even briefly for a doubtful sample");
+    app.add_option("--max-overhead", o.max_overhead, "CPU that we may use, of one core (default: 1%); off: no limit")->type_name("PCT");
+    app.add_option("--max-depth", o.max_depth, "Frames of a stack that are kept (default: 4096)")->type_name("N")->check(CLI::Range(1, 1'000'000));
+    app.add_flag("-q,--quiet", o.quiet, "Say nothing but errors");
+    DeclareLaterFlags(app);
+    app.footer(kFooter);
+    idle_ = app.get_option("--idle");
+  }
+
+  int Run(const CommandContext& context) override {
+    if (idle_->count() > 0 && options_.idle.empty()) {
+      options_.idle = "all";
+    }
+    auto plan = MakeRecordPlan(options_, context.program);
+    if (plan.has_error()) {
+      return static_cast<int>(Fail(plan.error()));
+    }
+    RecordRun run(context.backend, plan.value(), options_.quiet ? Talk::kErrorsOnly : Talk::kNormal);
+    return run.Run();
+  }
+
+ private:
+  RecordOptions options_;
+  const CLI::Option* idle_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeRecordCommand() { return std::make_unique<RecordCommand>(); }
+
+}  // namespace ptrace_prof

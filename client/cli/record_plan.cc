@@ -1,0 +1,122 @@
+#include "client/cli/record_plan.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cctype>
+#include <cstdlib>
+#include <ctime>
+
+#include "client/cli/option_values.h"
+
+namespace ptrace_prof {
+namespace {
+
+Error Usage(std::string message, std::string remedy) {
+  return Error{Code::kInvalidArgument, std::move(message), std::move(remedy)};
+}
+
+std::string TimeOfDay() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  ::localtime_r(&now, &local);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y%m%d-%H%M%S", &local);
+  return text;
+}
+
+// "/opt/my app/train.sh" → "train.sh": a piece of a file name without surprises.
+std::string ProgramName(const std::string& program) {
+  std::string name = program.substr(program.rfind('/') + 1).substr(0, 40);
+  for (char& c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    c = std::isalnum(byte) != 0 || c == '.' || c == '-' || c == '_' ? c : '_';
+  }
+  return name;
+}
+
+std::string DefaultOutput(const RecordPlan& plan) {
+  if (plan.format == ExportFormat::kText) {
+    return "-";
+  }
+  const std::string target = plan.program.empty() ? std::to_string(plan.request.pid.value) : ProgramName(plan.program[0]);
+  return fmt::format("ptrace-prof-{}-{}{}", target, TimeOfDay(), InfoOf(plan.format).extensions.front());
+}
+
+std::string SpoolBase(const std::string& output) {
+  struct stat info {};
+  const bool special = output == "-" || (::stat(output.c_str(), &info) == 0 && !S_ISREG(info.st_mode));
+  if (!special) {
+    return output;
+  }
+  const char* folder = std::getenv("TMPDIR");
+  return fmt::format("{}/ptrace-prof-{}", folder != nullptr && *folder != '\0' ? folder : "/tmp", ::getpid());
+}
+
+Result<void> CheckOutput(const std::string& output) {
+  struct stat info {};
+  if (::stat(output.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
+    return Usage(fmt::format("{} is a directory", output), "name a file in it");
+  }
+  return {};
+}
+
+Result<void> ChooseTarget(const RecordOptions& options, const std::vector<std::string>& program, RecordPlan& plan) {
+  if (options.pid.empty() == program.empty()) {
+    return Usage(program.empty() ? "there is nothing to record" : "--pid and a command are both given",
+                 "give either --pid PID, or -- and the command to start: ptrace-prof record -- python3 train.py");
+  }
+  plan.program = program;
+  if (program.empty()) {
+    PP_ASSIGN_OR_RETURN(plan.request.pid, ParsePid(options.pid));
+    if (plan.request.pid.value == ::getpid()) {
+      return Usage("this is our own process id", "give that of the process to record");
+    }
+  }
+  return {};
+}
+
+Result<void> ReadValues(const RecordOptions& options, CaptureRequest& request) {
+  if (!options.duration.empty()) {
+    PP_ASSIGN_OR_RETURN(request.duration, ParseDuration(options.duration));
+  }
+  if (!options.rate.empty()) {
+    PP_ASSIGN_OR_RETURN(request.rate_hz, ParseRate(options.rate));
+  }
+  if (!options.max_overhead.empty()) {
+    PP_ASSIGN_OR_RETURN(request.max_overhead, ParsePercent(options.max_overhead));
+  }
+  if (!options.threads.empty()) {
+    PP_ASSIGN_OR_RETURN(request.threads, ParseThreads(options.threads));
+  }
+  if (!options.idle.empty()) {
+    PP_ASSIGN_OR_RETURN(request.idle, ParseIdle(options.idle));
+  }
+  if (options.blocking && options.no_stops) {
+    return Usage("--blocking stops the process for every sample, and --no-stops forbids it", "leave one of them out");
+  }
+  request.max_depth = options.max_depth;
+  request.gil_only = options.gil;
+  request.subprocesses = options.subprocesses;
+  request.blocking = options.blocking;
+  request.allow_stops = !options.no_stops;
+  return {};
+}
+
+}  // namespace
+
+Result<RecordPlan> MakeRecordPlan(const RecordOptions& options, const std::vector<std::string>& program) {
+  RecordPlan plan;
+  plan.request.verb = CaptureVerb::kRecord;
+  PP_RETURN_IF_ERROR(ChooseTarget(options, program, plan));
+  PP_RETURN_IF_ERROR(ReadValues(options, plan.request));
+  const bool by_default = options.format.empty() && (options.output.empty() || options.output == "-");
+  PP_ASSIGN_OR_RETURN(plan.format, ChooseFormat(by_default ? "html" : options.format, options.output));
+  plan.output = options.output.empty() ? DefaultOutput(plan) : options.output;
+  PP_RETURN_IF_ERROR(CheckOutput(plan.output));
+  plan.spool_base = SpoolBase(plan.output);
+  return plan;
+}
+
+}  // namespace ptrace_prof

@@ -1,0 +1,167 @@
+#include "client/cli/record_run.h"
+
+#include <fmt/format.h>
+
+#include "client/cli/command_status.h"
+#include "client/cli/export_options.h"
+#include "client/cli/messages.h"
+#include "client/cli/totals_text.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr int kCommandNotFound = 127;  // as shells do
+constexpr int kCommandNotStarted = 126;
+
+Error EndError(const EndInfo& end) { return {end.code, end.message, end.remedy}; }
+
+}  // namespace
+
+RecordRun::RecordRun(CaptureBackend& backend, const RecordPlan& plan, Talk talk)
+    : backend_(backend),
+      plan_(plan),
+      talk_(talk),
+      interrupts_(plan.program.empty() ? Interrupts::Mode::kAlone : Interrupts::Mode::kWithCommand) {}
+
+int RecordRun::Run() {
+  auto spool = SpoolFile::Create(plan_.spool_base);
+  if (spool.has_error()) {
+    return static_cast<int>(Fail(spool.error(), ExitCode::kOutput));
+  }
+  auto started = backend_.Start(plan_.request, plan_.program);
+  if (started.has_error()) {
+    return StartFailed(started.error());
+  }
+  CaptureStream& stream = *started.value();
+  const ExitCode code = Capture(stream, spool.value());
+  if (plan_.program.empty()) {
+    return static_cast<int>(code);
+  }
+  return ExitAsCommand(stream, interrupts_, code);
+}
+
+int RecordRun::StartFailed(const Error& error) {
+  if (plan_.program.empty()) {
+    return static_cast<int>(Fail(error));
+  }
+  PrintError({error.code, fmt::format("cannot run {}: {}", plan_.program[0], error.message), error.remedy});
+  return error.code == Code::kNotFound ? kCommandNotFound : kCommandNotStarted;
+}
+
+ExitCode RecordRun::Capture(CaptureStream& stream, SpoolFile& spool) {
+  SayStart();
+  const bool silent = talk_ == Talk::kErrorsOnly || stream.command().value > 0;
+  Progress progress(silent ? Progress::Style::kSilent : ProgressStyleForStderr());
+  TraceSpooler spooler(stream, spool, interrupts_, progress);
+  spooler.Run();
+  return Conclude(spooler, spool);
+}
+
+ExitCode RecordRun::Conclude(const TraceSpooler& spooler, SpoolFile& spool) {
+  if (spooler.aborted()) {
+    PrintError({Code::kCancelled, "aborted", ""});
+    KeepTrace(spool);
+    return ExitCode::kAborted;
+  }
+  if (!spooler.meter().recorded_anything()) {
+    return ConcludeWithoutSamples(spooler);
+  }
+  if (spooler.collector_error().has_value()) {
+    PrintError(*spooler.collector_error());
+  }
+  if (spooler.disk_error().has_value()) {
+    PrintError(*spooler.disk_error());
+    PrintNote("recording ended there; what was written until then is exported");
+  }
+  SayTotals(spooler);
+  const ExitCode exported = Export(spool);
+  if (spooler.disk_error().has_value()) {
+    return ExitCode::kOutput;
+  }
+  return spooler.collector_error().has_value() ? ExitCode::kInternal : exported;
+}
+
+ExitCode RecordRun::ConcludeWithoutSamples(const TraceSpooler& spooler) {
+  if (spooler.disk_error().has_value()) {
+    return Fail(*spooler.disk_error(), ExitCode::kOutput);
+  }
+  if (spooler.collector_error().has_value()) {
+    return Fail(*spooler.collector_error(), ExitCode::kInternal);
+  }
+  const auto& end = spooler.meter().end();
+  if (end.has_value() && end->code == Code::kGone) {
+    return Fail({Code::kGone, "nothing was recorded: " + (end->message.empty() ? "the target ended" : end->message),
+                 plan_.program.empty() ? "" : "is there a Python in that command, and does it run long enough?"});
+  }
+  if (end.has_value() && end->code != Code::kOk) {
+    return Fail(EndError(*end));
+  }
+  PrintNote("nothing was recorded: no thread did anything meanwhile (--idle=all records threads that wait, too)");
+  return ExitCode::kOk;
+}
+
+void RecordRun::KeepTrace(SpoolFile& spool) {
+  if (spool.size() == 0) {
+    return;
+  }
+  spool.Keep();
+  PrintNote(fmt::format("the trace so far is in {0}; to convert it: ptrace-prof export {0} -o OUTPUT", spool.path()));
+}
+
+ExitCode RecordRun::Export(SpoolFile& spool) {
+  const bool to_file = plan_.spool_base == plan_.output;
+  if (plan_.format == ExportFormat::kPerfetto && to_file) {
+    if (auto renamed = spool.RenameTo(plan_.output); renamed.has_error()) {
+      PrintError(renamed.error());
+      KeepTrace(spool);
+      return ExitCode::kOutput;
+    }
+    Say(fmt::format("wrote {} (perfetto, {})", plan_.output, HumanSize(spool.size())));
+    return ExitCode::kOk;
+  }
+  if (plan_.program.empty()) {
+    interrupts_.AbortOnNext(fmt::format("aborted\nthe whole trace is in {0}; to convert it: ptrace-prof export {0} -o {1}\n",
+                                        spool.path(), plan_.output),
+                            static_cast<int>(ExitCode::kAborted));
+  }
+  auto input = spool.OpenForReading();
+  auto exported = input.has_value() ? ExportTrace(input.value().get(), {.format = plan_.format}, plan_.output)
+                                    : Result<ExportSummary>(std::move(input).error());
+  if (exported.has_error()) {
+    PrintError(exported.error());
+    KeepTrace(spool);
+    return ExitCode::kOutput;
+  }
+  if (talk_ == Talk::kNormal) {
+    ReportExport(exported.value(), plan_.output);
+  }
+  return ExitCode::kOk;
+}
+
+void RecordRun::Say(std::string_view text) const {
+  if (talk_ == Talk::kNormal) {
+    PrintNote(text);
+  }
+}
+
+void RecordRun::SayStart() const {
+  const CaptureRequest& request = plan_.request;
+  const std::string rate = request.rate_hz > 0 ? fmt::format("at up to {:g} Hz", request.rate_hz) : "as fast as possible";
+  const std::string until = request.duration.value > 0 ? fmt::format("for {:g} s", request.duration.seconds())
+                            : plan_.program.empty()    ? "until it ends or Ctrl-C"
+                                                       : "until it ends";
+  const std::string what = plan_.program.empty() ? fmt::format("process {}", request.pid.value) : plan_.program[0];
+  Say(fmt::format("recording {} {}, {}", what, rate, until));
+}
+
+void RecordRun::SayTotals(const TraceSpooler& spooler) const {
+  if (const auto& end = spooler.meter().end(); end.has_value() && end->code != Code::kOk) {
+    Say(fmt::format("{}{}", end->message, end->code == Code::kGone ? "; this is what it did until then" : ""));
+    if (!end->remedy.empty()) {
+      Say("hint: " + end->remedy);
+    }
+  }
+  Say(ClosingLines(spooler.meter().Totals()));
+}
+
+}  // namespace ptrace_prof

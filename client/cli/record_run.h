@@ -1,0 +1,42 @@
+// Carries out one RecordPlan: starts the capture, spools it, exports it, waits for the command if we started one.
+//
+// The exit status is the command's where there is one (ours only if the command succeeded and we did not), else an
+// ExitCode. One object, one run.
+#pragma once
+
+#include <memory>
+
+#include "client/cli/capture_backend.h"
+#include "client/cli/exit_code.h"
+#include "client/cli/interrupts.h"
+#include "client/cli/record_plan.h"
+#include "client/cli/spool_file.h"
+#include "client/cli/trace_spooler.h"
+
+namespace ptrace_prof {
+
+enum class Talk : uint8_t { kNormal, kErrorsOnly };
+
+class RecordRun {
+ public:
+  RecordRun(CaptureBackend& backend, const RecordPlan& plan, Talk talk);
+  int Run();
+
+ private:
+  ExitCode Capture(CaptureStream& stream, SpoolFile& spool);
+  ExitCode Conclude(const TraceSpooler& spooler, SpoolFile& spool);
+  ExitCode ConcludeWithoutSamples(const TraceSpooler& spooler);
+  ExitCode Export(SpoolFile& spool);
+  void KeepTrace(SpoolFile& spool);
+  int StartFailed(const Error& error);
+  void Say(std::string_view text) const;
+  void SayStart() const;
+  void SayTotals(const TraceSpooler& spooler) const;
+
+  CaptureBackend& backend_;
+  const RecordPlan& plan_;
+  const Talk talk_;
+  Interrupts interrupts_;
+};
+
+}  // namespace ptrace_prof

@@ -1,0 +1,93 @@
+#include "client/cli/totals_text.h"
+
+#include <fmt/format.h>
+
+namespace ptrace_prof {
+namespace {
+
+struct QualityWord {
+  SampleQuality quality;
+  const char* word;
+  bool always;  // shown even when there is none
+};
+constexpr QualityWord kQualityWords[] = {
+    {SampleQuality::kVerified, "verified", true},      {SampleQuality::kStopped, "stopped", true},
+    {SampleQuality::kTruncated, "truncated", true},    {SampleQuality::kTooDeep, "too deep", false},
+    {SampleQuality::kUnverified, "unverified", false},
+};
+
+std::string Grouped(uint64_t number) {
+  std::string text;
+  const std::string digits = std::to_string(number);
+  for (size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) {
+      text += ',';
+    }
+    text += digits[i];
+  }
+  return text;
+}
+
+// 100 % only when it is all of them, 0 % only when it is none.
+std::string Percent(uint64_t part, uint64_t whole) {
+  if (whole == 0 || part == 0 || part == whole) {
+    return part != 0 && part == whole ? "100 %" : "0 %";
+  }
+  const double share = 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+  if (share < 0.01) {
+    return "<0.01 %";
+  }
+  if (share > 99.99) {
+    return ">99.99 %";
+  }
+  return fmt::format("{:.{}f} %", share, share < 1 || share > 99 ? 2 : 1);
+}
+
+uint64_t Of(const Accounting& totals, SampleQuality quality) { return totals.by_quality[static_cast<size_t>(quality)]; }
+
+double Overhead(const Accounting& totals) {
+  return totals.wall.value > 0 ? 100 * totals.collector_cpu.seconds() / totals.wall.seconds() : 0;
+}
+
+std::string Things(uint64_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", Grouped(count), count == 1 ? one : many);
+}
+
+}  // namespace
+
+std::string LiveLine(const Accounting& totals, Nanos elapsed) {
+  return fmt::format("{:>4.0f} s   {} samples   {:.0f} Hz   truncated {}   late {}   lost {}   overhead {:.1f} %",
+                     elapsed.seconds(), Grouped(totals.samples), totals.actual_rate_hz,
+                     Percent(Of(totals, SampleQuality::kTruncated), totals.samples), Grouped(totals.late),
+                     Grouped(totals.lost), Overhead(totals));
+}
+
+std::string ClosingLines(const Accounting& totals) {
+  std::string text = fmt::format("{} in {:.1f} s at {:.0f} Hz ({}, {})", Things(totals.samples, "sample", "samples"),
+                                 totals.wall.seconds(), totals.actual_rate_hz,
+                                 Things(totals.processes, "process", "processes"),
+                                 Things(totals.threads, "thread", "threads"));
+  std::string separator = "\n  ";
+  for (const QualityWord& row : kQualityWords) {
+    if (row.always || Of(totals, row.quality) > 0) {
+      text += fmt::format("{}{} {}", separator, row.word, Percent(Of(totals, row.quality), totals.samples));
+      separator = ", ";
+    }
+  }
+  text += fmt::format("; late {}, missed {}, lost {}", Grouped(totals.late), Grouped(totals.missed), Grouped(totals.lost));
+  if (totals.stale_code > 0) {
+    text += fmt::format(", stale code {}", Grouped(totals.stale_code));
+  }
+  text += fmt::format("\n  overhead {:.2f} % of one core", Overhead(totals));
+  if (totals.stops > 0) {
+    text += fmt::format("; {} of {:.0f} us on average", Things(totals.stops, "brief stop", "brief stops"),
+                        totals.stopped_total.seconds() * 1e6 / static_cast<double>(totals.stops));
+  }
+  if (totals.asked_rate_hz > 0 && totals.actual_rate_hz < 0.9 * totals.asked_rate_hz) {
+    text += fmt::format("\n  {:.0f} Hz were asked for: backed off to keep to --max-overhead, or the machine was busy",
+                        totals.asked_rate_hz);
+  }
+  return text;
+}
+
+}  // namespace ptrace_prof

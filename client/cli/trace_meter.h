@@ -1,0 +1,41 @@
+// Follows a trace while it streams by and remembers what the person at the terminal wants to know of it: the running
+// totals, how it ended, which processes there are.
+//
+// Single-threaded; bytes are hostile and go to TraceReader only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "daemon/trace/trace_reader.h"
+
+namespace ptrace_prof {
+
+class TraceMeter : private TraceVisitor {
+ public:
+  TraceMeter() : reader_(*this) {}
+
+  Result<void> Feed(std::span<const std::byte> bytes) { return reader_.Feed(bytes); }
+
+  // As the collector last said; before it says anything, what was seen here.
+  Accounting Totals() const;
+  const std::optional<EndInfo>& end() const { return end_; }
+  bool recorded_anything() const { return samples_ > 0; }
+  uint64_t processes() const { return processes_; }
+
+ private:
+  void OnProcess(const ProcessInfo&) override { ++processes_; }
+  void OnSample(TrackId, Nanos, StackId, SampleQuality) override { ++samples_; }
+  void OnAccounting(const Accounting& accounting) override { accounting_ = accounting; }
+  void OnEnd(const EndInfo& end) override { end_ = end; }
+
+  TraceReader reader_;
+  std::optional<Accounting> accounting_;
+  std::optional<EndInfo> end_;
+  uint64_t samples_ = 0;
+  uint64_t processes_ = 0;
+};
+
+}  // namespace ptrace_prof

@@ -1,0 +1,131 @@
+#include "daemon/collector_main.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/uio.h>
+
+#include <cerrno>
+#include <string>
+#include <vector>
+
+#include "attach/proc/access_diagnosis.h"
+#include "attach/proc/procfs.h"
+#include "daemon/collect/capture.h"
+#include "daemon/session/command_launch.h"
+#include "daemon/session/confinement.h"
+#include "daemon/session/pipe_sink.h"
+#include "daemon/session/rights.h"
+#include "daemon/session/stop_line.h"
+#include "daemon/trace/trace_writer.h"
+
+namespace ptrace_prof {
+namespace {
+
+struct Invocation {
+  UniqueFd stream;
+  UniqueFd control;
+  std::vector<std::string> request;
+  std::vector<std::string> command;
+};
+
+Result<UniqueFd> TakeFd(const char* text) {
+  char* end = nullptr;
+  const long fd = ::strtol(text, &end, 10);
+  if (end == text || *end != '\0' || fd < 3 || fd > 1 << 20 || ::fcntl(static_cast<int>(fd), F_SETFD, FD_CLOEXEC) != 0) {
+    return Error{Code::kInvalidArgument, std::string("not a descriptor of ours: ") + text, ""};
+  }
+  return UniqueFd(static_cast<int>(fd));
+}
+
+Result<Invocation> ParseInvocation(int argc, char** argv) {
+  if (argc < 4) {
+    return Error{Code::kInvalidArgument, "this is an internal command of ptrace-prof", ""};
+  }
+  Invocation invocation;
+  PP_ASSIGN_OR_RETURN(invocation.stream, TakeFd(argv[2]));
+  PP_ASSIGN_OR_RETURN(invocation.control, TakeFd(argv[3]));
+  int i = 4;
+  for (; i < argc && std::string_view(argv[i]) != "--"; ++i) {
+    invocation.request.emplace_back(argv[i]);
+  }
+  invocation.command.assign(argv + std::min(i + 1, argc), argv + argc);
+  return invocation;
+}
+
+// Between us and the command a signal from the terminal must not end us; what is ignored now stays so in the command.
+void OutliveTerminalSignals() {
+  for (const int number : {SIGINT, SIGQUIT, SIGHUP}) {
+    struct sigaction now {};
+    ::sigaction(number, nullptr, &now);
+    if (now.sa_handler != SIG_IGN) {
+      now = {};
+      now.sa_handler = [](int) {};
+      ::sigaction(number, &now, nullptr);
+    }
+  }
+}
+
+// Asks the kernel whether it lets us read the process: the address is nobody's, so EFAULT means yes.
+int AskKernel(Pid pid) {
+  char byte = 0;
+  const iovec local{&byte, 1};
+  const iovec remote{nullptr, 1};
+  if (::process_vm_readv(pid.value, &local, 1, &remote, 1, 0) >= 0 || errno == EFAULT || errno == ESRCH) {
+    return 0;  // ended meanwhile: the capture will say so
+  }
+  return errno;
+}
+
+Result<void> Harden(Pid pid) {
+  PP_RETURN_IF_ERROR(CheckTarget(pid));
+  PP_ASSIGN_OR_RETURN(const ProcessStatus status, ReadProcessStatus(pid));
+  int refused = 0;
+  const auto probe = [&] { return refused = AskKernel(pid); };
+  auto kept = SurrenderRights({.uid = status.uid_real, .gid = status.gid_real}, probe);
+  if (kept.has_error()) {
+    return refused != 0 ? ExplainRefusal(pid, refused) : std::move(kept).error();
+  }
+  return {};
+}
+
+Result<void> Capture(const CaptureRequest& request, ByteSink& sink, UniqueFd control) {
+  PP_RETURN_IF_ERROR(Harden(request.pid));
+  LimitResources();
+  PP_ASSIGN_OR_RETURN(const StopLine line, StopLine::Watch(std::move(control)));
+  return RunCapture(request, sink, line.stop());
+}
+
+}  // namespace
+
+int CollectorMain(int argc, char** argv) {
+  OutliveTerminalSignals();
+  auto parsed = ParseInvocation(argc, argv);
+  if (parsed.has_error()) {
+    return 2;
+  }
+  Invocation& invocation = parsed.value();
+  auto request = DecodeRequest(invocation.request);
+  if (request.has_value() && !invocation.command.empty()) {
+    auto launched = LaunchCommand(invocation.command, invocation.control.get());
+    if (launched.has_error()) {
+      return 1;  // the parent was told
+    }
+    request.value().pid = launched.value();
+    request.value().wait_for_python = true;
+  }
+  LeaveTerminal(invocation.stream.get(), invocation.control.get());
+  PipeSink sink(std::move(invocation.stream));
+  Result<void> outcome = request.has_value() ? Capture(request.value(), sink, std::move(invocation.control))
+                                             : Result<void>(std::move(request).error());
+  if (!outcome.has_error()) {
+    return 0;
+  }
+  // Nothing was recorded; the reason is the whole trace.
+  const StackTable stacks;
+  TraceWriter writer(sink, stacks, request.has_value() ? request.value() : CaptureRequest{});
+  const Error& error = outcome.error();
+  return writer.End(MonotonicNow(), Accounting{}, {error.code, error.message, error.remedy}).has_error() ? 1 : 0;
+}
+
+}  // namespace ptrace_prof

@@ -1,0 +1,25 @@
+// Starting the command of `record -- cmd…` inside the collector, and telling our parent how that went.
+//
+// The command is a plain child of the collector: it keeps the terminal, the process group, the environment and all
+// inherited descriptors, and has no tie to us that would end it with us. It is never reaped by the collector: the
+// subreaper above us gets its status when the collector has exited.
+// The report is one line on the control socket: "started PID" or "failed ERRNO".
+// LaunchCommand: call before hardening and before any thread is started.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "attach/base/result.h"
+#include "attach/base/types.h"
+
+namespace ptrace_prof {
+
+// Runs in the collector. Reports on `control` in either case. Our signal handlers become defaults in the command, what is
+// ignored stays ignored: the dispositions are those that our caller gave us.
+Result<Pid> LaunchCommand(const std::vector<std::string>& command, int control);
+
+// Runs in the parent: waits for the report. `kUnavailable`: the collector ended without one.
+Result<Pid> ReceiveLaunchReport(int control);
+
+}  // namespace ptrace_prof

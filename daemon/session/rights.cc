@@ -1,0 +1,86 @@
+#include "daemon/session/rights.h"
+
+#include <fmt/format.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace ptrace_prof {
+namespace {
+
+constexpr uint64_t kSysPtrace = uint64_t{1} << CAP_SYS_PTRACE;
+
+uint64_t PermittedCapabilities() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[2] = {};
+  if (::syscall(SYS_capget, &header, data) != 0) {
+    return 0;
+  }
+  return data[0].permitted | (uint64_t{data[1].permitted} << 32);
+}
+
+Result<void> SetCapabilities(uint64_t permitted, uint64_t effective) {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[2] = {};
+  for (int word = 0; word < 2; ++word) {
+    data[word].permitted = static_cast<uint32_t>(permitted >> (32 * word));
+    data[word].effective = static_cast<uint32_t>(effective >> (32 * word));
+  }
+  if (::syscall(SYS_capset, &header, data) != 0) {
+    return ErrnoError(errno, "cannot give up capabilities");
+  }
+  return {};
+}
+
+// Takes the identity of the owner; capabilities stay permitted for the moment.
+Result<void> BecomeOwner(const TargetOwner& owner) {
+  if (::geteuid() != 0 || owner.uid == ::getuid()) {
+    return {};
+  }
+  ::prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
+  if (::setgroups(0, nullptr) != 0 || ::setresgid(owner.gid, owner.gid, owner.gid) != 0 ||
+      ::setresuid(owner.uid, owner.uid, owner.uid) != 0) {
+    Error error = ErrnoError(errno, fmt::format("root cannot become user {} to read that user's process", owner.uid),
+                             "run as that user, or give the container CAP_SETUID and CAP_SETGID");
+    error.code = Code::kFailedPrecondition;
+    return error;
+  }
+  ::prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0);
+  return {};
+}
+
+void ForbidRegaining() {
+  for (int capability = 0; capability <= 63; ++capability) {
+    ::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);  // fails for a user without rights: nothing to drop then
+  }
+  ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
+}  // namespace
+
+Result<RightsKept> SurrenderRights(const TargetOwner& owner, const std::function<int()>& probe) {
+  ForbidRegaining();
+  PP_RETURN_IF_ERROR(BecomeOwner(owner));
+  const uint64_t reserve = PermittedCapabilities() & kSysPtrace;
+  PP_RETURN_IF_ERROR(SetCapabilities(reserve, 0));
+  int refused = probe();
+  if (refused == 0) {
+    PP_RETURN_IF_ERROR(SetCapabilities(0, 0));
+    return RightsKept::kNone;
+  }
+  if (reserve != 0) {
+    PP_RETURN_IF_ERROR(SetCapabilities(reserve, reserve));
+    refused = probe();
+    if (refused == 0) {
+      return RightsKept::kSysPtrace;
+    }
+  }
+  return Error{Code::kPermissionDenied, "the kernel refuses access to the target", ""};
+}
+
+}  // namespace ptrace_prof

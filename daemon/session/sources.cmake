@@ -1,0 +1,8 @@
+pp_library(daemon/session
+  SOURCES session/collector_process.cc session/command_launch.cc session/confinement.cc session/pipe_sink.cc
+          session/rights.cc session/stop_line.cc
+  DEPS pp_daemon_trace pp_attach_base)
+# The composition root of the collector, and with it everything that may touch a target.
+pp_library(daemon/collector
+  SOURCES collector_main.cc
+  DEPS pp_daemon_session pp_daemon_collect pp_daemon_trace pp_attach_proc pp_attach_base)
