@@ -1,4 +1,4 @@
-#include "daemon/collector_main.h"
+#include "daemon/session/collector_main.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-#include "daemon/collector_main.h"
+#include "daemon/session/collector_main.h"
 #include "daemon/session/collector_process.h"
 
 namespace ptrace_prof {
