@@ -292,6 +292,7 @@ void ProcessSampler::Flush() {
       track->has_last = false;
     }
   }
+  roster_.AnnounceEnded();
 }
 
 void ProcessSampler::ForgetStacks() {
@@ -305,6 +306,7 @@ void ProcessSampler::ForgetStacks() {
 void ProcessSampler::Finish(Nanos now, bool exec) {
   buffer_.Settle(true, context_.writer, context_.accounting);
   roster_.EndAll(now);
+  roster_.AnnounceEnded();
   context_.writer.EndProcess(pid_, now, exec ? "replaced itself by another program (exec)" : "exited");
 }
 

@@ -77,7 +77,7 @@ void ThreadRoster::Add(Nanos, const ThreadEntry& entry, size_t interpreter, cons
   track->handle = writer_.AddThread(track->info);
   by_state_[entry.state.value] = track.get();
   tracks_.push_back(std::move(track));
-  next_naming_ = Nanos();
+  next_naming_ = std::min(next_naming_, last_naming_ + kFirstNamings);
   quick_namings_ = 0;
 }
 
@@ -125,8 +125,7 @@ ReadStatus ThreadRoster::Refresh(Nanos now, InterpreterWatch& watch) {
       if (track->listed) {
         return false;
       }
-      writer_.EndThread(track->handle, now);
-      by_state_.erase(track->entry.state.value);
+      End(now, *track);
       return true;
     });
   }
@@ -141,8 +140,7 @@ void ThreadRoster::MoveTracks(Nanos now, InterpreterWatch& watch) {
     const auto found = std::find_if(interpreters_.begin(), interpreters_.end(),
                                     [owner](const InterpreterEntry& entry) { return entry.address == owner; });
     if (found == interpreters_.end()) {
-      writer_.EndThread(track->handle, now);
-      by_state_.erase(track->entry.state.value);
+      End(now, *track);
       return true;
     }
     track->interpreter = static_cast<size_t>(found - interpreters_.begin());
@@ -154,10 +152,21 @@ void ThreadRoster::MoveTracks(Nanos now, InterpreterWatch& watch) {
 
 void ThreadRoster::EndAll(Nanos now) {
   for (const auto& track : tracks_) {
-    writer_.EndThread(track->handle, now);
+    End(now, *track);
   }
   tracks_.clear();
-  by_state_.clear();
+}
+
+void ThreadRoster::End(Nanos now, const ThreadTrack& track) {
+  ended_.emplace_back(track.handle, now);
+  by_state_.erase(track.entry.state.value);
+}
+
+void ThreadRoster::AnnounceEnded() {
+  for (const auto& [handle, when] : ended_) {
+    writer_.EndThread(handle, when);
+  }
+  ended_.clear();
 }
 
 std::string ThreadRoster::NameOf(const ThreadTrack& track,
@@ -179,6 +188,7 @@ void ThreadRoster::NameThreads(Nanos now, const InterpreterWatch& watch) {
   if (now < next_naming_) {
     return;
   }
+  last_naming_ = now;
   next_naming_ = now + (++quick_namings_ <= kQuickNamings ? kFirstNamings : kLaterNamings);
   for (size_t i = 0; i < watch.interpreters().size(); ++i) {
     const auto names = ReadThreadNames(memory_, python_.layout, watch.interpreters()[i].entry.address);

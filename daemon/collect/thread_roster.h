@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "attach/base/types.h"
@@ -31,6 +32,8 @@ class ThreadRoster {
   bool IsRefreshDue(Nanos now) const { return now >= next_refresh_; }
   void RefreshSoon() { next_refresh_ = Nanos(); }
   void EndAll(Nanos now);
+  // Tells the writer about the threads that ended. Not before their last samples were handed to it.
+  void AnnounceEnded();
 
   std::vector<std::unique_ptr<ThreadTrack>>& tracks() { return tracks_; }
   ThreadTrack* Find(uint64_t state);
@@ -41,6 +44,7 @@ class ThreadRoster {
   Tid HostTid(const ThreadEntry& entry);
   void ReadTids();
   void NameThreads(Nanos now, const InterpreterWatch& watch);
+  void End(Nanos now, const ThreadTrack& track);
   std::string NameOf(const ThreadTrack& track, const std::unordered_map<uint64_t, std::string>& names) const;
 
   const Pid pid_;
@@ -56,7 +60,9 @@ class ThreadRoster {
   std::vector<InterpreterEntry> interpreters_;
   std::vector<ThreadEntry> entries_;
   Nanos next_refresh_;
+  std::vector<std::pair<ThreadHandle, Nanos>> ended_;
   Nanos next_naming_;
+  Nanos last_naming_;
   uint32_t quick_namings_ = 0;
 };
 
