@@ -62,6 +62,7 @@ class PerfettoTest(unittest.TestCase):
         self.assertEqual(processor.query("select pid, name from process where pid > 0"), [(4000, "python4000")])
 
     def test_new_incremental_states_and_reused_tids(self):
+        self.check_whole("tiny")
         self.check_whole("resets")
 
     def test_concatenated_with_one_begun_earlier(self):

@@ -1,10 +1,12 @@
-// A TraceVisitor for tests that keeps everything it is told, with stacks spelled out.
+// For tests of daemon/trace: a TraceVisitor that keeps everything it is told, with stacks spelled out, and how to
+// read a trace with it.
 #pragma once
 
 #include <map>
 #include <string>
 #include <vector>
 
+#include "daemon/trace/trace_origin.h"
 #include "daemon/trace/trace_reader.h"
 
 namespace ptrace_prof {
@@ -66,6 +68,38 @@ class Recorder : public TraceVisitor {
   std::map<TrackId, RecordedThread> threads;
   std::vector<Accounting> accountings;
   std::vector<EndInfo> ends;
+};
+
+inline TraceOrigin FixedOrigin() {
+  TraceOrigin origin;
+  origin.boot_id = "11111111-2222-3333-4444-555555555555";
+  origin.host = "testhost";
+  origin.monotonic = Nanos(5'000'000'000'000);
+  origin.boottime = Nanos(5'100'000'000'000);
+  origin.realtime = Nanos(1'790'000'000'000'000'000);
+  return origin;
+}
+
+inline CaptureRequest RequestFor(int32_t pid) {
+  CaptureRequest request;
+  request.pid = Pid(pid);
+  return request;
+}
+
+// Reads a trace in pieces of `piece` bytes and keeps what it says.
+struct ReadBack {
+  ReadBack() : reader(visitor) { visitor.reader = &reader; }
+  explicit ReadBack(std::string_view bytes, size_t piece = SIZE_MAX) : ReadBack() { Feed(bytes, piece); }
+  void Feed(std::string_view bytes, size_t piece = SIZE_MAX) {
+    while (!bytes.empty() && status.has_value()) {
+      const std::string_view part = bytes.substr(0, piece);
+      status = reader.Feed(std::as_bytes(std::span(part)));
+      bytes.remove_prefix(part.size());
+    }
+  }
+  Recorder visitor;
+  TraceReader reader;
+  Result<void> status;
 };
 
 }  // namespace ptrace_prof

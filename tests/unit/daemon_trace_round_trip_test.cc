@@ -15,37 +15,6 @@ namespace {
 
 namespace pf = perfetto::protos;
 
-TraceOrigin FixedOrigin() {
-  TraceOrigin origin;
-  origin.boot_id = "11111111-2222-3333-4444-555555555555";
-  origin.host = "testhost";
-  origin.monotonic = Nanos(5'000'000'000'000);
-  origin.boottime = Nanos(5'100'000'000'000);
-  origin.realtime = Nanos(1'790'000'000'000'000'000);
-  return origin;
-}
-
-CaptureRequest RequestFor(int32_t pid) {
-  CaptureRequest request;
-  request.pid = Pid(pid);
-  return request;
-}
-
-struct ReadBack {
-  ReadBack() : reader(visitor) { visitor.reader = &reader; }
-  explicit ReadBack(std::string_view bytes, size_t piece = SIZE_MAX) : ReadBack() { Feed(bytes, piece); }
-  void Feed(std::string_view bytes, size_t piece = SIZE_MAX) {
-    while (!bytes.empty() && status.has_value()) {
-      const std::string_view part = bytes.substr(0, piece);
-      status = reader.Feed(std::as_bytes(std::span(part)));
-      bytes.remove_prefix(part.size());
-    }
-  }
-  Recorder visitor;
-  TraceReader reader;
-  Result<void> status;
-};
-
 Frame RandomFrame(std::mt19937& random) {
   Frame frame;
   frame.function = fmt::format("Class.method_{}", random() % 40);
