@@ -1,2 +1,239 @@
+// One self-contained page: the trace as JSON, and viewer/ to look at it. Works offline and opens no connection.
+//
+// Nothing from the trace is ever markup: it is JSON in a script element that does not run, with '<' escaped, and the
+// viewer makes text nodes of it. A content security policy forbids everything but the viewer itself.
+#include <fmt/format.h>
+#include <sys/random.h>
+
+#include <array>
+#include <cstring>
+
 #include "daemon/export/format_exporter.h"
-namespace ptrace_prof { std::unique_ptr<FormatExporter> MakeHtmlExporter(ExportContext c) { return MakeTextExporter(std::move(c)); } }
+#include "daemon/export/json_output.h"
+#include "daemon/export/number_text.h"
+#include "daemon/export/page_tree.h"
+#include "daemon/export/span_spool.h"
+#include "daemon/export/span_thinner.h"
+#include "daemon/export/viewer_assets.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr uint64_t kMaxSpans = 1'000'000;       // in a page, of all threads
+constexpr uint64_t kMinSpansOfThread = 10'000;  // however many threads there are
+
+// Scripts run only with this word, which no trace can know beforehand.
+std::string Nonce() {
+  std::array<unsigned char, 16> random{};
+  if (::getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size())) {
+    const int64_t now = MonotonicNow().value;
+    std::memcpy(random.data(), &now, sizeof(now));
+  }
+  return fmt::format("{:02x}", fmt::join(random, ""));
+}
+
+int64_t Micros(Nanos time) { return time.value / 1000; }
+
+class HtmlExporter : public FormatExporter {
+ public:
+  explicit HtmlExporter(ExportContext context)
+      : context_(std::move(context)), tree_(context_.stacks), spool_(context_.temporary_folder), json_(context_.out) {}
+
+  void OnSpan(const Span& span) override { spool_.Append(span); }
+  Result<void> Finish() override;
+
+ private:
+  void WriteHead(const std::string& nonce);
+  Result<void> WriteTrace();
+  void WriteFacts();
+  Result<void> WriteThread(TrackId track, uint64_t max_spans);
+  Result<void> WriteSpans(TrackId track, uint64_t max_spans);
+  Result<void> WriteTotals(TrackId track);
+  void WriteTree();
+  void WriteNumbers(std::string_view name, int64_t (*of)(const PageTree::Node&));
+
+  ExportContext context_;
+  PageTree tree_;
+  SpanSpool spool_;
+  JsonOutput json_;
+};
+
+void HtmlExporter::WriteHead(const std::string& nonce) {
+  context_.out.Write(fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'nonce-{}'; "
+      "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width\">\n<meta name=\"generator\" content=\"ptrace-prof\">\n"
+      "<link rel=\"icon\" href=\"data:,\">\n<title>ptrace-prof</title>\n<style>\n",
+      nonce));
+  context_.out.Write(kViewerStyle);
+  context_.out.Write("</style>\n</head>\n<body>\n");
+  context_.out.Write(kViewerPage);
+}
+
+void HtmlExporter::WriteFacts() {
+  const Recording& recording = context_.recording;
+  json_.Member("title", TitleOf(recording, context_.options.title));
+  json_.Name("facts");
+  json_.StartArray();
+  for (const auto& [name, value] : FactsOf(recording)) {
+    json_.StartArray();
+    json_.Text(name);
+    json_.Text(value);
+    json_.EndArray();
+  }
+  json_.EndArray();
+  json_.Name("cautions");
+  json_.StartArray();
+  for (const std::string& caution : CautionsOf(recording)) {
+    json_.Text(caution);
+  }
+  json_.EndArray();
+}
+
+// Spans as numbers: gap before, length (µs), node, samples, state.
+Result<void> HtmlExporter::WriteSpans(TrackId track, uint64_t max_spans) {
+  const RecordedThread& thread = context_.recording.threads[track.value];
+  int64_t at = Micros(context_.recording.first);
+  const auto write = [&](const Span& span) {
+    const int64_t start = std::max(at, Micros(span.start));
+    const int64_t end = std::max(start, Micros(span.end));
+    json_.Int64(start - at);
+    json_.Int64(end - start);
+    json_.Uint(tree_.NodeOf(span.stack));
+    json_.Uint(span.samples);
+    json_.Uint(static_cast<unsigned>(span.state));
+    at = end;
+  };
+  const bool thinned = spool_.SpansOf(track) > max_spans;
+  json_.Name("spans");
+  json_.StartArray();
+  if (thinned) {
+    const Nanos length = thread.last - thread.first;
+    SpanThinner thinner(Nanos(length.value / static_cast<int64_t>(max_spans) + 1), write);
+    PP_RETURN_IF_ERROR(spool_.ForEach(track, [&](const Span& span) { thinner.Add(span); }));
+    thinner.Finish();
+  } else {
+    PP_RETURN_IF_ERROR(spool_.ForEach(track, write));
+  }
+  json_.EndArray();
+  json_.Name("thinned");
+  json_.Bool(thinned);
+  if (thinned) {
+    context_.notes.push_back(fmt::format("{}: the page's timeline holds a fair draw of its samples, the whole run's "
+                                         "totals are exact.", ThreadLabel(thread)));
+  }
+  return {};
+}
+
+// Node, samples, idle samples: exact even where spans are thinned out.
+Result<void> HtmlExporter::WriteTotals(TrackId track) {
+  struct Total {
+    uint64_t samples = 0;
+    uint64_t idle = 0;
+  };
+  std::vector<Total> totals;
+  PP_RETURN_IF_ERROR(spool_.ForEach(track, [&](const Span& span) {
+    const uint32_t node = tree_.NodeOf(span.stack);
+    totals.resize(std::max<size_t>(totals.size(), node + 1));
+    totals[node].samples += span.samples;
+    totals[node].idle += span.state == ThreadState::kIdle ? span.samples : 0;
+  }));
+  json_.Name("totals");
+  json_.StartArray();
+  for (uint32_t node = 0; node < totals.size(); ++node) {
+    if (totals[node].samples > 0) {
+      json_.Uint(node);
+      json_.Uint64(totals[node].samples);
+      json_.Uint64(totals[node].idle);
+    }
+  }
+  json_.EndArray();
+  return {};
+}
+
+Result<void> HtmlExporter::WriteThread(TrackId track, uint64_t max_spans) {
+  const RecordedThread& thread = context_.recording.threads[track.value];
+  json_.StartObject();
+  json_.Member("label", ThreadLabel(thread));
+  json_.Member("process", ProcessLabel(context_.recording, thread.info.pid));
+  json_.Member("samples", static_cast<int64_t>(thread.samples));
+  PP_RETURN_IF_ERROR(WriteSpans(track, max_spans));
+  PP_RETURN_IF_ERROR(WriteTotals(track));
+  json_.EndObject();
+  return {};
+}
+
+void HtmlExporter::WriteNumbers(std::string_view name, int64_t (*of)(const PageTree::Node&)) {
+  json_.Name(name);
+  json_.StartArray();
+  for (const PageTree::Node& node : tree_.nodes()) {
+    json_.Int64(of(node));
+  }
+  json_.EndArray();
+}
+
+void HtmlExporter::WriteTree() {
+  WriteNumbers("parents", [](const PageTree::Node& node) -> int64_t { return node.parent; });
+  WriteNumbers("functionOf", [](const PageTree::Node& node) -> int64_t { return node.function; });
+  WriteNumbers("lineOf", [](const PageTree::Node& node) -> int64_t { return node.line; });
+  json_.Name("functions");
+  json_.StartArray();
+  for (uint32_t id = 0; id < tree_.functions().size(); ++id) {
+    const Function& function = tree_.functions().function(id);
+    json_.StartArray();
+    json_.Text(function.name.empty() ? "<unnamed>" : function.name);
+    json_.Text(function.file);
+    json_.Int(function.line);
+    json_.Uint(function.kind == FrameKind::kMarker ? 1 : 0);
+    json_.EndArray();
+  }
+  json_.EndArray();
+}
+
+Result<void> HtmlExporter::WriteTrace() {
+  const Recording& recording = context_.recording;
+  const std::vector<TrackId> threads = recording.ThreadsInOrder();
+  const uint64_t max_spans = std::max(kMaxSpans / std::max<uint64_t>(threads.size(), 1), kMinSpansOfThread);
+  json_.StartObject();
+  WriteFacts();
+  Nanos covered;  // time that samples stand for
+  Nanos end = recording.last;
+  json_.Name("threads");
+  json_.StartArray();
+  for (const TrackId track : threads) {
+    PP_RETURN_IF_ERROR(WriteThread(track, max_spans));
+    PP_RETURN_IF_ERROR(spool_.ForEach(track, [&](const Span& span) {
+      covered = covered + (span.end - span.start);
+      end = std::max(end, span.end);
+    }));
+  }
+  json_.EndArray();
+  WriteTree();
+  json_.Member("length", std::max<int64_t>(Micros(end) - Micros(recording.first), 1));
+  json_.Name("usPerSample");
+  json_.Double(recording.samples > 0 ? covered.seconds() * 1e6 / static_cast<double>(recording.samples) : 0);
+  json_.EndObject();
+  return {};
+}
+
+Result<void> HtmlExporter::Finish() {
+  const std::string nonce = Nonce();
+  WriteHead(nonce);
+  context_.out.Write("<script type=\"application/json\" id=\"trace\">");
+  PP_RETURN_IF_ERROR(WriteTrace());
+  context_.out.Write(fmt::format("</script>\n<script nonce=\"{}\">\n", nonce));
+  context_.out.Write(kViewerScript);
+  context_.out.Write("</script>\n<script type=\"text/plain\" id=\"licenses\">\n");
+  context_.out.Write(kViewerLicenses);
+  context_.out.Write("</script>\n</body>\n</html>\n");
+  return {};
+}
+
+}  // namespace
+
+std::unique_ptr<FormatExporter> MakeHtmlExporter(ExportContext context) {
+  return std::make_unique<HtmlExporter>(std::move(context));
+}
+
+}  // namespace ptrace_prof

@@ -1,3 +1,21 @@
+# The parts of the HTML page, as C++: see viewer_assets.h.
+function(pp_viewer_asset symbol)
+  set(out ${CMAKE_CURRENT_BINARY_DIR}/${symbol}.cc)
+  list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/export/viewer/ OUTPUT_VARIABLE files)
+  add_custom_command(
+    OUTPUT ${out}
+    COMMAND ${CMAKE_COMMAND} -DOUT=${out} -DNAME=${symbol} "-DFILES=${files}" -P ${CMAKE_CURRENT_SOURCE_DIR}/export/embed.cmake
+    DEPENDS ${files} ${CMAKE_CURRENT_SOURCE_DIR}/export/embed.cmake
+    COMMENT "Embedding ${symbol}"
+    VERBATIM)
+  set(PP_VIEWER_SOURCES ${PP_VIEWER_SOURCES} ${out} PARENT_SCOPE)
+endfunction()
+pp_viewer_asset(kViewerPage page.html)
+pp_viewer_asset(kViewerStyle third_party/d3-flame-graph.css style.css)
+pp_viewer_asset(kViewerScript third_party/d3-flame-graph.js model.js paint.js timeline.js graph.js app.js)
+pp_viewer_asset(kViewerLicenses third_party/LICENSES)
+pp_viewer_asset(kFlameScript flame_svg.js)
+
 pp_library(daemon/export
   SOURCES
     export/chrome_exporter.cc
@@ -8,6 +26,7 @@ pp_library(daemon/export
     export/html_exporter.cc
     export/number_text.cc
     export/output.cc
+    export/page_tree.cc
     export/pprof_exporter.cc
     export/recording.cc
     export/span_feed.cc
@@ -16,4 +35,5 @@ pp_library(daemon/export
     export/svg_exporter.cc
     export/text_exporter.cc
     export/trace_copy.cc
+    ${PP_VIEWER_SOURCES}
   DEPS pp_daemon_trace fmt::fmt ZLIB::ZLIB)
