@@ -64,8 +64,10 @@ bool VisitKeys(RemoteMemory& memory, const Keys& keys, RemoteAddr values, size_t
   uint64_t words[kChunk * 3];
   uint64_t split[kChunk];
   size_t visited = 0;
-  for (uint64_t at = 0; at < keys.count; at += kChunk) {
-    const uint64_t count = std::min(kChunk, keys.count - at);
+  // A table has less unused entries than used ones, except in a hostile target.
+  const uint64_t entries = std::min<uint64_t>(keys.count, 1024 + 16 * std::min<uint64_t>(max_items, kMaxEntries));
+  for (uint64_t at = 0; at < entries; at += kChunk) {
+    const uint64_t count = std::min(kChunk, entries - at);
     const uint64_t entry_size = keys.entry_words * sizeof(uint64_t);
     if (memory.Read(keys.entries + at * entry_size, words, count * entry_size) != ReadStatus::kOk) {
       return false;

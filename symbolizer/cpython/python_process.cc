@@ -110,16 +110,27 @@ class Search {
   }
 
   void Found(size_t i, RemoteAddr runtime, Layout layout) {
-    const ElfImage& elf = *images_.image(i).elf;
     PythonProcess process;
     process.runtime = runtime;
     process.version_text = VersionText(layout);
     process.layout = std::move(layout);
     process.binary = images_.image(i).region.path;
-    if (const auto symbol = elf.FindSymbol("PyCode_Type")) {
-      process.code_type = elf.Address(symbol->value);
-    }
+    process.code_type = CodeType(i);
     found_ = std::move(process);
+  }
+
+  // An executable that mentions PyCode_Type may have been linked with a copy relocation: then the type lives in
+  // the executable, whoever defines it.
+  RemoteAddr CodeType(size_t holder) const {
+    for (size_t i = 0; i < images_.count(); ++i) {
+      const bool asked = i == holder || images_.image(i).rank == ImageRank::kExecutable;
+      const auto& elf = images_.image(i).elf;
+      const auto symbol = asked && elf ? elf->FindSymbol("PyCode_Type") : std::nullopt;
+      if (symbol) {
+        return elf->Address(symbol->value);
+      }
+    }
+    return {};
   }
 
   // An unsupported version says more than one that has not started, and the first of a kind says enough.

@@ -3,8 +3,8 @@
 // Open() looks at every ELF that the process maps (executable, libpython, anything that embeds one), at memory
 // first, by a list of strategies: dynamic symbol _PyRuntime, .PyRuntime section or .symtab from the file, scan for the
 // "xdebugpy" cookie (3.13+), scan for an interpreter/thread-state cycle (3.8–3.12). Each candidate is validated by
-// walking interpreter → thread state → interpreter before it is believed. What depends on the binary only is cached
-// by build-id. Does not stop the target. Immutable after Open.
+// walking interpreter → thread state → interpreter before it is believed. Some 30 system calls for an ordinary target.
+// Does not stop the target. Immutable after Open.
 #pragma once
 
 #include <memory>
@@ -25,8 +25,8 @@ struct PythonProcess {
   std::string binary;        // path of the ELF that holds the interpreter, as maps shows it
   RemoteAddr code_type;      // &PyCode_Type, null when unknown
 
-  // kFailedPrecondition: not a Python process (says what was looked at), or one that has not started its
-  // interpreter yet (says so). kUnimplemented: a version or flavour we cannot read (names it).
+  // kFailedPrecondition: not a Python process (says what was looked at), or one whose interpreter has not started
+  // yet or is shutting down (says so). kUnimplemented: a version or flavour we cannot read (names it).
   // kPermissionDenied, kGone as usual.
   static Result<PythonProcess> Open(Pid pid, RemoteMemory& memory);
 };

@@ -27,7 +27,7 @@ void ExpectFound(const TestTarget& target, const std::string& version) {
   ASSERT_TRUE(target.ready()) << target.line();
   const auto process = OpenTarget(target);
   ASSERT_TRUE(process.has_value()) << process.error().message;
-  EXPECT_EQ(process.value().version_text, version);
+  EXPECT_EQ(process.value().version_text.substr(0, version.size()), version);
   EXPECT_EQ(ToString(process.value().layout.version), version);
   EXPECT_FALSE(process.value().runtime.IsNull());
   EXPECT_FALSE(process.value().binary.empty());
@@ -76,12 +76,13 @@ std::vector<Interpreter> PyenvInterpreters() {
 
 class InterpreterInProcess : public testing::TestWithParam<Interpreter> {};
 
-TEST_P(InterpreterInProcess, IsFound) {
-  const TestTarget target(GetParam().Command({"-c", kWait}));
+TEST_P(InterpreterInProcess, IsFoundWithTheTypeOfItsCode) {
+  const TestTarget target(GetParam().Command(
+      {"-c", "print('ready', id(type((lambda: 0).__code__)), flush=True); __import__('time').sleep(600)"}));
   ExpectFound(target, GetParam().version);
   const auto process = OpenTarget(target);
   ASSERT_TRUE(process.has_value());
-  EXPECT_FALSE(process.value().code_type.IsNull());
+  EXPECT_EQ("ready " + std::to_string(process.value().code_type.value), target.line());
 }
 
 // Something may map the interpreter's file a second time (ctypes closures of a hardened libffi do); there is no
@@ -164,6 +165,27 @@ TEST_P(DisguisedInterpreter, IsFoundWhereItIsEmbedded) {
                           "-Wl,-rpath," + (prefix / "lib").string()});
   ASSERT_NE(host, "");
   ExpectFound(TestTarget({"env", "PYTHONHOME=" + prefix.string(), host}), GetParam().version);
+}
+
+// A program that mentions PyCode_Type gets a copy of it, and that copy is the type of all code objects.
+TEST_P(DisguisedInterpreter, TypeOfCodeIsTheOneInUse) {
+  const ScratchDirectory scratch;
+  const fs::path prefix = PrefixOf(GetParam());
+  const std::string body =
+      "extern char PyCode_Type; volatile void* use = &PyCode_Type; Py_Initialize();"
+      "PyRun_SimpleString(\"print('ready', id(type((lambda: 0).__code__)), flush=True); "
+      "__import__('time').sleep(600)\");";
+  const std::string host =
+      BuildHost(scratch,
+                {"-no-pie", "-L" + (prefix / "lib").string(), "-lpython3." + std::to_string(GetParam().minor()),
+                 "-Wl,-rpath," + (prefix / "lib").string()},
+                body);
+  ASSERT_NE(host, "");
+  const TestTarget target({"env", "PYTHONHOME=" + prefix.string(), host});
+  ASSERT_TRUE(target.ready());
+  const auto process = OpenTarget(target);
+  ASSERT_TRUE(process.has_value()) << process.error().message;
+  EXPECT_EQ("ready " + std::to_string(process.value().code_type.value), target.line());
 }
 
 TEST_P(DisguisedInterpreter, ThatDoesNotRunIsRefused) {
