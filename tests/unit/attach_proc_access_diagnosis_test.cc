@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
@@ -249,6 +250,24 @@ TEST(ExplainRefusal, TellsAnOrdinaryUserWhoseProcessItIs) {
                                     Contains(error.remedy, "run as root or with sudo")));
   });
   EXPECT_EQ(user.Hear(), 101u);
+}
+
+TEST(ExplainRefusal, RecognisesThatItIsInAUserNamespaceOfItsOwn) {
+  const Pid outside(::getpid());
+  const Child inside([outside](auto say) {
+    if (::unshare(CLONE_NEWUSER) != 0) {
+      say(1);
+      return;
+    }
+    const Error error = ExplainRefusal(outside, EPERM);
+    say(100 + static_cast<uint64_t>(error.code == Code::kPermissionDenied &&
+                                    Contains(error.message, "another user namespace")));
+  });
+  const uint64_t said = inside.Hear();
+  if (said == 1) {
+    GTEST_SKIP() << "user namespaces are not allowed here";
+  }
+  EXPECT_EQ(said, 101u);
 }
 
 TEST(ExplainRefusal, RecognisesAProcessThatIsNotDumpable) {

@@ -204,26 +204,29 @@ TEST_F(StoppedThreadsTest, SignalsSentDuringAStopAreDelivered) {
 
 TEST_F(StoppedThreadsTest, NoSignalIsLostAmongManyStops) {
   StartBusyTarget();
-  constexpr uint64_t kSignals = 20'000;
-  std::thread sender([this] {
-    for (uint64_t sent = 0; sent < kSignals;) {
-      // Queued signals: each one counts. EAGAIN: the queue is full.
-      const bool queued = ::sigqueue(pid().value, SIGRTMIN, {}) == 0;
-      sent += queued ? 1 : 0;
-      if (!queued) {
+  std::atomic<bool> enough = false;
+  uint64_t sent = 0;
+  std::thread sender([&] {
+    while (!enough) {
+      // Queued signals: each one counts. Refused when the queue is full.
+      if (::sigqueue(pid().value, SIGRTMIN, {}) == 0) {
+        ++sent;
+      } else {
         ::sched_yield();
       }
     }
   });
-  int stops = 0;
-  while (board_.signals < kSignals && stops < 200'000) {
-    const auto stopped = ++stops % 16 == 0 ? StoppedThreads::StopAll(pid(), kLong)
-                                           : StoppedThreads::Stop(pid(), tid(stops % kThreads), kLong);
-    ASSERT_TRUE(stopped.has_value()) << stopped.error().message;
+  bool all_stopped = true;
+  for (int stop = 1; stop <= 100 && all_stopped; ++stop) {
+    const auto stopped = stop % 16 == 0 ? StoppedThreads::StopAll(pid(), kLong)
+                                        : StoppedThreads::Stop(pid(), tid(stop % kThreads), kLong);
+    all_stopped = stopped.has_value();
   }
+  enough = true;
   sender.join();
-  EXPECT_TRUE(Eventually([&] { return board_.signals == kSignals; })) << board_.signals;
-  EXPECT_GT(stops, 10);
+  EXPECT_TRUE(all_stopped);
+  EXPECT_GT(sent, 0u);
+  EXPECT_TRUE(Eventually([&] { return board_.signals == sent; })) << board_.signals << " of " << sent;
   ExpectUntouched();
 }
 

@@ -4,6 +4,9 @@
 
 #include "attach/ptrace/tracee.h"
 
+#include "attach/ptrace/late_threads.h"
+#include "tests/unit/attach_child.h"
+
 namespace ptrace_prof {
 namespace {
 
@@ -44,6 +47,44 @@ TEST(DecodeWait, NamesEveryStop) {
     EXPECT_EQ(status.signal, c.signal);
     EXPECT_EQ(status.stopped(), c.stopped);
   }
+}
+
+// A child that says 7 from its handler of SIGUSR1, seized but not interrupted: the signal stops it.
+class SignalStopTest : public testing::Test {
+ protected:
+  SignalStopTest()
+      : child_([](auto say) {
+          static auto told = say;
+          ::signal(SIGUSR1, [](int) { told(7); });
+          say(1);
+          for (;;) {
+            ::pause();
+          }
+        }) {
+    EXPECT_EQ(child_.Hear(), 1u);
+    EXPECT_EQ(::ptrace(PTRACE_SEIZE, tid().value, nullptr, nullptr), 0);
+    ::kill(child_.pid().value, SIGUSR1);
+    siginfo_t info;
+    EXPECT_EQ(::waitid(P_PID, static_cast<id_t>(tid().value), &info, WSTOPPED | WNOWAIT), 0);
+  }
+  Tid tid() const { return Tid(child_.pid().value); }
+
+  Child child_;
+};
+
+TEST_F(SignalStopTest, DetachingDeliversTheSignal) {
+  const TraceeStatus status = LookAtTracee(tid());
+  EXPECT_EQ(status.state, TraceeState::kSignalStopped);
+  EXPECT_EQ(status.signal, SIGUSR1);
+  EXPECT_TRUE(DetachTracee(tid(), status.signal));
+  EXPECT_EQ(child_.Hear(), 7u);
+  EXPECT_EQ(LookAtTracee(tid()).state, TraceeState::kRunning);  // it is still our child
+}
+
+TEST_F(SignalStopTest, ReleasingALateThreadDeliversTheSignal) {
+  AddLateThread(tid());
+  EXPECT_EQ(ReleaseLateThreads(), 0u);
+  EXPECT_EQ(child_.Hear(), 7u);
 }
 
 TEST(LookAtTracee, KnowsWhatIsNotTraced) {
