@@ -16,7 +16,17 @@ foreach(proto ${PP_TRACE_PROTOS})
   list(APPEND PP_TRACE_PROTO_SOURCES ${proto_source})
   list(APPEND PP_TRACE_PROTO_HEADERS ${proto_header})
 endforeach()
-add_custom_target(pp_trace_proto_headers DEPENDS ${PP_TRACE_PROTO_HEADERS})
+# The descriptor of our extension, which every trace carries.
+set(PP_TRACE_DESCRIPTOR ${PROJECT_BINARY_DIR}/daemon/trace/extension_descriptor)
+add_custom_command(
+  OUTPUT ${PP_TRACE_DESCRIPTOR}.inc
+  COMMAND protobuf::protoc --descriptor_set_out=${PP_TRACE_DESCRIPTOR}.bin -I${PROJECT_SOURCE_DIR}
+    ${PROJECT_SOURCE_DIR}/daemon/trace/extension.proto
+  COMMAND ${CMAKE_COMMAND} -DINPUT=${PP_TRACE_DESCRIPTOR}.bin -DOUTPUT=${PP_TRACE_DESCRIPTOR}.inc
+    -P ${PROJECT_SOURCE_DIR}/daemon/trace/embed_bytes.cmake
+  DEPENDS ${PROJECT_SOURCE_DIR}/daemon/trace/perfetto.proto ${PROJECT_SOURCE_DIR}/daemon/trace/extension.proto
+    ${PROJECT_SOURCE_DIR}/daemon/trace/embed_bytes.cmake)
+add_custom_target(pp_trace_proto_headers DEPENDS ${PP_TRACE_PROTO_HEADERS} ${PP_TRACE_DESCRIPTOR}.inc)
 add_library(pp_trace_proto STATIC EXCLUDE_FROM_ALL ${PP_TRACE_PROTO_SOURCES})
 target_include_directories(pp_trace_proto SYSTEM PUBLIC ${PROJECT_BINARY_DIR})
 target_link_libraries(pp_trace_proto PUBLIC protobuf::libprotobuf)
@@ -25,6 +35,7 @@ pp_library(daemon/trace
   SOURCES
     trace/capture_request.cc
     trace/extension_codec.cc
+    trace/extension_descriptor.cc
     trace/frame_names.cc
     trace/packet_framer.cc
     trace/reader_vocabulary.cc

@@ -31,7 +31,7 @@ void ThreadSequence::Packet(WireEncoder& out, uint32_t flags, Fill fill) {
   out.Message(pf::Trace::kPacketFieldNumber, [&] {
     fill();
     out.Varint(pf::TracePacket::kTrustedPacketSequenceIdFieldNumber, sequence_id_);
-    out.Varint(pf::TracePacket::kSequenceFlagsFieldNumber, flags);
+    out.VarintIfSet(pf::TracePacket::kSequenceFlagsFieldNumber, flags);
   });
 }
 
@@ -134,11 +134,12 @@ void ThreadSequence::EncodeStates(const std::vector<StateInfo>& state_infos, Wir
   states_.clear();
 }
 
-// name_iid 0 ends the open slice.
+// name_iid 0 ends the open slice. These packets are many, so they go without the flag of needing incremental state:
+// a reader who missed the state must skip track events anyway.
 void ThreadSequence::EncodeSlice(int64_t when_us, uint32_t name_iid, WireEncoder& out) {
   const int64_t delta = std::max<int64_t>(0, when_us - clock_us_);
   clock_us_ += delta;
-  Packet(out, pf::TracePacket::SEQ_NEEDS_INCREMENTAL_STATE, [&] {
+  Packet(out, pf::TracePacket::SEQ_UNSPECIFIED, [&] {
     EncodeDefinitions(out);
     out.SignedVarint(pf::TracePacket::kTimestampFieldNumber, delta);
     out.Message(pf::TracePacket::kTrackEventFieldNumber, [&] {

@@ -8,6 +8,7 @@
 
 #include "daemon/trace/extension.pb.h"
 #include "daemon/trace/extension_codec.h"
+#include "daemon/trace/extension_descriptor.h"
 #include "daemon/trace/perfetto.pb.h"
 #include "daemon/trace/thread_sequence.h"
 
@@ -112,6 +113,10 @@ void TraceWriter::Impl::WriteHeader(const CaptureRequest& request) {
       }
       out.Varint(pf::ClockSnapshot::kPrimaryTraceClockFieldNumber, pf::BUILTIN_CLOCK_MONOTONIC);
     });
+  });
+  Packet(0, [&] {
+    out.Message(pf::TracePacket::kExtensionDescriptorFieldNumber,
+                [&] { out.Bytes(pf::ExtensionDescriptor::kExtensionSetFieldNumber, ExtensionDescriptorSet()); });
   });
 }
 

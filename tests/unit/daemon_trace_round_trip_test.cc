@@ -1,5 +1,6 @@
 // What TraceWriter is told, TraceReader tells; and protobuf's own parser agrees about the bytes between them.
 #include <fmt/format.h>
+#include <google/protobuf/descriptor.pb.h>
 #include <gtest/gtest.h>
 
 #include <random>
@@ -246,6 +247,18 @@ TEST(TraceWriter, ProtobufUnderstandsEveryByte) {
   }
   EXPECT_EQ(samples, scenario.samples);
   EXPECT_EQ(trace.packet(0).GetExtension(trace::ptrace_prof).header().boot_id(), FixedOrigin().boot_id);
+}
+
+TEST(TraceWriter, CarriesTheDescriptorOfItsExtension) {
+  Scenario scenario(1);
+  scenario.Run(1);
+  pf::Trace trace;
+  ASSERT_TRUE(trace.ParseFromString(scenario.sink.bytes()));
+  google::protobuf::FileDescriptorSet descriptors;
+  ASSERT_TRUE(descriptors.ParseFromString(trace.packet(1).extension_descriptor().extension_set()));
+  ASSERT_EQ(descriptors.file_size(), 1);
+  EXPECT_EQ(descriptors.file(0).extension(0).extendee(), ".perfetto.protos.TracePacket");
+  EXPECT_EQ(descriptors.file(0).extension(0).number(), trace::kPtraceProfFieldNumber);
 }
 
 }  // namespace
