@@ -4,7 +4,8 @@ add_executable(symbolizer_cpython_test
   unit/symbolizer_cpython_layout_test.cc
   unit/symbolizer_cpython_line_table_test.cc
   unit/symbolizer_cpython_object_reader_test.cc
-  unit/symbolizer_cpython_python_process_test.cc)
+  unit/symbolizer_cpython_python_process_test.cc
+  unit/symbolizer_cpython_version_finder_test.cc)
 target_link_libraries(symbolizer_cpython_test PRIVATE pp_symbolizer_cpython GTest::gtest_main)
 target_compile_definitions(symbolizer_cpython_test PRIVATE
   PP_LINE_TABLE_DUMP="${CMAKE_CURRENT_SOURCE_DIR}/unit/symbolizer_cpython_line_table_dump.py"

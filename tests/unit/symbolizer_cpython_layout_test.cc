@@ -1,6 +1,5 @@
 // Every number of our layouts against a C compiler's and the interpreter's own: a probe is compiled with the headers
-// of each interpreter found that has them (and, from 3.13 on, for its free-threaded build as well), and says where
-// each field is.
+// of each interpreter found that has them, as for each kind of build of that version, and says where each field is.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -31,7 +30,17 @@ std::optional<std::string> HeadersOf(const Interpreter& one) {
   return std::nullopt;
 }
 
-std::optional<Probe> RunProbe(const std::string& headers, bool free_threaded) {
+struct Build {
+  std::string name;
+  int least_minor;
+  std::vector<std::string> flags;
+};
+const Build kBuilds[] = {{"ordinary", 8, {}},
+                         {"debug", 8, {"-DPy_DEBUG"}},
+                         {"free-threaded", 13, {"-DPy_GIL_DISABLED"}},
+                         {"free-threaded debug", 13, {"-DPy_GIL_DISABLED", "-DPy_DEBUG"}}};
+
+std::optional<Probe> RunProbe(const std::string& headers, const Build& build) {
   const ScratchDirectory scratch;
   const std::string program = scratch.path() + "/probe";
   const std::string parent = std::filesystem::path(headers).parent_path();
@@ -39,9 +48,7 @@ std::optional<Probe> RunProbe(const std::string& headers, bool free_threaded) {
   std::vector<std::string> compile = {
       "gcc", "-w",    "-std=gnu11",    "-I" + headers, "-I" + headers + "/internal",         "-idirafter", parent,
       "-o",  program, PP_LAYOUT_PROBE, "-static",      "-Wl,--unresolved-symbols=ignore-all"};
-  if (free_threaded) {
-    compile.push_back("-DPy_GIL_DISABLED");
-  }
+  compile.insert(compile.end(), build.flags.begin(), build.flags.end());
   if (!OutputOf(compile)) {
     return std::nullopt;
   }
@@ -107,16 +114,16 @@ TEST_P(LayoutOfInterpreter, EqualsWhatACompilerMakesOfItsHeaders) {
   if (!headers) {
     GTEST_SKIP() << "CPython " << GetParam().version << " (" << GetParam().kind << ") has no internal headers here";
   }
-  for (const bool free_threaded : {false, true}) {
-    if (free_threaded && GetParam().minor() < 13) {
+  for (const Build& build : kBuilds) {
+    if (GetParam().minor() < build.least_minor) {
       continue;
     }
-    SCOPED_TRACE(free_threaded ? "free-threaded" : "ordinary");
-    const auto probe = RunProbe(*headers, free_threaded);
+    SCOPED_TRACE(build.name);
+    const auto probe = RunProbe(*headers, build);
     ASSERT_TRUE(probe.has_value());
     const Result<Layout> layout = LayoutOf(*probe);
     ASSERT_TRUE(layout.has_value()) << layout.error().message;
-    EXPECT_EQ(layout.value().free_threaded, free_threaded);
+    EXPECT_EQ(layout.value().free_threaded, build.name.starts_with("free-threaded"));
     ExpectSame(layout.value(), *probe);
   }
 }
