@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/uio.h>
 
 #include <cerrno>
@@ -77,6 +78,15 @@ int AskKernel(Pid pid) {
   return errno;
 }
 
+// A command of ours that ended at once is a target that ended, not one that was a zombie to begin with.
+Result<void> CheckLaunched(Pid pid) {
+  const auto status = ReadProcessStatus(pid);
+  if (status.has_error() || status.value().state == 'Z') {
+    return Error{Code::kGone, "the command ended before a Python interpreter came up in it", ""};
+  }
+  return {};
+}
+
 Result<void> Harden(Pid pid) {
   PP_RETURN_IF_ERROR(CheckTarget(pid));
   PP_ASSIGN_OR_RETURN(const ProcessStatus status, ReadProcessStatus(pid));
@@ -90,6 +100,9 @@ Result<void> Harden(Pid pid) {
 }
 
 Result<void> Capture(const CaptureRequest& request, ByteSink& sink, UniqueFd control) {
+  if (request.wait_for_python) {
+    PP_RETURN_IF_ERROR(CheckLaunched(request.pid));
+  }
   PP_RETURN_IF_ERROR(Harden(request.pid));
   LimitResources();
   PP_ASSIGN_OR_RETURN(const StopLine line, StopLine::Watch(std::move(control)));
@@ -100,6 +113,7 @@ Result<void> Capture(const CaptureRequest& request, ByteSink& sink, UniqueFd con
 
 int CollectorMain(int argc, char** argv) {
   OutliveTerminalSignals();
+  ::prctl(PR_SET_NAME, "ptrace-prof-col");  // else "exe", for those who look at the list of processes
   auto parsed = ParseInvocation(argc, argv);
   if (parsed.has_error()) {
     return 2;

@@ -49,7 +49,28 @@ Error UsageError(const CLI::ParseError& error, const CLI::App& root) {
   for (const CLI::App* chosen : root.get_subcommands()) {
     name += " " + chosen->get_name();
   }
-  return {Code::kInvalidArgument, error.what(), fmt::format("see `{} --help`", name)};
+  const std::vector<std::string> extras = root.remaining(true);
+  if (extras.empty()) {
+    return {Code::kInvalidArgument, error.what(), fmt::format("see `{} --help`", name)};
+  }
+  const std::string& first = extras.front();
+  const bool program = name.ends_with("record") && !first.starts_with('-');
+  return {Code::kInvalidArgument, fmt::format("`{}` does not know what to do with '{}'", name, first),
+          program ? "put -- before the command to start, --pid before a process id" : fmt::format("see `{} --help`", name)};
+}
+
+// The first word must name a command, or be an option of ours.
+Result<void> CheckCommandName(const std::vector<std::string>& words) {
+  std::string names;
+  for (const CommandRow& row : Commands()) {
+    if (!words.empty() && (words[0] == row.name || words[0].starts_with('-'))) {
+      return {};
+    }
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", row.name);
+  }
+  return Error{Code::kInvalidArgument,
+               words.empty() ? "no command is given" : fmt::format("there is no command '{}'", words[0]),
+               fmt::format("commands are {}; `ptrace-prof --help` tells more", names)};
 }
 
 int Dispatch(std::vector<Entry>& entries, const CommandContext& context) {
@@ -82,6 +103,9 @@ int RunCommandLine(int argc, char** argv, CaptureBackend& backend) {
     context.program.assign(dashes + 1, words.end());
   }
   std::vector<std::string> ours(words.begin(), dashes);
+  if (auto named = CheckCommandName(ours); named.has_error()) {
+    return static_cast<int>(Fail(named.error()));
+  }
   std::reverse(ours.begin(), ours.end());  // as CLI11 wants them
   try {
     root.parse(ours);

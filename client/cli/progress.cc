@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <utility>
 
+#include "client/cli/messages.h"
 #include "client/cli/totals_text.h"
 
 namespace ptrace_prof {
@@ -25,11 +27,15 @@ Progress::Style ProgressStyleForStderr() {
   return ::isatty(STDERR_FILENO) == 1 ? Progress::Style::kLine : Progress::Style::kPlain;
 }
 
-Progress::Progress(Style style)
-    : style_(style), begin_(MonotonicNow()), next_(begin_ + (style == Style::kPlain ? kPlainEvery : kRedraw)) {}
+Progress::Progress(Style style, std::string headline)
+    : style_(style), headline_(std::move(headline)), begin_(MonotonicNow()), next_(begin_ + (style == Style::kPlain ? kPlainEvery : kRedraw)) {}
 
 void Progress::Show(const Accounting& totals) {
   const Nanos now = MonotonicNow();
+  if (totals.processes > 0 && !headline_.empty()) {
+    PrintNote(std::exchange(headline_, {}));
+    begin_ = now;
+  }
   if (style_ == Style::kSilent || now < next_) {
     return;
   }

@@ -3,6 +3,8 @@
 // Silent when asked to be, and while a command of ours owns the terminal. One owner, one thread.
 #pragma once
 
+#include <string>
+
 #include "attach/base/types.h"
 #include "daemon/trace/model.h"
 
@@ -11,7 +13,8 @@ namespace ptrace_prof {
 class Progress {
  public:
   enum class Style { kSilent, kLine, kPlain };
-  explicit Progress(Style style);
+  // `headline` is printed once there is a process in the trace; may be empty.
+  Progress(Style style, std::string headline);
   ~Progress() { Clear(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -23,6 +26,7 @@ class Progress {
 
  private:
   Style style_;
+  std::string headline_;
   Nanos begin_;
   Nanos next_;
   bool drawn_ = false;

@@ -111,10 +111,10 @@ Result<RecordPlan> MakeRecordPlan(const RecordOptions& options, const std::vecto
   plan.request.verb = CaptureVerb::kRecord;
   PP_RETURN_IF_ERROR(ChooseTarget(options, program, plan));
   PP_RETURN_IF_ERROR(ReadValues(options, plan.request));
+  PP_RETURN_IF_ERROR(CheckOutput(options.output));
   const bool by_default = options.format.empty() && (options.output.empty() || options.output == "-");
   PP_ASSIGN_OR_RETURN(plan.format, ChooseFormat(by_default ? "html" : options.format, options.output));
   plan.output = options.output.empty() ? DefaultOutput(plan) : options.output;
-  PP_RETURN_IF_ERROR(CheckOutput(plan.output));
   plan.spool_base = SpoolBase(plan.output);
   return plan;
 }

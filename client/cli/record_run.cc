@@ -24,19 +24,20 @@ RecordRun::RecordRun(CaptureBackend& backend, const RecordPlan& plan, Talk talk)
       interrupts_(plan.program.empty() ? Interrupts::Mode::kAlone : Interrupts::Mode::kWithCommand) {}
 
 int RecordRun::Run() {
-  auto spool = SpoolFile::Create(plan_.spool_base);
-  if (spool.has_error()) {
-    return static_cast<int>(Fail(spool.error(), ExitCode::kOutput));
+  std::optional<Result<SpoolFile>> spool(SpoolFile::Create(plan_.spool_base));
+  if (spool->has_error()) {
+    return static_cast<int>(Fail(spool->error(), ExitCode::kOutput));
   }
   auto started = backend_.Start(plan_.request, plan_.program);
   if (started.has_error()) {
     return StartFailed(started.error());
   }
   CaptureStream& stream = *started.value();
-  const ExitCode code = Capture(stream, spool.value());
+  const ExitCode code = Capture(stream, spool->value());
   if (plan_.program.empty()) {
     return static_cast<int>(code);
   }
+  spool.reset();  // removes its file; we may end by a signal
   return ExitAsCommand(stream, interrupts_, code);
 }
 
@@ -49,9 +50,9 @@ int RecordRun::StartFailed(const Error& error) {
 }
 
 ExitCode RecordRun::Capture(CaptureStream& stream, SpoolFile& spool) {
-  SayStart();
   const bool silent = talk_ == Talk::kErrorsOnly || stream.command().value > 0;
-  Progress progress(silent ? Progress::Style::kSilent : ProgressStyleForStderr());
+  Progress progress(silent ? Progress::Style::kSilent : ProgressStyleForStderr(),
+                    talk_ == Talk::kErrorsOnly ? std::string() : Headline());
   TraceSpooler spooler(stream, spool, interrupts_, progress);
   spooler.Run();
   return Conclude(spooler, spool);
@@ -144,14 +145,14 @@ void RecordRun::Say(std::string_view text) const {
   }
 }
 
-void RecordRun::SayStart() const {
+std::string RecordRun::Headline() const {
   const CaptureRequest& request = plan_.request;
   const std::string rate = request.rate_hz > 0 ? fmt::format("at up to {:g} Hz", request.rate_hz) : "as fast as possible";
   const std::string until = request.duration.value > 0 ? fmt::format("for {:g} s", request.duration.seconds())
                             : plan_.program.empty()    ? "until it ends or Ctrl-C"
                                                        : "until it ends";
   const std::string what = plan_.program.empty() ? fmt::format("process {}", request.pid.value) : plan_.program[0];
-  Say(fmt::format("recording {} {}, {}", what, rate, until));
+  return fmt::format("recording {} {}, {}", what, rate, until);
 }
 
 void RecordRun::SayTotals(const TraceSpooler& spooler) const {

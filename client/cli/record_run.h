@@ -30,7 +30,7 @@ class RecordRun {
   void KeepTrace(SpoolFile& spool);
   int StartFailed(const Error& error);
   void Say(std::string_view text) const;
-  void SayStart() const;
+  std::string Headline() const;
   void SayTotals(const TraceSpooler& spooler) const;
 
   CaptureBackend& backend_;

@@ -20,7 +20,7 @@ struct Limit {
 constexpr Limit kLimits[] = {
     {RLIMIT_CORE, 0},
     {RLIMIT_FSIZE, 0},       // pipes do not count
-    {RLIMIT_NOFILE, 4096},   // pidfds and cached files of up to 256 processes
+    {RLIMIT_NOFILE, 65536},  // some for each thread that is watched
     {RLIMIT_MSGQUEUE, 0},
 };
 
