@@ -28,7 +28,7 @@ int DieBySignal(int number) {
 
 }  // namespace
 
-int ExitAsCommand(CaptureStream& stream, Interrupts& interrupts, ExitCode ours) {
+int ExitAsCommand(CaptureStream& stream, Interrupts& interrupts) {
   while (true) {
     while (const auto signal = interrupts.NextToForward()) {
       stream.SignalCommand(*signal);
@@ -44,7 +44,7 @@ int ExitAsCommand(CaptureStream& stream, Interrupts& interrupts, ExitCode ours) 
     if (WIFSIGNALED(raw)) {
       return DieBySignal(WTERMSIG(raw));
     }
-    return WEXITSTATUS(raw) != 0 ? WEXITSTATUS(raw) : static_cast<int>(ours);
+    return WEXITSTATUS(raw);
   }
 }
 

@@ -56,7 +56,7 @@ std::string_view ExitCodeHelp() {
     for (const ExitCodeRow& row : kExitCodes) {
       lines += fmt::format("  {:>3}  {}\n", static_cast<int>(row.code), row.meaning);
     }
-    return lines + "  `record -- COMMAND` exits as COMMAND does.\n";
+    return lines + "  `record -- COMMAND` exits as COMMAND does, 127 or 126 when it cannot be started.\n";
   }();
   return text;
 }

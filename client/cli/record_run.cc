@@ -38,7 +38,7 @@ int RecordRun::Run() {
     return static_cast<int>(code);
   }
   spool.reset();  // removes its file; we may end by a signal
-  return ExitAsCommand(stream, interrupts_, code);
+  return ExitAsCommand(stream, interrupts_);
 }
 
 int RecordRun::StartFailed(const Error& error) {

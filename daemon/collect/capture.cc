@@ -15,6 +15,7 @@ namespace {
 
 constexpr Nanos kFlushEvery = Nanos::FromMillis(100);
 constexpr Nanos kLookEvery = Nanos::FromMillis(100);
+constexpr Nanos kLookWhileStarting = Nanos::FromMillis(20);
 constexpr Nanos kAccountEvery = Nanos::FromMillis(500);
 constexpr size_t kMaxNodes = 100'000;  // then the stack tables start anew: memory stays bounded in a run of any length
 constexpr Nanos kForever = Nanos(INT64_MAX);
@@ -52,20 +53,28 @@ class Capture {
   }
 
   Result<void> Record() {
-    const Nanos end = request_.duration.value > 0 ? begin_ + request_.duration : kForever;
+    Nanos end = EndFrom(begin_);
     Nanos next_flush = begin_ + kFlushEvery;
     Nanos next_look = begin_;
     Nanos now = begin_;
     while (now < end && !stop_.load(std::memory_order_relaxed)) {
       if (now >= next_look) {
         tree_.Look(now);
-        // Looking for children costs an open file per thread: it may take a thousandth of our time, no more.
-        next_look = now + std::max(kLookEvery, Nanos((MonotonicNow() - now).value * 1000));
+        // Looking for children costs an open file per thread: it may take a thousandth of our time, no more. While
+        // there is nothing else to do, the first interpreter shall not be missed for long.
+        const Nanos took = MonotonicNow() - now;
+        const bool starting = request_.wait_for_python && !tree_.has_opened();
+        next_look = now + (starting ? std::max(kLookWhileStarting, Nanos(took.value * 10))
+                                    : std::max(kLookEvery, Nanos(took.value * 1000)));
+        if (starting) {
+          begin_ = now;
+          end = EndFrom(begin_);
+        }
         if (tree_.empty() && !tree_.is_waiting()) {
           break;
         }
       }
-      ++accounting_.rounds;
+      accounting_.rounds += tree_.empty() ? 0 : 1;
       tree_.Sample(now);
       if (now >= next_flush) {
         if (auto flushed = Flush(now); flushed.has_error()) {
@@ -79,6 +88,8 @@ class Capture {
     tree_.Flush();
     return Finish(ended ? EndInfo{Code::kGone, "process " + std::to_string(request_.pid.value) + " ended", ""} : EndInfo{});
   }
+
+  Nanos EndFrom(Nanos begin) const { return request_.duration.value > 0 ? begin + request_.duration : kForever; }
 
   Result<void> Flush(Nanos now) {
     tree_.Flush();

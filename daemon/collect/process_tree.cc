@@ -10,6 +10,7 @@ namespace {
 
 constexpr Nanos kFirstRetry = Nanos::FromMillis(20);
 constexpr Nanos kLongestRetry = Nanos::FromSeconds(2);
+constexpr Nanos kLongestRetryWhileStarting = Nanos::FromMillis(50);  // nothing is recorded meanwhile
 constexpr int kMaxTries = 40;
 constexpr size_t kMaxKnown = 65536;  // remembered pids; a fork bomb must not grow us
 
@@ -83,6 +84,8 @@ void ProcessTree::FindChildren(Nanos now, Pid of) {
 }
 
 void ProcessTree::TryCandidates(Nanos now) {
+  const bool starting = context_.request.wait_for_python && !has_opened();
+  const Nanos longest = starting ? kLongestRetryWhileStarting : kLongestRetry;
   for (auto it = candidates_.begin(); it != candidates_.end();) {
     auto& [pid, candidate] = *it;
     if (now < candidate.next_try) {
@@ -94,7 +97,7 @@ void ProcessTree::TryCandidates(Nanos now) {
       samplers_.push_back(std::move(opened).value());
       ++processes_;
     } else if (MayBecomePython(opened.error().code) && (++candidate.tries < kMaxTries || context_.request.wait_for_python)) {
-      candidate.interval = std::min(Nanos(candidate.interval.value * 3 / 2), kLongestRetry);
+      candidate.interval = std::min(Nanos(candidate.interval.value * 3 / 2), longest);
       candidate.next_try = now + candidate.interval;
       ++it;
       continue;

@@ -32,6 +32,7 @@ class ProcessTree {
   void Flush();
   void ForgetStacks();
 
+  bool has_opened() const { return processes_ > 0; }  // there was a Python process, or is
   bool empty() const { return samplers_.empty(); }
   bool is_waiting() const { return !candidates_.empty(); }  // something may still become a Python process
   size_t node_count() const;
