@@ -1,3 +1,14 @@
 add_library(daemon_export_sample_trace STATIC EXCLUDE_FROM_ALL unit/daemon_export_sample_trace.cc)
 pp_target_defaults(daemon_export_sample_trace)
 target_link_libraries(daemon_export_sample_trace PUBLIC pp_daemon_trace fmt::fmt)
+
+add_executable(daemon_export_test
+  unit/daemon_export_exporter_test.cc
+  unit/daemon_export_exporting.cc
+  unit/daemon_export_golden_test.cc
+  unit/daemon_export_span_test.cc)
+pp_target_defaults(daemon_export_test)
+target_compile_definitions(daemon_export_test PRIVATE PP_GOLDEN_FOLDER="${CMAKE_CURRENT_SOURCE_DIR}/golden")
+target_link_libraries(daemon_export_test
+  PRIVATE daemon_export_sample_trace pp_daemon_export pp_trace_proto GTest::gtest GTest::gtest_main)
+gtest_discover_tests(daemon_export_test PROPERTIES TIMEOUT 120)

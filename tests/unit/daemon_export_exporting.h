@@ -1,0 +1,37 @@
+// For tests of daemon/export: a trace in memory through ExportTrace to a string.
+#pragma once
+
+#include <string>
+
+#include "daemon/export/exporter.h"
+
+namespace ptrace_prof {
+
+// A folder that goes away with everything in it.
+class ScratchFolder {
+ public:
+  ScratchFolder();
+  ~ScratchFolder();
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+
+  std::string PathOf(const std::string& name) const { return path_ + "/" + name; }
+  const std::string& path() const { return path_; }
+  size_t FileCount() const;
+
+ private:
+  std::string path_;
+};
+
+struct Exported {
+  Result<ExportSummary> result;
+  std::string bytes;  // of the output; empty after an error
+};
+
+Exported Export(const std::string& trace, ExportFormat format, ExportOptions options = {});
+Result<ExportSummary> ExportTo(const std::string& trace, const ExportOptions& options, const std::string& path);
+std::string ReadFile(const std::string& path);
+// What is comparable between runs and readable in a diff: decompressed, without the viewer and its nonce.
+std::string Essence(ExportFormat format, const std::string& bytes);
+
+}  // namespace ptrace_prof
