@@ -4,7 +4,7 @@
 #include <string>
 
 #include "attach/proc/access_diagnosis.h"
-#include "attach/proc/procfs.h"
+#include "attach/ptrace/stopped_threads.h"
 #include "daemon/collect/locals_reader.h"
 #include "daemon/collect/pacer.h"
 #include "daemon/collect/process_tree.h"
@@ -76,6 +76,7 @@ class Capture {
       }
       accounting_.rounds += tree_.empty() ? 0 : 1;
       tree_.Sample(now);
+      StoppedThreads::ReleaseLate();
       if (now >= next_flush) {
         if (auto flushed = Flush(now); flushed.has_error()) {
           return flushed;  // nobody reads any more: there is no one to tell

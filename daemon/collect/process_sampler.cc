@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "attach/proc/maps.h"
+#include "attach/proc/process_clock.h"
 #include "attach/ptrace/stopped_threads.h"
 
 namespace ptrace_prof {
@@ -143,7 +144,20 @@ bool ProcessSampler::CollectBatch(size_t filled) {
   return true;
 }
 
+// No thread ran since the last round: all stacks and states are what they were.
+bool ProcessSampler::StoodStill() {
+  const std::optional<Nanos> cpu = ReadProcessCpuTime(pid_);
+  const bool still = cpu.has_value() && cpu == cpu_time_;
+  cpu_time_ = cpu;
+  return still;
+}
+
 bool ProcessSampler::SampleLive(Nanos now) {
+  ran_ = !StoodStill();
+  if (!ran_ && !roster_.IsRefreshDue(now)) {
+    Emit(now);
+    return true;
+  }
   batch_.clear();
   in_batch_.clear();
   watch_.AppendRequests(&batch_);
@@ -234,7 +248,7 @@ void ProcessSampler::WatchState(Nanos now, ThreadTrack& track, bool holds_gil) {
   if (!track.watch.has_value()) {
     return;
   }
-  if (track.watch->IsDue(now)) {
+  if ((ran_ || !track.watch->is_blocked()) && track.watch->IsDue(now)) {
     const GilView* gil = watch_.gil_of(track.interpreter);
     track.watch->Look(now, gil == nullptr ? RemoteAddr() : gil->address, has_cuda_);
   }

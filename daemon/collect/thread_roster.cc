@@ -12,7 +12,7 @@ namespace {
 constexpr Nanos kRefreshEvery = Nanos::FromMillis(250);
 constexpr Nanos kFirstNamings = Nanos::FromMillis(100);  // a thread sets its name shortly after it starts
 constexpr Nanos kLaterNamings = Nanos::FromMillis(5000);
-constexpr uint32_t kQuickNamings = 5;
+constexpr uint32_t kQuickNamings = 2;
 constexpr size_t kMaxThreads = 4096;  // of one process; the others are not followed
 
 }  // namespace

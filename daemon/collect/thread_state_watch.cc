@@ -58,12 +58,13 @@ void ThreadStateWatch::Look(Nanos now, RemoteAddr gil, bool has_cuda) {
   const int64_t busy = usage_.has_value() ? (usage.value().cpu - usage_->cpu).value +
                                                 (usage.value().runqueue_wait - usage_->runqueue_wait).value
                                           : 0;
-  if (usage_.has_value() && busy * kRunningShare >= (now - looked_).value) {
+  const bool never_ran = usage_.has_value() && busy == 0 && usage.value().slices == usage_->slices;
+  if (usage_.has_value() && busy > 0 && busy * kRunningShare >= (now - looked_).value) {
     state_ = {.state = ThreadState::kRunning};
-  } else {
+  } else if (!never_ran || state_.state == ThreadState::kRunning || state_.state == ThreadState::kUnknown) {
     state_ = Classify(activity_->Reason(), gil, has_cuda);
   }
-  usage_ = usage.value();
+  usage_ = usage.value();  // a thread that did not run since is where it was
   looked_ = now;
   interval_ = state_.state == before ? std::min(Nanos(interval_.value * 2), kLongest) : kShortest;
   if (state_.state == ThreadState::kRunning) {

@@ -23,6 +23,7 @@ class ThreadStateWatch {
   // `gil`: where the GIL's structure lies, null if there is none. `has_cuda`: libcuda is mapped.
   void Look(Nanos now, RemoteAddr gil, bool has_cuda);
   const StateInfo& state() const { return state_; }
+  bool is_blocked() const { return state_.state != ThreadState::kUnknown && state_.state != ThreadState::kRunning; }
   bool is_idle() const { return state_.state == ThreadState::kIdle || state_.state == ThreadState::kDiskWait; }
 
  private:
