@@ -53,7 +53,7 @@ class Search {
     }
     const std::string version = VersionText(layout.value());
     switch (CheckRuntime(memory_, layout.value(), runtime)) {
-      case RuntimeState::kRunning: Found(i, runtime, std::move(layout).value()); return true;
+      case RuntimeState::kRunning: Found(i, runtime, layout.value()); return true;
       case RuntimeState::kNotStarted:
         Remember({Code::kFailedPrecondition,
                   fmt::format("process {} holds CPython {}.{}, but no interpreter runs in it (yet)", pid_.value,
@@ -109,11 +109,11 @@ class Search {
     return LayoutFor(*version, debug_build);
   }
 
-  void Found(size_t i, RemoteAddr runtime, Layout layout) {
+  void Found(size_t i, RemoteAddr runtime, const Layout& layout) {
     PythonProcess process;
     process.runtime = runtime;
     process.version_text = VersionText(layout);
-    process.layout = std::move(layout);
+    process.layout = layout;
     process.binary = images_.image(i).region.path;
     process.code_type = CodeType(i);
     found_ = std::move(process);

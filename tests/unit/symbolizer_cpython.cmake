@@ -14,4 +14,4 @@ target_compile_definitions(symbolizer_cpython_test PRIVATE
 pp_target_defaults(symbolizer_cpython_test)
 include(GoogleTest)
 # The interpreters of the machine are looked up when the tests run, not when they are built.
-gtest_discover_tests(symbolizer_cpython_test DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300)
+gtest_discover_tests(symbolizer_cpython_test DISCOVERY_MODE PRE_TEST NO_PRETTY_VALUES PROPERTIES TIMEOUT 300)
