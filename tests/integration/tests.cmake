@@ -1,3 +1,39 @@
 include(integration/cli.cmake OPTIONAL)
 include(integration/perfetto.cmake OPTIONAL)
 include(integration/export.cmake OPTIONAL)
+
+# Tests of the whole program on real interpreters: Python scripts (tests/support is their library) that run
+# ptrace-prof. One CTest entry per script and minor version; 77 = that minor cannot be had on this machine.
+# The soak tests run a slice here, and at full length with PTRACE_PROF_SOAK=1 (./dev soak).
+find_program(PP_TEST_PYTHON NAMES python3 REQUIRED)
+set(PP_MINORS 3.8 3.9 3.10 3.11 3.12 3.13 3.14 3.15)
+
+function(pp_script_test name timeout labels)
+  add_test(NAME ${name} COMMAND ${PP_TEST_PYTHON} ${ARGN})
+  set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 LABELS "${labels}"
+    ENVIRONMENT "PTRACE_PROF_BIN=$<TARGET_FILE:ptrace-prof>;PP_HOSTILE_RUNTIME=$<TARGET_FILE:hostile_runtime>;PYTHONDONTWRITEBYTECODE=1")
+  if(timeout)
+    set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout})
+  endif()
+endfunction()
+
+if(TARGET ptrace-prof)
+  add_executable(hostile_runtime targets/hostile_runtime.c)
+  target_link_libraries(hostile_runtime PRIVATE Threads::Threads)
+  set_target_properties(hostile_runtime PROPERTIES ENABLE_EXPORTS ON C_STANDARD 11
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/tests)
+
+  foreach(test lines shapes executables unharmed recordings)
+    foreach(minor ${PP_MINORS})
+      pp_script_test(integration.${test}.${minor} 600 integration
+        ${CMAKE_CURRENT_SOURCE_DIR}/integration/${test}_test.py --python ${minor})
+    endforeach()
+  endforeach()
+  pp_script_test(integration.containers 600 integration ${CMAKE_CURRENT_SOURCE_DIR}/integration/containers_test.py --any)
+
+  foreach(soak kill fate hostile fidelity bias memory)
+    if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/soak/${soak}.py)
+      pp_script_test(soak.${soak} "" soak ${CMAKE_CURRENT_SOURCE_DIR}/soak/${soak}.py)
+    endif()
+  endforeach()
+endif()

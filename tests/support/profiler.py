@@ -87,7 +87,8 @@ class Thread:
     tid: int
     name: str
     stack: list  # of Frame, outermost first
-    raw: dict
+    process: dict  # what the dump says of its process, without the threads
+    raw: dict      # and of the thread
 
 
 def dump(pid, *options):
@@ -101,7 +102,8 @@ def parse_dump(document):
         for thread in process["threads"]:
             stack = [Frame(frame["function"], frame.get("file", ""), frame.get("line", 0) or 0)
                      for frame in thread["frames"]]
-            threads.append(Thread(process["pid"], thread["tid"], thread["name"], stack[::-1], thread))
+            threads.append(Thread(process["pid"], thread["tid"], thread["name"], stack[::-1],
+                                  {**process, "threads": None}, thread))
     return threads
 
 
@@ -133,6 +135,8 @@ def record(pid, seconds, *options):
         trace = pathlib.Path(folder, "out.pftrace")
         finished = must("record", "--pid", pid, "--duration", f"{seconds}s", "-o", trace, *options,
                         deadline=DEADLINE + 2 * seconds)
+        if not trace.exists():  # nothing was recorded, which is a success
+            return collections.Counter(), finished
         text = must("export", trace, "--format", "collapsed", "-o", "-").output
     stacks = collections.Counter()
     for stack, count in collapsed(text).items():

@@ -14,11 +14,13 @@ import socket
 import struct
 import subprocess
 import tempfile
+import time
 from dataclasses import dataclass
 
 TARGETS = pathlib.Path(__file__).resolve().parent.parent / "targets"
 DEADLINE = 120.0  # seconds; generous: nothing here measures time
 _PR_SET_PDEATHSIG = 1
+_READ_CALLS = (0, 63)  # x86-64, aarch64
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -51,6 +53,7 @@ class TargetProcess:
     def __init__(self, script, interpreter, arguments=(), env=None, options=(), python=None, name=None):
         """`python`: another executable to run the interpreter by; `name`: a path to the script, if not in TARGETS."""
         self.interpreter = interpreter
+        arguments = [str(argument) for argument in arguments]
         self._messages = []
         self._status = None
         in_root = interpreter is not None and interpreter.in_root
@@ -67,9 +70,10 @@ class TargetProcess:
         self._socket.settimeout(DEADLINE)
         self._stdout = tempfile.TemporaryFile()
         self._stderr = tempfile.TemporaryFile()
+        self._fd = theirs.fileno()  # the same number over there
         with theirs:
             environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0",
-                           "PYTHONUNBUFFERED": "1", "PP_PACT_FD": str(theirs.fileno()), **(env or {})}
+                           "PYTHONUNBUFFERED": "1", "PP_PACT_FD": str(self._fd), **(env or {})}
             environment.pop("PYTHONPATH", None)
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=self._stdout, stderr=self._stderr, env=environment,
@@ -108,6 +112,18 @@ class TargetProcess:
                 self._messages = passed + self._messages
                 return message
             passed.append(message)
+
+    def settle(self):
+        """Waits until one of its threads listens to us: after "ready" it was still on its way there."""
+        deadline = time.monotonic() + DEADLINE
+        while time.monotonic() < deadline:
+            for tid in os.listdir(f"/proc/{self.pid}/task"):
+                with contextlib.suppress(OSError):
+                    words = pathlib.Path(f"/proc/{self.pid}/task/{tid}/syscall").read_text().split()
+                    if len(words) > 1 and int(words[0]) in _READ_CALLS and int(words[1], 16) == self._fd:
+                        return
+            time.sleep(0.001)
+        raise AssertionError(f"{self.script} never came to listen")
 
     def tell(self, word):
         self._socket.send(word.encode())

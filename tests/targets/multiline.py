@@ -5,8 +5,10 @@ Each shape runs in a thread of its own and ends in wait().
 """
 import contextlib
 import faulthandler
+import json
 import os
 import re
+import sys
 import tempfile
 import threading
 import types
@@ -377,6 +379,15 @@ def others(text):
     return [stack for stack in stacks if not stack.startswith("Current")]
 
 
+def positions(frame):
+    """[line, end line, column, end column] of each frame, innermost first; only from 3.11 on."""
+    found = []
+    while frame is not None:
+        found.append(list(frame.f_code.co_positions())[frame.f_lasti // 2])
+        frame = frame.f_back
+    return found
+
+
 def main():
     threads = [threading.Thread(target=shape, name=shape.__name__) for shape in SHAPES]
     for thread in threads:
@@ -388,6 +399,11 @@ def main():
     for thread in threads:
         pact.say("thread", "0x%016x" % thread.ident, thread.name)
     pact.say("truth", "\n".join(stacks))
+    if hasattr(wait.__code__, "co_positions"):
+        frames = sys._current_frames()
+        for thread in threads:
+            pact.say("positions", "0x%016x" % thread.ident, json.dumps(positions(frames[thread.ident])))
+        del frames
     pact.say("ready")
     pact.hear()
     os.close(finger)

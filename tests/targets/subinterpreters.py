@@ -1,6 +1,6 @@
 """The main interpreter waits in one thread; subinterpreters wait in others. Argument: legacy or isolated.
 
-Says "unsupported WHY" instead of "ready" where the version has no way to make them; then nothing follows.
+Says "supported" or "unsupported WHY" after "ready".
 """
 import sys
 import threading
@@ -45,6 +45,7 @@ def main():
     if create is None:
         pact.say("ready")
         pact.say("unsupported", module)
+        pact.hear()
         return
     arrived, arrive = os.pipe()
     release, _ = os.pipe()

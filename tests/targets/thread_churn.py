@@ -20,7 +20,7 @@ def main():
     pact.say("ready")  # -> *
     number = 0
     while True:
-        threads = [threading.Thread(target=short_life, args=(number + slot,)) for slot in range(4)]
+        threads = [threading.Thread(target=short_life, args=(number + slot,)) for slot in range(4)]  # -> <listcomp>, *
         for thread in threads:
             thread.start()  # -> *
         for thread in threads:

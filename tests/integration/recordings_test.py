@@ -1,0 +1,70 @@
+"""What recordings contain: the right functions, idle threads only where asked for, children, bounded churn."""
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from support import case, grammar, profiler, stacks  # noqa: E402
+from support.target_process import TARGETS  # noqa: E402
+
+FAST = ("--rate", "2khz", "--max-overhead", "off")
+
+
+def share(recorded, condition):
+    total = sum(recorded.values())
+    return sum(count for stack, count in recorded.items() if condition(stack)) / total if total else 0.0
+
+
+class Recordings(case.Case):
+    def test_busyloop(self):
+        target = self.start("busyloop.py")
+        recorded, _ = profiler.record(target.pid, 1, "--gil", *FAST)
+        self.assertGreater(sum(recorded.values()), 50)
+        self.assertGreaterEqual(share(recorded, lambda stack: stack[-1].plain == "busy_loop"), 0.95)
+
+    def test_gil_only_leaves_sleepers_out(self):
+        target = self.start("longsleep.py")
+        recorded, _ = profiler.record(target.pid, 1, "--gil", *FAST)
+        self.assertLessEqual(sum(recorded.values()), 10)
+
+    def test_idle_main_thread_is_recorded(self):
+        target = self.start("longsleep.py")
+        recorded, _ = profiler.record(target.pid, 1, *FAST)
+        self.assertGreaterEqual(share(recorded, lambda stack: "longsleep" in stacks.plain_names(stack)), 0.95)
+
+    def test_recursion(self):
+        target = self.start("recursive.py")
+        recorded, _ = profiler.record(target.pid, 1, *FAST)
+        self.assertGreater(sum(recorded.values()), 50)
+        for stack in recorded:
+            self.assertLessEqual(len(stack), 23, stack)
+            if not stacks.is_truncated(stack):
+                self.assertEqual(stack[0].plain, "<module>", stack)
+
+    def test_thread_churn(self):
+        target = self.start("thread_churn.py")
+        recorded, _ = profiler.record(target.pid, 2, "--idle", "all", *FAST)
+        tally = grammar.Tally(grammar.Grammar(TARGETS / "thread_churn.py"))
+        for stack, count in recorded.items():
+            tally.add(stack, count)
+        self.assertEqual(tally.impossible, 0, tally)
+        self.assertGreater(tally.total, 50)
+        self.assertUnharmed(target.pid)
+
+    def test_fork_churn(self):
+        target = self.start("fork_churn.py", 0)
+        recorded, _ = profiler.record(target.pid, 2, *FAST)
+        self.assertGreater(share(recorded, lambda stack: "main" in stacks.plain_names(stack)), 0)
+        self.assertUnharmed(target.pid)
+
+    def test_exec_is_followed(self):
+        target = self.start("exec_churn.py", 5, 1)
+        run = profiler.Running("record", "--pid", target.pid, "-o", "/dev/null", "--format", "perfetto", *FAST)
+        self.addCleanup(run.close)
+        target.tell("go")
+        self.assertEqual(target.wait(), 0, target.stderr())
+        self.assertEqual(target.stdout(), "last image ended well\n")
+        self.assertEqual(run.wait().status, 0)
+
+
+if __name__ == "__main__":
+    case.main()

@@ -1,0 +1,56 @@
+"""A profiled process does what it would have done: same output, same exit status, never left traced or stopped."""
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from support import case, profiler  # noqa: E402
+
+ROUNDS = "3000"
+
+
+class Unharmed(case.Case):
+    def undisturbed(self):
+        target = self.start("work.py", ROUNDS)
+        self.assertEqual(target.wait(), 0)
+        return target.stdout()
+
+    def check(self, *options):
+        wanted = self.undisturbed()
+        target = self.start("work.py", ROUNDS)
+        run = profiler.Running("record", "--pid", target.pid, "-o", "/dev/null", "--format", "perfetto", *options)
+        self.addCleanup(run.close)
+        self.assertEqual(target.wait(), 0, target.stderr())
+        self.assertEqual(target.stdout(), wanted)
+        finished = run.wait()
+        self.assertEqual(finished.status, 0, finished)  # that the target ends first is no failure
+
+    def test_fast(self):
+        self.check("--rate", "10khz", "--max-overhead", "off")
+
+    def test_blocking(self):
+        self.check("--rate", "1khz", "--blocking", "--max-overhead", "off")
+
+    def test_repeated_dumps(self):
+        wanted = self.undisturbed()
+        target = self.start("work.py", ROUNDS)
+        while target.alive():
+            profiler.run("dump", "--pid", target.pid)
+        self.assertEqual(target.wait(), 0)
+        self.assertEqual(target.stdout(), wanted)
+
+    def test_free_after_interrupt(self):
+        target = self.start("heartbeat.py")
+        run = profiler.Running("record", "--pid", target.pid, "-o", "/dev/null", "--format", "perfetto", "--rate", "2khz")
+        self.addCleanup(run.close)
+        for _ in range(20):
+            target.tell("ping")
+            target.expect("pong")
+        run.interrupt()
+        run.wait()
+        self.assertUnharmed(target.pid)
+        self.assertEqual(target.finish(), 0)
+        self.assertEqual(target.stdout(), "ended well with 3 threads\n")
+
+
+if __name__ == "__main__":
+    case.main()
