@@ -42,14 +42,18 @@ void ThreadRoster::ReadTids() {
   }
 }
 
-Tid ThreadRoster::HostTid(const ThreadEntry& entry) {
-  Tid inner(static_cast<int32_t>(entry.native_id));
-  if (!python_.layout.Has(&Layout::thread_native_id)) {
-    if (!tid_finder_.has_value()) {
-      tid_finder_.emplace(memory_, entries_.empty() ? entry.ident : entries_.back().ident, ns_pid_);
-    }
-    inner = tid_finder_->Find(entry.ident).value_or(Tid());
+// As the thread itself sees it.
+Tid ThreadRoster::InnerTid(const ThreadEntry& entry) {
+  if (python_.layout.Has(&Layout::thread_native_id)) {
+    return Tid(static_cast<int32_t>(entry.native_id));
   }
+  if (!tid_finder_.has_value()) {
+    tid_finder_.emplace(memory_, entries_.empty() ? entry.ident : entries_.back().ident, ns_pid_);
+  }
+  return tid_finder_->Find(entry.ident).value_or(Tid());
+}
+
+Tid ThreadRoster::HostTid(Tid inner) const {
   if (pid_ == ns_pid_) {
     return inner;
   }
@@ -61,10 +65,11 @@ void ThreadRoster::Add(Nanos, const ThreadEntry& entry, size_t interpreter, cons
   const InterpreterEntry& owner = watch.interpreters()[interpreter].entry;
   auto track = std::make_unique<ThreadTrack>(
       entry, interpreter, ThreadStack(python_.layout, entry.state, owner.address, request_.max_depth));
-  const Tid tid = HostTid(entry);
+  const Tid inner = InnerTid(entry);
+  const Tid tid = HostTid(inner);
   track->info.pid = pid_;
   track->info.tid = tid;
-  track->info.ns_tid = Tid(static_cast<int32_t>(entry.native_id));
+  track->info.ns_tid = inner;
   track->info.python_ident = entry.ident;
   track->info.interpreter_id = owner.id;
   track->info.is_main = tid.value == pid_.value && owner.id == 0;

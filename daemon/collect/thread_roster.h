@@ -41,7 +41,8 @@ class ThreadRoster {
  private:
   void Add(Nanos now, const ThreadEntry& entry, size_t interpreter, const InterpreterWatch& watch);
   void MoveTracks(Nanos now, InterpreterWatch& watch);
-  Tid HostTid(const ThreadEntry& entry);
+  Tid InnerTid(const ThreadEntry& entry);
+  Tid HostTid(Tid inner) const;
   void ReadTids();
   void NameThreads(Nanos now, const InterpreterWatch& watch);
   void End(Nanos now, const ThreadTrack& track);
