@@ -41,7 +41,9 @@ Interrupts::Interrupts(Mode mode) {
   installed_ = mode == Mode::kAlone ? 3 : kSignals.size();
   for (size_t i = 0; i < installed_; ++i) {
     ::sigaction(kSignals[i], nullptr, &old_[i]);
-    if (old_[i].sa_handler != SIG_IGN) {
+    // A shell without job control starts background programs with SIGINT ignored; `kill -INT` shall end a recording.
+    const bool may_override = mode == Mode::kAlone && kSignals[i] != SIGHUP;
+    if (old_[i].sa_handler != SIG_IGN || may_override) {
       struct sigaction action {};
       action.sa_sigaction = OnSignal;
       action.sa_flags = SA_SIGINFO;  // no SA_RESTART: a wait shall notice

@@ -2,7 +2,8 @@
 //
 // While a command of ours runs in the same terminal, that command gets the terminal's signals itself; a signal that
 // somebody sent to us alone (kill, a batch system) is handed on: see NextToForward. What was ignored when we started
-// (nohup) stays ignored. One object at a time; its handlers become defaults in programs that we start.
+// stays ignored when there is a command, and SIGHUP in any case (nohup).
+// One object at a time; its handlers become defaults in programs that we start.
 #pragma once
 
 #include <signal.h>

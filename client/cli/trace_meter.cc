@@ -6,9 +6,17 @@ namespace ptrace_prof {
 
 Accounting TraceMeter::Totals() const {
   Accounting totals = accounting_.value_or(Accounting{});
-  totals.samples = std::max(totals.samples, samples_);
+  if (samples_ > totals.samples) {
+    totals.samples = samples_;
+    totals.by_quality = by_quality_;
+  }
   totals.processes = std::max(totals.processes, processes_);
   return totals;
+}
+
+void TraceMeter::OnSample(TrackId, Nanos, StackId, SampleQuality quality) {
+  ++samples_;
+  ++by_quality_[static_cast<size_t>(quality) % kSampleQualityCount];
 }
 
 }  // namespace ptrace_prof

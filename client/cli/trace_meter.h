@@ -4,6 +4,7 @@
 // Single-threaded; bytes are hostile and go to TraceReader only.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -19,7 +20,7 @@ class TraceMeter : private TraceVisitor {
 
   Result<void> Feed(std::span<const std::byte> bytes) { return reader_.Feed(bytes); }
 
-  // As the collector last said; before it says anything, what was seen here.
+  // As the collector last said, or what was seen here where that is more (it speaks now and then).
   Accounting Totals() const;
   const std::optional<EndInfo>& end() const { return end_; }
   bool recorded_anything() const { return samples_ > 0; }
@@ -27,7 +28,7 @@ class TraceMeter : private TraceVisitor {
 
  private:
   void OnProcess(const ProcessInfo&) override { ++processes_; }
-  void OnSample(TrackId, Nanos, StackId, SampleQuality) override { ++samples_; }
+  void OnSample(TrackId, Nanos, StackId, SampleQuality quality) override;
   void OnAccounting(const Accounting& accounting) override { accounting_ = accounting; }
   void OnEnd(const EndInfo& end) override { end_ = end; }
 
@@ -35,6 +36,7 @@ class TraceMeter : private TraceVisitor {
   std::optional<Accounting> accounting_;
   std::optional<EndInfo> end_;
   uint64_t samples_ = 0;
+  std::array<uint64_t, kSampleQualityCount> by_quality_{};
   uint64_t processes_ = 0;
 };
 

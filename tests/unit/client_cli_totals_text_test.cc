@@ -1,0 +1,61 @@
+#include "client/cli/totals_text.h"
+
+#include <gtest/gtest.h>
+
+namespace ptrace_prof {
+namespace {
+
+Accounting SomeTotals() {
+  Accounting totals;
+  totals.samples = 12'000;
+  totals.by_quality = {11'994, 3, 3, 0, 0};
+  totals.late = 4;
+  totals.missed = 5;
+  totals.lost = 6;
+  totals.processes = 1;
+  totals.threads = 3;
+  totals.stops = 3;
+  totals.stopped_total = Nanos(270'000);
+  totals.collector_cpu = Nanos::FromMillis(50);
+  totals.wall = Nanos::FromSeconds(10);
+  totals.asked_rate_hz = 400;
+  totals.actual_rate_hz = 399.6;
+  return totals;
+}
+
+TEST(TotalsText, ClosingLines) {
+  EXPECT_EQ(ClosingLines(SomeTotals()),
+            "12,000 samples in 10.0 s at 400 Hz (1 process, 3 threads)\n"
+            "  verified 99.95 %, stopped 0.03 %, truncated 0.03 %; late 4, missed 5, lost 6\n"
+            "  overhead 0.50 % of one core; 3 brief stops of 90 us on average");
+}
+
+TEST(TotalsText, NeverRoundsTroubleAway) {
+  Accounting totals = SomeTotals();
+  totals.samples = 10'000'000;
+  totals.by_quality = {9'999'999, 0, 1, 0, 0};
+  const std::string lines = ClosingLines(totals);
+  EXPECT_NE(lines.find("verified >99.99 %"), std::string::npos) << lines;
+  EXPECT_NE(lines.find("truncated <0.01 %"), std::string::npos) << lines;
+}
+
+TEST(TotalsText, SaysThatItBackedOff) {
+  Accounting totals = SomeTotals();
+  EXPECT_EQ(ClosingLines(totals).find("backed off"), std::string::npos);
+  totals.actual_rate_hz = 200;
+  EXPECT_NE(ClosingLines(totals).find("400 Hz were asked for: backed off"), std::string::npos);
+}
+
+TEST(TotalsText, NamesRareQualitiesOnlyWhenThereAreSome) {
+  Accounting totals = SomeTotals();
+  EXPECT_EQ(ClosingLines(totals).find("too deep"), std::string::npos);
+  totals.by_quality[static_cast<size_t>(SampleQuality::kTooDeep)] = 12;
+  EXPECT_NE(ClosingLines(totals).find("too deep 0.10 %"), std::string::npos);
+}
+
+TEST(TotalsText, OfNothing) {
+  EXPECT_EQ(LiveLine({}, Nanos()), "   0 s   0 samples   0 Hz   truncated 0 %   late 0   lost 0   overhead 0.0 %");
+}
+
+}  // namespace
+}  // namespace ptrace_prof
