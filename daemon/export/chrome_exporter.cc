@@ -35,6 +35,10 @@ class ChromeExporter : public FormatExporter {
     Nanos end;
   };
 
+  std::string_view NameOf(uint32_t function) const {
+    const std::string& name = functions_.function(function).name;
+    return name.empty() ? std::string_view("<unnamed>") : name;
+  }
   void StartEvent(std::string_view phase, TrackId track, Nanos when);
   void Begin(TrackId track, uint32_t function, Nanos when);
   void CloseTo(TrackId track, size_t depth, Nanos when);
@@ -67,7 +71,7 @@ void ChromeExporter::StartEvent(std::string_view phase, TrackId track, Nanos whe
 void ChromeExporter::Begin(TrackId track, uint32_t function, Nanos when) {
   const Function& info = functions_.function(function);
   StartEvent("B", track, when);
-  json_.Member("name", info.name.empty() ? "<unnamed>" : info.name);
+  json_.Member("name", NameOf(function));
   json_.Member("cat", "python");
   if (!info.file.empty()) {
     json_.Name("args");
@@ -84,6 +88,7 @@ void ChromeExporter::CloseTo(TrackId track, size_t depth, Nanos when) {
   auto& open = tracks_[track.value].open;
   for (; open.size() > depth; open.pop_back(), --open_) {
     StartEvent("E", track, when);
+    json_.Member("name", NameOf(open.back()));  // speedscope matches ends by it
     json_.EndObject();
   }
 }

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Our exports in the programs that they are for: speedscope, Perfetto, go tool pprof, XML and flamegraph readers.
+
+export_consumers_test.py EXPORT_MAKER
+"""
+import collections
+import gzip
+import json
+import os
+import re
+import shutil
+import subprocess
+import unittest
+import xml.etree.ElementTree
+
+import export_files
+from export_files import ExportFiles
+from support import perfetto
+
+TRACES = ("sample", "hostile", "long")
+SAMPLES = {"sample": 219, "hostile": 30, "long": 60000}
+
+
+class SpeedscopeTest(ExportFiles):
+    """speedscope itself (tests/integration/third_party) opens four of our formats."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.start_browser()
+
+    def open(self, name):
+        """{function: (total, self)} of the sandwich view of the first profile, as speedscope prints them."""
+        page = self.browser.open(f"{self.base}/speedscope/index.html#profileURL=/{name}&view=sandwich")
+        page.wait_for("document.body.innerText.includes('Symbol Name')")
+        rows = page.evaluate("""[...document.querySelectorAll('tr')].map(row =>
+            [...row.querySelectorAll('td')].map(cell => cell.innerText.trim()))""")
+        self.assertEqual([text for text in page.complaints if "Failed to load resource" not in text], [])
+        self.assertNotEqual(page.evaluate("document.title"), "owned")
+        return {row[2]: (row[0], row[1]) for row in rows if len(row) == 3}
+
+    def test_speedscope_json(self):
+        rows = self.open("sample.speedscope.json")
+        self.assertEqual(rows["Linear.forward"], ("200.00ms (50%)", "200.00ms (50%)"))
+        self.assertEqual(rows["Trainer.step"], ("320.00ms (80%)", "120.00ms (30%)"))
+        self.assertEqual(rows["walk"][0], "20.00ms (5.0%)")  # recursion counts once
+
+    def test_pprof(self):
+        rows = self.open("sample.pb.gz")
+        self.assertEqual(rows["Linear.forward"], ("200.00ms (46%)", "200.00ms (46%)"))
+
+    def test_chrome(self):
+        rows = {name.split(" ")[0]: row for name, row in self.open("sample.json").items()}  # it adds the arguments
+        self.assertEqual(rows["Linear.forward"][0].split(" ")[0], "200.00ms")
+
+    def test_collapsed(self):
+        rows = self.open("sample.collapsed")
+        self.assertEqual(rows["Linear.forward (torch/nn/modules/linear.py:114)"][0].split(" ")[0], "100")
+
+    def test_hostile_and_long_traces(self):
+        for trace in ("hostile", "long"):
+            for extension in (".speedscope.json", ".pb.gz", ".collapsed"):
+                with self.subTest(trace=trace, extension=extension):
+                    self.assertGreater(len(self.open(trace + extension)), 5)
+
+
+class FileTest(ExportFiles):
+    """Formats by what is written about them."""
+
+    def test_collapsed_lines(self):
+        for trace in TRACES:
+            lines = self.read(trace + ".collapsed").splitlines()
+            for line in lines:
+                self.assertRegex(line, r"^[^;\x00-\x1f]+(;[^;\x00-\x1f]+)* [1-9][0-9]*$")
+            self.assertEqual(sum(int(line.rsplit(" ", 1)[1]) for line in lines), SAMPLES[trace])
+            self.assertEqual(len(lines), len({line.rsplit(" ", 1)[0] for line in lines}))
+
+    def test_speedscope_weights_match_samples(self):
+        for trace in TRACES:
+            profile = json.loads(self.read(trace + ".speedscope.json"))
+            frames = len(profile["shared"]["frames"])
+            for thread in profile["profiles"]:
+                self.assertEqual(len(thread["samples"]), len(thread["weights"]))
+                self.assertTrue(all(0 <= frame < frames for sample in thread["samples"] for frame in sample))
+                self.assertTrue(all(weight > 0 for weight in thread["weights"]))
+                self.assertAlmostEqual(sum(thread["weights"]), thread["endValue"] - thread["startValue"], places=6)
+
+    def test_chrome_slices_nest(self):
+        for trace in TRACES:
+            data = json.loads(self.read(trace + ".json"))
+            stacks, last = collections.defaultdict(list), {}
+            for event in data["traceEvents"]:
+                if event["ph"] not in "BE":
+                    continue
+                thread = event["pid"], event["tid"]
+                self.assertGreaterEqual(event["ts"], last.get(thread, 0))
+                last[thread] = event["ts"]
+                if event["ph"] == "B":
+                    stacks[thread].append(event["name"])
+                else:
+                    stacks[thread].pop()
+            self.assertTrue(stacks and not any(stacks.values()))
+
+    def test_svg_is_xml_and_widths_add_up(self):
+        for trace in TRACES:
+            root = xml.etree.ElementTree.fromstring(self.read(trace + ".svg"))
+            self.assertEqual(int(root.get("data-all")), SAMPLES[trace])
+            frames = [group for group in root.iter("{http://www.w3.org/2000/svg}g") if group.get("class") == "frame"]
+            self.assertEqual(int(frames[0].get("data-w")), SAMPLES[trace])
+            first_row = [int(group.get("data-w")) for group in frames if group.get("data-d") == "1"]
+            self.assertEqual(sum(first_row), SAMPLES[trace])
+            scripts = list(root.iter("{http://www.w3.org/2000/svg}script"))
+            self.assertEqual(len(scripts), 1)
+            self.assertNotIn("owned", scripts[0].text)
+
+    def test_text_percentages(self):
+        text = self.read("sample.txt")
+        rows = {name: float(own) for own, name in
+                re.findall(r"^ +([\d.]+) +[\d.]+ +[\d,]+  (.*)$", text.split("\n\n")[1], re.MULTILINE)}
+        self.assertEqual(rows["Linear.forward (torch/nn/modules/linear.py:113)"], 45.66)
+        self.assertAlmostEqual(sum(rows.values()), 100, delta=0.2)
+        self.assertNotIn("\x1b", self.read("hostile.txt"))
+
+    def test_pprof_is_gzip(self):
+        with gzip.open(self.path("sample.pb.gz")) as stream:
+            self.assertIn(b"Linear.forward", stream.read())
+
+
+@unittest.skipIf(shutil.which("go") is None, "go is missing: go tool pprof was not tried")
+class GoPprofTest(ExportFiles):
+    def top(self, name, *flags):
+        environment = dict(os.environ, PPROF_TMPDIR=self.folder)
+        return subprocess.run(["go", "tool", "pprof", *flags, "-top", self.path(name)], check=True, text=True,
+                              capture_output=True, env=environment).stdout
+
+    def test_time_and_samples(self):
+        self.assertRegex(self.top("sample.pb.gz"), r"\n +200ms 45\.66% 45\.66% +200ms 45\.66%  Linear\.forward\n")
+        self.assertRegex(self.top("sample.pb.gz", "-sample_index=samples"), r"\n +60 27\.40% \S+ +160 73\.06%  Trainer\.step")
+
+    def test_labels_and_lines(self):
+        self.assertIn("Showing nodes accounting for 24ms", self.top("sample.pb.gz", "-tagfocus=thread=loader"))
+        self.assertIn("train.py:33", self.top("sample.pb.gz", "-lines"))
+
+    def test_other_traces(self):
+        for name in ("hostile.pb.gz", "long.pb.gz"):
+            self.assertIn("of", self.top(name))
+
+
+@unittest.skipIf(perfetto.unavailable(), f"Perfetto was not tried: {perfetto.unavailable()}")
+class PerfettoTest(ExportFiles):
+    """Perfetto's trace processor reads our Chrome JSON: every slice, properly nested, no complaint."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.perfetto = cls.enterClassContext(perfetto.Perfetto(cls.folder))
+
+    def test_chrome_json(self):
+        processor = self.perfetto.load("sample.json")
+        self.assertEqual(processor.query("select name, value from stats where value != 0 and severity != 'info'"), [])
+        events = json.loads(self.read("sample.json"))["traceEvents"]
+        begins = sum(event["ph"] == "B" for event in events)
+        self.assertEqual(processor.query("select count(*), min(dur) >= 0 from slice"), [(begins, 1)])
+        self.assertEqual(processor.query("select sum(dur) from slice where name = 'Linear.forward'"), [(200_000_000,)])
+        self.assertEqual(processor.query("select thread.name from thread where tid = 4001"), [("loader (tid 4001)",)])
+
+    def test_copied_trace(self):
+        processor = self.perfetto.load("sample.pftrace")
+        self.assertEqual(processor.query("select count(*) from cpu_profile_stack_sample"), [(219,)])
+
+
+if __name__ == "__main__":
+    export_files.main(export_files.CHROMIUM)

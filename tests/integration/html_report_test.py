@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""The HTML report as a person uses it, in headless Chromium, from a file and without a network.
+
+html_report_test.py EXPORT_MAKER
+"""
+import os
+
+import export_files
+from export_files import ExportFiles
+
+READY = "document.documentElement.dataset.ready === 'yes'"
+FRAMES = "[...document.querySelectorAll('#main .frame')].map(frame => frame.getAttribute('name'))"
+WIDTH = ("Number([...document.querySelectorAll('#main .frame')].find(frame => frame.getAttribute('name') === '%s')"
+         ".getAttribute('width'))")
+
+
+class HtmlReport(ExportFiles):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.start_browser()
+
+    def open(self, name):
+        page = self.browser.open("file://" + self.path(name))
+        page.wait_for(READY)
+        self.addCleanup(lambda: self.assertEqual(page.complaints, []))
+        return page
+
+    def click(self, page, selector):
+        page.evaluate(f"document.querySelector({selector!r}).click()")
+
+    def press(self, page, kind, x, y):
+        page.command("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", buttons=1, clickCount=1)
+
+    def test_loads_nothing_from_anywhere(self):
+        page = self.open("sample.html")
+        self.assertEqual(page.evaluate("performance.getEntriesByType('resource').map(entry => entry.name)"
+                                       ".filter(name => !name.startsWith('data:'))"), [])
+        refused = page.evaluate("fetch('" + self.base + "/sample.txt').then(() => 'loaded', () => 'refused')")
+        self.assertEqual(refused, "refused")
+        self.assertTrue(any("Content Security Policy" in text for text in page.complaints), page.complaints)
+        page.complaints.clear()
+
+    def test_header_tells_the_run(self):
+        page = self.open("sample.html")
+        self.assertEqual(page.evaluate("document.title"), "python3 train.py --epochs 3 · ptrace-prof")
+        facts = dict(page.evaluate("[...document.querySelectorAll('#facts div')].map(pair => "
+                                   "[...pair.children].map(cell => cell.textContent))"))
+        self.assertEqual(facts["samples"], "219")
+        self.assertEqual(facts["verified"], "92.69 %")
+        self.assertEqual(facts["overhead"], "0.50 % of one core")
+        self.assertIn("4 samples could not be verified", page.evaluate("document.querySelector('#cautions').textContent"))
+
+    def test_flame_icicle_and_zoom(self):
+        page = self.open("sample.html")
+        self.assertEqual(sorted(page.evaluate(FRAMES)).count("walk"), 3)
+        top = "Number(/,([\\d.]+)/.exec(document.querySelector('#main .frame').getAttribute('transform'))[1])"
+        flame_root = page.evaluate(top)
+        self.click(page, "[data-view=icicle]")
+        self.assertEqual(page.evaluate(top), 0)
+        self.assertGreater(flame_root, 0)
+        before = page.evaluate(WIDTH % "Condition.wait")
+        page.evaluate("[...document.querySelectorAll('#main .frame')].find(frame => frame.getAttribute('name') === "
+                      "'Condition.wait').dispatchEvent(new MouseEvent('click', {bubbles: true}))")
+        self.assertGreater(page.evaluate(WIDTH % "Condition.wait"), 5 * before)
+        details = page.evaluate("document.querySelector('#details').textContent")
+        self.assertIn("12.79 % · 28 samples", details)
+        self.assertIn("threading.py:280", details)
+        self.assertIn("Lines: 320 12.79 %", details)
+
+    def test_search(self):
+        page = self.open("sample.html")
+        page.evaluate("(() => { const box = document.querySelector('#search'); box.value = 'LINEAR'; "
+                      "box.dispatchEvent(new Event('input')); })()")
+        page.wait_for("document.querySelector('#matched').textContent === '45.66 % match'")
+        page.wait_for("[...document.querySelectorAll('#main .frame rect')].filter(rect => "
+                      "rect.getAttribute('fill') === MATCHED).length === 1")
+
+    def test_a_thread_alone(self):
+        page = self.open("sample.html")
+        page.evaluate("(() => { const list = document.querySelector('#threads'); "
+                      "list.value = [...list.options].find(option => option.text.includes('4001')).value; "
+                      "list.dispatchEvent(new Event('change')); })()")
+        self.assertEqual(set(page.evaluate(FRAMES)), {"all", "loader (tid 4001)", "load"})
+
+    def test_a_range_of_the_timeline(self):
+        page = self.open("sample.html")
+        box = page.evaluate("(() => { const box = document.querySelector('#lane-canvas').getBoundingClientRect(); "
+                            "return [box.left, box.top, box.width]; })()")
+        y = box[1] + 30
+        self.press(page, "mousePressed", box[0] + box[2] * 0.10, y)
+        self.press(page, "mouseMoved", box[0] + box[2] * 0.15, y)
+        self.press(page, "mouseMoved", box[0] + box[2] * 0.19, y)
+        self.press(page, "mouseReleased", box[0] + box[2] * 0.19, y)
+        page.wait_for("document.querySelector('#range').textContent.includes('–')")
+        shown = set(page.evaluate(FRAMES))  # 40 to 76 ms: step without linear, and the loader
+        self.assertIn("Trainer.step", shown)
+        self.assertIn("load", shown)
+        self.assertNotIn("Linear.forward", shown)
+        self.click(page, "#range button")
+        self.assertIn("Linear.forward", page.evaluate(FRAMES))
+
+    def test_table_and_sandwich(self):
+        page = self.open("sample.html")
+        self.click(page, "[data-view=table]")
+        rows = page.evaluate("[...document.querySelectorAll('tbody tr')].map(row => [...row.cells].map(cell => "
+                             "cell.firstChild.nodeName === 'I' ? cell.textContent : cell.firstChild.textContent))")
+        self.assertEqual(rows[0], ["45.66 %", "100", "45.66 %", "100", "Linear.forward"])
+        self.assertIn(["4.57 %", "10", "4.57 %", "10", "walk"], rows)  # recursion counts once
+        self.assertAlmostEqual(sum(int(row[1]) for row in rows), 219)
+        page.evaluate("[...document.querySelectorAll('tbody tr')].find(row => row.textContent.includes('Trainer.step')).click()")
+        graphs = page.evaluate("[...document.querySelectorAll('#main .graph')].map(graph => "
+                               "[...graph.querySelectorAll('.frame')].map(frame => frame.getAttribute('name')))")
+        self.assertEqual(graphs, [["Trainer.step", "Trainer.train", "<module>"], ["Trainer.step", "Linear.forward"]])
+
+    def test_idle_time_can_be_hidden(self):
+        page = self.open("sample.html")
+        self.assertIn("Condition.wait", page.evaluate(FRAMES))
+        self.click(page, "#hide-idle")
+        self.assertNotIn("Condition.wait", page.evaluate(FRAMES))
+
+    def test_a_hostile_trace_is_only_text(self):
+        page = self.open("hostile.html")
+        for view in ("flame", "icicle", "table", "sandwich"):
+            self.click(page, f"[data-view={view}]")
+            self.assertEqual(page.evaluate("document.images.length"), 0)
+        self.assertEqual(page.evaluate("document.scripts.length"), 3)
+        self.assertIn("</script><script>", page.evaluate("document.title"))
+        self.assertTrue(page.evaluate("document.title").endswith("ptrace-prof"))
+
+    def test_a_long_run(self):
+        page = self.open("long.html")
+        self.assertEqual(page.evaluate("trace.threads[0].samples"), 60000)
+        self.assertEqual(page.evaluate("callTree().value"), 60000)
+        page.evaluate("change({range: [1e6, 2e6]})")
+        self.assertAlmostEqual(page.evaluate("callTree().value"), 1000, delta=2)
+
+    def test_both_themes_draw(self):
+        page = self.open("sample.html")
+        folder = os.environ.get("PP_SCREENSHOTS")
+        for theme in ("light", "dark"):
+            page.evaluate(f"document.documentElement.dataset.theme = '{theme}'; draw()")
+            self.assertTrue(page.evaluate("document.querySelectorAll('#main .frame').length > 8"))
+            if folder:
+                page.screenshot(os.path.join(folder, f"report-{theme}.png"))
+
+
+if __name__ == "__main__":
+    export_files.main(export_files.CHROMIUM)
