@@ -16,8 +16,9 @@ verb_demo() {
   # It trains for two minutes at most, whatever becomes of us.
   coproc TRAINING { exec /usr/bin/python3 tests/demo/train_transformer.py --seconds 120 2>"$out/training.log"; }
   training=$TRAINING_PID
+  # It ends its own workers when it is asked to end.
   # shellcheck disable=SC2064 # the process of now
-  trap "kill -9 $training 2>/dev/null || true" EXIT
+  trap "kill $training 2>/dev/null || true; wait $training 2>/dev/null || true" EXIT
   # What it prints before that is Python's own.
   while read -r -u "${TRAINING[0]}" word pid && [ "$word" != ready ]; do :; done
   [ "${word:-}" = ready ] || { tail -n 5 "$out/training.log" >&2; die "the training script did not start (above)"; }
@@ -26,7 +27,6 @@ verb_demo() {
   "$record" record --pid "$pid" --duration "$DEMO_SECONDS" -o "$out/training.pftrace"
   "$record" export "$out/training.pftrace" -o "$out/training.html"
   "$record" export "$out/training.pftrace" --format text | head -n 20 || true
-  kill "$training" 2>/dev/null || true
   say "Done. Open one of:"
   note "$out/training.html      flame graph, timeline and search, in any browser, offline"
   note "$out/training.pftrace   in https://ui.perfetto.dev"
