@@ -43,12 +43,12 @@ class Capture {
     tree_.Look(begin_);
     ++accounting_.rounds;
     tree_.Sample(MonotonicNow());
-    if (request_.locals) {
+    tree_.Flush();
+    if (request_.locals) {  // they belong to the sample written last
       for (const auto& sampler : tree_.samplers()) {
         WriteLocals(*sampler, writer_);
       }
     }
-    tree_.Flush();
     return Finish({});
   }
 

@@ -11,8 +11,8 @@ namespace {
 constexpr Nanos kGovernEvery = Nanos::FromMillis(200);
 constexpr Nanos kLongestNap = Nanos::FromMillis(100);
 constexpr double kMaxSlowdown = 100;
-// CPU that opening the target, reading ELF files and meeting all its code for the first time may use in addition.
-constexpr Nanos kStartCredit = Nanos::FromMillis(300);
+// Opening the target and meeting all its code for the first time costs more than the rest and does not come again.
+constexpr Nanos kLearning = Nanos::FromMillis(500);
 
 }  // namespace
 
@@ -22,8 +22,7 @@ Pacer::Pacer(double rate_hz, double max_overhead)
       deadline_(MonotonicNow()),
       begin_(deadline_),
       governed_(deadline_),
-      cpu_at_begin_(OwnCpuTime()),
-      cpu_at_govern_(cpu_at_begin_),
+      cpu_at_govern_(OwnCpuTime()),
       random_(static_cast<uint64_t>(deadline_.value) * 2 + 1) {
   prctl(PR_SET_TIMERSLACK, 1000);  // the default of 50 us would show at high rates
 }
@@ -41,11 +40,10 @@ void Pacer::Govern(Nanos now) {
     return;
   }
   const Nanos cpu = OwnCpuTime();
-  const double recent = (cpu - cpu_at_govern_).seconds() / (now - governed_).seconds();
-  // What may be used from here on so that the whole run keeps the promise, start-up apart.
-  const double spent = (cpu - cpu_at_begin_ - kStartCredit).seconds() / std::max((now - begin_).seconds(), 1e-3);
-  const double allowed = spent > max_overhead_ ? max_overhead_ * 0.8 : max_overhead_;
-  slowdown_ = std::clamp(slowdown_ * std::clamp(recent / allowed, 0.8, 2.0), 1.0, kMaxSlowdown);
+  if (now - begin_ >= kLearning) {
+    const double recent = (cpu - cpu_at_govern_).seconds() / (now - governed_).seconds();
+    slowdown_ = std::clamp(slowdown_ * std::clamp(recent / max_overhead_, 0.7, 2.0), 1.0, kMaxSlowdown);
+  }
   governed_ = now;
   cpu_at_govern_ = cpu;
 }

@@ -2,8 +2,9 @@
 //
 // Intervals are drawn uniformly from half to one and a half of the mean, so that a loop of the target with the same
 // period is not always met at the same place. A round that begins a whole interval late counts as late; rounds that
-// were skipped over to catch up count as missed. Every 200 ms the CPU used so far is compared with the allowance: the mean
-// interval grows until it is kept, and shrinks back towards the asked one. Start-up has a credit of its own.
+// were skipped over to catch up count as missed. Every 200 ms the CPU used meanwhile is compared with the allowance: the mean
+// interval grows until it is kept, and shrinks back towards the asked one. The first half second, in which all code of
+// the target is new, is exempt.
 // One thread. Knows nothing about what a round does.
 #pragma once
 
@@ -38,7 +39,6 @@ class Pacer {
   Nanos deadline_;
   Nanos begin_;
   Nanos governed_;
-  Nanos cpu_at_begin_;
   Nanos cpu_at_govern_;
   uint64_t random_;
   uint64_t late_ = 0;

@@ -127,12 +127,11 @@ void ThreadStack::Remember(uint64_t missed) {
 
 // Walks from current_ to the root, fetching what the plan lacks on the way.
 CollectStatus ThreadStack::Walk(RemoteMemory& memory) {
-  const uint64_t base = layout_.Has(&Layout::thread_base_frame) ? state_.value + layout_.thread_base_frame : end_shim_;
   const FrameBytes bytes{plan_, fetched_};
   fetched_.Clear();
   chain_.Clear();
   bool missed = false;
-  WalkResult walk = WalkFrames(layout_, bytes, current_, base, max_depth_, &chain_);
+  WalkResult walk = WalkFrames(layout_, bytes, current_, end_shim_, max_depth_, &chain_);
   for (uint32_t fetches = 0; walk.end == WalkEnd::kMissing && fetches < max_depth_; ++fetches) {
     if (fetches < missed_.size()) {
       Remember(walk.missing);
@@ -145,7 +144,7 @@ CollectStatus ThreadStack::Walk(RemoteMemory& memory) {
     if (status != ReadStatus::kOk) {
       return CollectStatus::kBroken;
     }
-    walk = WalkFrames(layout_, bytes, walk.missing, base, max_depth_, &chain_);
+    walk = WalkFrames(layout_, bytes, walk.missing, end_shim_, max_depth_, &chain_);
   }
   const bool is_due = ++since_replan_ >= kReplanEvery;
   const uint64_t end_shim = is_due || walk.end != WalkEnd::kRoot ? 0 : chain_.end_shim;
