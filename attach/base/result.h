@@ -50,8 +50,8 @@ struct Error {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}          // NOLINT(google-explicit-constructor)
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}      // NOLINT(google-explicit-constructor)
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT(google-explicit-constructor)
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
 
   bool has_value() const { return state_.index() == 0; }
   bool has_error() const { return state_.index() == 1; }
@@ -89,18 +89,19 @@ class [[nodiscard]] Result<void> {
 }  // namespace ptrace_prof
 
 // PP_RETURN_IF_ERROR(expr): returns the error of a Result<void> expression from the enclosing function.
-#define PP_RETURN_IF_ERROR(expr)                                       \
-  do {                                                                 \
-    if (auto pp_status = (expr); pp_status.has_error()) {              \
-      return std::move(pp_status).error();                             \
-    }                                                                  \
+#define PP_RETURN_IF_ERROR(expr)                          \
+  do {                                                    \
+    if (auto pp_status = (expr); pp_status.has_error()) { \
+      return std::move(pp_status).error();                \
+    }                                                     \
   } while (false)
 
 #define PP_CONCAT_INNER(a, b) a##b
 #define PP_CONCAT(a, b) PP_CONCAT_INNER(a, b)
 
 // PP_ASSIGN_OR_RETURN(auto x, expr): declares x from the value of a Result<T>, or returns its error.
-#define PP_ASSIGN_OR_RETURN(declaration, expr) PP_ASSIGN_OR_RETURN_IMPL(PP_CONCAT(pp_result_, __LINE__), declaration, expr)
+#define PP_ASSIGN_OR_RETURN(declaration, expr) \
+  PP_ASSIGN_OR_RETURN_IMPL(PP_CONCAT(pp_result_, __LINE__), declaration, expr)
 #define PP_ASSIGN_OR_RETURN_IMPL(result, declaration, expr) \
   auto result = (expr);                                     \
   if (result.has_error()) {                                 \

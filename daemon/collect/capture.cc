@@ -87,7 +87,8 @@ class Capture {
     }
     const bool ended = tree_.empty();
     tree_.Flush();
-    return Finish(ended ? EndInfo{Code::kGone, "process " + std::to_string(request_.pid.value) + " ended", ""} : EndInfo{});
+    return Finish(ended ? EndInfo{Code::kGone, "process " + std::to_string(request_.pid.value) + " ended", ""}
+                        : EndInfo{});
   }
 
   Nanos EndFrom(Nanos begin) const { return request_.duration.value > 0 ? begin + request_.duration : kForever; }

@@ -10,8 +10,8 @@ namespace {
 constexpr int kReadPairs = 3;
 constexpr int kAttempts = 3;
 constexpr int kQuickLooks = 6;
-constexpr uint64_t kStopOneIn = 8;     // of the chains that a second look settled
-constexpr double kStopShare = 0.005;   // of the target's time
+constexpr uint64_t kStopOneIn = 8;                   // of the chains that a second look settled
+constexpr double kStopShare = 0.005;                 // of the target's time
 constexpr Nanos kFreeStops = Nanos::FromMillis(10);  // at the beginning, when everything is new
 constexpr Nanos kStopTimeout = Nanos::FromMillis(20);
 constexpr uint64_t kMaxFailedStops = 16;  // in a row of a capture: then stops are not possible here
@@ -32,7 +32,9 @@ bool SameCalls(const std::vector<RawFrame>& a, const std::vector<RawFrame>& b) {
   return true;
 }
 
-bool IsUsable(CollectStatus status) { return status == CollectStatus::kWhole || status == CollectStatus::kTooDeep; }
+bool IsUsable(CollectStatus status) {
+  return status == CollectStatus::kWhole || status == CollectStatus::kTooDeep;
+}
 
 }  // namespace
 

@@ -20,7 +20,7 @@ namespace ptrace_prof {
 
 struct GilView {
   RemoteAddr address;
-  uint64_t holder = 0;    // PyThreadState* that holds it or held it last
+  uint64_t holder = 0;  // PyThreadState* that holds it or held it last
   bool locked = false;
   uint64_t switches = 0;
   uint64_t moved = UINT64_MAX;  // switches since the sample before; UINT64_MAX: not known
@@ -28,7 +28,7 @@ struct GilView {
 
 struct InterpreterView {
   InterpreterEntry entry;
-  size_t gil = SIZE_MAX;   // index into gils(); SIZE_MAX: none
+  size_t gil = SIZE_MAX;  // index into gils(); SIZE_MAX: none
   uint64_t threads_head = 0;
   bool collecting = false;
 };

@@ -2,10 +2,9 @@
 //
 // Intervals are drawn uniformly from half to one and a half of the mean, so that a loop of the target with the same
 // period is not always met at the same place. A round that begins a whole interval late counts as late; rounds that
-// were skipped over to catch up count as missed. Every 200 ms the CPU used meanwhile is compared with the allowance: the mean
-// interval grows until it is kept, and shrinks back towards the asked one. The first half second, in which all code of
-// the target is new, is exempt.
-// One thread. Knows nothing about what a round does.
+// were skipped over to catch up count as missed. Every 200 ms the CPU used meanwhile is compared with the allowance:
+// the mean interval grows until it is kept, and shrinks back towards the asked one. The first half second, in which all
+// code of the target is new, is exempt. One thread. Knows nothing about what a round does.
 #pragma once
 
 #include <atomic>
@@ -26,7 +25,7 @@ class Pacer {
 
   uint64_t late() const { return late_; }
   uint64_t missed() const { return missed_; }
-  double actual_rate_hz() const;   // what the present interval amounts to; 0 when not paced
+  double actual_rate_hz() const;  // what the present interval amounts to; 0 when not paced
   bool backed_off() const { return slowdown_ > 1.05; }
 
  private:

@@ -15,7 +15,9 @@ constexpr int kMaxTries = 40;
 constexpr size_t kMaxKnown = 65536;  // remembered pids; a fork bomb must not grow us
 
 // Can what PythonProcess::Open refused become possible later (interpreter still starting, exec to come)?
-bool MayBecomePython(Code code) { return code == Code::kFailedPrecondition; }
+bool MayBecomePython(Code code) {
+  return code == Code::kFailedPrecondition;
+}
 
 }  // namespace
 
@@ -96,7 +98,8 @@ void ProcessTree::TryCandidates(Nanos now) {
     if (opened.has_value()) {
       samplers_.push_back(std::move(opened).value());
       ++processes_;
-    } else if (MayBecomePython(opened.error().code) && (++candidate.tries < kMaxTries || context_.request.wait_for_python)) {
+    } else if (MayBecomePython(opened.error().code) &&
+               (++candidate.tries < kMaxTries || context_.request.wait_for_python)) {
       candidate.interval = std::min(Nanos(candidate.interval.value * 3 / 2), longest);
       candidate.next_try = now + candidate.interval;
       ++it;

@@ -56,7 +56,7 @@ class ProcessTree {
   const CaptureContext context_;
   std::vector<std::unique_ptr<ProcessSampler>> samplers_;
   std::unordered_map<Pid, Candidate> candidates_;
-  std::unordered_map<Pid, Nanos> known_;   // every process ever looked at, by start time: pids are reused
+  std::unordered_map<Pid, Nanos> known_;  // every process ever looked at, by start time: pids are reused
   uint64_t processes_ = 0;
   uint64_t not_followed_ = 0;
   uint64_t closed_read_calls_ = 0;

@@ -1,7 +1,7 @@
 // Turns the frame chains of one process into stacks of the trace, and says whether they can be believed.
 //
-// A chain is a path of nodes (parent node, code, instruction); a node exists only if the link to it is in the LinkSet, so
-// that in the steady state a sample costs one comparison per unchanged frame and one lookup per changed one. New
+// A chain is a path of nodes (parent node, code, instruction); a node exists only if the link to it is in the LinkSet,
+// so that in the steady state a sample costs one comparison per unchanged frame and one lookup per changed one. New
 // frames get their names and lines here, once. ClearStacks() when the StackTable is cleared. One owner, one thread.
 #pragma once
 

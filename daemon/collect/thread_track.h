@@ -22,15 +22,15 @@ struct ThreadTrack {
       : entry(thread), interpreter(interpreter_index), stack(std::move(reader)) {}
 
   ThreadEntry entry;
-  size_t interpreter;      // index into InterpreterWatch::interpreters()
+  size_t interpreter;  // index into InterpreterWatch::interpreters()
   ThreadStack stack;
   LinkedChain chain;
-  VerifiedStack last;      // of the last sample
+  VerifiedStack last;  // of the last sample
   bool has_last = false;
   ThreadInfo info;
   ThreadHandle handle;
-  bool wanted = true;      // --threads
-  bool listed = true;      // still in the interpreter's list
+  bool wanted = true;                     // --threads
+  bool listed = true;                     // still in the interpreter's list
   std::optional<ThreadStateWatch> watch;  // none when the kernel thread is not known
   std::optional<StateInfo> written_state;
 };

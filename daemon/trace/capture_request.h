@@ -32,18 +32,18 @@ inline constexpr uint32_t kDefaultMaxDepth = 4096;
 struct CaptureRequest {
   CaptureVerb verb = CaptureVerb::kRecord;
   Pid pid;
-  Nanos duration;                  // 0 = until the target ends or the reader of the pipe goes away
-  double rate_hz = kDefaultRateHz; // 0 = as fast as possible
-  double max_overhead = 0.01;      // CPU of the collector as a share of one core; 0 = no limit
+  Nanos duration;                   // 0 = until the target ends or the reader of the pipe goes away
+  double rate_hz = kDefaultRateHz;  // 0 = as fast as possible
+  double max_overhead = 0.01;       // CPU of the collector as a share of one core; 0 = no limit
   uint32_t max_depth = kDefaultMaxDepth;
   IdlePolicy idle = IdlePolicy::kMain;
-  std::vector<Tid> threads;        // only these (host tids); empty = all
-  bool gil_only = false;           // only the thread that holds the GIL
+  std::vector<Tid> threads;  // only these (host tids); empty = all
+  bool gil_only = false;     // only the thread that holds the GIL
   bool subprocesses = true;
-  bool blocking = false;           // stop the process for every sample
-  bool allow_stops = true;         // a brief stop of one thread may settle a doubtful sample
-  bool locals = false;             // dump only
-  bool wait_for_python = false;    // the target is still starting: wait until it, or a child, is a Python process
+  bool blocking = false;         // stop the process for every sample
+  bool allow_stops = true;       // a brief stop of one thread may settle a doubtful sample
+  bool locals = false;           // dump only
+  bool wait_for_python = false;  // the target is still starting: wait until it, or a child, is a Python process
 };
 
 std::vector<std::string> EncodeRequest(const CaptureRequest& request);

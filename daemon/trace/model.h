@@ -17,19 +17,19 @@ namespace ptrace_prof {
 
 struct ProcessInfo {
   Pid pid;
-  Pid ns_pid;      // pid inside the process's own PID namespace; equal to pid outside containers
+  Pid ns_pid;  // pid inside the process's own PID namespace; equal to pid outside containers
   Pid parent_pid;
-  std::string name;                  // comm
+  std::string name;  // comm
   std::vector<std::string> cmdline;
-  std::string python;                // "3.11.7", "3.14.2 free-threaded"
-  Nanos start_time;                  // since boot
+  std::string python;  // "3.11.7", "3.14.2 free-threaded"
+  Nanos start_time;    // since boot
 };
 
 struct ThreadInfo {
   Pid pid;
-  Tid tid;             // host namespace
+  Tid tid;  // host namespace
   Tid ns_tid;
-  std::string name;    // Python's name, else the kernel's
+  std::string name;  // Python's name, else the kernel's
   uint64_t python_ident = 0;
   int64_t interpreter_id = 0;
   bool is_main = false;
@@ -37,22 +37,22 @@ struct ThreadInfo {
 
 // How far a sample can be trusted.
 enum class SampleQuality : uint8_t {
-  kVerified,   // every link was seen to hold
-  kStopped,    // verified under one brief stop of the thread
-  kTruncated,  // cut at the first link that could not be verified; carries a "[truncated]" leaf
-  kTooDeep,    // deeper than the limit; carries a "[truncated]" root
-  kUnverified, // links could not be verified and no stop was allowed; whole but unproven
+  kVerified,    // every link was seen to hold
+  kStopped,     // verified under one brief stop of the thread
+  kTruncated,   // cut at the first link that could not be verified; carries a "[truncated]" leaf
+  kTooDeep,     // deeper than the limit; carries a "[truncated]" root
+  kUnverified,  // links could not be verified and no stop was allowed; whole but unproven
 };
 inline constexpr size_t kSampleQualityCount = 5;
 
 // What a thread was doing when sampled. Combined from several signals; kUnknown is an honest answer.
 enum class ThreadState : uint8_t {
   kUnknown,
-  kRunning,     // on a CPU (or runnable)
-  kGilWait,     // waiting for the GIL
-  kIdle,        // blocked in a wait: sleep, poll, lock, read
-  kGpuWait,     // blocked inside the CUDA driver or runtime
-  kDiskWait,    // uninterruptible
+  kRunning,   // on a CPU (or runnable)
+  kGilWait,   // waiting for the GIL
+  kIdle,      // blocked in a wait: sleep, poll, lock, read
+  kGpuWait,   // blocked inside the CUDA driver or runtime
+  kDiskWait,  // uninterruptible
 };
 
 struct StateInfo {
@@ -63,29 +63,29 @@ struct StateInfo {
 
 // Running totals, written about once a second and at the end; the last one wins.
 struct Accounting {
-  uint64_t rounds = 0;               // sampling instants
-  uint64_t samples = 0;              // thread-samples written, all qualities
+  uint64_t rounds = 0;   // sampling instants
+  uint64_t samples = 0;  // thread-samples written, all qualities
   std::array<uint64_t, kSampleQualityCount> by_quality{};
-  uint64_t idle_skipped = 0;         // thread-samples left out because the thread was idle (see --idle)
-  uint64_t late = 0;                 // rounds that began more than one interval late
-  uint64_t missed = 0;               // rounds never taken because we were late or backed off
-  uint64_t lost = 0;                 // thread-samples that could not be read at all
-  uint64_t stale_code = 0;           // samples cut because a code object was freed meanwhile
-  uint64_t stops = 0;                // brief stops of a thread
+  uint64_t idle_skipped = 0;  // thread-samples left out because the thread was idle (see --idle)
+  uint64_t late = 0;          // rounds that began more than one interval late
+  uint64_t missed = 0;        // rounds never taken because we were late or backed off
+  uint64_t lost = 0;          // thread-samples that could not be read at all
+  uint64_t stale_code = 0;    // samples cut because a code object was freed meanwhile
+  uint64_t stops = 0;         // brief stops of a thread
   Nanos stopped_total;
   Nanos collector_cpu;
   Nanos wall;
   double asked_rate_hz = 0;
   double actual_rate_hz = 0;
-  uint64_t read_calls = 0;           // process_vm_readv calls
+  uint64_t read_calls = 0;  // process_vm_readv calls
   uint64_t processes = 0;
   uint64_t threads = 0;
 };
 
 // Why and how the recording ended. A trace without one was cut off.
 struct EndInfo {
-  Code code = Code::kOk;   // kGone: the target ended first (a success for the user)
-  std::string message;     // a sentence; empty for a plain end
+  Code code = Code::kOk;  // kGone: the target ended first (a success for the user)
+  std::string message;    // a sentence; empty for a plain end
   std::string remedy;
 };
 

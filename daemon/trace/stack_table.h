@@ -54,11 +54,11 @@ class StackTable {
   StackId InternStack(StackId parent, FrameId frame);
 
   const Frame& frame(FrameId id) const;
-  StackId parent(StackId id) const;     // id != kEmptyStack
-  FrameId leaf(StackId id) const;       // id != kEmptyStack
-  uint32_t depth(StackId id) const;     // 0 for kEmptyStack
+  StackId parent(StackId id) const;  // id != kEmptyStack
+  FrameId leaf(StackId id) const;    // id != kEmptyStack
+  uint32_t depth(StackId id) const;  // 0 for kEmptyStack
   size_t frame_count() const;
-  size_t stack_count() const;           // without kEmptyStack
+  size_t stack_count() const;  // without kEmptyStack
 
   // Forgets everything; all ids become invalid. `generation` then differs, so that holders of ids notice.
   void Clear();

@@ -14,7 +14,7 @@ namespace ptrace_prof {
 struct TraceOrigin {
   std::string boot_id;  // of the kernel; different on every host and after every boot
   std::string host;
-  Nanos monotonic;      // one instant on three clocks
+  Nanos monotonic;  // one instant on three clocks
   Nanos boottime;
   Nanos realtime;
 

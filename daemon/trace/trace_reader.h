@@ -28,7 +28,7 @@ class TraceVisitor {
   virtual ~TraceVisitor() = default;
   virtual void OnRequest(const CaptureRequest&) {}
   virtual void OnProcess(const ProcessInfo&) {}
-  virtual void OnThread(TrackId, const ThreadInfo&) {}   // again when renamed
+  virtual void OnThread(TrackId, const ThreadInfo&) {}  // again when renamed
   virtual void OnSample(TrackId, Nanos /*when*/, StackId, SampleQuality) {}
   virtual void OnState(TrackId, Nanos /*when*/, const StateInfo&) {}
   virtual void OnLocals(TrackId, uint32_t /*depth_from_leaf*/, std::span<const LocalVariable>) {}
@@ -47,9 +47,9 @@ class TraceReader {
   // nothing more can be read then.
   Result<void> Feed(std::span<const std::byte> bytes);
 
-  const StackTable& stacks() const;   // ids given to the visitor live here
-  bool mid_packet() const;            // bytes of an unfinished packet are pending: the trace was cut
-  uint64_t skipped() const;           // packets or samples that made no sense, counted
+  const StackTable& stacks() const;  // ids given to the visitor live here
+  bool mid_packet() const;           // bytes of an unfinished packet are pending: the trace was cut
+  uint64_t skipped() const;          // packets or samples that made no sense, counted
 
  private:
   struct Impl;

@@ -35,9 +35,9 @@ class TraceWriter {
   TraceWriter& operator=(const TraceWriter&) = delete;
 
   void AddProcess(const ProcessInfo& process);
-  ThreadHandle AddThread(const ThreadInfo& thread);       // its process was added before
+  ThreadHandle AddThread(const ThreadInfo& thread);  // its process was added before
   void RenameThread(ThreadHandle thread, std::string_view name);
-  void EndThread(ThreadHandle thread, Nanos when);        // closes its state slice; the handle is dead
+  void EndThread(ThreadHandle thread, Nanos when);                // closes its state slice; the handle is dead
   void EndProcess(Pid pid, Nanos when, std::string_view reason);  // "exited", "exec", ...
 
   // `when` never goes back on one thread.

@@ -20,8 +20,7 @@ T Load(const std::byte* block, uint32_t offset) {
 }
 
 std::array<uint64_t, 5> Fingerprint(const Layout& layout, const std::byte* code) {
-  const uint64_t qualname =
-      layout.Has(&Layout::code_qualname) ? Load<uint64_t>(code, layout.code_qualname) : 0;
+  const uint64_t qualname = layout.Has(&Layout::code_qualname) ? Load<uint64_t>(code, layout.code_qualname) : 0;
   return {Load<uint64_t>(code, layout.object_type), Load<uint64_t>(code, layout.code_filename),
           Load<uint64_t>(code, layout.code_name), qualname ^ (Load<uint64_t>(code, layout.code_line_table) << 1),
           static_cast<uint64_t>(Load<int32_t>(code, layout.code_first_line))};
@@ -121,12 +120,16 @@ CodeId CodeCache::Read(uint64_t address) {
 bool CodeCache::Contains(CodeId id, uint64_t instruction) const {
   const CodeInfo& code = info(id);
   switch (layout_.instruction) {
-    case InstructionKind::kLastiBytes: return static_cast<int64_t>(instruction) < static_cast<int64_t>(code.instructions_end);
-    case InstructionKind::kLastiUnits: return static_cast<int64_t>(instruction) * 2 < static_cast<int64_t>(code.instructions_end);
-    case InstructionKind::kPrevInstr: return instruction + 2 >= code.instructions && instruction < code.instructions_end;
+    case InstructionKind::kLastiBytes:
+      return static_cast<int64_t>(instruction) < static_cast<int64_t>(code.instructions_end);
+    case InstructionKind::kLastiUnits:
+      return static_cast<int64_t>(instruction) * 2 < static_cast<int64_t>(code.instructions_end);
+    case InstructionKind::kPrevInstr:
+      return instruction + 2 >= code.instructions && instruction < code.instructions_end;
     case InstructionKind::kInstrPtr:
       // Free-threaded builds may run a thread-local copy of the instructions: no bound is known here.
-      return layout_.Has(&Layout::code_tlbc) || (instruction >= code.instructions && instruction < code.instructions_end);
+      return layout_.Has(&Layout::code_tlbc) ||
+             (instruction >= code.instructions && instruction < code.instructions_end);
   }
   return false;
 }

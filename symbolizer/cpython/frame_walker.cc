@@ -23,8 +23,8 @@ uint64_t LoadInstruction(const Layout& layout, const std::byte* frame) {
 
 }  // namespace
 
-WalkResult WalkFrames(const Layout& layout, const FrameBytes& bytes, uint64_t first, uint64_t bottom, uint32_t max_depth,
-                      FrameChain* chain) {
+WalkResult WalkFrames(const Layout& layout, const FrameBytes& bytes, uint64_t first, uint64_t bottom,
+                      uint32_t max_depth, FrameChain* chain) {
   const bool has_owner = layout.Has(&Layout::frame_owner);
   uint64_t at = first;
   while (at != 0 && at != bottom) {

@@ -65,7 +65,7 @@ struct FrameBytes {
 // Appends to `chain` the frames from `first` on. `bottom` ends the chain like null does: a shim that is known to
 // have nothing below it.
 // To continue after kMissing: make the bytes available and call again with first = missing.
-WalkResult WalkFrames(const Layout& layout, const FrameBytes& bytes, uint64_t first, uint64_t bottom, uint32_t max_depth,
-                      FrameChain* chain);
+WalkResult WalkFrames(const Layout& layout, const FrameBytes& bytes, uint64_t first, uint64_t bottom,
+                      uint32_t max_depth, FrameChain* chain);
 
 }  // namespace ptrace_prof

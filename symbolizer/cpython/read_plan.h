@@ -42,7 +42,7 @@ class ReadPlan {
   };
   std::vector<Region> regions_;  // sorted by start after Seal
   std::vector<std::byte> bytes_;
-  mutable size_t hint_ = 0;      // where the last Find hit
+  mutable size_t hint_ = 0;  // where the last Find hit
 };
 
 }  // namespace ptrace_prof

@@ -55,16 +55,16 @@ class ThreadStack {
   RemoteAddr interpreter_;
   uint32_t max_depth_;
   ReadPlan plan_;
-  ReadPlan fetched_;     // what the plan lacked, this time
+  ReadPlan fetched_;  // what the plan lacked, this time
   FrameChain chain_;
   uint64_t current_ = 0;
-  uint64_t highest_ = 0;   // highest leaf since the last plan
-  uint64_t end_shim_ = 0;  // the shim below the outermost frame: on the C stack, a read of its own saved
-  uint64_t cframe_ = 0;  // last seen tstate->cframe (3.11, 3.12)
+  uint64_t highest_ = 0;              // highest leaf since the last plan
+  uint64_t end_shim_ = 0;             // the shim below the outermost frame: on the C stack, a read of its own saved
+  uint64_t cframe_ = 0;               // last seen tstate->cframe (3.11, 3.12)
   std::array<uint64_t, 4> missed_{};  // frames that lately were not in the plan: they come and go
   uint32_t missed_next_ = 0;
   uint32_t since_replan_ = 0;
-  bool bare_ = false;    // the plan holds nothing but the thread state
+  bool bare_ = false;  // the plan holds nothing but the thread state
   std::vector<ReadRequest> requests_;
 };
 

@@ -1,8 +1,7 @@
-#include "daemon/collect/chain_verifier.h"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "daemon/collect/chain_verifier.h"
 #include "tests/support/fake_python.h"
 
 namespace ptrace_prof {

@@ -1,6 +1,6 @@
-#include "daemon/collect/pacer.h"
-
 #include <gtest/gtest.h>
+
+#include "daemon/collect/pacer.h"
 
 namespace ptrace_prof {
 namespace {

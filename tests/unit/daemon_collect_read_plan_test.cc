@@ -1,8 +1,8 @@
-#include "symbolizer/cpython/read_plan.h"
-
 #include <gtest/gtest.h>
 
 #include <random>
+
+#include "symbolizer/cpython/read_plan.h"
 
 namespace ptrace_prof {
 namespace {
