@@ -88,7 +88,9 @@ struct KeyRow {
   bool (*parse)(std::string_view, CaptureRequest&);
 };
 
-std::string PrintBool(bool value) { return value ? "1" : "0"; }
+std::string PrintBool(bool value) {
+  return value ? "1" : "0";
+}
 
 constexpr KeyRow kKeys[] = {
     {"verb", "record or dump",
@@ -98,9 +100,7 @@ constexpr KeyRow kKeys[] = {
      [](std::string_view t, CaptureRequest& r) { return ParseIn<int32_t>(t, 1, kMaxPid, r.pid.value); }},
     {"duration_ns", "0 (no limit) to 366 days",
      [](const CaptureRequest& r) { return std::to_string(r.duration.value); },
-     [](std::string_view t, CaptureRequest& r) {
-       return ParseIn<int64_t>(t, 0, kMaxDurationNs, r.duration.value);
-     }},
+     [](std::string_view t, CaptureRequest& r) { return ParseIn<int64_t>(t, 0, kMaxDurationNs, r.duration.value); }},
     {"rate_hz", "0 (as fast as possible), or 0.001 to 200000",
      [](const CaptureRequest& r) { return fmt::format("{}", r.rate_hz); },
      [](std::string_view t, CaptureRequest& r) {

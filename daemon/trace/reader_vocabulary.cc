@@ -4,6 +4,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr size_t kMaxDetail = 256;
+constexpr size_t kDescriptionBytes = 128;  // about what a description costs besides its text
 
 }  // namespace
 
@@ -44,6 +45,15 @@ bool ReaderVocabulary::Charge(size_t bytes) {
     return false;
   }
   table_bytes_ += bytes;
+  return true;
+}
+
+bool ReaderVocabulary::Describe(size_t bytes) {
+  if (described_ > kMaxDescribed) {
+    Skip();
+    return false;
+  }
+  described_ += kDescriptionBytes + bytes;
   return true;
 }
 

@@ -19,6 +19,7 @@ class ReaderVocabulary {
   static constexpr size_t kMaxFrameBytes = size_t{256} << 20;
   static constexpr size_t kMaxStacks = size_t{8} << 20;
   static constexpr size_t kMaxDetails = 4096;
+  static constexpr size_t kMaxDescribed = size_t{512} << 20;
 
   const StackTable& stacks() const { return stacks_; }
   FrameId InternFrame(const Frame& frame);
@@ -30,6 +31,9 @@ class ReaderVocabulary {
   bool Charge(size_t bytes);
   void Refund(size_t bytes) { table_bytes_ -= bytes; }
 
+  // For what visitors are likely to keep: processes, threads, their names. False when that was too much already.
+  bool Describe(size_t bytes);
+
   void Skip() { ++skipped_; }
   uint64_t skipped() const { return skipped_; }
 
@@ -38,6 +42,7 @@ class ReaderVocabulary {
   std::unordered_set<std::string> details_;
   size_t table_bytes_ = 0;
   size_t frame_bytes_ = 0;
+  size_t described_ = 0;
   uint64_t skipped_ = 0;
 };
 

@@ -13,7 +13,9 @@ struct Node {
   uint32_t depth = 0;
 };
 
-uint64_t Pack(uint32_t high, uint32_t low) { return (uint64_t{high} << 32) | low; }
+uint64_t Pack(uint32_t high, uint32_t low) {
+  return (uint64_t{high} << 32) | low;
+}
 
 uint64_t HashOf(const Frame& frame) {
   uint64_t hash = std::hash<std::string_view>{}(frame.function);
@@ -52,22 +54,36 @@ FrameId StackTable::InternFrame(const Frame& frame) {
 StackId StackTable::InternStack(StackId parent, FrameId frame) {
   Impl& t = *impl_;
   const auto fresh = static_cast<uint32_t>(t.nodes.size());
-  const uint32_t id = t.node_index.FindOrInsert(
-      MixBits(Pack(parent.value, frame.value)), fresh,
-      [&](uint32_t other) { return t.nodes[other].parent == parent && t.nodes[other].frame == frame; });
+  const uint32_t id = t.node_index.FindOrInsert(MixBits(Pack(parent.value, frame.value)), fresh, [&](uint32_t other) {
+    return t.nodes[other].parent == parent && t.nodes[other].frame == frame;
+  });
   if (id == fresh) {
     t.nodes.push_back({parent, frame, t.nodes[parent.value].depth + 1});
   }
   return StackId(id);
 }
 
-const Frame& StackTable::frame(FrameId id) const { return impl_->frames[id.value]; }
-StackId StackTable::parent(StackId id) const { return impl_->nodes[id.value].parent; }
-FrameId StackTable::leaf(StackId id) const { return impl_->nodes[id.value].frame; }
-uint32_t StackTable::depth(StackId id) const { return impl_->nodes[id.value].depth; }
-size_t StackTable::frame_count() const { return impl_->frames.size(); }
-size_t StackTable::stack_count() const { return impl_->nodes.size() - 1; }
-uint32_t StackTable::generation() const { return impl_->generation; }
+const Frame& StackTable::frame(FrameId id) const {
+  return impl_->frames[id.value];
+}
+StackId StackTable::parent(StackId id) const {
+  return impl_->nodes[id.value].parent;
+}
+FrameId StackTable::leaf(StackId id) const {
+  return impl_->nodes[id.value].frame;
+}
+uint32_t StackTable::depth(StackId id) const {
+  return impl_->nodes[id.value].depth;
+}
+size_t StackTable::frame_count() const {
+  return impl_->frames.size();
+}
+size_t StackTable::stack_count() const {
+  return impl_->nodes.size() - 1;
+}
+uint32_t StackTable::generation() const {
+  return impl_->generation;
+}
 
 void StackTable::Clear() {
   const uint32_t next = impl_->generation + 1;

@@ -11,7 +11,7 @@ namespace {
 
 namespace pf = perfetto::protos;
 
-constexpr uint32_t kSequenceClock = 64;            // incremental, in microseconds
+constexpr uint32_t kSequenceClock = 64;             // incremental, in microseconds
 constexpr size_t kMaxDefinitionBytes = 256 * 1024;  // of one packet
 
 }  // namespace
@@ -112,9 +112,8 @@ void ThreadSequence::EncodeTrack(WireEncoder& out) {
       out.Varint(pf::TrackDescriptor::kParentUuidFieldNumber, process_uuid_);
       out.Message(pf::TrackDescriptor::kThreadFieldNumber, [&] { EncodeThreadDescriptor(info_, out); });
     });
-    out.Message(trace::kPtraceProfFieldNumber, [&] {
-      out.Message(trace::Extension::kThreadFieldNumber, [&] { EncodeThread(info_, out); });
-    });
+    out.Message(trace::kPtraceProfFieldNumber,
+                [&] { out.Message(trace::Extension::kThreadFieldNumber, [&] { EncodeThread(info_, out); }); });
   });
 }
 

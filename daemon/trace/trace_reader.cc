@@ -1,5 +1,6 @@
 #include "daemon/trace/trace_reader.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <vector>
 
@@ -16,7 +17,8 @@ namespace {
 
 namespace pf = perfetto::protos;
 
-constexpr size_t kMaxSequences = 1024 * 1024;  // alive at one time
+constexpr size_t kMaxSequences = 128 * 1024;  // alive at one time
+constexpr size_t kMaxThreadName = 1024;
 constexpr size_t kMaxRequestArguments = 256;
 constexpr uint32_t kSequenceClock = 64;
 constexpr uint64_t kQualityBits = 3;
@@ -70,8 +72,12 @@ WireField Get(std::string_view message, int number) {
 }
 
 // Sums of hostile deltas wrap around instead of overflowing.
-int64_t Add(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)); }
-Nanos FromMicros(int64_t us) { return Nanos(static_cast<int64_t>(static_cast<uint64_t>(us) * 1000)); }
+int64_t Add(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+Nanos FromMicros(int64_t us) {
+  return Nanos(static_cast<int64_t>(static_cast<uint64_t>(us) * 1000));
+}
 
 // A sequence of packets: one thread of the trace, once its track descriptor was seen.
 struct Sequence {
@@ -102,7 +108,7 @@ struct TraceReader::Impl {
   Sequence* SequenceOf(const Packet& packet);
   void OnHeader(std::string_view header);
   void OnTrackDescriptor(const Packet& packet, Sequence& sequence);
-  void OnProcess(uint64_t uuid, std::string_view descriptor, std::string_view extra);
+  void OnProcess(std::string_view descriptor, std::string_view extra);
   void OnThread(uint64_t uuid, std::string_view descriptor, std::string_view extra, Sequence& sequence);
   void OnClock(std::string_view snapshot, Sequence& sequence);
   void OnTrackEvent(const Packet& packet, Sequence& sequence);
@@ -203,14 +209,17 @@ void TraceReader::Impl::OnTrackDescriptor(const Packet& packet, Sequence& sequen
   const auto process = Get(packet.track_descriptor, pf::TrackDescriptor::kProcessFieldNumber).bytes;
   const auto thread = Get(packet.track_descriptor, pf::TrackDescriptor::kThreadFieldNumber).bytes;
   if (!process.empty()) {
-    OnProcess(uuid, process, Get(packet.extension, trace::Extension::kProcessFieldNumber).bytes);
+    OnProcess(process, Get(packet.extension, trace::Extension::kProcessFieldNumber).bytes);
   }
   if (!thread.empty()) {
     OnThread(uuid, thread, Get(packet.extension, trace::Extension::kThreadFieldNumber).bytes, sequence);
   }
 }
 
-void TraceReader::Impl::OnProcess(uint64_t, std::string_view descriptor, std::string_view extra) {
+void TraceReader::Impl::OnProcess(std::string_view descriptor, std::string_view extra) {
+  if (!vocabulary.Describe(descriptor.size() + extra.size())) {
+    return;
+  }
   ProcessInfo info;
   DecodeProcessDescriptor(descriptor, info);
   DecodeProcess(extra, info);
@@ -222,9 +231,15 @@ void TraceReader::Impl::OnThread(uint64_t uuid, std::string_view descriptor, std
   ThreadInfo info;
   DecodeThreadDescriptor(descriptor, info);
   DecodeThread(extra, info);
+  info.name.resize(std::min(info.name.size(), kMaxThreadName));
+  info.name.shrink_to_fit();
   const bool same_track = sequence.has_thread && sequence.track_uuid == uuid;
   if (same_track && SameThread(info, sequence.thread)) {
     return;  // said again after the sequence's state was cleared
+  }
+  if (!vocabulary.Describe(info.name.size())) {
+    sequence.has_thread = false;
+    return;
   }
   if (!same_track) {
     sequence.track = TrackId(next_track++);
@@ -366,8 +381,14 @@ Result<void> TraceReader::Feed(std::span<const std::byte> bytes) {
   return reader.status;
 }
 
-const StackTable& TraceReader::stacks() const { return impl_->vocabulary.stacks(); }
-bool TraceReader::mid_packet() const { return impl_->framer.mid_packet(); }
-uint64_t TraceReader::skipped() const { return impl_->vocabulary.skipped(); }
+const StackTable& TraceReader::stacks() const {
+  return impl_->vocabulary.stacks();
+}
+bool TraceReader::mid_packet() const {
+  return impl_->framer.mid_packet();
+}
+uint64_t TraceReader::skipped() const {
+  return impl_->vocabulary.skipped();
+}
 
 }  // namespace ptrace_prof

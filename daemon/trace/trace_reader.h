@@ -4,6 +4,8 @@
 // Bytes are hostile (a collector may have been subverted): lengths, ids and counts are bounded, nothing throws.
 // A stream that ends in the middle of a packet is a valid, truncated trace. Constant memory apart from the
 // StackTable. Also reads concatenated traces. Not thread-safe.
+// Samples of a thread come in the order of time, and so do its states; but of each stretch that was written at once
+// (a fraction of a second) the states come first. A state kUnknown says that the last one ended.
 #pragma once
 
 #include <cstddef>

@@ -18,11 +18,11 @@ namespace {
 namespace pf = perfetto::protos;
 
 constexpr uint32_t kFormatVersion = 1;
-constexpr uint32_t kWriterClock = 65;  // only makes this writer's clock snapshots unlike any other's, see below
-constexpr size_t kMaxOutput = 256 * 1024;         // buffered before it goes to the sink
+constexpr uint32_t kWriterClock = 65;      // only makes this writer's clock snapshots unlike any other's, see below
+constexpr size_t kMaxOutput = 256 * 1024;  // buffered before it goes to the sink
 constexpr size_t kMaxPendingSamples = 32 * 1024;  // of one thread
 constexpr size_t kMaxSequenceEntries = 128 * 1024;
-constexpr size_t kMaxEntries = 1024 * 1024;       // of all sequences, some 20 bytes each
+constexpr size_t kMaxEntries = 1024 * 1024;  // of all sequences, some 20 bytes each
 constexpr size_t kMaxStates = 4096;
 
 // States are compared by content; `detail` is static text and need not be copied.
@@ -226,8 +226,8 @@ ThreadHandle TraceWriter::AddThread(const ThreadInfo& thread) {
   const uint32_t handle = w.free_handles.back();
   w.free_handles.pop_back();
   const auto process = w.process_uuids.find(thread.pid);
-  w.threads[handle].emplace(thread, process == w.process_uuids.end() ? 0 : process->second, w.NewSequenceId(),
-                            w.origin, w.stacks, w.names);
+  w.threads[handle].emplace(thread, process == w.process_uuids.end() ? 0 : process->second, w.NewSequenceId(), w.origin,
+                            w.stacks, w.names);
   return ThreadHandle(handle);
 }
 
@@ -290,7 +290,9 @@ void TraceWriter::AddLocals(ThreadHandle thread, uint32_t depth_from_leaf, std::
   }
 }
 
-void TraceWriter::SetAccounting(const Accounting& accounting) { impl_->accounting = accounting; }
+void TraceWriter::SetAccounting(const Accounting& accounting) {
+  impl_->accounting = accounting;
+}
 
 Result<void> TraceWriter::Flush() {
   Impl& w = *impl_;
@@ -320,14 +322,15 @@ Result<void> TraceWriter::End(Nanos when, const Accounting& accounting, const En
   w.accounting = accounting;
   PP_RETURN_IF_ERROR(Flush());
   w.Packet(0, [&] {
-    w.out.Message(trace::kPtraceProfFieldNumber, [&] {
-      w.out.Message(trace::Extension::kEndFieldNumber, [&] { EncodeEnd(end, when, w.out); });
-    });
+    w.out.Message(trace::kPtraceProfFieldNumber,
+                  [&] { w.out.Message(trace::Extension::kEndFieldNumber, [&] { EncodeEnd(end, when, w.out); }); });
   });
   w.Drain();
   return w.status;
 }
 
-uint64_t TraceWriter::bytes_written() const { return impl_->bytes_written; }
+uint64_t TraceWriter::bytes_written() const {
+  return impl_->bytes_written;
+}
 
 }  // namespace ptrace_prof

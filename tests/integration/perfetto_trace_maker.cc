@@ -37,7 +37,7 @@ struct Plan {
   int32_t pid = 4000;
   int threads = 3;
   int rounds = 500;
-  int clear_every = 0;     // rounds between two StackTable::Clear; 0 = never
+  int clear_every = 0;  // rounds between two StackTable::Clear; 0 = never
   int64_t start_ns = 7'000'000'000'000;
   uint32_t seed = 1;
   bool end_threads = false;

@@ -1,6 +1,6 @@
-#include "daemon/trace/capture_request.h"
-
 #include <gtest/gtest.h>
+
+#include "daemon/trace/capture_request.h"
 
 namespace ptrace_prof {
 namespace {

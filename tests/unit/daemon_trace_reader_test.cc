@@ -1,6 +1,4 @@
 // TraceReader on bytes that are cut, foreign, concatenated or hostile.
-#include "daemon/trace/trace_reader.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include "daemon/trace/packet_framer.h"
 #include "daemon/trace/perfetto.pb.h"
 #include "daemon/trace/reader_vocabulary.h"
+#include "daemon/trace/trace_reader.h"
 #include "daemon/trace/trace_writer.h"
 #include "tests/unit/daemon_trace_recorder.h"
 
@@ -135,7 +134,9 @@ TEST(TraceReader, RefusesWhatIsNotATrace) {
     return back.status.has_error() && back.status.error().code == Code::kDataLoss;
   };
   EXPECT_TRUE(refused("{\"traceEvents\": []}"));
-  EXPECT_TRUE(refused("\x7f" "ELF"));
+  EXPECT_TRUE(
+      refused("\x7f"
+              "ELF"));
   EXPECT_TRUE(refused(std::string(100, '\0')));
   EXPECT_TRUE(refused("\n\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"));
 }

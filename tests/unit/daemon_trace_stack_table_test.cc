@@ -1,10 +1,10 @@
-#include "daemon/trace/stack_table.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <map>
 #include <random>
+
+#include "daemon/trace/stack_table.h"
 
 namespace ptrace_prof {
 namespace {

@@ -1,6 +1,4 @@
 // TraceWriter: what it costs, what it bounds, how it fails.
-#include "daemon/trace/trace_writer.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -9,6 +7,7 @@
 
 #include "daemon/trace/memory_sink.h"
 #include "daemon/trace/trace_reader.h"
+#include "daemon/trace/trace_writer.h"
 #include "tests/unit/daemon_trace_allocations.h"
 #include "tests/unit/daemon_trace_recorder.h"
 
