@@ -33,7 +33,8 @@ struct Invocation {
 Result<UniqueFd> TakeFd(const char* text) {
   char* end = nullptr;
   const long fd = ::strtol(text, &end, 10);
-  if (end == text || *end != '\0' || fd < 3 || fd > 1 << 20 || ::fcntl(static_cast<int>(fd), F_SETFD, FD_CLOEXEC) != 0) {
+  if (end == text || *end != '\0' || fd < 3 || fd > 1 << 20 ||
+      ::fcntl(static_cast<int>(fd), F_SETFD, FD_CLOEXEC) != 0) {
     return Error{Code::kInvalidArgument, std::string("not a descriptor of ours: ") + text, ""};
   }
   return UniqueFd(static_cast<int>(fd));

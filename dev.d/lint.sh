@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # ./dev lint [--fix]: format, shell scripts, layers, sizes, clang-tidy. All of them run; the verb fails if one did.
 
-# Our C and C++ files.
-cxx_files() { git ls-files -- '*.cc' '*.h' '*.c' | grep -v -e third_party/ -e '\.pb\.'; }
+# Our C++ files (the C ones build against CPython's headers, whose order matters).
+cxx_files() { git ls-files -- '*.cc' '*.h' | grep -v -e third_party/ -e '\.pb\.'; }
 
 check_format() {
   if [ "${1:-}" = --fix ]; then

@@ -13,11 +13,7 @@ Nanos ReadClock(clockid_t clock) {
 
 }  // namespace
 
-Nanos MonotonicNow() {
-  return ReadClock(CLOCK_MONOTONIC);
-}
-Nanos OwnCpuTime() {
-  return ReadClock(CLOCK_PROCESS_CPUTIME_ID);
-}
+Nanos MonotonicNow() { return ReadClock(CLOCK_MONOTONIC); }
+Nanos OwnCpuTime() { return ReadClock(CLOCK_PROCESS_CPUTIME_ID); }
 
 }  // namespace ptrace_prof

@@ -11,9 +11,7 @@ constexpr std::string_view kCapabilityRemedy =
     "grant the capability: docker run --cap-add=SYS_PTRACE …, or securityContext.capabilities.add: [SYS_PTRACE] in "
     "Kubernetes";
 
-bool HasPtraceCapability(const AccessFacts& f) {
-  return (f.self.cap_effective & kCapSysPtrace) != 0;
-}
+bool HasPtraceCapability(const AccessFacts& f) { return (f.self.cap_effective & kCapSysPtrace) != 0; }
 
 // What __ptrace_may_access asks of a caller without the capability.
 bool SameIdentity(const AccessFacts& f) {
@@ -24,9 +22,7 @@ bool SameIdentity(const AccessFacts& f) {
          gid == t.gid_real && gid == t.gid_effective && gid == t.gid_saved;
 }
 
-std::string Subject(const AccessFacts& f) {
-  return fmt::format("process {} ({})", f.pid.value, f.target.name);
-}
+std::string Subject(const AccessFacts& f) { return fmt::format("process {} ({})", f.pid.value, f.target.name); }
 
 Error Denied(std::string message, std::string remedy) {
   return Error{Code::kPermissionDenied, std::move(message), std::move(remedy)};

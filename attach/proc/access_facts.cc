@@ -14,9 +14,7 @@
 namespace ptrace_prof {
 namespace {
 
-int ErrnoOf(bool succeeded) {
-  return succeeded ? 0 : errno;
-}
+int ErrnoOf(bool succeeded) { return succeeded ? 0 : errno; }
 
 int TryReadMode(Pid pid) {
   std::array<char, 16> link{};
@@ -54,9 +52,7 @@ bool IsDumpable(Pid pid, uint32_t effective_uid) {
   return ::stat(ProcPath(pid, "environ").c_str(), &info) != 0 || info.st_uid == effective_uid;
 }
 
-bool Exists(const char* path) {
-  return ::access(path, F_OK) == 0;
-}
+bool Exists(const char* path) { return ::access(path, F_OK) == 0; }
 
 std::string UserName(uint32_t uid) {
   std::array<char, 4096> buffer{};

@@ -31,9 +31,7 @@ int64_t FirstNumber(std::string_view text) {
   return first;
 }
 
-Pid PidIn(std::string_view text) {
-  return Pid(static_cast<int32_t>(FirstNumber(text)));
-}
+Pid PidIn(std::string_view text) { return Pid(static_cast<int32_t>(FirstNumber(text))); }
 
 // "real effective saved fs".
 void ReadIds(std::string_view text, uint32_t* const (&ids)[4]) {

@@ -85,8 +85,6 @@ constexpr SyscallWait kCalls[] = {
 
 }  // namespace
 
-std::span<const SyscallWait> SyscallWaits() {
-  return kCalls;
-}
+std::span<const SyscallWait> SyscallWaits() { return kCalls; }
 
 }  // namespace ptrace_prof

@@ -29,13 +29,9 @@ bool Release(Tid tid) {
 
 }  // namespace
 
-void AddLateThread(Tid tid) {
-  LateThreads().push_back(tid);
-}
+void AddLateThread(Tid tid) { LateThreads().push_back(tid); }
 
-bool TakeLateThread(Tid tid) {
-  return std::erase(LateThreads(), tid) > 0;
-}
+bool TakeLateThread(Tid tid) { return std::erase(LateThreads(), tid) > 0; }
 
 size_t ReleaseLateThreads() {
   std::vector<Tid>& threads = LateThreads();

@@ -54,9 +54,7 @@ bool HasEnded(Pid pid, Tid tid) {
   return state == 'Z' || state == 'X';
 }
 
-Error Gone(Pid pid) {
-  return {Code::kGone, "process " + std::to_string(pid.value) + " has ended", ""};
-}
+Error Gone(Pid pid) { return {Code::kGone, "process " + std::to_string(pid.value) + " has ended", ""}; }
 
 }  // namespace
 
@@ -103,9 +101,7 @@ Result<StoppedThreads> StoppedThreads::StopAll(Pid pid, Nanos timeout) {
   return stopped;
 }
 
-bool StoppedThreads::Knows(Tid tid) const {
-  return std::find(threads_.begin(), threads_.end(), tid) != threads_.end();
-}
+bool StoppedThreads::Knows(Tid tid) const { return std::find(threads_.begin(), threads_.end(), tid) != threads_.end(); }
 
 Result<bool> StoppedThreads::Seize(Tid tid) {
   if (TakeLateThread(tid)) {
@@ -152,9 +148,7 @@ Result<void> StoppedThreads::AwaitStops(Nanos deadline) {
   return {};
 }
 
-size_t StoppedThreads::ReleaseLate() {
-  return ReleaseLateThreads();
-}
+size_t StoppedThreads::ReleaseLate() { return ReleaseLateThreads(); }
 
 StoppedThreads::~StoppedThreads() {
   bool killed = false;

@@ -19,8 +19,8 @@ namespace ptrace_prof {
 
 struct CommandContext {
   CaptureBackend& backend;
-  const CLI::App& root;                  // all options of all commands, for completion
-  std::vector<std::string> program;      // what stood after "--"
+  const CLI::App& root;              // all options of all commands, for completion
+  std::vector<std::string> program;  // what stood after "--"
 };
 
 class Command {
@@ -33,7 +33,7 @@ class Command {
 
 struct CommandRow {
   std::string_view name;
-  std::string_view usage;    // after "ptrace-prof NAME "; a line for each way
+  std::string_view usage;  // after "ptrace-prof NAME "; a line for each way
   std::string_view summary;
   bool takes_program;  // words after "--" are a program to run
   std::unique_ptr<Command> (*make)();

@@ -55,8 +55,9 @@ Error UsageError(const CLI::ParseError& error, const CLI::App& root) {
   }
   const std::string& first = extras.front();
   const bool program = name.ends_with("record") && !first.starts_with('-');
-  return {Code::kInvalidArgument, fmt::format("`{}` does not know what to do with '{}'", name, first),
-          program ? "put -- before the command to start, --pid before a process id" : fmt::format("see `{} --help`", name)};
+  return {
+      Code::kInvalidArgument, fmt::format("`{}` does not know what to do with '{}'", name, first),
+      program ? "put -- before the command to start, --pid before a process id" : fmt::format("see `{} --help`", name)};
 }
 
 // The first word must name a command, or be an option of ours.
@@ -79,9 +80,9 @@ int Dispatch(std::vector<Entry>& entries, const CommandContext& context) {
       continue;
     }
     if (!context.program.empty() && !entry.row->takes_program) {
-      return static_cast<int>(
-          Fail({Code::kInvalidArgument, fmt::format("`{}` starts no program, but there is one after --", entry.row->name),
-                "only `ptrace-prof record -- COMMAND` does"}));
+      return static_cast<int>(Fail({Code::kInvalidArgument,
+                                    fmt::format("`{}` starts no program, but there is one after --", entry.row->name),
+                                    "only `ptrace-prof record -- COMMAND` does"}));
     }
     if (auto later = CheckLaterFlags(*entry.app); later.has_error()) {
       return static_cast<int>(Fail(later.error(), ExitCode::kUsage));
@@ -115,7 +116,8 @@ int RunCommandLine(int argc, char** argv, CaptureBackend& backend) {
     return static_cast<int>(Fail(UsageError(error, root)));
   }
   if (dashes != words.end() && context.program.empty()) {
-    return static_cast<int>(Fail({Code::kInvalidArgument, "there is no command after --", "ptrace-prof record -- COMMAND"}));
+    return static_cast<int>(
+        Fail({Code::kInvalidArgument, "there is no command after --", "ptrace-prof record -- COMMAND"}));
   }
   return Dispatch(entries, context);
 }

@@ -98,7 +98,7 @@ std::string Zsh(const CLI::App& root) {
     for (const OptionText& option : OptionsOf(*app)) {
       for (const std::string& name : option.names) {
         cases += fmt::format(" \\\n      {}", Quoted(name) + "'['" + Quoted(option.description) + "']'" +
-                                                 (option.takes_value ? "':value:_files'" : ""));
+                                                  (option.takes_value ? "':value:_files'" : ""));
       }
     }
     cases += " ;;\n";
@@ -123,8 +123,8 @@ std::string Fish(const CLI::App& root) {
       for (const std::string& name : option.names) {
         names += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
       }
-      script += fmt::format("complete -c ptrace-prof -n '__fish_seen_subcommand_from {}'{}{} -d {}\n", app->get_name(), names,
-                            option.takes_value ? " -r" : "", Quoted(option.description));
+      script += fmt::format("complete -c ptrace-prof -n '__fish_seen_subcommand_from {}'{}{} -d {}\n", app->get_name(),
+                            names, option.takes_value ? " -r" : "", Quoted(option.description));
     }
   }
   return script + fmt::format("complete -c ptrace-prof -l format -s f -x -a '{}'\n", FormatNames());
@@ -144,7 +144,8 @@ Result<std::string> CompletionScript(std::string_view shell, const CLI::App& roo
       return row.script(root);
     }
   }
-  return Error{Code::kInvalidArgument, fmt::format("no completion for '{}'", shell), "there is one for bash, zsh and fish"};
+  return Error{Code::kInvalidArgument, fmt::format("no completion for '{}'", shell),
+               "there is one for bash, zsh and fish"};
 }
 
 }  // namespace ptrace_prof

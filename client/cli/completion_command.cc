@@ -12,8 +12,9 @@ class CompletionCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
     app.add_option("shell", shell_, "bash, zsh or fish")->required();
-    app.footer("Examples:\n  source <(ptrace-prof completion bash)\n"
-               "  ptrace-prof completion fish > ~/.config/fish/completions/ptrace-prof.fish\n");
+    app.footer(
+        "Examples:\n  source <(ptrace-prof completion bash)\n"
+        "  ptrace-prof completion fish > ~/.config/fish/completions/ptrace-prof.fish\n");
   }
 
   int Run(const CommandContext& context) override {

@@ -38,7 +38,8 @@ Result<void> ReadAll(CaptureStream& stream, ThreadDump& dump) {
     PP_RETURN_IF_ERROR(dump.Feed(std::span(buffer).first(chunk.size)));
   }
   stream.Kill();
-  return Error{Code::kDeadlineExceeded, fmt::format("the collector did not finish within {:.0f} s", kPatience.seconds()),
+  return Error{Code::kDeadlineExceeded,
+               fmt::format("the collector did not finish within {:.0f} s", kPatience.seconds()),
                "try again; the target is not affected"};
 }
 

@@ -60,7 +60,8 @@ void AppendStack(const DumpedThread& thread, std::string& text) {
     text += fmt::format("    {} ({})\n", Printable(frame.function), PlaceText(frame));
     if (const auto locals = thread.locals.find(i); locals != thread.locals.end()) {
       for (const LocalVariable& local : locals->second) {
-        text += fmt::format("        {}{} = {}\n", local.is_argument ? "arg " : "", Printable(local.name), Printable(local.value));
+        text += fmt::format("        {}{} = {}\n", local.is_argument ? "arg " : "", Printable(local.name),
+                            Printable(local.value));
       }
     }
   }

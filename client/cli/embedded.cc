@@ -22,9 +22,10 @@ constexpr Nanos kEndWait = Nanos::FromMillis(5000);
 
 Result<void> CheckCollectorStatus(int status) {
   if (WIFSIGNALED(status)) {
-    return Error{Code::kInternal,
-                 fmt::format("the collector was ended by signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status))),
-                 "what was recorded until then is kept; the target is not affected"};
+    return Error{
+        Code::kInternal,
+        fmt::format("the collector was ended by signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status))),
+        "what was recorded until then is kept; the target is not affected"};
   }
   if (WEXITSTATUS(status) == 127) {
     return Error{Code::kInternal, "cannot start the collector from /proc/self/exe",

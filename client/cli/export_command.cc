@@ -20,7 +20,8 @@ Result<UniqueFd> OpenInput(const std::string& path) {
   }
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.is_open()) {
-    return ErrnoError(errno, fmt::format("cannot open {}", path), "give the .pftrace that `record` wrote, or - for stdin");
+    return ErrnoError(errno, fmt::format("cannot open {}", path),
+                      "give the .pftrace that `record` wrote, or - for stdin");
   }
   return fd;
 }
@@ -29,7 +30,8 @@ class ExportCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
     app.add_option("trace", input_, "The trace: a .pftrace file, or - for standard input")->required();
-    app.add_option("-o,--output", output_, "Where to write; - is standard output (default: - for text, else beside the trace)");
+    app.add_option("-o,--output", output_,
+                   "Where to write; - is standard output (default: - for text, else beside the trace)");
     app.add_option("-f,--format", format_, FormatHelp());
     app.add_option("--threads", threads_, "Only these threads, by id or name")->delimiter(',');
     app.add_option("--pids", pids_, "Only these processes")->delimiter(',');
@@ -37,9 +39,10 @@ class ExportCommand : public Command {
     app.add_flag("--lines,!--no-lines", lines_, "Tell the lines of a function apart (default: as the format expects)");
     app.add_option("--title", options_.title, "Title of the page or picture (default: the command line)");
     lines_option_ = app.get_option("--lines");
-    app.footer("Examples:\n  ptrace-prof export run.pftrace -o run.html\n"
-               "  ptrace-prof export run.pftrace --format text | less\n"
-               "  zstdcat run.pftrace.zst | ptrace-prof export - -o run.svg\n");
+    app.footer(
+        "Examples:\n  ptrace-prof export run.pftrace -o run.html\n"
+        "  ptrace-prof export run.pftrace --format text | less\n"
+        "  zstdcat run.pftrace.zst | ptrace-prof export - -o run.svg\n");
   }
 
   int Run(const CommandContext&) override {

@@ -26,7 +26,8 @@ class HelpFormat : public CLI::Formatter {
       for (bool more = true; more;) {
         const size_t end = rest.find('\n');
         more = end != std::string_view::npos;
-        text += fmt::format("{} ptrace-prof {} {}\n", text.empty() ? "Usage:" : "      ", row.name, rest.substr(0, end));
+        text +=
+            fmt::format("{} ptrace-prof {} {}\n", text.empty() ? "Usage:" : "      ", row.name, rest.substr(0, end));
         rest.remove_prefix(more ? end + 1 : rest.size());
       }
       return text;

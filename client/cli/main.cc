@@ -9,8 +9,9 @@
 int main(int argc, char** argv) {
   using namespace ptrace_prof;
   if (::getuid() != ::geteuid() || ::getgid() != ::getegid()) {
-    return static_cast<int>(Fail({Code::kPermissionDenied, "ptrace-prof must not be a set-user-ID or set-group-ID program",
-                                  "chmod ug-s the file; use sudo for processes of others"}));
+    return static_cast<int>(
+        Fail({Code::kPermissionDenied, "ptrace-prof must not be a set-user-ID or set-group-ID program",
+              "chmod ug-s the file; use sudo for processes of others"}));
   }
   if (const auto status = RunAsCollector(argc, argv); status.has_value()) {
     return *status;

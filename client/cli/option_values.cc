@@ -70,7 +70,8 @@ Result<double> ParseRate(std::string_view text) {
   }
   const auto rate = ParseQuantity(text, kRateUnits);
   if (!rate.has_value() || *rate < 0.001 || *rate > kMaxRateHz) {
-    return Invalid("a sampling rate", text, fmt::format("samples per second, up to {:.0f}: 500, 1khz, or max", kMaxRateHz));
+    return Invalid("a sampling rate", text,
+                   fmt::format("samples per second, up to {:.0f}: 500, 1khz, or max", kMaxRateHz));
   }
   return *rate;
 }

@@ -28,7 +28,10 @@ Progress::Style ProgressStyleForStderr() {
 }
 
 Progress::Progress(Style style, std::string headline)
-    : style_(style), headline_(std::move(headline)), begin_(MonotonicNow()), next_(begin_ + (style == Style::kPlain ? kPlainEvery : kRedraw)) {}
+    : style_(style),
+      headline_(std::move(headline)),
+      begin_(MonotonicNow()),
+      next_(begin_ + (style == Style::kPlain ? kPlainEvery : kRedraw)) {}
 
 void Progress::Show(const Accounting& totals) {
   const Nanos now = MonotonicNow();

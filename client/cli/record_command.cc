@@ -22,26 +22,35 @@ constexpr char kFooter[] =
     "  ptrace-prof record -o run.pftrace -- torchrun --nproc-per-node 8 train.py\n"
     "\n"
     "A command gets the terminal, and its Ctrl-C; recording goes on until it ends, and we exit as it did. A second\n"
-    "Ctrl-C stops recording before the command ends. With --pid the first Ctrl-C ends the recording, the second aborts.\n";
+    "Ctrl-C stops recording before the command ends. With --pid the first Ctrl-C ends the recording, the second "
+    "aborts.\n";
 
 class RecordCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
     RecordOptions& o = options_;
     app.add_option("-p,--pid", o.pid, "The process to record, with its children")->type_name("PID");
-    app.add_option("-d,--duration", o.duration, "How long: 10, 10s, 2m, 1h (default: until Ctrl-C or its end)")->type_name("TIME");
-    app.add_option("-r,--rate", o.rate, "Samples per second of each thread: 500, 1khz, max (default: 500)")->type_name("HZ");
+    app.add_option("-d,--duration", o.duration, "How long: 10, 10s, 2m, 1h (default: until Ctrl-C or its end)")
+        ->type_name("TIME");
+    app.add_option("-r,--rate", o.rate, "Samples per second of each thread: 500, 1khz, max (default: 500)")
+        ->type_name("HZ");
     app.add_option("-o,--output", o.output, "Where to write (default: ptrace-prof-PID-TIME.html)")->type_name("FILE");
     app.add_option("-f,--format", o.format, FormatHelp())->type_name("FORMAT");
     app.add_option("--threads", o.threads, "Only these threads: TID,TID...")->type_name("TIDS");
     app.add_flag("--gil", o.gil, "Only the thread that holds the GIL");
-    app.add_option("--idle", o.idle, "Threads that wait: main (default: only the main thread's waits), all, none; alone: all")
-        ->type_name("WHICH")->expected(0, 1)->default_str("all");
+    app.add_option("--idle", o.idle,
+                   "Threads that wait: main (default: only the main thread's waits), all, none; alone: all")
+        ->type_name("WHICH")
+        ->expected(0, 1)
+        ->default_str("all");
     app.add_flag("--subprocesses,!--no-subprocesses", o.subprocesses, "Record children too (default), or not");
     app.add_flag("--blocking", o.blocking, "Stop the process for every sample: exact, but slows it down");
     app.add_flag("--no-stops", o.no_stops, "Never stop a thread, not even briefly for a doubtful sample");
-    app.add_option("--max-overhead", o.max_overhead, "CPU that we may use, of one core (default: 1%); off: no limit")->type_name("PCT");
-    app.add_option("--max-depth", o.max_depth, "Frames of a stack that are kept (default: 4096)")->type_name("N")->check(CLI::Range(1, 1'000'000));
+    app.add_option("--max-overhead", o.max_overhead, "CPU that we may use, of one core (default: 1%); off: no limit")
+        ->type_name("PCT");
+    app.add_option("--max-depth", o.max_depth, "Frames of a stack that are kept (default: 4096)")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1'000'000));
     app.add_flag("-q,--quiet", o.quiet, "Say nothing but errors");
     DeclareLaterFlags(app);
     app.footer(kFooter);

@@ -40,7 +40,8 @@ std::string DefaultOutput(const RecordPlan& plan) {
   if (plan.format == ExportFormat::kText) {
     return "-";
   }
-  const std::string target = plan.program.empty() ? std::to_string(plan.request.pid.value) : ProgramName(plan.program[0]);
+  const std::string target =
+      plan.program.empty() ? std::to_string(plan.request.pid.value) : ProgramName(plan.program[0]);
   return fmt::format("ptrace-prof-{}-{}{}", target, TimeOfDay(), InfoOf(plan.format).extensions.front());
 }
 

@@ -121,9 +121,10 @@ ExitCode RecordRun::Export(SpoolFile& spool) {
     return ExitCode::kOk;
   }
   if (plan_.program.empty()) {
-    interrupts_.AbortOnNext(fmt::format("aborted\nthe whole trace is in {0}; to convert it: ptrace-prof export {0} -o {1}\n",
-                                        spool.path(), plan_.output),
-                            static_cast<int>(ExitCode::kAborted));
+    interrupts_.AbortOnNext(
+        fmt::format("aborted\nthe whole trace is in {0}; to convert it: ptrace-prof export {0} -o {1}\n", spool.path(),
+                    plan_.output),
+        static_cast<int>(ExitCode::kAborted));
   }
   auto input = spool.OpenForReading();
   auto exported = input.has_value() ? ExportTrace(input.value().get(), {.format = plan_.format}, plan_.output)
@@ -147,7 +148,8 @@ void RecordRun::Say(std::string_view text) const {
 
 std::string RecordRun::Headline() const {
   const CaptureRequest& request = plan_.request;
-  const std::string rate = request.rate_hz > 0 ? fmt::format("at up to {:g} Hz", request.rate_hz) : "as fast as possible";
+  const std::string rate =
+      request.rate_hz > 0 ? fmt::format("at up to {:g} Hz", request.rate_hz) : "as fast as possible";
   const std::string until = request.duration.value > 0 ? fmt::format("for {:g} s", request.duration.seconds())
                             : plan_.program.empty()    ? "until it ends or Ctrl-C"
                                                        : "until it ends";

@@ -20,8 +20,8 @@ struct DumpedThread {
   bool holds_gil = false;
   std::string detail;
   SampleQuality quality = SampleQuality::kVerified;
-  std::vector<Frame> frames;                                // leaf first
-  std::map<uint32_t, std::vector<LocalVariable>> locals;    // by index into frames
+  std::vector<Frame> frames;                              // leaf first
+  std::map<uint32_t, std::vector<LocalVariable>> locals;  // by index into frames
 };
 
 struct DumpedProcess {

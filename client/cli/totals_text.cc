@@ -63,10 +63,10 @@ std::string LiveLine(const Accounting& totals, Nanos elapsed) {
 }
 
 std::string ClosingLines(const Accounting& totals) {
-  std::string text = fmt::format("{} in {:.1f} s at {:.0f} Hz ({}, {})", Things(totals.samples, "sample", "samples"),
-                                 totals.wall.seconds(), totals.actual_rate_hz,
-                                 Things(totals.processes, "process", "processes"),
-                                 Things(totals.threads, "thread", "threads"));
+  std::string text =
+      fmt::format("{} in {:.1f} s at {:.0f} Hz ({}, {})", Things(totals.samples, "sample", "samples"),
+                  totals.wall.seconds(), totals.actual_rate_hz, Things(totals.processes, "process", "processes"),
+                  Things(totals.threads, "thread", "threads"));
   std::string separator = "\n  ";
   for (const QualityWord& row : kQualityWords) {
     if (row.always || Of(totals, row.quality) > 0) {
@@ -74,7 +74,8 @@ std::string ClosingLines(const Accounting& totals) {
       separator = ", ";
     }
   }
-  text += fmt::format("; late {}, missed {}, lost {}", Grouped(totals.late), Grouped(totals.missed), Grouped(totals.lost));
+  text +=
+      fmt::format("; late {}, missed {}, lost {}", Grouped(totals.late), Grouped(totals.missed), Grouped(totals.lost));
   if (totals.stale_code > 0) {
     text += fmt::format(", stale code {}", Grouped(totals.stale_code));
   }

@@ -32,9 +32,7 @@ bool SameCalls(const std::vector<RawFrame>& a, const std::vector<RawFrame>& b) {
   return true;
 }
 
-bool IsUsable(CollectStatus status) {
-  return status == CollectStatus::kWhole || status == CollectStatus::kTooDeep;
-}
+bool IsUsable(CollectStatus status) { return status == CollectStatus::kWhole || status == CollectStatus::kTooDeep; }
 
 }  // namespace
 

@@ -27,9 +27,7 @@ Pacer::Pacer(double rate_hz, double max_overhead)
   prctl(PR_SET_TIMERSLACK, 1000);  // the default of 50 us would show at high rates
 }
 
-double Pacer::actual_rate_hz() const {
-  return mean_ns_ > 0 ? 1e9 / (mean_ns_ * slowdown_) : 0;
-}
+double Pacer::actual_rate_hz() const { return mean_ns_ > 0 ? 1e9 / (mean_ns_ * slowdown_) : 0; }
 
 Nanos Pacer::NextInterval() {
   random_ = random_ * 6364136223846793005ULL + 1442695040888963407ULL;

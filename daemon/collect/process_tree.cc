@@ -15,9 +15,7 @@ constexpr int kMaxTries = 40;
 constexpr size_t kMaxKnown = 65536;  // remembered pids; a fork bomb must not grow us
 
 // Can what PythonProcess::Open refused become possible later (interpreter still starting, exec to come)?
-bool MayBecomePython(Code code) {
-  return code == Code::kFailedPrecondition;
-}
+bool MayBecomePython(Code code) { return code == Code::kFailedPrecondition; }
 
 }  // namespace
 

@@ -16,7 +16,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr int kPipeBytes = 1 << 20;           // best effort: an ordinary user may have less left
+constexpr int kPipeBytes = 1 << 20;  // best effort: an ordinary user may have less left
 constexpr Nanos kLastWait = Nanos::FromMillis(3000);
 
 void MakeInheritable(int fd) { ::fcntl(fd, F_SETFD, 0); }
@@ -31,7 +31,8 @@ std::vector<char*> Pointers(std::vector<std::string>& strings) {
 }
 
 std::vector<std::string> Arguments(const CollectorSpec& spec, int stream, int control) {
-  std::vector<std::string> arguments{"ptrace-prof", kCollectorArgument, std::to_string(stream), std::to_string(control)};
+  std::vector<std::string> arguments{"ptrace-prof", kCollectorArgument, std::to_string(stream),
+                                     std::to_string(control)};
   arguments.insert(arguments.end(), spec.request.begin(), spec.request.end());
   if (!spec.command.empty()) {
     arguments.emplace_back("--");

@@ -15,8 +15,8 @@
 
 namespace ptrace_prof {
 
-// Runs in the collector. Reports on `control` in either case. Our signal handlers become defaults in the command, what is
-// ignored stays ignored: the dispositions are those that our caller gave us.
+// Runs in the collector. Reports on `control` in either case. Our signal handlers become defaults in the command, what
+// is ignored stays ignored: the dispositions are those that our caller gave us.
 Result<Pid> LaunchCommand(const std::vector<std::string>& command, int control);
 
 // Runs in the parent: waits for the report. `kUnavailable`: the collector ended without one.

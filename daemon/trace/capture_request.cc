@@ -88,9 +88,7 @@ struct KeyRow {
   bool (*parse)(std::string_view, CaptureRequest&);
 };
 
-std::string PrintBool(bool value) {
-  return value ? "1" : "0";
-}
+std::string PrintBool(bool value) { return value ? "1" : "0"; }
 
 constexpr KeyRow kKeys[] = {
     {"verb", "record or dump",

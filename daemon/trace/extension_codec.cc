@@ -52,13 +52,9 @@ constexpr RateField kRates[] = {
     {AccountingFields::kActualRateHzFieldNumber, &Accounting::actual_rate_hz},
 };
 
-bool Is(const WireField& field, int number) {
-  return field.number == static_cast<uint32_t>(number);
-}
+bool Is(const WireField& field, int number) { return field.number == static_cast<uint32_t>(number); }
 
-int32_t AsInt32(const WireField& field) {
-  return static_cast<int32_t>(field.value);
-}
+int32_t AsInt32(const WireField& field) { return static_cast<int32_t>(field.value); }
 
 }  // namespace
 

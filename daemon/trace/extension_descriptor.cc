@@ -9,8 +9,6 @@ constexpr unsigned char kBytes[] = {
 
 }  // namespace
 
-std::string_view ExtensionDescriptorSet() {
-  return {reinterpret_cast<const char*>(kBytes), sizeof(kBytes)};
-}
+std::string_view ExtensionDescriptorSet() { return {reinterpret_cast<const char*>(kBytes), sizeof(kBytes)}; }
 
 }  // namespace ptrace_prof

@@ -32,13 +32,9 @@ void DefineString(WireEncoder& out, int field, uint32_t iid, std::string_view te
 }
 
 // Absent values (-1) become 0, which is not written.
-uint64_t PlusOne(int32_t column) {
-  return column < 0 ? 0 : uint64_t{static_cast<uint32_t>(column)} + 1;
-}
+uint64_t PlusOne(int32_t column) { return column < 0 ? 0 : uint64_t{static_cast<uint32_t>(column)} + 1; }
 
-uint64_t NonNegative(int32_t line) {
-  return line < 0 ? 0 : static_cast<uint64_t>(line);
-}
+uint64_t NonNegative(int32_t line) { return line < 0 ? 0 : static_cast<uint64_t>(line); }
 
 }  // namespace
 

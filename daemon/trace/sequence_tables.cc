@@ -18,9 +18,7 @@ constexpr size_t kEntryBytes = 64;  // about what an entry costs besides its tex
 int32_t AsLine(uint64_t value) {
   return static_cast<int32_t>(std::min<uint64_t>(value, std::numeric_limits<int32_t>::max()));
 }
-int32_t MinusOne(uint64_t column_plus_one) {
-  return column_plus_one == 0 ? -1 : AsLine(column_plus_one - 1);
-}
+int32_t MinusOne(uint64_t column_plus_one) { return column_plus_one == 0 ? -1 : AsLine(column_plus_one - 1); }
 
 template <typename Entry>
 const Entry* At(const std::vector<Entry>& table, uint64_t iid) {

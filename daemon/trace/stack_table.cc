@@ -13,9 +13,7 @@ struct Node {
   uint32_t depth = 0;
 };
 
-uint64_t Pack(uint32_t high, uint32_t low) {
-  return (uint64_t{high} << 32) | low;
-}
+uint64_t Pack(uint32_t high, uint32_t low) { return (uint64_t{high} << 32) | low; }
 
 uint64_t HashOf(const Frame& frame) {
   uint64_t hash = std::hash<std::string_view>{}(frame.function);
@@ -63,27 +61,13 @@ StackId StackTable::InternStack(StackId parent, FrameId frame) {
   return StackId(id);
 }
 
-const Frame& StackTable::frame(FrameId id) const {
-  return impl_->frames[id.value];
-}
-StackId StackTable::parent(StackId id) const {
-  return impl_->nodes[id.value].parent;
-}
-FrameId StackTable::leaf(StackId id) const {
-  return impl_->nodes[id.value].frame;
-}
-uint32_t StackTable::depth(StackId id) const {
-  return impl_->nodes[id.value].depth;
-}
-size_t StackTable::frame_count() const {
-  return impl_->frames.size();
-}
-size_t StackTable::stack_count() const {
-  return impl_->nodes.size() - 1;
-}
-uint32_t StackTable::generation() const {
-  return impl_->generation;
-}
+const Frame& StackTable::frame(FrameId id) const { return impl_->frames[id.value]; }
+StackId StackTable::parent(StackId id) const { return impl_->nodes[id.value].parent; }
+FrameId StackTable::leaf(StackId id) const { return impl_->nodes[id.value].frame; }
+uint32_t StackTable::depth(StackId id) const { return impl_->nodes[id.value].depth; }
+size_t StackTable::frame_count() const { return impl_->frames.size(); }
+size_t StackTable::stack_count() const { return impl_->nodes.size() - 1; }
+uint32_t StackTable::generation() const { return impl_->generation; }
 
 void StackTable::Clear() {
   const uint32_t next = impl_->generation + 1;

@@ -26,9 +26,7 @@ uint64_t StableHash(std::string_view text) {
   return MixBits(hash);
 }
 
-uint64_t Combine(uint64_t seed, uint64_t value) {
-  return MixBits(seed * 31 + MixBits(value + 1));
-}
+uint64_t Combine(uint64_t seed, uint64_t value) { return MixBits(seed * 31 + MixBits(value + 1)); }
 
 }  // namespace
 

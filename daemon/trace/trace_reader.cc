@@ -72,12 +72,8 @@ WireField Get(std::string_view message, int number) {
 }
 
 // Sums of hostile deltas wrap around instead of overflowing.
-int64_t Add(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-}
-Nanos FromMicros(int64_t us) {
-  return Nanos(static_cast<int64_t>(static_cast<uint64_t>(us) * 1000));
-}
+int64_t Add(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)); }
+Nanos FromMicros(int64_t us) { return Nanos(static_cast<int64_t>(static_cast<uint64_t>(us) * 1000)); }
 
 // A sequence of packets: one thread of the trace, once its track descriptor was seen.
 struct Sequence {
@@ -381,14 +377,8 @@ Result<void> TraceReader::Feed(std::span<const std::byte> bytes) {
   return reader.status;
 }
 
-const StackTable& TraceReader::stacks() const {
-  return impl_->vocabulary.stacks();
-}
-bool TraceReader::mid_packet() const {
-  return impl_->framer.mid_packet();
-}
-uint64_t TraceReader::skipped() const {
-  return impl_->vocabulary.skipped();
-}
+const StackTable& TraceReader::stacks() const { return impl_->vocabulary.stacks(); }
+bool TraceReader::mid_packet() const { return impl_->framer.mid_packet(); }
+uint64_t TraceReader::skipped() const { return impl_->vocabulary.skipped(); }
 
 }  // namespace ptrace_prof

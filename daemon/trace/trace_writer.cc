@@ -290,9 +290,7 @@ void TraceWriter::AddLocals(ThreadHandle thread, uint32_t depth_from_leaf, std::
   }
 }
 
-void TraceWriter::SetAccounting(const Accounting& accounting) {
-  impl_->accounting = accounting;
-}
+void TraceWriter::SetAccounting(const Accounting& accounting) { impl_->accounting = accounting; }
 
 Result<void> TraceWriter::Flush() {
   Impl& w = *impl_;
@@ -329,8 +327,6 @@ Result<void> TraceWriter::End(Nanos when, const Accounting& accounting, const En
   return w.status;
 }
 
-uint64_t TraceWriter::bytes_written() const {
-  return impl_->bytes_written;
-}
+uint64_t TraceWriter::bytes_written() const { return impl_->bytes_written; }
 
 }  // namespace ptrace_prof

@@ -296,14 +296,10 @@ std::span<const DebugOffsetsEntry> DebugOffsetsEntries(PythonVersion version) {
     return {};
   }
   switch (version.minor) {
-    case 13:
-      return kEntries313;
-    case 14:
-      return kEntries314;
-    case 15:
-      return kEntries315;
-    default:
-      return {};
+    case 13: return kEntries313;
+    case 14: return kEntries314;
+    case 15: return kEntries315;
+    default: return {};
   }
 }
 

@@ -98,9 +98,7 @@ constexpr LayoutField kFields[] = {
 constexpr uint32_t kMaxLargeOffset = 1 << 20;
 constexpr uint32_t kMaxSmallOffset = 4096;
 
-bool IsLarge(std::string_view name) {
-  return name.starts_with("runtime.") || name.starts_with("interp.");
-}
+bool IsLarge(std::string_view name) { return name.starts_with("runtime.") || name.starts_with("interp."); }
 
 // What every reader relies on without asking Has().
 constexpr uint32_t Layout::*kRequired[] = {
@@ -187,9 +185,7 @@ uint32_t CoverageOf(const Layout& layout, std::string_view prefix, std::initiali
 
 }  // namespace
 
-std::span<const LayoutField> LayoutFields() {
-  return kFields;
-}
+std::span<const LayoutField> LayoutFields() { return kFields; }
 
 void CoverFields(Layout& layout) {
   layout.thread_size = CoverageOf(layout, "thread.", {});

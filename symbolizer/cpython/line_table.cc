@@ -6,9 +6,7 @@ namespace ptrace_prof {
 namespace {
 
 // Lines and columns are sums of deltas that the target made up: kept in 64 bits, given out clamped.
-int32_t Clamp(int64_t value) {
-  return static_cast<int32_t>(std::clamp<int64_t>(value, 0, INT32_MAX));
-}
+int32_t Clamp(int64_t value) { return static_cast<int32_t>(std::clamp<int64_t>(value, 0, INT32_MAX)); }
 
 SourcePosition LineOnly(int64_t line) {
   SourcePosition position;

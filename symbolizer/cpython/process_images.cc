@@ -10,9 +10,7 @@
 namespace ptrace_prof {
 namespace {
 
-std::string_view BaseName(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
-}
+std::string_view BaseName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 bool IsFile(const MemoryRegion& region, const ExecutableId& id) {
   return region.inode == id.inode && makedev(region.device_major, region.device_minor) == id.device;

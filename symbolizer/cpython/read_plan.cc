@@ -14,9 +14,7 @@ void ReadPlan::Clear() {
   hint_ = 0;
 }
 
-void ReadPlan::Add(RemoteAddr address, uint32_t size) {
-  regions_.push_back({address.value, size, 0});
-}
+void ReadPlan::Add(RemoteAddr address, uint32_t size) { regions_.push_back({address.value, size, 0}); }
 
 void ReadPlan::AddWithRoom(RemoteAddr address, uint32_t size, uint32_t room) {
   const uint64_t end = address.value + size;

@@ -7,9 +7,7 @@ constexpr int kMaxInterpreters = 4096;
 constexpr uint64_t kAddressEnd = uint64_t{1}
                                  << 47;  // of user space, on x86-64 and aarch64 alike (48 bits there at most)
 
-bool IsPointer(uint64_t value) {
-  return value >= 4096 && value < 2 * kAddressEnd && value % 8 == 0;
-}
+bool IsPointer(uint64_t value) { return value >= 4096 && value < 2 * kAddressEnd && value % 8 == 0; }
 
 enum class InterpreterState : uint8_t { kHasThread, kNoThread, kNonsense };
 

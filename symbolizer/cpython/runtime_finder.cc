@@ -90,8 +90,6 @@ constexpr RuntimeStrategy kStrategies[] = {
 
 }  // namespace
 
-std::span<const RuntimeStrategy> RuntimeStrategies() {
-  return kStrategies;
-}
+std::span<const RuntimeStrategy> RuntimeStrategies() { return kStrategies; }
 
 }  // namespace ptrace_prof

@@ -21,9 +21,7 @@ struct ElfCloser {
 };
 using ElfHandle = std::unique_ptr<Elf, ElfCloser>;
 
-Error FileError(Code code, const std::string& reason) {
-  return {code, "the file of a mapped program: " + reason, ""};
-}
+Error FileError(Code code, const std::string& reason) { return {code, "the file of a mapped program: " + reason, ""}; }
 
 Result<ElfHandle> OpenElf(int fd) {
   if (::elf_version(EV_CURRENT) == EV_NONE) {

@@ -13,7 +13,8 @@
 namespace ptrace_prof {
 
 inline Layout Described(PythonVersion version, uint64_t free_threaded) {
-  std::vector<uint64_t> words = {0, uint64_t{version.major} << 24 | uint64_t{version.minor} << 16 | 0xF0, free_threaded};
+  std::vector<uint64_t> words = {0, uint64_t{version.major} << 24 | uint64_t{version.minor} << 16 | 0xF0,
+                                 free_threaded};
   std::memcpy(words.data(), "xdebugpy", 8);
   uint64_t offset = 128;
   for (const DebugOffsetsEntry& entry : DebugOffsetsEntries(version)) {

@@ -107,7 +107,8 @@ inline void FakeWorld::BuildStrings() {
   for (uint64_t i = 0; i < kStrings; ++i) {
     PutAddress(String(i), layout_.object_type, Type(1));
     Put(String(i), layout_.string_length, int64_t{5});
-    Put(String(i), layout_.string_state, uint32_t{1u << layout_.string_kind_shift | 3u << (layout_.string_kind_shift + 3)});
+    Put(String(i), layout_.string_state,
+        uint32_t{1u << layout_.string_kind_shift | 3u << (layout_.string_kind_shift + 3)});
     Put(String(i), layout_.string_ascii_data, uint64_t{0x6f6c6c6568});
   }
   Put(LineTable(), layout_.bytes_size, int64_t{200});

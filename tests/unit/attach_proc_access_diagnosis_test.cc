@@ -19,9 +19,7 @@ void SitStill() {
   }
 }
 
-bool Contains(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
+bool Contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 // An ordinary user 1000 who looks at his own process, with everything allowed.
 AccessFacts OwnProcess() {
@@ -47,12 +45,8 @@ struct Case {
   const char* in_remedy;
 };
 
-void NoAttach(AccessFacts& f) {
-  f.attach_mode_errno = EACCES;
-}
-void NoRead(AccessFacts& f) {
-  f.attach_mode_errno = f.read_mode_errno = EACCES;
-}
+void NoAttach(AccessFacts& f) { f.attach_mode_errno = EACCES; }
+void NoRead(AccessFacts& f) { f.attach_mode_errno = f.read_mode_errno = EACCES; }
 
 const Case kCases[] = {
     {"another tracer",

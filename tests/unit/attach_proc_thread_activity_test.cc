@@ -18,9 +18,7 @@
 namespace ptrace_prof {
 namespace {
 
-Tid MainThread(const Child& child) {
-  return Tid(child.pid().value);
-}
+Tid MainThread(const Child& child) { return Tid(child.pid().value); }
 
 // Looks until the thread is blocked in what the test wants, or has had every chance.
 template <typename Wanted>

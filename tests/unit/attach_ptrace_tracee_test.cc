@@ -2,9 +2,8 @@
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
-#include "attach/ptrace/tracee.h"
-
 #include "attach/ptrace/late_threads.h"
+#include "attach/ptrace/tracee.h"
 #include "tests/unit/attach_child.h"
 
 namespace ptrace_prof {

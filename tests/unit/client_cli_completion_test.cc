@@ -1,5 +1,3 @@
-#include "client/cli/completion.h"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -8,6 +6,7 @@
 #include <cstdlib>
 
 #include "client/cli/command.h"
+#include "client/cli/completion.h"
 
 namespace ptrace_prof {
 namespace {
@@ -27,7 +26,8 @@ class CompletionTest : public testing::Test {
 TEST_F(CompletionTest, EveryShellGetsEveryOption) {
   for (const char* shell : {"bash", "zsh", "fish"}) {
     const std::string script = CompletionScript(shell, root_).value();
-    for (const char* word : {"record", "dump", "export", "completion", "duration", "max-overhead", "locals", "speedscope"}) {
+    for (const char* word :
+         {"record", "dump", "export", "completion", "duration", "max-overhead", "locals", "speedscope"}) {
       EXPECT_NE(script.find(word), std::string::npos) << word << " for " << shell;
     }
     EXPECT_EQ(script.find("native"), std::string::npos) << "what is not in this version is not offered";
@@ -35,8 +35,9 @@ TEST_F(CompletionTest, EveryShellGetsEveryOption) {
 }
 
 TEST_F(CompletionTest, BashCompletes) {
-  const std::string script = CompletionScript("bash", root_).value() +
-                             "COMP_WORDS=(ptrace-prof record --max-o) COMP_CWORD=2; _ptrace_prof; echo \"${COMPREPLY[@]}\"\n";
+  const std::string script =
+      CompletionScript("bash", root_).value() +
+      "COMP_WORDS=(ptrace-prof record --max-o) COMP_CWORD=2; _ptrace_prof; echo \"${COMPREPLY[@]}\"\n";
   char path[] = "/tmp/completion-test-XXXXXX";
   const int fd = ::mkstemp(path);
   ASSERT_GE(fd, 0);

@@ -1,22 +1,29 @@
-#include "client/cli/dump_json.h"
-
 #include <gtest/gtest.h>
 #include <rapidjson/document.h>
+
+#include "client/cli/dump_json.h"
 
 namespace ptrace_prof {
 namespace {
 
 TEST(DumpJson, SaysEverything) {
   DumpedThread thread;
-  thread.info = {.pid = Pid(70), .tid = Tid(71), .ns_tid = Tid(2), .name = "w\x1b\xff", .python_ident = UINT64_MAX, .is_main = true};
+  thread.info = {.pid = Pid(70),
+                 .tid = Tid(71),
+                 .ns_tid = Tid(2),
+                 .name = "w\x1b\xff",
+                 .python_ident = UINT64_MAX,
+                 .is_main = true};
   thread.state = ThreadState::kGilWait;
   thread.holds_gil = false;
   thread.quality = SampleQuality::kStopped;
-  thread.frames = {{.function = "f", .file = "a.py", .line = 3, .end_line = 4, .column = 0, .end_column = 9, .first_line = 1},
-                   {.function = "<GC>", .kind = FrameKind::kMarker}};
+  thread.frames = {
+      {.function = "f", .file = "a.py", .line = 3, .end_line = 4, .column = 0, .end_column = 9, .first_line = 1},
+      {.function = "<GC>", .kind = FrameKind::kMarker}};
   thread.locals[0] = {{.name = "x", .value = "'\"'", .is_argument = true}};
   DumpedProcess process;
-  process.info = {.pid = Pid(70), .ns_pid = Pid(1), .parent_pid = Pid(5), .name = "p", .cmdline = {"p", "-c"}, .python = "3.8.18"};
+  process.info = {
+      .pid = Pid(70), .ns_pid = Pid(1), .parent_pid = Pid(5), .name = "p", .cmdline = {"p", "-c"}, .python = "3.8.18"};
   process.threads = {thread};
 
   rapidjson::Document json;

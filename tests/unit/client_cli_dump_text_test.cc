@@ -1,6 +1,6 @@
-#include "client/cli/dump_text.h"
-
 #include <gtest/gtest.h>
+
+#include "client/cli/dump_text.h"
 
 namespace ptrace_prof {
 namespace {
@@ -10,14 +10,16 @@ DumpedThread WaitingThread(int tid, const std::string& name) {
   thread.info = {.pid = Pid(70), .tid = Tid(tid), .ns_tid = Tid(tid), .name = name};
   thread.state = ThreadState::kIdle;
   thread.detail = "futex";
-  thread.frames = {{.function = "wait", .file = "threading.py", .line = 327, .end_line = 327, .column = 16, .end_column = 32},
-                   {.function = "work", .file = "job.py", .line = 9}};
+  thread.frames = {
+      {.function = "wait", .file = "threading.py", .line = 327, .end_line = 327, .column = 16, .end_column = 32},
+      {.function = "work", .file = "job.py", .line = 9}};
   return thread;
 }
 
 DumpedProcess SomeProcess() {
   DumpedProcess process;
-  process.info = {.pid = Pid(70), .ns_pid = Pid(1), .name = "python3", .cmdline = {"python3", "job.py"}, .python = "3.12.1"};
+  process.info = {
+      .pid = Pid(70), .ns_pid = Pid(1), .name = "python3", .cmdline = {"python3", "job.py"}, .python = "3.12.1"};
   DumpedThread main = WaitingThread(70, "MainThread");
   main.state = ThreadState::kRunning;
   main.detail.clear();
@@ -50,9 +52,11 @@ TEST(DumpText, OrNot) {
 
 TEST(DumpText, ThreadsWithLocalsStandAlone) {
   DumpedProcess process = SomeProcess();
-  process.threads[1].locals[1] = {{.name = "self", .value = "<Job at 0x7f>", .is_argument = true}, {.name = "n", .value = "3"}};
+  process.threads[1].locals[1] = {{.name = "self", .value = "<Job at 0x7f>", .is_argument = true},
+                                  {.name = "n", .value = "3"}};
   const std::string text = DumpText(std::vector{process}, Grouping::kSameStacks);
-  EXPECT_NE(text.find("    work (job.py:9)\n        arg self = <Job at 0x7f>\n        n = 3\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("    work (job.py:9)\n        arg self = <Job at 0x7f>\n        n = 3\n"), std::string::npos)
+      << text;
   EXPECT_EQ(text.find("2 threads"), std::string::npos);
 }
 

@@ -1,11 +1,11 @@
-#include "client/cli/exit_code.h"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <set>
 #include <sstream>
 #include <string>
+
+#include "client/cli/exit_code.h"
 
 namespace ptrace_prof {
 namespace {
@@ -35,7 +35,8 @@ TEST(ExitCode, DocumentationRepeatsTheTable) {
   std::stringstream text;
   text << file.rdbuf();
   for (const ExitCodeRow& row : ExitCodes()) {
-    const std::string line = "| " + std::to_string(static_cast<int>(row.code)) + " | " + std::string(row.meaning) + " |";
+    const std::string line =
+        "| " + std::to_string(static_cast<int>(row.code)) + " | " + std::string(row.meaning) + " |";
     EXPECT_NE(text.str().find(line), std::string::npos) << "docs/cli.md lacks: " << line;
   }
 }

@@ -1,6 +1,6 @@
-#include "client/cli/option_values.h"
-
 #include <gtest/gtest.h>
+
+#include "client/cli/option_values.h"
 
 namespace ptrace_prof {
 namespace {

@@ -1,6 +1,6 @@
-#include "client/cli/printable.h"
-
 #include <gtest/gtest.h>
+
+#include "client/cli/printable.h"
 
 namespace ptrace_prof {
 namespace {
@@ -15,7 +15,10 @@ TEST(Printable, DisarmsControlCharacters) {
   EXPECT_EQ(Printable("a\x1b[2Jb"), "a?[2Jb");
   EXPECT_EQ(Printable("a\nb\tc\rd\x7f"), "a?b?c?d?");
   EXPECT_EQ(Printable(std::string_view("\0x", 2)), "?x");
-  EXPECT_EQ(Printable("\xc2\x9b" "31m"), "??31m") << "the one-character form of ESC [";
+  EXPECT_EQ(Printable("\xc2\x9b"
+                      "31m"),
+            "??31m")
+      << "the one-character form of ESC [";
 }
 
 TEST(Printable, ReplacesMalformedUtf8) {

@@ -1,6 +1,6 @@
-#include "client/cli/record_plan.h"
-
 #include <gtest/gtest.h>
+
+#include "client/cli/record_plan.h"
 
 namespace ptrace_prof {
 namespace {
@@ -76,8 +76,8 @@ TEST(RecordPlan, RefusesContradictions) {
   RecordOptions extension = ForPid();
   extension.output = "x.docx";
   const Result<RecordPlan> refused[] = {
-      MakeRecordPlan({}, {}),      MakeRecordPlan(ForPid(), {"ls"}), MakeRecordPlan(both, {}),
-      MakeRecordPlan(folder, {}),  MakeRecordPlan(extension, {}),    MakeRecordPlan({.pid = "x"}, {}),
+      MakeRecordPlan({}, {}),     MakeRecordPlan(ForPid(), {"ls"}), MakeRecordPlan(both, {}),
+      MakeRecordPlan(folder, {}), MakeRecordPlan(extension, {}),    MakeRecordPlan({.pid = "x"}, {}),
   };
   for (const auto& plan : refused) {
     ASSERT_TRUE(plan.has_error());

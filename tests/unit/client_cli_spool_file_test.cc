@@ -1,5 +1,3 @@
-#include "client/cli/spool_file.h"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -7,6 +5,8 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+
+#include "client/cli/spool_file.h"
 
 namespace ptrace_prof {
 namespace {
@@ -26,7 +26,8 @@ class SpoolFileTest : public testing::Test {
     return text.str();
   }
   size_t FileCount() const {
-    return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(folder_), std::filesystem::directory_iterator()));
+    return static_cast<size_t>(
+        std::distance(std::filesystem::directory_iterator(folder_), std::filesystem::directory_iterator()));
   }
 
   std::string folder_;

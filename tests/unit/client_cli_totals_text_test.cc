@@ -1,6 +1,6 @@
-#include "client/cli/totals_text.h"
-
 #include <gtest/gtest.h>
+
+#include "client/cli/totals_text.h"
 
 namespace ptrace_prof {
 namespace {

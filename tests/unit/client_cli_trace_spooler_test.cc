@@ -1,11 +1,10 @@
-#include "client/cli/trace_spooler.h"
-
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <filesystem>
 
+#include "client/cli/trace_spooler.h"
 #include "daemon/trace/trace_writer.h"
 
 namespace ptrace_prof {
@@ -23,10 +22,12 @@ class VectorSink : public ByteSink {
 std::vector<std::byte> TraceOf(int samples) {
   VectorSink sink;
   StackTable stacks;
-  const StackId stack = stacks.InternStack(kEmptyStack, stacks.InternFrame({.function = "f", .file = "a.py", .line = 1}));
+  const StackId stack =
+      stacks.InternStack(kEmptyStack, stacks.InternFrame({.function = "f", .file = "a.py", .line = 1}));
   TraceWriter writer(sink, stacks, CaptureRequest{.pid = Pid(70)});
   writer.AddProcess({.pid = Pid(70), .ns_pid = Pid(70), .name = "python3", .python = "3.11.7"});
-  const ThreadHandle thread = writer.AddThread({.pid = Pid(70), .tid = Tid(70), .ns_tid = Tid(70), .name = "MainThread"});
+  const ThreadHandle thread =
+      writer.AddThread({.pid = Pid(70), .tid = Tid(70), .ns_tid = Tid(70), .name = "MainThread"});
   for (int i = 0; i < samples; ++i) {
     writer.AddSample(thread, Nanos(1'000'000 * (i + 1)), stack, SampleQuality::kVerified);
   }

@@ -15,17 +15,11 @@ void* operator new(size_t size) {
   }
   throw std::bad_alloc();
 }
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, size_t) noexcept {
-  std::free(memory);
-}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace ptrace_prof {
 
-uint64_t Allocations() {
-  return allocations.load();
-}
+uint64_t Allocations() { return allocations.load(); }
 
 }  // namespace ptrace_prof

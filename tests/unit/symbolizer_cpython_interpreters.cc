@@ -75,9 +75,7 @@ std::pair<pid_t, int> Spawn(const std::vector<std::string>& command) {
 
 }  // namespace
 
-void PrintTo(const Interpreter& one, std::ostream* out) {
-  *out << one.Label();
-}
+void PrintTo(const Interpreter& one, std::ostream* out) { *out << one.Label(); }
 
 std::string Interpreter::Label() const {
   std::string label = "py" + version + "_" + kind + (flavour == "gil" ? "" : "_" + flavour);
@@ -85,9 +83,7 @@ std::string Interpreter::Label() const {
   return label;
 }
 
-int Interpreter::minor() const {
-  return version.size() > 2 ? std::atoi(version.c_str() + 2) : 0;
-}
+int Interpreter::minor() const { return version.size() > 2 ? std::atoi(version.c_str() + 2) : 0; }
 
 std::vector<std::string> Interpreter::Command(const std::vector<std::string>& arguments) const {
   std::vector<std::string> command;

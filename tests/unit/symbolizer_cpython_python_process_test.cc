@@ -153,9 +153,7 @@ std::string BuildHost(const ScratchDirectory& scratch, const std::vector<std::st
   return OutputOf(command) ? scratch.path() + "/host" : "";
 }
 
-fs::path PrefixOf(const Interpreter& one) {
-  return fs::canonical(one.path).parent_path().parent_path();
-}
+fs::path PrefixOf(const Interpreter& one) { return fs::canonical(one.path).parent_path().parent_path(); }
 
 TEST_P(DisguisedInterpreter, IsFoundWhereItIsEmbedded) {
   const ScratchDirectory scratch;

@@ -5,9 +5,7 @@
 namespace ptrace_prof {
 namespace {
 
-std::string Shown(std::optional<PythonVersion> version) {
-  return version ? ToString(*version) : "none";
-}
+std::string Shown(std::optional<PythonVersion> version) { return version ? ToString(*version) : "none"; }
 
 TEST(ParseVersionText, TakesTheFormOfSysVersion) {
   EXPECT_EQ(Shown(ParseVersionText("3.8.18 (default, Nov 1 2026, 00:00:00) \n[GCC 12.2.0]")), "3.8.18");
