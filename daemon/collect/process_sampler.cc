@@ -10,6 +10,7 @@
 namespace ptrace_prof {
 namespace {
 
+constexpr size_t kFewThreads = 8;  // reading so many costs less than a second call
 constexpr Nanos kStopAllTimeout = Nanos::FromMillis(100);
 
 ProcessInfo Describe(Pid pid, Pid parent, const ProcessStatus& status, const PythonProcess& python) {
@@ -161,8 +162,11 @@ bool ProcessSampler::SampleLive(Nanos now) {
   batch_.clear();
   in_batch_.clear();
   watch_.AppendRequests(&batch_);
+  const bool few = roster_.tracks().size() <= kFewThreads;
   for (const auto& track : roster_.tracks()) {
-    if (MayHaveMoved(*track, 0)) {
+    // Where the GIL went from hand to hand lately it will have done so again: one call for all, if they are few.
+    const GilView* gil = watch_.gil_of(track->interpreter);
+    if (MayHaveMoved(*track, few && gil != nullptr ? gil->moved : 0)) {
       AppendTrack(*track);
     }
   }
