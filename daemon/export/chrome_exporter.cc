@@ -149,10 +149,10 @@ void ChromeExporter::WriteNames() {
 }
 
 void ChromeExporter::WriteCapMarker() {
-  const std::string note =
-      fmt::format("Only the first {} are in this file: it is limited to {} events. Choose another format, or fewer "
-                  "threads.",
-                  DurationText(*capped_at_ - context_.recording.first), WithCommas(kMaxEvents));
+  const std::string note = fmt::format(
+      "Only the first {} are in this file: it is limited to {} events. Choose another format, or fewer "
+      "threads.",
+      DurationText(*capped_at_ - context_.recording.first), WithCommas(kMaxEvents));
   json_.StartObject();
   json_.Member("ph", "i");
   json_.Member("s", "g");

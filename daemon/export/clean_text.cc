@@ -45,4 +45,14 @@ std::string CleanText(std::string_view bytes) {
   return text;
 }
 
+std::string Shortened(const std::string& text, size_t limit) {
+  size_t characters = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if ((text[i] & 0xC0) != 0x80 && characters++ == limit) {
+      return text.substr(0, i) + "..";
+    }
+  }
+  return text;
+}
+
 }  // namespace ptrace_prof

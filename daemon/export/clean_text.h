@@ -10,5 +10,7 @@
 namespace ptrace_prof {
 
 std::string CleanText(std::string_view bytes);
+// The first `limit` characters of clean text, with ".." where some are missing.
+std::string Shortened(const std::string& text, size_t limit);
 
 }  // namespace ptrace_prof

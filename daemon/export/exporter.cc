@@ -36,8 +36,9 @@ constexpr FormatInfo kFormats[] = {
 };
 
 // In the order of kFormats; the trace itself needs no exporter.
-constexpr Factory kFactories[] = {MakeHtmlExporter,  MakeSvgExporter,    MakeSpeedscopeExporter, MakeCollapsedExporter,
-                                  MakePprofExporter, MakeChromeExporter, nullptr,                MakeTextExporter};
+constexpr Factory kFactories[] = {
+    MakeHtmlExporter,   MakeSvgExporter, MakeSpeedscopeExporter, MakeCollapsedExporter, MakePprofExporter,
+    MakeChromeExporter, nullptr,         MakeTextExporter};
 static_assert(std::size(kFormats) == std::size(kFactories));
 
 std::string ListOfFormats() {
@@ -86,8 +87,8 @@ Result<ExportSummary> ExportSpans(int input_fd, Factory factory, const ExportOpt
   Recording recording;
   SpanFeed feed(options, recording);
   TraceReader reader(feed);
-  const auto exporter = factory({out, reader.stacks(), recording, options, TemporaryFolderFor(output_path),
-                                 summary.notes});
+  const auto exporter =
+      factory({out, reader.stacks(), recording, options, TemporaryFolderFor(output_path), summary.notes});
   feed.set_sink(exporter.get());
   PP_RETURN_IF_ERROR(ReadAll(input_fd, reader, out));
   feed.Finish();
@@ -106,9 +107,13 @@ Result<ExportSummary> ExportSpans(int input_fd, Factory factory, const ExportOpt
 
 }  // namespace
 
-std::span<const FormatInfo> ExportFormats() { return kFormats; }
+std::span<const FormatInfo> ExportFormats() {
+  return kFormats;
+}
 
-const FormatInfo& InfoOf(ExportFormat format) { return kFormats[static_cast<size_t>(format)]; }
+const FormatInfo& InfoOf(ExportFormat format) {
+  return kFormats[static_cast<size_t>(format)];
+}
 
 Result<ExportFormat> ChooseFormat(std::string_view name, std::string_view output_path) {
   const FormatInfo* found = nullptr;
@@ -143,8 +148,8 @@ Result<ExportSummary> ExportTrace(int input_fd, const ExportOptions& options, co
   PP_RETURN_IF_ERROR(CheckOptions(format, options, output_path));
   PP_ASSIGN_OR_RETURN(auto out, Output::Open(output_path));
   const Factory factory = kFactories[static_cast<size_t>(format.format)];
-  auto result = factory == nullptr ? CopyTrace(input_fd, *out)
-                                   : ExportSpans(input_fd, factory, options, output_path, *out);
+  auto result =
+      factory == nullptr ? CopyTrace(input_fd, *out) : ExportSpans(input_fd, factory, options, output_path, *out);
   if (result.has_error() && !out->failed()) {
     return result;  // the output's own failure says more, see Commit
   }

@@ -44,11 +44,11 @@ struct ExportOptions {
 
 struct ExportSummary {
   ExportFormat format = ExportFormat::kText;
-  uint64_t samples = 0;         // exported, after filters
-  uint64_t filtered = 0;        // left out by filters
-  uint64_t skipped = 0;         // packets or samples of the trace that made no sense
-  uint64_t bytes = 0;           // of the output
-  bool cut = false;             // the trace ends without its closing packet
+  uint64_t samples = 0;            // exported, after filters
+  uint64_t filtered = 0;           // left out by filters
+  uint64_t skipped = 0;            // packets or samples of the trace that made no sense
+  uint64_t bytes = 0;              // of the output
+  bool cut = false;                // the trace ends without its closing packet
   std::vector<std::string> notes;  // sentences a user should see: limits hit, data left out
 };
 

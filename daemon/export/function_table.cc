@@ -18,7 +18,8 @@ uint32_t FunctionTable::IdOf(FrameId frame) {
   }
   const Frame& info = stacks_.frame(frame);
   const int32_t line = by_line_ ? info.line : info.first_line;
-  const std::string key = fmt::format("{}\x01{}\x01{}\x01{}", info.function, info.file, line, static_cast<int>(info.kind));
+  const std::string key =
+      fmt::format("{}\x01{}\x01{}\x01{}", info.function, info.file, line, static_cast<int>(info.kind));
   const auto [entry, is_new] = id_of_key_.try_emplace(key, static_cast<uint32_t>(functions_.size()));
   if (is_new) {
     functions_.push_back({CleanText(info.function), CleanText(info.file), std::max(line, 0), info.kind});

@@ -32,7 +32,9 @@ std::string Nonce() {
   return fmt::format("{:02x}", fmt::join(random, ""));
 }
 
-int64_t Micros(Nanos time) { return time.value / 1000; }
+int64_t Micros(Nanos time) {
+  return time.value / 1000;
+}
 
 class HtmlExporter : public FormatExporter {
  public:
@@ -120,8 +122,10 @@ Result<void> HtmlExporter::WriteSpans(TrackId track, uint64_t max_spans) {
   json_.Name("thinned");
   json_.Bool(thinned);
   if (thinned) {
-    context_.notes.push_back(fmt::format("{}: the page's timeline holds a fair draw of its samples, the whole run's "
-                                         "totals are exact.", ThreadLabel(thread)));
+    context_.notes.push_back(
+        fmt::format("{}: the page's timeline holds a fair draw of its samples, the whole run's "
+                    "totals are exact.",
+                    ThreadLabel(thread)));
   }
   return {};
 }

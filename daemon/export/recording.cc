@@ -27,8 +27,8 @@ constexpr CounterFact kCounters[] = {
     {"brief stops", [](const Accounting& a) { return a.stops; }},
 };
 
-constexpr std::string_view kQualityNames[kSampleQualityCount] = {
-    "verified", "verified under a stop", "truncated", "too deep", "unverified"};
+constexpr std::string_view kQualityNames[kSampleQualityCount] = {"verified", "verified under a stop", "truncated",
+                                                                 "too deep", "unverified"};
 
 void AddProcesses(const Recording& recording, std::vector<std::pair<std::string, std::string>>& facts) {
   if (recording.processes.empty()) {
@@ -154,16 +154,16 @@ std::vector<std::string> CautionsOf(const Recording& recording) {
     cautions.push_back("The trace was cut off: this is what it held up to then, and its last second is incomplete.");
   }
   if (recording.skipped > 0) {
-    cautions.push_back(fmt::format("{} parts of the trace made no sense and were left out.",
-                                   WithCommas(recording.skipped)));
+    cautions.push_back(
+        fmt::format("{} parts of the trace made no sense and were left out.", WithCommas(recording.skipped)));
   }
   if (recording.filtered > 0) {
     cautions.push_back(fmt::format("Filters left out {} samples.", WithCommas(recording.filtered)));
   }
   const uint64_t unverified = recording.by_quality[static_cast<size_t>(SampleQuality::kUnverified)];
   if (unverified > 0) {
-    cautions.push_back(fmt::format("{} samples could not be verified: their stacks may mix two moments.",
-                                   WithCommas(unverified)));
+    cautions.push_back(
+        fmt::format("{} samples could not be verified: their stacks may mix two moments.", WithCommas(unverified)));
   }
   return cautions;
 }

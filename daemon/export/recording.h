@@ -45,8 +45,8 @@ struct Recording {
 // "train.py" for people: the title of the options, else the command line of the first process.
 std::string TitleOf(const Recording& recording, std::string_view wanted);
 std::string CommandLine(const ProcessInfo& process);
-std::string ProcessLabel(const Recording& recording, Pid pid);        // "python3 (pid 71)"
-std::string ThreadLabel(const RecordedThread& thread);                // "MainThread (tid 71)"
+std::string ProcessLabel(const Recording& recording, Pid pid);  // "python3 (pid 71)"
+std::string ThreadLabel(const RecordedThread& thread);          // "MainThread (tid 71)"
 
 // Name and value of each fact worth a header line, in order: "samples" → "1,234".
 std::vector<std::pair<std::string, std::string>> FactsOf(const Recording& recording);

@@ -7,14 +7,16 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr int64_t kLongGap = 4;  // intervals: a later sample does not prolong the one before
+constexpr int64_t kLongGap = 2;  // intervals: more than that, and rounds went by in which the thread was left out
 constexpr Nanos kMinInterval{2'000};
 constexpr Nanos kMaxInterval = Nanos::FromSeconds(10);
 constexpr Nanos kMaxTime{std::numeric_limits<int64_t>::max() / 4};  // leaves room for sums
 constexpr size_t kMaxComingStates = 64 * 1024;
 constexpr uint32_t kMaxTracks = 1u << 22;
 
-Nanos Bounded(Nanos time) { return std::clamp(time, Nanos(0), kMaxTime); }
+Nanos Bounded(Nanos time) {
+  return std::clamp(time, Nanos(0), kMaxTime);
+}
 
 }  // namespace
 
@@ -28,7 +30,9 @@ void SpanFeed::OnRequest(const CaptureRequest& request) {
   previous_.reset();
 }
 
-void SpanFeed::OnProcess(const ProcessInfo& process) { recording_.processes[process.pid] = process; }
+void SpanFeed::OnProcess(const ProcessInfo& process) {
+  recording_.processes[process.pid] = process;
+}
 
 bool SpanFeed::Selected(const ThreadInfo& thread) const {
   const auto& pids = options_.processes;
@@ -121,14 +125,16 @@ void SpanFeed::OnSample(TrackId id, Nanos when, StackId stack, SampleQuality qua
 void SpanFeed::OnAccounting(const Accounting& now) {
   if (previous_ && now.rounds > previous_->rounds && now.wall > previous_->wall) {
     const double wall = (now.wall - previous_->wall).seconds();
-    interval_ = std::clamp(Nanos::FromSeconds(wall / static_cast<double>(now.rounds - previous_->rounds)),
-                           kMinInterval, kMaxInterval);
+    interval_ = std::clamp(Nanos::FromSeconds(wall / static_cast<double>(now.rounds - previous_->rounds)), kMinInterval,
+                           kMaxInterval);
   }
   previous_ = now;
   recording_.accounting = now;
 }
 
-void SpanFeed::OnEnd(const EndInfo& end) { recording_.end = end; }
+void SpanFeed::OnEnd(const EndInfo& end) {
+  recording_.end = end;
+}
 
 void SpanFeed::Finish() {
   for (Track& track : tracks_) {

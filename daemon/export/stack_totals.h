@@ -32,8 +32,8 @@ class StackTotals {
     std::vector<StackTotal> totals;
     totals.reserve(sums_.size());
     for (const auto& [key, sum] : sums_) {
-      totals.push_back({TrackId(static_cast<uint32_t>(key >> 32)), StackId(static_cast<uint32_t>(key)), sum.samples,
-                        sum.time});
+      totals.push_back(
+          {TrackId(static_cast<uint32_t>(key >> 32)), StackId(static_cast<uint32_t>(key)), sum.samples, sum.time});
     }
     std::sort(totals.begin(), totals.end(), [](const StackTotal& a, const StackTotal& b) {
       return a.track != b.track ? a.track < b.track : a.stack < b.stack;

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "daemon/export/call_tree.h"
+#include "daemon/export/clean_text.h"
 #include "daemon/export/format_exporter.h"
 #include "daemon/export/function_table.h"
 #include "daemon/export/number_text.h"
@@ -21,9 +22,9 @@ constexpr double kMargin = 10;
 constexpr double kRow = 17;
 constexpr double kTop = 74;
 constexpr double kBottom = 34;
-constexpr double kNarrowest = 0.1;   // pixels
-constexpr double kCharacter = 6.9;   // width of one, on average
-constexpr size_t kMaxLabel = 300;    // characters of a title: a name may be as long as its maker likes
+constexpr double kNarrowest = 0.1;           // pixels
+constexpr double kCharacter = 6.9;           // width of one, on average
+constexpr size_t kMaxLabel = 300;            // characters of a title: a name may be as long as its maker likes
 constexpr uint32_t kProcessName = 1u << 31;  // names of processes, the rest are functions
 constexpr uint32_t kNoFrame = kProcessName - 1;
 
@@ -40,17 +41,6 @@ std::string Escape(std::string_view text) {
     }
   }
   return escaped;
-}
-
-// The first `limit` characters of valid UTF-8, with ".." where some are missing.
-std::string Shortened(const std::string& text, size_t limit) {
-  size_t characters = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if ((text[i] & 0xC0) != 0x80 && characters++ == limit) {
-      return text.substr(0, i) + "..";
-    }
-  }
-  return text;
 }
 
 std::string ColourOf(const std::string& label, bool marker) {
@@ -142,27 +132,30 @@ void SvgExporter::WriteHead(uint32_t depth) {
   for (const std::string& caution : CautionsOf(recording)) {
     cautions += (cautions.empty() ? "" : " ") + caution;
   }
-  context_.out.Write(fmt::format(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"no\"?>\n"
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
-      "data-all=\"{2}\">\n<style>\n"
-      "text {{ font: 12px system-ui, Verdana, sans-serif; fill: #1d2127; }} .dim {{ fill: #666c75; font-size: 11px; }}\n"
-      ".title {{ font-size: 15px; font-weight: 600; }} .warn {{ fill: #8a5a00; font-size: 11px; }}\n"
-      ".frame {{ cursor: pointer; }} .frame:hover rect {{ stroke: #1d2127; }} rect.match {{ fill: #e0218a !important; }}\n"
-      ".button {{ cursor: pointer; fill: #2f6fde; }} .past {{ opacity: .5; }}\n</style>\n"
-      "<rect width=\"100%\" height=\"100%\" fill=\"#fbfaf8\"/>\n",
-      kWidth, height, tree_.nodes()[0].samples));
+  context_.out.Write(
+      fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"no\"?>\n"
+                  "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
+                  "data-all=\"{2}\">\n<style>\n"
+                  "text {{ font: 12px system-ui, Verdana, sans-serif; fill: #1d2127; }} .dim {{ fill: #666c75; "
+                  "font-size: 11px; }}\n"
+                  ".title {{ font-size: 15px; font-weight: 600; }} .warn {{ fill: #8a5a00; font-size: 11px; }}\n"
+                  ".frame {{ cursor: pointer; }} .frame:hover rect {{ stroke: #1d2127; }} rect.match {{ fill: #e0218a "
+                  "!important; }}\n"
+                  ".button {{ cursor: pointer; fill: #2f6fde; }} .past {{ opacity: .5; }}\n</style>\n"
+                  "<rect width=\"100%\" height=\"100%\" fill=\"#fbfaf8\"/>\n",
+                  kWidth, height, tree_.nodes()[0].samples));
   context_.out.Write(fmt::format("<text class=\"title\" x=\"{}\" y=\"24\">{}</text>\n", kMargin, Escape(title)));
   context_.out.Write(fmt::format("<text class=\"dim\" x=\"{}\" y=\"43\"><title>{}</title>{}</text>\n", kMargin,
                                  Escape(facts), Escape(Shortened(facts, 205))));
-  context_.out.Write(fmt::format("<text class=\"warn\" x=\"{}\" y=\"60\">{}</text>\n", kMargin,
-                                 Escape(Shortened(cautions, 200))));
-  context_.out.Write(fmt::format(
-      "<text class=\"button\" id=\"search\" x=\"{0}\" y=\"24\" text-anchor=\"end\">Search (Ctrl-F)</text>\n"
-      "<text class=\"button\" id=\"reset\" x=\"{1}\" y=\"24\" text-anchor=\"end\" visibility=\"hidden\">Reset zoom</text>\n"
-      "<text id=\"details\" x=\"{2}\" y=\"{3}\"> </text>\n"
-      "<text id=\"matched\" x=\"{0}\" y=\"{3}\" text-anchor=\"end\"> </text>\n<g id=\"frames\">\n",
-      kWidth - kMargin, kWidth - 120, kMargin, height - 12));
+  context_.out.Write(
+      fmt::format("<text class=\"warn\" x=\"{}\" y=\"60\">{}</text>\n", kMargin, Escape(Shortened(cautions, 200))));
+  context_.out.Write(
+      fmt::format("<text class=\"button\" id=\"search\" x=\"{0}\" y=\"24\" text-anchor=\"end\">Search (Ctrl-F)</text>\n"
+                  "<text class=\"button\" id=\"reset\" x=\"{1}\" y=\"24\" text-anchor=\"end\" "
+                  "visibility=\"hidden\">Reset zoom</text>\n"
+                  "<text id=\"details\" x=\"{2}\" y=\"{3}\"> </text>\n"
+                  "<text id=\"matched\" x=\"{0}\" y=\"{3}\" text-anchor=\"end\"> </text>\n<g id=\"frames\">\n",
+                  kWidth - kMargin, kWidth - 120, kMargin, height - 12));
 }
 
 void SvgExporter::WriteFrame(const CallTree::Node& node, double start, uint32_t depth) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "daemon/export/clean_text.h"
 #include "daemon/export/format_exporter.h"
 #include "daemon/export/function_table.h"
 #include "daemon/export/number_text.h"
@@ -17,6 +18,7 @@ namespace {
 constexpr size_t kRowsOverall = 40;
 constexpr size_t kRowsByThread = 10;
 constexpr size_t kThreadTables = 64;
+constexpr size_t kMaxLabel = 200;  // characters: a name may be as long as its maker likes
 
 struct Row {
   uint32_t function = 0;
@@ -98,11 +100,11 @@ void TextExporter::WriteTable(std::span<const StackTotal> totals, size_t limit) 
   for (const Row& row : std::span(rows).first(std::min(limit, rows.size()))) {
     const Function& function = functions_.function(row.function);
     context_.out.Write(fmt::format("{:>8.2f} {:>8.2f} {:>10}  {}\n", percent(row.self), percent(row.total),
-                                   WithCommas(row.total), LabelOf(function)));
+                                   WithCommas(row.total), Shortened(LabelOf(function), kMaxLabel)));
   }
   if (empty > 0) {
-    context_.out.Write(fmt::format("{0:>8.2f} {0:>8.2f} {1:>10}  [no Python frame]\n", percent(empty),
-                                   WithCommas(empty)));
+    context_.out.Write(
+        fmt::format("{0:>8.2f} {0:>8.2f} {1:>10}  [no Python frame]\n", percent(empty), WithCommas(empty)));
   }
   if (rows.size() > limit) {
     context_.out.Write(fmt::format("{:>30}… and {} more\n", "", WithCommas(rows.size() - limit)));

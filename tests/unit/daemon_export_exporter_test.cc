@@ -1,6 +1,4 @@
 // ExportTrace as a whole: formats by name, filters, cut and foreign traces, and outputs that cannot be written.
-#include "daemon/export/exporter.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -11,6 +9,7 @@
 
 #include "attach/base/unique_fd.h"
 #include "daemon/export/clean_text.h"
+#include "daemon/export/exporter.h"
 #include "tests/unit/daemon_export_exporting.h"
 #include "tests/unit/daemon_export_sample_trace.h"
 
@@ -23,12 +22,18 @@ TEST(ChooseFormatTest, GoesByTheLongestExtensionUnlessNamed) {
     const char* path;
     ExportFormat format;
   } kCases[] = {
-      {"", "a.html", ExportFormat::kHtml},           {"", "a.svg", ExportFormat::kSvg},
-      {"", "a.json", ExportFormat::kChrome},         {"", "a.speedscope.json", ExportFormat::kSpeedscope},
-      {"", "a.collapsed", ExportFormat::kCollapsed}, {"", "dir.svg/a.folded", ExportFormat::kCollapsed},
-      {"", "a.pb.gz", ExportFormat::kPprof},         {"", "a.pprof", ExportFormat::kPprof},
-      {"", "a.txt", ExportFormat::kText},            {"", "a.perfetto-trace", ExportFormat::kPerfetto},
-      {"", "a.pftrace", ExportFormat::kPerfetto},    {"text", "a.html", ExportFormat::kText},
+      {"", "a.html", ExportFormat::kHtml},
+      {"", "a.svg", ExportFormat::kSvg},
+      {"", "a.json", ExportFormat::kChrome},
+      {"", "a.speedscope.json", ExportFormat::kSpeedscope},
+      {"", "a.collapsed", ExportFormat::kCollapsed},
+      {"", "dir.svg/a.folded", ExportFormat::kCollapsed},
+      {"", "a.pb.gz", ExportFormat::kPprof},
+      {"", "a.pprof", ExportFormat::kPprof},
+      {"", "a.txt", ExportFormat::kText},
+      {"", "a.perfetto-trace", ExportFormat::kPerfetto},
+      {"", "a.pftrace", ExportFormat::kPerfetto},
+      {"text", "a.html", ExportFormat::kText},
   };
   for (const auto& test : kCases) {
     const auto format = ChooseFormat(test.name, test.path);
@@ -75,7 +80,8 @@ TEST(ExportTest, OpensATraceCutAnywhere) {
     uint64_t before = 0;
     for (size_t size = 0; size < trace.size(); size += 97) {
       const Exported exported = Export(trace.substr(0, size), info.format);
-      ASSERT_TRUE(exported.result.has_value()) << info.name << " at " << size << ": " << exported.result.error().message;
+      ASSERT_TRUE(exported.result.has_value())
+          << info.name << " at " << size << ": " << exported.result.error().message;
       EXPECT_TRUE(exported.result.value().cut) << info.name << " at " << size;
       EXPECT_GE(exported.result.value().samples, before) << info.name << " at " << size;
       before = exported.result.value().samples;
@@ -200,7 +206,8 @@ TEST(OutputTest, AWriteThatFailsHalfwayLeavesNothing) {
 TEST(CleanTextTest, KeepsTextAndReplacesTheRest) {
   EXPECT_EQ(CleanText("plain <ünïcode> 漢字 🙂"), "plain <ünïcode> 漢字 🙂");
   const std::string bad = "\xEF\xBF\xBD";
-  for (const std::string text : {"\x1b", "\n", "\x7f", "\xff", "\xc0\x80", "\xe2\x80", "\xc2\x9b", "\xf5\x80\x80\x80"}) {
+  for (const std::string text :
+       {"\x1b", "\n", "\x7f", "\xff", "\xc0\x80", "\xe2\x80", "\xc2\x9b", "\xf5\x80\x80\x80"}) {
     const std::string clean = CleanText(text);
     EXPECT_EQ(clean.substr(0, 3), bad);
     EXPECT_EQ(clean.size() % 3, 0);

@@ -133,7 +133,9 @@ std::string HostileTrace() {
       Python("semi;colon 12", "dir;x/\"quoted\"'.py", 2, 2),
       Python("\x1b[31mred\x1b]0;title\x07", "\xff\xfe\x80", 3, 3),
       Python("]]>&amp;<![CDATA[", "--><!--", 4, 4),
-      Python("\xe2\x80\xae" "reversed\xed\xa0\x80", std::string("nul\0byte", 8), -5, -7),
+      Python("\xe2\x80\xae"
+             "reversed\xed\xa0\x80",
+             std::string("nul\0byte", 8), -5, -7),
       Python("", "", 0, 0),
       Python("__proto__", "constructor", 5, 5),
       Python(std::string(5000, 'x'), "long.py", 2147483647, 2147483647),

@@ -115,10 +115,13 @@ TEST(SpanSpoolTest, GivesBackEveryThreadInOrder) {
   }
   for (uint32_t track = 0; track < 4; ++track) {
     uint32_t next = track;
-    ASSERT_TRUE(spool.ForEach(TrackId(track), [&](const Span& span) {
-      EXPECT_EQ(span.stack.value, next);
-      next += 3;
-    }).has_value());
+    ASSERT_TRUE(spool
+                    .ForEach(TrackId(track),
+                             [&](const Span& span) {
+                               EXPECT_EQ(span.stack.value, next);
+                               next += 3;
+                             })
+                    .has_value());
     EXPECT_EQ(spool.SpansOf(TrackId(track)), (next - track) / 3);
   }
 }

@@ -24,7 +24,7 @@ function drawGraph(host, tree, inverted, all) {
       .width(width)
       .height(rowsOf(tree, tree.value * NARROWEST / width) * CELL)
       .cellHeight(CELL)
-      .transitionDuration(calm ? 0 : 180)
+      .transitionDuration(0)  // appears at once, moves on zoom
       .minFrameSize(NARROWEST)
       .inverted(inverted)
       .sort((a, b) => b.data.value - a.data.value || (a.data.name < b.data.name ? -1 : 1))
@@ -40,6 +40,7 @@ function drawGraph(host, tree, inverted, all) {
   tip.hide = hideTip;
   chart.tooltip(tip);
   d3flame.select(host).datum(tree).call(chart);
+  chart.transitionDuration(calm ? 0 : 180);
   charts.push(chart);
   if (!inverted) host.scrollIntoView({block: 'end'});
   if (choice.term) chart.search(choice.term);
