@@ -107,6 +107,14 @@ def parse_dump(document):
     return threads
 
 
+_RATES = re.compile(r"(verified|stopped|truncated|too deep|unverified) ([<>]?)([\d.]+) %")
+
+
+def rates(finished):
+    """What the closing lines say of the samples: {"verified": 99.9, …} in percent."""
+    return {kind: float(number) for kind, _, number in _RATES.findall(finished.errors)}
+
+
 def label(text):
     """A frame from "name (file:line)"."""
     match = _LABEL.match(text)
@@ -129,12 +137,18 @@ def python_frames(stack):
     return tuple(frame for frame in stack if frame.file or frame.is_marker)
 
 
-def record(pid, seconds, *options):
+def pinned_to(cpu):
+    """For Running(preexec=…): on one CPU; None: anywhere."""
+    return None if cpu is None else lambda: os.sched_setaffinity(0, {cpu})
+
+
+def record(pid, seconds, *options, cpu=None):
     """Records and returns (Counter of stacks without process and thread, Finished)."""
     with tempfile.TemporaryDirectory() as folder:
         trace = pathlib.Path(folder, "out.pftrace")
-        finished = must("record", "--pid", pid, "--duration", f"{seconds}s", "-o", trace, *options,
-                        deadline=DEADLINE + 2 * seconds)
+        finished = Running("record", "--pid", pid, "--duration", f"{seconds}s", "-o", trace, *options,
+                           preexec=pinned_to(cpu)).wait(DEADLINE + 2 * seconds)
+        assert finished.status == 0, str(finished)
         if not trace.exists():  # nothing was recorded, which is a success
             return collections.Counter(), finished
         text = must("export", trace, "--format", "collapsed", "-o", "-").output
