@@ -58,12 +58,15 @@ class Recordings(case.Case):
 
     def test_exec_is_followed(self):
         target = self.start("exec_churn.py", 5, 1)
-        run = profiler.Running("record", "--pid", target.pid, "-o", "/dev/null", "--format", "perfetto", *FAST)
-        self.addCleanup(run.close)
+        run = profiler.Recording(target.pid, *FAST)
+        self.addCleanup(run.remove)
+        run.begun()
         target.tell("go")
         self.assertEqual(target.wait(), 0, target.stderr())
         self.assertEqual(target.stdout(), "last image ended well\n")
-        self.assertEqual(run.wait().status, 0)
+        finished = run.wait()
+        self.assertEqual(finished.status, 0, finished)
+        self.assertTrue(any("main" in stacks.plain_names(stack) for stack in run.stacks()))
 
 
 if __name__ == "__main__":

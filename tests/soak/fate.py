@@ -3,12 +3,10 @@
 Each time: the recording ends by itself, well or with a documented status, and what it wrote can be exported.
 """
 import collections
-import os
 import pathlib
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
@@ -20,39 +18,40 @@ FATES = {"leave": 3, "leave_at_once": 4, "become_another": 0, "become_no_python"
          "kill_itself": -signal.SIGKILL, "abort": -signal.SIGABRT, "exec_in_thread": 0, "killed_by_us": -signal.SIGKILL}
 # The first process of a PID namespace cannot kill itself, and a root need not have a shell.
 NOT_IN_ROOTS = ("kill_itself", "abort", "become_no_python")
-GONE = 6  # the exit code for a target that ended before anything was recorded
+EARLY = (3, 5, 6)  # no such process, not (yet, or any more) Python, ended before anything was recorded
 MODES = ((), ("--no-subprocesses",), ("--blocking",), ("--no-stops", "--idle", "all"))
 
 
-def meet(interpreter, fate, seed, mode, moment, trace):
+def meet(interpreter, fate, seed, mode, moment):
     """Returns (what went wrong or None, exit status of the command)."""
     script_fate = "leave" if fate == "killed_by_us" else fate
     with TargetProcess("fates.py", interpreter, [script_fate, seed]) as target:
-        run = profiler.Running("record", "--pid", target.pid, "-o", trace, "--rate", "5khz", "--max-overhead", "off", *mode)
+        run = profiler.Recording(target.pid, "--rate", "5khz", "--max-overhead", "off", *mode)
         try:
+            if seed % 4:  # else at any moment, perhaps before we have found the interpreter
+                run.begun()
             if fate == "killed_by_us":
                 time.sleep(moment)
                 target.signal(signal.SIGKILL)
             else:
-                time.sleep(moment / 4)
                 target.tell("go")
             status = target.wait()
             finished = run.wait()
+            return verdict(run, fate, status, finished), finished.status
         except subprocess.TimeoutExpired as hang:
             return f"hangs: {hang}", None
         finally:
-            run.close()
-    if interpreter.in_root and status in (-signal.SIGKILL, 128 + signal.SIGKILL):
-        status = -signal.SIGKILL
-    if status != FATES[fate]:
-        return f"the target ended with {status}", finished.status
-    if finished.status not in (0, GONE):
-        return f"the command failed: {finished}", finished.status
-    if finished.status == 0 and os.path.exists(trace):
-        exported = profiler.run("export", trace, "--format", "collapsed", "-o", "-")
-        if exported.status != 0 or not exported.output:
-            return f"the trace cannot be exported: {exported}", finished.status
-    return None, finished.status
+            run.remove()
+
+
+def verdict(run, fate, status, finished):
+    if status not in (FATES[fate], 128 - FATES[fate]):  # a root's first process hands a signal on as 128 + number
+        return f"the target ended with {status}"
+    if finished.status not in (0, *EARLY):
+        return f"the command failed: {finished}"
+    if finished.status == 0 and run.trace.exists() and not run.stacks():
+        return f"an empty trace: {finished}"
+    return None
 
 
 def main():
@@ -67,15 +66,15 @@ def main():
         if interpreter.in_root and fate in NOT_IN_ROOTS:
             interpreter = parsed.random.choice(outside)
         mode, moment = parsed.random.choice(MODES), parsed.random.uniform(0, 0.5)
-        with tempfile.TemporaryDirectory() as folder:
-            wrong, status = meet(interpreter, fate, parsed.random.randrange(1 << 30), mode, moment,
-                                 os.path.join(folder, "out.pftrace"))
+        wrong, status = meet(interpreter, fate, parsed.random.randrange(1 << 30), mode, moment)
         counts[fate]["times"] += 1
         counts[fate]["recorded"] += status == 0
-        counts[fate]["early"] += status == GONE
+        counts[fate]["early"] += status in EARLY
         if wrong:
             counts[fate]["failures"] += 1
             table.fail(f"{interpreter}, {fate}, {' '.join(mode)}, after {moment:.3f} s: {wrong}")
+    if sum(each["recorded"] for each in counts.values()) * 2 < parsed.count:
+        table.fail("less than half of the recordings recorded anything")
     for fate in fates:
         table.add(fate, *(counts[fate][key] for key in ("times", "recorded", "early", "failures")))
     table.end()

@@ -6,7 +6,6 @@ import os
 import pathlib
 import subprocess
 import sys
-import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
@@ -37,39 +36,39 @@ def watch(run):
     return peak
 
 
-def sample(target, seconds, options, trace):
-    run = profiler.Running("record", "--pid", target.pid, "--duration", f"{seconds}s", "-o", trace, "--rate", "5khz",
-                           "--max-overhead", "off", "--max-depth", "500", *options)
+def sample(target, seconds, options):
+    """What went wrong or None, the peak of memory, the size of the trace, the status."""
+    run = profiler.Recording(target.pid, "--duration", f"{seconds}s", "--rate", "5khz", "--max-overhead", "off",
+                             "--max-depth", "500", *options)
     try:
         peak = watch(run)
         finished = run.wait()
+        size = run.trace.stat().st_size if run.trace.exists() else 0
+        if finished.status not in ALLOWED:
+            return f"ended badly: {finished}", peak, size, finished.status
+        if size and profiler.run("export", run.trace, "--format", "collapsed", "-o", os.devnull).status != 0:
+            return "the trace cannot be exported", peak, size, finished.status
+        return None, peak, size, finished.status
     except subprocess.TimeoutExpired:
-        return "hangs", 0, None
+        return "hangs", 0, 0, 0
     finally:
-        run.close()
-    if finished.status not in ALLOWED:
-        return f"ended badly: {finished}", peak, finished
-    if os.path.exists(trace) and profiler.run("export", trace, "--format", "collapsed", "-o", os.devnull).status != 0:
-        return "the trace cannot be exported", peak, finished
-    return None, peak, finished
+        run.remove()
 
 
 def one(name, start, seconds, options, table):
     """Samples again and again until the time is over: each time the target is discovered anew."""
     deadline = time.monotonic() + seconds
     rounds = peak = size = 0
-    with start() as target, tempfile.TemporaryDirectory() as folder:
+    with start() as target:
         while time.monotonic() < deadline and target.alive():
-            trace = os.path.join(folder, "out.pftrace")
-            wrong, rss, finished = sample(target, max(1, min(10, seconds // 3)), options, trace)
-            rounds, peak = rounds + 1, max(peak, rss)
-            size += os.path.getsize(trace) if os.path.exists(trace) else 0
+            wrong, rss, written, status = sample(target, max(1, min(10, seconds // 3)), options)
+            rounds, peak, size = rounds + 1, max(peak, rss), size + written
             dumped = profiler.run("dump", "--pid", target.pid)
             if wrong is None and dumped.status not in ALLOWED and target.alive():
                 wrong = f"dump: {dumped}"
             if wrong:
                 table.fail(f"{name}, {' '.join(options)}: {wrong}")
-            if finished is not None and finished.status != 0:
+            if status != 0:
                 deadline -= 0.5  # refused at once: not for ever
         if target.alive() and harm(target.pid):
             table.fail(f"{name}: {harm(target.pid)}")

@@ -39,7 +39,7 @@ def within_deadline(condition):
 
 def kill_once(target, victim, mode, moment):
     """Returns a list of what went wrong."""
-    run = profiler.Running("record", "--pid", target.pid, "-o", "/dev/null", "--format", "perfetto", *mode)
+    run = profiler.Recording(target.pid, *mode)
     try:
         if not within_deadline(lambda: run.children() or run.process.poll() is not None) or not run.children():
             return [f"no collector came up: {run.wait()}"]
@@ -61,7 +61,7 @@ def kill_once(target, victim, mode, moment):
     except subprocess.TimeoutExpired:
         return ["the command hangs"]
     finally:
-        run.close()
+        run.remove()
 
 
 def kill_some(interpreter, victim, mode, count, random, table):

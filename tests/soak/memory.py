@@ -24,13 +24,14 @@ def resident(pid):
 def watch(interpreter, script, seconds, table):
     arguments = [0] if script == "fork_churn.py" else []
     with TargetProcess(script, interpreter, arguments) as target:
-        run = profiler.Running("record", "--pid", target.pid, "--duration", f"{seconds}s", "-o", "/dev/null", "--format",
-                               "perfetto", "--rate", "max", "--max-overhead", "off", "--idle", "all")
+        run = profiler.Recording(target.pid, "--duration", f"{seconds}s", "--rate", "max", "--max-overhead", "off",
+                                 "--idle", "all")
         readings = []
         while run.process.poll() is None:
             readings.append(max([resident(pid) for pid in run.children()], default=0.0))
             time.sleep(seconds / 200)
         finished = run.wait()
+        run.remove()
     if finished.status != 0:
         table.fail(f"{interpreter}, {script}: {finished}")
         return

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import tempfile
+import time
 from dataclasses import dataclass
 
 from .stacks import Frame
@@ -69,6 +70,35 @@ class Running:
             self.process.wait()
         self._output.close()
         self._errors.close()
+
+
+class Recording(Running):
+    """`record` of a process into a folder of its own, which goes with it."""
+
+    def __init__(self, pid, *options, preexec=None):
+        self._folder = tempfile.TemporaryDirectory()
+        self.trace = pathlib.Path(self._folder.name, "out.pftrace")
+        super().__init__("record", "--pid", pid, "-o", self.trace, *options, preexec=preexec)
+
+    def begun(self):
+        """Waits until something was recorded, or the run has ended."""
+        spool = self.trace.with_name(self.trace.name + ".pftrace.tmp")
+        deadline = time.monotonic() + DEADLINE
+        while self.process.poll() is None and not (spool.exists() and spool.stat().st_size):
+            assert time.monotonic() < deadline, "nothing was recorded"
+            time.sleep(0.005)
+
+    def stacks(self):
+        """Counter of stacks without process and thread; after wait()."""
+        found = collections.Counter()
+        if self.trace.exists():  # else nothing was recorded, which is a success
+            for stack, count in collapsed(must("export", self.trace, "--format", "collapsed", "-o", "-").output).items():
+                found[python_frames(stack)] += count
+        return found
+
+    def remove(self):
+        self.close()
+        self._folder.cleanup()
 
 
 def run(*arguments, deadline=DEADLINE):
@@ -144,15 +174,10 @@ def pinned_to(cpu):
 
 def record(pid, seconds, *options, cpu=None):
     """Records and returns (Counter of stacks without process and thread, Finished)."""
-    with tempfile.TemporaryDirectory() as folder:
-        trace = pathlib.Path(folder, "out.pftrace")
-        finished = Running("record", "--pid", pid, "--duration", f"{seconds}s", "-o", trace, *options,
-                           preexec=pinned_to(cpu)).wait(DEADLINE + 2 * seconds)
+    recording = Recording(pid, "--duration", f"{seconds}s", *options, preexec=pinned_to(cpu))
+    try:
+        finished = recording.wait(DEADLINE + 2 * seconds)
         assert finished.status == 0, str(finished)
-        if not trace.exists():  # nothing was recorded, which is a success
-            return collections.Counter(), finished
-        text = must("export", trace, "--format", "collapsed", "-o", "-").output
-    stacks = collections.Counter()
-    for stack, count in collapsed(text).items():
-        stacks[python_frames(stack)] += count
-    return stacks, finished
+        return recording.stacks(), finished
+    finally:
+        recording.remove()
