@@ -31,6 +31,27 @@ class Recordings(case.Case):
         recorded, _ = profiler.record(target.pid, 1, *FAST)
         self.assertGreaterEqual(share(recorded, lambda stack: "longsleep" in stacks.plain_names(stack)), 0.95)
 
+    def turns_seen(self, target):
+        """(turns that the target took, turns that the samples show)"""
+        run = profiler.Recording(target.pid, "--duration", "1s", "--rate", "5khz", "--max-overhead", "off")
+        self.addCleanup(run.remove)
+        run.begun()
+        target.tell("clock")
+        before = int(target.expect("clock").text.split()[1])
+        finished = run.wait()
+        self.assertEqual(finished.status, 0, finished)
+        target.tell("clock")
+        turns = int(target.expect("clock").text.split()[1]) - before
+        sides = [name for stack in run.sequences()[0] for name in stack if name in ("even", "odd")]
+        return turns, sum(earlier != later for earlier, later in zip(sides, sides[1:]))
+
+    def test_samples_are_fresh(self):
+        """Every sample was read, not taken over from the one before: with five in each turn, few turns are missed."""
+        target = self.start("alternator.py")
+        attempts = [self.turns_seen(target) for _ in range(3)]  # a busy machine may keep us from sampling for a while
+        shares = sorted(seen / max(1, turns) for turns, seen in attempts)
+        self.assertGreater(shares[1], 0.3, f"(turns, seen): {attempts}")
+
     def test_recursion(self):
         target = self.start("recursive.py")
         recorded, _ = profiler.record(target.pid, 1, *FAST)

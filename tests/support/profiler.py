@@ -96,6 +96,12 @@ class Recording(Running):
                 found[python_frames(stack)] += count
         return found
 
+    def sequences(self):
+        """The stacks of each thread in order of time (lists of plain names); the same stack may stand for several."""
+        document = json.loads(must("export", self.trace, "--format", "speedscope", "-o", "-").output)
+        frames = [Frame(frame["name"]).plain for frame in document["shared"]["frames"]]
+        return [[[frames[index] for index in sample] for sample in profile["samples"]] for profile in document["profiles"]]
+
     def remove(self):
         self.close()
         self._folder.cleanup()
