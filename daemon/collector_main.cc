@@ -18,6 +18,7 @@
 #include "daemon/session/pipe_sink.h"
 #include "daemon/session/rights.h"
 #include "daemon/session/stop_line.h"
+#include "daemon/session/system_call_filter.h"
 #include "daemon/trace/trace_writer.h"
 
 namespace ptrace_prof {
@@ -107,6 +108,7 @@ Result<void> Capture(const CaptureRequest& request, ByteSink& sink, UniqueFd con
   PP_RETURN_IF_ERROR(Harden(request.pid));
   LimitResources();
   PP_ASSIGN_OR_RETURN(const StopLine line, StopLine::Watch(std::move(control)));
+  InstallSystemCallFilter();
   return RunCapture(request, sink, line.stop());
 }
 

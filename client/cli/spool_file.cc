@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,6 +16,7 @@ constexpr mode_t kMode = 0666;  // the umask decides, as for every output
 }  // namespace
 
 Result<SpoolFile> SpoolFile::Create(const std::string& output) {
+  ::signal(SIGXFSZ, [](int) {});  // a file size limit is an error of write(2) like a full disk, not our end
   for (const std::string& path : {output + ".pftrace.tmp", fmt::format("{}.{}.pftrace.tmp", output, ::getpid())}) {
     UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kMode));
     if (fd.is_open()) {

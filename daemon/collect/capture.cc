@@ -1,5 +1,7 @@
 #include "daemon/collect/capture.h"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <string>
 
@@ -15,7 +17,9 @@ namespace {
 
 constexpr Nanos kFlushEvery = Nanos::FromMillis(100);
 constexpr Nanos kLookEvery = Nanos::FromMillis(100);
-constexpr Nanos kLookWhileStarting = Nanos::FromMillis(20);
+constexpr Nanos kLookAtLeast = Nanos::FromSeconds(2);
+constexpr Nanos kLookWhileEmpty = Nanos::FromMillis(20);
+constexpr int kIdleMillis = 5;
 constexpr Nanos kAccountEvery = Nanos::FromMillis(500);
 constexpr size_t kMaxNodes = 100'000;  // then the stack tables start anew: memory stays bounded in a run of any length
 constexpr Nanos kForever = Nanos(INT64_MAX);
@@ -60,13 +64,8 @@ class Capture {
     while (now < end && !stop_.load(std::memory_order_relaxed)) {
       if (now >= next_look) {
         tree_.Look(now);
-        // Looking for children costs an open file per thread: it may take a thousandth of our time, no more. While
-        // there is nothing else to do, the first interpreter shall not be missed for long.
-        const Nanos took = MonotonicNow() - now;
-        const bool starting = request_.wait_for_python && !tree_.has_opened();
-        next_look = now + (starting ? std::max(kLookWhileStarting, Nanos(took.value * 10))
-                                    : std::max(kLookEvery, Nanos(took.value * 1000)));
-        if (starting) {
+        next_look = now + UntilNextLook(MonotonicNow() - now);
+        if (request_.wait_for_python && !tree_.has_opened()) {
           begin_ = now;
           end = EndFrom(begin_);
         }
@@ -83,12 +82,22 @@ class Capture {
         }
         next_flush = now + kFlushEvery;
       }
+      if (tree_.empty()) {
+        ::poll(nullptr, 0, kIdleMillis);  // at the rate "max" the pacer does not wait
+      }
       now = pacer_.Wait(end, stop_);
     }
     const bool ended = tree_.empty();
     tree_.Flush();
     return Finish(ended ? EndInfo{Code::kGone, "process " + std::to_string(request_.pid.value) + " ended", ""}
                         : EndInfo{});
+  }
+
+  // Looking for children costs an open file per thread: it may take a thousandth of our time, no more. While nothing
+  // is recorded, the next interpreter shall not be missed for long.
+  Nanos UntilNextLook(Nanos took) const {
+    return tree_.empty() ? std::max(kLookWhileEmpty, Nanos(took.value * 10))
+                         : std::clamp(Nanos(took.value * 1000), kLookEvery, kLookAtLeast);
   }
 
   Nanos EndFrom(Nanos begin) const { return request_.duration.value > 0 ? begin + request_.duration : kForever; }

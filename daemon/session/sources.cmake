@@ -1,6 +1,6 @@
 pp_library(daemon/session
   SOURCES session/collector_process.cc session/command_launch.cc session/confinement.cc session/pipe_sink.cc
-          session/rights.cc session/stop_line.cc
+          session/rights.cc session/stop_line.cc session/system_call_filter.cc
   DEPS pp_daemon_trace pp_attach_base)
 # The composition root of the collector, and with it everything that may touch a target.
 pp_library(daemon/collector

@@ -1,0 +1,181 @@
+"""The commands as a person meets them: what they refuse and why, how they end, what they leave behind."""
+import json
+import os
+import pathlib
+import resource
+import signal
+import subprocess
+import sys
+import threading
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from support.profiler import BINARY, run  # noqa: E402
+from support.target_process import harm  # noqa: E402
+from support.terminal_run import AS_NOBODY, TerminalCase, await_exit, main, needs_root  # noqa: E402
+
+NO_SUCH_PID = 4194304  # the largest there can be is one less
+
+
+class Refusals(TerminalCase):
+    def test_usage(self):
+        for arguments in ([], ["nonsense"], ["record"], ["record", "--pid"], ["record", "--pid", "x"], ["record", "4711"],
+                          ["record", "--pid", "1", "--", "ls"], ["record", "--"], ["dump"], ["dump", "--pid", "1", "--", "ls"],
+                          ["record", "--pid", "1", "--duration", "5 parsecs"], ["record", "--pid", "1", "--rate", "0"],
+                          ["record", "--pid", "1", "--idle", "some"], ["record", "--pid", "1", "--max-depth", "0"],
+                          ["record", "--pid", "1", "--blocking", "--no-stops"], ["record", "--pid", "1", "-o", "x.docx"],
+                          ["export"], ["completion", "tcsh"], ["--frobnicate"]):
+            with self.subTest(arguments):
+                self.refuse(2, *arguments)
+
+    def test_what_later_versions_have(self):
+        for flags in (["--native"], ["--gpu"], ["--mode", "trace"]):
+            for command in ("record", "dump"):
+                with self.subTest((command, *flags)):
+                    self.refuse(2, command, "--pid", os.getpid(), *flags, says=["not in this version: " + flags[0]])
+
+    def test_no_such_process(self):
+        for command in ("record", "dump"):
+            self.refuse(3, command, "--pid", NO_SUCH_PID - 1, says=[NO_SUCH_PID - 1])
+
+    def test_not_python(self):
+        target = subprocess.Popen(["sleep", "1000"])
+        self.addCleanup(self._end, target)
+        self.refuse(5, "record", "--pid", target.pid, "-o", self.folder / "x.html", says=[target.pid, "sleep"], hints=False)
+        self.assertEqual(self.files(), [])
+
+    def test_zombie(self):
+        target = subprocess.Popen(["true"])
+        os.waitid(os.P_PID, target.pid, os.WEXITED | os.WNOWAIT)
+        self.refuse(5, "dump", "--pid", target.pid, says=[target.pid, "zombie", os.getpid()])
+        target.wait()
+
+    def test_a_thread(self):
+        seen, release = threading.Event(), threading.Event()
+        tids = []
+
+        def wait():
+            tids.append(threading.get_native_id())
+            seen.set()
+            release.wait()
+
+        thread = threading.Thread(target=wait)
+        thread.start()
+        seen.wait()
+        self.refuse(2, "dump", "--pid", tids[0], says=[f"--pid {os.getpid()}"])
+        release.set()
+        thread.join()
+
+    @needs_root
+    def test_somebody_elses(self):
+        target = self.spin()
+        words = self.refuse(4, "record", "--pid", target.pid, "-o", self.folder / "x.html", prefix=AS_NOBODY, says=["root"])
+        self.assertIn("sudo", words)
+        self.assertEqual(self.files(), [])
+
+    def test_output_that_cannot_be(self):
+        self.refuse(7, "record", "--pid", os.getpid(), "-o", "/nowhere/x.html", says=["/nowhere/x.html"])
+
+    def test_traces_that_are_none(self):
+        self.refuse(8, "export", "/nowhere/x.pftrace", "-o", self.folder / "x.svg")
+        self.refuse(8, "export", __file__, "-o", self.folder / "x.svg")
+        self.assertEqual(self.files(), [])
+
+
+class Answers(TerminalCase):
+    def test_help(self):
+        for arguments in (["--help"], ["record", "--help"], ["dump", "--help"], ["export", "--help"], ["completion", "-h"]):
+            done = run(*arguments)
+            self.assertEqual(done.status, 0)
+            self.assertIn("ptrace-prof", done.output)
+        self.assertRegex(run("--version").output, r"^ptrace-prof \d+\.\d+\.\d+\n$")
+
+    def test_dump_of_ourselves_in_words_and_json(self):
+        done = run("dump", "--pid", os.getpid())
+        self.assertEqual(done.status, 0, done)
+        self.assertIn("cli_test.py", done.output)
+        self.assertIn(f"Process {os.getpid()}", done.output)
+        document = json.loads(run("dump", "--pid", os.getpid(), "--json").output)
+        self.assertEqual(document["schema"], "ptrace-prof.dump/1")
+        self.assertEqual(document["processes"][0]["threads"][0]["tid"], os.getpid())
+
+    def test_export_from_a_pipe_to_a_pipe(self):
+        target = self.spin()
+        trace = self.folder / "x.pftrace"
+        self.assertEqual(run("record", "--pid", target.pid, "-d", "300ms", "-q", "-o", trace).status, 0)
+        done = subprocess.run([BINARY, "export", "-", "--format", "collapsed", "-o", "-"], input=trace.read_bytes(),
+                              capture_output=True, check=True)
+        self.assertIn(b"spin", done.stdout)
+
+
+class Endings(TerminalCase):
+    def recording(self, *options, **run_options):
+        target = self.spin()
+        trace = self.folder / "x.collapsed"
+        process = self.ptrace_prof("record", "--pid", target.pid, "-o", trace, *options, **run_options)
+        process.hear("recording process")
+        return target, process
+
+    def test_duration(self):
+        _, process = self.recording("-d", "500ms")
+        self.assertEqual(process.end(), 0, process.words())
+        for word in ("samples in", "verified", "truncated", "stopped", "late", "lost", "overhead", "wrote"):
+            self.assertIn(word, process.words())
+        self.assertEqual(self.files(), ["x.collapsed"])
+
+    def test_interrupt_ends_it_well(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            target, process = self.recording()
+            process.process.send_signal(number)
+            self.assertEqual(process.end(), 0, process.words())
+            self.assertEqual(self.files(), ["x.collapsed"])
+            self.assertEqual(harm(target.pid), [])
+
+    def test_second_interrupt_aborts_and_keeps_the_trace(self):
+        target, process = self.recording()
+        os.kill(process.collector(), signal.SIGSTOP)  # so that it cannot end well
+        process.process.send_signal(signal.SIGINT)
+        while "ignored" not in process.said:
+            with open(f"/proc/{process.pid}/status") as status:  # until the first one was taken
+                pending = [line for line in status if line.startswith(("SigPnd", "ShdPnd"))]
+            if all(int(line.split()[1], 16) == 0 for line in pending):
+                break
+        process.process.send_signal(signal.SIGINT)
+        self.assertEqual(process.end(), 130, process.words())
+        self.assertIn("x.collapsed.pftrace.tmp", process.words())
+        self.assertEqual(self.files(), ["x.collapsed.pftrace.tmp"])
+        done = run("export", self.folder / "x.collapsed.pftrace.tmp", "--format", "collapsed")
+        self.assertEqual(done.status, 0, done)
+        self.assertEqual(harm(target.pid), [])
+
+    def test_target_ends(self):
+        target, process = self.recording()
+        target.kill()
+        target.wait()
+        self.assertIn(process.end(), (0, 6), process.words())  # 6: it fell before the first sample
+        self.assertIn(f"process {target.pid} ended", process.words())
+
+    def test_collector_is_killed(self):
+        target, process = self.recording()
+        os.kill(process.collector(), signal.SIGKILL)
+        self.assertEqual(process.end(), 1, process.words())
+        self.assertIn("signal 9", process.words())
+        self.assertEqual(harm(target.pid), [])
+
+    def test_command_is_killed(self):
+        target, process = self.recording()
+        collector = os.pidfd_open(process.collector())
+        process.process.kill()
+        await_exit(collector)
+        self.assertEqual(harm(target.pid), [])
+
+    def test_disk_is_full(self):
+        _, process = self.recording("--rate", "5khz", "--max-overhead", "off", "--duration", "60s",
+                                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (16384, 16384)))
+        self.assertEqual(process.end(), 7, process.words())
+        self.assertIn("File too large", process.words())
+        self.assertIn("spin", (self.folder / "x.collapsed").read_text())
+        self.assertEqual(self.files(), ["x.collapsed"])
+
+
+if __name__ == "__main__":
+    main()

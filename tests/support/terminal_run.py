@@ -1,0 +1,126 @@
+"""`ptrace-prof` as a person sees it: its words on stderr one by one, and the small Python programs it is tried on."""
+import contextlib
+import os
+import pathlib
+import select
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from .profiler import BINARY
+from .target_process import DEADLINE
+
+# Debian's, which every user may run; else whatever is first in PATH.
+PYTHON = next((path for path in ("/usr/bin/python3", shutil.which("python3")) if path and os.access(path, os.X_OK)), None)
+AS_NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+SPIN = """
+import os
+def spin():
+    total = 0
+    while True:
+        for number in range(1000):
+            total += number
+os.write(1, b"ready\\n")
+spin()
+"""
+
+
+class TerminalRun:
+    """Running, with stderr to be read line by line."""
+
+    def __init__(self, *arguments, prefix=(), **options):
+        self.process = subprocess.Popen([*prefix, BINARY, *map(str, arguments)], stderr=subprocess.PIPE,
+                                        **{"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, **options})
+        self.said = []
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def hear(self, word):
+        """Reads up to the line that has this in it."""
+        for line in self.process.stderr:
+            self.said.append(line.decode())
+            if word in self.said[-1]:
+                return self.said[-1]
+        raise AssertionError(f"nothing with {word!r} in: {self.words()}")
+
+    def words(self):
+        return "".join(self.said)
+
+    def collector(self):
+        with open(f"/proc/{self.pid}/task/{self.pid}/children") as file:
+            return int(file.read().split()[0])
+
+    def end(self):
+        """The exit status; the rest of stderr is in words() then."""
+        self.said += [line.decode() for line in self.process.stderr]
+        return self.process.wait(DEADLINE)
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(DEADLINE)
+        self.process.stderr.close()
+
+
+def await_exit(pidfd):
+    """Until the process behind a pidfd has ended."""
+    if not select.select([pidfd], [], [], DEADLINE)[0]:
+        raise AssertionError("a process is still there")
+    os.close(pidfd)
+
+
+class TerminalCase(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        os.chmod(self.folder, 0o777)
+
+    def spin(self, prefix=(), python=PYTHON):
+        """A Python process that computes."""
+        target = subprocess.Popen([*prefix, python, "-c", SPIN], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
+        self.addCleanup(self._end, target)
+        self.assertEqual(target.stdout.readline(), b"ready\n")
+        return target
+
+    @staticmethod
+    def _end(target):
+        target.kill()
+        target.wait(DEADLINE)
+        for stream in (target.stdin, target.stdout):
+            with contextlib.suppress(AttributeError, BrokenPipeError):
+                stream.close()
+
+    def ptrace_prof(self, *arguments, **options):
+        run = TerminalRun(*arguments, **options)
+        self.addCleanup(run.close)
+        return run
+
+    def refuse(self, code, *arguments, says=(), hints=True, prefix=()):
+        """It must end with this code and say these words, in an error line."""
+        run = self.ptrace_prof(*arguments, prefix=prefix)
+        status = run.end()
+        self.assertEqual(status, code, run.words())
+        self.assertRegex(run.words(), r"(?m)^error: .")
+        if hints:
+            self.assertRegex(run.words(), r"(?m)^hint: .")
+        for word in says:
+            self.assertIn(str(word), run.words())
+        return run.words()
+
+    def files(self):
+        return sorted(path.name for path in self.folder.iterdir())
+
+
+def main():
+    if PYTHON is None or not os.access(BINARY, os.X_OK):
+        raise SystemExit(77)
+    unittest.main(module="__main__")
+
+
+needs_root = unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "needs root and setpriv")
