@@ -100,12 +100,16 @@ bool ProcessSampler::MayHaveMoved(const ThreadTrack& track, uint64_t switches) c
 }
 
 bool ProcessSampler::CollectTrack(ThreadTrack& track, bool fresh) {
+  const NodeId before = track.last.leaf;
   const CollectStatus collected = track.stack.Collect(memory_, fresh);
   track.last = verifier_.Verify(track.info.tid, collected, track.stack, track.chain);
   track.has_last = track.last.readable;
   if (!track.last.readable) {
     ++context_.accounting.lost;
     roster_.RefreshSoon();
+  }
+  if (track.last.leaf != before && track.watch.has_value() && track.watch->is_blocked()) {
+    track.watch->StackMoved();
   }
   return !track.last.gone;
 }

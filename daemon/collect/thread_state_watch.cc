@@ -55,17 +55,12 @@ void ThreadStateWatch::Look(Nanos now, RemoteAddr gil, bool has_cuda) {
     next_look_ = now + kLongest;
     return;
   }
-  const int64_t busy = usage_.has_value() ? (usage.value().cpu - usage_->cpu).value +
-                                                (usage.value().runqueue_wait - usage_->runqueue_wait).value
-                                          : 0;
-  const bool never_ran = usage_.has_value() && busy == 0 && usage.value().slices == usage_->slices;
-  if (usage_.has_value() && busy > 0 && busy * kRunningShare >= (now - looked_).value) {
-    state_ = {.state = ThreadState::kRunning};
-  } else if (!never_ran || state_.state == ThreadState::kRunning || state_.state == ThreadState::kUnknown) {
+  const bool never_ran = usage_.has_value() && usage.value().slices == usage_->slices &&
+                         usage.value().cpu == usage_->cpu;
+  if (!never_ran || !is_blocked()) {
     state_ = Classify(activity_->Reason(), gil, has_cuda);
   }
-  usage_ = usage.value();  // a thread that did not run since is where it was
-  looked_ = now;
+  usage_ = usage.value();  // a thread that did not run meanwhile waits where it waited
   interval_ = state_.state == before ? std::min(Nanos(interval_.value * 2), kLongest) : kShortest;
   if (state_.state == ThreadState::kRunning) {
     interval_ = kShortest;  // a thread that begins to wait is news
