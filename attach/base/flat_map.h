@@ -23,7 +23,7 @@ class FlatMap {
  public:
   explicit FlatMap(size_t initial_capacity = 64) : slots_(initial_capacity), shift_(ShiftFor(initial_capacity)) {}
 
-  Value* Find(const Key& key) {
+  const Value* Find(const Key& key) const {
     for (size_t i = Hash{}(key) >> shift_;; i = (i + 1) & (slots_.size() - 1)) {
       if (!slots_[i].used) {
         return nullptr;
@@ -33,6 +33,8 @@ class FlatMap {
       }
     }
   }
+
+  Value* Find(const Key& key) { return const_cast<Value*>(std::as_const(*this).Find(key)); }
 
   // Precondition: the key is not there yet.
   Value* Insert(const Key& key, Value value) {

@@ -167,7 +167,7 @@ uint32_t SequenceInterner::StateName(uint32_t state, const StateInfo& info) {
 }
 
 void SequenceInterner::Clear() {
-  for (FlatMap* map : {&callstacks_, &frames_, &functions_, &files_, &states_}) {
+  for (IidMap* map : {&callstacks_, &frames_, &functions_, &files_, &states_}) {
     map->Clear();
   }
   next_frame_ = 1;

@@ -5,7 +5,7 @@
 // who asks for entries() and calls Clear.
 #pragma once
 
-#include "daemon/trace/flat_map.h"
+#include "daemon/trace/iid_map.h"
 #include "daemon/trace/frame_names.h"
 #include "daemon/trace/model.h"
 #include "daemon/trace/stack_table.h"
@@ -41,11 +41,11 @@ class SequenceInterner {
 
   const StackTable& stacks_;
   FrameNames& names_;
-  FlatMap callstacks_;  // StackId + 1 → iid
-  FlatMap frames_;      // FrameId + 1 → iid
-  FlatMap functions_;   // name id → iid
-  FlatMap files_;       // name id → iid
-  FlatMap states_;
+  IidMap callstacks_;  // StackId + 1 → iid
+  IidMap frames_;      // FrameId + 1 → iid
+  IidMap functions_;   // name id → iid
+  IidMap files_;       // name id → iid
+  IidMap states_;
   uint32_t next_frame_ = 1;
   uint32_t next_function_ = 1;
   std::vector<FrameId> chain_;  // scratch

@@ -1,4 +1,5 @@
-// A hash map from non-zero 32-bit numbers to 32-bit numbers: 8 bytes a slot, no allocation except to grow.
+// Interning ids of a packet sequence: a hash map from non-zero 32-bit numbers to such, 8 bytes a slot, empty without
+// an allocation (there are five per thread; attach/base/flat_map.h trades that for speed and any key).
 //
 // Open addressing; nothing is ever removed but everything at once. Not thread-safe.
 #pragma once
@@ -9,7 +10,7 @@
 
 namespace ptrace_prof {
 
-class FlatMap {
+class IidMap {
  public:
   size_t size() const { return used_; }
 
