@@ -1,5 +1,6 @@
 #include "daemon/collect/chain_verifier.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "attach/ptrace/stopped_threads.h"
@@ -10,8 +11,9 @@ namespace {
 constexpr int kReadPairs = 3;
 constexpr int kAttempts = 3;
 constexpr int kQuickLooks = 6;
-constexpr uint64_t kStopOneIn = 8;                   // of the chains that a second look settled
-constexpr double kStopShare = 0.005;                 // of the target's time
+constexpr uint64_t kStopOneIn = 8;         // of the chains that a second look settled …
+constexpr uint64_t kStopOneInMost = 4096;  // … while stops still teach new links; ever fewer when they do not
+constexpr double kStopShare = 0.005;       // of the target's time
 constexpr Nanos kFreeStops = Nanos::FromMillis(10);  // at the beginning, when everything is new
 constexpr Nanos kStopTimeout = Nanos::FromMillis(20);
 constexpr uint64_t kMaxFailedStops = 16;  // in a row of a capture: then stops are not possible here
@@ -37,7 +39,7 @@ bool IsUsable(CollectStatus status) { return status == CollectStatus::kWhole || 
 }  // namespace
 
 ChainVerifier::ChainVerifier(Pid pid, RemoteMemory& memory, StackLinker& linker, bool allow_stops)
-    : pid_(pid), memory_(memory), linker_(linker), allow_stops_(allow_stops) {}
+    : pid_(pid), memory_(memory), linker_(linker), allow_stops_(allow_stops), stop_one_in_(kStopOneIn) {}
 
 uint64_t ChainVerifier::Random() {
   random_ = random_ * 6364136223846793005ULL + 1442695040888963407ULL;
@@ -145,6 +147,17 @@ bool ChainVerifier::LookAgain(CollectStatus* collected, ThreadStack& stack, Link
   return false;
 }
 
+// Every so often a chain that a second look settled is not taken as it is, but read under a stop.
+VerifiedStack ChainVerifier::StopAtRandom(Tid tid, ThreadStack& stack, LinkedChain& chain, const VerifiedStack& seen) {
+  VerifiedStack stopped;
+  const size_t known = linker_.link_count();
+  if (Random() % stop_one_in_ != 0 || !ReadStopped(tid, stack, chain, &stopped)) {
+    return seen;
+  }
+  stop_one_in_ = linker_.link_count() > known ? kStopOneIn : std::min(stop_one_in_ * 2, kStopOneInMost);
+  return stopped;
+}
+
 VerifiedStack ChainVerifier::Verify(Tid tid, CollectStatus collected, ThreadStack& stack, LinkedChain& chain) {
   VerifiedStack out;
   if (LinkUp(collected, stack, chain, &out)) {
@@ -157,10 +170,7 @@ VerifiedStack ChainVerifier::Verify(Tid tid, CollectStatus collected, ThreadStac
       return out;
     }
     if (LookAgain(&collected, stack, chain, &out)) {
-      if (VerifiedStack stopped; Random() % kStopOneIn == 0 && ReadStopped(tid, stack, chain, &stopped)) {
-        return stopped;
-      }
-      return out;
+      return StopAtRandom(tid, stack, chain, out);
     }
     if (Confirm(stack, &collected)) {
       linker_.Learn(stack.frames(), collected == CollectStatus::kTooDeep);

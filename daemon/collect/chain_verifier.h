@@ -50,6 +50,7 @@ class ChainVerifier {
   bool Confirm(ThreadStack& stack, CollectStatus* collected);
   bool LinkUp(CollectStatus collected, ThreadStack& stack, LinkedChain& chain, VerifiedStack* out);
   bool ReadStopped(Tid tid, ThreadStack& stack, LinkedChain& chain, VerifiedStack* out);
+  VerifiedStack StopAtRandom(Tid tid, ThreadStack& stack, LinkedChain& chain, const VerifiedStack& seen);
   bool MayStop();
   uint64_t Random();
   void WaitABit();
@@ -58,6 +59,7 @@ class ChainVerifier {
   RemoteMemory& memory_;
   StackLinker& linker_;
   bool allow_stops_;
+  uint64_t stop_one_in_;
   Nanos first_stop_;  // when the allowance for stops began to count
   uint64_t random_ = 0x9E3779B97F4A7C15ULL;
   std::vector<RawFrame> expected_;

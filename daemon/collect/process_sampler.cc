@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "attach/proc/maps.h"
-#include "attach/proc/process_clock.h"
 #include "attach/ptrace/stopped_threads.h"
 
 namespace ptrace_prof {
@@ -77,9 +76,7 @@ bool ProcessSampler::HasExeced() const {
   return now.has_value() && now.value() != executable_;
 }
 
-bool ProcessSampler::Sample(Nanos now) {
-  return context_.request.blocking ? SampleStopped(now) : SampleLive(now);
-}
+bool ProcessSampler::Sample(Nanos now) { return context_.request.blocking ? SampleStopped(now) : SampleLive(now); }
 
 void ProcessSampler::AppendTrack(ThreadTrack& track) {
   track.stack.AppendRequests(&batch_);
@@ -149,20 +146,7 @@ bool ProcessSampler::CollectBatch(size_t filled) {
   return true;
 }
 
-// No thread ran since the last round: all stacks and states are what they were.
-bool ProcessSampler::StoodStill() {
-  const std::optional<Nanos> cpu = ReadProcessCpuTime(pid_);
-  const bool still = cpu.has_value() && cpu == cpu_time_;
-  cpu_time_ = cpu;
-  return still;
-}
-
 bool ProcessSampler::SampleLive(Nanos now) {
-  ran_ = !StoodStill();
-  if (!ran_ && !roster_.IsRefreshDue(now)) {
-    Emit(now);
-    return true;
-  }
   batch_.clear();
   in_batch_.clear();
   watch_.AppendRequests(&batch_);
@@ -256,7 +240,7 @@ void ProcessSampler::WatchState(Nanos now, ThreadTrack& track, bool holds_gil) {
   if (!track.watch.has_value()) {
     return;
   }
-  if ((ran_ || !track.watch->is_blocked()) && track.watch->IsDue(now)) {
+  if (track.watch->IsDue(now)) {
     const GilView* gil = watch_.gil_of(track.interpreter);
     track.watch->Look(now, gil == nullptr ? RemoteAddr() : gil->address, has_cuda_);
   }

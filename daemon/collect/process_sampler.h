@@ -7,7 +7,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "attach/base/result.h"
@@ -69,7 +68,6 @@ class ProcessSampler {
     size_t end;  // requests of the batch up to and including this thread's
   };
 
-  bool StoodStill();
   bool SampleLive(Nanos now);
   bool SampleStopped(Nanos now);
   void AppendTrack(ThreadTrack& track);
@@ -99,8 +97,6 @@ class ProcessSampler {
   std::vector<ThreadTrack*> first_;
   std::vector<CollectStatus> collected_;
   uint64_t checked_generation_ = 0;
-  std::optional<Nanos> cpu_time_;  // of all its threads, at the last round
-  bool ran_ = true;                // some thread did, since the round before
   bool has_cuda_ = false;
 };
 

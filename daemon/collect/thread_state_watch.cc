@@ -55,8 +55,8 @@ void ThreadStateWatch::Look(Nanos now, RemoteAddr gil, bool has_cuda) {
     next_look_ = now + kLongest;
     return;
   }
-  const bool never_ran = usage_.has_value() && usage.value().slices == usage_->slices &&
-                         usage.value().cpu == usage_->cpu;
+  const bool never_ran =
+      usage_.has_value() && usage.value().slices == usage_->slices && usage.value().cpu == usage_->cpu;
   if (!never_ran || !is_blocked()) {
     state_ = Classify(activity_->Reason(), gil, has_cuda);
   }
