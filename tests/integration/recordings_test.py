@@ -31,6 +31,27 @@ class Recordings(case.Case):
         recorded, _ = profiler.record(target.pid, 1, *FAST)
         self.assertGreaterEqual(share(recorded, lambda stack: "longsleep" in stacks.plain_names(stack)), 0.95)
 
+    def turns_seen(self, target):
+        """(turns that the target took, turns that the samples show)"""
+        run = profiler.Recording(target.pid, "--duration", "1s", "--rate", "5khz", "--max-overhead", "off")
+        self.addCleanup(run.remove)
+        run.begun()
+        target.tell("clock")
+        before = int(target.expect("clock").text.split()[1])
+        finished = run.wait()
+        self.assertEqual(finished.status, 0, finished)
+        target.tell("clock")
+        turns = int(target.expect("clock").text.split()[1]) - before
+        sides = [name for stack in run.sequences()[0] for name in stack if name in ("even", "odd")]
+        return turns, sum(earlier != later for earlier, later in zip(sides, sides[1:]))
+
+    def test_samples_are_fresh(self):
+        """Every sample was read, not taken over from the one before: with five in each turn, few turns are missed."""
+        target = self.start("alternator.py")
+        attempts = [self.turns_seen(target) for _ in range(3)]  # a busy machine may keep us from sampling for a while
+        shares = sorted(seen / max(1, turns) for turns, seen in attempts)
+        self.assertGreater(shares[1], 0.3, f"(turns, seen): {attempts}")
+
     def test_recursion(self):
         target = self.start("recursive.py")
         recorded, _ = profiler.record(target.pid, 1, *FAST)
@@ -58,12 +79,15 @@ class Recordings(case.Case):
 
     def test_exec_is_followed(self):
         target = self.start("exec_churn.py", 5, 1)
-        run = profiler.Running("record", "--pid", target.pid, "-o", "/dev/null", "--format", "perfetto", *FAST)
-        self.addCleanup(run.close)
+        run = profiler.Recording(target.pid, *FAST)
+        self.addCleanup(run.remove)
+        run.begun()
         target.tell("go")
         self.assertEqual(target.wait(), 0, target.stderr())
         self.assertEqual(target.stdout(), "last image ended well\n")
-        self.assertEqual(run.wait().status, 0)
+        finished = run.wait()
+        self.assertEqual(finished.status, 0, finished)
+        self.assertTrue(any("main" in stacks.plain_names(stack) for stack in run.stacks()))
 
 
 if __name__ == "__main__":

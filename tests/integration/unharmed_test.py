@@ -17,8 +17,8 @@ class Unharmed(case.Case):
     def check(self, *options):
         wanted = self.undisturbed()
         target = self.start("work.py", ROUNDS)
-        run = profiler.Running("record", "--pid", target.pid, "-o", "/dev/null", "--format", "perfetto", *options)
-        self.addCleanup(run.close)
+        run = profiler.Recording(target.pid, *options)
+        self.addCleanup(run.remove)
         self.assertEqual(target.wait(), 0, target.stderr())
         self.assertEqual(target.stdout(), wanted)
         finished = run.wait()
@@ -40,13 +40,16 @@ class Unharmed(case.Case):
 
     def test_free_after_interrupt(self):
         target = self.start("heartbeat.py")
-        run = profiler.Running("record", "--pid", target.pid, "-o", "/dev/null", "--format", "perfetto", "--rate", "2khz")
-        self.addCleanup(run.close)
+        run = profiler.Recording(target.pid, "--rate", "2khz")
+        self.addCleanup(run.remove)
+        run.begun()
         for _ in range(20):
             target.tell("ping")
             target.expect("pong")
         run.interrupt()
-        run.wait()
+        finished = run.wait()
+        self.assertEqual(finished.status, 0, finished)
+        self.assertTrue(run.stacks())
         self.assertUnharmed(target.pid)
         self.assertEqual(target.finish(), 0)
         self.assertEqual(target.stdout(), "ended well with 3 threads\n")

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import tempfile
+import time
 from dataclasses import dataclass
 
 from .stacks import Frame
@@ -71,6 +72,41 @@ class Running:
         self._errors.close()
 
 
+class Recording(Running):
+    """`record` of a process into a folder of its own, which goes with it."""
+
+    def __init__(self, pid, *options, preexec=None):
+        self._folder = tempfile.TemporaryDirectory()
+        self.trace = pathlib.Path(self._folder.name, "out.pftrace")
+        super().__init__("record", "--pid", pid, "-o", self.trace, *options, preexec=preexec)
+
+    def begun(self):
+        """Waits until something was recorded, or the run has ended."""
+        spool = self.trace.with_name(self.trace.name + ".pftrace.tmp")
+        deadline = time.monotonic() + DEADLINE
+        while self.process.poll() is None and not (spool.exists() and spool.stat().st_size):
+            assert time.monotonic() < deadline, "nothing was recorded"
+            time.sleep(0.005)
+
+    def stacks(self):
+        """Counter of stacks without process and thread; after wait()."""
+        found = collections.Counter()
+        if self.trace.exists():  # else nothing was recorded, which is a success
+            for stack, count in collapsed(must("export", self.trace, "--format", "collapsed", "-o", "-").output).items():
+                found[python_frames(stack)] += count
+        return found
+
+    def sequences(self):
+        """The stacks of each thread in order of time (lists of plain names); the same stack may stand for several."""
+        document = json.loads(must("export", self.trace, "--format", "speedscope", "-o", "-").output)
+        frames = [Frame(frame["name"]).plain for frame in document["shared"]["frames"]]
+        return [[[frames[index] for index in sample] for sample in profile["samples"]] for profile in document["profiles"]]
+
+    def remove(self):
+        self.close()
+        self._folder.cleanup()
+
+
 def run(*arguments, deadline=DEADLINE):
     return Running(*arguments).wait(deadline)
 
@@ -107,6 +143,14 @@ def parse_dump(document):
     return threads
 
 
+_RATES = re.compile(r"(verified|stopped|truncated|too deep|unverified) ([<>]?)([\d.]+) %")
+
+
+def rates(finished):
+    """What the closing lines say of the samples: {"verified": 99.9, …} in percent."""
+    return {kind: float(number) for kind, _, number in _RATES.findall(finished.errors)}
+
+
 def label(text):
     """A frame from "name (file:line)"."""
     match = _LABEL.match(text)
@@ -129,16 +173,17 @@ def python_frames(stack):
     return tuple(frame for frame in stack if frame.file or frame.is_marker)
 
 
-def record(pid, seconds, *options):
+def pinned_to(cpu):
+    """For Running(preexec=…): on one CPU; None: anywhere."""
+    return None if cpu is None else lambda: os.sched_setaffinity(0, {cpu})
+
+
+def record(pid, seconds, *options, cpu=None):
     """Records and returns (Counter of stacks without process and thread, Finished)."""
-    with tempfile.TemporaryDirectory() as folder:
-        trace = pathlib.Path(folder, "out.pftrace")
-        finished = must("record", "--pid", pid, "--duration", f"{seconds}s", "-o", trace, *options,
-                        deadline=DEADLINE + 2 * seconds)
-        if not trace.exists():  # nothing was recorded, which is a success
-            return collections.Counter(), finished
-        text = must("export", trace, "--format", "collapsed", "-o", "-").output
-    stacks = collections.Counter()
-    for stack, count in collapsed(text).items():
-        stacks[python_frames(stack)] += count
-    return stacks, finished
+    recording = Recording(pid, "--duration", f"{seconds}s", *options, preexec=pinned_to(cpu))
+    try:
+        finished = recording.wait(DEADLINE + 2 * seconds)
+        assert finished.status == 0, str(finished)
+        return recording.stacks(), finished
+    finally:
+        recording.remove()

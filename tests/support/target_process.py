@@ -55,8 +55,7 @@ class TargetProcess:
         self.interpreter = interpreter
         arguments = [str(argument) for argument in arguments]
         self._messages = []
-        self._status = None
-        in_root = interpreter is not None and interpreter.in_root
+        self._in_root = in_root = interpreter is not None and interpreter.in_root
         if interpreter is None:  # not Python: an executable
             command = [str(script), *arguments]
             self.script = str(script)
@@ -133,8 +132,10 @@ class TargetProcess:
 
     def wait(self):
         """Waits for its own end and returns the exit status (negative: the signal)."""
-        self._status = self._process.wait(DEADLINE)
-        return self._status
+        status = self._process.wait(DEADLINE)
+        if self._in_root and status == 1 and "unshare: sigprocmask unblock failed" in self.stderr():
+            return -signal.SIGKILL  # unshare cannot die of it as its child did
+        return status
 
     def finish(self):
         """Tells it to end by itself, if it has not done so already."""

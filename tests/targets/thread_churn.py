@@ -18,14 +18,14 @@ def short_life(number):
 
 def main():
     pact.say("ready")  # -> *
-    number = 0
-    while True:
+    number = 0  # -> *
+    while True:  # -> *
         threads = [threading.Thread(target=short_life, args=(number + slot,)) for slot in range(4)]  # -> <listcomp>, *
-        for thread in threads:
+        for thread in threads:  # -> *
             thread.start()  # -> *
-        for thread in threads:
+        for thread in threads:  # -> *
             thread.join()  # -> *
-        number += 4
+        number += 4  # -> *
 
 
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))

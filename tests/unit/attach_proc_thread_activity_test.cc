@@ -58,8 +58,12 @@ const Wait kWaits[] = {
     {"read from a pipe", [] { Child::WaitForParent(); }, WaitKind::kRead},
     {"wait for a child",
      [] {
+       const pid_t parent = ::getpid();
        if (::fork() == 0) {
          ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+         if (::getppid() != parent) {
+           ::_exit(0);  // killed before we could ask to die with it
+         }
          for (;;) ::pause();
        }
        ::waitpid(-1, nullptr, 0);

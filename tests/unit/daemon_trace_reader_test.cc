@@ -27,7 +27,7 @@ ThreadInfo ThreadOf(int32_t pid, int32_t tid) {
 }
 
 // A small trace with samples, states and two flushes; times are a microsecond apart.
-std::string SmallTrace(int32_t pid = 100, TraceOrigin origin = FixedOrigin()) {
+std::string SmallTrace(int32_t pid = 100, const TraceOrigin& origin = FixedOrigin()) {
   MemorySink sink;
   StackTable stacks;
   TraceWriter writer(sink, stacks, RequestFor(pid), origin);

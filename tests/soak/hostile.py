@@ -1,0 +1,94 @@
+"""Samples processes that rewrite their own interpreter structures: a pretender of CPython 3.13, and real interpreters.
+
+The command must end by itself with a trace, the collector must stay small, whatever it was told.
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from support import profiler, soak  # noqa: E402
+from support.target_process import TargetProcess, harm  # noqa: E402
+
+RUNTIME = os.environ.get("PP_HOSTILE_RUNTIME", str(pathlib.Path(profiler.BINARY).parent / "tests/hostile_runtime"))
+MAX_RSS_KIB = 64 * 1024
+# A target that lies may be refused or lost at any time: these are all documented.
+ALLOWED = (0, 5, 6)
+OPTIONS = (("--idle", "all"), ("--idle", "all", "--no-stops"), ("--blocking", "--idle", "all"))
+
+
+def peak_rss(pid):
+    try:
+        with open(f"/proc/{pid}/status") as file:
+            return max([int(line.split()[1]) for line in file if line.startswith("VmHWM:")], default=0)
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+
+
+def watch(run):
+    """The collector's peak of memory, watched until the run ends."""
+    peak = 0
+    while run.process.poll() is None:
+        peak = max([peak, *(peak_rss(pid) for pid in run.children())])
+        time.sleep(0.05)
+    return peak
+
+
+def sample(target, seconds, options):
+    """What went wrong or None, the peak of memory, the size of the trace, the status."""
+    run = profiler.Recording(target.pid, "--duration", f"{seconds}s", "--rate", "5khz", "--max-overhead", "off",
+                             "--max-depth", "500", *options)
+    try:
+        peak = watch(run)
+        finished = run.wait()
+        size = run.trace.stat().st_size if run.trace.exists() else 0
+        if finished.status not in ALLOWED:
+            return f"ended badly: {finished}", peak, size, finished.status
+        if size and profiler.run("export", run.trace, "--format", "collapsed", "-o", os.devnull).status != 0:
+            return "the trace cannot be exported", peak, size, finished.status
+        return None, peak, size, finished.status
+    except subprocess.TimeoutExpired:
+        return "hangs", 0, 0, 0
+    finally:
+        run.remove()
+
+
+def one(name, start, seconds, options, table):
+    """Samples again and again until the time is over: each time the target is discovered anew."""
+    deadline = time.monotonic() + seconds
+    rounds = peak = size = 0
+    with start() as target:
+        while time.monotonic() < deadline and target.alive():
+            wrong, rss, written, status = sample(target, max(1, min(10, seconds // 3)), options)
+            rounds, peak, size = rounds + 1, max(peak, rss), size + written
+            dumped = profiler.run("dump", "--pid", target.pid)
+            if wrong is None and dumped.status not in ALLOWED and target.alive():
+                wrong = f"dump: {dumped}"
+            if wrong:
+                table.fail(f"{name}, {' '.join(options)}: {wrong}")
+            if status != 0:
+                deadline -= 0.5  # refused at once: not for ever
+        if target.alive() and harm(target.pid):
+            table.fail(f"{name}: {harm(target.pid)}")
+        if peak > MAX_RSS_KIB:
+            table.fail(f"{name}: the collector took {peak // 1024} MiB")
+    table.add(name, " ".join(options), rounds, f"{peak / 1024:.1f}", f"{size / 1024:.0f}")
+
+
+def main():
+    parsed = soak.arguments(__doc__, seconds=(60, 6))
+    table = soak.Table("target", "options", "recordings", "peak RSS MiB", "traces KiB")
+    for number, options in enumerate(OPTIONS):
+        seed = str(parsed.seed + number)
+        one(f"pretender, seed {seed}", lambda: TargetProcess(RUNTIME, None, [seed]), max(1, parsed.seconds // len(OPTIONS)),
+            options, table)
+    for interpreter in soak.chosen(parsed, ("3.9", "3.12", "3.14")):
+        seed = str(parsed.random.randrange(1 << 30))
+        one(f"vandal on {interpreter.version}", lambda: TargetProcess("vandal.py", interpreter, [seed]),
+            max(1, parsed.seconds // 6), ("--idle", "all"), table)
+    table.end()
+
+
+main()
