@@ -134,7 +134,7 @@ int CollectorMain(int argc, char** argv) {
   LeaveTerminal(invocation.stream.get(), invocation.control.get());
   PipeSink sink(std::move(invocation.stream));
   Result<void> outcome = request.has_value() ? Capture(request.value(), sink, std::move(invocation.control))
-                                             : Result<void>(std::move(request).error());
+                                             : Result<void>(request.error());
   if (!outcome.has_error()) {
     return 0;
   }

@@ -107,13 +107,9 @@ Result<ExportSummary> ExportSpans(int input_fd, Factory factory, const ExportOpt
 
 }  // namespace
 
-std::span<const FormatInfo> ExportFormats() {
-  return kFormats;
-}
+std::span<const FormatInfo> ExportFormats() { return kFormats; }
 
-const FormatInfo& InfoOf(ExportFormat format) {
-  return kFormats[static_cast<size_t>(format)];
-}
+const FormatInfo& InfoOf(ExportFormat format) { return kFormats[static_cast<size_t>(format)]; }
 
 Result<ExportFormat> ChooseFormat(std::string_view name, std::string_view output_path) {
   const FormatInfo* found = nullptr;

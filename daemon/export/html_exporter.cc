@@ -32,9 +32,7 @@ std::string Nonce() {
   return fmt::format("{:02x}", fmt::join(random, ""));
 }
 
-int64_t Micros(Nanos time) {
-  return time.value / 1000;
-}
+int64_t Micros(Nanos time) { return time.value / 1000; }
 
 class HtmlExporter : public FormatExporter {
  public:

@@ -14,9 +14,7 @@ constexpr Nanos kMaxTime{std::numeric_limits<int64_t>::max() / 4};  // leaves ro
 constexpr size_t kMaxComingStates = 64 * 1024;
 constexpr uint32_t kMaxTracks = 1u << 22;
 
-Nanos Bounded(Nanos time) {
-  return std::clamp(time, Nanos(0), kMaxTime);
-}
+Nanos Bounded(Nanos time) { return std::clamp(time, Nanos(0), kMaxTime); }
 
 }  // namespace
 
@@ -30,9 +28,7 @@ void SpanFeed::OnRequest(const CaptureRequest& request) {
   previous_.reset();
 }
 
-void SpanFeed::OnProcess(const ProcessInfo& process) {
-  recording_.processes[process.pid] = process;
-}
+void SpanFeed::OnProcess(const ProcessInfo& process) { recording_.processes[process.pid] = process; }
 
 bool SpanFeed::Selected(const ThreadInfo& thread) const {
   const auto& pids = options_.processes;
@@ -132,9 +128,7 @@ void SpanFeed::OnAccounting(const Accounting& now) {
   recording_.accounting = now;
 }
 
-void SpanFeed::OnEnd(const EndInfo& end) {
-  recording_.end = end;
-}
+void SpanFeed::OnEnd(const EndInfo& end) { recording_.end = end; }
 
 void SpanFeed::Finish() {
   for (Track& track : tracks_) {

@@ -5,8 +5,8 @@
 // who asks for entries() and calls Clear.
 #pragma once
 
-#include "daemon/trace/iid_map.h"
 #include "daemon/trace/frame_names.h"
+#include "daemon/trace/iid_map.h"
 #include "daemon/trace/model.h"
 #include "daemon/trace/stack_table.h"
 #include "daemon/trace/wire_encoder.h"

@@ -33,6 +33,4 @@ int WriteAll(const std::string& folder) {
 }  // namespace
 }  // namespace ptrace_prof
 
-int main(int argc, char** argv) {
-  return argc == 2 ? ptrace_prof::WriteAll(argv[1]) : 2;
-}
+int main(int argc, char** argv) { return argc == 2 ? ptrace_prof::WriteAll(argv[1]) : 2; }

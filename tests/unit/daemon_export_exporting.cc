@@ -49,9 +49,7 @@ ScratchFolder::ScratchFolder() {
   path_ = ::mkdtemp(name.data());
 }
 
-ScratchFolder::~ScratchFolder() {
-  std::filesystem::remove_all(path_);
-}
+ScratchFolder::~ScratchFolder() { std::filesystem::remove_all(path_); }
 
 size_t ScratchFolder::FileCount() const {
   return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(path_), {}));
