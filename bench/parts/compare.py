@@ -1,0 +1,118 @@
+"""CPU per thread-sample of every tool on the same targets, alternating, at the same rate and at each tool's fastest."""
+from dataclasses import dataclass, field
+
+from parts import cost
+from parts.statistics_of_ratios import median
+from parts.target import Target
+from parts.tools import FASTEST, PtraceProf
+from support import interpreters
+
+COMMON = "3.13"   # the newest that py-spy and austin both read
+TACHYON = "3.15"
+
+
+@dataclass
+class Row:
+    scenario: str
+    minor: str
+    tool: str
+    asked: int
+    runs: list = field(default_factory=list)
+    start_up: float = 0.0     # CPU seconds of a run that samples nothing
+    per_sample: list = field(default_factory=list)  # CPU seconds without start-up, one for each repeat
+    refused: str = ""
+
+    @property
+    def samples(self):
+        return sum(run.samples for run in self.runs)
+
+    @property
+    def rate(self):
+        """Thread-samples per second of wall time, start and output included: what a user waits for."""
+        return median([run.samples / run.wall for run in self.runs])
+
+    @property
+    def verified_rate(self):
+        return median([run.samples * run.output.verified / run.wall for run in self.runs])
+
+    @property
+    def torn(self):
+        return sum(run.torn for run in self.runs) / max(1, self.samples)
+
+    @property
+    def said(self):
+        return self.runs[-1].output.said if self.runs else ""
+
+
+def groups(peers, ours=None):
+    """[(interpreter, tools)]: one target per interpreter that some peer supports, our tool with each."""
+    found = []
+    for minor in (COMMON, TACHYON):
+        able = [tool for tool in peers if minor in tool.minors]
+        here = interpreters.of_minor(minor)
+        if able and here:
+            found.append((here[0], [ours or PtraceProf(), *able]))
+    return found
+
+
+def _start_up(tool, target, rate, rows, say):
+    """A run as short as the tool can: with a longer one, two points of a line."""
+    try:
+        return cost.run(tool, target, rate, tool.fewest_seconds, judge=False)
+    except cost.Refused as refusal:
+        rows[tool.name].refused = str(refusal)
+        say(f"  {refusal}")
+        return None
+
+
+def measure(scenario, peers, rate, seconds, repeats, say):
+    """[Row]: CPU per sample is the slope between a short and a long run, so that start-up stands apart."""
+    found = []
+    for interpreter, tools in groups(peers):
+        rows = {tool.name: Row(scenario.name, interpreter.minor, tool.name, rate) for tool in tools}
+        with Target(scenario, interpreter) as target:
+            short = {tool.name: _start_up(tool, target, rate, rows, say) for tool in tools}
+            for repeat in range(repeats):
+                for tool in tools if repeat % 2 == 0 else reversed(tools):
+                    row = rows[tool.name]
+                    if not row.refused:
+                        _repeat(tool, target, row, short[tool.name], rate, seconds, say)
+        found += rows.values()
+    return found
+
+
+def _repeat(tool, target, row, short, rate, seconds, say):
+    try:
+        run = cost.run(tool, target, rate, seconds)
+    except cost.Refused as refusal:
+        row.refused = str(refusal)
+        say(f"  {refusal}")
+        return
+    row.runs.append(run)
+    gained = run.samples - short.samples
+    if gained <= 0:
+        row.refused = "no more samples in a long run than in a short one"
+        return
+    slope = (run.cpu - short.cpu) / gained
+    row.per_sample.append(slope)
+    row.start_up = max(0.0, short.cpu - slope * short.samples)
+    say(f"  {row.scenario} {row.minor} {row.tool}: {run.samples} samples, {slope * 1e6:.2f} us of CPU each, "
+        f"{run.samples / run.wall:.0f}/s, torn {100 * run.torn / max(1, run.samples):.3f} %")
+
+
+def ratios(rows, value):
+    """{(scenario, minor, peer): median over repeats of value(peer) / value(ours)}; value gives a list."""
+    found = {}
+    ours = {(row.scenario, row.minor): row for row in rows if row.tool == PtraceProf.name}
+    for row in rows:
+        mine = ours.get((row.scenario, row.minor))
+        if row is mine or mine is None:
+            continue
+        pairs = [theirs / own for theirs, own in zip(value(row), value(mine)) if own > 0]
+        if pairs:
+            found[row.scenario, row.minor, row.tool] = median(pairs)
+    return found
+
+
+def asked(rate):
+    return "its fastest" if rate == FASTEST else f"{rate:,} Hz"

@@ -1,0 +1,78 @@
+"""A target process, pinned to its own core, that counts units of work in memory which the harness sees too."""
+import mmap
+import os
+import pathlib
+import shlex
+import subprocess
+import time
+from dataclasses import dataclass
+
+TARGETS = pathlib.Path(__file__).resolve().parent.parent / "targets"
+TARGET_CORE = 0
+
+
+@dataclass(frozen=True)
+class Reading:
+    cpu: float   # seconds of the target
+    wall: float
+    units: int
+
+    def per_unit_since(self, earlier):
+        """(CPU seconds, wall seconds) per unit of work, or None where nothing was done."""
+        units = self.units - earlier.units
+        return ((self.cpu - earlier.cpu) / units, (self.wall - earlier.wall) / units) if units else None
+
+
+def _inside_root(root, command):
+    """`command` in `root`, with the targets at /mnt, in a mount namespace of its own; the pid stays the same."""
+    root = shlex.quote(root)
+    script = " && ".join((
+        "mount --make-rprivate /",
+        f"mkdir -p {root}/mnt {root}/proc {root}/dev",
+        f"mount --bind {shlex.quote(str(TARGETS))} {root}/mnt",
+        f"mount -t proc proc {root}/proc",
+        f"mount --rbind /dev {root}/dev",
+        f"exec chroot {root} {shlex.join(command)}"))
+    return ["unshare", "--mount", "sh", "-c", script]
+
+
+class Target:
+    """with Target(scenario, interpreter) as target: ... target.pid ..."""
+
+    def __init__(self, scenario, interpreter):
+        self.scenario, self.interpreter = scenario, interpreter
+        folder = "/mnt" if interpreter.in_root else str(TARGETS)
+        command = [interpreter.path, "-B", f"{folder}/{scenario.script}", *scenario.arguments]
+        if interpreter.in_root:
+            command = _inside_root(interpreter.root, command)
+        self._memory = os.memfd_create("ptrace-prof-bench")
+        os.truncate(self._memory, 4096)
+        self._counters = mmap.mmap(self._memory, 4096)
+        ready, theirs = os.pipe()
+        environment = {**os.environ, "PP_COUNTER_FD": str(self._memory), "PP_READY_FD": str(theirs)}
+        self._process = subprocess.Popen(["taskset", "-c", str(TARGET_CORE), *command], env=environment,
+                                         pass_fds=(self._memory, theirs), stdin=subprocess.DEVNULL)
+        self.pid = self._process.pid
+        os.close(theirs)
+        said = os.read(ready, 1)
+        os.close(ready)
+        if not said:
+            status = self._process.wait()
+            self._release()
+            raise RuntimeError(f"the target {scenario.name} on {interpreter} ended with {status} before it was ready")
+
+    def read(self):
+        clock = (~self.pid << 3) | 2  # the CPU clock of another process: clock_getcpuclockid(3)
+        return Reading(time.clock_gettime(clock), time.monotonic(), sum(memoryview(self._counters).cast("Q")))
+
+    def _release(self):
+        self._counters.close()
+        os.close(self._memory)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._process.kill()
+        self._process.wait()
+        self._release()

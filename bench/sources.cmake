@@ -1,0 +1,3 @@
+add_executable(read_cost_bench read_cost_bench.cc)
+target_link_libraries(read_cost_bench PRIVATE pp_daemon_collect benchmark::benchmark)
+pp_target_defaults(read_cost_bench)
