@@ -1,8 +1,8 @@
 """Call-heavy worst case: a call every 50 to 100 ns at the bottom of stacks of a chosen depth.
 
 calls.py DEPTH BUSY WAITING [steady]: BUSY threads of DEPTH frames each work (the main thread is one of them) and WAITING
-threads wait in Event.wait(); with "steady" the work makes no calls, so that stacks stand still. PP_COUNTER_FD is memory shared with the harness: units of work done, one 8-byte word per busy
-thread. The comments "# -> callee" declare which calls each line makes (tests/support/grammar.py); the number of
+threads wait in Event.wait(); with "steady" the work makes no calls, so that stacks stand still. PP_COUNTER_FD is memory shared with the harness: for each busy thread the units of work that it did
+and the CPU time that they took it, in ns. The comments "# -> callee" declare which calls each line makes (tests/support/grammar.py); the number of
 frames of descend() is fixed, which the harness checks too.
 """
 import mmap
@@ -10,6 +10,7 @@ import os
 import struct
 import sys
 import threading
+import time
 
 DEPTH, BUSY, WAITING = (int(word) for word in sys.argv[1:4])
 STEADY = "steady" in sys.argv
@@ -50,7 +51,7 @@ def work(slot):
             x = fb(x)  # -> fb
             x = fc(x)  # -> fc
         done += 1
-        struct.pack_into("Q", counters, 8 * slot, done)
+        struct.pack_into("QQ", counters, 16 * slot, done, time.thread_time_ns())
 
 
 def work_alone(slot):
@@ -60,7 +61,7 @@ def work_alone(slot):
         for _ in range(1000):
             x += 1
         done += 1
-        struct.pack_into("Q", counters, 8 * slot, done)
+        struct.pack_into("QQ", counters, 16 * slot, done, time.thread_time_ns())
 
 
 def descend(levels, slot):

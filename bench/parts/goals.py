@@ -1,0 +1,98 @@
+"""The promises about cost, each judged by what was measured here: met, missed, or no claim."""
+import math
+from dataclasses import dataclass
+
+from parts.compare import COMMON, TACHYON, ratios
+from parts.tools import FASTEST, PtraceProf
+
+# (peer, interpreter, how many times less CPU per thread-sample we promise)
+CPU_GOALS = (("Tachyon", TACHYON, 3), ("austin", COMMON, 5), ("py-spy --nonblocking", COMMON, 30))
+CPU_SCENARIOS = ("d10", "d60", "t64")
+RATE_GOAL = 3
+SLOWDOWN_BOUND = 0.005
+MEMORY_BOUND_KIB = 64 * 1024
+GROWTH_BOUND_KIB = 1024  # what counts as constant
+
+
+@dataclass
+class Goal:
+    what: str
+    bound: str
+    measured: str
+    verdict: str
+
+
+def _judge(what, bound, measured, met, text):
+    missing = measured is None or isinstance(measured, float) and math.isnan(measured)
+    return Goal(what, bound, "not measured" if missing else text, "no claim" if missing else ("met" if met else "missed"))
+
+
+def _cpu(results):
+    for label, rows in (("at its fastest", results.fastest), ("at the same rate", results.paced)):
+        found = ratios(rows, lambda row: row.per_sample)
+        for peer, minor, bound in CPU_GOALS:
+            for scenario in CPU_SCENARIOS:
+                value = found.get((scenario, minor, peer))
+                yield _judge(f"CPU per sample, {scenario}, {peer} / ours, {label}", f"≥ {bound}x", value,
+                             value is not None and value >= bound, f"{value or 0:.1f}x")
+
+
+def _rate(results):
+    """Ours: samples that it calls verified; the peers': all that they do not call errors themselves."""
+    for scenario in CPU_SCENARIOS:
+        here = [row for row in results.fastest if row.scenario == scenario and row.runs]
+        pairs = []
+        for minor in {row.minor for row in here}:
+            ours = [row.verified_rate for row in here if row.minor == minor and row.tool == PtraceProf.name]
+            best = max(((row.verified_rate, row.tool) for row in here
+                        if row.minor == minor and row.tool != PtraceProf.name), default=None)
+            if ours and best and best[0] > 0:
+                pairs.append((ours[0] / best[0], best[1]))
+        worst = min(pairs, default=None)
+        yield _judge(f"highest honest rate, {scenario}, ours / best peer", f"≥ {RATE_GOAL}x", worst,
+                     worst is not None and worst[0] >= RATE_GOAL, f"{worst[0]:.1f}x ({worst[1]})" if worst else "")
+
+
+def _reads(results):
+    for cost in results.read_costs:
+        if cost.scenario == "d10":
+            yield _judge("one sample, depth 10, in bare reads of 1 KiB", "≤ 3x", cost.ratio, cost.ratio <= 3,
+                         f"{cost.ratio:.2f}x ({cost.round_us:.2f} / {cost.bare_us:.2f} us)")
+    for calls in results.calls:
+        if calls.scenario == "steady":
+            yield _judge("system calls per thread-sample on a stack that stands still", "≤ 2", calls.every,
+                         calls.every <= 2, f"{calls.every:.2f}, of them {calls.reads:.2f} reads")
+
+
+def _torn(results):
+    ours = [row for row in results.paced + results.fastest if row.tool == PtraceProf.name and row.runs]
+    samples, torn = sum(row.samples for row in ours), sum(run.torn for row in ours for run in row.runs)
+    yield _judge("impossible stacks in all samples of these runs", "0", samples or None, torn == 0,
+                 f"{torn} of {samples:,}")
+
+
+def _memory(results):
+    for memory in results.memory:
+        yield _judge(f"memory of the collector, {memory.scenario} at {memory.rate:,} Hz" if memory.rate != FASTEST else
+                     f"memory of the collector, {memory.scenario} at its fastest", "≤ 64 MiB", memory.steady_kib or None,
+                     memory.steady_kib <= MEMORY_BOUND_KIB, f"{memory.steady_kib / 1024:.1f} MiB")
+        yield _judge("its growth from the middle third of the run to the last", "≤ 1 MiB", memory.growth_kib,
+                     memory.growth_kib <= GROWTH_BOUND_KIB, f"{memory.growth_kib} KiB")
+
+
+def _size(results):
+    for size in results.sizes:
+        if size.what == "mixed":
+            yield _judge("bytes per sample before compression, an ordinary program", "≤ 4", size.each, size.each <= 4,
+                         f"{size.each:.2f} ({size.samples:,} samples)")
+
+
+def _slowdown(results):
+    for slowdown in results.slowdowns:
+        if slowdown.tool == PtraceProf.name:
+            verdict, text = slowdown.claim(SLOWDOWN_BOUND)
+            yield Goal(f"target CPU per unit of work at 1 kHz, {slowdown.scenario}", "≤ +0.5 %", text, verdict)
+
+
+def judge(results):
+    return [goal for part in (_cpu, _rate, _reads, _torn, _memory, _size, _slowdown) for goal in part(results)]

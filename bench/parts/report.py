@@ -1,0 +1,113 @@
+"""docs/benchmarks.md: what was measured, where, how, and which promises held."""
+from parts.compare import asked, ratios
+from parts.goals import judge
+from parts.scenario import SCENARIOS
+from parts.statistics_of_ratios import interval, median
+
+
+def _table(heads, rows):
+    return ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads),
+            *("| " + " | ".join(str(cell) for cell in row) + " |" for row in rows), ""]
+
+
+def _spread(values, scale):
+    if not values:
+        return "-"
+    return f"{median(values) * scale:.2f} ({min(values) * scale:.2f} to {max(values) * scale:.2f})"
+
+
+def _comparison(rows):
+    found = ratios(rows, lambda row: row.per_sample)
+    rates = ratios(rows, lambda row: [run.samples / run.wall for run in row.runs])
+    body = []
+    for row in rows:
+        if row.refused and not row.runs:
+            body.append([row.scenario, row.minor, row.tool, row.refused.replace("\n", " ")[:90]] + [""] * 7)
+            continue
+        key = (row.scenario, row.minor, row.tool)
+        body.append([row.scenario, row.minor, row.tool, _spread(row.per_sample, 1e6),
+                     f"**{found[key]:.1f}x**" if key in found else "1",
+                     f"{1000 * row.start_up:.0f}", f"{row.rate:,.0f}", f"{1 / rates[key]:.1f}x" if key in rates else "1",
+                     f"{row.samples:,}", f"{100 * row.torn:.3f} %", row.said])
+    return _table(["target", "Python", "tool", "CPU us per sample", "peer / ours", "start-up, CPU ms", "samples per s",
+                   "ours / peer", "samples", "torn", "the tool says"], body)
+
+
+def _slowdowns(slowdowns):
+    body = []
+    for one in slowdowns:
+        cells = []
+        for values in (one.cpu, one.wall):
+            low, high = interval(values)
+            cells.append(f"{100 * median(values):+.2f} % [{100 * low:+.2f}, {100 * high:+.2f}]" if values else "-")
+        body.append([one.scenario, one.minor, one.tool, f"{one.rate:,}", *cells, len(one.cpu)])
+    return _table(["target", "Python", "tool", "Hz", "CPU per unit of work", "wall time per unit", "pairs"], body)
+
+
+def _ours_alone(results):
+    lines = ["### Cost of a sample in bare reads", ""]
+    lines += _table(["target", "Python", "bare read of 1 KiB, us", "round, us", "threads", "reads per round",
+                     "thread-sample / bare read"],
+                    [[one.scenario, one.minor, f"{one.bare_us:.2f}", f"{one.round_us:.2f}", f"{one.threads:.1f}",
+                      f"{one.reads:.2f}", f"**{one.ratio:.2f}x**"] for one in results.read_costs])
+    lines += ["### System calls per thread-sample", "", "By strace -f -c; the sleep between rounds is not counted in the "
+              "total.", ""]
+    lines += _table(["target", "Python", "reads", "all", "which"],
+                    [[one.scenario, one.minor, f"{one.reads:.3f}", f"{one.every:.3f}",
+                      ", ".join(f"{name} {count:.3f}" for name, count in sorted(one.by_name.items(), key=lambda item:
+                                                                                -item[1]))] for one in results.calls])
+    lines += ["### Memory of the collector and size of the trace", ""]
+    lines += _table(["target", "rate", "seconds", "samples", "steady, MiB", "growth, KiB"],
+                    [[one.scenario, asked(one.rate), f"{one.series[-1][0] if one.series else 0:.0f}", f"{one.samples:,}",
+                      f"{one.steady_kib / 1024:.1f}", one.growth_kib] for one in results.memory])
+    lines += _table(["target", "samples", "bytes", "bytes per sample"],
+                    [[one.what, f"{one.samples:,}", f"{one.size:,}", f"{one.each:.2f}"] for one in results.sizes])
+    return lines
+
+
+_EXPLANATION = """\
+- A sample is the stack of one thread. Every tool samples all threads, waiting ones too, by wall time.
+- CPU is user and system time of the tool and all its processes (wait4), names and output included, as the slope between
+  a run as short as the tool can and a long one: start-up stands apart. Medians over repeats that alternate between
+  the tools on the same running target (least and most in brackets); ratios are medians of the ratios of each repeat.
+- Samples per second: per second of the command's wall time, start-up and output included.
+- Torn: stacks that the target's declared calls cannot produce, or with a wrong number of frames; a wrong but possible
+  stack is not seen. The tools' own error counts stand beside it.
+- At a paced rate much of the CPU is falling asleep and waking up, which every tool pays to the kernel. Tachyon spins
+  for the last tenth of each interval, and takes late samples in bursts, as py-spy does.
+- Slowdown: pairs with and without the tool in turn, on one running target; 95 % intervals of the median by order
+  statistics. CPU per unit does not show pauses, wall time does, and is worth little on a busy machine.
+""".splitlines()
+
+
+def _commands(results):
+    lines = ["```", "taskset -c 0 python3 bench/targets/calls.py DEPTH BUSY WAITING"]
+    return [*lines, *sorted(results.commands), "```", ""]
+
+
+def _targets():
+    return _table(["target", "what", "command"],
+                  [[one.name, one.what, f"`{one.script} {' '.join(one.arguments)}`"] for one in SCENARIOS.values()])
+
+
+def write(results):
+    """The whole page, as text."""
+    goals = judge(results)
+    met = sum(goal.verdict == "met" for goal in goals)
+    lines = ["# Benchmarks", "", f"Written by `./dev bench` ({results.mode}); not by hand.", ""]
+    lines += _table(["", ""], [[name, value] for name, value in results.machine])
+    lines += [f"## Promises: {met} of {len(goals)} met", ""]
+    lines += _table(["promise", "bound", "measured", ""],
+                    [[goal.what, goal.bound, goal.measured, f"**{goal.verdict}**"] for goal in goals])
+    lines += ["## How to read it", "", *_EXPLANATION, ""]
+    for missing in results.missing:
+        lines += [f"Not had here: {missing}", ""]
+    lines += ["## As fast as each tool can", "", *_comparison(results.fastest)]
+    lines += ["## At the same rate", "", f"Asked for: {results.paced_rate:,} Hz of each thread.", "",
+              *_comparison(results.paced)]
+    lines += ["## Slowdown of the target", "", *_slowdowns(results.slowdowns)]
+    lines += ["## ptrace-prof alone", "", *_ours_alone(results)]
+    lines += ["## Targets and commands", "", *_targets(), *_commands(results)]
+    lines += [f"- {note}" for note in results.notes]
+    return "\n".join(lines).rstrip() + "\n"
+
