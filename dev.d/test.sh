@@ -3,7 +3,10 @@
 
 # Which CPythons the tests ran on and which of the matrix could not be had here, by name.
 print_interpreters() {
-  local minor list=$PP_CACHE/interpreters.txt missing=()
+  local minor list missing=()
+  list=$(mktemp)
+  # Entering a root file system takes root.
+  if [ "$(id -u)" = 0 ]; then cat "$PP_CACHE/interpreters.txt"; else grep -v $'\troot\t' "$PP_CACHE/interpreters.txt"; fi >"$list"
   echo "Interpreters tested:"
   sed 's/^/  CPython /' "$list" | tr '\t' ' '
   for minor in 3.8 3.9 3.10 3.11 3.12 3.13 3.14 3.15; do
@@ -14,8 +17,10 @@ print_interpreters() {
   else
     printf 'Interpreters unavailable on this machine, so not tested:\n'
     printf '  %s\n' "${missing[@]}"
+    [ "$(id -u)" = 0 ] || echo "  (those that have a root file system in $PP_CACHE/roots are tested as root only)"
   fi
   grep -q '^[0-9.]*t	' "$list" || echo "  free-threaded CPython (no package of it for Debian)"
+  rm -f "$list"
 }
 
 # "N passed, N failed, N skipped" from CTest's JUnit file.
