@@ -14,7 +14,7 @@ from support.target_process import TARGETS, TargetProcess  # noqa: E402
 ORACLES = ("oracle_flat.py", "oracle_nested.py", "oracle_shared_leaf.py", "oracle_generators.py", "oracle_exceptions.py",
            "oracle_deep.py", "oracle_code_reuse.py", "oracle_oversized.py", "oracle_async.py", "thread_churn.py",
            "bias.py")
-SECONDS = 20 if soak.FULL else 1
+SECONDS = 1
 PATIENCE = 40  # recordings: on a machine that gives us nothing, fewer samples are an honest end
 
 

@@ -27,21 +27,22 @@ def peak_rss(pid):
         return 0
 
 
-def watch(run):
-    """The collector's peak of memory, watched until the run ends."""
+def watch(run, bystander):
+    """The collector's peak of memory, watched until the run ends; and nobody else may ever be traced."""
     peak = 0
     while run.process.poll() is None:
         peak = max([peak, *(peak_rss(pid) for pid in run.children())])
-        time.sleep(0.05)
+        assert not harm(bystander), harm(bystander)
+        time.sleep(0.01)
     return peak
 
 
-def sample(target, seconds, options):
+def sample(target, seconds, options, bystander):
     """What went wrong or None, the peak of memory, the size of the trace, the status."""
     run = profiler.Recording(target.pid, "--duration", f"{seconds}s", "--rate", "5khz", "--max-overhead", "off",
                              "--max-depth", "500", *options)
     try:
-        peak = watch(run)
+        peak = watch(run, bystander)
         finished = run.wait()
         size = run.trace.stat().st_size if run.trace.exists() else 0
         if finished.status not in ALLOWED:
@@ -51,17 +52,19 @@ def sample(target, seconds, options):
         return None, peak, size, finished.status
     except subprocess.TimeoutExpired:
         return "hangs", 0, 0, 0
+    except AssertionError as error:
+        return f"a bystander was harmed: {error}", 0, 0, 0
     finally:
         run.remove()
 
 
-def one(name, start, seconds, options, table):
+def one(name, start, seconds, options, bystander, table):
     """Samples again and again until the time is over: each time the target is discovered anew."""
     deadline = time.monotonic() + seconds
     rounds = peak = size = 0
     with start() as target:
         while time.monotonic() < deadline and target.alive():
-            wrong, rss, written, status = sample(target, max(1, min(10, seconds // 3)), options)
+            wrong, rss, written, status = sample(target, max(1, min(10, seconds // 3)), options, bystander)
             rounds, peak, size = rounds + 1, max(peak, rss), size + written
             dumped = profiler.run("dump", "--pid", target.pid)
             if wrong is None and dumped.status not in ALLOWED and target.alive():
@@ -80,14 +83,16 @@ def one(name, start, seconds, options, table):
 def main():
     parsed = soak.arguments(__doc__, seconds=(60, 6))
     table = soak.Table("target", "options", "recordings", "peak RSS MiB", "traces KiB")
-    for number, options in enumerate(OPTIONS):
-        seed = str(parsed.seed + number)
-        one(f"pretender, seed {seed}", lambda: TargetProcess(RUNTIME, None, [seed]), max(1, parsed.seconds // len(OPTIONS)),
-            options, table)
-    for interpreter in soak.chosen(parsed, ("3.9", "3.12", "3.14")):
-        seed = str(parsed.random.randrange(1 << 30))
-        one(f"vandal on {interpreter.version}", lambda: TargetProcess("vandal.py", interpreter, [seed]),
-            max(1, parsed.seconds // 6), ("--idle", "all"), table)
+    interpreters = soak.chosen(parsed, ("3.9", "3.12", "3.14"))
+    with TargetProcess("longsleep.py", interpreters[0]) as other:
+        for number, options in enumerate(OPTIONS):
+            seed = str(parsed.seed + number)
+            one(f"pretender, seed {seed}", lambda: TargetProcess(RUNTIME, None, [seed, other.pid]),
+                max(1, parsed.seconds // len(OPTIONS)), options, other.pid, table)
+        for interpreter in interpreters:
+            seed = str(parsed.random.randrange(1 << 30))
+            one(f"vandal on {interpreter.version}", lambda: TargetProcess("vandal.py", interpreter, [seed]),
+                max(1, parsed.seconds // 6), ("--idle", "all"), other.pid, table)
     table.end()
 
 

@@ -3,7 +3,8 @@
 // It exports _PyRuntime with a correct _Py_DebugOffsets (order of CPython 3.13's pycore_runtime.h) for structures that
 // live in an arena. One thread writes into them without pause: healthy values, so that a reader gets deep into them,
 // and evil ones: cycles, pointers to themselves, to the wrong kind of object, to the kernel, to nowhere, into a huge
-// mapping of zeros, absurd lengths; and it maps and unmaps pages under the reader. Argument: the seed.
+// mapping of zeros, absurd lengths; and it maps and unmaps pages under the reader. Arguments: the seed, and the id of
+// somebody else's thread, which it claims to be its own.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -46,7 +47,7 @@ static size_t arena_size;
 static char* zeros;  // 64 GiB that cost nothing
 static const Word kZerosSize = (Word)64 << 30;
 static char* churned;  // a page that comes and goes
-static Word tids[kThreads + 1];
+static Word tids[kThreads + 2];
 static Word random_state;
 
 static Word Random(void) {  // xorshift64*
@@ -91,7 +92,7 @@ static void HealThread(int i) {
   Put(thread, kThreadInterp, At(Object(kInterp, i / 4)));
   Put(thread, kThreadFrame, At(AnyOf(kFrame)));
   Put(thread, kThreadId, Random());
-  Put(thread, kThreadNative, tids[Below(kThreads + 1)]);
+  Put(thread, kThreadNative, tids[Below(kThreads + 2)]);
 }
 static void HealFrame(int i) {
   char* frame = Object(kFrame, i);
@@ -258,6 +259,7 @@ int main(int argc, char** argv) {
   churned = Map(4096, PROT_READ | PROT_WRITE, 0);
   mprotect(arena + (arena_size + 4095) / 4096 * 4096, 4096, PROT_NONE);
   tids[kThreads] = (Word)getpid();
+  tids[kThreads + 1] = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
   pthread_t thread;
   for (int i = 0; i < kThreads; ++i) pthread_create(&thread, NULL, Wait, &tids[i]);
   for (int i = 0; i < kThreads; ++i) {
