@@ -1,8 +1,11 @@
 # shellcheck shell=bash
 # ./dev lint [--fix]: format, shell scripts, layers, sizes, clang-tidy. All of them run; the verb fails if one did.
 
+# Also where the clone belongs to somebody else than root.
+tracked() { git -c safe.directory="$PP_ROOT" ls-files -- "$@"; }
+
 # Our C++ files (the C ones build against CPython's headers, whose order matters).
-cxx_files() { git ls-files -- '*.cc' '*.h' | grep -v -e third_party/ -e '\.pb\.'; }
+cxx_files() { tracked '*.cc' '*.h' | grep -v -e third_party/ -e '\.pb\.'; }
 
 check_format() {
   if [ "${1:-}" = --fix ]; then
@@ -18,12 +21,12 @@ check_shell() {
     note "shellcheck is not installed: not run"
     return
   fi
-  shellcheck -x dev dev.d/*.sh .ci/run
+  shellcheck -x dev dev.d/*.sh packaging/*.sh .ci/run
 }
 
 # clang-tidy over what the release build compiles.
 check_tidy() {
-  git ls-files -- '*.cc' | grep -v -e third_party/ -e ^cmake/ | xargs -P "$PP_JOBS" -n 1 bash dev.d/tidy-one.sh "$1"
+  tracked '*.cc' | grep -v -e third_party/ -e ^cmake/ | xargs -P "$PP_JOBS" -n 1 bash dev.d/tidy-one.sh "$1"
 }
 
 verb_lint() {

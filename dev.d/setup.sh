@@ -57,16 +57,21 @@ setup_demo() { install_packages dev.d/packages/demo.txt; }
 setup_lint() { install_packages dev.d/packages/lint.txt; }
 setup_fuzz() { install_packages dev.d/packages/fuzz.txt; }
 
+find_interpreters() {
+  say "Finding interpreters"
+  bash dev.d/roots.sh
+}
+
 setup_test() {
   install_packages dev.d/packages/{build,demo,test}.txt tests/debian-packages.txt
   python_environment test tests/requirements.txt
-  say "Finding interpreters"
-  bash dev.d/roots.sh
+  find_interpreters
 }
 
 setup_bench() {
   install_packages dev.d/packages/bench.txt bench/debian-packages.txt
   python_environment bench bench/requirements.txt
+  find_interpreters
 }
 
 verb_setup() {
