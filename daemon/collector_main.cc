@@ -1,6 +1,7 @@
 #include "daemon/session/collector_main.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -101,6 +102,23 @@ Result<void> Harden(Pid pid) {
   return {};
 }
 
+// A launcher (timeout, sudo, a shell) is easily taken for the Python process that it started.
+Error WithLikelyChild(Error error, Pid pid) {
+  const auto children = ListChildren(pid);
+  if (error.code != Code::kFailedPrecondition || !error.remedy.empty() || children.has_error()) {
+    return error;
+  }
+  for (const Pid child : children.value()) {
+    const auto status = ReadProcessStatus(child);
+    if (status.has_value() && status.value().name.find("python") != std::string::npos) {
+      error.remedy =
+          fmt::format("its child {} ({}) may be meant: --pid {}", child.value, status.value().name, child.value);
+      break;
+    }
+  }
+  return error;
+}
+
 Result<void> Capture(const CaptureRequest& request, ByteSink& sink, UniqueFd control) {
   if (request.wait_for_python) {
     PP_RETURN_IF_ERROR(CheckLaunched(request.pid));
@@ -109,7 +127,8 @@ Result<void> Capture(const CaptureRequest& request, ByteSink& sink, UniqueFd con
   LimitResources();
   PP_ASSIGN_OR_RETURN(const StopLine line, StopLine::Watch(std::move(control)));
   InstallSystemCallFilter();
-  return RunCapture(request, sink, line.stop());
+  auto outcome = RunCapture(request, sink, line.stop());
+  return outcome.has_error() ? WithLikelyChild(std::move(outcome).error(), request.pid) : std::move(outcome);
 }
 
 }  // namespace

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 
 #include "client/cli/command.h"
@@ -32,7 +34,8 @@ class RecordCommand : public Command {
     app.add_option("-p,--pid", o.pid, "The process to record, with its children")->type_name("PID");
     app.add_option("-d,--duration", o.duration, "How long: 10, 10s, 2m, 1h (default: until Ctrl-C or its end)")
         ->type_name("TIME");
-    app.add_option("-r,--rate", o.rate, "Samples per second of each thread: 500, 1khz, max (default: 400)")
+    app.add_option("-r,--rate", o.rate,
+                   fmt::format("Samples per second of each thread: 500, 1khz, max (default: {:g})", kDefaultRateHz))
         ->type_name("HZ");
     app.add_option("-o,--output", o.output, "Where to write (default: ptrace-prof-PID-TIME.html)")->type_name("FILE");
     app.add_option("-f,--format", o.format, FormatHelp())->type_name("FORMAT");

@@ -1,7 +1,7 @@
 // The raw trace on disk while it is being recorded: "OUTPUT.pftrace.tmp", beside the output so that a rename works.
 //
-// Handles SIGXFSZ for the whole process. Never overwrites a file (a trace kept from an aborted run stays). Removed by the destructor unless kept.
-// One owner, one thread.
+// Handles SIGXFSZ for the whole process. Never overwrites a file (a trace kept from an aborted run stays). Removed by
+// the destructor unless kept. One owner, one thread.
 #pragma once
 
 #include <cstddef>

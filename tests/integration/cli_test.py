@@ -11,7 +11,7 @@ import threading
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support.profiler import BINARY, run  # noqa: E402
 from support.target_process import harm  # noqa: E402
-from support.terminal_run import AS_NOBODY, TerminalCase, await_exit, main, needs_root  # noqa: E402
+from support.terminal_run import AS_NOBODY, PYTHON, TerminalCase, await_exit, main, needs_root  # noqa: E402
 
 NO_SUCH_PID = 4194304  # the largest there can be is one less
 
@@ -42,6 +42,17 @@ class Refusals(TerminalCase):
         self.addCleanup(self._end, target)
         self.refuse(5, "record", "--pid", target.pid, "-o", self.folder / "x.html", says=[target.pid, "sleep"], hints=False)
         self.assertEqual(self.files(), [])
+
+    def test_launcher_of_a_python(self):
+        target = subprocess.Popen(["sh", "-c", f"'{PYTHON}' -c 'import os; os.write(1, b\"ready\\n\"); os.read(0, 1)'; true"],
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(self._end, target)
+        self.assertEqual(target.stdout.readline(), b"ready\n")
+        with open(f"/proc/{target.pid}/task/{target.pid}/children") as file:
+            child = file.read().strip()
+        self.refuse(5, "dump", "--pid", target.pid, says=[f"--pid {child}"])
+        target.stdin.close()
+        target.wait()
 
     def test_zombie(self):
         target = subprocess.Popen(["true"])

@@ -1,0 +1,87 @@
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <cerrno>
+
+#include "daemon/session/system_call_filter.h"
+#include "tests/unit/in_child.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr int kNoFilter = 77;
+constexpr int kWorked = 0;
+
+// The errno of `call` (which returns -1 and sets it, as system calls do) behind the filter; 0 when it worked.
+int Behind(const std::function<long()>& call) {
+  return InChild([&] {
+    ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (!InstallSystemCallFilter()) {
+      return kNoFilter;
+    }
+    return call() < 0 ? errno : kWorked;
+  });
+}
+
+class SystemCallFilter : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (Behind([] { return 0; }) == kNoFilter) {
+      GTEST_SKIP() << "no filter here: a sanitizer build, or a kernel without seccomp";
+    }
+  }
+};
+
+TEST_F(SystemCallFilter, RefusesWhatACollectorHasNoUseFor) {
+  EXPECT_EQ(Behind([] { return ::socket(AF_INET, SOCK_STREAM, 0); }), EPERM);
+  EXPECT_EQ(Behind([] { return ::fork(); }), EPERM);
+  EXPECT_EQ(Behind([] { return ::execl("/bin/true", "true", nullptr); }), EPERM);
+  EXPECT_EQ(Behind([] { return ::kill(::getppid(), SIGUSR1); }), EPERM);
+  EXPECT_EQ(Behind([] { return ::unlink("/nowhere"); }), EPERM);
+  EXPECT_EQ(Behind([] { return ::setsid(); }), EPERM);
+  EXPECT_EQ(Behind([] { return ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); }), EPERM);
+}
+
+TEST_F(SystemCallFilter, OpensNothingForWriting) {
+  EXPECT_EQ(Behind([] { return ::open("/dev/null", O_RDONLY | O_CLOEXEC); }), kWorked);
+  EXPECT_EQ(Behind([] { return ::open("/dev/null", O_WRONLY); }), EPERM);
+  EXPECT_EQ(Behind([] { return ::open("/dev/null", O_RDWR); }), EPERM);
+  EXPECT_EQ(Behind([] { return ::open("/nowhere/x", O_RDONLY | O_CREAT, 0600); }), EPERM);
+  EXPECT_EQ(Behind([] { return ::open("/dev/null", O_RDONLY | O_TRUNC); }), EPERM);
+}
+
+TEST_F(SystemCallFilter, MakesNoMemoryExecutable) {
+  const auto map = [](int protection) {
+    return [protection]() -> long {
+      return ::mmap(nullptr, 4096, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? -1 : 0;
+    };
+  };
+  EXPECT_EQ(Behind(map(PROT_READ | PROT_WRITE)), kWorked);
+  EXPECT_EQ(Behind(map(PROT_READ | PROT_EXEC)), EPERM);
+}
+
+TEST_F(SystemCallFilter, ReadsTargetsAndNeverWritesThem) {
+  char here = 'x';
+  char there = 'y';
+  const iovec local{&here, 1};
+  const iovec remote{&there, 1};
+  EXPECT_EQ(Behind([&] { return ::process_vm_readv(::getpid(), &local, 1, &remote, 1, 0); }), kWorked);
+  EXPECT_EQ(Behind([&] { return ::process_vm_writev(::getpid(), &local, 1, &remote, 1, 0); }), EPERM);
+  EXPECT_EQ(Behind([] { return ::ptrace(PTRACE_INTERRUPT, 1, nullptr, nullptr); }), ESRCH) << "asked the kernel";
+  EXPECT_EQ(Behind([] { return ::ptrace(PTRACE_POKEDATA, 1, nullptr, nullptr); }), EPERM);
+  EXPECT_EQ(Behind([] { return ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr); }), EPERM);
+}
+
+TEST_F(SystemCallFilter, LetsUsAskAndAbort) {
+  EXPECT_EQ(Behind([] { return ::kill(::getpid(), 0); }), kWorked);
+  EXPECT_EQ(Behind([]() -> long { ::abort(); }), -1) << "a failed assertion must end us";
+}
+
+}  // namespace
+}  // namespace ptrace_prof
