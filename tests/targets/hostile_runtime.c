@@ -135,6 +135,12 @@ static void HealContainer(enum Kind kind, int i) {
   for (int slot = 0; slot < 8; ++slot) Put(object, 24 + 8 * (size_t)slot, At(Anything()));
 }
 
+static void HealType(int i) {
+  static const char* const kNames[] = {"code", "str", "dict", "tuple"};
+  HealContainer(kType, i);
+  Put(Object(kType, i), 24, At(kNames[i % 4]));
+}
+
 static void Heal(enum Kind kind, int i) {
   switch (kind) {
     case kInterp: HealInterp(i); break;
@@ -143,12 +149,24 @@ static void Heal(enum Kind kind, int i) {
     case kCode: HealCode(i); break;
     case kString: HealString(i); break;
     case kBytes: HealBytes(i); break;
-    case kType: case kDict: case kTuple: case kKinds: HealContainer(kind, i); break;
+    case kType: HealType(i); break;
+    case kDict: case kTuple: case kKinds: HealContainer(kind, i); break;
   }
 }
 static void HealAll(void) {
   for (int kind = 0; kind < kKinds; ++kind) {
     for (int i = 0; i < kCounts[kind]; ++i) Heal((enum Kind)kind, i);
+  }
+}
+
+// How all of it was in the beginning: names and code come back to what they were, frames and threads move on.
+static char* healthy;
+static void Restore(enum Kind kind, int i) {
+  char* object = Object(kind, i);
+  if (kind == kFrame || kind == kThread) {
+    Heal(kind, i);
+  } else {
+    memcpy(object, healthy + (object - arena), kObjectSize);
   }
 }
 
@@ -192,20 +210,26 @@ static void VandaliseRoots(void) {
   Put(runtime, kRuntimeFinalizing, Below(8) ? 0 : Evil(runtime));
 }
 
+// A few lies that stand still: what stands still passes for truth, and is read to the end.
+static void StandStill(void) {
+  memcpy(arena, healthy, arena_size);
+  Put((char*)&_PyRuntime, kRuntimeHead, At(Object(kInterp, 0)));
+  Put((char*)&_PyRuntime, kRuntimeFinalizing, 0);
+  for (Word lies = Below(60); lies > 0; --lies) Vandalise();
+  usleep((useconds_t)Below(60000));
+}
+static void Rage(void) {
+  for (Word left = Below(100000); left > 0; --left) {
+    const enum Kind kind = (enum Kind)Below(kKinds);
+    if (Below(3)) Restore(kind, (int)Below((Word)kCounts[kind])); else Vandalise();
+    if (Below(4096) == 0) ChurnPage();
+    if (Below(32768) == 0) VandaliseRoots();
+  }
+}
 static void* Mutate(void* unused) {
   for (;;) {
-    for (int i = 0; i < 64; ++i) {
-      const enum Kind kind = (enum Kind)Below(kKinds);
-      if (Below(3)) Heal(kind, (int)Below((Word)kCounts[kind])); else Vandalise();
-    }
-    if (Below(64) == 0) ChurnPage();
-    if (Below(512) == 0) VandaliseRoots();
-    if (Below(4096) == 0) {
-      HealAll();
-      Put((char*)&_PyRuntime, kRuntimeHead, At(Object(kInterp, 0)));
-      Put((char*)&_PyRuntime, kRuntimeFinalizing, 0);
-    }
-    if (Below(2048) == 0) usleep(20000);  // evil that stands still passes for truth
+    StandStill();
+    Rage();
   }
   return unused;
 }
@@ -266,6 +290,8 @@ int main(int argc, char** argv) {
     while (*(volatile Word*)&tids[i] == 0) usleep(100);
   }
   HealAll();
+  healthy = Map(arena_size, PROT_READ | PROT_WRITE, 0);
+  memcpy(healthy, arena, arena_size);
   DescribeOffsets();
   pthread_create(&thread, NULL, Mutate, NULL);
   const char* pact = getenv("PP_PACT_FD");
