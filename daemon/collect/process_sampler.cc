@@ -10,6 +10,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr size_t kFewThreads = 8;  // reading so many costs less than a second call
+constexpr Nanos kWatchOneThreadEvery = Nanos::FromMillis(1);
 constexpr Nanos kStopAllTimeout = Nanos::FromMillis(100);
 
 ProcessInfo Describe(Pid pid, Pid parent, const ProcessStatus& status, const PythonProcess& python) {
@@ -146,10 +147,12 @@ bool ProcessSampler::CollectBatch(size_t filled) {
   return true;
 }
 
-bool ProcessSampler::SampleLive(Nanos now) {
-  batch_.clear();
-  in_batch_.clear();
-  watch_.AppendRequests(&batch_);
+// The interpreter's words tell which of several threads to read. With one thread they may be a little old.
+bool ProcessSampler::NeedsWatch(Nanos now) const {
+  return roster_.tracks().size() != 1 || context_.request.gil_only || now - watched_ >= kWatchOneThreadEvery;
+}
+
+void ProcessSampler::AppendFirst() {
   const bool few = roster_.tracks().size() <= kFewThreads;
   for (const auto& track : roster_.tracks()) {
     // Where the GIL went from hand to hand lately it will have done so again: one call for all, if they are few.
@@ -158,23 +161,36 @@ bool ProcessSampler::SampleLive(Nanos now) {
       AppendTrack(*track);
     }
   }
+}
+
+bool ProcessSampler::SampleLive(Nanos now) {
+  batch_.clear();
+  in_batch_.clear();
+  const bool watching = NeedsWatch(now);
+  if (watching) {
+    watch_.AppendRequests(&batch_);
+  }
+  const size_t words = batch_.size();
+  AppendFirst();
   size_t filled = 0;
   const ReadStatus status = memory_.ReadBatch(batch_, &filled);
   if (status == ReadStatus::kGone || status == ReadStatus::kDenied) {
     return false;
   }
-  if (filled < watch_.request_count()) {  // an interpreter is gone, or all of them
+  if (filled < words) {  // an interpreter is gone, or all of them
     ++context_.accounting.lost;
     return roster_.Refresh(now, watch_) == ReadStatus::kOk;
   }
-  const bool heads_changed = watch_.Update();
-  if (!CollectBatch(filled) || !CollectMoved()) {
+  bool heads_changed = false;
+  if (watching) {
+    watched_ = now;
+    heads_changed = watch_.Update();
+  }
+  if (!CollectBatch(filled) || (watching && !CollectMoved())) {
     return false;
   }
-  if (heads_changed || roster_.IsRefreshDue(now)) {
-    if (!RefreshThreads(now)) {
-      return false;
-    }
+  if ((heads_changed || roster_.IsRefreshDue(now)) && !RefreshThreads(now)) {
+    return false;
   }
   Emit(now);
   return true;

@@ -68,6 +68,8 @@ class ProcessSampler {
     size_t end;  // requests of the batch up to and including this thread's
   };
 
+  bool NeedsWatch(Nanos now) const;
+  void AppendFirst();
   bool SampleLive(Nanos now);
   bool SampleStopped(Nanos now);
   void AppendTrack(ThreadTrack& track);
@@ -97,6 +99,7 @@ class ProcessSampler {
   std::vector<ThreadTrack*> first_;
   std::vector<CollectStatus> collected_;
   uint64_t checked_generation_ = 0;
+  Nanos watched_;  // when the interpreters' words were read last
   bool has_cuda_ = false;
 };
 

@@ -36,6 +36,7 @@ class ThreadRoster {
   void AnnounceEnded();
 
   std::vector<std::unique_ptr<ThreadTrack>>& tracks() { return tracks_; }
+  const std::vector<std::unique_ptr<ThreadTrack>>& tracks() const { return tracks_; }
   ThreadTrack* Find(uint64_t state);
 
  private:

@@ -147,7 +147,7 @@ CollectStatus ThreadStack::Walk(RemoteMemory& memory) {
     walk = WalkFrames(layout_, bytes, walk.missing, end_shim_, max_depth_, &chain_);
   }
   const bool is_due = ++since_replan_ >= kReplanEvery;
-  const uint64_t end_shim = is_due || walk.end != WalkEnd::kRoot ? 0 : chain_.end_shim;
+  const uint64_t end_shim = is_due ? 0 : walk.end == WalkEnd::kRoot ? chain_.end_shim : end_shim_;
   if (missed || is_due || end_shim != end_shim_) {
     end_shim_ = end_shim;  // now and then it is read again
     if (is_due) {
@@ -198,7 +198,6 @@ CollectStatus ThreadStack::Collect(RemoteMemory& memory, bool fresh) {
 }
 
 CollectStatus ThreadStack::ReadAgain(RemoteMemory& memory, bool backwards) {
-  Replan();
   const ReadStatus status = ReadPlanned(memory, backwards);
   if (status == ReadStatus::kGone || status == ReadStatus::kDenied) {
     return CollectStatus::kGone;
