@@ -9,7 +9,7 @@ import os
 import pathlib
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
@@ -19,13 +19,14 @@ from parts.scenario import SCENARIOS  # noqa: E402
 from parts.target import Target  # noqa: E402
 from support import interpreters  # noqa: E402
 
-PARTS = ("compare", "reads", "calls", "memory", "size", "slowdown")
+PARTS = ("compare", "reads", "calls", "memory", "size", "slowdown", "more")
 
 
 @dataclass(frozen=True)
 class Mode:
     name: str
-    compared: tuple        # scenarios
+    compared: tuple        # scenarios that promises are about
+    more: tuple            # others, last
     fastest_seconds: float
     paced_seconds: float
     paced_rate: int
@@ -35,9 +36,17 @@ class Mode:
     memory_seconds: float
     minutes: float         # no new measurement begins after that
 
+    def within(self, minutes):
+        """The same, in that time: shorter runs, not fewer repeats."""
+        share = min(1, minutes / self.minutes)
+        shorter = {name: max(least, getattr(self, name) * share) for name, least in
+                   (("fastest_seconds", 1.5), ("paced_seconds", 3), ("memory_seconds", 8))}
+        return replace(self, name=f"{self.name}, within {minutes:g} minutes", minutes=minutes, **shorter,
+                       slow_peers=self.slow_peers and share == 1)
 
-QUICK = Mode("quick: fewer samples than the promises ask for", ("d10", "d60", "t64"), 1.5, 3, 1000, 1, 6, False, 8, 8)
-FULL = Mode("full", ("d10", "d60", "d200", "t8", "t64"), 6, 10, 1000, 3, 40, True, 60, 60)
+
+QUICK = Mode("quick: fewer samples than the promises ask for", ("d10", "d60", "t64"), (), 1.5, 3, 1000, 1, 6, False, 8, 8)
+FULL = Mode("full", ("d10", "d60", "t64"), ("d200", "t8"), 6, 10, 1000, 3, 40, True, 60, 50)
 
 
 @dataclass
@@ -93,7 +102,13 @@ class Bench:
                     self.results.notes.append(f"{name}: {failure}")
 
     def compare(self):
-        for name in self.mode.compared:
+        self._compare(self.mode.compared)
+
+    def more(self):
+        self._compare(self.mode.more)
+
+    def _compare(self, names):
+        for name in names:
             for rate, seconds, into in ((tools.FASTEST, self.mode.fastest_seconds, self.results.fastest),
                                         (self.mode.paced_rate, self.mode.paced_seconds, self.results.paced)):
                 if self.in_time(f"comparison on {name}"):
@@ -151,7 +166,7 @@ def main():
     parser.add_argument("--only", choices=PARTS, nargs="+", default=PARTS, help="these parts alone")
     parser.add_argument("--out", type=pathlib.Path, default=HERE.parent / "docs/benchmarks.md", help="the page to write")
     parser.add_argument("--binary", help="another ptrace-prof than build/bin/ptrace-prof")
-    parser.add_argument("--minutes", type=float, help="begin no new measurement after that")
+    parser.add_argument("--minutes", type=float, help="shorter runs, and no new measurement after that")
     arguments = parser.parse_args()
     if (os.cpu_count() or 1) < 2:
         sys.exit("bench: the target and the sampler need a core each, and there is only one")
@@ -160,7 +175,7 @@ def main():
         sys.exit(f"bench: there is no {tools.PtraceProf.binary}: ./dev build makes it")
     mode = QUICK if arguments.quick else FULL
     if arguments.minutes:
-        mode = Mode(**{**mode.__dict__, "minutes": arguments.minutes})
+        mode = mode.within(arguments.minutes)
     page = report.write(Bench(mode, arguments.only).run())
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     arguments.out.write_text(page)

@@ -28,12 +28,12 @@ class Row:
 
     @property
     def rate(self):
-        """Thread-samples per second of wall time, start and output included: what a user waits for."""
-        return median([run.samples / run.wall for run in self.runs])
+        """Thread-samples per second while it samples: start and output apart, but for py-spy, which does not keep time."""
+        return median([run.samples / run.sampling for run in self.runs])
 
     @property
     def verified_rate(self):
-        return median([run.samples * run.output.verified / run.wall for run in self.runs])
+        return median([run.samples * run.output.verified / run.sampling for run in self.runs])
 
     @property
     def torn(self):
@@ -55,10 +55,12 @@ def groups(peers, ours=None):
     return found
 
 
-def _start_up(tool, target, rate, rows, say):
-    """A run as short as the tool can: with a longer one, two points of a line."""
+def _start_up(tool, target, rate, repeats, rows, say):
+    """A run as short as the tool can, the middle one of some: with a longer one, two points of a line."""
     try:
-        return cost.run(tool, target, rate, tool.fewest_seconds, judge=False)
+        runs = [cost.run(tool, target, rate, tool.fewest_seconds, judge=False)
+                for _ in range(1 if tool.is_aside else repeats)]
+        return sorted(runs, key=lambda run: run.cpu)[len(runs) // 2]
     except cost.Refused as refusal:
         rows[tool.name].refused = str(refusal)
         say(f"  {refusal}")
@@ -71,11 +73,11 @@ def measure(scenario, peers, rate, seconds, repeats, say):
     for interpreter, tools in groups(peers):
         rows = {tool.name: Row(scenario.name, interpreter.minor, tool.name, rate) for tool in tools}
         with Target(scenario, interpreter) as target:
-            short = {tool.name: _start_up(tool, target, rate, rows, say) for tool in tools}
+            short = {tool.name: _start_up(tool, target, rate, repeats, rows, say) for tool in tools}
             for repeat in range(repeats):
                 for tool in tools if repeat % 2 == 0 else reversed(tools):
                     row = rows[tool.name]
-                    if not row.refused:
+                    if not row.refused and (repeat == 0 or not tool.is_aside):
                         _repeat(tool, target, row, short[tool.name], rate, seconds, say)
         found += rows.values()
     return found
@@ -97,7 +99,7 @@ def _repeat(tool, target, row, short, rate, seconds, say):
     row.per_sample.append(slope)
     row.start_up = max(0.0, short.cpu - slope * short.samples)
     say(f"  {row.scenario} {row.minor} {row.tool}: {run.samples} samples, {slope * 1e6:.2f} us of CPU each, "
-        f"{run.samples / run.wall:.0f}/s, torn {100 * run.torn / max(1, run.samples):.3f} %")
+        f"{run.samples / run.sampling:.0f}/s, torn {100 * run.torn / max(1, run.samples):.3f} %")
 
 
 def ratios(rows, value):

@@ -15,7 +15,8 @@ from support.grammar import Grammar
 @dataclass
 class Run:
     cpu: float        # seconds, of the tool and all its children: start, sampling, names, output
-    wall: float
+    wall: float       # seconds of the whole command
+    sampling: float   # seconds that it sampled
     samples: int
     output: object    # tools.Output
     torn: int         # samples with a stack that the target cannot have
@@ -84,5 +85,5 @@ def run(tool, target, rate, seconds, judge=True):
             written.unlink(missing_ok=True)
         parsed.facts["bytes"] = size
         torn = _torn(target.scenario, parsed.stacks) if judge else 0
-        return Run(usage.ru_utime + usage.ru_stime, wall, parsed.samples or parsed.facts.get("samples", 0), parsed, torn,
-                   usage.ru_maxrss)
+        return Run(usage.ru_utime + usage.ru_stime, wall, wall if tool.overstays else min(wall, seconds),
+                   parsed.samples or parsed.facts.get("samples", 0), parsed, torn, usage.ru_maxrss)

@@ -18,7 +18,7 @@ def _spread(values, scale):
 
 def _comparison(rows):
     found = ratios(rows, lambda row: row.per_sample)
-    rates = ratios(rows, lambda row: [run.samples / run.wall for run in row.runs])
+    rates = ratios(rows, lambda row: [run.samples / run.sampling for run in row.runs])
     body = []
     for row in rows:
         if row.refused and not row.runs:
@@ -70,7 +70,7 @@ _EXPLANATION = """\
 - CPU is user and system time of the tool and all its processes (wait4), names and output included, as the slope between
   a run as short as the tool can and a long one: start-up stands apart. Medians over repeats that alternate between
   the tools on the same running target (least and most in brackets); ratios are medians of the ratios of each repeat.
-- Samples per second: per second of the command's wall time, start-up and output included.
+- Samples per second: while the tool samples, start-up and output apart (py-spy does not keep to a time: all of its run).
 - Torn: stacks that the target's declared calls cannot produce, or with a wrong number of frames; a wrong but possible
   stack is not seen. The tools' own error counts stand beside it.
 - At a paced rate much of the CPU is falling asleep and waking up, which every tool pays to the kernel. Tachyon spins

@@ -59,6 +59,7 @@ class Tool:
     fewest_seconds = 1.0
     fastest = FASTEST
     good_statuses = (0,)
+    is_aside = False   # no promise is about it: measured once
     overstays = False  # goes on after its time until it has as many samples as were asked for: interrupted then
 
     def command(self, target, rate, seconds, output):
@@ -123,6 +124,7 @@ class PySpy(Tool):
     def __init__(self, nonblocking):
         self.options = ["--nonblocking"] if nonblocking else []
         self.name = " ".join(["py-spy", *self.options])
+        self.is_aside = not nonblocking
 
     def command(self, target, rate, seconds, output):
         return [self.binary, "record", "-p", str(target.pid), "-r", str(min(rate, self.fastest)), "-d",
@@ -183,6 +185,7 @@ class Tachyon(Tool):
         self.interpreter = interpreter
         self.options = ["--blocking"] if blocking else []
         self.name = " ".join(["Tachyon", *self.options])
+        self.is_aside = blocking
 
     def _inside(self, target):
         if not target.interpreter.in_root:

@@ -1,9 +1,10 @@
 """Call-heavy worst case: a call every 50 to 100 ns at the bottom of stacks of a chosen depth.
 
 calls.py DEPTH BUSY WAITING [steady]: BUSY threads of DEPTH frames each work (the main thread is one of them) and WAITING
-threads wait in Event.wait(); with "steady" the work makes no calls, so that stacks stand still. PP_COUNTER_FD is memory shared with the harness: for each busy thread the units of work that it did
-and the CPU time that they took it, in ns. The comments "# -> callee" declare which calls each line makes (tests/support/grammar.py); the number of
-frames of descend() is fixed, which the harness checks too.
+threads wait in Event.wait(); with "steady" the work makes no calls, so that stacks stand still. PP_COUNTER_FD is memory
+shared with the harness: for each busy thread the units of work that it did and the CPU time that they took it, in ns.
+The comments "# -> callee" declare which calls each line makes (tests/support/grammar.py); the number of frames of
+descend() is fixed, which the harness checks too.
 """
 import mmap
 import os
