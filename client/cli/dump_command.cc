@@ -50,7 +50,7 @@ class DumpCommand : public Command {
     app.add_flag("-l,--locals", request_.locals, "Arguments and local variables, too");
     app.add_flag("-j,--json", json_, "As JSON (its schema is in docs/cli.md)");
     app.add_flag("--no-group", no_group_, "Print every thread, even when several do the same");
-    app.add_flag("--subprocesses,!--no-subprocesses", request_.subprocesses, "Children, too");
+    app.add_flag("--subprocesses", request_.subprocesses, "Its children, too");
     app.add_flag("--blocking", request_.blocking, "Stop the process while its stacks are read");
     app.add_flag("--no-stops", no_stops_, "Never stop a thread, not even briefly");
     DeclareLaterFlags(app);

@@ -36,9 +36,9 @@ class ExportCommand : public Command {
     app.add_option("--threads", threads_, "Only these threads, by id or name")->delimiter(',');
     app.add_option("--pids", pids_, "Only these processes")->delimiter(',');
     app.add_flag("--no-idle", options_.no_idle, "Leave out samples of threads that were idle");
-    app.add_flag("--lines,!--no-lines", lines_, "Tell the lines of a function apart (default: as the format expects)");
+    app.add_flag("--lines", lines_, "Tell the lines of a function apart (default: as the format expects)");
+    app.add_flag("--no-lines", no_lines_, "Do not tell them apart")->excludes("--lines");
     app.add_option("--title", options_.title, "Title of the page or picture (default: the command line)");
-    lines_option_ = app.get_option("--lines");
     app.footer(
         "Examples:\n  ptrace-prof export run.pftrace -o run.html\n"
         "  ptrace-prof export run.pftrace --format text | less\n"
@@ -68,7 +68,7 @@ class ExportCommand : public Command {
       options_.processes.push_back(pid);
     }
     options_.threads = threads_;
-    if (lines_option_->count() > 0) {
+    if (lines_ || no_lines_) {
       options_.lines = lines_;
     }
     PP_ASSIGN_OR_RETURN(options_.format, ChooseFormat(format_.empty() && output_.empty() ? "text" : format_, output_));
@@ -89,7 +89,7 @@ class ExportCommand : public Command {
   std::vector<std::string> threads_;
   std::vector<std::string> pids_;
   bool lines_ = false;
-  const CLI::Option* lines_option_ = nullptr;
+  bool no_lines_ = false;
   ExportOptions options_;
 };
 

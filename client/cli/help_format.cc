@@ -16,6 +16,11 @@ class HelpFormat : public CLI::Formatter {
  public:
   HelpFormat() { column_width(kColumn); }
 
+  // What is required or excluded stands in the usage lines and the descriptions.
+  std::string make_option_opts(const CLI::Option* option) const override {
+    return option->get_type_size() != 0 ? " " + option->get_type_name() : "";
+  }
+
   std::string make_usage(const CLI::App* app, std::string name) const override {
     for (const CommandRow& row : Commands()) {
       if (row.name != app->get_name()) {

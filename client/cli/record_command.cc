@@ -13,9 +13,12 @@ namespace ptrace_prof {
 namespace {
 
 constexpr char kFooter[] =
-    "The default of 400 Hz gives 10,000 samples of a thread in 25 seconds, enough to tell 1 % shares apart, and is what 1 %\n"
-    "of one core allows: waking up costs 5 to 18 us of CPU each time (measured), reading a thread 2 to 8 us. A higher rate\n"
-    "shows shorter work, not truer shares. With --max-overhead the rate goes down as needed, and the last lines say so.\n"
+    "The default of 400 Hz gives 10,000 samples of a thread in 25 seconds, enough to tell 1 % shares apart, and is "
+    "what 1 %\n"
+    "of one core allows: waking up costs 5 to 18 us of CPU each time (measured), reading a thread 2 to 8 us. A higher "
+    "rate\n"
+    "shows shorter work, not truer shares. With --max-overhead the rate goes down as needed, and the last lines say "
+    "so.\n"
     "\n"
     "Examples:\n"
     "  ptrace-prof record --pid 4711                          until Ctrl-C; then writes a web page\n"
@@ -44,16 +47,16 @@ class RecordCommand : public Command {
     app.add_option("--idle", o.idle,
                    "Threads that wait: main (default: only the main thread's waits), all, none; alone: all")
         ->type_name("WHICH")
-        ->expected(0, 1)
-        ->default_str("all");
-    app.add_flag("--subprocesses,!--no-subprocesses", o.subprocesses, "Record children too (default), or not");
+        ->expected(0, 1);
+    app.add_flag("--no-subprocesses", no_subprocesses_, "Only the process itself, not its children");
+    app.add_flag("--subprocesses", subprocesses_, "Its children too (default)")->excludes("--no-subprocesses");
     app.add_flag("--blocking", o.blocking, "Stop the process for every sample: exact, but slows it down");
     app.add_flag("--no-stops", o.no_stops, "Never stop a thread, not even briefly for a doubtful sample");
     app.add_option("--max-overhead", o.max_overhead, "CPU that we may use, of one core (default: 1%); off: no limit")
         ->type_name("PCT");
     app.add_option("--max-depth", o.max_depth, "Frames of a stack that are kept (default: 4096)")
         ->type_name("N")
-        ->check(CLI::Range(1, 1'000'000));
+        ->check(CLI::Range(1, 1'000'000).description(""));
     app.add_flag("-q,--quiet", o.quiet, "Say nothing but errors");
     DeclareLaterFlags(app);
     app.footer(kFooter);
@@ -64,6 +67,7 @@ class RecordCommand : public Command {
     if (idle_->count() > 0 && options_.idle.empty()) {
       options_.idle = "all";
     }
+    options_.subprocesses = !no_subprocesses_;
     auto plan = MakeRecordPlan(options_, context.program);
     if (plan.has_error()) {
       return static_cast<int>(Fail(plan.error()));
@@ -74,6 +78,8 @@ class RecordCommand : public Command {
 
  private:
   RecordOptions options_;
+  bool subprocesses_ = false;  // as by default; only there to be written
+  bool no_subprocesses_ = false;
   const CLI::Option* idle_ = nullptr;
 };
 

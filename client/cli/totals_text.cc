@@ -56,7 +56,7 @@ std::string Things(uint64_t count, std::string_view one, std::string_view many) 
 }  // namespace
 
 std::string LiveLine(const Accounting& totals, Nanos elapsed) {
-  return fmt::format("{:>4.0f} s   {} samples   {:.0f} Hz   truncated {}   late {}   lost {}   overhead {:.1f} %",
+  return fmt::format("{:>4.0f} s  {} samples  {:.0f} Hz  truncated {}  late {}  lost {}  overhead {:.1f} %",
                      elapsed.seconds(), Grouped(totals.samples), totals.actual_rate_hz,
                      Percent(Of(totals, SampleQuality::kTruncated), totals.samples), Grouped(totals.late),
                      Grouped(totals.lost), Overhead(totals));

@@ -8,7 +8,7 @@
 
 namespace ptrace_prof {
 
-// "  12 s   6,150 samples   499 Hz   truncated 0.1 %   late 3   lost 0   overhead 0.4 %"
+// "  12 s  6,150 samples  499 Hz  truncated 0.1 %  late 3  lost 0  overhead 0.4 %"
 std::string LiveLine(const Accounting& totals, Nanos elapsed);
 // Several lines, without a newline at the end: samples, verified, stopped, truncated, late, lost, overhead.
 std::string ClosingLines(const Accounting& totals);

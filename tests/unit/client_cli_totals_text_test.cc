@@ -54,7 +54,7 @@ TEST(TotalsText, NamesRareQualitiesOnlyWhenThereAreSome) {
 }
 
 TEST(TotalsText, OfNothing) {
-  EXPECT_EQ(LiveLine({}, Nanos()), "   0 s   0 samples   0 Hz   truncated 0 %   late 0   lost 0   overhead 0.0 %");
+  EXPECT_EQ(LiveLine({}, Nanos()), "   0 s  0 samples  0 Hz  truncated 0 %  late 0  lost 0  overhead 0.0 %");
 }
 
 }  // namespace
