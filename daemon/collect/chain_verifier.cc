@@ -8,7 +8,9 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr int kReadPairs = 3;
+// A loop of the target can look the same torn at every second look, so this many must agree: 2^-20.
+constexpr int kConfirmingReads = 20;
+constexpr uint64_t kLongestWait = 24'000;  // turns of an empty loop, about 8 us
 constexpr int kAttempts = 3;
 constexpr int kQuickLooks = 6;
 constexpr uint64_t kStopOneIn = 8;         // of the chains that a second look settled …
@@ -46,9 +48,9 @@ uint64_t ChainVerifier::Random() {
   return random_ >> 32;
 }
 
-// Up to about 2 us, never the same: repeated reads must not beat in time with a loop of the target.
+// Never the same, and longer than a short loop of the target, with which repeated reads must not keep step.
 void ChainVerifier::WaitABit() {
-  for (uint64_t spins = Random() % 1024; spins > 0; --spins) {
+  for (uint64_t spins = Random() % kLongestWait; spins > 0; --spins) {
     asm volatile("" ::: "memory");
   }
 }
@@ -70,7 +72,7 @@ bool ChainVerifier::LinkUp(CollectStatus collected, ThreadStack& stack, LinkedCh
 bool ChainVerifier::Confirm(ThreadStack& stack, CollectStatus* collected) {
   expected_ = stack.frames();
   bool same = IsUsable(*collected);
-  for (int i = 0; i < kReadPairs * 2; ++i) {
+  for (int i = 0; i < kConfirmingReads; ++i) {
     WaitABit();
     const CollectStatus now = stack.ReadAgain(memory_, i % 2 == 0);
     same = same && now == *collected && SameCalls(expected_, stack.frames());
@@ -130,21 +132,22 @@ VerifiedStack ChainVerifier::Accept(CollectStatus collected, ThreadStack& stack,
 }
 
 // Chains that were torn are whole at the next look, as a rule.
-bool ChainVerifier::LookAgain(CollectStatus* collected, ThreadStack& stack, LinkedChain& chain, VerifiedStack* out) {
+ChainVerifier::Look ChainVerifier::LookAgain(CollectStatus* collected, ThreadStack& stack, LinkedChain& chain,
+                                             VerifiedStack* out) {
   for (int look = 0; look < kQuickLooks; ++look) {
     expected_ = stack.frames();
     *collected = stack.ReadAgain(memory_, look % 2 == 0);
     if (*collected == CollectStatus::kGone || *collected == CollectStatus::kNoState) {
-      return false;
+      return Look::kLost;
     }
     if (LinkUp(*collected, stack, chain, out)) {
-      return true;
+      return Look::kKnown;
     }
     if (SameCalls(expected_, stack.frames())) {
-      return false;  // it stands still: new rather than torn
+      return Look::kStands;
     }
   }
-  return false;
+  return Look::kMoves;
 }
 
 // Every so often a chain that a second look settled is not taken as it is, but read under a stop.
@@ -163,21 +166,26 @@ VerifiedStack ChainVerifier::Verify(Tid tid, CollectStatus collected, ThreadStac
   if (LinkUp(collected, stack, chain, &out)) {
     return out;
   }
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+  Look look = Look::kStands;
+  for (int attempt = 0; attempt < kAttempts && look == Look::kStands; ++attempt) {
     if (collected == CollectStatus::kGone || collected == CollectStatus::kNoState) {
-      out.readable = false;
-      out.gone = collected == CollectStatus::kGone;
-      return out;
+      break;
     }
-    if (LookAgain(&collected, stack, chain, &out)) {
+    look = LookAgain(&collected, stack, chain, &out);
+    if (look == Look::kKnown) {
       return StopAtRandom(tid, stack, chain, out);
     }
-    if (Confirm(stack, &collected)) {
+    if (look == Look::kStands && Confirm(stack, &collected)) {
       linker_.Learn(stack.frames(), collected == CollectStatus::kTooDeep);
     }
-    if (LinkUp(collected, stack, chain, &out)) {
+    if (look == Look::kStands && LinkUp(collected, stack, chain, &out)) {
       return out;
     }
+  }
+  if (collected == CollectStatus::kGone || collected == CollectStatus::kNoState) {
+    out.readable = false;
+    out.gone = collected == CollectStatus::kGone;
+    return out;
   }
   if (ReadStopped(tid, stack, chain, &out)) {
     return out;
