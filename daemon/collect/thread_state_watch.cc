@@ -8,7 +8,6 @@ namespace {
 
 constexpr Nanos kShortest = Nanos::FromMillis(5);
 constexpr Nanos kLongest = Nanos::FromMillis(40);
-constexpr int64_t kRunningShare = 8;  // running: on a CPU (or waiting for one) for 1/8 of the time since the last look
 constexpr uint64_t kGilStructSize = 256;  // last_holder … mutexes and condition variables (CPython: pycore_gil.h)
 
 }  // namespace
