@@ -63,6 +63,7 @@ bool ChainVerifier::LinkUp(CollectStatus collected, ThreadStack& stack, LinkedCh
   if (linker_.Follow(stack.frames(), too_deep, &chain).end != LinkEnd::kLinked) {
     return false;
   }
+  stack.TrustBottom();
   out->leaf = chain.leaf();
   out->stack = linker_.stack(out->leaf);
   out->quality = too_deep ? SampleQuality::kTooDeep : SampleQuality::kVerified;

@@ -1,12 +1,12 @@
 // Settles the samples whose links are not all known: by looking again, else by one brief stop of the thread.
 //
 // Most doubtful chains are torn: read while the thread moved. They are read again at once, a few times, until every
-// link is known. A chain that stands still instead has a link that we have not met yet: twenty more equal reads at random
-// distances, in both orders, prove it real. One that keeps moving and stays in doubt is read once with the thread
-// stopped (PTRACE_SEIZE + INTERRUPT, some tens of microseconds) if that is allowed; and so is a random share of those
-// that a second look settled, because links too short-lived to stand still would otherwise never be learnt and their
-// time would go to others. Stops may take kStopShare of the target's time. What cannot be settled is cut at the first
-// doubtful link. One per process of the target; same thread as the sampler.
+// link is known. A chain that stands still instead has a link that we have not met yet: twenty more equal reads at
+// random distances, in both orders, prove it real. One that keeps moving and stays in doubt is read once with the
+// thread stopped (PTRACE_SEIZE + INTERRUPT, some tens of microseconds) if that is allowed; and so is a random share of
+// those that a second look settled, because links too short-lived to stand still would otherwise never be learnt and
+// their time would go to others. Stops may take kStopShare of the target's time. What cannot be settled is cut at the
+// first doubtful link. One per process of the target; same thread as the sampler.
 #pragma once
 
 #include <cstdint>

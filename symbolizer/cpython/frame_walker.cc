@@ -21,13 +21,18 @@ uint64_t LoadInstruction(const Layout& layout, const std::byte* frame) {
   return is_index ? static_cast<uint64_t>(static_cast<int64_t>(Load<int32_t>(field))) : Load<uint64_t>(field);
 }
 
+bool IsBottom(uint64_t at, const ChainBottom& bottom, const FrameChain& chain) {
+  return at == bottom.shim && !chain.frames.empty() && chain.frames.back().address == bottom.frame &&
+         chain.frames.back().code == bottom.code;
+}
+
 }  // namespace
 
-WalkResult WalkFrames(const Layout& layout, const FrameBytes& bytes, uint64_t first, uint64_t bottom,
+WalkResult WalkFrames(const Layout& layout, const FrameBytes& bytes, uint64_t first, const ChainBottom& bottom,
                       uint32_t max_depth, FrameChain* chain) {
   const bool has_owner = layout.Has(&Layout::frame_owner);
   uint64_t at = first;
-  while (at != 0 && at != bottom) {
+  while (at != 0 && !IsBottom(at, bottom, *chain)) {
     if (!IsPlausibleAddress(at)) {
       return {WalkEnd::kBad, 0};
     }

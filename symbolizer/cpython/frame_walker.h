@@ -62,10 +62,17 @@ struct FrameBytes {
   }
 };
 
-// Appends to `chain` the frames from `first` on. `bottom` ends the chain like null does: a shim that is known to
-// have nothing below it.
+// A shim with nothing below it, known from an earlier walk, and the frame above it: a walk that comes to both ends
+// there and need not read the shim. (Both: a torn frame can point anywhere.)
+struct ChainBottom {
+  uint64_t shim = 0;
+  uint64_t frame = 0;
+  uint64_t code = 0;
+};
+
+// Appends to `chain` the frames from `first` on, until null or `bottom`.
 // To continue after kMissing: make the bytes available and call again with first = missing.
-WalkResult WalkFrames(const Layout& layout, const FrameBytes& bytes, uint64_t first, uint64_t bottom,
+WalkResult WalkFrames(const Layout& layout, const FrameBytes& bytes, uint64_t first, const ChainBottom& bottom,
                       uint32_t max_depth, FrameChain* chain);
 
 }  // namespace ptrace_prof

@@ -36,7 +36,7 @@ void ThreadStack::Replan() {
     plan_.Add(RemoteAddr(frame.address), layout_.frame_size);
   }
   for (const uint64_t shim : chain_.shims) {
-    if (shim != end_shim_) {
+    if (shim != bottom_.shim) {
       plan_.Add(RemoteAddr(shim), layout_.frame_size);
     }
   }
@@ -66,7 +66,7 @@ void ThreadStack::PlanRoom(uint64_t leaf) {
 void ThreadStack::Forget() {
   chain_.Clear();
   cframe_ = 0;
-  end_shim_ = 0;
+  bottom_ = {};
   highest_ = 0;
   missed_ = {};
   bare_ = true;
@@ -131,7 +131,7 @@ CollectStatus ThreadStack::Walk(RemoteMemory& memory) {
   fetched_.Clear();
   chain_.Clear();
   bool missed = false;
-  WalkResult walk = WalkFrames(layout_, bytes, current_, end_shim_, max_depth_, &chain_);
+  WalkResult walk = WalkFrames(layout_, bytes, current_, bottom_, max_depth_, &chain_);
   for (uint32_t fetches = 0; walk.end == WalkEnd::kMissing && fetches < max_depth_; ++fetches) {
     if (fetches < missed_.size()) {
       Remember(walk.missing);
@@ -144,16 +144,15 @@ CollectStatus ThreadStack::Walk(RemoteMemory& memory) {
     if (status != ReadStatus::kOk) {
       return CollectStatus::kBroken;
     }
-    walk = WalkFrames(layout_, bytes, walk.missing, end_shim_, max_depth_, &chain_);
+    walk = WalkFrames(layout_, bytes, walk.missing, bottom_, max_depth_, &chain_);
   }
   const bool is_due = ++since_replan_ >= kReplanEvery;
-  const uint64_t end_shim = is_due ? 0 : walk.end == WalkEnd::kRoot ? chain_.end_shim : end_shim_;
-  if (missed || is_due || end_shim != end_shim_) {
-    end_shim_ = end_shim;  // now and then it is read again
-    if (is_due) {
-      since_replan_ = 0;
-      highest_ = 0;
-    }
+  if (is_due) {
+    since_replan_ = 0;
+    highest_ = 0;
+    bottom_ = {};  // now and then the shim is read again
+  }
+  if (missed || is_due) {
     Replan();
   }
   if (!chain_.frames.empty()) {
@@ -195,6 +194,14 @@ CollectStatus ThreadStack::Collect(RemoteMemory& memory, bool fresh) {
     Replan();
   }
   return CollectStatus::kBroken;
+}
+
+void ThreadStack::TrustBottom() {
+  if (chain_.end_shim == bottom_.shim || chain_.frames.empty()) {
+    return;
+  }
+  bottom_ = {chain_.end_shim, chain_.frames.back().address, chain_.frames.back().code};
+  Replan();
 }
 
 CollectStatus ThreadStack::ReadAgain(RemoteMemory& memory, bool backwards) {

@@ -37,6 +37,9 @@ class ThreadStack {
   // Reads this thread alone, in the order of the plan or backwards, and collects.
   CollectStatus ReadAgain(RemoteMemory& memory, bool backwards);
 
+  // The chain proved true: from now on, what lies below its outermost frame need not be read each time.
+  void TrustBottom();
+
   const std::vector<RawFrame>& frames() const { return chain_.frames; }  // leaf first
   uint64_t current_frame() const { return current_; }
 
@@ -59,7 +62,7 @@ class ThreadStack {
   FrameChain chain_;
   uint64_t current_ = 0;
   uint64_t highest_ = 0;              // highest leaf since the last plan
-  uint64_t end_shim_ = 0;             // the shim below the outermost frame: on the C stack, a read of its own saved
+  ChainBottom bottom_;                // on the C stack: a read of its own saved
   uint64_t cframe_ = 0;               // last seen tstate->cframe (3.11, 3.12)
   std::array<uint64_t, 4> missed_{};  // frames that lately were not in the plan: they come and go
   uint32_t missed_next_ = 0;
