@@ -93,7 +93,7 @@ def _repeat(tool, target, row, short, rate, seconds, say):
     row.runs.append(run)
     gained = run.samples - short.samples
     if gained <= 0:
-        row.refused = "no more samples in a long run than in a short one"
+        say(f"  {row.scenario} {row.minor} {row.tool}: no more samples in {seconds:g} s than in {tool.fewest_seconds:g} s")
         return
     slope = (run.cpu - short.cpu) / gained
     row.per_sample.append(slope)

@@ -11,6 +11,7 @@ from parts.statistics_of_ratios import interval, median
 
 SETTLE = 0.8   # seconds until a tool samples steadily
 WINDOW = 1.0
+FEWEST_PAIRS = 30  # for a claim
 
 
 @dataclass
@@ -26,6 +27,8 @@ class Slowdown:
         """("met" | "missed" | "no claim", sentence) on CPU per unit of work."""
         low, high = interval(self.cpu)
         text = f"{100 * median(self.cpu):+.2f} % [{100 * low:+.2f}, {100 * high:+.2f}], {len(self.cpu)} pairs"
+        if len(self.cpu) < FEWEST_PAIRS:
+            return "no claim", f"{text}: fewer than {FEWEST_PAIRS}"
         if not high - low <= bound:  # NaN too
             return "no claim", f"{text}: the interval is wider than the bound"
         return ("met" if high <= bound else "missed" if low > bound else "no claim"), text
