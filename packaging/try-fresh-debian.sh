@@ -26,6 +26,11 @@ say "Making a minimal Debian 12 in $root"
 rm -rf --one-file-system "$root"
 mmdebstrap --quiet --variant=minbase --skip=check/qemu ${PP_FRESH_USER:+--include=sudo} bookworm "$root" - <"$sources"
 cp /etc/resolv.conf /etc/hosts "$root/etc/"
+# The way out to the registries is this machine's too: whom it trusts, and how its pip is set up.
+mkdir -p "$root/etc/ssl/certs"
+for file in /etc/pip.conf /etc/ssl/certs/ca-certificates.crt; do
+  if [ -e "$file" ]; then cp "$file" "$root$file"; fi
+done
 git clone -q --no-local "$PWD" "$root/root/ptrace-prof"
 
 as=root home=/root
