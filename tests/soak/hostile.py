@@ -13,7 +13,6 @@ from support import profiler, soak  # noqa: E402
 from support.target_process import TargetProcess, harm  # noqa: E402
 
 RUNTIME = os.environ.get("PP_HOSTILE_RUNTIME", str(pathlib.Path(profiler.BINARY).parent / "tests/hostile_runtime"))
-MAX_RSS_KIB = 64 * 1024
 # A target that lies may be refused or lost at any time: these are all documented.
 ALLOWED = (0, 5, 6)
 OPTIONS = (("--idle", "all"), ("--idle", "all", "--no-stops"), ("--blocking", "--idle", "all"))
@@ -75,7 +74,7 @@ def one(name, start, seconds, options, bystander, table):
                 deadline -= 0.5  # refused at once: not for ever
         if target.alive() and harm(target.pid):
             table.fail(f"{name}: {harm(target.pid)}")
-        if peak > MAX_RSS_KIB:
+        if peak > soak.limit_mib() * 1024:
             table.fail(f"{name}: the collector took {peak // 1024} MiB")
     table.add(name, " ".join(options), rounds, f"{peak / 1024:.1f}", f"{size / 1024:.0f}")
 

@@ -8,7 +8,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import profiler, soak  # noqa: E402
 from support.target_process import TargetProcess  # noqa: E402
 
-LIMIT_MIB = 64
 TARGETS = ("oracle_nested.py", "oracle_code_reuse.py", "thread_churn.py", "fork_churn.py", "heartbeat.py")
 ROOM_MIB = 8  # what caches of names may still take after the first third
 
@@ -37,7 +36,7 @@ def watch(interpreter, script, seconds, table):
         return
     third = max(1, len(readings) // 3)
     early, late = max(readings[:third]), max(readings[third:], default=0.0)
-    if max(readings) > LIMIT_MIB:
+    if max(readings) > soak.limit_mib():
         table.fail(f"{interpreter}, {script}: {max(readings):.1f} MiB")
     if soak.FULL and late > early + ROOM_MIB:
         table.fail(f"{interpreter}, {script}: grew from {early:.1f} to {late:.1f} MiB")

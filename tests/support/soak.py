@@ -5,6 +5,7 @@ choices, though not the same interleaving with the machine's other work.
 """
 import argparse
 import os
+import pathlib
 import random
 import sys
 
@@ -40,6 +41,11 @@ def chosen(parsed, slice_minors=interpreters.MINORS):
     if not found:
         sys.exit(77)
     return found
+
+
+def limit_mib():
+    """What the collector may take; AddressSanitizer keeps freed memory for itself (a quarter of a GiB)."""
+    return 64 + (320 if b"__asan_init" in pathlib.Path(profiler.BINARY).read_bytes() else 0)
 
 
 def two_cpus():
