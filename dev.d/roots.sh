@@ -69,7 +69,7 @@ unpack() {
   mkdir -p "$part/etc/ld.so.conf.d"
   printf '/usr/lib/%s/blas\n/usr/lib/%s/lapack\n' "$MULTIARCH" "$MULTIARCH" >"$part/etc/ld.so.conf.d/alternatives.conf"
   [ -e "$part/etc/ld.so.conf" ] || echo 'include /etc/ld.so.conf.d/*.conf' >"$part/etc/ld.so.conf"
-  ldconfig -r "$part" 2>/dev/null || note "$suite: ldconfig failed, PyTorch may miss its libraries in there"
+  as_root /sbin/ldconfig -r "$part" 2>/dev/null || note "$suite: ldconfig failed, PyTorch may miss its libraries in there"
   chmod 1777 "$part/tmp"
   [ -e "$part/etc/passwd" ] || printf 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n' >"$part/etc/passwd"
   [ -e "$part/etc/hosts" ] || echo '127.0.0.1 localhost' >"$part/etc/hosts"
