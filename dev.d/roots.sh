@@ -49,7 +49,8 @@ has_package() { [ -n "$(suite_apt "$1" apt-cache madison "$2" 2>/dev/null)" ]; }
 unpack() {
   local suite=$1 root=$ROOTS/$1 part=$ROOTS/$1.part dir deb
   shift
-  rm -rf "$part"
+  # Tests that ran in there as root may have left files.
+  as_root rm -rf "$part"
   mkdir -p "$part"
   # /bin, /lib … are links into /usr in every suite since bullseye.
   for dir in bin sbin lib lib64; do
@@ -77,7 +78,7 @@ unpack() {
   mknod -m 666 "$part/dev/null" c 1 3 2>/dev/null || : >"$part/dev/null"
   mknod -m 666 "$part/dev/urandom" c 1 9 2>/dev/null || : >"$part/dev/urandom"
   printf '%s\n' "$*" >"$part/.packages"
-  rm -rf "$root"
+  as_root rm -rf "$root"
   mv "$part" "$root"
 }
 
@@ -117,7 +118,7 @@ build_roots() {
       note "$suite: not unpacked"
       continue
     fi
-    note "$suite: $* unpacked in $(seconds_since "$started") s ($(du -sh "$ROOTS/$suite" | cut -f 1))"
+    note "$suite: $* unpacked in $(seconds_since "$started") s ($(du -sh "$ROOTS/$suite" 2>/dev/null | cut -f 1))"
   done
 }
 
@@ -132,9 +133,9 @@ print(v if ours else "")'
 probe() {
   local kind=$1 root=$2 path=$3 answer
   if [ "$root" = - ]; then
-    answer=$("$path" -I -c "$PROBE" 2>/dev/null) || return 0
+    answer=$("$path" -I -B -c "$PROBE" 2>/dev/null) || return 0
   else
-    answer=$(as_root chroot "$root" "$path" -I -c "$PROBE" 2>/dev/null) || return 0
+    answer=$(as_root chroot "$root" "$path" -I -B -c "$PROBE" 2>/dev/null) || return 0
   fi
   if [ -n "$answer" ]; then
     printf '%s\t%s\t%s\t%s\n' "$answer" "$kind" "$root" "$path"
