@@ -21,6 +21,26 @@ uint64_t LoadInstruction(const Layout& layout, const std::byte* frame) {
   return is_index ? static_cast<uint64_t>(static_cast<int64_t>(Load<int32_t>(field))) : Load<uint64_t>(field);
 }
 
+// Brent's: no stack comes by the same frame twice, but a torn chain of frames that were reused meanwhile may.
+class CycleDetector {
+ public:
+  bool IsBack(uint64_t at) {
+    if (at == landmark_) {
+      return true;
+    }
+    if (++steps_ == next_landmark_) {
+      landmark_ = at;
+      next_landmark_ *= 2;
+    }
+    return false;
+  }
+
+ private:
+  uint64_t landmark_ = 0;
+  uint32_t steps_ = 0;
+  uint32_t next_landmark_ = 1;
+};
+
 bool IsBottom(uint64_t at, const ChainBottom& bottom, const FrameChain& chain) {
   return at == bottom.shim && !chain.frames.empty() && chain.frames.back().address == bottom.frame &&
          chain.frames.back().code == bottom.code;
@@ -32,8 +52,9 @@ WalkResult WalkFrames(const Layout& layout, const FrameBytes& bytes, uint64_t fi
                       uint32_t max_depth, FrameChain* chain) {
   const bool has_owner = layout.Has(&Layout::frame_owner);
   uint64_t at = first;
+  CycleDetector cycle;
   while (at != 0 && !IsBottom(at, bottom, *chain)) {
-    if (!IsPlausibleAddress(at)) {
+    if (!IsPlausibleAddress(at) || cycle.IsBack(at)) {
       return {WalkEnd::kBad, 0};
     }
     const std::byte* frame = bytes.Find(at, layout.frame_size);

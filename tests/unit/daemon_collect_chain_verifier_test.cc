@@ -100,9 +100,21 @@ TEST_F(ChainVerifierTest, AnEmptyStackIsNotAnError) {
   EXPECT_EQ(sample.stack, kEmptyStack);
 }
 
-TEST_F(ChainVerifierTest, ACycleOfFramesEndsAtTheLimitAndIsMarked) {
+TEST_F(ChainVerifierTest, ACycleOfFramesIsNotADeepStack) {
   python_.PutFrame(bottom_, top_, main_, 5);
+  EXPECT_EQ(stack_.Collect(python_, false), CollectStatus::kBroken);
+  EXPECT_EQ(Sample().quality, SampleQuality::kTruncated);
+}
+
+TEST_F(ChainVerifierTest, WhatIsDeeperThanTheLimitIsMarked) {
   ThreadStack stack(python_.layout, python_.state, python_.interpreter, 100);
+  RemoteAddr previous = bottom_;
+  for (int i = 0; i < 150; ++i) {
+    const RemoteAddr frame = python_.Allocate(64);
+    python_.PutFrame(frame, previous, fa_, 1);
+    previous = frame;
+  }
+  python_.SetCurrent(previous);
   const CollectStatus collected = stack.Collect(python_, false);
   EXPECT_EQ(collected, CollectStatus::kTooDeep);
   LinkedChain chain;
