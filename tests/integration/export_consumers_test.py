@@ -32,7 +32,7 @@ class SpeedscopeTest(ExportFiles):
     def open(self, name):
         """{function: (total, self)} of the sandwich view of the first profile, as speedscope prints them."""
         page = self.browser.open(f"{self.base}/speedscope/index.html#profileURL=/{name}&view=sandwich")
-        page.wait_for("document.body.innerText.includes('Symbol Name')")
+        page.wait_for("document.body.innerText.includes('Symbol Name') && document.querySelectorAll('td').length > 2")
         rows = page.evaluate("""[...document.querySelectorAll('tr')].map(row =>
             [...row.querySelectorAll('td')].map(cell => cell.innerText.trim()))""")
         self.assertEqual([text for text in page.complaints if "Failed to load resource" not in text], [])
