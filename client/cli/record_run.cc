@@ -65,7 +65,7 @@ ExitCode RecordRun::Conclude(const TraceSpooler& spooler, SpoolFile& spool) {
     return ExitCode::kAborted;
   }
   if (!spooler.meter().recorded_anything()) {
-    return ConcludeWithoutSamples(spooler);
+    return ConcludeWithoutSamples(spooler, spool);
   }
   if (spooler.collector_error().has_value()) {
     PrintError(*spooler.collector_error());
@@ -82,7 +82,7 @@ ExitCode RecordRun::Conclude(const TraceSpooler& spooler, SpoolFile& spool) {
   return spooler.collector_error().has_value() ? ExitCode::kInternal : exported;
 }
 
-ExitCode RecordRun::ConcludeWithoutSamples(const TraceSpooler& spooler) {
+ExitCode RecordRun::ConcludeWithoutSamples(const TraceSpooler& spooler, SpoolFile& spool) {
   if (spooler.disk_error().has_value()) {
     return Fail(*spooler.disk_error(), ExitCode::kOutput);
   }
@@ -97,8 +97,8 @@ ExitCode RecordRun::ConcludeWithoutSamples(const TraceSpooler& spooler) {
   if (end.has_value() && end->code != Code::kOk) {
     return Fail(EndError(*end));
   }
-  PrintNote("nothing was recorded: no thread did anything meanwhile (--idle=all records threads that wait, too)");
-  return ExitCode::kOk;
+  PrintNote("no thread did anything meanwhile: the recording is empty (--idle=all records threads that wait, too)");
+  return Export(spool);  // threads and their states are in it; and who asked for a file gets one
 }
 
 void RecordRun::KeepTrace(SpoolFile& spool) {

@@ -24,7 +24,7 @@ class RecordRun {
  private:
   ExitCode Capture(CaptureStream& stream, SpoolFile& spool);
   ExitCode Conclude(const TraceSpooler& spooler, SpoolFile& spool);
-  ExitCode ConcludeWithoutSamples(const TraceSpooler& spooler);
+  ExitCode ConcludeWithoutSamples(const TraceSpooler& spooler, SpoolFile& spool);
   ExitCode Export(SpoolFile& spool);
   void KeepTrace(SpoolFile& spool);
   int StartFailed(const Error& error);
