@@ -11,8 +11,12 @@ check_format() {
   if [ "${1:-}" = --fix ]; then
     cxx_files | xargs clang-format-14 -i
   else
-    cxx_files | xargs clang-format-14 --dry-run -Werror 2>&1 | grep -E 'error:|^clang' | cut -d : -f 1 | sort | uniq -c |
-      { ! grep . ; } || { note "not as clang-format writes it (lines, file above): ./dev lint --fix"; return 1; }
+    local found
+    found=$(cxx_files | xargs clang-format-14 --dry-run -Werror 2>&1) && return
+    # Without an "error:" it is clang-format itself that failed, and what it said matters.
+    { grep 'error:' <<<"$found" | cut -d : -f 1 | sort | uniq -c; } || echo "$found"
+    note "not as clang-format writes it (lines, file above): ./dev lint --fix"
+    return 1
   fi
 }
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <random>
 #include <vector>
 
@@ -20,8 +21,9 @@ constexpr size_t kLargestNoise = 4096;
 
 void Feed(const Input& input) {
   // An exact heap copy, so that a sanitizer sees a read past the end.
-  const Input copy(input);
-  LLVMFuzzerTestOneInput(copy.data(), copy.size());
+  const std::unique_ptr<uint8_t[]> copy(new uint8_t[input.size()]);
+  std::copy(input.begin(), input.end(), copy.get());
+  LLVMFuzzerTestOneInput(copy.get(), input.size());
 }
 
 std::vector<Input> ReadCorpus(int count, char** folders) {

@@ -9,7 +9,7 @@
 namespace ptrace_prof {
 namespace {
 
-using std::string_literals::operator""s;
+using namespace std::string_literals;
 
 Elf64_Sym Symbol(uint32_t name, uint8_t bind, uint8_t type, uint16_t section, uint64_t value) {
   Elf64_Sym symbol{};
