@@ -119,15 +119,19 @@ Error WithLikelyChild(Error error, Pid pid) {
   return error;
 }
 
-Result<void> Capture(const CaptureRequest& request, ByteSink& sink, UniqueFd control) {
-  if (request.wait_for_python) {
-    PP_RETURN_IF_ERROR(CheckLaunched(request.pid));
-  }
+Result<void> CaptureHardened(const CaptureRequest& request, ByteSink& sink, UniqueFd control) {
   PP_RETURN_IF_ERROR(Harden(request.pid));
   LimitResources();
   PP_ASSIGN_OR_RETURN(const StopLine line, StopLine::Watch(std::move(control)));
   InstallSystemCallFilter();
-  auto outcome = RunCapture(request, sink, line.stop());
+  return RunCapture(request, sink, line.stop());
+}
+
+Result<void> Capture(const CaptureRequest& request, ByteSink& sink, UniqueFd control) {
+  auto outcome = CaptureHardened(request, sink, std::move(control));
+  if (outcome.has_error() && request.wait_for_python) {
+    PP_RETURN_IF_ERROR(CheckLaunched(request.pid));  // it may have ended anywhere on the way
+  }
   return outcome.has_error() ? WithLikelyChild(std::move(outcome).error(), request.pid) : std::move(outcome);
 }
 

@@ -1,6 +1,7 @@
 #include "daemon/collect/chain_verifier.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "attach/ptrace/stopped_threads.h"
@@ -10,12 +11,13 @@ namespace {
 
 // A loop of the target can look the same torn at every second look, so this many must agree: 2^-20.
 constexpr int kConfirmingReads = 20;
-constexpr uint64_t kLongestWait = 24'000;  // turns of an empty loop, about 8 us
-constexpr int kAttempts = 3;
-constexpr int kQuickLooks = 6;
-constexpr uint64_t kStopOneIn = 8;         // of the chains that a second look settled …
-constexpr uint64_t kStopOneInMost = 4096;  // … while stops still teach new links; ever fewer when they do not
-constexpr double kStopShare = 0.005;       // of the target's time
+constexpr uint64_t kLongestWait = 12'000;  // turns of an empty loop, about 4 us
+constexpr int kLooks = 3;
+constexpr uint32_t kFirstSearch = 2;           // doubts of one link
+constexpr uint32_t kFirstSearchReturned = 64;  // where a simpler explanation is at hand
+constexpr uint32_t kMostStopsOfSearch = 8;
+constexpr size_t kMaxDoubted = 1 << 16;
+constexpr double kStopShare = 0.005;                 // of the target's time
 constexpr Nanos kFreeStops = Nanos::FromMillis(10);  // at the beginning, when everything is new
 constexpr Nanos kStopTimeout = Nanos::FromMillis(20);
 constexpr uint64_t kMaxFailedStops = 16;  // in a row of a capture: then stops are not possible here
@@ -41,7 +43,7 @@ bool IsUsable(CollectStatus status) { return status == CollectStatus::kWhole || 
 }  // namespace
 
 ChainVerifier::ChainVerifier(Pid pid, RemoteMemory& memory, StackLinker& linker, bool allow_stops)
-    : pid_(pid), memory_(memory), linker_(linker), allow_stops_(allow_stops), stop_one_in_(kStopOneIn) {}
+    : pid_(pid), memory_(memory), linker_(linker), allow_stops_(allow_stops) {}
 
 uint64_t ChainVerifier::Random() {
   random_ = random_ * 6364136223846793005ULL + 1442695040888963407ULL;
@@ -64,10 +66,16 @@ bool ChainVerifier::LinkUp(CollectStatus collected, ThreadStack& stack, LinkedCh
     return false;
   }
   stack.TrustBottom();
-  out->leaf = chain.leaf();
-  out->stack = linker_.stack(out->leaf);
-  out->quality = too_deep ? SampleQuality::kTooDeep : SampleQuality::kVerified;
+  *out = TakeLinked(chain, too_deep ? SampleQuality::kTooDeep : SampleQuality::kVerified);
   return true;
+}
+
+VerifiedStack ChainVerifier::TakeLinked(const LinkedChain& chain, SampleQuality quality) const {
+  VerifiedStack out;
+  out.leaf = chain.leaf();
+  out.stack = linker_.stack(out.leaf);
+  out.quality = quality;
+  return out;
 }
 
 bool ChainVerifier::Confirm(ThreadStack& stack, CollectStatus* collected) {
@@ -124,79 +132,109 @@ bool ChainVerifier::ReadStopped(Tid tid, ThreadStack& stack, LinkedChain& chain,
 VerifiedStack ChainVerifier::Accept(CollectStatus collected, ThreadStack& stack, LinkedChain& chain) {
   VerifiedStack out;
   linker_.Learn(stack.frames(), collected == CollectStatus::kTooDeep);
-  if (!LinkUp(collected, stack, chain, &out)) {
-    out.leaf = chain.leaf();
-    out.stack = linker_.WithMarker(linker_.stack(out.leaf), kTruncatedMarker);
-    out.quality = SampleQuality::kTruncated;
+  return LinkUp(collected, stack, chain, &out) ? out : CutAt(chain.leaf());
+}
+
+// A link that no read could settle. Each time that its doubts have doubled, the thread's next few samples are taken
+// under stops, wherever the thread is by then, until one of them finds the link: what is often in doubt costs most.
+void ChainVerifier::Doubt(Tid tid, const Link& link, uint32_t first_search) {
+  if (doubted_.size() >= kMaxDoubted) {
+    doubted_.Clear();
   }
+  uint32_t* known = doubted_.Find(link);
+  uint32_t& times = known != nullptr ? *known : *doubted_.Insert(link, 0);
+  if (std::has_single_bit(++times) && times >= first_search) {
+    search_ = {tid, link, std::min(times, kMostStopsOfSearch)};
+  }
+}
+
+bool ChainVerifier::IsSearched(Tid tid) {
+  if (search_.thread != tid || search_.stops_left == 0 || tid == Tid()) {
+    return false;
+  }
+  --search_.stops_left;
+  return !linker_.links().Contains(search_.link);
+}
+
+// Chains that were torn are whole at the next look, as a rule. true: every link is known now, and `out` says what
+// the thread did at the moment of the first read.
+bool ChainVerifier::LookAgain(const Seen& seen, CollectStatus* collected, ThreadStack& stack, LinkedChain& chain,
+                              VerifiedStack* out) {
+  for (int look = 0; look < kLooks; ++look) {
+    *collected = stack.ReadAgain(memory_, look % 2 == 0);
+    if (*collected == CollectStatus::kGone || *collected == CollectStatus::kNoState) {
+      return false;
+    }
+    const bool stands = SameCalls(first_, stack.frames());
+    if (!LinkUp(*collected, stack, chain, out) && stands && Confirm(stack, collected)) {
+      linker_.Learn(stack.frames(), *collected == CollectStatus::kTooDeep);
+    }
+    if (LinkUp(*collected, stack, chain, out) && IsOfThatMoment(seen, stack.frames(), chain)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Does the chain of a later look tell about the moment of the first read, which found the calls `first_`, known as far
+// as `seen`? It does if the same calls are in progress, if the thread is back in the code of `seen` itself, or if
+// it is in the one function that `seen` calls there. Any other callee would be the choice of those that stand still
+// longest, and would have the time of all others.
+bool ChainVerifier::IsOfThatMoment(const Seen& seen, const std::vector<RawFrame>& now, const LinkedChain& chain) const {
+  if (seen.node == kRootNode || SameCalls(first_, now)) {
+    return true;
+  }
+  const NodeId leaf = chain.leaf();
+  if (linker_.parent(leaf) == linker_.parent(seen.node) && linker_.code(leaf) == linker_.code(seen.node)) {
+    return true;
+  }
+  return chain.nodes.size() > seen.depth && chain.nodes[seen.depth - 1] == seen.node &&
+         linker_.links().HasOneCallee(linker_.code(seen.node), chain.frames[seen.depth - 1].instruction);
+}
+
+VerifiedStack ChainVerifier::CutAt(NodeId leaf) {
+  VerifiedStack out;
+  out.leaf = leaf;
+  out.stack = linker_.WithMarker(linker_.stack(leaf), kTruncatedMarker);
+  out.quality = SampleQuality::kTruncated;
   return out;
 }
 
-// Chains that were torn are whole at the next look, as a rule.
-ChainVerifier::Look ChainVerifier::LookAgain(CollectStatus* collected, ThreadStack& stack, LinkedChain& chain,
-                                             VerifiedStack* out) {
-  for (int look = 0; look < kQuickLooks; ++look) {
-    expected_ = stack.frames();
-    *collected = stack.ReadAgain(memory_, look % 2 == 0);
-    if (*collected == CollectStatus::kGone || *collected == CollectStatus::kNoState) {
-      return Look::kLost;
-    }
-    if (LinkUp(*collected, stack, chain, out)) {
-      return Look::kKnown;
-    }
-    if (SameCalls(expected_, stack.frames())) {
-      return Look::kStands;
-    }
-  }
-  return Look::kMoves;
-}
-
-// Every so often a chain that a second look settled is not taken as it is, but read under a stop.
-VerifiedStack ChainVerifier::StopAtRandom(Tid tid, ThreadStack& stack, LinkedChain& chain, const VerifiedStack& seen) {
-  VerifiedStack stopped;
-  const size_t known = linker_.link_count();
-  if (Random() % stop_one_in_ != 0 || !ReadStopped(tid, stack, chain, &stopped)) {
-    return seen;
-  }
-  stop_one_in_ = linker_.link_count() > known ? kStopOneIn : std::min(stop_one_in_ * 2, kStopOneInMost);
-  return stopped;
-}
-
-VerifiedStack ChainVerifier::Verify(Tid tid, CollectStatus collected, ThreadStack& stack, LinkedChain& chain) {
+VerifiedStack ChainVerifier::Settle(Tid tid, CollectStatus collected, ThreadStack& stack, LinkedChain& chain) {
   VerifiedStack out;
-  if (LinkUp(collected, stack, chain, &out)) {
+  const Seen seen = IsUsable(collected) ? Seen{chain.leaf(), chain.nodes.size()} : Seen{};
+  first_ = stack.frames();
+  if (LookAgain(seen, &collected, stack, chain, &out)) {
     return out;
-  }
-  Look look = Look::kStands;
-  for (int attempt = 0; attempt < kAttempts && look == Look::kStands; ++attempt) {
-    if (collected == CollectStatus::kGone || collected == CollectStatus::kNoState) {
-      break;
-    }
-    look = LookAgain(&collected, stack, chain, &out);
-    if (look == Look::kKnown) {
-      return StopAtRandom(tid, stack, chain, out);
-    }
-    if (look == Look::kStands && Confirm(stack, &collected)) {
-      linker_.Learn(stack.frames(), collected == CollectStatus::kTooDeep);
-    }
-    if (look == Look::kStands && LinkUp(collected, stack, chain, &out)) {
-      return out;
-    }
   }
   if (collected == CollectStatus::kGone || collected == CollectStatus::kNoState) {
     out.readable = false;
     out.gone = collected == CollectStatus::kGone;
     return out;
   }
-  if (ReadStopped(tid, stack, chain, &out)) {
+  if (seen.node == kRootNode && ReadStopped(tid, stack, chain, &out)) {
+    return out;  // the first read said nothing at all
+  }
+  return CutAt(seen.node);
+}
+
+VerifiedStack ChainVerifier::Verify(Tid tid, CollectStatus collected, ThreadStack& stack, LinkedChain& chain) {
+  VerifiedStack out;
+  if (IsSearched(tid) && ReadStopped(tid, stack, chain, &out)) {
     return out;
   }
-  if (!IsUsable(collected)) {
-    chain.Clear();  // the root was not reached: nothing of the chain is known to be true
+  if (LinkUp(collected, stack, chain, &out)) {
+    return out;
   }
-  out.leaf = chain.leaf();
-  out.stack = linker_.WithMarker(linker_.stack(out.leaf), kTruncatedMarker);
-  out.quality = SampleQuality::kTruncated;
+  const std::optional<Link> doubted = IsUsable(collected) ? linker_.UnknownLink(stack.frames(), chain) : std::nullopt;
+  if (doubted.has_value() && linker_.links().IsLikelyReturned(*doubted)) {
+    Doubt(tid, *doubted, kFirstSearchReturned);  // it may be a call from a second place after all
+    return TakeLinked(chain, SampleQuality::kVerified);
+  }
+  out = Settle(tid, collected, stack, chain);
+  if (doubted.has_value() && !linker_.links().Contains(*doubted)) {
+    Doubt(tid, *doubted, kFirstSearch);
+  }
   return out;
 }
 

@@ -1,16 +1,21 @@
-// Settles the samples whose links are not all known: by looking again, else by one brief stop of the thread.
+// Settles the samples whose links are not all known, without taking sides: what is reported is where the first read
+// found the thread, never where it went meanwhile. Whoever waits until a chain can be read well samples the functions
+// that stand still longest.
 //
-// Most doubtful chains are torn: read while the thread moved. They are read again at once, a few times, until every
-// link is known. A chain that stands still instead has a link that we have not met yet: twenty more equal reads at
-// random distances, in both orders, prove it real. One that keeps moving and stays in doubt is read once with the
-// thread stopped (PTRACE_SEIZE + INTERRUPT, some tens of microseconds) if that is allowed; and so is a random share of
-// those that a second look settled, because links too short-lived to stand still would otherwise never be learnt and
-// their time would go to others. Stops may take kStopShare of the target's time. What cannot be settled is cut at the
-// first doubtful link. One per process of the target; same thread as the sampler.
+// Most doubtful chains are torn: read while the thread moved. They are read again at once, a few times; if the thread
+// is still in the same calls, that settles it, else the chain is cut at the first doubtful link. A chain that stands
+// still has a link that we have not met yet: twenty more equal reads at random distances, in both orders, prove it.
+// Links too short-lived for that are learnt from stops (PTRACE_SEIZE + INTERRUPT, some tens of microseconds): after a
+// doubt that nothing settled, the thread's next few samples are taken under stops. That they will be was decided
+// before, so they are fair as well. Stops may take kStopShare of the target's time, and become fewer for a link that
+// none ever finds.
+// One per process of the target; same thread as the sampler.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
+#include "attach/base/flat_map.h"
 #include "attach/base/types.h"
 #include "attach/proc/remote_memory.h"
 #include "daemon/collect/stack_linker.h"
@@ -46,17 +51,27 @@ class ChainVerifier {
   const Counters& counters() const { return counters_; }
 
  private:
-  enum class Look : uint8_t {
-    kKnown,   // every link is known now
-    kStands,  // unchanged: new rather than torn
-    kMoves,   // different each time, and always in doubt
-    kLost,    // cannot be read any more
+  struct Seen {  // how far the first read was linked
+    NodeId node = kRootNode;
+    size_t depth = 0;
   };
-  Look LookAgain(CollectStatus* collected, ThreadStack& stack, LinkedChain& chain, VerifiedStack* out);
+  struct Search {
+    Tid thread;
+    Link link;
+    uint32_t stops_left = 0;
+  };
+
+  bool LookAgain(const Seen& seen, CollectStatus* collected, ThreadStack& stack, LinkedChain& chain,
+                 VerifiedStack* out);
+  bool IsOfThatMoment(const Seen& seen, const std::vector<RawFrame>& now, const LinkedChain& chain) const;
+  VerifiedStack Settle(Tid tid, CollectStatus collected, ThreadStack& stack, LinkedChain& chain);
+  VerifiedStack TakeLinked(const LinkedChain& chain, SampleQuality quality) const;
+  VerifiedStack CutAt(NodeId leaf);
+  void Doubt(Tid tid, const Link& link, uint32_t first_search);
+  bool IsSearched(Tid tid);
   bool Confirm(ThreadStack& stack, CollectStatus* collected);
   bool LinkUp(CollectStatus collected, ThreadStack& stack, LinkedChain& chain, VerifiedStack* out);
   bool ReadStopped(Tid tid, ThreadStack& stack, LinkedChain& chain, VerifiedStack* out);
-  VerifiedStack StopAtRandom(Tid tid, ThreadStack& stack, LinkedChain& chain, const VerifiedStack& seen);
   bool MayStop();
   uint64_t Random();
   void WaitABit();
@@ -65,10 +80,12 @@ class ChainVerifier {
   RemoteMemory& memory_;
   StackLinker& linker_;
   bool allow_stops_;
-  uint64_t stop_one_in_;
+  Search search_;
+  FlatMap<Link, uint32_t, LinkHash> doubted_;
   Nanos first_stop_;  // when the allowance for stops began to count
   uint64_t random_ = 0x9E3779B97F4A7C15ULL;
-  std::vector<RawFrame> expected_;
+  std::vector<RawFrame> first_;     // what Verify was called with
+  std::vector<RawFrame> expected_;  // the look before
   Counters counters_;
 };
 

@@ -20,24 +20,43 @@ struct Link {
   bool operator==(const Link&) const = default;
 };
 
+struct LinkHash {
+  uint64_t operator()(const Link& link) const {
+    return MixHash((uint64_t{link.caller.value} << 32) | link.callee.value, link.instruction);
+  }
+};
+
 class LinkSet {
  public:
-  bool Contains(const Link& link) { return links_.Find(link) != nullptr; }
+  bool Contains(const Link& link) const { return links_.Find(link) != nullptr; }
+  // Is `callee` called from elsewhere in `caller`, while nothing is known to be called from that instruction?
+  // Then a chain that shows this link is torn, as a rule: the callee has returned and the caller has gone on.
+  bool IsLikelyReturned(const Link& link) const {
+    return links_.Find({link.caller, link.callee, kAnywhere}) != nullptr &&
+           links_.Find({link.caller, kNoCode, link.instruction}) == nullptr;
+  }
   void Add(const Link& link) {
     if (!Contains(link)) {
-      links_.Insert(link, true);
+      links_.Insert(link, 1);
+      Count({link.caller, link.callee, kAnywhere});
+      Count({link.caller, kNoCode, link.instruction});
     }
   }
-  size_t size() const { return links_.size(); }
-  void Clear() { links_.Clear(); }
+  // Has that instruction called one function only, as far as is known?
+  bool HasOneCallee(CodeId caller, uint64_t instruction) const {
+    const uint32_t* callees = links_.Find({caller, kNoCode, instruction});
+    return callees != nullptr && *callees == 1;
+  }
 
  private:
-  struct Hash {
-    uint64_t operator()(const Link& link) const {
-      return MixHash((uint64_t{link.caller.value} << 32) | link.callee.value, link.instruction);
-    }
-  };
-  FlatMap<Link, bool, Hash> links_;
+  static constexpr uint64_t kAnywhere = uint64_t{1} << 63;  // neither an index (-1 is one) nor an address
+
+  void Count(const Link& entry) {
+    uint32_t* count = links_.Find(entry);
+    ++(count != nullptr ? *count : *links_.Insert(entry, 0));
+  }
+
+  FlatMap<Link, uint32_t, LinkHash> links_;
 };
 
 }  // namespace ptrace_prof

@@ -13,7 +13,7 @@ void StackLinker::ClearStacks() {
 
 CodeId StackLinker::FindCode(uint64_t address) {
   const CodeId known = codes_.Find(address);
-  return known == kNoCode ? codes_.Read(address) : known;
+  return known == kNoCode && IsPlausibleAddress(address) ? codes_.Read(address) : known;
 }
 
 FrameId StackLinker::FrameOf(CodeId code, uint64_t instruction) {
@@ -90,6 +90,15 @@ LinkResult StackLinker::Follow(const std::vector<RawFrame>& frames, bool cut_roo
     call = frame.instruction;
   }
   return {LinkEnd::kLinked, count};
+}
+
+std::optional<Link> StackLinker::UnknownLink(const std::vector<RawFrame>& frames, const LinkedChain& chain) const {
+  const size_t depth = chain.frames.size();
+  const CodeId callee = depth < frames.size() ? codes_.Find(frames[frames.size() - 1 - depth].code) : kNoCode;
+  if (callee == kNoCode) {
+    return std::nullopt;
+  }
+  return depth == 0 ? Link{kNoCode, callee, 0} : Link{code(chain.leaf()), callee, chain.frames.back().instruction};
 }
 
 void StackLinker::Learn(const std::vector<RawFrame>& frames, bool cut_root) {

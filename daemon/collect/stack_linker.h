@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -53,6 +54,9 @@ class StackLinker {
   // `frames` is leaf first. `chain` is updated to what could be linked. `cut_root`: the frames end at the depth limit,
   // their outermost one is taken as it is and stands below a "[truncated]" root.
   LinkResult Follow(const std::vector<RawFrame>& frames, bool cut_root, LinkedChain* chain);
+  // After a Follow that ended before a frame that is code: the link that was missing.
+  std::optional<Link> UnknownLink(const std::vector<RawFrame>& frames, const LinkedChain& chain) const;
+  const LinkSet& links() const { return links_; }
   // The chain is known to be exact: enters its links into the set. Stops at a frame that is not code.
   void Learn(const std::vector<RawFrame>& frames, bool cut_root);
   // The stack with a marker such as "[truncated]" or "<GC>" as its leaf.
@@ -62,7 +66,6 @@ class StackLinker {
   NodeId parent(NodeId node) const { return nodes_[node.value].parent; }
   CodeId code(NodeId node) const { return nodes_[node.value].code; }
   size_t node_count() const { return nodes_.size() - 1; }
-  size_t link_count() const { return links_.size(); }
   void ClearStacks();  // the StackTable was cleared; links stay known
 
  private:

@@ -72,11 +72,10 @@ WalkResult WalkFrames(const Layout& layout, const FrameBytes& bytes, uint64_t fi
         return {WalkEnd::kTooDeep, 0};
       }
       const uint64_t code = Load<uint64_t>(frame + layout.frame_code) & ~layout.frame_tag_mask;
-      if (!IsPlausibleAddress(code)) {
-        return {WalkEnd::kBad, 0};
-      }
       chain->end_shim = 0;
-      chain->frames.push_back({at, code, LoadInstruction(layout, frame)});
+      if (code != 0 || !chain->frames.empty()) {  // 0: the leaf returned meanwhile, its caller is the leaf now
+        chain->frames.push_back({at, code, LoadInstruction(layout, frame)});
+      }
     }
     at = Load<uint64_t>(frame + layout.frame_previous);
   }

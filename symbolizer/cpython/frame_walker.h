@@ -70,8 +70,9 @@ struct ChainBottom {
   uint64_t code = 0;
 };
 
-// Appends to `chain` the frames from `first` on, until null or `bottom`.
-// To continue after kMissing: make the bytes available and call again with first = missing.
+// Appends to `chain` the frames from `first` on, until null or `bottom`. A leaf whose code is null returned while it
+// was read (3.14 clears it) and is left out. To continue after kMissing: make the bytes available and call again with
+// first = missing.
 WalkResult WalkFrames(const Layout& layout, const FrameBytes& bytes, uint64_t first, const ChainBottom& bottom,
                       uint32_t max_depth, FrameChain* chain);
 

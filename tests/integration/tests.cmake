@@ -31,8 +31,7 @@ if(TARGET ptrace-prof)
   endforeach()
   pp_script_test(integration.containers 600 integration ${CMAKE_CURRENT_SOURCE_DIR}/integration/containers_test.py --any)
 
-  # bias is not among them while it fails: see "Known limits" in docs/fidelity.md. Run by hand: tests/soak/bias.py.
-  foreach(soak kill fate hostile fidelity memory)
+  foreach(soak kill fate hostile fidelity bias memory)
     if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/soak/${soak}.py)
       pp_script_test(soak.${soak} "" soak ${CMAKE_CURRENT_SOURCE_DIR}/soak/${soak}.py)
     endif()
