@@ -8,6 +8,7 @@
 #include "client/cli/messages.h"
 #include "client/cli/record_plan.h"
 #include "client/cli/record_run.h"
+#include "client/cli/sampling_options.h"
 
 namespace ptrace_prof {
 namespace {
@@ -34,40 +35,23 @@ class RecordCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
     RecordOptions& o = options_;
-    app.add_option("-p,--pid", o.pid, "The process to record, with its children")->type_name("PID");
+    sampling_.DeclarePid(app, "The process to record, with its children");
     app.add_option("-d,--duration", o.duration, "How long: 10, 10s, 2m, 1h (default: until Ctrl-C or its end)")
         ->type_name("TIME");
-    app.add_option("-r,--rate", o.rate,
-                   fmt::format("Samples per second of each thread: 500, 1khz, max (default: {:g})", kDefaultRateHz))
-        ->type_name("HZ");
+    sampling_.DeclareRate(app);
     app.add_option("-o,--output", o.output, "Where to write (default: ptrace-prof-PID-TIME.html)")->type_name("FILE");
     app.add_option("-f,--format", o.format, FormatHelp())->type_name("FORMAT");
-    app.add_option("--threads", o.threads, "Only these threads: TID,TID...")->type_name("TIDS");
-    app.add_flag("--gil", o.gil, "Only the thread that holds the GIL");
-    app.add_option("--idle", o.idle,
-                   "Threads that wait: main (default: only the main thread's waits), all, none; alone: all")
-        ->type_name("WHICH")
-        ->expected(0, 1);
-    app.add_flag("--no-subprocesses", no_subprocesses_, "Only the process itself, not its children");
-    app.add_flag("--subprocesses", subprocesses_, "Its children too (default)")->excludes("--no-subprocesses");
-    app.add_flag("--blocking", o.blocking, "Stop the process for every sample: exact, but slows it down");
-    app.add_flag("--no-stops", o.no_stops, "Never stop a thread, not even briefly for a doubtful sample");
-    app.add_option("--max-overhead", o.max_overhead, "CPU that we may use, of one core (default: 1%); off: no limit")
-        ->type_name("PCT");
+    sampling_.DeclareChoice(app);
     app.add_option("--max-depth", o.max_depth, "Frames of a stack that are kept (default: 4096)")
         ->type_name("N")
         ->check(CLI::Range(1, 1'000'000).description(""));
     app.add_flag("-q,--quiet", o.quiet, "Say nothing but errors");
     DeclareLaterFlags(app);
     app.footer(kFooter);
-    idle_ = app.get_option("--idle");
   }
 
   int Run(const CommandContext& context) override {
-    if (idle_->count() > 0 && options_.idle.empty()) {
-      options_.idle = "all";
-    }
-    options_.subprocesses = !no_subprocesses_;
+    sampling_.Finish();
     auto plan = MakeRecordPlan(options_, context.program);
     if (plan.has_error()) {
       return static_cast<int>(Fail(plan.error()));
@@ -78,9 +62,7 @@ class RecordCommand : public Command {
 
  private:
   RecordOptions options_;
-  bool subprocesses_ = false;  // as by default; only there to be written
-  bool no_subprocesses_ = false;
-  const CLI::Option* idle_ = nullptr;
+  SamplingOptions sampling_{options_};
 };
 
 }  // namespace

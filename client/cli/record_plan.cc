@@ -69,12 +69,6 @@ Result<void> ChooseTarget(const RecordOptions& options, const std::vector<std::s
                  "give either --pid PID, or -- and the command to start: ptrace-prof record -- python3 train.py");
   }
   plan.program = program;
-  if (program.empty()) {
-    PP_ASSIGN_OR_RETURN(plan.request.pid, ParsePid(options.pid));
-    if (plan.request.pid.value == ::getpid()) {
-      return Usage("this is our own process id", "give that of the process to record");
-    }
-  }
   return {};
 }
 
@@ -97,6 +91,12 @@ Result<void> ReadValues(const RecordOptions& options, CaptureRequest& request) {
   if (options.blocking && options.no_stops) {
     return Usage("--blocking stops the process for every sample, and --no-stops forbids it", "leave one of them out");
   }
+  if (!options.pid.empty()) {
+    PP_ASSIGN_OR_RETURN(request.pid, ParsePid(options.pid));
+    if (request.pid.value == ::getpid()) {
+      return Usage("this is our own process id", "give that of the process to record");
+    }
+  }
   request.max_depth = options.max_depth;
   request.gil_only = options.gil;
   request.subprocesses = options.subprocesses;
@@ -107,11 +107,17 @@ Result<void> ReadValues(const RecordOptions& options, CaptureRequest& request) {
 
 }  // namespace
 
+Result<CaptureRequest> MakeRecordRequest(const RecordOptions& options) {
+  CaptureRequest request;
+  request.verb = CaptureVerb::kRecord;
+  PP_RETURN_IF_ERROR(ReadValues(options, request));
+  return request;
+}
+
 Result<RecordPlan> MakeRecordPlan(const RecordOptions& options, const std::vector<std::string>& program) {
   RecordPlan plan;
-  plan.request.verb = CaptureVerb::kRecord;
   PP_RETURN_IF_ERROR(ChooseTarget(options, program, plan));
-  PP_RETURN_IF_ERROR(ReadValues(options, plan.request));
+  PP_ASSIGN_OR_RETURN(plan.request, MakeRecordRequest(options));
   PP_RETURN_IF_ERROR(CheckOutput(options.output));
   const bool by_default = options.format.empty() && (options.output.empty() || options.output == "-");
   PP_ASSIGN_OR_RETURN(plan.format, ChooseFormat(by_default ? "html" : options.format, options.output));

@@ -37,6 +37,9 @@ struct RecordPlan {
   std::string spool_base;  // where the raw trace lies meanwhile: the output, or in TMPDIR where that is no plain file
 };
 
+// What is asked of the collector, of whoever samples (record, top). Without a pid in the options there is none in it.
+Result<CaptureRequest> MakeRecordRequest(const RecordOptions& options);
+
 Result<RecordPlan> MakeRecordPlan(const RecordOptions& options, const std::vector<std::string>& program);
 
 }  // namespace ptrace_prof
