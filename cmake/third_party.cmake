@@ -1,5 +1,5 @@
 # The libraries that we use, as imported targets: fmt::fmt, protobuf::libprotobuf, PkgConfig::ELF, ZLIB::ZLIB,
-# GTest::gtest_main, benchmark::benchmark. All from Debian 12.
+# GTest::gtest_main, benchmark::benchmark, and pp_grpc. All from Debian 12.
 #
 # Archives are preferred to shared objects, so that build/bin/ptrace-prof runs where none of them is installed: what
 # remains are libc and libm. PP_FULLY_STATIC (preset `static`) links these too.
@@ -33,3 +33,24 @@ set_target_properties(PkgConfig::ELF PROPERTIES INTERFACE_LINK_LIBRARIES pp_elf)
 
 add_library(pp_fmt STATIC cmake/fmt/fmt_library.cc)
 add_library(fmt::fmt ALIAS pp_fmt)
+
+# gRPC with all that it needs, as pp_grpc. Debian's archives name each other in a circle, hence the group.
+find_program(PP_GRPC_PLUGIN grpc_cpp_plugin REQUIRED)
+pkg_check_modules(GRPC REQUIRED grpc++)
+add_library(pp_grpc INTERFACE)
+if(PP_STATIC_LIBRARIES)
+  set(PP_GRPC_LIBRARIES)
+  foreach(flag ${GRPC_STATIC_LIBRARIES})
+    list(APPEND PP_GRPC_LIBRARIES ${flag})
+  endforeach()
+  list(REMOVE_DUPLICATES PP_GRPC_LIBRARIES)
+  list(REMOVE_ITEM PP_GRPC_LIBRARIES pthread dl rt m)
+  set(PP_GRPC_FLAGS)
+  foreach(library grpc++_reflection ${PP_GRPC_LIBRARIES})
+    list(APPEND PP_GRPC_FLAGS -l:lib${library}.a)
+  endforeach()
+  target_link_libraries(pp_grpc INTERFACE -Wl,--start-group ${PP_GRPC_FLAGS} -Wl,--end-group protobuf::libprotobuf
+    Threads::Threads ${CMAKE_DL_LIBS})
+else()
+  target_link_libraries(pp_grpc INTERFACE grpc++_reflection ${GRPC_LIBRARIES} protobuf::libprotobuf Threads::Threads)
+endif()

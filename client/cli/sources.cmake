@@ -1,11 +1,33 @@
 # The commands as a library, so that unit tests can link them; embedded.cc brings the collector in.
 pp_library(client/cli
-  SOURCES cli/command.cc cli/command_line.cc cli/command_status.cc cli/completion.cc cli/completion_command.cc
-          cli/dump_command.cc cli/dump_json.cc cli/dump_text.cc cli/embedded.cc cli/exit_code.cc cli/export_command.cc
-          cli/export_options.cc cli/help_format.cc cli/interrupts.cc cli/later_flags.cc cli/messages.cc cli/option_values.cc
-          cli/printable.cc cli/progress.cc cli/record_command.cc cli/record_plan.cc cli/record_run.cc
-          cli/sampling_options.cc
-          cli/spool_file.cc cli/thread_dump.cc cli/totals_text.cc cli/trace_meter.cc cli/trace_spooler.cc
+  SOURCES
+    cli/command.cc
+    cli/command_line.cc
+    cli/command_status.cc
+    cli/completion.cc
+    cli/completion_command.cc
+    cli/dump_command.cc
+    cli/dump_json.cc
+    cli/dump_text.cc
+    cli/embedded.cc
+    cli/exit_code.cc
+    cli/export_command.cc
+    cli/export_options.cc
+    cli/help_format.cc
+    cli/interrupts.cc
+    cli/later_flags.cc
+    cli/messages.cc
+    cli/option_values.cc
+    cli/printable.cc
+    cli/progress.cc
+    cli/record_command.cc
+    cli/record_plan.cc
+    cli/record_run.cc
+    cli/sampling_options.cc
+    cli/spool_file.cc
+    cli/thread_dump.cc
+    cli/totals_text.cc
+    cli/trace_spooler.cc
   DEPS pp_daemon_export pp_daemon_trace pp_daemon_collector pp_daemon_session pp_attach_base)
 target_compile_definitions(pp_client_cli PRIVATE PP_VERSION="${PROJECT_VERSION}")
 add_executable(ptrace-prof cli/main.cc)

@@ -12,7 +12,7 @@
 #include "client/cli/interrupts.h"
 #include "client/cli/progress.h"
 #include "client/cli/spool_file.h"
-#include "client/cli/trace_meter.h"
+#include "daemon/trace/trace_meter.h"
 
 namespace ptrace_prof {
 

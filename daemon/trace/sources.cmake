@@ -44,6 +44,7 @@ pp_library(daemon/trace
     trace/stack_table.cc
     trace/state_label.cc
     trace/thread_sequence.cc
+    trace/trace_meter.cc
     trace/trace_origin.cc
     trace/trace_reader.cc
     trace/trace_writer.cc

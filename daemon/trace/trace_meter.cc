@@ -1,4 +1,4 @@
-#include "client/cli/trace_meter.h"
+#include "daemon/trace/trace_meter.h"
 
 #include <algorithm>
 

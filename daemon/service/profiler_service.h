@@ -1,0 +1,34 @@
+// The gRPC services of ptraceprof.v1 for one caller, over captures that all callers share.
+//
+// Whoever accepts a connection makes one of these for its peer, registers services() with a server for that connection
+// (rpc/…), and keeps it as long as that server. Callback API: no call blocks a thread of gRPC's for longer than it
+// takes to start a process. Knows messages and the domain; opens no other process's memory.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "daemon/session/capture_registry.h"
+#include "daemon/session/collector.h"
+#include "rpc/peer_identity.h"
+
+namespace grpc {
+class Service;
+}
+
+namespace ptrace_prof {
+
+class ProfilerService {
+ public:
+  // `starter` starts collectors with the rights of `caller`. Both references outlive this object.
+  ProfilerService(PeerIdentity caller, CaptureRegistry& captures, CollectorStarter& starter);
+  ~ProfilerService();
+
+  std::vector<grpc::Service*> services();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ptrace_prof

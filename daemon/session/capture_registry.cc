@@ -1,0 +1,174 @@
+#include "daemon/session/capture_registry.h"
+
+#include <fmt/format.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace ptrace_prof {
+namespace {
+
+bool MaySee(const CaptureSession& session, uint32_t uid) { return uid == 0 || session.parameters().owner_uid == uid; }
+
+// Not to be guessed, and unique across restarts.
+std::string ChooseId() {
+  uint64_t random[2] = {};
+  if (::getrandom(random, sizeof random, 0) != sizeof random) {
+    random[0] = static_cast<uint64_t>(MonotonicNow().value);
+  }
+  return fmt::format("c{:016x}{:016x}", random[0], random[1]).substr(0, 21);
+}
+
+bool IsValidId(const std::string& id) {
+  return id.size() <= 63 && std::all_of(id.begin(), id.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+         });
+}
+
+Nanos RealtimeNow() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return Nanos(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+}
+
+Error NoSuchCapture(const std::string& id) {
+  return Error{Code::kNotFound, fmt::format("there is no capture '{}'", id),
+               "ptrace-prof captures list shows those that there are"};
+}
+
+}  // namespace
+
+CaptureRegistry::CaptureRegistry(std::string spool_folder, CaptureLimits limits)
+    : spool_folder_(std::move(spool_folder)), limits_(limits) {}
+
+CaptureRegistry::~CaptureRegistry() { CancelAll(); }
+
+std::shared_ptr<CaptureSession> CaptureRegistry::FindRepeated(const Creation& creation) const {
+  for (const auto& [id, entry] : entries_) {
+    if (!creation.request_id.empty() && entry.request_id == creation.request_id &&
+        entry.session->parameters().owner_uid == creation.owner_uid) {
+      return entry.session;
+    }
+  }
+  return nullptr;
+}
+
+Result<void> CaptureRegistry::CheckLimits(uint32_t uid) const {
+  const auto running = std::count_if(entries_.begin(), entries_.end(), [&](const auto& known) {
+    const CaptureSession& session = *known.second.session;
+    return session.parameters().owner_uid == uid && !HasEnded(session.Snapshot().state);
+  });
+  if (static_cast<size_t>(running) >= limits_.captures_per_user) {
+    return Error{Code::kResourceExhausted,
+                 fmt::format("user {} has {} captures going on, which is the limit", uid, running),
+                 "end one of them: ptrace-prof captures list, ptrace-prof captures cancel ID"};
+  }
+  return {};
+}
+
+Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& creation, CollectorStarter& starter) {
+  if (!IsValidId(creation.id)) {
+    return Error{Code::kInvalidArgument,
+                 "the capture's ID is longer than 63 characters or has others than a-z, 0-9 and -",
+                 "choose another ID, or none"};
+  }
+  const std::lock_guard lock(mutex_);
+  ExpireLocked();
+  if (auto repeated = FindRepeated(creation); repeated != nullptr) {
+    return repeated;
+  }
+  CaptureParameters parameters{
+      .id = creation.id.empty() ? ChooseId() : creation.id,
+      .owner_uid = creation.owner_uid,
+      .request = creation.request,
+      .max_bytes = creation.max_bytes == 0 ? limits_.bytes : std::min(creation.max_bytes, limits_.bytes),
+      .keep = creation.keep,
+      .spool_folder = spool_folder_};
+  if (entries_.contains(parameters.id)) {
+    return Error{Code::kAlreadyExists, fmt::format("there is a capture '{}' already", parameters.id),
+                 "choose another ID, or none"};
+  }
+  PP_RETURN_IF_ERROR(CheckLimits(creation.owner_uid));
+  if (limits_.duration.value > 0) {
+    const bool longer = parameters.request.duration.value == 0 || parameters.request.duration > limits_.duration;
+    parameters.request.duration = longer ? limits_.duration : parameters.request.duration;
+  }
+  PP_ASSIGN_OR_RETURN(auto session, CaptureSession::Start(parameters, starter));
+  entries_[parameters.id] = {next_number_++, creation.request_id, session};
+  return session;
+}
+
+Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Find(const std::string& id, uint32_t caller_uid) {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(id);
+  if (found == entries_.end() || !MaySee(*found->second.session, caller_uid)) {
+    return NoSuchCapture(id);
+  }
+  return found->second.session;
+}
+
+std::vector<std::shared_ptr<CaptureSession>> CaptureRegistry::List(uint32_t caller_uid) {
+  const std::lock_guard lock(mutex_);
+  std::vector<const Entry*> seen;
+  for (const auto& [id, entry] : entries_) {
+    if (MaySee(*entry.session, caller_uid)) {
+      seen.push_back(&entry);
+    }
+  }
+  std::sort(seen.begin(), seen.end(), [](const Entry* a, const Entry* b) { return a->number > b->number; });
+  std::vector<std::shared_ptr<CaptureSession>> sessions;
+  for (const Entry* entry : seen) {
+    sessions.push_back(entry->session);
+  }
+  return sessions;
+}
+
+Result<void> CaptureRegistry::Delete(const std::string& id, uint32_t caller_uid) {
+  std::shared_ptr<CaptureSession> doomed;  // ends outside the lock
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(id);
+  if (found == entries_.end() || !MaySee(*found->second.session, caller_uid)) {
+    return NoSuchCapture(id);
+  }
+  if (!HasEnded(found->second.session->Snapshot().state)) {
+    return Error{Code::kFailedPrecondition, fmt::format("capture '{}' goes on", id), "cancel it first, or force it"};
+  }
+  doomed = std::move(found->second.session);
+  entries_.erase(found);
+  return {};
+}
+
+void CaptureRegistry::CancelAll() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, entry] : entries_) {
+    entry.session->Cancel();
+  }
+}
+
+void CaptureRegistry::Expire() {
+  const std::lock_guard lock(mutex_);
+  ExpireLocked();
+}
+
+void CaptureRegistry::ExpireLocked() {
+  const Nanos now = RealtimeNow();
+  std::map<uint32_t, std::vector<std::pair<uint64_t, std::string>>> ended_of;
+  for (auto at = entries_.begin(); at != entries_.end();) {
+    const CaptureSession& session = *at->second.session;
+    const CaptureSnapshot snapshot = session.Snapshot();
+    const bool expired =
+        HasEnded(snapshot.state) && !session.parameters().keep && now - snapshot.ended > limits_.retention;
+    if (HasEnded(snapshot.state) && !expired) {
+      ended_of[session.parameters().owner_uid].emplace_back(at->second.number, at->first);
+    }
+    at = expired ? entries_.erase(at) : std::next(at);
+  }
+  for (auto& [uid, ended] : ended_of) {
+    std::sort(ended.begin(), ended.end());
+    for (size_t i = 0; i + limits_.kept_per_user < ended.size(); ++i) {
+      entries_.erase(ended[i].second);
+    }
+  }
+}
+
+}  // namespace ptrace_prof

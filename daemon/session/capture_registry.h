@@ -1,0 +1,71 @@
+// All captures of one server: creating them within limits, finding them by ID, forgetting them.
+//
+// Captures belong to the user who created them; nobody else sees them (root does). Thread-safe. The destructor ends
+// all of them.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "attach/base/result.h"
+#include "daemon/session/capture_session.h"
+
+namespace ptrace_prof {
+
+struct CaptureLimits {
+  size_t captures_per_user = 64;               // going on at once
+  size_t kept_per_user = 256;                  // ended, with their traces; the oldest goes first
+  uint64_t bytes = uint64_t{8} << 30;          // of one trace
+  Nanos duration;                              // of one capture; 0: no limit
+  Nanos retention = Nanos::FromSeconds(3600);  // of a trace after its capture ended, unless `keep`
+};
+
+class CaptureRegistry {
+ public:
+  CaptureRegistry(std::string spool_folder, CaptureLimits limits);
+  ~CaptureRegistry();
+
+  struct Creation {
+    std::string id;          // empty: one is chosen
+    std::string request_id;  // empty: none
+    uint32_t owner_uid = 0;
+    CaptureRequest request;
+    uint64_t max_bytes = 0;
+    bool keep = false;
+  };
+  // kAlreadyExists: the ID is taken. kResourceExhausted: too many at once. Otherwise as CollectorStarter::Start.
+  // A second creation with the same request_id and owner gives the capture of the first.
+  Result<std::shared_ptr<CaptureSession>> Create(const Creation& creation, CollectorStarter& starter);
+
+  // kNotFound, also where it is somebody else's.
+  Result<std::shared_ptr<CaptureSession>> Find(const std::string& id, uint32_t caller_uid);
+  // Newest first.
+  std::vector<std::shared_ptr<CaptureSession>> List(uint32_t caller_uid);
+  // kFailedPrecondition: it goes on.
+  Result<void> Delete(const std::string& id, uint32_t caller_uid);
+  void CancelAll();
+  // Forgets what is older than the retention; called now and then.
+  void Expire();
+
+ private:
+  struct Entry {
+    uint64_t number = 0;  // in the order of creation
+    std::string request_id;
+    std::shared_ptr<CaptureSession> session;
+  };
+
+  std::shared_ptr<CaptureSession> FindRepeated(const Creation& creation) const;
+  Result<void> CheckLimits(uint32_t uid) const;
+  void ExpireLocked();
+
+  const std::string spool_folder_;
+  const CaptureLimits limits_;
+  std::mutex mutex_;
+  std::map<std::string, Entry> entries_;
+  uint64_t next_number_ = 1;
+};
+
+}  // namespace ptrace_prof

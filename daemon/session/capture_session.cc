@@ -1,0 +1,208 @@
+#include "daemon/session/capture_session.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <vector>
+
+namespace ptrace_prof {
+namespace {
+
+constexpr int kSignOfLifeMs = 1000;
+constexpr int kImpatientMs = 50;
+constexpr size_t kBufferSize = 256 * 1024;
+constexpr Nanos kStopPatience = Nanos::FromSeconds(10);
+constexpr Nanos kEndWait = Nanos::FromSeconds(5);
+
+Nanos RealtimeNow() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return Nanos(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+}
+
+std::optional<Error> CheckStatus(const std::optional<int>& status) {
+  constexpr char kKept[] = "what was recorded until then is kept; the target is not affected";
+  if (!status.has_value()) {
+    return Error{Code::kInternal, "the collector did not end and was killed", kKept};
+  }
+  if (WIFSIGNALED(*status)) {
+    return Error{
+        Code::kInternal,
+        fmt::format("the collector was ended by signal {} ({})", WTERMSIG(*status), ::strsignal(WTERMSIG(*status))),
+        kKept};
+  }
+  if (WEXITSTATUS(*status) == 127) {
+    return Error{Code::kInternal, "cannot start the collector from /proc/self/exe",
+                 "is /proc mounted, and may this file be executed?"};
+  }
+  if (WEXITSTATUS(*status) != 0) {
+    return Error{Code::kInternal, fmt::format("the collector failed with status {}", WEXITSTATUS(*status)), ""};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<CaptureSession>> CaptureSession::Start(const CaptureParameters& parameters,
+                                                              CollectorStarter& starter) {
+  PP_ASSIGN_OR_RETURN(auto spool, TraceSpool::Create(parameters.spool_folder));
+  UniqueFd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!wake.is_open()) {
+    return ErrnoError(errno, "cannot make an eventfd");
+  }
+  PP_ASSIGN_OR_RETURN(auto collector, starter.Start(parameters.request));
+  std::shared_ptr<CaptureSession> session(
+      new CaptureSession(parameters, std::move(spool), std::move(collector), std::move(wake)));
+  session->thread_ = std::thread([raw = session.get()] { raw->Run(); });
+  return session;
+}
+
+CaptureSession::CaptureSession(const CaptureParameters& parameters, std::unique_ptr<TraceSpool> spool,
+                               std::unique_ptr<Collector> collector, UniqueFd wake)
+    : parameters_(parameters), spool_(std::move(spool)), collector_(std::move(collector)), wake_(std::move(wake)) {
+  now_.created = RealtimeNow();
+}
+
+CaptureSession::~CaptureSession() {
+  Cancel();
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+}
+
+CaptureSnapshot CaptureSession::Snapshot() const {
+  const std::lock_guard lock(mutex_);
+  CaptureSnapshot snapshot = now_;
+  snapshot.trace_bytes = spool_->size();
+  return snapshot;
+}
+
+void CaptureSession::Cancel() {
+  {
+    const std::lock_guard lock(mutex_);
+    cancelled_ = true;
+  }
+  const uint64_t one = 1;
+  (void)!::write(wake_.get(), &one, sizeof one);
+}
+
+bool CaptureSession::WaitForEnd(Nanos timeout) const {
+  std::unique_lock lock(mutex_);
+  return ended_.wait_for(lock, std::chrono::nanoseconds(timeout.value), [&] { return HasEnded(now_.state); });
+}
+
+CaptureSession::ListenerId CaptureSession::Subscribe(std::function<void()> listener) {
+  const std::lock_guard lock(listeners_mutex_);
+  listeners_.emplace(next_listener_, std::move(listener));
+  return next_listener_++;
+}
+
+void CaptureSession::Unsubscribe(ListenerId id) {
+  const std::lock_guard lock(listeners_mutex_);
+  listeners_.erase(id);
+}
+
+void CaptureSession::Tell() {
+  const std::lock_guard lock(listeners_mutex_);
+  for (const auto& [id, listener] : listeners_) {
+    listener();
+  }
+}
+
+void CaptureSession::ObeyCancel() {
+  {
+    const std::lock_guard lock(mutex_);
+    const bool stop = cancelled_ || trouble_.has_value() || !limit_message_.empty();
+    if (stop && !stopping_since_.has_value()) {
+      stopping_since_ = MonotonicNow();
+      now_.state = CaptureState::kDraining;
+      collector_->Stop();
+    }
+  }
+  if (stopping_since_.has_value() && !killed_ && MonotonicNow() - *stopping_since_ > kStopPatience) {
+    killed_ = true;
+    collector_->Kill();
+  }
+}
+
+bool CaptureSession::TakeBytes() {
+  static thread_local std::vector<std::byte> buffer(kBufferSize);
+  const ssize_t got = ::read(collector_->stream_fd(), buffer.data(), buffer.size());
+  if (got <= 0) {
+    return got < 0 && errno == EINTR;
+  }
+  const std::span<const std::byte> bytes(buffer.data(), static_cast<size_t>(got));
+  if (trouble_.has_value()) {
+    return true;  // read on, so that the collector can end
+  }
+  auto stored = spool_->Append(bytes);
+  auto read = stored.has_error() ? std::move(stored) : meter_.Feed(bytes);
+  const std::lock_guard lock(mutex_);
+  if (read.has_error()) {
+    trouble_ = std::move(read).error();
+  }
+  if (now_.state == CaptureState::kPending) {
+    now_.state = CaptureState::kRunning;
+    now_.started = RealtimeNow();
+  }
+  now_.totals = meter_.Totals();
+  if (parameters_.max_bytes > 0 && spool_->size() >= parameters_.max_bytes && limit_message_.empty()) {
+    limit_message_ = fmt::format("the trace has reached its limit of {} bytes", parameters_.max_bytes);
+  }
+  return true;
+}
+
+void CaptureSession::Conclude() {
+  std::optional<int> status = collector_->Wait(kEndWait);
+  if (!status.has_value()) {
+    collector_->Kill();
+    collector_->Wait(kEndWait);
+  }
+  std::optional<Error> error = trouble_.has_value() ? trouble_ : CheckStatus(status);
+  const std::lock_guard lock(mutex_);
+  const auto& end = meter_.end();
+  const bool was_success =
+      end.has_value() && (end->code == Code::kOk || (end->code == Code::kGone && meter_.recorded_anything()));
+  if (!error.has_value() && !was_success) {
+    error = end.has_value() ? Error{end->code, end->message, end->remedy}
+                            : Error{Code::kInternal, "the collector ended before its trace did", ""};
+  }
+  now_.totals = meter_.Totals();
+  now_.ended = RealtimeNow();
+  now_.end_message = !limit_message_.empty() ? limit_message_ : end.has_value() ? end->message : "";
+  now_.error = error;
+  now_.state = cancelled_          ? CaptureState::kCancelled
+               : error.has_value() ? CaptureState::kFailed
+                                   : CaptureState::kSucceeded;
+  ended_.notify_all();
+}
+
+void CaptureSession::Run() {
+  Nanos told = MonotonicNow();
+  for (bool more = true; more;) {
+    pollfd ready[] = {{collector_->stream_fd(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
+    ::poll(ready, 2, stopping_since_.has_value() ? kImpatientMs : kSignOfLifeMs);
+    if (ready[1].revents != 0) {
+      uint64_t count = 0;
+      (void)!::read(wake_.get(), &count, sizeof count);
+    }
+    ObeyCancel();
+    const bool has_bytes = ready[0].revents != 0;
+    if (has_bytes) {
+      more = TakeBytes();
+    }
+    if (const Nanos now = MonotonicNow(); has_bytes || now - told >= Nanos::FromMillis(kSignOfLifeMs)) {
+      told = now;
+      Tell();
+    }
+  }
+  Conclude();
+  Tell();
+}
+
+}  // namespace ptrace_prof

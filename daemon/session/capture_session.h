@@ -1,0 +1,100 @@
+// One capture as a resource: its collector, its trace on disk, its state, and who wants to hear of changes.
+//
+//   kPending ──first bytes──► kRunning ──Cancel, limit──► kDraining ──► kSucceeded | kFailed | kCancelled
+//       └───────────────────────┴──── the collector ended by itself ────────┘
+// A thread of its own carries the bytes from the collector's pipe to the spool; a slow reader of the trace is therefore
+// no concern of the collector's. Thread-safe. The destructor cancels and waits for the collector, in bounded time.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "attach/base/result.h"
+#include "attach/base/types.h"
+#include "attach/base/unique_fd.h"
+#include "daemon/session/collector.h"
+#include "daemon/session/trace_spool.h"
+#include "daemon/trace/capture_request.h"
+#include "daemon/trace/trace_meter.h"
+
+namespace ptrace_prof {
+
+enum class CaptureState : uint8_t { kPending, kRunning, kDraining, kSucceeded, kFailed, kCancelled };
+
+constexpr bool HasEnded(CaptureState state) { return state >= CaptureState::kSucceeded; }
+
+struct CaptureParameters {
+  std::string id;
+  uint32_t owner_uid = 0;
+  CaptureRequest request;
+  uint64_t max_bytes = 0;  // 0: no limit
+  bool keep = false;
+  std::string spool_folder;
+};
+
+// What can be said of a capture at one moment. Times are CLOCK_REALTIME; zero: not yet.
+struct CaptureSnapshot {
+  CaptureState state = CaptureState::kPending;
+  Nanos created;
+  Nanos started;
+  Nanos ended;
+  uint64_t trace_bytes = 0;
+  Accounting totals;
+  std::optional<Error> error;  // kFailed
+  std::string end_message;
+};
+
+class CaptureSession {
+ public:
+  static Result<std::shared_ptr<CaptureSession>> Start(const CaptureParameters& parameters, CollectorStarter& starter);
+  ~CaptureSession();
+
+  const CaptureParameters& parameters() const { return parameters_; }
+  CaptureSnapshot Snapshot() const;
+  const TraceSpool& spool() const { return *spool_; }
+  void Cancel();  // no effect on one that has ended
+  bool WaitForEnd(Nanos timeout) const;
+
+  // `listener` is called from the session's thread after every change, and about once a second; it must not block.
+  // After Unsubscribe has returned it is not called any more.
+  using ListenerId = uint64_t;
+  ListenerId Subscribe(std::function<void()> listener);
+  void Unsubscribe(ListenerId id);
+
+ private:
+  CaptureSession(const CaptureParameters& parameters, std::unique_ptr<TraceSpool> spool,
+                 std::unique_ptr<Collector> collector, UniqueFd wake);
+  void Run();
+  bool TakeBytes();  // false: no more will come
+  void ObeyCancel();
+  void Conclude();
+  void Tell();
+
+  const CaptureParameters parameters_;
+  const std::unique_ptr<TraceSpool> spool_;
+  const std::unique_ptr<Collector> collector_;
+  const UniqueFd wake_;  // an eventfd
+
+  mutable std::mutex mutex_;
+  mutable std::condition_variable ended_;
+  CaptureSnapshot now_;
+  TraceMeter meter_;  // of the session's thread
+  bool cancelled_ = false;
+  std::optional<Error> trouble_;  // the disk, or bytes that are no trace
+  std::optional<Nanos> stopping_since_;
+  bool killed_ = false;
+  std::string limit_message_;
+
+  std::mutex listeners_mutex_;
+  std::map<ListenerId, std::function<void()>> listeners_;
+  ListenerId next_listener_ = 1;
+  std::thread thread_;
+};
+
+}  // namespace ptrace_prof

@@ -1,0 +1,32 @@
+// A running collector as captures see it, and whoever can start one: this process itself (local_starter.h), or the
+// launcher of the daemon. Implementations say on which threads they may be used.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "attach/base/result.h"
+#include "attach/base/types.h"
+#include "daemon/trace/capture_request.h"
+
+namespace ptrace_prof {
+
+class Collector {
+ public:
+  virtual ~Collector() = default;  // stops it, waits a bounded time, kills it
+
+  virtual int stream_fd() const = 0;  // its trace; the collector owns the descriptor
+  virtual void Stop() = 0;            // end well: the rest of the trace follows
+  virtual void Kill() = 0;
+  // The wait(2) status once the collector has ended; nothing when it has not within `timeout`.
+  virtual std::optional<int> Wait(Nanos timeout) = 0;
+};
+
+class CollectorStarter {
+ public:
+  virtual ~CollectorStarter() = default;
+  // Thread-safe.
+  virtual Result<std::unique_ptr<Collector>> Start(const CaptureRequest& request) = 0;
+};
+
+}  // namespace ptrace_prof

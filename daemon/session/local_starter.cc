@@ -1,0 +1,51 @@
+#include "daemon/session/local_starter.h"
+
+#include <unistd.h>
+
+#include "daemon/session/collector_process.h"
+
+namespace ptrace_prof {
+namespace {
+
+class LocalCollector : public Collector {
+ public:
+  explicit LocalCollector(CollectorProcess process) : process_(std::move(process)) {}
+  int stream_fd() const override { return process_.stream_fd(); }
+  void Stop() override { process_.Stop(); }
+  void Kill() override { process_.Kill(); }
+  std::optional<int> Wait(Nanos timeout) override { return process_.Wait(timeout); }
+
+ private:
+  CollectorProcess process_;
+};
+
+}  // namespace
+
+void LocalStarter::LaunchNext(std::vector<std::string> command) {
+  const std::lock_guard lock(mutex_);
+  command_ = std::move(command);
+}
+
+Result<Pid> LocalStarter::launched() const {
+  const std::lock_guard lock(mutex_);
+  return launched_;
+}
+
+Result<std::unique_ptr<Collector>> LocalStarter::Start(const CaptureRequest& request) {
+  const std::lock_guard lock(mutex_);
+  CaptureRequest sent = request;
+  const std::vector<std::string> command = std::move(command_);
+  command_.clear();
+  if (!command.empty()) {
+    sent.pid = Pid(::getpid());  // a placeholder
+  }
+  PP_ASSIGN_OR_RETURN(CollectorProcess process,
+                      CollectorProcess::Start({.request = EncodeRequest(sent), .command = command}));
+  if (!command.empty()) {
+    launched_ = process.AwaitCommand();
+    PP_RETURN_IF_ERROR(launched_);
+  }
+  return std::unique_ptr<Collector>(std::make_unique<LocalCollector>(std::move(process)));
+}
+
+}  // namespace ptrace_prof

@@ -1,0 +1,139 @@
+#include "daemon/session/trace_spool.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "daemon/trace/wire_decoder.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr uint64_t kLandmarkEvery = 1 << 20;
+constexpr size_t kMaxHeader = 11;
+
+// The bytes of the first packet with its header, out of its first bytes; 0: that is not the beginning of one.
+uint64_t MeasurePacket(std::string_view bytes) {
+  if (bytes.empty() || bytes[0] != 0x0a) {
+    return 0;
+  }
+  std::string_view rest = bytes.substr(1);
+  uint64_t size = 0;
+  if (!WireDecoder::ReadVarint(rest, size) || size > PacketFramer::kMaxPacket) {
+    return 0;
+  }
+  return bytes.size() - rest.size() + size;
+}
+
+Result<UniqueFd> OpenNameless(const std::string& folder) {
+  UniqueFd fd(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (fd.is_open() || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) {
+    return fd.is_open() ? Result<UniqueFd>(std::move(fd))
+                        : ErrnoError(errno, "cannot make a file for the trace in " + folder,
+                                     "set TMPDIR to a folder that can be written");
+  }
+  std::string path = folder + "/ptrace-prof-XXXXXX";  // a file system without O_TMPFILE
+  fd.reset(::mkostemp(path.data(), O_CLOEXEC));
+  if (!fd.is_open()) {
+    return ErrnoError(errno, "cannot make a file for the trace in " + folder,
+                      "set TMPDIR to a folder that can be written");
+  }
+  ::unlink(path.c_str());
+  return fd;
+}
+
+Error BadOffset(uint64_t offset, std::string_view what) {
+  return Error{Code::kOutOfRange, fmt::format("offset {} of the trace {}", offset, what),
+               "resume at the end of a chunk that was received whole"};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TraceSpool>> TraceSpool::Create(const std::string& folder) {
+  PP_ASSIGN_OR_RETURN(UniqueFd fd, OpenNameless(folder));
+  return std::unique_ptr<TraceSpool>(new TraceSpool(std::move(fd)));
+}
+
+Result<void> TraceSpool::Append(std::span<const std::byte> bytes) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  PP_RETURN_IF_ERROR(framer_.Feed(text, [](std::string_view) { return Result<void>(); }));
+  for (size_t done = 0; done < bytes.size();) {
+    const ssize_t put = ::pwrite(fd_.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(written_));
+    if (put < 0 && errno == EINTR) {
+      continue;
+    }
+    if (put < 0) {
+      return ErrnoError(errno, "cannot store the trace",
+                        "free some space where it is stored; what was recorded until then is kept");
+    }
+    done += static_cast<size_t>(put);
+    written_ += static_cast<uint64_t>(put);
+  }
+  const uint64_t end = framer_.offset();
+  if (const std::lock_guard lock(mutex_); end >= landmarks_.back() + kLandmarkEvery) {
+    landmarks_.push_back(end);
+  }
+  committed_.store(end, std::memory_order_release);
+  return {};
+}
+
+Result<std::string> TraceSpool::ReadExactly(uint64_t offset, size_t size) const {
+  std::string bytes(size, '\0');
+  for (size_t done = 0; done < size;) {
+    const ssize_t got = ::pread(fd_.get(), bytes.data() + done, size - done, static_cast<off_t>(offset + done));
+    if (got == 0 || (got < 0 && errno != EINTR)) {
+      return ErrnoError(got == 0 ? EIO : errno, "cannot read the stored trace");
+    }
+    done += got > 0 ? static_cast<size_t>(got) : 0;
+  }
+  return bytes;
+}
+
+Result<void> TraceSpool::CheckOffset(uint64_t offset) const {
+  const uint64_t end = size();
+  if (offset > end) {
+    return BadOffset(offset, fmt::format("is behind its end, {}", end));
+  }
+  uint64_t at = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    at = *std::prev(std::upper_bound(landmarks_.begin(), landmarks_.end(), offset));
+  }
+  while (at < offset) {
+    PP_ASSIGN_OR_RETURN(const std::string header, ReadExactly(at, std::min<uint64_t>(kMaxHeader, end - at)));
+    const uint64_t whole = MeasurePacket(header);
+    if (whole == 0) {
+      return Error{Code::kDataLoss, fmt::format("the stored trace is damaged at byte {}", at), ""};
+    }
+    at += whole;
+  }
+  return at == offset ? Result<void>() : BadOffset(offset, "is inside a packet");
+}
+
+Result<std::string> TraceSpool::ReadPackets(uint64_t offset, size_t most) const {
+  const uint64_t left = size() - std::min(offset, size());
+  if (left == 0) {
+    return std::string();
+  }
+  PP_ASSIGN_OR_RETURN(std::string bytes, ReadExactly(offset, std::min<uint64_t>(left, std::max(most, kMaxHeader))));
+  const uint64_t first = MeasurePacket(bytes);
+  if (first == 0 || first > left) {
+    return BadOffset(offset, "is not the beginning of a packet");
+  }
+  if (first > bytes.size()) {
+    return ReadExactly(offset, first);
+  }
+  uint64_t whole = 0;
+  for (uint64_t next = first; next != 0 && whole + next <= bytes.size();) {
+    whole += next;
+    next = MeasurePacket(std::string_view(bytes).substr(whole));
+  }
+  bytes.resize(whole);
+  return bytes;
+}
+
+}  // namespace ptrace_prof

@@ -1,0 +1,49 @@
+// The trace of one capture on disk, in a file without a name: gone with us, whatever happens.
+//
+// Append from one thread; the rest from any. Only whole packets count as size(), so that every prefix that a reader
+// gets is a valid trace. Bytes come from a collector and are hostile.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attach/base/result.h"
+#include "attach/base/unique_fd.h"
+#include "daemon/trace/packet_framer.h"
+
+namespace ptrace_prof {
+
+class TraceSpool {
+ public:
+  // In `folder`, which must exist.
+  static Result<std::unique_ptr<TraceSpool>> Create(const std::string& folder);
+
+  // kResourceExhausted when the disk is full; kDataLoss when this is no trace.
+  Result<void> Append(std::span<const std::byte> bytes);
+  uint64_t size() const { return committed_.load(std::memory_order_acquire); }
+
+  // kOutOfRange: `offset` is behind the end or inside a packet.
+  Result<void> CheckOffset(uint64_t offset) const;
+  // Whole packets from `offset`, the beginning of one, on: at most `most` bytes, but at least one packet. Empty at the
+  // end.
+  Result<std::string> ReadPackets(uint64_t offset, size_t most) const;
+
+ private:
+  explicit TraceSpool(UniqueFd fd) : fd_(std::move(fd)) {}
+  Result<std::string> ReadExactly(uint64_t offset, size_t size) const;
+
+  UniqueFd fd_;
+  PacketFramer framer_;
+  uint64_t written_ = 0;
+  std::atomic<uint64_t> committed_ = 0;
+  mutable std::mutex mutex_;
+  std::vector<uint64_t> landmarks_{0};  // beginnings of packets, about kLandmarkEvery apart
+};
+
+}  // namespace ptrace_prof

@@ -1,0 +1,32 @@
+// Error ↔ gRPC status, both ways, with nothing lost: code, sentence, reason, thing and remedy.
+//
+// A Status carries a google.rpc.Status in its details (grpc-status-details-bin) with one google.rpc.ErrorInfo: domain
+// "ptraceprof", the reason, and metadata "remedy". The codes of Error are those of gRPC already; kGone is ABORTED.
+// Stateless.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "attach/base/result.h"
+
+namespace grpc {
+class Status;
+}
+namespace google::rpc {
+class Status;
+}
+
+namespace ptrace_prof {
+
+inline constexpr char kErrorDomain[] = "ptraceprof";
+
+// `reason` empty: the usual one of the code.
+grpc::Status ToStatus(const Error& error, std::string_view reason = {});
+void FillStatus(const Error& error, std::string_view reason, google::rpc::Status* out);
+Error FromStatus(const grpc::Status& status);
+Error FromStatus(const google::rpc::Status& status);
+// As in the ErrorInfo; empty where there is none.
+std::string ReasonOf(const grpc::Status& status);
+
+}  // namespace ptrace_prof
