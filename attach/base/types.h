@@ -22,8 +22,10 @@ struct StrongId {
   constexpr auto operator<=>(const StrongId&) const = default;
 };
 
-using Pid = StrongId<struct PidTag, int32_t>;  // thread-group id in the reader's PID namespace
-using Tid = StrongId<struct TidTag, int32_t>;  // kernel thread id in the reader's PID namespace
+using Pid = StrongId<struct PidTag, int32_t>;   // thread-group id in the reader's PID namespace
+using Tid = StrongId<struct TidTag, int32_t>;   // kernel thread id in the reader's PID namespace
+using Uid = StrongId<struct UidTag, uint32_t>;  // user id in the reader's user namespace
+using Gid = StrongId<struct GidTag, uint32_t>;
 
 // An address in the memory of the target. It cannot be dereferenced by accident.
 struct RemoteAddr {

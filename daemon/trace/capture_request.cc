@@ -66,7 +66,7 @@ std::string PrintThreads(const std::vector<Tid>& threads) {
   return text;
 }
 
-constexpr std::string_view kVerbNames[] = {"record", "dump"};
+constexpr std::string_view kVerbNames[] = {"record", "dump", "list", "doctor"};
 constexpr std::string_view kIdleNames[] = {"main", "all", "none"};
 
 template <typename Enum, size_t N>
@@ -91,11 +91,12 @@ struct KeyRow {
 std::string PrintBool(bool value) { return value ? "1" : "0"; }
 
 constexpr KeyRow kKeys[] = {
-    {"verb", "record or dump",
+    {"verb", "record, dump, list or doctor",
      [](const CaptureRequest& r) { return std::string(kVerbNames[static_cast<size_t>(r.verb)]); },
      [](std::string_view t, CaptureRequest& r) { return ParseName(t, kVerbNames, r.verb); }},
-    {"pid", "1 to 4194304", [](const CaptureRequest& r) { return std::to_string(r.pid.value); },
-     [](std::string_view t, CaptureRequest& r) { return ParseIn<int32_t>(t, 1, kMaxPid, r.pid.value); }},
+    {"pid", "1 to 4194304, or 0 for a verb that needs none",
+     [](const CaptureRequest& r) { return std::to_string(r.pid.value); },
+     [](std::string_view t, CaptureRequest& r) { return ParseIn<int32_t>(t, 0, kMaxPid, r.pid.value); }},
     {"duration_ns", "0 (no limit) to 366 days",
      [](const CaptureRequest& r) { return std::to_string(r.duration.value); },
      [](std::string_view t, CaptureRequest& r) { return ParseIn<int64_t>(t, 0, kMaxDurationNs, r.duration.value); }},
@@ -144,8 +145,12 @@ Error Invalid(std::string message, std::string_view remedy) {
 }
 
 Result<void> CheckWhole(const CaptureRequest& request) {
-  if (request.pid.value == 0) {
+  const bool needs_pid = request.verb == CaptureVerb::kRecord || request.verb == CaptureVerb::kDump;
+  if (needs_pid && request.pid.value == 0) {
     return Invalid("pid is missing", "give pid=1 to 4194304");
+  }
+  if (request.verb == CaptureVerb::kList && request.pid.value != 0) {
+    return Invalid("verb=list is about all processes, and a pid is given", "leave pid out");
   }
   if (request.locals && request.verb != CaptureVerb::kDump) {
     return Invalid("locals=1 goes with verb=dump only", "leave locals out, or dump");

@@ -17,6 +17,8 @@ namespace ptrace_prof {
 enum class CaptureVerb : uint8_t {
   kRecord,  // sample for a duration
   kDump,    // one sample of every thread, idle ones included
+  kList,    // every Python process of the node, as ProcessEntry; pid is 0
+  kDoctor,  // what works here and what not, as Check: of the node, and of `pid` where it is not 0
 };
 
 enum class IdlePolicy : uint8_t {

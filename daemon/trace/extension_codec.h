@@ -1,5 +1,5 @@
-// Between the structs of model.h and the messages of extension.proto, both ways: what TraceWriter and TraceReader
-// must agree on, in one place.
+// Between the structs of model.h, process_entry.h, check.h and the messages of extension.proto, both ways: what
+// TraceWriter and TraceReader must agree on, in one place.
 //
 // Encoders append fields of the message to `out`. Decoders take hostile bytes: what makes no sense keeps its
 // default, strings are bounded by their packet.
@@ -9,7 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/trace/check.h"
 #include "daemon/trace/model.h"
+#include "daemon/trace/process_entry.h"
 #include "daemon/trace/wire_encoder.h"
 
 namespace ptrace_prof {
@@ -34,5 +36,10 @@ void DecodeThreadDescriptor(std::string_view message, ThreadInfo& thread);
 
 void EncodeLocals(uint32_t depth_from_leaf, std::span<const LocalVariable> locals, WireEncoder& out);
 uint32_t DecodeLocals(std::string_view message, std::vector<LocalVariable>& locals);
+
+void EncodeProcessEntry(const ProcessEntry& entry, WireEncoder& out);
+ProcessEntry DecodeProcessEntry(std::string_view message);
+void EncodeCheck(const Check& check, WireEncoder& out);
+Check DecodeCheck(std::string_view message);
 
 }  // namespace ptrace_prof

@@ -37,6 +37,7 @@ pp_library(daemon/trace
     trace/extension_codec.cc
     trace/extension_descriptor.cc
     trace/frame_names.cc
+    trace/inspection_codec.cc
     trace/packet_framer.cc
     trace/reader_vocabulary.cc
     trace/sequence_interner.cc

@@ -357,6 +357,16 @@ void TraceReader::Impl::OnExtension(const Packet& packet) {
   for (WireField field; decoder.Next(field);) {
     switch (field.number) {
       case trace::Extension::kHeaderFieldNumber: OnHeader(field.bytes); break;
+      case trace::Extension::kProcessEntryFieldNumber:
+        if (vocabulary.Describe(field.bytes.size())) {
+          visitor.OnProcessEntry(DecodeProcessEntry(field.bytes));
+        }
+        break;
+      case trace::Extension::kCheckFieldNumber:
+        if (vocabulary.Describe(field.bytes.size())) {
+          visitor.OnCheck(DecodeCheck(field.bytes));
+        }
+        break;
       case trace::Extension::kAccountingFieldNumber: visitor.OnAccounting(DecodeAccounting(field.bytes)); break;
       case trace::Extension::kEndFieldNumber: visitor.OnEnd(DecodeEnd(field.bytes)); break;
       case trace::Extension::kThreadEndFieldNumber: sequences.erase(packet.sequence); break;

@@ -17,7 +17,9 @@
 #include "attach/base/result.h"
 #include "attach/base/types.h"
 #include "daemon/trace/capture_request.h"
+#include "daemon/trace/check.h"
 #include "daemon/trace/model.h"
+#include "daemon/trace/process_entry.h"
 #include "daemon/trace/stack_table.h"
 
 namespace ptrace_prof {
@@ -34,6 +36,8 @@ class TraceVisitor {
   virtual void OnSample(TrackId, Nanos /*when*/, StackId, SampleQuality) {}
   virtual void OnState(TrackId, Nanos /*when*/, const StateInfo&) {}
   virtual void OnLocals(TrackId, uint32_t /*depth_from_leaf*/, std::span<const LocalVariable>) {}
+  virtual void OnProcessEntry(const ProcessEntry&) {}
+  virtual void OnCheck(const Check&) {}
   virtual void OnAccounting(const Accounting&) {}
   virtual void OnEnd(const EndInfo&) {}
 };

@@ -44,6 +44,8 @@ struct TraceWriter::Impl {
 
   template <typename Fill>
   void Packet(uint32_t flags, Fill fill);
+  template <typename Fill>
+  void Extension(int field, Fill fill);
   void WriteHeader(const CaptureRequest& request);
   uint32_t NewSequenceId();
   uint32_t StateNumber(const StateInfo& info);
@@ -76,6 +78,15 @@ void TraceWriter::Impl::Packet(uint32_t flags, Fill fill) {
     out.Varint(pf::TracePacket::kTrustedPacketSequenceIdFieldNumber, sequence_id);
     out.VarintIfSet(pf::TracePacket::kSequenceFlagsFieldNumber, flags);
   });
+}
+
+// A packet with one message of ours.
+template <typename Fill>
+void TraceWriter::Impl::Extension(int field, Fill fill) {
+  Packet(0, [&] { out.Message(trace::kPtraceProfFieldNumber, [&] { out.Message(field, fill); }); });
+  if (out.buffer().size() > kMaxOutput) {
+    Drain();
+  }
 }
 
 void TraceWriter::Impl::WriteHeader(const CaptureRequest& request) {
@@ -288,6 +299,16 @@ void TraceWriter::AddLocals(ThreadHandle thread, uint32_t depth_from_leaf, std::
   if (ThreadSequence* sequence = impl_->Find(thread)) {
     sequence->AddLocals(depth_from_leaf, locals);
   }
+}
+
+void TraceWriter::AddProcessEntry(const ProcessEntry& entry) {
+  Impl& w = *impl_;
+  w.Extension(trace::Extension::kProcessEntryFieldNumber, [&] { EncodeProcessEntry(entry, w.out); });
+}
+
+void TraceWriter::AddCheck(const Check& check) {
+  Impl& w = *impl_;
+  w.Extension(trace::Extension::kCheckFieldNumber, [&] { EncodeCheck(check, w.out); });
 }
 
 void TraceWriter::SetAccounting(const Accounting& accounting) { impl_->accounting = accounting; }

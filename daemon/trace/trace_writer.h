@@ -17,7 +17,9 @@
 #include "attach/base/types.h"
 #include "daemon/trace/byte_sink.h"
 #include "daemon/trace/capture_request.h"
+#include "daemon/trace/check.h"
 #include "daemon/trace/model.h"
+#include "daemon/trace/process_entry.h"
 #include "daemon/trace/stack_table.h"
 #include "daemon/trace/trace_origin.h"
 
@@ -47,6 +49,10 @@ class TraceWriter {
 
   // Locals of frame number `depth_from_leaf` (0 = leaf) of the last sample of the thread.
   void AddLocals(ThreadHandle thread, uint32_t depth_from_leaf, std::span<const LocalVariable> locals);
+
+  // Of a listing (kList) and a diagnosis (kDoctor): each a packet of its own.
+  void AddProcessEntry(const ProcessEntry& entry);
+  void AddCheck(const Check& check);
 
   void SetAccounting(const Accounting& accounting);
   // Writes out everything pending. Call a few times a second, and before the StackTable is cleared.

@@ -31,7 +31,7 @@ void Run(std::string_view text) {
     return;
   }
   const CaptureRequest& request = decoded.value();
-  Require(request.pid.value > 0 && request.duration.value >= 0);
+  Require(request.pid.value >= 0 && request.duration.value >= 0);
   Require(request.rate_hz >= 0 && request.rate_hz <= kMaxRateHz && request.max_overhead >= 0);
   const std::vector<std::string> encoded = EncodeRequest(request);
   const auto again = DecodeRequest(encoded);

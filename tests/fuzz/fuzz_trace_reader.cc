@@ -40,7 +40,11 @@ class Checker : public TraceVisitor {
     Require(info.state <= ThreadState::kDiskWait);
     Require(info.detail.size() <= 256);
   }
-  void OnRequest(const CaptureRequest& request) override { Require(request.pid.value > 0); }
+  void OnRequest(const CaptureRequest& request) override { Require(request.pid.value >= 0); }
+  void OnProcessEntry(const ProcessEntry& entry) override {
+    Require(entry.kind <= ProcessKind::kEnded && entry.cmdline.size() <= 4096 && entry.gpu_libraries.size() <= 256);
+  }
+  void OnCheck(const Check& check) override { Require(check.verdict <= Verdict::kMissing); }
   void OnLocals(TrackId track, uint32_t, std::span<const LocalVariable>) override { Require(track.value < tracks_); }
 
   const TraceReader* reader = nullptr;

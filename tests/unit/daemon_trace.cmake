@@ -1,6 +1,7 @@
 add_executable(daemon_trace_test
   unit/daemon_trace_allocations.cc
   unit/daemon_trace_capture_request_test.cc
+  unit/daemon_trace_inspection_codec_test.cc
   unit/daemon_trace_reader_test.cc
   unit/daemon_trace_round_trip_test.cc
   unit/daemon_trace_stack_table_test.cc

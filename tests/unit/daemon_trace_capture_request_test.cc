@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "daemon/trace/capture_request.h"
@@ -48,6 +49,21 @@ TEST(CaptureRequest, ComesBackAsItWas) {
   }
 }
 
+TEST(CaptureRequest, WhatIsAboutTheNodeNeedsNoPid) {
+  for (const auto& [verb, name] : {std::pair(CaptureVerb::kList, "list"), std::pair(CaptureVerb::kDoctor, "doctor")}) {
+    CaptureRequest request;
+    request.verb = verb;
+    const auto decoded = DecodeRequest(EncodeRequest(request));
+    ASSERT_TRUE(decoded.has_value()) << decoded.error().message;
+    EXPECT_EQ(decoded.value().verb, verb);
+    EXPECT_EQ(decoded.value().pid, Pid(0));
+    EXPECT_EQ(DecodeRequest({fmt::format("verb={}", name)}).value().verb, verb);
+  }
+  EXPECT_EQ(DecodeRequest({"verb=doctor", "pid=12"}).value().pid, Pid(12));
+  EXPECT_TRUE(DecodeRequest({"verb=list", "pid=12"}).has_error());
+  EXPECT_TRUE(DecodeRequest({"verb=dump"}).has_error());
+}
+
 TEST(CaptureRequest, DefaultsNeedOnlyAPid) {
   const auto decoded = DecodeRequest({"pid=12"});
   ASSERT_TRUE(decoded.has_value());
@@ -72,7 +88,7 @@ TEST_P(Refused, NamesKeyAndReason) {
 
 INSTANTIATE_TEST_SUITE_P(
     CaptureRequest, Refused,
-    testing::Values(std::pair("pid=0", "pid=\"0\""), std::pair("pid=-1", "1 to 4194304"),
+    testing::Values(std::pair("pid=0", "pid is missing"), std::pair("pid=-1", "1 to 4194304"),
                     std::pair("pid=4194305", "4194304"), std::pair("pid=1x", "\"1x\""), std::pair("pid=", "\"\""),
                     std::pair("pid", "\"pid\""), std::pair("colour=red", "colour=red"), std::pair("=1", "\"=1\""),
                     std::pair("rate_hz=nan", "rate_hz"), std::pair("rate_hz=inf", "200000"),
@@ -80,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(
                     std::pair("rate_hz=200001", "200000"), std::pair("max_overhead=-0.1", "no limit"),
                     std::pair("max_depth=0", "1 to 1000000"), std::pair("max_depth=4294967297", "max_depth"),
                     std::pair("duration_ns=-5", "duration_ns"), std::pair("duration_ns=99999999999999999999", "366"),
-                    std::pair("verb=trace", "record or dump"), std::pair("idle=", "main, all or none"),
+                    std::pair("verb=trace", "record, dump"), std::pair("idle=", "main, all or none"),
                     std::pair("threads=1,,2", "commas"), std::pair("threads=", "threads"),
                     std::pair("threads=0", "threads"), std::pair("threads=1,", "threads"),
                     std::pair("locals=true", "0 or 1"), std::pair("locals=1", "verb=dump"),

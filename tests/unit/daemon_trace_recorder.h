@@ -59,6 +59,8 @@ class Recorder : public TraceVisitor {
     RecordedThread& thread = threads[track];
     thread.locals[{thread.samples.size(), depth}] = {locals.begin(), locals.end()};
   }
+  void OnProcessEntry(const ProcessEntry& entry) override { entries.push_back(entry); }
+  void OnCheck(const Check& check) override { checks.push_back(check); }
   void OnAccounting(const Accounting& totals) override { accountings.push_back(totals); }
   void OnEnd(const EndInfo& info) override { ends.push_back(info); }
 
@@ -66,6 +68,8 @@ class Recorder : public TraceVisitor {
   std::vector<CaptureRequest> requests;
   std::vector<ProcessInfo> processes;
   std::map<TrackId, RecordedThread> threads;
+  std::vector<ProcessEntry> entries;
+  std::vector<Check> checks;
   std::vector<Accounting> accountings;
   std::vector<EndInfo> ends;
 };

@@ -1,0 +1,27 @@
+// One thing that profiling depends on (`ptrace-prof doctor`): how it stands, why, and what to do about it.
+//
+// Pure data. `subject` is an identifier that scripts may rely on (docs/cli.md lists them); the rest is for people.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "attach/base/types.h"
+
+namespace ptrace_prof {
+
+enum class Verdict : uint8_t {
+  kOk,
+  kLimited,  // profiling works, with less than all of it or not for everybody
+  kMissing,  // profiling does not work
+};
+
+struct Check {
+  Pid pid;  // about this process; 0: about the node
+  std::string subject;
+  Verdict verdict = Verdict::kOk;
+  std::string cause;   // what was found, in any case
+  std::string remedy;  // empty where there is none, or none is needed
+};
+
+}  // namespace ptrace_prof
