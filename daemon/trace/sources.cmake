@@ -40,6 +40,8 @@ pp_library(daemon/trace
     trace/inspection_codec.cc
     trace/packet_framer.cc
     trace/reader_vocabulary.cc
+    trace/sample_batch.cc
+    trace/sample_batcher.cc
     trace/sequence_interner.cc
     trace/sequence_tables.cc
     trace/stack_table.cc

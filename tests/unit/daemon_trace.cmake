@@ -4,6 +4,7 @@ add_executable(daemon_trace_test
   unit/daemon_trace_inspection_codec_test.cc
   unit/daemon_trace_reader_test.cc
   unit/daemon_trace_round_trip_test.cc
+  unit/daemon_trace_sample_batcher_test.cc
   unit/daemon_trace_stack_table_test.cc
   unit/daemon_trace_writer_test.cc)
 pp_target_defaults(daemon_trace_test)
