@@ -1,6 +1,7 @@
 # The commands as a library, so that unit tests can link them; embedded.cc brings the collector in.
 pp_library(client/cli
   SOURCES
+    cli/capture_sample_source.cc
     cli/command.cc
     cli/command_line.cc
     cli/command_status.cc
@@ -26,6 +27,9 @@ pp_library(client/cli
     cli/sampling_options.cc
     cli/spool_file.cc
     cli/thread_dump.cc
+    cli/top_counts.cc
+    cli/top_model.cc
+    cli/top_rows.cc
     cli/totals_text.cc
     cli/trace_spooler.cc
   DEPS pp_daemon_export pp_daemon_trace pp_daemon_collector pp_daemon_session pp_attach_base)

@@ -1,0 +1,30 @@
+// Where live samples come from: batch after batch until the capture ends. Whoever implements this knows how samples are
+// had (a collector of our own, a daemon's stream); what shows them knows only this.
+//
+// One source is one capture. Single-threaded. The destructor ends what is still running, in bounded time.
+#pragma once
+
+#include <optional>
+
+#include "attach/base/result.h"
+#include "attach/base/types.h"
+#include "daemon/trace/model.h"
+#include "daemon/trace/sample_batch.h"
+
+namespace ptrace_prof {
+
+class SampleSource {
+ public:
+  virtual ~SampleSource() = default;
+
+  // The next batch: the first one once the target was opened, then a few each second even when nothing was sampled.
+  // Nothing when none came within `timeout` or a signal arrived, and for good once ended(). An error is the last word.
+  virtual Result<std::optional<SampleBatch>> Next(Nanos timeout) = 0;
+  virtual bool ended() const = 0;
+  // Ends the capture; what was sampled until then still comes.
+  virtual void Stop() = 0;
+  // Why the capture ended, as the collector said it; nothing before, and when it was cut off.
+  virtual const std::optional<EndInfo>& end() const = 0;
+};
+
+}  // namespace ptrace_prof
