@@ -1,4 +1,4 @@
-# The libraries that we use, as imported targets: fmt::fmt, protobuf::libprotobuf, PkgConfig::ELF, ZLIB::ZLIB,
+# The libraries that we use, as imported targets: fmt::fmt, pp_spdlog, protobuf::libprotobuf, PkgConfig::ELF, ZLIB::ZLIB,
 # GTest::gtest_main, benchmark::benchmark, and pp_grpc. All from Debian 12.
 #
 # Archives are preferred to shared objects, so that build/bin/ptrace-prof runs where none of them is installed: what
@@ -33,6 +33,13 @@ set_target_properties(PkgConfig::ELF PROPERTIES INTERFACE_LINK_LIBRARIES pp_elf)
 
 add_library(pp_fmt STATIC cmake/fmt/fmt_library.cc)
 add_library(fmt::fmt ALIAS pp_fmt)
+
+# spdlog from its headers, with the {fmt} from above: Debian has no archive of it.
+find_path(PP_SPDLOG_INCLUDE spdlog/spdlog.h REQUIRED)
+add_library(pp_spdlog INTERFACE)
+target_include_directories(pp_spdlog SYSTEM INTERFACE ${PP_SPDLOG_INCLUDE})
+target_compile_definitions(pp_spdlog INTERFACE SPDLOG_FMT_EXTERNAL SPDLOG_HEADER_ONLY)
+target_link_libraries(pp_spdlog INTERFACE fmt::fmt)
 
 # gRPC with all that it needs, as pp_grpc. Debian's archives name each other in a circle, hence the group.
 find_program(PP_GRPC_PLUGIN grpc_cpp_plugin REQUIRED)

@@ -1,0 +1,24 @@
+// Whom a collector shall run as, and becoming that user for good.
+//
+// Pure data, and one call for a freshly forked child. Nothing here decides who may be whom: the launcher does as it is
+// told by the process that forked it, within what the kernel allows.
+#pragma once
+
+#include <vector>
+
+#include "attach/base/result.h"
+#include "attach/base/types.h"
+
+namespace ptrace_prof {
+
+struct CallerIdentity {
+  Uid uid;
+  Gid gid;
+  std::vector<Gid> groups;
+};
+
+// Takes groups, group and user, and checks that all of them were taken. Does nothing where this process is that user
+// already: with its own groups, which it could not change anyway. 0, or the errno. Async-signal-safe.
+[[nodiscard]] int BecomeCaller(const CallerIdentity& caller);
+
+}  // namespace ptrace_prof

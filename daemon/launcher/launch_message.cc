@@ -1,0 +1,109 @@
+#include "daemon/launcher/launch_message.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+namespace ptrace_prof {
+namespace {
+
+bool IsKeyCharacter(char c) { return (c >= 'a' && c <= 'z') || c == '_'; }
+
+bool IsValueCharacter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
+         c == ',' || c == '+' || c == '-';
+}
+
+bool IsArgument(std::string_view text) {
+  const size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0) {
+    return false;
+  }
+  const std::string_view key = text.substr(0, equals);
+  const std::string_view value = text.substr(equals + 1);
+  return std::all_of(key.begin(), key.end(), IsKeyCharacter) &&
+         std::all_of(value.begin(), value.end(), IsValueCharacter);
+}
+
+Error BadMessage(std::string_view what) {
+  return Error{Code::kInvalidArgument, "a message to the launcher " + std::string(what), ""};
+}
+
+void Put(std::vector<std::byte>& out, const void* bytes, size_t size) {
+  const auto* first = static_cast<const std::byte*>(bytes);
+  out.insert(out.end(), first, first + size);
+}
+
+// The zero-terminated strings that `text` consists of.
+Result<std::vector<std::string>> SplitArguments(std::string_view text, size_t count) {
+  std::vector<std::string> arguments;
+  while (!text.empty()) {
+    const size_t end = text.find('\0');
+    if (end == std::string_view::npos || arguments.size() == count || !IsArgument(text.substr(0, end))) {
+      return BadMessage("has an argument that is not key=value");
+    }
+    arguments.emplace_back(text.substr(0, end));
+    text.remove_prefix(end + 1);
+  }
+  if (arguments.size() != count) {
+    return BadMessage("has fewer arguments than it says");
+  }
+  return arguments;
+}
+
+}  // namespace
+
+Result<std::vector<std::byte>> EncodeLaunch(const LaunchRequest& request) {
+  if (request.arguments.size() > kMaxLaunchArguments || request.caller.groups.size() > kMaxLaunchGroups) {
+    return Error{Code::kResourceExhausted, "a capture has too many arguments, or its user too many groups", ""};
+  }
+  LaunchHeader header{.number = request.number, .uid = request.caller.uid.value, .gid = request.caller.gid.value};
+  header.groups = static_cast<uint32_t>(request.caller.groups.size());
+  header.arguments = static_cast<uint32_t>(request.arguments.size());
+  std::vector<std::byte> packet;
+  Put(packet, &header, sizeof header);
+  Put(packet, request.caller.groups.data(), request.caller.groups.size() * sizeof(Gid));
+  for (const std::string& argument : request.arguments) {
+    if (!IsArgument(argument)) {
+      return Error{Code::kInvalidArgument, "a capture's argument is not key=value", ""};
+    }
+    Put(packet, argument.c_str(), argument.size() + 1);
+  }
+  if (packet.size() > kMaxLaunchMessage) {
+    return Error{Code::kResourceExhausted, "the request for a capture is longer than 120 KiB",
+                 "name fewer threads, or none for all of them"};
+  }
+  return packet;
+}
+
+Result<LaunchHeader> DecodeLaunchHeader(std::span<const std::byte> packet) {
+  LaunchHeader header;
+  if (packet.size() < sizeof header || packet.size() > kMaxLaunchMessage) {
+    return BadMessage("is too short or too long");
+  }
+  std::memcpy(&header, packet.data(), sizeof header);
+  if (header.kind < LaunchKind::kStart || header.kind > LaunchKind::kEnded) {
+    return BadMessage("is of no known kind");
+  }
+  return header;
+}
+
+Result<LaunchRequest> DecodeLaunch(std::span<const std::byte> packet) {
+  PP_ASSIGN_OR_RETURN(const LaunchHeader header, DecodeLaunchHeader(packet));
+  packet = packet.subspan(sizeof header);
+  if (header.kind != LaunchKind::kStart || header.groups > kMaxLaunchGroups || header.arguments > kMaxLaunchArguments ||
+      packet.size() < header.groups * sizeof(Gid)) {
+    return BadMessage("is no request, or goes beyond its bounds");
+  }
+  LaunchRequest request{.number = header.number, .caller = {Uid(header.uid), Gid(header.gid), {}}};
+  request.caller.groups.resize(header.groups);
+  if (header.groups > 0) {
+    std::memcpy(request.caller.groups.data(), packet.data(), header.groups * sizeof(Gid));
+  }
+  packet = packet.subspan(header.groups * sizeof(Gid));
+  PP_ASSIGN_OR_RETURN(request.arguments,
+                      SplitArguments({reinterpret_cast<const char*>(packet.data()), packet.size()}, header.arguments));
+  return request;
+}
+
+}  // namespace ptrace_prof

@@ -1,0 +1,11 @@
+// What the launcher keeps of root: becoming somebody else, ending what it started, and what a collector of root's
+// needs.
+//
+// Call once in the launcher, which has one thread. Without effect for an ordinary user, who has nothing to keep.
+#pragma once
+
+namespace ptrace_prof {
+
+void KeepLaunchingRights();
+
+}  // namespace ptrace_prof

@@ -1,0 +1,164 @@
+// ptrace-profd, the daemon: plugs the launcher, the captures, the services and the socket together.
+//
+//   one thread, all rights:  launcher forked ─► socket bound ─► rights dropped
+//   no rights:               captures, gRPC, until a signal ─► captures cancelled ─► connections closed ─► exit 0
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <string_view>
+
+#include "daemon/launcher/launcher_process.h"
+#include "daemon/program/daemon_log.h"
+#include "daemon/program/daemon_options.h"
+#include "daemon/program/daemon_user.h"
+#include "daemon/program/spool_folder.h"
+#include "daemon/program/termination.h"
+#include "daemon/service/profiler_service.h"
+#include "daemon/session/collector_main.h"
+#include "daemon/session/collector_process.h"
+#include "daemon/session/launcher_starter.h"
+#include "rpc/unix_listener.h"
+#include "rpc/unix_socket.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr Nanos kExpireEvery = Nanos::FromSeconds(10);
+constexpr Nanos kDrainPatience = Nanos::FromSeconds(5);
+constexpr Nanos kReapPatience = Nanos::FromSeconds(10);
+constexpr int kReapPauseMs = 5;
+constexpr int kFailedStatus = 1;
+
+// What needs rights or a single thread, done.
+struct Prepared {
+  LauncherProcess launcher;
+  UniqueFd socket;
+  DaemonUser user;
+  Uid owner;  // who started us, and may connect
+};
+
+Result<Prepared> Prepare(const DaemonOptions& options) {
+  Prepared prepared;
+  prepared.owner = Uid(::getuid());
+  PP_ASSIGN_OR_RETURN(prepared.user, ChooseDaemonUser());
+  PP_ASSIGN_OR_RETURN(prepared.launcher, ForkLauncher());
+  PP_ASSIGN_OR_RETURN(prepared.socket, ListenOnUnixSocket(options.socket));
+  PP_RETURN_IF_ERROR(PrepareSpoolFolder(options.spool, prepared.user));
+  PP_RETURN_IF_ERROR(DropRights(prepared.user));
+  PP_RETURN_IF_ERROR(TrySpoolFolder(options.spool));
+  return prepared;
+}
+
+// A descriptor or three for each connection, and more for each capture.
+void RaiseDescriptorLimit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+  }
+}
+
+CallerIdentity ToCaller(const PeerIdentity& peer) {
+  CallerIdentity caller{Uid(peer.uid), Gid(peer.gid), {}};
+  for (const uint32_t group : peer.groups) {
+    caller.groups.emplace_back(group);
+  }
+  return caller;
+}
+
+// The profiler as one peer gets it.
+class PeerServices : public ConnectionServices {
+ public:
+  PeerServices(const PeerIdentity& peer, CaptureRegistry& captures, std::shared_ptr<LauncherConnection> launcher)
+      : starter_(std::move(launcher), ToCaller(peer)), profiler_(peer, captures, starter_) {}
+  std::vector<grpc::Service*> services() override { return profiler_.services(); }
+
+ private:
+  LauncherStarter starter_;
+  ProfilerService profiler_;
+};
+
+// Until a signal; now and then, looks after what nobody asks for.
+int AwaitSignal(Termination& termination, CaptureRegistry& captures, const LauncherConnection& launcher) {
+  bool launcher_was_up = true;
+  for (;;) {
+    if (const int signal = termination.Await(kExpireEvery); signal != 0) {
+      return signal;
+    }
+    captures.Expire();
+    if (launcher_was_up && !launcher.is_up()) {
+      launcher_was_up = false;
+      Log(LogLevel::kError, "launcher_ended", {{"remedy", "restart ptrace-profd: it can start no collector any more"}});
+    }
+  }
+}
+
+Result<void> Serve(Prepared prepared, const DaemonOptions& options, Termination& termination) {
+  const auto launcher = std::make_shared<LauncherConnection>(std::move(prepared.launcher));
+  CaptureRegistry captures(options.spool, options.limits);
+  PP_ASSIGN_OR_RETURN(
+      const auto listener,
+      UnixListener::Start(
+          std::move(prepared.socket),
+          {.admitted = {prepared.owner, Uid(0)},
+           .on_refused = [](const Error& why) { Log(LogLevel::kWarning, "connection_refused", why); }},
+          [&](const PeerIdentity& peer) { return std::make_unique<PeerServices>(peer, captures, launcher); }));
+  Log(LogLevel::kInfo, "listening",
+      {{"socket", options.socket}, {"spool", options.spool}, {"user", std::to_string(::getuid())}});
+  const int signal = AwaitSignal(termination, captures, *launcher);
+  Log(LogLevel::kInfo, "ending", {{"signal", std::to_string(signal)}});
+  termination.LetNextOneKill();
+  captures.CancelAll();
+  listener->Shutdown(kDrainPatience);
+  return {};
+}
+
+// The launcher, which ends with the socket to it, and collectors that outlived it.
+void ReapChildren() {
+  const Nanos deadline = MonotonicNow() + kReapPatience;
+  pid_t reaped = 0;
+  while ((reaped = ::waitpid(-1, nullptr, WNOHANG)) >= 0 && MonotonicNow() < deadline) {
+    if (reaped == 0) {
+      ::poll(nullptr, 0, kReapPauseMs);
+    }
+  }
+}
+
+int DaemonMain(const DaemonOptions& options) {
+  Termination termination;
+  StartLog();
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);  // of collectors whose launcher died
+  RaiseDescriptorLimit();
+  auto prepared = Prepare(options);
+  auto outcome = prepared.has_error() ? Result<void>(std::move(prepared).error())
+                                      : Serve(std::move(prepared).value(), options, termination);
+  ReapChildren();
+  if (outcome.has_error()) {
+    Log(LogLevel::kError, "failed", outcome.error());
+    return kFailedStatus;
+  }
+  RemoveUnixSocket(options.socket);
+  Log(LogLevel::kInfo, "ended");
+  return 0;
+}
+
+}  // namespace
+}  // namespace ptrace_prof
+
+int main(int argc, char** argv) {
+  using namespace ptrace_prof;
+  if (::getuid() != ::geteuid() || ::getgid() != ::getegid()) {
+    fmt::print(stderr, "ptrace-profd: it must not be a set-user-ID or set-group-ID program\n  chmod ug-s the file\n");
+    return kFailedStatus;
+  }
+  if (argc >= 2 && std::string_view(argv[1]) == kCollectorArgument) {
+    return CollectorMain(argc, argv);
+  }
+  const ParsedOptions parsed = ParseDaemonOptions(argc, argv);
+  return parsed.exit_status.has_value() ? *parsed.exit_status : DaemonMain(parsed.options);
+}

@@ -1,0 +1,26 @@
+// The daemon's log: one line an event on stderr, "time=… level=… event=… key=value …", for people and for programs.
+//
+// Thread-safe. Values are quoted where they need it, so that nothing from outside can pretend to be another line.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "attach/base/result.h"
+
+namespace ptrace_prof {
+
+enum class LogLevel { kInfo, kWarning, kError };
+
+using LogFields = std::initializer_list<std::pair<std::string_view, std::string>>;
+
+void StartLog();
+void Log(LogLevel level, std::string_view event, LogFields fields = {});
+void Log(LogLevel level, std::string_view event, const Error& error);
+
+// A value as it stands in a line.
+std::string QuoteValue(std::string_view value);
+
+}  // namespace ptrace_prof

@@ -1,0 +1,115 @@
+#include "daemon/program/daemon_options.h"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+namespace ptrace_prof {
+namespace {
+
+constexpr int kUsageStatus = 2;
+constexpr double kMaxDurationSeconds = 366.0 * 24 * 3600;
+
+constexpr char kFooter[] =
+    "ptrace-profd answers on a Unix socket that only its owner and root can connect to. Started by root, it keeps a\n"
+    "small launcher with root's rights and has none itself. It ends with SIGTERM or SIGINT: captures are cancelled "
+    "and\n"
+    "their readers told; a second signal ends it at once.\n";
+
+std::string Variable(const char* name) {
+  const char* value = ::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+int Fail(const Error& error) {
+  fmt::print(stderr, "ptrace-profd: {}{}{}\n", error.message, error.remedy.empty() ? "" : "\n  ", error.remedy);
+  return kUsageStatus;
+}
+
+struct RawOptions {
+  double max_duration_s = 0;
+};
+
+void Declare(CLI::App& app, DaemonOptions& options, RawOptions& raw) {
+  static const std::map<std::string, double> kTimeUnits = {{"ms", 0.001}, {"s", 1}, {"m", 60}, {"h", 3600}};
+  app.set_version_flag("--version", fmt::format("ptrace-profd {}", PP_VERSION), "Print the version");
+  app.set_help_flag("-h,--help", "Print this help");
+  app.footer(kFooter);
+  app.add_option("--socket", options.socket,
+                 "Where to listen (default: /run/ptrace-prof/ptrace-prof.sock for root, else in $XDG_RUNTIME_DIR)")
+      ->type_name("PATH");
+  app.add_option("--spool", options.spool,
+                 "Folder for the traces of captures (default: in $TMPDIR or /var/tmp); they go when ptrace-profd does")
+      ->type_name("FOLDER");
+  app.add_option("--max-captures", options.limits.captures_per_user, "Captures that a user may have going on at once")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  app.add_option("--max-bytes", options.limits.bytes, "Largest trace, in bytes or with a unit: 500MB, 8GB")
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("SIZE")
+      ->default_str("8GB");
+  app.add_option("--max-duration", raw.max_duration_s, "Longest capture, in seconds or with a unit: 90s, 30m, 2h")
+      ->transform(CLI::AsNumberWithUnit(kTimeUnits, CLI::AsNumberWithUnit::CASE_SENSITIVE))
+      ->check(CLI::Range(0.0, kMaxDurationSeconds))
+      ->type_name("TIME")
+      ->default_str("no limit");
+}
+
+Result<void> Complete(DaemonOptions& options) {
+  const Uid user(::getuid());
+  if (options.socket.empty()) {
+    PP_ASSIGN_OR_RETURN(options.socket, DefaultSocketPath(user));
+  }
+  if (options.spool.empty()) {
+    options.spool = DefaultSpoolFolder(user);
+  }
+  if (options.limits.bytes == 0) {
+    return Error{Code::kInvalidArgument, "--max-bytes 0 leaves no room for any trace", "give it at least 1MB"};
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> DefaultSocketPath(Uid user) {
+  if (user.value == 0) {
+    return std::string("/run/ptrace-prof/ptrace-prof.sock");
+  }
+  const std::string folder = Variable("XDG_RUNTIME_DIR");
+  if (folder.empty()) {
+    return Error{Code::kFailedPrecondition, "there is no folder for the socket: XDG_RUNTIME_DIR is not set",
+                 "give --socket PATH, in a folder that only you may write to"};
+  }
+  return folder + "/ptrace-prof/ptrace-prof.sock";
+}
+
+std::string DefaultSpoolFolder(Uid user) {
+  const std::string temporary = Variable("TMPDIR");
+  return fmt::format("{}/ptrace-prof-spool-{}", temporary.empty() ? "/var/tmp" : temporary, user.value);
+}
+
+ParsedOptions ParseDaemonOptions(int argc, char** argv) {
+  ParsedOptions parsed;
+  RawOptions raw;
+  CLI::App app("Serves captures of Python processes over gRPC.", "ptrace-profd");
+  Declare(app, parsed.options, raw);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {  // --help, --version
+    parsed.exit_status = app.exit(asked);
+    return parsed;
+  } catch (const CLI::ParseError& error) {
+    parsed.exit_status = Fail({Code::kInvalidArgument, error.what(), "see `ptrace-profd --help`"});
+    return parsed;
+  }
+  parsed.options.limits.duration = Nanos::FromSeconds(raw.max_duration_s);
+  if (const auto complete = Complete(parsed.options); complete.has_error()) {
+    parsed.exit_status = Fail(complete.error());
+  }
+  return parsed;
+}
+
+}  // namespace ptrace_prof

@@ -1,0 +1,29 @@
+// The command line of ptrace-profd, checked. Pure data.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "attach/base/result.h"
+#include "daemon/session/capture_registry.h"
+
+namespace ptrace_prof {
+
+struct DaemonOptions {
+  std::string socket;
+  std::string spool;
+  CaptureLimits limits;
+};
+
+// Parses; where nothing is left to do (--help, --version, an error, which is printed): the exit status instead.
+struct ParsedOptions {
+  DaemonOptions options;
+  std::optional<int> exit_status;
+};
+ParsedOptions ParseDaemonOptions(int argc, char** argv);
+
+// Where the socket is when nothing else is said. kFailedPrecondition: there is no folder for it.
+Result<std::string> DefaultSocketPath(Uid user);
+std::string DefaultSpoolFolder(Uid user);
+
+}  // namespace ptrace_prof

@@ -1,0 +1,39 @@
+#include "daemon/program/termination.h"
+
+#include <poll.h>
+#include <sys/signalfd.h>
+
+namespace ptrace_prof {
+namespace {
+
+sigset_t Requests() {
+  sigset_t requests;
+  ::sigemptyset(&requests);
+  ::sigaddset(&requests, SIGTERM);
+  ::sigaddset(&requests, SIGINT);
+  return requests;
+}
+
+}  // namespace
+
+Termination::Termination() {
+  const sigset_t requests = Requests();
+  ::sigprocmask(SIG_BLOCK, &requests, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGHUP, SIG_IGN);
+  signals_.reset(::signalfd(-1, &requests, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+int Termination::Await(Nanos timeout) {
+  pollfd pending{signals_.get(), POLLIN, 0};
+  ::poll(&pending, 1, static_cast<int>(timeout.value / 1'000'000));
+  signalfd_siginfo info{};
+  return ::read(signals_.get(), &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo) : 0;
+}
+
+void Termination::LetNextOneKill() {
+  const sigset_t requests = Requests();
+  ::pthread_sigmask(SIG_UNBLOCK, &requests, nullptr);
+}
+
+}  // namespace ptrace_prof

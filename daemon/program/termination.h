@@ -1,0 +1,26 @@
+// SIGTERM and SIGINT as something to wait for: the first asks to end well, a second one ends the process at once.
+//
+// Make it before any thread is started: threads inherit what it blocks. One per process.
+#pragma once
+
+#include <signal.h>
+
+#include "attach/base/types.h"
+#include "attach/base/unique_fd.h"
+
+namespace ptrace_prof {
+
+class Termination {
+ public:
+  Termination();
+
+  // The signal, or 0 when there was none within `timeout`.
+  int Await(Nanos timeout);
+  // From now on a signal ends us where we are.
+  void LetNextOneKill();
+
+ private:
+  UniqueFd signals_;
+};
+
+}  // namespace ptrace_prof

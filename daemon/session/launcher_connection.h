@@ -1,0 +1,74 @@
+// The daemon's end of the launcher's socket: requests go out, a thread of its own takes what comes back.
+//
+// Owns the socket. When the launcher is gone, collectors that run go on to their end: their lines are ours already. As
+// their subreaper (prctl, set by the program) we then learn how they ended; nobody can be killed or started any more.
+// Thread-safe. The destructor ends the launcher, and with it all collectors, and waits for it a bounded time.
+#pragma once
+
+#include <sys/types.h>
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "attach/base/result.h"
+#include "attach/base/types.h"
+#include "attach/base/unique_fd.h"
+#include "daemon/launcher/launch_message.h"
+#include "daemon/launcher/launcher_process.h"
+
+namespace ptrace_prof {
+
+class LauncherConnection {
+ public:
+  // What the launcher made for us.
+  struct Started {
+    uint64_t number = 0;
+    Pid pid;
+    UniqueFd stream;
+    UniqueFd control;
+    UniqueFd pidfd;
+  };
+
+  explicit LauncherConnection(LauncherProcess launcher);
+  ~LauncherConnection();
+
+  // kUnavailable: the launcher has ended, or does not answer. kPermissionDenied: it may not become that user.
+  Result<Started> Start(const CallerIdentity& caller, const std::vector<std::string>& arguments);
+  void Kill(const Started& collector);
+  // Its wait(2) status once it has ended: 0 where nobody can know it any more.
+  std::optional<int> Wait(const Started& collector, Nanos timeout);
+  // No further question about this collector.
+  void Forget(const Started& collector);
+
+  bool is_up() const;
+
+ private:
+  struct Slot {
+    bool answered = false;
+    std::optional<LaunchHeader> failure;
+    Started started;
+    std::optional<int> status;
+  };
+
+  void Receive();
+  bool TakeMessage();
+  void TakeAnswer(const LaunchHeader& header, std::span<UniqueFd> descriptors);
+  bool Send(std::span<const std::byte> packet);
+  std::optional<int> WaitAlone(const Started& collector, Nanos timeout);
+
+  const LauncherProcess launcher_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<uint64_t, Slot> slots_;
+  uint64_t next_number_ = 1;
+  bool up_ = true;
+  std::thread thread_;
+};
+
+}  // namespace ptrace_prof

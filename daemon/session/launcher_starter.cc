@@ -1,0 +1,40 @@
+#include "daemon/session/launcher_starter.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr Nanos kLastWait = Nanos::FromSeconds(3);
+
+class LaunchedCollector : public Collector {
+ public:
+  LaunchedCollector(std::shared_ptr<LauncherConnection> connection, LauncherConnection::Started started)
+      : connection_(std::move(connection)), started_(std::move(started)) {}
+
+  ~LaunchedCollector() override {
+    Stop();
+    started_.stream.reset();  // one that waits for us to read sees EPIPE
+    if (!connection_->Wait(started_, kLastWait).has_value()) {
+      Kill();
+      connection_->Wait(started_, kLastWait);
+    }
+    connection_->Forget(started_);
+  }
+
+  int stream_fd() const override { return started_.stream.get(); }
+  void Stop() override { started_.control.reset(); }
+  void Kill() override { connection_->Kill(started_); }
+  std::optional<int> Wait(Nanos timeout) override { return connection_->Wait(started_, timeout); }
+
+ private:
+  const std::shared_ptr<LauncherConnection> connection_;
+  LauncherConnection::Started started_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Collector>> LauncherStarter::Start(const CaptureRequest& request) {
+  PP_ASSIGN_OR_RETURN(LauncherConnection::Started started, connection_->Start(caller_, EncodeRequest(request)));
+  return std::unique_ptr<Collector>(std::make_unique<LaunchedCollector>(connection_, std::move(started)));
+}
+
+}  // namespace ptrace_prof

@@ -1,0 +1,133 @@
+#include "rpc/unix_socket.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace ptrace_prof {
+namespace {
+
+constexpr int kBacklog = 128;
+
+Result<sockaddr_un> Address(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.empty() || path.find('\0') != std::string::npos) {
+    return Error{Code::kInvalidArgument, "the path of the socket is empty or has a zero in it", "give another path"};
+  }
+  if (path.size() >= sizeof address.sun_path) {
+    return Error{Code::kInvalidArgument,
+                 fmt::format("the path of the socket is longer than {} bytes, the kernel's limit: {}",
+                             sizeof address.sun_path - 1, path),
+                 "choose a shorter one"};
+  }
+  std::memcpy(address.sun_path, path.data(), path.size());
+  return address;
+}
+
+Result<UniqueFd> NewSocket(int flags) {
+  UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0));
+  if (!fd.is_open()) {
+    return ErrnoError(errno, "cannot make a Unix socket");
+  }
+  return fd;
+}
+
+const sockaddr* Generic(const sockaddr_un& address) { return reinterpret_cast<const sockaddr*>(&address); }
+
+// The folder of the path, locked until the result goes.
+Result<UniqueFd> LockFolder(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
+    return ErrnoError(errno, fmt::format("cannot make the folder {} for the socket", folder),
+                      "make it, or choose another socket with --socket");
+  }
+  UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.is_open() || ::flock(fd.get(), LOCK_EX) != 0) {
+    return ErrnoError(errno, fmt::format("cannot use the folder {} for the socket", folder),
+                      "choose another socket with --socket");
+  }
+  return fd;
+}
+
+// Makes room at the path where that is ours to do.
+Result<void> ClearPath(const std::string& path, const sockaddr_un& address) {
+  struct stat there {};
+  if (::lstat(path.c_str(), &there) != 0) {
+    return errno == ENOENT ? Result<void>() : ErrnoError(errno, "cannot look at " + path);
+  }
+  if (!S_ISSOCK(there.st_mode)) {
+    return Error{Code::kAlreadyExists, fmt::format("{} exists and is no socket", path),
+                 "remove it, or choose another socket with --socket"};
+  }
+  PP_ASSIGN_OR_RETURN(const UniqueFd probe, NewSocket(SOCK_NONBLOCK));
+  if (::connect(probe.get(), Generic(address), sizeof address) == 0 || errno == EAGAIN) {
+    return Error{Code::kAlreadyExists, fmt::format("another server answers at {}", path),
+                 "stop it, or choose another socket with --socket"};
+  }
+  if (there.st_uid != ::geteuid()) {
+    return Error{Code::kPermissionDenied, fmt::format("{} belongs to user {}, not to us", path, there.st_uid),
+                 "choose another socket with --socket"};
+  }
+  if (errno != ECONNREFUSED && errno != EACCES) {
+    return ErrnoError(errno, "cannot tell whether somebody answers at " + path);
+  }
+  return ::unlink(path.c_str()) == 0
+             ? Result<void>()
+             : ErrnoError(errno, "cannot replace " + path, "remove it, or choose another socket with --socket");
+}
+
+}  // namespace
+
+Result<UniqueFd> ListenOnUnixSocket(const std::string& path) {
+  PP_ASSIGN_OR_RETURN(const sockaddr_un address, Address(path));
+  PP_ASSIGN_OR_RETURN(const UniqueFd locked, LockFolder(path));
+  PP_RETURN_IF_ERROR(ClearPath(path, address));
+  PP_ASSIGN_OR_RETURN(UniqueFd listener, NewSocket(SOCK_NONBLOCK));
+  // The file gets its mode from the socket: there is no moment in which others could connect.
+  if (::fchmod(listener.get(), 0600) != 0 || ::bind(listener.get(), Generic(address), sizeof address) != 0 ||
+      ::listen(listener.get(), kBacklog) != 0) {
+    return ErrnoError(errno, "cannot listen on " + path, "choose another socket with --socket");
+  }
+  return listener;
+}
+
+void RemoveUnixSocket(const std::string& path) {
+  const auto locked = LockFolder(path);
+  const auto address = Address(path);
+  if (!locked.has_error() && !address.has_error()) {
+    // Fails in a folder that we may no longer write to: then the next server does it.
+    (void)ClearPath(path, address.value()).has_error();
+  }
+}
+
+Result<UniqueFd> ConnectToUnixSocket(const std::string& path) {
+  PP_ASSIGN_OR_RETURN(const sockaddr_un address, Address(path));
+  PP_ASSIGN_OR_RETURN(UniqueFd fd, NewSocket(0));
+  if (::connect(fd.get(), Generic(address), sizeof address) == 0) {
+    return fd;
+  }
+  switch (errno) {
+    case ENOENT:
+    case ENOTDIR:
+      return Error{Code::kNotFound, fmt::format("there is no socket {}", path),
+                   "start ptrace-profd, or name its socket: --host unix:PATH"};
+    case EACCES:
+    case EPERM:
+      return Error{Code::kPermissionDenied, fmt::format("the socket {} is for its owner only", path),
+                   "run as that user or as root, or start a ptrace-profd of your own"};
+    case ECONNREFUSED:
+      return Error{Code::kUnavailable, fmt::format("nobody answers at {}", path),
+                   "start ptrace-profd again: the one that made this socket has ended"};
+    default: return ErrnoError(errno, "cannot connect to " + path);
+  }
+}
+
+}  // namespace ptrace_prof
