@@ -7,6 +7,7 @@ constexpr CommandRow kCommands[] = {
     {"record", "--pid PID [OPTIONS]\n[OPTIONS] -- COMMAND [ARGS...]", "Record where a Python process spends its time",
      true, MakeRecordCommand},
     {"dump", "--pid PID [OPTIONS]", "Print what every thread of a Python process is doing now", false, MakeDumpCommand},
+    {"top", "--pid PID [OPTIONS]", "Watch where a Python process spends its time, live", false, MakeTopCommand},
     {"export", "TRACE [-o FILE] [OPTIONS]", "Convert a recorded trace into another format", false, MakeExportCommand},
     {"completion", "bash|zsh|fish", "Print a script that completes our options in a shell", false,
      MakeCompletionCommand},

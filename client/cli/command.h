@@ -42,6 +42,7 @@ std::span<const CommandRow> Commands();
 
 std::unique_ptr<Command> MakeRecordCommand();
 std::unique_ptr<Command> MakeDumpCommand();
+std::unique_ptr<Command> MakeTopCommand();
 std::unique_ptr<Command> MakeExportCommand();
 std::unique_ptr<Command> MakeCompletionCommand();
 

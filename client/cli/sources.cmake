@@ -25,11 +25,15 @@ pp_library(client/cli
     cli/record_plan.cc
     cli/record_run.cc
     cli/sampling_options.cc
+    cli/source_file.cc
     cli/spool_file.cc
     cli/thread_dump.cc
+    cli/top_command.cc
     cli/top_counts.cc
     cli/top_model.cc
+    cli/top_output.cc
     cli/top_rows.cc
+    cli/top_text.cc
     cli/totals_text.cc
     cli/trace_spooler.cc
   DEPS pp_daemon_export pp_daemon_trace pp_daemon_collector pp_daemon_session pp_attach_base)

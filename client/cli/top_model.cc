@@ -37,6 +37,11 @@ void TopModel::ReuseThreads() {
   names_.Free(gone);
 }
 
+void TopModel::SetQuery(const TopQuery& query) {
+  query_ = query;
+  Changed();
+}
+
 void TopModel::SetView(TopView view) {
   if (query_.view != view) {
     query_.view = view;

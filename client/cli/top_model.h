@@ -27,6 +27,7 @@ class TopModel {
   bool Add(const SampleBatch& batch);
 
   const TopQuery& query() const { return query_; }
+  void SetQuery(const TopQuery& query);
   void SetView(TopView view);
   void SetSort(TopSort sort);  // the same one again: reversed
   void SetFilter(std::string filter);

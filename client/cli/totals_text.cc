@@ -16,6 +16,18 @@ constexpr QualityWord kQualityWords[] = {
     {SampleQuality::kUnverified, "unverified", false},
 };
 
+uint64_t Of(const Accounting& totals, SampleQuality quality) { return totals.by_quality[static_cast<size_t>(quality)]; }
+
+double Overhead(const Accounting& totals) {
+  return totals.wall.value > 0 ? 100 * totals.collector_cpu.seconds() / totals.wall.seconds() : 0;
+}
+
+std::string Things(uint64_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", Grouped(count), count == 1 ? one : many);
+}
+
+}  // namespace
+
 std::string Grouped(uint64_t number) {
   std::string text;
   const std::string digits = std::to_string(number);
@@ -28,7 +40,6 @@ std::string Grouped(uint64_t number) {
   return text;
 }
 
-// 100 % only when it is all of them, 0 % only when it is none.
 std::string Percent(uint64_t part, uint64_t whole) {
   if (whole == 0 || part == 0 || part == whole) {
     return part != 0 && part == whole ? "100 %" : "0 %";
@@ -42,18 +53,6 @@ std::string Percent(uint64_t part, uint64_t whole) {
   }
   return fmt::format("{:.{}f} %", share, share < 1 || share > 99 ? 2 : 1);
 }
-
-uint64_t Of(const Accounting& totals, SampleQuality quality) { return totals.by_quality[static_cast<size_t>(quality)]; }
-
-double Overhead(const Accounting& totals) {
-  return totals.wall.value > 0 ? 100 * totals.collector_cpu.seconds() / totals.wall.seconds() : 0;
-}
-
-std::string Things(uint64_t count, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", Grouped(count), count == 1 ? one : many);
-}
-
-}  // namespace
 
 std::string LiveLine(const Accounting& totals, Nanos elapsed) {
   return fmt::format("{:>4.0f} s  {} samples  {:.0f} Hz  truncated {}  late {}  lost {}  overhead {:.1f} %",

@@ -1,0 +1,141 @@
+#include "client/cli/top_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "client/cli/printable.h"
+#include "client/cli/totals_text.h"
+
+namespace ptrace_prof {
+namespace {
+
+struct ViewWords {
+  TopView view;
+  std::string_view name;
+  std::string_view self;  // the columns; where the rows are sorted by one, a mark stands before it
+  std::string_view total;
+  std::string_view about;
+};
+constexpr ViewWords kViews[] = {
+    {TopView::kFunctions, "functions", "SELF %", "TOTAL %", "FUNCTION (FILE:LINE)"},
+    {TopView::kLines, "lines", "SELF %", "TOTAL %", "LINE (FILE:LINE)"},
+    {TopView::kThreads, "threads", "SELF %", "GIL %", "THREAD"},
+    {TopView::kProcesses, "processes", "SELF %", "TREE %", "PROCESS"},
+};
+
+struct StateWord {
+  ThreadState state;
+  std::string_view word;
+};
+constexpr StateWord kStates[] = {
+    {ThreadState::kUnknown, "ended"}, {ThreadState::kRunning, "running"},  {ThreadState::kGilWait, "GIL wait"},
+    {ThreadState::kIdle, "idle"},     {ThreadState::kGpuWait, "GPU wait"}, {ThreadState::kDiskWait, "disk wait"},
+};
+
+const ViewWords& WordsOf(TopView view) {
+  return *std::find_if(std::begin(kViews), std::end(kViews), [&](const ViewWords& row) { return row.view == view; });
+}
+
+std::string_view StateText(ThreadState state) {
+  return std::find_if(std::begin(kStates), std::end(kStates), [&](const StateWord& row) { return row.state == state; })
+      ->word;
+}
+
+std::string Marked(std::string_view column, bool sorted, bool reversed) {
+  return fmt::format("{}{}", !sorted ? "" : reversed ? "-" : "*", column);
+}
+
+std::string CodeText(const TopRow& row, size_t width) {
+  const std::string name = Printable(row.name);
+  if (row.file.empty()) {
+    return name;
+  }
+  const std::string line = row.line > 0 ? fmt::format(":{}", row.line) : "";
+  std::string file = Printable(row.file);
+  const size_t rest = name.size() + line.size() + 3;
+  if (width > 0 && rest + file.size() > width) {
+    // The end of a path says more; the cut is after a slash where there is one.
+    const size_t room = width > rest + 3 ? width - rest - 3 : 0;
+    const size_t least = file.size() - std::min(file.size(), room);
+    const size_t slash = std::min(file.find('/', least), file.rfind('/'));
+    file = "..." + file.substr(slash != std::string::npos && slash >= least ? slash : least);
+  }
+  return fmt::format("{} ({}{})", name, Printable(file), line);  // again: the cut may be inside a character
+}
+
+std::string ThreadText(const TopRow& row) {
+  if (row.pid.value == 0) {
+    return Printable(row.name);
+  }
+  return fmt::format("{:<9} {:>7} {:>7}  {}{}", StateText(row.state), row.pid.value, row.tid.value, Printable(row.name),
+                     row.holds_gil ? " [GIL]" : "");
+}
+
+std::string ProcessText(const TopRow& row) {
+  if (row.pid.value == 0) {
+    return Printable(row.name);
+  }
+  const std::string parent = row.parent.value > 0 ? fmt::format("of {}", row.parent.value) : "";
+  return fmt::format("{:>7} {:<10} {}", row.pid.value, parent, Printable(row.command.empty() ? row.name : row.command));
+}
+
+}  // namespace
+
+std::string_view NameOf(TopView view) { return WordsOf(view).name; }
+
+std::string_view NameOf(TopSort sort) {
+  switch (sort) {
+    case TopSort::kSelf: return "self";
+    case TopSort::kTotal: return "total";
+    case TopSort::kName: return "name";
+  }
+  return "";
+}
+
+std::string TopHeading(const TopQuery& query) {
+  const ViewWords& words = WordsOf(query.view);
+  const bool gil_column = query.view == TopView::kThreads;  // all that a thread did is its own
+  return fmt::format("{:>7} {:>8} {:>9} {:>9}  {}", Marked(words.self, query.sort == TopSort::kSelf, query.reversed),
+                     Marked(words.total, query.sort == TopSort::kTotal && !gil_column, query.reversed), "SELF", "TOTAL",
+                     Marked(words.about, query.sort == TopSort::kName, query.reversed));
+}
+
+std::string TopRowText(const TopRow& row, TopView view, size_t width) {
+  const double second = view == TopView::kThreads ? row.gil_share : row.total_share;
+  const std::string numbers = fmt::format("{:>7.1f} {:>8.1f} {:>9} {:>9}  ", 100 * row.self_share, 100 * second,
+                                          Grouped(row.self), Grouped(row.total));
+  switch (view) {
+    case TopView::kFunctions:
+    case TopView::kLines: return numbers + CodeText(row, width > numbers.size() ? width - numbers.size() : width);
+    case TopView::kThreads: return numbers + ThreadText(row);
+    case TopView::kProcesses: return numbers + ProcessText(row);
+  }
+  return numbers;
+}
+
+std::string TopTargetText(const TopModel& model, Pid pid) {
+  const auto process = model.processes().find(pid);
+  if (process == model.processes().end()) {
+    return fmt::format("process {}", pid.value);
+  }
+  const SampleBatch::Process& info = process->second;
+  return Printable(fmt::format("process {}: {}, CPython {}", pid.value, info.command.empty() ? info.name : info.command,
+                               info.python.empty() ? "?" : info.python));
+}
+
+std::string TopTotalsText(const TopModel& model) {
+  const TopTally& tally = model.tally();
+  const SampleBatch::Counters& counters = tally.counters();
+  const size_t threads = model.live_threads();
+  std::string text =
+      fmt::format("{} samples in {:.1f} s at {:.0f} Hz, {} {}; truncated {}, lost {}", Grouped(counters.samples),
+                  tally.span().seconds(), counters.actual_rate_hz, threads, threads == 1 ? "thread" : "threads",
+                  Percent(counters.Of(SampleQuality::kTruncated), counters.samples), Grouped(counters.lost));
+  if (counters.thinned > 0) {
+    text += fmt::format(", left out {} (too many different stacks to show)", Grouped(counters.thinned));
+  }
+  return text;
+}
+
+}  // namespace ptrace_prof
