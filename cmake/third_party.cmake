@@ -1,5 +1,5 @@
 # The libraries that we use, as imported targets: fmt::fmt, pp_spdlog, protobuf::libprotobuf, PkgConfig::ELF, ZLIB::ZLIB,
-# GTest::gtest_main, benchmark::benchmark, and pp_grpc. All from Debian 12.
+# GTest::gtest_main, benchmark::benchmark, pp_grpc, and pp_ncurses. All from Debian 12.
 #
 # Archives are preferred to shared objects, so that build/bin/ptrace-prof runs where none of them is installed: what
 # remains are libc and libm. PP_FULLY_STATIC (preset `static`) links these too.
@@ -30,6 +30,11 @@ add_library(pp_elf UNKNOWN IMPORTED)
 list(GET ELF_LINK_LIBRARIES 0 PP_ELF_FILE)
 set_target_properties(pp_elf PROPERTIES IMPORTED_LOCATION ${PP_ELF_FILE} INTERFACE_LINK_LIBRARIES ZLIB::ZLIB)
 set_target_properties(PkgConfig::ELF PROPERTIES INTERFACE_LINK_LIBRARIES pp_elf)
+# libncursesw.a calls libtinfo.a.
+find_library(PP_NCURSES_FILE NAMES ncursesw REQUIRED)
+find_library(PP_TINFO_FILE NAMES tinfo REQUIRED)
+add_library(pp_ncurses INTERFACE)
+target_link_libraries(pp_ncurses INTERFACE ${PP_NCURSES_FILE} ${PP_TINFO_FILE})
 
 add_library(pp_fmt STATIC cmake/fmt/fmt_library.cc)
 add_library(fmt::fmt ALIAS pp_fmt)

@@ -28,15 +28,19 @@ pp_library(client/cli
     cli/source_file.cc
     cli/spool_file.cc
     cli/thread_dump.cc
+    cli/top_blocks.cc
     cli/top_command.cc
     cli/top_counts.cc
+    cli/top_live.cc
     cli/top_model.cc
-    cli/top_output.cc
+    cli/top_pages.cc
     cli/top_rows.cc
+    cli/top_screen.cc
+    cli/top_session.cc
     cli/top_text.cc
     cli/totals_text.cc
     cli/trace_spooler.cc
-  DEPS pp_daemon_export pp_daemon_trace pp_daemon_collector pp_daemon_session pp_attach_base)
+  DEPS pp_daemon_export pp_daemon_trace pp_daemon_collector pp_daemon_session pp_attach_base pp_ncurses)
 target_compile_definitions(pp_client_cli PRIVATE PP_VERSION="${PROJECT_VERSION}")
 add_executable(ptrace-prof cli/main.cc)
 target_link_libraries(ptrace-prof PRIVATE pp_client_cli)

@@ -11,7 +11,8 @@
 #include "client/cli/messages.h"
 #include "client/cli/option_values.h"
 #include "client/cli/sampling_options.h"
-#include "client/cli/top_output.h"
+#include "client/cli/top_blocks.h"
+#include "client/cli/top_live.h"
 #include "client/cli/top_text.h"
 
 namespace ptrace_prof {
@@ -19,6 +20,7 @@ namespace {
 
 constexpr Nanos kBatchInterval = Nanos::FromMillis(200);
 constexpr Nanos kTextInterval = Nanos::FromSeconds(2);
+constexpr Nanos kScreenInterval = Nanos::FromMillis(500);
 constexpr Nanos kPoll = Nanos::FromMillis(100);
 
 constexpr char kFooter[] =
@@ -121,8 +123,7 @@ class TopCommand : public Command {
     if (first.has_error()) {
       return interrupts.count() > 0 ? ExitCode::kOk : Fail(first.error());
     }
-    settings_.interval = interval_.empty() ? kTextInterval : settings_.interval;
-    const Result<void> shown = RunTopText(source, first.value(), settings_, interrupts);
+    const Result<void> shown = Show(source, first.value(), interrupts);
     source.Stop();
     if (shown.has_error()) {
       return Fail(shown.error());
@@ -131,6 +132,19 @@ class TopCommand : public Command {
       PrintNote(end->message.empty() ? "the target ended" : end->message);
     }
     return ExitCode::kOk;
+  }
+
+  Result<void> Show(SampleSource& source, const SampleBatch& first, const Interrupts& interrupts) {
+    if (::isatty(STDOUT_FILENO) == 1 && !text_ && count_ == 0) {
+      settings_.interval = interval_.empty() ? kScreenInterval : settings_.interval;
+      if (auto screen = TopScreen::Open(); screen.has_value()) {
+        return RunTopLive(*screen.value(), source, first, settings_, interrupts);
+      } else {
+        PrintWarning({screen.error().code, screen.error().message + "; plain text instead", screen.error().remedy});
+      }
+    }
+    settings_.interval = interval_.empty() ? kTextInterval : settings_.interval;
+    return PrintTopBlocks(source, first, settings_, interrupts);
   }
 
   RecordOptions options_;

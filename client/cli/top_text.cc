@@ -46,22 +46,27 @@ std::string Marked(std::string_view column, bool sorted, bool reversed) {
   return fmt::format("{}{}", !sorted ? "" : reversed ? "-" : "*", column);
 }
 
+// A path within what is left of `width`: its end says more, and its last part is never cut.
+std::string FileText(const std::string& file, size_t used, size_t width) {
+  if (width == 0 || used + file.size() <= width) {
+    return file;
+  }
+  constexpr std::string_view kCut = "...";
+  const size_t room = width > used + kCut.size() ? width - used - kCut.size() : 0;
+  const size_t slash = file.find('/', file.size() - std::min(file.size(), room));
+  if (slash != std::string::npos) {
+    return std::string(kCut) + file.substr(slash);
+  }
+  return file.substr(file.rfind('/') + 1);  // npos + 1 is 0
+}
+
 std::string CodeText(const TopRow& row, size_t width) {
   const std::string name = Printable(row.name);
   if (row.file.empty()) {
     return name;
   }
   const std::string line = row.line > 0 ? fmt::format(":{}", row.line) : "";
-  std::string file = Printable(row.file);
-  const size_t rest = name.size() + line.size() + 3;
-  if (width > 0 && rest + file.size() > width) {
-    // The end of a path says more; the cut is after a slash where there is one.
-    const size_t room = width > rest + 3 ? width - rest - 3 : 0;
-    const size_t least = file.size() - std::min(file.size(), room);
-    const size_t slash = std::min(file.find('/', least), file.rfind('/'));
-    file = "..." + file.substr(slash != std::string::npos && slash >= least ? slash : least);
-  }
-  return fmt::format("{} ({}{})", name, Printable(file), line);  // again: the cut may be inside a character
+  return fmt::format("{} ({}{})", name, FileText(Printable(row.file), name.size() + line.size() + 3, width), line);
 }
 
 std::string ThreadText(const TopRow& row) {

@@ -1,4 +1,4 @@
-#include "client/cli/top_output.h"
+#include "client/cli/top_blocks.h"
 
 #include <fmt/format.h>
 
@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <ctime>
 
+#include "client/cli/top_model.h"
 #include "client/cli/top_text.h"
 
 namespace ptrace_prof {
@@ -50,8 +51,8 @@ Result<bool> Write(const std::string& text) {
 
 }  // namespace
 
-Result<void> RunTopText(SampleSource& source, const SampleBatch& first, const TopSettings& settings,
-                        const Interrupts& interrupts) {
+Result<void> PrintTopBlocks(SampleSource& source, const SampleBatch& first, const TopSettings& settings,
+                            const Interrupts& interrupts) {
   TopModel model(settings.interval);
   model.SetQuery(settings.query);
   model.ToggleSinceStart();  // which is: since the last block

@@ -1,0 +1,16 @@
+// What `top` was asked to show, and how often. Pure data.
+#pragma once
+
+#include "client/cli/top_rows.h"
+
+namespace ptrace_prof {
+
+struct TopSettings {
+  Pid pid;
+  Nanos interval;  // between two blocks of text, or two pictures
+  TopQuery query;
+  size_t limit = 20;   // rows of a block of text
+  uint64_t count = 0;  // blocks of text; 0: until it ends
+};
+
+}  // namespace ptrace_prof
