@@ -119,7 +119,22 @@ Error WithLikelyChild(Error error, Pid pid) {
   return error;
 }
 
+// A pid is used again; who asked may have meant its owner of then.
+Result<void> CheckStart(const CaptureRequest& request) {
+  if (request.start_ticks == 0) {
+    return {};
+  }
+  PP_ASSIGN_OR_RETURN(const uint64_t ticks, ReadStartTicks(request.pid));
+  if (ticks != request.start_ticks) {
+    return Error{Code::kNotFound,
+                 fmt::format("process {} is not the one that was meant: it started at another time", request.pid.value),
+                 "list the processes again"};
+  }
+  return {};
+}
+
 Result<void> CaptureHardened(const CaptureRequest& request, ByteSink& sink, UniqueFd control) {
+  PP_RETURN_IF_ERROR(CheckStart(request));
   PP_RETURN_IF_ERROR(Harden(request.pid));
   LimitResources();
   PP_ASSIGN_OR_RETURN(const StopLine line, StopLine::Watch(std::move(control)));

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "client/cli/capture_backend.h"
+#include "client/remote/capture_backend.h"
 
 namespace CLI {
 class App;

@@ -1,7 +1,7 @@
 // The whole command line: parses it, runs the one command it names, returns the exit status.
 #pragma once
 
-#include "client/cli/capture_backend.h"
+#include "client/remote/capture_backend.h"
 
 namespace ptrace_prof {
 

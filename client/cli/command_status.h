@@ -1,7 +1,7 @@
 // Ends our process as the command that we started ended: waits for it, hands signals on, passes its status through.
 #pragma once
 
-#include "client/cli/capture_backend.h"
+#include "client/remote/capture_backend.h"
 #include "client/cli/interrupts.h"
 
 namespace ptrace_prof {

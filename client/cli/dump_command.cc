@@ -10,7 +10,7 @@
 #include "client/cli/later_flags.h"
 #include "client/cli/messages.h"
 #include "client/cli/option_values.h"
-#include "client/cli/thread_dump.h"
+#include "daemon/trace/thread_dump.h"
 
 namespace ptrace_prof {
 namespace {

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "client/cli/thread_dump.h"
+#include "daemon/trace/thread_dump.h"
 
 namespace ptrace_prof {
 

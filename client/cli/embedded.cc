@@ -1,78 +1,45 @@
 #include "client/cli/embedded.h"
 
-#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <string_view>
 #include <utility>
 
+#include "client/remote/rpc_backend.h"
+#include "daemon/service/profiler_service.h"
+#include "daemon/session/capture_registry.h"
 #include "daemon/session/collector_main.h"
 #include "daemon/session/collector_process.h"
+#include "daemon/session/local_starter.h"
+#include "rpc/in_process_server.h"
 
 namespace ptrace_prof {
 namespace {
 
-constexpr Nanos kEndWait = Nanos::FromMillis(5000);
-
-Result<void> CheckCollectorStatus(int status) {
-  if (WIFSIGNALED(status)) {
-    return Error{
-        Code::kInternal,
-        fmt::format("the collector was ended by signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status))),
-        "what was recorded until then is kept; the target is not affected"};
-  }
-  if (WEXITSTATUS(status) == 127) {
-    return Error{Code::kInternal, "cannot start the collector from /proc/self/exe",
-                 "is /proc mounted, and may this file be executed?"};
-  }
-  if (WEXITSTATUS(status) != 0) {
-    return Error{Code::kInternal, fmt::format("the collector failed with status {}", WEXITSTATUS(status)), ""};
-  }
-  return {};
+std::string TemporaryFolder() {
+  const char* folder = std::getenv("TMPDIR");
+  return folder != nullptr && *folder != '\0' ? folder : "/tmp";
 }
 
-class EmbeddedStream : public CaptureStream {
+// A stream whose capture launched a command, which is our child once the collector is gone.
+class CommandStream : public CaptureStream {
  public:
-  EmbeddedStream(CollectorProcess process, Pid command) : process_(std::move(process)), command_(command) {}
+  CommandStream(std::unique_ptr<CaptureStream> stream, Pid command) : stream_(std::move(stream)), command_(command) {}
 
-  Result<Chunk> Read(std::span<std::byte> buffer, Nanos timeout) override {
-    pollfd readable{process_.stream_fd(), POLLIN, 0};
-    const int ready = ::poll(&readable, 1, static_cast<int>(timeout.value / 1'000'000));
-    if (ready == 0 || (ready < 0 && errno == EINTR)) {
-      return Chunk{};
-    }
-    const ssize_t got = ::read(process_.stream_fd(), buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) {
-      return Chunk{};
-    }
-    if (got < 0) {
-      return ErrnoError(errno, "cannot read from the collector");
-    }
-    return Chunk{.size = static_cast<size_t>(got), .ended = got == 0};
-  }
-
-  void Stop() override { process_.Stop(); }
-  void Kill() override { process_.Kill(); }
-
-  Result<void> Finish() override {
-    if (auto status = process_.Wait(kEndWait); status.has_value()) {
-      return CheckCollectorStatus(*status);
-    }
-    process_.Kill();
-    process_.Wait(kEndWait);
-    return Error{Code::kInternal, "the collector did not end and was killed", "the target is not affected"};
-  }
-
+  Result<Chunk> Read(std::span<std::byte> buffer, Nanos timeout) override { return stream_->Read(buffer, timeout); }
+  void Stop() override { stream_->Stop(); }
+  void Kill() override { stream_->Kill(); }
+  Result<void> Finish() override { return stream_->Finish(); }
   Pid command() const override { return command_; }
 
   void SignalCommand(int signal) override {
-    if (command_.value > 0 && !command_reaped_) {
+    if (!command_reaped_) {
       ::kill(command_.value, signal);
     }
   }
@@ -97,32 +64,62 @@ class EmbeddedStream : public CaptureStream {
   }
 
  private:
-  CollectorProcess process_;
-  Pid command_;
+  const std::unique_ptr<CaptureStream> stream_;
+  const Pid command_;
   bool command_reaped_ = false;
 };
 
+// The whole service inside this process, asked over a channel inside this process.
 class EmbeddedBackend : public CaptureBackend {
+ public:
+  EmbeddedBackend()
+      : captures_(TemporaryFolder(), {}),
+        service_({.uid = ::getuid(), .gid = ::getgid(), .groups = {}, .pid = Pid(::getpid())}, captures_, starter_),
+        server_(service_.services()),
+        rpc_(MakeRpcBackend(server_.Connect())) {}
+
+  Result<std::unique_ptr<CaptureStream>> Start(const CaptureRequest& request,
+                                               const std::vector<std::string>& command) override {
+    if (command.empty()) {
+      return rpc_->Start(request, {});
+    }
+    CaptureRequest sent = request;
+    sent.pid = Pid(::getpid());  // a placeholder
+    starter_.LaunchNext(command);
+    auto stream = rpc_->Start(sent, {});
+    PP_ASSIGN_OR_RETURN(const Pid launched, starter_.launched());
+    if (stream.has_error()) {
+      return stream;
+    }
+    return std::unique_ptr<CaptureStream>(std::make_unique<CommandStream>(std::move(stream).value(), launched));
+  }
+
+ private:
+  LocalStarter starter_;
+  CaptureRegistry captures_;
+  ProfilerService service_;
+  InProcessServer server_;
+  const std::unique_ptr<CaptureBackend> rpc_;
+};
+
+// The commands that need no capture (export, --help) start no server.
+class LazyBackend : public CaptureBackend {
  public:
   Result<std::unique_ptr<CaptureStream>> Start(const CaptureRequest& request,
                                                const std::vector<std::string>& command) override {
-    CaptureRequest sent = request;
-    if (!command.empty()) {
-      sent.pid = Pid(::getpid());  // a placeholder
+    if (backend_ == nullptr) {
+      backend_ = std::make_unique<EmbeddedBackend>();
     }
-    PP_ASSIGN_OR_RETURN(CollectorProcess process,
-                        CollectorProcess::Start({.request = EncodeRequest(sent), .command = command}));
-    Pid launched;
-    if (!command.empty()) {
-      PP_ASSIGN_OR_RETURN(launched, process.AwaitCommand());
-    }
-    return std::unique_ptr<CaptureStream>(std::make_unique<EmbeddedStream>(std::move(process), launched));
+    return backend_->Start(request, command);
   }
+
+ private:
+  std::unique_ptr<CaptureBackend> backend_;
 };
 
 }  // namespace
 
-std::unique_ptr<CaptureBackend> MakeEmbeddedBackend() { return std::make_unique<EmbeddedBackend>(); }
+std::unique_ptr<CaptureBackend> MakeEmbeddedBackend() { return std::make_unique<LazyBackend>(); }
 
 std::optional<int> RunAsCollector(int argc, char** argv) {
   if (argc < 2 || std::string_view(argv[1]) != kCollectorArgument) {

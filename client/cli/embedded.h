@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "client/cli/capture_backend.h"
+#include "client/remote/capture_backend.h"
 
 namespace ptrace_prof {
 

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "client/cli/capture_backend.h"
+#include "client/remote/capture_backend.h"
 #include "client/cli/exit_code.h"
 #include "client/cli/interrupts.h"
 #include "client/cli/record_plan.h"

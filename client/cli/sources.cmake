@@ -27,7 +27,6 @@ pp_library(client/cli
     cli/sampling_options.cc
     cli/source_file.cc
     cli/spool_file.cc
-    cli/thread_dump.cc
     cli/top_blocks.cc
     cli/top_command.cc
     cli/top_counts.cc
@@ -40,7 +39,8 @@ pp_library(client/cli
     cli/top_text.cc
     cli/totals_text.cc
     cli/trace_spooler.cc
-  DEPS pp_daemon_export pp_daemon_trace pp_daemon_collector pp_daemon_session pp_attach_base pp_ncurses)
+  DEPS pp_client_remote pp_daemon_service pp_daemon_export pp_daemon_trace pp_daemon_collector pp_daemon_session
+       pp_rpc pp_attach_base pp_ncurses)
 target_compile_definitions(pp_client_cli PRIVATE PP_VERSION="${PROJECT_VERSION}")
 add_executable(ptrace-prof cli/main.cc)
 target_link_libraries(ptrace-prof PRIVATE pp_client_cli)

@@ -8,7 +8,7 @@
 
 #include <optional>
 
-#include "client/cli/capture_backend.h"
+#include "client/remote/capture_backend.h"
 #include "client/cli/interrupts.h"
 #include "client/cli/progress.h"
 #include "client/cli/spool_file.h"

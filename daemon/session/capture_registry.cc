@@ -94,8 +94,19 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
     parameters.request.duration = longer ? limits_.duration : parameters.request.duration;
   }
   PP_ASSIGN_OR_RETURN(auto session, CaptureSession::Start(parameters, starter));
-  entries_[parameters.id] = {next_number_++, creation.request_id, session};
+  entries_[parameters.id] = {next_number_++, creation.request_id, session, false};
   return session;
+}
+
+Result<std::shared_ptr<CaptureSession>> CaptureRegistry::StartHidden(const CaptureRequest& request, uint32_t owner_uid,
+                                                                     CollectorStarter& starter) {
+  return CaptureSession::Start({.id = {},
+                                .owner_uid = owner_uid,
+                                .request = request,
+                                .max_bytes = limits_.bytes,
+                                .keep = false,
+                                .spool_folder = spool_folder_},
+                               starter);
 }
 
 Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Find(const std::string& id, uint32_t caller_uid) {
@@ -138,6 +149,15 @@ Result<void> CaptureRegistry::Delete(const std::string& id, uint32_t caller_uid)
   return {};
 }
 
+void CaptureRegistry::Discard(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = entries_.find(id); found != entries_.end()) {
+    found->second.session->Cancel();
+    found->second.is_discarded = true;
+  }
+  ExpireLocked();
+}
+
 void CaptureRegistry::CancelAll() {
   const std::lock_guard lock(mutex_);
   for (const auto& [id, entry] : entries_) {
@@ -156,8 +176,8 @@ void CaptureRegistry::ExpireLocked() {
   for (auto at = entries_.begin(); at != entries_.end();) {
     const CaptureSession& session = *at->second.session;
     const CaptureSnapshot snapshot = session.Snapshot();
-    const bool expired =
-        HasEnded(snapshot.state) && !session.parameters().keep && now - snapshot.ended > limits_.retention;
+    const bool is_old = !session.parameters().keep && now - snapshot.ended > limits_.retention;
+    const bool expired = HasEnded(snapshot.state) && (is_old || at->second.is_discarded);
     if (HasEnded(snapshot.state) && !expired) {
       ended_of[session.parameters().owner_uid].emplace_back(at->second.number, at->first);
     }

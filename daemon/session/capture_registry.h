@@ -40,12 +40,19 @@ class CaptureRegistry {
   // A second creation with the same request_id and owner gives the capture of the first.
   Result<std::shared_ptr<CaptureSession>> Create(const Creation& creation, CollectorStarter& starter);
 
+  // A capture that is in no list and lives as long as who asked holds it; for dumps. Counts against no limit but its
+  // own brevity.
+  Result<std::shared_ptr<CaptureSession>> StartHidden(const CaptureRequest& request, uint32_t owner_uid,
+                                                      CollectorStarter& starter);
+
   // kNotFound, also where it is somebody else's.
   Result<std::shared_ptr<CaptureSession>> Find(const std::string& id, uint32_t caller_uid);
   // Newest first.
   std::vector<std::shared_ptr<CaptureSession>> List(uint32_t caller_uid);
   // kFailedPrecondition: it goes on.
   Result<void> Delete(const std::string& id, uint32_t caller_uid);
+  // Cancels it if it goes on, and forgets it as soon as it has ended.
+  void Discard(const std::string& id);
   void CancelAll();
   // Forgets what is older than the retention; called now and then.
   void Expire();
@@ -55,6 +62,7 @@ class CaptureRegistry {
     uint64_t number = 0;  // in the order of creation
     std::string request_id;
     std::shared_ptr<CaptureSession> session;
+    bool is_discarded = false;
   };
 
   std::shared_ptr<CaptureSession> FindRepeated(const Creation& creation) const;

@@ -97,6 +97,10 @@ constexpr KeyRow kKeys[] = {
     {"pid", "1 to 4194304, or 0 for a verb that needs none",
      [](const CaptureRequest& r) { return std::to_string(r.pid.value); },
      [](std::string_view t, CaptureRequest& r) { return ParseIn<int32_t>(t, 0, kMaxPid, r.pid.value); }},
+    {"start_ticks", "a number", [](const CaptureRequest& r) { return std::to_string(r.start_ticks); },
+     [](std::string_view t, CaptureRequest& r) {
+       return ParseIn<uint64_t>(t, 0, std::numeric_limits<uint64_t>::max(), r.start_ticks);
+     }},
     {"duration_ns", "0 (no limit) to 366 days",
      [](const CaptureRequest& r) { return std::to_string(r.duration.value); },
      [](std::string_view t, CaptureRequest& r) { return ParseIn<int64_t>(t, 0, kMaxDurationNs, r.duration.value); }},

@@ -34,7 +34,8 @@ inline constexpr uint32_t kDefaultMaxDepth = 4096;
 struct CaptureRequest {
   CaptureVerb verb = CaptureVerb::kRecord;
   Pid pid;
-  Nanos duration;                   // 0 = until the target ends or the reader of the pipe goes away
+  uint64_t start_ticks = 0;  // of the process that is meant, in clock ticks since boot; 0 = whichever has that pid
+  Nanos duration;            // 0 = until the target ends or the reader of the pipe goes away
   double rate_hz = kDefaultRateHz;  // 0 = as fast as possible
   double max_overhead = 0.01;       // CPU of the collector as a share of one core; 0 = no limit
   uint32_t max_depth = kDefaultMaxDepth;

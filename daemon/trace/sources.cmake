@@ -46,6 +46,7 @@ pp_library(daemon/trace
     trace/sequence_tables.cc
     trace/stack_table.cc
     trace/state_label.cc
+    trace/thread_dump.cc
     trace/thread_sequence.cc
     trace/trace_meter.cc
     trace/trace_origin.cc

@@ -1,4 +1,4 @@
-#include "client/cli/thread_dump.h"
+#include "daemon/trace/thread_dump.h"
 
 #include <algorithm>
 #include <tuple>

@@ -1,0 +1,90 @@
+#include "client/remote/rpc_backend.h"
+
+#include <grpcpp/channel.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "client/remote/record_stream.h"
+#include "client/remote/spec_message.h"
+#include "rpc/status.h"
+
+namespace ptrace_prof {
+namespace {
+
+namespace v1 = ptraceprof::v1;
+
+constexpr std::chrono::seconds kDumpPatience(30);
+
+// A trace that came whole.
+class WholeTrace : public CaptureStream {
+ public:
+  explicit WholeTrace(std::string trace) : trace_(std::move(trace)) {}
+  Result<Chunk> Read(std::span<std::byte> buffer, Nanos) override {
+    const size_t size = std::min(buffer.size(), trace_.size() - taken_);
+    std::memcpy(buffer.data(), trace_.data() + taken_, size);
+    taken_ += size;
+    return Chunk{.size = size, .ended = size == 0};
+  }
+  void Stop() override {}
+  void Kill() override {}
+  Result<void> Finish() override { return {}; }
+  Pid command() const override { return {}; }
+  void SignalCommand(int) override {}
+  Result<std::optional<int>> WaitCommand(Nanos) override { return std::optional<int>(); }
+
+ private:
+  const std::string trace_;
+  size_t taken_ = 0;
+};
+
+class RpcBackend : public CaptureBackend {
+ public:
+  explicit RpcBackend(std::shared_ptr<grpc::Channel> channel)
+      : captures_(v1::CaptureService::NewStub(std::move(channel))) {}
+
+  Result<std::unique_ptr<CaptureStream>> Start(const CaptureRequest& request,
+                                               const std::vector<std::string>& command) override {
+    if (!command.empty()) {
+      return Error{Code::kInvalidArgument, "a daemon cannot start a command for you",
+                   "leave out --host: the command is then recorded without a daemon; or start it, and give its --pid"};
+    }
+    switch (request.verb) {
+      case CaptureVerb::kRecord: return Record(request);
+      case CaptureVerb::kDump: return Dump(request);
+    }
+    return Error{Code::kUnimplemented, "this cannot be asked for over gRPC", ""};
+  }
+
+ private:
+  Result<std::unique_ptr<CaptureStream>> Record(const CaptureRequest& request) {
+    v1::RecordRequest message;
+    FillSpec(request, message.mutable_spec());
+    auto stream = std::make_unique<RecordStream>(*captures_, std::move(message));
+    PP_RETURN_IF_ERROR(stream->AwaitStart());
+    return std::unique_ptr<CaptureStream>(std::move(stream));
+  }
+
+  Result<std::unique_ptr<CaptureStream>> Dump(const CaptureRequest& request) {
+    v1::DumpStacksRequest message;
+    FillDumpRequest(request, &message);
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kDumpPatience);
+    v1::DumpStacksResponse response;
+    if (const grpc::Status status = captures_->DumpStacks(&context, message, &response); !status.ok()) {
+      return FromStatus(status);
+    }
+    return std::unique_ptr<CaptureStream>(std::make_unique<WholeTrace>(std::move(*response.mutable_trace())));
+  }
+
+  const std::unique_ptr<v1::CaptureService::Stub> captures_;
+};
+
+}  // namespace
+
+std::unique_ptr<CaptureBackend> MakeRpcBackend(std::shared_ptr<grpc::Channel> channel) {
+  return std::make_unique<RpcBackend>(std::move(channel));
+}
+
+}  // namespace ptrace_prof

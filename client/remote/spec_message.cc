@@ -1,0 +1,50 @@
+#include "client/remote/spec_message.h"
+
+#include <google/protobuf/util/time_util.h>
+
+namespace ptrace_prof {
+namespace {
+
+namespace v1 = ptraceprof::v1;
+
+constexpr v1::IdlePolicy kIdlePolicies[] = {v1::IDLE_POLICY_MAIN, v1::IDLE_POLICY_ALL, v1::IDLE_POLICY_NONE};
+
+}  // namespace
+
+void FillSpec(const CaptureRequest& request, v1::CaptureSpec* out) {
+  out->mutable_target()->set_pid(request.pid.value);
+  out->mutable_target()->set_start_time_ticks(request.start_ticks);
+  out->set_mode(v1::MODE_SAMPLE);
+  if (request.duration.value > 0) {
+    *out->mutable_duration() = google::protobuf::util::TimeUtil::NanosecondsToDuration(request.duration.value);
+  }
+  v1::SampleOptions& sample = *out->mutable_sample();
+  sample.set_rate_hz(request.rate_hz);
+  sample.set_as_fast_as_possible(request.rate_hz == 0);
+  if (request.max_overhead > 0) {
+    sample.set_max_overhead(request.max_overhead);
+  }
+  sample.set_no_overhead_limit(request.max_overhead == 0);
+  sample.set_max_depth(request.max_depth);
+  sample.set_idle(kIdlePolicies[static_cast<size_t>(request.idle)]);
+  for (const Tid tid : request.threads) {
+    sample.add_threads(tid.value);
+  }
+  sample.set_gil_only(request.gil_only);
+  sample.set_no_subprocesses(!request.subprocesses);
+  sample.set_blocking(request.blocking);
+  sample.set_no_stops(!request.allow_stops);
+  sample.set_wait_for_python(request.wait_for_python);
+}
+
+void FillDumpRequest(const CaptureRequest& request, v1::DumpStacksRequest* out) {
+  out->mutable_target()->set_pid(request.pid.value);
+  out->mutable_target()->set_start_time_ticks(request.start_ticks);
+  out->set_no_subprocesses(!request.subprocesses);
+  out->set_locals(request.locals);
+  out->set_blocking(request.blocking);
+  out->set_no_stops(!request.allow_stops);
+  out->set_max_depth(request.max_depth);
+}
+
+}  // namespace ptrace_prof

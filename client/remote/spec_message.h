@@ -1,0 +1,12 @@
+// A CaptureRequest as the messages that ask for it: the opposite of daemon/service/request_from_message.h.
+#pragma once
+
+#include "daemon/trace/capture_request.h"
+#include "ptraceprof/v1/capture_service.pb.h"
+
+namespace ptrace_prof {
+
+void FillSpec(const CaptureRequest& request, ptraceprof::v1::CaptureSpec* out);
+void FillDumpRequest(const CaptureRequest& request, ptraceprof::v1::DumpStacksRequest* out);
+
+}  // namespace ptrace_prof

@@ -1,0 +1,118 @@
+#include "daemon/service/capture_message.h"
+
+#include <fmt/format.h>
+#include <google/protobuf/util/time_util.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "ptraceprof/v1/capture.pb.h"
+#include "rpc/status.h"
+
+namespace ptrace_prof {
+namespace {
+
+namespace v1 = ptraceprof::v1;
+using google::protobuf::util::TimeUtil;
+
+constexpr v1::State kStates[] = {v1::STATE_PENDING,   v1::STATE_RUNNING, v1::STATE_DRAINING,
+                                 v1::STATE_SUCCEEDED, v1::STATE_FAILED,  v1::STATE_CANCELLED};
+constexpr v1::IdlePolicy kIdlePolicies[] = {v1::IDLE_POLICY_MAIN, v1::IDLE_POLICY_ALL, v1::IDLE_POLICY_NONE};
+
+// The host's name, as a piece of a resource name.
+const std::string& NodeId() {
+  static const std::string id = [] {
+    char name[256] = {};
+    ::gethostname(name, sizeof name - 1);
+    std::string text(name);
+    std::replace(text.begin(), text.end(), '/', '-');
+    return text.empty() ? std::string("localhost") : text;
+  }();
+  return id;
+}
+
+void FillSpec(const CaptureParameters& parameters, v1::CaptureSpec* out) {
+  const CaptureRequest& request = parameters.request;
+  out->mutable_target()->set_pid(request.pid.value);
+  out->mutable_target()->set_start_time_ticks(request.start_ticks);
+  out->set_mode(v1::MODE_SAMPLE);
+  *out->mutable_duration() = TimeUtil::NanosecondsToDuration(request.duration.value);
+  out->set_max_bytes(parameters.max_bytes);
+  out->set_keep(parameters.keep);
+  v1::SampleOptions& sample = *out->mutable_sample();
+  sample.set_rate_hz(request.rate_hz);
+  sample.set_as_fast_as_possible(request.rate_hz == 0);
+  if (request.max_overhead > 0) {
+    sample.set_max_overhead(request.max_overhead);
+  }
+  sample.set_no_overhead_limit(request.max_overhead == 0);
+  sample.set_max_depth(request.max_depth);
+  sample.set_idle(kIdlePolicies[static_cast<size_t>(request.idle)]);
+  for (const Tid tid : request.threads) {
+    sample.add_threads(tid.value);
+  }
+  sample.set_gil_only(request.gil_only);
+  sample.set_no_subprocesses(!request.subprocesses);
+  sample.set_blocking(request.blocking);
+  sample.set_no_stops(!request.allow_stops);
+  sample.set_wait_for_python(request.wait_for_python);
+}
+
+}  // namespace
+
+std::string CaptureName(const std::string& id) { return fmt::format("nodes/{}/captures/{}", NodeId(), id); }
+
+Result<std::string> CaptureIdOf(const std::string& name) {
+  const size_t middle = name.find("/captures/");
+  if (!name.starts_with("nodes/") || middle == std::string::npos || name.size() > 512) {
+    return Error{Code::kInvalidArgument, "the name of a capture has the form nodes/NODE/captures/ID",
+                 "take it from the response of CreateCapture or ListCaptures"};
+  }
+  const std::string node = name.substr(6, middle - 6);
+  if (node != NodeId() && node != "-") {
+    return Error{Code::kNotFound, "that capture is of another node; this is " + NodeId(), "ask that node"};
+  }
+  return name.substr(middle + 10);
+}
+
+void FillTotals(const Accounting& totals, v1::Totals* out) {
+  const auto of = [&](SampleQuality quality) { return totals.by_quality[static_cast<size_t>(quality)]; };
+  out->set_samples(totals.samples);
+  out->set_verified(of(SampleQuality::kVerified));
+  out->set_stopped(of(SampleQuality::kStopped));
+  out->set_truncated(of(SampleQuality::kTruncated) + of(SampleQuality::kTooDeep));
+  out->set_lost(totals.lost);
+  out->set_late_rounds(totals.late);
+  out->set_missed_rounds(totals.missed);
+  out->set_idle_skipped(totals.idle_skipped);
+  out->set_stops(totals.stops);
+  *out->mutable_stopped_time() = TimeUtil::NanosecondsToDuration(totals.stopped_total.value);
+  *out->mutable_collector_cpu_time() = TimeUtil::NanosecondsToDuration(totals.collector_cpu.value);
+  *out->mutable_wall_time() = TimeUtil::NanosecondsToDuration(totals.wall.value);
+  out->set_actual_rate_hz(totals.actual_rate_hz);
+  out->set_processes(totals.processes);
+  out->set_threads(totals.threads);
+}
+
+void FillCapture(const CaptureSession& session, v1::Capture* out) {
+  const CaptureSnapshot now = session.Snapshot();
+  out->set_name(CaptureName(session.parameters().id));
+  FillSpec(session.parameters(), out->mutable_spec());
+  out->set_state(kStates[static_cast<size_t>(now.state)]);
+  *out->mutable_create_time() = TimeUtil::NanosecondsToTimestamp(now.created.value);
+  if (now.started.value > 0) {
+    *out->mutable_start_time() = TimeUtil::NanosecondsToTimestamp(now.started.value);
+  }
+  if (now.ended.value > 0) {
+    *out->mutable_end_time() = TimeUtil::NanosecondsToTimestamp(now.ended.value);
+  }
+  out->set_trace_bytes(now.trace_bytes);
+  FillTotals(now.totals, out->mutable_totals());
+  if (now.error.has_value()) {
+    FillStatus(*now.error, {}, out->mutable_error());
+  }
+  out->set_end_message(now.end_message);
+  out->set_owner_uid(session.parameters().owner_uid);
+}
+
+}  // namespace ptrace_prof

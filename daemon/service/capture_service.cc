@@ -1,0 +1,234 @@
+#include "daemon/service/capture_service.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "daemon/service/capture_calls.h"
+#include "daemon/service/capture_message.h"
+#include "daemon/service/dump_call.h"
+#include "daemon/service/failed_call.h"
+#include "daemon/service/request_from_message.h"
+#include "daemon/service/trace_cursor.h"
+#include "rpc/status.h"
+
+namespace ptrace_prof {
+namespace {
+
+namespace v1 = ptraceprof::v1;
+
+constexpr size_t kMaxRequestId = 128;
+constexpr int kDefaultPage = 100;
+constexpr int kLargestPage = 1000;
+
+grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, const Result<void>& outcome,
+                                 std::string_view reason = {}) {
+  auto* reactor = context->DefaultReactor();
+  reactor->Finish(outcome.has_error() ? ToStatus(outcome.error(), reason) : grpc::Status::OK);
+  return reactor;
+}
+
+// "PROCESS_NOT_FOUND" is the usual reason of kNotFound; here it is a capture that is missing.
+std::string_view ReasonOfCapture(const Error& error) {
+  switch (error.code) {
+    case Code::kNotFound: return "CAPTURE_NOT_FOUND";
+    case Code::kFailedPrecondition: return "CAPTURE_NOT_ENDED";
+    default: return {};
+  }
+}
+
+Result<int> PageSizeFrom(int asked) {
+  if (asked < 0) {
+    return Error{Code::kInvalidArgument, fmt::format("page_size is {}", asked), "leave it out, or give 1 to 1000"};
+  }
+  return asked == 0 ? kDefaultPage : std::min(asked, kLargestPage);
+}
+
+// The token is the ID of the last capture of the page before.
+Result<void> FillPage(const std::vector<std::shared_ptr<CaptureSession>>& sessions,
+                      const v1::ListCapturesRequest& request, v1::ListCapturesResponse* out) {
+  PP_ASSIGN_OR_RETURN(const int size, PageSizeFrom(request.page_size()));
+  auto at = sessions.begin();
+  if (!request.page_token().empty()) {
+    at = std::find_if(sessions.begin(), sessions.end(),
+                      [&](const auto& session) { return session->parameters().id == request.page_token(); });
+    if (at == sessions.end()) {
+      return Error{Code::kInvalidArgument, "page_token is not known (any more)", "begin again without one"};
+    }
+    ++at;
+  }
+  for (; at != sessions.end() && out->captures_size() < size; ++at) {
+    FillCapture(**at, out->add_captures());
+  }
+  if (at != sessions.end()) {
+    out->set_next_page_token((*std::prev(at))->parameters().id);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<CaptureSession>> CaptureServiceImpl::FindByName(const std::string& name) {
+  PP_ASSIGN_OR_RETURN(const std::string id, CaptureIdOf(name));
+  return captures_.Find(id, caller_.uid);
+}
+
+Result<CaptureRegistry::Creation> CaptureServiceImpl::CreationFrom(const v1::CaptureSpec& spec,
+                                                                   const std::string& request_id) {
+  if (request_id.size() > kMaxRequestId) {
+    return Error{Code::kInvalidArgument, fmt::format("request_id is longer than {} characters", kMaxRequestId), ""};
+  }
+  PP_ASSIGN_OR_RETURN(CaptureRequest request, RequestFrom(spec));
+  return CaptureRegistry::Creation{.id = {},
+                                   .request_id = request_id,
+                                   .owner_uid = caller_.uid,
+                                   .request = std::move(request),
+                                   .max_bytes = spec.max_bytes(),
+                                   .keep = spec.keep()};
+}
+
+// A capture that is not in the registry: it lives as long as the call that waits for it.
+Result<std::shared_ptr<CaptureSession>> CaptureServiceImpl::StartHidden(const CaptureRequest& request) {
+  return captures_.StartHidden(request, caller_.uid, starter_);
+}
+
+grpc::ServerUnaryReactor* CaptureServiceImpl::DumpStacks(grpc::CallbackServerContext* context,
+                                                         const v1::DumpStacksRequest* request,
+                                                         v1::DumpStacksResponse* response) {
+  if (auto known = RefuseUnknownFields(*request); known.has_error()) {
+    return Answer(context, known);
+  }
+  const auto wanted = RequestFrom(*request);
+  if (wanted.has_error()) {
+    return Answer(context, wanted.error());
+  }
+  auto session = StartHidden(wanted.value());
+  if (session.has_error()) {
+    return Answer(context, session.error());
+  }
+  return StartDump(std::move(session).value(), [response](CaptureSession& ended) { return FillDump(ended, response); });
+}
+
+grpc::ServerUnaryReactor* CaptureServiceImpl::CreateCapture(grpc::CallbackServerContext* context,
+                                                            const v1::CreateCaptureRequest* request,
+                                                            v1::Capture* response) {
+  if (auto known = RefuseUnknownFields(*request); known.has_error()) {
+    return Answer(context, known);
+  }
+  auto creation = CreationFrom(request->spec(), request->request_id());
+  if (creation.has_error()) {
+    return Answer(context, creation.error());
+  }
+  creation.value().id = request->capture_id();
+  if (request->validate_only()) {
+    CaptureRequest look = creation.value().request;
+    look.verb = CaptureVerb::kDump;
+    look.subprocesses = false;
+    auto session = StartHidden(look);
+    if (session.has_error()) {
+      return Answer(context, session.error());
+    }
+    *response->mutable_spec() = request->spec();
+    return StartDump(std::move(session).value(), [](CaptureSession& ended) {
+      const auto error = ended.Snapshot().error;
+      return error.has_value() ? ToStatus(*error) : grpc::Status::OK;
+    });
+  }
+  const auto session = captures_.Create(creation.value(), starter_);
+  if (session.has_error()) {
+    return Answer(context, session.error());
+  }
+  FillCapture(*session.value(), response);
+  return Answer(context, {});
+}
+
+grpc::ServerUnaryReactor* CaptureServiceImpl::GetCapture(grpc::CallbackServerContext* context,
+                                                         const v1::GetCaptureRequest* request, v1::Capture* response) {
+  const auto session = FindByName(request->name());
+  if (session.has_error()) {
+    return Answer(context, session.error(), ReasonOfCapture(session.error()));
+  }
+  FillCapture(*session.value(), response);
+  return Answer(context, {});
+}
+
+grpc::ServerUnaryReactor* CaptureServiceImpl::ListCaptures(grpc::CallbackServerContext* context,
+                                                           const v1::ListCapturesRequest* request,
+                                                           v1::ListCapturesResponse* response) {
+  return Answer(context, FillPage(captures_.List(caller_.uid), *request, response));
+}
+
+grpc::ServerUnaryReactor* CaptureServiceImpl::CancelCapture(grpc::CallbackServerContext* context,
+                                                            const v1::CancelCaptureRequest* request,
+                                                            v1::Capture* response) {
+  const auto session = FindByName(request->name());
+  if (session.has_error()) {
+    return Answer(context, session.error(), ReasonOfCapture(session.error()));
+  }
+  session.value()->Cancel();
+  FillCapture(*session.value(), response);
+  return Answer(context, {});
+}
+
+grpc::ServerUnaryReactor* CaptureServiceImpl::DeleteCapture(grpc::CallbackServerContext* context,
+                                                            const v1::DeleteCaptureRequest* request,
+                                                            google::protobuf::Empty* /*response*/) {
+  const auto session = FindByName(request->name());
+  if (session.has_error()) {
+    return Answer(context, session.error(), ReasonOfCapture(session.error()));
+  }
+  const std::string& id = session.value()->parameters().id;
+  if (request->force()) {
+    captures_.Discard(id);
+    return Answer(context, {});
+  }
+  const auto deleted = captures_.Delete(id, caller_.uid);
+  return Answer(context, deleted, deleted.has_error() ? ReasonOfCapture(deleted.error()) : "");
+}
+
+WatchWriter* CaptureServiceImpl::WatchCapture(grpc::CallbackServerContext* /*context*/,
+                                              const v1::WatchCaptureRequest* request) {
+  auto session = FindByName(request->name());
+  if (session.has_error()) {
+    return FailedCall<v1::CaptureEvent>(ToStatus(session.error(), ReasonOfCapture(session.error())));
+  }
+  return StartWatch(std::move(session).value());
+}
+
+TraceChunkWriter* CaptureServiceImpl::ReadTrace(grpc::CallbackServerContext* /*context*/,
+                                                const v1::ReadTraceRequest* request) {
+  auto session = FindByName(request->name());
+  if (session.has_error()) {
+    return FailedCall<v1::TraceChunk>(ToStatus(session.error(), ReasonOfCapture(session.error())));
+  }
+  const auto size = ChunkSizeFrom(request->max_chunk_bytes());
+  if (size.has_error()) {
+    return FailedCall<v1::TraceChunk>(ToStatus(size.error()));
+  }
+  if (auto checked = session.value()->spool().CheckOffset(request->offset()); checked.has_error()) {
+    return FailedCall<v1::TraceChunk>(ToStatus(checked.error()));
+  }
+  return StartReadTrace(std::move(session).value(), *request, size.value());
+}
+
+RecordWriter* CaptureServiceImpl::Record(grpc::CallbackServerContext* /*context*/, const v1::RecordRequest* request) {
+  if (auto known = RefuseUnknownFields(*request); known.has_error()) {
+    return FailedCall<v1::RecordEvent>(ToStatus(known.error()));
+  }
+  const auto size = ChunkSizeFrom(request->max_chunk_bytes());
+  if (size.has_error()) {
+    return FailedCall<v1::RecordEvent>(ToStatus(size.error()));
+  }
+  const auto creation = CreationFrom(request->spec(), request->request_id());
+  if (creation.has_error()) {
+    return FailedCall<v1::RecordEvent>(ToStatus(creation.error()));
+  }
+  auto session = captures_.Create(creation.value(), starter_);
+  if (session.has_error()) {
+    return FailedCall<v1::RecordEvent>(ToStatus(session.error()));
+  }
+  return StartRecord(std::move(session).value(), captures_, size.value());
+}
+
+}  // namespace ptrace_prof

@@ -1,0 +1,118 @@
+#include "daemon/service/dump_call.h"
+
+#include <array>
+#include <mutex>
+#include <string_view>
+
+#include "daemon/export/clean_text.h"
+#include "daemon/trace/thread_dump.h"
+#include "ptraceprof/v1/capture_service.pb.h"
+#include "rpc/status.h"
+
+namespace ptrace_prof {
+namespace {
+
+namespace v1 = ptraceprof::v1;
+
+constexpr size_t kReadAtOnce = 1 << 20;
+constexpr std::array<std::string_view, 6> kStateNames = {"unknown", "running",  "gil-wait",
+                                                         "idle",    "gpu-wait", "disk-wait"};
+
+class DumpCall : public grpc::ServerUnaryReactor {
+ public:
+  DumpCall(std::shared_ptr<CaptureSession> session, std::function<grpc::Status(CaptureSession&)> answer)
+      : session_(std::move(session)), answer_(std::move(answer)) {}
+
+  void Begin() {
+    listener_ = session_->Subscribe([this] { FinishIfEnded(); });
+    FinishIfEnded();
+  }
+
+ private:
+  void FinishIfEnded() {
+    const std::lock_guard lock(mutex_);
+    if (!is_finished_ && HasEnded(session_->Snapshot().state)) {
+      is_finished_ = true;
+      Finish(answer_(*session_));
+    }
+  }
+  void OnCancel() override { session_->Cancel(); }
+  void OnDone() override {
+    session_->Unsubscribe(listener_);
+    delete this;
+  }
+
+  const std::shared_ptr<CaptureSession> session_;
+  const std::function<grpc::Status(CaptureSession&)> answer_;
+  std::mutex mutex_;
+  bool is_finished_ = false;
+  CaptureSession::ListenerId listener_ = 0;
+};
+
+void FillFrames(const DumpedThread& thread, v1::ThreadStack* out) {
+  for (size_t i = 0; i < thread.frames.size(); ++i) {
+    const Frame& frame = thread.frames[i];
+    if (frame.kind == FrameKind::kMarker) {
+      continue;  // `truncated` says it
+    }
+    v1::StackFrame& written = *out->add_frames();
+    written.set_function(CleanText(frame.function));
+    written.set_file(CleanText(frame.file));
+    written.set_line(frame.line);
+    const auto locals = thread.locals.find(static_cast<uint32_t>(i));
+    for (const LocalVariable& local : locals == thread.locals.end() ? std::vector<LocalVariable>() : locals->second) {
+      v1::Variable& variable = *written.add_locals();
+      variable.set_name(CleanText(local.name));
+      variable.set_value(CleanText(local.value));
+      variable.set_is_argument(local.is_argument);
+    }
+  }
+}
+
+void FillThread(const DumpedThread& thread, v1::ThreadStack* out) {
+  out->set_pid(thread.info.pid.value);
+  out->set_tid(thread.info.tid.value);
+  out->set_name(CleanText(thread.info.name));
+  out->set_is_main(thread.info.is_main);
+  out->set_holds_gil(thread.holds_gil);
+  out->set_state(std::string(kStateNames[static_cast<size_t>(thread.state) % kStateNames.size()]));
+  out->set_state_detail(thread.detail);
+  out->set_truncated(thread.quality == SampleQuality::kTruncated || thread.quality == SampleQuality::kTooDeep);
+  FillFrames(thread, out);
+}
+
+}  // namespace
+
+grpc::ServerUnaryReactor* StartDump(std::shared_ptr<CaptureSession> session,
+                                    std::function<grpc::Status(CaptureSession&)> answer) {
+  auto* call = new DumpCall(std::move(session), std::move(answer));
+  call->Begin();
+  return call;
+}
+
+grpc::Status FillDump(CaptureSession& session, v1::DumpStacksResponse* out) {
+  ThreadDump dump;
+  const TraceSpool& spool = session.spool();
+  while (out->trace().size() < spool.size()) {
+    const auto bytes = spool.ReadPackets(out->trace().size(), kReadAtOnce);
+    if (bytes.has_error()) {
+      return ToStatus(bytes.error());
+    }
+    if (auto fed = dump.Feed(std::as_bytes(std::span(bytes.value()))); fed.has_error()) {
+      return ToStatus(fed.error());
+    }
+    out->mutable_trace()->append(bytes.value());
+  }
+  const std::vector<DumpedProcess> processes = dump.Processes();
+  if (const auto error = session.Snapshot().error; error.has_value() && processes.empty()) {
+    return ToStatus(*error);
+  }
+  for (const DumpedProcess& process : processes) {
+    for (const DumpedThread& thread : process.threads) {
+      FillThread(thread, out->add_threads());
+    }
+  }
+  return grpc::Status::OK;
+}
+
+}  // namespace ptrace_prof

@@ -1,0 +1,156 @@
+#include "daemon/service/request_from_message.h"
+
+#include <fmt/format.h>
+#include <google/protobuf/util/time_util.h>
+
+#include <cmath>
+
+#include "ptraceprof/v1/capture_service.pb.h"
+
+namespace ptrace_prof {
+namespace {
+
+namespace v1 = ptraceprof::v1;
+
+constexpr int kMaxNesting = 8;  // of our messages: far less
+constexpr int kMaxThreads = 4096;
+
+Error Invalid(std::string message, std::string remedy) {
+  return Error{Code::kInvalidArgument, std::move(message), std::move(remedy)};
+}
+
+Result<void> RefuseUnknown(const google::protobuf::Message& message, int nesting) {
+  const auto* reflection = message.GetReflection();
+  if (const auto& unknown = reflection->GetUnknownFields(message); unknown.field_count() > 0) {
+    return Invalid(fmt::format("{} has a field {} that this version of ptrace-prof does not know",
+                               message.GetDescriptor()->name(), unknown.field(0).number()),
+                   "use a client of the server's version, or leave the field out");
+  }
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  reflection->ListFields(message, &fields);
+  for (const auto* field : fields) {
+    if (field->cpp_type() != google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE || field->is_repeated() ||
+        nesting == 0) {
+      continue;  // no request has a list of messages
+    }
+    PP_RETURN_IF_ERROR(RefuseUnknown(reflection->GetMessage(message, field), nesting - 1));
+  }
+  return {};
+}
+
+Result<void> ReadTarget(const v1::Target& target, CaptureRequest& request) {
+  if (target.by_case() != v1::Target::kPid) {
+    return Invalid("the target is missing", "give target.pid");
+  }
+  if (target.pid() <= 0) {
+    return Invalid(fmt::format("target.pid is {}; process IDs are positive", target.pid()), "");
+  }
+  request.pid = Pid(target.pid());
+  request.start_ticks = target.start_time_ticks();
+  return {};
+}
+
+Result<void> ReadDuration(const google::protobuf::Duration& duration, CaptureRequest& request) {
+  using google::protobuf::util::TimeUtil;
+  const bool in_range = duration.seconds() >= 0 && duration.seconds() <= int64_t{366} * 24 * 3600 &&
+                        duration.nanos() >= 0 && duration.nanos() < 1'000'000'000;
+  if (!in_range) {
+    return Invalid(fmt::format("duration is {} s {} ns; it must be 0 (no limit) to 366 days", duration.seconds(),
+                               duration.nanos()),
+                   "");
+  }
+  request.duration = Nanos(TimeUtil::DurationToNanoseconds(duration));
+  return {};
+}
+
+Result<void> ReadRate(const v1::SampleOptions& options, CaptureRequest& request) {
+  if (options.as_fast_as_possible() && options.rate_hz() != 0) {
+    return Invalid("sample.rate_hz and sample.as_fast_as_possible are both given", "leave one of them out");
+  }
+  if (!std::isfinite(options.rate_hz()) || options.rate_hz() < 0) {
+    return Invalid(fmt::format("sample.rate_hz is {}", options.rate_hz()), "give 0.001 to 200000");
+  }
+  request.rate_hz = options.as_fast_as_possible() ? 0 : options.rate_hz() == 0 ? kDefaultRateHz : options.rate_hz();
+  if (options.no_overhead_limit() && options.has_max_overhead()) {
+    return Invalid("sample.max_overhead and sample.no_overhead_limit are both given", "leave one of them out");
+  }
+  if (options.has_max_overhead() && !(options.max_overhead() > 0 && options.max_overhead() <= 1)) {
+    return Invalid(fmt::format("sample.max_overhead is {}", options.max_overhead()),
+                   "give a share of one core, above 0 and at most 1, or no_overhead_limit");
+  }
+  request.max_overhead = options.no_overhead_limit()  ? 0
+                         : options.has_max_overhead() ? options.max_overhead()
+                                                      : request.max_overhead;
+  return {};
+}
+
+Result<void> ReadIdle(const v1::SampleOptions& options, CaptureRequest& request) {
+  switch (options.idle()) {
+    case v1::IDLE_POLICY_UNSPECIFIED:
+    case v1::IDLE_POLICY_MAIN: request.idle = IdlePolicy::kMain; return {};
+    case v1::IDLE_POLICY_ALL: request.idle = IdlePolicy::kAll; return {};
+    case v1::IDLE_POLICY_NONE: request.idle = IdlePolicy::kNone; return {};
+    default: return Invalid(fmt::format("sample.idle is {}, which is not known", static_cast<int>(options.idle())), "");
+  }
+}
+
+Result<void> ReadSampling(const v1::SampleOptions& options, CaptureRequest& request) {
+  PP_RETURN_IF_ERROR(ReadRate(options, request));
+  PP_RETURN_IF_ERROR(ReadIdle(options, request));
+  if (options.threads_size() > kMaxThreads) {
+    return Invalid(
+        fmt::format("sample.threads names {} threads; at most {} can be chosen", options.threads_size(), kMaxThreads),
+        "");
+  }
+  for (const int32_t tid : options.threads()) {
+    request.threads.emplace_back(tid);
+  }
+  if (options.blocking() && options.no_stops()) {
+    return Invalid("sample.blocking stops the process for every sample, and sample.no_stops forbids it",
+                   "leave one of them out");
+  }
+  request.max_depth = options.max_depth() == 0 ? kDefaultMaxDepth : options.max_depth();
+  request.gil_only = options.gil_only();
+  request.subprocesses = !options.no_subprocesses();
+  request.blocking = options.blocking();
+  request.allow_stops = !options.no_stops();
+  request.wait_for_python = options.wait_for_python();
+  return {};
+}
+
+}  // namespace
+
+Result<void> RefuseUnknownFields(const google::protobuf::Message& message) {
+  return RefuseUnknown(message, kMaxNesting);
+}
+
+Result<CaptureRequest> RequestFrom(const v1::CaptureSpec& spec) {
+  CaptureRequest request;
+  PP_RETURN_IF_ERROR(ReadTarget(spec.target(), request));
+  if (spec.mode() != v1::MODE_UNSPECIFIED && spec.mode() != v1::MODE_SAMPLE) {
+    return Error{Code::kUnimplemented,
+                 fmt::format("mode {} is not known to this version of ptrace-prof", static_cast<int>(spec.mode())),
+                 "use MODE_SAMPLE"};
+  }
+  PP_RETURN_IF_ERROR(ReadDuration(spec.duration(), request));
+  PP_RETURN_IF_ERROR(ReadSampling(spec.sample(), request));
+  return DecodeRequest(EncodeRequest(request));  // the ranges are stated there
+}
+
+Result<CaptureRequest> RequestFrom(const v1::DumpStacksRequest& dump) {
+  CaptureRequest request;
+  request.verb = CaptureVerb::kDump;
+  request.idle = IdlePolicy::kAll;
+  PP_RETURN_IF_ERROR(ReadTarget(dump.target(), request));
+  if (dump.blocking() && dump.no_stops()) {
+    return Invalid("blocking stops the process, and no_stops forbids it", "leave one of them out");
+  }
+  request.subprocesses = !dump.no_subprocesses();
+  request.locals = dump.locals();
+  request.blocking = dump.blocking();
+  request.allow_stops = !dump.no_stops();
+  request.max_depth = dump.max_depth() == 0 ? kDefaultMaxDepth : dump.max_depth();
+  return DecodeRequest(EncodeRequest(request));
+}
+
+}  // namespace ptrace_prof

@@ -1,0 +1,10 @@
+pp_library(daemon/service
+  SOURCES
+    service/capture_calls.cc
+    service/capture_message.cc
+    service/capture_service.cc
+    service/dump_call.cc
+    service/profiler_service.cc
+    service/request_from_message.cc
+    service/trace_cursor.cc
+  DEPS pp_daemon_session pp_daemon_export pp_daemon_trace pp_rpc pp_attach_base)

@@ -1,0 +1,76 @@
+// One server-streaming call: a pump that keeps one write outstanding, and ends when it is told or has nothing more.
+//
+// Pump() may be called from any thread: by a listener of what the call is about, and by gRPC when a write is done. The
+// derived class says what comes next; it is asked under the call's lock and must not block. The object deletes itself
+// when gRPC is done with it, after Detach(), which must make sure that nobody calls Pump any more.
+#pragma once
+
+#include <grpcpp/support/server_callback.h>
+
+#include <mutex>
+#include <optional>
+
+namespace ptrace_prof {
+
+template <typename Message>
+class StreamCall : public grpc::ServerWriteReactor<Message> {
+ public:
+  void Pump() {
+    const std::lock_guard lock(mutex_);
+    if (is_writing_ || is_finished_) {
+      return;
+    }
+    if (is_cancelled_) {
+      FinishLocked(grpc::Status(grpc::StatusCode::CANCELLED, "the client went away, or its time was over"));
+      return;
+    }
+    message_.Clear();
+    std::optional<grpc::Status> end;
+    if (Next(&message_, &end)) {
+      is_writing_ = true;
+      this->StartWrite(&message_);
+    } else if (end.has_value()) {
+      FinishLocked(*end);
+    }
+  }
+
+ protected:
+  // Fills `message` and returns true; or says how the call ends; or neither: nothing to say for now.
+  virtual bool Next(Message* message, std::optional<grpc::Status>* end) = 0;
+  virtual void Cancelled() {}
+  virtual void Detach() {}
+
+ private:
+  void OnWriteDone(bool ok) final {
+    {
+      const std::lock_guard lock(mutex_);
+      is_writing_ = false;
+      is_cancelled_ = is_cancelled_ || !ok;
+    }
+    Pump();
+  }
+  void OnCancel() final {
+    {
+      const std::lock_guard lock(mutex_);
+      is_cancelled_ = true;
+    }
+    Cancelled();
+    Pump();
+  }
+  void OnDone() final {
+    Detach();
+    delete this;
+  }
+  void FinishLocked(const grpc::Status& status) {
+    is_finished_ = true;
+    this->Finish(status);
+  }
+
+  std::mutex mutex_;
+  Message message_;
+  bool is_writing_ = false;
+  bool is_finished_ = false;
+  bool is_cancelled_ = false;
+};
+
+}  // namespace ptrace_prof

@@ -1,0 +1,10 @@
+// How large a message may be. A request of ours is tiny; a response may hold one large packet, or a dump of many
+// threads.
+#pragma once
+
+namespace ptrace_prof {
+
+inline constexpr int kMaxRequest = 1 << 20;
+inline constexpr int kMaxResponse = 64 << 20;
+
+}  // namespace ptrace_prof
