@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -24,6 +25,8 @@
 
 namespace ptrace_prof {
 namespace {
+
+constexpr int kEndingMs = 200;
 
 struct Invocation {
   UniqueFd stream;
@@ -81,10 +84,12 @@ int AskKernel(Pid pid) {
   return errno;
 }
 
-// A command of ours that ended at once is a target that ended, not one that was a zombie to begin with.
+// A command of ours that ended at once is a target that ended, not a zombie or one that may not be read: what is left
+// of a process that is about to end is neither.
 Result<void> CheckLaunched(Pid pid) {
-  const auto status = ReadProcessStatus(pid);
-  if (status.has_error() || status.value().state == 'Z') {
+  const auto pidfd = OpenPidfd(pid);
+  pollfd ended{pidfd.has_error() ? -1 : pidfd.value().get(), POLLIN, 0};
+  if (pidfd.has_error() || ::poll(&ended, 1, kEndingMs) > 0) {
     return Error{Code::kGone, "the command ended before a Python interpreter came up in it", ""};
   }
   return {};

@@ -39,6 +39,7 @@ Code CodeForErrno(int err) {
     case EEXIST: return Code::kAlreadyExists;
     case ENOSPC:
     case EDQUOT:
+    case EFBIG:
     case EMFILE:
     case ENFILE:
     case ENOMEM: return Code::kResourceExhausted;

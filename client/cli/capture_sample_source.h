@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "client/cli/capture_backend.h"
+#include "client/remote/capture_backend.h"
 #include "client/cli/sample_source.h"
 #include "daemon/trace/sample_batcher.h"
 

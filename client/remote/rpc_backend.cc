@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "client/remote/inspection_trace.h"
 #include "client/remote/record_stream.h"
 #include "client/remote/spec_message.h"
 #include "rpc/status.h"
@@ -41,8 +42,8 @@ class WholeTrace : public CaptureStream {
 
 class RpcBackend : public CaptureBackend {
  public:
-  explicit RpcBackend(std::shared_ptr<grpc::Channel> channel)
-      : captures_(v1::CaptureService::NewStub(std::move(channel))) {}
+  explicit RpcBackend(const std::shared_ptr<grpc::Channel>& channel)
+      : captures_(v1::CaptureService::NewStub(channel)), node_(v1::NodeService::NewStub(channel)) {}
 
   Result<std::unique_ptr<CaptureStream>> Start(const CaptureRequest& request,
                                                const std::vector<std::string>& command) override {
@@ -53,6 +54,8 @@ class RpcBackend : public CaptureBackend {
     switch (request.verb) {
       case CaptureVerb::kRecord: return Record(request);
       case CaptureVerb::kDump: return Dump(request);
+      case CaptureVerb::kList: return Whole(ListAsTrace(*captures_, request));
+      case CaptureVerb::kDoctor: return Whole(DiagnosisAsTrace(*node_, request));
     }
     return Error{Code::kUnimplemented, "this cannot be asked for over gRPC", ""};
   }
@@ -78,13 +81,19 @@ class RpcBackend : public CaptureBackend {
     return std::unique_ptr<CaptureStream>(std::make_unique<WholeTrace>(std::move(*response.mutable_trace())));
   }
 
+  static Result<std::unique_ptr<CaptureStream>> Whole(Result<std::string> trace) {
+    PP_ASSIGN_OR_RETURN(std::string bytes, std::move(trace));
+    return std::unique_ptr<CaptureStream>(std::make_unique<WholeTrace>(std::move(bytes)));
+  }
+
   const std::unique_ptr<v1::CaptureService::Stub> captures_;
+  const std::unique_ptr<v1::NodeService::Stub> node_;
 };
 
 }  // namespace
 
 std::unique_ptr<CaptureBackend> MakeRpcBackend(std::shared_ptr<grpc::Channel> channel) {
-  return std::make_unique<RpcBackend>(std::move(channel));
+  return std::make_unique<RpcBackend>(channel);
 }
 
 }  // namespace ptrace_prof

@@ -19,18 +19,6 @@ constexpr v1::State kStates[] = {v1::STATE_PENDING,   v1::STATE_RUNNING, v1::STA
                                  v1::STATE_SUCCEEDED, v1::STATE_FAILED,  v1::STATE_CANCELLED};
 constexpr v1::IdlePolicy kIdlePolicies[] = {v1::IDLE_POLICY_MAIN, v1::IDLE_POLICY_ALL, v1::IDLE_POLICY_NONE};
 
-// The host's name, as a piece of a resource name.
-const std::string& NodeId() {
-  static const std::string id = [] {
-    char name[256] = {};
-    ::gethostname(name, sizeof name - 1);
-    std::string text(name);
-    std::replace(text.begin(), text.end(), '/', '-');
-    return text.empty() ? std::string("localhost") : text;
-  }();
-  return id;
-}
-
 void FillSpec(const CaptureParameters& parameters, v1::CaptureSpec* out) {
   const CaptureRequest& request = parameters.request;
   out->mutable_target()->set_pid(request.pid.value);
@@ -59,6 +47,17 @@ void FillSpec(const CaptureParameters& parameters, v1::CaptureSpec* out) {
 }
 
 }  // namespace
+
+const std::string& NodeId() {
+  static const std::string id = [] {
+    char name[256] = {};
+    ::gethostname(name, sizeof name - 1);
+    std::string text(name);
+    std::replace(text.begin(), text.end(), '/', '-');
+    return text.empty() ? std::string("localhost") : text;
+  }();
+  return id;
+}
 
 std::string CaptureName(const std::string& id) { return fmt::format("nodes/{}/captures/{}", NodeId(), id); }
 

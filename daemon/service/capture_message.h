@@ -13,6 +13,8 @@ class Totals;
 
 namespace ptrace_prof {
 
+// The host's name, as a piece of a resource name.
+const std::string& NodeId();
 // "nodes/HOST/captures/ID".
 std::string CaptureName(const std::string& id);
 // The ID in such a name. kInvalidArgument: it is not one; kNotFound: of another node.

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <charconv>
 
+#include "daemon/service/answer_at_end.h"
 #include "daemon/service/capture_calls.h"
 #include "daemon/service/capture_message.h"
-#include "daemon/service/dump_call.h"
+#include "daemon/service/dump_answer.h"
 #include "daemon/service/failed_call.h"
+#include "daemon/service/listing.h"
 #include "daemon/service/request_from_message.h"
 #include "daemon/service/trace_cursor.h"
 #include "rpc/status.h"
@@ -93,6 +95,28 @@ Result<std::shared_ptr<CaptureSession>> CaptureServiceImpl::StartHidden(const Ca
   return captures_.StartHidden(request, caller_.uid, starter_);
 }
 
+grpc::ServerUnaryReactor* CaptureServiceImpl::ListProcesses(grpc::CallbackServerContext* context,
+                                                            const v1::ListProcessesRequest* request,
+                                                            v1::ListProcessesResponse* response) {
+  if (auto known = RefuseUnknownFields(*request); known.has_error()) {
+    return Answer(context, known);
+  }
+  const auto page = PageFrom(*request);
+  if (page.has_error()) {
+    return Answer(context, page.error());
+  }
+  CaptureRequest list;
+  list.verb = CaptureVerb::kList;
+  auto session = StartHidden(list);
+  if (session.has_error()) {
+    return Answer(context, session.error());
+  }
+  return AnswerAtEnd(std::move(session).value(), [page = page.value(), request, response](const CaptureSession& ended) {
+    const auto filled = FillListing(ended, page, request->filter(), response);
+    return filled.has_error() ? ToStatus(filled.error()) : grpc::Status::OK;
+  });
+}
+
 grpc::ServerUnaryReactor* CaptureServiceImpl::DumpStacks(grpc::CallbackServerContext* context,
                                                          const v1::DumpStacksRequest* request,
                                                          v1::DumpStacksResponse* response) {
@@ -107,7 +131,8 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::DumpStacks(grpc::CallbackServerCon
   if (session.has_error()) {
     return Answer(context, session.error());
   }
-  return StartDump(std::move(session).value(), [response](CaptureSession& ended) { return FillDump(ended, response); });
+  return AnswerAtEnd(std::move(session).value(),
+                     [response](const CaptureSession& ended) { return FillDump(ended, response); });
 }
 
 grpc::ServerUnaryReactor* CaptureServiceImpl::CreateCapture(grpc::CallbackServerContext* context,
@@ -130,7 +155,7 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::CreateCapture(grpc::CallbackServer
       return Answer(context, session.error());
     }
     *response->mutable_spec() = request->spec();
-    return StartDump(std::move(session).value(), [](CaptureSession& ended) {
+    return AnswerAtEnd(std::move(session).value(), [](const CaptureSession& ended) {
       const auto error = ended.Snapshot().error;
       return error.has_value() ? ToStatus(*error) : grpc::Status::OK;
     });

@@ -13,6 +13,9 @@ class CaptureServiceImpl : public ptraceprof::v1::CaptureService::CallbackServic
   CaptureServiceImpl(PeerIdentity caller, CaptureRegistry& captures, CollectorStarter& starter)
       : caller_(std::move(caller)), captures_(captures), starter_(starter) {}
 
+  grpc::ServerUnaryReactor* ListProcesses(grpc::CallbackServerContext* context,
+                                          const ptraceprof::v1::ListProcessesRequest* request,
+                                          ptraceprof::v1::ListProcessesResponse* response) override;
   grpc::ServerUnaryReactor* DumpStacks(grpc::CallbackServerContext* context,
                                        const ptraceprof::v1::DumpStacksRequest* request,
                                        ptraceprof::v1::DumpStacksResponse* response) override;

@@ -67,6 +67,9 @@ Result<void> TraceSpool::Append(std::span<const std::byte> bytes) {
       continue;
     }
     if (put < 0) {
+      const int err = errno;
+      CommitWhatIsWhole();
+      errno = err;
       return ErrnoError(errno, "cannot store the trace",
                         "free some space where it is stored; what was recorded until then is kept");
     }
@@ -79,6 +82,20 @@ Result<void> TraceSpool::Append(std::span<const std::byte> bytes) {
   }
   committed_.store(end, std::memory_order_release);
   return {};
+}
+
+// After a write that failed half-way: the packets that did get onto the disk.
+void TraceSpool::CommitWhatIsWhole() {
+  uint64_t at = size();
+  while (at < written_) {
+    const auto header = ReadExactly(at, std::min<uint64_t>(kMaxHeader, written_ - at));
+    const uint64_t whole = header.has_error() ? 0 : MeasurePacket(header.value());
+    if (whole == 0 || whole > written_ - at) {
+      break;
+    }
+    at += whole;
+  }
+  committed_.store(at, std::memory_order_release);
 }
 
 Result<std::string> TraceSpool::ReadExactly(uint64_t offset, size_t size) const {

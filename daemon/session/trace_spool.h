@@ -36,6 +36,7 @@ class TraceSpool {
 
  private:
   explicit TraceSpool(UniqueFd fd) : fd_(std::move(fd)) {}
+  void CommitWhatIsWhole();
   Result<std::string> ReadExactly(uint64_t offset, size_t size) const;
 
   UniqueFd fd_;

@@ -10,6 +10,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 
+from .children import children_of
 from .stacks import Frame
 from .target_process import DEADLINE
 
@@ -43,11 +44,7 @@ class Running:
 
     def children(self):
         """The collector, in other words; empty before it was started and after it ended."""
-        try:
-            with open(f"/proc/{self.pid}/task/{self.pid}/children") as file:
-                return [int(pid) for pid in file.read().split()]
-        except FileNotFoundError:
-            return []
+        return children_of(self.pid)
 
     def interrupt(self):
         self.process.send_signal(signal.SIGINT)

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
+from .children import children_of
 from .profiler import BINARY
 from .target_process import DEADLINE
 
@@ -50,8 +51,7 @@ class TerminalRun:
         return "".join(self.said)
 
     def collector(self):
-        with open(f"/proc/{self.pid}/task/{self.pid}/children") as file:
-            return int(file.read().split()[0])
+        return children_of(self.pid)[0]
 
     def end(self):
         """The exit status; the rest of stderr is in words() then."""

@@ -1,7 +1,6 @@
-#include "daemon/service/dump_call.h"
+#include "daemon/service/dump_answer.h"
 
 #include <array>
-#include <mutex>
 #include <string_view>
 
 #include "daemon/export/clean_text.h"
@@ -17,37 +16,6 @@ namespace v1 = ptraceprof::v1;
 constexpr size_t kReadAtOnce = 1 << 20;
 constexpr std::array<std::string_view, 6> kStateNames = {"unknown", "running",  "gil-wait",
                                                          "idle",    "gpu-wait", "disk-wait"};
-
-class DumpCall : public grpc::ServerUnaryReactor {
- public:
-  DumpCall(std::shared_ptr<CaptureSession> session, std::function<grpc::Status(CaptureSession&)> answer)
-      : session_(std::move(session)), answer_(std::move(answer)) {}
-
-  void Begin() {
-    listener_ = session_->Subscribe([this] { FinishIfEnded(); });
-    FinishIfEnded();
-  }
-
- private:
-  void FinishIfEnded() {
-    const std::lock_guard lock(mutex_);
-    if (!is_finished_ && HasEnded(session_->Snapshot().state)) {
-      is_finished_ = true;
-      Finish(answer_(*session_));
-    }
-  }
-  void OnCancel() override { session_->Cancel(); }
-  void OnDone() override {
-    session_->Unsubscribe(listener_);
-    delete this;
-  }
-
-  const std::shared_ptr<CaptureSession> session_;
-  const std::function<grpc::Status(CaptureSession&)> answer_;
-  std::mutex mutex_;
-  bool is_finished_ = false;
-  CaptureSession::ListenerId listener_ = 0;
-};
 
 void FillFrames(const DumpedThread& thread, v1::ThreadStack* out) {
   for (size_t i = 0; i < thread.frames.size(); ++i) {
@@ -83,14 +51,7 @@ void FillThread(const DumpedThread& thread, v1::ThreadStack* out) {
 
 }  // namespace
 
-grpc::ServerUnaryReactor* StartDump(std::shared_ptr<CaptureSession> session,
-                                    std::function<grpc::Status(CaptureSession&)> answer) {
-  auto* call = new DumpCall(std::move(session), std::move(answer));
-  call->Begin();
-  return call;
-}
-
-grpc::Status FillDump(CaptureSession& session, v1::DumpStacksResponse* out) {
+grpc::Status FillDump(const CaptureSession& session, v1::DumpStacksResponse* out) {
   ThreadDump dump;
   const TraceSpool& spool = session.spool();
   while (out->trace().size() < spool.size()) {

@@ -1,0 +1,17 @@
+// Listings and diagnoses out of gRPC answers, as the trace that a collector would have written: the commands read
+// that, whoever answers.
+#pragma once
+
+#include <string>
+
+#include "attach/base/result.h"
+#include "daemon/trace/capture_request.h"
+#include "ptraceprof/v1/capture_service.grpc.pb.h"
+#include "ptraceprof/v1/node_service.grpc.pb.h"
+
+namespace ptrace_prof {
+
+Result<std::string> ListAsTrace(ptraceprof::v1::CaptureService::Stub& stub, const CaptureRequest& request);
+Result<std::string> DiagnosisAsTrace(ptraceprof::v1::NodeService::Stub& stub, const CaptureRequest& request);
+
+}  // namespace ptrace_prof

@@ -1,0 +1,17 @@
+// The answer of DumpStacks, out of the trace of a dump that has ended.
+#pragma once
+
+#include <grpcpp/support/status.h>
+
+#include "daemon/session/capture_session.h"
+
+namespace ptraceprof::v1 {
+class DumpStacksResponse;
+}
+
+namespace ptrace_prof {
+
+// The whole trace and the stacks in it; an error when it holds none, and says why.
+grpc::Status FillDump(const CaptureSession& session, ptraceprof::v1::DumpStacksResponse* out);
+
+}  // namespace ptrace_prof

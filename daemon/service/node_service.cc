@@ -1,0 +1,90 @@
+#include "daemon/service/node_service.h"
+
+#include <google/protobuf/util/time_util.h>
+#include <sys/utsname.h>
+
+#include <ctime>
+#include <fstream>
+
+#include "daemon/export/clean_text.h"
+#include "daemon/service/answer_at_end.h"
+#include "daemon/service/capture_message.h"
+#include "daemon/service/request_from_message.h"
+#include "daemon/trace/trace_reader.h"
+#include "rpc/status.h"
+
+namespace ptrace_prof {
+namespace {
+
+namespace v1 = ptraceprof::v1;
+
+constexpr v1::Check::Verdict kVerdicts[] = {v1::Check::VERDICT_OK, v1::Check::VERDICT_LIMITED,
+                                            v1::Check::VERDICT_MISSING};
+
+class Checks : public TraceVisitor {
+ public:
+  explicit Checks(v1::Node* out) : out_(out) {}
+  void OnCheck(const Check& check) override {
+    v1::Check& written = *out_->add_checks();
+    written.set_pid(check.pid.value);
+    written.set_subject(CleanText(check.subject));
+    written.set_verdict(kVerdicts[static_cast<size_t>(check.verdict) % std::size(kVerdicts)]);
+    written.set_cause(CleanText(check.cause));
+    written.set_remedy(CleanText(check.remedy));
+  }
+
+ private:
+  v1::Node* out_;
+};
+
+void FillIdentity(v1::Node* out) {
+  out->set_name("nodes/" + NodeId());
+  out->set_version(PP_VERSION);
+  utsname system{};
+  if (::uname(&system) == 0) {
+    out->set_kernel(system.release);
+    out->set_architecture(system.machine);
+  }
+  std::string boot_id;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot_id);
+  out->set_boot_id(boot_id);
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  out->set_monotonic_ns(MonotonicNow().value);
+  out->mutable_time()->set_seconds(now.tv_sec);
+  out->mutable_time()->set_nanos(static_cast<int32_t>(now.tv_nsec));
+}
+
+grpc::ServerUnaryReactor* Refuse(grpc::CallbackServerContext* context, const Error& error) {
+  auto* reactor = context->DefaultReactor();
+  reactor->Finish(ToStatus(error));
+  return reactor;
+}
+
+}  // namespace
+
+grpc::ServerUnaryReactor* NodeServiceImpl::GetNode(grpc::CallbackServerContext* context,
+                                                   const v1::GetNodeRequest* request, v1::Node* response) {
+  if (auto known = RefuseUnknownFields(*request); known.has_error()) {
+    return Refuse(context, known.error());
+  }
+  CaptureRequest look;
+  look.verb = CaptureVerb::kDoctor;
+  look.pid = Pid(request->pid());
+  const auto checked = DecodeRequest(EncodeRequest(look));
+  if (checked.has_error()) {
+    return Refuse(context, checked.error());
+  }
+  auto session = captures_.StartHidden(look, caller_.uid, starter_);
+  if (session.has_error()) {
+    return Refuse(context, session.error());
+  }
+  return AnswerAtEnd(std::move(session).value(), [response](const CaptureSession& ended) {
+    FillIdentity(response);
+    Checks checks(response);
+    const auto read = ReadWholeTrace(ended, checks);
+    return read.has_error() ? ToStatus(read.error()) : grpc::Status::OK;
+  });
+}
+
+}  // namespace ptrace_prof

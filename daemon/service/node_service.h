@@ -1,0 +1,25 @@
+// NodeService of ptraceprof.v1 for one caller. Callback API; see profiler_service.h.
+#pragma once
+
+#include "daemon/session/capture_registry.h"
+#include "daemon/session/collector.h"
+#include "ptraceprof/v1/node_service.grpc.pb.h"
+#include "rpc/peer_identity.h"
+
+namespace ptrace_prof {
+
+class NodeServiceImpl : public ptraceprof::v1::NodeService::CallbackService {
+ public:
+  NodeServiceImpl(PeerIdentity caller, CaptureRegistry& captures, CollectorStarter& starter)
+      : caller_(std::move(caller)), captures_(captures), starter_(starter) {}
+
+  grpc::ServerUnaryReactor* GetNode(grpc::CallbackServerContext* context, const ptraceprof::v1::GetNodeRequest* request,
+                                    ptraceprof::v1::Node* response) override;
+
+ private:
+  const PeerIdentity caller_;
+  CaptureRegistry& captures_;
+  CollectorStarter& starter_;
+};
+
+}  // namespace ptrace_prof
