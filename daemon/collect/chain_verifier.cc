@@ -11,7 +11,7 @@ namespace {
 
 // A loop of the target can look the same torn at every second look, so this many must agree: 2^-20.
 constexpr int kConfirmingReads = 20;
-constexpr uint64_t kLongestWait = 12'000;  // turns of an empty loop, about 4 us
+constexpr uint64_t kLongestWait = 24'000;  // turns of an empty loop, about 8 us
 constexpr int kLooks = 3;
 constexpr uint32_t kFirstSearch = 2;           // doubts of one link
 constexpr uint32_t kFirstSearchReturned = 64;  // where a simpler explanation is at hand
