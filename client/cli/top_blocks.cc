@@ -46,7 +46,8 @@ Result<bool> Write(const std::string& text) {
   if (errno == EPIPE) {
     return false;
   }
-  return ErrnoError(errno, "cannot write to standard output");
+  return Error{Code::kResourceExhausted, ErrnoError(errno, "cannot write to standard output").message,
+               "is the disk full?"};
 }
 
 }  // namespace

@@ -9,7 +9,8 @@
 
 namespace ptrace_prof {
 
-// Ends without an error when nobody reads any more (EPIPE; SIGPIPE must be ignored).
+// Ends without an error when nobody reads any more (EPIPE; SIGPIPE must be ignored). kResourceExhausted:
+// the output cannot be written.
 Result<void> PrintTopBlocks(SampleSource& source, const SampleBatch& first, const TopSettings& settings,
                             const Interrupts& interrupts);
 

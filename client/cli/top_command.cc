@@ -126,7 +126,8 @@ class TopCommand : public Command {
     const Result<void> shown = Show(source, first.value(), interrupts);
     source.Stop();
     if (shown.has_error()) {
-      return Fail(shown.error());
+      return Fail(shown.error(),
+                  shown.error().code == Code::kResourceExhausted ? ExitCode::kOutput : ExitCodeOf(shown.error().code));
     }
     if (const auto& end = source.end(); end.has_value() && end->code != Code::kOk) {
       PrintNote(end->message.empty() ? "the target ended" : end->message);

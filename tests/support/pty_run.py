@@ -14,7 +14,7 @@ from .profiler import BINARY
 from .target_process import DEADLINE
 from .virtual_terminal import TYPE, VirtualTerminal
 
-UP, DOWN, ENTER, ESCAPE, PAGE_DOWN = "\x1bOA", "\x1bOB", "\r", "\x1b", "\x1b[6~"
+ENTER, ESCAPE, PAGE_DOWN = "\r", "\x1b", "\x1b[6~"
 
 
 class PtyRun:
