@@ -54,6 +54,12 @@ grpc::Status Ask(const std::shared_ptr<grpc::Channel>& channel, Nanos patience) 
   return done->get_future().get();
 }
 
+// A server without that service, or in ill health, is a server.
+bool IsAnswer(const grpc::Status& status) {
+  return status.ok() || status.error_code() == grpc::StatusCode::NOT_FOUND ||
+         status.error_code() == grpc::StatusCode::UNIMPLEMENTED;
+}
+
 Error NoAnswer(const std::string& address, const grpc::Status& status) {
   const bool late = status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
   return Error{Code::kUnavailable,
@@ -64,21 +70,21 @@ Error NoAnswer(const std::string& address, const grpc::Status& status) {
 }  // namespace
 
 Result<std::shared_ptr<grpc::Channel>> ConnectChannel(const std::string& address, Nanos patience) {
-  if (address.starts_with(kUnix)) {
-    PP_ASSIGN_OR_RETURN(const UniqueFd probe, ConnectToUnixSocket(address.substr(kUnix.size())));
-  } else if (!IsHostPort(address)) {
+  const bool is_unix = address.starts_with(kUnix);
+  if (!is_unix && !IsHostPort(address)) {
     return Error{Code::kInvalidArgument, fmt::format("'{}' is no address of a server", address),
                  "addresses are unix:PATH and HOST:PORT"};
   }
   std::shared_ptr<grpc::Channel> channel =
       grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), Arguments());
   const grpc::Status status = Ask(channel, patience);
-  switch (status.error_code()) {
-    case grpc::StatusCode::OK:
-    case grpc::StatusCode::NOT_FOUND:
-    case grpc::StatusCode::UNIMPLEMENTED: return channel;
-    default: return NoAnswer(address, status);
+  if (IsAnswer(status)) {
+    return channel;
   }
+  if (is_unix) {  // asked directly, the kernel is more precise than gRPC
+    PP_ASSIGN_OR_RETURN(const UniqueFd probe, ConnectToUnixSocket(address.substr(kUnix.size())));
+  }
+  return NoAnswer(address, status);
 }
 
 }  // namespace ptrace_prof

@@ -15,7 +15,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr Nanos kAnswerPatience = Nanos::FromSeconds(10);
-constexpr int kLauncherEndMs = 10'000;  // longer than the launcher waits for its collectors
+constexpr Nanos kLauncherPatience = Nanos::FromSeconds(10);  // longer than the launcher waits for its collectors
 
 Error LauncherGone() {
   return Error{Code::kUnavailable, "the launcher of ptrace-profd has ended: it can start no collector any more",
@@ -61,7 +61,9 @@ LauncherConnection::~LauncherConnection() {
   ::shutdown(launcher_.socket.get(), SHUT_RDWR);
   thread_.join();
   const UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, launcher_.pid.value, 0)));
-  AwaitEnd(pidfd.get(), Nanos::FromMillis(kLauncherEndMs));
+  if (pidfd.is_open()) {
+    AwaitEnd(pidfd.get(), kLauncherPatience);
+  }
   ::waitpid(launcher_.pid.value, nullptr, WNOHANG);
 }
 

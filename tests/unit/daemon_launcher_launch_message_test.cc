@@ -1,0 +1,77 @@
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "daemon/launcher/launch_message.h"
+
+namespace ptrace_prof {
+namespace {
+
+LaunchRequest Sample() {
+  return {.number = 42,
+          .caller = {Uid(1000), Gid(100), {Gid(4), Gid(27)}},
+          .arguments = {"verb=record", "rate_hz=1e-3", "threads=1,2,3", "empty="}};
+}
+
+Code CodeOf(std::vector<std::string> arguments) {
+  LaunchRequest request = Sample();
+  request.arguments = std::move(arguments);
+  const auto packet = EncodeLaunch(request);
+  return packet.has_error() ? packet.error().code : Code::kOk;
+}
+
+TEST(LaunchMessage, ComesBackAsItWent) {
+  const LaunchRequest sent = Sample();
+  const auto packet = EncodeLaunch(sent);
+  ASSERT_TRUE(packet.has_value());
+  const auto got = DecodeLaunch(packet.value());
+  ASSERT_TRUE(got.has_value()) << got.error().message;
+  EXPECT_EQ(got.value().number, 42u);
+  EXPECT_EQ(got.value().caller.uid, Uid(1000));
+  EXPECT_EQ(got.value().caller.gid, Gid(100));
+  EXPECT_EQ(got.value().caller.groups, sent.caller.groups);
+  EXPECT_EQ(got.value().arguments, sent.arguments);
+}
+
+TEST(LaunchMessage, ArgumentsAreKeysAndPlainValuesOnly) {
+  for (const char* bad : {"", "--", "-x=1", "pid", "=1", "pid=1 2", "pid=/etc", "Pid=1", "pid=1;2", "pid=\n"}) {
+    EXPECT_EQ(CodeOf({bad}), Code::kInvalidArgument) << bad;
+  }
+  EXPECT_EQ(CodeOf({std::string("pid=1\0--", 8)}), Code::kInvalidArgument);
+}
+
+TEST(LaunchMessage, CountsAndLengthsAreBounded) {
+  EXPECT_EQ(CodeOf(std::vector<std::string>(kMaxLaunchArguments, "a=1")), Code::kOk);
+  EXPECT_EQ(CodeOf(std::vector<std::string>(kMaxLaunchArguments + 1, "a=1")), Code::kResourceExhausted);
+  EXPECT_EQ(CodeOf({"a=" + std::string(kMaxLaunchMessage, '1')}), Code::kResourceExhausted);
+  LaunchRequest request = Sample();
+  request.caller.groups.resize(kMaxLaunchGroups + 1);
+  EXPECT_EQ(EncodeLaunch(request).error().code, Code::kResourceExhausted);
+}
+
+// Whatever is cut off or changed: an error or another valid request, never something outside the packet.
+TEST(LaunchMessage, DamagedPacketsAreRefused) {
+  const auto packet = EncodeLaunch(Sample()).value();
+  for (size_t size = 0; size < packet.size(); ++size) {
+    EXPECT_TRUE(DecodeLaunch(std::span(packet).first(size)).has_error()) << size;
+  }
+  for (size_t at = 0; at < packet.size(); ++at) {
+    for (const int value : {0, 1, 0x7f, 0xff}) {
+      std::vector<std::byte> damaged = packet;
+      damaged[at] = static_cast<std::byte>(value);
+      if (const auto got = DecodeLaunch(damaged); got.has_value()) {
+        EXPECT_LE(got.value().arguments.size(), kMaxLaunchArguments);
+      }
+    }
+  }
+}
+
+TEST(LaunchMessage, ArgumentsThatAreNoneAreRefusedOnThisSideToo) {
+  auto packet = EncodeLaunch(Sample()).value();
+  auto* text = reinterpret_cast<char*>(packet.data()) + sizeof(LaunchHeader) + 2 * sizeof(Gid);
+  std::memcpy(text, "--", 3);
+  EXPECT_TRUE(DecodeLaunch(packet).has_error());
+}
+
+}  // namespace
+}  // namespace ptrace_prof

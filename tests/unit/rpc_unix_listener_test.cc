@@ -1,0 +1,320 @@
+// The listener with a service of the test's own behind it, and clients of gRPC's in front.
+
+#include <dirent.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+
+#include "ptraceprof/v1/capture_service.grpc.pb.h"
+#include "ptraceprof/v1/node_service.grpc.pb.h"
+#include "rpc/channel.h"
+#include "rpc/unix_listener.h"
+#include "rpc/unix_socket.h"
+#include "tests/unit/in_child.h"
+
+namespace ptrace_prof {
+namespace {
+
+using ptraceprof::v1::CaptureEvent;
+using ptraceprof::v1::CaptureService;
+using ptraceprof::v1::GetNodeRequest;
+using ptraceprof::v1::Node;
+using ptraceprof::v1::NodeService;
+
+std::atomic<int> g_alive = 0;
+
+// Says who the caller is.
+class Introduction : public NodeService::CallbackService {
+ public:
+  explicit Introduction(PeerIdentity peer) : peer_(std::move(peer)) {}
+  grpc::ServerUnaryReactor* GetNode(grpc::CallbackServerContext* context, const GetNodeRequest*, Node* node) override {
+    node->set_name(std::to_string(peer_.uid) + "/" + std::to_string(peer_.pid.value));
+    auto* reactor = context->DefaultReactor();
+    reactor->Finish(grpc::Status::OK);
+    return reactor;
+  }
+
+ private:
+  const PeerIdentity peer_;
+};
+
+// Writes one event and then goes on until it is cancelled.
+class Endless : public CaptureService::CallbackService {
+  class Stream : public grpc::ServerWriteReactor<CaptureEvent> {
+   public:
+    Stream() { StartWrite(&event_); }
+    void OnWriteDone(bool) override {}
+    void OnCancel() override { Finish(grpc::Status::CANCELLED); }
+    void OnDone() override { delete this; }
+
+   private:
+    CaptureEvent event_;
+  };
+  grpc::ServerWriteReactor<CaptureEvent>* WatchCapture(grpc::CallbackServerContext*,
+                                                       const ptraceprof::v1::WatchCaptureRequest*) override {
+    return new Stream;
+  }
+};
+
+class TestServices : public ConnectionServices {
+ public:
+  explicit TestServices(const PeerIdentity& peer) : introduction_(peer) { ++g_alive; }
+  ~TestServices() override { --g_alive; }
+  std::vector<grpc::Service*> services() override { return {&introduction_, &endless_}; }
+
+ private:
+  Introduction introduction_;
+  Endless endless_;
+};
+
+template <typename Condition>
+bool Eventually(Condition condition) {
+  const Nanos deadline = MonotonicNow() + Nanos::FromSeconds(60);
+  while (!condition()) {
+    if (MonotonicNow() > deadline) {
+      return false;
+    }
+    ::poll(nullptr, 0, 1);
+  }
+  return true;
+}
+
+size_t CountDescriptors() {
+  size_t count = 0;
+  DIR* folder = ::opendir("/proc/self/fd");
+  while (::readdir(folder) != nullptr) {
+    ++count;
+  }
+  ::closedir(folder);
+  return count;
+}
+
+size_t ResidentKib() {
+  std::ifstream file("/proc/self/statm");
+  size_t whole = 0;
+  size_t resident = 0;
+  file >> whole >> resident;
+  return resident * 4;
+}
+
+class Listening : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_NE(::mkdtemp(folder_), nullptr);
+    path_ = std::string(folder_) + "/s.sock";
+    Listen({Uid(::getuid())});
+  }
+  void TearDown() override {
+    listener_.reset();
+    EXPECT_EQ(g_alive, 0);
+    std::filesystem::remove_all(folder_);
+  }
+
+  void Listen(std::vector<Uid> admitted) {
+    listener_.reset();
+    refusals_ = 0;
+    auto socket = ListenOnUnixSocket(path_);
+    ASSERT_TRUE(socket.has_value()) << socket.error().message;
+    auto listener =
+        UnixListener::Start(std::move(socket).value(),
+                            {.admitted = std::move(admitted), .on_refused = [this](const Error&) { ++refusals_; }},
+                            [](const PeerIdentity& peer) { return std::make_unique<TestServices>(peer); });
+    ASSERT_TRUE(listener.has_value());
+    listener_ = std::move(listener).value();
+  }
+
+  std::shared_ptr<grpc::Channel> Connect() {
+    auto channel = ConnectChannel("unix:" + path_);
+    EXPECT_TRUE(channel.has_value()) << channel.error().message;
+    return channel.has_value() ? std::move(channel).value() : nullptr;
+  }
+
+  static grpc::Status Ask(const std::shared_ptr<grpc::Channel>& channel, Node* node, GetNodeRequest request = {}) {
+    grpc::ClientContext context;
+    context.AddMetadata("ptp-uid", "0");  // whatever a client claims is of no interest
+    return NodeService::NewStub(channel)->GetNode(&context, request, node);
+  }
+
+  char folder_[32] = "/tmp/pp-listen-XXXXXX";
+  std::string path_;
+  std::atomic<int> refusals_ = 0;
+  std::unique_ptr<UnixListener> listener_;
+};
+
+TEST_F(Listening, KnowsWhoCalls) {
+  Node node;
+  ASSERT_TRUE(Ask(Connect(), &node).ok());
+  EXPECT_EQ(node.name(), std::to_string(::getuid()) + "/" + std::to_string(::getpid()));
+}
+
+TEST_F(Listening, ForgetsAConnectionThatEnds) {
+  auto channel = Connect();
+  EXPECT_EQ(g_alive, 1);
+  channel.reset();
+  EXPECT_TRUE(Eventually([&] { return listener_->connections() == 0; }));
+  EXPECT_EQ(g_alive, 0);
+}
+
+TEST_F(Listening, ForgetsAConnectionThatNeverSaysAnything) {
+  for (int i = 0; i < 20; ++i) {
+    const auto silent = ConnectToUnixSocket(path_);
+    ASSERT_TRUE(silent.has_value());
+    ASSERT_TRUE(Eventually([&] { return g_alive == 1; }));
+    if (i % 2 == 0) {
+      EXPECT_EQ(::send(silent.value().get(), "nonsense\r\n\r\n", 12, 0), 12);
+    }
+    ::shutdown(silent.value().get(), SHUT_RDWR);
+    ASSERT_TRUE(Eventually([&] { return listener_->connections() == 0; }));
+  }
+}
+
+TEST_F(Listening, KeepsNothingOfAThousandConnections) {
+  Node node;
+  const auto connect_some = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      auto channel = Connect();
+      ASSERT_TRUE(Ask(channel, &node).ok());
+    }
+    ASSERT_TRUE(Eventually([&] { return listener_->connections() == 0; }));
+  };
+  connect_some(200);
+  const size_t descriptors = CountDescriptors();
+  const size_t resident = ResidentKib();
+  connect_some(1000);
+  EXPECT_TRUE(Eventually([&] { return CountDescriptors() <= descriptors; }))
+      << CountDescriptors() << " " << descriptors;
+  EXPECT_LE(ResidentKib(), resident + 8 * 1024);
+  RecordProperty("grown_kib", static_cast<int>(ResidentKib()) - static_cast<int>(resident));
+}
+
+TEST_F(Listening, CancelsWhatGoesOnWhenItShutsDown) {
+  auto channel = Connect();
+  grpc::ClientContext context;
+  auto stream = CaptureService::NewStub(channel)->WatchCapture(&context, {});
+  CaptureEvent event;
+  ASSERT_TRUE(stream->Read(&event));
+  listener_->Shutdown(Nanos::FromMillis(20));
+  EXPECT_FALSE(stream->Read(&event));
+  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(g_alive, 0);
+  Node node;
+  EXPECT_FALSE(Ask(channel, &node).ok());
+}
+
+TEST_F(Listening, TellsItsHealthAndItsServices) {
+  auto channel = Connect();
+  const auto call = [&](const char* method, std::string_view message) {
+    grpc::GenericStub stub(channel);
+    grpc::ClientContext context;
+    grpc::CompletionQueue queue;
+    const auto stream = stub.PrepareCall(&context, method, &queue);
+    void* tag = nullptr;
+    bool ok = false;
+    const auto step = [&] { return queue.Next(&tag, &ok) && ok; };
+    stream->StartCall(nullptr);
+    EXPECT_TRUE(step());
+    const grpc::Slice slice(message.data(), message.size());
+    stream->WriteLast(grpc::ByteBuffer(&slice, 1), {}, nullptr);
+    EXPECT_TRUE(step());
+    grpc::ByteBuffer answer;
+    stream->Read(&answer, nullptr);
+    EXPECT_TRUE(step());
+    grpc::Status status;
+    stream->Finish(&status, nullptr);
+    EXPECT_TRUE(step());
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    grpc::Slice whole;
+    EXPECT_TRUE(answer.DumpToSingleSlice(&whole).ok());
+    return std::string(reinterpret_cast<const char*>(whole.begin()), whole.size());
+  };
+  EXPECT_EQ(call("/grpc.health.v1.Health/Check", ""), "\x08\x01") << "SERVING";
+  // field 7, list_services
+  const std::string services = call("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", {"\x3a\0", 2});
+  EXPECT_NE(services.find("ptraceprof.v1.NodeService"), std::string::npos);
+}
+
+TEST_F(Listening, AClientThatGoesEndsItsCalls) {
+  {
+    auto channel = Connect();
+    grpc::ClientContext context;
+    auto stream = CaptureService::NewStub(channel)->WatchCapture(&context, {});
+    CaptureEvent event;
+    ASSERT_TRUE(stream->Read(&event));
+    context.TryCancel();
+    EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::CANCELLED);
+  }
+  EXPECT_TRUE(Eventually([&] { return listener_->connections() == 0; }));
+}
+
+TEST_F(Listening, RefusesMessagesBeyondItsLimit) {
+  GetNodeRequest request;
+  request.GetReflection()->MutableUnknownFields(&request)->AddLengthDelimited(1000, std::string(5 << 20, 'x'));
+  Node node;
+  EXPECT_EQ(Ask(Connect(), &node, request).error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_TRUE(Ask(Connect(), &node).ok());
+}
+
+TEST_F(Listening, ServesNobodyElse) {
+  Listen({Uid(::getuid() + 1)});
+  const auto stranger = ConnectToUnixSocket(path_);
+  ASSERT_TRUE(stranger.has_value());
+  char byte = 0;
+  EXPECT_EQ(::recv(stranger.value().get(), &byte, 1, 0), 0) << "it should have been closed";
+  EXPECT_TRUE(Eventually([&] { return refusals_ == 1; }));
+  EXPECT_EQ(g_alive, 0);
+}
+
+TEST_F(Listening, AnotherUserIsRefusedEvenWhereTheFileLetsThemIn) {
+  if (::getuid() != 0) {
+    GTEST_SKIP() << "only root can become somebody else";
+  }
+  ASSERT_EQ(::chmod(folder_, 0755), 0);
+  ASSERT_EQ(::chmod(path_.c_str(), 0666), 0);
+  EXPECT_EQ(InChild([&] {
+              if (::setgid(1234) != 0 || ::setuid(1234) != 0) {
+                return 2;
+              }
+              const auto connection = ConnectToUnixSocket(path_);
+              char byte = 0;
+              return connection.has_value() && ::recv(connection.value().get(), &byte, 1, 0) == 0 ? 0 : 1;
+            }),
+            0);
+  EXPECT_TRUE(Eventually([&] { return refusals_ == 1; }));
+}
+
+TEST(Channel, SaysWhyItCannotConnect) {
+  const auto code_of = [](const std::string& address) {
+    const auto channel = ConnectChannel(address, Nanos::FromSeconds(20));
+    EXPECT_TRUE(channel.has_error());
+    EXPECT_NE(channel.error().message.find(address.substr(address.find(':') + 1)), std::string::npos)
+        << channel.error().message;
+    EXPECT_FALSE(channel.error().remedy.empty());
+    return channel.error().code;
+  };
+  EXPECT_EQ(code_of("unix:/tmp/no/such/socket"), Code::kNotFound);
+  EXPECT_EQ(code_of("127.0.0.1:1"), Code::kUnavailable);
+  EXPECT_EQ(code_of("localhost"), Code::kInvalidArgument);
+  EXPECT_EQ(code_of("host:port"), Code::kInvalidArgument);
+}
+
+TEST(Channel, DoesNotWaitForeverForWhoDoesNotAnswer) {
+  char folder[32] = "/tmp/pp-silent-XXXXXX";
+  ASSERT_NE(::mkdtemp(folder), nullptr);
+  const std::string path = std::string(folder) + "/s.sock";
+  const auto silent = ListenOnUnixSocket(path);
+  ASSERT_TRUE(silent.has_value());
+  const auto channel = ConnectChannel("unix:" + path, Nanos::FromMillis(50));
+  ASSERT_TRUE(channel.has_error());
+  EXPECT_EQ(channel.error().code, Code::kUnavailable);
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace ptrace_prof

@@ -1,0 +1,95 @@
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "rpc/peer_credentials.h"
+#include "rpc/unix_socket.h"
+
+namespace ptrace_prof {
+namespace {
+
+class UnixSocket : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_NE(::mkdtemp(folder_), nullptr); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::string Path(const char* name) const { return std::string(folder_) + "/" + name; }
+  static mode_t Mode(const std::string& path) {
+    struct stat there {};
+    return ::lstat(path.c_str(), &there) == 0 ? there.st_mode & 07777 : 0;
+  }
+
+  char folder_[32] = "/tmp/pp-socket-XXXXXX";
+};
+
+TEST_F(UnixSocket, IsForItsOwnerOnlyInAFolderForItsOwnerOnly) {
+  const auto listener = ListenOnUnixSocket(Path("made/s.sock"));
+  ASSERT_TRUE(listener.has_value()) << listener.error().message;
+  EXPECT_EQ(Mode(Path("made")), 0700u);
+  EXPECT_EQ(Mode(Path("made/s.sock")), 0600u);
+  EXPECT_TRUE(ConnectToUnixSocket(Path("made/s.sock")).has_value());
+}
+
+TEST_F(UnixSocket, IsNotTakenFromWhoAnswersThere) {
+  const auto first = ListenOnUnixSocket(Path("s.sock"));
+  ASSERT_TRUE(first.has_value());
+  const auto second = ListenOnUnixSocket(Path("s.sock"));
+  ASSERT_TRUE(second.has_error());
+  EXPECT_EQ(second.error().code, Code::kAlreadyExists);
+  EXPECT_NE(second.error().message.find("another server answers at"), std::string::npos);
+  RemoveUnixSocket(Path("s.sock"));
+  EXPECT_TRUE(ConnectToUnixSocket(Path("s.sock")).has_value()) << "removed under the one that uses it";
+}
+
+TEST_F(UnixSocket, IsReplacedWhereNobodyAnswers) {
+  ListenOnUnixSocket(Path("s.sock")).value().reset();
+  const auto refused = ConnectToUnixSocket(Path("s.sock"));
+  ASSERT_TRUE(refused.has_error());
+  EXPECT_EQ(refused.error().code, Code::kUnavailable);
+  EXPECT_TRUE(ListenOnUnixSocket(Path("s.sock")).has_value());
+  RemoveUnixSocket(Path("s.sock"));
+  EXPECT_FALSE(std::filesystem::exists(Path("s.sock")));
+}
+
+TEST_F(UnixSocket, NeverReplacesAnotherKindOfFile) {
+  std::ofstream(Path("precious")) << "data";
+  std::filesystem::create_symlink(Path("precious"), Path("link"));
+  for (const char* name : {"precious", "link"}) {
+    const auto refused = ListenOnUnixSocket(Path(name));
+    ASSERT_TRUE(refused.has_error());
+    EXPECT_EQ(refused.error().code, Code::kAlreadyExists);
+  }
+  EXPECT_EQ(std::filesystem::file_size(Path("precious")), 4u);
+}
+
+TEST_F(UnixSocket, SaysWhatIsWrongWithAPath) {
+  EXPECT_EQ(ListenOnUnixSocket(Path(std::string(200, 'x').c_str())).error().code, Code::kInvalidArgument);
+  EXPECT_EQ(ListenOnUnixSocket("").error().code, Code::kInvalidArgument);
+  EXPECT_TRUE(ListenOnUnixSocket(Path("no/such/folder.sock")).has_error());
+  const auto missing = ConnectToUnixSocket(Path("missing"));
+  EXPECT_EQ(missing.error().code, Code::kNotFound);
+  EXPECT_NE(missing.error().remedy.find("start ptrace-profd"), std::string::npos);
+}
+
+TEST(PeerCredentials, AreTheKernels) {
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  const UniqueFd first(ends[0]);
+  const UniqueFd second(ends[1]);
+  const auto peer = ReadPeerIdentity(first.get());
+  ASSERT_TRUE(peer.has_value()) << peer.error().message;
+  EXPECT_EQ(peer.value().uid, ::getuid());
+  EXPECT_EQ(peer.value().gid, ::getgid());
+  EXPECT_EQ(peer.value().pid, Pid(::getpid()));
+  std::vector<uint32_t> groups(static_cast<size_t>(::getgroups(0, nullptr)));
+  ::getgroups(static_cast<int>(groups.size()), groups.data());
+  EXPECT_EQ(peer.value().groups, groups);
+}
+
+TEST(PeerCredentials, OfNoSocketAreAnError) { EXPECT_TRUE(ReadPeerIdentity(STDIN_FILENO).has_error()); }
+
+}  // namespace
+}  // namespace ptrace_prof
