@@ -29,6 +29,36 @@ install_packages() {
   note "installed in $(seconds_since "$started") s"
 }
 
+# The Python client: what builds and checks it, in a virtual environment, and what it needs to run, one folder per minor
+# version of CPython (pip knows the wheels of versions that it does not run on), for tests/integration/python_client_test.py.
+python_client_environments() {
+  local minor list stamp started job jobs=() path=$PATH
+  python_environment client client/python/tests/requirements.txt
+  PATH=$path  # its protoc and its packages are for the client alone
+  list=$(python3 -c 'import re; print("\n".join(re.findall(r"^  \"(.*)\",$",
+    open("client/python/pyproject.toml").read().split("dependencies = [")[1].split("]")[0], re.M)))')
+  stamp=$(sha256sum <<<"$list" | cut -d ' ' -f 1)
+  started=$(date +%s)
+  for minor in 3.9 3.10 3.11 3.12 3.13 3.14; do
+    [ "$(cat "$PP_CACHE/client-$minor/stamp" 2>/dev/null)" = "$stamp" ] && continue
+    [ -n "${PP_OFFLINE:-}" ] && die "PP_OFFLINE is set, but $PP_CACHE/client-$minor is missing or out of date"
+    rm -rf "$PP_CACHE/client-$minor"
+    {
+      xargs -d '\n' "$PP_CACHE/venv-client/bin/pip" -q --disable-pip-version-check install --no-compile \
+        --target "$PP_CACHE/client-$minor" --python-version "$minor" --only-binary :all: <<<"$list" \
+        >"$PP_CACHE/client-$minor.log" 2>&1 &&
+        echo "$stamp" >"$PP_CACHE/client-$minor/stamp"
+    } &
+    jobs+=($!)
+  done
+  [ ${#jobs[@]} -eq 0 ] && return
+  say "Fetching what the Python client needs, for ${#jobs[@]} versions of CPython"
+  for job in "${jobs[@]}"; do
+    wait "$job" || { tail -n 5 "$PP_CACHE"/client-*.log >&2; die "pip could not fetch it (above)"; }
+  done
+  note "fetched in $(seconds_since "$started") s"
+}
+
 # A virtual environment in the cache with the packages that Debian lacks. Sets PP_VENV. $1: its name; then the lists.
 python_environment() {
   local name=$1 lists=() list stamp started
@@ -64,6 +94,7 @@ find_interpreters() {
 
 setup_test() {
   install_packages dev.d/packages/{build,demo,test}.txt tests/debian-packages.txt
+  python_client_environments
   python_environment test tests/requirements.txt
   find_interpreters
 }

@@ -1,6 +1,7 @@
 include(integration/cli.cmake OPTIONAL)
 include(integration/perfetto.cmake OPTIONAL)
 include(integration/export.cmake OPTIONAL)
+include(integration/python_client.cmake OPTIONAL)
 
 # Tests of the whole program on real interpreters: Python scripts (tests/support is their library) that run
 # ptrace-prof. One CTest entry per script and minor version; 77 = that minor cannot be had on this machine.

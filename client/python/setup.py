@@ -1,0 +1,70 @@
+"""Generates the messages of ptraceprof.v1 and of the trace format while the package is built.
+
+The .proto files are those of the repository; a source distribution takes them along in proto/. What protoc makes goes
+into ptrace_prof/_proto, flat, and is never committed.
+"""
+import pathlib
+import re
+import shutil
+import tempfile
+
+from setuptools import setup
+from setuptools.command.build_py import build_py
+from setuptools.command.sdist import sdist
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE / "proto" if (HERE / "proto").is_dir() else HERE.parents[1]
+API = ("ptraceprof/v1/capture.proto", "ptraceprof/v1/capture_service.proto", "ptraceprof/v1/node_service.proto")
+ERRORS = ("google/rpc/status.proto",)  # only to be found: googleapis-common-protos has the module
+TRACE = ("daemon/trace/perfetto.proto", "daemon/trace/extension.proto")
+_IMPORT = re.compile(r"^from (?:ptraceprof\.v1|daemon\.trace) import ", re.MULTILINE)
+
+
+def stage(folder):
+    """The sources of protoc. Perfetto's own Python package may be loaded beside ours: ours goes by another name."""
+    for name in API + ERRORS + TRACE:
+        destination = folder / name
+        destination.parent.mkdir(parents=True, exist_ok=True)
+        text = (ROOT / name if name in TRACE else ROOT / "rpc/proto" / name).read_text(encoding="utf-8")
+        destination.write_text(text.replace("perfetto.protos", "ptraceprof.perfetto"), encoding="utf-8")
+
+
+def generate(package):
+    import grpc_tools
+    from grpc_tools import protoc
+
+    package.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as temporary:
+        source, out = pathlib.Path(temporary, "source"), pathlib.Path(temporary, "out")
+        out.mkdir()
+        stage(source)
+        arguments = ["protoc", f"-I{source}", f"-I{pathlib.Path(grpc_tools.__file__).parent / '_proto'}",
+                     f"--python_out={out}", f"--pyi_out={out}", f"--grpc_python_out={out}", *API, *TRACE]
+        if protoc.main(arguments) != 0:
+            raise SystemExit("protoc failed (above)")
+        for path in sorted(out.rglob("*_pb2*.py*")):
+            if path.name.endswith("_grpc.py") and "_service_" not in path.name:
+                continue  # no service in there
+            text = _IMPORT.sub("from ptrace_prof._proto import ", path.read_text(encoding="utf-8"))
+            (package / path.name).write_text(text, encoding="utf-8")
+    (package / "__init__.py").write_text('"""Generated from rpc/proto and daemon/trace."""\n', encoding="utf-8")
+
+
+class BuildPy(build_py):
+    def run(self):
+        super().run()
+        inside = pathlib.Path("src" if getattr(self, "editable_mode", False) else self.build_lib)
+        generate(inside / "ptrace_prof" / "_proto")
+
+
+class Sdist(sdist):
+    def make_release_tree(self, base_dir, files):
+        super().make_release_tree(base_dir, files)
+        for name in API + ERRORS + TRACE:
+            inside = name if name in TRACE else f"rpc/proto/{name}"
+            destination = pathlib.Path(base_dir, "proto", inside)
+            destination.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / inside, destination)
+
+
+setup(cmdclass={"build_py": BuildPy, "sdist": Sdist})

@@ -1,0 +1,75 @@
+"""Profile running Python processes: the client of ptrace-profd.
+
+    import ptrace_prof
+
+    with ptrace_prof.Client() as client:
+        trace = client.record(pid=4711, duration=5)
+    trace.save("run.pftrace")
+    for row in trace.table(limit=10):
+        print(f"{row.self_share:6.1%} {row.total_share:6.1%}  {row.function}  {row.file}:{row.line}")
+
+Times are seconds, as float. What goes wrong is a PtraceProfError: see ptrace_prof.errors.
+"""
+from ._streams import AsyncStream, Stream
+from ._table import Row
+from .aio import AsyncClient
+from .client import Client
+from .errors import (
+                     AlreadyTraced,
+                     BadOffset,
+                     CallerUidMismatch,
+                     Cancelled,
+                     CaptureExists,
+                     CaptureNotEnded,
+                     CaptureNotFound,
+                     CollectorFailed,
+                     DataLoss,
+                     DeadlineExceeded,
+                     DiskFull,
+                     ExportFailed,
+                     InvalidRequest,
+                     LsmDenied,
+                     NotFound,
+                     NotPython,
+                     PermissionDenied,
+                     PreconditionFailed,
+                     ProcessNotFound,
+                     ProgramNotFound,
+                     PtraceProfError,
+                     PythonUnsupported,
+                     ResourceExhausted,
+                     TargetExeced,
+                     TargetExited,
+                     TargetGone,
+                     TargetNotDumpable,
+                     Unavailable,
+                     Unsupported,
+                     YamaDenied,
+)
+from .model import (
+                     Capture,
+                     Check,
+                     Node,
+                     PythonProcess,
+                     SampleBatch,
+                     SampledThread,
+                     StackFrame,
+                     State,
+                     ThreadStack,
+                     Totals,
+                     Variable,
+)
+from .options import CaptureOptions
+from .trace import Trace
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AlreadyTraced", "AsyncClient", "AsyncStream", "BadOffset", "CallerUidMismatch", "Cancelled", "Capture",
+    "CaptureExists", "CaptureNotEnded", "CaptureNotFound", "CaptureOptions", "Check", "Client", "CollectorFailed",
+    "DataLoss", "DeadlineExceeded", "DiskFull", "ExportFailed", "InvalidRequest", "LsmDenied", "Node", "NotFound",
+    "NotPython", "PermissionDenied", "PreconditionFailed", "ProcessNotFound", "ProgramNotFound", "PtraceProfError",
+    "PythonProcess", "PythonUnsupported", "ResourceExhausted", "Row", "SampleBatch", "SampledThread", "StackFrame",
+    "State", "Stream", "TargetExeced", "TargetExited", "TargetGone", "TargetNotDumpable", "ThreadStack", "Totals",
+    "Trace", "Unavailable", "Unsupported", "Variable", "YamaDenied",
+]

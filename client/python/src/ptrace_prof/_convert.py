@@ -1,0 +1,90 @@
+"""From the messages of ptraceprof.v1 to the values of model.py."""
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from . import model
+from ._proto import capture_pb2, capture_service_pb2, node_service_pb2
+from ._status import from_status
+
+_PLAIN_TOTALS = ("samples", "verified", "stopped", "truncated", "lost", "late_rounds", "missed_rounds", "idle_skipped",
+                 "stops", "actual_rate_hz", "processes", "threads")
+
+
+def seconds(moment: Any) -> float:
+    """Of a Duration or a Timestamp."""
+    return float(moment.seconds + moment.nanos / 1e9)
+
+
+def _if_set(message: Any, field: str) -> Any:
+    return getattr(message, field) if message.HasField(field) else None
+
+
+def _time(message: Any, field: str) -> Optional[float]:
+    return seconds(getattr(message, field)) if message.HasField(field) else None
+
+
+def totals(message: capture_pb2.Totals) -> model.Totals:
+    return model.Totals(**{name: getattr(message, name) for name in _PLAIN_TOTALS},
+                        stopped_time=seconds(message.stopped_time),
+                        collector_cpu_time=seconds(message.collector_cpu_time), wall_time=seconds(message.wall_time))
+
+
+def state(number: int) -> model.State:
+    """A state that a newer server has and we do not is UNSPECIFIED."""
+    try:
+        return model.State(capture_pb2.State.Name(number)[len("STATE_"):])
+    except ValueError:
+        return model.State.UNSPECIFIED
+
+
+def capture(message: capture_pb2.Capture) -> model.Capture:
+    return model.Capture(
+        name=message.name, state=state(message.state), pid=message.spec.target.pid,
+        create_time=_time(message, "create_time"), start_time=_time(message, "start_time"),
+        end_time=_time(message, "end_time"), trace_bytes=message.trace_bytes, totals=totals(message.totals),
+        end_message=message.end_message, owner_uid=message.owner_uid, keep=message.spec.keep,
+        error=from_status(message.error) if message.HasField("error") else None)
+
+
+def thread_stack(message: capture_service_pb2.ThreadStack) -> model.ThreadStack:
+    frames = tuple(
+        model.StackFrame(frame.function, frame.file, frame.line,
+                         tuple(model.Variable(one.name, one.value, one.is_argument) for one in frame.locals))
+        for frame in message.frames)
+    return model.ThreadStack(message.pid, message.tid, message.name, message.is_main, message.holds_gil, message.state,
+                             message.state_detail, message.truncated, frames)
+
+
+def process(message: capture_service_pb2.PythonProcess) -> model.PythonProcess:
+    return model.PythonProcess(
+        pid=message.pid, ns_pid=message.ns_pid, uid=message.uid, name=message.name, command=tuple(message.command),
+        python_version=message.python_version, container=message.container, job_id=message.job_id,
+        job_step=message.job_step, rank=_if_set(message, "rank"), world_size=_if_set(message, "world_size"),
+        local_rank=_if_set(message, "local_rank"), gpu_libraries=tuple(message.gpu_libraries),
+        start_time=_time(message, "start_time"), start_time_ticks=message.start_time_ticks,
+        profilable=message.profilable, reason=message.reason, remedy=message.remedy)
+
+
+def _verdict(number: int) -> str:
+    try:
+        return str(node_service_pb2.Check.Verdict.Name(number))[len("VERDICT_"):]
+    except ValueError:
+        return "UNSPECIFIED"
+
+
+def node(message: node_service_pb2.Node) -> model.Node:
+    checks = tuple(model.Check(one.subject, _verdict(one.verdict), one.cause, one.remedy) for one in message.checks)
+    return model.Node(message.name, message.version, message.boot_id, message.kernel, message.architecture,
+                      _time(message, "time"), message.monotonic_ns / 1e9, checks)
+
+
+def sample_batch(message: capture_service_pb2.SampleBatch) -> model.SampleBatch:
+    frames = [model.StackFrame(frame.function, frame.file, frame.line) for frame in message.frames]
+    stacks = [tuple(frames[index] for index in stack.frames) for stack in message.stacks]
+    threads = tuple(
+        model.SampledThread(one.pid, one.tid, one.name, one.process_name,
+                            tuple((stacks[index], count) for index, count in zip(one.stacks, one.counts)))
+        for one in message.threads)
+    return model.SampleBatch(seconds(message.begin), seconds(message.end), threads, totals(message.totals),
+                             message.thinned)

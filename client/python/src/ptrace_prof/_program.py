@@ -1,0 +1,32 @@
+"""Runs the program `ptrace-prof`, which knows every output format."""
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from typing import Optional
+
+from .errors import ExportFailed, ProgramNotFound
+
+
+def find() -> str:
+    """PTRACE_PROF_BIN, else `ptrace-prof` of PATH. Raises ProgramNotFound."""
+    chosen = os.environ.get("PTRACE_PROF_BIN")
+    found = shutil.which(chosen or "ptrace-prof")
+    if found is None:
+        where = f"PTRACE_PROF_BIN={chosen} cannot be run" if chosen else "there is no program ptrace-prof in PATH"
+        raise ProgramNotFound(f"exporting a trace takes the program ptrace-prof: {where}",
+                              remedy="install ptrace-prof, or set PTRACE_PROF_BIN to where it is; "
+                                     "Trace.save() and Trace.table() work without it")
+    return os.path.abspath(found)
+
+
+def export(trace: bytes, path: str, format: Optional[str]) -> None:  # noqa: A002 - as the option is called
+    """Writes `trace` to `path`. Raises ProgramNotFound, ExportFailed."""
+    arguments = [find(), "export", "-", "-o", path, *(("--format", format) if format else ())]
+    # Without close_fds Python does not fork by itself, which gRPC's handlers would abort; descriptors close on exec anyway.
+    done = subprocess.run(arguments, input=trace, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False,
+                          close_fds=False)
+    if done.returncode != 0:
+        said = done.stderr.decode("utf-8", "replace").strip()
+        raise ExportFailed(said or f"`{' '.join(arguments)}` ended with status {done.returncode} and said nothing")

@@ -1,0 +1,77 @@
+"""Puts a trace together from chunks, and follows the events of a Record call; no I/O here, so both clients use it."""
+from __future__ import annotations
+
+from typing import Optional
+
+import google_crc32c
+
+from . import _convert
+from ._proto import capture_service_pb2
+from .errors import DataLoss, PtraceProfError
+from .model import Capture, State
+from .trace import Trace
+
+
+class TraceAssembler:
+    """Bytes of a trace, from its beginning, each chunk checked before it is taken."""
+
+    def __init__(self, begun: bytes = b"") -> None:
+        self._data = bytearray(begun)
+        self.last = False  #: the server said that this is the end of the trace
+
+    @property
+    def size(self) -> int:
+        return len(self._data)
+
+    def add(self, chunk: capture_service_pb2.TraceChunk) -> None:
+        """Raises DataLoss; the chunk is not taken then."""
+        if chunk.offset != self.size:
+            raise DataLoss(f"the trace has a hole: after byte {self.size} comes byte {chunk.offset}")
+        if google_crc32c.value(chunk.data) != chunk.crc32c:
+            raise DataLoss(f"bytes {self.size} to {self.size + len(chunk.data)} of the trace arrived damaged "
+                           f"(CRC-32C {google_crc32c.value(chunk.data):08x}, not {chunk.crc32c:08x})",
+                           remedy="read the trace again: with keep=True it is still on the server")
+        self._data += chunk.data
+        self.last = chunk.last
+
+    def trace(self, capture: Optional[Capture] = None) -> Trace:
+        return Trace(bytes(self._data), capture)
+
+
+class Recorder:
+    """The events of one Record call."""
+
+    def __init__(self) -> None:
+        self.capture: Optional[Capture] = None
+        self._chunks = TraceAssembler()
+
+    def take(self, event: capture_service_pb2.RecordEvent) -> Optional[Capture]:
+        """The capture, where the event is news of it. Raises DataLoss."""
+        if event.WhichOneof("event") == "chunk":
+            try:
+                self._chunks.add(event.chunk)
+            except DataLoss as error:
+                raise self.spoilt(error) from None
+            return None
+        self.capture = _convert.capture(event.capture)
+        return self.capture
+
+    def spoilt(self, error: PtraceProfError) -> PtraceProfError:
+        """The error, with what was recorded before it."""
+        error.capture = self.capture
+        error.trace = self._chunks.trace(self.capture) if self._chunks.size else None
+        return error
+
+    def finish(self) -> Trace:
+        """After the last event: the trace, or the error that the capture ended with."""
+        if self.capture is None or not self.capture.state.ended:
+            raise self.spoilt(DataLoss("the server ended the call before the capture had ended"))
+        if self.capture.state is State.FAILED:
+            error = self.capture.error
+            if not isinstance(error, PtraceProfError):
+                error = PtraceProfError(self.capture.end_message or "the capture failed; the server does not say why")
+            raise self.spoilt(error)
+        if self._chunks.size < self.capture.trace_bytes:
+            raise self.spoilt(DataLoss(f"the trace has {self.capture.trace_bytes} bytes, "
+                                       f"of which {self._chunks.size} arrived"))
+        return self._chunks.trace(self.capture)

@@ -1,0 +1,240 @@
+"""What can go wrong, one class per reason of the server; all of them are a PtraceProfError.
+
+Catch the class that you can do something about::
+
+    try:
+        trace = client.record(pid=4711, duration=5)
+    except ptrace_prof.ProcessNotFound:
+        ...
+    except ptrace_prof.PermissionDenied as error:   # Yama, an LSM, another user's process …
+        print(error.reason, error.remedy)
+"""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Optional
+
+if TYPE_CHECKING:
+    from .model import Capture
+    from .trace import Trace
+
+
+class PtraceProfError(Exception):
+    """An error of the server, or of talking to it.
+
+    Attributes:
+        code: name of the gRPC status code, "NOT_FOUND".
+        reason: what exactly, "YAMA_DENIED"; the list is in docs/api.md. Never empty.
+        message: a sentence that names the thing and the cause.
+        remedy: what to do about it; empty where nothing can be said.
+        retry_after: seconds after which trying again can help, or None.
+        trace: what had been recorded when the error came, or None. Always a valid trace.
+        capture: the capture as last heard of, or None.
+    """
+
+    code = "UNKNOWN"
+    reason = "UNKNOWN"
+
+    def __init__(self, message: str, *, code: str = "", reason: str = "", remedy: str = "",
+                 retry_after: Optional[float] = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code or type(self).code
+        self.reason = reason or type(self).reason
+        self.remedy = remedy
+        self.retry_after = retry_after
+        self.trace: Optional[Trace] = None
+        self.capture: Optional[Capture] = None
+
+    def __str__(self) -> str:
+        return f"{self.message}\n{self.remedy}" if self.remedy else self.message
+
+
+class InvalidRequest(PtraceProfError, ValueError):
+    """A value is out of range, or contradicts another; the message says which."""
+
+    code, reason = "INVALID_ARGUMENT", "INVALID_REQUEST"
+
+
+class NotFound(PtraceProfError, LookupError):
+    """A process or a capture is not there."""
+
+    code, reason = "NOT_FOUND", "NOT_FOUND"
+
+
+class ProcessNotFound(NotFound):
+    """There is no such process, or it is not the one that was meant (start_time_ticks)."""
+
+    reason = "PROCESS_NOT_FOUND"
+
+
+class CaptureNotFound(NotFound):
+    """There is no such capture, or not any more."""
+
+    reason = "CAPTURE_NOT_FOUND"
+
+
+class CaptureExists(PtraceProfError):
+    """The ID that was chosen for a capture is taken."""
+
+    code, reason = "ALREADY_EXISTS", "CAPTURE_EXISTS"
+
+
+class PermissionDenied(PtraceProfError, PermissionError):
+    """The caller may not read this process; `reason` and the subclasses say what forbids it."""
+
+    code, reason = "PERMISSION_DENIED", "PERMISSION_DENIED"
+
+
+class YamaDenied(PermissionDenied):
+    """The kernel's Yama module (kernel.yama.ptrace_scope) forbids it."""
+
+    reason = "YAMA_DENIED"
+
+
+class LsmDenied(PermissionDenied):
+    """AppArmor, SELinux or another security module forbids it."""
+
+    reason = "LSM_DENIED"
+
+
+class TargetNotDumpable(PermissionDenied):
+    """The process protects itself: set-user-ID, or prctl(PR_SET_DUMPABLE)."""
+
+    reason = "TARGET_NOT_DUMPABLE"
+
+
+class CallerUidMismatch(PermissionDenied):
+    """The process, or the capture, belongs to somebody else."""
+
+    reason = "CALLER_UID_MISMATCH"
+
+
+class PreconditionFailed(PtraceProfError):
+    """The state of a process or a capture does not allow it."""
+
+    code, reason = "FAILED_PRECONDITION", "FAILED_PRECONDITION"
+
+
+class NotPython(PreconditionFailed):
+    """The process is no Python process."""
+
+    reason = "NOT_PYTHON"
+
+
+class AlreadyTraced(PreconditionFailed):
+    """Another debugger or profiler holds the process."""
+
+    reason = "ALREADY_TRACED"
+
+
+class CaptureNotEnded(PreconditionFailed):
+    """The capture goes on: cancel it first, or delete it with force=True."""
+
+    reason = "CAPTURE_NOT_ENDED"
+
+
+class Unsupported(PtraceProfError, NotImplementedError):
+    """This server cannot do that."""
+
+    code, reason = "UNIMPLEMENTED", "NOT_YET"
+
+
+class PythonUnsupported(Unsupported):
+    """This version or build of Python cannot be read."""
+
+    reason = "PYTHON_UNSUPPORTED"
+
+
+class ResourceExhausted(PtraceProfError):
+    """A limit is reached; see `retry_after`."""
+
+    code, reason = "RESOURCE_EXHAUSTED", "QUOTA"
+
+
+class DiskFull(ResourceExhausted):
+    """The server has no room for the trace."""
+
+    reason = "DISK_FULL"
+
+
+class TargetGone(PtraceProfError):
+    """The process was there and is no more."""
+
+    code, reason = "ABORTED", "ABORTED"
+
+
+class TargetExited(TargetGone):
+    """The process ended."""
+
+    reason = "TARGET_EXITED"
+
+
+class TargetExeced(TargetGone):
+    """The process has become another program."""
+
+    reason = "TARGET_EXECED"
+
+
+class BadOffset(PtraceProfError):
+    """A trace cannot be read from there: behind its end, or inside a packet."""
+
+    code, reason = "OUT_OF_RANGE", "BAD_OFFSET"
+
+
+class CollectorFailed(PtraceProfError):
+    """What reads the process died, or misbehaved. The process itself is unharmed."""
+
+    code, reason = "INTERNAL", "COLLECTOR_FAILED"
+
+
+class Unavailable(PtraceProfError, ConnectionError):
+    """No server answers, or the connection broke."""
+
+    code, reason = "UNAVAILABLE", "UNAVAILABLE"
+
+
+class DeadlineExceeded(PtraceProfError, TimeoutError):
+    """The server did not answer within the client's `timeout`."""
+
+    code, reason = "DEADLINE_EXCEEDED", "DEADLINE_EXCEEDED"
+
+
+class Cancelled(PtraceProfError):
+    """The call was cancelled."""
+
+    code, reason = "CANCELLED", "CANCELLED"
+
+
+class DataLoss(PtraceProfError):
+    """Bytes of a trace are damaged or missing; `trace` holds what came before them."""
+
+    code, reason = "DATA_LOSS", "DATA_LOSS"
+
+
+class ProgramNotFound(PtraceProfError, FileNotFoundError):
+    """The program `ptrace-prof`, which exports traces, is not on this machine."""
+
+    code, reason = "FAILED_PRECONDITION", "PROGRAM_NOT_FOUND"
+
+
+class ExportFailed(PtraceProfError):
+    """The program `ptrace-prof` could not export a trace; the message is what it said."""
+
+    code, reason = "UNKNOWN", "EXPORT_FAILED"
+
+
+def _all_below(cls: type[PtraceProfError]) -> dict[str, type[PtraceProfError]]:
+    found = {cls.reason: cls}
+    for child in cls.__subclasses__():
+        found.update(_all_below(child))
+    return found
+
+
+BY_REASON = _all_below(PtraceProfError)
+# For reasons that this client does not know.
+BY_CODE: dict[str, type[PtraceProfError]] = {
+    cls.code: cls
+    for cls in (InvalidRequest, NotFound, CaptureExists, PermissionDenied, PreconditionFailed, Unsupported,
+                ResourceExhausted, TargetGone, BadOffset, CollectorFailed, Unavailable, DeadlineExceeded, Cancelled,
+                DataLoss)
+}

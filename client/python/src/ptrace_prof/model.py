@@ -1,0 +1,180 @@
+"""What the server says, as plain values. Times are seconds (float), moments are seconds since 1970-01-01 UTC."""
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Optional
+
+from ._table import Row, check_by, rows_of
+
+
+class State(enum.Enum):
+    """Of a capture: PENDING, RUNNING, DRAINING, then one of the last three."""
+
+    UNSPECIFIED = "UNSPECIFIED"
+    PENDING = "PENDING"
+    ARMED = "ARMED"
+    RUNNING = "RUNNING"
+    DRAINING = "DRAINING"
+    SUCCEEDED = "SUCCEEDED"
+    FAILED = "FAILED"
+    CANCELLED = "CANCELLED"
+
+    @property
+    def ended(self) -> bool:
+        return self in (State.SUCCEEDED, State.FAILED, State.CANCELLED)
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Counts of a whole capture so far."""
+
+    samples: int = 0          #: samples of a thread, of all qualities
+    verified: int = 0         #: every link of the stack was seen to hold
+    stopped: int = 0          #: the same, under a brief stop of the thread
+    truncated: int = 0        #: cut where it could not be verified, and marked
+    lost: int = 0             #: could not be read at all
+    late_rounds: int = 0      #: began more than one interval late
+    missed_rounds: int = 0    #: never taken
+    idle_skipped: int = 0     #: left out because the thread waited
+    stops: int = 0            #: brief stops of a thread
+    stopped_time: float = 0.0        #: seconds
+    collector_cpu_time: float = 0.0  #: seconds
+    wall_time: float = 0.0           #: seconds
+    actual_rate_hz: float = 0.0      #: samples per second of each thread
+    processes: int = 0
+    threads: int = 0
+
+
+@dataclass(frozen=True)
+class Capture:
+    """A capture as the server has it at one moment."""
+
+    name: str                       #: "nodes/NODE/captures/ID"
+    state: State
+    pid: int = 0
+    create_time: Optional[float] = None
+    start_time: Optional[float] = None  #: RUNNING since
+    end_time: Optional[float] = None
+    trace_bytes: int = 0            #: size of the trace so far
+    totals: Totals = Totals()
+    end_message: str = ""           #: how it ended, for people
+    owner_uid: int = 0
+    keep: bool = False              #: outlives the client that asked for it
+    error: Optional[Exception] = None  #: FAILED: why, a PtraceProfError
+
+
+@dataclass(frozen=True)
+class Variable:
+    name: str
+    value: str  #: a short text
+    is_argument: bool = False
+
+
+@dataclass(frozen=True)
+class StackFrame:
+    function: str  #: qualified name
+    file: str
+    line: int      #: 0: not known
+    locals: tuple[Variable, ...] = ()
+
+
+@dataclass(frozen=True)
+class ThreadStack:
+    """What one thread was doing."""
+
+    pid: int
+    tid: int
+    name: str
+    is_main: bool
+    holds_gil: bool
+    state: str         #: "running", "idle", "gil-wait", "gpu-wait", "disk-wait", "unknown"
+    state_detail: str  #: "epoll_wait"; may be empty
+    truncated: bool    #: cut where it could not be verified, or at max_depth
+    frames: tuple[StackFrame, ...] = ()  #: innermost first; empty: a native thread
+
+    def __str__(self) -> str:
+        what = f"{self.state} ({self.state_detail})" if self.state_detail else self.state
+        lines = [f"Thread {self.tid} {self.name!r} of process {self.pid}: {what}{', holds the GIL' * self.holds_gil}"]
+        lines += [f"    {frame.function} ({frame.file}:{frame.line})" for frame in self.frames]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class PythonProcess:
+    """A Python process of the node, and whether the caller may profile it."""
+
+    pid: int
+    ns_pid: int            #: inside its own PID namespace
+    uid: int
+    name: str              #: of the kernel (comm)
+    command: tuple[str, ...]
+    python_version: str    #: "3.11.7"; empty: not known
+    container: str         #: "docker:0123456789ab"; empty: none
+    job_id: str            #: of Slurm
+    job_step: str
+    rank: Optional[int]
+    world_size: Optional[int]
+    local_rank: Optional[int]
+    gpu_libraries: tuple[str, ...]
+    start_time: Optional[float]
+    start_time_ticks: int  #: for start_time_ticks of a capture
+    profilable: bool
+    reason: str            #: why not
+    remedy: str
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that profiling needs."""
+
+    subject: str   #: "yama", "capabilities", …
+    verdict: str   #: "OK", "LIMITED" (works, with less), "MISSING"
+    cause: str     #: what was found
+    remedy: str    #: what to do; empty where nothing is needed
+
+
+@dataclass(frozen=True)
+class Node:
+    """The machine that the server runs on, and what works there for the caller."""
+
+    name: str      #: "nodes/HOST"
+    version: str   #: of ptrace-prof
+    boot_id: str
+    kernel: str
+    architecture: str
+    time: Optional[float]
+    monotonic: float  #: CLOCK_MONOTONIC at `time`, seconds: the clock of this node's traces
+    checks: tuple[Check, ...] = ()
+
+
+@dataclass(frozen=True)
+class SampledThread:
+    """A thread in one interval of live samples."""
+
+    pid: int
+    tid: int
+    name: str
+    process_name: str
+    stacks: tuple[tuple[tuple[StackFrame, ...], int], ...]  #: (frames, innermost first; how often it was seen)
+
+
+@dataclass(frozen=True)
+class SampleBatch:
+    """The live samples of one interval."""
+
+    begin: float
+    end: float
+    threads: tuple[SampledThread, ...]
+    totals: Totals  #: of the capture so far
+    thinned: int    #: samples of this interval that were left out because we were slow
+
+    @property
+    def samples(self) -> int:
+        return sum(count for thread in self.threads for _, count in thread.stacks)
+
+    def table(self, limit: Optional[int] = 40, by: str = "function") -> list[Row]:
+        """As Trace.table(), of this interval alone; with by="function" the line is 0: where it begins is not known."""
+        check_by(by)
+        return rows_of((([(frame.function, frame.file, frame.line if by == "line" else 0) for frame in frames], count)
+                        for thread in self.threads for frames, count in thread.stacks), limit)

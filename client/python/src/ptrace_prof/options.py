@@ -1,0 +1,147 @@
+"""What can be asked of a capture, and the requests that ask it. The server judges the values, not we."""
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, Optional
+
+from typing_extensions import Literal, TypedDict
+
+from ._proto import capture_pb2, capture_service_pb2
+from .errors import InvalidRequest
+
+_IDLE = {"main": capture_pb2.IDLE_POLICY_MAIN, "all": capture_pb2.IDLE_POLICY_ALL, "none": capture_pb2.IDLE_POLICY_NONE}
+_MODES = {"sample": capture_pb2.MODE_SAMPLE}
+
+
+class CaptureOptions(TypedDict, total=False):
+    """Keywords of record(), create_capture() and samples(); all of them may be left out, None is as left out.
+
+    duration: seconds. Left out: until the target ends, the capture is cancelled or the server's limit is reached.
+    mode: "sample": look at the stacks many times a second.
+    rate_hz: samples per second of each thread; math.inf: no pause at all. Left out: 400.
+    max_overhead: CPU time that the collector may use, as a share of one core, above 0, at most 1; the rate goes down
+        to keep it. math.inf: no limit. Left out: 0.01.
+    max_depth: frames of one stack that are kept. Left out: 4096.
+    idle: of threads that wait, record "main" (samples of main threads only), "all" or "none".
+    threads: only these thread IDs.
+    gil_only: only the thread that holds the GIL.
+    subprocesses: False leaves out the children of the target.
+    blocking: stop the whole target for every sample.
+    stops: False never stops a thread, not even briefly for a doubtful sample.
+    wait_for_python: the target may not be a Python process yet; wait until it, or a child, is one.
+    max_bytes: the capture ends well when its trace has reached this size, bytes.
+    keep: the capture, with its trace, outlives this client.
+    start_time_ticks: the process must have started then (PythonProcess.start_time_ticks), else ProcessNotFound.
+    """
+
+    duration: Optional[float]
+    mode: Literal["sample"]
+    rate_hz: Optional[float]
+    max_overhead: Optional[float]
+    max_depth: Optional[int]
+    idle: Literal["main", "all", "none"]
+    threads: Iterable[int]
+    gil_only: bool
+    subprocesses: bool
+    blocking: bool
+    stops: bool
+    wait_for_python: bool
+    max_bytes: Optional[int]
+    keep: bool
+    start_time_ticks: Optional[int]
+
+
+def _one_of(table: Any, option: str, value: Any) -> Any:
+    if value not in table:
+        raise InvalidRequest(f"{option}={value!r}: it is one of {', '.join(map(repr, table))}")
+    return table[value]
+
+
+def set_duration(message: Any, field: str, value: Optional[float]) -> None:
+    """Sets a google.protobuf.Duration, unless None."""
+    if value is None:
+        return
+    if not math.isfinite(value):
+        raise InvalidRequest(f"{field}={value!r}: it is a number of seconds")
+    nanos = round(value * 1e9)
+    sign = -1 if nanos < 0 else 1
+    duration = getattr(message, field)
+    duration.seconds, duration.nanos = sign * (abs(nanos) // 10**9), sign * (abs(nanos) % 10**9)
+    duration.SetInParent()
+
+
+def target(pid: int, start_time_ticks: Optional[int] = None) -> capture_pb2.Target:
+    return _checked(  # type: ignore[no-any-return]
+        capture_pb2.Target, pid=pid, start_time_ticks=start_time_ticks)
+
+
+def _checked(message: Any, **fields: Any) -> Any:
+    """A message from what is not None; what does not fit its field is an InvalidRequest that names it."""
+    made = message()
+    for name, value in fields.items():
+        if value is None:
+            continue
+        try:
+            if isinstance(value, (list, tuple)):
+                getattr(made, name).extend(value)
+            elif hasattr(value, "DESCRIPTOR"):
+                getattr(made, name).CopyFrom(value)
+            else:
+                setattr(made, name, value)
+        except (TypeError, ValueError) as error:
+            raise InvalidRequest(f"{name}={value!r}: {error}") from None
+    return made
+
+
+def _sample(options: CaptureOptions) -> capture_pb2.SampleOptions:
+    rate, overhead = options.get("rate_hz"), options.get("max_overhead")
+    return _checked(  # type: ignore[no-any-return]
+        capture_pb2.SampleOptions, rate_hz=None if rate == math.inf else rate, as_fast_as_possible=rate == math.inf,
+        max_overhead=None if overhead == math.inf else overhead, no_overhead_limit=overhead == math.inf,
+        max_depth=options.get("max_depth"), idle=_one_of(_IDLE, "idle", options.get("idle") or "main"),
+        threads=list(options.get("threads") or ()), gil_only=options.get("gil_only"),
+        no_subprocesses=not options.get("subprocesses", True), blocking=options.get("blocking"),
+        no_stops=not options.get("stops", True), wait_for_python=options.get("wait_for_python"))
+
+
+def capture_spec(pid: int, options: CaptureOptions) -> capture_pb2.CaptureSpec:
+    unknown = sorted(set(options) - set(CaptureOptions.__annotations__))
+    if unknown:
+        raise TypeError(f"there is no option {', '.join(unknown)}; there are: "
+                        f"{', '.join(CaptureOptions.__annotations__)}")
+    spec = _checked(capture_pb2.CaptureSpec, target=target(pid, options.get("start_time_ticks")),
+                    mode=_one_of(_MODES, "mode", options.get("mode") or "sample"), sample=_sample(options),
+                    max_bytes=options.get("max_bytes"), keep=options.get("keep"))
+    set_duration(spec, "duration", options.get("duration"))
+    return spec  # type: ignore[no-any-return]
+
+
+def create_request(pid: int, options: CaptureOptions, capture_id: str, request_id: str,
+                   validate_only: bool) -> capture_service_pb2.CreateCaptureRequest:
+    return capture_service_pb2.CreateCaptureRequest(spec=capture_spec(pid, options), capture_id=capture_id,
+                                                    request_id=request_id, validate_only=validate_only)
+
+
+def samples_request(pid: int, interval: Optional[float],
+                    options: CaptureOptions) -> capture_service_pb2.StreamSamplesRequest:
+    request = capture_service_pb2.StreamSamplesRequest(spec=capture_spec(pid, options))
+    set_duration(request, "interval", interval)
+    return request
+
+
+def dump_request(pid: int, *, start_time_ticks: Optional[int] = None, subprocesses: bool = True, locals: bool = False,
+                 blocking: bool = False, stops: bool = True,
+                 max_depth: Optional[int] = None) -> capture_service_pb2.DumpStacksRequest:
+    return _checked(  # type: ignore[no-any-return]
+        capture_service_pb2.DumpStacksRequest, target=target(pid, start_time_ticks), no_subprocesses=not subprocesses,
+        locals=locals, blocking=blocking, no_stops=not stops, max_depth=max_depth)
+
+
+def processes_request(*, uid: Optional[int] = None, name: str = "", job_id: str = "", rank: Optional[int] = None,
+                      container: str = "", profilable: bool = False,
+                      page_size: int = 0) -> capture_service_pb2.ListProcessesRequest:
+    chosen = _checked(capture_service_pb2.ProcessFilter, uid=uid, name=name, job_id=job_id, rank=rank,
+                      container=container, profilable=profilable)
+    return _checked(  # type: ignore[no-any-return]
+        capture_service_pb2.ListProcessesRequest, page_size=page_size, filter=chosen)

@@ -1,0 +1,88 @@
+"""A recorded trace: bytes that ptrace-prof, Perfetto and every exporter read."""
+from __future__ import annotations
+
+import os
+import pathlib
+import tempfile
+from typing import Optional, Union
+
+from . import _notebook, _program
+from ._stacks import Stack, count_stacks
+from ._table import Row, check_by, rows_of
+from .model import Capture
+
+PathLike = Union[str, "os.PathLike[str]"]
+
+
+class Trace:
+    """A stream of Perfetto TracePackets, whole or cut; a cut one is a valid, shorter trace. Immutable.
+
+    Attributes:
+        data: the bytes.
+        capture: the capture that made it, as the server last told of it; None for a trace from a file.
+    """
+
+    def __init__(self, data: bytes, capture: Optional[Capture] = None) -> None:
+        self.data = data
+        self.capture = capture
+        self._counts: Optional[dict[Stack, int]] = None
+
+    @classmethod
+    def load(cls, path: PathLike) -> Trace:
+        """Reads a .pftrace file, of save() or of `ptrace-prof record`. Raises OSError."""
+        return cls(pathlib.Path(path).read_bytes())
+
+    def save(self, path: PathLike) -> pathlib.Path:
+        """Writes the bytes as they are (.pftrace); the file is there whole or not at all. Raises OSError."""
+        destination = pathlib.Path(path)
+        handle, name = tempfile.mkstemp(prefix=destination.name + ".", suffix=".tmp", dir=destination.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(self.data)
+                file.flush()
+                os.fsync(file.fileno())
+            umask = os.umask(0)
+            os.umask(umask)
+            os.chmod(name, 0o666 & ~umask)
+            os.replace(name, destination)
+        except BaseException:
+            os.unlink(name)
+            raise
+        return destination
+
+    def export(self, path: PathLike, format: Optional[str] = None) -> pathlib.Path:  # noqa: A002
+        """Converts with the program `ptrace-prof` (PTRACE_PROF_BIN, else PATH), which must be on this machine.
+
+        format: html, svg, speedscope, collapsed, pprof, chrome, perfetto or text; None: by the extension of `path`.
+        Raises ProgramNotFound; ExportFailed with what the program said.
+        """
+        _program.export(self.data, os.fspath(path), format)
+        return pathlib.Path(path)
+
+    @property
+    def samples(self) -> int:
+        """Samples of all threads in it."""
+        return sum(self._stacks().values())
+
+    def table(self, limit: Optional[int] = 40, by: str = "function") -> list[Row]:
+        """The functions (by="line": their lines) with the most samples of their own, computed here.
+
+        limit: rows at most; None: all. Frames in brackets, "[truncated]", are marks of ptrace-prof, not functions.
+        Raises DataLoss where the bytes are no trace of ptrace-prof.
+        """
+        check_by(by)
+        return rows_of((([(frame.function, frame.file, frame.line if by == "line" else frame.first_line)
+                          for frame in stack], count) for stack, count in self._stacks().items()), limit)
+
+    def _stacks(self) -> dict[Stack, int]:
+        if self._counts is None:
+            self._counts = count_stacks(self.data)
+        return self._counts
+
+    def _repr_html_(self) -> str:
+        return _notebook.report(self)
+
+    def __repr__(self) -> str:
+        made = f", {self.capture.state.value.lower()}" if self.capture else ""
+        whom = f" of process {self.capture.pid}" if self.capture else ""
+        return f"<Trace{whom}: {len(self.data)} bytes{made}>"

@@ -1,0 +1,318 @@
+"""The client against a server: the same body for ptrace-profd and for fake_server.py.
+
+PP_CLIENT_TARGET: where it listens; PP_CLIENT_SERVER: which of the two it is; PP_CLIENT_PID: a process of
+tests/targets/busyloop.py; PP_CLIENT_SLEEP: one that is no Python.
+"""
+import asyncio
+import os
+import pathlib
+import signal
+import tempfile
+import threading
+import unittest
+import uuid
+
+import ptrace_prof
+from ptrace_prof import State
+
+TARGET, SERVER = os.environ["PP_CLIENT_TARGET"], os.environ["PP_CLIENT_SERVER"]
+PID, SLEEP = int(os.environ["PP_CLIENT_PID"]), int(os.environ["PP_CLIENT_SLEEP"])
+NO_SUCH_PID = 4194303
+BUSY = "busy"  # in the name of what the target runs
+DURATION = 0.3
+
+
+def lacking():
+    """What this server cannot do yet: named at the start, and its tests are skipped."""
+    found = set()
+    with ptrace_prof.Client(TARGET) as client:
+        for verb, attempt in {"samples": lambda: next(client.samples(PID, interval=0.05)), "node": client.node,
+                              "processes": client.processes}.items():
+            try:
+                attempt()
+            except ptrace_prof.PtraceProfError as error:
+                print(f"the server lacks {verb}: {error}", flush=True)
+                found.add(verb)
+    return found
+
+
+LACKING = lacking()
+
+
+def needs(*verbs):
+    return unittest.skipIf(LACKING.intersection(verbs), f"the server lacks {' and '.join(verbs)}")
+
+
+def functions(trace):
+    return {row.function for row in trace.table(limit=None)}
+
+
+class Base(unittest.TestCase):
+    def setUp(self):
+        self.client = ptrace_prof.Client(TARGET)
+        self.addCleanup(self.client.close)
+
+    def create(self, **options):
+        capture = self.client.create_capture(PID, **options)
+        self.addCleanup(self.forget, capture.name)
+        return capture
+
+    def forget(self, name):
+        try:
+            self.client.delete_capture(name, force=True)
+        except ptrace_prof.CaptureNotFound:
+            pass
+
+
+class Recording(Base):
+    def test_record(self):
+        heard = []
+        trace = self.client.record(pid=PID, duration=DURATION, on_progress=heard.append)
+        self.assertGreater(trace.samples, 0)
+        self.assertTrue(any(BUSY in name for name in functions(trace)), functions(trace))
+        self.assertIs(trace.capture.state, State.SUCCEEDED)
+        self.assertEqual(trace.capture.pid, PID)
+        self.assertIs(heard[-1].state, State.SUCCEEDED)
+        self.assertEqual(len(trace.data), trace.capture.trace_bytes)
+        self.assertGreater(trace.capture.end_time, trace.capture.create_time)
+        shares = [row.self_share for row in trace.table(limit=None)]
+        self.assertEqual(shares, sorted(shares, reverse=True))
+        self.assertAlmostEqual(sum(shares), 1, delta=0.01)
+
+    def test_options_reach_the_capture(self):
+        trace = self.client.record(PID, duration=DURATION, rate_hz=50, max_overhead=0.5, idle="all", max_depth=100)
+        self.assertGreater(trace.samples, 0)
+        self.assertLess(trace.samples, 60 * len(self.client.stacks(PID)))
+
+    def test_interrupt_returns_the_trace(self):
+        def once(capture):
+            if capture.state is State.RUNNING and not sent:
+                sent.append(capture)
+                signal.raise_signal(signal.SIGINT)
+
+        sent = []
+        trace = self.client.record(PID, on_progress=once)
+        self.assertTrue(sent)
+        self.assertIs(trace.capture.state, State.CANCELLED)
+
+    def test_refusals(self):
+        with self.assertRaises(ptrace_prof.ProcessNotFound) as caught:
+            self.client.record(NO_SUCH_PID, duration=1)
+        self.assertEqual((caught.exception.code, caught.exception.reason), ("NOT_FOUND", "PROCESS_NOT_FOUND"))
+        self.assertIn(str(NO_SUCH_PID), caught.exception.message)
+        with self.assertRaises(ptrace_prof.NotPython):
+            self.client.record(SLEEP, duration=1)
+        for options in ({"duration": -1}, {"rate_hz": 1e9}, {"rate_hz": -1}, {"max_overhead": 2},
+                        {"blocking": True, "stops": False}, {"idle": "some"}, {"mode": "trace"}, {"max_depth": -1},
+                        {"duration": float("inf")}, {"threads": ["a"]}):
+            with self.subTest(options), self.assertRaises(ptrace_prof.InvalidRequest):
+                self.client.record(PID, **{"duration": 1, **options})
+        with self.assertRaises(ptrace_prof.InvalidRequest):
+            self.client.record(-1)
+        with self.assertRaisesRegex(TypeError, "frequency"):
+            self.client.record(PID, frequency=1)
+        with self.assertRaises(ptrace_prof.ProcessNotFound):
+            self.client.record(PID, duration=1, start_time_ticks=1)
+
+    def test_file_and_export(self):
+        trace = self.client.record(PID, duration=DURATION)
+        with tempfile.TemporaryDirectory() as folder:
+            path = trace.save(pathlib.Path(folder, "run.pftrace"))
+            self.assertEqual(ptrace_prof.Trace.load(path).table(), trace.table())
+            self.assertEqual(os.listdir(folder), ["run.pftrace"])
+            if not os.environ.get("PTRACE_PROF_BIN"):
+                with self.assertRaises(ptrace_prof.ProgramNotFound):
+                    trace.export(pathlib.Path(folder, "run.html"))
+                self.assertIn("<table>", trace._repr_html_())
+                return
+            text = trace.export(pathlib.Path(folder, "run.txt"), format="text").read_text(encoding="utf-8")
+            self.assertIn(f"samples: {trace.samples:,}", text)
+            self.assertIn(trace.table()[0].function, text)
+            self.assertIn("srcdoc=", trace._repr_html_())
+
+
+class Looking(Base):
+    def test_stacks(self):
+        threads = self.client.stacks(PID)
+        main = [thread for thread in threads if thread.is_main]
+        self.assertEqual([thread.tid for thread in main], [PID])
+        self.assertTrue(main[0].frames[-1].file.endswith(".py"))
+        self.assertIn("<module>", str(main[0]))
+        with self.assertRaises(ptrace_prof.ProcessNotFound):
+            self.client.stacks(NO_SUCH_PID)
+        with self.assertRaises(ptrace_prof.NotPython):
+            self.client.stacks(SLEEP)
+
+    @needs("processes")
+    def test_processes(self):
+        found = [one for one in self.client.processes() if one.pid == PID]
+        self.assertEqual(len(found), 1)
+        self.assertTrue(found[0].profilable)
+        self.assertEqual(found[0].uid, os.geteuid())
+        self.assertTrue(any("busyloop" in word for word in found[0].command), found)
+        paged = self.client.processes(page_size=1, name="busyloop")
+        self.assertIn(PID, [one.pid for one in paged])
+        self.assertEqual([one.pid for one in self.client.processes(uid=4294967294)], [])
+        trace = self.client.record(PID, duration=0.1, start_time_ticks=found[0].start_time_ticks)
+        self.assertIs(trace.capture.state, State.SUCCEEDED)
+
+    @needs("node")
+    def test_node(self):
+        node = self.client.node()
+        self.assertTrue(node.name.startswith("nodes/"))
+        self.assertEqual(node.architecture, os.uname().machine)
+        self.assertGreater(node.monotonic, 0)
+        self.assertTrue(all(check.verdict in ("OK", "LIMITED", "MISSING") for check in node.checks), node.checks)
+
+    @needs("samples")
+    def test_samples(self):
+        with self.client.samples(PID, interval=0.1) as batches:
+            batch = next(one for one in batches if one.samples)
+            self.assertIn(PID, [thread.pid for thread in batch.threads])
+            self.assertTrue(batch.table(limit=3))
+            self.assertGreaterEqual(batch.end, batch.begin)
+        self.assertEqual(list(batches), [])
+        with self.assertRaises(ptrace_prof.ProcessNotFound):
+            next(self.client.samples(NO_SUCH_PID))
+
+
+class Captures(Base):
+    def test_life(self):
+        capture = self.create(duration=DURATION, keep=True)
+        self.assertEqual(self.client.get_capture(capture.name).name, capture.name)
+        self.assertIn(capture.name, [one.name for one in self.client.list_captures(page_size=1)])
+        with self.client.watch_capture(capture.name) as changes:
+            last = list(changes)[-1]
+        self.assertIs(last.state, State.SUCCEEDED)
+        progress = []
+        trace = self.client.read_trace(capture.name, on_progress=progress.append)
+        self.assertEqual(progress[-1], len(trace.data))
+        self.assertEqual(len(trace.data), last.trace_bytes)
+        self.assertEqual(self.client.read_trace(capture.name, resume=trace).data, trace.data)
+        with self.assertRaises(ptrace_prof.BadOffset):
+            self.client.read_trace(capture.name, resume=ptrace_prof.Trace(trace.data + b"x"))
+        self.client.delete_capture(capture.name)
+        with self.assertRaises(ptrace_prof.CaptureNotFound):
+            self.client.get_capture(capture.name)
+        with self.assertRaises(ptrace_prof.CaptureNotFound):
+            self.client.read_trace(capture.name)
+
+    def test_cancel_and_delete(self):
+        capture = self.create(keep=True)
+        with self.assertRaises(ptrace_prof.CaptureNotEnded):
+            self.client.delete_capture(capture.name)
+        self.client.cancel_capture(capture.name)
+        self.assertIs(list(self.client.watch_capture(capture.name))[-1].state, State.CANCELLED)
+        self.client.cancel_capture(capture.name)
+
+    def test_retry_and_ids(self):
+        own = f"mine-{uuid.uuid4()}"
+        first = self.create(capture_id=own, request_id=own, duration=60)
+        again = self.client.create_capture(PID, capture_id=own, request_id=own, duration=60)
+        self.assertEqual(first.name, again.name)
+        self.assertTrue(first.name.endswith(f"/{own}"))
+        with self.assertRaises(ptrace_prof.CaptureExists):
+            self.client.create_capture(PID, capture_id=own, duration=60)
+
+    def test_validate_only(self):
+        before = {one.name for one in self.client.list_captures()}
+        self.client.create_capture(PID, validate_only=True)
+        with self.assertRaises(ptrace_prof.ProcessNotFound):
+            self.client.create_capture(NO_SUCH_PID, validate_only=True)
+        self.assertLessEqual({one.name for one in self.client.list_captures()}, before)
+
+
+class Asynchronous(unittest.TestCase):
+    def run_with_client(self, body):
+        async def run():
+            async with ptrace_prof.AsyncClient(TARGET) as client:
+                return await body(client)
+        return asyncio.run(run())
+
+    @needs("processes", "node")
+    def test_record_and_look_at_once(self):
+        async def body(client):
+            return await asyncio.gather(client.record(PID, duration=DURATION), client.stacks(PID), client.processes(),
+                                        client.node())
+        trace, threads, processes, node = self.run_with_client(body)
+        self.assertTrue(any(BUSY in name for name in functions(trace)))
+        self.assertIn(PID, [thread.tid for thread in threads])
+        self.assertIn(PID, [process.pid for process in processes])
+        self.assertTrue(node.kernel)
+
+    @needs("samples")
+    def test_samples(self):
+        async def body(client):
+            async with client.samples(PID, interval=0.1) as batches:
+                async for batch in batches:
+                    if batch.samples:
+                        return batch
+        self.assertTrue(self.run_with_client(body).table())
+
+    def test_captures(self):
+        async def body(client):
+            capture = await client.create_capture(PID, duration=DURATION, keep=True)
+            states = [change.state async for change in client.watch_capture(capture.name)]
+            trace = await client.read_trace(capture.name)
+            names = [one.name for one in await client.list_captures()]
+            await client.cancel_capture(capture.name)
+            await client.delete_capture(capture.name)
+            return capture, states, trace, names
+        capture, states, trace, names = self.run_with_client(body)
+        self.assertIs(states[-1], State.SUCCEEDED)
+        self.assertIs(trace.capture.state, State.SUCCEEDED)
+        self.assertIn(capture.name, names)
+
+    def test_errors(self):
+        async def body(client):
+            with self.assertRaises(ptrace_prof.ProcessNotFound):
+                await client.record(NO_SUCH_PID, duration=1)
+            with self.assertRaises(ptrace_prof.CaptureNotFound):
+                await client.get_capture("nodes/x/captures/none")
+            if "samples" not in LACKING:
+                with self.assertRaises(ptrace_prof.ProcessNotFound):
+                    await client.samples(NO_SUCH_PID).__anext__()
+        self.run_with_client(body)
+
+    def test_cancelling_the_task_ends_the_capture(self):
+        async def body(client):
+            heard = asyncio.Event()
+            names = []
+
+            def progress(capture):
+                names.append(capture.name)
+                heard.set()
+            task = asyncio.ensure_future(client.record(PID, on_progress=progress))
+            begun = asyncio.ensure_future(heard.wait())
+            await asyncio.wait([task, begun], return_when=asyncio.FIRST_COMPLETED)
+            begun.cancel()
+            task.cancel()
+            with self.assertRaises(asyncio.CancelledError):
+                await task
+            while True:  # a bound is the test's own
+                try:
+                    if (await client.get_capture(names[0])).state.ended:
+                        return
+                except ptrace_prof.CaptureNotFound:
+                    return
+                await asyncio.sleep(0.02)
+        self.run_with_client(lambda client: asyncio.wait_for(body(client), 60))
+
+
+class Threads(Base):
+    def test_one_client_in_many_threads(self):
+        found = []
+
+        def look():
+            found.append(len(self.client.stacks(PID)))
+        threads = [threading.Thread(target=look) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(len(found), 8)
+
+
+if __name__ == "__main__":
+    print(f"server: {SERVER}", flush=True)
+    unittest.main()

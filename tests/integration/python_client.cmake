@@ -1,0 +1,20 @@
+# The Python client on every CPython that it supports, against build/bin/ptrace-profd, or where that is not built against
+# a fake; which one it was is the first line of the output. The wheel is built once, from its own source distribution.
+set(PP_CLIENT_PACKAGE ${PROJECT_BINARY_DIR}/python_client)
+set(PP_CLIENT_ENVIRONMENT "PTRACE_PROF_BIN=$<TARGET_FILE:ptrace-prof>;PYTHONDONTWRITEBYTECODE=1")
+if(TARGET ptrace-profd)
+  list(APPEND PP_CLIENT_ENVIRONMENT "PTRACE_PROFD_BIN=$<TARGET_FILE:ptrace-profd>")
+endif()
+
+if(TARGET ptrace-prof)
+  add_test(NAME integration.python_client.wheel
+    COMMAND python3 ${CMAKE_CURRENT_SOURCE_DIR}/integration/python_client_wheel_test.py ${PP_CLIENT_PACKAGE})
+  set_tests_properties(integration.python_client.wheel PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS integration
+    FIXTURES_SETUP python_client_package ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
+  foreach(minor 3.9 3.10 3.11 3.12 3.13 3.14)
+    add_test(NAME integration.python_client.${minor}
+      COMMAND python3 ${CMAKE_CURRENT_SOURCE_DIR}/integration/python_client_test.py ${minor} ${PP_CLIENT_PACKAGE})
+    set_tests_properties(integration.python_client.${minor} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77
+      LABELS integration FIXTURES_REQUIRED python_client_package ENVIRONMENT "${PP_CLIENT_ENVIRONMENT}")
+  endforeach()
+endif()

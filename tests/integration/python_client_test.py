@@ -1,0 +1,154 @@
+"""The Python client (client/python/tests) on one CPython, against a server with a real target.
+
+Usage: python_client_test.py MINOR FOLDER (of python_client_wheel_test.py). The server is PTRACE_PROFD_BIN, else the one
+beside PTRACE_PROF_BIN; where there is none, client/python/tests/fake_server.py. Its first line says which.
+"""
+import contextlib
+import os
+import pathlib
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from support import interpreters  # noqa: E402
+from support.profiler import BINARY  # noqa: E402
+from support.target_process import TargetProcess, harm  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TESTS = ROOT / "client/python/tests"
+DAEMON = pathlib.Path(os.environ.get("PTRACE_PROFD_BIN") or pathlib.Path(BINARY).with_name("ptrace-profd"))
+SKIPPED = 77
+
+
+class Server:
+    """A running server; what it says is kept, for when something fails."""
+
+    def __init__(self, command, environment):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                        env=environment, text=True)
+        self.said = []
+        self._listens = threading.Event()
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+        self._listens.wait()
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.said.append(line)
+            if "ready" in line or "event=listening" in line:
+                self._listens.set()
+        self._listens.set()
+
+    def end(self, signal_number):
+        """The exit status."""
+        self.process.stdin.close()
+        if signal_number:
+            self.process.send_signal(signal_number)
+        return self.process.wait(60)
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        self._reader.join()
+
+
+@contextlib.contextmanager
+def daemon(folder):
+    """ptrace-profd, or the fake. Yields (which, target)."""
+    socket = folder / "ptrace-prof.sock"
+    real = os.access(DAEMON, os.X_OK)
+    if real:
+        command, environment = [str(DAEMON), "--socket", str(socket), "--spool", str(folder / "spool")], os.environ
+    else:
+        host = next(one for one in interpreters.discover() if not one.in_root and site(one.minor).exists())
+        command = [host.path, str(TESTS / "fake_server.py"), str(socket)]
+        environment = {**os.environ, "PYTHONPATH": f"{PACKAGE}:{site(host.minor)}", "GRPC_ENABLE_FORK_SUPPORT": "0",
+                       "PTRACE_PROF_BIN": BINARY}
+    server = Server(command, environment)
+    try:
+        yield "ptrace-profd" if real else "the fake", f"unix:{socket}"
+        status = server.end(signal.SIGTERM if real else None)
+        assert status == 0, f"the server ended with {status}"
+    except BaseException:
+        sys.stderr.write("".join(server.said))
+        raise
+    finally:
+        server.close()
+
+
+@contextlib.contextmanager
+def no_python():
+    process = subprocess.Popen(["sleep", "3600"])
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def site(minor):
+    return interpreters.CACHE / f"client-{minor}"
+
+
+def inside_root(root, folders, environment, arguments):
+    """The command that runs in another root file system, with these folders at the same paths."""
+    lines = ["mount --make-rprivate /", f"mount -t tmpfs tmpfs {root}/mnt", f"mount --rbind /proc {root}/proc",
+             f"mount --rbind /dev {root}/dev", f"mount -t tmpfs tmpfs {root}/tmp"]
+    names = {}
+    for number, folder in enumerate(folders):
+        names[str(folder)] = f"/mnt/{number}"
+        lines += [f"mkdir {root}/mnt/{number}", f"mount --bind {shlex.quote(str(folder))} {root}/mnt/{number}"]
+
+    def there(text):
+        for folder, name in names.items():
+            text = text.replace(folder, name)
+        return text
+    given = shlex.join(f"{name}={there(value)}" for name, value in environment.items())
+    lines.append(f"exec env -i {given} $(command -v chroot) {root} {shlex.join(there(word) for word in arguments)}")
+    return ["unshare", "--mount", "sh", "-ec", "\n".join(lines)]
+
+
+def run_tests(interpreter, folder, environment):
+    failed = []
+    for name in ("faults_test.py", "against_server_test.py"):
+        command = [interpreter.path, "-B", "-X", "dev", "-W", "error::ResourceWarning", str(TESTS / name)]
+        given = {"PYTHONPATH": f"{PACKAGE}:{site(interpreter.minor)}", "HOME": "/", **environment}
+        if interpreter.in_root:
+            folders = [PACKAGE, site(interpreter.minor), TESTS, folder]
+            done = subprocess.run(inside_root(interpreter.root, folders, given, command), check=False)
+        else:
+            done = subprocess.run(command, env={**os.environ, **given, "PTRACE_PROF_BIN": BINARY}, cwd=TESTS, check=False)
+        if done.returncode != 0:
+            failed.append(f"{name}: {done.returncode}")
+    return failed
+
+
+def main(minor):
+    found = interpreters.of_minor(minor)
+    if not found or not site(minor).exists():
+        print(f"CPython {minor} is not available here: not tested" if not found else
+              f"{site(minor)} is not there (./dev setup test makes it): not tested")
+        return SKIPPED
+    target_python = next(one for one in interpreters.discover() if not one.in_root)
+    with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
+        os.chmod(name, 0o755)  # the daemon of root gives up its rights
+        server, address = stack.enter_context(daemon(pathlib.Path(name)))
+        target = stack.enter_context(TargetProcess("busyloop.py", target_python))
+        sleep = stack.enter_context(no_python())
+        print(f"server: {server}; client: CPython {found[0]}; target: CPython {target_python}", flush=True)
+        failed = run_tests(found[0], pathlib.Path(name), {
+            "PP_CLIENT_TARGET": address, "PP_CLIENT_SERVER": server, "PP_CLIENT_PID": str(target.pid),
+            "PP_CLIENT_SLEEP": str(sleep.pid)})
+        failed += harm(target.pid)
+        if failed:
+            raise SystemExit("\n".join(failed))
+    return 0
+
+
+if __name__ == "__main__":
+    PACKAGE = pathlib.Path(sys.argv[2]) / "package"
+    sys.exit(main(sys.argv[1]))
