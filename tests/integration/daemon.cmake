@@ -1,0 +1,13 @@
+# ptrace-profd itself, on sockets of the tests' own.
+add_executable(daemon_probe integration/daemon_probe.cc)
+target_link_libraries(daemon_probe PRIVATE pp_rpc fmt::fmt)
+pp_target_defaults(daemon_probe)
+set_target_properties(daemon_probe PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/tests)
+set(PP_DAEMON_ENVIRONMENT "PTRACE_PROF_BIN=$<TARGET_FILE:ptrace-prof>" "PTRACE_PROFD_BIN=$<TARGET_FILE:ptrace-profd>"
+  "PP_DAEMON_PROBE=$<TARGET_FILE:daemon_probe>" "PYTHONDONTWRITEBYTECODE=1")
+add_test(NAME integration.daemon
+  COMMAND ${PP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/integration/daemon_test.py --any)
+set_tests_properties(integration.daemon PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS integration
+  ENVIRONMENT "${PP_DAEMON_ENVIRONMENT}")
+add_test(NAME soak.daemon_kill COMMAND ${PP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/soak/daemon_kill.py)
+set_tests_properties(soak.daemon_kill PROPERTIES SKIP_RETURN_CODE 77 LABELS soak ENVIRONMENT "${PP_DAEMON_ENVIRONMENT}")

@@ -1,0 +1,170 @@
+// A small client of ptrace-profd for the tests: daemon_probe ADDRESS VERB [arguments], one line on stdout per thing
+// seen.
+//
+//   PID is a number, or wait:NUMBER for a process that is to become a Python process.
+//   node | list | create PID SECONDS | record PID SECONDS FILE | watch NAME | cancel NAME | delete NAME | read NAME
+//   FILE
+// Exit status 0; 1 with "error CODE message" on stdout where the server, or the way to it, said no.
+
+#include <fmt/format.h>
+#include <grpcpp/grpcpp.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "attach/base/result.h"
+#include "ptraceprof/v1/capture_service.grpc.pb.h"
+#include "ptraceprof/v1/node_service.grpc.pb.h"
+#include "rpc/channel.h"
+#include "rpc/status.h"
+
+namespace ptrace_prof {
+namespace {
+
+namespace api = ptraceprof::v1;
+using Words = std::vector<std::string>;
+
+void Say(const std::string& line) {
+  fmt::print("{}\n", line);
+  std::fflush(stdout);
+}
+
+void SayCapture(const api::Capture& capture) {
+  Say(fmt::format("capture {} {} {} {}", capture.name(), api::State_Name(capture.state()), capture.trace_bytes(),
+                  capture.error().message()));
+}
+
+class Probe {
+ public:
+  explicit Probe(const std::shared_ptr<grpc::Channel>& channel)
+      : captures_(api::CaptureService::NewStub(channel)), node_(api::NodeService::NewStub(channel)) {}
+
+  grpc::Status Node(const Words&) {
+    api::Node node;
+    const grpc::Status status = node_->GetNode(&context_, {}, &node);
+    Say(fmt::format("node {} {}", node.name(), node.version()));
+    return status;
+  }
+
+  grpc::Status List(const Words&) {
+    api::ListCapturesResponse response;
+    const grpc::Status status = captures_->ListCaptures(&context_, {}, &response);
+    for (const api::Capture& capture : response.captures()) {
+      SayCapture(capture);
+    }
+    return status;
+  }
+
+  grpc::Status Create(const Words& words) {
+    api::CreateCaptureRequest request;
+    FillSpec(words, request.mutable_spec());
+    api::Capture capture;
+    const grpc::Status status = captures_->CreateCapture(&context_, request, &capture);
+    SayCapture(capture);
+    return status;
+  }
+
+  grpc::Status Record(const Words& words) {
+    api::RecordRequest request;
+    FillSpec(words, request.mutable_spec());
+    std::ofstream file(words.at(2), std::ios::binary);
+    const auto stream = captures_->Record(&context_, request);
+    for (api::RecordEvent event; stream->Read(&event);) {
+      if (event.has_capture()) {
+        SayCapture(event.capture());
+      } else {
+        file << event.chunk().data() << std::flush;
+      }
+    }
+    return stream->Finish();
+  }
+
+  grpc::Status Watch(const Words& words) {
+    api::WatchCaptureRequest request;
+    request.set_name(words.at(0));
+    const auto stream = captures_->WatchCapture(&context_, request);
+    for (api::CaptureEvent event; stream->Read(&event);) {
+      SayCapture(event.capture());
+    }
+    return stream->Finish();
+  }
+
+  grpc::Status Cancel(const Words& words) {
+    api::CancelCaptureRequest request;
+    request.set_name(words.at(0));
+    api::Capture capture;
+    const grpc::Status status = captures_->CancelCapture(&context_, request, &capture);
+    SayCapture(capture);
+    return status;
+  }
+
+  grpc::Status Delete(const Words& words) {
+    api::DeleteCaptureRequest request;
+    request.set_name(words.at(0));
+    google::protobuf::Empty nothing;
+    return captures_->DeleteCapture(&context_, request, &nothing);
+  }
+
+  grpc::Status Read(const Words& words) {
+    api::ReadTraceRequest request;
+    request.set_name(words.at(0));
+    std::ofstream file(words.at(1), std::ios::binary);
+    const auto stream = captures_->ReadTrace(&context_, request);
+    for (api::TraceChunk chunk; stream->Read(&chunk);) {
+      file << chunk.data();
+    }
+    return stream->Finish();
+  }
+
+ private:
+  static void FillSpec(const Words& words, api::CaptureSpec* spec) {
+    constexpr std::string_view kWait = "wait:";
+    const bool wait = words.at(0).starts_with(kWait);
+    spec->mutable_target()->set_pid(std::stoi(words.at(0).substr(wait ? kWait.size() : 0)));
+    spec->mutable_sample()->set_wait_for_python(wait);
+    const double seconds = std::stod(words.at(1));
+    spec->mutable_duration()->set_seconds(static_cast<int64_t>(seconds));
+    spec->mutable_duration()->set_nanos(static_cast<int32_t>((seconds - static_cast<int64_t>(seconds)) * 1e9));
+    spec->mutable_sample()->set_no_overhead_limit(true);
+  }
+
+  std::unique_ptr<api::CaptureService::Stub> captures_;
+  std::unique_ptr<api::NodeService::Stub> node_;
+  grpc::ClientContext context_;
+};
+
+const std::map<std::string, std::pair<size_t, grpc::Status (Probe::*)(const Words&)>> kVerbs = {
+    {"node", {0, &Probe::Node}},     {"list", {0, &Probe::List}},   {"create", {2, &Probe::Create}},
+    {"record", {3, &Probe::Record}}, {"watch", {1, &Probe::Watch}}, {"cancel", {1, &Probe::Cancel}},
+    {"delete", {1, &Probe::Delete}}, {"read", {2, &Probe::Read}},
+};
+
+int Main(const Words& words) {
+  const auto verb = words.size() < 2 ? kVerbs.end() : kVerbs.find(words[1]);
+  if (verb == kVerbs.end() || words.size() != 2 + verb->second.first) {
+    return 2;
+  }
+  const auto channel = ConnectChannel(words[0]);
+  if (channel.has_error()) {
+    Say(fmt::format("error {} {}", CodeName(channel.error().code), channel.error().message));
+    return 1;
+  }
+  Probe probe(channel.value());
+  const grpc::Status status = (probe.*verb->second.second)(Words(words.begin() + 2, words.end()));
+  if (!status.ok()) {
+    Say(fmt::format("error {} {} [{}]", CodeName(static_cast<Code>(status.error_code())), status.error_message(),
+                    FromStatus(status).remedy));
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace ptrace_prof
+
+int main(int argc, char** argv) { return ptrace_prof::Main({argv + 1, argv + argc}); }
