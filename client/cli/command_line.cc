@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "client/cli/chosen_backend.h"
 #include "client/cli/command.h"
 #include "client/cli/exit_code.h"
 #include "client/cli/help_format.h"
@@ -29,7 +30,10 @@ struct Entry {
   CLI::App* app;
 };
 
-std::vector<Entry> DeclareAll(CLI::App& root) {
+// Those that need a capture, from here or from a daemon.
+constexpr std::string_view kAsking[] = {"record", "dump", "top", "ps", "doctor"};
+
+std::vector<Entry> DeclareAll(CLI::App& root, ChosenBackend& backend) {
   root.set_version_flag("--version", fmt::format("ptrace-prof {}", PP_VERSION), "Print the version");
   root.set_help_flag("-h,--help", "Print this help");
   root.require_subcommand(1);
@@ -40,6 +44,9 @@ std::vector<Entry> DeclareAll(CLI::App& root) {
     CLI::App* app = root.add_subcommand(std::string(row.name), std::string(row.summary));
     entries.push_back({&row, row.make(), app});
     entries.back().command->Declare(*app);
+    if (std::find(std::begin(kAsking), std::end(kAsking), row.name) != std::end(kAsking)) {
+      backend.Declare(*app);
+    }
   }
   return entries;
 }
@@ -74,7 +81,7 @@ Result<void> CheckCommandName(const std::vector<std::string>& words) {
                fmt::format("commands are {}; `ptrace-prof --help` tells more", names)};
 }
 
-int Dispatch(std::vector<Entry>& entries, const CommandContext& context) {
+int Dispatch(std::vector<Entry>& entries, const CommandContext& context, ChosenBackend& backend) {
   for (Entry& entry : entries) {
     if (!entry.app->parsed()) {
       continue;
@@ -87,6 +94,10 @@ int Dispatch(std::vector<Entry>& entries, const CommandContext& context) {
     if (auto later = CheckLaterFlags(*entry.app); later.has_error()) {
       return static_cast<int>(Fail(later.error(), ExitCode::kUsage));
     }
+    const CLI::Option* quiet = entry.app->get_option_no_throw("--quiet");
+    if (quiet != nullptr && quiet->count() > 0) {
+      backend.BeQuiet();
+    }
     return entry.command->Run(context);
   }
   return static_cast<int>(ExitCode::kUsage);
@@ -94,9 +105,10 @@ int Dispatch(std::vector<Entry>& entries, const CommandContext& context) {
 
 }  // namespace
 
-int RunCommandLine(int argc, char** argv, CaptureBackend& backend) {
+int RunCommandLine(int argc, char** argv, CaptureBackend& embedded) {
+  ChosenBackend backend(embedded);
   CLI::App root("Shows where a live Python process spends its time, without pausing it.", "ptrace-prof");
-  std::vector<Entry> entries = DeclareAll(root);
+  std::vector<Entry> entries = DeclareAll(root, backend);
   const std::vector<std::string> words(argv + 1, argv + argc);
   const auto dashes = std::find(words.begin(), words.end(), "--");
   CommandContext context{backend, root, {}};
@@ -119,7 +131,7 @@ int RunCommandLine(int argc, char** argv, CaptureBackend& backend) {
     return static_cast<int>(
         Fail({Code::kInvalidArgument, "there is no command after --", "ptrace-prof record -- COMMAND"}));
   }
-  return Dispatch(entries, context);
+  return Dispatch(entries, context, backend);
 }
 
 }  // namespace ptrace_prof

@@ -2,6 +2,7 @@
 pp_library(client/cli
   SOURCES
     cli/capture_sample_source.cc
+    cli/chosen_backend.cc
     cli/command.cc
     cli/command_line.cc
     cli/command_status.cc

@@ -11,7 +11,8 @@ namespace {
 
 // A loop of the target can look the same torn at every second look, so this many must agree: 2^-20.
 constexpr int kConfirmingReads = 20;
-constexpr uint64_t kLongestWait = 24'000;  // turns of an empty loop, about 8 us
+constexpr int kConfirmingReadsOfRoot = 60;  // a generator that has yielded looks like a root for most of a short loop
+constexpr uint64_t kLongestWait = 24'000;   // turns of an empty loop, about 8 us
 constexpr int kLooks = 3;
 constexpr uint32_t kFirstSearch = 2;           // doubts of one link
 constexpr uint32_t kFirstSearchReturned = 64;  // where a simpler explanation is at hand
@@ -78,10 +79,10 @@ VerifiedStack ChainVerifier::TakeLinked(const LinkedChain& chain, SampleQuality 
   return out;
 }
 
-bool ChainVerifier::Confirm(ThreadStack& stack, CollectStatus* collected) {
+bool ChainVerifier::Confirm(ThreadStack& stack, int reads, CollectStatus* collected) {
   expected_ = stack.frames();
   bool same = IsUsable(*collected);
-  for (int i = 0; i < kConfirmingReads; ++i) {
+  for (int i = 0; i < reads; ++i) {
     WaitABit();
     const CollectStatus now = stack.ReadAgain(memory_, i % 2 == 0);
     same = same && now == *collected && SameCalls(expected_, stack.frames());
@@ -166,7 +167,8 @@ bool ChainVerifier::LookAgain(const Seen& seen, CollectStatus* collected, Thread
       return false;
     }
     const bool stands = SameCalls(first_, stack.frames());
-    if (!LinkUp(*collected, stack, chain, out) && stands && Confirm(stack, collected)) {
+    const int reads = seen.depth == 0 ? kConfirmingReadsOfRoot : kConfirmingReads;
+    if (!LinkUp(*collected, stack, chain, out) && stands && Confirm(stack, reads, collected)) {
       linker_.Learn(stack.frames(), *collected == CollectStatus::kTooDeep);
     }
     if (LinkUp(*collected, stack, chain, out) && IsOfThatMoment(seen, stack.frames(), chain)) {

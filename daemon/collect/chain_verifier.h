@@ -69,7 +69,7 @@ class ChainVerifier {
   VerifiedStack CutAt(NodeId leaf);
   void Doubt(Tid tid, const Link& link, uint32_t first_search);
   bool IsSearched(Tid tid);
-  bool Confirm(ThreadStack& stack, CollectStatus* collected);
+  bool Confirm(ThreadStack& stack, int reads, CollectStatus* collected);
   bool LinkUp(CollectStatus collected, ThreadStack& stack, LinkedChain& chain, VerifiedStack* out);
   bool ReadStopped(Tid tid, ThreadStack& stack, LinkedChain& chain, VerifiedStack* out);
   bool MayStop();

@@ -7,6 +7,8 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "rpc/default_socket.h"
+
 namespace ptrace_prof {
 namespace {
 
@@ -75,15 +77,12 @@ Result<void> Complete(DaemonOptions& options) {
 }  // namespace
 
 Result<std::string> DefaultSocketPath(Uid user) {
-  if (user.value == 0) {
-    return std::string("/run/ptrace-prof/ptrace-prof.sock");
-  }
-  const std::string folder = Variable("XDG_RUNTIME_DIR");
-  if (folder.empty()) {
+  std::string socket = DefaultSocket(user);
+  if (socket.empty()) {
     return Error{Code::kFailedPrecondition, "there is no folder for the socket: XDG_RUNTIME_DIR is not set",
                  "give --socket PATH, in a folder that only you may write to"};
   }
-  return folder + "/ptrace-prof/ptrace-prof.sock";
+  return socket;
 }
 
 std::string DefaultSpoolFolder(Uid user) {

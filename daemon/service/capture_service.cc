@@ -12,6 +12,7 @@
 #include "daemon/service/failed_call.h"
 #include "daemon/service/listing.h"
 #include "daemon/service/request_from_message.h"
+#include "daemon/service/samples_call.h"
 #include "daemon/service/trace_cursor.h"
 #include "rpc/status.h"
 
@@ -254,6 +255,26 @@ RecordWriter* CaptureServiceImpl::Record(grpc::CallbackServerContext* /*context*
     return FailedCall<v1::RecordEvent>(ToStatus(session.error()));
   }
   return StartRecord(std::move(session).value(), captures_, size.value());
+}
+
+SamplesWriter* CaptureServiceImpl::StreamSamples(grpc::CallbackServerContext* /*context*/,
+                                                 const v1::StreamSamplesRequest* request) {
+  if (auto known = RefuseUnknownFields(*request); known.has_error()) {
+    return FailedCall<v1::SampleBatch>(ToStatus(known.error()));
+  }
+  const auto interval = IntervalFrom(*request);
+  if (interval.has_error()) {
+    return FailedCall<v1::SampleBatch>(ToStatus(interval.error()));
+  }
+  const auto wanted = RequestFrom(request->spec());
+  if (wanted.has_error()) {
+    return FailedCall<v1::SampleBatch>(ToStatus(wanted.error()));
+  }
+  auto session = StartHidden(wanted.value());
+  if (session.has_error()) {
+    return FailedCall<v1::SampleBatch>(ToStatus(session.error()));
+  }
+  return StartSamples(std::move(session).value(), interval.value());
 }
 
 }  // namespace ptrace_prof

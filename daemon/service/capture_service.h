@@ -40,6 +40,8 @@ class CaptureServiceImpl : public ptraceprof::v1::CaptureService::CallbackServic
       grpc::CallbackServerContext* context, const ptraceprof::v1::ReadTraceRequest* request) override;
   grpc::ServerWriteReactor<ptraceprof::v1::RecordEvent>* Record(grpc::CallbackServerContext* context,
                                                                 const ptraceprof::v1::RecordRequest* request) override;
+  grpc::ServerWriteReactor<ptraceprof::v1::SampleBatch>* StreamSamples(
+      grpc::CallbackServerContext* context, const ptraceprof::v1::StreamSamplesRequest* request) override;
 
  private:
   Result<std::shared_ptr<CaptureSession>> FindByName(const std::string& name);

@@ -100,13 +100,25 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
 
 Result<std::shared_ptr<CaptureSession>> CaptureRegistry::StartHidden(const CaptureRequest& request, uint32_t owner_uid,
                                                                      CollectorStarter& starter) {
-  return CaptureSession::Start({.id = {},
-                                .owner_uid = owner_uid,
-                                .request = request,
-                                .max_bytes = limits_.bytes,
-                                .keep = false,
-                                .spool_folder = spool_folder_},
-                               starter);
+  const std::lock_guard lock(mutex_);
+  ExpireLocked();
+  const auto of_owner = std::count_if(hidden_.begin(), hidden_.end(), [&](const auto& session) {
+    return session->parameters().owner_uid == owner_uid;
+  });
+  if (static_cast<size_t>(of_owner) >= limits_.hidden_per_user) {
+    return Error{Code::kResourceExhausted,
+                 fmt::format("user {} has {} dumps and live views going on, which is the limit", owner_uid, of_owner),
+                 "end some of them, or try again in a moment"};
+  }
+  PP_ASSIGN_OR_RETURN(auto session, CaptureSession::Start({.id = {},
+                                                           .owner_uid = owner_uid,
+                                                           .request = request,
+                                                           .max_bytes = 0,
+                                                           .keep = false,
+                                                           .spool_folder = spool_folder_},
+                                                          starter));
+  hidden_.push_back(session);
+  return session;
 }
 
 Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Find(const std::string& id, uint32_t caller_uid) {
@@ -160,6 +172,9 @@ void CaptureRegistry::Discard(const std::string& id) {
 
 void CaptureRegistry::CancelAll() {
   const std::lock_guard lock(mutex_);
+  for (const auto& session : hidden_) {
+    session->Cancel();
+  }
   for (const auto& [id, entry] : entries_) {
     entry.session->Cancel();
   }
@@ -171,6 +186,8 @@ void CaptureRegistry::Expire() {
 }
 
 void CaptureRegistry::ExpireLocked() {
+  std::erase_if(hidden_,
+                [](const auto& session) { return session.use_count() == 1 && HasEnded(session->Snapshot().state); });
   const Nanos now = RealtimeNow();
   std::map<uint32_t, std::vector<std::pair<uint64_t, std::string>>> ended_of;
   for (auto at = entries_.begin(); at != entries_.end();) {

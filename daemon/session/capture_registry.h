@@ -17,6 +17,7 @@ namespace ptrace_prof {
 
 struct CaptureLimits {
   size_t captures_per_user = 64;               // going on at once
+  size_t hidden_per_user = 256;                // dumps, listings and live views at once
   size_t kept_per_user = 256;                  // ended, with their traces; the oldest goes first
   uint64_t bytes = uint64_t{8} << 30;          // of one trace
   Nanos duration;                              // of one capture; 0: no limit
@@ -73,6 +74,8 @@ class CaptureRegistry {
   const CaptureLimits limits_;
   std::mutex mutex_;
   std::map<std::string, Entry> entries_;
+  // Until they have ended: a session's end takes time, which is not for who lets go of it.
+  std::vector<std::shared_ptr<CaptureSession>> hidden_;
   uint64_t next_number_ = 1;
 };
 

@@ -58,6 +58,7 @@ class CaptureSession {
   const CaptureParameters& parameters() const { return parameters_; }
   CaptureSnapshot Snapshot() const;
   const TraceSpool& spool() const { return *spool_; }
+  void ForgetTraceBefore(uint64_t offset) { spool_->ForgetBefore(offset); }
   void Cancel();  // no effect on one that has ended
   bool WaitForEnd(Nanos timeout) const;
 

@@ -110,6 +110,13 @@ Result<std::string> TraceSpool::ReadExactly(uint64_t offset, size_t size) const 
   return bytes;
 }
 
+void TraceSpool::ForgetBefore(uint64_t offset) {
+  constexpr uint64_t kBlock = 64 * 1024;
+  if (const auto blocks = static_cast<off_t>(offset / kBlock * kBlock); blocks > 0) {
+    (void)::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, blocks);  // where the file system can
+  }
+}
+
 Result<void> TraceSpool::CheckOffset(uint64_t offset) const {
   const uint64_t end = size();
   if (offset > end) {

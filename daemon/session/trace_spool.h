@@ -28,6 +28,9 @@ class TraceSpool {
   Result<void> Append(std::span<const std::byte> bytes);
   uint64_t size() const { return committed_.load(std::memory_order_acquire); }
 
+  // Gives the space before `offset` back; nobody reads there any more.
+  void ForgetBefore(uint64_t offset);
+
   // kOutOfRange: `offset` is behind the end or inside a packet.
   Result<void> CheckOffset(uint64_t offset) const;
   // Whole packets from `offset`, the beginning of one, on: at most `most` bytes, but at least one packet. Empty at the

@@ -1,0 +1,43 @@
+// Decides who carries out a capture: the daemon named by --host or PTRACE_PROF_HOST, else the one that answers at the
+// user's default socket, else this process itself.
+//
+// Decides at the first Start, and says on stderr when it is a daemon. A command to launch is always ours.
+// Single-threaded.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "client/remote/capture_backend.h"
+
+namespace CLI {
+class App;
+}
+
+namespace ptrace_prof {
+
+class ChosenBackend : public CaptureBackend {
+ public:
+  explicit ChosenBackend(CaptureBackend& embedded) : embedded_(embedded) {}
+
+  // Adds --host to a command that needs a capture.
+  void Declare(CLI::App& app);
+  // Say nothing about the choice.
+  void BeQuiet() { is_quiet_ = true; }
+
+  Result<std::unique_ptr<CaptureStream>> Start(const CaptureRequest& request,
+                                               const std::vector<std::string>& command) override;
+
+ private:
+  Result<void> Choose();
+  Result<void> Connect(const std::string& address);
+
+  CaptureBackend& embedded_;
+  std::string host_;
+  bool is_quiet_ = false;
+  bool is_chosen_ = false;
+  std::unique_ptr<CaptureBackend> remote_;  // null: embedded
+};
+
+}  // namespace ptrace_prof

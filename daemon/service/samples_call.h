@@ -1,0 +1,21 @@
+// StreamSamples: a capture that nobody keeps, shown as batches of counted stacks.
+#pragma once
+
+#include <memory>
+
+#include "attach/base/types.h"
+#include "daemon/session/capture_session.h"
+#include "ptraceprof/v1/capture_service.grpc.pb.h"
+
+namespace ptrace_prof {
+
+using SamplesWriter = grpc::ServerWriteReactor<ptraceprof::v1::SampleBatch>;
+
+// The interval that was asked for. kInvalidArgument: shorter than 50 ms, longer than an hour.
+Result<Nanos> IntervalFrom(const ptraceprof::v1::StreamSamplesRequest& request);
+
+// `session` is hidden and ends with the call. While a client is slow its samples are counted together; what does not
+// fit into a batch then is thinned, and counted as such.
+SamplesWriter* StartSamples(std::shared_ptr<CaptureSession> session, Nanos interval);
+
+}  // namespace ptrace_prof
