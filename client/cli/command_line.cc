@@ -22,6 +22,7 @@ constexpr char kExamples[] =
     "  ptrace-prof record -o run.pftrace -- python3 train.py\n"
     "  ptrace-prof export run.pftrace -o run.svg\n"
     "  ptrace-prof dump --pid 4711                       what is it doing right now?\n"
+    "  ptrace-prof top --pid 4711                        and what all the time?\n"
     "\n";
 
 struct Entry {

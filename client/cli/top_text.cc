@@ -61,7 +61,7 @@ std::string FileText(const std::string& file, size_t used, size_t width) {
 }
 
 std::string CodeText(const TopRow& row, size_t width) {
-  const std::string name = Printable(row.name);
+  std::string name = Printable(row.name);
   if (row.file.empty()) {
     return name;
   }
@@ -108,8 +108,8 @@ std::string TopHeading(const TopQuery& query) {
 
 std::string TopRowText(const TopRow& row, TopView view, size_t width) {
   const double second = view == TopView::kThreads ? row.gil_share : row.total_share;
-  const std::string numbers = fmt::format("{:>7.1f} {:>8.1f} {:>9} {:>9}  ", 100 * row.self_share, 100 * second,
-                                          Grouped(row.self), Grouped(row.total));
+  std::string numbers = fmt::format("{:>7.1f} {:>8.1f} {:>9} {:>9}  ", 100 * row.self_share, 100 * second,
+                                    Grouped(row.self), Grouped(row.total));
   switch (view) {
     case TopView::kFunctions:
     case TopView::kLines: return numbers + CodeText(row, width > numbers.size() ? width - numbers.size() : width);

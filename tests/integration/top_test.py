@@ -8,6 +8,7 @@ import pathlib
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import interpreters  # noqa: E402
+from support.children import children_of  # noqa: E402
 from support.profiler import BINARY, run  # noqa: E402
 from support.pty_run import ENTER, ESCAPE, PAGE_DOWN, PtyRun  # noqa: E402
 from support.target_process import DEADLINE, harm  # noqa: E402
@@ -92,7 +93,7 @@ class Top(TerminalCase):
 
 class Screen(Top):
     def test_functions(self):
-        top, target = self.watch()
+        top, target = self.watch("--no-subprocesses")
         text = top.await_text("hot (", "rare (", "work (", "target.py:2)", "CPython 3.", f"process {target.pid}")
         self.assertTrue(top.terminal.alternate)
         for word in ("q Quit", "? Help", "/ Filter", "samples in", "truncated", "lost 0", "SELF %"):
@@ -172,8 +173,7 @@ class Screen(Top):
         top, target = self.watch()
         top.press("4")
         top.await_text(f"of {target.pid}")
-        with open(f"/proc/{target.pid}/task/{target.pid}/children") as file:
-            child = file.read().strip()
+        child, = children_of(target.pid)
         top.press(f"/{child}" + ENTER)
         top.await_text("processes: 1", f"filter: {child}", "q Quit")
         top.press(ENTER)
@@ -185,7 +185,7 @@ class Screen(Top):
         top.await_text("functions of thread")
 
     def test_source(self):
-        top, _ = self.watch()
+        top, _ = self.watch("--no-subprocesses")
         top.await_screen(lambda _: self.rows(top) and self.rows(top)[0][2] == "hot", "hot is the most")
         top.press(ENTER)
         text = top.await_text("def hot():", "total += number", "target.py", "Esc Back")
@@ -267,8 +267,7 @@ class Ends(Top):
 
     def test_collector_dies(self):
         top, target = self.watch()
-        with open(f"/proc/{top.process.pid}/task/{top.process.pid}/children") as file:
-            os.kill(int(file.read()), signal.SIGKILL)
+        os.kill(children_of(top.process.pid)[0], signal.SIGKILL)
         top.await_text("the collector was ended by signal 9", "this is the last picture", "hot (")
         top.press("q")
         self.assertLeft(top, 1)
