@@ -33,6 +33,14 @@ check_tidy() {
   tracked '*.cc' | grep -v -e third_party/ -e ^cmake/ | xargs -P "$PP_JOBS" -n 1 bash dev.d/tidy-one.sh "$1"
 }
 
+# The Python client, with the stubs that its build makes: types and style.
+check_python_client() {
+  local dir=$1/python_client_lint bin=$PP_CACHE/venv-client/bin
+  python3 tests/integration/python_client_wheel_test.py "$dir" >/dev/null || return 1
+  "$bin/mypy" --cache-dir "$dir/mypy" --config-file client/python/pyproject.toml "$dir/package/ptrace_prof" || return 1
+  "$bin/ruff" check --quiet --cache-dir "$dir/ruff" client/python
+}
+
 verb_lint() {
   local failed=() dir step started
   # shellcheck source=dev.d/setup.sh
@@ -40,11 +48,12 @@ verb_lint() {
   # shellcheck source=dev.d/build.sh
   . dev.d/build.sh
   install_packages dev.d/packages/{build,lint}.txt
+  python_client_tools
   dir=$(build_dir release)
   # clang-tidy needs the compile commands and the generated headers.
   build release
   for step in "check_format ${1:-}" check_shell "python3 tests/lint/check_layers.py" "python3 tests/lint/check_sizes.py" \
-    "python3 tests/lint/test_lint.py" "check_tidy $dir"; do
+    "python3 tests/lint/test_lint.py" "check_python_client $dir" "check_tidy $dir"; do
     started=$(date +%s)
     say "lint: ${step/#check_/}"
     # shellcheck disable=SC2086 # words wanted

@@ -29,12 +29,17 @@ install_packages() {
   note "installed in $(seconds_since "$started") s"
 }
 
-# The Python client: what builds and checks it, in a virtual environment, and what it needs to run, one folder per minor
-# version of CPython (pip knows the wheels of versions that it does not run on), for tests/integration/python_client_test.py.
-python_client_environments() {
-  local minor list stamp started job jobs=() path=$PATH
+# What builds and checks the Python client, in a virtual environment of its own: PP_CACHE/venv-client.
+python_client_tools() {
+  local path=$PATH
   python_environment client client/python/tests/requirements.txt
   PATH=$path  # its protoc and its packages are for the client alone
+}
+
+# What the Python client needs to run, one folder per minor version of CPython (pip knows the wheels of versions that it
+# does not run on), for tests/integration/python_client_test.py.
+python_client_packages() {
+  local minor list stamp started job jobs=()
   list=$(python3 -c 'import re; print("\n".join(re.findall(r"^  \"(.*)\",$",
     open("client/python/pyproject.toml").read().split("dependencies = [")[1].split("]")[0], re.M)))')
   stamp=$(sha256sum <<<"$list" | cut -d ' ' -f 1)
@@ -94,7 +99,8 @@ find_interpreters() {
 
 setup_test() {
   install_packages dev.d/packages/{build,demo,test}.txt tests/debian-packages.txt
-  python_client_environments
+  python_client_tools
+  python_client_packages
   python_environment test tests/requirements.txt
   find_interpreters
 }

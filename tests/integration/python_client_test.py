@@ -150,5 +150,5 @@ def main(minor):
 
 
 if __name__ == "__main__":
-    PACKAGE = pathlib.Path(sys.argv[2]) / "package"
+    PACKAGE = pathlib.Path(sys.argv[2]).resolve() / "package"
     sys.exit(main(sys.argv[1]))

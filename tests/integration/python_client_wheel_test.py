@@ -19,7 +19,10 @@ STUBS = ("capture_pb2.py", "capture_pb2.pyi", "capture_service_pb2.py", "capture
 
 
 def run(*command, cwd):
-    subprocess.run([str(word) for word in command], cwd=cwd, check=True)
+    done = subprocess.run([str(word) for word in command], cwd=cwd, check=False, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True)
+    if done.returncode != 0:
+        raise SystemExit(f"{done.stdout}\n{command} ended with {done.returncode}")
 
 
 def copy_sources(tree):
@@ -67,4 +70,4 @@ def main(out):
 
 
 if __name__ == "__main__":
-    sys.exit(main(pathlib.Path(sys.argv[1])))
+    sys.exit(main(pathlib.Path(sys.argv[1]).resolve()))

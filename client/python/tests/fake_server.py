@@ -22,8 +22,9 @@ from ptrace_prof._proto import capture_service_pb2 as messages
 PROGRAM = os.environ["PTRACE_PROF_BIN"]
 ENDED = (capture_pb2.STATE_SUCCEEDED, capture_pb2.STATE_FAILED, capture_pb2.STATE_CANCELLED)
 # Exit status of ptrace-prof: what a server answers.
-EXITS = {3: (grpc.StatusCode.NOT_FOUND, "PROCESS_NOT_FOUND"), 4: (grpc.StatusCode.PERMISSION_DENIED, "PERMISSION_DENIED"),
-         5: (grpc.StatusCode.FAILED_PRECONDITION, "NOT_PYTHON"), 2: (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_REQUEST")}
+EXITS = {2: (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_REQUEST"), 3: (grpc.StatusCode.NOT_FOUND, "PROCESS_NOT_FOUND"),
+         4: (grpc.StatusCode.PERMISSION_DENIED, "PERMISSION_DENIED"),
+         5: (grpc.StatusCode.FAILED_PRECONDITION, "NOT_PYTHON")}
 
 
 def make_status(code, reason, message, remedy=""):
@@ -93,7 +94,8 @@ class FakeCapture:
         options += ["--rate", f"{spec.sample.rate_hz:g}"] if spec.sample.rate_hz else []
         seconds = spec.duration.seconds + spec.duration.nanos / 1e9
         options += ["--duration", f"{round(seconds * 1000)}ms"] if seconds else []
-        self.process = subprocess.Popen([PROGRAM, "record", "-q", "--pid", str(spec.target.pid), "-o", self.trace, *options])
+        self.process = subprocess.Popen([PROGRAM, "record", "-q", "--pid", str(spec.target.pid), "-o", self.trace,
+                                         *options])
         self.changed = threading.Condition()
         threading.Thread(target=self._wait, daemon=True).start()
 

@@ -22,7 +22,8 @@ PACKET = b"\x0a\x02\x50\x01"  # one TracePacket: trusted_packet_sequence_id 1
 
 
 def chunk(offset, data=PACKET, crc=None, last=False):
-    return messages.TraceChunk(offset=offset, data=data, crc32c=google_crc32c.value(data) if crc is None else crc, last=last)
+    right = google_crc32c.value(data)
+    return messages.TraceChunk(offset=offset, data=data, crc32c=right if crc is None else crc, last=last)
 
 
 def capture(state, **fields):

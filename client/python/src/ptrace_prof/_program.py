@@ -24,7 +24,7 @@ def find() -> str:
 def export(trace: bytes, path: str, format: Optional[str]) -> None:  # noqa: A002 - as the option is called
     """Writes `trace` to `path`. Raises ProgramNotFound, ExportFailed."""
     arguments = [find(), "export", "-", "-o", path, *(("--format", format) if format else ())]
-    # Without close_fds Python does not fork by itself, which gRPC's handlers would abort; descriptors close on exec anyway.
+    # With close_fds Python would fork by itself, which gRPC's handlers may abort; descriptors close on exec anyway.
     done = subprocess.run(arguments, input=trace, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False,
                           close_fds=False)
     if done.returncode != 0:
