@@ -1,6 +1,5 @@
 #include "rpc/connection_server.h"
 
-#include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
@@ -9,6 +8,8 @@
 #include <chrono>
 #include <mutex>
 
+#include "rpc/reflection.h"
+
 namespace ptrace_prof {
 namespace {
 
@@ -16,28 +17,18 @@ constexpr int kMaxReceiveBytes = 4 << 20;
 constexpr int kMinPingIntervalMs = 10'000;  // a client's pings, more of which are taken for an attack
 constexpr int kIdleMs = 300'000;            // also a client that never says anything; a good one connects again
 
-void EnableForAllServers() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    grpc::EnableDefaultHealthCheckService(true);
-    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-  });
-}
-
 }  // namespace
 
 Result<std::unique_ptr<ConnectionServer>> ConnectionServer::Start(UniqueFd connection,
                                                                   std::unique_ptr<ConnectionServices> services) {
-  EnableForAllServers();
+  static std::once_flag once;
+  std::call_once(once, [] { grpc::EnableDefaultHealthCheckService(true); });  // of all servers made from now on
   grpc::ServerBuilder builder;
   builder.SetMaxReceiveMessageSize(kMaxReceiveBytes);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kMinPingIntervalMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleMs);
-  // Reflection is the one service that gRPC has with the blocking interface only.
-  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
-  builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
-  builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
+  builder.SetOption(ReflectionOption());
   for (grpc::Service* service : services->services()) {
     builder.RegisterService(service);
   }

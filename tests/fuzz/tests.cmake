@@ -52,3 +52,4 @@ pp_fuzzer_if(fuzz_objects SOURCES fuzz/fuzz_objects.cc DEPS pp_symbolizer_cpytho
 pp_fuzzer_if(fuzz_frame_walker SOURCES fuzz/fuzz_frame_walker.cc DEPS pp_symbolizer_cpython)
 pp_fuzzer_if(fuzz_trace_reader SOURCES fuzz/fuzz_trace_reader.cc DEPS pp_daemon_trace)
 pp_fuzzer_if(fuzz_request SOURCES fuzz/fuzz_request.cc DEPS pp_daemon_trace)
+pp_fuzzer_if(fuzz_launch SOURCES fuzz/fuzz_launch.cc DEPS pp_daemon_launcher)

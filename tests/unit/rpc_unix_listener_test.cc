@@ -194,6 +194,24 @@ TEST_F(Listening, KeepsNothingOfAThousandConnections) {
   RecordProperty("grown_kib", static_cast<int>(ResidentKib()) - static_cast<int>(resident));
 }
 
+TEST_F(Listening, AConnectionCostsNoThread) {
+  const auto count_threads = [] {
+    const std::filesystem::directory_iterator tasks("/proc/self/task");
+    return std::distance(begin(tasks), end(tasks));
+  };
+  std::vector<UniqueFd> connections;
+  const auto connect_some = [&](size_t count) {
+    while (connections.size() < count) {
+      connections.push_back(ConnectToUnixSocket(path_).value());
+    }
+    ASSERT_TRUE(Eventually([&] { return g_alive == static_cast<int>(count); }));
+  };
+  connect_some(1);
+  const auto before = count_threads();
+  connect_some(100);
+  EXPECT_LE(count_threads(), before + 4);  // gRPC's own, which come and go
+}
+
 TEST_F(Listening, CancelsWhatGoesOnWhenItShutsDown) {
   auto channel = Connect();
   grpc::ClientContext context;
@@ -235,9 +253,16 @@ TEST_F(Listening, TellsItsHealthAndItsServices) {
     return std::string(reinterpret_cast<const char*>(whole.begin()), whole.size());
   };
   EXPECT_EQ(call("/grpc.health.v1.Health/Check", ""), "\x08\x01") << "SERVING";
-  // field 7, list_services
-  const std::string services = call("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", {"\x3a\0", 2});
+  const auto ask = [&](std::string_view question) {
+    return call("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", question);
+  };
+  const std::string services = ask({"\x3a\0", 2});  // list_services = ""
   EXPECT_NE(services.find("ptraceprof.v1.NodeService"), std::string::npos);
+  EXPECT_NE(services.find("ptraceprof.v1.CaptureService"), std::string::npos);
+  const std::string file = ask("\x22\x19ptraceprof.v1.NodeService");  // file_containing_symbol = …
+  EXPECT_NE(file.find("google/protobuf/timestamp.proto"), std::string::npos) << "with what it imports";
+  EXPECT_NE(ask("\x22\x02no").find("no such file or symbol"), std::string::npos);
+  EXPECT_NE(ask("").find("this server answers"), std::string::npos);
 }
 
 TEST_F(Listening, AClientThatGoesEndsItsCalls) {

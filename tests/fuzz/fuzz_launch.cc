@@ -1,0 +1,40 @@
+// Decodes arbitrary packets as what the daemon asks of its launcher: whatever is accepted is within bounds, holds
+// nothing but key=value, and comes back from its encoding.
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+#include <string>
+
+#include "daemon/launcher/launch_message.h"
+
+namespace ptrace_prof {
+namespace {
+
+void Require(bool holds) {
+  if (!holds) {
+    std::abort();
+  }
+}
+
+void Run(std::span<const std::byte> packet) {
+  const auto decoded = DecodeLaunch(packet);
+  if (decoded.has_error()) {
+    Require(decoded.error().code == Code::kInvalidArgument);
+    return;
+  }
+  const LaunchRequest& request = decoded.value();
+  Require(request.arguments.size() <= kMaxLaunchArguments && request.caller.groups.size() <= kMaxLaunchGroups);
+  for (const std::string& argument : request.arguments) {
+    Require(argument[0] != '-' && argument.find('=') != std::string::npos && argument.find('/') == std::string::npos);
+  }
+  const auto again = EncodeLaunch(request);
+  Require(again.has_value() && again.value().size() == packet.size());
+}
+
+}  // namespace
+}  // namespace ptrace_prof
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  ptrace_prof::Run({reinterpret_cast<const std::byte*>(data), size});
+  return 0;
+}
