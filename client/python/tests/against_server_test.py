@@ -173,7 +173,12 @@ class Looking(Base):
             self.assertGreaterEqual(batch.end, batch.begin)
         self.assertEqual(list(batches), [])
         with self.assertRaises(ptrace_prof.ProcessNotFound):
-            next(self.client.samples(NO_SUCH_PID))
+            list(self.client.samples(NO_SUCH_PID))
+        with self.assertRaises(ptrace_prof.InvalidRequest):
+            list(self.client.samples(PID, interval=0.001))
+        batches = list(self.client.samples(PID, interval=0.05, duration=DURATION))
+        self.assertGreater(sum(batch.samples for batch in batches), 0)
+        self.assertLessEqual(sum(batch.samples for batch in batches), batches[-1].totals.samples)
 
 
 class Captures(Base):
@@ -271,7 +276,8 @@ class Asynchronous(unittest.TestCase):
                 await client.get_capture("nodes/x/captures/none")
             if "samples" not in LACKING:
                 with self.assertRaises(ptrace_prof.ProcessNotFound):
-                    await client.samples(NO_SUCH_PID).__anext__()
+                    async for _ in client.samples(NO_SUCH_PID):
+                        pass
         self.run_with_client(body)
 
     def test_cancelling_the_task_ends_the_capture(self):

@@ -268,7 +268,9 @@ class Captures(capture_service_pb2_grpc.CaptureServiceServicer):
         interval = request.interval.seconds + request.interval.nanos / 1e9 if request.HasField("interval") else 1
         if interval < 0.05:
             refuse(context, "interval: at least 50 ms")
-        while context.is_active():
+        end = time.monotonic() + (request.spec.duration.seconds + request.spec.duration.nanos / 1e9 or 3600)
+        taken = 0
+        while context.is_active() and time.monotonic() < end:
             time.sleep(interval)
             batch = messages.SampleBatch()
             batch.begin.GetCurrentTime()
@@ -280,6 +282,8 @@ class Captures(capture_service_pb2_grpc.CaptureServiceServicer):
                     batch.frames.add(function=frame.function, file=frame.file, line=frame.line)
                 batch.threads.add(pid=thread.pid, tid=thread.tid, name=thread.name, stacks=[len(batch.stacks) - 1],
                                   counts=[1])
+            taken += len(batch.threads)
+            batch.totals.samples = taken
             yield batch
 
 

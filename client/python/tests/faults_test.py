@@ -165,6 +165,21 @@ class ReadTrace(Case):
         self.assertEqual(self.client.read_trace(NAME, follow=False).data, PACKET)
 
 
+class Samples(Case):
+    def test_batch_that_points_nowhere(self):
+        whole = messages.SampleBatch(frames=[messages.SampledFrame(function="f", file="f.py", line=3)],
+                                     stacks=[messages.SampledStack(frames=[0])],
+                                     threads=[messages.SampledThread(pid=1, tid=2, stacks=[0, 0], counts=[3, 4])])
+        broken = messages.SampleBatch(threads=[messages.SampledThread(stacks=[7], counts=[1])])
+        self.service.script[:] = [whole, broken]
+        batches = self.client.samples(1)
+        batch = next(batches)
+        self.assertEqual(batch.samples, 7)
+        self.assertEqual([(row.function, row.line, row.self_samples) for row in batch.table(by="line")], [("f", 3, 7)])
+        with self.assertRaises(ptrace_prof.DataLoss):
+            next(batches)
+
+
 class Errors(Case):
     def fail(self, code, details):
         self.service.script[:] = [(code, details)]

@@ -6,6 +6,7 @@ from typing import Any, Optional
 from . import model
 from ._proto import capture_pb2, capture_service_pb2, node_service_pb2
 from ._status import from_status
+from .errors import DataLoss
 
 _PLAIN_TOTALS = ("samples", "verified", "stopped", "truncated", "lost", "late_rounds", "missed_rounds", "idle_skipped",
                  "stops", "actual_rate_hz", "processes", "threads")
@@ -80,11 +81,15 @@ def node(message: node_service_pb2.Node) -> model.Node:
 
 
 def sample_batch(message: capture_service_pb2.SampleBatch) -> model.SampleBatch:
+    """Raises DataLoss where the batch points out of its own tables."""
     frames = [model.StackFrame(frame.function, frame.file, frame.line) for frame in message.frames]
-    stacks = [tuple(frames[index] for index in stack.frames) for stack in message.stacks]
-    threads = tuple(
-        model.SampledThread(one.pid, one.tid, one.name, one.process_name,
-                            tuple((stacks[index], count) for index, count in zip(one.stacks, one.counts)))
-        for one in message.threads)
+    try:
+        stacks = [tuple(frames[index] for index in stack.frames) for stack in message.stacks]
+        threads = tuple(
+            model.SampledThread(one.pid, one.tid, one.name, one.process_name,
+                                tuple((stacks[index], count) for index, count in zip(one.stacks, one.counts)))
+            for one in message.threads)
+    except IndexError:
+        raise DataLoss("the server sent a batch of samples that names stacks or frames which are not in it") from None
     return model.SampleBatch(seconds(message.begin), seconds(message.end), threads, totals(message.totals),
                              message.thinned)
