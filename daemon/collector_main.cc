@@ -15,8 +15,11 @@
 #include "attach/proc/access_diagnosis.h"
 #include "attach/proc/procfs.h"
 #include "daemon/collect/capture.h"
+#include "daemon/inspect/doctor.h"
+#include "daemon/inspect/process_list.h"
 #include "daemon/session/command_launch.h"
 #include "daemon/session/confinement.h"
+#include "daemon/session/owner_child.h"
 #include "daemon/session/pipe_sink.h"
 #include "daemon/session/rights.h"
 #include "daemon/session/stop_line.h"
@@ -155,6 +158,46 @@ Result<void> Capture(const CaptureRequest& request, ByteSink& sink, UniqueFd con
   return outcome.has_error() ? WithLikelyChild(std::move(outcome).error(), request.pid) : std::move(outcome);
 }
 
+// A process of a list that keeps us waiting for so long is left.
+constexpr Nanos kListPatience = Nanos::FromSeconds(5);
+
+OwnerReport RunConfined(const OwnerWork& work) {
+  OwnerChildReport report =
+      RunAsOwner({.uid = work.uid.value, .gid = work.gid.value}, work.probe, work.work, kListPatience);
+  return {std::move(report.bytes), std::move(report.ended)};
+}
+
+Result<void> List(const CaptureRequest& request, ByteSink& sink, UniqueFd control) {
+  PP_ASSIGN_OR_RETURN(const StopLine line, StopLine::Watch(std::move(control)));
+  const StackTable stacks;
+  TraceWriter writer(sink, stacks, request);
+  PP_RETURN_IF_ERROR(ListProcesses(RunConfined, line.stop(), writer));
+  return writer.End(MonotonicNow(), Accounting{}, EndInfo{});
+}
+
+Result<void> Doctor(const CaptureRequest& request, ByteSink& sink, UniqueFd) {
+  const auto harden = [&]() -> Result<void> {
+    PP_RETURN_IF_ERROR(Harden(request.pid));
+    LimitResources();
+    InstallSystemCallFilter();
+    return {};
+  };
+  const StackTable stacks;
+  TraceWriter writer(sink, stacks, request);
+  const EndInfo end = Diagnose(request.pid, harden, writer);
+  return writer.End(MonotonicNow(), Accounting{}, end);
+}
+
+Result<void> RunVerb(const CaptureRequest& request, ByteSink& sink, UniqueFd control) {
+  switch (request.verb) {
+    case CaptureVerb::kRecord:
+    case CaptureVerb::kDump: return Capture(request, sink, std::move(control));
+    case CaptureVerb::kList: return List(request, sink, std::move(control));
+    case CaptureVerb::kDoctor: return Doctor(request, sink, std::move(control));
+  }
+  return {};
+}
+
 }  // namespace
 
 int CollectorMain(int argc, char** argv) {
@@ -176,7 +219,7 @@ int CollectorMain(int argc, char** argv) {
   }
   LeaveTerminal(invocation.stream.get(), invocation.control.get());
   PipeSink sink(std::move(invocation.stream));
-  Result<void> outcome = request.has_value() ? Capture(request.value(), sink, std::move(invocation.control))
+  Result<void> outcome = request.has_value() ? RunVerb(request.value(), sink, std::move(invocation.control))
                                              : Result<void>(request.error());
   if (!outcome.has_error()) {
     return 0;

@@ -15,6 +15,9 @@ Error ExplainRefusal(Pid pid, int err);
 
 // The same as a pure function: the first rule that fits the facts speaks.
 Error ExplainAccess(const AccessFacts& facts);
+// The cause in one word, for scripts: "tracer", "seccomp", "user-namespace", "capabilities", "owner", "set-user-id",
+// "not-dumpable", "yama", or "lsm" where no rule fits.
+std::string_view AccessSubject(const AccessFacts& facts);
 
 // Checks that can be made before touching the target: pid exists, is a process (not a thread id), is not a zombie,
 // a kernel thread or ourselves. kNotFound, kInvalidArgument, kFailedPrecondition.

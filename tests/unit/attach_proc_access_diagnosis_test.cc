@@ -39,6 +39,7 @@ AccessFacts OwnProcess() {
 
 struct Case {
   const char* what;
+  const char* subject;
   void (*change)(AccessFacts& f);
   Code code;
   const char* in_message;
@@ -49,48 +50,48 @@ void NoAttach(AccessFacts& f) { f.attach_mode_errno = EACCES; }
 void NoRead(AccessFacts& f) { f.attach_mode_errno = f.read_mode_errno = EACCES; }
 
 const Case kCases[] = {
-    {"another tracer",
+    {"another tracer", "tracer",
      [](AccessFacts& f) {
        f.target.tracer = Pid(77);
        f.tracer_name = "gdb";
      },
      Code::kFailedPrecondition, "traced by process 77 (gdb)", "end that"},
-    {"seccomp", [](AccessFacts& f) { f.self.seccomp_mode = 2; }, Code::kPermissionDenied, "seccomp",
+    {"seccomp", "seccomp", [](AccessFacts& f) { f.self.seccomp_mode = 2; }, Code::kPermissionDenied, "seccomp",
      "--cap-add=SYS_PTRACE"},
-    {"Yama 1",
+    {"Yama 1", "yama",
      [](AccessFacts& f) {
        NoAttach(f);
        f.yama_scope = 1;
      },
      Code::kPermissionDenied, "ptrace_scope is 1",
      "run with sudo, or: sudo sysctl kernel.yama.ptrace_scope=0, or start the program with `ptrace-prof record -- "},
-    {"Yama 2",
+    {"Yama 2", "yama",
      [](AccessFacts& f) {
        NoAttach(f);
        f.yama_scope = 2;
      },
      Code::kPermissionDenied, "ptrace_scope is 2", "sudo sysctl kernel.yama.ptrace_scope=0"},
-    {"Yama 2 in a container",
+    {"Yama 2 in a container", "yama",
      [](AccessFacts& f) {
        NoAttach(f);
        f.yama_scope = 2;
        f.self_in_container = true;
      },
      Code::kPermissionDenied, "ptrace_scope is 2", "docker run --cap-add=SYS_PTRACE"},
-    {"Yama 3, even for root",
+    {"Yama 3, even for root", "yama",
      [](AccessFacts& f) {
        NoAttach(f);
        f.yama_scope = 3;
        f.self.cap_effective = kCapSysPtrace;
      },
      Code::kPermissionDenied, "ptrace_scope is 3", "reboot"},
-    {"Yama 0 explains nothing",
+    {"Yama 0 explains nothing", "lsm",
      [](AccessFacts& f) {
        NoAttach(f);
        f.yama_scope = 0;
      },
      Code::kPermissionDenied, "process 42 (python3)", "AppArmor"},
-    {"another user",
+    {"another user", "owner",
      [](AccessFacts& f) {
        NoRead(f);
        f.target.uid_real = f.target.uid_effective = f.target.uid_saved = 1001;
@@ -98,31 +99,31 @@ const Case kCases[] = {
        f.yama_scope = 1;
      },
      Code::kPermissionDenied, "belongs to bob, and we run as ann", "run as bob or with sudo"},
-    {"root without the capability",
+    {"root without the capability", "capabilities",
      [](AccessFacts& f) {
        NoRead(f);
        f.self.uid_fs = f.self.uid_effective = 0;
      },
      Code::kPermissionDenied, "root without CAP_SYS_PTRACE", "--cap-add=SYS_PTRACE"},
-    {"set-user-ID",
+    {"set-user-ID", "set-user-id",
      [](AccessFacts& f) {
        NoRead(f);
        f.target.uid_effective = f.target.uid_saved = 0;
      },
      Code::kPermissionDenied, "has changed its user or group ids", "sudo"},
-    {"capabilities",
+    {"capabilities", "capabilities",
      [](AccessFacts& f) {
        NoRead(f);
        f.target.cap_effective = 0x400;
      },
      Code::kPermissionDenied, "capabilities that we do not (0x400)", "sudo"},
-    {"not dumpable",
+    {"not dumpable", "not-dumpable",
      [](AccessFacts& f) {
        NoRead(f);
        f.dumpable = false;
      },
      Code::kPermissionDenied, "PR_SET_DUMPABLE", "sudo"},
-    {"other user namespace, as root",
+    {"other user namespace, as root", "user-namespace",
      [](AccessFacts& f) {
        NoRead(f);
        f.same_user_ns.reset();
@@ -137,6 +138,7 @@ TEST(ExplainAccess, NamesEachCauseAndItsRemedy) {
     c.change(facts);
     const Error error = ExplainAccess(facts);
     EXPECT_EQ(error.code, c.code) << c.what;
+    EXPECT_EQ(AccessSubject(facts), c.subject) << c.what;
     EXPECT_TRUE(Contains(error.message, c.in_message)) << c.what << ": " << error.message;
     EXPECT_TRUE(Contains(error.message, "process 42 (python3)")) << c.what << ": " << error.message;
     EXPECT_TRUE(Contains(error.remedy, c.in_remedy)) << c.what << ": " << error.remedy;

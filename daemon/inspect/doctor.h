@@ -1,0 +1,21 @@
+// Finds out what works on this node, and for one process where there is one, into a trace: the verb kDoctor of the
+// collector.
+//
+// The node is looked at with the rights of the caller, by reading /proc and /sys and asking the kernel; that is no
+// target's text. Then, for a process, `harden` gives up the rights as for a capture of it, and only after that is its
+// memory read.
+#pragma once
+
+#include <functional>
+
+#include "attach/base/result.h"
+#include "attach/base/types.h"
+#include "daemon/trace/model.h"
+#include "daemon/trace/trace_writer.h"
+
+namespace ptrace_prof {
+
+// What the trace is to end with: kOk, or why nothing, or not `pid`, can be profiled here. `pid` may be 0.
+EndInfo Diagnose(Pid pid, const std::function<Result<void>()>& harden, TraceWriter& writer);
+
+}  // namespace ptrace_prof

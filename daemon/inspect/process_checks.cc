@@ -1,0 +1,87 @@
+#include "daemon/inspect/process_checks.h"
+
+#include <fmt/format.h>
+
+#include "attach/proc/access_diagnosis.h"
+#include "attach/proc/maps.h"
+#include "attach/proc/proc_file.h"
+#include "attach/proc/process_memory.h"
+#include "attach/proc/procfs.h"
+#include "daemon/inspect/gpu_libraries.h"
+#include "symbolizer/cpython/python_process.h"
+
+namespace ptrace_prof {
+namespace {
+
+Check CheckTracer(Pid pid) {
+  const Result<ProcessStatus> status = ReadProcessStatus(pid);
+  if (status.has_error() || status.value().tracer.value == 0) {
+    return {pid, "tracer", Verdict::kOk, "nobody traces it: a thread can be stopped where a sample needs it", ""};
+  }
+  const Pid tracer = status.value().tracer;
+  const Result<ProcessStatus> other = ReadProcessStatus(tracer);
+  return {
+      pid, "tracer", Verdict::kLimited,
+      fmt::format("it is traced by process {} ({}), and Linux allows one tracer: a stack that moves while it is read "
+                  "cannot be settled by a stop, so more samples are cut and marked",
+                  tracer.value, other.has_value() ? other.value().name : "name unknown"),
+      "end that debugger or tracer for whole stacks"};
+}
+
+Check CheckThreadStates(Pid pid) {
+  const auto text = ReadProcFile(ProcTaskPath(pid, Tid(pid.value), "syscall"));
+  if (text.has_value()) {
+    return {pid, "thread-states", Verdict::kOk, "what a waiting thread waits for can be seen", ""};
+  }
+  return {
+      pid, "thread-states", Verdict::kLimited,
+      fmt::format("what a waiting thread waits for cannot be seen ({}): only whether it runs", text.error().message),
+      "run on a kernel with /proc/PID/syscall (CONFIG_HAVE_ARCH_TRACEHOOK), as the user who may trace the process"};
+}
+
+Check CheckGpu(Pid pid) {
+  const auto maps = ReadMaps(pid);
+  const auto libraries = maps.has_value() ? GpuLibraries(maps.value()) : std::vector<std::string>();
+  std::string names;
+  for (const std::string& library : libraries) {
+    names += (names.empty() ? "" : ", ") + library;
+  }
+  return {pid, "gpu-libraries", Verdict::kOk,
+          names.empty() ? "it has no GPU library mapped" : "it has mapped " + names + ": waits for the GPU are seen",
+          ""};
+}
+
+}  // namespace
+
+Check CheckRefusal(Pid pid, const Error& error) {
+  std::string_view subject = "process";
+  const Result<AccessFacts> facts = GatherAccessFacts(pid, 0);
+  if (error.code == Code::kPermissionDenied || error.code == Code::kFailedPrecondition) {
+    subject = facts.has_value() && CheckTarget(pid).has_value() ? AccessSubject(facts.value()) : "process";
+  }
+  return {pid, std::string(subject), Verdict::kMissing, error.message, error.remedy};
+}
+
+ProcessVerdict CheckReadable(Pid pid) {
+  ProcessVerdict verdict;
+  const Result<ProcessStatus> status = ReadProcessStatus(pid);
+  const std::string name = status.has_value() ? status.value().name : "name unknown";
+  verdict.checks.push_back(
+      {pid, "access", Verdict::kOk, fmt::format("the kernel lets us read process {} ({})", pid.value, name), ""});
+  ProcessMemory memory(pid);
+  const Result<PythonProcess> python = PythonProcess::Open(pid, memory);
+  if (python.has_value()) {
+    verdict.checks.push_back({pid, "interpreter-layout", Verdict::kOk,
+                              fmt::format("CPython {} in {}", python.value().version_text, python.value().binary), ""});
+  } else {
+    verdict.error = python.error();
+    verdict.checks.push_back(
+        {pid, "interpreter-layout", Verdict::kMissing, python.error().message, python.error().remedy});
+  }
+  verdict.checks.push_back(CheckTracer(pid));
+  verdict.checks.push_back(CheckThreadStates(pid));
+  verdict.checks.push_back(CheckGpu(pid));
+  return verdict;
+}
+
+}  // namespace ptrace_prof
