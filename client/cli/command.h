@@ -43,6 +43,8 @@ std::span<const CommandRow> Commands();
 std::unique_ptr<Command> MakeRecordCommand();
 std::unique_ptr<Command> MakeDumpCommand();
 std::unique_ptr<Command> MakeTopCommand();
+std::unique_ptr<Command> MakePsCommand();
+std::unique_ptr<Command> MakeDoctorCommand();
 std::unique_ptr<Command> MakeExportCommand();
 std::unique_ptr<Command> MakeCompletionCommand();
 

@@ -5,9 +5,12 @@ pp_library(client/cli
     cli/chosen_backend.cc
     cli/command.cc
     cli/command_line.cc
+    cli/command_pattern.cc
     cli/command_status.cc
     cli/completion.cc
     cli/completion_command.cc
+    cli/doctor_command.cc
+    cli/doctor_text.cc
     cli/dump_command.cc
     cli/dump_json.cc
     cli/dump_text.cc
@@ -16,12 +19,16 @@ pp_library(client/cli
     cli/export_command.cc
     cli/export_options.cc
     cli/help_format.cc
+    cli/inspection.cc
+    cli/inspection_json.cc
     cli/interrupts.cc
     cli/later_flags.cc
     cli/messages.cc
     cli/option_values.cc
     cli/printable.cc
     cli/progress.cc
+    cli/ps_command.cc
+    cli/ps_table.cc
     cli/record_command.cc
     cli/record_plan.cc
     cli/record_run.cc
@@ -40,6 +47,7 @@ pp_library(client/cli
     cli/top_text.cc
     cli/totals_text.cc
     cli/trace_spooler.cc
+    cli/user_names.cc
   DEPS pp_client_remote pp_daemon_service pp_daemon_export pp_daemon_trace pp_daemon_collector pp_daemon_session
        pp_rpc pp_attach_base pp_ncurses)
 target_compile_definitions(pp_client_cli PRIVATE PP_VERSION="${PROJECT_VERSION}")

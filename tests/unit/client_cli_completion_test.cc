@@ -26,8 +26,8 @@ class CompletionTest : public testing::Test {
 TEST_F(CompletionTest, EveryShellGetsEveryOption) {
   for (const char* shell : {"bash", "zsh", "fish"}) {
     const std::string script = CompletionScript(shell, root_).value();
-    for (const char* word :
-         {"record", "dump", "top", "export", "completion", "duration", "max-overhead", "locals", "speedscope"}) {
+    for (const char* word : {"record", "dump", "top", "ps", "doctor", "export", "completion", "duration",
+                             "max-overhead", "locals", "speedscope"}) {
       EXPECT_NE(script.find(word), std::string::npos) << word << " for " << shell;
     }
     EXPECT_EQ(script.find("native"), std::string::npos) << "what is not in this version is not offered";

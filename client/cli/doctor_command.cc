@@ -1,0 +1,67 @@
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "client/cli/command.h"
+#include "client/cli/doctor_text.h"
+#include "client/cli/inspection.h"
+#include "client/cli/inspection_json.h"
+#include "client/cli/messages.h"
+#include "client/cli/option_values.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr char kFooter[] =
+    "Nothing is changed and nobody is stopped. Exits with 0 when profiling works, with limits or without, else as\n"
+    "`record` would: 3 no such process, 4 not permitted, 5 not a Python that we can read.\n"
+    "\n"
+    "Examples:\n"
+    "  ptrace-prof doctor\n"
+    "  ptrace-prof doctor --pid 4711\n"
+    "  ptrace-prof doctor --json | jq '.checks[] | select(.verdict != \"ok\")'\n";
+
+class DoctorCommand : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    app.add_option("-p,--pid", pid_, "This process, too")->type_name("PID");
+    app.add_flag("-j,--json", json_, "As JSON (its schema is in docs/cli.md)");
+    app.footer(kFooter);
+  }
+
+  int Run(const CommandContext& context) override {
+    const Result<ExitCode> done = Examine(context.backend);
+    return static_cast<int>(done.has_error() ? Fail(done.error()) : done.value());
+  }
+
+ private:
+  Result<ExitCode> Examine(CaptureBackend& backend) {
+    CaptureRequest request;
+    request.verb = CaptureVerb::kDoctor;
+    if (!pid_.empty()) {
+      PP_ASSIGN_OR_RETURN(request.pid, ParsePid(pid_));
+      if (request.pid.value == ::getpid()) {
+        return Error{Code::kInvalidArgument, "this is our own process id", "give that of another process"};
+      }
+    }
+    PP_ASSIGN_OR_RETURN(const Inspection found, Inspect(backend, request));
+    if (found.checks.empty()) {
+      return Error{found.end.code == Code::kOk ? Code::kInternal : found.end.code, found.end.message, found.end.remedy};
+    }
+    const std::string text = json_ ? DoctorJson(found, request.pid) : DoctorText(found, request.pid);
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+      return Error{Code::kResourceExhausted, "cannot write to standard output", ""};
+    }
+    return ExitCodeOf(found.end.code);
+  }
+
+  std::string pid_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeDoctorCommand() { return std::make_unique<DoctorCommand>(); }
+
+}  // namespace ptrace_prof

@@ -1,0 +1,98 @@
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+
+#include "client/cli/command.h"
+#include "client/cli/command_pattern.h"
+#include "client/cli/inspection.h"
+#include "client/cli/inspection_json.h"
+#include "client/cli/messages.h"
+#include "client/cli/ps_table.h"
+#include "client/cli/user_names.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr char kFooter[] =
+    "Lists every Python process that we can see, and below those that cannot be profiled by us why, and what to do\n"
+    "about it. Python is found by what a process has mapped, whatever it is called. RANK is RANK/WORLD_SIZE as the\n"
+    "process has it now. Nobody is stopped.\n"
+    "\n"
+    "Examples:\n"
+    "  ptrace-prof ps\n"
+    "  ptrace-prof ps --user alice --name 'train.*\\.py'\n"
+    "  ptrace-prof ps --json | jq -r '.[] | select(.profilable and .rank == 0) | .pid'\n";
+
+size_t TerminalColumns() {
+  winsize size{};
+  return ::isatty(STDOUT_FILENO) != 0 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+class PsCommand : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    app.add_option("-u,--user", user_, "Only processes of this user (name or number)")->type_name("USER");
+    app.add_option("-n,--name", pattern_, "Only those whose command line this extended regular expression matches")
+        ->type_name("PATTERN");
+    app.add_flag("-a,--all", all_, "Also ended ones that wait for their parent, and programs with an unused libpython");
+    app.add_flag("-j,--json", json_, "As JSON, one array (its fields are in docs/cli.md)");
+    app.footer(kFooter);
+  }
+
+  int Run(const CommandContext& context) override {
+    if (auto done = List(context.backend); done.has_error()) {
+      return static_cast<int>(Fail(done.error()));
+    }
+    return 0;
+  }
+
+ private:
+  Result<void> List(CaptureBackend& backend) {
+    std::optional<Uid> user;
+    if (!user_.empty()) {
+      user = UserNames::Find(user_);
+      if (!user.has_value()) {
+        return Error{Code::kInvalidArgument, fmt::format("there is no user '{}'", user_), "give a name or a number"};
+      }
+    }
+    PP_ASSIGN_OR_RETURN(const CommandPattern pattern, CommandPattern::Compile(pattern_));
+    CaptureRequest request;
+    request.verb = CaptureVerb::kList;
+    PP_ASSIGN_OR_RETURN(Inspection found, Inspect(backend, request));
+    if (found.end.code != Code::kOk) {
+      return Error{found.end.code, found.end.message, found.end.remedy};
+    }
+    std::erase_if(found.entries, [&](const ProcessEntry& entry) {
+      return (!all_ && entry.kind != ProcessKind::kPython) || (user && entry.uid != *user) ||
+             !(pattern.Matches(CommandText(entry)) || pattern.Matches(entry.name));
+    });
+    return Print(found);
+  }
+
+  Result<void> Print(const Inspection& found) {
+    UserNames users;
+    const std::string text = json_ ? PsJson(found.entries, users) : PsTable(found.entries, users, TerminalColumns());
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+      return Error{Code::kResourceExhausted, "cannot write to standard output", ""};
+    }
+    for (const Check& check : found.checks) {
+      PrintNote(fmt::format("note: {}{}{}", check.cause, check.remedy.empty() ? "" : "; ", check.remedy));
+    }
+    return {};
+  }
+
+  std::string user_;
+  std::string pattern_;
+  bool all_ = false;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakePsCommand() { return std::make_unique<PsCommand>(); }
+
+}  // namespace ptrace_prof
