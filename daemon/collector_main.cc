@@ -184,8 +184,8 @@ Result<void> Doctor(const CaptureRequest& request, ByteSink& sink, UniqueFd) {
   };
   const StackTable stacks;
   TraceWriter writer(sink, stacks, request);
-  const EndInfo end = Diagnose(request.pid, harden, writer);
-  return writer.End(MonotonicNow(), Accounting{}, end);
+  Diagnose(request.pid, harden, writer);
+  return writer.End(MonotonicNow(), Accounting{}, EndInfo{});
 }
 
 Result<void> RunVerb(const CaptureRequest& request, ByteSink& sink, UniqueFd control) {

@@ -53,7 +53,7 @@ class DoctorCommand : public Command {
     if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
       return Error{Code::kResourceExhausted, "cannot write to standard output", ""};
     }
-    return ExitCodeOf(found.end.code);
+    return ExitCodeOf(OutcomeFor(found, request.pid));
   }
 
   std::string pid_;

@@ -19,7 +19,7 @@ std::string Line(const Check& check) {
 
 std::string Summary(const Inspection& inspection, Pid pid) {
   const std::string subject = pid.value == 0 ? "this node" : fmt::format("process {}", pid.value);
-  if (inspection.end.code != Code::kOk) {
+  if (OutcomeFor(inspection, pid) != Code::kOk) {
     return fmt::format("{}\n", pid.value == 0 ? "No other process can be profiled here."
                                               : fmt::format("Process {} cannot be profiled.", pid.value));
   }

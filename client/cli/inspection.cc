@@ -27,6 +27,15 @@ class Gatherer : public TraceVisitor {
 
 }  // namespace
 
+Code OutcomeFor(const Inspection& inspection, Pid pid) {
+  for (const Check& check : inspection.checks) {
+    if (check.pid == pid && check.verdict == Verdict::kMissing) {
+      return check.code == Code::kOk ? Code::kPermissionDenied : check.code;
+    }
+  }
+  return Code::kOk;
+}
+
 Result<Inspection> Inspect(CaptureBackend& backend, const CaptureRequest& request) {
   PP_ASSIGN_OR_RETURN(const auto stream, backend.Start(request, {}));
   Gatherer gatherer;

@@ -19,6 +19,9 @@ struct Inspection {
   EndInfo end;
 };
 
+// What `record` would end with: kOk, or the code of the first thing that is missing for `pid`, or (0) for the node.
+Code OutcomeFor(const Inspection& inspection, Pid pid);
+
 // Asks and waits for all of the answer. An answer without an end is kDataLoss; an end with an error is no error here.
 Result<Inspection> Inspect(CaptureBackend& backend, const CaptureRequest& request);
 

@@ -107,7 +107,7 @@ std::string DoctorJson(const Inspection& inspection, Pid pid) {
   Put(json, "schema", "ptrace-prof.doctor/1");
   json.Key("pid");
   pid.value != 0 ? json.Int(pid.value) : json.Null();
-  Put(json, "result", CodeName(inspection.end.code));
+  Put(json, "result", CodeName(OutcomeFor(inspection, pid)));
   json.Key("checks");
   json.StartArray();
   for (const Check& check : inspection.checks) {

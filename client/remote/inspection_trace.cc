@@ -63,7 +63,8 @@ Check CheckOf(const v1::Check& check) {
           .subject = check.subject(),
           .verdict = verdict,
           .cause = check.cause(),
-          .remedy = check.remedy()};
+          .remedy = check.remedy(),
+          .code = static_cast<Code>(check.code())};
 }
 
 Result<std::string> WriteTrace(const CaptureRequest& request, const std::function<Result<void>(TraceWriter&)>& fill) {
@@ -90,6 +91,11 @@ Result<std::string> ListAsTrace(v1::CaptureService::Stub& stub, const CaptureReq
       }
       for (const v1::PythonProcess& process : response.processes()) {
         writer.AddProcessEntry(EntryOf(process));
+      }
+      if (response.next_page_token().empty()) {
+        for (const v1::Check& check : response.limits()) {
+          writer.AddCheck(CheckOf(check));
+        }
       }
       page.set_page_token(response.next_page_token());
     } while (!page.page_token().empty());

@@ -7,39 +7,27 @@
 namespace ptrace_prof {
 namespace {
 
-EndInfo Refused(Pid pid, const Error& error, TraceWriter& writer) {
-  writer.AddCheck(CheckRefusal(pid, error));
-  return {error.code, error.message, error.remedy};
-}
-
-EndInfo DiagnoseProcess(Pid pid, const std::function<Result<void>()>& harden, TraceWriter& writer) {
+std::vector<Check> CheckProcess(Pid pid, const std::function<Result<void>()>& harden) {
   if (const Result<void> target = CheckTarget(pid); target.has_error()) {
-    return Refused(pid, target.error(), writer);
+    return {CheckRefusal(pid, target.error())};
   }
   if (const Result<void> hardened = harden(); hardened.has_error()) {
-    return Refused(pid, hardened.error(), writer);
+    return {CheckRefusal(pid, hardened.error())};
   }
-  const ProcessVerdict verdict = CheckReadable(pid);
-  for (const Check& check : verdict.checks) {
-    writer.AddCheck(check);
-  }
-  return {verdict.error.code, verdict.error.message, verdict.error.remedy};
+  return CheckReadable(pid);
 }
 
 }  // namespace
 
-EndInfo Diagnose(Pid pid, const std::function<Result<void>()>& harden, TraceWriter& writer) {
-  EndInfo end;
+void Diagnose(Pid pid, const std::function<Result<void>()>& harden, TraceWriter& writer) {
   for (const Check& check : JudgeNode(GatherNodeFacts())) {
     writer.AddCheck(check);
-    if (check.verdict == Verdict::kMissing && end.code == Code::kOk) {
-      end = {Code::kPermissionDenied, check.cause, check.remedy};
+  }
+  if (pid.value != 0) {
+    for (const Check& check : CheckProcess(pid, harden)) {
+      writer.AddCheck(check);
     }
   }
-  if (pid.value == 0) {
-    return end;
-  }
-  return DiagnoseProcess(pid, harden, writer);
 }
 
 }  // namespace ptrace_prof

@@ -10,12 +10,11 @@
 
 #include "attach/base/result.h"
 #include "attach/base/types.h"
-#include "daemon/trace/model.h"
 #include "daemon/trace/trace_writer.h"
 
 namespace ptrace_prof {
 
-// What the trace is to end with: kOk, or why nothing, or not `pid`, can be profiled here. `pid` may be 0.
-EndInfo Diagnose(Pid pid, const std::function<Result<void>()>& harden, TraceWriter& writer);
+// `pid` may be 0: the node only. What is missing is no failure of the diagnosis.
+void Diagnose(Pid pid, const std::function<Result<void>()>& harden, TraceWriter& writer);
 
 }  // namespace ptrace_prof

@@ -183,7 +183,12 @@ std::vector<Check> JudgeNode(const NodeFacts& facts) {
   std::vector<Check> checks;
   for (const Row& row : kRows) {
     Judgement judgement = row.judge(facts);
-    checks.push_back({{}, row.subject, judgement.verdict, std::move(judgement.cause), std::move(judgement.remedy)});
+    checks.push_back({{},
+                      row.subject,
+                      judgement.verdict,
+                      std::move(judgement.cause),
+                      std::move(judgement.remedy),
+                      judgement.verdict == Verdict::kMissing ? Code::kPermissionDenied : Code::kOk});
   }
   return checks;
 }

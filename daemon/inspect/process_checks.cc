@@ -59,29 +59,28 @@ Check CheckRefusal(Pid pid, const Error& error) {
   if (error.code == Code::kPermissionDenied || error.code == Code::kFailedPrecondition) {
     subject = facts.has_value() && CheckTarget(pid).has_value() ? AccessSubject(facts.value()) : "process";
   }
-  return {pid, std::string(subject), Verdict::kMissing, error.message, error.remedy};
+  return {pid, std::string(subject), Verdict::kMissing, error.message, error.remedy, error.code};
 }
 
-ProcessVerdict CheckReadable(Pid pid) {
-  ProcessVerdict verdict;
+std::vector<Check> CheckReadable(Pid pid) {
+  std::vector<Check> checks;
   const Result<ProcessStatus> status = ReadProcessStatus(pid);
   const std::string name = status.has_value() ? status.value().name : "name unknown";
-  verdict.checks.push_back(
+  checks.push_back(
       {pid, "access", Verdict::kOk, fmt::format("the kernel lets us read process {} ({})", pid.value, name), ""});
   ProcessMemory memory(pid);
   const Result<PythonProcess> python = PythonProcess::Open(pid, memory);
   if (python.has_value()) {
-    verdict.checks.push_back({pid, "interpreter-layout", Verdict::kOk,
-                              fmt::format("CPython {} in {}", python.value().version_text, python.value().binary), ""});
+    checks.push_back({pid, "interpreter-layout", Verdict::kOk,
+                      fmt::format("CPython {} in {}", python.value().version_text, python.value().binary), ""});
   } else {
-    verdict.error = python.error();
-    verdict.checks.push_back(
-        {pid, "interpreter-layout", Verdict::kMissing, python.error().message, python.error().remedy});
+    const Error& error = python.error();
+    checks.push_back({pid, "interpreter-layout", Verdict::kMissing, error.message, error.remedy, error.code});
   }
-  verdict.checks.push_back(CheckTracer(pid));
-  verdict.checks.push_back(CheckThreadStates(pid));
-  verdict.checks.push_back(CheckGpu(pid));
-  return verdict;
+  checks.push_back(CheckTracer(pid));
+  checks.push_back(CheckThreadStates(pid));
+  checks.push_back(CheckGpu(pid));
+  return checks;
 }
 
 }  // namespace ptrace_prof

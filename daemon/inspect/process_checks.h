@@ -15,10 +15,6 @@ namespace ptrace_prof {
 // Why the process cannot be profiled, from the error that said so.
 Check CheckRefusal(Pid pid, const Error& error);
 
-struct ProcessVerdict {
-  std::vector<Check> checks;
-  Error error{Code::kOk, "", ""};  // what a capture of it would say; kOk: it can be profiled
-};
-ProcessVerdict CheckReadable(Pid pid);
+std::vector<Check> CheckReadable(Pid pid);
 
 }  // namespace ptrace_prof

@@ -10,6 +10,7 @@
 
 #include "daemon/export/clean_text.h"
 #include "daemon/service/answer_at_end.h"
+#include "daemon/service/check_message.h"
 #include "daemon/trace/trace_reader.h"
 #include "ptraceprof/v1/capture_service.pb.h"
 
@@ -93,7 +94,9 @@ void FillProcess(const ProcessEntry& entry, v1::PythonProcess* out) {
 class Entries : public TraceVisitor {
  public:
   void OnProcessEntry(const ProcessEntry& entry) override { entries.push_back(entry); }
+  void OnCheck(const Check& check) override { checks.push_back(check); }
   std::vector<ProcessEntry> entries;
+  std::vector<Check> checks;
 };
 
 }  // namespace
@@ -119,6 +122,9 @@ Result<void> FillListing(const CaptureSession& session, const ListingPage& page,
   PP_RETURN_IF_ERROR(ReadWholeTrace(session, found));
   std::sort(found.entries.begin(), found.entries.end(),
             [](const ProcessEntry& a, const ProcessEntry& b) { return a.pid.value < b.pid.value; });
+  for (const Check& check : found.checks) {
+    FillCheck(check, out->add_limits());
+  }
   for (const ProcessEntry& entry : found.entries) {
     if (entry.pid.value <= page.after.value || !Matches(entry, filter)) {
       continue;

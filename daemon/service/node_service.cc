@@ -6,9 +6,9 @@
 #include <ctime>
 #include <fstream>
 
-#include "daemon/export/clean_text.h"
 #include "daemon/service/answer_at_end.h"
 #include "daemon/service/capture_message.h"
+#include "daemon/service/check_message.h"
 #include "daemon/service/request_from_message.h"
 #include "daemon/trace/trace_reader.h"
 #include "rpc/status.h"
@@ -18,20 +18,10 @@ namespace {
 
 namespace v1 = ptraceprof::v1;
 
-constexpr v1::Check::Verdict kVerdicts[] = {v1::Check::VERDICT_OK, v1::Check::VERDICT_LIMITED,
-                                            v1::Check::VERDICT_MISSING};
-
 class Checks : public TraceVisitor {
  public:
   explicit Checks(v1::Node* out) : out_(out) {}
-  void OnCheck(const Check& check) override {
-    v1::Check& written = *out_->add_checks();
-    written.set_pid(check.pid.value);
-    written.set_subject(CleanText(check.subject));
-    written.set_verdict(kVerdicts[static_cast<size_t>(check.verdict) % std::size(kVerdicts)]);
-    written.set_cause(CleanText(check.cause));
-    written.set_remedy(CleanText(check.remedy));
-  }
+  void OnCheck(const Check& check) override { FillCheck(check, out_->add_checks()); }
 
  private:
   v1::Node* out_;

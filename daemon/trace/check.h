@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "attach/base/result.h"
 #include "attach/base/types.h"
 
 namespace ptrace_prof {
@@ -20,8 +21,9 @@ struct Check {
   Pid pid;  // about this process; 0: about the node
   std::string subject;
   Verdict verdict = Verdict::kOk;
-  std::string cause;   // what was found, in any case
-  std::string remedy;  // empty where there is none, or none is needed
+  std::string cause;      // what was found, in any case
+  std::string remedy;     // empty where there is none, or none is needed
+  Code code = Code::kOk;  // kMissing: that of the error with which a capture would end
 };
 
 }  // namespace ptrace_prof

@@ -135,6 +135,7 @@ void EncodeCheck(const Check& check, WireEncoder& out) {
   out.VarintIfSet(trace::Check::kVerdictFieldNumber, static_cast<uint64_t>(check.verdict));
   out.StringIfSet(trace::Check::kCauseFieldNumber, check.cause);
   out.StringIfSet(trace::Check::kRemedyFieldNumber, check.remedy);
+  out.VarintIfSet(trace::Check::kCodeFieldNumber, static_cast<uint64_t>(check.code));
 }
 
 Check DecodeCheck(std::string_view message) {
@@ -149,6 +150,10 @@ Check DecodeCheck(std::string_view message) {
       case trace::Check::kVerdictFieldNumber:  // what we do not know is not fine
         check.verdict = field.value <= static_cast<uint64_t>(Verdict::kMissing) ? static_cast<Verdict>(field.value)
                                                                                 : Verdict::kMissing;
+        break;
+      case trace::Check::kCodeFieldNumber:
+        check.code = field.value <= static_cast<uint64_t>(Code::kUnauthenticated) ? static_cast<Code>(field.value)
+                                                                                  : Code::kUnknown;
         break;
       default: break;
     }

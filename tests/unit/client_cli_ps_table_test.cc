@@ -114,8 +114,7 @@ Inspection Findings() {
   Inspection found;
   found.checks = {{{}, "yama", Verdict::kLimited, "scope is 1", "run with sudo"},
                   {{}, "ptrace", Verdict::kOk, "works", ""},
-                  {Pid(7), "owner", Verdict::kMissing, "belongs to bob", "ask bob"}};
-  found.end = {Code::kPermissionDenied, "belongs to bob", "ask bob"};
+                  {Pid(7), "owner", Verdict::kMissing, "belongs to bob", "ask bob", Code::kPermissionDenied}};
   return found;
 }
 

@@ -36,7 +36,9 @@ ProcessEntry FullEntry() {
   return entry;
 }
 
-Check FullCheck() { return {Pid(12), "yama", Verdict::kMissing, "kernel.yama.ptrace_scope is 3", "reboot"}; }
+Check FullCheck() {
+  return {Pid(12), "yama", Verdict::kMissing, "kernel.yama.ptrace_scope is 3", "reboot", Code::kPermissionDenied};
+}
 
 void ExpectSame(const ProcessEntry& a, const ProcessEntry& b) {
   EXPECT_EQ(a.pid, b.pid);
@@ -88,6 +90,7 @@ TEST(Inspection, ComesBackAsItWas) {
     EXPECT_EQ(back.visitor.checks[0].verdict, Verdict::kMissing);
     EXPECT_EQ(back.visitor.checks[0].cause, FullCheck().cause);
     EXPECT_EQ(back.visitor.checks[0].remedy, "reboot");
+    EXPECT_EQ(back.visitor.checks[0].code, Code::kPermissionDenied);
     ASSERT_EQ(back.visitor.requests.size(), 1u);
     EXPECT_EQ(back.visitor.requests[0].verb, CaptureVerb::kList);
   }
@@ -140,7 +143,9 @@ TEST(Inspection, NonsenseKeepsDefaults) {
   EXPECT_EQ(crowded.gpu_libraries.size(), 256u);
   out.Clear();
   out.Varint(trace::Check::kVerdictFieldNumber, 99);
+  out.Varint(trace::Check::kCodeFieldNumber, 99);
   EXPECT_EQ(DecodeCheck(out.buffer()).verdict, Verdict::kMissing) << "what we do not know is not fine";
+  EXPECT_EQ(DecodeCheck(out.buffer()).code, Code::kUnknown);
 }
 
 }  // namespace
