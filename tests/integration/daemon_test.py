@@ -126,6 +126,7 @@ class Rights(DaemonCase):
         self.assertNotIn("0", seen["Gid"].split())
         self.assertEqual([int(seen[name], 16) for name in CAPABILITY_SETS], [0] * 5)
         self.assertEqual(seen["NoNewPrivs"], "1")
+        within_deadline(lambda: status_fields(daemon.launcher)["NoNewPrivs"] == "1")  # it may be on its way there
         launcher = status_fields(daemon.launcher)
         kept = cap(2, 5, 6, 7, 8, 19, 40)  # DAC_READ_SEARCH KILL SETGID SETUID SETPCAP SYS_PTRACE CHECKPOINT_RESTORE
         self.assertEqual(int(launcher["CapBnd"], 16) & ~kept, 0)
