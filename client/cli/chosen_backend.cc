@@ -8,6 +8,7 @@
 
 #include "client/cli/messages.h"
 #include "client/remote/rpc_backend.h"
+#include "client/remote/sample_source.h"
 #include "rpc/channel.h"
 #include "rpc/default_socket.h"
 #include "rpc/unix_socket.h"
@@ -61,6 +62,13 @@ Result<std::unique_ptr<CaptureStream>> ChosenBackend::Start(const CaptureRequest
     PP_RETURN_IF_ERROR(Choose());
   }
   return (remote_ != nullptr ? *remote_ : embedded_).Start(request, command);
+}
+
+Result<std::unique_ptr<SampleSource>> ChosenBackend::StartSamples(const CaptureRequest& request, Nanos interval) {
+  if (!is_chosen_) {
+    PP_RETURN_IF_ERROR(Choose());
+  }
+  return (remote_ != nullptr ? *remote_ : embedded_).StartSamples(request, interval);
 }
 
 }  // namespace ptrace_prof

@@ -28,6 +28,7 @@ class ChosenBackend : public CaptureBackend {
 
   Result<std::unique_ptr<CaptureStream>> Start(const CaptureRequest& request,
                                                const std::vector<std::string>& command) override;
+  Result<std::unique_ptr<SampleSource>> StartSamples(const CaptureRequest& request, Nanos interval) override;
 
  private:
   Result<void> Choose();

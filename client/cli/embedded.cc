@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "client/remote/rpc_backend.h"
+#include "client/remote/sample_source.h"
 #include "daemon/service/profiler_service.h"
 #include "daemon/session/capture_registry.h"
 #include "daemon/session/collector_main.h"
@@ -94,6 +95,10 @@ class EmbeddedBackend : public CaptureBackend {
     return std::unique_ptr<CaptureStream>(std::make_unique<CommandStream>(std::move(stream).value(), launched));
   }
 
+  Result<std::unique_ptr<SampleSource>> StartSamples(const CaptureRequest& request, Nanos interval) override {
+    return rpc_->StartSamples(request, interval);
+  }
+
  private:
   LocalStarter starter_;
   CaptureRegistry captures_;
@@ -107,13 +112,20 @@ class LazyBackend : public CaptureBackend {
  public:
   Result<std::unique_ptr<CaptureStream>> Start(const CaptureRequest& request,
                                                const std::vector<std::string>& command) override {
-    if (backend_ == nullptr) {
-      backend_ = std::make_unique<EmbeddedBackend>();
-    }
-    return backend_->Start(request, command);
+    return Backend().Start(request, command);
+  }
+  Result<std::unique_ptr<SampleSource>> StartSamples(const CaptureRequest& request, Nanos interval) override {
+    return Backend().StartSamples(request, interval);
   }
 
  private:
+  CaptureBackend& Backend() {
+    if (backend_ == nullptr) {
+      backend_ = std::make_unique<EmbeddedBackend>();
+    }
+    return *backend_;
+  }
+
   std::unique_ptr<CaptureBackend> backend_;
 };
 

@@ -1,7 +1,6 @@
 # The commands as a library, so that unit tests can link them; embedded.cc brings the collector in.
 pp_library(client/cli
   SOURCES
-    cli/capture_sample_source.cc
     cli/chosen_backend.cc
     cli/command.cc
     cli/command_line.cc

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "client/cli/interrupts.h"
-#include "client/cli/sample_source.h"
+#include "client/remote/sample_source.h"
 #include "client/cli/top_settings.h"
 
 namespace ptrace_prof {

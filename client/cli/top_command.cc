@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include "client/cli/capture_sample_source.h"
 #include "client/cli/command.h"
 #include "client/cli/interrupts.h"
 #include "client/cli/later_flags.h"
@@ -93,12 +92,11 @@ class TopCommand : public Command {
     }
     ::signal(SIGPIPE, SIG_IGN);  // a pipe that nobody reads is an error of writing
     const Interrupts interrupts(Interrupts::Mode::kAlone);
-    auto stream = context.backend.Start(request.value(), {});
-    if (stream.has_error()) {
-      return static_cast<int>(Fail(stream.error()));
+    const auto source = context.backend.StartSamples(request.value(), kBatchInterval);
+    if (source.has_error()) {
+      return static_cast<int>(Fail(source.error()));
     }
-    CaptureSampleSource source(std::move(stream).value(), kBatchInterval);
-    return static_cast<int>(Watch(source, interrupts));
+    return static_cast<int>(Watch(*source.value(), interrupts));
   }
 
  private:

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "client/cli/interrupts.h"
-#include "client/cli/sample_source.h"
+#include "client/remote/sample_source.h"
 #include "client/cli/top_screen.h"
 #include "client/cli/top_settings.h"
 

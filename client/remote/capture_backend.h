@@ -38,12 +38,16 @@ class CaptureStream {
   virtual Result<std::optional<int>> WaitCommand(Nanos timeout) = 0;
 };
 
+class SampleSource;
+
 class CaptureBackend {
  public:
   virtual ~CaptureBackend() = default;
   // With a command, `request.pid` does not matter: the command becomes the target.
   virtual Result<std::unique_ptr<CaptureStream>> Start(const CaptureRequest& request,
                                                        const std::vector<std::string>& command) = 0;
+  // Samples to look at while they are taken, a batch for each `interval`; nothing is kept.
+  virtual Result<std::unique_ptr<SampleSource>> StartSamples(const CaptureRequest& request, Nanos interval) = 0;
 };
 
 }  // namespace ptrace_prof

@@ -1,5 +1,6 @@
 #include "client/remote/rpc_backend.h"
 
+#include <google/protobuf/util/time_util.h>
 #include <grpcpp/channel.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 
 #include "client/remote/inspection_trace.h"
 #include "client/remote/record_stream.h"
+#include "client/remote/samples_stream.h"
 #include "client/remote/spec_message.h"
 #include "rpc/status.h"
 
@@ -58,6 +60,13 @@ class RpcBackend : public CaptureBackend {
       case CaptureVerb::kDoctor: return Whole(DiagnosisAsTrace(*node_, request));
     }
     return Error{Code::kUnimplemented, "this cannot be asked for over gRPC", ""};
+  }
+
+  Result<std::unique_ptr<SampleSource>> StartSamples(const CaptureRequest& request, Nanos interval) override {
+    v1::StreamSamplesRequest message;
+    FillSpec(request, message.mutable_spec());
+    *message.mutable_interval() = google::protobuf::util::TimeUtil::NanosecondsToDuration(interval.value);
+    return std::unique_ptr<SampleSource>(std::make_unique<SamplesStream>(*captures_, std::move(message)));
   }
 
  private:

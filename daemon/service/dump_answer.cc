@@ -1,9 +1,7 @@
 #include "daemon/service/dump_answer.h"
 
-#include <array>
-#include <string_view>
-
 #include "daemon/export/clean_text.h"
+#include "daemon/trace/state_name.h"
 #include "daemon/trace/thread_dump.h"
 #include "ptraceprof/v1/capture_service.pb.h"
 #include "rpc/status.h"
@@ -14,8 +12,6 @@ namespace {
 namespace v1 = ptraceprof::v1;
 
 constexpr size_t kReadAtOnce = 1 << 20;
-constexpr std::array<std::string_view, 6> kStateNames = {"unknown", "running",  "gil-wait",
-                                                         "idle",    "gpu-wait", "disk-wait"};
 
 void FillFrames(const DumpedThread& thread, v1::ThreadStack* out) {
   for (size_t i = 0; i < thread.frames.size(); ++i) {
@@ -43,7 +39,7 @@ void FillThread(const DumpedThread& thread, v1::ThreadStack* out) {
   out->set_name(CleanText(thread.info.name));
   out->set_is_main(thread.info.is_main);
   out->set_holds_gil(thread.holds_gil);
-  out->set_state(std::string(kStateNames[static_cast<size_t>(thread.state) % kStateNames.size()]));
+  out->set_state(std::string(StateName(thread.state)));
   out->set_state_detail(thread.detail);
   out->set_truncated(thread.quality == SampleQuality::kTruncated || thread.quality == SampleQuality::kTooDeep);
   FillFrames(thread, out);

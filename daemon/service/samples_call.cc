@@ -9,6 +9,7 @@
 #include "daemon/service/capture_message.h"
 #include "daemon/service/session_call.h"
 #include "daemon/trace/sample_batcher.h"
+#include "daemon/trace/state_name.h"
 #include "rpc/status.h"
 
 namespace ptrace_prof {
@@ -31,13 +32,39 @@ google::protobuf::Timestamp Calendar(Nanos when) {
   return google::protobuf::util::TimeUtil::NanosecondsToTimestamp(realtime - MonotonicNow().value + when.value);
 }
 
-void FillTables(const SampleBatch& batch, v1::SampleBatch* out) {
+void FillFrames(const SampleBatch& batch, v1::SampleBatch* out) {
   for (const SampleBatch::Frame& frame : batch.frames) {
     v1::SampledFrame& written = *out->add_frames();
     written.set_function(CleanText(batch.strings[frame.function]));
     written.set_file(CleanText(batch.strings[frame.file]));
     written.set_line(frame.line);
+    written.set_first_line(frame.first_line);
+    written.set_is_marker(frame.kind == FrameKind::kMarker);
   }
+}
+
+void FillProcesses(const SampleBatch& batch, v1::SampleBatch* out) {
+  for (const SampleBatch::Process& process : batch.processes) {
+    v1::SampledProcess& written = *out->add_processes();
+    written.set_pid(process.pid.value);
+    written.set_parent_pid(process.parent_pid.value);
+    written.set_name(CleanText(process.name));
+    written.set_command(CleanText(process.command));
+    written.set_python_version(CleanText(process.python));
+  }
+}
+
+void FillCounters(const SampleBatch::Counters& counters, v1::SampleCounters* out) {
+  out->set_samples(counters.samples);
+  out->set_verified(counters.Of(SampleQuality::kVerified));
+  out->set_stopped(counters.Of(SampleQuality::kStopped));
+  out->set_truncated(counters.Of(SampleQuality::kTruncated));
+  out->set_too_deep(counters.Of(SampleQuality::kTooDeep));
+  out->set_lost(counters.lost);
+  out->set_missed_rounds(counters.missed);
+  *out->mutable_collector_cpu_time() =
+      google::protobuf::util::TimeUtil::NanosecondsToDuration(counters.collector_cpu.value);
+  out->set_actual_rate_hz(counters.actual_rate_hz);
 }
 
 // Only the stacks that were counted are sent, each once.
@@ -68,14 +95,15 @@ void FillThreads(const SampleBatch& batch, std::map<int32_t, std::string>& proce
   }
   StackTableWriter stacks(batch, out);
   for (const SampleBatch::Thread& thread : batch.threads) {
-    if (thread.stacks.empty()) {
-      continue;
-    }
     v1::SampledThread& written = *out->add_threads();
     written.set_pid(thread.pid.value);
     written.set_tid(thread.tid.value);
     written.set_name(CleanText(thread.name));
     written.set_process_name(process_names[thread.pid.value]);
+    written.set_is_main(thread.is_main);
+    written.set_state(std::string(StateName(thread.state)));
+    written.set_holds_gil(thread.holds_gil);
+    *written.mutable_gil_time() = google::protobuf::util::TimeUtil::NanosecondsToDuration(thread.gil_time.value);
     for (const SampleBatch::StackCount& counted : thread.stacks) {
       written.add_stacks(stacks.Number(counted.stack));
       written.add_counts(counted.count);
@@ -100,9 +128,11 @@ class SamplesCall : public SessionCall<v1::SampleBatch> {
       return false;
     }
     said_last_ = HasEnded(now.state) && offset_ == session().spool().size();
-    if (!said_last_ && MonotonicNow() < next_) {
+    const bool is_first = !said_first_ && batcher_.any_process();  // at once: the target was opened
+    if (!said_last_ && !is_first && MonotonicNow() < next_) {
       return false;
     }
+    said_first_ = true;
     next_ = MonotonicNow() + interval_;
     Fill(now, message);
     return true;
@@ -128,10 +158,15 @@ class SamplesCall : public SessionCall<v1::SampleBatch> {
     const SampleBatch batch = batcher_.Take(MonotonicNow());
     *message->mutable_begin() = Calendar(batch.begin);
     *message->mutable_end() = Calendar(batch.end);
-    FillTables(batch, message);
+    FillFrames(batch, message);
+    FillProcesses(batch, message);
+    FillCounters(batch.counters, message->mutable_counters());
     FillThreads(batch, process_names_, message);
     FillTotals(now.totals, message->mutable_totals());
     message->set_thinned(batch.counters.thinned);
+    if (const auto& ended = batcher_.end(); said_last_ && ended.has_value()) {
+      FillStatus({ended->code, ended->message, ended->remedy}, {}, message->mutable_ended());
+    }
   }
 
   void Cancelled() override { session().Cancel(); }
@@ -146,6 +181,7 @@ class SamplesCall : public SessionCall<v1::SampleBatch> {
   std::map<int32_t, std::string> process_names_;
   uint64_t offset_ = 0;
   uint64_t forgotten_ = 0;
+  bool said_first_ = false;
   bool said_last_ = false;
 };
 

@@ -1,0 +1,85 @@
+#include "client/remote/samples_stream.h"
+
+#include <chrono>
+
+#include "client/remote/batch_message.h"
+#include "rpc/status.h"
+
+namespace ptrace_prof {
+
+SamplesStream::SamplesStream(ptraceprof::v1::CaptureService::Stub& stub, ptraceprof::v1::StreamSamplesRequest request)
+    : request_(std::move(request)) {
+  stub.async()->StreamSamples(&context_, &request_, this);
+  AddHold();  // reads are started from outside of the reactor
+  {
+    const std::lock_guard lock(mutex_);
+    StartReadLocked();
+  }
+  StartCall();
+}
+
+SamplesStream::~SamplesStream() {
+  context_.TryCancel();
+  std::unique_lock lock(mutex_);
+  if (!is_reading_ && !is_done_) {
+    StartReadLocked();  // it fails, and that ends the call
+  }
+  changed_.wait(lock, [&] { return is_done_; });
+}
+
+void SamplesStream::StartReadLocked() {
+  is_reading_ = true;
+  StartRead(&message_);
+}
+
+void SamplesStream::OnReadDone(bool ok) {
+  const std::lock_guard lock(mutex_);
+  is_reading_ = false;
+  has_message_ = ok;
+  if (!ok) {
+    RemoveHold();
+  }
+  changed_.notify_all();
+}
+
+void SamplesStream::OnDone(const grpc::Status& status) {
+  const std::lock_guard lock(mutex_);
+  if (!status.ok() && !is_stopped_) {
+    failure_ = FromStatus(status);
+  }
+  is_done_ = true;
+  changed_.notify_all();
+}
+
+SampleBatch SamplesStream::TakeLocked() {
+  SampleBatch batch = BatchOf(message_);
+  if (message_.has_ended()) {
+    const Error ended = FromStatus(message_.ended());
+    end_ = EndInfo{ended.code, ended.message, ended.remedy};
+  }
+  has_message_ = false;
+  StartReadLocked();
+  return batch;
+}
+
+Result<std::optional<SampleBatch>> SamplesStream::Next(Nanos timeout) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, std::chrono::nanoseconds(timeout.value), [&] { return has_message_ || is_done_; });
+  if (has_message_) {
+    return std::optional(TakeLocked());
+  }
+  has_ended_ = is_done_;
+  // How the target ended was said by the last batch already.
+  return is_done_ && failure_.has_value() && !end_.has_value() ? Result<std::optional<SampleBatch>>(*failure_)
+                                                               : Result<std::optional<SampleBatch>>(std::nullopt);
+}
+
+void SamplesStream::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_stopped_ = true;
+  }
+  context_.TryCancel();
+}
+
+}  // namespace ptrace_prof

@@ -1,0 +1,51 @@
+// One call of StreamSamples as a SampleSource.
+//
+// At most one batch waits for its reader: if that is slow, the server counts more together. The destructor cancels the
+// call and waits for its end.
+#pragma once
+
+#include <grpcpp/client_context.h>
+#include <grpcpp/support/client_callback.h>
+
+#include <condition_variable>
+#include <mutex>
+
+#include "client/remote/sample_source.h"
+#include "ptraceprof/v1/capture_service.grpc.pb.h"
+
+namespace ptrace_prof {
+
+class SamplesStream : public SampleSource, private grpc::ClientReadReactor<ptraceprof::v1::SampleBatch> {
+ public:
+  SamplesStream(ptraceprof::v1::CaptureService::Stub& stub, ptraceprof::v1::StreamSamplesRequest request);
+  ~SamplesStream() override;
+
+  Result<std::optional<SampleBatch>> Next(Nanos timeout) override;
+  bool ended() const override { return has_ended_; }
+  void Stop() override;
+  const std::optional<EndInfo>& end() const override { return end_; }
+
+ private:
+  void OnReadDone(bool ok) override;
+  void OnDone(const grpc::Status& status) override;
+  void StartReadLocked();
+  SampleBatch TakeLocked();
+
+  const ptraceprof::v1::StreamSamplesRequest request_;
+  grpc::ClientContext context_;
+  ptraceprof::v1::SampleBatch message_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_reading_ = false;
+  bool has_message_ = false;
+  bool is_done_ = false;
+  bool is_stopped_ = false;
+  std::optional<Error> failure_;
+
+  // Of the reader's thread.
+  bool has_ended_ = false;
+  std::optional<EndInfo> end_;
+};
+
+}  // namespace ptrace_prof
