@@ -1,11 +1,12 @@
 """From the messages of ptraceprof.v1 to the values of model.py."""
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Optional
 
 from . import model
 from ._proto import capture_pb2, capture_service_pb2, node_service_pb2
-from ._status import from_status
+from ._status import code_name, from_status
 from .errors import DataLoss
 
 _PLAIN_TOTALS = ("samples", "verified", "stopped", "truncated", "lost", "late_rounds", "missed_rounds", "idle_skipped",
@@ -74,10 +75,14 @@ def _verdict(number: int) -> str:
         return "UNSPECIFIED"
 
 
+def checks(messages: Iterable[node_service_pb2.Check]) -> tuple[model.Check, ...]:
+    return tuple(model.Check(one.subject, _verdict(one.verdict), one.cause, one.remedy, one.pid,
+                             code_name(one.code) if one.code else "") for one in messages)
+
+
 def node(message: node_service_pb2.Node) -> model.Node:
-    checks = tuple(model.Check(one.subject, _verdict(one.verdict), one.cause, one.remedy) for one in message.checks)
     return model.Node(message.name, message.version, message.boot_id, message.kernel, message.architecture,
-                      _time(message, "time"), message.monotonic_ns / 1e9, checks)
+                      _time(message, "time"), message.monotonic_ns / 1e9, checks(message.checks))
 
 
 def sample_batch(message: capture_service_pb2.SampleBatch) -> model.SampleBatch:

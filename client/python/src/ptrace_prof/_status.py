@@ -13,12 +13,17 @@ DOMAIN = "ptraceprof"
 _DETAILS = "grpc-status-details-bin"
 
 
+def code_name(number: int) -> str:
+    """"NOT_FOUND" for 5."""
+    try:
+        return str(code_pb2.Code.Name(number))
+    except ValueError:
+        return "UNKNOWN"
+
+
 def from_status(status: status_pb2.Status) -> PtraceProfError:
     """Of a failed capture, or from the details of a failed call."""
-    try:
-        code = code_pb2.Code.Name(status.code)
-    except ValueError:
-        code = "UNKNOWN"
+    code = code_name(status.code)
     reason, remedy = "", ""
     retry_after: Optional[float] = None
     for detail in status.details:

@@ -18,7 +18,7 @@ from ._status import from_rpc_error
 from ._streams import AsyncStream
 from .client import RESUMES, Progress
 from .errors import DataLoss, PtraceProfError, Unavailable
-from .model import Capture, Node, PythonProcess, SampleBatch, ThreadStack
+from .model import Capture, Node, ProcessList, SampleBatch, ThreadStack
 from .options import CaptureOptions
 from .trace import Trace
 
@@ -79,14 +79,15 @@ class AsyncClient:
 
     async def processes(self, *, uid: Optional[int] = None, name: str = "", job_id: str = "",
                         rank: Optional[int] = None, container: str = "", profilable: bool = False,
-                        page_size: int = 0) -> list[PythonProcess]:
+                        page_size: int = 0) -> ProcessList:
         """See Client.processes()."""
         request = options.processes_request(uid=uid, name=name, job_id=job_id, rank=rank, container=container,
                                             profilable=profilable, page_size=page_size)
-        found: list[PythonProcess] = []
+        found = ProcessList()
         while True:
             page = await self._call(self._captures.ListProcesses, request)
             found += map(_convert.process, page.processes)
+            found.limits = _convert.checks(page.limits)
             if not page.next_page_token:
                 return found
             request.page_token = page.next_page_token

@@ -16,7 +16,7 @@ from ._receiver import Recorder, TraceAssembler
 from ._status import from_rpc_error
 from ._streams import Pump, Stream
 from .errors import DataLoss, PtraceProfError, Unavailable
-from .model import Capture, Node, PythonProcess, SampleBatch, ThreadStack
+from .model import Capture, Node, ProcessList, SampleBatch, ThreadStack
 from .options import CaptureOptions
 from .trace import Trace
 
@@ -67,8 +67,8 @@ class Client:
         return _convert.node(self._call(self._node.GetNode, node_service_pb2.GetNodeRequest(pid=pid)))
 
     def processes(self, *, uid: Optional[int] = None, name: str = "", job_id: str = "", rank: Optional[int] = None,
-                  container: str = "", profilable: bool = False, page_size: int = 0) -> list[PythonProcess]:
-        """The Python processes of the node, by ID, all pages of them.
+                  container: str = "", profilable: bool = False, page_size: int = 0) -> ProcessList:
+        """The Python processes of the node, by ID, all pages of them; `limits` of the list says why it may lack some.
 
         uid: of this user. name: a part of the command line. job_id, rank: of Slurm and torch.distributed.
         container: a prefix of its ID. profilable: only those that the caller may profile.
@@ -76,10 +76,11 @@ class Client:
         """
         request = options.processes_request(uid=uid, name=name, job_id=job_id, rank=rank, container=container,
                                             profilable=profilable, page_size=page_size)
-        found: list[PythonProcess] = []
+        found = ProcessList()
         while True:
             page = self._call(self._captures.ListProcesses, request)
             found += map(_convert.process, page.processes)
+            found.limits = _convert.checks(page.limits)
             if not page.next_page_token:
                 return found
             request.page_token = page.next_page_token

@@ -132,6 +132,14 @@ class Check:
     verdict: str   #: "OK", "LIMITED" (works, with less), "MISSING"
     cause: str     #: what was found
     remedy: str    #: what to do; empty where nothing is needed
+    pid: int = 0   #: about this process; 0: about the node
+    code: str = ""  #: MISSING: what a capture would fail with, "PERMISSION_DENIED"; else empty
+
+
+class ProcessList(list[PythonProcess]):
+    """The processes of a node, by ID."""
+
+    limits: tuple[Check, ...] = ()  #: why the list may lack something
 
 
 @dataclass(frozen=True)
