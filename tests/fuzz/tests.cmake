@@ -53,3 +53,4 @@ pp_fuzzer_if(fuzz_frame_walker SOURCES fuzz/fuzz_frame_walker.cc DEPS pp_symboli
 pp_fuzzer_if(fuzz_trace_reader SOURCES fuzz/fuzz_trace_reader.cc DEPS pp_daemon_trace)
 pp_fuzzer_if(fuzz_request SOURCES fuzz/fuzz_request.cc DEPS pp_daemon_trace)
 pp_fuzzer_if(fuzz_launch SOURCES fuzz/fuzz_launch.cc DEPS pp_daemon_launcher)
+pp_fuzzer_if(fuzz_inspect SOURCES fuzz/fuzz_inspect.cc DEPS pp_daemon_inspect)

@@ -7,9 +7,10 @@ import pathlib
 import signal
 import subprocess
 import sys
+import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import interpreters  # noqa: E402
+from support import daemon, interpreters  # noqa: E402
 from support.profiler import BINARY  # noqa: E402
 from support.target_process import DEADLINE, TargetProcess, copy_of, harm  # noqa: E402
 from support.terminal_run import AS_NOBODY, PYTHON, TerminalCase, main, needs_root  # noqa: E402
@@ -322,6 +323,47 @@ class Doctor(Inspecting):
         self.assertEqual(self.checks(theirs.pid, prefix=bare)["access"]["verdict"], "ok")
         self.assertFalse(rows[roots.pid]["profilable"])
         self.assertRefused(self.checks(roots.pid, prefix=bare, status=4)["capabilities"], "capabilities that we do not")
+
+
+@unittest.skipUnless(os.access(daemon.BINARY, os.X_OK), "ptrace-profd is not built")
+class ThroughADaemon(Inspecting):
+    """The same questions, put to ptrace-profd: the same answers."""
+
+    def setUp(self):
+        super().setUp()
+        place = daemon.Place()
+        self.addCleanup(place.close)
+        self.addCleanup(daemon.Daemon(place).close)
+        self.hosts = ("none", place.address)
+
+    def both(self, *arguments, status=0):
+        direct, asked = (json.loads(self.say(*arguments, "--json", "--host", host, status=status)) for host in self.hosts)
+        return direct, asked
+
+    def test_ps(self):
+        pids = {self.target(SET_RANK, env={"SLURM_JOB_ID": "7"}).pid, self.target(arguments=["--x"]).pid}
+        if os.geteuid() == 0:
+            pids.add(self.target(prefix=AS_NOBODY).pid)
+        direct, asked = ({row["pid"]: row for row in rows if row["pid"] in pids} for rows in self.both("ps"))
+        self.assertEqual(direct, asked)
+        self.assertEqual(direct.keys(), pids)
+        self.assertTrue(all(row["profilable"] for row in direct.values()))
+
+    def test_doctor(self):
+        sleeper = self.sleeper()
+        ended = subprocess.Popen(["true"])
+        ended.wait(DEADLINE)
+        cases = [(self.target().pid, 0), (sleeper.pid, 5), (ended.pid, 3)]
+        if os.geteuid() == 0:
+            cases.append((self.target(prefix=AS_NOBODY).pid, 0))
+        for pid, status in cases:
+            with self.subTest(status):
+                direct, asked = self.both("doctor", "--pid", pid, status=status)
+                self.assertEqual(*([check for check in checks["checks"] if check["about"] == "process"]
+                                   for checks in (direct, asked)))
+                self.assertEqual(direct["result"], asked["result"])
+                self.assertEqual([check["subject"] for check in direct["checks"]],
+                                 [check["subject"] for check in asked["checks"]])
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ if(TARGET ptrace-prof)
   endforeach()
   pp_script_test(integration.containers 600 integration ${CMAKE_CURRENT_SOURCE_DIR}/integration/containers_test.py --any)
 
-  foreach(soak kill fate hostile fidelity bias memory)
+  foreach(soak kill fate hostile fidelity bias memory crowd)
     if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/soak/${soak}.py)
       pp_script_test(soak.${soak} "" soak ${CMAKE_CURRENT_SOURCE_DIR}/soak/${soak}.py)
     endif()
