@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, kColumns> kTitles = {"PID", "USER",      
 constexpr size_t kCommand = kColumns - 1;
 using Row = std::array<std::string, kColumns>;
 
-std::string OrDash(std::string text) { return text.empty() ? "-" : text; }
+std::string OrDash(std::string_view text) { return std::string(text.empty() ? "-" : text); }
 
 std::string RankText(const ProcessEntry& entry) {
   if (!entry.rank.has_value()) {

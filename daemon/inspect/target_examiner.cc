@@ -104,8 +104,8 @@ bool TargetExaminer::HoldsPython(Pid pid, RemoteMemory& memory, const std::vecto
     return true;
   }
   const Result<UniqueFd> file = OpenMappedFile(pid, *program);
-  return file.has_value() && elf.value().AddFile(file.value().get()).has_value() &&
-         (elf.value().FindSection(".PyRuntime") || elf.value().FindSymbol("_PyRuntime"));
+  return file.has_value() && elf.value().AddFile(file.value().get(), FileParts::kSections).has_value() &&
+         elf.value().FindSection(".PyRuntime").has_value();
 }
 
 Outcome TargetExaminer::Examine(const Candidate& candidate, ProcessEntry& entry) {

@@ -90,7 +90,7 @@ std::shared_ptr<const SymbolTable> ReadSymbols(Elf* elf, Elf_Scn* section) {
 
 }  // namespace
 
-Result<void> ElfImage::AddFile(int fd) {
+Result<void> ElfImage::AddFile(int fd, FileParts parts) {
   PP_ASSIGN_OR_RETURN(const ElfHandle elf, OpenElf(fd));
   const Identity identity = ReadIdentity(elf.get());
   const bool same =
@@ -109,7 +109,7 @@ Result<void> ElfImage::AddFile(int fd) {
     if (header == nullptr) {
       break;
     }
-    if (header->sh_type == SHT_SYMTAB && file_symbols_ == nullptr) {
+    if (header->sh_type == SHT_SYMTAB && file_symbols_ == nullptr && parts == FileParts::kAll) {
       file_symbols_ = ReadSymbols(elf.get(), section);
     }
     const char* name = (header->sh_flags & SHF_ALLOC) != 0 ? ::elf_strptr(elf.get(), names, header->sh_name) : nullptr;

@@ -37,6 +37,9 @@ struct ElfSymbol {
   uint64_t size = 0;
 };
 
+// What to take from a file. The symbols of a large program are many megabytes.
+enum class FileParts : uint8_t { kAll, kSections };
+
 class ElfImage {
  public:
   // `header` is where the ELF header is mapped (the mapping with file offset 0).
@@ -45,7 +48,7 @@ class ElfImage {
 
   // Adds section headers and .symtab out of the file, if its build-id (or, lacking one, its program headers)
   // match this image; a file that does not match changes nothing and gives kFailedPrecondition.
-  Result<void> AddFile(int fd);
+  Result<void> AddFile(int fd, FileParts parts = FileParts::kAll);
 
   RemoteAddr Address(uint64_t vaddr) const { return bias_ + vaddr; }
   RemoteAddr bias() const { return bias_; }
