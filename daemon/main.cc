@@ -16,6 +16,7 @@
 #include "daemon/program/daemon_log.h"
 #include "daemon/program/daemon_options.h"
 #include "daemon/program/daemon_user.h"
+#include "daemon/program/logged_starter.h"
 #include "daemon/program/spool_folder.h"
 #include "daemon/program/termination.h"
 #include "daemon/service/profiler_service.h"
@@ -75,11 +76,12 @@ CallerIdentity ToCaller(const PeerIdentity& peer) {
 class PeerServices : public ConnectionServices {
  public:
   PeerServices(const PeerIdentity& peer, CaptureRegistry& captures, std::shared_ptr<LauncherConnection> launcher)
-      : starter_(std::move(launcher), ToCaller(peer)), profiler_(peer, captures, starter_) {}
+      : starter_(std::move(launcher), ToCaller(peer)), logged_(starter_, peer), profiler_(peer, captures, logged_) {}
   std::vector<grpc::Service*> services() override { return profiler_.services(); }
 
  private:
   LauncherStarter starter_;
+  LoggedStarter logged_;
   ProfilerService profiler_;
 };
 

@@ -183,6 +183,8 @@ class Service(DaemonCase):
         target = self.start("heartbeat.py")
         daemon = self.daemon()
         self.assertIn("inner", self.record(daemon, target.pid, "one"))
+        self.assertRegex(daemon.words(), f"event=collector_started uid={os.getuid()} caller=[0-9]+ verb=record "
+                                         f"target={target.pid}\n")
         self.assertUnharmed(target.pid)
         self.assertEqual(daemon.end(), 0)
 
