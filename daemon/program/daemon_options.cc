@@ -13,6 +13,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr int kUsageStatus = 2;
+constexpr uint64_t kMostBytes = uint64_t{1} << 60;
 constexpr double kMaxDurationSeconds = 366.0 * 24 * 3600;
 
 constexpr char kFooter[] =
@@ -68,8 +69,8 @@ Result<void> Complete(DaemonOptions& options) {
   if (options.spool.empty()) {
     options.spool = DefaultSpoolFolder(user);
   }
-  if (options.limits.bytes == 0) {
-    return Error{Code::kInvalidArgument, "--max-bytes 0 leaves no room for any trace", "give it at least 1MB"};
+  if (options.limits.bytes == 0 || options.limits.bytes > kMostBytes) {  // what is negative comes out very large
+    return Error{Code::kInvalidArgument, "--max-bytes is out of range", "give it a size from 1 to 1EB, such as 500MB"};
   }
   return {};
 }
