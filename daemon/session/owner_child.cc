@@ -20,6 +20,8 @@
 namespace ptrace_prof {
 namespace {
 
+// Root without CAP_KILL cannot end a child that has become somebody else: in the end it ends itself.
+constexpr unsigned kLongestLife = 60;  // s
 constexpr size_t kMostBytes = size_t{256} << 20;
 
 // Reads to the end; returns what went wrong on the way.
@@ -80,6 +82,8 @@ OwnerChildReport RunAsOwner(const TargetOwner& owner, const std::function<int()>
     if (::getppid() != parent) {
       ::_exit(1);
     }
+    ::signal(SIGALRM, SIG_DFL);
+    ::alarm(kLongestLife);
     LimitResources();
     const std::optional<Error> denied = kept.has_error() ? std::optional(kept.error()) : std::nullopt;
     InstallSystemCallFilter();

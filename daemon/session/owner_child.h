@@ -2,8 +2,8 @@
 //
 // The child gives up its rights (rights.h), gets limits and the system call filter, and dies with us. Our side reads
 // what it writes, bounded, kills it when nothing comes for `patience`, and reaps it: nothing of it is left when this
-// returns. Call from a process with one thread. What the child wrote is to be taken as hostile. Knows nothing of what
-// the work is.
+// returns. It lives a minute at most. Call from a process with one thread. What the child wrote is to be taken as
+// hostile. Knows nothing of what the work is.
 #pragma once
 
 #include <functional>
