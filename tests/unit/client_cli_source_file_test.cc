@@ -19,7 +19,7 @@ class SourceFileTest : public testing::Test {
     return ::mkdtemp(name);
   }
   std::string Write(const std::string& name, const std::string& text) {
-    const std::string path = folder_ + "/" + name;
+    std::string path = folder_ + "/" + name;
     std::ofstream(path) << text;
     return path;
   }
