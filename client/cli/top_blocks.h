@@ -4,8 +4,8 @@
 #pragma once
 
 #include "client/cli/interrupts.h"
-#include "client/remote/sample_source.h"
 #include "client/cli/top_settings.h"
+#include "client/remote/sample_source.h"
 
 namespace ptrace_prof {
 

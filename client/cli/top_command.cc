@@ -51,7 +51,7 @@ Result<T> Choose(std::string_view option, const std::string& word, const T (&all
 Result<SampleBatch> AwaitFirst(SampleSource& source, const Interrupts& interrupts) {
   while (!source.ended() && interrupts.count() == 0) {
     PP_ASSIGN_OR_RETURN(std::optional<SampleBatch> batch, source.Next(kPoll));
-    if (batch.has_value() && !(batch->processes.empty() && source.end().has_value())) {
+    if (batch.has_value() && !batch->processes.empty()) {
       return std::move(*batch);
     }
   }

@@ -5,6 +5,7 @@
 // what is beyond is counted under a name that says so. Pure data, single-threaded, all text is the target's.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -73,7 +74,8 @@ class TopTally {
 
   const std::unordered_map<CellKey, TopCell>& cells() const { return cells_; }
   const SampleBatch::Counters& counters() const { return counters_; }
-  uint64_t samples() const { return counters_.samples - counters_.thinned; }
+  // Those that are in the cells; what a hostile daemon says may not add up.
+  uint64_t samples() const { return counters_.samples - std::min(counters_.thinned, counters_.samples); }
   Nanos span() const { return span_; }
   bool Has(ThreadIndex thread) const { return cells_.contains(KeyOf(thread, kWholeThread)); }
 

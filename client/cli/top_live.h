@@ -5,9 +5,9 @@
 #pragma once
 
 #include "client/cli/interrupts.h"
-#include "client/remote/sample_source.h"
 #include "client/cli/top_screen.h"
 #include "client/cli/top_settings.h"
+#include "client/remote/sample_source.h"
 
 namespace ptrace_prof {
 
