@@ -133,6 +133,9 @@ def main(minor):
         print(f"CPython {minor} is not available here: not tested" if not found else
               f"{site(minor)} is not there (./dev setup test makes it): not tested")
         return SKIPPED
+    if found[0].in_root and not list(pathlib.Path(found[0].root).glob("usr/lib/*/libstdc++.so.6")):
+        print(f"{found[0].root} has no libstdc++.so.6, which gRPC needs (./dev setup test unpacks it): not tested")
+        return SKIPPED
     target_python = next(one for one in interpreters.discover() if not one.in_root)
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
         os.chmod(name, 0o755)  # the daemon of root gives up its rights
