@@ -97,7 +97,8 @@ def site(minor):
 def inside_root(root, folders, environment, arguments):
     """The command that runs in another root file system, with these folders below /mnt."""
     lines = ["mount --make-rprivate /", f"mkdir -p {root}/mnt {root}/proc {root}/dev {root}/tmp",
-             f"mount -t tmpfs tmpfs {root}/mnt", f"mount --rbind /proc {root}/proc", f"mount --rbind /dev {root}/dev", f"mount -t tmpfs tmpfs {root}/tmp"]
+             f"mount -t tmpfs tmpfs {root}/mnt", f"mount --rbind /proc {root}/proc", f"mount --rbind /dev {root}/dev",
+             f"mount -t tmpfs tmpfs {root}/tmp"]
     names = {}
     for number, folder in enumerate(folders):
         names[str(folder)] = f"/mnt/{number}"
