@@ -46,14 +46,14 @@ class Probe {
 
   grpc::Status Node(const Words&) {
     api::Node node;
-    const grpc::Status status = node_->GetNode(&context_, {}, &node);
+    grpc::Status status = node_->GetNode(&context_, {}, &node);
     Say(fmt::format("node {} {}", node.name(), node.version()));
     return status;
   }
 
   grpc::Status List(const Words&) {
     api::ListCapturesResponse response;
-    const grpc::Status status = captures_->ListCaptures(&context_, {}, &response);
+    grpc::Status status = captures_->ListCaptures(&context_, {}, &response);
     for (const api::Capture& capture : response.captures()) {
       SayCapture(capture);
     }
@@ -64,7 +64,7 @@ class Probe {
     api::CreateCaptureRequest request;
     FillSpec(words, request.mutable_spec());
     api::Capture capture;
-    const grpc::Status status = captures_->CreateCapture(&context_, request, &capture);
+    grpc::Status status = captures_->CreateCapture(&context_, request, &capture);
     SayCapture(capture);
     return status;
   }
@@ -98,7 +98,7 @@ class Probe {
     api::CancelCaptureRequest request;
     request.set_name(words.at(0));
     api::Capture capture;
-    const grpc::Status status = captures_->CancelCapture(&context_, request, &capture);
+    grpc::Status status = captures_->CancelCapture(&context_, request, &capture);
     SayCapture(capture);
     return status;
   }

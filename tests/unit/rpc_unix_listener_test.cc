@@ -136,7 +136,8 @@ class Listening : public testing::Test {
     return channel.has_value() ? std::move(channel).value() : nullptr;
   }
 
-  static grpc::Status Ask(const std::shared_ptr<grpc::Channel>& channel, Node* node, GetNodeRequest request = {}) {
+  static grpc::Status Ask(const std::shared_ptr<grpc::Channel>& channel, Node* node,
+                          const GetNodeRequest& request = {}) {
     grpc::ClientContext context;
     context.AddMetadata("ptp-uid", "0");  // whatever a client claims is of no interest
     return NodeService::NewStub(channel)->GetNode(&context, request, node);
