@@ -28,8 +28,8 @@ class Server:
     """A running server; what it says is kept, for when something fails."""
 
     def __init__(self, command, environment):
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                        env=environment, text=True)
+        self.process = subprocess.Popen(command, env=environment, text=True, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.said = []
         self._listens = threading.Event()
         self._reader = threading.Thread(target=self._read)
@@ -122,7 +122,8 @@ def run_tests(interpreter, folder, environment):
             folders = [PACKAGE, site(interpreter.minor), TESTS, folder]
             done = subprocess.run(inside_root(interpreter.root, folders, given, command), check=False)
         else:
-            done = subprocess.run(command, env={**os.environ, **given, "PTRACE_PROF_BIN": BINARY}, cwd=TESTS, check=False)
+            given = {**os.environ, **given, "PTRACE_PROF_BIN": BINARY}
+            done = subprocess.run(command, env=given, cwd=TESTS, check=False)
         if done.returncode != 0:
             failed.append(f"{name}: {done.returncode}")
     return failed

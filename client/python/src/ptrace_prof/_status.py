@@ -49,7 +49,8 @@ def from_rpc_error(error: Any, target: str) -> PtraceProfError:
     said = error.details() or ""
     if not status.details and error.code() is grpc.StatusCode.UNAVAILABLE:
         return Unavailable(f"no ptrace-profd answers at {target}: {said}",
-                           remedy="start ptrace-profd there, or say where it listens: Client('unix:/path/to.sock')")
+                           remedy="start ptrace-profd there, or say where it listens: Client('unix:/path/to.sock'); "
+                                  "one that runs answers the user who started it and root, and logs whom it refused")
     if not status.details and error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
         return DeadlineExceeded(f"the server at {target} did not answer in time",
                                 remedy="give it more: Client(timeout=SECONDS)")
