@@ -159,7 +159,7 @@ Result<void> Capture(const CaptureRequest& request, ByteSink& sink, UniqueFd con
 }
 
 // A process of a list that keeps us waiting for so long is left.
-constexpr Nanos kListPatience = Nanos::FromSeconds(5);
+constexpr Nanos kListPatience = Nanos::FromSeconds(2);
 
 OwnerReport RunConfined(const OwnerWork& work) {
   OwnerChildReport report =

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "attach/proc/access_diagnosis.h"
 #include "attach/proc/procfs.h"
@@ -13,6 +14,9 @@
 
 namespace ptrace_prof {
 namespace {
+
+// After so many children that hung or died over the processes of a user, the rest of these are left.
+constexpr int kMostFailures = 3;
 
 using Owner = std::pair<Uid, Gid>;
 using Group = std::vector<const Candidate*>;
@@ -97,8 +101,14 @@ class Listing {
       }
       group.erase(group.begin(), group.begin() + static_cast<ptrdiff_t>(answers.size()));
       if (!group.empty()) {
-        ListFailed(*group.front(), report.ended);
+        ListFailed(*group.front(), report.ended.empty() ? "gave no sensible answer" : report.ended);
         group.erase(group.begin());
+        ++failures_[first.entry.uid];
+      }
+      if (failures_[first.entry.uid] >= kMostFailures) {
+        for (const Candidate* left : std::exchange(group, {})) {
+          ListFailed(*left, "was not started, because several others of the same user kept us waiting");
+        }
       }
     }
   }
@@ -113,9 +123,8 @@ class Listing {
   // The one that a child did not survive.
   void ListFailed(const Candidate& candidate, const std::string& ended) {
     ProcessEntry entry = candidate.entry;
-    entry.reason =
-        fmt::format("what there is in process {} could not be read: the process of ours that looked at it {}",
-                    entry.pid.value, ended.empty() ? "gave no sensible answer" : ended);
+    entry.reason = fmt::format("what there is in process {} could not be read: the process of ours that looks at it {}",
+                               entry.pid.value, ended);
     entry.remedy = "the target is not affected; `ptrace-prof doctor --pid` may tell more";
     if (candidate.kind != CandidateKind::kUnknownProgram) {
       entries_.push_back(std::move(entry));
@@ -162,6 +171,7 @@ class Listing {
   const bool may_become_owner_;
   std::vector<ProcessEntry> entries_;
   std::vector<Pid> found_programs_;
+  std::map<Uid, int> failures_;
 };
 
 }  // namespace

@@ -5,7 +5,8 @@
 // owner, without capabilities and behind a system call filter. The first attempt gives up every right, unless the owner
 // is root; a process that is refused then (not dumpable, another user namespace, Yama) gets a child of its own, which
 // keeps CAP_SYS_PTRACE if the kernel insists and the caller has it, as a capture of that process would. A child that
-// dies or hangs costs the one process that it was at; the others are examined by the next child.
+// dies or hangs costs the one process that it was at; the others are examined by the next child, until the
+// third of a user: the traps of one user shall not keep everybody waiting.
 #pragma once
 
 #include <atomic>

@@ -22,6 +22,28 @@ libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.c_void_p, ctypes.c_v
 
 WAIT = "import os, sys{}; print('ready', flush=True); sys.stdin.read()"
 SET_RANK = WAIT.format("; os.environ.update(RANK='3', WORLD_SIZE='8', LOCAL_RANK='1')")
+# Whoever reads its environment waits for ever: nobody answers the fault (userfaultfd(2), UFFDIO_API, UFFDIO_REGISTER).
+TRAP = """
+import ctypes, mmap, os, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+uffd = libc.syscall({}, 0)
+page = mmap.mmap(-1, 4096)
+address = ctypes.addressof(ctypes.c_char.from_buffer(page))
+def ioctl(request, *words):
+    if uffd < 0 or libc.ioctl(uffd, ctypes.c_ulong(request), struct.pack(f"{{len(words)}}Q", *words)) != 0:
+        print("no trap", flush=True)
+        sys.exit()
+ioctl(0xC018AA3F, 0xAA, 0, 0)
+ioctl(0xC020AA00, address, 4096, 1, 0)
+for uid in map(int, sys.argv[1:]):
+    os.setgroups([])
+    os.setresgid(uid, uid, uid)
+    os.setresuid(uid, uid, uid)
+    libc.prctl(4, 1, 0, 0, 0)
+ctypes.c_void_p.in_dll(libc, "environ").value = address
+print("ready", flush=True)
+sys.stdin.read()
+""".format({"x86_64": 323, "aarch64": 282}[os.uname().machine])
 UNDUMPABLE = WAIT.format(", ctypes; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)")
 
 
@@ -197,6 +219,32 @@ class Ps(Inspecting):
         self.assertEqual(check["verdict"], "limited")
         self.assertIn(f"process {os.getpid()}", check["cause"])
         self.assertIn("end that", check["remedy"])
+
+    def test_one_that_nobody_can_read_to_its_end(self):
+        trap = self.trap()
+        others = [self.target(SET_RANK) for _ in range(2)]
+        rows = self.listed()
+        self.assertEqual([rows[other.pid]["rank"] for other in others], [3, 3])
+        self.assertFalse(rows[trap.pid]["profilable"])
+        self.assertIn("did not get on for", rows[trap.pid]["reason"])
+        self.assertEqual(harm(trap.pid), [])
+
+    @needs_root
+    def test_the_traps_of_one_user_cost_others_little(self):
+        traps = [self.trap(uid=54322) for _ in range(5)]
+        mine = self.target(SET_RANK)
+        rows = self.listed()
+        self.assertEqual(rows[mine.pid]["rank"], 3)
+        reasons = sorted("was not started" in rows[trap.pid]["reason"] for trap in traps)
+        self.assertEqual(reasons, [False, False, False, True, True])
+
+    def trap(self, uid=None):
+        trap = subprocess.Popen([PYTHON, "-S", "-c", TRAP, *([] if uid is None else [str(uid)])], stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE)
+        self.addCleanup(self._end, trap)
+        if trap.stdout.readline() != b"ready\n":
+            self.skipTest("userfaultfd is not for us here")
+        return trap
 
     @needs_root
     def test_that_of_another_user(self):
