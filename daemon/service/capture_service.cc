@@ -51,6 +51,7 @@ Result<int> PageSizeFrom(int asked) {
 // The token is the ID of the last capture of the page before.
 Result<void> FillPage(const std::vector<std::shared_ptr<CaptureSession>>& sessions,
                       const v1::ListCapturesRequest& request, v1::ListCapturesResponse* out) {
+  PP_RETURN_IF_ERROR(RefuseUnknownFields(request));
   PP_ASSIGN_OR_RETURN(const int size, PageSizeFrom(request.page_size()));
   auto at = sessions.begin();
   if (!request.page_token().empty()) {
@@ -72,8 +73,10 @@ Result<void> FillPage(const std::vector<std::shared_ptr<CaptureSession>>& sessio
 
 }  // namespace
 
-Result<std::shared_ptr<CaptureSession>> CaptureServiceImpl::FindByName(const std::string& name) {
-  PP_ASSIGN_OR_RETURN(const std::string id, CaptureIdOf(name));
+template <typename Request>
+Result<std::shared_ptr<CaptureSession>> CaptureServiceImpl::FindNamedIn(const Request& request) {
+  PP_RETURN_IF_ERROR(RefuseUnknownFields(request));
+  PP_ASSIGN_OR_RETURN(const std::string id, CaptureIdOf(request.name()));
   return captures_.Find(id, caller_.uid);
 }
 
@@ -171,7 +174,7 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::CreateCapture(grpc::CallbackServer
 
 grpc::ServerUnaryReactor* CaptureServiceImpl::GetCapture(grpc::CallbackServerContext* context,
                                                          const v1::GetCaptureRequest* request, v1::Capture* response) {
-  const auto session = FindByName(request->name());
+  const auto session = FindNamedIn(*request);
   if (session.has_error()) {
     return Answer(context, session.error(), ReasonOfCapture(session.error()));
   }
@@ -188,7 +191,7 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::ListCaptures(grpc::CallbackServerC
 grpc::ServerUnaryReactor* CaptureServiceImpl::CancelCapture(grpc::CallbackServerContext* context,
                                                             const v1::CancelCaptureRequest* request,
                                                             v1::Capture* response) {
-  const auto session = FindByName(request->name());
+  const auto session = FindNamedIn(*request);
   if (session.has_error()) {
     return Answer(context, session.error(), ReasonOfCapture(session.error()));
   }
@@ -200,7 +203,7 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::CancelCapture(grpc::CallbackServer
 grpc::ServerUnaryReactor* CaptureServiceImpl::DeleteCapture(grpc::CallbackServerContext* context,
                                                             const v1::DeleteCaptureRequest* request,
                                                             google::protobuf::Empty* /*response*/) {
-  const auto session = FindByName(request->name());
+  const auto session = FindNamedIn(*request);
   if (session.has_error()) {
     return Answer(context, session.error(), ReasonOfCapture(session.error()));
   }
@@ -215,7 +218,7 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::DeleteCapture(grpc::CallbackServer
 
 WatchWriter* CaptureServiceImpl::WatchCapture(grpc::CallbackServerContext* /*context*/,
                                               const v1::WatchCaptureRequest* request) {
-  auto session = FindByName(request->name());
+  auto session = FindNamedIn(*request);
   if (session.has_error()) {
     return FailedCall<v1::CaptureEvent>(ToStatus(session.error(), ReasonOfCapture(session.error())));
   }
@@ -224,7 +227,7 @@ WatchWriter* CaptureServiceImpl::WatchCapture(grpc::CallbackServerContext* /*con
 
 TraceChunkWriter* CaptureServiceImpl::ReadTrace(grpc::CallbackServerContext* /*context*/,
                                                 const v1::ReadTraceRequest* request) {
-  auto session = FindByName(request->name());
+  auto session = FindNamedIn(*request);
   if (session.has_error()) {
     return FailedCall<v1::TraceChunk>(ToStatus(session.error(), ReasonOfCapture(session.error())));
   }

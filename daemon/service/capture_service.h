@@ -44,7 +44,9 @@ class CaptureServiceImpl : public ptraceprof::v1::CaptureService::CallbackServic
       grpc::CallbackServerContext* context, const ptraceprof::v1::StreamSamplesRequest* request) override;
 
  private:
-  Result<std::shared_ptr<CaptureSession>> FindByName(const std::string& name);
+  // The capture that `request` names.
+  template <typename Request>
+  Result<std::shared_ptr<CaptureSession>> FindNamedIn(const Request& request);
   Result<CaptureRegistry::Creation> CreationFrom(const ptraceprof::v1::CaptureSpec& spec,
                                                  const std::string& request_id);
   Result<std::shared_ptr<CaptureSession>> StartHidden(const CaptureRequest& request);

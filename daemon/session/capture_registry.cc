@@ -9,7 +9,6 @@
 namespace ptrace_prof {
 namespace {
 
-bool MaySee(const CaptureSession& session, uint32_t uid) { return uid == 0 || session.parameters().owner_uid == uid; }
 
 // Not to be guessed, and unique across restarts.
 std::string ChooseId() {
@@ -43,9 +42,13 @@ CaptureRegistry::CaptureRegistry(std::string spool_folder, CaptureLimits limits)
 
 CaptureRegistry::~CaptureRegistry() { CancelAll(); }
 
+bool CaptureRegistry::MaySee(const Entry& entry, uint32_t uid) {
+  return !entry.is_discarded && (uid == 0 || entry.session->parameters().owner_uid == uid);
+}
+
 std::shared_ptr<CaptureSession> CaptureRegistry::FindRepeated(const Creation& creation) const {
   for (const auto& [id, entry] : entries_) {
-    if (!creation.request_id.empty() && entry.request_id == creation.request_id &&
+    if (!creation.request_id.empty() && entry.request_id == creation.request_id && !entry.is_discarded &&
         entry.session->parameters().owner_uid == creation.owner_uid) {
       return entry.session;
     }
@@ -124,7 +127,7 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::StartHidden(const Captu
 Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Find(const std::string& id, uint32_t caller_uid) {
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(id);
-  if (found == entries_.end() || !MaySee(*found->second.session, caller_uid)) {
+  if (found == entries_.end() || !MaySee(found->second, caller_uid)) {
     return NoSuchCapture(id);
   }
   return found->second.session;
@@ -134,7 +137,7 @@ std::vector<std::shared_ptr<CaptureSession>> CaptureRegistry::List(uint32_t call
   const std::lock_guard lock(mutex_);
   std::vector<const Entry*> seen;
   for (const auto& [id, entry] : entries_) {
-    if (MaySee(*entry.session, caller_uid)) {
+    if (MaySee(entry, caller_uid)) {
       seen.push_back(&entry);
     }
   }
@@ -150,7 +153,7 @@ Result<void> CaptureRegistry::Delete(const std::string& id, uint32_t caller_uid)
   std::shared_ptr<CaptureSession> doomed;  // ends outside the lock
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(id);
-  if (found == entries_.end() || !MaySee(*found->second.session, caller_uid)) {
+  if (found == entries_.end() || !MaySee(found->second, caller_uid)) {
     return NoSuchCapture(id);
   }
   if (!HasEnded(found->second.session->Snapshot().state)) {

@@ -52,7 +52,7 @@ class CaptureRegistry {
   std::vector<std::shared_ptr<CaptureSession>> List(uint32_t caller_uid);
   // kFailedPrecondition: it goes on.
   Result<void> Delete(const std::string& id, uint32_t caller_uid);
-  // Cancels it if it goes on, and forgets it as soon as it has ended.
+  // Cancels it if it goes on, and forgets it as soon as it has ended; nobody sees it any more from now on.
   void Discard(const std::string& id);
   void CancelAll();
   // Forgets what is older than the retention; called now and then.
@@ -66,6 +66,7 @@ class CaptureRegistry {
     bool is_discarded = false;
   };
 
+  static bool MaySee(const Entry& entry, uint32_t uid);
   std::shared_ptr<CaptureSession> FindRepeated(const Creation& creation) const;
   Result<void> CheckLimits(uint32_t uid) const;
   void ExpireLocked();

@@ -1,0 +1,157 @@
+// DumpStacks, ListProcesses and GetNode, on real processes.
+
+#include <grpcpp/grpcpp.h>
+
+#include <set>
+
+#include "rpc/status.h"
+#include "tests/unit/daemon_service_serving.h"
+
+namespace ptrace_prof {
+namespace {
+
+namespace v1 = ptraceprof::v1;
+
+class Inspecting : public BothWays {
+ protected:
+  grpc::Status Dump(const v1::DumpStacksRequest& request, v1::DumpStacksResponse* response) {
+    grpc::ClientContext context;
+    return serving_.captures().DumpStacks(&context, request, response);
+  }
+  grpc::Status List(const v1::ListProcessesRequest& request, v1::ListProcessesResponse* response) {
+    grpc::ClientContext context;
+    return serving_.captures().ListProcesses(&context, request, response);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(, Inspecting, testing::Values(Way::kInProcess, Way::kUnixSocket), NameOfWay);
+
+TEST_P(Inspecting, DumpsSixtyFourThreads) {
+  const auto target = Python(
+      "import threading\n"
+      "gate = threading.Lock(); gate.acquire()\n"
+      "up = threading.Barrier(65)\n"
+      "def resting():\n"
+      "  up.wait()\n"
+      "  gate.acquire()\n"
+      "def working(): resting()\n"
+      "threads = [threading.Thread(target=working, name=f'worker-{i}', daemon=True) for i in range(64)]\n"
+      "for thread in threads: thread.start()\n"
+      "up.wait()\n"
+      "print('ready', flush=True)\n"
+      "gate.acquire()\n");
+  v1::DumpStacksRequest request;
+  request.mutable_target()->set_pid(target->pid());
+  v1::DumpStacksResponse response;
+  const auto status = Dump(request, &response);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  size_t workers = 0;
+  size_t mains = 0;
+  for (const v1::ThreadStack& thread : response.threads()) {
+    mains += thread.is_main() ? 1 : 0;
+    EXPECT_EQ(thread.pid(), target->pid());
+    std::string functions;
+    for (const v1::StackFrame& frame : thread.frames()) {
+      functions += frame.function() + "(" + std::to_string(frame.line()) + ") ";
+    }
+    const bool is_worker = functions.find("working") != std::string::npos;
+    workers += is_worker ? 1 : 0;
+    EXPECT_TRUE(!is_worker || functions.find("resting(") != std::string::npos) << functions;
+  }
+  EXPECT_EQ(workers, 64U);
+  EXPECT_EQ(mains, 1U);
+  EXPECT_FALSE(response.trace().empty());
+  EXPECT_EQ(HarmOf(target->pid()), "");
+}
+
+TEST_P(Inspecting, ADumpSaysWhyItCannot) {
+  v1::DumpStacksRequest request;
+  v1::DumpStacksResponse response;
+  const auto reason = [&] { return ReasonOf(Dump(request, &response)); };
+  EXPECT_EQ(reason(), "INVALID_REQUEST");
+  request.mutable_target()->set_pid(4'194'303);
+  EXPECT_EQ(reason(), "PROCESS_NOT_FOUND");
+  request.mutable_target()->set_pid(-1);
+  EXPECT_EQ(reason(), "INVALID_REQUEST");
+  request.mutable_target()->set_pid(1'000'000'000);
+  EXPECT_EQ(reason(), "INVALID_REQUEST");
+  const auto target = Spinning();
+  request.mutable_target()->set_pid(target->pid());
+  request.set_blocking(true);
+  request.set_no_stops(true);
+  EXPECT_EQ(reason(), "INVALID_REQUEST");
+  request.set_no_stops(false);
+  EXPECT_EQ(reason(), "");
+  EXPECT_EQ(HarmOf(target->pid()), "");
+}
+
+TEST_P(Inspecting, PagesOfProcessesShowEachOnce) {
+  std::vector<std::unique_ptr<TestTarget>> targets;
+  std::set<int> expected;
+  for (int i = 0; i < 5; ++i) {
+    targets.push_back(Python("mark = 'of-the-paging-test'\nprint('ready', flush=True)\nimport time; time.sleep(1000)"));
+    expected.insert(targets.back()->pid());
+  }
+  v1::ListProcessesRequest request;
+  request.set_page_size(2);
+  request.mutable_filter()->set_name("of-the-paging-test");
+  v1::ListProcessesResponse response;
+  std::vector<int> seen;
+  int pages = 0;
+  do {
+    response.Clear();
+    const auto status = List(request, &response);
+    ASSERT_TRUE(status.ok()) << status.error_message();
+    EXPECT_LE(response.processes_size(), 2);
+    for (const v1::PythonProcess& process : response.processes()) {
+      seen.push_back(process.pid());
+      EXPECT_TRUE(process.profilable()) << process.reason();
+      EXPECT_EQ(process.python_version().substr(0, 2), "3.");
+      EXPECT_GT(process.start_time_ticks(), 0U);
+    }
+    request.set_page_token(response.next_page_token());
+    ++pages;
+  } while (!response.next_page_token().empty());
+  EXPECT_EQ(pages, 3);
+  EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end()));
+  EXPECT_EQ(std::set<int>(seen.begin(), seen.end()), expected);
+  EXPECT_EQ(seen.size(), expected.size());
+}
+
+TEST_P(Inspecting, BadPagesAreRefused) {
+  v1::ListProcessesResponse response;
+  for (const char* token : {"x", "-1", "1 ", "99999999999999999999"}) {
+    v1::ListProcessesRequest request;
+    request.set_page_token(token);
+    EXPECT_EQ(ReasonOf(List(request, &response)), "INVALID_REQUEST") << token;
+  }
+  v1::ListProcessesRequest request;
+  request.set_page_size(-1);
+  EXPECT_EQ(ReasonOf(List(request, &response)), "INVALID_REQUEST");
+}
+
+TEST_P(Inspecting, TheNodeSaysWhatWorksThere) {
+  const auto target = Spinning();
+  v1::GetNodeRequest request;
+  request.set_pid(target->pid());
+  v1::Node node;
+  {
+    grpc::ClientContext context;
+    ASSERT_TRUE(serving_.node().GetNode(&context, request, &node).ok());
+  }
+  EXPECT_FALSE(node.kernel().empty());
+  EXPECT_GT(node.monotonic_ns(), 0);
+  bool about_node = false;
+  bool about_process = false;
+  for (const v1::Check& check : node.checks()) {
+    about_node = about_node || check.pid() == 0;
+    about_process = about_process || check.pid() == target->pid();
+    EXPECT_TRUE(check.verdict() == v1::Check::VERDICT_OK || !check.cause().empty()) << check.subject();
+  }
+  EXPECT_TRUE(about_node && about_process);
+  request.set_pid(-5);
+  grpc::ClientContext context;
+  EXPECT_EQ(serving_.node().GetNode(&context, request, &node).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+}  // namespace
+}  // namespace ptrace_prof

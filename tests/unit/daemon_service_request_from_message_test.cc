@@ -1,0 +1,172 @@
+// What a message may ask for: a table of requests that are refused, each with the field that its error must name.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "daemon/service/request_from_message.h"
+#include "ptraceprof/v1/capture_service.pb.h"
+
+namespace ptrace_prof {
+namespace {
+
+namespace v1 = ptraceprof::v1;
+
+struct Bad {
+  const char* named;
+  std::function<void(v1::CaptureSpec&)> change;
+};
+
+v1::CaptureSpec Good() {
+  v1::CaptureSpec spec;
+  spec.mutable_target()->set_pid(7);
+  return spec;
+}
+
+std::function<void(v1::CaptureSpec&)> Rate(double rate) {
+  return [rate](v1::CaptureSpec& spec) { spec.mutable_sample()->set_rate_hz(rate); };
+}
+std::function<void(v1::CaptureSpec&)> Overhead(double share) {
+  return [share](v1::CaptureSpec& spec) { spec.mutable_sample()->set_max_overhead(share); };
+}
+std::function<void(v1::CaptureSpec&)> Duration(int64_t seconds, int32_t nanos) {
+  return [=](v1::CaptureSpec& spec) {
+    spec.mutable_duration()->set_seconds(seconds);
+    spec.mutable_duration()->set_nanos(nanos);
+  };
+}
+std::function<void(v1::CaptureSpec&)> Pid32(int32_t pid) {
+  return [pid](v1::CaptureSpec& spec) { spec.mutable_target()->set_pid(pid); };
+}
+std::function<void(v1::CaptureSpec&)> Threads(int count, int32_t tid) {
+  return [=](v1::CaptureSpec& spec) {
+    for (int i = 0; i < count; ++i) {
+      spec.mutable_sample()->add_threads(tid);
+    }
+  };
+}
+
+const Bad kBad[] = {
+    {"target", [](v1::CaptureSpec& spec) { spec.clear_target(); }},
+    {"target", [](v1::CaptureSpec& spec) { spec.mutable_target()->clear_pid(); }},
+    {"pid", Pid32(0)},
+    {"pid", Pid32(-1)},
+    {"pid", Pid32(std::numeric_limits<int32_t>::min())},
+    {"pid", Pid32(std::numeric_limits<int32_t>::max())},
+    {"duration", Duration(-1, 0)},
+    {"duration", Duration(0, -1)},
+    {"duration", Duration(1, -1)},
+    {"duration", Duration(0, 1'000'000'000)},
+    {"duration", Duration(366 * 24 * 3600 + 1, 0)},
+    {"duration", Duration(366 * 24 * 3600, 1)},
+    {"duration", Duration(std::numeric_limits<int64_t>::max(), 0)},
+    {"duration", Duration(std::numeric_limits<int64_t>::min(), 0)},
+    {"rate_hz", Rate(-1)},
+    {"rate_hz", Rate(1e-9)},
+    {"rate_hz", Rate(200'001)},
+    {"rate_hz", Rate(std::numeric_limits<double>::quiet_NaN())},
+    {"rate_hz", Rate(std::numeric_limits<double>::infinity())},
+    {"rate_hz", Rate(-std::numeric_limits<double>::infinity())},
+    {"rate_hz", Rate(std::numeric_limits<double>::max())},
+    {"rate_hz", Rate(std::numeric_limits<double>::denorm_min())},
+    {"as_fast_as_possible",
+     [](v1::CaptureSpec& spec) {
+       Rate(5)(spec);
+       spec.mutable_sample()->set_as_fast_as_possible(true);
+     }},
+    {"max_overhead", Overhead(0)},
+    {"max_overhead", Overhead(-0.5)},
+    {"max_overhead", Overhead(1.5)},
+    {"max_overhead", Overhead(std::numeric_limits<double>::quiet_NaN())},
+    {"max_overhead", Overhead(std::numeric_limits<double>::infinity())},
+    {"no_overhead_limit",
+     [](v1::CaptureSpec& spec) {
+       Overhead(0.5)(spec);
+       spec.mutable_sample()->set_no_overhead_limit(true);
+     }},
+    {"max_depth", [](v1::CaptureSpec& spec) { spec.mutable_sample()->set_max_depth(1'000'001); }},
+    {"max_depth", [](v1::CaptureSpec& spec) { spec.mutable_sample()->set_max_depth(UINT32_MAX); }},
+    {"idle", [](v1::CaptureSpec& spec) { spec.mutable_sample()->set_idle(static_cast<v1::IdlePolicy>(17)); }},
+    {"threads", Threads(4097, 7)},
+    {"threads", Threads(1, 0)},
+    {"threads", Threads(1, -7)},
+    {"threads", Threads(1, std::numeric_limits<int32_t>::max())},
+    {"no_stops",
+     [](v1::CaptureSpec& spec) {
+       spec.mutable_sample()->set_blocking(true);
+       spec.mutable_sample()->set_no_stops(true);
+     }},
+};
+
+TEST(RequestFromMessage, RefusesWhatMakesNoSenseAndNamesIt) {
+  ASSERT_TRUE(RequestFrom(Good()).has_value());
+  int row = 0;
+  for (const Bad& bad : kBad) {
+    v1::CaptureSpec spec = Good();
+    bad.change(spec);
+    const auto request = RequestFrom(spec);
+    ASSERT_TRUE(request.has_error()) << "row " << row << ": " << spec.ShortDebugString();
+    EXPECT_EQ(request.error().code, Code::kInvalidArgument);
+    EXPECT_NE(request.error().message.find(bad.named), std::string::npos) << request.error().message;
+    ++row;
+  }
+}
+
+TEST(RequestFromMessage, AnUnknownModeIsNotYet) {
+  v1::CaptureSpec spec = Good();
+  spec.set_mode(static_cast<v1::Mode>(2));
+  EXPECT_EQ(RequestFrom(spec).error().code, Code::kUnimplemented);
+}
+
+TEST(RequestFromMessage, RefusesUnknownFieldsAtAnyDepth) {
+  v1::CreateCaptureRequest request;
+  *request.mutable_spec() = Good();
+  request.mutable_spec()->mutable_sample()->set_gil_only(true);
+  request.mutable_spec()->mutable_duration()->set_seconds(1);
+  EXPECT_TRUE(RefuseUnknownFields(request).has_value());
+  const std::function<google::protobuf::Message*(v1::CreateCaptureRequest&)> places[] = {
+      [](v1::CreateCaptureRequest& r) { return static_cast<google::protobuf::Message*>(&r); },
+      [](v1::CreateCaptureRequest& r) { return static_cast<google::protobuf::Message*>(r.mutable_spec()); },
+      [](v1::CreateCaptureRequest& r) {
+        return static_cast<google::protobuf::Message*>(r.mutable_spec()->mutable_target());
+      },
+      [](v1::CreateCaptureRequest& r) {
+        return static_cast<google::protobuf::Message*>(r.mutable_spec()->mutable_sample());
+      },
+      [](v1::CreateCaptureRequest& r) {
+        return static_cast<google::protobuf::Message*>(r.mutable_spec()->mutable_duration());
+      },
+  };
+  for (const auto& place : places) {
+    v1::CreateCaptureRequest changed = request;
+    google::protobuf::Message* message = place(changed);
+    message->GetReflection()->MutableUnknownFields(message)->AddVarint(12345, 1);
+    const auto refused = RefuseUnknownFields(changed);
+    ASSERT_TRUE(refused.has_error());
+    EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
+    EXPECT_NE(refused.error().message.find("12345"), std::string::npos);
+  }
+}
+
+TEST(RequestFromMessage, AbsentFieldsAreTheDefaultsOfTheCommandLine) {
+  const auto request = RequestFrom(Good());
+  ASSERT_TRUE(request.has_value());
+  CaptureRequest plain;
+  plain.pid = Pid(7);
+  EXPECT_EQ(EncodeRequest(request.value()), EncodeRequest(plain));
+}
+
+TEST(RequestFromMessage, TheLimitsThemselvesAreAllowed) {
+  v1::CaptureSpec spec = Good();
+  spec.mutable_duration()->set_seconds(366 * 24 * 3600);
+  spec.mutable_sample()->set_rate_hz(200'000);
+  spec.mutable_sample()->set_max_overhead(1);
+  spec.mutable_sample()->set_max_depth(1'000'000);
+  Threads(4096, 4'194'304)(spec);
+  EXPECT_TRUE(RequestFrom(spec).has_value());
+}
+
+}  // namespace
+}  // namespace ptrace_prof

@@ -1,0 +1,196 @@
+// Captures within limits, of their owners alone, and forgotten in time; with collectors that the test plays itself.
+
+#include <gtest/gtest.h>
+
+#include "daemon/session/capture_registry.h"
+#include "tests/unit/daemon_session_fake_collector.h"
+#include "tests/unit/symbolizer_cpython_interpreters.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr uint32_t kAnn = 1001;
+constexpr uint32_t kBob = 1002;
+constexpr uint32_t kRoot = 0;
+constexpr Nanos kPatience = Nanos::FromSeconds(60);
+
+class Registry : public testing::Test {
+ protected:
+  using Session = std::shared_ptr<CaptureSession>;
+
+  Result<Session> Create(uint32_t owner, const std::string& request_id = "", const std::string& id = "") {
+    CaptureRegistry::Creation creation{.id = id, .request_id = request_id, .owner_uid = owner};
+    creation.request.pid = Pid(7);
+    return registry_->Create(creation, starter_);
+  }
+  void Limit(const CaptureLimits& limits) { registry_ = std::make_unique<CaptureRegistry>(folder_.path(), limits); }
+  // The collector ends by itself, with a whole trace.
+  static void Complete(const Session& session, FakeCollectorState& collector) {
+    ASSERT_TRUE(WriteAll(collector.output.get(), SmallTrace()));
+    collector.output.reset();
+    ASSERT_TRUE(session->WaitForEnd(kPatience));
+  }
+  Session CreateEnded(uint32_t owner) {
+    Session session = Create(owner).value();
+    Complete(session, *starter_.started().back());
+    return session;
+  }
+
+  ScratchDirectory folder_;
+  FakeStarter starter_;
+  std::unique_ptr<CaptureRegistry> registry_ = std::make_unique<CaptureRegistry>(folder_.path(), CaptureLimits());
+};
+
+TEST_F(Registry, OthersCapturesCannotBeSeen) {
+  const Session anns = Create(kAnn).value();
+  const std::string id = anns->parameters().id;
+  EXPECT_EQ(registry_->Find(id, kAnn).value(), anns);
+  EXPECT_EQ(registry_->Find(id, kRoot).value(), anns);
+  EXPECT_EQ(registry_->Find(id, kBob).error().code, Code::kNotFound);
+  EXPECT_EQ(registry_->Find(id, kBob).error().message, "there is no capture '" + id + "'") << "as if it did not exist";
+  EXPECT_EQ(registry_->Delete(id, kBob).error().code, Code::kNotFound);
+  EXPECT_TRUE(registry_->List(kBob).empty());
+  EXPECT_EQ(registry_->List(kAnn).size(), 1U);
+  EXPECT_EQ(registry_->List(kRoot).size(), 1U);
+}
+
+TEST_F(Registry, ARequestIdIsOfOneUser) {
+  const Session first = Create(kAnn, "r1").value();
+  EXPECT_EQ(Create(kAnn, "r1").value(), first);
+  EXPECT_NE(Create(kBob, "r1").value(), first);
+  EXPECT_NE(Create(kAnn, "r2").value(), first);
+  EXPECT_NE(Create(kAnn, "").value(), Create(kAnn, "").value());
+  Complete(first, *starter_.started().front());
+  EXPECT_EQ(Create(kAnn, "r1").value(), first) << "also when it has ended";
+}
+
+TEST_F(Registry, ARetryDoesNotGetWhatWasThrownAway) {
+  const Session first = Create(kAnn, "r1").value();
+  registry_->Discard(first->parameters().id);
+  EXPECT_NE(Create(kAnn, "r1").value(), first);
+}
+
+TEST_F(Registry, LimitsHowManyGoOnForEachUser) {
+  Limit({.captures_per_user = 2});
+  const Session one = Create(kAnn).value();
+  ASSERT_TRUE(Create(kAnn).has_value());
+  const auto third = Create(kAnn);
+  ASSERT_TRUE(third.has_error());
+  EXPECT_EQ(third.error().code, Code::kResourceExhausted);
+  EXPECT_FALSE(third.error().remedy.empty());
+  EXPECT_TRUE(Create(kBob).has_value());
+  Complete(one, *starter_.started().front());
+  EXPECT_TRUE(Create(kAnn).has_value()) << "one has ended";
+}
+
+TEST_F(Registry, KeepsSoManyEndedOnesAndForgetsTheOldest) {
+  Limit({.kept_per_user = 2});
+  std::vector<std::string> ids;
+  for (int i = 0; i < 4; ++i) {
+    ids.push_back(CreateEnded(kAnn)->parameters().id);
+  }
+  registry_->Expire();
+  EXPECT_TRUE(registry_->Find(ids[0], kAnn).has_error());
+  EXPECT_TRUE(registry_->Find(ids[1], kAnn).has_error());
+  EXPECT_TRUE(registry_->Find(ids[2], kAnn).has_value());
+  EXPECT_TRUE(registry_->Find(ids[3], kAnn).has_value());
+  EXPECT_EQ(registry_->List(kAnn).front()->parameters().id, ids[3]) << "newest first";
+}
+
+TEST_F(Registry, ForgetsWhatIsOldUnlessItIsToBeKept) {
+  Limit({.retention = Nanos(0)});
+  CaptureRegistry::Creation creation{.owner_uid = kAnn, .keep = true};
+  creation.request.pid = Pid(7);
+  const Session kept = registry_->Create(creation, starter_).value();
+  Complete(kept, *starter_.started().back());
+  const std::string id = CreateEnded(kAnn)->parameters().id;
+  registry_->Expire();
+  EXPECT_TRUE(registry_->Find(id, kAnn).has_error());
+  EXPECT_TRUE(registry_->Find(kept->parameters().id, kAnn).has_value());
+}
+
+TEST_F(Registry, DeletesOnlyWhatHasEnded) {
+  const Session session = Create(kAnn).value();
+  const std::string id = session->parameters().id;
+  EXPECT_EQ(registry_->Delete(id, kAnn).error().code, Code::kFailedPrecondition);
+  session->Cancel();
+  ASSERT_TRUE(session->WaitForEnd(kPatience));
+  EXPECT_EQ(session->Snapshot().state, CaptureState::kCancelled);
+  EXPECT_TRUE(registry_->Delete(id, kAnn).has_value());
+  EXPECT_EQ(registry_->Delete(id, kAnn).error().code, Code::kNotFound);
+}
+
+TEST_F(Registry, DiscardingCancelsHidesAndForgets) {
+  const Session session = Create(kAnn, "", "mine").value();
+  registry_->Discard("mine");
+  EXPECT_TRUE(registry_->Find("mine", kAnn).has_error());
+  EXPECT_TRUE(registry_->List(kAnn).empty());
+  ASSERT_TRUE(session->WaitForEnd(kPatience));
+  EXPECT_TRUE(starter_.started().front()->stopped);
+  registry_->Expire();
+  EXPECT_TRUE(Create(kAnn, "", "mine").has_value()) << "the ID is free again";
+}
+
+TEST_F(Registry, TheServersLimitsHoldWhateverIsAskedFor) {
+  Limit({.bytes = 1000, .duration = Nanos::FromSeconds(5)});
+  CaptureRegistry::Creation creation{.owner_uid = kAnn, .max_bytes = 1'000'000};
+  creation.request.pid = Pid(7);
+  for (const Nanos asked : {Nanos(), Nanos::FromSeconds(2), Nanos::FromSeconds(10)}) {
+    creation.request.duration = asked;
+    const Session session = registry_->Create(creation, starter_).value();
+    const Nanos given = starter_.started().back()->request.duration;
+    EXPECT_EQ(given.value, asked == Nanos::FromSeconds(2) ? asked.value : Nanos::FromSeconds(5).value);
+    EXPECT_EQ(session->parameters().max_bytes, 1000U);
+  }
+}
+
+TEST_F(Registry, ACaptureEndsWellAtItsSize) {
+  CaptureRegistry::Creation creation{.owner_uid = kAnn, .max_bytes = 100};
+  creation.request.pid = Pid(7);
+  const Session session = registry_->Create(creation, starter_).value();
+  ASSERT_TRUE(WriteAll(starter_.started().back()->output.get(), SmallTrace(false)));
+  ASSERT_TRUE(session->WaitForEnd(kPatience));
+  EXPECT_TRUE(starter_.started().back()->stopped);
+  EXPECT_EQ(session->Snapshot().state, CaptureState::kSucceeded);
+  EXPECT_NE(session->Snapshot().end_message.find("100"), std::string::npos);
+}
+
+TEST_F(Registry, AStarterThatCannotLeavesNothingBehind) {
+  starter_.refuse = true;
+  EXPECT_EQ(Create(kAnn, "r1").error().code, Code::kResourceExhausted);
+  EXPECT_TRUE(registry_->List(kAnn).empty());
+  starter_.refuse = false;
+  EXPECT_TRUE(Create(kAnn, "r1").has_value());
+}
+
+TEST_F(Registry, TheEndOfTheServerEndsAll) {
+  const Session session = Create(kAnn).value();
+  ASSERT_TRUE(Create(kBob).has_value());
+  registry_.reset();
+  ASSERT_TRUE(session->WaitForEnd(kPatience));
+  for (const auto& collector : starter_.started()) {
+    EXPECT_TRUE(collector->stopped);
+  }
+}
+
+TEST_F(Registry, ADumpIsInNoList) {
+  CaptureRequest request;
+  request.pid = Pid(7);
+  const auto session = registry_->StartHidden(request, kAnn, starter_);
+  ASSERT_TRUE(session.has_value());
+  EXPECT_TRUE(registry_->List(kAnn).empty());
+  Complete(session.value(), *starter_.started().back());
+  EXPECT_EQ(session.value()->Snapshot().state, CaptureState::kSucceeded);
+}
+
+TEST_F(Registry, RefusesBadIds) {
+  for (const char* id : {"A", "a_b", "a/b", "..", "a b", "\xc3\xa4"}) {
+    EXPECT_EQ(Create(kAnn, "", id).error().code, Code::kInvalidArgument) << id;
+  }
+  EXPECT_EQ(Create(kAnn, "", std::string(64, 'a')).error().code, Code::kInvalidArgument);
+  EXPECT_TRUE(Create(kAnn, "", std::string(63, 'a')).has_value());
+  EXPECT_EQ(Create(kAnn, "", std::string(63, 'a')).error().code, Code::kAlreadyExists);
+}
+
+}  // namespace
+}  // namespace ptrace_prof

@@ -1,0 +1,48 @@
+// Collectors without a process, for tests: what they "record" is what the test writes into their pipe.
+//
+// The starter outlives its collectors and is used from the test's thread, Start() from any.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "attach/base/unique_fd.h"
+#include "daemon/session/collector.h"
+
+namespace ptrace_prof {
+
+// What one collector and the test share.
+struct FakeCollectorState {
+  UniqueFd output;  // the test writes here, and closes it: the end of the trace
+  CaptureRequest request;
+  std::atomic<bool> stopped = false;
+  std::atomic<bool> killed = false;
+  std::atomic<int> status = 0;  // of wait(2)
+};
+
+class FakeStarter : public CollectorStarter {
+ public:
+  Result<std::unique_ptr<Collector>> Start(const CaptureRequest& request) override;
+
+  // As they were started. When one is stopped it ends its trace by itself, unless it is deaf.
+  std::vector<std::shared_ptr<FakeCollectorState>> started();
+  std::atomic<bool> deaf = false;
+  std::atomic<bool> refuse = false;
+  std::atomic<bool> end_at_once = false;  // every collector writes a whole trace and ends
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<FakeCollectorState>> started_;
+};
+
+// A trace of a few packets; `with_end`: that says it is complete.
+std::string SmallTrace(bool with_end = true, uint32_t samples = 10);
+// Where each packet of a trace ends.
+std::vector<uint64_t> PacketEnds(const std::string& trace);
+
+bool WriteAll(int fd, const std::string& bytes);
+
+}  // namespace ptrace_prof

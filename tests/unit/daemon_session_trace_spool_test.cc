@@ -1,0 +1,131 @@
+// The spool: whole packets only, from any boundary, whatever it is fed and whenever the disk is full.
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+
+#include "daemon/session/trace_spool.h"
+#include "tests/unit/daemon_session_fake_collector.h"
+#include "tests/unit/in_child.h"
+#include "tests/unit/symbolizer_cpython_interpreters.h"
+
+namespace ptrace_prof {
+namespace {
+
+Result<void> Append(TraceSpool& spool, std::string_view text) { return spool.Append(std::as_bytes(std::span(text))); }
+
+class Spooling : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto made = TraceSpool::Create(folder_.path());
+    ASSERT_TRUE(made.has_value());
+    spool_ = std::move(made).value();
+  }
+  ScratchDirectory folder_;
+  std::unique_ptr<TraceSpool> spool_;
+  const std::string trace_ = SmallTrace(true, 12);
+  const std::vector<uint64_t> ends_ = PacketEnds(trace_);
+};
+
+TEST_F(Spooling, OnlyWholePacketsCount) {
+  for (size_t i = 0; i < trace_.size(); ++i) {
+    ASSERT_TRUE(Append(*spool_, trace_.substr(i, 1)).has_value());
+    const auto next = std::upper_bound(ends_.begin(), ends_.end(), i + 1);
+    EXPECT_EQ(spool_->size(), next == ends_.begin() ? 0 : *std::prev(next));
+  }
+  EXPECT_EQ(spool_->size(), trace_.size());
+}
+
+TEST_F(Spooling, ReadsFromEveryBoundaryAndNowhereElse) {
+  ASSERT_TRUE(Append(*spool_, trace_).has_value());
+  for (uint64_t offset = 0; offset <= trace_.size() + 2; ++offset) {
+    const bool is_boundary = offset == 0 || std::find(ends_.begin(), ends_.end(), offset) != ends_.end();
+    const auto checked = spool_->CheckOffset(offset);
+    ASSERT_EQ(checked.has_value(), is_boundary) << offset;
+    if (!is_boundary) {
+      EXPECT_EQ(checked.error().code, Code::kOutOfRange);
+      EXPECT_NE(checked.error().message.find(std::to_string(offset)), std::string::npos);
+      EXPECT_FALSE(checked.error().remedy.empty());
+    }
+  }
+  EXPECT_EQ(spool_->CheckOffset(UINT64_MAX).error().code, Code::kOutOfRange);
+}
+
+TEST_F(Spooling, PiecesOfAnySizeAreWholePackets) {
+  ASSERT_TRUE(Append(*spool_, trace_).has_value());
+  for (const size_t most : {size_t{1}, size_t{20}, size_t{100}, size_t{1000}, trace_.size() * 2}) {
+    std::string read;
+    while (read.size() < trace_.size()) {
+      const auto piece = spool_->ReadPackets(read.size(), most);
+      ASSERT_TRUE(piece.has_value());
+      ASSERT_FALSE(piece.value().empty());
+      read += piece.value();
+      ASSERT_TRUE(std::find(ends_.begin(), ends_.end(), read.size()) != ends_.end());
+    }
+    EXPECT_EQ(read, trace_);
+    EXPECT_TRUE(spool_->ReadPackets(read.size(), most).value().empty());
+  }
+}
+
+TEST_F(Spooling, FindsItsWayInALargeTrace) {
+  std::string large;
+  while (large.size() < (5U << 20)) {
+    large += SmallTrace(false, 2000);
+  }
+  for (size_t at = 0; at < large.size(); at += 100'000) {
+    ASSERT_TRUE(Append(*spool_, std::string_view(large).substr(at, 100'000)).has_value());
+  }
+  const std::vector<uint64_t> ends = PacketEnds(large);
+  for (size_t i = 0; i < ends.size(); i += 997) {
+    EXPECT_TRUE(spool_->CheckOffset(ends[i]).has_value());
+    EXPECT_EQ(spool_->CheckOffset(ends[i] - 1).error().code, Code::kOutOfRange);
+  }
+}
+
+TEST_F(Spooling, WhatCameBeforeTheDamageIsKept) {
+  const auto damaged = Append(*spool_, trace_ + "\xff\xff\xff" + trace_);
+  ASSERT_TRUE(damaged.has_error());
+  EXPECT_EQ(damaged.error().code, Code::kDataLoss);
+  EXPECT_EQ(spool_->size(), trace_.size());
+  EXPECT_EQ(spool_->ReadPackets(0, 1 << 20).value(), trace_);
+}
+
+TEST_F(Spooling, APacketOfAbsurdLengthIsDamage) {
+  ASSERT_TRUE(Append(*spool_, trace_).has_value());
+  EXPECT_EQ(Append(*spool_, "\x0a\xff\xff\xff\xff\x7f").error().code, Code::kDataLoss);
+  EXPECT_EQ(spool_->size(), trace_.size());
+}
+
+TEST_F(Spooling, OnAFullDiskTheWholePacketsStay) {
+  const auto try_with_room_for = [&](uint64_t room) {
+    return InChild([&] {
+      ::signal(SIGXFSZ, SIG_IGN);
+      const rlimit limit{room, room};
+      ::setrlimit(RLIMIT_FSIZE, &limit);
+      const auto stored = Append(*spool_, trace_);
+      const auto next = std::upper_bound(ends_.begin(), ends_.end(), room);
+      const uint64_t whole = next == ends_.begin() ? 0 : *std::prev(next);
+      if (stored.has_value() || stored.error().message.empty() || stored.error().remedy.empty()) {
+        return 1;
+      }
+      if (spool_->size() != whole) {
+        return 2;
+      }
+      return spool_->ReadPackets(0, 1 << 20).value() == trace_.substr(0, whole) ? 0 : 3;
+    });
+  };
+  for (uint64_t room = 0; room < trace_.size(); room += 37) {
+    EXPECT_EQ(try_with_room_for(room), 0) << room;
+  }
+}
+
+TEST(TraceSpool, SaysWhichFolderIsMissing) {
+  const auto made = TraceSpool::Create("/no/such/folder");
+  ASSERT_TRUE(made.has_error());
+  EXPECT_NE(made.error().message.find("/no/such/folder"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace ptrace_prof
