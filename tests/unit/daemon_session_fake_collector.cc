@@ -64,6 +64,11 @@ std::vector<std::shared_ptr<FakeCollectorState>> FakeStarter::started() {
   return started_;
 }
 
+void FakeStarter::Forget() {
+  const std::lock_guard lock(mutex_);
+  started_.clear();
+}
+
 std::string SmallTrace(bool with_end, uint32_t samples) {
   MemorySink sink;
   StackTable stacks;

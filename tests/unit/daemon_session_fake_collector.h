@@ -29,6 +29,7 @@ class FakeStarter : public CollectorStarter {
 
   // As they were started. When one is stopped it ends its trace by itself, unless it is deaf.
   std::vector<std::shared_ptr<FakeCollectorState>> started();
+  void Forget();  // those that were started so far
   std::atomic<bool> deaf = false;
   std::atomic<bool> refuse = false;
   std::atomic<bool> end_at_once = false;  // every collector writes a whole trace and ends

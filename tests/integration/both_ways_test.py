@@ -1,0 +1,165 @@
+"""The same command lines without a daemon and through one: the same status, the same words, the same shape of result."""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from support import daemon  # noqa: E402
+from support.profiler import BINARY, collapsed  # noqa: E402
+from support.target_process import DEADLINE, harm  # noqa: E402
+from support.terminal_run import TerminalCase, main  # noqa: E402
+
+NO_SUCH_PID = 4_194_303
+VARYING = re.compile(r"\d+(\.\d+)?")
+
+
+class Said:
+    def __init__(self, done):
+        self.status, self.output = done.returncode, done.stdout
+        self.notes = [line for line in done.stderr.splitlines() if "through the daemon at" in line]
+        self.errors = [line for line in done.stderr.splitlines() if line not in self.notes]
+
+    def complaints(self):
+        return [line for line in self.errors if line.startswith(("error:", "hint:"))]
+
+
+def shape(document):
+    """What remains of a JSON document without its values."""
+    if isinstance(document, dict):
+        return {key: shape(value) for key, value in document.items()}
+    if isinstance(document, list):
+        return [shape(document[0])] if document else []
+    return type(document).__name__
+
+
+class BothWays(TerminalCase):
+    def setUp(self):
+        super().setUp()
+        place = daemon.Place()
+        self.addCleanup(place.close)
+        self.server = daemon.Daemon(place)
+        self.addCleanup(self.server.close)
+        self.hosts = ("none", f"unix:{place.socket}")
+
+    def run_one(self, *arguments, env=None):
+        environment = {name: value for name, value in os.environ.items() if name != "PTRACE_PROF_HOST"}
+        return Said(subprocess.run([BINARY, *map(str, arguments)], capture_output=True, text=True, timeout=DEADLINE,
+                                   stdin=subprocess.DEVNULL, env={**environment, **(env or {})}))
+
+    def both(self, *arguments):
+        """Without and with the daemon; "{}" in an argument becomes the name of the way."""
+        found = []
+        for way, host in zip(("alone", "daemon"), self.hosts):
+            found.append(self.run_one(*(str(argument).replace("{}", way) for argument in arguments), "--host", host))
+        alone, through = found
+        self.assertEqual(alone.notes, [])
+        self.assertEqual(alone.status, through.status, "\n".join(alone.errors + ["---"] + through.errors))
+        return alone, through
+
+    def refused(self, status, *arguments):
+        alone, through = self.both(*arguments)
+        self.assertEqual(alone.status, status, alone.errors)
+        self.assertNotEqual(alone.complaints(), [])
+        self.assertEqual(alone.complaints(), through.complaints())
+
+    def test_recording(self):
+        target = self.spin()
+        output = self.folder / "{}.collapsed"
+        alone, through = self.both("record", "--pid", target.pid, "-d", "1s", "-o", output)
+        self.assertEqual(alone.status, 0, alone.errors)
+        self.assertEqual(len(through.notes), 1, "it says which daemon")
+        self.assertEqual(*([VARYING.sub("#", line).split(":")[0] for line in said.complaints()] for said in (alone, through)))
+        seen = [collapsed((self.folder / f"{way}.collapsed").read_text()) for way in ("alone", "daemon")]
+        functions = [{frame.plain for stack in stacks for frame in stack if frame.file} for stacks in seen]
+        self.assertEqual(*functions)
+        self.assertIn("spin", functions[0])
+        self.assertEqual(harm(target.pid), [])
+
+    def test_a_trace(self):
+        target = self.spin()
+        self.both("record", "--pid", target.pid, "-d", "500ms", "-o", self.folder / "{}.pftrace")
+        for way in ("alone", "daemon"):
+            stacks = self.run_one("export", self.folder / f"{way}.pftrace", "--format", "collapsed", "-o", "-")
+            self.assertEqual(stacks.status, 0, stacks.errors)
+            self.assertIn("spin", stacks.output)
+
+    def test_dump(self):
+        target = self.spin()
+        alone, through = self.both("dump", "--pid", target.pid, "--json")
+        self.assertEqual(alone.status, 0, alone.errors)
+        documents = [json.loads(said.output) for said in (alone, through)]
+        self.assertEqual(*map(shape, documents))
+        functions = [[frame["function"] for frame in document["processes"][0]["threads"][0]["frames"]]
+                     for document in documents]
+        self.assertEqual(*functions)
+        alone, through = self.both("dump", "--pid", target.pid, "--locals")
+        self.assertEqual(*(re.sub(r"\d+", "#", said.output).splitlines()[0] for said in (alone, through)))
+
+    def test_ps(self):
+        target = self.spin()
+        alone, through = self.both("ps", "--json")
+        self.assertEqual(alone.status, 0, alone.errors)
+        rows = [next(row for row in json.loads(said.output) if row["pid"] == target.pid) for said in (alone, through)]
+        self.assertEqual(*rows)
+
+    def test_doctor(self):
+        target = self.spin()
+        for arguments in (["doctor", "--json"], ["doctor", "--pid", target.pid, "--json"],
+                          ["doctor", "--pid", NO_SUCH_PID, "--json"]):
+            with self.subTest(arguments):
+                alone, through = self.both(*arguments)
+                documents = [json.loads(said.output) for said in (alone, through)]
+                self.assertEqual(*(VARYING.sub("#", json.dumps(document, sort_keys=True)) for document in documents))
+
+    def test_what_cannot_be(self):
+        sleeper = subprocess.Popen(["sh", "-c", "echo ready; exec sleep 1000"], stdout=subprocess.PIPE)
+        self.addCleanup(self._end, sleeper)
+        sleeper.stdout.readline()
+        while "sleep" not in os.readlink(f"/proc/{sleeper.pid}/exe") and \
+                "coreutils" not in os.readlink(f"/proc/{sleeper.pid}/exe"):
+            pass
+        output = self.folder / "{}.collapsed"
+        for command in (["record", "-d", "1s", "-o", output], ["dump"]):
+            for pid in (NO_SUCH_PID, sleeper.pid, self.server.process.pid):
+                with self.subTest((command[0], pid)):
+                    alone, through = self.both(*command, "--pid", pid)
+                    self.assertNotEqual(alone.status, 0)
+                    tidy = [[line.replace("alone.", "#.").replace("daemon.", "#.") for line in said.complaints()]
+                            for said in (alone, through)]
+                    self.assertEqual(*tidy)
+                    self.assertNotEqual(tidy[0], [])
+        self.assertEqual(self.files(), [])
+
+    def test_bad_values(self):
+        target = self.spin()
+        for options in (["--rate", "0"], ["--rate", "nan"], ["--rate", "-5"], ["-d", "-1s"], ["--max-depth", "0"],
+                        ["--threads", "0"], ["--blocking", "--no-stops"], ["--nonsense"]):
+            with self.subTest(options):
+                alone, through = self.both("record", "--pid", target.pid, "-o", "-", *options)
+                self.assertEqual(alone.status, 2, alone.errors)
+                self.assertEqual(alone.complaints(), through.complaints())
+        for pid in ("0", "-1", "x", "99999999999999999999"):
+            with self.subTest(pid):
+                self.refused(2, "dump", "--pid", pid)
+
+    def test_no_daemon_there(self):
+        missing = self.folder / "no.sock"
+        said = self.run_one("ps", "--host", f"unix:{missing}")
+        self.assertNotEqual(said.status, 0)
+        self.assertIn(str(missing), " ".join(said.complaints()))
+        said = self.run_one("ps", "--host", "nonsense")
+        self.assertNotEqual(said.status, 0)
+        self.assertIn("nonsense", " ".join(said.complaints()))
+
+    def test_the_environment_names_one_too(self):
+        target = self.spin()
+        said = self.run_one("dump", "--pid", target.pid, env={"PTRACE_PROF_HOST": self.hosts[1]})
+        self.assertEqual(said.status, 0, said.errors)
+        self.assertEqual(len(said.notes), 1, said.errors)
+
+
+if __name__ == "__main__":
+    main()
