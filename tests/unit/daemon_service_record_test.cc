@@ -148,6 +148,8 @@ TEST_P(Recording, EndsWellAtItsSize) {
   grpc::ClientContext context;
   auto request = RequestFor(target->pid());
   request.mutable_spec()->set_max_bytes(20'000);
+  request.mutable_spec()->mutable_sample()->set_blocking(false);
+  request.mutable_spec()->mutable_sample()->set_rate_hz(10'000);
   const Received received = Record(serving_, context, request);
   EXPECT_TRUE(received.status.ok()) << received.status.error_message();
   EXPECT_EQ(received.captures.back().state(), v1::STATE_SUCCEEDED);
