@@ -29,6 +29,7 @@ class ChosenBackend : public CaptureBackend {
   Result<std::unique_ptr<CaptureStream>> Start(const CaptureRequest& request,
                                                const std::vector<std::string>& command) override;
   Result<std::unique_ptr<SampleSource>> StartSamples(const CaptureRequest& request, Nanos interval) override;
+  bool is_of_this_machine() const override { return is_of_this_machine_; }
 
  private:
   Result<void> Choose();
@@ -38,6 +39,7 @@ class ChosenBackend : public CaptureBackend {
   std::string host_;
   bool is_quiet_ = false;
   bool is_chosen_ = false;
+  bool is_of_this_machine_ = true;
   std::unique_ptr<CaptureBackend> remote_;  // null: embedded
 };
 

@@ -96,6 +96,7 @@ class TopCommand : public Command {
     if (source.has_error()) {
       return static_cast<int>(Fail(source.error()));
     }
+    settings_.is_of_this_machine = context.backend.is_of_this_machine();
     return static_cast<int>(Watch(*source.value(), interrupts));
   }
 

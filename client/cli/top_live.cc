@@ -11,6 +11,10 @@ namespace {
 constexpr Nanos kWindow = Nanos::FromSeconds(5);
 constexpr Nanos kKeyDelay = Nanos::FromMillis(25);  // until a key is seen while samples are awaited
 
+Result<SourceFile> NoSourceHere(Pid, const std::string& path) {
+  return Error{Code::kNotFound, "no source of " + path + ": the process runs on another machine", ""};
+}
+
 std::string EndNotice(const SampleSource& source, const Result<void>& outcome) {
   std::string why = "the capture ended";
   if (outcome.has_error()) {
@@ -28,7 +32,7 @@ class TopLive {
         source_(source),
         settings_(settings),
         model_(kWindow),
-        session_(model_, settings.pid, ReadSourceFile) {
+        session_(model_, settings.pid, settings.is_of_this_machine ? ReadSourceFile : NoSourceHere) {
     model_.SetQuery(settings.query);
   }
 

@@ -9,8 +9,9 @@ struct TopSettings {
   Pid pid;
   Nanos interval;  // between two blocks of text, or two pictures
   TopQuery query;
-  size_t limit = 20;   // rows of a block of text
-  uint64_t count = 0;  // blocks of text; 0: until it ends
+  bool is_of_this_machine = true;  // else its source files are not here
+  size_t limit = 20;               // rows of a block of text
+  uint64_t count = 0;              // blocks of text; 0: until it ends
 };
 
 }  // namespace ptrace_prof

@@ -48,6 +48,8 @@ class CaptureBackend {
                                                        const std::vector<std::string>& command) = 0;
   // Samples to look at while they are taken, a batch for each `interval`; nothing is kept.
   virtual Result<std::unique_ptr<SampleSource>> StartSamples(const CaptureRequest& request, Nanos interval) = 0;
+  // Whether process ids mean processes of this machine. Known once something was started.
+  virtual bool is_of_this_machine() const { return true; }
 };
 
 }  // namespace ptrace_prof
