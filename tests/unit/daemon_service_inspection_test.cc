@@ -1,6 +1,7 @@
 // DumpStacks, ListProcesses and GetNode, on real processes.
 
 #include <grpcpp/grpcpp.h>
+#include <unistd.h>
 
 #include <set>
 
@@ -85,15 +86,16 @@ TEST_P(Inspecting, ADumpSaysWhyItCannot) {
 }
 
 TEST_P(Inspecting, PagesOfProcessesShowEachOnce) {
+  const std::string mark = "of-the-paging-test-" + std::to_string(::getpid());  // not those of a test beside us
   std::vector<std::unique_ptr<TestTarget>> targets;
   std::set<int> expected;
   for (int i = 0; i < 5; ++i) {
-    targets.push_back(Python("mark = 'of-the-paging-test'\nprint('ready', flush=True)\nimport time; time.sleep(1000)"));
+    targets.push_back(Python("mark = '" + mark + "'\nprint('ready', flush=True)\nimport time; time.sleep(1000)"));
     expected.insert(targets.back()->pid());
   }
   v1::ListProcessesRequest request;
   request.set_page_size(2);
-  request.mutable_filter()->set_name("of-the-paging-test");
+  request.mutable_filter()->set_name(mark);
   v1::ListProcessesResponse response;
   std::vector<int> seen;
   int pages = 0;
