@@ -72,4 +72,11 @@ Result<std::unique_ptr<SampleSource>> ChosenBackend::StartSamples(const CaptureR
   return (remote_ != nullptr ? *remote_ : embedded_).StartSamples(request, interval);
 }
 
+Result<CaptureClient*> ChosenBackend::Captures() {
+  if (!is_chosen_) {
+    PP_RETURN_IF_ERROR(Choose());
+  }
+  return remote_ != nullptr ? remote_->Captures() : CaptureBackend::Captures();
+}
+
 }  // namespace ptrace_prof

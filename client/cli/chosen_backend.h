@@ -30,6 +30,7 @@ class ChosenBackend : public CaptureBackend {
                                                const std::vector<std::string>& command) override;
   Result<std::unique_ptr<SampleSource>> StartSamples(const CaptureRequest& request, Nanos interval) override;
   bool is_of_this_machine() const override { return is_of_this_machine_; }
+  Result<CaptureClient*> Captures() override;
 
  private:
   Result<void> Choose();

@@ -11,6 +11,8 @@ constexpr CommandRow kCommands[] = {
     {"ps", "[OPTIONS]", "List the Python processes here, and why some cannot be profiled", false, MakePsCommand},
     {"doctor", "[--pid PID] [--json]", "Tell what works here, what does not, and what to do about it", false,
      MakeDoctorCommand},
+    {"captures", "list|watch|cancel|delete|fetch [OPTIONS]", "Look after the captures that a daemon keeps", false,
+     MakeCapturesCommand},
     {"export", "TRACE [-o FILE] [OPTIONS]", "Convert a recorded trace into another format", false, MakeExportCommand},
     {"completion", "bash|zsh|fish", "Print a script that completes our options in a shell", false,
      MakeCompletionCommand},

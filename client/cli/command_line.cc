@@ -32,7 +32,7 @@ struct Entry {
 };
 
 // Those that need a capture, from here or from a daemon.
-constexpr std::string_view kAsking[] = {"record", "dump", "top", "ps", "doctor"};
+constexpr std::string_view kAsking[] = {"record", "dump", "top", "ps", "doctor", "captures"};
 
 std::vector<Entry> DeclareAll(CLI::App& root, ChosenBackend& backend) {
   root.set_version_flag("--version", fmt::format("ptrace-prof {}", PP_VERSION), "Print the version");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "daemon/export/exporter.h"
 
@@ -15,8 +16,19 @@ struct OptionText {
   bool takes_value = false;
 };
 
+// Those of its actions, too.
 std::vector<OptionText> OptionsOf(const CLI::App& app) {
   std::vector<OptionText> texts;
+  for (const CLI::App* action :
+       app.get_parent() == nullptr ? std::vector<const CLI::App*>() : app.get_subcommands({})) {
+    for (OptionText& text : OptionsOf(*action)) {
+      const bool is_known =
+          std::any_of(texts.begin(), texts.end(), [&](const auto& t) { return t.names == text.names; });
+      if (!is_known) {
+        texts.push_back(std::move(text));
+      }
+    }
+  }
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_group().empty() || option->get_positional()) {
       continue;
@@ -43,6 +55,15 @@ std::string Words(const CLI::App& app) {
   return words;
 }
 
+// "list watch cancel": what the second word may be.
+std::string Actions(const CLI::App& app) {
+  std::string names;
+  for (const CLI::App* action : app.get_subcommands({})) {
+    names += (names.empty() ? "" : " ") + action->get_name();
+  }
+  return names;
+}
+
 std::string FormatNames() {
   std::string names;
   for (const FormatInfo& info : ExportFormats()) {
@@ -65,11 +86,11 @@ std::string Bash(const CLI::App& root) {
   std::string cases;
   for (const CLI::App* app : root.get_subcommands({})) {
     names += (names.empty() ? "" : " ") + app->get_name();
-    cases += fmt::format("    {}) words=\"{}\" ;;\n", app->get_name(), Words(*app));
+    cases += fmt::format("    {}) words=\"{}\" actions=\"{}\" ;;\n", app->get_name(), Words(*app), Actions(*app));
   }
   return fmt::format(
       "_ptrace_prof() {{\n"
-      "  local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}} words\n"
+      "  local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}} words actions\n"
       "  case $previous in\n"
       "    -p|--pid) COMPREPLY=($(compgen -W \"$(pgrep -f python 2>/dev/null)\" -- \"$current\")); return ;;\n"
       "    -f|--format) COMPREPLY=($(compgen -W \"{}\" -- \"$current\")); return ;;\n"
@@ -81,7 +102,8 @@ std::string Bash(const CLI::App& root) {
       "  case ${{COMP_WORDS[1]}} in\n{}"
       "    *) words=\"{} {}\" ;;\n"
       "  esac\n"
-      "  if [[ $current == -* || $COMP_CWORD == 1 ]]; then\n"
+      "  if [[ $COMP_CWORD == 2 && -n $actions && $current != -* ]]; then words=$actions; fi\n"
+      "  if [[ $current == -* || $COMP_CWORD == 1 || $words == \"$actions\" ]]; then\n"
       "    COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
       "  else\n"
       "    COMPREPLY=($(compgen -f -- \"$current\"))\n"
@@ -96,7 +118,11 @@ std::string Zsh(const CLI::App& root) {
   std::string cases;
   for (const CLI::App* app : root.get_subcommands({})) {
     names += " " + app->get_name();
-    cases += fmt::format("    {}) _arguments '*:file:_files'", app->get_name());
+    cases += fmt::format("    {}) ", app->get_name());
+    if (const std::string actions = Actions(*app); !actions.empty()) {
+      cases += fmt::format("if (( CURRENT == 3 )); then compadd -- {}; return; fi\n      ", actions);
+    }
+    cases += "_arguments '*:file:_files'";
     for (const OptionText& option : OptionsOf(*app)) {
       for (const std::string& name : option.names) {
         cases += fmt::format(" \\\n      {}", Quoted(name) + "'['" + Quoted(option.description) + "']'" +
@@ -120,6 +146,10 @@ std::string Fish(const CLI::App& root) {
   for (const CLI::App* app : root.get_subcommands({})) {
     script += fmt::format("complete -c ptrace-prof -n __fish_use_subcommand -f -a {} -d {}\n", app->get_name(),
                           Quoted(app->get_description()));
+    for (const CLI::App* action : app->get_subcommands({})) {
+      script += fmt::format("complete -c ptrace-prof -n '__fish_seen_subcommand_from {}' -f -a {} -d {}\n",
+                            app->get_name(), action->get_name(), Quoted(action->get_description()));
+    }
     for (const OptionText& option : OptionsOf(*app)) {
       std::string names;
       for (const std::string& name : option.names) {

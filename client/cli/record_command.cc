@@ -6,6 +6,7 @@
 #include "client/cli/export_options.h"
 #include "client/cli/later_flags.h"
 #include "client/cli/messages.h"
+#include "client/cli/record_detached.h"
 #include "client/cli/record_plan.h"
 #include "client/cli/record_run.h"
 #include "client/cli/sampling_options.h"
@@ -45,6 +46,8 @@ class RecordCommand : public Command {
     app.add_option("--max-depth", o.max_depth, "Frames of a stack that are kept (default: 4096)")
         ->type_name("N")
         ->check(CLI::Range(1, 1'000'000).description(""));
+    app.add_flag("--detach", o.detach,
+                 "Leave it to the daemon: print the ID of the capture and return (see `ptrace-prof captures`)");
     app.add_flag("-q,--quiet", o.quiet, "Say nothing but errors");
     DeclareLaterFlags(app);
     app.footer(kFooter);
@@ -55,6 +58,9 @@ class RecordCommand : public Command {
     auto plan = MakeRecordPlan(options_, context.program);
     if (plan.has_error()) {
       return static_cast<int>(Fail(plan.error()));
+    }
+    if (options_.detach) {
+      return RecordDetached(context.backend, plan.value().request, options_.quiet);
     }
     RecordRun run(context.backend, plan.value(), options_.quiet ? Talk::kErrorsOnly : Talk::kNormal);
     return run.Run();

@@ -72,6 +72,22 @@ Result<void> ChooseTarget(const RecordOptions& options, const std::vector<std::s
   return {};
 }
 
+// A daemon keeps the trace, and does not end with us.
+Result<void> CheckDetach(const RecordOptions& options, const std::vector<std::string>& program) {
+  if (!options.detach) {
+    return {};
+  }
+  if (!program.empty()) {
+    return Usage("--detach leaves the recording to a daemon, which cannot start a command for you",
+                 "start the command yourself, and give its --pid");
+  }
+  if (!options.output.empty() || !options.format.empty()) {
+    return Usage("--detach writes no output: the daemon keeps what is recorded",
+                 "leave -o and --format out; give them to `ptrace-prof captures fetch` later");
+  }
+  return {};
+}
+
 Result<void> ReadValues(const RecordOptions& options, CaptureRequest& request) {
   if (!options.duration.empty()) {
     PP_ASSIGN_OR_RETURN(request.duration, ParseDuration(options.duration));
@@ -117,6 +133,7 @@ Result<CaptureRequest> MakeRecordRequest(const RecordOptions& options) {
 Result<RecordPlan> MakeRecordPlan(const RecordOptions& options, const std::vector<std::string>& program) {
   RecordPlan plan;
   PP_RETURN_IF_ERROR(ChooseTarget(options, program, plan));
+  PP_RETURN_IF_ERROR(CheckDetach(options, program));
   PP_ASSIGN_OR_RETURN(plan.request, MakeRecordRequest(options));
   PP_RETURN_IF_ERROR(CheckOutput(options.output));
   const bool by_default = options.format.empty() && (options.output.empty() || options.output == "-");

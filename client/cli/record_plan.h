@@ -26,6 +26,7 @@ struct RecordOptions {
   bool subprocesses = true;
   bool blocking = false;
   bool no_stops = false;
+  bool detach = false;
   bool quiet = false;
 };
 
@@ -34,6 +35,7 @@ struct RecordPlan {
   std::vector<std::string> program;  // empty: request.pid runs already
   ExportFormat format = ExportFormat::kHtml;
   std::string output;      // "-" is standard output
+  std::string headline;    // said when it begins; empty: from the request
   std::string spool_base;  // where the raw trace lies meanwhile: the output, or in TMPDIR where that is no plain file
 };
 

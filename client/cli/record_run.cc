@@ -147,6 +147,9 @@ void RecordRun::Say(std::string_view text) const {
 }
 
 std::string RecordRun::Headline() const {
+  if (!plan_.headline.empty()) {
+    return plan_.headline;
+  }
   const CaptureRequest& request = plan_.request;
   const std::string rate =
       request.rate_hz > 0 ? fmt::format("at up to {:g} Hz", request.rate_hz) : "as fast as possible";

@@ -5,12 +5,12 @@
 
 #include <memory>
 
-#include "client/remote/capture_backend.h"
 #include "client/cli/exit_code.h"
 #include "client/cli/interrupts.h"
 #include "client/cli/record_plan.h"
 #include "client/cli/spool_file.h"
 #include "client/cli/trace_spooler.h"
+#include "client/remote/capture_backend.h"
 
 namespace ptrace_prof {
 

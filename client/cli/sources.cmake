@@ -1,6 +1,9 @@
 # The commands as a library, so that unit tests can link them; embedded.cc brings the collector in.
 pp_library(client/cli
   SOURCES
+    cli/capture_choice.cc
+    cli/captures_command.cc
+    cli/captures_text.cc
     cli/chosen_backend.cc
     cli/command.cc
     cli/command_line.cc
@@ -29,6 +32,7 @@ pp_library(client/cli
     cli/ps_command.cc
     cli/ps_table.cc
     cli/record_command.cc
+    cli/record_detached.cc
     cli/record_plan.cc
     cli/record_run.cc
     cli/sampling_options.cc

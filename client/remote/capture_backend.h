@@ -17,6 +17,8 @@
 
 namespace ptrace_prof {
 
+class CaptureClient;
+
 class CaptureStream {
  public:
   struct Chunk {
@@ -50,6 +52,11 @@ class CaptureBackend {
   virtual Result<std::unique_ptr<SampleSource>> StartSamples(const CaptureRequest& request, Nanos interval) = 0;
   // Whether process ids mean processes of this machine. Known once something was started.
   virtual bool is_of_this_machine() const { return true; }
+  // The captures that live longer than we do, valid as long as this object. kUnavailable: nobody is there to keep them.
+  virtual Result<CaptureClient*> Captures() {
+    return Error{Code::kUnavailable, "only a daemon keeps captures, and none is asked here",
+                 "start ptrace-profd, or say with --host ADDRESS where one answers"};
+  }
 };
 
 }  // namespace ptrace_prof

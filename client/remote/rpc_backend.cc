@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "client/remote/capture_client.h"
 #include "client/remote/inspection_trace.h"
 #include "client/remote/record_stream.h"
 #include "client/remote/samples_stream.h"
@@ -45,7 +46,9 @@ class WholeTrace : public CaptureStream {
 class RpcBackend : public CaptureBackend {
  public:
   explicit RpcBackend(const std::shared_ptr<grpc::Channel>& channel)
-      : captures_(v1::CaptureService::NewStub(channel)), node_(v1::NodeService::NewStub(channel)) {}
+      : captures_(v1::CaptureService::NewStub(channel)),
+        node_(v1::NodeService::NewStub(channel)),
+        client_(MakeCaptureClient(channel)) {}
 
   Result<std::unique_ptr<CaptureStream>> Start(const CaptureRequest& request,
                                                const std::vector<std::string>& command) override {
@@ -68,6 +71,8 @@ class RpcBackend : public CaptureBackend {
     *message.mutable_interval() = google::protobuf::util::TimeUtil::NanosecondsToDuration(interval.value);
     return std::unique_ptr<SampleSource>(std::make_unique<SamplesStream>(*captures_, std::move(message)));
   }
+
+  Result<CaptureClient*> Captures() override { return client_.get(); }
 
  private:
   Result<std::unique_ptr<CaptureStream>> Record(const CaptureRequest& request) {
@@ -97,6 +102,7 @@ class RpcBackend : public CaptureBackend {
 
   const std::unique_ptr<v1::CaptureService::Stub> captures_;
   const std::unique_ptr<v1::NodeService::Stub> node_;
+  const std::unique_ptr<CaptureClient> client_;
 };
 
 }  // namespace

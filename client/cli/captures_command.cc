@@ -1,0 +1,202 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+
+#include "client/cli/capture_choice.h"
+#include "client/cli/captures_text.h"
+#include "client/cli/command.h"
+#include "client/cli/export_options.h"
+#include "client/cli/messages.h"
+#include "client/cli/record_run.h"
+#include "client/remote/capture_client.h"
+#include "client/remote/sample_source.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr char kFooter[] =
+    "A capture of a daemon goes on without the command that began it, and its trace is kept. An ID may be shortened as "
+    "long\n"
+    "as it is the beginning of one capture only.\n"
+    "\n"
+    "Examples:\n"
+    "  ptrace-prof record --detach --pid 4711 -d 10m          begins one, and prints its ID\n"
+    "  ptrace-prof captures list\n"
+    "  ptrace-prof captures watch c3f\n"
+    "  ptrace-prof captures fetch c3f -o run.html --follow    waits for its end\n"
+    "  ptrace-prof captures cancel c3f\n"
+    "  ptrace-prof captures delete c3f\n";
+
+Nanos RealtimeNow() {
+  return Nanos(std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count());
+}
+
+Result<void> Print(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    return Error{Code::kResourceExhausted, "cannot write to standard output", ""};
+  }
+  return {};
+}
+
+// The trace of one capture, for whoever starts "it".
+class FetchBackend : public CaptureBackend {
+ public:
+  FetchBackend(CaptureClient& client, std::string name, FetchMode mode)
+      : client_(client), name_(std::move(name)), mode_(mode) {}
+  Result<std::unique_ptr<CaptureStream>> Start(const CaptureRequest&, const std::vector<std::string>&) override {
+    return client_.Fetch(name_, mode_);
+  }
+  Result<std::unique_ptr<SampleSource>> StartSamples(const CaptureRequest&, Nanos) override {
+    return Error{Code::kUnimplemented, "a kept trace has no live samples", ""};
+  }
+
+ private:
+  CaptureClient& client_;
+  const std::string name_;
+  const FetchMode mode_;
+};
+
+class CapturesCommand : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    app.require_subcommand(1);
+    app.footer(kFooter);
+    CLI::App& list = Action(app, "list", "Show all of yours, the newest first", &CapturesCommand::List);
+    CLI::App& watch = Action(app, "watch", "Print how one goes on, until its end", &CapturesCommand::Watch);
+    CLI::App& cancel = Action(app, "cancel", "End one; what it recorded is kept", &CapturesCommand::Cancel);
+    CLI::App& discard = Action(app, "delete", "Forget an ended one, and its trace", &CapturesCommand::Delete);
+    CLI::App& fetch = Action(app, "fetch", "Write what one recorded to a file", &CapturesCommand::Fetch);
+    for (CLI::App* one : {&watch, &cancel, &discard, &fetch}) {
+      one->add_option("id", id_, "ID of the capture, or the beginning of it")->required()->type_name("ID");
+    }
+    for (CLI::App* shown : {&list, &watch}) {
+      shown->add_flag("-j,--json", json_, "As JSON (its schema is in docs/cli.md)");
+    }
+    discard.add_flag("--force", force_, "Also one that goes on: cancel it first");
+    fetch.add_option("-o,--output", output_.output, "Where to write (default: ptrace-prof-PID-TIME.html)")
+        ->type_name("FILE");
+    fetch.add_option("-f,--format", output_.format, FormatHelp())->type_name("FORMAT");
+    fetch.add_flag("--follow", follow_, "Wait for its end (default: what is there now)");
+    fetch.add_flag("-q,--quiet", output_.quiet, "Say nothing but errors");
+  }
+
+  int Run(const CommandContext& context) override {
+    const auto client = context.backend.Captures();
+    if (client.has_error()) {
+      return static_cast<int>(Fail(client.error()));
+    }
+    client_ = client.value();
+    for (const auto& [app, action] : actions_) {
+      if (app->parsed()) {
+        const auto code = (this->*action)();
+        return static_cast<int>(code.has_error() ? Fail(code.error()) : code.value());
+      }
+    }
+    return static_cast<int>(ExitCode::kUsage);
+  }
+
+ private:
+  using Carry = Result<ExitCode> (CapturesCommand::*)();
+
+  CLI::App& Action(CLI::App& app, const char* name, const char* summary, Carry action) {
+    CLI::App* added = app.add_subcommand(name, summary);
+    added->fallthrough();  // --host is for all of them
+    actions_.emplace_back(added, action);
+    return *added;
+  }
+
+  Result<RemoteCapture> Chosen() {
+    PP_ASSIGN_OR_RETURN(const auto captures, client_->List());
+    return ChooseCapture(captures, id_);
+  }
+
+  Result<ExitCode> List() {
+    PP_ASSIGN_OR_RETURN(const auto captures, client_->List());
+    if (captures.empty() && !json_) {
+      PrintNote("there are no captures; ptrace-prof record --detach begins one");
+      return ExitCode::kOk;
+    }
+    PP_RETURN_IF_ERROR(Print(json_ ? CapturesJson(captures) : CapturesTable(captures, RealtimeNow())));
+    return ExitCode::kOk;
+  }
+
+  Result<ExitCode> Watch() {
+    PP_ASSIGN_OR_RETURN(RemoteCapture last, Chosen());
+    Result<void> printed;
+    const auto watched = client_->Watch(last.name, [&](const RemoteCapture& capture) {
+      last = capture;
+      printed = Print(json_ ? CaptureJsonLine(capture) : EventLine(capture, RealtimeNow()));
+      return printed.has_value();
+    });
+    PP_RETURN_IF_ERROR(watched);
+    PP_RETURN_IF_ERROR(printed);
+    if (last.error.has_value()) {
+      return Fail(*last.error);
+    }
+    return last.state == RemoteState::kCancelled ? ExitCode::kAborted : ExitCode::kOk;
+  }
+
+  Result<ExitCode> Cancel() {
+    PP_ASSIGN_OR_RETURN(const RemoteCapture capture, Chosen());
+    if (capture.has_ended()) {
+      PrintNote(fmt::format("capture {} has ended already ({})", capture.id(), StateName(capture.state)));
+      return ExitCode::kOk;
+    }
+    PP_ASSIGN_OR_RETURN(const RemoteCapture cancelled, client_->Cancel(capture.name));
+    PrintNote(fmt::format("cancelled {0}; what it recorded is kept: ptrace-prof captures fetch {0}", cancelled.id()));
+    return ExitCode::kOk;
+  }
+
+  Result<ExitCode> Delete() {
+    PP_ASSIGN_OR_RETURN(const RemoteCapture capture, Chosen());
+    if (const auto deleted = client_->Delete(capture.name, force_ ? DeleteMode::kForce : DeleteMode::kEndedOnly);
+        deleted.has_error()) {
+      const bool goes_on = deleted.error().code == Code::kFailedPrecondition;
+      return goes_on ? Fail({Code::kFailedPrecondition, fmt::format("capture {} goes on", capture.id()),
+                             fmt::format("cancel it first (ptrace-prof captures cancel {}), or delete it with --force",
+                                         capture.id())},
+                            ExitCode::kUsage)
+                     : Fail(deleted.error());
+    }
+    PrintNote(fmt::format("deleted {}", capture.id()));
+    return ExitCode::kOk;
+  }
+
+  Result<ExitCode> Fetch() {
+    PP_ASSIGN_OR_RETURN(const RemoteCapture capture, Chosen());
+    if (capture.trace_bytes == 0 && capture.error.has_value()) {
+      return *capture.error;
+    }
+    if (capture.trace_bytes == 0 && !follow_) {
+      return Error{Code::kGone,
+                   fmt::format("capture {} has recorded nothing{}", capture.id(), capture.has_ended() ? "" : " yet"),
+                   capture.has_ended() ? "" : "with --follow we wait for it"};
+    }
+    output_.pid = std::to_string(capture.pid.value);
+    PP_ASSIGN_OR_RETURN(RecordPlan plan, MakeRecordPlan(output_, {}));
+    plan.headline = fmt::format("fetching capture {} of process {}{}", capture.id(), capture.pid.value,
+                                follow_ && !capture.has_ended() ? ", until it ends or Ctrl-C" : "");
+    FetchBackend backend(*client_, capture.name, follow_ ? FetchMode::kFollow : FetchMode::kUntilNow);
+    const int status = RecordRun(backend, plan, output_.quiet ? Talk::kErrorsOnly : Talk::kNormal).Run();
+    if (!capture.has_ended() && !follow_ && !output_.quiet) {
+      PrintNote(fmt::format("capture {} goes on: this is what it recorded until now", capture.id()));
+    }
+    return static_cast<ExitCode>(status);
+  }
+
+  std::vector<std::pair<CLI::App*, Carry>> actions_;
+  CaptureClient* client_ = nullptr;
+  std::string id_;
+  RecordOptions output_;
+  bool json_ = false;
+  bool force_ = false;
+  bool follow_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeCapturesCommand() { return std::make_unique<CapturesCommand>(); }
+
+}  // namespace ptrace_prof

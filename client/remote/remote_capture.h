@@ -1,0 +1,38 @@
+// A capture as its daemon describes it. Pure data; times are of the daemon's clock, since 1970.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "attach/base/result.h"
+#include "attach/base/types.h"
+
+namespace ptrace_prof {
+
+enum class RemoteState : uint8_t { kPending, kArmed, kRunning, kDraining, kSucceeded, kFailed, kCancelled };
+
+struct RemoteCapture {
+  std::string name;  // "nodes/NODE/captures/ID"
+  RemoteState state = RemoteState::kPending;
+  Pid pid;
+  Uid owner;
+  bool keep = false;
+  Nanos duration;  // asked for; 0: no end
+  Nanos created;
+  Nanos started;  // 0: not yet
+  Nanos ended;    // 0: not yet
+  uint64_t trace_bytes = 0;
+  uint64_t samples = 0;
+  uint64_t truncated = 0;
+  uint64_t lost = 0;
+  uint64_t processes = 0;
+  uint64_t threads = 0;
+  std::string end_message;     // how it ended, for people
+  std::optional<Error> error;  // of one that failed
+
+  std::string id() const { return name.substr(name.rfind('/') + 1); }
+  bool has_ended() const { return state >= RemoteState::kSucceeded; }
+};
+
+}  // namespace ptrace_prof
