@@ -4,8 +4,8 @@ namespace ptrace_prof {
 namespace {
 
 constexpr CommandRow kCommands[] = {
-    {"record", "--pid PID [OPTIONS]\n[OPTIONS] -- COMMAND [ARGS...]", "Record where a Python process spends its time",
-     true, MakeRecordCommand},
+    {"record", "--pid PID [OPTIONS]\n--name PATTERN [--wait [TIME]] [OPTIONS]\n[OPTIONS] -- COMMAND [ARGS...]",
+     "Record where a Python process spends its time", true, MakeRecordCommand},
     {"dump", "--pid PID [OPTIONS]", "Print what every thread of a Python process is doing now", false, MakeDumpCommand},
     {"top", "--pid PID [OPTIONS]", "Watch where a Python process spends its time, live", false, MakeTopCommand},
     {"ps", "[OPTIONS]", "List the Python processes here, and why some cannot be profiled", false, MakePsCommand},

@@ -26,6 +26,7 @@ constexpr char kFooter[] =
     "  ptrace-prof record --pid 4711                          until Ctrl-C; then writes a web page\n"
     "  ptrace-prof record --pid 4711 -d 30s -o run.svg\n"
     "  ptrace-prof record -d 5 --format text --pid 4711       a table, on standard output\n"
+    "  ptrace-prof record --name 'train\\.py' --wait -d 1m   the next one that starts, or the one that runs\n"
     "  ptrace-prof record -o run.pftrace -- torchrun --nproc-per-node 8 train.py\n"
     "\n"
     "A command gets the terminal, and its Ctrl-C; recording goes on until it ends, and we exit as it did. A second\n"
@@ -37,6 +38,12 @@ class RecordCommand : public Command {
   void Declare(CLI::App& app) override {
     RecordOptions& o = options_;
     sampling_.DeclarePid(app, "The process to record, with its children");
+    app.add_option("-n,--name", o.name,
+                   "Instead: the process whose command line this extended regular expression matches")
+        ->type_name("PATTERN");
+    wait_ = app.add_option("--wait", o.wait, "With --name: wait for it to appear, at most TIME where that is given")
+                ->type_name("TIME")
+                ->expected(0, 1);
     app.add_option("-d,--duration", o.duration, "How long: 10, 10s, 2m, 1h (default: until Ctrl-C or its end)")
         ->type_name("TIME");
     sampling_.DeclareRate(app);
@@ -55,9 +62,13 @@ class RecordCommand : public Command {
 
   int Run(const CommandContext& context) override {
     sampling_.Finish();
+    options_.is_waiting = wait_->count() > 0;
     auto plan = MakeRecordPlan(options_, context.program);
     if (plan.has_error()) {
       return static_cast<int>(Fail(plan.error()));
+    }
+    if (auto found = FindTarget(context.backend, options_, plan.value()); found.has_error()) {
+      return static_cast<int>(Fail(found.error()));
     }
     if (options_.detach) {
       return RecordDetached(context.backend, plan.value().request, options_.quiet);
@@ -69,6 +80,7 @@ class RecordCommand : public Command {
  private:
   RecordOptions options_;
   SamplingOptions sampling_{options_};
+  const CLI::Option* wait_ = nullptr;
 };
 
 }  // namespace

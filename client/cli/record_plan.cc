@@ -55,6 +55,11 @@ std::string SpoolBase(const std::string& output) {
   return fmt::format("{}/ptrace-prof-{}", folder != nullptr && *folder != '\0' ? folder : "/tmp", ::getpid());
 }
 
+void NameOutput(const RecordOptions& options, RecordPlan& plan) {
+  plan.output = options.output.empty() ? DefaultOutput(plan) : options.output;
+  plan.spool_base = SpoolBase(plan.output);
+}
+
 Result<void> CheckOutput(const std::string& output) {
   struct stat info {};
   if (::stat(output.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
@@ -64,11 +69,33 @@ Result<void> CheckOutput(const std::string& output) {
 }
 
 Result<void> ChooseTarget(const RecordOptions& options, const std::vector<std::string>& program, RecordPlan& plan) {
-  if (options.pid.empty() == program.empty()) {
-    return Usage(program.empty() ? "there is nothing to record" : "--pid and a command are both given",
-                 "give either --pid PID, or -- and the command to start: ptrace-prof record -- python3 train.py");
+  constexpr char kRemedy[] =
+      "give one of --pid PID, --name PATTERN, or -- and the command to start: ptrace-prof record -- python3 train.py";
+  const int count = int{!options.pid.empty()} + int{!options.name.empty()} + int{!program.empty()};
+  if (count == 0) {
+    return Usage("there is nothing to record", kRemedy);
+  }
+  if (count > 1) {
+    return Usage(fmt::format("{} and {} are both given", options.pid.empty() ? "--name" : "--pid",
+                             program.empty() ? "--name" : "a command"),
+                 kRemedy);
   }
   plan.program = program;
+  if (options.is_waiting && options.name.empty()) {
+    return Usage("--wait waits for a process that --name describes, and there is none", "give --name PATTERN");
+  }
+  if (options.name.empty()) {
+    return {};
+  }
+  PP_ASSIGN_OR_RETURN(const auto checked, CommandPattern::Compile(options.name));
+  (void)checked;
+  plan.named = NamedQuery{.pattern = options.name, .wait = std::nullopt, .quiet = options.quiet};
+  if (options.is_waiting) {
+    plan.named->wait = Nanos();
+    if (!options.wait.empty()) {
+      PP_ASSIGN_OR_RETURN(plan.named->wait, ParseDuration(options.wait));
+    }
+  }
   return {};
 }
 
@@ -138,9 +165,17 @@ Result<RecordPlan> MakeRecordPlan(const RecordOptions& options, const std::vecto
   PP_RETURN_IF_ERROR(CheckOutput(options.output));
   const bool by_default = options.format.empty() && (options.output.empty() || options.output == "-");
   PP_ASSIGN_OR_RETURN(plan.format, ChooseFormat(by_default ? "html" : options.format, options.output));
-  plan.output = options.output.empty() ? DefaultOutput(plan) : options.output;
-  plan.spool_base = SpoolBase(plan.output);
+  NameOutput(options, plan);
   return plan;
+}
+
+Result<void> FindTarget(CaptureBackend& backend, const RecordOptions& options, RecordPlan& plan) {
+  if (!plan.named.has_value()) {
+    return {};
+  }
+  PP_RETURN_IF_ERROR(FindNamed(backend, *plan.named, plan.request));
+  NameOutput(options, plan);
+  return {};
 }
 
 }  // namespace ptrace_prof

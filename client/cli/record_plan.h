@@ -1,11 +1,14 @@
 // What one `record` is to do, put together from its options and checked: the request, the program to start if any,
-// the output and its format. Pure apart from the clock and the look at what the output path is.
+// the output and its format. Pure apart from the clock and the look at what the output path is
+// (MakeRecordPlan), and at the list of processes (FindTarget).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "attach/base/result.h"
+#include "client/cli/named_target.h"
 #include "daemon/export/exporter.h"
 #include "daemon/trace/capture_request.h"
 
@@ -14,6 +17,9 @@ namespace ptrace_prof {
 // As written on the command line; empty where nothing was.
 struct RecordOptions {
   std::string pid;
+  std::string name;  // a pattern of a command line, instead of a pid
+  std::string wait;  // how long for that to appear; empty: without end
+  bool is_waiting = false;
   std::string duration;
   std::string rate;
   std::string format;
@@ -33,6 +39,7 @@ struct RecordOptions {
 struct RecordPlan {
   CaptureRequest request;
   std::vector<std::string> program;  // empty: request.pid runs already
+  std::optional<NamedQuery> named;   // who that is has to be found out first; see FindTarget
   ExportFormat format = ExportFormat::kHtml;
   std::string output;      // "-" is standard output
   std::string headline;    // said when it begins; empty: from the request
@@ -43,5 +50,7 @@ struct RecordPlan {
 Result<CaptureRequest> MakeRecordRequest(const RecordOptions& options);
 
 Result<RecordPlan> MakeRecordPlan(const RecordOptions& options, const std::vector<std::string>& program);
+// Finds the process of a plan that has but its name, and names the output after it. See FindNamed.
+Result<void> FindTarget(CaptureBackend& backend, const RecordOptions& options, RecordPlan& plan);
 
 }  // namespace ptrace_prof

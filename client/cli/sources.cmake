@@ -26,6 +26,7 @@ pp_library(client/cli
     cli/interrupts.cc
     cli/later_flags.cc
     cli/messages.cc
+    cli/named_target.cc
     cli/option_values.cc
     cli/printable.cc
     cli/progress.cc

@@ -36,8 +36,15 @@ class CutConnections:
                 return
             server = socket.socket(socket.AF_UNIX)
             server.connect(self._target)
-            threading.Thread(target=self._carry, args=(client, server, None), daemon=True).start()
-            threading.Thread(target=self._carry, args=(server, client, self._after), daemon=True).start()
+            threading.Thread(target=self._serve, args=(client, server), daemon=True).start()
+
+    def _serve(self, client, server):
+        there = threading.Thread(target=self._carry, args=(client, server, None), daemon=True)
+        there.start()
+        self._carry(server, client, self._after)
+        there.join()
+        client.close()
+        server.close()
 
     def _carry(self, source, sink, most):
         carried = 0
