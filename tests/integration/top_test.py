@@ -118,21 +118,26 @@ class Screen(Top):
         top.press("x")
         top.await_text("FUNCTION (FILE:LINE)")
 
+    def await_sorted(self, top, column, words, reverse=False):
+        """The headline comes before the rows: a picture may be read half-drawn, but not stay so."""
+        top.await_text(words)
+
+        def is_sorted(_):
+            values = [row[column] for row in self.rows(top)]
+            return values and values == sorted(values, reverse=reverse)
+
+        top.await_screen(is_sorted, words)
+
     def test_sorting(self):
         top, _ = self.watch()
         top.press("n")
-        top.await_text("sorted by name")
-        names = [row[2] for row in self.rows(top)]
-        self.assertEqual(names, sorted(names))
+        self.await_sorted(top, 2, "sorted by name")
         top.press("n")
-        top.await_text("sorted by name (reversed)")
-        names = [row[2] for row in self.rows(top)]
-        self.assertEqual(names, sorted(names, reverse=True))
-        for key, column in (("t", 1), ("s", 0)):
-            top.press(key)
-            top.await_text("sorted by " + ("total" if key == "t" else "self"))
-            values = [row[column] for row in self.rows(top)]
-            self.assertEqual(values, sorted(values, reverse=True))
+        self.await_sorted(top, 2, "sorted by name (reversed)", reverse=True)
+        top.press("t")
+        self.await_sorted(top, 1, "sorted by total", reverse=True)
+        top.press("s")
+        self.await_sorted(top, 0, "sorted by self", reverse=True)
 
     def test_filter(self):
         top, _ = self.watch()
