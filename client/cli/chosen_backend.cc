@@ -29,8 +29,8 @@ void ChosenBackend::Declare(CLI::App& app) {
 }
 
 Result<void> ChosenBackend::Connect(const std::string& address) {
-  PP_ASSIGN_OR_RETURN(auto channel, ConnectChannel(address));
-  remote_ = MakeRpcBackend(std::move(channel));
+  PP_ASSIGN_OR_RETURN(const auto channel, ConnectChannel(address));
+  remote_ = MakeRpcBackend(channel);
   is_of_this_machine_ = address.starts_with("unix:");
   if (!is_quiet_) {
     PrintNote(fmt::format("through the daemon at {}", address));

@@ -107,7 +107,7 @@ class RpcBackend : public CaptureBackend {
 
 }  // namespace
 
-std::unique_ptr<CaptureBackend> MakeRpcBackend(std::shared_ptr<grpc::Channel> channel) {
+std::unique_ptr<CaptureBackend> MakeRpcBackend(const std::shared_ptr<grpc::Channel>& channel) {
   return std::make_unique<RpcBackend>(channel);
 }
 

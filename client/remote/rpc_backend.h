@@ -15,6 +15,6 @@ class Channel;
 
 namespace ptrace_prof {
 
-std::unique_ptr<CaptureBackend> MakeRpcBackend(std::shared_ptr<grpc::Channel> channel);
+std::unique_ptr<CaptureBackend> MakeRpcBackend(const std::shared_ptr<grpc::Channel>& channel);
 
 }  // namespace ptrace_prof
