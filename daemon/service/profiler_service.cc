@@ -13,7 +13,7 @@ struct ProfilerService::Impl {
   NodeServiceImpl node;
 };
 
-ProfilerService::ProfilerService(PeerIdentity caller, CaptureRegistry& captures, CollectorStarter& starter)
+ProfilerService::ProfilerService(const PeerIdentity& caller, CaptureRegistry& captures, CollectorStarter& starter)
     : impl_(std::make_unique<Impl>(caller, captures, starter)) {}
 
 ProfilerService::~ProfilerService() = default;

@@ -21,7 +21,7 @@ namespace ptrace_prof {
 class ProfilerService {
  public:
   // `starter` starts collectors with the rights of `caller`. Both references outlive this object.
-  ProfilerService(PeerIdentity caller, CaptureRegistry& captures, CollectorStarter& starter);
+  ProfilerService(const PeerIdentity& caller, CaptureRegistry& captures, CollectorStarter& starter);
   ~ProfilerService();
 
   std::vector<grpc::Service*> services();

@@ -60,7 +60,7 @@ Result<std::unique_ptr<TraceSpool>> TraceSpool::Create(const std::string& folder
 
 Result<void> TraceSpool::Append(std::span<const std::byte> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  const auto framed = framer_.Feed(text, [](std::string_view) { return Result<void>(); });
+  auto framed = framer_.Feed(text, [](std::string_view) { return Result<void>(); });
   for (size_t done = 0; done < bytes.size();) {
     const ssize_t put = ::pwrite(fd_.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(written_));
     if (put < 0 && errno == EINTR) {
