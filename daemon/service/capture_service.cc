@@ -41,6 +41,9 @@ std::string_view ReasonOfCapture(const Error& error) {
   }
 }
 
+// What a request cannot ask for yet is no matter of the target's Python.
+std::string_view ReasonOfRequest(const Error& error) { return error.code == Code::kUnimplemented ? "NOT_YET" : ""; }
+
 Result<int> PageSizeFrom(int asked) {
   if (asked < 0) {
     return Error{Code::kInvalidArgument, fmt::format("page_size is {}", asked), "leave it out, or give 1 to 1000"};
@@ -147,7 +150,7 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::CreateCapture(grpc::CallbackServer
   }
   auto creation = CreationFrom(request->spec(), request->request_id());
   if (creation.has_error()) {
-    return Answer(context, creation.error());
+    return Answer(context, creation.error(), ReasonOfRequest(creation.error()));
   }
   creation.value().id = request->capture_id();
   if (request->validate_only()) {
@@ -251,7 +254,7 @@ RecordWriter* CaptureServiceImpl::Record(grpc::CallbackServerContext* /*context*
   }
   const auto creation = CreationFrom(request->spec(), request->request_id());
   if (creation.has_error()) {
-    return FailedCall<v1::RecordEvent>(ToStatus(creation.error()));
+    return FailedCall<v1::RecordEvent>(ToStatus(creation.error(), ReasonOfRequest(creation.error())));
   }
   auto session = captures_.Create(creation.value(), starter_);
   if (session.has_error()) {

@@ -171,6 +171,9 @@ TEST_P(Recording, SaysWhyItCannot) {
   auto later = RequestFor(target->pid(), 1);
   later.mutable_spec()->mutable_target()->set_start_time_ticks(1);
   EXPECT_EQ(refusal(later), "PROCESS_NOT_FOUND");
+  auto mode = RequestFor(target->pid(), 1);
+  mode.mutable_spec()->set_mode(static_cast<v1::Mode>(7));
+  EXPECT_EQ(refusal(mode), "NOT_YET");
   auto chunks = RequestFor(target->pid(), 1);
   chunks.set_max_chunk_bytes(1);
   EXPECT_EQ(refusal(chunks), "INVALID_REQUEST");
