@@ -16,6 +16,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr Nanos kFlushEvery = Nanos::FromMillis(100);
+constexpr Nanos kFirstFlush = Nanos::FromMillis(10);  // somebody may be waiting to see the first sample
 constexpr Nanos kLookEvery = Nanos::FromMillis(100);
 constexpr Nanos kLookAtLeast = Nanos::FromSeconds(2);
 constexpr Nanos kLookWhileEmpty = Nanos::FromMillis(20);
@@ -58,7 +59,7 @@ class Capture {
 
   Result<void> Record() {
     Nanos end = EndFrom(begin_);
-    Nanos next_flush = begin_ + kFlushEvery;
+    Nanos next_flush = begin_ + kFirstFlush;
     Nanos next_look = begin_;
     Nanos now = begin_;
     while (now < end && !stop_.load(std::memory_order_relaxed)) {
