@@ -25,7 +25,7 @@ class Reading : public testing::TestWithParam<Way> {
     return capture.name();
   }
   std::string CreateEnded(const std::string& trace) {
-    const std::string name = Create();
+    std::string name = Create();
     EXPECT_TRUE(WriteAll(starter_.started().back()->output.get(), trace));
     starter_.started().back()->output.reset();
     AwaitEnd(serving_, name);
