@@ -9,7 +9,6 @@
 namespace ptrace_prof {
 namespace {
 
-
 // Not to be guessed, and unique across restarts.
 std::string ChooseId() {
   uint64_t random[2] = {};
