@@ -18,6 +18,7 @@ constexpr uint32_t kFirstSearch = 2;           // doubts of one link
 constexpr uint32_t kFirstSearchReturned = 64;  // where a simpler explanation is at hand
 constexpr uint32_t kMostStopsOfSearch = 8;
 constexpr size_t kMaxDoubted = 1 << 16;
+constexpr uint64_t kRarestRoot = 20;                 // one in so many stops
 constexpr double kStopShare = 0.005;                 // of the target's time
 constexpr Nanos kFreeStops = Nanos::FromMillis(10);  // at the beginning, when everything is new
 constexpr Nanos kStopTimeout = Nanos::FromMillis(20);
@@ -43,8 +44,9 @@ bool IsUsable(CollectStatus status) { return status == CollectStatus::kWhole || 
 
 }  // namespace
 
-ChainVerifier::ChainVerifier(Pid pid, RemoteMemory& memory, StackLinker& linker, bool allow_stops)
-    : pid_(pid), memory_(memory), linker_(linker), allow_stops_(allow_stops) {}
+ChainVerifier::ChainVerifier(Pid pid, RemoteMemory& memory, StackLinker& linker, bool allow_stops,
+                             uint32_t sightings_of_root)
+    : pid_(pid), memory_(memory), linker_(linker), sightings_of_root_(sightings_of_root), allow_stops_(allow_stops) {}
 
 uint64_t ChainVerifier::Random() {
   random_ = random_ * 6364136223846793005ULL + 1442695040888963407ULL;
@@ -130,9 +132,26 @@ bool ChainVerifier::ReadStopped(Tid tid, ThreadStack& stack, LinkedChain& chain,
   return true;
 }
 
+// A generator that yields is for some nanoseconds the youngest frame and without a caller, which a stop can catch. So a
+// root is believed when stops have found it more than once, and not rarely.
+bool ChainVerifier::IsTrustedRoot(const std::vector<RawFrame>& frames) {
+  if (frames.empty()) {
+    return false;
+  }
+  if (roots_.size() >= kMaxDoubted) {
+    roots_.Clear();
+  }
+  ++exact_reads_;
+  const uint64_t code = frames.back().code;
+  uint32_t* known = roots_.Find(code);
+  uint32_t& times = known != nullptr ? *known : *roots_.Insert(code, 0);
+  ++times;
+  return times >= sightings_of_root_ && uint64_t{times} * kRarestRoot >= exact_reads_;
+}
+
 VerifiedStack ChainVerifier::Accept(CollectStatus collected, ThreadStack& stack, LinkedChain& chain) {
   VerifiedStack out;
-  linker_.Learn(stack.frames(), collected == CollectStatus::kTooDeep);
+  linker_.Learn(stack.frames(), collected == CollectStatus::kTooDeep || !IsTrustedRoot(stack.frames()));
   return LinkUp(collected, stack, chain, &out) ? out : CutAt(chain.leaf());
 }
 

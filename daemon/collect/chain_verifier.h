@@ -41,7 +41,8 @@ class ChainVerifier {
     Nanos stopped_total;
   };
 
-  ChainVerifier(Pid pid, RemoteMemory& memory, StackLinker& linker, bool allow_stops);
+  // `sightings_of_root`: stops that must find a root before it is believed; 1 where there will be one sample only.
+  ChainVerifier(Pid pid, RemoteMemory& memory, StackLinker& linker, bool allow_stops, uint32_t sightings_of_root);
 
   // `collected` is what ThreadStack::Collect said about `stack`.
   VerifiedStack Verify(Tid tid, CollectStatus collected, ThreadStack& stack, LinkedChain& chain);
@@ -72,6 +73,7 @@ class ChainVerifier {
   bool Confirm(ThreadStack& stack, int reads, CollectStatus* collected);
   bool LinkUp(CollectStatus collected, ThreadStack& stack, LinkedChain& chain, VerifiedStack* out);
   bool ReadStopped(Tid tid, ThreadStack& stack, LinkedChain& chain, VerifiedStack* out);
+  bool IsTrustedRoot(const std::vector<RawFrame>& frames);
   bool MayStop();
   uint64_t Random();
   void WaitABit();
@@ -79,11 +81,17 @@ class ChainVerifier {
   const Pid pid_;
   RemoteMemory& memory_;
   StackLinker& linker_;
+  const uint32_t sightings_of_root_;
   bool allow_stops_;
   Search search_;
   FlatMap<Link, uint32_t, LinkHash> doubted_;
   Nanos first_stop_;  // when the allowance for stops began to count
   uint64_t random_ = 0x9E3779B97F4A7C15ULL;
+  struct AddressHash {
+    uint64_t operator()(uint64_t address) const { return MixHash(address, 0); }
+  };
+  FlatMap<uint64_t, uint32_t, AddressHash> roots_;  // code objects that stops found outermost
+  uint64_t exact_reads_ = 0;
   std::vector<RawFrame> first_;     // what Verify was called with
   std::vector<RawFrame> expected_;  // the look before
   Counters counters_;

@@ -64,7 +64,7 @@ ProcessSampler::ProcessSampler(Pid pid, PythonProcess python, Pid ns_pid, Unique
       executable_(executable),
       codes_(memory_, python_.layout, python_.code_type),
       linker_(codes_, context.stacks, context.request.verb == CaptureVerb::kDump),
-      verifier_(pid, memory_, linker_, context.request.allow_stops),
+      verifier_(pid, memory_, linker_, context.request.allow_stops, context.request.verb == CaptureVerb::kDump ? 1 : 2),
       buffer_(codes_, linker_),
       watch_(python_.layout, python_.runtime),
       roster_(pid, ns_pid, memory_, python_, context.request, context.writer),
