@@ -84,7 +84,7 @@ void RecordStream::OnDone(const grpc::Status& status) {
 
 Result<void> RecordStream::AwaitStart() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return is_done_ || !name_.empty(); });
+  changed_.wait(lock, [&] { return is_done_ || !name_.empty() || !data_.empty(); });
   return name_.empty() && end_.code != Code::kOk ? Result<void>(end_) : Result<void>();
 }
 

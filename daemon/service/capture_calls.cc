@@ -109,7 +109,8 @@ class RecordCall : public SessionCall<v1::RecordEvent> {
       return false;
     }
     const bool ended = HasEnded(now.state);
-    if (!ended && again_.IsDue(now.state)) {
+    if (!said_first_ || (!ended && again_.IsDue(now.state))) {
+      said_first_ = true;  // even if it has ended by now: the client waits for its name
       FillCapture(session(), event->mutable_capture());
       return true;
     }
@@ -139,6 +140,7 @@ class RecordCall : public SessionCall<v1::RecordEvent> {
   CaptureRegistry& captures_;
   TraceCursor cursor_;
   ShowAgain again_;
+  bool said_first_ = false;
   bool said_last_ = false;
 };
 
