@@ -38,7 +38,7 @@ Result<std::vector<Tid>> ListThreads(Pid pid);
 Result<std::vector<Pid>> ListChildren(Pid pid);
 // Start time since boot: with the pid it names a process for good.
 Result<Nanos> ReadStartTime(Pid pid);
-Result<uint64_t> ReadStartTicks(Pid pid);  // the same in clock ticks (sysconf(_SC_CLK_TCK) a second)
+Result<uint64_t> ReadStartTicks(Pid pid);              // the same in clock ticks (sysconf(_SC_CLK_TCK) a second)
 Result<std::string> ReadThreadName(Pid pid, Tid tid);  // comm
 // The tid that the thread itself sees (innermost PID namespace).
 Result<Tid> ReadNamespacedTid(Pid pid, Tid tid);

@@ -1,8 +1,8 @@
 // Ends our process as the command that we started ended: waits for it, hands signals on, passes its status through.
 #pragma once
 
-#include "client/remote/capture_backend.h"
 #include "client/cli/interrupts.h"
+#include "client/remote/capture_backend.h"
 
 namespace ptrace_prof {
 

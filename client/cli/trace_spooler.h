@@ -8,10 +8,10 @@
 
 #include <optional>
 
-#include "client/remote/capture_backend.h"
 #include "client/cli/interrupts.h"
 #include "client/cli/progress.h"
 #include "client/cli/spool_file.h"
+#include "client/remote/capture_backend.h"
 #include "daemon/trace/trace_meter.h"
 
 namespace ptrace_prof {

@@ -49,7 +49,7 @@ std::optional<std::vector<std::string>> ReadWith(std::vector<char*> variables) {
   variables.push_back(nullptr);
   char** const before = environ;
   environ = variables.data();
-  const auto seen = ReadOurs(reader);
+  auto seen = ReadOurs(reader);
   environ = before;
   return seen;
 }
