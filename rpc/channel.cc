@@ -13,6 +13,7 @@
 #include <future>
 #include <string_view>
 
+#include "rpc/message_limits.h"
 #include "rpc/unix_socket.h"
 
 namespace ptrace_prof {
@@ -21,7 +22,6 @@ namespace {
 constexpr std::string_view kUnix = "unix:";
 constexpr int kKeepaliveMs = 30'000;
 constexpr int kKeepaliveTimeoutMs = 10'000;
-constexpr int kMaxReceiveBytes = 64 << 20;  // an answer with the stacks of very many threads
 
 bool IsHostPort(std::string_view address) {
   const size_t colon = address.rfind(':');
@@ -36,7 +36,7 @@ grpc::ChannelArguments Arguments() {
   arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // the nodes of a cluster are not behind the way to the web
-  arguments.SetMaxReceiveMessageSize(kMaxReceiveBytes);
+  arguments.SetMaxReceiveMessageSize(kMaxResponse);
   return arguments;
 }
 

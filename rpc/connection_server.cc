@@ -8,12 +8,12 @@
 #include <chrono>
 #include <mutex>
 
+#include "rpc/message_limits.h"
 #include "rpc/reflection.h"
 
 namespace ptrace_prof {
 namespace {
 
-constexpr int kMaxReceiveBytes = 4 << 20;
 constexpr int kMinPingIntervalMs = 10'000;  // a client's pings, more of which are taken for an attack
 constexpr int kIdleMs = 300'000;            // also a client that never says anything; a good one connects again
 
@@ -24,7 +24,7 @@ Result<std::unique_ptr<ConnectionServer>> ConnectionServer::Start(UniqueFd conne
   static std::once_flag once;
   std::call_once(once, [] { grpc::EnableDefaultHealthCheckService(true); });  // of all servers made from now on
   grpc::ServerBuilder builder;
-  builder.SetMaxReceiveMessageSize(kMaxReceiveBytes);
+  builder.SetMaxReceiveMessageSize(kMaxRequest);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kMinPingIntervalMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleMs);

@@ -4,7 +4,7 @@
 
 namespace ptrace_prof {
 
-inline constexpr int kMaxRequest = 1 << 20;
+inline constexpr int kMaxRequest = 4 << 20;
 inline constexpr int kMaxResponse = 64 << 20;
 
 }  // namespace ptrace_prof

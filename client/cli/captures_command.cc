@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include "attach/base/wall_clock.h"
 #include "client/cli/capture_choice.h"
 #include "client/cli/captures_text.h"
 #include "client/cli/command.h"
@@ -28,10 +29,6 @@ constexpr char kFooter[] =
     "  ptrace-prof captures fetch c3f -o run.html --follow    waits for its end\n"
     "  ptrace-prof captures cancel c3f\n"
     "  ptrace-prof captures delete c3f\n";
-
-Nanos RealtimeNow() {
-  return Nanos(std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count());
-}
 
 Result<void> Print(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {

@@ -2,9 +2,9 @@
 
 #include <google/protobuf/util/time_util.h>
 
-#include <ctime>
 #include <map>
 
+#include "attach/base/wall_clock.h"
 #include "daemon/export/clean_text.h"
 #include "daemon/service/capture_message.h"
 #include "daemon/service/session_call.h"
@@ -26,10 +26,8 @@ constexpr uint64_t kForgetEvery = 4 << 20;
 
 // A time of CLOCK_MONOTONIC as one of the calendar.
 google::protobuf::Timestamp Calendar(Nanos when) {
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  const int64_t realtime = int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-  return google::protobuf::util::TimeUtil::NanosecondsToTimestamp(realtime - MonotonicNow().value + when.value);
+  return google::protobuf::util::TimeUtil::NanosecondsToTimestamp(RealtimeNow().value - MonotonicNow().value +
+                                                                  when.value);
 }
 
 void FillFrames(const SampleBatch& batch, v1::SampleBatch* out) {

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "attach/base/wall_clock.h"
+
 namespace ptrace_prof {
 namespace {
 
@@ -22,11 +24,6 @@ bool IsValidId(const std::string& id) {
   return id.size() <= 63 && std::all_of(id.begin(), id.end(), [](char c) {
            return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
          });
-}
-
-Nanos RealtimeNow() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return Nanos(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
 }
 
 Error NoSuchCapture(const std::string& id) {

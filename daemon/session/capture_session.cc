@@ -11,6 +11,8 @@
 #include <chrono>
 #include <vector>
 
+#include "attach/base/wall_clock.h"
+
 namespace ptrace_prof {
 namespace {
 
@@ -19,11 +21,6 @@ constexpr int kImpatientMs = 50;
 constexpr size_t kBufferSize = 256 * 1024;
 constexpr Nanos kStopPatience = Nanos::FromSeconds(10);
 constexpr Nanos kEndWait = Nanos::FromSeconds(5);
-
-Nanos RealtimeNow() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return Nanos(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
-}
 
 std::optional<Error> CheckStatus(const std::optional<int>& status) {
   constexpr char kKept[] = "what was recorded until then is kept; the target is not affected";

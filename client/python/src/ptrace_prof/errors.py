@@ -23,7 +23,7 @@ class PtraceProfError(Exception):
 
     Attributes:
         code: name of the gRPC status code, "NOT_FOUND".
-        reason: what exactly, "YAMA_DENIED"; the list is in docs/api.md. Never empty.
+        reason: what exactly, "PROCESS_NOT_FOUND"; the list is in docs/api.md. Never empty.
         message: a sentence that names the thing and the cause.
         remedy: what to do about it; empty where nothing can be said.
         retry_after: seconds after which trying again can help, or None.
