@@ -1,0 +1,105 @@
+// What a stub is told: one block in its own writable data, filled in by the collector before the stub runs.
+//
+// The collector finds it in the image of the shared object by its two magic words (a test holds that they occur
+// once), fills it in, and writes the image into a memfd of the target. In a stub that is resident from an
+// earlier capture it is written anew in place, then pp_enter is queued.
+#ifndef PTRACE_PROF_ATTACH_ABI_BOOT_H_
+#define PTRACE_PROF_ATTACH_ABI_BOOT_H_
+
+#include "attach/abi/abi.h"
+
+#define PP_BOOT_MAGIC_0 0x626f6f7470747261ull
+#define PP_BOOT_MAGIC_1 0x63652d70726f6600ull
+
+// Functions and objects of the target's interpreter, by their names in its symbol table. 0: it has none.
+#define PP_FOR_EACH_FUNCTION(X)                                                             \
+  X(PyThreadState_GetUnchecked) /* 3.13+; before: _PyThreadState_UncheckedGet */            \
+  X(PyImport_AddModule)         /* borrowed; "sys" is always there: takes no import lock */ \
+  X(PyObject_GetAttrString)                                                                 \
+  X(PyObject_CallFunction)                                                                  \
+  X(PyCFunction_NewEx)                                                                      \
+  X(PyLong_FromLong)                                                                        \
+  X(PyLong_AsLong)                                                                          \
+  X(Py_DecRef)                                                                              \
+  X(PyErr_Fetch)                                                                            \
+  X(PyErr_Restore)                                                                          \
+  X(PyErr_Clear)                                                                            \
+  X(PyModuleDef_Init)                                                                       \
+  X(PyEval_SetProfile)                                                                      \
+  X(_PyEval_SetProfile) /* 3.9–3.11 */                                                    \
+  X(PyThreadState_Swap) /* 3.8 */                                                           \
+  X(PyInterpreterState_Get)                                                                 \
+  X(PyInterpreterState_ThreadHead)                                                          \
+  X(PyThreadState_Next)                                                                     \
+  X(_Py_NoneStruct)                                                                         \
+  X(PyCFunction_Type)                                                                       \
+  X(PyMethodDescr_Type)                                                                     \
+  X(clock_gettime) /* of the vDSO, where the TSC is not fit */
+
+enum pp_function {
+#define PP_FUNCTION_ENUM(name) PP_FN_##name,
+  PP_FOR_EACH_FUNCTION(PP_FUNCTION_ENUM)
+#undef PP_FUNCTION_ENUM
+      PP_FN_COUNT,
+  PP_FN_CAPACITY = 48,
+};
+
+// Offsets in the target's structures, in bytes; UINT32_MAX: there is no such field.
+#define PP_FOR_EACH_OFFSET(X)                                   \
+  X(thread_frame)  /* 3.13+ and <= 3.10: the innermost frame */ \
+  X(thread_cframe) /* 3.11, 3.12: _PyCFrame*, and there: */     \
+  X(cframe_current_frame)                                       \
+  X(thread_native_id)        /* 3.11+ */                        \
+  X(thread_profile_function) /* <= 3.11: c_profilefunc */       \
+  X(thread_profile_object)   /* <= 3.11: c_profileobj */        \
+  X(frame_code)                                                 \
+  X(frame_locals)                                               \
+  X(frame_instruction)                                          \
+  X(code_flags)                                                 \
+  X(code_bytes) /* <= 3.10: co_code, whose bytes begin at: */   \
+  X(bytes_data)                                                 \
+  X(code_instructions) /* 3.11 */                               \
+  X(method_def)        /* PyCFunctionObject.m_ml */             \
+  X(descriptor_method) /* PyMethodDescrObject.d_method */       \
+  X(object_type)
+
+enum pp_offset {
+#define PP_OFFSET_ENUM(name) PP_OFF_##name,
+  PP_FOR_EACH_OFFSET(PP_OFFSET_ENUM)
+#undef PP_OFFSET_ENUM
+      PP_OFF_COUNT,
+  PP_OFF_CAPACITY = 32,
+};
+PP_STATIC_ASSERT(PP_FN_COUNT <= PP_FN_CAPACITY, "room");
+PP_STATIC_ASSERT(PP_OFF_COUNT <= PP_OFF_CAPACITY, "room");
+
+enum pp_boot_flag {
+  PP_BOOT_C_CALLS = 1,  // calls of C functions too
+};
+
+typedef struct pp_boot {
+  uint64_t magic[2];
+  uint32_t abi_version;
+  uint32_t python_hex;    // PY_VERSION_HEX of the target
+  int32_t target_pid;     // getpid(2) as the target sees itself
+  uint32_t flags;         // pp_boot_flag
+  uint32_t ring_count;    // <= PP_MAX_RINGS
+  uint32_t ring_records;  // a power of two <= PP_MAX_RING_RECORDS
+  uint32_t clock;         // pp_clock
+  uint32_t frame_tag_mask;
+  uint64_t nonce;         // of this capture
+  uint64_t lease;         // the first one, in the clock's units
+  uint64_t enter_entry;   // written by the stub when it is loaded: address of pp_enter, int(void*)
+  uint64_t busy;          // written by the stub: != 0 while a capture is on
+  char channel_name[40];  // of the memfd; zero-terminated
+  uint64_t functions[PP_FN_CAPACITY];
+  uint32_t offsets[PP_OFF_CAPACITY];
+} pp_boot;
+
+PP_STATIC_ASSERT(offsetof(pp_boot, nonce) == 48, "fixed");
+PP_STATIC_ASSERT(offsetof(pp_boot, channel_name) == 80, "fixed");
+PP_STATIC_ASSERT(offsetof(pp_boot, functions) == 120, "fixed");
+PP_STATIC_ASSERT(offsetof(pp_boot, offsets) == 504, "fixed");
+PP_STATIC_ASSERT(sizeof(pp_boot) == 632, "fixed");
+
+#endif  // PTRACE_PROF_ATTACH_ABI_BOOT_H_

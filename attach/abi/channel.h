@@ -1,0 +1,124 @@
+// The memory that a target and the collector share while a capture traces: one memfd, made and sealed by the target.
+//
+// Page 0 is the pp_channel; then come `ring_count` ring headers of one page each, then the records of ring 0,
+// ring 1, … (`ring_records` each). The collector maps it whole; it trusts none of it: what it needs to know it
+// learnt when it checked the sizes, and everything else is bounded when it is read.
+//
+// Who writes what is said at each field. "armed" does not stand here, because a forked child would share it: it is
+// in the pp_private of the target, which the kernel wipes in a child.
+#ifndef PTRACE_PROF_ATTACH_ABI_CHANNEL_H_
+#define PTRACE_PROF_ATTACH_ABI_CHANNEL_H_
+
+#include "attach/abi/abi.h"
+#include "attach/abi/record.h"
+
+#define PP_CHANNEL_MAGIC 0x6c6e6e6168637070ull /* "ppchannl" */
+#define PP_PRIVATE_MAGIC 0x6574617669727070ull /* "pprivate" */
+
+enum pp_state {
+  PP_STATE_NONE = 0,
+  PP_STATE_READY = 1,   // hooks are installed, armed or not
+  PP_STATE_LEFT = 2,    // nothing of ours is called any more, the target's mapping is about to go
+  PP_STATE_FAILED = 3,  // `error` says why; nothing is installed
+};
+
+enum pp_error {
+  PP_ERROR_NONE = 0,
+  PP_ERROR_PROFILER_PRESENT = 1,  // a foreign profile function (<= 3.11), or no free tool id (3.12+)
+  PP_ERROR_PYTHON_CALL = 2,       // a call into the interpreter failed; `error_step` says which
+  PP_ERROR_NO_MEMORY = 3,
+  PP_ERROR_NO_WIPE_ON_FORK = 4,  // the kernel has no MADV_WIPEONFORK (before 4.14)
+  PP_ERROR_TARGET_PID = 5,       // this is a forked copy of the target that was meant
+  PP_ERROR_BUSY = 6,             // a capture is on already
+  PP_ERROR_SYSTEM_CALL = 7,      // `error_step`: which; `error_number`: errno
+};
+
+enum pp_clock { PP_CLOCK_TSC = 0, PP_CLOCK_MONOTONIC = 1 };
+
+enum pp_leave_cause {
+  PP_LEAVE_NOT = 0,
+  PP_LEAVE_ASKED = 1,
+  PP_LEAVE_LEASE = 2,   // the collector did not renew its lease
+  PP_LEAVE_FORKED = 3,  // a child took the hooks off in itself (never seen here: written to nothing shared)
+};
+
+typedef struct pp_channel {
+  // Written by the target before `state` becomes READY, never after.
+  uint64_t magic;
+  uint32_t abi_version;
+  uint32_t ring_count;
+  uint32_t ring_records;  // of each ring; a power of two
+  uint32_t clock;         // pp_clock
+  uint64_t nonce;         // pp_boot.nonce: this is the channel that was asked for
+  uint64_t private_page;  // address of the pp_private in the target
+  uint64_t leave_entry;   // address of int(void*) for the pending queue: takes everything off
+  uint64_t size;          // of the memfd, in bytes
+  uint32_t tool_id;       // 3.12+; else UINT32_MAX
+  uint32_t pad0;
+  // Written by the target.
+  uint32_t state;  // pp_state, released
+  uint32_t error;  // pp_error
+  uint32_t error_step;
+  int32_t error_number;
+  uint32_t leave_cause;  // pp_leave_cause
+  uint32_t pad1;
+  uint64_t events_without_ring;  // no ring was free for that thread
+
+  // Written by the collector.
+  uint64_t lease;           // clock value after which the stub disarms by itself; at PP_CHANNEL_LEASE
+  uint64_t leave;           // != 0: leave at the next event
+  uint64_t module_code[8];  // code objects whose first local is told (PP_TAG_SELF); 0: none
+} pp_channel;
+
+PP_STATIC_ASSERT(offsetof(pp_channel, nonce) == 24, "fixed");
+PP_STATIC_ASSERT(offsetof(pp_channel, state) == 64, "fixed");
+PP_STATIC_ASSERT(offsetof(pp_channel, lease) == 96, "fixed");
+PP_STATIC_ASSERT(offsetof(pp_channel, module_code) == 112, "fixed");
+PP_STATIC_ASSERT(sizeof(pp_channel) == 176, "fixed");
+
+enum pp_ring_state {
+  PP_RING_FREE = 0,     // by the collector, once it is drained (or from the beginning)
+  PP_RING_CLAIMED = 1,  // by a thread of the target, by compare-and-swap
+  PP_RING_LIVE = 2,     // by that thread: thread fields are filled in
+  PP_RING_ENDED = 3,    // by another thread of the target that found the owner gone; the collector drains and frees
+};
+
+typedef struct pp_ring {
+  // Producer's line.
+  uint64_t head;  // records ever published; released after the record
+  uint64_t tail_seen;
+  uint64_t lost;        // of the present gap
+  uint64_t lost_since;  // when_tag of its first event
+  uint64_t lost_total;
+  int64_t lost_depth;
+  // The last event that was seen while unarmed: the frame that it was about, and its tag in the low bits. Says on
+  // which side of the arming stop a thread falls that was caught between the event and the next instruction.
+  uint64_t last_unarmed;
+  uint64_t pad0;
+  // Consumer's line.
+  uint64_t tail;  // records ever consumed
+  uint64_t pad1[7];
+  // Filled in when claimed.
+  uint32_t state;         // pp_ring_state
+  int32_t tid;            // as gettid(2) says in the target
+  uint64_t thread_state;  // address of the PyThreadState
+  uint64_t pad2[6];
+} pp_ring;
+
+PP_STATIC_ASSERT(offsetof(pp_ring, tail) == 64, "a line each");
+PP_STATIC_ASSERT(offsetof(pp_ring, state) == 128, "a line each");
+PP_STATIC_ASSERT(sizeof(pp_ring) == 192, "fixed");
+
+// A page of the target alone, MADV_WIPEONFORK: all zero in a forked child, which so knows that it is one.
+typedef struct pp_private {
+  uint64_t magic;
+  uint64_t armed;  // written by the collector: 1 at the arming stop, 0 to disarm
+} pp_private;
+
+// Where things are in the memfd.
+#define PP_RING_OFFSET(index) (PP_PAGE * (1ull + (index)))
+#define PP_RECORDS_OFFSET(rings, records, index) \
+  (PP_PAGE * (1ull + (rings)) + (uint64_t)(index) * (records) * sizeof(pp_record))
+#define PP_CHANNEL_SIZE(rings, records) PP_RECORDS_OFFSET(rings, records, rings)
+
+#endif  // PTRACE_PROF_ATTACH_ABI_CHANNEL_H_

@@ -1,0 +1,45 @@
+// One event of a traced thread: 16 bytes in its ring.
+//
+// `when_tag` holds the time in its upper 60 bits and the tag in its lower four: ticks of the TSC, or nanoseconds of
+// CLOCK_MONOTONIC where the TSC is not fit (pp_channel.clock says which). Times of one ring never decrease. What
+// `value` means is said at each tag; addresses are the target's, and as untrusted as all of its memory.
+#ifndef PTRACE_PROF_ATTACH_ABI_RECORD_H_
+#define PTRACE_PROF_ATTACH_ABI_RECORD_H_
+
+#include "attach/abi/abi.h"
+
+typedef struct pp_record {
+  uint64_t when_tag;
+  uint64_t value;
+} pp_record;
+PP_STATIC_ASSERT(sizeof(pp_record) == 16, "four records to a cache line");
+
+enum pp_tag {
+  PP_TAG_NONE = 0,  // never written: a hole
+  // A frame begins to run; value: its code object.
+  PP_TAG_START = 1,   // from its first instruction
+  PP_TAG_RESUME = 2,  // a generator or coroutine, after a yield
+  PP_TAG_THROW = 3,   // the same, by an exception that was thrown into it
+  // The innermost frame stops running; value: its code object.
+  PP_TAG_RETURN = 4,
+  PP_TAG_YIELD = 5,   // suspended: it may be resumed
+  PP_TAG_UNWIND = 6,  // left by an exception
+  // A call of something that is not Python code.
+  // value: the callable (a function object, a method descriptor, a type …)
+  PP_TAG_C_CALL = 7,
+  PP_TAG_C_RETURN = 8,
+  PP_TAG_C_RAISE = 9,
+  // Said of the record just before, at the same time.
+  PP_TAG_FRAME = 10,  // value: address of the frame; after START, RESUME, THROW, YIELD, RETURN, UNWIND of generators
+  PP_TAG_SELF = 11,   // value: first local (an nn.Module); after START of one of pp_channel.module_code
+  PP_TAG_CODE = 12,   // value: PyMethodDef* of the callable of a C_CALL, read while it was alive
+  // The ring was full. A pair: the first has the time of the first lost event and value = how many were lost; the
+  // second the time when there was room again and value = depth change (START.. minus RETURN.., as int64).
+  PP_TAG_LOST = 13,
+  PP_TAG_LOST_END = 14,
+};
+
+#define PP_TAG_BITS 4u
+#define PP_TAG_MASK 15u
+
+#endif  // PTRACE_PROF_ATTACH_ABI_RECORD_H_
