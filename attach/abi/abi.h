@@ -20,6 +20,7 @@
 #define PP_PAGE 4096u
 
 #define PP_MAX_RINGS 1024u
+#define PP_MIN_RING_RECORDS 256u /* a page of them */
 #define PP_MAX_RING_RECORDS (1u << 26)
 
 #endif  // PTRACE_PROF_ATTACH_ABI_ABI_H_

@@ -12,29 +12,33 @@
 #define PP_BOOT_MAGIC_1 0x63652d70726f6600ull
 
 // Functions and objects of the target's interpreter, by their names in its symbol table. 0: it has none.
+// Optional ones may be 0 although the version has them.
 #define PP_FOR_EACH_FUNCTION(X)                                                             \
   X(PyThreadState_GetUnchecked) /* 3.13+; before: _PyThreadState_UncheckedGet */            \
   X(PyImport_AddModule)         /* borrowed; "sys" is always there: takes no import lock */ \
   X(PyObject_GetAttrString)                                                                 \
   X(PyObject_CallFunction)                                                                  \
   X(PyCFunction_NewEx)                                                                      \
-  X(PyLong_FromLong)                                                                        \
   X(PyLong_AsLong)                                                                          \
   X(Py_DecRef)                                                                              \
   X(PyErr_Fetch)                                                                            \
   X(PyErr_Restore)                                                                          \
   X(PyErr_Clear)                                                                            \
   X(PyModuleDef_Init)                                                                       \
-  X(PyEval_SetProfile)                                                                      \
+  X(PyEval_SetProfile)  /* 3.8 */                                                           \
   X(_PyEval_SetProfile) /* 3.9–3.11 */                                                    \
   X(PyThreadState_Swap) /* 3.8 */                                                           \
-  X(PyInterpreterState_Get)                                                                 \
   X(PyInterpreterState_ThreadHead)                                                          \
   X(PyThreadState_Next)                                                                     \
   X(_Py_NoneStruct)                                                                         \
   X(PyCFunction_Type)                                                                       \
+  X(PyCMethod_Type) /* 3.9+ */                                                              \
   X(PyMethodDescr_Type)                                                                     \
-  X(clock_gettime) /* of the vDSO, where the TSC is not fit */
+  X(PyClassMethodDescr_Type)                                                                \
+  X(PyFunction_Type)                                                                        \
+  X(PyMethod_Type)                                                                          \
+  X(clock_gettime)    /* of the vDSO or libc; only for PP_CLOCK_MONOTONIC */                \
+  X(__errno_location) /* of libc; optional: errno is then not preserved */
 
 enum pp_function {
 #define PP_FUNCTION_ENUM(name) PP_FN_##name,
@@ -49,18 +53,19 @@ enum pp_function {
   X(thread_frame)  /* 3.13+ and <= 3.10: the innermost frame */ \
   X(thread_cframe) /* 3.11, 3.12: _PyCFrame*, and there: */     \
   X(cframe_current_frame)                                       \
-  X(thread_native_id)        /* 3.11+ */                        \
+  X(thread_native_id) /* 3.11+ */                               \
+  X(thread_interp)                                              \
   X(thread_profile_function) /* <= 3.11: c_profilefunc */       \
-  X(thread_profile_object)   /* <= 3.11: c_profileobj */        \
+  X(interp_threads_head)                                        \
   X(frame_code)                                                 \
   X(frame_locals)                                               \
   X(frame_instruction)                                          \
   X(code_flags)                                                 \
   X(code_bytes) /* <= 3.10: co_code, whose bytes begin at: */   \
   X(bytes_data)                                                 \
-  X(code_instructions) /* 3.11 */                               \
   X(method_def)        /* PyCFunctionObject.m_ml */             \
   X(descriptor_method) /* PyMethodDescrObject.d_method */       \
+  X(method_function)   /* PyMethodObject.im_func */             \
   X(object_type)
 
 enum pp_offset {
@@ -84,22 +89,31 @@ typedef struct pp_boot {
   int32_t target_pid;     // getpid(2) as the target sees itself
   uint32_t flags;         // pp_boot_flag
   uint32_t ring_count;    // <= PP_MAX_RINGS
-  uint32_t ring_records;  // a power of two <= PP_MAX_RING_RECORDS
+  uint32_t ring_records;  // a power of two, PP_MIN_RING_RECORDS..PP_MAX_RING_RECORDS
   uint32_t clock;         // pp_clock
   uint32_t frame_tag_mask;
-  uint64_t nonce;         // of this capture
-  uint64_t lease;         // the first one, in the clock's units
-  uint64_t enter_entry;   // written by the stub when it is loaded: address of pp_enter, int(void*)
-  uint64_t busy;          // written by the stub: != 0 while a capture is on
+  uint64_t nonce;  // of this capture, != 0: pp_enter serves each nonce once, however often it is called
+  uint64_t lease;  // the first one, in the clock's units
+  // Written by the stub. `busy` stays 0 when pp_enter could do nothing; `error` then says why.
+  uint64_t enter_entry;  // from when it is loaded: address of pp_enter, int(void*)
+  uint64_t busy;         // != 0 while a capture is on
+  uint32_t error;        // pp_error of the capture `served`
+  uint32_t error_step;   // pp_step
+  int32_t error_number;  // errno
+  uint32_t pad0;
+  uint64_t served;        // the nonce that pp_enter last took up (released: busy and error are valid)
   char channel_name[40];  // of the memfd; zero-terminated
   uint64_t functions[PP_FN_CAPACITY];
   uint32_t offsets[PP_OFF_CAPACITY];
 } pp_boot;
 
 PP_STATIC_ASSERT(offsetof(pp_boot, nonce) == 48, "fixed");
-PP_STATIC_ASSERT(offsetof(pp_boot, channel_name) == 80, "fixed");
-PP_STATIC_ASSERT(offsetof(pp_boot, functions) == 120, "fixed");
-PP_STATIC_ASSERT(offsetof(pp_boot, offsets) == 504, "fixed");
-PP_STATIC_ASSERT(sizeof(pp_boot) == 632, "fixed");
+PP_STATIC_ASSERT(offsetof(pp_boot, enter_entry) == 64, "fixed");
+PP_STATIC_ASSERT(offsetof(pp_boot, error) == 80, "fixed");
+PP_STATIC_ASSERT(offsetof(pp_boot, served) == 96, "fixed");
+PP_STATIC_ASSERT(offsetof(pp_boot, channel_name) == 104, "fixed");
+PP_STATIC_ASSERT(offsetof(pp_boot, functions) == 144, "fixed");
+PP_STATIC_ASSERT(offsetof(pp_boot, offsets) == 528, "fixed");
+PP_STATIC_ASSERT(sizeof(pp_boot) == 656, "fixed");
 
 #endif  // PTRACE_PROF_ATTACH_ABI_BOOT_H_

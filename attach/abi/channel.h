@@ -29,8 +29,34 @@ enum pp_error {
   PP_ERROR_NO_MEMORY = 3,
   PP_ERROR_NO_WIPE_ON_FORK = 4,  // the kernel has no MADV_WIPEONFORK (before 4.14)
   PP_ERROR_TARGET_PID = 5,       // this is a forked copy of the target that was meant
-  PP_ERROR_BUSY = 6,             // a capture is on already
+  PP_ERROR_BUSY = 6,             // reserved: pp_boot.busy says it
   PP_ERROR_SYSTEM_CALL = 7,      // `error_step`: which; `error_number`: errno
+  PP_ERROR_BOOT = 8,             // pp_boot makes no sense: another abi_version, or sizes out of bounds
+};
+
+// What was being done when an error occurred, and in which words a message says so.
+#define PP_FOR_EACH_STEP(X)                                        \
+  X(NONE, "")                                                      \
+  X(MEMFD_CREATE, "making the shared memory (memfd_create)")       \
+  X(FTRUNCATE, "sizing the shared memory (ftruncate)")             \
+  X(SEAL, "sealing the shared memory (fcntl F_ADD_SEALS)")         \
+  X(FSTAT, "identifying the shared memory (fstat)")                \
+  X(MAP_CHANNEL, "mapping the shared memory (mmap)")               \
+  X(DONT_FORK, "keeping it from children (MADV_DONTFORK)")         \
+  X(MAP_PRIVATE, "mapping private memory (mmap)")                  \
+  X(WIPE_ON_FORK, "having it wiped in children (MADV_WIPEONFORK)") \
+  X(MONITORING, "finding sys.monitoring")                          \
+  X(TOOL_ID, "taking a tool id of sys.monitoring")                 \
+  X(CALLBACK, "making a callback")                                 \
+  X(REGISTER, "registering a callback")                            \
+  X(SET_EVENTS, "switching events on")                             \
+  X(SET_PROFILE, "setting a thread's profile function")
+
+enum pp_step {
+#define PP_STEP_ENUM(name, words) PP_STEP_##name,
+  PP_FOR_EACH_STEP(PP_STEP_ENUM)
+#undef PP_STEP_ENUM
+      PP_STEP_COUNT
 };
 
 enum pp_clock { PP_CLOCK_TSC = 0, PP_CLOCK_MONOTONIC = 1 };
@@ -60,14 +86,14 @@ typedef struct pp_channel {
   uint32_t error;  // pp_error
   uint32_t error_step;
   int32_t error_number;
-  uint32_t leave_cause;  // pp_leave_cause
-  uint32_t pad1;
+  uint32_t leave_cause;          // pp_leave_cause
+  uint32_t hooks_displaced;      // <= 3.11: threads on which the job had put its own profile function when we left
   uint64_t events_without_ring;  // no ring was free for that thread
 
   // Written by the collector.
-  uint64_t lease;           // clock value after which the stub disarms by itself; at PP_CHANNEL_LEASE
-  uint64_t leave;           // != 0: leave at the next event
-  uint64_t module_code[8];  // code objects whose first local is told (PP_TAG_SELF); 0: none
+  uint64_t lease;           // clock value after which the stub leaves by itself
+  uint64_t leave;           // != 0: leave at the next event; looked at while unarmed: disarm first
+  uint64_t module_code[8];  // code objects whose first local is told (PP_TAG_SELF); from the first on, 0 ends them
 } pp_channel;
 
 PP_STATIC_ASSERT(offsetof(pp_channel, nonce) == 24, "fixed");
@@ -88,13 +114,12 @@ typedef struct pp_ring {
   uint64_t head;  // records ever published; released after the record
   uint64_t tail_seen;
   uint64_t lost;        // of the present gap
-  uint64_t lost_since;  // when_tag of its first event
+  uint64_t lost_since;  // time of its first event
   uint64_t lost_total;
-  int64_t lost_depth;
-  // The last event that was seen while unarmed: the frame that it was about, and its tag in the low bits. Says on
-  // which side of the arming stop a thread falls that was caught between the event and the next instruction.
-  uint64_t last_unarmed;
-  uint64_t pad0;
+  int32_t lost_net;  // as PP_GAP_NET and PP_GAP_LOWEST, so far
+  int32_t lost_lowest;
+  uint64_t last_unarmed;  // see below
+  uint64_t last_time;     // of the last record: times never decrease
   // Consumer's line.
   uint64_t tail;  // records ever consumed
   uint64_t pad1[7];
@@ -108,6 +133,22 @@ typedef struct pp_ring {
 PP_STATIC_ASSERT(offsetof(pp_ring, tail) == 64, "a line each");
 PP_STATIC_ASSERT(offsetof(pp_ring, state) == 128, "a line each");
 PP_STATIC_ASSERT(sizeof(pp_ring) == 192, "fixed");
+
+// pp_ring.last_unarmed: the last event that the thread had while unarmed, as the frame that it was about and its tag.
+// It says on which side of the arming stop a thread falls that was stopped between an event and the next instruction:
+//   - frame and tag are those of the frame on top (tag START, RESUME, THROW): the event is over, no record comes, the
+//     frame belongs to the initial stack. Tag RETURN, YIELD, UNWIND: the frame on top is as good as gone, no record of
+//     its end comes, it does not belong to the initial stack. Tag C_CALL: inside that call, C_RETURN or C_RAISE comes.
+//   - PP_UNARMED_PENDING is set: the thread has not decided yet. The collector sets the word to 0 and `armed` to 1
+//     during the same stop: a record of this event comes. It does too where another event stands in the word.
+// The thread writes the word with PENDING, looks at `armed` again, and exchanges the word for itself without PENDING;
+// finding another one than it wrote, it records. Valid for the first arming of a channel; before a second one the
+// collector sets all words to 0 while `armed` is 1, during a stop.
+#define PP_UNARMED_SHIFT 6u
+#define PP_UNARMED_PENDING 32ull
+#define PP_UNARMED(frame, tag) (((uint64_t)(frame) << PP_UNARMED_SHIFT) | (tag))
+#define PP_UNARMED_FRAME(word) ((word) >> PP_UNARMED_SHIFT)
+#define PP_UNARMED_TAG(word) ((word)&PP_TAG_MASK)
 
 // A page of the target alone, MADV_WIPEONFORK: all zero in a forked child, which so knows that it is one.
 typedef struct pp_private {

@@ -19,7 +19,7 @@ enum pp_tag {
   // A frame begins to run; value: its code object.
   PP_TAG_START = 1,   // from its first instruction
   PP_TAG_RESUME = 2,  // a generator or coroutine, after a yield
-  PP_TAG_THROW = 3,   // the same, by an exception that was thrown into it
+  PP_TAG_THROW = 3,   // the same, by an exception that was thrown into it (<= 3.10: told as START or RESUME)
   // The innermost frame stops running; value: its code object.
   PP_TAG_RETURN = 4,
   PP_TAG_YIELD = 5,   // suspended: it may be resumed
@@ -34,12 +34,19 @@ enum pp_tag {
   PP_TAG_SELF = 11,   // value: first local (an nn.Module); after START of one of pp_channel.module_code
   PP_TAG_CODE = 12,   // value: PyMethodDef* of the callable of a C_CALL, read while it was alive
   // The ring was full. A pair: the first has the time of the first lost event and value = how many were lost; the
-  // second the time when there was room again and value = depth change (START.. minus RETURN.., as int64).
+  // second the time when there was room again and value = what they did to the stack (PP_GAP_NET, PP_GAP_LOWEST).
   PP_TAG_LOST = 13,
   PP_TAG_LOST_END = 14,
 };
 
 #define PP_TAG_BITS 4u
 #define PP_TAG_MASK 15u
+
+// Of a gap, counting START, RESUME, THROW and C_CALL as +1 and their ends as -1: where the stack's depth was at the end
+// of it, and where it was lowest (<= 0), both against the beginning. So -LOWEST frames that were open before the gap
+// ended in it, and NET - LOWEST frames that began in it are open after it.
+#define PP_GAP(net, lowest) (((uint64_t)(uint32_t)(lowest) << 32) | (uint32_t)(net))
+#define PP_GAP_NET(value) ((int32_t)(uint32_t)(value))
+#define PP_GAP_LOWEST(value) ((int32_t)(uint32_t)((value) >> 32))
 
 #endif  // PTRACE_PROF_ATTACH_ABI_RECORD_H_
