@@ -6,18 +6,23 @@ pp_library(symbolizer/cpython
     cpython/dict_reader.cc
     cpython/frame_walker.cc
     cpython/interpreter_list.cc
+    cpython/interpreter_symbols.cc
     cpython/layout.cc
     cpython/layout_table.cc
     cpython/line_table.cc
     cpython/native_tid.cc
     cpython/object_reader.cc
+    cpython/pending_calls.cc
+    cpython/pending_calls_table.cc
     cpython/process_images.cc
     cpython/python_process.cc
     cpython/read_plan.cc
+    cpython/remote_debugging.cc
     cpython/repr.cc
     cpython/runtime_check.cc
     cpython/runtime_finder.cc
     cpython/segment_scan.cc
+    cpython/segment_tails.cc
     cpython/thread_names.cc
     cpython/thread_stack.cc
     cpython/unicode_text.cc

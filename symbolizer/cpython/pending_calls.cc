@@ -1,0 +1,223 @@
+#include "symbolizer/cpython/pending_calls.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <vector>
+
+#include "attach/proc/call_queue_image.h"
+#include "attach/proc/maps.h"
+#include "symbolizer/cpython/interpreter_list.h"
+#include "symbolizer/cpython/pending_calls_table.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr int kLooks = 5;  // at a queue that seems to be out of order: it may be changing just now
+constexpr uint32_t kMutexBits = 3;
+constexpr uint32_t kCallFlags = 3;
+constexpr uint64_t kCallsToDoBit = 4;  // _PY_CALLS_TO_DO_BIT, 3.13+
+
+class Finder {
+ public:
+  Finder(Pid pid, RemoteMemory& memory, const PythonProcess& process, RemoteAddr interpreter,
+         const PendingCallsRow& row)
+      : pid_(pid), memory_(memory), process_(process), interpreter_(interpreter), row_(row) {}
+
+  Result<PendingCalls> Find() {
+    PP_ASSIGN_OR_RETURN(regions_, ReadMaps(pid_));
+    const RemoteAddr pending = Place(row_.pending);
+    CallQueue queue;
+    queue.count = pending + row_.count;
+    queue.counts = row_.mutex;
+    queue.calls = pending + row_.calls;
+    queue.call_size = row_.call_size;
+    queue.slots = row_.slots;
+    queue.limit = row_.slots - 1;
+    queue.first = pending + row_.first;
+    PP_RETURN_IF_ERROR(SetLock(pending, queue));
+    PP_RETURN_IF_ERROR(SetLimit(pending, queue));
+    SetBell(queue);
+    PP_RETURN_IF_ERROR(CheckNeighbours(queue));
+    PP_RETURN_IF_ERROR(CheckCalls(queue));
+    return PendingCalls{queue, row_.runner};
+  }
+
+ private:
+  const Layout& layout() const { return process_.layout; }
+
+  RemoteAddr Place(const PendingPlace& place) const {
+    const auto offset = static_cast<uint64_t>(static_cast<int64_t>(place.offset));
+    switch (place.anchor) {
+      case PendingAnchor::kRuntime: return process_.runtime + offset;
+      case PendingAnchor::kGilPointer: return interpreter_ + layout().interp_gil_pointer + offset;
+      case PendingAnchor::kInterpreter:
+      case PendingAnchor::kThread: break;
+    }
+    return interpreter_ + offset;
+  }
+
+  Error Implausible(std::string_view what) const {
+    return {Code::kDataLoss,
+            fmt::format("process {} runs CPython {}, whose pending calls are not where they are in the versions that "
+                        "we know: {}",
+                        pid_.value, process_.version_text, what),
+            "Sample it instead (record without --mode trace), and tell us the version."};
+  }
+
+  template <typename T>
+  Result<T> Value(RemoteAddr at) const {
+    T value{};
+    switch (memory_.ReadValue(at, &value)) {
+      case ReadStatus::kOk: return value;
+      case ReadStatus::kGone: return ErrnoError(ESRCH, fmt::format("cannot read process {}", pid_.value));
+      case ReadStatus::kDenied: return ErrnoError(EPERM, fmt::format("cannot read process {}", pid_.value));
+      case ReadStatus::kFault: break;
+    }
+    return Implausible("nothing is mapped there");
+  }
+
+  const MemoryRegion* RegionOf(RemoteAddr at) const {
+    const auto region = std::ranges::find_if(regions_, [&](const auto& r) { return r.start <= at && at < r.end; });
+    return region == regions_.end() ? nullptr : &*region;
+  }
+  bool IsCode(RemoteAddr at) const {
+    const MemoryRegion* region = RegionOf(at);
+    return region != nullptr && region->executable;
+  }
+
+  Result<void> SetLock(RemoteAddr pending, CallQueue& queue) const {
+    if (row_.mutex) {
+      queue.lock = pending + row_.lock;
+      queue.lock_width = 1;
+      queue.lock_free = 0;
+      PP_ASSIGN_OR_RETURN(const uint8_t lock, Value<uint8_t>(queue.lock));
+      return lock <= kMutexBits ? Result<void>() : Implausible("the lock has no value of a lock");
+    }
+    PP_ASSIGN_OR_RETURN(const uint64_t semaphore, Value<uint64_t>(pending + row_.lock));
+    queue.lock = RemoteAddr(semaphore);
+    const MemoryRegion* region = RegionOf(queue.lock);
+    if (region == nullptr || !region->writable || semaphore % alignof(uint64_t) != 0) {
+      return Implausible("there is no lock");
+    }
+    PP_ASSIGN_OR_RETURN(const uint32_t value, Value<uint32_t>(queue.lock));
+    return value <= 1 ? Result<void>() : Implausible("the lock has no value of a lock");
+  }
+
+  Result<void> SetLimit(RemoteAddr pending, CallQueue& queue) const {
+    if (row_.max == kAbsent) {
+      return {};
+    }
+    PP_ASSIGN_OR_RETURN(const auto max, (Value<std::array<int32_t, 2>>(pending + row_.max)));  // and maxloop
+    if (max[0] < 1 || max[0] > static_cast<int32_t>(row_.slots) || max[1] < 0 || max[1] > max[0]) {
+      return Implausible("the limits of the queue make no sense");
+    }
+    queue.limit = static_cast<uint32_t>(max[0]);
+    return {};
+  }
+
+  void SetBell(CallQueue& queue) const {
+    if (row_.breaker.anchor != PendingAnchor::kThread) {
+      queue.bell.word = Place(row_.breaker);
+      return;
+    }
+    // Whoever takes the GIL sees for itself that calls wait: only who has it must be told, and once is enough.
+    queue.bell.forgets = false;
+    queue.bell.width = 8;
+    queue.bell.bits = kCallsToDoBit;
+    queue.bell.list_head = interpreter_ + layout().interp_threads_head;
+    queue.bell.list_next = layout().thread_next;
+    queue.bell.list_owner = layout().thread_interp;
+    queue.bell.list_word = layout().thread_interp + static_cast<uint32_t>(row_.breaker.offset);
+    queue.bell.owner = interpreter_;
+  }
+
+  Result<void> CheckNeighbours(const CallQueue& queue) const {
+    if (!queue.bell.word.IsNull()) {
+      PP_ASSIGN_OR_RETURN(const auto requests, (Value<std::array<uint32_t, 2>>(queue.bell.word)));
+      if (requests[0] > 1 || requests[1] > 1) {  // and gil_drop_request
+        return Implausible("the words beside them are no requests");
+      }
+    }
+    if (row_.eval_frame != kAbsent) {
+      PP_ASSIGN_OR_RETURN(const uint64_t function, Value<uint64_t>(interpreter_ + row_.eval_frame));
+      if (function != 0 && !IsCode(RemoteAddr(function))) {
+        return Implausible("the function that evaluates frames is no function");
+      }
+    }
+    if (layout().Has(&Layout::interp_gil_pointer)) {
+      PP_ASSIGN_OR_RETURN(const uint32_t own, Value<uint32_t>(interpreter_ + layout().interp_gil_pointer + 8));
+      if (own > 1) {
+        return Implausible("the interpreter does not say whether the GIL is its own");
+      }
+    }
+    return {};
+  }
+
+  // Every slot that waits holds a function; every other one nothing, or (where it is not emptied) one that has run.
+  Result<void> CheckCalls(const CallQueue& queue) const {
+    Error last;
+    for (int look = 0; look < kLooks; ++look) {
+      Result<CallQueueImage> image = CallQueueImage::Read(memory_, queue);
+      if (image.has_error()) {
+        last = image.error().code == Code::kDataLoss ? Implausible("the ends of the queue make no sense")
+                                                     : std::move(image).error();
+        continue;
+      }
+      bool good = true;
+      for (uint32_t slot = 0; slot < queue.slots && good; ++slot) {
+        const RemoteAddr function = image.value().At(slot).function;
+        const bool waits = image.value().Waits(slot);
+        good = function.IsNull() ? !waits : IsCode(function) && (waits || !row_.mutex);
+        good &= image.value().flags(slot) <= kCallFlags;
+      }
+      if (good) {
+        return {};
+      }
+      last = Implausible("what waits in them are no functions");
+    }
+    return last;
+  }
+
+  Pid pid_;
+  RemoteMemory& memory_;
+  const PythonProcess& process_;
+  RemoteAddr interpreter_;
+  const PendingCallsRow& row_;
+  std::vector<MemoryRegion> regions_;
+};
+
+Result<PendingCalls> FindByRow(Pid pid, RemoteMemory& memory, const PythonProcess& process, RemoteAddr interpreter,
+                               const std::optional<CallRunner>& runner) {
+  const Layout& layout = process.layout;
+  if (layout.debug_build || layout.free_threaded) {
+    return Error{Code::kUnimplemented,
+                 fmt::format("process {} runs CPython {}: its pending calls are known for ordinary builds only",
+                             pid.value, process.version_text),
+                 "Sample it instead (record without --mode trace)."};
+  }
+  for (const PendingCallsRow& row : PendingCallsRows()) {
+    if (layout.version.major == 3 && layout.version.minor == row.minor && runner.value_or(row.runner) == row.runner) {
+      return Finder(pid, memory, process, interpreter, row).Find();
+    }
+  }
+  return Error{Code::kUnimplemented,
+               fmt::format("CPython {} has no such pending calls that we know of", process.version_text),
+               "Sample the process instead (record without --mode trace)."};
+}
+
+}  // namespace
+
+Result<PendingCalls> FindPendingCalls(Pid pid, RemoteMemory& memory, const PythonProcess& process,
+                                      RemoteAddr interpreter) {
+  return FindByRow(pid, memory, process, interpreter, std::nullopt);
+}
+
+Result<PendingCalls> FindPendingCalls(Pid pid, RemoteMemory& memory, const PythonProcess& process,
+                                      RemoteAddr interpreter, CallRunner runner) {
+  return FindByRow(pid, memory, process, interpreter, runner);
+}
+
+}  // namespace ptrace_prof

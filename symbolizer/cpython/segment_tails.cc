@@ -1,0 +1,61 @@
+#include "symbolizer/cpython/segment_tails.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "symbolizer/cpython/process_images.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+
+std::string_view BaseName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+bool IsDynamicLinker(std::string_view path) {
+  const std::string_view name = BaseName(path);
+  return name.starts_with("ld-") || name.starts_with("ld.so");
+}
+
+bool IsMusl(std::string_view path) {
+  const std::string_view name = BaseName(path);
+  return name.starts_with("ld-musl-") || name.starts_with("libc.musl-");
+}
+
+MemoryTail TailOf(const ElfImage& elf) {
+  MemoryTail largest;
+  for (const ElfSegment& segment : elf.segments()) {
+    const RemoteAddr end = elf.Address(segment.vaddr) + segment.size;
+    const uint64_t left = (kPage - end.value % kPage) % kPage;
+    if (segment.writable && segment.size > 0 && left > largest.size) {
+      largest = {end, left};
+    }
+  }
+  return largest;
+}
+
+}  // namespace
+
+Result<std::vector<MemoryTail>> FindSegmentTails(Pid pid, RemoteMemory& memory, uint64_t enough) {
+  PP_ASSIGN_OR_RETURN(ProcessImages images, ProcessImages::Of(pid, memory));
+  std::vector<MemoryTail> tails;
+  for (size_t i = 0; i < images.count(); ++i) {
+    if (IsMusl(images.image(i).region.path)) {
+      return std::vector<MemoryTail>();
+    }
+  }
+  for (size_t i = 0; i < images.count() && (tails.empty() || tails.back().size < enough); ++i) {
+    if (IsDynamicLinker(images.image(i).region.path)) {
+      continue;
+    }
+    PP_ASSIGN_OR_RETURN(const ElfImage* elf, images.Elf(i));
+    const MemoryTail tail = elf != nullptr ? TailOf(*elf) : MemoryTail();
+    if (tail.size > 0) {
+      tails.push_back(tail);
+    }
+  }
+  std::ranges::sort(tails, std::ranges::greater(), &MemoryTail::size);
+  return tails;
+}
+
+}  // namespace ptrace_prof
