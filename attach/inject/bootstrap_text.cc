@@ -1,0 +1,59 @@
+#include "attach/inject/bootstrap_text.h"
+
+#include <fmt/format.h>
+
+namespace ptrace_prof {
+namespace {
+
+// Only the builtin of that name will do: a job may have an `exec` of its own.
+std::string OneExpression(std::string_view body) {
+  std::string text(kTextBegin);
+  text += " is [].append.__class__ and exec(\"try:\\n from sys import modules as m\\n p=m['posix']\\n";
+  for (const char c : body) {
+    c == '\n' ? text += "\\n" : text += c;
+  }
+  return text + "except BaseException:pass\",{})";
+}
+
+// "/proc/self/fd/N" with one of 65536 spellings.
+std::string DescriptorPath(int32_t descriptor, uint16_t salt) {
+  std::string path = "/proc/self/fd/";
+  for (int bit = 0; bit < 16; ++bit) {
+    path += (salt >> bit & 1) != 0 ? ".//" : "./";
+  }
+  return path + std::to_string(descriptor);
+}
+
+}  // namespace
+
+std::string MakeFileText(Pid own_pid, std::string_view file_name, size_t size) {
+  // 11: MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL; 3: the same for kernels before 6.3.
+  return OneExpression(
+      fmt::format(" if p.getpid()=={}:\n"
+                  "  for f in 11,3:\n"
+                  "   try:d=p.memfd_create('{}',f)\n"
+                  "   except OSError:continue\n"
+                  "   try:p.ftruncate(d,{})\n"
+                  "   except OSError:p.close(d)\n"
+                  "   break\n",
+                  own_pid.value, file_name, size));
+}
+
+std::string LoadText(const LoadRequest& request) {
+  std::string to_close;
+  for (const int32_t stray : request.strays) {
+    to_close += fmt::format("{},", stray);
+  }
+  return OneExpression(
+      fmt::format(" o='/proc/self/fd/'\n"
+                  " if '{0}'in p.readlink(o+'{1}'):\n"
+                  "  try:\n"
+                  "   if p.getpid()=={2}:i=m['_imp'];i.exec_dynamic(i.create_dynamic("
+                  "m['_frozen_importlib'].ModuleSpec('{3}',None,origin='{4}')))\n"
+                  "  finally:\n"
+                  "   for d in({1},{5}):'{6}'in p.readlink(o+str(d))and p.close(d)\n",
+                  request.file_name, request.descriptor, request.own_pid.value, request.module,
+                  DescriptorPath(request.descriptor, request.salt), to_close, request.stray_prefix));
+}
+
+}  // namespace ptrace_prof

@@ -1,0 +1,35 @@
+// The two texts of Python that bring the stub into a target: the first makes an empty memfd, the second loads what we
+// have filled it with.
+//
+// Pure functions. A text is one expression: it binds no name in __main__, prints nothing, catches everything, imports
+// nothing that is not loaded, and does nothing in a forked child (but for closing a memfd of ours). It is at
+// most kMaxTextBytes long and holds no character that needs to be quoted.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attach/base/types.h"
+
+namespace ptrace_prof {
+
+inline constexpr size_t kMaxTextBytes = 768;
+// What every text begins with.
+inline constexpr std::string_view kTextBegin = "exec.__class__";
+
+// `own_pid`: as the target sees itself.
+std::string MakeFileText(Pid own_pid, std::string_view file_name, size_t size);
+struct LoadRequest {
+  Pid own_pid;
+  std::string_view file_name;  // of the memfd, and its descriptor
+  int32_t descriptor = -1;
+  std::vector<int32_t> strays;  // other memfds of `stray_prefix`, left by a collector that was killed: closed too
+  std::string_view stray_prefix;
+  std::string_view module;
+  uint16_t salt = 0;  // makes the path another one each time: the dynamic linker takes the same path for the same file
+};
+std::string LoadText(const LoadRequest& request);
+
+}  // namespace ptrace_prof

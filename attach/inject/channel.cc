@@ -1,0 +1,195 @@
+#include "attach/inject/channel.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+
+namespace ptrace_prof {
+namespace {
+
+constexpr int kSealsNeeded = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+template <typename T>
+T Load(T& word) {
+  return std::atomic_ref<T>(word).load(std::memory_order_acquire);
+}
+
+template <typename T>
+void Store(T& word, T value) {
+  std::atomic_ref<T>(word).store(value, std::memory_order_release);
+}
+
+Error NotTheChannel(std::string_view why) {
+  return {Code::kDataLoss, fmt::format("what the target shares is not the memory that was asked for: {}", why), ""};
+}
+
+// Everything that makes it safe to map and to touch.
+Result<void> CheckFile(const UniqueFd& file, const ChannelShape& shape) {
+  if (shape.rings < 1 || shape.rings > PP_MAX_RINGS || !std::has_single_bit(shape.records) ||
+      shape.records < PP_MIN_RING_RECORDS || shape.records > PP_MAX_RING_RECORDS) {
+    return Error{Code::kInvalidArgument, "no channel can have that many rings or records", ""};
+  }
+  const int seals = ::fcntl(file.get(), F_GET_SEALS);
+  if (seals < 0) {
+    return NotTheChannel("it is no memfd");
+  }
+  struct stat info {};
+  if (::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
+    return NotTheChannel("it is no file");
+  }
+  if ((seals & kSealsNeeded) != kSealsNeeded) {
+    return Error{Code::kUnavailable, "the target has not sealed its memory yet", ""};
+  }
+  if (static_cast<uint64_t>(info.st_size) != shape.size()) {
+    return NotTheChannel("its size is another");
+  }
+  return {};
+}
+
+struct FailureText {
+  uint32_t error;
+  Code code;
+  std::string_view message;
+  std::string_view remedy;
+};
+constexpr FailureText kFailures[] = {
+    {PP_ERROR_PROFILER_PRESENT, Code::kFailedPrecondition,
+     "the target has a profiler or debugger of its own in the only place where one fits",
+     "End it there (sys.setprofile, cProfile, coverage, a sys.monitoring tool), or sample instead."},
+    {PP_ERROR_PYTHON_CALL, Code::kInternal, "a call into the target's interpreter failed", ""},
+    {PP_ERROR_NO_MEMORY, Code::kResourceExhausted, "the target could not get the memory to share with us",
+     "Ask for fewer or smaller rings, or look at the memory limit of its container."},
+    {PP_ERROR_NO_WIPE_ON_FORK, Code::kUnimplemented, "the kernel cannot hide memory from forked children",
+     "Tracing needs Linux 4.14 or later; sampling does not."},
+    {PP_ERROR_TARGET_PID, Code::kFailedPrecondition, "a forked child took the place of the process that was meant",
+     "Try again."},
+    {PP_ERROR_BUSY, Code::kAlreadyExists, "another capture is tracing this process", "Wait for its end."},
+    {PP_ERROR_SYSTEM_CALL, Code::kInternal, "a system call failed in the target", ""},
+    {PP_ERROR_BOOT, Code::kInternal, "the stub in the target could not make sense of what it was told", ""},
+};
+
+#define PP_STEP_WORDS(name, words) words,
+constexpr std::string_view kSteps[] = {PP_FOR_EACH_STEP(PP_STEP_WORDS)};
+#undef PP_STEP_WORDS
+
+}  // namespace
+
+void Channel::Unmapper::operator()(uint8_t* begin) const { ::munmap(begin, size); }
+
+Channel::Channel(uint8_t* begin, const ChannelShape& shape) : memory_(begin, Unmapper{shape.size()}), shape_(shape) {
+  rings_.reserve(shape.rings);
+  for (uint32_t i = 0; i < shape.rings; ++i) {
+    rings_.emplace_back(reinterpret_cast<pp_ring*>(begin + PP_RING_OFFSET(i)),
+                        reinterpret_cast<const pp_record*>(begin + PP_RECORDS_OFFSET(shape.rings, shape.records, i)),
+                        shape.records);
+  }
+}
+
+Result<Channel> Channel::Take(const UniqueFd& file, const ChannelShape& shape) {
+  PP_RETURN_IF_ERROR(CheckFile(file, shape));
+  void* begin = ::mmap(nullptr, shape.size(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file.get(), 0);
+  if (begin == MAP_FAILED) {
+    return ErrnoError(errno, "cannot map the memory that is shared with the target", "Ask for fewer or smaller rings.");
+  }
+  Channel channel(static_cast<uint8_t*>(begin), shape);
+  PP_RETURN_IF_ERROR(channel.ReadHead());
+  return channel;
+}
+
+Result<void> Channel::ReadHead() {
+  switch (state()) {
+    case ChannelState::kNone: return Error{Code::kUnavailable, "the stub is not ready yet", ""};
+    case ChannelState::kFailed: return Reason();
+    case ChannelState::kReady:
+    case ChannelState::kLeft: break;
+  }
+  pp_channel said;
+  std::memcpy(&said, &head(), sizeof said);
+  if (said.magic != PP_CHANNEL_MAGIC || said.abi_version != PP_ABI_VERSION) {
+    return NotTheChannel("it does not begin as one");
+  }
+  if (said.nonce != shape_.nonce || said.ring_count != shape_.rings || said.ring_records != shape_.records ||
+      said.size != shape_.size()) {
+    return NotTheChannel("it is that of another capture");
+  }
+  monotonic_clock_ = said.clock != PP_CLOCK_TSC;
+  private_page_ = RemoteAddr(said.private_page);
+  leave_entry_ = RemoteAddr(said.leave_entry);
+  tool_id_ = said.tool_id;
+  return {};
+}
+
+ChannelState Channel::state() const {
+  const uint32_t state = Load(head().state);
+  return state <= PP_STATE_FAILED ? static_cast<ChannelState>(state) : ChannelState::kNone;
+}
+
+Error StubFailure(uint32_t error, uint32_t step, int32_t number) {
+  std::string where = step > 0 && step < std::size(kSteps) ? fmt::format(", {}", kSteps[step]) : "";
+  where += number != 0 ? fmt::format(": {}", std::strerror(number)) : "";
+  for (const FailureText& failure : kFailures) {
+    if (failure.error == error) {
+      return {failure.code, fmt::format("{}{}", failure.message, where), std::string(failure.remedy)};
+    }
+  }
+  return {Code::kUnknown, fmt::format("the stub failed with number {}{}", error, where), ""};
+}
+
+Error Channel::Reason() const {
+  const uint32_t error = Load(head().error);
+  if (error != PP_ERROR_NONE) {
+    return StubFailure(error, Load(head().error_step), Load(head().error_number));
+  }
+  if (state() == ChannelState::kLeft) {
+    return {Code::kCancelled,
+            Load(head().leave_cause) == PP_LEAVE_LEASE ? "the stub left because it did not hear from us for too long"
+                                                       : "the stub left because it was asked to",
+            ""};
+  }
+  return {Code::kOk, "", ""};
+}
+
+void Channel::RenewLease(uint64_t until) { Store(head().lease, until); }
+
+void Channel::AskToLeave() { Store(head().leave, uint64_t{1}); }
+
+void Channel::SetModuleCode(size_t index, RemoteAddr code) {
+  if (index < std::size(head().module_code)) {
+    Store(head().module_code[index], code.value);
+  }
+}
+
+uint64_t Channel::events_without_ring() const { return Load(head().events_without_ring); }
+
+uint32_t Channel::hooks_displaced() const { return Load(head().hooks_displaced); }
+
+Result<void> Channel::Arm(RemoteMemory& memory, RemoteWriter& writer) {
+  PP_RETURN_IF_ERROR(SetArmed(memory, writer, 1));
+  for (RingReader& ring : rings_) {
+    ring.SettlePending();
+  }
+  return {};
+}
+
+Result<void> Channel::Disarm(RemoteMemory& memory, RemoteWriter& writer) { return SetArmed(memory, writer, 0); }
+
+Result<void> Channel::SetArmed(RemoteMemory& memory, RemoteWriter& writer, uint64_t armed) {
+  uint64_t magic = 0;
+  const ReadStatus status = memory.ReadValue(private_page_, &magic);
+  if (status == ReadStatus::kGone) {
+    return ErrnoError(ESRCH, "cannot write into the target");
+  }
+  if (status != ReadStatus::kOk || magic != PP_PRIVATE_MAGIC) {
+    return NotTheChannel("its private page is not where it says");
+  }
+  return writer.WriteValue(private_page_ + offsetof(pp_private, armed), armed);
+}
+
+}  // namespace ptrace_prof

@@ -1,0 +1,199 @@
+#include "attach/inject/queued_call.h"
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "attach/inject/call_bell.h"
+#include "attach/proc/procfs.h"
+#include "attach/ptrace/stopped_threads.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr Nanos kStopPatience = Nanos::FromMillis(200);
+constexpr Nanos kPause = Nanos::FromMillis(1);
+constexpr int kTakeBackAttempts = 20;
+constexpr int kLooksForLateThreads = 500;
+
+void Pause() {
+  const timespec pause{0, kPause.value};
+  ::nanosleep(&pause, nullptr);
+}
+
+// Threads that did not stop in time can only be let go when they do. Who does not in this time is so at a later stop.
+void ReleaseLate() {
+  for (int look = 0; look < kLooksForLateThreads && StoppedThreads::ReleaseLate() > 0; ++look) {
+    Pause();
+  }
+}
+
+bool GuardHolds(RemoteMemory& memory, const CallGuard& guard) {
+  std::array<uint8_t, 8> now{};
+  return memory.Read(guard.address, now.data(), now.size()) == ReadStatus::kOk && now == guard.bytes;
+}
+
+// Lets go of the threads, and then notes for how long they stood.
+class TimedStop {
+ public:
+  TimedStop(StoppedThreads threads, StopCost& cost) : threads_(std::move(threads)), cost_(cost) {}
+  TimedStop(const TimedStop&) = delete;
+  TimedStop& operator=(const TimedStop&) = delete;
+  ~TimedStop() {
+    threads_.reset();
+    cost_.Add(MonotonicNow() - begin_);
+  }
+
+ private:
+  std::optional<StoppedThreads> threads_;
+  StopCost& cost_;
+  Nanos begin_ = MonotonicNow();
+};
+
+}  // namespace
+
+void StopCost::Add(Nanos held) {
+  ++stops;
+  longest = std::max(longest, held);
+  total = total + held;
+}
+
+void StopCost::Add(const StopCost& other) {
+  stops += other.stops;
+  longest = std::max(longest, other.longest);
+  total = total + other.total;
+}
+
+Result<void> CheckStoppable(Pid pid) {
+  PP_ASSIGN_OR_RETURN(const ProcessStatus status, ReadProcessStatus(pid));
+  if (status.state == 'T') {
+    return Error{Code::kFailedPrecondition, fmt::format("process {} is stopped (SIGSTOP or job control)", pid.value),
+                 fmt::format("Let it go on first: kill -CONT {}", pid.value)};
+  }
+  if (status.tracer.value != 0) {
+    return Error{
+        Code::kFailedPrecondition,
+        fmt::format("process {} is traced by process {}, and only one may do so", pid.value, status.tracer.value),
+        "End that debugger or tracer first."};
+  }
+  return {};
+}
+
+Result<QueuedCall> QueuedCall::Put(Pid pid, RemoteMemory& memory, const CallQueue& queue, const QueuedFunction& call,
+                                   const CallGuard& guard, Nanos deadline) {
+  PP_RETURN_IF_ERROR(CheckStoppable(pid));
+  auto state = std::make_unique<State>(State{pid, &memory, RemoteWriter(pid), queue, call, guard, 0, false, {}});
+  for (;;) {
+    Result<bool> put = TryPut(*state, kStopPatience);
+    ReleaseLate();
+    if (put.has_error() && put.error().code != Code::kDeadlineExceeded) {
+      return std::move(put).error();
+    }
+    if (put.has_value() && put.value()) {
+      return QueuedCall(std::move(state));
+    }
+    if (MonotonicNow() > deadline) {
+      return Error{Code::kUnavailable,
+                   put.has_error() ? put.error().message
+                                   : fmt::format("the pending calls of process {} were locked all the time", pid.value),
+                   "Try again."};
+    }
+    Pause();
+  }
+}
+
+Result<bool> QueuedCall::TryPut(State& state, Nanos patience) {
+  PP_ASSIGN_OR_RETURN(StoppedThreads threads, StoppedThreads::StopAll(state.pid, patience));
+  const TimedStop stop(std::move(threads), state.cost);
+  PP_ASSIGN_OR_RETURN(const bool unlocked, CallQueueImage::IsUnlocked(*state.memory, state.queue));
+  if (!unlocked) {
+    return false;
+  }
+  PP_ASSIGN_OR_RETURN(CallQueueImage image, CallQueueImage::Read(*state.memory, state.queue));
+  if (image.full()) {
+    return Error{Code::kResourceExhausted, "the target's queue of pending calls is full", "Try again in a moment."};
+  }
+  if (!GuardHolds(*state.memory, state.guard)) {
+    return Error{Code::kGone, "the target has become another program", ""};
+  }
+  state.slot = image.Append(state.call);
+  PP_RETURN_IF_ERROR(state.writer.Write(image.address(), image.bytes()));
+  state.open = true;
+  PP_RETURN_IF_ERROR(RingBell(*state.memory, state.writer, state.queue.bell));
+  return true;
+}
+
+Result<bool> QueuedCall::Taken() {
+  if (!state_->open) {
+    return true;
+  }
+  const Result<CallQueueImage> image = CallQueueImage::Read(*state_->memory, state_->queue);
+  if (image.has_error()) {  // it may have changed while it was read
+    return image.error().code == Code::kDataLoss ? Result<bool>(false) : Result<bool>(image.error());
+  }
+  const bool waits = image.value().Waits(state_->slot) && image.value().At(state_->slot) == state_->call;
+  state_->open = waits;
+  return !waits;
+}
+
+Result<void> QueuedCall::Ring() {
+  if (!state_->queue.bell.forgets || !state_->open) {
+    return {};
+  }
+  if (!state_->queue.counts) {
+    PP_RETURN_IF_ERROR(state_->writer.WriteValue(state_->queue.count, uint32_t{1}));
+  }
+  return state_->writer.WriteValue(state_->queue.bell.word, static_cast<uint32_t>(state_->queue.bell.bits));
+}
+
+Result<bool> QueuedCall::TryTakeBack(State& state, Nanos patience) {
+  PP_ASSIGN_OR_RETURN(StoppedThreads threads, StoppedThreads::StopAll(state.pid, patience));
+  const TimedStop stop(std::move(threads), state.cost);
+  PP_ASSIGN_OR_RETURN(const bool unlocked, CallQueueImage::IsUnlocked(*state.memory, state.queue));
+  if (!unlocked || !GuardHolds(*state.memory, state.guard)) {
+    return false;
+  }
+  PP_ASSIGN_OR_RETURN(CallQueueImage image, CallQueueImage::Read(*state.memory, state.queue));
+  if (image.TakeBack(state.slot, state.call)) {
+    PP_RETURN_IF_ERROR(state.writer.Write(image.address(), image.bytes()));
+    return true;
+  }
+  if (image.Waits(state.slot) && image.At(state.slot) == state.call && !state.guard.wipe.IsNull()) {
+    PP_RETURN_IF_ERROR(state.writer.WriteValue(state.guard.wipe, uint32_t{0}));
+    state.open = false;
+  }
+  return false;
+}
+
+Result<QueuedCall::Withdrawal> QueuedCall::Withdraw() {
+  for (int attempt = 0; attempt < kTakeBackAttempts; ++attempt) {
+    PP_ASSIGN_OR_RETURN(const bool taken, Taken());
+    if (taken) {
+      return Withdrawal::kTaken;
+    }
+    const Result<bool> back = TryTakeBack(*state_, kStopPatience);
+    ReleaseLate();
+    if (!state_->open) {
+      return Withdrawal::kLeft;
+    }
+    if (back.has_error() && back.error().code == Code::kGone) {
+      return back.error();
+    }
+    if (back.has_value() && back.value()) {
+      state_->open = false;
+      return Withdrawal::kTakenBack;
+    }
+    Pause();
+  }
+  return Withdrawal::kLeft;
+}
+
+QueuedCall::~QueuedCall() {
+  if (state_ != nullptr && state_->open) {
+    static_cast<void>(Withdraw().has_value());
+  }
+}
+
+}  // namespace ptrace_prof

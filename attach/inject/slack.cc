@@ -1,0 +1,79 @@
+#include "attach/inject/slack.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "attach/proc/maps.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+
+bool IsWritable(const std::vector<MemoryRegion>& regions, RemoteAddr from, size_t size) {
+  return std::ranges::any_of(regions, [&](const MemoryRegion& region) {
+    return region.readable && region.writable && region.start <= from && from + size <= region.end;
+  });
+}
+
+// The last `size` zero bytes of a tail, as far from what the object counts as its own as can be; null: there are none.
+RemoteAddr FindZeros(RemoteMemory& memory, const MemoryTail& tail, size_t size) {
+  std::vector<uint8_t> bytes(std::min<uint64_t>(tail.size, kPage));
+  if (bytes.size() < size || memory.Read(tail.begin, bytes.data(), bytes.size()) != ReadStatus::kOk) {
+    return {};
+  }
+  size_t zeros = 0;
+  for (size_t at = bytes.size(); at-- > 0;) {
+    zeros = bytes[at] == 0 ? zeros + 1 : 0;
+    if (zeros == size) {
+      return tail.begin + at;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Slack> Slack::Borrow(Pid pid, RemoteMemory& memory, std::span<const MemoryTail> candidates, size_t size) {
+  PP_ASSIGN_OR_RETURN(const std::vector<MemoryRegion> regions, ReadMaps(pid));
+  for (const MemoryTail& candidate : candidates) {
+    const RemoteAddr from = FindZeros(memory, candidate, size);
+    if (!from.IsNull() && IsWritable(regions, from, size)) {
+      return Slack(pid, from, size);
+    }
+  }
+  return Error{Code::kResourceExhausted,
+               fmt::format("process {} has no {} bytes of unused memory to put a text into", pid.value, size),
+               "Sample it instead (record without --mode trace)."};
+}
+
+Slack::Slack(Slack&& other) noexcept
+    : writer_(other.writer_),
+      address_(std::exchange(other.address_, RemoteAddr())),
+      size_(other.size_),
+      used_(other.used_) {}
+
+Slack::~Slack() {
+  if (!address_.IsNull()) {
+    static_cast<void>(Clear().has_value());
+  }
+}
+
+Result<void> Slack::Put(std::string_view text) {
+  if (text.size() >= size_) {
+    return Error{Code::kInternal, "a text is longer than the memory that was borrowed for it", ""};
+  }
+  PP_RETURN_IF_ERROR(Clear());
+  used_ = text.size();
+  return writer_.Write(address_, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+}
+
+Result<void> Slack::Clear() {
+  const std::vector<uint8_t> zeros(std::exchange(used_, 0));
+  return writer_.Write(address_, zeros);
+}
+
+}  // namespace ptrace_prof

@@ -1,0 +1,17 @@
+pp_library(attach/inject
+  SOURCES
+    inject/bootstrap_text.cc
+    inject/call_bell.cc
+    inject/channel.cc
+    inject/delivery.cc
+    inject/injection.cc
+    inject/queue_strategy.cc
+    inject/queued_call.cc
+    inject/remote_writer.cc
+    inject/resident_stub.cc
+    inject/ring_reader.cc
+    inject/slack.cc
+    inject/strategy.cc
+    inject/stub_file.cc
+    inject/target_files.cc
+  DEPS pp_attach_ptrace pp_attach_proc pp_attach_base fmt::fmt)

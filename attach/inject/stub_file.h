@@ -1,0 +1,48 @@
+// The bytes of the stub, a small shared object, with what it is told filled in.
+//
+// The stub is found to be one by its boot block (attach/abi/boot.h), whose magic words occur once, and by the one
+// function that it exports for Python, PyInit_<module>. Its bytes are ours, not the target's; still they are only
+// looked at within their bounds. Immutable but for Fill(); copied into a memfd of the target.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attach/abi/boot.h"
+#include "attach/base/result.h"
+
+namespace ptrace_prof {
+
+inline constexpr std::string_view kStubFilePrefix = "ptrace-prof-stub.";
+inline constexpr std::string_view kChannelFilePrefix = "ptrace-prof-ring.";
+
+class StubFile {
+ public:
+  // kInvalidArgument: this is no stub.
+  static Result<StubFile> Parse(std::span<const uint8_t> bytes);
+
+  // Everything but the magic, the version, and what the stub writes itself is taken from `boot`.
+  void Fill(const pp_boot& boot);
+
+  const pp_boot& boot() const { return boot_; }
+  const std::string& module() const { return module_; }
+  std::span<const uint8_t> bytes() const { return bytes_; }
+
+ private:
+  std::vector<uint8_t> bytes_;
+  size_t boot_at_ = 0;
+  pp_boot boot_{};
+  std::string module_;
+};
+
+// Copies into `block` what the collector says, and leaves what the stub says.
+void TellStub(const pp_boot& boot, pp_boot* block);
+
+// The names of the two memfds of a capture.
+std::string StubFileName(uint64_t nonce);
+std::string ChannelFileName(uint64_t nonce);
+
+}  // namespace ptrace_prof

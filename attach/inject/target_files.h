@@ -1,0 +1,41 @@
+// The open files of a target, as far as memfds of a certain name are looked for among them.
+//
+// A name is only a hint: a target may give anything any name, so what was taken must still be checked. Files that are
+// new since this object was made are looked at first; a process may have many thousands. Not thread-safe.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "attach/base/result.h"
+#include "attach/base/types.h"
+#include "attach/base/unique_fd.h"
+
+namespace ptrace_prof {
+
+struct TargetFile {
+  int32_t number = -1;  // of the descriptor in the target
+  std::string name;     // of the memfd
+};
+
+class TargetFiles {
+ public:
+  // kGone, kPermissionDenied; kUnimplemented: a kernel before 5.6, which cannot hand us a descriptor.
+  static Result<TargetFiles> Of(Pid pid);
+
+  // The memfds whose names begin so. `all`: look at every file, else at the new ones.
+  Result<std::vector<TargetFile>> FindMemfds(std::string_view prefix, bool all) const;
+  // The same open file, in us.
+  Result<UniqueFd> Take(const TargetFile& file) const;
+
+ private:
+  TargetFiles(Pid pid, UniqueFd pidfd) : pid_(pid), pidfd_(std::move(pidfd)) {}
+
+  Pid pid_;
+  UniqueFd pidfd_;
+  std::unordered_set<int32_t> known_;
+};
+
+}  // namespace ptrace_prof
