@@ -1,0 +1,157 @@
+#include "daemon/collect/stub_boot.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "attach/inject/bootstrap_text.h"
+#include "attach/proc/maps.h"
+#include "attach/proc/procfs.h"
+#include "symbolizer/cpython/interpreter_list.h"
+#include "symbolizer/cpython/interpreter_symbols.h"
+#include "symbolizer/cpython/pending_calls.h"
+#include "symbolizer/cpython/remote_debugging.h"
+#include "symbolizer/cpython/segment_tails.h"
+#include "symbolizer/elf/elf_image.h"
+
+namespace ptrace_prof {
+namespace {
+
+#define PP_FUNCTION_NAME(name) #name,
+constexpr std::string_view kFunctions[] = {PP_FOR_EACH_FUNCTION(PP_FUNCTION_NAME)};
+#undef PP_FUNCTION_NAME
+
+// The same function under another name, where the first one is missing.
+struct Alias {
+  pp_function function;
+  std::string_view name;
+};
+constexpr Alias kAliases[] = {{PP_FN_PyThreadState_GetUnchecked, "_PyThreadState_UncheckedGet"}};
+
+// Structures that have been the same from 3.8 to 3.15, as offsets behind the head of an object.
+constexpr uint32_t kMethodDefBehindHead = 0;          // PyCFunctionObject: m_ml
+constexpr uint32_t kMethodFunctionBehindHead = 0;     // PyMethodObject: im_func
+constexpr uint32_t kDescriptorMethodBehindHead = 24;  // PyMethodDescrObject: d_type, d_name, d_qualname, d_method
+
+// PyThreadState.c_profilefunc (Include/cpython/pystate.h)
+struct ProfileFunctionRow {
+  uint8_t minor;
+  uint32_t offset;
+};
+constexpr ProfileFunctionRow kProfileFunction[] = {{8, 56}, {9, 56}, {10, 56}, {11, 64}};
+
+uint32_t ProfileFunction(const PythonVersion& version) {
+  const auto row = std::ranges::find(kProfileFunction, version.minor, &ProfileFunctionRow::minor);
+  return row == std::end(kProfileFunction) ? kAbsent : row->offset;
+}
+
+struct OffsetSource {
+  pp_offset offset;
+  uint32_t Layout::*field;
+};
+constexpr OffsetSource kOffsets[] = {
+    {PP_OFF_thread_frame, &Layout::thread_frame},
+    {PP_OFF_thread_cframe, &Layout::thread_cframe},
+    {PP_OFF_cframe_current_frame, &Layout::cframe_current_frame},
+    {PP_OFF_thread_native_id, &Layout::thread_native_id},
+    {PP_OFF_thread_interp, &Layout::thread_interp},
+    {PP_OFF_interp_threads_head, &Layout::interp_threads_head},
+    {PP_OFF_frame_code, &Layout::frame_code},
+    {PP_OFF_frame_locals, &Layout::frame_locals},
+    {PP_OFF_frame_instruction, &Layout::frame_instruction},
+    {PP_OFF_code_flags, &Layout::code_flags},
+    {PP_OFF_code_bytes, &Layout::code_bytes},
+    {PP_OFF_bytes_data, &Layout::bytes_data},
+    {PP_OFF_object_type, &Layout::object_type},
+};
+
+void SetOffsets(const Layout& layout, pp_boot& boot) {
+  std::ranges::fill(boot.offsets, kAbsent);
+  for (const OffsetSource& source : kOffsets) {
+    boot.offsets[source.offset] = layout.*source.field;
+  }
+  const uint32_t head = layout.object_type + static_cast<uint32_t>(sizeof(uint64_t));
+  boot.offsets[PP_OFF_method_def] = head + kMethodDefBehindHead;
+  boot.offsets[PP_OFF_method_function] = head + kMethodFunctionBehindHead;
+  boot.offsets[PP_OFF_descriptor_method] = head + kDescriptorMethodBehindHead;
+  boot.offsets[PP_OFF_thread_profile_function] = ProfileFunction(layout.version);
+}
+
+uint32_t HexOf(const PythonVersion& v) {
+  return uint32_t{v.major} << 24 | uint32_t{v.minor} << 16 | uint32_t{v.micro} << 8 | uint32_t{v.release_level} << 4 |
+         v.serial;
+}
+
+// A function of an image whose path in maps ends so; null: there is none.
+RemoteAddr FindIn(const std::vector<MemoryRegion>& regions, RemoteMemory& memory, std::string_view name_part,
+                  std::string_view symbol) {
+  for (const MemoryRegion& region : regions) {
+    if (region.file_offset != 0 || !region.readable || region.path.find(name_part) == std::string::npos) {
+      continue;
+    }
+    const Result<ElfImage> elf = ElfImage::FromMemory(memory, region.start);
+    const auto found = elf.has_value() ? elf.value().FindSymbol(symbol) : std::nullopt;
+    if (found) {
+      return elf.value().Address(found->value);
+    }
+  }
+  return {};
+}
+
+Result<void> SetFunctions(Pid pid, RemoteMemory& memory, const PythonProcess& process, pp_boot& boot) {
+  PP_ASSIGN_OR_RETURN(const std::vector<RemoteAddr> found, FindInterpreterSymbols(pid, memory, process, kFunctions));
+  for (size_t i = 0; i < found.size(); ++i) {
+    boot.functions[i] = found[i].value;
+  }
+  for (const Alias& alias : kAliases) {
+    if (boot.functions[alias.function] == 0) {
+      PP_ASSIGN_OR_RETURN(const std::vector<RemoteAddr> other,
+                          FindInterpreterSymbols(pid, memory, process, {&alias.name, 1}));
+      boot.functions[alias.function] = other.front().value;
+    }
+  }
+  PP_ASSIGN_OR_RETURN(const std::vector<MemoryRegion> regions, ReadMaps(pid));
+  boot.functions[PP_FN_clock_gettime] = FindIn(regions, memory, "[vdso]", "__vdso_clock_gettime").value;
+  boot.functions[PP_FN___errno_location] = FindIn(regions, memory, "/libc.so", "__errno_location").value;
+  if (boot.functions[PP_FN___errno_location] == 0) {
+    boot.functions[PP_FN___errno_location] = FindIn(regions, memory, "/libc-", "__errno_location").value;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<pp_boot> DescribeForStub(Pid pid, RemoteMemory& memory, const PythonProcess& process) {
+  pp_boot boot{};
+  boot.python_hex = HexOf(process.layout.version);
+  PP_ASSIGN_OR_RETURN(const Tid own, ReadNamespacedTid(pid, Tid(pid.value)));
+  boot.target_pid = own.value;
+  boot.frame_tag_mask = static_cast<uint32_t>(process.layout.frame_tag_mask);
+  SetOffsets(process.layout, boot);
+  PP_RETURN_IF_ERROR(SetFunctions(pid, memory, process, boot));
+  return boot;
+}
+
+Result<InjectionTarget> DescribeForInjection(Pid pid, RemoteMemory& memory, const PythonProcess& process) {
+  InjectionTarget target;
+  target.pid = pid;
+  PP_ASSIGN_OR_RETURN(const Tid own, ReadNamespacedTid(pid, Tid(pid.value)));
+  target.own_pid = Pid(own.value);
+  uint64_t interpreter = 0;
+  if (memory.ReadValue(process.runtime + process.layout.runtime_interpreters_main, &interpreter) != ReadStatus::kOk) {
+    return Error{Code::kGone, fmt::format("process {} has no interpreter any more", pid.value), ""};
+  }
+  PP_ASSIGN_OR_RETURN(const bool allowed, RemoteDebuggingAllowed(memory, process, RemoteAddr(interpreter)));
+  target.debugging_disabled = !allowed;
+  PP_ASSIGN_OR_RETURN(const PendingCalls pending, FindPendingCalls(pid, memory, process, RemoteAddr(interpreter)));
+  target.queue = pending.queue;
+  target.main_thread_only = pending.runner == CallRunner::kMainThread;
+  constexpr std::string_view kRunText = "PyRun_SimpleString";
+  PP_ASSIGN_OR_RETURN(const std::vector<RemoteAddr> run, FindInterpreterSymbols(pid, memory, process, {&kRunText, 1}));
+  target.run_text = run.front();
+  PP_ASSIGN_OR_RETURN(target.tails, FindSegmentTails(pid, memory, kMaxTextBytes));
+  return target;
+}
+
+}  // namespace ptrace_prof

@@ -1,0 +1,174 @@
+// Brings a stub into a process as often as told, takes its channel, arms it, and has it leave: the whole way of
+// attach/inject, without a capture around it. For tests and for figures.
+//
+//   inject_driver PID STUB [--count N] [--timeout-ms N] [--no-leave] [--events N] [--force]
+//
+// One line for each time: "ok <way> <us until ready> <longest stop in us> <stops> <events>", or "error <code>
+// <message>" and exit status 1.
+#include <getopt.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+#include "attach/inject/injection.h"
+#include "attach/proc/process_memory.h"
+#include "attach/ptrace/stopped_threads.h"
+#include "daemon/collect/stub_boot.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr uint32_t kRings = 64;
+constexpr uint32_t kRecords = 4096;
+
+struct Wishes {
+  Pid pid;
+  std::string stub;
+  int count = 1;
+  Nanos timeout = Nanos::FromSeconds(10);
+  bool leave = true;
+  bool force = false;
+  uint64_t events = 0;  // to wait for, once armed
+};
+
+void Pause() {
+  const timespec pause{0, 200'000};
+  ::nanosleep(&pause, nullptr);
+}
+
+uint64_t Nonce() {
+  uint64_t nonce = 0;
+  while (nonce == 0 && ::getrandom(&nonce, sizeof nonce, 0) == sizeof nonce) {
+  }
+  return nonce;
+}
+
+uint64_t LeaseFromNow() { return static_cast<uint64_t>((MonotonicNow() + Nanos::FromSeconds(1)).value); }
+
+uint64_t DrainAll(Channel& channel) {
+  std::vector<pp_record> records(kRecords);
+  uint64_t events = 0;
+  for (RingReader& ring : channel.rings()) {
+    for (size_t count = 0; (count = ring.Drain(records)) > 0;) {
+      events += count;
+    }
+  }
+  return events;
+}
+
+Result<void> Arm(const Wishes& wishes, RemoteMemory& memory, Channel& channel) {
+  RemoteWriter writer(wishes.pid);
+  PP_ASSIGN_OR_RETURN(const StoppedThreads stopped, StoppedThreads::StopAll(wishes.pid, Nanos::FromSeconds(5)));
+  return channel.Arm(memory, writer);
+}
+
+Result<void> Leave(const InjectionTarget& target, RemoteMemory& memory, Channel& channel, Nanos deadline) {
+  RemoteWriter writer(target.pid);
+  PP_RETURN_IF_ERROR(channel.Disarm(memory, writer));
+  channel.AskToLeave();
+  PP_ASSIGN_OR_RETURN(QueuedCall call, QueueLeave(target, memory, channel, deadline));
+  while (channel.state() != ChannelState::kLeft) {
+    if (MonotonicNow() > deadline) {
+      return Error{Code::kDeadlineExceeded, "the stub did not leave", ""};
+    }
+    PP_RETURN_IF_ERROR(call.Ring());
+    Pause();
+  }
+  while (true) {  // before it goes: else it would be withdrawn
+    PP_ASSIGN_OR_RETURN(const bool taken, call.Taken());
+    if (taken || MonotonicNow() > deadline) {
+      return {};
+    }
+    PP_RETURN_IF_ERROR(call.Ring());
+    Pause();
+  }
+}
+
+Result<void> Once(const Wishes& wishes, RemoteMemory& memory, StubFile& stub) {
+  PP_ASSIGN_OR_RETURN(const PythonProcess process, PythonProcess::Open(wishes.pid, memory));
+  PP_ASSIGN_OR_RETURN(InjectionTarget target, DescribeForInjection(wishes.pid, memory, process));
+  target.force = wishes.force;
+  PP_ASSIGN_OR_RETURN(pp_boot boot, DescribeForStub(wishes.pid, memory, process));
+  boot.nonce = Nonce();
+  boot.ring_count = kRings;
+  boot.ring_records = kRecords;
+  boot.clock = PP_CLOCK_MONOTONIC;
+  boot.lease = LeaseFromNow();
+  const std::string name = ChannelFileName(boot.nonce);
+  std::memcpy(boot.channel_name, name.c_str(), name.size() + 1);
+  stub.Fill(boot);
+  const Nanos deadline = MonotonicNow() + wishes.timeout;
+  PP_ASSIGN_OR_RETURN(Injection injection, Inject(target, memory, stub, {deadline, {}}));
+  injection.channel.RenewLease(LeaseFromNow());
+  uint64_t events = 0;
+  if (wishes.events > 0) {
+    PP_RETURN_IF_ERROR(Arm(wishes, memory, injection.channel));
+    while ((events += DrainAll(injection.channel)) < wishes.events && MonotonicNow() < deadline) {
+      injection.channel.RenewLease(LeaseFromNow());
+      Pause();
+    }
+  }
+  if (wishes.leave) {
+    PP_RETURN_IF_ERROR(Leave(target, memory, injection.channel, deadline));
+    events += DrainAll(injection.channel);
+  }
+  std::printf("ok %s %lld %lld %u %llu\n", std::string(injection.report.way).c_str(),
+              static_cast<long long>(injection.report.took.value / 1000),
+              static_cast<long long>(injection.report.stops.longest.value / 1000), injection.report.stops.stops,
+              static_cast<unsigned long long>(events));
+  std::fflush(stdout);
+  return {};
+}
+
+int Run(const Wishes& wishes) {
+  std::ifstream file(wishes.stub, std::ios::binary);
+  const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
+  Result<StubFile> stub = StubFile::Parse({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+  if (stub.has_error()) {
+    std::printf("error %s %s\n", std::string(CodeName(stub.error().code)).c_str(), stub.error().message.c_str());
+    return 1;
+  }
+  ProcessMemory memory(wishes.pid);
+  for (int i = 0; i < wishes.count; ++i) {
+    const Result<void> once = Once(wishes, memory, stub.value());
+    if (once.has_error()) {
+      std::printf("error %s %s\n", std::string(CodeName(once.error().code)).c_str(), once.error().message.c_str());
+      return 1;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace ptrace_prof
+
+int main(int argc, char** argv) {
+  using ptrace_prof::Nanos;
+  using ptrace_prof::Pid;
+  const option options[] = {{"count", 1, nullptr, 'c'},  {"timeout-ms", 1, nullptr, 't'}, {"no-leave", 0, nullptr, 'n'},
+                            {"events", 1, nullptr, 'e'}, {"force", 0, nullptr, 'f'},      {}};
+  ptrace_prof::Wishes wishes;
+  for (int choice = 0; (choice = ::getopt_long(argc, argv, "", options, nullptr)) != -1;) {
+    switch (choice) {
+      case 'c': wishes.count = std::atoi(optarg); break;
+      case 't': wishes.timeout = Nanos::FromMillis(std::atoi(optarg)); break;
+      case 'n': wishes.leave = false; break;
+      case 'e': wishes.events = std::strtoull(optarg, nullptr, 10); break;
+      case 'f': wishes.force = true; break;
+      default: return 2;
+    }
+  }
+  if (argc - optind != 2) {
+    return 2;
+  }
+  wishes.pid = Pid(std::atoi(argv[optind]));
+  wishes.stub = argv[optind + 1];
+  return ptrace_prof::Run(wishes);
+}
