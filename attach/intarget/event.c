@@ -1,0 +1,179 @@
+// What happens rarely on the way of an event: see event.h. System calls are allowed here, locks and allocations are
+// not.
+#include "attach/intarget/event.h"
+
+enum { PP_PROBES = 16, PP_KEY_NONE = 0, PP_KEY_USED = 1, PP_SWEPT_AT_ONCE = 4 };
+enum { PP_NO_SUCH_PROCESS = -3 };
+
+uint64_t pp_nanoseconds(void) {
+  struct {
+    int64_t seconds, nanoseconds;
+  } time = {0, 0};
+  PP_FUNCTION(int (*)(int, void*), clock_gettime)(1 /* CLOCK_MONOTONIC */, &time);
+  return (uint64_t)time.seconds * 1000000000ull + (uint64_t)time.nanoseconds;
+}
+
+void pp_count_without_ring(void) { __atomic_fetch_add(&pp_self.channel->events_without_ring, 1, __ATOMIC_RELAXED); }
+
+static uint64_t slot_mask(void) { return (1ull << (64 - pp_self.slot_shift)) - 1; }
+
+static void drop_key(pp_slot* slot) { __atomic_store_n(&slot->thread_state, PP_KEY_USED, __ATOMIC_RELEASE); }
+
+static pp_slot* probe(pp_address key) {
+  for (uint64_t i = 0; i < PP_PROBES; ++i) {
+    pp_slot* slot = &pp_self.slots[(pp_hash(key) + i) & slot_mask()];
+    if (__atomic_load_n(&slot->thread_state, __ATOMIC_ACQUIRE) == key) return slot;
+  }
+  return 0;
+}
+
+void pp_forget_thread(pp_address thread) {
+  pp_slot* slot = probe(thread);
+  if (slot) drop_key(slot);
+}
+
+// Takes a free entry for `thread`, with a key by which nobody finds it yet.
+static pp_slot* take_slot(pp_address thread) {
+  for (uint64_t i = 0; i < PP_PROBES; ++i) {
+    pp_slot* slot = &pp_self.slots[(pp_hash(thread) + i) & slot_mask()];
+    uint64_t key = __atomic_load_n(&slot->thread_state, __ATOMIC_RELAXED);
+    if (key > PP_KEY_USED) continue;
+    if (__atomic_compare_exchange_n(&slot->thread_state, &key, ~0ull, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+      return slot;
+  }
+  return 0;
+}
+
+// Marks the ring as ended if its thread is no more.
+static void sweep(uint32_t index) {
+  pp_ring* ring = (pp_ring*)((char*)pp_self.channel + PP_RING_OFFSET(index));
+  const int32_t tid = __atomic_load_n(&pp_self.ring_tids[index], __ATOMIC_ACQUIRE);
+  if (!tid || __atomic_load_n(&ring->state, __ATOMIC_RELAXED) != PP_RING_LIVE) return;
+  if (pp_system_call(PP_SYS_tgkill, (uint64_t)pp_boot_block.target_pid, (uint64_t)tid, 0, 0, 0, 0) !=
+      PP_NO_SUCH_PROCESS) {
+    return;
+  }
+  int32_t expected = tid;
+  if (!__atomic_compare_exchange_n(&pp_self.ring_tids[index], &expected, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+    return;
+  pp_slot* slot = pp_self.ring_slots[index];
+  if (slot && slot->ring_index == index) drop_key(slot);
+  __atomic_store_n(&ring->state, PP_RING_ENDED, __ATOMIC_RELEASE);
+}
+
+static void sweep_some(uint32_t count) {
+  const uint32_t rings = pp_boot_block.ring_count;
+  for (uint32_t i = 0; i < count && i < rings; ++i) {
+    sweep(__atomic_fetch_add(&pp_self.sweep, 1, __ATOMIC_RELAXED) % rings);
+  }
+}
+
+static void begin_ring(pp_ring* ring, int32_t tid) {
+  ring->tail_seen = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
+  ring->lost = ring->lost_since = ring->lost_total = ring->last_unarmed = ring->last_time = 0;
+  ring->lost_net = ring->lost_lowest = 0;
+  ring->tid = tid;
+}
+
+// The ring of the thread `tid`, whichever thread state it had then; else a free one; else UINT32_MAX.
+static uint32_t take_ring(int32_t tid) {
+  const uint32_t rings = pp_boot_block.ring_count;
+  for (uint32_t i = 0; i < rings; ++i) {
+    if (__atomic_load_n(&pp_self.ring_tids[i], __ATOMIC_RELAXED) == tid) return i;
+  }
+  for (uint32_t i = 0; i < rings; ++i) {
+    if (__atomic_load_n(&pp_self.ring_tids[i], __ATOMIC_RELAXED) != 0) continue;
+    pp_ring* ring = (pp_ring*)((char*)pp_self.channel + PP_RING_OFFSET(i));
+    uint32_t state = PP_RING_FREE;
+    if (!__atomic_compare_exchange_n(&ring->state, &state, PP_RING_CLAIMED, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+      continue;
+    begin_ring(ring, tid);
+    __atomic_store_n(&pp_self.ring_tids[i], tid, __ATOMIC_RELEASE);
+    return i;
+  }
+  return UINT32_MAX;
+}
+
+// Makes `slot` lead to the ring of `index`, and lets it be found.
+static void bind(pp_slot* slot, pp_address thread, int32_t tid, uint32_t index) {
+  pp_slot* before = pp_self.ring_slots[index];
+  if (before && before != slot && before->ring_index == index) drop_key(before);  // of another thread state of ours
+  pp_self.ring_slots[index] = slot;
+  slot->tid = tid;
+  slot->ring_index = index;
+  slot->ring = (pp_ring*)((char*)pp_self.channel + PP_RING_OFFSET(index));
+  slot->records = (pp_record*)((char*)pp_self.channel +
+                               PP_RECORDS_OFFSET(pp_boot_block.ring_count, pp_boot_block.ring_records, index));
+  slot->ring->thread_state = thread;
+  __atomic_store_n(&slot->ring->state, PP_RING_LIVE, __ATOMIC_RELEASE);
+  __atomic_store_n(&slot->thread_state, thread, __ATOMIC_RELEASE);
+}
+
+pp_slot* pp_find_slot_slowly(pp_address thread) {
+  pp_slot* slot = probe(thread);
+  if (slot && pp_is_same_thread(slot, thread)) return slot;
+  if (slot) drop_key(slot);  // the thread state of another thread, which is gone, was here
+  slot = take_slot(thread);
+  if (!slot) return 0;
+  const int32_t tid = (int32_t)pp_system_call(PP_SYS_gettid, 0, 0, 0, 0, 0, 0);
+  sweep_some(PP_SWEPT_AT_ONCE);
+  uint32_t index = take_ring(tid);
+  if (index == UINT32_MAX) {
+    drop_key(slot);
+    return 0;
+  }
+  bind(slot, thread, tid, index);
+  return slot;
+}
+
+static int32_t depth_change(unsigned tag) {
+  const unsigned begins = 1u << PP_TAG_START | 1u << PP_TAG_RESUME | 1u << PP_TAG_THROW | 1u << PP_TAG_C_CALL;
+  return begins >> tag & 1 ? 1 : -1;
+}
+
+static int lose(pp_ring* ring, uint64_t now, unsigned tag) {
+  if (!ring->lost) {
+    ring->lost_since = now;
+    ring->lost_net = ring->lost_lowest = 0;
+  }
+  ring->lost_net += depth_change(tag);
+  if (ring->lost_net < ring->lost_lowest) ring->lost_lowest = ring->lost_net;
+  ring->lost_total++;
+  __atomic_store_n(&ring->lost, ring->lost + 1, __ATOMIC_RELEASE);
+  return 0;
+}
+
+int pp_make_room(pp_slot* slot, uint64_t now, unsigned tag) {
+  pp_ring* ring = slot->ring;
+  ring->tail_seen = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
+  // Once full, an eighth must be free before it goes on: few long gaps say more than many short ones.
+  const uint64_t limit = ring->lost ? pp_self.room - (pp_self.record_mask + 1) / 8 : pp_self.room;
+  if (ring->head - ring->tail_seen > limit) return lose(ring, now, tag);
+  if (ring->lost) {
+    const uint64_t head = ring->head;
+    pp_write(slot, head, ring->lost_since, PP_TAG_LOST, ring->lost);
+    pp_write(slot, head + 1, now, PP_TAG_LOST_END, PP_GAP(ring->lost_net, ring->lost_lowest));
+    __atomic_store_n(&ring->head, head + PP_GAP_RECORDS, __ATOMIC_RELEASE);
+    __atomic_store_n(&ring->lost, 0, __ATOMIC_RELEASE);
+  }
+  return 1;
+}
+
+int pp_event_while_unarmed(const pp_private* page, pp_address thread, unsigned tag) {
+  if (page->magic != PP_PRIVATE_MAGIC) {
+    pp_leave_from_hook(PP_LEAVE_FORKED);
+    return 0;
+  }
+  pp_slot* slot = pp_find_slot(thread);
+  if (!slot) return __atomic_load_n(&page->armed, __ATOMIC_SEQ_CST) == 1;
+  const uint64_t word = PP_UNARMED(py_current_frame(thread), tag);
+  __atomic_store_n(&slot->ring->last_unarmed, word | PP_UNARMED_PENDING, __ATOMIC_SEQ_CST);
+  if (__atomic_load_n(&page->armed, __ATOMIC_SEQ_CST) == 1) return 1;
+  if (__atomic_exchange_n(&slot->ring->last_unarmed, word, __ATOMIC_SEQ_CST) != (word | PP_UNARMED_PENDING)) return 1;
+  if (__atomic_load_n(&pp_self.channel->leave, __ATOMIC_RELAXED)) {
+    pp_leave_from_hook(PP_LEAVE_ASKED);
+  } else if (pp_now() > __atomic_load_n(&pp_self.channel->lease, __ATOMIC_RELAXED)) {
+    pp_leave_from_hook(PP_LEAVE_LEASE);
+  }
+  return 0;
+}

@@ -1,0 +1,84 @@
+// The state of the stub in its target, and its life.
+//
+//        pp_enter            collector: armed = 1        pp_leave, a lost lease
+//   idle ────────► installed ─────────────────► tracing ────────────────────────► idle (resident)
+//
+// `private_page` is set last on the way in and cleared first on the way out: a callback that finds it null does
+// nothing. In a forked child the page is there, but empty: the child takes the hooks off in itself at its first event
+// and touches none of the shared memory, which it does not have. Who may change it: pp_enter, pp_leave and
+// pp_leave_from_hook, which exclude each other by `busy` and `leaving`.
+#ifndef PTRACE_PROF_ATTACH_INTARGET_STUB_H_
+#define PTRACE_PROF_ATTACH_INTARGET_STUB_H_
+
+#include "attach/abi/boot.h"
+#include "attach/abi/channel.h"
+#include "attach/intarget/python.h"
+#include PP_ARCHITECTURE /* arch_x86_64.h, arch_aarch64.h */
+
+#define pp_likely(condition) __builtin_expect(!!(condition), 1)
+#define pp_unlikely(condition) __builtin_expect(!!(condition), 0)
+#define PP_COLD __attribute__((noinline, cold))
+
+// Records that one event may take: a gap before it, itself, and two that say more of it.
+enum { PP_GAP_RECORDS = 2, PP_GROUP_RECORDS = PP_GAP_RECORDS + 3 };
+
+// Which ring a thread writes to: an entry of an open hash table in private memory. An entry is found by its key and
+// then belongs to the thread that has it; only keys are changed by others.
+typedef struct pp_slot {
+  uint64_t thread_state;  // 0: never used; 1: used before
+  int32_t tid;
+  uint32_t ring_index;
+  pp_ring* ring;
+  pp_record* records;
+} pp_slot;
+
+typedef struct pp_error_report {
+  uint32_t error, step;
+  int32_t number;
+} pp_error_report;
+
+// The ways to be called by the interpreter: one row of them holds per version (hooks.c).
+typedef struct pp_hooks {
+  uint32_t first_python;  // PY_VERSION_HEX from which on
+  pp_error_report (*install)(void);
+  void (*remove)(void);
+} pp_hooks;
+
+typedef struct pp_stub {
+  pp_private* private_page;
+  pp_channel* channel;
+  pp_slot* slots;
+  uint64_t slot_shift;   // 64 - log2 of their number
+  uint64_t record_mask;  // ring_records - 1
+  uint64_t room;         // records in a ring from which on it is full
+  uint64_t clock;        // pp_clock
+  uint64_t c_calls;      // whether calls of C functions are told
+
+  int32_t* ring_tids;    // of each ring, in private memory: 0 none
+  pp_slot** ring_slots;  // of each ring, in private memory
+  uint32_t sweep;        // the ring at which the next search for ended threads begins
+  uint32_t tool_id;
+  uint64_t private_size, channel_size;
+  int64_t descriptor;  // of the memfd; -1 none
+  uint64_t device, inode;
+  const pp_hooks* hooks;
+  uint64_t leaving;
+  uint32_t hooks_displaced;
+} pp_stub;
+extern pp_stub pp_self;
+
+extern const pp_hooks pp_monitoring_hooks;  // monitoring.c
+extern const pp_hooks pp_profile_hooks;     // profile.c
+
+// For the pending-call queue, and for the module's exec slot: always 0, never leaves an exception.
+int pp_enter(void* unused);
+int pp_leave(void* unused);
+// Of a callback, in the middle of an event.
+PP_COLD void pp_leave_from_hook(enum pp_leave_cause cause);
+
+// shared_memory.c: the memfd and the private pages. They do not know Python.
+pp_error_report pp_map_memory(pp_private** page);
+void pp_unmap_memory(pp_private* page);
+void pp_unmap_in_child(pp_private* page);  // what a fork left of them
+
+#endif  // PTRACE_PROF_ATTACH_INTARGET_STUB_H_

@@ -1,0 +1,218 @@
+"""Threads: those that run already, those that begin later, more than there are rings; and forked children."""
+import ctypes
+import os
+import sys
+import threading
+
+import stub_corpus
+from stub_checks_events import EVENT_TAGS, assert_same, named
+from stub_collector import LIVE, Capture, descriptors
+
+HAS_MONITORING = sys.version_info >= (3, 12)
+BOOTSTRAP = threading.Thread._bootstrap.__code__
+
+
+def _in_thread(tids):
+    tids.append(threading.get_native_id())
+    stub_corpus.calls()
+
+
+CALLS = dict((function.__name__, events) for function, events in stub_corpus.SCENARIOS)["calls"]
+
+
+def _of_thread(capture, tid):
+    (index,) = capture.index_of(tid)
+    return [one for one in capture.raw(index) if one[1] in EVENT_TAGS]
+
+
+def check_a_thread_from_its_first_call(stub):
+    """Also where its thread state lies where that of a thread lay which has just ended."""
+    tids = []
+    with Capture(stub, rings=64) as capture:
+        for _ in range(40):
+            thread = threading.Thread(target=_in_thread, args=(tids,))
+            thread.start()
+            thread.join()
+    names = stub_corpus.names()
+    assert len(set(tids)) == 40
+    for tid in tids:
+        found = _of_thread(capture, tid)
+        assert found[0][1:] == ("START", id(BOOTSTRAP)), found[:2]
+        assert_same(named(found, names), CALLS, f"thread {tid}")
+
+
+def check_many_threads_at_once(stub):
+    names, tids, gate = stub_corpus.names(), [], threading.Barrier(9)
+
+    def work():
+        tids.append(threading.get_native_id())
+        gate.wait()
+        for _ in range(200):
+            stub_corpus.calls()
+            for _ in stub_corpus.numbers():
+                pass
+        gate.wait()
+
+    running = [threading.Thread(target=work) for _ in range(4)]  # before …
+    for thread in running:
+        thread.start()
+    with Capture(stub) as capture:
+        late = [threading.Thread(target=work) for _ in range(4)]  # … and after
+        for thread in late:
+            thread.start()
+        gate.wait()
+        gate.wait()
+        for thread in running + late:
+            thread.join()
+    expected = (CALLS + ["START numbers", "YIELD numbers", "RESUME numbers", "YIELD numbers", "RESUME numbers",
+                         "RETURN numbers"]) * 200
+    for tid in tids:
+        assert_same(named(_of_thread(capture, tid), names), expected, f"thread {tid}")
+
+
+def _from_c(body):
+    """Runs `body` in a thread that C code makes."""
+    libc = ctypes.CDLL(None)
+    callback = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(lambda _: body() and None)
+    thread = ctypes.c_ulong()
+    assert libc.pthread_create(ctypes.byref(thread), None, callback, None) == 0
+    return lambda: libc.pthread_join(thread, None), callback
+
+
+def check_a_thread_made_by_c(stub):
+    tids, met, go = [], threading.Event(), threading.Event()
+
+    def body():
+        tids.append(threading.get_native_id())
+        met.set()
+        go.wait()
+        stub_corpus.calls()
+
+    with Capture(stub) as capture:
+        join, _callback = _from_c(body)
+        met.wait()
+        stub_corpus.nothing()  # an event of another thread
+        go.set()
+        join()
+    assert_same(named(_of_thread(capture, tids[0]), stub_corpus.names()), CALLS)
+
+
+def check_a_thread_that_c_makes_again_and_again(stub):
+    """A thread state for each call, but one thread: one ring."""
+    tids, names = [], stub_corpus.names()
+    with Capture(stub) as capture:
+        for _ in range(5):
+            join, _callback = _from_c(lambda: tids.append(threading.get_native_id()))
+            join()
+    rings = [capture.ring(index)["tid"] for index in range(capture.rings)]
+    assert all(rings.count(tid) <= 1 for tid in tids), (tids, rings)
+
+
+def check_more_threads_than_rings(stub):
+    """Those without a ring are counted; a ring that is freed serves again."""
+    tids, gate, names = [], threading.Barrier(4), stub_corpus.names()
+
+    def work():
+        tids.append(threading.get_native_id())
+        stub_corpus.calls()
+        gate.wait()
+        gate.wait()
+
+    with Capture(stub, rings=2) as capture:
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        gate.wait()
+        assert capture.events_without_ring > 0
+        used = [capture.ring(index) for index in range(2)]
+        assert [one["state"] for one in used] == [LIVE, LIVE]
+        gate.wait()
+        for thread in threads:
+            thread.join()
+        assert threading.get_native_id() in [one["tid"] for one in used]
+        (other,) = [index for index in range(2) if used[index]["tid"] != threading.get_native_id()]
+        ended = []
+        for _ in range(20):  # finding out that the owner is gone takes a few threads
+            thread = threading.Thread(target=_in_thread, args=(ended,))
+            thread.start()
+            thread.join()
+            if capture.ring(other)["state"] == 3:
+                break
+        assert capture.ring(other)["state"] == 3, capture.ring(other)
+        capture.drain(other)
+        capture.free(other)
+        thread = threading.Thread(target=_in_thread, args=(ended,))
+        thread.start()
+        thread.join()
+    assert_same(named(_of_thread(capture, ended[-1]), names), CALLS)
+
+
+def _hooks_here():
+    if HAS_MONITORING:
+        return [sys.monitoring.get_tool(number) for number in (3, 4)]
+    return [sys.getprofile()]
+
+
+def _mapped(name):
+    with open("/proc/self/maps") as maps:
+        return name in maps.read()
+
+
+def check_fork_in_the_window(stub):
+    """The child takes everything off in itself and touches nothing shared; the parent's trace is exact."""
+    names, main = stub_corpus.names(), threading.get_native_id()
+    with Capture(stub) as capture:
+        for _ in range(8):
+            child = os.fork()
+            if child == 0:
+                status = 1
+                try:
+                    stub_corpus.calls()
+                    stub_corpus.calls()
+                    free = not any(_hooks_here()) and not _mapped("pp-stub-test") and not descriptors("pp-stub-test")
+                    status = 0 if free and not stub.busy else 2
+                finally:
+                    os._exit(status)
+            stub_corpus.calls()
+            assert os.WEXITSTATUS(os.waitpid(child, 0)[1]) == 0
+    (index,) = capture.index_of(main)
+    assert_same(named(capture.raw(index), names), CALLS * 8)
+    assert {capture.ring(index)["tid"] for index in range(capture.rings)} <= {0, main}
+
+
+def check_a_child_may_be_captured_itself(stub):
+    with Capture(stub):
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                with Capture(stub) as own:
+                    stub_corpus.calls()
+                (index,) = own.index_of(threading.get_native_id())
+                assert_same(named(own.raw(index), stub_corpus.names()), CALLS)
+                status = 0
+            finally:
+                os._exit(status)
+        assert os.WEXITSTATUS(os.waitpid(child, 0)[1]) == 0
+
+
+def check_a_queued_entry_that_a_child_inherits(stub):
+    """Meant for its parent: nothing happens."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            served = stub.served
+            stub.enter(pid=os.getppid())
+            status = 0 if stub.served == served and not stub.busy and not any(_hooks_here()) else 2
+        finally:
+            os._exit(status)
+    assert os.WEXITSTATUS(os.waitpid(child, 0)[1]) == 0
+
+
+def check_a_program_started_in_the_window(stub):
+    import subprocess
+    with Capture(stub) as capture:
+        assert subprocess.run([sys.executable, "-I", "-S", "-c", "print(1)"], stdout=subprocess.PIPE, check=True).stdout
+        stub_corpus.calls()
+    assert_same(named(_of_thread(capture, threading.get_native_id()), stub_corpus.names()), CALLS)

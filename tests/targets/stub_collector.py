@@ -1,0 +1,263 @@
+"""Plays the collector to the tracer stub, inside the target itself: loads it, arms it, reads its rings, lets it leave.
+
+What the real collector does from outside by writing memory is done here by ctypes. The image of the stub and the names
+in its boot block come from the test (PP_STUB_TEST), the layout of the interpreter by the pact.
+"""
+import _imp
+import base64
+import ctypes
+import importlib.machinery
+import itertools
+import json
+import os
+import re
+import struct
+import sys
+import zlib
+
+import pact
+
+GIVEN = json.loads(zlib.decompress(base64.b64decode(os.environ["PP_STUB_TEST"]))) if "PP_STUB_TEST" in os.environ else {}
+MAGIC = struct.pack("<2Q", 0x626f6f7470747261, 0x63652d70726f6600)
+PAGE = 4096
+ABSENT = 0xFFFFFFFF
+TAGS = ("NONE", "START", "RESUME", "THROW", "RETURN", "YIELD", "UNWIND", "C_CALL", "C_RETURN", "C_RAISE", "FRAME",
+        "SELF", "CODE", "LOST", "LOST_END")
+READY, LEFT, FAILED = 1, 2, 3
+LIVE = 2
+PROFILER_PRESENT = 1
+ASKED, LEASE = 1, 2
+FOREVER = (1 << 64) - 1
+# pp_boot, as attach/abi/boot.h has it.
+HEX, ERROR, BUSY, ENTER = 20, 80, 72, 64
+SERVED, NAME, FUNCTIONS, OFFSETS, BOOT_SIZE = 96, 104, 144, 528, 656
+# What the layout does not say: the same in all versions (3.11 has one word more before c_profilefunc).
+_FIXED = {"method_def": 16, "descriptor_method": 40, "method_function": 16,
+          "thread_profile_function": 64 if sys.version_info[:2] == (3, 11) else 56}
+_OTHER_NAMES = {"PyThreadState_GetUnchecked": "_PyThreadState_UncheckedGet"}
+_nonces = itertools.count(1)
+
+
+def _address(name):
+    for library in (ctypes.pythonapi, ctypes.CDLL(None)):
+        for spelling in (name, _OTHER_NAMES.get(name)):
+            try:
+                return ctypes.addressof(ctypes.c_char.in_dll(library, spelling))
+            except (ValueError, TypeError):
+                pass
+    return 0
+
+
+def told_layout():
+    """Asks the test for the layout of this very interpreter."""
+    pact.say("layout")
+    return {name: int(value) for name, value in (line.split() for line in pact.hear().splitlines())}
+
+
+_libc = ctypes.CDLL(None)
+_libc.mmap.restype = ctypes.c_void_p
+_libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+_libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+_libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+
+
+def _word(address):
+    return ctypes.c_uint64.from_address(address)
+
+
+class Stub:
+    """The stub in this process; loaded at the first capture and resident from then on."""
+
+    def __init__(self, layout):
+        self.layout = layout
+        self.image = bytearray(base64.b64decode(GIVEN["image"]))
+        self.boot_in_image = self.image.index(MAGIC)
+        self.boot = None  # address, once loaded
+
+    def boot_bytes(self, nonce, name, c_calls=False, rings=16, records=1 << 16, lease=FOREVER, pid=None, clock=0):
+        functions = [_address(function) for function in GIVEN["functions"]]
+        layout = self.layout
+        offsets = [_FIXED.get(field, layout.get(field.replace("_", ".", 1), ABSENT)) for field in GIVEN["offsets"]]
+        head = struct.pack("<16sIIiIIIIIQQ", MAGIC, GIVEN["abi_version"], layout["hex"], pid or os.getpid(),
+                           int(c_calls), rings, records, clock, layout["tag_mask"] & ABSENT, nonce, lease)
+        return head, struct.pack("<40s", name.encode()), struct.pack("<48Q", *(functions + [0] * (48 - len(functions)))) + \
+            struct.pack("<32I", *(offsets + [ABSENT] * (32 - len(offsets))))
+
+    def enter(self, nonce=None, name=None, **options):
+        """As a collector does: the first time loads it, later queues pp_enter. Returns the nonce."""
+        nonce = nonce or next(_nonces)
+        head, label, tables = self.boot_bytes(nonce, name or f"pp-stub-test-{nonce}", **options)
+        if self.boot is None:
+            self._load(head, label, tables)
+        else:
+            ctypes.memmove(self.boot, head, len(head))
+            ctypes.memmove(self.boot + NAME, label + tables, len(label + tables))
+            self.call(_word(self.boot + ENTER).value)
+        return nonce
+
+    def _load(self, head, label, tables):
+        at = self.boot_in_image
+        self.image[at:at + len(head)] = head
+        self.image[at + NAME:at + BOOT_SIZE] = label + tables
+        file = os.memfd_create("pp-stub-image")
+        os.write(file, self.image)
+        spec = importlib.machinery.ModuleSpec("_ptrace_prof_stub", None, origin=f"/proc/self/fd/{file}")
+        _imp.exec_dynamic(_imp.create_dynamic(spec))
+        os.close(file)
+        self.boot = self._find_boot()
+
+    def _find_boot(self):
+        with open("/proc/self/maps") as maps:
+            for line in maps:
+                if "pp-stub-image" in line and " rw-p " in line:
+                    start, end = (int(part, 16) for part in re.match(r"(\w+)-(\w+)", line).groups())
+                    at = ctypes.string_at(start, end - start).find(MAGIC)
+                    if at >= 0:
+                        return start + at
+        raise AssertionError("the stub's boot block is nowhere")
+
+    def call(self, entry):
+        """As the pending-call queue does: with the GIL held."""
+        result = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(entry)(None)
+        assert result == 0, result
+
+    @property
+    def busy(self):
+        return _word(self.boot + BUSY).value
+
+    @property
+    def error(self):
+        return struct.unpack("<IIi", ctypes.string_at(self.boot + ERROR, 12))
+
+    @property
+    def served(self):
+        return _word(self.boot + SERVED).value
+
+
+def descriptors(name):
+    found = []
+    for entry in os.listdir("/proc/self/fd"):
+        try:
+            if name in os.readlink(f"/proc/self/fd/{entry}"):
+                found.append(int(entry))
+        except OSError:
+            pass
+    return found
+
+
+class Capture:
+    """with Capture(stub, …) as capture: … armed in here …; afterwards capture.raw() says what was recorded."""
+
+    def __init__(self, stub, armed=True, **options):
+        self.stub, self.arm_it, self.options = stub, armed, options
+
+    def __enter__(self):
+        nonce = self.nonce = self.stub.enter(**self.options)
+        name = f"memfd:pp-stub-test-{nonce} "
+        found = descriptors(name)
+        assert len(found) == 1, (found, self.stub.error)
+        file = os.open(f"/proc/self/fd/{found[0]}", os.O_RDWR)
+        try:
+            self.size = os.fstat(file).st_size
+            self.address = _libc.mmap(None, self.size, 3, 1, file, 0)
+            assert _libc.madvise(self.address, self.size, 10) == 0  # MADV_DONTFORK: a collector is another process
+            self.memory = (ctypes.c_char * self.size).from_address(self.address)
+        finally:
+            os.close(file)
+        self.rings, self.records = struct.unpack_from("<II", self.memory, 12)
+        self.private, self.leave_entry, size = struct.unpack_from("<3Q", self.memory, 32)
+        assert size == self.size == PAGE * (1 + self.rings) + 16 * self.rings * self.records
+        assert self.u32(64) == READY and self.u64(24) == nonce
+        self._armed = _word(self.private + 8)
+        if self.arm_it:
+            self.arm()
+        return self
+
+    def __exit__(self, *_):
+        if self.u32(64) == READY:
+            self.disarm()
+            self.leave()
+        self.memory = ctypes.string_at(self.address, self.size)
+        _libc.munmap(self.address, self.size)
+
+    def u32(self, at):
+        return struct.unpack_from("<I", self.memory, at)[0]
+
+    def u64(self, at):
+        return struct.unpack_from("<Q", self.memory, at)[0]
+
+    def put(self, at, value):
+        struct.pack_into("<Q", self.memory, at, value)
+
+    @property
+    def state(self):
+        return self.u32(64)
+
+    @property
+    def leave_cause(self):
+        return self.u32(80)
+
+    @property
+    def tool_id(self):
+        return self.u32(56)
+
+    @property
+    def hooks_displaced(self):
+        return self.u32(84)
+
+    @property
+    def events_without_ring(self):
+        return self.u64(88)
+
+    def ask_for_self(self, *codes):
+        for index, code in enumerate(codes):
+            self.put(112 + 8 * index, id(code))
+
+    def arm(self):
+        self._armed.value = 1
+
+    def disarm(self):
+        self._armed.value = 0
+
+    def expire(self):
+        self.put(96, 0)
+
+    def ask_to_leave(self):
+        self.put(104, 1)
+
+    def leave(self):
+        self.stub.call(self.leave_entry)
+        assert self.state == LEFT, self.state
+
+    def ring(self, index):
+        head, tail_seen, lost, _, lost_total, _, _, unarmed = struct.unpack_from("<5Q2iQ", self.memory, PAGE * (1 + index))
+        tail = self.u64(PAGE * (1 + index) + 64)
+        state, tid = struct.unpack_from("<Ii", self.memory, PAGE * (1 + index) + 128)
+        return {"head": head, "tail": tail, "tail_seen": tail_seen, "lost": lost, "lost_total": lost_total,
+                "unarmed": unarmed, "state": state, "tid": tid}
+
+    def free(self, index):
+        struct.pack_into("<I", self.memory, PAGE * (1 + index) + 128, 0)
+
+    def index_of(self, tid):
+        return [index for index in range(self.rings) if self.ring(index)["tid"] == tid]
+
+    def words(self, index):
+        """head and tail of a ring, to be read and set without any call in Python."""
+        at = PAGE * (1 + index)
+        return ctypes.c_uint64.from_buffer(self.memory, at), ctypes.c_uint64.from_buffer(self.memory, at + 64)
+
+    def raw(self, index, start=None, end=None, memory=None):
+        """The records of a ring from its tail to its head: (time, tag name, value)."""
+        ring = self.ring(index)
+        base = PAGE * (1 + self.rings) + 16 * self.records * index
+        found = []
+        for at in range(ring["tail"] if start is None else start, ring["head"] if end is None else end):
+            when, value = struct.unpack_from("<QQ", memory or self.memory, base + 16 * (at % self.records))
+            found.append((when >> 4, TAGS[when & 15], value))
+        return found
+
+    def drain(self, index):
+        found = self.raw(index)
+        self.put(PAGE * (1 + index) + 64, self.ring(index)["head"])
+        return found

@@ -1,0 +1,36 @@
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+
+#include "attach/abi/boot.h"
+#include "attach/inject/stub_image.h"
+
+namespace ptrace_prof {
+namespace {
+
+TEST(StubImage, IsAnElfFileWithABootBlockOfThisVersion) {
+  const std::span<const std::byte> image = StubImage();
+  ASSERT_GT(image.size(), sizeof(pp_boot));
+  EXPECT_EQ(std::memcmp(image.data(),
+                        "\x7f"
+                        "ELF",
+                        4),
+            0);
+  ASSERT_LE(StubBootOffset() + sizeof(pp_boot), image.size());
+  pp_boot boot;
+  std::memcpy(&boot, image.data() + StubBootOffset(), sizeof(boot));
+  EXPECT_EQ(boot.magic[0], PP_BOOT_MAGIC_0);
+  EXPECT_EQ(boot.magic[1], PP_BOOT_MAGIC_1);
+  EXPECT_EQ(boot.abi_version, PP_ABI_VERSION);
+  EXPECT_EQ(boot.busy, 0u);
+}
+
+TEST(StubImage, ExportsTheInitFunctionOfItsModule) {
+  const std::span<const std::byte> image = StubImage();
+  const std::string text(reinterpret_cast<const char*>(image.data()), image.size());
+  EXPECT_NE(text.find("PyInit_" + std::string(kStubModule)), std::string::npos);
+}
+
+}  // namespace
+}  // namespace ptrace_prof
