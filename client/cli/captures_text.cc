@@ -43,7 +43,10 @@ std::string EndText(const RemoteCapture& capture) {
   if (capture.error.has_value()) {
     return Printable(capture.error->message);
   }
-  return capture.end_message.empty() ? std::string("as asked") : Printable(capture.end_message);
+  if (!capture.end_message.empty()) {
+    return Printable(capture.end_message);
+  }
+  return capture.state == RemoteState::kCancelled ? "cancelled" : "as asked";
 }
 
 Row Cells(const RemoteCapture& capture, Nanos now) {

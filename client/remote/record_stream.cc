@@ -117,7 +117,13 @@ void RecordStream::Stop() {
   }
 }
 
-void RecordStream::Kill() { context_.TryCancel(); }
+void RecordStream::Kill() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_killed_ = true;
+  }
+  context_.TryCancel();
+}
 
 // What the target or the caller did wrong is in the trace and is said from there; here it is whether the way was sound.
 Result<void> RecordStream::Finish() {
@@ -125,8 +131,13 @@ Result<void> RecordStream::Finish() {
   if (damage_.has_value()) {
     return *damage_;
   }
-  const bool is_of_the_way = end_.code == Code::kInternal || end_.code == Code::kUnavailable ||
-                             end_.code == Code::kDataLoss || end_.code == Code::kResourceExhausted;
+  if (end_.code == Code::kCancelled && is_killed_) {
+    return Error{Code::kInternal, "the capture did not end in time and was given up: the end of its trace is missing",
+                 "what was recorded until then is kept; the target is not affected"};
+  }
+  const bool is_of_the_way = end_.code == Code::kInternal || end_.code == Code::kCancelled ||
+                             end_.code == Code::kUnavailable || end_.code == Code::kDataLoss ||
+                             end_.code == Code::kResourceExhausted;
   return is_of_the_way ? Result<void>(end_) : Result<void>();
 }
 

@@ -51,6 +51,7 @@ class RecordStream : public CaptureStream, private grpc::ClientReadReactor<ptrac
   uint64_t offset_ = 0;
   bool is_reading_ = false;
   bool is_done_ = false;
+  bool is_killed_ = false;
   std::optional<Error> damage_;
   Error end_{Code::kOk, "", ""};
 };

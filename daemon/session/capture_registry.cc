@@ -82,7 +82,8 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
       .request = creation.request,
       .max_bytes = creation.max_bytes == 0 ? limits_.bytes : std::min(creation.max_bytes, limits_.bytes),
       .keep = creation.keep,
-      .spool_folder = spool_folder_};
+      .spool_folder = spool_folder_,
+      .stop_patience = limits_.stop_patience};
   if (entries_.contains(parameters.id)) {
     return Error{Code::kAlreadyExists, fmt::format("there is a capture '{}' already", parameters.id),
                  "choose another ID, or none"};
@@ -114,7 +115,8 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::StartHidden(const Captu
                                                            .request = request,
                                                            .max_bytes = 0,
                                                            .keep = false,
-                                                           .spool_folder = spool_folder_},
+                                                           .spool_folder = spool_folder_,
+                                                           .stop_patience = limits_.stop_patience},
                                                           starter));
   hidden_.push_back(session);
   return session;

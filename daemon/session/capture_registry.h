@@ -16,12 +16,13 @@
 namespace ptrace_prof {
 
 struct CaptureLimits {
-  size_t captures_per_user = 64;               // going on at once
-  size_t hidden_per_user = 256;                // dumps, listings and live views at once
-  size_t kept_per_user = 256;                  // ended, with their traces; the oldest goes first
-  uint64_t bytes = uint64_t{8} << 30;          // of one trace
-  Nanos duration;                              // of one capture; 0: no limit
-  Nanos retention = Nanos::FromSeconds(3600);  // of a trace after its capture ended, unless `keep`
+  size_t captures_per_user = 64;                 // going on at once
+  size_t hidden_per_user = 256;                  // dumps, listings and live views at once
+  size_t kept_per_user = 256;                    // ended, with their traces; the oldest goes first
+  uint64_t bytes = uint64_t{8} << 30;            // of one trace
+  Nanos duration;                                // of one capture; 0: no limit
+  Nanos retention = Nanos::FromSeconds(3600);    // of a trace after its capture ended, unless `keep`
+  Nanos stop_patience = Nanos::FromSeconds(10);  // for a collector that was told to end, before it is killed
 };
 
 class CaptureRegistry {

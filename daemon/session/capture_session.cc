@@ -19,8 +19,8 @@ namespace {
 constexpr int kSignOfLifeMs = 1000;
 constexpr int kImpatientMs = 50;
 constexpr size_t kBufferSize = 256 * 1024;
-constexpr Nanos kStopPatience = Nanos::FromSeconds(10);
 constexpr Nanos kEndWait = Nanos::FromSeconds(5);
+constexpr char kCancelledWord[] = "cancelled";
 
 std::optional<Error> CheckStatus(const std::optional<int>& status) {
   constexpr char kKept[] = "what was recorded until then is kept; the target is not affected";
@@ -121,7 +121,7 @@ void CaptureSession::ObeyCancel() {
       collector_->Stop();
     }
   }
-  if (stopping_since_.has_value() && !killed_ && MonotonicNow() - *stopping_since_ > kStopPatience) {
+  if (stopping_since_.has_value() && !killed_ && MonotonicNow() - *stopping_since_ > parameters_.stop_patience) {
     killed_ = true;
     collector_->Kill();
   }
@@ -172,11 +172,31 @@ void CaptureSession::Conclude() {
   now_.totals = meter_.Totals();
   now_.ended = RealtimeNow();
   now_.end_message = !limit_message_.empty() ? limit_message_ : end.has_value() ? end->message : "";
-  now_.error = error;
-  now_.state = cancelled_          ? CaptureState::kCancelled
-               : error.has_value() ? CaptureState::kFailed
-                                   : CaptureState::kSucceeded;
+  TellEnd(std::move(error));
   ended_.notify_all();
+}
+
+// A disk that is full is a failure whatever came later; what a collector does after it was told to end is not.
+void CaptureSession::TellEnd(std::optional<Error> error) {
+  if (!cancelled_ || trouble_.has_value()) {
+    now_.state = error.has_value() ? CaptureState::kFailed : CaptureState::kSucceeded;
+    now_.error = std::move(error);
+    return;
+  }
+  now_.state = CaptureState::kCancelled;
+  now_.end_message =
+      now_.end_message.empty() ? kCancelledWord : fmt::format("{}; {}", kCancelledWord, now_.end_message);
+  if (killed_ && error.has_value()) {
+    error = Error{Code::kCancelled,
+                  fmt::format("the collector did not end within {:g} s and was killed: the end of its trace is missing",
+                              parameters_.stop_patience.seconds()),
+                  "what was recorded until then is kept; the target is not affected"};
+  }
+  if (error.has_value()) {
+    error->code = Code::kCancelled;
+    error->message = fmt::format("{}; {}", kCancelledWord, error->message);
+    now_.error = std::move(error);
+  }
 }
 
 void CaptureSession::Run() {

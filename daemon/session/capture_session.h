@@ -2,6 +2,7 @@
 //
 //   kPending ──first bytes──► kRunning ──Cancel, limit──► kDraining ──► kSucceeded | kFailed | kCancelled
 //       └───────────────────────┴──── the collector ended by itself ────────┘
+// One that was cancelled is kCancelled even where its collector did not end well; then `error` says so, with that code.
 // A thread of its own carries the bytes from the collector's pipe to the spool; a slow reader of the trace is therefore
 // no concern of the collector's. Thread-safe. The destructor cancels and waits for the collector, in bounded time.
 #pragma once
@@ -36,6 +37,7 @@ struct CaptureParameters {
   uint64_t max_bytes = 0;  // 0: no limit
   bool keep = false;
   std::string spool_folder;
+  Nanos stop_patience = Nanos::FromSeconds(10);  // for a collector that was told to end, before it is killed
 };
 
 // What can be said of a capture at one moment. Times are CLOCK_REALTIME; zero: not yet.
@@ -46,8 +48,8 @@ struct CaptureSnapshot {
   Nanos ended;
   uint64_t trace_bytes = 0;
   Accounting totals;
-  std::optional<Error> error;  // kFailed
-  std::string end_message;
+  std::optional<Error> error;  // kFailed; kCancelled where the collector did not end well
+  std::string end_message;     // for people; empty where it ended as asked
 };
 
 class CaptureSession {
@@ -75,6 +77,7 @@ class CaptureSession {
   bool TakeBytes();  // false: no more will come
   void ObeyCancel();
   void Conclude();
+  void TellEnd(std::optional<Error> error);
   void Tell();
 
   const CaptureParameters parameters_;

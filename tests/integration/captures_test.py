@@ -130,6 +130,8 @@ class Life(CapturesCase):
         self.assertEqual(states[-1], "cancelled")
         self.assertEqual(watching.end(), 130)
         self.assertIn("has ended already", self.did("cancel", capture).errors)
+        self.assertEqual(self.listed()[capture]["end"], "cancelled")
+        self.assertRegex(self.did("list").output, r"(?m) cancelled$")
         out = self.folder / "out.collapsed"
         self.did("fetch", capture, "-o", out)
         self.assertIn("spin", out.read_text())

@@ -64,6 +64,20 @@ TEST(CapturesText, TableSaysHowItEnded) {
   EXPECT_NE(table.find("pending  pending"), std::string::npos) << table;
 }
 
+TEST(CapturesText, ACancelledOneSaysSo) {
+  RemoteCapture cancelled = Ended();
+  cancelled.state = RemoteState::kCancelled;
+  cancelled.end_message.clear();  // of a server that leaves it to us
+  EXPECT_NE(EventLine(cancelled, {}).find("(cancelled)"), std::string::npos) << EventLine(cancelled, {});
+  cancelled.end_message = "cancelled; process 4711 ended";
+  EXPECT_NE(EventLine(cancelled, {}).find("(cancelled; process 4711 ended)"), std::string::npos);
+  cancelled.error = Error{Code::kCancelled, "cancelled; the collector was killed", ""};
+  EXPECT_NE(EventLine(cancelled, {}).find("(cancelled; the collector was killed)"), std::string::npos);
+  cancelled = Ended();
+  cancelled.end_message.clear();
+  EXPECT_NE(EventLine(cancelled, {}).find("(as asked)"), std::string::npos);
+}
+
 TEST(CapturesText, AFailureIsToldWithItsReason) {
   RemoteCapture failed = Ended();
   failed.state = RemoteState::kFailed;

@@ -98,7 +98,47 @@ TEST_P(Recording, CancelLetsTheRestOfTheTraceThrough) {
   EXPECT_TRUE(received.status.ok()) << received.status.error_message();
   EXPECT_TRUE(received.has_end);
   EXPECT_EQ(received.captures.back().state(), v1::STATE_CANCELLED);
+  EXPECT_EQ(received.captures.back().end_message(), "cancelled");
+  EXPECT_FALSE(received.captures.back().has_error());
   ExpectDetached(target->pid());
+}
+
+// With little patience for collectors that do not end.
+class FrozenCollector : public testing::TestWithParam<Way> {
+ protected:
+  Serving serving_{GetParam(), {.stop_patience = Nanos::FromMillis(100)}};
+};
+INSTANTIATE_TEST_SUITE_P(, FrozenCollector, testing::Values(Way::kInProcess, Way::kUnixSocket), NameOfWay);
+
+TEST_P(FrozenCollector, EndsAsCancelled) {
+  const auto target = Spinning();
+  grpc::ClientContext context;
+  v1::RecordRequest request;
+  *request.mutable_spec() = SpecFor(target->pid());
+  bool cancelled = false;
+  const Received received = Record(serving_, context, request, [&](const v1::RecordEvent& event) {
+    if (!cancelled && event.has_capture() && event.capture().state() == v1::STATE_RUNNING) {
+      cancelled = true;
+      const std::vector<pid_t> collectors = Collectors({target->pid()});
+      ASSERT_EQ(collectors.size(), 1U);
+      ::kill(collectors[0], SIGSTOP);
+      grpc::ClientContext other;
+      v1::CancelCaptureRequest cancel;
+      cancel.set_name(event.capture().name());
+      v1::Capture ignored;
+      EXPECT_TRUE(serving_.captures().CancelCapture(&other, cancel, &ignored).ok());
+    }
+  });
+  EXPECT_EQ(received.status.error_code(), grpc::StatusCode::CANCELLED) << received.status.error_message();
+  EXPECT_EQ(ReasonOf(received.status), "CANCELLED");
+  EXPECT_NE(received.status.error_message().find("was killed"), std::string::npos) << received.status.error_message();
+  ASSERT_FALSE(received.captures.empty());
+  const v1::Capture& last = received.captures.back();
+  EXPECT_EQ(last.state(), v1::STATE_CANCELLED);
+  EXPECT_EQ(last.error().code(), grpc::StatusCode::CANCELLED);
+  EXPECT_EQ(last.trace_bytes(), received.trace.size()) << "what was recorded is kept";
+  EXPECT_TRUE(Eventually([&] { return CountCollectors({target->pid()}) == 0; }));
+  EXPECT_EQ(HarmOf(target->pid()), "");
 }
 
 TEST_P(Recording, ATargetThatEndsIsASuccess) {

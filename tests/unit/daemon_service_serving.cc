@@ -211,16 +211,20 @@ std::vector<std::string> TasksOf(pid_t pid) {
 
 }  // namespace
 
-size_t CountCollectors(const std::vector<pid_t>& targets) {
-  size_t count = 0;
+std::vector<pid_t> Collectors(const std::vector<pid_t>& targets) {
+  std::vector<pid_t> found;
   for (const std::string& task : TasksOf(::getpid())) {
     std::ifstream children(task + "/children");
     for (pid_t child = 0; children >> child;) {
-      count += std::find(targets.begin(), targets.end(), child) == targets.end() ? 1 : 0;
+      if (std::find(targets.begin(), targets.end(), child) == targets.end()) {
+        found.push_back(child);
+      }
     }
   }
-  return count;
+  return found;
 }
+
+size_t CountCollectors(const std::vector<pid_t>& targets) { return Collectors(targets).size(); }
 
 std::string HarmOf(pid_t pid) {
   std::string harm;

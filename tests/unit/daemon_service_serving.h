@@ -77,6 +77,7 @@ ptraceprof::v1::Capture AwaitEnd(Serving& serving, const std::string& name);
 
 bool Eventually(const std::function<bool()>& condition);
 // Children of this process but the targets: collectors.
+std::vector<pid_t> Collectors(const std::vector<pid_t>& targets);
 size_t CountCollectors(const std::vector<pid_t>& targets);
 // "" when no thread of the process is traced or stopped.
 std::string HarmOf(pid_t pid);

@@ -1,6 +1,7 @@
 // Captures within limits, of their owners alone, and forgotten in time; with collectors that the test plays itself.
 
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include "daemon/session/capture_registry.h"
 #include "tests/unit/daemon_session_fake_collector.h"
@@ -118,6 +119,34 @@ TEST_F(Registry, DeletesOnlyWhatHasEnded) {
   EXPECT_EQ(session->Snapshot().state, CaptureState::kCancelled);
   EXPECT_TRUE(registry_->Delete(id, kAnn).has_value());
   EXPECT_EQ(registry_->Delete(id, kAnn).error().code, Code::kNotFound);
+}
+
+TEST_F(Registry, ACancelledCaptureSaysSo) {
+  const Session session = Create(kAnn).value();
+  session->Cancel();
+  ASSERT_TRUE(session->WaitForEnd(kPatience));
+  EXPECT_EQ(session->Snapshot().state, CaptureState::kCancelled);
+  EXPECT_EQ(session->Snapshot().end_message, "cancelled");
+  EXPECT_FALSE(session->Snapshot().error.has_value());
+}
+
+TEST_F(Registry, ACollectorThatDoesNotEndIsKilledAndTheCaptureIsCancelledAllTheSame) {
+  Limit({.stop_patience = Nanos::FromMillis(10)});
+  starter_.deaf = true;
+  const Session session = Create(kAnn).value();
+  FakeCollectorState& collector = *starter_.started().back();
+  collector.status = SIGKILL;
+  ASSERT_TRUE(WriteAll(collector.output.get(), SmallTrace(false)));
+  session->Cancel();
+  ASSERT_TRUE(session->WaitForEnd(kPatience));
+  EXPECT_TRUE(collector.killed);
+  const CaptureSnapshot ended = session->Snapshot();
+  EXPECT_EQ(ended.state, CaptureState::kCancelled);
+  ASSERT_TRUE(ended.error.has_value());
+  EXPECT_EQ(ended.error->code, Code::kCancelled);
+  EXPECT_NE(ended.error->message.find("cancelled; "), std::string::npos) << ended.error->message;
+  EXPECT_NE(ended.error->message.find("0.01 s"), std::string::npos) << ended.error->message;
+  EXPECT_GT(ended.trace_bytes, 0U) << "what there was is kept";
 }
 
 TEST_F(Registry, DiscardingCancelsHidesAndForgets) {
