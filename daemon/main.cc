@@ -1,7 +1,8 @@
 // ptrace-profd, the daemon: plugs the launcher, the captures, the services and the socket together.
 //
-//   one thread, all rights:  launcher forked ─► socket bound ─► rights dropped
+//   one thread, all rights:  socket bound ─► launcher forked ─► rights dropped
 //   no rights:               captures, gRPC, until a signal ─► captures cancelled ─► connections closed ─► exit 0
+// The socket's file is removed by the launcher (launcher_process.h): we have no right to any more when root started us.
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -47,8 +48,9 @@ Result<Prepared> Prepare(const DaemonOptions& options) {
   Prepared prepared;
   prepared.owner = Uid(::getuid());
   PP_ASSIGN_OR_RETURN(prepared.user, ChooseDaemonUser());
-  PP_ASSIGN_OR_RETURN(prepared.launcher, ForkLauncher());
   PP_ASSIGN_OR_RETURN(prepared.socket, ListenOnUnixSocket(options.socket));
+  PP_ASSIGN_OR_RETURN(const UnixSocketFile file, FindUnixSocket(options.socket));
+  PP_ASSIGN_OR_RETURN(prepared.launcher, ForkLauncher([&file] { RemoveUnixSocket(file); }));
   PP_RETURN_IF_ERROR(PrepareSpoolFolder(options.spool, prepared.user));
   PP_RETURN_IF_ERROR(DropRights(prepared.user));
   PP_RETURN_IF_ERROR(TrySpoolFolder(options.spool));
@@ -144,7 +146,6 @@ int DaemonMain(const DaemonOptions& options) {
     Log(LogLevel::kError, "failed", outcome.error());
     return kFailedStatus;
   }
-  RemoveUnixSocket(options.socket);
   Log(LogLevel::kInfo, "ended");
   return 0;
 }

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -9,6 +10,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <memory>
 
 namespace ptrace_prof {
 namespace {
@@ -41,10 +43,14 @@ Result<UniqueFd> NewSocket(int flags) {
 
 const sockaddr* Generic(const sockaddr_un& address) { return reinterpret_cast<const sockaddr*>(&address); }
 
+std::string FolderOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
 // The folder of the path, locked until the result goes.
 Result<UniqueFd> LockFolder(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+  const std::string folder = FolderOf(path);
   if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
     return ErrnoError(errno, fmt::format("cannot make the folder {} for the socket", folder),
                       "make it, or choose another socket with --socket");
@@ -55,6 +61,11 @@ Result<UniqueFd> LockFolder(const std::string& path) {
                       "choose another socket with --socket");
   }
   return fd;
+}
+
+UnixSocketFile Identify(const std::string& folder, const std::string& name, const struct stat& there) {
+  return {folder, name, there.st_dev, there.st_ino,
+          Nanos(int64_t{there.st_ctim.tv_sec} * 1'000'000'000 + there.st_ctim.tv_nsec)};
 }
 
 // Makes room at the path where that is ours to do.
@@ -99,12 +110,24 @@ Result<UniqueFd> ListenOnUnixSocket(const std::string& path) {
   return listener;
 }
 
-void RemoveUnixSocket(const std::string& path) {
-  const auto locked = LockFolder(path);
-  const auto address = Address(path);
-  if (!locked.has_error() && !address.has_error()) {
-    // Fails in a folder that we may no longer write to: then the next server does it.
-    (void)ClearPath(path, address.value()).has_error();
+Result<UnixSocketFile> FindUnixSocket(const std::string& path) {
+  const std::unique_ptr<char, decltype(&::free)> folder(::realpath(FolderOf(path).c_str(), nullptr), &::free);
+  struct stat there {};
+  if (folder == nullptr || ::lstat(path.c_str(), &there) != 0 || !S_ISSOCK(there.st_mode)) {
+    return ErrnoError(errno, "cannot find the socket " + path + " again", "is something removing files there?");
+  }
+  return Identify(folder.get(), path.substr(path.rfind('/') + 1), there);
+}
+
+void RemoveUnixSocket(const UnixSocketFile& file) {
+  const UniqueFd folder(::open(file.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder.is_open() || ::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) {
+    return;
+  }
+  struct stat there {};
+  if (::fstatat(folder.get(), file.name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+      Identify(file.folder, file.name, there) == file) {
+    ::unlinkat(folder.get(), file.name.c_str(), 0);
   }
 }
 

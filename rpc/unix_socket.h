@@ -3,9 +3,11 @@
 // Stateless. Two servers that start at the same time are kept apart by a lock on the folder. Knows no gRPC.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "attach/base/result.h"
+#include "attach/base/types.h"
 #include "attach/base/unique_fd.h"
 
 namespace ptrace_prof {
@@ -15,8 +17,23 @@ namespace ptrace_prof {
 // socket; kPermissionDenied: the file is somebody else's.
 Result<UniqueFd> ListenOnUnixSocket(const std::string& path);
 
-// For the end of a server that has closed its socket: removes the file, unless somebody else answers there by now.
-void RemoveUnixSocket(const std::string& path);
+// The file of a socket, and which file it is: one that has come in its place meanwhile is another.
+struct UnixSocketFile {
+  std::string folder;  // absolute, without links
+  std::string name;
+  uint64_t device = 0;
+  uint64_t inode = 0;
+  Nanos changed;  // numbers of inodes are used again
+  bool operator==(const UnixSocketFile&) const = default;
+};
+
+// Call it after ListenOnUnixSocket of the same path.
+Result<UnixSocketFile> FindUnixSocket(const std::string& path);
+
+// For the end of a server: removes the file if it is still that one. Needs no right but that to write to the folder;
+// without it, or while another server is just starting there, the file stays for the next server, which replaces it.
+// Never waits for anybody.
+void RemoveUnixSocket(const UnixSocketFile& file);
 
 // Connects, which says at once what is wrong: kNotFound, kPermissionDenied, kUnavailable (nobody answers).
 Result<UniqueFd> ConnectToUnixSocket(const std::string& path);

@@ -24,7 +24,6 @@ void Launcher::Run() {
   while (!closed_) {
     Wait(-1);
   }
-  EndAll();
 }
 
 void Launcher::Wait(int timeout_ms) {

@@ -17,8 +17,10 @@ class Launcher {
  public:
   explicit Launcher(UniqueFd socket) : socket_(std::move(socket)) {}
 
-  // Until the other end of the socket is closed and all collectors have ended.
+  // Until the other end of the socket is closed.
   void Run();
+  // Returns when all collectors have ended. Call it after Run, once.
+  void EndAll();
 
  private:
   struct Child {
@@ -30,7 +32,6 @@ class Launcher {
   void Wait(int timeout_ms);
   void ReapEnded();  // and say so
   void Start(std::span<const std::byte> packet);
-  void EndAll();
   bool Send(const LaunchHeader& header, std::span<const int> descriptors = {});
 
   UniqueFd socket_;

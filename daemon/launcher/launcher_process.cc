@@ -45,7 +45,7 @@ UniqueFd CloseOthers(UniqueFd socket) {
 
 }  // namespace
 
-Result<LauncherProcess> ForkLauncher() {
+Result<LauncherProcess> ForkLauncher(const std::function<void()>& at_end) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
     return ErrnoError(errno, "cannot make a socket pair to the launcher");
@@ -64,7 +64,12 @@ Result<LauncherProcess> ForkLauncher() {
     (void)ours.release();  // closed with all others
     theirs = CloseOthers(std::move(theirs));
     KeepLaunchingRights();
-    Launcher(std::move(theirs)).Run();
+    Launcher launcher(std::move(theirs));
+    launcher.Run();
+    if (at_end) {
+      at_end();
+    }
+    launcher.EndAll();
     ::_exit(0);
   }
   return LauncherProcess{std::move(ours), Pid(pid)};

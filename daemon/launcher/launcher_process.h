@@ -3,7 +3,12 @@
 // The daemon talks to it over the socket (launch_message.h). It ends when that socket is closed, whatever became of the
 // daemon, and before that all collectors that it started have ended: they see their control line closed, and who does
 // not within a bounded time is killed.
+// What is left to do with rights once the daemon is gone is its duty too: removing the socket's file, which lies in a
+// folder of root's. It is told which file that is when it is forked, by the daemon that has its rights still; it takes
+// no path from anybody later.
 #pragma once
+
+#include <functional>
 
 #include "attach/base/result.h"
 #include "attach/base/types.h"
@@ -16,6 +21,8 @@ struct LauncherProcess {
   Pid pid;
 };
 
-Result<LauncherProcess> ForkLauncher();
+// `at_end` is called in the launcher, once, when the daemon is gone: no descriptor but the launcher's own is open then,
+// and the working directory is "/".
+Result<LauncherProcess> ForkLauncher(const std::function<void()>& at_end = nullptr);
 
 }  // namespace ptrace_prof

@@ -88,12 +88,44 @@ class Socket(DaemonCase):
     def test_what_a_killed_one_left_is_no_obstacle(self):
         first = self.daemon()
         pids = first.processes()
+        os.kill(first.launcher, signal.SIGKILL)  # which would tidy up
         first.process.kill()
         first.process.wait()
         self.assertTrue(self.place.socket.exists())
         self.assertNothingLeft(pids)
         second = self.daemon()
         self.assertEqual(self.probe(second, "list").end(), [])
+
+    def test_the_file_goes_with_the_daemon(self, prefix=()):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            daemon = self.daemon(prefix=prefix)
+            self.assertTrue(self.place.socket.is_socket())
+            self.assertEqual(daemon.end(number), 0)
+            self.assertFalse(self.place.socket.exists())
+        daemon = self.daemon(prefix=prefix)
+        self.assertEqual(daemon.end(signal.SIGKILL), -signal.SIGKILL)
+        self.assertTrue(within_deadline(lambda: not self.place.socket.exists()), "the launcher outlives it for that")
+
+    @needs_root
+    def test_the_file_goes_with_the_daemon_of_a_user(self):
+        self.test_the_file_goes_with_the_daemon(AS_USER)
+
+    def test_the_file_of_another_stays(self):
+        daemon = self.daemon()
+        self.place.socket.unlink()
+        with socket.socket(socket.AF_UNIX) as other:
+            other.bind(str(self.place.socket))
+            other.listen()
+            self.assertEqual(daemon.end(), 0)
+            self.assertTrue(self.place.socket.is_socket())
+            with socket.socket(socket.AF_UNIX) as client:
+                client.connect(str(self.place.socket))
+
+    def test_a_relative_path_is_found_again_at_the_end(self):
+        daemon = self.daemon("--socket", os.path.relpath(self.place.socket, "/"), "--spool", self.place.spool)
+        self.assertTrue(self.place.socket.is_socket())
+        self.assertEqual(daemon.end(), 0)
+        self.assertFalse(self.place.socket.exists())
 
     def test_says_what_is_wrong_with_a_path(self):
         for path, words in ((self.place.folder / ("x" * 200), "longer than 107 bytes"),

@@ -1,4 +1,6 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -40,8 +42,38 @@ TEST_F(UnixSocket, IsNotTakenFromWhoAnswersThere) {
   ASSERT_TRUE(second.has_error());
   EXPECT_EQ(second.error().code, Code::kAlreadyExists);
   EXPECT_NE(second.error().message.find("another server answers at"), std::string::npos);
-  RemoveUnixSocket(Path("s.sock"));
+}
+
+TEST_F(UnixSocket, IsRemovedByWhoMadeIt) {
+  auto listener = ListenOnUnixSocket(Path("s.sock"));
+  const auto file = FindUnixSocket(Path("s.sock"));
+  ASSERT_TRUE(file.has_value()) << file.error().message;
+  listener.value().reset();
+  RemoveUnixSocket(file.value());
+  EXPECT_FALSE(std::filesystem::exists(Path("s.sock")));
+  RemoveUnixSocket(file.value());  // once is enough
+  EXPECT_TRUE(FindUnixSocket(Path("s.sock")).has_error());
+}
+
+TEST_F(UnixSocket, IsNotRemovedOnceItIsAnothers) {
+  ListenOnUnixSocket(Path("s.sock")).value().reset();
+  const auto first = FindUnixSocket(Path("s.sock"));
+  const auto successor = ListenOnUnixSocket(Path("s.sock"));  // may well get the number of the first one's inode
+  RemoveUnixSocket(first.value());
   EXPECT_TRUE(ConnectToUnixSocket(Path("s.sock")).has_value()) << "removed under the one that uses it";
+  std::filesystem::remove(Path("s.sock"));
+  std::ofstream(Path("s.sock")) << "data";
+  RemoveUnixSocket(first.value());
+  EXPECT_TRUE(std::filesystem::exists(Path("s.sock"))) << "not even a socket";
+}
+
+TEST_F(UnixSocket, NobodyIsWaitedForAtTheEnd) {
+  const auto listener = ListenOnUnixSocket(Path("s.sock"));
+  const auto file = FindUnixSocket(Path("s.sock"));
+  const UniqueFd starting(::open(folder_, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  ASSERT_EQ(::flock(starting.get(), LOCK_EX), 0);
+  RemoveUnixSocket(file.value());
+  EXPECT_TRUE(std::filesystem::exists(Path("s.sock"))) << "that is for the one who starts there";
 }
 
 TEST_F(UnixSocket, IsReplacedWhereNobodyAnswers) {
@@ -50,8 +82,6 @@ TEST_F(UnixSocket, IsReplacedWhereNobodyAnswers) {
   ASSERT_TRUE(refused.has_error());
   EXPECT_EQ(refused.error().code, Code::kUnavailable);
   EXPECT_TRUE(ListenOnUnixSocket(Path("s.sock")).has_value());
-  RemoveUnixSocket(Path("s.sock"));
-  EXPECT_FALSE(std::filesystem::exists(Path("s.sock")));
 }
 
 TEST_F(UnixSocket, NeverReplacesAnotherKindOfFile) {
