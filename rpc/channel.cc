@@ -22,6 +22,8 @@ namespace {
 constexpr std::string_view kUnix = "unix:";
 constexpr int kKeepaliveMs = 30'000;
 constexpr int kKeepaliveTimeoutMs = 10'000;
+constexpr int kFirstReconnectMs = 100;  // a daemon that was restarted is there again in a moment
+constexpr int kSlowestReconnectMs = 2'000;
 
 bool IsHostPort(std::string_view address) {
   const size_t colon = address.rfind(':');
@@ -34,6 +36,8 @@ grpc::ChannelArguments Arguments() {
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstReconnectMs);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kSlowestReconnectMs);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // the nodes of a cluster are not behind the way to the web
   arguments.SetMaxReceiveMessageSize(kMaxResponse);

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
+#include <utility>
 
 #include "attach/base/wall_clock.h"
 #include "client/cli/capture_choice.h"
@@ -122,12 +123,21 @@ class CapturesCommand : public Command {
   Result<ExitCode> Watch() {
     PP_ASSIGN_OR_RETURN(RemoteCapture last, Chosen());
     Result<void> printed;
-    const auto watched = client_->Watch(last.name, [&](const RemoteCapture& capture) {
+    bool is_lost = false;
+    const auto show = [&](const RemoteCapture& capture) {
+      if (std::exchange(is_lost, false)) {
+        PrintNote("connected again");
+      }
       last = capture;
       printed = Print(json_ ? CaptureJsonLine(capture) : EventLine(capture, RealtimeNow()));
       return printed.has_value();
-    });
-    PP_RETURN_IF_ERROR(watched);
+    };
+    const auto lost = [&](const Error& why, Nanos pause) {
+      is_lost = true;
+      PrintNote(fmt::format("the connection to the daemon is lost ({}); trying again in {:g} s", why.message,
+                            pause.seconds()));
+    };
+    PP_RETURN_IF_ERROR(client_->Watch(last.name, show, lost));
     PP_RETURN_IF_ERROR(printed);
     if (last.error.has_value()) {
       return Fail(*last.error);

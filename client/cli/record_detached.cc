@@ -13,10 +13,11 @@ namespace {
 // As it is once it has left the state in which everything begins.
 Result<RemoteCapture> Begin(CaptureClient& client, const CaptureRequest& request) {
   PP_ASSIGN_OR_RETURN(RemoteCapture capture, client.Create(request));
-  PP_RETURN_IF_ERROR(client.Watch(capture.name, [&](const RemoteCapture& now) {
+  const auto is_enough = [&](const RemoteCapture& now) {
     capture = now;
     return now.state == RemoteState::kPending;
-  }));
+  };
+  PP_RETURN_IF_ERROR(client.Watch(capture.name, is_enough, nullptr));
   return capture;
 }
 

@@ -1,11 +1,16 @@
 #include "client/remote/capture_client.h"
 
+#include <fmt/format.h>
 #include <google/protobuf/util/time_util.h>
 #include <grpcpp/channel.h>
+#include <sys/random.h>
 
 #include <array>
 #include <chrono>
+#include <optional>
+#include <thread>
 
+#include "client/remote/retries.h"
 #include "client/remote/spec_message.h"
 #include "client/remote/trace_fetch.h"
 #include "ptraceprof/v1/capture_service.grpc.pb.h"
@@ -65,16 +70,61 @@ RemoteCapture CaptureOf(const v1::Capture& message) {
   return capture;
 }
 
+// Not to be guessed, and never the same twice.
+std::string NewRequestId() {
+  uint64_t random[2] = {};
+  if (::getrandom(random, sizeof random, 0) != sizeof random) {
+    return {};  // none: then a retry is not protected
+  }
+  return fmt::format("cli-{:016x}{:016x}", random[0], random[1]);
+}
+
+void Sleep(Nanos time) { std::this_thread::sleep_for(std::chrono::nanoseconds(time.value)); }
+
+Error StaysAway(const grpc::Status& status) {
+  return Error{Code::kUnavailable, "the daemon does not come back: " + status.error_message(),
+               "has it ended? Its captures ended with it then. If it was only out of reach, the capture goes on: try "
+               "again"};
+}
+
+Error IsAnother(const std::string& name) {
+  return Error{
+      Code::kNotFound,
+      fmt::format("the daemon that kept capture {} has ended, and the capture with it: another one answers now",
+                  name.substr(name.rfind('/') + 1)),
+      "record again; a daemon's captures and their traces go when it ends"};
+}
+
 // A call that is answered once, within kPatience.
 template <typename Response, typename Call>
-Result<Response> Ask(const Call& call) {
+grpc::Status AskOnce(const Call& call, Response* response) {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kPatience);
+  return call(&context, response);
+}
+
+template <typename Response, typename Call>
+Result<Response> Ask(const Call& call) {
   Response response;
-  if (const grpc::Status status = call(&context, &response); !status.ok()) {
-    return FromStatus(status);
+  const grpc::Status status = AskOnce(call, &response);
+  return status.ok() ? Result<Response>(std::move(response)) : FromStatus(status);
+}
+
+// Again and again while the connection breaks: only for a call that may be made twice.
+template <typename Response, typename Call>
+Result<Response> AskPatiently(const Call& call) {
+  for (Retries retries;;) {
+    Response response;
+    const grpc::Status status = AskOnce(call, &response);
+    if (status.ok()) {
+      return response;
+    }
+    const std::optional<Nanos> pause = IsOfTheWay(status) ? retries.Next() : std::nullopt;
+    if (!pause.has_value()) {
+      return FromStatus(status);
+    }
+    Sleep(*pause);
   }
-  return response;
 }
 
 class RpcCaptureClient : public CaptureClient {
@@ -86,16 +136,16 @@ class RpcCaptureClient : public CaptureClient {
     v1::CreateCaptureRequest message;
     FillSpec(request, message.mutable_spec());
     message.mutable_spec()->set_keep(true);
+    message.set_request_id(NewRequestId());
+    const auto create = [&](auto* context, auto* response) { return stub_->CreateCapture(context, message, response); };
     if (!request.wait_for_python) {  // a target that is none would else be found out when we are gone
       message.set_validate_only(true);
-      const auto could = Ask<v1::Capture>(
-          [&](auto* context, auto* response) { return stub_->CreateCapture(context, message, response); });
-      if (could.has_error()) {
-        return could.error();
-      }
+      PP_ASSIGN_OR_RETURN(const auto could, AskPatiently<v1::Capture>(create));
+      (void)could;
       message.set_validate_only(false);
     }
-    return One([&](auto* context, auto* response) { return stub_->CreateCapture(context, message, response); });
+    PP_ASSIGN_OR_RETURN(const auto created, AskPatiently<v1::Capture>(create));
+    return CaptureOf(created);
   }
 
   Result<std::vector<RemoteCapture>> List() override {
@@ -120,21 +170,27 @@ class RpcCaptureClient : public CaptureClient {
     return One([&](auto* context, auto* response) { return stub_->GetCapture(context, message, response); });
   }
 
-  Result<void> Watch(const std::string& name, const std::function<bool(const RemoteCapture&)>& show) override {
-    v1::WatchCaptureRequest message;
-    message.set_name(name);
-    grpc::ClientContext context;
-    const auto reader = stub_->WatchCapture(&context, message);
-    v1::CaptureEvent event;
-    while (reader->Read(&event)) {
-      if (!show(CaptureOf(event.capture()))) {
-        context.TryCancel();
-        (void)reader->Finish();
-        return {};
+  Result<void> Watch(const std::string& name, const Show& show, const Lost& lost) override {
+    bool was_lost = false;
+    for (Retries retries;;) {
+      const grpc::Status status = WatchOnce(name, [&](const RemoteCapture& capture) {
+        retries.Succeeded();
+        return show(capture);
+      });
+      if (!IsOfTheWay(status)) {
+        const bool is_another = was_lost && status.error_code() == grpc::StatusCode::NOT_FOUND;
+        return status.ok() ? Result<void>() : is_another ? IsAnother(name) : FromStatus(status);
       }
+      const std::optional<Nanos> pause = retries.Next();
+      if (!pause.has_value()) {
+        return StaysAway(status);
+      }
+      was_lost = true;
+      if (lost) {
+        lost(FromStatus(status), *pause);
+      }
+      Sleep(*pause);
     }
-    const grpc::Status status = reader->Finish();
-    return status.ok() ? Result<void>() : FromStatus(status);
   }
 
   Result<RemoteCapture> Cancel(const std::string& name) override {
@@ -157,6 +213,22 @@ class RpcCaptureClient : public CaptureClient {
   }
 
  private:
+  grpc::Status WatchOnce(const std::string& name, const Show& show) {
+    v1::WatchCaptureRequest message;
+    message.set_name(name);
+    grpc::ClientContext context;
+    const auto reader = stub_->WatchCapture(&context, message);
+    v1::CaptureEvent event;
+    while (reader->Read(&event)) {
+      if (!show(CaptureOf(event.capture()))) {
+        context.TryCancel();
+        (void)reader->Finish();
+        return grpc::Status::OK;
+      }
+    }
+    return reader->Finish();
+  }
+
   template <typename Call>
   static Result<RemoteCapture> One(const Call& call) {
     PP_ASSIGN_OR_RETURN(const auto response, Ask<v1::Capture>(call));

@@ -1,7 +1,7 @@
 // The captures of a daemon: making, finding, following, ending, forgetting and reading them.
 //
 // Single-threaded. Every call but Watch and the stream of Fetch ends within seconds, whatever the daemon does. The
-// stream must not outlive the client.
+// stream must not outlive the client. Create and Watch get over a broken connection by themselves (retries.h).
 #pragma once
 
 #include <functional>
@@ -33,12 +33,16 @@ class CaptureClient {
   virtual ~CaptureClient() = default;
 
   // Starts one that goes on without us, and is kept until it is deleted; an error where the target cannot be recorded.
+  // One and not two, however often the connection breaks meanwhile: every try carries the same request ID.
   virtual Result<RemoteCapture> Create(const CaptureRequest& request) = 0;
   // Newest first.
   virtual Result<std::vector<RemoteCapture>> List() = 0;
   virtual Result<RemoteCapture> Get(const std::string& name) = 0;
-  // Shows every event until the last one, or until `show` says that it is enough (false).
-  virtual Result<void> Watch(const std::string& name, const std::function<bool(const RemoteCapture&)>& show) = 0;
+  // Shows every event until the last one, or until `show` says that it is enough (false). Each time the connection is
+  // lost, `lost` is told why and how long we wait. kUnavailable: nobody came back; kNotFound: another daemon did.
+  using Show = std::function<bool(const RemoteCapture&)>;
+  using Lost = std::function<void(const Error& why, Nanos pause)>;
+  virtual Result<void> Watch(const std::string& name, const Show& show, const Lost& lost) = 0;
   virtual Result<RemoteCapture> Cancel(const std::string& name) = 0;
   virtual Result<void> Delete(const std::string& name, DeleteMode mode) = 0;
   // Its trace. Stopping the stream does not end the capture.

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "client/remote/retries.h"
 #include "rpc/crc32c.h"
 #include "rpc/status.h"
 
@@ -15,8 +16,6 @@ namespace {
 namespace v1 = ptraceprof::v1;
 
 constexpr uint32_t kChunkBytes = 1 << 20;
-constexpr int kMostFailures = 5;  // in a row, without a byte between them
-constexpr Nanos kFirstPause = Nanos::FromMillis(200);
 
 // The way failed, not what was asked for.
 bool IsWorthAnotherTry(Code code) { return code == Code::kUnavailable || code == Code::kDataLoss; }
@@ -32,12 +31,15 @@ TraceFetch::~TraceFetch() {
 }
 
 void TraceFetch::Run() {
-  for (int failures = 0;;) {
+  for (Retries retries;;) {
     const uint64_t before = offset_;
     auto read = ReadOnce();
-    failures = offset_ > before ? 1 : failures + 1;
-    const bool is_over = read.has_value() || !IsWorthAnotherTry(read.error().code) || failures > kMostFailures;
-    if (is_over || !Pause(Nanos(kFirstPause.value << (failures - 1)))) {
+    if (offset_ > before) {
+      retries.Succeeded();
+    }
+    const bool is_over = read.has_value() || !IsWorthAnotherTry(read.error().code);
+    const std::optional<Nanos> pause = is_over ? std::nullopt : retries.Next();
+    if (!pause.has_value() || !Pause(*pause)) {
       const std::lock_guard lock(mutex_);
       if (read.has_error() && !is_stopped_) {
         error_ = std::move(read).error();

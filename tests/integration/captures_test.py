@@ -1,4 +1,5 @@
 """Captures that a daemon keeps: begun by `record --detach`, and what `captures` does with them."""
+import contextlib
 import json
 import os
 import pathlib
@@ -17,11 +18,12 @@ from support.terminal_run import TerminalCase, main  # noqa: E402
 
 
 class CutConnections:
-    """Stands between client and daemon; breaks each connection that has carried so many bytes to the client."""
+    """Stands between client and daemon; breaks so many connections that have carried so many bytes to the client."""
 
-    def __init__(self, folder, target, after, times):
-        self._target, self._after, self._times = str(target), after, times
+    def __init__(self, folder, target, after=None, times=0):
+        self.target, self._after, self._times = target, after, times
         self.cuts = 0
+        self._open = []
         self._listener = socket.socket(socket.AF_UNIX)
         self.path = folder / "cut.sock"
         self._listener.bind(str(self.path))
@@ -35,7 +37,13 @@ class CutConnections:
             except OSError:
                 return
             server = socket.socket(socket.AF_UNIX)
-            server.connect(self._target)
+            try:
+                server.connect(str(self.target))
+            except OSError:
+                client.close()
+                server.close()
+                continue
+            self._open += [client, server]
             threading.Thread(target=self._serve, args=(client, server), daemon=True).start()
 
     def _serve(self, client, server):
@@ -45,6 +53,12 @@ class CutConnections:
         there.join()
         client.close()
         server.close()
+
+    def cut_now(self):
+        """All that are open."""
+        while self._open:
+            with contextlib.suppress(OSError):
+                self._open.pop().shutdown(socket.SHUT_RDWR)
 
     def _carry(self, source, sink, most):
         carried = 0
@@ -66,6 +80,7 @@ class CutConnections:
     def close(self):
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
+        self.path.unlink()
 
 
 class CapturesCase(TerminalCase):
@@ -209,6 +224,69 @@ class Fetching(CapturesCase):
         self.assertRegex(following.words(), r"(?m)^error: .")
         self.assertIn("spin", (self.folder / "x.collapsed").read_text())
         self.assertEqual(self.files(), ["x.collapsed"])
+
+
+class BrokenConnections(CapturesCase):
+    def cutter(self, **when):
+        cutter = CutConnections(self.folder, self.place.socket, **when)
+        self.addCleanup(cutter.close)
+        return cutter
+
+    def watching(self, capture, host):
+        watching = self.ptrace_prof("captures", "watch", capture, "--json", "--host", host, stdout=subprocess.PIPE)
+        self.addCleanup(watching.process.stdout.close)
+        self.assertEqual(json.loads(watching.process.stdout.readline())["state"], "running")
+        return watching
+
+    def test_a_capture_is_begun_once_wherever_the_connection_breaks(self):
+        begun_after_a_cut = 0
+        for after in range(0, 1500, 100):
+            cutter = CutConnections(self.folder, self.place.socket, after=after, times=1)
+            finished = run("record", "--detach", "--pid", self.target.pid, "--host", f"unix:{cutter.path}")
+            cutter.close()
+            captures = self.listed()
+            with self.subTest(after=after):
+                if finished.status == 0:
+                    self.assertEqual([finished.output.strip()], list(captures))
+                else:  # it never came to be asked
+                    self.assertEqual(captures, {})
+                    self.assertIn("cannot connect", finished.errors)
+            begun_after_a_cut += finished.status == 0 and cutter.cuts
+            for capture in captures:
+                self.did("delete", "--force", capture)
+        self.assertGreater(begun_after_a_cut, 0)
+
+    def test_watching_goes_on_after_it(self):
+        capture = self.begin()
+        cutter = self.cutter()
+        watching = self.watching(capture, f"unix:{cutter.path}")
+        for _ in range(3):
+            cutter.cut_now()
+            watching.hear("the connection to the daemon is lost")
+            watching.hear("connected again")
+        self.did("cancel", capture)
+        states = [json.loads(line)["state"] for line in watching.process.stdout]
+        self.assertEqual(states[-1], "cancelled")
+        self.assertEqual(watching.end(), 130, watching.words())
+
+    def test_watching_ends_when_the_daemon_stays_away(self):
+        watching = self.watching(self.begin(), self.place.address)
+        self.daemon.end(signal.SIGKILL)
+        self.assertEqual(watching.end(), 1, watching.words())
+        self.assertEqual(watching.words().count("the connection to the daemon is lost"), 5)
+        self.assertRegex(watching.words(), "(?m)^error: the daemon does not come back: .*\n^hint: has it ended")
+
+    def test_watching_ends_when_another_daemon_comes(self):
+        capture = self.begin()
+        cutter = self.cutter()
+        watching = self.watching(capture, f"unix:{cutter.path}")
+        other = daemons.Place()
+        self.addCleanup(other.close)
+        self.addCleanup(daemons.Daemon(other).close)
+        cutter.target = other.socket
+        cutter.cut_now()
+        self.assertEqual(watching.end(), 3, watching.words())
+        self.assertIn(f"the daemon that kept capture {capture} has ended", watching.words())
 
 
 class Refusals(CapturesCase):
