@@ -112,16 +112,21 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::ListProcesses(grpc::CallbackServer
   if (page.has_error()) {
     return Answer(context, page.error());
   }
+  const ListingKeeper keeper{captures_.listings(), Uid(caller_.uid)};
+  if (!page.value().listing.empty()) {
+    return Answer(context, AnswerLaterPage(*request, page.value(), keeper, response));
+  }
   CaptureRequest list;
   list.verb = CaptureVerb::kList;
   auto session = StartHidden(list);
   if (session.has_error()) {
     return Answer(context, session.error());
   }
-  return AnswerAtEnd(std::move(session).value(), [page = page.value(), request, response](const CaptureSession& ended) {
-    const auto filled = FillListing(ended, page, request->filter(), response);
-    return filled.has_error() ? ToStatus(filled.error()) : grpc::Status::OK;
-  });
+  return AnswerAtEnd(std::move(session).value(),
+                     [page = page.value(), keeper, request, response](const CaptureSession& ended) {
+                       const auto answered = AnswerFirstPage(ended, *request, page, keeper, response);
+                       return answered.has_error() ? ToStatus(answered.error()) : grpc::Status::OK;
+                     });
 }
 
 grpc::ServerUnaryReactor* CaptureServiceImpl::DumpStacks(grpc::CallbackServerContext* context,

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <charconv>
 #include <ctime>
+#include <memory>
+#include <string_view>
 
 #include "daemon/export/clean_text.h"
 #include "daemon/service/answer_at_end.h"
@@ -99,42 +101,76 @@ class Entries : public TraceVisitor {
   std::vector<Check> checks;
 };
 
+void FillPage(const Listing& listing, const ListingPage& page, v1::ListProcessesResponse* out) {
+  for (const Check& check : listing.checks) {
+    FillCheck(check, out->add_limits());
+  }
+  const size_t end = std::min(listing.entries.size(), page.begin + static_cast<size_t>(page.size));
+  for (size_t i = page.begin; i < end; ++i) {
+    FillProcess(listing.entries[i], out->add_processes());
+  }
+  if (end < listing.entries.size()) {
+    out->set_next_page_token(fmt::format("{}.{}", page.listing, end));
+  }
+}
+
+Error BadToken(std::string_view why) {
+  return Error{Code::kInvalidArgument, fmt::format("page_token {}", why), "begin again without one"};
+}
+
+Result<Listing> ReadListing(const CaptureSession& session, const v1::ProcessFilter& filter) {
+  Entries found;
+  PP_RETURN_IF_ERROR(ReadWholeTrace(session, found));
+  std::erase_if(found.entries, [&](const ProcessEntry& entry) { return !Matches(entry, filter); });
+  std::sort(found.entries.begin(), found.entries.end(),
+            [](const ProcessEntry& a, const ProcessEntry& b) { return a.pid < b.pid; });
+  return Listing{std::move(found.entries), std::move(found.checks), filter.SerializeAsString()};
+}
+
 }  // namespace
 
 Result<ListingPage> PageFrom(const v1::ListProcessesRequest& request) {
   ListingPage page;
-  const std::string& token = request.page_token();
-  const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), page.after.value);
-  if (!token.empty() && (error != std::errc() || end != token.data() + token.size() || page.after.value < 0)) {
-    return Error{Code::kInvalidArgument, "page_token is not one of ours", "begin again without one"};
-  }
   if (request.page_size() < 0) {
     return Error{Code::kInvalidArgument, fmt::format("page_size is {}", request.page_size()),
                  "leave it out, or give 1 to 1000"};
   }
   page.size = request.page_size() == 0 ? kDefaultPage : std::min(request.page_size(), kLargestPage);
+  const std::string_view token = request.page_token();
+  if (token.empty()) {
+    return page;
+  }
+  const size_t point = token.find('.');
+  const std::string_view begin = point == std::string_view::npos ? "" : token.substr(point + 1);
+  const auto [end, error] = std::from_chars(begin.data(), begin.data() + begin.size(), page.begin);
+  if (point == 0 || error != std::errc() || end != begin.data() + begin.size()) {
+    return BadToken("is not one of ours");
+  }
+  page.listing = token.substr(0, point);
   return page;
 }
 
-Result<void> FillListing(const CaptureSession& session, const ListingPage& page, const v1::ProcessFilter& filter,
-                         v1::ListProcessesResponse* out) {
-  Entries found;
-  PP_RETURN_IF_ERROR(ReadWholeTrace(session, found));
-  std::sort(found.entries.begin(), found.entries.end(),
-            [](const ProcessEntry& a, const ProcessEntry& b) { return a.pid.value < b.pid.value; });
-  for (const Check& check : found.checks) {
-    FillCheck(check, out->add_limits());
+Result<void> AnswerFirstPage(const CaptureSession& ended, const v1::ListProcessesRequest& request, ListingPage page,
+                             const ListingKeeper& keeper, v1::ListProcessesResponse* out) {
+  PP_ASSIGN_OR_RETURN(Listing found, ReadListing(ended, request.filter()));
+  const auto listing = std::make_shared<const Listing>(std::move(found));
+  if (listing->entries.size() > static_cast<size_t>(page.size)) {
+    page.listing = keeper.listings.Keep(keeper.caller, listing);
   }
-  for (const ProcessEntry& entry : found.entries) {
-    if (entry.pid.value <= page.after.value || !Matches(entry, filter)) {
-      continue;
-    }
-    if (out->processes_size() == page.size) {
-      out->set_next_page_token(std::to_string(out->processes(page.size - 1).pid()));
-      break;
-    }
-    FillProcess(entry, out->add_processes());
+  FillPage(*listing, page, out);
+  return {};
+}
+
+Result<void> AnswerLaterPage(const v1::ListProcessesRequest& request, const ListingPage& page,
+                             const ListingKeeper& keeper, v1::ListProcessesResponse* out) {
+  const auto listing = keeper.listings.Find(page.listing, keeper.caller);
+  if (listing == nullptr || page.begin > listing->entries.size()) {
+    return BadToken("is not known (any more)");
   }
+  if (listing->filter != request.filter().SerializeAsString()) {
+    return BadToken("is of a listing with another filter");
+  }
+  FillPage(*listing, page, out);
   return {};
 }
 

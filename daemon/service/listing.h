@@ -1,28 +1,43 @@
-// The answer of ListProcesses, out of the trace of a listing that has ended.
+// The answers of ListProcesses: the first page out of the trace of a listing that has ended, the others out of what was
+// kept of it then.
 //
-// A page begins after the process ID in its token, so that pages stay in order although processes come and go
-// meanwhile.
+// A page token names the kept listing and where in it the page begins. So all pages are of one moment, and only the
+// first one looks at the node.
 #pragma once
+
+#include <string>
 
 #include "attach/base/result.h"
 #include "attach/base/types.h"
 #include "daemon/session/capture_session.h"
+#include "daemon/session/kept_listings.h"
 
 namespace ptraceprof::v1 {
 class ListProcessesRequest;
 class ListProcessesResponse;
-class ProcessFilter;
 }  // namespace ptraceprof::v1
 
 namespace ptrace_prof {
 
 struct ListingPage {
-  Pid after;
+  std::string listing;  // the ID of a kept one; empty: the first page
+  size_t begin = 0;
   int size = 0;
 };
 
+// Where listings are kept for whom; outlives the call.
+struct ListingKeeper {
+  KeptListings& listings;
+  Uid caller;
+};
+
+// kInvalidArgument: a size that is none, a token that is not one of ours.
 Result<ListingPage> PageFrom(const ptraceprof::v1::ListProcessesRequest& request);
-Result<void> FillListing(const CaptureSession& session, const ListingPage& page,
-                         const ptraceprof::v1::ProcessFilter& filter, ptraceprof::v1::ListProcessesResponse* out);
+
+Result<void> AnswerFirstPage(const CaptureSession& ended, const ptraceprof::v1::ListProcessesRequest& request,
+                             ListingPage page, const ListingKeeper& keeper, ptraceprof::v1::ListProcessesResponse* out);
+// kInvalidArgument: the token's listing is gone, somebody else's, or of another filter.
+Result<void> AnswerLaterPage(const ptraceprof::v1::ListProcessesRequest& request, const ListingPage& page,
+                             const ListingKeeper& keeper, ptraceprof::v1::ListProcessesResponse* out);
 
 }  // namespace ptrace_prof

@@ -1,24 +1,15 @@
 #include "daemon/session/capture_registry.h"
 
 #include <fmt/format.h>
-#include <sys/random.h>
 
 #include <algorithm>
 #include <chrono>
 
 #include "attach/base/wall_clock.h"
+#include "daemon/session/random_id.h"
 
 namespace ptrace_prof {
 namespace {
-
-// Not to be guessed, and unique across restarts.
-std::string ChooseId() {
-  uint64_t random[2] = {};
-  if (::getrandom(random, sizeof random, 0) != sizeof random) {
-    random[0] = static_cast<uint64_t>(MonotonicNow().value);
-  }
-  return fmt::format("c{:016x}{:016x}", random[0], random[1]).substr(0, 21);
-}
 
 bool IsValidId(const std::string& id) {
   return id.size() <= 63 && std::all_of(id.begin(), id.end(), [](char c) {
@@ -77,7 +68,7 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
     return repeated;
   }
   CaptureParameters parameters{
-      .id = creation.id.empty() ? ChooseId() : creation.id,
+      .id = creation.id.empty() ? "c" + RandomId() : creation.id,
       .owner_uid = creation.owner_uid,
       .request = creation.request,
       .max_bytes = creation.max_bytes == 0 ? limits_.bytes : std::min(creation.max_bytes, limits_.bytes),
@@ -182,6 +173,7 @@ void CaptureRegistry::CancelAll() {
 }
 
 void CaptureRegistry::Expire() {
+  listings_.Expire();
   const std::lock_guard lock(mutex_);
   ExpireLocked();
 }

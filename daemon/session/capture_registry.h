@@ -12,6 +12,7 @@
 
 #include "attach/base/result.h"
 #include "daemon/session/capture_session.h"
+#include "daemon/session/kept_listings.h"
 
 namespace ptrace_prof {
 
@@ -56,6 +57,8 @@ class CaptureRegistry {
   // Cancels it if it goes on, and forgets it as soon as it has ended; nobody sees it any more from now on.
   void Discard(const std::string& id);
   void CancelAll();
+  // Listings of processes that are given out page by page.
+  KeptListings& listings() { return listings_; }
   // Forgets what is older than the retention; called now and then.
   void Expire();
 
@@ -74,6 +77,7 @@ class CaptureRegistry {
 
   const std::string spool_folder_;
   const CaptureLimits limits_;
+  KeptListings listings_{KeptListings::Bounds{}};
   std::mutex mutex_;
   std::map<std::string, Entry> entries_;
   // Until they have ended: a session's end takes time, which is not for who lets go of it.

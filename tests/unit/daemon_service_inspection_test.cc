@@ -3,6 +3,8 @@
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <map>
 #include <set>
 
 #include "rpc/status.h"
@@ -119,9 +121,83 @@ TEST_P(Inspecting, PagesOfProcessesShowEachOnce) {
   EXPECT_EQ(seen.size(), expected.size());
 }
 
+// Starts collectors as another does, and counts them.
+class CountingStarter : public CollectorStarter {
+ public:
+  Result<std::unique_ptr<Collector>> Start(const CaptureRequest& request) override {
+    ++started;
+    return local_.Start(request);
+  }
+  std::atomic<int> started = 0;
+
+ private:
+  LocalStarter local_;
+};
+
+TEST_P(Inspecting, LaterPagesAreOfTheSameMomentWhateverComesAndGoes) {
+  CountingStarter starter;
+  Serving serving(GetParam(), {}, &starter);
+  const std::string mark = "of-the-moment-test-" + std::to_string(::getpid());
+  const auto start = [&] {
+    return Python("mark = '" + mark + "'\nprint('ready', flush=True)\nimport time; time.sleep(1000)");
+  };
+  std::map<int, std::unique_ptr<TestTarget>> targets;
+  std::vector<int> expected;
+  for (int i = 0; i < 4; ++i) {
+    auto target = start();
+    expected.push_back(target->pid());
+    targets[target->pid()] = std::move(target);
+  }
+  std::sort(expected.begin(), expected.end());
+  v1::ListProcessesRequest request;
+  request.set_page_size(1);
+  request.mutable_filter()->set_name(mark);
+  std::vector<int> seen;
+  std::vector<std::unique_ptr<TestTarget>> newcomers;
+  do {
+    grpc::ClientContext context;
+    v1::ListProcessesResponse response;
+    const auto status = serving.captures().ListProcesses(&context, request, &response);
+    ASSERT_TRUE(status.ok()) << status.error_message();
+    for (const v1::PythonProcess& process : response.processes()) {
+      seen.push_back(process.pid());
+    }
+    request.set_page_token(response.next_page_token());
+    if (seen.size() == 1) {
+      targets.erase(expected[0]);  // was given already
+      targets.erase(expected[2]);  // is to come yet
+      newcomers.push_back(start());
+      newcomers.push_back(start());
+    }
+  } while (!request.page_token().empty());
+  EXPECT_EQ(seen, expected);
+  EXPECT_EQ(starter.started, 1) << "one look at the node for all pages";
+}
+
+TEST_P(Inspecting, APageIsOfItsOwnQuestion) {
+  v1::ListProcessesRequest request;
+  v1::ListProcessesResponse response;
+  const auto one = Spinning();
+  const auto two = Spinning();
+  request.set_page_size(1);
+  ASSERT_TRUE(List(request, &response).ok());
+  request.set_page_token(response.next_page_token());
+  ASSERT_FALSE(request.page_token().empty());
+  response.Clear();
+  ASSERT_TRUE(List(request, &response).ok());
+  EXPECT_EQ(response.processes_size(), 1);
+  response.Clear();
+  ASSERT_TRUE(List(request, &response).ok()) << "a retry gets the same page";
+  request.mutable_filter()->set_name("python");
+  const auto other = List(request, &response);
+  EXPECT_EQ(ReasonOf(other), "INVALID_REQUEST");
+  EXPECT_NE(other.error_message().find("another filter"), std::string::npos) << other.error_message();
+}
+
 TEST_P(Inspecting, BadPagesAreRefused) {
   v1::ListProcessesResponse response;
-  for (const char* token : {"x", "-1", "1 ", "99999999999999999999"}) {
+  for (const char* token :
+       {"x", "-1", "1 ", "99999999999999999999", ".1", "x.", "x.1", "x.-1", "x.1 ", "x.99999999999999999999"}) {
     v1::ListProcessesRequest request;
     request.set_page_token(token);
     EXPECT_EQ(ReasonOf(List(request, &response)), "INVALID_REQUEST") << token;
