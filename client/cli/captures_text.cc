@@ -103,6 +103,7 @@ void PutCapture(Writer& json, const RemoteCapture& capture) {
   Put(json, "trace_bytes", capture.trace_bytes);
   Put(json, "samples", capture.samples);
   Put(json, "truncated", capture.truncated);
+  Put(json, "unverified", capture.unverified);
   Put(json, "lost", capture.lost);
   Put(json, "processes", capture.processes);
   Put(json, "threads", capture.threads);

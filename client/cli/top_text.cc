@@ -137,6 +137,9 @@ std::string TopTotalsText(const TopModel& model) {
       fmt::format("{} samples in {:.1f} s at {:.0f} Hz, {} {}; truncated {}, lost {}", Grouped(counters.samples),
                   tally.span().seconds(), counters.actual_rate_hz, threads, threads == 1 ? "thread" : "threads",
                   Percent(counters.Of(SampleQuality::kTruncated), counters.samples), Grouped(counters.lost));
+  if (const uint64_t unverified = counters.Of(SampleQuality::kUnverified); unverified > 0) {
+    text += fmt::format(", unverified {}", Percent(unverified, counters.samples));
+  }
   if (counters.thinned > 0) {
     text += fmt::format(", left out {} (too many different stacks to show)", Grouped(counters.thinned));
   }

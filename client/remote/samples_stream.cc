@@ -2,7 +2,6 @@
 
 #include <chrono>
 
-#include "client/remote/batch_message.h"
 #include "rpc/status.h"
 
 namespace ptrace_prof {
@@ -51,8 +50,8 @@ void SamplesStream::OnDone(const grpc::Status& status) {
   changed_.notify_all();
 }
 
-SampleBatch SamplesStream::TakeLocked() {
-  SampleBatch batch = BatchOf(message_);
+std::optional<SampleBatch> SamplesStream::TakeLocked() {
+  std::optional<SampleBatch> batch = assembly_.Add(message_);
   if (message_.has_ended()) {
     const Error ended = FromStatus(message_.ended());
     end_ = EndInfo{ended.code, ended.message, ended.remedy};
@@ -64,9 +63,11 @@ SampleBatch SamplesStream::TakeLocked() {
 
 Result<std::optional<SampleBatch>> SamplesStream::Next(Nanos timeout) {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, std::chrono::nanoseconds(timeout.value), [&] { return has_message_ || is_done_; });
-  if (has_message_) {
-    return std::optional(TakeLocked());
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(timeout.value);
+  while (changed_.wait_until(lock, deadline, [&] { return has_message_ || is_done_; }) && has_message_) {
+    if (auto batch = TakeLocked(); batch.has_value()) {
+      return batch;
+    }
   }
   has_ended_ = is_done_;
   // How the target ended was said by the last batch already.

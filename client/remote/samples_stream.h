@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "client/remote/batch_message.h"
 #include "client/remote/sample_source.h"
 #include "ptraceprof/v1/capture_service.grpc.pb.h"
 
@@ -29,7 +30,7 @@ class SamplesStream : public SampleSource, private grpc::ClientReadReactor<ptrac
   void OnReadDone(bool ok) override;
   void OnDone(const grpc::Status& status) override;
   void StartReadLocked();
-  SampleBatch TakeLocked();
+  std::optional<SampleBatch> TakeLocked();  // nothing: the rest of it is to come
 
   const ptraceprof::v1::StreamSamplesRequest request_;
   grpc::ClientContext context_;
@@ -44,6 +45,7 @@ class SamplesStream : public SampleSource, private grpc::ClientReadReactor<ptrac
   std::optional<Error> failure_;
 
   // Of the reader's thread.
+  BatchAssembly assembly_;
   bool has_ended_ = false;
   std::optional<EndInfo> end_;
 };

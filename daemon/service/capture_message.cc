@@ -80,6 +80,7 @@ void FillTotals(const Accounting& totals, v1::Totals* out) {
   out->set_verified(of(SampleQuality::kVerified));
   out->set_stopped(of(SampleQuality::kStopped));
   out->set_truncated(of(SampleQuality::kTruncated) + of(SampleQuality::kTooDeep));
+  out->set_unverified(of(SampleQuality::kUnverified));
   out->set_lost(totals.lost);
   out->set_late_rounds(totals.late);
   out->set_missed_rounds(totals.missed);

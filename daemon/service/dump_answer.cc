@@ -42,6 +42,7 @@ void FillThread(const DumpedThread& thread, v1::ThreadStack* out) {
   out->set_state(std::string(StateName(thread.state)));
   out->set_state_detail(thread.detail);
   out->set_truncated(thread.quality == SampleQuality::kTruncated || thread.quality == SampleQuality::kTooDeep);
+  out->set_unverified(thread.quality == SampleQuality::kUnverified);
   FillFrames(thread, out);
 }
 

@@ -5,11 +5,10 @@
 #include <map>
 
 #include "attach/base/wall_clock.h"
-#include "daemon/export/clean_text.h"
+#include "daemon/service/batch_parts.h"
 #include "daemon/service/capture_message.h"
 #include "daemon/service/session_call.h"
 #include "daemon/trace/sample_batcher.h"
-#include "daemon/trace/state_name.h"
 #include "rpc/status.h"
 
 namespace ptrace_prof {
@@ -30,83 +29,18 @@ google::protobuf::Timestamp Calendar(Nanos when) {
                                                                   when.value);
 }
 
-void FillFrames(const SampleBatch& batch, v1::SampleBatch* out) {
-  for (const SampleBatch::Frame& frame : batch.frames) {
-    v1::SampledFrame& written = *out->add_frames();
-    written.set_function(CleanText(batch.strings[frame.function]));
-    written.set_file(CleanText(batch.strings[frame.file]));
-    written.set_line(frame.line);
-    written.set_first_line(frame.first_line);
-    written.set_is_marker(frame.kind == FrameKind::kMarker);
-  }
-}
-
-void FillProcesses(const SampleBatch& batch, v1::SampleBatch* out) {
-  for (const SampleBatch::Process& process : batch.processes) {
-    v1::SampledProcess& written = *out->add_processes();
-    written.set_pid(process.pid.value);
-    written.set_parent_pid(process.parent_pid.value);
-    written.set_name(CleanText(process.name));
-    written.set_command(CleanText(process.command));
-    written.set_python_version(CleanText(process.python));
-  }
-}
-
 void FillCounters(const SampleBatch::Counters& counters, v1::SampleCounters* out) {
   out->set_samples(counters.samples);
   out->set_verified(counters.Of(SampleQuality::kVerified));
   out->set_stopped(counters.Of(SampleQuality::kStopped));
   out->set_truncated(counters.Of(SampleQuality::kTruncated));
   out->set_too_deep(counters.Of(SampleQuality::kTooDeep));
+  out->set_unverified(counters.Of(SampleQuality::kUnverified));
   out->set_lost(counters.lost);
   out->set_missed_rounds(counters.missed);
   *out->mutable_collector_cpu_time() =
       google::protobuf::util::TimeUtil::NanosecondsToDuration(counters.collector_cpu.value);
   out->set_actual_rate_hz(counters.actual_rate_hz);
-}
-
-// Only the stacks that were counted are sent, each once.
-class StackTableWriter {
- public:
-  StackTableWriter(const SampleBatch& batch, v1::SampleBatch* out) : batch_(batch), out_(out) {}
-
-  uint32_t Number(uint32_t stack) {
-    const auto [known, is_new] = numbers_.emplace(stack, static_cast<uint32_t>(out_->stacks_size()));
-    if (is_new) {
-      v1::SampledStack& written = *out_->add_stacks();
-      for (uint32_t at = stack; at != 0; at = batch_.stacks[at - 1].parent) {
-        written.add_frames(batch_.stacks[at - 1].frame);
-      }
-    }
-    return known->second;
-  }
-
- private:
-  const SampleBatch& batch_;
-  v1::SampleBatch* out_;
-  std::map<uint32_t, uint32_t> numbers_;
-};
-
-void FillThreads(const SampleBatch& batch, std::map<int32_t, std::string>& process_names, v1::SampleBatch* out) {
-  for (const SampleBatch::Process& process : batch.processes) {
-    process_names[process.pid.value] = CleanText(process.name);
-  }
-  StackTableWriter stacks(batch, out);
-  for (const SampleBatch::Thread& thread : batch.threads) {
-    v1::SampledThread& written = *out->add_threads();
-    written.set_pid(thread.pid.value);
-    written.set_tid(thread.tid.value);
-    written.set_name(CleanText(thread.name));
-    written.set_process_name(process_names[thread.pid.value]);
-    written.set_is_main(thread.is_main);
-    written.set_state(std::string(StateName(thread.state)));
-    written.set_holds_gil(thread.holds_gil);
-    *written.mutable_gil_time() = google::protobuf::util::TimeUtil::NanosecondsToDuration(thread.gil_time.value);
-    for (const SampleBatch::StackCount& counted : thread.stacks) {
-      written.add_stacks(stacks.Number(counted.stack));
-      written.add_counts(counted.count);
-    }
-  }
 }
 
 class SamplesCall : public SessionCall<v1::SampleBatch> {
@@ -116,6 +50,10 @@ class SamplesCall : public SessionCall<v1::SampleBatch> {
 
  private:
   bool Next(v1::SampleBatch* message, std::optional<grpc::Status>* end) override {
+    if (parts_.has_value()) {
+      FillPart(message);
+      return true;
+    }
     const CaptureSnapshot now = session().Snapshot();
     if (said_last_) {
       *end = now.error.has_value() ? ToStatus(*now.error) : grpc::Status::OK;
@@ -132,7 +70,8 @@ class SamplesCall : public SessionCall<v1::SampleBatch> {
     }
     said_first_ = true;
     next_ = MonotonicNow() + interval_;
-    Fill(now, message);
+    parts_.emplace(batcher_.Take(MonotonicNow()), process_names_);
+    FillPart(message);
     return true;
   }
 
@@ -152,16 +91,19 @@ class SamplesCall : public SessionCall<v1::SampleBatch> {
     return {};
   }
 
-  void Fill(const CaptureSnapshot& now, v1::SampleBatch* message) {
-    const SampleBatch batch = batcher_.Take(MonotonicNow());
+  void FillPart(v1::SampleBatch* message) {
+    const bool more = parts_->Fill(message);
+    const SampleBatch& batch = parts_->batch();
     *message->mutable_begin() = Calendar(batch.begin);
     *message->mutable_end() = Calendar(batch.end);
-    FillFrames(batch, message);
-    FillProcesses(batch, message);
+    message->set_more(more);
+    if (more) {
+      return;
+    }
     FillCounters(batch.counters, message->mutable_counters());
-    FillThreads(batch, process_names_, message);
-    FillTotals(now.totals, message->mutable_totals());
-    message->set_thinned(batch.counters.thinned);
+    FillTotals(session().Snapshot().totals, message->mutable_totals());
+    message->set_thinned(batch.counters.thinned + parts_->left_out());
+    parts_.reset();
     if (const auto& ended = batcher_.end(); said_last_ && ended.has_value()) {
       FillStatus({ended->code, ended->message, ended->remedy}, {}, message->mutable_ended());
     }
@@ -176,7 +118,8 @@ class SamplesCall : public SessionCall<v1::SampleBatch> {
   const Nanos interval_;
   Nanos next_;
   SampleBatcher batcher_;
-  std::map<int32_t, std::string> process_names_;
+  std::map<Pid, std::string> process_names_;
+  std::optional<BatchParts> parts_;  // of a batch that is being sent
   uint64_t offset_ = 0;
   uint64_t forgotten_ = 0;
   bool said_first_ = false;

@@ -1,6 +1,7 @@
 pp_library(daemon/service
   SOURCES
     service/answer_at_end.cc
+    service/batch_parts.cc
     service/capture_calls.cc
     service/capture_message.cc
     service/capture_service.cc

@@ -180,6 +180,21 @@ class Samples(Case):
             next(batches)
 
 
+    def test_a_batch_in_parts(self):
+        def part(name, more, **fields):
+            return messages.SampleBatch(
+                frames=[messages.SampledFrame(function=name, file="f.py", line=3)], more=more,
+                stacks=[messages.SampledStack(frames=[0])],
+                threads=[messages.SampledThread(pid=1, tid=2, name="t", stacks=[0], counts=[3])], **fields)
+
+        self.service.script[:] = [part("f", True), part("g", False, thinned=5), part("h", False)]
+        batches = self.client.samples(1)
+        batch = next(batches)
+        self.assertEqual((batch.samples, batch.thinned, len(batch.threads)), (6, 5, 1))
+        self.assertEqual({row.function for row in batch.table()}, {"f", "g"})
+        self.assertEqual(next(batches).samples, 3)
+
+
 class Errors(Case):
     def fail(self, code, details):
         self.service.script[:] = [(code, details)]

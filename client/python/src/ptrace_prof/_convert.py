@@ -1,6 +1,7 @@
 """From the messages of ptraceprof.v1 to the values of model.py."""
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 from typing import Any, Optional
 
@@ -9,8 +10,8 @@ from ._proto import capture_pb2, capture_service_pb2, node_service_pb2
 from ._status import code_name, from_status
 from .errors import DataLoss
 
-_PLAIN_TOTALS = ("samples", "verified", "stopped", "truncated", "lost", "late_rounds", "missed_rounds", "idle_skipped",
-                 "stops", "actual_rate_hz", "processes", "threads")
+_PLAIN_TOTALS = ("samples", "verified", "stopped", "truncated", "unverified", "lost", "late_rounds", "missed_rounds",
+                 "idle_skipped", "stops", "actual_rate_hz", "processes", "threads")
 
 
 def seconds(moment: Any) -> float:
@@ -55,7 +56,7 @@ def thread_stack(message: capture_service_pb2.ThreadStack) -> model.ThreadStack:
                          tuple(model.Variable(one.name, one.value, one.is_argument) for one in frame.locals))
         for frame in message.frames)
     return model.ThreadStack(message.pid, message.tid, message.name, message.is_main, message.holds_gil, message.state,
-                             message.state_detail, message.truncated, frames)
+                             message.state_detail, message.truncated, frames, message.unverified)
 
 
 def process(message: capture_service_pb2.PythonProcess) -> model.PythonProcess:
@@ -98,3 +99,23 @@ def sample_batch(message: capture_service_pb2.SampleBatch) -> model.SampleBatch:
         raise DataLoss("the server sent a batch of samples that names stacks or frames which are not in it") from None
     return model.SampleBatch(seconds(message.begin), seconds(message.end), threads, totals(message.totals),
                              message.thinned)
+
+
+class BatchAssembler:
+    """Puts the batches together that come in several messages."""
+
+    def __init__(self) -> None:
+        self._threads: dict[tuple[int, int], model.SampledThread] = {}
+
+    def __call__(self, message: capture_service_pb2.SampleBatch) -> Optional[model.SampleBatch]:
+        """The batch, where that was its last message. Raises DataLoss."""
+        part = sample_batch(message)
+        for thread in part.threads:
+            known = self._threads.get((thread.pid, thread.tid))
+            self._threads[thread.pid, thread.tid] = (
+                thread if known is None else dataclasses.replace(known, stacks=known.stacks + thread.stacks))
+        if message.more:
+            return None
+        whole = dataclasses.replace(part, threads=tuple(self._threads.values()))
+        self._threads = {}
+        return whole

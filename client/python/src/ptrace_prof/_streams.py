@@ -5,7 +5,7 @@ import asyncio
 import queue
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Optional, TypeVar
 
 import grpc
 
@@ -15,9 +15,12 @@ T = TypeVar("T")
 
 
 class Stream(Generic[T]):
-    """An iterator over what the server sends. close(), or leaving a `with` block, ends the call."""
+    """An iterator over what the server sends. close(), or leaving a `with` block, ends the call.
 
-    def __init__(self, call: Any, convert: Callable[[Any], T], target: str) -> None:
+    convert: of one message; None: what it says comes with a later one.
+    """
+
+    def __init__(self, call: Any, convert: Callable[[Any], Optional[T]], target: str) -> None:
         self._call, self._convert, self._target = call, convert, target
         self._closed = False
 
@@ -28,7 +31,10 @@ class Stream(Generic[T]):
         if self._closed:
             raise StopIteration
         try:
-            return self._convert(next(self._call))
+            while True:
+                value = self._convert(next(self._call))
+                if value is not None:
+                    return value
         except grpc.RpcError as error:
             if self._closed:
                 raise StopIteration from None
@@ -50,9 +56,12 @@ class Stream(Generic[T]):
 
 
 class AsyncStream(Generic[T]):
-    """An asynchronous iterator over what the server sends. aclose(), or leaving `async with`, ends the call."""
+    """An asynchronous iterator over what the server sends. aclose(), or leaving `async with`, ends the call.
 
-    def __init__(self, call: Any, convert: Callable[[Any], T], target: str) -> None:
+    convert: of one message; None: what it says comes with a later one.
+    """
+
+    def __init__(self, call: Any, convert: Callable[[Any], Optional[T]], target: str) -> None:
         self._call, self._convert, self._target = call, convert, target
         self._messages = call.__aiter__()
         self._closed = False
@@ -64,7 +73,10 @@ class AsyncStream(Generic[T]):
         if self._closed:
             raise StopAsyncIteration
         try:
-            return self._convert(await self._messages.__anext__())
+            while True:
+                value = self._convert(await self._messages.__anext__())
+                if value is not None:
+                    return value
         except asyncio.CancelledError:
             if self._closed:
                 raise StopAsyncIteration from None

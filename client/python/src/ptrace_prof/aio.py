@@ -121,7 +121,7 @@ class AsyncClient:
                 **asked: Unpack[CaptureOptions]) -> AsyncStream[SampleBatch]:
         """See Client.samples()."""
         call = self._captures.StreamSamples(options.samples_request(pid, interval, asked))
-        return AsyncStream(call, _convert.sample_batch, self.target)
+        return AsyncStream(call, _convert.BatchAssembler(), self.target)
 
     async def create_capture(self, pid: int, *, capture_id: str = "", request_id: str = "",
                              validate_only: bool = False, **asked: Unpack[CaptureOptions]) -> Capture:

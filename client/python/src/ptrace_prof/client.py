@@ -147,7 +147,7 @@ class Client:
                     print(batch.table(limit=10))
         """
         call = self._captures.StreamSamples(options.samples_request(pid, interval, asked))
-        return Stream(call, _convert.sample_batch, self.target)
+        return Stream(call, _convert.BatchAssembler(), self.target)
 
     # Captures that live on the server.
 

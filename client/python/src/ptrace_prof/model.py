@@ -33,6 +33,7 @@ class Totals:
     verified: int = 0         #: every link of the stack was seen to hold
     stopped: int = 0          #: the same, under a brief stop of the thread
     truncated: int = 0        #: cut where it could not be verified, and marked
+    unverified: int = 0       #: whole, but a link could not be proved and no stop was allowed
     lost: int = 0             #: could not be read at all
     late_rounds: int = 0      #: began more than one interval late
     missed_rounds: int = 0    #: never taken
@@ -92,6 +93,7 @@ class ThreadStack:
     state_detail: str  #: "epoll_wait"; may be empty
     truncated: bool    #: cut where it could not be verified, or at max_depth
     frames: tuple[StackFrame, ...] = ()  #: innermost first; empty: a native thread
+    unverified: bool = False  #: whole, but a link could not be proved and no stop was allowed (stops=False)
 
     def __str__(self) -> str:
         what = f"{self.state} ({self.state_detail})" if self.state_detail else self.state

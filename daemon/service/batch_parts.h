@@ -1,0 +1,54 @@
+// One SampleBatch as the messages that carry it: one as a rule, several where it has very many different stacks.
+//
+// A part holds at most kPartBytes unless a single stack is larger, and has the frames and stacks that its own threads
+// name. What belongs to the whole batch (times, counters, totals, the end) is not written here. What does not even fit
+// into kMostParts, and a stack that alone would burst a message, is left out and counted. Single-threaded.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "daemon/trace/sample_batch.h"
+
+namespace ptraceprof::v1 {
+class SampleBatch;
+}
+
+namespace ptrace_prof {
+
+class BatchParts {
+ public:
+  static constexpr size_t kPartBytes = 1 << 20;
+  static constexpr size_t kMostBytes = 3 << 20;  // less than the 4 MiB that clients of gRPC take by default
+
+  static constexpr int kMostParts = 64;
+
+  // `process_names` is what is known of processes from batches before; it learns from this one.
+  BatchParts(SampleBatch batch, std::map<Pid, std::string>& process_names);
+
+  // Writes the next part; whether there is another one.
+  bool Fill(ptraceprof::v1::SampleBatch* out);
+
+  uint64_t left_out() const { return left_out_; }  // samples
+  const SampleBatch& batch() const { return batch_; }
+
+ private:
+  class Part;
+  bool FillProcesses(Part& part);  // false: no room for the next one
+  bool FillThread(Part& part);     // the same
+  void LeaveOutTheRest();
+
+  const SampleBatch batch_;
+  std::map<Pid, std::string>& process_names_;
+  std::vector<std::string> texts_;  // batch_.strings, clean
+  size_t process_ = 0;              // to be written next
+  size_t thread_ = 0;
+  size_t stack_ = 0;  // of that thread
+  bool is_thread_begun_ = false;
+  int parts_ = 0;
+  uint64_t left_out_ = 0;
+};
+
+}  // namespace ptrace_prof
