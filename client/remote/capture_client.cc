@@ -11,9 +11,9 @@
 #include <thread>
 
 #include "client/remote/retries.h"
-#include "client/remote/spec_message.h"
 #include "client/remote/trace_fetch.h"
 #include "ptraceprof/v1/capture_service.grpc.pb.h"
+#include "rpc/messages/spec_message.h"
 #include "rpc/status.h"
 
 namespace ptrace_prof {

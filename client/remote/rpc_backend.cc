@@ -11,7 +11,7 @@
 #include "client/remote/inspection_trace.h"
 #include "client/remote/record_stream.h"
 #include "client/remote/samples_stream.h"
-#include "client/remote/spec_message.h"
+#include "rpc/messages/spec_message.h"
 #include "rpc/status.h"
 
 namespace ptrace_prof {

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "ptraceprof/v1/capture.pb.h"
+#include "rpc/messages/spec_message.h"
 #include "rpc/status.h"
 
 namespace ptrace_prof {
@@ -17,34 +18,6 @@ using google::protobuf::util::TimeUtil;
 
 constexpr v1::State kStates[] = {v1::STATE_PENDING,   v1::STATE_RUNNING, v1::STATE_DRAINING,
                                  v1::STATE_SUCCEEDED, v1::STATE_FAILED,  v1::STATE_CANCELLED};
-constexpr v1::IdlePolicy kIdlePolicies[] = {v1::IDLE_POLICY_MAIN, v1::IDLE_POLICY_ALL, v1::IDLE_POLICY_NONE};
-
-void FillSpec(const CaptureParameters& parameters, v1::CaptureSpec* out) {
-  const CaptureRequest& request = parameters.request;
-  out->mutable_target()->set_pid(request.pid.value);
-  out->mutable_target()->set_start_time_ticks(request.start_ticks);
-  out->set_mode(v1::MODE_SAMPLE);
-  *out->mutable_duration() = TimeUtil::NanosecondsToDuration(request.duration.value);
-  out->set_max_bytes(parameters.max_bytes);
-  out->set_keep(parameters.keep);
-  v1::SampleOptions& sample = *out->mutable_sample();
-  sample.set_rate_hz(request.rate_hz);
-  sample.set_as_fast_as_possible(request.rate_hz == 0);
-  if (request.max_overhead > 0) {
-    sample.set_max_overhead(request.max_overhead);
-  }
-  sample.set_no_overhead_limit(request.max_overhead == 0);
-  sample.set_max_depth(request.max_depth);
-  sample.set_idle(kIdlePolicies[static_cast<size_t>(request.idle)]);
-  for (const Tid tid : request.threads) {
-    sample.add_threads(tid.value);
-  }
-  sample.set_gil_only(request.gil_only);
-  sample.set_no_subprocesses(!request.subprocesses);
-  sample.set_blocking(request.blocking);
-  sample.set_no_stops(!request.allow_stops);
-  sample.set_wait_for_python(request.wait_for_python);
-}
 
 }  // namespace
 
@@ -97,7 +70,9 @@ void FillTotals(const Accounting& totals, v1::Totals* out) {
 void FillCapture(const CaptureSession& session, v1::Capture* out) {
   const CaptureSnapshot now = session.Snapshot();
   out->set_name(CaptureName(session.parameters().id));
-  FillSpec(session.parameters(), out->mutable_spec());
+  FillSpec(session.parameters().request, out->mutable_spec());
+  out->mutable_spec()->set_max_bytes(session.parameters().max_bytes);
+  out->mutable_spec()->set_keep(session.parameters().keep);
   out->set_state(kStates[static_cast<size_t>(now.state)]);
   *out->mutable_create_time() = TimeUtil::NanosecondsToTimestamp(now.created.value);
   if (now.started.value > 0) {

@@ -11,9 +11,9 @@
 #include "daemon/service/dump_answer.h"
 #include "daemon/service/failed_call.h"
 #include "daemon/service/listing.h"
-#include "daemon/service/request_from_message.h"
 #include "daemon/service/samples_call.h"
 #include "daemon/service/trace_cursor.h"
+#include "rpc/messages/request_from_message.h"
 #include "rpc/status.h"
 
 namespace ptrace_prof {

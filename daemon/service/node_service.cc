@@ -9,8 +9,8 @@
 #include "daemon/service/answer_at_end.h"
 #include "daemon/service/capture_message.h"
 #include "daemon/service/check_message.h"
-#include "daemon/service/request_from_message.h"
 #include "daemon/trace/trace_reader.h"
+#include "rpc/messages/request_from_message.h"
 #include "rpc/status.h"
 
 namespace ptrace_prof {

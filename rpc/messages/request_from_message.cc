@@ -1,4 +1,4 @@
-#include "daemon/service/request_from_message.h"
+#include "rpc/messages/request_from_message.h"
 
 #include <fmt/format.h>
 #include <google/protobuf/util/time_util.h>
@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "ptraceprof/v1/capture_service.pb.h"
+#include "rpc/messages/idle_policy_message.h"
 
 namespace ptrace_prof {
 namespace {
@@ -85,13 +86,12 @@ Result<void> ReadRate(const v1::SampleOptions& options, CaptureRequest& request)
 }
 
 Result<void> ReadIdle(const v1::SampleOptions& options, CaptureRequest& request) {
-  switch (options.idle()) {
-    case v1::IDLE_POLICY_UNSPECIFIED:
-    case v1::IDLE_POLICY_MAIN: request.idle = IdlePolicy::kMain; return {};
-    case v1::IDLE_POLICY_ALL: request.idle = IdlePolicy::kAll; return {};
-    case v1::IDLE_POLICY_NONE: request.idle = IdlePolicy::kNone; return {};
-    default: return Invalid(fmt::format("sample.idle is {}, which is not known", static_cast<int>(options.idle())), "");
+  const std::optional<IdlePolicy> idle = FromMessage(options.idle());
+  if (!idle.has_value()) {
+    return Invalid(fmt::format("sample.idle is {}, which is not known", static_cast<int>(options.idle())), "");
   }
+  request.idle = *idle;
+  return {};
 }
 
 Result<void> ReadSampling(const v1::SampleOptions& options, CaptureRequest& request) {

@@ -6,8 +6,8 @@
 #include <functional>
 #include <limits>
 
-#include "daemon/service/request_from_message.h"
 #include "ptraceprof/v1/capture_service.pb.h"
+#include "rpc/messages/request_from_message.h"
 
 namespace ptrace_prof {
 namespace {

@@ -1,15 +1,12 @@
-#include "client/remote/spec_message.h"
+#include "rpc/messages/spec_message.h"
 
 #include <google/protobuf/util/time_util.h>
 
+#include "rpc/messages/idle_policy_message.h"
+
 namespace ptrace_prof {
-namespace {
 
 namespace v1 = ptraceprof::v1;
-
-constexpr v1::IdlePolicy kIdlePolicies[] = {v1::IDLE_POLICY_MAIN, v1::IDLE_POLICY_ALL, v1::IDLE_POLICY_NONE};
-
-}  // namespace
 
 void FillSpec(const CaptureRequest& request, v1::CaptureSpec* out) {
   out->mutable_target()->set_pid(request.pid.value);
@@ -26,7 +23,7 @@ void FillSpec(const CaptureRequest& request, v1::CaptureSpec* out) {
   }
   sample.set_no_overhead_limit(request.max_overhead == 0);
   sample.set_max_depth(request.max_depth);
-  sample.set_idle(kIdlePolicies[static_cast<size_t>(request.idle)]);
+  sample.set_idle(ToMessage(request.idle));
   for (const Tid tid : request.threads) {
     sample.add_threads(tid.value);
   }

@@ -1,4 +1,4 @@
-// A CaptureRequest as the messages that ask for it: the opposite of daemon/service/request_from_message.h.
+// A CaptureRequest as the messages that ask for it: the opposite of request_from_message.h. Stateless.
 #pragma once
 
 #include "daemon/trace/capture_request.h"
@@ -6,6 +6,7 @@
 
 namespace ptrace_prof {
 
+// All of it but `max_bytes` and `keep`, which are no matter of the collector's.
 void FillSpec(const CaptureRequest& request, ptraceprof::v1::CaptureSpec* out);
 void FillDumpRequest(const CaptureRequest& request, ptraceprof::v1::DumpStacksRequest* out);
 
