@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cerrno>
 
+#include "attach/base/nameless_file.h"
+
 namespace ptrace_prof {
 namespace {
 
@@ -14,6 +16,10 @@ std::atomic<uint64_t> g_to_forward{0};  // a bit per signal number
 std::atomic<int> g_abort_status{-1};
 char g_last_words[4352];
 std::atomic<size_t> g_last_words_size{0};
+char g_name[4096];
+std::atomic<int> g_file_to_name{-1};
+
+constexpr char kNothingKept[] = "aborted\nthe trace could not be kept\n";
 
 bool AsksToEnd(int signal) { return signal != SIGUSR1 && signal != SIGUSR2; }
 
@@ -24,7 +30,13 @@ void OnSignal(int signal, siginfo_t* info, void*) {
   }
   if (AsksToEnd(signal)) {
     if (const int status = g_abort_status.load(); status >= 0) {
-      (void)!::write(STDERR_FILENO, g_last_words, g_last_words_size.load());
+      const int fd = g_file_to_name.load();
+      const int failure = fd < 0 ? 0 : NameFile(fd, g_name);
+      if (failure == 0 || failure == EEXIST) {  // it has its name already
+        (void)!::write(STDERR_FILENO, g_last_words, g_last_words_size.load());
+      } else {
+        (void)!::write(STDERR_FILENO, kNothingKept, sizeof kNothingKept - 1);
+      }
       ::_exit(status);
     }
     g_count.fetch_add(1);
@@ -38,6 +50,7 @@ Interrupts::Interrupts(Mode mode) {
   g_count.store(0);
   g_to_forward.store(0);
   g_abort_status.store(-1);
+  g_file_to_name.store(-1);
   installed_ = mode == Mode::kAlone ? 3 : kSignals.size();
   for (size_t i = 0; i < installed_; ++i) {
     ::sigaction(kSignals[i], nullptr, &old_[i]);
@@ -77,6 +90,13 @@ void Interrupts::AbortOnNext(std::string_view last_words, int status) {
   std::copy_n(last_words.data(), size, g_last_words);
   g_last_words_size.store(size);
   g_abort_status.store(status);
+}
+
+void Interrupts::NameOnAbort(int fd, std::string_view path) {
+  if (path.size() < sizeof g_name) {
+    *std::copy(path.begin(), path.end(), g_name) = '\0';
+    g_file_to_name.store(fd);
+  }
 }
 
 }  // namespace ptrace_prof

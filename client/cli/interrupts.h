@@ -28,6 +28,9 @@ class Interrupts {
   std::optional<int> NextToForward();
   // From now on one more request ends us at once: prints `last_words`, exits with `status`.
   void AbortOnNext(std::string_view last_words, int status);
+  // The file without a name behind `fd` gets this one then; where it cannot, other last words are said. Call it before
+  // AbortOnNext.
+  void NameOnAbort(int fd, std::string_view path);
 
  private:
   static constexpr std::array<int, 6> kSignals = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};

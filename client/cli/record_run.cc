@@ -24,7 +24,8 @@ RecordRun::RecordRun(CaptureBackend& backend, const RecordPlan& plan, Talk talk)
       interrupts_(plan.program.empty() ? Interrupts::Mode::kAlone : Interrupts::Mode::kWithCommand) {}
 
 int RecordRun::Run() {
-  std::optional<Result<SpoolFile>> spool(SpoolFile::Create(plan_.spool_base));
+  std::optional<Result<SpoolFile>> spool(writes_to_file() ? SpoolFile::Create(plan_.spool_base)
+                                                          : SpoolFile::CreateNameless(plan_.spool_base));
   if (spool->has_error()) {
     return static_cast<int>(Fail(spool->error(), ExitCode::kOutput));
   }
@@ -105,13 +106,25 @@ void RecordRun::KeepTrace(SpoolFile& spool) {
   if (spool.size() == 0) {
     return;
   }
-  spool.Keep();
+  if (const auto kept = spool.Keep(); kept.has_error()) {
+    PrintError(kept.error());
+    return;
+  }
   PrintNote(fmt::format("the trace so far is in {0}; to convert it: ptrace-prof export {0} -o OUTPUT", spool.path()));
 }
 
+void RecordRun::AbortOnNextInterrupt(const SpoolFile& spool) {
+  if (!spool.has_name()) {
+    interrupts_.NameOnAbort(spool.fd(), spool.path());
+  }
+  interrupts_.AbortOnNext(
+      fmt::format("aborted\nthe whole trace is in {0}; to convert it: ptrace-prof export {0} -o {1}\n", spool.path(),
+                  writes_to_file() ? plan_.output : "OUTPUT"),
+      static_cast<int>(ExitCode::kAborted));
+}
+
 ExitCode RecordRun::Export(SpoolFile& spool) {
-  const bool to_file = plan_.spool_base == plan_.output;
-  if (plan_.format == ExportFormat::kPerfetto && to_file) {
+  if (plan_.format == ExportFormat::kPerfetto && writes_to_file()) {
     if (auto renamed = spool.RenameTo(plan_.output); renamed.has_error()) {
       PrintError(renamed.error());
       KeepTrace(spool);
@@ -121,10 +134,7 @@ ExitCode RecordRun::Export(SpoolFile& spool) {
     return ExitCode::kOk;
   }
   if (plan_.program.empty()) {
-    interrupts_.AbortOnNext(
-        fmt::format("aborted\nthe whole trace is in {0}; to convert it: ptrace-prof export {0} -o {1}\n", spool.path(),
-                    plan_.output),
-        static_cast<int>(ExitCode::kAborted));
+    AbortOnNextInterrupt(spool);
   }
   auto input = spool.OpenForReading();
   auto exported = input.has_value() ? ExportTrace(input.value().get(), {.format = plan_.format}, plan_.output)

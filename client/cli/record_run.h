@@ -27,6 +27,8 @@ class RecordRun {
   ExitCode ConcludeWithoutSamples(const TraceSpooler& spooler, SpoolFile& spool);
   ExitCode Export(SpoolFile& spool);
   void KeepTrace(SpoolFile& spool);
+  void AbortOnNextInterrupt(const SpoolFile& spool);
+  bool writes_to_file() const { return plan_.spool_base == plan_.output; }
   int StartFailed(const Error& error);
   void Say(std::string_view text) const;
   std::string Headline() const;

@@ -1,4 +1,5 @@
-// The raw trace on disk while it is being recorded: "OUTPUT.pftrace.tmp", beside the output so that a rename works.
+// The raw trace on disk while it is being recorded: "OUTPUT.pftrace.tmp", beside the output so that a rename works; or,
+// where the output is no plain file, a file without a name, of which nothing is left however we end.
 //
 // Handles SIGXFSZ for the whole process. Never overwrites a file (a trace kept from an aborted run stays). Removed by
 // the destructor unless kept. One owner, one thread.
@@ -17,6 +18,8 @@ namespace ptrace_prof {
 class SpoolFile {
  public:
   static Result<SpoolFile> Create(const std::string& output);
+  // `base`.pftrace.tmp is its name once it is kept.
+  static Result<SpoolFile> CreateNameless(const std::string& base);
   SpoolFile(SpoolFile&&) noexcept;
   SpoolFile& operator=(SpoolFile&&) = delete;
   ~SpoolFile();
@@ -28,16 +31,22 @@ class SpoolFile {
   Result<UniqueFd> OpenForReading() const;
   // The trace is the output: gives it its name. Nothing is left to remove then.
   Result<void> RenameTo(const std::string& output);
-  void Keep() { kept_ = true; }
+  // It stays, at path(). An error where it has no name and can get none.
+  Result<void> Keep();
 
   const std::string& path() const { return path_; }
+  bool has_name() const { return has_name_; }
+  int fd() const { return fd_.get(); }
   uint64_t size() const { return size_; }
 
  private:
-  SpoolFile(std::string path, UniqueFd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
+  enum class Name : uint8_t { kGiven, kNone };
+  SpoolFile(std::string path, UniqueFd fd, Name name)
+      : path_(std::move(path)), fd_(std::move(fd)), has_name_(name == Name::kGiven) {}
   std::string path_;
   UniqueFd fd_;
   uint64_t size_ = 0;
+  bool has_name_;
   bool kept_ = false;
 };
 

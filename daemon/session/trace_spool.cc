@@ -2,12 +2,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 
+#include "attach/base/nameless_file.h"
 #include "daemon/trace/wire_decoder.h"
 
 namespace ptrace_prof {
@@ -29,23 +29,6 @@ uint64_t MeasurePacket(std::string_view bytes) {
   return bytes.size() - rest.size() + size;
 }
 
-Result<UniqueFd> OpenNameless(const std::string& folder) {
-  UniqueFd fd(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  if (fd.is_open() || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) {
-    return fd.is_open() ? Result<UniqueFd>(std::move(fd))
-                        : ErrnoError(errno, "cannot make a file for the trace in " + folder,
-                                     "set TMPDIR to a folder that can be written");
-  }
-  std::string path = folder + "/ptrace-prof-XXXXXX";  // a file system without O_TMPFILE
-  fd.reset(::mkostemp(path.data(), O_CLOEXEC));
-  if (!fd.is_open()) {
-    return ErrnoError(errno, "cannot make a file for the trace in " + folder,
-                      "set TMPDIR to a folder that can be written");
-  }
-  ::unlink(path.c_str());
-  return fd;
-}
-
 Error BadOffset(uint64_t offset, std::string_view what) {
   return Error{Code::kOutOfRange, fmt::format("offset {} of the trace {}", offset, what),
                "resume at the end of a chunk that was received whole"};
@@ -54,7 +37,7 @@ Error BadOffset(uint64_t offset, std::string_view what) {
 }  // namespace
 
 Result<std::unique_ptr<TraceSpool>> TraceSpool::Create(const std::string& folder) {
-  PP_ASSIGN_OR_RETURN(UniqueFd fd, OpenNameless(folder));
+  PP_ASSIGN_OR_RETURN(UniqueFd fd, OpenNamelessFile(folder));
   return std::unique_ptr<TraceSpool>(new TraceSpool(std::move(fd)));
 }
 

@@ -1,4 +1,6 @@
 """The commands as a person meets them: what they refuse and why, how they end, what they leave behind."""
+import contextlib
+import fcntl
 import json
 import os
 import pathlib
@@ -9,6 +11,7 @@ import sys
 import threading
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from support.daemon import within_deadline  # noqa: E402
 from support.profiler import BINARY, run  # noqa: E402
 from support.target_process import harm  # noqa: E402
 from support.terminal_run import AS_NOBODY, PYTHON, TerminalCase, await_exit, main, needs_root  # noqa: E402
@@ -178,6 +181,62 @@ class Endings(TerminalCase):
         process.process.kill()
         await_exit(collector)
         self.assertEqual(harm(target.pid), [])
+
+    def to_stdout(self, *options, **run_options):
+        target = self.spin()
+        process = self.ptrace_prof("record", "--pid", target.pid, "-o", "-", "--format", "collapsed", "--host", "none",
+                                   *options, env={**os.environ, "TMPDIR": str(self.folder)}, **run_options)
+        process.hear("recording process")
+        return target, process
+
+    def spools(self, pid):
+        """Sizes of the files in our folder that a process has open."""
+        found = []
+        for link in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+            with contextlib.suppress(OSError):
+                if os.readlink(link).startswith(str(self.folder)):
+                    found.append(link.stat().st_size)
+        return found
+
+    def test_killed_while_it_writes_to_standard_output(self):
+        target, process = self.to_stdout()
+        collector = os.pidfd_open(process.collector())
+        self.assertTrue(within_deadline(lambda: len(self.spools(process.pid)) == 2 and min(self.spools(process.pid)) > 0),
+                        "the trace of the service, and ours")
+        self.assertEqual(self.files(), [])
+        process.process.kill()
+        process.process.wait()
+        await_exit(collector)
+        self.assertEqual(self.files(), [])
+        self.assertEqual(harm(target.pid), [])
+
+    def test_an_output_that_nobody_reads_leaves_the_trace(self):
+        read, write = os.pipe()
+        _, process = self.to_stdout("-d", "300ms", stdout=write)
+        os.close(write)
+        os.close(read)
+        self.assertEqual(process.end(), 7, process.words())
+        [name] = self.files()
+        self.assertIn(str(self.folder / name), process.words())
+        done = run("export", self.folder / name, "--format", "collapsed")
+        self.assertEqual(done.status, 0, done)
+
+    def test_aborted_while_somebody_reads_slowly(self):
+        read, write = os.pipe()
+        self.addCleanup(os.close, read)
+        fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 4096)
+        os.write(write, b"x" * 4096)  # no room for a byte
+        _, process = self.to_stdout("-d", "300ms", stdout=write)
+        os.close(write)
+        process.hear("samples in")
+        with open(f"/proc/{process.pid}/syscall") as waiting:
+            self.assertTrue(within_deadline(lambda: waiting.seek(0) or waiting.read().startswith("1 0x1 ")),
+                            "it writes its output")
+        process.process.send_signal(signal.SIGINT)
+        self.assertEqual(process.end(), 130, process.words())
+        [name] = self.files()
+        self.assertIn(str(self.folder / name), process.words())
+        self.assertEqual(run("export", self.folder / name, "--format", "collapsed").status, 0)
 
     def test_disk_is_full(self):
         _, process = self.recording("--rate", "5khz", "--max-overhead", "off", "--duration", "60s",

@@ -59,7 +59,7 @@ TEST_F(SpoolFileTest, NeverOverwritesAKeptTrace) {
   const std::string kept = [&] {
     SpoolFile spool = SpoolFile::Create(folder_ + "/x.html").value();
     EXPECT_FALSE(spool.Append(Bytes("precious")).has_error());
-    spool.Keep();
+    EXPECT_TRUE(spool.Keep().has_value());
     return spool.path();
   }();
   SpoolFile second = SpoolFile::Create(folder_ + "/x.html").value();
@@ -68,6 +68,34 @@ TEST_F(SpoolFileTest, NeverOverwritesAKeptTrace) {
   ASSERT_TRUE(third.has_error());
   EXPECT_EQ(third.error().code, Code::kAlreadyExists);
   EXPECT_EQ(Content(kept), "precious");
+}
+
+TEST_F(SpoolFileTest, WithoutANameIsSeenByNobody) {
+  SpoolFile spool = SpoolFile::CreateNameless(folder_ + "/x").value();
+  ASSERT_FALSE(spool.Append(Bytes("abc")).has_error());
+  EXPECT_EQ(FileCount(), 0U);
+  const UniqueFd again = spool.OpenForReading().value();
+  char text[8] = {};
+  EXPECT_EQ(::read(again.get(), text, sizeof text), 3);
+  EXPECT_STREQ(text, "abc");
+  ASSERT_FALSE(spool.Append(Bytes("def")).has_error());
+  EXPECT_EQ(::read(again.get(), text, sizeof text), 3) << "it has a place of its own";
+  EXPECT_FALSE(spool.has_name());
+}
+
+TEST_F(SpoolFileTest, WithoutANameGetsOneWhenItIsKept) {
+  {
+    SpoolFile spool = SpoolFile::CreateNameless(folder_ + "/x").value();
+    ASSERT_FALSE(spool.Append(Bytes("abc")).has_error());
+    const auto kept = spool.Keep();
+    ASSERT_TRUE(kept.has_value()) << kept.error().message;
+    EXPECT_TRUE(spool.has_name());
+  }
+  EXPECT_EQ(Content(folder_ + "/x.pftrace.tmp"), "abc");
+  SpoolFile second = SpoolFile::CreateNameless(folder_ + "/x").value();
+  const auto refused = second.Keep();
+  ASSERT_TRUE(refused.has_error()) << "nobody's file is overwritten";
+  EXPECT_NE(refused.error().message.find(folder_ + "/x.pftrace.tmp"), std::string::npos);
 }
 
 TEST_F(SpoolFileTest, SaysWhereItCannotWrite) {

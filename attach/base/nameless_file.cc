@@ -1,0 +1,45 @@
+#include "attach/base/nameless_file.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <iterator>
+
+namespace ptrace_prof {
+
+Result<UniqueFd> OpenNamelessFile(const std::string& folder) {
+  constexpr char kRemedy[] = "set TMPDIR to a folder that can be written";
+  UniqueFd fd(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (fd.is_open()) {
+    return fd;
+  }
+  if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL) {
+    return ErrnoError(errno, "cannot make a file for the trace in " + folder, kRemedy);
+  }
+  std::string path = folder + "/ptrace-prof-XXXXXX";  // a file system without O_TMPFILE
+  fd.reset(::mkostemp(path.data(), O_CLOEXEC));
+  if (!fd.is_open()) {
+    return ErrnoError(errno, "cannot make a file for the trace in " + folder, kRemedy);
+  }
+  ::unlink(path.c_str());
+  return fd;
+}
+
+int NameFile(int fd, const char* path) {
+  char digits[16];
+  char* first = std::end(digits);
+  *--first = '\0';
+  do {
+    *--first = static_cast<char>('0' + fd % 10);
+    fd /= 10;
+  } while (fd > 0);
+  char from[sizeof "/proc/self/fd/" + sizeof digits] = "/proc/self/fd/";
+  char* end = from + sizeof "/proc/self/fd/" - 1;
+  while ((*end++ = *first++) != '\0') {
+  }
+  return ::linkat(AT_FDCWD, from, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
+}
+
+}  // namespace ptrace_prof

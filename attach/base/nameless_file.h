@@ -1,0 +1,19 @@
+// Files for data on their way: they have no name, so that they are gone with their last descriptor, whatever happens to
+// us. Stateless.
+#pragma once
+
+#include <string>
+
+#include "attach/base/result.h"
+#include "attach/base/unique_fd.h"
+
+namespace ptrace_prof {
+
+// In `folder`, which must exist; for reading and writing, of its owner alone. The error names the folder.
+Result<UniqueFd> OpenNamelessFile(const std::string& folder);
+
+// Gives such a file a name after all, which nobody may have yet. 0, or the errno: ENOENT on a file system that has no
+// files without a name. Async-signal-safe.
+[[nodiscard]] int NameFile(int fd, const char* path);
+
+}  // namespace ptrace_prof
