@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import pathlib
+import re
 import resource
 import signal
 import subprocess
@@ -210,11 +211,18 @@ class Endings(TerminalCase):
         self.assertEqual(self.files(), [])
         self.assertEqual(harm(target.pid), [])
 
-    def test_an_output_that_nobody_reads_leaves_the_trace(self):
+    def test_an_output_that_nobody_reads(self):
         read, write = os.pipe()
-        _, process = self.to_stdout("-d", "300ms", stdout=write)
+        target, process = self.to_stdout("-d", "300ms", stdout=write)
         os.close(write)
         os.close(read)
+        self.assertEqual(process.end(), -signal.SIGPIPE, process.words())  # as any filter ends
+        self.assertEqual(self.files(), [])
+        self.assertEqual(harm(target.pid), [])
+
+    def test_an_output_that_is_full(self):
+        with open("/dev/full", "wb") as full:
+            _, process = self.to_stdout("-d", "300ms", stdout=full)
         self.assertEqual(process.end(), 7, process.words())
         [name] = self.files()
         self.assertIn(str(self.folder / name), process.words())
@@ -229,9 +237,8 @@ class Endings(TerminalCase):
         _, process = self.to_stdout("-d", "300ms", stdout=write)
         os.close(write)
         process.hear("samples in")
-        with open(f"/proc/{process.pid}/syscall") as waiting:
-            self.assertTrue(within_deadline(lambda: waiting.seek(0) or waiting.read().startswith("1 0x1 ")),
-                            "it writes its output")
+        call = pathlib.Path(f"/proc/{process.pid}/syscall")
+        self.assertTrue(within_deadline(lambda: re.match("1 0x(?!2 )", call.read_text())), "write(2), and not to stderr")
         process.process.send_signal(signal.SIGINT)
         self.assertEqual(process.end(), 130, process.words())
         [name] = self.files()
