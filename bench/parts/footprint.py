@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from parts import cost
 from parts.tools import TOOL_CORE, PtraceProf
+from support.children import children_of
 
 
 @dataclass
@@ -95,14 +96,6 @@ def _resident_kib(pid):
         return 0
 
 
-def _children(pid):
-    try:
-        with open(f"/proc/{pid}/task/{pid}/children") as file:
-            return [int(word) for word in file.read().split()]
-    except (FileNotFoundError, ProcessLookupError):
-        return []
-
-
 def memory(target, rate, seconds):
     tool = PtraceProf(suffix="pftrace")
     with tempfile.TemporaryDirectory(prefix="ptrace-prof-bench-") as folder:
@@ -112,7 +105,7 @@ def memory(target, rate, seconds):
                                        stdout=said, stderr=said)
             series, started = [], time.monotonic()
             while process.poll() is None:
-                collectors = _children(process.pid)
+                collectors = children_of(process.pid)
                 if collectors and time.monotonic() - started > 0.3:
                     series.append((time.monotonic() - started, sum(map(_resident_kib, collectors))))
                 time.sleep(0.1)

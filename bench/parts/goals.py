@@ -79,7 +79,8 @@ def _memory(results):
         yield _judge(f"memory of the collector, {memory.scenario} at {memory.rate:,} Hz" if memory.rate != FASTEST else
                      f"memory of the collector, {memory.scenario} at its fastest", "≤ 64 MiB", memory.steady_kib or None,
                      memory.steady_kib <= MEMORY_BOUND_KIB, f"{memory.steady_kib / 1024:.1f} MiB")
-        yield _judge("its growth from the middle third of the run to the last", "≤ 1 MiB", memory.growth_kib,
+        yield _judge("its growth from the middle third of the run to the last", "≤ 1 MiB",
+                     memory.growth_kib if memory.series else None,
                      memory.growth_kib <= GROWTH_BOUND_KIB, f"{memory.growth_kib} KiB")
 
 
