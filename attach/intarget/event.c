@@ -3,7 +3,7 @@
 #include "attach/intarget/event.h"
 
 enum { PP_PROBES = 16, PP_KEY_NONE = 0, PP_KEY_USED = 1, PP_SWEPT_AT_ONCE = 4 };
-enum { PP_NO_SUCH_PROCESS = -3 };
+enum { PP_NO_SUCH_PROCESS = -3, PP_MAX_ASKED = 8 };
 
 uint64_t pp_nanoseconds(void) {
   struct {
@@ -157,6 +157,40 @@ int pp_make_room(pp_slot* slot, uint64_t now, unsigned tag) {
     __atomic_store_n(&ring->lost, 0, __ATOMIC_RELEASE);
   }
   return 1;
+}
+
+// The first local of a frame that begins, where the collector asked for that of its code; else 0.
+static uint64_t asked_self(pp_address thread, pp_address code) {
+  const uint64_t* asked = pp_self.channel->module_code;
+  for (unsigned i = 0; i < PP_MAX_ASKED && asked[i] != 0; ++i) {
+    if (asked[i] == code) {
+      const uint64_t local = PP_FIELD(uint64_t, py_current_frame(thread), frame_locals);
+      return local & ~(uint64_t)pp_boot_block.frame_tag_mask;
+    }
+  }
+  return 0;
+}
+
+void pp_record_frame(pp_address thread, unsigned tag, pp_address code) {
+  uint64_t now;
+  pp_slot* slot = pp_begin_event(thread, tag, &now);
+  if (!slot) return;
+  uint64_t head = slot->ring->head;
+  pp_write(slot, head++, now, tag, code);
+  if (py_may_suspend(code)) pp_write(slot, head++, now, PP_TAG_FRAME, py_current_frame(thread));
+  const uint64_t self = tag == PP_TAG_START ? asked_self(thread, code) : 0;
+  if (self) pp_write(slot, head++, now, PP_TAG_SELF, self);
+  pp_publish(slot, head);
+}
+
+void pp_record_call(pp_address thread, unsigned tag, const pp_object* callable, uint64_t method) {
+  uint64_t now;
+  pp_slot* slot = pp_begin_event(thread, tag, &now);
+  if (!slot) return;
+  const uint64_t head = slot->ring->head;
+  pp_write(slot, head, now, tag, (uint64_t)callable);
+  pp_write(slot, head + 1, now, PP_TAG_CODE, method);
+  pp_publish(slot, head + 2);
 }
 
 int pp_event_while_unarmed(const pp_private* page, pp_address thread, unsigned tag) {

@@ -7,15 +7,7 @@
 
 #include "attach/intarget/stub.h"
 
-// An event with all that is told of it. `more_tag` and `self` are 0 where there is nothing.
-typedef struct pp_event {
-  unsigned tag;
-  uint64_t value;
-  unsigned more_tag;
-  uint64_t more;
-  uint64_t self;
-} pp_event;
-
+#pragma GCC visibility push(hidden)
 PP_COLD pp_slot* pp_find_slot_slowly(pp_address thread);
 // Whether there is room now; if not, the event is counted as lost.
 PP_COLD int pp_make_room(pp_slot* slot, uint64_t now, unsigned tag);
@@ -25,6 +17,11 @@ PP_COLD void pp_count_without_ring(void);
 // Another thread has got the address of this thread state, or will.
 PP_COLD void pp_forget_thread(pp_address thread);
 PP_COLD uint64_t pp_nanoseconds(void);
+// A frame of code that may be suspended, or of code whose first local was asked for.
+void pp_record_frame(pp_address thread, unsigned tag, pp_address code);
+// With the PyMethodDef of what is called, if it has one.
+void pp_record_call(pp_address thread, unsigned tag, const pp_object* callable, uint64_t method);
+#pragma GCC visibility pop
 
 static inline uint64_t pp_now(void) { return pp_likely(pp_self.clock == PP_CLOCK_TSC) ? pp_ticks() : pp_nanoseconds(); }
 
@@ -56,49 +53,47 @@ static inline void pp_write(pp_slot* slot, uint64_t index, uint64_t when, unsign
   record->value = value;
 }
 
-static inline void pp_record_event(pp_address thread, pp_event event) {
-  uint64_t now = pp_now();
-  if (pp_unlikely(now > __atomic_load_n(&pp_self.channel->lease, __ATOMIC_RELAXED))) {
+// Room for a whole event in the ring of the thread, whose time comes back in `now`; null: nothing to be written.
+static inline pp_slot* pp_begin_event(pp_address thread, unsigned tag, uint64_t* now) {
+  const uint64_t time = pp_now();
+  if (pp_unlikely(time > __atomic_load_n(&pp_self.channel->lease, __ATOMIC_RELAXED))) {
     pp_leave_from_hook(PP_LEAVE_LEASE);
-    return;
+    return 0;
   }
   pp_slot* slot = pp_find_slot(thread);
   if (pp_unlikely(!slot)) {
     pp_count_without_ring();
-    return;
+    return 0;
   }
   pp_ring* ring = slot->ring;
-  if (pp_unlikely(now < ring->last_time)) now = ring->last_time;
-  if (pp_unlikely(ring->head - ring->tail_seen > pp_self.room) && !pp_make_room(slot, now, event.tag)) return;
-  ring->last_time = now;
-  uint64_t head = ring->head;
-  pp_write(slot, head++, now, event.tag, event.value);
-  if (event.more_tag) pp_write(slot, head++, now, event.more_tag, event.more);
-  if (event.self) pp_write(slot, head++, now, PP_TAG_SELF, event.self);
-  __atomic_store_n(&ring->head, head, __ATOMIC_RELEASE);
+  *now = pp_likely(time >= ring->last_time) ? time : ring->last_time;
+  if (pp_unlikely(ring->head - ring->tail_seen > pp_self.room) && !pp_make_room(slot, *now, tag)) return 0;
+  ring->last_time = *now;
+  return slot;
 }
 
-// The first local of a frame that begins, where the collector asked for that of its code; else 0.
-static inline uint64_t pp_asked_self(pp_address thread, pp_address code) {
-  const uint64_t* asked = pp_self.channel->module_code;
-  for (unsigned i = 0; i < 8 && pp_unlikely(asked[i] != 0); ++i) {
-    if (asked[i] == code) {
-      const uint64_t local = PP_FIELD(uint64_t, py_current_frame(thread), frame_locals);
-      return local & ~(uint64_t)pp_boot_block.frame_tag_mask;
-    }
-  }
-  return 0;
+static inline void pp_publish(pp_slot* slot, uint64_t head) {
+  __atomic_store_n(&slot->ring->head, head, __ATOMIC_RELEASE);
+}
+
+// The common case: one record.
+static inline __attribute__((always_inline)) void pp_record_one(pp_address thread, unsigned tag, uint64_t value) {
+  uint64_t now;
+  pp_slot* slot = pp_begin_event(thread, tag, &now);
+  if (pp_unlikely(!slot)) return;
+  const uint64_t head = slot->ring->head;
+  pp_write(slot, head, now, tag, value);
+  pp_publish(slot, head + 1);
 }
 
 // A frame of `code` begins or stops to run.
-static inline void pp_frame_event(pp_address thread, unsigned tag, pp_address code) {
-  pp_event event = {tag, code, 0, 0, 0};
-  if (py_may_suspend(code)) {
-    event.more_tag = PP_TAG_FRAME;
-    event.more = py_current_frame(thread);
+static inline __attribute__((always_inline)) void pp_frame_event(pp_address thread, unsigned tag, pp_address code) {
+  const int asked = tag == PP_TAG_START && pp_self.channel->module_code[0] != 0;
+  if (pp_unlikely(asked || py_may_suspend(code))) {
+    pp_record_frame(thread, tag, code);
+  } else {
+    pp_record_one(thread, tag, code);
   }
-  if (tag == PP_TAG_START) event.self = pp_asked_self(thread, code);
-  pp_record_event(thread, event);
 }
 
 // PyMethodDef of a function written in C, or 0.
@@ -114,12 +109,12 @@ static inline uint64_t pp_method_of(const pp_object* callable) {
 }
 
 static inline void pp_call_event(pp_address thread, unsigned tag, const pp_object* callable) {
-  pp_event event = {tag, (uint64_t)callable, 0, 0, 0};
-  if (tag == PP_TAG_C_CALL) {
-    event.more = pp_method_of(callable);
-    event.more_tag = event.more ? PP_TAG_CODE : 0;
+  const uint64_t method = tag == PP_TAG_C_CALL ? pp_method_of(callable) : 0;
+  if (method) {
+    pp_record_call(thread, tag, callable, method);
+  } else {
+    pp_record_one(thread, tag, (uint64_t)callable);
   }
-  pp_record_event(thread, event);
 }
 
 #endif  // PTRACE_PROF_ATTACH_INTARGET_EVENT_H_

@@ -22,7 +22,10 @@ typedef struct pp_method {
 } pp_method;
 enum { PP_METH_FASTCALL = 0x80 };
 
+// Everything is ours alone: reached without a table of addresses.
+#pragma GCC visibility push(hidden)
 extern pp_boot pp_boot_block;
+#pragma GCC visibility pop
 
 #define PP_ABSENT UINT32_MAX
 #define PP_HAS_FUNCTION(name) (pp_boot_block.functions[PP_FN_##name] != 0)

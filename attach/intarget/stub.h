@@ -65,6 +65,7 @@ typedef struct pp_stub {
   uint64_t leaving;
   uint32_t hooks_displaced;
 } pp_stub;
+#pragma GCC visibility push(hidden)
 extern pp_stub pp_self;
 
 extern const pp_hooks pp_monitoring_hooks;  // monitoring.c
@@ -80,5 +81,6 @@ PP_COLD void pp_leave_from_hook(enum pp_leave_cause cause);
 pp_error_report pp_map_memory(pp_private** page);
 void pp_unmap_memory(pp_private* page);
 void pp_unmap_in_child(pp_private* page);  // what a fork left of them
+#pragma GCC visibility pop
 
 #endif  // PTRACE_PROF_ATTACH_INTARGET_STUB_H_
