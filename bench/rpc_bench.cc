@@ -1,14 +1,17 @@
-// What the service costs its clients: the first sample after Record, a dump, the trace read back. One line each.
+// What the service costs its clients: the first sample after Record, a dump, the trace read back, and what becomes of
+// the samples of 50 captures at once. One JSON object; a list is empty where something failed.
 //
-// usage: rpc_bench ADDRESS PID PID_OF_64_THREADS
-// The first two are asked of the ptrace-profd at ADDRESS; the trace that is read lies in a spool of this program's own,
-// behind a Unix socket, because no capture writes a gigabyte in a moment.
+// usage: rpc_bench ADDRESS ROUNDS PID PID_OF_64_THREADS PID...
+// All is asked of the ptrace-profd at ADDRESS, but for the trace that is read: it lies in a spool of this program's
+// own, behind a Unix socket, because no capture writes a gigabyte in a moment. The last PIDs are those of the 50
+// captures; they are continued for that, and may be stopped before.
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include "daemon/trace/trace_reader.h"
@@ -25,6 +28,9 @@ using Stub = v1::CaptureService::Stub;
 constexpr int kRounds = 40;
 constexpr int kReads = 5;
 constexpr uint64_t kTraceBytes = uint64_t{512} << 20;
+constexpr int kCrowd = 50;
+constexpr double kCrowdRate = 50;
+constexpr double kCrowdSeconds = 2;
 
 class SampleCount : public TraceVisitor {
  public:
@@ -62,20 +68,22 @@ double DumpMs(Stub& stub, int pid) {
   return good ? static_cast<double>((MonotonicNow() - begin).value) / 1e6 : -1;
 }
 
+// Milliseconds; nothing if one of them failed.
 template <typename Measure>
-void Report(std::string_view what, double bound, Measure measure) {
+std::vector<double> Repeat(int rounds, Measure measure) {
   std::vector<double> times;
   measure();  // warm
-  for (int i = 0; i < kRounds; ++i) {
+  for (int i = 0; i < rounds; ++i) {
     times.push_back(measure());
+    if (times.back() < 0) {
+      return {};
+    }
   }
-  std::sort(times.begin(), times.end());
-  fmt::print("{}: p50 {:.1f} ms, p95 {:.1f} ms, worst {:.1f} ms, of {} (bound: p50 {} ms){}\n", what,
-             times[kRounds / 2], times[kRounds * 95 / 100], times.back(), kRounds, bound,
-             times.front() < 0 ? "; SOME FAILED" : "");
+  return times;
 }
 
-void ReportReads(uint32_t chunk) {
+// GB a second of a trace that is read whole, each time from the beginning; nothing if one of them failed.
+std::vector<double> Reads(uint32_t chunk, uint64_t trace_bytes) {
   FakeStarter starter;
   Serving serving(Way::kUnixSocket, {}, &starter);
   grpc::ClientContext creating;
@@ -83,17 +91,15 @@ void ReportReads(uint32_t chunk) {
   *create.mutable_spec() = SpecFor(7);
   v1::Capture capture;
   if (!serving.captures().CreateCapture(&creating, create, &capture).ok()) {
-    fmt::print("trace read: FAILED\n");
-    return;
+    return {};
   }
   const std::string trace = SmallTrace(false, 20'000);
-  for (uint64_t written = 0; written < kTraceBytes; written += trace.size()) {
+  for (uint64_t written = 0; written < trace_bytes; written += trace.size()) {
     WriteAll(starter.started().back()->output.get(), trace);
   }
   WriteAll(starter.started().back()->output.get(), SmallTrace());
   starter.started().back()->output.reset();
   AwaitEnd(serving, capture.name());
-  double best = 0;
   std::vector<double> rates;
   for (int i = 0; i < kReads; ++i) {
     grpc::ClientContext context;
@@ -107,29 +113,96 @@ void ReportReads(uint32_t chunk) {
     while (stream->Read(&piece)) {
       bytes += piece.data().size();
     }
-    if (!stream->Finish().ok() || bytes < kTraceBytes) {
-      fmt::print("trace read: FAILED after {} bytes\n", bytes);
-      return;
+    if (!stream->Finish().ok() || bytes < trace_bytes) {
+      return {};
     }
     rates.push_back(static_cast<double>(bytes) / static_cast<double>((MonotonicNow() - begin).value));
-    best = std::max(best, rates.back());
   }
-  std::sort(rates.begin(), rates.end());
-  fmt::print("trace read in chunks of {} KiB: median {:.2f} GB/s, best {:.2f} GB/s, of {} (bound: 1 GB/s)\n",
-             (chunk == 0 ? 128 * 1024 : chunk) / 1024, rates[kReads / 2], best, kReads);
+  return rates;
 }
 
-int Main(char** argv) {
-  const auto channel = ConnectChannel(argv[1]);
+// Captures that go on at once, and what became of their samples.
+struct Crowd {
+  int ended_well = 0;
+  uint64_t counted = 0;    // samples, by the service
+  uint64_t in_traces = 0;  // samples that arrived
+  uint64_t not_taken = 0;  // lost, idle or missed, and counted as such
+  double expected = 0;     // rate times wall time
+  uint64_t fewest = UINT64_MAX;
+  uint64_t most = 0;
+};
+
+void AddToCrowd(Stub& stub, const std::string& name, Crowd& crowd) {
+  grpc::ClientContext watching;
+  v1::WatchCaptureRequest watch;
+  watch.set_name(name);
+  const auto events = stub.WatchCapture(&watching, watch);
+  v1::CaptureEvent event;
+  while (events->Read(&event)) {
+  }
+  (void)events->Finish();
+  grpc::ClientContext reading;
+  v1::ReadTraceRequest read;
+  read.set_name(name);
+  const auto chunks = stub.ReadTrace(&reading, read);
+  SampleCount count;
+  TraceReader reader(count);
+  v1::TraceChunk chunk;
+  while (chunks->Read(&chunk)) {
+    (void)reader.Feed(std::as_bytes(std::span(chunk.data()))).has_error();
+  }
+  const bool is_whole = chunks->Finish().ok() && chunk.last();
+  const v1::Totals& totals = event.capture().totals();
+  crowd.ended_well += is_whole && event.capture().state() == v1::STATE_SUCCEEDED ? 1 : 0;
+  crowd.counted += totals.samples();
+  crowd.in_traces += count.samples;
+  crowd.not_taken += totals.lost() + totals.idle_skipped() + totals.missed_rounds();
+  crowd.expected += kCrowdRate * (static_cast<double>(totals.wall_time().seconds()) + totals.wall_time().nanos() / 1e9);
+  crowd.fewest = std::min<uint64_t>(crowd.fewest, totals.samples());
+  crowd.most = std::max<uint64_t>(crowd.most, totals.samples());
+}
+
+Crowd RunCrowd(Stub& stub, const std::vector<int>& pids) {
+  for (const int pid : pids) {
+    ::kill(pid, SIGCONT);
+  }
+  std::vector<std::string> names;
+  for (int i = 0; i < kCrowd; ++i) {
+    grpc::ClientContext context;
+    v1::CreateCaptureRequest create;
+    *create.mutable_spec() = SpecFor(pids[static_cast<size_t>(i) % pids.size()], kCrowdSeconds, kCrowdRate);
+    v1::Capture capture;
+    if (stub.CreateCapture(&context, create, &capture).ok()) {
+      names.push_back(capture.name());
+    }
+  }
+  Crowd crowd;
+  for (const std::string& name : names) {
+    AddToCrowd(stub, name, crowd);
+  }
+  return crowd;
+}
+
+std::string List(const std::vector<double>& numbers) { return fmt::format("[{:.4f}]", fmt::join(numbers, ", ")); }
+
+int Main(const std::string& address, int spinning, int of_64_threads, const std::vector<int>& crowd_pids, int rounds) {
+  const auto channel = ConnectChannel(address);
   if (channel.has_error()) {
     fmt::print(stderr, "{}\n", channel.error().message);
     return 1;
   }
   const auto stub = v1::CaptureService::NewStub(channel.value());
-  Report("first sample after Record", 100, [&] { return FirstSampleMs(*stub, std::atoi(argv[2])); });
-  Report("dump of 64 threads", 50, [&] { return DumpMs(*stub, std::atoi(argv[3])); });
-  ReportReads(0);
-  ReportReads(1 << 20);
+  const uint64_t trace_bytes = rounds < kRounds ? kTraceBytes / 4 : kTraceBytes;
+  fmt::print("{{\"first_sample_ms\": {},\n", List(Repeat(rounds, [&] { return FirstSampleMs(*stub, spinning); })));
+  fmt::print(" \"dump_ms\": {},\n", List(Repeat(rounds, [&] { return DumpMs(*stub, of_64_threads); })));
+  fmt::print(" \"read_bytes\": {}, \"read_gb_per_s\": {},\n", trace_bytes, List(Reads(0, trace_bytes)));
+  fmt::print(" \"read_large_chunks_gb_per_s\": {},\n", List(Reads(1 << 20, trace_bytes)));
+  const Crowd crowd = RunCrowd(*stub, crowd_pids);
+  fmt::print(
+      " \"crowd\": {{\"asked\": {}, \"ended_well\": {}, \"counted\": {}, \"in_traces\": {}, \"not_taken\": {}, "
+      "\"expected\": {:.0f}, \"fewest\": {}, \"most\": {}}}}}\n",
+      kCrowd, crowd.ended_well, crowd.counted, crowd.in_traces, crowd.not_taken, crowd.expected, crowd.fewest,
+      crowd.most);
   return 0;
 }
 
@@ -137,9 +210,13 @@ int Main(char** argv) {
 }  // namespace ptrace_prof
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    fmt::print(stderr, "usage: rpc_bench ADDRESS PID PID_OF_64_THREADS\n");
+  if (argc < 6) {
+    fmt::print(stderr, "usage: rpc_bench ADDRESS ROUNDS PID PID_OF_64_THREADS PID...\n");
     return 2;
   }
-  return ptrace_prof::Main(argv);
+  std::vector<int> crowd;
+  for (int i = 5; i < argc; ++i) {
+    crowd.push_back(std::atoi(argv[i]));
+  }
+  return ptrace_prof::Main(argv[1], std::atoi(argv[3]), std::atoi(argv[4]), crowd, std::atoi(argv[2]));
 }

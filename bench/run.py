@@ -14,13 +14,13 @@ from dataclasses import dataclass, field, replace
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
 
-from parts import compare, cost, footprint, machine, read_cost, report, slowdown, tools  # noqa: E402
+from parts import compare, cost, footprint, machine, read_cost, report, service, slowdown, tools  # noqa: E402
 from parts.scenario import SCENARIOS  # noqa: E402
 from parts.target import Target  # noqa: E402
 from support import interpreters  # noqa: E402
 
 BUSY_PERCENT = 20  # before we start: more is worth a warning
-PARTS = ("compare", "reads", "calls", "memory", "size", "slowdown", "more")
+PARTS = ("compare", "reads", "calls", "memory", "size", "slowdown", "service", "more")
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ class Mode:
     pairs: int
     slow_peers: bool       # slowdown of the peers too
     memory_seconds: float
+    service_rounds: int
     minutes: float         # no new measurement begins after that
 
     def within(self, minutes):
@@ -46,8 +47,8 @@ class Mode:
                        slow_peers=self.slow_peers and share == 1)
 
 
-QUICK = Mode("quick: fewer samples than the promises ask for", ("d10", "d60", "t64"), (), 1.5, 3, 1000, 1, 6, False, 8, 8)
-FULL = Mode("full", ("d10", "d60", "t64"), ("d200", "t8"), 6, 35, 1000, 3, 40, True, 60, 90)
+QUICK = Mode("quick: fewer samples than the promises ask for", ("d10", "d60", "t64"), (), 1.5, 3, 1000, 1, 6, False, 8, 10, 8)
+FULL = Mode("full", ("d10", "d60", "t64"), ("d200", "t8"), 6, 35, 1000, 3, 40, True, 60, 40, 90)
 
 
 @dataclass
@@ -63,6 +64,7 @@ class Results:
     memory: list = field(default_factory=list)
     sizes: list = field(default_factory=list)
     slowdowns: list = field(default_factory=list)
+    service: list = field(default_factory=list)
     commands: set = field(default_factory=set)
     notes: list = field(default_factory=list)
 
@@ -153,6 +155,16 @@ class Bench:
                         found = slowdown.measure(tool, target, 1000, self.mode.pairs, deadline)
                     self.results.slowdowns.append(found)
                     say(f"  slowdown by {tool.name} on {interpreter.minor}: {found.claim(0.005)[1]}")
+
+    def service(self):
+        binary = pathlib.Path(tools.PtraceProf.binary).with_name("bench") / "rpc_bench"
+        if not binary.exists():
+            self.results.notes.append(f"The cost of the service was not measured: {binary} is missing.")
+        elif self.in_time("the service"):
+            try:
+                self.results.service.append(service.measure(str(binary), self.mode.service_rounds))
+            except RuntimeError as failure:
+                self.results.notes.append(f"The service: {failure}")
 
     def run(self):
         for part in self.parts:

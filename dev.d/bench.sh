@@ -9,6 +9,7 @@ verb_bench() {
   install_packages dev.d/packages/build.txt
   setup_bench
   build release
+  build release rpc_bench # not needed by anything else
   [ -f bench/run.py ] || die "bench/run.py is missing"
   say "Measuring (bench/run.py $*)"
   python3 bench/run.py "$@"

@@ -3,6 +3,7 @@ import math
 from dataclasses import dataclass
 
 from parts.compare import COMMON, TACHYON, ratios
+from parts.statistics_of_ratios import median
 from parts.tools import FASTEST, PtraceProf
 
 # (peer, interpreter, how many times less CPU per thread-sample we promise)
@@ -98,5 +99,19 @@ def _slowdown(results):
             yield Goal(f"target CPU per unit of work at 1 kHz, {slowdown.scenario}", "≤ +0.5 %", text, verdict)
 
 
+def _service(results):
+    for one in results.service:
+        first, dump, reads, crowd = one.first_sample_ms, one.dump_ms, one.read_gb_per_s, one.crowd
+        yield _judge("first sample at the client after Record, median", "≤ 100 ms", first or None,
+                     bool(first) and median(first) <= 100, f"{median(first):.0f} ms of {len(first)}" if first else "")
+        yield _judge("DumpStacks of 64 threads, the slowest", "≤ 50 ms", dump or None, bool(dump) and max(dump) <= 50,
+                     f"{max(dump):.0f} ms of {len(dump)}, median {median(dump):.0f} ms" if dump else "")
+        yield _judge(f"ReadTrace of {one.read_bytes >> 20} MiB over a Unix socket, median", "≥ 1 GB/s", reads or None,
+                     bool(reads) and median(reads) >= 1, f"{median(reads):.2f} GB/s of {len(reads)}" if reads else "")
+        yield _judge(f"samples that {crowd.asked} captures at once lose in silence", "0", crowd.expected or None, crowd.is_whole,
+                     f"{crowd.counted - crowd.in_traces} of {crowd.counted:,}; {crowd.not_taken:,} not taken, and counted; "
+                     f"{crowd.ended_well} ended well")
+
+
 def judge(results):
-    return [goal for part in (_cpu, _rate, _reads, _torn, _memory, _size, _slowdown) for goal in part(results)]
+    return [goal for part in (_cpu, _rate, _reads, _torn, _memory, _size, _slowdown, _service) for goal in part(results)]

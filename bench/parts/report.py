@@ -65,6 +65,23 @@ def _ours_alone(results):
     return lines
 
 
+def _service(results):
+    body = []
+    for one in results.service:
+        for what, values, unit in (("first sample at the client after Record", one.first_sample_ms, "ms"),
+                                   ("DumpStacks of 64 threads", one.dump_ms, "ms"),
+                                   (f"ReadTrace of {one.read_bytes >> 20} MiB, chunks of 128 KiB", one.read_gb_per_s, "GB/s"),
+                                   ("the same, chunks of 1 MiB", one.read_large_chunks_gb_per_s, "GB/s")):
+            body.append([what, f"{_spread(values, 1)} {unit}" if values else "failed", len(values)])
+        crowd = one.crowd
+        body.append([f"samples of each of {crowd.asked} captures of 10 processes at once, 2 s at 50 Hz",
+                     f"{crowd.fewest:,} to {crowd.most:,}", crowd.ended_well])
+        body.append(["the same: counted; in the traces; not taken, and counted as such; what the rate asks for",
+                     f"{crowd.counted:,}; {crowd.in_traces:,}; {crowd.not_taken:,}; {crowd.expected:,}", ""])
+    return ["Over the Unix socket of a warm ptrace-profd; the trace that is read lies in a spool behind a Unix socket in the "
+            "process of its reader.", "", *_table(["", "median (least to most)", "of"], body)]
+
+
 _EXPLANATION = """\
 - A sample is the stack of one thread. Every tool samples all threads, waiting ones too, by wall time.
 - CPU is user and system time of the tool and all its processes (wait4), names and output included, as the slope between
@@ -106,6 +123,7 @@ def write(results):
     lines += ["## At the same rate", "", f"Asked for: {results.paced_rate:,} Hz of each thread.", "",
               *_comparison(results.paced)]
     lines += ["## Slowdown of the target", "", *_slowdowns(results.slowdowns)]
+    lines += ["## The service", "", *_service(results)]
     lines += ["## ptrace-prof alone", "", *_ours_alone(results)]
     lines += ["## Targets and commands", "", *_targets(), *_commands(results)]
     lines += [f"- {note}" for note in results.notes]
