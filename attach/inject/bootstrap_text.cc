@@ -26,17 +26,27 @@ std::string DescriptorPath(int32_t descriptor, uint16_t salt) {
 
 }  // namespace
 
-std::string MakeFileText(Pid own_pid, std::string_view file_name, size_t size) {
+std::string MakeFileText(const MakeFileRequest& request) {
+  std::string otherwise;
+  if (!request.memfd_create.IsNull()) {
+    otherwise = fmt::format(
+        "   except AttributeError:\n"
+        "    import _ctypes as c\n"
+        "    d=c.call_function({},(b'{}',f))\n"
+        "    if d<0:continue\n",
+        request.memfd_create.value, request.file_name);
+  }
   // 11: MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL; 3: the same for kernels before 6.3.
   return OneExpression(
       fmt::format(" if p.getpid()=={}:\n"
                   "  for f in 11,3:\n"
                   "   try:d=p.memfd_create('{}',f)\n"
                   "   except OSError:continue\n"
+                  "{}"
                   "   try:p.ftruncate(d,{})\n"
                   "   except OSError:p.close(d)\n"
                   "   break\n",
-                  own_pid.value, file_name, size));
+                  request.own_pid.value, request.file_name, otherwise, request.size));
 }
 
 std::string LoadText(const LoadRequest& request) {

@@ -2,8 +2,8 @@
 // have filled it with.
 //
 // Pure functions. A text is one expression: it binds no name in __main__, prints nothing, catches everything, imports
-// nothing that is not loaded, and does nothing in a forked child (but for closing a memfd of ours). It is at
-// most kMaxTextBytes long and holds no character that needs to be quoted.
+// nothing that is not loaded (but _ctypes, where there is no os.memfd_create), and does nothing in a forked child (but
+// for closing a memfd of ours). It is at most kMaxTextBytes long and holds no character that needs to be quoted.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,14 @@ inline constexpr size_t kMaxTextBytes = 768;
 // What every text begins with.
 inline constexpr std::string_view kTextBegin = "exec.__class__";
 
-// `own_pid`: as the target sees itself.
-std::string MakeFileText(Pid own_pid, std::string_view file_name, size_t size);
+struct MakeFileRequest {
+  Pid own_pid;  // as the target sees itself
+  std::string_view file_name;
+  size_t size = 0;
+  RemoteAddr memfd_create;  // of the target's libc, for a Python that was built without it (null: there is none)
+};
+std::string MakeFileText(const MakeFileRequest& request);
+
 struct LoadRequest {
   Pid own_pid;
   std::string_view file_name;  // of the memfd, and its descriptor

@@ -153,18 +153,19 @@ Result<TargetFile> Delivery::MakeFile(const InjectionStrategy& strategy) {
   TargetFile file;
   int looks = 0;
   PP_RETURN_IF_ERROR(
-      RunText(strategy, MakeFileText(target_.own_pid, name, image_.bytes().size()), [&]() -> Result<bool> {
-        constexpr int kAllEvery = 16;  // its number may be that of a file that was closed meanwhile
-        PP_ASSIGN_OR_RETURN(std::vector<TargetFile> found, files_.FindMemfds(name, ++looks % kAllEvery == 0));
-        if (found.empty()) {
-          return false;
-        }
-        file = std::move(found.front());
-        const Result<UniqueFd> taken = files_.Take(file);
-        struct stat info {};
-        return taken.has_value() && ::fstat(taken.value().get(), &info) == 0 &&
-               static_cast<uint64_t>(info.st_size) == image_.bytes().size();
-      }));
+      RunText(strategy, MakeFileText({target_.own_pid, name, image_.bytes().size(), target_.memfd_create}),
+              [&]() -> Result<bool> {
+                constexpr int kAllEvery = 16;  // its number may be that of a file that was closed meanwhile
+                PP_ASSIGN_OR_RETURN(std::vector<TargetFile> found, files_.FindMemfds(name, ++looks % kAllEvery == 0));
+                if (found.empty()) {
+                  return false;
+                }
+                file = std::move(found.front());
+                const Result<UniqueFd> taken = files_.Take(file);
+                struct stat info {};
+                return taken.has_value() && ::fstat(taken.value().get(), &info) == 0 &&
+                       static_cast<uint64_t>(info.st_size) == image_.bytes().size();
+              }));
   return file;
 }
 

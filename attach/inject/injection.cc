@@ -87,22 +87,74 @@ class EnteringStub final : public RunningText {
   QueuedCall call_;
 };
 
-Result<StopCost> Enter(const InjectionTarget& target, RemoteMemory& memory, const ResidentStub& stub,
-                       const pp_boot& boot, const Patience& patience, ChannelTaker& taker) {
-  if (stub.busy) {
-    return Error{Code::kAlreadyExists, fmt::format("process {} is being traced already", target.pid.value),
-                 "Wait for the end of that capture, or cancel it."};
-  }
-  RemoteWriter writer(target.pid);
-  PP_RETURN_IF_ERROR(stub.Tell(memory, writer, boot));
-  CallGuard guard{stub.boot + offsetof(pp_boot, nonce), {}, stub.boot + offsetof(pp_boot, target_pid)};
-  std::memcpy(guard.bytes.data(), &boot.nonce, sizeof boot.nonce);
-  PP_ASSIGN_OR_RETURN(QueuedCall call, QueuedCall::Put(target.pid, memory, target.queue, {stub.enter, RemoteAddr()},
-                                                       guard, patience.deadline));
-  EnteringStub entering(std::move(call));
-  PP_RETURN_IF_ERROR(AwaitEffect(target, entering, patience, [&] { return taker.Look(); }));
-  return entering.cost();
+Error TracedAlready(Pid pid) {
+  return {Code::kAlreadyExists, fmt::format("process {} is being traced already", pid.value),
+          "Wait for the end of that capture, or cancel it."};
 }
+
+// A stub whose collector was killed goes by itself after a while; we do not wait for that.
+class Resident {
+ public:
+  Resident(const InjectionTarget& target, RemoteMemory& memory, const TargetFiles& files, const Patience& patience)
+      : target_(target), memory_(memory), files_(files), patience_(patience) {}
+
+  // Nothing: there is none. kAlreadyExists: it is at work for another collector.
+  Result<std::optional<ResidentStub>> Find() {
+    PP_ASSIGN_OR_RETURN(std::optional<ResidentStub> stub, ResidentStub::Find(target_.pid, memory_));
+    if (stub && stub->busy) {
+      PP_RETURN_IF_ERROR(SendAway(*stub));
+      PP_ASSIGN_OR_RETURN(stub, ResidentStub::Find(target_.pid, memory_));
+    }
+    return stub;
+  }
+
+  Result<void> Enter(const ResidentStub& stub, const pp_boot& boot, ChannelTaker& taker) {
+    RemoteWriter writer(target_.pid);
+    PP_RETURN_IF_ERROR(stub.Tell(memory_, writer, boot));
+    CallGuard guard{stub.boot + offsetof(pp_boot, nonce), {}, stub.boot + offsetof(pp_boot, target_pid)};
+    std::memcpy(guard.bytes.data(), &boot.nonce, sizeof boot.nonce);
+    return Call(stub.enter, guard, [&] { return taker.Look(); });
+  }
+
+  const StopCost& cost() const { return cost_; }
+
+ private:
+  Result<void> Call(RemoteAddr function, const CallGuard& guard, const std::function<Result<bool>()>& seen) {
+    PP_ASSIGN_OR_RETURN(QueuedCall call, QueuedCall::Put(target_.pid, memory_, target_.queue, {function, RemoteAddr()},
+                                                         guard, patience_.deadline));
+    EnteringStub entering(std::move(call));
+    Result<void> effect = AwaitEffect(target_, entering, patience_, seen);
+    cost_.Add(entering.cost());
+    return effect;
+  }
+
+  Result<void> SendAway(const ResidentStub& stub) {
+    PP_ASSIGN_OR_RETURN(const std::vector<TargetFile> channels, files_.FindMemfds(kChannelFilePrefix, true));
+    for (const TargetFile& channel : channels) {
+      const Result<UniqueFd> file = files_.Take(channel);
+      if (file.has_error()) {
+        continue;  // closed meanwhile
+      }
+      PP_RETURN_IF_ERROR(LockFile(target_.pid, file.value()));
+      PP_ASSIGN_OR_RETURN(const RemoteAddr leave, stub.LeaveEntry(target_.pid, file.value()));
+      CallGuard guard{leave, {}, RemoteAddr()};
+      if (leave.IsNull() || memory_.Read(leave, guard.bytes.data(), guard.bytes.size()) != ReadStatus::kOk) {
+        continue;
+      }
+      return Call(leave, guard, [&]() -> Result<bool> {
+        uint64_t busy = 0;
+        return memory_.ReadValue(stub.boot + offsetof(pp_boot, busy), &busy) == ReadStatus::kOk && busy == 0;
+      });
+    }
+    return TracedAlready(target_.pid);
+  }
+
+  const InjectionTarget& target_;
+  RemoteMemory& memory_;
+  const TargetFiles& files_;
+  const Patience& patience_;
+  StopCost cost_;
+};
 
 }  // namespace
 
@@ -114,10 +166,12 @@ Result<Injection> Inject(const InjectionTarget& target, RemoteMemory& memory, co
   PP_RETURN_IF_ERROR(CheckProc(target.pid));
   PP_ASSIGN_OR_RETURN(const TargetFiles files, TargetFiles::Of(target.pid));
   ChannelTaker taker(target.pid, memory, files, image.boot());
-  PP_ASSIGN_OR_RETURN(const std::optional<ResidentStub> resident, ResidentStub::Find(target.pid, memory));
-  if (resident) {
+  Resident resident(target, memory, files, patience);
+  PP_ASSIGN_OR_RETURN(const std::optional<ResidentStub> stub, resident.Find());
+  if (stub) {
     report.way = "resident";
-    PP_ASSIGN_OR_RETURN(report.stops, Enter(target, memory, *resident, image.boot(), patience, taker));
+    PP_RETURN_IF_ERROR(resident.Enter(*stub, image.boot(), taker));
+    report.stops = resident.cost();
   } else {
     report.way = strategy->name;
     Delivery delivery(target, memory, files, image, patience);

@@ -17,6 +17,7 @@ struct InjectionTarget {
   bool main_thread_only = false;  // nobody else looks at the queue
   RemoteAddr run_text;            // int(const char*): runs a text of Python, with the rights to do so held
   std::vector<MemoryTail> tails;  // where a text may be put, if it is zero there
+  RemoteAddr memfd_create;        // of its libc; null: it has none
 
   bool debugging_disabled = false;  // the job said that it does not want to be debugged (3.14+)
   bool force = false;               // the user wants it nevertheless

@@ -1,5 +1,7 @@
 #include "attach/inject/resident_stub.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -40,7 +42,7 @@ std::optional<ResidentStub> LookInto(RemoteMemory& memory, const std::vector<Mem
       return SameFile(region, data) && region.executable && region.start <= enter && enter < region.end;
     });
     if (code && boot.abi_version == PP_ABI_VERSION) {
-      return ResidentStub{data.start + at, enter, boot.busy != 0, boot};
+      return ResidentStub{data.start + at, enter, boot.busy != 0, boot, data.inode};
     }
   }
   return std::nullopt;
@@ -77,6 +79,20 @@ Result<std::optional<Error>> ResidentStub::FailureOf(Pid pid, RemoteMemory& memo
     }
   }
   return std::optional<Error>();
+}
+
+Result<RemoteAddr> ResidentStub::LeaveEntry(Pid pid, const UniqueFd& file) const {
+  PP_ASSIGN_OR_RETURN(const std::vector<MemoryRegion> regions, ReadMaps(pid));
+  pp_channel channel;
+  if (::pread(file.get(), &channel, sizeof channel, 0) != static_cast<ssize_t>(sizeof channel) ||
+      channel.magic != PP_CHANNEL_MAGIC || channel.abi_version != PP_ABI_VERSION) {
+    return RemoteAddr();
+  }
+  const RemoteAddr leave(channel.leave_entry);
+  const bool ours = std::ranges::any_of(regions, [&](const MemoryRegion& region) {
+    return IsStub(region) && region.inode == inode && region.executable && region.start <= leave && leave < region.end;
+  });
+  return ours ? leave : RemoteAddr();
 }
 
 Result<void> ResidentStub::Tell(RemoteMemory& memory, RemoteWriter& writer, const pp_boot& told) const {

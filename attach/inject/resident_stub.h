@@ -9,6 +9,7 @@
 #include "attach/abi/boot.h"
 #include "attach/base/result.h"
 #include "attach/base/types.h"
+#include "attach/base/unique_fd.h"
 #include "attach/inject/remote_writer.h"
 #include "attach/proc/remote_memory.h"
 
@@ -19,11 +20,14 @@ struct ResidentStub {
   RemoteAddr enter;  // int(void*)
   bool busy = false;
   pp_boot block{};
+  uint64_t inode = 0;  // of its file
 
   // Nothing: there is none, or none of our version. One that is busy only when there is no other. kGone and so on.
   static Result<std::optional<ResidentStub>> Find(Pid pid, RemoteMemory& memory);
   // Why it did not serve the capture of this nonce; nothing: it did, or has not come to it. kGone.
   static Result<std::optional<Error>> FailureOf(Pid pid, RemoteMemory& memory, uint64_t nonce);
+  // The function by which it leaves, as the channel in `file` says; null where that is none of its functions.
+  Result<RemoteAddr> LeaveEntry(Pid pid, const UniqueFd& file) const;
   // What the next capture is to be like. Precondition: not busy.
   Result<void> Tell(RemoteMemory& memory, RemoteWriter& writer, const pp_boot& told) const;
 };

@@ -99,6 +99,11 @@ RemoteAddr FindIn(const std::vector<MemoryRegion>& regions, RemoteMemory& memory
   return {};
 }
 
+RemoteAddr FindInLibc(const std::vector<MemoryRegion>& regions, RemoteMemory& memory, std::string_view symbol) {
+  const RemoteAddr found = FindIn(regions, memory, "/libc.so", symbol);
+  return found.IsNull() ? FindIn(regions, memory, "/libc-", symbol) : found;  // "libc-2.31.so"
+}
+
 Result<void> SetFunctions(Pid pid, RemoteMemory& memory, const PythonProcess& process, pp_boot& boot) {
   PP_ASSIGN_OR_RETURN(const std::vector<RemoteAddr> found, FindInterpreterSymbols(pid, memory, process, kFunctions));
   for (size_t i = 0; i < found.size(); ++i) {
@@ -113,10 +118,7 @@ Result<void> SetFunctions(Pid pid, RemoteMemory& memory, const PythonProcess& pr
   }
   PP_ASSIGN_OR_RETURN(const std::vector<MemoryRegion> regions, ReadMaps(pid));
   boot.functions[PP_FN_clock_gettime] = FindIn(regions, memory, "[vdso]", "__vdso_clock_gettime").value;
-  boot.functions[PP_FN___errno_location] = FindIn(regions, memory, "/libc.so", "__errno_location").value;
-  if (boot.functions[PP_FN___errno_location] == 0) {
-    boot.functions[PP_FN___errno_location] = FindIn(regions, memory, "/libc-", "__errno_location").value;
-  }
+  boot.functions[PP_FN___errno_location] = FindInLibc(regions, memory, "__errno_location").value;
   return {};
 }
 
@@ -150,6 +152,8 @@ Result<InjectionTarget> DescribeForInjection(Pid pid, RemoteMemory& memory, cons
   constexpr std::string_view kRunText = "PyRun_SimpleString";
   PP_ASSIGN_OR_RETURN(const std::vector<RemoteAddr> run, FindInterpreterSymbols(pid, memory, process, {&kRunText, 1}));
   target.run_text = run.front();
+  PP_ASSIGN_OR_RETURN(const std::vector<MemoryRegion> regions, ReadMaps(pid));
+  target.memfd_create = FindInLibc(regions, memory, "memfd_create");
   PP_ASSIGN_OR_RETURN(target.tails, FindSegmentTails(pid, memory, kMaxTextBytes));
   return target;
 }
