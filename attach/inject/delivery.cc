@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "attach/inject/bootstrap_text.h"
+#include "attach/inject/stub_image.h"
 
 namespace ptrace_prof {
 namespace {
@@ -118,7 +119,7 @@ Result<void> Delivery::Run(const InjectionStrategy& strategy, const std::functio
                             file.number,
                             strays_,
                             kStubFilePrefix,
-                            image_.module(),
+                            kStubModule,
                             static_cast<uint16_t>(image_.boot().nonce)};
   return RunText(strategy, LoadText(request), seen);
 }

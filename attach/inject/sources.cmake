@@ -14,4 +14,4 @@ pp_library(attach/inject
     inject/strategy.cc
     inject/stub_file.cc
     inject/target_files.cc
-  DEPS pp_attach_ptrace pp_attach_proc pp_attach_base fmt::fmt)
+  DEPS pp_attach_stub_image pp_attach_ptrace pp_attach_proc pp_attach_base fmt::fmt)

@@ -21,6 +21,8 @@ inline constexpr std::string_view kChannelFilePrefix = "ptrace-prof-ring.";
 
 class StubFile {
  public:
+  // The one that our program carries (stub_image.h).
+  static Result<StubFile> Carried();
   // kInvalidArgument: this is no stub.
   static Result<StubFile> Parse(std::span<const uint8_t> bytes);
 
@@ -28,14 +30,12 @@ class StubFile {
   void Fill(const pp_boot& boot);
 
   const pp_boot& boot() const { return boot_; }
-  const std::string& module() const { return module_; }
   std::span<const uint8_t> bytes() const { return bytes_; }
 
  private:
   std::vector<uint8_t> bytes_;
   size_t boot_at_ = 0;
   pp_boot boot_{};
-  std::string module_;
 };
 
 // Copies into `block` what the collector says, and leaves what the stub says.

@@ -1,11 +1,13 @@
 // Brings a stub into a process as often as told, takes its channel, arms it, and has it leave: the whole way of
 // attach/inject, without a capture around it. For tests and for figures.
 //
-//   inject_driver PID STUB [--count N] [--timeout-ms N] [--no-leave] [--events N] [--force]
+//   inject_driver [--count N] [--timeout-ms N] [--events N] [--force] [--wait] [--no-leave] PID
 //
 // One line for each time: "ok <way> <us until ready> <longest stop in us> <stops> <events>", or "error <code>
-// <message>" and exit status 1.
+// <message>" and exit status 1. --wait: goes on only at the end of its standard input. --no-leave: ends without asking
+// the stub to leave.
 #include <getopt.h>
+#include <poll.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,8 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
+#include <string>
 #include <vector>
 
 #include "attach/inject/injection.h"
@@ -30,11 +31,11 @@ constexpr uint32_t kRecords = 4096;
 
 struct Wishes {
   Pid pid;
-  std::string stub;
   int count = 1;
   Nanos timeout = Nanos::FromSeconds(10);
   bool leave = true;
   bool force = false;
+  bool wait = false;
   uint64_t events = 0;  // to wait for, once armed
 };
 
@@ -91,6 +92,23 @@ Result<void> Leave(const InjectionTarget& target, RemoteMemory& memory, Channel&
   }
 }
 
+void Report(const InjectionReport& report, uint64_t events) {
+  std::printf("ok %s %lld %lld %u %llu\n", std::string(report.way).c_str(),
+              static_cast<long long>(report.took.value / 1000),
+              static_cast<long long>(report.stops.longest.value / 1000), report.stops.stops,
+              static_cast<unsigned long long>(events));
+  std::fflush(stdout);
+}
+
+// Until the end of our input, keeping the lease meanwhile.
+void WaitForEnd(Channel& channel) {
+  char byte = 0;
+  pollfd input{STDIN_FILENO, POLLIN, 0};
+  while (::poll(&input, 1, 100) == 0 || ::read(STDIN_FILENO, &byte, 1) > 0) {
+    channel.RenewLease(LeaseFromNow());
+  }
+}
+
 Result<void> Once(const Wishes& wishes, RemoteMemory& memory, StubFile& stub) {
   PP_ASSIGN_OR_RETURN(const PythonProcess process, PythonProcess::Open(wishes.pid, memory));
   PP_ASSIGN_OR_RETURN(InjectionTarget target, DescribeForInjection(wishes.pid, memory, process));
@@ -115,22 +133,22 @@ Result<void> Once(const Wishes& wishes, RemoteMemory& memory, StubFile& stub) {
       Pause();
     }
   }
+  if (wishes.wait) {
+    Report(injection.report, events);
+    WaitForEnd(injection.channel);
+  }
   if (wishes.leave) {
     PP_RETURN_IF_ERROR(Leave(target, memory, injection.channel, deadline));
     events += DrainAll(injection.channel);
   }
-  std::printf("ok %s %lld %lld %u %llu\n", std::string(injection.report.way).c_str(),
-              static_cast<long long>(injection.report.took.value / 1000),
-              static_cast<long long>(injection.report.stops.longest.value / 1000), injection.report.stops.stops,
-              static_cast<unsigned long long>(events));
-  std::fflush(stdout);
+  if (!wishes.wait) {
+    Report(injection.report, events);
+  }
   return {};
 }
 
 int Run(const Wishes& wishes) {
-  std::ifstream file(wishes.stub, std::ios::binary);
-  const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
-  Result<StubFile> stub = StubFile::Parse({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+  Result<StubFile> stub = StubFile::Carried();
   if (stub.has_error()) {
     std::printf("error %s %s\n", std::string(CodeName(stub.error().code)).c_str(), stub.error().message.c_str());
     return 1;
@@ -152,8 +170,13 @@ int Run(const Wishes& wishes) {
 int main(int argc, char** argv) {
   using ptrace_prof::Nanos;
   using ptrace_prof::Pid;
-  const option options[] = {{"count", 1, nullptr, 'c'},  {"timeout-ms", 1, nullptr, 't'}, {"no-leave", 0, nullptr, 'n'},
-                            {"events", 1, nullptr, 'e'}, {"force", 0, nullptr, 'f'},      {}};
+  const option options[] = {{"count", 1, nullptr, 'c'},
+                            {"timeout-ms", 1, nullptr, 't'},
+                            {"no-leave", 0, nullptr, 'n'},
+                            {"events", 1, nullptr, 'e'},
+                            {"force", 0, nullptr, 'f'},
+                            {"wait", 0, nullptr, 'w'},
+                            {}};
   ptrace_prof::Wishes wishes;
   for (int choice = 0; (choice = ::getopt_long(argc, argv, "", options, nullptr)) != -1;) {
     switch (choice) {
@@ -161,14 +184,14 @@ int main(int argc, char** argv) {
       case 't': wishes.timeout = Nanos::FromMillis(std::atoi(optarg)); break;
       case 'n': wishes.leave = false; break;
       case 'e': wishes.events = std::strtoull(optarg, nullptr, 10); break;
+      case 'w': wishes.wait = true; break;
       case 'f': wishes.force = true; break;
       default: return 2;
     }
   }
-  if (argc - optind != 2) {
+  if (argc - optind != 1) {
     return 2;
   }
   wishes.pid = Pid(std::atoi(argv[optind]));
-  wishes.stub = argv[optind + 1];
   return ptrace_prof::Run(wishes);
 }

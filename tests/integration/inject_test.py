@@ -1,0 +1,171 @@
+"""The way into a target and out of it again, many times over: it does what it would have done, and nothing is left.
+
+Runs inject_driver (tests/programs), which brings the stub in, arms it, reads events, and has it leave.
+"""
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from support import case  # noqa: E402
+from support.target_process import DEADLINE, status_fields  # noqa: E402
+
+DRIVER = os.environ["PP_INJECT_DRIVER"]
+ROUNDS = int(os.environ.get("PTRACE_PROF_INJECTIONS", "20"))
+KILLS = int(os.environ.get("PTRACE_PROF_KILLS", "15"))
+SEED = 20261121
+NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+
+
+def drive(pid, *options, by=()):
+    command = [*by, DRIVER, *map(str, options), str(pid)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE)
+
+
+def stub_files(pid):
+    """The memfds of ours among the open files of a process."""
+    found = []
+    for number in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            link = os.readlink(f"/proc/{pid}/fd/{number}")
+        except FileNotFoundError:
+            continue
+        if "ptrace-prof" in link:
+            found.append(link)
+    return found
+
+
+class InjectCase(case.Case):
+    def assertEndsWell(self, target):
+        self.assertUnharmed(target.pid)
+        target.tell("ping")
+        target.expect("pong")
+        self.assertEqual(target.finish(), 0, target.stderr())
+        self.assertEqual(target.stdout(), "ended well\n")
+        self.assertEqual(target.stderr(), "")
+
+    def assertWentWell(self, done, rounds):
+        lines = done.stdout.splitlines()
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual([line.split()[0] for line in lines], ["ok"] * rounds)
+
+    def any_thread_serves(self):
+        return self.interpreter.numbers[:2] >= (3, 12)
+
+
+class Inject(InjectCase):
+    def check(self, mode, interpreter=None, rounds=ROUNDS):
+        target = self.start("injectable.py", mode, interpreter=interpreter)
+        temporary = set(os.listdir(tempfile.gettempdir()))
+        self.assertWentWell(drive(target.pid, "--count", rounds, "--events", 100), rounds)
+        self.assertEqual(stub_files(target.pid), [])
+        self.assertFalse({name for name in set(os.listdir(tempfile.gettempdir())) - temporary if "ptrace-prof" in name})
+        self.assertEndsWell(target)
+
+    def test_busy(self):
+        for interpreter in self.interpreters:
+            with self.subTest(str(interpreter)):
+                self.check("busy", interpreter)
+
+    def test_eight_threads(self):
+        self.check("threads")
+
+    def test_event_loop(self):
+        self.check("asyncio")
+
+    def test_forking(self):
+        self.check("forks")
+
+    def test_main_waits_and_workers_work(self):
+        if self.any_thread_serves():
+            self.check("sleeping")
+            return
+        target = self.start_waiting("injectable.py", "sleeping")
+        done = drive(target.pid, "--timeout-ms", 300)
+        self.assertTrue(done.stdout.startswith("error DEADLINE_EXCEEDED the main thread"), done.stdout)
+        self.assertEndsWell(target)
+
+    def test_everybody_waits(self):
+        target = self.start_waiting("injectable.py", "idle")
+        done = drive(target.pid, "--timeout-ms", 300)
+        self.assertTrue(done.stdout.startswith("error DEADLINE_EXCEEDED"), done.stdout)
+        self.assertEndsWell(target)
+
+
+class Refusals(InjectCase):
+    def refused(self, target, code, words):
+        done = drive(target.pid, "--timeout-ms", 2000)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(f"error {code}", done.stdout)
+        self.assertIn(words, done.stdout)
+
+    def test_stopped(self):
+        target = self.start("injectable.py", "busy")
+        target.signal(signal.SIGSTOP)
+        deadline = time.monotonic() + DEADLINE
+        while status_fields(target.pid)["State"][0] != "T" and time.monotonic() < deadline:
+            time.sleep(0.001)
+        self.refused(target, "FAILED_PRECONDITION", "is stopped")
+        target.signal(signal.SIGCONT)
+        self.assertEndsWell(target)
+
+    def test_remote_debugging_disabled(self):
+        if self.interpreter.numbers[:2] < (3, 14):
+            self.skipTest("nobody can disable it there")
+        target = self.start("injectable.py", "busy", options=["-X", "disable-remote-debug"])
+        self.refused(target, "FAILED_PRECONDITION", "REMOTE_DEBUG_DISABLED")
+        self.assertWentWell(drive(target.pid, "--force"), 1)
+        self.assertEndsWell(target)
+
+    def test_second_collector(self):
+        target = self.start("injectable.py", "busy")
+        first = subprocess.Popen([DRIVER, "--wait", "--no-leave", str(target.pid)], stdin=subprocess.PIPE,
+                                 stdout=subprocess.PIPE, text=True)
+        self.addCleanup(first.communicate)
+        self.assertTrue(first.stdout.readline().startswith("ok"))
+        self.refused(target, "ALREADY_EXISTS", f"by process {first.pid}")
+        first.communicate("")
+        self.assertWentWell(drive(target.pid), 1)  # the stub that stayed behind is sent away
+        self.assertEndsWell(target)
+
+
+class Killed(InjectCase):
+    def test_at_random_moments(self):
+        target = self.start("injectable.py", "threads")
+        moments = random.Random(SEED)
+        for _ in range(KILLS):
+            run = subprocess.Popen([DRIVER, "--count", "3", "--events", "50", str(target.pid)],
+                                   stdout=subprocess.DEVNULL)
+            try:
+                run.wait(moments.uniform(0, 0.25))
+            except subprocess.TimeoutExpired:
+                run.kill()
+            run.wait()
+            target.tell("ping")
+            target.expect("pong")
+        self.assertWentWell(drive(target.pid, "--count", 2, "--events", 50), 2)
+        self.assertEqual([name for name in stub_files(target.pid) if "stub" in name], [])
+        self.assertUnharmed(target.pid)
+
+
+class OtherUser(InjectCase):
+    def test_nobody(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root may become somebody else")
+        world = next((one for one in self.interpreters if one.kind == "system"), None)
+        if world is None:
+            self.skipTest("no interpreter that everybody may run")
+        target = self.start("injectable.py", "busy", interpreter=world, python=NOBODY[0],
+                            options=(*NOBODY[1:], world.path))
+        self.assertWentWell(drive(target.pid, "--events", 10, by=NOBODY), 1)
+        self.assertWentWell(drive(target.pid, "--count", 3, "--events", 10), 3)
+        self.assertEndsWell(target)
+
+
+if __name__ == "__main__":
+    case.main()

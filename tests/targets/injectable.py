@@ -1,0 +1,125 @@
+"""Works in one of several ways, answers "ping" with "pong", and knows at its end whether anything was left in it.
+
+Argument: busy, threads, sleeping (main waits for messages, 4 workers), idle (everybody waits), asyncio, or forks.
+"""
+import os
+import select
+import sys
+import threading
+import pact
+
+stopping = False
+
+
+def add(number):
+    return number + 1
+
+
+def count(limit=1000):
+    number = 0
+    while number < limit:
+        number = add(number)
+    return number
+
+
+def work():
+    while not stopping:
+        count()
+
+
+def state():
+    """What must be the same afterwards."""
+    monitoring = getattr(sys, "monitoring", None)
+    return {
+        "names": sorted(vars(sys.modules["__main__"])),
+        "modules": sorted(sys.modules),
+        "files": sorted(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else [],
+        "profile": sys.getprofile(),
+        "trace": sys.gettrace(),
+        "tools": [monitoring.get_tool(tool) for tool in range(6)] if monitoring else [],
+        "errors": [name for name in ("last_type", "last_value", "last_exc") if hasattr(sys, name)],
+    }
+
+
+def answer():
+    """False when it is time to end."""
+    word = pact.hear()
+    if word == "ping":
+        pact.say("pong")
+    return word == "ping"
+
+
+def asked():
+    return bool(select.select([pact.descriptor()], [], [], 0)[0])
+
+
+def busy():
+    while True:
+        count()
+        if asked() and not answer():
+            return
+
+
+def sleeping():
+    while answer():
+        pass
+
+
+def forks():
+    while True:
+        child = os.fork()
+        if child == 0:
+            good = count(20000) == 20000
+            os._exit(0 if good else 1)
+        count()
+        if os.waitpid(child, 0)[1] != 0:
+            raise SystemExit("a child ended badly")
+        if asked() and not answer():
+            return
+
+
+def in_event_loop():
+    import asyncio
+
+    async def main():
+        over = asyncio.Event()
+        asyncio.get_running_loop().add_reader(pact.descriptor(), lambda: answer() or over.set())
+
+        async def task():
+            while not over.is_set():
+                count(100)
+                await asyncio.sleep(0.0005)
+
+        await asyncio.gather(*(task() for _ in range(4)))
+        asyncio.get_running_loop().remove_reader(pact.descriptor())
+
+    asyncio.run(main())
+
+
+def run(mode):
+    threads = [threading.Thread(target=work) for _ in range({"threads": 8, "sleeping": 4}.get(mode, 0))]
+    for thread in threads:
+        thread.start()
+    {"sleeping": sleeping, "idle": sleeping, "asyncio": in_event_loop, "forks": forks}.get(mode, busy)()
+    global stopping
+    stopping = True
+    for thread in threads:
+        thread.join()
+
+
+def main():
+    mode = sys.argv[1]
+    if mode == "asyncio":
+        import asyncio  # noqa: F401
+        asyncio.run(asyncio.sleep(0))
+    before = state()
+    pact.say("ready")
+    run(mode)
+    after = state()
+    for name, value in before.items():
+        if after[name] != value:
+            print(name, "changed from", value, "to", after[name])
+    print("ended well")
+
+
+main()
