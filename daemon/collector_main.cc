@@ -146,7 +146,7 @@ Result<void> CaptureHardened(const CaptureRequest& request, ByteSink& sink, Uniq
   PP_RETURN_IF_ERROR(Harden(request.pid));
   LimitResources();
   PP_ASSIGN_OR_RETURN(const StopLine line, StopLine::Watch(std::move(control)));
-  InstallSystemCallFilter();
+  InstallSystemCallFilter(TargetAccess::kRead);
   return RunCapture(request, sink, line.stop());
 }
 
@@ -179,7 +179,7 @@ Result<void> Doctor(const CaptureRequest& request, ByteSink& sink, UniqueFd) {
   const auto harden = [&]() -> Result<void> {
     PP_RETURN_IF_ERROR(Harden(request.pid));
     LimitResources();
-    InstallSystemCallFilter();
+    InstallSystemCallFilter(TargetAccess::kRead);
     return {};
   };
   const StackTable stacks;

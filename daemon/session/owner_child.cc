@@ -86,7 +86,7 @@ OwnerChildReport RunAsOwner(const TargetOwner& owner, const std::function<int()>
     ::alarm(kLongestLife);
     LimitResources();
     const std::optional<Error> denied = kept.has_error() ? std::optional(kept.error()) : std::nullopt;
-    InstallSystemCallFilter();
+    InstallSystemCallFilter(TargetAccess::kRead);
     PipeSink sink(std::move(write_end));
     work(denied, sink);
     ::_exit(0);

@@ -108,6 +108,9 @@ constexpr uint32_t kFree[] = {
 #endif
 };
 
+// What a stub is brought in by, and the memory that it shares taken over.
+constexpr uint32_t kOfTracing[] = {SYS_process_vm_writev, SYS_pidfd_getfd};
+
 struct Checked {
   uint32_t call;
   uint32_t argument;
@@ -174,13 +177,18 @@ class Program {
 
 }  // namespace
 
-bool InstallSystemCallFilter() {
+bool InstallSystemCallFilter(TargetAccess access) {
   if (kSanitized) {
     return false;
   }
   Program program;
   for (const uint32_t call : kFree) {
     program.Allow(call);
+  }
+  if (access == TargetAccess::kWrite) {
+    for (const uint32_t call : kOfTracing) {
+      program.Allow(call);
+    }
   }
   for (const Checked& checked : CheckedCalls()) {
     program.Allow(checked);

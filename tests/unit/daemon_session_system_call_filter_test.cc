@@ -19,10 +19,10 @@ constexpr int kNoFilter = 77;
 constexpr int kWorked = 0;
 
 // The errno of `call` (which returns -1 and sets it, as system calls do) behind the filter; 0 when it worked.
-int Behind(const std::function<long()>& call) {
+int Behind(const std::function<long()>& call, TargetAccess access = TargetAccess::kRead) {
   return InChild([&] {
     ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    if (!InstallSystemCallFilter()) {
+    if (!InstallSystemCallFilter(access)) {
       return kNoFilter;
     }
     return call() < 0 ? errno : kWorked;
@@ -66,13 +66,15 @@ TEST_F(SystemCallFilter, MakesNoMemoryExecutable) {
   EXPECT_EQ(Behind(map(PROT_READ | PROT_EXEC)), EPERM);
 }
 
-TEST_F(SystemCallFilter, ReadsTargetsAndNeverWritesThem) {
+TEST_F(SystemCallFilter, ReadsTargetsAndWritesThemOnlyToTrace) {
   char here = 'x';
   char there = 'y';
   const iovec local{&here, 1};
   const iovec remote{&there, 1};
   EXPECT_EQ(Behind([&] { return ::process_vm_readv(::getpid(), &local, 1, &remote, 1, 0); }), kWorked);
   EXPECT_EQ(Behind([&] { return ::process_vm_writev(::getpid(), &local, 1, &remote, 1, 0); }), EPERM);
+  EXPECT_EQ(Behind([&] { return ::process_vm_writev(::getpid(), &local, 1, &remote, 1, 0); }, TargetAccess::kWrite),
+            kWorked);
   EXPECT_EQ(Behind([] { return ::ptrace(PTRACE_INTERRUPT, 1, nullptr, nullptr); }), ESRCH) << "asked the kernel";
   EXPECT_EQ(Behind([] { return ::ptrace(PTRACE_POKEDATA, 1, nullptr, nullptr); }), EPERM);
   EXPECT_EQ(Behind([] { return ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr); }), EPERM);

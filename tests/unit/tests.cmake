@@ -1,5 +1,6 @@
 include(unit/attach_proc.cmake OPTIONAL)
 include(unit/attach_ptrace.cmake OPTIONAL)
+include(unit/attach_inject.cmake OPTIONAL)
 include(unit/attach_stub_image.cmake OPTIONAL)
 include(unit/symbolizer_elf.cmake OPTIONAL)
 include(unit/symbolizer_cpython.cmake OPTIONAL)

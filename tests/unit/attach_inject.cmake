@@ -1,0 +1,10 @@
+add_executable(attach_inject_test
+  unit/attach_inject_bootstrap_text_test.cc
+  unit/attach_inject_channel_test.cc
+  unit/attach_inject_queued_call_test.cc
+  unit/attach_inject_slack_test.cc
+  unit/attach_inject_stub_file_test.cc)
+target_link_libraries(attach_inject_test PRIVATE pp_attach_inject GTest::gtest_main Threads::Threads)
+pp_target_defaults(attach_inject_test)
+include(GoogleTest)
+gtest_discover_tests(attach_inject_test PROPERTIES TIMEOUT 120)

@@ -1,0 +1,47 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "attach/inject/bootstrap_text.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr char kName[] = "ptrace-prof-stub.0123456789abcdef";
+
+LoadRequest Load() { return {Pid(2'000'000'000), kName, 1'000'000, {}, "ptrace-prof-stub.", "_ptrace_prof_stub", 0}; }
+
+// One expression on one line, whose inner text holds no quote that would end it.
+void ExpectOneLine(const std::string& text) {
+  EXPECT_TRUE(text.starts_with(kTextBegin));
+  EXPECT_LT(text.size(), kMaxTextBytes);
+  EXPECT_EQ(text.find('\n'), std::string::npos);
+  EXPECT_EQ(std::ranges::count(text, '"'), 2);
+}
+
+TEST(BootstrapText, IsOneExpressionOfBoundedLength) {
+  ExpectOneLine(MakeFileText({Pid(2'000'000'000), kName, 1 << 20, RemoteAddr(UINT64_MAX)}));
+  LoadRequest longest = Load();
+  longest.strays = std::vector<int32_t>(8, 1'000'000);
+  longest.salt = UINT16_MAX;
+  ExpectOneLine(LoadText(longest));
+}
+
+TEST(BootstrapText, UsesAnotherFunctionOnlyWhereThereIsOne) {
+  EXPECT_EQ(MakeFileText({Pid(1), kName, 1, RemoteAddr()}).find("_ctypes"), std::string::npos);
+  EXPECT_NE(MakeFileText({Pid(1), kName, 1, RemoteAddr(4711)}).find("call_function(4711,"), std::string::npos);
+}
+
+TEST(BootstrapText, NamesTheSameFileByAnotherPathEachTime) {
+  std::set<std::string> seen;
+  for (int salt = 0; salt <= UINT16_MAX; ++salt) {
+    LoadRequest request = Load();
+    request.salt = static_cast<uint16_t>(salt);
+    seen.insert(LoadText(request));
+  }
+  EXPECT_EQ(seen.size(), size_t{UINT16_MAX} + 1);
+}
+
+}  // namespace
+}  // namespace ptrace_prof

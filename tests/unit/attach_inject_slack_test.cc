@@ -1,0 +1,81 @@
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "attach/inject/slack.h"
+#include "attach/proc/process_memory.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr size_t kPage = 4096;
+
+// A page of our own, as the last one of an object.
+class SlackTest : public testing::Test {
+ protected:
+  SlackTest()
+      : page_(static_cast<char*>(::mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {}
+  ~SlackTest() override { ::munmap(page_, kPage); }
+
+  RemoteAddr At(size_t offset) const { return RemoteAddr(reinterpret_cast<uint64_t>(page_) + offset); }
+  Result<Slack> Borrow(size_t size) {
+    return Slack::Borrow(Pid(::getpid()), memory_, std::vector<MemoryTail>{{At(1000), kPage - 1000}}, size);
+  }
+  bool IsZero() const {
+    return std::all_of(page_, page_ + kPage, [](char byte) { return byte == 0; });
+  }
+
+  char* page_;
+  ProcessMemory memory_{Pid(::getpid())};
+};
+
+TEST_F(SlackTest, HoldsATextAndGivesTheBytesBack) {
+  {
+    Result<Slack> slack = Borrow(100);
+    ASSERT_TRUE(slack.has_value()) << slack.error().message;
+    EXPECT_EQ(slack.value().address(), At(kPage - 100));
+    ASSERT_TRUE(slack.value().Put("a text").has_value());
+    EXPECT_STREQ(page_ + kPage - 100, "a text");
+    ASSERT_TRUE(slack.value().Put("two").has_value());
+    EXPECT_STREQ(page_ + kPage - 100, "two");
+    EXPECT_TRUE(slack.value().Put(std::string(100, 'x')).has_error());
+  }
+  EXPECT_TRUE(IsZero());
+}
+
+TEST_F(SlackTest, LeavesAloneWhatIsNotZero) {
+  std::strcpy(page_ + kPage - 50, "left by somebody");
+  {
+    const Result<Slack> slack = Borrow(100);
+    ASSERT_TRUE(slack.has_value());
+    EXPECT_EQ(slack.value().address(), At(kPage - 150));
+  }
+  for (size_t at = 1000; at < kPage; at += 90) {
+    page_[at] = 'x';
+  }
+  const Result<Slack> slack = Borrow(100);
+  ASSERT_TRUE(slack.has_error());
+  EXPECT_EQ(slack.error().code, Code::kResourceExhausted);
+}
+
+TEST_F(SlackTest, TakesNoMemoryThatCannotBeWritten) {
+  ::mprotect(page_, kPage, PROT_READ);
+  EXPECT_TRUE(Borrow(100).has_error());
+}
+
+TEST_F(SlackTest, LeavesATextThatIsBeingRead) {
+  {
+    Result<Slack> slack = Borrow(100);
+    ASSERT_TRUE(slack.has_value());
+    ASSERT_TRUE(slack.value().Put("a text").has_value());
+    slack.value().LeaveText();
+  }
+  EXPECT_STREQ(page_ + kPage - 100, "a text");
+}
+
+}  // namespace
+}  // namespace ptrace_prof
