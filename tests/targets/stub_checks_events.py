@@ -296,6 +296,93 @@ def check_overflow(stub):
     assert after[0][0] < after[1][0] == after[2][0], after[:3]
 
 
+def _dive(depth):
+    stub_corpus.leaf()
+    try:
+        return _dive(depth + 1)
+    except RecursionError:
+        return depth
+
+
+def check_the_limit_of_recursion(stub):
+    """Is where it was, and every frame that began ended."""
+    sys.setrecursionlimit(1000)
+    plain = _dive(0)
+    with Capture(stub) as capture:
+        traced = _dive(0)
+    assert traced == plain, (traced, plain)
+    tags = [tag for _, tag, value in records(capture) if value == id(_dive.__code__)]
+    assert tags.count("START") == len(tags) - tags.count("START"), (tags.count("START"), len(tags))
+
+
+async def _tasks():
+    import asyncio
+    queue = asyncio.Queue(2)
+
+    async def give():
+        for number in range(5):
+            await queue.put(number)
+            await asyncio.sleep(0)
+
+    async def take():
+        return [await queue.get() for _ in range(5)]
+
+    async def fails():
+        raise KeyError
+
+    return await asyncio.gather(give(), take(), fails(), return_exceptions=True)
+
+
+def check_asyncio(stub):
+    """Frames of tasks nest: every end belongs to the last beginning, and a coroutine's frames are told by address."""
+    import asyncio
+    asyncio.run(_tasks())
+    with Capture(stub) as capture:
+        asyncio.run(_tasks())
+    found = records(capture)
+    begin = [one[1:] for one in found].index(("START", id(asyncio.run.__code__)))
+    stack, suspended = [], set()
+    for at in range(begin, len(found)):
+        _, tag, code = found[at]
+        frame = found[at + 1][2] if at + 1 < len(found) and found[at + 1][1] == "FRAME" else None
+        if tag in ("START", "RESUME", "THROW"):
+            assert (tag == "START") == (frame not in suspended) or tag == "THROW", (at, tag)
+            suspended.discard(frame)
+            stack.append((code, frame))
+        elif tag in ("RETURN", "YIELD", "UNWIND"):
+            assert stack.pop() == (code, frame), (at, tag)
+            if tag == "YIELD":
+                suspended.add(frame)
+            if not stack:
+                return
+    raise AssertionError("asyncio.run never returned")
+
+
+def check_next_to_a_tracer_of_the_job(stub):
+    """sys.settrace goes on as if we were not there."""
+    lines = []
+
+    def theirs(frame, event, _argument):
+        if frame.f_code.co_filename == stub_corpus.__file__:
+            lines.append(event)
+        return theirs
+
+    def run():
+        del lines[:]
+        sys.settrace(theirs)
+        stub_corpus.catches()
+        stub_corpus.sums()
+        sys.settrace(None)
+        return list(lines)
+
+    before = run()
+    with Capture(stub) as capture:
+        during = run()
+    assert before == during == run() and "line" in before
+    expected = dict((function.__name__, events) for function, events in stub_corpus.SCENARIOS)
+    assert_same(named(records(capture), stub_corpus.names()), expected["catches"] + expected["sums"])
+
+
 def check_unarmed_records_nothing(stub):
     with Capture(stub, armed=False) as capture:
         stub_corpus.calls()

@@ -1,8 +1,10 @@
 """Threads: those that run already, those that begin later, more than there are rings; and forked children."""
 import ctypes
 import os
+import queue
 import sys
 import threading
+import time
 
 import stub_corpus
 from stub_checks_events import EVENT_TAGS, assert_same, named
@@ -68,6 +70,54 @@ def check_many_threads_at_once(stub):
                          "RETURN numbers"]) * 200
     for tid in tids:
         assert_same(named(_of_thread(capture, tid), names), expected, f"thread {tid}")
+
+
+def _assert_sound(found, open_before):
+    """Ends belong to the last beginning, or to what was open at arming, innermost first."""
+    stack = list(open_before)
+    for _, tag, code in found:
+        if tag in ("START", "RESUME", "THROW"):
+            stack.append(code)
+        else:
+            while stack and stack[-1] != code and len(stack) <= len(open_before):
+                stack.pop()  # it was not open at arming after all
+            assert stack and stack.pop() == code, (tag, code, len(stack))
+
+
+def check_arming_at_full_speed(stub):
+    """Threads that never rest, caught anywhere by the beginning and the end of many captures."""
+    stop, ready = [], queue.SimpleQueue()  # written in C: leaves no frame of its own in the way
+
+    def work():
+        ready.put(None)
+        while not stop:
+            stub_corpus.calls()
+
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for _ in threads:
+        ready.get()
+    chain = [id(function.__code__) for function in (work, stub_corpus.calls, stub_corpus.middle, stub_corpus.leaf)]
+    events, interval = 0, sys.getswitchinterval()
+    sys.setswitchinterval(0.0002)
+    try:
+        for _ in range(60):
+            with Capture(stub, armed=False, records=1 << 11) as capture:
+                capture.arm()
+                time.sleep(0.001)
+                capture.disarm()
+            for thread in threads:
+                for index in capture.index_of(thread.native_id):
+                    found = [one for one in capture.raw(index) if one[1] in EVENT_TAGS]  # until the ring was full
+                    _assert_sound(found, chain)
+                    events += len(found)
+    finally:
+        sys.setswitchinterval(interval)
+        stop.append(True)
+        for thread in threads:
+            thread.join()
+    assert events > 0
 
 
 def _from_c(body):
