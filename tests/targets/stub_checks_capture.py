@@ -44,6 +44,26 @@ def check_nothing_is_left(stub):
     assert head == [capture.ring(index)["head"] for index in range(capture.rings)]
 
 
+def _queue(entry):
+    """As a collector does; then runs until the interpreter has called it."""
+    prototype = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+    assert prototype(("Py_AddPendingCall", ctypes.pythonapi))(entry, None) == 0
+
+
+def check_by_the_queue_of_pending_calls(stub):
+    stub.queue = _queue
+    try:
+        with Capture(stub) as capture:
+            stub_corpus.calls()
+            _queue(capture.leave_entry)
+            while capture.state != LEFT:
+                pass
+    finally:
+        stub.queue = None
+    assert ("START", id(stub_corpus.calls.__code__)) in [one[1:] for one in records(capture)]
+    assert not stub.busy and not any(_hooks())
+
+
 def check_leaving_twice(stub):
     with Capture(stub) as capture:
         pass
