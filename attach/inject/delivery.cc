@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "attach/inject/bootstrap_text.h"
+#include "attach/inject/file_lock.h"
 #include "attach/inject/stub_image.h"
 
 namespace ptrace_prof {
@@ -53,30 +54,7 @@ void Pause(int64_t nanos) {
   ::nanosleep(&pause, nullptr);
 }
 
-struct flock WriteLock() {
-  struct flock lock {};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  return lock;
-}
-
 }  // namespace
-
-Result<void> LockFile(Pid pid, const UniqueFd& file) {
-  struct flock lock = WriteLock();
-  if (::fcntl(file.get(), F_SETLK, &lock) == 0) {
-    return {};
-  }
-  if (errno != EACCES && errno != EAGAIN) {
-    return ErrnoError(errno, "cannot lock what is shared with the target");
-  }
-  lock = WriteLock();
-  const bool named = ::fcntl(file.get(), F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK && lock.l_pid > 0;
-  return Error{Code::kAlreadyExists,
-               named ? fmt::format("process {} is being traced already, by process {}", pid.value, lock.l_pid)
-                     : fmt::format("process {} is being traced already", pid.value),
-               "Wait for the end of that capture, or cancel it."};
-}
 
 Result<void> AwaitEffect(const InjectionTarget& target, RunningText& text, const Patience& patience,
                          const std::function<Result<bool>()>& seen) {
@@ -111,33 +89,19 @@ Result<void> AwaitEffect(const InjectionTarget& target, RunningText& text, const
 }
 
 Result<void> Delivery::Run(const InjectionStrategy& strategy, const std::function<Result<bool>()>& seen) {
-  PP_RETURN_IF_ERROR(LookForOthers());
   PP_ASSIGN_OR_RETURN(const TargetFile file, MakeFile(strategy));
   PP_ASSIGN_OR_RETURN(const UniqueFd held, FillFile(file));  // with its lock, until it is loaded
+  // Of two that began at once at least one sees the other now.
+  PP_ASSIGN_OR_RETURN(std::vector<int32_t> strays, FindStrays(target_.pid, files_, kStubFilePrefix, file.number));
+  strays.resize(std::min(strays.size(), kMaxStrays));
   const LoadRequest request{target_.own_pid,
                             file.name,
                             file.number,
-                            strays_,
+                            std::move(strays),
                             kStubFilePrefix,
                             kStubModule,
                             static_cast<uint16_t>(image_.boot().nonce)};
   return RunText(strategy, LoadText(request), seen);
-}
-
-// Memfds of earlier or other deliveries: refused if somebody holds it, else closed on the way.
-Result<void> Delivery::LookForOthers() {
-  PP_ASSIGN_OR_RETURN(const std::vector<TargetFile> others, files_.FindMemfds(kStubFilePrefix, true));
-  for (const TargetFile& other : others) {
-    const Result<UniqueFd> taken = files_.Take(other);
-    if (taken.has_error()) {
-      continue;  // closed meanwhile
-    }
-    PP_RETURN_IF_ERROR(LockFile(target_.pid, taken.value()));
-    if (strays_.size() < kMaxStrays) {
-      strays_.push_back(other.number);
-    }
-  }
-  return {};
 }
 
 Result<void> Delivery::RunText(const InjectionStrategy& strategy, std::string_view text,

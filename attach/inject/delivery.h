@@ -3,12 +3,11 @@
 //   text 1 ──► an empty memfd in the target ──► filled by us ──► text 2 ──► loaded, the memfd closed
 //
 // The memfd is found by its name, checked and sealed before we touch it. Waiting costs no stop; a text that is not
-// taken up is called back. While we hold the memfd a lock on it says so to other collectors: one without a lock was
-// left by a collector that was killed, and is closed on the way. One thread.
+// taken up is called back. While we hold the memfd a lock on it says so to other collectors (file_lock.h). One that
+// was left by a collector that was killed is closed on the way; so is ours, should we be, by the next one. One thread.
 #pragma once
 
 #include <functional>
-#include <vector>
 
 #include "attach/base/result.h"
 #include "attach/base/types.h"
@@ -21,7 +20,8 @@
 
 namespace ptrace_prof {
 
-// Until when to wait for a target, and whether to go on at all (asked every millisecond or so; may be empty).
+// Until when to wait for a target, and whether to go on at all: asked every millisecond or so from when a call waits in
+// its queue (may be empty).
 struct Patience {
   Nanos deadline;
   std::function<bool()> go_on;
@@ -30,9 +30,6 @@ struct Patience {
 // Waits until `seen` says that the effect of a text (or a call) has come about.
 Result<void> AwaitEffect(const InjectionTarget& target, RunningText& text, const Patience& patience,
                          const std::function<Result<bool>()>& seen);
-
-// kAlreadyExists: another collector is at work on this file. kOk: it is ours from now on, until `file` is closed.
-Result<void> LockFile(Pid pid, const UniqueFd& file);
 
 class Delivery {
  public:
@@ -46,7 +43,6 @@ class Delivery {
   const StopCost& cost() const { return cost_; }
 
  private:
-  Result<void> LookForOthers();
   Result<TargetFile> MakeFile(const InjectionStrategy& strategy);
   Result<UniqueFd> FillFile(const TargetFile& file) const;
   Result<void> RunText(const InjectionStrategy& strategy, std::string_view text,
@@ -57,7 +53,6 @@ class Delivery {
   const TargetFiles& files_;
   const StubFile& image_;
   const Patience& patience_;
-  std::vector<int32_t> strays_;
   StopCost cost_;
 };
 

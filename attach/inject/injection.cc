@@ -2,15 +2,20 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include <cstring>
 #include <optional>
 
+#include "attach/inject/file_lock.h"
 #include "attach/inject/resident_stub.h"
 #include "attach/proc/proc_file.h"
 
 namespace ptrace_prof {
 namespace {
+
+constexpr Nanos kEndOfOthers = Nanos::FromSeconds(3);
+constexpr Nanos kPause = Nanos::FromMillis(2);
 
 // Both texts go through /proc/self/fd of the target.
 Result<void> CheckProc(Pid pid) {
@@ -98,14 +103,19 @@ class Resident {
   Resident(const InjectionTarget& target, RemoteMemory& memory, const TargetFiles& files, const Patience& patience)
       : target_(target), memory_(memory), files_(files), patience_(patience) {}
 
-  // Nothing: there is none. kAlreadyExists: it is at work for another collector.
+  // Nothing: there is none. kAlreadyExists: it does not end its work for a collector that has gone.
   Result<std::optional<ResidentStub>> Find() {
-    PP_ASSIGN_OR_RETURN(std::optional<ResidentStub> stub, ResidentStub::Find(target_.pid, memory_));
-    if (stub && stub->busy) {
+    const Nanos deadline = MonotonicNow() + kEndOfOthers;
+    for (;;) {
+      PP_ASSIGN_OR_RETURN(std::optional<ResidentStub> stub, ResidentStub::Find(target_.pid, memory_));
+      if (!stub || !stub->busy) {
+        return stub;
+      }
+      if (MonotonicNow() > deadline) {
+        return TracedAlready(target_.pid);
+      }
       PP_RETURN_IF_ERROR(SendAway(*stub));
-      PP_ASSIGN_OR_RETURN(stub, ResidentStub::Find(target_.pid, memory_));
     }
-    return stub;
   }
 
   Result<void> Enter(const ResidentStub& stub, const pp_boot& boot, ChannelTaker& taker) {
@@ -135,7 +145,6 @@ class Resident {
       if (file.has_error()) {
         continue;  // closed meanwhile
       }
-      PP_RETURN_IF_ERROR(LockFile(target_.pid, file.value()));
       PP_ASSIGN_OR_RETURN(const RemoteAddr leave, stub.LeaveEntry(target_.pid, file.value()));
       CallGuard guard{leave, {}, RemoteAddr()};
       if (leave.IsNull() || memory_.Read(leave, guard.bytes.data(), guard.bytes.size()) != ReadStatus::kOk) {
@@ -146,7 +155,9 @@ class Resident {
         return memory_.ReadValue(stub.boot + offsetof(pp_boot, busy), &busy) == ReadStatus::kOk && busy == 0;
       });
     }
-    return TracedAlready(target_.pid);
+    const timespec pause{0, kPause.value};
+    ::nanosleep(&pause, nullptr);  // it may just be beginning, or ending by itself
+    return {};
   }
 
   const InjectionTarget& target_;
@@ -165,6 +176,10 @@ Result<Injection> Inject(const InjectionTarget& target, RemoteMemory& memory, co
   PP_ASSIGN_OR_RETURN(const InjectionStrategy* strategy, ChooseStrategy(target));
   PP_RETURN_IF_ERROR(CheckProc(target.pid));
   PP_ASSIGN_OR_RETURN(const TargetFiles files, TargetFiles::Of(target.pid));
+  PP_RETURN_IF_ERROR(files.CheckTaking());
+  for (const std::string_view prefix : {kStubFilePrefix, kChannelFilePrefix}) {  // of collectors that are at work
+    PP_ASSIGN_OR_RETURN([[maybe_unused]] const auto strays, FindStrays(target.pid, files, prefix, -1));
+  }
   ChannelTaker taker(target.pid, memory, files, image.boot());
   Resident resident(target, memory, files, patience);
   PP_ASSIGN_OR_RETURN(const std::optional<ResidentStub> stub, resident.Find());

@@ -32,7 +32,8 @@ struct Injection {
   InjectionReport report;
 };
 
-// `image`: filled in (nonce, rings, names …). The first error of the strategies when none applies; see also Delivery,
+// `image`: filled in (nonce, rings, names …); its lease must outlast the patience, or the stub may have gone before it
+// is seen. The first error of the strategies when none applies; see also Delivery,
 // QueuedCall and Channel. kAlreadyExists: another collector traces this process.
 Result<Injection> Inject(const InjectionTarget& target, RemoteMemory& memory, const StubFile& image,
                          const Patience& patience);

@@ -15,8 +15,8 @@ namespace {
 
 constexpr Nanos kStopPatience = Nanos::FromMillis(200);
 constexpr Nanos kPause = Nanos::FromMillis(1);
-constexpr int kTakeBackAttempts = 20;
-constexpr int kLooksForLateThreads = 500;
+constexpr Nanos kTakeBackPatience = Nanos::FromSeconds(1);
+constexpr int kLooksForLateThreads = 100;
 
 void Pause() {
   const timespec pause{0, kPause.value};
@@ -168,7 +168,8 @@ Result<bool> QueuedCall::TryTakeBack(State& state, Nanos patience) {
 }
 
 Result<QueuedCall::Withdrawal> QueuedCall::Withdraw() {
-  for (int attempt = 0; attempt < kTakeBackAttempts; ++attempt) {
+  const Nanos deadline = MonotonicNow() + kTakeBackPatience;
+  do {
     PP_ASSIGN_OR_RETURN(const bool taken, Taken());
     if (taken) {
       return Withdrawal::kTaken;
@@ -186,7 +187,7 @@ Result<QueuedCall::Withdrawal> QueuedCall::Withdraw() {
       return Withdrawal::kTakenBack;
     }
     Pause();
-  }
+  } while (MonotonicNow() < deadline);
   return Withdrawal::kLeft;
 }
 

@@ -74,9 +74,14 @@ Result<std::optional<ResidentStub>> ResidentStub::Find(Pid pid, RemoteMemory& me
 Result<std::optional<Error>> ResidentStub::FailureOf(Pid pid, RemoteMemory& memory, uint64_t nonce) {
   PP_ASSIGN_OR_RETURN(const std::vector<ResidentStub> stubs, FindAll(pid, memory));
   for (const ResidentStub& stub : stubs) {
-    if (stub.block.served == nonce && stub.block.error != PP_ERROR_NONE) {
+    if (stub.block.served != nonce || stub.busy) {
+      continue;
+    }
+    if (stub.block.error != PP_ERROR_NONE) {
       return std::optional(StubFailure(stub.block.error, stub.block.error_step, stub.block.error_number));
     }
+    return std::optional(Error{
+        Code::kUnavailable, "the stub came up and left again before it was seen: its lease had ended", "Try again."});
   }
   return std::optional<Error>();
 }

@@ -4,6 +4,7 @@ pp_library(attach/inject
     inject/call_bell.cc
     inject/channel.cc
     inject/delivery.cc
+    inject/file_lock.cc
     inject/injection.cc
     inject/queue_strategy.cc
     inject/queued_call.cc

@@ -58,6 +58,19 @@ Result<std::vector<TargetFile>> TargetFiles::FindMemfds(std::string_view prefix,
   return found;
 }
 
+Result<void> TargetFiles::CheckTaking() const {
+  for (const int32_t number : known_) {
+    const Result<UniqueFd> taken = Take({number, ""});
+    if (taken.has_value()) {
+      return {};
+    }
+    if (taken.error().code == Code::kPermissionDenied || taken.error().code == Code::kUnimplemented) {
+      return taken.error();
+    }  // else it was closed meanwhile
+  }
+  return {};
+}
+
 Result<UniqueFd> TargetFiles::Take(const TargetFile& file) const {
   UniqueFd taken(static_cast<int>(::syscall(SYS_pidfd_getfd, pidfd_.get(), file.number, 0)));
   if (!taken.is_open() && errno == ENOSYS) {

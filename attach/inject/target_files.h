@@ -27,6 +27,8 @@ class TargetFiles {
 
   // The memfds whose names begin so. `all`: look at every file, else at the new ones.
   Result<std::vector<TargetFile>> FindMemfds(std::string_view prefix, bool all) const;
+  // That descriptors of the target may be taken at all. kPermissionDenied, kUnimplemented.
+  Result<void> CheckTaking() const;
   // The same open file, in us.
   Result<UniqueFd> Take(const TargetFile& file) const;
 

@@ -5,6 +5,7 @@ Runs inject_driver (tests/programs), which brings the stub in, arms it, reads ev
 import os
 import pathlib
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,13 +14,18 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import case  # noqa: E402
-from support.target_process import DEADLINE, status_fields  # noqa: E402
+from support.target_process import DEADLINE, TargetProcess, status_fields  # noqa: E402
 
 DRIVER = os.environ["PP_INJECT_DRIVER"]
 ROUNDS = int(os.environ.get("PTRACE_PROF_INJECTIONS", "20"))
 KILLS = int(os.environ.get("PTRACE_PROF_KILLS", "15"))
 SEED = 20261121
 NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+WITHOUT_PROC = """
+import os
+os.write(int(os.environ["PP_PACT_FD"]), b"ready")
+while True: sum(range(1000))
+"""
 
 
 def drive(pid, *options, by=()):
@@ -132,6 +138,29 @@ class Refusals(InjectCase):
         first.communicate("")
         self.assertWentWell(drive(target.pid), 1)  # the stub that stayed behind is sent away
         self.assertEndsWell(target)
+
+
+class Roots(InjectCase):
+    """In other root file systems, mount and PID namespaces (the harness mounts /proc there)."""
+
+    def test_events_of_a_root(self):
+        for interpreter in (one for one in self.interpreters if one.in_root):
+            with self.subTest(str(interpreter)):
+                target = self.start("injectable.py", "threads", interpreter=interpreter)
+                self.assertWentWell(drive(target.pid, "--count", 5, "--events", 1000), 5)
+                self.assertEndsWell(target)
+
+    def test_root_without_proc(self):
+        root = next((one for one in self.interpreters if one.in_root), None)
+        if root is None:
+            self.skipTest("no root file system of this version")
+        target = TargetProcess(shutil.which("chroot") or "/usr/sbin/chroot", None,
+                               (root.root, root.path, "-c", WITHOUT_PROC))
+        self.addCleanup(target.close)
+        done = drive(target.pid)
+        self.assertTrue(done.stdout.startswith("error FAILED_PRECONDITION"), done.stdout)
+        self.assertIn("has no /proc in its root directory", done.stdout)
+        self.assertUnharmed(target.pid)
 
 
 class Killed(InjectCase):

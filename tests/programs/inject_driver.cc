@@ -51,7 +51,9 @@ uint64_t Nonce() {
   return nonce;
 }
 
-uint64_t LeaseFromNow() { return static_cast<uint64_t>((MonotonicNow() + Nanos::FromSeconds(1)).value); }
+uint64_t LeaseFromNow(Nanos patience = Nanos()) {
+  return static_cast<uint64_t>((MonotonicNow() + patience + Nanos::FromSeconds(1)).value);
+}
 
 uint64_t DrainAll(Channel& channel) {
   std::vector<pp_record> records(kRecords);
@@ -118,7 +120,7 @@ Result<void> Once(const Wishes& wishes, RemoteMemory& memory, StubFile& stub) {
   boot.ring_count = kRings;
   boot.ring_records = kRecords;
   boot.clock = PP_CLOCK_MONOTONIC;
-  boot.lease = LeaseFromNow();
+  boot.lease = LeaseFromNow(wishes.timeout);
   const std::string name = ChannelFileName(boot.nonce);
   std::memcpy(boot.channel_name, name.c_str(), name.size() + 1);
   stub.Fill(boot);
