@@ -2,6 +2,7 @@
 
 #include <grpcpp/support/status.h>
 
+#include "attach/base/clean_text.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 
@@ -56,12 +57,12 @@ google::rpc::Status Details(const grpc::Status& status) {
 
 void FillStatus(const Error& error, std::string_view reason, google::rpc::Status* out) {
   out->set_code(static_cast<int>(error.code));
-  out->set_message(error.message);
+  out->set_message(CleanText(error.message));
   google::rpc::ErrorInfo info;
   info.set_domain(kErrorDomain);
   info.set_reason(std::string(reason.empty() ? UsualReason(error.code) : reason));
   if (!error.remedy.empty()) {
-    (*info.mutable_metadata())["remedy"] = error.remedy;
+    (*info.mutable_metadata())["remedy"] = CleanText(error.remedy);
   }
   out->add_details()->PackFrom(info);
 }
@@ -69,7 +70,7 @@ void FillStatus(const Error& error, std::string_view reason, google::rpc::Status
 grpc::Status ToStatus(const Error& error, std::string_view reason) {
   google::rpc::Status details;
   FillStatus(error, reason, &details);
-  return {static_cast<grpc::StatusCode>(error.code), error.message, details.SerializeAsString()};
+  return {static_cast<grpc::StatusCode>(error.code), details.message(), details.SerializeAsString()};
 }
 
 Error FromStatus(const google::rpc::Status& status) {

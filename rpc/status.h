@@ -1,4 +1,5 @@
-// Error ↔ gRPC status, both ways, with nothing lost: code, sentence, reason, thing and remedy.
+// Error ↔ gRPC status, both ways, with nothing lost: code, sentence, reason, thing and remedy. Sentences name things
+// of the target, whose bytes may be no text: on the way out they are made text.
 //
 // A Status carries a google.rpc.Status in its details (grpc-status-details-bin) with one google.rpc.ErrorInfo: domain
 // "ptraceprof", the reason, and metadata "remedy". The codes of Error are those of gRPC already; kGone is ABORTED.

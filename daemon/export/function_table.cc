@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "daemon/export/clean_text.h"
+#include "attach/base/clean_text.h"
 
 namespace ptrace_prof {
 

@@ -6,7 +6,7 @@
 #include <set>
 #include <tuple>
 
-#include "daemon/export/clean_text.h"
+#include "attach/base/clean_text.h"
 #include "daemon/export/number_text.h"
 
 namespace ptrace_prof {

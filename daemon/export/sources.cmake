@@ -19,7 +19,6 @@ pp_viewer_asset(kFlameScript flame_svg.js)
 pp_library(daemon/export
   SOURCES
     export/chrome_exporter.cc
-    export/clean_text.cc
     export/collapsed_exporter.cc
     export/exporter.cc
     export/function_table.cc

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "daemon/export/clean_text.h"
+#include "attach/base/clean_text.h"
 #include "daemon/export/format_exporter.h"
 #include "daemon/export/function_table.h"
 #include "daemon/export/number_text.h"

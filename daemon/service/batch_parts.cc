@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "daemon/export/clean_text.h"
+#include "attach/base/clean_text.h"
 #include "daemon/trace/state_name.h"
 #include "ptraceprof/v1/capture_service.pb.h"
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "attach/base/clean_text.h"
 #include "ptraceprof/v1/capture.pb.h"
 #include "rpc/messages/spec_message.h"
 #include "rpc/status.h"
@@ -25,7 +26,7 @@ const std::string& NodeId() {
   static const std::string id = [] {
     char name[256] = {};
     ::gethostname(name, sizeof name - 1);
-    std::string text(name);
+    std::string text = CleanText(name);
     std::replace(text.begin(), text.end(), '/', '-');
     return text.empty() ? std::string("localhost") : text;
   }();
@@ -86,7 +87,7 @@ void FillCapture(const CaptureSession& session, v1::Capture* out) {
   if (now.error.has_value()) {
     FillStatus(*now.error, {}, out->mutable_error());
   }
-  out->set_end_message(now.end_message);
+  out->set_end_message(CleanText(now.end_message));
   out->set_owner_uid(session.parameters().owner_uid);
 }
 

@@ -2,7 +2,7 @@
 
 #include <iterator>
 
-#include "daemon/export/clean_text.h"
+#include "attach/base/clean_text.h"
 
 namespace ptrace_prof {
 namespace {

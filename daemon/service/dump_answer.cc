@@ -1,6 +1,6 @@
 #include "daemon/service/dump_answer.h"
 
-#include "daemon/export/clean_text.h"
+#include "attach/base/clean_text.h"
 #include "daemon/trace/state_name.h"
 #include "daemon/trace/thread_dump.h"
 #include "ptraceprof/v1/capture_service.pb.h"
@@ -40,7 +40,7 @@ void FillThread(const DumpedThread& thread, v1::ThreadStack* out) {
   out->set_is_main(thread.info.is_main);
   out->set_holds_gil(thread.holds_gil);
   out->set_state(std::string(StateName(thread.state)));
-  out->set_state_detail(thread.detail);
+  out->set_state_detail(CleanText(thread.detail));
   out->set_truncated(thread.quality == SampleQuality::kTruncated || thread.quality == SampleQuality::kTooDeep);
   out->set_unverified(thread.quality == SampleQuality::kUnverified);
   FillFrames(thread, out);

@@ -10,7 +10,7 @@
 #include <memory>
 #include <string_view>
 
-#include "daemon/export/clean_text.h"
+#include "attach/base/clean_text.h"
 #include "daemon/service/answer_at_end.h"
 #include "daemon/service/check_message.h"
 #include "daemon/trace/trace_reader.h"

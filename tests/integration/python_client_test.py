@@ -16,7 +16,7 @@ import threading
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import interpreters  # noqa: E402
 from support.profiler import BINARY  # noqa: E402
-from support.target_process import TargetProcess, harm  # noqa: E402
+from support.target_process import TARGETS, TargetProcess, harm  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TESTS = ROOT / "client/python/tests"
@@ -90,6 +90,19 @@ def no_python():
         process.wait()
 
 
+@contextlib.contextmanager
+def bad_names(python):
+    """A process whose names are no text."""
+    process = subprocess.Popen([python, TARGETS / "bad_names.py", b"\xff\xc3("], stdout=subprocess.PIPE)
+    try:
+        assert process.stdout.readline() == b"ready\n"
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
 def site(minor):
     return interpreters.CACHE / f"client-{minor}"
 
@@ -144,10 +157,11 @@ def main(minor):
         server, address = stack.enter_context(daemon(pathlib.Path(name)))
         target = stack.enter_context(TargetProcess("busyloop.py", target_python))
         sleep = stack.enter_context(no_python())
+        bad = stack.enter_context(bad_names(target_python.path))
         print(f"server: {server}; client: CPython {found[0]}; target: CPython {target_python}", flush=True)
         failed = run_tests(found[0], pathlib.Path(name), {
             "PP_CLIENT_TARGET": address, "PP_CLIENT_SERVER": server, "PP_CLIENT_PID": str(target.pid),
-            "PP_CLIENT_SLEEP": str(sleep.pid)})
+            "PP_CLIENT_SLEEP": str(sleep.pid), "PP_CLIENT_BAD_NAMES": str(bad.pid)})
         failed += harm(target.pid)
         if failed:
             raise SystemExit("\n".join(failed))

@@ -175,7 +175,7 @@ class TargetProcess:
 
 def status_fields(pid, tid=None):
     path = f"/proc/{pid}/status" if tid is None else f"/proc/{pid}/task/{tid}/status"
-    with open(path) as file:
+    with open(path, errors="replace") as file:
         return dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
 
 

@@ -1,7 +1,7 @@
 """The client against a server: the same body for ptrace-profd and for fake_server.py.
 
 PP_CLIENT_TARGET: where it listens; PP_CLIENT_SERVER: which of the two it is; PP_CLIENT_PID: a process of
-tests/targets/busyloop.py; PP_CLIENT_SLEEP: one that is no Python.
+tests/targets/busyloop.py; PP_CLIENT_SLEEP: one that is no Python; PP_CLIENT_BAD_NAMES: one of tests/targets/bad_names.py.
 """
 import asyncio
 import os
@@ -16,7 +16,7 @@ import ptrace_prof
 from ptrace_prof import State
 
 TARGET, SERVER = os.environ["PP_CLIENT_TARGET"], os.environ["PP_CLIENT_SERVER"]
-PID, SLEEP = int(os.environ["PP_CLIENT_PID"]), int(os.environ["PP_CLIENT_SLEEP"])
+PID, SLEEP, BAD_NAMES = (int(os.environ[f"PP_CLIENT_{name}"]) for name in ("PID", "SLEEP", "BAD_NAMES"))
 NO_SUCH_PID = 4194303
 BUSY = "busy"  # in the name of what the target runs
 DURATION = 0.3
@@ -41,6 +41,31 @@ class Base(unittest.TestCase):
             self.client.delete_capture(name, force=True)
         except ptrace_prof.CaptureNotFound:
             pass
+
+
+@unittest.skipUnless(SERVER == "ptrace-profd", "the fake makes no names of its own")
+class NamesThatAreNoText(Base):
+    def test_stacks(self):
+        stacks = self.client.stacks(BAD_NAMES, locals=True)
+        names = [frame.function for stack in stacks for frame in stack.frames]
+        self.assertEqual(sum("bad" in name for name in names), 2, names)
+        str(stacks).encode()  # text, all of it
+
+    def test_processes(self):
+        [process] = [one for one in self.client.processes() if one.pid == BAD_NAMES]
+        repr(process).encode()
+
+    def test_recording(self):
+        trace = self.client.record(BAD_NAMES, duration=DURATION)
+        self.assertTrue(any("bad" in name for name in functions(trace)), functions(trace))
+        repr(trace.table()).encode()
+
+    def test_live(self):
+        with self.client.samples(BAD_NAMES, interval=0.1) as batches:
+            for batch in batches:
+                repr(batch).encode()
+                if any("bad" in row.function for row in batch.table()):
+                    break
 
 
 class Recording(Base):

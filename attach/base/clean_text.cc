@@ -1,4 +1,4 @@
-#include "daemon/export/clean_text.h"
+#include "attach/base/clean_text.h"
 
 #include <cstdint>
 

@@ -1,7 +1,7 @@
 // Makes text out of bytes that a target or a trace chose: valid UTF-8 without control characters.
 //
 // Names come from processes that may be hostile: no terminal escape, line break or broken UTF-8 gets past here.
-// Each offending byte becomes U+FFFD. Every exporter passes names through this before anything else.
+// Each offending byte becomes U+FFFD. Every exporter and every message passes names through this before anything else.
 #pragma once
 
 #include <string>

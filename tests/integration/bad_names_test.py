@@ -1,0 +1,115 @@
+"""Names that are no UTF-8, of a target's code, files, variables, threads and of itself: no command fails over them, alone or
+through a daemon, every word that comes out is text, and nobody hears of protobuf."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from support import daemon  # noqa: E402
+from support.profiler import BINARY  # noqa: E402
+from support.target_process import DEADLINE, TARGETS, harm  # noqa: E402
+from support.terminal_run import PYTHON, TerminalCase, main  # noqa: E402
+
+BAD_WORD = b"\xff\xc3( \xed\xa0\x80"
+FORMATS = ("html", "svg", "collapsed", "txt", "pftrace", "speedscope.json", "pb.gz", "json")
+
+
+class BadNames(TerminalCase):
+    def setUp(self):
+        super().setUp()
+        place = daemon.Place()
+        self.addCleanup(place.close)
+        self.server = daemon.Daemon(place)
+        self.addCleanup(self.server.close)
+        self.addCleanup(self.assert_tidy_log)
+        self.hosts = ("none", place.address)
+
+    def assert_tidy_log(self):
+        """The daemon said nothing but lines of its log."""
+        for line in self.server.words().splitlines():
+            self.assertTrue(line.startswith("time="), line)
+
+    def start(self, command, **options):
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, **options)
+        self.addCleanup(self._end, process)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        return process
+
+    def target(self):
+        environment = {**os.environb, b"SLURM_JOB_ID": b"7\xff", b"SLURM_STEP_ID": BAD_WORD, b"RANK": b"\xfe"}
+        return self.start([PYTHON.encode(), str(TARGETS / "bad_names.py").encode(), BAD_WORD], env=environment)
+
+    def nobody(self):
+        """A process that is no Python; its name and that of its program are bad too."""
+        program = os.fsencode(self.folder) + b"/no\xff\xed\xa0\x80python"
+        shutil.copy(shutil.which("perl"), program)
+        return self.start([program, "-e", r'$0 = "\xff\xfe"; $| = 1; print "ready\n"; sleep 1000'])
+
+    def said(self, host, *arguments, status=0):
+        done = subprocess.run([BINARY, *map(str, arguments), "--host", host], capture_output=True, stdin=subprocess.DEVNULL,
+                              timeout=DEADLINE)
+        errors = done.stderr.decode()  # must be text
+        self.assertEqual(done.returncode, status, errors)
+        for word in ("protobuf", "UTF-8", "utf8", "\x1b"):
+            self.assertNotIn(word, errors)
+        return done.stdout.decode(), errors
+
+    def test_looking(self):
+        target = self.target()
+        for host in self.hosts:
+            text, _ = self.said(host, "dump", "--pid", target.pid, "--locals")
+            self.assertEqual(text.count("  Class"), 2, text)
+            document = json.loads(self.said(host, "dump", "--pid", target.pid, "--locals", "--json")[0])
+            self.assertEqual(len(document["processes"][0]["threads"]), 2)
+            rows = json.loads(self.said(host, "ps", "--json")[0])
+            self.assertIn(target.pid, [row["pid"] for row in rows])
+            self.said(host, "ps")
+            self.said(host, "doctor", "--pid", target.pid)
+            json.loads(self.said(host, "doctor", "--pid", target.pid, "--json")[0])
+        self.assertEqual(harm(target.pid), [])
+
+    def test_recording(self):
+        target = self.target()
+        for host in self.hosts:
+            for name in FORMATS:
+                output = self.folder / f"x.{name}"
+                self.said(host, "record", "--pid", target.pid, "-d", "200ms", "-o", output)
+                self.assertGreater(output.stat().st_size, 0)
+            self.assertIn("bad", (self.folder / "x.collapsed").read_text())
+            self.said(host, "record", "--name", "bad_names.py", "-d", "200ms", "-o", self.folder / "x.collapsed")
+
+    def test_live(self):
+        target = self.target()
+        for host in self.hosts:
+            for view in ("functions", "lines", "threads", "processes"):
+                text, _ = self.said(host, "top", "--pid", target.pid, "--count", 1, "--interval", "300ms", "--by", view)
+                self.assertNotIn("\x1b", text)
+                self.assertIn({"threads": "thread", "processes": str(target.pid)}.get(view, "bad"), text)
+
+    def test_kept(self):
+        target = self.target()
+        host = self.hosts[1]
+        capture = self.said(host, "record", "--detach", "--pid", target.pid)[0].strip()
+        self.assertTrue(daemon.within_deadline(
+            lambda: json.loads(self.said(host, "captures", "list", "--json")[0])["captures"][0]["samples"] > 0))
+        target.kill()
+        target.wait()
+        self.said(host, "captures", "watch", capture)
+        self.said(host, "captures", "list")
+        self.said(host, "captures", "fetch", capture, "-o", self.folder / "x.collapsed")
+        self.assertIn("bad", (self.folder / "x.collapsed").read_text())
+
+    def test_refusals_that_name_it(self):
+        process = self.nobody()
+        for host in self.hosts:
+            for command in (["dump"], ["record", "-d", "1s", "-o", self.folder / "x.html"], ["top", "--count", 1]):
+                errors = self.said(host, *command, "--pid", process.pid, status=5)[1]
+                self.assertIn(str(process.pid), errors)
+        self.said(self.hosts[1], "record", "--detach", "--pid", process.pid, status=5)
+
+
+if __name__ == "__main__":
+    main()
