@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <langinfo.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -11,8 +12,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <cwchar>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "client/cli/suspension.h"
 
 #define NCURSES_NOMACROS 1
 #define NCURSES_WIDECHAR 1
@@ -123,9 +127,12 @@ struct TopScreen::Impl {
   std::FILE* keyboard = nullptr;  // ours when it is not stdin
   bool utf8 = false;
   bool colours = false;
+  std::optional<Suspension> suspension;  // replaces ncurses' handler, which would draw in the middle of anything
 
   int keyboard_fd() const { return ::fileno(keyboard); }
   void SetUp();
+  void TakeAgain();
+  bool ObeySuspension();  // whether the picture has to be drawn again
   attr_t AttributesOf(TopStyle style) const;
 };
 
@@ -154,6 +161,30 @@ void TopScreen::Impl::SetUp() {
   }
 }
 
+// After somebody else had the terminal, who may have changed its size unbeknown to us.
+void TopScreen::Impl::TakeAgain() {
+  winsize size{};
+  if (::ioctl(keyboard_fd(), TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0) {
+    ::resizeterm(size.ws_row, size.ws_col);
+  }
+  ::clearok(curscr, TRUE);
+  ::wrefresh(stdscr);
+}
+
+bool TopScreen::Impl::ObeySuspension() {
+  const bool shall_stop = suspension->TakeStopRequest();
+  if (!shall_stop && !suspension->TakeContinued()) {
+    return false;
+  }
+  ::endwin();
+  if (shall_stop) {
+    suspension->StopNow();
+    suspension->TakeContinued();
+  }
+  TakeAgain();
+  return true;
+}
+
 attr_t TopScreen::Impl::AttributesOf(TopStyle style) const {
   for (const StyleRow& row : kStyles) {
     if (row.style == style) {
@@ -178,12 +209,14 @@ Result<std::unique_ptr<TopScreen>> TopScreen::Open() {
     return Error{Code::kUnimplemented, "this terminal cannot be used as a screen", "--text needs none"};
   }
   impl->SetUp();
+  impl->suspension.emplace();
   return std::unique_ptr<TopScreen>(new TopScreen(std::move(impl)));
 }
 
 TopScreen::TopScreen(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 TopScreen::~TopScreen() {
+  impl_->suspension.reset();
   ::endwin();
   ::delscreen(impl_->screen);
   if (impl_->keyboard != stdin) {
@@ -215,6 +248,9 @@ ScreenInput TopScreen::Read() {
   pollfd keyboard{impl_->keyboard_fd(), POLLIN, 0};
   if (::poll(&keyboard, 1, 0) > 0 && (keyboard.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0) {
     return {.kind = ScreenInput::Kind::kHangUp, .key = {}};
+  }
+  if (impl_->ObeySuspension()) {
+    return {.kind = ScreenInput::Kind::kRedraw, .key = {}};
   }
   wint_t code = 0;
   const int got = ::wget_wch(stdscr, &code);

@@ -1,7 +1,8 @@
 // The terminal as a full screen, and its keyboard: the only place that knows ncurses.
 //
-// Open() takes the terminal over, the destructor gives it back as it was. Signals that ask to end must be handled by
-// somebody else, before (Interrupts). One at a time, one thread.
+// Open() takes the terminal over, the destructor gives it back as it was; so it is too while Ctrl-Z has stopped us
+// (Read() sees to that). Signals that ask to end must be handled by somebody else, before (Interrupts). One at a time,
+// one thread.
 #pragma once
 
 #include <memory>

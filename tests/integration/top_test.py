@@ -10,7 +10,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import interpreters  # noqa: E402
 from support.children import children_of  # noqa: E402
 from support.profiler import BINARY, run  # noqa: E402
-from support.pty_run import ENTER, ESCAPE, PAGE_DOWN, PtyRun  # noqa: E402
+from support.pty_run import CTRL_Z, ENTER, ESCAPE, PAGE_DOWN, PtyRun  # noqa: E402
 from support.target_process import DEADLINE, harm  # noqa: E402
 from support.terminal_run import PYTHON, TerminalCase, main  # noqa: E402
 
@@ -292,6 +292,59 @@ class Ends(Top):
         top = self.open("--pid", 4194303)
         self.assertLeft(top, 3)
         self.assertNotIn("\x1b", top.terminal.raw, "no screen is opened for an error")
+
+
+class Suspended(Top):
+    def assertGivenBack(self, top):
+        top.await_text("[stopped]")
+        self.assertNotIn("hot (", top.terminal.text())
+        self.assertTrue(top.terminal.plain, (top.terminal.alternate, top.terminal.modes))
+        self.assertEqual(top.modes(), top.modes_before)
+
+    def go_on(self, top):
+        top.press("\n")
+        top.await_no("[stopped]")
+        top.await_text("hot (", "q Quit")
+        self.assertTrue(top.terminal.alternate)
+
+    def test_ctrl_z_and_back(self):
+        top, target = self.watch(shell=True)
+        for _ in range(3):
+            top.press(CTRL_Z)
+            self.assertGivenBack(top)
+            self.go_on(top)
+            self.assertNotEqual(top.modes(), top.modes_before)
+        top.press("3")
+        top.await_text("THREAD", "MainThread")
+        top.press("q")
+        self.assertLeft(top)
+        self.assertEqual(harm(target.pid), [])
+
+    def test_the_size_changes_meanwhile(self):
+        top, _ = self.watch(shell=True)
+        top.press(CTRL_Z)
+        self.assertGivenBack(top)
+        top.resize(18, 70, is_told=False)  # the kernel tells the shell, which is in the foreground
+        top.press("\n")
+        top.await_screen(lambda terminal: "q Quit" in terminal.lines()[17], "the keys in the last of fewer lines")
+        top.press("q")
+        self.assertLeft(top)
+
+    def test_stopped_without_being_asked(self):
+        top, _ = self.watch(shell=True)
+        os.kill(children_of(top.process.pid)[0], signal.SIGSTOP)
+        top.await_text("[stopped]")  # somewhere in our picture
+        self.go_on(top)
+        top.press("q")
+        self.assertLeft(top)
+
+    def test_nobody_is_there_to_go_back_to(self):
+        top, _ = self.watch()
+        top.press(CTRL_Z)
+        top.press("3")
+        top.await_text("THREAD", "MainThread")
+        top.press("q")
+        self.assertLeft(top)
 
 
 class Text(Top):

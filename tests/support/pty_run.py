@@ -7,6 +7,7 @@ import select
 import signal
 import struct
 import subprocess
+import sys
 import termios
 import time
 
@@ -14,27 +15,50 @@ from .profiler import BINARY
 from .target_process import DEADLINE
 from .virtual_terminal import TYPE, VirtualTerminal
 
-ENTER, ESCAPE, PAGE_DOWN = "\r", "\x1b", "\x1b[6~"
+ENTER, ESCAPE, PAGE_DOWN, CTRL_Z = "\r", "\x1b", "\x1b[6~", "\x1a"
+# What a shell does with one job in the foreground, and nothing for the terminal's modes: says "[stopped]" when it is, and
+# lets it go on when a line comes.
+SHELL = """
+import os, signal, sys
+signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+job = os.fork()
+if job == 0:
+    os.setpgid(0, 0)
+    os.tcsetpgrp(0, os.getpid())
+    signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+    os.execv(sys.argv[1], sys.argv[1:])
+while True:
+    _, status = os.waitpid(job, os.WUNTRACED)
+    if not os.WIFSTOPPED(status):
+        sys.exit(os.waitstatus_to_exitcode(status) & 255)
+    os.tcsetpgrp(0, os.getpgrp())
+    os.write(1, b"[stopped]")
+    os.read(0, 100)
+    os.tcsetpgrp(0, job)
+    os.kill(-job, signal.SIGCONT)
+"""
 
 
 class PtyRun:
-    def __init__(self, *arguments, rows=30, columns=120, env=None):
+    def __init__(self, *arguments, rows=30, columns=120, env=None, shell=False):
+        """shell: with one between us and it, so that Ctrl-Z has somebody to go back to."""
         self.terminal = VirtualTerminal(rows, columns)
         self.master, self._slave = pty.openpty()
         self._set_size(rows, columns)
         self.modes_before = termios.tcgetattr(self._slave)
         self.process = subprocess.Popen(
-            [BINARY, *map(str, arguments)], stdin=self._slave, stdout=self._slave, stderr=self._slave,
+            [*([sys.executable, "-c", SHELL] if shell else []), BINARY, *map(str, arguments)], stdin=self._slave, stdout=self._slave, stderr=self._slave,
             start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
             env={**os.environ, "TERM": TYPE, "LC_ALL": "C.UTF-8", **(env or {})})
 
     def _set_size(self, rows, columns):
         fcntl.ioctl(self._slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
-    def resize(self, rows, columns):
+    def resize(self, rows, columns, is_told=True):
         self.terminal.resize(rows, columns)
         self._set_size(rows, columns)
-        self.process.send_signal(signal.SIGWINCH)
+        if is_told:
+            self.process.send_signal(signal.SIGWINCH)
 
     def press(self, keys):
         os.write(self.master, keys.encode())

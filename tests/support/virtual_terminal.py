@@ -8,7 +8,7 @@ import re
 
 TYPE = "xterm-256color"
 _CSI = re.compile(r"\x1b\[([?>]?)([\d;]*)([@A-Za-z`])")
-_OTHER = re.compile(r"\x1b(?:[78=>McDE]|[()][0-9A-Z])")
+_OTHER = re.compile(r"\x1b(?:[78=>McDE]|[()][0-9A-Z]|\]104\x07)")  # the last: colours as they were
 _MODES_AT_START = {7, 25}  # lines wrap, the cursor is seen
 _IGNORED_FINALS = "mtnc"  # colours; window titles; questions
 
