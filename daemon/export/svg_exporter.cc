@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "daemon/export/call_tree.h"
 #include "attach/base/clean_text.h"
+#include "daemon/export/call_tree.h"
 #include "daemon/export/format_exporter.h"
 #include "daemon/export/function_table.h"
 #include "daemon/export/number_text.h"

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "attach/base/unique_fd.h"
 #include "attach/base/clean_text.h"
+#include "attach/base/unique_fd.h"
 #include "daemon/export/exporter.h"
 #include "tests/unit/daemon_export_exporting.h"
 #include "tests/unit/daemon_export_sample_trace.h"
