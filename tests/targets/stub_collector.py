@@ -216,6 +216,11 @@ class Capture:
         for index, code in enumerate(codes):
             self.put(112 + 8 * index, id(code))
 
+    def touch(self):
+        """Has the pages of all records allocated, as a collector does before it arms."""
+        at = PAGE * (1 + self.rings)
+        ctypes.memset(self.address + at, 0, self.size - at)
+
     def arm(self):
         self._armed.value = 1
 
