@@ -92,7 +92,7 @@ typedef struct pp_channel {
 
   // Written by the collector.
   uint64_t lease;           // clock value after which the stub leaves by itself
-  uint64_t leave;           // != 0: leave at the next event; looked at while unarmed: disarm first
+  uint64_t leave;           // != 0: leave at the next event; looked at while unarmed, and when the lease is over
   uint64_t module_code[8];  // code objects whose first local is told (PP_TAG_SELF); from the first on, 0 ends them
 } pp_channel;
 
@@ -135,15 +135,20 @@ PP_STATIC_ASSERT(offsetof(pp_ring, state) == 128, "a line each");
 PP_STATIC_ASSERT(sizeof(pp_ring) == 192, "fixed");
 
 // pp_ring.last_unarmed: the last event that the thread had while unarmed, as the frame that it was about and its tag.
-// It says on which side of the arming stop a thread falls that was stopped between an event and the next instruction:
-//   - frame and tag are those of the frame on top (tag START, RESUME, THROW): the event is over, no record comes, the
-//     frame belongs to the initial stack. Tag RETURN, YIELD, UNWIND: the frame on top is as good as gone, no record of
-//     its end comes, it does not belong to the initial stack. Tag C_CALL: inside that call, C_RETURN or C_RAISE comes.
-//   - PP_UNARMED_PENDING is set: the thread has not decided yet. The collector sets the word to 0 and `armed` to 1
-//     during the same stop: a record of this event comes. It does too where another event stands in the word.
-// The thread writes the word with PENDING, looks at `armed` again, and exchanges the word for itself without PENDING;
-// finding another one than it wrote, it records. Valid for the first arming of a channel; before a second one the
-// collector sets all words to 0 while `armed` is 1, during a stop.
+// It says on which side of the arming stop a thread falls that was stopped between an event and the next instruction.
+// Where its frame is the one on top of the thread's stack:
+//   - tag START, RESUME, THROW, C_CALL or an end of C_CALL: no record of that comes. The frame belongs to the initial
+//     stack; after C_CALL it is inside that call, whose end comes.
+//   - tag RETURN, YIELD, UNWIND: no record of that comes; the frame does not belong to the initial stack. (Or it is a
+//     new one at the same address, whose START comes.)
+//   - with PP_UNARMED_PENDING: the thread has not decided yet. The collector sets the word to 0 and `armed` to 1 during
+//     the same stop, and so decides: a record of this event comes. The frame belongs to the initial stack unless the
+//     tag is START, RESUME or THROW.
+// Where it is another frame: the one on top belongs to the initial stack, unless the first record of the ring says that
+// it begins (START of its code with the thread stopped before or at its first instruction; RESUME or THROW with its
+// FRAME). The thread writes the word with PENDING, looks at `armed` again, and exchanges the word for itself without
+// PENDING; finding another one than it wrote, it records. Valid for the first arming of a channel; before a second one
+// the collector sets all words to 0 while `armed` is 1, during a stop.
 #define PP_UNARMED_SHIFT 6u
 #define PP_UNARMED_PENDING 32ull
 #define PP_UNARMED(frame, tag) (((uint64_t)(frame) << PP_UNARMED_SHIFT) | (tag))

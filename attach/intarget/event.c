@@ -15,6 +15,10 @@ uint64_t pp_nanoseconds(void) {
 
 void pp_count_without_ring(void) { __atomic_fetch_add(&pp_self.channel->events_without_ring, 1, __ATOMIC_RELAXED); }
 
+void pp_leave_as_told(void) {
+  pp_leave_from_hook(__atomic_load_n(&pp_self.channel->leave, __ATOMIC_RELAXED) ? PP_LEAVE_ASKED : PP_LEAVE_LEASE);
+}
+
 static uint64_t slot_mask(void) { return (1ull << (64 - pp_self.slot_shift)) - 1; }
 
 static void drop_key(pp_slot* slot) { __atomic_store_n(&slot->thread_state, PP_KEY_USED, __ATOMIC_RELEASE); }
@@ -214,10 +218,7 @@ int pp_event_while_unarmed(const pp_private* page, pp_address thread, unsigned t
   __atomic_store_n(&slot->ring->last_unarmed, word | PP_UNARMED_PENDING, __ATOMIC_SEQ_CST);
   if (__atomic_load_n(&page->armed, __ATOMIC_SEQ_CST) == 1) return 1;
   if (__atomic_exchange_n(&slot->ring->last_unarmed, word, __ATOMIC_SEQ_CST) != (word | PP_UNARMED_PENDING)) return 1;
-  if (__atomic_load_n(&pp_self.channel->leave, __ATOMIC_RELAXED)) {
-    pp_leave_from_hook(PP_LEAVE_ASKED);
-  } else if (pp_now() > __atomic_load_n(&pp_self.channel->lease, __ATOMIC_RELAXED)) {
-    pp_leave_from_hook(PP_LEAVE_LEASE);
-  }
+  const uint64_t lease = __atomic_load_n(&pp_self.channel->lease, __ATOMIC_RELAXED);
+  if (__atomic_load_n(&pp_self.channel->leave, __ATOMIC_RELAXED) || pp_now() > lease) pp_leave_as_told();
   return 0;
 }

@@ -14,6 +14,8 @@ PP_COLD int pp_make_room(pp_slot* slot, uint64_t now, unsigned tag);
 // Whether it must be recorded after all; see pp_ring.last_unarmed.
 PP_COLD int pp_event_while_unarmed(const pp_private* page, pp_address thread, unsigned tag);
 PP_COLD void pp_count_without_ring(void);
+// The lease is over, or the collector asked.
+PP_COLD void pp_leave_as_told(void);
 // Another thread has got the address of this thread state, or will.
 PP_COLD void pp_forget_thread(pp_address thread);
 PP_COLD uint64_t pp_nanoseconds(void);
@@ -57,7 +59,7 @@ static inline void pp_write(pp_slot* slot, uint64_t index, uint64_t when, unsign
 static inline pp_slot* pp_begin_event(pp_address thread, unsigned tag, uint64_t* now) {
   const uint64_t time = pp_now();
   if (pp_unlikely(time > __atomic_load_n(&pp_self.channel->lease, __ATOMIC_RELAXED))) {
-    pp_leave_from_hook(PP_LEAVE_LEASE);
+    pp_leave_as_told();
     return 0;
   }
   pp_slot* slot = pp_find_slot(thread);

@@ -6,7 +6,7 @@ import threading
 
 import stub_corpus
 from stub_checks_events import EVENT_TAGS, records
-from stub_collector import ASKED, LEASE, LEFT, PROFILER_PRESENT, Capture, descriptors
+from stub_collector import ASKED, LEASE, LEFT, PROFILER_PRESENT, READY, Capture, descriptors
 
 HAS_MONITORING = sys.version_info >= (3, 12)
 
@@ -136,6 +136,17 @@ def check_asked_to_leave(stub):
     with Capture(stub) as capture:
         capture.ask_to_leave()
         capture.disarm()
+        stub_corpus.calls()
+        assert capture.state == LEFT and capture.leave_cause == ASKED
+    assert not any(_hooks())
+
+
+def check_asked_to_leave_while_armed(stub):
+    with Capture(stub) as capture:
+        capture.ask_to_leave()
+        stub_corpus.calls()
+        assert capture.state == READY
+        capture.expire()
         stub_corpus.calls()
         assert capture.state == LEFT and capture.leave_cause == ASKED
     assert not any(_hooks())
