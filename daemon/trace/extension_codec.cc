@@ -31,6 +31,13 @@ constexpr CountField kCounts[] = {
     {AccountingFields::kReadCallsFieldNumber, &Accounting::read_calls},
     {AccountingFields::kProcessesFieldNumber, &Accounting::processes},
     {AccountingFields::kThreadsFieldNumber, &Accounting::threads},
+    {AccountingFields::kCallEventsFieldNumber, &Accounting::call_events},
+    {AccountingFields::kCallEventsLostFieldNumber, &Accounting::call_events_lost},
+    {AccountingFields::kCallGapsFieldNumber, &Accounting::call_gaps},
+    {AccountingFields::kUnmatchedEndsFieldNumber, &Accounting::unmatched_ends},
+    {AccountingFields::kImpliedEndsFieldNumber, &Accounting::implied_ends},
+    {AccountingFields::kEndsOfExcludedFieldNumber, &Accounting::ends_of_excluded},
+    {AccountingFields::kCallsTooDeepFieldNumber, &Accounting::calls_too_deep},
 };
 
 struct TimeField {
@@ -50,6 +57,8 @@ struct RateField {
 constexpr RateField kRates[] = {
     {AccountingFields::kAskedRateHzFieldNumber, &Accounting::asked_rate_hz},
     {AccountingFields::kActualRateHzFieldNumber, &Accounting::actual_rate_hz},
+    {AccountingFields::kEventCostNsFieldNumber, &Accounting::event_cost_ns},
+    {AccountingFields::kCEventCostNsFieldNumber, &Accounting::c_event_cost_ns},
 };
 
 bool Is(const WireField& field, int number) { return field.number == static_cast<uint32_t>(number); }

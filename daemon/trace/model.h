@@ -80,6 +80,16 @@ struct Accounting {
   uint64_t read_calls = 0;  // process_vm_readv calls
   uint64_t processes = 0;
   uint64_t threads = 0;
+  // Of exact calls; 0 where calls were not traced.
+  uint64_t call_events = 0;       // begins and ends that threads told of
+  uint64_t call_events_lost = 0;  // that a thread's buffer had no room for
+  uint64_t call_gaps = 0;         // stretches in which such were lost
+  uint64_t unmatched_ends = 0;    // ends of calls that had not begun: left out
+  uint64_t implied_ends = 0;      // calls that ended only because a caller did
+  uint64_t ends_of_excluded = 0;  // ends of functions that are left out by a filter
+  uint64_t calls_too_deep = 0;    // deeper than is kept
+  double event_cost_ns = 0;       // what an event of a Python function costs the target, as measured; 0 = not measured
+  double c_event_cost_ns = 0;     // the same of a C function
 };
 
 // Why and how the recording ended. A trace without one was cut off.

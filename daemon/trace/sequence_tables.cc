@@ -20,6 +20,15 @@ int32_t AsLine(uint64_t value) {
 }
 int32_t MinusOne(uint64_t column_plus_one) { return column_plus_one == 0 ? -1 : AsLine(column_plus_one - 1); }
 
+FrameKind KindOf(uint64_t kind) {
+  switch (kind) {
+    case trace::FrameExtra::KIND_PYTHON: return FrameKind::kPython;
+    case trace::FrameExtra::KIND_C: return FrameKind::kC;
+    case trace::FrameExtra::KIND_MODULE: return FrameKind::kModule;
+    default: return FrameKind::kMarker;
+  }
+}
+
 template <typename Entry>
 const Entry* At(const std::vector<Entry>& table, uint64_t iid) {
   return iid == 0 || iid > table.size() ? nullptr : &table[iid - 1];
@@ -46,6 +55,7 @@ void SequenceTables::Define(std::string_view interned, std::string_view extensio
       case pf::InternedData::kFunctionNamesFieldNumber: DefineString(field.bytes, functions_); break;
       case pf::InternedData::kSourcePathsFieldNumber: DefineString(field.bytes, files_); break;
       case pf::InternedData::kFramesFieldNumber: DefineFrame(field.bytes); break;
+      case pf::InternedData::kSourceLocationsFieldNumber: DefineCalled(field.bytes); break;
       default: break;
     }
   }
@@ -53,14 +63,19 @@ void SequenceTables::Define(std::string_view interned, std::string_view extensio
     switch (field.number) {
       case trace::Extension::kFramesFieldNumber: DefineFrameExtra(field.bytes); break;
       case trace::Extension::kStatesFieldNumber: DefineState(field.bytes); break;
+      case trace::Extension::kCalledFieldNumber: DefineCalledExtra(field.bytes); break;
       default: break;
     }
   }
   for (size_t i = 0; i < new_frames_.size(); ++i) {
     frames_.push_back(new_no_stack_[i] ? std::nullopt : std::optional(vocabulary_.InternFrame(new_frames_[i])));
   }
+  for (const Frame& function : new_called_) {
+    called_.push_back(vocabulary_.InternFrame(function));
+  }
   new_frames_.clear();
   new_no_stack_.clear();
+  new_called_.clear();
   for (WireDecoder decoder(interned); decoder.Next(field);) {
     if (field.number == pf::InternedData::kCallstacksFieldNumber) {
       DefineCallstack(field.bytes);
@@ -128,7 +143,7 @@ void SequenceTables::DefineFrameExtra(std::string_view message) {
       case trace::FrameExtra::kEndColumnPlusOneFieldNumber: frame->end_column = MinusOne(field.value); break;
       case trace::FrameExtra::kFirstLineFieldNumber: frame->first_line = AsLine(field.value); break;
       case trace::FrameExtra::kKindFieldNumber:
-        frame->kind = field.value == trace::FrameExtra::KIND_PYTHON ? FrameKind::kPython : FrameKind::kMarker;
+        frame->kind = KindOf(field.value);
         new_no_stack_[index] = field.value == trace::FrameExtra::KIND_NO_STACK;
         break;
       default: break;
@@ -178,6 +193,42 @@ void SequenceTables::DefineState(std::string_view message) {
   }
 }
 
+void SequenceTables::DefineCalled(std::string_view message) {
+  uint64_t iid = 0;
+  Frame frame;
+  WireDecoder decoder(message);
+  for (WireField field; decoder.Next(field);) {
+    switch (field.number) {
+      case pf::SourceLocation::kIidFieldNumber: iid = field.value; break;
+      case pf::SourceLocation::kFileNameFieldNumber: frame.file = field.bytes; break;
+      case pf::SourceLocation::kFunctionNameFieldNumber: frame.function = field.bytes; break;
+      case pf::SourceLocation::kLineNumberFieldNumber: frame.line = frame.first_line = AsLine(field.value); break;
+      default: break;
+    }
+  }
+  if (Admit(iid, called_.size() + new_called_.size(), frame.function.size() + frame.file.size())) {
+    new_called_.push_back(std::move(frame));
+  }
+}
+
+void SequenceTables::DefineCalledExtra(std::string_view message) {
+  Frame* frame = nullptr;
+  WireDecoder decoder(message);
+  for (WireField field; decoder.Next(field);) {
+    if (field.number == trace::CalledExtra::kIidFieldNumber) {
+      const uint64_t index = field.value - called_.size() - 1;  // wraps around for those of other packets
+      frame = field.value > called_.size() && index < new_called_.size() ? &new_called_[index] : nullptr;
+    } else if (field.number == trace::CalledExtra::kKindFieldNumber && frame != nullptr) {
+      frame->kind = KindOf(field.value);
+    }
+  }
+}
+
+std::optional<FrameId> SequenceTables::Function(uint64_t iid) const {
+  const FrameId* function = At(called_, iid);
+  return function == nullptr ? std::nullopt : std::optional(*function);
+}
+
 std::optional<StackId> SequenceTables::Callstack(uint64_t iid) const {
   const std::optional<StackId>* stack = At(callstacks_, iid);
   return stack == nullptr ? std::nullopt : *stack;
@@ -194,6 +245,7 @@ void SequenceTables::Clear() {
   frames_ = {};
   callstacks_ = {};
   states_ = {};
+  called_ = {};
   vocabulary_.Refund(charged_);
   charged_ = 0;
 }

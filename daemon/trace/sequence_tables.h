@@ -1,5 +1,5 @@
-// What one packet sequence of a trace being read has defined so far: strings, frames, callstacks and state names by
-// their ids, translated into ids of the reader's StackTable.
+// What one packet sequence of a trace being read has defined so far: strings, frames, callstacks, functions and state
+// names by their ids, translated into ids of the reader's StackTable.
 //
 // Owned by TraceReader, one per sequence. Hostile input: definitions must come with ids that count up from 1, as our
 // writer gives them, so that tables grow no faster than the input; the vocabulary bounds them all together.
@@ -27,6 +27,8 @@ class SequenceTables {
   void Define(std::string_view interned, std::string_view extension);
   std::optional<StackId> Callstack(uint64_t iid) const;
   std::optional<StateInfo> State(uint64_t iid) const;
+  // Of a sequence of calls: the function that an event's name stands for.
+  std::optional<FrameId> Function(uint64_t iid) const;
   void Clear();
 
  private:
@@ -35,6 +37,8 @@ class SequenceTables {
   void DefineFrameExtra(std::string_view message);
   void DefineCallstack(std::string_view message);
   void DefineState(std::string_view message);
+  void DefineCalled(std::string_view message);
+  void DefineCalledExtra(std::string_view message);
   bool Admit(uint64_t iid, size_t table_size, size_t bytes);
 
   ReaderVocabulary& vocabulary_;
@@ -43,9 +47,11 @@ class SequenceTables {
   std::vector<std::optional<FrameId>> frames_;  // without a value: stands for an empty stack
   std::vector<std::optional<StackId>> callstacks_;
   std::vector<StateInfo> states_;
+  std::vector<FrameId> called_;
   // Frames of the packet in hand; complete only when its extension was read.
   std::vector<Frame> new_frames_;
   std::vector<bool> new_no_stack_;
+  std::vector<Frame> new_called_;
   size_t charged_ = 0;
 };
 

@@ -33,6 +33,8 @@ target_link_libraries(pp_trace_proto PUBLIC protobuf::libprotobuf)
 
 pp_library(daemon/trace
   SOURCES
+    trace/call_sequence.cc
+    trace/call_track.cc
     trace/capture_request.cc
     trace/extension_codec.cc
     trace/extension_descriptor.cc
@@ -46,6 +48,7 @@ pp_library(daemon/trace
     trace/sequence_tables.cc
     trace/stack_table.cc
     trace/state_label.cc
+    trace/step_schedule.cc
     trace/thread_dump.cc
     trace/thread_sequence.cc
     trace/trace_meter.cc

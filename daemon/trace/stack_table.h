@@ -23,6 +23,8 @@ inline constexpr StackId kEmptyStack{0};
 enum class FrameKind : uint8_t {
   kPython,
   kMarker,  // not a function of the target: "<GC>", "[truncated]"; file is empty
+  kC,       // a function that is not Python code: "len", "dict.update"; file is empty
+  kModule,  // the call of one nn.Module: "nn.Module: Linear_0 (layers.3.attn)"
 };
 
 // The leaf of a stack that was cut where it could not be verified, and the root of one that was too deep.

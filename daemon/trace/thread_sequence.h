@@ -38,6 +38,9 @@ class ThreadSequence {
   // Drops what is pending; returns how many samples that were.
   size_t DropPending();
   size_t entries() const { return interner_.entries(); }
+  bool is_described() const { return described_ == kDone; }
+  uint64_t process_uuid() const { return process_uuid_; }
+  uint64_t thread_uuid() const { return thread_uuid_; }
 
  private:
   struct Sample {

@@ -23,12 +23,13 @@ class TraceMeter : private TraceVisitor {
   // As the collector last said, or what was seen here where that is more (it speaks now and then).
   Accounting Totals() const;
   const std::optional<EndInfo>& end() const { return end_; }
-  bool recorded_anything() const { return samples_ > 0; }
+  bool recorded_anything() const { return samples_ > 0 || calls_ > 0; }
   uint64_t processes() const { return processes_; }
 
  private:
   void OnProcess(const ProcessInfo&) override { ++processes_; }
   void OnSample(TrackId, Nanos, StackId, SampleQuality quality) override;
+  void OnCallBegin(TrackId, Nanos, StackId, CallEntry, GeneratorId) override { ++calls_; }
   void OnAccounting(const Accounting& accounting) override { accounting_ = accounting; }
   void OnEnd(const EndInfo& end) override { end_ = end; }
 
@@ -36,6 +37,7 @@ class TraceMeter : private TraceVisitor {
   std::optional<Accounting> accounting_;
   std::optional<EndInfo> end_;
   uint64_t samples_ = 0;
+  uint64_t calls_ = 0;
   std::array<uint64_t, kSampleQualityCount> by_quality_{};
   uint64_t processes_ = 0;
 };

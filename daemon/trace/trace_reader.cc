@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "daemon/trace/call_track.h"
 #include "daemon/trace/extension.pb.h"
 #include "daemon/trace/extension_codec.h"
 #include "daemon/trace/packet_framer.h"
@@ -34,6 +35,7 @@ struct Packet {
   std::string_view samples;
   std::string_view track_descriptor;
   std::string_view interned;
+  std::string_view defaults;
   std::string_view extension;
 };
 
@@ -52,6 +54,7 @@ bool ParsePacket(std::string_view bytes, Packet& packet) {
       case pf::TracePacket::kStreamingProfilePacketFieldNumber: packet.samples = field.bytes; break;
       case pf::TracePacket::kTrackDescriptorFieldNumber: packet.track_descriptor = field.bytes; break;
       case pf::TracePacket::kInternedDataFieldNumber: packet.interned = field.bytes; break;
+      case pf::TracePacket::kTracePacketDefaultsFieldNumber: packet.defaults = field.bytes; break;
       case trace::kPtraceProfFieldNumber: packet.extension = field.bytes; break;
       default: break;
     }
@@ -73,9 +76,12 @@ WireField Get(std::string_view message, int number) {
 
 // Sums of hostile deltas wrap around instead of overflowing.
 int64_t Add(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)); }
-Nanos FromMicros(int64_t us) { return Nanos(static_cast<int64_t>(static_cast<uint64_t>(us) * 1000)); }
+Nanos Times(int64_t count, int64_t unit_ns) {
+  return Nanos(static_cast<int64_t>(static_cast<uint64_t>(count) * static_cast<uint64_t>(unit_ns)));
+}
+Nanos FromMicros(int64_t us) { return Times(us, 1000); }
 
-// A sequence of packets: one thread of the trace, once its track descriptor was seen.
+// A sequence of packets: one thread of the trace, once its track descriptor was seen, or the calls of one.
 struct Sequence {
   explicit Sequence(ReaderVocabulary& vocabulary) : tables(vocabulary) {}
 
@@ -85,7 +91,9 @@ struct Sequence {
   TrackId track;
   uint64_t track_uuid = 0;
   ThreadInfo thread;
-  int64_t clock_us = 0;
+  CallTrack calls;          // assigned: this sequence tells of calls
+  int64_t clock = 0;        // where the sequence's incremental clock stands, in its units
+  int64_t clock_ns = 1000;  // a unit of it
   int64_t sample_us = 0;
   bool slice_ended = false;  // and whether another follows at once is not known yet
 };
@@ -107,16 +115,19 @@ struct TraceReader::Impl {
   void OnProcess(std::string_view descriptor, std::string_view extra);
   void OnThread(uint64_t uuid, std::string_view descriptor, std::string_view extra, Sequence& sequence);
   void OnClock(std::string_view snapshot, Sequence& sequence);
+  void OnDefaults(std::string_view defaults, Sequence& sequence);
   void OnTrackEvent(const Packet& packet, Sequence& sequence);
   void OnSliceEnd(const Packet& next, Sequence& sequence);
   void OnSamples(const Packet& packet, Sequence& sequence);
   void OnLocals(std::string_view extension, const Sequence& sequence);
   void OnExtension(const Packet& packet);
+  void EndSequence(uint32_t id);
 
   TraceVisitor& visitor;
   ReaderVocabulary vocabulary;
   PacketFramer framer;
   std::unordered_map<uint32_t, Sequence> sequences;
+  std::unordered_map<uint64_t, TrackId> threads;  // by the uuid of their track; of sequences that have not ended
   uint32_t next_track = 0;
   bool is_ours = false;
   Result<void> status;
@@ -155,6 +166,9 @@ Result<void> TraceReader::Impl::OnPacket(std::string_view bytes) {
   if (!packet.clock_snapshot.empty()) {
     OnClock(packet.clock_snapshot, *sequence);
   }
+  if (!packet.defaults.empty()) {
+    OnDefaults(packet.defaults, *sequence);
+  }
   if (!packet.track_descriptor.empty()) {
     OnTrackDescriptor(packet, *sequence);
   }
@@ -187,12 +201,19 @@ Sequence* TraceReader::Impl::SequenceOf(const Packet& packet) {
 
 void TraceReader::Impl::OnHeader(std::string_view header) {
   std::vector<std::string> arguments;
+  Nanos realtime;
+  Nanos monotonic;
   WireDecoder decoder(header);
   for (WireField field; decoder.Next(field);) {
     if (field.number == trace::Header::kRequestFieldNumber && arguments.size() < kMaxRequestArguments) {
       arguments.emplace_back(field.bytes);
+    } else if (field.number == trace::Header::kStartRealtimeNsFieldNumber) {
+      realtime.value = field.AsSigned();
+    } else if (field.number == trace::Header::kStartMonotonicNsFieldNumber) {
+      monotonic.value = field.AsSigned();
     }
   }
+  visitor.OnStart(realtime, monotonic);
   if (const Result<CaptureRequest> request = DecodeRequest(arguments); request.has_value()) {
     visitor.OnRequest(request.value());
   } else {
@@ -242,6 +263,7 @@ void TraceReader::Impl::OnThread(uint64_t uuid, std::string_view descriptor, std
   }
   sequence.has_thread = true;
   sequence.track_uuid = uuid;
+  threads[uuid] = sequence.track;
   sequence.thread = std::move(info);
   visitor.OnThread(sequence.track, sequence.thread);
 }
@@ -252,13 +274,30 @@ void TraceReader::Impl::OnClock(std::string_view snapshot, Sequence& sequence) {
   for (WireField field; decoder.Next(field);) {
     if (field.number == pf::ClockSnapshot::kClocksFieldNumber &&
         Get(field.bytes, Clock::kClockIdFieldNumber).value == kSequenceClock) {
-      sequence.clock_us = Get(field.bytes, Clock::kTimestampFieldNumber).AsSigned();
+      sequence.clock = Get(field.bytes, Clock::kTimestampFieldNumber).AsSigned();
+      sequence.clock_ns = Get(field.bytes, Clock::kUnitMultiplierNsFieldNumber).value == 1000 ? 1000 : 1;
     }
   }
 }
 
+// A sequence whose events stand on a thread's own track tells of its calls.
+void TraceReader::Impl::OnDefaults(std::string_view defaults, Sequence& sequence) {
+  const auto events = Get(defaults, pf::TracePacketDefaults::kTrackEventDefaultsFieldNumber).bytes;
+  const auto thread = threads.find(Get(events, pf::TrackEventDefaults::kTrackUuidFieldNumber).value);
+  if (thread != threads.end()) {
+    sequence.calls.Assign(thread->second);
+  } else {
+    sequence.calls = CallTrack();
+  }
+}
+
 void TraceReader::Impl::OnTrackEvent(const Packet& packet, Sequence& sequence) {
-  sequence.clock_us = Add(sequence.clock_us, static_cast<int64_t>(packet.timestamp));
+  sequence.clock = Add(sequence.clock, static_cast<int64_t>(packet.timestamp));
+  if (sequence.calls.is_assigned()) {
+    sequence.calls.OnTrackEvent(packet.track_event, Times(sequence.clock, sequence.clock_ns), sequence.tables,
+                                vocabulary, visitor);
+    return;
+  }
   const uint64_t type = Get(packet.track_event, pf::TrackEvent::kTypeFieldNumber).value;
   if (!sequence.has_thread || (type != pf::TrackEvent::TYPE_SLICE_BEGIN && type != pf::TrackEvent::TYPE_SLICE_END)) {
     vocabulary.Skip();
@@ -273,7 +312,7 @@ void TraceReader::Impl::OnTrackEvent(const Packet& packet, Sequence& sequence) {
     vocabulary.Skip();
     return;
   }
-  visitor.OnState(sequence.track, FromMicros(sequence.clock_us), *state);
+  visitor.OnState(sequence.track, Times(sequence.clock, sequence.clock_ns), *state);
 }
 
 // A slice that ends where another begins is a change of state; one that just ends leaves the state unknown.
@@ -284,7 +323,7 @@ void TraceReader::Impl::OnSliceEnd(const Packet& next, Sequence& sequence) {
   sequence.slice_ended = false;
   const bool begins = Get(next.track_event, pf::TrackEvent::kTypeFieldNumber).value == pf::TrackEvent::TYPE_SLICE_BEGIN;
   if (!begins || next.timestamp != 0) {
-    visitor.OnState(sequence.track, FromMicros(sequence.clock_us), StateInfo{});
+    visitor.OnState(sequence.track, Times(sequence.clock, sequence.clock_ns), StateInfo{});
   }
 }
 
@@ -369,10 +408,22 @@ void TraceReader::Impl::OnExtension(const Packet& packet) {
         break;
       case trace::Extension::kAccountingFieldNumber: visitor.OnAccounting(DecodeAccounting(field.bytes)); break;
       case trace::Extension::kEndFieldNumber: visitor.OnEnd(DecodeEnd(field.bytes)); break;
-      case trace::Extension::kThreadEndFieldNumber: sequences.erase(packet.sequence); break;
+      case trace::Extension::kThreadEndFieldNumber: EndSequence(packet.sequence); break;
       default: break;
     }
   }
+}
+
+void TraceReader::Impl::EndSequence(uint32_t id) {
+  const auto sequence = sequences.find(id);
+  if (sequence == sequences.end()) {
+    return;
+  }
+  const auto thread = threads.find(sequence->second.track_uuid);
+  if (sequence->second.has_thread && thread != threads.end() && thread->second == sequence->second.track) {
+    threads.erase(thread);
+  }
+  sequences.erase(sequence);
 }
 
 TraceReader::TraceReader(TraceVisitor& visitor) : impl_(std::make_unique<Impl>(visitor)) {}

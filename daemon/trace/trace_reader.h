@@ -6,6 +6,7 @@
 // StackTable. Also reads concatenated traces. Not thread-safe.
 // Samples of a thread come in the order of time, and so do its states; but of each stretch that was written at once
 // (a fraction of a second) the states come first. A state kUnknown says that the last one ended.
+// Exact calls of a thread come in the order of time and nested. What is still open when the bytes end gets no end.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +17,7 @@
 
 #include "attach/base/result.h"
 #include "attach/base/types.h"
+#include "daemon/trace/call.h"
 #include "daemon/trace/capture_request.h"
 #include "daemon/trace/check.h"
 #include "daemon/trace/model.h"
@@ -31,10 +33,17 @@ class TraceVisitor {
  public:
   virtual ~TraceVisitor() = default;
   virtual void OnRequest(const CaptureRequest&) {}
+  virtual void OnStart(Nanos /*realtime*/, Nanos /*monotonic*/) {}  // one instant on two clocks
   virtual void OnProcess(const ProcessInfo&) {}
   virtual void OnThread(TrackId, const ThreadInfo&) {}  // again when renamed
   virtual void OnSample(TrackId, Nanos /*when*/, StackId, SampleQuality) {}
   virtual void OnState(TrackId, Nanos /*when*/, const StateInfo&) {}
+  // An exact call begins or ends: the leaf of the stack, below it its callers.
+  virtual void OnCallBegin(TrackId, Nanos /*when*/, StackId, CallEntry, GeneratorId) {}
+  virtual void OnCallEnd(TrackId, Nanos /*when*/, StackId, CallExit) {}
+  // Told just before the begin of the marker (kLostMarker, as if assumed) whose length is the gap's.
+  virtual void OnLostCalls(TrackId, Nanos /*when*/, uint64_t /*events*/) {}
+  virtual void OnStep(TrackId, Nanos /*begin*/, Nanos /*end*/, uint64_t /*number*/) {}
   virtual void OnLocals(TrackId, uint32_t /*depth_from_leaf*/, std::span<const LocalVariable>) {}
   virtual void OnProcessEntry(const ProcessEntry&) {}
   virtual void OnCheck(const Check&) {}

@@ -2,10 +2,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <unordered_map>
 
+#include "daemon/trace/call_sequence.h"
 #include "daemon/trace/extension.pb.h"
 #include "daemon/trace/extension_codec.h"
 #include "daemon/trace/extension_descriptor.h"
@@ -51,8 +53,13 @@ struct TraceWriter::Impl {
   uint32_t StateNumber(const StateInfo& info);
   void EncodeThread(ThreadSequence& thread);
   void CheckTables();
+  void ResetTables();
   void Drain();
   ThreadSequence* Find(ThreadHandle handle);
+  CallSequence* CallsOf(ThreadHandle handle);
+  CallSequence* OpenCalls(ThreadHandle handle);
+  template <typename Encode>
+  void WithCalls(ThreadHandle handle, Encode encode);
 
   ByteSink& sink;
   const StackTable& stacks;
@@ -63,6 +70,7 @@ struct TraceWriter::Impl {
   uint32_t generation;
   std::unordered_map<Pid, uint64_t> process_uuids;
   std::vector<std::optional<ThreadSequence>> threads;  // by handle
+  std::vector<std::unique_ptr<CallSequence>> calls;    // by handle; null where no call was told of
   std::vector<uint32_t> free_handles;
   std::vector<StateInfo> states;  // state n is states[n - 1]
   std::optional<Accounting> accounting;
@@ -169,6 +177,37 @@ void TraceWriter::Impl::EncodeThread(ThreadSequence& thread) {
   }
 }
 
+CallSequence* TraceWriter::Impl::CallsOf(ThreadHandle handle) {
+  if (stacks.generation() != generation) {
+    CheckTables();
+  }
+  return handle.value < calls.size() && calls[handle.value] ? calls[handle.value].get() : OpenCalls(handle);
+}
+
+CallSequence* TraceWriter::Impl::OpenCalls(ThreadHandle handle) {
+  ThreadSequence* thread = Find(handle);
+  if (thread == nullptr) {
+    return nullptr;
+  }
+  if (!thread->is_described()) {
+    EncodeThread(*thread);  // the track comes before what is on it
+  }
+  calls.resize(std::max<size_t>(calls.size(), handle.value + 1));
+  calls[handle.value] =
+      std::make_unique<CallSequence>(thread->process_uuid(), thread->thread_uuid(), NewSequenceId(), origin, stacks);
+  return calls[handle.value].get();
+}
+
+template <typename Encode>
+void TraceWriter::Impl::WithCalls(ThreadHandle handle, Encode encode) {
+  if (CallSequence* sequence = CallsOf(handle)) {
+    encode(*sequence);
+    if (out.buffer().size() > kMaxOutput) {
+      Drain();
+    }
+  }
+}
+
 // Starts new incremental states where the ids of stacks have changed their meaning or tables have grown too big.
 void TraceWriter::Impl::CheckTables() {
   const bool new_generation = stacks.generation() != generation;
@@ -182,15 +221,33 @@ void TraceWriter::Impl::CheckTables() {
     }
     entries += thread->entries();
   }
+  for (auto& sequence : calls) {
+    if (!sequence) {
+      continue;
+    }
+    if (new_generation || sequence->entries() > kMaxSequenceEntries) {
+      sequence->Reset();
+    }
+    entries += sequence->entries();
+  }
   if (new_generation) {
     names.Clear();
     generation = stacks.generation();
   }
   if (entries > kMaxEntries) {
-    for (auto& thread : threads) {
-      if (thread) {
-        thread->Reset();
-      }
+    ResetTables();
+  }
+}
+
+void TraceWriter::Impl::ResetTables() {
+  for (auto& thread : threads) {
+    if (thread) {
+      thread->Reset();
+    }
+  }
+  for (auto& sequence : calls) {
+    if (sequence) {
+      sequence->Reset();
     }
   }
 }
@@ -255,6 +312,10 @@ void TraceWriter::EndThread(ThreadHandle thread, Nanos when) {
     return;
   }
   w.EncodeThread(*sequence);
+  if (thread.value < w.calls.size() && w.calls[thread.value]) {
+    w.calls[thread.value]->EncodeEnd(when, w.out);
+    w.calls[thread.value].reset();
+  }
   sequence->EncodeEnd(when, w.out);
   w.threads[thread.value].reset();
   w.free_handles.push_back(thread.value);
@@ -299,6 +360,26 @@ void TraceWriter::AddLocals(ThreadHandle thread, uint32_t depth_from_leaf, std::
   if (ThreadSequence* sequence = impl_->Find(thread)) {
     sequence->AddLocals(depth_from_leaf, locals);
   }
+}
+
+void TraceWriter::BeginCall(ThreadHandle thread, Nanos when, FrameId function, CallEntry entry, GeneratorId generator) {
+  impl_->WithCalls(thread, [&](CallSequence& calls) { calls.Begin(when, function, entry, generator, impl_->out); });
+}
+
+void TraceWriter::EndCall(ThreadHandle thread, Nanos when, CallExit exit) {
+  impl_->WithCalls(thread, [&](CallSequence& calls) { calls.End(when, exit, impl_->out); });
+}
+
+void TraceWriter::AddLostCalls(ThreadHandle thread, Nanos from, Nanos to, uint64_t events) {
+  impl_->WithCalls(thread, [&](CallSequence& calls) { calls.Lost(from, to, events, impl_->out); });
+}
+
+void TraceWriter::BeginStep(ThreadHandle thread, Nanos when, uint64_t number) {
+  impl_->WithCalls(thread, [&](CallSequence& calls) { calls.BeginStep(when, number, impl_->out); });
+}
+
+void TraceWriter::EndStep(ThreadHandle thread, Nanos when) {
+  impl_->WithCalls(thread, [&](CallSequence& calls) { calls.EndStep(when, impl_->out); });
 }
 
 void TraceWriter::AddProcessEntry(const ProcessEntry& entry) {

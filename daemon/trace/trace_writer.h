@@ -5,7 +5,8 @@
 // (extension.proto). Samples of a thread are buffered and leave as one packet per Flush; ids are interned per
 // sequence and start small. Memory is bounded: a sequence whose tables grow past a limit starts a new incremental
 // state. The hot path (AddSample) does not allocate in the steady state. Times of samples and states are cut to
-// microseconds, Perfetto's unit for samples.
+// microseconds, Perfetto's unit for samples. Exact calls are slices on the thread's track, encoded at once, in
+// nanoseconds; they are nested whatever the caller does (ends without a begin are left out).
 // Owned by the collector's one thread. Errors of the sink are sticky and returned by Flush.
 #pragma once
 
@@ -16,6 +17,7 @@
 #include "attach/base/result.h"
 #include "attach/base/types.h"
 #include "daemon/trace/byte_sink.h"
+#include "daemon/trace/call.h"
 #include "daemon/trace/capture_request.h"
 #include "daemon/trace/check.h"
 #include "daemon/trace/model.h"
@@ -49,6 +51,14 @@ class TraceWriter {
 
   // Locals of frame number `depth_from_leaf` (0 = leaf) of the last sample of the thread.
   void AddLocals(ThreadHandle thread, uint32_t depth_from_leaf, std::span<const LocalVariable> locals);
+
+  // Exact calls. `when` never goes back on one thread; a function of the StackTable, whose line is not told.
+  void BeginCall(ThreadHandle thread, Nanos when, FrameId function, CallEntry entry, GeneratorId generator);
+  void EndCall(ThreadHandle thread, Nanos when, CallExit exit);  // of the innermost open one
+  void AddLostCalls(ThreadHandle thread, Nanos from, Nanos to, uint64_t events);
+  // ProfilerStep#number, on a track below the thread's; ends the one before.
+  void BeginStep(ThreadHandle thread, Nanos when, uint64_t number);
+  void EndStep(ThreadHandle thread, Nanos when);
 
   // Of a listing (kList) and a diagnosis (kDoctor): each a packet of its own.
   void AddProcessEntry(const ProcessEntry& entry);

@@ -40,6 +40,17 @@ class Checker : public TraceVisitor {
     Require(info.state <= ThreadState::kDiskWait);
     Require(info.detail.size() <= 256);
   }
+  void OnCallBegin(TrackId track, Nanos, StackId stack, CallEntry entry, GeneratorId) override {
+    Require(track.value < tracks_ && static_cast<size_t>(entry) < kCallEntryCount);
+    Require(stack != kEmptyStack && stack.value <= reader->stacks().stack_count());
+  }
+  void OnCallEnd(TrackId track, Nanos, StackId stack, CallExit exit) override {
+    Require(track.value < tracks_ && static_cast<size_t>(exit) < kCallExitCount);
+    Require(stack != kEmptyStack && stack.value <= reader->stacks().stack_count());
+  }
+  void OnStep(TrackId track, Nanos begin, Nanos end, uint64_t) override {
+    Require(track.value < tracks_ && begin <= end);
+  }
   void OnRequest(const CaptureRequest& request) override { Require(request.pid.value >= 0); }
   void OnProcessEntry(const ProcessEntry& entry) override {
     Require(entry.kind <= ProcessKind::kEnded && entry.cmdline.size() <= 4096 && entry.gpu_libraries.size() <= 256);

@@ -1,4 +1,4 @@
-add_executable(perfetto_trace_maker integration/perfetto_trace_maker.cc)
+add_executable(perfetto_trace_maker integration/perfetto_trace_maker.cc integration/perfetto_calls_maker.cc)
 pp_target_defaults(perfetto_trace_maker)
 target_link_libraries(perfetto_trace_maker PRIVATE pp_daemon_trace)
 set_target_properties(perfetto_trace_maker PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/tests)

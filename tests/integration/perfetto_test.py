@@ -27,6 +27,10 @@ FILES = """select distinct frame.name, mapping.name from stack_profile_frame fra
 STATE_TRACKS = """select thread.tid, count(*) from slice join thread_track on slice.track_id = thread_track.id
                   join thread using (utid) where thread_track.name = 'state' group by thread.tid order by thread.tid"""
 OPEN_SLICES = "select count(*) from slice where dur < 0"
+CALLS = """select tid, slice.name, slice.ts, dur, depth from slice join thread_track on slice.track_id = thread_track.id
+           join thread using (utid) where thread_track.name is null or thread_track.name != 'state'"""
+CATEGORIES = """select ifnull(category, ''), count(*) from slice group by category order by category"""
+NOTES = """select key, count(*) from slice join args using (arg_set_id) where key like 'debug.%' group by key"""
 
 
 class PerfettoTest(unittest.TestCase):
@@ -86,6 +90,30 @@ class PerfettoTest(unittest.TestCase):
         self.assertLess(last, 7_002_000_000_000)
         clocks = dict(processor.query("select clock_name, clock_value - ts from clock_snapshot"))
         self.assertEqual(clocks["REALTIME"], 1_790_000_000_000_000_000)
+
+    def check_calls(self, name):
+        processor = self.perfetto.load(name + ".pftrace")
+        self.assertEqual(processor.query(COMPLAINTS), [])
+        with open(os.path.join(self.folder, name + ".slices.json"), encoding="utf-8") as stream:
+            expected = sorted(tuple(row) for row in json.load(stream))
+        found = sorted(processor.query(CALLS))
+        self.assertEqual(len(found), len(expected))
+        self.assertEqual(found, expected)
+        return processor
+
+    def test_exact_calls(self):
+        processor = self.check_calls("calls")
+        resumed = dict(processor.query(CATEGORIES))["resumed"]
+        self.assertGreater(resumed, 1000)
+        # An arrow leads to each stretch of a generator but its first.
+        generators = 9
+        self.assertEqual(processor.query("select count(*) from flow"), [(resumed - generators,)])
+        notes = dict(processor.query(NOTES))
+        self.assertEqual(notes.keys(), {"debug.events", "debug.suspended", "debug.unwound", "debug.finished"})
+        self.assertGreater(notes["debug.suspended"], 1000)
+
+    def test_calls_deeper_than_perfetto_draws(self):
+        self.check_calls("deep_calls")
 
     def test_ui_opens_it(self):
         page = self.perfetto.open_in_ui("plain.pftrace")

@@ -10,6 +10,7 @@
 
 #include "daemon/trace/memory_sink.h"
 #include "daemon/trace/trace_writer.h"
+#include "tests/integration/perfetto_calls_maker.h"
 
 namespace ptrace_prof {
 namespace {
@@ -225,5 +226,6 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "usage: perfetto_trace_maker FOLDER\n");
     return 2;
   }
+  ptrace_prof::MakeCallTraces(argv[1]);
   return ptrace_prof::MakeAll(argv[1]);
 }

@@ -1,0 +1,31 @@
+// The fixed interning ids of a sequence of calls: what TraceWriter and TraceReader agree on for the marks of slices.
+//
+// The writer still defines them on every sequence, because Perfetto shows their names.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "daemon/trace/call.h"
+
+namespace ptrace_prof {
+
+// Categories, at a slice's begin. By CallEntry; the first has none. The iid is the index.
+inline constexpr std::array<std::string_view, kCallEntryCount> kEntryCategories = {"", "resumed", "thrown into",
+                                                                                   "running before", "assumed"};
+
+// Debug annotations, at a slice's end. By CallExit; the first has none. The iid is the index.
+struct ExitNote {
+  std::string_view name;
+  bool value;
+};
+inline constexpr std::array<ExitNote, kCallExitCount> kExitNotes = {
+    ExitNote{"", false}, {"suspended", true}, {"unwound", true}, {"finished", false}, {"lost", true}};
+// The number of lost events, at the begin of their slice.
+inline constexpr uint32_t kLostCountNote = kCallExitCount;
+inline constexpr std::string_view kLostCountName = "events";
+
+inline constexpr std::string_view kStepPrefix = "ProfilerStep#";
+
+}  // namespace ptrace_prof

@@ -1,0 +1,151 @@
+#include "daemon/trace/step_schedule.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+
+namespace ptrace_prof {
+namespace {
+
+constexpr uint32_t kMaxSteps = 1'000'000'000;
+
+struct Word {
+  std::string_view name;
+  uint32_t StepSchedule::*member;
+  uint32_t least;
+};
+constexpr std::array<Word, 5> kWords = {{{"skip_first", &StepSchedule::skip_first, 0},
+                                         {"wait", &StepSchedule::wait, 0},
+                                         {"warmup", &StepSchedule::warmup, 0},
+                                         {"active", &StepSchedule::active, 1},
+                                         {"repeat", &StepSchedule::repeat, 0}}};
+
+using enum StepDuty;
+constexpr StepDuty kJustPrepare[] = {kPrepare};
+constexpr StepDuty kPrepareAndStart[] = {kPrepare, kStart};
+constexpr StepDuty kJustStart[] = {kStart};
+constexpr StepDuty kStartAndStop[] = {kStart, kStop};
+constexpr StepDuty kStopAndSave[] = {kStop, kSave};
+constexpr StepDuty kSaveThenPrepare[] = {kStop, kSave, kPrepare};
+constexpr StepDuty kSaveThenStart[] = {kStop, kSave, kPrepare, kStart};
+constexpr StepDuty kWarmupWasted[] = {kWarnWarmupBeforeNone, kStart, kStop};
+constexpr StepDuty kRecordCut[] = {kWarnRecordBeforeNone, kStop};
+constexpr StepDuty kRecordCutByWarmup[] = {kWarnRecordBeforeWarmup, kStop};
+
+using Duties = std::span<const StepDuty>;
+// By the action before (rows) and the one that follows: NONE, WARMUP, RECORD, RECORD_AND_SAVE, the end.
+constexpr size_t kEnd = 4;
+constexpr std::array<std::array<Duties, 5>, 4> kDuties = {{
+    {{{}, kJustPrepare, kPrepareAndStart, kPrepareAndStart, {}}},
+    {{kWarmupWasted, {}, kJustStart, kJustStart, kStartAndStop}},
+    {{kRecordCut, kRecordCutByWarmup, {}, {}, kStopAndSave}},
+    {{kStopAndSave, kSaveThenPrepare, kSaveThenStart, kSaveThenStart, kStopAndSave}},
+}};
+
+constexpr std::string_view kRemedy =
+    "Give words such as skip_first=10,wait=1,warmup=1,active=3,repeat=2; active is needed.";
+
+Error Wrong(std::string message) {
+  return Error{Code::kInvalidArgument, "step schedule: " + std::move(message), std::string(kRemedy)};
+}
+
+std::string Shown(std::string_view text) {
+  std::string shown;
+  for (const char c : text.substr(0, 40)) {
+    shown += c >= 0x20 && c < 0x7f ? c : '?';
+  }
+  return '"' + shown + '"';
+}
+
+Result<void> ParseWord(std::string_view text, StepSchedule& schedule, std::array<bool, kWords.size()>& seen) {
+  const size_t equals = text.find('=');
+  for (size_t i = 0; i < kWords.size(); ++i) {
+    const Word& word = kWords[i];
+    if (equals == std::string_view::npos || text.substr(0, equals) != word.name) {
+      continue;
+    }
+    if (seen[i]) {
+      return Wrong(fmt::format("{} is given twice", word.name));
+    }
+    seen[i] = true;
+    const std::string_view digits = text.substr(equals + 1);
+    uint32_t value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (error != std::errc() || end != digits.data() + digits.size() || value < word.least || value > kMaxSteps) {
+      return Wrong(
+          fmt::format("{} is {}, which is no number from {} to {}", word.name, Shown(digits), word.least, kMaxSteps));
+    }
+    schedule.*word.member = value;
+    return {};
+  }
+  return Wrong(fmt::format("{} is not one of its words", Shown(text)));
+}
+
+}  // namespace
+
+StepAction StepSchedule::ActionAt(uint64_t step) const {
+  if (step < skip_first || IsOverAt(step)) {
+    return StepAction::kNone;
+  }
+  const uint64_t length = uint64_t{wait} + warmup + active;
+  const uint64_t at = (step - skip_first) % length;
+  if (at < wait) {
+    return StepAction::kNone;
+  }
+  if (at < uint64_t{wait} + warmup) {
+    return StepAction::kWarmup;
+  }
+  return at < length - 1 ? StepAction::kRecord : StepAction::kRecordAndSave;
+}
+
+bool StepSchedule::IsOverAt(uint64_t step) const {
+  const uint64_t length = uint64_t{wait} + warmup + active;
+  return length == 0 || (repeat > 0 && step >= skip_first && (step - skip_first) / length >= repeat);
+}
+
+std::span<const StepDuty> DutiesBetween(StepAction before, std::optional<StepAction> next) {
+  return kDuties[static_cast<size_t>(before) % kDuties.size()][next ? static_cast<size_t>(*next) % kEnd : kEnd];
+}
+
+std::string_view WarningOf(StepDuty duty) {
+  switch (duty) {
+    case kWarnWarmupBeforeNone: return "Incorrect schedule: WARMUP followed by NONE";
+    case kWarnRecordBeforeNone: return "Incorrect schedule: RECORD followed by NONE";
+    case kWarnRecordBeforeWarmup: return "Incorrect schedule: RECORD followed by WARMUP";
+    case kPrepare:
+    case kStart:
+    case kStop:
+    case kSave: return {};
+  }
+  return {};
+}
+
+Result<StepSchedule> ParseStepSchedule(std::string_view text) {
+  StepSchedule schedule;
+  std::array<bool, kWords.size()> seen{};
+  while (!text.empty()) {
+    const size_t comma = text.find(',');
+    PP_RETURN_IF_ERROR(ParseWord(text.substr(0, comma), schedule, seen));
+    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+  }
+  constexpr size_t kActive = 3;
+  if (!seen[kActive]) {
+    return Wrong("it does not say how many steps are active");
+  }
+  return schedule;
+}
+
+std::string PrintStepSchedule(const StepSchedule& schedule) {
+  std::string text;
+  for (const Word& word : kWords) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", word.name, schedule.*word.member);
+  }
+  return text;
+}
+
+std::string_view CautionOf(const StepSchedule& schedule) {
+  return schedule.warmup == 0 ? "There is no warm-up step: what starting costs falls into the first recorded one." : "";
+}
+
+}  // namespace ptrace_prof
