@@ -1,4 +1,5 @@
-// Chrome's trace JSON: nested begin and end events per thread, made of neighbouring samples with common callers.
+// Chrome's trace JSON: nested begin and end events per thread, made of neighbouring samples with common callers; where
+// calls were traced, the calls (python_calls.h).
 //
 // Written while the trace is read. Viewers of this format hold everything in memory, so that the number of events
 // is limited; what is left out is said by an event, by the metadata and by a note.
@@ -8,6 +9,7 @@
 #include "daemon/export/function_table.h"
 #include "daemon/export/json_output.h"
 #include "daemon/export/number_text.h"
+#include "daemon/export/python_calls.h"
 
 namespace ptrace_prof {
 namespace {
@@ -49,6 +51,7 @@ class ChromeExporter : public FormatExporter {
   ExportContext context_;
   FunctionTable functions_;
   JsonOutput json_;
+  PythonCalls calls_{context_, functions_, json_, kMaxEvents};
   std::vector<Track> tracks_;
   std::vector<uint32_t> path_;
   uint64_t events_ = 0;
@@ -94,6 +97,10 @@ void ChromeExporter::CloseTo(TrackId track, size_t depth, Nanos when) {
 }
 
 void ChromeExporter::OnSpan(const Span& span) {
+  if (context_.recording.exact) {
+    calls_.OnSpan(span);
+    return;
+  }
   if (capped_at_) {
     return;
   }
@@ -168,11 +175,18 @@ Result<void> ChromeExporter::Finish() {
   for (uint32_t i = 0; i < tracks_.size(); ++i) {
     CloseTo(TrackId(i), 0, tracks_[i].end);
   }
+  calls_.Finish();
   WriteNames();
+  if (!capped_at_) {
+    capped_at_ = calls_.capped_at();
+  }
   if (capped_at_) {
     WriteCapMarker();
   }
   json_.EndArray();
+  if (context_.recording.exact) {
+    calls_.WriteBase();
+  }
   json_.Name("otherData");
   json_.StartObject();
   json_.Member("exporter", "ptrace-prof");

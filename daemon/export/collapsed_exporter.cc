@@ -1,7 +1,8 @@
 // "process;thread;frame;frame count": one line per distinct stack, as flamegraph.pl and its relatives read it.
 //
-// Process and thread are the root frames where there is more than one. An empty stack (a native thread) is
-// told as "[no Python frame]", so that counts add up. ';' and line breaks in names are replaced.
+// The count is samples; where calls were traced, nanoseconds. Process and thread are the root frames where there is
+// more than one. An empty stack (a native thread) is told as "[no Python frame]", so that counts add up. ';' and line
+// breaks in names are replaced.
 #include <algorithm>
 #include <map>
 
@@ -58,9 +59,12 @@ Result<void> CollapsedExporter::Finish() {
                                [](const StackTotal& total, TrackId wanted) { return total.track < wanted; });
     for (; at != totals.end() && at->track == track; ++at) {
       functions_.PathOf(at->stack, path);
-      lines[path] += at->samples;
+      lines[path] += at->weight(context_.recording.exact);
     }
-    for (const auto& [functions, samples] : lines) {
+    for (const auto& [functions, weight] : lines) {
+      if (weight == 0) {
+        continue;  // a caller that took no time of its own
+      }
       std::string text = root;
       for (const uint32_t function : functions) {
         text += Field(LabelOf(functions_.function(function))) + ";";
@@ -69,7 +73,7 @@ Result<void> CollapsedExporter::Finish() {
         text += "[no Python frame];";
       }
       text.back() = ' ';
-      context_.out.Write(text + std::to_string(samples) + "\n");
+      context_.out.Write(text + std::to_string(weight) + "\n");
     }
   }
   return {};

@@ -89,7 +89,7 @@ Result<ExportSummary> ExportSpans(int input_fd, Factory factory, const ExportOpt
   TraceReader reader(feed);
   const auto exporter =
       factory({out, reader.stacks(), recording, options, TemporaryFolderFor(output_path), summary.notes});
-  feed.set_sink(exporter.get());
+  feed.set_sink(exporter.get(), &reader.stacks());
   PP_RETURN_IF_ERROR(ReadAll(input_fd, reader, out));
   feed.Finish();
   recording.skipped = reader.skipped();
@@ -100,7 +100,8 @@ Result<ExportSummary> ExportSpans(int input_fd, Factory factory, const ExportOpt
   summary.skipped = recording.skipped;
   summary.cut = recording.cut;
   if (recording.samples == 0) {
-    summary.notes.push_back(recording.filtered > 0 ? "The filters leave no sample." : "The trace holds no sample.");
+    summary.notes.push_back(recording.filtered > 0 ? "The filters leave nothing."
+                                                   : "The trace holds no sample and no call.");
   }
   return summary;
 }

@@ -34,6 +34,11 @@ std::string Nonce() {
 
 int64_t Micros(Nanos time) { return time.value / 1000; }
 
+// What a span counts for on the page.
+uint64_t WeightOf(const Span& span, bool exact) {
+  return exact ? static_cast<uint64_t>(std::max<int64_t>((span.end - span.start).value, 0)) : span.samples;
+}
+
 class HtmlExporter : public FormatExporter {
  public:
   explicit HtmlExporter(ExportContext context)
@@ -48,6 +53,8 @@ class HtmlExporter : public FormatExporter {
   void WriteFacts();
   Result<void> WriteThread(TrackId track, uint64_t max_spans);
   Result<void> WriteSpans(TrackId track, uint64_t max_spans);
+  void WriteTime(Nanos time);
+  Nanos OnPage(Nanos time) const { return context_.recording.exact ? time : Nanos(Micros(time) * 1000); }
   Result<void> WriteTotals(TrackId track);
   void WriteTree();
   void WriteNumbers(std::string_view name, int64_t (*of)(const PageTree::Node&));
@@ -91,17 +98,32 @@ void HtmlExporter::WriteFacts() {
   json_.EndArray();
 }
 
-// Spans as numbers: gap before, length (µs), node, samples, state.
+// In microseconds: whole ones for samples, to the nanosecond for exact calls.
+void HtmlExporter::WriteTime(Nanos time) {
+  if (time.value % 1000 == 0) {
+    json_.Int64(Micros(time));
+    return;
+  }
+  const std::string text = fmt::format("{}.{:03}", time.value / 1000, time.value % 1000);
+  json_.RawValue(text.data(), text.size(), rapidjson::kNumberType);
+}
+
+// Spans as numbers: gap before, length (µs), node, weight (samples; of exact calls, nanoseconds), state.
 Result<void> HtmlExporter::WriteSpans(TrackId track, uint64_t max_spans) {
   const RecordedThread& thread = context_.recording.threads[track.value];
-  int64_t at = Micros(context_.recording.first);
+  const bool exact = context_.recording.exact;
+  Nanos at = OnPage(context_.recording.first);
   const auto write = [&](const Span& span) {
-    const int64_t start = std::max(at, Micros(span.start));
-    const int64_t end = std::max(start, Micros(span.end));
-    json_.Int64(start - at);
-    json_.Int64(end - start);
+    const uint64_t weight = WeightOf(span, exact);
+    if (weight == 0) {
+      return;
+    }
+    const Nanos start = std::max(at, OnPage(span.start));
+    const Nanos end = std::max(start, OnPage(span.end));
+    WriteTime(start - at);
+    WriteTime(end - start);
     json_.Uint(tree_.NodeOf(span.stack));
-    json_.Uint(span.samples);
+    json_.Uint64(weight);
     json_.Uint(static_cast<unsigned>(span.state));
     at = end;
   };
@@ -110,7 +132,7 @@ Result<void> HtmlExporter::WriteSpans(TrackId track, uint64_t max_spans) {
   json_.StartArray();
   if (thinned) {
     const Nanos length = thread.last - thread.first;
-    SpanThinner thinner(Nanos(length.value / static_cast<int64_t>(max_spans) + 1), write);
+    SpanThinner thinner(Nanos(length.value / static_cast<int64_t>(max_spans) + 1), write, exact);
     PP_RETURN_IF_ERROR(spool_.ForEach(track, [&](const Span& span) { thinner.Add(span); }));
     thinner.Finish();
   } else {
@@ -121,33 +143,49 @@ Result<void> HtmlExporter::WriteSpans(TrackId track, uint64_t max_spans) {
   json_.Bool(thinned);
   if (thinned) {
     context_.notes.push_back(
-        fmt::format("{}: the page's timeline holds a fair draw of its samples, the whole run's "
+        fmt::format("{}: the page's timeline holds a fair draw of its {}, the whole run's "
                     "totals are exact.",
-                    ThreadLabel(thread)));
+                    ThreadLabel(thread), exact ? "calls" : "samples"));
   }
   return {};
 }
 
-// Node, samples, idle samples: exact even where spans are thinned out.
+// Node, weight, weight while idle: exact even where spans are thinned out. And of exact calls, node and calls.
 Result<void> HtmlExporter::WriteTotals(TrackId track) {
   struct Total {
-    uint64_t samples = 0;
+    uint64_t weight = 0;
     uint64_t idle = 0;
+    uint64_t calls = 0;
   };
+  const bool exact = context_.recording.exact;
   std::vector<Total> totals;
   PP_RETURN_IF_ERROR(spool_.ForEach(track, [&](const Span& span) {
     const uint32_t node = tree_.NodeOf(span.stack);
     totals.resize(std::max<size_t>(totals.size(), node + 1));
-    totals[node].samples += span.samples;
-    totals[node].idle += span.state == ThreadState::kIdle ? span.samples : 0;
+    const uint64_t weight = WeightOf(span, exact);
+    totals[node].weight += weight;
+    totals[node].idle += span.state == ThreadState::kIdle ? weight : 0;
+    totals[node].calls += exact && span.samples > 0 && IsNewCall(span.entry) ? 1 : 0;
   }));
   json_.Name("totals");
   json_.StartArray();
   for (uint32_t node = 0; node < totals.size(); ++node) {
-    if (totals[node].samples > 0) {
+    if (totals[node].weight > 0) {
       json_.Uint(node);
-      json_.Uint64(totals[node].samples);
+      json_.Uint64(totals[node].weight);
       json_.Uint64(totals[node].idle);
+    }
+  }
+  json_.EndArray();
+  if (!exact) {
+    return {};
+  }
+  json_.Name("calls");
+  json_.StartArray();
+  for (uint32_t node = 0; node < totals.size(); ++node) {
+    if (totals[node].calls > 0) {
+      json_.Uint(node);
+      json_.Uint64(totals[node].calls);
     }
   }
   json_.EndArray();
@@ -213,8 +251,14 @@ Result<void> HtmlExporter::WriteTrace() {
   json_.EndArray();
   WriteTree();
   json_.Member("length", std::max<int64_t>(Micros(end) - Micros(recording.first), 1));
+  if (recording.exact) {
+    json_.Name("exact");
+    json_.Bool(true);
+  }
   json_.Name("usPerSample");
-  json_.Double(recording.samples > 0 ? covered.seconds() * 1e6 / static_cast<double>(recording.samples) : 0);
+  json_.Double(recording.exact         ? 1e-3
+               : recording.samples > 0 ? covered.seconds() * 1e6 / static_cast<double>(recording.samples)
+                                       : 0);
   json_.EndObject();
   return {};
 }

@@ -1,4 +1,5 @@
-// pprof's profile.proto, compressed: aggregated stacks with sample counts and wall time, labelled by thread.
+// pprof's profile.proto, compressed: aggregated stacks with sample counts (or counts of exact calls) and wall time,
+// labelled by thread.
 //
 // Field numbers are those of pprof.proto beside this file; the encoder is the trace's own.
 #include <zlib.h>
@@ -155,7 +156,7 @@ void PprofExporter::WriteSample(const StackTotal& total) {
     for (const uint64_t id : path_) {
       wire_.Varint(sample::kLocationId, id);
     }
-    wire_.Varint(sample::kValue, total.samples);
+    wire_.Varint(sample::kValue, context_.recording.exact ? total.calls : total.samples);
     wire_.SignedVarint(sample::kValue, total.time.value);
     WriteLabel("thread", ThreadLabel(context_.recording.threads[total.track.value]));
     WriteLabel("thread_id", thread.tid.value);
@@ -197,7 +198,7 @@ Result<void> PprofExporter::Finish() {
   }
   const Recording& recording = context_.recording;
   String("");  // the table begins with it
-  WriteType(profile::kSampleType, "samples", "count");
+  WriteType(profile::kSampleType, recording.exact ? "calls" : "samples", "count");
   WriteType(profile::kSampleType, "wall", "nanoseconds");
   wire_.Message(profile::kMapping, [&] {
     wire_.Varint(mapping::kId, 1);

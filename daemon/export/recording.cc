@@ -25,6 +25,10 @@ constexpr CounterFact kCounters[] = {
     {"lost samples", [](const Accounting& a) { return a.lost; }},
     {"idle samples left out", [](const Accounting& a) { return a.idle_skipped; }},
     {"brief stops", [](const Accounting& a) { return a.stops; }},
+    {"events", [](const Accounting& a) { return a.call_events; }},
+    {"lost events", [](const Accounting& a) { return a.call_events_lost; }},
+    {"unmatched ends", [](const Accounting& a) { return a.unmatched_ends; }},
+    {"implied ends", [](const Accounting& a) { return a.implied_ends; }},
 };
 
 constexpr std::string_view kQualityNames[kSampleQualityCount] = {"verified", "verified under a stop", "truncated",
@@ -118,7 +122,8 @@ std::vector<std::pair<std::string, std::string>> FactsOf(const Recording& record
   std::vector<std::pair<std::string, std::string>> facts;
   AddProcesses(recording, facts);
   facts.emplace_back("threads", std::to_string(recording.ThreadsInOrder().size()));
-  facts.emplace_back("samples", WithCommas(recording.samples));
+  facts.emplace_back(recording.exact ? "calls" : "samples",
+                     WithCommas(recording.exact ? recording.calls : recording.samples));
   const Accounting* totals = recording.accounting ? &*recording.accounting : nullptr;
   const Nanos length = totals != nullptr ? totals->wall : recording.last - recording.first;
   facts.emplace_back("duration", DurationText(length));
@@ -138,7 +143,10 @@ std::vector<std::pair<std::string, std::string>> FactsOf(const Recording& record
       facts.emplace_back(counter.name, WithCommas(counter.value(*totals)));
     }
   }
-  if (totals->wall.value > 0) {
+  if (totals->event_cost_ns > 0) {
+    facts.emplace_back("tracer", fmt::format("{:.0f} ns per event, subtracted", totals->event_cost_ns));
+  }
+  if (totals->wall.value > 0 && !recording.exact) {
     facts.emplace_back("overhead", fmt::format("{:.2f} % of one core",
                                                100 * totals->collector_cpu.seconds() / totals->wall.seconds()));
   }
@@ -157,8 +165,18 @@ std::vector<std::string> CautionsOf(const Recording& recording) {
     cautions.push_back(
         fmt::format("{} parts of the trace made no sense and were left out.", WithCommas(recording.skipped)));
   }
+  if (recording.accounting && recording.accounting->call_events_lost > 0) {
+    cautions.push_back(fmt::format("{} events were lost in {} gaps: what was called then is missing, shown as {}.",
+                                   WithCommas(recording.accounting->call_events_lost),
+                                   WithCommas(recording.accounting->call_gaps), kLostMarker));
+  }
+  if (recording.accounting && recording.accounting->calls_too_deep > 0) {
+    cautions.push_back(fmt::format("{} calls were deeper than is kept; their time is their callers'.",
+                                   WithCommas(recording.accounting->calls_too_deep)));
+  }
   if (recording.filtered > 0) {
-    cautions.push_back(fmt::format("Filters left out {} samples.", WithCommas(recording.filtered)));
+    cautions.push_back(
+        fmt::format("Filters left out {} {}.", WithCommas(recording.filtered), recording.exact ? "calls" : "samples"));
   }
   const uint64_t unverified = recording.by_quality[static_cast<size_t>(SampleQuality::kUnverified)];
   if (unverified > 0) {

@@ -18,17 +18,28 @@ namespace ptrace_prof {
 struct RecordedThread {
   ThreadInfo info;
   bool selected = true;  // passes the filters
-  uint64_t samples = 0;  // exported
+  uint64_t samples = 0;  // exported; of exact calls: stretches, each begun once
   Nanos first;
   Nanos last;
 };
 
+struct RecordedStep {
+  TrackId track;
+  Nanos begin;
+  Nanos end;
+  uint64_t number = 0;
+};
+
 struct Recording {
   std::optional<CaptureRequest> request;
+  std::optional<Nanos> clock_offset;  // from CLOCK_MONOTONIC to the time of day
   std::map<Pid, ProcessInfo> processes;
   std::vector<RecordedThread> threads;  // by TrackId
+  std::vector<RecordedStep> steps;
   std::optional<Accounting> accounting;
   std::optional<EndInfo> end;
+  bool exact = false;  // calls were traced: weights are nanoseconds, not samples
+  uint64_t calls = 0;  // exact ones, begun within the recording
   uint64_t samples = 0;
   uint64_t filtered = 0;
   std::array<uint64_t, kSampleQualityCount> by_quality{};  // of the exported samples

@@ -18,6 +18,7 @@ pp_viewer_asset(kFlameScript flame_svg.js)
 
 pp_library(daemon/export
   SOURCES
+    export/call_table.cc
     export/chrome_exporter.cc
     export/collapsed_exporter.cc
     export/exporter.cc
@@ -27,6 +28,7 @@ pp_library(daemon/export
     export/output.cc
     export/page_tree.cc
     export/pprof_exporter.cc
+    export/python_calls.cc
     export/recording.cc
     export/span_feed.cc
     export/span_spool.cc

@@ -2,6 +2,8 @@
 //
 // Equal neighbouring samples are one span. A sample stands for the time until the next one of its thread; where
 // the next one is far away (an idle thread is not sampled), for one sampling interval, and then comes a gap.
+// Where calls were traced exactly, a span is the time between two events of a thread: `samples` is 1 where a call (or
+// a generator's next stretch) begins with it and 0 where one that went on before goes on; its weight is its time.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +22,9 @@ struct Span {
   uint32_t samples = 0;
   SampleQuality quality = SampleQuality::kVerified;
   ThreadState state = ThreadState::kUnknown;
+  CallEntry entry = CallEntry::kCall;  // of the call that begins
+  bool ends = false;                   // the call on top ends with this span
+  CallExit exit = CallExit::kReturn;   // and how
 };
 
 class SpanSink {

@@ -13,6 +13,7 @@ constexpr Nanos kMaxInterval = Nanos::FromSeconds(10);
 constexpr Nanos kMaxTime{std::numeric_limits<int64_t>::max() / 4};  // leaves room for sums
 constexpr size_t kMaxComingStates = 64 * 1024;
 constexpr uint32_t kMaxTracks = 1u << 22;
+constexpr size_t kMaxSteps = size_t{1} << 20;
 
 Nanos Bounded(Nanos time) { return std::clamp(time, Nanos(0), kMaxTime); }
 
@@ -26,6 +27,12 @@ void SpanFeed::OnRequest(const CaptureRequest& request) {
     interval_ = std::clamp(Nanos::FromSeconds(1 / request.rate_hz), kMinInterval, kMaxInterval);
   }
   previous_.reset();
+}
+
+void SpanFeed::OnStart(Nanos realtime, Nanos monotonic) {
+  if (!recording_.clock_offset) {
+    recording_.clock_offset = Bounded(realtime) - Bounded(monotonic);
+  }
 }
 
 void SpanFeed::OnProcess(const ProcessInfo& process) { recording_.processes[process.pid] = process; }
@@ -118,6 +125,67 @@ void SpanFeed::OnSample(TrackId id, Nanos when, StackId stack, SampleQuality qua
   ++open.samples;
 }
 
+// Ends the span of the call that ran so far; false if the thread is left out.
+bool SpanFeed::NextCallSpan(TrackId id, Nanos& when, std::optional<CallExit> exit) {
+  if (id.value >= tracks_.size()) {
+    return false;  // the reader tells of a thread before its calls
+  }
+  Track& track = tracks_[id.value];
+  when = track.last = std::max(Bounded(when), track.last);
+  if (!recording_.threads[id.value].selected) {
+    return false;
+  }
+  const bool says_something = track.open.samples > 0 || exit || when > track.open.start;
+  if (track.in_call && sink_ != nullptr && says_something) {
+    track.open.end = when;
+    track.open.ends = exit.has_value();
+    track.open.exit = exit.value_or(CallExit::kReturn);
+    sink_->OnSpan(track.open);
+  }
+  track.in_call = false;
+  track.open.samples = 0;
+  RecordedThread& thread = recording_.threads[id.value];
+  if (thread.samples == 0) {
+    thread.first = when;
+  }
+  thread.last = when;
+  recording_.first = recording_.samples == 0 ? when : std::min(recording_.first, when);
+  recording_.last = std::max(recording_.last, when);
+  return true;
+}
+
+void SpanFeed::OnCallBegin(TrackId id, Nanos when, StackId stack, CallEntry entry, GeneratorId) {
+  recording_.exact = true;
+  if (!NextCallSpan(id, when, std::nullopt)) {
+    ++recording_.filtered;
+    return;
+  }
+  ++recording_.threads[id.value].samples;
+  ++recording_.samples;
+  recording_.calls += IsNewCall(entry) ? 1 : 0;
+  Track& track = tracks_[id.value];
+  track.open = Span{.track = id, .start = when, .stack = stack, .samples = 1, .entry = entry};
+  track.open.state = StateAt(track, when);
+  track.in_call = true;
+}
+
+void SpanFeed::OnCallEnd(TrackId id, Nanos when, StackId stack, CallExit exit) {
+  if (!NextCallSpan(id, when, exit) || stacks_ == nullptr) {
+    return;
+  }
+  const StackId caller = stacks_->parent(stack);
+  Track& track = tracks_[id.value];
+  track.open = Span{.track = id, .start = when, .stack = caller};
+  track.open.state = StateAt(track, when);
+  track.in_call = caller != kEmptyStack;
+}
+
+void SpanFeed::OnStep(TrackId track, Nanos begin, Nanos end, uint64_t number) {
+  if (recording_.steps.size() < kMaxSteps && track.value < tracks_.size()) {
+    recording_.steps.push_back({track, Bounded(begin), Bounded(end), number});
+  }
+}
+
 void SpanFeed::OnAccounting(const Accounting& now) {
   if (previous_ && now.rounds > previous_->rounds && now.wall > previous_->wall) {
     const double wall = (now.wall - previous_->wall).seconds();
@@ -131,8 +199,13 @@ void SpanFeed::OnAccounting(const Accounting& now) {
 void SpanFeed::OnEnd(const EndInfo& end) { recording_.end = end; }
 
 void SpanFeed::Finish() {
-  for (Track& track : tracks_) {
-    Close(track, track.last + interval_);
+  for (uint32_t i = 0; i < tracks_.size(); ++i) {
+    if (tracks_[i].in_call) {
+      Nanos when = tracks_[i].last;
+      NextCallSpan(TrackId(i), when, std::nullopt);
+    } else {
+      Close(tracks_[i], tracks_[i].last + interval_);
+    }
   }
 }
 

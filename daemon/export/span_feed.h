@@ -17,14 +17,22 @@ class SpanFeed : public TraceVisitor {
   // Both must outlive the feed.
   SpanFeed(const ExportOptions& options, Recording& recording) : options_(options), recording_(recording) {}
 
-  void set_sink(SpanSink* sink) { sink_ = sink; }
+  // `stacks` is the reader's table; without it, exact calls are not followed.
+  void set_sink(SpanSink* sink, const StackTable* stacks = nullptr) {
+    sink_ = sink;
+    stacks_ = stacks;
+  }
   void Finish();  // gives out the open spans
 
   void OnRequest(const CaptureRequest& request) override;
+  void OnStart(Nanos realtime, Nanos monotonic) override;
   void OnProcess(const ProcessInfo& process) override;
   void OnThread(TrackId track, const ThreadInfo& thread) override;
   void OnSample(TrackId track, Nanos when, StackId stack, SampleQuality quality) override;
   void OnState(TrackId track, Nanos when, const StateInfo& state) override;
+  void OnCallBegin(TrackId track, Nanos when, StackId stack, CallEntry entry, GeneratorId generator) override;
+  void OnCallEnd(TrackId track, Nanos when, StackId stack, CallExit exit) override;
+  void OnStep(TrackId track, Nanos begin, Nanos end, uint64_t number) override;
   void OnAccounting(const Accounting& accounting) override;
   void OnEnd(const EndInfo& end) override;
 
@@ -34,8 +42,9 @@ class SpanFeed : public TraceVisitor {
     ThreadState state;
   };
   struct Track {
-    Span open;   // samples == 0: none
-    Nanos last;  // time of the last sample
+    Span open;             // samples == 0: none
+    Nanos last;            // time of the last sample, or begin or end of a call
+    bool in_call = false;  // `open` is of exact calls
     ThreadState state = ThreadState::kUnknown;
     std::deque<StateChange> coming;  // states are told ahead of the samples that they belong to
   };
@@ -43,11 +52,13 @@ class SpanFeed : public TraceVisitor {
   bool Selected(const ThreadInfo& thread) const;
   ThreadState StateAt(Track& track, Nanos when);
   void Close(Track& track, Nanos end);
+  bool NextCallSpan(TrackId id, Nanos& when, std::optional<CallExit> exit);
   void Count(RecordedThread& thread, Nanos when, SampleQuality quality);
 
   const ExportOptions& options_;
   Recording& recording_;
   SpanSink* sink_ = nullptr;
+  const StackTable* stacks_ = nullptr;
   std::vector<Track> tracks_;
   Nanos interval_ = Nanos::FromMillis(10);  // between rounds, as lately measured
   std::optional<Accounting> previous_;

@@ -1,7 +1,8 @@
 // Draws a bounded number of spans from a long run: one from each of many equal stretches of time.
 //
 // Within a stretch each span is drawn with the probability of its share of the samples, so that shares stay right
-// on average; the one drawn stands for all samples of the stretch. The draw is the same every time.
+// on average; the one drawn stands for all samples of the stretch. The draw is the same every time. Exact calls are
+// drawn by their time, and the one drawn stands for all of the stretch's time.
 #pragma once
 
 #include <algorithm>
@@ -14,26 +15,32 @@ namespace ptrace_prof {
 
 class SpanThinner {
  public:
-  SpanThinner(Nanos stretch, std::function<void(const Span&)> out) : stretch_(stretch), out_(std::move(out)) {}
+  SpanThinner(Nanos stretch, std::function<void(const Span&)> out, bool exact = false)
+      : stretch_(stretch), out_(std::move(out)), exact_(exact) {}
 
   void Add(const Span& span) {
-    if (drawn_.samples > 0 && span.start - drawn_.start >= stretch_) {
+    const uint64_t weight =
+        exact_ ? static_cast<uint64_t>(std::max<int64_t>((span.end - span.start).value, 0)) : span.samples;
+    if (weight == 0) {
+      return;
+    }
+    if (weight_ > 0 && span.start - drawn_.start >= stretch_) {
       Finish();
     }
-    const uint64_t before = drawn_.samples;
-    const Nanos start = before > 0 ? drawn_.start : span.start;
-    if (Random() % (before + span.samples) >= before) {
+    const Nanos start = weight_ > 0 ? drawn_.start : span.start;
+    if (Random() % (weight_ + weight) >= weight_) {
       drawn_ = span;
     }
-    drawn_.samples = static_cast<uint32_t>(std::min<uint64_t>(before + span.samples, UINT32_MAX));
+    weight_ += weight;
+    drawn_.samples = static_cast<uint32_t>(std::min<uint64_t>(weight_, UINT32_MAX));
     drawn_.start = start;
     drawn_.end = span.end;
   }
   void Finish() {
-    if (drawn_.samples > 0) {
+    if (weight_ > 0) {
       out_(drawn_);
     }
-    drawn_.samples = 0;
+    weight_ = 0;
   }
 
  private:
@@ -46,6 +53,8 @@ class SpanThinner {
 
   const Nanos stretch_;
   const std::function<void(const Span&)> out_;
+  const bool exact_;
+  uint64_t weight_ = 0;  // of the stretch so far
   Span drawn_;
   uint64_t random_ = 0x9E3779B97F4A7C15;
 };

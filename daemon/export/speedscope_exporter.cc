@@ -1,5 +1,6 @@
 // speedscope's JSON (https://www.speedscope.app/file-format-schema.json): a sampled profile per thread, in order of
-// time, weights in seconds. Stretches without samples (an idle thread) are samples with an empty stack.
+// time, weights in seconds. Stretches without samples (an idle thread) are samples with an empty stack. Where calls
+// were traced: an evented profile per thread, in nanoseconds.
 #include "daemon/export/format_exporter.h"
 #include "daemon/export/function_table.h"
 #include "daemon/export/json_output.h"
@@ -23,6 +24,9 @@ class SpeedscopeExporter : public FormatExporter {
 
  private:
   Result<void> WriteProfile(TrackId track);
+  Result<void> WriteCalls(TrackId track);
+  void WriteEvent(const char* type, FrameId frame, Nanos at);
+  void StartProfile(TrackId track, std::string_view type, std::string_view unit);
   void WriteFrames();
 
   ExportContext context_;
@@ -31,14 +35,59 @@ class SpeedscopeExporter : public FormatExporter {
   JsonOutput json_;
 };
 
-Result<void> SpeedscopeExporter::WriteProfile(TrackId track) {
+void SpeedscopeExporter::StartProfile(TrackId track, std::string_view type, std::string_view unit) {
   const Recording& recording = context_.recording;
   const RecordedThread& thread = recording.threads[track.value];
   json_.StartObject();
-  json_.Member("type", "sampled");
+  json_.Member("type", type);
   json_.Member("name", (recording.HasSeveralProcesses() ? ProcessLabel(recording, thread.info.pid) + " " : "") +
                            ThreadLabel(thread));
-  json_.Member("unit", "seconds");
+  json_.Member("unit", unit);
+}
+
+void SpeedscopeExporter::WriteEvent(const char* type, FrameId frame, Nanos at) {
+  json_.StartObject();
+  json_.Member("type", type);
+  json_.Member("frame", static_cast<int64_t>(functions_.IdOf(frame)));
+  json_.Member("at", (at - context_.recording.first).value);
+  json_.EndObject();
+}
+
+Result<void> SpeedscopeExporter::WriteCalls(TrackId track) {
+  const StackTable& stacks = context_.stacks;
+  StartProfile(track, "evented", "nanoseconds");
+  json_.Name("events");
+  json_.StartArray();
+  std::vector<FrameId> open;
+  Nanos end = context_.recording.first;
+  PP_RETURN_IF_ERROR(spool_.ForEach(track, [&](const Span& span) {
+    const FrameId leaf = stacks.leaf(span.stack);
+    if (span.samples > 0) {
+      WriteEvent("O", leaf, span.start);
+      open.push_back(leaf);
+    }
+    end = span.end;
+    if (span.ends && !open.empty()) {
+      WriteEvent("C", open.back(), span.end);
+      open.pop_back();
+    }
+  }));
+  for (; !open.empty(); open.pop_back()) {
+    WriteEvent("C", open.back(), end);  // the trace was cut
+  }
+  json_.EndArray();
+  json_.Member("startValue", int64_t{0});
+  json_.Member("endValue", (end - context_.recording.first).value);
+  json_.EndObject();
+  return {};
+}
+
+Result<void> SpeedscopeExporter::WriteProfile(TrackId track) {
+  const Recording& recording = context_.recording;
+  if (recording.exact) {
+    return WriteCalls(track);
+  }
+  StartProfile(track, "sampled", "seconds");
   json_.Name("samples");
   json_.StartArray();
   Nanos at = recording.first;

@@ -16,7 +16,13 @@ struct StackTotal {
   TrackId track;
   StackId stack;
   uint64_t samples = 0;
+  uint64_t calls = 0;  // of exact calls: those begun within the recording; `samples` counts every stretch
   Nanos time;
+
+  // What it counts for: nanoseconds of exact calls, else samples.
+  uint64_t weight(bool exact) const {
+    return exact ? static_cast<uint64_t>(std::max<int64_t>(time.value, 0)) : samples;
+  }
 };
 
 class StackTotals {
@@ -24,6 +30,7 @@ class StackTotals {
   void Add(const Span& span) {
     Sum& sum = sums_[static_cast<uint64_t>(span.track.value) << 32 | span.stack.value];
     sum.samples += span.samples;
+    sum.calls += span.samples > 0 && IsNewCall(span.entry) ? 1 : 0;
     sum.time = sum.time + (span.end - span.start);
   }
 
@@ -32,8 +39,8 @@ class StackTotals {
     std::vector<StackTotal> totals;
     totals.reserve(sums_.size());
     for (const auto& [key, sum] : sums_) {
-      totals.push_back(
-          {TrackId(static_cast<uint32_t>(key >> 32)), StackId(static_cast<uint32_t>(key)), sum.samples, sum.time});
+      totals.push_back({TrackId(static_cast<uint32_t>(key >> 32)), StackId(static_cast<uint32_t>(key)), sum.samples,
+                        sum.calls, sum.time});
     }
     std::sort(totals.begin(), totals.end(), [](const StackTotal& a, const StackTotal& b) {
       return a.track != b.track ? a.track < b.track : a.stack < b.stack;
@@ -44,6 +51,7 @@ class StackTotals {
  private:
   struct Sum {
     uint64_t samples = 0;
+    uint64_t calls = 0;
     Nanos time;
   };
   std::unordered_map<uint64_t, Sum> sums_;

@@ -66,6 +66,10 @@ class SvgExporter : public FormatExporter {
   void BuildTree();
   std::vector<double> Places();  // x of each node, in samples
   std::string LabelOfName(uint32_t name) const;
+  std::string WeightText(uint64_t weight) const {
+    return context_.recording.exact ? DurationText(Nanos(static_cast<int64_t>(weight)))
+                                    : WithCommas(weight) + " samples";
+  }
   void WriteHead(uint32_t depth);
   void WriteFrame(const CallTree::Node& node, double start, uint32_t depth);
 
@@ -88,7 +92,7 @@ void SvgExporter::BuildTree() {
       const Pid pid = recording.threads[total.track.value].info.pid;
       path.insert(path.begin(), kProcessName | static_cast<uint32_t>(pid.value));
     }
-    tree_.Add(path, total.samples);
+    tree_.Add(path, total.weight(recording.exact));
   }
 }
 
@@ -172,10 +176,10 @@ void SvgExporter::WriteFrame(const CallTree::Node& node, double start, uint32_t 
   const double y = kTop + (depth - node.depth) * kRow;
   const double x = kMargin + start * scale;
   context_.out.Write(fmt::format(
-      "<g class=\"frame\" data-x=\"{:.0f}\" data-w=\"{}\" data-d=\"{}\"><title>{} ({} samples, {})</title>"
+      "<g class=\"frame\" data-x=\"{:.0f}\" data-w=\"{}\" data-d=\"{}\"><title>{} ({}, {})</title>"
       "<rect x=\"{:.2f}\" y=\"{:.0f}\" width=\"{:.2f}\" height=\"{:.0f}\" rx=\"1.5\" fill=\"{}\"/>"
       "<text x=\"{:.2f}\" y=\"{:.0f}\">{}</text></g>\n",
-      start, node.samples, node.depth, Escape(label), WithCommas(node.samples),
+      start, node.samples, node.depth, Escape(label), WeightText(node.samples),
       PercentText(node.samples, tree_.nodes()[0].samples), x, y, std::max(width - 0.4, kNarrowest), kRow - 1,
       ColourOf(label, marker), x + 3, y + 12, fits >= 3 ? Escape(Shortened(label, fits - 2)) : ""));
 }

@@ -1,12 +1,15 @@
 // Tables for the terminal: the functions with the most samples, in all and by thread, under the facts of the run.
 //
 // Self: the function was the leaf. Total: it was anywhere on the stack, counted once however often it recurs.
+// Where calls were traced: exact counts and times, with the tracer's cost taken off where it is known (and then as
+// measured, too).
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
 #include "attach/base/clean_text.h"
+#include "daemon/export/call_table.h"
 #include "daemon/export/format_exporter.h"
 #include "daemon/export/function_table.h"
 #include "daemon/export/number_text.h"
@@ -38,6 +41,8 @@ class TextExporter : public FormatExporter {
   void WriteHeader();
   std::vector<Row> Rows(std::span<const StackTotal> totals);
   void WriteTable(std::span<const StackTotal> totals, size_t limit);
+  void WriteCallTable(std::span<const StackTotal> totals, std::span<const Nanos> times, size_t limit);
+  void WriteThreads(const std::vector<StackTotal>& totals, const std::vector<Nanos>& times);
 
   ExportContext context_;
   FunctionTable functions_;
@@ -111,32 +116,78 @@ void TextExporter::WriteTable(std::span<const StackTotal> totals, size_t limit) 
   }
 }
 
-Result<void> TextExporter::Finish() {
+// Times in one unit, so that they line up: microseconds to the nanosecond where the run was short.
+void TextExporter::WriteCallTable(std::span<const StackTotal> totals, std::span<const Nanos> times, size_t limit) {
   const Recording& recording = context_.recording;
-  const std::vector<StackTotal> totals = totals_.Sorted();
+  const bool corrected = EventCost::Of(recording.accounting ? &*recording.accounting : nullptr).is_known();
+  const std::vector<CallRow> rows = CallRows(totals, times, functions_);
+  Nanos all;
+  for (const Nanos time : times) {
+    all = all + time;
+  }
+  const bool is_short = all.value < 100'000'000;
+  const auto units = [&](Nanos time) { return static_cast<double>(time.value) / (is_short ? 1e3 : 1e6); };
+  const auto percent = [&](Nanos part) { return 100 * units(part) / std::max(units(all), 1e-6); };
+  const std::string unit = is_short ? "µs" : "ms";
+  context_.out.Write(fmt::format("{:>12} {:>8} {:>13} {:>8} {:>13}{}  {}\n", "calls", "self %", "self " + unit,
+                                 "total %", "total " + unit,
+                                 corrected ? fmt::format(" {:>13} {:>13}", "raw self", "raw total") : "", "function"));
+  for (const CallRow& row : std::span(rows).first(std::min(limit, rows.size()))) {
+    const std::string raw =
+        corrected ? fmt::format(" {:>13.3f} {:>13.3f}", units(row.raw_self), units(row.raw_total)) : "";
+    context_.out.Write(fmt::format("{:>12} {:>8.2f} {:>13.3f} {:>8.2f} {:>13.3f}{}  {}\n", WithCommas(row.calls),
+                                   percent(row.self), units(row.self), percent(row.total), units(row.total), raw,
+                                   Shortened(LabelOf(functions_.function(row.function)), kMaxLabel)));
+  }
+  if (rows.size() > limit) {
+    context_.out.Write(fmt::format("{:>30}… and {} more\n", "", WithCommas(rows.size() - limit)));
+  }
+}
+
+void TextExporter::WriteThreads(const std::vector<StackTotal>& totals, const std::vector<Nanos>& times) {
+  const Recording& recording = context_.recording;
   const std::vector<TrackId> threads = recording.ThreadsInOrder();
-  WriteHeader();
-  if (totals.empty()) {
-    context_.out.Write("\nNo samples.\n");
-    return {};
-  }
-  context_.out.Write("\nAll threads\n");
-  WriteTable(totals, kRowsOverall);
-  if (threads.size() == 1) {
-    return {};
-  }
   for (const TrackId track : std::span(threads).first(std::min(threads.size(), kThreadTables))) {
     const RecordedThread& thread = recording.threads[track.value];
     const auto by_track = [](const StackTotal& total, TrackId wanted) { return total.track < wanted; };
     const auto begin = std::lower_bound(totals.begin(), totals.end(), track, by_track);
     const auto end = std::lower_bound(begin, totals.end(), TrackId(track.value + 1), by_track);
-    context_.out.Write(fmt::format("\n{} · {} · {} samples, {} of all\n", ThreadLabel(thread),
-                                   ProcessLabel(recording, thread.info.pid), WithCommas(thread.samples),
-                                   PercentText(thread.samples, recording.samples)));
-    WriteTable(std::span(begin, end), kRowsByThread);
+    const std::string title = fmt::format("\n{} · {}", ThreadLabel(thread), ProcessLabel(recording, thread.info.pid));
+    const std::span of_thread(begin, end);
+    if (recording.exact) {
+      context_.out.Write(title + "\n");
+      const auto first = static_cast<size_t>(begin - totals.begin());
+      WriteCallTable(of_thread, std::span(times).subspan(first, of_thread.size()), kRowsByThread);
+    } else {
+      context_.out.Write(fmt::format("{} · {} samples, {} of all\n", title, WithCommas(thread.samples),
+                                     PercentText(thread.samples, recording.samples)));
+      WriteTable(of_thread, kRowsByThread);
+    }
   }
   if (threads.size() > kThreadTables) {
     context_.out.Write(fmt::format("\n{} more threads: choose some with --threads.\n", threads.size() - kThreadTables));
+  }
+}
+
+Result<void> TextExporter::Finish() {
+  const Recording& recording = context_.recording;
+  const std::vector<StackTotal> totals = totals_.Sorted();
+  WriteHeader();
+  if (totals.empty()) {
+    context_.out.Write("\nNo samples.\n");
+    return {};
+  }
+  std::vector<Nanos> times;
+  context_.out.Write("\nAll threads\n");
+  if (recording.exact) {
+    times =
+        CorrectedTimes(totals, context_.stacks, EventCost::Of(recording.accounting ? &*recording.accounting : nullptr));
+    WriteCallTable(totals, times, kRowsOverall);
+  } else {
+    WriteTable(totals, kRowsOverall);
+  }
+  if (recording.ThreadsInOrder().size() > 1) {
+    WriteThreads(totals, times);
   }
   return {};
 }

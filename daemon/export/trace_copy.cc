@@ -13,6 +13,7 @@ namespace {
 class Counter : public TraceVisitor {
  public:
   void OnSample(TrackId, Nanos, StackId, SampleQuality) override { ++samples; }
+  void OnCallBegin(TrackId, Nanos, StackId, CallEntry, GeneratorId) override { ++samples; }
   void OnEnd(const EndInfo&) override { ended = true; }
 
   uint64_t samples = 0;

@@ -57,6 +57,15 @@ class SpeedscopeTest(ExportFiles):
         rows = self.open("sample.collapsed")
         self.assertEqual(rows["Linear.forward (torch/nn/modules/linear.py:114)"][0].split(" ")[0], "100")
 
+    def test_exact_calls(self):
+        rows = self.open("calls.speedscope.json")
+        self.assertEqual(rows["fib"], ("300.00ns (5.0%)", "280.00ns (4.7%)"))
+        self.assertEqual(rows["Trainer.train"], ("1.00µs (17%)", "700.00ns (12%)"))
+        self.assertEqual(rows["[events lost]"][0], "1.00µs (17%)")
+        self.assertEqual(self.open("calls.pb.gz")["load"][0].split(" ")[0], "5.00µs")
+        chrome = {name.split(" {")[0]: row for name, row in self.open("calls.json").items()}
+        self.assertEqual(chrome["/srv/job/train.py(18): Trainer.train"][0].split(" ")[0], "1.00µs")
+
     def test_hostile_and_long_traces(self):
         for trace in ("hostile", "long"):
             for extension in (".speedscope.json", ".pb.gz", ".collapsed"):
@@ -113,6 +122,34 @@ class FileTest(ExportFiles):
             self.assertEqual(len(scripts), 1)
             self.assertNotIn("owned", scripts[0].text)
 
+    def test_svg_of_exact_calls_is_in_nanoseconds(self):
+        root = xml.etree.ElementTree.fromstring(self.read("calls.svg"))
+        self.assertEqual(int(root.get("data-all")), 11_000)
+        titles = [title.text for title in root.iter("{http://www.w3.org/2000/svg}title")]
+        self.assertIn("load (/srv/job/train.py:8) (5 µs, 45.45 %)", titles)
+
+    def test_chrome_calls_have_kinetos_shape(self):
+        data = json.loads(self.read("calls.json"))
+        calls = {event["args"]["Python id"]: event for event in data["traceEvents"] if "args" in event and
+                 "Python id" in event["args"]}
+        self.assertEqual(len(calls), 10)
+        for event in calls.values():
+            parent = event["args"]["Python parent id"]
+            if parent is None:
+                self.assertIn(event["name"].split(": ")[1], ("<module>", "load"))
+                continue
+            self.assertLessEqual(calls[parent]["ts"], event["ts"])
+            self.assertLessEqual(event["ts"] + event["dur"], calls[parent]["ts"] + calls[parent]["dur"] + 1e-3)
+            self.assertEqual(calls[parent]["tid"], event["tid"])
+        names = collections.Counter(event["name"] for event in calls.values())
+        self.assertEqual(names["/srv/job/train.py(40): fib"], 2)
+        self.assertEqual(names["<built-in function len>"], 1)
+        modules = [event for event in calls.values() if "Python module id" in event["args"]]
+        self.assertEqual([event["name"] for event in modules], ["nn.Module: Linear_0 (layers.3)"])
+        steps = [event for event in data["traceEvents"] if event.get("cat") == "user_annotation"]
+        self.assertEqual([event["name"] for event in steps], ["ProfilerStep#0", "ProfilerStep#1"])
+        self.assertEqual(data["baseTimeNanoseconds"] % (7_889_238 * 10**9), 0)
+
     def test_text_percentages(self):
         text = self.read("sample.txt")
         rows = {name: float(own) for own, name in
@@ -141,6 +178,9 @@ class GoPprofTest(ExportFiles):
         self.assertIn("Showing nodes accounting for 24ms", self.top("sample.pb.gz", "-tagfocus=thread=loader"))
         self.assertIn("train.py:33", self.top("sample.pb.gz", "-lines"))
 
+    def test_exact_calls(self):
+        self.assertRegex(self.top("calls.pb.gz", "-sample_index=calls"), r"\n +2 28\.57% \S+ +3 42\.86%  fib\n")
+
     def test_other_traces(self):
         for name in ("hostile.pb.gz", "long.pb.gz"):
             self.assertIn("of", self.top(name))
@@ -163,6 +203,18 @@ class PerfettoTest(ExportFiles):
         self.assertEqual(processor.query("select count(*), min(dur) >= 0 from slice"), [(begins, 1)])
         self.assertEqual(processor.query("select sum(dur) from slice where name = 'Linear.forward'"), [(200_000_000,)])
         self.assertEqual(processor.query("select thread.name from thread where tid = 4001"), [("loader (tid 4001)",)])
+
+    def test_exact_calls(self):
+        slices = """select slice.name, dur, depth, tid from slice join thread_track on track_id = thread_track.id
+                    join thread using (utid) where tid < 4194304"""
+        durations = {}
+        for name in ("calls.json", "calls.pftrace"):
+            processor = self.perfetto.load(name)
+            self.assertEqual(processor.query("select name, value from stats where value != 0 and severity != 'info'"), [])
+            self.assertEqual(processor.query("select count(*), min(dur) >= 0 from slice"), [(12, 1)])
+            durations[name] = sorted(row[1:] for row in processor.query(slices) if not row[0].startswith("ProfilerStep"))
+        self.assertEqual(len(durations["calls.json"]), 10)
+        self.assertEqual(durations["calls.json"], durations["calls.pftrace"])
 
     def test_copied_trace(self):
         processor = self.perfetto.load("sample.pftrace")

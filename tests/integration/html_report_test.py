@@ -113,6 +113,25 @@ class HtmlReport(ExportFiles):
                                "[...graph.querySelectorAll('.frame')].map(frame => frame.getAttribute('name')))")
         self.assertEqual(graphs, [["Trainer.step", "Trainer.train", "<module>"], ["Trainer.step", "Linear.forward"]])
 
+    def test_exact_calls(self):
+        page = self.open("calls.html")
+        facts = dict(page.evaluate("[...document.querySelectorAll('#facts div')].map(pair => "
+                                   "[...pair.children].map(cell => cell.textContent))"))
+        self.assertEqual(facts["calls"], "7")
+        self.click(page, "[data-view=table]")
+        rows = page.evaluate("[...document.querySelectorAll('tbody tr')].map(row => [...row.cells].map(cell => "
+                             "cell.firstChild.nodeName === 'I' ? cell.textContent : cell.firstChild.textContent))")
+        rows = {row[-1]: row[:-1] for row in rows}
+        self.assertEqual(rows["load"], ["45.45 %", "5.00 µs", "45.45 %", "5.00 µs", "1"])
+        self.assertEqual(rows["fib"], ["2.55 %", "0.28 µs", "2.73 %", "0.30 µs", "2"])
+        self.assertEqual(rows["<module>"][-1], "0")
+        self.click(page, "[data-view=flame]")
+        self.assertEqual(sorted(page.evaluate(FRAMES)).count("fib"), 2)
+        page.evaluate("[...document.querySelectorAll('#main .frame')].find(frame => frame.getAttribute('name') === "
+                      "'Trainer.train').dispatchEvent(new MouseEvent('click', {bubbles: true}))")
+        self.assertIn("9.09 % · 1.00 µs · 1 calls", page.evaluate("document.querySelector('#details').textContent"))
+        self.assertEqual(page.evaluate("[...document.querySelectorAll('#lane-names button')].length"), 2)
+
     def test_idle_time_can_be_hidden(self):
         page = self.open("sample.html")
         self.assertIn("Condition.wait", page.evaluate(FRAMES))

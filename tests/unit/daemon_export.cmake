@@ -3,6 +3,7 @@ pp_target_defaults(daemon_export_sample_trace)
 target_link_libraries(daemon_export_sample_trace PUBLIC pp_daemon_trace fmt::fmt)
 
 add_executable(daemon_export_test
+  unit/daemon_export_calls_test.cc
   unit/daemon_export_exporter_test.cc
   unit/daemon_export_exporting.cc
   unit/daemon_export_golden_test.cc

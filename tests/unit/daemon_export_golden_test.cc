@@ -16,19 +16,17 @@ namespace {
 
 class GoldenTest : public testing::TestWithParam<FormatInfo> {};
 
-std::string GoldenPath(const FormatInfo& info) {
+std::string GoldenPath(const FormatInfo& info, const std::string& what = "export") {
   const std::string extension = info.format == ExportFormat::kPprof  ? ".pb"
                                 : info.format == ExportFormat::kHtml ? ".json"
                                                                      : std::string(info.extensions.front());
-  return std::string(PP_GOLDEN_FOLDER) + "/export_" + std::string(info.name) + extension;
+  return std::string(PP_GOLDEN_FOLDER) + "/" + what + "_" + std::string(info.name) + extension;
 }
 
-TEST_P(GoldenTest, IsWhatWasReviewed) {
-  const FormatInfo& info = GetParam();
-  const std::string trace = SampleTrace();
+void ExpectGolden(const FormatInfo& info, const std::string& trace, const std::string& what, uint64_t samples) {
   const Exported exported = Export(trace, info.format);
   ASSERT_TRUE(exported.result.has_value()) << exported.result.error().message;
-  EXPECT_EQ(exported.result.value().samples, 219);
+  EXPECT_EQ(exported.result.value().samples, samples);
   EXPECT_FALSE(exported.result.value().cut);
   const std::string essence = Essence(info.format, exported.bytes);
   if (info.format == ExportFormat::kPerfetto) {  // a copy; the writer's process id is in its sequence ids
@@ -36,12 +34,16 @@ TEST_P(GoldenTest, IsWhatWasReviewed) {
     return;
   }
   if (::getenv("PP_GOLDEN_UPDATE") != nullptr) {
-    std::ofstream(GoldenPath(info), std::ios::binary) << essence;
+    std::ofstream(GoldenPath(info, what), std::ios::binary) << essence;
   }
-  const std::string golden = ReadFile(GoldenPath(info));
-  ASSERT_FALSE(golden.empty()) << GoldenPath(info) << " is missing";
-  EXPECT_TRUE(essence == golden) << GoldenPath(info) << " differs from:\n" << essence.substr(0, 20'000);
+  const std::string golden = ReadFile(GoldenPath(info, what));
+  ASSERT_FALSE(golden.empty()) << GoldenPath(info, what) << " is missing";
+  EXPECT_TRUE(essence == golden) << GoldenPath(info, what) << " differs from:\n" << essence.substr(0, 20'000);
 }
+
+TEST_P(GoldenTest, IsWhatWasReviewed) { ExpectGolden(GetParam(), SampleTrace(), "export", 219); }
+
+TEST_P(GoldenTest, OfExactCallsIsWhatWasReviewed) { ExpectGolden(GetParam(), CallTrace(), "calls", 10); }
 
 INSTANTIATE_TEST_SUITE_P(Formats, GoldenTest, testing::ValuesIn(ExportFormats().begin(), ExportFormats().end()),
                          [](const auto& param) { return std::string(param.param.name); });

@@ -167,4 +167,53 @@ std::string LongTrace(int seconds) {
   return scene.End(at, static_cast<uint64_t>(rounds));
 }
 
+std::string CallTrace() {
+  Scene scene;
+  scene.Process(4000, 1, {"python3", "train.py"});
+  const ThreadHandle main = scene.Thread(4000, 4000, "MainThread");
+  const ThreadHandle loader = scene.Thread(4000, 4001, "loader");
+  const auto function = [&](const std::string& name, int line, FrameKind kind = FrameKind::kPython) {
+    Frame frame = Python(name, kind == FrameKind::kPython ? "/srv/job/train.py" : "", line, line);
+    frame.kind = kind;
+    return scene.stacks.InternFrame(frame);
+  };
+  TraceWriter& writer = scene.writer;
+  const auto begin = [&](ThreadHandle thread, int64_t at, FrameId what, CallEntry entry = CallEntry::kCall,
+                         uint64_t generator = 0) {
+    writer.BeginCall(thread, kStart + Nanos(at), what, entry, GeneratorId(generator));
+  };
+  const auto end = [&](ThreadHandle thread, int64_t at, CallExit exit = CallExit::kReturn) {
+    writer.EndCall(thread, kStart + Nanos(at), exit);
+  };
+  begin(main, 0, function("<module>", 1), CallEntry::kRunning);
+  begin(loader, 500, function("load", 8));
+  begin(main, 1000, function("Trainer.train", 18));
+  begin(main, 1100, function("fib", 40));
+  begin(main, 1200, function("fib", 40));
+  end(main, 1250);
+  begin(main, 1300, function("len", 0, FrameKind::kC));
+  end(main, 1320);
+  end(main, 1400);
+  end(main, 2000);
+  writer.BeginStep(main, kStart + Nanos(2000), 0);
+  begin(main, 2100, function("batches", 50), CallEntry::kCall, 1);
+  end(main, 2200, CallExit::kYield);
+  begin(main, 2300, function("batches", 50), CallEntry::kResume, 1);
+  end(main, 2500);
+  begin(main, 3000, function("nn.Module: Linear_0 (layers.3)", 0, FrameKind::kModule));
+  end(main, 3500, CallExit::kUnwind);
+  writer.BeginStep(main, kStart + Nanos(3500), 1);
+  writer.AddLostCalls(main, kStart + Nanos(4000), kStart + Nanos(5000), 100);
+  end(loader, 5500);
+  Accounting accounting;
+  accounting.wall = Nanos(6000);
+  accounting.call_events = 18;
+  accounting.call_events_lost = 100;
+  accounting.call_gaps = 1;
+  accounting.event_cost_ns = 10;
+  accounting.c_event_cost_ns = 4;
+  const auto ended = writer.End(kStart + Nanos(6000), accounting, {});
+  return ended.has_error() ? std::string() : scene.sink.bytes();
+}
+
 }  // namespace ptrace_prof

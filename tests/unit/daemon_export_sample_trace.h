@@ -14,4 +14,8 @@ std::string HostileTrace();
 // `seconds` of one busy thread at 1 kHz, its stack different at nearly every sample.
 std::string LongTrace(int seconds);
 
+// Exact calls of two threads with a bit of everything: recursion, a C function, a generator, an exception, lost events,
+// a call that is cut, steps. To the nanosecond.
+std::string CallTrace();
+
 }  // namespace ptrace_prof

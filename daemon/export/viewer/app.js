@@ -10,9 +10,9 @@ function drawTable(main) {
   shown.sort((a, b) => (order.by === 'name' ? name(a).localeCompare(name(b)) : a[order.by] - b[order.by]) * (order.down ? -1 : 1));
   const table = element('table');
   const head = element('tr');
-  [['self', 'Self'], ['total', 'Total'], ['name', 'Function']].forEach(([by, label]) => {
+  [['self', 'Self'], ['total', 'Total'], ...(trace.exact ? [['calls', 'Calls']] : []), ['name', 'Function']].forEach(([by, label]) => {
     const cell = element('th', by === 'name' ? 'name' : '', label + (order.by === by ? (order.down ? ' ▾' : ' ▴') : ''));
-    if (by !== 'name') cell.colSpan = 2;
+    if (by === 'self' || by === 'total') cell.colSpan = 2;
     cell.addEventListener('click', () => {
       Object.assign(order, {by, down: order.by === by ? !order.down : by !== 'name'});
       draw();
@@ -33,8 +33,9 @@ function tableRow(row, name, all) {
     const fill = element('i');
     fill.style.width = 100 * value / Math.max(all, 1) + '%';
     bar.append(fill, element('b', '', percent(value, all)));
-    line.append(bar, element('td', '', number(value)));
+    line.append(bar, element('td', '', trace.exact ? duration(value * trace.usPerSample) : number(value)));
   }
+  if (trace.exact) line.append(element('td', '', choice.range ? '' : number(row.calls)));
   const cell = element('td', 'name', name);
   const file = place(row);
   cell.append(element('span', '', file));

@@ -52,7 +52,9 @@ function place(data) {
   return file ? file + (data.line || line ? ':' + (data.line || line) : '') : '';
 }
 
-const share = (data, all) => `${percent(data.value, all)} · ${number(data.value)} samples · ≈ ${duration(data.value * trace.usPerSample)}`;
+const weight = value => trace.exact ? duration(value * trace.usPerSample) : `${number(value)} samples · ≈ ${duration(value * trace.usPerSample)}`;
+const share = (data, all) => `${percent(data.value, all)} · ${weight(data.value)}` +
+    (data.calls ? ` · ${number(data.calls)} calls` : '');
 const frameText = (data, all) => [data.name, place(data), share(data, all)].filter(Boolean).join('\n');
 
 // With `pinned`, the lines of the function too.

@@ -39,6 +39,16 @@ function countThread(thread) {
   return counts;
 }
 
+// Of exact calls: how often each node was called in the whole run, by the chosen threads.
+function allCalls() {
+  const sum = new Float64Array(trace.parents.length);
+  for (const thread of chosenThreads()) {
+    const calls = trace.threads[thread].calls || [];
+    for (let i = 0; i < calls.length; i += 2) sum[calls[i]] += calls[i + 1];
+  }
+  return sum;
+}
+
 // Node ids grow from callers to callees, so that one backward pass sums up.
 function inclusive(counts) {
   const sums = Float64Array.from(counts);
@@ -70,7 +80,7 @@ function childOf(parent, node) {
 const newRoot = name => ({name, fn: -1, line: 0, value: 0, children: [], index: new Map()});
 
 // Adds the stacks of `counts` below `root`.
-function addTree(root, counts) {
+function addTree(root, counts, calls) {
   const sums = inclusive(counts);
   const merged = new Array(sums.length);
   merged[0] = root;
@@ -79,6 +89,7 @@ function addTree(root, counts) {
     if (sums[node] <= 0) continue;
     merged[node] = childOf(merged[trace.parents[node]], node);
     merged[node].value += sums[node];
+    if (calls) merged[node].calls = (merged[node].calls || 0) + calls[node];
   }
   if (counts[0] > 0 && sums[0] > 0) {
     const native = {name: '[no Python frame]', fn: -1, line: 0, value: counts[0], children: [], index: new Map()};
@@ -88,6 +99,10 @@ function addTree(root, counts) {
 
 function callTree() {
   const root = newRoot('all');
+  if (!choice.byThread && trace.exact) {
+    addTree(root, allCounts(), choice.range ? null : allCalls());
+    return root;
+  }
   for (const thread of chosenThreads()) {
     const counts = countThread(thread);
     if (!choice.byThread) {
@@ -134,9 +149,10 @@ function makeChildLists() {
   return lists;
 }
 
-// {rows: [{fn, line, self, total}], all}: total counts a recursive function once per sample.
+// {rows: [{fn, line, self, total, calls}], all}: total counts a recursive function once per sample.
 function functionTable() {
   const counts = allCounts();
+  const calls = allCalls();
   const sums = inclusive(counts);
   const rows = new Map();
   const depth = new Map();
@@ -144,7 +160,7 @@ function functionTable() {
     const key = frameKey(node);
     let row = rows.get(key);
     if (!row) {
-      row = {fn: trace.functionOf[node], line: choice.byLine ? trace.lineOf[node] : 0, self: 0, total: 0};
+      row = {fn: trace.functionOf[node], line: choice.byLine ? trace.lineOf[node] : 0, self: 0, total: 0, calls: 0};
       rows.set(key, row);
     }
     return row;
@@ -155,9 +171,10 @@ function functionTable() {
     depth.set(key, above + 1);
     const row = rowOf(node);
     row.self += counts[node];
+    row.calls += calls[node];
     if (above === 0) row.total += sums[node];
   }, node => depth.set(frameKey(node), depth.get(frameKey(node)) - 1));
-  if (counts[0] > 0) rows.set('', {fn: -1, line: 0, self: counts[0], total: counts[0]});
+  if (counts[0] > 0) rows.set('', {fn: -1, line: 0, self: counts[0], total: counts[0], calls: 0});
   return {rows: [...rows.values()], all: sums[0]};
 }
 

@@ -41,7 +41,7 @@ const MATCHED = '#e0218a';
 const number = value => Math.round(value).toLocaleString('en-US');
 const percent = (part, whole) => whole > 0 ? (100 * part / whole).toFixed(part === whole ? 0 : 2) + ' %' : '0 %';
 function duration(us) {
-  if (us < 1000) return us.toFixed(0) + ' µs';
+  if (us < 1000) return us.toFixed(trace.exact && us < 100 ? 2 : 0) + ' µs';
   if (us < 1e6) return (us / 1000).toFixed(1) + ' ms';
   return us < 120e6 ? (us / 1e6).toFixed(2) + ' s' : Math.floor(us / 60e6) + ' min ' + Math.floor(us / 1e6 % 60) + ' s';
 }

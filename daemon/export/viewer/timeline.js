@@ -104,8 +104,8 @@ function showLanes() {
     const thread = trace.threads[index];
     const button = element('button', '', thread.label);
     button.type = 'button';
-    button.title = `${thread.process}, ${thread.label}: ${number(thread.samples)} samples. Click to see only this thread` +
-        (thread.thinned ? '. Long run: this lane and ranges of it are a fair draw of its samples' : '');
+    button.title = `${thread.process}, ${thread.label}: ${number(thread.samples)} ${trace.exact ? 'calls' : 'samples'}. Click to see only this thread` +
+        (thread.thinned ? '. Long run: this lane and ranges of it are a fair draw of its ' + (trace.exact ? 'calls' : 'samples') : '');
     button.addEventListener('click', () => change({threads: choice.threads && choice.threads.length === 1 ? null : [index]}));
     return button;
   }));
@@ -119,7 +119,7 @@ function describeAt(canvas, event) {
   eachSpan(thread, (start, end, node, samples, state) => {
     if (at >= start && at < end) found = {node, state};
   });
-  const what = !found ? 'no sample' : found.node === 0 ? '[no Python frame]' : trace.functions[leafOf(found.node)][0] +
+  const what = !found ? (trace.exact ? 'no call' : 'no sample') : found.node === 0 ? '[no Python frame]' : trace.functions[leafOf(found.node)][0] +
       '\n' + trace.functions[leafOf(found.node)][1] + ':' + trace.lineOf[found.node];
   return `${duration(at)} · ${trace.threads[thread].label}\n${what}` + (found && found.state ? '\n' + STATES[found.state][0] : '');
 }
