@@ -52,6 +52,7 @@ pp_fuzzer_if(fuzz_line_table SOURCES fuzz/fuzz_line_table.cc DEPS pp_symbolizer_
 pp_fuzzer_if(fuzz_objects SOURCES fuzz/fuzz_objects.cc DEPS pp_symbolizer_cpython)
 pp_fuzzer_if(fuzz_frame_walker SOURCES fuzz/fuzz_frame_walker.cc DEPS pp_symbolizer_cpython)
 pp_fuzzer_if(fuzz_trace_reader SOURCES fuzz/fuzz_trace_reader.cc DEPS pp_daemon_trace)
+pp_fuzzer_if(fuzz_call_replayer SOURCES fuzz/fuzz_call_replayer.cc DEPS pp_daemon_collect)
 pp_fuzzer_if(fuzz_request SOURCES fuzz/fuzz_request.cc DEPS pp_daemon_trace)
 pp_fuzzer_if(fuzz_launch SOURCES fuzz/fuzz_launch.cc DEPS pp_daemon_launcher)
 pp_fuzzer_if(fuzz_inspect SOURCES fuzz/fuzz_inspect.cc DEPS pp_daemon_inspect)

@@ -1,4 +1,5 @@
 add_executable(daemon_collect_test
+  unit/daemon_collect_call_replayer_test.cc
   unit/daemon_collect_chain_verifier_test.cc
   unit/daemon_collect_pacer_test.cc
   unit/daemon_collect_read_plan_test.cc

@@ -1,0 +1,75 @@
+// What a traced target's calls are called: from addresses of code objects and callables to functions of the
+// StackTable, each looked up in the target once.
+//
+// One per traced process, shared by the replayers of its threads; one thread. An address may get a new tenant:
+// Revalidate, called before each drain, forgets those whose tenant is another by now, so that they are looked up
+// again. Knows no CPython: CalledObjects does. What cannot be read any more is a marker, not an error.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "attach/base/flat_map.h"
+#include "attach/base/types.h"
+#include "daemon/trace/stack_table.h"
+
+namespace ptrace_prof {
+
+// Looks at the target.
+class CalledObjects {
+ public:
+  virtual ~CalledObjects() = default;
+  virtual std::optional<Frame> Code(RemoteAddr code) = 0;
+  // A call of a code object that belongs to nn.Module, on this module.
+  virtual std::optional<Frame> Module(RemoteAddr code, RemoteAddr self) = 0;
+  // `method` is the PyMethodDef, or null where the callable is no C function. Empty: a Python function, which tells
+  // of its call itself.
+  virtual std::optional<Frame> Callable(RemoteAddr callable, RemoteAddr method) = 0;
+  // Appends those whose tenant is not the one that Code described.
+  virtual void Changed(const std::vector<RemoteAddr>& codes, std::vector<RemoteAddr>* changed) = 0;
+};
+
+class CallNames {
+ public:
+  // Both must outlive it; the StackTable may be cleared.
+  CallNames(StackTable& stacks, CalledObjects& objects) : stacks_(stacks), objects_(objects) {}
+
+  FrameId OfCode(RemoteAddr code);
+  FrameId OfModule(RemoteAddr code, RemoteAddr self);
+  // Empty: not a call of its own.
+  std::optional<FrameId> OfCallable(RemoteAddr callable, RemoteAddr method);
+
+  // Functions that a filter leaves out: some of their events come nevertheless and mean nothing.
+  void Exclude(RemoteAddr code);
+  bool IsExcluded(RemoteAddr code) const { return excluded_.Find(code.value) != nullptr; }
+
+  void Revalidate();
+
+ private:
+  struct AddressHash {
+    uint64_t operator()(uint64_t address) const { return MixHash(address, 0); }
+  };
+  struct PairHash {
+    uint64_t operator()(const std::pair<uint64_t, uint64_t>& pair) const { return MixHash(pair.first, pair.second); }
+  };
+  struct Name {
+    FrameId function;
+    bool known = false;    // else it is to be looked up again
+    bool is_call = false;  // of callables: has a call of its own
+  };
+
+  FrameId Intern(const std::optional<Frame>& frame, const char* unknown);
+  void CheckGeneration();
+
+  StackTable& stacks_;
+  CalledObjects& objects_;
+  uint32_t generation_ = stacks_.generation();
+  FlatMap<uint64_t, Name, AddressHash> codes_;
+  FlatMap<std::pair<uint64_t, uint64_t>, Name, PairHash> modules_;  // by code and self
+  FlatMap<std::pair<uint64_t, uint64_t>, Name, PairHash> callables_;
+  FlatMap<uint64_t, bool, AddressHash> excluded_;
+  std::vector<RemoteAddr> known_codes_;
+  std::vector<RemoteAddr> changed_;  // scratch
+};
+
+}  // namespace ptrace_prof

@@ -1,0 +1,148 @@
+// Turns the records of one traced thread into the begins and ends of its calls: strictly nested, times never going
+// back, whatever the records say.
+//
+//   not started ──Start(snapshot)──► running ◄──LOST_END── in a gap ──Finish──► finished
+//                                       └────────LOST────────►┘
+//
+// The stack starts as the arming stop found it. The first event of the thread is weighed against that snapshot: the
+// stop may fall between a frame's beginning and the event that tells of it, or between the event of its end and the
+// end itself. An end that fits no open call is counted and left out; one that fits a call further out ends those
+// above it first. A gap (LOST … LOST_END) cuts every open slice; what was open before is assumed to go on after it,
+// as far as the change of depth allows, until an end says otherwise.
+//
+// A generator or coroutine is a slice for each stretch in which it runs, all with one GeneratorId.
+// Records are hostile: everything is bounded, nothing asserts. Owned by the collector's drain loop; one thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "attach/abi/record.h"
+#include "attach/base/types.h"
+#include "daemon/collect/call_names.h"
+#include "daemon/collect/generator_ids.h"
+#include "daemon/collect/tick_map.h"
+#include "daemon/trace/call.h"
+
+namespace ptrace_prof {
+
+// Where a thread's calls go. Strictly nested; an End is about the innermost open one.
+class CallSink {
+ public:
+  virtual ~CallSink() = default;
+  virtual void Begin(Nanos when, FrameId function, CallEntry entry, GeneratorId generator) = 0;
+  virtual void End(Nanos when, CallExit exit) = 0;
+  virtual void Lost(Nanos from, Nanos to, uint64_t events) = 0;  // nothing is open then
+  // The call that just ended was one of the step function (CallContext).
+  virtual void StepEnded(Nanos /*when*/) {}
+};
+
+// One frame of a thread at the arming stop.
+struct SnapshotFrame {
+  RemoteAddr code;
+  RemoteAddr address;         // of the frame itself; null = not known
+  bool at_beginning = false;  // it stands where its START or RESUME is told of
+};
+
+struct ThreadSnapshot {
+  std::vector<SnapshotFrame> frames;  // root first
+  // The last event that the thread told of before it was armed (pp_ring.last_unarmed); PP_TAG_NONE = none.
+  RemoteAddr unarmed_frame;
+  uint32_t unarmed_tag = PP_TAG_NONE;
+};
+
+// Summed up over the threads of a process.
+struct CallCounts {
+  uint64_t events = 0;            // begins and ends
+  uint64_t lost = 0;              // events
+  uint64_t gaps = 0;              // in which they were lost
+  uint64_t unmatched_ends = 0;    // fit no open call: left out
+  uint64_t implied_ends = 0;      // of calls that ended because a caller did
+  uint64_t ends_of_excluded = 0;  // of functions that a filter leaves out
+  uint64_t too_deep = 0;          // calls beyond the depth that is kept
+  uint64_t reconciled = 0;        // events that only told what the snapshot had shown
+  uint64_t corrected = 0;         // calls assumed to go on after a gap, which did not
+  uint64_t strange = 0;           // records that make no sense
+};
+
+// What the replayers of one process share.
+struct CallContext {
+  CallNames& names;
+  GeneratorIds generators;
+  CallCounts counts;
+  RemoteAddr step_code;   // the code object whose calls end a step of the job; null = none
+  size_t open_calls = 0;  // of all threads
+};
+
+class CallReplayer {
+ public:
+  // Both must outlive the replayer. Times before `begin` are held at it.
+  CallReplayer(CallContext& context, CallSink& sink, Nanos begin);
+  ~CallReplayer();
+  CallReplayer(const CallReplayer&) = delete;
+  CallReplayer& operator=(const CallReplayer&) = delete;
+
+  // The frames that ran already; call it first, or not at all for a thread that began later.
+  void Start(const ThreadSnapshot& snapshot);
+  // The next records of the thread, in pieces of any size. Times after `now` are held at it.
+  void Feed(std::span<const pp_record> records, const TickMap& ticks, Nanos now);
+  // No more will come: what is open is cut.
+  void Finish(Nanos when);
+
+  size_t depth() const { return stack_.size(); }
+
+ private:
+  enum class Kind : uint8_t { kPython, kC, kUnknown };
+  struct Call {
+    uint64_t identity = 0;  // code object or callable
+    uint64_t address = 0;   // of the frame, where it is known
+    GeneratorId generator;
+    FrameId function;
+    Kind kind = Kind::kPython;
+    bool shown = false;         // has an open slice
+    bool assumed = false;       // since a gap
+    bool c_call_known = false;  // else a C function may run in it, whose call nobody saw
+  };
+  // A record with what the ones after it say of it.
+  struct Pending {
+    uint64_t when_tag = PP_TAG_NONE;
+    uint64_t value = 0;
+    uint64_t frame = 0;
+    uint64_t self = 0;
+    uint64_t method = 0;
+  };
+
+  void Settle();
+  void SettleBegin(uint32_t tag, Nanos when);
+  void SettleEnd(uint32_t tag, Nanos when);
+  bool Adopt(uint32_t tag);
+  void DropReturned(Nanos when);
+  void BeginC(Nanos when);
+  void EndC(uint32_t tag, Nanos when);
+  void BeginGap(Nanos when);
+  void EndGap(Nanos when, int64_t depth_change);
+  void DropLost(uint64_t calls, Nanos when);
+  void Push(Call call, CallEntry entry, Nanos when);
+  void Pop(CallExit exit, Nanos when);
+  bool PopTo(uint64_t identity, Kind kind, CallExit exit, Nanos when);
+  void Truncate(size_t depth, Nanos when);
+  Nanos At(uint64_t when_tag);
+
+  CallContext& context_;
+  CallSink& sink_;
+  TickMap ticks_;
+  Nanos now_;
+  Nanos last_;
+  Pending pending_;
+  std::vector<Call> stack_;
+  uint64_t overflow_ = 0;  // calls above stack_ that are not kept
+  bool in_gap_ = false;
+  Nanos gap_from_;
+  uint64_t gap_events_ = 0;
+  bool is_first_ = true;  // the snapshot's top is still to be weighed
+  bool top_at_beginning_ = false;
+  uint32_t unarmed_tag_ = PP_TAG_NONE;  // of the snapshot's top
+};
+
+}  // namespace ptrace_prof

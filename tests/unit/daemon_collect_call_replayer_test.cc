@@ -1,0 +1,388 @@
+// Records of one thread and the calls that come of them, line by line.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "daemon/collect/call_replayer.h"
+
+namespace ptrace_prof {
+namespace {
+
+// Code objects are letters: 'f' is the code object at address 'f'. 'L' is len; '?' cannot be read any more.
+class Letters : public CalledObjects {
+ public:
+  std::optional<Frame> Code(RemoteAddr code) override {
+    ++reads;
+    if (code.value == '?') {
+      return std::nullopt;
+    }
+    Frame frame;
+    frame.function = renamed.contains(code.value) ? renamed[code.value] : std::string(1, static_cast<char>(code.value));
+    return frame;
+  }
+  std::optional<Frame> Module(RemoteAddr, RemoteAddr self) override {
+    Frame frame;
+    frame.function = fmt::format("nn.Module: Linear_{}", self.value);
+    frame.kind = FrameKind::kModule;
+    return frame;
+  }
+  std::optional<Frame> Callable(RemoteAddr, RemoteAddr method) override {
+    if (method.IsNull()) {
+      return std::nullopt;  // a Python function
+    }
+    Frame frame;
+    frame.function = "len";
+    frame.kind = FrameKind::kC;
+    return frame;
+  }
+  void Changed(const std::vector<RemoteAddr>&, std::vector<RemoteAddr>* changed) override {
+    for (const auto& [code, name] : renamed) {
+      changed->push_back(RemoteAddr(code));
+    }
+  }
+  int reads = 0;
+  std::map<uint64_t, std::string> renamed;
+};
+
+// Writes calls as text and checks that they nest and that time never goes back.
+class Lines : public CallSink {
+ public:
+  explicit Lines(const StackTable& stacks) : stacks_(stacks) {}
+  void Begin(Nanos when, FrameId function, CallEntry entry, GeneratorId generator) override {
+    Check(when);
+    static constexpr const char* kEntries[] = {"", " resumed", " thrown", " running", " assumed"};
+    text += fmt::format("{}{}({}{}", Gap(), when.value, stacks_.frame(function).function,
+                        kEntries[static_cast<size_t>(entry)]);
+    text += generator.value != 0 ? fmt::format(" g{}", generator.value) : "";
+    ++depth;
+  }
+  void End(Nanos when, CallExit exit) override {
+    Check(when);
+    static constexpr const char* kExits[] = {")", ")yield", ")unwind", ")cut", ")lost"};
+    ASSERT_GT(depth, 0);
+    --depth;
+    text += fmt::format("{}{}{}", Gap(), when.value, kExits[static_cast<size_t>(exit)]);
+  }
+  void Lost(Nanos from, Nanos to, uint64_t events) override {
+    Check(from);
+    Check(to);
+    EXPECT_EQ(depth, 0);
+    text += fmt::format("{}{}-{}[{} lost]", Gap(), from.value, to.value, events);
+  }
+  void StepEnded(Nanos when) override { text += fmt::format("{}{}step", Gap(), when.value); }
+
+  std::string text;
+  int depth = 0;
+
+ private:
+  void Check(Nanos when) {
+    EXPECT_GE(when, last_);
+    last_ = when;
+  }
+  const char* Gap() const { return text.empty() ? "" : " "; }
+  const StackTable& stacks_;
+  Nanos last_;
+};
+
+struct Said {
+  uint32_t tag;
+  uint64_t value;
+  int64_t when = -1;  // one later than the one before
+};
+
+class CallReplayerTest : public testing::Test {
+ public:
+  std::string Replay(const std::vector<Said>& said, const ThreadSnapshot& snapshot = {}, size_t piece = SIZE_MAX) {
+    std::vector<pp_record> records;
+    int64_t at = 0;
+    for (const Said& one : said) {
+      const bool note = one.tag >= PP_TAG_FRAME && one.tag <= PP_TAG_CODE;
+      at = one.when >= 0 ? one.when : at + (note ? 0 : 1);
+      records.push_back({static_cast<uint64_t>(at) << PP_TAG_BITS | one.tag, one.value});
+    }
+    return ReplayRecords(records, snapshot, piece);
+  }
+  std::string ReplayRecords(std::span<const pp_record> records, const ThreadSnapshot& snapshot = {},
+                            size_t piece = SIZE_MAX) {
+    Lines lines(stacks);
+    CallReplayer replayer(context, lines, Nanos(0));
+    if (!snapshot.frames.empty()) {
+      replayer.Start(snapshot);
+    }
+    while (!records.empty()) {
+      const auto part = records.first(std::min(piece, records.size()));
+      replayer.Feed(part, TickMap::Monotonic(), Nanos(1'000'000));
+      records = records.subspan(part.size());
+    }
+    replayer.Finish(Nanos(1'000'000));
+    EXPECT_EQ(lines.depth, 0);
+    EXPECT_EQ(context.open_calls, 0);
+    return lines.text;
+  }
+  static ThreadSnapshot Standing(const std::string& frames, bool at_beginning = false) {
+    ThreadSnapshot snapshot;
+    for (size_t i = 0; i < frames.size(); ++i) {
+      snapshot.frames.push_back({RemoteAddr(static_cast<uint64_t>(frames[i])), RemoteAddr(0x1000 * (i + 1))});
+    }
+    snapshot.frames.back().at_beginning = at_beginning;
+    return snapshot;
+  }
+
+  StackTable stacks;
+  Letters letters;
+  CallNames names{stacks, letters};
+  CallContext context{.names = names};
+};
+
+TEST_F(CallReplayerTest, CallsNest) {
+  EXPECT_EQ(Replay({{PP_TAG_START, 'f'}, {PP_TAG_START, 'g'}, {PP_TAG_RETURN, 'g'}, {PP_TAG_UNWIND, 'f'}}),
+            "1(f 2(g 3) 4)unwind");
+  EXPECT_EQ(context.counts.events, 4);
+  EXPECT_EQ(context.counts.unmatched_ends + context.counts.implied_ends + context.counts.strange, 0);
+}
+
+TEST_F(CallReplayerTest, PiecesOfAnySizeAreTheSame) {
+  const std::vector<Said> said = {
+      {PP_TAG_START, 'g'}, {PP_TAG_FRAME, 0x40}, {PP_TAG_YIELD, 'g'}, {PP_TAG_FRAME, 0x40},   {PP_TAG_START, 'm'},
+      {PP_TAG_SELF, 3},    {PP_TAG_C_CALL, 'L'}, {PP_TAG_CODE, 8},    {PP_TAG_C_RETURN, 'L'}, {PP_TAG_RETURN, 'm'}};
+  const std::string whole = Replay(said);
+  EXPECT_EQ(whole, "1(g g1 2)yield 3(nn.Module: Linear_3 4(len 5) 6)");
+  for (const size_t piece : {1, 2, 3}) {
+    context.generators = {};
+    EXPECT_EQ(Replay(said, {}, piece), whole);
+  }
+}
+
+TEST_F(CallReplayerTest, GeneratorsKeepTheirIdUntilTheyAreDone) {
+  EXPECT_EQ(Replay({{PP_TAG_START, 'g'},  {PP_TAG_FRAME, 0x40}, {PP_TAG_YIELD, 'g'},
+                    {PP_TAG_FRAME, 0x40}, {PP_TAG_RESUME, 'g'}, {PP_TAG_FRAME, 0x40},
+                    {PP_TAG_YIELD, 'g'},  {PP_TAG_FRAME, 0x40}, {PP_TAG_THROW, 'g'},
+                    {PP_TAG_FRAME, 0x40}, {PP_TAG_UNWIND, 'g'}, {PP_TAG_FRAME, 0x40},
+                    {PP_TAG_START, 'h'},  // the next generator, at the same address
+                    {PP_TAG_FRAME, 0x40}, {PP_TAG_RETURN, 'h'}, {PP_TAG_FRAME, 0x40},
+                    {PP_TAG_RESUME, 'i'},  // begun before anybody looked
+                    {PP_TAG_FRAME, 0x80}, {PP_TAG_YIELD, 'i'},  {PP_TAG_FRAME, 0x80}}),
+            "1(g g1 2)yield 3(g resumed g1 4)yield 5(g thrown g1 6)unwind 7(h g2 8) 9(i resumed g3 10)yield");
+}
+
+TEST_F(CallReplayerTest, TheSnapshotsFramesRunFromTheBeginning) {
+  EXPECT_EQ(Replay({{PP_TAG_START, 'c'}, {PP_TAG_RETURN, 'c'}, {PP_TAG_RETURN, 'b'}}, Standing("ab")),
+            "0(a running 0(b running 1(c 2) 3) 1000000)cut");
+}
+
+TEST_F(CallReplayerTest, AFirstStartMayTellOfTheFrameThatStandsAtItsBeginning) {
+  EXPECT_EQ(Replay({{PP_TAG_START, 'b'}, {PP_TAG_RETURN, 'b'}}, Standing("ab", true)),
+            "0(a running 0(b running 2) 1000000)cut");
+  EXPECT_EQ(context.counts.reconciled, 1);
+  // Not at its beginning: it calls itself.
+  EXPECT_EQ(Replay({{PP_TAG_START, 'b'}, {PP_TAG_RETURN, 'b'}}, Standing("ab")),
+            "0(a running 0(b running 1(b 2) 1000000)cut 1000000)cut");
+  // It has told of its start already: it calls itself.
+  ThreadSnapshot told = Standing("ab", true);
+  told.unarmed_frame = RemoteAddr(0x2000);
+  told.unarmed_tag = PP_TAG_START;
+  EXPECT_EQ(Replay({{PP_TAG_START, 'b'}, {PP_TAG_RETURN, 'b'}}, told),
+            "0(a running 0(b running 1(b 2) 1000000)cut 1000000)cut");
+  // Only the first event is weighed so.
+  EXPECT_EQ(Replay({{PP_TAG_START, 'c'}, {PP_TAG_RETURN, 'c'}, {PP_TAG_START, 'b'}}, Standing("ab", true)),
+            "0(a running 0(b running 1(c 2) 3(b 1000000)cut 1000000)cut 1000000)cut");
+  EXPECT_EQ(context.counts.unmatched_ends, 0);
+}
+
+TEST_F(CallReplayerTest, AFirstResumeIsOfTheSameFrameOnly) {
+  ThreadSnapshot snapshot = Standing("ag", true);
+  EXPECT_EQ(
+      Replay({{PP_TAG_RESUME, 'g'}, {PP_TAG_FRAME, 0x2000}, {PP_TAG_YIELD, 'g'}, {PP_TAG_FRAME, 0x2000}}, snapshot),
+      "0(a running 0(g running 2)yield 1000000)cut");
+  context.generators = {};
+  EXPECT_EQ(
+      Replay({{PP_TAG_RESUME, 'g'}, {PP_TAG_FRAME, 0x7000}, {PP_TAG_YIELD, 'g'}, {PP_TAG_FRAME, 0x7000}}, snapshot),
+      "0(a running 0(g running 1(g resumed g1 2)yield 1000000)cut 1000000)cut");
+}
+
+TEST_F(CallReplayerTest, ATopThatHadToldOfItsEndIsGone) {
+  // The thread said so before it was armed …
+  ThreadSnapshot told = Standing("aff");
+  told.unarmed_frame = RemoteAddr(0x3000);
+  told.unarmed_tag = PP_TAG_RETURN;
+  EXPECT_EQ(Replay({{PP_TAG_RETURN, 'f'}, {PP_TAG_RETURN, 'a'}}, told), "0(a running 0(f running 0(f running 0) 1) 2)");
+  // … or the first end is the caller's.
+  EXPECT_EQ(Replay({{PP_TAG_RETURN, 'a'}}, Standing("ab")), "0(a running 0(b running 1) 1)");
+  EXPECT_EQ(context.counts.reconciled, 2);
+  // With direct recursion a first end is the top's.
+  EXPECT_EQ(Replay({{PP_TAG_RETURN, 'f'}}, Standing("ff")), "0(f running 0(f running 1) 1000000)cut");
+  // A generator's end names its frame.
+  EXPECT_EQ(Replay({{PP_TAG_YIELD, 'f'}, {PP_TAG_FRAME, 0x1000}}, Standing("ff")),
+            "0(f running 0(f running 1) 1)yield");
+  EXPECT_EQ(context.counts.unmatched_ends + context.counts.implied_ends, 0);
+}
+
+TEST_F(CallReplayerTest, ACFunctionThatRanAtTheStopMayEnd) {
+  EXPECT_EQ(Replay({{PP_TAG_START, 'k'},
+                    {PP_TAG_RETURN, 'k'},  // called back by it
+                    {PP_TAG_C_RETURN, 'S'},
+                    {PP_TAG_C_CALL, 'L'},
+                    {PP_TAG_CODE, 8},
+                    {PP_TAG_C_RAISE, 'L'},
+                    {PP_TAG_C_RETURN, 'L'}},
+                   Standing("a")),
+            "0(a running 1(k 2) 4(len 5)unwind 1000000)cut");
+  EXPECT_EQ(context.counts.reconciled, 1);
+  EXPECT_EQ(context.counts.unmatched_ends, 1);
+}
+
+TEST_F(CallReplayerTest, EndsThatFitNoCallAreCounted) {
+  EXPECT_EQ(Replay({{PP_TAG_RETURN, 'x'},
+                    {PP_TAG_START, 'f'},
+                    {PP_TAG_RETURN, 'g'},
+                    {PP_TAG_C_RETURN, 'L'},
+                    {PP_TAG_RETURN, 'f'},
+                    {PP_TAG_UNWIND, 'f'}}),
+            "2(f 5)");
+  EXPECT_EQ(context.counts.unmatched_ends, 4);
+}
+
+TEST_F(CallReplayerTest, ACallersEndEndsItsCallees) {
+  EXPECT_EQ(
+      Replay({{PP_TAG_START, 'f'}, {PP_TAG_START, 'g'}, {PP_TAG_C_CALL, 'L'}, {PP_TAG_CODE, 8}, {PP_TAG_RETURN, 'f'}}),
+      "1(f 2(g 3(len 4) 4) 4)");
+  EXPECT_EQ(context.counts.implied_ends, 2);
+}
+
+TEST_F(CallReplayerTest, EndsOfExcludedFunctionsMeanNothing) {
+  names.Exclude(RemoteAddr('x'));
+  EXPECT_EQ(
+      Replay(
+          {{PP_TAG_START, 'f'}, {PP_TAG_UNWIND, 'x'}, {PP_TAG_THROW, 'x'}, {PP_TAG_UNWIND, 'x'}, {PP_TAG_RETURN, 'f'}}),
+      "1(f 5)");
+  EXPECT_EQ(context.counts.ends_of_excluded, 3);
+  EXPECT_EQ(context.counts.unmatched_ends, 0);
+}
+
+TEST_F(CallReplayerTest, AGapIsShownAndWhatWasOpenGoesOn) {
+  EXPECT_EQ(Replay({{PP_TAG_START, 'f'},
+                    {PP_TAG_START, 'g'},
+                    {PP_TAG_LOST, 500, 10},
+                    {PP_TAG_LOST_END, 0, 20},
+                    {PP_TAG_RETURN, 'g', 30},
+                    {PP_TAG_RETURN, 'f', 40}}),
+            "1(f 2(g 10)lost 10)lost 10-20[500 lost] 20(f assumed 20(g assumed 30) 40)");
+  EXPECT_EQ(context.counts.lost, 500);
+  EXPECT_EQ(context.counts.gaps, 1);
+  EXPECT_EQ(context.counts.corrected, 0);
+}
+
+TEST_F(CallReplayerTest, AGapMayEndCallsBeginCallsAndSwapThem) {
+  const auto lost = [](int64_t change) {
+    return std::vector<Said>{{PP_TAG_START, 'f'},
+                             {PP_TAG_START, 'g'},
+                             {PP_TAG_LOST, 9, 10},
+                             {PP_TAG_LOST_END, static_cast<uint64_t>(change), 20}};
+  };
+  std::vector<Said> one_less = lost(-1);
+  one_less.push_back({PP_TAG_RETURN, 'f', 30});
+  EXPECT_EQ(Replay(one_less), "1(f 2(g 10)lost 10)lost 10-20[9 lost] 20(f assumed 30)");
+  std::vector<Said> one_more = lost(1);
+  one_more.push_back({PP_TAG_RETURN, 'h', 30});  // nobody saw it begin
+  one_more.push_back({PP_TAG_RETURN, 'g', 31});
+  EXPECT_EQ(Replay(one_more), "1(f 2(g 10)lost 10)lost 10-20[9 lost] 20(f assumed 20(g assumed 31) 1000000)cut");
+  EXPECT_EQ(context.counts.unmatched_ends, 0);
+  std::vector<Said> swapped = lost(0);
+  swapped.push_back({PP_TAG_RETURN, 'h', 30});  // had taken the place of g
+  swapped.push_back({PP_TAG_RETURN, 'f', 31});
+  EXPECT_EQ(Replay(swapped), "1(f 2(g 10)lost 10)lost 10-20[9 lost] 20(f assumed 20(g assumed 30)lost 31)");
+  EXPECT_EQ(context.counts.corrected, 1);
+  EXPECT_EQ(context.counts.unmatched_ends, 0);
+}
+
+TEST_F(CallReplayerTest, AGapWithoutItsEnd) {
+  EXPECT_EQ(Replay({{PP_TAG_LOST, 7, 10}}), "10-1000000[7 lost]");
+  EXPECT_EQ(Replay({{PP_TAG_LOST, 7, 10}, {PP_TAG_START, 'f', 12}, {PP_TAG_RETURN, 'f', 13}}),
+            "10-12[7 lost] 12(f 13)");
+  EXPECT_EQ(Replay({{PP_TAG_LOST_END, 7, 10}}), "");
+  EXPECT_EQ(context.counts.strange, 2);
+}
+
+TEST_F(CallReplayerTest, TimesNeverGoBackNorBeyondNow) {
+  EXPECT_EQ(Replay({{PP_TAG_START, 'f', 50},
+                    {PP_TAG_START, 'g', 40},
+                    {PP_TAG_RETURN, 'g', 2'000'000'000},
+                    {PP_TAG_RETURN, 'f', 60}}),
+            "50(f 50(g 1000000) 1000000)");
+}
+
+TEST_F(CallReplayerTest, AFunctionThatIsGoneIsAMarker) {
+  EXPECT_EQ(Replay({{PP_TAG_START, '?'}, {PP_TAG_RETURN, '?'}}), "1([code that is gone] 2)");
+}
+
+TEST_F(CallReplayerTest, NamesAreReadOnceAndAgainWhenTheirAddressHasANewTenant) {
+  Replay({{PP_TAG_START, 'f'}, {PP_TAG_RETURN, 'f'}, {PP_TAG_START, 'f'}, {PP_TAG_RETURN, 'f'}});
+  EXPECT_EQ(letters.reads, 1);
+  letters.renamed['f'] = "newcomer";
+  EXPECT_EQ(Replay({{PP_TAG_START, 'f'}, {PP_TAG_RETURN, 'f'}}), "1(f 2)");
+  names.Revalidate();
+  EXPECT_EQ(Replay({{PP_TAG_START, 'f'}, {PP_TAG_RETURN, 'f'}}), "1(newcomer 2)");
+}
+
+TEST_F(CallReplayerTest, CallsOfPythonFunctionsTellOfThemselves) {
+  EXPECT_EQ(Replay({{PP_TAG_C_CALL, 'f'}, {PP_TAG_START, 'f'}, {PP_TAG_RETURN, 'f'}}), "2(f 3)");
+}
+
+TEST_F(CallReplayerTest, TheStepFunctionsReturnEndsAStep) {
+  context.step_code = RemoteAddr('s');
+  EXPECT_EQ(Replay({{PP_TAG_START, 's'}, {PP_TAG_RETURN, 's'}, {PP_TAG_START, 's'}, {PP_TAG_UNWIND, 's'}}),
+            "1(s 2) 2step 3(s 4)unwind");
+}
+
+TEST_F(CallReplayerTest, DeepRecursionIsBounded) {
+  std::vector<pp_record> records;
+  constexpr uint64_t kDepth = 3'000'000;
+  for (uint64_t i = 0; i < kDepth; ++i) {
+    records.push_back({i << PP_TAG_BITS | PP_TAG_START, 'f'});
+  }
+  for (uint64_t i = 0; i < kDepth; ++i) {
+    records.push_back({(kDepth + i) << PP_TAG_BITS | PP_TAG_RETURN, 'f'});
+  }
+  class Counter : public CallSink {
+   public:
+    void Begin(Nanos, FrameId, CallEntry, GeneratorId) override { ++begins; }
+    void End(Nanos, CallExit exit) override { ends += exit == CallExit::kReturn ? 1 : 0; }
+    void Lost(Nanos, Nanos, uint64_t) override {}
+    uint64_t begins = 0;
+    uint64_t ends = 0;
+  } counter;
+  CallReplayer replayer(context, counter, Nanos(0));
+  replayer.Feed(records, TickMap::Monotonic(), Nanos(INT64_MAX));
+  replayer.Finish(Nanos(INT64_MAX));
+  EXPECT_EQ(counter.begins, 1 << 20);
+  EXPECT_EQ(counter.ends, 1 << 20);
+  EXPECT_EQ(context.counts.too_deep, kDepth - (1 << 20));
+  EXPECT_EQ(context.counts.unmatched_ends, 0);
+}
+
+TEST_F(CallReplayerTest, NonsenseNests) {
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<pp_record> records;
+    for (int i = 0; i < 300; ++i) {
+      const uint64_t when = random() % (round % 3 == 0 ? UINT64_MAX : 2000);
+      records.push_back({when << PP_TAG_BITS | random() % 16, random() % 20 == 0 ? random() : 'a' + random() % 5});
+    }
+    ReplayRecords(records, round % 2 == 0 ? Standing("abcab", round % 4 == 0) : ThreadSnapshot{}, 1 + random() % 50);
+  }
+}
+
+TEST(TickMapTest, IsALine) {
+  // 3 GHz, calibrated at tick 9,000,000,000 = 5 s.
+  const TickMap map{.ticks = 9'000'000'000, .at = Nanos(5'000'000'000), .nanos_per_tick = (uint64_t{1} << 32) / 3};
+  EXPECT_EQ(map.ToNanos(9'000'000'000).value, 5'000'000'000);
+  EXPECT_NEAR(static_cast<double>(map.ToNanos(12'000'000'000).value), 6e9, 2);
+  EXPECT_NEAR(static_cast<double>(map.ToNanos(6'000'000'000).value), 4e9, 2);
+  EXPECT_GE(map.ToNanos(UINT64_MAX >> 4), Nanos());
+  EXPECT_GE(map.ToNanos(0), Nanos());
+}
+
+}  // namespace
+}  // namespace ptrace_prof
