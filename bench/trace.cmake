@@ -2,3 +2,8 @@ add_executable(trace_writer_bench trace_writer_bench.cc)
 pp_target_defaults(trace_writer_bench)
 target_link_libraries(trace_writer_bench PRIVATE pp_daemon_trace benchmark::benchmark)
 set_target_properties(trace_writer_bench PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/bench)
+
+add_executable(call_replay_bench call_replay_bench.cc)
+pp_target_defaults(call_replay_bench)
+target_link_libraries(call_replay_bench PRIVATE pp_daemon_collect benchmark::benchmark)
+set_target_properties(call_replay_bench PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/bench)
