@@ -68,11 +68,11 @@ std::optional<FrameId> CallNames::OfCallable(RemoteAddr callable, RemoteAddr met
     const std::optional<Frame> frame = objects_.Callable(callable, method);
     const Name found{frame ? stacks_.InternFrame(*frame) : FrameId(), true, frame.has_value()};
     if (callables_.size() >= kMaxNames) {
-      return found.is_call ? std::optional(found.function) : std::nullopt;
+      return found.is_shown ? std::optional(found.function) : std::nullopt;
     }
     name = callables_.Insert(key, found);
   }
-  return name->is_call ? std::optional(name->function) : std::nullopt;
+  return name->is_shown ? std::optional(name->function) : std::nullopt;
 }
 
 void CallNames::Exclude(RemoteAddr code) {

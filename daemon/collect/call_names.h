@@ -22,8 +22,8 @@ class CalledObjects {
   virtual std::optional<Frame> Code(RemoteAddr code) = 0;
   // A call of a code object that belongs to nn.Module, on this module.
   virtual std::optional<Frame> Module(RemoteAddr code, RemoteAddr self) = 0;
-  // `method` is the PyMethodDef, or null where the callable is no C function. Empty: a Python function, which tells
-  // of its call itself.
+  // `method` is the PyMethodDef, or null where the callable is no C function (a type, a partial). Empty: its calls are
+  // not to be shown.
   virtual std::optional<Frame> Callable(RemoteAddr callable, RemoteAddr method) = 0;
   // Appends those whose tenant is not the one that Code described.
   virtual void Changed(const std::vector<RemoteAddr>& codes, std::vector<RemoteAddr>* changed) = 0;
@@ -36,7 +36,7 @@ class CallNames {
 
   FrameId OfCode(RemoteAddr code);
   FrameId OfModule(RemoteAddr code, RemoteAddr self);
-  // Empty: not a call of its own.
+  // Empty: not to be shown.
   std::optional<FrameId> OfCallable(RemoteAddr callable, RemoteAddr method);
 
   // Functions that a filter leaves out: some of their events come nevertheless and mean nothing.
@@ -54,8 +54,8 @@ class CallNames {
   };
   struct Name {
     FrameId function;
-    bool known = false;    // else it is to be looked up again
-    bool is_call = false;  // of callables: has a call of its own
+    bool known = false;     // else it is to be looked up again
+    bool is_shown = false;  // of callables
   };
 
   FrameId Intern(const std::optional<Frame>& frame, const char* unknown);

@@ -8,7 +8,6 @@ namespace {
 constexpr size_t kMaxDepth = size_t{1} << 20;      // of one thread
 constexpr size_t kMaxOpenCalls = size_t{4} << 20;  // of all threads of a process
 constexpr size_t kMaxSearch = 1024;                // calls looked at for one that an end may fit
-constexpr size_t kMaxAssumed = 1024;               // calls shown again after a gap
 
 CallExit ExitOf(uint32_t tag) {
   return tag == PP_TAG_YIELD                             ? CallExit::kYield
@@ -39,14 +38,16 @@ void CallReplayer::Start(const ThreadSnapshot& snapshot) {
     is_first_ = false;
     return;
   }
-  top_at_beginning_ = snapshot.frames.back().at_beginning;
-  const bool about_top = !snapshot.unarmed_frame.IsNull() && snapshot.unarmed_frame == snapshot.frames.back().address;
-  if (about_top && IsEnd(snapshot.unarmed_tag)) {
+  top_may_tell_ = snapshot.frames.back().at_beginning;
+  if (snapshot.unarmed_frame.IsNull() || snapshot.unarmed_frame != snapshot.frames.back().address) {
+    return;
+  }
+  if (IsBegin(snapshot.unarmed_tag)) {
+    top_may_tell_ = snapshot.unarmed_pending;
+  } else if (IsEnd(snapshot.unarmed_tag) && !snapshot.unarmed_pending) {
     ++context_.counts.reconciled;  // it was on its way out, and has said so already
     Pop(ExitOf(snapshot.unarmed_tag), last_);
     is_first_ = false;
-  } else if (about_top) {
-    unarmed_tag_ = snapshot.unarmed_tag;
   }
 }
 
@@ -78,7 +79,7 @@ void CallReplayer::Settle() {
   const Nanos when = At(pending_.when_tag);
   if (in_gap_ && tag != PP_TAG_LOST_END) {
     ++context_.counts.strange;
-    EndGap(when, 0);
+    EndGap(when, 0, 0);
   }
   switch (tag) {
     case PP_TAG_START:
@@ -93,7 +94,7 @@ void CallReplayer::Settle() {
     case PP_TAG_LOST: BeginGap(when); break;
     case PP_TAG_LOST_END:
       if (in_gap_) {
-        EndGap(when, static_cast<int64_t>(pending_.value));
+        EndGap(when, PP_GAP_NET(pending_.value), PP_GAP_LOWEST(pending_.value));
         break;
       }
       [[fallthrough]];
@@ -123,14 +124,14 @@ void CallReplayer::SettleBegin(uint32_t tag, Nanos when) {
   Push(call, EntryOf(tag), when);
 }
 
-// Does this first event only tell of the frame that the snapshot found at its beginning?
+// Does this first event only tell of the frame that the snapshot found on top?
 bool CallReplayer::Adopt(uint32_t tag) {
   if (stack_.empty() || overflow_ > 0) {
     return false;
   }
   Call& top = stack_.back();
   const bool same_frame = pending_.frame == 0 || top.address == 0 || pending_.frame == top.address;
-  if (!top_at_beginning_ || IsBegin(unarmed_tag_) || top.identity != pending_.value || !same_frame) {
+  if (!top_may_tell_ || top.identity != pending_.value || !same_frame) {
     return false;
   }
   if (pending_.frame != 0) {
@@ -164,9 +165,6 @@ void CallReplayer::SettleEnd(uint32_t tag, Nanos when) {
   }
   if (context_.names.IsExcluded(RemoteAddr(code))) {
     ++context_.counts.ends_of_excluded;
-  } else if (!stack_.empty() && stack_.back().assumed) {
-    ++context_.counts.corrected;  // something else had taken its place in the gap
-    Pop(CallExit::kLost, when);
   } else {
     ++context_.counts.unmatched_ends;
   }
@@ -189,15 +187,16 @@ void CallReplayer::DropReturned(Nanos when) {
 void CallReplayer::BeginC(Nanos when) {
   const std::optional<FrameId> function =
       context_.names.OfCallable(RemoteAddr(pending_.value), RemoteAddr(pending_.method));
-  if (!function) {
-    return;
-  }
   ++context_.counts.events;
   if (!stack_.empty()) {
     stack_.back().c_call_known = true;
   }
-  Push({.identity = pending_.value, .function = *function, .kind = Kind::kC, .c_call_known = true}, CallEntry::kCall,
-       when);
+  Push({.identity = pending_.value,
+        .function = function.value_or(FrameId()),
+        .kind = Kind::kC,
+        .shown = function.has_value(),
+        .c_call_known = true},
+       CallEntry::kCall, when);
 }
 
 void CallReplayer::EndC(uint32_t tag, Nanos when) {
@@ -206,7 +205,11 @@ void CallReplayer::EndC(uint32_t tag, Nanos when) {
     --overflow_;
     return;
   }
-  if (!stack_.empty() && stack_.back().kind != Kind::kC && !stack_.back().c_call_known) {
+  if (!stack_.empty() && stack_.back().kind == Kind::kUnknown) {
+    Pop(CallExit::kReturn, when);
+    return;
+  }
+  if (!stack_.empty() && stack_.back().kind == Kind::kPython && !stack_.back().c_call_known) {
     stack_.back().c_call_known = true;
     ++context_.counts.reconciled;
     return;
@@ -221,45 +224,39 @@ void CallReplayer::BeginGap(Nanos when) {
   gap_from_ = when;
   gap_events_ = pending_.value;
   is_first_ = false;
-  for (size_t i = stack_.size(); i-- > 0;) {
-    if (stack_[i].shown) {
-      sink_.End(when, CallExit::kLost);
-      stack_[i].shown = false;
-    }
+}
+
+// `lowest` and `net`: how deep the stack was at its lowest in the gap and at its end, against the gap's beginning.
+void CallReplayer::EndGap(Nanos when, int32_t net, int32_t lowest) {
+  lowest = std::min(lowest, 0);
+  uint64_t gone = uint64_t{0} - static_cast<uint64_t>(int64_t{lowest});
+  const uint64_t not_kept = std::min(overflow_, gone);
+  overflow_ -= not_kept;
+  gone = std::min<uint64_t>(gone - not_kept, stack_.size());
+  for (; gone > 0; --gone) {
+    Pop(CallExit::kLost, gap_from_);
+  }
+  ShowGap(when);
+  if (net > lowest) {
+    AddUnknown(static_cast<uint64_t>(int64_t{net} - lowest));
   }
 }
 
-// What was open goes on, as far as the change of depth allows; what came on top in the gap is not known.
-void CallReplayer::EndGap(Nanos when, int64_t depth_change) {
+void CallReplayer::ShowGap(Nanos when) {
   in_gap_ = false;
   ++context_.counts.gaps;
   context_.counts.lost += gap_events_;
   sink_.Lost(gap_from_, when, gap_events_);
-  overflow_ = 0;
-  DropLost(depth_change < 0 ? 0 - static_cast<uint64_t>(depth_change) : 0, when);
-  for (size_t i = 0; i < stack_.size(); ++i) {
-    Call& call = stack_[i];
-    call.assumed = true;
-    call.c_call_known = false;
-    if (i < kMaxAssumed && call.kind != Kind::kUnknown) {
-      sink_.Begin(when, call.function, CallEntry::kAssumed, call.generator);
-      call.shown = true;
-    }
-  }
-  const uint64_t added = depth_change > 0 ? std::min(static_cast<uint64_t>(depth_change), gap_events_) : 0;
-  for (uint64_t i = 0; i < added && stack_.size() < kMaxDepth && context_.open_calls < kMaxOpenCalls; ++i) {
-    stack_.push_back({.kind = Kind::kUnknown, .assumed = true});
-    ++context_.open_calls;
-  }
 }
 
-// Takes off as many Python calls as the gap ended, and the C functions on top: a thread that told of events is not
-// in one any more.
-void CallReplayer::DropLost(uint64_t calls, Nanos when) {
-  while (!stack_.empty() && (calls > 0 || stack_.back().kind == Kind::kC)) {
-    calls -= stack_.back().kind == Kind::kC ? 0 : 1;
-    Pop(CallExit::kLost, when);
+// Calls that began in the gap and are still open: their ends will come.
+void CallReplayer::AddUnknown(uint64_t calls) {
+  calls = std::min(calls, gap_events_);
+  for (; calls > 0 && stack_.size() < kMaxDepth && context_.open_calls < kMaxOpenCalls && overflow_ == 0; --calls) {
+    stack_.push_back({.kind = Kind::kUnknown, .shown = false});
+    ++context_.open_calls;
   }
+  overflow_ += calls;
 }
 
 void CallReplayer::Push(Call call, CallEntry entry, Nanos when) {
@@ -268,10 +265,11 @@ void CallReplayer::Push(Call call, CallEntry entry, Nanos when) {
     ++context_.counts.too_deep;
     return;
   }
-  call.shown = true;
   stack_.push_back(call);
   ++context_.open_calls;
-  sink_.Begin(when, call.function, entry, call.generator);
+  if (call.shown) {
+    sink_.Begin(when, call.function, entry, call.generator);
+  }
 }
 
 void CallReplayer::Pop(CallExit exit, Nanos when) {
@@ -293,18 +291,14 @@ bool CallReplayer::PopTo(uint64_t identity, Kind kind, CallExit exit, Nanos when
     if (stack_[i].identity != identity || stack_[i].kind != kind) {
       continue;
     }
-    context_.counts.implied_ends += stack_.size() - i - 1;
-    Truncate(i + 1, when);
+    while (stack_.size() > i + 1) {
+      context_.counts.implied_ends += stack_.back().shown ? 1 : 0;
+      Pop(CallExit::kReturn, when);
+    }
     Pop(exit, when);
     return true;
   }
   return false;
-}
-
-void CallReplayer::Truncate(size_t depth, Nanos when) {
-  while (stack_.size() > depth) {
-    Pop(stack_.back().assumed ? CallExit::kLost : CallExit::kReturn, when);
-  }
 }
 
 void CallReplayer::Finish(Nanos when) {
@@ -313,10 +307,7 @@ void CallReplayer::Finish(Nanos when) {
   pending_ = {};
   last_ = now_;
   if (in_gap_) {
-    in_gap_ = false;
-    ++context_.counts.gaps;
-    context_.counts.lost += gap_events_;
-    sink_.Lost(gap_from_, now_, gap_events_);
+    ShowGap(now_);
   }
   while (!stack_.empty()) {
     Pop(CallExit::kCut, now_);

@@ -7,8 +7,8 @@
 // The stack starts as the arming stop found it. The first event of the thread is weighed against that snapshot: the
 // stop may fall between a frame's beginning and the event that tells of it, or between the event of its end and the
 // end itself. An end that fits no open call is counted and left out; one that fits a call further out ends those
-// above it first. A gap (LOST … LOST_END) cuts every open slice; what was open before is assumed to go on after it,
-// as far as the change of depth allows, until an end says otherwise.
+// above it first. A gap (LOST … LOST_END) says how far the stack went down in it and how far up again: calls that
+// ended in it are shown until it begins, calls that began in it have no name and are not shown, the rest goes on.
 //
 // A generator or coroutine is a slice for each stretch in which it runs, all with one GeneratorId.
 // Records are hostile: everything is bounded, nothing asserts. Owned by the collector's drain loop; one thread.
@@ -18,6 +18,7 @@
 #include <span>
 #include <vector>
 
+#include "attach/abi/channel.h"
 #include "attach/abi/record.h"
 #include "attach/base/types.h"
 #include "daemon/collect/call_names.h"
@@ -33,7 +34,7 @@ class CallSink {
   virtual ~CallSink() = default;
   virtual void Begin(Nanos when, FrameId function, CallEntry entry, GeneratorId generator) = 0;
   virtual void End(Nanos when, CallExit exit) = 0;
-  virtual void Lost(Nanos from, Nanos to, uint64_t events) = 0;  // nothing is open then
+  virtual void Lost(Nanos from, Nanos to, uint64_t events) = 0;  // within the innermost open one
   // The call that just ended was one of the step function (CallContext).
   virtual void StepEnded(Nanos /*when*/) {}
 };
@@ -47,9 +48,17 @@ struct SnapshotFrame {
 
 struct ThreadSnapshot {
   std::vector<SnapshotFrame> frames;  // root first
-  // The last event that the thread told of before it was armed (pp_ring.last_unarmed); PP_TAG_NONE = none.
+  // The last event of the thread while it was unarmed; PP_TAG_NONE = none. Pending: a record of it comes.
   RemoteAddr unarmed_frame;
   uint32_t unarmed_tag = PP_TAG_NONE;
+  bool unarmed_pending = false;
+
+  // From pp_ring.last_unarmed, as it was during the stop.
+  void SetUnarmed(uint64_t word) {
+    unarmed_frame = RemoteAddr(PP_UNARMED_FRAME(word));
+    unarmed_tag = static_cast<uint32_t>(PP_UNARMED_TAG(word));
+    unarmed_pending = (word & PP_UNARMED_PENDING) != 0;
+  }
 };
 
 // Summed up over the threads of a process.
@@ -62,7 +71,6 @@ struct CallCounts {
   uint64_t ends_of_excluded = 0;  // of functions that a filter leaves out
   uint64_t too_deep = 0;          // calls beyond the depth that is kept
   uint64_t reconciled = 0;        // events that only told what the snapshot had shown
-  uint64_t corrected = 0;         // calls assumed to go on after a gap, which did not
   uint64_t strange = 0;           // records that make no sense
 };
 
@@ -100,8 +108,7 @@ class CallReplayer {
     GeneratorId generator;
     FrameId function;
     Kind kind = Kind::kPython;
-    bool shown = false;         // has an open slice
-    bool assumed = false;       // since a gap
+    bool shown = true;          // has an open slice
     bool c_call_known = false;  // else a C function may run in it, whose call nobody saw
   };
   // A record with what the ones after it say of it.
@@ -121,12 +128,12 @@ class CallReplayer {
   void BeginC(Nanos when);
   void EndC(uint32_t tag, Nanos when);
   void BeginGap(Nanos when);
-  void EndGap(Nanos when, int64_t depth_change);
-  void DropLost(uint64_t calls, Nanos when);
+  void EndGap(Nanos when, int32_t net, int32_t lowest);
+  void AddUnknown(uint64_t calls);
+  void ShowGap(Nanos when);
   void Push(Call call, CallEntry entry, Nanos when);
   void Pop(CallExit exit, Nanos when);
   bool PopTo(uint64_t identity, Kind kind, CallExit exit, Nanos when);
-  void Truncate(size_t depth, Nanos when);
   Nanos At(uint64_t when_tag);
 
   CallContext& context_;
@@ -140,9 +147,8 @@ class CallReplayer {
   bool in_gap_ = false;
   Nanos gap_from_;
   uint64_t gap_events_ = 0;
-  bool is_first_ = true;  // the snapshot's top is still to be weighed
-  bool top_at_beginning_ = false;
-  uint32_t unarmed_tag_ = PP_TAG_NONE;  // of the snapshot's top
+  bool is_first_ = true;       // the snapshot's top is still to be weighed
+  bool top_may_tell_ = false;  // a START or RESUME that comes first is that of the snapshot's top
 };
 
 }  // namespace ptrace_prof

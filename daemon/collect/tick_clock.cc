@@ -104,4 +104,14 @@ Nanos TickClock::At(uint64_t ticks) const {
   return previous_.time + Nanos(static_cast<int64_t>(static_cast<double>(since) * rate));
 }
 
+TickMap TickClock::Line() const {
+  if (source_ == TickSource::kMonotonic) {
+    return TickMap::Monotonic();
+  }
+  const auto ticks = static_cast<double>(last_.ticks - previous_.ticks);
+  const auto nanos = static_cast<double>((last_.time - previous_.time).value);
+  const double rate = ticks > 0 ? nanos / ticks * static_cast<double>(uint64_t{1} << 32) : 0;
+  return {.ticks = previous_.ticks, .at = previous_.time, .nanos_per_tick = static_cast<uint64_t>(rate + 0.5)};
+}
+
 }  // namespace ptrace_prof

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "attach/base/types.h"
+#include "daemon/collect/tick_map.h"
 
 namespace ptrace_prof {
 
@@ -36,6 +37,8 @@ class TickClock {
   void AddAnchor(const ClockAnchor& anchor);  // ignored unless both clocks went on
   // Beyond the last two anchors the line between them is followed on.
   Nanos At(uint64_t ticks) const;
+  // The same as a value, for many at once: those of one look at the rings.
+  TickMap Line() const;
 
  private:
   ClockAnchor TakeAnchor() const;

@@ -1,6 +1,6 @@
-// From the clock of a target's records to CLOCK_MONOTONIC: one straight line, renewed by whoever calibrates it.
+// From the clock of a target's records to CLOCK_MONOTONIC: one straight line, which TickClock renews.
 //
-// Plain value. Ticks are those of pp_record (60 bits); anything is taken, because a target may write anything.
+// Plain value, made for the millions: a multiplication each. Any ticks are taken, because a target may write anything.
 #pragma once
 
 #include <algorithm>

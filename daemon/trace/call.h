@@ -16,7 +16,7 @@ enum class CallEntry : uint8_t {
   kResume,   // a generator or coroutine goes on after a suspension
   kThrow,    // the same, by an exception that is thrown into it
   kRunning,  // it ran already when the recording of its thread began
-  kAssumed,  // goes on after a gap: it was there before, and nothing said that it went
+  kGap,      // no call: stands for events that were lost
 };
 inline constexpr size_t kCallEntryCount = 5;
 
@@ -25,7 +25,7 @@ enum class CallExit : uint8_t {
   kYield,   // suspended, to be resumed perhaps
   kUnwind,  // left by an exception
   kCut,     // the recording ends, the call does not
-  kLost,    // events were lost from here on: whether it ended meanwhile is not known
+  kLost,    // it ended in a gap, nobody knows when: shown until the gap begins
 };
 inline constexpr size_t kCallExitCount = 5;
 

@@ -302,6 +302,7 @@ void CallSequence::Lost(Nanos from, Nanos to, uint64_t count, WireEncoder& out) 
   Event event;
   event.Type(pf::TrackEvent::TYPE_SLICE_BEGIN);
   event.Name(lost_iid_);
+  event.Category(static_cast<uint32_t>(CallEntry::kGap));
   event.Note(kLostCountNote, pf::DebugAnnotation::kUintValueFieldNumber, count);
   Place(open_++, event, out);
   Append(event, from, out);

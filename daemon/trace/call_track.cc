@@ -95,11 +95,10 @@ void CallTrack::Begin(const Event& event, Nanos when, const SequenceTables& tabl
     return;
   }
   open_ = *stack;
-  const bool lost = event.note == kLostCountNote;
-  if (lost) {
+  if (event.entry() == CallEntry::kGap) {
     visitor.OnLostCalls(track_, when, event.note_value);
   }
-  visitor.OnCallBegin(track_, when, open_, lost ? CallEntry::kAssumed : event.entry(), GeneratorId(event.flow));
+  visitor.OnCallBegin(track_, when, open_, event.entry(), GeneratorId(event.flow));
 }
 
 void CallTrack::End(const Event& event, Nanos when, ReaderVocabulary& vocabulary, TraceVisitor& visitor) {

@@ -13,7 +13,7 @@ namespace ptrace_prof {
 
 // Categories, at a slice's begin. By CallEntry; the first has none. The iid is the index.
 inline constexpr std::array<std::string_view, kCallEntryCount> kEntryCategories = {"", "resumed", "thrown into",
-                                                                                   "running before", "assumed"};
+                                                                                   "running before", "lost"};
 
 // Debug annotations, at a slice's end. By CallExit; the first has none. The iid is the index.
 struct ExitNote {

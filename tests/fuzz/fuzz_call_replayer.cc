@@ -64,8 +64,7 @@ class Checking : public CallSink {
     next_.End(when, exit);
   }
   void Lost(Nanos from, Nanos to, uint64_t lost) override {
-    Require(depth == 0);
-    Note({true, from, static_cast<int>(CallEntry::kAssumed)});
+    Note({true, from, static_cast<int>(CallEntry::kGap)});
     Note({false, to, 0});
     next_.Lost(from, to, lost);
   }
@@ -131,6 +130,7 @@ void Run(std::span<const uint8_t> bytes) {
   }
   snapshot.unarmed_frame = RemoteAddr(control % 3);
   snapshot.unarmed_tag = control % 7;
+  snapshot.unarmed_pending = (control & 64) != 0;
   replayer.Start(snapshot);
   names.Exclude(RemoteAddr(5));
   const std::vector<pp_record> records = Records(bytes.subspan(1), (control & 1) != 0);

@@ -52,7 +52,7 @@ class Lines : public CallSink {
   explicit Lines(const StackTable& stacks) : stacks_(stacks) {}
   void Begin(Nanos when, FrameId function, CallEntry entry, GeneratorId generator) override {
     Check(when);
-    static constexpr const char* kEntries[] = {"", " resumed", " thrown", " running", " assumed"};
+    static constexpr const char* kEntries[] = {"", " resumed", " thrown", " running", " gap"};
     text += fmt::format("{}{}({}{}", Gap(), when.value, stacks_.frame(function).function,
                         kEntries[static_cast<size_t>(entry)]);
     text += generator.value != 0 ? fmt::format(" g{}", generator.value) : "";
@@ -68,7 +68,6 @@ class Lines : public CallSink {
   void Lost(Nanos from, Nanos to, uint64_t events) override {
     Check(from);
     Check(to);
-    EXPECT_EQ(depth, 0);
     text += fmt::format("{}{}-{}[{} lost]", Gap(), from.value, to.value, events);
   }
   void StepEnded(Nanos when) override { text += fmt::format("{}{}step", Gap(), when.value); }
@@ -185,6 +184,10 @@ TEST_F(CallReplayerTest, AFirstStartMayTellOfTheFrameThatStandsAtItsBeginning) {
   told.unarmed_tag = PP_TAG_START;
   EXPECT_EQ(Replay({{PP_TAG_START, 'b'}, {PP_TAG_RETURN, 'b'}}, told),
             "0(a running 0(b running 1(b 2) 1000000)cut 1000000)cut");
+  // It was about to tell of its start, which no instruction shows any more.
+  told.frames.back().at_beginning = false;
+  told.unarmed_pending = true;
+  EXPECT_EQ(Replay({{PP_TAG_START, 'b'}, {PP_TAG_RETURN, 'b'}}, told), "0(a running 0(b running 2) 1000000)cut");
   // Only the first event is weighed so.
   EXPECT_EQ(Replay({{PP_TAG_START, 'c'}, {PP_TAG_RETURN, 'c'}, {PP_TAG_START, 'b'}}, Standing("ab", true)),
             "0(a running 0(b running 1(c 2) 3(b 1000000)cut 1000000)cut 1000000)cut");
@@ -208,6 +211,10 @@ TEST_F(CallReplayerTest, ATopThatHadToldOfItsEndIsGone) {
   told.unarmed_frame = RemoteAddr(0x3000);
   told.unarmed_tag = PP_TAG_RETURN;
   EXPECT_EQ(Replay({{PP_TAG_RETURN, 'f'}, {PP_TAG_RETURN, 'a'}}, told), "0(a running 0(f running 0(f running 0) 1) 2)");
+  // … or is about to …
+  told.unarmed_pending = true;
+  EXPECT_EQ(Replay({{PP_TAG_RETURN, 'f'}, {PP_TAG_RETURN, 'f'}}, told),
+            "0(a running 0(f running 0(f running 1) 2) 1000000)cut");
   // … or the first end is the caller's.
   EXPECT_EQ(Replay({{PP_TAG_RETURN, 'a'}}, Standing("ab")), "0(a running 0(b running 1) 1)");
   EXPECT_EQ(context.counts.reconciled, 2);
@@ -261,40 +268,44 @@ TEST_F(CallReplayerTest, EndsOfExcludedFunctionsMeanNothing) {
   EXPECT_EQ(context.counts.unmatched_ends, 0);
 }
 
-TEST_F(CallReplayerTest, AGapIsShownAndWhatWasOpenGoesOn) {
+TEST_F(CallReplayerTest, WhatAGapLeftAloneGoesOn) {
   EXPECT_EQ(Replay({{PP_TAG_START, 'f'},
                     {PP_TAG_START, 'g'},
                     {PP_TAG_LOST, 500, 10},
-                    {PP_TAG_LOST_END, 0, 20},
+                    {PP_TAG_LOST_END, PP_GAP(0, 0), 20},
                     {PP_TAG_RETURN, 'g', 30},
                     {PP_TAG_RETURN, 'f', 40}}),
-            "1(f 2(g 10)lost 10)lost 10-20[500 lost] 20(f assumed 20(g assumed 30) 40)");
+            "1(f 2(g 10-20[500 lost] 30) 40)");
   EXPECT_EQ(context.counts.lost, 500);
   EXPECT_EQ(context.counts.gaps, 1);
-  EXPECT_EQ(context.counts.corrected, 0);
 }
 
-TEST_F(CallReplayerTest, AGapMayEndCallsBeginCallsAndSwapThem) {
-  const auto lost = [](int64_t change) {
-    return std::vector<Said>{{PP_TAG_START, 'f'},
-                             {PP_TAG_START, 'g'},
-                             {PP_TAG_LOST, 9, 10},
-                             {PP_TAG_LOST_END, static_cast<uint64_t>(change), 20}};
+TEST_F(CallReplayerTest, AGapMayEndCallsAndBeginCalls) {
+  const auto replay = [&](int32_t net, int32_t lowest, const std::vector<Said>& after) {
+    std::vector<Said> said = {
+        {PP_TAG_START, 'f'}, {PP_TAG_START, 'g'}, {PP_TAG_LOST, 9, 10}, {PP_TAG_LOST_END, PP_GAP(net, lowest), 20}};
+    said.insert(said.end(), after.begin(), after.end());
+    return Replay(said);
   };
-  std::vector<Said> one_less = lost(-1);
-  one_less.push_back({PP_TAG_RETURN, 'f', 30});
-  EXPECT_EQ(Replay(one_less), "1(f 2(g 10)lost 10)lost 10-20[9 lost] 20(f assumed 30)");
-  std::vector<Said> one_more = lost(1);
-  one_more.push_back({PP_TAG_RETURN, 'h', 30});  // nobody saw it begin
-  one_more.push_back({PP_TAG_RETURN, 'g', 31});
-  EXPECT_EQ(Replay(one_more), "1(f 2(g 10)lost 10)lost 10-20[9 lost] 20(f assumed 20(g assumed 31) 1000000)cut");
-  EXPECT_EQ(context.counts.unmatched_ends, 0);
-  std::vector<Said> swapped = lost(0);
-  swapped.push_back({PP_TAG_RETURN, 'h', 30});  // had taken the place of g
-  swapped.push_back({PP_TAG_RETURN, 'f', 31});
-  EXPECT_EQ(Replay(swapped), "1(f 2(g 10)lost 10)lost 10-20[9 lost] 20(f assumed 20(g assumed 30)lost 31)");
-  EXPECT_EQ(context.counts.corrected, 1);
-  EXPECT_EQ(context.counts.unmatched_ends, 0);
+  EXPECT_EQ(replay(-1, -1, {{PP_TAG_RETURN, 'f', 30}}), "1(f 2(g 10)lost 10-20[9 lost] 30)");
+  // Nobody saw h begin, but its end is expected; what it calls is shown.
+  EXPECT_EQ(replay(1, 0,
+                   {{PP_TAG_START, 'i', 25},
+                    {PP_TAG_RETURN, 'i', 26},
+                    {PP_TAG_RETURN, 'h', 30},
+                    {PP_TAG_RETURN, 'g', 31},
+                    {PP_TAG_RETURN, 'f', 32}}),
+            "1(f 2(g 10-20[9 lost] 25(i 26) 31) 32)");
+  // g has ended, and h took its place: even if it were g again, it is another call.
+  EXPECT_EQ(replay(0, -1, {{PP_TAG_RETURN, 'g', 30}, {PP_TAG_RETURN, 'f', 31}}), "1(f 2(g 10)lost 10-20[9 lost] 31)");
+  EXPECT_EQ(
+      replay(3, 0,
+             {{PP_TAG_C_RETURN, 'L', 30}, {PP_TAG_YIELD, 'y', 31}, {PP_TAG_UNWIND, 'x', 32}, {PP_TAG_RETURN, 'g', 33}}),
+      "1(f 2(g 10-20[9 lost] 33) 1000000)cut");
+  EXPECT_EQ(context.counts.unmatched_ends + context.counts.implied_ends, 0);
+  // What cannot be is bounded.
+  EXPECT_EQ(replay(INT32_MAX, INT32_MIN, {}), "1(f 2(g 10)lost 10)lost 10-20[9 lost]");
+  EXPECT_EQ(replay(INT32_MIN, INT32_MAX, {}), "1(f 2(g 10-20[9 lost] 1000000)cut 1000000)cut");
 }
 
 TEST_F(CallReplayerTest, AGapWithoutItsEnd) {
@@ -326,8 +337,10 @@ TEST_F(CallReplayerTest, NamesAreReadOnceAndAgainWhenTheirAddressHasANewTenant) 
   EXPECT_EQ(Replay({{PP_TAG_START, 'f'}, {PP_TAG_RETURN, 'f'}}), "1(newcomer 2)");
 }
 
-TEST_F(CallReplayerTest, CallsOfPythonFunctionsTellOfThemselves) {
-  EXPECT_EQ(Replay({{PP_TAG_C_CALL, 'f'}, {PP_TAG_START, 'f'}, {PP_TAG_RETURN, 'f'}}), "2(f 3)");
+TEST_F(CallReplayerTest, CallsThatAreNotToBeShownStillNest) {
+  EXPECT_EQ(Replay({{PP_TAG_C_CALL, 'T'}, {PP_TAG_START, 'f'}, {PP_TAG_RETURN, 'f'}, {PP_TAG_C_RETURN, 'T'}}),
+            "2(f 3)");
+  EXPECT_EQ(context.counts.unmatched_ends + context.counts.implied_ends, 0);
 }
 
 TEST_F(CallReplayerTest, TheStepFunctionsReturnEndsAStep) {
@@ -372,6 +385,17 @@ TEST_F(CallReplayerTest, NonsenseNests) {
     }
     ReplayRecords(records, round % 2 == 0 ? Standing("abcab", round % 4 == 0) : ThreadSnapshot{}, 1 + random() % 50);
   }
+}
+
+TEST_F(CallReplayerTest, TheWordOfTheRingSaysWhatWasLastTold) {
+  ThreadSnapshot snapshot;
+  snapshot.SetUnarmed(PP_UNARMED(0x7f1234567890, PP_TAG_YIELD) | PP_UNARMED_PENDING);
+  EXPECT_EQ(snapshot.unarmed_frame, RemoteAddr(0x7f1234567890));
+  EXPECT_EQ(snapshot.unarmed_tag, PP_TAG_YIELD);
+  EXPECT_TRUE(snapshot.unarmed_pending);
+  snapshot.SetUnarmed(0);
+  EXPECT_TRUE(snapshot.unarmed_frame.IsNull());
+  EXPECT_FALSE(snapshot.unarmed_pending);
 }
 
 TEST(TickMapTest, IsALine) {

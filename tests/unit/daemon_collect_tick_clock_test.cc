@@ -18,6 +18,18 @@ TEST(TickClock, InterpolatesBetweenAnchors) {
   EXPECT_EQ(clock.TicksIn(Nanos(10)), 20u);
 }
 
+TEST(TickClock, ItsLineSaysTheSame) {
+  TickClock clock(TickSource::kCounter);
+  clock.AddAnchor({1'000, Nanos(500)});
+  EXPECT_EQ(clock.Line().ToNanos(2'000), clock.At(2'000));
+  clock.AddAnchor({3'000'001'000, Nanos(1'000'000'500)});
+  for (const uint64_t ticks :
+       {uint64_t{1'000}, uint64_t{1'500'000'000}, uint64_t{3'000'001'000}, uint64_t{3'100'000'000}}) {
+    EXPECT_NEAR(static_cast<double>(clock.Line().ToNanos(ticks).value), static_cast<double>(clock.At(ticks).value), 2);
+  }
+  EXPECT_EQ(TickClock(TickSource::kMonotonic).Line().ToNanos(12'345), Nanos(12'345));
+}
+
 TEST(TickClock, StaysContinuousWhenTheRateChanges) {
   TickClock clock(TickSource::kCounter);
   clock.AddAnchor({1'000, Nanos(1'000)});
