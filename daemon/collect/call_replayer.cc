@@ -130,8 +130,10 @@ bool CallReplayer::Adopt(uint32_t tag) {
     return false;
   }
   Call& top = stack_.back();
-  const bool same_frame = pending_.frame == 0 || top.address == 0 || pending_.frame == top.address;
-  if (!top_may_tell_ || top.identity != pending_.value || !same_frame) {
+  const bool frames_known = pending_.frame != 0 && top.address != 0;
+  // A generator's frame that runs cannot begin to run again.
+  const bool is_top = frames_known ? pending_.frame == top.address : top_may_tell_;
+  if (!is_top || top.identity != pending_.value) {
     return false;
   }
   if (pending_.frame != 0) {
@@ -188,6 +190,7 @@ void CallReplayer::BeginC(Nanos when) {
   const std::optional<FrameId> function =
       context_.names.OfCallable(RemoteAddr(pending_.value), RemoteAddr(pending_.method));
   ++context_.counts.events;
+  is_first_ = false;
   if (!stack_.empty()) {
     stack_.back().c_call_known = true;
   }
@@ -201,6 +204,7 @@ void CallReplayer::BeginC(Nanos when) {
 
 void CallReplayer::EndC(uint32_t tag, Nanos when) {
   ++context_.counts.events;
+  is_first_ = false;
   if (overflow_ > 0) {
     --overflow_;
     return;

@@ -195,7 +195,7 @@ TEST_F(CallReplayerTest, AFirstStartMayTellOfTheFrameThatStandsAtItsBeginning) {
 }
 
 TEST_F(CallReplayerTest, AFirstResumeIsOfTheSameFrameOnly) {
-  ThreadSnapshot snapshot = Standing("ag", true);
+  const ThreadSnapshot snapshot = Standing("ag");
   EXPECT_EQ(
       Replay({{PP_TAG_RESUME, 'g'}, {PP_TAG_FRAME, 0x2000}, {PP_TAG_YIELD, 'g'}, {PP_TAG_FRAME, 0x2000}}, snapshot),
       "0(a running 0(g running 2)yield 1000000)cut");
