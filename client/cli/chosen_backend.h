@@ -21,8 +21,10 @@ class ChosenBackend : public CaptureBackend {
  public:
   explicit ChosenBackend(CaptureBackend& embedded) : embedded_(embedded) {}
 
-  // Adds --host to a command that needs a capture.
+  // Adds --host to a command that needs a capture, or to the program: before the name of the command it means the same.
   void Declare(CLI::App& app);
+  // On the command line.
+  bool IsNamed() const { return !host_.empty(); }
   // Say nothing about the choice.
   void BeQuiet() { is_quiet_ = true; }
 

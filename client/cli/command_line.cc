@@ -34,9 +34,14 @@ struct Entry {
 // Those that need a capture, from here or from a daemon.
 constexpr std::string_view kAsking[] = {"record", "dump", "top", "ps", "doctor", "captures"};
 
+bool AsksSomebody(std::string_view command) {
+  return std::find(std::begin(kAsking), std::end(kAsking), command) != std::end(kAsking);
+}
+
 std::vector<Entry> DeclareAll(CLI::App& root, ChosenBackend& backend) {
   root.set_version_flag("--version", fmt::format("ptrace-prof {}", PP_VERSION), "Print the version");
   root.set_help_flag("-h,--help", "Print this help");
+  backend.Declare(root);
   root.require_subcommand(1);
   root.formatter(MakeHelpFormat());
   root.footer(kExamples + std::string(ExitCodeHelp()));
@@ -45,7 +50,7 @@ std::vector<Entry> DeclareAll(CLI::App& root, ChosenBackend& backend) {
     CLI::App* app = root.add_subcommand(std::string(row.name), std::string(row.summary));
     entries.push_back({&row, row.make(), app});
     entries.back().command->Declare(*app);
-    if (std::find(std::begin(kAsking), std::end(kAsking), row.name) != std::end(kAsking)) {
+    if (AsksSomebody(row.name)) {
       backend.Declare(*app);
     }
   }
@@ -62,6 +67,10 @@ Error UsageError(const CLI::ParseError& error, const CLI::App& root) {
     return {Code::kInvalidArgument, error.what(), fmt::format("see `{} --help`", name)};
   }
   const std::string& first = extras.front();
+  if (const auto misplaced = root.remaining(false); !misplaced.empty() && name != "ptrace-prof") {
+    return {Code::kInvalidArgument, fmt::format("'{}' stands before the command", misplaced.front()),
+            fmt::format("the options of a command come after its name: `{} {} …`", name, misplaced.front())};
+  }
   const bool program = name.ends_with("record") && !first.starts_with('-');
   return {
       Code::kInvalidArgument, fmt::format("`{}` does not know what to do with '{}'", name, first),
@@ -91,6 +100,11 @@ int Dispatch(std::vector<Entry>& entries, const CommandContext& context, ChosenB
       return static_cast<int>(Fail({Code::kInvalidArgument,
                                     fmt::format("`{}` starts no program, but there is one after --", entry.row->name),
                                     "only `ptrace-prof record -- COMMAND` does"}));
+    }
+    if (backend.IsNamed() && !AsksSomebody(entry.row->name)) {
+      return static_cast<int>(
+          Fail({Code::kInvalidArgument, fmt::format("`{}` asks no daemon: --host says nothing to it", entry.row->name),
+                "leave --host out"}));
     }
     if (auto later = CheckLaterFlags(*entry.app); later.has_error()) {
       return static_cast<int>(Fail(later.error(), ExitCode::kUsage));

@@ -154,6 +154,20 @@ class BothWays(TerminalCase):
         self.assertNotEqual(said.status, 0)
         self.assertIn("nonsense", " ".join(said.complaints()))
 
+    def test_the_host_before_the_command(self):
+        target = self.spin()
+        for host in self.hosts:
+            said = self.run_one("--host", host, "dump", "--pid", target.pid)
+            self.assertEqual((said.status, len(said.notes)), (0, int(host != "none")), said.errors)
+        for arguments, word in ((("--host", "x", "ps"), "'x' is no address"),
+                                (("--host", f"unix:{self.folder}/no.sock", "ps"), "no socket"),
+                                (("--pid", target.pid, "dump"), "'--pid' stands before the command"),
+                                (("--host", "none", "completion", "bash"), "`completion` asks no daemon")):
+            with self.subTest(arguments):
+                said = self.run_one(*arguments)
+                self.assertNotEqual(said.status, 0)
+                self.assertIn(word, said.errors[0])
+
     def test_the_environment_names_one_too(self):
         target = self.spin()
         said = self.run_one("dump", "--pid", target.pid, env={"PTRACE_PROF_HOST": self.hosts[1]})
