@@ -93,7 +93,7 @@ Result<void> CheckLaunched(Pid pid) {
   const auto pidfd = OpenPidfd(pid);
   pollfd ended{pidfd.has_error() ? -1 : pidfd.value().get(), POLLIN, 0};
   if (pidfd.has_error() || ::poll(&ended, 1, kEndingMs) > 0) {
-    return Error{Code::kGone, "the command ended before a Python interpreter came up in it", ""};
+    return Because(Reason::kTargetExited, "the command ended before a Python interpreter came up in it");
   }
   return {};
 }
@@ -101,11 +101,12 @@ Result<void> CheckLaunched(Pid pid) {
 Result<void> Harden(Pid pid) {
   PP_RETURN_IF_ERROR(CheckTarget(pid));
   PP_ASSIGN_OR_RETURN(const ProcessStatus status, ReadProcessStatus(pid));
+  const Asker asker = CurrentAsker();
   int refused = 0;
   const auto probe = [&] { return refused = AskKernel(pid); };
   auto kept = SurrenderRights({.uid = status.uid_real, .gid = status.gid_real}, probe);
   if (kept.has_error()) {
-    return refused != 0 ? ExplainRefusal(pid, refused) : std::move(kept).error();
+    return refused != 0 ? ExplainRefusal(pid, refused, asker) : std::move(kept).error();
   }
   return {};
 }
@@ -134,9 +135,10 @@ Result<void> CheckStart(const CaptureRequest& request) {
   }
   PP_ASSIGN_OR_RETURN(const uint64_t ticks, ReadStartTicks(request.pid));
   if (ticks != request.start_ticks) {
-    return Error{Code::kNotFound,
-                 fmt::format("process {} is not the one that was meant: it started at another time", request.pid.value),
-                 "list the processes again"};
+    return Because(
+        Reason::kProcessNotFound,
+        fmt::format("process {} is not the one that was meant: it started at another time", request.pid.value),
+        "list the processes again", ThingOf(request.pid));
   }
   return {};
 }
@@ -227,8 +229,7 @@ int CollectorMain(int argc, char** argv) {
   // Nothing was recorded; the reason is the whole trace.
   const StackTable stacks;
   TraceWriter writer(sink, stacks, request.has_value() ? request.value() : CaptureRequest{});
-  const Error& error = outcome.error();
-  return writer.End(MonotonicNow(), Accounting{}, {error.code, error.message, error.remedy}).has_error() ? 1 : 0;
+  return writer.End(MonotonicNow(), Accounting{}, EndOf(outcome.error())).has_error() ? 1 : 0;
 }
 
 }  // namespace ptrace_prof

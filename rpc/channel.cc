@@ -66,9 +66,9 @@ bool IsAnswer(const grpc::Status& status) {
 
 Error NoAnswer(const std::string& address, const grpc::Status& status) {
   const bool late = status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
-  return Error{Code::kUnavailable,
-               fmt::format("cannot connect to {}: {}", address, late ? "no answer in time" : status.error_message()),
-               "does ptrace-profd run there, and is the address right?"};
+  return Because(Reason::kServerUnreachable,
+                 fmt::format("cannot connect to {}: {}", address, late ? "no answer in time" : status.error_message()),
+                 "does ptrace-profd run there, and is the address right?", "server " + address);
 }
 
 }  // namespace

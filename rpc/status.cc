@@ -9,32 +9,7 @@
 namespace ptrace_prof {
 namespace {
 
-// The usual reason of a code; an Error that knows better says so.
-constexpr std::pair<Code, std::string_view> kReasons[] = {
-    {Code::kCancelled, "CANCELLED"},
-    {Code::kInvalidArgument, "INVALID_REQUEST"},
-    {Code::kDeadlineExceeded, "DEADLINE_EXCEEDED"},
-    {Code::kNotFound, "PROCESS_NOT_FOUND"},
-    {Code::kAlreadyExists, "CAPTURE_EXISTS"},
-    {Code::kPermissionDenied, "PERMISSION_DENIED"},
-    {Code::kResourceExhausted, "QUOTA"},
-    {Code::kFailedPrecondition, "NOT_PYTHON"},
-    {Code::kGone, "TARGET_EXITED"},
-    {Code::kOutOfRange, "BAD_OFFSET"},
-    {Code::kUnimplemented, "PYTHON_UNSUPPORTED"},
-    {Code::kInternal, "COLLECTOR_FAILED"},
-    {Code::kUnavailable, "UNAVAILABLE"},
-    {Code::kDataLoss, "DATA_LOSS"},
-};
-
-std::string_view UsualReason(Code code) {
-  for (const auto& [known, reason] : kReasons) {
-    if (known == code) {
-      return reason;
-    }
-  }
-  return "UNKNOWN";
-}
+constexpr int kRetrySeconds = 1;  // dumps and listings of others end soon
 
 bool FindInfo(const google::rpc::Status& status, google::rpc::ErrorInfo* info) {
   for (const auto& detail : status.details()) {
@@ -43,6 +18,11 @@ bool FindInfo(const google::rpc::Status& status, google::rpc::ErrorInfo* info) {
     }
   }
   return false;
+}
+
+std::string Metadata(const google::rpc::ErrorInfo& info, const char* key) {
+  const auto found = info.metadata().find(key);
+  return found == info.metadata().end() ? "" : found->second;
 }
 
 google::rpc::Status Details(const grpc::Status& status) {
@@ -55,21 +35,32 @@ google::rpc::Status Details(const grpc::Status& status) {
 
 }  // namespace
 
-void FillStatus(const Error& error, std::string_view reason, google::rpc::Status* out) {
+void FillStatus(const Error& error, google::rpc::Status* out) {
   out->set_code(static_cast<int>(error.code));
   out->set_message(CleanText(error.message));
+  if (error.code == Code::kOk) {
+    return;
+  }
   google::rpc::ErrorInfo info;
   info.set_domain(kErrorDomain);
-  info.set_reason(std::string(reason.empty() ? UsualReason(error.code) : reason));
+  info.set_reason(std::string(ReasonName(ReasonOf(error))));
   if (!error.remedy.empty()) {
     (*info.mutable_metadata())["remedy"] = CleanText(error.remedy);
   }
+  if (!error.thing.empty()) {
+    (*info.mutable_metadata())["thing"] = CleanText(error.thing);
+  }
   out->add_details()->PackFrom(info);
+  if (error.reason == Reason::kQuota) {
+    google::rpc::RetryInfo retry;
+    retry.mutable_retry_delay()->set_seconds(kRetrySeconds);
+    out->add_details()->PackFrom(retry);
+  }
 }
 
-grpc::Status ToStatus(const Error& error, std::string_view reason) {
+grpc::Status ToStatus(const Error& error) {
   google::rpc::Status details;
-  FillStatus(error, reason, &details);
+  FillStatus(error, &details);
   return {static_cast<grpc::StatusCode>(error.code), details.message(), details.SerializeAsString()};
 }
 
@@ -77,8 +68,9 @@ Error FromStatus(const google::rpc::Status& status) {
   Error error{static_cast<Code>(status.code()), status.message(), ""};
   google::rpc::ErrorInfo info;
   if (FindInfo(status, &info)) {
-    const auto remedy = info.metadata().find("remedy");
-    error.remedy = remedy == info.metadata().end() ? "" : remedy->second;
+    error.remedy = Metadata(info, "remedy");
+    error.thing = Metadata(info, "thing");
+    error.reason = ReasonNamed(info.reason());
   }
   return error;
 }

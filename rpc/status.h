@@ -2,8 +2,8 @@
 // of the target, whose bytes may be no text: on the way out they are made text.
 //
 // A Status carries a google.rpc.Status in its details (grpc-status-details-bin) with one google.rpc.ErrorInfo: domain
-// "ptraceprof", the reason, and metadata "remedy". The codes of Error are those of gRPC already; kGone is ABORTED.
-// Stateless.
+// "ptraceprof", the reason, and metadata "thing" and "remedy"; a quota that others may free again with a
+// google.rpc.RetryInfo, too. The codes of Error are those of gRPC already; kGone is ABORTED. Stateless.
 #pragma once
 
 #include <string>
@@ -22,9 +22,9 @@ namespace ptrace_prof {
 
 inline constexpr char kErrorDomain[] = "ptraceprof";
 
-// `reason` empty: the usual one of the code.
-grpc::Status ToStatus(const Error& error, std::string_view reason = {});
-void FillStatus(const Error& error, std::string_view reason, google::rpc::Status* out);
+grpc::Status ToStatus(const Error& error);
+void FillStatus(const Error& error, google::rpc::Status* out);
+// A reason that is not in our table (of a later version) is the usual one of the code then.
 Error FromStatus(const grpc::Status& status);
 Error FromStatus(const google::rpc::Status& status);
 // As in the ErrorInfo; empty where there is none.

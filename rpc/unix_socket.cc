@@ -141,14 +141,14 @@ Result<UniqueFd> ConnectToUnixSocket(const std::string& path) {
     case ENOENT:
     case ENOTDIR:
       return Error{Code::kNotFound, fmt::format("there is no socket {}", path),
-                   "start ptrace-profd, or name its socket: --host unix:PATH"};
+                   "start ptrace-profd, or name its socket: --host unix:PATH", Reason::kServerUnreachable};
     case EACCES:
     case EPERM:
       return Error{Code::kPermissionDenied, fmt::format("the socket {} is for its owner only", path),
                    "run as that user or as root, or start a ptrace-profd of your own"};
     case ECONNREFUSED:
-      return Error{Code::kUnavailable, fmt::format("nobody answers at {}", path),
-                   "start ptrace-profd again: the one that made this socket has ended"};
+      return Because(Reason::kServerUnreachable, fmt::format("nobody answers at {}", path),
+                     "start ptrace-profd again: the one that made this socket has ended");
     default: return ErrnoError(errno, "cannot connect to " + path);
   }
 }

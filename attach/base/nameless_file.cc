@@ -9,19 +9,28 @@
 
 namespace ptrace_prof {
 
+Error StorageError(int err, const std::string& folder, std::string_view message, std::string_view remedy) {
+  Error error = ErrnoError(err, std::string(message) + " in " + folder, remedy);
+  error.reason = error.reason == Reason::kUnspecified ? Reason::kStorageFailed : error.reason;
+  error.code = CodeOf(error.reason);
+  error.thing = "folder " + folder;
+  return error;
+}
+
 Result<UniqueFd> OpenNamelessFile(const std::string& folder) {
+  constexpr char kMessage[] = "cannot make a file for the trace";
   constexpr char kRemedy[] = "set TMPDIR to a folder that can be written";
   UniqueFd fd(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (fd.is_open()) {
     return fd;
   }
   if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL) {
-    return ErrnoError(errno, "cannot make a file for the trace in " + folder, kRemedy);
+    return StorageError(errno, folder, kMessage, kRemedy);
   }
   std::string path = folder + "/ptrace-prof-XXXXXX";  // a file system without O_TMPFILE
   fd.reset(::mkostemp(path.data(), O_CLOEXEC));
   if (!fd.is_open()) {
-    return ErrnoError(errno, "cannot make a file for the trace in " + folder, kRemedy);
+    return StorageError(errno, folder, kMessage, kRemedy);
   }
   ::unlink(path.c_str());
   return fd;

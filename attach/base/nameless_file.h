@@ -3,13 +3,17 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "attach/base/result.h"
 #include "attach/base/unique_fd.h"
 
 namespace ptrace_prof {
 
-// In `folder`, which must exist; for reading and writing, of its owner alone. The error names the folder.
+// `message` with the folder and the errno; DISK_FULL or STORAGE_FAILED.
+[[nodiscard]] Error StorageError(int err, const std::string& folder, std::string_view message, std::string_view remedy);
+
+// In `folder`, which must exist; for reading and writing, of its owner alone. Fails with a StorageError.
 Result<UniqueFd> OpenNamelessFile(const std::string& folder);
 
 // Gives such a file a name after all, which nobody may have yet. 0, or the errno: ENOENT on a file system that has no

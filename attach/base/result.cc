@@ -50,13 +50,34 @@ Code CodeForErrno(int err) {
   }
 }
 
+Reason ReasonForErrno(int err) {
+  switch (err) {
+    case ENOSPC:
+    case EDQUOT: return Reason::kDiskFull;
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM: return Reason::kOutOfResources;
+    default: return Reason::kUnspecified;
+  }
+}
+
 }  // namespace
+
+Error Because(Reason reason, std::string message, std::string remedy, std::string thing) {
+  return Error{CodeOf(reason), std::move(message), std::move(remedy), reason, std::move(thing)};
+}
+
+std::string ThingOf(Pid pid) { return "process " + std::to_string(pid.value); }
+
+Reason ReasonOf(const Error& error) {
+  return error.reason != Reason::kUnspecified ? error.reason : UsualReason(error.code);
+}
 
 Error ErrnoError(int err, std::string_view message, std::string_view remedy) {
   std::string text(message);
   text += ": ";
   text += std::generic_category().message(err);
-  return Error{CodeForErrno(err), std::move(text), std::string(remedy)};
+  return Error{CodeForErrno(err), std::move(text), std::string(remedy), ReasonForErrno(err)};
 }
 
 }  // namespace ptrace_prof

@@ -1,8 +1,9 @@
-// Errors as values: Error{code, message, remedy} and Result<T>.
+// Errors as values: Error{code, message, remedy, reason, thing} and Result<T>.
 //
 // Every fallible function of the project returns Result<T> (or Result<void>) and never throws. Codes have the
 // numbers of gRPC's status codes, so the RPC edge is a cast. An Error is a sentence for a person: `message`
-// names the thing and the reason, `remedy` says what to do about it (may be empty).
+// names the thing and the cause, `remedy` says what to do about it (may be empty). `reason` is the cause in one word
+// for programs; whoever knows it makes the error with Because(). `thing` is what it is about, for programs too.
 // kGone (the target ended, or replaced itself by exec) is an expected outcome, not a failure of ours.
 #pragma once
 
@@ -11,6 +12,9 @@
 #include <string_view>
 #include <utility>
 #include <variant>
+
+#include "attach/base/reason.h"
+#include "attach/base/types.h"
 
 namespace ptrace_prof {
 
@@ -41,10 +45,20 @@ struct Error {
   Code code = Code::kUnknown;
   std::string message;
   std::string remedy;
+  Reason reason = Reason::kUnspecified;
+  std::string thing = {};  // "process 4711", "capture nightly-1"; empty: not said
 };
 
+// An error of this reason, with the code that goes with it.
+[[nodiscard]] Error Because(Reason reason, std::string message, std::string remedy = {}, std::string thing = {});
+// The thing that an error about a process is about.
+[[nodiscard]] std::string ThingOf(Pid pid);
+// That of the error, or the usual one of its code. kUnspecified of kOk.
+[[nodiscard]] Reason ReasonOf(const Error& error);
+
 // Error with ": <strerror(err)>" appended to the message and a code derived from err
-// (ESRCH → kGone, EPERM/EACCES → kPermissionDenied, ENOSPC → kResourceExhausted, else kInternal).
+// (ESRCH → kGone, EPERM/EACCES → kPermissionDenied, ENOSPC → kResourceExhausted, else kInternal); the reason where the
+// errno tells it: DISK_FULL, OUT_OF_RESOURCES.
 [[nodiscard]] Error ErrnoError(int err, std::string_view message, std::string_view remedy = {});
 
 template <typename T>

@@ -66,9 +66,15 @@ std::string UserName(uint32_t uid) {
 
 }  // namespace
 
-Result<AccessFacts> GatherAccessFacts(Pid pid, int refused_errno) {
+Asker CurrentAsker() {
+  const Result<ProcessStatus> self = ReadProcessStatus(Pid(::getpid()));
+  return {.is_root = ::geteuid() == 0, .seccomp_mode = self.has_value() ? self.value().seccomp_mode : 0};
+}
+
+Result<AccessFacts> GatherAccessFacts(Pid pid, int refused_errno, const Asker& asker) {
   AccessFacts facts;
   facts.pid = pid;
+  facts.asker = asker;
   facts.refused_errno = refused_errno;
   PP_ASSIGN_OR_RETURN(facts.target, ReadProcessStatus(pid));
   PP_ASSIGN_OR_RETURN(facts.self, ReadProcessStatus(Pid(::getpid())));

@@ -15,11 +15,21 @@ namespace ptrace_prof {
 
 inline constexpr uint64_t kCapSysPtrace = uint64_t{1} << 19;  // CAP_SYS_PTRACE of linux/capability.h
 
+// Who asked, before whatever this process did to itself for safety: it may have become the owner of the target and
+// have put a system call filter on, and neither is the cause of a refusal nor shows the way around one.
+struct Asker {
+  bool is_root = false;
+  int seccomp_mode = 0;
+};
+// This process as it is now.
+Asker CurrentAsker();
+
 struct AccessFacts {
   Pid pid;
   int refused_errno = 0;
   ProcessStatus target;
-  ProcessStatus self;
+  ProcessStatus self;  // as at the refused call
+  Asker asker;
 
   // errno of each attempt, 0 = allowed. The two modes of ptrace(2), "Ptrace access mode checking": identity and
   // dumpable decide about reading, and Yama and other security modules only about attaching.
@@ -36,6 +46,6 @@ struct AccessFacts {
 };
 
 // kGone when the process ended.
-Result<AccessFacts> GatherAccessFacts(Pid pid, int refused_errno);
+Result<AccessFacts> GatherAccessFacts(Pid pid, int refused_errno, const Asker& asker);
 
 }  // namespace ptrace_prof

@@ -20,38 +20,39 @@ std::string NameOf(Pid pid) {
 // /proc does not show it: it is not there, or the mount option hidepid keeps the processes of others from us.
 Error NotVisible(Pid pid) {
   if (::kill(pid.value, 0) != 0 && errno == EPERM) {
-    return Error{Code::kPermissionDenied,
-                 fmt::format("process {} belongs to another user and /proc is mounted with hidepid", pid.value),
-                 "run as that user or with sudo"};
+    return Because(Reason::kProcHidden,
+                   fmt::format("process {} belongs to another user and /proc is mounted with hidepid", pid.value),
+                   "run as that user or with sudo", ThingOf(pid));
   }
-  return Error{Code::kNotFound, fmt::format("there is no process {}", pid.value),
-               "look up the pid with `pgrep -a python`; in a container, pids differ from those of the host"};
+  return Because(Reason::kProcessNotFound, fmt::format("there is no process {}", pid.value),
+                 "look up the pid with `pgrep -a python`; in a container, pids differ from those of the host",
+                 ThingOf(pid));
 }
 
 Error Ended(Pid pid, const ProcessStatus& status) {
   const Result<std::vector<int32_t>> threads = ListNumericEntries(ProcPath(pid, "task"));
   if (status.state == 'Z' && threads.has_value() && threads.value().size() > 1) {
-    return Error{Code::kFailedPrecondition,
-                 fmt::format("the main thread of process {} ({}) has ended although others go on: its memory cannot be "
-                             "reached under this pid",
-                             pid.value, status.name),
-                 ""};
+    return Because(Reason::kMainThreadEnded,
+                   fmt::format("the main thread of process {} ({}) has ended although others go on: its memory cannot "
+                               "be reached under this pid",
+                               pid.value, status.name),
+                   "", ThingOf(pid));
   }
-  return Error{Code::kFailedPrecondition,
-               fmt::format("process {} ({}) has ended; it is a zombie until its parent {} ({}) takes note", pid.value,
-                           status.name, status.ppid.value, NameOf(status.ppid)),
-               "profile its parent or a running process"};
+  return Because(Reason::kTargetIsZombie,
+                 fmt::format("process {} ({}) has ended; it is a zombie until its parent {} ({}) takes note", pid.value,
+                             status.name, status.ppid.value, NameOf(status.ppid)),
+                 "profile its parent or a running process", ThingOf(pid));
 }
 
 }  // namespace
 
 Result<void> CheckTarget(Pid pid) {
   if (pid.value <= 0) {
-    return Error{Code::kInvalidArgument, fmt::format("{} is not a process id", pid.value), "give a number above 0"};
+    return Because(Reason::kInvalidRequest, fmt::format("{} is not a process id", pid.value), "give a number above 0");
   }
   if (pid.value == ::getpid()) {
-    return Error{Code::kInvalidArgument, fmt::format("process {} is ptrace-prof itself", pid.value),
-                 "give the pid of another process"};
+    return Because(Reason::kTargetIsProfiler, fmt::format("process {} is ptrace-prof itself", pid.value),
+                   "give the pid of another process", ThingOf(pid));
   }
   Result<ProcessStatus> read = ReadProcessStatus(pid);
   if (read.has_error()) {
@@ -59,17 +60,17 @@ Result<void> CheckTarget(Pid pid) {
   }
   const ProcessStatus& status = read.value();
   if (status.tgid != pid) {
-    return Error{Code::kInvalidArgument,
-                 fmt::format("{} is a thread of process {} ({})", pid.value, status.tgid.value, NameOf(status.tgid)),
-                 fmt::format("use --pid {}", status.tgid.value)};
+    return Because(Reason::kTargetIsThread,
+                   fmt::format("{} is a thread of process {} ({})", pid.value, status.tgid.value, NameOf(status.tgid)),
+                   fmt::format("use --pid {}", status.tgid.value), ThingOf(status.tgid));
   }
   if (status.state == 'Z' || status.state == 'X') {
     return Ended(pid, status);
   }
   if (status.kernel_thread) {
-    return Error{Code::kInvalidArgument,
-                 fmt::format("process {} ({}) is a thread of the kernel and runs no program", pid.value, status.name),
-                 "give the pid of a Python process"};
+    return Because(Reason::kTargetIsKernelThread,
+                   fmt::format("process {} ({}) is a thread of the kernel and runs no program", pid.value, status.name),
+                   "give the pid of a Python process", ThingOf(pid));
   }
   return {};
 }

@@ -113,7 +113,8 @@ Result<std::vector<MemoryRegion>> ReadMaps(Pid pid) {
   PP_ASSIGN_OR_RETURN(const std::string text, ReadProcFile(ProcPath(pid, "maps"), kMapsLimit));
   // Only a zombie (and a kernel thread, which nobody may name as a target) has no mapping at all.
   if (text.empty()) {
-    return Error{Code::kGone, "process " + std::to_string(pid.value) + " has no memory: it has ended", ""};
+    return Because(Reason::kTargetExited, "process " + std::to_string(pid.value) + " has no memory: it has ended", "",
+                   ThingOf(pid));
   }
   return ParseMaps(text);
 }

@@ -54,7 +54,21 @@ bool HasEnded(Pid pid, Tid tid) {
   return state == 'Z' || state == 'X';
 }
 
-Error Gone(Pid pid) { return {Code::kGone, "process " + std::to_string(pid.value) + " has ended", ""}; }
+Error Gone(Pid pid) { return Because(Reason::kTargetExited, ThingOf(pid) + " has ended", "", ThingOf(pid)); }
+
+// Where a process may be read, another tracer is the one cause that we can meet.
+Error WithTracer(Error refused, Pid pid, Tid tid) {
+  const Result<ProcessStatus> thread = ReadProcessStatus(Pid(tid.value));
+  const Pid tracer = thread.has_value() ? thread.value().tracer : Pid();
+  if (refused.code != Code::kPermissionDenied || tracer.value == 0 || tracer.value == ::getpid()) {
+    return refused;
+  }
+  const Result<ProcessStatus> other = ReadProcessStatus(tracer);
+  return Because(Reason::kAlreadyTraced,
+                 ThingOf(pid) + " is already traced by " + ThingOf(tracer) + " (" +
+                     (other.has_value() ? other.value().name : "name unknown") + "), and Linux allows one tracer",
+                 "end that debugger or tracer first, or sample without --blocking", ThingOf(pid));
+}
 
 }  // namespace
 
@@ -88,8 +102,9 @@ Result<StoppedThreads> StoppedThreads::StopAll(Pid pid, Nanos timeout) {
       }
       Result<bool> seized = stopped.Seize(tid);
       if (seized.has_error()) {
-        (void)stopped.AwaitStops(deadline);  // only a stopped thread can be let go
-        return std::move(seized).error();
+        (void)stopped.AwaitStops(deadline);                    // only a stopped thread can be let go
+        { const StoppedThreads let_go = std::move(stopped); }  // before anything is looked up
+        return WithTracer(std::move(seized).error(), pid, tid);
       }
       grew |= seized.value();
     }
@@ -113,8 +128,7 @@ Result<bool> StoppedThreads::Seize(Tid tid) {
     if (err == ESRCH || HasEnded(pid_, tid)) {
       return false;
     }
-    return ErrnoError(err,
-                      "cannot stop thread " + std::to_string(tid.value) + " of process " + std::to_string(pid_.value));
+    return ErrnoError(err, "cannot stop thread " + std::to_string(tid.value) + " of " + ThingOf(pid_));
   }
   seized_.push_back(tid);
   ::ptrace(PTRACE_INTERRUPT, tid.value, nullptr, nullptr);  // fails only if it has died, which the wait tells

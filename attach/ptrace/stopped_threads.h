@@ -26,7 +26,8 @@ namespace ptrace_prof {
 
 class StoppedThreads {
  public:
-  // kPermissionDenied: Yama, capabilities, seccomp or another tracer (access_diagnosis.h explains which).
+  // kPermissionDenied: Yama, capabilities, seccomp or another tracer (access_diagnosis.h explains which); StopAll says
+  // kAlreadyTraced, and by whom.
   // kDeadlineExceeded: a thread did not stop in time (uninterruptible sleep, no CPU); the others are let go.
   // kGone: the process ended.
   static Result<StoppedThreads> Stop(Pid pid, Tid tid, Nanos timeout);

@@ -112,6 +112,8 @@ void PutCapture(Writer& json, const RemoteCapture& capture) {
   if (capture.error.has_value()) {
     json.StartObject();
     Put(json, "code", CodeName(capture.error->code));
+    Put(json, "reason", ReasonName(ReasonOf(*capture.error)));
+    Put(json, "thing", capture.error->thing);
     Put(json, "message", capture.error->message);
     Put(json, "remedy", capture.error->remedy);
     json.EndObject();

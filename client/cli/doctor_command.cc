@@ -42,12 +42,13 @@ class DoctorCommand : public Command {
     if (!pid_.empty()) {
       PP_ASSIGN_OR_RETURN(request.pid, ParsePid(pid_));
       if (request.pid.value == ::getpid()) {
-        return Error{Code::kInvalidArgument, "this is our own process id", "give that of another process"};
+        return Because(Reason::kTargetIsProfiler, "this is our own process id", "give that of another process");
       }
     }
     PP_ASSIGN_OR_RETURN(const Inspection found, Inspect(backend, request));
     if (found.checks.empty()) {
-      return Error{found.end.code == Code::kOk ? Code::kInternal : found.end.code, found.end.message, found.end.remedy};
+      return found.end.code == Code::kOk ? Because(Reason::kCollectorFailed, "the diagnosis is empty", "try again")
+                                         : ErrorOf(found.end);
     }
     const std::string text = json_ ? DoctorJson(found, request.pid) : DoctorText(found, request.pid);
     if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {

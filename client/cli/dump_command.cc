@@ -72,14 +72,14 @@ class DumpCommand : public Command {
     request_.allow_stops = !no_stops_;
     PP_ASSIGN_OR_RETURN(request_.pid, ParsePid(pid_));
     if (request_.pid.value == ::getpid()) {
-      return Error{Code::kInvalidArgument, "this is our own process id", "give that of another process"};
+      return Because(Reason::kTargetIsProfiler, "this is our own process id", "give that of another process");
     }
     PP_ASSIGN_OR_RETURN(const auto stream, backend.Start(request_, {}));
     ThreadDump dump;
     PP_RETURN_IF_ERROR(ReadAll(*stream, dump));
     const std::vector<DumpedProcess> processes = dump.Processes();
     if (processes.empty() && dump.end().has_value() && dump.end()->code != Code::kOk) {
-      return Error{dump.end()->code, dump.end()->message, dump.end()->remedy};
+      return ErrorOf(*dump.end());
     }
     const Grouping grouping = no_group_ ? Grouping::kNone : Grouping::kSameStacks;
     const std::string text = json_ ? DumpJson(processes) : DumpText(processes, grouping);

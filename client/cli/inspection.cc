@@ -47,7 +47,7 @@ Result<Inspection> Inspect(CaptureBackend& backend, const CaptureRequest& reques
     if (chunk.ended) {
       PP_RETURN_IF_ERROR(stream->Finish());
       if (!gatherer.complete) {
-        return Error{Code::kInternal, "the answer of the collector breaks off", "try again"};
+        return Because(Reason::kCollectorFailed, "the answer of the collector breaks off", "try again");
       }
       return std::move(gatherer.found);
     }

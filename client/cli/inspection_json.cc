@@ -76,7 +76,8 @@ void PutEntry(Writer& json, const ProcessEntry& entry, UserNames& users) {
   PutList(json, "gpu_libraries", entry.gpu_libraries);
   json.Key("profilable");
   json.Bool(entry.profilable);
-  Put(json, "reason", entry.reason);
+  PutKnown(json, "reason_code", ReasonName(entry.reason));
+  Put(json, "reason", entry.cause);
   Put(json, "remedy", entry.remedy);
   json.EndObject();
 }
@@ -115,6 +116,7 @@ std::string DoctorJson(const Inspection& inspection, Pid pid) {
     Put(json, "about", check.pid.value == 0 ? "node" : "process");
     Put(json, "subject", check.subject);
     Put(json, "verdict", VerdictWord(check.verdict));
+    PutKnown(json, "reason", ReasonName(check.reason));
     Put(json, "cause", check.cause);
     Put(json, "remedy", check.remedy);
     json.EndObject();

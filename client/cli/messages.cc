@@ -10,7 +10,9 @@ namespace ptrace_prof {
 namespace {
 
 void Print(std::string_view label, const Error& error) {
-  std::string text = fmt::format("{}: {}\n", label, Printable(error.message));
+  const std::string_view reason = ReasonName(error.reason);
+  std::string text = fmt::format("{}: {}{}\n", label, Printable(error.message),
+                                 reason.empty() ? std::string() : fmt::format(" [{}]", reason));
   if (!error.remedy.empty()) {
     text += fmt::format("hint: {}\n", Printable(error.remedy));
   }

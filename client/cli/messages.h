@@ -10,7 +10,7 @@
 
 namespace ptrace_prof {
 
-// "error: MESSAGE" and, where there is a remedy, "hint: REMEDY".
+// "error: MESSAGE [REASON]" and, where there is a remedy, "hint: REMEDY". The reason is what a script looks for.
 void PrintError(const Error& error);
 void PrintWarning(const Error& error);
 // One line or several; a newline is added.

@@ -23,7 +23,7 @@ Result<std::vector<ProcessEntry>> Look(CaptureBackend& backend, const CommandPat
   list.verb = CaptureVerb::kList;
   PP_ASSIGN_OR_RETURN(const Inspection found, Inspect(backend, list));
   if (found.end.code != Code::kOk) {
-    return Error{found.end.code, found.end.message, found.end.remedy};
+    return ErrorOf(found.end);
   }
   return MatchesOf(found.entries, pattern, Pid(::getpid()));
 }

@@ -64,7 +64,7 @@ class PsCommand : public Command {
     request.verb = CaptureVerb::kList;
     PP_ASSIGN_OR_RETURN(Inspection found, Inspect(backend, request));
     if (found.end.code != Code::kOk) {
-      return Error{found.end.code, found.end.message, found.end.remedy};
+      return ErrorOf(found.end);
     }
     std::erase_if(found.entries, [&](const ProcessEntry& entry) {
       return (!all_ && entry.kind != ProcessKind::kPython) || (user && entry.uid != *user) ||

@@ -88,11 +88,11 @@ std::string Line(const Row& row, const std::array<size_t, kColumns>& widths, siz
 }
 
 std::string Remark(const ProcessEntry& entry, size_t indent) {
-  if (entry.reason.empty()) {
+  if (entry.cause.empty()) {
     return "";
   }
   std::string text = fmt::format("{}^ {}: {}", std::string(indent, ' '),
-                                 entry.profilable ? "limited" : "cannot be profiled", Printable(entry.reason));
+                                 entry.profilable ? "limited" : "cannot be profiled", Printable(entry.cause));
   return text + (entry.remedy.empty() ? "" : fmt::format(" -- {}", Printable(entry.remedy))) + "\n";
 }
 

@@ -13,8 +13,6 @@ namespace {
 constexpr int kCommandNotFound = 127;  // as shells do
 constexpr int kCommandNotStarted = 126;
 
-Error EndError(const EndInfo& end) { return {end.code, end.message, end.remedy}; }
-
 }  // namespace
 
 RecordRun::RecordRun(CaptureBackend& backend, const RecordPlan& plan, Talk talk)
@@ -46,7 +44,9 @@ int RecordRun::StartFailed(const Error& error) {
   if (plan_.program.empty()) {
     return static_cast<int>(Fail(error));
   }
-  PrintError({error.code, fmt::format("cannot run {}: {}", plan_.program[0], error.message), error.remedy});
+  Error told = error;
+  told.message = fmt::format("cannot run {}: {}", plan_.program[0], error.message);
+  PrintError(told);
   return error.code == Code::kNotFound ? kCommandNotFound : kCommandNotStarted;
 }
 
@@ -96,7 +96,7 @@ ExitCode RecordRun::ConcludeWithoutSamples(const TraceSpooler& spooler, SpoolFil
                  plan_.program.empty() ? "" : "is there a Python in that command, and does it run long enough?"});
   }
   if (end.has_value() && end->code != Code::kOk) {
-    return Fail(EndError(*end));
+    return Fail(ErrorOf(*end));
   }
   PrintNote("no thread did anything meanwhile: the recording is empty (--idle=all records threads that wait, too)");
   return Export(spool);  // threads and their states are in it; and who asked for a file gets one

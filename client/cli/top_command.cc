@@ -56,7 +56,9 @@ Result<SampleBatch> AwaitFirst(SampleSource& source, const Interrupts& interrupt
     }
   }
   if (const auto& end = source.end(); end.has_value() && end->code != Code::kOk) {
-    return Error{end->code, end->message.empty() ? "the target ended" : end->message, end->remedy};
+    Error error = ErrorOf(*end);
+    error.message = error.message.empty() ? "the target ended" : error.message;
+    return error;
   }
   return Error{Code::kCancelled, "ended before anything was seen of the target", ""};
 }

@@ -77,7 +77,8 @@ void TraceSpooler::Run() {
   progress_.Clear();
   auto finished = stream_.Finish();
   if (finished.has_error() && !collector_error_.has_value() && !aborted_) {
-    const bool is_disk = finished.error().code == Code::kResourceExhausted;
+    const Reason reason = finished.error().reason;
+    const bool is_disk = reason == Reason::kDiskFull || reason == Reason::kStorageFailed;
     (is_disk ? disk_error_ : collector_error_) = std::move(finished).error();
   }
 }

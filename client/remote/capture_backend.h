@@ -54,8 +54,8 @@ class CaptureBackend {
   virtual bool is_of_this_machine() const { return true; }
   // The captures that live longer than we do, valid as long as this object. kUnavailable: nobody is there to keep them.
   virtual Result<CaptureClient*> Captures() {
-    return Error{Code::kUnavailable, "only a daemon keeps captures, and none is asked here",
-                 "start ptrace-profd, or say with --host ADDRESS where one answers"};
+    return Because(Reason::kNoDaemon, "only a daemon keeps captures, and none is asked here",
+                   "start ptrace-profd, or say with --host ADDRESS where one answers");
   }
 };
 

@@ -83,9 +83,9 @@ std::string NewRequestId() {
 void Sleep(Nanos time) { std::this_thread::sleep_for(std::chrono::nanoseconds(time.value)); }
 
 Error StaysAway(const grpc::Status& status) {
-  return Error{Code::kUnavailable, "the daemon does not come back: " + status.error_message(),
-               "has it ended? Its captures ended with it then. If it was only out of reach, the capture goes on: try "
-               "again"};
+  return Because(Reason::kServerUnreachable, "the daemon does not come back: " + status.error_message(),
+                 "has it ended? Its captures ended with it then. If it was only out of reach, the capture goes on: try "
+                 "again");
 }
 
 Error IsAnother(const std::string& name) {

@@ -50,7 +50,8 @@ ProcessEntry EntryOf(const v1::PythonProcess& process) {
   entry.local_rank = Maybe(process.has_local_rank(), process.local_rank());
   entry.gpu_libraries.assign(process.gpu_libraries().begin(), process.gpu_libraries().end());
   entry.profilable = process.profilable();
-  entry.reason = process.reason();
+  entry.cause = process.reason();
+  entry.reason = ReasonNamed(process.reason_code());
   entry.remedy = process.remedy();
   return entry;
 }
@@ -64,7 +65,8 @@ Check CheckOf(const v1::Check& check) {
           .verdict = verdict,
           .cause = check.cause(),
           .remedy = check.remedy(),
-          .code = static_cast<Code>(check.code())};
+          .code = static_cast<Code>(check.code()),
+          .reason = ReasonNamed(check.reason())};
 }
 
 Result<std::string> WriteTrace(const CaptureRequest& request, const std::function<Result<void>(TraceWriter&)>& fill) {

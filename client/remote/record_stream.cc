@@ -132,8 +132,9 @@ Result<void> RecordStream::Finish() {
     return *damage_;
   }
   if (end_.code == Code::kCancelled && is_killed_) {
-    return Error{Code::kInternal, "the capture did not end in time and was given up: the end of its trace is missing",
-                 "what was recorded until then is kept; the target is not affected"};
+    return Because(Reason::kCollectorFailed,
+                   "the capture did not end in time and was given up: the end of its trace is missing",
+                   "what was recorded until then is kept; the target is not affected");
   }
   const bool is_of_the_way = end_.code == Code::kInternal || end_.code == Code::kCancelled ||
                              end_.code == Code::kUnavailable || end_.code == Code::kDataLoss ||

@@ -53,8 +53,7 @@ void SamplesStream::OnDone(const grpc::Status& status) {
 std::optional<SampleBatch> SamplesStream::TakeLocked() {
   std::optional<SampleBatch> batch = assembly_.Add(message_);
   if (message_.has_ended()) {
-    const Error ended = FromStatus(message_.ended());
-    end_ = EndInfo{ended.code, ended.message, ended.remedy};
+    end_ = EndOf(FromStatus(message_.ended()));
   }
   has_message_ = false;
   StartReadLocked();

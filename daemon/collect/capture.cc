@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "attach/proc/access_diagnosis.h"
@@ -23,6 +24,7 @@ constexpr Nanos kLookWhileEmpty = Nanos::FromMillis(20);
 constexpr int kIdleMillis = 5;
 constexpr Nanos kAccountEvery = Nanos::FromMillis(500);
 constexpr size_t kMaxNodes = 100'000;  // then the stack tables start anew: memory stays bounded in a run of any length
+constexpr Nanos kRefusalPatience = Nanos::FromMillis(500);
 constexpr Nanos kForever = Nanos(INT64_MAX);
 
 class Capture {
@@ -46,8 +48,13 @@ class Capture {
  private:
   Result<void> Dump() {
     tree_.Look(begin_);
-    ++accounting_.rounds;
-    tree_.Sample(MonotonicNow());
+    do {
+      ++accounting_.rounds;
+      tree_.Sample(MonotonicNow());
+      if (const auto refused = LastingRefusal(); refused.has_value()) {
+        return Finish(EndOf(*refused));
+      }
+    } while (tree_.stop_refusal() != nullptr && ::poll(nullptr, 0, kIdleMillis) == 0);
     tree_.Flush();
     if (request_.locals) {  // they belong to the sample written last
       for (const auto& sampler : tree_.samplers()) {
@@ -77,6 +84,9 @@ class Capture {
       accounting_.rounds += tree_.empty() ? 0 : 1;
       tree_.Sample(now);
       StoppedThreads::ReleaseLate();
+      if (const auto refused = LastingRefusal(); refused.has_value() && accounting_.stops == 0) {
+        return Finish(EndOf(*refused));  // it would go on like that; a tracer that comes later costs samples
+      }
       if (now >= next_flush) {
         if (auto flushed = Flush(now); flushed.has_error()) {
           return flushed;  // nobody reads any more: there is no one to tell
@@ -90,8 +100,23 @@ class Capture {
     }
     const bool ended = tree_.empty();
     tree_.Flush();
-    return Finish(ended ? EndInfo{Code::kGone, "process " + std::to_string(request_.pid.value) + " ended", ""}
-                        : EndInfo{});
+    return Finish(ended ? EndOf(TargetEnded()) : EndInfo{});
+  }
+
+  // Another collector that holds the target for a sample is soon gone; a debugger is not.
+  std::optional<Error> LastingRefusal() const {
+    const StopRefusal* refusal = tree_.stop_refusal();
+    const bool lasts = refusal != nullptr && MonotonicNow() - refusal->since > kRefusalPatience;
+    return lasts ? std::optional(refusal->error) : std::nullopt;
+  }
+
+  Error TargetEnded() const {
+    const std::string target = ThingOf(request_.pid);
+    if (tree_.has_execed() && CheckTarget(request_.pid).has_value()) {
+      return Because(Reason::kTargetExeced, target + " has become another program (exec), in which no Python runs", "",
+                     target);
+    }
+    return Because(Reason::kTargetExited, target + " ended", "", target);
   }
 
   // Looking for children costs an open file per thread: it may take a thousandth of our time, no more. While nothing

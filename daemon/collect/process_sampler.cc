@@ -49,7 +49,7 @@ Result<std::unique_ptr<ProcessSampler>> ProcessSampler::Open(Pid pid, Pid parent
       new ProcessSampler(pid, std::move(python), info.ns_pid, std::move(pidfd), executable, context));
   context.writer.AddProcess(info);
   if (const ReadStatus read = sampler->roster_.Refresh(MonotonicNow(), sampler->watch_); read != ReadStatus::kOk) {
-    return Error{Code::kGone, "process " + std::to_string(pid.value) + " ended while it was being opened", ""};
+    return Because(Reason::kTargetExited, ThingOf(pid) + " ended while it was being opened", "", ThingOf(pid));
   }
   return sampler;
 }
@@ -211,6 +211,12 @@ bool ProcessSampler::RefreshThreads(Nanos now) {
 }
 
 // --blocking: the whole process stands still while its stacks are copied; names are looked up afterwards.
+void ProcessSampler::NoteRefusal(const Error& error, Nanos now) {
+  const bool by_kernel = error.reason == Reason::kAlreadyTraced || error.code == Code::kPermissionDenied;
+  const Nanos since = stop_refusal_.has_value() ? stop_refusal_->since : now;
+  stop_refusal_ = by_kernel ? std::optional(StopRefusal{error, since}) : std::nullopt;
+}
+
 bool ProcessSampler::SampleStopped(Nanos now) {
   if (roster_.IsRefreshDue(now) && roster_.Refresh(now, watch_) == ReadStatus::kGone) {
     return false;
@@ -224,8 +230,10 @@ bool ProcessSampler::SampleStopped(Nanos now) {
     const auto stopped = StoppedThreads::StopAll(pid_, kStopAllTimeout);
     if (stopped.has_error()) {
       ++context_.accounting.lost;
+      NoteRefusal(stopped.error(), begin);
       return stopped.error().code != Code::kGone;
     }
+    stop_refusal_.reset();
     (void)memory_.ReadBatch(batch_, &filled);
     for (const auto& track : roster_.tracks()) {
       collected_.push_back(track->stack.ReadAgain(memory_, false));

@@ -35,6 +35,11 @@ struct CaptureContext {
   Accounting& accounting;
 };
 
+struct StopRefusal {
+  Error error;
+  Nanos since;
+};
+
 class ProcessSampler {
  public:
   // As PythonProcess::Open. The process and its threads are announced to the writer.
@@ -51,6 +56,8 @@ class ProcessSampler {
   Pid pid() const { return pid_; }
   bool HasExited() const { return ptrace_prof::HasExited(pidfd_); }
   bool HasExeced() const;
+  // Set while the kernel refuses to stop the process (`blocking`): another tracer holds it, perhaps only briefly.
+  const std::optional<StopRefusal>& stop_refusal() const { return stop_refusal_; }
   const PythonProcess& python() const { return python_; }
   size_t thread_count() { return roster_.tracks().size(); }
   size_t node_count() const { return linker_.node_count(); }
@@ -72,6 +79,7 @@ class ProcessSampler {
   void AppendFirst();
   bool SampleLive(Nanos now);
   bool SampleStopped(Nanos now);
+  void NoteRefusal(const Error& error, Nanos now);
   void AppendTrack(ThreadTrack& track);
   bool MayHaveMoved(const ThreadTrack& track, uint64_t switches) const;
   bool CollectTrack(ThreadTrack& track, bool fresh);
@@ -99,6 +107,7 @@ class ProcessSampler {
   std::vector<ThreadTrack*> first_;
   std::vector<CollectStatus> collected_;
   uint64_t checked_generation_ = 0;
+  std::optional<StopRefusal> stop_refusal_;
   Nanos watched_;  // when the interpreters' words were read last
   bool has_cuda_ = false;
 };

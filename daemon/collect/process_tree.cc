@@ -41,6 +41,7 @@ void ProcessTree::Close(size_t index, Nanos now) {
   ProcessSampler& sampler = *samplers_[index];
   const bool exec = !sampler.HasExited() && sampler.HasExeced();
   sampler.Finish(now, exec);
+  has_execed_ = has_execed_ || (exec && sampler.pid() == context_.request.pid);
   closed_read_calls_ += sampler.read_calls();
   closed_stops_ += sampler.verifier_counters().stops;
   closed_stopped_ = closed_stopped_ + sampler.verifier_counters().stopped_total;
@@ -140,6 +141,15 @@ void ProcessTree::ForgetStacks() {
   for (const auto& sampler : samplers_) {
     sampler->ForgetStacks();
   }
+}
+
+const StopRefusal* ProcessTree::stop_refusal() const {
+  for (const auto& sampler : samplers_) {
+    if (sampler->pid() == context_.request.pid && sampler->stop_refusal().has_value()) {
+      return &*sampler->stop_refusal();
+    }
+  }
+  return nullptr;
 }
 
 size_t ProcessTree::node_count() const {

@@ -35,6 +35,10 @@ class ProcessTree {
   bool has_opened() const { return processes_ > 0; }  // there was a Python process, or is
   bool empty() const { return samplers_.empty(); }
   bool is_waiting() const { return !candidates_.empty(); }  // something may still become a Python process
+  // The target has become another program; whether it runs on, or what that is, is not known here.
+  bool has_execed() const { return has_execed_; }
+  // Of the target: see ProcessSampler.
+  const StopRefusal* stop_refusal() const;  // null: none
   size_t node_count() const;
   void CountInto(Accounting& accounting) const;
   uint64_t not_followed() const { return not_followed_; }
@@ -57,6 +61,7 @@ class ProcessTree {
   std::vector<std::unique_ptr<ProcessSampler>> samplers_;
   std::unordered_map<Pid, Candidate> candidates_;
   std::unordered_map<Pid, Nanos> known_;  // every process ever looked at, by start time: pids are reused
+  bool has_execed_ = false;
   uint64_t processes_ = 0;
   uint64_t not_followed_ = 0;
   uint64_t closed_read_calls_ = 0;

@@ -22,11 +22,13 @@ bool Send(Outcome outcome, const ProcessEntry& entry, ByteSink& sink) {
   return sink.Write(std::as_bytes(std::span(bytes))).has_value();
 }
 
-void Explain(const std::optional<Error>& denied, ProcessEntry& entry) {
-  const bool by_kernel = !denied || denied->code == Code::kPermissionDenied;
-  const Error error = by_kernel ? ExplainRefusal(entry.pid, EPERM) : *denied;
+// What was denied without a reason was denied by the kernel.
+void Explain(const Denial& denial, ProcessEntry& entry) {
+  const bool by_kernel = !denial.error || denial.error->reason == Reason::kUnspecified;
+  const Error error = by_kernel ? ExplainRefusal(entry.pid, EPERM, denial.asker) : *denial.error;
   entry.profilable = false;
-  entry.reason = error.message;
+  entry.cause = error.message;
+  entry.reason = ReasonOf(error);
   entry.remedy = error.remedy;
 }
 
@@ -43,22 +45,23 @@ void TakeFindings(ProcessEntry&& found, ProcessEntry& entry) {
   entry.local_rank = found.local_rank;
   entry.gpu_libraries = std::move(found.gpu_libraries);
   entry.profilable = found.profilable;
-  entry.reason = std::move(found.reason);
+  entry.cause = std::move(found.cause);
+  entry.reason = found.reason;
   entry.remedy = std::move(found.remedy);
 }
 
 }  // namespace
 
-void AnswerAll(std::span<const Candidate* const> candidates, OnRefusal on_refusal, const std::optional<Error>& denied,
+void AnswerAll(std::span<const Candidate* const> candidates, OnRefusal on_refusal, const Denial& denial,
                ByteSink& sink) {
   TargetExaminer examiner;
   for (const Candidate* candidate : candidates) {
     ProcessEntry entry = candidate->entry;
-    Outcome outcome = denied ? Outcome::kRefused : examiner.Examine(*candidate, entry);
+    Outcome outcome = denial.error ? Outcome::kRefused : examiner.Examine(*candidate, entry);
     if (outcome == Outcome::kRefused && on_refusal == OnRefusal::kTellWhy) {
       // What a program is that nobody may look into is not known; only a name speaks for it.
       outcome = candidate->kind == CandidateKind::kUnknownProgram ? Outcome::kNotPython : Outcome::kListed;
-      Explain(denied, entry);
+      Explain(denial, entry);
     }
     if (!Send(outcome, entry, sink)) {
       return;

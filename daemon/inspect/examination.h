@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attach/proc/access_facts.h"
 #include "daemon/inspect/process_scan.h"
 #include "daemon/inspect/target_examiner.h"
 #include "daemon/trace/byte_sink.h"
@@ -22,8 +23,14 @@ namespace ptrace_prof {
 // What a child that is refused a process does: `kTellWhy` finds the words (for the last attempt).
 enum class OnRefusal : uint8_t { kTellWhy, kLeaveToOthers };
 
-// In the child. With `denied` it has no right to examine anything and only explains that.
-void AnswerAll(std::span<const Candidate* const> candidates, OnRefusal on_refusal, const std::optional<Error>& denied,
+// What the child may not do from the beginning, and who it was before it became what it is.
+struct Denial {
+  std::optional<Error> error;
+  Asker asker;
+};
+
+// In the child. With an error in `denial` it has no right to examine anything and only explains that.
+void AnswerAll(std::span<const Candidate* const> candidates, OnRefusal on_refusal, const Denial& denial,
                ByteSink& sink);
 
 struct Answer {

@@ -17,6 +17,7 @@ struct Judgement {
   Verdict verdict = Verdict::kOk;
   std::string cause;
   std::string remedy;
+  Reason reason = Reason::kUnspecified;  // else that of the row
 };
 
 constexpr uint64_t kBecomeAnybody = (uint64_t{1} << 6) | (uint64_t{1} << 7);  // CAP_SETGID, CAP_SETUID
@@ -25,6 +26,10 @@ bool HasCapability(const NodeFacts& f) { return (f.cap_effective & kCapSysPtrace
 
 std::string Words(int err) { return std::generic_category().message(err); }
 
+Reason WhoForbids(const NodeFacts& f) {
+  return f.seccomp_mode != 0 ? Reason::kSeccompDenied : Reason::kPermissionDenied;
+}
+
 Judgement MemoryReading(const NodeFacts& f) {
   switch (f.read_errno) {
     case 0: return {Verdict::kOk, "process_vm_readv works: targets are read without being stopped", ""};
@@ -32,12 +37,12 @@ Judgement MemoryReading(const NodeFacts& f) {
       return {Verdict::kMissing,
               fmt::format("this kernel ({}) has no process_vm_readv: it was built without CONFIG_CROSS_MEMORY_ATTACH",
                           f.kernel),
-              "boot a kernel that has it; every distribution's has"};
+              "boot a kernel that has it; every distribution's has", Reason::kNotYet};
     default:
       return {Verdict::kMissing,
               fmt::format("process_vm_readv is forbidden here ({}){}", Words(f.read_errno),
                           f.seccomp_mode != 0 ? ": a seccomp filter is in force" : ""),
-              std::string(kContainerRemedy) + ", or --security-opt seccomp=unconfined"};
+              std::string(kContainerRemedy) + ", or --security-opt seccomp=unconfined", WhoForbids(f)};
   }
 }
 
@@ -49,7 +54,7 @@ Judgement Ptrace(const NodeFacts& f) {
   return {Verdict::kLimited,
           fmt::format("ptrace is forbidden here ({}){}: no sample can be settled by a stop, so more are cut and marked",
                       Words(f.ptrace_errno), f.seccomp_mode != 0 ? ", a seccomp filter is in force" : ""),
-          std::string(kContainerRemedy) + ", or --security-opt seccomp=unconfined"};
+          std::string(kContainerRemedy) + ", or --security-opt seccomp=unconfined", WhoForbids(f)};
 }
 
 Judgement Yama(const NodeFacts& f) {
@@ -163,18 +168,19 @@ Judgement Cuda(const NodeFacts& f) {
 struct Row {
   const char* subject;
   Judgement (*judge)(const NodeFacts&);
+  Reason reason;  // of what is not fine
 };
 constexpr Row kRows[] = {
-    {"memory-reading", MemoryReading},
-    {"ptrace", Ptrace},
-    {"yama", Yama},
-    {"capabilities", Capabilities},
-    {"seccomp", Seccomp},
-    {"user-namespace", UserNamespace},
-    {"pid-namespace", PidNamespace},
-    {"lsm", SecurityModules},
-    {"procfs", Procfs},
-    {"cuda", Cuda},
+    {"memory-reading", MemoryReading, Reason::kPermissionDenied},
+    {"ptrace", Ptrace, Reason::kPermissionDenied},
+    {"yama", Yama, Reason::kYamaDenied},
+    {"capabilities", Capabilities, Reason::kCapabilityMissing},
+    {"seccomp", Seccomp, Reason::kSeccompDenied},
+    {"user-namespace", UserNamespace, Reason::kUserNamespace},
+    {"pid-namespace", PidNamespace, Reason::kUnspecified},
+    {"lsm", SecurityModules, Reason::kLsmDenied},
+    {"procfs", Procfs, Reason::kProcHidden},
+    {"cuda", Cuda, Reason::kUnspecified},
 };
 
 }  // namespace
@@ -188,7 +194,10 @@ std::vector<Check> JudgeNode(const NodeFacts& facts) {
                       judgement.verdict,
                       std::move(judgement.cause),
                       std::move(judgement.remedy),
-                      judgement.verdict == Verdict::kMissing ? Code::kPermissionDenied : Code::kOk});
+                      judgement.verdict == Verdict::kMissing ? Code::kPermissionDenied : Code::kOk,
+                      judgement.verdict == Verdict::kOk          ? Reason::kUnspecified
+                      : judgement.reason != Reason::kUnspecified ? judgement.reason
+                                                                 : row.reason});
   }
   return checks;
 }

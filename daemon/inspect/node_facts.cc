@@ -98,7 +98,7 @@ NodeFacts GatherNodeFacts() {
   facts.kernel = ::uname(&kernel) == 0 ? kernel.release : "unknown";
   facts.read_errno = ReadOurselves();
   facts.ptrace_errno = SeizeNobody();
-  if (const auto self = GatherAccessFacts(Pid(::getpid()), 0); self.has_value()) {
+  if (const auto self = GatherAccessFacts(Pid(::getpid()), 0, CurrentAsker()); self.has_value()) {
     facts.yama_scope = self.value().yama_scope;
     facts.cap_effective = self.value().self.cap_effective;
     facts.uid = Uid(self.value().self.uid_effective);

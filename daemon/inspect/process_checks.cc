@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "attach/proc/access_diagnosis.h"
 #include "attach/proc/maps.h"
 #include "attach/proc/proc_file.h"
@@ -13,6 +15,25 @@
 namespace ptrace_prof {
 namespace {
 
+struct SubjectRow {
+  Reason reason;
+  const char* subject;
+};
+constexpr SubjectRow kSubjects[] = {
+    {Reason::kAlreadyTraced, "tracer"},
+    {Reason::kSeccompDenied, "seccomp"},
+    {Reason::kUserNamespace, "user-namespace"},
+    {Reason::kCapabilityMissing, "capabilities"},
+    {Reason::kTargetHasCapabilities, "capabilities"},
+    {Reason::kCannotBecomeOwner, "capabilities"},
+    {Reason::kCallerUidMismatch, "owner"},
+    {Reason::kTargetChangedIds, "set-user-id"},
+    {Reason::kTargetNotDumpable, "not-dumpable"},
+    {Reason::kYamaDenied, "yama"},
+    {Reason::kLsmDenied, "lsm"},
+    {Reason::kProcHidden, "procfs"},
+};
+
 Check CheckTracer(Pid pid) {
   const Result<ProcessStatus> status = ReadProcessStatus(pid);
   if (status.has_error() || status.value().tracer.value == 0) {
@@ -21,11 +42,15 @@ Check CheckTracer(Pid pid) {
   const Pid tracer = status.value().tracer;
   const Result<ProcessStatus> other = ReadProcessStatus(tracer);
   return {
-      pid, "tracer", Verdict::kLimited,
+      pid,
+      "tracer",
+      Verdict::kLimited,
       fmt::format("it is traced by process {} ({}), and Linux allows one tracer: a stack that moves while it is read "
                   "cannot be settled by a stop, so more samples are cut and marked",
                   tracer.value, other.has_value() ? other.value().name : "name unknown"),
-      "end that debugger or tracer for whole stacks"};
+      "end that debugger or tracer for whole stacks",
+      Code::kOk,
+      Reason::kAlreadyTraced};
 }
 
 Check CheckThreadStates(Pid pid) {
@@ -54,12 +79,14 @@ Check CheckGpu(Pid pid) {
 }  // namespace
 
 Check CheckRefusal(Pid pid, const Error& error) {
-  std::string_view subject = "process";
-  const Result<AccessFacts> facts = GatherAccessFacts(pid, 0);
-  if (error.code == Code::kPermissionDenied || error.code == Code::kFailedPrecondition) {
-    subject = facts.has_value() && CheckTarget(pid).has_value() ? AccessSubject(facts.value()) : "process";
-  }
-  return {pid, std::string(subject), Verdict::kMissing, error.message, error.remedy, error.code};
+  const auto* row = std::ranges::find(kSubjects, error.reason, &SubjectRow::reason);
+  return {pid,
+          row == std::end(kSubjects) ? "process" : row->subject,
+          Verdict::kMissing,
+          error.message,
+          error.remedy,
+          error.code,
+          ReasonOf(error)};
 }
 
 std::vector<Check> CheckReadable(Pid pid) {
@@ -75,7 +102,8 @@ std::vector<Check> CheckReadable(Pid pid) {
                       fmt::format("CPython {} in {}", python.value().version_text, python.value().binary), ""});
   } else {
     const Error& error = python.error();
-    checks.push_back({pid, "interpreter-layout", Verdict::kMissing, error.message, error.remedy, error.code});
+    checks.push_back(
+        {pid, "interpreter-layout", Verdict::kMissing, error.message, error.remedy, error.code, ReasonOf(error)});
   }
   checks.push_back(CheckTracer(pid));
   checks.push_back(CheckThreadStates(pid));

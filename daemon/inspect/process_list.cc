@@ -29,7 +29,7 @@ bool HaveMoreRights() {
 class Listing {
  public:
   Listing(const RunAs& run_as, const std::atomic<bool>& stop)
-      : run_as_(run_as), stop_(stop), more_rights_(HaveMoreRights()), may_become_owner_(::geteuid() == 0) {}
+      : run_as_(run_as), stop_(stop), asker_(CurrentAsker()), more_rights_(HaveMoreRights()) {}
 
   Result<void> Run(TraceWriter& writer) {
     PP_ASSIGN_OR_RETURN(const ScanResult scan, ScanProcesses());
@@ -61,7 +61,7 @@ class Listing {
     std::map<Owner, Group> groups;
     for (const Candidate& candidate : candidates) {
       // Root without CAP_SYS_PTRACE (a container) may still become the owner, and read it so.
-      const bool out_of_reach = candidate.kind == CandidateKind::kUnreadable && !may_become_owner_;
+      const bool out_of_reach = candidate.kind == CandidateKind::kUnreadable && !asker_.is_root;
       if (candidate.kind == CandidateKind::kEnded || out_of_reach) {
         ListUnexamined(candidate);
       } else {
@@ -89,7 +89,7 @@ class Listing {
     while (!group.empty() && !stop_.load(std::memory_order_relaxed)) {
       const Candidate& first = *group.front();
       const OwnerReport report = run_as_({first.entry.uid, first.gid, probe, [&](const auto& denied, ByteSink& sink) {
-                                            AnswerAll(group, on_refusal, denied, sink);
+                                            AnswerAll(group, on_refusal, {denied, asker_}, sink);
                                           }});
       const std::vector<Answer> answers = ReadAnswers(report.bytes, group);
       for (size_t i = 0; i < answers.size(); ++i) {
@@ -123,8 +123,9 @@ class Listing {
   // The one that a child did not survive.
   void ListFailed(const Candidate& candidate, const std::string& ended) {
     ProcessEntry entry = candidate.entry;
-    entry.reason = fmt::format("what there is in process {} could not be read: the process of ours that looks at it {}",
-                               entry.pid.value, ended);
+    entry.cause = fmt::format("what there is in process {} could not be read: the process of ours that looks at it {}",
+                              entry.pid.value, ended);
+    entry.reason = Reason::kCollectorFailed;
     entry.remedy = "the target is not affected; `ptrace-prof doctor --pid` may tell more";
     if (candidate.kind != CandidateKind::kUnknownProgram) {
       entries_.push_back(std::move(entry));
@@ -138,12 +139,13 @@ class Listing {
     if (target.has_value() && ended) {
       return;  // another process by now
     }
-    const Error why = target.has_error() ? target.error() : ExplainRefusal(entry.pid, EACCES);
+    const Error why = target.has_error() ? target.error() : ExplainRefusal(entry.pid, EACCES, asker_);
     if (why.code == Code::kNotFound || why.code == Code::kGone) {
       return;
     }
     entry.kind = ended ? ProcessKind::kEnded : ProcessKind::kPython;
-    entry.reason = why.message;
+    entry.cause = why.message;
+    entry.reason = ReasonOf(why);
     entry.remedy = why.remedy;
     entries_.push_back(std::move(entry));
   }
@@ -167,8 +169,8 @@ class Listing {
 
   const RunAs& run_as_;
   const std::atomic<bool>& stop_;
+  const Asker asker_;
   const bool more_rights_;
-  const bool may_become_owner_;
   std::vector<ProcessEntry> entries_;
   std::vector<Pid> found_programs_;
   std::map<Uid, int> failures_;

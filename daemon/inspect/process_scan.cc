@@ -41,9 +41,10 @@ void NoteTracer(const ProcessStatus& status, ProcessEntry& entry) {
     return;
   }
   const Result<ProcessStatus> tracer = ReadProcessStatus(status.tracer);
-  entry.reason = "it is traced by process " + std::to_string(status.tracer.value) + " (" +
-                 (tracer.has_value() ? tracer.value().name : "name unknown") +
-                 "): a stack that moves while it is read cannot be settled by a stop, so more samples are cut";
+  entry.reason = Reason::kAlreadyTraced;
+  entry.cause = "it is traced by process " + std::to_string(status.tracer.value) + " (" +
+                (tracer.has_value() ? tracer.value().name : "name unknown") +
+                "): a stack that moves while it is read cannot be settled by a stop, so more samples are cut";
   entry.remedy = "end that debugger or tracer for whole stacks";
 }
 

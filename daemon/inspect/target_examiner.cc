@@ -135,7 +135,8 @@ Outcome TargetExaminer::Examine(const Candidate& candidate, ProcessEntry& entry)
     }
     entry.kind = no_interpreter && !named ? ProcessKind::kLibraryOnly : ProcessKind::kPython;
     entry.profilable = false;
-    entry.reason = version.error().message;
+    entry.cause = version.error().message;
+    entry.reason = ReasonOf(version.error());
     entry.remedy = version.error().remedy;
   }
   entry.gpu_libraries = GpuLibraries(regions);

@@ -43,7 +43,8 @@ Result<std::string> CaptureIdOf(const std::string& name) {
   }
   const std::string node = name.substr(6, middle - 6);
   if (node != NodeId() && node != "-") {
-    return Error{Code::kNotFound, "that capture is of another node; this is " + NodeId(), "ask that node"};
+    return Because(Reason::kCaptureNotFound, "that capture is of another node; this is " + NodeId(), "ask that node",
+                   "node " + node);
   }
   return name.substr(middle + 10);
 }
@@ -85,7 +86,7 @@ void FillCapture(const CaptureSession& session, v1::Capture* out) {
   out->set_trace_bytes(now.trace_bytes);
   FillTotals(now.totals, out->mutable_totals());
   if (now.error.has_value()) {
-    FillStatus(*now.error, {}, out->mutable_error());
+    FillStatus(*now.error, out->mutable_error());
   }
   out->set_end_message(CleanText(now.end_message));
   out->set_owner_uid(session.parameters().owner_uid);

@@ -25,24 +25,11 @@ constexpr size_t kMaxRequestId = 128;
 constexpr int kDefaultPage = 100;
 constexpr int kLargestPage = 1000;
 
-grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, const Result<void>& outcome,
-                                 std::string_view reason = {}) {
+grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, const Result<void>& outcome) {
   auto* reactor = context->DefaultReactor();
-  reactor->Finish(outcome.has_error() ? ToStatus(outcome.error(), reason) : grpc::Status::OK);
+  reactor->Finish(outcome.has_error() ? ToStatus(outcome.error()) : grpc::Status::OK);
   return reactor;
 }
-
-// "PROCESS_NOT_FOUND" is the usual reason of kNotFound; here it is a capture that is missing.
-std::string_view ReasonOfCapture(const Error& error) {
-  switch (error.code) {
-    case Code::kNotFound: return "CAPTURE_NOT_FOUND";
-    case Code::kFailedPrecondition: return "CAPTURE_NOT_ENDED";
-    default: return {};
-  }
-}
-
-// What a request cannot ask for yet is no matter of the target's Python.
-std::string_view ReasonOfRequest(const Error& error) { return error.code == Code::kUnimplemented ? "NOT_YET" : ""; }
 
 Result<int> PageSizeFrom(int asked) {
   if (asked < 0) {
@@ -155,7 +142,7 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::CreateCapture(grpc::CallbackServer
   }
   auto creation = CreationFrom(request->spec(), request->request_id());
   if (creation.has_error()) {
-    return Answer(context, creation.error(), ReasonOfRequest(creation.error()));
+    return Answer(context, creation.error());
   }
   creation.value().id = request->capture_id();
   if (request->validate_only()) {
@@ -184,7 +171,7 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::GetCapture(grpc::CallbackServerCon
                                                          const v1::GetCaptureRequest* request, v1::Capture* response) {
   const auto session = FindNamedIn(*request);
   if (session.has_error()) {
-    return Answer(context, session.error(), ReasonOfCapture(session.error()));
+    return Answer(context, session.error());
   }
   FillCapture(*session.value(), response);
   return Answer(context, {});
@@ -201,7 +188,7 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::CancelCapture(grpc::CallbackServer
                                                             v1::Capture* response) {
   const auto session = FindNamedIn(*request);
   if (session.has_error()) {
-    return Answer(context, session.error(), ReasonOfCapture(session.error()));
+    return Answer(context, session.error());
   }
   session.value()->Cancel();
   FillCapture(*session.value(), response);
@@ -213,7 +200,7 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::DeleteCapture(grpc::CallbackServer
                                                             google::protobuf::Empty* /*response*/) {
   const auto session = FindNamedIn(*request);
   if (session.has_error()) {
-    return Answer(context, session.error(), ReasonOfCapture(session.error()));
+    return Answer(context, session.error());
   }
   const std::string& id = session.value()->parameters().id;
   if (request->force()) {
@@ -221,14 +208,14 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::DeleteCapture(grpc::CallbackServer
     return Answer(context, {});
   }
   const auto deleted = captures_.Delete(id, caller_.uid);
-  return Answer(context, deleted, deleted.has_error() ? ReasonOfCapture(deleted.error()) : "");
+  return Answer(context, deleted);
 }
 
 WatchWriter* CaptureServiceImpl::WatchCapture(grpc::CallbackServerContext* /*context*/,
                                               const v1::WatchCaptureRequest* request) {
   auto session = FindNamedIn(*request);
   if (session.has_error()) {
-    return FailedCall<v1::CaptureEvent>(ToStatus(session.error(), ReasonOfCapture(session.error())));
+    return FailedCall<v1::CaptureEvent>(ToStatus(session.error()));
   }
   return StartWatch(std::move(session).value());
 }
@@ -237,7 +224,7 @@ TraceChunkWriter* CaptureServiceImpl::ReadTrace(grpc::CallbackServerContext* /*c
                                                 const v1::ReadTraceRequest* request) {
   auto session = FindNamedIn(*request);
   if (session.has_error()) {
-    return FailedCall<v1::TraceChunk>(ToStatus(session.error(), ReasonOfCapture(session.error())));
+    return FailedCall<v1::TraceChunk>(ToStatus(session.error()));
   }
   const auto size = ChunkSizeFrom(request->max_chunk_bytes());
   if (size.has_error()) {
@@ -259,7 +246,7 @@ RecordWriter* CaptureServiceImpl::Record(grpc::CallbackServerContext* /*context*
   }
   const auto creation = CreationFrom(request->spec(), request->request_id());
   if (creation.has_error()) {
-    return FailedCall<v1::RecordEvent>(ToStatus(creation.error(), ReasonOfRequest(creation.error())));
+    return FailedCall<v1::RecordEvent>(ToStatus(creation.error()));
   }
   auto session = captures_.Create(creation.value(), starter_);
   if (session.has_error()) {

@@ -20,6 +20,7 @@ void FillCheck(const Check& check, Message* out) {
   out->set_cause(CleanText(check.cause));
   out->set_remedy(CleanText(check.remedy));
   out->set_code(static_cast<int>(check.code));
+  out->set_reason(std::string(ReasonName(check.reason)));
 }
 
 }  // namespace ptrace_prof

@@ -62,7 +62,8 @@ grpc::Status FillDump(const CaptureSession& session, v1::DumpStacksResponse* out
     out->mutable_trace()->append(bytes.value());
   }
   const std::vector<DumpedProcess> processes = dump.Processes();
-  if (const auto error = session.Snapshot().error; error.has_value() && processes.empty()) {
+  const bool was_refused = dump.end().has_value() && dump.end()->reason == Reason::kAlreadyTraced;
+  if (const auto error = session.Snapshot().error; error.has_value() && (processes.empty() || was_refused)) {
     return ToStatus(*error);
   }
   for (const DumpedProcess& process : processes) {

@@ -89,7 +89,8 @@ void FillProcess(const ProcessEntry& entry, v1::PythonProcess* out) {
   FillPlace(entry, out);
   FillStart(entry, out);
   out->set_profilable(entry.profilable);
-  out->set_reason(CleanText(entry.reason));
+  out->set_reason(CleanText(entry.cause));
+  out->set_reason_code(std::string(ReasonName(entry.reason)));
   out->set_remedy(CleanText(entry.remedy));
 }
 

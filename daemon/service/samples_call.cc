@@ -105,7 +105,7 @@ class SamplesCall : public SessionCall<v1::SampleBatch> {
     message->set_thinned(batch.counters.thinned + parts_->left_out());
     parts_.reset();
     if (const auto& ended = batcher_.end(); said_last_ && ended.has_value()) {
-      FillStatus({ended->code, ended->message, ended->remedy}, {}, message->mutable_ended());
+      FillStatus(ErrorOf(*ended), message->mutable_ended());
     }
   }
 

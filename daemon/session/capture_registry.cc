@@ -17,9 +17,11 @@ bool IsValidId(const std::string& id) {
          });
 }
 
+std::string ThingOfCapture(const std::string& id) { return "capture " + id; }
+
 Error NoSuchCapture(const std::string& id) {
-  return Error{Code::kNotFound, fmt::format("there is no capture '{}'", id),
-               "ptrace-prof captures list shows those that there are"};
+  return Because(Reason::kCaptureNotFound, fmt::format("there is no capture '{}'", id),
+                 "ptrace-prof captures list shows those that there are", ThingOfCapture(id));
 }
 
 }  // namespace
@@ -49,9 +51,9 @@ Result<void> CaptureRegistry::CheckLimits(uint32_t uid) const {
     return session.parameters().owner_uid == uid && !HasEnded(session.Snapshot().state);
   });
   if (static_cast<size_t>(running) >= limits_.captures_per_user) {
-    return Error{Code::kResourceExhausted,
-                 fmt::format("user {} has {} captures going on, which is the limit", uid, running),
-                 "end one of them: ptrace-prof captures list, ptrace-prof captures cancel ID"};
+    return Because(Reason::kQuota, fmt::format("user {} has {} captures going on, which is the limit", uid, running),
+                   "end one of them: ptrace-prof captures list, ptrace-prof captures cancel ID",
+                   fmt::format("user {}", uid));
   }
   return {};
 }
@@ -76,8 +78,8 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
       .spool_folder = spool_folder_,
       .stop_patience = limits_.stop_patience};
   if (entries_.contains(parameters.id)) {
-    return Error{Code::kAlreadyExists, fmt::format("there is a capture '{}' already", parameters.id),
-                 "choose another ID, or none"};
+    return Because(Reason::kCaptureExists, fmt::format("there is a capture '{}' already", parameters.id),
+                   "choose another ID, or none", ThingOfCapture(parameters.id));
   }
   PP_RETURN_IF_ERROR(CheckLimits(creation.owner_uid));
   if (limits_.duration.value > 0) {
@@ -97,9 +99,9 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::StartHidden(const Captu
     return session->parameters().owner_uid == owner_uid;
   });
   if (static_cast<size_t>(of_owner) >= limits_.hidden_per_user) {
-    return Error{Code::kResourceExhausted,
-                 fmt::format("user {} has {} dumps and live views going on, which is the limit", owner_uid, of_owner),
-                 "end some of them, or try again in a moment"};
+    return Because(Reason::kQuota,
+                   fmt::format("user {} has {} dumps and live views going on, which is the limit", owner_uid, of_owner),
+                   "end some of them, or try again in a moment", fmt::format("user {}", owner_uid));
   }
   PP_ASSIGN_OR_RETURN(auto session, CaptureSession::Start({.id = {},
                                                            .owner_uid = owner_uid,
@@ -146,7 +148,8 @@ Result<void> CaptureRegistry::Delete(const std::string& id, uint32_t caller_uid)
     return NoSuchCapture(id);
   }
   if (!HasEnded(found->second.session->Snapshot().state)) {
-    return Error{Code::kFailedPrecondition, fmt::format("capture '{}' goes on", id), "cancel it first, or force it"};
+    return Because(Reason::kCaptureNotEnded, fmt::format("capture '{}' goes on", id), "cancel it first, or force it",
+                   ThingOfCapture(id));
   }
   doomed = std::move(found->second.session);
   entries_.erase(found);

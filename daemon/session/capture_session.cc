@@ -25,20 +25,20 @@ constexpr char kCancelledWord[] = "cancelled";
 std::optional<Error> CheckStatus(const std::optional<int>& status) {
   constexpr char kKept[] = "what was recorded until then is kept; the target is not affected";
   if (!status.has_value()) {
-    return Error{Code::kInternal, "the collector did not end and was killed", kKept};
+    return Because(Reason::kCollectorFailed, "the collector did not end and was killed", kKept);
   }
   if (WIFSIGNALED(*status)) {
-    return Error{
-        Code::kInternal,
+    return Because(
+        Reason::kCollectorFailed,
         fmt::format("the collector was ended by signal {} ({})", WTERMSIG(*status), ::strsignal(WTERMSIG(*status))),
-        kKept};
+        kKept);
   }
   if (WEXITSTATUS(*status) == 127) {
-    return Error{Code::kInternal, "cannot start the collector from /proc/self/exe",
-                 "is /proc mounted, and may this file be executed?"};
+    return Because(Reason::kCollectorFailed, "cannot start the collector from /proc/self/exe",
+                   "is /proc mounted, and may this file be executed?");
   }
   if (WEXITSTATUS(*status) != 0) {
-    return Error{Code::kInternal, fmt::format("the collector failed with status {}", WEXITSTATUS(*status)), ""};
+    return Because(Reason::kCollectorFailed, fmt::format("the collector failed with status {}", WEXITSTATUS(*status)));
   }
   return std::nullopt;
 }
@@ -166,8 +166,11 @@ void CaptureSession::Conclude() {
   const bool was_success =
       end.has_value() && (end->code == Code::kOk || (end->code == Code::kGone && meter_.recorded_anything()));
   if (!error.has_value() && !was_success) {
-    error = end.has_value() ? Error{end->code, end->message, end->remedy}
-                            : Error{Code::kInternal, "the collector ended before its trace did", ""};
+    error =
+        end.has_value() ? ErrorOf(*end) : Because(Reason::kCollectorFailed, "the collector ended before its trace did");
+  }
+  if (error.has_value() && error->thing.empty() && !parameters_.id.empty()) {
+    error->thing = "capture " + parameters_.id;
   }
   now_.totals = meter_.Totals();
   now_.ended = RealtimeNow();
@@ -187,13 +190,14 @@ void CaptureSession::TellEnd(std::optional<Error> error) {
   now_.end_message =
       now_.end_message.empty() ? kCancelledWord : fmt::format("{}; {}", kCancelledWord, now_.end_message);
   if (killed_ && error.has_value()) {
-    error = Error{Code::kCancelled,
-                  fmt::format("the collector did not end within {:g} s and was killed: the end of its trace is missing",
-                              parameters_.stop_patience.seconds()),
-                  "what was recorded until then is kept; the target is not affected"};
+    error->message =
+        fmt::format("the collector did not end within {:g} s and was killed: the end of its trace is missing",
+                    parameters_.stop_patience.seconds());
+    error->remedy = "what was recorded until then is kept; the target is not affected";
   }
   if (error.has_value()) {
-    error->code = Code::kCancelled;
+    error->reason = Reason::kCancelled;
+    error->code = CodeOf(error->reason);
     error->message = fmt::format("{}; {}", kCancelledWord, error->message);
     now_.error = std::move(error);
   }

@@ -90,7 +90,10 @@ Result<CollectorProcess> CollectorProcess::Start(const CollectorSpec& spec) {
   const std::vector<char*> argv = Pointers(arguments);
   const pid_t pid = ::fork();
   if (pid < 0) {
-    return ErrnoError(errno, "cannot start the collector process", "free some processes (ulimit -u) or memory");
+    Error error = ErrnoError(errno, "cannot start the collector process", "free some processes (ulimit -u) or memory");
+    error.reason = Reason::kOutOfResources;
+    error.code = CodeOf(error.reason);
+    return error;
   }
   if (pid == 0) {
     MakeInheritable(stream_write.get());

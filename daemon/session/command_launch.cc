@@ -89,8 +89,7 @@ Result<Pid> ReceiveLaunchReport(int control) {
   if (std::sscanf(line.c_str(), "failed %d\n", &number) != 1) {
     return Error{Code::kInternal, "the collector sent an unknown report about the command", ""};
   }
-  const Code code = number == ENOENT ? Code::kNotFound : Code::kPermissionDenied;
-  return Error{code, std::strerror(number), ""};
+  return Because(number == ENOENT ? Reason::kCommandNotFound : Reason::kCommandNotStarted, std::strerror(number));
 }
 
 }  // namespace ptrace_prof

@@ -18,8 +18,8 @@ constexpr Nanos kAnswerPatience = Nanos::FromSeconds(10);
 constexpr Nanos kLauncherPatience = Nanos::FromSeconds(10);  // longer than the launcher waits for its collectors
 
 Error LauncherGone() {
-  return Error{Code::kUnavailable, "the launcher of ptrace-profd has ended: it can start no collector any more",
-               "restart ptrace-profd; captures that go on are not affected, and traces can be fetched until then"};
+  return Because(Reason::kLauncherFailed, "the launcher of ptrace-profd has ended: it can start no collector any more",
+                 "restart ptrace-profd; captures that go on are not affected, and traces can be fetched until then");
 }
 
 Error Explain(const LaunchHeader& failure, const CallerIdentity& caller) {
@@ -28,12 +28,16 @@ Error Explain(const LaunchHeader& failure, const CallerIdentity& caller) {
       Error error = ErrnoError(
           failure.status, fmt::format("ptrace-profd cannot become user {} to profile as that user", caller.uid.value),
           "run ptrace-profd as root, with CAP_SETUID and CAP_SETGID, or as that user");
-      error.code = Code::kPermissionDenied;
+      error.reason = Reason::kCannotBecomeCaller;
+      error.code = CodeOf(error.reason);
       return error;
     }
-    case LaunchStage::kProgram:
-      return ErrnoError(failure.status, "the launcher cannot start the collector from /proc/self/exe",
-                        "is /proc mounted, may that user execute the file, and is `ulimit -u` large enough?");
+    case LaunchStage::kProgram: {
+      Error error = ErrnoError(failure.status, "the launcher cannot start the collector from /proc/self/exe",
+                               "is /proc mounted, may that user execute the file, and is `ulimit -u` large enough?");
+      error.reason = Reason::kLauncherFailed;
+      return error;
+    }
     case LaunchStage::kRequest:
       return Error{Code::kInvalidArgument, "the launcher refuses the request for a collector", ""};
     case LaunchStage::kNone:
@@ -41,7 +45,8 @@ Error Explain(const LaunchHeader& failure, const CallerIdentity& caller) {
   }
   Error error = ErrnoError(failure.status, "the launcher cannot make another process",
                            "free some processes (ulimit -u), descriptors (ulimit -n) or memory");
-  error.code = Code::kResourceExhausted;
+  error.reason = Reason::kOutOfResources;
+  error.code = CodeOf(error.reason);
   return error;
 }
 
@@ -106,8 +111,8 @@ Result<LauncherConnection::Started> LauncherConnection::Start(const CallerIdenti
     return Explain(*failure, caller);
   }
   return decided || !sent ? LauncherGone()
-                          : Error{Code::kUnavailable, "the launcher of ptrace-profd does not answer",
-                                  "is the machine out of memory, or the process stopped? Try again"};
+                          : Because(Reason::kLauncherFailed, "the launcher of ptrace-profd does not answer",
+                                    "is the machine out of memory, or the process stopped? Try again");
 }
 
 void LauncherConnection::Kill(const Started& collector) {

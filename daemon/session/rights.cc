@@ -46,7 +46,8 @@ Result<void> BecomeOwner(const TargetOwner& owner) {
       ::setresuid(owner.uid, owner.uid, owner.uid) != 0) {
     Error error = ErrnoError(errno, fmt::format("root cannot become user {} to read that user's process", owner.uid),
                              "run as that user, or give the container CAP_SETUID and CAP_SETGID");
-    error.code = Code::kFailedPrecondition;
+    error.reason = Reason::kCannotBecomeOwner;
+    error.code = CodeOf(error.reason);
     return error;
   }
   ::prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0);

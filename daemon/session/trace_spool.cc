@@ -30,15 +30,15 @@ uint64_t MeasurePacket(std::string_view bytes) {
 }
 
 Error BadOffset(uint64_t offset, std::string_view what) {
-  return Error{Code::kOutOfRange, fmt::format("offset {} of the trace {}", offset, what),
-               "resume at the end of a chunk that was received whole"};
+  return Because(Reason::kBadOffset, fmt::format("offset {} of the trace {}", offset, what),
+                 "resume at the end of a chunk that was received whole");
 }
 
 }  // namespace
 
 Result<std::unique_ptr<TraceSpool>> TraceSpool::Create(const std::string& folder) {
   PP_ASSIGN_OR_RETURN(UniqueFd fd, OpenNamelessFile(folder));
-  return std::unique_ptr<TraceSpool>(new TraceSpool(std::move(fd)));
+  return std::unique_ptr<TraceSpool>(new TraceSpool(std::move(fd), folder));
 }
 
 Result<void> TraceSpool::Append(std::span<const std::byte> bytes) {
@@ -52,9 +52,8 @@ Result<void> TraceSpool::Append(std::span<const std::byte> bytes) {
     if (put < 0) {
       const int err = errno;
       CommitWhatIsWhole();
-      errno = err;
-      return ErrnoError(errno, "cannot store the trace",
-                        "free some space where it is stored; what was recorded until then is kept");
+      return StorageError(err, folder_, "cannot store the trace",
+                          "free some space there; what was recorded until then is kept");
     }
     done += static_cast<size_t>(put);
     written_ += static_cast<uint64_t>(put);
@@ -86,7 +85,7 @@ Result<std::string> TraceSpool::ReadExactly(uint64_t offset, size_t size) const 
   for (size_t done = 0; done < size;) {
     const ssize_t got = ::pread(fd_.get(), bytes.data() + done, size - done, static_cast<off_t>(offset + done));
     if (got == 0 || (got < 0 && errno != EINTR)) {
-      return ErrnoError(got == 0 ? EIO : errno, "cannot read the stored trace");
+      return StorageError(got == 0 ? EIO : errno, folder_, "cannot read the stored trace", "");
     }
     done += got > 0 ? static_cast<size_t>(got) : 0;
   }

@@ -24,7 +24,7 @@ class TraceSpool {
   // In `folder`, which must exist.
   static Result<std::unique_ptr<TraceSpool>> Create(const std::string& folder);
 
-  // kResourceExhausted when the disk is full; kDataLoss when this is no trace.
+  // DISK_FULL or STORAGE_FAILED; kDataLoss when this is no trace.
   Result<void> Append(std::span<const std::byte> bytes);
   uint64_t size() const { return committed_.load(std::memory_order_acquire); }
 
@@ -38,11 +38,12 @@ class TraceSpool {
   Result<std::string> ReadPackets(uint64_t offset, size_t most) const;
 
  private:
-  explicit TraceSpool(UniqueFd fd) : fd_(std::move(fd)) {}
+  TraceSpool(UniqueFd fd, std::string folder) : fd_(std::move(fd)), folder_(std::move(folder)) {}
   void CommitWhatIsWhole();
   Result<std::string> ReadExactly(uint64_t offset, size_t size) const;
 
   UniqueFd fd_;
+  const std::string folder_;  // for messages
   PacketFramer framer_;
   uint64_t written_ = 0;
   std::atomic<uint64_t> committed_ = 0;

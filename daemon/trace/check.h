@@ -1,6 +1,7 @@
 // One thing that profiling depends on (`ptrace-prof doctor`): how it stands, why, and what to do about it.
 //
-// Pure data. `subject` is an identifier that scripts may rely on (docs/cli.md lists them); the rest is for people.
+// Pure data. `subject` is an identifier that scripts may rely on (docs/cli.md lists them), and so is the name of
+// `reason`; the rest is for people.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +22,10 @@ struct Check {
   Pid pid;  // about this process; 0: about the node
   std::string subject;
   Verdict verdict = Verdict::kOk;
-  std::string cause;      // what was found, in any case
-  std::string remedy;     // empty where there is none, or none is needed
-  Code code = Code::kOk;  // kMissing: that of the error with which a capture would end
+  std::string cause;                     // what was found, in any case
+  std::string remedy;                    // empty where there is none, or none is needed
+  Code code = Code::kOk;                 // kMissing: that of the error with which a capture would end
+  Reason reason = Reason::kUnspecified;  // what stands in the way, or limits it
 };
 
 }  // namespace ptrace_prof

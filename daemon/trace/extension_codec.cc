@@ -114,6 +114,8 @@ void EncodeEnd(const EndInfo& end, Nanos when, WireEncoder& out) {
   out.StringIfSet(trace::End::kMessageFieldNumber, end.message);
   out.StringIfSet(trace::End::kRemedyFieldNumber, end.remedy);
   out.SignedVarint(trace::End::kWhenNsFieldNumber, when.value);
+  out.StringIfSet(trace::End::kReasonFieldNumber, ReasonName(end.reason));
+  out.StringIfSet(trace::End::kThingFieldNumber, end.thing);
 }
 
 EndInfo DecodeEnd(std::string_view message) {
@@ -127,6 +129,8 @@ EndInfo DecodeEnd(std::string_view message) {
         break;
       case trace::End::kMessageFieldNumber: end.message = field.bytes; break;
       case trace::End::kRemedyFieldNumber: end.remedy = field.bytes; break;
+      case trace::End::kReasonFieldNumber: end.reason = ReasonNamed(field.bytes); break;
+      case trace::End::kThingFieldNumber: end.thing = field.bytes; break;
       default: break;
     }
   }

@@ -22,7 +22,7 @@ constexpr TextField kTexts[] = {
     {EntryFields::kContainerFieldNumber, &ProcessEntry::container},
     {EntryFields::kSlurmJobFieldNumber, &ProcessEntry::slurm_job},
     {EntryFields::kSlurmStepFieldNumber, &ProcessEntry::slurm_step},
-    {EntryFields::kReasonFieldNumber, &ProcessEntry::reason},
+    {EntryFields::kCauseFieldNumber, &ProcessEntry::cause},
     {EntryFields::kRemedyFieldNumber, &ProcessEntry::remedy},
 };
 
@@ -74,6 +74,7 @@ void DecodeOther(const WireField& field, ProcessEntry& entry) {
     case EntryFields::kUidFieldNumber: entry.uid.value = static_cast<uint32_t>(field.value); break;
     case EntryFields::kStartTimeNsFieldNumber: entry.start_time.value = field.AsSigned(); break;
     case EntryFields::kProfilableFieldNumber: entry.profilable = field.value != 0; break;
+    case EntryFields::kReasonFieldNumber: entry.reason = ReasonNamed(field.bytes); break;
     case EntryFields::kKindFieldNumber:
       if (field.value <= static_cast<uint64_t>(ProcessKind::kEnded)) {
         entry.kind = static_cast<ProcessKind>(field.value);
@@ -93,6 +94,7 @@ void EncodeProcessEntry(const ProcessEntry& entry, WireEncoder& out) {
   out.VarintIfSet(EntryFields::kKindFieldNumber, static_cast<uint64_t>(entry.kind));
   out.SignedVarint(EntryFields::kStartTimeNsFieldNumber, entry.start_time.value);
   out.VarintIfSet(EntryFields::kProfilableFieldNumber, entry.profilable ? 1 : 0);
+  out.StringIfSet(EntryFields::kReasonFieldNumber, ReasonName(entry.reason));
   for (const TextField& row : kTexts) {
     out.StringIfSet(row.number, entry.*row.member);
   }
@@ -136,6 +138,7 @@ void EncodeCheck(const Check& check, WireEncoder& out) {
   out.StringIfSet(trace::Check::kCauseFieldNumber, check.cause);
   out.StringIfSet(trace::Check::kRemedyFieldNumber, check.remedy);
   out.VarintIfSet(trace::Check::kCodeFieldNumber, static_cast<uint64_t>(check.code));
+  out.StringIfSet(trace::Check::kReasonFieldNumber, ReasonName(check.reason));
 }
 
 Check DecodeCheck(std::string_view message) {
@@ -147,6 +150,7 @@ Check DecodeCheck(std::string_view message) {
       case trace::Check::kSubjectFieldNumber: check.subject = field.bytes; break;
       case trace::Check::kCauseFieldNumber: check.cause = field.bytes; break;
       case trace::Check::kRemedyFieldNumber: check.remedy = field.bytes; break;
+      case trace::Check::kReasonFieldNumber: check.reason = ReasonNamed(field.bytes); break;
       case trace::Check::kVerdictFieldNumber:  // what we do not know is not fine
         check.verdict = field.value <= static_cast<uint64_t>(Verdict::kMissing) ? static_cast<Verdict>(field.value)
                                                                                 : Verdict::kMissing;

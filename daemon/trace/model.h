@@ -97,7 +97,14 @@ struct EndInfo {
   Code code = Code::kOk;  // kGone: the target ended first (a success for the user)
   std::string message;    // a sentence; empty for a plain end
   std::string remedy;
+  Reason reason = Reason::kUnspecified;
+  std::string thing = {};
 };
+
+inline EndInfo EndOf(const Error& error) {
+  return {error.code, error.message, error.remedy, error.reason, error.thing};
+}
+inline Error ErrorOf(const EndInfo& end) { return {end.code, end.message, end.remedy, end.reason, end.thing}; }
 
 // One local variable, for dump --locals.
 struct LocalVariable {

@@ -1,6 +1,6 @@
 // One process of a listing (`ptrace-prof ps`): what it is, where it belongs, and whether it can be profiled.
 //
-// Pure data. All text but `reason` and `remedy` is the target's choice and not fit for a terminal. Names of users are
+// Pure data. All text but `cause` and `remedy` is the target's choice and not fit for a terminal. Names of users are
 // not in it: whoever shows it looks them up.
 #pragma once
 
@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "attach/base/reason.h"
 #include "attach/base/types.h"
 
 namespace ptrace_prof {
@@ -40,8 +41,9 @@ struct ProcessEntry {
   std::vector<std::string> gpu_libraries;  // "libcuda", "libnccl", …
 
   bool profilable = false;  // by whoever asked for the list
-  std::string reason;       // why not; with `profilable`: what limits it
+  std::string cause;        // why not; with `profilable`: what limits it
   std::string remedy;
+  Reason reason = Reason::kUnspecified;  // the cause in one word
 };
 
 }  // namespace ptrace_prof

@@ -74,6 +74,11 @@ WireField Get(std::string_view message, int number) {
   return found;
 }
 
+Error NotATrace() {
+  return Because(Reason::kNotATrace, "this is not a ptrace-prof trace: it does not begin with our header",
+                 "give a .pftrace written by ptrace-prof");
+}
+
 // Sums of hostile deltas wrap around instead of overflowing.
 int64_t Add(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)); }
 Nanos Times(int64_t count, int64_t unit_ns) {
@@ -143,8 +148,7 @@ Result<void> TraceReader::Impl::OnPacket(std::string_view bytes) {
   }
   if (!is_ours) {
     if (Get(packet.extension, trace::Extension::kHeaderFieldNumber).bytes.empty()) {
-      return Error{Code::kDataLoss, "this is not a ptrace-prof trace: it does not begin with our header",
-                   "give a .pftrace written by ptrace-prof"};
+      return NotATrace();
     }
     is_ours = true;
   }
@@ -434,6 +438,9 @@ Result<void> TraceReader::Feed(std::span<const std::byte> bytes) {
   if (reader.status.has_value()) {
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     reader.status = reader.framer.Feed(text, [&](std::string_view packet) { return reader.OnPacket(packet); });
+    if (reader.status.has_error() && !reader.is_ours) {  // then it is not damaged, but something else
+      reader.status = NotATrace();
+    }
   }
   return reader.status;
 }

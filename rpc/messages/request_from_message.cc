@@ -128,9 +128,9 @@ Result<CaptureRequest> RequestFrom(const v1::CaptureSpec& spec) {
   CaptureRequest request;
   PP_RETURN_IF_ERROR(ReadTarget(spec.target(), request));
   if (spec.mode() != v1::MODE_UNSPECIFIED && spec.mode() != v1::MODE_SAMPLE) {
-    return Error{Code::kUnimplemented,
-                 fmt::format("mode {} is not known to this version of ptrace-prof", static_cast<int>(spec.mode())),
-                 "use MODE_SAMPLE"};
+    return Because(Reason::kNotYet,
+                   fmt::format("mode {} is not known to this version of ptrace-prof", static_cast<int>(spec.mode())),
+                   "use MODE_SAMPLE");
   }
   PP_RETURN_IF_ERROR(ReadDuration(spec.duration(), request));
   PP_RETURN_IF_ERROR(ReadSampling(spec.sample(), request));

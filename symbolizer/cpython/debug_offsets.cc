@@ -54,10 +54,10 @@ class RawOffsets {
 };
 
 Error Nonsense(const PythonVersion& version, std::string_view what, uint64_t value) {
-  return Error{Code::kDataLoss,
-               fmt::format("the target describes itself as CPython {} with {} = {}, which cannot be", ToString(version),
-                           what, value),
-               "Its memory may be damaged, or it is a modified CPython."};
+  return Because(Reason::kPythonDamaged,
+                 fmt::format("the target describes itself as CPython {} with {} = {}, which cannot be",
+                             ToString(version), what, value),
+                 "Its memory may be damaged, or it is a modified CPython.");
 }
 
 uint32_t WidthOf(uint32_t Layout::*slot) {
@@ -174,18 +174,17 @@ Result<std::span<const DebugOffsetsEntry>> EntriesFor(const PythonVersion& versi
   const std::string name = ToString(version);
   const auto entries = DebugOffsetsEntries(version);
   if (version.major != 3 || version.minor < 13) {
-    return Error{Code::kDataLoss,
-                 fmt::format("the target describes itself as CPython {}, which has no such description", name),
-                 {}};
+    return Because(Reason::kPythonDamaged,
+                   fmt::format("the target describes itself as CPython {}, which has no such description", name));
   }
   if (entries.empty()) {
-    return Error{Code::kUnimplemented, fmt::format("CPython {} is not supported: 3.8 to 3.15 are", name),
-                 "A newer ptrace-prof may read it."};
+    return Because(Reason::kPythonUnsupported, fmt::format("CPython {} is not supported: 3.8 to 3.15 are", name),
+                   "A newer ptrace-prof may read it.");
   }
   if (version.release_level != 0xF && version.release_level != 0xC) {
-    return Error{Code::kUnimplemented,
-                 fmt::format("CPython {} is a test release, and its structures are not those of the final one", name),
-                 "Run the target with a final release of the same version."};
+    return Because(Reason::kPythonTestRelease,
+                   fmt::format("CPython {} is a test release, and its structures are not those of the final one", name),
+                   "Run the target with a final release of the same version.");
   }
   return entries;
 }
@@ -206,9 +205,8 @@ Result<Layout> ImportDebugOffsets(std::span<const std::byte> bytes) {
   layout.free_threaded = header.free_threaded != 0;
   PP_ASSIGN_OR_RETURN(const std::span<const DebugOffsetsEntry> entries, EntriesFor(layout.version));
   if (bytes.size() < sizeof header + entries.size() * sizeof(uint64_t)) {
-    return Error{Code::kDataLoss,
-                 fmt::format("the description of CPython {}'s structures is cut short", ToString(layout.version)),
-                 {}};
+    return Because(Reason::kPythonDamaged,
+                   fmt::format("the description of CPython {}'s structures is cut short", ToString(layout.version)));
   }
   const RawOffsets raw(entries, bytes.data() + sizeof header);
   AddConstants(layout);

@@ -154,16 +154,15 @@ Result<void> CheckField(const Layout& layout, const LayoutField& field) {
   const uint32_t bound = IsLarge(field.name) ? kMaxLargeOffset : kMaxSmallOffset;
   const uint32_t alignment = std::min<uint32_t>(field.width, 8);
   if (offset > bound - field.width || offset % alignment != 0) {
-    return Error{Code::kDataLoss,
-                 fmt::format("the layout of CPython {} puts {} at offset {}, which cannot be", ToString(layout.version),
-                             field.name, offset),
-                 {}};
+    return Because(Reason::kPythonDamaged, fmt::format("the layout of CPython {} puts {} at offset {}, which cannot be",
+                                                       ToString(layout.version), field.name, offset));
   }
   return {};
 }
 
 Error Missing(const Layout& layout, std::string_view what) {
-  return Error{Code::kDataLoss, fmt::format("the layout of CPython {} lacks {}", ToString(layout.version), what), {}};
+  return Because(Reason::kPythonDamaged,
+                 fmt::format("the layout of CPython {} lacks {}", ToString(layout.version), what));
 }
 
 std::string_view NameOf(uint32_t Layout::*slot) {

@@ -207,9 +207,9 @@ constexpr Row kRows[] = {{8, Py38}, {9, Py39}, {10, Py310}, {11, Py311}, {12, Py
 Result<Layout> LayoutFor(PythonVersion version, bool debug_build) {
   const std::string name = ToString(version);
   if (version.release_level == 0xA || version.release_level == 0xB) {
-    return Error{Code::kUnimplemented,
-                 fmt::format("CPython {} is a test release, and its structures are not those of the final one", name),
-                 "Run the target with a final release of the same version."};
+    return Because(Reason::kPythonTestRelease,
+                   fmt::format("CPython {} is a test release, and its structures are not those of the final one", name),
+                   "Run the target with a final release of the same version.");
   }
   for (const Row& row : kRows) {
     if (version.major == 3 && version.minor == row.minor) {
@@ -221,7 +221,7 @@ Result<Layout> LayoutFor(PythonVersion version, bool debug_build) {
       return layout;
     }
   }
-  return Error{Code::kUnimplemented, fmt::format("CPython {} is not supported: 3.8 to 3.15 are", name), {}};
+  return Because(Reason::kPythonUnsupported, fmt::format("CPython {} is not supported: 3.8 to 3.15 are", name));
 }
 
 }  // namespace ptrace_prof

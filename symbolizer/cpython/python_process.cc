@@ -33,14 +33,16 @@ class Search {
           return std::move(*found_);
         }
       }
-      if (reason_ && reason_->code != Code::kDataLoss) {
+      if (refusal_ && refusal_->code != Code::kDataLoss) {
         break;  // there it is, only of no use: looking harder would find it again, or what looks like it
       }
     }
-    if (!reason_) {
+    if (!refusal_) {
       NameOldOrOtherPython();
     }
-    return reason_ ? std::move(*reason_) : NotPython();
+    Error error = refusal_ ? std::move(*refusal_) : NotPython();
+    error.thing = ThingOf(pid_);
+    return error;
   }
 
  private:
@@ -55,15 +57,14 @@ class Search {
     switch (CheckRuntime(memory_, layout.value(), runtime)) {
       case RuntimeState::kRunning: Found(i, runtime, layout.value()); return true;
       case RuntimeState::kNotStarted:
-        Remember({Code::kFailedPrecondition,
-                  fmt::format("process {} holds CPython {}.{}, but no interpreter runs in it (yet)", pid_.value,
-                              layout.value().version.major, layout.value().version.minor),
-                  std::string(kStartRemedy)});
+        Remember(Because(Reason::kPythonNotStarted,
+                         fmt::format("process {} holds CPython {}.{}, but no interpreter runs in it (yet)", pid_.value,
+                                     layout.value().version.major, layout.value().version.minor),
+                         std::string(kStartRemedy)));
         return false;
       case RuntimeState::kEnding:
-        Remember({Code::kFailedPrecondition,
-                  fmt::format("process {} holds CPython {}, which is shutting down", pid_.value, version),
-                  {}});
+        Remember(Because(Reason::kPythonEnding,
+                         fmt::format("process {} holds CPython {}, which is shutting down", pid_.value, version)));
         return false;
       case RuntimeState::kNotARuntime: return false;
     }
@@ -83,10 +84,10 @@ class Search {
     Result<Layout> described = ImportDebugOffsets(std::span(bytes).first(size >= 64 ? size : 0));
     if (described.has_value()) {
       if (described.value().free_threaded) {  // its layout is imported, but never was seen to be right on a real build
-        return Error{Code::kUnimplemented,
-                     fmt::format("process {} runs CPython {}: free-threaded builds are not supported yet", pid_.value,
-                                 VersionText(described.value())),
-                     "Run the target with a build that has the GIL."};
+        return Because(Reason::kPythonFreeThreaded,
+                       fmt::format("process {} runs CPython {}: free-threaded builds are not supported yet", pid_.value,
+                                   VersionText(described.value())),
+                       "Run the target with a build that has the GIL.");
       }
       described.value().debug_build = debug_build;
       return described;
@@ -96,21 +97,19 @@ class Search {
     }
     const auto version = FindVersion(memory_, elf, images_.image(i).region.path);
     if (!version) {
-      return Error{Code::kUnimplemented,
-                   fmt::format("process {} has a Python in {} that does not tell its version", pid_.value,
-                               images_.image(i).region.path),
-                   {}};
+      return Because(Reason::kPythonUnsupported,
+                     fmt::format("process {} has a Python in {} that does not tell its version", pid_.value,
+                                 images_.image(i).region.path));
     }
     if (version->major == 3 && version->minor >= 13) {
-      return Error{Code::kDataLoss,
-                   fmt::format("process {} has CPython {} without the description of its structures", pid_.value,
-                               ToString(*version)),
-                   {}};
+      return Because(Reason::kPythonDamaged,
+                     fmt::format("process {} has CPython {} without the description of its structures", pid_.value,
+                                 ToString(*version)));
     }
     if (version->major == 3 && elf.FindSymbol("_Py_AddToAllObjects").has_value()) {
-      return Error{Code::kUnimplemented,
-                   fmt::format("CPython {} built with --with-trace-refs is not supported", ToString(*version)),
-                   "Run the target with an ordinary build of the same version."};
+      return Because(Reason::kPythonTraceRefs,
+                     fmt::format("CPython {} built with --with-trace-refs is not supported", ToString(*version)),
+                     "Run the target with an ordinary build of the same version.");
     }
     return LayoutFor(*version, debug_build);
   }
@@ -141,8 +140,8 @@ class Search {
 
   // An unsupported version says more than one that has not started, and the first of a kind says enough.
   void Remember(Error error) {
-    if (!reason_ || (reason_->code == Code::kFailedPrecondition && error.code == Code::kUnimplemented)) {
-      reason_ = std::move(error);
+    if (!refusal_ || (refusal_->code == Code::kFailedPrecondition && error.code == Code::kUnimplemented)) {
+      refusal_ = std::move(error);
     }
   }
 
@@ -153,14 +152,14 @@ class Search {
 
   // Pythons without _PyRuntime.
   void NameOldOrOtherPython() {
-    for (size_t i = 0; i < images_.count() && !reason_; ++i) {
+    for (size_t i = 0; i < images_.count() && !refusal_; ++i) {
       const auto& elf = images_.image(i).elf;
       if (!elf) {
         continue;
       }
       if (elf->FindSymbol("pypy_main_startup")) {
-        Remember(
-            {Code::kUnimplemented, fmt::format("process {} runs PyPy: only CPython is supported", pid_.value), {}});
+        Remember(Because(Reason::kPythonNotCpython,
+                         fmt::format("process {} runs PyPy: only CPython is supported", pid_.value)));
       } else if (elf->FindSymbol("_PyThreadState_Current") || elf->FindSymbol("PyEval_EvalFrameEx")) {
         const auto version = FindVersion(memory_, *elf, images_.image(i).region.path);
         if (version && (version->major < 3 || version->minor < 8)) {
@@ -173,22 +172,22 @@ class Search {
 
   Error NotPython() const {
     if (images_.count() == 0) {
-      return {Code::kFailedPrecondition,
-              fmt::format("process {} has no program in memory: it is a kernel thread, or it has ended", pid_.value),
-              {}};
+      return Because(
+          Reason::kNotPython,
+          fmt::format("process {} has no program in memory: it is a kernel thread, or it has ended", pid_.value));
     }
     const std::string& path = images_.executable().empty() ? images_.image(0).region.path : images_.executable();
-    return {Code::kFailedPrecondition,
-            fmt::format("process {} ({}) is not a Python process: none of the {} files that it maps holds a CPython",
-                        pid_.value, path, images_.count()),
-            {}};
+    return Because(
+        Reason::kNotPython,
+        fmt::format("process {} ({}) is not a Python process: none of the {} files that it maps holds a CPython",
+                    pid_.value, path, images_.count()));
   }
 
   Pid pid_;
   RemoteMemory& memory_;
   ProcessImages& images_;
   std::optional<PythonProcess> found_;
-  std::optional<Error> reason_;
+  std::optional<Error> refusal_;
 };
 
 }  // namespace

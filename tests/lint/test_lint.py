@@ -7,6 +7,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import check_layers  # noqa: E402
+import check_reasons  # noqa: E402
 import check_sizes  # noqa: E402
 
 TABLE = """
@@ -131,6 +132,46 @@ class Sizes(Tree):
         self.write("attach/base/a.cc", "namespace n {\nstruct S { int f(int x); };\nint S::f(int x) {\n" + "  x++;\n" * 59 +
                    "  return x;\n}\nint g() { return 0; }\n}\n")
         self.assertEqual(self.found(), ["attach/base/a.cc: f has 62 lines, more than 60"])
+
+
+class Reasons(Tree):
+    TABLE = ('{Reason::kUnknown, "UNKNOWN", Code::kUnknown},\n'
+             '{Reason::kTargetExited, "TARGET_EXITED", Code::kGone},\n'
+             '{Reason::kNotPython, "NOT_PYTHON", Code::kFailedPrecondition},\n')
+
+    def setUp(self):
+        super().setUp()
+        self.say("NOT_PYTHON")
+
+    def say(self, word, code="FAILED_PRECONDITION"):
+        self.write("attach/base/reason.cc", self.TABLE)
+        self.write("rpc/proto/ptraceprof/v1/capture_service.proto",
+                   f"// Errors.\n//   UNKNOWN              UNKNOWN\n//   ABORTED              TARGET_EXITED,\n//   {code}  {word}\n")
+        self.write("docs/api.md", f"\n## Errors\n| code | reason | when |\n| `UNKNOWN` | `UNKNOWN` | ? |\n"
+                                  f"| `ABORTED` | `TARGET_EXITED` | |\n| | `{word}` | |\n")
+        self.write("client/python/src/ptrace_prof/errors.py",
+                   '"""All."""\nclass A:\n    code, reason = "UNKNOWN", "UNKNOWN"\n'
+                   f'    also: tuple[str, ...] = ("TARGET_EXITED",)\nclass B(A):\n    reason = "{word}"\n')
+
+    def found(self):
+        return check_reasons.check(self.root)
+
+    def test_the_same_everywhere_is_clean(self):
+        self.assertEqual(self.found(), [])
+
+    def test_another_word_is_found_in_each_place(self):
+        self.say("NO_PYTHON")
+        self.assertEqual(len(self.found()), 6, self.found())
+
+    def test_another_code_is_found(self):
+        self.say("NOT_PYTHON", "NOT_FOUND")
+        self.assertEqual(len(self.found()), 1)
+
+    def test_a_word_beside_the_table_is_found(self):
+        self.write("rpc/a.cc", '// "NOT_PYTHON"\nconst char* a = "UNKNOWN";\n')
+        self.assertEqual(self.found(), [])
+        self.write("rpc/b.cc", 'const char* b = "NOT_PYTHON";\n')
+        self.assertEqual(len(self.found()), 1)
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ AccessFacts OwnProcess() {
 
 struct Case {
   const char* what;
-  const char* subject;
+  Reason reason;
   void (*change)(AccessFacts& f);
   Code code;
   const char* in_message;
@@ -50,48 +50,48 @@ void NoAttach(AccessFacts& f) { f.attach_mode_errno = EACCES; }
 void NoRead(AccessFacts& f) { f.attach_mode_errno = f.read_mode_errno = EACCES; }
 
 const Case kCases[] = {
-    {"another tracer", "tracer",
+    {"another tracer", Reason::kAlreadyTraced,
      [](AccessFacts& f) {
        f.target.tracer = Pid(77);
        f.tracer_name = "gdb";
      },
      Code::kFailedPrecondition, "traced by process 77 (gdb)", "end that"},
-    {"seccomp", "seccomp", [](AccessFacts& f) { f.self.seccomp_mode = 2; }, Code::kPermissionDenied, "seccomp",
-     "--cap-add=SYS_PTRACE"},
-    {"Yama 1", "yama",
+    {"seccomp", Reason::kSeccompDenied, [](AccessFacts& f) { f.asker.seccomp_mode = 2; }, Code::kPermissionDenied,
+     "seccomp", "--cap-add=SYS_PTRACE"},
+    {"Yama 1", Reason::kYamaDenied,
      [](AccessFacts& f) {
        NoAttach(f);
        f.yama_scope = 1;
      },
      Code::kPermissionDenied, "ptrace_scope is 1",
      "run with sudo, or: sudo sysctl kernel.yama.ptrace_scope=0, or start the program with `ptrace-prof record -- "},
-    {"Yama 2", "yama",
+    {"Yama 2", Reason::kYamaDenied,
      [](AccessFacts& f) {
        NoAttach(f);
        f.yama_scope = 2;
      },
      Code::kPermissionDenied, "ptrace_scope is 2", "sudo sysctl kernel.yama.ptrace_scope=0"},
-    {"Yama 2 in a container", "yama",
+    {"Yama 2 in a container", Reason::kYamaDenied,
      [](AccessFacts& f) {
        NoAttach(f);
        f.yama_scope = 2;
        f.self_in_container = true;
      },
      Code::kPermissionDenied, "ptrace_scope is 2", "docker run --cap-add=SYS_PTRACE"},
-    {"Yama 3, even for root", "yama",
+    {"Yama 3, even for root", Reason::kYamaDenied,
      [](AccessFacts& f) {
        NoAttach(f);
        f.yama_scope = 3;
        f.self.cap_effective = kCapSysPtrace;
      },
      Code::kPermissionDenied, "ptrace_scope is 3", "reboot"},
-    {"Yama 0 explains nothing", "lsm",
+    {"Yama 0 explains nothing", Reason::kLsmDenied,
      [](AccessFacts& f) {
        NoAttach(f);
        f.yama_scope = 0;
      },
      Code::kPermissionDenied, "process 42 (python3)", "AppArmor"},
-    {"another user", "owner",
+    {"another user", Reason::kCallerUidMismatch,
      [](AccessFacts& f) {
        NoRead(f);
        f.target.uid_real = f.target.uid_effective = f.target.uid_saved = 1001;
@@ -99,37 +99,54 @@ const Case kCases[] = {
        f.yama_scope = 1;
      },
      Code::kPermissionDenied, "belongs to bob, and we run as ann", "run as bob or with sudo"},
-    {"root without the capability", "capabilities",
+    {"root without the capability", Reason::kCapabilityMissing,
      [](AccessFacts& f) {
        NoRead(f);
        f.self.uid_fs = f.self.uid_effective = 0;
      },
      Code::kPermissionDenied, "root without CAP_SYS_PTRACE", "--cap-add=SYS_PTRACE"},
-    {"set-user-ID", "set-user-id",
+    {"set-user-ID", Reason::kTargetChangedIds,
      [](AccessFacts& f) {
        NoRead(f);
        f.target.uid_effective = f.target.uid_saved = 0;
      },
      Code::kPermissionDenied, "has changed its user or group ids", "sudo"},
-    {"capabilities", "capabilities",
+    {"capabilities", Reason::kTargetHasCapabilities,
      [](AccessFacts& f) {
        NoRead(f);
        f.target.cap_effective = 0x400;
      },
      Code::kPermissionDenied, "capabilities that we do not (0x400)", "sudo"},
-    {"not dumpable", "not-dumpable",
+    {"not dumpable", Reason::kTargetNotDumpable,
      [](AccessFacts& f) {
        NoRead(f);
        f.dumpable = false;
      },
      Code::kPermissionDenied, "PR_SET_DUMPABLE", "sudo"},
-    {"other user namespace, as root", "user-namespace",
+    {"other user namespace, as root", Reason::kUserNamespace,
      [](AccessFacts& f) {
        NoRead(f);
        f.same_user_ns.reset();
        f.self.cap_effective = kCapSysPtrace;
      },
      Code::kPermissionDenied, "another user namespace", "on the host"},
+    {"a security module, although we hold the capability", Reason::kLsmDenied,
+     [](AccessFacts& f) {
+       NoRead(f);
+       f.self.cap_effective = kCapSysPtrace;
+       f.target.uid_real = f.target.uid_effective = f.target.uid_saved = 1001;
+       f.dumpable = false;
+     },
+     Code::kPermissionDenied, "process 42 (python3)", "AppArmor"},
+    {"root, who has become the owner", Reason::kTargetNotDumpable,
+     [](AccessFacts& f) {
+       NoRead(f);
+       f.dumpable = false;
+       f.asker.is_root = true;
+     },
+     Code::kPermissionDenied, "PR_SET_DUMPABLE", "grant the capability"},
+    {"our own filter is not the cause", Reason::kLsmDenied, [](AccessFacts& f) { f.self.seccomp_mode = 2; },
+     Code::kPermissionDenied, "process 42 (python3)", "AppArmor"},
 };
 
 TEST(ExplainAccess, NamesEachCauseAndItsRemedy) {
@@ -138,7 +155,8 @@ TEST(ExplainAccess, NamesEachCauseAndItsRemedy) {
     c.change(facts);
     const Error error = ExplainAccess(facts);
     EXPECT_EQ(error.code, c.code) << c.what;
-    EXPECT_EQ(AccessSubject(facts), c.subject) << c.what;
+    EXPECT_EQ(ReasonName(error.reason), ReasonName(c.reason)) << c.what;
+    EXPECT_EQ(error.thing, "process 42") << c.what;
     EXPECT_TRUE(Contains(error.message, c.in_message)) << c.what << ": " << error.message;
     EXPECT_TRUE(Contains(error.message, "process 42 (python3)")) << c.what << ": " << error.message;
     EXPECT_TRUE(Contains(error.remedy, c.in_remedy)) << c.what << ": " << error.remedy;
@@ -150,7 +168,9 @@ TEST(CheckTarget, RefusesWhatIsNoOtherProcess) {
   EXPECT_EQ(CheckTarget(Pid(-1)).error().code, Code::kInvalidArgument);
   const auto self = CheckTarget(Pid(::getpid()));
   ASSERT_TRUE(self.has_error());
+  EXPECT_EQ(self.error().reason, Reason::kTargetIsProfiler);
   EXPECT_TRUE(Contains(self.error().message, "ptrace-prof itself"));
+  EXPECT_EQ(CheckTarget(Pid(INT32_MAX)).error().reason, Reason::kProcessNotFound);
   EXPECT_EQ(CheckTarget(Pid(INT32_MAX)).error().code, Code::kNotFound);
 }
 
@@ -165,6 +185,8 @@ TEST(CheckTarget, NamesTheProcessOfAThreadId) {
   const auto check = CheckTarget(Pid(static_cast<int32_t>(child.Hear())));
   ASSERT_TRUE(check.has_error());
   EXPECT_EQ(check.error().code, Code::kInvalidArgument);
+  EXPECT_EQ(check.error().reason, Reason::kTargetIsThread);
+  EXPECT_EQ(check.error().thing, "process " + std::to_string(child.pid().value));
   EXPECT_EQ(check.error().remedy, "use --pid " + std::to_string(child.pid().value));
   EXPECT_TRUE(CheckTarget(child.pid()).has_value());
 }
@@ -176,10 +198,11 @@ TEST(CheckTarget, KnowsZombies) {
   const auto check = CheckTarget(child.pid());
   ASSERT_TRUE(check.has_error());
   EXPECT_EQ(check.error().code, Code::kFailedPrecondition);
+  EXPECT_EQ(check.error().reason, Reason::kTargetIsZombie);
   EXPECT_TRUE(Contains(check.error().message, "zombie until its parent " + std::to_string(::getpid())));
   child.Reap();
   EXPECT_EQ(CheckTarget(Pid(info.si_pid)).error().code, Code::kNotFound);
-  EXPECT_EQ(ExplainRefusal(Pid(info.si_pid), ESRCH).code, Code::kNotFound);
+  EXPECT_EQ(ExplainRefusal(Pid(info.si_pid), ESRCH, CurrentAsker()).reason, Reason::kProcessNotFound);
 }
 
 TEST(CheckTarget, KnowsAMainThreadThatEndedBeforeTheOthers) {
@@ -198,6 +221,7 @@ TEST(CheckTarget, KnowsAMainThreadThatEndedBeforeTheOthers) {
   ASSERT_EQ(child.Hear(), 1u);
   const auto check = CheckTarget(child.pid());
   ASSERT_TRUE(check.has_error());
+  EXPECT_EQ(check.error().reason, Reason::kMainThreadEnded);
   EXPECT_TRUE(Contains(check.error().message, "main thread")) << check.error().message;
 }
 
@@ -209,6 +233,7 @@ TEST(CheckTarget, KnowsKernelThreads) {
   const auto check = CheckTarget(Pid(2));
   ASSERT_TRUE(check.has_error());
   EXPECT_EQ(check.error().code, Code::kInvalidArgument);
+  EXPECT_EQ(check.error().reason, Reason::kTargetIsKernelThread);
   EXPECT_TRUE(Contains(check.error().message, "thread of the kernel"));
 }
 
@@ -226,8 +251,9 @@ TEST(ExplainRefusal, NamesTheOtherTracer) {
   });
   ASSERT_EQ(tracer.Hear(), 1u);
   ASSERT_EQ(::ptrace(PTRACE_SEIZE, target.pid().value, nullptr, nullptr), -1);
-  const Error error = ExplainRefusal(target.pid(), errno);
+  const Error error = ExplainRefusal(target.pid(), errno, CurrentAsker());
   EXPECT_EQ(error.code, Code::kFailedPrecondition);
+  EXPECT_EQ(error.reason, Reason::kAlreadyTraced);
   EXPECT_TRUE(Contains(error.message, std::to_string(tracer.pid().value) + " (tracer)")) << error.message;
 }
 
@@ -240,8 +266,8 @@ TEST(ExplainRefusal, TellsAnOrdinaryUserWhoseProcessItIs) {
     if (::setresgid(65534, 65534, 65534) != 0 || ::setresuid(65534, 65534, 65534) != 0) {
       ::_exit(1);
     }
-    const Error error = ExplainRefusal(root_owned, EPERM);
-    say(100 + static_cast<uint64_t>(error.code == Code::kPermissionDenied &&
+    const Error error = ExplainRefusal(root_owned, EPERM, CurrentAsker());
+    say(100 + static_cast<uint64_t>(error.reason == Reason::kCallerUidMismatch &&
                                     Contains(error.message, "belongs to root") &&
                                     Contains(error.remedy, "run as root or with sudo")));
   });
@@ -255,8 +281,8 @@ TEST(ExplainRefusal, RecognisesThatItIsInAUserNamespaceOfItsOwn) {
       say(1);
       return;
     }
-    const Error error = ExplainRefusal(outside, EPERM);
-    say(100 + static_cast<uint64_t>(error.code == Code::kPermissionDenied &&
+    const Error error = ExplainRefusal(outside, EPERM, CurrentAsker());
+    say(100 + static_cast<uint64_t>(error.reason == Reason::kUserNamespace &&
                                     Contains(error.message, "another user namespace")));
   });
   const uint64_t said = inside.Hear();
@@ -283,8 +309,9 @@ TEST(ExplainRefusal, RecognisesAProcessThatIsNotDumpable) {
     if (!become_user()) {
       ::_exit(1);
     }
-    const Error error = ExplainRefusal(target.pid(), EPERM);
-    say(100 + static_cast<uint64_t>(Contains(error.message, "not dumpable")));
+    const Error error = ExplainRefusal(target.pid(), EPERM, CurrentAsker());
+    say(100 +
+        static_cast<uint64_t>(error.reason == Reason::kTargetNotDumpable && Contains(error.message, "not dumpable")));
   });
   EXPECT_EQ(user.Hear(), 101u);
 }

@@ -281,7 +281,10 @@ TEST_F(StoppedThreadsTest, AnotherTracerIsAPermissionError) {
   });
   ASSERT_EQ(tracer.Hear(), 1u);
   EXPECT_EQ(StoppedThreads::Stop(pid(), tid(1), kLong).error().code, Code::kPermissionDenied);
-  EXPECT_EQ(StoppedThreads::StopAll(pid(), kLong).error().code, Code::kPermissionDenied);
+  const auto all = StoppedThreads::StopAll(pid(), kLong);
+  ASSERT_TRUE(all.has_error());
+  EXPECT_EQ(all.error().reason, Reason::kAlreadyTraced);
+  EXPECT_NE(all.error().message.find("by process " + std::to_string(tracer.pid().value)), std::string::npos);
   EXPECT_TRUE(Beats(0) && Beats(2) && Beats(3));
 }
 

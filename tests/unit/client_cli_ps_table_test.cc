@@ -36,7 +36,8 @@ ProcessEntry Forbidden() {
   entry.pid = Pid(5);
   entry.uid = kNobodyKnown;
   entry.name = "python3";
-  entry.reason = "it belongs to bob";
+  entry.cause = "it belongs to bob";
+  entry.reason = Reason::kCallerUidMismatch;
   entry.remedy = "ask bob";
   return entry;
 }
@@ -66,7 +67,7 @@ TEST(PsTable, CutsLinesToTheTerminalButNoReasons) {
 TEST(PsTable, ALimitIsNoRefusal) {
   UserNames users;
   ProcessEntry entry = Trainer();
-  entry.reason = "traced by gdb";
+  entry.cause = "traced by gdb";
   EXPECT_NE(PsTable({&entry, 1}, users, 0).find("^ limited: traced by gdb\n"), std::string::npos);
 }
 
@@ -81,6 +82,7 @@ TEST(PsJson, HasEveryField) {
   EXPECT_TRUE(document[0]["python"].IsNull());
   EXPECT_FALSE(document[0]["profilable"].GetBool());
   EXPECT_STREQ(document[0]["reason"].GetString(), "it belongs to bob");
+  EXPECT_STREQ(document[0]["reason_code"].GetString(), "CALLER_UID_MISMATCH");
   EXPECT_EQ(document[1]["rank"].GetInt(), 3);
   EXPECT_EQ(document[1]["uid"].GetUint(), kNobodyKnown.value);
   EXPECT_STREQ(document[1]["gpu_libraries"][1].GetString(), "libnccl");

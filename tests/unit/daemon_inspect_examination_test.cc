@@ -67,16 +67,17 @@ TEST(Examination, WhoeverIsDeniedSaysWhy) {
   const Candidate candidate = One(10);
   const Candidate* const asked[] = {&candidate};
   MemorySink sink;
-  const Error denied{Code::kFailedPrecondition, "root cannot become user 1000", "run as that user"};
-  AnswerAll(asked, OnRefusal::kTellWhy, denied, sink);
+  const Error denied = Because(Reason::kCannotBecomeOwner, "root cannot become user 1000", "run as that user");
+  AnswerAll(asked, OnRefusal::kTellWhy, {denied, CurrentAsker()}, sink);
   const auto answers = ReadAnswers(sink.bytes(), asked);
   ASSERT_EQ(answers.size(), 1u);
   EXPECT_EQ(answers[0].outcome, Outcome::kListed);
   EXPECT_FALSE(answers[0].entry.profilable);
-  EXPECT_EQ(answers[0].entry.reason, denied.message);
+  EXPECT_EQ(answers[0].entry.cause, denied.message);
+  EXPECT_EQ(answers[0].entry.reason, Reason::kCannotBecomeOwner);
   EXPECT_EQ(answers[0].entry.remedy, denied.remedy);
   MemorySink later;
-  AnswerAll(asked, OnRefusal::kLeaveToOthers, denied, later);
+  AnswerAll(asked, OnRefusal::kLeaveToOthers, {denied, CurrentAsker()}, later);
   EXPECT_EQ(ReadAnswers(later.bytes(), asked)[0].outcome, Outcome::kRefused);
 }
 

@@ -31,13 +31,20 @@ ProcessEntry FullEntry() {
   entry.local_rank = -1;
   entry.gpu_libraries = {"libcuda", "libnccl"};
   entry.profilable = true;
-  entry.reason = "traced by gdb";
+  entry.cause = "traced by gdb";
+  entry.reason = Reason::kAlreadyTraced;
   entry.remedy = "end gdb";
   return entry;
 }
 
 Check FullCheck() {
-  return {Pid(12), "yama", Verdict::kMissing, "kernel.yama.ptrace_scope is 3", "reboot", Code::kPermissionDenied};
+  return {Pid(12),
+          "yama",
+          Verdict::kMissing,
+          "kernel.yama.ptrace_scope is 3",
+          "reboot",
+          Code::kPermissionDenied,
+          Reason::kYamaDenied};
 }
 
 void ExpectSame(const ProcessEntry& a, const ProcessEntry& b) {
@@ -59,6 +66,7 @@ void ExpectSame(const ProcessEntry& a, const ProcessEntry& b) {
   EXPECT_EQ(a.local_rank, b.local_rank);
   EXPECT_EQ(a.gpu_libraries, b.gpu_libraries);
   EXPECT_EQ(a.profilable, b.profilable);
+  EXPECT_EQ(a.cause, b.cause);
   EXPECT_EQ(a.reason, b.reason);
   EXPECT_EQ(a.remedy, b.remedy);
 }

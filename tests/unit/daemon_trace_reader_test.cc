@@ -131,8 +131,10 @@ TEST(TraceReader, SameSequenceIdsInConcatenatedTracesDoNoHarm) {
 TEST(TraceReader, RefusesWhatIsNotATrace) {
   const auto refused = [](std::string_view bytes) {
     ReadBack back(bytes);
-    return back.status.has_error() && back.status.error().code == Code::kDataLoss;
+    return back.status.has_error() && back.status.error().reason == Reason::kNotATrace;
   };
+  EXPECT_TRUE(refused("root:x:0:0:root:/root:/bin/bash\n"));
+  EXPECT_TRUE(refused("\n\nThis begins as a packet would, but is a text with two empty lines before it.\n"));
   EXPECT_TRUE(refused("{\"traceEvents\": []}"));
   EXPECT_TRUE(
       refused("\x7f"

@@ -69,7 +69,7 @@ class Scenario {
     accounting.wall = Nanos(77);
     accounting.asked_rate_hz = 500.5;
     accounting.threads = 3;
-    EndInfo end{Code::kGone, "the process ended", "nothing to do"};
+    const EndInfo end = EndOf(Because(Reason::kTargetExeced, "it became another", "nothing to do", "process 7"));
     ASSERT_TRUE(writer_.End(Nanos(now_), accounting, end).has_value());
     for (auto& thread : threads) {
       RecordedState nothing;
@@ -221,7 +221,10 @@ TEST_P(RoundTrip, TellsWhatItWasTold) {
   EXPECT_EQ(back.visitor.requests[0].pid, Pid(100));
   ASSERT_EQ(back.visitor.ends.size(), 1u);
   EXPECT_EQ(back.visitor.ends[0].code, Code::kGone);
+  EXPECT_EQ(back.visitor.ends[0].message, "it became another");
   EXPECT_EQ(back.visitor.ends[0].remedy, "nothing to do");
+  EXPECT_EQ(back.visitor.ends[0].reason, Reason::kTargetExeced);
+  EXPECT_EQ(back.visitor.ends[0].thing, "process 7");
   ASSERT_EQ(back.visitor.accountings.size(), 1u);
   EXPECT_EQ(back.visitor.accountings[0].samples, scenario.samples);
   EXPECT_EQ(back.visitor.accountings[0].by_quality, (std::array<uint64_t, 5>{1, 2, 3, 4, 5}));

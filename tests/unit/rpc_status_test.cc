@@ -11,28 +11,56 @@ namespace ptrace_prof {
 namespace {
 
 TEST(Status, NothingIsLostOnTheWay) {
-  for (int code = 1; code <= 16; ++code) {
-    const Error error{static_cast<Code>(code), "process 7 (py\xc3\xa9thon) cannot be read", "do this, then that"};
+  for (const ReasonRow& row : Reasons()) {
+    const Error error =
+        Because(row.reason, "process 7 (py\xc3\xa9thon) cannot be read", "do this, then that", "process 7");
     const grpc::Status status = ToStatus(error);
-    EXPECT_EQ(static_cast<int>(status.error_code()), code);
+    EXPECT_EQ(static_cast<int>(status.error_code()), static_cast<int>(row.code));
     EXPECT_EQ(status.error_message(), error.message);
+    EXPECT_EQ(ReasonOf(status), row.name);
     const Error back = FromStatus(status);
     EXPECT_EQ(back.code, error.code);
     EXPECT_EQ(back.message, error.message);
     EXPECT_EQ(back.remedy, error.remedy);
-    EXPECT_FALSE(ReasonOf(status).empty()) << code;
+    EXPECT_EQ(back.reason, error.reason);
+    EXPECT_EQ(back.thing, error.thing);
   }
 }
 
-TEST(Status, AReasonThatIsGivenWins) {
-  const Error error{Code::kNotFound, "there is no capture", ""};
-  EXPECT_EQ(ReasonOf(ToStatus(error)), "PROCESS_NOT_FOUND");
-  EXPECT_EQ(ReasonOf(ToStatus(error, "CAPTURE_NOT_FOUND")), "CAPTURE_NOT_FOUND");
+TEST(Status, WithoutAReasonThatOfTheCodeIsGiven) {
+  for (int code = 1; code <= 16; ++code) {
+    const Error error{static_cast<Code>(code), "it is so", ""};
+    EXPECT_EQ(ReasonOf(ToStatus(error)), ReasonName(UsualReason(error.code))) << code;
+    EXPECT_NE(ReasonOf(ToStatus(error)), "") << code;
+  }
+  EXPECT_EQ(ReasonOf(ToStatus({Code::kFailedPrecondition, "it is so", ""})), "FAILED_PRECONDITION");
+}
+
+TEST(Status, AQuotaSaysWhenToTryAgain) {
+  google::rpc::Status details;
+  ASSERT_TRUE(details.ParseFromString(ToStatus(Because(Reason::kQuota, "too many")).error_details()));
+  google::rpc::RetryInfo retry;
+  ASSERT_EQ(details.details_size(), 2);
+  ASSERT_TRUE(details.details(1).UnpackTo(&retry));
+  EXPECT_GT(retry.retry_delay().seconds(), 0);
+}
+
+TEST(Status, AReasonOfALaterVersionIsThatOfItsCode) {
+  google::rpc::Status status;
+  status.set_code(9);
+  google::rpc::ErrorInfo info;
+  info.set_domain(kErrorDomain);
+  info.set_reason("NEWER_THAN_US");
+  status.add_details()->PackFrom(info);
+  const Error error = FromStatus(status);
+  EXPECT_EQ(error.reason, Reason::kUnspecified);
+  EXPECT_EQ(ReasonOf(error), Reason::kFailedPrecondition);
 }
 
 TEST(Status, WithoutARemedyThereIsNone) {
   const Error error{Code::kInternal, "it broke", ""};
   EXPECT_EQ(FromStatus(ToStatus(error)).remedy, "");
+  EXPECT_EQ(FromStatus(ToStatus(error)).thing, "");
 }
 
 TEST(Status, OthersStatusesAreReadAsFarAsTheyGo) {

@@ -31,7 +31,8 @@ def capture(state, **fields):
 
 
 def status(code, reason="", retry=0, domain="ptraceprof"):
-    details = [error_details_pb2.ErrorInfo(reason=reason, domain=domain, metadata={"remedy": "do it"})]
+    metadata = {"remedy": "do it", "thing": "process 7"}
+    details = [error_details_pb2.ErrorInfo(reason=reason, domain=domain, metadata=metadata)]
     if retry:
         details.append(error_details_pb2.RetryInfo())
         details[-1].retry_delay.seconds = retry
@@ -207,8 +208,8 @@ class Errors(Case):
             details = status(7, reason, retry=3).SerializeToString()
             error = self.fail(grpc.StatusCode.PERMISSION_DENIED, details)
             self.assertIs(type(error), cls)
-            self.assertEqual((error.reason, error.remedy, error.message, error.retry_after),
-                             (reason, "do it", "a sentence", 3))
+            self.assertEqual((error.reason, error.remedy, error.thing, error.message, error.retry_after),
+                             (reason, "do it", "process 7", "a sentence", 3))
             self.assertEqual(str(error), "a sentence\ndo it")
 
     def test_unknown_reason_goes_by_the_code(self):
@@ -226,6 +227,7 @@ class Errors(Case):
             client.node()
         self.assertIn("/nowhere/socket", str(caught.exception))
         self.assertIn("ptrace-profd", caught.exception.remedy)
+        self.assertEqual(caught.exception.reason, "SERVER_UNREACHABLE")
 
     def test_default_target(self):
         with mock.patch("os.geteuid", lambda: 0):

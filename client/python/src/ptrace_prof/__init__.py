@@ -19,6 +19,7 @@ from .errors import (
     BadOffset,
     CallerUidMismatch,
     Cancelled,
+    CapabilityMissing,
     CaptureExists,
     CaptureNotEnded,
     CaptureNotFound,
@@ -37,7 +38,10 @@ from .errors import (
     ProgramNotFound,
     PtraceProfError,
     PythonUnsupported,
+    QuotaReached,
     ResourceExhausted,
+    SeccompDenied,
+    StorageFailed,
     TargetExeced,
     TargetExited,
     TargetGone,
@@ -66,11 +70,12 @@ from .trace import Trace
 __version__ = "0.1.0"
 
 __all__ = [
-    "AlreadyTraced", "AsyncClient", "AsyncStream", "BadOffset", "CallerUidMismatch", "Cancelled", "Capture",
-    "CaptureExists", "CaptureNotEnded", "CaptureNotFound", "CaptureOptions", "Check", "Client", "CollectorFailed",
-    "DataLoss", "DeadlineExceeded", "DiskFull", "ExportFailed", "InvalidRequest", "LsmDenied", "Node", "NotFound",
-    "NotPython", "PermissionDenied", "PreconditionFailed", "ProcessList", "ProcessNotFound", "ProgramNotFound",
-    "PtraceProfError", "PythonProcess", "PythonUnsupported", "ResourceExhausted", "Row", "SampleBatch",
-    "SampledThread", "StackFrame", "State", "Stream", "TargetExeced", "TargetExited", "TargetGone",
-    "TargetNotDumpable", "ThreadStack", "Totals", "Trace", "Unavailable", "Unsupported", "Variable", "YamaDenied",
+    "AlreadyTraced", "AsyncClient", "AsyncStream", "BadOffset", "CallerUidMismatch", "Cancelled",
+    "CapabilityMissing", "Capture", "CaptureExists", "CaptureNotEnded", "CaptureNotFound", "CaptureOptions",
+    "Check", "Client", "CollectorFailed", "DataLoss", "DeadlineExceeded", "DiskFull", "ExportFailed",
+    "InvalidRequest", "LsmDenied", "Node", "NotFound", "NotPython", "PermissionDenied", "PreconditionFailed",
+    "ProcessList", "ProcessNotFound", "ProgramNotFound", "PtraceProfError", "PythonProcess", "PythonUnsupported",
+    "QuotaReached", "ResourceExhausted", "Row", "SampleBatch", "SampledThread", "SeccompDenied", "StackFrame",
+    "State", "StorageFailed", "Stream", "TargetExeced", "TargetExited", "TargetGone", "TargetNotDumpable",
+    "ThreadStack", "Totals", "Trace", "Unavailable", "Unsupported", "Variable", "YamaDenied",
 ]

@@ -66,7 +66,8 @@ def process(message: capture_service_pb2.PythonProcess) -> model.PythonProcess:
         job_step=message.job_step, rank=_if_set(message, "rank"), world_size=_if_set(message, "world_size"),
         local_rank=_if_set(message, "local_rank"), gpu_libraries=tuple(message.gpu_libraries),
         start_time=_time(message, "start_time"), start_time_ticks=message.start_time_ticks,
-        profilable=message.profilable, reason=message.reason, remedy=message.remedy)
+        profilable=message.profilable, reason=message.reason, remedy=message.remedy,
+        reason_code=message.reason_code)
 
 
 def _verdict(number: int) -> str:
@@ -78,7 +79,7 @@ def _verdict(number: int) -> str:
 
 def checks(messages: Iterable[node_service_pb2.Check]) -> tuple[model.Check, ...]:
     return tuple(model.Check(one.subject, _verdict(one.verdict), one.cause, one.remedy, one.pid,
-                             code_name(one.code) if one.code else "") for one in messages)
+                             code_name(one.code) if one.code else "", one.reason) for one in messages)
 
 
 def node(message: node_service_pb2.Node) -> model.Node:

@@ -24,17 +24,18 @@ def code_name(number: int) -> str:
 def from_status(status: status_pb2.Status) -> PtraceProfError:
     """Of a failed capture, or from the details of a failed call."""
     code = code_name(status.code)
-    reason, remedy = "", ""
+    reason = ""
+    metadata: dict[str, str] = {}
     retry_after: Optional[float] = None
     for detail in status.details:
         info, retry = error_details_pb2.ErrorInfo(), error_details_pb2.RetryInfo()
         if detail.Unpack(info) and info.domain == DOMAIN:
-            reason, remedy = info.reason, dict(info.metadata).get("remedy", "")
+            reason, metadata = info.reason, dict(info.metadata)
         elif detail.Unpack(retry):
             retry_after = retry.retry_delay.seconds + retry.retry_delay.nanos / 1e9
     cls = BY_REASON.get(reason) or BY_CODE.get(code, PtraceProfError)
-    return cls(status.message or f"the server answered {code}", code=code, reason=reason, remedy=remedy,
-               retry_after=retry_after)
+    return cls(status.message or f"the server answered {code}", code=code, reason=reason,
+               remedy=metadata.get("remedy", ""), thing=metadata.get("thing", ""), retry_after=retry_after)
 
 
 def from_rpc_error(error: Any, target: str) -> PtraceProfError:
@@ -49,6 +50,7 @@ def from_rpc_error(error: Any, target: str) -> PtraceProfError:
     said = error.details() or ""
     if not status.details and error.code() is grpc.StatusCode.UNAVAILABLE:
         return Unavailable(f"no ptrace-profd answers at {target}: {said}",
+                           reason="SERVER_UNREACHABLE", thing=f"server {target}",
                            remedy="start ptrace-profd there, or say where it listens: Client('unix:/path/to.sock'); "
                                   "one that runs answers the user who started it and root, and logs whom it refused")
     if not status.details and error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:

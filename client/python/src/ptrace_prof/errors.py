@@ -1,4 +1,4 @@
-"""What can go wrong, one class per reason of the server; all of them are a PtraceProfError.
+"""What can go wrong, a class for every reason of the server; all of them are a PtraceProfError.
 
 Catch the class that you can do something about::
 
@@ -24,6 +24,7 @@ class PtraceProfError(Exception):
     Attributes:
         code: name of the gRPC status code, "NOT_FOUND".
         reason: what exactly, "PROCESS_NOT_FOUND"; the list is in docs/api.md. Never empty.
+        thing: what it is about, "process 4711"; empty where nothing is named.
         message: a sentence that names the thing and the cause.
         remedy: what to do about it; empty where nothing can be said.
         retry_after: seconds after which trying again can help, or None.
@@ -33,14 +34,17 @@ class PtraceProfError(Exception):
 
     code = "UNKNOWN"
     reason = "UNKNOWN"
+    #: Reasons that have no class of their own, and come as this one.
+    also: tuple[str, ...] = ("UNAUTHENTICATED",)
 
-    def __init__(self, message: str, *, code: str = "", reason: str = "", remedy: str = "",
+    def __init__(self, message: str, *, code: str = "", reason: str = "", remedy: str = "", thing: str = "",
                  retry_after: Optional[float] = None) -> None:
         super().__init__(message)
         self.message = message
         self.code = code or type(self).code
         self.reason = reason or type(self).reason
         self.remedy = remedy
+        self.thing = thing
         self.retry_after = retry_after
         self.trace: Optional[Trace] = None
         self.capture: Optional[Capture] = None
@@ -53,12 +57,14 @@ class InvalidRequest(PtraceProfError, ValueError):
     """A value is out of range, or contradicts another; the message says which."""
 
     code, reason = "INVALID_ARGUMENT", "INVALID_REQUEST"
+    also: tuple[str, ...] = ("TARGET_IS_THREAD", "TARGET_IS_KERNEL_THREAD", "TARGET_IS_PROFILER")
 
 
 class NotFound(PtraceProfError, LookupError):
     """A process or a capture is not there."""
 
     code, reason = "NOT_FOUND", "NOT_FOUND"
+    also: tuple[str, ...] = ("COMMAND_NOT_FOUND",)
 
 
 class ProcessNotFound(NotFound):
@@ -77,12 +83,14 @@ class CaptureExists(PtraceProfError):
     """The ID that was chosen for a capture is taken."""
 
     code, reason = "ALREADY_EXISTS", "CAPTURE_EXISTS"
+    also: tuple[str, ...] = ("ALREADY_EXISTS",)
 
 
 class PermissionDenied(PtraceProfError, PermissionError):
     """The caller may not read this process; `reason` and the subclasses say what forbids it."""
 
     code, reason = "PERMISSION_DENIED", "PERMISSION_DENIED"
+    also: tuple[str, ...] = ("PROC_HIDDEN", "CANNOT_BECOME_CALLER", "COMMAND_NOT_STARTED")
 
 
 class YamaDenied(PermissionDenied):
@@ -97,10 +105,24 @@ class LsmDenied(PermissionDenied):
     reason = "LSM_DENIED"
 
 
+class SeccompDenied(PermissionDenied):
+    """A seccomp filter forbids the server the system calls that it needs."""
+
+    reason = "SECCOMP_DENIED"
+
+
+class CapabilityMissing(PermissionDenied):
+    """The server lacks CAP_SYS_PTRACE, or it does not count where the process is."""
+
+    reason = "CAPABILITY_MISSING"
+    also: tuple[str, ...] = ("USER_NAMESPACE",)
+
+
 class TargetNotDumpable(PermissionDenied):
-    """The process protects itself: set-user-ID, or prctl(PR_SET_DUMPABLE)."""
+    """The process is protected from its own user: set-user-ID, capabilities, or prctl(PR_SET_DUMPABLE)."""
 
     reason = "TARGET_NOT_DUMPABLE"
+    also: tuple[str, ...] = ("TARGET_CHANGED_IDS", "TARGET_HAS_CAPABILITIES")
 
 
 class CallerUidMismatch(PermissionDenied):
@@ -113,12 +135,14 @@ class PreconditionFailed(PtraceProfError):
     """The state of a process or a capture does not allow it."""
 
     code, reason = "FAILED_PRECONDITION", "FAILED_PRECONDITION"
+    also: tuple[str, ...] = ("TARGET_IS_ZOMBIE", "MAIN_THREAD_ENDED", "CANNOT_BECOME_OWNER")
 
 
 class NotPython(PreconditionFailed):
-    """The process is no Python process."""
+    """The process is no Python process, or not yet, or not any more."""
 
     reason = "NOT_PYTHON"
+    also: tuple[str, ...] = ("PYTHON_NOT_STARTED", "PYTHON_ENDING")
 
 
 class AlreadyTraced(PreconditionFailed):
@@ -143,12 +167,21 @@ class PythonUnsupported(Unsupported):
     """This version or build of Python cannot be read."""
 
     reason = "PYTHON_UNSUPPORTED"
+    also: tuple[str, ...] = ("PYTHON_TEST_RELEASE", "PYTHON_FREE_THREADED", "PYTHON_TRACE_REFS",
+                             "PYTHON_NOT_CPYTHON")
 
 
 class ResourceExhausted(PtraceProfError):
-    """A limit is reached; see `retry_after`."""
+    """A limit is reached, or the machine has too little left."""
 
-    code, reason = "RESOURCE_EXHAUSTED", "QUOTA"
+    code, reason = "RESOURCE_EXHAUSTED", "RESOURCE_EXHAUSTED"
+    also: tuple[str, ...] = ("OUT_OF_RESOURCES",)
+
+
+class QuotaReached(ResourceExhausted):
+    """The user has as many captures going on as the server allows; see `retry_after`."""
+
+    reason = "QUOTA"
 
 
 class DiskFull(ResourceExhausted):
@@ -160,7 +193,7 @@ class DiskFull(ResourceExhausted):
 class TargetGone(PtraceProfError):
     """The process was there and is no more."""
 
-    code, reason = "ABORTED", "ABORTED"
+    code, reason = "ABORTED", "TARGET_EXITED"
 
 
 class TargetExited(TargetGone):
@@ -185,12 +218,20 @@ class CollectorFailed(PtraceProfError):
     """What reads the process died, or misbehaved. The process itself is unharmed."""
 
     code, reason = "INTERNAL", "COLLECTOR_FAILED"
+    also: tuple[str, ...] = ("INTERNAL",)
+
+
+class StorageFailed(PtraceProfError):
+    """The server cannot store or read the trace, although there is room."""
+
+    code, reason = "INTERNAL", "STORAGE_FAILED"
 
 
 class Unavailable(PtraceProfError, ConnectionError):
     """No server answers, or the connection broke."""
 
     code, reason = "UNAVAILABLE", "UNAVAILABLE"
+    also: tuple[str, ...] = ("SERVER_UNREACHABLE", "LAUNCHER_FAILED", "NO_DAEMON")
 
 
 class DeadlineExceeded(PtraceProfError, TimeoutError):
@@ -209,6 +250,7 @@ class DataLoss(PtraceProfError):
     """Bytes of a trace are damaged or missing; `trace` holds what came before them."""
 
     code, reason = "DATA_LOSS", "DATA_LOSS"
+    also: tuple[str, ...] = ("PYTHON_DAMAGED", "NOT_A_TRACE")
 
 
 class ProgramNotFound(PtraceProfError, FileNotFoundError):
@@ -224,7 +266,7 @@ class ExportFailed(PtraceProfError):
 
 
 def _all_below(cls: type[PtraceProfError]) -> dict[str, type[PtraceProfError]]:
-    found = {cls.reason: cls}
+    found = dict.fromkeys((cls.reason, *cls.__dict__.get("also", ())), cls)
     for child in cls.__subclasses__():
         found.update(_all_below(child))
     return found

@@ -122,8 +122,9 @@ class PythonProcess:
     start_time: Optional[float]
     start_time_ticks: int  #: for start_time_ticks of a capture
     profilable: bool
-    reason: str            #: why not
+    reason: str            #: why not; with `profilable`: what limits it
     remedy: str
+    reason_code: str = ""  #: the same in one word of docs/api.md, "YAMA_DENIED"; empty where there is none
 
 
 @dataclass(frozen=True)
@@ -136,6 +137,7 @@ class Check:
     remedy: str    #: what to do; empty where nothing is needed
     pid: int = 0   #: about this process; 0: about the node
     code: str = ""  #: MISSING: what a capture would fail with, "PERMISSION_DENIED"; else empty
+    reason: str = ""  #: what stands in the way, or limits it, in one word of docs/api.md; empty where all is well
 
 
 class ProcessList(list[PythonProcess]):
