@@ -79,7 +79,7 @@ Result<Pid> ReceiveLaunchReport(int control) {
     if (got == 1) {
       line += byte;
     } else if (got == 0 || errno != EINTR) {
-      return Error{Code::kUnavailable, "the collector ended before it could start the command", ""};
+      return Because(Reason::kCollectorFailed, "the collector ended before it could start the command");
     }
   }
   int number = 0;
@@ -87,7 +87,7 @@ Result<Pid> ReceiveLaunchReport(int control) {
     return Pid(number);
   }
   if (std::sscanf(line.c_str(), "failed %d\n", &number) != 1) {
-    return Error{Code::kInternal, "the collector sent an unknown report about the command", ""};
+    return Because(Reason::kCollectorFailed, "the collector sent an unknown report about the command");
   }
   return Because(number == ENOENT ? Reason::kCommandNotFound : Reason::kCommandNotStarted, std::strerror(number));
 }

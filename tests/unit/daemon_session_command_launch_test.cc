@@ -43,7 +43,7 @@ TEST_F(CommandLaunch, ReportsWhyNot) {
 
 TEST_F(CommandLaunch, CollectorThatDiesIsNoReport) {
   collector_.reset();
-  EXPECT_EQ(ReceiveLaunchReport(parent_.get()).error().code, Code::kUnavailable);
+  EXPECT_EQ(ReceiveLaunchReport(parent_.get()).error().reason, Reason::kCollectorFailed);
 }
 
 TEST_F(CommandLaunch, UnknownReportsAreBounded) {
