@@ -155,7 +155,9 @@ PP_STATIC_ASSERT(sizeof(pp_ring) == 192, "fixed");
 #define PP_UNARMED_FRAME(word) ((word) >> PP_UNARMED_SHIFT)
 #define PP_UNARMED_TAG(word) ((word)&PP_TAG_MASK)
 
-// A page of the target alone, MADV_WIPEONFORK: all zero in a forked child, which so knows that it is one.
+// A page of the target alone, MADV_WIPEONFORK: all zero in a forked child, which so knows that it is one. It stays
+// where it is after the capture, all zero and of no effect, so that `armed` written too late meets no memory of
+// somebody else.
 typedef struct pp_private {
   uint64_t magic;
   uint64_t armed;  // written by the collector: 1 at the arming stop, 0 to disarm

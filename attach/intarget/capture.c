@@ -16,7 +16,7 @@ static int boot_makes_sense(void) {
          records >= PP_MIN_RING_RECORDS && records <= PP_MAX_RING_RECORDS && (records & (records - 1)) == 0;
 }
 
-static void describe_channel(const pp_private* page) {
+static void describe_channel(void) {
   pp_channel* channel = pp_self.channel;
   const pp_boot* boot = &pp_boot_block;
   channel->magic = PP_CHANNEL_MAGIC;
@@ -25,19 +25,19 @@ static void describe_channel(const pp_private* page) {
   channel->ring_records = boot->ring_records;
   channel->clock = boot->clock;
   channel->nonce = boot->nonce;
-  channel->private_page = (uint64_t)page;
+  channel->private_page = (uint64_t)&pp_self.tables->page;
   channel->leave_entry = (uint64_t)&pp_leave;
   channel->size = pp_self.channel_size;
   channel->tool_id = UINT32_MAX;
   channel->lease = boot->lease;
 }
 
-static pp_error_report begin(pp_private** page) {
+static pp_error_report begin(void) {
   pp_error_report report = {PP_ERROR_BOOT, PP_STEP_NONE, 0};
   if (!boot_makes_sense()) return report;
-  report = pp_map_memory(page);
+  report = pp_map_memory();
   if (report.error) return report;
-  describe_channel(*page);
+  describe_channel();
   pp_self.record_mask = pp_boot_block.ring_records - 1;
   pp_self.room = pp_boot_block.ring_records - PP_GROUP_RECORDS;
   pp_self.clock = pp_boot_block.clock;
@@ -48,7 +48,7 @@ static pp_error_report begin(pp_private** page) {
   unsigned row = 0;
   while (pp_boot_block.python_hex < kHooks[row]->first_python) ++row;  // the last row begins at 0
   pp_self.hooks = kHooks[row];
-  __atomic_store_n(&pp_self.private_page, *page, __ATOMIC_RELEASE);
+  __atomic_store_n(&pp_self.private_page, &pp_self.tables->page, __ATOMIC_RELEASE);
   report = pp_self.hooks->install();
   if (report.error) {
     __atomic_store_n(&pp_self.private_page, (pp_private*)0, __ATOMIC_RELEASE);
@@ -60,7 +60,7 @@ static pp_error_report begin(pp_private** page) {
 }
 
 // Nothing is installed any more; says why where the collector looks.
-static void give_up(pp_private* page, pp_error_report report) {
+static void give_up(pp_error_report report) {
   pp_boot_block.error = report.error;
   pp_boot_block.error_step = report.step;
   pp_boot_block.error_number = report.number;
@@ -72,25 +72,23 @@ static void give_up(pp_private* page, pp_error_report report) {
     channel->error_number = report.number;
     __atomic_store_n(&channel->state, PP_STATE_FAILED, __ATOMIC_RELEASE);
   }
-  pp_unmap_memory(page);
+  pp_unmap_memory();
 }
 
 static void leave_in_child(void) {
-  pp_private* page = pp_self.private_page;
   __atomic_store_n(&pp_self.private_page, (pp_private*)0, __ATOMIC_RELEASE);
   pp_self.hooks->remove();
-  pp_unmap_in_child(page);
+  pp_unmap_in_child();
 }
 
 static void leave_in_target(enum pp_leave_cause cause) {
-  pp_private* page = pp_self.private_page;
-  __atomic_store_n(&page->armed, 0, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&pp_self.private_page->armed, 0, __ATOMIC_SEQ_CST);
   __atomic_store_n(&pp_self.private_page, (pp_private*)0, __ATOMIC_SEQ_CST);
   pp_self.hooks->remove();
   pp_self.channel->leave_cause = cause;
   pp_self.channel->hooks_displaced = pp_self.hooks_displaced;
   __atomic_store_n(&pp_self.channel->state, PP_STATE_LEFT, __ATOMIC_RELEASE);
-  pp_unmap_memory(page);
+  pp_unmap_memory();
 }
 
 void pp_leave_from_hook(enum pp_leave_cause cause) {
@@ -128,10 +126,9 @@ int pp_enter(void* unused) {
     return 0;
   }
   const pp_preserved kept = py_preserve();
-  pp_private* page = 0;
-  const pp_error_report report = begin(&page);
+  const pp_error_report report = begin();
   if (report.error) {
-    give_up(page, report);
+    give_up(report);
     __atomic_store_n(&pp_boot_block.busy, 0, __ATOMIC_RELEASE);
   } else {
     pp_boot_block.error = PP_ERROR_NONE;

@@ -19,13 +19,13 @@ void pp_leave_as_told(void) {
   pp_leave_from_hook(__atomic_load_n(&pp_self.channel->leave, __ATOMIC_RELAXED) ? PP_LEAVE_ASKED : PP_LEAVE_LEASE);
 }
 
-static uint64_t slot_mask(void) { return (1ull << (64 - pp_self.slot_shift)) - 1; }
+static pp_slot* slot_at(uint64_t place) { return &pp_self.tables->slots[place & ((1u << PP_SLOT_BITS) - 1)]; }
 
 static void drop_key(pp_slot* slot) { __atomic_store_n(&slot->thread_state, PP_KEY_USED, __ATOMIC_RELEASE); }
 
 static pp_slot* probe(pp_address key) {
   for (uint64_t i = 0; i < PP_PROBES; ++i) {
-    pp_slot* slot = &pp_self.slots[(pp_hash(key) + i) & slot_mask()];
+    pp_slot* slot = slot_at(pp_hash(key) + i);
     if (__atomic_load_n(&slot->thread_state, __ATOMIC_ACQUIRE) == key) return slot;
   }
   return 0;
@@ -39,7 +39,7 @@ void pp_forget_thread(pp_address thread) {
 // Takes a free entry for `thread`, with a key by which nobody finds it yet.
 static pp_slot* take_slot(pp_address thread) {
   for (uint64_t i = 0; i < PP_PROBES; ++i) {
-    pp_slot* slot = &pp_self.slots[(pp_hash(thread) + i) & slot_mask()];
+    pp_slot* slot = slot_at(pp_hash(thread) + i);
     uint64_t key = __atomic_load_n(&slot->thread_state, __ATOMIC_RELAXED);
     if (key > PP_KEY_USED) continue;
     if (__atomic_compare_exchange_n(&slot->thread_state, &key, ~0ull, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
@@ -51,16 +51,17 @@ static pp_slot* take_slot(pp_address thread) {
 // Marks the ring as ended if its thread is no more.
 static void sweep(uint32_t index) {
   pp_ring* ring = (pp_ring*)((char*)pp_self.channel + PP_RING_OFFSET(index));
-  const int32_t tid = __atomic_load_n(&pp_self.ring_tids[index], __ATOMIC_ACQUIRE);
+  const int32_t tid = __atomic_load_n(&pp_self.tables->ring_tids[index], __ATOMIC_ACQUIRE);
   if (!tid || __atomic_load_n(&ring->state, __ATOMIC_RELAXED) != PP_RING_LIVE) return;
   if (pp_system_call(PP_SYS_tgkill, (uint64_t)pp_boot_block.target_pid, (uint64_t)tid, 0, 0, 0, 0) !=
       PP_NO_SUCH_PROCESS) {
     return;
   }
   int32_t expected = tid;
-  if (!__atomic_compare_exchange_n(&pp_self.ring_tids[index], &expected, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+  if (!__atomic_compare_exchange_n(&pp_self.tables->ring_tids[index], &expected, 0, 0, __ATOMIC_ACQ_REL,
+                                   __ATOMIC_RELAXED))
     return;
-  pp_slot* slot = pp_self.ring_slots[index];
+  pp_slot* slot = pp_self.tables->ring_slots[index];
   if (slot && slot->ring_index == index) drop_key(slot);
   __atomic_store_n(&ring->state, PP_RING_ENDED, __ATOMIC_RELEASE);
 }
@@ -92,16 +93,16 @@ static void map_pages(uint32_t index) {
 static uint32_t take_ring(int32_t tid) {
   const uint32_t rings = pp_boot_block.ring_count;
   for (uint32_t i = 0; i < rings; ++i) {
-    if (__atomic_load_n(&pp_self.ring_tids[i], __ATOMIC_RELAXED) == tid) return i;
+    if (__atomic_load_n(&pp_self.tables->ring_tids[i], __ATOMIC_RELAXED) == tid) return i;
   }
   for (uint32_t i = 0; i < rings; ++i) {
-    if (__atomic_load_n(&pp_self.ring_tids[i], __ATOMIC_RELAXED) != 0) continue;
+    if (__atomic_load_n(&pp_self.tables->ring_tids[i], __ATOMIC_RELAXED) != 0) continue;
     pp_ring* ring = (pp_ring*)((char*)pp_self.channel + PP_RING_OFFSET(i));
     uint32_t state = PP_RING_FREE;
     if (!__atomic_compare_exchange_n(&ring->state, &state, PP_RING_CLAIMED, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
       continue;
     begin_ring(ring, tid);
-    __atomic_store_n(&pp_self.ring_tids[i], tid, __ATOMIC_RELEASE);
+    __atomic_store_n(&pp_self.tables->ring_tids[i], tid, __ATOMIC_RELEASE);
     map_pages(i);
     return i;
   }
@@ -110,9 +111,9 @@ static uint32_t take_ring(int32_t tid) {
 
 // Makes `slot` lead to the ring of `index`, and lets it be found.
 static void bind(pp_slot* slot, pp_address thread, int32_t tid, uint32_t index) {
-  pp_slot* before = pp_self.ring_slots[index];
+  pp_slot* before = pp_self.tables->ring_slots[index];
   if (before && before != slot && before->ring_index == index) drop_key(before);  // of another thread state of ours
-  pp_self.ring_slots[index] = slot;
+  pp_self.tables->ring_slots[index] = slot;
   slot->tid = tid;
   slot->ring_index = index;
   slot->ring = (pp_ring*)((char*)pp_self.channel + PP_RING_OFFSET(index));

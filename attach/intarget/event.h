@@ -31,10 +31,10 @@ static inline int pp_is_same_thread(const pp_slot* slot, pp_address thread) {
   return !PP_HAS_FIELD(thread_native_id) || PP_FIELD(int32_t, thread, thread_native_id) == slot->tid;
 }
 
-static inline uint64_t pp_hash(pp_address thread) { return (thread * 0x9e3779b97f4a7c15ull) >> pp_self.slot_shift; }
+static inline uint64_t pp_hash(pp_address thread) { return (thread * 0x9e3779b97f4a7c15ull) >> (64 - PP_SLOT_BITS); }
 
 static inline pp_slot* pp_find_slot(pp_address thread) {
-  pp_slot* slot = &pp_self.slots[pp_hash(thread)];
+  pp_slot* slot = &pp_self.tables->slots[pp_hash(thread)];
   if (pp_likely(__atomic_load_n(&slot->thread_state, __ATOMIC_RELAXED) == thread && pp_is_same_thread(slot, thread))) {
     return slot;
   }

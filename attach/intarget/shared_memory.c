@@ -1,4 +1,4 @@
-// The memfd that the collector takes, and the private pages of the target alone. Raw system calls, no Python.
+// The memfd that the collector takes, and the private tables of the target alone. Raw system calls, no Python.
 #include "attach/intarget/stub.h"
 
 enum {
@@ -11,6 +11,7 @@ enum {
   PP_PROT_READ_WRITE = 3,
   PP_MAP_SHARED = 1,
   PP_MAP_PRIVATE_ANONYMOUS = 0x22,
+  PP_MADV_DONTNEED = 4,
   PP_MADV_DONTFORK = 10,
   PP_MADV_WIPEONFORK = 18,
   PP_EFBIG = 27,
@@ -24,8 +25,6 @@ static pp_error_report failed(enum pp_step step, int64_t result) {
   return report;
 }
 static const pp_error_report kFine = {PP_ERROR_NONE, PP_STEP_NONE, 0};
-
-static uint64_t pages(uint64_t size) { return (size + PP_PAGE - 1) & ~(uint64_t)(PP_PAGE - 1); }
 
 // A file longer than RLIMIT_FSIZE would mean SIGXFSZ for the job.
 static int exceeds_file_limit(uint64_t size) {
@@ -68,37 +67,37 @@ static pp_error_report map_channel(uint64_t size) {
   return result < 0 ? failed(PP_STEP_DONT_FORK, result) : kFine;
 }
 
-// pp_private in a page of its own, then the tables of event.c: at most a quarter of the slots is ever in use.
-static pp_error_report map_private(pp_private** page) {
-  const uint64_t rings = pp_boot_block.ring_count;
-  uint64_t bits = 6;
-  while ((1ull << bits) < 4 * rings) ++bits;
-  const uint64_t tids = PP_PAGE, ring_slots = tids + pages(rings * sizeof(int32_t));
-  const uint64_t slots = ring_slots + pages(rings * sizeof(pp_slot*));
-  const uint64_t size = slots + pages(sizeof(pp_slot) << bits);
+// All zero, without a page of it in use.
+static void empty_tables(void) {
+  pp_system_call(PP_SYS_madvise, (uint64_t)pp_self.tables, sizeof(pp_tables), PP_MADV_DONTNEED, 0, 0, 0);
+}
+
+static pp_error_report map_tables(void) {
+  if (pp_self.tables) {
+    empty_tables();
+    pp_self.tables->page.magic = PP_PRIVATE_MAGIC;
+    return kFine;
+  }
+  const uint64_t size = sizeof(pp_tables);
   const int64_t where = pp_system_call(PP_SYS_mmap, 0, size, PP_PROT_READ_WRITE, PP_MAP_PRIVATE_ANONYMOUS, ~0ull, 0);
   if (where < 0 && where > -PP_PAGE) return failed(PP_STEP_MAP_PRIVATE, where);
-  *page = (pp_private*)where;
-  pp_self.private_size = size;
-  pp_self.ring_tids = (int32_t*)(where + (int64_t)tids);
-  pp_self.ring_slots = (pp_slot**)(where + (int64_t)ring_slots);
-  pp_self.slots = (pp_slot*)(where + (int64_t)slots);
-  pp_self.slot_shift = 64 - bits;
   const int64_t result = pp_system_call(PP_SYS_madvise, (uint64_t)where, size, PP_MADV_WIPEONFORK, 0, 0, 0);
   if (result < 0) {
+    pp_system_call(PP_SYS_munmap, (uint64_t)where, size, 0, 0, 0, 0);
     pp_error_report report = failed(PP_STEP_WIPE_ON_FORK, result);
     report.error = PP_ERROR_NO_WIPE_ON_FORK;
     return report;
   }
-  (*page)->magic = PP_PRIVATE_MAGIC;
+  pp_self.tables = (pp_tables*)where;
+  pp_self.tables->page.magic = PP_PRIVATE_MAGIC;
   return kFine;
 }
 
-pp_error_report pp_map_memory(pp_private** page) {
+pp_error_report pp_map_memory(void) {
   const uint64_t size = PP_CHANNEL_SIZE(pp_boot_block.ring_count, (uint64_t)pp_boot_block.ring_records);
   pp_error_report report = make_file(size);
   if (!report.error) report = map_channel(size);
-  if (!report.error) report = map_private(page);
+  if (!report.error) report = map_tables();
   return report;
 }
 
@@ -112,22 +111,14 @@ static void close_file(void) {
   pp_self.descriptor = -1;
 }
 
-static void unmap_private(pp_private* page) {
-  if (page) pp_system_call(PP_SYS_munmap, (uint64_t)page, pp_self.private_size, 0, 0, 0, 0);
-  pp_self.slots = 0;
-  pp_self.ring_tids = 0;
-  pp_self.ring_slots = 0;
-}
-
-void pp_unmap_memory(pp_private* page) {
+void pp_unmap_memory(void) {
   if (pp_self.channel) pp_system_call(PP_SYS_munmap, (uint64_t)pp_self.channel, pp_self.channel_size, 0, 0, 0, 0);
-  pp_self.channel = 0;
-  unmap_private(page);
-  close_file();
+  pp_unmap_in_child();
 }
 
-void pp_unmap_in_child(pp_private* page) {
-  pp_self.channel = 0;  // was never mapped here, and that address may be somebody's now
-  unmap_private(page);
+// The channel was never mapped here, and its address may be somebody's now.
+void pp_unmap_in_child(void) {
+  pp_self.channel = 0;
+  if (pp_self.tables) empty_tables();
   close_file();
 }

@@ -32,6 +32,20 @@ typedef struct pp_slot {
   pp_record* records;
 } pp_slot;
 
+// Private memory, wiped in children. Mapped at the first capture and then kept: a late word of the collector (`armed`)
+// never meets memory of somebody else.
+enum { PP_SLOT_BITS = 12 };  // so many slots that at most a quarter of them is ever in use
+typedef struct pp_tables {
+  union {
+    pp_private page;
+    char whole_page[PP_PAGE];
+  };
+  int32_t ring_tids[PP_MAX_RINGS];  // of each ring; 0: none
+  pp_slot* ring_slots[PP_MAX_RINGS];
+  pp_slot slots[1 << PP_SLOT_BITS];
+} pp_tables;
+PP_STATIC_ASSERT((1 << PP_SLOT_BITS) >= 4 * PP_MAX_RINGS, "room to hash in");
+
 typedef struct pp_error_report {
   uint32_t error, step;
   int32_t number;
@@ -45,20 +59,17 @@ typedef struct pp_hooks {
 } pp_hooks;
 
 typedef struct pp_stub {
-  pp_private* private_page;
+  pp_private* private_page;  // of `tables`, while a capture is on
+  pp_tables* tables;
   pp_channel* channel;
-  pp_slot* slots;
-  uint64_t slot_shift;   // 64 - log2 of their number
   uint64_t record_mask;  // ring_records - 1
   uint64_t room;         // records in a ring from which on it is full
   uint64_t clock;        // pp_clock
   uint64_t c_calls;      // whether calls of C functions are told
 
-  int32_t* ring_tids;    // of each ring, in private memory: 0 none
-  pp_slot** ring_slots;  // of each ring, in private memory
-  uint32_t sweep;        // the ring at which the next search for ended threads begins
+  uint32_t sweep;  // the ring at which the next search for ended threads begins
   uint32_t tool_id;
-  uint64_t private_size, channel_size;
+  uint64_t channel_size;
   int64_t descriptor;  // of the memfd; -1 none
   uint64_t device, inode;
   const pp_hooks* hooks;
@@ -77,10 +88,10 @@ int pp_leave(void* unused);
 // Of a callback, in the middle of an event.
 PP_COLD void pp_leave_from_hook(enum pp_leave_cause cause);
 
-// shared_memory.c: the memfd and the private pages. They do not know Python.
-pp_error_report pp_map_memory(pp_private** page);
-void pp_unmap_memory(pp_private* page);
-void pp_unmap_in_child(pp_private* page);  // what a fork left of them
+// shared_memory.c: the memfd and the private tables. They do not know Python.
+pp_error_report pp_map_memory(void);
+void pp_unmap_memory(void);
+void pp_unmap_in_child(void);  // what a fork left of them
 #pragma GCC visibility pop
 
 #endif  // PTRACE_PROF_ATTACH_INTARGET_STUB_H_

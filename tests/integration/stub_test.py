@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""The tracer stub in real interpreters: tests/targets/stub_checks.py, which plays the collector to itself.
+"""The tracer stub in real interpreters, which play the collector to themselves: tests/targets/stub_checks.py, and
+tests/targets/stub_cycles.py for two seconds (a minute with PTRACE_PROF_SOAK=1).
 
 PP_CHECKS: names of the checks to run, instead of all.
 """
+import json
 import os
 import pathlib
 import sys
@@ -32,6 +34,16 @@ class StubInInterpreters(case.Case):
         self.assertGreater(len(good), 0)
         self.assertEqual(target.wait(), 0, target.stderr())
         self.assertEqual(target.stderr(), "")
+
+    def test_cycles(self):
+        seconds = 60 if os.environ.get("PTRACE_PROF_SOAK") else 2
+        target = self.start("stub_cycles.py", seconds, env=stub.environment())
+        stub.tell_layout(target)
+        counts, wrong = json.loads(target.expect("cycles").text.split(" ", 1)[1])
+        print(f"{self.interpreter}: {counts}")
+        self.assertEqual(wrong, [])
+        self.assertGreater(min(counts.values()), 0, counts)
+        self.assertEqual((target.wait(), target.stderr()), (0, ""))
 
 
 if __name__ == "__main__":
