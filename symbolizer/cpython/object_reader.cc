@@ -176,8 +176,16 @@ std::optional<int64_t> ObjectReader::ReadInt(RemoteAddr object) {
 
 std::optional<std::string> ObjectReader::ReadTypeName(RemoteAddr object) {
   const auto type = ReadPointer(memory_, object + layout_.object_type);
-  const auto name = type ? ReadPointer(memory_, *type + layout_.type_name) : std::nullopt;
-  return name ? ReadCString(memory_, *name, 256) : std::nullopt;
+  return type ? ReadNameOfType(*type) : std::nullopt;
+}
+
+std::optional<std::string> ObjectReader::ReadNameOfType(RemoteAddr type) {
+  const auto name = ReadPointer(memory_, type + layout_.type_name);
+  return name ? ReadCText(*name, 256) : std::nullopt;
+}
+
+std::optional<std::string> ObjectReader::ReadCText(RemoteAddr from, size_t max_bytes) {
+  return ReadCString(memory_, from, max_bytes);
 }
 
 }  // namespace ptrace_prof

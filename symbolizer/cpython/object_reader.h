@@ -31,6 +31,9 @@ class ObjectReader {
   std::optional<std::vector<RemoteAddr>> ReadTuple(RemoteAddr object, size_t max_items);
   std::optional<int64_t> ReadInt(RemoteAddr object);  // nullopt when it does not fit
   std::optional<std::string> ReadTypeName(RemoteAddr object);
+  std::optional<std::string> ReadNameOfType(RemoteAddr type);
+  // A C string, cut at `max_bytes`.
+  std::optional<std::string> ReadCText(RemoteAddr from, size_t max_bytes);
   // Calls `visit(key, value)` for each item of a dict, combined or split; false stops. At most max_items.
   bool VisitDict(RemoteAddr object, size_t max_items, const std::function<bool(RemoteAddr, RemoteAddr)>& visit);
   // The attributes of an instance: inline values, materialised dict, or __dict__ slot.

@@ -8,3 +8,13 @@ target_link_libraries(daemon_collect_test PRIVATE pp_daemon_collect GTest::gtest
 pp_target_defaults(daemon_collect_test)
 include(GoogleTest)
 gtest_discover_tests(daemon_collect_test PROPERTIES TIMEOUT 60)
+
+# On real interpreters, which are looked up when the tests run.
+add_executable(daemon_collect_objects_test
+  unit/daemon_collect_target_objects_test.cc
+  unit/symbolizer_cpython_interpreters.cc)
+target_link_libraries(daemon_collect_objects_test PRIVATE pp_daemon_collect GTest::gtest_main)
+target_compile_definitions(daemon_collect_objects_test PRIVATE
+  PP_TARGET_OBJECTS_SCRIPT="${CMAKE_CURRENT_SOURCE_DIR}/unit/daemon_collect_target_objects.py")
+pp_target_defaults(daemon_collect_objects_test)
+gtest_discover_tests(daemon_collect_objects_test DISCOVERY_MODE PRE_TEST NO_PRETTY_VALUES PROPERTIES TIMEOUT 120)

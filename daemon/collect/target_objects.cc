@@ -1,0 +1,181 @@
+#include "daemon/collect/target_objects.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace ptrace_prof {
+namespace {
+
+constexpr size_t kMaxName = 256;
+constexpr size_t kMaxModules = 65'536;
+constexpr size_t kMaxPlace = 512;       // bytes
+constexpr size_t kMaxAttributes = 256;  // of a module
+constexpr size_t kMaxChildren = 4096;
+
+// PyCFunctionObject and PyMethodDescrObject, in words after the header.
+constexpr uint32_t kMethodOfFunction = 0;
+constexpr uint32_t kSelfOfFunction = 1;
+constexpr uint32_t kModuleOfFunction = 2;
+constexpr uint32_t kTypeOfDescriptor = 0;
+constexpr uint32_t kMethodOfDescriptor = 3;
+
+Frame NotPython(std::string name, FrameKind kind) {
+  Frame frame;
+  frame.function = std::move(name);
+  frame.kind = kind;
+  return frame;
+}
+
+}  // namespace
+
+std::optional<RemoteAddr> TargetObjects::Field(RemoteAddr object, uint32_t number) {
+  RemoteAddr value;
+  const bool read =
+      memory_.ReadValue(object + layout_.var_size + number * sizeof(uint64_t), &value.value) == ReadStatus::kOk;
+  return read ? std::optional(value) : std::nullopt;
+}
+
+std::optional<Frame> TargetObjects::Code(RemoteAddr code) {
+  CodeId id = codes_.Find(code.value);
+  if (id == kNoCode) {
+    id = codes_.Read(code.value);
+  }
+  if (id == kNoCode) {
+    return std::nullopt;
+  }
+  const CodeInfo& info = codes_.info(id);
+  Frame frame;
+  frame.function = info.function;
+  frame.file = info.file;
+  frame.line = frame.first_line = std::max(info.first_line, 0);
+  return frame;
+}
+
+void TargetObjects::Changed(const std::vector<RemoteAddr>& codes, std::vector<RemoteAddr>* changed) {
+  std::vector<CodeId> known;
+  for (const RemoteAddr code : codes) {
+    if (const CodeId id = codes_.Find(code.value); id != kNoCode) {
+      known.push_back(id);
+    } else {
+      changed->push_back(code);  // others have noticed, or it could never be read
+    }
+  }
+  std::vector<CodeId> stale;
+  if (codes_.Revalidate(known, &stale) != ReadStatus::kOk) {
+    return;
+  }
+  for (const CodeId id : stale) {
+    changed->push_back(codes_.info(id).address);
+  }
+}
+
+std::optional<Frame> TargetObjects::Callable(RemoteAddr callable, RemoteAddr method) {
+  if (method.IsNull()) {
+    const std::string name = NameOfOther(callable);
+    return name.empty() ? std::nullopt : std::optional(NotPython(name, FrameKind::kC));
+  }
+  RemoteAddr text;
+  std::optional<std::string> name;
+  if (memory_.ReadValue(method, &text.value) == ReadStatus::kOk) {
+    name = reader_.ReadCText(text, kMaxName);
+  }
+  if (!name) {
+    return NotPython("[C function that is gone]", FrameKind::kMarker);
+  }
+  const std::string owner = OwnerOf(callable, method);
+  return NotPython(owner.empty() ? *name : owner + "." + *name, FrameKind::kC);
+}
+
+// Of a C function: its module, its type, or nothing.
+std::string TargetObjects::OwnerOf(RemoteAddr callable, RemoteAddr method) {
+  if (Field(callable, kMethodOfFunction) == method) {
+    const auto self = Field(callable, kSelfOfFunction);
+    return self && !self->IsNull() ? OwnerOfBound(*self, callable) : "";
+  }
+  if (Field(callable, kMethodOfDescriptor) == method) {
+    const auto type = Field(callable, kTypeOfDescriptor);
+    return type ? reader_.ReadNameOfType(*type).value_or("") : "";
+  }
+  return "";  // the object that carried it is gone
+}
+
+std::string TargetObjects::OwnerOfBound(RemoteAddr self, RemoteAddr callable) {
+  if (IsType(self)) {  // a class method
+    return reader_.ReadNameOfType(self).value_or("");
+  }
+  const std::string type = reader_.ReadTypeName(self).value_or("");
+  if (type != "module") {
+    return type;
+  }
+  const auto module = Field(callable, kModuleOfFunction);
+  const std::string name =
+      module && !module->IsNull() ? reader_.ReadString(*module, kMaxName).value_or("") : std::string();
+  return name == "builtins" ? "" : name;
+}
+
+bool TargetObjects::IsType(RemoteAddr object) {
+  constexpr uint64_t kTypeSubclass = uint64_t{1} << 31;  // Py_TPFLAGS_TYPE_SUBCLASS
+  RemoteAddr type;
+  uint64_t flags = 0;
+  return memory_.ReadValue(object + layout_.object_type, &type.value) == ReadStatus::kOk &&
+         memory_.ReadValue(type + layout_.type_flags, &flags) == ReadStatus::kOk && (flags & kTypeSubclass) != 0;
+}
+
+// Of a callable that is no C function: a type is called by its name, another object by that of its type.
+std::string TargetObjects::NameOfOther(RemoteAddr callable) {
+  if (IsType(callable)) {
+    return reader_.ReadNameOfType(callable).value_or("");
+  }
+  const std::string type = reader_.ReadTypeName(callable).value_or("");
+  return type == "function" || type == "method" ? "" : type;
+}
+
+std::optional<Frame> TargetObjects::Module(RemoteAddr, RemoteAddr self) {
+  const std::optional<std::string> type = reader_.ReadTypeName(self);
+  if (!type) {
+    return std::nullopt;
+  }
+  if (!places_.contains(self) && places_.size() < kMaxModules) {
+    WalkModules(self);  // called before any module that holds it
+  }
+  const auto found = places_.find(self);
+  const std::string place = found == places_.end() ? "" : found->second;
+  return NotPython(fmt::format("nn.Module: {}_{}{}", *type, modules_of_class_[*type]++,
+                               place.empty() ? "" : fmt::format(" ({})", place)),
+                   FrameKind::kModule);
+}
+
+std::optional<RemoteAddr> TargetObjects::ChildrenOf(RemoteAddr module) {
+  std::optional<RemoteAddr> children;
+  reader_.VisitAttributes(module, kMaxAttributes, [&](RemoteAddr key, RemoteAddr value) {
+    if (reader_.ReadString(key, kMaxName) == "_modules") {
+      children = value;
+    }
+    return !children;
+  });
+  return children;
+}
+
+void TargetObjects::WalkModules(RemoteAddr root) {
+  places_[root] = "";
+  std::vector<RemoteAddr> open = {root};
+  while (!open.empty() && places_.size() < kMaxModules) {
+    const RemoteAddr module = open.back();
+    open.pop_back();
+    const std::optional<RemoteAddr> children = ChildrenOf(module);
+    if (!children) {
+      continue;
+    }
+    const std::string prefix = places_[module].empty() ? "" : places_[module] + ".";
+    reader_.VisitDict(*children, kMaxChildren, [&](RemoteAddr key, RemoteAddr child) {
+      const std::string name = reader_.ReadString(key, kMaxName).value_or("?");
+      if (prefix.size() + name.size() <= kMaxPlace && places_.try_emplace(child, prefix + name).second) {
+        open.push_back(child);
+      }
+      return true;
+    });
+  }
+}
+
+}  // namespace ptrace_prof

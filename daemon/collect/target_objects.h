@@ -1,0 +1,53 @@
+// Names what a traced target calls, by looking into its memory: code objects, C functions, nn.Modules.
+//
+// Does not stop the target: an object may change or go while it is read, and then has no name, or is named by what can
+// still be read (a PyMethodDef is static). C functions are called by their owner: "list.append", "time.sleep", "len".
+// An nn.Module is told apart as torch.profiler does it, by its class and a number, and by where it stands in the
+// module that was called first: "nn.Module: Linear_0 (layers.3.attn)". One per traced process; one thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "attach/proc/remote_memory.h"
+#include "daemon/collect/call_names.h"
+#include "symbolizer/cpython/code_cache.h"
+#include "symbolizer/cpython/layout.h"
+#include "symbolizer/cpython/object_reader.h"
+
+namespace ptrace_prof {
+
+class TargetObjects final : public CalledObjects {
+ public:
+  // All must outlive it.
+  TargetObjects(RemoteMemory& memory, const Layout& layout, CodeCache& codes)
+      : memory_(memory), layout_(layout), codes_(codes), reader_(memory, layout) {}
+
+  std::optional<Frame> Code(RemoteAddr code) override;
+  std::optional<Frame> Module(RemoteAddr code, RemoteAddr self) override;
+  std::optional<Frame> Callable(RemoteAddr callable, RemoteAddr method) override;
+  void Changed(const std::vector<RemoteAddr>& codes, std::vector<RemoteAddr>* changed) override;
+
+ private:
+  // Fields that follow the header of every object, in words.
+  std::optional<RemoteAddr> Field(RemoteAddr object, uint32_t number);
+  std::string OwnerOf(RemoteAddr callable, RemoteAddr method);
+  std::string OwnerOfBound(RemoteAddr self, RemoteAddr callable);
+  bool IsType(RemoteAddr object);
+  std::string NameOfOther(RemoteAddr callable);
+  void WalkModules(RemoteAddr root);
+  std::optional<RemoteAddr> ChildrenOf(RemoteAddr module);
+
+  RemoteMemory& memory_;
+  const Layout& layout_;
+  CodeCache& codes_;
+  ObjectReader reader_;
+  std::unordered_map<RemoteAddr, std::string> places_;  // of nn.Modules; the outermost has an empty one
+  std::map<std::string, uint32_t> modules_of_class_;
+};
+
+}  // namespace ptrace_prof

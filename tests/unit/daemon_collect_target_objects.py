@@ -1,0 +1,83 @@
+"""Holds things to call and prints where each is and what it should be called: KIND FIRST SECOND NAME."""
+import collections
+import ctypes
+import functools
+import sys
+import time
+
+HEADER = object.__basicsize__  # of every object: what follows it is the first field
+OUT, KEEP = [], []
+
+
+def word(thing, number):
+    return ctypes.c_size_t.from_address(id(thing) + HEADER + 8 * number).value
+
+
+def code(function, name):
+    OUT.append("code %d 0 %s" % (id(function.__code__), name))
+
+
+def called(thing, method, name):
+    KEEP.append(thing)
+    OUT.append("call %d %d %s" % (id(thing), method, name))
+
+
+class Module:
+    """As torch.nn.Module keeps what it holds."""
+
+    def __init__(self, **modules):
+        self.training, self._parameters, self._modules = True, {}, collections.OrderedDict(modules)
+
+    def forward(self):
+        def inner():
+            pass
+        return inner
+
+
+class Linear(Module):
+    pass
+
+
+class Net(Module):
+    pass
+
+
+class Slots:
+    def method(self):
+        pass
+
+
+class Meta(type):
+    pass
+
+
+class Made(metaclass=Meta):
+    pass
+
+
+qualified = sys.version_info >= (3, 11)
+code(word, "word")
+code(Slots.method, "Slots.method" if qualified else "method")
+code(Module.forward, "Module.forward" if qualified else "forward")
+for function, name in ((len, "len"), (time.sleep, "time.sleep"), ([].append, "list.append"), ({}.update, "dict.update"),
+                       ("".join, "str.join"), (dict.fromkeys, "dict.fromkeys"), (sys.intern, "sys.intern")):
+    called(function, word(function, 0), name)
+for descriptor, name in ((list.append, "list.append"), (str.join, "str.join"),
+                         (collections.OrderedDict.move_to_end, "collections.OrderedDict.move_to_end")):
+    called(descriptor, word(descriptor, 3), name)
+for other, name in ((KeyError, "KeyError"), (Slots, "Slots"), (functools.partial(len), "functools.partial"), (word, "-"),
+                    (Made, "Made"), (Slots().method, "-"), (functools.partial, "functools.partial")):
+    called(other, 0, name)
+attention = Module(query=Linear(), key=Linear())
+layers = Module(**{"0": attention, "1": Linear()})
+net = Net(layers=layers, head=Linear(), again=attention)
+alone = Linear()
+KEEP += [net, alone]
+for module, name in ((net, "Net_0"), (layers, "Module_0 (layers)"), (layers._modules["1"], "Linear_0 (layers.1)"),
+                     (attention._modules["key"], "Linear_1 (%s)"), (net._modules["head"], "Linear_2 (head)"),
+                     (alone, "Linear_3")):
+    OUT.append("module 0 %d nn.Module: %s" % (id(module), name))
+print("ready", len(OUT))
+print("\n".join(OUT))
+sys.stdout.flush()
+time.sleep(1000)
