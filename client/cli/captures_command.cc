@@ -132,10 +132,9 @@ class CapturesCommand : public Command {
       printed = Print(json_ ? CaptureJsonLine(capture) : EventLine(capture, RealtimeNow()));
       return printed.has_value();
     };
-    const auto lost = [&](const Error& why, Nanos pause) {
-      is_lost = true;
-      PrintNote(fmt::format("the connection to the daemon is lost ({}); trying again in {:g} s", why.message,
-                            pause.seconds()));
+    const auto lost = [&](const std::string& why, Nanos pause) {
+      const char* what = std::exchange(is_lost, true) ? "no answer yet" : "the connection to the daemon is lost";
+      PrintNote(fmt::format("{} ({}); trying again in {:g} s", what, why, pause.seconds()));
     };
     PP_RETURN_IF_ERROR(client_->Watch(last.name, show, lost));
     PP_RETURN_IF_ERROR(printed);

@@ -83,7 +83,7 @@ std::string NewRequestId() {
 void Sleep(Nanos time) { std::this_thread::sleep_for(std::chrono::nanoseconds(time.value)); }
 
 Error StaysAway(const grpc::Status& status) {
-  return Because(Reason::kServerUnreachable, "the daemon does not come back: " + status.error_message(),
+  return Because(Reason::kServerUnreachable, "the daemon does not come back: " + ReasonOfTheWay(status),
                  "has it ended? Its captures ended with it then. If it was only out of reach, the capture goes on: try "
                  "again");
 }
@@ -188,7 +188,7 @@ class RpcCaptureClient : public CaptureClient {
       }
       was_lost = true;
       if (lost) {
-        lost(FromStatus(status), *pause);
+        lost(ReasonOfTheWay(status), *pause);
       }
       Sleep(*pause);
     }

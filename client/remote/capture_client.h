@@ -39,9 +39,10 @@ class CaptureClient {
   virtual Result<std::vector<RemoteCapture>> List() = 0;
   virtual Result<RemoteCapture> Get(const std::string& name) = 0;
   // Shows every event until the last one, or until `show` says that it is enough (false). Each time the connection is
-  // lost, `lost` is told why and how long we wait. kUnavailable: nobody came back; kNotFound: another daemon did.
+  // lost, or cannot be made again, `lost` is told why and how long we wait. kUnavailable: nobody came back; kNotFound:
+  // another daemon did.
   using Show = std::function<bool(const RemoteCapture&)>;
-  using Lost = std::function<void(const Error& why, Nanos pause)>;
+  using Lost = std::function<void(const std::string& why, Nanos pause)>;
   virtual Result<void> Watch(const std::string& name, const Show& show, const Lost& lost) = 0;
   virtual Result<RemoteCapture> Cancel(const std::string& name) = 0;
   virtual Result<void> Delete(const std::string& name, DeleteMode mode) = 0;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "attach/base/types.h"
 
@@ -28,5 +29,7 @@ class Retries {
 
 // The connection broke, or nobody answers: said by gRPC, not by a service of ours.
 bool IsOfTheWay(const grpc::Status& status);
+// What the system said about it, without what gRPC says around it.
+std::string ReasonOfTheWay(const grpc::Status& status);
 
 }  // namespace ptrace_prof
