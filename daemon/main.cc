@@ -24,6 +24,7 @@
 #include "daemon/session/collector_main.h"
 #include "daemon/session/collector_process.h"
 #include "daemon/session/launcher_starter.h"
+#include "rpc/library_log.h"
 #include "rpc/unix_listener.h"
 #include "rpc/unix_socket.h"
 
@@ -136,6 +137,9 @@ void ReapChildren() {
 int DaemonMain(const DaemonOptions& options) {
   Termination termination;
   StartLog();
+  RedirectLibraryLogs([](std::string_view library, std::string_view message) {
+    Log(LogLevel::kWarning, "library_said", {{"library", std::string(library)}, {"message", std::string(message)}});
+  });
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);  // of collectors whose launcher died
   RaiseDescriptorLimit();
   auto prepared = Prepare(options);

@@ -3,16 +3,18 @@
 //
 //   PID is a number, or wait:NUMBER for a process that is to become a Python process.
 //   node | list | create PID SECONDS | record PID SECONDS FILE | watch NAME | cancel NAME | delete NAME | read NAME
-//   FILE
+//   FILE | raw METHOD HEX
 // Exit status 0; 1 with "error CODE message" on stdout where the server, or the way to it, said no.
 
 #include <fmt/format.h>
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <future>
 #include <map>
 #include <string>
 #include <vector>
@@ -42,7 +44,9 @@ void SayCapture(const api::Capture& capture) {
 class Probe {
  public:
   explicit Probe(const std::shared_ptr<grpc::Channel>& channel)
-      : captures_(api::CaptureService::NewStub(channel)), node_(api::NodeService::NewStub(channel)) {}
+      : channel_(channel),
+        captures_(api::CaptureService::NewStub(channel)),
+        node_(api::NodeService::NewStub(channel)) {}
 
   grpc::Status Node(const Words&) {
     api::Node node;
@@ -121,6 +125,22 @@ class Probe {
     return stream->Finish();
   }
 
+  // A request of these very bytes.
+  grpc::Status Raw(const Words& words) {
+    std::string bytes;
+    for (size_t i = 0; i + 1 < words.at(1).size(); i += 2) {
+      bytes += static_cast<char>(std::stoi(words.at(1).substr(i, 2), nullptr, 16));
+    }
+    grpc::GenericStub stub(channel_);
+    const grpc::Slice slice(bytes);
+    const grpc::ByteBuffer request(&slice, 1);
+    grpc::ByteBuffer response;
+    std::promise<grpc::Status> done;
+    stub.UnaryCall(&context_, words.at(0), {}, &request, &response,
+                   [&](grpc::Status status) { done.set_value(std::move(status)); });
+    return done.get_future().get();
+  }
+
  private:
   static void FillSpec(const Words& words, api::CaptureSpec* spec) {
     constexpr std::string_view kWait = "wait:";
@@ -133,6 +153,7 @@ class Probe {
     spec->mutable_sample()->set_no_overhead_limit(true);
   }
 
+  const std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<api::CaptureService::Stub> captures_;
   std::unique_ptr<api::NodeService::Stub> node_;
   grpc::ClientContext context_;
@@ -141,7 +162,7 @@ class Probe {
 const std::map<std::string, std::pair<size_t, grpc::Status (Probe::*)(const Words&)>> kVerbs = {
     {"node", {0, &Probe::Node}},     {"list", {0, &Probe::List}},   {"create", {2, &Probe::Create}},
     {"record", {3, &Probe::Record}}, {"watch", {1, &Probe::Watch}}, {"cancel", {1, &Probe::Cancel}},
-    {"delete", {1, &Probe::Delete}}, {"read", {2, &Probe::Read}},
+    {"delete", {1, &Probe::Delete}}, {"read", {2, &Probe::Read}},   {"raw", {2, &Probe::Raw}},
 };
 
 int Main(const Words& words) {

@@ -245,6 +245,18 @@ class Service(DaemonCase):
         self.assertEqual(daemon.end(), 0)
 
 
+    def test_what_is_no_message_is_said_in_the_log_alone(self):
+        daemon = self.daemon()
+        bad_name = "0a02fffe"  # field 1, two bytes that are no text
+        said = self.probe(daemon, "raw", "/ptraceprof.v1.CaptureService/GetCapture", bad_name).end()[-1]
+        self.assertTrue(said.startswith("error "), said)
+        daemon.hear("event=library_said library=protobuf")
+        for line in daemon.words().splitlines():
+            self.assertTrue(line.startswith("time="), line)
+        self.assertEqual(self.probe(daemon, "list").end(), [])
+        self.assertEqual(daemon.end(), 0)
+
+
 class End(DaemonCase):
     def test_signals_drain(self):
         target = self.start("heartbeat.py")
