@@ -16,7 +16,7 @@ std::string KeptListings::Keep(Uid owner, std::shared_ptr<const Listing> listing
   if (owners.size() >= bounds_.per_user) {
     entries_.erase(owners.begin()->second);
   }
-  const std::string id = RandomId();
+  std::string id = RandomId();
   entries_[id] = {next_number_++, owner, MonotonicNow(), std::move(listing)};
   return id;
 }
