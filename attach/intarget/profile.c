@@ -72,13 +72,14 @@ static int replace_everywhere(pp_profile_function before, pp_profile_function fu
   return 0;
 }
 
-static int count_foreign(void) {
-  int foreign = 0;
+// Threads whose function is neither of the two.
+static uint32_t count_others(pp_profile_function one, pp_profile_function other) {
+  uint32_t others = 0;
   pp_address thread = head_thread();
   for (unsigned i = 0; thread && i < PP_MAX_THREADS; ++i, thread = next_thread(thread)) {
-    foreign += *function_of(thread) && *function_of(thread) != on_event;
+    others += *function_of(thread) != one && *function_of(thread) != other;
   }
-  return foreign;
+  return others;
 }
 
 static PP_COLD void cover_new_threads(pp_address head) {
@@ -143,15 +144,15 @@ static int on_event(pp_object* self, pp_object* frame_object, int what, pp_objec
 }
 
 static void remove_hooks(void) {
+  pp_self.hooks_displaced = count_others(on_event, on_event);
   replace_everywhere(on_event, 0);
-  pp_self.hooks_displaced = (uint32_t)count_foreign();
 }
 
 static pp_error_report install(void) {
   const pp_error_report fine = {PP_ERROR_NONE, PP_STEP_NONE, 0};
   covered.interpreter = PP_FIELD(pp_address, py_thread_state(), thread_interp);
   covered.refused = 0;
-  if (count_foreign()) return (pp_error_report){PP_ERROR_PROFILER_PRESENT, PP_STEP_SET_PROFILE, 0};
+  if (count_others(0, on_event)) return (pp_error_report){PP_ERROR_PROFILER_PRESENT, PP_STEP_SET_PROFILE, 0};
   if (replace_everywhere(0, on_event)) return fine;
   remove_hooks();
   return (pp_error_report){PP_ERROR_PYTHON_CALL, PP_STEP_SET_PROFILE, 0};

@@ -24,6 +24,8 @@ static pp_error_report failed(enum pp_step step, int64_t result) {
   if (report.number == PP_ENOMEM) report.error = PP_ERROR_NO_MEMORY;
   return report;
 }
+// An address may look negative; an error is one of the last 4095 numbers.
+static int is_error(int64_t result) { return result < 0 && result >= -4095; }
 static const pp_error_report kFine = {PP_ERROR_NONE, PP_STEP_NONE, 0};
 
 // A file longer than RLIMIT_FSIZE would mean SIGXFSZ for the job.
@@ -34,7 +36,7 @@ static int exceeds_file_limit(uint64_t size) {
 }
 
 static int64_t identify(int64_t descriptor, uint64_t* device, uint64_t* inode) {
-  uint64_t status[PP_STAT_WORDS];
+  uint64_t status[PP_STAT_WORDS] = {0};
   const int64_t result = pp_system_call(PP_SYS_fstat, (uint64_t)descriptor, (uint64_t)status, 0, 0, 0, 0);
   *device = status[0];
   *inode = status[1];
@@ -60,7 +62,7 @@ static pp_error_report make_file(uint64_t size) {
 static pp_error_report map_channel(uint64_t size) {
   const int64_t where =
       pp_system_call(PP_SYS_mmap, 0, size, PP_PROT_READ_WRITE, PP_MAP_SHARED, (uint64_t)pp_self.descriptor, 0);
-  if (where < 0 && where > -PP_PAGE) return failed(PP_STEP_MAP_CHANNEL, where);
+  if (is_error(where)) return failed(PP_STEP_MAP_CHANNEL, where);
   pp_self.channel = (pp_channel*)where;
   pp_self.channel_size = size;
   const int64_t result = pp_system_call(PP_SYS_madvise, (uint64_t)where, size, PP_MADV_DONTFORK, 0, 0, 0);
@@ -80,7 +82,7 @@ static pp_error_report map_tables(void) {
   }
   const uint64_t size = sizeof(pp_tables);
   const int64_t where = pp_system_call(PP_SYS_mmap, 0, size, PP_PROT_READ_WRITE, PP_MAP_PRIVATE_ANONYMOUS, ~0ull, 0);
-  if (where < 0 && where > -PP_PAGE) return failed(PP_STEP_MAP_PRIVATE, where);
+  if (is_error(where)) return failed(PP_STEP_MAP_PRIVATE, where);
   const int64_t result = pp_system_call(PP_SYS_madvise, (uint64_t)where, size, PP_MADV_WIPEONFORK, 0, 0, 0);
   if (result < 0) {
     pp_system_call(PP_SYS_munmap, (uint64_t)where, size, 0, 0, 0, 0);

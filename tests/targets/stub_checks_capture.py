@@ -230,6 +230,12 @@ def check_a_profiler_that_the_job_sets_meanwhile(stub):
     if not HAS_MONITORING:
         assert kept is theirs and capture.hooks_displaced == 1, (kept, capture.hooks_displaced)
     assert not any(_hooks())
+    with Capture(stub) as capture:
+        sys.setprofile(None)
+    assert capture.hooks_displaced == (0 if HAS_MONITORING else 1)
+    with Capture(stub) as capture:
+        stub_corpus.calls()
+    assert capture.hooks_displaced == 0
 
 
 def check_a_descriptor_that_is_somebody_elses_now(stub):
@@ -254,6 +260,33 @@ def check_a_file_size_limit(stub):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert error == (7, 2, 27), error
+
+
+def check_no_address_space_left(stub):
+    import resource
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    with open("/proc/self/statm") as file:
+        used = int(file.read().split()[0]) * 4096
+    resource.setrlimit(resource.RLIMIT_AS, (used + (8 << 20), before[1]))
+    try:
+        error = _refused(stub, records=1 << 22)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+    assert error == (3, 5, 12), error
+
+
+def check_the_memory_is_sealed(stub):
+    import fcntl
+    with Capture(stub) as capture:
+        (number,) = descriptors(f"pp-stub-test-{capture.nonce} ")
+        assert fcntl.fcntl(number, 1034) & 7 == 7  # F_GET_SEALS: SEAL, SHRINK, GROW
+        assert not os.get_inheritable(number)
+        for size in (0, capture.size + 4096):
+            try:
+                os.ftruncate(number, size)
+            except PermissionError:
+                continue
+            raise AssertionError(f"could be made {size} bytes")
 
 
 def check_no_descriptor_left(stub):
