@@ -73,20 +73,12 @@ static void sweep_some(uint32_t count) {
   }
 }
 
+// Leaves it looking full, so that the first record passes by pp_make_room.
 static void begin_ring(pp_ring* ring, int32_t tid) {
-  ring->tail_seen = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
+  ring->tail_seen = ring->head - pp_self.room - 1;
   ring->lost = ring->lost_since = ring->lost_total = ring->last_unarmed = ring->last_time = 0;
   ring->lost_net = ring->lost_lowest = 0;
   ring->tid = tid;
-}
-
-// Has the first records' pages mapped at once: a page fault for each would cost the first events some 10 ns apiece.
-static void map_pages(uint32_t index) {
-  const uint64_t records = pp_boot_block.ring_records, size = records * sizeof(pp_record);
-  const uint64_t where = (uint64_t)pp_self.channel + PP_RECORDS_OFFSET(pp_boot_block.ring_count, records, index);
-  pp_system_call(PP_SYS_madvise, where, size < PP_MAPPED_AT_ONCE ? size : PP_MAPPED_AT_ONCE, PP_MADV_POPULATE_WRITE, 0,
-                 0,
-                 0);  // before Linux 5.14: page faults it is
 }
 
 // The ring of the thread `tid`, whichever thread state it had then; else a free one; else UINT32_MAX.
@@ -103,7 +95,6 @@ static uint32_t take_ring(int32_t tid) {
       continue;
     begin_ring(ring, tid);
     __atomic_store_n(&pp_self.tables->ring_tids[i], tid, __ATOMIC_RELEASE);
-    map_pages(i);
     return i;
   }
   return UINT32_MAX;
@@ -158,8 +149,22 @@ static int lose(pp_ring* ring, uint64_t now, unsigned tag) {
   return 0;
 }
 
+// Has the first records' pages mapped at once: a page fault for each would cost the first events some 10 ns apiece. Not
+// before something is recorded: until it arms, the collector may be about to touch them, so that they are charged to
+// it.
+static void map_pages(uint32_t index) {
+  if (pp_self.tables->ring_is_mapped[index]) return;
+  pp_self.tables->ring_is_mapped[index] = 1;
+  const uint64_t records = pp_boot_block.ring_records;
+  const uint64_t where = (uint64_t)pp_self.channel + PP_RECORDS_OFFSET(pp_boot_block.ring_count, records, index);
+  uint64_t size = records * sizeof(pp_record);
+  if (size > PP_MAPPED_AT_ONCE) size = PP_MAPPED_AT_ONCE;
+  pp_system_call(PP_SYS_madvise, where, size, PP_MADV_POPULATE_WRITE, 0, 0, 0);  // before Linux 5.14: faults it is
+}
+
 int pp_make_room(pp_slot* slot, uint64_t now, unsigned tag) {
   pp_ring* ring = slot->ring;
+  map_pages(slot->ring_index);
   ring->tail_seen = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
   // Once full, an eighth must be free before it goes on: few long gaps say more than many short ones.
   const uint64_t limit = ring->lost ? pp_self.room - (pp_self.record_mask + 1) / 8 : pp_self.room;

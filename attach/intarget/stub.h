@@ -40,7 +40,8 @@ typedef struct pp_tables {
     pp_private page;
     char whole_page[PP_PAGE];
   };
-  int32_t ring_tids[PP_MAX_RINGS];  // of each ring; 0: none
+  int32_t ring_tids[PP_MAX_RINGS];       // of each ring; 0: none
+  uint8_t ring_is_mapped[PP_MAX_RINGS];  // whether its first pages are
   pp_slot* ring_slots[PP_MAX_RINGS];
   pp_slot slots[1 << PP_SLOT_BITS];
 } pp_tables;

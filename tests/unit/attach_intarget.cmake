@@ -1,0 +1,16 @@
+# The stub's own code, in an ordinary program: without what stands in for libc in the target.
+set(PP_STUB_SOURCES boot_block capture event module monitoring profile shared_memory)
+list(TRANSFORM PP_STUB_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/attach/intarget/)
+list(TRANSFORM PP_STUB_SOURCES APPEND .c)
+add_library(attach_intarget_objects OBJECT ${PP_STUB_SOURCES} unit/attach_intarget_event_target.c)
+get_target_property(PP_STUB_TEST_FLAGS pp_stub COMPILE_OPTIONS)
+get_target_property(PP_STUB_TEST_DEFINITIONS pp_stub COMPILE_DEFINITIONS)
+target_include_directories(attach_intarget_objects PRIVATE ${PROJECT_SOURCE_DIR})
+target_compile_definitions(attach_intarget_objects PRIVATE ${PP_STUB_TEST_DEFINITIONS})
+set_target_properties(attach_intarget_objects PROPERTIES
+  C_STANDARD 11 C_EXTENSIONS ON COMPILE_OPTIONS "${PP_STUB_TEST_FLAGS}")
+add_executable(attach_intarget_test unit/attach_intarget_arming_test.cc)
+target_link_libraries(attach_intarget_test PRIVATE attach_intarget_objects GTest::gtest_main)
+pp_target_defaults(attach_intarget_test)
+include(GoogleTest)
+gtest_discover_tests(attach_intarget_test PROPERTIES TIMEOUT 300)

@@ -1,0 +1,36 @@
+#include "tests/unit/attach_intarget_event_target.h"
+
+#include "attach/intarget/event.h"
+
+enum { RECORDS = 256, CODE = 64 };
+
+static uint64_t thread_state[2];  // the frame, and nothing else
+static uint64_t code[2];          // flags: 0
+
+static pp_address current_thread(void) { return (pp_address)thread_state; }
+
+uint64_t event_target_tables_size(void) { return sizeof(pp_tables); }
+uint64_t event_target_channel_size(void) { return PP_CHANNEL_SIZE(1, RECORDS); }
+
+void event_target_prepare(void* tables, void* channel) {
+  pp_boot_block.functions[PP_FN_PyThreadState_GetUnchecked] = (uint64_t)&current_thread;
+  for (unsigned i = 0; i < PP_OFF_CAPACITY; ++i) pp_boot_block.offsets[i] = PP_ABSENT;
+  pp_boot_block.offsets[PP_OFF_thread_frame] = 0;
+  pp_boot_block.offsets[PP_OFF_code_flags] = 0;
+  pp_boot_block.ring_count = 1;
+  pp_boot_block.ring_records = RECORDS;
+  pp_self.tables = tables;
+  pp_self.channel = channel;
+  pp_self.record_mask = RECORDS - 1;
+  pp_self.room = RECORDS - PP_GROUP_RECORDS;
+  pp_self.channel->lease = UINT64_MAX;
+  pp_self.tables->page.magic = PP_PRIVATE_MAGIC;
+  pp_self.private_page = &pp_self.tables->page;
+}
+
+void event_target_enter_frame(uint64_t frame) { thread_state[0] = frame; }
+
+void event_target_event(unsigned tag) {
+  const pp_address thread = py_thread_state();
+  if (pp_is_recording(thread, tag)) pp_frame_event(thread, tag, (pp_address)code);
+}
