@@ -9,6 +9,7 @@
 
 #include "attach/inject/file_lock.h"
 #include "attach/inject/resident_stub.h"
+#include "attach/inject/strategy.h"
 #include "attach/proc/proc_file.h"
 
 namespace ptrace_prof {
@@ -79,19 +80,6 @@ class ChannelTaker {
   std::optional<Channel> channel_;
 };
 
-// Entering a stub that is there, seen as a text that runs.
-class EnteringStub final : public RunningText {
- public:
-  explicit EnteringStub(QueuedCall call) : call_(std::move(call)) {}
-  Result<bool> Taken() override { return call_.Taken(); }
-  Result<void> Remind() override { return call_.Ring(); }
-  void Finish() override {}
-  const StopCost& cost() const override { return call_.cost(); }
-
- private:
-  QueuedCall call_;
-};
-
 Error TracedAlready(Pid pid) {
   return {Code::kAlreadyExists, fmt::format("process {} is being traced already", pid.value),
           "Wait for the end of that capture, or cancel it."};
@@ -126,16 +114,11 @@ class Resident {
     return Call(stub.enter, guard, [&] { return taker.Look(); });
   }
 
-  const StopCost& cost() const { return cost_; }
+  const RunReport& report() const { return report_; }
 
  private:
-  Result<void> Call(RemoteAddr function, const CallGuard& guard, const std::function<Result<bool>()>& seen) {
-    PP_ASSIGN_OR_RETURN(QueuedCall call, QueuedCall::Put(target_.pid, memory_, target_.queue, {function, RemoteAddr()},
-                                                         guard, patience_.deadline));
-    EnteringStub entering(std::move(call));
-    Result<void> effect = AwaitEffect(target_, entering, patience_, seen);
-    cost_.Add(entering.cost());
-    return effect;
+  Result<void> Call(RemoteAddr function, const CallGuard& guard, const EffectSeen& seen) {
+    return RunCall(target_, memory_, {function, RemoteAddr()}, guard, patience_, seen, &report_);
   }
 
   Result<void> SendAway(const ResidentStub& stub) {
@@ -164,7 +147,7 @@ class Resident {
   RemoteMemory& memory_;
   const TargetFiles& files_;
   const Patience& patience_;
-  StopCost cost_;
+  RunReport report_;
 };
 
 }  // namespace
@@ -173,7 +156,7 @@ Result<Injection> Inject(const InjectionTarget& target, RemoteMemory& memory, co
                          const Patience& patience) {
   const Nanos begin = MonotonicNow();
   InjectionReport report;
-  PP_ASSIGN_OR_RETURN(const InjectionStrategy* strategy, ChooseStrategy(target));
+  PP_ASSIGN_OR_RETURN([[maybe_unused]] const auto strategies, ChooseStrategies(target));
   PP_RETURN_IF_ERROR(CheckProc(target.pid));
   PP_ASSIGN_OR_RETURN(const TargetFiles files, TargetFiles::Of(target.pid));
   PP_RETURN_IF_ERROR(files.CheckTaking());
@@ -184,14 +167,12 @@ Result<Injection> Inject(const InjectionTarget& target, RemoteMemory& memory, co
   Resident resident(target, memory, files, patience);
   PP_ASSIGN_OR_RETURN(const std::optional<ResidentStub> stub, resident.Find());
   if (stub) {
-    report.way = "resident";
     PP_RETURN_IF_ERROR(resident.Enter(*stub, image.boot(), taker));
-    report.stops = resident.cost();
+    report = {resident.report().way, true, {}, resident.report().stops};
   } else {
-    report.way = strategy->name;
     Delivery delivery(target, memory, files, image, patience);
-    PP_RETURN_IF_ERROR(delivery.Run(*strategy, [&] { return taker.Look(); }));
-    report.stops = delivery.cost();
+    PP_RETURN_IF_ERROR(delivery.Run([&] { return taker.Look(); }));
+    report = {delivery.report().way, false, {}, delivery.report().stops};
   }
   report.took = MonotonicNow() - begin;
   return taker.Take(report);

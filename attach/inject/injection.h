@@ -21,8 +21,9 @@
 namespace ptrace_prof {
 
 struct InjectionReport {
-  std::string_view way;  // name of the strategy, or "resident"
-  Nanos took;            // from the request until the channel was ready
+  std::string_view way;   // name of the strategy by which the last call went
+  bool resident = false;  // the stub was there already
+  Nanos took;             // from the request until the channel was ready
   StopCost stops;
 };
 

@@ -1,6 +1,8 @@
 // What must be known about a process to bring the stub into it: plain facts, gathered by who knows CPython and ELF.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "attach/base/types.h"
@@ -8,6 +10,14 @@
 #include "attach/proc/memory_tail.h"
 
 namespace ptrace_prof {
+
+// A function of the interpreter that every call of Python code goes through, and that may be exchanged (PEP 523).
+struct FrameHook {
+  RemoteAddr slot;                     // where its address is; null there is as good as `function`
+  RemoteAddr function;                 // the interpreter's own
+  uint8_t throw_argument = 2;          // which argument (from 0) says that an exception is on its way
+  std::vector<MemoryTail> code_tails;  // where a few instructions may be put, if it is zero there
+};
 
 struct InjectionTarget {
   Pid pid;
@@ -18,6 +28,7 @@ struct InjectionTarget {
   RemoteAddr run_text;            // int(const char*): runs a text of Python, with the rights to do so held
   std::vector<MemoryTail> tails;  // where a text may be put, if it is zero there
   RemoteAddr memfd_create;        // of its libc; null: it has none
+  std::optional<FrameHook> frame_hook;
 
   bool debugging_disabled = false;  // the job said that it does not want to be debugged (3.14+)
   bool force = false;               // the user wants it nevertheless

@@ -1,10 +1,8 @@
 #include "attach/inject/queued_call.h"
 
 #include <fmt/format.h>
-#include <time.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "attach/inject/call_bell.h"
 #include "attach/proc/procfs.h"
@@ -14,56 +12,13 @@ namespace ptrace_prof {
 namespace {
 
 constexpr Nanos kStopPatience = Nanos::FromMillis(200);
-constexpr Nanos kPause = Nanos::FromMillis(1);
 constexpr Nanos kTakeBackPatience = Nanos::FromSeconds(1);
-constexpr int kLooksForLateThreads = 100;
 
-void Pause() {
-  const timespec pause{0, kPause.value};
-  ::nanosleep(&pause, nullptr);
-}
-
-// Threads that did not stop in time can only be let go when they do. Who does not in this time is so at a later stop.
-void ReleaseLate() {
-  for (int look = 0; look < kLooksForLateThreads && StoppedThreads::ReleaseLate() > 0; ++look) {
-    Pause();
-  }
-}
+}  // namespace
 
 bool GuardHolds(RemoteMemory& memory, const CallGuard& guard) {
   std::array<uint8_t, 8> now{};
   return memory.Read(guard.address, now.data(), now.size()) == ReadStatus::kOk && now == guard.bytes;
-}
-
-// Lets go of the threads, and then notes for how long they stood.
-class TimedStop {
- public:
-  TimedStop(StoppedThreads threads, StopCost& cost) : threads_(std::move(threads)), cost_(cost) {}
-  TimedStop(const TimedStop&) = delete;
-  TimedStop& operator=(const TimedStop&) = delete;
-  ~TimedStop() {
-    threads_.reset();
-    cost_.Add(MonotonicNow() - begin_);
-  }
-
- private:
-  std::optional<StoppedThreads> threads_;
-  StopCost& cost_;
-  Nanos begin_ = MonotonicNow();
-};
-
-}  // namespace
-
-void StopCost::Add(Nanos held) {
-  ++stops;
-  longest = std::max(longest, held);
-  total = total + held;
-}
-
-void StopCost::Add(const StopCost& other) {
-  stops += other.stops;
-  longest = std::max(longest, other.longest);
-  total = total + other.total;
 }
 
 Result<void> CheckStoppable(Pid pid) {
@@ -85,23 +40,10 @@ Result<QueuedCall> QueuedCall::Put(Pid pid, RemoteMemory& memory, const CallQueu
                                    const CallGuard& guard, Nanos deadline) {
   PP_RETURN_IF_ERROR(CheckStoppable(pid));
   auto state = std::make_unique<State>(State{pid, &memory, RemoteWriter(pid), queue, call, guard, 0, false, {}});
-  for (;;) {
-    Result<bool> put = TryPut(*state, kStopPatience);
-    ReleaseLate();
-    if (put.has_error() && put.error().code != Code::kDeadlineExceeded) {
-      return std::move(put).error();
-    }
-    if (put.has_value() && put.value()) {
-      return QueuedCall(std::move(state));
-    }
-    if (MonotonicNow() > deadline) {
-      return Error{Code::kUnavailable,
-                   put.has_error() ? put.error().message
-                                   : fmt::format("the pending calls of process {} were locked all the time", pid.value),
-                   "Try again."};
-    }
-    Pause();
-  }
+  PP_RETURN_IF_ERROR(RetryStops([&] { return TryPut(*state, kStopPatience); },
+                                fmt::format("the pending calls of process {} were locked all the time", pid.value),
+                                deadline));
+  return QueuedCall(std::move(state));
 }
 
 Result<bool> QueuedCall::TryPut(State& state, Nanos patience) {
@@ -167,28 +109,25 @@ Result<bool> QueuedCall::TryTakeBack(State& state, Nanos patience) {
   return false;
 }
 
-Result<QueuedCall::Withdrawal> QueuedCall::Withdraw() {
-  const Nanos deadline = MonotonicNow() + kTakeBackPatience;
-  do {
-    PP_ASSIGN_OR_RETURN(const bool taken, Taken());
-    if (taken) {
-      return Withdrawal::kTaken;
-    }
-    const Result<bool> back = TryTakeBack(*state_, kStopPatience);
-    ReleaseLate();
-    if (!state_->open) {
-      return Withdrawal::kLeft;
-    }
-    if (back.has_error() && back.error().code == Code::kGone) {
-      return back.error();
-    }
-    if (back.has_value() && back.value()) {
-      state_->open = false;
-      return Withdrawal::kTakenBack;
-    }
-    Pause();
-  } while (MonotonicNow() < deadline);
-  return Withdrawal::kLeft;
+Result<Withdrawal> QueuedCall::Withdraw() {
+  Withdrawal withdrawal = Withdrawal::kLeft;
+  const Result<void> done = RetryStops(
+      [&]() -> Result<bool> {
+        PP_ASSIGN_OR_RETURN(const bool taken, Taken());
+        if (taken) {
+          withdrawal = Withdrawal::kTaken;
+          return true;
+        }
+        PP_ASSIGN_OR_RETURN(const bool back, TryTakeBack(*state_, kStopPatience));
+        withdrawal = back ? Withdrawal::kTakenBack : Withdrawal::kLeft;
+        state_->open &= !back;
+        return !state_->open;
+      },
+      "", MonotonicNow() + kTakeBackPatience);
+  if (done.has_error() && done.error().code == Code::kGone) {
+    return done.error();
+  }
+  return withdrawal;
 }
 
 QueuedCall::~QueuedCall() {

@@ -18,20 +18,12 @@
 #include "attach/base/result.h"
 #include "attach/base/types.h"
 #include "attach/inject/remote_writer.h"
+#include "attach/inject/timed_stop.h"
 #include "attach/proc/call_queue.h"
 #include "attach/proc/call_queue_image.h"
 #include "attach/proc/remote_memory.h"
 
 namespace ptrace_prof {
-
-// How long the threads of the target were kept standing, for the accounting.
-struct StopCost {
-  uint32_t stops = 0;
-  Nanos longest;  // from when all stood until all were let go
-  Nanos total;
-  void Add(Nanos held);
-  void Add(const StopCost& other);
-};
 
 // What a call acts on, and was put into the target before it: eight bytes of it must still be there when the call is
 // queued, and four zero bytes at `wipe` (null: no need) make the call one
@@ -41,6 +33,11 @@ struct CallGuard {
   std::array<uint8_t, 8> bytes{};
   RemoteAddr wipe;
 };
+
+enum class Withdrawal { kTakenBack, kTaken, kLeft };
+
+// Whether the bytes of a guard are there.
+bool GuardHolds(RemoteMemory& memory, const CallGuard& guard);
 
 // That a process can be stopped and goes on afterwards. kFailedPrecondition: it is stopped (SIGSTOP), or traced by
 // another.
@@ -61,7 +58,6 @@ class QueuedCall {
   Result<bool> Taken();
   Result<void> Ring();
 
-  enum class Withdrawal { kTakenBack, kTaken, kLeft };
   Result<Withdrawal> Withdraw();
 
   const StopCost& cost() const { return state_->cost; }

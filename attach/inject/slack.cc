@@ -12,6 +12,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr uint64_t kPage = 4096;
+constexpr uint64_t kAlignment = 16;
 
 bool IsWritable(const std::vector<MemoryRegion>& regions, RemoteAddr from, size_t size) {
   return std::ranges::any_of(regions, [&](const MemoryRegion& region) {
@@ -19,7 +20,8 @@ bool IsWritable(const std::vector<MemoryRegion>& regions, RemoteAddr from, size_
   });
 }
 
-// The last `size` zero bytes of a tail, as far from what the object counts as its own as can be; null: there are none.
+}  // namespace
+
 RemoteAddr FindZeros(RemoteMemory& memory, const MemoryTail& tail, size_t size) {
   std::vector<uint8_t> bytes(std::min<uint64_t>(tail.size, kPage));
   if (bytes.size() < size || memory.Read(tail.begin, bytes.data(), bytes.size()) != ReadStatus::kOk) {
@@ -28,14 +30,12 @@ RemoteAddr FindZeros(RemoteMemory& memory, const MemoryTail& tail, size_t size) 
   size_t zeros = 0;
   for (size_t at = bytes.size(); at-- > 0;) {
     zeros = bytes[at] == 0 ? zeros + 1 : 0;
-    if (zeros == size) {
+    if (zeros >= size && (tail.begin.value + at) % kAlignment == 0) {
       return tail.begin + at;
     }
   }
   return {};
 }
-
-}  // namespace
 
 Result<Slack> Slack::Borrow(Pid pid, RemoteMemory& memory, std::span<const MemoryTail> candidates, size_t size) {
   PP_ASSIGN_OR_RETURN(const std::vector<MemoryRegion> regions, ReadMaps(pid));

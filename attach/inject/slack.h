@@ -18,6 +18,10 @@
 
 namespace ptrace_prof {
 
+// Where the last `size` zero bytes of a tail begin (at a multiple of 16): as far from what the object counts as its own
+// as can be. Null: there are none.
+RemoteAddr FindZeros(RemoteMemory& memory, const MemoryTail& tail, size_t size);
+
 class Slack {
  public:
   // kResourceExhausted: none of the candidates has `size` zero bytes (one of which stays behind the text).

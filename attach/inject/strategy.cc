@@ -1,19 +1,31 @@
 #include "attach/inject/strategy.h"
 
+#include <optional>
+
 namespace ptrace_prof {
+namespace {
 
-std::span<const InjectionStrategy> InjectionStrategies() { return {&kQueueStrategy, 1}; }
+constexpr const InjectionStrategy* kStrategies[] = {&kQueueStrategy, &kFrameStrategy};
 
-Result<const InjectionStrategy*> ChooseStrategy(const InjectionTarget& target) {
-  Error refusal{Code::kUnimplemented, "there is no way into this process", ""};
-  for (const InjectionStrategy& strategy : InjectionStrategies()) {
-    Result<void> applies = strategy.applies(target);
+}  // namespace
+
+std::span<const InjectionStrategy* const> InjectionStrategies() { return kStrategies; }
+
+Result<std::vector<const InjectionStrategy*>> ChooseStrategies(const InjectionTarget& target) {
+  std::vector<const InjectionStrategy*> chosen;
+  std::optional<Error> refusal;
+  for (const InjectionStrategy* strategy : InjectionStrategies()) {
+    Result<void> applies = strategy->applies(target);
     if (applies.has_value()) {
-      return &strategy;
+      chosen.push_back(strategy);
+    } else if (!refusal) {
+      refusal = std::move(applies).error();
     }
-    refusal = std::move(applies).error();
   }
-  return refusal;
+  if (chosen.empty()) {
+    return std::move(*refusal);
+  }
+  return chosen;
 }
 
 }  // namespace ptrace_prof

@@ -1,13 +1,15 @@
-// The ways to make a process run a text of Python, as a table: the first that applies is taken.
+// The ways to have a thread of a process make one call, as a table: they are tried in its order, as far as they apply.
 //
-// Each row says whether it applies (before anything is written), performs, can be asked whether the text was taken up,
-// and is abandoned at any moment by letting go of the RunningText: the target is then as it was, or, where the text can
-// no longer be called back, runs one that does nothing. Whether the text did what it should is for the caller to see.
+// Each row says whether it applies (before anything is written), performs, can be asked whether the call was taken up,
+// and can be abandoned at any moment (Withdraw, or letting go of the RunningCall): the target is then as it was,
+// or, where the call can no longer be called back, makes one that does nothing. Whether the call did what it should
+// is for the caller to see (run_call.h).
 #pragma once
 
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "attach/base/result.h"
 #include "attach/base/types.h"
@@ -17,36 +19,38 @@
 
 namespace ptrace_prof {
 
-class RunningText {
+class RunningCall {
  public:
-  virtual ~RunningText() = default;
-  RunningText(const RunningText&) = delete;
-  RunningText& operator=(const RunningText&) = delete;
+  virtual ~RunningCall() = default;
+  RunningCall(const RunningCall&) = delete;
+  RunningCall& operator=(const RunningCall&) = delete;
 
-  // True once a thread of the target runs it, or has. kGone.
+  // True once a thread of the target makes the call, or has. kGone.
   virtual Result<bool> Taken() = 0;
-  // Reminds the target, without a stop; call every few milliseconds until it is taken.
+  // Reminds the target, without a stop; every few milliseconds until it is taken.
   virtual Result<void> Remind() = 0;
-  // Its effect was seen: nobody reads the text any more.
-  virtual void Finish() = 0;
+  virtual Result<Withdrawal> Withdraw() = 0;
   virtual const StopCost& cost() const = 0;
 
  protected:
-  RunningText() = default;
+  RunningCall() = default;
 };
 
 struct InjectionStrategy {
   std::string_view name;
   Result<void> (*applies)(const InjectionTarget& target);
-  Result<std::unique_ptr<RunningText>> (*perform)(const InjectionTarget& target, RemoteMemory& memory,
-                                                  std::string_view text, Nanos deadline);
+  Result<std::unique_ptr<RunningCall>> (*perform)(const InjectionTarget& target, RemoteMemory& memory,
+                                                  const QueuedFunction& call, const CallGuard& guard, Nanos deadline);
 };
 
-std::span<const InjectionStrategy> InjectionStrategies();
-// The first that applies; where none does, why the last one does not.
-Result<const InjectionStrategy*> ChooseStrategy(const InjectionTarget& target);
+std::span<const InjectionStrategy* const> InjectionStrategies();
+// Those that apply, at least one; where none does, why the first one does not.
+Result<std::vector<const InjectionStrategy*>> ChooseStrategies(const InjectionTarget& target);
 
-// queue_strategy.cc: the text in memory that is nobody's, and a call in the queue that runs it.
+// queue_strategy.cc: in the target's own queue of calls. Data only.
 extern const InjectionStrategy kQueueStrategy;
+// frame_strategy.cc: at the next call of a function of Python, by any thread, where only the main thread looks at the
+// queue. A few instructions in memory that is nobody's.
+extern const InjectionStrategy kFrameStrategy;
 
 }  // namespace ptrace_prof

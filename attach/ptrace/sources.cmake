@@ -1,3 +1,3 @@
 pp_library(attach/ptrace
-  SOURCES ptrace/late_threads.cc ptrace/stopped_threads.cc ptrace/tracee.cc
+  SOURCES ptrace/late_threads.cc ptrace/stopped_threads.cc ptrace/tracee.cc ptrace/tracee_code.cc
   DEPS pp_attach_proc pp_attach_base)

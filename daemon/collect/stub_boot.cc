@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 
 #include "attach/inject/bootstrap_text.h"
@@ -34,16 +35,17 @@ constexpr uint32_t kMethodDefBehindHead = 0;          // PyCFunctionObject: m_ml
 constexpr uint32_t kMethodFunctionBehindHead = 0;     // PyMethodObject: im_func
 constexpr uint32_t kDescriptorMethodBehindHead = 24;  // PyMethodDescrObject: d_type, d_name, d_qualname, d_method
 
-// PyThreadState.c_profilefunc (Include/cpython/pystate.h)
-struct ProfileFunctionRow {
+// What differs among the versions before 3.12.
+struct OldVersion {
   uint8_t minor;
-  uint32_t offset;
+  uint32_t profile_function;  // PyThreadState.c_profilefunc (Include/cpython/pystate.h)
+  uint8_t throw_argument;     // _PyEval_EvalFrameDefault(f, throwflag), from 3.9 on (tstate, f, throwflag)
 };
-constexpr ProfileFunctionRow kProfileFunction[] = {{8, 56}, {9, 56}, {10, 56}, {11, 64}};
+constexpr OldVersion kOldVersions[] = {{8, 56, 1}, {9, 56, 2}, {10, 56, 2}, {11, 64, 2}};
 
-uint32_t ProfileFunction(const PythonVersion& version) {
-  const auto row = std::ranges::find(kProfileFunction, version.minor, &ProfileFunctionRow::minor);
-  return row == std::end(kProfileFunction) ? kAbsent : row->offset;
+const OldVersion* FindOldVersion(const PythonVersion& version) {
+  const auto row = std::ranges::find(kOldVersions, version.minor, &OldVersion::minor);
+  return row == std::end(kOldVersions) ? nullptr : row;
 }
 
 struct OffsetSource {
@@ -75,7 +77,9 @@ void SetOffsets(const Layout& layout, pp_boot& boot) {
   boot.offsets[PP_OFF_method_def] = head + kMethodDefBehindHead;
   boot.offsets[PP_OFF_method_function] = head + kMethodFunctionBehindHead;
   boot.offsets[PP_OFF_descriptor_method] = head + kDescriptorMethodBehindHead;
-  boot.offsets[PP_OFF_thread_profile_function] = ProfileFunction(layout.version);
+  if (const OldVersion* old = FindOldVersion(layout.version)) {
+    boot.offsets[PP_OFF_thread_profile_function] = old->profile_function;
+  }
 }
 
 uint32_t HexOf(const PythonVersion& v) {
@@ -122,6 +126,22 @@ Result<void> SetFunctions(Pid pid, RemoteMemory& memory, const PythonProcess& pr
   return {};
 }
 
+// For a main thread that waits, in versions in which only that one looks at the queue.
+Result<std::optional<FrameHook>> DescribeFrameHook(Pid pid, RemoteMemory& memory, const PythonProcess& process,
+                                                   const PendingCalls& pending) {
+  const OldVersion* old = FindOldVersion(process.layout.version);
+  if (old == nullptr || pending.eval_frame.IsNull()) {
+    return std::optional<FrameHook>();
+  }
+  constexpr std::string_view kEvaluate = "_PyEval_EvalFrameDefault";
+  PP_ASSIGN_OR_RETURN(const std::vector<RemoteAddr> found,
+                      FindInterpreterSymbols(pid, memory, process, {&kEvaluate, 1}));
+  FrameHook hook{pending.eval_frame, found.front(), old->throw_argument, {}};
+  constexpr uint64_t kEnoughForCode = 256;
+  PP_ASSIGN_OR_RETURN(hook.code_tails, FindSegmentTails(pid, memory, TailKind::kCode, kEnoughForCode));
+  return std::optional(std::move(hook));
+}
+
 }  // namespace
 
 Result<pp_boot> DescribeForStub(Pid pid, RemoteMemory& memory, const PythonProcess& process) {
@@ -149,12 +169,13 @@ Result<InjectionTarget> DescribeForInjection(Pid pid, RemoteMemory& memory, cons
   PP_ASSIGN_OR_RETURN(const PendingCalls pending, FindPendingCalls(pid, memory, process, RemoteAddr(interpreter)));
   target.queue = pending.queue;
   target.main_thread_only = pending.runner == CallRunner::kMainThread;
+  PP_ASSIGN_OR_RETURN(target.frame_hook, DescribeFrameHook(pid, memory, process, pending));
   constexpr std::string_view kRunText = "PyRun_SimpleString";
   PP_ASSIGN_OR_RETURN(const std::vector<RemoteAddr> run, FindInterpreterSymbols(pid, memory, process, {&kRunText, 1}));
   target.run_text = run.front();
   PP_ASSIGN_OR_RETURN(const std::vector<MemoryRegion> regions, ReadMaps(pid));
   target.memfd_create = FindInLibc(regions, memory, "memfd_create");
-  PP_ASSIGN_OR_RETURN(target.tails, FindSegmentTails(pid, memory, kMaxTextBytes));
+  PP_ASSIGN_OR_RETURN(target.tails, FindSegmentTails(pid, memory, TailKind::kData, kMaxTextBytes));
   return target;
 }
 

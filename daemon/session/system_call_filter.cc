@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace ptrace_prof {
@@ -118,9 +119,13 @@ struct Checked {
   uint32_t forbidden_bits = 0;    // none of these
 };
 
-std::vector<Checked> CheckedCalls() {
+std::vector<Checked> CheckedCalls(TargetAccess access) {
+  std::vector<uint32_t> requests = {PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH};
+  if (access == TargetAccess::kWrite) {
+    requests.insert(requests.end(), {PTRACE_PEEKDATA, PTRACE_POKEDATA, PTRACE_GETREGSET});
+  }
   return {
-      {SYS_ptrace, 0, {PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH}},
+      {SYS_ptrace, 0, std::move(requests)},
       {SYS_kill, 1, {0}},  // the question whether a process is there
       {SYS_tgkill, 0, {static_cast<uint32_t>(::getpid())}},
       {SYS_prctl, 0, {PR_SET_TIMERSLACK, PR_SET_NAME}},
@@ -190,7 +195,7 @@ bool InstallSystemCallFilter(TargetAccess access) {
       program.Allow(call);
     }
   }
-  for (const Checked& checked : CheckedCalls()) {
+  for (const Checked& checked : CheckedCalls(access)) {
     program.Allow(checked);
   }
   program.RefuseTheRest();

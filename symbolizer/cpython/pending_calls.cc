@@ -42,7 +42,8 @@ class Finder {
     SetBell(queue);
     PP_RETURN_IF_ERROR(CheckNeighbours(queue));
     PP_RETURN_IF_ERROR(CheckCalls(queue));
-    return PendingCalls{queue, row_.runner};
+    const RemoteAddr eval_frame = row_.eval_frame != kAbsent ? interpreter_ + row_.eval_frame : RemoteAddr();
+    return PendingCalls{queue, row_.runner, eval_frame};
   }
 
  private:

@@ -23,6 +23,7 @@ enum class CallRunner : uint8_t {
 struct PendingCalls {
   CallQueue queue;
   CallRunner runner = CallRunner::kAnyThread;
+  RemoteAddr eval_frame;  // where the function is that evaluates frames (PEP 523); null: not known
 };
 
 // The queue that is served soonest: that of any thread where the version has one.

@@ -22,12 +22,13 @@ bool IsMusl(std::string_view path) {
   return name.starts_with("ld-musl-") || name.starts_with("libc.musl-");
 }
 
-MemoryTail TailOf(const ElfImage& elf) {
+MemoryTail TailOf(const ElfImage& elf, TailKind kind) {
   MemoryTail largest;
   for (const ElfSegment& segment : elf.segments()) {
     const RemoteAddr end = elf.Address(segment.vaddr) + segment.size;
     const uint64_t left = (kPage - end.value % kPage) % kPage;
-    if (segment.writable && segment.size > 0 && left > largest.size) {
+    const bool right = kind == TailKind::kData ? segment.writable : segment.executable;
+    if (right && segment.size > 0 && left > largest.size) {
       largest = {end, left};
     }
   }
@@ -36,7 +37,7 @@ MemoryTail TailOf(const ElfImage& elf) {
 
 }  // namespace
 
-Result<std::vector<MemoryTail>> FindSegmentTails(Pid pid, RemoteMemory& memory, uint64_t enough) {
+Result<std::vector<MemoryTail>> FindSegmentTails(Pid pid, RemoteMemory& memory, TailKind kind, uint64_t enough) {
   PP_ASSIGN_OR_RETURN(ProcessImages images, ProcessImages::Of(pid, memory));
   std::vector<MemoryTail> tails;
   for (size_t i = 0; i < images.count(); ++i) {
@@ -49,7 +50,7 @@ Result<std::vector<MemoryTail>> FindSegmentTails(Pid pid, RemoteMemory& memory, 
       continue;
     }
     PP_ASSIGN_OR_RETURN(const ElfImage* elf, images.Elf(i));
-    const MemoryTail tail = elf != nullptr ? TailOf(*elf) : MemoryTail();
+    const MemoryTail tail = elf != nullptr ? TailOf(*elf, kind) : MemoryTail();
     if (tail.size > 0) {
       tails.push_back(tail);
     }

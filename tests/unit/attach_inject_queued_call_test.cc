@@ -144,7 +144,7 @@ TEST_F(QueuedCallTest, IsWipedWhenOthersHaveComeBehindIt) {
   board_.count = 2;
   const auto withdrawal = call.value().Withdraw();
   ASSERT_TRUE(withdrawal.has_value());
-  EXPECT_EQ(withdrawal.value(), QueuedCall::Withdrawal::kLeft);
+  EXPECT_EQ(withdrawal.value(), Withdrawal::kLeft);
   EXPECT_EQ(board_.count, 2U);
   EXPECT_EQ(board_.calls[0].argument, 1U);
   EXPECT_STREQ(board_.text, "");

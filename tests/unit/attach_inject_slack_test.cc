@@ -37,11 +37,11 @@ TEST_F(SlackTest, HoldsATextAndGivesTheBytesBack) {
   {
     Result<Slack> slack = Borrow(100);
     ASSERT_TRUE(slack.has_value()) << slack.error().message;
-    EXPECT_EQ(slack.value().address(), At(kPage - 100));
+    EXPECT_EQ(slack.value().address(), At(kPage - 112));
     ASSERT_TRUE(slack.value().Put("a text").has_value());
-    EXPECT_STREQ(page_ + kPage - 100, "a text");
+    EXPECT_STREQ(page_ + kPage - 112, "a text");
     ASSERT_TRUE(slack.value().Put("two").has_value());
-    EXPECT_STREQ(page_ + kPage - 100, "two");
+    EXPECT_STREQ(page_ + kPage - 112, "two");
     EXPECT_TRUE(slack.value().Put(std::string(100, 'x')).has_error());
   }
   EXPECT_TRUE(IsZero());
@@ -52,7 +52,7 @@ TEST_F(SlackTest, LeavesAloneWhatIsNotZero) {
   {
     const Result<Slack> slack = Borrow(100);
     ASSERT_TRUE(slack.has_value());
-    EXPECT_EQ(slack.value().address(), At(kPage - 150));
+    EXPECT_EQ(slack.value().address(), At(kPage - 160));
   }
   for (size_t at = 1000; at < kPage; at += 90) {
     page_[at] = 'x';
@@ -74,7 +74,7 @@ TEST_F(SlackTest, LeavesATextThatIsBeingRead) {
     ASSERT_TRUE(slack.value().Put("a text").has_value());
     slack.value().LeaveText();
   }
-  EXPECT_STREQ(page_ + kPage - 100, "a text");
+  EXPECT_STREQ(page_ + kPage - 112, "a text");
 }
 
 }  // namespace

@@ -77,6 +77,8 @@ TEST_F(SystemCallFilter, ReadsTargetsAndWritesThemOnlyToTrace) {
             kWorked);
   EXPECT_EQ(Behind([] { return ::ptrace(PTRACE_INTERRUPT, 1, nullptr, nullptr); }), ESRCH) << "asked the kernel";
   EXPECT_EQ(Behind([] { return ::ptrace(PTRACE_POKEDATA, 1, nullptr, nullptr); }), EPERM);
+  EXPECT_EQ(Behind([] { return ::ptrace(PTRACE_POKEDATA, 1, nullptr, nullptr); }, TargetAccess::kWrite), ESRCH);
+  EXPECT_EQ(Behind([] { return ::ptrace(PTRACE_SETREGSET, 1, nullptr, nullptr); }, TargetAccess::kWrite), EPERM);
   EXPECT_EQ(Behind([] { return ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr); }), EPERM);
 }
 

@@ -1,0 +1,173 @@
+// A call made at the next call of a Python function, by whichever thread comes first: for versions in which only the
+// main thread looks at the queue, while that thread waits.
+//
+//   hooked ──► calling ──► done      by a thread of the target, which has put the hook back first
+//      └─────► taken back            by us, under a stop
+//
+// Where the interpreter's hook is in use by another tool, this does not begin. Our instructions (frame_thunk.h) are
+// there before the hook leads to them, and are wiped only when no thread can be among them; if we are killed, the first
+// one that comes still puts the hook back.
+#include <fmt/format.h>
+
+#include <cstring>
+#include <utility>
+
+#include "attach/inject/frame_thunk.h"
+#include "attach/inject/slack.h"
+#include "attach/inject/strategy.h"
+#include "attach/inject/timed_stop.h"
+#include "attach/ptrace/tracee_code.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr Nanos kStopPatience = Nanos::FromMillis(200);
+constexpr Nanos kWipePatience = Nanos::FromSeconds(1);
+
+Result<void> Applies(const InjectionTarget& target) {
+  PP_RETURN_IF_ERROR(kQueueStrategy.applies(target));
+  if (!target.main_thread_only || !target.frame_hook || target.frame_hook->slot.IsNull() ||
+      target.frame_hook->function.IsNull() || target.frame_hook->code_tails.empty() ||
+      MakeFrameThunk(RemoteAddr(), RemoteAddr(), target.frame_hook->throw_argument).empty()) {
+    return Error{Code::kUnimplemented, "there is no other way into this process than its main thread", ""};
+  }
+  return {};
+}
+
+class HookedCall final : public RunningCall {
+ public:
+  HookedCall(const InjectionTarget& target, RemoteMemory& memory, Slack context, RemoteAddr code)
+      : pid_(target.pid), memory_(memory), hook_(*target.frame_hook), context_(std::move(context)), code_(code) {}
+  ~HookedCall() override {
+    static_cast<void>(Withdraw().has_value());
+    const bool wiped =
+        !written_ || RetryStops([&] { return TryWipe(); }, "", MonotonicNow() + kWipePatience).has_value();
+    if (!wiped) {
+      context_.LeaveText();  // a thread may still be among the instructions
+    }
+  }
+
+  Result<void> Begin(const QueuedFunction& call, const CallGuard& guard, Nanos deadline) {
+    call_ = call;
+    return RetryStops([&] { return TryHook(guard); }, "the threads of the target did not stop", deadline);
+  }
+
+  Result<bool> Taken() override {
+    PP_ASSIGN_OR_RETURN(const ThunkState state, State());
+    return state != ThunkState::kWaiting;
+  }
+  Result<void> Remind() override { return {}; }
+  Result<Withdrawal> Withdraw() override {
+    Withdrawal withdrawal = Withdrawal::kTaken;
+    if (hooked_) {
+      PP_RETURN_IF_ERROR(RetryStops([&] { return TryUnhook(&withdrawal); }, "the threads of the target did not stop",
+                                    MonotonicNow() + kWipePatience));
+    }
+    return hooked_was_taken_back_ ? Withdrawal::kTakenBack : withdrawal;
+  }
+  const StopCost& cost() const override { return cost_; }
+
+ private:
+  Result<ThunkState> State() const {
+    uint32_t state = 0;
+    switch (memory_.ReadValue(context_.address() + offsetof(ThunkContext, state), &state)) {
+      case ReadStatus::kOk: return static_cast<ThunkState>(state);
+      case ReadStatus::kGone: return ErrnoError(ESRCH, fmt::format("cannot read process {}", pid_.value));
+      case ReadStatus::kDenied:
+      case ReadStatus::kFault: break;
+    }
+    return ErrnoError(EPERM, fmt::format("cannot read process {}", pid_.value));
+  }
+
+  Result<bool> TryHook(const CallGuard& guard) {
+    PP_ASSIGN_OR_RETURN(StoppedThreads threads, StoppedThreads::StopAll(pid_, kStopPatience));
+    const TimedStop stop(std::move(threads), cost_);
+    uint64_t now = 0;
+    if (memory_.ReadValue(hook_.slot, &now) != ReadStatus::kOk || !GuardHolds(memory_, guard)) {
+      return Error{Code::kGone, "the target has become another program", ""};
+    }
+    if (now != 0 && now != hook_.function.value) {
+      return Error{Code::kFailedPrecondition,
+                   fmt::format("another tool evaluates the frames of process {} (PEP 523)", pid_.value),
+                   "End it there, try again when the main thread works, or sample instead."};
+    }
+    const ThunkContext context{hook_.slot.value, now, call_.function.value, call_.argument.value, code_.value, 0, 0};
+    PP_RETURN_IF_ERROR(context_.Put({reinterpret_cast<const char*>(&context), sizeof context}));
+    thunk_ = MakeFrameThunk(context_.address(), hook_.function, hook_.throw_argument);
+    written_ = true;
+    PP_RETURN_IF_ERROR(WriteCode(stop.threads().front(), code_, thunk_));
+    PP_RETURN_IF_ERROR(RemoteWriter(pid_).WriteValue(hook_.slot, code_.value));
+    original_ = now;
+    hooked_ = true;
+    return true;
+  }
+
+  Result<bool> TryUnhook(Withdrawal* withdrawal) {
+    PP_ASSIGN_OR_RETURN(StoppedThreads threads, StoppedThreads::StopAll(pid_, kStopPatience));
+    const TimedStop stop(std::move(threads), cost_);
+    PP_ASSIGN_OR_RETURN(const ThunkState state, State());
+    uint64_t now = 0;
+    hooked_ = false;
+    if (state != ThunkState::kWaiting || memory_.ReadValue(hook_.slot, &now) != ReadStatus::kOk || now != code_.value) {
+      return true;
+    }
+    // Whoever has the address already finds the call made.
+    PP_RETURN_IF_ERROR(RemoteWriter(pid_).WriteValue(context_.address() + offsetof(ThunkContext, state),
+                                                     static_cast<uint32_t>(ThunkState::kDone)));
+    PP_RETURN_IF_ERROR(RemoteWriter(pid_).WriteValue(hook_.slot, original_));
+    hooked_was_taken_back_ = true;
+    *withdrawal = Withdrawal::kTakenBack;
+    return true;
+  }
+
+  // The instructions, once nobody is or can come among them. False: somebody is.
+  Result<bool> TryWipe() {
+    PP_ASSIGN_OR_RETURN(StoppedThreads threads, StoppedThreads::StopAll(pid_, kStopPatience));
+    const TimedStop stop(std::move(threads), cost_);
+    PP_ASSIGN_OR_RETURN(const ThunkState state, State());
+    bool in_use = state == ThunkState::kCalling;
+    for (const Tid tid : stop.threads()) {
+      in_use = in_use || RegistersPointInto(tid, code_, code_ + thunk_.size());
+    }
+    if (in_use) {
+      return false;
+    }
+    PP_RETURN_IF_ERROR(WriteCode(stop.threads().front(), code_, std::vector<uint8_t>(thunk_.size())));
+    return true;
+  }
+
+  Pid pid_;
+  RemoteMemory& memory_;
+  FrameHook hook_;
+  Slack context_;
+  RemoteAddr code_;
+  QueuedFunction call_;
+  std::vector<uint8_t> thunk_;
+  uint64_t original_ = 0;
+  bool written_ = false;
+  bool hooked_ = false;
+  bool hooked_was_taken_back_ = false;
+  StopCost cost_;
+};
+
+Result<std::unique_ptr<RunningCall>> Perform(const InjectionTarget& target, RemoteMemory& memory,
+                                             const QueuedFunction& call, const CallGuard& guard, Nanos deadline) {
+  RemoteAddr code;
+  for (const MemoryTail& tail : target.frame_hook->code_tails) {
+    code = code.IsNull() ? FindZeros(memory, tail, kMaxThunkBytes) : code;
+  }
+  if (code.IsNull()) {
+    return Error{Code::kResourceExhausted, fmt::format("process {} has no unused memory for code", target.pid.value),
+                 "Try again when its main thread works, or sample instead."};
+  }
+  PP_ASSIGN_OR_RETURN(Slack context, Slack::Borrow(target.pid, memory, target.tails, sizeof(ThunkContext) + 1));
+  auto hooked = std::make_unique<HookedCall>(target, memory, std::move(context), code);
+  PP_RETURN_IF_ERROR(hooked->Begin(call, guard, deadline));
+  return std::unique_ptr<RunningCall>(std::move(hooked));
+}
+
+}  // namespace
+
+const InjectionStrategy kFrameStrategy{"frame hook", Applies, Perform};
+
+}  // namespace ptrace_prof

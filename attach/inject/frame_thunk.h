@@ -1,0 +1,35 @@
+// The instructions that stand in for a function of the interpreter once: they put the original back where its address
+// was taken from, make one call, and go on in the original as if they had not been there.
+//
+// Pure data; a file per architecture. They run in a thread of the target, at a call, with its lock held (there is one
+// in the versions that this is for), and change nothing that a call may not change. The first one to come makes the
+// call; those that were on their way here go straight on, as do those that carry an exception.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "attach/base/types.h"
+
+namespace ptrace_prof {
+
+enum class ThunkState : uint32_t { kWaiting = 0, kCalling = 1, kDone = 2 };
+
+// In the target's data; the instructions know the offsets.
+struct ThunkContext {
+  uint64_t slot = 0;      // where the address of `thunk` is, and `original` was
+  uint64_t original = 0;  // may be null
+  uint64_t function = 0;  // int(void*)
+  uint64_t argument = 0;
+  uint64_t thunk = 0;
+  uint32_t state = 0;  // ThunkState
+  uint32_t pad = 0;
+};
+static_assert(sizeof(ThunkContext) == 48);
+
+inline constexpr size_t kMaxThunkBytes = 128;
+
+// `goes_on`: the interpreter's own function. Empty: not known for this machine.
+std::vector<uint8_t> MakeFrameThunk(RemoteAddr context, RemoteAddr goes_on, uint8_t throw_argument);
+
+}  // namespace ptrace_prof

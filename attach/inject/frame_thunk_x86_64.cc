@@ -1,0 +1,60 @@
+#include <cstring>
+
+#include "attach/inject/frame_thunk.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr uint8_t kInstructions[] = {
+    0x85, 0xd2,                                      // test   %edx,%edx: an exception is on its way
+    0x75, 0x4c,                                      // jne    tail
+    0x57,                                            // push   %rdi
+    0x56,                                            // push   %rsi
+    0x52,                                            // push   %rdx: aligns the stack, too
+    0x49, 0xba, 0,    0,    0,    0,    0, 0, 0, 0,  // movabs $context,%r10
+    0x31, 0xc0,                                      // xor    %eax,%eax
+    0xb9, 0x01, 0,    0,    0,                       // mov    $1,%ecx
+    0xf0, 0x41, 0x0f, 0xb1, 0x4a, 0x28,              // lock cmpxchg %ecx,state(%r10)
+    0x75, 0x2d,                                      // jne    done
+    0x49, 0x8b, 0x02,                                // mov    slot(%r10),%rax
+    0x49, 0x8b, 0x4a, 0x20,                          // mov    thunk(%r10),%rcx
+    0x48, 0x39, 0x08,                                // cmp    %rcx,(%rax): somebody else's by now?
+    0x75, 0x07,                                      // jne    skip
+    0x49, 0x8b, 0x4a, 0x08,                          // mov    original(%r10),%rcx
+    0x48, 0x89, 0x08,                                // mov    %rcx,(%rax)
+    0x49, 0x8b, 0x7a, 0x18,                          // skip: mov argument(%r10),%rdi
+    0x41, 0xff, 0x52, 0x10,                          // call   *function(%r10)
+    0x49, 0xba, 0,    0,    0,    0,    0, 0, 0, 0,  // movabs $context,%r10
+    0x41, 0xc7, 0x42, 0x28, 0x02, 0,    0, 0,        // movl   $2,state(%r10)
+    0x5a,                                            // done: pop %rdx
+    0x5e,                                            // pop    %rsi
+    0x5f,                                            // pop    %rdi
+    0x48, 0xb8, 0,    0,    0,    0,    0, 0, 0, 0,  // tail: movabs $goes_on,%rax
+    0xff, 0xe0,                                      // jmp    *%rax
+};
+constexpr size_t kContextAt[] = {9, 61};
+constexpr size_t kGoesOnAt = 82;
+constexpr uint8_t kTestThird = 0xd2;   // %edx
+constexpr uint8_t kTestSecond = 0xf6;  // %esi
+
+static_assert(sizeof kInstructions == 92 && sizeof kInstructions <= kMaxThunkBytes);
+static_assert(offsetof(ThunkContext, slot) == 0 && offsetof(ThunkContext, original) == 0x08 &&
+              offsetof(ThunkContext, function) == 0x10 && offsetof(ThunkContext, argument) == 0x18 &&
+              offsetof(ThunkContext, thunk) == 0x20 && offsetof(ThunkContext, state) == 0x28);
+
+}  // namespace
+
+std::vector<uint8_t> MakeFrameThunk(RemoteAddr context, RemoteAddr goes_on, uint8_t throw_argument) {
+  if (throw_argument != 1 && throw_argument != 2) {
+    return {};
+  }
+  std::vector<uint8_t> code(std::begin(kInstructions), std::end(kInstructions));
+  code[1] = throw_argument == 1 ? kTestSecond : kTestThird;
+  for (const size_t at : kContextAt) {
+    std::memcpy(code.data() + at, &context.value, sizeof context.value);
+  }
+  std::memcpy(code.data() + kGoesOnAt, &goes_on.value, sizeof goes_on.value);
+  return code;
+}
+
+}  // namespace ptrace_prof

@@ -1,0 +1,57 @@
+#include "attach/inject/timed_stop.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <string>
+
+namespace ptrace_prof {
+namespace {
+
+constexpr Nanos kPause = Nanos::FromMillis(1);
+constexpr int kLooksForLateThreads = 100;
+
+void Pause() {
+  const timespec pause{0, kPause.value};
+  ::nanosleep(&pause, nullptr);
+}
+
+// Threads that did not stop in time can only be let go when they do. Who does not in this time is so at a later stop.
+void ReleaseLate() {
+  for (int look = 0; look < kLooksForLateThreads && StoppedThreads::ReleaseLate() > 0; ++look) {
+    Pause();
+  }
+}
+
+}  // namespace
+
+void StopCost::Add(Nanos held) {
+  ++stops;
+  longest = std::max(longest, held);
+  total = total + held;
+}
+
+void StopCost::Add(const StopCost& other) {
+  stops += other.stops;
+  longest = std::max(longest, other.longest);
+  total = total + other.total;
+}
+
+Result<void> RetryStops(const std::function<Result<bool>()>& attempt, std::string_view otherwise, Nanos deadline) {
+  for (;;) {
+    Result<bool> done = attempt();
+    ReleaseLate();
+    if (done.has_error() && done.error().code != Code::kDeadlineExceeded) {
+      return std::move(done).error();
+    }
+    if (done.has_value() && done.value()) {
+      return {};
+    }
+    if (MonotonicNow() > deadline) {
+      return Error{Code::kUnavailable, done.has_error() ? done.error().message : std::string(otherwise), "Try again."};
+    }
+    Pause();
+  }
+}
+
+}  // namespace ptrace_prof

@@ -1,0 +1,47 @@
+// All threads of a target stopped for the length of a scope, and a note of how long they stood. Belongs to one thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "attach/base/result.h"
+#include "attach/base/types.h"
+#include "attach/ptrace/stopped_threads.h"
+
+namespace ptrace_prof {
+
+struct StopCost {
+  uint32_t stops = 0;
+  Nanos longest;  // from when all stood until all were let go
+  Nanos total;
+  void Add(Nanos held);
+  void Add(const StopCost& other);
+};
+
+class TimedStop {
+ public:
+  TimedStop(StoppedThreads threads, StopCost& cost) : threads_(std::move(threads)), cost_(cost) {}
+  TimedStop(const TimedStop&) = delete;
+  TimedStop& operator=(const TimedStop&) = delete;
+  ~TimedStop() {
+    threads_.reset();
+    cost_.Add(MonotonicNow() - begin_);
+  }
+
+  const std::vector<Tid>& threads() const { return threads_->threads(); }
+
+ private:
+  std::optional<StoppedThreads> threads_;
+  StopCost& cost_;
+  Nanos begin_ = MonotonicNow();
+};
+
+// Tries again every millisecond, until `attempt` (one under a stop) gives true or an error that does not pass.
+// kUnavailable: not until `deadline`; the message says why.
+Result<void> RetryStops(const std::function<Result<bool>()>& attempt, std::string_view otherwise, Nanos deadline);
+
+}  // namespace ptrace_prof

@@ -1,0 +1,177 @@
+// Against a program of our own that calls a function through a word in its memory, as an interpreter evaluates frames.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <new>
+
+#include "attach/inject/frame_thunk.h"
+#include "attach/inject/strategy.h"
+#include "attach/proc/process_memory.h"
+#include "tests/unit/attach_child.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr size_t kPage = 4096;
+constexpr Nanos kLong = Nanos::FromSeconds(60);
+
+struct Board {
+  std::atomic<uint64_t> slot;
+  std::atomic<uint64_t> calls;   // of the original
+  std::atomic<uint64_t> wrong;   // calls whose arguments were not what was given
+  std::atomic<uint64_t> served;  // argument of the call that was brought in
+  std::atomic<uint64_t> times;
+  std::atomic<bool> go;
+  std::atomic<int> throwing;
+  char text[8];
+};
+Board* board = nullptr;
+
+long Original(long one, long two, int throwing) {
+  board->calls++;
+  board->wrong += one != 11 || two != 22 || throwing != board->throwing;
+  return 33;
+}
+
+int BroughtIn(void* argument) {
+  board->served = reinterpret_cast<uint64_t>(argument);
+  board->times++;
+  return 0;
+}
+
+void Work() {
+  for (;;) {
+    if (!board->go) {
+      ::sched_yield();
+      continue;
+    }
+    const auto function = reinterpret_cast<long (*)(long, long, int)>(board->slot.load());
+    board->wrong += function(11, 22, board->throwing) != 33;
+  }
+}
+
+uint64_t At(const void* address) { return reinterpret_cast<uint64_t>(address); }
+
+class FrameStrategyTest : public testing::Test {
+ protected:
+  FrameStrategyTest()
+      : code_(::mmap(nullptr, kPage, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)),
+        data_(::mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)),
+        child_((board = MakeBoard(), [](auto say) {
+          say(1);
+          Work();
+        })) {
+    child_.Hear();
+    target_.pid = child_.pid();
+    target_.main_thread_only = true;
+    target_.run_text = RemoteAddr(1);
+    target_.tails = {{RemoteAddr(At(data_)), kPage}};
+    target_.frame_hook = FrameHook{RemoteAddr(At(&board->slot)),
+                                   RemoteAddr(reinterpret_cast<uint64_t>(&Original)),
+                                   2,
+                                   {{RemoteAddr(At(code_)), kPage}}};
+    guard_ = {RemoteAddr(At(board->text)), {}, RemoteAddr()};
+  }
+  ~FrameStrategyTest() override {
+    ::munmap(board, sizeof(Board));
+    ::munmap(code_, kPage);
+    ::munmap(data_, kPage);
+  }
+  static Board* MakeBoard() {
+    auto* made =
+        new (::mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Board{};
+    made->slot = reinterpret_cast<uint64_t>(&Original);
+    return made;
+  }
+
+  Result<std::unique_ptr<RunningCall>> Perform() {
+    return kFrameStrategy.perform(target_, memory_,
+                                  {RemoteAddr(reinterpret_cast<uint64_t>(&BroughtIn)), RemoteAddr(4711)}, guard_,
+                                  MonotonicNow() + kLong);
+  }
+  template <typename Condition>
+  static bool Eventually(Condition condition) {
+    const Nanos deadline = MonotonicNow() + kLong;
+    while (!condition() && MonotonicNow() < deadline) {
+      ::sched_yield();
+    }
+    return condition();
+  }
+  // Nothing of ours is left in the page, as the target sees it.
+  bool IsZero(const void* page) {
+    std::array<uint8_t, kPage> bytes{};
+    return memory_.Read(RemoteAddr(At(page)), bytes.data(), bytes.size()) == ReadStatus::kOk &&
+           std::ranges::all_of(bytes, [](uint8_t byte) { return byte == 0; });
+  }
+  bool IsAsBefore() { return board->slot == reinterpret_cast<uint64_t>(&Original) && IsZero(code_) && IsZero(data_); }
+
+  void* code_;
+  void* data_;
+  Child child_;
+  ProcessMemory memory_{child_.pid()};
+  InjectionTarget target_;
+  CallGuard guard_;
+};
+
+TEST_F(FrameStrategyTest, MakesOneCallAndLeavesNothing) {
+  if (MakeFrameThunk(RemoteAddr(), RemoteAddr(), 2).empty()) {
+    GTEST_SKIP() << "not for this machine";
+  }
+  board->go = true;
+  for (uint64_t round = 1; round <= 20; ++round) {
+    {
+      const auto running = Perform();
+      ASSERT_TRUE(running.has_value()) << running.error().message;
+      ASSERT_TRUE(Eventually([&] { return board->times == round; }));
+      EXPECT_EQ(board->served, 4711U);
+    }
+    EXPECT_TRUE(IsAsBefore());
+    const uint64_t calls = board->calls;
+    ASSERT_TRUE(Eventually([&] { return board->calls > calls; }));
+    EXPECT_EQ(board->times, round);
+  }
+  EXPECT_EQ(board->wrong, 0U);
+}
+
+TEST_F(FrameStrategyTest, IsTakenBackWhenNobodyCalls) {
+  {
+    const auto running = Perform();
+    ASSERT_TRUE(running.has_value()) << running.error().message;
+    EXPECT_NE(board->slot, reinterpret_cast<uint64_t>(&Original));
+    const auto withdrawal = running.value()->Withdraw();
+    ASSERT_TRUE(withdrawal.has_value());
+    EXPECT_EQ(withdrawal.value(), Withdrawal::kTakenBack);
+  }
+  EXPECT_TRUE(IsAsBefore());
+  board->go = true;
+  EXPECT_TRUE(Eventually([] { return board->calls > 10; }));
+  EXPECT_EQ(board->times, 0U);
+}
+
+TEST_F(FrameStrategyTest, LetsACallWithAnExceptionPass) {
+  board->throwing = 1;
+  board->go = true;
+  const auto running = Perform();
+  ASSERT_TRUE(running.has_value()) << running.error().message;
+  const uint64_t calls = board->calls;
+  ASSERT_TRUE(Eventually([&] { return board->calls > calls + 100; }));
+  EXPECT_EQ(board->times, 0U);
+  const Result<bool> taken = running.value()->Taken();
+  EXPECT_TRUE(taken.has_value() && !taken.value());
+  EXPECT_EQ(board->wrong, 0U);
+}
+
+TEST_F(FrameStrategyTest, RefusesAHookThatIsInUse) {
+  board->slot = reinterpret_cast<uint64_t>(&BroughtIn);
+  const auto running = Perform();
+  ASSERT_TRUE(running.has_error());
+  EXPECT_EQ(running.error().code, Code::kFailedPrecondition);
+  EXPECT_NE(running.error().message.find("PEP 523"), std::string::npos);
+  EXPECT_TRUE(IsZero(code_) && IsZero(data_));
+}
+
+}  // namespace
+}  // namespace ptrace_prof
