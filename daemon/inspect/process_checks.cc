@@ -31,7 +31,6 @@ constexpr SubjectRow kSubjects[] = {
     {Reason::kTargetNotDumpable, "not-dumpable"},
     {Reason::kYamaDenied, "yama"},
     {Reason::kLsmDenied, "lsm"},
-    {Reason::kProcHidden, "procfs"},
 };
 
 Check CheckTracer(Pid pid) {

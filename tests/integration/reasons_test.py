@@ -86,6 +86,15 @@ class Reasons(TerminalCase):
         sleeper = self.target(command=("sh", "-c", "echo ready; exec sleep 1000"), env={"LD_PRELOAD": library})
         self.assertRefused("PYTHON_NOT_STARTED", sleeper.pid)
 
+    def test_versions_that_are_too_old(self):
+        old = [found[0] for minor in ("2.7", "3.6", "3.7")
+               if (found := glob.glob(os.path.expanduser(f"~/.pyenv/versions/{minor}*/bin/python")))]
+        if not old:
+            self.skipTest("no old Python here")
+        for python in old:
+            target = self.target("import os, sys; os.write(1, b'ready\\n'); sys.stdin.read()", python=python)
+            self.assertRefused("PYTHON_UNSUPPORTED", target.pid)
+
     def test_a_free_threaded_build(self):
         threaded = next(iter(glob.glob(os.path.expanduser("~/.pyenv/versions/*t/bin/python3"))), None)
         if threaded is None:
@@ -137,6 +146,10 @@ class Reasons(TerminalCase):
         self.assertRefused("TARGET_HAS_CAPABILITIES", self.target().pid, prefix=BARE)
         theirs = self.target(UNDUMPABLE, prefix=daemon.AS_USER)
         self.assertRefused("TARGET_NOT_DUMPABLE", theirs.pid, prefix=BARE)
+        rows = json.loads(self.run_one("ps", "--json", "--host", "none", prefix=BARE).stdout)
+        told = {row["pid"]: row for row in rows}
+        self.assertEqual(told[theirs.pid]["reason_code"], "TARGET_NOT_DUMPABLE", "and not our own system call filter")
+        self.assertNotIn("sudo", told[theirs.pid]["remedy"])
         said = self.run_one("dump", "--pid", theirs.pid, "--host", "none", prefix=BARE).stderr
         self.assertIn("--cap-add=SYS_PTRACE", said)
         self.assertNotIn("sudo", said, "whoever asks is root already")

@@ -106,8 +106,26 @@ TEST(NodeChecks, NameCauseAndRemedy) {
     for (const Check& each : JudgeNode(facts)) {
       EXPECT_FALSE(each.cause.empty()) << one.what << ", " << each.subject;
       EXPECT_EQ(each.remedy.empty(), each.verdict == Verdict::kOk) << one.what << ", " << each.subject;
+      EXPECT_TRUE(each.verdict != Verdict::kOk || each.reason == Reason::kUnspecified) << one.what << each.subject;
     }
   }
+}
+
+TEST(NodeChecks, SayInOneWordWhatStandsInTheWay) {
+  NodeFacts facts = Ordinary();
+  EXPECT_EQ(Of(facts, "capabilities").reason, Reason::kCapabilityMissing);
+  facts.yama_scope = 3;
+  EXPECT_EQ(Of(facts, "yama").reason, Reason::kYamaDenied);
+  facts.read_errno = facts.ptrace_errno = EPERM;
+  EXPECT_EQ(Of(facts, "memory-reading").reason, Reason::kPermissionDenied);
+  facts.seccomp_mode = 2;
+  for (const char* subject : {"memory-reading", "ptrace", "seccomp"}) {
+    EXPECT_EQ(Of(facts, subject).reason, Reason::kSeccompDenied) << subject;
+  }
+  facts.hidepid = "invisible";
+  EXPECT_EQ(Of(facts, "procfs").reason, Reason::kProcHidden);
+  facts.selinux_forbids = true;
+  EXPECT_EQ(Of(facts, "lsm").reason, Reason::kLsmDenied);
 }
 
 TEST(NodeFacts, Hidepid) {
