@@ -104,7 +104,7 @@ std::string TargetObjects::OwnerOfBound(RemoteAddr self, RemoteAddr callable) {
   if (IsType(self)) {  // a class method
     return reader_.ReadNameOfType(self).value_or("");
   }
-  const std::string type = reader_.ReadTypeName(self).value_or("");
+  std::string type = reader_.ReadTypeName(self).value_or("");
   if (type != "module") {
     return type;
   }

@@ -1,5 +1,6 @@
 #include "daemon/collect/tick_clock.h"
 
+#include <cmath>
 #include <fstream>
 #include <string>
 
@@ -111,7 +112,7 @@ TickMap TickClock::Line() const {
   const auto ticks = static_cast<double>(last_.ticks - previous_.ticks);
   const auto nanos = static_cast<double>((last_.time - previous_.time).value);
   const double rate = ticks > 0 ? nanos / ticks * static_cast<double>(uint64_t{1} << 32) : 0;
-  return {.ticks = previous_.ticks, .at = previous_.time, .nanos_per_tick = static_cast<uint64_t>(rate + 0.5)};
+  return {.ticks = previous_.ticks, .at = previous_.time, .nanos_per_tick = static_cast<uint64_t>(std::llround(rate))};
 }
 
 }  // namespace ptrace_prof

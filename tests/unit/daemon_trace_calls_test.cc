@@ -56,7 +56,7 @@ std::vector<std::string> Read(std::string_view bytes, size_t piece = SIZE_MAX) {
 }
 
 struct Traced {
-  explicit Traced(TraceOrigin origin = FixedOrigin()) : writer(sink, stacks, RequestFor(10), origin) {
+  explicit Traced(const TraceOrigin& origin = FixedOrigin()) : writer(sink, stacks, RequestFor(10), origin) {
     ProcessInfo process;
     process.pid = Pid(10);
     writer.AddProcess(process);
