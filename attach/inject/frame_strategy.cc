@@ -132,6 +132,10 @@ class HookedCall final : public RunningCall {
     if (in_use) {
       return false;
     }
+    std::vector<uint8_t> now(thunk_.size());
+    if (memory_.Read(code_, now.data(), now.size()) != ReadStatus::kOk || now != thunk_) {
+      return true;  // it is another program by now
+    }
     PP_RETURN_IF_ERROR(WriteCode(stop.threads().front(), code_, std::vector<uint8_t>(thunk_.size())));
     return true;
   }

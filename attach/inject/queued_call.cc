@@ -84,6 +84,9 @@ Result<void> QueuedCall::Ring() {
   if (!state_->queue.bell.forgets || !state_->open) {
     return {};
   }
+  if (!GuardHolds(*state_->memory, state_->guard)) {
+    return Error{Code::kGone, "the target has become another program", ""};
+  }
   if (!state_->queue.counts) {
     PP_RETURN_IF_ERROR(state_->writer.WriteValue(state_->queue.count, uint32_t{1}));
   }

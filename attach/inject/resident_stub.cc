@@ -102,7 +102,8 @@ Result<RemoteAddr> ResidentStub::LeaveEntry(Pid pid, const UniqueFd& file) const
 
 Result<void> ResidentStub::Tell(RemoteMemory& memory, RemoteWriter& writer, const pp_boot& told) const {
   pp_boot now;
-  if (memory.ReadValue(boot, &now) != ReadStatus::kOk) {
+  if (memory.ReadValue(boot, &now) != ReadStatus::kOk || now.magic[0] != PP_BOOT_MAGIC_0 ||
+      now.magic[1] != PP_BOOT_MAGIC_1) {
     return Error{Code::kGone, "the stub in the target has gone", ""};
   }
   TellStub(told, &now);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,8 @@ namespace {
 
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kAlignment = 16;
+constexpr size_t kWiped = 4;  // bytes at the beginning that may have been wiped (CallGuard)
+constexpr size_t kTold = 16;  // bytes behind them that tell a text
 
 bool IsWritable(const std::vector<MemoryRegion>& regions, RemoteAddr from, size_t size) {
   return std::ranges::any_of(regions, [&](const MemoryRegion& region) {
@@ -42,7 +45,7 @@ Result<Slack> Slack::Borrow(Pid pid, RemoteMemory& memory, std::span<const Memor
   for (const MemoryTail& candidate : candidates) {
     const RemoteAddr from = FindZeros(memory, candidate, size);
     if (!from.IsNull() && IsWritable(regions, from, size)) {
-      return Slack(pid, from, size);
+      return Slack(pid, memory, from, size);
     }
   }
   return Error{Code::kResourceExhausted,
@@ -51,10 +54,11 @@ Result<Slack> Slack::Borrow(Pid pid, RemoteMemory& memory, std::span<const Memor
 }
 
 Slack::Slack(Slack&& other) noexcept
-    : writer_(other.writer_),
+    : memory_(other.memory_),
+      writer_(other.writer_),
       address_(std::exchange(other.address_, RemoteAddr())),
       size_(other.size_),
-      used_(other.used_) {}
+      text_(std::move(other.text_)) {}
 
 Slack::~Slack() {
   if (!address_.IsNull()) {
@@ -67,12 +71,22 @@ Result<void> Slack::Put(std::string_view text) {
     return Error{Code::kInternal, "a text is longer than the memory that was borrowed for it", ""};
   }
   PP_RETURN_IF_ERROR(Clear());
-  used_ = text.size();
+  text_ = text;
   return writer_.Write(address_, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
 }
 
+bool Slack::HoldsText() const {
+  std::array<char, kTold> now{};
+  const size_t size = std::min(now.size(), text_.size() - std::min(text_.size(), kWiped));
+  return memory_->Read(address_ + kWiped, now.data(), size) == ReadStatus::kOk &&
+         std::string_view(now.data(), size) == std::string_view(text_).substr(std::min(text_.size(), kWiped), size);
+}
+
 Result<void> Slack::Clear() {
-  const std::vector<uint8_t> zeros(std::exchange(used_, 0));
+  if (text_.empty() || !HoldsText()) {
+    return {};
+  }
+  const std::vector<uint8_t> zeros(std::exchange(text_, {}).size());
   return writer_.Write(address_, zeros);
 }
 

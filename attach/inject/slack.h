@@ -2,12 +2,13 @@
 //
 // The end of the last page of a writable segment (the candidates come from who knows ELF). Only bytes that are zero are
 // taken, and zero they become again when this object goes: a call that is still queued then runs an empty text. What a
-// killed collector left behind is not zero, so these bytes are left alone. Not thread-safe; outlives no target: giving
-// back what is gone does nothing.
+// killed collector left behind is not zero, so these bytes are left alone. Not thread-safe. A target may have
+// become another program: only bytes that are still what was put there are made zero.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "attach/base/result.h"
@@ -38,15 +39,20 @@ class Slack {
   // All zero again. Also done at the end.
   Result<void> Clear();
   // The text stays for good: somebody may be reading it at this very moment.
-  void LeaveText() { used_ = 0; }
+  void LeaveText() { text_.clear(); }
 
  private:
-  Slack(Pid pid, RemoteAddr address, size_t size) : writer_(pid), address_(address), size_(size) {}
+  Slack(Pid pid, RemoteMemory& memory, RemoteAddr address, size_t size)
+      : memory_(&memory), writer_(pid), address_(address), size_(size) {}
 
+  // Whether what was put there is there still, apart from its first word, which others may have wiped.
+  bool HoldsText() const;
+
+  RemoteMemory* memory_;
   RemoteWriter writer_;
   RemoteAddr address_;  // null: moved from
   size_t size_;
-  size_t used_ = 0;
+  std::string text_;  // that was put there
 };
 
 }  // namespace ptrace_prof

@@ -44,6 +44,7 @@ function(pp_fuzzer_if name)
 endfunction()
 
 pp_fuzzer_if(fuzz_maps SOURCES fuzz/fuzz_maps.cc DEPS pp_attach_proc)
+pp_fuzzer_if(fuzz_call_queue SOURCES fuzz/fuzz_call_queue.cc DEPS pp_attach_proc)
 pp_fuzzer_if(fuzz_channel SOURCES fuzz/fuzz_channel.cc DEPS pp_attach_inject)
 pp_fuzzer_if(fuzz_status SOURCES fuzz/fuzz_status.cc DEPS pp_attach_proc)
 pp_fuzzer_if(fuzz_elf SOURCES fuzz/fuzz_elf.cc DEPS pp_symbolizer_elf)

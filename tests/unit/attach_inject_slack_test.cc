@@ -67,6 +67,26 @@ TEST_F(SlackTest, TakesNoMemoryThatCannotBeWritten) {
   EXPECT_TRUE(Borrow(100).has_error());
 }
 
+TEST_F(SlackTest, LeavesAloneWhatAnotherProgramHasPutThere) {
+  {
+    Result<Slack> slack = Borrow(100);
+    ASSERT_TRUE(slack.has_value());
+    ASSERT_TRUE(slack.value().Put("a text that is long enough").has_value());
+    std::strcpy(page_ + kPage - 112, "this belongs to somebody");
+  }
+  EXPECT_STREQ(page_ + kPage - 112, "this belongs to somebody");
+}
+
+TEST_F(SlackTest, ClearsATextThatWasWiped) {
+  {
+    Result<Slack> slack = Borrow(100);
+    ASSERT_TRUE(slack.has_value());
+    ASSERT_TRUE(slack.value().Put("a text that is long enough").has_value());
+    std::memset(page_ + kPage - 112, 0, 4);
+  }
+  EXPECT_TRUE(IsZero());
+}
+
 TEST_F(SlackTest, LeavesATextThatIsBeingRead) {
   {
     Result<Slack> slack = Borrow(100);
