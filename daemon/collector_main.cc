@@ -148,7 +148,7 @@ Result<void> CaptureHardened(const CaptureRequest& request, ByteSink& sink, Uniq
   PP_RETURN_IF_ERROR(Harden(request.pid));
   LimitResources();
   PP_ASSIGN_OR_RETURN(const StopLine line, StopLine::Watch(std::move(control)));
-  InstallSystemCallFilter(TargetAccess::kRead);
+  InstallSystemCallFilter(request.mode == CaptureMode::kTrace ? TargetAccess::kWrite : TargetAccess::kRead);
   return RunCapture(request, sink, line.stop());
 }
 

@@ -15,7 +15,6 @@ struct LaterFlag {
 };
 constexpr LaterFlag kLaterFlags[] = {
     {"--native", "stacks of native code (C, C++, CUDA libraries)", "Python frames are recorded without it"},
-    {"--mode", "exact tracing of every call", "recording by sampling needs no --mode"},
     {"--gpu", "GPU activity", "waits for the GPU show as states of the waiting thread"},
 };
 
@@ -31,9 +30,6 @@ Result<void> CheckLaterFlags(const CLI::App& app) {
   for (const LaterFlag& flag : kLaterFlags) {
     const CLI::Option* option = app.get_option_no_throw(flag.name);
     if (option == nullptr || option->count() == 0) {
-      continue;
-    }
-    if (std::string(flag.name) == "--mode" && option->results() == std::vector<std::string>{"sample"}) {
       continue;
     }
     return Error{Code::kUnimplemented, fmt::format("not in this version: {} ({})", flag.name, flag.what),

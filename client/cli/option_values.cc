@@ -17,6 +17,13 @@ struct Unit {
 constexpr Unit kDurationUnits[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"m", 60}, {"min", 60}, {"h", 3600}};
 constexpr Unit kRateUnits[] = {{"", 1}, {"hz", 1}, {"Hz", 1}, {"khz", 1e3}, {"kHz", 1e3}, {"k", 1e3}};
 constexpr Unit kPercentUnits[] = {{"", 0.01}, {"%", 0.01}};
+constexpr Unit kSizeUnits[] = {{"", 1},
+                               {"K", 1024.0},
+                               {"KiB", 1024.0},
+                               {"M", 1024.0 * 1024},
+                               {"MiB", 1024.0 * 1024},
+                               {"G", 1073741824.0},
+                               {"GiB", 1073741824.0}};
 constexpr double kLongestDuration = 3600.0 * 24 * 366;
 
 struct IdleName {
@@ -94,6 +101,24 @@ Result<IdlePolicy> ParseIdle(std::string_view text) {
     }
   }
   return Invalid("a choice of idle threads", text, "main, all or none");
+}
+
+Result<CaptureMode> ParseMode(std::string_view text) {
+  if (text == "sample") {
+    return CaptureMode::kSample;
+  }
+  if (text == "trace") {
+    return CaptureMode::kTrace;
+  }
+  return Invalid("a mode", text, "sample or trace");
+}
+
+Result<uint64_t> ParseSize(std::string_view text, uint64_t least, uint64_t most) {
+  const auto bytes = ParseQuantity(text, kSizeUnits);
+  if (!bytes.has_value() || *bytes < static_cast<double>(least) || *bytes > static_cast<double>(most)) {
+    return Invalid("a size", text, fmt::format("{}M to {}M, as 64M or 1G", least >> 20, most >> 20));
+  }
+  return static_cast<uint64_t>(*bytes);
 }
 
 Result<std::vector<Tid>> ParseThreads(std::string_view text) {

@@ -11,10 +11,13 @@
 
 namespace ptrace_prof {
 
-Result<Nanos> ParseDuration(std::string_view text);            // 10, 1.5s, 500ms, 2m, 1h
-Result<double> ParseRate(std::string_view text);               // 500, 500hz, 1khz; "max" is 0
-Result<double> ParsePercent(std::string_view text);            // 1, 1%, 0.5%; "off" is 0; the result is a share
-Result<IdlePolicy> ParseIdle(std::string_view text);           // main, all, none
+Result<Nanos> ParseDuration(std::string_view text);    // 10, 1.5s, 500ms, 2m, 1h
+Result<double> ParseRate(std::string_view text);       // 500, 500hz, 1khz; "max" is 0
+Result<double> ParsePercent(std::string_view text);    // 1, 1%, 0.5%; "off" is 0; the result is a share
+Result<IdlePolicy> ParseIdle(std::string_view text);   // main, all, none
+Result<CaptureMode> ParseMode(std::string_view text);  // sample, trace
+// Bytes: 65536, 64K, 64M, 1G (powers of 1024), within the limits.
+Result<uint64_t> ParseSize(std::string_view text, uint64_t least, uint64_t most);
 Result<std::vector<Tid>> ParseThreads(std::string_view text);  // 12,14
 Result<Pid> ParsePid(std::string_view text);
 

@@ -27,8 +27,9 @@ Progress::Style ProgressStyleForStderr() {
   return ::isatty(STDERR_FILENO) == 1 ? Progress::Style::kLine : Progress::Style::kPlain;
 }
 
-Progress::Progress(Style style, std::string headline)
+Progress::Progress(Style style, CaptureMode mode, std::string headline)
     : style_(style),
+      mode_(mode),
       headline_(std::move(headline)),
       begin_(MonotonicNow()),
       next_(begin_ + (style == Style::kPlain ? kPlainEvery : kRedraw)) {}
@@ -42,7 +43,7 @@ void Progress::Show(const Accounting& totals) {
   if (style_ == Style::kSilent || now < next_) {
     return;
   }
-  std::string line = LiveLine(totals, now - begin_);
+  std::string line = LiveLine(mode_, totals, now - begin_);
   if (style_ == Style::kLine) {
     line = line.substr(0, TerminalWidth() - 1);  // ASCII only
     std::fputs(fmt::format("\r{}\x1b[K", line).c_str(), stderr);

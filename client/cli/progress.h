@@ -6,6 +6,7 @@
 #include <string>
 
 #include "attach/base/types.h"
+#include "daemon/trace/capture_request.h"
 #include "daemon/trace/model.h"
 
 namespace ptrace_prof {
@@ -14,7 +15,7 @@ class Progress {
  public:
   enum class Style { kSilent, kLine, kPlain };
   // `headline` is printed once there is a process in the trace; may be empty.
-  Progress(Style style, std::string headline);
+  Progress(Style style, CaptureMode mode, std::string headline);
   ~Progress() { Clear(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -26,6 +27,7 @@ class Progress {
 
  private:
   Style style_;
+  CaptureMode mode_;
   std::string headline_;
   Nanos begin_;
   Nanos next_;

@@ -50,6 +50,12 @@ class RecordCommand : public Command {
     app.add_option("-o,--output", o.output, "Where to write (default: ptrace-prof-PID-TIME.html)")->type_name("FILE");
     app.add_option("-f,--format", o.format, FormatHelp())->type_name("FORMAT");
     sampling_.DeclareChoice(app);
+    app.add_option("--mode", o.mode, "sample (default): looks at the stacks; trace: every call and return, exactly")
+        ->type_name("MODE");
+    app.add_flag("--c-calls", o.c_calls, "With --mode trace: calls of C functions too");
+    app.add_option("--buffer", o.buffer, "With --mode trace: memory shared with the process (default: 64M)")
+        ->type_name("SIZE");
+    app.add_flag("--force", o.force, "With --mode trace: even where the process disabled remote debugging");
     app.add_option("--max-depth", o.max_depth, "Frames of a stack that are kept (default: 4096)")
         ->type_name("N")
         ->check(CLI::Range(1, 1'000'000).description(""));

@@ -115,6 +115,36 @@ Result<void> CheckDetach(const RecordOptions& options, const std::vector<std::st
   return {};
 }
 
+// Options that are about one way of recording and not the other.
+Result<void> ReadMode(const RecordOptions& options, CaptureRequest& request) {
+  if (!options.mode.empty()) {
+    PP_ASSIGN_OR_RETURN(request.mode, ParseMode(options.mode));
+  }
+  const bool is_traced = request.mode == CaptureMode::kTrace;
+  struct {
+    bool given;
+    const char* name;
+    bool of_traces;
+  } const rows[] = {
+      {options.c_calls, "--c-calls", true},        {options.force, "--force", true},
+      {!options.buffer.empty(), "--buffer", true}, {!options.rate.empty(), "--rate", false},
+      {!options.idle.empty(), "--idle", false},    {options.gil, "--gil", false},
+      {options.blocking, "--blocking", false},     {options.no_stops, "--no-stops", false},
+  };
+  for (const auto& row : rows) {
+    if (row.given && row.of_traces != is_traced) {
+      return Usage(fmt::format("{} goes with --mode {}", row.name, row.of_traces ? "trace" : "sample"),
+                   fmt::format("leave {} out, or take that mode", row.name));
+    }
+  }
+  request.trace.c_calls = options.c_calls;
+  request.trace.force = options.force;
+  if (!options.buffer.empty()) {
+    PP_ASSIGN_OR_RETURN(request.trace.buffer_bytes, ParseSize(options.buffer, kMinBufferBytes, kMaxBufferBytes));
+  }
+  return {};
+}
+
 Result<void> ReadValues(const RecordOptions& options, CaptureRequest& request) {
   if (!options.duration.empty()) {
     PP_ASSIGN_OR_RETURN(request.duration, ParseDuration(options.duration));
@@ -140,6 +170,7 @@ Result<void> ReadValues(const RecordOptions& options, CaptureRequest& request) {
       return Usage("this is our own process id", "give that of the process to record");
     }
   }
+  PP_RETURN_IF_ERROR(ReadMode(options, request));
   request.max_depth = options.max_depth;
   request.gil_only = options.gil;
   request.subprocesses = options.subprocesses;

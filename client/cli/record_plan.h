@@ -27,6 +27,10 @@ struct RecordOptions {
   std::string threads;
   std::string idle;
   std::string max_overhead;
+  std::string mode;
+  std::string buffer;
+  bool c_calls = false;
+  bool force = false;
   uint32_t max_depth = kDefaultMaxDepth;
   bool gil = false;
   bool subprocesses = true;

@@ -52,7 +52,7 @@ int RecordRun::StartFailed(const Error& error) {
 
 ExitCode RecordRun::Capture(CaptureStream& stream, SpoolFile& spool) {
   const bool silent = talk_ == Talk::kErrorsOnly || stream.command().value > 0;
-  Progress progress(silent ? Progress::Style::kSilent : ProgressStyleForStderr(),
+  Progress progress(silent ? Progress::Style::kSilent : ProgressStyleForStderr(), plan_.request.mode,
                     talk_ == Talk::kErrorsOnly ? std::string() : Headline());
   TraceSpooler spooler(stream, spool, interrupts_, progress);
   spooler.Run();
@@ -167,6 +167,10 @@ std::string RecordRun::Headline() const {
                             : plan_.program.empty()    ? "until it ends or Ctrl-C"
                                                        : "until it ends";
   const std::string what = plan_.program.empty() ? fmt::format("process {}", request.pid.value) : plan_.program[0];
+  if (request.mode == CaptureMode::kTrace) {
+    return fmt::format("tracing every call of {}{}, {}", what, request.trace.c_calls ? ", of C functions too" : "",
+                       until);
+  }
   return fmt::format("recording {} {}, {}", what, rate, until);
 }
 
@@ -177,7 +181,7 @@ void RecordRun::SayTotals(const TraceSpooler& spooler) const {
       Say("hint: " + end->remedy);
     }
   }
-  Say(ClosingLines(spooler.meter().Totals()));
+  Say(ClosingLines(plan_.request.mode, spooler.meter().Totals()));
 }
 
 }  // namespace ptrace_prof

@@ -26,6 +26,36 @@ std::string Things(uint64_t count, std::string_view one, std::string_view many) 
   return fmt::format("{} {}", Grouped(count), count == 1 ? one : many);
 }
 
+std::string Cost(const Accounting& totals) {
+  std::string text = fmt::format("\n  overhead {:.2f} % of one core", Overhead(totals));
+  if (totals.stops > 0) {
+    text += fmt::format("; {} of {:.0f} us on average", Things(totals.stops, "brief stop", "brief stops"),
+                        totals.stopped_total.seconds() * 1e6 / static_cast<double>(totals.stops));
+  }
+  return text;
+}
+
+std::string CallLines(const Accounting& totals) {
+  std::string text =
+      fmt::format("{} in {:.1f} s ({}, {})", Things(totals.call_events, "call or return", "calls and returns"),
+                  totals.wall.seconds(), Things(totals.processes, "process", "processes"),
+                  Things(totals.threads, "thread", "threads"));
+  text += fmt::format("\n  lost {}", Grouped(totals.call_events_lost));
+  if (totals.call_events_lost > 0) {
+    text += fmt::format(" ({}) in {}", Percent(totals.call_events_lost, totals.call_events + totals.call_events_lost),
+                        Things(totals.call_gaps, "gap", "gaps"));
+  }
+  text += fmt::format(", unmatched ends {}", Grouped(totals.unmatched_ends));
+  if (totals.calls_too_deep > 0) {
+    text += fmt::format(", too deep {}", Grouped(totals.calls_too_deep));
+  }
+  text += Cost(totals);
+  if (totals.call_events_lost > 0) {
+    text += "\n  hint: a larger --buffer, a shorter --duration, or no --c-calls loses less";
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string Grouped(uint64_t number) {
@@ -54,14 +84,21 @@ std::string Percent(uint64_t part, uint64_t whole) {
   return fmt::format("{:.{}f} %", share, share < 1 || share > 99 ? 2 : 1);
 }
 
-std::string LiveLine(const Accounting& totals, Nanos elapsed) {
+std::string LiveLine(CaptureMode mode, const Accounting& totals, Nanos elapsed) {
+  if (mode == CaptureMode::kTrace) {
+    return fmt::format("{:>4.0f} s  {} calls and returns  lost {}  overhead {:.1f} %", elapsed.seconds(),
+                       Grouped(totals.call_events), Grouped(totals.call_events_lost), Overhead(totals));
+  }
   return fmt::format("{:>4.0f} s  {} samples  {:.0f} Hz  truncated {}  late {}  lost {}  overhead {:.1f} %",
                      elapsed.seconds(), Grouped(totals.samples), totals.actual_rate_hz,
                      Percent(Of(totals, SampleQuality::kTruncated), totals.samples), Grouped(totals.late),
                      Grouped(totals.lost), Overhead(totals));
 }
 
-std::string ClosingLines(const Accounting& totals) {
+std::string ClosingLines(CaptureMode mode, const Accounting& totals) {
+  if (mode == CaptureMode::kTrace) {
+    return CallLines(totals);
+  }
   std::string text =
       fmt::format("{} in {:.1f} s at {:.0f} Hz ({}, {})", Things(totals.samples, "sample", "samples"),
                   totals.wall.seconds(), totals.actual_rate_hz, Things(totals.processes, "process", "processes"),
@@ -78,11 +115,7 @@ std::string ClosingLines(const Accounting& totals) {
   if (totals.stale_code > 0) {
     text += fmt::format(", stale code {}", Grouped(totals.stale_code));
   }
-  text += fmt::format("\n  overhead {:.2f} % of one core", Overhead(totals));
-  if (totals.stops > 0) {
-    text += fmt::format("; {} of {:.0f} us on average", Things(totals.stops, "brief stop", "brief stops"),
-                        totals.stopped_total.seconds() * 1e6 / static_cast<double>(totals.stops));
-  }
+  text += Cost(totals);
   if (totals.asked_rate_hz > 0 && totals.actual_rate_hz < 0.9 * totals.asked_rate_hz) {
     text += fmt::format("\n  {:.0f} Hz were asked for: backed off to keep to --max-overhead, or the machine was busy",
                         totals.asked_rate_hz);

@@ -8,6 +8,7 @@
 
 #include "attach/proc/access_diagnosis.h"
 #include "attach/ptrace/stopped_threads.h"
+#include "daemon/collect/call_capture.h"
 #include "daemon/collect/locals_reader.h"
 #include "daemon/collect/pacer.h"
 #include "daemon/collect/process_tree.h"
@@ -175,6 +176,9 @@ class Capture {
 
 Result<void> RunCapture(const CaptureRequest& request, ByteSink& sink, const std::atomic<bool>& stop) {
   PP_RETURN_IF_ERROR(CheckTarget(request.pid));
+  if (request.mode == CaptureMode::kTrace) {
+    return RunCallCapture(request, sink, stop);
+  }
   Capture capture(request, sink, stop);
   return capture.Run();
 }

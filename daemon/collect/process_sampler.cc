@@ -5,6 +5,7 @@
 
 #include "attach/proc/maps.h"
 #include "attach/ptrace/stopped_threads.h"
+#include "daemon/collect/process_description.h"
 
 namespace ptrace_prof {
 namespace {
@@ -12,22 +13,6 @@ namespace {
 constexpr size_t kFewThreads = 8;  // reading so many costs less than a second call
 constexpr Nanos kWatchOneThreadEvery = Nanos::FromMillis(1);
 constexpr Nanos kStopAllTimeout = Nanos::FromMillis(100);
-
-ProcessInfo Describe(Pid pid, Pid parent, const ProcessStatus& status, const PythonProcess& python) {
-  ProcessInfo info;
-  info.pid = pid;
-  info.ns_pid = Pid(status.ns_pids.empty() ? pid.value : status.ns_pids.back());
-  info.parent_pid = parent;
-  info.name = status.name;
-  if (auto cmdline = ReadCmdline(pid); cmdline.has_value()) {
-    info.cmdline = std::move(cmdline).value();
-  }
-  info.python = python.version_text;
-  if (const auto start = ReadStartTime(pid); start.has_value()) {
-    info.start_time = start.value();
-  }
-  return info;
-}
 
 bool MapsCuda(Pid pid) {
   const auto maps = ReadMaps(pid);
@@ -44,7 +29,7 @@ Result<std::unique_ptr<ProcessSampler>> ProcessSampler::Open(Pid pid, Pid parent
   PP_ASSIGN_OR_RETURN(const ProcessStatus status, ReadProcessStatus(pid));
   ProcessMemory memory(pid);
   PP_ASSIGN_OR_RETURN(PythonProcess python, PythonProcess::Open(pid, memory));
-  const ProcessInfo info = Describe(pid, parent, status, python);
+  const ProcessInfo info = DescribeProcess(pid, parent, status, python);
   std::unique_ptr<ProcessSampler> sampler(
       new ProcessSampler(pid, std::move(python), info.ns_pid, std::move(pidfd), executable, context));
   context.writer.AddProcess(info);

@@ -67,6 +67,7 @@ std::string PrintThreads(const std::vector<Tid>& threads) {
 }
 
 constexpr std::string_view kVerbNames[] = {"record", "dump", "list", "doctor"};
+constexpr std::string_view kModeNames[] = {"sample", "trace"};
 constexpr std::string_view kIdleNames[] = {"main", "all", "none"};
 
 template <typename Enum, size_t N>
@@ -94,6 +95,18 @@ constexpr KeyRow kKeys[] = {
     {"verb", "record, dump, list or doctor",
      [](const CaptureRequest& r) { return std::string(kVerbNames[static_cast<size_t>(r.verb)]); },
      [](std::string_view t, CaptureRequest& r) { return ParseName(t, kVerbNames, r.verb); }},
+    {"mode", "sample or trace",
+     [](const CaptureRequest& r) { return std::string(kModeNames[static_cast<size_t>(r.mode)]); },
+     [](std::string_view t, CaptureRequest& r) { return ParseName(t, kModeNames, r.mode); }},
+    {"c_calls", "0 or 1", [](const CaptureRequest& r) { return PrintBool(r.trace.c_calls); },
+     [](std::string_view t, CaptureRequest& r) { return ParseBool(t, r.trace.c_calls); }},
+    {"force", "0 or 1", [](const CaptureRequest& r) { return PrintBool(r.trace.force); },
+     [](std::string_view t, CaptureRequest& r) { return ParseBool(t, r.trace.force); }},
+    {"buffer_bytes", "1 MiB to 4 GiB, in bytes",
+     [](const CaptureRequest& r) { return std::to_string(r.trace.buffer_bytes); },
+     [](std::string_view t, CaptureRequest& r) {
+       return ParseIn<uint64_t>(t, kMinBufferBytes, kMaxBufferBytes, r.trace.buffer_bytes);
+     }},
     {"pid", "1 to 4194304, or 0 for a verb that needs none",
      [](const CaptureRequest& r) { return std::to_string(r.pid.value); },
      [](std::string_view t, CaptureRequest& r) { return ParseIn<int32_t>(t, 0, kMaxPid, r.pid.value); }},
@@ -155,6 +168,13 @@ Result<void> CheckWhole(const CaptureRequest& request) {
   }
   if (request.verb == CaptureVerb::kList && request.pid.value != 0) {
     return Invalid("verb=list is about all processes, and a pid is given", "leave pid out");
+  }
+  if (request.mode == CaptureMode::kTrace && request.verb != CaptureVerb::kRecord) {
+    return Invalid("mode=trace goes with verb=record only", "leave mode out, or record");
+  }
+  if (request.mode == CaptureMode::kTrace && (request.gil_only || request.blocking || !request.allow_stops)) {
+    return Invalid("gil_only, blocking and allow_stops=0 are about samples, and mode=trace takes none",
+                   "leave them out, or take mode=sample");
   }
   if (request.locals && request.verb != CaptureVerb::kDump) {
     return Invalid("locals=1 goes with verb=dump only", "leave locals out, or dump");

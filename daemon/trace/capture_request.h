@@ -15,7 +15,7 @@
 namespace ptrace_prof {
 
 enum class CaptureVerb : uint8_t {
-  kRecord,  // sample for a duration
+  kRecord,  // sample or trace for a duration
   kDump,    // one sample of every thread, idle ones included
   kList,    // every Python process of the node, as ProcessEntry; pid is 0
   kDoctor,  // what works here and what not, as Check: of the node, and of `pid` where it is not 0
@@ -27,12 +27,28 @@ enum class IdlePolicy : uint8_t {
   kNone,
 };
 
+enum class CaptureMode : uint8_t {
+  kSample,  // looks at the stacks many times a second, from outside
+  kTrace,   // every call and return, told by a stub inside the target
+};
+
+// Of kTrace.
+struct CallTraceOptions {
+  bool c_calls = false;  // calls of C functions too
+  bool force = false;    // even where the job disabled remote debugging
+  uint64_t buffer_bytes = uint64_t{64} << 20;  // memory shared with the target, for all its threads
+};
+inline constexpr uint64_t kMinBufferBytes = uint64_t{1} << 20;
+inline constexpr uint64_t kMaxBufferBytes = uint64_t{4} << 30;
+
 inline constexpr double kDefaultRateHz = 400;
 inline constexpr double kMaxRateHz = 200'000;
 inline constexpr uint32_t kDefaultMaxDepth = 4096;
 
 struct CaptureRequest {
   CaptureVerb verb = CaptureVerb::kRecord;
+  CaptureMode mode = CaptureMode::kSample;
+  CallTraceOptions trace;
   Pid pid;
   uint64_t start_ticks = 0;  // of the process that is meant, in clock ticks since boot; 0 = whichever has that pid
   Nanos duration;            // 0 = until the target ends or the reader of the pipe goes away

@@ -118,6 +118,29 @@ Result<void> ReadSampling(const v1::SampleOptions& options, CaptureRequest& requ
   return {};
 }
 
+Result<void> ReadMode(const v1::CaptureSpec& spec, CaptureRequest& request) {
+  switch (spec.mode()) {
+    case v1::MODE_UNSPECIFIED:
+    case v1::MODE_SAMPLE:
+      if (spec.has_trace()) {
+        return Invalid("trace goes with MODE_TRACE", "leave it out, or set the mode");
+      }
+      return {};
+    case v1::MODE_TRACE: break;
+    default:
+      return Because(Reason::kNotYet,
+                     fmt::format("mode {} is not known to this version of ptrace-prof", static_cast<int>(spec.mode())),
+                     "use MODE_SAMPLE or MODE_TRACE");
+  }
+  request.mode = CaptureMode::kTrace;
+  request.trace.c_calls = spec.trace().c_calls();
+  request.trace.force = spec.trace().force();
+  if (spec.trace().buffer_bytes() != 0) {
+    request.trace.buffer_bytes = spec.trace().buffer_bytes();
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> RefuseUnknownFields(const google::protobuf::Message& message) {
@@ -127,11 +150,7 @@ Result<void> RefuseUnknownFields(const google::protobuf::Message& message) {
 Result<CaptureRequest> RequestFrom(const v1::CaptureSpec& spec) {
   CaptureRequest request;
   PP_RETURN_IF_ERROR(ReadTarget(spec.target(), request));
-  if (spec.mode() != v1::MODE_UNSPECIFIED && spec.mode() != v1::MODE_SAMPLE) {
-    return Because(Reason::kNotYet,
-                   fmt::format("mode {} is not known to this version of ptrace-prof", static_cast<int>(spec.mode())),
-                   "use MODE_SAMPLE");
-  }
+  PP_RETURN_IF_ERROR(ReadMode(spec, request));
   PP_RETURN_IF_ERROR(ReadDuration(spec.duration(), request));
   PP_RETURN_IF_ERROR(ReadSampling(spec.sample(), request));
   return DecodeRequest(EncodeRequest(request));  // the ranges are stated there

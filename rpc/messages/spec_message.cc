@@ -11,7 +11,12 @@ namespace v1 = ptraceprof::v1;
 void FillSpec(const CaptureRequest& request, v1::CaptureSpec* out) {
   out->mutable_target()->set_pid(request.pid.value);
   out->mutable_target()->set_start_time_ticks(request.start_ticks);
-  out->set_mode(v1::MODE_SAMPLE);
+  out->set_mode(request.mode == CaptureMode::kTrace ? v1::MODE_TRACE : v1::MODE_SAMPLE);
+  if (request.mode == CaptureMode::kTrace) {
+    out->mutable_trace()->set_c_calls(request.trace.c_calls);
+    out->mutable_trace()->set_force(request.trace.force);
+    out->mutable_trace()->set_buffer_bytes(request.trace.buffer_bytes);
+  }
   if (request.duration.value > 0) {
     *out->mutable_duration() = google::protobuf::util::TimeUtil::NanosecondsToDuration(request.duration.value);
   }

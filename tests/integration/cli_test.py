@@ -26,13 +26,16 @@ class Refusals(TerminalCase):
                           ["record", "--pid", "1", "--", "ls"], ["record", "--"], ["dump"], ["dump", "--pid", "1", "--", "ls"],
                           ["record", "--pid", "1", "--duration", "5 parsecs"], ["record", "--pid", "1", "--rate", "0"],
                           ["record", "--pid", "1", "--idle", "some"], ["record", "--pid", "1", "--max-depth", "0"],
-                          ["record", "--pid", "1", "--blocking", "--no-stops"], ["record", "--pid", "1", "-o", "x.docx"],
+                          ["record", "--pid", "1", "--blocking", "--no-stops"],
+                          ["record", "--pid", "1", "--mode", "both"], ["record", "--pid", "1", "--c-calls"],
+                          ["record", "--pid", "1", "--mode", "trace", "--rate", "5"],
+                          ["record", "--pid", "1", "--mode", "trace", "--buffer", "5"], ["record", "--pid", "1", "-o", "x.docx"],
                           ["export"], ["completion", "tcsh"], ["--frobnicate"]):
             with self.subTest(arguments):
                 self.refuse(2, *arguments)
 
     def test_what_later_versions_have(self):
-        for flags in (["--native"], ["--gpu"], ["--mode", "trace"]):
+        for flags in (["--native"], ["--gpu"]):
             for command in ("record", "dump"):
                 with self.subTest((command, *flags)):
                     self.refuse(2, command, "--pid", os.getpid(), *flags, says=["not in this version: " + flags[0]])

@@ -24,7 +24,7 @@ Accounting SomeTotals() {
 }
 
 TEST(TotalsText, ClosingLines) {
-  EXPECT_EQ(ClosingLines(SomeTotals()),
+  EXPECT_EQ(ClosingLines(CaptureMode::kSample, SomeTotals()),
             "12,000 samples in 10.0 s at 400 Hz (1 process, 3 threads)\n"
             "  verified 99.95 %, stopped 0.03 %, truncated 0.03 %; late 4, missed 5, lost 6\n"
             "  overhead 0.50 % of one core; 3 brief stops of 90 us on average");
@@ -34,27 +34,44 @@ TEST(TotalsText, NeverRoundsTroubleAway) {
   Accounting totals = SomeTotals();
   totals.samples = 10'000'000;
   totals.by_quality = {9'999'999, 0, 1, 0, 0};
-  const std::string lines = ClosingLines(totals);
+  const std::string lines = ClosingLines(CaptureMode::kSample, totals);
   EXPECT_NE(lines.find("verified >99.99 %"), std::string::npos) << lines;
   EXPECT_NE(lines.find("truncated <0.01 %"), std::string::npos) << lines;
 }
 
 TEST(TotalsText, SaysThatItBackedOff) {
   Accounting totals = SomeTotals();
-  EXPECT_EQ(ClosingLines(totals).find("backed off"), std::string::npos);
+  EXPECT_EQ(ClosingLines(CaptureMode::kSample, totals).find("backed off"), std::string::npos);
   totals.actual_rate_hz = 200;
-  EXPECT_NE(ClosingLines(totals).find("400 Hz were asked for: backed off"), std::string::npos);
+  EXPECT_NE(ClosingLines(CaptureMode::kSample, totals).find("400 Hz were asked for: backed off"), std::string::npos);
 }
 
 TEST(TotalsText, NamesRareQualitiesOnlyWhenThereAreSome) {
   Accounting totals = SomeTotals();
-  EXPECT_EQ(ClosingLines(totals).find("too deep"), std::string::npos);
+  EXPECT_EQ(ClosingLines(CaptureMode::kSample, totals).find("too deep"), std::string::npos);
   totals.by_quality[static_cast<size_t>(SampleQuality::kTooDeep)] = 12;
-  EXPECT_NE(ClosingLines(totals).find("too deep 0.10 %"), std::string::npos);
+  EXPECT_NE(ClosingLines(CaptureMode::kSample, totals).find("too deep 0.10 %"), std::string::npos);
 }
 
 TEST(TotalsText, OfNothing) {
-  EXPECT_EQ(LiveLine({}, Nanos()), "   0 s  0 samples  0 Hz  truncated 0 %  late 0  lost 0  overhead 0.0 %");
+  EXPECT_EQ(LiveLine(CaptureMode::kSample, {}, Nanos()),
+            "   0 s  0 samples  0 Hz  truncated 0 %  late 0  lost 0  overhead 0.0 %");
+}
+
+TEST(TotalsText, OfCalls) {
+  Accounting totals;
+  totals.call_events = 9'000;
+  totals.call_events_lost = 1'000;
+  totals.call_gaps = 1;
+  totals.processes = 1;
+  totals.threads = 2;
+  totals.wall = Nanos::FromSeconds(2);
+  EXPECT_EQ(LiveLine(CaptureMode::kTrace, totals, Nanos::FromSeconds(2)),
+            "   2 s  9,000 calls and returns  lost 1,000  overhead 0.0 %");
+  const std::string lines = ClosingLines(CaptureMode::kTrace, totals);
+  EXPECT_NE(lines.find("9,000 calls and returns in 2.0 s (1 process, 2 threads)"), std::string::npos) << lines;
+  EXPECT_NE(lines.find("lost 1,000 (10.0 %) in 1 gap, unmatched ends 0"), std::string::npos) << lines;
+  EXPECT_NE(lines.find("--buffer"), std::string::npos) << lines;
 }
 
 }  // namespace

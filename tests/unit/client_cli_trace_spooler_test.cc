@@ -84,7 +84,7 @@ class TraceSpoolerTest : public testing::Test {
   }
   std::string folder_ = MakeFolder();
   SpoolFile spool_ = SpoolFile::Create(folder_ + "/x").value();
-  Progress progress_{Progress::Style::kSilent, ""};
+  Progress progress_{Progress::Style::kSilent, CaptureMode::kSample, ""};
 };
 
 TEST_F(TraceSpoolerTest, SpoolsEverything) {

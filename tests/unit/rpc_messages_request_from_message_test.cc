@@ -8,6 +8,7 @@
 
 #include "ptraceprof/v1/capture_service.pb.h"
 #include "rpc/messages/request_from_message.h"
+#include "rpc/messages/spec_message.h"
 
 namespace ptrace_prof {
 namespace {
@@ -116,8 +117,25 @@ TEST(RequestFromMessage, RefusesWhatMakesNoSenseAndNamesIt) {
 
 TEST(RequestFromMessage, AnUnknownModeIsNotYet) {
   v1::CaptureSpec spec = Good();
-  spec.set_mode(static_cast<v1::Mode>(2));
+  spec.set_mode(static_cast<v1::Mode>(77));
   EXPECT_EQ(RequestFrom(spec).error().code, Code::kUnimplemented);
+}
+
+TEST(RequestFromMessage, ATraceKeepsItsOptions) {
+  CaptureRequest asked;
+  asked.pid = Pid(4711);
+  asked.mode = CaptureMode::kTrace;
+  asked.trace = {.c_calls = true, .force = true, .buffer_bytes = uint64_t{8} << 20};
+  v1::CaptureSpec spec;
+  FillSpec(asked, &spec);
+  const auto read = RequestFrom(spec);
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  EXPECT_EQ(read.value().mode, CaptureMode::kTrace);
+  EXPECT_TRUE(read.value().trace.c_calls);
+  EXPECT_TRUE(read.value().trace.force);
+  EXPECT_EQ(read.value().trace.buffer_bytes, uint64_t{8} << 20);
+  spec.set_mode(v1::MODE_SAMPLE);
+  EXPECT_EQ(RequestFrom(spec).error().code, Code::kInvalidArgument);
 }
 
 TEST(RequestFromMessage, RefusesUnknownFieldsAtAnyDepth) {

@@ -1,0 +1,129 @@
+#include "daemon/collect/call_capture.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include "daemon/collect/call_tracer.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr int kPauseMs = 1;  // between two looks at rings that are not busy
+constexpr int kAwaitMs = 2;
+constexpr size_t kBusyRecords = 100'000;  // in one look: the next one must not wait
+constexpr Nanos kFlushEvery = Nanos::FromMillis(50);
+constexpr Nanos kAccountEvery = Nanos::FromMillis(500);
+constexpr Nanos kLeavePatience = Nanos::FromSeconds(1);
+constexpr Nanos kForever = Nanos(INT64_MAX);
+// Where a profile function slows down every bytecode, not only calls (CPython 3.10, 3.11).
+constexpr Nanos kTaxedWindow = Nanos::FromSeconds(2);
+
+bool TaxesEveryBytecode(const PythonVersion& version) { return version.minor == 10 || version.minor == 11; }
+
+class CallCapture {
+ public:
+  CallCapture(const CaptureRequest& request, ByteSink& sink, const std::atomic<bool>& stop)
+      : request_(request), stop_(stop), writer_(sink, stacks_, request) {}
+
+  Result<void> Run() {
+    if (request_.wait_for_python) {
+      PP_RETURN_IF_ERROR(AwaitPython());
+    }
+    const auto go_on = [&] { return !stop_.load(std::memory_order_relaxed); };
+    PP_ASSIGN_OR_RETURN(tracer_, CallTracer::Open(request_.pid, {request_, stacks_, writer_, accounting_}, go_on));
+    PP_RETURN_IF_ERROR(tracer_->Arm());
+    begin_ = MonotonicNow();
+    const auto recorded = Record();
+    const bool ended = tracer_->HasEnded();
+    const bool left = tracer_->has_left();
+    tracer_->Leave(kLeavePatience);
+    return recorded.has_error() ? recorded : Finish(ended, left);  // nobody reads any more: there is no one to tell
+  }
+
+ private:
+  // A command that was just started: until its interpreter is there, or its end.
+  Result<void> AwaitPython() {
+    PP_ASSIGN_OR_RETURN(const UniqueFd pidfd, OpenPidfd(request_.pid));
+    ProcessMemory memory(request_.pid);
+    while (true) {
+      const auto python = PythonProcess::Open(request_.pid, memory);
+      if (python.has_value() || HasExited(pidfd) || stop_.load(std::memory_order_relaxed) ||
+          (python.error().code != Code::kFailedPrecondition && python.error().code != Code::kGone)) {
+        return python.has_value() ? Result<void>() : python.error();
+      }
+      ::poll(nullptr, 0, kAwaitMs);
+    }
+  }
+
+  Nanos End() const {
+    if (request_.duration.value > 0) {
+      return begin_ + request_.duration;
+    }
+    return TaxesEveryBytecode(tracer_->layout().version) ? begin_ + kTaxedWindow : kForever;
+  }
+
+  Result<void> Record() {
+    const Nanos end = End();
+    Nanos next_flush = begin_;
+    for (Nanos now = begin_; now < end && !stop_.load(std::memory_order_relaxed); now = MonotonicNow()) {
+      const size_t drained = tracer_->Drain();
+      if (now >= next_flush) {
+        PP_RETURN_IF_ERROR(Flush(now));
+        next_flush = now + kFlushEvery;
+        if (tracer_->HasEnded() || tracer_->has_left()) {
+          break;
+        }
+      }
+      if (drained < kBusyRecords) {
+        ::poll(nullptr, 0, kPauseMs);
+      }
+    }
+    return {};
+  }
+
+  void Account(Nanos now) {
+    tracer_->CountInto(accounting_);
+    accounting_.collector_cpu = OwnCpuTime();
+    accounting_.wall = now - begin_;
+  }
+
+  Result<void> Flush(Nanos now) {
+    if (now >= next_account_) {
+      Account(now);
+      writer_.SetAccounting(accounting_);
+      next_account_ = now + kAccountEvery;
+    }
+    return writer_.Flush();
+  }
+
+  Result<void> Finish(bool ended, bool left) {
+    const Nanos now = MonotonicNow();
+    tracer_->Finish(now);
+    Account(now);
+    EndInfo end;
+    if (ended) {
+      end = EndOf(Error{Code::kGone, fmt::format("process {} ended", request_.pid.value), "", Reason::kTargetExited});
+    } else if (left) {
+      end = EndOf(tracer_->LeaveReason());
+    }
+    return writer_.End(now, accounting_, end);
+  }
+
+  const CaptureRequest& request_;
+  const std::atomic<bool>& stop_;
+  StackTable stacks_;
+  Accounting accounting_;
+  TraceWriter writer_;
+  std::unique_ptr<CallTracer> tracer_;
+  Nanos begin_;
+  Nanos next_account_;
+};
+
+}  // namespace
+
+Result<void> RunCallCapture(const CaptureRequest& request, ByteSink& sink, const std::atomic<bool>& stop) {
+  CallCapture capture(request, sink, stop);
+  return capture.Run();
+}
+
+}  // namespace ptrace_prof

@@ -1,0 +1,307 @@
+#include "daemon/collect/call_tracer.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "attach/inject/stub_image.h"
+#include "daemon/collect/process_description.h"
+#include "daemon/collect/stub_boot.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr Nanos kLease = Nanos::FromMillis(500);
+constexpr Nanos kEntryPatience = Nanos::FromSeconds(10);
+constexpr int kLeavePauseMs = 1;
+constexpr uint32_t kLeastRings = 8;
+constexpr uint32_t kRingsPerThread = 2;  // threads end, and others begin
+constexpr size_t kMaxModuleCodes = std::size(pp_channel{}.module_code);
+constexpr size_t kRecordsAtOnce = 16'384;
+constexpr uint64_t kBeginningBytes = 8;  // from the first instruction to the one that tells of the call
+
+uint64_t MakeNonce() {
+  uint64_t nonce = 0;
+  while (nonce == 0 && ::getrandom(&nonce, sizeof nonce, 0) == sizeof nonce) {
+  }
+  return nonce;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CallTracer>> CallTracer::Open(Pid pid, const CaptureContext& context,
+                                                     const std::function<bool()>& go_on) {
+  PP_ASSIGN_OR_RETURN(UniqueFd pidfd, OpenPidfd(pid));
+  PP_ASSIGN_OR_RETURN(const ExecutableId executable, ReadExecutableId(pid));
+  PP_ASSIGN_OR_RETURN(const ProcessStatus status, ReadProcessStatus(pid));
+  ProcessMemory memory(pid);
+  PP_ASSIGN_OR_RETURN(PythonProcess python, PythonProcess::Open(pid, memory));
+  const ProcessInfo info = DescribeProcess(pid, Pid(), status, python);
+  std::unique_ptr<CallTracer> tracer(
+      new CallTracer(pid, std::move(python), info.ns_pid, std::move(pidfd), executable, context));
+  PP_RETURN_IF_ERROR(tracer->BringIn(go_on));
+  context.writer.AddProcess(info);
+  return tracer;
+}
+
+CallTracer::CallTracer(Pid pid, PythonProcess python, Pid ns_pid, UniqueFd pidfd, ExecutableId executable,
+                       const CaptureContext& context)
+    : pid_(pid),
+      context_(context),
+      memory_(pid),
+      python_(std::move(python)),
+      pidfd_(std::move(pidfd)),
+      executable_(executable),
+      watch_(python_.layout, python_.runtime),
+      roster_(pid, ns_pid, memory_, python_, context.request, context.writer),
+      codes_(memory_, python_.layout, python_.code_type),
+      objects_(memory_, python_.layout, codes_),
+      landmarks_(objects_, [this](Landmark landmark, RemoteAddr code) { OnLandmark(landmark, code); }),
+      names_(context.stacks, landmarks_),
+      calls_{.names = names_, .generators = {}, .counts = {}, .step_code = {}},
+      remote_(pid),
+      records_(kRecordsAtOnce) {}
+
+CallTracer::~CallTracer() = default;
+
+bool CallTracer::HasExeced() const {
+  const auto now = ReadExecutableId(pid_);
+  return now.has_value() && now.value() != executable_;
+}
+
+ChannelShape CallTracer::Shape() const {
+  const auto listed = ListThreads(pid_);
+  const auto threads = static_cast<uint32_t>(listed.has_value() ? listed.value().size() : 1);
+  ChannelShape shape;
+  shape.rings = std::clamp(threads * kRingsPerThread, kLeastRings, PP_MAX_RINGS);
+  const uint64_t each = context_.request.trace.buffer_bytes / shape.rings / sizeof(pp_record);
+  shape.records =
+      static_cast<uint32_t>(std::bit_floor(std::clamp<uint64_t>(each, PP_MIN_RING_RECORDS, PP_MAX_RING_RECORDS)));
+  shape.nonce = MakeNonce();
+  return shape;
+}
+
+Result<void> CallTracer::BringIn(const std::function<bool()>& go_on) {
+  PP_ASSIGN_OR_RETURN(target_, DescribeForInjection(pid_, memory_, python_));
+  target_.force = context_.request.trace.force;
+  PP_ASSIGN_OR_RETURN(pp_boot boot, DescribeForStub(pid_, memory_, python_));
+  const ChannelShape shape = Shape();
+  boot.nonce = shape.nonce;
+  boot.ring_count = shape.rings;
+  boot.ring_records = shape.records;
+  boot.clock = clock_.source() == TickSource::kCounter ? PP_CLOCK_TSC : PP_CLOCK_MONOTONIC;
+  boot.flags = context_.request.trace.c_calls ? PP_BOOT_C_CALLS : 0;
+  boot.lease = clock_.Ticks() + clock_.TicksIn(kEntryPatience);
+  const std::string name = ChannelFileName(boot.nonce);
+  std::memcpy(boot.channel_name, name.c_str(), name.size() + 1);
+  const std::span<const std::byte> image = StubImage();
+  PP_ASSIGN_OR_RETURN(StubFile stub, StubFile::Parse({reinterpret_cast<const uint8_t*>(image.data()), image.size()}));
+  stub.Fill(boot);
+  PP_ASSIGN_OR_RETURN(injection_, Inject(target_, memory_, stub, {MonotonicNow() + kEntryPatience, go_on}));
+  rings_.resize(shape.rings);
+  return {};
+}
+
+Result<void> CallTracer::Arm() {
+  Channel& channel = injection_->channel;
+  channel.RenewLease(clock_.Ticks() + clock_.TicksIn(kLease));
+  if (roster_.Refresh(MonotonicNow(), watch_) != ReadStatus::kOk) {
+    return Error{Code::kGone, fmt::format("process {} ended while it was being opened", pid_.value), ""};
+  }
+  clock_.AddAnchor();
+  std::vector<RingFacts> rings;
+  rings.reserve(rings_.size());
+  auto stop = ArmUnderStop(pid_, memory_, roster_, [&]() -> Result<void> {
+    for (const RingReader& ring : channel.rings()) {
+      rings.push_back(ring.Facts());
+    }
+    return channel.Arm(memory_, remote_);
+  });
+  PP_RETURN_IF_ERROR(stop);
+  begin_ = stop.value().when;
+  arming_stop_ = stop.value().stopped;
+  for (const ThreadAtArming& at : stop.value().threads) {
+    const auto ring = std::find_if(rings.begin(), rings.end(), [&](const RingFacts& facts) {
+      return facts.state == RingState::kLive && facts.thread_state == at.track->entry.state;
+    });
+    AddSnapshot(at, begin_, ring == rings.end() ? 0 : ring->last_unarmed);
+  }
+  return {};
+}
+
+SnapshotFrame CallTracer::DescribeFrame(const RawFrame& frame) {
+  SnapshotFrame described{.code = RemoteAddr(frame.code), .address = RemoteAddr(frame.address)};
+  const Layout& layout = python_.layout;
+  if (layout.Has(&Layout::code_instructions)) {
+    described.at_beginning = frame.instruction <= frame.code + layout.code_instructions + kBeginningBytes;
+  } else {
+    described.at_beginning = static_cast<int64_t>(frame.instruction) < 0;
+  }
+  return described;
+}
+
+void CallTracer::AddSnapshot(const ThreadAtArming& at, Nanos when, uint64_t last_unarmed) {
+  ThreadSnapshot snapshot;
+  snapshot.frames.reserve(at.frames.size());
+  for (auto frame = at.frames.rbegin(); frame != at.frames.rend(); ++frame) {
+    snapshot.frames.push_back(DescribeFrame(*frame));
+  }
+  if ((last_unarmed & PP_UNARMED_PENDING) == 0) {
+    snapshot.unarmed_frame = RemoteAddr(PP_UNARMED_FRAME(last_unarmed));
+    snapshot.unarmed_tag = static_cast<uint32_t>(PP_UNARMED_TAG(last_unarmed));
+  }
+  auto thread = std::make_unique<TracedThread>(context_.writer, at.track->handle, calls_, steps_, when);
+  thread->tid = at.track->info.ns_tid;
+  thread->replayer.Start(snapshot);
+  threads_[at.track->entry.state.value] = std::move(thread);
+}
+
+CallTracer::TracedThread* CallTracer::ThreadOf(const RingFacts& facts) {
+  const auto known = threads_.find(facts.thread_state.value);
+  if (known != threads_.end() && (known->second->tid == facts.tid || known->second->tid == Tid())) {
+    return known->second.get();
+  }
+  if (known != threads_.end()) {  // another thread at the address of one that ended
+    known->second->replayer.Finish(MonotonicNow());
+    known->second->finished = true;
+    finished_.push_back(std::move(known->second));
+    threads_.erase(known);
+  }
+  ThreadTrack* track = roster_.Find(facts.thread_state.value);
+  if (track == nullptr) {
+    roster_.Refresh(MonotonicNow(), watch_);
+    track = roster_.Find(facts.thread_state.value);
+  }
+  ThreadHandle handle;
+  if (track != nullptr && track->info.ns_tid == facts.tid) {
+    handle = track->handle;
+  } else {  // over before it could be looked at
+    handle = context_.writer.AddThread(
+        {.pid = pid_, .tid = facts.tid, .ns_tid = facts.tid, .name = fmt::format("thread {}", facts.tid.value)});
+  }
+  auto thread = std::make_unique<TracedThread>(context_.writer, handle, calls_, steps_, begin_);
+  thread->tid = facts.tid;
+  return (threads_[facts.thread_state.value] = std::move(thread)).get();
+}
+
+void CallTracer::TakeTenant(Ring& ring, const RingFacts& facts) {
+  if (ring.thread != nullptr && ring.thread_state == facts.thread_state && ring.tid == facts.tid) {
+    return;
+  }
+  ring = {facts.thread_state, facts.tid, ThreadOf(facts)};
+}
+
+void CallTracer::OnLandmark(Landmark landmark, RemoteAddr code) {
+  switch (landmark) {
+    case Landmark::kModuleCall:
+      if (module_codes_ < kMaxModuleCodes) {
+        injection_->channel.SetModuleCode(module_codes_++, code);
+      }
+      break;
+    case Landmark::kOptimizerStep: calls_.step_code = code; break;
+  }
+}
+
+size_t CallTracer::DrainRing(size_t index, Nanos now) {
+  RingReader& reader = injection_->channel.rings()[index];
+  const RingFacts facts = reader.Facts();
+  if (facts.state != RingState::kLive && facts.state != RingState::kEnded) {
+    return 0;
+  }
+  TakeTenant(rings_[index], facts);
+  CallReplayer& replayer = rings_[index].thread->replayer;
+  size_t drained = 0;
+  for (size_t left = reader.Waiting(); left > 0;) {
+    const size_t count = reader.Drain({records_.data(), std::min(left, records_.size())});
+    if (count == 0) {
+      break;
+    }
+    replayer.Feed({records_.data(), count}, clock_.Line(), now);
+    drained += count;
+    left -= std::min(left, count);
+  }
+  if (facts.state == RingState::kEnded && reader.Waiting() == 0) {
+    if (!rings_[index].thread->finished) {
+      replayer.Finish(now);
+      rings_[index].thread->finished = true;
+    }
+    rings_[index] = {};
+    reader.Free();
+  }
+  return drained;
+}
+
+size_t CallTracer::Drain() {
+  Channel& channel = injection_->channel;
+  const Nanos now = MonotonicNow();
+  clock_.AddAnchor();
+  channel.RenewLease(clock_.Ticks() + clock_.TicksIn(kLease));
+  names_.Revalidate();
+  size_t drained = 0;
+  for (size_t i = 0; i < rings_.size(); ++i) {
+    drained += DrainRing(i, now);
+  }
+  return drained;
+}
+
+void CallTracer::Leave(Nanos patience) {
+  Channel& channel = injection_->channel;
+  const Nanos deadline = MonotonicNow() + patience;
+  (void)channel.Disarm(memory_, remote_);  // a target that is gone needs none of this
+  channel.AskToLeave();
+  std::optional<QueuedCall> call;
+  while (!has_left() && !HasExited(pidfd_) && MonotonicNow() < deadline) {
+    if (!call.has_value()) {
+      auto queued = QueueLeave(target_, memory_, channel, deadline);
+      if (queued.has_value()) {
+        call.emplace(std::move(queued).value());
+      }
+    } else {
+      (void)call->Ring();
+    }
+    Drain();
+    ::poll(nullptr, 0, kLeavePauseMs);
+  }
+  while (call.has_value() && MonotonicNow() < deadline) {  // before it goes, else it is withdrawn, which costs a stop
+    const auto taken = call->Taken();
+    if (taken.has_error() || taken.value()) {
+      break;
+    }
+    (void)call->Ring();
+    ::poll(nullptr, 0, kLeavePauseMs);
+  }
+  Drain();
+}
+
+void CallTracer::Finish(Nanos when) {
+  for (auto& [state, thread] : threads_) {
+    if (!thread->finished) {
+      thread->replayer.Finish(when);
+      thread->finished = true;
+    }
+  }
+  roster_.EndAll(when);
+  roster_.AnnounceEnded();
+}
+
+void CallTracer::CountInto(Accounting& accounting) const {
+  const CallCounts& counts = calls_.counts;
+  accounting.call_events = counts.events;
+  accounting.call_events_lost = counts.lost + injection_->channel.events_without_ring();
+  accounting.call_gaps = counts.gaps;
+  accounting.unmatched_ends = counts.unmatched_ends;
+  accounting.implied_ends = counts.implied_ends;
+  accounting.ends_of_excluded = counts.ends_of_excluded;
+  accounting.calls_too_deep = counts.too_deep;
+  accounting.processes = 1;
+  accounting.threads = threads_.size() + finished_.size();
+  accounting.stops = injection_->report.stops.stops + 1;
+  accounting.stopped_total = injection_->report.stops.total + arming_stop_;
+}
+
+}  // namespace ptrace_prof

@@ -1,0 +1,112 @@
+// Traces the calls of one process: brings the stub in, arms it, drains its rings into the trace, takes it off again.
+//
+//   Open ──► Arm ──► Drain… ──► Leave ──► Drain… ──► Finish
+//
+// Open reads and refuses, and leaves a stub that is installed and tells nothing; Arm is the one stop of all threads, at
+// which every stack is copied; from then on what the threads do is in their rings. Leave takes the hooks off: by the
+// target's next event, or by a call in its queue where it is in no Python code. When this object goes away without
+// that, the stub's lease ends and it leaves by itself. Owned by the capture; one thread, the one that may trace.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "attach/base/result.h"
+#include "attach/base/types.h"
+#include "attach/inject/injection.h"
+#include "attach/proc/process_memory.h"
+#include "daemon/collect/arming_stop.h"
+#include "daemon/collect/call_names.h"
+#include "daemon/collect/call_replayer.h"
+#include "daemon/collect/landmarks.h"
+#include "daemon/collect/process_sampler.h"
+#include "daemon/collect/step_marker.h"
+#include "daemon/collect/target_objects.h"
+#include "daemon/collect/thread_roster.h"
+#include "daemon/collect/tick_clock.h"
+#include "daemon/collect/trace_call_sink.h"
+
+namespace ptrace_prof {
+
+class CallTracer {
+ public:
+  // Brings the stub in. The process is announced to the writer. `go_on` is asked while the target does not take it up.
+  // Errors as PythonProcess::Open, DescribeForInjection and Inject.
+  static Result<std::unique_ptr<CallTracer>> Open(Pid pid, const CaptureContext& context,
+                                                  const std::function<bool()>& go_on);
+  ~CallTracer();
+
+  Result<void> Arm();
+  // Takes what is in the rings; the number of records. Call every few milliseconds: it also keeps the stub alive.
+  size_t Drain();
+  // Has the stub take itself off, and goes on draining until it has or `patience` is over (it then leaves when the
+  // target comes back to Python code).
+  void Leave(Nanos patience);
+  void Finish(Nanos when);
+
+  bool HasEnded() const { return HasExited(pidfd_) || HasExeced(); }
+  bool has_left() const { return injection_->channel.state() == ChannelState::kLeft; }
+  Error LeaveReason() const { return injection_->channel.Reason(); }
+  const Layout& layout() const { return python_.layout; }
+  const InjectionReport& injection() const { return injection_->report; }
+  Nanos arming_stop() const { return arming_stop_; }
+  void CountInto(Accounting& accounting) const;
+
+ private:
+  // A thread state and the kernel thread that ran it when its ring was claimed.
+  struct TracedThread {
+    TracedThread(TraceWriter& writer, ThreadHandle handle, CallContext& calls, StepMarker& steps, Nanos begin)
+        : sink(writer, handle, &steps), replayer(calls, sink, begin) {}
+    TraceCallSink sink;
+    CallReplayer replayer;
+    Tid tid;  // as the target sees it
+    bool finished = false;
+  };
+  struct Ring {
+    RemoteAddr thread_state;  // of its present tenant; null: none
+    Tid tid;
+    TracedThread* thread = nullptr;
+  };
+
+  CallTracer(Pid pid, PythonProcess python, Pid ns_pid, UniqueFd pidfd, ExecutableId executable,
+             const CaptureContext& context);
+  bool HasExeced() const;
+  Result<void> BringIn(const std::function<bool()>& go_on);
+  ChannelShape Shape() const;
+  void AddSnapshot(const ThreadAtArming& at, Nanos when, uint64_t last_unarmed);
+  SnapshotFrame DescribeFrame(const RawFrame& frame);
+  TracedThread* ThreadOf(const RingFacts& facts);
+  void TakeTenant(Ring& ring, const RingFacts& facts);
+  void OnLandmark(Landmark landmark, RemoteAddr code);
+  size_t DrainRing(size_t index, Nanos now);
+
+  const Pid pid_;
+  const CaptureContext context_;
+  ProcessMemory memory_;
+  const PythonProcess python_;
+  UniqueFd pidfd_;
+  const ExecutableId executable_;
+  InterpreterWatch watch_;
+  ThreadRoster roster_;
+  TickClock clock_{FitTickSource()};
+  CodeCache codes_;
+  TargetObjects objects_;
+  Landmarks landmarks_;
+  CallNames names_;
+  CallContext calls_;
+  StepMarker steps_;
+  size_t module_codes_ = 0;
+  RemoteWriter remote_;
+  InjectionTarget target_;
+  std::optional<Injection> injection_;
+  Nanos begin_;
+  Nanos arming_stop_;
+  std::vector<Ring> rings_;
+  std::unordered_map<uint64_t, std::unique_ptr<TracedThread>> threads_;  // by thread state
+  std::vector<std::unique_ptr<TracedThread>> finished_;
+  std::vector<pp_record> records_;
+};
+
+}  // namespace ptrace_prof
