@@ -36,6 +36,13 @@ std::string MakeFileText(const MakeFileRequest& request) {
         "    if d<0:continue\n",
         request.memfd_create.value, request.file_name);
   }
+  std::string sized;
+  if (request.size > 0) {
+    sized = fmt::format(
+        "   try:p.ftruncate(d,{})\n"
+        "   except OSError:p.close(d)\n",
+        request.size);
+  }
   // 11: MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL; 3: the same for kernels before 6.3.
   return OneExpression(
       fmt::format(" if p.getpid()=={}:\n"
@@ -43,10 +50,9 @@ std::string MakeFileText(const MakeFileRequest& request) {
                   "   try:d=p.memfd_create('{}',f)\n"
                   "   except OSError:continue\n"
                   "{}"
-                  "   try:p.ftruncate(d,{})\n"
-                  "   except OSError:p.close(d)\n"
+                  "{}"
                   "   break\n",
-                  request.own_pid.value, request.file_name, otherwise, request.size));
+                  request.own_pid.value, request.file_name, otherwise, sized));
 }
 
 std::string LoadText(const LoadRequest& request) {
@@ -54,16 +60,17 @@ std::string LoadText(const LoadRequest& request) {
   for (const int32_t stray : request.strays) {
     to_close += fmt::format("{},", stray);
   }
+  // What is loaded is looked at only afterwards: looking would let go of the interpreter's lock, and it may take long
+  // to get it back. We have looked from outside, and anything else in its place would not be such a module.
   return OneExpression(
       fmt::format(" o='/proc/self/fd/'\n"
-                  " if '{0}'in p.readlink(o+'{1}'):\n"
-                  "  try:\n"
-                  "   if p.getpid()=={2}:i=m['_imp'];i.exec_dynamic(i.create_dynamic("
-                  "m['_frozen_importlib'].ModuleSpec('{3}',None,origin='{4}')))\n"
-                  "  finally:\n"
-                  "   for d in({1},{5}):'{6}'in p.readlink(o+str(d))and p.close(d)\n",
-                  request.file_name, request.descriptor, request.own_pid.value, request.module,
-                  DescriptorPath(request.descriptor, request.salt), to_close, request.stray_prefix));
+                  " try:\n"
+                  "  if p.getpid()=={1}:i=m['_imp'];i.exec_dynamic(i.create_dynamic("
+                  "m['_frozen_importlib'].ModuleSpec('{2}',None,origin='{3}')))\n"
+                  " finally:\n"
+                  "  for d in({0},{4}):'{5}'in p.readlink(o+str(d))and p.close(d)\n",
+                  request.descriptor, request.own_pid.value, request.module,
+                  DescriptorPath(request.descriptor, request.salt), to_close, request.prefix));
 }
 
 }  // namespace ptrace_prof

@@ -22,17 +22,16 @@ inline constexpr std::string_view kTextBegin = "exec.__class__";
 struct MakeFileRequest {
   Pid own_pid;  // as the target sees itself
   std::string_view file_name;
-  size_t size = 0;
+  size_t size = 0;          // that it gets at once; 0: none
   RemoteAddr memfd_create;  // of the target's libc, for a Python that was built without it (null: there is none)
 };
 std::string MakeFileText(const MakeFileRequest& request);
 
 struct LoadRequest {
   Pid own_pid;
-  std::string_view file_name;  // of the memfd, and its descriptor
-  int32_t descriptor = -1;
-  std::vector<int32_t> strays;  // other memfds of `stray_prefix`, left by a collector that was killed: closed too
-  std::string_view stray_prefix;
+  int32_t descriptor = -1;      // of the memfd
+  std::vector<int32_t> strays;  // those that a collector left which was killed: closed too
+  std::string_view prefix;      // of the names of all of them
   std::string_view module;
   uint16_t salt = 0;  // makes the path another one each time: the dynamic linker takes the same path for the same file
 };

@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -18,6 +20,18 @@ namespace {
 constexpr size_t kMaxStrays = 8;
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW;
 
+// Whether we may give a file this size. Where we may not (confinement.cc of daemon/session), the target does: that
+// takes longer, as its thread may have to wait for the interpreter's lock in between.
+bool MayGrowFiles(size_t size) {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= size;
+}
+
+bool HasSize(const UniqueFd& file, size_t size) {
+  struct stat info {};
+  return ::fstat(file.get(), &info) == 0 && static_cast<uint64_t>(info.st_size) == size;
+}
+
 }  // namespace
 
 Result<void> Delivery::Run(const EffectSeen& seen) {
@@ -26,19 +40,16 @@ Result<void> Delivery::Run(const EffectSeen& seen) {
   // Of two that began at once at least one sees the other now.
   PP_ASSIGN_OR_RETURN(std::vector<int32_t> strays, FindStrays(target_.pid, files_, kStubFilePrefix, file.number));
   strays.resize(std::min(strays.size(), kMaxStrays));
-  const LoadRequest request{target_.own_pid,
-                            file.name,
-                            file.number,
-                            std::move(strays),
-                            kStubFilePrefix,
-                            kStubModule,
-                            static_cast<uint16_t>(image_.boot().nonce)};
+  const LoadRequest request{target_.own_pid, file.number, std::move(strays),
+                            kStubFilePrefix, kStubModule, static_cast<uint16_t>(image_.boot().nonce)};
   return RunText(target_, memory_, LoadText(request), patience_, seen, &report_);
 }
 
 Result<TargetFile> Delivery::MakeFile() {
   const std::string name = StubFileName(image_.boot().nonce);
-  const std::string text = MakeFileText({target_.own_pid, name, image_.bytes().size(), target_.memfd_create});
+  const size_t size = image_.bytes().size();
+  const bool ours_to_grow = MayGrowFiles(size);
+  const std::string text = MakeFileText({target_.own_pid, name, ours_to_grow ? 0 : size, target_.memfd_create});
   TargetFile file;
   int looks = 0;
   const EffectSeen seen = [&]() -> Result<bool> {
@@ -49,9 +60,10 @@ Result<TargetFile> Delivery::MakeFile() {
     }
     file = std::move(found.front());
     const Result<UniqueFd> taken = files_.Take(file);
-    struct stat info {};
-    return taken.has_value() && ::fstat(taken.value().get(), &info) == 0 &&
-           static_cast<uint64_t>(info.st_size) == image_.bytes().size();
+    if (taken.has_value() && ours_to_grow && ::ftruncate(taken.value().get(), static_cast<off_t>(size)) != 0) {
+      return ErrnoError(errno, "cannot give its size to the file that the target opened for us");
+    }
+    return taken.has_value() && HasSize(taken.value(), size);
   };
   PP_RETURN_IF_ERROR(RunText(target_, memory_, text, patience_, seen, &report_));
   return file;

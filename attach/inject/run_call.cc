@@ -15,7 +15,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr Nanos kRemindEvery = Nanos::FromMillis(5);
-constexpr Nanos kTurn = Nanos::FromMillis(25);
+constexpr Nanos kTurn = Nanos::FromMillis(10);
 constexpr int64_t kShortestPause = 20'000;
 constexpr int64_t kLongestPause = 1'000'000;
 // So long a call that was taken may go without its effect.

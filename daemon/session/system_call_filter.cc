@@ -110,7 +110,7 @@ constexpr uint32_t kFree[] = {
 };
 
 // What a stub is brought in by, and the memory that it shares taken over.
-constexpr uint32_t kOfTracing[] = {SYS_process_vm_writev, SYS_pidfd_getfd};
+constexpr uint32_t kOfTracing[] = {SYS_process_vm_writev, SYS_pidfd_getfd, SYS_ftruncate};
 
 struct Checked {
   uint32_t call;

@@ -95,6 +95,13 @@ class Inject(InjectCase):
         self.assertEndsWell(target)
 
 
+class Confined(InjectCase):
+    def test_collector_that_may_write_no_file(self):
+        target = self.start("injectable.py", "threads")
+        self.assertWentWell(drive(target.pid, "--events", 10, by=("prlimit", "--fsize=0")), 1)
+        self.assertEndsWell(target)
+
+
 class Refusals(InjectCase):
     def refused(self, target, code, words):
         done = drive(target.pid, "--timeout-ms", 2000)

@@ -10,7 +10,7 @@ namespace {
 
 constexpr char kName[] = "ptrace-prof-stub.0123456789abcdef";
 
-LoadRequest Load() { return {Pid(2'000'000'000), kName, 1'000'000, {}, "ptrace-prof-stub.", "_ptrace_prof_stub", 0}; }
+LoadRequest Load() { return {Pid(2'000'000'000), 1'000'000, {}, "ptrace-prof-stub.", "_ptrace_prof_stub", 0}; }
 
 // One expression on one line, whose inner text holds no quote that would end it.
 void ExpectOneLine(const std::string& text) {
@@ -26,6 +26,11 @@ TEST(BootstrapText, IsOneExpressionOfBoundedLength) {
   longest.strays = std::vector<int32_t>(8, 1'000'000);
   longest.salt = UINT16_MAX;
   ExpectOneLine(LoadText(longest));
+}
+
+TEST(BootstrapText, GivesASizeOnlyWhereToldTo) {
+  EXPECT_NE(MakeFileText({Pid(1), kName, 4711, RemoteAddr()}).find("ftruncate(d,4711)"), std::string::npos);
+  EXPECT_EQ(MakeFileText({Pid(1), kName, 0, RemoteAddr()}).find("ftruncate"), std::string::npos);
 }
 
 TEST(BootstrapText, UsesAnotherFunctionOnlyWhereThereIsOne) {
