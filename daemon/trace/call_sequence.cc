@@ -108,7 +108,7 @@ struct CallSequence::Event {
 
 CallSequence::CallSequence(uint64_t process_uuid, uint64_t thread_uuid, uint32_t sequence_id, const TraceOrigin& origin,
                            const StackTable& stacks)
-    : flow_seed_(process_uuid), thread_uuid_(thread_uuid), origin_(origin), sequence_id_(sequence_id), stacks_(stacks) {
+    : flow_seed_(process_uuid), thread_uuid_(thread_uuid), origin_(origin), stacks_(stacks) {
   WireEncoder tail;
   tail.Varint(pf::TracePacket::kTrustedPacketSequenceIdFieldNumber, sequence_id);
   tail_ = tail.buffer();

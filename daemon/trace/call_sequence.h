@@ -1,7 +1,7 @@
 // The exact calls of one thread in a trace being written: slices on the thread's own track, on a packet sequence of
 // their own, whose incremental clock counts nanoseconds.
 //
-// Owned by TraceWriter, one per traced thread. Encodes at once and keeps nothing but its interning tables: 13 to 17
+// Owned by TraceWriter, one per traced thread. Encodes at once and keeps nothing but its interning tables: 12 to 16
 // bytes an event. Ends without a begin are left out, so that slices nest whatever the caller does; times that go back
 // are held at the last one. Perfetto gets function, file and line of a name as the SourceLocation of the same iid. It
 // draws 512 slices above each other and breaks those above: every kLevelDepth calls go on on another track.
@@ -54,7 +54,6 @@ class CallSequence {
   const uint64_t flow_seed_;
   const uint64_t thread_uuid_;
   const TraceOrigin origin_;
-  const uint32_t sequence_id_;
   const StackTable& stacks_;
   std::string tail_;  // of every packet: its sequence
   int64_t clock_ = 0;

@@ -1,5 +1,6 @@
 #include "daemon/trace/trace_origin.h"
 
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -38,6 +39,10 @@ TraceOrigin TraceOrigin::Here() {
   if (gethostname(host, sizeof(host) - 1) == 0) {
     origin.host = host;
   }
+  struct stat file {};
+  if (stat("/proc/self/ns/pid", &file) == 0) {
+    origin.pid_namespace = file.st_ino;
+  }
   origin.monotonic = ReadClock(CLOCK_MONOTONIC);
   origin.boottime = ReadClock(CLOCK_BOOTTIME);
   origin.realtime = ReadClock(CLOCK_REALTIME);
@@ -60,8 +65,14 @@ uint64_t StateTrackUuid(const TraceOrigin& origin, uint64_t thread_uuid) {
 uint32_t FirstSequenceId(const TraceOrigin& origin, Pid collector) {
   uint64_t hash = Combine(StableHash(origin.boot_id), static_cast<uint64_t>(collector.value));
   hash = Combine(hash, static_cast<uint64_t>(origin.monotonic.value));
-  const auto id = static_cast<uint32_t>(hash) & kSequenceIdMask;
-  return id == 0 ? 1 : id;
+  return (static_cast<uint32_t>(hash) & kSequenceIdMask) | kLongSequenceId;
+}
+
+uint32_t ShortSequenceIds(const TraceOrigin& origin, Pid collector) {
+  constexpr uint32_t kCollectors = 1u << 14;
+  const auto where = static_cast<uint32_t>(Combine(StableHash(origin.boot_id), origin.pid_namespace));
+  const uint32_t which = (where + static_cast<uint32_t>(collector.value)) % kCollectors;
+  return which * (kShortSequenceIds + 1);
 }
 
 }  // namespace ptrace_prof

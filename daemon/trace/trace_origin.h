@@ -14,7 +14,8 @@ namespace ptrace_prof {
 struct TraceOrigin {
   std::string boot_id;  // of the kernel; different on every host and after every boot
   std::string host;
-  Nanos monotonic;  // one instant on three clocks
+  uint64_t pid_namespace = 0;  // its inode: equal pids in two containers are not the same process
+  Nanos monotonic;             // one instant on three clocks
   Nanos boottime;
   Nanos realtime;
 
@@ -32,5 +33,12 @@ uint64_t StateTrackUuid(const TraceOrigin& origin, uint64_t thread_uuid);
 // state.
 uint32_t FirstSequenceId(const TraceOrigin& origin, Pid collector);
 inline constexpr uint32_t kSequenceIdMask = (1u << 28) - 1;
+inline constexpr uint32_t kLongSequenceId = 1u << 27;  // set in all of them, so that no other is equal
+
+// Sequences of calls have millions of packets, each with its id: the first kShortSequenceIds of a writer take three
+// bytes. They follow from the collector's pid, so that collectors of one host that run at the same time (and whose
+// pids so lie near each other) never share one.
+uint32_t ShortSequenceIds(const TraceOrigin& origin, Pid collector);  // the one before the first
+inline constexpr uint32_t kShortSequenceIds = 127;
 
 }  // namespace ptrace_prof

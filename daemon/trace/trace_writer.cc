@@ -41,6 +41,7 @@ struct TraceWriter::Impl {
         origin(origin_in),
         sequence_id(FirstSequenceId(origin_in, Pid(getpid()))),
         next_sequence_id(sequence_id),
+        short_sequence_ids(ShortSequenceIds(origin_in, Pid(getpid()))),
         names(stacks_in),
         generation(stacks_in.generation()) {}
 
@@ -50,6 +51,7 @@ struct TraceWriter::Impl {
   void Extension(int field, Fill fill);
   void WriteHeader(const CaptureRequest& request);
   uint32_t NewSequenceId();
+  uint32_t NewCallSequenceId();
   uint32_t StateNumber(const StateInfo& info);
   void EncodeThread(ThreadSequence& thread);
   void CheckTables();
@@ -66,6 +68,8 @@ struct TraceWriter::Impl {
   const TraceOrigin origin;
   const uint32_t sequence_id;  // of packets about the whole trace
   uint32_t next_sequence_id;
+  const uint32_t short_sequence_ids;  // for sequences of calls: one of these and a number from 1
+  uint32_t short_ids_given = 0;
   FrameNames names;
   uint32_t generation;
   std::unordered_map<Pid, uint64_t> process_uuids;
@@ -140,11 +144,15 @@ void TraceWriter::Impl::WriteHeader(const CaptureRequest& request) {
 }
 
 uint32_t TraceWriter::Impl::NewSequenceId() {
-  next_sequence_id = (next_sequence_id + 1) & kSequenceIdMask;
-  if (next_sequence_id == 0 || next_sequence_id == sequence_id) {
-    ++next_sequence_id;
-  }
+  do {
+    next_sequence_id = ((next_sequence_id + 1) & kSequenceIdMask) | kLongSequenceId;
+  } while (next_sequence_id == sequence_id);
   return next_sequence_id;
+}
+
+// Never given twice: the clock of a sequence may not go back, and rings are not drained in the order of time.
+uint32_t TraceWriter::Impl::NewCallSequenceId() {
+  return short_ids_given < kShortSequenceIds ? short_sequence_ids + ++short_ids_given : NewSequenceId();
 }
 
 uint32_t TraceWriter::Impl::StateNumber(const StateInfo& info) {
@@ -193,8 +201,8 @@ CallSequence* TraceWriter::Impl::OpenCalls(ThreadHandle handle) {
     EncodeThread(*thread);  // the track comes before what is on it
   }
   calls.resize(std::max<size_t>(calls.size(), handle.value + 1));
-  calls[handle.value] =
-      std::make_unique<CallSequence>(thread->process_uuid(), thread->thread_uuid(), NewSequenceId(), origin, stacks);
+  calls[handle.value] = std::make_unique<CallSequence>(thread->process_uuid(), thread->thread_uuid(),
+                                                       NewCallSequenceId(), origin, stacks);
   return calls[handle.value].get();
 }
 

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "daemon/trace/extension.pb.h"
 #include "daemon/trace/memory_sink.h"
 #include "daemon/trace/perfetto.pb.h"
@@ -212,6 +214,37 @@ TEST(CallsTest, OfAThreadThatTookTheIdOfAnEndedOneAreItsOwn) {
                                       "10 +20 begin second:7 depth 1 entry 0", "10 +30 end depth 1 exit 3"}));
 }
 
+TEST(CallsTest, OfManyThreadsOneAfterAnother) {
+  Traced traced;
+  const FrameId f = traced.Function("f");
+  std::vector<ThreadHandle> alive;
+  for (int i = 0; i < 400; ++i) {
+    alive.push_back(traced.Thread(100 + i));
+    traced.Begin(alive.back(), i, f);
+    if (i % 2 == 1) {
+      traced.writer.EndThread(alive[static_cast<size_t>(i / 2)], Nanos(kStart + i));
+    }
+  }
+  const std::vector<std::string> lines = Read(traced.Finish(1'000));
+  EXPECT_EQ(lines.size(), 800);
+  EXPECT_EQ(lines.front(), "100 +0 begin f:7 depth 1 entry 0");
+  EXPECT_EQ(lines.back(), "499 +1000 end depth 1 exit 3");
+}
+
+TEST(CallsTest, ShortIdsOfNeighboursDiffer) {
+  const TraceOrigin here = FixedOrigin();
+  TraceOrigin container = here;
+  container.pid_namespace = 4'026'532'000;
+  std::set<uint32_t> ids;
+  for (int pid = 30'000; pid < 46'384; ++pid) {
+    const uint32_t id = ShortSequenceIds(here, Pid(pid));
+    EXPECT_LT(id + kShortSequenceIds, 1u << 21);
+    ids.insert(id);
+  }
+  EXPECT_EQ(ids.size(), 16'384);
+  EXPECT_NE(ShortSequenceIds(here, Pid(7)), ShortSequenceIds(container, Pid(7)));
+}
+
 TEST(CallsTest, OfTwoTracesInARow) { EXPECT_EQ(Read(SomeCalls() + SomeCalls()).size(), 2 * kSomeLines.size()); }
 
 TEST(CallsTest, AreTrackEventsOfTheThread) {
@@ -262,7 +295,7 @@ TEST(CallsTest, TakeFewBytes) {
     }
   }
   const double events = 2.0 * kCalls;
-  EXPECT_LE(static_cast<double>(traced.Finish(at).size()) / events, 15.5);
+  EXPECT_LE(static_cast<double>(traced.Finish(at).size()) / events, 14.6);
 }
 
 }  // namespace
