@@ -5,6 +5,7 @@
 #include <map>
 #include <random>
 
+#include "daemon/collect/brief_call_filter.h"
 #include "daemon/collect/call_replayer.h"
 
 namespace ptrace_prof {
@@ -396,6 +397,41 @@ TEST_F(CallReplayerTest, TheWordOfTheRingSaysWhatWasLastTold) {
   snapshot.SetUnarmed(0);
   EXPECT_TRUE(snapshot.unarmed_frame.IsNull());
   EXPECT_FALSE(snapshot.unarmed_pending);
+}
+
+TEST(BriefCallFilterTest, LeavesOutWhatIsTooShortAndNothingElse) {
+  StackTable stacks;
+  const auto function = [&](const char* name) {
+    Frame frame;
+    frame.function = name;
+    return stacks.InternFrame(frame);
+  };
+  Lines lines(stacks);
+  BriefCallFilter filter(lines, Nanos(100));
+  const auto begin = [&](int64_t at, const char* name, CallEntry entry = CallEntry::kCall) {
+    filter.Begin(Nanos(at), function(name), entry, GeneratorId());
+  };
+  const auto end = [&](int64_t at, CallExit exit = CallExit::kReturn) { filter.End(Nanos(at), exit); };
+  begin(0, "r", CallEntry::kRunning);
+  begin(10, "a");
+  begin(20, "b");
+  end(30);  // too short
+  begin(40, "c");
+  begin(50, "d");
+  end(149);  // 99
+  end(150);  // 110, and with it a has lasted long enough
+  end(151);
+  begin(200, "e");
+  end(300, CallExit::kYield);  // just enough
+  begin(400, "f");
+  filter.Lost(Nanos(410), Nanos(420), 7);
+  end(430);
+  begin(500, "g");
+  end(510, CallExit::kCut);
+  end(510, CallExit::kCut);
+  EXPECT_EQ(lines.text,
+            "0(r running 10(a 40(c 150) 151) 200(e 300)yield 400(f 410-420[7 lost] 430) 500(g 510)cut 510)cut");
+  EXPECT_EQ(filter.left_out(), 2);
 }
 
 TEST(TickMapTest, IsALine) {
