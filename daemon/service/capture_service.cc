@@ -268,6 +268,10 @@ SamplesWriter* CaptureServiceImpl::StreamSamples(grpc::CallbackServerContext* /*
   if (wanted.has_error()) {
     return FailedCall<v1::SampleBatch>(ToStatus(wanted.error()));
   }
+  if (wanted.value().mode != CaptureMode::kSample) {
+    return FailedCall<v1::SampleBatch>(ToStatus(
+        Error{Code::kInvalidArgument, "live samples are of MODE_SAMPLE, and the mode is another", "use Record"}));
+  }
   auto session = StartHidden(wanted.value());
   if (session.has_error()) {
     return FailedCall<v1::SampleBatch>(ToStatus(session.error()));

@@ -1,13 +1,14 @@
 """Kills the command or the collector with SIGKILL at random moments of a recording; the target must not notice.
 
 After each: alive, untraced, not stopped, still beating, nothing of ours left running. Once per target, in the end: exit
-status and output as if never profiled.
+status and output as if never profiled; and where calls were traced, the tracer has left and the next one may come.
 """
 import os
 import pathlib
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
@@ -17,6 +18,7 @@ from support.target_process import DEADLINE, TargetProcess, harm  # noqa: E402
 KILLS_PER_TARGET = 20
 MODES = (("--rate", "5khz", "--max-overhead", "off"), ("--rate", "max", "--max-overhead", "off"),
          ("--rate", "1khz", "--blocking", "--max-overhead", "off"))
+TRACING = (("--mode", "trace", "--buffer", "16M"), ("--mode", "trace", "--buffer", "16M", "--c-calls"))
 
 
 def gone(pid):
@@ -64,6 +66,24 @@ def kill_once(target, victim, mode, moment):
         run.remove()
 
 
+def shared_memory(pid):
+    """Whether a tracer's rings are mapped."""
+    with open(f"/proc/{pid}/maps") as file:
+        return "ptrace-prof-ring" in file.read()
+
+
+def trace_again(target):
+    """What is wrong with a trace after the others: it must work, once the last one's lease is over."""
+    wrong = []
+    if not within_deadline(lambda: not shared_memory(target.pid)):
+        wrong.append("the tracer did not leave")
+    with tempfile.TemporaryDirectory() as folder:
+        finished = profiler.run("record", "--mode", "trace", "--pid", target.pid, "-d", "100ms", "-o", f"{folder}/out.pftrace")
+    if finished.status != 0:
+        wrong.append(f"the next trace: {finished}")
+    return wrong + ([] if not shared_memory(target.pid) else ["the last tracer did not leave"])
+
+
 def kill_some(interpreter, victim, mode, count, random, table):
     with TargetProcess("heartbeat.py", interpreter) as target:
         for number in range(count):
@@ -71,6 +91,9 @@ def kill_some(interpreter, victim, mode, count, random, table):
             moment = random.expovariate(1 / 0.03) if random.random() < 0.7 else random.uniform(0, 0.4)
             for wrong in kill_once(target, victim, mode, moment):
                 table.fail(f"{interpreter}, {victim}, {' '.join(mode)}, kill {number} after {moment:.4f} s: {wrong}")
+        if mode in TRACING:
+            for wrong in trace_again(target):
+                table.fail(f"{interpreter}, {victim}, {' '.join(mode)}: {wrong}")
         if target.finish() != 0 or target.stdout() != "ended well with 3 threads\n" or target.stderr():
             table.fail(f"{interpreter}: ended as it should not: {target.stdout()}{target.stderr()}")
 
@@ -78,14 +101,15 @@ def kill_some(interpreter, victim, mode, count, random, table):
 def main():
     parsed = soak.arguments(__doc__, count=(200, 10))
     chosen = soak.chosen(parsed)
-    table = soak.Table("victim", "kills", "failures")
-    for victim in ("command", "collector"):
-        before, done = len(table.failures), 0
-        while done < parsed.count:
-            count = min(KILLS_PER_TARGET if soak.FULL else 4, parsed.count - done)
-            kill_some(parsed.random.choice(chosen), victim, parsed.random.choice(MODES), count, parsed.random, table)
-            done += count
-        table.add(victim, done, len(table.failures) - before)
+    table = soak.Table("what", "victim", "kills", "failures")
+    for what, modes in (("samples", MODES), ("calls", TRACING)):
+        for victim in ("command", "collector"):
+            before, done = len(table.failures), 0
+            while done < parsed.count:
+                count = min(KILLS_PER_TARGET if soak.FULL else 4, parsed.count - done)
+                kill_some(parsed.random.choice(chosen), victim, parsed.random.choice(modes), count, parsed.random, table)
+                done += count
+            table.add(what, victim, done, len(table.failures) - before)
     table.end()
 
 

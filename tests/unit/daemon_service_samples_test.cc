@@ -193,6 +193,18 @@ class Samples : public testing::TestWithParam<Way> {
 };
 INSTANTIATE_TEST_SUITE_P(, Samples, testing::Values(Way::kInProcess, Way::kUnixSocket), NameOfWay);
 
+TEST_P(Samples, AreNotOfCalls) {
+  grpc::ClientContext context;
+  v1::StreamSamplesRequest request;
+  *request.mutable_spec() = SpecFor(7);
+  request.mutable_spec()->set_mode(v1::MODE_TRACE);
+  const auto stream = serving_.captures().StreamSamples(&context, request);
+  v1::SampleBatch message;
+  EXPECT_FALSE(stream->Read(&message));
+  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_TRUE(starter_.started().empty());
+}
+
 TEST_P(Samples, OfManyStacksArriveWhole) {
   constexpr int kSamples = 500;
   grpc::ClientContext context;

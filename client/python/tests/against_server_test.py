@@ -89,6 +89,16 @@ class Recording(Base):
         self.assertGreater(trace.samples, 0)
         self.assertLess(trace.samples, 60 * len(self.client.stacks(PID)))
 
+    def test_calls(self):
+        trace = self.client.record(PID, duration=DURATION, mode="trace", buffer_bytes=1 << 28)
+        self.assertIs(trace.capture.state, State.SUCCEEDED)
+        self.assertEqual(trace.samples, 0)
+        self.assertIn(BUSY.encode(), trace.data)
+        with self.assertRaises(ptrace_prof.InvalidRequest):
+            self.client.record(PID, duration=DURATION, c_calls=True)
+        with self.assertRaises(ptrace_prof.InvalidRequest):
+            self.client.record(PID, duration=DURATION, mode="trace", buffer_bytes=7)
+
     def test_interrupt_returns_the_trace(self):
         def once(capture):
             if capture.state is State.RUNNING and not sent:
@@ -108,7 +118,7 @@ class Recording(Base):
         with self.assertRaises(ptrace_prof.NotPython):
             self.client.record(SLEEP, duration=1)
         for options in ({"duration": -1}, {"rate_hz": 1e9}, {"rate_hz": -1}, {"max_overhead": 2},
-                        {"blocking": True, "stops": False}, {"idle": "some"}, {"mode": "trace"}, {"max_depth": -1},
+                        {"blocking": True, "stops": False}, {"idle": "some"}, {"mode": "both"}, {"max_depth": -1},
                         {"duration": float("inf")}, {"threads": ["a"]}):
             with self.subTest(options), self.assertRaises(ptrace_prof.InvalidRequest):
                 self.client.record(PID, **{"duration": 1, **options})

@@ -11,14 +11,18 @@ from ._proto import capture_pb2, capture_service_pb2
 from .errors import InvalidRequest
 
 _IDLE = {"main": capture_pb2.IDLE_POLICY_MAIN, "all": capture_pb2.IDLE_POLICY_ALL, "none": capture_pb2.IDLE_POLICY_NONE}
-_MODES = {"sample": capture_pb2.MODE_SAMPLE}
+_MODES = {"sample": capture_pb2.MODE_SAMPLE, "trace": capture_pb2.MODE_TRACE}
 
 
 class CaptureOptions(TypedDict, total=False):
     """Keywords of record(), create_capture() and samples(); all of them may be left out, None is as left out.
 
     duration: seconds. Left out: until the target ends, the capture is cancelled or the server's limit is reached.
-    mode: "sample": look at the stacks many times a second.
+    mode: "sample": look at the stacks many times a second. "trace": every call and return, by a tracer that is brought
+        into the process; what is about samples alone does not go with it.
+    c_calls: with mode "trace", calls of C functions too.
+    buffer_bytes: with mode "trace", memory shared with the target for its events. Left out: 64 MiB.
+    force: with mode "trace", also where the target disabled remote debugging.
     rate_hz: samples per second of each thread; math.inf: no pause at all. Left out: 400.
     max_overhead: CPU time that the collector may use, as a share of one core, above 0, at most 1; the rate goes down
         to keep it. math.inf: no limit. Left out: 0.01.
@@ -36,7 +40,10 @@ class CaptureOptions(TypedDict, total=False):
     """
 
     duration: Optional[float]
-    mode: Literal["sample"]
+    mode: Literal["sample", "trace"]
+    c_calls: bool
+    buffer_bytes: Optional[int]
+    force: bool
     rate_hz: Optional[float]
     max_overhead: Optional[float]
     max_depth: Optional[int]
@@ -105,6 +112,14 @@ def _sample(options: CaptureOptions) -> capture_pb2.SampleOptions:
         no_stops=not options.get("stops", True), wait_for_python=options.get("wait_for_python"))
 
 
+def _trace(options: CaptureOptions) -> Optional[capture_pb2.TraceOptions]:
+    names = ("c_calls", "buffer_bytes", "force")
+    if options.get("mode") != "trace" and not any(options.get(name) for name in names):
+        return None
+    return _checked(  # type: ignore[no-any-return]
+        capture_pb2.TraceOptions, **{name: options.get(name) for name in names})
+
+
 def capture_spec(pid: int, options: CaptureOptions) -> capture_pb2.CaptureSpec:
     unknown = sorted(set(options) - set(CaptureOptions.__annotations__))
     if unknown:
@@ -112,7 +127,7 @@ def capture_spec(pid: int, options: CaptureOptions) -> capture_pb2.CaptureSpec:
                         f"{', '.join(CaptureOptions.__annotations__)}")
     spec = _checked(capture_pb2.CaptureSpec, target=target(pid, options.get("start_time_ticks")),
                     mode=_one_of(_MODES, "mode", options.get("mode") or "sample"), sample=_sample(options),
-                    max_bytes=options.get("max_bytes"), keep=options.get("keep"))
+                    trace=_trace(options), max_bytes=options.get("max_bytes"), keep=options.get("keep"))
     set_duration(spec, "duration", options.get("duration"))
     return spec  # type: ignore[no-any-return]
 

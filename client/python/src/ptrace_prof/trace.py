@@ -67,6 +67,8 @@ class Trace:
     def table(self, limit: Optional[int] = 40, by: str = "function") -> list[Row]:
         """The functions (by="line": their lines) with the most samples of their own, computed here.
 
+        A trace of calls (mode "trace") has no samples: export("text") is its table.
+
         limit: rows at most; None: all. Frames in brackets, "[truncated]", are marks of ptrace-prof, not functions.
         Raises DataLoss where the bytes are no trace of ptrace-prof.
         """
