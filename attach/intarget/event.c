@@ -165,10 +165,12 @@ static void map_pages(uint32_t index) {
 int pp_make_room(pp_slot* slot, uint64_t now, unsigned tag) {
   pp_ring* ring = slot->ring;
   map_pages(slot->ring_index);
-  ring->tail_seen = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
-  // Once full, an eighth must be free before it goes on: few long gaps say more than many short ones.
+  const uint64_t tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
+  // Once full, an eighth must be free before it goes on: few long gaps say more than many short ones. Until then
+  // tail_seen stays, so that the next event comes by here, too.
   const uint64_t limit = ring->lost ? pp_self.room - (pp_self.record_mask + 1) / 8 : pp_self.room;
-  if (ring->head - ring->tail_seen > limit) return lose(ring, now, tag);
+  if (ring->head - tail > limit) return lose(ring, now, tag);
+  ring->tail_seen = tail;
   if (ring->lost) {
     const uint64_t head = ring->head;
     pp_write(slot, head, ring->lost_since, PP_TAG_LOST, ring->lost);

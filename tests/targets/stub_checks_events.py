@@ -282,8 +282,14 @@ def check_overflow(stub):
         _overflowing()  # from here on nothing in Python is called, until the ring is drained
         drained_to = head.value
         copy = capture.memory[:]
+        tail.value = start + 8  # not enough to go on
+        stub_corpus.nothing()
+        stub_corpus.nothing()
+        still_at = head.value
         tail.value = drained_to
         stub_corpus.nothing()
+    assert still_at == drained_to, (still_at, drained_to)
+    events += [(tag, id(stub_corpus.nothing.__code__)) for tag in ("START", "RETURN")] * 2
     kept = [one[1:] for one in capture.raw(index, start, drained_to, copy) if one[1] in EVENT_TAGS]
     assert 200 < len(kept) < 256, len(kept)
     assert_same(kept, events[:len(kept)])
