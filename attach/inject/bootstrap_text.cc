@@ -5,14 +5,30 @@
 namespace ptrace_prof {
 namespace {
 
-// Only the builtin of that name will do: a job may have an `exec` of its own.
-std::string OneExpression(std::string_view body) {
+// What a signal handler of the job has raised in our text was meant for the job: the signal is raised again, by a
+// thread of its own that has no more to do and runs once we are through.
+constexpr std::string_view kHandOn =
+    "from sys import modules as m,exc_info as x\\n"
+    "s=m['_signal']\\n"
+    "c=[2]if x()[0]is KeyboardInterrupt else[]\\n"
+    "t=x()[2]\\n"
+    "while t:\\n"
+    " c+=[n for n in range(1,65)if getattr(s.getsignal(n),'__code__',0)is t.tb_frame.f_code]\\n"
+    " t=t.tb_next\\n"
+    "for n in c[:1]:m['_thread'].start_new_thread(s.raise_signal,(n,))";
+
+// The first thing is a `try`, which up to 3.10 no signal handler can come before; from 3.11 on one that came while the
+// text was being compiled does, some ten microseconds' worth. Only the builtin exec will do: a job may have one of its
+// own.
+std::string Guarded(std::string_view body) {
   std::string text(kTextBegin);
-  text += " is [].append.__class__ and exec(\"try:\\n from sys import modules as m\\n p=m['posix']\\n";
+  text += ".__class__ is [].append.__class__ and exec(\"from sys import modules as m\\np=m['posix']\\n";
   for (const char c : body) {
     c == '\n' ? text += "\\n" : text += c;
   }
-  return text + "except BaseException:pass\",{})";
+  text += "\",{})\nexcept BaseException:exec(\"";
+  text += kHandOn;
+  return text + "\",{})\n";
 }
 
 // "/proc/self/fd/N" with one of 65536 spellings.
@@ -30,28 +46,28 @@ std::string MakeFileText(const MakeFileRequest& request) {
   std::string otherwise;
   if (!request.memfd_create.IsNull()) {
     otherwise = fmt::format(
-        "   except AttributeError:\n"
-        "    import _ctypes as c\n"
-        "    d=c.call_function({},(b'{}',f))\n"
-        "    if d<0:continue\n",
+        "  except AttributeError:\n"
+        "   import _ctypes as c\n"
+        "   d=c.call_function({},(b'{}',f))\n"
+        "   if d<0:continue\n",
         request.memfd_create.value, request.file_name);
   }
   std::string sized;
   if (request.size > 0) {
     sized = fmt::format(
-        "   try:p.ftruncate(d,{})\n"
-        "   except OSError:p.close(d)\n",
+        "  try:p.ftruncate(d,{})\n"
+        "  except OSError:p.close(d)\n",
         request.size);
   }
   // 11: MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL; 3: the same for kernels before 6.3.
-  return OneExpression(
-      fmt::format(" if p.getpid()=={}:\n"
-                  "  for f in 11,3:\n"
-                  "   try:d=p.memfd_create('{}',f)\n"
-                  "   except OSError:continue\n"
+  return Guarded(
+      fmt::format("if p.getpid()=={}:\n"
+                  " for f in 11,3:\n"
+                  "  try:d=p.memfd_create('{}',f)\n"
+                  "  except OSError:continue\n"
                   "{}"
                   "{}"
-                  "   break\n",
+                  "  break\n",
                   request.own_pid.value, request.file_name, otherwise, sized));
 }
 
@@ -62,13 +78,13 @@ std::string LoadText(const LoadRequest& request) {
   }
   // What is loaded is looked at only afterwards: looking would let go of the interpreter's lock, and it may take long
   // to get it back. We have looked from outside, and anything else in its place would not be such a module.
-  return OneExpression(
-      fmt::format(" o='/proc/self/fd/'\n"
-                  " try:\n"
-                  "  if p.getpid()=={1}:i=m['_imp'];i.exec_dynamic(i.create_dynamic("
+  return Guarded(
+      fmt::format("o='/proc/self/fd/'\n"
+                  "try:\n"
+                  " if p.getpid()=={1}:i=m['_imp'];i.exec_dynamic(i.create_dynamic("
                   "m['_frozen_importlib'].ModuleSpec('{2}',None,origin='{3}')))\n"
-                  " finally:\n"
-                  "  for d in({0},{4}):'{5}'in p.readlink(o+str(d))and p.close(d)\n",
+                  "finally:\n"
+                  " for d in({0},{4}):'{5}'in p.readlink(o+str(d))and p.close(d)\n",
                   request.descriptor, request.own_pid.value, request.module,
                   DescriptorPath(request.descriptor, request.salt), to_close, request.prefix));
 }

@@ -1,9 +1,10 @@
 // The two texts of Python that bring the stub into a target: the first makes an empty memfd, the second loads what we
 // have filled it with.
 //
-// Pure functions. A text is one expression: it binds no name in __main__, prints nothing, catches everything, imports
-// nothing that is not loaded (but _ctypes, where there is no os.memfd_create), and does nothing in a forked child (but
-// for closing a memfd of ours). It is at most kMaxTextBytes long and holds no character that needs to be quoted.
+// Pure functions. A text binds no name in __main__, prints nothing, catches everything (and hands
+// on what a signal handler of the job raises meanwhile), imports nothing that is not loaded (but _ctypes, where there
+// is no os.memfd_create), and does nothing in a forked child (but for closing a memfd of ours). It is at most
+// kMaxTextBytes long and holds no character that needs to be quoted.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +16,9 @@
 
 namespace ptrace_prof {
 
-inline constexpr size_t kMaxTextBytes = 768;
+inline constexpr size_t kMaxTextBytes = 1024;
 // What every text begins with.
-inline constexpr std::string_view kTextBegin = "exec.__class__";
+inline constexpr std::string_view kTextBegin = "try:exec";
 
 struct MakeFileRequest {
   Pid own_pid;  // as the target sees itself

@@ -19,7 +19,7 @@ constexpr Nanos kTurn = Nanos::FromMillis(10);
 constexpr int64_t kShortestPause = 20'000;
 constexpr int64_t kLongestPause = 1'000'000;
 // So long a call that was taken may go without its effect.
-constexpr Nanos kEffectTime = Nanos::FromSeconds(10);
+constexpr Nanos kEffectTime = Nanos::FromSeconds(5);
 // So long after it was taken a text is no longer read, however busy the machine is: its reader copies it first.
 constexpr Nanos kReadingTime = Nanos::FromSeconds(1);
 

@@ -1,11 +1,13 @@
 """Works in one of several ways, answers "ping" with "pong", and knows at its end whether anything was left in it.
 
-Argument: busy, threads, sleeping (main waits for messages, 4 workers), idle (everybody waits), asyncio, or forks.
+Argument: busy, alarms (a signal handler raises all the time), threads, sleeping (main waits for messages, 4 workers), idle (everybody waits), asyncio, or forks.
 """
 import os
 import select
+import signal
 import sys
 import threading
+import time
 import pact
 
 stopping = False
@@ -78,6 +80,34 @@ def forks():
             return
 
 
+class Alarm(Exception):
+    pass
+
+
+def on_alarm(*_):
+    raise Alarm
+
+
+def until_alarm():
+    begin = time.monotonic()
+    signal.setitimer(signal.ITIMER_REAL, 0.0003)
+    while time.monotonic() < begin + 20:
+        count(50)
+
+
+def alarms():
+    """Each signal must end the loop that it was set for."""
+    signal.signal(signal.SIGALRM, on_alarm)
+    while True:
+        try:
+            until_alarm()
+            raise SystemExit("a signal was lost")
+        except Alarm:
+            pass
+        if asked() and not answer():
+            return
+
+
 def in_event_loop():
     import asyncio
 
@@ -100,7 +130,7 @@ def run(mode):
     threads = [threading.Thread(target=work) for _ in range({"threads": 8, "sleeping": 4}.get(mode, 0))]
     for thread in threads:
         thread.start()
-    {"sleeping": sleeping, "idle": sleeping, "asyncio": in_event_loop, "forks": forks}.get(mode, busy)()
+    {"sleeping": sleeping, "idle": sleeping, "alarms": alarms, "asyncio": in_event_loop, "forks": forks}.get(mode, busy)()
     global stopping
     stopping = True
     for thread in threads:
