@@ -24,6 +24,7 @@ class Landmarks final : public CalledObjects {
 
   std::optional<Frame> Code(RemoteAddr code) override;
   std::optional<Frame> Module(RemoteAddr code, RemoteAddr self) override { return objects_.Module(code, self); }
+  bool ModulesMoved() override { return objects_.ModulesMoved(); }
   std::optional<Frame> Callable(RemoteAddr callable, RemoteAddr method) override {
     return objects_.Callable(callable, method);
   }

@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace ptrace_prof {
 namespace {
 
 constexpr size_t kMaxName = 256;
-constexpr size_t kMaxModules = 65'536;
+constexpr size_t kMaxModules = 65'536;  // looked into, of a process
 constexpr size_t kMaxPlace = 512;       // bytes
 constexpr size_t kMaxAttributes = 256;  // of a module
 constexpr size_t kMaxChildren = 4096;
@@ -136,13 +137,15 @@ std::optional<Frame> TargetObjects::Module(RemoteAddr, RemoteAddr self) {
   if (!type) {
     return std::nullopt;
   }
-  if (!places_.contains(self) && places_.size() < kMaxModules) {
-    WalkModules(self);  // called before any module that holds it
+  if (!modules_.contains(self)) {
+    WalkModules(self);
   }
-  const auto found = places_.find(self);
-  const std::string place = found == places_.end() ? "" : found->second;
-  return NotPython(fmt::format("nn.Module: {}_{}{}", *type, modules_of_class_[*type]++,
-                               place.empty() ? "" : fmt::format(" ({})", place)),
+  KnownModule& module = modules_[self];
+  if (!module.number) {
+    module.number = modules_of_class_[*type]++;
+  }
+  return NotPython(fmt::format("nn.Module: {}_{}{}", *type, *module.number,
+                               module.place.empty() ? "" : fmt::format(" ({})", module.place)),
                    FrameKind::kModule);
 }
 
@@ -157,23 +160,27 @@ std::optional<RemoteAddr> TargetObjects::ChildrenOf(RemoteAddr module) {
   return children;
 }
 
+// Gives what `root` holds, directly or not, its place. What was called before its holder moves.
 void TargetObjects::WalkModules(RemoteAddr root) {
-  places_[root] = "";
+  std::unordered_set<RemoteAddr> seen = {root};
   std::vector<RemoteAddr> open = {root};
-  while (!open.empty() && places_.size() < kMaxModules) {
+  for (; !open.empty() && walked_ < kMaxModules; ++walked_) {
     const RemoteAddr module = open.back();
     open.pop_back();
     const std::optional<RemoteAddr> children = ChildrenOf(module);
     if (!children) {
       continue;
     }
-    const std::string prefix = places_[module].empty() ? "" : places_[module] + ".";
+    const std::string prefix = modules_[module].place.empty() ? "" : modules_[module].place + ".";
     reader_.VisitDict(*children, kMaxChildren, [&](RemoteAddr key, RemoteAddr child) {
       const std::string name = reader_.ReadString(key, kMaxName).value_or("?");
-      if (prefix.size() + name.size() <= kMaxPlace && places_.try_emplace(child, prefix + name).second) {
+      if (prefix.size() + name.size() <= kMaxPlace && seen.insert(child).second) {
+        KnownModule& known = modules_[child];
+        modules_moved_ = modules_moved_ || known.number.has_value();
+        known.place = prefix + name;
         open.push_back(child);
       }
-      return true;
+      return seen.size() < kMaxModules;
     });
   }
 }

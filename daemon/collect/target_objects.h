@@ -3,7 +3,8 @@
 // Does not stop the target: an object may change or go while it is read, and then has no name, or is named by what can
 // still be read (a PyMethodDef is static). C functions are called by their owner: "list.append", "time.sleep", "len".
 // An nn.Module is told apart as torch.profiler does it, by its class and a number, and by where it stands in the
-// module that was called first: "nn.Module: Linear_0 (layers.3.attn)". One per traced process; one thread.
+// outermost module that was called: "nn.Module: Linear_0 (layers.3.attn)". One whose holder is only seen later (the
+// recording began inside of it) gets its place then. One per traced process; one thread.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "attach/proc/remote_memory.h"
@@ -29,6 +31,7 @@ class TargetObjects final : public CalledObjects {
 
   std::optional<Frame> Code(RemoteAddr code) override;
   std::optional<Frame> Module(RemoteAddr code, RemoteAddr self) override;
+  bool ModulesMoved() override { return std::exchange(modules_moved_, false); }
   std::optional<Frame> Callable(RemoteAddr callable, RemoteAddr method) override;
   void Changed(const std::vector<RemoteAddr>& codes, std::vector<RemoteAddr>* changed) override;
 
@@ -46,8 +49,15 @@ class TargetObjects final : public CalledObjects {
   const Layout& layout_;
   CodeCache& codes_;
   ObjectReader reader_;
-  std::unordered_map<RemoteAddr, std::string> places_;  // of nn.Modules; the outermost has an empty one
+  struct KnownModule {
+    std::string place;               // empty: nobody is known to hold it
+    std::optional<uint32_t> number;  // among those of its class, once it was called
+  };
+
+  std::unordered_map<RemoteAddr, KnownModule> modules_;
   std::map<std::string, uint32_t> modules_of_class_;
+  size_t walked_ = 0;  // modules, all walks together
+  bool modules_moved_ = false;
 };
 
 }  // namespace ptrace_prof

@@ -77,6 +77,11 @@ for module, name in ((net, "Net_0"), (layers, "Module_0 (layers)"), (layers._mod
                      (attention._modules["key"], "Linear_1 (%s)"), (net._modules["head"], "Linear_2 (head)"),
                      (alone, "Linear_3")):
     OUT.append("module 0 %d nn.Module: %s" % (id(module), name))
+inside = Linear()
+holder = Net(part=inside)
+KEEP.append(holder)
+for module, name in ((inside, "Linear_4"), (holder, "Net_1"), (inside, "Linear_4 (part)")):
+    OUT.append("module 0 %d nn.Module: %s" % (id(module), name))
 print("ready", len(OUT))
 print("\n".join(OUT))
 sys.stdout.flush()

@@ -59,6 +59,8 @@ TEST_P(TargetObjectsTest, AreCalledWhatTheyAre) {
       EXPECT_GT(frame->first_line, 1);
     }
   }
+  EXPECT_TRUE(objects.ModulesMoved());
+  EXPECT_FALSE(objects.ModulesMoved());
   std::vector<RemoteAddr> changed;
   objects.Changed(known, &changed);
   EXPECT_TRUE(changed.empty());
