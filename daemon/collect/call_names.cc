@@ -4,6 +4,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr size_t kMaxNames = size_t{1} << 20;  // of each kind; a target may make up addresses
+constexpr const char* kTooMany = "[too many functions]";
 
 }  // namespace
 
@@ -26,36 +27,59 @@ void CallNames::CheckGeneration() {
   codes_.Clear();
   modules_.Clear();
   callables_.Clear();
-  known_codes_.clear();
+  used_.clear();
+}
+
+// Checks one that was not used in the last round.
+bool CallNames::IsStill(RemoteAddr code, Name& name) {
+  if (name.checked == 0) {
+    return false;
+  }
+  asked_.assign(1, code);
+  changed_.clear();
+  objects_.Changed(asked_, &changed_);
+  if (!changed_.empty()) {
+    modules_.Clear();  // they hang on codes; few
+    return false;
+  }
+  name.checked = round_;
+  return true;
 }
 
 FrameId CallNames::OfCode(RemoteAddr code) {
   CheckGeneration();
   Name* name = codes_.Find(code.value);
-  if (name != nullptr && name->known) {
+  if (name == nullptr && codes_.size() >= kMaxNames) {
+    return Intern(std::nullopt, kTooMany);
+  }
+  if (name != nullptr && name->used == round_) {
     return name->function;
   }
-  const FrameId function = Intern(objects_.Code(code), "[code that is gone]");
-  if (name != nullptr) {
-    *name = {function, true, true};
-  } else if (codes_.size() < kMaxNames) {
-    codes_.Insert(code.value, {function, true, true});
-    known_codes_.push_back(code);
+  if (name == nullptr) {
+    name = codes_.Insert(code.value, {});
   }
-  return function;
+  if (name->checked != round_ && !IsStill(code, *name)) {
+    name->function = Intern(objects_.Code(code), "[code that is gone]");
+    name->checked = round_;
+  }
+  name->used = round_;
+  used_.push_back(code);
+  return name->function;
 }
 
 FrameId CallNames::OfModule(RemoteAddr code, RemoteAddr self) {
   CheckGeneration();
+  const FrameId of_code = OfCode(code);  // which looks whether it is still the same
   const std::pair key(code.value, self.value);
   if (const Name* name = modules_.Find(key)) {
     return name->function;
   }
-  const std::optional<Frame> frame = objects_.Module(code, self);
-  const FrameId function = frame ? stacks_.InternFrame(*frame) : OfCode(code);
-  if (modules_.size() < kMaxNames) {
-    modules_.Insert(key, {function, true, true});
+  if (modules_.size() >= kMaxNames) {
+    return of_code;
   }
+  const std::optional<Frame> frame = objects_.Module(code, self);
+  const FrameId function = frame ? stacks_.InternFrame(*frame) : of_code;
+  modules_.Insert(key, {.function = function});
   return function;
 }
 
@@ -64,12 +88,12 @@ std::optional<FrameId> CallNames::OfCallable(RemoteAddr callable, RemoteAddr met
   // A C function is its PyMethodDef, which is static; the objects that carry it come and go.
   const std::pair key = method.IsNull() ? std::pair(callable.value, uint64_t{0}) : std::pair(uint64_t{0}, method.value);
   const Name* name = callables_.Find(key);
+  if (name == nullptr && callables_.size() >= kMaxNames) {
+    return Intern(std::nullopt, kTooMany);
+  }
   if (name == nullptr) {
     const std::optional<Frame> frame = objects_.Callable(callable, method);
-    const Name found{frame ? stacks_.InternFrame(*frame) : FrameId(), true, frame.has_value()};
-    if (callables_.size() >= kMaxNames) {
-      return found.is_shown ? std::optional(found.function) : std::nullopt;
-    }
+    const Name found{.function = frame ? stacks_.InternFrame(*frame) : FrameId(), .is_shown = frame.has_value()};
     name = callables_.Insert(key, found);
   }
   return name->is_shown ? std::optional(name->function) : std::nullopt;
@@ -83,15 +107,22 @@ void CallNames::Exclude(RemoteAddr code) {
 
 void CallNames::Revalidate() {
   CheckGeneration();
+  ++round_;
   changed_.clear();
-  objects_.Changed(known_codes_, &changed_);
-  for (const RemoteAddr code : changed_) {
+  objects_.Changed(used_, &changed_);
+  for (const RemoteAddr code : used_) {
     if (Name* name = codes_.Find(code.value)) {
-      name->known = false;
+      name->checked = round_;
     }
   }
-  if (!changed_.empty()) {
-    modules_.Clear();  // they hang on codes; few
+  for (const RemoteAddr code : changed_) {
+    if (Name* name = codes_.Find(code.value)) {
+      name->checked = 0;
+    }
+  }
+  used_.clear();
+  if (objects_.ModulesMoved() || !changed_.empty()) {
+    modules_.Clear();  // few
   }
 }
 

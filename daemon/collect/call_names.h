@@ -1,9 +1,10 @@
 // What a traced target's calls are called: from addresses of code objects and callables to functions of the
 // StackTable, each looked up in the target once.
 //
-// One per traced process, shared by the replayers of its threads; one thread. An address may get a new tenant:
-// Revalidate, called before each drain, forgets those whose tenant is another by now, so that they are looked up
-// again. Knows no CPython: CalledObjects does. What cannot be read any more is a marker, not an error.
+// One per traced process, shared by the replayers of its threads; one thread. An address may get a new tenant: after
+// each Revalidate (call it before a drain) every code object is checked once before its name is given again, those of
+// the last drain all together. Knows no CPython: CalledObjects does. What cannot be read any more is a marker, not an
+// error.
 #pragma once
 
 #include <optional>
@@ -22,6 +23,8 @@ class CalledObjects {
   virtual std::optional<Frame> Code(RemoteAddr code) = 0;
   // A call of a code object that belongs to nn.Module, on this module.
   virtual std::optional<Frame> Module(RemoteAddr code, RemoteAddr self) = 0;
+  // Since it was last asked: are modules called otherwise than Module said?
+  virtual bool ModulesMoved() { return false; }
   // `method` is the PyMethodDef, or null where the callable is no C function (a type, a partial). Empty: its calls are
   // not to be shown.
   virtual std::optional<Frame> Callable(RemoteAddr callable, RemoteAddr method) = 0;
@@ -54,11 +57,13 @@ class CallNames {
   };
   struct Name {
     FrameId function;
-    bool known = false;     // else it is to be looked up again
+    uint32_t checked = 0;   // in which round its tenant was last seen to be the same; 0: it is to be looked up again
+    uint32_t used = 0;      // the last round that asked for it
     bool is_shown = false;  // of callables
   };
 
   FrameId Intern(const std::optional<Frame>& frame, const char* unknown);
+  bool IsStill(RemoteAddr code, Name& name);
   void CheckGeneration();
 
   StackTable& stacks_;
@@ -68,7 +73,9 @@ class CallNames {
   FlatMap<std::pair<uint64_t, uint64_t>, Name, PairHash> modules_;  // by code and self
   FlatMap<std::pair<uint64_t, uint64_t>, Name, PairHash> callables_;
   FlatMap<uint64_t, bool, AddressHash> excluded_;
-  std::vector<RemoteAddr> known_codes_;
+  uint32_t round_ = 1;
+  std::vector<RemoteAddr> used_;     // in this round
+  std::vector<RemoteAddr> asked_;    // scratch
   std::vector<RemoteAddr> changed_;  // scratch
 };
 

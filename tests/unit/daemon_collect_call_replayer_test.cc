@@ -20,8 +20,11 @@ class Letters : public CalledObjects {
       return std::nullopt;
     }
     Frame frame;
-    frame.function = renamed.contains(code.value) ? renamed[code.value] : std::string(1, static_cast<char>(code.value));
+    frame.function = described[code.value] = NameOf(code);
     return frame;
+  }
+  std::string NameOf(RemoteAddr code) {
+    return renamed.contains(code.value) ? renamed[code.value] : std::string(1, static_cast<char>(code.value));
   }
   std::optional<Frame> Module(RemoteAddr, RemoteAddr self) override {
     Frame frame;
@@ -38,12 +41,17 @@ class Letters : public CalledObjects {
     frame.kind = FrameKind::kC;
     return frame;
   }
-  void Changed(const std::vector<RemoteAddr>&, std::vector<RemoteAddr>* changed) override {
-    for (const auto& [code, name] : renamed) {
-      changed->push_back(RemoteAddr(code));
+  void Changed(const std::vector<RemoteAddr>& codes, std::vector<RemoteAddr>* changed) override {
+    checks.push_back(codes.size());
+    for (const RemoteAddr code : codes) {
+      if (NameOf(code) != described[code.value]) {
+        changed->push_back(code);
+      }
     }
   }
   int reads = 0;
+  std::vector<size_t> checks;  // of how many at once
+  std::map<uint64_t, std::string> described;
   std::map<uint64_t, std::string> renamed;
 };
 
@@ -336,6 +344,24 @@ TEST_F(CallReplayerTest, NamesAreReadOnceAndAgainWhenTheirAddressHasANewTenant) 
   EXPECT_EQ(Replay({{PP_TAG_START, 'f'}, {PP_TAG_RETURN, 'f'}}), "1(f 2)");
   names.Revalidate();
   EXPECT_EQ(Replay({{PP_TAG_START, 'f'}, {PP_TAG_RETURN, 'f'}}), "1(newcomer 2)");
+}
+
+TEST_F(CallReplayerTest, NamesAreCheckedOncePerRoundAndTogetherWhereTheyWereUsedLately) {
+  const std::vector<Said> both = {{PP_TAG_START, 'f'}, {PP_TAG_RETURN, 'f'}, {PP_TAG_START, 'g'}, {PP_TAG_RETURN, 'g'}};
+  const std::vector<Said> one = {{PP_TAG_START, 'f'}, {PP_TAG_RETURN, 'f'}, {PP_TAG_START, 'f'}, {PP_TAG_RETURN, 'f'}};
+  Replay(both);
+  names.Revalidate();  // both
+  Replay(one);
+  names.Revalidate();  // f only
+  Replay(both);        // g was not used lately
+  Replay(both);
+  EXPECT_EQ(letters.checks, (std::vector<size_t>{2, 1, 1}));
+  EXPECT_EQ(letters.reads, 2);
+  names.Revalidate();
+  names.Revalidate();
+  letters.renamed['g'] = "newcomer";
+  EXPECT_EQ(Replay(both), "1(f 2) 3(newcomer 4)");
+  EXPECT_EQ(letters.reads, 3);
 }
 
 TEST_F(CallReplayerTest, CallsThatAreNotToBeShownStillNest) {
