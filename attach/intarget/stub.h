@@ -1,4 +1,4 @@
-// The state of the stub in its target, and its life.
+// The state of the stub in its target, and its life. It traces the interpreter in which pp_enter runs, no other one.
 //
 //        pp_enter            collector: armed = 1        pp_leave, a lost lease
 //   idle ────────► installed ─────────────────► tracing ────────────────────────► idle (resident)
