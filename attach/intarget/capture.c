@@ -126,7 +126,10 @@ int pp_enter(void* unused) {
     return 0;
   }
   const pp_preserved kept = py_preserve();
+  // Installing may run code of the job (audit hooks), and so events: none of them may end what is not whole yet.
+  __atomic_store_n(&pp_self.leaving, 1, __ATOMIC_SEQ_CST);
   const pp_error_report report = begin();
+  __atomic_store_n(&pp_self.leaving, 0, __ATOMIC_SEQ_CST);
   if (report.error) {
     give_up(report);
     __atomic_store_n(&pp_boot_block.busy, 0, __ATOMIC_RELEASE);

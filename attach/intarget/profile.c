@@ -59,15 +59,18 @@ static int set_function(pp_address thread, pp_profile_function function) {
 }
 
 // Puts `function` on every thread that has `before`; 0 when one could not be set. Begins anew after each: an audit hook
-// may have let other threads run, and thread states come and go.
+// may have let other threads run, and thread states come and go. One that will not let us go is not asked again.
 static int replace_everywhere(pp_profile_function before, pp_profile_function function) {
   for (unsigned set = 0; set < PP_MAX_THREADS; ++set) {
     pp_address thread = head_thread();
-    for (unsigned i = 0; thread && *function_of(thread) != before && i < PP_MAX_THREADS; ++i)
+    for (unsigned i = 0; thread && *function_of(thread) != before && i < PP_MAX_THREADS; ++i) {
       thread = next_thread(thread);
+    }
     if (!thread) return 1;
     if (function) pp_forget_thread(thread);
-    if (!set_function(thread, function)) return 0;
+    if (set_function(thread, function)) continue;
+    if (function) return 0;
+    *function_of(thread) = 0;
   }
   return 0;
 }

@@ -3,6 +3,7 @@ import ctypes
 import os
 import sys
 import threading
+import traceback
 
 import stub_corpus
 from stub_checks_events import EVENT_TAGS, records
@@ -150,6 +151,57 @@ def check_asked_to_leave_while_armed(stub):
         stub_corpus.calls()
         assert capture.state == LEFT and capture.leave_cause == ASKED
     assert not any(_hooks())
+
+
+def _in_child(function):
+    """For what cannot be undone in a process."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            function()
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def check_an_audit_hook_that_calls_python(stub):
+    """Events come while the hooks are being installed and taken off; with a lease that is over they may end nothing yet."""
+    def work():
+        sys.addaudithook(lambda *_: stub_corpus.leaf())
+        with Capture(stub) as capture:
+            stub_corpus.calls()
+        assert ("START", id(stub_corpus.calls.__code__)) in [one[1:] for one in records(capture, os.getpid())]
+        stub.enter(lease=1)
+        stub_corpus.calls()
+        assert not stub.busy and not any(_hooks()) and not descriptors("pp-stub-test")
+    _in_child(work)
+
+
+def check_an_audit_hook_that_refuses(stub):
+    """To begin: an error, and nothing is left on. To end: we are off all the same."""
+    def work():
+        refusing = []
+
+        def hook(event, _arguments):
+            if refusing and event in ("sys.setprofile", "sys.monitoring.register_callback"):
+                raise PermissionError(event)
+        sys.addaudithook(hook)
+        refusing.append(True)
+        error = _refused(stub)
+        del refusing[:]
+        assert error[0] == 2 and not any(_hooks()), error
+        with Capture(stub) as capture:
+            stub_corpus.calls()
+            refusing.append(True)
+            capture.disarm()
+            capture.leave()
+        assert not any(_hooks()) and not stub.busy
+        stub_corpus.calls()
+    _in_child(work)
 
 
 def check_errno_is_preserved(stub):
