@@ -190,6 +190,8 @@ def check_an_audit_hook_that_refuses(stub):
             if refusing and event in ("sys.setprofile", "sys.monitoring.register_callback"):
                 raise PermissionError(event)
         sys.addaudithook(hook)
+        if sys.version_info < (3, 9):  # which itself says there what it ignores
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         refusing.append(True)
         error = _refused(stub)
         del refusing[:]
