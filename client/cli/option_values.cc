@@ -14,7 +14,7 @@ struct Unit {
   std::string_view name;
   double factor;
 };
-constexpr Unit kDurationUnits[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"m", 60}, {"min", 60}, {"h", 3600}};
+constexpr Unit kDurationUnits[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"m", 60}, {"min", 60}, {"h", 3600}};
 constexpr Unit kRateUnits[] = {{"", 1}, {"hz", 1}, {"Hz", 1}, {"khz", 1e3}, {"kHz", 1e3}, {"k", 1e3}};
 constexpr Unit kPercentUnits[] = {{"", 0.01}, {"%", 0.01}};
 constexpr Unit kSizeUnits[] = {{"", 1},

@@ -55,6 +55,8 @@ class RecordCommand : public Command {
     app.add_flag("--c-calls", o.c_calls, "With --mode trace: calls of C functions too");
     app.add_option("--buffer", o.buffer, "With --mode trace: memory shared with the process (default: 64M)")
         ->type_name("SIZE");
+    app.add_option("--min-duration", o.min_duration, "With --mode trace: leave out calls that take less: 10us, 1ms")
+        ->type_name("TIME");
     app.add_flag("--force", o.force, "With --mode trace: even where the process disabled remote debugging");
     app.add_option("--max-depth", o.max_depth, "Frames of a stack that are kept (default: 4096)")
         ->type_name("N")

@@ -126,10 +126,15 @@ Result<void> ReadMode(const RecordOptions& options, CaptureRequest& request) {
     const char* name;
     bool of_traces;
   } const rows[] = {
-      {options.c_calls, "--c-calls", true},        {options.force, "--force", true},
-      {!options.buffer.empty(), "--buffer", true}, {!options.rate.empty(), "--rate", false},
-      {!options.idle.empty(), "--idle", false},    {options.gil, "--gil", false},
-      {options.blocking, "--blocking", false},     {options.no_stops, "--no-stops", false},
+      {options.c_calls, "--c-calls", true},
+      {options.force, "--force", true},
+      {!options.min_duration.empty(), "--min-duration", true},
+      {!options.buffer.empty(), "--buffer", true},
+      {!options.rate.empty(), "--rate", false},
+      {!options.idle.empty(), "--idle", false},
+      {options.gil, "--gil", false},
+      {options.blocking, "--blocking", false},
+      {options.no_stops, "--no-stops", false},
   };
   for (const auto& row : rows) {
     if (row.given && row.of_traces != is_traced) {
@@ -139,6 +144,9 @@ Result<void> ReadMode(const RecordOptions& options, CaptureRequest& request) {
   }
   request.trace.c_calls = options.c_calls;
   request.trace.force = options.force;
+  if (!options.min_duration.empty()) {
+    PP_ASSIGN_OR_RETURN(request.trace.min_duration, ParseDuration(options.min_duration));
+  }
   if (!options.buffer.empty()) {
     PP_ASSIGN_OR_RETURN(request.trace.buffer_bytes, ParseSize(options.buffer, kMinBufferBytes, kMaxBufferBytes));
   }

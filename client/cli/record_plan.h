@@ -29,6 +29,7 @@ struct RecordOptions {
   std::string max_overhead;
   std::string mode;
   std::string buffer;
+  std::string min_duration;
   bool c_calls = false;
   bool force = false;
   uint32_t max_depth = kDefaultMaxDepth;

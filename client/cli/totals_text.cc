@@ -49,6 +49,9 @@ std::string CallLines(const Accounting& totals) {
   if (totals.calls_too_deep > 0) {
     text += fmt::format(", too deep {}", Grouped(totals.calls_too_deep));
   }
+  if (totals.calls_left_out > 0) {
+    text += fmt::format(", too short and left out {}", Things(totals.calls_left_out, "call", "calls"));
+  }
   text += Cost(totals);
   if (totals.call_events_lost > 0) {
     text += "\n  hint: a larger --buffer, a shorter --duration, or no --c-calls loses less";

@@ -155,7 +155,8 @@ void CallTracer::AddSnapshot(const ThreadAtArming& at, Nanos when, uint64_t last
     snapshot.unarmed_frame = RemoteAddr(PP_UNARMED_FRAME(last_unarmed));
     snapshot.unarmed_tag = static_cast<uint32_t>(PP_UNARMED_TAG(last_unarmed));
   }
-  auto thread = std::make_unique<TracedThread>(context_.writer, at.track->handle, calls_, steps_, when);
+  auto thread = std::make_unique<TracedThread>(context_.writer, at.track->handle, calls_, steps_, when,
+                                               context_.request.trace.min_duration);
   thread->tid = at.track->info.ns_tid;
   thread->replayer.Start(snapshot);
   threads_[at.track->entry.state.value] = std::move(thread);
@@ -184,7 +185,8 @@ CallTracer::TracedThread* CallTracer::ThreadOf(const RingFacts& facts) {
     handle = context_.writer.AddThread(
         {.pid = pid_, .tid = facts.tid, .ns_tid = facts.tid, .name = fmt::format("thread {}", facts.tid.value)});
   }
-  auto thread = std::make_unique<TracedThread>(context_.writer, handle, calls_, steps_, begin_);
+  auto thread = std::make_unique<TracedThread>(context_.writer, handle, calls_, steps_, begin_,
+                                               context_.request.trace.min_duration);
   thread->tid = facts.tid;
   return (threads_[facts.thread_state.value] = std::move(thread)).get();
 }
@@ -298,6 +300,13 @@ void CallTracer::CountInto(Accounting& accounting) const {
   accounting.implied_ends = counts.implied_ends;
   accounting.ends_of_excluded = counts.ends_of_excluded;
   accounting.calls_too_deep = counts.too_deep;
+  accounting.calls_left_out = 0;
+  for (const auto& [state, thread] : threads_) {
+    accounting.calls_left_out += thread->filter.left_out();
+  }
+  for (const auto& thread : finished_) {
+    accounting.calls_left_out += thread->filter.left_out();
+  }
   accounting.processes = 1;
   accounting.threads = threads_.size() + finished_.size();
   accounting.stops = injection_->report.stops.stops + 1;

@@ -18,6 +18,7 @@
 #include "attach/inject/injection.h"
 #include "attach/proc/process_memory.h"
 #include "daemon/collect/arming_stop.h"
+#include "daemon/collect/brief_call_filter.h"
 #include "daemon/collect/call_names.h"
 #include "daemon/collect/call_replayer.h"
 #include "daemon/collect/landmarks.h"
@@ -57,9 +58,12 @@ class CallTracer {
  private:
   // A thread state and the kernel thread that ran it when its ring was claimed.
   struct TracedThread {
-    TracedThread(TraceWriter& writer, ThreadHandle handle, CallContext& calls, StepMarker& steps, Nanos begin)
-        : sink(writer, handle, &steps), replayer(calls, sink, begin) {}
+    TracedThread(TraceWriter& writer, ThreadHandle handle, CallContext& calls, StepMarker& steps, Nanos begin,
+                 Nanos least)
+        : sink(writer, handle, &steps), filter(sink, least), replayer(calls, Target(least), begin) {}
+    CallSink& Target(Nanos least) { return least.value > 0 ? static_cast<CallSink&>(filter) : sink; }
     TraceCallSink sink;
+    BriefCallFilter filter;
     CallReplayer replayer;
     Tid tid;  // as the target sees it
     bool finished = false;

@@ -174,6 +174,11 @@ std::vector<std::string> CautionsOf(const Recording& recording) {
     cautions.push_back(fmt::format("{} calls were deeper than is kept; their time is their callers'.",
                                    WithCommas(recording.accounting->calls_too_deep)));
   }
+  if (recording.accounting && recording.accounting->calls_left_out > 0) {
+    cautions.push_back(
+        fmt::format("{} calls were shorter than --min-duration and left out; their time is their callers'.",
+                    WithCommas(recording.accounting->calls_left_out)));
+  }
   if (recording.filtered > 0) {
     cautions.push_back(
         fmt::format("Filters left out {} {}.", WithCommas(recording.filtered), recording.exact ? "calls" : "samples"));

@@ -65,6 +65,8 @@ void FillTotals(const Accounting& totals, v1::Totals* out) {
   *out->mutable_collector_cpu_time() = TimeUtil::NanosecondsToDuration(totals.collector_cpu.value);
   *out->mutable_wall_time() = TimeUtil::NanosecondsToDuration(totals.wall.value);
   out->set_actual_rate_hz(totals.actual_rate_hz);
+  out->set_call_events(totals.call_events);
+  out->set_call_events_lost(totals.call_events_lost);
   out->set_processes(totals.processes);
   out->set_threads(totals.threads);
 }

@@ -107,6 +107,11 @@ constexpr KeyRow kKeys[] = {
      [](std::string_view t, CaptureRequest& r) {
        return ParseIn<uint64_t>(t, kMinBufferBytes, kMaxBufferBytes, r.trace.buffer_bytes);
      }},
+    {"min_duration_ns", "0 (all calls) to 366 days",
+     [](const CaptureRequest& r) { return std::to_string(r.trace.min_duration.value); },
+     [](std::string_view t, CaptureRequest& r) {
+       return ParseIn<int64_t>(t, 0, kMaxDurationNs, r.trace.min_duration.value);
+     }},
     {"pid", "1 to 4194304, or 0 for a verb that needs none",
      [](const CaptureRequest& r) { return std::to_string(r.pid.value); },
      [](std::string_view t, CaptureRequest& r) { return ParseIn<int32_t>(t, 0, kMaxPid, r.pid.value); }},

@@ -34,9 +34,10 @@ enum class CaptureMode : uint8_t {
 
 // Of kTrace.
 struct CallTraceOptions {
-  bool c_calls = false;  // calls of C functions too
-  bool force = false;    // even where the job disabled remote debugging
+  bool c_calls = false;                        // calls of C functions too
+  bool force = false;                          // even where the job disabled remote debugging
   uint64_t buffer_bytes = uint64_t{64} << 20;  // memory shared with the target, for all its threads
+  Nanos min_duration;                          // calls that take less are left out, and counted
 };
 inline constexpr uint64_t kMinBufferBytes = uint64_t{1} << 20;
 inline constexpr uint64_t kMaxBufferBytes = uint64_t{4} << 30;

@@ -38,6 +38,7 @@ constexpr CountField kCounts[] = {
     {AccountingFields::kImpliedEndsFieldNumber, &Accounting::implied_ends},
     {AccountingFields::kEndsOfExcludedFieldNumber, &Accounting::ends_of_excluded},
     {AccountingFields::kCallsTooDeepFieldNumber, &Accounting::calls_too_deep},
+    {AccountingFields::kCallsLeftOutFieldNumber, &Accounting::calls_left_out},
 };
 
 struct TimeField {

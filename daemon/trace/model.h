@@ -88,6 +88,7 @@ struct Accounting {
   uint64_t implied_ends = 0;      // calls that ended only because a caller did
   uint64_t ends_of_excluded = 0;  // ends of functions that are left out by a filter
   uint64_t calls_too_deep = 0;    // deeper than is kept
+  uint64_t calls_left_out = 0;    // shorter than was asked for
   double event_cost_ns = 0;       // what an event of a Python function costs the target, as measured; 0 = not measured
   double c_event_cost_ns = 0;     // the same of a C function
 };

@@ -51,17 +51,16 @@ Result<void> ReadTarget(const v1::Target& target, CaptureRequest& request) {
   return {};
 }
 
-Result<void> ReadDuration(const google::protobuf::Duration& duration, CaptureRequest& request) {
+Result<Nanos> ReadDuration(std::string_view name, const google::protobuf::Duration& duration) {
   using google::protobuf::util::TimeUtil;
   const bool in_range = duration.seconds() >= 0 && duration.seconds() <= int64_t{366} * 24 * 3600 &&
                         duration.nanos() >= 0 && duration.nanos() < 1'000'000'000;
   if (!in_range) {
-    return Invalid(fmt::format("duration is {} s {} ns; it must be 0 (no limit) to 366 days", duration.seconds(),
+    return Invalid(fmt::format("{} is {} s {} ns; it must be 0 (no limit) to 366 days", name, duration.seconds(),
                                duration.nanos()),
                    "");
   }
-  request.duration = Nanos(TimeUtil::DurationToNanoseconds(duration));
-  return {};
+  return Nanos(TimeUtil::DurationToNanoseconds(duration));
 }
 
 Result<void> ReadRate(const v1::SampleOptions& options, CaptureRequest& request) {
@@ -138,6 +137,7 @@ Result<void> ReadMode(const v1::CaptureSpec& spec, CaptureRequest& request) {
   if (spec.trace().buffer_bytes() != 0) {
     request.trace.buffer_bytes = spec.trace().buffer_bytes();
   }
+  PP_ASSIGN_OR_RETURN(request.trace.min_duration, ReadDuration("trace.min_duration", spec.trace().min_duration()));
   return {};
 }
 
@@ -151,7 +151,7 @@ Result<CaptureRequest> RequestFrom(const v1::CaptureSpec& spec) {
   CaptureRequest request;
   PP_RETURN_IF_ERROR(ReadTarget(spec.target(), request));
   PP_RETURN_IF_ERROR(ReadMode(spec, request));
-  PP_RETURN_IF_ERROR(ReadDuration(spec.duration(), request));
+  PP_ASSIGN_OR_RETURN(request.duration, ReadDuration("duration", spec.duration()));
   PP_RETURN_IF_ERROR(ReadSampling(spec.sample(), request));
   return DecodeRequest(EncodeRequest(request));  // the ranges are stated there
 }

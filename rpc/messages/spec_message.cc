@@ -16,6 +16,8 @@ void FillSpec(const CaptureRequest& request, v1::CaptureSpec* out) {
     out->mutable_trace()->set_c_calls(request.trace.c_calls);
     out->mutable_trace()->set_force(request.trace.force);
     out->mutable_trace()->set_buffer_bytes(request.trace.buffer_bytes);
+    *out->mutable_trace()->mutable_min_duration() =
+        google::protobuf::util::TimeUtil::NanosecondsToDuration(request.trace.min_duration.value);
   }
   if (request.duration.value > 0) {
     *out->mutable_duration() = google::protobuf::util::TimeUtil::NanosecondsToDuration(request.duration.value);

@@ -125,7 +125,7 @@ TEST(RequestFromMessage, ATraceKeepsItsOptions) {
   CaptureRequest asked;
   asked.pid = Pid(4711);
   asked.mode = CaptureMode::kTrace;
-  asked.trace = {.c_calls = true, .force = true, .buffer_bytes = uint64_t{8} << 20};
+  asked.trace = {.c_calls = true, .force = true, .buffer_bytes = uint64_t{8} << 20, .min_duration = Nanos(1'500)};
   v1::CaptureSpec spec;
   FillSpec(asked, &spec);
   const auto read = RequestFrom(spec);
@@ -134,6 +134,7 @@ TEST(RequestFromMessage, ATraceKeepsItsOptions) {
   EXPECT_TRUE(read.value().trace.c_calls);
   EXPECT_TRUE(read.value().trace.force);
   EXPECT_EQ(read.value().trace.buffer_bytes, uint64_t{8} << 20);
+  EXPECT_EQ(read.value().trace.min_duration, Nanos(1'500));
   spec.set_mode(v1::MODE_SAMPLE);
   EXPECT_EQ(RequestFrom(spec).error().code, Code::kInvalidArgument);
 }

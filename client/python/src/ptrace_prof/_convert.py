@@ -11,7 +11,7 @@ from ._status import code_name, from_status
 from .errors import DataLoss
 
 _PLAIN_TOTALS = ("samples", "verified", "stopped", "truncated", "unverified", "lost", "late_rounds", "missed_rounds",
-                 "idle_skipped", "stops", "actual_rate_hz", "processes", "threads")
+                 "idle_skipped", "stops", "actual_rate_hz", "processes", "threads", "call_events", "call_events_lost")
 
 
 def seconds(moment: Any) -> float:

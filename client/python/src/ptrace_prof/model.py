@@ -45,6 +45,8 @@ class Totals:
     actual_rate_hz: float = 0.0      #: samples per second of each thread
     processes: int = 0
     threads: int = 0
+    call_events: int = 0       #: mode "trace": calls and returns that threads told of
+    call_events_lost: int = 0  #: mode "trace": the buffer had no room for them
 
 
 @dataclass(frozen=True)

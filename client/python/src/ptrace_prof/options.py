@@ -22,6 +22,7 @@ class CaptureOptions(TypedDict, total=False):
         into the process; what is about samples alone does not go with it.
     c_calls: with mode "trace", calls of C functions too.
     buffer_bytes: with mode "trace", memory shared with the target for its events. Left out: 64 MiB.
+    min_duration: with mode "trace", calls that take less, in seconds, are left out, and counted. Left out: none.
     force: with mode "trace", also where the target disabled remote debugging.
     rate_hz: samples per second of each thread; math.inf: no pause at all. Left out: 400.
     max_overhead: CPU time that the collector may use, as a share of one core, above 0, at most 1; the rate goes down
@@ -43,6 +44,7 @@ class CaptureOptions(TypedDict, total=False):
     mode: Literal["sample", "trace"]
     c_calls: bool
     buffer_bytes: Optional[int]
+    min_duration: Optional[float]
     force: bool
     rate_hz: Optional[float]
     max_overhead: Optional[float]
@@ -114,10 +116,11 @@ def _sample(options: CaptureOptions) -> capture_pb2.SampleOptions:
 
 def _trace(options: CaptureOptions) -> Optional[capture_pb2.TraceOptions]:
     names = ("c_calls", "buffer_bytes", "force")
-    if options.get("mode") != "trace" and not any(options.get(name) for name in names):
+    if options.get("mode") != "trace" and not any(options.get(name) for name in (*names, "min_duration")):
         return None
-    return _checked(  # type: ignore[no-any-return]
-        capture_pb2.TraceOptions, **{name: options.get(name) for name in names})
+    message = _checked(capture_pb2.TraceOptions, **{name: options.get(name) for name in names})
+    set_duration(message, "min_duration", options.get("min_duration"))
+    return message  # type: ignore[no-any-return]
 
 
 def capture_spec(pid: int, options: CaptureOptions) -> capture_pb2.CaptureSpec:
