@@ -118,9 +118,12 @@ Result<void> Run(const InjectionTarget& target, RemoteMemory& memory, const Queu
                  const CallGuard& guard, const Patience& patience, const EffectSeen& seen, RunReport* report,
                  bool* in_use) {
   PP_ASSIGN_OR_RETURN(const std::vector<const InjectionStrategy*> strategies, ChooseStrategies(target));
-  for (const InjectionStrategy* strategy : strategies) {
-    const bool last = strategy == strategies.back();
-    const Nanos deadline = last ? patience.deadline : std::min(patience.deadline, MonotonicNow() + kTurn);
+  // In turns, ever longer ones: which of them will come first cannot be known, and each change costs a stop.
+  Nanos turn = kTurn;
+  for (size_t i = 0; i == 0 || MonotonicNow() < patience.deadline; ++i, turn = turn + turn) {
+    const InjectionStrategy* strategy = strategies[i % strategies.size()];
+    const bool alone = strategies.size() == 1;
+    const Nanos deadline = alone ? patience.deadline : std::min(patience.deadline, MonotonicNow() + turn);
     PP_ASSIGN_OR_RETURN(const std::unique_ptr<RunningCall> running,
                         strategy->perform(target, memory, call, guard, patience.deadline));
     Result<bool> done = TakeTurn(target, *running, patience, deadline, seen, in_use);

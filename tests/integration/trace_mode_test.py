@@ -12,7 +12,7 @@ PER_BURST = {"leaf": 7, "recursive": 6, "three_times": 1, "raises": 1}
 
 
 class TraceMode(case.Case):
-    def trace(self, target, *options, format="text"):
+    def trace(self, target, *options, format="text", ending="\n"):
         """The output of a short trace, of which nothing is missing."""
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -20,7 +20,7 @@ class TraceMode(case.Case):
         finished = profiler.must("record", "--mode", "trace", "--pid", target.pid, "--duration", "500ms", "--buffer", "256M",
                                  "--format", format, "-o", output, *options)
         self.assertIn("tracing every call", finished.errors)
-        self.assertRegex(finished.errors, r"\n +lost 0, unmatched ends 0\n")
+        self.assertRegex(finished.errors, r"\n +lost 0, unmatched ends 0" + ending)
         return output.read_text()
 
     def counts(self, text):
@@ -45,6 +45,9 @@ class TraceMode(case.Case):
             self.assertUnharmed(target.pid)
             target.tell("look")
             self.assertEqual(target.expect("traces").text, before)
+        brief = self.counts(self.trace(target, "--min-duration", "1h", ending=", too short and left out [\\d,]+ calls\n"))
+        self.assertNotIn("leaf", brief)
+        self.assertIn("work", brief)  # ran when the window began
         self.assertEqual(target.finish(), 0, target.stderr())
         self.assertEqual(target.stdout(), "ended well\n")
         self.assertEqual(target.stderr(), "")

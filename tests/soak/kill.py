@@ -3,6 +3,7 @@
 After each: alive, untraced, not stopped, still beating, nothing of ours left running. Once per target, in the end: exit
 status and output as if never profiled; and where calls were traced, the tracer has left and the next one may come.
 """
+import contextlib
 import os
 import pathlib
 import signal
@@ -48,7 +49,8 @@ def kill_once(target, victim, mode, moment):
         collectors = run.children()
         time.sleep(moment)
         for pid in collectors if victim == "collector" else [run.pid]:
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # ended by itself: refused, and the words say why
+                os.kill(pid, signal.SIGKILL)
         finished = run.wait()
         wrong = []
         if victim == "collector" and finished.status == -signal.SIGKILL:
