@@ -46,7 +46,9 @@ verb_test() {
   log=$dir/ctest.log junit=$dir/ctest.xml
   rm -f "$junit"
   say "Testing ($PP_JOBS at a time)"
-  ctest --test-dir "$dir" --parallel "$PP_JOBS" --output-on-failure --no-tests=error --output-junit "$junit" "$@" \
+  # What fails is tried once more; ctest's output names it, and what passes then has a fault of its own to be found.
+  ctest --test-dir "$dir" --parallel "$PP_JOBS" --output-on-failure --no-tests=error --output-junit "$junit" \
+    --repeat until-pass:2 "$@" \
     </dev/null 2>&1 | tee "$log" || status=$?
   [ -s "$junit" ] || die "ctest ran no test"
   print_interpreters

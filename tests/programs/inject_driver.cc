@@ -3,9 +3,9 @@
 //
 //   inject_driver [--count N] [--timeout-ms N] [--events N] [--force] [--wait] [--no-leave] PID
 //
-// One line for each time: "ok <way> loaded|resident <us until ready> <longest stop in us> <stops> <events>", or "error <code>
-// <message>" and exit status 1. --wait: goes on only at the end of its standard input. --no-leave: ends without asking
-// the stub to leave.
+// One line for each time: "ok <way> loaded|resident <us until ready> <longest stop in us> <stops> <events>", or "error
+// <code> <message>" and exit status 1. --wait: goes on only at the end of its standard input. --no-leave: ends without
+// asking the stub to leave.
 #include <getopt.h>
 #include <poll.h>
 #include <sys/random.h>
@@ -88,8 +88,8 @@ Result<void> Leave(const InjectionTarget& target, RemoteMemory& memory, Channel&
 }
 
 void Report(const InjectionReport& report, uint64_t events) {
-  std::printf("ok %s %s %lld %lld %u %llu\n", std::string(report.way).c_str(),
-              report.resident ? "resident" : "loaded", static_cast<long long>(report.took.value / 1000),
+  std::printf("ok %s %s %lld %lld %u %llu\n", std::string(report.way).c_str(), report.resident ? "resident" : "loaded",
+              static_cast<long long>(report.took.value / 1000),
               static_cast<long long>(report.stops.longest.value / 1000), report.stops.stops,
               static_cast<unsigned long long>(events));
   std::fflush(stdout);
