@@ -56,6 +56,7 @@ class InjectCase(case.Case):
 
     def assertEndsWell(self, target):
         self.assertUnharmed(target.pid)
+        self.assertNoFiles(target.pid)
         target.tell("ping")
         target.expect("pong")
         self.assertEqual(target.finish(), 0, target.stderr())
