@@ -17,8 +17,9 @@
 namespace ptrace_prof {
 
 inline constexpr size_t kMaxTextBytes = 1024;
-// What every text begins with.
-inline constexpr std::string_view kTextBegin = "try:exec";
+// What every text begins with; no other string of a Python program does.
+inline constexpr std::string_view kTextBegin =
+    "try:exec.__class__ is [].append.__class__ and exec(\"from sys import modules as m\\np=m['posix']\\n";
 
 struct MakeFileRequest {
   Pid own_pid;  // as the target sees itself

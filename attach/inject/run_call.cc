@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "attach/inject/left_texts.h"
 #include "attach/inject/slack.h"
 #include "attach/inject/strategy.h"
 
@@ -20,8 +21,6 @@ constexpr int64_t kShortestPause = 20'000;
 constexpr int64_t kLongestPause = 1'000'000;
 // So long a call that was taken may go without its effect.
 constexpr Nanos kEffectTime = Nanos::FromSeconds(5);
-// So long after it was taken a text is no longer read, however busy the machine is: its reader copies it first.
-constexpr Nanos kReadingTime = Nanos::FromSeconds(1);
 
 Error NotTaken(const InjectionTarget& target) {
   const int32_t pid = target.pid.value;
@@ -139,6 +138,15 @@ Result<void> Run(const InjectionTarget& target, RemoteMemory& memory, const Queu
   return NotTaken(target);
 }
 
+Result<Slack> BorrowRoom(const InjectionTarget& target, RemoteMemory& memory, size_t size) {
+  Result<Slack> slack = Slack::Borrow(target.pid, memory, target.tails, size);
+  if (slack.has_value() || slack.error().code != Code::kResourceExhausted) {
+    return slack;
+  }
+  PP_ASSIGN_OR_RETURN(const size_t reclaimed, ReclaimLeftTexts(target, memory));
+  return reclaimed > 0 ? Slack::Borrow(target.pid, memory, target.tails, size) : std::move(slack);
+}
+
 }  // namespace
 
 Result<void> RunCall(const InjectionTarget& target, RemoteMemory& memory, const QueuedFunction& call,
@@ -149,7 +157,7 @@ Result<void> RunCall(const InjectionTarget& target, RemoteMemory& memory, const 
 
 Result<void> RunText(const InjectionTarget& target, RemoteMemory& memory, std::string_view text,
                      const Patience& patience, const EffectSeen& seen, RunReport* report) {
-  PP_ASSIGN_OR_RETURN(Slack slack, Slack::Borrow(target.pid, memory, target.tails, text.size() + 1));
+  PP_ASSIGN_OR_RETURN(Slack slack, BorrowRoom(target, memory, text.size() + 1));
   PP_RETURN_IF_ERROR(slack.Put(text));
   CallGuard guard{slack.address(), {}, slack.address()};
   std::memcpy(guard.bytes.data(), text.data(), std::min(guard.bytes.size(), text.size()));

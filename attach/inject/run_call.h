@@ -15,6 +15,9 @@
 
 namespace ptrace_prof {
 
+// So long after its call was taken a text is no longer read, however busy the machine is: its reader copies it first.
+inline constexpr Nanos kReadingTime = Nanos::FromSeconds(1);
+
 // Until when to wait for a target, and whether to go on at all: asked every millisecond or so from when a call waits
 // in the target (may be empty).
 struct Patience {

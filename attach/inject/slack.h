@@ -2,8 +2,8 @@
 //
 // The end of the last page of a writable segment (the candidates come from who knows ELF). Only bytes that are zero are
 // taken, and zero they become again when this object goes: a call that is still queued then runs an empty text. What a
-// killed collector left behind is not zero, so these bytes are left alone. Not thread-safe. A target may have
-// become another program: only bytes that are still what was put there are made zero.
+// killed collector left behind is not zero: left_texts.h gives it back. Not thread-safe. A target may have become
+// another program: only bytes that are still what was put there are made zero.
 #pragma once
 
 #include <cstdint>

@@ -9,6 +9,7 @@ pp_library(attach/inject
     inject/frame_strategy.cc
     inject/frame_thunk_${CMAKE_SYSTEM_PROCESSOR}.cc
     inject/injection.cc
+    inject/left_texts.cc
     inject/queue_strategy.cc
     inject/queued_call.cc
     inject/remote_writer.cc

@@ -108,8 +108,7 @@ def main():
         for victim in ("command", "collector"):
             before, done = len(table.failures), 0
             while done < parsed.count:
-                # A kill may leave a text in the little room that a target has for it.
-                count = min(KILLS_PER_TARGET if soak.FULL else 1 if modes is TRACING else 4, parsed.count - done)
+                count = min(KILLS_PER_TARGET if soak.FULL else 4, parsed.count - done)
                 kill_some(parsed.random.choice(chosen), victim, parsed.random.choice(modes), count, parsed.random, table)
                 done += count
             table.add(what, victim, done, len(table.failures) - before)
