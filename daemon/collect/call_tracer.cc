@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "attach/inject/stub_image.h"
-#include "daemon/collect/process_description.h"
 #include "daemon/collect/stub_boot.h"
 
 namespace ptrace_prof {
@@ -36,43 +35,29 @@ uint64_t MakeNonce() {
 
 Result<std::unique_ptr<CallTracer>> CallTracer::Open(Pid pid, const CaptureContext& context,
                                                      const std::function<bool()>& go_on) {
-  PP_ASSIGN_OR_RETURN(UniqueFd pidfd, OpenPidfd(pid));
-  PP_ASSIGN_OR_RETURN(const ExecutableId executable, ReadExecutableId(pid));
-  PP_ASSIGN_OR_RETURN(const ProcessStatus status, ReadProcessStatus(pid));
-  ProcessMemory memory(pid);
-  PP_ASSIGN_OR_RETURN(PythonProcess python, PythonProcess::Open(pid, memory));
-  const ProcessInfo info = DescribeProcess(pid, Pid(), status, python);
-  std::unique_ptr<CallTracer> tracer(
-      new CallTracer(pid, std::move(python), info.ns_pid, std::move(pidfd), executable, context));
+  PP_ASSIGN_OR_RETURN(OpenedProcess process, OpenedProcess::Open(pid, Pid()));
+  std::unique_ptr<CallTracer> tracer(new CallTracer(std::move(process), context));
   PP_RETURN_IF_ERROR(tracer->BringIn(go_on));
-  context.writer.AddProcess(info);
+  context.writer.AddProcess(tracer->process_.info);
   return tracer;
 }
 
-CallTracer::CallTracer(Pid pid, PythonProcess python, Pid ns_pid, UniqueFd pidfd, ExecutableId executable,
-                       const CaptureContext& context)
-    : pid_(pid),
+CallTracer::CallTracer(OpenedProcess process, const CaptureContext& context)
+    : process_(std::move(process)),
+      pid_(process_.info.pid),
       context_(context),
-      memory_(pid),
-      python_(std::move(python)),
-      pidfd_(std::move(pidfd)),
-      executable_(executable),
-      watch_(python_.layout, python_.runtime),
-      roster_(pid, ns_pid, memory_, python_, context.request, context.writer),
-      codes_(memory_, python_.layout, python_.code_type),
-      objects_(memory_, python_.layout, codes_),
+      memory_(pid_),
+      watch_(process_.python.layout, process_.python.runtime),
+      roster_(pid_, process_.info.ns_pid, memory_, process_.python, context.request, context.writer),
+      codes_(memory_, process_.python.layout, process_.python.code_type),
+      objects_(memory_, process_.python.layout, codes_),
       landmarks_(objects_, [this](Landmark landmark, RemoteAddr code) { OnLandmark(landmark, code); }),
       names_(context.stacks, landmarks_),
       calls_{.names = names_, .generators = {}, .counts = {}, .step_code = {}},
-      remote_(pid),
+      remote_(pid_),
       records_(kRecordsAtOnce) {}
 
 CallTracer::~CallTracer() = default;
-
-bool CallTracer::HasExeced() const {
-  const auto now = ReadExecutableId(pid_);
-  return now.has_value() && now.value() != executable_;
-}
 
 ChannelShape CallTracer::Shape() const {
   const auto listed = ListThreads(pid_);
@@ -87,9 +72,9 @@ ChannelShape CallTracer::Shape() const {
 }
 
 Result<void> CallTracer::BringIn(const std::function<bool()>& go_on) {
-  PP_ASSIGN_OR_RETURN(target_, DescribeForInjection(pid_, memory_, python_));
+  PP_ASSIGN_OR_RETURN(target_, DescribeForInjection(pid_, memory_, process_.python));
   target_.force = context_.request.trace.force;
-  PP_ASSIGN_OR_RETURN(pp_boot boot, DescribeForStub(pid_, memory_, python_));
+  PP_ASSIGN_OR_RETURN(pp_boot boot, DescribeForStub(pid_, memory_, process_.python));
   const ChannelShape shape = Shape();
   boot.nonce = shape.nonce;
   boot.ring_count = shape.rings;
@@ -136,7 +121,7 @@ Result<void> CallTracer::Arm() {
 
 SnapshotFrame CallTracer::DescribeFrame(const RawFrame& frame) {
   SnapshotFrame described{.code = RemoteAddr(frame.code), .address = RemoteAddr(frame.address)};
-  const Layout& layout = python_.layout;
+  const Layout& layout = process_.python.layout;
   if (layout.Has(&Layout::code_instructions)) {
     described.at_beginning = frame.instruction <= frame.code + layout.code_instructions + kBeginningBytes;
   } else {
@@ -257,7 +242,7 @@ void CallTracer::Leave(Nanos patience) {
   (void)channel.Disarm(memory_, remote_);  // a target that is gone needs none of this
   channel.AskToLeave();
   std::optional<QueuedCall> call;
-  while (!has_left() && !HasExited(pidfd_) && MonotonicNow() < deadline) {
+  while (!has_left() && !process_.HasExited() && MonotonicNow() < deadline) {
     if (!call.has_value()) {
       auto queued = QueueLeave(target_, memory_, channel, deadline);
       if (queued.has_value()) {

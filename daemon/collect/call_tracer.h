@@ -21,8 +21,9 @@
 #include "daemon/collect/brief_call_filter.h"
 #include "daemon/collect/call_names.h"
 #include "daemon/collect/call_replayer.h"
+#include "daemon/collect/capture_context.h"
 #include "daemon/collect/landmarks.h"
-#include "daemon/collect/process_sampler.h"
+#include "daemon/collect/opened_process.h"
 #include "daemon/collect/step_marker.h"
 #include "daemon/collect/target_objects.h"
 #include "daemon/collect/thread_roster.h"
@@ -47,10 +48,10 @@ class CallTracer {
   void Leave(Nanos patience);
   void Finish(Nanos when);
 
-  bool HasEnded() const { return HasExited(pidfd_) || HasExeced(); }
+  bool HasEnded() const { return process_.HasExited() || process_.HasExeced(); }
   bool has_left() const { return injection_->channel.state() == ChannelState::kLeft; }
   Error LeaveReason() const { return injection_->channel.Reason(); }
-  const Layout& layout() const { return python_.layout; }
+  const Layout& layout() const { return process_.python.layout; }
   const InjectionReport& injection() const { return injection_->report; }
   Nanos arming_stop() const { return arming_stop_; }
   void CountInto(Accounting& accounting) const;
@@ -74,9 +75,7 @@ class CallTracer {
     TracedThread* thread = nullptr;
   };
 
-  CallTracer(Pid pid, PythonProcess python, Pid ns_pid, UniqueFd pidfd, ExecutableId executable,
-             const CaptureContext& context);
-  bool HasExeced() const;
+  CallTracer(OpenedProcess process, const CaptureContext& context);
   Result<void> BringIn(const std::function<bool()>& go_on);
   ChannelShape Shape() const;
   void AddSnapshot(const ThreadAtArming& at, Nanos when, uint64_t last_unarmed);
@@ -86,12 +85,10 @@ class CallTracer {
   void OnLandmark(Landmark landmark, RemoteAddr code);
   size_t DrainRing(size_t index, Nanos now);
 
+  const OpenedProcess process_;
   const Pid pid_;
   const CaptureContext context_;
   ProcessMemory memory_;
-  const PythonProcess python_;
-  UniqueFd pidfd_;
-  const ExecutableId executable_;
   InterpreterWatch watch_;
   ThreadRoster roster_;
   TickClock clock_{FitTickSource()};

@@ -16,6 +16,7 @@ constexpr uint64_t kLongestWait = 24'000;   // turns of an empty loop, about 8 u
 constexpr int kLooks = 3;
 constexpr uint32_t kFirstSearch = 2;           // doubts of one link
 constexpr uint32_t kFirstSearchReturned = 64;  // where a simpler explanation is at hand
+constexpr int kMostMends = 4;                  // callers of one chain that have gone on
 constexpr uint32_t kMostStopsOfSearch = 8;
 constexpr size_t kMaxDoubted = 1 << 16;
 constexpr uint64_t kRarestRoot = 20;                 // one in so many stops
@@ -213,6 +214,31 @@ bool ChainVerifier::IsOfThatMoment(const Seen& seen, const std::vector<RawFrame>
          linker_.links().HasOneCallee(linker_.code(seen.node), chain.frames[seen.depth - 1].instruction);
 }
 
+// The thread was in the callee when the read began, and has returned to the caller, or come from it, by the time that
+// the caller was read: then the call in progress was the one that is known. What is told is the moment of the leaf, for
+// every sample: whoever told that of the caller where the two differ would take time from all short calls.
+bool ChainVerifier::LinkElsewhere(Link doubted, const ThreadStack& stack, LinkedChain& chain, VerifiedStack* out) {
+  mended_ = stack.frames();
+  for (int mends = 0; mends < kMostMends; ++mends) {
+    const std::optional<uint64_t> site =
+        doubted.caller == kNoCode ? std::nullopt : linker_.links().OnlySite(doubted.caller, doubted.callee);
+    if (!site.has_value()) {
+      return false;
+    }
+    mended_[mended_.size() - chain.frames.size()].instruction = *site;
+    if (linker_.Follow(mended_, false, &chain).end == LinkEnd::kLinked) {
+      *out = TakeLinked(chain, SampleQuality::kVerified);
+      return true;
+    }
+    const std::optional<Link> next = linker_.UnknownLink(mended_, chain);
+    if (!next.has_value()) {
+      return false;
+    }
+    doubted = *next;
+  }
+  return false;
+}
+
 VerifiedStack ChainVerifier::CutAt(NodeId leaf) {
   VerifiedStack out;
   out.leaf = leaf;
@@ -224,6 +250,7 @@ VerifiedStack ChainVerifier::CutAt(NodeId leaf) {
 VerifiedStack ChainVerifier::Settle(Tid tid, CollectStatus collected, ThreadStack& stack, LinkedChain& chain) {
   VerifiedStack out;
   const Seen seen = IsUsable(collected) ? Seen{chain.leaf(), chain.nodes.size()} : Seen{};
+  const bool was_whole = collected == CollectStatus::kWhole;
   first_ = stack.frames();
   if (LookAgain(seen, &collected, stack, chain, &out)) {
     return out;
@@ -236,7 +263,9 @@ VerifiedStack ChainVerifier::Settle(Tid tid, CollectStatus collected, ThreadStac
   if (seen.node == kRootNode && ReadStopped(tid, stack, chain, &out)) {
     return out;  // the first read said nothing at all
   }
-  return CutAt(seen.node);
+  out = CutAt(seen.node);
+  out.doubtful = was_whole ? doubtful_.Keep(first_) : kNotDoubtful;
+  return out;
 }
 
 VerifiedStack ChainVerifier::Verify(Tid tid, CollectStatus collected, ThreadStack& stack, LinkedChain& chain) {
@@ -248,8 +277,15 @@ VerifiedStack ChainVerifier::Verify(Tid tid, CollectStatus collected, ThreadStac
     return out;
   }
   const std::optional<Link> doubted = IsUsable(collected) ? linker_.UnknownLink(stack.frames(), chain) : std::nullopt;
+  if (doubted.has_value() && collected == CollectStatus::kWhole) {
+    if (LinkElsewhere(*doubted, stack, chain, &out)) {
+      Doubt(tid, *doubted, kFirstSearchReturned);  // it may be a call from a second place after all
+      return out;
+    }
+    static_cast<void>(linker_.Follow(stack.frames(), false, &chain));
+  }
   if (doubted.has_value() && linker_.links().IsLikelyReturned(*doubted)) {
-    Doubt(tid, *doubted, kFirstSearchReturned);  // it may be a call from a second place after all
+    Doubt(tid, *doubted, kFirstSearchReturned);
     return TakeLinked(chain, SampleQuality::kVerified);
   }
   out = Settle(tid, collected, stack, chain);

@@ -18,6 +18,7 @@
 #include "attach/base/flat_map.h"
 #include "attach/base/types.h"
 #include "attach/proc/remote_memory.h"
+#include "daemon/collect/doubtful_chains.h"
 #include "daemon/collect/stack_linker.h"
 #include "daemon/trace/model.h"
 #include "symbolizer/cpython/thread_stack.h"
@@ -28,8 +29,9 @@ struct VerifiedStack {
   StackId stack = kEmptyStack;
   NodeId leaf = kRootNode;
   SampleQuality quality = SampleQuality::kVerified;
-  bool readable = true;  // false: nothing could be read at all
-  bool gone = false;     // the process ended
+  DoubtfulId doubtful = kNotDoubtful;  // cut: the whole chain, in doubtful() until the next flush
+  bool readable = true;                // false: nothing could be read at all
+  bool gone = false;                   // the process ended
 };
 
 class ChainVerifier {
@@ -50,6 +52,7 @@ class ChainVerifier {
   VerifiedStack Accept(CollectStatus collected, ThreadStack& stack, LinkedChain& chain);
 
   const Counters& counters() const { return counters_; }
+  DoubtfulChains& doubtful() { return doubtful_; }
 
  private:
   struct Seen {  // how far the first read was linked
@@ -66,6 +69,7 @@ class ChainVerifier {
                  VerifiedStack* out);
   bool IsOfThatMoment(const Seen& seen, const std::vector<RawFrame>& now, const LinkedChain& chain) const;
   VerifiedStack Settle(Tid tid, CollectStatus collected, ThreadStack& stack, LinkedChain& chain);
+  bool LinkElsewhere(Link doubted, const ThreadStack& stack, LinkedChain& chain, VerifiedStack* out);
   VerifiedStack TakeLinked(const LinkedChain& chain, SampleQuality quality) const;
   VerifiedStack CutAt(NodeId leaf);
   void Doubt(Tid tid, const Link& link, uint32_t first_search);
@@ -94,6 +98,8 @@ class ChainVerifier {
   uint64_t exact_reads_ = 0;
   std::vector<RawFrame> first_;     // what Verify was called with
   std::vector<RawFrame> expected_;  // the look before
+  std::vector<RawFrame> mended_;    // by LinkElsewhere
+  DoubtfulChains doubtful_;
   Counters counters_;
 };
 

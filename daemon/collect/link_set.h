@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "attach/base/flat_map.h"
 #include "symbolizer/cpython/code_cache.h"
@@ -35,9 +36,16 @@ class LinkSet {
     return links_.Find({link.caller, link.callee, kAnywhere}) != nullptr &&
            links_.Find({link.caller, kNoCode, link.instruction}) == nullptr;
   }
+  // The one place in `caller` that `callee` is called from, as far as is known.
+  std::optional<uint64_t> OnlySite(CodeId caller, CodeId callee) const {
+    const Link anywhere{caller, callee, kAnywhere};
+    const uint32_t* sites = links_.Find(anywhere);
+    return sites != nullptr && *sites == 1 ? std::optional(*sites_.Find(anywhere)) : std::nullopt;
+  }
   void Add(const Link& link) {
     if (!Contains(link)) {
       links_.Insert(link, 1);
+      sites_.Insert({link.caller, link.callee, kAnywhere}, link.instruction);
       Count({link.caller, link.callee, kAnywhere});
       Count({link.caller, kNoCode, link.instruction});
     }
@@ -57,6 +65,7 @@ class LinkSet {
   }
 
   FlatMap<Link, uint32_t, LinkHash> links_;
+  FlatMap<Link, uint64_t, LinkHash> sites_;  // the first one
 };
 
 }  // namespace ptrace_prof

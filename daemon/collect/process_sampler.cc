@@ -5,12 +5,13 @@
 
 #include "attach/proc/maps.h"
 #include "attach/ptrace/stopped_threads.h"
-#include "daemon/collect/process_description.h"
 
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kFewThreads = 8;  // reading so many costs less than a second call
+constexpr size_t kFewThreads = 8;             // reading so many costs less than a second call
+constexpr Nanos kOneMoment = Nanos(200'000);  // for one batch: what takes longer was put to sleep in its middle
+constexpr int kReads = 3;
 constexpr Nanos kWatchOneThreadEvery = Nanos::FromMillis(1);
 constexpr Nanos kStopAllTimeout = Nanos::FromMillis(100);
 
@@ -24,43 +25,30 @@ bool MapsCuda(Pid pid) {
 }  // namespace
 
 Result<std::unique_ptr<ProcessSampler>> ProcessSampler::Open(Pid pid, Pid parent, const CaptureContext& context) {
-  PP_ASSIGN_OR_RETURN(UniqueFd pidfd, OpenPidfd(pid));
-  PP_ASSIGN_OR_RETURN(const ExecutableId executable, ReadExecutableId(pid));
-  PP_ASSIGN_OR_RETURN(const ProcessStatus status, ReadProcessStatus(pid));
-  ProcessMemory memory(pid);
-  PP_ASSIGN_OR_RETURN(PythonProcess python, PythonProcess::Open(pid, memory));
-  const ProcessInfo info = DescribeProcess(pid, parent, status, python);
-  std::unique_ptr<ProcessSampler> sampler(
-      new ProcessSampler(pid, std::move(python), info.ns_pid, std::move(pidfd), executable, context));
-  context.writer.AddProcess(info);
+  PP_ASSIGN_OR_RETURN(OpenedProcess process, OpenedProcess::Open(pid, parent));
+  std::unique_ptr<ProcessSampler> sampler(new ProcessSampler(std::move(process), context));
+  context.writer.AddProcess(sampler->process_.info);
   if (const ReadStatus read = sampler->roster_.Refresh(MonotonicNow(), sampler->watch_); read != ReadStatus::kOk) {
     return Because(Reason::kTargetExited, ThingOf(pid) + " ended while it was being opened", "", ThingOf(pid));
   }
   return sampler;
 }
 
-ProcessSampler::ProcessSampler(Pid pid, PythonProcess python, Pid ns_pid, UniqueFd pidfd, ExecutableId executable,
-                               const CaptureContext& context)
-    : pid_(pid),
+ProcessSampler::ProcessSampler(OpenedProcess process, const CaptureContext& context)
+    : process_(std::move(process)),
+      pid_(process_.info.pid),
       context_(context),
-      memory_(pid),
-      python_(std::move(python)),
-      pidfd_(std::move(pidfd)),
-      executable_(executable),
-      codes_(memory_, python_.layout, python_.code_type),
+      memory_(pid_),
+      codes_(memory_, process_.python.layout, process_.python.code_type),
       linker_(codes_, context.stacks, context.request.verb == CaptureVerb::kDump),
-      verifier_(pid, memory_, linker_, context.request.allow_stops, context.request.verb == CaptureVerb::kDump ? 1 : 2),
+      verifier_(pid_, memory_, linker_, context.request.allow_stops,
+                context.request.verb == CaptureVerb::kDump ? 1 : 2),
       buffer_(codes_, linker_),
-      watch_(python_.layout, python_.runtime),
-      roster_(pid, ns_pid, memory_, python_, context.request, context.writer),
-      has_cuda_(MapsCuda(pid)) {}
+      watch_(process_.python.layout, process_.python.runtime),
+      roster_(pid_, process_.info.ns_pid, memory_, process_.python, context.request, context.writer),
+      has_cuda_(MapsCuda(pid_)) {}
 
 ProcessSampler::~ProcessSampler() = default;
-
-bool ProcessSampler::HasExeced() const {
-  const auto now = ReadExecutableId(pid_);
-  return now.has_value() && now.value() != executable_;
-}
 
 bool ProcessSampler::Sample(Nanos now) { return context_.request.blocking ? SampleStopped(now) : SampleLive(now); }
 
@@ -82,9 +70,21 @@ bool ProcessSampler::MayHaveMoved(const ThreadTrack& track, uint64_t switches) c
   return !track.has_last || gil == nullptr || is_holder || switches > 1;
 }
 
-bool ProcessSampler::CollectTrack(ThreadTrack& track, bool fresh) {
+// A stack that was read half now and half a time slice later may be none. When we are put to sleep has nothing to do
+// with what the target does: to read again does not bias.
+ReadStatus ProcessSampler::ReadBatch(size_t* filled) {
+  for (int read = 1;; ++read) {
+    batch_read_at_ = MonotonicNow();
+    const ReadStatus status = memory_.ReadBatch(batch_, filled);
+    if (read == kReads || MonotonicNow() - batch_read_at_ < kOneMoment) {
+      return status;
+    }
+  }
+}
+
+bool ProcessSampler::CollectTrack(ThreadTrack& track, Nanos read_at) {
   const NodeId before = track.last.leaf;
-  const CollectStatus collected = track.stack.Collect(memory_, fresh);
+  const CollectStatus collected = track.stack.Collect(memory_, read_at);
   track.last = verifier_.Verify(track.info.tid, collected, track.stack, track.chain);
   track.has_last = track.last.readable;
   if (!track.last.readable) {
@@ -116,7 +116,7 @@ bool ProcessSampler::CollectMoved() {
     return true;
   }
   size_t filled = 0;
-  const ReadStatus status = memory_.ReadBatch(batch_, &filled);
+  const ReadStatus status = ReadBatch(&filled);
   if (status == ReadStatus::kGone || status == ReadStatus::kDenied) {
     return false;
   }
@@ -125,7 +125,7 @@ bool ProcessSampler::CollectMoved() {
 
 bool ProcessSampler::CollectBatch(size_t filled) {
   for (const InBatch& read : in_batch_) {
-    if (!CollectTrack(*read.track, read.end <= filled)) {
+    if (!CollectTrack(*read.track, read.end <= filled ? batch_read_at_ : Nanos())) {
       return false;
     }
   }
@@ -158,7 +158,7 @@ bool ProcessSampler::SampleLive(Nanos now) {
   const size_t words = batch_.size();
   AppendFirst();
   size_t filled = 0;
-  const ReadStatus status = memory_.ReadBatch(batch_, &filled);
+  const ReadStatus status = ReadBatch(&filled);
   if (status == ReadStatus::kGone || status == ReadStatus::kDenied) {
     return false;
   }
@@ -188,7 +188,7 @@ bool ProcessSampler::RefreshThreads(Nanos now) {
     return false;
   }
   for (const auto& track : roster_.tracks()) {
-    if (!track->has_last && track->wanted && !CollectTrack(*track, false)) {
+    if (!track->has_last && track->wanted && !CollectTrack(*track, Nanos())) {
       return false;
     }
   }
@@ -285,10 +285,12 @@ void ProcessSampler::EmitTrack(Nanos now, ThreadTrack& track) {
     }
   }
   StackId stack = track.last.stack;
+  DoubtfulId doubtful = track.last.doubtful;
   if (holds_gil && watch_.interpreters()[track.interpreter].collecting) {
     stack = linker_.WithMarker(stack, kGcMarker);
+    doubtful = kNotDoubtful;
   }
-  buffer_.Add({track.handle, track.last.quality, now, stack, track.last.leaf});
+  buffer_.Add({track.handle, track.last.quality, now, stack, track.last.leaf, doubtful});
 }
 
 void ProcessSampler::Emit(Nanos now) {
@@ -301,7 +303,11 @@ void ProcessSampler::Flush() {
   const uint64_t generation = watch_.code_generation();
   const bool trusted = generation != 0 && generation == checked_generation_;
   checked_generation_ = generation;
-  if (buffer_.Settle(trusted, context_.writer, context_.accounting)) {
+  const bool stale = buffer_.Settle(trusted, verifier_.doubtful(), context_.writer, context_.accounting);
+  for (const auto& track : roster_.tracks()) {
+    track->last.doubtful = kNotDoubtful;
+  }
+  if (stale) {
     for (const auto& track : roster_.tracks()) {
       track->chain.Clear();
       track->has_last = false;
@@ -319,7 +325,7 @@ void ProcessSampler::ForgetStacks() {
 }
 
 void ProcessSampler::Finish(Nanos now, bool exec) {
-  buffer_.Settle(true, context_.writer, context_.accounting);
+  buffer_.Settle(true, verifier_.doubtful(), context_.writer, context_.accounting);
   roster_.EndAll(now);
   roster_.AnnounceEnded();
   context_.writer.EndProcess(pid_, now, exec ? "replaced itself by another program (exec)" : "exited");

@@ -11,29 +11,18 @@
 
 #include "attach/base/result.h"
 #include "attach/base/types.h"
-#include "attach/base/unique_fd.h"
 #include "attach/proc/process_memory.h"
-#include "attach/proc/procfs.h"
+#include "daemon/collect/capture_context.h"
 #include "daemon/collect/chain_verifier.h"
 #include "daemon/collect/interpreter_watch.h"
+#include "daemon/collect/opened_process.h"
 #include "daemon/collect/sample_buffer.h"
 #include "daemon/collect/stack_linker.h"
 #include "daemon/collect/thread_roster.h"
-#include "daemon/trace/capture_request.h"
 #include "daemon/trace/model.h"
-#include "daemon/trace/trace_writer.h"
 #include "symbolizer/cpython/code_cache.h"
-#include "symbolizer/cpython/python_process.h"
 
 namespace ptrace_prof {
-
-// What all processes of one capture share.
-struct CaptureContext {
-  const CaptureRequest& request;
-  StackTable& stacks;
-  TraceWriter& writer;
-  Accounting& accounting;
-};
 
 struct StopRefusal {
   Error error;
@@ -54,11 +43,11 @@ class ProcessSampler {
   void Finish(Nanos now, bool exec);
 
   Pid pid() const { return pid_; }
-  bool HasExited() const { return ptrace_prof::HasExited(pidfd_); }
-  bool HasExeced() const;
+  bool HasExited() const { return process_.HasExited(); }
+  bool HasExeced() const { return process_.HasExeced(); }
   // Set while the kernel refuses to stop the process (`blocking`): another tracer holds it, perhaps only briefly.
   const std::optional<StopRefusal>& stop_refusal() const { return stop_refusal_; }
-  const PythonProcess& python() const { return python_; }
+  const PythonProcess& python() const { return process_.python; }
   size_t thread_count() { return roster_.tracks().size(); }
   size_t node_count() const { return linker_.node_count(); }
   uint64_t read_calls() const { return memory_.calls(); }
@@ -67,8 +56,7 @@ class ProcessSampler {
   RemoteMemory& memory() { return memory_; }
 
  private:
-  ProcessSampler(Pid pid, PythonProcess python, Pid ns_pid, UniqueFd pidfd, ExecutableId executable,
-                 const CaptureContext& context);
+  ProcessSampler(OpenedProcess process, const CaptureContext& context);
 
   struct InBatch {
     ThreadTrack* track;
@@ -82,7 +70,8 @@ class ProcessSampler {
   void NoteRefusal(const Error& error, Nanos now);
   void AppendTrack(ThreadTrack& track);
   bool MayHaveMoved(const ThreadTrack& track, uint64_t switches) const;
-  bool CollectTrack(ThreadTrack& track, bool fresh);
+  ReadStatus ReadBatch(size_t* filled);
+  bool CollectTrack(ThreadTrack& track, Nanos read_at);
   bool CollectBatch(size_t filled);
   bool CollectMoved();
   bool RefreshThreads(Nanos now);
@@ -90,12 +79,10 @@ class ProcessSampler {
   void EmitTrack(Nanos now, ThreadTrack& track);
   void WatchState(Nanos now, ThreadTrack& track, bool holds_gil);
 
+  const OpenedProcess process_;
   const Pid pid_;
   const CaptureContext context_;
   ProcessMemory memory_;
-  const PythonProcess python_;
-  UniqueFd pidfd_;
-  const ExecutableId executable_;
   CodeCache codes_;
   StackLinker linker_;
   ChainVerifier verifier_;
@@ -104,6 +91,7 @@ class ProcessSampler {
   ThreadRoster roster_;
   std::vector<ReadRequest> batch_;
   std::vector<InBatch> in_batch_;
+  Nanos batch_read_at_;
   std::vector<ThreadTrack*> first_;
   std::vector<CollectStatus> collected_;
   uint64_t checked_generation_ = 0;

@@ -4,6 +4,20 @@
 
 namespace ptrace_prof {
 
+void SampleBuffer::ResolveDoubtful(DoubtfulChains& doubtful) {
+  for (Entry& entry : entries_) {
+    if (entry.doubtful == kNotDoubtful) {
+      continue;
+    }
+    if (const std::optional<NodeId> leaf = doubtful.Resolve(entry.doubtful, linker_)) {
+      entry.leaf = *leaf;
+      entry.stack = linker_.stack(*leaf);
+      entry.quality = SampleQuality::kVerified;
+    }
+  }
+  doubtful.Clear();
+}
+
 // The code of every frame of every buffered stack, each once.
 void SampleBuffer::CollectCodes() {
   used_.clear();
@@ -32,7 +46,8 @@ NodeId SampleBuffer::FirstGood(NodeId leaf) const {
   return good;
 }
 
-bool SampleBuffer::Settle(bool trusted, TraceWriter& writer, Accounting& accounting) {
+bool SampleBuffer::Settle(bool trusted, DoubtfulChains& doubtful, TraceWriter& writer, Accounting& accounting) {
+  ResolveDoubtful(doubtful);
   stale_.clear();
   if (!trusted && !entries_.empty()) {
     CollectCodes();

@@ -2,13 +2,15 @@
 //
 // A code object that was freed and reused between two checks could lend its old name to new samples; Settle
 // re-reads the headers of all code in the buffered stacks (one batch), cuts stacks above a code object that changed,
-// marks them, and only then hands the samples to the writer. One per process.
+// marks them, and only then hands the samples to the writer. Samples whose links became known meanwhile are whole
+// again (doubtful_chains.h). One per process.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "attach/base/types.h"
+#include "daemon/collect/doubtful_chains.h"
 #include "daemon/collect/stack_linker.h"
 #include "daemon/trace/model.h"
 #include "daemon/trace/trace_writer.h"
@@ -24,6 +26,7 @@ class SampleBuffer {
     Nanos when;
     StackId stack;
     NodeId leaf;
+    DoubtfulId doubtful = kNotDoubtful;
   };
 
   SampleBuffer(CodeCache& codes, StackLinker& linker) : codes_(codes), linker_(linker) {}
@@ -33,9 +36,10 @@ class SampleBuffer {
 
   // Checks (unless `trusted`: nothing was freed since the last time) and writes out. true: some code was stale, chains
   // linked so far must be forgotten.
-  bool Settle(bool trusted, TraceWriter& writer, Accounting& accounting);
+  bool Settle(bool trusted, DoubtfulChains& doubtful, TraceWriter& writer, Accounting& accounting);
 
  private:
+  void ResolveDoubtful(DoubtfulChains& doubtful);
   void CollectCodes();
   NodeId FirstGood(NodeId node) const;
 

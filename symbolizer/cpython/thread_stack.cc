@@ -6,11 +6,12 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr int kMaxRounds = 4;           // predictions tried before the chain is called broken
-constexpr uint32_t kReplanEvery = 64;   // samples: sheds what the stack no longer needs
-constexpr uint32_t kRoomAbove = 1024;   // for calls made since the last sample
-constexpr uint64_t kMostRoom = 8192;    // reading 8 KiB more costs less than another call
-constexpr uint32_t kProbeBelow = 3072;  // callers usually lie just below a frame in the same chunk
+constexpr int kMaxRounds = 4;                        // predictions tried before the chain is called broken
+constexpr Nanos kOneMoment = Nanos(50'000);  // for the pieces of one chain: a few reads
+constexpr uint32_t kReplanEvery = 64;                // samples: sheds what the stack no longer needs
+constexpr uint32_t kRoomAbove = 1024;                // for calls made since the last sample
+constexpr uint64_t kMostRoom = 8192;                 // reading 8 KiB more costs less than another call
+constexpr uint32_t kProbeBelow = 3072;               // callers usually lie just below a frame in the same chunk
 constexpr uint32_t kCframeSize = 16;
 
 uint64_t LoadWord(const std::byte* from) {
@@ -130,13 +131,13 @@ CollectStatus ThreadStack::Walk(RemoteMemory& memory) {
   const FrameBytes bytes{plan_, fetched_};
   fetched_.Clear();
   chain_.Clear();
-  bool missed = false;
+  pieced_ = false;
   WalkResult walk = WalkFrames(layout_, bytes, current_, bottom_, max_depth_, &chain_);
   for (uint32_t fetches = 0; walk.end == WalkEnd::kMissing && fetches < max_depth_; ++fetches) {
     if (fetches < missed_.size()) {
       Remember(walk.missing);
     }
-    missed = true;
+    pieced_ = true;
     const ReadStatus status = Fetch(memory, walk.missing);
     if (status == ReadStatus::kGone) {
       return CollectStatus::kGone;
@@ -152,7 +153,7 @@ CollectStatus ThreadStack::Walk(RemoteMemory& memory) {
     highest_ = 0;
     bottom_ = {};  // now and then the shim is read again
   }
-  if (missed || is_due) {
+  if (pieced_ || is_due) {
     Replan();
   }
   if (!chain_.frames.empty()) {
@@ -167,10 +168,10 @@ CollectStatus ThreadStack::Walk(RemoteMemory& memory) {
   return CollectStatus::kBroken;
 }
 
-CollectStatus ThreadStack::Collect(RemoteMemory& memory, bool fresh) {
-  bool have_bytes = fresh;
+CollectStatus ThreadStack::Collect(RemoteMemory& memory, Nanos read_at) {
   for (int round = 0; round < kMaxRounds; ++round) {
-    if (!have_bytes) {
+    if (read_at == Nanos()) {
+      read_at = MonotonicNow();
       const ReadStatus status = ReadPlanned(memory, false);
       if (status == ReadStatus::kGone || status == ReadStatus::kDenied) {
         return CollectStatus::kGone;
@@ -180,18 +181,23 @@ CollectStatus ThreadStack::Collect(RemoteMemory& memory, bool fresh) {
           return CollectStatus::kNoState;
         }
         Forget();  // a predicted place is gone: start again from the thread state
+        read_at = Nanos();
         continue;
       }
     }
-    have_bytes = false;
     const std::byte* state = plan_.Find(state_.value, layout_.thread_size);
     if (state == nullptr || LoadWord(state + layout_.thread_interp) != interpreter_.value) {
       return CollectStatus::kNoState;
     }
     if (LocateCurrent(&current_)) {
-      return Walk(memory);
+      const CollectStatus status = Walk(memory);
+      if (!pieced_ || round + 1 == kMaxRounds || MonotonicNow() - read_at < kOneMoment) {
+        return status;
+      }
+    } else {
+      Replan();
     }
-    Replan();
+    read_at = Nanos();
   }
   return CollectStatus::kBroken;
 }
@@ -205,11 +211,12 @@ void ThreadStack::TrustBottom() {
 }
 
 CollectStatus ThreadStack::ReadAgain(RemoteMemory& memory, bool backwards) {
+  const Nanos read_at = MonotonicNow();
   const ReadStatus status = ReadPlanned(memory, backwards);
   if (status == ReadStatus::kGone || status == ReadStatus::kDenied) {
     return CollectStatus::kGone;
   }
-  return Collect(memory, status == ReadStatus::kOk);
+  return Collect(memory, status == ReadStatus::kOk ? read_at : Nanos());
 }
 
 }  // namespace ptrace_prof

@@ -32,8 +32,9 @@ class ThreadStack {
   RemoteAddr state() const { return state_; }
   void AppendRequests(std::vector<ReadRequest>* batch) { plan_.AppendRequests(batch); }
 
-  // After the batch was read (`fresh`: all requests of this thread were filled).
-  CollectStatus Collect(RemoteMemory& memory, bool fresh);
+  // `read_at`: when the batch was read that filled all requests of this thread; 0: it did not. Where the rest comes
+  // much later than that (we were put to sleep in between), all is read anew: the two would be of different stacks.
+  CollectStatus Collect(RemoteMemory& memory, Nanos read_at);
   // Reads this thread alone, in the order of the plan or backwards, and collects.
   CollectStatus ReadAgain(RemoteMemory& memory, bool backwards);
 
@@ -67,7 +68,8 @@ class ThreadStack {
   std::array<uint64_t, 4> missed_{};  // frames that lately were not in the plan: they come and go
   uint32_t missed_next_ = 0;
   uint32_t since_replan_ = 0;
-  bool bare_ = false;  // the plan holds nothing but the thread state
+  bool pieced_ = false;  // the last walk had to ask for more
+  bool bare_ = false;    // the plan holds nothing but the thread state
   std::vector<ReadRequest> requests_;
 };
 

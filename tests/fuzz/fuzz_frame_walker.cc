@@ -22,7 +22,7 @@ void ReadStack(RemoteMemory& memory, const Layout& layout, RemoteAddr state, Rem
     stack.AppendRequests(&batch);
     size_t filled = 0;
     const bool fresh = memory.ReadBatch(batch, &filled) == ReadStatus::kOk;
-    stack.Collect(memory, fresh);
+    stack.Collect(memory, fresh ? MonotonicNow() : Nanos());
     stack.ReadAgain(memory, sample % 2 != 0);
     if (stack.frames().size() > kMaxDepth) {
       std::abort();

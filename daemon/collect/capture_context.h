@@ -1,0 +1,18 @@
+// What all processes of one capture share. References only: RunCapture and RunCallCapture own what they point to.
+#pragma once
+
+#include "daemon/trace/capture_request.h"
+#include "daemon/trace/model.h"
+#include "daemon/trace/stack_table.h"
+#include "daemon/trace/trace_writer.h"
+
+namespace ptrace_prof {
+
+struct CaptureContext {
+  const CaptureRequest& request;
+  StackTable& stacks;
+  TraceWriter& writer;
+  Accounting& accounting;
+};
+
+}  // namespace ptrace_prof

@@ -1,0 +1,43 @@
+#include "daemon/collect/opened_process.h"
+
+#include <utility>
+
+#include "attach/proc/process_memory.h"
+
+namespace ptrace_prof {
+namespace {
+
+ProcessInfo Describe(Pid pid, Pid parent, const ProcessStatus& status, const PythonProcess& python) {
+  ProcessInfo info;
+  info.pid = pid;
+  info.ns_pid = Pid(status.ns_pids.empty() ? pid.value : status.ns_pids.back());
+  info.parent_pid = parent;
+  info.name = status.name;
+  if (auto cmdline = ReadCmdline(pid); cmdline.has_value()) {
+    info.cmdline = std::move(cmdline).value();
+  }
+  info.python = python.version_text;
+  if (const auto start = ReadStartTime(pid); start.has_value()) {
+    info.start_time = start.value();
+  }
+  return info;
+}
+
+}  // namespace
+
+Result<OpenedProcess> OpenedProcess::Open(Pid pid, Pid parent) {
+  PP_ASSIGN_OR_RETURN(UniqueFd pidfd, OpenPidfd(pid));
+  PP_ASSIGN_OR_RETURN(const ExecutableId executable, ReadExecutableId(pid));
+  PP_ASSIGN_OR_RETURN(const ProcessStatus status, ReadProcessStatus(pid));
+  ProcessMemory memory(pid);
+  PP_ASSIGN_OR_RETURN(PythonProcess python, PythonProcess::Open(pid, memory));
+  ProcessInfo info = Describe(pid, parent, status, python);
+  return OpenedProcess{std::move(pidfd), executable, std::move(python), std::move(info)};
+}
+
+bool OpenedProcess::HasExeced() const {
+  const auto now = ReadExecutableId(info.pid);
+  return now.has_value() && now.value() != executable;
+}
+
+}  // namespace ptrace_prof
