@@ -66,7 +66,8 @@ class Channel {
   std::vector<RingReader>& rings() { return rings_; }
   const ChannelShape& shape() const { return shape_; }
   bool monotonic_clock() const { return monotonic_clock_; }
-  RemoteAddr leave_entry() const { return leave_entry_; }  // int(void*), for the target's queue of calls
+  RemoteAddr private_page() const { return private_page_; }  // mapped in the target as long as it is this program
+  RemoteAddr leave_entry() const { return leave_entry_; }    // int(void*), for the target's queue of calls
   uint32_t tool_id() const { return tool_id_; }
   uint64_t events_without_ring() const;
   uint32_t hooks_displaced() const;  // once it has left: threads with a profile function that is not ours

@@ -52,6 +52,11 @@ std::string CallLines(const Accounting& totals) {
   if (totals.calls_left_out > 0) {
     text += fmt::format(", too short and left out {}", Things(totals.calls_left_out, "call", "calls"));
   }
+  if (totals.threads_displaced > 0) {
+    text +=
+        fmt::format("\n  the process set or cleared a profile function (sys.setprofile) on {}: calls are missing there",
+                    Things(totals.threads_displaced, "thread", "threads"));
+  }
   text += Cost(totals);
   if (totals.call_events_lost > 0) {
     text += "\n  hint: a larger --buffer, a shorter --duration, or no --c-calls loses less";

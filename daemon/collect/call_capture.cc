@@ -102,7 +102,11 @@ class CallCapture {
     Account(now);
     EndInfo end;
     if (ended) {
-      end = EndOf(Error{Code::kGone, fmt::format("process {} ended", request_.pid.value), "", Reason::kTargetExited});
+      end = EndOf(
+          tracer_->HasExeced()
+              ? Error{Code::kGone, fmt::format("process {} has become another program (exec)", request_.pid.value), "",
+                      Reason::kTargetExeced}
+              : Error{Code::kGone, fmt::format("process {} ended", request_.pid.value), "", Reason::kTargetExited});
     } else if (left) {
       end = EndOf(tracer_->LeaveReason());
     }

@@ -48,9 +48,9 @@ CallTracer::CallTracer(OpenedProcess process, const CaptureContext& context)
       context_(context),
       memory_(pid_),
       watch_(process_.python.layout, process_.python.runtime),
-      roster_(pid_, process_.info.ns_pid, memory_, process_.python, context.request, context.writer),
-      codes_(memory_, process_.python.layout, process_.python.code_type),
-      objects_(memory_, process_.python.layout, codes_),
+      roster_(pid_, process_.info.ns_pid, space_, process_.python, context.request, context.writer),
+      codes_(space_, process_.python.layout, process_.python.code_type),
+      objects_(space_, process_.python.layout, codes_),
       landmarks_(objects_, [this](Landmark landmark, RemoteAddr code) { OnLandmark(landmark, code); }),
       names_(context.stacks, landmarks_),
       calls_{.names = names_, .generators = {}, .counts = {}, .step_code = {}},
@@ -89,6 +89,9 @@ Result<void> CallTracer::BringIn(const std::function<bool()>& go_on) {
   stub.Fill(boot);
   PP_ASSIGN_OR_RETURN(injection_, Inject(target_, memory_, stub, {MonotonicNow() + kEntryPatience, go_on}));
   rings_.resize(shape.rings);
+  // The stub empties the page when it has left.
+  space_.Anchor(injection_->channel.private_page(),
+                [this](uint64_t word) { return word == PP_PRIVATE_MAGIC || (word == 0 && has_left()); });
   return {};
 }
 
@@ -242,7 +245,7 @@ void CallTracer::Leave(Nanos patience) {
   (void)channel.Disarm(memory_, remote_);  // a target that is gone needs none of this
   channel.AskToLeave();
   std::optional<QueuedCall> call;
-  while (!has_left() && !process_.HasExited() && MonotonicNow() < deadline) {
+  while (!has_left() && !HasEnded() && MonotonicNow() < deadline) {
     if (!call.has_value()) {
       auto queued = QueueLeave(target_, memory_, channel, deadline);
       if (queued.has_value()) {
@@ -292,6 +295,7 @@ void CallTracer::CountInto(Accounting& accounting) const {
   for (const auto& thread : finished_) {
     accounting.calls_left_out += thread->filter.left_out();
   }
+  accounting.threads_displaced = has_left() ? injection_->channel.hooks_displaced() : 0;
   accounting.processes = 1;
   accounting.threads = threads_.size() + finished_.size();
   accounting.stops = injection_->report.stops.stops + 1;

@@ -16,6 +16,7 @@
 #include "attach/base/result.h"
 #include "attach/base/types.h"
 #include "attach/inject/injection.h"
+#include "attach/proc/anchored_memory.h"
 #include "attach/proc/process_memory.h"
 #include "daemon/collect/arming_stop.h"
 #include "daemon/collect/brief_call_filter.h"
@@ -48,7 +49,8 @@ class CallTracer {
   void Leave(Nanos patience);
   void Finish(Nanos when);
 
-  bool HasEnded() const { return process_.HasExited() || process_.HasExeced(); }
+  bool HasEnded() { return process_.HasExited() || HasExeced(); }
+  bool HasExeced() { return !space_.IsInPlace(); }
   bool has_left() const { return injection_->channel.state() == ChannelState::kLeft; }
   Error LeaveReason() const { return injection_->channel.Reason(); }
   const Layout& layout() const { return process_.python.layout; }
@@ -89,6 +91,7 @@ class CallTracer {
   const Pid pid_;
   const CaptureContext context_;
   ProcessMemory memory_;
+  AnchoredMemory space_{memory_};  // once the stub is in: names are not looked up in another program
   InterpreterWatch watch_;
   ThreadRoster roster_;
   TickClock clock_{FitTickSource()};

@@ -179,6 +179,11 @@ std::vector<std::string> CautionsOf(const Recording& recording) {
         fmt::format("{} calls were shorter than --min-duration and left out; their time is their callers'.",
                     WithCommas(recording.accounting->calls_left_out)));
   }
+  if (recording.accounting && recording.accounting->threads_displaced > 0) {
+    cautions.push_back(fmt::format(
+        "{} threads set or cleared a profile function (sys.setprofile): from there on their calls are missing.",
+        WithCommas(recording.accounting->threads_displaced)));
+  }
   if (recording.filtered > 0) {
     cautions.push_back(
         fmt::format("Filters left out {} {}.", WithCommas(recording.filtered), recording.exact ? "calls" : "samples"));

@@ -39,6 +39,7 @@ constexpr CountField kCounts[] = {
     {AccountingFields::kEndsOfExcludedFieldNumber, &Accounting::ends_of_excluded},
     {AccountingFields::kCallsTooDeepFieldNumber, &Accounting::calls_too_deep},
     {AccountingFields::kCallsLeftOutFieldNumber, &Accounting::calls_left_out},
+    {AccountingFields::kThreadsDisplacedFieldNumber, &Accounting::threads_displaced},
 };
 
 struct TimeField {

@@ -91,6 +91,8 @@ struct Accounting {
   uint64_t calls_left_out = 0;    // shorter than was asked for
   double event_cost_ns = 0;       // what an event of a Python function costs the target, as measured; 0 = not measured
   double c_event_cost_ns = 0;     // the same of a C function
+  // On which the job had set or cleared a profile function at the end, up to 3.11: calls of theirs are missing.
+  uint64_t threads_displaced = 0;
 };
 
 // Why and how the recording ended. A trace without one was cut off.
