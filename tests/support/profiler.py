@@ -77,11 +77,15 @@ class Recording(Running):
         self.trace = pathlib.Path(self._folder.name, "out.pftrace")
         super().__init__("record", "--pid", pid, "-o", self.trace, *options, preexec=preexec)
 
+    @property
+    def spool(self):
+        """What of the trace has come so far, while it goes on."""
+        return self.trace.with_name(self.trace.name + ".pftrace.tmp")
+
     def begun(self):
         """Waits until something was recorded, or the run has ended."""
-        spool = self.trace.with_name(self.trace.name + ".pftrace.tmp")
         deadline = time.monotonic() + DEADLINE
-        while self.process.poll() is None and not (spool.exists() and spool.stat().st_size):
+        while self.process.poll() is None and not (self.spool.exists() and self.spool.stat().st_size):
             assert time.monotonic() < deadline, "nothing was recorded"
             time.sleep(0.005)
 

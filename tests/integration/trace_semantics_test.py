@@ -1,0 +1,190 @@
+"""Every shape of calls, traced by the whole product and compared call by call with what a recorder in Python saw
+(tests/targets/frame_recorder.py), alone and while something else hooks into the job; and windows in which the process
+forks, becomes another, or ends. docs/semantics.md has what comes of it.
+"""
+import contextlib
+import json
+import pathlib
+import re
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from support import case, profiler  # noqa: E402
+from support.call_trees import CallTrees  # noqa: E402
+from support.target_process import DEADLINE  # noqa: E402
+
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/semantics.md"
+IN_THREADS = ("in_a_thread", "goes_on_elsewhere")
+
+
+def rows_of_page():
+    for line in PAGE.read_text().splitlines():
+        if line.startswith("| "):
+            yield [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def promised():
+    """{test: {minor: what the page says}}"""
+    minors, found = [], {}
+    for row in rows_of_page():
+        if "3.8" in row:
+            minors = row[1:-1]
+        elif minors:
+            found[row[-1].strip("`")] = dict(zip(minors, row[1:-1]))
+    return found
+
+
+def shapes_of_page():
+    return {name for row in rows_of_page() if len(row) == 3 for name in re.findall(r"`(\w+)`", row[-1])}
+
+
+def difference(found, expected):
+    """Where two lists part, in words; "" where they do not."""
+    if found == expected:
+        return ""
+    at = next((i for i, pair in enumerate(zip(found, expected)) if pair[0] != pair[1]), min(len(found), len(expected)))
+    return (f"{len(found)} calls, {len(expected)} expected; at {at}:\n  found    {found[max(0, at - 3):at + 5]}\n"
+            f"  expected {expected[max(0, at - 3):at + 5]}")
+
+
+class TraceSemantics(case.Case):
+    def begin(self, companion):
+        """(target, {shape: rows})"""
+        target = self.start("semantics.py", companion)
+        expected = {}
+        while (message := target.hear().text) != "all":
+            _, name, rows = message.split(" ", 2)
+            expected[name] = json.loads(rows)
+        self.assertGreater(len(expected), 25)
+        return target, expected
+
+    @contextlib.contextmanager
+    def recording(self, target, *options):
+        run = profiler.Recording(target.pid, "--mode", "trace", *options)
+        self.addCleanup(run.remove)
+        run.begun()
+        if run.process.poll() is not None:
+            finished = run.wait()
+            if "[RESOURCE_EXHAUSTED]" in finished.errors:
+                self.skipTest(finished.errors)  # a process that has no room for a text of ours cannot be entered
+            self.fail(str(finished))
+        yield run
+
+    def traced(self, target, word):
+        """The trees of one window in which the target does what the word says."""
+        with self.recording(target) as run:
+            target.tell(word)
+            target.expect("ran")
+            run.interrupt()
+            return self.trees(run)
+
+    def trees(self, run):
+        finished = self.finished = run.wait()
+        self.assertEqual(finished.status, 0, str(finished))
+        self.assertRegex(finished.errors, r"\n +lost 0, unmatched ends 0\n")
+        return CallTrees(run.trace)
+
+    def assertShapes(self, trees, expected, times=1):
+        if times == 1:  # else what ended the process came too late to be named
+            self.assertEqual(trees.markers, [])
+        for name, rows in expected.items():
+            calls = trees.named[name]
+            self.assertEqual(len(calls), times, f"{name}: so often in the window")
+            for call in calls:
+                self.assertEqual(difference(call.rows(), rows), "", name)
+                self.assertTrue(all(one.finished for one in call.all()), name)
+        tids = [{call.tid for call in trees.named[name]} for name in (*IN_THREADS, "calls")]
+        self.assertEqual(sum(map(len, tids)), len(set.union(*tids)), "threads of their own")
+
+    @property
+    def promise(self):
+        """What the page says of this test and version."""
+        return promised()[self._testMethodName][self.interpreter.minor]
+
+    def assertEndsWell(self, target):
+        self.assertUnharmed(target.pid)
+        self.assertEqual((target.finish(), target.stdout(), target.stderr()), (0, "ended well\n", ""))
+
+    def check(self, companion):
+        """With something else on all the time."""
+        if self.promise == "-":
+            self.skipTest("there is no such thing in this version")
+        target, expected = self.begin(companion)
+        if self.promise == "refused":
+            refused = profiler.run("record", "--mode", "trace", "--pid", target.pid, "-d", "1s", "-f", "perfetto", "-o", "/dev/null")
+            self.assertNotEqual(refused.status, 0, str(refused))
+            self.assertRegex(refused.errors, "profile function")
+        else:
+            self.assertEqual(self.promise, "exact")
+            for _ in range(2):  # the second time with a stub that is there
+                self.assertShapes(self.traced(target, "run"), expected)
+        self.assertEndsWell(target)
+        print(f"CPython {self.interpreter}, {companion}: {self.promise}, {len(expected)} shapes, "
+              f"{sum(map(len, expected.values()))} calls")
+
+    def test_the_page_tells_of_every_shape_and_test(self):
+        _, expected = self.begin("nothing")
+        self.assertEqual(shapes_of_page(), set(expected))
+        tests = {name for name in dir(self) if name.startswith("test_")} - {self._testMethodName}
+        self.assertEqual(set(promised()), tests)
+
+    def test_alone(self):
+        self.check("nothing")
+
+    def test_a_trace_function_of_the_job(self):
+        self.check("settrace")
+
+    def test_coverage_by_monitoring(self):
+        self.check("monitoring")
+
+    def test_cprofile_is_on(self):
+        self.check("profiler")
+
+    def test_a_profile_function_set_and_cleared_in_the_window(self):
+        target, expected = self.begin("setprofile")
+        trees = self.traced(target, "run")
+        if self.promise == "exact":
+            self.assertShapes(trees, expected)
+        else:  # what is there is right; and the job's own function was left alone, or it had not ended well
+            self.assertEqual(self.promise, "partly")
+            self.assertIn("set or cleared a profile function", self.finished.errors)
+            for name, rows in expected.items():
+                for call in trees.named[name]:
+                    self.assertEqual(difference(call.rows(), rows), "", name)
+        self.assertEndsWell(target)
+
+    def test_fork_in_the_window(self):
+        self.assertEqual(self.promise, "exact")
+        target, expected = self.begin("nothing")
+        self.assertShapes(self.traced(target, "fork"), expected)
+        self.assertEndsWell(target)
+
+    def await_names(self, run):
+        """What was called until now has its names in the trace: they cannot be had any more when the process is gone."""
+        deadline = time.monotonic() + DEADLINE
+        while IN_THREADS[-1].encode() not in run.spool.read_bytes():
+            self.assertLess(time.monotonic(), deadline, "nothing of it came")
+            time.sleep(0.005)
+
+    def check_end(self, word, output, status):
+        self.assertEqual(self.promise, "exact")
+        target, expected = self.begin("nothing")
+        with self.recording(target) as run:
+            target.tell("run")
+            target.expect("ran")
+            self.await_names(run)
+            target.tell(word)
+            self.assertEqual(target.wait(), status, target.stderr())
+            self.assertShapes(self.trees(run), expected, times=2)
+        self.assertEqual((target.stdout(), target.stderr()), (output, ""))
+
+    def test_exec_in_the_window(self):
+        self.check_end("exec", "became another\n", 0)
+
+    def test_exit_in_the_window(self):
+        self.check_end("exit", "left\n", 3)
+
+
+if __name__ == "__main__":
+    case.main()
