@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """The benchmark: our cost against the peers', our own promises, and docs/benchmarks.md from both.
 
-./dev bench [--quick] [--only PART ...] [--out FILE]. Needs two cores: the target has one, the tool the other. What a
-machine cannot give (a peer, an interpreter) is named in the page, and its promises are "no claim".
+./dev bench [PART ...] [--quick] [--minutes N] [--out FILE]. Needs two cores: the target has one, the tool the other. What
+a machine cannot give (a peer, an interpreter) is named in the page, and its promises are "no claim". Parts that are not
+measured stay on the page as they were.
 """
 import argparse
 import os
@@ -14,13 +15,15 @@ from dataclasses import dataclass, field, replace
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
 
-from parts import compare, cost, footprint, machine, read_cost, report, service, slowdown, tools  # noqa: E402
+from parts import (compare, cost, footprint, goals, machine, page, read_cost, report, service, slowdown, tools,  # noqa: E402
+                   trace)
 from parts.scenario import SCENARIOS  # noqa: E402
 from parts.target import Target  # noqa: E402
-from support import interpreters  # noqa: E402
+from support import interpreters, profiler  # noqa: E402
 
 BUSY_PERCENT = 20  # before we start: more is worth a warning
-PARTS = ("compare", "reads", "calls", "memory", "size", "slowdown", "service", "more")
+PARTS = ("compare", "reads", "calls", "memory", "size", "slowdown", "service", "trace", "more")
+BESIDE_PEERS = ("compare", "slowdown", "more")
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,7 @@ class Mode:
     slow_peers: bool       # slowdown of the peers too
     memory_seconds: float
     service_rounds: int
+    trace_minutes: float   # of the part trace
     minutes: float         # no new measurement begins after that
 
     def within(self, minutes):
@@ -44,19 +48,17 @@ class Mode:
         shorter = {name: max(least, getattr(self, name) * share) for name, least in
                    (("fastest_seconds", 1.5), ("paced_seconds", 3), ("memory_seconds", 8))}
         return replace(self, name=f"{self.name}, within {minutes:g} minutes", minutes=minutes, **shorter,
-                       slow_peers=self.slow_peers and share == 1)
+                       trace_minutes=min(self.trace_minutes, minutes), slow_peers=self.slow_peers and share == 1)
 
 
-QUICK = Mode("quick: fewer samples than the promises ask for", ("d10", "d60", "t64"), (), 1.5, 3, 1000, 1, 6, False, 8, 10, 8)
-FULL = Mode("full", ("d10", "d60", "t64"), ("d200", "t8"), 6, 35, 1000, 3, 40, True, 60, 40, 90)
+QUICK = Mode("quick: fewer samples than the promises ask for", ("d10", "d60", "t64"), (), 1.5, 3, 1000, 1, 6, False, 8, 10, 3, 11)
+FULL = Mode("full", ("d10", "d60", "t64"), ("d200", "t8"), 6, 35, 1000, 3, 40, True, 60, 40, trace.FULL_MINUTES, 102)
 
 
 @dataclass
 class Results:
-    mode: str
+    """Of one part."""
     paced_rate: int
-    machine: list = field(default_factory=list)
-    missing: list = field(default_factory=list)
     fastest: list = field(default_factory=list)
     paced: list = field(default_factory=list)
     read_costs: list = field(default_factory=list)
@@ -65,8 +67,13 @@ class Results:
     sizes: list = field(default_factory=list)
     slowdowns: list = field(default_factory=list)
     service: list = field(default_factory=list)
+    tracing: object = None
     commands: set = field(default_factory=set)
     notes: list = field(default_factory=list)
+
+    def is_empty(self):
+        measured = (self.fastest, self.paced, self.read_costs, self.calls, self.memory, self.sizes, self.slowdowns, self.service)
+        return not any(measured) and (self.tracing is None or self.tracing.is_empty())
 
 
 def say(text):
@@ -77,17 +84,12 @@ class Bench:
     def __init__(self, mode, parts):
         self.mode, self.parts = mode, parts
         self.started = time.monotonic()
-        self.results = Results(mode.name, mode.paced_rate)
-        self.peers, self.results.missing = tools.available()
-        for missing in self.results.missing:
+        self.results = Results(mode.paced_rate)
+        self.peers, self.missing = tools.available() if set(parts) & set(BESIDE_PEERS) else ([], [])
+        for missing in self.missing:
             say(f"not had here: {missing}")
-        self.results.machine = machine.facts(HERE.parent)
-        if float(dict(self.results.machine)["busy before the start"].split()[0]) > BUSY_PERCENT:
-            self.results.notes.append("The machine had other work: a process that sleeps between samples wakes up to cold "
-                                      "caches, rates are what was left over, and torn stacks are rarer than on a quiet one.")
-        self.results.machine += [(tool.name, tool.version()) for tool in [tools.PtraceProf(), *self.peers]]
         self.home = next((one for one in interpreters.of_minor(compare.COMMON)), None)
-        if self.home is None:
+        if self.home is None and set(parts) != {"trace"}:
             sys.exit(f"bench: there is no CPython {compare.COMMON} here: ./dev setup test finds or unpacks one")
 
     def in_time(self, what):
@@ -166,23 +168,60 @@ class Bench:
             except RuntimeError as failure:
                 self.results.notes.append(f"The service: {failure}")
 
-    def run(self):
-        for part in self.parts:
-            say(f"== {part}")
-            getattr(self, part)()
-        self.results.machine.append(("measured in", f"{(time.monotonic() - self.started) / 60:.0f} minutes"))
-        self.results.machine.append(("busy at the end", f"{100 * machine.busy_share():.0f} % of the machine"))
+    def trace(self):
+        left = self.mode.minutes - (time.monotonic() - self.started) / 60
+        if self.in_time("exact tracing"):
+            self.results.tracing = trace.measure(min(self.mode.trace_minutes, left), say)
+
+    def _commands(self):
         with Target(SCENARIOS["d10"], self.home) as target:
             for tool in [tools.PtraceProf(), *self.peers]:
                 line = " ".join(cost.command_line(tool, target, self.mode.paced_rate, 10, pathlib.Path("OUT")))
                 self.results.commands.add(line.replace(f" {target.pid} ", " PID "))
-        return self.results
+
+    def _facts(self, part, before, begun):
+        versions = [tools.PtraceProf(), *(self.peers if part in BESIDE_PEERS else [])]
+        return [*before, ("mode", self.mode.name), *((tool.name, tool.version()) for tool in versions),
+                ("measured in", f"{(time.monotonic() - begun) / 60:.0f} minutes"),
+                ("busy at the end", f"{100 * machine.busy_share():.0f} % of the machine")]
+
+    def run(self, keep):
+        """keep(name, page.Part) takes each part as it comes; one in which nothing could be measured is none."""
+        for part in self.parts:
+            say(f"== {part}")
+            self.results, begun, before = Results(self.mode.paced_rate), time.monotonic(), machine.facts(HERE.parent)
+            notes = self.results.notes
+            if float(dict(before)["busy before the start"].split()[0]) > BUSY_PERCENT:
+                notes.append("The machine had other work: what sleeps in between wakes up to cold caches, rates are what was "
+                             "left over, and torn stacks are rarer than on a quiet one.")
+            getattr(self, part)()
+            if self.results.is_empty():
+                say(f"  nothing could be measured: {part} stays as it was. {' '.join(notes)}")
+                continue
+            if part == "compare":
+                self._commands()
+            notes += [f"Not had here: {missing}" for missing in self.missing if part in BESIDE_PEERS]
+            keep(part, page.Part([list(fact) for fact in self._facts(part, before, begun)], goals.judge(part, self.results),
+                                 report.lines(part, self.results), notes))
+
+
+def keeper(out):
+    """Puts a part into the results and onto the page at once: a run that is cut short has told what it has."""
+    store = out.with_suffix(".json")
+
+    def keep(name, part):
+        parts = {**page.load(store), name: part}
+        page.save(store, parts)
+        out.write_text(page.render(parts))
+        say(f"wrote {name} to {store} and {out}")
+    return keep
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="minutes instead of an hour and a half; too few samples for a claim")
-    parser.add_argument("--only", choices=PARTS, nargs="+", default=PARTS, help="these parts alone")
+    parser.add_argument("parts", choices=PARTS, nargs="*", metavar="PART", help=f"these alone: {', '.join(PARTS)}")
+    parser.add_argument("--only", choices=PARTS, nargs="+", default=[], metavar="PART", help="the same")
     parser.add_argument("--out", type=pathlib.Path, default=HERE.parent / "docs/benchmarks.md", help="the page to write")
     parser.add_argument("--binary", help="another ptrace-prof than build/bin/ptrace-prof")
     parser.add_argument("--minutes", type=float, help="shorter runs, and no new measurement after that")
@@ -195,10 +234,9 @@ def main():
     mode = QUICK if arguments.quick else FULL
     if arguments.minutes:
         mode = mode.within(arguments.minutes)
-    page = report.write(Bench(mode, arguments.only).run())
-    arguments.out.parent.mkdir(parents=True, exist_ok=True)
-    arguments.out.write_text(page)
-    say(f"wrote {arguments.out}")
+    profiler.BINARY = tools.PtraceProf.binary
+    chosen = {*arguments.parts, *arguments.only}
+    Bench(mode, [part for part in PARTS if part in chosen or not chosen]).run(keeper(arguments.out))
 
 
 if __name__ == "__main__":

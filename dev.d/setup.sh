@@ -64,6 +64,27 @@ python_client_packages() {
   note "fetched in $(seconds_since "$started") s"
 }
 
+# The peers that run inside a target (bench/parts/trace_events.py), one folder per minor version of CPython. Not every
+# version can have them: the benchmark names those that it went without.
+bench_peers() {
+  local minor stamp=viztracer folder
+  for minor in 3.8 3.9 3.10 3.11 3.12 3.13 3.14 3.15; do
+    folder=$PP_CACHE/bench-$minor
+    [ "$(cat "$folder/asked" 2>/dev/null)" = "$stamp" ] && continue
+    [ -n "${PP_OFFLINE:-}" ] && { note "PP_OFFLINE is set: no $stamp for CPython $minor"; continue; }
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    if "$PP_VENV/bin/pip" -q --disable-pip-version-check install --no-compile --target "$folder" \
+      --python-version "$minor" --only-binary :all: "$stamp" >"$folder.log" 2>&1; then
+      echo "$stamp" >"$folder/stamp"
+      note "$stamp for CPython $minor"
+    else
+      note "no $stamp for CPython $minor: $(grep -m 1 ERROR "$folder.log" || echo "see $folder.log")"
+    fi
+    echo "$stamp" >"$folder/asked"
+  done
+}
+
 # A virtual environment in the cache with the packages that Debian lacks. Sets PP_VENV. $1: its name; then the lists.
 python_environment() {
   local name=$1 lists=() list stamp started
@@ -108,6 +129,7 @@ setup_test() {
 setup_bench() {
   install_packages dev.d/packages/bench.txt bench/debian-packages.txt
   python_environment bench bench/requirements.txt
+  bench_peers
   find_interpreters
 }
 

@@ -1,8 +1,8 @@
 """The promises about cost, each judged by what was measured here: met, missed, or no claim."""
-import math
-from dataclasses import dataclass
-
+from parts import trace_goals
 from parts.compare import COMMON, TACHYON, ratios
+from parts.goal import Goal
+from parts.goal import judged as _judge
 from parts.statistics_of_ratios import median
 from parts.tools import FASTEST, PtraceProf
 
@@ -14,19 +14,6 @@ FEWEST_SAMPLES = 100_000  # of ours, for a claim about CPU that may be believed 
 SLOWDOWN_BOUND = 0.005
 MEMORY_BOUND_KIB = 64 * 1024
 GROWTH_BOUND_KIB = 1024  # what counts as constant
-
-
-@dataclass
-class Goal:
-    what: str
-    bound: str
-    measured: str
-    verdict: str
-
-
-def _judge(what, bound, measured, met, text):
-    missing = measured is None or isinstance(measured, float) and math.isnan(measured)
-    return Goal(what, bound, "not measured" if missing else text, "no claim" if missing else ("met" if met else "missed"))
 
 
 def _cpu(results):
@@ -62,6 +49,9 @@ def _reads(results):
         if cost.scenario == "d10":
             yield _judge("one sample, depth 10, in bare reads of 1 KiB", "≤ 3x", cost.ratio, cost.ratio <= 3,
                          f"{cost.ratio:.2f}x ({cost.round_us:.2f} / {cost.bare_us:.2f} us)")
+
+
+def _calls(results):
     for calls in results.calls:
         if calls.scenario == "steady":
             yield _judge("system calls per thread-sample on a stack that stands still", "≤ 2", calls.every,
@@ -71,8 +61,8 @@ def _reads(results):
 def _torn(results):
     ours = [row for row in results.paced + results.fastest if row.tool == PtraceProf.name and row.runs]
     samples, torn = sum(row.samples for row in ours), sum(run.torn for row in ours for run in row.runs)
-    yield _judge("impossible stacks in all samples of these runs", "0", samples or None, torn == 0,
-                 f"{torn} of {samples:,}")
+    on = ", ".join(sorted({row.scenario for row in ours})) or "these targets"
+    yield _judge(f"impossible stacks in all samples of {on}", "0", samples or None, torn == 0, f"{torn} of {samples:,}")
 
 
 def _memory(results):
@@ -113,5 +103,13 @@ def _service(results):
                      f"{crowd.ended_well} ended well")
 
 
-def judge(results):
-    return [goal for part in (_cpu, _rate, _reads, _torn, _memory, _size, _slowdown, _service) for goal in part(results)]
+def _trace(results):
+    return trace_goals.judge(results.tracing) if results.tracing else []
+
+
+_OF_PART = {"compare": (_cpu, _rate, _torn), "more": (_torn,), "reads": (_reads,), "calls": (_calls,), "memory": (_memory,),
+            "size": (_size,), "slowdown": (_slowdown,), "service": (_service,), "trace": (_trace,)}
+
+
+def judge(part, results):
+    return [goal for judges in _OF_PART[part] for goal in judges(results)]

@@ -1,13 +1,9 @@
-"""docs/benchmarks.md: what was measured, where, how, and which promises held."""
+"""The section of each part on the page: its tables, as lines of text."""
+from parts import trace_report
 from parts.compare import asked, ratios
-from parts.goals import judge
 from parts.scenario import SCENARIOS
 from parts.statistics_of_ratios import interval, median
-
-
-def _table(heads, rows):
-    return ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads),
-            *("| " + " | ".join(str(cell) for cell in row) + " |" for row in rows), ""]
+from parts.table import table as _table
 
 
 def _spread(values, scale):
@@ -33,9 +29,9 @@ def _comparison(rows):
                    "ours / peer", "samples", "torn", "the tool says"], body)
 
 
-def _slowdowns(slowdowns):
+def _slowdowns(results):
     body = []
-    for one in slowdowns:
+    for one in results.slowdowns:
         cells = []
         for values in (one.cpu, one.wall):
             low, high = interval(values)
@@ -44,25 +40,30 @@ def _slowdowns(slowdowns):
     return _table(["target", "Python", "tool", "Hz", "CPU per unit of work", "wall time per unit", "pairs"], body)
 
 
-def _ours_alone(results):
-    lines = ["### Cost of a sample in bare reads", ""]
-    lines += _table(["target", "Python", "bare read of 1 KiB, us", "round, us", "threads", "reads per round",
-                     "thread-sample / bare read"],
-                    [[one.scenario, one.minor, f"{one.bare_us:.2f}", f"{one.round_us:.2f}", f"{one.threads:.1f}",
-                      f"{one.reads:.2f}", f"**{one.ratio:.2f}x**"] for one in results.read_costs])
-    lines += ["### System calls per thread-sample", "", "By strace -f -c; the sleep between rounds is not counted in the "
-              "total.", ""]
-    lines += _table(["target", "Python", "reads", "all", "which"],
-                    [[one.scenario, one.minor, f"{one.reads:.3f}", f"{one.every:.3f}",
-                      ", ".join(f"{name} {count:.3f}" for name, count in sorted(one.by_name.items(), key=lambda item:
-                                                                                -item[1]))] for one in results.calls])
-    lines += ["### Memory of the collector and size of the trace", ""]
-    lines += _table(["target", "rate", "seconds", "samples", "steady, MiB", "growth, KiB"],
-                    [[one.scenario, asked(one.rate), f"{one.series[-1][0] if one.series else 0:.0f}", f"{one.samples:,}",
-                      f"{one.steady_kib / 1024:.1f}", one.growth_kib] for one in results.memory])
-    lines += _table(["target", "samples", "bytes", "bytes per sample"],
-                    [[one.what, f"{one.samples:,}", f"{one.size:,}", f"{one.each:.2f}"] for one in results.sizes])
-    return lines
+def _reads(results):
+    return _table(["target", "Python", "bare read of 1 KiB, us", "round, us", "threads", "reads per round",
+                   "thread-sample / bare read"],
+                  [[one.scenario, one.minor, f"{one.bare_us:.2f}", f"{one.round_us:.2f}", f"{one.threads:.1f}",
+                    f"{one.reads:.2f}", f"**{one.ratio:.2f}x**"] for one in results.read_costs])
+
+
+def _calls(results):
+    return ["By strace -f -c; the sleep between rounds is not counted in the total.", "", *_table(
+        ["target", "Python", "reads", "all", "which"],
+        [[one.scenario, one.minor, f"{one.reads:.3f}", f"{one.every:.3f}",
+          ", ".join(f"{name} {count:.3f}" for name, count in sorted(one.by_name.items(), key=lambda item: -item[1]))]
+         for one in results.calls])]
+
+
+def _memory(results):
+    return _table(["target", "rate", "seconds", "samples", "steady, MiB", "growth, KiB"],
+                  [[one.scenario, asked(one.rate), f"{one.series[-1][0] if one.series else 0:.0f}", f"{one.samples:,}",
+                    f"{one.steady_kib / 1024:.1f}", one.growth_kib] for one in results.memory])
+
+
+def _size(results):
+    return _table(["target", "samples", "bytes", "bytes per sample"],
+                  [[one.what, f"{one.samples:,}", f"{one.size:,}", f"{one.each:.2f}"] for one in results.sizes])
 
 
 def _service(results):
@@ -82,50 +83,37 @@ def _service(results):
             "process of its reader.", "", *_table(["", "median (least to most)", "of"], body)]
 
 
-_EXPLANATION = """\
-- A sample is the stack of one thread. Every tool samples all threads, waiting ones too, by wall time.
-- CPU is user and system time of the tool and all its processes (wait4), names and output included, as the slope between
-  a run as short as the tool can and a long one: start-up stands apart. Medians over repeats that alternate between
-  the tools on the same running target (least and most in brackets); ratios are medians of the ratios of each repeat.
-- Samples per second: while the tool samples, start-up and output apart (py-spy does not keep to a time: all of its run).
-- Torn: stacks that the target's declared calls cannot produce, or with a wrong number of frames; a wrong but possible
-  stack is not seen. The tools' own error counts stand beside it.
-- At a paced rate much of the CPU is falling asleep and waking up, which every tool pays to the kernel. Tachyon spins
-  for the last tenth of each interval, and takes late samples in bursts, as py-spy does.
-- Slowdown: pairs with and without the tool in turn, on one running target; 95 % intervals of the median by order
-  statistics. CPU per unit does not show pauses, wall time does, and is worth little on a busy machine.
-""".splitlines()
+def _compare(results):
+    lines = _table(["target", "what", "command"],
+                   [[one.name, one.what, f"`{one.script} {' '.join(one.arguments)}`"] for one in SCENARIOS.values()])
+    lines += ["```", "taskset -c 0 python3 bench/targets/calls.py DEPTH BUSY WAITING", *sorted(results.commands), "```", ""]
+    lines += ["### As fast as each tool can", "", *_comparison(results.fastest)]
+    return lines + ["### At the same rate", "", f"Asked for: {results.paced_rate:,} Hz of each thread.", "",
+                    *_comparison(results.paced)]
 
 
-def _commands(results):
-    lines = ["```", "taskset -c 0 python3 bench/targets/calls.py DEPTH BUSY WAITING"]
-    return [*lines, *sorted(results.commands), "```", ""]
+def _more(results):
+    return ["As fast as each tool can:", "", *_comparison(results.fastest),
+            f"At the same rate ({results.paced_rate:,} Hz of each thread):", "", *_comparison(results.paced)]
 
 
-def _targets():
-    return _table(["target", "what", "command"],
-                  [[one.name, one.what, f"`{one.script} {' '.join(one.arguments)}`"] for one in SCENARIOS.values()])
+def _trace(results):
+    return trace_report.lines(results.tracing) if results.tracing else []
 
 
-def write(results):
-    """The whole page, as text."""
-    goals = judge(results)
-    met = sum(goal.verdict == "met" for goal in goals)
-    lines = ["# Benchmarks", "", f"Written by `./dev bench` ({results.mode}); not by hand.", ""]
-    lines += _table(["", ""], [[name, value] for name, value in results.machine])
-    lines += [f"## Promises: {met} of {len(goals)} met", ""]
-    lines += _table(["promise", "bound", "measured", ""],
-                    [[goal.what, goal.bound, goal.measured, f"**{goal.verdict}**"] for goal in goals])
-    lines += ["## How to read it", "", *_EXPLANATION, ""]
-    for missing in results.missing:
-        lines += [f"Not had here: {missing}", ""]
-    lines += ["## As fast as each tool can", "", *_comparison(results.fastest)]
-    lines += ["## At the same rate", "", f"Asked for: {results.paced_rate:,} Hz of each thread.", "",
-              *_comparison(results.paced)]
-    lines += ["## Slowdown of the target", "", *_slowdowns(results.slowdowns)]
-    lines += ["## The service", "", *_service(results)]
-    lines += ["## ptrace-prof alone", "", *_ours_alone(results)]
-    lines += ["## Targets and commands", "", *_targets(), *_commands(results)]
-    lines += [f"- {note}" for note in results.notes]
-    return "\n".join(lines).rstrip() + "\n"
+# In the order of the page: part, title, lines.
+SECTIONS = (
+    ("compare", "Sampling, beside its peers", _compare),
+    ("more", "The same on more targets", _more),
+    ("slowdown", "Slowdown of the target", _slowdowns),
+    ("trace", "Exact tracing", _trace),
+    ("service", "The service", _service),
+    ("reads", "Cost of a sample in bare reads", _reads),
+    ("calls", "System calls per thread-sample", _calls),
+    ("memory", "Memory of the collector", _memory),
+    ("size", "Size of the trace", _size),
+)
 
+
+def lines(part, results):
+    return next(write for name, _, write in SECTIONS if name == part)(results)

@@ -34,12 +34,14 @@ def _die_with_parent():
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _inside_root(root, arguments):
+def _inside_root(root, arguments, folders):
     """The command that runs `arguments` in `root`, in new mount and PID namespaces, with the targets at /mnt."""
+    folders = {"/mnt": TARGETS, **folders}
     script = " && ".join((
         "mount --make-rprivate /",
-        f"mkdir -p {shlex.quote(root)}/mnt {shlex.quote(root)}/proc {shlex.quote(root)}/dev",
-        f"mount --bind {shlex.quote(str(TARGETS))} {shlex.quote(root)}/mnt",
+        f"mkdir -p {shlex.quote(root)}/proc {shlex.quote(root)}/dev",
+        *(f"mkdir -p {shlex.quote(root + place)}" for place in folders),
+        *(f"mount --bind {shlex.quote(str(folder))} {shlex.quote(root + place)}" for place, folder in folders.items()),
         f"mount -t proc proc {shlex.quote(root)}/proc",
         f"mount --rbind /dev {shlex.quote(root)}/dev",
         f"exec chroot {shlex.quote(root)} {shlex.join(arguments)}",
@@ -50,8 +52,9 @@ def _inside_root(root, arguments):
 class TargetProcess:
     """with TargetProcess("longsleep.py", interpreter) as target: … target.pid …"""
 
-    def __init__(self, script, interpreter, arguments=(), env=None, options=(), python=None, name=None):
-        """`python`: another executable to run the interpreter by; `name`: a path to the script, if not in TARGETS."""
+    def __init__(self, script, interpreter, arguments=(), env=None, options=(), python=None, name=None, folders=None):
+        """`python`: another executable to run the interpreter by; `name`: a path to the script, if not in TARGETS;
+        `folders`: {place in a root: folder of ours}, for interpreters that are in one."""
         self.interpreter = interpreter
         arguments = [str(argument) for argument in arguments]
         self._messages = []
@@ -63,7 +66,7 @@ class TargetProcess:
             self.script = name or (f"/mnt/{script}" if in_root else str(TARGETS / script))
             command = [python or interpreter.path, *options, self.script, *arguments]
         if in_root:
-            command = _inside_root(interpreter.root, command)
+            command = _inside_root(interpreter.root, command, folders or {})
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         self._socket.settimeout(DEADLINE)

@@ -1,0 +1,86 @@
+"""docs/benchmarks.md, and beside it docs/benchmarks.json: the newest result of every part, each with when, where and of
+which tree it is.
+
+A run replaces the parts that it measured, and keeps the others as they are.
+"""
+import json
+from dataclasses import asdict, dataclass, field
+
+from parts.goal import Goal
+from parts.report import SECTIONS
+from parts.table import table
+
+_EXPLANATION = """\
+- A sample is the stack of one thread. Every tool samples all threads, waiting ones too, by wall time.
+- CPU is user and system time of the tool and all its processes (wait4), names and output included, as the slope between
+  a run as short as the tool can and a long one: start-up stands apart. Medians over repeats that alternate between
+  the tools on the same running target (least and most in brackets); ratios are medians of the ratios of each repeat.
+- Samples per second: while the tool samples, start-up and output apart (py-spy does not keep to a time: all of its run).
+- Torn: stacks that the target's declared calls cannot produce, or with a wrong number of frames; a wrong but possible
+  stack is not seen. The tools' own error counts stand beside it.
+- At a paced rate much of the CPU is falling asleep and waking up, which every tool pays to the kernel. Tachyon spins
+  for the last tenth of each interval, and takes late samples in bursts, as py-spy does.
+- Slowdown: pairs with and without the tool in turn, on one running target; 95 % intervals of the median by order
+  statistics. CPU per unit does not show pauses, wall time does, and is worth little on a busy machine.
+- Exact tracing: thread CPU time of the target's own work, in turns, medians; what a peer adds is told against a process
+  of its own, so that nothing of it stays in ours.
+""".splitlines()
+_FACTS = ("date", "tree", "mode", "busy before the start", "busy at the end")  # of each part; the others once for all
+
+
+@dataclass
+class Part:
+    facts: list = field(default_factory=list)   # [name, value]
+    goals: list = field(default_factory=list)   # Goal
+    lines: list = field(default_factory=list)
+    notes: list = field(default_factory=list)
+
+    def fact(self, name):
+        return dict(map(tuple, self.facts)).get(name, "-")
+
+
+def load(path):
+    """{name: Part}; empty where there is none yet."""
+    if not path.exists():
+        return {}
+    parts = json.loads(path.read_text())["parts"]
+    return {name: Part(**{**part, "goals": [Goal(**goal) for goal in part["goals"]]}) for name, part in parts.items()}
+
+
+def save(path, parts):
+    document = {"schema": 1, "parts": {name: asdict(part) for name, part in parts.items()}}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+
+
+def _where(parts):
+    """Facts that all parts share stand once; where they differ each part tells its own, in its section."""
+    names = list(dict.fromkeys(name for part in parts.values() for name, _ in part.facts if name not in _FACTS))
+    values = {name: {part.fact(name) for part in parts.values()} - {"-"} for name in names}
+    shared = [[name, *values[name]] for name in names if len(values[name]) == 1]
+    return shared, [name for name in names if len(values[name]) > 1]
+
+
+def _section(title, part, different):
+    own = [[name, value] for name, value in part.facts if name in different]
+    return [f"## {title}", "", *(table(["", ""], own) if own else []), *part.lines,
+            *(f"- {note}" for note in part.notes), *([""] if part.notes else [])]
+
+
+def render(parts):
+    """The page, as text."""
+    there = [(name, title, parts[name]) for name, title, _ in SECTIONS if name in parts]
+    shared, different = _where(parts)
+    goals = [(title, goal) for _, title, part in there for goal in part.goals]
+    met = sum(goal.verdict == "met" for _, goal in goals)
+    lines = ["# Benchmarks", "", "Written by `./dev bench` from [benchmarks.json](benchmarks.json); not by hand. Each "
+             "part is of its own run; `./dev bench PART` measures one anew.", ""]
+    lines += table(["part", *_FACTS], [[title, *(part.fact(name) for name in _FACTS)] for _, title, part in there])
+    lines += table(["", ""], shared) if shared else []
+    lines += [f"## Promises: {met} of {len(goals)} met", ""]
+    lines += table(["part", "promise", "bound", "measured", ""],
+                   [[title, goal.what, goal.bound, goal.measured, f"**{goal.verdict}**"] for title, goal in goals])
+    lines += ["## How to read it", "", *_EXPLANATION, ""]
+    for _, title, part in there:
+        lines += _section(title, part, different)
+    return "\n".join(lines).rstrip() + "\n"

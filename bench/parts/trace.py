@@ -1,0 +1,92 @@
+"""Exact tracing: what it costs the target beside peers, how soon it is there and gone, and what becomes of the events."""
+import time
+from dataclasses import dataclass, field
+
+from parts import trace_events, trace_injection, trace_stream
+from parts.traced import Failed, with_torch
+from support import interpreters
+
+FULL_MINUTES = 12
+ROUNDS, PROCESSES, LEAVES = 8, 25, 8  # in that time
+# Shares of the time after which no more of that is begun.
+EVENTS_UNTIL, TRAINING_UNTIL, STREAM_UNTIL = 0.45, 0.65, 0.75
+
+
+@dataclass
+class Tracing:
+    costs: list = field(default_factory=list)      # trace_events.Cost
+    training: list = field(default_factory=list)
+    entries: list = field(default_factory=list)    # trace_injection.Entry
+    leaving: list = field(default_factory=list)    # trace_stream.Leaving
+    whole: list = field(default_factory=list)      # trace_stream.Whole
+    replay: dict = field(default_factory=dict)
+    versions: dict = field(default_factory=dict)   # {peer: set}
+    notes: list = field(default_factory=list)
+
+    def is_empty(self):
+        return not (self.costs or self.training or self.entries or self.leaving or self.whole or self.replay)
+
+
+def _one_of_each_version():
+    found = {}
+    for one in interpreters.discover():
+        found.setdefault(one.version, one)
+    return list(found.values())
+
+
+class Run:
+    def __init__(self, minutes, say):
+        share = min(1.0, minutes / FULL_MINUTES)
+        self.started, self.minutes, self.say = time.monotonic(), minutes, say
+        self.rounds, self.processes, self.leaves = (max(2, round(share * full)) for full in (ROUNDS, PROCESSES, LEAVES))
+        self.found = Tracing(notes=[f"No CPython {minor} here." for minor in interpreters.missing()])
+
+    def deadline(self, share=1.0):
+        return self.started + 60 * self.minutes * share
+
+    def each(self, what, candidates, share, measure):
+        """measure(interpreter, until when it may take) on each: the time is shared out evenly over what is left."""
+        for number, interpreter in enumerate(candidates):
+            left = self.deadline(share) - time.monotonic()
+            if left <= 0:
+                self.found.notes.append(f"Left out, for lack of time: {what} on CPython {interpreter.version}.")
+                continue
+            self.say(f"  {what}: CPython {interpreter}")
+            try:
+                measure(interpreter, time.monotonic() + left / (len(candidates) - number))
+            except (Failed, AssertionError, OSError, TimeoutError) as failure:
+                self.say(f"  {failure}")
+                self.found.notes.append(f"{what} on CPython {interpreter.version}: {str(failure).strip()[-300:]}")
+
+    def _costs(self, works, peers, into):
+        def measure(interpreter, until):
+            one = trace_events.Measurement(interpreter, works, peers)
+            into.extend(one.run(self.rounds, until))
+            self.found.notes += one.refusals
+            for peer, version in one.versions.items():
+                self.found.versions.setdefault(peer, set()).add(version)
+        return measure
+
+    def all(self):
+        found, candidates, capable = self.found, _one_of_each_version(), with_torch()
+        newest = [one for minor in ("3.13", "3.14") for one in candidates if one.minor == minor][-1:] or candidates[-1:]
+        self.each("events", candidates, EVENTS_UNTIL, self._costs(trace_events.WORKS, trace_events.PEERS, found.costs))
+        self.each("training", capable, TRAINING_UNTIL,
+                  self._costs(("train", "fib"), (*trace_events.PEERS, "torch"), found.training))
+        if not capable:
+            found.notes.append("No interpreter here has PyTorch: the training step was not measured.")
+        self.each("ten million events", newest, STREAM_UNTIL,
+                  lambda interpreter, _: found.whole.append(trace_stream.whole(interpreter)))
+        try:
+            found.replay = trace_stream.replay()
+        except Failed as failure:
+            found.notes.append(str(failure))
+        self.each("leaving", candidates, 0.85,
+                  lambda interpreter, _: found.leaving.append(trace_stream.leaving(interpreter, self.leaves)))
+        self.each("the way in", candidates, 1.0, lambda interpreter, until: found.entries.extend(
+            trace_injection.measure(interpreter, self.processes, until)))
+        return found
+
+
+def measure(minutes, say):
+    return Run(minutes, say).all()

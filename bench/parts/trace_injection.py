@@ -1,0 +1,67 @@
+"""How long it takes from a request until the stub runs, and for how long all threads stand still: by inject_driver
+(tests/programs), which goes the way of a capture and says what each time took."""
+import os
+import subprocess
+import time
+from dataclasses import dataclass, field
+
+from parts.target import TARGET_CORE
+from parts.tools import REPOSITORY, TOOL_CORE
+from parts.traced import Failed
+from support.target_process import TargetProcess
+
+DRIVER = os.environ.get("PP_INJECT_DRIVER", str(REPOSITORY / "build/bin/tests/inject_driver"))
+MODES = (("busy", "busy"), ("main blocked", "sleeping"))  # what is said of it, what the target is told
+AGAIN = 5  # times that each process is entered after the first: the stub is there then
+
+
+@dataclass
+class Entry:
+    python: str
+    minor: str
+    mode: str
+    loaded: list = field(default_factory=list)    # us until the stub ran, one of each process
+    resident: list = field(default_factory=list)
+    stops: list = field(default_factory=list)     # us, the longest of each time
+    failed: int = 0
+
+
+def percentile(values, share):
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else float("nan")
+
+
+def _pin(pid):
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        os.sched_setaffinity(int(tid), {TARGET_CORE})
+
+
+def _enter(target, entry):
+    done = subprocess.run(["taskset", "-c", str(TOOL_CORE), DRIVER, "--count", str(1 + AGAIN), str(target.pid)],
+                          capture_output=True, text=True, timeout=60)
+    for line in done.stdout.splitlines():
+        words = line.split()
+        if words[0] != "ok":
+            entry.failed += 1
+            continue
+        (entry.resident if words[2] == "resident" else entry.loaded).append(int(words[3]))
+        entry.stops.append(int(words[4]))
+
+
+def measure(interpreter, processes, deadline):
+    """[Entry], one for each mode; fewer processes where the deadline comes first."""
+    if not os.access(DRIVER, os.X_OK):
+        raise Failed(f"The way in was not measured: {DRIVER} is missing.")
+    found = []
+    for words, mode in MODES:
+        entry = Entry(f"{interpreter.version} ({interpreter.kind})", interpreter.minor, words)
+        for _ in range(processes):
+            if time.monotonic() > deadline:
+                break
+            with TargetProcess("injectable.py", interpreter, [mode]) as target:
+                if mode == "sleeping":
+                    target.settle()
+                _pin(target.pid)
+                _enter(target, entry)
+        found.append(entry)
+    return found
