@@ -44,8 +44,9 @@ def _enter(target, entry):
         if words[0] != "ok":
             entry.failed += 1
             continue
-        (entry.resident if words[2] == "resident" else entry.loaded).append(int(words[3]))
-        entry.stops.append(int(words[4]))
+        how, took, longest_stop = words[-5:-2]  # the way before that is several words
+        (entry.resident if how == "resident" else entry.loaded).append(int(took))
+        entry.stops.append(int(longest_stop))
 
 
 def measure(interpreter, processes, deadline):

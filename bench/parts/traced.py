@@ -9,7 +9,6 @@ from parts.tools import REPOSITORY, TOOL_CORE
 from support import interpreters, profiler
 from support.target_process import TargetProcess
 
-BUFFER = "512M"
 DEMO = REPOSITORY / "tests/demo"
 PACKAGES_IN_ROOT, DEMO_IN_ROOT = "/srv/packages", "/srv/demo"
 TORCH = "usr/lib/python3/dist-packages/torch"
@@ -74,7 +73,7 @@ class Trace:
     """with Trace(worker, …) as trace: … every call in here …; then what the command said of it."""
 
     def __init__(self, worker, *options):
-        self._run = profiler.Recording(worker.pid, "--mode", "trace", "--buffer", BUFFER, *options,
+        self._run = profiler.Recording(worker.pid, "--mode", "trace", *options,
                                        preexec=profiler.pinned_to(TOOL_CORE))
         self.words = ""
 
@@ -110,6 +109,9 @@ class Trace:
         """What the closing lines say; None where they do not."""
         match = re.search(pattern, self.words)
         return int(match.group(1).replace(",", "")) if match else None
+
+    def decimal(self, pattern):
+        return float(re.search(pattern, self.words).group(1))
 
     def stop(self):
         if not self.words:

@@ -97,7 +97,7 @@ Result<void> CallTracer::BringIn(const std::function<bool()>& go_on) {
 
 Result<void> CallTracer::Arm() {
   Channel& channel = injection_->channel;
-  channel.RenewLease(clock_.Ticks() + clock_.TicksIn(kLease));
+  RenewLease();
   if (roster_.Refresh(MonotonicNow(), watch_) != ReadStatus::kOk) {
     return Error{Code::kGone, fmt::format("process {} ended while it was being opened", pid_.value), ""};
   }
@@ -212,6 +212,7 @@ size_t CallTracer::DrainRing(size_t index, Nanos now) {
       break;
     }
     replayer.Feed({records_.data(), count}, clock_.Line(), now);
+    RenewLease();  // a full ring takes longer than the lease
     drained += count;
     left -= std::min(left, count);
   }
@@ -226,11 +227,12 @@ size_t CallTracer::DrainRing(size_t index, Nanos now) {
   return drained;
 }
 
+void CallTracer::RenewLease() { injection_->channel.RenewLease(clock_.Ticks() + clock_.TicksIn(kLease)); }
+
 size_t CallTracer::Drain() {
-  Channel& channel = injection_->channel;
   const Nanos now = MonotonicNow();
   clock_.AddAnchor();
-  channel.RenewLease(clock_.Ticks() + clock_.TicksIn(kLease));
+  RenewLease();
   names_.Revalidate();
   size_t drained = 0;
   for (size_t i = 0; i < rings_.size(); ++i) {

@@ -86,6 +86,7 @@ class CallTracer {
   void TakeTenant(Ring& ring, const RingFacts& facts);
   void OnLandmark(Landmark landmark, RemoteAddr code);
   size_t DrainRing(size_t index, Nanos now);
+  void RenewLease();
 
   const OpenedProcess process_;
   const Pid pid_;

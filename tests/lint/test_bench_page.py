@@ -69,7 +69,7 @@ class ExactTracing(unittest.TestCase):
 
     def test_everything_has_its_table(self):
         found = Tracing(costs=[cost("fib", "3.8", 9000), cost("c_calls", "3.12", 9000), cost("loop", "3.11", 9000)],
-                        training=[cost("train", "3.14", 9000, torch=[3e6])], whole=[Whole("3.14", 10, 0, 1.0, 100, 0.5)],
+                        training=[cost("train", "3.14", 9000, torch=[3e6])], whole=[Whole("3.14", 10, 0, 1.0, 1.5, 100, 0.5)],
                         entries=[Entry("3.8", "3.8", "busy", [900], [800], [70])], leaving=[Leaving("3.8", [40.0, 50.0])],
                         replay={"Replay, fib": (3e7, None)}, versions={"viztracer": {"1.0"}}, notes=["So it is."])
         text = "\n".join(trace_report.lines(found))
