@@ -16,7 +16,8 @@ constexpr uint64_t kLongestWait = 24'000;   // turns of an empty loop, about 8 u
 constexpr int kLooks = 3;
 constexpr uint32_t kFirstSearch = 2;           // doubts of one link
 constexpr uint32_t kFirstSearchReturned = 64;  // where a simpler explanation is at hand
-constexpr int kMostMends = 4;                  // callers of one chain that have gone on
+constexpr int kMostMends = 6;                  // callers of one chain that have gone on
+constexpr uint32_t kNeverFound = 8;            // doubts of one link, none of which a stop could confirm
 constexpr uint32_t kMostStopsOfSearch = 8;
 constexpr size_t kMaxDoubted = 1 << 16;
 constexpr uint64_t kRarestRoot = 20;                 // one in so many stops
@@ -156,6 +157,11 @@ VerifiedStack ChainVerifier::Accept(CollectStatus collected, ThreadStack& stack,
   return LinkUp(collected, stack, chain, &out) ? out : CutAt(chain.leaf());
 }
 
+uint32_t ChainVerifier::Doubts(const Link& link) const {
+  const uint32_t* known = doubted_.Find(link);
+  return known == nullptr ? 0 : *known;
+}
+
 // A link that no read could settle. Each time that its doubts have doubled, the thread's next few samples are taken
 // under stops, wherever the thread is by then, until one of them finds the link: what is often in doubt costs most.
 void ChainVerifier::Doubt(Tid tid, const Link& link, uint32_t first_search) {
@@ -214,25 +220,20 @@ bool ChainVerifier::IsOfThatMoment(const Seen& seen, const std::vector<RawFrame>
          linker_.links().HasOneCallee(linker_.code(seen.node), chain.frames[seen.depth - 1].instruction);
 }
 
-// The thread was in the callee when the read began, and has returned to the caller, or come from it, by the time that
-// the caller was read: then the call in progress was the one that is known. What is told is the moment of the leaf, for
-// every sample: whoever told that of the caller where the two differ would take time from all short calls.
-bool ChainVerifier::LinkElsewhere(Link doubted, const ThreadStack& stack, LinkedChain& chain, VerifiedStack* out) {
+// The thread was in the callee when the read began, and in another call by the time that the caller was read: then
+// the call in progress was the one that is known. What is told is the moment of the leaf, for every sample: whoever
+// told that of the caller where the two differ would take time from all short calls.
+bool ChainVerifier::LinkElsewhere(Link doubted, bool any_caller, const ThreadStack& stack, LinkedChain& chain,
+                                  VerifiedStack* out) {
   mended_ = stack.frames();
-  for (int mends = 0; mends < kMostMends; ++mends) {
-    const std::optional<uint64_t> site =
-        doubted.caller == kNoCode ? std::nullopt : linker_.links().OnlySite(doubted.caller, doubted.callee);
-    if (!site.has_value()) {
-      return false;
-    }
-    mended_[mended_.size() - chain.frames.size()].instruction = *site;
+  for (int mends = 0; mends < kMostMends && linker_.MoveDoubt(doubted, any_caller, chain, &mended_); ++mends) {
     if (linker_.Follow(mended_, false, &chain).end == LinkEnd::kLinked) {
       *out = TakeLinked(chain, SampleQuality::kVerified);
       return true;
     }
     const std::optional<Link> next = linker_.UnknownLink(mended_, chain);
     if (!next.has_value()) {
-      return false;
+      break;
     }
     doubted = *next;
   }
@@ -278,7 +279,7 @@ VerifiedStack ChainVerifier::Verify(Tid tid, CollectStatus collected, ThreadStac
   }
   const std::optional<Link> doubted = IsUsable(collected) ? linker_.UnknownLink(stack.frames(), chain) : std::nullopt;
   if (doubted.has_value() && collected == CollectStatus::kWhole) {
-    if (LinkElsewhere(*doubted, stack, chain, &out)) {
+    if (LinkElsewhere(*doubted, Doubts(*doubted) >= kNeverFound, stack, chain, &out)) {
       Doubt(tid, *doubted, kFirstSearchReturned);  // it may be a call from a second place after all
       return out;
     }

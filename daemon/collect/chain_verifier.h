@@ -69,9 +69,10 @@ class ChainVerifier {
                  VerifiedStack* out);
   bool IsOfThatMoment(const Seen& seen, const std::vector<RawFrame>& now, const LinkedChain& chain) const;
   VerifiedStack Settle(Tid tid, CollectStatus collected, ThreadStack& stack, LinkedChain& chain);
-  bool LinkElsewhere(Link doubted, const ThreadStack& stack, LinkedChain& chain, VerifiedStack* out);
+  bool LinkElsewhere(Link doubted, bool any_caller, const ThreadStack& stack, LinkedChain& chain, VerifiedStack* out);
   VerifiedStack TakeLinked(const LinkedChain& chain, SampleQuality quality) const;
   VerifiedStack CutAt(NodeId leaf);
+  uint32_t Doubts(const Link& link) const;
   void Doubt(Tid tid, const Link& link, uint32_t first_search);
   bool IsSearched(Tid tid);
   bool Confirm(ThreadStack& stack, int reads, CollectStatus* collected);

@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <unordered_map>
+#include <vector>
 
 #include "attach/base/flat_map.h"
 #include "symbolizer/cpython/code_cache.h"
@@ -42,8 +44,29 @@ class LinkSet {
     const uint32_t* sites = links_.Find(anywhere);
     return sites != nullptr && *sites == 1 ? std::optional(*sites_.Find(anywhere)) : std::nullopt;
   }
+  // The one place that `callee` is called from in those functions that `grand_caller` is known to call.
+  std::optional<Link> OnlyCallerBelow(CodeId grand_caller, CodeId callee) const {
+    const auto callers = callers_.find(callee.value);
+    std::optional<Link> only;
+    if (callers == callers_.end() || callers->second.size() > kMostCallers) {
+      return only;
+    }
+    for (const Link& link : callers->second) {
+      if (links_.Find({grand_caller, link.caller, kAnywhere}) == nullptr) {
+        continue;
+      }
+      if (only.has_value()) {
+        return std::nullopt;
+      }
+      only = link;
+    }
+    return only;
+  }
   void Add(const Link& link) {
     if (!Contains(link)) {
+      if (std::vector<Link>& callers = callers_[link.callee.value]; callers.size() <= kMostCallers) {
+        callers.push_back(link);
+      }
       links_.Insert(link, 1);
       sites_.Insert({link.caller, link.callee, kAnywhere}, link.instruction);
       Count({link.caller, link.callee, kAnywhere});
@@ -57,6 +80,7 @@ class LinkSet {
   }
 
  private:
+  static constexpr size_t kMostCallers = 16;                // of one function: with more, who knows
   static constexpr uint64_t kAnywhere = uint64_t{1} << 63;  // neither an index (-1 is one) nor an address
 
   void Count(const Link& entry) {
@@ -66,6 +90,7 @@ class LinkSet {
 
   FlatMap<Link, uint32_t, LinkHash> links_;
   FlatMap<Link, uint64_t, LinkHash> sites_;  // the first one
+  std::unordered_map<uint32_t, std::vector<Link>> callers_;
 };
 
 }  // namespace ptrace_prof

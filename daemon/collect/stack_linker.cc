@@ -101,6 +101,29 @@ std::optional<Link> StackLinker::UnknownLink(const std::vector<RawFrame>& frames
   return depth == 0 ? Link{kNoCode, callee, 0} : Link{code(chain.leaf()), callee, chain.frames.back().instruction};
 }
 
+bool StackLinker::MoveDoubt(const Link& doubted, bool any_caller, const LinkedChain& chain,
+                            std::vector<RawFrame>* frames) const {
+  const size_t depth = chain.frames.size();  // of the callee
+  if (depth == 0 || depth >= frames->size()) {
+    return false;
+  }
+  RawFrame& caller = (*frames)[frames->size() - depth];
+  if (const std::optional<uint64_t> site = links_.OnlySite(doubted.caller, doubted.callee)) {
+    caller.instruction = *site;
+    return true;
+  }
+  if (!any_caller || depth < 2) {
+    return false;
+  }
+  const std::optional<Link> link = links_.OnlyCallerBelow(code(chain.nodes[depth - 2]), doubted.callee);
+  if (!link.has_value()) {
+    return false;
+  }
+  caller.code = codes_.info(link->caller).address.value;
+  caller.instruction = link->instruction;
+  return true;
+}
+
 void StackLinker::Learn(const std::vector<RawFrame>& frames, bool cut_root) {
   CodeId caller = kNoCode;
   uint64_t call = 0;

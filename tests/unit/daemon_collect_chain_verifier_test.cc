@@ -104,6 +104,36 @@ TEST_F(ChainVerifierTest, OneThatIsCalledFromSeveralPlacesLeavesItsCallerAsTheLe
   EXPECT_EQ(sample.quality, SampleQuality::kVerified);
 }
 
+// On the data stack the callee's frame stays above the next call of its caller's caller.
+TEST_F(ChainVerifierTest, ALinkThatIsNeverFoundIsOfTheOnlyCallerThereIs) {
+  const RemoteAddr leaf = python_.AddCode("leaf");
+  const RemoteAddr third = python_.Allocate(64);
+  const auto in_fa = [&] {
+    InFa();
+    python_.PutFrame(third, top_, leaf, 1);
+    python_.SetCurrent(third);
+  };
+  const auto torn = [&] {
+    InFb();
+    python_.PutFrame(third, top_, leaf, 1);
+    python_.SetCurrent(third);
+  };
+  in_fa();
+  ASSERT_EQ(Names(Sample().stack), "leaf<fa<main");
+  InFb();
+  Sample();
+  VerifiedStack sample;
+  for (int i = 0; i < 40; ++i) {
+    torn();
+    size_t reads = 0;
+    python_.on_read = [&](FakePython&) { ++reads % 2 == 0 ? in_fa() : torn(); };
+    sample = Sample();
+    python_.on_read = nullptr;
+    ASSERT_EQ(Names(sample.stack), i < 8 ? "[truncated]<fb<main" : "leaf<fa<main") << i;
+  }
+  EXPECT_EQ(sample.quality, SampleQuality::kVerified);
+}
+
 // Who takes what the next look shows, when that is another call, gives its time to those who stand still longest.
 TEST_F(ChainVerifierTest, ACallThatCameLaterIsNotTakenForTheOneInDoubt) {
   Sample();
