@@ -27,6 +27,8 @@ RingFacts RingReader::Facts() const {
   facts.tid = Tid(Load(ring_->tid));
   facts.thread_state = RemoteAddr(Load(ring_->thread_state));
   facts.lost_total = Load(ring_->lost_total);
+  facts.lost = Load(ring_->lost);
+  facts.lost_since = Load(ring_->lost_since);
   facts.last_unarmed = Load(ring_->last_unarmed);
   return facts;
 }

@@ -28,6 +28,8 @@ struct RingFacts {
   Tid tid;  // as the target sees it
   RemoteAddr thread_state;
   uint64_t lost_total = 0;
+  uint64_t lost = 0;        // of a gap that goes on; of it no record tells yet
+  uint64_t lost_since = 0;  // as in records
   uint64_t last_unarmed = 0;
 };
 

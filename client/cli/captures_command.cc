@@ -124,11 +124,15 @@ class CapturesCommand : public Command {
     PP_ASSIGN_OR_RETURN(RemoteCapture last, Chosen());
     Result<void> printed;
     bool is_lost = false;
+    size_t told = 0;
     const auto show = [&](const RemoteCapture& capture) {
       if (std::exchange(is_lost, false)) {
         PrintNote("connected again");
       }
       last = capture;
+      for (; !json_ && told < capture.notices.size(); ++told) {
+        PrintNote("note: " + capture.notices[told]);
+      }
       printed = Print(json_ ? CaptureJsonLine(capture) : EventLine(capture, RealtimeNow()));
       return printed.has_value();
     };

@@ -108,6 +108,13 @@ void PutCapture(Writer& json, const RemoteCapture& capture) {
   Put(json, "processes", capture.processes);
   Put(json, "threads", capture.threads);
   Put(json, "end", capture.end_message);
+  json.Key("notices");
+  json.StartArray();
+  for (const std::string& notice : capture.notices) {
+    const std::string clean = Printable(notice);
+    json.String(clean.data(), static_cast<rapidjson::SizeType>(clean.size()));
+  }
+  json.EndArray();
   json.Key("error");
   if (capture.error.has_value()) {
     json.StartObject();

@@ -113,6 +113,20 @@ Result<CaptureMode> ParseMode(std::string_view text) {
   return Invalid("a mode", text, "sample or trace");
 }
 
+Result<OnFull> ParseOnFull(std::string_view text) {
+  if (text == "drop") {
+    return OnFull::kDrop;
+  }
+  if (text == "stop") {
+    return OnFull::kStop;
+  }
+  if (text == "throttle") {
+    return Because(Reason::kNotYet, "not in this version: --on-full throttle",
+                   "take --on-full drop with a larger --buffer or no --c-calls, or --on-full stop");
+  }
+  return Invalid("a choice of what a full buffer does", text, "drop or stop");
+}
+
 Result<uint64_t> ParseSize(std::string_view text, uint64_t least, uint64_t most) {
   const auto bytes = ParseQuantity(text, kSizeUnits);
   if (!bytes.has_value() || *bytes < static_cast<double>(least) || *bytes > static_cast<double>(most)) {

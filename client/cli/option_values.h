@@ -16,6 +16,8 @@ Result<double> ParseRate(std::string_view text);       // 500, 500hz, 1khz; "max
 Result<double> ParsePercent(std::string_view text);    // 1, 1%, 0.5%; "off" is 0; the result is a share
 Result<IdlePolicy> ParseIdle(std::string_view text);   // main, all, none
 Result<CaptureMode> ParseMode(std::string_view text);  // sample, trace
+// drop, stop; throttle is kUnimplemented.
+Result<OnFull> ParseOnFull(std::string_view text);
 // Bytes: 65536, 64K, 64M, 1G (powers of 1024), within the limits.
 Result<uint64_t> ParseSize(std::string_view text, uint64_t least, uint64_t most);
 Result<std::vector<Tid>> ParseThreads(std::string_view text);  // 12,14

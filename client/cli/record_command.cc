@@ -10,6 +10,7 @@
 #include "client/cli/record_plan.h"
 #include "client/cli/record_run.h"
 #include "client/cli/sampling_options.h"
+#include "client/cli/step_options.h"
 
 namespace ptrace_prof {
 namespace {
@@ -41,7 +42,9 @@ class RecordCommand : public Command {
     app.add_option("-n,--name", o.name,
                    "Instead: the process whose command line this extended regular expression matches")
         ->type_name("PATTERN");
-    wait_ = app.add_option("--wait", o.wait, "With --name: wait for it to appear, at most TIME where that is given")
+    wait_ = app.add_option("--wait", o.wait,
+                           "With --name: wait for it to appear, at most TIME where that is given; with --active: steps "
+                           "that are not recorded, in each cycle (default: 0)")
                 ->type_name("TIME")
                 ->expected(0, 1);
     app.add_option("-d,--duration", o.duration, "How long: 10, 10s, 2m, 1h (default: until Ctrl-C or its end)")
@@ -57,6 +60,10 @@ class RecordCommand : public Command {
         ->type_name("SIZE");
     app.add_option("--min-duration", o.min_duration, "With --mode trace: leave out calls that take less: 10us, 1ms")
         ->type_name("TIME");
+    DeclareStepOptions(app, o);
+    app.add_option("--on-full", o.on_full,
+                   "With --mode trace, when that is full: drop (default; counted, shown as a gap) or stop")
+        ->type_name("WHAT");
     app.add_flag("--force", o.force, "With --mode trace: even where the process disabled remote debugging");
     app.add_option("--max-depth", o.max_depth, "Frames of a stack that are kept (default: 4096)")
         ->type_name("N")

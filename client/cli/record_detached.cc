@@ -44,6 +44,9 @@ int RecordDetached(CaptureBackend& backend, const CaptureRequest& request, bool 
                                  ExitCode::kOutput));
   }
   if (!quiet) {
+    for (const std::string& notice : capture.notices) {
+      PrintNote("note: " + notice);
+    }
     PrintNote(fmt::format("the daemon records process {0}; its output: ptrace-prof captures fetch {1} --follow",
                           capture.pid.value, capture.id()));
   }

@@ -9,6 +9,7 @@
 #include <ctime>
 
 #include "client/cli/option_values.h"
+#include "client/cli/step_options.h"
 
 namespace ptrace_prof {
 namespace {
@@ -81,8 +82,9 @@ Result<void> ChooseTarget(const RecordOptions& options, const std::vector<std::s
                  kRemedy);
   }
   plan.program = program;
-  if (options.is_waiting && options.name.empty()) {
-    return Usage("--wait waits for a process that --name describes, and there is none", "give --name PATTERN");
+  if (options.is_waiting && options.name.empty() && !WaitsForSteps(options)) {
+    return Usage("--wait waits for a process that --name describes, and there is none",
+                 "give --name PATTERN; or --active N, where it is of a schedule of steps");
   }
   if (options.name.empty()) {
     return {};
@@ -130,6 +132,13 @@ Result<void> ReadMode(const RecordOptions& options, CaptureRequest& request) {
       {options.force, "--force", true},
       {!options.min_duration.empty(), "--min-duration", true},
       {!options.buffer.empty(), "--buffer", true},
+      {!options.on_full.empty(), "--on-full", true},
+      {!options.steps.empty(), "--steps", true},
+      {!options.schedule.empty(), "--schedule", true},
+      {!options.skip_first.empty(), "--skip-first", true},
+      {!options.warmup.empty(), "--warmup", true},
+      {!options.active.empty(), "--active", true},
+      {!options.repeat.empty(), "--repeat", true},
       {!options.rate.empty(), "--rate", false},
       {!options.idle.empty(), "--idle", false},
       {options.gil, "--gil", false},
@@ -146,6 +155,10 @@ Result<void> ReadMode(const RecordOptions& options, CaptureRequest& request) {
   request.trace.force = options.force;
   if (!options.min_duration.empty()) {
     PP_ASSIGN_OR_RETURN(request.trace.min_duration, ParseDuration(options.min_duration));
+  }
+  PP_RETURN_IF_ERROR(ReadStepOptions(options, request.trace));
+  if (!options.on_full.empty()) {
+    PP_ASSIGN_OR_RETURN(request.trace.on_full, ParseOnFull(options.on_full));
   }
   if (!options.buffer.empty()) {
     PP_ASSIGN_OR_RETURN(request.trace.buffer_bytes, ParseSize(options.buffer, kMinBufferBytes, kMaxBufferBytes));

@@ -30,6 +30,13 @@ struct RecordOptions {
   std::string mode;
   std::string buffer;
   std::string min_duration;
+  std::string on_full;
+  std::string steps;
+  std::string schedule;  // whole, or its parts, of which `wait` may be one:
+  std::string skip_first;
+  std::string warmup;
+  std::string active;
+  std::string repeat;
   bool c_calls = false;
   bool force = false;
   uint32_t max_depth = kDefaultMaxDepth;

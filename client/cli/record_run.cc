@@ -5,6 +5,7 @@
 #include "client/cli/command_status.h"
 #include "client/cli/export_options.h"
 #include "client/cli/messages.h"
+#include "client/cli/step_options.h"
 #include "client/cli/totals_text.h"
 
 namespace ptrace_prof {
@@ -54,7 +55,8 @@ ExitCode RecordRun::Capture(CaptureStream& stream, SpoolFile& spool) {
   const bool silent = talk_ == Talk::kErrorsOnly || stream.command().value > 0;
   Progress progress(silent ? Progress::Style::kSilent : ProgressStyleForStderr(), plan_.request.mode,
                     talk_ == Talk::kErrorsOnly ? std::string() : Headline());
-  TraceSpooler spooler(stream, spool, interrupts_, progress);
+  TraceSpooler spooler(stream, spool, interrupts_, progress,
+                       [this](std::string_view notice) { Say("note: " + std::string(notice)); });
   spooler.Run();
   return Conclude(spooler, spool);
 }
@@ -98,7 +100,10 @@ ExitCode RecordRun::ConcludeWithoutSamples(const TraceSpooler& spooler, SpoolFil
   if (end.has_value() && end->code != Code::kOk) {
     return Fail(ErrorOf(*end));
   }
-  PrintNote("no thread did anything meanwhile: the recording is empty (--idle=all records threads that wait, too)");
+  PrintNote(
+      plan_.request.mode == CaptureMode::kTrace
+          ? "nothing was called that was to be recorded: the recording is empty"
+          : "no thread did anything meanwhile: the recording is empty (--idle=all records threads that wait, too)");
   return Export(spool);  // threads and their states are in it; and who asked for a file gets one
 }
 
@@ -166,10 +171,11 @@ std::string RecordRun::Headline() const {
   const std::string until = request.duration.value > 0 ? fmt::format("for {:g} s", request.duration.seconds())
                             : plan_.program.empty()    ? "until it ends or Ctrl-C"
                                                        : "until it ends";
+  const std::string steps = StepsText(request.trace);
   const std::string what = plan_.program.empty() ? fmt::format("process {}", request.pid.value) : plan_.program[0];
   if (request.mode == CaptureMode::kTrace) {
-    return fmt::format("tracing every call of {}{}, {}", what, request.trace.c_calls ? ", of C functions too" : "",
-                       until);
+    return fmt::format("tracing every call of {}{}, {}{}", what, request.trace.c_calls ? ", of C functions too" : "",
+                       steps, steps.empty() || request.duration.value == 0 ? until : "at most " + until);
   }
   return fmt::format("recording {} {}, {}", what, rate, until);
 }

@@ -38,6 +38,7 @@ pp_library(client/cli
     cli/record_run.cc
     cli/sampling_options.cc
     cli/source_file.cc
+    cli/step_options.cc
     cli/suspension.cc
     cli/spool_file.cc
     cli/top_blocks.cc

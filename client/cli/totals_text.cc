@@ -52,6 +52,9 @@ std::string CallLines(const Accounting& totals) {
   if (totals.calls_left_out > 0) {
     text += fmt::format(", too short and left out {}", Things(totals.calls_left_out, "call", "calls"));
   }
+  if (totals.events_outside_steps > 0) {
+    text += fmt::format(", outside of the recorded steps {}", Grouped(totals.events_outside_steps));
+  }
   if (totals.threads_displaced > 0) {
     text +=
         fmt::format("\n  the process set or cleared a profile function (sys.setprofile) on {}: calls are missing there",
@@ -94,8 +97,9 @@ std::string Percent(uint64_t part, uint64_t whole) {
 
 std::string LiveLine(CaptureMode mode, const Accounting& totals, Nanos elapsed) {
   if (mode == CaptureMode::kTrace) {
-    return fmt::format("{:>4.0f} s  {} calls and returns  lost {}  overhead {:.1f} %", elapsed.seconds(),
-                       Grouped(totals.call_events), Grouped(totals.call_events_lost), Overhead(totals));
+    const std::string steps = totals.steps > 0 ? fmt::format("  steps {}", Grouped(totals.steps)) : std::string();
+    return fmt::format("{:>4.0f} s  {} calls and returns{}  lost {}  overhead {:.1f} %", elapsed.seconds(),
+                       Grouped(totals.call_events), steps, Grouped(totals.call_events_lost), Overhead(totals));
   }
   return fmt::format("{:>4.0f} s  {} samples  {:.0f} Hz  truncated {}  late {}  lost {}  overhead {:.1f} %",
                      elapsed.seconds(), Grouped(totals.samples), totals.actual_rate_hz,

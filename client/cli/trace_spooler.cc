@@ -1,6 +1,7 @@
 #include "client/cli/trace_spooler.h"
 
 #include <memory>
+#include <utility>
 
 namespace ptrace_prof {
 namespace {
@@ -12,11 +13,13 @@ constexpr size_t kBufferSize = 256 * 1024;
 }  // namespace
 
 // A command gets the first Ctrl-C itself and may have something to finish, which is worth recording.
-TraceSpooler::TraceSpooler(CaptureStream& stream, SpoolFile& spool, Interrupts& interrupts, Progress& progress)
+TraceSpooler::TraceSpooler(CaptureStream& stream, SpoolFile& spool, Interrupts& interrupts, Progress& progress,
+                           std::function<void(std::string_view notice)> tell)
     : stream_(stream),
       spool_(spool),
       interrupts_(interrupts),
       progress_(progress),
+      tell_(std::move(tell)),
       interrupts_to_stop_(stream.command().value > 0 ? 2 : 1) {}
 
 void TraceSpooler::StopCapture() {
@@ -57,6 +60,14 @@ void TraceSpooler::Take(std::span<const std::byte> bytes) {
     StopCapture();
   }
   progress_.Show(meter_.Totals());
+  TellNotices();
+}
+
+void TraceSpooler::TellNotices() {
+  for (; told_ < meter_.notices().size(); ++told_) {
+    progress_.Clear();
+    tell_(meter_.notices()[told_]);
+  }
 }
 
 void TraceSpooler::Run() {

@@ -6,7 +6,9 @@
 // A full disk stops the capture but keeps what was written. One object, one recording, one thread.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <string_view>
 
 #include "client/cli/interrupts.h"
 #include "client/cli/progress.h"
@@ -18,7 +20,9 @@ namespace ptrace_prof {
 
 class TraceSpooler {
  public:
-  TraceSpooler(CaptureStream& stream, SpoolFile& spool, Interrupts& interrupts, Progress& progress);
+  // `tell` gets what the collector has to say, as it comes.
+  TraceSpooler(CaptureStream& stream, SpoolFile& spool, Interrupts& interrupts, Progress& progress,
+               std::function<void(std::string_view notice)> tell);
 
   void Run();
 
@@ -30,6 +34,7 @@ class TraceSpooler {
 
  private:
   void Take(std::span<const std::byte> bytes);
+  void TellNotices();
   void ObeyInterrupts();
   void StopCapture();
 
@@ -37,6 +42,8 @@ class TraceSpooler {
   SpoolFile& spool_;
   Interrupts& interrupts_;
   Progress& progress_;
+  const std::function<void(std::string_view)> tell_;
+  size_t told_ = 0;  // notices
   TraceMeter meter_;
   int interrupts_to_stop_;
   std::optional<Nanos> stopping_since_;

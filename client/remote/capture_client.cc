@@ -65,6 +65,7 @@ RemoteCapture CaptureOf(const v1::Capture& message) {
   capture.processes = message.totals().processes();
   capture.threads = message.totals().threads();
   capture.end_message = message.end_message();
+  capture.notices.assign(message.notices().begin(), message.notices().end());
   if (message.has_error()) {
     capture.error = FromStatus(message.error());
   }

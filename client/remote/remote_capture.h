@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "attach/base/result.h"
 #include "attach/base/types.h"
@@ -29,7 +30,8 @@ struct RemoteCapture {
   uint64_t lost = 0;
   uint64_t processes = 0;
   uint64_t threads = 0;
-  std::string end_message;     // how it ended, for people
+  std::string end_message;  // how it ended, for people
+  std::vector<std::string> notices;
   std::optional<Error> error;  // of one that failed
 
   std::string id() const { return name.substr(name.rfind('/') + 1); }

@@ -4,6 +4,8 @@
 #include <poll.h>
 
 #include "daemon/collect/call_tracer.h"
+#include "daemon/collect/call_window.h"
+#include "daemon/collect/child_count.h"
 
 namespace ptrace_prof {
 namespace {
@@ -14,16 +16,11 @@ constexpr size_t kBusyRecords = 100'000;  // in one look: the next one must not 
 constexpr Nanos kFlushEvery = Nanos::FromMillis(50);
 constexpr Nanos kAccountEvery = Nanos::FromMillis(500);
 constexpr Nanos kLeavePatience = Nanos::FromSeconds(1);
-constexpr Nanos kForever = Nanos(INT64_MAX);
-// Where a profile function slows down every bytecode, not only calls (CPython 3.10, 3.11).
-constexpr Nanos kTaxedWindow = Nanos::FromSeconds(2);
-
-bool TaxesEveryBytecode(const PythonVersion& version) { return version.minor == 10 || version.minor == 11; }
 
 class CallCapture {
  public:
   CallCapture(const CaptureRequest& request, ByteSink& sink, const std::atomic<bool>& stop)
-      : request_(request), stop_(stop), writer_(sink, stacks_, request) {}
+      : request_(request), stop_(stop), writer_(sink, stacks_, request), children_(request.pid) {}
 
   Result<void> Run() {
     if (request_.wait_for_python) {
@@ -31,13 +28,24 @@ class CallCapture {
     }
     const auto go_on = [&] { return !stop_.load(std::memory_order_relaxed); };
     PP_ASSIGN_OR_RETURN(tracer_, CallTracer::Open(request_.pid, {request_, stacks_, writer_, accounting_}, go_on));
+    CallWindow window(request_, tracer_->layout().version, tracer_->steps(),
+                      [this](std::string_view notice) { writer_.AddNotice(MonotonicNow(), notice); });
+    if (window.TellBefore()) {
+      PP_RETURN_IF_ERROR(writer_.Flush());  // whoever reads is to know it before the window begins
+    }
     PP_RETURN_IF_ERROR(tracer_->Arm());
     begin_ = MonotonicNow();
-    const auto recorded = Record();
+    window.Begin(begin_);
+    const auto recorded = Record(window);
+    const Nanos end = MonotonicNow();
     const bool ended = tracer_->HasEnded();
     const bool left = tracer_->has_left();
     tracer_->Leave(kLeavePatience);
-    return recorded.has_error() ? recorded : Finish(ended, left);  // nobody reads any more: there is no one to tell
+    if (recorded.has_error()) {
+      return recorded;  // nobody reads any more: there is no one to tell
+    }
+    window.TellAfter(end, children_.count());
+    return Finish(ended, left);
   }
 
  private:
@@ -55,18 +63,14 @@ class CallCapture {
     }
   }
 
-  Nanos End() const {
-    if (request_.duration.value > 0) {
-      return begin_ + request_.duration;
-    }
-    return TaxesEveryBytecode(tracer_->layout().version) ? begin_ + kTaxedWindow : kForever;
-  }
-
-  Result<void> Record() {
-    const Nanos end = End();
+  Result<void> Record(CallWindow& window) {
     Nanos next_flush = begin_;
-    for (Nanos now = begin_; now < end && !stop_.load(std::memory_order_relaxed); now = MonotonicNow()) {
+    for (Nanos now = begin_; !stop_.load(std::memory_order_relaxed); now = MonotonicNow()) {
       const size_t drained = tracer_->Drain();
+      children_.Look(now);
+      if (window.IsOver(now, request_.trace.on_full == OnFull::kStop ? tracer_->lost_events() : 0)) {
+        break;
+      }
       if (now >= next_flush) {
         PP_RETURN_IF_ERROR(Flush(now));
         next_flush = now + kFlushEvery;
@@ -83,6 +87,7 @@ class CallCapture {
 
   void Account(Nanos now) {
     tracer_->CountInto(accounting_);
+    accounting_.children_not_traced = children_.count();
     accounting_.collector_cpu = OwnCpuTime();
     accounting_.wall = now - begin_;
   }
@@ -118,6 +123,7 @@ class CallCapture {
   StackTable stacks_;
   Accounting accounting_;
   TraceWriter writer_;
+  ChildCount children_;
   std::unique_ptr<CallTracer> tracer_;
   Nanos begin_;
   Nanos next_account_;

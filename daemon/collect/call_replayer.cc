@@ -307,8 +307,7 @@ bool CallReplayer::PopTo(uint64_t identity, Kind kind, CallExit exit, Nanos when
 
 void CallReplayer::Finish(Nanos when) {
   now_ = std::max(when, last_);
-  Settle();
-  pending_ = {};
+  EndOfEvent();
   last_ = now_;
   if (in_gap_) {
     ShowGap(now_);

@@ -95,6 +95,11 @@ class CallReplayer {
   void Start(const ThreadSnapshot& snapshot);
   // The next records of the thread, in pieces of any size. Times after `now` are held at it.
   void Feed(std::span<const pp_record> records, const TickMap& ticks, Nanos now);
+  // What was fed ends with a whole event: nothing more will be said of its last record.
+  void EndOfEvent() {
+    Settle();
+    pending_ = {};
+  }
   // No more will come: what is open is cut.
   void Finish(Nanos when);
 

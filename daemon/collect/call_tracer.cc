@@ -54,6 +54,7 @@ CallTracer::CallTracer(OpenedProcess process, const CaptureContext& context)
       landmarks_(objects_, [this](Landmark landmark, RemoteAddr code) { OnLandmark(landmark, code); }),
       names_(context.stacks, landmarks_),
       calls_{.names = names_, .generators = {}, .counts = {}, .step_code = {}},
+      steps_({.steps = context.request.trace.steps, .schedule = context.request.trace.schedule}),
       remote_(pid_),
       records_(kRecordsAtOnce) {}
 
@@ -197,7 +198,7 @@ void CallTracer::OnLandmark(Landmark landmark, RemoteAddr code) {
   }
 }
 
-size_t CallTracer::DrainRing(size_t index, Nanos now) {
+size_t CallTracer::DrainRing(size_t index, uint64_t waiting, Nanos now) {
   RingReader& reader = injection_->channel.rings()[index];
   const RingFacts facts = reader.Facts();
   if (facts.state != RingState::kLive && facts.state != RingState::kEnded) {
@@ -205,8 +206,10 @@ size_t CallTracer::DrainRing(size_t index, Nanos now) {
   }
   TakeTenant(rings_[index], facts);
   CallReplayer& replayer = rings_[index].thread->replayer;
+  const std::optional<uint64_t> step = steps_.step();
   size_t drained = 0;
-  for (size_t left = reader.Waiting(); left > 0;) {
+  size_t left = waiting;
+  while (left > 0) {
     const size_t count = reader.Drain({records_.data(), std::min(left, records_.size())});
     if (count == 0) {
       break;
@@ -216,8 +219,15 @@ size_t CallTracer::DrainRing(size_t index, Nanos now) {
     drained += count;
     left -= std::min(left, count);
   }
+  if (drained > 0 && left == 0) {
+    replayer.EndOfEvent();  // a thread publishes whole events only, and a step's end is to be known at once
+  }
+  if (steps_.step() != step) {
+    step_ring_ = index;
+  }
   if (facts.state == RingState::kEnded && reader.Waiting() == 0) {
     if (!rings_[index].thread->finished) {
+      CloseGap(index);
       replayer.Finish(now);
       rings_[index].thread->finished = true;
     }
@@ -234,11 +244,37 @@ size_t CallTracer::Drain() {
   clock_.AddAnchor();
   RenewLease();
   names_.Revalidate();
-  size_t drained = 0;
+  // What the thread that takes the steps says decides what of the others is recorded: it is looked at last and read
+  // first, so that of no other thread anything later is read.
+  waiting_.resize(rings_.size());
   for (size_t i = 0; i < rings_.size(); ++i) {
-    drained += DrainRing(i, now);
+    waiting_[i] = injection_->channel.rings()[i].Waiting();
+  }
+  const size_t first = step_ring_.value_or(0);
+  waiting_[first] = injection_->channel.rings()[first].Waiting();
+  size_t drained = DrainRing(first, waiting_[first], now);
+  for (size_t i = 0; i < rings_.size(); ++i) {
+    drained += i != first ? DrainRing(i, waiting_[i], now) : 0;
   }
   return drained;
+}
+
+uint64_t CallTracer::lost_events() {
+  uint64_t lost = calls_.counts.lost + injection_->channel.events_without_ring();
+  for (const RingReader& ring : injection_->channel.rings()) {
+    lost += ring.Facts().lost;
+  }
+  return lost;
+}
+
+// A thread tells of a gap when it has room again, which after its last event never comes.
+void CallTracer::CloseGap(size_t index) {
+  const RingFacts facts = injection_->channel.rings()[index].Facts();
+  if (rings_[index].thread == nullptr || rings_[index].thread->finished || facts.lost == 0) {
+    return;
+  }
+  const pp_record gap{facts.lost_since << PP_TAG_BITS | PP_TAG_LOST, facts.lost};
+  rings_[index].thread->replayer.Feed({&gap, 1}, clock_.Line(), MonotonicNow());
 }
 
 void CallTracer::Leave(Nanos patience) {
@@ -271,6 +307,9 @@ void CallTracer::Leave(Nanos patience) {
 }
 
 void CallTracer::Finish(Nanos when) {
+  for (size_t i = 0; i < rings_.size(); ++i) {
+    CloseGap(i);
+  }
   for (auto& [state, thread] : threads_) {
     if (!thread->finished) {
       thread->replayer.Finish(when);
@@ -290,14 +329,19 @@ void CallTracer::CountInto(Accounting& accounting) const {
   accounting.implied_ends = counts.implied_ends;
   accounting.ends_of_excluded = counts.ends_of_excluded;
   accounting.calls_too_deep = counts.too_deep;
-  accounting.calls_left_out = 0;
+  accounting.calls_left_out = accounting.events_outside_steps = 0;
+  const auto add = [&](const TracedThread& thread) {
+    accounting.calls_left_out += thread.filter.left_out();
+    accounting.events_outside_steps += thread.gate.left_out();
+  };
   for (const auto& [state, thread] : threads_) {
-    accounting.calls_left_out += thread->filter.left_out();
+    add(*thread);
   }
   for (const auto& thread : finished_) {
-    accounting.calls_left_out += thread->filter.left_out();
+    add(*thread);
   }
   accounting.threads_displaced = has_left() ? injection_->channel.hooks_displaced() : 0;
+  accounting.steps = steps_.recorded_steps();
   accounting.processes = 1;
   accounting.threads = threads_.size() + finished_.size();
   accounting.stops = injection_->report.stops.stops + 1;

@@ -25,6 +25,7 @@
 #include "daemon/collect/capture_context.h"
 #include "daemon/collect/landmarks.h"
 #include "daemon/collect/opened_process.h"
+#include "daemon/collect/step_gate.h"
 #include "daemon/collect/step_marker.h"
 #include "daemon/collect/target_objects.h"
 #include "daemon/collect/thread_roster.h"
@@ -52,6 +53,9 @@ class CallTracer {
   bool HasEnded() { return process_.HasExited() || HasExeced(); }
   bool HasExeced() { return !space_.IsInPlace(); }
   bool has_left() const { return injection_->channel.state() == ChannelState::kLeft; }
+  // Events that no buffer had room for, until now.
+  uint64_t lost_events();
+  StepMarker& steps() { return steps_; }
   Error LeaveReason() const { return injection_->channel.Reason(); }
   const Layout& layout() const { return process_.python.layout; }
   const InjectionReport& injection() const { return injection_->report; }
@@ -63,10 +67,17 @@ class CallTracer {
   struct TracedThread {
     TracedThread(TraceWriter& writer, ThreadHandle handle, CallContext& calls, StepMarker& steps, Nanos begin,
                  Nanos least)
-        : sink(writer, handle, &steps), filter(sink, least), replayer(calls, Target(least), begin) {}
-    CallSink& Target(Nanos least) { return least.value > 0 ? static_cast<CallSink&>(filter) : sink; }
+        : sink(writer, handle, &steps),
+          filter(sink, least),
+          gate(steps, Ungated(least)),
+          replayer(calls, Target(steps, least), begin) {}
+    CallSink& Ungated(Nanos least) { return least.value > 0 ? static_cast<CallSink&>(filter) : sink; }
+    CallSink& Target(const StepMarker& steps, Nanos least) {
+      return steps.has_plan() ? static_cast<CallSink&>(gate) : Ungated(least);
+    }
     TraceCallSink sink;
     BriefCallFilter filter;
+    StepGate gate;
     CallReplayer replayer;
     Tid tid;  // as the target sees it
     bool finished = false;
@@ -85,7 +96,8 @@ class CallTracer {
   TracedThread* ThreadOf(const RingFacts& facts);
   void TakeTenant(Ring& ring, const RingFacts& facts);
   void OnLandmark(Landmark landmark, RemoteAddr code);
-  size_t DrainRing(size_t index, Nanos now);
+  size_t DrainRing(size_t index, uint64_t waiting, Nanos now);
+  void CloseGap(size_t index);
   void RenewLease();
 
   const OpenedProcess process_;
@@ -102,6 +114,7 @@ class CallTracer {
   CallNames names_;
   CallContext calls_;
   StepMarker steps_;
+  std::optional<size_t> step_ring_;  // of the thread that takes the steps
   size_t module_codes_ = 0;
   RemoteWriter remote_;
   InjectionTarget target_;
@@ -112,6 +125,7 @@ class CallTracer {
   std::unordered_map<uint64_t, std::unique_ptr<TracedThread>> threads_;  // by thread state
   std::vector<std::unique_ptr<TracedThread>> finished_;
   std::vector<pp_record> records_;
+  std::vector<uint64_t> waiting_;  // records in each ring, of one drain
 };
 
 }  // namespace ptrace_prof

@@ -1,9 +1,10 @@
 pp_library(daemon/collect
   SOURCES collect/arming_stop.cc collect/call_capture.cc collect/call_names.cc collect/call_replayer.cc
-          collect/call_tracer.cc collect/capture.cc collect/chain_verifier.cc collect/interpreter_watch.cc
-          collect/landmarks.cc
+          collect/call_tracer.cc collect/call_window.cc collect/capture.cc collect/chain_verifier.cc
+          collect/child_count.cc collect/interpreter_watch.cc collect/landmarks.cc
           collect/locals_reader.cc collect/opened_process.cc collect/pacer.cc collect/process_sampler.cc
-          collect/process_tree.cc collect/sample_buffer.cc collect/stack_linker.cc collect/stub_boot.cc
+          collect/process_tree.cc collect/sample_buffer.cc collect/stack_linker.cc collect/step_marker.cc
+          collect/stub_boot.cc
           collect/target_objects.cc collect/thread_roster.cc collect/thread_state_watch.cc collect/tick_clock.cc
   DEPS pp_daemon_trace pp_symbolizer_cpython pp_attach_inject pp_attach_stub_image pp_attach_ptrace pp_attach_proc
        pp_attach_base)

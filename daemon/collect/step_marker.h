@@ -1,41 +1,77 @@
 // Counts the steps of a training job and says which are recorded: told of each step's end, it knows the next one's
-// number and what the schedule has to do.
+// number, what the plan has to do, and when the recording goes on and off.
 //
-// The first end that is seen begins step 0: what ran before it was no whole step. Without a schedule every step is
-// recorded. Owned by whoever traces the thread on which the steps end; one thread.
+//   on or off at once ──first end: step 0──► by the plan, step by step ──► over
+//                     └──GiveUp──► on, whatever the plan says
+//
+// The first end that is seen begins step 0: what ran before it was no whole step. Without a plan every step is
+// recorded, and so is what comes before the first. Owned by whoever traces the process in which the steps end; one
+// thread.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
+#include "attach/base/types.h"
 #include "daemon/trace/step_schedule.h"
 
 namespace ptrace_prof {
 
+struct StepPlan {
+  uint64_t steps = 0;                    // so many whole ones, and what comes before them; 0: all
+  std::optional<StepSchedule> schedule;  // instead: these, and nothing else
+};
+
 class StepMarker {
  public:
-  explicit StepMarker(std::optional<StepSchedule> schedule = std::nullopt) : schedule_(schedule) {}
+  // From `when` on the recording is on, or off.
+  struct Turn {
+    Nanos when;
+    bool is_on = false;
+  };
+  // Whole steps that were recorded one after the other.
+  struct Stretch {
+    uint64_t first = 0;
+    uint64_t last = 0;
+  };
+
+  explicit StepMarker(const StepPlan& plan = {});
 
   // A step has ended, the next one begins. What there is to do now, in order.
-  std::span<const StepDuty> OnStepEnd() {
-    step_ = step_ ? *step_ + 1 : 0;
-    const StepAction before = action_;
-    action_ = schedule_ ? schedule_->ActionAt(*step_) : StepAction::kRecord;
-    return DutiesBetween(before, action_);
-  }
+  std::span<const StepDuty> OnStepEnd(Nanos when);
+  // No steps come: what a schedule would leave out is recorded from now on.
+  void GiveUp(Nanos when);
+
+  bool has_plan() const { return has_plan_; }
+  bool is_on_at_first() const { return is_on_at_first_; }
+  std::span<const Turn> turns() const { return turns_; }  // in order of time; they only grow
 
   // The step that runs; none before the first end.
   std::optional<uint64_t> step() const { return step_; }
   StepAction action() const { return action_; }
   bool is_recording() const { return action_ == StepAction::kRecord || action_ == StepAction::kRecordAndSave; }
   // Whatever comes, nothing more is recorded.
-  bool is_over() const { return schedule_ && step_ && schedule_->IsOverAt(*step_); }
+  bool is_over() const { return is_over_; }
+  uint64_t whole_steps() const { return step_.value_or(0); }
+  uint64_t recorded_steps() const { return recorded_; }
+  std::span<const Stretch> stretches() const { return stretches_; }
 
  private:
+  void CountWhole();
+  void Turns(Nanos when, bool is_on);
+
+  bool has_plan_;
+  bool is_on_at_first_;
   std::optional<StepSchedule> schedule_;
   std::optional<uint64_t> step_;
   StepAction action_ = StepAction::kNone;
+  bool is_on_;
+  bool is_over_ = false;
+  uint64_t recorded_ = 0;
+  std::vector<Turn> turns_;
+  std::vector<Stretch> stretches_;
 };
 
 }  // namespace ptrace_prof

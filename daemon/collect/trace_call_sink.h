@@ -24,8 +24,8 @@ class TraceCallSink final : public CallSink {
     if (steps_ == nullptr) {
       return;
     }
-    steps_->OnStepEnd();
-    if (steps_->is_recording()) {
+    steps_->OnStepEnd(when);
+    if (steps_->is_recording() && !steps_->is_over()) {
       writer_.BeginStep(thread_, when, *steps_->step());
     } else {
       writer_.EndStep(thread_, when);

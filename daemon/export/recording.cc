@@ -28,6 +28,7 @@ constexpr CounterFact kCounters[] = {
     {"events", [](const Accounting& a) { return a.call_events; }},
     {"lost events", [](const Accounting& a) { return a.call_events_lost; }},
     {"unmatched ends", [](const Accounting& a) { return a.unmatched_ends; }},
+    {"steps", [](const Accounting& a) { return a.steps; }},
     {"implied ends", [](const Accounting& a) { return a.implied_ends; }},
 };
 
@@ -158,6 +159,9 @@ std::vector<std::string> CautionsOf(const Recording& recording) {
   if (recording.end && !recording.end->message.empty()) {
     cautions.push_back(CleanText(recording.end->message));
   }
+  for (const std::string& notice : recording.notices) {
+    cautions.push_back(CleanText(notice));
+  }
   if (recording.cut) {
     cautions.push_back("The trace was cut off: this is what it held up to then, and its last second is incomplete.");
   }
@@ -178,6 +182,10 @@ std::vector<std::string> CautionsOf(const Recording& recording) {
     cautions.push_back(
         fmt::format("{} calls were shorter than --min-duration and left out; their time is their callers'.",
                     WithCommas(recording.accounting->calls_left_out)));
+  }
+  if (recording.accounting && recording.accounting->events_outside_steps > 0) {
+    cautions.push_back(fmt::format("{} events came while no step was to be recorded, and are not in it.",
+                                   WithCommas(recording.accounting->events_outside_steps)));
   }
   if (recording.accounting && recording.accounting->threads_displaced > 0) {
     cautions.push_back(fmt::format(

@@ -38,6 +38,7 @@ struct Recording {
   std::vector<RecordedStep> steps;
   std::optional<Accounting> accounting;
   std::optional<EndInfo> end;
+  std::vector<std::string> notices;
   bool exact = false;  // calls were traced: weights are nanoseconds, not samples
   uint64_t calls = 0;  // exact ones, begun within the recording
   uint64_t samples = 0;
@@ -61,7 +62,7 @@ std::string ThreadLabel(const RecordedThread& thread);          // "MainThread (
 
 // Name and value of each fact worth a header line, in order: "samples" → "1,234".
 std::vector<std::pair<std::string, std::string>> FactsOf(const Recording& recording);
-// Sentences on what makes this recording less than perfect. Empty for a clean one.
+// Sentences on what makes this recording less than perfect, and what its collector had to say. Empty for a clean one.
 std::vector<std::string> CautionsOf(const Recording& recording);
 
 }  // namespace ptrace_prof

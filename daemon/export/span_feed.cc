@@ -13,7 +13,7 @@ constexpr Nanos kMaxInterval = Nanos::FromSeconds(10);
 constexpr Nanos kMaxTime{std::numeric_limits<int64_t>::max() / 4};  // leaves room for sums
 constexpr size_t kMaxComingStates = 64 * 1024;
 constexpr uint32_t kMaxTracks = 1u << 22;
-constexpr size_t kMaxSteps = size_t{1} << 20;
+constexpr size_t kMaxMarkedSteps = size_t{1} << 20;
 
 Nanos Bounded(Nanos time) { return std::clamp(time, Nanos(0), kMaxTime); }
 
@@ -181,7 +181,7 @@ void SpanFeed::OnCallEnd(TrackId id, Nanos when, StackId stack, CallExit exit) {
 }
 
 void SpanFeed::OnStep(TrackId track, Nanos begin, Nanos end, uint64_t number) {
-  if (recording_.steps.size() < kMaxSteps && track.value < tracks_.size()) {
+  if (recording_.steps.size() < kMaxMarkedSteps && track.value < tracks_.size()) {
     recording_.steps.push_back({track, Bounded(begin), Bounded(end), number});
   }
 }
@@ -194,6 +194,12 @@ void SpanFeed::OnAccounting(const Accounting& now) {
   }
   previous_ = now;
   recording_.accounting = now;
+}
+
+void SpanFeed::OnNotice(Nanos, std::string_view text) {
+  if (recording_.notices.size() < kMaxNotices) {
+    recording_.notices.emplace_back(text);
+  }
 }
 
 void SpanFeed::OnEnd(const EndInfo& end) { recording_.end = end; }

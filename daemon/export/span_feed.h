@@ -33,6 +33,7 @@ class SpanFeed : public TraceVisitor {
   void OnCallBegin(TrackId track, Nanos when, StackId stack, CallEntry entry, GeneratorId generator) override;
   void OnCallEnd(TrackId track, Nanos when, StackId stack, CallExit exit) override;
   void OnStep(TrackId track, Nanos begin, Nanos end, uint64_t number) override;
+  void OnNotice(Nanos when, std::string_view text) override;
   void OnAccounting(const Accounting& accounting) override;
   void OnEnd(const EndInfo& end) override;
 

@@ -67,6 +67,9 @@ void FillTotals(const Accounting& totals, v1::Totals* out) {
   out->set_actual_rate_hz(totals.actual_rate_hz);
   out->set_call_events(totals.call_events);
   out->set_call_events_lost(totals.call_events_lost);
+  out->set_events_outside_steps(totals.events_outside_steps);
+  out->set_steps(totals.steps);
+  out->set_children_not_traced(totals.children_not_traced);
   out->set_processes(totals.processes);
   out->set_threads(totals.threads);
 }
@@ -91,6 +94,9 @@ void FillCapture(const CaptureSession& session, v1::Capture* out) {
     FillStatus(*now.error, out->mutable_error());
   }
   out->set_end_message(CleanText(now.end_message));
+  for (const std::string& notice : now.notices) {
+    out->add_notices(CleanText(notice));
+  }
   out->set_owner_uid(session.parameters().owner_uid);
 }
 

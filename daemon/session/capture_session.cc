@@ -148,6 +148,7 @@ bool CaptureSession::TakeBytes() {
     now_.started = RealtimeNow();
   }
   now_.totals = meter_.Totals();
+  now_.notices = meter_.notices();
   if (parameters_.max_bytes > 0 && spool_->size() >= parameters_.max_bytes && limit_message_.empty()) {
     limit_message_ = fmt::format("the trace has reached its limit of {} bytes", parameters_.max_bytes);
   }
@@ -173,6 +174,7 @@ void CaptureSession::Conclude() {
     error->thing = "capture " + parameters_.id;
   }
   now_.totals = meter_.Totals();
+  now_.notices = meter_.notices();
   now_.ended = RealtimeNow();
   now_.end_message = !limit_message_.empty() ? limit_message_ : end.has_value() ? end->message : "";
   TellEnd(std::move(error));

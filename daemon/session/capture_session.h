@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "attach/base/result.h"
 #include "attach/base/types.h"
@@ -50,6 +51,7 @@ struct CaptureSnapshot {
   Accounting totals;
   std::optional<Error> error;  // kFailed; kCancelled where the collector did not end well
   std::string end_message;     // for people; empty where it ended as asked
+  std::vector<std::string> notices;
 };
 
 class CaptureSession {

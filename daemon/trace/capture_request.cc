@@ -68,6 +68,7 @@ std::string PrintThreads(const std::vector<Tid>& threads) {
 
 constexpr std::string_view kVerbNames[] = {"record", "dump", "list", "doctor"};
 constexpr std::string_view kModeNames[] = {"sample", "trace"};
+constexpr std::string_view kOnFullNames[] = {"drop", "stop"};
 constexpr std::string_view kIdleNames[] = {"main", "all", "none"};
 
 template <typename Enum, size_t N>
@@ -88,6 +89,14 @@ struct KeyRow {
   std::string (*print)(const CaptureRequest&);
   bool (*parse)(std::string_view, CaptureRequest&);
 };
+
+bool ParseSchedule(std::string_view text, CaptureRequest& request) {
+  const auto schedule = ParseStepSchedule(text);
+  if (schedule.has_value()) {
+    request.trace.schedule = schedule.value();
+  }
+  return schedule.has_value();
+}
 
 std::string PrintBool(bool value) { return value ? "1" : "0"; }
 
@@ -111,6 +120,19 @@ constexpr KeyRow kKeys[] = {
      [](const CaptureRequest& r) { return std::to_string(r.trace.min_duration.value); },
      [](std::string_view t, CaptureRequest& r) {
        return ParseIn<int64_t>(t, 0, kMaxDurationNs, r.trace.min_duration.value);
+     }},
+    {"steps", "0 (by time) to 1000000000", [](const CaptureRequest& r) { return std::to_string(r.trace.steps); },
+     [](std::string_view t, CaptureRequest& r) { return ParseIn<uint64_t>(t, 0, kMaxSteps, r.trace.steps); }},
+    {"schedule", "skip_first=0,wait=0,warmup=0,active=1,repeat=0 with numbers up to 1000000000, active at least 1",
+     [](const CaptureRequest& r) { return r.trace.schedule ? PrintStepSchedule(*r.trace.schedule) : std::string(); },
+     ParseSchedule},
+    {"on_full", "drop or stop",
+     [](const CaptureRequest& r) { return std::string(kOnFullNames[static_cast<size_t>(r.trace.on_full)]); },
+     [](std::string_view t, CaptureRequest& r) { return ParseName(t, kOnFullNames, r.trace.on_full); }},
+    {"longest_ns", "0 (no limit) to 366 days",
+     [](const CaptureRequest& r) { return std::to_string(r.trace.longest.value); },
+     [](std::string_view t, CaptureRequest& r) {
+       return ParseIn<int64_t>(t, 0, kMaxDurationNs, r.trace.longest.value);
      }},
     {"pid", "1 to 4194304, or 0 for a verb that needs none",
      [](const CaptureRequest& r) { return std::to_string(r.pid.value); },
@@ -180,6 +202,13 @@ Result<void> CheckWhole(const CaptureRequest& request) {
   if (request.mode == CaptureMode::kTrace && (request.gil_only || request.blocking || !request.allow_stops)) {
     return Invalid("gil_only, blocking and allow_stops=0 are about samples, and mode=trace takes none",
                    "leave them out, or take mode=sample");
+  }
+  if (request.mode != CaptureMode::kTrace && (request.trace.steps > 0 || request.trace.schedule)) {
+    return Invalid("steps and schedule are about traces of calls, and mode=sample makes none",
+                   "leave them out, or take mode=trace");
+  }
+  if (request.trace.steps > 0 && request.trace.schedule) {
+    return Invalid("steps and schedule are both given", "leave steps out: a schedule ends with its repeats");
   }
   if (request.locals && request.verb != CaptureVerb::kDump) {
     return Invalid("locals=1 goes with verb=dump only", "leave locals out, or dump");

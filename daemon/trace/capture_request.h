@@ -5,12 +5,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "attach/base/result.h"
 #include "attach/base/types.h"
+#include "daemon/trace/step_schedule.h"
 
 namespace ptrace_prof {
 
@@ -32,12 +34,22 @@ enum class CaptureMode : uint8_t {
   kTrace,   // every call and return, told by a stub inside the target
 };
 
+// What is done when the buffer of a traced thread is full.
+enum class OnFull : uint8_t {
+  kDrop,  // events are lost until there is room: a gap
+  kStop,  // the capture ends
+};
+
 // Of kTrace.
 struct CallTraceOptions {
   bool c_calls = false;                        // calls of C functions too
   bool force = false;                          // even where the job disabled remote debugging
   uint64_t buffer_bytes = uint64_t{64} << 20;  // memory shared with the target, for all its threads
   Nanos min_duration;                          // calls that take less are left out, and counted
+  uint64_t steps = 0;                          // end after that many whole steps of the job; 0: by time
+  std::optional<StepSchedule> schedule;        // which steps are recorded; empty: all. Not with `steps`
+  OnFull on_full = OnFull::kDrop;
+  Nanos longest;  // where no duration is asked for: the most that there may be, 0: no limit
 };
 inline constexpr uint64_t kMinBufferBytes = uint64_t{1} << 20;
 inline constexpr uint64_t kMaxBufferBytes = uint64_t{4} << 30;

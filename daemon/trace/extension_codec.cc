@@ -40,6 +40,9 @@ constexpr CountField kCounts[] = {
     {AccountingFields::kCallsTooDeepFieldNumber, &Accounting::calls_too_deep},
     {AccountingFields::kCallsLeftOutFieldNumber, &Accounting::calls_left_out},
     {AccountingFields::kThreadsDisplacedFieldNumber, &Accounting::threads_displaced},
+    {AccountingFields::kEventsOutsideStepsFieldNumber, &Accounting::events_outside_steps},
+    {AccountingFields::kStepsFieldNumber, &Accounting::steps},
+    {AccountingFields::kChildrenNotTracedFieldNumber, &Accounting::children_not_traced},
 };
 
 struct TimeField {

@@ -81,19 +81,25 @@ struct Accounting {
   uint64_t processes = 0;
   uint64_t threads = 0;
   // Of exact calls; 0 where calls were not traced.
-  uint64_t call_events = 0;       // begins and ends that threads told of
-  uint64_t call_events_lost = 0;  // that a thread's buffer had no room for
-  uint64_t call_gaps = 0;         // stretches in which such were lost
-  uint64_t unmatched_ends = 0;    // ends of calls that had not begun: left out
-  uint64_t implied_ends = 0;      // calls that ended only because a caller did
-  uint64_t ends_of_excluded = 0;  // ends of functions that are left out by a filter
-  uint64_t calls_too_deep = 0;    // deeper than is kept
-  uint64_t calls_left_out = 0;    // shorter than was asked for
-  double event_cost_ns = 0;       // what an event of a Python function costs the target, as measured; 0 = not measured
-  double c_event_cost_ns = 0;     // the same of a C function
+  uint64_t call_events = 0;           // begins and ends that threads told of
+  uint64_t call_events_lost = 0;      // that a thread's buffer had no room for
+  uint64_t call_gaps = 0;             // stretches in which such were lost
+  uint64_t unmatched_ends = 0;        // ends of calls that had not begun: left out
+  uint64_t implied_ends = 0;          // calls that ended only because a caller did
+  uint64_t ends_of_excluded = 0;      // ends of functions that are left out by a filter
+  uint64_t calls_too_deep = 0;        // deeper than is kept
+  uint64_t calls_left_out = 0;        // shorter than was asked for
+  uint64_t events_outside_steps = 0;  // told while no step was to be recorded: not in the trace
+  uint64_t steps = 0;                 // whole steps of the job that were recorded
+  uint64_t children_not_traced = 0;   // of the process, seen while its calls were traced
+  double event_cost_ns = 0;    // what an event of a Python function costs the target, as measured; 0 = not measured
+  double c_event_cost_ns = 0;  // the same of a C function
   // On which the job had set or cleared a profile function at the end, up to 3.11: calls of theirs are missing.
   uint64_t threads_displaced = 0;
 };
+
+// Notices of a trace that are kept by those who read it; a collector says a handful.
+inline constexpr size_t kMaxNotices = 64;
 
 // Why and how the recording ended. A trace without one was cut off.
 struct EndInfo {

@@ -8,8 +8,6 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr uint32_t kMaxSteps = 1'000'000'000;
-
 struct Word {
   std::string_view name;
   uint32_t StepSchedule::*member;

@@ -17,6 +17,8 @@
 
 namespace ptrace_prof {
 
+inline constexpr uint32_t kMaxSteps = 1'000'000'000;  // of each word of a schedule
+
 enum class StepAction : uint8_t { kNone, kWarmup, kRecord, kRecordAndSave };
 
 // What a recorder has to do when one step's action follows another's, in order.

@@ -19,4 +19,10 @@ void TraceMeter::OnSample(TrackId, Nanos, StackId, SampleQuality quality) {
   ++by_quality_[static_cast<size_t>(quality) % kSampleQualityCount];
 }
 
+void TraceMeter::OnNotice(Nanos, std::string_view text) {
+  if (notices_.size() < kMaxNotices) {
+    notices_.emplace_back(text);
+  }
+}
+
 }  // namespace ptrace_prof

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "daemon/trace/trace_reader.h"
 
@@ -23,6 +25,7 @@ class TraceMeter : private TraceVisitor {
   // As the collector last said, or what was seen here where that is more (it speaks now and then).
   Accounting Totals() const;
   const std::optional<EndInfo>& end() const { return end_; }
+  const std::vector<std::string>& notices() const { return notices_; }  // in order; they only grow
   bool recorded_anything() const { return samples_ > 0 || calls_ > 0; }
   uint64_t processes() const { return processes_; }
 
@@ -30,12 +33,14 @@ class TraceMeter : private TraceVisitor {
   void OnProcess(const ProcessInfo&) override { ++processes_; }
   void OnSample(TrackId, Nanos, StackId, SampleQuality quality) override;
   void OnCallBegin(TrackId, Nanos, StackId, CallEntry, GeneratorId) override { ++calls_; }
+  void OnNotice(Nanos when, std::string_view text) override;
   void OnAccounting(const Accounting& accounting) override { accounting_ = accounting; }
   void OnEnd(const EndInfo& end) override { end_ = end; }
 
   TraceReader reader_;
   std::optional<Accounting> accounting_;
   std::optional<EndInfo> end_;
+  std::vector<std::string> notices_;
   uint64_t samples_ = 0;
   uint64_t calls_ = 0;
   std::array<uint64_t, kSampleQualityCount> by_quality_{};

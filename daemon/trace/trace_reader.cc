@@ -20,6 +20,7 @@ namespace pf = perfetto::protos;
 
 constexpr size_t kMaxSequences = 128 * 1024;  // alive at one time
 constexpr size_t kMaxThreadName = 1024;
+constexpr size_t kMaxNoticeText = 4096;
 constexpr size_t kMaxRequestArguments = 256;
 constexpr uint32_t kSequenceClock = 64;
 constexpr uint64_t kQualityBits = 3;
@@ -125,6 +126,7 @@ struct TraceReader::Impl {
   void OnSliceEnd(const Packet& next, Sequence& sequence);
   void OnSamples(const Packet& packet, Sequence& sequence);
   void OnLocals(std::string_view extension, const Sequence& sequence);
+  void OnNotice(std::string_view message);
   void OnExtension(const Packet& packet);
   void EndSequence(uint32_t id);
 
@@ -395,6 +397,20 @@ void TraceReader::Impl::OnLocals(std::string_view extension, const Sequence& seq
   }
 }
 
+void TraceReader::Impl::OnNotice(std::string_view message) {
+  Nanos when;
+  std::string_view text;
+  WireDecoder decoder(message);
+  for (WireField field; decoder.Next(field);) {
+    switch (field.number) {
+      case trace::Notice::kWhenNsFieldNumber: when.value = field.AsSigned(); break;
+      case trace::Notice::kTextFieldNumber: text = field.bytes.substr(0, kMaxNoticeText); break;
+      default: break;
+    }
+  }
+  visitor.OnNotice(when, text);
+}
+
 void TraceReader::Impl::OnExtension(const Packet& packet) {
   WireDecoder decoder(packet.extension);
   for (WireField field; decoder.Next(field);) {
@@ -410,6 +426,7 @@ void TraceReader::Impl::OnExtension(const Packet& packet) {
           visitor.OnCheck(DecodeCheck(field.bytes));
         }
         break;
+      case trace::Extension::kNoticeFieldNumber: OnNotice(field.bytes); break;
       case trace::Extension::kAccountingFieldNumber: visitor.OnAccounting(DecodeAccounting(field.bytes)); break;
       case trace::Extension::kEndFieldNumber: visitor.OnEnd(DecodeEnd(field.bytes)); break;
       case trace::Extension::kThreadEndFieldNumber: EndSequence(packet.sequence); break;

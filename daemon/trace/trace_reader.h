@@ -47,6 +47,7 @@ class TraceVisitor {
   virtual void OnLocals(TrackId, uint32_t /*depth_from_leaf*/, std::span<const LocalVariable>) {}
   virtual void OnProcessEntry(const ProcessEntry&) {}
   virtual void OnCheck(const Check&) {}
+  virtual void OnNotice(Nanos /*when*/, std::string_view /*text*/) {}  // a sentence for people
   virtual void OnAccounting(const Accounting&) {}
   virtual void OnEnd(const EndInfo&) {}
 };

@@ -400,6 +400,14 @@ void TraceWriter::AddCheck(const Check& check) {
   w.Extension(trace::Extension::kCheckFieldNumber, [&] { EncodeCheck(check, w.out); });
 }
 
+void TraceWriter::AddNotice(Nanos when, std::string_view text) {
+  Impl& w = *impl_;
+  w.Extension(trace::Extension::kNoticeFieldNumber, [&] {
+    w.out.SignedVarint(trace::Notice::kWhenNsFieldNumber, when.value);
+    w.out.Bytes(trace::Notice::kTextFieldNumber, text);
+  });
+}
+
 void TraceWriter::SetAccounting(const Accounting& accounting) { impl_->accounting = accounting; }
 
 Result<void> TraceWriter::Flush() {

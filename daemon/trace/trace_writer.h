@@ -64,6 +64,8 @@ class TraceWriter {
   void AddProcessEntry(const ProcessEntry& entry);
   void AddCheck(const Check& check);
 
+  // What whoever reads the trace should know: a sentence for people.
+  void AddNotice(Nanos when, std::string_view text);
   void SetAccounting(const Accounting& accounting);
   // Writes out everything pending. Call a few times a second, and before the StackTable is cleared.
   Result<void> Flush();

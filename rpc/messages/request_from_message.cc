@@ -117,6 +117,58 @@ Result<void> ReadSampling(const v1::SampleOptions& options, CaptureRequest& requ
   return {};
 }
 
+Result<void> ReadSteps(const v1::TraceOptions& options, CaptureRequest& request) {
+  request.trace.steps = options.steps();
+  if (options.steps() > kMaxSteps) {
+    return Invalid(fmt::format("trace.steps is {}", options.steps()), fmt::format("give at most {}", kMaxSteps));
+  }
+  if (!options.has_schedule()) {
+    return {};
+  }
+  const v1::StepSchedule& asked = options.schedule();
+  const struct {
+    const char* name;
+    uint32_t value;
+  } words[] = {{"skip_first", asked.skip_first()},
+               {"wait", asked.wait()},
+               {"warmup", asked.warmup()},
+               {"active", asked.active()},
+               {"repeat", asked.repeat()}};
+  for (const auto& word : words) {
+    if (word.value > kMaxSteps) {
+      return Invalid(fmt::format("trace.schedule.{} is {}", word.name, word.value),
+                     fmt::format("give at most {}", kMaxSteps));
+    }
+  }
+  if (asked.active() == 0) {
+    return Invalid("trace.schedule.active is 0: no step would be recorded", "give at least 1");
+  }
+  if (options.steps() > 0) {
+    return Invalid("trace.steps and trace.schedule are both given",
+                   "leave steps out: a schedule ends with its repeats");
+  }
+  request.trace.schedule = StepSchedule{.skip_first = asked.skip_first(),
+                                        .wait = asked.wait(),
+                                        .warmup = asked.warmup(),
+                                        .active = asked.active(),
+                                        .repeat = asked.repeat()};
+  return {};
+}
+
+Result<void> ReadOnFull(const v1::TraceOptions& options, CaptureRequest& request) {
+  switch (options.on_full()) {
+    case v1::ON_FULL_UNSPECIFIED:
+    case v1::ON_FULL_DROP: return {};
+    case v1::ON_FULL_STOP: request.trace.on_full = OnFull::kStop; return {};
+    case v1::ON_FULL_THROTTLE:
+      return Because(Reason::kNotYet, "trace.on_full: ON_FULL_THROTTLE is not in this version",
+                     "use ON_FULL_DROP or ON_FULL_STOP");
+    default: break;
+  }
+  return Invalid(fmt::format("trace.on_full is {}, which is not known", static_cast<int>(options.on_full())),
+                 "use ON_FULL_DROP or ON_FULL_STOP");
+}
+
 Result<void> ReadMode(const v1::CaptureSpec& spec, CaptureRequest& request) {
   switch (spec.mode()) {
     case v1::MODE_UNSPECIFIED:
@@ -138,6 +190,8 @@ Result<void> ReadMode(const v1::CaptureSpec& spec, CaptureRequest& request) {
     request.trace.buffer_bytes = spec.trace().buffer_bytes();
   }
   PP_ASSIGN_OR_RETURN(request.trace.min_duration, ReadDuration("trace.min_duration", spec.trace().min_duration()));
+  PP_RETURN_IF_ERROR(ReadSteps(spec.trace(), request));
+  PP_RETURN_IF_ERROR(ReadOnFull(spec.trace(), request));
   return {};
 }
 

@@ -8,6 +8,23 @@ namespace ptrace_prof {
 
 namespace v1 = ptraceprof::v1;
 
+namespace {
+
+void FillSteps(const CallTraceOptions& options, v1::TraceOptions* out) {
+  out->set_steps(options.steps);
+  if (!options.schedule) {
+    return;
+  }
+  v1::StepSchedule& schedule = *out->mutable_schedule();
+  schedule.set_skip_first(options.schedule->skip_first);
+  schedule.set_wait(options.schedule->wait);
+  schedule.set_warmup(options.schedule->warmup);
+  schedule.set_active(options.schedule->active);
+  schedule.set_repeat(options.schedule->repeat);
+}
+
+}  // namespace
+
 void FillSpec(const CaptureRequest& request, v1::CaptureSpec* out) {
   out->mutable_target()->set_pid(request.pid.value);
   out->mutable_target()->set_start_time_ticks(request.start_ticks);
@@ -18,6 +35,8 @@ void FillSpec(const CaptureRequest& request, v1::CaptureSpec* out) {
     out->mutable_trace()->set_buffer_bytes(request.trace.buffer_bytes);
     *out->mutable_trace()->mutable_min_duration() =
         google::protobuf::util::TimeUtil::NanosecondsToDuration(request.trace.min_duration.value);
+    out->mutable_trace()->set_on_full(request.trace.on_full == OnFull::kStop ? v1::ON_FULL_STOP : v1::ON_FULL_DROP);
+    FillSteps(request.trace, out->mutable_trace());
   }
   if (request.duration.value > 0) {
     *out->mutable_duration() = google::protobuf::util::TimeUtil::NanosecondsToDuration(request.duration.value);

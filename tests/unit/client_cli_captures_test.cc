@@ -22,6 +22,7 @@ RemoteCapture Ended() {
   capture.ended = Nanos::FromSeconds(1066);
   capture.samples = 26'000;
   capture.trace_bytes = 2048;
+  capture.notices = {"3 children were not traced"};
   capture.end_message = "the target ex\x1b[2Jited";
   return capture;
 }
@@ -102,6 +103,9 @@ TEST(CapturesText, JsonHasNullForWhatIsNotYet) {
   EXPECT_TRUE(json["captures"][0]["error"].IsNull());
   EXPECT_DOUBLE_EQ(json["captures"][1]["ended"].GetDouble(), 1066);
   EXPECT_EQ(json["captures"][1]["samples"].GetUint64(), 26'000U);
+  EXPECT_EQ(json["captures"][0]["notices"].Size(), 0U);
+  ASSERT_EQ(json["captures"][1]["notices"].Size(), 1U);
+  EXPECT_STREQ(json["captures"][1]["notices"][0].GetString(), "3 children were not traced");
 }
 
 }  // namespace

@@ -72,6 +72,12 @@ TEST(TotalsText, OfCalls) {
   EXPECT_NE(lines.find("9,000 calls and returns in 2.0 s (1 process, 2 threads)"), std::string::npos) << lines;
   EXPECT_NE(lines.find("lost 1,000 (10.0 %) in 1 gap, unmatched ends 0"), std::string::npos) << lines;
   EXPECT_NE(lines.find("--buffer"), std::string::npos) << lines;
+  EXPECT_EQ(lines.find("outside"), std::string::npos) << lines;
+  totals.steps = 2;
+  totals.events_outside_steps = 4'000;
+  EXPECT_EQ(LiveLine(CaptureMode::kTrace, totals, Nanos::FromSeconds(2)),
+            "   2 s  9,000 calls and returns  steps 2  lost 1,000  overhead 0.0 %");
+  EXPECT_NE(ClosingLines(CaptureMode::kTrace, totals).find(", outside of the recorded steps 4,000"), std::string::npos);
 }
 
 }  // namespace

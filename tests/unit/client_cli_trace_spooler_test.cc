@@ -28,9 +28,11 @@ std::vector<std::byte> TraceOf(int samples) {
   writer.AddProcess({.pid = Pid(70), .ns_pid = Pid(70), .name = "python3", .python = "3.11.7"});
   const ThreadHandle thread =
       writer.AddThread({.pid = Pid(70), .tid = Tid(70), .ns_tid = Tid(70), .name = "MainThread"});
+  writer.AddNotice(Nanos(1), "it costs something");
   for (int i = 0; i < samples; ++i) {
     writer.AddSample(thread, Nanos(1'000'000 * (i + 1)), stack, SampleQuality::kVerified);
   }
+  writer.AddNotice(Nanos(2), "something is not in it");
   Accounting totals;
   totals.samples = static_cast<uint64_t>(samples);
   totals.by_quality[0] = totals.samples;
@@ -85,12 +87,14 @@ class TraceSpoolerTest : public testing::Test {
   std::string folder_ = MakeFolder();
   SpoolFile spool_ = SpoolFile::Create(folder_ + "/x").value();
   Progress progress_{Progress::Style::kSilent, CaptureMode::kSample, ""};
+  std::vector<std::string> told_;
+  std::function<void(std::string_view)> tell_ = [this](std::string_view notice) { told_.emplace_back(notice); };
 };
 
 TEST_F(TraceSpoolerTest, SpoolsEverything) {
   FakeStream stream(TraceOf(100));
   Interrupts interrupts(Interrupts::Mode::kAlone);
-  TraceSpooler spooler(stream, spool_, interrupts, progress_);
+  TraceSpooler spooler(stream, spool_, interrupts, progress_, tell_);
   spooler.Run();
   EXPECT_EQ(spool_.size(), stream.bytes_.size());
   EXPECT_EQ(spooler.meter().Totals().samples, 100U);
@@ -98,6 +102,7 @@ TEST_F(TraceSpoolerTest, SpoolsEverything) {
   EXPECT_FALSE(spooler.aborted());
   EXPECT_FALSE(spooler.collector_error().has_value());
   EXPECT_FALSE(stream.stopped_);
+  EXPECT_EQ(told_, (std::vector<std::string>{"it costs something", "something is not in it"}));
 }
 
 TEST_F(TraceSpoolerTest, FirstInterruptStopsAndTakesTheRest) {
@@ -105,7 +110,7 @@ TEST_F(TraceSpoolerTest, FirstInterruptStopsAndTakesTheRest) {
   stream.hangs_ = true;
   stream.interrupts_ = 1;
   Interrupts interrupts(Interrupts::Mode::kAlone);
-  TraceSpooler spooler(stream, spool_, interrupts, progress_);
+  TraceSpooler spooler(stream, spool_, interrupts, progress_, tell_);
   spooler.Run();
   EXPECT_TRUE(stream.stopped_);
   EXPECT_FALSE(stream.killed_);
@@ -116,7 +121,7 @@ TEST_F(TraceSpoolerTest, SecondInterruptAborts) {
   FakeStream stream(TraceOf(100));
   stream.interrupts_ = 2;
   Interrupts interrupts(Interrupts::Mode::kAlone);
-  TraceSpooler spooler(stream, spool_, interrupts, progress_);
+  TraceSpooler spooler(stream, spool_, interrupts, progress_, tell_);
   spooler.Run();
   EXPECT_TRUE(stream.killed_);
   EXPECT_TRUE(spooler.aborted());
@@ -127,7 +132,7 @@ TEST_F(TraceSpoolerTest, CommandGetsTheFirstInterruptToItself) {
   stream.interrupts_ = 1;
   stream.command_ = Pid(71);
   Interrupts interrupts(Interrupts::Mode::kWithCommand);
-  TraceSpooler spooler(stream, spool_, interrupts, progress_);
+  TraceSpooler spooler(stream, spool_, interrupts, progress_, tell_);
   spooler.Run();
   EXPECT_FALSE(stream.stopped_);
   EXPECT_EQ(stream.forwarded_, std::vector<int>{SIGINT}) << "raise() is not the terminal: the command did not get it";
@@ -137,7 +142,7 @@ TEST_F(TraceSpoolerTest, CommandGetsTheFirstInterruptToItself) {
 TEST_F(TraceSpoolerTest, WhatIsNoTraceIsAnError) {
   FakeStream stream(std::vector<std::byte>(1000, std::byte{0xff}));
   Interrupts interrupts(Interrupts::Mode::kAlone);
-  TraceSpooler spooler(stream, spool_, interrupts, progress_);
+  TraceSpooler spooler(stream, spool_, interrupts, progress_, tell_);
   spooler.Run();
   ASSERT_TRUE(spooler.collector_error().has_value());
   EXPECT_EQ(spooler.collector_error()->code, Code::kDataLoss);
@@ -149,7 +154,7 @@ TEST_F(TraceSpoolerTest, CutTraceCountsWhatArrived) {
   bytes.resize(bytes.size() - 20);
   FakeStream stream(bytes);
   Interrupts interrupts(Interrupts::Mode::kAlone);
-  TraceSpooler spooler(stream, spool_, interrupts, progress_);
+  TraceSpooler spooler(stream, spool_, interrupts, progress_, tell_);
   spooler.Run();
   EXPECT_EQ(spooler.meter().Totals().samples, 100U);
   EXPECT_FALSE(spooler.meter().end().has_value());

@@ -245,6 +245,28 @@ TEST(CallsTest, ShortIdsOfNeighboursDiffer) {
   EXPECT_NE(ShortSequenceIds(here, Pid(7)), ShortSequenceIds(container, Pid(7)));
 }
 
+TEST(CallsTest, NoticesAndCountsComeBack) {
+  Traced traced;
+  traced.writer.AddNotice(Nanos(kStart + 1), "it costs so much");
+  traced.writer.AddNotice(Nanos(kStart + 2), std::string(100'000, 'x'));
+  Accounting accounting;
+  accounting.steps = 3;
+  accounting.events_outside_steps = 4;
+  accounting.children_not_traced = 5;
+  ASSERT_TRUE(traced.writer.End(Nanos(kStart + 3), accounting, EndInfo{}).has_value());
+  Recorder recorder;
+  TraceReader reader(recorder);
+  recorder.reader = &reader;
+  ASSERT_TRUE(reader.Feed(std::as_bytes(std::span(traced.sink.bytes()))).has_value());
+  ASSERT_EQ(recorder.notices.size(), 2U);
+  EXPECT_EQ(recorder.notices[0], (std::pair<int64_t, std::string>(kStart + 1, "it costs so much")));
+  EXPECT_EQ(recorder.notices[1].second.size(), 4096U);  // cut
+  ASSERT_EQ(recorder.accountings.size(), 1U);
+  EXPECT_EQ(recorder.accountings[0].steps, 3U);
+  EXPECT_EQ(recorder.accountings[0].events_outside_steps, 4U);
+  EXPECT_EQ(recorder.accountings[0].children_not_traced, 5U);
+}
+
 TEST(CallsTest, OfTwoTracesInARow) { EXPECT_EQ(Read(SomeCalls() + SomeCalls()).size(), 2 * kSomeLines.size()); }
 
 TEST(CallsTest, AreTrackEventsOfTheThread) {

@@ -88,19 +88,41 @@ TEST_P(Refused, NamesKeyAndReason) {
 
 INSTANTIATE_TEST_SUITE_P(
     CaptureRequest, Refused,
-    testing::Values(std::pair("pid=0", "pid is missing"), std::pair("pid=-1", "1 to 4194304"),
-                    std::pair("pid=4194305", "4194304"), std::pair("pid=1x", "\"1x\""), std::pair("pid=", "\"\""),
-                    std::pair("pid", "\"pid\""), std::pair("colour=red", "colour=red"), std::pair("=1", "\"=1\""),
-                    std::pair("rate_hz=nan", "rate_hz"), std::pair("rate_hz=inf", "200000"),
-                    std::pair("rate_hz=-1", "rate_hz"), std::pair("rate_hz=0.0001", "0.001"),
-                    std::pair("rate_hz=200001", "200000"), std::pair("max_overhead=-0.1", "no limit"),
-                    std::pair("max_depth=0", "1 to 1000000"), std::pair("max_depth=4294967297", "max_depth"),
-                    std::pair("duration_ns=-5", "duration_ns"), std::pair("duration_ns=99999999999999999999", "366"),
-                    std::pair("verb=trace", "record, dump"), std::pair("idle=", "main, all or none"),
-                    std::pair("threads=1,,2", "commas"), std::pair("threads=", "threads"),
-                    std::pair("threads=0", "threads"), std::pair("threads=1,", "threads"),
-                    std::pair("locals=true", "0 or 1"), std::pair("locals=1", "verb=dump"),
-                    std::pair("blocking=2", "0 or 1")));
+    testing::Values(
+        std::pair("pid=0", "pid is missing"), std::pair("pid=-1", "1 to 4194304"), std::pair("pid=4194305", "4194304"),
+        std::pair("pid=1x", "\"1x\""), std::pair("pid=", "\"\""), std::pair("pid", "\"pid\""),
+        std::pair("colour=red", "colour=red"), std::pair("=1", "\"=1\""), std::pair("rate_hz=nan", "rate_hz"),
+        std::pair("rate_hz=inf", "200000"), std::pair("rate_hz=-1", "rate_hz"), std::pair("rate_hz=0.0001", "0.001"),
+        std::pair("rate_hz=200001", "200000"), std::pair("max_overhead=-0.1", "no limit"),
+        std::pair("max_depth=0", "1 to 1000000"), std::pair("max_depth=4294967297", "max_depth"),
+        std::pair("duration_ns=-5", "duration_ns"), std::pair("duration_ns=99999999999999999999", "366"),
+        std::pair("verb=trace", "record, dump"), std::pair("idle=", "main, all or none"),
+        std::pair("threads=1,,2", "commas"), std::pair("threads=", "threads"), std::pair("threads=0", "threads"),
+        std::pair("threads=1,", "threads"), std::pair("locals=true", "0 or 1"), std::pair("locals=1", "verb=dump"),
+        std::pair("steps=-1", "steps"), std::pair("steps=1000000001", "1000000000"), std::pair("steps=1", "mode=trace"),
+        std::pair("schedule=active=1", "mode=trace"), std::pair("schedule=wait=1", "active at least 1"),
+        std::pair("on_full=block", "drop or stop"), std::pair("blocking=2", "0 or 1")));
+
+TEST(CaptureRequest, StepsComeBackAsTheyWere) {
+  CaptureRequest request;
+  request.pid = Pid(1);
+  request.mode = CaptureMode::kTrace;
+  request.trace.steps = 7;
+  request.trace.on_full = OnFull::kStop;
+  request.trace.longest = Nanos(9);
+  auto back = DecodeRequest(EncodeRequest(request));
+  ASSERT_TRUE(back.has_value()) << back.error().message;
+  EXPECT_EQ(back.value().trace.steps, 7U);
+  EXPECT_EQ(back.value().trace.on_full, OnFull::kStop);
+  EXPECT_EQ(back.value().trace.longest, Nanos(9));
+  EXPECT_FALSE(back.value().trace.schedule.has_value());
+  request.trace.schedule = StepSchedule{.skip_first = 1, .wait = 2, .warmup = 3, .active = 4, .repeat = 5};
+  EXPECT_TRUE(DecodeRequest(EncodeRequest(request)).has_error());
+  request.trace.steps = 0;
+  back = DecodeRequest(EncodeRequest(request));
+  ASSERT_TRUE(back.has_value()) << back.error().message;
+  EXPECT_EQ(back.value().trace.schedule, request.trace.schedule);
+}
 
 TEST(CaptureRequest, RefusesTwiceAndNone) {
   EXPECT_TRUE(DecodeRequest({"pid=1", "pid=2"}).has_error());

@@ -139,6 +139,64 @@ TEST(RequestFromMessage, ATraceKeepsItsOptions) {
   EXPECT_EQ(RequestFrom(spec).error().code, Code::kInvalidArgument);
 }
 
+TEST(RequestFromMessage, StepsComeBackAsTheyWere) {
+  CaptureRequest asked;
+  asked.pid = Pid(4711);
+  asked.mode = CaptureMode::kTrace;
+  asked.trace.steps = 3;
+  asked.trace.on_full = OnFull::kStop;
+  v1::CaptureSpec spec;
+  FillSpec(asked, &spec);
+  auto read = RequestFrom(spec);
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  EXPECT_EQ(read.value().trace.steps, 3U);
+  EXPECT_EQ(read.value().trace.on_full, OnFull::kStop);
+  EXPECT_FALSE(read.value().trace.schedule.has_value());
+  asked.trace.steps = 0;
+  asked.trace.schedule = StepSchedule{.skip_first = 1, .wait = 2, .warmup = 3, .active = 4, .repeat = 5};
+  spec.Clear();
+  FillSpec(asked, &spec);
+  read = RequestFrom(spec);
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  EXPECT_EQ(read.value().trace.schedule, asked.trace.schedule);
+}
+
+TEST(RequestFromMessage, RefusesStepsThatMakeNoSense) {
+  const struct {
+    void (*change)(v1::TraceOptions&);
+    const char* named;
+    Code code = Code::kInvalidArgument;
+  } rows[] = {
+      {[](v1::TraceOptions& t) { t.set_steps(1'000'000'001); }, "trace.steps"},
+      {[](v1::TraceOptions& t) { t.mutable_schedule(); }, "trace.schedule.active"},
+      {[](v1::TraceOptions& t) {
+         t.mutable_schedule()->set_active(1);
+         t.mutable_schedule()->set_wait(1'000'000'001);
+       },
+       "trace.schedule.wait"},
+      {[](v1::TraceOptions& t) {
+         t.mutable_schedule()->set_active(1);
+         t.set_steps(1);
+       },
+       "both"},
+      {[](v1::TraceOptions& t) { t.set_on_full(static_cast<v1::OnFull>(77)); }, "trace.on_full"},
+      {[](v1::TraceOptions& t) { t.set_on_full(v1::ON_FULL_THROTTLE); }, "ON_FULL_THROTTLE", Code::kUnimplemented},
+  };
+  for (const auto& row : rows) {
+    CaptureRequest asked;
+    asked.pid = Pid(4711);
+    asked.mode = CaptureMode::kTrace;
+    v1::CaptureSpec spec;
+    FillSpec(asked, &spec);
+    row.change(*spec.mutable_trace());
+    const auto read = RequestFrom(spec);
+    ASSERT_TRUE(read.has_error()) << row.named;
+    EXPECT_EQ(read.error().code, row.code) << row.named;
+    EXPECT_NE(read.error().message.find(row.named), std::string::npos) << read.error().message;
+    EXPECT_NE(read.error().remedy, "") << row.named;
+  }
+}
+
 TEST(RequestFromMessage, RefusesUnknownFieldsAtAnyDepth) {
   v1::CreateCaptureRequest request;
   *request.mutable_spec() = Good();

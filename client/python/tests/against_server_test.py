@@ -95,10 +95,44 @@ class Recording(Base):
         self.assertEqual(trace.samples, 0)
         self.assertEqual(trace.capture.totals.call_events_lost, 0)
         self.assertIn(BUSY.encode(), trace.data)
+        self.check_calls(trace)
         with self.assertRaises(ptrace_prof.InvalidRequest):
             self.client.record(PID, duration=DURATION, c_calls=True)
         with self.assertRaises(ptrace_prof.InvalidRequest):
             self.client.record(PID, duration=DURATION, mode="trace", buffer_bytes=7)
+
+    def check_calls(self, trace):
+        """The rows are those of the exported table."""
+        rows = trace.table(limit=None)
+        self.assertTrue(any(BUSY in row.function for row in rows), rows)
+        self.assertAlmostEqual(sum(row.self_share for row in rows), 1)
+        with tempfile.TemporaryDirectory() as folder:
+            text = trace.export(f"{folder}/table.txt", "text").read_text()
+        table = text.split("\nAll threads\n")[1].split("\n\n")[0].splitlines()
+        unit = 1e6 if "µs" in table[0] else 1e3
+        self.assertEqual(len(table) - 1, min(len(rows), 41 if len(rows) > 40 else 40), text)
+        for row, line in zip(rows[:10], table[1:]):
+            calls, self_share, own, total_share, total = line.split()[:5]
+            self.assertIn(row.function, line)
+            self.assertEqual(row.calls, int(calls.replace(",", "")), line)
+            for number, shown in ((100 * row.self_share, self_share), (100 * row.total_share, total_share),
+                                  (unit * row.self_time, own), (unit * row.total_time, total)):
+                self.assertAlmostEqual(number, float(shown), delta=0.01 + 1e-6 * number)
+
+    @unittest.skipUnless(SERVER == "ptrace-profd", "the fake traces no calls")
+    def test_steps_that_never_come(self):
+        trace = self.client.record(PID, duration=DURATION, mode="trace", steps=2, on_full="stop")
+        self.assertIs(trace.capture.state, State.SUCCEEDED)
+        self.assertIn("no step of a torch.optim.Optimizer", " ".join(trace.capture.notices))
+        self.assertEqual(trace.capture.totals.steps, 0)
+        for options in ({"steps": 1 << 40}, {"schedule": {"active": 0}}, {"schedule": {"active": 1, "pause": 2}},
+                        {"schedule": {"active": 1}, "steps": 1}, {"on_full": "block"}):
+            with self.subTest(options), self.assertRaises(ptrace_prof.InvalidRequest):
+                self.client.record(PID, duration=DURATION, mode="trace", **options)
+        with self.assertRaises(ptrace_prof.Unsupported):
+            self.client.record(PID, duration=DURATION, mode="trace", on_full="throttle")
+        with self.assertRaises(ptrace_prof.InvalidRequest):
+            self.client.record(PID, duration=DURATION, steps=1)
 
     def test_interrupt_returns_the_trace(self):
         def once(capture):

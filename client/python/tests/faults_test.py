@@ -244,7 +244,7 @@ class Traces(unittest.TestCase):
 
     def test_empty_and_cut(self):
         self.assertEqual(ptrace_prof.Trace(b"").table(), [])
-        self.assertIn("no samples", ptrace_prof._notebook.table(ptrace_prof.Trace(b""), ""))
+        self.assertIn("no samples and no calls", ptrace_prof._notebook.table(ptrace_prof.Trace(b""), ""))
         with self.assertRaises(ValueError):
             ptrace_prof.Trace(b"").table(by="colour")
 

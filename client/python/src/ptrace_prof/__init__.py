@@ -64,7 +64,7 @@ from .model import (
     Totals,
     Variable,
 )
-from .options import CaptureOptions
+from .options import CaptureOptions, StepSchedule
 from .trace import Trace
 
 __version__ = "0.1.0"
@@ -76,6 +76,6 @@ __all__ = [
     "InvalidRequest", "LsmDenied", "Node", "NotFound", "NotPython", "PermissionDenied", "PreconditionFailed",
     "ProcessList", "ProcessNotFound", "ProgramNotFound", "PtraceProfError", "PythonProcess", "PythonUnsupported",
     "QuotaReached", "ResourceExhausted", "Row", "SampleBatch", "SampledThread", "SeccompDenied", "StackFrame",
-    "State", "StorageFailed", "Stream", "TargetExeced", "TargetExited", "TargetGone", "TargetNotDumpable",
-    "ThreadStack", "Totals", "Trace", "Unavailable", "Unsupported", "Variable", "YamaDenied",
+    "State", "StepSchedule", "StorageFailed", "Stream", "TargetExeced", "TargetExited", "TargetGone",
+    "TargetNotDumpable", "ThreadStack", "Totals", "Trace", "Unavailable", "Unsupported", "Variable", "YamaDenied",
 ]

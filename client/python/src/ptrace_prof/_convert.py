@@ -11,7 +11,8 @@ from ._status import code_name, from_status
 from .errors import DataLoss
 
 _PLAIN_TOTALS = ("samples", "verified", "stopped", "truncated", "unverified", "lost", "late_rounds", "missed_rounds",
-                 "idle_skipped", "stops", "actual_rate_hz", "processes", "threads", "call_events", "call_events_lost")
+                 "idle_skipped", "stops", "actual_rate_hz", "processes", "threads", "call_events", "call_events_lost",
+                 "events_outside_steps", "steps", "children_not_traced")
 
 
 def seconds(moment: Any) -> float:
@@ -46,7 +47,8 @@ def capture(message: capture_pb2.Capture) -> model.Capture:
         name=message.name, state=state(message.state), pid=message.spec.target.pid,
         create_time=_time(message, "create_time"), start_time=_time(message, "start_time"),
         end_time=_time(message, "end_time"), trace_bytes=message.trace_bytes, totals=totals(message.totals),
-        end_message=message.end_message, owner_uid=message.owner_uid, keep=message.spec.keep,
+        end_message=message.end_message, notices=tuple(message.notices), owner_uid=message.owner_uid,
+        keep=message.spec.keep,
         error=from_status(message.error) if message.HasField("error") else None)
 
 

@@ -34,6 +34,6 @@ def table(trace: Trace, note: str) -> str:
         f"<td style='text-align:left'>{html.escape(row.function)}</td>"
         f"<td style='text-align:left'>{html.escape(row.file)}:{row.line}</td></tr>" for row in trace.table(limit=30))
     if not rows:
-        rows = "<tr><td colspan='4'>no samples</td></tr>"
+        rows = "<tr><td colspan='4'>no samples and no calls</td></tr>"
     return (f"<table><caption>{html.escape(repr(trace))}</caption><tr><th>self</th><th>total</th><th>function</th>"
             f"<th>file</th></tr>{rows}</table><p><small>{html.escape(note)}</small></p>")

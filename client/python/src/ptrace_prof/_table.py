@@ -1,4 +1,4 @@
-"""From stacks with counts to rows: how many samples a function was the leaf of, and how many it was anywhere in."""
+"""Rows of a table: in how many samples a function was the leaf, and in how many anywhere; or what its calls took."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,10 @@ Place = tuple[str, str, int]  # function, file, line
 
 @dataclass(frozen=True)
 class Row:
-    """One function (or one line of one). Shares are of all samples, also of those without a Python frame."""
+    """One function (or one line of one). Shares are of all samples, also of those without a Python frame.
+
+    Of a trace of calls (mode "trace") there are no samples: shares are of time, and the fields from `calls` on are set.
+    """
 
     function: str
     file: str
@@ -19,6 +22,11 @@ class Row:
     total_samples: int   #: it was somewhere on the stack, counted once however often it recurs
     self_share: float    #: 0 to 1
     total_share: float   #: 0 to 1
+    calls: Optional[int] = None         #: begun while it was traced
+    self_time: Optional[float] = None   #: seconds in itself; without what the tracer cost, where that was measured
+    total_time: Optional[float] = None  #: seconds with all that it called; a moment counts once however often it recurs
+    raw_self_time: Optional[float] = None   #: as measured, with what the tracer cost
+    raw_total_time: Optional[float] = None  #: the same
 
 
 def check_by(by: str) -> None:

@@ -47,6 +47,9 @@ class Totals:
     threads: int = 0
     call_events: int = 0       #: mode "trace": calls and returns that threads told of
     call_events_lost: int = 0  #: mode "trace": the buffer had no room for them
+    events_outside_steps: int = 0  #: mode "trace": told while no step was to be recorded
+    steps: int = 0             #: mode "trace": whole steps of the job that were recorded
+    children_not_traced: int = 0   #: mode "trace": of the process, seen meanwhile
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,7 @@ class Capture:
     trace_bytes: int = 0            #: size of the trace so far
     totals: Totals = Totals()
     end_message: str = ""           #: how it ended, for people
+    notices: tuple[str, ...] = ()   #: what it costs the target, what is not in the trace and why; for people
     owner_uid: int = 0
     keep: bool = False              #: outlives the client that asked for it
     error: Optional[Exception] = None  #: FAILED: why, a PtraceProfError

@@ -11,7 +11,23 @@ from ._proto import capture_pb2, capture_service_pb2
 from .errors import InvalidRequest
 
 _IDLE = {"main": capture_pb2.IDLE_POLICY_MAIN, "all": capture_pb2.IDLE_POLICY_ALL, "none": capture_pb2.IDLE_POLICY_NONE}
+_ON_FULL = {"drop": capture_pb2.ON_FULL_DROP, "stop": capture_pb2.ON_FULL_STOP,
+            "throttle": capture_pb2.ON_FULL_THROTTLE}
 _MODES = {"sample": capture_pb2.MODE_SAMPLE, "trace": capture_pb2.MODE_TRACE}
+
+
+class StepSchedule(TypedDict, total=False):
+    """torch.profiler.schedule: which steps of a training job are recorded; all but `active` may be left out (0).
+
+    `skip_first` steps, then `repeat` times (0: for ever) `wait` and `warmup` steps that are not recorded and `active`
+    ones that are.
+    """
+
+    skip_first: int
+    wait: int
+    warmup: int
+    active: int
+    repeat: int
 
 
 class CaptureOptions(TypedDict, total=False):
@@ -23,6 +39,10 @@ class CaptureOptions(TypedDict, total=False):
     c_calls: with mode "trace", calls of C functions too.
     buffer_bytes: with mode "trace", memory shared with the target for its events. Left out: 64 MiB.
     min_duration: with mode "trace", calls that take less, in seconds, are left out, and counted. Left out: none.
+    steps: with mode "trace", end after so many whole steps of a torch.optim.Optimizer; `duration` is then the most.
+    schedule: with mode "trace", which steps are recorded, and how many; not with `steps`.
+    on_full: with mode "trace", what is done when the memory for events is full: "drop" (they are lost until there is
+        room, counted, and shown as a gap) or "stop" (the capture ends). Left out: "drop".
     force: with mode "trace", also where the target disabled remote debugging.
     rate_hz: samples per second of each thread; math.inf: no pause at all. Left out: 400.
     max_overhead: CPU time that the collector may use, as a share of one core, above 0, at most 1; the rate goes down
@@ -45,6 +65,9 @@ class CaptureOptions(TypedDict, total=False):
     c_calls: bool
     buffer_bytes: Optional[int]
     min_duration: Optional[float]
+    steps: Optional[int]
+    schedule: Optional[StepSchedule]
+    on_full: Literal["drop", "stop", "throttle"]
     force: bool
     rate_hz: Optional[float]
     max_overhead: Optional[float]
@@ -114,11 +137,25 @@ def _sample(options: CaptureOptions) -> capture_pb2.SampleOptions:
         no_stops=not options.get("stops", True), wait_for_python=options.get("wait_for_python"))
 
 
-def _trace(options: CaptureOptions) -> Optional[capture_pb2.TraceOptions]:
-    names = ("c_calls", "buffer_bytes", "force")
-    if options.get("mode") != "trace" and not any(options.get(name) for name in (*names, "min_duration")):
+def _schedule(schedule: Optional[StepSchedule]) -> Optional[capture_pb2.StepSchedule]:
+    if schedule is None:
         return None
-    message = _checked(capture_pb2.TraceOptions, **{name: options.get(name) for name in names})
+    unknown = sorted(set(schedule) - set(StepSchedule.__annotations__))
+    if unknown:
+        raise InvalidRequest(f"schedule: there is no {', '.join(unknown)}; there are: "
+                             f"{', '.join(StepSchedule.__annotations__)}")
+    return _checked(capture_pb2.StepSchedule, **schedule)  # type: ignore[no-any-return]
+
+
+def _trace(options: CaptureOptions) -> Optional[capture_pb2.TraceOptions]:
+    names = ("c_calls", "buffer_bytes", "force", "steps")
+    others = ("min_duration", "schedule", "on_full")
+    if options.get("mode") != "trace" and not any(options.get(name) for name in (*names, *others)):
+        return None
+    on_full = options.get("on_full")
+    message = _checked(capture_pb2.TraceOptions, **{name: options.get(name) for name in names},
+                       schedule=_schedule(options.get("schedule")),
+                       on_full=None if on_full is None else _one_of(_ON_FULL, "on_full", on_full))
     set_duration(message, "min_duration", options.get("min_duration"))
     return message  # type: ignore[no-any-return]
 

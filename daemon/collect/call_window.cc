@@ -1,0 +1,137 @@
+#include "daemon/collect/call_window.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+namespace ptrace_prof {
+namespace {
+
+constexpr Nanos kForever = Nanos(INT64_MAX);
+constexpr size_t kMaxStretchesTold = 20;
+
+// Where a profile function slows down every bytecode, not only calls: how much longer a loop without calls takes.
+struct Tax {
+  uint8_t minor;
+  double factor;
+};
+constexpr Tax kTaxes[] = {{10, 1.15}, {11, 1.5}};
+
+const Tax* TaxOf(const PythonVersion& version) {
+  const auto* found =
+      std::find_if(std::begin(kTaxes), std::end(kTaxes), [&](const Tax& tax) { return tax.minor == version.minor; });
+  return version.major == 3 && found != std::end(kTaxes) ? found : nullptr;
+}
+
+std::string Things(uint64_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+// "0 to 2, 7, 9 to 10"
+std::string StretchesText(std::span<const StepMarker::Stretch> stretches) {
+  std::string text;
+  for (const auto& [first, last] : stretches.first(std::min(stretches.size(), kMaxStretchesTold))) {
+    text += text.empty() ? "" : ", ";
+    text += first == last ? std::to_string(first) : fmt::format("{} to {}", first, last);
+  }
+  return text + (stretches.size() > kMaxStretchesTold ? ", …" : "");
+}
+
+}  // namespace
+
+CallWindow::CallWindow(const CaptureRequest& request, const PythonVersion& version, StepMarker& steps, Tell tell)
+    : request_(request), version_(version), steps_(steps), tell_(std::move(tell)) {}
+
+bool CallWindow::ends_by_steps() const {
+  const CallTraceOptions& asked = request_.trace;
+  return !gave_up_ && (asked.steps > 0 || (asked.schedule && asked.schedule->repeat > 0));
+}
+
+Nanos CallWindow::Length() const {
+  if (request_.duration.value > 0) {
+    return request_.duration;
+  }
+  const Nanos longest = request_.trace.longest.value > 0 ? request_.trace.longest : kForever;
+  return TaxOf(version_) != nullptr && !ends_by_steps() ? std::min(kTaxedWindow, longest) : longest;
+}
+
+Nanos CallWindow::StepPatience() const {
+  const Nanos length = Length();
+  return request_.trace.schedule ? std::min(kStepPatience, Nanos(length.value / 2)) : kStepPatience;
+}
+
+bool CallWindow::TellBefore() const {
+  if (const Tax* tax = TaxOf(version_)) {
+    const bool by_default = request_.duration.value == 0 && Length() == kTaxedWindow;
+    const std::string window =
+        by_default ? fmt::format("; the window is {:g} s unless --duration says otherwise", kTaxedWindow.seconds())
+                   : "";
+    tell_(
+        fmt::format("tracing slows down every bytecode of CPython 3.{}, not only calls: a loop without calls takes "
+                    "about {:g} times as long{}",
+                    tax->minor, tax->factor, window));
+  }
+  const bool is_careless = request_.trace.schedule && !CautionOf(*request_.trace.schedule).empty();
+  if (is_careless) {
+    tell_(CautionOf(*request_.trace.schedule));
+  }
+  return is_careless || TaxOf(version_) != nullptr;
+}
+
+bool CallWindow::IsOver(Nanos now, uint64_t lost) {
+  if (lost > 0 && request_.trace.on_full == OnFull::kStop) {
+    lost_at_end_ = lost;
+    return true;
+  }
+  LookForSteps(now);
+  return steps_.is_over() || now - begin_ >= Length();
+}
+
+void CallWindow::LookForSteps(Nanos now) {
+  if (gave_up_ || !steps_.has_plan() || steps_.step().has_value() || now - begin_ < StepPatience()) {
+    return;
+  }
+  const std::string looked =
+      fmt::format("no step of a torch.optim.Optimizer has ended in {:g} s", StepPatience().seconds());
+  gave_up_ = true;
+  steps_.GiveUp(now);
+  const Nanos left = begin_ + std::min(Length(), kForever - begin_) - now;
+  const std::string until = Length() == kForever ? std::string("until the process ends or it is stopped")
+                                                 : fmt::format("for {:.1f} s", std::max(left, Nanos()).seconds());
+  tell_(fmt::format("{}: recording goes on by time, {}{}", looked, until,
+                    request_.trace.schedule ? "; everything is recorded from here on" : ""));
+}
+
+void CallWindow::TellAfter(Nanos now, uint64_t children) const {
+  if (lost_at_end_ > 0) {
+    tell_(fmt::format("ended {:.3f} s after its begin, because a buffer was full and {} lost (--on-full stop)",
+                      (now - begin_).seconds(), Things(lost_at_end_, "event was", "events were")));
+  }
+  TellSteps(now);
+  if (children > 0) {
+    tell_(fmt::format("{} of process {} {} there meanwhile and not traced: each can be recorded by its own --pid",
+                      Things(children, "child", "children"), request_.pid.value, children == 1 ? "was" : "were"));
+  }
+}
+
+void CallWindow::TellSteps(Nanos now) const {
+  if (!steps_.step().has_value()) {
+    if (steps_.has_plan() && !gave_up_) {
+      tell_(fmt::format("no step of a torch.optim.Optimizer ended in {:.1f} s: {}", (now - begin_).seconds(),
+                        steps_.is_on_at_first() ? "recorded by time" : "nothing was recorded"));
+    }
+    return;
+  }
+  const uint64_t recorded = steps_.recorded_steps();
+  const uint64_t asked = request_.trace.steps;
+  if (recorded > 0) {
+    tell_(fmt::format("recorded {}: {}{}", Things(recorded, "whole step", "whole steps"),
+                      StretchesText(steps_.stretches()),
+                      recorded < asked ? fmt::format(" (of {} asked for)", asked) : ""));
+  } else if (steps_.has_plan()) {
+    tell_(fmt::format("no whole step was recorded: the window ended in step {}, counted from 0", *steps_.step()));
+  }
+}
+
+}  // namespace ptrace_prof

@@ -1,0 +1,54 @@
+// The window of a trace of calls: when it ends, and what people are told about it.
+//
+//   TellBefore ──► Begin ──IsOver…──► TellAfter
+//
+// It ends by its duration, by the steps that were asked for (StepMarker), or at the first loss where that was asked
+// for; without a duration after kTaxedWindow where tracing slows down every bytecode. Where steps were asked for and
+// none is seen for kStepPatience (or half the duration, if a schedule records nothing until then), it goes on by time.
+// The capture ends it in all other ways. Pure decisions: knows neither target nor trace. Owned by the capture; one
+// thread.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include "attach/base/types.h"
+#include "daemon/collect/step_marker.h"
+#include "daemon/trace/capture_request.h"
+#include "symbolizer/cpython/layout.h"
+
+namespace ptrace_prof {
+
+class CallWindow {
+ public:
+  static constexpr Nanos kTaxedWindow = Nanos::FromSeconds(2);
+  static constexpr Nanos kStepPatience = Nanos::FromSeconds(30);
+
+  using Tell = std::function<void(std::string_view notice)>;
+  // Request and marker must outlive it.
+  CallWindow(const CaptureRequest& request, const PythonVersion& version, StepMarker& steps, Tell tell);
+
+  bool TellBefore() const;  // is there something to tell?
+  void Begin(Nanos when) { begin_ = when; }
+  // `lost`: events, until now.
+  bool IsOver(Nanos now, uint64_t lost);
+  // `now`: when it ended; `children`: that were not traced.
+  void TellAfter(Nanos now, uint64_t children) const;
+
+ private:
+  bool ends_by_steps() const;
+  Nanos Length() const;
+  Nanos StepPatience() const;
+  void LookForSteps(Nanos now);
+  void TellSteps(Nanos now) const;
+
+  const CaptureRequest& request_;
+  const PythonVersion version_;
+  StepMarker& steps_;
+  const Tell tell_;
+  Nanos begin_;
+  bool gave_up_ = false;
+  uint64_t lost_at_end_ = 0;
+};
+
+}  // namespace ptrace_prof

@@ -1,0 +1,175 @@
+"""The window of a trace of calls: steps of a training job, schedules, full buffers, children, the default length."""
+import collections
+import glob
+import json
+import os
+import pathlib
+import signal
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from support import case, profiler  # noqa: E402
+from support.target_process import DEADLINE  # noqa: E402
+
+LONG = "10m"  # longer than any test: what ends before it ended by something else
+ROUNDED = 0.002  # of times, in microseconds
+PACKAGES = "usr/lib/python3/dist-packages"
+
+
+class Slices:
+    """What a trace in Kineto's JSON holds."""
+
+    def __init__(self, path):
+        events = json.loads(path.read_text())["traceEvents"]
+        slices = [one for one in events if one.get("ph") == "X"]
+        self.steps = sorted((int(one["name"].split("#")[1]), one["ts"], one["ts"] + one["dur"])
+                            for one in slices if one["name"].startswith("ProfilerStep#"))
+        self.calls = collections.defaultdict(list)  # begins, by name
+        for one in slices:
+            if one.get("cat") == "python_function":
+                self.calls[one["name"].rsplit(": ", 1)[-1]].append(one)
+
+    def within(self, name, begin, end):
+        return [one for one in self.calls[name] if begin <= one["ts"] and one["ts"] + one["dur"] <= end]
+
+
+class TraceWindow(case.Case):
+    def record(self, target, *options):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        output = pathlib.Path(folder.name, "out.json")
+        finished = profiler.must("record", "--mode", "trace", "--pid", target.pid, "--buffer", "256M",
+                                 "--format", "chrome", "-o", output, *options)
+        self.assertUnharmed(target.pid)
+        return Slices(output) if output.exists() else None, finished.errors
+
+    def assertWhole(self, slices, numbers):
+        """These steps, each with all that a step does."""
+        self.assertEqual([number for number, _, _ in slices.steps], numbers)
+        for number, begin, end in slices.steps:
+            self.assertEqual(len(slices.within("forward", begin, end)), 3, f"step {number}")
+
+    def test_so_many_steps(self):
+        target = self.start("steps.py", "train")
+        slices, said = self.record(target, "--steps", 3, "--duration", LONG)
+        self.assertIn("tracing every call of process", said)
+        self.assertIn("3 whole steps, at most for 600 s", said)
+        self.assertIn("note: recorded 3 whole steps: 0 to 2\n", said)
+        self.assertWhole(slices, [0, 1, 2])
+        end = max(end for _, _, end in slices.steps)
+        for name, calls in slices.calls.items():  # nothing after the last step
+            for one in calls:
+                self.assertLessEqual(one["ts"], end + ROUNDED, name)
+        self.assertIn("beside", slices.calls)
+        self.assertEqual(target.finish(), 0, target.stderr())
+
+    def test_a_schedule(self):
+        target = self.start("steps.py", "train")
+        slices, said = self.record(target, "--skip-first", 2, "--wait", 1, "--warmup", 1, "--active", 2, "--repeat", 2,
+                                   "--duration", LONG)
+        self.assertIn("note: recorded 4 whole steps: 4 to 5, 8 to 9\n", said)
+        self.assertRegex(said, r"outside of the recorded steps [\d,]+\n")
+        self.assertWhole(slices, [4, 5, 8, 9])
+        self.assertEqual(len(slices.calls["forward"]), 12)
+        self.assertEqual(len(slices.calls["update"]), 4)
+        for name, calls in slices.calls.items():  # on every thread nothing but those steps, to the last moment
+            for one in calls:
+                self.assertTrue(any(begin - ROUNDED <= one["ts"] and one["ts"] + one["dur"] <= end + ROUNDED
+                                    for begin, end in ((slices.steps[0][1], slices.steps[1][2]),
+                                                       (slices.steps[2][1], slices.steps[3][2]))), (name, one))
+        self.assertGreater(len(slices.calls["beside"]), 0)
+        whole = self.record(target, "--schedule", "warmup=1,active=1,repeat=1", "--duration", LONG)
+        self.assertWhole(whole[0], [1])
+        self.assertEqual(target.finish(), 0, target.stderr())
+
+    def test_a_job_that_takes_no_steps(self):
+        target = self.start("steps.py")
+        slices, said = self.record(target, "--steps", 3, "--duration", "300ms")
+        self.assertIn("note: no step of a torch.optim.Optimizer ended in 0.3 s: recorded by time\n", said)
+        self.assertEqual(slices.steps, [])
+        self.assertIn("beside", slices.calls)
+        slices, said = self.record(target, "--active", 1, "--warmup", 1, "--duration", "600ms")
+        self.assertIn("note: no step of a torch.optim.Optimizer has ended in 0.3 s: recording goes on by time, ", said)
+        self.assertIn("beside", slices.calls)
+        self.assertEqual(target.finish(), 0, target.stderr())
+
+    def test_a_full_buffer_ends_it_where_that_was_asked_for(self):
+        target = self.start("steps.py")
+        recording = profiler.Recording(target.pid, "--mode", "trace", "--buffer", "1M", "--on-full", "stop",
+                                       "--duration", LONG)
+        self.addCleanup(recording.remove)
+        self.wait_for_calls(recording)
+        (collector,) = recording.children()
+        os.kill(collector, signal.SIGSTOP)
+        target.tell("burn")  # more calls than there is room for
+        target.expect("burnt")
+        os.kill(collector, signal.SIGCONT)
+        finished = recording.wait()
+        self.assertEqual(finished.status, 0, finished)
+        self.assertRegex(finished.errors, r"because a buffer was full and \d+ events were lost \(--on-full stop\)\n")
+        self.assertRegex(finished.errors, r"lost [1-9]")
+        self.assertEqual(target.finish(), 0, target.stderr())
+
+    def wait_for_calls(self, recording):
+        """Until some are in the trace: the target then runs free."""
+        spool = recording.trace.with_name(recording.trace.name + ".pftrace.tmp")
+        deadline = time.monotonic() + DEADLINE
+        while not spool.exists() or b"forward_beside" not in spool.read_bytes():
+            self.assertIsNone(recording.process.poll())
+            self.assertLess(time.monotonic(), deadline, "nothing was recorded")
+            time.sleep(0.005)
+
+    def test_the_tax_is_told_and_limits_the_default(self):
+        target = self.start("steps.py")
+        is_taxed = self.minor in ("3.10", "3.11")
+        options = () if is_taxed else ("--duration", "300ms")
+        _, said = self.record(target, *options)
+        self.assertEqual(f"tracing slows down every bytecode of CPython {self.minor}" in said, is_taxed, said)
+        self.assertEqual("the window is 2 s unless --duration says otherwise" in said, is_taxed, said)
+        if is_taxed:
+            self.assertLess(said.index("every bytecode"), said.index("calls and returns in 2."))
+        self.assertNotIn("not traced", said)
+        self.assertEqual(target.finish(), 0, target.stderr())
+
+    def test_children_are_counted(self):
+        target = self.start("steps.py", "children", 3)
+        _, said = self.record(target, "--duration", "300ms")
+        self.assertIn(f"note: 3 children of process {target.pid} were there meanwhile and not traced", said)
+        self.assertEqual(target.finish(), 0, target.stderr())
+
+    def test_what_makes_no_sense_is_refused_by_name(self):
+        for options, named in ((("--mode", "trace", "--steps", "0"), "--steps: '0'"),
+                               (("--mode", "trace", "--steps=-1"), "--steps: '-1'"),
+                               (("--mode", "trace", "--warmup", "1"), "--active is missing"),
+                               (("--mode", "trace", "--active", "1", "--steps", "1"), "--steps and a schedule"),
+                               (("--mode", "trace", "--on-full", "throttle"), "--on-full throttle"),
+                               (("--steps", "1"), "--steps goes with --mode trace"),
+                               (("--active", "1"), "--active goes with --mode trace")):
+            with self.subTest(options):
+                finished = profiler.run("record", "--pid", os.getpid(), *options)
+                self.assertNotEqual(finished.status, 0)
+                self.assertIn(named, finished.errors)
+                self.assertIn("hint: ", finished.errors)
+
+    def test_steps_of_torch(self):
+        """The same with PyTorch itself, where an interpreter has it (Debian's)."""
+        having = [one for one in self.interpreters if one.path.startswith("/usr/bin/") and
+                  glob.glob(f"{one.root}/{PACKAGES}/torch/_C.cpython-{one.minor.replace('.', '')}-*.so")]
+        if not having:
+            self.skipTest(f"no PyTorch for CPython {self.minor} here")
+        target = self.start("torch_steps.py", interpreter=having[0])
+        slices, said = self.record(target, "--steps", 2, "--duration", LONG)
+        self.assertIn("note: recorded 2 whole steps: 0 to 1\n", said)
+        self.assertEqual([number for number, _, _ in slices.steps], [0, 1])
+        for number, begin, end in slices.steps:
+            self.assertEqual(len(slices.within("Net.forward", begin, end)), 1, number)
+        slices, said = self.record(target, "--wait", 1, "--warmup", 1, "--active", 1, "--repeat", 2, "--duration", LONG)
+        self.assertIn("note: recorded 2 whole steps: 2, 5\n", said)
+        self.assertEqual([number for number, _, _ in slices.steps], [2, 5])
+        self.assertEqual(target.finish(), 0, target.stderr())
+
+
+if __name__ == "__main__":
+    case.main()

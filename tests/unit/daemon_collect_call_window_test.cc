@@ -1,0 +1,154 @@
+// When a window ends, and what is said about it.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "daemon/collect/call_window.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr Nanos kBegin = Nanos(1'000'000'000'000);
+
+Nanos At(double seconds) { return kBegin + Nanos::FromSeconds(seconds); }
+
+struct Opened {
+  explicit Opened(const CallTraceOptions& trace = {}, double duration = 0, uint8_t minor = 13)
+      : request(RequestOf(trace, duration)),
+        steps({.steps = trace.steps, .schedule = trace.schedule}),
+        window(request, {3, minor, 0}, steps, [this](std::string_view notice) { said += std::string(notice) + "\n"; }) {
+    window.TellBefore();
+    window.Begin(kBegin);
+  }
+  static CaptureRequest RequestOf(const CallTraceOptions& trace, double duration) {
+    CaptureRequest request;
+    request.pid = Pid(7);
+    request.mode = CaptureMode::kTrace;
+    request.trace = trace;
+    request.duration = Nanos::FromSeconds(duration);
+    return request;
+  }
+  bool Says(std::string_view part) const { return said.find(part) != std::string::npos; }
+
+  std::string said;
+  CaptureRequest request;
+  StepMarker steps;
+  CallWindow window;
+};
+
+TEST(CallWindow, GoesByTime) {
+  Opened limited({}, 3);
+  EXPECT_FALSE(limited.window.IsOver(At(2.9), 0));
+  EXPECT_TRUE(limited.window.IsOver(At(3), 0));
+  Opened endless;
+  EXPECT_FALSE(endless.window.IsOver(At(1e6), 1000));
+  Opened by_the_service({.longest = Nanos::FromSeconds(5)});
+  EXPECT_FALSE(by_the_service.window.IsOver(At(4), 0));
+  EXPECT_TRUE(by_the_service.window.IsOver(At(5), 0));
+  for (Opened* one : {&limited, &endless, &by_the_service}) {
+    one->window.TellAfter(At(6), 0);
+    EXPECT_EQ(one->said, "");
+  }
+}
+
+TEST(CallWindow, WhereBytecodesAreTaxedItIsShortAndTold) {
+  for (const uint8_t minor : {8, 9, 10, 11, 12, 15}) {
+    const bool is_taxed = minor == 10 || minor == 11;
+    Opened by_default({}, 0, minor);
+    EXPECT_EQ(by_default.Says(fmt::format("every bytecode of CPython 3.{}", minor)), is_taxed) << by_default.said;
+    EXPECT_EQ(by_default.Says("the window is 2 s unless --duration"), is_taxed);
+    EXPECT_FALSE(by_default.window.IsOver(At(1.9), 0));
+    EXPECT_EQ(by_default.window.IsOver(At(2), 0), is_taxed);
+    Opened asked({}, 60, minor);
+    EXPECT_EQ(asked.Says("every bytecode"), is_taxed);
+    EXPECT_FALSE(asked.Says("2 s"));
+    EXPECT_FALSE(asked.window.IsOver(At(59), 0));
+  }
+  Opened within_less({.longest = Nanos::FromSeconds(1)}, 0, 11);
+  EXPECT_TRUE(within_less.window.IsOver(At(1), 0));
+  Opened for_steps({.steps = 2}, 0, 11);
+  for_steps.steps.OnStepEnd(At(20));
+  EXPECT_FALSE(for_steps.window.IsOver(At(100), 0));
+  Opened for_ever({.schedule = StepSchedule{.active = 1}}, 0, 11);
+  EXPECT_TRUE(for_ever.window.IsOver(At(2), 0));
+}
+
+TEST(CallWindow, EndsAfterTheStepsAndSaysWhich) {
+  Opened opened({.steps = 2}, 60);
+  for (const double end : {1.0, 2.0, 3.0}) {
+    EXPECT_FALSE(opened.window.IsOver(At(end), 0));
+    opened.steps.OnStepEnd(At(end));
+  }
+  EXPECT_TRUE(opened.window.IsOver(At(3), 0));
+  opened.window.TellAfter(At(3), 0);
+  EXPECT_EQ(opened.said, "recorded 2 whole steps: 0 to 1\n");
+}
+
+TEST(CallWindow, SaysWhenFewerStepsCame) {
+  Opened opened({.steps = 5}, 10);
+  opened.steps.OnStepEnd(At(1));
+  opened.steps.OnStepEnd(At(5));
+  EXPECT_TRUE(opened.window.IsOver(At(10), 0));
+  opened.window.TellAfter(At(10), 0);
+  EXPECT_EQ(opened.said, "recorded 1 whole step: 0 (of 5 asked for)\n");
+  Opened none({.schedule = StepSchedule{.wait = 3, .warmup = 1, .active = 1}}, 10);
+  none.steps.OnStepEnd(At(1));
+  none.steps.OnStepEnd(At(2));
+  none.window.TellAfter(At(10), 0);
+  EXPECT_EQ(none.said, "no whole step was recorded: the window ended in step 1, counted from 0\n");
+}
+
+TEST(CallWindow, WithoutStepsItGoesOnByTimeAndSaysSo) {
+  Opened by_number({.steps = 2}, 60);
+  EXPECT_FALSE(by_number.window.IsOver(At(29), 0));
+  EXPECT_EQ(by_number.said, "");
+  EXPECT_FALSE(by_number.window.IsOver(At(30), 0));
+  EXPECT_FALSE(by_number.window.IsOver(At(31), 0));
+  EXPECT_EQ(by_number.said,
+            "no step of a torch.optim.Optimizer has ended in 30 s: recording goes on by time, for 30.0 s\n");
+  EXPECT_TRUE(by_number.window.IsOver(At(60), 0));
+
+  Opened by_schedule({.schedule = StepSchedule{.warmup = 1, .active = 1, .repeat = 1}}, 8);
+  EXPECT_FALSE(by_schedule.window.IsOver(At(4), 0));
+  EXPECT_TRUE(by_schedule.Says("in 4 s: recording goes on by time, for 4.0 s; everything is recorded"));
+  ASSERT_EQ(by_schedule.steps.turns().size(), 1U);
+  EXPECT_EQ(by_schedule.steps.turns()[0].when, At(4));
+
+  Opened without_end({.steps = 2});
+  EXPECT_FALSE(without_end.window.IsOver(At(30), 0));
+  EXPECT_TRUE(without_end.Says("until the process ends"));
+
+  Opened taxed({.steps = 2}, 0, 11);
+  EXPECT_FALSE(taxed.window.IsOver(At(29), 0));
+  EXPECT_TRUE(taxed.window.IsOver(At(30), 0));
+}
+
+TEST(CallWindow, AShortWindowWithoutSteps) {
+  Opened opened({.steps = 2}, 1);
+  EXPECT_TRUE(opened.window.IsOver(At(1), 0));
+  opened.window.TellAfter(At(1), 0);
+  EXPECT_EQ(opened.said, "no step of a torch.optim.Optimizer ended in 1.0 s: recorded by time\n");
+}
+
+TEST(CallWindow, EndsAtTheFirstLossWhereThatIsAskedFor) {
+  Opened opened({.on_full = OnFull::kStop}, 60);
+  EXPECT_FALSE(opened.window.IsOver(At(1), 0));
+  EXPECT_TRUE(opened.window.IsOver(At(2), 12));
+  opened.window.TellAfter(At(2), 0);
+  EXPECT_EQ(opened.said,
+            "ended 2.000 s after its begin, because a buffer was full and 12 events were lost (--on-full stop)\n");
+}
+
+TEST(CallWindow, SaysWhatAScheduleShouldHaveAndWhoWasNotTraced) {
+  Opened opened({.schedule = StepSchedule{.active = 1}}, 60);
+  EXPECT_TRUE(opened.Says("no warm-up step"));
+  opened.steps.OnStepEnd(At(1));
+  opened.steps.OnStepEnd(At(2));
+  opened.said.clear();
+  opened.window.TellAfter(At(3), 1);
+  EXPECT_EQ(opened.said,
+            "recorded 1 whole step: 0\n"
+            "1 child of process 7 was there meanwhile and not traced: each can be recorded by its own --pid\n");
+}
+
+}  // namespace
+}  // namespace ptrace_prof
