@@ -65,11 +65,14 @@ class TraceSemantics(case.Case):
         self.addCleanup(run.remove)
         run.begun()
         if run.process.poll() is not None:
-            finished = run.wait()
-            if "[RESOURCE_EXHAUSTED]" in finished.errors:
-                self.skipTest(finished.errors)  # a process that has no room for a text of ours cannot be entered
-            self.fail(str(finished))
+            self.fail(str(self.ended(run)))
         yield run
+
+    def ended(self, run):
+        finished = run.wait()
+        if "[RESOURCE_EXHAUSTED]" in finished.errors:
+            self.skipTest(finished.errors)  # a process that has no room for a text of ours cannot be entered
+        return finished
 
     def traced(self, target, word):
         """The trees of one window in which the target does what the word says."""
@@ -80,7 +83,7 @@ class TraceSemantics(case.Case):
             return self.trees(run)
 
     def trees(self, run):
-        finished = self.finished = run.wait()
+        finished = self.finished = self.ended(run)
         self.assertEqual(finished.status, 0, str(finished))
         self.assertRegex(finished.errors, r"\n +lost 0, unmatched ends 0\n")
         return CallTrees(run.trace)

@@ -53,8 +53,8 @@ def ours_in(pid):
         except FileNotFoundError:
             pass
     with open(f"/proc/{pid}/maps") as maps:
-        found += [line.split(None, 5)[-1].strip() for line in maps if "ptrace-prof-ring" in line]
-    return [name for name in found if "ptrace-prof" in name]
+        found += [line.split(None, 5)[-1].strip() for line in maps if "memfd:ptrace-prof-ring" in line]
+    return [name for name in found if name.startswith("/memfd:ptrace-prof")]
 
 
 class Cycles:

@@ -5,11 +5,13 @@ cleared by the job, around each shape). Says "shape NAME JSON" for each, and "al
 "ran"; "exec" and "exit" are what they say, after a run.
 """
 import contextlib
+import gc
 import json
 import os
 import select
 import sys
 import threading
+import types
 
 import call_shapes
 import frame_recorder
@@ -87,13 +89,16 @@ def with_profile_of_its_own():
 
 
 def fork():
+    """Children that do the same, and every other then becomes another program."""
     children = []
-    for _ in range(CHILDREN):
+    for number in range(CHILDREN):
         child = os.fork()
         if child == 0:
             status = 1
             try:
                 call_shapes.all_of_them()
+                if number % 2:
+                    os.execv(sys.executable, [sys.executable, "-I", "-S", "-c", "pass"])
                 status = 0
             finally:
                 os._exit(status)
@@ -107,7 +112,19 @@ def become_another():
     os.execv(sys.executable, [sys.executable, "-I", "-S", "-c", "print('became another')"])
 
 
+def codes_below(code):
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from codes_below(constant)
+
+
 def leave():
+    """Code objects outlive the interpreter: what frees them while a collector is late is not what is tested here."""
+    import ctypes
+    for function in [one for one in gc.get_objects() if isinstance(one, types.FunctionType)]:
+        for code in codes_below(function.__code__):
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(code))
     print("left")
     sys.exit(3)
 

@@ -33,7 +33,8 @@ def main():
     torch.manual_seed(1)
     torch.set_num_threads(1)
     windows = script.Windows(script.corpus())
-    loader = DataLoader(Subset(windows, range(8 * BATCHES)), batch_size=8, shuffle=True, num_workers=WORKERS)
+    loader = DataLoader(Subset(windows, range(8 * BATCHES)), batch_size=8, shuffle=True, num_workers=WORKERS,
+                        multiprocessing_context="fork")
     trainer = script.Trainer(script.Transformer(len(windows.vocabulary)), loader)
     losses, steps = hashlib.sha256(), 0
     pact.say("ready")
