@@ -240,7 +240,6 @@ size_t CallTracer::DrainRing(size_t index, uint64_t waiting, Nanos now) {
 void CallTracer::RenewLease() { injection_->channel.RenewLease(clock_.Ticks() + clock_.TicksIn(kLease)); }
 
 size_t CallTracer::Drain() {
-  const Nanos now = MonotonicNow();
   clock_.AddAnchor();
   RenewLease();
   names_.Revalidate();
@@ -252,6 +251,7 @@ size_t CallTracer::Drain() {
   }
   const size_t first = step_ring_.value_or(0);
   waiting_[first] = injection_->channel.rings()[first].Waiting();
+  const Nanos now = MonotonicNow();  // nothing of it came later
   size_t drained = DrainRing(first, waiting_[first], now);
   for (size_t i = 0; i < rings_.size(); ++i) {
     drained += i != first ? DrainRing(i, waiting_[i], now) : 0;
