@@ -123,10 +123,11 @@ def _paths(threads: list[_Thread]) -> list[_Path]:
 
 def _corrected(paths: list[_Path], accounting: extension_pb2.Accounting) -> dict[_Path, int]:
     """Time of each in itself, ns, without what the tracer cost; never below zero."""
+    costs: dict[int, float] = {extension_pb2.FrameExtra.KIND_MARKER: 0.0,
+                               extension_pb2.FrameExtra.KIND_C: accounting.c_event_cost_ns}
     taken: dict[_Path, float] = {}
     for path in paths:
-        cost = {extension_pb2.FrameExtra.KIND_MARKER: 0.0,
-                extension_pb2.FrameExtra.KIND_C: accounting.c_event_cost_ns}.get(path.kind, accounting.event_cost_ns)
+        cost = costs.get(path.kind, accounting.event_cost_ns)
         for one in (path, path.caller):
             if one is not None:
                 taken[one] = taken.get(one, 0.0) + path.stretches * cost
