@@ -69,6 +69,23 @@ enum class Reason : uint8_t {
   kCannotBecomeOwner,
   kAlreadyTraced,
 
+  // What stands in the way of tracing calls.
+  kRemoteDebugDisabled,
+  kTargetStopped,
+  kTargetIdle,
+  kBeingTraced,
+  kForeignProfiler,
+  kForeignFrameHook,
+  kForeignScript,
+  kUnknownQueueLayout,
+  kPendingQueueFull,
+  kPendingQueueLocked,
+  kNoRoomForText,
+  kNoProcInTarget,
+  kTracerNotLoaded,
+  kKernelTooOld,
+  kTracingTooCostly,
+
   // Captures, and those who carry them out.
   kCaptureNotFound,
   kCaptureExists,

@@ -17,14 +17,20 @@ constexpr std::string_view kHandOn =
     " t=t.tb_next\\n"
     "for n in c[:1]:m['_thread'].start_new_thread(s.raise_signal,(n,))";
 
+std::string Escaped(std::string_view body) {
+  std::string text;
+  for (const char c : body) {
+    c == '\n' ? text += "\\n" : text += c;
+  }
+  return text;
+}
+
 // The first thing is a `try`, which up to 3.10 no signal handler can come before; from 3.11 on one that came while the
 // text was being compiled does, some ten microseconds' worth. Only the builtin exec will do: a job may have one of its
 // own.
 std::string Guarded(std::string_view body) {
   std::string text(kTextBegin);
-  for (const char c : body) {
-    c == '\n' ? text += "\\n" : text += c;
-  }
+  text += Escaped(body);
   text += "\",{})\nexcept BaseException:exec(\"";
   text += kHandOn;
   return text + "\",{})\n";
@@ -86,6 +92,22 @@ std::string LoadText(const LoadRequest& request) {
                   " for d in({0},{4}):'{5}'in p.readlink(o+str(d))and p.close(d)\n",
                   request.descriptor, request.own_pid.value, request.module,
                   DescriptorPath(request.descriptor, request.salt), to_close, request.prefix));
+}
+
+std::string AsScript(std::string_view text, Pid own_pid, std::string_view path) {
+  // With O_APPEND, the end of what one has written is where one is: one only is right behind the script.
+  const auto claim = [&](size_t size) {
+    return Escaped(
+        fmt::format("1//(p.getpid()=={})\n"
+                    "d=p.open('{}',p.O_WRONLY|p.O_APPEND|p.O_CLOEXEC|p.O_NOFOLLOW)\n"
+                    "try:f=p.write(d,b'#')and p.lseek(d,0,1)\n"
+                    "finally:p.close(d)\n"
+                    "1//(f=={:#010x})\n",
+                    own_pid.value, path, size));
+  };
+  std::string script(text);
+  script.insert(kTextBegin.size(), claim(text.size() + claim(0).size() + 1));
+  return script;
 }
 
 }  // namespace ptrace_prof

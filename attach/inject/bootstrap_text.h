@@ -39,4 +39,8 @@ struct LoadRequest {
 };
 std::string LoadText(const LoadRequest& request);
 
+// One of these as a script of that path, which any number of threads may run: the first one does what the text says.
+// Each adds a byte to the file, so that it is seen when they have read it.
+std::string AsScript(std::string_view text, Pid own_pid, std::string_view path);
+
 }  // namespace ptrace_prof

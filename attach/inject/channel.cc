@@ -55,24 +55,24 @@ Result<void> CheckFile(const UniqueFd& file, const ChannelShape& shape) {
 
 struct FailureText {
   uint32_t error;
-  Code code;
+  Reason reason;
   std::string_view message;
   std::string_view remedy;
 };
 constexpr FailureText kFailures[] = {
-    {PP_ERROR_PROFILER_PRESENT, Code::kFailedPrecondition,
+    {PP_ERROR_PROFILER_PRESENT, Reason::kForeignProfiler,
      "the target has a profiler or debugger of its own in the only place where one fits",
      "End it there (sys.setprofile, cProfile, coverage, a sys.monitoring tool), or sample instead."},
-    {PP_ERROR_PYTHON_CALL, Code::kInternal, "a call into the target's interpreter failed", ""},
-    {PP_ERROR_NO_MEMORY, Code::kResourceExhausted, "the target could not get the memory to share with us",
+    {PP_ERROR_PYTHON_CALL, Reason::kInternal, "a call into the target's interpreter failed", ""},
+    {PP_ERROR_NO_MEMORY, Reason::kOutOfResources, "the target could not get the memory to share with us",
      "Ask for fewer or smaller rings, or look at the memory limit of its container."},
-    {PP_ERROR_NO_WIPE_ON_FORK, Code::kUnimplemented, "the kernel cannot hide memory from forked children",
+    {PP_ERROR_NO_WIPE_ON_FORK, Reason::kKernelTooOld, "the kernel cannot hide memory from forked children",
      "Tracing needs Linux 4.14 or later; sampling does not."},
-    {PP_ERROR_TARGET_PID, Code::kFailedPrecondition, "a forked child took the place of the process that was meant",
+    {PP_ERROR_TARGET_PID, Reason::kTracerNotLoaded, "a forked child took the place of the process that was meant",
      "Try again."},
-    {PP_ERROR_BUSY, Code::kAlreadyExists, "another capture is tracing this process", "Wait for its end."},
-    {PP_ERROR_SYSTEM_CALL, Code::kInternal, "a system call failed in the target", ""},
-    {PP_ERROR_BOOT, Code::kInternal, "the stub in the target could not make sense of what it was told", ""},
+    {PP_ERROR_BUSY, Reason::kBeingTraced, "another capture is tracing this process", "Wait for its end."},
+    {PP_ERROR_SYSTEM_CALL, Reason::kInternal, "a system call failed in the target", ""},
+    {PP_ERROR_BOOT, Reason::kInternal, "the stub in the target could not make sense of what it was told", ""},
 };
 
 #define PP_STEP_WORDS(name, words) words,
@@ -136,7 +136,7 @@ Error StubFailure(uint32_t error, uint32_t step, int32_t number) {
   where += number != 0 ? fmt::format(": {}", std::strerror(number)) : "";
   for (const FailureText& failure : kFailures) {
     if (failure.error == error) {
-      return {failure.code, fmt::format("{}{}", failure.message, where), std::string(failure.remedy)};
+      return Because(failure.reason, fmt::format("{}{}", failure.message, where), std::string(failure.remedy));
     }
   }
   return {Code::kUnknown, fmt::format("the stub failed with number {}{}", error, where), ""};
@@ -159,6 +159,24 @@ Error Channel::Reason() const {
 void Channel::RenewLease(uint64_t until) { Store(head().lease, until); }
 
 void Channel::AskToLeave() { Store(head().leave, uint64_t{1}); }
+
+void Channel::AskToLeave(const UniqueFd& file) {
+  const int seals = ::fcntl(file.get(), F_GET_SEALS);
+  struct stat info {};
+  if (seals < 0 || (seals & kSealsNeeded) != kSealsNeeded || ::fstat(file.get(), &info) != 0 ||
+      info.st_size < static_cast<off_t>(sizeof(pp_channel))) {
+    return;
+  }
+  void* begin = ::mmap(nullptr, sizeof(pp_channel), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  if (begin == MAP_FAILED) {
+    return;
+  }
+  auto& channel = *static_cast<pp_channel*>(begin);
+  if (channel.magic == PP_CHANNEL_MAGIC && channel.abi_version == PP_ABI_VERSION) {
+    Store(channel.leave, uint64_t{1});
+  }
+  ::munmap(begin, sizeof(pp_channel));
+}
 
 void Channel::SetModuleCode(size_t index, RemoteAddr code) {
   if (index < std::size(head().module_code)) {

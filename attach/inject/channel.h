@@ -56,6 +56,8 @@ class Channel {
   void RenewLease(uint64_t until);
   // The stub takes itself off at its next event.
   void AskToLeave();
+  // The same of a channel that is not ours, where it is one.
+  static void AskToLeave(const UniqueFd& file);
   // Events are told from now on. Call it once for each channel, while all threads of the target are stopped; the rings
   // then say on which side of that stop each thread is (pp_ring.last_unarmed; a word that was pending is 0).
   // kGone; kDataLoss: the page that the target names is not the one.

@@ -27,10 +27,10 @@ Result<void> LockFile(Pid pid, const UniqueFd& file) {
   }
   lock = WriteLock();
   const bool named = ::fcntl(file.get(), F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK && lock.l_pid > 0;
-  return Error{Code::kAlreadyExists,
-               named ? fmt::format("process {} is being traced already, by process {}", pid.value, lock.l_pid)
-                     : fmt::format("process {} is being traced already", pid.value),
-               "Wait for the end of that capture, or cancel it."};
+  return Because(Reason::kBeingTraced,
+                 named ? fmt::format("process {} is being traced already, by process {}", pid.value, lock.l_pid)
+                       : fmt::format("process {} is being traced already", pid.value),
+                 "Wait for the end of that capture, or cancel it.", ThingOf(pid));
 }
 
 Result<std::vector<int32_t>> FindStrays(Pid pid, const TargetFiles& files, std::string_view prefix, int32_t own) {

@@ -41,7 +41,7 @@ class HookedCall final : public RunningCall {
   ~HookedCall() override {
     static_cast<void>(Withdraw().has_value());
     const bool wiped =
-        !written_ || RetryStops([&] { return TryWipe(); }, "", MonotonicNow() + kWipePatience).has_value();
+        !written_ || RetryStops([&] { return TryWipe(); }, NotStopped(), MonotonicNow() + kWipePatience).has_value();
     if (!wiped) {
       context_.LeaveText();  // a thread may still be among the instructions
     }
@@ -49,7 +49,7 @@ class HookedCall final : public RunningCall {
 
   Result<void> Begin(const QueuedFunction& call, const CallGuard& guard, Nanos deadline) {
     call_ = call;
-    return RetryStops([&] { return TryHook(guard); }, "the threads of the target did not stop", deadline);
+    return RetryStops([&] { return TryHook(guard); }, NotStopped(), deadline);
   }
 
   Result<bool> Taken() override {
@@ -60,8 +60,8 @@ class HookedCall final : public RunningCall {
   Result<Withdrawal> Withdraw() override {
     Withdrawal withdrawal = Withdrawal::kTaken;
     if (hooked_) {
-      PP_RETURN_IF_ERROR(RetryStops([&] { return TryUnhook(&withdrawal); }, "the threads of the target did not stop",
-                                    MonotonicNow() + kWipePatience));
+      PP_RETURN_IF_ERROR(
+          RetryStops([&] { return TryUnhook(&withdrawal); }, NotStopped(), MonotonicNow() + kWipePatience));
     }
     return hooked_was_taken_back_ ? Withdrawal::kTakenBack : withdrawal;
   }
@@ -87,9 +87,9 @@ class HookedCall final : public RunningCall {
       return Error{Code::kGone, "the target has become another program", ""};
     }
     if (now != 0 && now != hook_.function.value) {
-      return Error{Code::kFailedPrecondition,
-                   fmt::format("another tool evaluates the frames of process {} (PEP 523)", pid_.value),
-                   "End it there, try again when the main thread works, or sample instead."};
+      return Because(Reason::kForeignFrameHook,
+                     fmt::format("another tool evaluates the frames of process {} (PEP 523)", pid_.value),
+                     "End it there, try again when the main thread works, or sample instead.", ThingOf(pid_));
     }
     const ThunkContext context{hook_.slot.value, now, call_.function.value, call_.argument.value, code_.value, 0, 0};
     PP_RETURN_IF_ERROR(context_.Put({reinterpret_cast<const char*>(&context), sizeof context}));
@@ -155,23 +155,23 @@ class HookedCall final : public RunningCall {
 };
 
 Result<std::unique_ptr<RunningCall>> Perform(const InjectionTarget& target, RemoteMemory& memory,
-                                             const QueuedFunction& call, const CallGuard& guard, Nanos deadline) {
+                                             const InjectedCall& call, Nanos deadline) {
   RemoteAddr code;
   for (const MemoryTail& tail : target.frame_hook->code_tails) {
     code = code.IsNull() ? FindZeros(memory, tail, kMaxThunkBytes) : code;
   }
   if (code.IsNull()) {
-    return Error{Code::kResourceExhausted, fmt::format("process {} has no unused memory for code", target.pid.value),
-                 "Try again when its main thread works, or sample instead."};
+    return Because(Reason::kNoRoomForText, fmt::format("process {} has no unused memory for code", target.pid.value),
+                   "Try again when its main thread works, or sample instead.", ThingOf(target.pid));
   }
   PP_ASSIGN_OR_RETURN(Slack context, Slack::Borrow(target.pid, memory, target.tails, sizeof(ThunkContext) + 1));
   auto hooked = std::make_unique<HookedCall>(target, memory, std::move(context), code);
-  PP_RETURN_IF_ERROR(hooked->Begin(call, guard, deadline));
+  PP_RETURN_IF_ERROR(hooked->Begin(call.function, call.guard, deadline));
   return std::unique_ptr<RunningCall>(std::move(hooked));
 }
 
 }  // namespace
 
-const InjectionStrategy kFrameStrategy{"frame hook", Applies, Perform};
+const InjectionStrategy kFrameStrategy{"frame hook", InjectionTurn::kUsual, Applies, Perform};
 
 }  // namespace ptrace_prof

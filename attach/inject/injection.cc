@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "attach/inject/file_lock.h"
+#include "attach/inject/left_scripts.h"
 #include "attach/inject/resident_stub.h"
 #include "attach/inject/strategy.h"
 #include "attach/proc/proc_file.h"
@@ -25,10 +26,10 @@ Result<void> CheckProc(Pid pid) {
   if (::lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode)) {
     return {};
   }
-  return Error{
-      Code::kFailedPrecondition,
+  return Because(
+      Reason::kNoProcInTarget,
       fmt::format("process {} has no /proc in its root directory, through which a tracer is loaded", pid.value),
-      "Mount one there, or sample it instead."};
+      "Mount one there, or sample it instead.", ThingOf(pid));
 }
 
 // The channel of one capture, once it is there and ready.
@@ -81,8 +82,8 @@ class ChannelTaker {
 };
 
 Error TracedAlready(Pid pid) {
-  return {Code::kAlreadyExists, fmt::format("process {} is being traced already", pid.value),
-          "Wait for the end of that capture, or cancel it."};
+  return Because(Reason::kBeingTraced, fmt::format("process {} is being traced already", pid.value),
+                 "Wait for the end of that capture, or cancel it.", ThingOf(pid));
 }
 
 // A stub whose collector was killed goes by itself after a while; we do not wait for that.
@@ -128,6 +129,10 @@ class Resident {
       if (file.has_error()) {
         continue;  // closed meanwhile
       }
+      Channel::AskToLeave(file.value());  // at its next event, should that be sooner than what follows
+      if (!CanCall(target_)) {
+        continue;
+      }
       PP_ASSIGN_OR_RETURN(const RemoteAddr leave, stub.LeaveEntry(target_.pid, file.value()));
       CallGuard guard{leave, {}, RemoteAddr()};
       if (leave.IsNull() || memory_.Read(leave, guard.bytes.data(), guard.bytes.size()) != ReadStatus::kOk) {
@@ -163,10 +168,12 @@ Result<Injection> Inject(const InjectionTarget& target, RemoteMemory& memory, co
   for (const std::string_view prefix : {kStubFilePrefix, kChannelFilePrefix}) {  // of collectors that are at work
     PP_ASSIGN_OR_RETURN([[maybe_unused]] const auto strays, FindStrays(target.pid, files, prefix, -1));
   }
+  StopCost left;
+  PP_RETURN_IF_ERROR(RemoveLeftScripts(target, memory, left));
   ChannelTaker taker(target.pid, memory, files, image.boot());
   Resident resident(target, memory, files, patience);
   PP_ASSIGN_OR_RETURN(const std::optional<ResidentStub> stub, resident.Find());
-  if (stub) {
+  if (stub && CanCall(target)) {
     PP_RETURN_IF_ERROR(resident.Enter(*stub, image.boot(), taker));
     report = {resident.report().way, true, {}, resident.report().stops};
   } else {
@@ -174,12 +181,16 @@ Result<Injection> Inject(const InjectionTarget& target, RemoteMemory& memory, co
     PP_RETURN_IF_ERROR(delivery.Run([&] { return taker.Look(); }));
     report = {delivery.report().way, false, {}, delivery.report().stops};
   }
+  report.stops.Add(left);
   report.took = MonotonicNow() - begin;
   return taker.Take(report);
 }
 
 Result<QueuedCall> QueueLeave(const InjectionTarget& target, RemoteMemory& memory, const Channel& channel,
                               Nanos deadline) {
+  if (target.no_queue) {
+    return *target.no_queue;
+  }
   CallGuard guard;
   guard.address = channel.leave_entry();  // to leave late is to leave
   if (memory.Read(guard.address, guard.bytes.data(), guard.bytes.size()) != ReadStatus::kOk) {

@@ -3,11 +3,14 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
+#include "attach/base/result.h"
 #include "attach/base/types.h"
 #include "attach/proc/call_queue.h"
 #include "attach/proc/memory_tail.h"
+#include "attach/proc/script_requests.h"
 
 namespace ptrace_prof {
 
@@ -19,16 +22,23 @@ struct FrameHook {
   std::vector<MemoryTail> code_tails;  // where a few instructions may be put, if it is zero there
 };
 
+class ScriptFiles;
+
 struct InjectionTarget {
   Pid pid;
   Pid own_pid;  // as the target sees itself
 
   CallQueue queue;
+  std::optional<Error> no_queue;  // why it is not known, where it is not
   bool main_thread_only = false;  // nobody else looks at the queue
   RemoteAddr run_text;            // int(const char*): runs a text of Python, with the rights to do so held
   std::vector<MemoryTail> tails;  // where a text may be put, if it is zero there
   RemoteAddr memfd_create;        // of its libc; null: it has none
   std::optional<FrameHook> frame_hook;
+  std::optional<ScriptRequests> scripts;  // that its threads can be asked to run
+  ScriptFiles* script_files = nullptr;    // where such scripts are put; null: nowhere
+
+  std::string_view only;  // the strategy of this name and no other; empty: all of them
 
   bool debugging_disabled = false;  // the job said that it does not want to be debugged (3.14+)
   bool force = false;               // the user wants it nevertheless

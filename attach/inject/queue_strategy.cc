@@ -9,11 +9,9 @@ namespace ptrace_prof {
 namespace {
 
 Result<void> Applies(const InjectionTarget& target) {
-  if (target.debugging_disabled && !target.force) {
-    return Error{
-        Code::kFailedPrecondition,
-        fmt::format("REMOTE_DEBUG_DISABLED: process {} was started with remote debugging disabled", target.pid.value),
-        "Sample it instead, or insist with --force."};
+  PP_RETURN_IF_ERROR(CheckWelcome(target));
+  if (target.no_queue) {
+    return *target.no_queue;
   }
   if (target.run_text.IsNull()) {
     return Error{Code::kUnimplemented,
@@ -21,9 +19,9 @@ Result<void> Applies(const InjectionTarget& target) {
                  "Sample it instead (record without --mode trace)."};
   }
   if (target.tails.empty()) {
-    return Error{Code::kUnimplemented,
-                 fmt::format("process {} has no unused memory to put a text into", target.pid.value),
-                 "Sample it instead (record without --mode trace)."};
+    return Because(Reason::kNoRoomForText,
+                   fmt::format("process {} has no unused memory to put a text into", target.pid.value),
+                   "Sample it instead (record without --mode trace).", ThingOf(target.pid));
   }
   return CheckStoppable(target.pid);
 }
@@ -41,13 +39,14 @@ class CallInQueue final : public RunningCall {
 };
 
 Result<std::unique_ptr<RunningCall>> Perform(const InjectionTarget& target, RemoteMemory& memory,
-                                             const QueuedFunction& call, const CallGuard& guard, Nanos deadline) {
-  PP_ASSIGN_OR_RETURN(QueuedCall queued, QueuedCall::Put(target.pid, memory, target.queue, call, guard, deadline));
+                                             const InjectedCall& call, Nanos deadline) {
+  PP_ASSIGN_OR_RETURN(QueuedCall queued,
+                      QueuedCall::Put(target.pid, memory, target.queue, call.function, call.guard, deadline));
   return std::unique_ptr<RunningCall>(std::make_unique<CallInQueue>(std::move(queued)));
 }
 
 }  // namespace
 
-const InjectionStrategy kQueueStrategy{"pending call", Applies, Perform};
+const InjectionStrategy kQueueStrategy{"pending call", InjectionTurn::kUsual, Applies, Perform};
 
 }  // namespace ptrace_prof

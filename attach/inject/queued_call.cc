@@ -24,14 +24,14 @@ bool GuardHolds(RemoteMemory& memory, const CallGuard& guard) {
 Result<void> CheckStoppable(Pid pid) {
   PP_ASSIGN_OR_RETURN(const ProcessStatus status, ReadProcessStatus(pid));
   if (status.state == 'T') {
-    return Error{Code::kFailedPrecondition, fmt::format("process {} is stopped (SIGSTOP or job control)", pid.value),
-                 fmt::format("Let it go on first: kill -CONT {}", pid.value)};
+    return Because(Reason::kTargetStopped, fmt::format("process {} is stopped (SIGSTOP or job control)", pid.value),
+                   fmt::format("Let it go on first: kill -CONT {}", pid.value), ThingOf(pid));
   }
   if (status.tracer.value != 0) {
-    return Error{
-        Code::kFailedPrecondition,
+    return Because(
+        Reason::kAlreadyTraced,
         fmt::format("process {} is traced by process {}, and only one may do so", pid.value, status.tracer.value),
-        "End that debugger or tracer first."};
+        "End that debugger or tracer first.", ThingOf(pid));
   }
   return {};
 }
@@ -40,9 +40,10 @@ Result<QueuedCall> QueuedCall::Put(Pid pid, RemoteMemory& memory, const CallQueu
                                    const CallGuard& guard, Nanos deadline) {
   PP_RETURN_IF_ERROR(CheckStoppable(pid));
   auto state = std::make_unique<State>(State{pid, &memory, RemoteWriter(pid), queue, call, guard, 0, false, {}});
-  PP_RETURN_IF_ERROR(RetryStops([&] { return TryPut(*state, kStopPatience); },
-                                fmt::format("the pending calls of process {} were locked all the time", pid.value),
-                                deadline));
+  const Error locked = Because(Reason::kPendingQueueLocked,
+                               fmt::format("the pending calls of process {} were locked all the time", pid.value),
+                               "Try again.", ThingOf(pid));
+  PP_RETURN_IF_ERROR(RetryStops([&] { return TryPut(*state, kStopPatience); }, locked, deadline));
   return QueuedCall(std::move(state));
 }
 
@@ -55,7 +56,9 @@ Result<bool> QueuedCall::TryPut(State& state, Nanos patience) {
   }
   PP_ASSIGN_OR_RETURN(CallQueueImage image, CallQueueImage::Read(*state.memory, state.queue));
   if (image.full()) {
-    return Error{Code::kResourceExhausted, "the target's queue of pending calls is full", "Try again in a moment."};
+    return Because(Reason::kPendingQueueFull,
+                   fmt::format("the queue of pending calls of process {} is full", state.pid.value),
+                   "Try again in a moment.", ThingOf(state.pid));
   }
   if (!GuardHolds(*state.memory, state.guard)) {
     return Error{Code::kGone, "the target has become another program", ""};
@@ -126,7 +129,7 @@ Result<Withdrawal> QueuedCall::Withdraw() {
         state_->open &= !back;
         return !state_->open;
       },
-      "", MonotonicNow() + kTakeBackPatience);
+      {}, MonotonicNow() + kTakeBackPatience);
   if (done.has_error() && done.error().code == Code::kGone) {
     return done.error();
   }

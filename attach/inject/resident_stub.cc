@@ -64,9 +64,9 @@ Result<std::vector<ResidentStub>> FindAll(Pid pid, RemoteMemory& memory) {
 
 Result<std::optional<ResidentStub>> ResidentStub::Find(Pid pid, RemoteMemory& memory) {
   PP_ASSIGN_OR_RETURN(const std::vector<ResidentStub> stubs, FindAll(pid, memory));
-  const auto idle = std::ranges::find(stubs, false, &ResidentStub::busy);
-  if (idle != stubs.end()) {
-    return std::optional(*idle);
+  const auto busy = std::ranges::find(stubs, true, &ResidentStub::busy);
+  if (busy != stubs.end()) {
+    return std::optional(*busy);
   }
   return stubs.empty() ? std::optional<ResidentStub>() : stubs.front();
 }

@@ -22,7 +22,8 @@ struct ResidentStub {
   pp_boot block{};
   uint64_t inode = 0;  // of its file
 
-  // Nothing: there is none, or none of our version. One that is busy only when there is no other. kGone and so on.
+  // Nothing: there is none, or none of our version. One that is busy before any other: it holds what the next one
+  // needs. kGone and so on.
   static Result<std::optional<ResidentStub>> Find(Pid pid, RemoteMemory& memory);
   // Why it did not serve the capture of this nonce; nothing: it did, or has not come to it. kGone.
   static Result<std::optional<Error>> FailureOf(Pid pid, RemoteMemory& memory, uint64_t nonce);

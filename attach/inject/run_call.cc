@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "attach/inject/left_texts.h"
@@ -25,24 +27,25 @@ constexpr Nanos kEffectTime = Nanos::FromSeconds(5);
 Error NotTaken(const InjectionTarget& target) {
   const int32_t pid = target.pid.value;
   if (target.main_thread_only && !target.frame_hook) {
-    return {Code::kDeadlineExceeded,
-            fmt::format("the main thread of process {} runs no Python code just now, and no other thread can let us in",
-                        pid),
-            "Try again when its main thread works, or sample instead."};
+    return Because(
+        Reason::kTargetIdle,
+        fmt::format("the main thread of process {} runs no Python code just now, and no other thread can let us in",
+                    pid),
+        "Try again when its main thread works, or sample instead.", ThingOf(target.pid));
   }
-  return {Code::kDeadlineExceeded,
-          fmt::format("no thread of process {} has come to run Python code: all of them wait, or are in long calls of "
-                      "C code",
-                      pid),
-          "Give it more time, try again when it works, or sample instead."};
+  return Because(Reason::kTargetIdle,
+                 fmt::format("no thread of process {} has come to run Python code: all of them wait, or are in long "
+                             "calls of C code",
+                             pid),
+                 "Give it more time, try again when it works, or sample instead.", ThingOf(target.pid));
 }
 
 Error NoEffect(Pid pid) {
-  return {Code::kFailedPrecondition,
-          fmt::format("process {} ran what was to load the tracer, but it did not come up: its Python may have no "
-                      "os.memfd_create, be out of descriptors, or be kept from loading code",
-                      pid.value),
-          "Sample it instead (record without --mode trace)."};
+  return Because(Reason::kTracerNotLoaded,
+                 fmt::format("process {} ran what was to load the tracer, but it did not come up: its Python may have "
+                             "no os.memfd_create, be out of descriptors, or be kept from loading code",
+                             pid.value),
+                 "Sample it instead (record without --mode trace).", ThingOf(pid));
 }
 
 // One call by one strategy, until its effect is seen, or somebody's patience ends.
@@ -113,30 +116,95 @@ Result<bool> TakeTurn(const InjectionTarget& target, RunningCall& running, const
   return done;
 }
 
-Result<void> Run(const InjectionTarget& target, RemoteMemory& memory, const QueuedFunction& call,
-                 const CallGuard& guard, const Patience& patience, const EffectSeen& seen, RunReport* report,
-                 bool* in_use) {
-  PP_ASSIGN_OR_RETURN(const std::vector<const InjectionStrategy*> strategies, ChooseStrategies(target));
-  // In turns, ever longer ones: which of them will come first cannot be known, and each change costs a stop.
-  Nanos turn = kTurn;
-  for (size_t i = 0; i == 0 || MonotonicNow() < patience.deadline; ++i, turn = turn + turn) {
-    const InjectionStrategy* strategy = strategies[i % strategies.size()];
-    const bool alone = strategies.size() == 1;
-    const Nanos deadline = alone ? patience.deadline : std::min(patience.deadline, MonotonicNow() + turn);
-    PP_ASSIGN_OR_RETURN(const std::unique_ptr<RunningCall> running,
-                        strategy->perform(target, memory, call, guard, patience.deadline));
-    Result<bool> done = TakeTurn(target, *running, patience, deadline, seen, in_use);
-    report->way = strategy->name;
-    report->stops.Add(running->cost());
-    if (done.has_error()) {
-      return std::move(done).error();
-    }
-    if (done.value()) {
-      return {};
-    }
+// The strategies that are left, in their turns: which of them will come first cannot be known, and each change costs a
+// stop.
+class Turns {
+ public:
+  explicit Turns(std::vector<const InjectionStrategy*> rows) : rows_(std::move(rows)) {}
+
+  const InjectionStrategy* Next() {  // null: none is left
+    const size_t count = Count();
+    return count == 0 ? nullptr : rows_[turn_++ % count];
   }
-  return NotTaken(target);
+  bool IsAlone() const { return Count() == 1; }
+  void Drop(const InjectionStrategy* strategy) { std::erase(rows_, strategy); }
+  void DropUsual() {
+    std::erase_if(rows_, [](const InjectionStrategy* row) { return row->turn == InjectionTurn::kUsual; });
+  }
+
+ private:
+  size_t Count() const {
+    const auto usual = std::ranges::count(rows_, InjectionTurn::kUsual, &InjectionStrategy::turn);
+    return usual > 0 ? static_cast<size_t>(usual) : rows_.size();  // they come first in the table
+  }
+
+  std::vector<const InjectionStrategy*> rows_;
+  size_t turn_ = 0;
+};
+
+// What another strategy may be able to do nevertheless.
+bool MayWorkOtherwise(const Error& error) {
+  return error.code == Code::kResourceExhausted || error.code == Code::kUnavailable ||
+         error.code == Code::kUnimplemented || error.code == Code::kDataLoss;
 }
+
+struct Run {
+  const InjectionTarget& target;
+  RemoteMemory& memory;
+  const Patience& patience;
+  const EffectSeen& seen;
+  RunReport* report;
+  bool in_use = false;
+
+  // `unplaced`: why there is no such call, but only its text.
+  Result<void> Through(const InjectedCall& call, std::optional<Error> unplaced) {
+    PP_ASSIGN_OR_RETURN(std::vector<const InjectionStrategy*> chosen, ChooseStrategies(target));
+    Turns turns(std::move(chosen));
+    std::optional<Error> refusal = std::move(unplaced);
+    if (refusal) {
+      turns.DropUsual();
+    }
+    Nanos turn = kTurn;
+    for (bool begun = false; !begun || MonotonicNow() < patience.deadline;) {
+      const InjectionStrategy* strategy = turns.Next();
+      if (strategy == nullptr) {
+        return std::move(*refusal);
+      }
+      const Nanos end = turns.IsAlone() ? patience.deadline : std::min(patience.deadline, MonotonicNow() + turn);
+      const Result<std::unique_ptr<RunningCall>> running = strategy->perform(target, memory, call, patience.deadline);
+      if (running.has_error() && MayWorkOtherwise(running.error())) {
+        if (!refusal) {
+          refusal = running.error();
+        }
+        turns.Drop(strategy);
+        continue;
+      }
+      PP_RETURN_IF_ERROR(Outcome(running));
+      PP_ASSIGN_OR_RETURN(const bool done, Try(*strategy, *running.value(), end));
+      if (done) {
+        return {};
+      }
+      begun = true;
+      turn = turn + turn;
+    }
+    return NotTaken(target);
+  }
+
+ private:
+  static Result<void> Outcome(const Result<std::unique_ptr<RunningCall>>& running) {
+    return running.has_error() ? Result<void>(running.error()) : Result<void>();
+  }
+
+  Result<bool> Try(const InjectionStrategy& strategy, RunningCall& running, Nanos end) {
+    Result<bool> done = TakeTurn(target, running, patience, end, seen, &in_use);
+    if (done.has_value() && done.value()) {
+      static_cast<void>(running.Withdraw().has_value());  // what is left to be cleared costs stops too
+    }
+    report->way = strategy.name;
+    report->stops.Add(running.cost());
+    return done;
+  }
+};
 
 Result<Slack> BorrowRoom(const InjectionTarget& target, RemoteMemory& memory, size_t size) {
   Result<Slack> slack = Slack::Borrow(target.pid, memory, target.tails, size);
@@ -147,24 +215,36 @@ Result<Slack> BorrowRoom(const InjectionTarget& target, RemoteMemory& memory, si
   return reclaimed > 0 ? Slack::Borrow(target.pid, memory, target.tails, size) : std::move(slack);
 }
 
+Result<Slack> Place(const InjectionTarget& target, RemoteMemory& memory, std::string_view text) {
+  if (target.no_queue) {
+    return *target.no_queue;
+  }
+  PP_ASSIGN_OR_RETURN(Slack slack, BorrowRoom(target, memory, text.size() + 1));
+  PP_RETURN_IF_ERROR(slack.Put(text));
+  return slack;
+}
+
 }  // namespace
 
 Result<void> RunCall(const InjectionTarget& target, RemoteMemory& memory, const QueuedFunction& call,
                      const CallGuard& guard, const Patience& patience, const EffectSeen& seen, RunReport* report) {
-  bool in_use = false;
-  return Run(target, memory, call, guard, patience, seen, report, &in_use);
+  Run run{target, memory, patience, seen, report};
+  return run.Through({call, guard, {}}, std::nullopt);
 }
 
 Result<void> RunText(const InjectionTarget& target, RemoteMemory& memory, std::string_view text,
                      const Patience& patience, const EffectSeen& seen, RunReport* report) {
-  PP_ASSIGN_OR_RETURN(Slack slack, BorrowRoom(target, memory, text.size() + 1));
-  PP_RETURN_IF_ERROR(slack.Put(text));
-  CallGuard guard{slack.address(), {}, slack.address()};
+  Run run{target, memory, patience, seen, report};
+  Result<Slack> slack = Place(target, memory, text);
+  if (slack.has_error()) {
+    return run.Through({{}, {}, text}, std::move(slack).error());
+  }
+  const RemoteAddr at = slack.value().address();
+  CallGuard guard{at, {}, at};
   std::memcpy(guard.bytes.data(), text.data(), std::min(guard.bytes.size(), text.size()));
-  bool in_use = false;
-  Result<void> done = Run(target, memory, {target.run_text, slack.address()}, guard, patience, seen, report, &in_use);
-  if (in_use) {
-    slack.LeaveText();  // whoever reads it must not be cut short
+  Result<void> done = run.Through({{target.run_text, at}, guard, text}, std::nullopt);
+  if (run.in_use) {
+    slack.value().LeaveText();  // whoever reads it must not be cut short
   }
   return done;
 }

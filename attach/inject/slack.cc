@@ -48,9 +48,9 @@ Result<Slack> Slack::Borrow(Pid pid, RemoteMemory& memory, std::span<const Memor
       return Slack(pid, memory, from, size);
     }
   }
-  return Error{Code::kResourceExhausted,
-               fmt::format("process {} has no {} bytes of unused memory to put a text into", pid.value, size),
-               "Sample it instead (record without --mode trace)."};
+  return Because(Reason::kNoRoomForText,
+                 fmt::format("process {} has no {} bytes of unused memory to put a text into", pid.value, size),
+                 "Sample it instead (record without --mode trace).", ThingOf(pid));
 }
 
 Slack::Slack(Slack&& other) noexcept

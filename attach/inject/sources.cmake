@@ -9,6 +9,7 @@ pp_library(attach/inject
     inject/frame_strategy.cc
     inject/frame_thunk_${CMAKE_SYSTEM_PROCESSOR}.cc
     inject/injection.cc
+    inject/left_scripts.cc
     inject/left_texts.cc
     inject/queue_strategy.cc
     inject/queued_call.cc
@@ -16,6 +17,9 @@ pp_library(attach/inject
     inject/resident_stub.cc
     inject/ring_reader.cc
     inject/run_call.cc
+    inject/script_files.cc
+    inject/script_strategy.cc
+    inject/script_threads.cc
     inject/slack.cc
     inject/strategy.cc
     inject/stub_file.cc

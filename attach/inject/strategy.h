@@ -36,11 +36,26 @@ class RunningCall {
   RunningCall() = default;
 };
 
+// What is to be brought about: a call, and where it is the call that runs a text, that text. A text that could not be
+// put into the target's memory has no call.
+struct InjectedCall {
+  QueuedFunction function;
+  CallGuard guard;
+  std::string_view text;
+};
+
+enum class InjectionTurn : uint8_t {
+  kUsual,       // in turns with the others of this kind
+  kLastResort,  // once none of those works; for texts only
+};
+
 struct InjectionStrategy {
   std::string_view name;
+  InjectionTurn turn;
+  // Of all that can be known beforehand.
   Result<void> (*applies)(const InjectionTarget& target);
   Result<std::unique_ptr<RunningCall>> (*perform)(const InjectionTarget& target, RemoteMemory& memory,
-                                                  const QueuedFunction& call, const CallGuard& guard, Nanos deadline);
+                                                  const InjectedCall& call, Nanos deadline);
 };
 
 std::span<const InjectionStrategy* const> InjectionStrategies();
@@ -52,5 +67,13 @@ extern const InjectionStrategy kQueueStrategy;
 // frame_strategy.cc: at the next call of a function of Python, by any thread, where only the main thread looks at the
 // queue. A few instructions in memory that is nobody's.
 extern const InjectionStrategy kFrameStrategy;
+// script_strategy.cc: by asking each thread to run a script (PEP 768, 3.14+). Needs a file in the target's temporary
+// directory for as long as it takes, and no memory.
+extern const InjectionStrategy kScriptStrategy;
+
+// Whether one of those that apply can make calls, and not only run texts.
+bool CanCall(const InjectionTarget& target);
+// That a job may be entered at all. kFailedPrecondition: it does not want to be.
+Result<void> CheckWelcome(const InjectionTarget& target);
 
 }  // namespace ptrace_prof

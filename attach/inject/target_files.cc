@@ -74,8 +74,8 @@ Result<void> TargetFiles::CheckTaking() const {
 Result<UniqueFd> TargetFiles::Take(const TargetFile& file) const {
   UniqueFd taken(static_cast<int>(::syscall(SYS_pidfd_getfd, pidfd_.get(), file.number, 0)));
   if (!taken.is_open() && errno == ENOSYS) {
-    return Error{Code::kUnimplemented, "this kernel cannot share a descriptor of another process",
-                 "Tracing needs Linux 5.6 or later; sampling does not."};
+    return Because(Reason::kKernelTooOld, "this kernel cannot share a descriptor of another process",
+                   "Tracing needs Linux 5.6 or later; sampling does not.");
   }
   if (!taken.is_open()) {
     return ErrnoError(errno, fmt::format("cannot share descriptor {} of process {}", file.number, pid_.value));

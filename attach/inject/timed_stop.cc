@@ -37,7 +37,9 @@ void StopCost::Add(const StopCost& other) {
   total = total + other.total;
 }
 
-Result<void> RetryStops(const std::function<Result<bool>()>& attempt, std::string_view otherwise, Nanos deadline) {
+Error NotStopped() { return {Code::kUnavailable, "the threads of the target did not stop", "Try again."}; }
+
+Result<void> RetryStops(const std::function<Result<bool>()>& attempt, const Error& otherwise, Nanos deadline) {
   for (;;) {
     Result<bool> done = attempt();
     ReleaseLate();
@@ -48,7 +50,7 @@ Result<void> RetryStops(const std::function<Result<bool>()>& attempt, std::strin
       return {};
     }
     if (MonotonicNow() > deadline) {
-      return Error{Code::kUnavailable, done.has_error() ? done.error().message : std::string(otherwise), "Try again."};
+      return done.has_error() ? Error{Code::kUnavailable, done.error().message, "Try again."} : otherwise;
     }
     Pause();
   }

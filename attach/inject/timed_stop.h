@@ -41,7 +41,9 @@ class TimedStop {
 };
 
 // Tries again every millisecond, until `attempt` (one under a stop) gives true or an error that does not pass.
-// kUnavailable: not until `deadline`; the message says why.
-Result<void> RetryStops(const std::function<Result<bool>()>& attempt, std::string_view otherwise, Nanos deadline);
+// `otherwise`: it did not give true until `deadline`. kUnavailable: the threads did not stop until then.
+Result<void> RetryStops(const std::function<Result<bool>()>& attempt, const Error& otherwise, Nanos deadline);
+// The usual `otherwise`, for attempts that fail only so.
+Error NotStopped();
 
 }  // namespace ptrace_prof

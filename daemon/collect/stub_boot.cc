@@ -166,10 +166,19 @@ Result<InjectionTarget> DescribeForInjection(Pid pid, RemoteMemory& memory, cons
   }
   PP_ASSIGN_OR_RETURN(const bool allowed, RemoteDebuggingAllowed(memory, process, RemoteAddr(interpreter)));
   target.debugging_disabled = !allowed;
-  PP_ASSIGN_OR_RETURN(const PendingCalls pending, FindPendingCalls(pid, memory, process, RemoteAddr(interpreter)));
-  target.queue = pending.queue;
-  target.main_thread_only = pending.runner == CallRunner::kMainThread;
-  PP_ASSIGN_OR_RETURN(target.frame_hook, DescribeFrameHook(pid, memory, process, pending));
+  if (allowed) {  // else nobody would run one
+    PP_ASSIGN_OR_RETURN(target.scripts, FindScriptRequests(memory, process, RemoteAddr(interpreter)));
+  }
+  auto pending = FindPendingCalls(pid, memory, process, RemoteAddr(interpreter));
+  if (pending.has_value()) {
+    target.queue = pending.value().queue;
+    target.main_thread_only = pending.value().runner == CallRunner::kMainThread;
+    PP_ASSIGN_OR_RETURN(target.frame_hook, DescribeFrameHook(pid, memory, process, pending.value()));
+  } else if (target.scripts && pending.error().code != Code::kGone) {
+    target.no_queue = std::move(pending).error();
+  } else {
+    return std::move(pending).error();
+  }
   constexpr std::string_view kRunText = "PyRun_SimpleString";
   PP_ASSIGN_OR_RETURN(const std::vector<RemoteAddr> run, FindInterpreterSymbols(pid, memory, process, {&kRunText, 1}));
   target.run_text = run.front();

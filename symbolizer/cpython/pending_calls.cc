@@ -61,11 +61,11 @@ class Finder {
   }
 
   Error Implausible(std::string_view what) const {
-    return {Code::kDataLoss,
-            fmt::format("process {} runs CPython {}, whose pending calls are not where they are in the versions that "
-                        "we know: {}",
-                        pid_.value, process_.version_text, what),
-            "Sample it instead (record without --mode trace), and tell us the version."};
+    return Because(Reason::kUnknownQueueLayout,
+                   fmt::format("process {} runs CPython {}, whose pending calls are not where they are in the versions "
+                               "that we know: {}",
+                               pid_.value, process_.version_text, what),
+                   "Sample it instead (record without --mode trace), and tell us the version.", ThingOf(pid_));
   }
 
   template <typename T>
@@ -194,19 +194,19 @@ Result<PendingCalls> FindByRow(Pid pid, RemoteMemory& memory, const PythonProces
                                const std::optional<CallRunner>& runner) {
   const Layout& layout = process.layout;
   if (layout.debug_build || layout.free_threaded) {
-    return Error{Code::kUnimplemented,
-                 fmt::format("process {} runs CPython {}: its pending calls are known for ordinary builds only",
-                             pid.value, process.version_text),
-                 "Sample it instead (record without --mode trace)."};
+    return Because(Reason::kUnknownQueueLayout,
+                   fmt::format("process {} runs CPython {}: its pending calls are known for ordinary builds only",
+                               pid.value, process.version_text),
+                   "Sample it instead (record without --mode trace).", ThingOf(pid));
   }
   for (const PendingCallsRow& row : PendingCallsRows()) {
     if (layout.version.major == 3 && layout.version.minor == row.minor && runner.value_or(row.runner) == row.runner) {
       return Finder(pid, memory, process, interpreter, row).Find();
     }
   }
-  return Error{Code::kUnimplemented,
-               fmt::format("CPython {} has no such pending calls that we know of", process.version_text),
-               "Sample the process instead (record without --mode trace)."};
+  return Because(Reason::kUnknownQueueLayout,
+                 fmt::format("CPython {} has no such pending calls that we know of", process.version_text),
+                 "Sample the process instead (record without --mode trace).", ThingOf(pid));
 }
 
 }  // namespace

@@ -27,10 +27,10 @@ struct PendingCalls {
 };
 
 // The queue that is served soonest: that of any thread where the version has one.
-// kUnimplemented: no offsets for this version or build. kDataLoss: what is there is not such a queue. kGone and so on.
+// kUnknownQueueLayout: no offsets for this version or build, or what is there is not such a queue. kGone and so on.
 Result<PendingCalls> FindPendingCalls(Pid pid, RemoteMemory& memory, const PythonProcess& process,
                                       RemoteAddr interpreter);
-// That of one kind. kUnimplemented also where the version has none of that kind.
+// That of one kind. kUnknownQueueLayout also where the version has none of that kind.
 Result<PendingCalls> FindPendingCalls(Pid pid, RemoteMemory& memory, const PythonProcess& process,
                                       RemoteAddr interpreter, CallRunner runner);
 

@@ -110,7 +110,7 @@ class Inject(InjectCase):
     def test_everybody_waits(self):
         target = self.start_waiting("injectable.py", "idle")
         done = drive(target.pid, "--timeout-ms", 300)
-        self.assertTrue(done.stdout.startswith("error DEADLINE_EXCEEDED"), done.stdout)
+        self.assertTrue(done.stdout.startswith("error DEADLINE_EXCEEDED TARGET_IDLE"), done.stdout)
         self.assertEndsWell(target)
 
 
@@ -134,7 +134,7 @@ class Refusals(InjectCase):
         deadline = time.monotonic() + DEADLINE
         while status_fields(target.pid)["State"][0] != "T" and time.monotonic() < deadline:
             time.sleep(0.001)
-        self.refused(target, "FAILED_PRECONDITION", "is stopped")
+        self.refused(target, "FAILED_PRECONDITION TARGET_STOPPED", "is stopped")
         target.signal(signal.SIGCONT)
         self.assertEndsWell(target)
 
@@ -142,7 +142,7 @@ class Refusals(InjectCase):
         if self.interpreter.numbers[:2] < (3, 14):
             self.skipTest("nobody can disable it there")
         target = self.start("injectable.py", "busy", options=["-X", "disable-remote-debug"])
-        self.refused(target, "FAILED_PRECONDITION", "REMOTE_DEBUG_DISABLED")
+        self.refused(target, "FAILED_PRECONDITION REMOTE_DEBUG_DISABLED", "with remote debugging disabled")
         self.assertWentWell(drive(target.pid, "--force"), 1)
         self.assertEndsWell(target)
 
@@ -152,10 +152,97 @@ class Refusals(InjectCase):
                                  stdout=subprocess.PIPE, text=True)
         self.addCleanup(first.communicate)
         self.assertTrue(first.stdout.readline().startswith("ok"))
-        self.refused(target, "ALREADY_EXISTS", f"by process {first.pid}")
+        self.refused(target, "ALREADY_EXISTS BEING_TRACED", f"by process {first.pid}")
         first.communicate("")
         self.assertWentWell(drive(target.pid), 1)  # the stub that stayed behind is sent away
         self.assertEndsWell(target)
+
+
+class Scripts(InjectCase):
+    """3.14 and later: by a script that the threads are asked to run (PEP 768), in the target's temporary directory."""
+
+    def setUp(self):
+        if self.interpreter.numbers[:2] < (3, 14):
+            self.skipTest("its threads cannot be asked")
+        temporary = tempfile.TemporaryDirectory(dir=f"{self.interpreter.root}/tmp")
+        self.addCleanup(temporary.cleanup)
+        self.folder = temporary.name
+        self.as_it_sees_it = self.folder[len(self.interpreter.root):]
+
+    def start_here(self, script, *arguments, start=None, **options):
+        return (start or self.start)(script, *arguments, env={"TMPDIR": self.as_it_sees_it}, **options)
+
+    def check(self, mode, *options):
+        target = self.start_here("injectable.py", mode)
+        done = drive(target.pid, "--by", "script", "--count", ROUNDS, "--events", 100, *options)
+        self.assertWentWell(done, ROUNDS)
+        self.assertEqual({line.split()[1] for line in done.stdout.splitlines()}, {"script"})
+        self.assertEqual(os.listdir(self.folder), [])
+        self.assertEndsWell(target)
+
+    def test_busy(self):
+        self.check("busy")
+
+    def test_eight_threads_of_which_one_does_it(self):
+        self.check("threads")
+
+    def test_event_loop(self):
+        self.check("asyncio")
+
+    def test_main_waits_and_workers_work(self):
+        self.check("sleeping")
+
+    def test_without_a_queue_that_we_know(self):
+        target = self.start_here("injectable.py", "threads")
+        done = drive(target.pid, "--without-queue", "--count", 5, "--events", 100)
+        self.assertWentWell(done, 5)
+        self.assertEqual({line.split()[1] for line in done.stdout.splitlines()}, {"script"})
+        self.assertEqual(os.listdir(self.folder), [])
+        self.assertEndsWell(target)
+
+    def test_everybody_waits(self):
+        target = self.start_here("injectable.py", "idle", start=self.start_waiting)
+        done = drive(target.pid, "--by", "script", "--timeout-ms", 300)
+        self.assertTrue(done.stdout.startswith("error DEADLINE_EXCEEDED TARGET_IDLE"), done.stdout)
+        self.assertEqual(os.listdir(self.folder), [])
+        self.assertEndsWell(target)
+
+    def test_audit_hooks_see_it(self):
+        target = self.start_here("audited.py")
+        self.assertWentWell(drive(target.pid, "--by", "script"), 1)
+        target.tell("look")
+        seen = target.expect("seen").text.split()[1:]
+        self.assertEqual(len(seen), 2, seen)  # one script makes the memfd, one loads what is in it
+        self.assertTrue(all(path.startswith(self.as_it_sees_it + "/ptrace-prof.") for path in seen), seen)
+        self.assertEqual(target.finish(), 0, target.stderr())
+        self.assertEqual(target.stderr(), "")
+
+    def test_disabled_it_is_no_way_in(self):
+        target = self.start_here("injectable.py", "busy", options=["-X", "disable-remote-debug"])
+        for options, reason in (((), "REMOTE_DEBUG_DISABLED"), (("--force",), "NOT_YET")):
+            done = drive(target.pid, "--by", "script", *options)
+            self.assertIn(reason, done.stdout)
+        self.assertEqual(os.listdir(self.folder), [])
+        self.assertEndsWell(target)
+
+    def test_killed_at_random_moments(self):
+        target = self.start_here("injectable.py", "threads")
+        moments = random.Random(SEED)
+        for _ in range(KILLS):
+            run = subprocess.Popen([DRIVER, "--by", "script", "--count", "3", "--events", "50", str(target.pid)],
+                                   stdout=subprocess.DEVNULL)
+            try:
+                run.wait(moments.uniform(0, 0.25))
+            except subprocess.TimeoutExpired:
+                run.kill()
+            run.wait()
+            target.tell("ping")
+            target.expect("pong")
+        self.assertWentWell(drive(target.pid, "--by", "script", "--count", 2, "--events", 50), 2)
+        self.assertEqual(os.listdir(self.folder), [])
+        self.assertNoFiles(target.pid, "stub")
+        self.assertUnharmed(target.pid)
+        self.assertEqual(target.stderr(), "")
 
 
 class Roots(InjectCase):
@@ -176,7 +263,7 @@ class Roots(InjectCase):
                                (root.root, root.path, "-c", WITHOUT_PROC))
         self.addCleanup(target.close)
         done = drive(target.pid)
-        self.assertTrue(done.stdout.startswith("error FAILED_PRECONDITION"), done.stdout)
+        self.assertTrue(done.stdout.startswith("error FAILED_PRECONDITION NO_PROC_IN_TARGET"), done.stdout)
         self.assertIn("has no /proc in its root directory", done.stdout)
         self.assertUnharmed(target.pid)
 

@@ -1,11 +1,12 @@
 // Brings a stub into a process as often as told, takes its channel, arms it, and has it leave: the whole way of
 // attach/inject, without a capture around it. For tests and for figures.
 //
-//   inject_driver [--count N] [--timeout-ms N] [--events N] [--force] [--wait] [--no-leave] PID
+//   inject_driver [--count N] [--timeout-ms N] [--events N] [--force] [--wait] [--no-leave]
+//                 [--by STRATEGY] [--without-queue] PID
 //
 // One line for each time: "ok <way> loaded|resident <us until ready> <longest stop in us> <stops> <events>", or "error
-// <code> <message>" and exit status 1. --wait: goes on only at the end of its standard input. --no-leave: ends without
-// asking the stub to leave.
+// <code> <reason> <message>" and exit status 1. --wait: goes on only at the end of its standard input. --no-leave: ends
+// without asking the stub to leave. --without-queue: as if its queue of calls were not known.
 #include <getopt.h>
 #include <poll.h>
 #include <sys/random.h>
@@ -15,12 +16,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "attach/inject/injection.h"
 #include "attach/proc/process_memory.h"
 #include "attach/ptrace/stopped_threads.h"
+#include "daemon/collect/script_keeper.h"
 #include "daemon/collect/stub_boot.h"
 
 namespace ptrace_prof {
@@ -36,6 +40,8 @@ struct Wishes {
   bool leave = true;
   bool force = false;
   bool wait = false;
+  bool without_queue = false;
+  const char* by = "";  // "pending call", "frame hook", "script"; empty: as it comes
   uint64_t events = 0;  // to wait for, once armed
 };
 
@@ -76,12 +82,18 @@ Result<void> Leave(const InjectionTarget& target, RemoteMemory& memory, Channel&
   RemoteWriter writer(target.pid);
   PP_RETURN_IF_ERROR(channel.Disarm(memory, writer));
   channel.AskToLeave();
-  PP_ASSIGN_OR_RETURN(QueuedCall call, QueueLeave(target, memory, channel, deadline));
+  std::optional<QueuedCall> call;
+  if (!target.no_queue) {
+    PP_ASSIGN_OR_RETURN(QueuedCall queued, QueueLeave(target, memory, channel, deadline));
+    call.emplace(std::move(queued));
+  }
   while (channel.state() != ChannelState::kLeft) {
     if (MonotonicNow() > deadline) {
       return Error{Code::kDeadlineExceeded, "the stub did not leave", ""};
     }
-    PP_RETURN_IF_ERROR(call.Ring());
+    if (call) {
+      PP_RETURN_IF_ERROR(call->Ring());
+    }
     Pause();
   }
   return {};  // the call is taken back, if it still waits
@@ -104,10 +116,15 @@ void WaitForEnd(Channel& channel) {
   }
 }
 
-Result<void> Once(const Wishes& wishes, RemoteMemory& memory, StubFile& stub) {
+Result<void> Once(const Wishes& wishes, RemoteMemory& memory, StubFile& stub, ScriptFiles& scripts) {
   PP_ASSIGN_OR_RETURN(const PythonProcess process, PythonProcess::Open(wishes.pid, memory));
   PP_ASSIGN_OR_RETURN(InjectionTarget target, DescribeForInjection(wishes.pid, memory, process));
   target.force = wishes.force;
+  target.only = wishes.by;
+  target.script_files = &scripts;
+  if (wishes.without_queue) {
+    target.no_queue = Because(Reason::kUnknownQueueLayout, "its queue is not to be known");
+  }
   PP_ASSIGN_OR_RETURN(pp_boot boot, DescribeForStub(wishes.pid, memory, process));
   boot.nonce = Nonce();
   boot.ring_count = kRings;
@@ -148,11 +165,17 @@ int Run(const Wishes& wishes) {
     std::printf("error %s %s\n", std::string(CodeName(stub.error().code)).c_str(), stub.error().message.c_str());
     return 1;
   }
+  auto scripts = ScriptKeeper::Start(wishes.pid);
+  if (scripts.has_error()) {
+    std::printf("error %s\n", scripts.error().message.c_str());
+    return 1;
+  }
   ProcessMemory memory(wishes.pid);
   for (int i = 0; i < wishes.count; ++i) {
-    const Result<void> once = Once(wishes, memory, stub.value());
+    const Result<void> once = Once(wishes, memory, stub.value(), *scripts.value());
     if (once.has_error()) {
-      std::printf("error %s %s\n", std::string(CodeName(once.error().code)).c_str(), once.error().message.c_str());
+      std::printf("error %s %s %s\n", std::string(CodeName(once.error().code)).c_str(),
+                  std::string(ReasonName(ReasonOf(once.error()))).c_str(), once.error().message.c_str());
       return 1;
     }
   }
@@ -165,13 +188,10 @@ int Run(const Wishes& wishes) {
 int main(int argc, char** argv) {
   using ptrace_prof::Nanos;
   using ptrace_prof::Pid;
-  const option options[] = {{"count", 1, nullptr, 'c'},
-                            {"timeout-ms", 1, nullptr, 't'},
-                            {"no-leave", 0, nullptr, 'n'},
-                            {"events", 1, nullptr, 'e'},
-                            {"force", 0, nullptr, 'f'},
-                            {"wait", 0, nullptr, 'w'},
-                            {}};
+  const option options[] = {
+      {"count", 1, nullptr, 'c'},  {"timeout-ms", 1, nullptr, 't'},    {"no-leave", 0, nullptr, 'n'},
+      {"events", 1, nullptr, 'e'}, {"force", 0, nullptr, 'f'},         {"wait", 0, nullptr, 'w'},
+      {"by", 1, nullptr, 'b'},     {"without-queue", 0, nullptr, 'q'}, {}};
   ptrace_prof::Wishes wishes;
   for (int choice = 0; (choice = ::getopt_long(argc, argv, "", options, nullptr)) != -1;) {
     switch (choice) {
@@ -179,6 +199,8 @@ int main(int argc, char** argv) {
       case 't': wishes.timeout = Nanos::FromMillis(std::atoi(optarg)); break;
       case 'n': wishes.leave = false; break;
       case 'e': wishes.events = std::strtoull(optarg, nullptr, 10); break;
+      case 'b': wishes.by = optarg; break;
+      case 'q': wishes.without_queue = true; break;
       case 'w': wishes.wait = true; break;
       case 'f': wishes.force = true; break;
       default: return 2;

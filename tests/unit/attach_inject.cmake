@@ -4,6 +4,8 @@ add_executable(attach_inject_test
   unit/attach_inject_frame_strategy_test.cc
   unit/attach_inject_left_texts_test.cc
   unit/attach_inject_queued_call_test.cc
+  unit/attach_inject_script_files_test.cc
+  unit/attach_inject_script_threads_test.cc
   unit/attach_inject_slack_test.cc
   unit/attach_inject_stub_file_test.cc)
 target_link_libraries(attach_inject_test PRIVATE pp_attach_inject GTest::gtest_main Threads::Threads)

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <set>
 
 #include "attach/inject/bootstrap_text.h"
@@ -26,6 +27,19 @@ TEST(BootstrapText, IsGuardedAndOfBoundedLength) {
   longest.strays = std::vector<int32_t>(8, 1'000'000);
   longest.salt = UINT16_MAX;
   ExpectGuarded(LoadText(longest));
+}
+
+TEST(BootstrapText, AScriptKnowsItsLengthAndItsPath) {
+  const std::string text = LoadText(Load());
+  const std::string script = AsScript(text, Pid(4711), "/tmp/some.py");
+  EXPECT_TRUE(script.starts_with(kTextBegin));
+  EXPECT_TRUE(script.ends_with(text.substr(kTextBegin.size())));
+  EXPECT_EQ(std::ranges::count(script, '\n'), 2);
+  EXPECT_NE(script.find("p.open('/tmp/some.py',"), std::string::npos);
+  EXPECT_NE(script.find("getpid()==4711"), std::string::npos);
+  char length[16];
+  std::snprintf(length, sizeof length, "f==0x%08zx", script.size() + 1);
+  EXPECT_NE(script.find(length), std::string::npos) << script;
 }
 
 TEST(BootstrapText, GivesASizeOnlyWhereToldTo) {

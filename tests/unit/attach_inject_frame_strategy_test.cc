@@ -89,7 +89,7 @@ class FrameStrategyTest : public testing::Test {
 
   Result<std::unique_ptr<RunningCall>> Perform() {
     return kFrameStrategy.perform(target_, memory_,
-                                  {RemoteAddr(reinterpret_cast<uint64_t>(&BroughtIn)), RemoteAddr(4711)}, guard_,
+                                  {{RemoteAddr(reinterpret_cast<uint64_t>(&BroughtIn)), RemoteAddr(4711)}, guard_, {}},
                                   MonotonicNow() + kLong);
   }
   template <typename Condition>

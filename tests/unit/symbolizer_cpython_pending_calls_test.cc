@@ -145,7 +145,7 @@ TEST_P(PendingCallsOf, AreRefusedWhereAWordIsNotWhatItShouldBe) {
     const auto refused =
         FindPendingCalls(Pid(target.pid()), changed, opened.value().process, opened.value().interpreter);
     ASSERT_TRUE(refused.has_error());
-    EXPECT_EQ(refused.error().code, Code::kDataLoss);
+    EXPECT_EQ(refused.error().reason, Reason::kUnknownQueueLayout);
     EXPECT_NE(refused.error().message.find(GetParam().version), std::string::npos) << refused.error().message;
   }
 }

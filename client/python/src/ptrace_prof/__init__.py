@@ -17,6 +17,7 @@ from .client import Client
 from .errors import (
     AlreadyTraced,
     BadOffset,
+    BeingTraced,
     CallerUidMismatch,
     Cancelled,
     CapabilityMissing,
@@ -39,13 +40,16 @@ from .errors import (
     PtraceProfError,
     PythonUnsupported,
     QuotaReached,
+    RemoteDebugDisabled,
     ResourceExhausted,
     SeccompDenied,
     StorageFailed,
     TargetExeced,
     TargetExited,
     TargetGone,
+    TargetIdle,
     TargetNotDumpable,
+    TracingRefused,
     Unavailable,
     Unsupported,
     YamaDenied,
@@ -70,12 +74,13 @@ from .trace import Trace
 __version__ = "0.1.0"
 
 __all__ = [
-    "AlreadyTraced", "AsyncClient", "AsyncStream", "BadOffset", "CallerUidMismatch", "Cancelled",
+    "AlreadyTraced", "AsyncClient", "AsyncStream", "BadOffset", "BeingTraced", "CallerUidMismatch", "Cancelled",
     "CapabilityMissing", "Capture", "CaptureExists", "CaptureNotEnded", "CaptureNotFound", "CaptureOptions",
     "Check", "Client", "CollectorFailed", "DataLoss", "DeadlineExceeded", "DiskFull", "ExportFailed",
     "InvalidRequest", "LsmDenied", "Node", "NotFound", "NotPython", "PermissionDenied", "PreconditionFailed",
     "ProcessList", "ProcessNotFound", "ProgramNotFound", "PtraceProfError", "PythonProcess", "PythonUnsupported",
-    "QuotaReached", "ResourceExhausted", "Row", "SampleBatch", "SampledThread", "SeccompDenied", "StackFrame",
-    "State", "StepSchedule", "StorageFailed", "Stream", "TargetExeced", "TargetExited", "TargetGone",
-    "TargetNotDumpable", "ThreadStack", "Totals", "Trace", "Unavailable", "Unsupported", "Variable", "YamaDenied",
+    "QuotaReached", "RemoteDebugDisabled", "ResourceExhausted", "Row", "SampleBatch", "SampledThread",
+    "SeccompDenied", "StackFrame", "State", "StepSchedule", "StorageFailed", "Stream", "TargetExeced",
+    "TargetExited", "TargetGone", "TargetIdle", "TargetNotDumpable", "ThreadStack", "Totals", "Trace",
+    "TracingRefused", "Unavailable", "Unsupported", "Variable", "YamaDenied",
 ]

@@ -86,6 +86,12 @@ class CaptureExists(PtraceProfError):
     also: tuple[str, ...] = ("ALREADY_EXISTS",)
 
 
+class BeingTraced(CaptureExists):
+    """Another capture traces the calls of this process."""
+
+    reason = "BEING_TRACED"
+
+
 class PermissionDenied(PtraceProfError, PermissionError):
     """The caller may not read this process; `reason` and the subclasses say what forbids it."""
 
@@ -138,6 +144,20 @@ class PreconditionFailed(PtraceProfError):
     also: tuple[str, ...] = ("TARGET_IS_ZOMBIE", "MAIN_THREAD_ENDED", "CANNOT_BECOME_OWNER")
 
 
+class TracingRefused(PreconditionFailed):
+    """The process cannot be traced (mode "trace") as it is; sampling works."""
+
+    reason = "TRACER_NOT_LOADED"
+    also: tuple[str, ...] = ("TARGET_STOPPED", "FOREIGN_PROFILER", "FOREIGN_FRAME_HOOK", "NO_PROC_IN_TARGET",
+                             "TRACING_TOO_COSTLY")
+
+
+class RemoteDebugDisabled(TracingRefused):
+    """The process was started with remote debugging disabled; force=True traces it nevertheless."""
+
+    reason = "REMOTE_DEBUG_DISABLED"
+
+
 class NotPython(PreconditionFailed):
     """The process is no Python process, or not yet, or not any more."""
 
@@ -161,6 +181,7 @@ class Unsupported(PtraceProfError, NotImplementedError):
     """This server cannot do that."""
 
     code, reason = "UNIMPLEMENTED", "NOT_YET"
+    also: tuple[str, ...] = ("UNKNOWN_QUEUE_LAYOUT", "KERNEL_TOO_OLD")
 
 
 class PythonUnsupported(Unsupported):
@@ -175,7 +196,7 @@ class ResourceExhausted(PtraceProfError):
     """A limit is reached, or the machine has too little left."""
 
     code, reason = "RESOURCE_EXHAUSTED", "RESOURCE_EXHAUSTED"
-    also: tuple[str, ...] = ("OUT_OF_RESOURCES",)
+    also: tuple[str, ...] = ("OUT_OF_RESOURCES", "PENDING_QUEUE_FULL", "NO_ROOM_FOR_TEXT")
 
 
 class QuotaReached(ResourceExhausted):
@@ -231,13 +252,20 @@ class Unavailable(PtraceProfError, ConnectionError):
     """No server answers, or the connection broke."""
 
     code, reason = "UNAVAILABLE", "UNAVAILABLE"
-    also: tuple[str, ...] = ("SERVER_UNREACHABLE", "LAUNCHER_FAILED", "NO_DAEMON")
+    also: tuple[str, ...] = ("SERVER_UNREACHABLE", "LAUNCHER_FAILED", "NO_DAEMON", "FOREIGN_SCRIPT",
+                             "PENDING_QUEUE_LOCKED")
 
 
 class DeadlineExceeded(PtraceProfError, TimeoutError):
     """The server did not answer within the client's `timeout`."""
 
     code, reason = "DEADLINE_EXCEEDED", "DEADLINE_EXCEEDED"
+
+
+class TargetIdle(DeadlineExceeded):
+    """No thread of the process came to run Python code, at which it could have let a tracer in."""
+
+    reason = "TARGET_IDLE"
 
 
 class Cancelled(PtraceProfError):

@@ -1,0 +1,169 @@
+// A script that every thread of the interpreter is asked to run at its next safe point (PEP 768): what the job's own
+// debuggers would do, and its audit hooks see.
+//
+//   asked ──► taken (by at least one thread; the first one does what the script says) ──► cleared
+//     └─────► taken back ──────────────────────────────────────────────────────────────► cleared
+//
+// All threads that we know of are asked, for one may never come to run Python again. A thread at which another
+// debugger's script waits is left alone. Cleared: no thread is asked any more, its path is wiped, whoever took it has
+// read it, and only then the file is removed: a thread that finds none would complain on the job's stderr.
+#include <fmt/format.h>
+#include <time.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attach/inject/bootstrap_text.h"
+#include "attach/inject/remote_writer.h"
+#include "attach/inject/script_files.h"
+#include "attach/inject/script_threads.h"
+#include "attach/inject/strategy.h"
+#include "attach/inject/timed_stop.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr Nanos kStopPatience = Nanos::FromMillis(200);
+constexpr Nanos kClearPatience = Nanos::FromSeconds(1);
+constexpr Nanos kReadingPatience = Nanos::FromSeconds(1);
+constexpr Nanos kReadingPause = Nanos(200'000);
+
+Result<void> Applies(const InjectionTarget& target) {
+  PP_RETURN_IF_ERROR(CheckWelcome(target));
+  if (!target.scripts || target.script_files == nullptr) {
+    return Error{Code::kUnimplemented,
+                 fmt::format("the threads of process {} cannot be asked to run a script", target.pid.value),
+                 "Sample it instead (record without --mode trace)."};
+  }
+  return CheckStoppable(target.pid);
+}
+
+class ScriptedCall final : public RunningCall {
+ public:
+  ScriptedCall(const InjectionTarget& target, RemoteMemory& memory, std::string path)
+      : pid_(target.pid),
+        files_(*target.script_files),
+        threads_(target.pid, memory, *target.scripts),
+        path_(std::move(path)) {}
+  ~ScriptedCall() override { static_cast<void>(Withdraw().has_value()); }
+
+  Result<void> Begin(std::string_view prefix, Nanos deadline) {
+    return RetryStops([&] { return TryAsk(prefix); }, NotStopped(), deadline);
+  }
+
+  Result<bool> Taken() override {
+    if (cleared_) {
+      return taken_ > 0;
+    }
+    for (const RemoteAddr thread : asked_) {
+      PP_ASSIGN_OR_RETURN(const ScriptRequest request, threads_.Read(thread));
+      if (request.path == path_ && !request.waits) {
+        return true;
+      }
+    }
+    return false;
+  }
+  Result<void> Remind() override { return {}; }  // who was asked looks when it comes to it
+
+  Result<Withdrawal> Withdraw() override {
+    if (!cleared_) {
+      const Result<void> cleared =
+          asked_.empty() ? Result<void>()
+                         : RetryStops([&] { return TryClear(); }, NotStopped(), MonotonicNow() + kClearPatience);
+      if (cleared.has_error() && cleared.error().code != Code::kGone) {
+        static_cast<void>(files_.Empty().has_value());
+        return Withdrawal::kLeft;
+      }
+      cleared_ = true;
+      AwaitReaders();
+      PP_RETURN_IF_ERROR(files_.Remove());
+      PP_RETURN_IF_ERROR(cleared);
+    }
+    return taken_ > 0 ? Withdrawal::kTaken : Withdrawal::kTakenBack;
+  }
+  const StopCost& cost() const override { return cost_; }
+
+ private:
+  Result<bool> TryAsk(std::string_view prefix) {
+    PP_ASSIGN_OR_RETURN(StoppedThreads threads, StoppedThreads::StopAll(pid_, kStopPatience));
+    const TimedStop stop(std::move(threads), cost_);
+    PP_ASSIGN_OR_RETURN(const std::vector<RemoteAddr> all, threads_.List());
+    for (const RemoteAddr thread : all) {
+      PP_ASSIGN_OR_RETURN(const ScriptRequest before, threads_.Read(thread));
+      const bool foreign = before.waits && before.path.find(prefix) == std::string::npos;
+      if (!foreign) {
+        asked_.push_back(thread);
+        PP_RETURN_IF_ERROR(threads_.Ask(thread, path_));
+      }
+    }
+    if (asked_.empty()) {
+      return Because(Reason::kForeignScript,
+                     fmt::format("another debugger has asked the threads of process {} to run its script", pid_.value),
+                     "Try again when it is done.", ThingOf(pid_));
+    }
+    return true;
+  }
+
+  Result<bool> TryClear() {
+    PP_ASSIGN_OR_RETURN(StoppedThreads threads, StoppedThreads::StopAll(pid_, kStopPatience));
+    const TimedStop stop(std::move(threads), cost_);
+    PP_ASSIGN_OR_RETURN(const std::vector<RemoteAddr> alive, threads_.List());
+    taken_ = 0;
+    for (const RemoteAddr thread : asked_) {
+      if (std::ranges::find(alive, thread) == alive.end()) {
+        continue;
+      }
+      PP_ASSIGN_OR_RETURN(const ScriptRequest request, threads_.Read(thread));
+      if (request.path == path_) {
+        taken_ += request.waits ? 0 : 1;
+        PP_RETURN_IF_ERROR(threads_.Clear(thread, path_.size()));
+      }
+    }
+    return true;
+  }
+
+  void AwaitReaders() {
+    const Nanos deadline = MonotonicNow() + kReadingPatience;
+    while (taken_ > 0 && MonotonicNow() < deadline) {
+      const Result<uint32_t> readers = files_.Readers();
+      if (readers.has_error() || readers.value() >= taken_) {
+        return;
+      }
+      const timespec pause{0, kReadingPause.value};
+      ::nanosleep(&pause, nullptr);
+    }
+  }
+
+  Pid pid_;
+  ScriptFiles& files_;
+  ScriptThreads threads_;
+  std::string path_;
+  std::vector<RemoteAddr> asked_;
+  uint32_t taken_ = 0;
+  bool cleared_ = false;
+  StopCost cost_;
+};
+
+Result<std::unique_ptr<RunningCall>> Perform(const InjectionTarget& target, RemoteMemory& memory,
+                                             const InjectedCall& call, Nanos deadline) {
+  if (call.text.empty()) {
+    return Error{Code::kUnimplemented, "a script can call no function of ours", ""};
+  }
+  PP_ASSIGN_OR_RETURN(const std::string prefix, ScriptPrefix(target.pid));
+  PP_ASSIGN_OR_RETURN(std::string path, target.script_files->Make());
+  auto scripted = std::make_unique<ScriptedCall>(target, memory, path);
+  if (path.size() >= target.scripts->path_bytes) {
+    return Error{Code::kUnavailable, fmt::format("the path {} is too long for a script", path), ""};
+  }
+  PP_RETURN_IF_ERROR(target.script_files->Fill(AsScript(call.text, target.own_pid, path)));
+  PP_RETURN_IF_ERROR(scripted->Begin(prefix, deadline));
+  return std::unique_ptr<RunningCall>(std::move(scripted));
+}
+
+}  // namespace
+
+const InjectionStrategy kScriptStrategy{"script", InjectionTurn::kLastResort, Applies, Perform};
+
+}  // namespace ptrace_prof

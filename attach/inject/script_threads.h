@@ -1,0 +1,41 @@
+// The threads of a target as far as each can be asked to run a script: reads and writes those requests.
+//
+// Ask and Clear only while all threads are stopped. Bounded; what it reads is hostile. One thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "attach/base/result.h"
+#include "attach/base/types.h"
+#include "attach/inject/remote_writer.h"
+#include "attach/proc/remote_memory.h"
+#include "attach/proc/script_requests.h"
+
+namespace ptrace_prof {
+
+struct ScriptRequest {
+  bool waits = false;
+  std::string path;  // of the last one; empty: there was none
+};
+
+class ScriptThreads {
+ public:
+  ScriptThreads(Pid pid, RemoteMemory& memory, const ScriptRequests& requests)
+      : memory_(memory), writer_(pid), requests_(requests) {}
+
+  // Of many threads the newest and the oldest, which is the main one. kGone: it is another program.
+  Result<std::vector<RemoteAddr>> List();
+  // Nothing, where there is no such thread any more.
+  Result<ScriptRequest> Read(RemoteAddr thread);
+  Result<void> Ask(RemoteAddr thread, const std::string& path);
+  // Asks no more, and wipes a path of this length.
+  Result<void> Clear(RemoteAddr thread, size_t path_size);
+
+ private:
+  RemoteMemory& memory_;
+  RemoteWriter writer_;
+  ScriptRequests requests_;
+};
+
+}  // namespace ptrace_prof
