@@ -9,12 +9,14 @@
 #include <sys/uio.h>
 
 #include <cerrno>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "attach/proc/access_diagnosis.h"
 #include "attach/proc/procfs.h"
 #include "daemon/collect/capture.h"
+#include "daemon/collect/script_keeper.h"
 #include "daemon/inspect/doctor.h"
 #include "daemon/inspect/process_list.h"
 #include "daemon/session/command_launch.h"
@@ -146,10 +148,15 @@ Result<void> CheckStart(const CaptureRequest& request) {
 Result<void> CaptureHardened(const CaptureRequest& request, ByteSink& sink, UniqueFd control) {
   PP_RETURN_IF_ERROR(CheckStart(request));
   PP_RETURN_IF_ERROR(Harden(request.pid));
+  std::unique_ptr<ScriptKeeper> scripts;
+  if (request.mode != CaptureMode::kSample) {
+    auto started = ScriptKeeper::Start(request.pid);
+    scripts = started.has_value() ? std::move(started).value() : nullptr;  // there are other ways in
+  }
   LimitResources();
   PP_ASSIGN_OR_RETURN(const StopLine line, StopLine::Watch(std::move(control)));
-  InstallSystemCallFilter(request.mode == CaptureMode::kTrace ? TargetAccess::kWrite : TargetAccess::kRead);
-  return RunCapture(request, sink, line.stop());
+  InstallSystemCallFilter(request.mode == CaptureMode::kSample ? TargetAccess::kRead : TargetAccess::kWrite);
+  return RunCapture(request, sink, line.stop(), scripts.get());
 }
 
 Result<void> Capture(const CaptureRequest& request, ByteSink& sink, UniqueFd control) {

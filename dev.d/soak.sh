@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# ./dev soak: the safety tests at full length (kill matrices × 200, a minute of a hostile target, …).
+# ./dev soak: the safety tests at full length (kill matrices × 200 and × 500 for each way into a target, a minute of a hostile target, …).
 
 verb_soak() {
   local dir

@@ -110,7 +110,10 @@ Result<CaptureMode> ParseMode(std::string_view text) {
   if (text == "trace") {
     return CaptureMode::kTrace;
   }
-  return Invalid("a mode", text, "sample or trace");
+  if (text == "auto") {
+    return CaptureMode::kAuto;
+  }
+  return Invalid("a mode", text, "sample, trace or auto");
 }
 
 Result<OnFull> ParseOnFull(std::string_view text) {

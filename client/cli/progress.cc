@@ -30,9 +30,22 @@ Progress::Style ProgressStyleForStderr() {
 Progress::Progress(Style style, CaptureMode mode, std::string headline)
     : style_(style),
       mode_(mode),
+      is_quiet_(headline.empty()),
       headline_(std::move(headline)),
       begin_(MonotonicNow()),
       next_(begin_ + (style == Style::kPlain ? kPlainEvery : kRedraw)) {}
+
+void Progress::Settle(const CaptureRequest& request) {
+  if (mode_ != CaptureMode::kAuto) {
+    return;
+  }
+  mode_ = request.mode;
+  if (!is_quiet_) {
+    Clear();
+    PrintNote(mode_ == CaptureMode::kTrace ? "tracing every call"
+                                           : fmt::format("sampling, not tracing: {}", request.sampled_because));
+  }
+}
 
 void Progress::Show(const Accounting& totals) {
   const Nanos now = MonotonicNow();

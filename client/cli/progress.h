@@ -20,6 +20,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
+  // What kAuto came to, as the trace says; says it aloud, once.
+  void Settle(const CaptureRequest& request);
   // As often as you like; draws now and then.
   void Show(const Accounting& totals);
   // Call before anything else is printed.
@@ -28,6 +30,7 @@ class Progress {
  private:
   Style style_;
   CaptureMode mode_;
+  bool is_quiet_;  // no notes at all
   std::string headline_;
   Nanos begin_;
   Nanos next_;

@@ -53,7 +53,9 @@ class RecordCommand : public Command {
     app.add_option("-o,--output", o.output, "Where to write (default: ptrace-prof-PID-TIME.html)")->type_name("FILE");
     app.add_option("-f,--format", o.format, FormatHelp())->type_name("FORMAT");
     sampling_.DeclareChoice(app);
-    app.add_option("--mode", o.mode, "sample (default): looks at the stacks; trace: every call and return, exactly")
+    app.add_option(
+           "--mode", o.mode,
+           "sample (default): looks at the stacks; trace: every call and return, exactly; auto: trace, else sample")
         ->type_name("MODE");
     app.add_flag("--c-calls", o.c_calls, "With --mode trace: calls of C functions too");
     app.add_option("--buffer", o.buffer, "With --mode trace: memory shared with the process (default: 64M)")

@@ -122,32 +122,31 @@ Result<void> ReadMode(const RecordOptions& options, CaptureRequest& request) {
   if (!options.mode.empty()) {
     PP_ASSIGN_OR_RETURN(request.mode, ParseMode(options.mode));
   }
-  const bool is_traced = request.mode == CaptureMode::kTrace;
   struct {
     bool given;
     const char* name;
-    bool of_traces;
+    CaptureMode of;
   } const rows[] = {
-      {options.c_calls, "--c-calls", true},
-      {options.force, "--force", true},
-      {!options.min_duration.empty(), "--min-duration", true},
-      {!options.buffer.empty(), "--buffer", true},
-      {!options.on_full.empty(), "--on-full", true},
-      {!options.steps.empty(), "--steps", true},
-      {!options.schedule.empty(), "--schedule", true},
-      {!options.skip_first.empty(), "--skip-first", true},
-      {!options.warmup.empty(), "--warmup", true},
-      {!options.active.empty(), "--active", true},
-      {!options.repeat.empty(), "--repeat", true},
-      {!options.rate.empty(), "--rate", false},
-      {!options.idle.empty(), "--idle", false},
-      {options.gil, "--gil", false},
-      {options.blocking, "--blocking", false},
-      {options.no_stops, "--no-stops", false},
+      {options.c_calls, "--c-calls", CaptureMode::kTrace},
+      {options.force, "--force", CaptureMode::kTrace},
+      {!options.min_duration.empty(), "--min-duration", CaptureMode::kTrace},
+      {!options.buffer.empty(), "--buffer", CaptureMode::kTrace},
+      {!options.on_full.empty(), "--on-full", CaptureMode::kTrace},
+      {!options.steps.empty(), "--steps", CaptureMode::kTrace},
+      {!options.schedule.empty(), "--schedule", CaptureMode::kTrace},
+      {!options.skip_first.empty(), "--skip-first", CaptureMode::kTrace},
+      {!options.warmup.empty(), "--warmup", CaptureMode::kTrace},
+      {!options.active.empty(), "--active", CaptureMode::kTrace},
+      {!options.repeat.empty(), "--repeat", CaptureMode::kTrace},
+      {!options.rate.empty(), "--rate", CaptureMode::kSample},
+      {!options.idle.empty(), "--idle", CaptureMode::kSample},
+      {options.gil, "--gil", CaptureMode::kSample},
+      {options.blocking, "--blocking", CaptureMode::kSample},
+      {options.no_stops, "--no-stops", CaptureMode::kSample},
   };
   for (const auto& row : rows) {
-    if (row.given && row.of_traces != is_traced) {
-      return Usage(fmt::format("{} goes with --mode {}", row.name, row.of_traces ? "trace" : "sample"),
+    if (row.given && request.mode != row.of && request.mode != CaptureMode::kAuto) {
+      return Usage(fmt::format("{} goes with --mode {}", row.name, row.of == CaptureMode::kTrace ? "trace" : "sample"),
                    fmt::format("leave {} out, or take that mode", row.name));
     }
   }

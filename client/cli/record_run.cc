@@ -177,6 +177,9 @@ std::string RecordRun::Headline() const {
     return fmt::format("tracing every call of {}{}, {}{}", what, request.trace.c_calls ? ", of C functions too" : "",
                        steps, steps.empty() || request.duration.value == 0 ? until : "at most " + until);
   }
+  if (request.mode == CaptureMode::kAuto) {
+    return fmt::format("recording {}, {}", what, until);
+  }
   return fmt::format("recording {} {}, {}", what, rate, until);
 }
 
@@ -187,7 +190,8 @@ void RecordRun::SayTotals(const TraceSpooler& spooler) const {
       Say("hint: " + end->remedy);
     }
   }
-  Say(ClosingLines(plan_.request.mode, spooler.meter().Totals()));
+  const auto& carried_out = spooler.meter().request();
+  Say(ClosingLines(carried_out.has_value() ? carried_out->mode : plan_.request.mode, spooler.meter().Totals()));
 }
 
 }  // namespace ptrace_prof

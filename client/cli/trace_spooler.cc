@@ -59,6 +59,9 @@ void TraceSpooler::Take(std::span<const std::byte> bytes) {
     collector_error_ = std::move(fed).error();
     StopCapture();
   }
+  if (meter_.request().has_value()) {
+    progress_.Settle(*meter_.request());
+  }
   progress_.Show(meter_.Totals());
   TellNotices();
 }

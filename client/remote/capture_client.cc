@@ -64,6 +64,10 @@ RemoteCapture CaptureOf(const v1::Capture& message) {
   capture.lost = message.totals().lost();
   capture.processes = message.totals().processes();
   capture.threads = message.totals().threads();
+  if (message.mode() == v1::MODE_SAMPLE || message.mode() == v1::MODE_TRACE) {
+    capture.mode = message.mode() == v1::MODE_TRACE ? CaptureMode::kTrace : CaptureMode::kSample;
+  }
+  capture.sampled_because = message.sampled_because();
   capture.end_message = message.end_message();
   capture.notices.assign(message.notices().begin(), message.notices().end());
   if (message.has_error()) {

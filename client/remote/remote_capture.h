@@ -8,6 +8,7 @@
 
 #include "attach/base/result.h"
 #include "attach/base/types.h"
+#include "daemon/trace/capture_request.h"
 
 namespace ptrace_prof {
 
@@ -30,7 +31,9 @@ struct RemoteCapture {
   uint64_t lost = 0;
   uint64_t processes = 0;
   uint64_t threads = 0;
-  std::string end_message;  // how it ended, for people
+  std::optional<CaptureMode> mode;  // how it is carried out; nothing: not settled yet
+  std::string sampled_because;      // see CaptureRequest
+  std::string end_message;          // how it ended, for people
   std::vector<std::string> notices;
   std::optional<Error> error;  // of one that failed
 

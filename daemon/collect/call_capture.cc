@@ -19,21 +19,23 @@ constexpr Nanos kLeavePatience = Nanos::FromSeconds(1);
 
 class CallCapture {
  public:
-  CallCapture(const CaptureRequest& request, ByteSink& sink, const std::atomic<bool>& stop)
-      : request_(request), stop_(stop), writer_(sink, stacks_, request), children_(request.pid) {}
+  CallCapture(const CaptureRequest& request, ByteSink& sink, const std::atomic<bool>& stop,
+              const CallCaptureTerms& terms)
+      : request_(request), stop_(stop), terms_(terms), writer_(sink, stacks_, request), children_(request.pid) {}
 
   Result<void> Run() {
-    if (request_.wait_for_python) {
-      PP_RETURN_IF_ERROR(AwaitPython());
+    if (auto begun = Begin(); begun.has_error()) {
+      return Refuse(std::move(begun).error());
     }
-    const auto go_on = [&] { return !stop_.load(std::memory_order_relaxed); };
-    PP_ASSIGN_OR_RETURN(tracer_, CallTracer::Open(request_.pid, {request_, stacks_, writer_, accounting_}, go_on));
     CallWindow window(request_, tracer_->layout().version, tracer_->steps(),
                       [this](std::string_view notice) { writer_.AddNotice(MonotonicNow(), notice); });
-    if (window.TellBefore()) {
+    const bool told = window.TellBefore();
+    if (told) {
       PP_RETURN_IF_ERROR(writer_.Flush());  // whoever reads is to know it before the window begins
     }
-    PP_RETURN_IF_ERROR(tracer_->Arm());
+    if (auto armed = tracer_->Arm(); armed.has_error()) {
+      return told ? armed : Refuse(std::move(armed).error());
+    }
     begin_ = MonotonicNow();
     window.Begin(begin_);
     const auto recorded = Record(window);
@@ -49,6 +51,40 @@ class CallCapture {
   }
 
  private:
+  // Before anything was written: there may be another way.
+  Result<void> Refuse(Error error) const {
+    if (terms_.refusal == nullptr || error.code == Code::kGone || error.code == Code::kCancelled) {
+      return error;
+    }
+    *terms_.refusal = std::move(error);
+    return {};
+  }
+
+  Result<void> Begin() {
+    if (request_.wait_for_python) {
+      PP_RETURN_IF_ERROR(AwaitPython());
+    }
+    if (terms_.refusal != nullptr) {
+      PP_RETURN_IF_ERROR(CheckCost());
+    }
+    const auto go_on = [&] { return !stop_.load(std::memory_order_relaxed); };
+    const CaptureContext context{request_, stacks_, writer_, accounting_, terms_.scripts};
+    PP_ASSIGN_OR_RETURN(tracer_, CallTracer::Open(request_.pid, context, go_on));
+    return {};
+  }
+
+  // What slows down everything that the target does is for the user to choose.
+  Result<void> CheckCost() const {
+    ProcessMemory memory(request_.pid);
+    PP_ASSIGN_OR_RETURN(const PythonProcess python, PythonProcess::Open(request_.pid, memory));
+    if (!TaxesEveryBytecode(python.layout.version)) {
+      return {};
+    }
+    return Because(Reason::kTracingTooCostly,
+                   fmt::format("on CPython {} tracing slows down every bytecode, not only calls", python.version_text),
+                   "insist with --mode trace", ThingOf(request_.pid));
+  }
+
   // A command that was just started: until its interpreter is there, or its end.
   Result<void> AwaitPython() {
     PP_ASSIGN_OR_RETURN(const UniqueFd pidfd, OpenPidfd(request_.pid));
@@ -120,6 +156,7 @@ class CallCapture {
 
   const CaptureRequest& request_;
   const std::atomic<bool>& stop_;
+  const CallCaptureTerms terms_;
   StackTable stacks_;
   Accounting accounting_;
   TraceWriter writer_;
@@ -131,8 +168,9 @@ class CallCapture {
 
 }  // namespace
 
-Result<void> RunCallCapture(const CaptureRequest& request, ByteSink& sink, const std::atomic<bool>& stop) {
-  CallCapture capture(request, sink, stop);
+Result<void> RunCallCapture(const CaptureRequest& request, ByteSink& sink, const std::atomic<bool>& stop,
+                            const CallCaptureTerms& terms) {
+  CallCapture capture(request, sink, stop, terms);
   return capture.Run();
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 
 #include "attach/base/result.h"
 #include "daemon/trace/byte_sink.h"
@@ -11,6 +12,15 @@
 
 namespace ptrace_prof {
 
-Result<void> RunCallCapture(const CaptureRequest& request, ByteSink& sink, const std::atomic<bool>& stop);
+class ScriptFiles;
+
+struct CallCaptureTerms {
+  ScriptFiles* scripts = nullptr;  // see RunCapture
+  // Where there is another way: set when calls cannot be traced, or not without harm. Then nothing is written, and kOk.
+  std::optional<Error>* refusal = nullptr;
+};
+
+Result<void> RunCallCapture(const CaptureRequest& request, ByteSink& sink, const std::atomic<bool>& stop,
+                            const CallCaptureTerms& terms);
 
 }  // namespace ptrace_prof

@@ -40,6 +40,8 @@ std::string StretchesText(std::span<const StepMarker::Stretch> stretches) {
 
 }  // namespace
 
+bool TaxesEveryBytecode(const PythonVersion& version) { return TaxOf(version) != nullptr; }
+
 CallWindow::CallWindow(const CaptureRequest& request, const PythonVersion& version, StepMarker& steps, Tell tell)
     : request_(request), version_(version), steps_(steps), tell_(std::move(tell)) {}
 

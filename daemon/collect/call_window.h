@@ -19,6 +19,9 @@
 
 namespace ptrace_prof {
 
+// Where tracing slows down every bytecode, not only calls.
+bool TaxesEveryBytecode(const PythonVersion& version);
+
 class CallWindow {
  public:
   static constexpr Nanos kTaxedWindow = Nanos::FromSeconds(2);

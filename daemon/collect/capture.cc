@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "attach/base/clean_text.h"
 #include "attach/proc/access_diagnosis.h"
 #include "attach/ptrace/stopped_threads.h"
 #include "daemon/collect/call_capture.h"
@@ -174,12 +175,22 @@ class Capture {
 
 }  // namespace
 
-Result<void> RunCapture(const CaptureRequest& request, ByteSink& sink, const std::atomic<bool>& stop) {
+Result<void> RunCapture(const CaptureRequest& request, ByteSink& sink, const std::atomic<bool>& stop,
+                        ScriptFiles* scripts) {
   PP_RETURN_IF_ERROR(CheckTarget(request.pid));
-  if (request.mode == CaptureMode::kTrace) {
-    return RunCallCapture(request, sink, stop);
+  CaptureRequest chosen = request;
+  if (request.mode != CaptureMode::kSample) {
+    chosen.mode = CaptureMode::kTrace;
+    std::optional<Error> refusal;
+    const bool or_else = request.mode == CaptureMode::kAuto;
+    Result<void> ran = RunCallCapture(chosen, sink, stop, {scripts, or_else ? &refusal : nullptr});
+    if (!refusal) {
+      return ran;
+    }
+    chosen.mode = CaptureMode::kSample;
+    chosen.sampled_because = Shortened(CleanText(refusal->message), kMaxSentence / 4);
   }
-  Capture capture(request, sink, stop);
+  Capture capture(chosen, sink, stop);
   return capture.Run();
 }
 

@@ -15,6 +15,10 @@
 
 namespace ptrace_prof {
 
-Result<void> RunCapture(const CaptureRequest& request, ByteSink& sink, const std::atomic<bool>& stop);
+class ScriptFiles;
+
+// `scripts`: who makes files for the target, where this process may not (null: nobody; see script_keeper.h).
+Result<void> RunCapture(const CaptureRequest& request, ByteSink& sink, const std::atomic<bool>& stop,
+                        ScriptFiles* scripts = nullptr);
 
 }  // namespace ptrace_prof

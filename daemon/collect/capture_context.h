@@ -8,11 +8,14 @@
 
 namespace ptrace_prof {
 
+class ScriptFiles;
+
 struct CaptureContext {
   const CaptureRequest& request;
   StackTable& stacks;
   TraceWriter& writer;
   Accounting& accounting;
+  ScriptFiles* scripts = nullptr;  // of a capture that traces calls: see RunCapture
 };
 
 }  // namespace ptrace_prof

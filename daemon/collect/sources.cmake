@@ -4,8 +4,7 @@ pp_library(daemon/collect
           collect/child_count.cc collect/interpreter_watch.cc collect/landmarks.cc
           collect/locals_reader.cc collect/opened_process.cc collect/pacer.cc collect/process_sampler.cc
           collect/process_tree.cc collect/sample_buffer.cc collect/script_keeper.cc collect/stack_linker.cc
-          collect/step_marker.cc
-          collect/stub_boot.cc
+          collect/start_wait.cc collect/step_marker.cc collect/stub_boot.cc
           collect/target_objects.cc collect/thread_roster.cc collect/thread_state_watch.cc collect/tick_clock.cc
   DEPS pp_daemon_trace pp_symbolizer_cpython pp_attach_inject pp_attach_stub_image pp_attach_ptrace pp_attach_proc
        pp_attach_base)

@@ -98,6 +98,10 @@ void FillCapture(const CaptureSession& session, v1::Capture* out) {
     out->add_notices(CleanText(notice));
   }
   out->set_owner_uid(session.parameters().owner_uid);
+  if (now.mode) {
+    out->set_mode(ToMessage(*now.mode));
+  }
+  out->set_sampled_because(CleanText(now.sampled_because));
 }
 
 }  // namespace ptrace_prof

@@ -127,6 +127,15 @@ void CaptureSession::ObeyCancel() {
   }
 }
 
+void CaptureSession::TakeTotals() {
+  now_.totals = meter_.Totals();
+  now_.notices = meter_.notices();
+  if (!now_.mode && meter_.request()) {
+    now_.mode = meter_.request()->mode;
+    now_.sampled_because = meter_.request()->sampled_because;
+  }
+}
+
 bool CaptureSession::TakeBytes() {
   static thread_local std::vector<std::byte> buffer(kBufferSize);
   const ssize_t got = ::read(collector_->stream_fd(), buffer.data(), buffer.size());
@@ -147,8 +156,7 @@ bool CaptureSession::TakeBytes() {
     now_.state = CaptureState::kRunning;
     now_.started = RealtimeNow();
   }
-  now_.totals = meter_.Totals();
-  now_.notices = meter_.notices();
+  TakeTotals();
   if (parameters_.max_bytes > 0 && spool_->size() >= parameters_.max_bytes && limit_message_.empty()) {
     limit_message_ = fmt::format("the trace has reached its limit of {} bytes", parameters_.max_bytes);
   }
@@ -173,8 +181,7 @@ void CaptureSession::Conclude() {
   if (error.has_value() && error->thing.empty() && !parameters_.id.empty()) {
     error->thing = "capture " + parameters_.id;
   }
-  now_.totals = meter_.Totals();
-  now_.notices = meter_.notices();
+  TakeTotals();
   now_.ended = RealtimeNow();
   now_.end_message = !limit_message_.empty() ? limit_message_ : end.has_value() ? end->message : "";
   TellEnd(std::move(error));

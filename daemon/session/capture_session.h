@@ -49,8 +49,10 @@ struct CaptureSnapshot {
   Nanos ended;
   uint64_t trace_bytes = 0;
   Accounting totals;
-  std::optional<Error> error;  // kFailed; kCancelled where the collector did not end well
-  std::string end_message;     // for people; empty where it ended as asked
+  std::optional<CaptureMode> mode;  // as it is carried out, once that is settled: never kAuto
+  std::string sampled_because;      // see CaptureRequest
+  std::optional<Error> error;       // kFailed; kCancelled where the collector did not end well
+  std::string end_message;          // for people; empty where it ended as asked
   std::vector<std::string> notices;
 };
 
@@ -76,7 +78,8 @@ class CaptureSession {
   CaptureSession(const CaptureParameters& parameters, std::unique_ptr<TraceSpool> spool,
                  std::unique_ptr<Collector> collector, UniqueFd wake);
   void Run();
-  bool TakeBytes();  // false: no more will come
+  bool TakeBytes();   // false: no more will come
+  void TakeTotals();  // under the mutex
   void ObeyCancel();
   void Conclude();
   void TellEnd(std::optional<Error> error);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -42,6 +43,11 @@ bool ParseBool(std::string_view text, bool& out) {
   return text == "0" || text == "1";
 }
 
+bool ParseSentence(std::string_view text, std::string& out) {
+  out = text;
+  return text.size() <= kMaxSentence && std::ranges::none_of(text, [](char c) { return c >= 0 && c < ' '; });
+}
+
 bool ParseThreads(std::string_view text, std::vector<Tid>& out) {
   while (!text.empty()) {
     const size_t comma = text.find(',');
@@ -67,7 +73,7 @@ std::string PrintThreads(const std::vector<Tid>& threads) {
 }
 
 constexpr std::string_view kVerbNames[] = {"record", "dump", "list", "doctor"};
-constexpr std::string_view kModeNames[] = {"sample", "trace"};
+constexpr std::string_view kModeNames[] = {"sample", "trace", "auto"};
 constexpr std::string_view kOnFullNames[] = {"drop", "stop"};
 constexpr std::string_view kIdleNames[] = {"main", "all", "none"};
 
@@ -104,9 +110,11 @@ constexpr KeyRow kKeys[] = {
     {"verb", "record, dump, list or doctor",
      [](const CaptureRequest& r) { return std::string(kVerbNames[static_cast<size_t>(r.verb)]); },
      [](std::string_view t, CaptureRequest& r) { return ParseName(t, kVerbNames, r.verb); }},
-    {"mode", "sample or trace",
+    {"mode", "sample, trace or auto",
      [](const CaptureRequest& r) { return std::string(kModeNames[static_cast<size_t>(r.mode)]); },
      [](std::string_view t, CaptureRequest& r) { return ParseName(t, kModeNames, r.mode); }},
+    {"sampled_because", "a sentence of at most 1000 bytes", [](const CaptureRequest& r) { return r.sampled_because; },
+     [](std::string_view t, CaptureRequest& r) { return ParseSentence(t, r.sampled_because); }},
     {"c_calls", "0 or 1", [](const CaptureRequest& r) { return PrintBool(r.trace.c_calls); },
      [](std::string_view t, CaptureRequest& r) { return ParseBool(t, r.trace.c_calls); }},
     {"force", "0 or 1", [](const CaptureRequest& r) { return PrintBool(r.trace.force); },
@@ -196,11 +204,13 @@ Result<void> CheckWhole(const CaptureRequest& request) {
   if (request.verb == CaptureVerb::kList && request.pid.value != 0) {
     return Invalid("verb=list is about all processes, and a pid is given", "leave pid out");
   }
-  if (request.mode == CaptureMode::kTrace && request.verb != CaptureVerb::kRecord) {
-    return Invalid("mode=trace goes with verb=record only", "leave mode out, or record");
+  const std::string_view mode = kModeNames[static_cast<size_t>(request.mode)];
+  if (request.mode != CaptureMode::kSample && request.verb != CaptureVerb::kRecord) {
+    return Invalid(fmt::format("mode={} goes with verb=record only", mode), "leave mode out, or record");
   }
-  if (request.mode == CaptureMode::kTrace && (request.gil_only || request.blocking || !request.allow_stops)) {
-    return Invalid("gil_only, blocking and allow_stops=0 are about samples, and mode=trace takes none",
+  if (request.mode != CaptureMode::kSample && (request.gil_only || request.blocking || !request.allow_stops)) {
+    return Invalid(fmt::format("gil_only, blocking and allow_stops=0 are about samples, and mode={} takes none{}", mode,
+                               request.mode == CaptureMode::kAuto ? " where it can" : ""),
                    "leave them out, or take mode=sample");
   }
   if (request.mode != CaptureMode::kTrace && (request.trace.steps > 0 || request.trace.schedule)) {

@@ -32,6 +32,7 @@ enum class IdlePolicy : uint8_t {
 enum class CaptureMode : uint8_t {
   kSample,  // looks at the stacks many times a second, from outside
   kTrace,   // every call and return, told by a stub inside the target
+  kAuto,    // kTrace where the target can be traced without harm, else kSample; a trace is never of this mode
 };
 
 // What is done when the buffer of a traced thread is full.
@@ -40,7 +41,7 @@ enum class OnFull : uint8_t {
   kStop,  // the capture ends
 };
 
-// Of kTrace.
+// Of kTrace, and of kAuto as far as it comes to that.
 struct CallTraceOptions {
   bool c_calls = false;                        // calls of C functions too
   bool force = false;                          // even where the job disabled remote debugging
@@ -54,6 +55,9 @@ struct CallTraceOptions {
 inline constexpr uint64_t kMinBufferBytes = uint64_t{1} << 20;
 inline constexpr uint64_t kMaxBufferBytes = uint64_t{4} << 30;
 
+// Of sampled_because.
+inline constexpr size_t kMaxSentence = 1000;
+
 inline constexpr double kDefaultRateHz = 400;
 inline constexpr double kMaxRateHz = 200'000;
 inline constexpr uint32_t kDefaultMaxDepth = 4096;
@@ -61,6 +65,7 @@ inline constexpr uint32_t kDefaultMaxDepth = 4096;
 struct CaptureRequest {
   CaptureVerb verb = CaptureVerb::kRecord;
   CaptureMode mode = CaptureMode::kSample;
+  std::string sampled_because;  // of a trace: why kAuto came to kSample; empty: it was not asked, or could trace
   CallTraceOptions trace;
   Pid pid;
   uint64_t start_ticks = 0;  // of the process that is meant, in clock ticks since boot; 0 = whichever has that pid

@@ -28,8 +28,11 @@ class TraceMeter : private TraceVisitor {
   const std::vector<std::string>& notices() const { return notices_; }  // in order; they only grow
   bool recorded_anything() const { return samples_ > 0 || calls_ > 0; }
   uint64_t processes() const { return processes_; }
+  // As the trace says it was carried out: its mode is not kAuto. Nothing: its header has not come.
+  const std::optional<CaptureRequest>& request() const { return request_; }
 
  private:
+  void OnRequest(const CaptureRequest& request) override { request_ = request; }
   void OnProcess(const ProcessInfo&) override { ++processes_; }
   void OnSample(TrackId, Nanos, StackId, SampleQuality quality) override;
   void OnCallBegin(TrackId, Nanos, StackId, CallEntry, GeneratorId) override { ++calls_; }
@@ -38,6 +41,7 @@ class TraceMeter : private TraceVisitor {
   void OnEnd(const EndInfo& end) override { end_ = end; }
 
   TraceReader reader_;
+  std::optional<CaptureRequest> request_;
   std::optional<Accounting> accounting_;
   std::optional<EndInfo> end_;
   std::vector<std::string> notices_;

@@ -174,16 +174,16 @@ Result<void> ReadMode(const v1::CaptureSpec& spec, CaptureRequest& request) {
     case v1::MODE_UNSPECIFIED:
     case v1::MODE_SAMPLE:
       if (spec.has_trace()) {
-        return Invalid("trace goes with MODE_TRACE", "leave it out, or set the mode");
+        return Invalid("trace goes with MODE_TRACE or MODE_AUTO", "leave it out, or set the mode");
       }
       return {};
-    case v1::MODE_TRACE: break;
+    case v1::MODE_TRACE: request.mode = CaptureMode::kTrace; break;
+    case v1::MODE_AUTO: request.mode = CaptureMode::kAuto; break;
     default:
       return Because(Reason::kNotYet,
                      fmt::format("mode {} is not known to this version of ptrace-prof", static_cast<int>(spec.mode())),
-                     "use MODE_SAMPLE or MODE_TRACE");
+                     "use MODE_SAMPLE, MODE_TRACE or MODE_AUTO");
   }
-  request.mode = CaptureMode::kTrace;
   request.trace.c_calls = spec.trace().c_calls();
   request.trace.force = spec.trace().force();
   if (spec.trace().buffer_bytes() != 0) {

@@ -25,11 +25,20 @@ void FillSteps(const CallTraceOptions& options, v1::TraceOptions* out) {
 
 }  // namespace
 
+v1::Mode ToMessage(CaptureMode mode) {
+  switch (mode) {
+    case CaptureMode::kSample: return v1::MODE_SAMPLE;
+    case CaptureMode::kTrace: return v1::MODE_TRACE;
+    case CaptureMode::kAuto: return v1::MODE_AUTO;
+  }
+  return v1::MODE_UNSPECIFIED;
+}
+
 void FillSpec(const CaptureRequest& request, v1::CaptureSpec* out) {
   out->mutable_target()->set_pid(request.pid.value);
   out->mutable_target()->set_start_time_ticks(request.start_ticks);
-  out->set_mode(request.mode == CaptureMode::kTrace ? v1::MODE_TRACE : v1::MODE_SAMPLE);
-  if (request.mode == CaptureMode::kTrace) {
+  out->set_mode(ToMessage(request.mode));
+  if (request.mode != CaptureMode::kSample) {
     out->mutable_trace()->set_c_calls(request.trace.c_calls);
     out->mutable_trace()->set_force(request.trace.force);
     out->mutable_trace()->set_buffer_bytes(request.trace.buffer_bytes);

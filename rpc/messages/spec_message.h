@@ -6,6 +6,7 @@
 
 namespace ptrace_prof {
 
+ptraceprof::v1::Mode ToMessage(CaptureMode mode);
 // All of it but `max_bytes` and `keep`, which are no matter of the collector's.
 void FillSpec(const CaptureRequest& request, ptraceprof::v1::CaptureSpec* out);
 void FillDumpRequest(const CaptureRequest& request, ptraceprof::v1::DumpStacksRequest* out);

@@ -6,6 +6,7 @@ pp_library(symbolizer/cpython
     cpython/dict_reader.cc
     cpython/frame_walker.cc
     cpython/interpreter_list.cc
+    cpython/interpreter_start.cc
     cpython/interpreter_symbols.cc
     cpython/layout.cc
     cpython/layout_table.cc

@@ -1,14 +1,23 @@
 """`record --mode trace`: every call of real processes of each version, counted against what the target must have done."""
 import pathlib
 import re
+import shutil
 import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import case, profiler  # noqa: E402
+from support.target_process import TargetProcess  # noqa: E402
 
 ROW = re.compile(r"\s*([\d,]+)\s+[\d.]+\s+[\d.]+\s+[\d.]+\s+[\d.]+  (\S+)(?: \(|$)")
 PER_BURST = {"leaf": 7, "recursive": 6, "three_times": 1, "raises": 1}
+# The first module in Python that an interpreter imports, long before its program.
+STARTS_FOR_EVER = """
+import posix
+posix.write(int(posix.environ[b"PP_PACT_FD"]), b"ready")
+while posix.read(int(posix.environ[b"PP_PACT_FD"]), 1):
+    pass
+"""
 
 
 class TraceMode(case.Case):
@@ -51,6 +60,53 @@ class TraceMode(case.Case):
         self.assertEqual(target.finish(), 0, target.stderr())
         self.assertEqual(target.stdout(), "ended well\n")
         self.assertEqual(target.stderr(), "")
+
+    def record_auto(self, target, *options):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        return profiler.must("record", "--mode", "auto", "--pid", target.pid, "--duration", "300ms", "--rate", "100",
+                             "--c-calls", "-o", pathlib.Path(folder.name, "out.pftrace"), *options)
+
+    def test_calls_if_they_can_be_had(self):
+        target = self.start("traced.py")
+        finished = self.record_auto(target)
+        if self.interpreter.numbers[:2] in ((3, 10), (3, 11)):
+            self.assertRegex(finished.errors, r"sampling, not tracing: on CPython 3\.1\d.* every bytecode")
+            self.assertIn("samples in", finished.errors)
+        else:
+            self.assertIn("tracing every call", finished.errors)
+            self.assertIn("calls and returns in", finished.errors)
+        self.assertUnharmed(target.pid)
+        self.assertEqual(target.finish(), 0, target.stderr())
+
+    def test_samples_where_they_cannot(self):
+        if self.interpreter.numbers[:2] < (3, 14):
+            self.skipTest("nobody can disable remote debugging there")
+        target = self.start("traced.py", options=["-X", "disable-remote-debug"])
+        finished = self.record_auto(target)
+        self.assertIn(f"sampling, not tracing: process {target.pid} was started with remote debugging disabled",
+                      finished.errors)
+        self.assertIn("samples in", finished.errors)
+        self.assertIn("tracing every call", self.record_auto(target, "--force").errors)
+        self.assertUnharmed(target.pid)
+        self.assertEqual(target.finish(), 0, target.stderr())
+
+    def test_an_interpreter_that_is_still_starting(self):
+        if self.interpreter.in_root:
+            self.skipTest("its modules are in a root of its own")
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        module = pathlib.Path(folder.name, "encodings", "__init__.py")
+        module.parent.mkdir()
+        module.write_text(STARTS_FOR_EVER)
+        target = TargetProcess(shutil.which("env"), None,
+                               (f"PYTHONPATH={folder.name}", self.interpreter.path, "-c", "pass"))
+        self.addCleanup(target.close)
+        refused = profiler.run("record", "--mode", "trace", "--pid", target.pid, "-o", f"{folder.name}/out.pftrace")
+        self.assertNotEqual(refused.status, 0)
+        self.assertIn(f"the interpreter of process {target.pid} is still starting", refused.errors)
+        self.assertIn("PYTHON_NOT_STARTED", refused.errors)
+        self.assertUnharmed(target.pid)
 
 
 if __name__ == "__main__":

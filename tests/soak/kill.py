@@ -2,6 +2,7 @@
 
 After each: alive, untraced, not stopped, still beating, nothing of ours left running. Once per target, in the end: exit
 status and output as if never profiled; and where calls were traced, the tracer has left and the next one may come.
+Traces go by every way into a target (WAYS; --ways chooses some), each tried on the versions that have it.
 """
 import contextlib
 import os
@@ -11,15 +12,40 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import profiler, soak  # noqa: E402
+from support.children import children_of  # noqa: E402
 from support.target_process import DEADLINE, TargetProcess, harm  # noqa: E402
 
 KILLS_PER_TARGET = 20
 MODES = (("--rate", "5khz", "--max-overhead", "off"), ("--rate", "max", "--max-overhead", "off"),
          ("--rate", "1khz", "--blocking", "--max-overhead", "off"))
+DRIVER = os.environ.get("PP_INJECT_DRIVER", "")  # tests/programs/inject_driver.cc
 TRACING = (("--mode", "trace", "--buffer", "16M"), ("--mode", "trace", "--buffer", "16M", "--c-calls"))
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way into a target, what it is tried on, and who tries it."""
+    name: str
+    minors: tuple
+    script: str = "heartbeat.py"  # its main thread waits, three others work
+    arguments: tuple = ()
+    ended: str = "ended well with 3 threads\n"
+    resident: bool = False  # the tracer is there before the first kill
+    by: str = ""  # inject_driver by this strategy; else the command
+
+
+WAYS = (
+    Way("main queue", ("3.8", "3.9", "3.10", "3.11"), "injectable.py", ("busy",), "ended well\n"),
+    Way("frame hook", ("3.8", "3.9", "3.10", "3.11")),
+    Way("queue", ("3.12", "3.13")),
+    Way("queue 3.14", ("3.14", "3.15")),
+    Way("resident", ("3.8", "3.11", "3.12", "3.13", "3.14", "3.15"), resident=True),
+    Way("script", ("3.14", "3.15"), by="script"),
+)
 
 
 def gone(pid):
@@ -48,6 +74,7 @@ def kill_once(target, victim, mode, moment):
             return [f"no collector came up: {run.wait()}"]
         collectors = run.children()
         time.sleep(moment)
+        keepers = [keeper for pid in collectors for keeper in children_of(pid)]  # of its scripts
         for pid in collectors if victim == "collector" else [run.pid]:
             with contextlib.suppress(ProcessLookupError):  # ended by itself: refused, and the words say why
                 os.kill(pid, signal.SIGKILL)
@@ -55,7 +82,7 @@ def kill_once(target, victim, mode, moment):
         wrong = []
         if victim == "collector" and finished.status == -signal.SIGKILL:
             wrong.append("the command died of the collector's death")
-        if not within_deadline(lambda: all(gone(pid) for pid in collectors)):
+        if not within_deadline(lambda: all(gone(pid) for pid in (*collectors, *keepers))):
             wrong.append("the collector outlived its command")
         if not within_deadline(lambda: not harm(target.pid)):
             wrong += harm(target.pid)
@@ -86,32 +113,113 @@ def trace_again(target):
     return wrong + ([] if not shared_memory(target.pid) else ["the last tracer did not leave"])
 
 
-def kill_some(interpreter, victim, mode, count, random, table):
+def drive(target, by, *options):
+    return subprocess.Popen([DRIVER, "--by", by, "--events", "50", *options, str(target.pid)], stdout=subprocess.PIPE,
+                            text=True)
+
+
+def kill_driver(target, by, moment):
+    """kill_once, of a program that does nothing but go in and out."""
+    run = drive(target, by, "--count", "3")
+    keepers = []
+    try:
+        run.wait(moment)
+    except subprocess.TimeoutExpired:
+        keepers = children_of(run.pid)
+        run.kill()
+    run.communicate()
+    wrong = []
+    if not within_deadline(lambda: all(gone(pid) for pid in keepers)):
+        wrong.append("who keeps the scripts outlived the driver")
+    if not within_deadline(lambda: not harm(target.pid)):
+        wrong += harm(target.pid)
+    target.tell("ping")
+    target.expect("pong")
+    return wrong
+
+
+def drive_again(target, by):
+    run = drive(target, by, "--count", "2")
+    output = run.communicate(timeout=DEADLINE)[0]
+    return [] if run.returncode == 0 else [f"the next one: {output}"]
+
+
+def random_moment(random):
+    """Most of what can go wrong does so at the beginning; some of it later."""
+    return random.expovariate(1 / 0.03) if random.random() < 0.7 else random.uniform(0, 0.4)
+
+
+def check_end(target, what, ended, table):
+    if target.finish() != 0 or target.stdout() != ended or target.stderr():
+        table.fail(f"{what}: ended as it should not: {target.stdout()}{target.stderr()}")
+
+
+def kill_samples(interpreter, victim, count, random, table):
+    mode = random.choice(MODES)
+    what = f"{interpreter}, {victim}, {' '.join(mode)}"
     with TargetProcess("heartbeat.py", interpreter) as target:
         for number in range(count):
-            # Most of what can go wrong does so at the beginning; some of it later.
-            moment = random.expovariate(1 / 0.03) if random.random() < 0.7 else random.uniform(0, 0.4)
+            moment = random_moment(random)
             for wrong in kill_once(target, victim, mode, moment):
-                table.fail(f"{interpreter}, {victim}, {' '.join(mode)}, kill {number} after {moment:.4f} s: {wrong}")
-        if mode in TRACING:
+                table.fail(f"{what}, kill {number} after {moment:.4f} s: {wrong}")
+        check_end(target, what, "ended well with 3 threads\n", table)
+
+
+def kill_traces(way, interpreter, victim, count, random, table):
+    mode = random.choice(TRACING)
+    what = f"{way.name}, {interpreter}, {victim}, {' '.join(mode)}"
+    with TargetProcess(way.script, interpreter, way.arguments) as target:
+        if way.resident:
             for wrong in trace_again(target):
-                table.fail(f"{interpreter}, {victim}, {' '.join(mode)}: {wrong}")
-        if target.finish() != 0 or target.stdout() != "ended well with 3 threads\n" or target.stderr():
-            table.fail(f"{interpreter}: ended as it should not: {target.stdout()}{target.stderr()}")
+                table.fail(f"{what}: the first one: {wrong}")
+        for number in range(count):
+            moment = random_moment(random)
+            failures = kill_driver(target, way.by, moment) if way.by else kill_once(target, victim, mode, moment)
+            for wrong in failures:
+                table.fail(f"{what}, kill {number} after {moment:.4f} s: {wrong}")
+        for wrong in drive_again(target, way.by) if way.by else trace_again(target):
+            table.fail(f"{what}: {wrong}")
+        check_end(target, what, way.ended, table)
+
+
+def of_way(way, chosen):
+    if way.by and not os.access(DRIVER, os.X_OK):
+        print(f"{way.name}: PP_INJECT_DRIVER={DRIVER} is not there: not tested")
+        return []
+    found = [interpreter for interpreter in chosen if interpreter.minor in way.minors]
+    if not found:
+        print(f"{way.name}: no interpreter of {', '.join(way.minors)}: not tested")
+    return found
+
+
+def in_parts(count, part, do):
+    """A new target every so often. The number done."""
+    done = 0
+    while done < count:
+        do(min(part, count - done))
+        done += min(part, count - done)
+    return done
 
 
 def main():
-    parsed = soak.arguments(__doc__, count=(200, 10))
+    parsed = soak.arguments(__doc__, count=(200, 10), traces=(500, 4), ways=("", ""))
     chosen = soak.chosen(parsed)
     table = soak.Table("what", "victim", "kills", "failures")
-    for what, modes in (("samples", MODES), ("calls", TRACING)):
-        for victim in ("command", "collector"):
-            before, done = len(table.failures), 0
-            while done < parsed.count:
-                count = min(KILLS_PER_TARGET if soak.FULL else 4, parsed.count - done)
-                kill_some(parsed.random.choice(chosen), victim, parsed.random.choice(modes), count, parsed.random, table)
-                done += count
-            table.add(what, victim, done, len(table.failures) - before)
+    random = parsed.random
+    ways = parsed.ways.split(",") if parsed.ways else [way.name for way in WAYS] + ["samples"]
+    for victim in ("command", "collector") if "samples" in ways else ():
+        before = len(table.failures)
+        done = in_parts(parsed.count, KILLS_PER_TARGET if soak.FULL else 4,
+                        lambda part, who=victim: kill_samples(random.choice(chosen), who, part, random, table))
+        table.add("samples", victim, done, len(table.failures) - before)
+    for way in (way for way in WAYS if way.name in ways):
+        interpreters = of_way(way, chosen)
+        for victim in (("driver",) if way.by else ("command", "collector")) if interpreters else ():
+            before = len(table.failures)
+            done = in_parts(parsed.traces if way.by else parsed.traces // 2, KILLS_PER_TARGET if soak.FULL else 2,
+                            lambda part, one=way, found=interpreters, who=victim: kill_traces(
+                                one, random.choice(found), who, part, random, table))
+            table.add(way.name, victim, done, len(table.failures) - before)
     table.end()
 
 

@@ -49,6 +49,21 @@ TEST(CaptureRequest, ComesBackAsItWas) {
   }
 }
 
+TEST(CaptureRequest, AModeThatWasChosenSaysWhy) {
+  CaptureRequest request;
+  request.pid = Pid(1);
+  request.sampled_because = "process 1 was started with remote debugging disabled; nothing = more";
+  const auto decoded = DecodeRequest(EncodeRequest(request));
+  ASSERT_TRUE(decoded.has_value()) << decoded.error().message;
+  EXPECT_EQ(decoded.value().sampled_because, request.sampled_because);
+  EXPECT_TRUE(DecodeRequest({"pid=1", "sampled_because=two\nlines"}).has_error());
+  EXPECT_TRUE(DecodeRequest({"pid=1", "sampled_because=" + std::string(kMaxSentence + 1, 'x')}).has_error());
+  EXPECT_EQ(DecodeRequest({"pid=1", "mode=auto"}).value().mode, CaptureMode::kAuto);
+  for (const char* about_samples : {"gil_only=1", "blocking=1", "allow_stops=0", "verb=dump"}) {
+    EXPECT_TRUE(DecodeRequest({"pid=1", "mode=auto", about_samples}).has_error()) << about_samples;
+  }
+}
+
 TEST(CaptureRequest, WhatIsAboutTheNodeNeedsNoPid) {
   for (const auto& [verb, name] : {std::pair(CaptureVerb::kList, "list"), std::pair(CaptureVerb::kDoctor, "doctor")}) {
     CaptureRequest request;

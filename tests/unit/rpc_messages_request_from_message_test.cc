@@ -197,6 +197,22 @@ TEST(RequestFromMessage, RefusesStepsThatMakeNoSense) {
   }
 }
 
+TEST(RequestFromMessage, WhoLeavesTheChoiceToUsMayGiveOptionsOfBoth) {
+  CaptureRequest asked;
+  asked.pid = Pid(4711);
+  asked.mode = CaptureMode::kAuto;
+  asked.trace.c_calls = true;
+  asked.rate_hz = 100;
+  v1::CaptureSpec spec;
+  FillSpec(asked, &spec);
+  EXPECT_EQ(spec.mode(), v1::MODE_AUTO);
+  const auto read = RequestFrom(spec);
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  EXPECT_EQ(read.value().mode, CaptureMode::kAuto);
+  EXPECT_TRUE(read.value().trace.c_calls);
+  EXPECT_EQ(read.value().rate_hz, 100);
+}
+
 TEST(RequestFromMessage, RefusesUnknownFieldsAtAnyDepth) {
   v1::CreateCaptureRequest request;
   *request.mutable_spec() = Good();

@@ -49,7 +49,9 @@ def capture(message: capture_pb2.Capture) -> model.Capture:
         end_time=_time(message, "end_time"), trace_bytes=message.trace_bytes, totals=totals(message.totals),
         end_message=message.end_message, notices=tuple(message.notices), owner_uid=message.owner_uid,
         keep=message.spec.keep,
-        error=from_status(message.error) if message.HasField("error") else None)
+        error=from_status(message.error) if message.HasField("error") else None,
+        mode={capture_pb2.MODE_SAMPLE: "sample", capture_pb2.MODE_TRACE: "trace"}.get(message.mode, ""),
+        sampled_because=message.sampled_because)
 
 
 def thread_stack(message: capture_service_pb2.ThreadStack) -> model.ThreadStack:

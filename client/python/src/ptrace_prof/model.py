@@ -69,6 +69,8 @@ class Capture:
     owner_uid: int = 0
     keep: bool = False              #: outlives the client that asked for it
     error: Optional[Exception] = None  #: FAILED: why, a PtraceProfError
+    mode: str = ""                  #: how it is carried out: "sample" or "trace"; empty before that is settled
+    sampled_because: str = ""       #: mode "auto" that came to "sample": why
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from .errors import InvalidRequest
 _IDLE = {"main": capture_pb2.IDLE_POLICY_MAIN, "all": capture_pb2.IDLE_POLICY_ALL, "none": capture_pb2.IDLE_POLICY_NONE}
 _ON_FULL = {"drop": capture_pb2.ON_FULL_DROP, "stop": capture_pb2.ON_FULL_STOP,
             "throttle": capture_pb2.ON_FULL_THROTTLE}
-_MODES = {"sample": capture_pb2.MODE_SAMPLE, "trace": capture_pb2.MODE_TRACE}
+_MODES = {"sample": capture_pb2.MODE_SAMPLE, "trace": capture_pb2.MODE_TRACE, "auto": capture_pb2.MODE_AUTO}
 
 
 class StepSchedule(TypedDict, total=False):
@@ -35,7 +35,8 @@ class CaptureOptions(TypedDict, total=False):
 
     duration: seconds. Left out: until the target ends, the capture is cancelled or the server's limit is reached.
     mode: "sample": look at the stacks many times a second. "trace": every call and return, by a tracer that is brought
-        into the process; what is about samples alone does not go with it.
+        into the process; what is about samples alone does not go with it. "auto": "trace" where the process can be
+        traced without harm, else "sample"; Capture.mode says which, Capture.sampled_because why.
     c_calls: with mode "trace", calls of C functions too.
     buffer_bytes: with mode "trace", memory shared with the target for its events. Left out: 64 MiB.
     min_duration: with mode "trace", calls that take less, in seconds, are left out, and counted. Left out: none.
@@ -61,7 +62,7 @@ class CaptureOptions(TypedDict, total=False):
     """
 
     duration: Optional[float]
-    mode: Literal["sample", "trace"]
+    mode: Literal["sample", "trace", "auto"]
     c_calls: bool
     buffer_bytes: Optional[int]
     min_duration: Optional[float]
@@ -150,7 +151,7 @@ def _schedule(schedule: Optional[StepSchedule]) -> Optional[capture_pb2.StepSche
 def _trace(options: CaptureOptions) -> Optional[capture_pb2.TraceOptions]:
     names = ("c_calls", "buffer_bytes", "force", "steps")
     others = ("min_duration", "schedule", "on_full")
-    if options.get("mode") != "trace" and not any(options.get(name) for name in (*names, *others)):
+    if options.get("mode") not in ("trace", "auto") and not any(options.get(name) for name in (*names, *others)):
         return None
     on_full = options.get("on_full")
     message = _checked(capture_pb2.TraceOptions, **{name: options.get(name) for name in names},

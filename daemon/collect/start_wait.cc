@@ -1,0 +1,46 @@
+#include "daemon/collect/start_wait.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <time.h>
+
+#include "attach/proc/procfs.h"
+#include "symbolizer/cpython/interpreter_start.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr Nanos kLongEnough = Nanos::FromSeconds(60);
+constexpr int kPauseMs = 1;
+
+Nanos SinceBoot() {
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  return Nanos(int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec);
+}
+
+}  // namespace
+
+Result<void> AwaitStart(Pid pid, RemoteMemory& memory, const PythonProcess& python, const Patience& patience) {
+  PP_ASSIGN_OR_RETURN(const Nanos began, ReadStartTime(pid));
+  for (;;) {
+    uint64_t interpreter = 0;
+    const RemoteAddr main = python.runtime + python.layout.runtime_interpreters_main;
+    const bool read = memory.ReadValue(main, &interpreter) == ReadStatus::kOk && interpreter != 0;
+    if (SinceBoot() - began > kLongEnough || (read && HasStarted(memory, python.layout, RemoteAddr(interpreter)))) {
+      return {};
+    }
+    PP_RETURN_IF_ERROR(ReadStartTime(pid));
+    if (patience.go_on && !patience.go_on()) {
+      return Error{Code::kCancelled, "the capture was ended before its target had started", ""};
+    }
+    if (MonotonicNow() > patience.deadline) {
+      return Because(Reason::kPythonNotStarted,
+                     fmt::format("the interpreter of process {} is still starting", pid.value),
+                     "Try again when it has come to its program.", ThingOf(pid));
+    }
+    ::poll(nullptr, 0, kPauseMs);
+  }
+}
+
+}  // namespace ptrace_prof

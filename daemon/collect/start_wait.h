@@ -1,0 +1,16 @@
+// Waits for an interpreter that has only just begun: nothing can be brought into one that cannot import yet.
+#pragma once
+
+#include "attach/base/result.h"
+#include "attach/base/types.h"
+#include "attach/inject/run_call.h"
+#include "attach/proc/remote_memory.h"
+#include "symbolizer/cpython/python_process.h"
+
+namespace ptrace_prof {
+
+// kPythonNotStarted: it has not got there until the patience ended. kCancelled: go_on. A process that has been there
+// for long has started, whatever it has made of its modules.
+Result<void> AwaitStart(Pid pid, RemoteMemory& memory, const PythonProcess& python, const Patience& patience);
+
+}  // namespace ptrace_prof
