@@ -48,6 +48,11 @@ WAYS = (
 )
 
 
+class Hits:
+    """How many of the kills hit somebody at work."""
+    count = 0
+
+
 def gone(pid):
     """Nobody of that pid, or a zombie that its new parent has not fetched yet."""
     try:
@@ -74,6 +79,7 @@ def kill_once(target, victim, mode, moment):
             return [f"no collector came up: {run.wait()}"]
         collectors = run.children()
         time.sleep(moment)
+        Hits.count += run.process.poll() is None
         keepers = [keeper for pid in collectors for keeper in children_of(pid)]  # of its scripts
         for pid in collectors if victim == "collector" else [run.pid]:
             with contextlib.suppress(ProcessLookupError):  # ended by itself: refused, and the words say why
@@ -128,6 +134,7 @@ def kill_driver(target, by, moment):
         keepers = children_of(run.pid)
         run.kill()
     run.communicate()
+    Hits.count += run.returncode == -signal.SIGKILL
     wrong = []
     if not within_deadline(lambda: all(gone(pid) for pid in keepers)):
         wrong.append("who keeps the scripts outlived the driver")
@@ -193,25 +200,25 @@ def of_way(way, chosen):
 
 
 def in_parts(count, part, do):
-    """A new target every so often. The number done."""
-    done = 0
+    """A new target every so often. The number done, and how many hit somebody at work."""
+    done, Hits.count = 0, 0
     while done < count:
         do(min(part, count - done))
         done += min(part, count - done)
-    return done
+    return done, Hits.count
 
 
 def main():
     parsed = soak.arguments(__doc__, count=(200, 10), traces=(500, 4), ways=("", ""))
     chosen = soak.chosen(parsed)
-    table = soak.Table("what", "victim", "kills", "failures")
+    table = soak.Table("what", "victim", "kills", "at work", "failures")
     random = parsed.random
     ways = parsed.ways.split(",") if parsed.ways else [way.name for way in WAYS] + ["samples"]
     for victim in ("command", "collector") if "samples" in ways else ():
         before = len(table.failures)
         done = in_parts(parsed.count, KILLS_PER_TARGET if soak.FULL else 4,
                         lambda part, who=victim: kill_samples(random.choice(chosen), who, part, random, table))
-        table.add("samples", victim, done, len(table.failures) - before)
+        table.add("samples", victim, *done, len(table.failures) - before)
     for way in (way for way in WAYS if way.name in ways):
         interpreters = of_way(way, chosen)
         for victim in (("driver",) if way.by else ("command", "collector")) if interpreters else ():
@@ -219,7 +226,7 @@ def main():
             done = in_parts(parsed.traces if way.by else parsed.traces // 2, KILLS_PER_TARGET if soak.FULL else 2,
                             lambda part, one=way, found=interpreters, who=victim: kill_traces(
                                 one, random.choice(found), who, part, random, table))
-            table.add(way.name, victim, done, len(table.failures) - before)
+            table.add(way.name, victim, *done, len(table.failures) - before)
     table.end()
 
 
