@@ -54,9 +54,10 @@ class Run:
             self.say(f"  {what}: CPython {interpreter}")
             try:
                 measure(interpreter, time.monotonic() + left / (len(candidates) - number))
-            except (Failed, AssertionError, OSError, TimeoutError) as failure:
-                self.say(f"  {failure}")
-                self.found.notes.append(f"{what} on CPython {interpreter.version}: {str(failure).strip()[-300:]}")
+            except Exception as failure:  # what fails is noted, and the others go on
+                words = f"{type(failure).__name__}: {str(failure).strip()[-300:]}"
+                self.say(f"  {words}")
+                self.found.notes.append(f"{what} on CPython {interpreter.version}: {' '.join(words.split())}")
 
     def _costs(self, works, peers, into):
         def measure(interpreter, until):

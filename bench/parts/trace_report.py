@@ -70,7 +70,8 @@ def _entries(entries):
 
 
 def _stream(found):
-    lines = table(["Python", "events", "lost", "per second of a core: the collector", "with the command", "bytes each", "complete after the last event"],
+    lines = table(["Python", "events", "lost", "per second of a core: the collector", "with the command", "bytes each",
+                   "complete after the last event"],
                   [[one.python, f"{one.events:,}", f"{one.lost:,}", f"{one.rate / 1e6:.1f} M",
                     f"{one.rate_of_all / 1e6:.1f} M", f"{one.each:.1f}", f"{one.complete:.2f} s"] for one in found.whole])
     lines += table(["from records in memory", "events per s", "bytes each"],
