@@ -148,6 +148,8 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::CreateCapture(grpc::CallbackServer
   if (request->validate_only()) {
     CaptureRequest look = creation.value().request;
     look.verb = CaptureVerb::kDump;
+    look.mode = CaptureMode::kSample;  // what a dump is made of
+    look.trace = {};
     look.subprocesses = false;
     auto session = StartHidden(look);
     if (session.has_error()) {

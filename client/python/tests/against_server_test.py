@@ -272,6 +272,7 @@ class Captures(Base):
     def test_validate_only(self):
         before = {one.name for one in self.client.list_captures()}
         self.client.create_capture(PID, validate_only=True)
+        self.client.create_capture(PID, validate_only=True, mode="trace", steps=2)
         with self.assertRaises(ptrace_prof.ProcessNotFound):
             self.client.create_capture(NO_SUCH_PID, validate_only=True)
         self.assertLessEqual({one.name for one in self.client.list_captures()}, before)
