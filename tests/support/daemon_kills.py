@@ -44,10 +44,11 @@ class Kills:
         return self.daemon.probe("record", pid, 1000, self.trace, prefix=self.prefix)
 
     def _kill(self, client, victim, state, pause):
-        expected = "STATE_PENDING" if state == "pending" else "STATE_RUNNING"
+        # The first thing that is told; on a busy machine it may be further already.
+        expected = "STATE_" if state == "pending" else "STATE_RUNNING"
         line = client.hear(expected)
         if not line:
-            return [f"the capture did not come to be {expected}: {client.lines}"]
+            return [f"the capture did not come to be {expected}: {client.lines[-3:]}"]
         if not within_deadline(self.daemon.collectors):
             return ["no collector came up"]
         processes, collectors = self.daemon.processes(), self.daemon.collectors()
