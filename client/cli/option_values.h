@@ -15,7 +15,7 @@ Result<Nanos> ParseDuration(std::string_view text);    // 10, 1.5s, 500ms, 2m, 1
 Result<double> ParseRate(std::string_view text);       // 500, 500hz, 1khz; "max" is 0
 Result<double> ParsePercent(std::string_view text);    // 1, 1%, 0.5%; "off" is 0; the result is a share
 Result<IdlePolicy> ParseIdle(std::string_view text);   // main, all, none
-Result<CaptureMode> ParseMode(std::string_view text);  // sample, trace
+Result<CaptureMode> ParseMode(std::string_view text);  // sample, trace, auto
 // drop, stop; throttle is kUnimplemented.
 Result<OnFull> ParseOnFull(std::string_view text);
 // Bytes: 65536, 64K, 64M, 1G (powers of 1024), within the limits.
