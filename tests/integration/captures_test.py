@@ -133,6 +133,16 @@ class Life(CapturesCase):
         self.assertEqual(self.listed(), {})
         self.assertEqual(self.captures("watch", capture).status, 3)
 
+    def test_of_one_that_chooses_its_mode(self):
+        capture = self.begin("-d", "300ms", "--mode", "auto")
+        self.did("watch", capture)
+        listed = self.listed()[capture]
+        self.assertIn(listed["mode"], ("sample", "trace"))
+        self.assertEqual(listed["sampled_because"] != "", listed["mode"] == "sample", listed)
+        plain = self.begin("-d", "100ms")
+        self.did("watch", plain)
+        self.assertEqual((self.listed()[plain]["mode"], self.listed()[plain]["sampled_because"]), ("sample", ""))
+
     def test_of_one_that_is_cancelled(self):
         capture = self.begin()
         watching = self.ptrace_prof("captures", "watch", capture, "--json", "--host", self.place.address,
