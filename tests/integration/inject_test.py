@@ -189,6 +189,9 @@ class Scripts(InjectCase):
     def test_event_loop(self):
         self.check("asyncio")
 
+    def test_forking(self):
+        self.check("forks")
+
     def test_main_waits_and_workers_work(self):
         self.check("sleeping")
 
