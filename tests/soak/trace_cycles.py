@@ -38,6 +38,7 @@ def run(interpreter, mode, count, deadline, parsed, table, totals):
         total = totals[str(interpreter), mode]
         total["cycles"] += cycles.done
         total["events"] += cycles.events
+        total["unmatched"] += cycles.unmatched
         total["slowest"] = max(total["slowest"], round(1000 * cycles.slowest))
         total["grown"] = max(total["grown"], grown)
         return cycles.done
@@ -46,7 +47,7 @@ def run(interpreter, mode, count, deadline, parsed, table, totals):
 def main():
     parsed = soak.arguments(__doc__, count=(10000, 24), each=(50, 4), minutes=(600.0, 5.0))
     deadline = time.monotonic() + 60 * parsed.minutes
-    table = soak.Table("interpreter", "target", "cycles", "events", "slowest answer, ms", "memory, KiB more")
+    table = soak.Table("interpreter", "target", "cycles", "events", "unmatched ends", "slowest answer, ms", "memory, KiB more")
     totals = collections.defaultdict(collections.Counter)
     waiting, done, begun = [], 0, time.monotonic()
     while done < parsed.count and time.monotonic() < deadline:
@@ -60,8 +61,8 @@ def main():
     if soak.FULL and done < parsed.count:
         table.fail(f"only {done} of {parsed.count} cycles in {parsed.minutes:g} minutes")
     for (interpreter, mode), total in sorted(totals.items()):
-        table.add(interpreter, mode, *(total[key] for key in ("cycles", "events", "slowest", "grown")))
-    table.add("all", "", done, sum(total["events"] for total in totals.values()),
+        table.add(interpreter, mode, *(total[key] for key in ("cycles", "events", "unmatched", "slowest", "grown")))
+    table.add("all", "", done, *(sum(total[key] for total in totals.values()) for key in ("events", "unmatched")),
               max(total["slowest"] for total in totals.values()), max(total["grown"] for total in totals.values()))
     table.end()
 

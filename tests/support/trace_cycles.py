@@ -63,7 +63,7 @@ class Cycles:
     def __init__(self, interpreter, mode):
         self.interpreter, self.mode = interpreter, mode
         self.target = start(interpreter, mode)
-        self.wrong, self.done, self.events, self.slowest = [], 0, 0, 0.0
+        self.wrong, self.done, self.events, self.unmatched, self.slowest = [], 0, 0, 0, 0.0
         self.settled_kib = 0
         self._folder = tempfile.TemporaryDirectory(prefix="ptrace-prof-cycles-")
 
@@ -74,11 +74,14 @@ class Cycles:
         output = pathlib.Path(self._folder.name, "out.pftrace")
         finished = profiler.run("record", "--mode", "trace", "--pid", self.target.pid, "-o", output, *options)
         self.done += 1
-        events = re.search(r"([\d,]+) calls? (?:and|or) returns?", finished.errors)
-        if finished.status != 0 or not events or "unmatched ends 0" not in finished.errors:
+        counts = [re.search(pattern, finished.errors) for pattern in
+                  (r"([\d,]+) calls? (?:and|or) returns?", r"unmatched ends ([\d,]+)")]
+        if finished.status != 0 or not all(counts):
             self.wrong.append(f"trace {self.done}, {' '.join(options)}: {finished}")
         else:
-            self.events += int(events.group(1).replace(",", ""))
+            events, unmatched = (int(count.group(1).replace(",", "")) for count in counts)
+            self.events += events
+            self.unmatched += unmatched
         self._look()
         if self.done == 3:
             self.settled_kib = anonymous_kib(self.target.pid)
