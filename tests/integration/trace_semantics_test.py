@@ -7,12 +7,10 @@ import json
 import pathlib
 import re
 import sys
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import case, profiler  # noqa: E402
 from support.call_trees import CallTrees  # noqa: E402
-from support.target_process import DEADLINE  # noqa: E402
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/semantics.md"
 IN_THREADS = ("in_a_thread", "goes_on_elsewhere")
@@ -63,16 +61,10 @@ class TraceSemantics(case.Case):
     def recording(self, target, *options):
         run = profiler.Recording(target.pid, "--mode", "trace", *options)
         self.addCleanup(run.remove)
-        run.begun()
+        run.shows("leaf")  # which the target calls all the time: what comes from now on is in the window
         if run.process.poll() is not None:
-            self.fail(str(self.ended(run)))
+            self.fail(str(run.wait()))
         yield run
-
-    def ended(self, run):
-        finished = run.wait()
-        if "[RESOURCE_EXHAUSTED]" in finished.errors:
-            self.skipTest(finished.errors)  # a process that has no room for a text of ours cannot be entered
-        return finished
 
     def traced(self, target, word):
         """The trees of one window in which the target does what the word says."""
@@ -83,7 +75,7 @@ class TraceSemantics(case.Case):
             return self.trees(run)
 
     def trees(self, run):
-        finished = self.finished = self.ended(run)
+        finished = self.finished = run.wait()
         self.assertEqual(finished.status, 0, str(finished))
         self.assertRegex(finished.errors, r"\n +lost 0, unmatched ends 0\n")
         return CallTrees(run.trace)
@@ -163,20 +155,13 @@ class TraceSemantics(case.Case):
         self.assertShapes(self.traced(target, "fork"), expected)
         self.assertEndsWell(target)
 
-    def await_names(self, run):
-        """What was called until now has its names in the trace: they cannot be had any more when the process is gone."""
-        deadline = time.monotonic() + DEADLINE
-        while IN_THREADS[-1].encode() not in run.spool.read_bytes():
-            self.assertLess(time.monotonic(), deadline, "nothing of it came")
-            time.sleep(0.005)
-
     def check_end(self, word, output, status):
         self.assertEqual(self.promise, "exact")
         target, expected = self.begin("nothing")
         with self.recording(target) as run:
             target.tell("run")
             target.expect("ran")
-            self.await_names(run)
+            run.shows(IN_THREADS[-1])  # and so the names of all: they cannot be had any more when the process is gone
             target.tell(word)
             self.assertEqual(target.wait(), status, target.stderr())
             self.assertShapes(self.trees(run), expected, times=2)

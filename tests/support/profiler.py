@@ -89,6 +89,14 @@ class Recording(Running):
             assert time.monotonic() < deadline, "nothing was recorded"
             time.sleep(0.005)
 
+    def shows(self, name):
+        """Waits until the trace has a function of that name, or the run has ended."""
+        self.begun()
+        deadline = time.monotonic() + DEADLINE
+        while self.process.poll() is None and name.encode() not in self.spool.read_bytes():
+            assert time.monotonic() < deadline, f"nothing was recorded of {name}"
+            time.sleep(0.005)
+
     def stacks(self):
         """Counter of stacks without process and thread; after wait()."""
         found = collections.Counter()
