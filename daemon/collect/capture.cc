@@ -173,6 +173,21 @@ class Capture {
   Nanos next_account_;
 };
 
+// What is asked for where calls cannot be traced.
+CaptureRequest AsSamples(const CaptureRequest& request, const Error& refusal) {
+  CaptureRequest samples = request;
+  samples.mode = CaptureMode::kSample;
+  samples.sampled_because = Shortened(CleanText(refusal.message), kMaxSentence / 4);
+  if (request.trace.steps > 0 || request.trace.schedule) {
+    samples.sampled_because += "; without calls there are no steps: it goes by time";
+  }
+  if (request.duration.value == 0) {
+    samples.duration = request.trace.longest;
+  }
+  samples.trace = {};
+  return samples;
+}
+
 }  // namespace
 
 Result<void> RunCapture(const CaptureRequest& request, ByteSink& sink, const std::atomic<bool>& stop,
@@ -187,8 +202,7 @@ Result<void> RunCapture(const CaptureRequest& request, ByteSink& sink, const std
     if (!refusal) {
       return ran;
     }
-    chosen.mode = CaptureMode::kSample;
-    chosen.sampled_because = Shortened(CleanText(refusal->message), kMaxSentence / 4);
+    chosen = AsSamples(request, *refusal);
   }
   Capture capture(chosen, sink, stop);
   return capture.Run();

@@ -82,7 +82,7 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
                    "choose another ID, or none", ThingOfCapture(parameters.id));
   }
   PP_RETURN_IF_ERROR(CheckLimits(creation.owner_uid));
-  if (limits_.duration.value > 0 && parameters.request.mode == CaptureMode::kTrace &&
+  if (limits_.duration.value > 0 && parameters.request.mode != CaptureMode::kSample &&
       parameters.request.duration.value == 0) {
     parameters.request.trace.longest = limits_.duration;  // what is recorded by default may be less
   } else if (limits_.duration.value > 0) {

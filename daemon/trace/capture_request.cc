@@ -213,7 +213,7 @@ Result<void> CheckWhole(const CaptureRequest& request) {
                                request.mode == CaptureMode::kAuto ? " where it can" : ""),
                    "leave them out, or take mode=sample");
   }
-  if (request.mode != CaptureMode::kTrace && (request.trace.steps > 0 || request.trace.schedule)) {
+  if (request.mode == CaptureMode::kSample && (request.trace.steps > 0 || request.trace.schedule)) {
     return Invalid("steps and schedule are about traces of calls, and mode=sample makes none",
                    "leave them out, or take mode=trace");
   }

@@ -137,6 +137,8 @@ TEST(CaptureRequest, StepsComeBackAsTheyWere) {
   back = DecodeRequest(EncodeRequest(request));
   ASSERT_TRUE(back.has_value()) << back.error().message;
   EXPECT_EQ(back.value().trace.schedule, request.trace.schedule);
+  request.mode = CaptureMode::kAuto;
+  EXPECT_TRUE(DecodeRequest(EncodeRequest(request)).has_value());
 }
 
 TEST(CaptureRequest, RefusesTwiceAndNone) {
