@@ -6,12 +6,12 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr int kMaxRounds = 4;                        // predictions tried before the chain is called broken
+constexpr int kMaxRounds = 4;                // predictions tried before the chain is called broken
 constexpr Nanos kOneMoment = Nanos(50'000);  // for the pieces of one chain: a few reads
-constexpr uint32_t kReplanEvery = 64;                // samples: sheds what the stack no longer needs
-constexpr uint32_t kRoomAbove = 1024;                // for calls made since the last sample
-constexpr uint64_t kMostRoom = 8192;                 // reading 8 KiB more costs less than another call
-constexpr uint32_t kProbeBelow = 3072;               // callers usually lie just below a frame in the same chunk
+constexpr uint32_t kReplanEvery = 64;        // samples: sheds what the stack no longer needs
+constexpr uint32_t kRoomAbove = 1024;        // for calls made since the last sample
+constexpr uint64_t kMostRoom = 8192;         // reading 8 KiB more costs less than another call
+constexpr uint32_t kProbeBelow = 3072;       // callers usually lie just below a frame in the same chunk
 constexpr uint32_t kCframeSize = 16;
 
 uint64_t LoadWord(const std::byte* from) {
