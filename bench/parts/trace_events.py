@@ -94,9 +94,13 @@ class Measurement:
             self.refusals.append(f"No {peer} for CPython {self.interpreter.version}: {failure}.")
             return False
 
+    @staticmethod
+    def _once(worker, work, under="none"):
+        return worker.times(under, work, TURNS.get(under, TURNS.get(work, TURNS_OF_ANY)))
+
     def _turns(self, worker, kind, under="none"):
         for work, cost in self.costs.items():
-            cost.note(kind, worker.times(under, work, TURNS.get(under, TURNS.get(work, TURNS_OF_ANY))))
+            cost.note(kind, self._once(worker, work, under))
 
     def _idle(self, ours):
         """Before the first trace and after it, as near to each other as can be."""
@@ -110,9 +114,13 @@ class Measurement:
     def _traced(self, ours, kind, *options):
         trace = Trace(ours, *options)
         with trace:
-            self._turns(ours, kind)
-        if trace.lost:
-            self.refusals.append(f"{self.interpreter.version}, {kind}: {trace.lost:,} events were lost, which is cheaper.")
+            found = [(cost, self._once(ours, work)) for work, cost in self.costs.items()]
+        if trace.lost:  # which is cheaper
+            self.refusals.append(f"{self.interpreter.version}, {kind}: {trace.lost:,} events were lost, so that turn does not "
+                                 "count.")
+            return
+        for cost, times in found:
+            cost.note(kind, times)
 
     def _round(self, ours, apart):
         self._turns(ours, "untraced")
