@@ -73,7 +73,7 @@ class Trace:
     """with Trace(worker, …) as trace: … every call in here …; then what the command said of it."""
 
     def __init__(self, worker, *options):
-        self._run = profiler.Recording(worker.pid, "--mode", "trace", *options,
+        self._run = profiler.Recording(worker.pid, "--mode", "trace", "-d", "1h", *options,
                                        preexec=profiler.pinned_to(TOOL_CORE))
         self.words = ""
 

@@ -59,9 +59,9 @@ class TraceSemantics(case.Case):
 
     @contextlib.contextmanager
     def recording(self, target, *options):
-        run = profiler.Recording(target.pid, "--mode", "trace", *options)
+        run = profiler.Recording(target.pid, "--mode", "trace", "-d", "1h", *options)
         self.addCleanup(run.remove)
-        run.shows("leaf")  # which the target calls all the time: what comes from now on is in the window
+        run.shows("goes_round")  # which the target calls all the time: what comes from now on is in the window
         if run.process.poll() is not None:
             self.fail(str(run.wait()))
         yield run
@@ -85,7 +85,7 @@ class TraceSemantics(case.Case):
             self.assertEqual(trees.markers, [])
         for name, rows in expected.items():
             calls = trees.named[name]
-            self.assertEqual(len(calls), times, f"{name}: so often in the window")
+            self.assertEqual(len(calls), times, f"{name}: so often in the window, of {sorted(trees.named)}; {trees.markers[:9]}")
             for call in calls:
                 self.assertEqual(difference(call.rows(), rows), "", name)
                 self.assertTrue(all(one.finished for one in call.all()), name)

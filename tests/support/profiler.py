@@ -1,5 +1,6 @@
 """The real `ptrace-prof` (PTRACE_PROF_BIN), run as a user runs it, and its outputs as data."""
 import collections
+import contextlib
 import json
 import os
 import pathlib
@@ -93,7 +94,10 @@ class Recording(Running):
         """Waits until the trace has a function of that name, or the run has ended."""
         self.begun()
         deadline = time.monotonic() + DEADLINE
-        while self.process.poll() is None and name.encode() not in self.spool.read_bytes():
+        while self.process.poll() is None:
+            with contextlib.suppress(FileNotFoundError):  # it is just ending
+                if name.encode() in self.spool.read_bytes():
+                    break
             assert time.monotonic() < deadline, f"nothing was recorded of {name}"
             time.sleep(0.005)
 
