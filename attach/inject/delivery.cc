@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +19,10 @@ namespace ptrace_prof {
 namespace {
 
 constexpr size_t kMaxStrays = 8;
+// So long a thread that has loaded the last stub may take to close its file. What is there for longer is a stray; to
+// take the one for the other would have two threads close the same number, which may be that of our own by then.
+constexpr Nanos kClosingTime = Nanos::FromMillis(300);
+constexpr Nanos kClosingPause = Nanos::FromMillis(1);
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW;
 
 // Whether we may give a file this size. Where we may not (confinement.cc of daemon/session), the target does: that
@@ -34,7 +39,20 @@ bool HasSize(const UniqueFd& file, size_t size) {
 
 }  // namespace
 
+Result<void> Delivery::AwaitClosing() const {
+  const Nanos deadline = MonotonicNow() + kClosingTime;
+  for (;;) {
+    PP_ASSIGN_OR_RETURN(const std::vector<TargetFile> open, files_.FindMemfds(kStubFilePrefix, true));
+    if (open.empty() || MonotonicNow() > deadline) {
+      return {};
+    }
+    const timespec pause{0, kClosingPause.value};
+    ::nanosleep(&pause, nullptr);
+  }
+}
+
 Result<void> Delivery::Run(const EffectSeen& seen) {
+  PP_RETURN_IF_ERROR(AwaitClosing());
   PP_ASSIGN_OR_RETURN(const TargetFile file, MakeFile());
   PP_ASSIGN_OR_RETURN(const UniqueFd held, FillFile(file));  // with its lock, until it is loaded
   // Of two that began at once at least one sees the other now.

@@ -29,6 +29,7 @@ class Delivery {
   const RunReport& report() const { return report_; }
 
  private:
+  Result<void> AwaitClosing() const;
   Result<TargetFile> MakeFile();
   Result<UniqueFd> FillFile(const TargetFile& file) const;
 
