@@ -37,6 +37,9 @@
   X(PyClassMethodDescr_Type)                                                                \
   X(PyFunction_Type)                                                                        \
   X(PyMethod_Type)                                                                          \
+  X(Py_AddPendingCall)                                                                      \
+  X(PyExc_RecursionError) /* where the pointers to them are; optional */                    \
+  X(PyExc_MemoryError)                                                                      \
   X(clock_gettime)    /* of the vDSO or libc; only for PP_CLOCK_MONOTONIC */                \
   X(__errno_location) /* of libc; optional: errno is then not preserved */
 
@@ -63,6 +66,9 @@ enum pp_function {
   X(code_flags)                                                 \
   X(code_bytes) /* <= 3.10: co_code, whose bytes begin at: */   \
   X(bytes_data)                                                 \
+  X(code_name)                                                  \
+  X(code_filename)                                              \
+  X(code_first_line)                                            \
   X(method_def)        /* PyCFunctionObject.m_ml */             \
   X(descriptor_method) /* PyMethodDescrObject.d_method */       \
   X(method_function)   /* PyMethodObject.im_func */             \
@@ -80,6 +86,7 @@ PP_STATIC_ASSERT(PP_OFF_COUNT <= PP_OFF_CAPACITY, "room");
 
 enum pp_boot_flag {
   PP_BOOT_C_CALLS = 1,  // calls of C functions too
+  PP_BOOT_MUTES = 2,    // the channel has a table of pp_mute (3.12+; before, nothing looks at it)
 };
 
 typedef struct pp_boot {

@@ -49,6 +49,7 @@ enum pp_error {
   X(TOOL_ID, "taking a tool id of sys.monitoring")                 \
   X(CALLBACK, "making a callback")                                 \
   X(REGISTER, "registering a callback")                            \
+  X(RESTART, "having events of before told again")                 \
   X(SET_EVENTS, "switching events on")                             \
   X(SET_PROFILE, "setting a thread's profile function")
 
@@ -67,6 +68,12 @@ enum pp_leave_cause {
   PP_LEAVE_LEASE = 2,   // the collector did not renew its lease
   PP_LEAVE_FORKED = 3,  // a child took the hooks off in itself (never seen here: written to nothing shared)
 };
+
+// What events cost, in units of the clock: so much more time do `events` of them take than the same work without any.
+typedef struct pp_cost {
+  uint64_t events;  // 0: not measured
+  uint64_t time;
+} pp_cost;
 
 typedef struct pp_channel {
   // Written by the target before `state` becomes READY, never after.
@@ -94,13 +101,18 @@ typedef struct pp_channel {
   uint64_t lease;           // clock value after which the stub leaves by itself
   uint64_t leave;           // != 0: leave at the next event; looked at while unarmed, and when the lease is over
   uint64_t module_code[8];  // code objects whose first local is told (PP_TAG_SELF); from the first on, 0 ends them
+
+  // Written by the target before `state` becomes READY, never after.
+  pp_cost frame_cost;  // of START and RETURN
+  pp_cost call_cost;   // of C_CALL and C_RETURN; only with PP_BOOT_C_CALLS
 } pp_channel;
 
 PP_STATIC_ASSERT(offsetof(pp_channel, nonce) == 24, "fixed");
 PP_STATIC_ASSERT(offsetof(pp_channel, state) == 64, "fixed");
 PP_STATIC_ASSERT(offsetof(pp_channel, lease) == 96, "fixed");
 PP_STATIC_ASSERT(offsetof(pp_channel, module_code) == 112, "fixed");
-PP_STATIC_ASSERT(sizeof(pp_channel) == 176, "fixed");
+PP_STATIC_ASSERT(offsetof(pp_channel, frame_cost) == 176, "fixed");
+PP_STATIC_ASSERT(sizeof(pp_channel) == 208, "fixed");
 
 enum pp_ring_state {
   PP_RING_FREE = 0,     // by the collector, once it is drained (or from the beginning)
@@ -163,10 +175,36 @@ typedef struct pp_private {
   uint64_t armed;  // written by the collector: 1 at the arming stop, 0 to disarm
 } pp_private;
 
+// Code of which nothing is told: an open hash table that the collector writes and callbacks read, while events go on
+// (3.12+). `check` is written before `code`, and is of that very code object, so that another one at its address is
+// not taken for it: PP_MUTE_CHECK of the fields that tell code apart, with a pp_mute_flag. Entries are never taken out.
+// Where an event can be switched off at its place in the code (DISABLE), that is done as it occurs.
+typedef struct pp_mute {
+  uint64_t code;  // 0: free
+  uint64_t check;
+} pp_mute;
+PP_STATIC_ASSERT(sizeof(pp_mute) == 16, "four to a cache line");
+
+enum pp_mute_flag {
+  PP_MUTE_BEGINS = 1,  // ends are still told: of calls that began before
+};
+#define PP_MUTE_FLAGS 3ull
+#define PP_MUTE_CHECK(name, file, line)                                                                        \
+  (((uint64_t)(name)*0x9e3779b97f4a7c15ull ^ (uint64_t)(file)*0xc2b2ae3d27d4eb4full ^ (uint64_t)(line) << 2) & \
+   ~PP_MUTE_FLAGS)
+
+#define PP_MUTE_BITS 14u
+#define PP_MUTE_ENTRIES (1u << PP_MUTE_BITS)
+#define PP_MAX_MUTES (PP_MUTE_ENTRIES / 2u) /* in use */
+#define PP_MUTE_PROBES 16u
+#define PP_MUTE_HASH(code) (((uint64_t)(code)*0x9e3779b97f4a7c15ull) >> (64u - PP_MUTE_BITS))
+
 // Where things are in the memfd.
 #define PP_RING_OFFSET(index) (PP_PAGE * (1ull + (index)))
 #define PP_RECORDS_OFFSET(rings, records, index) \
   (PP_PAGE * (1ull + (rings)) + (uint64_t)(index) * (records) * sizeof(pp_record))
-#define PP_CHANNEL_SIZE(rings, records) PP_RECORDS_OFFSET(rings, records, rings)
+#define PP_MUTES_OFFSET(rings, records) PP_RECORDS_OFFSET(rings, records, rings)
+#define PP_CHANNEL_SIZE(rings, records, mutes) \
+  (PP_MUTES_OFFSET(rings, records) + ((mutes) ? PP_MUTE_ENTRIES * sizeof(pp_mute) : 0u))
 
 #endif  // PTRACE_PROF_ATTACH_ABI_CHANNEL_H_

@@ -37,6 +37,8 @@ enum pp_tag {
   // second the time when there was room again and value = what they did to the stack (PP_GAP_NET, PP_GAP_LOWEST).
   PP_TAG_LOST = 13,
   PP_TAG_LOST_END = 14,
+  // Said of the record just before, at the same time, while the channel has a table of pp_mute.
+  PP_TAG_CALLER = 15,  // value: the code object that calls; after C_CALL
 };
 
 #define PP_TAG_BITS 4u

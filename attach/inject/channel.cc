@@ -184,6 +184,42 @@ void Channel::SetModuleCode(size_t index, RemoteAddr code) {
   }
 }
 
+bool Channel::Mute(RemoteAddr code, const CodeFields& fields, MutedEvents events) {
+  if (!shape_.mutes || code.IsNull()) {
+    return false;
+  }
+  const uint64_t check = PP_MUTE_CHECK(fields.name, fields.filename, static_cast<int64_t>(fields.first_line)) |
+                         (events == MutedEvents::kBegins ? uint64_t{PP_MUTE_BEGINS} : 0);
+  auto* table = reinterpret_cast<pp_mute*>(memory_.get() + PP_MUTES_OFFSET(shape_.rings, uint64_t{shape_.records}));
+  const uint64_t place = PP_MUTE_HASH(code.value);
+  for (uint64_t i = 0; i < PP_MUTE_PROBES; ++i) {
+    pp_mute& entry = table[(place + i) & (PP_MUTE_ENTRIES - 1)];
+    const uint64_t tenant = Load(entry.code);
+    if (tenant == code.value) {
+      Store(entry.check, check);
+      return true;
+    }
+    if (tenant == 0) {
+      if (muted_ >= PP_MAX_MUTES) {
+        return false;
+      }
+      ++muted_;
+      Store(entry.check, check);
+      Store(entry.code, code.value);
+      return true;
+    }
+  }
+  return false;
+}
+
+EventTicks Channel::event_ticks() const {
+  const auto each = [](pp_cost& cost) {
+    const uint64_t events = Load(cost.events);
+    return events == 0 ? 0.0 : static_cast<double>(Load(cost.time)) / static_cast<double>(events);
+  };
+  return {each(head().frame_cost), each(head().call_cost)};
+}
+
 uint64_t Channel::events_without_ring() const { return Load(head().events_without_ring); }
 
 uint32_t Channel::hooks_displaced() const { return Load(head().hooks_displaced); }

@@ -25,8 +25,9 @@ struct ChannelShape {
   uint32_t rings = 0;    // 1..PP_MAX_RINGS
   uint32_t records = 0;  // of each ring; a power of two, PP_MIN_RING_RECORDS..PP_MAX_RING_RECORDS
   uint64_t nonce = 0;
+  bool mutes = false;  // there is a table of code of which nothing is told
 
-  uint64_t size() const { return PP_CHANNEL_SIZE(rings, records); }
+  uint64_t size() const { return PP_CHANNEL_SIZE(rings, uint64_t{records}, mutes); }
 };
 
 enum class ChannelState : uint32_t {
@@ -34,6 +35,25 @@ enum class ChannelState : uint32_t {
   kReady = PP_STATE_READY,
   kLeft = PP_STATE_LEFT,
   kFailed = PP_STATE_FAILED,
+};
+
+// What of a code object is left out; the other events of it come as before.
+enum class MutedEvents : uint8_t {
+  kAll,
+  kBegins,  // ends of calls that began before are still told
+};
+
+// What tells a code object from another one at its address, besides that: as it was read.
+struct CodeFields {
+  uint64_t name = 0;
+  uint64_t filename = 0;
+  int32_t first_line = 0;
+};
+
+// What an event costs the target at least, in ticks of the channel's clock; 0: not measured.
+struct EventTicks {
+  double frame = 0;
+  double call = 0;
 };
 
 // What the stub says of its failure, in words.
@@ -64,6 +84,9 @@ class Channel {
   Result<void> Arm(RemoteMemory& memory, RemoteWriter& writer);
   Result<void> Disarm(RemoteMemory& memory, RemoteWriter& writer);
   void SetModuleCode(size_t index, RemoteAddr code);
+  // From about now on. False: there is no table, or no room in it for this one.
+  bool Mute(RemoteAddr code, const CodeFields& fields, MutedEvents events);
+  EventTicks event_ticks() const;
 
   std::vector<RingReader>& rings() { return rings_; }
   const ChannelShape& shape() const { return shape_; }
@@ -93,6 +116,7 @@ class Channel {
   RemoteAddr private_page_;
   RemoteAddr leave_entry_;
   uint32_t tool_id_ = UINT32_MAX;
+  size_t muted_ = 0;
 };
 
 }  // namespace ptrace_prof

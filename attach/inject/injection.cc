@@ -39,7 +39,7 @@ class ChannelTaker {
       : pid_(pid),
         memory_(memory),
         files_(files),
-        shape_{boot.ring_count, boot.ring_records, boot.nonce},
+        shape_{boot.ring_count, boot.ring_records, boot.nonce, (boot.flags & PP_BOOT_MUTES) != 0},
         name_(ChannelFileName(boot.nonce)) {}
 
   // False: not yet.

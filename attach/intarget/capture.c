@@ -42,6 +42,11 @@ static pp_error_report begin(void) {
   pp_self.room = pp_boot_block.ring_records - PP_GROUP_RECORDS;
   pp_self.clock = pp_boot_block.clock;
   pp_self.c_calls = pp_boot_block.flags & PP_BOOT_C_CALLS;
+  pp_self.mutes = 0;
+  if (pp_boot_block.flags & PP_BOOT_MUTES) {
+    const uint64_t where = PP_MUTES_OFFSET(pp_boot_block.ring_count, (uint64_t)pp_boot_block.ring_records);
+    pp_self.mutes = (pp_mute*)((char*)pp_self.channel + where);
+  }
   pp_self.sweep = 0;
   pp_self.hooks_displaced = 0;
   pp_self.tool_id = UINT32_MAX;

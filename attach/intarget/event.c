@@ -81,6 +81,11 @@ static void begin_ring(pp_ring* ring, int32_t tid) {
   ring->tid = tid;
 }
 
+void pp_empty_ring(pp_ring* ring) {
+  ring->head = 0;
+  begin_ring(ring, ring->tid);
+}
+
 // The ring of the thread `tid`, whichever thread state it had then; else a free one; else UINT32_MAX.
 static uint32_t take_ring(int32_t tid) {
   const uint32_t rings = pp_boot_block.ring_count;
@@ -205,14 +210,28 @@ void pp_record_frame(pp_address thread, unsigned tag, pp_address code) {
   pp_publish(slot, head);
 }
 
-void pp_record_call(pp_address thread, unsigned tag, const pp_object* callable, uint64_t method) {
+void pp_record_call(pp_address thread, const pp_object* callable, uint64_t method, pp_address caller) {
   uint64_t now;
-  pp_slot* slot = pp_begin_event(thread, tag, &now);
+  pp_slot* slot = pp_begin_event(thread, PP_TAG_C_CALL, &now);
   if (!slot) return;
-  const uint64_t head = slot->ring->head;
-  pp_write(slot, head, now, tag, (uint64_t)callable);
-  pp_write(slot, head + 1, now, PP_TAG_CODE, method);
-  pp_publish(slot, head + 2);
+  uint64_t head = slot->ring->head;
+  pp_write(slot, head++, now, PP_TAG_C_CALL, (uint64_t)callable);
+  if (method) pp_write(slot, head++, now, PP_TAG_CODE, method);
+  if (caller) pp_write(slot, head++, now, PP_TAG_CALLER, caller);
+  pp_publish(slot, head);
+}
+
+// Here, too, somebody may have to leave: where all code that runs is muted, no other event comes.
+int pp_is_muted(const pp_mute* mute, pp_address code, unsigned tag) {
+  const uint64_t check = __atomic_load_n(&mute->check, __ATOMIC_RELAXED);
+  const uint64_t line = (uint64_t)(int64_t)PP_FIELD(int32_t, code, code_first_line);
+  if ((check & ~PP_MUTE_FLAGS) !=
+      PP_MUTE_CHECK(PP_FIELD(uint64_t, code, code_name), PP_FIELD(uint64_t, code, code_filename), line)) {
+    return 0;
+  }
+  const unsigned ends =
+      1u << PP_TAG_RETURN | 1u << PP_TAG_YIELD | 1u << PP_TAG_UNWIND | 1u << PP_TAG_C_RETURN | 1u << PP_TAG_C_RAISE;
+  return !(check & PP_MUTE_BEGINS) || !(ends >> tag & 1);
 }
 
 int pp_event_while_unarmed(const pp_private* page, pp_address thread, unsigned tag) {

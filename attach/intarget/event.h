@@ -21,8 +21,17 @@ PP_COLD void pp_forget_thread(pp_address thread);
 PP_COLD uint64_t pp_nanoseconds(void);
 // A frame of code that may be suspended, or of code whose first local was asked for.
 void pp_record_frame(pp_address thread, unsigned tag, pp_address code);
-// With the PyMethodDef of what is called, if it has one.
-void pp_record_call(pp_address thread, unsigned tag, const pp_object* callable, uint64_t method);
+// With the PyMethodDef of what is called, if it has one, and the code that calls, if that is asked for.
+void pp_record_call(pp_address thread, const pp_object* callable, uint64_t method, pp_address caller);
+// Whether an event of `code` is left out, for which there is an entry.
+PP_COLD int pp_is_muted(const pp_mute* mute, pp_address code, unsigned tag);
+// As it was before its thread told of anything. Only before the collector has the channel.
+void pp_empty_ring(pp_ring* ring);
+
+// Has the events of one code object told, or not any more. Whether that went well.
+typedef int (*pp_tell_code)(pp_object* code, int is_told);
+// What an event costs, by a function of one parameter (its text) of which each call has so many events.
+pp_cost pp_measure(const char* function, unsigned events_of_a_call, pp_tell_code tell);
 #pragma GCC visibility pop
 
 static inline uint64_t pp_now(void) { return pp_likely(pp_self.clock == PP_CLOCK_TSC) ? pp_ticks() : pp_nanoseconds(); }
@@ -47,6 +56,26 @@ static inline int pp_is_recording(pp_address thread, unsigned tag) {
   if (pp_unlikely(!page)) return 0;
   if (pp_likely(__atomic_load_n(&page->armed, __ATOMIC_RELAXED) == 1)) return 1;
   return pp_event_while_unarmed(page, thread, tag);
+}
+
+// The same, where an event of another tag may follow.
+static inline int pp_is_armed(void) {
+  const pp_private* page = __atomic_load_n(&pp_self.private_page, __ATOMIC_ACQUIRE);
+  return page && __atomic_load_n(&page->armed, __ATOMIC_RELAXED) == 1;
+}
+
+// The entry of `code` in the table, or null. Only while events are recorded: a forked child has no table.
+static inline const pp_mute* pp_find_mute(pp_address code) {
+  const pp_mute* mutes = pp_self.mutes;
+  if (pp_likely(!mutes)) return 0;
+  const uint64_t place = PP_MUTE_HASH(code);
+  for (uint64_t i = 0; i < PP_MUTE_PROBES; ++i) {
+    const pp_mute* mute = &mutes[(place + i) & (PP_MUTE_ENTRIES - 1)];
+    const uint64_t found = __atomic_load_n(&mute->code, __ATOMIC_ACQUIRE);
+    if (pp_likely(!found)) return 0;
+    if (found == code) return mute;
+  }
+  return 0;
 }
 
 static inline void pp_write(pp_slot* slot, uint64_t index, uint64_t when, unsigned tag, uint64_t value) {
@@ -110,10 +139,11 @@ static inline uint64_t pp_method_of(const pp_object* callable) {
   return 0;
 }
 
-static inline void pp_call_event(pp_address thread, unsigned tag, const pp_object* callable) {
+static inline void pp_call_event(pp_address thread, unsigned tag, const pp_object* callable, pp_address caller) {
   const uint64_t method = tag == PP_TAG_C_CALL ? pp_method_of(callable) : 0;
-  if (method) {
-    pp_record_call(thread, tag, callable, method);
+  const int tells_caller = tag == PP_TAG_C_CALL && pp_self.mutes;
+  if (method || pp_unlikely(tells_caller)) {
+    pp_record_call(thread, callable, method, tells_caller ? caller : 0);
   } else {
     pp_record_one(thread, tag, (uint64_t)callable);
   }

@@ -9,13 +9,21 @@ enum { PP_ARGUMENT_CODE = 0, PP_ARGUMENT_CALLABLE = 2 };
 
 static pp_object* none(void) { return PP_OBJECT(_Py_NoneStruct); }  // immortal since 3.12
 
-#define PP_FRAME_CALLBACK(name, tag)                                                                        \
-  static pp_object* name(pp_object* self, pp_object* const* arguments, intptr_t count) {                    \
-    (void)self;                                                                                             \
-    (void)count;                                                                                            \
-    const pp_address thread = py_thread_state();                                                            \
-    if (pp_is_recording(thread, tag)) pp_frame_event(thread, tag, (pp_address)arguments[PP_ARGUMENT_CODE]); \
-    return none();                                                                                          \
+// What a callback answers to an event of code that has an entry among the muted; null: it is told as any other.
+static PP_COLD pp_object* answer_muted(const pp_mute* mute, pp_address code, unsigned tag);
+
+#define PP_FRAME_CALLBACK(name, tag)                                                     \
+  static pp_object* name(pp_object* self, pp_object* const* arguments, intptr_t count) { \
+    (void)self;                                                                          \
+    (void)count;                                                                         \
+    const pp_address thread = py_thread_state();                                         \
+    if (pp_unlikely(!pp_is_recording(thread, tag))) return none();                       \
+    const pp_address code = (pp_address)arguments[PP_ARGUMENT_CODE];                     \
+    const pp_mute* mute = pp_find_mute(code);                                            \
+    pp_object* answer = pp_unlikely(mute != 0) ? answer_muted(mute, code, tag) : 0;      \
+    if (pp_unlikely(answer != 0)) return answer;                                         \
+    pp_frame_event(thread, tag, code);                                                   \
+    return none();                                                                       \
   }
 PP_FRAME_CALLBACK(on_start, PP_TAG_START)
 PP_FRAME_CALLBACK(on_resume, PP_TAG_RESUME)
@@ -34,17 +42,23 @@ static const pp_object* callee(const pp_object* callable) {
   static pp_object* name(pp_object* self, pp_object* const* arguments, intptr_t count) { \
     (void)self;                                                                          \
     (void)count;                                                                         \
+    const pp_address code = (pp_address)arguments[PP_ARGUMENT_CODE];                     \
+    if (pp_unlikely(pp_self.mutes != 0) && pp_is_armed()) {                              \
+      const pp_mute* mute = pp_find_mute(code);                                          \
+      pp_object* answer = mute ? answer_muted(mute, code, tag) : 0;                      \
+      if (answer) return answer;                                                         \
+    }                                                                                    \
     const pp_object* called = callee(arguments[PP_ARGUMENT_CALLABLE]);                   \
     if (!called) return none();                                                          \
     const pp_address thread = py_thread_state();                                         \
-    if (pp_is_recording(thread, tag)) pp_call_event(thread, tag, called);                \
+    if (pp_is_recording(thread, tag)) pp_call_event(thread, tag, called, code);          \
     return none();                                                                       \
   }
 PP_CALL_CALLBACK(on_call, PP_TAG_C_CALL)
 PP_CALL_CALLBACK(on_c_return, PP_TAG_C_RETURN)
 PP_CALL_CALLBACK(on_c_raise, PP_TAG_C_RAISE)
 
-enum { PP_FRAME_EVENTS = 6, PP_EVENTS = 9 };
+enum { PP_START_EVENT = 0, PP_RETURN_EVENT = 3, PP_FRAME_EVENTS = 6, PP_CALL_EVENT = 6, PP_EVENTS = 9 };
 // The names of sys.monitoring.events; those of C calls last.
 static pp_method methods[PP_EVENTS] = {
     {"PY_START", on_start, PP_METH_FASTCALL, 0},  {"PY_RESUME", on_resume, PP_METH_FASTCALL, 0},
@@ -55,9 +69,18 @@ static pp_method methods[PP_EVENTS] = {
 };
 
 // The functions of sys.monitoring that we call.
-enum { PP_USE_TOOL_ID, PP_FREE_TOOL_ID, PP_GET_TOOL, PP_REGISTER_CALLBACK, PP_SET_EVENTS, PP_API_FUNCTIONS };
-static const char* const kApiNames[PP_API_FUNCTIONS] = {"use_tool_id", "free_tool_id", "get_tool", "register_callback",
-                                                        "set_events"};
+enum {
+  PP_USE_TOOL_ID,
+  PP_FREE_TOOL_ID,
+  PP_GET_TOOL,
+  PP_REGISTER_CALLBACK,
+  PP_SET_EVENTS,
+  PP_SET_LOCAL_EVENTS,
+  PP_RESTART_EVENTS,
+  PP_API_FUNCTIONS
+};
+static const char* const kApiNames[PP_API_FUNCTIONS] = {
+    "use_tool_id", "free_tool_id", "get_tool", "register_callback", "set_events", "set_local_events", "restart_events"};
 
 // Kept from capture to capture, for one interpreter.
 static struct {
@@ -65,6 +88,10 @@ static struct {
   pp_object* api[PP_API_FUNCTIONS];
   pp_object* callbacks[PP_EVENTS];
   long masks[PP_EVENTS];
+  pp_object* disable;         // immortal, as None is
+  uint64_t has_switched_off;  // `disable` was answered since events were last restarted
+  uint64_t measured_clock;    // pp_clock of the costs
+  pp_cost frame_cost, call_cost;
   pp_object* tool_name;  // of this capture: what get_tool must say while the id is ours
 } kept;
 
@@ -79,6 +106,30 @@ static int succeeded(pp_object* result) {
   if (!result) py_forget_error();
   py_release(result);
   return result != 0;
+}
+
+// UNWIND, THROW and the ends of C calls cannot be switched off at one place: they go on to be left out.
+static pp_object* answer_muted(const pp_mute* mute, pp_address code, unsigned tag) {
+  const unsigned can_be_switched_off =
+      1u << PP_TAG_START | 1u << PP_TAG_RESUME | 1u << PP_TAG_RETURN | 1u << PP_TAG_YIELD | 1u << PP_TAG_C_CALL;
+  if (!pp_is_muted(mute, code, tag)) return 0;
+  if (pp_now() > __atomic_load_n(&pp_self.channel->lease, __ATOMIC_RELAXED)) {
+    pp_leave_as_told();  // no other event may come for long
+    return none();
+  }
+  if (!(can_be_switched_off >> tag & 1)) return none();
+  kept.has_switched_off = 1;
+  return kept.disable;
+}
+
+// What was switched off stays so in code that does not run until another one has our tool id: measured on all versions
+// from 3.12 on, after set_events(0) and free_tool_id. This alone undoes it, and with it what other tools had switched
+// off: they are told once more of each place.
+static int restart_events(void) {
+  if (!kept.has_switched_off) return 1;
+  if (!succeeded(py_call(PP_RESTART_EVENTS, (const char*)0))) return 0;
+  kept.has_switched_off = 0;
+  return 1;
 }
 
 static unsigned event_count(void) { return pp_self.c_calls ? PP_EVENTS : PP_FRAME_EVENTS; }
@@ -116,7 +167,8 @@ static int find_api(pp_object* monitoring) {
 
 static enum pp_step make_callbacks(pp_object* monitoring) {
   pp_object* events = py_attribute(monitoring, "events");
-  int good = events != 0;
+  kept.disable = py_attribute(monitoring, "DISABLE");
+  int good = events != 0 && kept.disable != 0;
   for (unsigned i = 0; good && i < PP_EVENTS; ++i) good = make_callback(events, i);
   py_release(events);
   return good ? PP_STEP_NONE : PP_STEP_CALLBACK;
@@ -151,14 +203,38 @@ static int register_callbacks(unsigned count) {
 static void give_back(void) {
   register_callbacks(0);
   (void)succeeded(py_call(PP_SET_EVENTS, "ii", (int)pp_self.tool_id, 0));
+  (void)restart_events();
   (void)succeeded(py_call(PP_FREE_TOOL_ID, "i", (int)pp_self.tool_id));
   py_release(kept.tool_name);
   kept.tool_name = 0;
   pp_self.tool_id = UINT32_MAX;
 }
 
+static int tell_frames(pp_object* code, int is_told) {
+  const long events = is_told ? kept.masks[PP_START_EVENT] | kept.masks[PP_RETURN_EVENT] : 0;
+  return succeeded(py_call(PP_SET_LOCAL_EVENTS, "iOl", (int)pp_self.tool_id, code, events));
+}
+
+static int tell_calls(pp_object* code, int is_told) {
+  const long events = is_told ? kept.masks[PP_CALL_EVENT] : 0;  // its ends come with it
+  return succeeded(py_call(PP_SET_LOCAL_EVENTS, "iOl", (int)pp_self.tool_id, code, events));
+}
+
+static void measure_costs(void) {
+  if (kept.measured_clock != pp_self.clock) kept.frame_cost.events = kept.call_cost.events = 0;
+  kept.measured_clock = pp_self.clock;
+  if (!kept.frame_cost.events) kept.frame_cost = pp_measure("lambda _: None", 2, &tell_frames);
+  if (pp_self.c_calls && !kept.call_cost.events) {
+    kept.call_cost = pp_measure("lambda _: len(()) and None", 2, &tell_calls);
+  }
+  pp_self.channel->frame_cost = kept.frame_cost;
+  if (pp_self.c_calls) pp_self.channel->call_cost = kept.call_cost;
+}
+
 static enum pp_step switch_on(void) {
+  if (!restart_events()) return PP_STEP_RESTART;  // it failed at the end of the capture before
   if (!register_callbacks(event_count())) return PP_STEP_REGISTER;
+  measure_costs();
   long events = 0;
   for (unsigned i = 0; i < event_count(); ++i) events |= kept.masks[i];
   return succeeded(py_call(PP_SET_EVENTS, "il", (int)pp_self.tool_id, events)) ? PP_STEP_NONE : PP_STEP_SET_EVENTS;
@@ -181,6 +257,7 @@ static pp_error_report install(void) {
 static void remove_hooks(void) {
   pp_object* holder = py_call(PP_GET_TOOL, "i", (int)pp_self.tool_id);
   if (succeeded(holder) && holder == kept.tool_name) give_back();
+  (void)restart_events();
 }
 
 enum { PP_PYTHON_MONITORING = 0x030c0000 };

@@ -141,7 +141,7 @@ static int on_event(pp_object* self, pp_object* frame_object, int what, pp_objec
     const unsigned tag = what == PP_WHAT_C_CALL     ? PP_TAG_C_CALL
                          : what == PP_WHAT_C_RETURN ? PP_TAG_C_RETURN
                                                     : PP_TAG_C_RAISE;
-    if (pp_is_recording(thread, tag)) pp_call_event(thread, tag, argument);
+    if (pp_is_recording(thread, tag)) pp_call_event(thread, tag, argument, 0);
   }
   return 0;
 }

@@ -96,7 +96,8 @@ static pp_error_report map_tables(void) {
 }
 
 pp_error_report pp_map_memory(void) {
-  const uint64_t size = PP_CHANNEL_SIZE(pp_boot_block.ring_count, (uint64_t)pp_boot_block.ring_records);
+  const pp_boot* boot = &pp_boot_block;
+  const uint64_t size = PP_CHANNEL_SIZE(boot->ring_count, (uint64_t)boot->ring_records, boot->flags & PP_BOOT_MUTES);
   pp_error_report report = make_file(size);
   if (!report.error) report = map_channel(size);
   if (!report.error) report = map_tables();

@@ -8,7 +8,7 @@ endif()
 set(PP_STUB_ARCHITECTURE "attach/intarget/arch_${CMAKE_SYSTEM_PROCESSOR}.h")
 
 add_library(pp_stub MODULE
-  intarget/boot_block.c intarget/capture.c intarget/event.c intarget/freestanding.c intarget/module.c
+  intarget/boot_block.c intarget/capture.c intarget/event.c intarget/event_cost.c intarget/freestanding.c intarget/module.c
   intarget/monitoring.c intarget/profile.c intarget/shared_memory.c)
 target_include_directories(pp_stub PRIVATE ${PROJECT_SOURCE_DIR})
 target_compile_definitions(pp_stub PRIVATE "PP_ARCHITECTURE=\"${PP_STUB_ARCHITECTURE}\"")

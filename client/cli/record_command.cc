@@ -66,7 +66,17 @@ class RecordCommand : public Command {
     app.add_option("--on-full", o.on_full,
                    "With --mode trace, when that is full: drop (default; counted, shown as a gap) or stop")
         ->type_name("WHAT");
+    app.add_option("--filter", o.filter, "With --mode trace: only functions that GLOB matches; may be repeated")
+        ->type_name("GLOB")
+        ->allow_extra_args(false);
+    app.add_option("--exclude", o.exclude, "With --mode trace: leave out functions that GLOB matches; may be repeated")
+        ->type_name("GLOB")
+        ->allow_extra_args(false);
     app.add_flag("--force", o.force, "With --mode trace: even where the process disabled remote debugging");
+    app.get_option("--max-overhead")
+        ->description(
+            "CPU that we may use, of one core (default: 1%); off: no limit. With --mode trace: what it may cost "
+            "the process (default: off)");
     app.add_option("--max-depth", o.max_depth, "Frames of a stack that are kept (default: 4096)")
         ->type_name("N")
         ->check(CLI::Range(1, 1'000'000).description(""));

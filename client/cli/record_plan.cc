@@ -10,6 +10,7 @@
 
 #include "client/cli/option_values.h"
 #include "client/cli/step_options.h"
+#include "daemon/trace/name_glob.h"
 
 namespace ptrace_prof {
 namespace {
@@ -117,6 +118,28 @@ Result<void> CheckDetach(const RecordOptions& options, const std::vector<std::st
   return {};
 }
 
+Result<void> CheckGlobs(std::string_view option, const std::vector<std::string>& globs) {
+  if (globs.size() > kMaxGlobs) {
+    return Usage(fmt::format("{} is given {} times", option, globs.size()),
+                 fmt::format("give at most {}: one pattern may stand for many names", kMaxGlobs));
+  }
+  for (const std::string& glob : globs) {
+    if (const auto compiled = NameGlob::Compile(glob); compiled.has_error()) {
+      return Usage(fmt::format("{}: {}", option, compiled.error().message), compiled.error().remedy);
+    }
+  }
+  return {};
+}
+
+// Which functions a trace is about.
+Result<void> ReadFilters(const RecordOptions& options, CallTraceOptions& trace) {
+  PP_RETURN_IF_ERROR(CheckGlobs("--filter", options.filter));
+  PP_RETURN_IF_ERROR(CheckGlobs("--exclude", options.exclude));
+  trace.filter = options.filter;
+  trace.exclude = options.exclude;
+  return {};
+}
+
 // Options that are about one way of recording and not the other.
 Result<void> ReadMode(const RecordOptions& options, CaptureRequest& request) {
   if (!options.mode.empty()) {
@@ -138,6 +161,8 @@ Result<void> ReadMode(const RecordOptions& options, CaptureRequest& request) {
       {!options.warmup.empty(), "--warmup", CaptureMode::kTrace},
       {!options.active.empty(), "--active", CaptureMode::kTrace},
       {!options.repeat.empty(), "--repeat", CaptureMode::kTrace},
+      {!options.filter.empty(), "--filter", CaptureMode::kTrace},
+      {!options.exclude.empty(), "--exclude", CaptureMode::kTrace},
       {!options.rate.empty(), "--rate", CaptureMode::kSample},
       {!options.idle.empty(), "--idle", CaptureMode::kSample},
       {options.gil, "--gil", CaptureMode::kSample},
@@ -149,6 +174,10 @@ Result<void> ReadMode(const RecordOptions& options, CaptureRequest& request) {
       return Usage(fmt::format("{} goes with --mode {}", row.name, row.of == CaptureMode::kTrace ? "trace" : "sample"),
                    fmt::format("leave {} out, or take that mode", row.name));
     }
+  }
+  PP_RETURN_IF_ERROR(ReadFilters(options, request.trace));
+  if (request.mode != CaptureMode::kSample && !options.max_overhead.empty()) {  // of samples it limits what we use
+    PP_ASSIGN_OR_RETURN(request.trace.max_overhead, ParsePercent(options.max_overhead));
   }
   request.trace.c_calls = options.c_calls;
   request.trace.force = options.force;

@@ -37,6 +37,8 @@ struct RecordOptions {
   std::string warmup;
   std::string active;
   std::string repeat;
+  std::vector<std::string> filter;
+  std::vector<std::string> exclude;
   bool c_calls = false;
   bool force = false;
   uint32_t max_depth = kDefaultMaxDepth;

@@ -100,10 +100,12 @@ ExitCode RecordRun::ConcludeWithoutSamples(const TraceSpooler& spooler, SpoolFil
   if (end.has_value() && end->code != Code::kOk) {
     return Fail(ErrorOf(*end));
   }
-  PrintNote(
-      plan_.request.mode == CaptureMode::kTrace
-          ? "nothing was called that was to be recorded: the recording is empty"
-          : "no thread did anything meanwhile: the recording is empty (--idle=all records threads that wait, too)");
+  if (plan_.request.mode == CaptureMode::kTrace) {
+    PrintNote("nothing was called that was to be recorded: the recording is empty");
+    SayTotals(spooler);
+  } else {
+    PrintNote("no thread did anything meanwhile: the recording is empty (--idle=all records threads that wait, too)");
+  }
   return Export(spool);  // threads and their states are in it; and who asked for a file gets one
 }
 

@@ -35,6 +35,17 @@ std::string Cost(const Accounting& totals) {
   return text;
 }
 
+// What telling cost the process, as far as that was measured there.
+std::string CostOfEvents(const Accounting& totals) {
+  if (totals.event_cost_ns <= 0 || totals.wall.value <= 0) {
+    return "";
+  }
+  const double share =
+      static_cast<double>(totals.call_events) * totals.event_cost_ns / static_cast<double>(totals.wall.value);
+  return fmt::format("\n  cost of tracing in the process: at least {:.0f} ns an event, {:.1f} % of one core",
+                     totals.event_cost_ns, 100 * share);
+}
+
 std::string CallLines(const Accounting& totals) {
   std::string text =
       fmt::format("{} in {:.1f} s ({}, {})", Things(totals.call_events, "call or return", "calls and returns"),
@@ -60,6 +71,10 @@ std::string CallLines(const Accounting& totals) {
         fmt::format("\n  the process set or cleared a profile function (sys.setprofile) on {}: calls are missing there",
                     Things(totals.threads_displaced, "thread", "threads"));
   }
+  for (const std::string& sentence : Sentences(totals.left_out)) {
+    text += "\n  " + sentence;
+  }
+  text += CostOfEvents(totals);
   text += Cost(totals);
   if (totals.call_events_lost > 0) {
     text += "\n  hint: a larger --buffer, a shorter --duration, or no --c-calls loses less";

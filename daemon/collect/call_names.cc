@@ -8,14 +8,14 @@ constexpr const char* kTooMany = "[too many functions]";
 
 }  // namespace
 
-FrameId CallNames::Intern(const std::optional<Frame>& frame, const char* unknown) {
+CalledName CallNames::Intern(const std::optional<Frame>& frame, const char* unknown) {
   if (frame) {
-    return stacks_.InternFrame(*frame);
+    return {stacks_.InternFrame(*frame), filter_ != nullptr ? filter_->Weigh(*frame) : kShown};
   }
   Frame marker;
   marker.function = unknown;
   marker.kind = FrameKind::kMarker;
-  return stacks_.InternFrame(marker);
+  return {stacks_.InternFrame(marker)};
 }
 
 // Ids of a cleared StackTable mean nothing.
@@ -46,44 +46,51 @@ bool CallNames::IsStill(RemoteAddr code, Name& name) {
   return true;
 }
 
-FrameId CallNames::OfCode(RemoteAddr code) {
+CalledName CallNames::OfCode(RemoteAddr code) {
   CheckGeneration();
   Name* name = codes_.Find(code.value);
   if (name == nullptr && codes_.size() >= kMaxNames) {
     return Intern(std::nullopt, kTooMany);
   }
   if (name != nullptr && name->used == round_) {
-    return name->function;
+    return name->name;
   }
   if (name == nullptr) {
     name = codes_.Insert(code.value, {});
   }
   if (name->checked != round_ && !IsStill(code, *name)) {
-    name->function = Intern(objects_.Code(code), "[code that is gone]");
+    name->name = Intern(objects_.Code(code), "[code that is gone]");
     name->checked = round_;
+    if (bool* excluded = excluded_.Find(code.value)) {
+      *excluded = false;  // that was another one
+    }
+    if (name->name.left_out != kShown && left_out_) {
+      left_out_(code, name->name.left_out);
+    }
   }
   name->used = round_;
   used_.push_back(code);
-  return name->function;
+  return name->name;
 }
 
-FrameId CallNames::OfModule(RemoteAddr code, RemoteAddr self) {
+CalledName CallNames::OfModule(RemoteAddr code, RemoteAddr self) {
   CheckGeneration();
-  const FrameId of_code = OfCode(code);  // which looks whether it is still the same
+  CalledName called = OfCode(code);  // which looks whether it is still the same
   const std::pair key(code.value, self.value);
   if (const Name* name = modules_.Find(key)) {
-    return name->function;
+    return name->name;
   }
   if (modules_.size() >= kMaxNames) {
-    return of_code;
+    return called;
   }
-  const std::optional<Frame> frame = objects_.Module(code, self);
-  const FrameId function = frame ? stacks_.InternFrame(*frame) : of_code;
-  modules_.Insert(key, {.function = function});
-  return function;
+  if (const std::optional<Frame> frame = objects_.Module(code, self)) {
+    called.function = stacks_.InternFrame(*frame);
+  }
+  modules_.Insert(key, {.name = called});
+  return called;
 }
 
-std::optional<FrameId> CallNames::OfCallable(RemoteAddr callable, RemoteAddr method) {
+CalledName CallNames::OfCallable(RemoteAddr callable, RemoteAddr method) {
   CheckGeneration();
   // A C function is its PyMethodDef, which is static; the objects that carry it come and go.
   const std::pair key = method.IsNull() ? std::pair(callable.value, uint64_t{0}) : std::pair(uint64_t{0}, method.value);
@@ -93,14 +100,16 @@ std::optional<FrameId> CallNames::OfCallable(RemoteAddr callable, RemoteAddr met
   }
   if (name == nullptr) {
     const std::optional<Frame> frame = objects_.Callable(callable, method);
-    const Name found{.function = frame ? stacks_.InternFrame(*frame) : FrameId(), .is_shown = frame.has_value()};
-    name = callables_.Insert(key, found);
+    const CalledName found = frame ? Intern(frame, "") : CalledName{FrameId(), kNoCall};
+    name = callables_.Insert(key, {.name = found});
   }
-  return name->is_shown ? std::optional(name->function) : std::nullopt;
+  return name->name;
 }
 
 void CallNames::Exclude(RemoteAddr code) {
-  if (!IsExcluded(code) && excluded_.size() < kMaxNames) {
+  if (bool* excluded = excluded_.Find(code.value)) {
+    *excluded = true;
+  } else if (excluded_.size() < kMaxNames) {
     excluded_.Insert(code.value, true);
   }
 }

@@ -1,5 +1,5 @@
 // What a traced target's calls are called: from addresses of code objects and callables to functions of the
-// StackTable, each looked up in the target once.
+// StackTable, each looked up in the target once; and whether a filter leaves them out.
 //
 // One per traced process, shared by the replayers of its threads; one thread. An address may get a new tenant: after
 // each Revalidate (call it before a drain) every code object is checked once before its name is given again, those of
@@ -7,11 +7,14 @@
 // error.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "attach/base/flat_map.h"
 #include "attach/base/types.h"
+#include "daemon/collect/call_filter.h"
 #include "daemon/trace/stack_table.h"
 
 namespace ptrace_prof {
@@ -32,19 +35,37 @@ class CalledObjects {
   virtual void Changed(const std::vector<RemoteAddr>& codes, std::vector<RemoteAddr>* changed) = 0;
 };
 
+struct CalledName {
+  FrameId function;
+  LeftOutBy left_out = kShown;
+};
+
 class CallNames {
  public:
-  // Both must outlive it; the StackTable may be cleared.
-  CallNames(StackTable& stacks, CalledObjects& objects) : stacks_(stacks), objects_(objects) {}
+  using OnLeftOut = std::function<void(RemoteAddr code, LeftOutBy by)>;
 
-  FrameId OfCode(RemoteAddr code);
-  FrameId OfModule(RemoteAddr code, RemoteAddr self);
-  // Empty: not to be shown.
-  std::optional<FrameId> OfCallable(RemoteAddr callable, RemoteAddr method);
+  // All must outlive it; the StackTable may be cleared. Without a filter, everything is shown. `left_out` hears of each
+  // code object whose calls are not, as it gets its name, and again for code that is made anew.
+  CallNames(StackTable& stacks, CalledObjects& objects, CallFilter* filter = nullptr, OnLeftOut left_out = {})
+      : stacks_(stacks), objects_(objects), filter_(filter), left_out_(std::move(left_out)) {}
 
-  // Functions that a filter leaves out: some of their events come nevertheless and mean nothing.
+  CalledName OfCode(RemoteAddr code);
+  CalledName OfModule(RemoteAddr code, RemoteAddr self);
+  CalledName OfCallable(RemoteAddr callable, RemoteAddr method);
+
+  // A call that is not shown.
+  void CountLeftOut(LeftOutBy by) {
+    if (filter_ != nullptr) {
+      filter_->CountCall(by);
+    }
+  }
+
+  // Functions that do not tell of their calls any more: some of their events come nevertheless and mean nothing.
   void Exclude(RemoteAddr code);
-  bool IsExcluded(RemoteAddr code) const { return excluded_.Find(code.value) != nullptr; }
+  bool IsExcluded(RemoteAddr code) const {
+    const bool* excluded = excluded_.size() == 0 ? nullptr : excluded_.Find(code.value);
+    return excluded != nullptr && *excluded;
+  }
 
   void Revalidate();
 
@@ -56,18 +77,19 @@ class CallNames {
     uint64_t operator()(const std::pair<uint64_t, uint64_t>& pair) const { return MixHash(pair.first, pair.second); }
   };
   struct Name {
-    FrameId function;
-    uint32_t checked = 0;   // in which round its tenant was last seen to be the same; 0: it is to be looked up again
-    uint32_t used = 0;      // the last round that asked for it
-    bool is_shown = false;  // of callables
+    CalledName name;
+    uint32_t checked = 0;  // in which round its tenant was last seen to be the same; 0: it is to be looked up again
+    uint32_t used = 0;     // the last round that asked for it
   };
 
-  FrameId Intern(const std::optional<Frame>& frame, const char* unknown);
+  CalledName Intern(const std::optional<Frame>& frame, const char* unknown);
   bool IsStill(RemoteAddr code, Name& name);
   void CheckGeneration();
 
   StackTable& stacks_;
   CalledObjects& objects_;
+  CallFilter* const filter_;
+  const OnLeftOut left_out_;
   uint32_t generation_ = stacks_.generation();
   FlatMap<uint64_t, Name, AddressHash> codes_;
   FlatMap<std::pair<uint64_t, uint64_t>, Name, PairHash> modules_;  // by code and self

@@ -31,8 +31,8 @@ CallReplayer::~CallReplayer() { context_.open_calls -= stack_.size(); }
 
 void CallReplayer::Start(const ThreadSnapshot& snapshot) {
   for (const SnapshotFrame& frame : snapshot.frames) {
-    Push({.identity = frame.code.value, .address = frame.address.value, .function = context_.names.OfCode(frame.code)},
-         CallEntry::kRunning, last_);
+    PushNamed({.identity = frame.code.value, .address = frame.address.value}, context_.names.OfCode(frame.code),
+              CallEntry::kRunning, last_);
   }
   if (stack_.empty() || overflow_ > 0) {
     is_first_ = false;
@@ -59,6 +59,7 @@ void CallReplayer::Feed(std::span<const pp_record> records, const TickMap& ticks
       case PP_TAG_FRAME: pending_.frame = record.value; break;
       case PP_TAG_SELF: pending_.self = record.value; break;
       case PP_TAG_CODE: pending_.method = record.value; break;
+      case PP_TAG_CALLER: pending_.caller = record.value; break;
       default: Settle(); pending_ = {.when_tag = record.when_tag, .value = record.value};
     }
   }
@@ -119,9 +120,9 @@ void CallReplayer::SettleBegin(uint32_t tag, Nanos when) {
     call.generator = tag == PP_TAG_START ? context_.generators.Begin(frame) : context_.generators.Of(frame);
   }
   const RemoteAddr code(pending_.value);
-  call.function =
+  const CalledName name =
       pending_.self != 0 ? context_.names.OfModule(code, RemoteAddr(pending_.self)) : context_.names.OfCode(code);
-  Push(call, EntryOf(tag), when);
+  PushNamed(call, name, EntryOf(tag), when);
 }
 
 // Does this first event only tell of the frame that the snapshot found on top?
@@ -162,12 +163,11 @@ void CallReplayer::SettleEnd(uint32_t tag, Nanos when) {
     Pop(CallExit::kReturn, when);
     return;
   }
-  if (PopTo(code, Kind::kPython, ExitOf(tag), when)) {
-    return;
-  }
-  if (context_.names.IsExcluded(RemoteAddr(code))) {
+  // Such a one's begin was not told, unless it is the innermost open call.
+  const bool is_top = !stack_.empty() && stack_.back().identity == code;
+  if (!is_top && context_.names.IsExcluded(RemoteAddr(code))) {
     ++context_.counts.ends_of_excluded;
-  } else {
+  } else if (!PopTo(code, Kind::kPython, ExitOf(tag), when)) {
     ++context_.counts.unmatched_ends;
   }
 }
@@ -187,19 +187,28 @@ void CallReplayer::DropReturned(Nanos when) {
 }
 
 void CallReplayer::BeginC(Nanos when) {
-  const std::optional<FrameId> function =
-      context_.names.OfCallable(RemoteAddr(pending_.value), RemoteAddr(pending_.method));
+  CalledName name = context_.names.OfCallable(RemoteAddr(pending_.value), RemoteAddr(pending_.method));
   ++context_.counts.events;
   is_first_ = false;
   if (!stack_.empty()) {
     stack_.back().c_call_known = true;
   }
-  Push({.identity = pending_.value,
-        .function = function.value_or(FrameId()),
-        .kind = Kind::kC,
-        .shown = function.has_value(),
-        .c_call_known = true},
-       CallEntry::kCall, when);
+  if (name.left_out == kShown) {
+    name.left_out = LeftOutWithCaller();
+  }
+  PushNamed({.identity = pending_.value, .kind = Kind::kC, .c_call_known = true}, name, CallEntry::kCall, when);
+}
+
+// The record may name the caller: a call that is left out may have ended without a word.
+LeftOutBy CallReplayer::LeftOutWithCaller() {
+  const Call* top = stack_.empty() ? nullptr : &stack_.back();
+  if (pending_.caller == 0) {
+    return top == nullptr || top->left_out == kNoCall ? kShown : top->left_out;
+  }
+  const RemoteAddr caller(pending_.caller);
+  const LeftOutBy by = context_.names.OfCode(caller).left_out;
+  const bool is_open = top != nullptr && top->kind == Kind::kPython && top->identity == caller.value;
+  return by == kShown && !is_open && context_.names.IsExcluded(caller) ? kNoCall : by;
 }
 
 void CallReplayer::EndC(uint32_t tag, Nanos when) {
@@ -263,11 +272,29 @@ void CallReplayer::AddUnknown(uint64_t calls) {
   overflow_ += calls;
 }
 
+void CallReplayer::PushNamed(Call call, CalledName name, CallEntry entry, Nanos when) {
+  call.function = name.function;
+  call.left_out = name.left_out;
+  call.shown = name.left_out == kShown;
+  if (!call.shown && entry == CallEntry::kCall) {
+    context_.names.CountLeftOut(name.left_out);
+  }
+  Push(call, entry, when);
+}
+
 void CallReplayer::Push(Call call, CallEntry entry, Nanos when) {
   if (overflow_ > 0 || stack_.size() >= kMaxDepth || context_.open_calls >= kMaxOpenCalls) {
     ++overflow_;
     ++context_.counts.too_deep;
     return;
+  }
+  if (context_.budget != nullptr && call.kind == Kind::kPython) {
+    if (!stack_.empty()) {
+      stack_.back().called = true;
+    }
+    if (entry == CallEntry::kCall) {
+      context_.budget->OnBegin(RemoteAddr(call.identity));
+    }
   }
   stack_.push_back(call);
   ++context_.open_calls;
@@ -283,9 +310,17 @@ void CallReplayer::Pop(CallExit exit, Nanos when) {
   if (call.shown) {
     sink_.End(when, exit);
   }
+  if (context_.budget != nullptr && call.kind == Kind::kPython && !call.called) {
+    context_.budget->OnLeafEnd(RemoteAddr(call.identity));
+  }
   if (call.identity == context_.step_code.value && call.identity != 0 && exit == CallExit::kReturn) {
     sink_.StepEnded(when);
   }
+}
+
+bool CallReplayer::HasOpen(RemoteAddr code) const {
+  return std::any_of(stack_.begin(), stack_.end(),
+                     [code](const Call& call) { return call.identity == code.value && call.kind == Kind::kPython; });
 }
 
 // Ends the innermost call of that identity, and those above it first. False: there is none.

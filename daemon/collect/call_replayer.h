@@ -10,6 +10,10 @@
 // above it first. A gap (LOST … LOST_END) says how far the stack went down in it and how far up again: calls that
 // ended in it are shown until it begins, calls that began in it have no name and are not shown, the rest goes on.
 //
+// A call that a filter leaves out is kept track of as any other, so that what is in it nests, and has no slice. What is
+// not Python code and was called by such a one is left out with it. From some moment on, nothing may be told of such
+// calls any more: those that were open then end with their caller, which nobody sees.
+//
 // A generator or coroutine is a slice for each stretch in which it runs, all with one GeneratorId.
 // Records are hostile: everything is bounded, nothing asserts. Owned by the collector's drain loop; one thread.
 #pragma once
@@ -21,6 +25,7 @@
 #include "attach/abi/channel.h"
 #include "attach/abi/record.h"
 #include "attach/base/types.h"
+#include "daemon/collect/call_budget.h"
 #include "daemon/collect/call_names.h"
 #include "daemon/collect/generator_ids.h"
 #include "daemon/collect/tick_map.h"
@@ -81,6 +86,7 @@ struct CallContext {
   CallCounts counts;
   RemoteAddr step_code;   // the code object whose calls end a step of the job; null = none
   size_t open_calls = 0;  // of all threads
+  CallBudget* budget = nullptr;
 };
 
 class CallReplayer {
@@ -104,6 +110,7 @@ class CallReplayer {
   void Finish(Nanos when);
 
   size_t depth() const { return stack_.size(); }
+  bool HasOpen(RemoteAddr code) const;
 
  private:
   enum class Kind : uint8_t { kPython, kC, kUnknown };
@@ -113,7 +120,9 @@ class CallReplayer {
     GeneratorId generator;
     FrameId function;
     Kind kind = Kind::kPython;
+    LeftOutBy left_out = kShown;
     bool shown = true;          // has an open slice
+    bool called = false;        // something in Python
     bool c_call_known = false;  // else a C function may run in it, whose call nobody saw
   };
   // A record with what the ones after it say of it.
@@ -123,6 +132,7 @@ class CallReplayer {
     uint64_t frame = 0;
     uint64_t self = 0;
     uint64_t method = 0;
+    uint64_t caller = 0;
   };
 
   void Settle();
@@ -131,12 +141,14 @@ class CallReplayer {
   bool Adopt(uint32_t tag);
   void DropReturned(Nanos when);
   void BeginC(Nanos when);
+  LeftOutBy LeftOutWithCaller();
   void EndC(uint32_t tag, Nanos when);
   void BeginGap(Nanos when);
   void EndGap(Nanos when, int32_t net, int32_t lowest);
   void AddUnknown(uint64_t calls);
   void ShowGap(Nanos when);
   void Push(Call call, CallEntry entry, Nanos when);
+  void PushNamed(Call call, CalledName name, CallEntry entry, Nanos when);
   void Pop(CallExit exit, Nanos when);
   bool PopTo(uint64_t identity, Kind kind, CallExit exit, Nanos when);
   Nanos At(uint64_t when_tag);

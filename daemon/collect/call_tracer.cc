@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "attach/inject/stub_image.h"
@@ -32,13 +33,21 @@ uint64_t MakeNonce() {
   return nonce;
 }
 
+// sys.monitoring, and with it DISABLE.
+bool CanSwitchOff(const PythonVersion& version) { return version.minor >= 12; }
+
 }  // namespace
 
 Result<std::unique_ptr<CallTracer>> CallTracer::Open(Pid pid, const CaptureContext& context,
                                                      const std::function<bool()>& go_on) {
   PP_ASSIGN_OR_RETURN(OpenedProcess process, OpenedProcess::Open(pid, Pid()));
   std::unique_ptr<CallTracer> tracer(new CallTracer(std::move(process), context));
+  PP_RETURN_IF_ERROR(tracer->CheckBudget());
   PP_RETURN_IF_ERROR(tracer->BringIn(go_on));
+  if (auto kept = tracer->CheckBudget(); kept.has_error()) {
+    tracer->Leave(kEntryPatience);
+    return std::move(kept).error();
+  }
   context.writer.AddProcess(tracer->process_.info);
   return tracer;
 }
@@ -53,8 +62,14 @@ CallTracer::CallTracer(OpenedProcess process, const CaptureContext& context)
       codes_(space_, process_.python.layout, process_.python.code_type),
       objects_(space_, process_.python.layout, codes_),
       landmarks_(objects_, [this](Landmark landmark, RemoteAddr code) { OnLandmark(landmark, code); }),
-      names_(context.stacks, landmarks_),
-      calls_{.names = names_, .generators = {}, .counts = {}, .step_code = {}},
+      filter_(context.request.trace),
+      budget_(context.request.trace.max_overhead, BudgetWorld()),
+      names_(context.stacks, landmarks_, &filter_, [this](RemoteAddr code, LeftOutBy by) { LeaveOut(code, by); }),
+      calls_{.names = names_,
+             .generators = {},
+             .counts = {},
+             .step_code = {},
+             .budget = budget_.IsInUse() ? &budget_ : nullptr},
       steps_({.steps = context.request.trace.steps, .schedule = context.request.trace.schedule}),
       remote_(pid_),
       records_(kRecordsAtOnce) {}
@@ -70,6 +85,7 @@ ChannelShape CallTracer::Shape() const {
   shape.records =
       static_cast<uint32_t>(std::bit_floor(std::clamp<uint64_t>(each, PP_MIN_RING_RECORDS, PP_MAX_RING_RECORDS)));
   shape.nonce = MakeNonce();
+  shape.mutes = (filter_.IsInUse() || budget_.IsInUse()) && CanSwitchOff(process_.python.layout.version);
   return shape;
 }
 
@@ -84,7 +100,8 @@ Result<void> CallTracer::BringIn(const std::function<bool()>& go_on) {
   boot.ring_count = shape.rings;
   boot.ring_records = shape.records;
   boot.clock = clock_.source() == TickSource::kCounter ? PP_CLOCK_TSC : PP_CLOCK_MONOTONIC;
-  boot.flags = context_.request.trace.c_calls ? PP_BOOT_C_CALLS : 0;
+  boot.flags =
+      (context_.request.trace.c_calls ? uint32_t{PP_BOOT_C_CALLS} : 0) | (shape.mutes ? uint32_t{PP_BOOT_MUTES} : 0);
   boot.lease = clock_.Ticks() + clock_.TicksIn(kEntryPatience);
   const std::string name = ChannelFileName(boot.nonce);
   std::memcpy(boot.channel_name, name.c_str(), name.size() + 1);
@@ -201,6 +218,79 @@ void CallTracer::OnLandmark(Landmark landmark, RemoteAddr code) {
   }
 }
 
+// Nothing is told of it from now on, where the interpreter can do so.
+bool CallTracer::Mute(RemoteAddr code, MutedEvents events) {
+  const CodeId id = codes_.Find(code.value);
+  if (id == kNoCode || code == calls_.step_code) {  // its calls are not shown, but they are steps
+    return false;
+  }
+  const CodeInfo& info = codes_.info(id);
+  const CodeFields fields{info.name_object.value, info.file_object.value, info.first_line};
+  return injection_->channel.Mute(code, fields, events);
+}
+
+void CallTracer::LeaveOut(RemoteAddr code, LeftOutBy by) {
+  if (Mute(code, MutedEvents::kAll)) {
+    filter_.NoteSwitchedOff(by);
+  }
+}
+
+CallBudget::World CallTracer::BudgetWorld() {
+  return {.switch_off =
+              [this](RemoteAddr code, CallBudget::Step step) {
+                const bool is_last = step == CallBudget::Step::kAll;
+                const bool is_off = Mute(code, is_last ? MutedEvents::kAll : MutedEvents::kBegins);
+                if (is_off) {
+                  names_.Exclude(code);
+                }
+                return is_off;
+              },
+          .is_open =
+              [this](RemoteAddr code) {
+                return std::ranges::any_of(threads_,
+                                           [code](const auto& row) { return row.second->replayer.HasOpen(code); });
+              },
+          .name_of =
+              [this](RemoteAddr code) {
+                const CodeId id = codes_.Find(code.value);
+                return id == kNoCode ? std::string()
+                                     : fmt::format("{} ({}:{})", codes_.info(id).function, codes_.info(id).file,
+                                                   codes_.info(id).first_line);
+              }};
+}
+
+// In nanoseconds; 0: not measured, or nothing that an event could cost.
+double CallTracer::EventCost(double ticks) const {
+  constexpr double kMostBelieved = 1e5;
+  const double cost = ticks * static_cast<double>(clock_.Line().nanos_per_tick) / 4294967296.0;
+  return cost > 0 && cost < kMostBelieved ? cost : 0;
+}
+
+// Before anything is told: is it possible to keep to what was asked for?
+Result<void> CallTracer::CheckBudget() {
+  if (!budget_.IsInUse()) {
+    return {};
+  }
+  constexpr char kRemedy[] = "leave --max-overhead out (--min-duration and --exclude make a trace smaller), or sample";
+  if (!CanSwitchOff(process_.python.layout.version)) {
+    return Error{
+        Code::kFailedPrecondition,
+        fmt::format("process {} runs CPython {}.{}, which cannot have single functions not tell of their calls: "
+                    "--max-overhead needs 3.12 or later",
+                    pid_.value, process_.python.layout.version.major, process_.python.layout.version.minor),
+        kRemedy};
+  }
+  if (injection_.has_value() && injection_->channel.event_ticks().frame <= 0) {
+    return Error{
+        Code::kFailedPrecondition,
+        fmt::format("what an event costs could not be measured in process {}, so that --max-overhead cannot be "
+                    "kept",
+                    pid_.value),
+        kRemedy};
+  }
+  return {};
+}
+
 size_t CallTracer::DrainRing(size_t index, uint64_t waiting, Nanos now) {
   RingReader& reader = injection_->channel.rings()[index];
   const RingFacts facts = reader.Facts();
@@ -258,6 +348,10 @@ size_t CallTracer::Drain() {
   size_t drained = DrainRing(first, waiting_[first], now);
   for (size_t i = 0; i < rings_.size(); ++i) {
     drained += i != first ? DrainRing(i, waiting_[i], now) : 0;
+  }
+  if (budget_.IsInUse()) {
+    budget_.SetEventCost(EventCost(injection_->channel.event_ticks().frame));
+    budget_.Weigh(now, calls_.counts.events);
   }
   return drained;
 }
@@ -345,6 +439,10 @@ void CallTracer::CountInto(Accounting& accounting) const {
   }
   accounting.threads_displaced = has_left() ? injection_->channel.hooks_displaced() : 0;
   accounting.steps = steps_.recorded_steps();
+  accounting.event_cost_ns = EventCost(injection_->channel.event_ticks().frame);
+  accounting.c_event_cost_ns = EventCost(injection_->channel.event_ticks().call);
+  accounting.left_out = filter_.rows();
+  std::ranges::move(budget_.Rows(), std::back_inserter(accounting.left_out));
   accounting.processes = 1;
   accounting.threads = threads_.size() + finished_.size();
   accounting.stops = injection_->report.stops.stops + 1;

@@ -20,6 +20,8 @@
 #include "attach/proc/process_memory.h"
 #include "daemon/collect/arming_stop.h"
 #include "daemon/collect/brief_call_filter.h"
+#include "daemon/collect/call_budget.h"
+#include "daemon/collect/call_filter.h"
 #include "daemon/collect/call_names.h"
 #include "daemon/collect/call_replayer.h"
 #include "daemon/collect/capture_context.h"
@@ -96,6 +98,11 @@ class CallTracer {
   TracedThread* ThreadOf(const RingFacts& facts);
   void TakeTenant(Ring& ring, const RingFacts& facts);
   void OnLandmark(Landmark landmark, RemoteAddr code);
+  void LeaveOut(RemoteAddr code, LeftOutBy by);
+  bool Mute(RemoteAddr code, MutedEvents events);
+  CallBudget::World BudgetWorld();
+  Result<void> CheckBudget();
+  double EventCost(double ticks) const;
   size_t DrainRing(size_t index, uint64_t waiting, Nanos now);
   void CloseGap(size_t index);
   void RenewLease();
@@ -111,6 +118,8 @@ class CallTracer {
   CodeCache codes_;
   TargetObjects objects_;
   Landmarks landmarks_;
+  CallFilter filter_;
+  CallBudget budget_;
   CallNames names_;
   CallContext calls_;
   StepMarker steps_;

@@ -1,5 +1,6 @@
 pp_library(daemon/collect
-  SOURCES collect/arming_stop.cc collect/call_capture.cc collect/call_names.cc collect/call_replayer.cc
+  SOURCES collect/arming_stop.cc collect/call_budget.cc collect/call_capture.cc collect/call_filter.cc
+          collect/call_names.cc collect/call_replayer.cc
           collect/call_tracer.cc collect/call_window.cc collect/capture.cc collect/chain_verifier.cc
           collect/child_count.cc collect/interpreter_watch.cc collect/landmarks.cc
           collect/locals_reader.cc collect/opened_process.cc collect/pacer.cc collect/process_sampler.cc

@@ -192,6 +192,10 @@ std::vector<std::string> CautionsOf(const Recording& recording) {
         "{} threads set or cleared a profile function (sys.setprofile): from there on their calls are missing.",
         WithCommas(recording.accounting->threads_displaced)));
   }
+  for (const std::string& sentence :
+       Sentences(recording.accounting ? recording.accounting->left_out : std::vector<LeftOut>())) {
+    cautions.push_back(sentence + ".");
+  }
   if (recording.filtered > 0) {
     cautions.push_back(
         fmt::format("Filters left out {} {}.", WithCommas(recording.filtered), recording.exact ? "calls" : "samples"));

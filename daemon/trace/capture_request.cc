@@ -8,6 +8,8 @@
 #include <limits>
 #include <optional>
 
+#include "daemon/trace/name_glob.h"
+
 namespace ptrace_prof {
 namespace {
 
@@ -70,6 +72,30 @@ std::string PrintThreads(const std::vector<Tid>& threads) {
     fmt::format_to(std::back_inserter(text), "{}{}", text.empty() ? "" : ",", tid.value);
   }
   return text;
+}
+
+// Patterns, each ended by a character that none of them may have in it.
+constexpr char kGlobEnd = '\n';
+
+std::string PrintGlobs(const std::vector<std::string>& globs) {
+  std::string text;
+  for (const std::string& glob : globs) {
+    text += glob + kGlobEnd;
+  }
+  return text;
+}
+
+// What they may be is for CheckGlobs to say.
+bool ParseGlobs(std::string_view text, std::vector<std::string>& out) {
+  while (!text.empty()) {
+    const size_t end = text.find(kGlobEnd);
+    if (end == std::string_view::npos) {
+      return false;
+    }
+    out.emplace_back(text.substr(0, end));
+    text.remove_prefix(end + 1);
+  }
+  return true;
 }
 
 constexpr std::string_view kVerbNames[] = {"record", "dump", "list", "doctor"};
@@ -142,6 +168,15 @@ constexpr KeyRow kKeys[] = {
      [](std::string_view t, CaptureRequest& r) {
        return ParseIn<int64_t>(t, 0, kMaxDurationNs, r.trace.longest.value);
      }},
+    {"trace_max_overhead", "0 (no limit) to 1 core",
+     [](const CaptureRequest& r) { return fmt::format("{}", r.trace.max_overhead); },
+     [](std::string_view t, CaptureRequest& r) { return ParseIn<double>(t, 0, 1, r.trace.max_overhead); }},
+    {"filter", "patterns, each with a newline behind it",
+     [](const CaptureRequest& r) { return PrintGlobs(r.trace.filter); },
+     [](std::string_view t, CaptureRequest& r) { return ParseGlobs(t, r.trace.filter); }},
+    {"exclude", "patterns, each with a newline behind it",
+     [](const CaptureRequest& r) { return PrintGlobs(r.trace.exclude); },
+     [](std::string_view t, CaptureRequest& r) { return ParseGlobs(t, r.trace.exclude); }},
     {"pid", "1 to 4194304, or 0 for a verb that needs none",
      [](const CaptureRequest& r) { return std::to_string(r.pid.value); },
      [](std::string_view t, CaptureRequest& r) { return ParseIn<int32_t>(t, 0, kMaxPid, r.pid.value); }},
@@ -196,6 +231,34 @@ Error Invalid(std::string message, std::string_view remedy) {
   return Error{Code::kInvalidArgument, "capture request: " + std::move(message), std::string(remedy)};
 }
 
+Result<void> CheckGlobs(std::string_view option, const std::vector<std::string>& globs) {
+  if (globs.size() > kMaxGlobs) {
+    return Invalid(fmt::format("{} is given {} times", option, globs.size()),
+                   fmt::format("give at most {}: one pattern may stand for many names", kMaxGlobs));
+  }
+  for (const std::string& glob : globs) {
+    if (auto compiled = NameGlob::Compile(glob); compiled.has_error()) {
+      return Invalid(fmt::format("{}: {}", option, compiled.error().message), compiled.error().remedy);
+    }
+  }
+  return {};
+}
+
+Result<void> CheckTrace(const CaptureRequest& request) {
+  const CallTraceOptions& trace = request.trace;
+  const bool is_sampled = request.mode == CaptureMode::kSample && request.sampled_because.empty();
+  if (is_sampled && (!trace.filter.empty() || !trace.exclude.empty())) {
+    return Invalid("filter and exclude are about traced calls, and mode=sample traces none",
+                   "leave them out, or take mode=trace");
+  }
+  if (is_sampled && trace.max_overhead > 0) {
+    return Invalid("trace_max_overhead is about traced calls, and mode=sample traces none",
+                   "leave it out, or take mode=trace");
+  }
+  PP_RETURN_IF_ERROR(CheckGlobs("filter", trace.filter));
+  return CheckGlobs("exclude", trace.exclude);
+}
+
 Result<void> CheckWhole(const CaptureRequest& request) {
   const bool needs_pid = request.verb == CaptureVerb::kRecord || request.verb == CaptureVerb::kDump;
   if (needs_pid && request.pid.value == 0) {
@@ -223,7 +286,7 @@ Result<void> CheckWhole(const CaptureRequest& request) {
   if (request.locals && request.verb != CaptureVerb::kDump) {
     return Invalid("locals=1 goes with verb=dump only", "leave locals out, or dump");
   }
-  return {};
+  return CheckTrace(request);
 }
 
 }  // namespace

@@ -50,7 +50,10 @@ struct CallTraceOptions {
   uint64_t steps = 0;                          // end after that many whole steps of the job; 0: by time
   std::optional<StepSchedule> schedule;        // which steps are recorded; empty: all. Not with `steps`
   OnFull on_full = OnFull::kDrop;
-  Nanos longest;  // where no duration is asked for: the most that there may be, 0: no limit
+  Nanos longest;                     // where no duration is asked for: the most that there may be, 0: no limit
+  std::vector<std::string> filter;   // patterns (NameGlob): only functions that one of them matches; empty: all
+  std::vector<std::string> exclude;  // but none of these
+  double max_overhead = 0;           // what telling may cost the target, as a share of one core; 0 = no limit
 };
 inline constexpr uint64_t kMinBufferBytes = uint64_t{1} << 20;
 inline constexpr uint64_t kMaxBufferBytes = uint64_t{4} << 30;

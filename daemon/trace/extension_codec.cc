@@ -1,6 +1,7 @@
 #include "daemon/trace/extension_codec.h"
 
 #include <limits>
+#include <optional>
 
 #include "daemon/trace/extension.pb.h"
 #include "daemon/trace/perfetto.pb.h"
@@ -14,6 +15,7 @@ using AccountingFields = trace::Accounting;
 
 constexpr size_t kMaxCmdlineWords = 4096;
 constexpr size_t kMaxLocals = 65'536;
+constexpr size_t kMaxLeftOut = 4096;
 
 struct CountField {
   int number;
@@ -72,6 +74,36 @@ int32_t AsInt32(const WireField& field) { return static_cast<int32_t>(field.valu
 
 }  // namespace
 
+void EncodeLeftOut(const LeftOut& left_out, WireEncoder& out) {
+  out.VarintIfSet(trace::LeftOut::kCauseFieldNumber, static_cast<uint64_t>(left_out.cause));
+  out.StringIfSet(trace::LeftOut::kWhatFieldNumber, left_out.what);
+  out.VarintIfSet(trace::LeftOut::kFunctionsFieldNumber, left_out.functions);
+  out.VarintIfSet(trace::LeftOut::kCallsFieldNumber, left_out.calls);
+  out.VarintIfSet(trace::LeftOut::kSwitchedOffFieldNumber, left_out.switched_off ? 1 : 0);
+}
+
+// None: of a cause that we do not know yet.
+std::optional<LeftOut> DecodeLeftOut(std::string_view message) {
+  LeftOut left_out;
+  WireDecoder decoder(message);
+  for (WireField field; decoder.Next(field);) {
+    switch (field.number) {
+      case trace::LeftOut::kCauseFieldNumber:
+        if (field.value >= kLeftOutCauses) {
+          return std::nullopt;
+        }
+        left_out.cause = static_cast<LeftOutCause>(field.value);
+        break;
+      case trace::LeftOut::kWhatFieldNumber: left_out.what = field.bytes; break;
+      case trace::LeftOut::kFunctionsFieldNumber: left_out.functions = field.value; break;
+      case trace::LeftOut::kCallsFieldNumber: left_out.calls = field.value; break;
+      case trace::LeftOut::kSwitchedOffFieldNumber: left_out.switched_off = field.value != 0; break;
+      default: break;
+    }
+  }
+  return left_out;
+}
+
 void EncodeAccounting(const Accounting& accounting, WireEncoder& out) {
   for (const CountField& row : kCounts) {
     out.VarintIfSet(row.number, accounting.*row.member);
@@ -84,6 +116,9 @@ void EncodeAccounting(const Accounting& accounting, WireEncoder& out) {
   }
   for (const RateField& row : kRates) {
     out.DoubleIfSet(row.number, accounting.*row.member);
+  }
+  for (const LeftOut& left_out : accounting.left_out) {
+    out.Message(AccountingFields::kLeftOutFieldNumber, [&] { EncodeLeftOut(left_out, out); });
   }
 }
 
@@ -109,6 +144,11 @@ Accounting DecodeAccounting(std::string_view message) {
     }
     if (Is(field, AccountingFields::kByQualityFieldNumber) && quality < kSampleQualityCount) {
       accounting.by_quality[quality++] = field.value;
+    }
+    if (Is(field, AccountingFields::kLeftOutFieldNumber) && accounting.left_out.size() < kMaxLeftOut) {
+      if (auto left_out = DecodeLeftOut(field.bytes)) {
+        accounting.left_out.push_back(std::move(*left_out));
+      }
     }
   }
   return accounting;

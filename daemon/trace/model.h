@@ -12,6 +12,7 @@
 
 #include "attach/base/result.h"
 #include "attach/base/types.h"
+#include "daemon/trace/left_out.h"
 
 namespace ptrace_prof {
 
@@ -96,6 +97,7 @@ struct Accounting {
   double c_event_cost_ns = 0;  // the same of a C function
   // On which the job had set or cleared a profile function at the end, up to 3.11: calls of theirs are missing.
   uint64_t threads_displaced = 0;
+  std::vector<LeftOut> left_out;  // what filters and --max-overhead kept out
 };
 
 // Notices of a trace that are kept by those who read it; a collector says a handful.

@@ -40,6 +40,8 @@ pp_library(daemon/trace
     trace/extension_descriptor.cc
     trace/frame_names.cc
     trace/inspection_codec.cc
+    trace/left_out.cc
+    trace/name_glob.cc
     trace/packet_framer.cc
     trace/reader_vocabulary.cc
     trace/sample_batch.cc

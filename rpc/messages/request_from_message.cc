@@ -189,6 +189,13 @@ Result<void> ReadMode(const v1::CaptureSpec& spec, CaptureRequest& request) {
   if (spec.trace().buffer_bytes() != 0) {
     request.trace.buffer_bytes = spec.trace().buffer_bytes();
   }
+  if (!(spec.trace().max_overhead() >= 0 && spec.trace().max_overhead() <= 1)) {
+    return Invalid(fmt::format("trace.max_overhead is {}", spec.trace().max_overhead()),
+                   "give a share of one core, at most 1, or 0 for no limit");
+  }
+  request.trace.max_overhead = spec.trace().max_overhead();
+  request.trace.filter.assign(spec.trace().filter().begin(), spec.trace().filter().end());
+  request.trace.exclude.assign(spec.trace().exclude().begin(), spec.trace().exclude().end());
   PP_ASSIGN_OR_RETURN(request.trace.min_duration, ReadDuration("trace.min_duration", spec.trace().min_duration()));
   PP_RETURN_IF_ERROR(ReadSteps(spec.trace(), request));
   PP_RETURN_IF_ERROR(ReadOnFull(spec.trace(), request));

@@ -42,6 +42,9 @@ void FillSpec(const CaptureRequest& request, v1::CaptureSpec* out) {
     out->mutable_trace()->set_c_calls(request.trace.c_calls);
     out->mutable_trace()->set_force(request.trace.force);
     out->mutable_trace()->set_buffer_bytes(request.trace.buffer_bytes);
+    out->mutable_trace()->set_max_overhead(request.trace.max_overhead);
+    out->mutable_trace()->mutable_filter()->Assign(request.trace.filter.begin(), request.trace.filter.end());
+    out->mutable_trace()->mutable_exclude()->Assign(request.trace.exclude.begin(), request.trace.exclude.end());
     *out->mutable_trace()->mutable_min_duration() =
         google::protobuf::util::TimeUtil::NanosecondsToDuration(request.trace.min_duration.value);
     out->mutable_trace()->set_on_full(request.trace.on_full == OnFull::kStop ? v1::ON_FULL_STOP : v1::ON_FULL_DROP);

@@ -75,6 +75,8 @@ bool CodeCache::ReadInfo(uint64_t address, CodeInfo* info) {
   const uint32_t name_field = layout_.Has(&Layout::code_qualname) ? layout_.code_qualname : layout_.code_name;
   const RemoteAddr name(Load<uint64_t>(code, name_field));
   const RemoteAddr file(Load<uint64_t>(code, layout_.code_filename));
+  info->name_object = RemoteAddr(Load<uint64_t>(code, layout_.code_name));
+  info->file_object = file;
   const RemoteAddr table(Load<uint64_t>(code, layout_.code_line_table));
   if (layout_.Has(&Layout::code_instructions)) {
     const uint64_t units = Load<uint64_t>(code, layout_.var_size);

@@ -27,6 +27,8 @@ struct CodeInfo {
   std::string function;  // qualified name where there is one, else the name
   std::string file;
   int32_t first_line = 0;
+  RemoteAddr name_object;  // co_name, co_filename themselves
+  RemoteAddr file_object;
   std::vector<uint8_t> line_table;
   uint64_t instructions = 0;      // address of the first instruction; 0 where f_lasti is an index
   uint64_t instructions_end = 0;  // f_lasti kinds: length in bytes

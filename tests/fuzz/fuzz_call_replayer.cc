@@ -121,7 +121,10 @@ void Run(std::span<const uint8_t> bytes) {
   TraceCallSink calls(writer, writer.AddThread(ThreadInfo{.pid = Pid(1), .tid = Tid(1)}));
   Checking checking(calls);
   Anything objects;
-  CallNames names(stacks, objects);
+  CallTraceOptions options;
+  options.exclude = {"code1*", "callable2?"};
+  CallFilter filter(options);
+  CallNames names(stacks, objects, (control & 32) != 0 ? &filter : nullptr);
   CallContext context{.names = names};
   CallReplayer replayer(context, checking, Nanos(1));
   ThreadSnapshot snapshot;

@@ -9,7 +9,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import case, profiler  # noqa: E402
 from support.target_process import TargetProcess  # noqa: E402
 
-ROW = re.compile(r"\s*([\d,]+)\s+[\d.]+\s+[\d.]+\s+[\d.]+\s+[\d.]+  (\S+)(?: \(|$)")
+ROW = re.compile(r"\s*([\d,]+)\s+[\d.]+\s+[\d.]+\s+[\d.]+\s+[\d.]+(?:\s+[\d.]+\s+[\d.]+)?  (\S+)(?: \(|$)")
 PER_BURST = {"leaf": 7, "recursive": 6, "three_times": 1, "raises": 1}
 # The first module in Python that an interpreter imports, long before its program.
 STARTS_FOR_EVER = """

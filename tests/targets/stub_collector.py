@@ -22,12 +22,15 @@ MAGIC = struct.pack("<2Q", 0x626f6f7470747261, 0x63652d70726f6600)
 PAGE = 4096
 ABSENT = 0xFFFFFFFF
 TAGS = ("NONE", "START", "RESUME", "THROW", "RETURN", "YIELD", "UNWIND", "C_CALL", "C_RETURN", "C_RAISE", "FRAME",
-        "SELF", "CODE", "LOST", "LOST_END")
+        "SELF", "CODE", "LOST", "LOST_END", "CALLER")
 READY, LEFT, FAILED = 1, 2, 3
 LIVE = 2
 PROFILER_PRESENT = 1
 ASKED, LEASE = 1, 2
 FOREVER = (1 << 64) - 1
+C_CALLS, MUTES = 1, 2  # pp_boot_flag
+MUTE_BITS = 14
+FRAME_COST, CALL_COST = 176, 192
 # pp_boot, as attach/abi/boot.h has it.
 HEX, ERROR, BUSY, ENTER = 20, 80, 72, 64
 SERVED, NAME, FUNCTIONS, OFFSETS, BOOT_SIZE = 96, 104, 144, 528, 656
@@ -75,12 +78,13 @@ class Stub:
         self.boot = None  # address, once loaded
         self.queue = None  # how to have something called, other than at once
 
-    def boot_bytes(self, nonce, name, c_calls=False, rings=16, records=1 << 16, lease=FOREVER, pid=None, clock=0):
+    def boot_bytes(self, nonce, name, c_calls=False, rings=16, records=1 << 16, lease=FOREVER, pid=None, clock=0,
+                   mutes=False):
         functions = [_address(function) for function in GIVEN["functions"]]
         layout = self.layout
         offsets = [_FIXED.get(field, layout.get(field.replace("_", ".", 1), ABSENT)) for field in GIVEN["offsets"]]
         head = struct.pack("<16sIIiIIIIIQQ", MAGIC, GIVEN["abi_version"], layout["hex"], pid or os.getpid(),
-                           int(c_calls), rings, records, clock, layout["tag_mask"] & ABSENT, nonce, lease)
+                           C_CALLS * c_calls + MUTES * mutes, rings, records, clock, layout["tag_mask"] & ABSENT, nonce, lease)
         return head, struct.pack("<40s", name.encode()), struct.pack("<48Q", *(functions + [0] * (48 - len(functions)))) + \
             struct.pack("<32I", *(offsets + [ABSENT] * (32 - len(offsets))))
 
@@ -169,7 +173,8 @@ class Capture:
             os.close(file)
         self.rings, self.records = struct.unpack_from("<II", self.memory, 12)
         self.private, self.leave_entry, size = struct.unpack_from("<3Q", self.memory, 32)
-        assert size == self.size == PAGE * (1 + self.rings) + 16 * self.rings * self.records
+        self.mutes_at = PAGE * (1 + self.rings) + 16 * self.rings * self.records
+        assert size == self.size == self.mutes_at + (16 << MUTE_BITS) * self.options.get("mutes", False)
         assert self.u32(64) == READY and self.u64(24) == nonce
         self._armed = _word(self.private + 8)
         if self.arm_it:
@@ -215,6 +220,19 @@ class Capture:
     def ask_for_self(self, *codes):
         for index, code in enumerate(codes):
             self.put(112 + 8 * index, id(code))
+
+    def mute(self, code, only_begins=False, check=None):
+        """Has nothing told of a code object from now on."""
+        fields = id(code.co_name) * 0x9e3779b97f4a7c15 ^ id(code.co_filename) * 0xc2b2ae3d27d4eb4f ^ code.co_firstlineno << 2
+        place = (id(code) * 0x9e3779b97f4a7c15 & FOREVER) >> (64 - MUTE_BITS)
+        while self.u64(self.mutes_at + 16 * place) not in (0, id(code)):
+            place = (place + 1) % (1 << MUTE_BITS)
+        self.put(self.mutes_at + 16 * place + 8, (fields & FOREVER & ~3 | only_begins) if check is None else check)
+        self.put(self.mutes_at + 16 * place, id(code))
+
+    def cost(self, at):
+        """FRAME_COST, CALL_COST: (events, time)"""
+        return self.u64(at), self.u64(at + 8)
 
     def touch(self):
         """Has the pages of all records allocated, as a collector does before it arms."""

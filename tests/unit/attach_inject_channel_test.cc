@@ -136,6 +136,42 @@ TEST_F(ChannelTest, SettlesAtTheArmingWhatIsPending) {
   EXPECT_EQ(page.armed, 0U);
 }
 
+TEST(ChannelMutes, AreFoundByWhoLooksForThem) {
+  constexpr ChannelShape kWithTable{1, PP_MIN_RING_RECORDS, 4711, true};
+  const ChannelMemory memory(kWithTable);
+  memory.Seal();
+  Channel channel = Channel::Take(memory.file(), kWithTable).value();
+  const auto* table = reinterpret_cast<const pp_mute*>(memory.bytes() + PP_MUTES_OFFSET(1, PP_MIN_RING_RECORDS));
+  const auto find = [&](uint64_t code) {
+    uint64_t place = PP_MUTE_HASH(code);
+    while (table[place % PP_MUTE_ENTRIES].code != code) {
+      ++place;
+    }
+    return table[place % PP_MUTE_ENTRIES].check;
+  };
+  uint64_t muted = 0;
+  while (channel.Mute(RemoteAddr(0x7f0000001000 + 0x80 * muted), {muted, 2, -3}, MutedEvents::kAll)) {
+    ++muted;
+  }
+  EXPECT_GE(muted, PP_MAX_MUTES / 2) << "too many for the few places that are looked at";
+  EXPECT_LE(muted, PP_MAX_MUTES);
+  for (uint64_t i = 0; i < muted; ++i) {
+    EXPECT_EQ(find(0x7f0000001000 + 0x80 * i), PP_MUTE_CHECK(i, 2, int64_t{-3}));
+  }
+  // The same address again: other code, or other events of it.
+  EXPECT_TRUE(channel.Mute(RemoteAddr(0x7f0000001000), {7, 8, 9}, MutedEvents::kBegins));
+  EXPECT_EQ(find(0x7f0000001000), PP_MUTE_CHECK(7, 8, int64_t{9}) | PP_MUTE_BEGINS);
+  EXPECT_FALSE(channel.Mute(RemoteAddr(), {}, MutedEvents::kAll));
+}
+
+TEST_F(ChannelTest, WithoutATableNothingIsMuted) {
+  Channel channel = Open();
+  EXPECT_FALSE(channel.Mute(RemoteAddr(0x1000), {1, 2, 3}, MutedEvents::kAll));
+  EXPECT_EQ(channel.event_ticks().frame, 0);
+  memory_.head().frame_cost = {128, 3840};
+  EXPECT_EQ(channel.event_ticks().frame, 30);
+}
+
 TEST_F(ChannelTest, TellsTheStubWhatItShallDo) {
   Channel channel = Open();
   channel.RenewLease(99);

@@ -10,7 +10,7 @@ static uint64_t code[2];          // flags: 0
 static pp_address current_thread(void) { return (pp_address)thread_state; }
 
 uint64_t event_target_tables_size(void) { return sizeof(pp_tables); }
-uint64_t event_target_channel_size(void) { return PP_CHANNEL_SIZE(1, RECORDS); }
+uint64_t event_target_channel_size(void) { return PP_CHANNEL_SIZE(1, RECORDS, 0); }
 
 void event_target_prepare(void* tables, void* channel) {
   pp_boot_block.functions[PP_FN_PyThreadState_GetUnchecked] = (uint64_t)&current_thread;

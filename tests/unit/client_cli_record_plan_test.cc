@@ -46,6 +46,19 @@ TEST(RecordPlan, TakesEveryOption) {
   EXPECT_EQ(plan.output, "x.svg");
 }
 
+TEST(RecordPlan, PatternsGoWithTraces) {
+  RecordOptions options = ForPid();
+  options.filter = {"train.*"};
+  options.exclude = {"f", "g"};
+  EXPECT_NE(MakeRecordPlan(options, {}).error().message.find("--filter goes with --mode trace"), std::string::npos);
+  options.mode = "trace";
+  const RecordPlan plan = MakeRecordPlan(options, {}).value();
+  EXPECT_EQ(plan.request.trace.filter, options.filter);
+  EXPECT_EQ(plan.request.trace.exclude, options.exclude);
+  options.exclude = {"[f"};
+  EXPECT_EQ(MakeRecordPlan(options, {}).error().message, "--exclude: '[f' is no pattern for names: a [ has no ]");
+}
+
 TEST(RecordPlan, NamesTheOutputAfterTheProgram) {
   const RecordPlan plan = MakeRecordPlan({.format = "pprof"}, {"/opt/my app/tr;ain.sh", "-x"}).value();
   EXPECT_EQ(plan.program.size(), 2U);

@@ -80,5 +80,13 @@ TEST(TotalsText, OfCalls) {
   EXPECT_NE(ClosingLines(CaptureMode::kTrace, totals).find(", outside of the recorded steps 4,000"), std::string::npos);
 }
 
+TEST(TotalsText, OfWhatWasLeftOut) {
+  Accounting totals;
+  totals.left_out = {{LeftOutCause::kExcluded, "f", 1, 1'234, false}, {LeftOutCause::kFilter, "g", 7, 0, false}};
+  const std::string lines = ClosingLines(CaptureMode::kTrace, totals);
+  EXPECT_NE(lines.find("\n  --exclude 'f' left out 1 function (1,234 calls)\n"), std::string::npos) << lines;
+  EXPECT_EQ(lines.find("'g'"), std::string::npos) << lines;
+}
+
 }  // namespace
 }  // namespace ptrace_prof

@@ -277,6 +277,83 @@ TEST_F(CallReplayerTest, EndsOfExcludedFunctionsMeanNothing) {
   EXPECT_EQ(context.counts.unmatched_ends, 0);
 }
 
+class Excluding : public CallReplayerTest {
+ protected:
+  static CallTraceOptions Options() {
+    CallTraceOptions options;
+    options.exclude = {"x", "nothing"};
+    return options;
+  }
+  CallFilter filter{Options()};
+  CallNames chosen{stacks, letters, &filter};
+  CallContext filtered{.names = chosen};
+  std::string Filtered(const std::vector<Said>& said, const ThreadSnapshot& snapshot = {}) {
+    Lines lines(stacks);
+    CallReplayer replayer(filtered, lines, Nanos(0));
+    replayer.Start(snapshot);
+    std::vector<pp_record> records;
+    uint64_t at = 0;
+    for (const Said& one : said) {
+      at += one.tag >= PP_TAG_FRAME && one.tag <= PP_TAG_CODE ? 0 : 1;
+      records.push_back({at << PP_TAG_BITS | one.tag, one.value});
+    }
+    replayer.Feed(records, TickMap::Monotonic(), Nanos(1'000'000));
+    replayer.Finish(Nanos(1'000'000));
+    EXPECT_EQ(lines.depth, 0);
+    return lines.text;
+  }
+};
+
+TEST_F(Excluding, WhatIsInItTakesItsPlace) {
+  EXPECT_EQ(Filtered({{PP_TAG_START, 'f'},
+                      {PP_TAG_START, 'x'},
+                      {PP_TAG_START, 'g'},
+                      {PP_TAG_START, 'x'},
+                      {PP_TAG_UNWIND, 'x'},
+                      {PP_TAG_RETURN, 'g'},
+                      {PP_TAG_RETURN, 'x'},
+                      {PP_TAG_RETURN, 'f'}}),
+            "1(f 3(g 6) 8)");
+  EXPECT_EQ(filtered.counts.unmatched_ends, 0);
+  EXPECT_EQ(filtered.counts.implied_ends, 0);
+  EXPECT_EQ(filter.rows()[0], (LeftOut{LeftOutCause::kExcluded, "x", 1, 2, false}));
+  EXPECT_EQ(filter.rows()[1], (LeftOut{LeftOutCause::kExcluded, "nothing", 0, 0, false}));
+}
+
+TEST_F(Excluding, WhatIsNotPythonGoesWithItsCaller) {
+  EXPECT_EQ(Filtered({{PP_TAG_START, 'f'},
+                      {PP_TAG_C_CALL, 'L'},
+                      {PP_TAG_CODE, 8},
+                      {PP_TAG_C_RETURN, 'L'},
+                      {PP_TAG_START, 'x'},
+                      {PP_TAG_C_CALL, 'L'},
+                      {PP_TAG_CODE, 8},
+                      {PP_TAG_C_RETURN, 'L'},
+                      {PP_TAG_RETURN, 'x'},
+                      {PP_TAG_RETURN, 'f'}}),
+            "1(f 2(len 3) 8)");
+  EXPECT_EQ(filter.rows()[0].calls, 2);
+}
+
+TEST_F(Excluding, GeneratorsAndWhatRanBefore) {
+  EXPECT_EQ(Filtered({{PP_TAG_YIELD, 'x'},
+                      {PP_TAG_START, 'g'},
+                      {PP_TAG_RESUME, 'x'},
+                      {PP_TAG_FRAME, 0x99},
+                      {PP_TAG_YIELD, 'x'},
+                      {PP_TAG_FRAME, 0x99},
+                      {PP_TAG_THROW, 'x'},
+                      {PP_TAG_FRAME, 0x99},
+                      {PP_TAG_UNWIND, 'x'},
+                      {PP_TAG_FRAME, 0x99},
+                      {PP_TAG_RETURN, 'g'},
+                      {PP_TAG_RETURN, 'f'}},
+                     Standing("fx")),
+            "0(f running 2(g 7) 8)");
+  EXPECT_EQ(filtered.counts.unmatched_ends, 0);
+  EXPECT_EQ(filter.rows()[0].calls, 0);
+}
+
 TEST_F(CallReplayerTest, WhatAGapLeftAloneGoesOn) {
   EXPECT_EQ(Replay({{PP_TAG_START, 'f'},
                     {PP_TAG_START, 'g'},

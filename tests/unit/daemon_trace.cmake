@@ -3,6 +3,8 @@ add_executable(daemon_trace_test
   unit/daemon_trace_calls_test.cc
   unit/daemon_trace_capture_request_test.cc
   unit/daemon_trace_inspection_codec_test.cc
+  unit/daemon_trace_left_out_test.cc
+  unit/daemon_trace_name_glob_test.cc
   unit/daemon_trace_reader_test.cc
   unit/daemon_trace_round_trip_test.cc
   unit/daemon_trace_sample_batcher_test.cc

@@ -64,6 +64,42 @@ TEST(CaptureRequest, AModeThatWasChosenSaysWhy) {
   }
 }
 
+CaptureRequest Filtered(std::vector<std::string> filter, std::vector<std::string> exclude) {
+  CaptureRequest request;
+  request.pid = Pid(1);
+  request.mode = CaptureMode::kTrace;
+  request.trace.filter = std::move(filter);
+  request.trace.exclude = std::move(exclude);
+  return request;
+}
+
+TEST(CaptureRequest, PatternsComeBackAsTheyWere) {
+  const CaptureRequest request = Filtered({"a,b", "=", "[]x]"}, {"*.f"});
+  const auto decoded = DecodeRequest(EncodeRequest(request));
+  ASSERT_TRUE(decoded.has_value()) << decoded.error().message;
+  EXPECT_EQ(decoded.value().trace.filter, request.trace.filter);
+  EXPECT_EQ(decoded.value().trace.exclude, request.trace.exclude);
+}
+
+TEST(CaptureRequest, BadPatternsAreRefusedByName) {
+  CaptureRequest sampled = Filtered({}, {"f"});
+  sampled.mode = CaptureMode::kSample;
+  const std::pair<CaptureRequest, std::string> rows[] = {
+      {Filtered({"[a-z"}, {}), "'[a-z'"},
+      {Filtered({}, {"x\\"}), "exclude: 'x\\'"},
+      {Filtered({""}, {}), "filter: '' is no pattern"},
+      {Filtered({}, std::vector<std::string>(65, "f")), "exclude is given 65 times"},
+      {sampled, "mode=sample"},
+  };
+  for (const auto& [request, named] : rows) {
+    const auto decoded = DecodeRequest(EncodeRequest(request));
+    ASSERT_TRUE(decoded.has_error()) << named;
+    EXPECT_EQ(decoded.error().code, Code::kInvalidArgument);
+    EXPECT_NE(decoded.error().message.find(named), std::string::npos) << decoded.error().message;
+    EXPECT_FALSE(decoded.error().remedy.empty());
+  }
+}
+
 TEST(CaptureRequest, WhatIsAboutTheNodeNeedsNoPid) {
   for (const auto& [verb, name] : {std::pair(CaptureVerb::kList, "list"), std::pair(CaptureVerb::kDoctor, "doctor")}) {
     CaptureRequest request;

@@ -125,7 +125,13 @@ TEST(RequestFromMessage, ATraceKeepsItsOptions) {
   CaptureRequest asked;
   asked.pid = Pid(4711);
   asked.mode = CaptureMode::kTrace;
-  asked.trace = {.c_calls = true, .force = true, .buffer_bytes = uint64_t{8} << 20, .min_duration = Nanos(1'500)};
+  asked.trace = {.c_calls = true,
+                 .force = true,
+                 .buffer_bytes = uint64_t{8} << 20,
+                 .min_duration = Nanos(1'500),
+                 .filter = {"train.*"},
+                 .exclude = {"a,b", "?"},
+                 .max_overhead = 0.05};
   v1::CaptureSpec spec;
   FillSpec(asked, &spec);
   const auto read = RequestFrom(spec);
@@ -135,6 +141,12 @@ TEST(RequestFromMessage, ATraceKeepsItsOptions) {
   EXPECT_TRUE(read.value().trace.force);
   EXPECT_EQ(read.value().trace.buffer_bytes, uint64_t{8} << 20);
   EXPECT_EQ(read.value().trace.min_duration, Nanos(1'500));
+  EXPECT_EQ(read.value().trace.filter, asked.trace.filter);
+  EXPECT_EQ(read.value().trace.exclude, asked.trace.exclude);
+  EXPECT_EQ(read.value().trace.max_overhead, 0.05);
+  spec.mutable_trace()->set_max_overhead(2);
+  EXPECT_EQ(RequestFrom(spec).error().code, Code::kInvalidArgument);
+  spec.mutable_trace()->set_max_overhead(0);
   spec.set_mode(v1::MODE_SAMPLE);
   EXPECT_EQ(RequestFrom(spec).error().code, Code::kInvalidArgument);
 }

@@ -100,6 +100,13 @@ class Recording(Base):
             self.client.record(PID, duration=DURATION, c_calls=True)
         with self.assertRaises(ptrace_prof.InvalidRequest):
             self.client.record(PID, duration=DURATION, mode="trace", buffer_bytes=7)
+        all_of_them = len(trace.data)
+        trace = self.client.record(PID, duration=DURATION, mode="trace", filter=["nosuch", "n?"], exclude=["x"])
+        self.assertIs(trace.capture.state, State.SUCCEEDED)
+        self.assertLess(len(trace.data), all_of_them)
+        for options in ({"exclude": ["[a"]}, {"filter": "f"}, {"filter": [""]}, {"max_overhead": 2}):
+            with self.subTest(options), self.assertRaises(ptrace_prof.InvalidRequest):
+                self.client.record(PID, duration=DURATION, mode="trace", **options)
 
     def check_calls(self, trace):
         """The rows are those of the exported table."""

@@ -44,10 +44,14 @@ class CaptureOptions(TypedDict, total=False):
     schedule: with mode "trace", which steps are recorded, and how many; not with `steps`.
     on_full: with mode "trace", what is done when the memory for events is full: "drop" (they are lost until there is
         room, counted, and shown as a gap) or "stop" (the capture ends). Left out: "drop".
+    filter: with mode "trace", only functions whose qualified name, module or file one of these patterns matches:
+        ["train.*", "Model.forward"]. Left out: all.
+    exclude: with mode "trace", none that one of these patterns matches.
     force: with mode "trace", also where the target disabled remote debugging.
     rate_hz: samples per second of each thread; math.inf: no pause at all. Left out: 400.
     max_overhead: CPU time that the collector may use, as a share of one core, above 0, at most 1; the rate goes down
-        to keep it. math.inf: no limit. Left out: 0.01.
+        to keep it. math.inf: no limit. Left out: 0.01. With mode "trace": what it may cost the target, of one core;
+        functions are switched off to keep it, and named in the trace (CPython 3.12 and later). Left out: no limit.
     max_depth: frames of one stack that are kept. Left out: 4096.
     idle: of threads that wait, record "main" (samples of main threads only), "all" or "none".
     threads: only these thread IDs.
@@ -69,6 +73,8 @@ class CaptureOptions(TypedDict, total=False):
     steps: Optional[int]
     schedule: Optional[StepSchedule]
     on_full: Literal["drop", "stop", "throttle"]
+    filter: Iterable[str]
+    exclude: Iterable[str]
     force: bool
     rate_hz: Optional[float]
     max_overhead: Optional[float]
@@ -128,7 +134,8 @@ def _checked(message: Any, **fields: Any) -> Any:
 
 
 def _sample(options: CaptureOptions) -> capture_pb2.SampleOptions:
-    rate, overhead = options.get("rate_hz"), options.get("max_overhead")
+    rate = options.get("rate_hz")
+    overhead = None if options.get("mode") == "trace" else options.get("max_overhead")
     return _checked(  # type: ignore[no-any-return]
         capture_pb2.SampleOptions, rate_hz=None if rate == math.inf else rate, as_fast_as_possible=rate == math.inf,
         max_overhead=None if overhead == math.inf else overhead, no_overhead_limit=overhead == math.inf,
@@ -148,15 +155,25 @@ def _schedule(schedule: Optional[StepSchedule]) -> Optional[capture_pb2.StepSche
     return _checked(capture_pb2.StepSchedule, **schedule)  # type: ignore[no-any-return]
 
 
+def _globs(option: str, value: Optional[Iterable[str]]) -> list[str]:
+    if isinstance(value, str):
+        raise InvalidRequest(f"{option}={value!r}: it is a list of patterns")
+    return list(value or ())
+
+
 def _trace(options: CaptureOptions) -> Optional[capture_pb2.TraceOptions]:
     names = ("c_calls", "buffer_bytes", "force", "steps")
-    others = ("min_duration", "schedule", "on_full")
-    if options.get("mode") not in ("trace", "auto") and not any(options.get(name) for name in (*names, *others)):
+    globs = {name: _globs(name, options.get(name)) for name in ("filter", "exclude")}
+    others = ("min_duration", "schedule", "on_full", *globs)
+    is_trace = options.get("mode") in ("trace", "auto")
+    if not is_trace and not any(options.get(name) for name in (*names, *others)):
         return None
     on_full = options.get("on_full")
-    message = _checked(capture_pb2.TraceOptions, **{name: options.get(name) for name in names},
+    overhead = options.get("max_overhead") if is_trace else None
+    message = _checked(capture_pb2.TraceOptions, **{name: options.get(name) for name in names}, **globs,
                        schedule=_schedule(options.get("schedule")),
-                       on_full=None if on_full is None else _one_of(_ON_FULL, "on_full", on_full))
+                       on_full=None if on_full is None else _one_of(_ON_FULL, "on_full", on_full),
+                       max_overhead=None if overhead == math.inf else overhead)
     set_duration(message, "min_duration", options.get("min_duration"))
     return message  # type: ignore[no-any-return]
 

@@ -1,0 +1,230 @@
+"""Code of which the stub tells nothing, and what is left of that: 3.12 and later. And what an event costs."""
+import os
+import sys
+
+import stub_corpus
+from stub_checks_events import EVENT_TAGS, records
+from stub_collector import CALL_COST, FRAME_COST, Capture
+
+HAS_MONITORING = sys.version_info >= (3, 12)
+
+
+def excluded(number):
+    return number + 1
+
+
+def generator():
+    yield 1
+    yield 2
+
+
+def raising():
+    raise ValueError
+
+
+def calls_len(things):
+    stub_corpus.leaf()
+    return len(things)
+
+
+def all_of_them():
+    for number in range(5):
+        excluded(number)
+    list(generator())
+    thrown = generator()
+    next(thrown)
+    try:
+        thrown.throw(KeyError)
+    except KeyError:
+        pass
+    try:
+        raising()
+    except ValueError:
+        pass
+    calls_len([])
+
+
+MUTED = [function.__code__ for function in (excluded, generator, raising, calls_len)]
+
+
+def told(capture, codes=MUTED):
+    """How often each tag was told of the code objects."""
+    found = {}
+    for _, tag, value in records(capture):
+        if tag in EVENT_TAGS and value in [id(code) for code in codes]:
+            found[tag] = found.get(tag, 0) + 1
+    return found
+
+
+def full():
+    """What is told of them where nothing is muted."""
+    return {"START": 9, "RETURN": 7, "YIELD": 3, "RESUME": 2, "THROW": 1, "UNWIND": 2}
+
+
+def _muting(stub, **options):
+    with Capture(stub, mutes=True, **options) as capture:
+        for code in MUTED:
+            capture.mute(code)
+        all_of_them()
+        all_of_them()
+    return capture
+
+
+def check_nothing_is_told_of_muted_code(stub):
+    if not HAS_MONITORING:
+        return
+    count = sys.getrefcount(sys.monitoring.DISABLE)
+    capture = _muting(stub, c_calls=True)
+    assert told(capture) == {}, told(capture)
+    found = records(capture)
+    assert [value for _, tag, value in found if tag == "START"].count(id(all_of_them.__code__)) == 2
+    assert [value for _, tag, value in found if tag == "START"].count(id(stub_corpus.leaf.__code__)) == 2
+    assert id(len) not in [value for _, tag, value in found if tag == "C_CALL"]
+    assert {value for _, tag, value in found if tag == "CALLER"}.isdisjoint({id(code) for code in MUTED})
+    assert sys.getrefcount(sys.monitoring.DISABLE) == count
+
+
+def check_a_table_without_entries_changes_nothing(stub):
+    if not HAS_MONITORING:
+        return
+    with Capture(stub, mutes=True, c_calls=True) as capture:
+        all_of_them()
+    assert told(capture) == full(), told(capture)
+    found = records(capture)
+    callers = [found[at + 2][2] for at, (_, tag, value) in enumerate(found) if tag == "C_CALL" and value == id(len)]
+    assert id(calls_len.__code__) in callers, found
+
+
+def check_muting_does_not_outlive_its_capture(stub):
+    """What was switched off is told again, although it did not run between the two captures."""
+    if not HAS_MONITORING:
+        return
+    for _ in range(3):
+        _muting(stub)
+        with Capture(stub) as capture:
+            all_of_them()
+        assert told(capture) == full(), told(capture)
+
+
+def check_muting_does_not_outlive_a_lost_lease(stub):
+    if not HAS_MONITORING:
+        return
+    with Capture(stub, mutes=True) as capture:
+        for code in MUTED:
+            capture.mute(code)
+        all_of_them()
+        capture.expire()
+        all_of_them()
+    with Capture(stub) as capture:
+        all_of_them()
+    assert told(capture) == full(), told(capture)
+
+
+def check_muting_does_not_outlive_a_tool_id_that_was_taken(stub):
+    """The job takes our id while code is muted: it keeps the id, and is told of everything."""
+    if not HAS_MONITORING:
+        return
+    monitoring = sys.monitoring
+    heard = []
+    with Capture(stub, mutes=True) as capture:
+        for code in MUTED:
+            capture.mute(code)
+        all_of_them()
+        tool = capture.tool_id
+        monitoring.free_tool_id(tool)
+        monitoring.use_tool_id(tool, "the job")
+    monitoring.register_callback(tool, monitoring.events.PY_START, lambda code, _offset: heard.append(code))
+    monitoring.set_events(tool, monitoring.events.PY_START)
+    all_of_them()
+    monitoring.set_events(tool, 0)
+    monitoring.free_tool_id(tool)
+    assert heard.count(excluded.__code__) == 5, heard
+
+
+def check_what_others_switched_off_is_told_to_them_again(stub):
+    """Nothing is taken from another tool: it hears of each place once more after our capture, then no more."""
+    if not HAS_MONITORING:
+        return
+    monitoring = sys.monitoring
+    heard = []
+
+    def once(code, _offset):
+        heard.append(code)
+        return monitoring.DISABLE
+
+    monitoring.use_tool_id(1, "another")
+    monitoring.register_callback(1, monitoring.events.PY_START, once)
+    monitoring.set_events(1, monitoring.events.PY_START)
+    try:
+        all_of_them()
+        before = heard.count(excluded.__code__)
+        _muting(stub)
+        all_of_them()
+        all_of_them()
+        after = heard.count(excluded.__code__)
+    finally:
+        monitoring.set_events(1, 0)
+        monitoring.free_tool_id(1)
+    assert before == 1 and after in (1, 2), (before, after)
+
+
+def check_other_code_at_the_address_is_told(stub):
+    """An entry is of one code object, not of its address."""
+    if not HAS_MONITORING:
+        return
+    with Capture(stub, mutes=True) as capture:
+        for code in MUTED:
+            capture.mute(code, check=4)  # of code that was there before
+        all_of_them()
+    assert told(capture) == full(), told(capture)
+
+
+def check_ends_are_told_while_only_begins_are_muted(stub):
+    if not HAS_MONITORING:
+        return
+    with Capture(stub, mutes=True) as capture:
+        for code in MUTED:
+            capture.mute(code, only_begins=True)
+        all_of_them()
+    expected = {tag: count for tag, count in full().items() if tag in ("RETURN", "YIELD", "UNWIND")}
+    assert told(capture) == expected, told(capture)
+
+
+def check_muting_in_a_forked_child(stub):
+    """The child inherits what was switched off, has no table, and is told of everything in a capture of its own."""
+    if not HAS_MONITORING:
+        return
+    with Capture(stub, mutes=True) as capture:
+        for code in MUTED:
+            capture.mute(code)
+        all_of_them()
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                all_of_them()
+                stub_corpus.leaf()
+                tool = 3 if sys.monitoring.get_tool(3) is None else 5
+                heard = []
+                sys.monitoring.use_tool_id(tool, "child")
+                sys.monitoring.register_callback(tool, sys.monitoring.events.PY_START,
+                                                 lambda code, _offset: heard.append(code))
+                sys.monitoring.set_events(tool, sys.monitoring.events.PY_START)
+                all_of_them()
+                status = 0 if tool == 3 and heard.count(excluded.__code__) == 5 else 2
+            finally:
+                os._exit(status)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def check_costs_are_measured(stub):
+    with Capture(stub, c_calls=True) as capture:
+        frames, calls = capture.cost(FRAME_COST), capture.cost(CALL_COST)
+        heads = [capture.ring(index)["head"] for index in range(capture.rings)]
+    if not HAS_MONITORING:
+        assert frames == calls == (0, 0), (frames, calls)
+        return
+    assert frames[0] == calls[0] == 128 and frames[1] > 0 and calls[1] > 0, (frames, calls)
+    assert sum(heads) < 100, heads  # nothing of the measuring is told
+    with Capture(stub) as capture:
+        assert capture.cost(FRAME_COST) == frames and capture.cost(CALL_COST) == (0, 0)
