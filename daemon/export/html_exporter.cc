@@ -6,8 +6,10 @@
 #include <sys/random.h>
 
 #include <array>
+#include <cmath>
 #include <cstring>
 
+#include "daemon/export/call_table.h"
 #include "daemon/export/format_exporter.h"
 #include "daemon/export/json_output.h"
 #include "daemon/export/number_text.h"
@@ -55,7 +57,15 @@ class HtmlExporter : public FormatExporter {
   Result<void> WriteSpans(TrackId track, uint64_t max_spans);
   void WriteTime(Nanos time);
   Nanos OnPage(Nanos time) const { return context_.recording.exact ? time : Nanos(Micros(time) * 1000); }
+  // Of one node, on one thread.
+  struct Total {
+    uint64_t weight = 0;
+    uint64_t idle = 0;
+    uint64_t calls = 0;
+    uint64_t stretches = 0;
+  };
   Result<void> WriteTotals(TrackId track);
+  void WriteCorrected(const std::vector<Total>& totals);
   void WriteTree();
   void WriteNumbers(std::string_view name, int64_t (*of)(const PageTree::Node&));
 
@@ -152,11 +162,6 @@ Result<void> HtmlExporter::WriteSpans(TrackId track, uint64_t max_spans) {
 
 // Node, weight, weight while idle: exact even where spans are thinned out. And of exact calls, node and calls.
 Result<void> HtmlExporter::WriteTotals(TrackId track) {
-  struct Total {
-    uint64_t weight = 0;
-    uint64_t idle = 0;
-    uint64_t calls = 0;
-  };
   const bool exact = context_.recording.exact;
   std::vector<Total> totals;
   PP_RETURN_IF_ERROR(spool_.ForEach(track, [&](const Span& span) {
@@ -166,6 +171,7 @@ Result<void> HtmlExporter::WriteTotals(TrackId track) {
     totals[node].weight += weight;
     totals[node].idle += span.state == ThreadState::kIdle ? weight : 0;
     totals[node].calls += exact && span.samples > 0 && IsNewCall(span.entry) ? 1 : 0;
+    totals[node].stretches += span.samples;
   }));
   json_.Name("totals");
   json_.StartArray();
@@ -189,7 +195,36 @@ Result<void> HtmlExporter::WriteTotals(TrackId track) {
     }
   }
   json_.EndArray();
+  WriteCorrected(totals);
   return {};
+}
+
+// Node and weight without what telling of the calls cost, as CorrectedTimes says (call_table.h). Only where that is
+// known.
+void HtmlExporter::WriteCorrected(const std::vector<Total>& totals) {
+  const auto& accounting = context_.recording.accounting;
+  const EventCost cost = EventCost::Of(accounting ? &*accounting : nullptr);
+  if (!cost.is_known()) {
+    return;
+  }
+  std::vector<double> left(totals.size());
+  for (uint32_t node = static_cast<uint32_t>(totals.size()); node-- > 0;) {
+    const PageTree::Node& place = tree_.nodes()[node];
+    const FrameKind kind = node == 0 ? FrameKind::kMarker : tree_.functions().function(place.function).kind;
+    const double each = kind == FrameKind::kMarker ? 0 : kind == FrameKind::kC ? cost.c_ns : cost.python_ns;
+    const double taken = static_cast<double>(totals[node].stretches) * each;
+    left[node] += static_cast<double>(totals[node].weight) - taken;
+    left[place.parent] -= node == 0 ? 0 : taken;
+  }
+  json_.Name("corrected");
+  json_.StartArray();
+  for (uint32_t node = 0; node < totals.size(); ++node) {
+    if (totals[node].weight > 0) {
+      json_.Uint(node);
+      json_.Uint64(left[node] > 0 ? static_cast<uint64_t>(std::llround(left[node])) : 0);
+    }
+  }
+  json_.EndArray();
 }
 
 Result<void> HtmlExporter::WriteThread(TrackId track, uint64_t max_spans) {

@@ -4,13 +4,15 @@ const order = {by: 'self', down: true};
 const ROWS = 500;
 
 function drawTable(main) {
-  const {rows, all} = functionTable();
+  const {rows, all, corrected} = functionTable();
   const shown = rows.filter(row => !choice.term || matches(row.fn, choice.term));
   const name = row => frameName(row.fn, row.line);
   shown.sort((a, b) => (order.by === 'name' ? name(a).localeCompare(name(b)) : a[order.by] - b[order.by]) * (order.down ? -1 : 1));
   const table = element('table');
   const head = element('tr');
-  [['self', 'Self'], ['total', 'Total'], ...(trace.exact ? [['calls', 'Calls']] : []), ['name', 'Function']].forEach(([by, label]) => {
+  const columns = [['self', 'Self'], ['total', 'Total'], ...(corrected ? [['rawSelf', 'Raw self'], ['rawTotal', 'Raw total']] : []),
+                   ...(trace.exact ? [['calls', 'Calls']] : []), ['name', 'Function']];
+  columns.forEach(([by, label]) => {
     const cell = element('th', by === 'name' ? 'name' : '', label + (order.by === by ? (order.down ? ' ▾' : ' ▴') : ''));
     if (by === 'self' || by === 'total') cell.colSpan = 2;
     cell.addEventListener('click', () => {
@@ -21,12 +23,12 @@ function drawTable(main) {
   });
   table.append(element('thead'), element('tbody'));
   table.tHead.append(head);
-  for (const row of shown.slice(0, ROWS)) table.tBodies[0].append(tableRow(row, name(row), all));
+  for (const row of shown.slice(0, ROWS)) table.tBodies[0].append(tableRow(row, name(row), all, corrected));
   main.append(shown.length ? table : element('p', 'empty', 'No functions here.'));
   if (shown.length > ROWS) main.append(element('p', 'empty', `… and ${number(shown.length - ROWS)} more: search for them.`));
 }
 
-function tableRow(row, name, all) {
+function tableRow(row, name, all, corrected) {
   const line = element('tr', row.fn === choice.focus ? 'chosen' : '');
   for (const value of [row.self, row.total]) {
     const bar = element('td', 'bar');
@@ -35,6 +37,7 @@ function tableRow(row, name, all) {
     bar.append(fill, element('b', '', percent(value, all)));
     line.append(bar, element('td', '', trace.exact ? duration(value * trace.usPerSample) : number(value)));
   }
+  for (const value of corrected ? [row.rawSelf, row.rawTotal] : []) line.append(element('td', '', duration(value * trace.usPerSample)));
   if (trace.exact) line.append(element('td', '', choice.range ? '' : number(row.calls)));
   const cell = element('td', 'name', name);
   const file = place(row);

@@ -49,6 +49,17 @@ function allCalls() {
   return sum;
 }
 
+// The same as allCounts(), without what telling of the calls cost; null where that is not known, or for a part of the run.
+function allCorrected() {
+  if (choice.range || choice.hideIdle || !trace.threads.some(thread => thread.corrected)) return null;
+  const sum = new Float64Array(trace.parents.length);
+  for (const thread of chosenThreads()) {
+    const corrected = trace.threads[thread].corrected || [];
+    for (let i = 0; i < corrected.length; i += 2) sum[corrected[i]] += corrected[i + 1];
+  }
+  return sum;
+}
+
 // Node ids grow from callers to callees, so that one backward pass sums up.
 function inclusive(counts) {
   const sums = Float64Array.from(counts);
@@ -149,33 +160,43 @@ function makeChildLists() {
   return lists;
 }
 
-// {rows: [{fn, line, self, total, calls}], all}: total counts a recursive function once per sample.
+// {rows: [{fn, line, self, total, rawSelf, rawTotal, calls}], all, corrected}: total counts a recursive function once per
+// sample; raw is as measured, and differs where what telling of calls cost is taken off.
 function functionTable() {
-  const counts = allCounts();
+  const raw = allCounts();
+  const corrected = allCorrected();
+  const counts = corrected || raw;
   const calls = allCalls();
-  const sums = inclusive(counts);
+  const rawSums = inclusive(raw);
+  const sums = corrected ? inclusive(counts) : rawSums;
   const rows = new Map();
   const depth = new Map();
   const rowOf = node => {
     const key = frameKey(node);
     let row = rows.get(key);
     if (!row) {
-      row = {fn: trace.functionOf[node], line: choice.byLine ? trace.lineOf[node] : 0, self: 0, total: 0, calls: 0};
+      row = {fn: trace.functionOf[node], line: choice.byLine ? trace.lineOf[node] : 0, self: 0, total: 0, rawSelf: 0,
+             rawTotal: 0, calls: 0};
       rows.set(key, row);
     }
     return row;
   };
-  walk(sums, node => {
+  walk(rawSums, node => {
     const key = frameKey(node);
     const above = depth.get(key) || 0;
     depth.set(key, above + 1);
     const row = rowOf(node);
     row.self += counts[node];
+    row.rawSelf += raw[node];
     row.calls += calls[node];
-    if (above === 0) row.total += sums[node];
+    if (above > 0) return;
+    row.total += sums[node];
+    row.rawTotal += rawSums[node];
   }, node => depth.set(frameKey(node), depth.get(frameKey(node)) - 1));
-  if (counts[0] > 0) rows.set('', {fn: -1, line: 0, self: counts[0], total: counts[0], calls: 0});
-  return {rows: [...rows.values()], all: sums[0]};
+  if (raw[0] > 0) {
+    rows.set('', {fn: -1, line: 0, self: counts[0], total: counts[0], rawSelf: raw[0], rawTotal: raw[0], calls: 0});
+  }
+  return {rows: [...rows.values()], all: sums[0], corrected: corrected !== null};
 }
 
 // Callers (growing away from the function) and callees of a function, by its outermost occurrences.
