@@ -1,5 +1,7 @@
 #include "daemon/collect/stack_linker.h"
 
+#include <algorithm>
+
 namespace ptrace_prof {
 
 StackLinker::StackLinker(CodeCache& codes, StackTable& stacks, bool with_columns)
@@ -108,6 +110,11 @@ bool StackLinker::MoveDoubt(const Link& doubted, bool any_caller, const LinkedCh
     return false;
   }
   RawFrame& caller = (*frames)[frames->size() - depth];
+  const uint64_t callee = (*frames)[frames->size() - 1 - depth].code;
+  const auto is_either = [&](const RawFrame& frame) { return frame.code == caller.code || frame.code == callee; };
+  if (std::ranges::count_if(*frames, is_either) != 2) {
+    return false;  // of a recursion two moments may be mixed, and only their number of frames would tell
+  }
   if (const std::optional<uint64_t> site = links_.OnlySite(doubted.caller, doubted.callee)) {
     caller.instruction = *site;
     return true;

@@ -57,7 +57,8 @@ class StackLinker {
   // After a Follow that ended before a frame that is code: the link that was missing.
   std::optional<Link> UnknownLink(const std::vector<RawFrame>& frames, const LinkedChain& chain) const;
   // The same chain, but that the callee in doubt was called from where it is known to be called from: from another
-  // place of the same caller, or (`any_caller`) from the only function that it can have been. False: that is not known.
+  // place of the same caller, or (`any_caller`) from the only function that it can have been. False: that is not known,
+  // or one of the two is in the chain more than once.
   bool MoveDoubt(const Link& doubted, bool any_caller, const LinkedChain& chain, std::vector<RawFrame>* frames) const;
   const LinkSet& links() const { return links_; }
   // The chain is known to be exact: enters its links into the set. Stops at a frame that is not code.

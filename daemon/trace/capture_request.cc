@@ -75,24 +75,43 @@ std::string PrintThreads(const std::vector<Tid>& threads) {
 }
 
 // Patterns, each ended by a character that none of them may have in it.
-constexpr char kGlobEnd = '\n';
+// A pattern may be of any characters, an argument (launch_message.cc) may not: its bytes in hexadecimal.
+constexpr char kGlobEnd = ',';
+constexpr int kHex = 16;
 
 std::string PrintGlobs(const std::vector<std::string>& globs) {
   std::string text;
   for (const std::string& glob : globs) {
-    text += glob + kGlobEnd;
+    for (const char c : glob) {
+      text += fmt::format("{:02x}", static_cast<uint8_t>(c));
+    }
+    text += kGlobEnd;
   }
   return text;
+}
+
+bool ParseHex(std::string_view text, std::string& out) {
+  if (text.size() % 2 != 0) {
+    return false;
+  }
+  for (size_t at = 0; at < text.size(); at += 2) {
+    uint8_t byte = 0;
+    const auto [end, error] = std::from_chars(text.data() + at, text.data() + at + 2, byte, kHex);
+    if (error != std::errc() || end != text.data() + at + 2) {
+      return false;
+    }
+    out += static_cast<char>(byte);
+  }
+  return true;
 }
 
 // What they may be is for CheckGlobs to say.
 bool ParseGlobs(std::string_view text, std::vector<std::string>& out) {
   while (!text.empty()) {
     const size_t end = text.find(kGlobEnd);
-    if (end == std::string_view::npos) {
+    if (end == std::string_view::npos || !ParseHex(text.substr(0, end), out.emplace_back())) {
       return false;
     }
-    out.emplace_back(text.substr(0, end));
     text.remove_prefix(end + 1);
   }
   return true;
@@ -171,10 +190,10 @@ constexpr KeyRow kKeys[] = {
     {"trace_max_overhead", "0 (no limit) to 1 core",
      [](const CaptureRequest& r) { return fmt::format("{}", r.trace.max_overhead); },
      [](std::string_view t, CaptureRequest& r) { return ParseIn<double>(t, 0, 1, r.trace.max_overhead); }},
-    {"filter", "patterns, each with a newline behind it",
+    {"filter", "patterns in hexadecimal, a comma behind each",
      [](const CaptureRequest& r) { return PrintGlobs(r.trace.filter); },
      [](std::string_view t, CaptureRequest& r) { return ParseGlobs(t, r.trace.filter); }},
-    {"exclude", "patterns, each with a newline behind it",
+    {"exclude", "patterns in hexadecimal, a comma behind each",
      [](const CaptureRequest& r) { return PrintGlobs(r.trace.exclude); },
      [](std::string_view t, CaptureRequest& r) { return ParseGlobs(t, r.trace.exclude); }},
     {"pid", "1 to 4194304, or 0 for a verb that needs none",
