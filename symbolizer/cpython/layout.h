@@ -90,8 +90,9 @@ struct Layout {
   uint32_t thread_prev = kAbsent;
   uint32_t thread_next = kAbsent;
   uint32_t thread_interp = kAbsent;
-  uint32_t thread_frame = kAbsent;   // <= 3.10: PyFrameObject*; 3.13+: _PyInterpreterFrame*
-  uint32_t thread_cframe = kAbsent;  // 3.11, 3.12: _PyCFrame*, on the C stack
+  uint32_t thread_frame = kAbsent;            // <= 3.10: PyFrameObject*; 3.13+: _PyInterpreterFrame*
+  uint32_t thread_recursion_depth = kAbsent;  // <= 3.10: int; evaluations in progress, frames and more
+  uint32_t thread_cframe = kAbsent;           // 3.11, 3.12: _PyCFrame*, on the C stack
   uint32_t cframe_current_frame = kAbsent;
   uint32_t thread_base_frame =
       kAbsent;                   // 3.15: pointer to the bottom frame (a shim), which lies behind the thread state

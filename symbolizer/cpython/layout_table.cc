@@ -69,6 +69,7 @@ Layout Py38() {
   l.thread_next = 8;
   l.thread_interp = 16;
   l.thread_frame = 24;
+  l.thread_recursion_depth = 32;
   l.thread_id = 176;
   // Include/frameobject.h
   l.frame_previous = 24;
@@ -127,6 +128,7 @@ Layout Py311() {
   l.interp_modules = 888;
   // cpython/pystate.h
   l.thread_frame = kAbsent;
+  l.thread_recursion_depth = kAbsent;
   l.thread_cframe = 56;
   l.cframe_current_frame = 8;
   l.thread_id = 152;

@@ -168,6 +168,32 @@ CollectStatus ThreadStack::Walk(RemoteMemory& memory) {
   return CollectStatus::kBroken;
 }
 
+// How many frames there can have been when the thread state was read.
+uint32_t ThreadStack::DepthOf(const std::byte* state) const {
+  if (!layout_.Has(&Layout::thread_recursion_depth)) {
+    return UINT32_MAX;
+  }
+  uint32_t depth = 0;
+  std::memcpy(&depth, state + layout_.thread_recursion_depth, sizeof depth);
+  return depth;
+}
+
+// Frames on the heap (up to 3.10) are used again at any depth: where a recursion goes up and down meanwhile, the upper
+// part of one moment leads to the lower part of another, and only the number of frames tells.
+bool ThreadStack::IsOfSeveralMoments(uint32_t depth) const {
+  constexpr size_t kBeingLeft = 1;  // it is counted no more, but is the youngest still
+  if (chain_.frames.size() <= size_t{depth} + kBeingLeft) {
+    return false;
+  }
+  std::vector<uint64_t> codes;
+  codes.reserve(chain_.frames.size());
+  for (const RawFrame& frame : chain_.frames) {
+    codes.push_back(frame.code);
+  }
+  std::sort(codes.begin(), codes.end());
+  return std::adjacent_find(codes.begin(), codes.end()) != codes.end();
+}
+
 CollectStatus ThreadStack::Collect(RemoteMemory& memory, Nanos read_at) {
   for (int round = 0; round < kMaxRounds; ++round) {
     if (read_at == Nanos()) {
@@ -189,8 +215,13 @@ CollectStatus ThreadStack::Collect(RemoteMemory& memory, Nanos read_at) {
     if (state == nullptr || LoadWord(state + layout_.thread_interp) != interpreter_.value) {
       return CollectStatus::kNoState;
     }
+    const uint32_t depth = DepthOf(state);
     if (LocateCurrent(&current_)) {
       const CollectStatus status = Walk(memory);
+      if (status == CollectStatus::kWhole && IsOfSeveralMoments(depth)) {
+        read_at = Nanos();
+        continue;
+      }
       if (!pieced_ || round + 1 == kMaxRounds || MonotonicNow() - read_at < kOneMoment) {
         return status;
       }

@@ -47,6 +47,8 @@ class ThreadStack {
  private:
   bool LocateCurrent(uint64_t* current);
   CollectStatus Walk(RemoteMemory& memory);
+  uint32_t DepthOf(const std::byte* state) const;
+  bool IsOfSeveralMoments(uint32_t depth) const;
   ReadStatus Fetch(RemoteMemory& memory, uint64_t frame);
   void Remember(uint64_t missed);
   void Replan();

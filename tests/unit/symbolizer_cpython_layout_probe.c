@@ -81,6 +81,7 @@ static void Thread(void) {
   AT("thread.id", PyThreadState, thread_id);
 #if PY_VERSION_HEX < 0x030B0000
   AT("thread.frame", PyThreadState, frame);
+  AT("thread.recursion_depth", PyThreadState, recursion_depth);
 #elif PY_VERSION_HEX < 0x030D0000
   AT("thread.cframe", PyThreadState, cframe);
   AT("cframe.current_frame", _PyCFrame, current_frame);
