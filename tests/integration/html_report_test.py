@@ -123,7 +123,7 @@ class HtmlReport(ExportFiles):
                              "cell.firstChild.nodeName === 'I' ? cell.textContent : cell.firstChild.textContent))")
         rows = {row[-1]: row[:-1] for row in rows}
         self.assertEqual(rows["load"], ["45.98 %", "4.99 µs", "45.98 %", "4.99 µs", "5.00 µs", "5.00 µs", "1"])
-        self.assertEqual(rows["fib"], ["2.55 %", "0.28 µs", "2.73 %", "0.30 µs", "2"])
+        self.assertEqual(rows["fib"], ["2.27 %", "0.25 µs", "2.41 %", "0.26 µs", "0.28 µs", "0.30 µs", "2"])
         self.assertEqual(rows["<module>"][-1], "0")
         self.click(page, "[data-view=flame]")
         self.assertEqual(sorted(page.evaluate(FRAMES)).count("fib"), 2)

@@ -20,7 +20,7 @@ class TraceFilter(case.Case):
         """Counts of calls by bare name, and what was said; the target runs while it is traced, and only then."""
         recording = profiler.Recording(self.target.pid, "--mode", "trace", "--duration", "1h", *options)
         self.addCleanup(recording.remove)
-        recording.begun()
+        recording.shows("MainThread")  # which is told of once the window has begun
         for _ in range(runs):
             self.target.tell("run")
             self.target.expect("ran")
@@ -78,7 +78,7 @@ class TraceFilter(case.Case):
             return
         recording = profiler.Recording(self.target.pid, *options)
         self.addCleanup(recording.remove)
-        recording.begun()
+        recording.shows("MainThread")  # which is told of once the window has begun
         self.target.tell("noise")
         spool = recording.trace.with_name(recording.trace.name + ".pftrace.tmp")
         deadline = time.monotonic() + profiler.DEADLINE
