@@ -163,7 +163,7 @@ def _globs(option: str, value: Optional[Iterable[str]]) -> list[str]:
 
 def _trace(options: CaptureOptions) -> Optional[capture_pb2.TraceOptions]:
     names = ("c_calls", "buffer_bytes", "force", "steps")
-    globs = {name: _globs(name, options.get(name)) for name in ("filter", "exclude")}
+    globs = {"filter": _globs("filter", options.get("filter")), "exclude": _globs("exclude", options.get("exclude"))}
     others = ("min_duration", "schedule", "on_full", *globs)
     is_trace = options.get("mode") in ("trace", "auto")
     if not is_trace and not any(options.get(name) for name in (*names, *others)):
