@@ -38,7 +38,7 @@ class CallCapture {
     }
     begin_ = MonotonicNow();
     window.Begin(begin_);
-    const auto recorded = Record(window);
+    auto recorded = Record(window);
     const Nanos end = MonotonicNow();
     const bool ended = tracer_->HasEnded();
     const bool left = tracer_->has_left();
