@@ -86,7 +86,7 @@ class Trace:
         return self._run.process
 
     def __enter__(self):
-        self._run.shows("beat")  # which the worker calls all the time
+        self._run.shows("MainThread")  # which is told of once the window has begun
         if self._run.process.poll() is not None:
             self.ended()
         return self
