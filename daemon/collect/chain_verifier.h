@@ -1,10 +1,12 @@
 // Settles the samples whose links are not all known, without taking sides: what is reported is where the first read
-// found the thread, never where it went meanwhile. Whoever waits until a chain can be read well samples the functions
-// that stand still longest.
+// found the thread, never where it went meanwhile, and of that read the moment of the leaf. Whoever waits until a chain
+// can be read well samples the functions that stand still longest.
 //
-// Most doubtful chains are torn: read while the thread moved. They are read again at once, a few times; if the thread
-// is still in the same calls, that settles it, else the chain is cut at the first doubtful link. A chain that stands
-// still has a link that we have not met yet: twenty more equal reads at random distances, in both orders, prove it.
+// Most doubtful chains are torn: read while the thread moved. Where the caller has gone on, the call in progress is the
+// one that is known to lead to the callee, if there is only one. The others are read again at once, a few times; if
+// the thread is still in the same calls, that settles it, else the chain is cut at the first doubtful link (and whole
+// again if that link becomes known before the flush: doubtful_chains.h). A chain that stands still has a link that we
+// have not met yet: twenty more equal reads at random distances, in both orders, prove it.
 // Links too short-lived for that are learnt from stops (PTRACE_SEIZE + INTERRUPT, some tens of microseconds): after a
 // doubt that nothing settled, the thread's next few samples are taken under stops. That they will be was decided
 // before, so they are fair as well. Stops may take kStopShare of the target's time, and become fewer for a link that

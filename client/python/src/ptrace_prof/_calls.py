@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import Optional
 
 from ._proto import extension_pb2, perfetto_pb2
-from ._stacks import packets
+from ._stacks import our_packets
 from ._table import Place, Row
-from .errors import DataLoss
 
 _CLEARED = perfetto_pb2.TracePacket.SEQ_INCREMENTAL_STATE_CLEARED
 _BEGIN = perfetto_pb2.TrackEvent.TYPE_SLICE_BEGIN
@@ -86,12 +85,7 @@ def _read(data: bytes) -> tuple[list[_Thread], extension_pb2.Accounting]:
     threads: dict[int, _Thread] = {}  # by the uuid of their track
     sequences: dict[int, _Sequence] = {}
     accounting = extension_pb2.Accounting()
-    is_ours = False
-    for packet in packets(data):
-        extension = packet.Extensions[extension_pb2.ptrace_prof]
-        is_ours = is_ours or extension.HasField("header")
-        if not is_ours:
-            raise DataLoss("this is not a ptrace-prof trace: it does not begin with our header")
+    for packet, extension in our_packets(data):
         sequence = sequences.setdefault(packet.trusted_packet_sequence_id, _Sequence())
         if packet.HasField("interned_data") or packet.HasField("clock_snapshot"):
             sequence.define(packet, extension)

@@ -49,6 +49,17 @@ def packets(data: bytes) -> Iterator[perfetto_pb2.TracePacket]:
         at += length
 
 
+def our_packets(data: bytes) -> Iterator[tuple[perfetto_pb2.TracePacket, extension_pb2.Extension]]:
+    """Each with what we added to it. Raises DataLoss where this is no trace of ptrace-prof."""
+    is_ours = False
+    for packet in packets(data):
+        extension = packet.Extensions[extension_pb2.ptrace_prof]
+        is_ours = is_ours or extension.HasField("header")
+        if not is_ours:
+            raise DataLoss("this is not a ptrace-prof trace: it does not begin with our header")
+        yield packet, extension
+
+
 class _Sequence:
     def __init__(self) -> None:
         self.has_thread = False
@@ -88,12 +99,7 @@ def count_stacks(data: bytes) -> dict[Stack, int]:
     """Samples of every stack, over all threads. Raises DataLoss where this is no trace of ptrace-prof."""
     sequences: dict[int, _Sequence] = {}
     found: Counter[Stack] = Counter()
-    is_ours = False
-    for packet in packets(data):
-        extension = packet.Extensions[extension_pb2.ptrace_prof]
-        is_ours = is_ours or extension.HasField("header")
-        if not is_ours:
-            raise DataLoss("this is not a ptrace-prof trace: it does not begin with our header")
+    for packet, extension in our_packets(data):
         sequence = sequences.setdefault(packet.trusted_packet_sequence_id, _Sequence())
         if packet.sequence_flags & _CLEARED:
             sequence.clear()
