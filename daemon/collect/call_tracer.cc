@@ -23,7 +23,7 @@ constexpr int kLeavePauseMs = 1;
 constexpr uint32_t kLeastRings = 8;
 constexpr uint32_t kRingsPerThread = 2;  // threads end, and others begin
 constexpr size_t kMaxModuleCodes = std::size(pp_channel{}.module_code);
-constexpr size_t kRecordsAtOnce = 16'384;
+constexpr size_t kRecordsAtOnce = 2048;  // 32 KiB: what was copied is still in the cache when it is read
 constexpr uint64_t kBeginningBytes = 8;  // from the first instruction to the one that tells of the call
 
 uint64_t MakeNonce() {

@@ -13,7 +13,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr uint64_t kLandmarkEvery = 1 << 20;
+constexpr uint64_t kLandmarkEvery = 64 * 1024;
 constexpr size_t kMaxHeader = 11;
 
 // The bytes of the first packet with its header, out of its first bytes; 0: that is not the beginning of one.
@@ -43,7 +43,14 @@ Result<std::unique_ptr<TraceSpool>> TraceSpool::Create(const std::string& folder
 
 Result<void> TraceSpool::Append(std::span<const std::byte> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  auto framed = framer_.Feed(text, [](std::string_view) { return Result<void>(); });
+  auto framed = framer_.Feed(text, [this](std::string_view) {
+    if (framer_.offset() >= next_landmark_) {
+      const std::lock_guard lock(mutex_);
+      landmarks_.push_back(framer_.offset());
+      next_landmark_ = framer_.offset() + kLandmarkEvery;
+    }
+    return Result<void>();
+  });
   for (size_t done = 0; done < bytes.size();) {
     const ssize_t put = ::pwrite(fd_.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(written_));
     if (put < 0 && errno == EINTR) {
@@ -58,11 +65,7 @@ Result<void> TraceSpool::Append(std::span<const std::byte> bytes) {
     done += static_cast<size_t>(put);
     written_ += static_cast<uint64_t>(put);
   }
-  const uint64_t end = framer_.offset();
-  if (const std::lock_guard lock(mutex_); end >= landmarks_.back() + kLandmarkEvery) {
-    landmarks_.push_back(end);
-  }
-  committed_.store(end, std::memory_order_release);
+  committed_.store(framer_.offset(), std::memory_order_release);
   return framed;  // the packets before the damage are sound
 }
 
@@ -120,10 +123,24 @@ Result<void> TraceSpool::CheckOffset(uint64_t offset) const {
   return at == offset ? Result<void>() : BadOffset(offset, "is inside a packet");
 }
 
+// The last landmark in (from, until], or 0.
+uint64_t TraceSpool::LandmarkWithin(uint64_t from, uint64_t until) const {
+  const std::lock_guard lock(mutex_);
+  const uint64_t last = *std::prev(std::upper_bound(landmarks_.begin(), landmarks_.end(), until));
+  return last > from ? last : 0;
+}
+
 Result<std::string> TraceSpool::ReadPackets(uint64_t offset, size_t most) const {
-  const uint64_t left = size() - std::min(offset, size());
+  const uint64_t end = size();
+  const uint64_t left = end - std::min(offset, end);
   if (left == 0) {
     return std::string();
+  }
+  if (left <= most) {
+    return ReadExactly(offset, left);
+  }
+  if (const uint64_t boundary = LandmarkWithin(offset, std::min(offset + most, end)); boundary != 0) {
+    return ReadExactly(offset, boundary - offset);
   }
   PP_ASSIGN_OR_RETURN(std::string bytes, ReadExactly(offset, std::min<uint64_t>(left, std::max(most, kMaxHeader))));
   const uint64_t first = MeasurePacket(bytes);

@@ -40,15 +40,17 @@ class TraceSpool {
  private:
   TraceSpool(UniqueFd fd, std::string folder) : fd_(std::move(fd)), folder_(std::move(folder)) {}
   void CommitWhatIsWhole();
+  uint64_t LandmarkWithin(uint64_t from, uint64_t until) const;
   Result<std::string> ReadExactly(uint64_t offset, size_t size) const;
 
   UniqueFd fd_;
   const std::string folder_;  // for messages
   PacketFramer framer_;
   uint64_t written_ = 0;
+  uint64_t next_landmark_ = 1;
   std::atomic<uint64_t> committed_ = 0;
   mutable std::mutex mutex_;
-  std::vector<uint64_t> landmarks_{0};  // beginnings of packets, about kLandmarkEvery apart
+  std::vector<uint64_t> landmarks_{0};  // beginnings of packets, about kLandmarkEvery apart; some not committed yet
 };
 
 }  // namespace ptrace_prof

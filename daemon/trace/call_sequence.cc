@@ -55,8 +55,8 @@ trace::FrameExtra::Kind KindOf(FrameKind kind) {
 
 }  // namespace
 
-// A TrackEvent message on its way: at most 64 bytes, so that lengths are one byte.
-struct CallSequence::Event {
+// A small message on its way: shorter than 128 bytes, so that lengths are one byte.
+struct CallSequence::Fields {
   uint8_t bytes[128];
   size_t size = 0;
 
@@ -67,7 +67,18 @@ struct CallSequence::Event {
     }
     Byte(static_cast<uint8_t>(value));
   }
-  void Type(pf::TrackEvent::Type type) {
+};
+
+// A packet with one TrackEvent, put together from front to back.
+struct CallSequence::Event : Fields {
+  Event(CallSequence& sequence, Nanos when, pf::TrackEvent::Type type) {
+    Byte(LengthTag(pf::Trace::kPacketFieldNumber));
+    Byte(0);
+    Byte(VarintTag(pf::TracePacket::kTimestampFieldNumber));
+    Varint(sequence.Delta(when));
+    Byte(LengthTag(pf::TracePacket::kTrackEventFieldNumber));
+    event_at = size + 1;
+    Byte(0);
     Byte(VarintTag(pf::TrackEvent::kTypeFieldNumber));
     Byte(static_cast<uint8_t>(type));
   }
@@ -91,19 +102,18 @@ struct CallSequence::Event {
     }
   }
   void Note(uint32_t iid, int field, uint64_t value) {
-    Event note;
+    Fields note;
     note.Byte(VarintTag(pf::DebugAnnotation::kNameIidFieldNumber));
     note.Varint(iid);
     note.Byte(VarintTag(field));
     note.Varint(value);
     Byte(LengthTag(pf::TrackEvent::kDebugAnnotationsFieldNumber));
-    Message(note);
+    Byte(static_cast<uint8_t>(note.size));
+    std::memcpy(bytes + size, note.bytes, note.size);
+    size += note.size;
   }
-  void Message(const Event& inner) {
-    Byte(static_cast<uint8_t>(inner.size));
-    std::memcpy(bytes + size, inner.bytes, inner.size);
-    size += inner.size;
-  }
+
+  size_t event_at;
 };
 
 CallSequence::CallSequence(uint64_t process_uuid, uint64_t thread_uuid, uint32_t sequence_id, const TraceOrigin& origin,
@@ -213,18 +223,12 @@ uint64_t CallSequence::Delta(Nanos when) {
 
 // These packets are many, so they go without the flag of needing incremental state: a reader who missed the state
 // must skip track events anyway.
-void CallSequence::Append(const Event& event, Nanos when, WireEncoder& out) {
-  Event packet;
-  packet.Byte(LengthTag(pf::Trace::kPacketFieldNumber));
-  packet.Byte(0);
-  packet.Byte(VarintTag(pf::TracePacket::kTimestampFieldNumber));
-  packet.Varint(Delta(when));
-  packet.Byte(LengthTag(pf::TracePacket::kTrackEventFieldNumber));
-  packet.Message(event);
-  std::memcpy(packet.bytes + packet.size, tail_.data(), tail_.size());
-  packet.size += tail_.size();
-  packet.bytes[1] = static_cast<uint8_t>(packet.size - 2);
-  out.buffer().append(reinterpret_cast<const char*>(packet.bytes), packet.size);
+void CallSequence::Append(Event& event, WireEncoder& out) const {
+  event.bytes[event.event_at - 1] = static_cast<uint8_t>(event.size - event.event_at);
+  std::memcpy(event.bytes + event.size, tail_.data(), tail_.size());
+  event.size += tail_.size();
+  event.bytes[1] = static_cast<uint8_t>(event.size - 2);
+  out.buffer().append(reinterpret_cast<const char*>(event.bytes), event.size);
 }
 
 // Level 0 of calls is the thread's own track: what would be its uuid is that of the steps.
@@ -258,8 +262,7 @@ void CallSequence::Begin(Nanos when, FrameId function, CallEntry entry, Generato
     EncodePreamble(when, out);
   }
   const uint32_t name = NameIid(function, out);
-  Event event;
-  event.Type(pf::TrackEvent::TYPE_SLICE_BEGIN);
+  Event event(*this, when, pf::TrackEvent::TYPE_SLICE_BEGIN);
   event.Name(name);
   if (entry != CallEntry::kCall) {
     event.Category(static_cast<uint32_t>(entry));
@@ -268,7 +271,7 @@ void CallSequence::Begin(Nanos when, FrameId function, CallEntry entry, Generato
     event.Flow(MixBits(flow_seed_ ^ generator.value) | 1);  // 0 would be none
   }
   Place(open_++, event, out);
-  Append(event, when, out);
+  Append(event, out);
 }
 
 void CallSequence::End(Nanos when, CallExit exit, WireEncoder& out) {
@@ -279,14 +282,13 @@ void CallSequence::End(Nanos when, CallExit exit, WireEncoder& out) {
     EncodePreamble(when, out);
   }
   --open_;
-  Event event;
-  event.Type(pf::TrackEvent::TYPE_SLICE_END);
+  Event event(*this, when, pf::TrackEvent::TYPE_SLICE_END);
   if (exit != CallExit::kReturn) {
     const auto iid = static_cast<uint32_t>(exit);
     event.Note(iid, pf::DebugAnnotation::kBoolValueFieldNumber, kExitNotes[iid].value ? 1 : 0);
   }
   Place(open_, event, out);
-  Append(event, when, out);
+  Append(event, out);
 }
 
 void CallSequence::Lost(Nanos from, Nanos to, uint64_t count, WireEncoder& out) {
@@ -299,13 +301,12 @@ void CallSequence::Lost(Nanos from, Nanos to, uint64_t count, WireEncoder& out) 
     marker.kind = FrameKind::kMarker;
     lost_iid_ = DefineName(kLostMarker, marker, out);
   }
-  Event event;
-  event.Type(pf::TrackEvent::TYPE_SLICE_BEGIN);
+  Event event(*this, from, pf::TrackEvent::TYPE_SLICE_BEGIN);
   event.Name(lost_iid_);
   event.Category(static_cast<uint32_t>(CallEntry::kGap));
   event.Note(kLostCountNote, pf::DebugAnnotation::kUintValueFieldNumber, count);
   Place(open_++, event, out);
-  Append(event, from, out);
+  Append(event, out);
   End(to, CallExit::kReturn, out);
 }
 
@@ -334,10 +335,9 @@ void CallSequence::EndStep(Nanos when, WireEncoder& out) {
     return;
   }
   step_open_ = false;
-  Event event;
-  event.Type(pf::TrackEvent::TYPE_SLICE_END);
+  Event event(*this, when, pf::TrackEvent::TYPE_SLICE_END);
   event.Track(LevelUuid(0));
-  Append(event, when, out);
+  Append(event, out);
 }
 
 void CallSequence::EncodeEnd(Nanos when, WireEncoder& out) {

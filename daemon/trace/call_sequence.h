@@ -35,7 +35,8 @@ class CallSequence {
   size_t entries() const { return names_; }
 
  private:
-  struct Event;  // a packet being put together
+  struct Fields;
+  struct Event;
 
   void EncodePreamble(Nanos when, WireEncoder& out);
   void DefineMarks(WireEncoder& out) const;
@@ -47,7 +48,7 @@ class CallSequence {
   void Place(uint32_t depth, Event& event, WireEncoder& out);
   uint64_t LevelUuid(uint32_t level) const;
   void Describe(uint64_t uuid, std::string_view name, WireEncoder& out) const;
-  void Append(const Event& event, Nanos when, WireEncoder& out);
+  void Append(Event& event, WireEncoder& out) const;
 
   static constexpr uint32_t kLevelDepth = 500;
 

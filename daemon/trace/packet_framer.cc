@@ -9,7 +9,6 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr char kPacketTag = 0x0a;  // Trace.packet
 constexpr size_t kMaxHeader = 1 + 10;
 
 Error Damaged(uint64_t offset, std::string_view what) {

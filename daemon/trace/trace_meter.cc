@@ -19,6 +19,11 @@ void TraceMeter::OnSample(TrackId, Nanos, StackId, SampleQuality quality) {
   ++by_quality_[static_cast<size_t>(quality) % kSampleQualityCount];
 }
 
+void TraceMeter::OnCallBegin(TrackId, Nanos, StackId, CallEntry, GeneratorId) {
+  has_calls_ = true;
+  reader_.PassOverEvents();
+}
+
 void TraceMeter::OnNotice(Nanos, std::string_view text) {
   if (notices_.size() < kMaxNotices) {
     notices_.emplace_back(text);

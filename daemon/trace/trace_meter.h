@@ -1,7 +1,8 @@
 // Follows a trace while it streams by and remembers what the person at the terminal wants to know of it: the running
 // totals, how it ended, which processes there are.
 //
-// Single-threaded; bytes are hostile and go to TraceReader only.
+// Single-threaded; bytes are hostile and go to TraceReader only. Of exact calls it takes the first and passes the others
+// over: there may be millions in a second.
 #pragma once
 
 #include <array>
@@ -26,7 +27,7 @@ class TraceMeter : private TraceVisitor {
   Accounting Totals() const;
   const std::optional<EndInfo>& end() const { return end_; }
   const std::vector<std::string>& notices() const { return notices_; }  // in order; they only grow
-  bool recorded_anything() const { return samples_ > 0 || calls_ > 0; }
+  bool recorded_anything() const { return samples_ > 0 || has_calls_; }
   uint64_t processes() const { return processes_; }
   // As the trace says it was carried out: its mode is not kAuto. Nothing: its header has not come.
   const std::optional<CaptureRequest>& request() const { return request_; }
@@ -35,7 +36,7 @@ class TraceMeter : private TraceVisitor {
   void OnRequest(const CaptureRequest& request) override { request_ = request; }
   void OnProcess(const ProcessInfo&) override { ++processes_; }
   void OnSample(TrackId, Nanos, StackId, SampleQuality quality) override;
-  void OnCallBegin(TrackId, Nanos, StackId, CallEntry, GeneratorId) override { ++calls_; }
+  void OnCallBegin(TrackId, Nanos, StackId, CallEntry, GeneratorId) override;
   void OnNotice(Nanos when, std::string_view text) override;
   void OnAccounting(const Accounting& accounting) override { accounting_ = accounting; }
   void OnEnd(const EndInfo& end) override { end_ = end; }
@@ -46,7 +47,7 @@ class TraceMeter : private TraceVisitor {
   std::optional<EndInfo> end_;
   std::vector<std::string> notices_;
   uint64_t samples_ = 0;
-  uint64_t calls_ = 0;
+  bool has_calls_ = false;
   std::array<uint64_t, kSampleQualityCount> by_quality_{};
   uint64_t processes_ = 0;
 };

@@ -63,6 +63,38 @@ bool ParsePacket(std::string_view bytes, Packet& packet) {
   return !decoder.damaged();
 }
 
+constexpr char Tag(int field, uint32_t wire_type) {
+  return static_cast<char>(static_cast<uint32_t>(field) << 3 | wire_type);
+}
+
+// Whether this is the timestamp, the event and the sequence, as CallSequence puts them, and no more: nothing that
+// another packet needs. Not by WireDecoder, as there may be twenty million in a second.
+bool IsBareEvent(std::string_view bytes) {
+  size_t at = 0;
+  const auto is = [&](char byte) { return at < bytes.size() && bytes[at] == byte; };
+  const auto skip_number = [&] {
+    while (at < bytes.size() && (bytes[at] & 0x80) != 0) {
+      ++at;
+    }
+    ++at;
+  };
+  if (!is(Tag(pf::TracePacket::kTimestampFieldNumber, 0))) {
+    return false;
+  }
+  ++at;
+  skip_number();
+  if (!is(Tag(pf::TracePacket::kTrackEventFieldNumber, 2)) || ++at >= bytes.size() || (bytes[at] & 0x80) != 0) {
+    return false;
+  }
+  at += 1 + static_cast<size_t>(bytes[at]);
+  if (!is(Tag(pf::TracePacket::kTrustedPacketSequenceIdFieldNumber, 0))) {
+    return false;
+  }
+  ++at;
+  skip_number();
+  return at == bytes.size();
+}
+
 // One field of a message, the last one if there are several.
 WireField Get(std::string_view message, int number) {
   WireField found;
@@ -137,6 +169,7 @@ struct TraceReader::Impl {
   std::unordered_map<uint64_t, TrackId> threads;  // by the uuid of their track; of sequences that have not ended
   uint32_t next_track = 0;
   bool is_ours = false;
+  bool passes_over_events = false;
   Result<void> status;
   std::vector<int64_t> deltas;  // scratch
   std::vector<LocalVariable> locals;
@@ -454,13 +487,17 @@ Result<void> TraceReader::Feed(std::span<const std::byte> bytes) {
   Impl& reader = *impl_;
   if (reader.status.has_value()) {
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    reader.status = reader.framer.Feed(text, [&](std::string_view packet) { return reader.OnPacket(packet); });
+    reader.status = reader.framer.Feed(text, [&](std::string_view packet) {
+      return reader.passes_over_events && IsBareEvent(packet) ? Result<void>() : reader.OnPacket(packet);
+    });
     if (reader.status.has_error() && !reader.is_ours) {  // then it is not damaged, but something else
       reader.status = NotATrace();
     }
   }
   return reader.status;
 }
+
+void TraceReader::PassOverEvents() { impl_->passes_over_events = true; }
 
 const StackTable& TraceReader::stacks() const { return impl_->vocabulary.stacks(); }
 bool TraceReader::mid_packet() const { return impl_->framer.mid_packet(); }
