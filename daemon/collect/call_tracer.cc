@@ -17,7 +17,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr Nanos kLease = Nanos::FromMillis(500);
+constexpr Nanos kLease = Nanos::FromMillis(800);  // gone within a second, yet not for being starved on a busy machine
 constexpr Nanos kEntryPatience = Nanos::FromSeconds(10);
 constexpr int kLeavePauseMs = 1;
 constexpr uint32_t kLeastRings = 8;

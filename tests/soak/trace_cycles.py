@@ -14,6 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import soak  # noqa: E402
 from support.trace_cycles import MODES, TRAINING, Cycles, trainers  # noqa: E402
 
+COUNTED = ("events", "unmatched", "starved")
 MINORS = ("3.8", "3.11", "3.12", "3.13", "3.14", "3.15")
 
 
@@ -39,6 +40,7 @@ def run(interpreter, mode, count, deadline, parsed, table, totals):
         total["cycles"] += cycles.done
         total["events"] += cycles.events
         total["unmatched"] += cycles.unmatched
+        total["starved"] += cycles.starved
         total["slowest"] = max(total["slowest"], round(1000 * cycles.slowest))
         total["grown"] = max(total["grown"], grown)
         return cycles.done
@@ -47,7 +49,8 @@ def run(interpreter, mode, count, deadline, parsed, table, totals):
 def main():
     parsed = soak.arguments(__doc__, count=(10000, 24), each=(50, 4), minutes=(600.0, 5.0))
     deadline = time.monotonic() + 60 * parsed.minutes
-    table = soak.Table("interpreter", "target", "cycles", "events", "unmatched ends", "slowest answer, ms", "memory, KiB more")
+    table = soak.Table("interpreter", "target", "cycles", "events", "unmatched ends", "starved",
+                       "slowest answer, ms", "memory, KiB more")
     totals = collections.defaultdict(collections.Counter)
     waiting, done, begun = [], 0, time.monotonic()
     while done < parsed.count and time.monotonic() < deadline:
@@ -61,8 +64,8 @@ def main():
     if soak.FULL and done < parsed.count:
         table.fail(f"only {done} of {parsed.count} cycles in {parsed.minutes:g} minutes")
     for (interpreter, mode), total in sorted(totals.items()):
-        table.add(interpreter, mode, *(total[key] for key in ("cycles", "events", "unmatched", "slowest", "grown")))
-    table.add("all", "", done, *(sum(total[key] for total in totals.values()) for key in ("events", "unmatched")),
+        table.add(interpreter, mode, *(total[key] for key in ("cycles", *COUNTED, "slowest", "grown")))
+    table.add("all", "", done, *(sum(total[key] for total in totals.values()) for key in COUNTED),
               max(total["slowest"] for total in totals.values()), max(total["grown"] for total in totals.values()))
     table.end()
 

@@ -16,6 +16,8 @@ from .stacks import Frame
 from .target_process import DEADLINE
 
 BINARY = os.environ.get("PTRACE_PROF_BIN", str(pathlib.Path(__file__).resolve().parents[2] / "build/bin/ptrace-prof"))
+# Said of a trace where the machine is so busy that the collector gets no CPU until its lease is over.
+STARVED = "did not hear from us for too long"
 _LABEL = re.compile(r"(?P<name>.*?) \((?P<file>.*?)(?::(?P<line>\d+))?\)\Z")
 _COUNT = re.compile(r"\s(\d+)\Z")
 

@@ -63,7 +63,7 @@ class Cycles:
     def __init__(self, interpreter, mode):
         self.interpreter, self.mode = interpreter, mode
         self.target = start(interpreter, mode)
-        self.wrong, self.done, self.events, self.unmatched, self.slowest = [], 0, 0, 0, 0.0
+        self.wrong, self.done, self.events, self.unmatched, self.starved, self.slowest = [], 0, 0, 0, 0, 0.0
         self.settled_kib = 0
         self._folder = tempfile.TemporaryDirectory(prefix="ptrace-prof-cycles-")
 
@@ -76,7 +76,9 @@ class Cycles:
         self.done += 1
         counts = [re.search(pattern, finished.errors) for pattern in
                   (r"([\d,]+) calls? (?:and|or) returns?", r"unmatched ends ([\d,]+)")]
-        if finished.status != 0 or not all(counts):
+        if finished.status != 0 and profiler.STARVED in finished.errors:
+            self.starved += 1  # cut short, and it said so
+        elif finished.status != 0 or not all(counts):
             self.wrong.append(f"trace {self.done}, {' '.join(options)}: {finished}")
         else:
             events, unmatched = (int(count.group(1).replace(",", "")) for count in counts)
