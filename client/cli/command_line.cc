@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 
 #include "client/cli/chosen_backend.h"
 #include "client/cli/command.h"
@@ -57,10 +58,27 @@ std::vector<Entry> DeclareAll(CLI::App& root, ChosenBackend& backend) {
   return entries;
 }
 
+// "--pid -d 5s": an option that was taken for the value of the one before it.
+std::optional<Error> MissingValue(const CLI::App& app, const std::string& name) {
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& value : option->results()) {
+      if (value.starts_with('-') && app.get_option_no_throw(value) != nullptr) {
+        return Error{Code::kInvalidArgument,
+                     fmt::format("{} has no value: '{}' after it is an option", option->get_name(), value),
+                     fmt::format("see `{} --help`", name)};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 Error UsageError(const CLI::ParseError& error, const CLI::App& root) {
   std::string name = "ptrace-prof";
   for (const CLI::App* chosen : root.get_subcommands()) {
     name += " " + chosen->get_name();
+    if (auto missing = MissingValue(*chosen, name); missing.has_value()) {
+      return *missing;
+    }
   }
   const std::vector<std::string> extras = root.remaining(true);
   if (extras.empty()) {
