@@ -35,13 +35,13 @@ std::string Cost(const Accounting& totals) {
   return text;
 }
 
-// What telling cost the process, as far as that was measured there.
+// What telling cost the process, as far as that was measured there. An event that is lost has been told of, too.
 std::string CostOfEvents(const Accounting& totals) {
   if (totals.event_cost_ns <= 0 || totals.wall.value <= 0) {
     return "";
   }
-  const double share =
-      static_cast<double>(totals.call_events) * totals.event_cost_ns / static_cast<double>(totals.wall.value);
+  const auto events = static_cast<double>(totals.call_events + totals.call_events_lost);
+  const double share = events * totals.event_cost_ns / static_cast<double>(totals.wall.value);
   return fmt::format("\n  cost of tracing in the process: at least {:.0f} ns an event, {:.1f} % of one core",
                      totals.event_cost_ns, 100 * share);
 }

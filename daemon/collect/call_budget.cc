@@ -40,7 +40,8 @@ void CallBudget::Weigh(Nanos now, uint64_t events) {
     return;
   }
   const double allowed = share_ * static_cast<double>(passed.value) / std::max(event_cost_ns_, 1e-3);
-  const double too_many = static_cast<double>(events - last_events_) - allowed;
+  // Signed: events of a gap that ends are counted nowhere for a moment.
+  const double too_many = static_cast<double>(static_cast<int64_t>(events - last_events_)) - allowed;
   if (too_many > 0) {
     Choose(too_many);
   }

@@ -40,7 +40,7 @@ class CallBudget {
   // The end of a call that called nothing in Python.
   void OnLeafEnd(RemoteAddr code) { ++CountsOf(code).leaf_calls; }
 
-  // Call it every few milliseconds; `events`: all that were told so far.
+  // Call it every few milliseconds; `events`: all so far, those that were lost among them.
   void Weigh(Nanos now, uint64_t events);
 
   // Those that were switched off, in that order.

@@ -351,7 +351,7 @@ size_t CallTracer::Drain() {
   }
   if (budget_.IsInUse()) {
     budget_.SetEventCost(EventCost(injection_->channel.event_ticks().frame));
-    budget_.Weigh(now, calls_.counts.events);
+    budget_.Weigh(now, calls_.counts.events + lost_events());  // one that is lost costs as much
   }
   return drained;
 }

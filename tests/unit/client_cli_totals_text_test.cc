@@ -80,6 +80,18 @@ TEST(TotalsText, OfCalls) {
   EXPECT_NE(ClosingLines(CaptureMode::kTrace, totals).find(", outside of the recorded steps 4,000"), std::string::npos);
 }
 
+TEST(TotalsText, LostEventsCostTheProcessAsMuch) {
+  Accounting totals;
+  totals.wall = Nanos::FromSeconds(1);
+  totals.event_cost_ns = 50;
+  totals.call_events = 1'000'000;
+  std::string lines = ClosingLines(CaptureMode::kTrace, totals);
+  EXPECT_NE(lines.find("at least 50 ns an event, 5.0 % of one core"), std::string::npos) << lines;
+  totals.call_events_lost = 3'000'000;
+  lines = ClosingLines(CaptureMode::kTrace, totals);
+  EXPECT_NE(lines.find("at least 50 ns an event, 20.0 % of one core"), std::string::npos) << lines;
+}
+
 TEST(TotalsText, OfWhatWasLeftOut) {
   Accounting totals;
   totals.left_out = {{LeftOutCause::kExcluded, "f", 1, 1'234, false}, {LeftOutCause::kFilter, "g", 7, 0, false}};
