@@ -1,5 +1,7 @@
 #include "daemon/collect/arming_stop.h"
 
+#include <optional>
+
 #include "attach/ptrace/stopped_threads.h"
 
 namespace ptrace_prof {
@@ -7,20 +9,38 @@ namespace {
 
 constexpr Nanos kPatience = Nanos::FromMillis(500);
 
-Result<ArmingStop> StopAndArm(Pid pid, RemoteMemory& memory, ThreadRoster& roster,
-                              const std::function<Result<void>()>& arm) {
-  ArmingStop stop;
-  stop.threads.reserve(roster.tracks().size());
-  const Nanos begin = MonotonicNow();
-  PP_ASSIGN_OR_RETURN(const StoppedThreads stopped, StoppedThreads::StopAll(pid, kPatience));
-  stop.when = MonotonicNow();
-  for (const auto& track : roster.tracks()) {
-    const CollectStatus status = track->stack.ReadAgain(memory, false);
-    if (status == CollectStatus::kGone || status == CollectStatus::kNoState) {
-      continue;
-    }
-    stop.threads.push_back({track.get(), track->stack.frames(), status == CollectStatus::kWhole});
+void CopyStack(const ThreadsToArm& from, const ThreadEntry& entry, RemoteAddr interpreter, ArmingStop& stop) {
+  ThreadTrack* track = from.roster.Find(entry.state.value);
+  std::optional<ThreadStack> unknown;
+  if (track == nullptr) {
+    unknown.emplace(from.layout, entry.state, interpreter, from.max_depth);
   }
+  ThreadStack& stack = track != nullptr ? track->stack : *unknown;
+  const CollectStatus status = stack.ReadAgain(from.memory, false);
+  if (status != CollectStatus::kGone && status != CollectStatus::kNoState) {
+    stop.threads.push_back({entry, stack.frames(), status == CollectStatus::kWhole});
+  }
+}
+
+void CopyStacks(const ThreadsToArm& from, ArmingStop& stop) {
+  std::vector<ThreadEntry> entries;
+  for (const InterpreterView& view : from.watch.interpreters()) {
+    entries.clear();
+    bool complete = true;  // nobody can change the lists now
+    (void)ReadThreads(from.memory, from.layout, view.entry.address, &entries, &complete);
+    for (const ThreadEntry& entry : entries) {
+      CopyStack(from, entry, view.entry.address, stop);
+    }
+  }
+}
+
+Result<ArmingStop> StopAndArm(const ThreadsToArm& threads, const std::function<Result<void>()>& arm) {
+  ArmingStop stop;
+  stop.threads.reserve(threads.roster.tracks().size());
+  const Nanos begin = MonotonicNow();
+  PP_ASSIGN_OR_RETURN(const StoppedThreads stopped, StoppedThreads::StopAll(threads.pid, kPatience));
+  stop.when = MonotonicNow();
+  CopyStacks(threads, stop);
   PP_RETURN_IF_ERROR(arm());
   stop.stopped = MonotonicNow() - begin;
   return stop;
@@ -28,9 +48,8 @@ Result<ArmingStop> StopAndArm(Pid pid, RemoteMemory& memory, ThreadRoster& roste
 
 }  // namespace
 
-Result<ArmingStop> ArmUnderStop(Pid pid, RemoteMemory& memory, ThreadRoster& roster,
-                                const std::function<Result<void>()>& arm) {
-  auto stop = StopAndArm(pid, memory, roster, arm);
+Result<ArmingStop> ArmUnderStop(const ThreadsToArm& threads, const std::function<Result<void>()>& arm) {
+  auto stop = StopAndArm(threads, arm);
   StoppedThreads::ReleaseLate();
   return stop;
 }

@@ -1,9 +1,10 @@
 // The one moment between a stub that is installed and one that records: every stack as it is then.
 //
-// All threads of the process are stopped once, the stacks of the roster's threads are read raw, `arm` is called, and
-// the threads go on: what happens afterwards is recorded, what happened before is in the stacks. Nothing is named or
-// written out meanwhile. The roster must be fresh: a thread that began since then has an empty stack here.
-// Call from the capture's thread.
+// All threads of the process are stopped once, the interpreters' lists of threads and the stack of each are read raw,
+// `arm` is called, and the threads go on: what happens afterwards is recorded, what happened before is in the stacks.
+// Nothing is named or written out meanwhile. Who is there is read during the stop and not before: threads begin and end
+// while the others are being stopped, and a new one may have the thread state's address of one that ended. The roster
+// only says where the frames of those that it knows were lately. Call from the capture's thread.
 #pragma once
 
 #include <functional>
@@ -12,14 +13,27 @@
 #include "attach/base/result.h"
 #include "attach/base/types.h"
 #include "attach/proc/remote_memory.h"
+#include "daemon/collect/interpreter_watch.h"
 #include "daemon/collect/thread_roster.h"
+#include "symbolizer/cpython/interpreter_list.h"
+#include "symbolizer/cpython/layout.h"
 
 namespace ptrace_prof {
 
 struct ThreadAtArming {
-  ThreadTrack* track = nullptr;
+  ThreadEntry entry;             // the roster may not know it
   std::vector<RawFrame> frames;  // leaf first
   bool is_whole = true;          // false: cut at the depth limit, or the chain made no sense
+};
+
+// Where threads are found.
+struct ThreadsToArm {
+  Pid pid;
+  RemoteMemory& memory;
+  const Layout& layout;
+  const InterpreterWatch& watch;
+  ThreadRoster& roster;
+  uint32_t max_depth;
 };
 
 struct ArmingStop {
@@ -30,7 +44,6 @@ struct ArmingStop {
 
 // kDeadlineExceeded: a thread did not stop in time; nothing was armed. Other errors as StoppedThreads::StopAll, or
 // arm's.
-Result<ArmingStop> ArmUnderStop(Pid pid, RemoteMemory& memory, ThreadRoster& roster,
-                                const std::function<Result<void>()>& arm);
+Result<ArmingStop> ArmUnderStop(const ThreadsToArm& threads, const std::function<Result<void>()>& arm);
 
 }  // namespace ptrace_prof

@@ -125,7 +125,8 @@ Result<void> CallTracer::Arm() {
   clock_.AddAnchor();
   std::vector<RingFacts> rings;
   rings.reserve(rings_.size());
-  auto stop = ArmUnderStop(pid_, memory_, roster_, [&]() -> Result<void> {
+  const ThreadsToArm threads{pid_, memory_, process_.python.layout, watch_, roster_, context_.request.max_depth};
+  auto stop = ArmUnderStop(threads, [&]() -> Result<void> {
     for (const RingReader& ring : channel.rings()) {
       rings.push_back(ring.Facts());
     }
@@ -134,13 +135,25 @@ Result<void> CallTracer::Arm() {
   PP_RETURN_IF_ERROR(stop);
   begin_ = stop.value().when;
   arming_stop_ = stop.value().stopped;
+  const auto is_known = [this](const ThreadAtArming& at) { return TrackOf(at.entry) != nullptr; };
+  if (!std::ranges::all_of(stop.value().threads, is_known)) {
+    roster_.Refresh(MonotonicNow(), watch_);  // some began while the others were being stopped
+  }
   for (const ThreadAtArming& at : stop.value().threads) {
-    const auto ring = std::find_if(rings.begin(), rings.end(), [&](const RingFacts& facts) {
-      return facts.state == RingState::kLive && facts.thread_state == at.track->entry.state;
-    });
-    AddSnapshot(at, begin_, ring == rings.end() ? 0 : ring->last_unarmed);
+    AddSnapshot(at, rings);
   }
   return {};
+}
+
+ThreadTrack* CallTracer::TrackOf(const ThreadEntry& entry) {
+  ThreadTrack* track = roster_.Find(entry.state.value);
+  return track != nullptr && track->entry.IsSameThread(entry) ? track : nullptr;
+}
+
+// Of a thread that was over before it could be looked at.
+ThreadHandle CallTracer::AddUnseen(Tid tid) {
+  return context_.writer.AddThread(
+      {.pid = pid_, .tid = tid, .ns_tid = tid, .name = fmt::format("thread {}", tid.value)});
 }
 
 SnapshotFrame CallTracer::DescribeFrame(const RawFrame& frame) {
@@ -154,50 +167,46 @@ SnapshotFrame CallTracer::DescribeFrame(const RawFrame& frame) {
   return described;
 }
 
-void CallTracer::AddSnapshot(const ThreadAtArming& at, Nanos when, uint64_t last_unarmed) {
+void CallTracer::AddSnapshot(const ThreadAtArming& at, const std::vector<RingFacts>& rings) {
+  const ThreadTrack* track = TrackOf(at.entry);
+  if (track == nullptr && at.frames.empty()) {
+    return;  // nothing to say of it yet
+  }
+  const Tid tid = track != nullptr ? track->info.ns_tid : Tid(static_cast<int32_t>(at.entry.native_id));
   ThreadSnapshot snapshot;
   snapshot.frames.reserve(at.frames.size());
   for (auto frame = at.frames.rbegin(); frame != at.frames.rend(); ++frame) {
     snapshot.frames.push_back(DescribeFrame(*frame));
   }
-  if ((last_unarmed & PP_UNARMED_PENDING) == 0) {
-    snapshot.unarmed_frame = RemoteAddr(PP_UNARMED_FRAME(last_unarmed));
-    snapshot.unarmed_tag = static_cast<uint32_t>(PP_UNARMED_TAG(last_unarmed));
+  // A ring of a thread that ended may name the same state still.
+  const auto ring = std::ranges::find_if(rings, [&](const RingFacts& facts) {
+    return facts.state == RingState::kLive && facts.thread_state == at.entry.state &&
+           (tid == Tid() || facts.tid == tid);
+  });
+  if (ring != rings.end() && (ring->last_unarmed & PP_UNARMED_PENDING) == 0) {
+    snapshot.SetUnarmed(ring->last_unarmed);
   }
-  auto thread = std::make_unique<TracedThread>(context_.writer, at.track->handle, calls_, steps_, when,
-                                               context_.request.trace.min_duration);
-  thread->tid = at.track->info.ns_tid;
+  auto thread = std::make_unique<TracedThread>(context_.writer, track != nullptr ? track->handle : AddUnseen(tid),
+                                               calls_, steps_, begin_, context_.request.trace.min_duration);
   thread->replayer.Start(snapshot);
-  threads_[at.track->entry.state.value] = std::move(thread);
+  threads_.Put(at.entry.state, tid, std::move(thread));
 }
 
 CallTracer::TracedThread* CallTracer::ThreadOf(const RingFacts& facts) {
-  const auto known = threads_.find(facts.thread_state.value);
-  if (known != threads_.end() && (known->second->tid == facts.tid || known->second->tid == Tid())) {
-    return known->second.get();
+  TracedThread* known = threads_.Find(facts.thread_state, facts.tid);
+  if (known != nullptr && !known->finished) {
+    return known;
   }
-  if (known != threads_.end()) {  // another thread at the address of one that ended
-    known->second->replayer.Finish(MonotonicNow());
-    known->second->finished = true;
-    finished_.push_back(std::move(known->second));
-    threads_.erase(known);
-  }
-  ThreadTrack* track = roster_.Find(facts.thread_state.value);
-  if (track == nullptr) {
+  const ThreadTrack* track = roster_.Find(facts.thread_state.value);
+  if (track == nullptr || track->info.ns_tid != facts.tid) {
     roster_.Refresh(MonotonicNow(), watch_);
     track = roster_.Find(facts.thread_state.value);
   }
-  ThreadHandle handle;
-  if (track != nullptr && track->info.ns_tid == facts.tid) {
-    handle = track->handle;
-  } else {  // over before it could be looked at
-    handle = context_.writer.AddThread(
-        {.pid = pid_, .tid = facts.tid, .ns_tid = facts.tid, .name = fmt::format("thread {}", facts.tid.value)});
-  }
+  const bool is_it = track != nullptr && track->info.ns_tid == facts.tid;
+  const ThreadHandle handle = is_it ? track->handle : AddUnseen(facts.tid);
   auto thread = std::make_unique<TracedThread>(context_.writer, handle, calls_, steps_, begin_,
                                                context_.request.trace.min_duration);
-  thread->tid = facts.tid;
-  return (threads_[facts.thread_state.value] = std::move(thread)).get();
+  return &threads_.Put(facts.thread_state, facts.tid, std::move(thread));
 }
 
 void CallTracer::TakeTenant(Ring& ring, const RingFacts& facts) {
@@ -247,8 +256,9 @@ CallBudget::World CallTracer::BudgetWorld() {
               },
           .is_open =
               [this](RemoteAddr code) {
-                return std::ranges::any_of(threads_,
-                                           [code](const auto& row) { return row.second->replayer.HasOpen(code); });
+                bool is_open = false;
+                threads_.ForEach([&](const TracedThread& one) { is_open = is_open || one.replayer.HasOpen(code); });
+                return is_open;
               },
           .name_of =
               [this](RemoteAddr code) {
@@ -407,12 +417,12 @@ void CallTracer::Finish(Nanos when) {
   for (size_t i = 0; i < rings_.size(); ++i) {
     CloseGap(i);
   }
-  for (auto& [state, thread] : threads_) {
-    if (!thread->finished) {
-      thread->replayer.Finish(when);
-      thread->finished = true;
+  threads_.ForEach([when](TracedThread& thread) {
+    if (!thread.finished) {
+      thread.replayer.Finish(when);
+      thread.finished = true;
     }
-  }
+  });
   roster_.EndAll(when);
   roster_.AnnounceEnded();
 }
@@ -427,16 +437,10 @@ void CallTracer::CountInto(Accounting& accounting) const {
   accounting.ends_of_excluded = counts.ends_of_excluded;
   accounting.calls_too_deep = counts.too_deep;
   accounting.calls_left_out = accounting.events_outside_steps = 0;
-  const auto add = [&](const TracedThread& thread) {
+  threads_.ForEach([&](const TracedThread& thread) {
     accounting.calls_left_out += thread.filter.left_out();
     accounting.events_outside_steps += thread.gate.left_out();
-  };
-  for (const auto& [state, thread] : threads_) {
-    add(*thread);
-  }
-  for (const auto& thread : finished_) {
-    add(*thread);
-  }
+  });
   accounting.threads_displaced = has_left() ? injection_->channel.hooks_displaced() : 0;
   accounting.steps = steps_.recorded_steps();
   accounting.event_cost_ns = EventCost(injection_->channel.event_ticks().frame);
@@ -444,7 +448,7 @@ void CallTracer::CountInto(Accounting& accounting) const {
   accounting.left_out = filter_.rows();
   std::ranges::move(budget_.Rows(), std::back_inserter(accounting.left_out));
   accounting.processes = 1;
-  accounting.threads = threads_.size() + finished_.size();
+  accounting.threads = threads_.size();
   accounting.stops = injection_->report.stops.stops + 1;
   accounting.stopped_total = injection_->report.stops.total + arming_stop_;
 }

@@ -10,7 +10,6 @@
 
 #include <memory>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "attach/base/result.h"
@@ -31,6 +30,7 @@
 #include "daemon/collect/step_marker.h"
 #include "daemon/collect/target_objects.h"
 #include "daemon/collect/thread_roster.h"
+#include "daemon/collect/thread_table.h"
 #include "daemon/collect/tick_clock.h"
 #include "daemon/collect/trace_call_sink.h"
 
@@ -81,7 +81,6 @@ class CallTracer {
     BriefCallFilter filter;
     StepGate gate;
     CallReplayer replayer;
-    Tid tid;  // as the target sees it
     bool finished = false;
   };
   struct Ring {
@@ -93,7 +92,9 @@ class CallTracer {
   CallTracer(OpenedProcess process, const CaptureContext& context);
   Result<void> BringIn(const std::function<bool()>& go_on);
   ChannelShape Shape() const;
-  void AddSnapshot(const ThreadAtArming& at, Nanos when, uint64_t last_unarmed);
+  void AddSnapshot(const ThreadAtArming& at, const std::vector<RingFacts>& rings);
+  ThreadTrack* TrackOf(const ThreadEntry& entry);
+  ThreadHandle AddUnseen(Tid tid);
   SnapshotFrame DescribeFrame(const RawFrame& frame);
   TracedThread* ThreadOf(const RingFacts& facts);
   void TakeTenant(Ring& ring, const RingFacts& facts);
@@ -131,8 +132,7 @@ class CallTracer {
   Nanos begin_;
   Nanos arming_stop_;
   std::vector<Ring> rings_;
-  std::unordered_map<uint64_t, std::unique_ptr<TracedThread>> threads_;  // by thread state
-  std::vector<std::unique_ptr<TracedThread>> finished_;
+  ThreadTable<TracedThread> threads_;
   std::vector<pp_record> records_;
   std::vector<uint64_t> waiting_;  // records in each ring, of one drain
 };

@@ -114,9 +114,15 @@ ReadStatus ThreadRoster::Refresh(Nanos now, InterpreterWatch& watch) {
     all_complete = all_complete && complete && status == ReadStatus::kOk;
     for (const ThreadEntry& entry : entries_) {
       ThreadTrack* known = Find(entry.state.value);
-      if (known != nullptr && known->entry.ident == entry.ident && known->entry.native_id == entry.native_id) {
+      if (known != nullptr && known->entry.IsSameThread(entry)) {
         known->listed = true;
-      } else if (known == nullptr && tracks_.size() < kMaxThreads) {
+        continue;
+      }
+      if (known != nullptr) {  // it ended, and a new one has the address of its state
+        End(now, *known);
+        std::erase_if(tracks_, [known](const std::unique_ptr<ThreadTrack>& track) { return track.get() == known; });
+      }
+      if (tracks_.size() < kMaxThreads) {
         if (!tids_read) {
           ReadTids();
           tids_read = true;

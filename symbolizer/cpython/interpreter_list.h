@@ -23,6 +23,11 @@ struct ThreadEntry {
   RemoteAddr state;
   uint64_t ident = 0;      // pthread_t
   uint64_t native_id = 0;  // tid in the target's PID namespace; 0 when the layout has none
+
+  // A state's address alone may be another thread's by now.
+  bool IsSameThread(const ThreadEntry& other) const {
+    return state == other.state && ident == other.ident && native_id == other.native_id;
+  }
 };
 
 // Newest first, as CPython links them. kGone/kFault/kDenied: nothing usable was read.

@@ -9,6 +9,7 @@ add_executable(daemon_collect_test
   unit/daemon_collect_read_plan_test.cc
   unit/daemon_collect_step_gate_test.cc
   unit/daemon_collect_step_marker_test.cc
+  unit/daemon_collect_thread_table_test.cc
   unit/daemon_collect_tick_clock_test.cc)
 target_link_libraries(daemon_collect_test PRIVATE pp_daemon_collect GTest::gtest_main)
 pp_target_defaults(daemon_collect_test)
@@ -17,6 +18,7 @@ gtest_discover_tests(daemon_collect_test PROPERTIES TIMEOUT 60)
 
 # On real interpreters, which are looked up when the tests run.
 add_executable(daemon_collect_objects_test
+  unit/daemon_collect_arming_stop_test.cc
   unit/daemon_collect_target_objects_test.cc
   unit/symbolizer_cpython_interpreters.cc)
 target_link_libraries(daemon_collect_objects_test PRIVATE pp_daemon_collect GTest::gtest_main)
