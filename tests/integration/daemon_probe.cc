@@ -1,7 +1,7 @@
 // A small client of ptrace-profd for the tests: daemon_probe ADDRESS VERB [arguments], one line on stdout per thing
 // seen.
 //
-//   PID is a number, or wait:NUMBER for a process that is to become a Python process.
+//   PID is a number; wait:NUMBER for a process that is to become a Python process; trace:NUMBER to trace its calls.
 //   node | list | create PID SECONDS | record PID SECONDS FILE | watch NAME | cancel NAME | delete NAME | read NAME
 //   FILE | raw METHOD HEX
 // Exit status 0; 1 with "error CODE message" on stdout where the server, or the way to it, said no.
@@ -143,14 +143,16 @@ class Probe {
 
  private:
   static void FillSpec(const Words& words, api::CaptureSpec* spec) {
-    constexpr std::string_view kWait = "wait:";
-    const bool wait = words.at(0).starts_with(kWait);
-    spec->mutable_target()->set_pid(std::stoi(words.at(0).substr(wait ? kWait.size() : 0)));
-    spec->mutable_sample()->set_wait_for_python(wait);
+    const std::string& pid = words.at(0);
+    spec->mutable_target()->set_pid(std::stoi(pid.substr(pid.find(':') + 1)));
+    spec->set_mode(pid.starts_with("trace:") ? api::MODE_TRACE : api::MODE_SAMPLE);
     const double seconds = std::stod(words.at(1));
     spec->mutable_duration()->set_seconds(static_cast<int64_t>(seconds));
     spec->mutable_duration()->set_nanos(static_cast<int32_t>((seconds - static_cast<int64_t>(seconds)) * 1e9));
-    spec->mutable_sample()->set_no_overhead_limit(true);
+    if (spec->mode() == api::MODE_SAMPLE) {
+      spec->mutable_sample()->set_wait_for_python(pid.starts_with("wait:"));
+      spec->mutable_sample()->set_no_overhead_limit(true);
+    }
   }
 
   const std::shared_ptr<grpc::Channel> channel_;

@@ -1,6 +1,6 @@
 """Kills ptrace-profd, its launcher, a collector or the client with SIGKILL, in every state of a capture, at random moments.
 
-After each: no process of ours is left over, no capture is stuck, what was recorded can be read, the target is unharmed,
+Of captures that take samples, then of captures that trace calls. After each: no process of ours is left over, no capture is stuck, what was recorded can be read, the target is unharmed,
 and the next capture works. In the end the target exits as if never profiled.
 """
 import contextlib
@@ -12,19 +12,16 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import soak  # noqa: E402
 from support.daemon import Place  # noqa: E402
-from support.daemon_kills import STATES, VICTIMS, Kills  # noqa: E402
+from support.daemon_kills import STATES, STATES_TRACED, VICTIMS, Kills  # noqa: E402
 from support.target_process import TargetProcess  # noqa: E402
 
 
-def main():
-    parsed = soak.arguments(__doc__, count=(204, 12))
-    interpreter = parsed.random.choice(soak.chosen(parsed))
-    combinations = [(victim, state) for victim in VICTIMS for state in STATES]
+def kill(interpreter, traced, parsed, count, table):
+    combinations = [(victim, state) for victim in VICTIMS for state in (STATES_TRACED if traced else STATES)]
     done = {combination: [0, 0] for combination in combinations}
-    table = soak.Table("victim", "state", "kills", "failures")
     with contextlib.closing(Place()) as place, TargetProcess("heartbeat.py", interpreter) as target, \
-            contextlib.closing(Kills(place, target)) as kills:
-        for number in range(parsed.count):
+            contextlib.closing(Kills(place, target, traced=traced)) as kills:
+        for number in range(count):
             victim, state = combinations[number % len(combinations)]
             moment = parsed.random.expovariate(1 / 0.05 if state == "running" else 1 / 0.005)
             wrong = kills.once(victim, state, functools.partial(time.sleep, moment))
@@ -36,8 +33,15 @@ def main():
             table.fail(f"the daemon did not end well: {kills.daemon.words()}")
         if target.finish() != 0 or target.stdout() != "ended well with 3 threads\n" or target.stderr():
             table.fail(f"{interpreter}: ended as it should not: {target.stdout()}{target.stderr()}")
-    for (victim, state), (count, failures) in done.items():
-        table.add(victim, state, count, failures)
+    for (victim, state), (kills, failures) in done.items():
+        table.add("trace" if traced else "sample", victim, state, kills, failures)
+
+
+def main():
+    parsed = soak.arguments(__doc__, count=(204, 12), traced=(504, 8))
+    table = soak.Table("mode", "victim", "state", "kills", "failures")
+    for traced, count in ((False, parsed.count), (True, parsed.traced)):
+        kill(parsed.random.choice(soak.chosen(parsed)), traced, parsed, count, table)
     table.end()
 
 

@@ -9,16 +9,22 @@ import subprocess
 from . import profiler
 from .daemon import ENDED, Daemon, gone, state_of, within_deadline
 from .target_process import harm
+from .trace_cycles import ours_in
 
 VICTIMS = ("daemon", "launcher", "collector", "client")
 STATES = ("pending", "running", "draining")
+STATES_TRACED = ("running", "draining")  # a trace waits for no process to become one
 
 
 class Kills:
-    """Kills on one target, again and again; the daemon is started anew where it or its launcher was killed."""
+    """Kills on one target, again and again; the daemon is started anew where it or its launcher was killed.
 
-    def __init__(self, place, target, prefix=()):
-        self.place, self.target, self.prefix = place, target, prefix
+    `traced`: the captures trace calls instead of taking samples.
+    """
+
+    def __init__(self, place, target, prefix=(), traced=False):
+        self.place, self.target, self.prefix, self.traced = place, target, prefix, traced
+        self.pid = f"trace:{target.pid}" if traced else target.pid
         self.trace = place.folder / "out.pftrace"
         self.daemon = Daemon(place, prefix=prefix)
 
@@ -29,7 +35,7 @@ class Kills:
         """`pause` is called just before the kill. Returns what went wrong: a list of sentences."""
         self.trace.unlink(missing_ok=True)
         bystander = subprocess.Popen(["sleep", "1000"]) if state == "pending" else None
-        client = self._begin(f"wait:{bystander.pid}" if bystander else self.target.pid)
+        client = self._begin(f"wait:{bystander.pid}" if bystander else self.pid)
         try:
             wrong = self._kill(client, victim, state, pause)
             wrong += self._look(victim, state)
@@ -87,12 +93,14 @@ class Kills:
             wrong += harm(self.target.pid)
         self.target.tell("ping")
         self.target.expect("pong")
+        if not within_deadline(lambda: not ours_in(self.target.pid)):
+            wrong.append(f"left in the target: {ours_in(self.target.pid)}")
         if self.trace.exists() and self.trace.stat().st_size:
             exported = profiler.run("export", self.trace, "--format", "collapsed", "-o", "-")
             if exported.status != 0:
                 wrong.append(f"what was recorded cannot be read: {exported}")
         if victim == "launcher":
-            refused = self.daemon.probe("create", self.target.pid, 1, prefix=self.prefix).end()[-1]
+            refused = self.daemon.probe("create", self.pid, 1, prefix=self.prefix).end()[-1]
             if not refused.startswith("error UNAVAILABLE") or "restart ptrace-profd" not in refused:
                 wrong.append(f"without a launcher, the daemon says: {refused}")
             if self.daemon.end() != 0:
@@ -108,7 +116,7 @@ class Kills:
                             if state_of(line) not in ENDED]
         if not within_deadline(lambda: not going_on()):
             wrong.append(f"a stuck capture: {going_on()}")
-        last = self.daemon.probe("record", self.target.pid, 0.02, self.place.folder / "next.pftrace",
+        last = self.daemon.probe("record", self.pid, 0.02, self.place.folder / "next.pftrace",
                                  prefix=self.prefix).end()[-1]
         if state_of(last) != "STATE_SUCCEEDED":
             wrong.append(f"the next capture: {last}")
