@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "rpc/library_hold.h"
 #include "rpc/peer_credentials.h"
 
 namespace ptrace_prof {
@@ -33,6 +34,7 @@ Result<std::unique_ptr<UnixListener>> UnixListener::Start(UniqueFd socket, Liste
                                                           ServicesFactory factory) {
   std::unique_ptr<UnixListener> listener(new UnixListener(std::move(socket), std::move(options), std::move(factory)));
   PP_RETURN_IF_ERROR(listener->Open());
+  HoldLibrary();
   listener->reaper_ = std::thread([raw = listener.get()] { raw->ReapLoop(); });
   listener->accepter_ = std::thread([raw = listener.get()] { raw->AcceptLoop(); });
   return listener;

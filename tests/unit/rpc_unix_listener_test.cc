@@ -1,6 +1,7 @@
 // The listener with a service of the test's own behind it, and clients of gRPC's in front.
 
 #include <dirent.h>
+#include <grpc/grpc.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
@@ -161,6 +162,13 @@ TEST_F(Listening, ForgetsAConnectionThatEnds) {
   channel.reset();
   EXPECT_TRUE(Eventually([&] { return listener_->connections() == 0; }));
   EXPECT_EQ(g_alive, 0);
+}
+
+// Else the next client may have to wait until the library has taken itself down, for seconds.
+TEST_F(Listening, TheLibraryIsThereWhileNobodyIsConnected) {
+  Connect().reset();
+  ASSERT_TRUE(Eventually([&] { return listener_->connections() == 0; }));
+  EXPECT_NE(::grpc_is_initialized(), 0);
 }
 
 TEST_F(Listening, ForgetsAConnectionThatNeverSaysAnything) {
