@@ -112,6 +112,7 @@ typedef struct pp_boot {
   char channel_name[40];  // of the memfd; zero-terminated
   uint64_t functions[PP_FN_CAPACITY];
   uint32_t offsets[PP_OFF_CAPACITY];
+  uint64_t longest_hold;  // how long a thread may wait for room in its ring, in the clock's units; 0: never
 } pp_boot;
 
 PP_STATIC_ASSERT(offsetof(pp_boot, nonce) == 48, "fixed");
@@ -121,6 +122,7 @@ PP_STATIC_ASSERT(offsetof(pp_boot, served) == 96, "fixed");
 PP_STATIC_ASSERT(offsetof(pp_boot, channel_name) == 104, "fixed");
 PP_STATIC_ASSERT(offsetof(pp_boot, functions) == 144, "fixed");
 PP_STATIC_ASSERT(offsetof(pp_boot, offsets) == 528, "fixed");
-PP_STATIC_ASSERT(sizeof(pp_boot) == 656, "fixed");
+PP_STATIC_ASSERT(offsetof(pp_boot, longest_hold) == 656, "fixed");
+PP_STATIC_ASSERT(sizeof(pp_boot) == 664, "fixed");
 
 #endif  // PTRACE_PROF_ATTACH_ABI_BOOT_H_

@@ -139,11 +139,15 @@ typedef struct pp_ring {
   uint32_t state;         // pp_ring_state
   int32_t tid;            // as gettid(2) says in the target
   uint64_t thread_state;  // address of the PyThreadState
-  uint64_t pad2[6];
+  // Written by its threads, of all of them together.
+  uint64_t holds;      // how often one waited for room (pp_boot.longest_hold); counted as it begins to
+  uint64_t held_time;  // how long, in the clock's units, once it is over
+  uint64_t pad2[4];
 } pp_ring;
 
 PP_STATIC_ASSERT(offsetof(pp_ring, tail) == 64, "a line each");
 PP_STATIC_ASSERT(offsetof(pp_ring, state) == 128, "a line each");
+PP_STATIC_ASSERT(offsetof(pp_ring, holds) == 144, "fixed");
 PP_STATIC_ASSERT(sizeof(pp_ring) == 192, "fixed");
 
 // pp_ring.last_unarmed: the last event that the thread had while unarmed, as the frame that it was about and its tag.

@@ -35,6 +35,7 @@ enum pp_tag {
   PP_TAG_CODE = 12,   // value: PyMethodDef* of the callable of a C_CALL, read while it was alive
   // The ring was full. A pair: the first has the time of the first lost event and value = how many were lost; the
   // second the time when there was room again and value = what they did to the stack (PP_GAP_NET, PP_GAP_LOWEST).
+  // Where none was lost, the thread waited for room in between (pp_boot.longest_hold).
   PP_TAG_LOST = 13,
   PP_TAG_LOST_END = 14,
   // Said of the record just before, at the same time, while the channel has a table of pp_mute.

@@ -89,6 +89,7 @@ class Channel {
   EventTicks event_ticks() const;
 
   std::vector<RingReader>& rings() { return rings_; }
+  const std::vector<RingReader>& rings() const { return rings_; }
   const ChannelShape& shape() const { return shape_; }
   bool monotonic_clock() const { return monotonic_clock_; }
   RemoteAddr private_page() const { return private_page_; }  // mapped in the target as long as it is this program

@@ -30,6 +30,8 @@ RingFacts RingReader::Facts() const {
   facts.lost = Load(ring_->lost);
   facts.lost_since = Load(ring_->lost_since);
   facts.last_unarmed = Load(ring_->last_unarmed);
+  facts.holds = Load(ring_->holds);
+  facts.held_time = Load(ring_->held_time);
   return facts;
 }
 

@@ -31,6 +31,8 @@ struct RingFacts {
   uint64_t lost = 0;        // of a gap that goes on; of it no record tells yet
   uint64_t lost_since = 0;  // as in records
   uint64_t last_unarmed = 0;
+  uint64_t holds = 0;      // how often its threads waited for room, since the channel began
+  uint64_t held_time = 0;  // how long; in the clock's units
 };
 
 class RingReader {

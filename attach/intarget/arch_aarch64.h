@@ -9,6 +9,7 @@ enum {
   PP_SYS_ftruncate = 46,
   PP_SYS_close = 57,
   PP_SYS_fstat = 80,
+  PP_SYS_futex = 98,
   PP_SYS_tgkill = 131,
   PP_SYS_getpid = 172,
   PP_SYS_gettid = 178,

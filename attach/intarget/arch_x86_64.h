@@ -14,6 +14,7 @@ enum {
   PP_SYS_fcntl = 72,
   PP_SYS_ftruncate = 77,
   PP_SYS_gettid = 186,
+  PP_SYS_futex = 202,
   PP_SYS_tgkill = 234,
   PP_SYS_prlimit64 = 302,
   PP_SYS_memfd_create = 319,

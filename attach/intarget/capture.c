@@ -41,6 +41,7 @@ static pp_error_report begin(void) {
   pp_self.record_mask = pp_boot_block.ring_records - 1;
   pp_self.room = pp_boot_block.ring_records - PP_GROUP_RECORDS;
   pp_self.clock = pp_boot_block.clock;
+  pp_self.longest_hold = pp_boot_block.longest_hold;
   pp_self.c_calls = pp_boot_block.flags & PP_BOOT_C_CALLS;
   pp_self.mutes = 0;
   if (pp_boot_block.flags & PP_BOOT_MUTES) {

@@ -3,6 +3,8 @@
 #include "attach/intarget/event.h"
 
 enum { PP_PROBES = 16, PP_KEY_NONE = 0, PP_KEY_USED = 1, PP_SWEPT_AT_ONCE = 4 };
+enum { PP_FUTEX_WAIT = 0, PP_INTERRUPTED = -4, PP_TRY_AGAIN = -11, PP_TIMED_OUT = -110 };
+enum { PP_LOOK_AFTER_NS = 200000, PP_FREE_AT_ONCE = 4096 };  // of a thread that waits for room
 enum { PP_NO_SUCH_PROCESS = -3, PP_MAX_ASKED = 8, PP_MADV_POPULATE_WRITE = 23, PP_MAPPED_AT_ONCE = 1 << 20 };
 
 uint64_t pp_nanoseconds(void) {
@@ -142,7 +144,7 @@ static int32_t depth_change(unsigned tag) {
   return begins >> tag & 1 ? 1 : -1;
 }
 
-static int lose(pp_ring* ring, uint64_t now, unsigned tag) {
+static uint64_t lose(pp_ring* ring, uint64_t now, unsigned tag) {
   if (!ring->lost) {
     ring->lost_since = now;
     ring->lost_net = ring->lost_lowest = 0;
@@ -167,23 +169,69 @@ static void map_pages(uint32_t index) {
   pp_system_call(PP_SYS_madvise, where, size, PP_MADV_POPULATE_WRITE, 0, 0, 0);  // before Linux 5.14: faults it is
 }
 
-int pp_make_room(pp_slot* slot, uint64_t now, unsigned tag) {
+static uint64_t an_eighth(void) { return (pp_self.record_mask + 1) / 8; }
+
+// Of `lost` events; or of none, while which the thread waited.
+static void write_gap(pp_slot* slot, uint64_t since, uint64_t now, uint64_t lost, uint64_t change) {
+  const uint64_t head = slot->ring->head;
+  pp_write(slot, head, since, PP_TAG_LOST, lost);
+  pp_write(slot, head + 1, now, PP_TAG_LOST_END, change);
+  pp_publish(slot, head + PP_GAP_RECORDS);
+}
+
+// Sleeps until the collector may have made room. Whether that is possible here.
+static int sleep_a_little(const uint64_t* tail, uint64_t seen) {
+  const int64_t time[2] = {0, PP_LOOK_AFTER_NS};
+  const int64_t result =
+      pp_system_call(PP_SYS_futex, (uint64_t)tail, PP_FUTEX_WAIT, (uint32_t)seen, (uint64_t)time, 0, 0);
+  return result == 0 || result == PP_TIMED_OUT || result == PP_TRY_AGAIN || result == PP_INTERRUPTED;
+}
+
+// The thread waits until the collector has read some of its ring, with whatever it holds: the GIL. The wait ends by
+// itself: at the latest after pp_boot.longest_hold (events are then lost as if nobody waited, until there is room
+// again), at once when nothing is to be recorded any more, or when the collector's lease is over. A signal handler that
+// runs meanwhile may fork: in that child nothing of ours is touched.
+static uint64_t wait_for_room(pp_slot* slot, uint64_t since, unsigned tag) {
+  pp_ring* ring = slot->ring;
+  const pp_private* page = &pp_self.tables->page;
+  const uint64_t free = an_eighth() < PP_FREE_AT_ONCE ? an_eighth() : PP_FREE_AT_ONCE;
+  uint64_t now = since, tail;
+  __atomic_store_n(&ring->holds, ring->holds + 1, __ATOMIC_RELEASE);
+  const uint64_t held_before = ring->held_time;
+  while (ring->head - (tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE)) > pp_self.room - free) {
+    const int can_sleep = sleep_a_little(&ring->tail, tail);
+    if (__atomic_load_n(&page->magic, __ATOMIC_RELAXED) != PP_PRIVATE_MAGIC) return 0;
+    const uint64_t time = pp_now();
+    if (time > now) now = time;
+    __atomic_store_n(&ring->held_time, held_before + (now - since), __ATOMIC_RELAXED);
+    if (__atomic_load_n(&page->armed, __ATOMIC_RELAXED) != 1) return 0;
+    if (now > __atomic_load_n(&pp_self.channel->lease, __ATOMIC_RELAXED)) {
+      pp_leave_as_told();
+      return 0;
+    }
+    if (!can_sleep || now - since >= pp_self.longest_hold) return lose(ring, since, tag);
+  }
+  ring->tail_seen = tail;
+  write_gap(slot, since, now, 0, PP_GAP(0, 0));
+  return now;
+}
+
+uint64_t pp_make_room(pp_slot* slot, uint64_t now, unsigned tag) {
   pp_ring* ring = slot->ring;
   map_pages(slot->ring_index);
   const uint64_t tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
   // Once full, an eighth must be free before it goes on: few long gaps say more than many short ones. Until then
   // tail_seen stays, so that the next event comes by here, too.
-  const uint64_t limit = ring->lost ? pp_self.room - (pp_self.record_mask + 1) / 8 : pp_self.room;
-  if (ring->head - tail > limit) return lose(ring, now, tag);
+  const uint64_t limit = ring->lost ? pp_self.room - an_eighth() : pp_self.room;
+  if (ring->head - tail > limit) {
+    return pp_self.longest_hold && !ring->lost ? wait_for_room(slot, now, tag) : lose(ring, now, tag);
+  }
   ring->tail_seen = tail;
   if (ring->lost) {
-    const uint64_t head = ring->head;
-    pp_write(slot, head, ring->lost_since, PP_TAG_LOST, ring->lost);
-    pp_write(slot, head + 1, now, PP_TAG_LOST_END, PP_GAP(ring->lost_net, ring->lost_lowest));
-    __atomic_store_n(&ring->head, head + PP_GAP_RECORDS, __ATOMIC_RELEASE);
+    write_gap(slot, ring->lost_since, now, ring->lost, PP_GAP(ring->lost_net, ring->lost_lowest));
     __atomic_store_n(&ring->lost, 0, __ATOMIC_RELEASE);
   }
-  return 1;
+  return now;
 }
 
 // The first local of a frame that begins, where the collector asked for that of its code; else 0.

@@ -1,4 +1,5 @@
-// The way of one event from a callback into the ring of its thread: no system call, no allocation, no lock.
+// The way of one event from a callback into the ring of its thread: no system call, no allocation, no lock. Where the
+// collector asked for it (pp_boot.longest_hold), a thread whose ring is full waits for room, for a bounded time.
 //
 // Everything here is inlined into the callbacks. What happens rarely is in event.c: the first event of a thread, a full
 // ring, events while unarmed, a forked child, a lost lease.
@@ -9,8 +10,9 @@
 
 #pragma GCC visibility push(hidden)
 PP_COLD pp_slot* pp_find_slot_slowly(pp_address thread);
-// Whether there is room now; if not, the event is counted as lost.
-PP_COLD int pp_make_room(pp_slot* slot, uint64_t now, unsigned tag);
+// The time of the event, for which there is room now. 0: it is not to be written; where it should have been, it is
+// counted as lost.
+PP_COLD uint64_t pp_make_room(pp_slot* slot, uint64_t now, unsigned tag);
 // Whether it must be recorded after all; see pp_ring.last_unarmed.
 PP_COLD int pp_event_while_unarmed(const pp_private* page, pp_address thread, unsigned tag);
 PP_COLD void pp_count_without_ring(void);
@@ -98,7 +100,10 @@ static inline pp_slot* pp_begin_event(pp_address thread, unsigned tag, uint64_t*
   }
   pp_ring* ring = slot->ring;
   *now = pp_likely(time >= ring->last_time) ? time : ring->last_time;
-  if (pp_unlikely(ring->head - ring->tail_seen > pp_self.room) && !pp_make_room(slot, *now, tag)) return 0;
+  if (pp_unlikely(ring->head - ring->tail_seen > pp_self.room)) {
+    *now = pp_make_room(slot, *now, tag);
+    if (!*now) return 0;  // not even the ring may be there any more
+  }
   ring->last_time = *now;
   return slot;
 }

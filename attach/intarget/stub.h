@@ -66,8 +66,9 @@ typedef struct pp_stub {
   uint64_t record_mask;  // ring_records - 1
   uint64_t room;         // records in a ring from which on it is full
   uint64_t clock;        // pp_clock
-  uint64_t c_calls;      // whether calls of C functions are told
-  pp_mute* mutes;        // the table in the channel; null: there is none
+  uint64_t longest_hold;
+  uint64_t c_calls;  // whether calls of C functions are told
+  pp_mute* mutes;    // the table in the channel; null: there is none
 
   uint32_t sweep;  // the ring at which the next search for ended threads begins
   uint32_t tool_id;

@@ -124,10 +124,9 @@ Result<OnFull> ParseOnFull(std::string_view text) {
     return OnFull::kStop;
   }
   if (text == "throttle") {
-    return Because(Reason::kNotYet, "not in this version: --on-full throttle",
-                   "take --on-full drop with a larger --buffer or no --c-calls, or --on-full stop");
+    return OnFull::kThrottle;
   }
-  return Invalid("a choice of what a full buffer does", text, "drop or stop");
+  return Invalid("a choice of what a full buffer does", text, "drop, throttle or stop");
 }
 
 Result<uint64_t> ParseSize(std::string_view text, uint64_t least, uint64_t most) {

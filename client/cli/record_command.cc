@@ -64,7 +64,8 @@ class RecordCommand : public Command {
         ->type_name("TIME");
     DeclareStepOptions(app, o);
     app.add_option("--on-full", o.on_full,
-                   "With --mode trace, when that is full: drop (default; counted, shown as a gap) or stop")
+                   "With --mode trace, when that is full: drop (default; counted, shown as a gap), throttle (the "
+                   "process waits, all its Python threads with it; counted, shown) or stop")
         ->type_name("WHAT");
     app.add_option("--filter", o.filter, "With --mode trace: only functions that GLOB matches; may be repeated")
         ->type_name("GLOB")

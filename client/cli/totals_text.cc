@@ -46,6 +46,16 @@ std::string CostOfEvents(const Accounting& totals) {
                      totals.event_cost_ns, 100 * share);
 }
 
+// How long the process waited for us (--on-full throttle).
+std::string Held(const Accounting& totals) {
+  if (totals.holds == 0) {
+    return "";
+  }
+  const double share = totals.wall.value > 0 ? 100 * totals.held_total.seconds() / totals.wall.seconds() : 0;
+  return fmt::format(", held back {} for {:.3f} s in all ({:.1f} % of the time)", Things(totals.holds, "time", "times"),
+                     totals.held_total.seconds(), share);
+}
+
 std::string CallLines(const Accounting& totals) {
   std::string text =
       fmt::format("{} in {:.1f} s ({}, {})", Things(totals.call_events, "call or return", "calls and returns"),
@@ -57,6 +67,7 @@ std::string CallLines(const Accounting& totals) {
                         Things(totals.call_gaps, "gap", "gaps"));
   }
   text += fmt::format(", unmatched ends {}", Grouped(totals.unmatched_ends));
+  text += Held(totals);
   if (totals.calls_too_deep > 0) {
     text += fmt::format(", too deep {}", Grouped(totals.calls_too_deep));
   }
@@ -77,7 +88,9 @@ std::string CallLines(const Accounting& totals) {
   text += CostOfEvents(totals);
   text += Cost(totals);
   if (totals.call_events_lost > 0) {
-    text += "\n  hint: a larger --buffer, a shorter --duration, or no --c-calls loses less";
+    text +=
+        "\n  hint: a larger --buffer, a shorter --duration, or no --c-calls loses less; --on-full throttle waits "
+        "instead";
   }
   return text;
 }

@@ -12,7 +12,8 @@ namespace {
 
 constexpr int kPauseMs = 1;  // between two looks at rings that are not busy
 constexpr int kAwaitMs = 2;
-constexpr size_t kBusyRecords = 100'000;  // in one look: the next one must not wait
+constexpr size_t kBusyRecords = 100'000;    // in one look: the next one must not wait
+constexpr size_t kMostUnwritten = 250'000;  // records: a pipe takes a while, in which nothing is drained
 constexpr Nanos kFlushEvery = Nanos::FromMillis(50);
 constexpr Nanos kAccountEvery = Nanos::FromMillis(500);
 constexpr Nanos kLeavePatience = Nanos::FromSeconds(1);
@@ -101,20 +102,23 @@ class CallCapture {
 
   Result<void> Record(CallWindow& window) {
     Nanos next_flush = begin_;
+    size_t unwritten = 0;
     for (Nanos now = begin_; !stop_.load(std::memory_order_relaxed); now = MonotonicNow()) {
       const size_t drained = tracer_->Drain();
       children_.Look(now);
       if (window.IsOver(now, request_.trace.on_full == OnFull::kStop ? tracer_->lost_events() : 0)) {
         break;
       }
-      if (now >= next_flush) {
+      unwritten += drained;
+      if (now >= next_flush || unwritten >= kMostUnwritten) {
         PP_RETURN_IF_ERROR(Flush(now));
         next_flush = now + kFlushEvery;
+        unwritten = 0;
         if (tracer_->HasEnded() || tracer_->has_left()) {
           break;
         }
       }
-      if (drained < kBusyRecords) {
+      if (drained < kBusyRecords && !tracer_->is_behind()) {
         ::poll(nullptr, 0, kPauseMs);
       }
     }

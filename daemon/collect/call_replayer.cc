@@ -236,7 +236,7 @@ void CallReplayer::BeginGap(Nanos when) {
   in_gap_ = true;
   gap_from_ = when;
   gap_events_ = pending_.value;
-  is_first_ = false;
+  is_first_ = is_first_ && gap_events_ == 0;
 }
 
 // `lowest` and `net`: how deep the stack was at its lowest in the gap and at its end, against the gap's beginning.
@@ -257,7 +257,7 @@ void CallReplayer::EndGap(Nanos when, int32_t net, int32_t lowest) {
 
 void CallReplayer::ShowGap(Nanos when) {
   in_gap_ = false;
-  ++context_.counts.gaps;
+  context_.counts.gaps += gap_events_ > 0 ? 1 : 0;
   context_.counts.lost += gap_events_;
   sink_.Lost(gap_from_, when, gap_events_);
 }

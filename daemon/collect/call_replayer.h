@@ -8,7 +8,8 @@
 // stop may fall between a frame's beginning and the event that tells of it, or between the event of its end and the
 // end itself. An end that fits no open call is counted and left out; one that fits a call further out ends those
 // above it first. A gap (LOST … LOST_END) says how far the stack went down in it and how far up again: calls that
-// ended in it are shown until it begins, calls that began in it have no name and are not shown, the rest goes on.
+// ended in it are shown until it begins, calls that began in it have no name and are not shown, the rest goes on. A gap
+// in which nothing was lost is time for which the thread was held back.
 //
 // A call that a filter leaves out is kept track of as any other, so that what is in it nests, and has no slice. What is
 // not Python code and was called by such a one is left out with it. From some moment on, nothing may be told of such
@@ -39,7 +40,8 @@ class CallSink {
   virtual ~CallSink() = default;
   virtual void Begin(Nanos when, FrameId function, CallEntry entry, GeneratorId generator) = 0;
   virtual void End(Nanos when, CallExit exit) = 0;
-  virtual void Lost(Nanos from, Nanos to, uint64_t events) = 0;  // within the innermost open one
+  // Within the innermost open one. No events: none was lost, the thread waited for room.
+  virtual void Lost(Nanos from, Nanos to, uint64_t events) = 0;
   // The call that just ended was one of the step function (CallContext).
   virtual void StepEnded(Nanos /*when*/) {}
 };

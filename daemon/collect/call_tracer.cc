@@ -24,6 +24,8 @@ constexpr uint32_t kLeastRings = 8;
 constexpr uint32_t kRingsPerThread = 2;  // threads end, and others begin
 constexpr size_t kMaxModuleCodes = std::size(pp_channel{}.module_code);
 constexpr size_t kRecordsAtOnce = 2048;  // 32 KiB: what was copied is still in the cache when it is read
+constexpr size_t kTurn = 65'536;         // records of a ring, while threads wait for room in others
+constexpr Nanos kLongestHold = Nanos::FromMillis(250);
 constexpr uint64_t kBeginningBytes = 8;  // from the first instruction to the one that tells of the call
 
 uint64_t MakeNonce() {
@@ -103,6 +105,7 @@ Result<void> CallTracer::BringIn(const std::function<bool()>& go_on) {
   boot.flags =
       (context_.request.trace.c_calls ? uint32_t{PP_BOOT_C_CALLS} : 0) | (shape.mutes ? uint32_t{PP_BOOT_MUTES} : 0);
   boot.lease = clock_.Ticks() + clock_.TicksIn(kEntryPatience);
+  boot.longest_hold = context_.request.trace.on_full == OnFull::kThrottle ? clock_.TicksIn(kLongestHold) : 0;
   const std::string name = ChannelFileName(boot.nonce);
   std::memcpy(boot.channel_name, name.c_str(), name.size() + 1);
   const std::span<const std::byte> image = StubImage();
@@ -134,6 +137,8 @@ Result<void> CallTracer::Arm() {
   });
   PP_RETURN_IF_ERROR(stop);
   begin_ = stop.value().when;
+  // What the thread that takes the steps says must be read to the end first.
+  takes_turns_ = context_.request.trace.on_full == OnFull::kThrottle && !steps_.has_plan();
   arming_stop_ = stop.value().stopped;
   const auto is_known = [this](const ThreadAtArming& at) { return TrackOf(at.entry) != nullptr; };
   if (!std::ranges::all_of(stop.value().threads, is_known)) {
@@ -311,7 +316,8 @@ size_t CallTracer::DrainRing(size_t index, uint64_t waiting, Nanos now) {
   CallReplayer& replayer = rings_[index].thread->replayer;
   const std::optional<uint64_t> step = steps_.step();
   size_t drained = 0;
-  size_t left = waiting;
+  const bool is_turn = takes_turns_ && waiting > kTurn;
+  size_t left = is_turn ? kTurn : waiting;
   while (left > 0) {
     const size_t count = reader.Drain({records_.data(), std::min(left, records_.size())});
     if (count == 0) {
@@ -322,7 +328,7 @@ size_t CallTracer::DrainRing(size_t index, uint64_t waiting, Nanos now) {
     drained += count;
     left -= std::min(left, count);
   }
-  if (drained > 0 && left == 0) {
+  if (drained > 0 && left == 0 && !is_turn) {
     replayer.EndOfEvent();  // a thread publishes whole events only, and a step's end is to be known at once
   }
   if (steps_.step() != step) {
@@ -352,6 +358,8 @@ size_t CallTracer::Drain() {
   for (size_t i = 0; i < rings_.size(); ++i) {
     waiting_[i] = injection_->channel.rings()[i].Waiting();
   }
+  is_behind_ = std::ranges::any_of(
+      waiting_, [&](uint64_t records) { return records >= injection_->channel.shape().records / 2; });
   const size_t first = step_ring_.value_or(0);
   waiting_[first] = injection_->channel.rings()[first].Waiting();
   const Nanos now = MonotonicNow();  // nothing of it came later
@@ -387,6 +395,7 @@ void CallTracer::CloseGap(size_t index) {
 void CallTracer::Leave(Nanos patience) {
   Channel& channel = injection_->channel;
   const Nanos deadline = MonotonicNow() + patience;
+  takes_turns_ = false;
   (void)channel.Disarm(memory_, remote_);  // a target that is gone needs none of this
   channel.AskToLeave();
   std::optional<QueuedCall> call;
@@ -427,6 +436,19 @@ void CallTracer::Finish(Nanos when) {
   roster_.AnnounceEnded();
 }
 
+// What the target says of itself: of no ring more than there was time.
+void CallTracer::CountHolds(Accounting& accounting) const {
+  const Nanos most = MonotonicNow() - begin_;
+  accounting.holds = 0;
+  accounting.held_total = {};
+  for (const RingReader& ring : injection_->channel.rings()) {
+    const RingFacts facts = ring.Facts();
+    const TickMap from_zero{.nanos_per_tick = clock_.Line().nanos_per_tick};
+    accounting.holds += facts.holds;
+    accounting.held_total = accounting.held_total + std::min(from_zero.ToNanos(facts.held_time), most);
+  }
+}
+
 void CallTracer::CountInto(Accounting& accounting) const {
   const CallCounts& counts = calls_.counts;
   accounting.call_events = counts.events;
@@ -442,6 +464,7 @@ void CallTracer::CountInto(Accounting& accounting) const {
     accounting.events_outside_steps += thread.gate.left_out();
   });
   accounting.threads_displaced = has_left() ? injection_->channel.hooks_displaced() : 0;
+  CountHolds(accounting);
   accounting.steps = steps_.recorded_steps();
   accounting.event_cost_ns = EventCost(injection_->channel.event_ticks().frame);
   accounting.c_event_cost_ns = EventCost(injection_->channel.event_ticks().call);

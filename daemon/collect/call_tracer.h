@@ -45,8 +45,11 @@ class CallTracer {
   ~CallTracer();
 
   Result<void> Arm();
-  // Takes what is in the rings; the number of records. Call every few milliseconds: it also keeps the stub alive.
+  // Takes what is in the rings; the number of records. Call every few milliseconds: it also keeps the stub alive. Where
+  // threads wait for room, it takes of each ring what one may take before the others have their turn.
   size_t Drain();
+  // Whether at the last look a ring was half full or more.
+  bool is_behind() const { return is_behind_; }
   // Has the stub take itself off, and goes on draining until it has or `patience` is over (it then leaves when the
   // target comes back to Python code).
   void Leave(Nanos patience);
@@ -104,6 +107,7 @@ class CallTracer {
   CallBudget::World BudgetWorld();
   Result<void> CheckBudget();
   double EventCost(double ticks) const;
+  void CountHolds(Accounting& accounting) const;
   size_t DrainRing(size_t index, uint64_t waiting, Nanos now);
   void CloseGap(size_t index);
   void RenewLease();
@@ -135,6 +139,8 @@ class CallTracer {
   ThreadTable<TracedThread> threads_;
   std::vector<pp_record> records_;
   std::vector<uint64_t> waiting_;  // records in each ring, of one drain
+  bool takes_turns_ = false;
+  bool is_behind_ = false;
 };
 
 }  // namespace ptrace_prof

@@ -174,6 +174,12 @@ std::vector<std::string> CautionsOf(const Recording& recording) {
                                    WithCommas(recording.accounting->call_events_lost),
                                    WithCommas(recording.accounting->call_gaps), kLostMarker));
   }
+  if (recording.accounting && recording.accounting->holds > 0) {
+    cautions.push_back(fmt::format(
+        "Its threads were held back {} times for {:.3f} s in all, so that nothing would be lost (--on-full throttle): "
+        "shown as {}.",
+        WithCommas(recording.accounting->holds), recording.accounting->held_total.seconds(), kHeldMarker));
+  }
   if (recording.accounting && recording.accounting->calls_too_deep > 0) {
     cautions.push_back(fmt::format("{} calls were deeper than is kept; their time is their callers'.",
                                    WithCommas(recording.accounting->calls_too_deep)));

@@ -70,6 +70,8 @@ void FillTotals(const Accounting& totals, v1::Totals* out) {
   out->set_events_outside_steps(totals.events_outside_steps);
   out->set_steps(totals.steps);
   out->set_children_not_traced(totals.children_not_traced);
+  out->set_holds(totals.holds);
+  *out->mutable_held_time() = TimeUtil::NanosecondsToDuration(totals.held_total.value);
   out->set_processes(totals.processes);
   out->set_threads(totals.threads);
 }

@@ -16,7 +16,7 @@ enum class CallEntry : uint8_t {
   kResume,   // a generator or coroutine goes on after a suspension
   kThrow,    // the same, by an exception that is thrown into it
   kRunning,  // it ran already when the recording of its thread began
-  kGap,      // no call: stands for events that were lost
+  kGap,      // no call: stands for events that were lost, or would have been had the thread not waited
 };
 inline constexpr size_t kCallEntryCount = 5;
 
@@ -34,6 +34,8 @@ using GeneratorId = StrongId<struct GeneratorIdTag, uint64_t>;
 
 // The function whose slice stands for events that were lost.
 inline constexpr std::string_view kLostMarker = "[events lost]";
+// The same of time for which the thread waited, so that none was.
+inline constexpr std::string_view kHeldMarker = "[held back by the tracer]";
 
 // Does a slice that begins so count as a call of the function within the recording?
 constexpr bool IsNewCall(CallEntry entry) { return entry == CallEntry::kCall; }

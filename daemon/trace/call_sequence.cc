@@ -295,14 +295,15 @@ void CallSequence::Lost(Nanos from, Nanos to, uint64_t count, WireEncoder& out) 
   if (!described_) {
     EncodePreamble(from, out);
   }
-  if (lost_iid_ == 0) {
+  uint32_t& iid = count > 0 ? lost_iid_ : held_iid_;
+  if (iid == 0) {
     Frame marker;
-    marker.function = kLostMarker;
+    marker.function = count > 0 ? kLostMarker : kHeldMarker;
     marker.kind = FrameKind::kMarker;
-    lost_iid_ = DefineName(kLostMarker, marker, out);
+    iid = DefineName(marker.function, marker, out);
   }
   Event event(*this, from, pf::TrackEvent::TYPE_SLICE_BEGIN);
-  event.Name(lost_iid_);
+  event.Name(iid);
   event.Category(static_cast<uint32_t>(CallEntry::kGap));
   event.Note(kLostCountNote, pf::DebugAnnotation::kUintValueFieldNumber, count);
   Place(open_++, event, out);
@@ -359,7 +360,7 @@ void CallSequence::EncodeEnd(Nanos when, WireEncoder& out) {
 void CallSequence::Reset() {
   iid_of_function_.clear();
   names_ = 0;
-  lost_iid_ = 0;
+  lost_iid_ = held_iid_ = 0;
   described_ = false;
   steps_described_ = false;
   levels_described_ = 0;

@@ -65,6 +65,7 @@ class CallSequence {
   bool step_open_ = false;
   uint32_t names_ = 0;
   uint32_t lost_iid_ = 0;
+  uint32_t held_iid_ = 0;
   std::vector<uint32_t> iid_of_function_;  // by FrameId; 0 = not defined
 };
 

@@ -119,7 +119,7 @@ bool ParseGlobs(std::string_view text, std::vector<std::string>& out) {
 
 constexpr std::string_view kVerbNames[] = {"record", "dump", "list", "doctor"};
 constexpr std::string_view kModeNames[] = {"sample", "trace", "auto"};
-constexpr std::string_view kOnFullNames[] = {"drop", "stop"};
+constexpr std::string_view kOnFullNames[] = {"drop", "stop", "throttle"};
 constexpr std::string_view kIdleNames[] = {"main", "all", "none"};
 
 template <typename Enum, size_t N>
@@ -179,7 +179,7 @@ constexpr KeyRow kKeys[] = {
     {"schedule", "skip_first=0,wait=0,warmup=0,active=1,repeat=0 with numbers up to 1000000000, active at least 1",
      [](const CaptureRequest& r) { return r.trace.schedule ? PrintStepSchedule(*r.trace.schedule) : std::string(); },
      ParseSchedule},
-    {"on_full", "drop or stop",
+    {"on_full", "drop, stop or throttle",
      [](const CaptureRequest& r) { return std::string(kOnFullNames[static_cast<size_t>(r.trace.on_full)]); },
      [](std::string_view t, CaptureRequest& r) { return ParseName(t, kOnFullNames, r.trace.on_full); }},
     {"longest_ns", "0 (no limit) to 366 days",

@@ -37,8 +37,9 @@ enum class CaptureMode : uint8_t {
 
 // What is done when the buffer of a traced thread is full.
 enum class OnFull : uint8_t {
-  kDrop,  // events are lost until there is room: a gap
-  kStop,  // the capture ends
+  kDrop,      // events are lost until there is room: a gap
+  kStop,      // the capture ends
+  kThrottle,  // the thread waits for room, for a bounded time
 };
 
 // Of kTrace, and of kAuto as far as it comes to that.

@@ -36,6 +36,7 @@ constexpr CountField kCounts[] = {
     {AccountingFields::kCallEventsFieldNumber, &Accounting::call_events},
     {AccountingFields::kCallEventsLostFieldNumber, &Accounting::call_events_lost},
     {AccountingFields::kCallGapsFieldNumber, &Accounting::call_gaps},
+    {AccountingFields::kHoldsFieldNumber, &Accounting::holds},
     {AccountingFields::kUnmatchedEndsFieldNumber, &Accounting::unmatched_ends},
     {AccountingFields::kImpliedEndsFieldNumber, &Accounting::implied_ends},
     {AccountingFields::kEndsOfExcludedFieldNumber, &Accounting::ends_of_excluded},
@@ -55,6 +56,7 @@ constexpr TimeField kTimes[] = {
     {AccountingFields::kStoppedTotalNsFieldNumber, &Accounting::stopped_total},
     {AccountingFields::kCollectorCpuNsFieldNumber, &Accounting::collector_cpu},
     {AccountingFields::kWallNsFieldNumber, &Accounting::wall},
+    {AccountingFields::kHeldTotalNsFieldNumber, &Accounting::held_total},
 };
 
 struct RateField {

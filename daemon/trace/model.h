@@ -85,6 +85,8 @@ struct Accounting {
   uint64_t call_events = 0;           // begins and ends that threads told of
   uint64_t call_events_lost = 0;      // that a thread's buffer had no room for
   uint64_t call_gaps = 0;             // stretches in which such were lost
+  uint64_t holds = 0;                 // how often a thread waited for room in its buffer
+  Nanos held_total;                   // how long, all of them together
   uint64_t unmatched_ends = 0;        // ends of calls that had not begun: left out
   uint64_t implied_ends = 0;          // calls that ended only because a caller did
   uint64_t ends_of_excluded = 0;      // ends of functions that are left out by a filter

@@ -41,7 +41,7 @@ class TraceVisitor {
   // An exact call begins or ends: the leaf of the stack, below it its callers.
   virtual void OnCallBegin(TrackId, Nanos /*when*/, StackId, CallEntry, GeneratorId) {}
   virtual void OnCallEnd(TrackId, Nanos /*when*/, StackId, CallExit) {}
-  // Told just before the begin of the marker (kLostMarker) whose length is the gap's.
+  // Told just before the begin of the marker (kLostMarker) whose length is the gap's. No events: kHeldMarker.
   virtual void OnLostCalls(TrackId, Nanos /*when*/, uint64_t /*events*/) {}
   virtual void OnStep(TrackId, Nanos /*begin*/, Nanos /*end*/, uint64_t /*number*/) {}
   virtual void OnLocals(TrackId, uint32_t /*depth_from_leaf*/, std::span<const LocalVariable>) {}

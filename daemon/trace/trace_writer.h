@@ -55,6 +55,7 @@ class TraceWriter {
   // Exact calls. `when` never goes back on one thread; a function of the StackTable, whose line is not told.
   void BeginCall(ThreadHandle thread, Nanos when, FrameId function, CallEntry entry, GeneratorId generator);
   void EndCall(ThreadHandle thread, Nanos when, CallExit exit);  // of the innermost open one
+  // No events: none was lost, the thread was held back.
   void AddLostCalls(ThreadHandle thread, Nanos from, Nanos to, uint64_t events);
   // ProfilerStep#number, on a track below the thread's; ends the one before.
   void BeginStep(ThreadHandle thread, Nanos when, uint64_t number);

@@ -160,13 +160,11 @@ Result<void> ReadOnFull(const v1::TraceOptions& options, CaptureRequest& request
     case v1::ON_FULL_UNSPECIFIED:
     case v1::ON_FULL_DROP: return {};
     case v1::ON_FULL_STOP: request.trace.on_full = OnFull::kStop; return {};
-    case v1::ON_FULL_THROTTLE:
-      return Because(Reason::kNotYet, "trace.on_full: ON_FULL_THROTTLE is not in this version",
-                     "use ON_FULL_DROP or ON_FULL_STOP");
+    case v1::ON_FULL_THROTTLE: request.trace.on_full = OnFull::kThrottle; return {};
     default: break;
   }
   return Invalid(fmt::format("trace.on_full is {}, which is not known", static_cast<int>(options.on_full())),
-                 "use ON_FULL_DROP or ON_FULL_STOP");
+                 "use ON_FULL_DROP, ON_FULL_THROTTLE or ON_FULL_STOP");
 }
 
 Result<void> ReadMode(const v1::CaptureSpec& spec, CaptureRequest& request) {

@@ -23,6 +23,15 @@ void FillSteps(const CallTraceOptions& options, v1::TraceOptions* out) {
   schedule.set_repeat(options.schedule->repeat);
 }
 
+v1::OnFull ToMessage(OnFull on_full) {
+  switch (on_full) {
+    case OnFull::kDrop: return v1::ON_FULL_DROP;
+    case OnFull::kStop: return v1::ON_FULL_STOP;
+    case OnFull::kThrottle: return v1::ON_FULL_THROTTLE;
+  }
+  return v1::ON_FULL_UNSPECIFIED;
+}
+
 }  // namespace
 
 v1::Mode ToMessage(CaptureMode mode) {
@@ -47,7 +56,7 @@ void FillSpec(const CaptureRequest& request, v1::CaptureSpec* out) {
     out->mutable_trace()->mutable_exclude()->Assign(request.trace.exclude.begin(), request.trace.exclude.end());
     *out->mutable_trace()->mutable_min_duration() =
         google::protobuf::util::TimeUtil::NanosecondsToDuration(request.trace.min_duration.value);
-    out->mutable_trace()->set_on_full(request.trace.on_full == OnFull::kStop ? v1::ON_FULL_STOP : v1::ON_FULL_DROP);
+    out->mutable_trace()->set_on_full(ToMessage(request.trace.on_full));
     FillSteps(request.trace, out->mutable_trace());
   }
   if (request.duration.value > 0) {

@@ -144,7 +144,8 @@ class TraceWindow(case.Case):
                                (("--mode", "trace", "--steps=-1"), "--steps: '-1'"),
                                (("--mode", "trace", "--warmup", "1"), "--active is missing"),
                                (("--mode", "trace", "--active", "1", "--steps", "1"), "--steps and a schedule"),
-                               (("--mode", "trace", "--on-full", "throttle"), "--on-full throttle"),
+                               (("--mode", "trace", "--on-full", "block"), "'block'"),
+                               (("--on-full", "throttle"), "--on-full goes with --mode trace"),
                                (("--steps", "1"), "--steps goes with --mode trace"),
                                (("--active", "1"), "--active goes with --mode trace")):
             with self.subTest(options):

@@ -15,7 +15,7 @@ import time
 from dataclasses import dataclass
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import profiler, soak  # noqa: E402
+from support import profiler, rings, soak  # noqa: E402
 from support.children import children_of  # noqa: E402
 from support.target_process import DEADLINE, TargetProcess, harm  # noqa: E402
 
@@ -25,6 +25,7 @@ MODES = (("--rate", "5khz", "--max-overhead", "off"), ("--rate", "max", "--max-o
 TRIES = 5
 DRIVER = os.environ.get("PP_INJECT_DRIVER", "")  # tests/programs/inject_driver.cc
 TRACING = (("--mode", "trace", "--buffer", "16M"), ("--mode", "trace", "--buffer", "16M", "--c-calls"))
+THROTTLED = (("--mode", "trace", "--buffer", "1M", "--on-full", "throttle"),)  # the target waits, most of the time
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Way:
     ended: str = "ended well with 3 threads\n"
     resident: bool = False  # the tracer is there before the first kill
     by: str = ""  # inject_driver by this strategy; else the command
+    modes: tuple = TRACING
 
 
 WAYS = (
@@ -46,6 +48,7 @@ WAYS = (
     Way("queue 3.14", ("3.14", "3.15")),
     Way("resident", ("3.8", "3.11", "3.12", "3.13", "3.14", "3.15"), resident=True),
     Way("script", ("3.14", "3.15"), by="script"),
+    Way("throttled", ("3.8", "3.11", "3.12", "3.13", "3.14", "3.15"), modes=THROTTLED),
 )
 
 
@@ -102,16 +105,10 @@ def kill_once(target, victim, mode, moment):
         run.remove()
 
 
-def shared_memory(pid):
-    """Whether a tracer's rings are mapped."""
-    with open(f"/proc/{pid}/maps") as file:
-        return "ptrace-prof-ring" in file.read()
-
-
 def trace_again(target):
     """What is wrong with a trace after the others: it must work, once the last one's lease is over."""
     wrong = []
-    if not within_deadline(lambda: not shared_memory(target.pid)):
+    if not within_deadline(lambda: not rings.are_mapped(target.pid)):
         wrong.append("the tracer did not leave")
     for _ in range(TRIES):
         with tempfile.TemporaryDirectory() as folder:
@@ -120,7 +117,7 @@ def trace_again(target):
             break
     if finished.status != 0:
         wrong.append(f"the next trace: {finished}")
-    return wrong + ([] if not shared_memory(target.pid) else ["the last tracer did not leave"])
+    return wrong + ([] if not rings.are_mapped(target.pid) else ["the last tracer did not leave"])
 
 
 def drive(target, by, *options):
@@ -177,7 +174,7 @@ def kill_samples(interpreter, victim, count, random, table):
 
 
 def kill_traces(way, interpreter, victim, count, random, table):
-    mode = random.choice(TRACING)
+    mode = random.choice(way.modes)
     what = f"{way.name}, {interpreter}, {victim}, {' '.join(mode)}"
     with TargetProcess(way.script, interpreter, way.arguments) as target:
         if way.resident:

@@ -33,7 +33,9 @@ MUTE_BITS = 14
 FRAME_COST, CALL_COST = 176, 192
 # pp_boot, as attach/abi/boot.h has it.
 HEX, ERROR, BUSY, ENTER = 20, 80, 72, 64
-SERVED, NAME, FUNCTIONS, OFFSETS, BOOT_SIZE = 96, 104, 144, 528, 656
+SERVED, NAME, FUNCTIONS, OFFSETS, BOOT_SIZE = 96, 104, 144, 528, 664
+LEASE_AT = 96  # in pp_channel
+TAIL, HOLDS = 64, 144  # in pp_ring
 # What the layout does not say: the same in all versions (3.11 has one word more before c_profilefunc).
 _FIXED = {"method_def": 16, "descriptor_method": 40, "method_function": 16,
           "thread_profile_function": 64 if sys.version_info[:2] == (3, 11) else 56}
@@ -79,14 +81,14 @@ class Stub:
         self.queue = None  # how to have something called, other than at once
 
     def boot_bytes(self, nonce, name, c_calls=False, rings=16, records=1 << 16, lease=FOREVER, pid=None, clock=0,
-                   mutes=False):
+                   mutes=False, longest_hold=0):
         functions = [_address(function) for function in GIVEN["functions"]]
         layout = self.layout
         offsets = [_FIXED.get(field, layout.get(field.replace("_", ".", 1), ABSENT)) for field in GIVEN["offsets"]]
         head = struct.pack("<16sIIiIIIIIQQ", MAGIC, GIVEN["abi_version"], layout["hex"], pid or os.getpid(),
                            C_CALLS * c_calls + MUTES * mutes, rings, records, clock, layout["tag_mask"] & ABSENT, nonce, lease)
         return head, struct.pack("<40s", name.encode()), struct.pack("<48Q", *(functions + [0] * (48 - len(functions)))) + \
-            struct.pack("<32I", *(offsets + [ABSENT] * (32 - len(offsets))))
+            struct.pack("<32IQ", *(offsets + [ABSENT] * (32 - len(offsets))), longest_hold)
 
     def enter(self, nonce=None, name=None, **options):
         """As a collector does: the first time loads it, later queues pp_enter. Returns the nonce."""
@@ -246,7 +248,7 @@ class Capture:
         self._armed.value = 0
 
     def expire(self):
-        self.put(96, 0)
+        self.put(LEASE_AT, 0)
 
     def ask_to_leave(self):
         self.put(104, 1)
@@ -258,9 +260,9 @@ class Capture:
     def ring(self, index):
         head, tail_seen, lost, _, lost_total, _, _, unarmed = struct.unpack_from("<5Q2iQ", self.memory, PAGE * (1 + index))
         tail = self.u64(PAGE * (1 + index) + 64)
-        state, tid = struct.unpack_from("<Ii", self.memory, PAGE * (1 + index) + 128)
+        state, tid, _, holds, held_time = struct.unpack_from("<Ii3Q", self.memory, PAGE * (1 + index) + 128)
         return {"head": head, "tail": tail, "tail_seen": tail_seen, "lost": lost, "lost_total": lost_total,
-                "unarmed": unarmed, "state": state, "tid": tid}
+                "unarmed": unarmed, "state": state, "tid": tid, "holds": holds, "held_time": held_time}
 
     def free(self, index):
         struct.pack_into("<I", self.memory, PAGE * (1 + index) + 128, 0)

@@ -28,6 +28,15 @@ void event_target_prepare(void* tables, void* channel) {
   pp_self.private_page = &pp_self.tables->page;
 }
 
+uint64_t event_target_records(void) { return RECORDS; }
+
+uint64_t event_target_events_that_fit(void) {
+  const pp_ring* ring = (pp_ring*)((char*)pp_self.channel + PP_RING_OFFSET(0));
+  return pp_self.room + 1 - (ring->head - ring->tail);
+}
+
+void event_target_let_wait(uint64_t ticks) { pp_self.longest_hold = ticks; }
+
 void event_target_enter_frame(uint64_t frame) { thread_state[0] = frame; }
 
 void event_target_event(unsigned tag) {

@@ -18,6 +18,11 @@ void event_target_prepare(void* tables, void* channel);
 void event_target_enter_frame(uint64_t frame);
 // What a callback does with an event of that frame.
 void event_target_event(unsigned tag);
+uint64_t event_target_records(void);  // of the ring
+// Until the thread sees that the ring is full.
+uint64_t event_target_events_that_fit(void);
+// How long the thread may wait for room, in ticks.
+void event_target_let_wait(uint64_t ticks);
 
 #ifdef __cplusplus
 }

@@ -154,11 +154,10 @@ INSTANTIATE_TEST_SUITE_P(
                     Refusal{"onfull", [](RecordOptions& o) { o.on_full = "block"; }, "'block'"}),
     [](const auto& refusal) { return refusal.param.what; });
 
-TEST(StepOptions, ThrottlingIsNotThereYet) {
-  const auto plan = PlanWith([](RecordOptions& o) { o.on_full = "throttle"; });
-  ASSERT_TRUE(plan.has_error());
-  EXPECT_EQ(plan.error().code, Code::kUnimplemented);
-  EXPECT_NE(plan.error().message.find("--on-full throttle"), std::string::npos);
+TEST(StepOptions, WhatAFullBufferDoes) {
+  EXPECT_EQ(PlanWith([](RecordOptions& o) { o.on_full = "drop"; }).value().request.trace.on_full, OnFull::kDrop);
+  EXPECT_EQ(PlanWith([](RecordOptions& o) { o.on_full = "throttle"; }).value().request.trace.on_full,
+            OnFull::kThrottle);
   EXPECT_EQ(PlanWith([](RecordOptions& o) { o.on_full = "stop"; }).value().request.trace.on_full, OnFull::kStop);
 }
 

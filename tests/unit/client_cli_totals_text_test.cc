@@ -92,6 +92,18 @@ TEST(TotalsText, LostEventsCostTheProcessAsMuch) {
   EXPECT_NE(lines.find("at least 50 ns an event, 20.0 % of one core"), std::string::npos) << lines;
 }
 
+TEST(TotalsText, OfTimeForWhichTheProcessWaited) {
+  Accounting totals;
+  totals.wall = Nanos::FromSeconds(2);
+  EXPECT_EQ(ClosingLines(CaptureMode::kTrace, totals).find("held back"), std::string::npos);
+  totals.holds = 1'200;
+  totals.held_total = Nanos::FromMillis(250);
+  const std::string lines = ClosingLines(CaptureMode::kTrace, totals);
+  EXPECT_NE(lines.find(", held back 1,200 times for 0.250 s in all (12.5 % of the time)\n"), std::string::npos)
+      << lines;
+  EXPECT_EQ(lines.find("hint"), std::string::npos) << lines;
+}
+
 TEST(TotalsText, OfWhatWasLeftOut) {
   Accounting totals;
   totals.left_out = {{LeftOutCause::kExcluded, "f", 1, 1'234, false}, {LeftOutCause::kFilter, "g", 7, 0, false}};

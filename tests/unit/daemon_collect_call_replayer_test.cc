@@ -366,6 +366,24 @@ TEST_F(CallReplayerTest, WhatAGapLeftAloneGoesOn) {
   EXPECT_EQ(context.counts.gaps, 1);
 }
 
+TEST_F(CallReplayerTest, TimeForWhichTheThreadWaited) {
+  const std::vector<Said> held = {
+      {PP_TAG_LOST, 0, 10}, {PP_TAG_LOST_END, PP_GAP(0, 0), 20}, {PP_TAG_RETURN, 'g', 20}, {PP_TAG_RETURN, 'f', 40}};
+  std::vector<Said> said = {{PP_TAG_START, 'f'}, {PP_TAG_START, 'g'}};
+  said.insert(said.end(), held.begin(), held.end());
+  EXPECT_EQ(Replay(said), "1(f 2(g 10-20[0 lost] 20) 40)");
+  EXPECT_EQ(context.counts.lost, 0);
+  EXPECT_EQ(context.counts.gaps, 0);
+  EXPECT_EQ(context.counts.unmatched_ends, 0);
+}
+
+TEST_F(CallReplayerTest, AWaitBeforeTheFirstEventLeavesTheSnapshotToBeWeighed) {
+  EXPECT_EQ(Replay({{PP_TAG_LOST, 0, 10}, {PP_TAG_LOST_END, PP_GAP(0, 0), 20}, {PP_TAG_START, 'g', 20}},
+                   Standing("fg", true)),
+            "0(f running 0(g running 10-20[0 lost] 1000000)cut 1000000)cut");
+  EXPECT_EQ(context.counts.reconciled, 1);
+}
+
 TEST_F(CallReplayerTest, AGapMayEndCallsAndBeginCalls) {
   const auto replay = [&](int32_t net, int32_t lowest, const std::vector<Said>& after) {
     std::vector<Said> said = {

@@ -253,6 +253,8 @@ TEST(CallsTest, NoticesAndCountsComeBack) {
   accounting.steps = 3;
   accounting.events_outside_steps = 4;
   accounting.children_not_traced = 5;
+  accounting.holds = 6;
+  accounting.held_total = Nanos(7);
   ASSERT_TRUE(traced.writer.End(Nanos(kStart + 3), accounting, EndInfo{}).has_value());
   Recorder recorder;
   TraceReader reader(recorder);
@@ -265,6 +267,27 @@ TEST(CallsTest, NoticesAndCountsComeBack) {
   EXPECT_EQ(recorder.accountings[0].steps, 3U);
   EXPECT_EQ(recorder.accountings[0].events_outside_steps, 4U);
   EXPECT_EQ(recorder.accountings[0].children_not_traced, 5U);
+  EXPECT_EQ(recorder.accountings[0].holds, 6U);
+  EXPECT_EQ(recorder.accountings[0].held_total, Nanos(7));
+}
+
+TEST(CallsTest, TimeForWhichAThreadWaitedHasAMarkerOfItsOwn) {
+  Traced traced;
+  traced.Begin(traced.main, 0, traced.Function("main"));
+  traced.writer.AddLostCalls(traced.main, Nanos(kStart + 10), Nanos(kStart + 20), 0);
+  traced.writer.AddLostCalls(traced.main, Nanos(kStart + 30), Nanos(kStart + 40), 7);
+  traced.End(traced.main, 50);
+  const std::vector<std::string> expected = {
+      "10 +0 begin main:7 depth 1 entry 0",
+      "10 +10 lost 0",
+      fmt::format("10 +10 begin {}:0 depth 2 entry 4", kHeldMarker),
+      "10 +20 end depth 2 exit 0",
+      "10 +30 lost 7",
+      fmt::format("10 +30 begin {}:0 depth 2 entry 4", kLostMarker),
+      "10 +40 end depth 2 exit 0",
+      "10 +50 end depth 1 exit 0",
+  };
+  EXPECT_EQ(Read(traced.Finish(60)), expected);
 }
 
 TEST(CallsTest, OfTwoTracesInARow) { EXPECT_EQ(Read(SomeCalls() + SomeCalls()).size(), 2 * kSomeLines.size()); }

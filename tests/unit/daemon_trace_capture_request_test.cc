@@ -152,7 +152,7 @@ INSTANTIATE_TEST_SUITE_P(
         std::pair("threads=1,", "threads"), std::pair("locals=true", "0 or 1"), std::pair("locals=1", "verb=dump"),
         std::pair("steps=-1", "steps"), std::pair("steps=1000000001", "1000000000"), std::pair("steps=1", "mode=trace"),
         std::pair("schedule=active=1", "mode=trace"), std::pair("schedule=wait=1", "active at least 1"),
-        std::pair("on_full=block", "drop or stop"), std::pair("blocking=2", "0 or 1")));
+        std::pair("on_full=block", "drop, stop or throttle"), std::pair("blocking=2", "0 or 1")));
 
 TEST(CaptureRequest, StepsComeBackAsTheyWere) {
   CaptureRequest request;

@@ -164,6 +164,7 @@ TEST(RequestFromMessage, StepsComeBackAsTheyWere) {
   EXPECT_EQ(read.value().trace.steps, 3U);
   EXPECT_EQ(read.value().trace.on_full, OnFull::kStop);
   EXPECT_FALSE(read.value().trace.schedule.has_value());
+  asked.trace.on_full = OnFull::kThrottle;
   asked.trace.steps = 0;
   asked.trace.schedule = StepSchedule{.skip_first = 1, .wait = 2, .warmup = 3, .active = 4, .repeat = 5};
   spec.Clear();
@@ -171,6 +172,7 @@ TEST(RequestFromMessage, StepsComeBackAsTheyWere) {
   read = RequestFrom(spec);
   ASSERT_TRUE(read.has_value()) << read.error().message;
   EXPECT_EQ(read.value().trace.schedule, asked.trace.schedule);
+  EXPECT_EQ(read.value().trace.on_full, OnFull::kThrottle);
 }
 
 TEST(RequestFromMessage, RefusesStepsThatMakeNoSense) {
@@ -192,7 +194,6 @@ TEST(RequestFromMessage, RefusesStepsThatMakeNoSense) {
        },
        "both"},
       {[](v1::TraceOptions& t) { t.set_on_full(static_cast<v1::OnFull>(77)); }, "trace.on_full"},
-      {[](v1::TraceOptions& t) { t.set_on_full(v1::ON_FULL_THROTTLE); }, "ON_FULL_THROTTLE", Code::kUnimplemented},
   };
   for (const auto& row : rows) {
     CaptureRequest asked;

@@ -139,8 +139,9 @@ class Recording(Base):
                         {"schedule": {"active": 1}, "steps": 1}, {"on_full": "block"}):
             with self.subTest(options), self.assertRaises(ptrace_prof.InvalidRequest):
                 self.client.record(PID, duration=DURATION, mode="trace", **options)
-        with self.assertRaises(ptrace_prof.Unsupported):
-            self.client.record(PID, duration=DURATION, mode="trace", on_full="throttle")
+        throttled = self.client.record(PID, duration=DURATION, mode="trace", on_full="throttle")
+        self.assertIs(throttled.capture.state, State.SUCCEEDED)
+        self.assertEqual(throttled.capture.totals.holds == 0, throttled.capture.totals.held_time == 0.0)
         with self.assertRaises(ptrace_prof.InvalidRequest):
             self.client.record(PID, duration=DURATION, steps=1)
 

@@ -12,7 +12,7 @@ from .errors import DataLoss
 
 _PLAIN_TOTALS = ("samples", "verified", "stopped", "truncated", "unverified", "lost", "late_rounds", "missed_rounds",
                  "idle_skipped", "stops", "actual_rate_hz", "processes", "threads", "call_events", "call_events_lost",
-                 "events_outside_steps", "steps", "children_not_traced")
+                 "events_outside_steps", "steps", "children_not_traced", "holds")
 
 
 def seconds(moment: Any) -> float:
@@ -31,7 +31,8 @@ def _time(message: Any, field: str) -> Optional[float]:
 def totals(message: capture_pb2.Totals) -> model.Totals:
     return model.Totals(**{name: getattr(message, name) for name in _PLAIN_TOTALS},
                         stopped_time=seconds(message.stopped_time),
-                        collector_cpu_time=seconds(message.collector_cpu_time), wall_time=seconds(message.wall_time))
+                        collector_cpu_time=seconds(message.collector_cpu_time), wall_time=seconds(message.wall_time),
+                        held_time=seconds(message.held_time))
 
 
 def state(number: int) -> model.State:

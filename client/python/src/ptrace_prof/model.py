@@ -50,6 +50,8 @@ class Totals:
     events_outside_steps: int = 0  #: mode "trace": told while no step was to be recorded
     steps: int = 0             #: mode "trace": whole steps of the job that were recorded
     children_not_traced: int = 0   #: mode "trace": of the process, seen meanwhile
+    holds: int = 0             #: mode "trace" with on_full="throttle": how often a thread waited for room
+    held_time: float = 0.0     #: how long, all of them together; seconds
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,8 @@ class CaptureOptions(TypedDict, total=False):
     steps: with mode "trace", end after so many whole steps of a torch.optim.Optimizer; `duration` is then the most.
     schedule: with mode "trace", which steps are recorded, and how many; not with `steps`.
     on_full: with mode "trace", what is done when the memory for events is full: "drop" (they are lost until there is
-        room, counted, and shown as a gap) or "stop" (the capture ends). Left out: "drop".
+        room, counted, and shown as a gap), "throttle" (the thread waits for room, and with it all that wait for the
+        GIL; Totals.holds and held_time say how long) or "stop" (the capture ends). Left out: "drop".
     filter: with mode "trace", only functions whose qualified name, module or file one of these patterns matches:
         ["train.*", "Model.forward"]. Left out: all.
     exclude: with mode "trace", none that one of these patterns matches.

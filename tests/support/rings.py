@@ -1,0 +1,33 @@
+"""The memory that a traced target shares with its collector, as a bystander sees it: through /proc, only reading."""
+import mmap
+import os
+import struct
+
+_PAGE = 4096
+_NAME = "ptrace-prof-ring"
+_RING_COUNT, _HOLDS = 12, 144  # in pp_channel, in pp_ring (attach/abi/channel.h)
+
+
+def _descriptor(pid):
+    for entry in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            if _NAME in os.readlink(f"/proc/{pid}/fd/{entry}"):
+                return f"/proc/{pid}/fd/{entry}"
+        except FileNotFoundError:
+            pass
+    return None
+
+
+def are_mapped(pid):
+    with open(f"/proc/{pid}/maps") as file:
+        return _NAME in file.read()
+
+
+def holds(pid):
+    """How often its threads have waited for room so far; 0 where it is not traced."""
+    path = _descriptor(pid)
+    if path is None:
+        return 0
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as memory:
+        (rings,) = struct.unpack_from("<I", memory, _RING_COUNT)
+        return sum(struct.unpack_from("<Q", memory, _PAGE * (1 + ring) + _HOLDS)[0] for ring in range(rings))
