@@ -51,7 +51,6 @@ class Capture {
   Result<void> Dump() {
     tree_.Look(begin_);
     do {
-      ++accounting_.rounds;
       tree_.Sample(MonotonicNow());
       if (const auto refused = LastingRefusal(); refused.has_value()) {
         return Finish(EndOf(*refused));
@@ -83,7 +82,6 @@ class Capture {
           break;
         }
       }
-      accounting_.rounds += tree_.empty() ? 0 : 1;
       tree_.Sample(now);
       StoppedThreads::ReleaseLate();
       if (const auto refused = LastingRefusal(); refused.has_value() && accounting_.stops == 0) {

@@ -13,6 +13,9 @@ namespace {
 constexpr int kConfirmingReads = 20;
 constexpr int kConfirmingReadsOfRoot = 60;  // a generator that has yielded looks like a root for most of a short loop
 constexpr uint64_t kLongestWait = 24'000;   // turns of an empty loop, about 8 us
+constexpr uint64_t kShortWait = 9'000;      // where the reads are at random distances themselves
+constexpr double kSearchedShare = 0.02;     // of the samples in doubt: with fewer, stops hardly meet one
+constexpr double kRecent = 1.0 / 128;
 constexpr int kLooks = 3;
 constexpr uint32_t kFirstSearch = 2;           // doubts of one link
 constexpr uint32_t kFirstSearchReturned = 64;  // where a simpler explanation is at hand
@@ -56,8 +59,8 @@ uint64_t ChainVerifier::Random() {
 }
 
 // Never the same, and longer than a short loop of the target, with which repeated reads must not keep step.
-void ChainVerifier::WaitABit() {
-  for (uint64_t spins = Random() % kLongestWait; spins > 0; --spins) {
+void ChainVerifier::WaitABit(uint64_t longest) {
+  for (uint64_t spins = Random() % longest; spins > 0; --spins) {
     asm volatile("" ::: "memory");
   }
 }
@@ -83,19 +86,70 @@ VerifiedStack ChainVerifier::TakeLinked(const LinkedChain& chain, SampleQuality 
   return out;
 }
 
-bool ChainVerifier::Confirm(ThreadStack& stack, int reads, CollectStatus* collected) {
+// The chain as it was read last: do as many more reads find the same calls? `equal`: how many did.
+bool ChainVerifier::StandsStill(ThreadStack& stack, int reads, CollectStatus* collected, int* equal) {
   expected_ = stack.frames();
-  bool same = IsUsable(*collected);
-  for (int i = 0; i < reads; ++i) {
-    WaitABit();
+  *equal = 0;
+  while (*equal < reads) {
+    WaitABit(kShortWait);
+    const size_t moments = stack.ReadSeries(memory_, Random(), &series_);
+    if (moments == 0) {
+      *collected = stack.ReadAgain(memory_, false);
+      return false;
+    }
+    for (size_t i = 0; i < moments && *equal < reads; ++i, ++*equal) {
+      const CollectStatus now = stack.Take(series_[i], memory_);
+      const bool same = now == *collected && SameCalls(expected_, stack.frames());
+      *collected = now;
+      if (!same) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+bool ChainVerifier::RootStandsStill(ThreadStack& stack, CollectStatus* collected) {
+  expected_ = stack.frames();
+  for (int i = 0; i < kConfirmingReadsOfRoot; ++i) {
+    WaitABit(kLongestWait);
     const CollectStatus now = stack.ReadAgain(memory_, i % 2 == 0);
-    same = same && now == *collected && SameCalls(expected_, stack.frames());
+    const bool same = now == *collected && SameCalls(expected_, stack.frames());
     *collected = now;
     if (!same) {
       return false;
     }
   }
+  return true;
+}
+
+// The chain that was read last shows the calls of the first read. Do they last?
+bool ChainVerifier::TryToLearn(const Seen& seen, ThreadStack& stack, CollectStatus* collected) {
+  if (!IsUsable(*collected)) {
+    return false;
+  }
+  const bool too_deep = *collected == CollectStatus::kTooDeep;
+  int reads = kConfirmingReads;
+  if (seen.depth == 0) {
+    if (!RootStandsStill(stack, collected)) {
+      return false;
+    }
+  } else {
+    reads = seen.missing.has_value() ? evidence_.ReadsNeeded(*seen.missing, kConfirmingReads) : kConfirmingReads;
+    int equal = 0;
+    if (!StandsStill(stack, reads, collected, &equal)) {
+      if (seen.missing.has_value()) {
+        evidence_.Add(*seen.missing, equal);
+      }
+      return false;
+    }
+  }
   ++counters_.confirmed;
+  if (reads < kConfirmingReads) {
+    linker_.Learn(*seen.missing);  // for others in the chain less speaks
+  } else {
+    linker_.Learn(stack.frames(), too_deep);
+  }
   return true;
 }
 
@@ -158,7 +212,7 @@ VerifiedStack ChainVerifier::Accept(CollectStatus collected, ThreadStack& stack,
 }
 
 uint32_t ChainVerifier::Doubts(const Link& link) const {
-  const uint32_t* known = doubted_.Find(link);
+  const uint32_t* known = doubted_.Find({link.caller, link.callee, 0});
   return known == nullptr ? 0 : *known;
 }
 
@@ -168,9 +222,11 @@ void ChainVerifier::Doubt(Tid tid, const Link& link, uint32_t first_search) {
   if (doubted_.size() >= kMaxDoubted) {
     doubted_.Clear();
   }
-  uint32_t* known = doubted_.Find(link);
-  uint32_t& times = known != nullptr ? *known : *doubted_.Insert(link, 0);
-  if (std::has_single_bit(++times) && times >= first_search) {
+  const Link anywhere{link.caller, link.callee, 0};
+  uint32_t* known = doubted_.Find(anywhere);
+  uint32_t& times = known != nullptr ? *known : *doubted_.Insert(anywhere, 0);
+  doubt_share_ += kRecent;
+  if (std::has_single_bit(++times) && times >= first_search && doubt_share_ >= kSearchedShare) {
     search_ = {tid, link, std::min(times, kMostStopsOfSearch)};
   }
 }
@@ -193,9 +249,8 @@ bool ChainVerifier::LookAgain(const Seen& seen, CollectStatus* collected, Thread
       return false;
     }
     const bool stands = SameCalls(first_, stack.frames());
-    const int reads = seen.depth == 0 ? kConfirmingReadsOfRoot : kConfirmingReads;
-    if (!LinkUp(*collected, stack, chain, out) && stands && Confirm(stack, reads, collected)) {
-      linker_.Learn(stack.frames(), *collected == CollectStatus::kTooDeep);
+    if (!LinkUp(*collected, stack, chain, out) && stands) {
+      TryToLearn(seen, stack, collected);
     }
     if (LinkUp(*collected, stack, chain, out) && IsOfThatMoment(seen, stack.frames(), chain)) {
       return true;
@@ -237,7 +292,13 @@ bool ChainVerifier::LinkElsewhere(Link doubted, bool any_caller, const ThreadSta
     }
     doubted = *next;
   }
-  return false;
+  mended_ = stack.frames();
+  if (!any_caller || !linker_.MendFromLeaf(&mended_) ||
+      linker_.Follow(mended_, false, &chain).end != LinkEnd::kLinked) {
+    return false;
+  }
+  *out = TakeLinked(chain, SampleQuality::kVerified);
+  return true;
 }
 
 VerifiedStack ChainVerifier::CutAt(NodeId leaf) {
@@ -248,9 +309,10 @@ VerifiedStack ChainVerifier::CutAt(NodeId leaf) {
   return out;
 }
 
-VerifiedStack ChainVerifier::Settle(Tid tid, CollectStatus collected, ThreadStack& stack, LinkedChain& chain) {
+VerifiedStack ChainVerifier::Settle(Tid tid, CollectStatus collected, const std::optional<Link>& missing,
+                                    ThreadStack& stack, LinkedChain& chain) {
   VerifiedStack out;
-  const Seen seen = IsUsable(collected) ? Seen{chain.leaf(), chain.nodes.size()} : Seen{};
+  const Seen seen = IsUsable(collected) ? Seen{chain.leaf(), chain.nodes.size(), missing} : Seen{};
   const bool was_whole = collected == CollectStatus::kWhole;
   first_ = stack.frames();
   if (LookAgain(seen, &collected, stack, chain, &out)) {
@@ -271,6 +333,7 @@ VerifiedStack ChainVerifier::Settle(Tid tid, CollectStatus collected, ThreadStac
 
 VerifiedStack ChainVerifier::Verify(Tid tid, CollectStatus collected, ThreadStack& stack, LinkedChain& chain) {
   VerifiedStack out;
+  doubt_share_ -= doubt_share_ * kRecent;
   if (IsSearched(tid) && ReadStopped(tid, stack, chain, &out)) {
     return out;
   }
@@ -289,7 +352,7 @@ VerifiedStack ChainVerifier::Verify(Tid tid, CollectStatus collected, ThreadStac
     Doubt(tid, *doubted, kFirstSearchReturned);
     return TakeLinked(chain, SampleQuality::kVerified);
   }
-  out = Settle(tid, collected, stack, chain);
+  out = Settle(tid, collected, doubted, stack, chain);
   if (doubted.has_value() && !linker_.links().Contains(*doubted)) {
     Doubt(tid, *doubted, kFirstSearch);
   }

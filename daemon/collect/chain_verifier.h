@@ -6,21 +6,24 @@
 // one that is known to lead to the callee, if there is only one. The others are read again at once, a few times; if
 // the thread is still in the same calls, that settles it, else the chain is cut at the first doubtful link (and whole
 // again if that link becomes known before the flush: doubtful_chains.h). A chain that stands still has a link that we
-// have not met yet: twenty more equal reads at random distances, in both orders, prove it.
+// have not met yet: twenty more equal reads at random distances, in both orders, prove it. So do fewer at each of several
+// meetings (link_evidence.h).
 // Links too short-lived for that are learnt from stops (PTRACE_SEIZE + INTERRUPT, some tens of microseconds): after a
 // doubt that nothing settled, the thread's next few samples are taken under stops. That they will be was decided
-// before, so they are fair as well. Stops may take kStopShare of the target's time, and become fewer for a link that
-// none ever finds.
+// before, so they are fair as well. Stops may take kStopShare of the target's time, become fewer for a link that none ever
+// finds, and are not made while doubts are so rare that a stop would hardly meet one.
 // One per process of the target; same thread as the sampler.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "attach/base/flat_map.h"
 #include "attach/base/types.h"
 #include "attach/proc/remote_memory.h"
 #include "daemon/collect/doubtful_chains.h"
+#include "daemon/collect/link_evidence.h"
 #include "daemon/collect/stack_linker.h"
 #include "daemon/trace/model.h"
 #include "symbolizer/cpython/thread_stack.h"
@@ -60,6 +63,7 @@ class ChainVerifier {
   struct Seen {  // how far the first read was linked
     NodeId node = kRootNode;
     size_t depth = 0;
+    std::optional<Link> missing;  // the next link
   };
   struct Search {
     Tid thread;
@@ -70,20 +74,23 @@ class ChainVerifier {
   bool LookAgain(const Seen& seen, CollectStatus* collected, ThreadStack& stack, LinkedChain& chain,
                  VerifiedStack* out);
   bool IsOfThatMoment(const Seen& seen, const std::vector<RawFrame>& now, const LinkedChain& chain) const;
-  VerifiedStack Settle(Tid tid, CollectStatus collected, ThreadStack& stack, LinkedChain& chain);
+  VerifiedStack Settle(Tid tid, CollectStatus collected, const std::optional<Link>& missing, ThreadStack& stack,
+                       LinkedChain& chain);
   bool LinkElsewhere(Link doubted, bool any_caller, const ThreadStack& stack, LinkedChain& chain, VerifiedStack* out);
   VerifiedStack TakeLinked(const LinkedChain& chain, SampleQuality quality) const;
   VerifiedStack CutAt(NodeId leaf);
   uint32_t Doubts(const Link& link) const;
   void Doubt(Tid tid, const Link& link, uint32_t first_search);
   bool IsSearched(Tid tid);
-  bool Confirm(ThreadStack& stack, int reads, CollectStatus* collected);
+  bool TryToLearn(const Seen& seen, ThreadStack& stack, CollectStatus* collected);
+  bool StandsStill(ThreadStack& stack, int reads, CollectStatus* collected, int* equal);
+  bool RootStandsStill(ThreadStack& stack, CollectStatus* collected);
   bool LinkUp(CollectStatus collected, ThreadStack& stack, LinkedChain& chain, VerifiedStack* out);
   bool ReadStopped(Tid tid, ThreadStack& stack, LinkedChain& chain, VerifiedStack* out);
   bool IsTrustedRoot(const std::vector<RawFrame>& frames);
   bool MayStop();
   uint64_t Random();
-  void WaitABit();
+  void WaitABit(uint64_t longest);
 
   const Pid pid_;
   RemoteMemory& memory_;
@@ -91,7 +98,10 @@ class ChainVerifier {
   const uint32_t sightings_of_root_;
   bool allow_stops_;
   Search search_;
-  FlatMap<Link, uint32_t, LinkHash> doubted_;
+  FlatMap<Link, uint32_t, LinkHash> doubted_;  // from whichever instruction of the caller
+  double doubt_share_ = 0;                     // of the last hundred samples or so
+  LinkEvidence evidence_;
+  ThreadStack::Series series_;
   Nanos first_stop_;  // when the allowance for stops began to count
   uint64_t random_ = 0x9E3779B97F4A7C15ULL;
   struct AddressHash {

@@ -62,6 +62,13 @@ class LinkSet {
     }
     return only;
   }
+  // The one place that `callee` is called from, if it is never the outermost.
+  std::optional<Link> OnlyCaller(CodeId callee) const {
+    const auto callers = callers_.find(callee.value);
+    const bool only =
+        callers != callers_.end() && callers->second.size() == 1 && callers->second.front().caller != kNoCode;
+    return only ? std::optional(callers->second.front()) : std::nullopt;
+  }
   void Add(const Link& link) {
     if (!Contains(link)) {
       if (std::vector<Link>& callers = callers_[link.callee.value]; callers.size() <= kMostCallers) {

@@ -50,7 +50,10 @@ ProcessSampler::ProcessSampler(OpenedProcess process, const CaptureContext& cont
 
 ProcessSampler::~ProcessSampler() = default;
 
-bool ProcessSampler::Sample(Nanos now) { return context_.request.blocking ? SampleStopped(now) : SampleLive(now); }
+bool ProcessSampler::Sample(Nanos now) {
+  moments_ = 1;
+  return context_.request.blocking ? SampleStopped(now) : SampleLive(now);
+}
 
 void ProcessSampler::AppendTrack(ThreadTrack& track) {
   track.stack.AppendRequests(&batch_);
@@ -76,15 +79,20 @@ ReadStatus ProcessSampler::ReadBatch(size_t* filled) {
   for (int read = 1;; ++read) {
     batch_read_at_ = MonotonicNow();
     const ReadStatus status = memory_.ReadBatch(batch_, filled);
-    if (read == kReads || MonotonicNow() - batch_read_at_ < kOneMoment) {
+    batch_read_by_ = MonotonicNow();
+    if (read == kReads || batch_read_by_ - batch_read_at_ < kOneMoment) {
       return status;
     }
   }
 }
 
 bool ProcessSampler::CollectTrack(ThreadTrack& track, Nanos read_at) {
+  return Judge(track, track.stack.Collect(memory_, read_at));
+}
+
+// false: the process is gone.
+bool ProcessSampler::Judge(ThreadTrack& track, CollectStatus collected) {
   const NodeId before = track.last.leaf;
-  const CollectStatus collected = track.stack.Collect(memory_, read_at);
   track.last = verifier_.Verify(track.info.tid, collected, track.stack, track.chain);
   track.has_last = track.last.readable;
   if (!track.last.readable) {
@@ -148,7 +156,45 @@ void ProcessSampler::AppendFirst() {
   }
 }
 
+// Not where the interpreters' words tell what to read, or are due.
+bool ProcessSampler::MayTakeSeries(Nanos now) const {
+  return context_.request.rate_hz == 0 && context_.request.verb == CaptureVerb::kRecord && !NeedsWatch(now) &&
+         !roster_.IsRefreshDue(now) && roster_.tracks().front()->wanted;
+}
+
+bool ProcessSampler::SampleSeries(Nanos now) {
+  ThreadTrack& track = *roster_.tracks().front();
+  batch_.clear();
+  const size_t moments = track.stack.AppendSeries(&batch_);
+  size_t filled = 0;
+  const ReadStatus status = ReadBatch(&filled);
+  if (status == ReadStatus::kGone || status == ReadStatus::kDenied) {
+    return false;
+  }
+  if (status != ReadStatus::kOk) {  // a predicted place is gone: one moment, step by step
+    if (!CollectTrack(track, Nanos())) {
+      return false;
+    }
+    Emit(now);
+    return true;
+  }
+  track.stack.CollectSeries(memory_, moments, batch_read_at_, &series_);
+  const int64_t took = (batch_read_by_ - batch_read_at_).value;
+  for (size_t i = 0; i < moments; ++i) {
+    if (!Judge(track, track.stack.Take(series_[i], memory_))) {
+      return false;
+    }
+    const auto part = static_cast<int64_t>(i + 1);
+    EmitTrack(batch_read_at_ + Nanos(took * part / static_cast<int64_t>(moments)), track);
+  }
+  moments_ = moments;
+  return true;
+}
+
 bool ProcessSampler::SampleLive(Nanos now) {
+  if (MayTakeSeries(now)) {
+    return SampleSeries(now);
+  }
   batch_.clear();
   in_batch_.clear();
   const bool watching = NeedsWatch(now);

@@ -2,7 +2,8 @@
 //
 // A round is one batched read of the interpreter's few words and of the stacks that can have changed, a walk over the
 // bytes, and one buffered entry per thread. What is not known yet (a new frame, link or thread) costs extra reads
-// once. Flush writes the buffered samples out after checking that their code objects still exist.
+// once. As fast as possible, a round of a process with one thread is a series: several moments in one read, for most of the
+// cost is that of the call. Flush writes the buffered samples out after checking that their code objects still exist.
 // Owned by Capture; one thread.
 #pragma once
 
@@ -37,6 +38,7 @@ class ProcessSampler {
 
   // false: the process ended, or is another program now (exec): call Finish.
   bool Sample(Nanos now);
+  uint64_t moments() const { return moments_; }  // of the last round: how often it sampled
   void Flush();
   // After a Flush that precedes StackTable::Clear.
   void ForgetStacks();
@@ -66,12 +68,15 @@ class ProcessSampler {
   bool NeedsWatch(Nanos now) const;
   void AppendFirst();
   bool SampleLive(Nanos now);
+  bool MayTakeSeries(Nanos now) const;
+  bool SampleSeries(Nanos now);
   bool SampleStopped(Nanos now);
   void NoteRefusal(const Error& error, Nanos now);
   void AppendTrack(ThreadTrack& track);
   bool MayHaveMoved(const ThreadTrack& track, uint64_t switches) const;
   ReadStatus ReadBatch(size_t* filled);
   bool CollectTrack(ThreadTrack& track, Nanos read_at);
+  bool Judge(ThreadTrack& track, CollectStatus collected);
   bool CollectBatch(size_t filled);
   bool CollectMoved();
   bool RefreshThreads(Nanos now);
@@ -92,6 +97,9 @@ class ProcessSampler {
   std::vector<ReadRequest> batch_;
   std::vector<InBatch> in_batch_;
   Nanos batch_read_at_;
+  Nanos batch_read_by_;
+  ThreadStack::Series series_;
+  uint64_t moments_ = 1;
   std::vector<ThreadTrack*> first_;
   std::vector<CollectStatus> collected_;
   uint64_t checked_generation_ = 0;

@@ -131,6 +131,38 @@ bool StackLinker::MoveDoubt(const Link& doubted, bool any_caller, const LinkedCh
   return true;
 }
 
+bool StackLinker::MendFromLeaf(std::vector<RawFrame>* frames) const {
+  const auto count = [&](uint64_t code) { return std::ranges::count(*frames, code, &RawFrame::code); };
+  for (size_t i = 0; i + 1 < frames->size(); ++i) {
+    const CodeId callee = codes_.Find((*frames)[i].code);
+    RawFrame& caller = (*frames)[i + 1];
+    const CodeId code = codes_.Find(caller.code);
+    if (callee == kNoCode || code == kNoCode) {
+      return false;
+    }
+    if (links_.Contains({code, callee, caller.instruction})) {
+      continue;
+    }
+    if (count((*frames)[i].code) != 1) {
+      return false;  // see MoveDoubt
+    }
+    if (const std::optional<uint64_t> site = links_.OnlySite(code, callee)) {
+      caller.instruction = *site;
+      continue;
+    }
+    const std::optional<Link> only = links_.OnlyCaller(callee);
+    if (!only.has_value()) {
+      return false;
+    }
+    caller.code = codes_.info(only->caller).address.value;
+    caller.instruction = only->instruction;
+    if (count(caller.code) != 1) {
+      return false;
+    }
+  }
+  return true;
+}
+
 void StackLinker::Learn(const std::vector<RawFrame>& frames, bool cut_root) {
   CodeId caller = kNoCode;
   uint64_t call = 0;

@@ -60,9 +60,13 @@ class StackLinker {
   // place of the same caller, or (`any_caller`) from the only function that it can have been. False: that is not known,
   // or one of the two is in the chain more than once.
   bool MoveDoubt(const Link& doubted, bool any_caller, const LinkedChain& chain, std::vector<RawFrame>* frames) const;
+  // The leaf is believed, and from it upwards each caller that is not known to make the call gives way to the only one that
+  // does. False: for one of them there is none or more than one, or it would be a recursion.
+  bool MendFromLeaf(std::vector<RawFrame>* frames) const;
   const LinkSet& links() const { return links_; }
   // The chain is known to be exact: enters its links into the set. Stops at a frame that is not code.
   void Learn(const std::vector<RawFrame>& frames, bool cut_root);
+  void Learn(const Link& link) { links_.Add(link); }
   // The stack with a marker such as "[truncated]" or "<GC>" as its leaf.
   StackId WithMarker(StackId stack, std::string_view marker);
 

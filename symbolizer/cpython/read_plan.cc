@@ -45,26 +45,30 @@ bool ReadPlan::Seal() {
       return false;
     }
   }
-  if (bytes_.size() < total) {
-    bytes_.resize(total);
-  }
+  size_ = total;
   hint_ = 0;
+  Show(0);
+  MakeRoom(1);
   return true;
 }
 
-void ReadPlan::AppendRequests(std::vector<ReadRequest>* batch) {
-  for (const Region& region : regions_) {
-    batch->push_back({RemoteAddr(region.start), bytes_.data() + region.offset, region.size});
+void ReadPlan::MakeRoom(size_t copies) {
+  if (bytes_.size() < copies * size_) {
+    bytes_.resize(copies * size_);
   }
 }
 
-const std::byte* ReadPlan::Find(uint64_t address, uint32_t size) const {
-  if (hint_ < regions_.size()) {
-    const Region& region = regions_[hint_];
-    if (address >= region.start && address - region.start + size <= region.size) {
-      return bytes_.data() + region.offset + (address - region.start);
-    }
+void ReadPlan::AppendRequests(std::vector<ReadRequest>* batch, size_t copy, Order order) {
+  const auto begin = static_cast<std::ptrdiff_t>(batch->size());
+  for (const Region& region : regions_) {
+    batch->push_back({RemoteAddr(region.start), bytes_.data() + copy * size_ + region.offset, region.size});
   }
+  if (order == Order::kBackwards) {
+    std::reverse(batch->begin() + begin, batch->end());
+  }
+}
+
+const std::byte* ReadPlan::FindElsewhere(uint64_t address, uint32_t size) const {
   const auto next = std::upper_bound(regions_.begin(), regions_.end(), address,
                                      [](uint64_t a, const Region& region) { return a < region.start; });
   if (next == regions_.begin()) {
@@ -75,7 +79,7 @@ const std::byte* ReadPlan::Find(uint64_t address, uint32_t size) const {
     return nullptr;
   }
   hint_ = static_cast<size_t>(next - 1 - regions_.begin());
-  return bytes_.data() + region.offset + (address - region.start);
+  return bytes_.data() + shown_ + region.offset + (address - region.start);
 }
 
 }  // namespace ptrace_prof

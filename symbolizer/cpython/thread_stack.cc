@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace ptrace_prof {
 namespace {
@@ -13,6 +14,10 @@ constexpr uint32_t kRoomAbove = 1024;        // for calls made since the last sa
 constexpr uint64_t kMostRoom = 8192;         // reading 8 KiB more costs less than another call
 constexpr uint32_t kProbeBelow = 3072;       // callers usually lie just below a frame in the same chunk
 constexpr uint32_t kCframeSize = 16;
+constexpr size_t kLongestSeries = 8;          // moments: the call's own cost is an eighth then
+constexpr size_t kMostPieces = 16;            // of a stack that is read in series: with more it is they that cost
+constexpr size_t kMostBytes = 32 * 1024;
+constexpr uint64_t kMostDelays = 3;  // between two moments, 0.3 us each
 
 uint64_t LoadWord(const std::byte* from) {
   uint64_t value;
@@ -27,7 +32,14 @@ ThreadStack::ThreadStack(const Layout& layout, RemoteAddr state, RemoteAddr inte
   Replan();
 }
 
+void ThreadStack::ReplanIfDue() {
+  if (replan_due_) {
+    Replan();
+  }
+}
+
 void ThreadStack::Replan() {
+  replan_due_ = false;
   plan_.Clear();
   plan_.Add(state_, layout_.thread_size);
   if (cframe_ != 0) {
@@ -42,7 +54,7 @@ void ThreadStack::Replan() {
     }
   }
   for (const uint64_t missed : missed_) {
-    if (missed != 0) {
+    if (missed != 0 && missed != bottom_.shim) {
       plan_.Add(RemoteAddr(missed), layout_.frame_size);
     }
   }
@@ -71,6 +83,7 @@ void ThreadStack::Forget() {
   highest_ = 0;
   missed_ = {};
   bare_ = true;
+  replan_due_ = false;
   plan_.Clear();
   plan_.Add(state_, layout_.thread_size);
   plan_.Seal();
@@ -97,12 +110,17 @@ bool ThreadStack::LocateCurrent(uint64_t* current) {
   return true;
 }
 
+void ThreadStack::AppendRequests(std::vector<ReadRequest>* batch) {
+  ReplanIfDue();
+  plan_.Show(0);
+  plan_.AppendRequests(batch);
+}
+
 ReadStatus ThreadStack::ReadPlanned(RemoteMemory& memory, bool backwards) {
+  ReplanIfDue();
+  plan_.Show(0);
   requests_.clear();
-  plan_.AppendRequests(&requests_);
-  if (backwards) {
-    std::reverse(requests_.begin(), requests_.end());
-  }
+  plan_.AppendRequests(&requests_, 0, backwards ? ReadPlan::Order::kBackwards : ReadPlan::Order::kForwards);
   size_t filled = 0;
   return memory.ReadBatch(requests_, &filled);
 }
@@ -147,18 +165,7 @@ CollectStatus ThreadStack::Walk(RemoteMemory& memory) {
     }
     walk = WalkFrames(layout_, bytes, walk.missing, bottom_, max_depth_, &chain_);
   }
-  const bool is_due = ++since_replan_ >= kReplanEvery;
-  if (is_due) {
-    since_replan_ = 0;
-    highest_ = 0;
-    bottom_ = {};  // now and then the shim is read again
-  }
-  if (pieced_ || is_due) {
-    Replan();
-  }
-  if (!chain_.frames.empty()) {
-    highest_ = std::max(highest_, chain_.frames.front().address);
-  }
+  NoteWalk();
   switch (walk.end) {
     case WalkEnd::kRoot: return CollectStatus::kWhole;
     case WalkEnd::kTooDeep: return CollectStatus::kTooDeep;
@@ -166,6 +173,20 @@ CollectStatus ThreadStack::Walk(RemoteMemory& memory) {
     case WalkEnd::kBad: break;
   }
   return CollectStatus::kBroken;
+}
+
+// What the next plan must know of it.
+void ThreadStack::NoteWalk() {
+  const bool is_due = ++since_replan_ >= kReplanEvery;
+  if (is_due) {
+    since_replan_ = 0;
+    highest_ = 0;
+    bottom_ = {};  // now and then the shim is read again
+  }
+  replan_due_ = replan_due_ || pieced_ || is_due;
+  if (!chain_.frames.empty()) {
+    highest_ = std::max(highest_, chain_.frames.front().address);
+  }
 }
 
 // How many frames there can have been when the thread state was read.
@@ -194,6 +215,10 @@ bool ThreadStack::IsOfSeveralMoments(uint32_t depth) const {
   return std::adjacent_find(codes.begin(), codes.end()) != codes.end();
 }
 
+bool ThreadStack::IsOfThisThread(const std::byte* state) const {
+  return state != nullptr && LoadWord(state + layout_.thread_interp) == interpreter_.value;
+}
+
 CollectStatus ThreadStack::Collect(RemoteMemory& memory, Nanos read_at) {
   for (int round = 0; round < kMaxRounds; ++round) {
     if (read_at == Nanos()) {
@@ -212,7 +237,7 @@ CollectStatus ThreadStack::Collect(RemoteMemory& memory, Nanos read_at) {
       }
     }
     const std::byte* state = plan_.Find(state_.value, layout_.thread_size);
-    if (state == nullptr || LoadWord(state + layout_.thread_interp) != interpreter_.value) {
+    if (!IsOfThisThread(state)) {
       return CollectStatus::kNoState;
     }
     const uint32_t depth = DepthOf(state);
@@ -226,7 +251,7 @@ CollectStatus ThreadStack::Collect(RemoteMemory& memory, Nanos read_at) {
         return status;
       }
     } else {
-      Replan();
+      replan_due_ = true;
     }
     read_at = Nanos();
   }
@@ -238,7 +263,7 @@ void ThreadStack::TrustBottom() {
     return;
   }
   bottom_ = {chain_.end_shim, chain_.frames.back().address, chain_.frames.back().code};
-  Replan();
+  replan_due_ = true;
 }
 
 CollectStatus ThreadStack::ReadAgain(RemoteMemory& memory, bool backwards) {
@@ -248,6 +273,78 @@ CollectStatus ThreadStack::ReadAgain(RemoteMemory& memory, bool backwards) {
     return CollectStatus::kGone;
   }
   return Collect(memory, status == ReadStatus::kOk ? read_at : Nanos());
+}
+
+size_t ThreadStack::SeriesLength() const {
+  return plan_.request_count() <= kMostPieces && plan_.size() <= kMostBytes ? kLongestSeries : 1;
+}
+
+size_t ThreadStack::AppendSeries(std::vector<ReadRequest>* batch) {
+  ReplanIfDue();
+  const size_t moments = SeriesLength();
+  plan_.MakeRoom(moments);
+  for (size_t i = 0; i < moments; ++i) {
+    plan_.AppendRequests(batch, i, ReadPlan::Order::kForwards);
+  }
+  return moments;
+}
+
+size_t ThreadStack::ReadSeries(RemoteMemory& memory, uint64_t random, Series* series) {
+  ReplanIfDue();
+  const size_t moments = SeriesLength();
+  plan_.MakeRoom(moments);
+  requests_.clear();
+  for (size_t i = 0; i < moments; ++i, random /= kMostDelays + 1) {
+    plan_.AppendRequests(&requests_, i, i % 2 == 0 ? ReadPlan::Order::kBackwards : ReadPlan::Order::kForwards);
+    for (uint64_t delays = random % (kMostDelays + 1); delays > 0; --delays) {
+      requests_.push_back({state_, ignored_.data(), static_cast<uint32_t>(ignored_.size())});
+    }
+  }
+  size_t filled = 0;
+  const Nanos read_at = MonotonicNow();
+  if (memory.ReadBatch(requests_, &filled) != ReadStatus::kOk) {
+    return 0;
+  }
+  CollectSeries(memory, moments, read_at, series);
+  return moments;
+}
+
+// All are walked before anything else is read: that would go where they lie.
+void ThreadStack::CollectSeries(RemoteMemory& memory, size_t moments, Nanos read_at, Series* series) {
+  if (series->size() < moments) {
+    series->resize(moments);
+  }
+  for (size_t i = 0; i < moments; ++i) {
+    Moment& moment = (*series)[i];
+    moment.status.reset();
+    plan_.Show(i);
+    const std::byte* state = plan_.Find(state_.value, layout_.thread_size);
+    if (!IsOfThisThread(state)) {
+      moment.status = CollectStatus::kNoState;
+      continue;
+    }
+    const uint32_t depth = DepthOf(state);
+    if (!LocateCurrent(&current_)) {
+      replan_due_ = true;
+      continue;
+    }
+    const CollectStatus status = Walk(memory);
+    const bool is_one = !(status == CollectStatus::kWhole && IsOfSeveralMoments(depth)) &&
+                        !(pieced_ && MonotonicNow() - read_at >= kOneMoment);
+    if (is_one) {
+      moment.status = status;
+      std::swap(moment.chain, chain_);
+    }
+  }
+  plan_.Show(0);
+}
+
+CollectStatus ThreadStack::Take(Moment& moment, RemoteMemory& memory) {
+  if (!moment.status.has_value()) {
+    return Collect(memory, Nanos());
+  }
+  std::swap(chain_, moment.chain);
+  return *moment.status;
 }
 
 }  // namespace ptrace_prof

@@ -1,12 +1,16 @@
 // The stack of one PyThreadState: predicts which bytes a sample needs, and turns them into a FrameChain.
 //
 // Per sample: AppendRequests to a batch (with other threads' requests), read the batch, then Collect. Collect asks the
-// target for more only where the prediction failed; otherwise the whole chain comes from one process_vm_readv.
+// target for more only where the prediction failed; otherwise the whole chain comes from one process_vm_readv. A series
+// is several moments of the stack in one system call, most of whose cost is that of the call: AppendSeries, read, CollectSeries,
+// then Take each of them.
 // Does not stop the target and does not judge the chain: see StackLinker. One owner, one thread.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "attach/base/types.h"
@@ -27,10 +31,16 @@ enum class CollectStatus : uint8_t {
 
 class ThreadStack {
  public:
+  struct Moment {
+    std::optional<CollectStatus> status;  // none: what was read of it is not enough
+    FrameChain chain;
+  };
+  using Series = std::vector<Moment>;
+
   ThreadStack(const Layout& layout, RemoteAddr state, RemoteAddr interpreter, uint32_t max_depth);
 
   RemoteAddr state() const { return state_; }
-  void AppendRequests(std::vector<ReadRequest>* batch) { plan_.AppendRequests(batch); }
+  void AppendRequests(std::vector<ReadRequest>* batch);
 
   // `read_at`: when the batch was read that filled all requests of this thread; 0: it did not. Where the rest comes
   // much later than that (we were put to sleep in between), all is read anew: the two would be of different stacks.
@@ -38,20 +48,33 @@ class ThreadStack {
   // Reads this thread alone, in the order of the plan or backwards, and collects.
   CollectStatus ReadAgain(RemoteMemory& memory, bool backwards);
 
+  // Requests for several moments, as many as are returned: fewer where a stack takes many pieces.
+  size_t AppendSeries(std::vector<ReadRequest>* batch);
+  // After a batch that filled them all, at `read_at`.
+  void CollectSeries(RemoteMemory& memory, size_t moments, Nanos read_at, Series* series);
+  // Its stack is now that of this object (and what was that of this object is in `moment`). One of which too little was
+  // read is read anew.
+  CollectStatus Take(Moment& moment, RemoteMemory& memory);
+  // A series of this thread alone, its moments at random distances of 1 to 2 us and in both orders. 0: not read.
+  size_t ReadSeries(RemoteMemory& memory, uint64_t random, Series* series);
+
   // The chain proved true: from now on, what lies below its outermost frame need not be read each time.
   void TrustBottom();
 
   const std::vector<RawFrame>& frames() const { return chain_.frames; }  // leaf first
-  uint64_t current_frame() const { return current_; }
 
  private:
   bool LocateCurrent(uint64_t* current);
   CollectStatus Walk(RemoteMemory& memory);
+  void NoteWalk();
+  bool IsOfThisThread(const std::byte* state) const;
   uint32_t DepthOf(const std::byte* state) const;
   bool IsOfSeveralMoments(uint32_t depth) const;
   ReadStatus Fetch(RemoteMemory& memory, uint64_t frame);
   void Remember(uint64_t missed);
   void Replan();
+  void ReplanIfDue();
+  size_t SeriesLength() const;
   void PlanRoom(uint64_t leaf);
   void Forget();
   ReadStatus ReadPlanned(RemoteMemory& memory, bool backwards);
@@ -72,7 +95,9 @@ class ThreadStack {
   uint32_t since_replan_ = 0;
   bool pieced_ = false;  // the last walk had to ask for more
   bool bare_ = false;    // the plan holds nothing but the thread state
+  bool replan_due_ = false;
   std::vector<ReadRequest> requests_;
+  std::array<std::byte, 8> ignored_{};  // what is read to let time pass
 };
 
 }  // namespace ptrace_prof

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <random>
 
 #include "symbolizer/cpython/read_plan.h"
@@ -52,6 +53,30 @@ TEST(ReadPlan, FindsExactlyWhatWasAdded) {
       }
       EXPECT_TRUE(inside);
     }
+  }
+}
+
+TEST(ReadPlan, EveryCopyHasBytesOfItsOwn) {
+  ReadPlan plan;
+  plan.Add(RemoteAddr(0x10000), 16);
+  plan.Add(RemoteAddr(0x90000), 16);
+  ASSERT_TRUE(plan.Seal());
+  plan.MakeRoom(3);
+  std::vector<ReadRequest> requests;
+  for (size_t copy = 0; copy < 3; ++copy) {
+    plan.AppendRequests(&requests, copy, copy == 1 ? ReadPlan::Order::kBackwards : ReadPlan::Order::kForwards);
+  }
+  ASSERT_EQ(requests.size(), 6u);
+  EXPECT_EQ(requests[2].from, RemoteAddr(0x90000)) << "the second copy is read backwards";
+  for (size_t i = 0; i < requests.size(); ++i) {
+    std::memset(requests[i].to, static_cast<int>(i), requests[i].size);
+  }
+  const int first[] = {0, 3, 4};
+  const int second[] = {1, 2, 5};
+  for (size_t copy = 0; copy < 3; ++copy) {
+    plan.Show(copy);
+    EXPECT_EQ(plan.Find(0x10000, 16)[15], std::byte(first[copy]));
+    EXPECT_EQ(plan.Find(0x90000, 16)[0], std::byte(second[copy]));
   }
 }
 
