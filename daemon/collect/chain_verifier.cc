@@ -17,6 +17,7 @@ constexpr uint64_t kShortWait = 9'000;      // where the reads are at random dis
 constexpr double kSearchedShare = 0.02;     // of the samples in doubt: with fewer, stops hardly meet one
 constexpr double kRecent = 1.0 / 128;
 constexpr int kLooks = 3;
+constexpr int kMostLearnt = 16;  // links of one chain
 constexpr uint32_t kFirstSearch = 2;           // doubts of one link
 constexpr uint32_t kFirstSearchReturned = 64;  // where a simpler explanation is at hand
 constexpr int kMostMends = 6;                  // callers of one chain that have gone on
@@ -43,6 +44,17 @@ bool SameCalls(const std::vector<RawFrame>& a, const std::vector<RawFrame>& b) {
     }
   }
   return true;
+}
+
+// The same calls down to the one into frame `depth`, where the outermost is 0; what that one does since is left open.
+bool SameCallsInto(size_t depth, const std::vector<RawFrame>& a, const std::vector<RawFrame>& b) {
+  if (a.size() <= depth || b.size() <= depth || !std::equal(a.end() - static_cast<ptrdiff_t>(depth), a.end(),
+                                                            b.end() - static_cast<ptrdiff_t>(depth))) {
+    return false;
+  }
+  const RawFrame& one = a[a.size() - 1 - depth];
+  const RawFrame& other = b[b.size() - 1 - depth];
+  return one.address == other.address && one.code == other.code;
 }
 
 bool IsUsable(CollectStatus status) { return status == CollectStatus::kWhole || status == CollectStatus::kTooDeep; }
@@ -86,27 +98,30 @@ VerifiedStack ChainVerifier::TakeLinked(const LinkedChain& chain, SampleQuality 
   return out;
 }
 
-// The chain as it was read last: do as many more reads find the same calls? `equal`: how many did.
-bool ChainVerifier::StandsStill(ThreadStack& stack, int reads, CollectStatus* collected, int* equal) {
+// The chain as it was read last: do as many more reads find the same calls into frame `depth`?
+ChainVerifier::Standing ChainVerifier::StandsStill(size_t depth, int reads, ThreadStack& stack,
+                                                   CollectStatus* collected) {
   expected_ = stack.frames();
-  *equal = 0;
-  while (*equal < reads) {
+  Standing standing;
+  while (standing.equal < reads) {
     WaitABit(kShortWait);
     const size_t moments = stack.ReadSeries(memory_, Random(), &series_);
     if (moments == 0) {
       *collected = stack.ReadAgain(memory_, false);
-      return false;
+      return standing;
     }
-    for (size_t i = 0; i < moments && *equal < reads; ++i, ++*equal) {
+    for (size_t i = 0; i < moments && standing.equal < reads; ++i, ++standing.equal) {
       const CollectStatus now = stack.Take(series_[i], memory_);
-      const bool same = now == *collected && SameCalls(expected_, stack.frames());
+      const bool same = now == *collected && SameCallsInto(depth, expected_, stack.frames());
       *collected = now;
       if (!same) {
-        return false;
+        return standing;
       }
+      standing.whole = standing.whole && SameCalls(expected_, stack.frames());
     }
   }
-  return true;
+  standing.proven = true;
+  return standing;
 }
 
 bool ChainVerifier::RootStandsStill(ThreadStack& stack, CollectStatus* collected) {
@@ -123,34 +138,41 @@ bool ChainVerifier::RootStandsStill(ThreadStack& stack, CollectStatus* collected
   return true;
 }
 
-// The chain that was read last shows the calls of the first read. Do they last?
+// The chain that was read last shows the doubtful call of the first read as well. Does it last?
 bool ChainVerifier::TryToLearn(const Seen& seen, ThreadStack& stack, CollectStatus* collected) {
-  if (!IsUsable(*collected)) {
-    return false;
-  }
   const bool too_deep = *collected == CollectStatus::kTooDeep;
-  int reads = kConfirmingReads;
   if (seen.depth == 0) {
-    if (!RootStandsStill(stack, collected)) {
+    if (!SameCalls(first_, stack.frames()) || !RootStandsStill(stack, collected)) {
       return false;
     }
+    linker_.Learn(stack.frames(), too_deep);
   } else {
-    reads = seen.missing.has_value() ? evidence_.ReadsNeeded(*seen.missing, kConfirmingReads) : kConfirmingReads;
-    int equal = 0;
-    if (!StandsStill(stack, reads, collected, &equal)) {
-      if (seen.missing.has_value()) {
-        evidence_.Add(*seen.missing, equal);
-      }
+    if (!seen.missing.has_value() || !SameCallsInto(seen.depth, first_, stack.frames())) {
       return false;
+    }
+    const int reads = evidence_.ReadsNeeded(*seen.missing, kConfirmingReads);
+    const Standing standing = StandsStill(seen.depth, reads, stack, collected);
+    if (!standing.proven) {
+      evidence_.Add(*seen.missing, standing.equal);
+      return false;
+    }
+    linker_.Learn(*seen.missing);
+    if (standing.whole && reads == kConfirmingReads) {
+      linker_.Learn(stack.frames(), too_deep);
     }
   }
   ++counters_.confirmed;
-  if (reads < kConfirmingReads) {
-    linker_.Learn(*seen.missing);  // for others in the chain less speaks
-  } else {
-    linker_.Learn(stack.frames(), too_deep);
-  }
   return true;
+}
+
+// Is the chain of the first read known by now? Else `seen` is how far it is.
+bool ChainVerifier::FollowFirst(bool too_deep, Seen* seen, LinkedChain& chain, VerifiedStack* out) {
+  if (linker_.Follow(first_, too_deep, &chain).end == LinkEnd::kLinked) {
+    *out = TakeLinked(chain, too_deep ? SampleQuality::kTooDeep : SampleQuality::kVerified);
+    return true;
+  }
+  *seen = {chain.leaf(), chain.nodes.size(), linker_.UnknownLink(first_, chain)};
+  return false;
 }
 
 bool ChainVerifier::MayStop() {
@@ -241,19 +263,22 @@ bool ChainVerifier::IsSearched(Tid tid) {
 
 // Chains that were torn are whole at the next look, as a rule. true: every link is known now, and `out` says what
 // the thread did at the moment of the first read.
-bool ChainVerifier::LookAgain(const Seen& seen, CollectStatus* collected, ThreadStack& stack, LinkedChain& chain,
+bool ChainVerifier::LookAgain(Seen* seen, CollectStatus* collected, ThreadStack& stack, LinkedChain& chain,
                               VerifiedStack* out) {
-  for (int look = 0; look < kLooks; ++look) {
+  for (int look = 0, learnt = 0; look < kLooks; ++look) {
     *collected = stack.ReadAgain(memory_, look % 2 == 0);
     if (*collected == CollectStatus::kGone || *collected == CollectStatus::kNoState) {
       return false;
     }
-    const bool stands = SameCalls(first_, stack.frames());
-    if (!LinkUp(*collected, stack, chain, out) && stands) {
-      TryToLearn(seen, stack, collected);
-    }
-    if (LinkUp(*collected, stack, chain, out) && IsOfThatMoment(seen, stack.frames(), chain)) {
+    if (LinkUp(*collected, stack, chain, out) && IsOfThatMoment(*seen, stack.frames(), chain)) {
       return true;
+    }
+    const bool too_deep = *collected == CollectStatus::kTooDeep;
+    if (IsUsable(*collected) && TryToLearn(*seen, stack, collected)) {
+      if (FollowFirst(too_deep, seen, chain, out)) {
+        return true;
+      }
+      look = ++learnt < kMostLearnt ? -1 : look;  // there is another link of it to be learnt
     }
   }
   return false;
@@ -312,10 +337,10 @@ VerifiedStack ChainVerifier::CutAt(NodeId leaf) {
 VerifiedStack ChainVerifier::Settle(Tid tid, CollectStatus collected, const std::optional<Link>& missing,
                                     ThreadStack& stack, LinkedChain& chain) {
   VerifiedStack out;
-  const Seen seen = IsUsable(collected) ? Seen{chain.leaf(), chain.nodes.size(), missing} : Seen{};
+  Seen seen = IsUsable(collected) ? Seen{chain.leaf(), chain.nodes.size(), missing} : Seen{};
   const bool was_whole = collected == CollectStatus::kWhole;
   first_ = stack.frames();
-  if (LookAgain(seen, &collected, stack, chain, &out)) {
+  if (LookAgain(&seen, &collected, stack, chain, &out)) {
     return out;
   }
   if (collected == CollectStatus::kGone || collected == CollectStatus::kNoState) {

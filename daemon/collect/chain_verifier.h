@@ -71,8 +71,14 @@ class ChainVerifier {
     uint32_t stops_left = 0;
   };
 
-  bool LookAgain(const Seen& seen, CollectStatus* collected, ThreadStack& stack, LinkedChain& chain,
-                 VerifiedStack* out);
+  struct Standing {
+    bool proven = false;  // all the reads asked for were equal
+    bool whole = true;    // up to the leaf
+    int equal = 0;
+  };
+
+  bool LookAgain(Seen* seen, CollectStatus* collected, ThreadStack& stack, LinkedChain& chain, VerifiedStack* out);
+  bool FollowFirst(bool too_deep, Seen* seen, LinkedChain& chain, VerifiedStack* out);
   bool IsOfThatMoment(const Seen& seen, const std::vector<RawFrame>& now, const LinkedChain& chain) const;
   VerifiedStack Settle(Tid tid, CollectStatus collected, const std::optional<Link>& missing, ThreadStack& stack,
                        LinkedChain& chain);
@@ -83,7 +89,7 @@ class ChainVerifier {
   void Doubt(Tid tid, const Link& link, uint32_t first_search);
   bool IsSearched(Tid tid);
   bool TryToLearn(const Seen& seen, ThreadStack& stack, CollectStatus* collected);
-  bool StandsStill(ThreadStack& stack, int reads, CollectStatus* collected, int* equal);
+  Standing StandsStill(size_t depth, int reads, ThreadStack& stack, CollectStatus* collected);
   bool RootStandsStill(ThreadStack& stack, CollectStatus* collected);
   bool LinkUp(CollectStatus collected, ThreadStack& stack, LinkedChain& chain, VerifiedStack* out);
   bool ReadStopped(Tid tid, ThreadStack& stack, LinkedChain& chain, VerifiedStack* out);
