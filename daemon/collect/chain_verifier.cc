@@ -14,10 +14,10 @@ constexpr int kConfirmingReads = 20;
 constexpr int kConfirmingReadsOfRoot = 60;  // a generator that has yielded looks like a root for most of a short loop
 constexpr uint64_t kLongestWait = 24'000;   // turns of an empty loop, about 8 us
 constexpr uint64_t kShortWait = 9'000;      // where the reads are at random distances themselves
-constexpr double kSearchedShare = 0.02;     // of the samples in doubt: with fewer, stops hardly meet one
+constexpr double kSearchedShare = 0.02;     // of the samples cut: with fewer, stops hardly meet what is in doubt
 constexpr double kRecent = 1.0 / 128;
 constexpr int kLooks = 3;
-constexpr int kMostLearnt = 16;  // links of one chain
+constexpr int kMostLearnt = 16;                // links of one chain
 constexpr uint32_t kFirstSearch = 2;           // doubts of one link
 constexpr uint32_t kFirstSearchReturned = 64;  // where a simpler explanation is at hand
 constexpr int kMostMends = 6;                  // callers of one chain that have gone on
@@ -48,8 +48,8 @@ bool SameCalls(const std::vector<RawFrame>& a, const std::vector<RawFrame>& b) {
 
 // The same calls down to the one into frame `depth`, where the outermost is 0; what that one does since is left open.
 bool SameCallsInto(size_t depth, const std::vector<RawFrame>& a, const std::vector<RawFrame>& b) {
-  if (a.size() <= depth || b.size() <= depth || !std::equal(a.end() - static_cast<ptrdiff_t>(depth), a.end(),
-                                                            b.end() - static_cast<ptrdiff_t>(depth))) {
+  if (a.size() <= depth || b.size() <= depth ||
+      !std::equal(a.end() - static_cast<ptrdiff_t>(depth), a.end(), b.end() - static_cast<ptrdiff_t>(depth))) {
     return false;
   }
   const RawFrame& one = a[a.size() - 1 - depth];
@@ -82,7 +82,14 @@ bool ChainVerifier::LinkUp(CollectStatus collected, ThreadStack& stack, LinkedCh
     return false;
   }
   const bool too_deep = collected == CollectStatus::kTooDeep;
-  if (linker_.Follow(stack.frames(), too_deep, &chain).end != LinkEnd::kLinked) {
+  LinkEnd end = linker_.Follow(stack.frames(), too_deep, &chain).end;
+  if (end == LinkEnd::kUnknownCode) {
+    // Reading code takes longer than many a call lasts: look first.
+    early_ = stack.ReadSeries(memory_, Random(), &series_);
+    linker_.ReadCodes(stack.frames());
+    end = linker_.Follow(stack.frames(), too_deep, &chain).end;
+  }
+  if (end != LinkEnd::kLinked) {
     return false;
   }
   stack.TrustBottom();
@@ -104,8 +111,11 @@ ChainVerifier::Standing ChainVerifier::StandsStill(size_t depth, int reads, Thre
   expected_ = stack.frames();
   Standing standing;
   while (standing.equal < reads) {
-    WaitABit(kShortWait);
-    const size_t moments = stack.ReadSeries(memory_, Random(), &series_);
+    size_t moments = std::exchange(early_, 0);
+    if (moments == 0) {
+      WaitABit(kShortWait);
+      moments = stack.ReadSeries(memory_, Random(), &series_);
+    }
     if (moments == 0) {
       *collected = stack.ReadAgain(memory_, false);
       return standing;
@@ -247,8 +257,8 @@ void ChainVerifier::Doubt(Tid tid, const Link& link, uint32_t first_search) {
   const Link anywhere{link.caller, link.callee, 0};
   uint32_t* known = doubted_.Find(anywhere);
   uint32_t& times = known != nullptr ? *known : *doubted_.Insert(anywhere, 0);
-  doubt_share_ += kRecent;
-  if (std::has_single_bit(++times) && times >= first_search && doubt_share_ >= kSearchedShare) {
+  const bool is_worth_it = first_search != kFirstSearch || cut_share_ >= kSearchedShare;
+  if (std::has_single_bit(++times) && times >= first_search && is_worth_it) {
     search_ = {tid, link, std::min(times, kMostStopsOfSearch)};
   }
 }
@@ -266,7 +276,9 @@ bool ChainVerifier::IsSearched(Tid tid) {
 bool ChainVerifier::LookAgain(Seen* seen, CollectStatus* collected, ThreadStack& stack, LinkedChain& chain,
                               VerifiedStack* out) {
   for (int look = 0, learnt = 0; look < kLooks; ++look) {
-    *collected = stack.ReadAgain(memory_, look % 2 == 0);
+    if (early_ == 0) {
+      *collected = stack.ReadAgain(memory_, look % 2 == 0);
+    }
     if (*collected == CollectStatus::kGone || *collected == CollectStatus::kNoState) {
       return false;
     }
@@ -280,6 +292,7 @@ bool ChainVerifier::LookAgain(Seen* seen, CollectStatus* collected, ThreadStack&
       }
       look = ++learnt < kMostLearnt ? -1 : look;  // there is another link of it to be learnt
     }
+    early_ = 0;
   }
   return false;
 }
@@ -352,13 +365,15 @@ VerifiedStack ChainVerifier::Settle(Tid tid, CollectStatus collected, const std:
     return out;  // the first read said nothing at all
   }
   out = CutAt(seen.node);
+  cut_share_ += kRecent;
   out.doubtful = was_whole ? doubtful_.Keep(first_) : kNotDoubtful;
   return out;
 }
 
 VerifiedStack ChainVerifier::Verify(Tid tid, CollectStatus collected, ThreadStack& stack, LinkedChain& chain) {
   VerifiedStack out;
-  doubt_share_ -= doubt_share_ * kRecent;
+  cut_share_ -= cut_share_ * kRecent;
+  early_ = 0;
   if (IsSearched(tid) && ReadStopped(tid, stack, chain, &out)) {
     return out;
   }

@@ -6,13 +6,12 @@
 // one that is known to lead to the callee, if there is only one. The others are read again at once, a few times; if
 // the thread is still in the same calls, that settles it, else the chain is cut at the first doubtful link (and whole
 // again if that link becomes known before the flush: doubtful_chains.h). A chain that stands still has a link that we
-// have not met yet: twenty more equal reads at random distances, in both orders, prove it. So do fewer at each of several
-// meetings (link_evidence.h).
-// Links too short-lived for that are learnt from stops (PTRACE_SEIZE + INTERRUPT, some tens of microseconds): after a
-// doubt that nothing settled, the thread's next few samples are taken under stops. That they will be was decided
-// before, so they are fair as well. Stops may take kStopShare of the target's time, become fewer for a link that none ever
-// finds, and are not made while doubts are so rare that a stop would hardly meet one.
-// One per process of the target; same thread as the sampler.
+// have not met yet: twenty more equal reads at random distances, in both orders, prove it. So do fewer at each of
+// several meetings (link_evidence.h). Links too short-lived for that are learnt from stops (PTRACE_SEIZE + INTERRUPT,
+// some tens of microseconds): after a doubt that nothing settled, the thread's next few samples are taken under stops.
+// That they will be was decided before, so they are fair as well. Stops may take kStopShare of the target's time,
+// become fewer for a link that none ever finds, and are not made while doubts are so rare that a stop would hardly meet
+// one. One per process of the target; same thread as the sampler.
 #pragma once
 
 #include <cstdint>
@@ -105,9 +104,10 @@ class ChainVerifier {
   bool allow_stops_;
   Search search_;
   FlatMap<Link, uint32_t, LinkHash> doubted_;  // from whichever instruction of the caller
-  double doubt_share_ = 0;                     // of the last hundred samples or so
+  double cut_share_ = 0;                       // of the last hundred samples or so
   LinkEvidence evidence_;
   ThreadStack::Series series_;
+  size_t early_ = 0;  // moments in series_ that were read right after the first read
   Nanos first_stop_;  // when the allowance for stops began to count
   uint64_t random_ = 0x9E3779B97F4A7C15ULL;
   struct AddressHash {

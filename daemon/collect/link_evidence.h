@@ -1,11 +1,11 @@
 // How much speaks for a link that is not known yet: equal reads at several meetings add up.
 //
-// A torn chain can look the same at every second look, no more: it shows a caller that has gone on, and the loop that does
-// that is as long elsewhere as there. A real call of some microseconds looks the same nine times out of ten. Each look
-// multiplies the odds by what it is likelier under one than under the other: 0.9 to 0.5 where it is equal, 0.1 to 0.5
-// where the chain has changed. Odds of 2^20 are as good as twenty equal reads in a row, which always suffice: a torn chain
-// gets there once in 2^20, however often it is met (under what it does the odds are a martingale). Bounded. One per
-// process.
+// A torn chain can look the same at every second look, no more: it shows a caller that has gone on, and the loop that
+// does that is as long elsewhere as there. A real call of some microseconds looks the same nine times out of ten. Each
+// look multiplies the odds by what it is likelier under one than under the other: 0.9 to 0.5 where it is equal, 0.1 to
+// 0.5 where the chain has changed. Odds of 2^20 are as good as twenty equal reads in a row, which always suffice: a
+// torn chain gets there once in 2^20, however often it is met (under what it does the odds are a martingale). Bounded.
+// One per process.
 #pragma once
 
 #include <algorithm>

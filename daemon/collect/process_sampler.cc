@@ -24,9 +24,10 @@ bool MapsCuda(Pid pid) {
 
 }  // namespace
 
-Result<std::unique_ptr<ProcessSampler>> ProcessSampler::Open(Pid pid, Pid parent, const CaptureContext& context) {
+Result<std::unique_ptr<ProcessSampler>> ProcessSampler::Open(Pid pid, Pid parent, const CaptureContext& context,
+                                                             SharedLinks* shared) {
   PP_ASSIGN_OR_RETURN(OpenedProcess process, OpenedProcess::Open(pid, parent));
-  std::unique_ptr<ProcessSampler> sampler(new ProcessSampler(std::move(process), context));
+  std::unique_ptr<ProcessSampler> sampler(new ProcessSampler(std::move(process), context, shared));
   context.writer.AddProcess(sampler->process_.info);
   if (const ReadStatus read = sampler->roster_.Refresh(MonotonicNow(), sampler->watch_); read != ReadStatus::kOk) {
     return Because(Reason::kTargetExited, ThingOf(pid) + " ended while it was being opened", "", ThingOf(pid));
@@ -34,13 +35,13 @@ Result<std::unique_ptr<ProcessSampler>> ProcessSampler::Open(Pid pid, Pid parent
   return sampler;
 }
 
-ProcessSampler::ProcessSampler(OpenedProcess process, const CaptureContext& context)
+ProcessSampler::ProcessSampler(OpenedProcess process, const CaptureContext& context, SharedLinks* shared)
     : process_(std::move(process)),
       pid_(process_.info.pid),
       context_(context),
       memory_(pid_),
       codes_(memory_, process_.python.layout, process_.python.code_type),
-      linker_(codes_, context.stacks, context.request.verb == CaptureVerb::kDump),
+      linker_(codes_, context.stacks, context.request.verb == CaptureVerb::kDump, shared),
       verifier_(pid_, memory_, linker_, context.request.allow_stops,
                 context.request.verb == CaptureVerb::kDump ? 1 : 2),
       buffer_(codes_, linker_),

@@ -2,9 +2,9 @@
 //
 // A round is one batched read of the interpreter's few words and of the stacks that can have changed, a walk over the
 // bytes, and one buffered entry per thread. What is not known yet (a new frame, link or thread) costs extra reads
-// once. As fast as possible, a round of a process with one thread is a series: several moments in one read, for most of the
-// cost is that of the call. Flush writes the buffered samples out after checking that their code objects still exist.
-// Owned by Capture; one thread.
+// once. As fast as possible, a round of a process with one thread is a series: several moments in one read, for most of
+// the cost is that of the call. Flush writes the buffered samples out after checking that their code objects still
+// exist. Owned by Capture; one thread.
 #pragma once
 
 #include <memory>
@@ -32,8 +32,9 @@ struct StopRefusal {
 
 class ProcessSampler {
  public:
-  // As PythonProcess::Open. The process and its threads are announced to the writer.
-  static Result<std::unique_ptr<ProcessSampler>> Open(Pid pid, Pid parent, const CaptureContext& context);
+  // As PythonProcess::Open. The process and its threads are announced to the writer. `shared`: see StackLinker.
+  static Result<std::unique_ptr<ProcessSampler>> Open(Pid pid, Pid parent, const CaptureContext& context,
+                                                      SharedLinks* shared = nullptr);
   ~ProcessSampler();
 
   // false: the process ended, or is another program now (exec): call Finish.
@@ -58,7 +59,7 @@ class ProcessSampler {
   RemoteMemory& memory() { return memory_; }
 
  private:
-  ProcessSampler(OpenedProcess process, const CaptureContext& context);
+  ProcessSampler(OpenedProcess process, const CaptureContext& context, SharedLinks* shared);
 
   struct InBatch {
     ThreadTrack* track;

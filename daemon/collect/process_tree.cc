@@ -20,7 +20,7 @@ bool MayBecomePython(Code code) { return code == Code::kFailedPrecondition; }
 }  // namespace
 
 Result<void> ProcessTree::OpenRoot() {
-  auto opened = ProcessSampler::Open(context_.request.pid, Pid(), context_);
+  auto opened = ProcessSampler::Open(context_.request.pid, Pid(), context_, &links_);
   if (opened.has_error()) {
     if (!context_.request.wait_for_python || !MayBecomePython(opened.error().code)) {
       return std::move(opened).error();
@@ -96,7 +96,7 @@ void ProcessTree::TryCandidates(Nanos now) {
       ++it;
       continue;
     }
-    auto opened = ProcessSampler::Open(pid, candidate.parent, context_);
+    auto opened = ProcessSampler::Open(pid, candidate.parent, context_, &links_);
     if (opened.has_value()) {
       samplers_.push_back(std::move(opened).value());
       ++processes_;

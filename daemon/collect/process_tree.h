@@ -14,6 +14,7 @@
 #include "attach/base/result.h"
 #include "attach/base/types.h"
 #include "daemon/collect/process_sampler.h"
+#include "daemon/collect/shared_links.h"
 
 namespace ptrace_prof {
 
@@ -58,6 +59,7 @@ class ProcessTree {
   void Close(size_t index, Nanos now);
 
   const CaptureContext context_;
+  SharedLinks links_;
   std::vector<std::unique_ptr<ProcessSampler>> samplers_;
   std::unordered_map<Pid, Candidate> candidates_;
   std::unordered_map<Pid, Nanos> known_;  // every process ever looked at, by start time: pids are reused

@@ -4,8 +4,8 @@
 
 namespace ptrace_prof {
 
-StackLinker::StackLinker(CodeCache& codes, StackTable& stacks, bool with_columns)
-    : codes_(codes), stacks_(stacks), with_columns_(with_columns), nodes_(1) {}
+StackLinker::StackLinker(CodeCache& codes, StackTable& stacks, bool with_columns, SharedLinks* shared)
+    : codes_(codes), stacks_(stacks), with_columns_(with_columns), shared_(shared), nodes_(1) {}
 
 void StackLinker::ClearStacks() {
   by_key_.Clear();
@@ -13,9 +13,34 @@ void StackLinker::ClearStacks() {
   nodes_.assign(1, Node{});
 }
 
-CodeId StackLinker::FindCode(uint64_t address) {
-  const CodeId known = codes_.Find(address);
-  return known == kNoCode && IsPlausibleAddress(address) ? codes_.Read(address) : known;
+void StackLinker::ReadCodes(const std::vector<RawFrame>& frames) {
+  for (const RawFrame& frame : frames) {
+    if (IsPlausibleAddress(frame.code) && codes_.Find(frame.code) == kNoCode) {
+      codes_.Read(frame.code);
+    }
+  }
+}
+
+SharedLinks::Key StackLinker::SharedKey(const Link& link) const {
+  return {codes_.info(link.caller).identity, codes_.info(link.callee).identity, link.instruction};
+}
+
+bool StackLinker::IsKnown(const Link& link) {
+  if (links_.Contains(link)) {
+    return true;
+  }
+  if (shared_ == nullptr || !shared_->Contains(SharedKey(link))) {
+    return false;
+  }
+  links_.Add(link);
+  return true;
+}
+
+void StackLinker::Learn(const Link& link) {
+  links_.Add(link);
+  if (shared_ != nullptr) {
+    shared_->Add(SharedKey(link));
+  }
 }
 
 FrameId StackLinker::FrameOf(CodeId code, uint64_t instruction) {
@@ -73,15 +98,16 @@ LinkResult StackLinker::Follow(const std::vector<RawFrame>& frames, bool cut_roo
   uint64_t call = same == 0 ? 0 : chain->frames.back().instruction;
   for (size_t depth = same; depth < count; ++depth) {
     const RawFrame& frame = frames[count - 1 - depth];
-    const CodeId callee = FindCode(frame.code);
+    const CodeId callee = codes_.Find(frame.code);
     if (callee == kNoCode || !codes_.Contains(callee, frame.instruction)) {
-      return {LinkEnd::kBadFrame, depth};
+      const bool is_new = callee == kNoCode && IsPlausibleAddress(frame.code);
+      return {is_new ? LinkEnd::kUnknownCode : LinkEnd::kBadFrame, depth};
     }
     const NodeId parent = depth == 0 && cut_root ? CutRoot() : chain->leaf();
     NodeId node;
     if (const NodeId* known = by_key_.Find({parent.value, callee.value, frame.instruction})) {
       node = *known;
-    } else if ((depth == 0 && cut_root) || links_.Contains({caller, callee, call})) {
+    } else if ((depth == 0 && cut_root) || IsKnown({caller, callee, call})) {
       node = AddNode(parent, callee, frame.instruction);
     } else {
       return {LinkEnd::kUnknownLink, depth};
@@ -164,16 +190,17 @@ bool StackLinker::MendFromLeaf(std::vector<RawFrame>* frames) const {
 }
 
 void StackLinker::Learn(const std::vector<RawFrame>& frames, bool cut_root) {
+  ReadCodes(frames);
   CodeId caller = kNoCode;
   uint64_t call = 0;
   for (size_t depth = 0; depth < frames.size(); ++depth) {
     const RawFrame& frame = frames[frames.size() - 1 - depth];
-    const CodeId callee = FindCode(frame.code);
+    const CodeId callee = codes_.Find(frame.code);
     if (callee == kNoCode || !codes_.Contains(callee, frame.instruction)) {
       return;
     }
     if (depth > 0 || !cut_root) {
-      links_.Add({caller, callee, call});
+      Learn(Link{caller, callee, call});
     }
     caller = callee;
     call = frame.instruction;

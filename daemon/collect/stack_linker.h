@@ -13,6 +13,7 @@
 #include "attach/base/flat_map.h"
 #include "attach/base/types.h"
 #include "daemon/collect/link_set.h"
+#include "daemon/collect/shared_links.h"
 #include "daemon/trace/stack_table.h"
 #include "symbolizer/cpython/code_cache.h"
 #include "symbolizer/cpython/frame_walker.h"
@@ -39,6 +40,7 @@ struct LinkedChain {
 enum class LinkEnd : uint8_t {
   kLinked,       // every link is known
   kUnknownLink,  // the link into frames[depth] (outermost first) is not known yet
+  kUnknownCode,  // what stands in frames[depth] was not read yet: ReadCodes
   kBadFrame,     // what stands in frames[depth] is not a code object, or not an instruction of it
 };
 
@@ -49,24 +51,27 @@ struct LinkResult {
 
 class StackLinker {
  public:
-  StackLinker(CodeCache& codes, StackTable& stacks, bool with_columns);
+  // `shared`: null, or what other processes know and shall know.
+  StackLinker(CodeCache& codes, StackTable& stacks, bool with_columns, SharedLinks* shared = nullptr);
 
-  // `frames` is leaf first. `chain` is updated to what could be linked. `cut_root`: the frames end at the depth limit,
-  // their outermost one is taken as it is and stands below a "[truncated]" root.
+  // `frames` is leaf first. `chain` is updated to what could be linked. Asks the target for nothing. `cut_root`: the
+  // frames end at the depth limit, their outermost one is taken as it is and stands below a "[truncated]" root.
   LinkResult Follow(const std::vector<RawFrame>& frames, bool cut_root, LinkedChain* chain);
+  // Reads the code objects that are not known yet.
+  void ReadCodes(const std::vector<RawFrame>& frames);
   // After a Follow that ended before a frame that is code: the link that was missing.
   std::optional<Link> UnknownLink(const std::vector<RawFrame>& frames, const LinkedChain& chain) const;
   // The same chain, but that the callee in doubt was called from where it is known to be called from: from another
   // place of the same caller, or (`any_caller`) from the only function that it can have been. False: that is not known,
   // or one of the two is in the chain more than once.
   bool MoveDoubt(const Link& doubted, bool any_caller, const LinkedChain& chain, std::vector<RawFrame>* frames) const;
-  // The leaf is believed, and from it upwards each caller that is not known to make the call gives way to the only one that
-  // does. False: for one of them there is none or more than one, or it would be a recursion.
+  // The leaf is believed, and from it upwards each caller that is not known to make the call gives way to the only one
+  // that does. False: for one of them there is none or more than one, or it would be a recursion.
   bool MendFromLeaf(std::vector<RawFrame>* frames) const;
   const LinkSet& links() const { return links_; }
   // The chain is known to be exact: enters its links into the set. Stops at a frame that is not code.
   void Learn(const std::vector<RawFrame>& frames, bool cut_root);
-  void Learn(const Link& link) { links_.Add(link); }
+  void Learn(const Link& link);
   // The stack with a marker such as "[truncated]" or "<GC>" as its leaf.
   StackId WithMarker(StackId stack, std::string_view marker);
 
@@ -102,7 +107,8 @@ class StackLinker {
     uint64_t operator()(const FrameKey& key) const { return MixHash(key.instruction, key.code.value); }
   };
 
-  CodeId FindCode(uint64_t address);
+  bool IsKnown(const Link& link);
+  SharedLinks::Key SharedKey(const Link& link) const;
   NodeId AddNode(NodeId parent, CodeId code, uint64_t instruction);
   NodeId CutRoot();
   FrameId FrameOf(CodeId code, uint64_t instruction);
@@ -110,6 +116,7 @@ class StackLinker {
   CodeCache& codes_;
   StackTable& stacks_;
   const bool with_columns_;
+  SharedLinks* const shared_;
   LinkSet links_;
   FlatMap<NodeKey, NodeId, NodeHash> by_key_;
   FlatMap<FrameKey, FrameId, FrameHash> frames_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <string_view>
 
 #include "symbolizer/cpython/frame_walker.h"
 #include "symbolizer/cpython/object_reader.h"
@@ -26,6 +28,15 @@ std::array<uint64_t, 5> Fingerprint(const Layout& layout, const std::byte* code)
           static_cast<uint64_t>(Load<int32_t>(code, layout.code_first_line))};
 }
 
+uint64_t IdentityOf(const CodeInfo& code) {
+  const std::hash<std::string_view> text;
+  uint64_t identity = MixHash(code.address.value, MixHash(text(code.function), text(code.file)));
+  for (const uint64_t word : code.fingerprint) {
+    identity = MixHash(identity, word);
+  }
+  return identity;
+}
+
 }  // namespace
 
 CodeCache::CodeCache(RemoteMemory& memory, const Layout& layout, RemoteAddr code_type)
@@ -40,7 +51,7 @@ void CodeCache::Clear() {
   codes_.resize(1);
 }
 
-CodeId CodeCache::Find(uint64_t address) {
+CodeId CodeCache::Find(uint64_t address) const {
   const CodeId* id = by_address_.Find(address);
   return id == nullptr ? kNoCode : *id;
 }
@@ -101,6 +112,7 @@ bool CodeCache::ReadInfo(uint64_t address, CodeInfo* info) {
   if (auto lines = reader.ReadBytes(table, kMaxLineTableBytes)) {
     info->line_table = std::move(*lines);
   }
+  info->identity = IdentityOf(*info);
   return true;
 }
 

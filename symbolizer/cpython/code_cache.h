@@ -33,6 +33,7 @@ struct CodeInfo {
   uint64_t instructions = 0;      // address of the first instruction; 0 where f_lasti is an index
   uint64_t instructions_end = 0;  // f_lasti kinds: length in bytes
   std::array<uint64_t, 5> fingerprint{};
+  uint64_t identity = 0;  // the same in a process and in those that it forked afterwards
 };
 
 class CodeCache {
@@ -41,7 +42,7 @@ class CodeCache {
   CodeCache(RemoteMemory& memory, const Layout& layout, RemoteAddr code_type);
 
   // Known already? No system call.
-  CodeId Find(uint64_t address);
+  CodeId Find(uint64_t address) const;
   // Reads it from the target. kNoCode: what is there is not a code object (now).
   CodeId Read(uint64_t address);
 

@@ -3,8 +3,8 @@
 // The plan is a prediction: the addresses that the previous sample visited, merged where a gap costs less than
 // another iovec (one iovec ≈ 0.37 us, 2 KiB of copying ≈ 0.2 us; facts measured with process_vm_readv), with some
 // room above the youngest frame for calls made since. Add addresses, Seal, append the requests to a batch, read,
-// Find. The same pieces can be read several times in one batch, each time into a copy of its own; Show says in which one
-// Find looks. No allocation once the sizes have settled. One owner, one thread.
+// Find. The same pieces can be read several times in one batch, each time into a copy of its own; Show says in which
+// one Find looks. No allocation once the sizes have settled. One owner, one thread.
 #pragma once
 
 #include <cstddef>

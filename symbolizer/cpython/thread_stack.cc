@@ -14,8 +14,8 @@ constexpr uint32_t kRoomAbove = 1024;        // for calls made since the last sa
 constexpr uint64_t kMostRoom = 8192;         // reading 8 KiB more costs less than another call
 constexpr uint32_t kProbeBelow = 3072;       // callers usually lie just below a frame in the same chunk
 constexpr uint32_t kCframeSize = 16;
-constexpr size_t kLongestSeries = 8;          // moments: the call's own cost is an eighth then
-constexpr size_t kMostPieces = 16;            // of a stack that is read in series: with more it is they that cost
+constexpr size_t kLongestSeries = 8;  // moments: the call's own cost is an eighth then
+constexpr size_t kMostPieces = 16;    // of a stack that is read in series: with more it is they that cost
 constexpr size_t kMostBytes = 32 * 1024;
 constexpr uint64_t kMostDelays = 3;  // between two moments, 0.3 us each
 
@@ -314,6 +314,7 @@ void ThreadStack::CollectSeries(RemoteMemory& memory, size_t moments, Nanos read
   if (series->size() < moments) {
     series->resize(moments);
   }
+  std::swap(chain_, kept_);
   for (size_t i = 0; i < moments; ++i) {
     Moment& moment = (*series)[i];
     moment.status.reset();
@@ -337,6 +338,7 @@ void ThreadStack::CollectSeries(RemoteMemory& memory, size_t moments, Nanos read
     }
   }
   plan_.Show(0);
+  std::swap(chain_, kept_);
 }
 
 CollectStatus ThreadStack::Take(Moment& moment, RemoteMemory& memory) {

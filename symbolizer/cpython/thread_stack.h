@@ -2,9 +2,9 @@
 //
 // Per sample: AppendRequests to a batch (with other threads' requests), read the batch, then Collect. Collect asks the
 // target for more only where the prediction failed; otherwise the whole chain comes from one process_vm_readv. A series
-// is several moments of the stack in one system call, most of whose cost is that of the call: AppendSeries, read, CollectSeries,
-// then Take each of them.
-// Does not stop the target and does not judge the chain: see StackLinker. One owner, one thread.
+// is several moments of the stack in one system call, most of whose cost is that of the call: AppendSeries, read,
+// CollectSeries, then Take each of them. Does not stop the target and does not judge the chain: see StackLinker. One
+// owner, one thread.
 #pragma once
 
 #include <array>
@@ -50,7 +50,7 @@ class ThreadStack {
 
   // Requests for several moments, as many as are returned: fewer where a stack takes many pieces.
   size_t AppendSeries(std::vector<ReadRequest>* batch);
-  // After a batch that filled them all, at `read_at`.
+  // After a batch that filled them all, at `read_at`. The stack of this object stays what it is.
   void CollectSeries(RemoteMemory& memory, size_t moments, Nanos read_at, Series* series);
   // Its stack is now that of this object (and what was that of this object is in `moment`). One of which too little was
   // read is read anew.
@@ -86,6 +86,7 @@ class ThreadStack {
   ReadPlan plan_;
   ReadPlan fetched_;  // what the plan lacked, this time
   FrameChain chain_;
+  FrameChain kept_;  // while a series is walked
   uint64_t current_ = 0;
   uint64_t highest_ = 0;              // highest leaf since the last plan
   ChainBottom bottom_;                // on the C stack: a read of its own saved
