@@ -134,6 +134,88 @@ TEST_F(ChainVerifierTest, ALinkThatIsNeverFoundIsOfTheOnlyCallerThereIs) {
   EXPECT_EQ(sample.quality, SampleQuality::kVerified);
 }
 
+// The same where two calls were left since: the leaf is what is known best.
+TEST_F(ChainVerifierTest, AChainIsMendedFromItsLeafUpwards) {
+  const RemoteAddr third = python_.Allocate(64);
+  const RemoteAddr fourth = python_.Allocate(64);
+  const RemoteAddr leaf = python_.AddCode("leaf");
+  const RemoteAddr inner = python_.AddCode("inner");
+  const RemoteAddr other = python_.AddCode("other");
+  InFa();
+  python_.PutFrame(third, top_, leaf, 1);
+  python_.SetCurrent(third);
+  ASSERT_EQ(Names(Sample().stack), "leaf<fa<main");
+  InFb();
+  python_.PutFrame(third, top_, inner, 1);
+  python_.PutFrame(fourth, third, other, 1);
+  python_.SetCurrent(fourth);
+  ASSERT_EQ(Names(Sample().stack), "other<inner<fb<main");
+  VerifiedStack sample;
+  for (int i = 0; i < 9; ++i) {
+    InFa();  // all but the leaf are of the call that came next
+    python_.PutFrame(third, top_, leaf, 1);
+    python_.PutFrame(fourth, third, other, 1);
+    python_.SetCurrent(fourth);
+    const CollectStatus collected = stack_.Collect(python_, Nanos());
+    python_.on_read = [&](FakePython&) { InFb(); };
+    sample = verifier_.Verify(Tid(), collected, stack_, chain_);
+    python_.on_read = nullptr;
+  }
+  EXPECT_EQ(Names(sample.stack), "other<inner<fb<main");
+  EXPECT_EQ(sample.quality, SampleQuality::kVerified);
+}
+
+TEST_F(ChainVerifierTest, ACallIsLearntWhateverTheCalleeDoesMeanwhile) {
+  Sample();
+  const RemoteAddr third = python_.Allocate(64);
+  const auto in_fb = [&](RemoteAddr callee) {
+    InFb();
+    python_.PutFrame(third, top_, callee, 1);
+    python_.SetCurrent(third);
+  };
+  in_fb(fa_);
+  size_t reads = 0;
+  python_.on_read = [&](FakePython&) { in_fb(++reads % 2 == 0 ? fa_ : main_); };
+  const VerifiedStack sample = Sample();
+  python_.on_read = nullptr;
+  EXPECT_EQ(Names(sample.stack), "[truncated]<fb<main") << "main calls fb; what fb calls did not last";
+}
+
+TEST_F(ChainVerifierTest, WhatAForkedProcessIsKnownToDoItsParentMayDo) {
+  SharedLinks shared;
+  StackLinker here(codes_, stacks_, false, &shared);
+  stack_.Collect(python_, Nanos());
+  here.Learn(stack_.frames(), false);
+  CodeCache other_codes(python_, python_.layout, python_.code_type);
+  StackLinker there(other_codes, stacks_, false, &shared);
+  there.ReadCodes(stack_.frames());
+  EXPECT_EQ(there.Follow(stack_.frames(), false, &chain_).end, LinkEnd::kLinked);
+  EXPECT_EQ(Names(there.stack(chain_.leaf())), "fa<main");
+
+  python_.FillCode(fa_, "another");  // at the same address
+  CodeCache stranger_codes(python_, python_.layout, python_.code_type);
+  StackLinker stranger(stranger_codes, stacks_, false, &shared);
+  stranger.ReadCodes(stack_.frames());
+  LinkedChain chain;
+  EXPECT_EQ(stranger.Follow(stack_.frames(), false, &chain).end, LinkEnd::kUnknownLink);
+}
+
+TEST_F(ChainVerifierTest, ASeriesIsSeveralMomentsInOneRead) {
+  Sample();
+  const std::vector<RawFrame> before = stack_.frames();
+  const size_t batches = python_.batches;
+  InFb();
+  ThreadStack::Series series;
+  const size_t moments = stack_.ReadSeries(python_, 12345, &series);
+  EXPECT_EQ(python_.batches, batches + 1);
+  EXPECT_EQ(stack_.frames(), before) << "it stays what it is until one of them is taken";
+  ASSERT_GT(moments, 1u);
+  for (size_t i = 0; i < moments; ++i) {
+    ASSERT_EQ(stack_.Take(series[i], python_), CollectStatus::kWhole);
+    EXPECT_EQ(stack_.frames().front().code, fb_.value) << i;
+  }
+}
+
 // Who takes what the next look shows, when that is another call, gives its time to those who stand still longest.
 TEST_F(ChainVerifierTest, ACallThatCameLaterIsNotTakenForTheOneInDoubt) {
   Sample();
