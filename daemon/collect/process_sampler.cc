@@ -180,15 +180,25 @@ bool ProcessSampler::SampleSeries(Nanos now) {
     return true;
   }
   track.stack.CollectSeries(memory_, moments, batch_read_at_, &series_);
-  const int64_t took = (batch_read_by_ - batch_read_at_).value;
+  judged_.clear();
   for (size_t i = 0; i < moments; ++i) {
     if (!Judge(track, track.stack.Take(series_[i], memory_))) {
       return false;
     }
-    const auto part = static_cast<int64_t>(i + 1);
-    EmitTrack(batch_read_at_ + Nanos(took * part / static_cast<int64_t>(moments)), track);
+    judged_.push_back(track.last);
   }
-  moments_ = moments;
+  series_weight_.Begin(batch_read_at_, MonotonicNow());
+  const int64_t took = (batch_read_by_ - batch_read_at_).value;
+  moments_ = 0;
+  for (size_t i = 0; i < moments; ++i) {
+    track.last = judged_[i];
+    const auto part = static_cast<int64_t>(i + 1);
+    const Nanos when = batch_read_at_ + Nanos(took * part / static_cast<int64_t>(moments));
+    for (uint32_t times = series_weight_.Next(); times > 0; --times) {
+      EmitTrack(when, track);
+      ++moments_;
+    }
+  }
   return true;
 }
 

@@ -18,6 +18,7 @@
 #include "daemon/collect/interpreter_watch.h"
 #include "daemon/collect/opened_process.h"
 #include "daemon/collect/sample_buffer.h"
+#include "daemon/collect/series_weight.h"
 #include "daemon/collect/stack_linker.h"
 #include "daemon/collect/thread_roster.h"
 #include "daemon/trace/model.h"
@@ -100,6 +101,8 @@ class ProcessSampler {
   Nanos batch_read_at_;
   Nanos batch_read_by_;
   ThreadStack::Series series_;
+  SeriesWeight series_weight_;
+  std::vector<VerifiedStack> judged_;  // its moments
   uint64_t moments_ = 1;
   std::vector<ThreadTrack*> first_;
   std::vector<CollectStatus> collected_;

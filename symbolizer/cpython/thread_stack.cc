@@ -25,10 +25,19 @@ uint64_t LoadWord(const std::byte* from) {
   return value;
 }
 
+// The fields that are looked at.
+uint32_t StateSize(const Layout& layout) {
+  uint32_t end = layout.thread_interp + sizeof(uint64_t);
+  for (const auto field : {&Layout::thread_frame, &Layout::thread_cframe, &Layout::thread_recursion_depth}) {
+    end = layout.Has(field) ? std::max<uint32_t>(end, layout.*field + sizeof(uint64_t)) : end;
+  }
+  return std::min(end, layout.thread_size);
+}
+
 }  // namespace
 
 ThreadStack::ThreadStack(const Layout& layout, RemoteAddr state, RemoteAddr interpreter, uint32_t max_depth)
-    : layout_(layout), state_(state), interpreter_(interpreter), max_depth_(max_depth) {
+    : layout_(layout), state_(state), interpreter_(interpreter), max_depth_(max_depth), state_size_(StateSize(layout)) {
   Replan();
 }
 
@@ -41,7 +50,7 @@ void ThreadStack::ReplanIfDue() {
 void ThreadStack::Replan() {
   replan_due_ = false;
   plan_.Clear();
-  plan_.Add(state_, layout_.thread_size);
+  plan_.Add(state_, state_size_);
   if (cframe_ != 0) {
     plan_.Add(RemoteAddr(cframe_), kCframeSize);
   }
@@ -85,13 +94,13 @@ void ThreadStack::Forget() {
   bare_ = true;
   replan_due_ = false;
   plan_.Clear();
-  plan_.Add(state_, layout_.thread_size);
+  plan_.Add(state_, state_size_);
   plan_.Seal();
 }
 
 // The address of the youngest frame, out of the bytes read. false: the plan must first cover cframe_.
 bool ThreadStack::LocateCurrent(uint64_t* current) {
-  const std::byte* state = plan_.Find(state_.value, layout_.thread_size);
+  const std::byte* state = plan_.Find(state_.value, state_size_);
   if (layout_.Has(&Layout::thread_frame)) {
     *current = LoadWord(state + layout_.thread_frame);
     return true;
@@ -236,7 +245,7 @@ CollectStatus ThreadStack::Collect(RemoteMemory& memory, Nanos read_at) {
         continue;
       }
     }
-    const std::byte* state = plan_.Find(state_.value, layout_.thread_size);
+    const std::byte* state = plan_.Find(state_.value, state_size_);
     if (!IsOfThisThread(state)) {
       return CollectStatus::kNoState;
     }
@@ -319,7 +328,7 @@ void ThreadStack::CollectSeries(RemoteMemory& memory, size_t moments, Nanos read
     Moment& moment = (*series)[i];
     moment.status.reset();
     plan_.Show(i);
-    const std::byte* state = plan_.Find(state_.value, layout_.thread_size);
+    const std::byte* state = plan_.Find(state_.value, state_size_);
     if (!IsOfThisThread(state)) {
       moment.status = CollectStatus::kNoState;
       continue;

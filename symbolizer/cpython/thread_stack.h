@@ -83,6 +83,7 @@ class ThreadStack {
   RemoteAddr state_;
   RemoteAddr interpreter_;
   uint32_t max_depth_;
+  const uint32_t state_size_;  // so much of the thread state: each further cache line is one that the target writes to
   ReadPlan plan_;
   ReadPlan fetched_;  // what the plan lacked, this time
   FrameChain chain_;
