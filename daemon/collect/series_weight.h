@@ -29,12 +29,10 @@ class SeriesWeight {
     Follow(&mean_rest_, usual > 0 ? std::min(rest, kMost * usual) : rest);
     weight_ = share;
   }
-  // How often its next moment is written.
+  // How often its next moment is written: by chance, so that it never keeps step with the target.
   uint32_t Next() {
-    due_ += weight_;
-    const auto times = static_cast<uint32_t>(due_);
-    due_ -= times;
-    return times;
+    random_ = random_ * 6364136223846793005ULL + 1442695040888963407ULL;
+    return static_cast<uint32_t>(weight_ + static_cast<double>(random_ >> 11) * 0x1p-53);
   }
 
  private:
@@ -48,7 +46,7 @@ class SeriesWeight {
   double mean_took_ = 0;  // ns
   double mean_rest_ = 0;
   double weight_ = 1;
-  double due_ = 0;
+  uint64_t random_ = 0x9E3779B97F4A7C15ULL;
 };
 
 }  // namespace ptrace_prof
