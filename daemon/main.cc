@@ -17,6 +17,7 @@
 #include "daemon/program/daemon_log.h"
 #include "daemon/program/daemon_options.h"
 #include "daemon/program/daemon_user.h"
+#include "daemon/program/door_adapter.h"
 #include "daemon/program/logged_starter.h"
 #include "daemon/program/spool_folder.h"
 #include "daemon/program/termination.h"
@@ -36,6 +37,7 @@ constexpr Nanos kDrainPatience = Nanos::FromSeconds(5);
 constexpr Nanos kReapPatience = Nanos::FromSeconds(10);
 constexpr int kReapPauseMs = 5;
 constexpr int kFailedStatus = 1;
+constexpr size_t kMaxConnectionsPerUser = 500;  // of 1000: nobody keeps all others out
 
 // What needs rights or a single thread, done.
 struct Prepared {
@@ -49,9 +51,10 @@ Result<Prepared> Prepare(const DaemonOptions& options) {
   Prepared prepared;
   prepared.owner = Uid(::getuid());
   PP_ASSIGN_OR_RETURN(prepared.user, ChooseDaemonUser());
-  PP_ASSIGN_OR_RETURN(prepared.socket, ListenOnUnixSocket(options.socket));
+  const SocketAccess access = options.multi_user ? SocketAccess::kEverybody : SocketAccess::kOwner;
+  PP_ASSIGN_OR_RETURN(prepared.socket, ListenOnUnixSocket(options.socket, access));
   PP_ASSIGN_OR_RETURN(const UnixSocketFile file, FindUnixSocket(options.socket));
-  PP_ASSIGN_OR_RETURN(prepared.launcher, ForkLauncher([&file] { RemoveUnixSocket(file); }));
+  PP_ASSIGN_OR_RETURN(prepared.launcher, ForkLauncher(prepared.socket, [&file] { RemoveUnixSocket(file); }));
   PP_RETURN_IF_ERROR(PrepareSpoolFolder(options.spool, prepared.user));
   PP_RETURN_IF_ERROR(DropRights(prepared.user));
   PP_RETURN_IF_ERROR(TrySpoolFolder(options.spool));
@@ -67,19 +70,13 @@ void RaiseDescriptorLimit() {
   }
 }
 
-CallerIdentity ToCaller(const PeerIdentity& peer) {
-  CallerIdentity caller{Uid(peer.uid), Gid(peer.gid), {}};
-  for (const uint32_t group : peer.groups) {
-    caller.groups.emplace_back(group);
-  }
-  return caller;
-}
-
 // The profiler as one peer gets it.
 class PeerServices : public ConnectionServices {
  public:
   PeerServices(const PeerIdentity& peer, CaptureRegistry& captures, std::shared_ptr<LauncherConnection> launcher)
-      : starter_(std::move(launcher), ToCaller(peer)), logged_(starter_, peer), profiler_(peer, captures, logged_) {}
+      : starter_(std::move(launcher), PeerNumber(peer.number)),
+        logged_(starter_, peer),
+        profiler_(peer, captures, logged_) {}
   std::vector<grpc::Service*> services() override { return profiler_.services(); }
 
  private:
@@ -104,14 +101,19 @@ int AwaitSignal(Termination& termination, CaptureRegistry& captures, const Launc
 }
 
 Result<void> Serve(Prepared prepared, const DaemonOptions& options, Termination& termination) {
+  auto door = std::make_unique<DoorAdapter>(std::move(prepared.launcher.door));
   const auto launcher = std::make_shared<LauncherConnection>(std::move(prepared.launcher));
   CaptureRegistry captures(options.spool, options.limits);
   PP_ASSIGN_OR_RETURN(
       const auto listener,
       UnixListener::Start(
           std::move(prepared.socket),
-          {.admitted = {prepared.owner, Uid(0)},
-           .on_refused = [](const Error& why) { Log(LogLevel::kWarning, "connection_refused", why); }},
+          {.admit = options.multi_user ? [](const PeerIdentity&) -> Result<void> { return {}; }
+                                       : AdmitOnly({prepared.owner, Uid(0)}),
+           .max_per_user = kMaxConnectionsPerUser,
+           .on_refused = [](const PeerIdentity&,
+                            const Error& why) { Log(LogLevel::kWarning, "connection_refused", why); },
+           .doorkeeper = std::move(door)},
           [&](const PeerIdentity& peer) { return std::make_unique<PeerServices>(peer, captures, launcher); }));
   Log(LogLevel::kInfo, "listening",
       {{"socket", options.socket}, {"spool", options.spool}, {"user", std::to_string(::getuid())}});

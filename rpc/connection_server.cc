@@ -10,38 +10,53 @@
 
 #include "rpc/message_limits.h"
 #include "rpc/reflection.h"
+#include "rpc/refusing_service.h"
 
 namespace ptrace_prof {
 namespace {
 
-constexpr int kMinPingIntervalMs = 10'000;  // a client's pings, more of which are taken for an attack
-constexpr int kIdleMs = 300'000;            // also a client that never says anything; a good one connects again
+constexpr int kMinPingIntervalMs = 10'000;        // a client's pings, more of which are taken for an attack
+constexpr Nanos kIdle = Nanos::FromSeconds(300);  // also a client that never says anything; a good one connects again
+constexpr Nanos kRefusedIdle = Nanos::FromSeconds(5);
 
 }  // namespace
 
 Result<std::unique_ptr<ConnectionServer>> ConnectionServer::Start(UniqueFd connection,
                                                                   std::unique_ptr<ConnectionServices> services) {
+  std::unique_ptr<ConnectionServer> server(new ConnectionServer);
+  server->services_ = std::move(services);
+  grpc::ServerBuilder builder;
+  builder.SetOption(ReflectionOption());
+  for (grpc::Service* service : server->services_->services()) {
+    builder.RegisterService(service);
+  }
+  PP_RETURN_IF_ERROR(server->Serve(builder, std::move(connection), kIdle));
+  return server;
+}
+
+Result<std::unique_ptr<ConnectionServer>> ConnectionServer::StartRefusing(UniqueFd connection, const Error& why) {
+  std::unique_ptr<ConnectionServer> server(new ConnectionServer);
+  server->refusal_ = std::make_unique<RefusingService>(why);
+  grpc::ServerBuilder builder;
+  builder.RegisterCallbackGenericService(server->refusal_.get());
+  PP_RETURN_IF_ERROR(server->Serve(builder, std::move(connection), kRefusedIdle));
+  return server;
+}
+
+Result<void> ConnectionServer::Serve(grpc::ServerBuilder& builder, UniqueFd connection, Nanos idle) {
   static std::once_flag once;
   std::call_once(once, [] { grpc::EnableDefaultHealthCheckService(true); });  // of all servers made from now on
-  grpc::ServerBuilder builder;
   builder.SetMaxReceiveMessageSize(kMaxRequest);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kMinPingIntervalMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleMs);
-  builder.SetOption(ReflectionOption());
-  for (grpc::Service* service : services->services()) {
-    builder.RegisterService(service);
-  }
-  std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-  if (server == nullptr) {
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, static_cast<int>(idle.value / 1'000'000));
+  server_ = builder.BuildAndStart();
+  if (server_ == nullptr) {
     return Error{Code::kInternal, "cannot start a gRPC server for a connection", "free some memory or threads"};
   }
-  grpc::AddInsecureChannelFromFd(server.get(), connection.release());
-  return std::unique_ptr<ConnectionServer>(new ConnectionServer(std::move(services), std::move(server)));
+  grpc::AddInsecureChannelFromFd(server_.get(), connection.release());
+  return {};
 }
-
-ConnectionServer::ConnectionServer(std::unique_ptr<ConnectionServices> services, std::unique_ptr<grpc::Server> server)
-    : services_(std::move(services)), server_(std::move(server)) {}
 
 ConnectionServer::~ConnectionServer() { Shutdown(Nanos()); }
 

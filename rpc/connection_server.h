@@ -13,23 +13,30 @@
 
 namespace grpc {
 class Server;
-}
+class ServerBuilder;
+}  // namespace grpc
 
 namespace ptrace_prof {
+
+class RefusingService;
 
 class ConnectionServer {
  public:
   static Result<std::unique_ptr<ConnectionServer>> Start(UniqueFd connection,
                                                          std::unique_ptr<ConnectionServices> services);
+  // One that answers every call with `why`.
+  static Result<std::unique_ptr<ConnectionServer>> StartRefusing(UniqueFd connection, const Error& why);
   ~ConnectionServer();
 
   // No new calls; those that go on may until `patience` is over, then they are cancelled. Waits for all of them.
   void Shutdown(Nanos patience);
 
  private:
-  ConnectionServer(std::unique_ptr<ConnectionServices> services, std::unique_ptr<grpc::Server> server);
+  ConnectionServer() = default;
+  Result<void> Serve(grpc::ServerBuilder& builder, UniqueFd connection, Nanos idle);
 
   std::unique_ptr<ConnectionServices> services_;
+  std::unique_ptr<RefusingService> refusal_;
   std::unique_ptr<grpc::Server> server_;
 };
 

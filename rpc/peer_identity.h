@@ -12,7 +12,8 @@ struct PeerIdentity {
   uint32_t uid = 0;
   uint32_t gid = 0;
   std::vector<uint32_t> groups;
-  Pid pid;  // of the process that connected; for the log
+  Pid pid;              // of the process that connected; for the log
+  uint64_t number = 0;  // by which the doorkeeper knows it; 0: it does not
 
   bool SameRights(const PeerIdentity& other) const {
     return uid == other.uid && gid == other.gid && groups == other.groups;

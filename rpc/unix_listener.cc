@@ -17,6 +17,7 @@ namespace {
 
 constexpr uint64_t kListen = 0;
 constexpr uint64_t kWake = 1;
+constexpr uint64_t kDoor = 2;
 constexpr Nanos kClosePatience = Nanos::FromSeconds(1);  // whose peer is gone: its calls are cancelled anyway
 
 bool Watch(int epoll, int fd, uint32_t events, uint64_t id) {
@@ -29,6 +30,17 @@ bool Watch(int epoll, int fd, uint32_t events, uint64_t id) {
 UniqueFd OpenSpare() { return UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }
 
 }  // namespace
+
+std::function<Result<void>(const PeerIdentity&)> AdmitOnly(std::vector<Uid> users) {
+  return [users = std::move(users)](const PeerIdentity& peer) -> Result<void> {
+    if (std::find(users.begin(), users.end(), Uid(peer.uid)) != users.end()) {
+      return {};
+    }
+    return Error{Code::kPermissionDenied,
+                 fmt::format("user {} (process {}) is not the owner of this server", peer.uid, peer.pid.value),
+                 "start a ptrace-profd of your own, or have root start one with --multi-user"};
+  };
+}
 
 Result<std::unique_ptr<UnixListener>> UnixListener::Start(UniqueFd socket, ListenerOptions options,
                                                           ServicesFactory factory) {
@@ -49,7 +61,9 @@ UnixListener::UnixListener(UniqueFd socket, ListenerOptions options, ServicesFac
       spare_(OpenSpare()) {}
 
 Result<void> UnixListener::Open() {
-  if (!epoll_.is_open() || !wake_.is_open() || !Watch(epoll_.get(), socket_.get(), EPOLLIN, kListen) ||
+  const bool has_doorkeeper = options_.doorkeeper != nullptr;
+  const int door = has_doorkeeper ? options_.doorkeeper->fd() : socket_.get();
+  if (!epoll_.is_open() || !wake_.is_open() || !Watch(epoll_.get(), door, EPOLLIN, has_doorkeeper ? kDoor : kListen) ||
       !Watch(epoll_.get(), wake_.get(), EPOLLIN, kWake)) {
     return ErrnoError(errno, "cannot watch the listening socket");
   }
@@ -73,6 +87,8 @@ void UnixListener::AcceptLoop() {
       }
       if (events[i].data.u64 == kListen) {
         Accept();
+      } else if (events[i].data.u64 == kDoor) {
+        AcceptFromDoorkeeper();
       } else {
         Retire(events[i].data.u64);
       }
@@ -87,7 +103,7 @@ UniqueFd UnixListener::AcceptOne() {
     UniqueFd(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC)).reset();
     spare_ = OpenSpare();
     options_.on_refused(
-        {Code::kResourceExhausted, "no descriptor is left for another connection", "raise `ulimit -n`"});
+        {}, {Code::kResourceExhausted, "no descriptor is left for another connection", "raise `ulimit -n`"});
   }
   return connection;
 }
@@ -97,32 +113,70 @@ void UnixListener::Accept() {
   if (!connection.is_open()) {
     return;
   }
-  if (auto admitted = Admit(std::move(connection)); admitted.has_error()) {
-    options_.on_refused(admitted.error());
+  auto peer = ReadPeerIdentity(connection.get());
+  Arrival arrival{std::move(connection), {}, {}};
+  if (peer.has_error()) {
+    arrival.verdict = std::move(peer).error();
+  } else {
+    arrival.peer = std::move(peer).value();
+  }
+  Receive(std::move(arrival));
+}
+
+void UnixListener::AcceptFromDoorkeeper() {
+  if (auto arrival = options_.doorkeeper->Take(); arrival.has_value()) {
+    Receive(std::move(*arrival));
+  }
+  if (options_.doorkeeper->has_left()) {
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, options_.doorkeeper->fd(), nullptr);
+    Watch(epoll_.get(), socket_.get(), EPOLLIN, kListen);
   }
 }
 
-Result<void> UnixListener::Admit(UniqueFd connection) {
-  PP_ASSIGN_OR_RETURN(const PeerIdentity peer, ReadPeerIdentity(connection.get()));
-  if (std::find(options_.admitted.begin(), options_.admitted.end(), Uid(peer.uid)) == options_.admitted.end()) {
-    return Error{Code::kPermissionDenied,
-                 fmt::format("user {} (process {}) is not the owner of this server", peer.uid, peer.pid.value), ""};
+Result<void> UnixListener::CheckLimits(const PeerIdentity& peer) const {
+  const auto of_user = static_cast<size_t>(std::count_if(
+      connections_.begin(), connections_.end(), [&](const auto& one) { return one.second.user == Uid(peer.uid); }));
+  if (of_user >= options_.max_per_user) {
+    return Because(Reason::kQuota,
+                   fmt::format("user {} has {} connections to this server, which is the limit", peer.uid, of_user),
+                   "close some of them", fmt::format("user {}", peer.uid));
   }
-  if (connections() >= options_.max_connections) {
-    return Error{Code::kResourceExhausted,
-                 fmt::format("there are {} connections already: process {} is turned away", options_.max_connections,
-                             peer.pid.value),
-                 ""};
+  return {};
+}
+
+void UnixListener::Receive(Arrival arrival) {
+  const PeerIdentity peer = arrival.peer;
+  if (connections() >= options_.max_connections) {  // there is no room even for a refusal
+    options_.on_refused(peer, {Code::kResourceExhausted,
+                               fmt::format("there are {} connections already: process {} is turned away",
+                                           options_.max_connections, peer.pid.value),
+                               ""});
+    return;
   }
-  UniqueFd watched(::fcntl(connection.get(), F_DUPFD_CLOEXEC, 3));
-  PP_ASSIGN_OR_RETURN(auto server, ConnectionServer::Start(std::move(connection), factory_(peer)));
+  Result<void> verdict = arrival.verdict;
+  verdict = verdict.has_error() ? std::move(verdict) : CheckLimits(peer);
+  verdict = verdict.has_error() ? std::move(verdict) : options_.admit(peer);
+  if (verdict.has_error()) {
+    options_.on_refused(peer, verdict.error());
+  }
+  if (const auto served = Serve(std::move(arrival), verdict); served.has_error()) {
+    options_.on_refused(peer, served.error());
+  }
+}
+
+Result<void> UnixListener::Serve(Arrival arrival, const Result<void>& verdict) {
+  const PeerIdentity& peer = arrival.peer;
+  UniqueFd watched(::fcntl(arrival.connection.get(), F_DUPFD_CLOEXEC, 3));
+  PP_ASSIGN_OR_RETURN(auto server, verdict.has_error()
+                                       ? ConnectionServer::StartRefusing(std::move(arrival.connection), verdict.error())
+                                       : ConnectionServer::Start(std::move(arrival.connection), factory_(peer)));
   const uint64_t id = next_id_++;
   {
     const std::lock_guard lock(mutex_);
     ++open_;
   }
   const bool is_watched = watched.is_open() && Watch(epoll_.get(), watched.get(), EPOLLRDHUP, id);
-  connections_[id] = {std::move(watched), std::move(server)};
+  connections_[id] = {Uid(peer.uid), std::move(watched), std::move(server)};
   if (!is_watched) {
     const int reason = errno;
     Retire(id);

@@ -1,7 +1,8 @@
 // Accepts connections on a Unix socket and gives each a server of its own that knows who is at the other end.
 //
-//   accept ──► who is it? ──refused──► closed, said to `on_refused`
+//   accept ──► who is it? ──refused──► a server that says why to every call; said to `on_refused`
 //                 └──► ServicesFactory(identity) ──► ConnectionServer ──peer gone──► shut down
+// Where there is a doorkeeper, that accepts and says who it is, and the listener only when the doorkeeper has left.
 // One thread accepts and sees connections end, another shuts their servers down, because that may take a while. Knows
 // no profiler. Shutdown() is called once; the destructor does it where it was not.
 #pragma once
@@ -17,16 +18,22 @@
 #include "attach/base/result.h"
 #include "attach/base/types.h"
 #include "attach/base/unique_fd.h"
+#include "rpc/arrival.h"
 #include "rpc/connection_server.h"
 #include "rpc/connection_services.h"
 
 namespace ptrace_prof {
 
 struct ListenerOptions {
-  std::vector<Uid> admitted;  // nobody else
+  std::function<Result<void>(const PeerIdentity&)> admit;  // on the listener's thread, as all of these
   size_t max_connections = 1000;
-  std::function<void(const Error&)> on_refused;  // on the listener's thread
+  size_t max_per_user = 1000;
+  std::function<void(const PeerIdentity&, const Error&)> on_refused;
+  std::unique_ptr<Doorkeeper> doorkeeper;
 };
+
+// For ListenerOptions::admit: kPermissionDenied for everybody else.
+std::function<Result<void>(const PeerIdentity&)> AdmitOnly(std::vector<Uid> users);
 
 class UnixListener {
  public:
@@ -41,6 +48,7 @@ class UnixListener {
 
  private:
   struct Connection {
+    Uid user;
     UniqueFd watched;  // a duplicate, to see the peer go
     std::unique_ptr<ConnectionServer> server;
   };
@@ -48,19 +56,22 @@ class UnixListener {
   UnixListener(UniqueFd socket, ListenerOptions options, ServicesFactory factory);
   Result<void> Open();
   void Accept();
-  Result<void> Admit(UniqueFd connection);
+  void AcceptFromDoorkeeper();
   UniqueFd AcceptOne();
+  Result<void> CheckLimits(const PeerIdentity& peer) const;
+  void Receive(Arrival arrival);
+  Result<void> Serve(Arrival arrival, const Result<void>& verdict);
   void AcceptLoop();
   void ReapLoop();
   void Retire(uint64_t id);
 
   const UniqueFd socket_;
-  const ListenerOptions options_;
+  ListenerOptions options_;
   const ServicesFactory factory_;
   UniqueFd epoll_;
   UniqueFd wake_;
   UniqueFd spare_;  // given up to turn somebody away when descriptors run out
-  uint64_t next_id_ = 2;
+  uint64_t next_id_ = 3;
   std::map<uint64_t, Connection> connections_;  // of the accepting thread, until that has ended
 
   mutable std::mutex mutex_;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/socket.h>
@@ -16,6 +17,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr int kBacklog = 128;
+constexpr int kEndingMs = 300;
 
 Result<sockaddr_un> Address(const std::string& path) {
   sockaddr_un address{};
@@ -49,9 +51,11 @@ std::string FolderOf(const std::string& path) {
 }
 
 // The folder of the path, locked until the result goes.
-Result<UniqueFd> LockFolder(const std::string& path) {
+Result<UniqueFd> LockFolder(const std::string& path, SocketAccess access) {
   const std::string folder = FolderOf(path);
-  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
+  const bool for_all = access == SocketAccess::kEverybody;
+  const bool made = ::mkdir(folder.c_str(), 0700) == 0;
+  if (!made && errno != EEXIST) {
     return ErrnoError(errno, fmt::format("cannot make the folder {} for the socket", folder),
                       "make it, or choose another socket with --socket");
   }
@@ -60,12 +64,36 @@ Result<UniqueFd> LockFolder(const std::string& path) {
     return ErrnoError(errno, fmt::format("cannot use the folder {} for the socket", folder),
                       "choose another socket with --socket");
   }
+  struct stat there {};
+  if (for_all && ((made && ::fchmod(fd.get(), 0755) != 0) || ::fstat(fd.get(), &there) != 0)) {
+    return ErrnoError(errno, fmt::format("cannot open the folder {} to others", folder));
+  }
+  if (for_all && (there.st_mode & S_IXOTH) == 0) {
+    return Error{Code::kFailedPrecondition,
+                 fmt::format("other users cannot reach a socket in the folder {}, which has mode {:o}", folder,
+                             there.st_mode & 07777),
+                 fmt::format("chmod o+x {}, or choose another socket with --socket", folder)};
+  }
   return fd;
 }
 
 UnixSocketFile Identify(const std::string& folder, const std::string& name, const struct stat& there) {
   return {folder, name, there.st_dev, there.st_ino,
           Nanos(int64_t{there.st_ctim.tv_sec} * 1'000'000'000 + there.st_ctim.tv_nsec)};
+}
+
+// 0 where somebody is there, or the errno. A server that is just ending lets go of whom it has not taken yet.
+Result<int> TryToConnect(const sockaddr_un& address) {
+  int answer = 0;
+  for (int tries = 0; tries < 2; ++tries) {
+    PP_ASSIGN_OR_RETURN(const UniqueFd probe, NewSocket(SOCK_NONBLOCK));
+    answer = ::connect(probe.get(), Generic(address), sizeof address) == 0 ? 0 : errno;
+    pollfd ended{probe.get(), POLLRDHUP, 0};
+    if (answer != 0 || ::poll(&ended, 1, kEndingMs) == 0) {
+      break;
+    }
+  }
+  return answer;
 }
 
 // Makes room at the path where that is ours to do.
@@ -78,8 +106,8 @@ Result<void> ClearPath(const std::string& path, const sockaddr_un& address) {
     return Error{Code::kAlreadyExists, fmt::format("{} exists and is no socket", path),
                  "remove it, or choose another socket with --socket"};
   }
-  PP_ASSIGN_OR_RETURN(const UniqueFd probe, NewSocket(SOCK_NONBLOCK));
-  if (::connect(probe.get(), Generic(address), sizeof address) == 0 || errno == EAGAIN) {
+  PP_ASSIGN_OR_RETURN(const int answer, TryToConnect(address));
+  if (answer == 0 || answer == EAGAIN) {
     return Error{Code::kAlreadyExists, fmt::format("another server answers at {}", path),
                  "stop it, or choose another socket with --socket"};
   }
@@ -87,8 +115,8 @@ Result<void> ClearPath(const std::string& path, const sockaddr_un& address) {
     return Error{Code::kPermissionDenied, fmt::format("{} belongs to user {}, not to us", path, there.st_uid),
                  "choose another socket with --socket"};
   }
-  if (errno != ECONNREFUSED && errno != EACCES) {
-    return ErrnoError(errno, "cannot tell whether somebody answers at " + path);
+  if (answer != ECONNREFUSED && answer != EACCES) {
+    return ErrnoError(answer, "cannot tell whether somebody answers at " + path);
   }
   return ::unlink(path.c_str()) == 0
              ? Result<void>()
@@ -97,15 +125,21 @@ Result<void> ClearPath(const std::string& path, const sockaddr_un& address) {
 
 }  // namespace
 
-Result<UniqueFd> ListenOnUnixSocket(const std::string& path) {
+Result<UniqueFd> ListenOnUnixSocket(const std::string& path, SocketAccess access) {
   PP_ASSIGN_OR_RETURN(const sockaddr_un address, Address(path));
-  PP_ASSIGN_OR_RETURN(const UniqueFd locked, LockFolder(path));
+  PP_ASSIGN_OR_RETURN(const UniqueFd locked, LockFolder(path, access));
   PP_RETURN_IF_ERROR(ClearPath(path, address));
   PP_ASSIGN_OR_RETURN(UniqueFd listener, NewSocket(SOCK_NONBLOCK));
   // The file gets its mode from the socket: there is no moment in which others could connect.
-  if (::fchmod(listener.get(), 0600) != 0 || ::bind(listener.get(), Generic(address), sizeof address) != 0 ||
-      ::listen(listener.get(), kBacklog) != 0) {
-    return ErrnoError(errno, "cannot listen on " + path, "choose another socket with --socket");
+  const mode_t mode = access == SocketAccess::kEverybody ? 0666 : 0600;
+  const mode_t mask = ::umask(0);
+  const bool listens = ::fchmod(listener.get(), mode) == 0 &&
+                       ::bind(listener.get(), Generic(address), sizeof address) == 0 &&
+                       ::listen(listener.get(), kBacklog) == 0;
+  const int reason = errno;
+  ::umask(mask);
+  if (!listens) {
+    return ErrnoError(reason, "cannot listen on " + path, "choose another socket with --socket");
   }
   return listener;
 }

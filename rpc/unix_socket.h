@@ -1,4 +1,5 @@
-// The Unix socket that a server listens on: made so that its owner alone can connect, in a folder of the owner's.
+// The Unix socket that a server listens on: made so that its owner alone can connect, or everybody, in a folder of the
+// owner's.
 //
 // Stateless. Two servers that start at the same time are kept apart by a lock on the folder. Knows no gRPC.
 #pragma once
@@ -12,10 +13,16 @@
 
 namespace ptrace_prof {
 
-// Mode 0600. The last folder of the path is made (0700) where it is missing. A socket file that nobody answers at is
-// replaced. kInvalidArgument: the path is too long or empty; kAlreadyExists: somebody answers there, or the file is no
-// socket; kPermissionDenied: the file is somebody else's.
-Result<UniqueFd> ListenOnUnixSocket(const std::string& path);
+enum class SocketAccess : uint8_t {
+  kOwner,     // mode 0600, in a folder of mode 0700 where that is missing
+  kEverybody  // mode 0666, in a folder of mode 0755 where that is missing
+};
+
+// The last folder of the path is made where it is missing. A socket file that nobody answers at is replaced.
+// kInvalidArgument: the path is too long or empty; kAlreadyExists: somebody answers there, or the file is no socket;
+// kPermissionDenied: the file is somebody else's. kFailedPrecondition: others shall connect, and may not look into the
+// folder.
+Result<UniqueFd> ListenOnUnixSocket(const std::string& path, SocketAccess access = SocketAccess::kOwner);
 
 // The file of a socket, and which file it is: one that has come in its place meanwhile is another.
 struct UnixSocketFile {

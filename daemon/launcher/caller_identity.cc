@@ -12,7 +12,7 @@ static_assert(sizeof(Gid) == sizeof(gid_t), "groups are handed to the kernel as 
 int BecomeCaller(const CallerIdentity& caller) {
   const uid_t uid = caller.uid.value;
   const gid_t gid = caller.gid.value;
-  if (::getuid() == uid && ::geteuid() == uid) {
+  if (uid != 0 && ::getuid() == uid && ::geteuid() == uid) {
     return 0;
   }
   const auto* groups = reinterpret_cast<const gid_t*>(caller.groups.data());

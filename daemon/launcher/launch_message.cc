@@ -54,15 +54,13 @@ Result<std::vector<std::string>> SplitArguments(std::string_view text, size_t co
 }  // namespace
 
 Result<std::vector<std::byte>> EncodeLaunch(const LaunchRequest& request) {
-  if (request.arguments.size() > kMaxLaunchArguments || request.caller.groups.size() > kMaxLaunchGroups) {
-    return Error{Code::kResourceExhausted, "a capture has too many arguments, or its user too many groups", ""};
+  if (request.arguments.size() > kMaxLaunchArguments) {
+    return Error{Code::kResourceExhausted, "a capture has too many arguments", ""};
   }
-  LaunchHeader header{.number = request.number, .uid = request.caller.uid.value, .gid = request.caller.gid.value};
-  header.groups = static_cast<uint32_t>(request.caller.groups.size());
+  LaunchHeader header{.number = request.number, .peer = request.peer, .pid = request.target.value};
   header.arguments = static_cast<uint32_t>(request.arguments.size());
   std::vector<std::byte> packet;
   Put(packet, &header, sizeof header);
-  Put(packet, request.caller.groups.data(), request.caller.groups.size() * sizeof(Gid));
   for (const std::string& argument : request.arguments) {
     if (!IsArgument(argument)) {
       return Error{Code::kInvalidArgument, "a capture's argument is not key=value", ""};
@@ -82,7 +80,7 @@ Result<LaunchHeader> DecodeLaunchHeader(std::span<const std::byte> packet) {
     return BadMessage("is too short or too long");
   }
   std::memcpy(&header, packet.data(), sizeof header);
-  if (header.kind < LaunchKind::kStart || header.kind > LaunchKind::kEnded) {
+  if (header.kind < LaunchKind::kStart || header.kind > LaunchKind::kPeerGone) {
     return BadMessage("is of no known kind");
   }
   return header;
@@ -91,19 +89,41 @@ Result<LaunchHeader> DecodeLaunchHeader(std::span<const std::byte> packet) {
 Result<LaunchRequest> DecodeLaunch(std::span<const std::byte> packet) {
   PP_ASSIGN_OR_RETURN(const LaunchHeader header, DecodeLaunchHeader(packet));
   packet = packet.subspan(sizeof header);
-  if (header.kind != LaunchKind::kStart || header.groups > kMaxLaunchGroups || header.arguments > kMaxLaunchArguments ||
-      packet.size() < header.groups * sizeof(Gid)) {
+  if (header.kind != LaunchKind::kStart || header.pid < 0 || header.arguments > kMaxLaunchArguments) {
     return BadMessage("is no request, or goes beyond its bounds");
   }
-  LaunchRequest request{.number = header.number, .caller = {Uid(header.uid), Gid(header.gid), {}}};
-  request.caller.groups.resize(header.groups);
-  if (header.groups > 0) {
-    std::memcpy(request.caller.groups.data(), packet.data(), header.groups * sizeof(Gid));
-  }
-  packet = packet.subspan(header.groups * sizeof(Gid));
+  LaunchRequest request{.number = header.number, .peer = header.peer, .target = Pid(header.pid), .arguments = {}};
   PP_ASSIGN_OR_RETURN(request.arguments,
                       SplitArguments({reinterpret_cast<const char*>(packet.data()), packet.size()}, header.arguments));
   return request;
+}
+
+std::vector<std::byte> EncodePeer(const PeerMessage& message) {
+  const CallerIdentity& who = message.peer.who;
+  LaunchHeader header{.kind = LaunchKind::kPeer, .peer = message.number, .pid = message.peer.pid.value};
+  header.verdict = message.peer.verdict;
+  header.uid = who.uid.value;
+  header.gid = who.gid.value;
+  header.groups = static_cast<uint32_t>(who.groups.size());
+  std::vector<std::byte> packet;
+  Put(packet, &header, sizeof header);
+  Put(packet, who.groups.data(), who.groups.size() * sizeof(Gid));
+  return packet;
+}
+
+Result<PeerMessage> DecodePeer(std::span<const std::byte> packet) {
+  PP_ASSIGN_OR_RETURN(const LaunchHeader header, DecodeLaunchHeader(packet));
+  packet = packet.subspan(sizeof header);
+  if (header.kind != LaunchKind::kPeer || header.verdict > PeerVerdict::kTooMany || header.groups > kMaxLaunchGroups ||
+      packet.size() != header.groups * sizeof(Gid)) {
+    return BadMessage("tells of no peer, or goes beyond its bounds");
+  }
+  PeerMessage message{header.peer, {header.verdict, {Uid(header.uid), Gid(header.gid), {}}, Pid(header.pid)}};
+  message.peer.who.groups.resize(header.groups);
+  if (header.groups > 0) {
+    std::memcpy(message.peer.who.groups.data(), packet.data(), packet.size());
+  }
+  return message;
 }
 
 }  // namespace ptrace_prof

@@ -1,10 +1,13 @@
 // What the daemon and its launcher say to each other: one packet of a SOCK_SEQPACKET socket is one message, a header of
-// fixed size and, for kStart, what follows it.
+// fixed size and what follows it.
 //
-//   daemon ── kStart (whom to become, key=value arguments) ──► launcher ── kStarted (pid; three descriptors) ──► daemon
+//   daemon ── kStart (for which peer, key=value arguments) ──► launcher ── kStarted (pid; three descriptors) ──► daemon
 //                                                                     └── kFailed (stage, errno)
 //   daemon ── kKill ──► launcher                                launcher ── kEnded (wait status), once per kStarted ──►
 //   daemon
+// On a socket of its own, the door, in one direction:
+//   launcher ── kPeer (who connected; the connection) ──► daemon; later daemon ── kPeerGone ──► launcher
+// The daemon names peers by the launcher's numbers: it cannot claim that somebody connected.
 // Pure functions. Whatever is decoded is checked: sizes, counts, and that an argument is a key, '=' and a plain value,
 // so that none can be taken for anything else by the program that gets it.
 #pragma once
@@ -17,6 +20,7 @@
 
 #include "attach/base/result.h"
 #include "daemon/launcher/caller_identity.h"
+#include "daemon/launcher/peer_examination.h"
 
 namespace ptrace_prof {
 
@@ -25,28 +29,37 @@ inline constexpr size_t kMaxLaunchGroups = 4096;
 inline constexpr size_t kMaxLaunchMessage = 120 * 1024;  // less than what the kernel takes as one argument
 inline constexpr size_t kLaunchDescriptors = 3;          // the stream's end, the control line's end, a pidfd
 
-enum class LaunchKind : uint32_t { kStart = 1, kKill, kStarted, kFailed, kEnded };
+enum class LaunchKind : uint32_t { kStart = 1, kKill, kStarted, kFailed, kEnded, kPeer, kPeerGone };
 
 // Where starting a collector failed.
 enum class LaunchStage : uint32_t { kNone, kRequest, kResources, kIdentity, kProgram };
 
 struct LaunchHeader {
   LaunchKind kind = LaunchKind::kStart;
-  LaunchStage stage = LaunchStage::kNone;  // kFailed
-  uint64_t number = 0;                     // of this collector, chosen by the daemon
-  int32_t pid = 0;                         // kStarted
-  int32_t status = 0;                      // kEnded: as of wait(2); kFailed: an errno
-  uint32_t uid = 0;                        // kStart, as all below
+  LaunchStage stage = LaunchStage::kNone;     // kFailed
+  uint64_t number = 0;                        // of this collector, chosen by the daemon
+  uint64_t peer = 0;                          // kStart, kPeer, kPeerGone: its number, chosen by the launcher
+  int32_t pid = 0;                            // kStarted; kStart: of the target, 0: none; kPeer: of the peer
+  int32_t status = 0;                         // kEnded: as of wait(2); kFailed: an errno
+  PeerVerdict verdict = PeerVerdict::kKnown;  // kPeer, as all below but the last
+  uint32_t uid = 0;
   uint32_t gid = 0;
   uint32_t groups = 0;     // that many 32-bit numbers follow
-  uint32_t arguments = 0;  // that many strings follow, each with its terminating zero
+  uint32_t arguments = 0;  // kStart: that many strings follow, each with its terminating zero
+  uint32_t reserved = 0;
 };
-static_assert(sizeof(LaunchHeader) == 40, "no padding: it is compared and sent as bytes");
+static_assert(sizeof(LaunchHeader) == 56, "no padding: it is compared and sent as bytes");
 
 struct LaunchRequest {
   uint64_t number = 0;
-  CallerIdentity caller;
+  uint64_t peer = 0;
+  Pid target;  // 0: none
   std::vector<std::string> arguments;
+};
+
+struct PeerMessage {
+  uint64_t number = 0;
+  ExaminedPeer peer;  // without capabilities, which are nobody else's business
 };
 
 // kInvalidArgument: an argument that is none; kResourceExhausted: more than the bounds above.
@@ -55,5 +68,8 @@ Result<std::vector<std::byte>> EncodeLaunch(const LaunchRequest& request);
 Result<LaunchHeader> DecodeLaunchHeader(std::span<const std::byte> packet);
 // A whole kStart.
 Result<LaunchRequest> DecodeLaunch(std::span<const std::byte> packet);
+
+std::vector<std::byte> EncodePeer(const PeerMessage& message);
+Result<PeerMessage> DecodePeer(std::span<const std::byte> packet);
 
 }  // namespace ptrace_prof

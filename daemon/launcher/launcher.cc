@@ -16,7 +16,32 @@ namespace ptrace_prof {
 namespace {
 
 constexpr size_t kMaxChildren = 4096;
+constexpr size_t kMaxPeers = 8192;
+constexpr int kNoDescriptorPauseMs = 20;
 constexpr Nanos kStopPatience = Nanos::FromSeconds(5);
+
+// One packet, with descriptors. 0, or the errno.
+int SendPacket(int socket, std::span<const std::byte> packet, std::span<const int> descriptors, int flags) {
+  iovec bytes{const_cast<std::byte*>(packet.data()), packet.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(kLaunchDescriptors * sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &bytes;
+  message.msg_iovlen = 1;
+  if (!descriptors.empty()) {
+    message.msg_control = control;
+    message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
+    cmsghdr* rights = CMSG_FIRSTHDR(&message);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(descriptors.size_bytes());
+    std::memcpy(CMSG_DATA(rights), descriptors.data(), descriptors.size_bytes());
+  }
+  ssize_t sent = -1;
+  do {
+    sent = ::sendmsg(socket, &message, MSG_NOSIGNAL | flags);
+  } while (sent < 0 && errno == EINTR);
+  return sent >= 0 ? 0 : errno;
+}
 
 }  // namespace
 
@@ -28,7 +53,9 @@ void Launcher::Run() {
 
 void Launcher::Wait(int timeout_ms) {
   std::vector<pollfd> events;
-  events.push_back({closed_ ? -1 : socket_.get(), POLLIN, 0});
+  events.push_back({closed_ ? -1 : sockets_.commands.get(), POLLIN, 0});
+  events.push_back({closed_ || arrival_.has_value() ? -1 : sockets_.listening.get(), POLLIN, 0});
+  events.push_back({closed_ || !arrival_.has_value() ? -1 : sockets_.door.get(), POLLOUT, 0});
   for (const auto& [number, child] : children_) {
     events.push_back({child.pidfd.get(), POLLIN, 0});
   }
@@ -39,6 +66,39 @@ void Launcher::Wait(int timeout_ms) {
   if (events[0].revents != 0) {
     Serve();
   }
+  if (events[1].revents != 0) {
+    AcceptPeer();
+  }
+  if (arrival_.has_value()) {
+    LetIn();
+  }
+}
+
+void Launcher::AcceptPeer() {
+  UniqueFd connection(::accept4(sockets_.listening.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  if (!connection.is_open()) {
+    if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
+      ::poll(nullptr, 0, kNoDescriptorPauseMs);  // who waits is still there then
+    }
+    return;
+  }
+  PeerMessage message{next_peer_++, ExaminePeer(connection.get())};
+  if (message.peer.verdict == PeerVerdict::kKnown && peers_.size() >= kMaxPeers) {
+    message.peer.verdict = PeerVerdict::kTooMany;
+  }
+  arrival_ = {std::move(connection), std::move(message)};
+}
+
+void Launcher::LetIn() {
+  const int descriptors[] = {arrival_->connection.get()};
+  const int refused = SendPacket(sockets_.door.get(), EncodePeer(arrival_->message), descriptors, MSG_DONTWAIT);
+  if (refused == EAGAIN || refused == ENOBUFS || refused == ETOOMANYREFS) {
+    return;  // later
+  }
+  if (refused == 0 && arrival_->message.peer.verdict == PeerVerdict::kKnown) {
+    peers_[arrival_->message.number] = arrival_->message.peer.who;
+  }
+  arrival_.reset();
 }
 
 void Launcher::ReapEnded() {
@@ -55,7 +115,7 @@ void Launcher::ReapEnded() {
 
 void Launcher::Serve() {
   static std::byte buffer[kMaxLaunchMessage + 1];  // one more: what is too long shows
-  const ssize_t got = ::recv(socket_.get(), buffer, sizeof buffer, 0);
+  const ssize_t got = ::recv(sockets_.commands.get(), buffer, sizeof buffer, 0);
   if (got <= 0) {
     closed_ = got == 0 || errno != EINTR;
     return;
@@ -68,6 +128,8 @@ void Launcher::Serve() {
   }
   if (header.value().kind == LaunchKind::kStart) {
     Start(packet);
+  } else if (header.value().kind == LaunchKind::kPeerGone) {
+    peers_.erase(header.value().peer);
   } else if (const auto child = children_.find(header.value().number);
              header.value().kind == LaunchKind::kKill && child != children_.end()) {
     ::kill(child->second.pid, SIGKILL);  // ours and not reaped: the pid is still its own
@@ -89,8 +151,13 @@ void Launcher::Start(std::span<const std::byte> packet) {
     Send(answer);
     return;
   }
+  const auto caller = peers_.find(request.value().peer);
+  if (caller == peers_.end()) {
+    Send(answer);
+    return;
+  }
   LaunchFailure failure;
-  auto started = StartCollector(request.value(), failure);
+  auto started = StartCollector(request.value(), caller->second, failure);
   if (!started.has_value()) {
     answer.stage = failure.stage;
     answer.status = failure.error_number;
@@ -103,30 +170,12 @@ void Launcher::Start(std::span<const std::byte> packet) {
 }
 
 bool Launcher::Send(const LaunchHeader& header, std::span<const int> descriptors) {
-  iovec bytes{const_cast<LaunchHeader*>(&header), sizeof header};
-  alignas(cmsghdr) char control[CMSG_SPACE(kLaunchDescriptors * sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &bytes;
-  message.msg_iovlen = 1;
-  if (!descriptors.empty()) {
-    message.msg_control = control;
-    message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
-    cmsghdr* rights = CMSG_FIRSTHDR(&message);
-    rights->cmsg_level = SOL_SOCKET;
-    rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(descriptors.size_bytes());
-    std::memcpy(CMSG_DATA(rights), descriptors.data(), descriptors.size_bytes());
-  }
-  ssize_t sent = -1;
-  do {
-    sent = closed_ ? -1 : ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
-  } while (sent < 0 && !closed_ && errno == EINTR);
-  closed_ = closed_ || sent < 0;
-  return sent >= 0;
+  closed_ = closed_ || SendPacket(sockets_.commands.get(), std::as_bytes(std::span(&header, 1)), descriptors, 0) != 0;
+  return !closed_;
 }
 
 void Launcher::EndAll() {
-  socket_.reset();
+  sockets_ = {};
   const Nanos deadline = MonotonicNow() + kStopPatience;
   bool killed = false;
   while (!children_.empty()) {

@@ -1,11 +1,14 @@
-// The privileged part of the daemon: starts collectors, each as the user who asked for it, and says how they ended.
+// The privileged part of the daemon: lets callers in, and starts collectors for them, each with that caller's rights.
 //
-// Runs in the process that ForkLauncher makes, on its only thread. Owns its end of the socket and the collectors.
-// It knows no gRPC, reads no target and no ELF, and takes from the other side nothing but whom to become and key=value
-// arguments: the program is always our own, as "__collector".
+// Runs in the process that ForkLauncher makes, on its only thread. Owns its ends of the sockets and the collectors.
+// It accepts connections, learns from the kernel who is at the other end, and hands them on without reading a byte.
+// From the other side it takes nothing but for which of those peers to start a collector, and key=value arguments: the
+// program is always our own, as "__collector". So whoever gets hold of the daemon's other process can do what the
+// peers can that are connected, and no more. It knows no gRPC, reads no target's memory and no ELF.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 
 #include "attach/base/unique_fd.h"
@@ -13,9 +16,15 @@
 
 namespace ptrace_prof {
 
+struct LauncherSockets {
+  UniqueFd commands;
+  UniqueFd door;       // connections go out here
+  UniqueFd listening;  // and come from here
+};
+
 class Launcher {
  public:
-  explicit Launcher(UniqueFd socket) : socket_(std::move(socket)) {}
+  explicit Launcher(LauncherSockets sockets) : sockets_(std::move(sockets)) {}
 
   // Until the other end of the socket is closed.
   void Run();
@@ -28,14 +37,25 @@ class Launcher {
     UniqueFd pidfd;
   };
 
+  // Who waits at the door until it has room.
+  struct Arrival {
+    UniqueFd connection;
+    PeerMessage message;
+  };
+
   void Serve();  // one message
+  void AcceptPeer();
+  void LetIn();
   void Wait(int timeout_ms);
   void ReapEnded();  // and say so
   void Start(std::span<const std::byte> packet);
   bool Send(const LaunchHeader& header, std::span<const int> descriptors = {});
 
-  UniqueFd socket_;
+  LauncherSockets sockets_;
   bool closed_ = false;
+  uint64_t next_peer_ = 1;
+  std::optional<Arrival> arrival_;
+  std::map<uint64_t, CallerIdentity> peers_;  // those who are connected
   std::map<uint64_t, Child> children_;
 };
 

@@ -32,39 +32,61 @@ void LeaveDaemon() {
   }
 }
 
-// Every descriptor but the first three and the socket, which becomes 3.
-UniqueFd CloseOthers(UniqueFd socket) {
+// Every descriptor but the first three and the sockets, which become 3, 4 and 5.
+LauncherSockets CloseOthers(const LauncherSockets& sockets) {
   constexpr int kFirst = 3;
-  if (socket.get() != kFirst) {
-    ::dup3(socket.get(), kFirst, O_CLOEXEC);
-    socket.reset(kFirst);
+  constexpr int kAside = 64;  // so that none is overwritten before it was moved
+  int moved[3];
+  int count = 0;
+  for (const UniqueFd* socket : {&sockets.commands, &sockets.door, &sockets.listening}) {
+    moved[count++] = ::fcntl(socket->get(), F_DUPFD_CLOEXEC, kAside);
   }
-  ::syscall(SYS_close_range, kFirst + 1, ~0U, 0);
-  return socket;
+  LauncherSockets kept;
+  UniqueFd* places[3] = {&kept.commands, &kept.door, &kept.listening};
+  for (int i = 0; i < count; ++i) {
+    if (moved[i] >= 0 && ::dup3(moved[i], kFirst + i, O_CLOEXEC) >= 0) {
+      places[i]->reset(kFirst + i);
+    }
+  }
+  ::syscall(SYS_close_range, kFirst + 3, ~0U, 0);
+  return kept;
 }
 
-}  // namespace
-
-Result<LauncherProcess> ForkLauncher(const std::function<void()>& at_end) {
+// Packets go to `ours`, and the other way.
+Result<void> MakePair(UniqueFd& ours, UniqueFd& theirs) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
     return ErrnoError(errno, "cannot make a socket pair to the launcher");
   }
-  UniqueFd ours(ends[0]);
-  UniqueFd theirs(ends[1]);
+  ours.reset(ends[0]);
+  theirs.reset(ends[1]);
   for (const int end : ends) {
     ::setsockopt(end, SOL_SOCKET, SO_SNDBUF, &kSocketBytes, sizeof kSocketBytes);
   }
+  return {};
+}
+
+}  // namespace
+
+Result<LauncherProcess> ForkLauncher(const UniqueFd& listening, const std::function<void()>& at_end) {
+  LauncherProcess ours;
+  LauncherSockets theirs;
+  PP_RETURN_IF_ERROR(MakePair(ours.socket, theirs.commands));
+  PP_RETURN_IF_ERROR(MakePair(ours.door, theirs.door));
+  ::fcntl(ours.door.get(), F_SETFL, O_RDWR | O_NONBLOCK);
+  theirs.listening.reset(::fcntl(listening.get(), F_DUPFD_CLOEXEC, 3));
   const pid_t pid = ::fork();
   if (pid < 0) {
     return ErrnoError(errno, "cannot start the launcher", "free some processes (ulimit -u) or memory");
   }
   if (pid == 0) {
     LeaveDaemon();
-    (void)ours.release();  // closed with all others
-    theirs = CloseOthers(std::move(theirs));
+    LauncherSockets kept = CloseOthers(theirs);
+    for (UniqueFd* closed : {&ours.socket, &ours.door, &theirs.commands, &theirs.door, &theirs.listening}) {
+      (void)closed->release();  // with all others
+    }
     KeepLaunchingRights();
-    Launcher launcher(std::move(theirs));
+    Launcher launcher(std::move(kept));
     launcher.Run();
     if (at_end) {
       at_end();
@@ -72,7 +94,8 @@ Result<LauncherProcess> ForkLauncher(const std::function<void()>& at_end) {
     launcher.EndAll();
     ::_exit(0);
   }
-  return LauncherProcess{std::move(ours), Pid(pid)};
+  ours.pid = Pid(pid);
+  return ours;
 }
 
 }  // namespace ptrace_prof

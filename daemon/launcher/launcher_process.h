@@ -17,12 +17,14 @@
 namespace ptrace_prof {
 
 struct LauncherProcess {
-  UniqueFd socket;
+  UniqueFd socket;  // for commands
+  UniqueFd door;    // where those arrive who connected; does not block
   Pid pid;
 };
 
+// It accepts connections of `listening`, of which it has a descriptor of its own.
 // `at_end` is called in the launcher, once, when the daemon is gone: no descriptor but the launcher's own is open then,
 // and the working directory is "/".
-Result<LauncherProcess> ForkLauncher(const std::function<void()>& at_end = nullptr);
+Result<LauncherProcess> ForkLauncher(const UniqueFd& listening, const std::function<void()>& at_end = nullptr);
 
 }  // namespace ptrace_prof

@@ -10,8 +10,8 @@
 namespace ptrace_prof {
 namespace {
 
-// To become the caller; to kill a collector that does not end; for a collector that root asked for: to become the
-// target's owner, to read its memory, its /proc/PID/environ and its mapped files.
+// To become the caller; to kill a collector that does not end; to see in which user namespace a caller lives; for a
+// collector that root asked for: to become the target's owner, to read its memory, its environment, its mapped files.
 constexpr int kKept[] = {CAP_SETUID,     CAP_SETGID,          CAP_SETPCAP,           CAP_KILL,
                          CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_CHECKPOINT_RESTORE};
 

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "daemon/launcher/collector_rights.h"
+
 namespace ptrace_prof {
 namespace {
 
@@ -71,9 +73,9 @@ void ResetSignals() {
 }
 
 // In the child; returns only with a failure.
-LaunchFailure BecomeCollector(const CallerIdentity& caller, const Lines& lines, char* const* argv, char* const* env) {
+LaunchFailure BecomeCollector(const CollectorRights& rights, const Lines& lines, char* const* argv, char* const* env) {
   ResetSignals();
-  if (const int refused = BecomeCaller(caller); refused != 0) {
+  if (const int refused = TakeRights(rights); refused != 0) {
     return {LaunchStage::kIdentity, refused};
   }
   ::fcntl(lines.stream_write.get(), F_SETFD, 0);
@@ -92,7 +94,8 @@ bool ReadReport(int fd, LaunchFailure& failure) {
 
 }  // namespace
 
-std::optional<StartedCollector> StartCollector(const LaunchRequest& request, LaunchFailure& failure) {
+std::optional<StartedCollector> StartCollector(const LaunchRequest& request, const CallerIdentity& caller,
+                                               LaunchFailure& failure) {
   StartedCollector ours;
   Lines theirs;
   failure = {LaunchStage::kResources, 0};
@@ -109,13 +112,14 @@ std::optional<StartedCollector> StartCollector(const LaunchRequest& request, Lau
   }
   argv.push_back(nullptr);
   const std::vector<char*> env = KeptEnvironment();
+  const CollectorRights rights = ChooseRights(caller, request.target);
   ours.pid = ::fork();
   if (ours.pid < 0) {
     failure.error_number = errno;
     return std::nullopt;
   }
   if (ours.pid == 0) {
-    const LaunchFailure why = BecomeCollector(request.caller, theirs, argv.data(), env.data());
+    const LaunchFailure why = BecomeCollector(rights, theirs, argv.data(), env.data());
     (void)!::write(theirs.report_write.get(), &why, sizeof why);
     ::_exit(127);
   }

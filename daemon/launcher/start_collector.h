@@ -1,4 +1,4 @@
-// Starts one collector: fork, become the caller, our own program again as "__collector". One thread.
+// Starts one collector: fork, take its rights, our own program again as "__collector". One thread.
 #pragma once
 
 #include <sys/types.h>
@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "attach/base/unique_fd.h"
+#include "daemon/launcher/caller_identity.h"
 #include "daemon/launcher/launch_message.h"
 
 namespace ptrace_prof {
@@ -22,7 +23,8 @@ struct LaunchFailure {
   int error_number = 0;
 };
 
-// Returns when the program runs, or with nothing and why.
-std::optional<StartedCollector> StartCollector(const LaunchRequest& request, LaunchFailure& failure);
+// For `caller`. Returns when the program runs, or with nothing and why.
+std::optional<StartedCollector> StartCollector(const LaunchRequest& request, const CallerIdentity& caller,
+                                               LaunchFailure& failure);
 
 }  // namespace ptrace_prof

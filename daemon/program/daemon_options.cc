@@ -17,7 +17,9 @@ constexpr uint64_t kMostBytes = uint64_t{1} << 60;
 constexpr double kMaxDurationSeconds = 366.0 * 24 * 3600;
 
 constexpr char kFooter[] =
-    "ptrace-profd answers on a Unix socket that only its owner and root can connect to. Started by root, it keeps a\n"
+    "ptrace-profd answers on a Unix socket that only its owner and root can connect to; with --multi-user, every user\n"
+    "of this machine, each of whom may profile exactly what the kernel lets that user read. Started by root, it keeps "
+    "a\n"
     "small launcher with root's rights and has none itself. It ends with SIGTERM or SIGINT: captures are cancelled "
     "and\n"
     "their readers told; a second signal ends it at once.\n";
@@ -44,6 +46,8 @@ void Declare(CLI::App& app, DaemonOptions& options, RawOptions& raw) {
   app.add_option("--socket", options.socket,
                  "Where to listen (default: /run/ptrace-prof/ptrace-prof.sock for root, else in $XDG_RUNTIME_DIR)")
       ->type_name("PATH");
+  app.add_flag("--multi-user", options.multi_user,
+               "Serve every user of this machine, each with that user's own rights (needs root)");
   app.add_option("--spool", options.spool,
                  "Folder for the traces of captures (default: in $TMPDIR or /var/tmp); they go when ptrace-profd does")
       ->type_name("FOLDER");
@@ -63,6 +67,10 @@ void Declare(CLI::App& app, DaemonOptions& options, RawOptions& raw) {
 
 Result<void> Complete(DaemonOptions& options) {
   const Uid user(::getuid());
+  if (options.multi_user && ::geteuid() != 0) {
+    return Error{Code::kPermissionDenied, "--multi-user needs root: only root can start collectors as other users",
+                 "run it with sudo; it gives its rights up but for a small launcher"};
+  }
   if (options.socket.empty()) {
     PP_ASSIGN_OR_RETURN(options.socket, DefaultSocketPath(user));
   }

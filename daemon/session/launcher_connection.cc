@@ -22,12 +22,11 @@ Error LauncherGone() {
                  "restart ptrace-profd; captures that go on are not affected, and traces can be fetched until then");
 }
 
-Error Explain(const LaunchHeader& failure, const CallerIdentity& caller) {
+Error Explain(const LaunchHeader& failure) {
   switch (failure.stage) {
     case LaunchStage::kIdentity: {
-      Error error = ErrnoError(
-          failure.status, fmt::format("ptrace-profd cannot become user {} to profile as that user", caller.uid.value),
-          "run ptrace-profd as root, with CAP_SETUID and CAP_SETGID, or as that user");
+      Error error = ErrnoError(failure.status, "ptrace-profd cannot become the user who asks, to profile as that user",
+                               "run ptrace-profd as root, with CAP_SETUID and CAP_SETGID, or as that user");
       error.reason = Reason::kCannotBecomeCaller;
       error.code = CodeOf(error.reason);
       return error;
@@ -85,9 +84,14 @@ bool LauncherConnection::Send(std::span<const std::byte> packet) {
   return sent >= 0;
 }
 
-Result<LauncherConnection::Started> LauncherConnection::Start(const CallerIdentity& caller,
+void LauncherConnection::ForgetPeer(PeerNumber peer) {
+  const LaunchHeader header{.kind = LaunchKind::kPeerGone, .peer = peer.value};
+  Send(std::as_bytes(std::span(&header, 1)));
+}
+
+Result<LauncherConnection::Started> LauncherConnection::Start(PeerNumber peer, Pid target,
                                                               const std::vector<std::string>& arguments) {
-  LaunchRequest request{.caller = caller, .arguments = arguments};
+  LaunchRequest request{.number = 0, .peer = peer.value, .target = target, .arguments = arguments};
   {
     const std::lock_guard lock(mutex_);
     request.number = next_number_++;
@@ -108,7 +112,7 @@ Result<LauncherConnection::Started> LauncherConnection::Start(const CallerIdenti
   const std::optional<LaunchHeader> failure = slot.failure;
   slots_.erase(request.number);  // an answer that comes yet finds nobody, and its collector ends
   if (failure.has_value()) {
-    return Explain(*failure, caller);
+    return Explain(*failure);
   }
   return decided || !sent ? LauncherGone()
                           : Because(Reason::kLauncherFailed, "the launcher of ptrace-profd does not answer",

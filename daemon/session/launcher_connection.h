@@ -24,6 +24,9 @@
 
 namespace ptrace_prof {
 
+// The launcher's number of somebody who is connected; 0: of nobody that it knows.
+using PeerNumber = StrongId<struct PeerNumberTag, uint64_t>;
+
 class LauncherConnection {
  public:
   // What the launcher made for us.
@@ -38,8 +41,12 @@ class LauncherConnection {
   explicit LauncherConnection(LauncherProcess launcher);
   ~LauncherConnection();
 
-  // kUnavailable: the launcher has ended, or does not answer. kPermissionDenied: it may not become that user.
-  Result<Started> Start(const CallerIdentity& caller, const std::vector<std::string>& arguments);
+  // For a peer that the launcher let in (launcher_door.h). `target`: whose owner it shall rather be where the caller is
+  // root; 0: nobody's. kUnavailable: the launcher has ended, or does not answer. kPermissionDenied: it may not become
+  // that user.
+  Result<Started> Start(PeerNumber peer, Pid target, const std::vector<std::string>& arguments);
+  // That peer is gone: nothing can be started for it any more.
+  void ForgetPeer(PeerNumber peer);
   void Kill(const Started& collector);
   // Its wait(2) status once it has ended: 0 where nobody can know it any more.
   std::optional<int> Wait(const Started& collector, Nanos timeout);

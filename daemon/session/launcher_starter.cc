@@ -33,7 +33,9 @@ class LaunchedCollector : public Collector {
 }  // namespace
 
 Result<std::unique_ptr<Collector>> LauncherStarter::Start(const CaptureRequest& request) {
-  PP_ASSIGN_OR_RETURN(LauncherConnection::Started started, connection_->Start(caller_, EncodeRequest(request)));
+  const bool reads_target = request.verb == CaptureVerb::kRecord || request.verb == CaptureVerb::kDump;
+  PP_ASSIGN_OR_RETURN(LauncherConnection::Started started,
+                      connection_->Start(peer_, reads_target ? request.pid : Pid(), EncodeRequest(request)));
   return std::unique_ptr<Collector>(std::make_unique<LaunchedCollector>(connection_, std::move(started)));
 }
 

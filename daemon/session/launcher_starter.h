@@ -1,11 +1,11 @@
-// Starts collectors through the launcher, with the rights of one caller; many of these share one connection.
+// Starts collectors through the launcher, with the rights of one peer that it let in; many of these share one
+// connection. The launcher forgets the peer when this goes.
 //
 // Thread-safe. It and its collectors keep the connection alive.
 #pragma once
 
 #include <memory>
 
-#include "daemon/launcher/caller_identity.h"
 #include "daemon/session/collector.h"
 #include "daemon/session/launcher_connection.h"
 
@@ -13,14 +13,15 @@ namespace ptrace_prof {
 
 class LauncherStarter : public CollectorStarter {
  public:
-  LauncherStarter(std::shared_ptr<LauncherConnection> connection, CallerIdentity caller)
-      : connection_(std::move(connection)), caller_(std::move(caller)) {}
+  LauncherStarter(std::shared_ptr<LauncherConnection> connection, PeerNumber peer)
+      : connection_(std::move(connection)), peer_(peer) {}
+  ~LauncherStarter() override { connection_->ForgetPeer(peer_); }
 
   Result<std::unique_ptr<Collector>> Start(const CaptureRequest& request) override;
 
  private:
   const std::shared_ptr<LauncherConnection> connection_;
-  const CallerIdentity caller_;
+  const PeerNumber peer_;
 };
 
 }  // namespace ptrace_prof

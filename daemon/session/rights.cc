@@ -13,6 +13,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr uint64_t kSysPtrace = uint64_t{1} << CAP_SYS_PTRACE;
+constexpr uint64_t kSetuid = uint64_t{1} << CAP_SETUID;
 
 uint64_t PermittedCapabilities() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
@@ -40,6 +41,9 @@ Result<void> SetCapabilities(uint64_t permitted, uint64_t effective) {
 Result<void> BecomeOwner(const TargetOwner& owner) {
   if (::geteuid() != 0 || owner.uid == ::getuid()) {
     return {};
+  }
+  if ((PermittedCapabilities() & (kSysPtrace | kSetuid)) == 0) {
+    return {};  // this root may neither read others nor become them: the kernel's refusal says so better
   }
   ::prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
   if (::setgroups(0, nullptr) != 0 || ::setresgid(owner.gid, owner.gid, owner.gid) != 0 ||

@@ -1,5 +1,5 @@
-// Decodes arbitrary packets as what the daemon asks of its launcher: whatever is accepted is within bounds, holds
-// nothing but key=value, and comes back from its encoding.
+// Decodes arbitrary packets as what the daemon asks of its launcher, and as whom the launcher tells of: whatever is
+// accepted is within bounds, holds nothing but key=value, and comes back from its encoding.
 #include <cstdint>
 #include <cstdlib>
 #include <span>
@@ -16,14 +16,22 @@ void Require(bool holds) {
   }
 }
 
+void RunPeer(std::span<const std::byte> packet) {
+  if (const auto decoded = DecodePeer(packet); decoded.has_value()) {
+    Require(decoded.value().peer.who.groups.size() <= kMaxLaunchGroups && decoded.value().peer.who.capabilities == 0);
+    Require(EncodePeer(decoded.value()).size() == packet.size());
+  }
+}
+
 void Run(std::span<const std::byte> packet) {
+  RunPeer(packet);
   const auto decoded = DecodeLaunch(packet);
   if (decoded.has_error()) {
     Require(decoded.error().code == Code::kInvalidArgument);
     return;
   }
   const LaunchRequest& request = decoded.value();
-  Require(request.arguments.size() <= kMaxLaunchArguments && request.caller.groups.size() <= kMaxLaunchGroups);
+  Require(request.arguments.size() <= kMaxLaunchArguments && request.target.value >= 0);
   for (const std::string& argument : request.arguments) {
     Require(argument[0] != '-' && argument.find('=') != std::string::npos && argument.find('/') == std::string::npos);
   }

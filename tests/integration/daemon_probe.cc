@@ -3,7 +3,7 @@
 //
 //   PID is a number; wait:NUMBER for a process that is to become a Python process; trace:NUMBER to trace its calls.
 //   node | list | create PID SECONDS | record PID SECONDS FILE | watch NAME | cancel NAME | delete NAME | read NAME
-//   FILE | raw METHOD HEX
+//   FILE | raw METHOD HEX | ask PID... (may each of these be profiled: `allowed PID` or `refused PID CODE REASON`)
 // Exit status 0; 1 with "error CODE message" on stdout where the server, or the way to it, said no.
 
 #include <fmt/format.h>
@@ -125,6 +125,23 @@ class Probe {
     return stream->Finish();
   }
 
+  grpc::Status Ask(const Words& words) {
+    for (const std::string& pid : words) {
+      api::CreateCaptureRequest request;
+      request.set_validate_only(true);
+      FillSpec({pid, "1"}, request.mutable_spec());
+      grpc::ClientContext context;
+      context.AddMetadata("ptp-uid", "0");  // whatever a client claims is of no interest
+      context.AddMetadata("authorization", "root");
+      api::Capture capture;
+      const grpc::Status status = captures_->CreateCapture(&context, request, &capture);
+      Say(status.ok() ? fmt::format("allowed {}", pid)
+                      : fmt::format("refused {} {} {}", pid, CodeName(static_cast<Code>(status.error_code())),
+                                    ReasonOf(status)));
+    }
+    return grpc::Status::OK;
+  }
+
   // A request of these very bytes.
   grpc::Status Raw(const Words& words) {
     std::string bytes;
@@ -161,15 +178,18 @@ class Probe {
   grpc::ClientContext context_;
 };
 
+constexpr size_t kAny = 0x1000;
+
 const std::map<std::string, std::pair<size_t, grpc::Status (Probe::*)(const Words&)>> kVerbs = {
     {"node", {0, &Probe::Node}},     {"list", {0, &Probe::List}},   {"create", {2, &Probe::Create}},
     {"record", {3, &Probe::Record}}, {"watch", {1, &Probe::Watch}}, {"cancel", {1, &Probe::Cancel}},
     {"delete", {1, &Probe::Delete}}, {"read", {2, &Probe::Read}},   {"raw", {2, &Probe::Raw}},
+    {"ask", {kAny, &Probe::Ask}},
 };
 
 int Main(const Words& words) {
   const auto verb = words.size() < 2 ? kVerbs.end() : kVerbs.find(words[1]);
-  if (verb == kVerbs.end() || words.size() != 2 + verb->second.first) {
+  if (verb == kVerbs.end() || (verb->second.first != kAny && words.size() != 2 + verb->second.first)) {
     return 2;
   }
   const auto channel = ConnectChannel(words[0]);

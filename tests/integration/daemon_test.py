@@ -67,7 +67,8 @@ class Socket(DaemonCase):
         self.assertTrue(said.startswith("error PERMISSION_DENIED"), said)
         os.chmod(self.place.socket, 0o666)  # even then
         said = self.probe(daemon, "list", prefix=AS_USER).end()[-1]
-        self.assertTrue(said.startswith("error UNAVAILABLE"), said)
+        self.assertTrue(said.startswith("error PERMISSION_DENIED"), said)
+        self.assertIn("--multi-user", said)
         daemon.hear("event=connection_refused")
         self.assertIn(f"user {USER} ", daemon.words())
 

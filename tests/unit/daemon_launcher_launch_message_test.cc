@@ -9,7 +9,8 @@ namespace {
 
 LaunchRequest Sample() {
   return {.number = 42,
-          .caller = {Uid(1000), Gid(100), {Gid(4), Gid(27)}},
+          .peer = 7,
+          .target = Pid(4711),
           .arguments = {"verb=record", "rate_hz=1e-3", "threads=1,2,3", "empty="}};
 }
 
@@ -27,9 +28,8 @@ TEST(LaunchMessage, ComesBackAsItWent) {
   const auto got = DecodeLaunch(packet.value());
   ASSERT_TRUE(got.has_value()) << got.error().message;
   EXPECT_EQ(got.value().number, 42u);
-  EXPECT_EQ(got.value().caller.uid, Uid(1000));
-  EXPECT_EQ(got.value().caller.gid, Gid(100));
-  EXPECT_EQ(got.value().caller.groups, sent.caller.groups);
+  EXPECT_EQ(got.value().peer, 7u);
+  EXPECT_EQ(got.value().target, Pid(4711));
   EXPECT_EQ(got.value().arguments, sent.arguments);
 }
 
@@ -44,9 +44,23 @@ TEST(LaunchMessage, CountsAndLengthsAreBounded) {
   EXPECT_EQ(CodeOf(std::vector<std::string>(kMaxLaunchArguments, "a=1")), Code::kOk);
   EXPECT_EQ(CodeOf(std::vector<std::string>(kMaxLaunchArguments + 1, "a=1")), Code::kResourceExhausted);
   EXPECT_EQ(CodeOf({"a=" + std::string(kMaxLaunchMessage, '1')}), Code::kResourceExhausted);
-  LaunchRequest request = Sample();
-  request.caller.groups.resize(kMaxLaunchGroups + 1);
-  EXPECT_EQ(EncodeLaunch(request).error().code, Code::kResourceExhausted);
+}
+
+TEST(LaunchMessage, APeerComesBackWithoutItsCapabilities) {
+  const PeerMessage sent{9, {PeerVerdict::kOtherNamespace, {Uid(1000), Gid(100), {Gid(4), Gid(27)}, 1}, Pid(12)}};
+  const auto packet = EncodePeer(sent);
+  const auto got = DecodePeer(packet);
+  ASSERT_TRUE(got.has_value()) << got.error().message;
+  EXPECT_EQ(got.value().number, 9u);
+  EXPECT_EQ(got.value().peer.verdict, PeerVerdict::kOtherNamespace);
+  EXPECT_EQ(got.value().peer.pid, Pid(12));
+  EXPECT_EQ(got.value().peer.who.uid, Uid(1000));
+  EXPECT_EQ(got.value().peer.who.gid, Gid(100));
+  EXPECT_EQ(got.value().peer.who.groups, sent.peer.who.groups);
+  EXPECT_EQ(got.value().peer.who.capabilities, 0u);
+  for (size_t size = 0; size < packet.size(); ++size) {
+    EXPECT_TRUE(DecodePeer(std::span(packet).first(size)).has_error()) << size;
+  }
 }
 
 // Whatever is cut off or changed: an error or another valid request, never something outside the packet.
@@ -68,7 +82,7 @@ TEST(LaunchMessage, DamagedPacketsAreRefused) {
 
 TEST(LaunchMessage, ArgumentsThatAreNoneAreRefusedOnThisSideToo) {
   auto packet = EncodeLaunch(Sample()).value();
-  auto* text = reinterpret_cast<char*>(packet.data()) + sizeof(LaunchHeader) + 2 * sizeof(Gid);
+  auto* text = reinterpret_cast<char*>(packet.data()) + sizeof(LaunchHeader);
   std::memcpy(text, "--", 3);
   EXPECT_TRUE(DecodeLaunch(packet).has_error());
 }

@@ -4,10 +4,13 @@
 #include <dirent.h>
 #include <grp.h>
 #include <gtest/gtest.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <string>
 #include <string_view>
 
@@ -36,6 +39,12 @@ std::string Describe() {
   for (int i = 0; i < count; ++i) {
     text += std::to_string(groups[i]) + ",";
   }
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[2] = {};
+  ::syscall(SYS_capget, &header, data);
+  char permitted[32];
+  ::snprintf(permitted, sizeof permitted, " capabilities=%x", data[0].permitted);
+  text += permitted;
   text += " descriptors=" + std::to_string(CountDescriptors());
   text += " home=" + std::string(::getenv("HOME") == nullptr ? "" : ::getenv("HOME"));
   return text;

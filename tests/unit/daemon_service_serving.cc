@@ -81,7 +81,7 @@ Serving::Serving(Way way, CaptureLimits limits, CollectorStarter* starter)
     const std::string path = folder_.path() + "/s.sock";
     auto socket = ListenOnUnixSocket(path);
     auto listener = UnixListener::Start(
-        std::move(socket).value(), {.admitted = {Uid(::getuid())}},
+        std::move(socket).value(), {.admit = AdmitOnly({Uid(::getuid())})},
         [this](const PeerIdentity& peer) { return std::make_unique<PeerServices>(peer, *registry_, starter_); });
     listener_ = std::move(listener).value();
     channel = ConnectChannel("unix:" + path).value();

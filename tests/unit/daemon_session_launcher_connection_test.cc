@@ -1,26 +1,29 @@
 // The launcher as the daemon knows it: a process at the other end of a LauncherConnection, starting this very program.
 
 #include <dirent.h>
+#include <fcntl.h>
+#include <grp.h>
 #include <gtest/gtest.h>
+#include <linux/capability.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 
 #include <thread>
 
 #include "daemon/launcher/launcher_process.h"
 #include "daemon/session/launcher_connection.h"
-#include "tests/unit/in_child.h"
+#include "daemon/session/launcher_door.h"
 
 namespace ptrace_prof {
 namespace {
 
 constexpr Nanos kLong = Nanos::FromSeconds(60);
-
-CallerIdentity Myself() { return {Uid(::getuid()), Gid(::getgid()), {}}; }
 
 std::string ReadSome(int fd) {
   char buffer[512];
@@ -43,20 +46,93 @@ int CountDescriptors() {
   return count;
 }
 
+// A listening socket without a name in any folder, and connections to it.
+class Entrance {
+ public:
+  Entrance() : socket_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    address_.sun_family = AF_UNIX;
+    EXPECT_EQ(::bind(socket_.get(), Generic(), sizeof(sa_family_t)), 0);  // the kernel chooses an abstract name
+    size_ = sizeof address_;
+    EXPECT_EQ(::getsockname(socket_.get(), Generic(), &size_), 0);
+    EXPECT_EQ(::listen(socket_.get(), 8), 0);
+  }
+  const UniqueFd& socket() const { return socket_; }
+  UniqueFd Connect() const {
+    UniqueFd connection(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    return ::connect(connection.get(), reinterpret_cast<const sockaddr*>(&address_), size_) == 0 ? std::move(connection)
+                                                                                                 : UniqueFd();
+  }
+
+ private:
+  sockaddr* Generic() { return reinterpret_cast<sockaddr*>(&address_); }
+  UniqueFd socket_;
+  sockaddr_un address_{};
+  socklen_t size_ = 0;
+};
+
+LauncherDoor::Arrival TakeArrival(LauncherDoor& door) {
+  for (;;) {
+    pollfd readable{door.fd(), POLLIN, 0};
+    ::poll(&readable, 1, -1);
+    if (auto arrival = door.Take(); arrival.has_value()) {
+      return std::move(*arrival);
+    }
+    EXPECT_FALSE(door.has_closed());
+  }
+}
+
+// What a child that connected, and lives until it is told to end, arrives as.
+LauncherDoor::Arrival ArrivalOf(const Entrance& entrance, LauncherDoor& door, const std::function<bool()>& become) {
+  int line[2];
+  EXPECT_EQ(::pipe2(line, O_CLOEXEC), 0);
+  const UniqueFd read_end(line[0]);
+  UniqueFd write_end(line[1]);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(line[1]);
+    const UniqueFd connection = become() ? entrance.Connect() : UniqueFd();
+    char byte = 0;
+    (void)!::read(line[0], &byte, 1);
+    ::_exit(connection.is_open() ? 0 : 1);
+  }
+  LauncherDoor::Arrival arrival = TakeArrival(door);
+  write_end.reset();
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(arrival.pid, Pid(child));
+  return arrival;
+}
+
 class Launching : public testing::Test {
  protected:
   void SetUp() override {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    auto forked = ForkLauncher();
+    auto forked = ForkLauncher(entrance_.socket());
     ASSERT_TRUE(forked.has_value());
     launcher_pid_ = forked.value().pid.value;
+    door_ = std::make_unique<LauncherDoor>(std::move(forked.value().door));
     connection_ = std::make_unique<LauncherConnection>(std::move(forked).value());
+    const UniqueFd mine = entrance_.Connect();
+    const auto arrival = TakeArrival(*door_);
+    ASSERT_FALSE(arrival.verdict.has_error()) << arrival.verdict.error().message;
+    EXPECT_EQ(arrival.pid, Pid(::getpid()));
+    EXPECT_EQ(arrival.who.uid, Uid(::getuid()));
+    myself_ = arrival.number;
   }
 
   LauncherConnection::Started Start(const char* action) {
-    auto started = connection_->Start(Myself(), {action});
+    auto started = connection_->Start(myself_, Pid(), {action});
     EXPECT_TRUE(started.has_value()) << started.error().message;
     return std::move(started).value();
+  }
+
+  std::string Described(PeerNumber peer, Pid target) {
+    auto started = connection_->Start(peer, target, {"do=describe"});
+    EXPECT_TRUE(started.has_value()) << started.error().message;
+    const std::string text = ReadSome(started.value().stream.get());
+    connection_->Wait(started.value(), kLong);
+    return text;
   }
 
   void KillLauncher() {
@@ -67,7 +143,10 @@ class Launching : public testing::Test {
     }
   }
 
+  const Entrance entrance_;
   pid_t launcher_pid_ = -1;
+  PeerNumber myself_;
+  std::unique_ptr<LauncherDoor> door_;
   std::unique_ptr<LauncherConnection> connection_;
 };
 
@@ -97,7 +176,7 @@ TEST_F(Launching, Kills) {
 }
 
 TEST_F(Launching, RefusesWhatIsNoArgument) {
-  auto refused = connection_->Start(Myself(), {"--", "sh"});
+  auto refused = connection_->Start(myself_, Pid(), {"--", "sh"});
   ASSERT_TRUE(refused.has_error());
   EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
 }
@@ -116,7 +195,7 @@ TEST_F(Launching, CollectorsGoOnWhenTheLauncherIsKilled) {
   auto collector = Start("do=wait");
   KillLauncher();
   EXPECT_FALSE(connection_->Wait(collector, Nanos::FromMillis(1)).has_value());
-  const auto next = connection_->Start(Myself(), {"do=wait"});
+  const auto next = connection_->Start(myself_, Pid(), {"do=wait"});
   ASSERT_TRUE(next.has_error());
   EXPECT_EQ(next.error().code, Code::kUnavailable);
   EXPECT_NE(next.error().remedy.find("restart ptrace-profd"), std::string::npos);
@@ -144,32 +223,128 @@ TEST_F(Launching, FromManyThreadsWithoutLeavingAnything) {
   EXPECT_EQ(CountDescriptors(), before);
 }
 
+bool Become(uid_t uid, gid_t gid, std::vector<gid_t> groups) {
+  return ::setgroups(groups.size(), groups.data()) == 0 && ::setresgid(gid, gid, gid) == 0 &&
+         ::setresuid(uid, uid, uid) == 0;
+}
+
 TEST_F(Launching, RootStartsThemAsTheCaller) {
   if (::getuid() != 0) {
     GTEST_SKIP() << "only root can become somebody else";
   }
-  auto started = connection_->Start({Uid(12345), Gid(23456), {Gid(4), Gid(27)}}, {"do=describe"});
-  ASSERT_TRUE(started.has_value()) << started.error().message;
-  const std::string text = ReadSome(started.value().stream.get());
-  EXPECT_TRUE(text.starts_with("uid=12345 gid=23456 groups=4,27, ")) << text;
-  connection_->Wait(started.value(), kLong);
+  const auto arrival = ArrivalOf(entrance_, *door_, [] { return Become(12345, 23456, {4, 27}); });
+  ASSERT_FALSE(arrival.verdict.has_error()) << arrival.verdict.error().message;
+  const std::string text = Described(arrival.number, Pid());
+  EXPECT_TRUE(text.starts_with("uid=12345 gid=23456 groups=4,27, capabilities=0 ")) << text;
+  EXPECT_TRUE(Described(arrival.number, Pid(::getpid())).starts_with("uid=12345 ")) << "whoever owns the target";
 }
 
-TEST(Launcher, AnOrdinaryUserCannotBecomeAnother) {
-  EXPECT_EQ(InChild([] {
-              if (::getuid() == 0 && (::setgid(65534) != 0 || ::setuid(65534) != 0)) {
-                return 2;
-              }
-              auto forked = ForkLauncher();
-              LauncherConnection connection(std::move(forked).value());
-              const auto refused = connection.Start({Uid(::getuid() + 1), Gid(0), {}}, {"do=wait"});
-              return refused.has_error() && refused.error().code == Code::kPermissionDenied ? 0 : 1;
-            }),
-            0);
+TEST_F(Launching, StartsNothingForWhoIsNotConnected) {
+  for (const PeerNumber nobody : {PeerNumber(), PeerNumber(myself_.value + 1)}) {
+    EXPECT_EQ(connection_->Start(nobody, Pid(), {"do=wait"}).error().code, Code::kInvalidArgument);
+  }
+  connection_->ForgetPeer(myself_);
+  EXPECT_EQ(connection_->Start(myself_, Pid(), {"do=wait"}).error().code, Code::kInvalidArgument);
+}
+
+TEST_F(Launching, ForRootTheyAreTheOwnerOfTheTarget) {
+  if (::getuid() != 0) {
+    GTEST_SKIP() << "only root can become somebody else";
+  }
+  const auto of_owner = [&](bool dumpable) {
+    int line[2];
+    EXPECT_EQ(::pipe(line), 0);
+    const pid_t owner = ::fork();
+    if (owner == 0) {
+      const bool is_ready = Become(12345, 23456, {}) && ::prctl(PR_SET_DUMPABLE, dumpable ? 1 : 0) == 0;
+      (void)!::write(line[1], is_ready ? "+" : "-", 1);
+      ::pause();
+    }
+    EXPECT_EQ(ReadSome(line[0]), "+");
+    ::close(line[0]);
+    ::close(line[1]);
+    const std::string text = Described(myself_, Pid(owner));
+    ::kill(owner, SIGKILL);
+    ::waitpid(owner, nullptr, 0);
+    return text;
+  };
+  EXPECT_TRUE(of_owner(true).starts_with("uid=12345 gid=23456 groups= capabilities=0 "));
+  const std::string guarded = of_owner(false);
+  EXPECT_TRUE(guarded.starts_with("uid=12345 gid=23456 groups= capabilities=80000 ") ||
+              guarded.starts_with("uid=12345 gid=23456 groups= capabilities=0 "))  // a root without it itself
+      << guarded;
+}
+
+TEST_F(Launching, ARootWithoutCapabilitiesGetsNone) {
+  if (::getuid() != 0) {
+    GTEST_SKIP() << "only root can become somebody else";
+  }
+  const auto arrival = ArrivalOf(entrance_, *door_, [] {
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    const __user_cap_data_struct none[2] = {};
+    return ::syscall(SYS_capset, &header, none) == 0;
+  });
+  ASSERT_FALSE(arrival.verdict.has_error()) << arrival.verdict.error().message;
+  EXPECT_NE(Described(arrival.number, Pid()).find("uid=0 "), std::string::npos);
+  EXPECT_NE(Described(arrival.number, Pid()).find(" capabilities=0 "), std::string::npos);
+}
+
+TEST_F(Launching, WhoLivesInAnotherUserNamespaceIsNotLetIn) {
+  const auto arrival = ArrivalOf(entrance_, *door_, [] {
+    ::unshare(CLONE_NEWUSER);  // where that is forbidden, there is nothing to be seen here
+    return true;
+  });
+  if (::access("/proc/self/ns/user", F_OK) != 0 || !arrival.verdict.has_error()) {
+    GTEST_SKIP() << "this user may make no user namespace";
+  }
+  EXPECT_EQ(arrival.verdict.error().code, Code::kUnauthenticated);
+  EXPECT_NE(arrival.verdict.error().message.find("user"), std::string::npos);
+  EXPECT_EQ(connection_->Start(arrival.number, Pid(), {"do=wait"}).error().code, Code::kInvalidArgument);
+}
+
+TEST_F(Launching, NobodyWhoHasNoNumberIsLetIn) {
+  if (::getuid() != 0) {
+    GTEST_SKIP() << "only root can become somebody else";
+  }
+  const auto arrival = ArrivalOf(entrance_, *door_, [] { return Become(65534, 65534, {}); });
+  ASSERT_TRUE(arrival.verdict.has_error());
+  EXPECT_EQ(arrival.verdict.error().code, Code::kUnauthenticated);
+  EXPECT_NE(arrival.verdict.error().message.find("no number here (65534)"), std::string::npos);
+}
+
+TEST(Launcher, OfAnOrdinaryUserCannotBecomeAnother) {
+  if (::getuid() != 0) {
+    GTEST_SKIP() << "only root can connect as somebody else";
+  }
+  const Entrance entrance;
+  int line[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, line), 0);
+  const pid_t user = ::fork();
+  if (user == 0) {
+    ::close(line[0]);
+    if (!Become(54321, 54321, {})) {
+      ::_exit(2);
+    }
+    auto forked = ForkLauncher(entrance.socket());
+    LauncherDoor door(std::move(forked.value().door));
+    LauncherConnection connection(std::move(forked).value());
+    (void)!::write(line[1], "+", 1);
+    const auto root = TakeArrival(door);
+    const auto refused = connection.Start(root.number, Pid(), {"do=wait"});
+    ::_exit(refused.has_error() && refused.error().reason == Reason::kCannotBecomeCaller ? 0 : 1);
+  }
+  ::close(line[1]);
+  EXPECT_EQ(ReadSome(line[0]), "+");
+  const UniqueFd connection = entrance.Connect();
+  int status = 0;
+  ::waitpid(user, &status, 0);
+  EXPECT_EQ(status, 0);
+  ::close(line[0]);
 }
 
 TEST(Launcher, EndsWhenItIsSentNonsense) {
-  auto forked = ForkLauncher();
+  const Entrance entrance;
+  auto forked = ForkLauncher(entrance.socket());
   ASSERT_TRUE(forked.has_value());
   const LauncherProcess launcher = std::move(forked).value();
   EXPECT_EQ(::send(launcher.socket.get(), "nonsense", 8, 0), 8);
@@ -177,7 +352,8 @@ TEST(Launcher, EndsWhenItIsSentNonsense) {
 }
 
 TEST(Launcher, RefusesABadRequestAndGoesOn) {
-  auto forked = ForkLauncher();
+  const Entrance entrance;
+  auto forked = ForkLauncher(entrance.socket());
   ASSERT_TRUE(forked.has_value());
   const LauncherProcess launcher = std::move(forked).value();
   for (uint64_t number = 1; number <= 2; ++number) {

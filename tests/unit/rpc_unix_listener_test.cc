@@ -16,6 +16,7 @@
 #include "ptraceprof/v1/capture_service.grpc.pb.h"
 #include "ptraceprof/v1/node_service.grpc.pb.h"
 #include "rpc/channel.h"
+#include "rpc/status.h"
 #include "rpc/unix_listener.h"
 #include "rpc/unix_socket.h"
 #include "tests/unit/in_child.h"
@@ -123,10 +124,10 @@ class Listening : public testing::Test {
     refusals_ = 0;
     auto socket = ListenOnUnixSocket(path_);
     ASSERT_TRUE(socket.has_value()) << socket.error().message;
-    auto listener =
-        UnixListener::Start(std::move(socket).value(),
-                            {.admitted = std::move(admitted), .on_refused = [this](const Error&) { ++refusals_; }},
-                            [](const PeerIdentity& peer) { return std::make_unique<TestServices>(peer); });
+    auto listener = UnixListener::Start(std::move(socket).value(),
+                                        {.admit = AdmitOnly(std::move(admitted)),
+                                         .on_refused = [this](const PeerIdentity&, const Error&) { ++refusals_; }},
+                                        [](const PeerIdentity& peer) { return std::make_unique<TestServices>(peer); });
     ASSERT_TRUE(listener.has_value());
     listener_ = std::move(listener).value();
   }
@@ -295,14 +296,16 @@ TEST_F(Listening, RefusesMessagesBeyondItsLimit) {
   EXPECT_TRUE(Ask(Connect(), &node).ok());
 }
 
-TEST_F(Listening, ServesNobodyElse) {
+TEST_F(Listening, TellsAnybodyElseWhyNot) {
   Listen({Uid(::getuid() + 1)});
-  const auto stranger = ConnectToUnixSocket(path_);
-  ASSERT_TRUE(stranger.has_value());
-  char byte = 0;
-  EXPECT_EQ(::recv(stranger.value().get(), &byte, 1, 0), 0) << "it should have been closed";
-  EXPECT_TRUE(Eventually([&] { return refusals_ == 1; }));
+  Node node;
+  const grpc::Status status = Ask(Connect(), &node);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED) << status.error_message();
+  EXPECT_EQ(ReasonOf(status), "PERMISSION_DENIED");
+  EXPECT_FALSE(FromStatus(status).remedy.empty());
+  EXPECT_TRUE(Eventually([&] { return refusals_ >= 1; }));
   EXPECT_EQ(g_alive, 0);
+  EXPECT_TRUE(Eventually([&] { return listener_->connections() == 0; }));
 }
 
 TEST_F(Listening, AnotherUserIsRefusedEvenWhereTheFileLetsThemIn) {
@@ -316,11 +319,84 @@ TEST_F(Listening, AnotherUserIsRefusedEvenWhereTheFileLetsThemIn) {
                 return 2;
               }
               const auto connection = ConnectToUnixSocket(path_);
-              char byte = 0;
-              return connection.has_value() && ::recv(connection.value().get(), &byte, 1, 0) == 0 ? 0 : 1;
+              char byte = 0;  // it hears that there is a server, and no more unless it calls something
+              return connection.has_value() && ::recv(connection.value().get(), &byte, 1, 0) == 1 ? 0 : 1;
             }),
             0);
   EXPECT_TRUE(Eventually([&] { return refusals_ == 1; }));
+  EXPECT_EQ(g_alive, 0);
+}
+
+// Two in a row, and then nobody any more.
+class TwoGuests : public Doorkeeper {
+ public:
+  TwoGuests() {
+    int ends[2];
+    EXPECT_EQ(::pipe(ends), 0);
+    read_.reset(ends[0]);
+    EXPECT_EQ(::write(ends[1], "ab", 2), 2);
+    ::close(ends[1]);
+  }
+  int fd() const override { return read_.get(); }
+  std::optional<Arrival> Take() override {
+    char which = 0;
+    if (::read(read_.get(), &which, 1) != 1) {
+      left_ = true;
+      return std::nullopt;
+    }
+    int ends[2];
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    (which == 'a' ? first : second).reset(ends[1]);
+    Result<void> verdict;
+    if (which == 'b') {
+      verdict = Error{Code::kUnauthenticated, "nobody knows who that is", ""};
+    }
+    return Arrival{UniqueFd(ends[0]), {.uid = 7, .number = 1}, std::move(verdict)};
+  }
+  bool has_left() const override { return left_; }
+  UniqueFd first, second;
+
+ private:
+  UniqueFd read_;
+  bool left_ = false;
+};
+
+TEST_F(Listening, ADoorkeeperAcceptsAndIsReplacedWhenItLeaves) {
+  listener_.reset();
+  refusals_ = 0;
+  auto owned = std::make_unique<TwoGuests>();
+  auto* const guests = owned.get();
+  auto listener = UnixListener::Start(ListenOnUnixSocket(path_).value(),
+                                      {.admit = AdmitOnly({Uid(7), Uid(::getuid())}),
+                                       .on_refused = [this](const PeerIdentity&, const Error&) { ++refusals_; },
+                                       .doorkeeper = std::move(owned)},
+                                      [](const PeerIdentity& peer) { return std::make_unique<TestServices>(peer); });
+  listener_ = std::move(listener).value();
+  EXPECT_TRUE(Eventually([&] { return listener_->connections() == 2; }));
+  EXPECT_EQ(g_alive, 1);
+  EXPECT_EQ(refusals_, 1);
+  Node node;
+  EXPECT_TRUE(Ask(Connect(), &node).ok()) << "the listener accepts by itself now";
+  guests->first.reset();
+  guests->second.reset();
+  EXPECT_TRUE(Eventually([&] { return listener_->connections() == 0; }));
+}
+
+TEST_F(Listening, NobodyKeepsAllOthersOut) {
+  listener_.reset();
+  refusals_ = 0;
+  auto listener = UnixListener::Start(ListenOnUnixSocket(path_).value(),
+                                      {.admit = AdmitOnly({Uid(::getuid())}),
+                                       .max_per_user = 1,
+                                       .on_refused = [this](const PeerIdentity&, const Error&) { ++refusals_; }},
+                                      [](const PeerIdentity& peer) { return std::make_unique<TestServices>(peer); });
+  listener_ = std::move(listener).value();
+  const auto first = Connect();
+  Node node;
+  EXPECT_TRUE(Ask(first, &node).ok());
+  const grpc::Status status = Ask(Connect(), &node);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(ReasonOf(status), "QUOTA");
 }
 
 TEST(Channel, SaysWhyItCannotConnect) {

@@ -1,0 +1,116 @@
+#include "daemon/launcher/collector_rights.h"
+
+#include <linux/capability.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "attach/proc/procfs.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr uint64_t kSysPtrace = uint64_t{1} << CAP_SYS_PTRACE;
+constexpr int kLastCapability = 63;
+
+// 0 where the kernel lets this process read the target: the address is nobody's, so EFAULT means yes.
+int AskKernel(Pid target) {
+  char byte = 0;
+  const iovec local{&byte, 1};
+  const iovec remote{nullptr, 1};
+  return ::process_vm_readv(target.value, &local, 1, &remote, 1, 0) >= 0 || errno == EFAULT ? 0 : errno;
+}
+
+uint64_t PermittedCapabilities() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[2] = {};
+  return ::syscall(SYS_capget, &header, data) == 0 ? data[0].permitted | uint64_t{data[1].permitted} << 32 : 0;
+}
+
+struct CapabilitySets {
+  uint64_t permitted = 0;
+  uint64_t effective = 0;
+  uint64_t inheritable = 0;
+};
+
+int SetCapabilities(const CapabilitySets& sets) {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[2] = {};
+  for (int word = 0; word < 2; ++word) {
+    data[word].permitted = static_cast<uint32_t>(sets.permitted >> (32 * word));
+    data[word].effective = static_cast<uint32_t>(sets.effective >> (32 * word));
+    data[word].inheritable = static_cast<uint32_t>(sets.inheritable >> (32 * word));
+  }
+  return ::syscall(SYS_capset, &header, data) == 0 ? 0 : errno;
+}
+
+// For the program that follows, which need not be root's.
+int Keep(uint64_t capabilities) {
+  if (const int refused = SetCapabilities({capabilities, capabilities, capabilities}); refused != 0) {
+    return refused;
+  }
+  for (int capability = 0; capability <= kLastCapability; ++capability) {
+    if ((capabilities >> capability & 1) != 0 && ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability, 0, 0) != 0) {
+      return errno;
+    }
+  }
+  return 0;
+}
+
+// CAP_SYS_PTRACE, and only where the kernel, asked without it, refuses the process that is pinned.
+int KeepWhatTheTargetNeeds(const CollectorRights& rights, uint64_t available) {
+  const uint64_t reserve = available & kSysPtrace;
+  if (const int refused = SetCapabilities({reserve, 0, reserve}); refused != 0) {
+    return refused;
+  }
+  const bool is_needed = AskKernel(rights.target) == EPERM && !HasExited(rights.pinned);
+  return Keep(is_needed ? reserve : 0);
+}
+
+}  // namespace
+
+CollectorRights ChooseRights(const CallerIdentity& caller, Pid target) {
+  CollectorRights rights{caller, Pid(), UniqueFd()};
+  const bool may_read_all = caller.uid.value == 0 && (caller.capabilities & kSysPtrace) != 0;
+  if (!may_read_all) {
+    rights.who.capabilities = 0;
+  }
+  if (!may_read_all || target.value == 0) {
+    return rights;
+  }
+  auto pinned = OpenPidfd(target);
+  const auto status = ReadProcessStatus(target);
+  if (pinned.has_error() || status.has_error() || HasExited(pinned.value())) {
+    rights.who.capabilities = 0;
+    return rights;
+  }
+  rights.target = target;
+  rights.pinned = std::move(pinned).value();
+  rights.who.uid = Uid(status.value().uid_real);
+  rights.who.gid = Gid(status.value().gid_real);
+  rights.who.groups.clear();
+  return rights;
+}
+
+int TakeRights(const CollectorRights& rights) {
+  const uint64_t permitted = PermittedCapabilities();
+  const uint64_t available = rights.who.capabilities & permitted;
+  // What is to be inherited has to be in the bounding set at that moment.
+  if (const int refused = SetCapabilities({permitted, permitted, available}); refused != 0) {
+    return refused;
+  }
+  for (int capability = 0; capability <= kLastCapability; ++capability) {
+    ::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);  // fails for a user's launcher, which has nothing to drop
+  }
+  ::prctl(PR_SET_KEEPCAPS, available != 0 ? 1 : 0, 0, 0, 0);
+  if (const int refused = BecomeCaller(rights.who); refused != 0) {
+    return refused;
+  }
+  ::prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0);
+  return rights.target.value != 0 ? KeepWhatTheTargetNeeds(rights, available) : Keep(available);
+}
+
+}  // namespace ptrace_prof

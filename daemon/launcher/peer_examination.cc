@@ -1,0 +1,117 @@
+#include "daemon/launcher/peer_examination.h"
+
+#include <linux/capability.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
+#include <string>
+
+#include "attach/proc/procfs.h"
+#include "daemon/launcher/launch_message.h"
+
+#ifndef SO_PEERGROUPS
+#define SO_PEERGROUPS 59
+#endif
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
+namespace ptrace_prof {
+namespace {
+
+// What a collector of root's may be given: to read any process and what belongs to it, and to become its owner.
+constexpr uint64_t kHandedOn = uint64_t{1} << CAP_SYS_PTRACE | uint64_t{1} << CAP_DAC_READ_SEARCH |
+                               uint64_t{1} << CAP_CHECKPOINT_RESTORE | uint64_t{1} << CAP_SETUID |
+                               uint64_t{1} << CAP_SETGID;
+
+// As which user the kernel shows those who have no number in our user namespace.
+uint32_t OverflowUid() {
+  uint32_t uid = 65534;
+  std::ifstream("/proc/sys/kernel/overflowuid") >> uid;
+  return uid;
+}
+
+bool ReadGroups(int connection, std::vector<Gid>& groups) {
+  groups.resize(kMaxLaunchGroups);
+  auto size = static_cast<socklen_t>(groups.size() * sizeof(Gid));
+  if (::getsockopt(connection, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &size) != 0) {
+    groups.clear();
+    return false;
+  }
+  groups.resize(size / sizeof(Gid));
+  return true;
+}
+
+// Since Linux 6.5 the kernel has kept the process that connected; before, it is whichever has its number now.
+UniqueFd PinPeer(int connection, pid_t pid) {
+  int fd = -1;
+  socklen_t size = sizeof fd;
+  if (::getsockopt(connection, SOL_SOCKET, SO_PEERPIDFD, &fd, &size) != 0) {
+    fd = errno == ENOPROTOOPT ? static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)) : -1;
+  }
+  return UniqueFd(fd);
+}
+
+enum class SameNamespace : uint8_t { kYes, kNo, kUnknown };
+
+SameNamespace ComparedUserNamespace(Pid process) {
+  struct stat ours {};
+  struct stat theirs {};
+  const std::string path = "/proc/" + std::to_string(process.value) + "/ns/user";
+  if (::stat("/proc/self/ns/user", &ours) != 0 || ::stat(path.c_str(), &theirs) != 0) {
+    return SameNamespace::kUnknown;
+  }
+  return ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino ? SameNamespace::kYes : SameNamespace::kNo;
+}
+
+PeerVerdict LookAt(ExaminedPeer& peer, const UniqueFd& pidfd) {
+  SameNamespace same = ComparedUserNamespace(peer.pid);
+  if (same == SameNamespace::kUnknown && peer.who.uid.value == 0 && ::geteuid() != 0) {
+    same = SameNamespace::kYes;  // root, whom a user's launcher cannot look at and can give nothing
+  }
+  if (peer.who.uid.value == 0) {
+    const auto status = ReadProcessStatus(peer.pid);
+    peer.who.capabilities = status.has_value() ? status.value().cap_effective & kHandedOn : 0;
+  }
+  if (HasExited(pidfd)) {
+    return PeerVerdict::kEnded;  // and all of that may have been about another
+  }
+  switch (same) {
+    case SameNamespace::kYes: return PeerVerdict::kKnown;
+    case SameNamespace::kNo: return PeerVerdict::kOtherNamespace;
+    case SameNamespace::kUnknown: break;
+  }
+  return PeerVerdict::kHidden;
+}
+
+}  // namespace
+
+ExaminedPeer ExaminePeer(int connection) {
+  ExaminedPeer peer;
+  ucred credentials{};
+  socklen_t size = sizeof credentials;
+  if (::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) {
+    return peer;
+  }
+  peer.who.uid = Uid(credentials.uid);
+  peer.who.gid = Gid(credentials.gid);
+  peer.pid = Pid(credentials.pid);
+  if (credentials.pid <= 0) {
+    peer.verdict = PeerVerdict::kNoPid;
+  } else if (credentials.uid == OverflowUid()) {
+    peer.verdict = PeerVerdict::kNoUser;
+  } else if (!ReadGroups(connection, peer.who.groups)) {
+    peer.verdict = PeerVerdict::kTooMany;
+  } else if (const UniqueFd pidfd = PinPeer(connection, credentials.pid); !pidfd.is_open()) {
+    peer.verdict = PeerVerdict::kEnded;
+  } else {
+    peer.verdict = LookAt(peer, pidfd);
+  }
+  return peer;
+}
+
+}  // namespace ptrace_prof
