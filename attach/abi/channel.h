@@ -95,7 +95,7 @@ typedef struct pp_channel {
   int32_t error_number;
   uint32_t leave_cause;          // pp_leave_cause
   uint32_t hooks_displaced;      // <= 3.11: threads on which the job had put its own profile function when we left
-  uint64_t events_without_ring;  // no ring was free for that thread
+  uint64_t events_without_ring;  // no ring was free for that thread; once one is, they are a gap in that
 
   // Written by the collector.
   uint64_t lease;           // clock value after which the stub leaves by itself
@@ -142,7 +142,9 @@ typedef struct pp_ring {
   // Written by its threads, of all of them together.
   uint64_t holds;      // how often one waited for room (pp_boot.longest_hold); counted as it begins to
   uint64_t held_time;  // how long, in the clock's units, once it is over
-  uint64_t pad2[4];
+  // Of the present thread.
+  uint64_t first_frame;  // that was innermost at its first record; 0: there is none yet
+  uint64_t pad2[3];
 } pp_ring;
 
 PP_STATIC_ASSERT(offsetof(pp_ring, tail) == 64, "a line each");
@@ -161,10 +163,10 @@ PP_STATIC_ASSERT(sizeof(pp_ring) == 192, "fixed");
 //     the same stop, and so decides: a record of this event comes. The frame belongs to the initial stack unless the
 //     tag is START, RESUME or THROW.
 // Where it is another frame: the one on top belongs to the initial stack, unless the first record of the ring says that
-// it begins (START of its code with the thread stopped before or at its first instruction; RESUME or THROW with its
-// FRAME). The thread writes the word with PENDING, looks at `armed` again, and exchanges the word for itself without
-// PENDING; finding another one than it wrote, it records. Valid for the first arming of a channel; before a second one
-// the collector sets all words to 0 while `armed` is 1, during a stop.
+// it begins (pp_ring.first_frame tells of which frame that is). The thread writes the word with PENDING, looks at
+// `armed` again, and exchanges the word for itself without PENDING; finding another one than it wrote, it records.
+// Valid for the first arming of a channel; before a second one the collector sets all words to 0 while `armed` is 1,
+// during a stop.
 #define PP_UNARMED_SHIFT 6u
 #define PP_UNARMED_PENDING 32ull
 #define PP_UNARMED(frame, tag) (((uint64_t)(frame) << PP_UNARMED_SHIFT) | (tag))

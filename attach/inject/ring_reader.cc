@@ -32,6 +32,7 @@ RingFacts RingReader::Facts() const {
   facts.last_unarmed = Load(ring_->last_unarmed);
   facts.holds = Load(ring_->holds);
   facts.held_time = Load(ring_->held_time);
+  facts.first_frame = RemoteAddr(Load(ring_->first_frame));
   return facts;
 }
 

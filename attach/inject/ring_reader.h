@@ -33,6 +33,7 @@ struct RingFacts {
   uint64_t last_unarmed = 0;
   uint64_t holds = 0;      // how often its threads waited for room, since the channel began
   uint64_t held_time = 0;  // how long; in the clock's units
+  RemoteAddr first_frame;  // of the first record; null: not known
 };
 
 class RingReader {

@@ -2,7 +2,7 @@
 // not.
 #include "attach/intarget/event.h"
 
-enum { PP_PROBES = 16, PP_KEY_NONE = 0, PP_KEY_USED = 1, PP_SWEPT_AT_ONCE = 4 };
+enum { PP_PROBES = 16, PP_KEY_NONE = 0, PP_KEY_USED = 1, PP_SWEPT_AT_ONCE = 4, PP_WAITED = 16 };
 enum { PP_FUTEX_WAIT = 0, PP_INTERRUPTED = -4, PP_TRY_AGAIN = -11, PP_TIMED_OUT = -110 };
 enum { PP_LOOK_AFTER_NS = 200000, PP_FREE_AT_ONCE = 4096 };  // of a thread that waits for room
 enum { PP_NO_SUCH_PROCESS = -3, PP_MAX_ASKED = 8, PP_MADV_POPULATE_WRITE = 23, PP_MAPPED_AT_ONCE = 1 << 20 };
@@ -15,7 +15,11 @@ uint64_t pp_nanoseconds(void) {
   return (uint64_t)time.seconds * 1000000000ull + (uint64_t)time.nanoseconds;
 }
 
-void pp_count_without_ring(void) { __atomic_fetch_add(&pp_self.channel->events_without_ring, 1, __ATOMIC_RELAXED); }
+static void count_without_ring(uint64_t events) {
+  __atomic_fetch_add(&pp_self.channel->events_without_ring, events, __ATOMIC_RELAXED);
+}
+
+void pp_count_without_ring(void) { count_without_ring(1); }
 
 void pp_leave_as_told(void) {
   pp_leave_from_hook(__atomic_load_n(&pp_self.channel->leave, __ATOMIC_RELAXED) ? PP_LEAVE_ASKED : PP_LEAVE_LEASE);
@@ -80,6 +84,7 @@ static void begin_ring(pp_ring* ring, int32_t tid) {
   ring->tail_seen = ring->head - pp_self.room - 1;
   ring->lost = ring->lost_since = ring->lost_total = ring->last_unarmed = ring->last_time = 0;
   ring->lost_net = ring->lost_lowest = 0;
+  ring->first_frame = 0;
   ring->tid = tid;
 }
 
@@ -88,7 +93,7 @@ void pp_empty_ring(pp_ring* ring) {
   begin_ring(ring, ring->tid);
 }
 
-// The ring of the thread `tid`, whichever thread state it had then; else a free one; else UINT32_MAX.
+// The ring of the thread `tid`, whichever thread state it had then; else a free one; else PP_NO_RING.
 static uint32_t take_ring(int32_t tid) {
   const uint32_t rings = pp_boot_block.ring_count;
   for (uint32_t i = 0; i < rings; ++i) {
@@ -104,7 +109,7 @@ static uint32_t take_ring(int32_t tid) {
     __atomic_store_n(&pp_self.tables->ring_tids[i], tid, __ATOMIC_RELEASE);
     return i;
   }
-  return UINT32_MAX;
+  return PP_NO_RING;
 }
 
 // Makes `slot` lead to the ring of `index`, and lets it be found.
@@ -122,6 +127,17 @@ static void bind(pp_slot* slot, pp_address thread, int32_t tid, uint32_t index) 
   __atomic_store_n(&slot->thread_state, thread, __ATOMIC_RELEASE);
 }
 
+// Has what is told on the thread counted until a ring is free.
+static void bind_waiting(pp_slot* slot, pp_address thread, int32_t tid) {
+  pp_ring* ring = &pp_self.tables->waiting[slot - pp_self.tables->slots];
+  ring->head = 0;
+  begin_ring(ring, tid);
+  slot->tid = tid;
+  slot->ring_index = PP_NO_RING;
+  slot->ring = ring;
+  __atomic_store_n(&slot->thread_state, thread, __ATOMIC_RELEASE);
+}
+
 pp_slot* pp_find_slot_slowly(pp_address thread) {
   pp_slot* slot = probe(thread);
   if (slot && pp_is_same_thread(slot, thread)) return slot;
@@ -130,12 +146,12 @@ pp_slot* pp_find_slot_slowly(pp_address thread) {
   if (!slot) return 0;
   const int32_t tid = (int32_t)pp_system_call(PP_SYS_gettid, 0, 0, 0, 0, 0, 0);
   sweep_some(PP_SWEPT_AT_ONCE);
-  uint32_t index = take_ring(tid);
-  if (index == UINT32_MAX) {
-    drop_key(slot);
-    return 0;
+  const uint32_t index = take_ring(tid);
+  if (index == PP_NO_RING) {
+    bind_waiting(slot, thread, tid);
+  } else {
+    bind(slot, thread, tid, index);
   }
-  bind(slot, thread, tid, index);
   return slot;
 }
 
@@ -216,7 +232,32 @@ static uint64_t wait_for_room(pp_slot* slot, uint64_t since, unsigned tag) {
   return now;
 }
 
+// A thread that waits looks for a ring now and then. What it could not tell until then is a gap in that one.
+static int await_ring(pp_slot* slot, uint64_t now, unsigned tag) {
+  pp_ring* waiting = slot->ring;
+  uint32_t index = PP_NO_RING;
+  if (waiting->lost % PP_WAITED == 0) {
+    sweep_some(PP_SWEPT_AT_ONCE);
+    index = take_ring(slot->tid);
+  }
+  if (index == PP_NO_RING) {
+    count_without_ring(1);
+    return lose(waiting, now, tag);
+  }
+  bind(slot, slot->thread_state, slot->tid, index);
+  pp_ring* ring = slot->ring;
+  ring->lost_since = waiting->lost_since;
+  ring->lost_net = waiting->lost_net;
+  ring->lost_lowest = waiting->lost_lowest;
+  ring->lost_total = waiting->lost_total;
+  ring->last_time = now;
+  __atomic_store_n(&ring->lost, waiting->lost, __ATOMIC_RELEASE);
+  count_without_ring(0 - waiting->lost);
+  return 1;
+}
+
 uint64_t pp_make_room(pp_slot* slot, uint64_t now, unsigned tag) {
+  if (slot->ring_index == PP_NO_RING && !await_ring(slot, now, tag)) return 0;
   pp_ring* ring = slot->ring;
   map_pages(slot->ring_index);
   const uint64_t tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
@@ -227,6 +268,7 @@ uint64_t pp_make_room(pp_slot* slot, uint64_t now, unsigned tag) {
     return pp_self.longest_hold && !ring->lost ? wait_for_room(slot, now, tag) : lose(ring, now, tag);
   }
   ring->tail_seen = tail;
+  if (!ring->first_frame) ring->first_frame = py_current_frame(slot->thread_state);
   if (ring->lost) {
     write_gap(slot, ring->lost_since, now, ring->lost, PP_GAP(ring->lost_net, ring->lost_lowest));
     __atomic_store_n(&ring->lost, 0, __ATOMIC_RELEASE);

@@ -12,6 +12,10 @@ static pp_object* none(void) { return PP_OBJECT(_Py_NoneStruct); }  // immortal 
 // What a callback answers to an event of code that has an entry among the muted; null: it is told as any other.
 static PP_COLD pp_object* answer_muted(const pp_mute* mute, pp_address code, unsigned tag);
 
+// The event by which the innermost frame should have told that it runs, and did not; 0: it has.
+static PP_COLD unsigned untold_begin(pp_address thread);
+static PP_COLD void note_throw(pp_address thread);
+
 #define PP_FRAME_CALLBACK(name, tag)                                                     \
   static pp_object* name(pp_object* self, pp_object* const* arguments, intptr_t count) { \
     (void)self;                                                                          \
@@ -22,6 +26,11 @@ static PP_COLD pp_object* answer_muted(const pp_mute* mute, pp_address code, uns
     const pp_mute* mute = pp_find_mute(code);                                            \
     pp_object* answer = pp_unlikely(mute != 0) ? answer_muted(mute, code, tag) : 0;      \
     if (pp_unlikely(answer != 0)) return answer;                                         \
+    if (tag == PP_TAG_THROW) note_throw(thread);                                         \
+    if (tag == PP_TAG_UNWIND) {                                                          \
+      const unsigned begin = untold_begin(thread);                                       \
+      if (pp_unlikely(begin != 0)) pp_frame_event(thread, begin, code);                  \
+    }                                                                                    \
     pp_frame_event(thread, tag, code);                                                   \
     return none();                                                                       \
   }
@@ -31,6 +40,33 @@ PP_FRAME_CALLBACK(on_throw, PP_TAG_THROW)
 PP_FRAME_CALLBACK(on_return, PP_TAG_RETURN)
 PP_FRAME_CALLBACK(on_yield, PP_TAG_YIELD)
 PP_FRAME_CALLBACK(on_unwind, PP_TAG_UNWIND)
+
+// From 3.13 on, handlers of signals, pending calls and finalizers run before a frame tells that it begins or goes on.
+// What they raise there ends a frame of which nothing was told: it stands at its RESUME, as that is while events are
+// on.
+enum { PP_RESUME_WHERE = 3, PP_RESUME_AT_START = 0, PP_RESUME_AFTER_YIELD = 1 };
+static const struct {
+  uint32_t first_python;
+  unsigned operation;
+} kResumes[] = {{0x030f0000, 244}, {0x030e0000, 245}, {0x030d0000, 236}, {0, 0}};
+
+static void note_throw(pp_address thread) {
+  pp_slot* slot = pp_find_slot(thread);
+  if (slot) slot->thrown = py_current_frame(thread);
+}
+
+static unsigned untold_begin(pp_address thread) {
+  unsigned row = 0;
+  while (pp_boot_block.python_hex < kResumes[row].first_python) ++row;
+  if (!kResumes[row].operation) return 0;
+  const pp_address frame = py_current_frame(thread);
+  const unsigned instruction = *PP_FIELD(const uint16_t*, frame, frame_instruction);
+  if ((instruction & 0xff) != kResumes[row].operation) return 0;
+  const pp_slot* slot = pp_find_slot(thread);
+  if (slot && slot->thrown == frame) return 0;
+  const unsigned where = instruction >> 8 & PP_RESUME_WHERE;
+  return where == PP_RESUME_AT_START ? PP_TAG_START : where == PP_RESUME_AFTER_YIELD ? PP_TAG_RESUME : 0;
+}
 
 // What is called in the end, or 0 for a function in Python: its own frame tells, and C_RETURN never comes.
 static const pp_object* callee(const pp_object* callable) {

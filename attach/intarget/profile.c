@@ -18,9 +18,10 @@ enum {
   PP_WHAT_C_RETURN = 6,
   PP_PYTHON_310 = 0x030a0000,
   PP_PYTHON_311 = 0x030b0000,
-  PP_RETURN_VALUE = 83,    // in all of 3.8–3.11
-  PP_RESUME = 151,         // 3.11; its argument is 0 at the beginning of a function
-  PP_RESUME_QUICK = 150,   // 3.11: the same, specialised
+  PP_RETURN_VALUE = 83,   // in all of 3.8–3.11
+  PP_RESUME = 151,        // 3.11; its argument is 0 at the beginning of a function
+  PP_RESUME_QUICK = 150,  // 3.11: the same, specialised
+  PP_RESUME_AFTER_YIELD = 1,
   PP_MAX_THREADS = 100000  // bound of walks
 };
 
@@ -121,11 +122,23 @@ static unsigned tag_of_return(pp_address frame, pp_address code, const pp_object
   return (instruction_at(frame, code) & 0xff) == PP_RETURN_VALUE ? PP_TAG_RETURN : PP_TAG_YIELD;
 }
 
+// 3.11 runs handlers of signals before a frame tells of its call: what they raise there ends one of which nothing was
+// told. It stands at its RESUME, at the beginning or after a yield.
+static int is_call_untold(pp_address frame, pp_address code) {
+  if (pp_boot_block.python_hex < PP_PYTHON_311) return 0;
+  const unsigned instruction = instruction_at(frame, code), operation = instruction & 0xff;
+  return (operation == PP_RESUME || operation == PP_RESUME_QUICK) && instruction >> 8 <= PP_RESUME_AFTER_YIELD;
+}
+
 static void on_frame(pp_address thread, int what, const pp_object* argument) {
   const pp_address frame = py_current_frame(thread);
   const pp_address code = PP_FIELD(pp_address, frame, frame_code);
   const unsigned tag = what == PP_WHAT_CALL ? tag_of_call(frame, code) : tag_of_return(frame, code, argument);
-  if (pp_is_recording(thread, tag)) pp_frame_event(thread, tag, code);
+  if (!pp_is_recording(thread, tag)) return;
+  if (tag == PP_TAG_UNWIND && pp_unlikely(is_call_untold(frame, code))) {
+    pp_frame_event(thread, tag_of_call(frame, code), code);
+  }
+  pp_frame_event(thread, tag, code);
 }
 
 static int on_event(pp_object* self, pp_object* frame_object, int what, pp_object* argument) {

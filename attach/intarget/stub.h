@@ -24,12 +24,14 @@ enum { PP_GAP_RECORDS = 2, PP_GROUP_RECORDS = PP_GAP_RECORDS + 3 };
 
 // Which ring a thread writes to: an entry of an open hash table in private memory. An entry is found by its key and
 // then belongs to the thread that has it; only keys are changed by others.
+enum { PP_NO_RING = 0xffff };
 typedef struct pp_slot {
   uint64_t thread_state;  // 0: never used; 1: used before
   int32_t tid;
-  uint32_t ring_index;
+  uint32_t ring_index;  // PP_NO_RING: its thread waits for one
   pp_ring* ring;
   pp_record* records;
+  uint64_t thrown;  // the frame that a THROW was last told of
 } pp_slot;
 
 // Private memory, wiped in children. Mapped at the first capture and then kept: a late word of the collector (`armed`)
@@ -44,8 +46,10 @@ typedef struct pp_tables {
   uint8_t ring_is_mapped[PP_MAX_RINGS];  // whether its first pages are
   pp_slot* ring_slots[PP_MAX_RINGS];
   pp_slot slots[1 << PP_SLOT_BITS];
+  pp_ring waiting[1 << PP_SLOT_BITS];  // of each slot, while no ring is free for its thread: always full
 } pp_tables;
 PP_STATIC_ASSERT((1 << PP_SLOT_BITS) >= 4 * PP_MAX_RINGS, "room to hash in");
+PP_STATIC_ASSERT(PP_NO_RING >= PP_MAX_RINGS, "is no ring");
 
 typedef struct pp_error_report {
   uint32_t error, step;

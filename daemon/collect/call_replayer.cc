@@ -125,15 +125,20 @@ void CallReplayer::SettleBegin(uint32_t tag, Nanos when) {
   PushNamed(call, name, EntryOf(tag), when);
 }
 
+RemoteAddr CallReplayer::FrameOfFirst() const {
+  return pending_.frame != 0 ? RemoteAddr(pending_.frame) : first_frame_;
+}
+
 // Does this first event only tell of the frame that the snapshot found on top?
 bool CallReplayer::Adopt(uint32_t tag) {
   if (stack_.empty() || overflow_ > 0) {
     return false;
   }
   Call& top = stack_.back();
-  const bool frames_known = pending_.frame != 0 && top.address != 0;
-  // A generator's frame that runs cannot begin to run again.
-  const bool is_top = frames_known ? pending_.frame == top.address : top_may_tell_;
+  const RemoteAddr begun = FrameOfFirst();
+  const bool frames_known = !begun.IsNull() && top.address != 0;
+  // A frame that runs cannot begin to run again.
+  const bool is_top = frames_known ? begun.value == top.address : top_may_tell_;
   if (!is_top || top.identity != pending_.value) {
     return false;
   }
@@ -172,17 +177,31 @@ void CallReplayer::SettleEnd(uint32_t tag, Nanos when) {
   }
 }
 
-// A first end that is about the snapshot's second frame: the top one had said before that it ends.
+// A first end that is about a frame below the snapshot's top, which had said before that it ends.
 void CallReplayer::DropReturned(Nanos when) {
   if (stack_.size() < 2 || overflow_ > 0) {
     return;
   }
   const Call& top = stack_[stack_.size() - 1];
   const Call& below = stack_[stack_.size() - 2];
-  const bool by_address = pending_.frame != 0 && pending_.frame == below.address && pending_.frame != top.address;
-  if (below.identity == pending_.value && (top.identity != pending_.value || by_address)) {
+  if (!FrameOfFirst().IsNull() && top.address != 0) {
+    DropAbove(FrameOfFirst(), when);
+  } else if (below.identity == pending_.value && top.identity != pending_.value) {
     ++context_.counts.reconciled;
     Pop(CallExit::kReturn, when);
+  }
+}
+
+// Where that is one of the snapshot's.
+void CallReplayer::DropAbove(RemoteAddr frame, Nanos when) {
+  const size_t lowest = stack_.size() - std::min(stack_.size(), kMaxSearch);
+  for (size_t i = stack_.size(); i-- > lowest;) {
+    if (stack_[i].address == frame.value) {
+      for (; stack_.size() > i + 1; ++context_.counts.reconciled) {
+        Pop(CallExit::kReturn, when);
+      }
+      return;
+    }
   }
 }
 

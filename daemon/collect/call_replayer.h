@@ -6,10 +6,12 @@
 //
 // The stack starts as the arming stop found it. The first event of the thread is weighed against that snapshot: the
 // stop may fall between a frame's beginning and the event that tells of it, or between the event of its end and the
-// end itself. An end that fits no open call is counted and left out; one that fits a call further out ends those
-// above it first. A gap (LOST … LOST_END) says how far the stack went down in it and how far up again: calls that
-// ended in it are shown until it begins, calls that began in it have no name and are not shown, the rest goes on. A gap
-// in which nothing was lost is time for which the thread was held back.
+// end itself. Which frame that event is about is told where it is known: by its code alone, a frame that never tells of
+// its beginning (it had begun before events were switched on) looks like its own recursive call. An end that fits no
+// open call is counted and left out; one that fits a call further out ends those above it first. A gap (LOST …
+// LOST_END) says how far the stack went down in it and how far up again: calls that ended in it are shown until it
+// begins, calls that began in it have no name and are not shown, the rest goes on. A gap in
+// which nothing was lost is time for which the thread was held back.
 //
 // A call that a filter leaves out is kept track of as any other, so that what is in it nests, and has no slice. What is
 // not Python code and was called by such a one is left out with it. From some moment on, nothing may be told of such
@@ -101,6 +103,8 @@ class CallReplayer {
 
   // The frames that ran already; call it first, or not at all for a thread that began later.
   void Start(const ThreadSnapshot& snapshot);
+  // The innermost frame at the first event; null = not known. Before that is fed.
+  void SetFirstFrame(RemoteAddr frame) { first_frame_ = frame; }
   // The next records of the thread, in pieces of any size. Times after `now` are held at it.
   void Feed(std::span<const pp_record> records, const TickMap& ticks, Nanos now);
   // What was fed ends with a whole event: nothing more will be said of its last record.
@@ -141,7 +145,9 @@ class CallReplayer {
   void SettleBegin(uint32_t tag, Nanos when);
   void SettleEnd(uint32_t tag, Nanos when);
   bool Adopt(uint32_t tag);
+  RemoteAddr FrameOfFirst() const;
   void DropReturned(Nanos when);
+  void DropAbove(RemoteAddr frame, Nanos when);
   void BeginC(Nanos when);
   LeftOutBy LeftOutWithCaller();
   void EndC(uint32_t tag, Nanos when);
@@ -166,6 +172,7 @@ class CallReplayer {
   bool in_gap_ = false;
   Nanos gap_from_;
   uint64_t gap_events_ = 0;
+  RemoteAddr first_frame_;
   bool is_first_ = true;       // the snapshot's top is still to be weighed
   bool top_may_tell_ = false;  // a START or RESUME that comes first is that of the snapshot's top
 };

@@ -314,6 +314,7 @@ size_t CallTracer::DrainRing(size_t index, uint64_t waiting, Nanos now) {
   }
   TakeTenant(rings_[index], facts);
   CallReplayer& replayer = rings_[index].thread->replayer;
+  replayer.SetFirstFrame(facts.first_frame);
   const std::optional<uint64_t> step = steps_.step();
   size_t drained = 0;
   const bool is_turn = takes_turns_ && waiting > kTurn;

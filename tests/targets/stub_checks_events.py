@@ -2,6 +2,7 @@
 import ctypes
 import gc
 import os
+import signal
 import sys
 import threading
 
@@ -362,6 +363,47 @@ def check_asyncio(stub):
             if not stack:
                 return
     raise AssertionError("asyncio.run never returned")
+
+
+class Raised(Exception):
+    pass
+
+
+def _raises(*_):
+    raise Raised
+
+
+def _called(number):
+    return number
+
+
+def _suspends():
+    yield
+    yield
+
+
+def check_a_handler_raises_before_a_frame_tells(stub):
+    """On 3.11, and from 3.13 on, it runs before the event of its frame. Each call has both its ends all the same."""
+    names = {id(function.__code__): function.__name__ for function in (_raises, _suspends, _called)}
+    raise_signal = ctypes.CDLL(None)["raise"]  # looks at no signal itself: the function that is called next does
+    before = signal.signal(signal.SIGUSR1, _raises)
+    generator = _suspends()
+    next(generator)
+    with Capture(stub) as capture:
+        for function in (lambda: list(map(_called, map(raise_signal, [signal.SIGUSR1]))),
+                         lambda: list(map(generator.send, map(raise_signal, [signal.SIGUSR1])))):
+            try:
+                function()
+            except Raised:
+                continue
+            raise AssertionError("nothing was raised")
+    signal.signal(signal.SIGUSR1, before)
+    expected, is_first = [], sys.version_info[:2] not in ((3, 8), (3, 9), (3, 10), (3, 12))
+    for name, begin in (("_called", "START"), ("_suspends", "RESUME")):
+        handler = ["START _raises", "UNWIND _raises"]
+        frame = [f"{begin} {name}", f"UNWIND {name}"]
+        expected += handler + frame if is_first else frame[:1] + handler + frame[1:]
+    assert_same(named(records(capture), names), expected)
 
 
 def check_next_to_a_tracer_of_the_job(stub):

@@ -1,5 +1,7 @@
 """Code of which the stub tells nothing, and what is left of that: 3.12 and later. And what an event costs."""
+import builtins
 import os
+import signal
 import sys
 
 import stub_corpus
@@ -228,3 +230,42 @@ def check_costs_are_measured(stub):
     assert sum(heads) < 100, heads  # nothing of the measuring is told
     with Capture(stub) as capture:
         assert capture.cost(FRAME_COST) == frames and capture.cost(CALL_COST) == (0, 0)
+
+
+class Raised(Exception):
+    pass
+
+
+def check_a_signal_while_costs_are_measured(stub):
+    """What its handler raises comes to the main thread; the capture begins without figures."""
+    if not HAS_MONITORING:
+        return
+
+    def handler(*_):
+        raise Raised
+
+    def raising_range(*arguments):  # the measuring calls it
+        builtins.range = real
+        signal.raise_signal(signal.SIGUSR1)
+        return real(*arguments)
+
+    def call(entry):
+        del stub.call
+        try:
+            stub.call(entry)
+            while True:
+                pass
+        except Raised:
+            raised.append(entry)
+
+    real, raised = builtins.range, []
+    before = signal.signal(signal.SIGUSR1, handler)
+    builtins.range, stub.call = raising_range, call
+    with Capture(stub, clock=1) as capture:  # measured for each clock anew
+        stub_corpus.calls()
+    signal.signal(signal.SIGUSR1, before)
+    assert len(raised) == 1 and builtins.range is real
+    assert capture.cost(FRAME_COST) == (0, 0), capture.cost(FRAME_COST)
+    assert ("START", id(stub_corpus.calls.__code__)) in [one[1:] for one in records(capture)]
+    with Capture(stub, clock=1) as capture:
+        assert capture.cost(FRAME_COST)[0] == 128

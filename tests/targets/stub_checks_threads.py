@@ -8,7 +8,7 @@ import time
 
 import stub_corpus
 from stub_checks_events import EVENT_TAGS, assert_same, named
-from stub_collector import LIVE, Capture, descriptors
+from stub_collector import ENDED, LIVE, Capture, descriptors
 
 HAS_MONITORING = sys.version_info >= (3, 12)
 BOOTSTRAP = threading.Thread._bootstrap.__code__
@@ -156,6 +156,43 @@ def check_a_thread_that_c_makes_again_and_again(stub):
             join()
     rings = [capture.ring(index)["tid"] for index in range(capture.rings)]
     assert all(rings.count(tid) <= 1 for tid in tids), (tids, rings)
+
+
+def check_a_thread_that_waits_for_a_ring(stub):
+    """What it could not tell is a gap, which says how deep it is now."""
+    gate, tids = threading.Barrier(3), []
+
+    def holds():
+        gate.wait()
+
+    def waits():
+        tids.append(threading.get_native_id())
+        gate.wait()
+        while capture.ring(1)["tid"] != tids[0]:
+            stub_corpus.calls()
+
+    with Capture(stub, rings=2) as capture:
+        holder = threading.Thread(target=holds)
+        holder.start()
+        while capture.ring(1)["state"] != LIVE:
+            pass
+        waiting = threading.Thread(target=waits)
+        waiting.start()
+        gate.wait()
+        holder.join()
+        while capture.ring(1)["state"] != ENDED:  # it finds that itself
+            pass
+        assert capture.events_without_ring > 0
+        capture.drain(1)
+        capture.free(1)
+        waiting.join()
+        found = capture.raw(1)
+        assert capture.events_without_ring == 0
+    assert [tag for _, tag, _ in found[:2]] == ["LOST", "LOST_END"], found[:3]
+    assert found[0][2] == capture.ring(1)["lost_total"] >= 16, (found[:2], capture.ring(1))
+    net, lowest = ctypes.c_int32(found[1][2] & 0xFFFFFFFF).value, ctypes.c_int32(found[1][2] >> 32).value
+    after = sum(1 if tag in ("START", "RESUME", "THROW") else -1 for _, tag, _ in found if tag in EVENT_TAGS)
+    assert lowest == 0 and net > 0 and net + after == 0, (net, lowest, after)
 
 
 def check_more_threads_than_rings(stub):

@@ -119,6 +119,7 @@ class CallReplayerTest : public testing::Test {
     if (!snapshot.frames.empty()) {
       replayer.Start(snapshot);
     }
+    replayer.SetFirstFrame(first_frame);
     while (!records.empty()) {
       const auto part = records.first(std::min(piece, records.size()));
       replayer.Feed(part, TickMap::Monotonic(), Nanos(1'000'000));
@@ -142,6 +143,7 @@ class CallReplayerTest : public testing::Test {
   Letters letters;
   CallNames names{stacks, letters};
   CallContext context{.names = names};
+  RemoteAddr first_frame;
 };
 
 TEST_F(CallReplayerTest, CallsNest) {
@@ -201,6 +203,24 @@ TEST_F(CallReplayerTest, AFirstStartMayTellOfTheFrameThatStandsAtItsBeginning) {
   EXPECT_EQ(Replay({{PP_TAG_START, 'c'}, {PP_TAG_RETURN, 'c'}, {PP_TAG_START, 'b'}}, Standing("ab", true)),
             "0(a running 0(b running 1(c 2) 3(b 1000000)cut 1000000)cut 1000000)cut");
   EXPECT_EQ(context.counts.unmatched_ends, 0);
+}
+
+TEST_F(CallReplayerTest, AFirstEventIsOfTheFrameThatItNames) {
+  // The top had begun before events were switched on, and calls itself.
+  first_frame = RemoteAddr(0x9000);
+  const std::vector<Said> recursion = {
+      {PP_TAG_START, 'f'}, {PP_TAG_RETURN, 'f'}, {PP_TAG_RETURN, 'f'}, {PP_TAG_RETURN, 'f'}};
+  EXPECT_EQ(Replay(recursion, Standing("ff", true)), "0(f running 0(f running 1(f 2) 3) 4)");
+  EXPECT_EQ(context.counts.reconciled, 0);
+  first_frame = RemoteAddr(0x2000);
+  EXPECT_EQ(Replay({{PP_TAG_START, 'f'}, {PP_TAG_RETURN, 'f'}, {PP_TAG_RETURN, 'f'}}, Standing("ff")),
+            "0(f running 0(f running 2) 3)");
+  EXPECT_EQ(context.counts.reconciled, 1);
+  // Those above it are gone.
+  first_frame = RemoteAddr(0x1000);
+  EXPECT_EQ(Replay({{PP_TAG_RETURN, 'f'}}, Standing("ff")), "0(f running 0(f running 1) 1)");
+  EXPECT_EQ(context.counts.reconciled, 2);
+  EXPECT_EQ(context.counts.unmatched_ends + context.counts.implied_ends, 0);
 }
 
 TEST_F(CallReplayerTest, AFirstResumeIsOfTheSameFrameOnly) {
