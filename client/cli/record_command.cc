@@ -77,7 +77,7 @@ class RecordCommand : public Command {
     app.get_option("--max-overhead")
         ->description(
             "CPU that we may use, of one core (default: 1%); off: no limit. With --mode trace: what it may cost "
-            "the process (default: off)");
+            "the process (default: off; with --mode auto 5%)");
     app.add_option("--max-depth", o.max_depth, "Frames of a stack that are kept (default: 4096)")
         ->type_name("N")
         ->check(CLI::Range(1, 1'000'000).description(""));

@@ -178,6 +178,8 @@ Result<void> ReadMode(const RecordOptions& options, CaptureRequest& request) {
   PP_RETURN_IF_ERROR(ReadFilters(options, request.trace));
   if (request.mode != CaptureMode::kSample && !options.max_overhead.empty()) {  // of samples it limits what we use
     PP_ASSIGN_OR_RETURN(request.trace.max_overhead, ParsePercent(options.max_overhead));
+  } else if (request.mode == CaptureMode::kAuto) {
+    request.trace.max_overhead = kAutoTraceOverhead;
   }
   request.trace.c_calls = options.c_calls;
   request.trace.force = options.force;

@@ -39,6 +39,7 @@ class CallCapture {
     }
     begin_ = MonotonicNow();
     window.Begin(begin_);
+    TellLimit();
     auto recorded = Record(window);
     const Nanos end = MonotonicNow();
     const bool ended = tracer_->HasEnded();
@@ -74,16 +75,34 @@ class CallCapture {
     return {};
   }
 
+  // Of a limit that the user may not know of.
+  void TellLimit() {
+    if (terms_.refusal != nullptr && request_.trace.max_overhead > 0) {
+      writer_.AddNotice(MonotonicNow(),
+                        fmt::format("tracing is kept to {:g} % of one core, as functions are switched off where it "
+                                    "costs more; they are named at the end (--max-overhead off: no limit)",
+                                    100 * request_.trace.max_overhead));
+    }
+  }
+
   // What slows down everything that the target does is for the user to choose.
   Result<void> CheckCost() const {
     ProcessMemory memory(request_.pid);
     PP_ASSIGN_OR_RETURN(const PythonProcess python, PythonProcess::Open(request_.pid, memory));
-    if (!TaxesEveryBytecode(python.layout.version)) {
-      return {};
+    if (TaxesEveryBytecode(python.layout.version)) {
+      return Because(
+          Reason::kTracingTooCostly,
+          fmt::format("on CPython {} tracing slows down every bytecode, not only calls", python.version_text),
+          "insist with --mode trace", ThingOf(request_.pid));
     }
-    return Because(Reason::kTracingTooCostly,
-                   fmt::format("on CPython {} tracing slows down every bytecode, not only calls", python.version_text),
-                   "insist with --mode trace", ThingOf(request_.pid));
+    if (request_.trace.max_overhead > 0 && !CanSwitchOff(python.layout.version)) {
+      return Because(Reason::kTracingTooCostly,
+                     fmt::format("on CPython {} nothing keeps tracing to {:g} % of one core, as functions cannot be "
+                                 "switched off one by one before 3.12 (--max-overhead off traces without a limit)",
+                                 python.version_text, 100 * request_.trace.max_overhead),
+                     "insist with --max-overhead off", ThingOf(request_.pid));
+    }
+    return {};
   }
 
   // A command that was just started: until its interpreter is there, or its end.

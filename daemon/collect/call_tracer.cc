@@ -35,10 +35,9 @@ uint64_t MakeNonce() {
   return nonce;
 }
 
-// sys.monitoring, and with it DISABLE.
-bool CanSwitchOff(const PythonVersion& version) { return version.minor >= 12; }
-
 }  // namespace
+
+bool CanSwitchOff(const PythonVersion& version) { return version.minor >= 12; }
 
 Result<std::unique_ptr<CallTracer>> CallTracer::Open(Pid pid, const CaptureContext& context,
                                                      const std::function<bool()>& go_on) {

@@ -36,6 +36,9 @@
 
 namespace ptrace_prof {
 
+// Whether single functions can be had not tell of their calls: sys.monitoring, and with it DISABLE.
+bool CanSwitchOff(const PythonVersion& version);
+
 class CallTracer {
  public:
   // Brings the stub in. The process is announced to the writer. `go_on` is asked while the target does not take it up.

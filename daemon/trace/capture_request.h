@@ -56,6 +56,8 @@ struct CallTraceOptions {
   std::vector<std::string> exclude;  // but none of these
   double max_overhead = 0;           // what telling may cost the target, as a share of one core; 0 = no limit
 };
+// max_overhead of kAuto where nothing is said of it: who leaves the choice to us is not to be slowed down much.
+inline constexpr double kAutoTraceOverhead = 0.05;
 inline constexpr uint64_t kMinBufferBytes = uint64_t{1} << 20;
 inline constexpr uint64_t kMaxBufferBytes = uint64_t{4} << 30;
 

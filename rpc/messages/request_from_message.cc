@@ -191,7 +191,12 @@ Result<void> ReadMode(const v1::CaptureSpec& spec, CaptureRequest& request) {
     return Invalid(fmt::format("trace.max_overhead is {}", spec.trace().max_overhead()),
                    "give a share of one core, at most 1, or 0 for no limit");
   }
-  request.trace.max_overhead = spec.trace().max_overhead();
+  if (spec.trace().no_overhead_limit() && spec.trace().max_overhead() > 0) {
+    return Invalid("trace.max_overhead and trace.no_overhead_limit are both given", "leave one of them out");
+  }
+  const bool by_default = request.mode == CaptureMode::kAuto && spec.trace().max_overhead() == 0;
+  request.trace.max_overhead =
+      by_default && !spec.trace().no_overhead_limit() ? kAutoTraceOverhead : spec.trace().max_overhead();
   request.trace.filter.assign(spec.trace().filter().begin(), spec.trace().filter().end());
   request.trace.exclude.assign(spec.trace().exclude().begin(), spec.trace().exclude().end());
   PP_ASSIGN_OR_RETURN(request.trace.min_duration, ReadDuration("trace.min_duration", spec.trace().min_duration()));

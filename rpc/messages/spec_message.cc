@@ -52,6 +52,7 @@ void FillSpec(const CaptureRequest& request, v1::CaptureSpec* out) {
     out->mutable_trace()->set_force(request.trace.force);
     out->mutable_trace()->set_buffer_bytes(request.trace.buffer_bytes);
     out->mutable_trace()->set_max_overhead(request.trace.max_overhead);
+    out->mutable_trace()->set_no_overhead_limit(request.mode == CaptureMode::kAuto && request.trace.max_overhead == 0);
     out->mutable_trace()->mutable_filter()->Assign(request.trace.filter.begin(), request.trace.filter.end());
     out->mutable_trace()->mutable_exclude()->Assign(request.trace.exclude.begin(), request.trace.exclude.end());
     *out->mutable_trace()->mutable_min_duration() =

@@ -69,13 +69,18 @@ class TraceMode(case.Case):
 
     def test_calls_if_they_can_be_had(self):
         target = self.start("traced.py")
-        finished = self.record_auto(target)
-        if self.interpreter.numbers[:2] in ((3, 10), (3, 11)):
-            self.assertRegex(finished.errors, r"sampling, not tracing: on CPython 3\.1\d.* every bytecode")
-            self.assertIn("samples in", finished.errors)
+        finished, unlimited = self.record_auto(target).errors, self.record_auto(target, "--max-overhead", "off").errors
+        is_taxed = self.interpreter.numbers[:2] in ((3, 10), (3, 11))
+        if self.interpreter.numbers[:2] >= (3, 12):
+            self.assertIn("tracing every call", finished)
+            self.assertIn("note: tracing is kept to 5 % of one core", finished)
+            self.assertIn("calls and returns in", finished)
         else:
-            self.assertIn("tracing every call", finished.errors)
-            self.assertIn("calls and returns in", finished.errors)
+            self.assertRegex(finished, r"sampling, not tracing: on CPython 3\.1\d.* every bytecode" if is_taxed else
+                             r"sampling, not tracing: on CPython 3\.[89].* nothing keeps tracing to 5 % of one core")
+            self.assertIn("samples in", finished)
+        self.assertIn("sampling, not tracing" if is_taxed else "tracing every call", unlimited)
+        self.assertNotIn("tracing is kept to", unlimited)
         self.assertUnharmed(target.pid)
         self.assertEqual(target.finish(), 0, target.stderr())
 

@@ -59,6 +59,18 @@ TEST(RecordPlan, PatternsGoWithTraces) {
   EXPECT_EQ(MakeRecordPlan(options, {}).error().message, "--exclude: '[f' is no pattern for names: a [ has no ]");
 }
 
+TEST(RecordPlan, WhoLeavesTheChoiceToUsHasALimit) {
+  RecordOptions options = ForPid();
+  options.mode = "trace";
+  EXPECT_EQ(MakeRecordPlan(options, {}).value().request.trace.max_overhead, 0);
+  options.mode = "auto";
+  EXPECT_EQ(MakeRecordPlan(options, {}).value().request.trace.max_overhead, kAutoTraceOverhead);
+  options.max_overhead = "off";
+  EXPECT_EQ(MakeRecordPlan(options, {}).value().request.trace.max_overhead, 0);
+  options.max_overhead = "20%";
+  EXPECT_DOUBLE_EQ(MakeRecordPlan(options, {}).value().request.trace.max_overhead, 0.2);
+}
+
 TEST(RecordPlan, NamesTheOutputAfterTheProgram) {
   const RecordPlan plan = MakeRecordPlan({.format = "pprof"}, {"/opt/my app/tr;ain.sh", "-x"}).value();
   EXPECT_EQ(plan.program.size(), 2U);

@@ -224,6 +224,23 @@ TEST(RequestFromMessage, WhoLeavesTheChoiceToUsMayGiveOptionsOfBoth) {
   EXPECT_EQ(read.value().mode, CaptureMode::kAuto);
   EXPECT_TRUE(read.value().trace.c_calls);
   EXPECT_EQ(read.value().rate_hz, 100);
+  EXPECT_EQ(read.value().trace.max_overhead, 0);
+}
+
+TEST(RequestFromMessage, TracesWithinALimitUnlessToldOtherwise) {
+  v1::CaptureSpec spec;
+  spec.mutable_target()->set_pid(4711);
+  spec.set_mode(v1::MODE_AUTO);
+  EXPECT_EQ(RequestFrom(spec).value().trace.max_overhead, kAutoTraceOverhead);
+  spec.mutable_trace()->set_max_overhead(0.5);
+  EXPECT_EQ(RequestFrom(spec).value().trace.max_overhead, 0.5);
+  spec.mutable_trace()->set_no_overhead_limit(true);
+  EXPECT_EQ(RequestFrom(spec).error().code, Code::kInvalidArgument);
+  spec.mutable_trace()->set_max_overhead(0);
+  EXPECT_EQ(RequestFrom(spec).value().trace.max_overhead, 0);
+  spec.mutable_trace()->set_no_overhead_limit(false);
+  spec.set_mode(v1::MODE_TRACE);
+  EXPECT_EQ(RequestFrom(spec).value().trace.max_overhead, 0);
 }
 
 TEST(RequestFromMessage, RefusesUnknownFieldsAtAnyDepth) {

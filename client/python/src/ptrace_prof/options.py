@@ -52,7 +52,8 @@ class CaptureOptions(TypedDict, total=False):
     rate_hz: samples per second of each thread; math.inf: no pause at all. Left out: 400.
     max_overhead: CPU time that the collector may use, as a share of one core, above 0, at most 1; the rate goes down
         to keep it. math.inf: no limit. Left out: 0.01. With mode "trace": what it may cost the target, of one core;
-        functions are switched off to keep it, and named in the trace (CPython 3.12 and later). Left out: no limit.
+        functions are switched off to keep it, and named in the trace (CPython 3.12 and later). Left out: no limit;
+        with mode "auto" 0.05, and a target that cannot be kept to it is sampled.
     max_depth: frames of one stack that are kept. Left out: 4096.
     idle: of threads that wait, record "main" (samples of main threads only), "all" or "none".
     threads: only these thread IDs.
@@ -174,7 +175,7 @@ def _trace(options: CaptureOptions) -> Optional[capture_pb2.TraceOptions]:
     message = _checked(capture_pb2.TraceOptions, **{name: options.get(name) for name in names}, **globs,
                        schedule=_schedule(options.get("schedule")),
                        on_full=None if on_full is None else _one_of(_ON_FULL, "on_full", on_full),
-                       max_overhead=None if overhead == math.inf else overhead)
+                       max_overhead=None if overhead == math.inf else overhead, no_overhead_limit=overhead == math.inf)
     set_duration(message, "min_duration", options.get("min_duration"))
     return message  # type: ignore[no-any-return]
 
