@@ -4,6 +4,10 @@
 // and can be abandoned at any moment (Withdraw, or letting go of the RunningCall): the target is then as it was,
 // or, where the call can no longer be called back, makes one that does nothing. Whether the call did what it should
 // is for the caller to see (run_call.h).
+//
+// No row makes a stopped thread call anything, not even mmap(2) for a page to put a text into where the target has no
+// room for one (Slack): from when a thread's registers are exchanged until they are back it needs us to go on well, and
+// we may be killed at any instruction. Without room, the rows that need it refuse (Reason::kNoRoomForText).
 #pragma once
 
 #include <memory>

@@ -96,6 +96,25 @@ class TraceMode(case.Case):
         self.assertUnharmed(target.pid)
         self.assertEqual(target.finish(), 0, target.stderr())
 
+    def test_a_process_without_room_for_a_text(self):
+        target = self.start("no_room.py")
+        target.tell("look")
+        before = target.expect("traces").text
+        with tempfile.TemporaryDirectory() as folder:
+            finished = profiler.run("record", "--mode", "trace", "--pid", target.pid, "--duration", "300ms", "-o",
+                                    f"{folder}/out.pftrace")
+        if self.interpreter.numbers[:2] >= (3, 14):  # as a script
+            self.assertIn("calls and returns in", finished.errors)
+        else:
+            self.assertNotEqual(finished.status, 0)
+            self.assertRegex(finished.errors, f"process {target.pid} has no .*unused memory to put a text into "
+                                              r"\[NO_ROOM_FOR_TEXT\]")
+            self.assertIn("sampling, not tracing", self.record_auto(target, "--max-overhead", "off").errors)
+        target.tell("look")
+        self.assertEqual(target.expect("traces").text, before)
+        self.assertUnharmed(target.pid)
+        self.assertEqual((target.finish(), target.stdout()), (0, "ended well\n"), target.stderr())
+
     def test_an_interpreter_that_is_still_starting(self):
         if self.interpreter.in_root:
             self.skipTest("its modules are in a root of its own")

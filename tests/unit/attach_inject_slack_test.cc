@@ -59,7 +59,7 @@ TEST_F(SlackTest, LeavesAloneWhatIsNotZero) {
   }
   const Result<Slack> slack = Borrow(100);
   ASSERT_TRUE(slack.has_error());
-  EXPECT_EQ(slack.error().code, Code::kResourceExhausted);
+  EXPECT_EQ(slack.error().reason, Reason::kNoRoomForText);
 }
 
 TEST_F(SlackTest, TakesNoMemoryThatCannotBeWritten) {
