@@ -1,8 +1,8 @@
 // Follows a trace while it streams by and remembers what the person at the terminal wants to know of it: the running
 // totals, how it ended, which processes there are.
 //
-// Single-threaded; bytes are hostile and go to TraceReader only. Of exact calls it takes the first and passes the others
-// over: there may be millions in a second.
+// Single-threaded; bytes are hostile and go to TraceReader only. Of exact calls it takes the first and passes the
+// others over: there may be millions in a second.
 #pragma once
 
 #include <array>

@@ -62,8 +62,8 @@ class TraceReader {
   // Feeds the next bytes, in pieces of any size. kDataLoss: this is not a trace of ours (says what is wrong);
   // nothing more can be read then.
   Result<void> Feed(std::span<const std::byte> bytes);
-  // From now on the begins and ends of exact calls are not told, nor are states and steps: for who wants totals only and
-  // is to keep up with millions of calls a second.
+  // From now on the begins and ends of exact calls are not told, nor are states and steps: for who wants totals only
+  // and is to keep up with millions of calls a second.
   void PassOverEvents();
 
   const StackTable& stacks() const;  // ids given to the visitor live here
