@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "daemon/launcher/launcher_process.h"
+#include "daemon/program/audit_log.h"
 #include "daemon/program/daemon_log.h"
 #include "daemon/program/daemon_options.h"
 #include "daemon/program/daemon_user.h"
@@ -43,6 +44,7 @@ constexpr size_t kMaxConnectionsPerUser = 500;  // of 1000: nobody keeps all oth
 struct Prepared {
   LauncherProcess launcher;
   UniqueFd socket;
+  std::unique_ptr<AuditLog> audit;  // null: none
   DaemonUser user;
   Uid owner;  // who started us, and may connect
 };
@@ -55,6 +57,9 @@ Result<Prepared> Prepare(const DaemonOptions& options) {
   PP_ASSIGN_OR_RETURN(prepared.socket, ListenOnUnixSocket(options.socket, access));
   PP_ASSIGN_OR_RETURN(const UnixSocketFile file, FindUnixSocket(options.socket));
   PP_ASSIGN_OR_RETURN(prepared.launcher, ForkLauncher(prepared.socket, [&file] { RemoveUnixSocket(file); }));
+  if (!options.audit.empty()) {
+    PP_ASSIGN_OR_RETURN(prepared.audit, AuditLog::Open(options.audit));
+  }
   PP_RETURN_IF_ERROR(PrepareSpoolFolder(options.spool, prepared.user));
   PP_RETURN_IF_ERROR(DropRights(prepared.user));
   PP_RETURN_IF_ERROR(TrySpoolFolder(options.spool));
@@ -73,9 +78,10 @@ void RaiseDescriptorLimit() {
 // The profiler as one peer gets it.
 class PeerServices : public ConnectionServices {
  public:
-  PeerServices(const PeerIdentity& peer, CaptureRegistry& captures, std::shared_ptr<LauncherConnection> launcher)
+  PeerServices(const PeerIdentity& peer, CaptureRegistry& captures, std::shared_ptr<LauncherConnection> launcher,
+               AuditLog* audit)
       : starter_(std::move(launcher), PeerNumber(peer.number)),
-        logged_(starter_, peer),
+        logged_(starter_, peer, audit),
         profiler_(peer, captures, logged_) {}
   std::vector<grpc::Service*> services() override { return profiler_.services(); }
 
@@ -103,6 +109,7 @@ int AwaitSignal(Termination& termination, CaptureRegistry& captures, const Launc
 Result<void> Serve(Prepared prepared, const DaemonOptions& options, Termination& termination) {
   auto door = std::make_unique<DoorAdapter>(std::move(prepared.launcher.door));
   const auto launcher = std::make_shared<LauncherConnection>(std::move(prepared.launcher));
+  AuditLog* const audit = prepared.audit.get();
   CaptureRegistry captures(options.spool, options.limits);
   PP_ASSIGN_OR_RETURN(
       const auto listener,
@@ -111,10 +118,15 @@ Result<void> Serve(Prepared prepared, const DaemonOptions& options, Termination&
           {.admit = options.multi_user ? [](const PeerIdentity&) -> Result<void> { return {}; }
                                        : AdmitOnly({prepared.owner, Uid(0)}),
            .max_per_user = kMaxConnectionsPerUser,
-           .on_refused = [](const PeerIdentity&,
-                            const Error& why) { Log(LogLevel::kWarning, "connection_refused", why); },
+           .on_refused =
+               [audit](const PeerIdentity& peer, const Error& why) {
+                 Log(LogLevel::kWarning, "connection_refused", why);
+                 if (audit != nullptr) {
+                   audit->Write({.caller = peer, .what = "connect", .outcome = OutcomeOf(why), .error = why});
+                 }
+               },
            .doorkeeper = std::move(door)},
-          [&](const PeerIdentity& peer) { return std::make_unique<PeerServices>(peer, captures, launcher); }));
+          [&](const PeerIdentity& peer) { return std::make_unique<PeerServices>(peer, captures, launcher, audit); }));
   Log(LogLevel::kInfo, "listening",
       {{"socket", options.socket}, {"spool", options.spool}, {"user", std::to_string(::getuid())}});
   const int signal = AwaitSignal(termination, captures, *launcher);

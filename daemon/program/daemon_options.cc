@@ -51,6 +51,9 @@ void Declare(CLI::App& app, DaemonOptions& options, RawOptions& raw) {
   app.add_option("--spool", options.spool,
                  "Folder for the traces of captures (default: in $TMPDIR or /var/tmp); they go when ptrace-profd does")
       ->type_name("FOLDER");
+  app.add_option("--audit", options.audit,
+                 "File that gets a line of JSON for everything that a caller was let do or refused (default: none)")
+      ->type_name("FILE");
   app.add_option("--max-captures", options.limits.captures_per_user, "Captures that a user may have going on at once")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();

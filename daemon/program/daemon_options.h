@@ -12,6 +12,7 @@ namespace ptrace_prof {
 struct DaemonOptions {
   std::string socket;
   std::string spool;
+  std::string audit;        // empty: none
   bool multi_user = false;  // every local user may connect, not only who started us
   CaptureLimits limits;
 };

@@ -232,6 +232,7 @@ void CaptureSession::Run() {
     }
   }
   Conclude();
+  collector_->Concluded(Snapshot().error);
   Tell();
 }
 

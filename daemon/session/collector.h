@@ -20,6 +20,8 @@ class Collector {
   virtual void Kill() = 0;
   // The wait(2) status once the collector has ended; nothing when it has not within `timeout`.
   virtual std::optional<int> Wait(Nanos timeout) = 0;
+  // It has ended, its capture well or with this error. For those who keep a record.
+  virtual void Concluded(const std::optional<Error>&) {}
 };
 
 class CollectorStarter {

@@ -3,15 +3,17 @@
 Each caller asks the kernel for itself, and the daemon about the same processes; the two answers must be one.
 """
 import contextlib
+import json
 import os
 import pathlib
+import stat
 import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import access_cases, case  # noqa: E402
-from support.daemon import Daemon, Place  # noqa: E402
+from support.daemon import Daemon, Place, within_deadline  # noqa: E402
 from support.target_process import harm, status_fields  # noqa: E402
 
 DENIED = ("PERMISSION_DENIED", "UNAUTHENTICATED")
@@ -28,7 +30,9 @@ class Authorisation(case.Case):
             os.chmod(cls.place.folder, 0o755)
             root = cls.place.folder / "root"
             root.mkdir()
-            cls.daemon = Daemon(cls.place, "--multi-user", "--socket", cls.place.socket, "--spool", cls.place.spool)
+            cls.audit = cls.place.folder / "audit.log"
+            cls.daemon = Daemon(cls.place, "--multi-user", "--audit", cls.audit, "--socket", cls.place.socket, "--spool",
+                                cls.place.spool)
             stack.callback(cls.daemon.close)
             cls.callers = access_cases.callers(root)
             cls.targets = {}
@@ -104,6 +108,26 @@ class Authorisation(case.Case):
         self.assertIn(name, self.daemon.probe("list", prefix=alice).end()[-1])
         for verb in ("cancel", "watch", "delete"):
             self.daemon.probe(verb, name, prefix=alice).end()
+
+    def audited(self, uid, pid):
+        """What the audit has about this caller and this target, in order of time; None: about connecting."""
+        entries = [json.loads(line) for line in self.audit.read_text().splitlines()]
+        return [(entry["outcome"], entry.get("reason")) for entry in entries
+                if entry["uid"] == uid and entry.get("target") == pid]
+
+    def test_decisions_are_audited(self):
+        seen = self.audit.stat()
+        self.assertEqual((stat.S_IMODE(seen.st_mode), seen.st_uid), (0o600, 0))
+        mine, of_bob = self.targets["alice's"].pid, self.targets["bob's"].pid
+        alice = self.callers["alice"]
+        before = [len(self.audited(access_cases.ALICE, pid)) for pid in (mine, of_bob)]
+        self.assertEqual([daemon for daemon, _ in self.ask(alice, [mine, of_bob])], [True, False])
+        for pid, known, outcome in ((mine, before[0], ("allowed", None)),
+                                    (of_bob, before[1], ("refused", "CALLER_UID_MISMATCH"))):
+            within_deadline(lambda: len(self.audited(access_cases.ALICE, pid)) >= known + 2)  # noqa: B023
+            self.assertEqual(self.audited(access_cases.ALICE, pid)[known:], [("started", None), outcome])
+        self.ask(access_cases.as_user(65534), [mine])
+        self.assertIn(("refused", "UNAUTHENTICATED"), self.audited(65534, None))
 
     def test_a_set_user_id_program_is_not_read_after_an_exec(self):
         program, after = self.place.folder / "suid-root", self.place.folder / "after.py"

@@ -1,0 +1,50 @@
+// The audit: a file with a line of JSON for each thing that a caller was let do, or not; for the administrator.
+//
+// Thread-safe. The file is opened while the daemon has its rights (0600, of who started it) and only ever appended to,
+// a line at a time. A line that cannot be written is an error in the log, with its words.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "attach/base/result.h"
+#include "attach/base/types.h"
+#include "attach/base/unique_fd.h"
+#include "rpc/peer_identity.h"
+
+namespace ptrace_prof {
+
+enum class AuditOutcome : uint8_t {
+  kStarted,  // a collector runs; what the kernel says to it is told at its end
+  kAllowed,  // it has ended, and the kernel let it read
+  kRefused,  // by the kernel, or by us
+  kFailed,   // for another reason
+};
+
+struct AuditEntry {
+  PeerIdentity caller;
+  std::string what;  // "connect", or the verb of a collector
+  Pid target;        // 0: none
+  AuditOutcome outcome = AuditOutcome::kStarted;
+  Error error = {};  // of kRefused and kFailed
+};
+
+class AuditLog {
+ public:
+  // kPermissionDenied: others may write to the file, or it is no plain file.
+  static Result<std::unique_ptr<AuditLog>> Open(const std::string& path);
+
+  void Write(const AuditEntry& entry);
+
+ private:
+  explicit AuditLog(UniqueFd file) : file_(std::move(file)) {}
+
+  const UniqueFd file_;
+};
+
+// The line, without its end. `time`: CLOCK_REALTIME.
+std::string AuditLine(const AuditEntry& entry, Nanos time);
+// kRefused where the error is a refusal, else kFailed.
+AuditOutcome OutcomeOf(const Error& error);
+
+}  // namespace ptrace_prof
