@@ -56,13 +56,9 @@ void ThreadStateWatch::Look(Nanos now, RemoteAddr gil, bool has_cuda) {
   }
   const bool never_ran =
       usage_.has_value() && usage.value().slices == usage_->slices && usage.value().cpu == usage_->cpu;
-  // On the CPU since before the last look, and busy ever since: it has not been off it.
-  const bool ran_on = usage_.has_value() && before == ThreadState::kRunning && usage.value().slices == usage_->slices &&
-                      (usage.value().cpu - usage_->cpu).value * 2 > (now - looked_).value;
-  if (!ran_on && (!never_ran || !is_blocked())) {
+  if (!never_ran || !is_blocked()) {
     state_ = Classify(activity_->Reason(), gil, has_cuda);
   }
-  looked_ = now;
   usage_ = usage.value();  // a thread that did not run meanwhile waits where it waited
   interval_ = state_.state == before ? std::min(Nanos(interval_.value * 2), kLongest) : kShortest;
   if (state_.state == ThreadState::kRunning) {

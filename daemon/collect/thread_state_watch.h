@@ -1,10 +1,9 @@
 // What one thread is doing: running, waiting for the GIL, blocked in what. Looked at every 2 to 20 ms, not at every
 // sample: one look costs 0.8 us (schedstat), a reason another 1 (running) to 5 us (blocked).
 //
-// A thread that was not put on a CPU since the last look waits where it waited, and one that was on it all the time
-// runs; of any other the kernel says whether it runs or in which system call it sleeps, and a futex inside the GIL's
-// own structure is a wait for the GIL. Threads whose state does not change are looked at less often, unless their stack
-// moved. One per thread of the target.
+// A thread that was not put on a CPU since the last look waits where it waited; of any other the kernel says whether it
+// runs or in which system call it sleeps, and a futex inside the GIL's own structure is a wait for the GIL. Threads
+// whose state does not change are looked at less often, unless their stack moved. One per thread of the target.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +33,6 @@ class ThreadStateWatch {
 
   std::optional<ThreadActivity> activity_;
   std::optional<ThreadActivity::Usage> usage_;
-  Nanos looked_;
   Nanos next_look_;
   Nanos interval_;
   StateInfo state_;
