@@ -3,10 +3,8 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/openat2.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "attach/proc/path_in_root.h"
 #include "attach/proc/proc_file.h"
 #include "attach/proc/procfs.h"
 
@@ -48,10 +47,8 @@ std::vector<std::string> Folders(Pid pid) {
 }
 
 UniqueFd OpenFolder(const UniqueFd& root, const std::string& path) {
-  open_how how{};
-  how.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
-  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-  return UniqueFd(static_cast<int>(::syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof how)));
+  const UniqueFd seen = LookInRoot(root, path);
+  return UniqueFd(seen.is_open() ? ::openat(seen.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1);
 }
 
 uint64_t Random() {

@@ -3,13 +3,12 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/magic.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "attach/proc/path_in_root.h"
 #include "attach/proc/proc_file.h"
 
 namespace ptrace_prof {
@@ -29,13 +28,7 @@ UniqueFd LookAtMapping(Pid pid, const MemoryRegion& region) {
 // Symbolic links on the way, absolute ones too, are the target's: they must not lead out of its root.
 UniqueFd LookInsideRoot(Pid pid, const MemoryRegion& region) {
   const UniqueFd root(::open(ProcPath(pid, "root").c_str(), kLook | O_DIRECTORY));
-  if (!root.is_open() || region.deleted) {
-    return {};
-  }
-  open_how how{};
-  how.flags = kLook;
-  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-  return UniqueFd(static_cast<int>(::syscall(SYS_openat2, root.get(), region.path.c_str(), &how, sizeof how)));
+  return root.is_open() && !region.deleted ? LookInRoot(root, region.path) : UniqueFd();
 }
 
 UniqueFd LookAtPath(Pid, const MemoryRegion& region) {

@@ -61,7 +61,6 @@ constexpr uint32_t kFree[] = {
     SYS_getdents64,
     SYS_fcntl,
     SYS_dup,
-    SYS_openat2,
     // memory
     SYS_munmap,
     SYS_mremap,
@@ -109,6 +108,10 @@ constexpr uint32_t kFree[] = {
 #endif
 };
 
+// Its arguments lie in memory, where a filter cannot look: a kernel without it, so that whoever would like to use it
+// takes openat(2).
+constexpr uint32_t kNotThere[] = {SYS_openat2};
+
 // What a stub is brought in by, and the memory that it shares taken over.
 constexpr uint32_t kOfTracing[] = {SYS_process_vm_writev, SYS_pidfd_getfd, SYS_ftruncate};
 
@@ -149,6 +152,11 @@ class Program {
   void Allow(uint32_t call) {
     Unless(call, 1);
     Return(SECCOMP_RET_ALLOW);
+  }
+
+  void Deny(uint32_t call) {
+    Unless(call, 1);
+    Return(SECCOMP_RET_ERRNO | ENOSYS);
   }
 
   void Allow(const Checked& checked) {
@@ -197,6 +205,9 @@ bool InstallSystemCallFilter(TargetAccess access) {
   }
   for (const Checked& checked : CheckedCalls(access)) {
     program.Allow(checked);
+  }
+  for (const uint32_t call : kNotThere) {
+    program.Deny(call);
   }
   program.RefuseTheRest();
   const sock_fprog filter{static_cast<unsigned short>(program.code().size()), program.code().data()};

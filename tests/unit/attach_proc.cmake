@@ -3,6 +3,7 @@ add_executable(attach_proc_test
   unit/attach_proc_anchored_memory_test.cc
   unit/attach_proc_maps_test.cc
   unit/attach_proc_mapped_file_test.cc
+  unit/attach_proc_path_in_root_test.cc
   unit/attach_proc_process_memory_test.cc
   unit/attach_proc_procfs_test.cc
   unit/attach_proc_thread_activity_test.cc)

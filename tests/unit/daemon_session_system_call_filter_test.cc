@@ -1,11 +1,14 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/openat2.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -54,6 +57,18 @@ TEST_F(SystemCallFilter, OpensNothingForWriting) {
   EXPECT_EQ(Behind([] { return ::open("/dev/null", O_RDWR); }), EPERM);
   EXPECT_EQ(Behind([] { return ::open("/nowhere/x", O_RDONLY | O_CREAT, 0600); }), EPERM);
   EXPECT_EQ(Behind([] { return ::open("/dev/null", O_RDONLY | O_TRUNC); }), EPERM);
+}
+
+TEST_F(SystemCallFilter, OpensNothingByACallWhoseArgumentsItCannotSee) {
+  for (const int flags : {O_RDONLY, O_RDWR, O_RDWR | O_CREAT, O_PATH}) {
+    EXPECT_EQ(Behind([flags]() -> long {
+                open_how how{};
+                how.flags = static_cast<uint64_t>(flags);
+                how.mode = (flags & O_CREAT) != 0 ? 0600 : 0;
+                return ::syscall(SYS_openat2, AT_FDCWD, "/dev/null", &how, sizeof how);
+              }),
+              ENOSYS);
+  }
 }
 
 TEST_F(SystemCallFilter, MakesNoMemoryExecutable) {
