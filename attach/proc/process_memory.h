@@ -1,7 +1,7 @@
 // RemoteMemory of a live process, by process_vm_readv(2): no stop, no open file, one system call per batch.
 //
 // Costs nothing while unused. Allocates only when a batch is larger than every batch before it.
-// Follows the pid through exec: whoever must not read the new program compares ReadExecutableId (procfs.h).
+// Follows the pid through exec: whoever must not read the new program puts AnchoredMemory above it.
 #pragma once
 
 #include <sys/uio.h>

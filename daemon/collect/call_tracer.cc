@@ -73,7 +73,9 @@ CallTracer::CallTracer(OpenedProcess process, const CaptureContext& context)
              .budget = budget_.IsInUse() ? &budget_ : nullptr},
       steps_({.steps = context.request.trace.steps, .schedule = context.request.trace.schedule}),
       remote_(pid_),
-      records_(kRecordsAtOnce) {}
+      records_(kRecordsAtOnce) {
+  process_.Anchor(space_);
+}
 
 CallTracer::~CallTracer() = default;
 
@@ -112,9 +114,10 @@ Result<void> CallTracer::BringIn(const std::function<bool()>& go_on) {
   stub.Fill(boot);
   PP_ASSIGN_OR_RETURN(injection_, Inject(target_, memory_, stub, {MonotonicNow() + kEntryPatience, go_on}));
   rings_.resize(shape.rings);
-  // The stub empties the page when it has left.
-  space_.Anchor(injection_->channel.private_page(),
-                [this](uint64_t word) { return word == PP_PRIVATE_MAGIC || (word == 0 && has_left()); });
+  if (!process_.mark.is_known()) {  // the stub empties the page when it has left
+    space_.Anchor(injection_->channel.private_page(),
+                  [this](uint64_t word) { return word == PP_PRIVATE_MAGIC || (word == 0 && has_left()); });
+  }
   return {};
 }
 

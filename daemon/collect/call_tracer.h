@@ -119,7 +119,7 @@ class CallTracer {
   const Pid pid_;
   const CaptureContext context_;
   ProcessMemory memory_;
-  AnchoredMemory space_{memory_};  // once the stub is in: names are not looked up in another program
+  AnchoredMemory space_{memory_};  // names are not looked up in another program
   InterpreterWatch watch_;
   ThreadRoster roster_;
   TickClock clock_{FitTickSource()};

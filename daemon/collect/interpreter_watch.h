@@ -39,7 +39,6 @@ class InterpreterWatch {
 
   void Follow(const std::vector<InterpreterEntry>& entries);
   void AppendRequests(std::vector<ReadRequest>* batch) { plan_.AppendRequests(batch); }
-  size_t request_count() const { return plan_.request_count(); }
   // After the batch was read. true: some thread list has a new head. (New interpreters are
   // found when the roster is refreshed.)
   bool Update();

@@ -30,14 +30,27 @@ Result<OpenedProcess> OpenedProcess::Open(Pid pid, Pid parent) {
   PP_ASSIGN_OR_RETURN(const ExecutableId executable, ReadExecutableId(pid));
   PP_ASSIGN_OR_RETURN(const ProcessStatus status, ReadProcessStatus(pid));
   ProcessMemory memory(pid);
+  const ProgramMark mark = ProgramMark::Read(pid, memory);  // first: what is found later is of this program, or of none
   PP_ASSIGN_OR_RETURN(PythonProcess python, PythonProcess::Open(pid, memory));
   ProcessInfo info = Describe(pid, parent, status, python);
-  return OpenedProcess{std::move(pidfd), executable, std::move(python), std::move(info)};
+  return OpenedProcess{std::move(pidfd), executable, mark, std::move(python), std::move(info)};
 }
 
-bool OpenedProcess::HasExeced() const {
+bool OpenedProcess::HasExeced(RemoteMemory& memory) const {
+  uint64_t word = 0;
+  const ReadStatus status = mark.is_known() ? memory.ReadValue(mark.where, &word) : ReadStatus::kDenied;
+  if (status != ReadStatus::kDenied) {
+    return status != ReadStatus::kGone && !(status == ReadStatus::kOk && word == mark.word);
+  }
   const auto now = ReadExecutableId(info.pid);
   return now.has_value() && now.value() != executable;
+}
+
+bool OpenedProcess::Anchor(AnchoredMemory& space) const {
+  if (mark.is_known()) {
+    space.Anchor(mark.where, [ours = mark.word](uint64_t word) { return word == ours; });
+  }
+  return mark.is_known();
 }
 
 }  // namespace ptrace_prof

@@ -6,7 +6,9 @@
 #include "attach/base/result.h"
 #include "attach/base/types.h"
 #include "attach/base/unique_fd.h"
+#include "attach/proc/anchored_memory.h"
 #include "attach/proc/procfs.h"
+#include "attach/proc/program_mark.h"
 #include "daemon/trace/model.h"
 #include "symbolizer/cpython/python_process.h"
 
@@ -17,10 +19,14 @@ struct OpenedProcess {
   static Result<OpenedProcess> Open(Pid pid, Pid parent);
 
   bool HasExited() const { return ptrace_prof::HasExited(pidfd); }
-  bool HasExeced() const;
+  // Another program is in the process, be it the same file once more.
+  bool HasExeced(RemoteMemory& memory) const;
+  // Has `space` read this program alone; false where there is no mark to know it by.
+  bool Anchor(AnchoredMemory& space) const;
 
   UniqueFd pidfd;
   ExecutableId executable;
+  ProgramMark mark;  // while its word is in place, what was found here is
   PythonProcess python;
   ProcessInfo info;
 };

@@ -40,14 +40,18 @@ ProcessSampler::ProcessSampler(OpenedProcess process, const CaptureContext& cont
       pid_(process_.info.pid),
       context_(context),
       memory_(pid_),
-      codes_(memory_, process_.python.layout, process_.python.code_type),
+      space_(memory_),
+      codes_(space_, process_.python.layout, process_.python.code_type),
       linker_(codes_, context.stacks, context.request.verb == CaptureVerb::kDump, shared),
       verifier_(pid_, memory_, linker_, context.request.allow_stops,
                 context.request.verb == CaptureVerb::kDump ? 1 : 2),
       buffer_(codes_, linker_),
       watch_(process_.python.layout, process_.python.runtime),
-      roster_(pid_, process_.info.ns_pid, memory_, process_.python, context.request, context.writer),
-      has_cuda_(MapsCuda(pid_)) {}
+      roster_(pid_, process_.info.ns_pid, space_, process_.python, context.request, context.writer),
+      mark_word_(process_.mark.word),
+      has_cuda_(MapsCuda(pid_)) {
+  process_.Anchor(space_);
+}
 
 ProcessSampler::~ProcessSampler() = default;
 
@@ -146,6 +150,17 @@ bool ProcessSampler::NeedsWatch(Nanos now) const {
   return roster_.tracks().size() != 1 || context_.request.gil_only || now - watched_ >= kWatchOneThreadEvery;
 }
 
+// How many requests that were.
+size_t ProcessSampler::AppendWords() {
+  watch_.AppendRequests(&batch_);
+  if (process_.mark.is_known()) {
+    batch_.push_back({process_.mark.where, &mark_word_, sizeof mark_word_});
+  }
+  return batch_.size();
+}
+
+bool ProcessSampler::IsSameProgram() const { return mark_word_ == process_.mark.word; }
+
 void ProcessSampler::AppendFirst() {
   const bool few = roster_.tracks().size() <= kFewThreads;
   for (const auto& track : roster_.tracks()) {
@@ -209,17 +224,20 @@ bool ProcessSampler::SampleLive(Nanos now) {
   batch_.clear();
   in_batch_.clear();
   const bool watching = NeedsWatch(now);
-  if (watching) {
-    watch_.AppendRequests(&batch_);
-  }
-  const size_t words = batch_.size();
+  const size_t words = watching ? AppendWords() : 0;
   AppendFirst();
   size_t filled = 0;
   const ReadStatus status = ReadBatch(&filled);
   if (status == ReadStatus::kGone || status == ReadStatus::kDenied) {
     return false;
   }
+  if (watching && !IsSameProgram()) {
+    return false;
+  }
   if (filled < words) {  // an interpreter is gone, or all of them
+    if (HasExeced()) {
+      return false;
+    }
     ++context_.accounting.lost;
     return roster_.Refresh(now, watch_) == ReadStatus::kOk;
   }
@@ -264,7 +282,7 @@ bool ProcessSampler::SampleStopped(Nanos now) {
     return false;
   }
   batch_.clear();
-  watch_.AppendRequests(&batch_);
+  const size_t words = AppendWords();
   collected_.clear();
   size_t filled = 0;
   const Nanos begin = MonotonicNow();
@@ -283,9 +301,10 @@ bool ProcessSampler::SampleStopped(Nanos now) {
   }
   ++context_.accounting.stops;
   context_.accounting.stopped_total = context_.accounting.stopped_total + (MonotonicNow() - begin);
-  if (filled < watch_.request_count()) {
+  if (filled < words || !IsSameProgram()) {
     return false;
   }
+  watched_ = now;
   if (watch_.Update()) {
     roster_.RefreshSoon();
   }
@@ -357,6 +376,9 @@ void ProcessSampler::Emit(Nanos now) {
 }
 
 void ProcessSampler::Flush() {
+  if (context_.request.verb != CaptureVerb::kDump && HasExeced()) {
+    return;  // the next round sees it, and Finish writes what is left
+  }
   const uint64_t generation = watch_.code_generation();
   const bool trusted = generation != 0 && generation == checked_generation_;
   checked_generation_ = generation;
@@ -382,6 +404,10 @@ void ProcessSampler::ForgetStacks() {
 }
 
 void ProcessSampler::Finish(Nanos now, bool exec) {
+  if (exec) {
+    // What was read after the last look at the mark, of that round too, may be of both programs.
+    context_.accounting.lost += buffer_.DropSince(watched_);
+  }
   buffer_.Settle(true, verifier_.doubtful(), context_.writer, context_.accounting);
   roster_.EndAll(now);
   roster_.AnnounceEnded();

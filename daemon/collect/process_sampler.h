@@ -4,7 +4,8 @@
 // bytes, and one buffered entry per thread. What is not known yet (a new frame, link or thread) costs extra reads
 // once. As fast as possible, a round of a process with one thread is a series: several moments in one read, for most of
 // the cost is that of the call. Flush writes the buffered samples out after checking that their code objects still
-// exist. Owned by Capture; one thread.
+// exist. The mark of the program (OpenedProcess) is read with the words: what an exec left of it is not taken for its
+// successor, nor the other way round. Owned by Capture; one thread.
 #pragma once
 
 #include <memory>
@@ -12,6 +13,7 @@
 
 #include "attach/base/result.h"
 #include "attach/base/types.h"
+#include "attach/proc/anchored_memory.h"
 #include "attach/proc/process_memory.h"
 #include "daemon/collect/capture_context.h"
 #include "daemon/collect/chain_verifier.h"
@@ -48,7 +50,7 @@ class ProcessSampler {
 
   Pid pid() const { return pid_; }
   bool HasExited() const { return process_.HasExited(); }
-  bool HasExeced() const { return process_.HasExeced(); }
+  bool HasExeced() { return process_.HasExeced(memory_); }
   // Set while the kernel refuses to stop the process (`blocking`): another tracer holds it, perhaps only briefly.
   const std::optional<StopRefusal>& stop_refusal() const { return stop_refusal_; }
   const PythonProcess& python() const { return process_.python; }
@@ -68,6 +70,8 @@ class ProcessSampler {
   };
 
   bool NeedsWatch(Nanos now) const;
+  size_t AppendWords();
+  bool IsSameProgram() const;
   void AppendFirst();
   bool SampleLive(Nanos now);
   bool MayTakeSeries(Nanos now) const;
@@ -90,6 +94,7 @@ class ProcessSampler {
   const Pid pid_;
   const CaptureContext context_;
   ProcessMemory memory_;
+  AnchoredMemory space_;  // names and lists of threads are not looked up in another program
   CodeCache codes_;
   StackLinker linker_;
   ChainVerifier verifier_;
@@ -108,7 +113,8 @@ class ProcessSampler {
   std::vector<CollectStatus> collected_;
   uint64_t checked_generation_ = 0;
   std::optional<StopRefusal> stop_refusal_;
-  Nanos watched_;  // when the interpreters' words were read last
+  Nanos watched_;  // when the interpreters' words were read last, and the mark of the program was in place
+  uint64_t mark_word_ = 0;
   bool has_cuda_ = false;
 };
 

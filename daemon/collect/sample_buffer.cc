@@ -46,6 +46,10 @@ NodeId SampleBuffer::FirstGood(NodeId leaf) const {
   return good;
 }
 
+uint64_t SampleBuffer::DropSince(Nanos when) {
+  return std::erase_if(entries_, [&](const Entry& entry) { return entry.when >= when; });
+}
+
 bool SampleBuffer::Settle(bool trusted, DoubtfulChains& doubtful, TraceWriter& writer, Accounting& accounting) {
   ResolveDoubtful(doubtful);
   stale_.clear();

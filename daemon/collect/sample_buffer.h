@@ -33,6 +33,8 @@ class SampleBuffer {
 
   void Add(const Entry& entry) { entries_.push_back(entry); }
   size_t size() const { return entries_.size(); }
+  // Forgets those from then on; their number.
+  uint64_t DropSince(Nanos when);
 
   // Checks (unless `trusted`: nothing was freed since the last time) and writes out. true: some code was stale, chains
   // linked so far must be forgotten.

@@ -89,6 +89,31 @@ class Recordings(case.Case):
         self.assertEqual(finished.status, 0, finished)
         self.assertTrue(any("main" in stacks.plain_names(stack) for stack in run.stacks()))
 
+    def recorded_lives(self, *options):
+        target = self.start("reincarnation.py")
+        run = profiler.Recording(target.pid, *FAST, *options)
+        self.addCleanup(run.remove)
+        run.shows("early_inner")
+        target.tell("go")
+        target.expect("later")
+        run.shows("later_inner")
+        run.interrupt()
+        finished = run.wait()
+        self.assertEqual(finished.status, 0, finished)
+        self.assertIn(b"replaced itself by another program (exec)", run.trace.read_bytes())
+        return run
+
+    def test_exec_of_the_same_program(self):
+        """Nothing of the life before is taken for the one after, although it lies at the same addresses."""
+        for options in ((), ("--blocking",)):
+            with self.subTest(options=options):
+                lives = [[{name.split("_")[0] for name in stack} & {"early", "later"} for stack in sequence]
+                         for sequence in self.recorded_lives(*options).sequences()]
+                self.assertTrue(all(len(life) <= 1 for sequence in lives for life in sequence), lives)
+                for sequence in lives:
+                    told = ["".join(life) for life in sequence if life]
+                    self.assertEqual(told, sorted(told), "early, then later")
+
 
 if __name__ == "__main__":
     case.main()

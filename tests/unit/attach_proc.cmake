@@ -6,6 +6,7 @@ add_executable(attach_proc_test
   unit/attach_proc_path_in_root_test.cc
   unit/attach_proc_process_memory_test.cc
   unit/attach_proc_procfs_test.cc
+  unit/attach_proc_program_mark_test.cc
   unit/attach_proc_thread_activity_test.cc)
 target_link_libraries(attach_proc_test PRIVATE pp_attach_proc GTest::gtest_main)
 pp_target_defaults(attach_proc_test)
