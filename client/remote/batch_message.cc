@@ -12,15 +12,17 @@ namespace v1 = ptraceprof::v1;
 using google::protobuf::util::TimeUtil;
 
 constexpr int kMostParts = 256;  // more than any server of ours makes of one batch
+constexpr uint32_t kNowhere = UINT32_MAX;
 
 }  // namespace
 
 std::optional<SampleBatch> BatchAssembly::Add(const v1::SampleBatch& message) {
   AddFrames(message);
+  AddStacks(message);
   AddProcesses(message);
   AddCounters(message);
   for (const v1::SampledThread& thread : message.threads()) {
-    AddThread(message, thread);
+    AddThread(thread);
   }
   if (message.more() && ++parts_ < kMostParts) {
     return std::nullopt;
@@ -41,7 +43,6 @@ uint32_t BatchAssembly::String(const std::string& text) {
 }
 
 void BatchAssembly::AddFrames(const v1::SampleBatch& message) {
-  first_frame_ = static_cast<uint32_t>(batch_.frames.size());
   for (const v1::SampledFrame& frame : message.frames()) {
     batch_.frames.push_back({.function = String(frame.function()),
                              .file = String(frame.file()),
@@ -78,25 +79,23 @@ void BatchAssembly::AddCounters(const v1::SampleBatch& message) {
   to.actual_rate_hz = from.actual_rate_hz();
 }
 
-std::optional<uint32_t> BatchAssembly::Stack(const v1::SampleBatch& message, uint32_t index) {
-  if (index >= static_cast<uint32_t>(message.stacks_size())) {
-    return std::nullopt;
-  }
-  const auto& frames = message.stacks(static_cast<int>(index)).frames();
-  uint32_t stack = 0;
-  for (int i = frames.size() - 1; i >= 0; --i) {
-    if (frames[i] >= static_cast<uint32_t>(message.frames_size())) {
-      return std::nullopt;
+// What stands on a stack that makes no sense makes none either; it keeps its number.
+void BatchAssembly::AddStacks(const v1::SampleBatch& message) {
+  for (const v1::SampledStack& stack : message.stacks()) {
+    const std::optional<uint32_t> parent = Stack(stack.parent());
+    const bool makes_sense = parent.has_value() && stack.frame() < batch_.frames.size();
+    if (makes_sense) {
+      batch_.stacks.push_back({.parent = *parent, .frame = stack.frame()});
     }
-    const uint32_t frame = first_frame_ + frames[i];
-    const auto [known, is_new] =
-        stacks_.emplace(std::pair(stack, frame), static_cast<uint32_t>(batch_.stacks.size() + 1));
-    if (is_new) {
-      batch_.stacks.push_back({.parent = stack, .frame = frame});
-    }
-    stack = known->second;
+    stacks_.push_back(makes_sense ? static_cast<uint32_t>(batch_.stacks.size()) : kNowhere);
   }
-  return stack;
+}
+
+std::optional<uint32_t> BatchAssembly::Stack(uint32_t number) const {
+  if (number == 0) {
+    return 0;
+  }
+  return number > stacks_.size() || stacks_[number - 1] == kNowhere ? std::nullopt : std::optional(stacks_[number - 1]);
 }
 
 SampleBatch::Thread& BatchAssembly::ThreadOf(const v1::SampledThread& from) {
@@ -114,11 +113,11 @@ SampleBatch::Thread& BatchAssembly::ThreadOf(const v1::SampledThread& from) {
   return batch_.threads[known->second];
 }
 
-void BatchAssembly::AddThread(const v1::SampleBatch& message, const v1::SampledThread& from) {
+void BatchAssembly::AddThread(const v1::SampledThread& from) {
   SampleBatch::Thread& thread = ThreadOf(from);
   thread.gil_time = thread.gil_time + Nanos(TimeUtil::DurationToNanoseconds(from.gil_time()));
   for (int i = 0; i < from.stacks_size(); ++i) {
-    const auto stack = Stack(message, from.stacks(i));
+    const auto stack = Stack(from.stacks(i));
     const uint64_t count = i < from.counts_size() ? from.counts(i) : 0;
     if (stack.has_value()) {
       thread.stacks.push_back({.stack = *stack, .count = count});

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "daemon/trace/sample_batch.h"
 
@@ -27,18 +28,18 @@ class BatchAssembly {
 
   uint32_t String(const std::string& text);
   void AddFrames(const Message& message);
+  void AddStacks(const Message& message);
   void AddProcesses(const Message& message);
   void AddCounters(const Message& message);
-  void AddThread(const Message& message, const ptraceprof::v1::SampledThread& from);
+  void AddThread(const ptraceprof::v1::SampledThread& from);
   SampleBatch::Thread& ThreadOf(const ptraceprof::v1::SampledThread& from);
-  // The number of a stack in the batch; nothing if it makes no sense.
-  std::optional<uint32_t> Stack(const Message& message, uint32_t index);
+  // The number in the batch of a stack that has this one in the messages; nothing if it makes no sense.
+  std::optional<uint32_t> Stack(uint32_t number) const;
 
   SampleBatch batch_;
   int parts_ = 0;
-  uint32_t first_frame_ = 0;  // of the message, in the batch
   std::map<std::string, uint32_t> strings_;
-  std::map<std::pair<uint32_t, uint32_t>, uint32_t> stacks_;
+  std::vector<uint32_t> stacks_;  // by number in the messages, without the empty one
   std::map<std::pair<Pid, Tid>, size_t> threads_;
 };
 

@@ -2,7 +2,6 @@
 
 #include <google/protobuf/util/time_util.h>
 
-#include <unordered_map>
 #include <utility>
 
 #include "attach/base/clean_text.h"
@@ -18,20 +17,20 @@ using google::protobuf::util::TimeUtil;
 // What something takes in a message at most, apart from its texts.
 constexpr size_t kFrameBytes = 48;
 constexpr size_t kIndexBytes = 5;
-constexpr size_t kStackBytes = 12;
+constexpr size_t kStackBytes = 2 + 2 * (1 + kIndexBytes);
 constexpr size_t kCountBytes = 2 * kIndexBytes + 10;
 constexpr size_t kThreadBytes = 96;
 constexpr size_t kProcessBytes = 64;
 
 }  // namespace
 
-// A message that is being filled: its tables, and how much is in it.
+// A message that is being filled, and how much is in it.
 class BatchParts::Part {
  public:
   enum class Fits { kYes, kInTheNext, kNever };
 
-  Part(const SampleBatch& batch, const std::vector<std::string>& texts, v1::SampleBatch* out)
-      : batch_(batch), texts_(texts), out_(out) {}
+  Part(const SampleBatch& batch, const std::vector<std::string>& texts, Written& written, v1::SampleBatch* out)
+      : batch_(batch), texts_(texts), written_(written), out_(out) {}
 
   Fits Reserve(size_t bytes) {
     if (bytes > kMostBytes) {
@@ -47,64 +46,64 @@ class BatchParts::Part {
   v1::SampledProcess* AddProcess() { return out_->add_processes(); }
   v1::SampledThread* AddThread() { return out_->add_threads(); }
 
-  Fits AddStack(const SampleBatch::StackCount& counted, v1::SampledThread* thread) {
-    if (const auto known = stacks_.find(counted.stack); known != stacks_.end()) {
-      const Fits fits = Reserve(kCountBytes);
-      return fits == Fits::kYes ? Count(known->second, counted.count, thread) : fits;
-    }
-    if (const Fits fits = Reserve(kCountBytes + BytesOf(counted.stack)); fits != Fits::kYes) {
+  Fits Count(const SampleBatch::StackCount& counted, v1::SampledThread* thread) {
+    if (const Fits fits = Write(counted.stack); fits != Fits::kYes) {
       return fits;
     }
-    const auto number = static_cast<uint32_t>(out_->stacks_size());
-    v1::SampledStack& written = *out_->add_stacks();
-    for (uint32_t at = counted.stack; at != 0; at = batch_.stacks[at - 1].parent) {
-      written.add_frames(Frame(batch_.stacks[at - 1].frame));
+    if (const Fits fits = Reserve(kCountBytes); fits != Fits::kYes) {
+      return fits;
     }
-    stacks_.emplace(counted.stack, number);
-    return Count(number, counted.count, thread);
-  }
-
- private:
-  static Fits Count(uint32_t number, uint64_t count, v1::SampledThread* thread) {
-    thread->add_stacks(number);
-    thread->add_counts(count);
+    thread->add_stacks(written_.stacks[counted.stack]);
+    thread->add_counts(counted.count);
     return Fits::kYes;
   }
 
-  // A frame that is in the stack twice is counted twice: more than it takes, never less.
-  size_t BytesOf(uint32_t stack) const {
-    size_t bytes = kStackBytes;
-    for (uint32_t at = stack; at != 0; at = batch_.stacks[at - 1].parent) {
-      const uint32_t frame = batch_.stacks[at - 1].frame;
-      bytes += kIndexBytes;
-      if (!frames_.contains(frame)) {
-        const SampleBatch::Frame& added = batch_.frames[frame];
-        bytes += kFrameBytes + texts_[added.function].size() + texts_[added.file].size();
-      }
+ private:
+  // Callers first. Where the room ends in between, the next part goes on with what is missing.
+  Fits Write(uint32_t stack) {
+    path_.clear();
+    for (uint32_t at = stack; written_.stacks[at] == Written::kNotYet; at = batch_.stacks[at - 1].parent) {
+      path_.push_back(at);
     }
-    return bytes;
+    for (; !path_.empty(); path_.pop_back()) {
+      const SampleBatch::Stack& node = batch_.stacks[path_.back() - 1];
+      const bool has_frame = written_.frames[node.frame] != Written::kNotYet;
+      if (const Fits fits = Reserve(kStackBytes + (has_frame ? 0 : BytesOf(node.frame))); fits != Fits::kYes) {
+        return fits;
+      }
+      if (!has_frame) {
+        WriteFrame(node.frame);
+      }
+      v1::SampledStack& written = *out_->add_stacks();
+      written.set_frame(written_.frames[node.frame]);
+      written.set_parent(written_.stacks[node.parent]);
+      written_.stacks[path_.back()] = ++written_.stack_count;
+    }
+    return Fits::kYes;
   }
 
-  uint32_t Frame(uint32_t frame) {
-    const auto [known, is_new] = frames_.emplace(frame, static_cast<uint32_t>(out_->frames_size()));
-    if (is_new) {
-      const SampleBatch::Frame& from = batch_.frames[frame];
-      v1::SampledFrame& written = *out_->add_frames();
-      written.set_function(texts_[from.function]);
-      written.set_file(texts_[from.file]);
-      written.set_line(from.line);
-      written.set_first_line(from.first_line);
-      written.set_is_marker(from.kind == FrameKind::kMarker);
-    }
-    return known->second;
+  size_t BytesOf(uint32_t frame) const {
+    const SampleBatch::Frame& added = batch_.frames[frame];
+    return kFrameBytes + texts_[added.function].size() + texts_[added.file].size();
+  }
+
+  void WriteFrame(uint32_t frame) {
+    const SampleBatch::Frame& from = batch_.frames[frame];
+    v1::SampledFrame& written = *out_->add_frames();
+    written.set_function(texts_[from.function]);
+    written.set_file(texts_[from.file]);
+    written.set_line(from.line);
+    written.set_first_line(from.first_line);
+    written.set_is_marker(from.kind == FrameKind::kMarker);
+    written_.frames[frame] = written_.frame_count++;
   }
 
   const SampleBatch& batch_;
   const std::vector<std::string>& texts_;
+  Written& written_;
   v1::SampleBatch* out_;
   size_t bytes_ = 0;
-  std::unordered_map<uint32_t, uint32_t> frames_;  // numbers in the batch to those in the message
-  std::unordered_map<uint32_t, uint32_t> stacks_;
+  std::vector<uint32_t> path_;  // scratch
 };
 
 BatchParts::BatchParts(SampleBatch batch, std::map<Pid, std::string>& process_names)
@@ -116,10 +115,13 @@ BatchParts::BatchParts(SampleBatch batch, std::map<Pid, std::string>& process_na
   for (const SampleBatch::Process& process : batch_.processes) {
     process_names_[process.pid] = CleanText(process.name);
   }
+  written_.frames.assign(batch_.frames.size(), Written::kNotYet);
+  written_.stacks.assign(batch_.stacks.size() + 1, Written::kNotYet);
+  written_.stacks[0] = 0;
 }
 
 bool BatchParts::Fill(v1::SampleBatch* out) {
-  Part part(batch_, texts_, out);
+  Part part(batch_, texts_, written_, out);
   bool is_whole = FillProcesses(part);
   while (is_whole && thread_ < batch_.threads.size()) {
     is_whole = FillThread(part);
@@ -178,7 +180,7 @@ bool BatchParts::FillThread(Part& part) {
     *written.mutable_gil_time() = TimeUtil::NanosecondsToDuration(from.gil_time.value);
   }
   for (; stack_ < from.stacks.size(); ++stack_) {
-    switch (part.AddStack(from.stacks[stack_], &written)) {
+    switch (part.Count(from.stacks[stack_], &written)) {
       case Part::Fits::kYes: break;
       case Part::Fits::kInTheNext: return false;
       case Part::Fits::kNever: left_out_ += from.stacks[stack_].count; break;

@@ -63,6 +63,8 @@ SampleBatch Wide(size_t stacks, size_t depth, const std::string& name, int32_t t
 
 struct Arrived {
   int messages = 0;
+  size_t bytes = 0;
+  int stacks = 0;  // that were sent
   SampleBatch batch;
   uint64_t left_out = 0;
 };
@@ -77,6 +79,8 @@ Arrived Send(const SampleBatch& batch) {
     more = parts.Fill(&message);
     message.set_more(more);
     ++arrived.messages;
+    arrived.bytes += message.ByteSizeLong();
+    arrived.stacks += message.stacks_size();
     EXPECT_LT(message.ByteSizeLong(), kUsualLimit);
     auto whole = assembly.Add(message);
     EXPECT_EQ(whole.has_value(), !more);
@@ -104,20 +108,30 @@ TEST(BatchParts, SeveralWhereThereIsTooMuchForOne) {
   EXPECT_EQ(arrived.batch.threads[0].gil_time, Nanos(1000)) << "and held the GIL once";
 }
 
-TEST(BatchParts, SharedStacksAreSentOnceAPart) {
-  SampleBatch batch = Wide(1, 2000, "deep", 1);
+TEST(BatchParts, WhatStacksShareIsSentOnce) {
+  SampleBatch batch = Wide(1, 2000, "deep", 2);
   batch.threads[0].stacks.clear();
-  for (uint32_t depth = 1; depth <= 2000; ++depth) {  // deeper with each sample: 2 million frames, flat
-    batch.threads[0].stacks.push_back({.stack = depth, .count = 1});
+  for (uint32_t depth = 0; depth <= 2000; ++depth) {  // deeper with each sample: 2 million frames in all
+    batch.threads[depth % 2].stacks.push_back({.stack = depth, .count = 1});
   }
   const Arrived arrived = Send(batch);
-  EXPECT_GT(arrived.messages, 1);
-  EXPECT_EQ(CountsOf(arrived.batch).size(), 2000U);
+  EXPECT_EQ(arrived.messages, 1);
+  EXPECT_EQ(arrived.stacks, 2000);
+  EXPECT_LT(arrived.bytes, 2000U * 64);
+  EXPECT_EQ(CountsOf(arrived.batch), CountsOf(batch));
+}
+
+TEST(BatchParts, OneStackMayTakeSeveralParts) {
+  const SampleBatch batch = Wide(1, 30'000, std::string(100, 'f'), 1);  // 4 MB
+  const Arrived arrived = Send(batch);
+  EXPECT_GT(arrived.messages, 3);
+  EXPECT_EQ(arrived.stacks, 30'000);
+  EXPECT_EQ(CountsOf(arrived.batch), CountsOf(batch));
   EXPECT_EQ(arrived.left_out, 0U);
 }
 
 TEST(BatchParts, WhatFitsNowhereIsCounted) {
-  SampleBatch batch = Wide(2, 1000, std::string(4000, 'f'), 1);  // 4 MB each
+  SampleBatch batch = Wide(2, 3, std::string(BatchParts::kMostBytes, 'f'), 1);
   const Arrived none = Send(batch);
   EXPECT_EQ(none.left_out, batch.counters.samples);
   EXPECT_TRUE(CountsOf(none.batch).empty());
@@ -134,14 +148,26 @@ TEST(BatchParts, WhatFitsNowhereIsCounted) {
 
 TEST(BatchAssembly, WhatPointsNowhereIsLostAndWhatNeverEndsIsCut) {
   v1::SampleBatch message;
+  message.add_frames()->set_function("f");
+  const auto add = [&](uint32_t frame, uint32_t parent) {
+    message.add_stacks()->set_frame(frame);
+    message.mutable_stacks()->rbegin()->set_parent(parent);
+  };
+  add(3, 0);  // no such frame
+  add(0, 1);  // on one that makes no sense
+  add(0, 3);  // on itself
+  add(0, 9);  // on nothing
+  add(0, 0);
   v1::SampledThread& thread = *message.add_threads();
-  thread.add_stacks(7);
-  thread.add_counts(5);
-  message.add_stacks()->add_frames(3);
-  thread.add_stacks(0);
-  thread.add_counts(2);
+  for (const uint32_t stack : {1U, 2U, 3U, 4U, 7U, UINT32_MAX, 5U, 0U}) {
+    thread.add_stacks(stack);
+    thread.add_counts(1);
+  }
   BatchAssembly assembly;
-  EXPECT_EQ(assembly.Add(message)->counters.lost, 7U);
+  const auto batch = assembly.Add(message);
+  ASSERT_TRUE(batch.has_value());
+  EXPECT_EQ(batch->counters.lost, 6U);
+  EXPECT_EQ(CountsOf(*batch), (Counts{{{0, ""}, 1}, {{0, "f:0;"}, 1}}));
   message.set_more(true);
   int parts = 1;
   while (!assembly.Add(message).has_value()) {

@@ -276,12 +276,12 @@ class Captures(capture_service_pb2_grpc.CaptureServiceServicer):
             batch.begin.GetCurrentTime()
             batch.end.GetCurrentTime()
             for thread in stacks_of(context, "--pid", request.spec.target.pid):
-                stack = batch.stacks.add()
-                for frame in thread.frames:
-                    stack.frames.append(len(batch.frames))
+                stack = 0
+                for frame in reversed(thread.frames):
+                    batch.stacks.add(frame=len(batch.frames), parent=stack)
                     batch.frames.add(function=frame.function, file=frame.file, line=frame.line)
-                batch.threads.add(pid=thread.pid, tid=thread.tid, name=thread.name, stacks=[len(batch.stacks) - 1],
-                                  counts=[1])
+                    stack = len(batch.stacks)
+                batch.threads.add(pid=thread.pid, tid=thread.tid, name=thread.name, stacks=[stack], counts=[1])
             taken += len(batch.threads)
             batch.totals.samples = taken
             yield batch

@@ -169,31 +169,42 @@ class ReadTrace(Case):
 class Samples(Case):
     def test_batch_that_points_nowhere(self):
         whole = messages.SampleBatch(frames=[messages.SampledFrame(function="f", file="f.py", line=3)],
-                                     stacks=[messages.SampledStack(frames=[0])],
-                                     threads=[messages.SampledThread(pid=1, tid=2, stacks=[0, 0], counts=[3, 4])])
-        broken = messages.SampleBatch(threads=[messages.SampledThread(stacks=[7], counts=[1])])
-        self.service.script[:] = [whole, broken]
-        batches = self.client.samples(1)
-        batch = next(batches)
-        self.assertEqual(batch.samples, 7)
-        self.assertEqual([(row.function, row.line, row.self_samples) for row in batch.table(by="line")], [("f", 3, 7)])
-        with self.assertRaises(ptrace_prof.DataLoss):
+                                     stacks=[messages.SampledStack(frame=0)],
+                                     threads=[messages.SampledThread(pid=1, tid=2, stacks=[1, 1, 0],
+                                                                     counts=[3, 4, 2])])
+        self.service.script[:] = [whole]
+        batch = next(self.client.samples(1))
+        self.assertEqual(batch.samples, 9)
+        self.assertEqual([len(frames) for frames, _ in batch.threads[0].stacks], [1, 1, 0])
+        self.assertEqual([(row.function, row.line, row.self_samples) for row in batch.table(by="line")][0],
+                         ("f", 3, 7))
+        for broken in (
+                messages.SampleBatch(threads=[messages.SampledThread(stacks=[1], counts=[1])]),
+                messages.SampleBatch(stacks=[messages.SampledStack(frame=0)]),
+                messages.SampleBatch(frames=whole.frames, stacks=[messages.SampledStack(frame=0, parent=1)]),
+                messages.SampleBatch(frames=whole.frames, stacks=[messages.SampledStack(frame=0, parent=2**32 - 1)])):
+            self.service.script[:] = [whole, broken]
+            batches = self.client.samples(1)
             next(batches)
-
+            with self.subTest(broken=str(broken)), self.assertRaises(ptrace_prof.DataLoss):
+                next(batches)
 
     def test_a_batch_in_parts(self):
-        def part(name, more, **fields):
+        def part(more, name, parent, stacks, **fields):
             return messages.SampleBatch(
                 frames=[messages.SampledFrame(function=name, file="f.py", line=3)], more=more,
-                stacks=[messages.SampledStack(frames=[0])],
-                threads=[messages.SampledThread(pid=1, tid=2, name="t", stacks=[0], counts=[3])], **fields)
+                stacks=[messages.SampledStack(frame=fields.pop("frame", 0), parent=parent)],
+                threads=[messages.SampledThread(pid=1, tid=2, name="t", stacks=stacks, counts=[3] * len(stacks))],
+                **fields)
 
-        self.service.script[:] = [part("f", True), part("g", False, thinned=5), part("h", False)]
+        self.service.script[:] = [part(True, "outer", 0, [1]), part(False, "inner", 1, [2], frame=1, thinned=5),
+                                  part(False, "other", 0, [1])]
         batches = self.client.samples(1)
         batch = next(batches)
         self.assertEqual((batch.samples, batch.thinned, len(batch.threads)), (6, 5, 1))
-        self.assertEqual({row.function for row in batch.table()}, {"f", "g"})
-        self.assertEqual(next(batches).samples, 3)
+        self.assertEqual([[frame.function for frame in frames] for frames, _ in batch.threads[0].stacks],
+                         [["outer"], ["inner", "outer"]])
+        self.assertEqual({row.function for row in next(batches).table()}, {"other"}, "tables begin anew")
 
 
 class Errors(Case):

@@ -92,36 +92,46 @@ def node(message: node_service_pb2.Node) -> model.Node:
                       _time(message, "time"), message.monotonic_ns / 1e9, checks(message.checks))
 
 
-def sample_batch(message: capture_service_pb2.SampleBatch) -> model.SampleBatch:
-    """Raises DataLoss where the batch points out of its own tables."""
-    frames = [model.StackFrame(frame.function, frame.file, frame.line) for frame in message.frames]
-    try:
-        stacks = [tuple(frames[index] for index in stack.frames) for stack in message.stacks]
-        threads = tuple(
-            model.SampledThread(one.pid, one.tid, one.name, one.process_name,
-                                tuple((stacks[index], count) for index, count in zip(one.stacks, one.counts)))
-            for one in message.threads)
-    except IndexError:
-        raise DataLoss("the server sent a batch of samples that names stacks or frames which are not in it") from None
-    return model.SampleBatch(seconds(message.begin), seconds(message.end), threads, totals(message.totals),
-                             message.thinned)
-
-
 class BatchAssembler:
-    """Puts the batches together that come in several messages."""
+    """Puts together what comes in several messages, and stacks out of what links them to their callers."""
 
     def __init__(self) -> None:
+        self._frames: list[model.StackFrame] = []
+        self._stacks: list[tuple[int, int]] = []  # index of the frame, number of the stack below
         self._threads: dict[tuple[int, int], model.SampledThread] = {}
 
     def __call__(self, message: capture_service_pb2.SampleBatch) -> Optional[model.SampleBatch]:
-        """The batch, where that was its last message. Raises DataLoss."""
-        part = sample_batch(message)
-        for thread in part.threads:
-            known = self._threads.get((thread.pid, thread.tid))
-            self._threads[thread.pid, thread.tid] = (
-                thread if known is None else dataclasses.replace(known, stacks=known.stacks + thread.stacks))
+        """The batch, where that was its last message. Raises DataLoss where it points out of its own tables."""
+        self._frames += [model.StackFrame(frame.function, frame.file, frame.line) for frame in message.frames]
+        for stack in message.stacks:
+            if stack.parent > len(self._stacks) or stack.frame >= len(self._frames):
+                raise _points_nowhere()
+            self._stacks.append((stack.frame, stack.parent))
+        for one in message.threads:
+            self._add(one)
         if message.more:
             return None
-        whole = dataclasses.replace(part, threads=tuple(self._threads.values()))
-        self._threads = {}
+        whole = model.SampleBatch(seconds(message.begin), seconds(message.end), tuple(self._threads.values()),
+                                  totals(message.totals), message.thinned)
+        self._frames, self._stacks, self._threads = [], [], {}
         return whole
+
+    def _add(self, part: capture_service_pb2.SampledThread) -> None:
+        seen = tuple((self._stack(number), count) for number, count in zip(part.stacks, part.counts))
+        known = self._threads.get((part.pid, part.tid))
+        self._threads[part.pid, part.tid] = (
+            model.SampledThread(part.pid, part.tid, part.name, part.process_name, seen) if known is None
+            else dataclasses.replace(known, stacks=known.stacks + seen))
+
+    def _stack(self, number: int) -> tuple[model.StackFrame, ...]:
+        if number > len(self._stacks):
+            raise _points_nowhere()
+        frames = []
+        while number:
+            frame, number = self._stacks[number - 1]
+            frames.append(self._frames[frame])
+        return tuple(frames)
+
+
+def _points_nowhere() -> DataLoss:
+    return DataLoss("the server sent a batch of samples that names stacks or frames which are not in it")
