@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
-#include <cstdio>
 #include <utility>
 
 #include "attach/base/wall_clock.h"
@@ -30,13 +29,6 @@ constexpr char kFooter[] =
     "  ptrace-prof captures fetch c3f -o run.html --follow    waits for its end\n"
     "  ptrace-prof captures cancel c3f\n"
     "  ptrace-prof captures delete c3f\n";
-
-Result<void> Print(const std::string& text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    return Error{Code::kResourceExhausted, "cannot write to standard output", ""};
-  }
-  return {};
-}
 
 // The trace of one capture, for whoever starts "it".
 class FetchBackend : public CaptureBackend {
@@ -116,13 +108,12 @@ class CapturesCommand : public Command {
       PrintNote("there are no captures; ptrace-prof record --detach begins one");
       return ExitCode::kOk;
     }
-    PP_RETURN_IF_ERROR(Print(json_ ? CapturesJson(captures) : CapturesTable(captures, RealtimeNow())));
-    return ExitCode::kOk;
+    return PrintOut(json_ ? CapturesJson(captures) : CapturesTable(captures, RealtimeNow()));
   }
 
   Result<ExitCode> Watch() {
     PP_ASSIGN_OR_RETURN(RemoteCapture last, Chosen());
-    Result<void> printed;
+    ExitCode printed = ExitCode::kOk;
     bool is_lost = false;
     size_t told = 0;
     const auto show = [&](const RemoteCapture& capture) {
@@ -133,15 +124,17 @@ class CapturesCommand : public Command {
       for (; !json_ && told < capture.notices.size(); ++told) {
         PrintNote("note: " + capture.notices[told]);
       }
-      printed = Print(json_ ? CaptureJsonLine(capture) : EventLine(capture, RealtimeNow()));
-      return printed.has_value();
+      printed = PrintOut(json_ ? CaptureJsonLine(capture) : EventLine(capture, RealtimeNow()));
+      return printed == ExitCode::kOk;
     };
     const auto lost = [&](const std::string& why, Nanos pause) {
       const char* what = std::exchange(is_lost, true) ? "no answer yet" : "the connection to the daemon is lost";
       PrintNote(fmt::format("{} ({}); trying again in {:g} s", what, why, pause.seconds()));
     };
     PP_RETURN_IF_ERROR(client_->Watch(last.name, show, lost));
-    PP_RETURN_IF_ERROR(printed);
+    if (printed != ExitCode::kOk) {
+      return printed;
+    }
     if (last.error.has_value()) {
       return Fail(*last.error);
     }
@@ -164,9 +157,10 @@ class CapturesCommand : public Command {
     if (const auto deleted = client_->Delete(capture.name, force_ ? DeleteMode::kForce : DeleteMode::kEndedOnly);
         deleted.has_error()) {
       const bool goes_on = deleted.error().code == Code::kFailedPrecondition;
-      return goes_on ? Fail({Code::kFailedPrecondition, fmt::format("capture {} goes on", capture.id()),
-                             fmt::format("cancel it first (ptrace-prof captures cancel {}), or delete it with --force",
-                                         capture.id())},
+      return goes_on ? Fail(Because(Reason::kCaptureNotEnded, fmt::format("capture {} goes on", capture.id()),
+                                    fmt::format("cancel it first (ptrace-prof captures cancel {}), or delete it with "
+                                                "--force",
+                                                capture.id())),
                             ExitCode::kUsage)
                      : Fail(deleted.error());
     }

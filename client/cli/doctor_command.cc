@@ -1,7 +1,6 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 
 #include "client/cli/command.h"
 #include "client/cli/doctor_text.h"
@@ -51,8 +50,8 @@ class DoctorCommand : public Command {
                                          : ErrorOf(found.end);
     }
     const std::string text = json_ ? DoctorJson(found, request.pid) : DoctorText(found, request.pid);
-    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-      return Error{Code::kResourceExhausted, "cannot write to standard output", ""};
+    if (const ExitCode printed = PrintOut(text); printed != ExitCode::kOk) {
+      return printed;
     }
     return ExitCodeOf(OutcomeFor(found, request.pid));
   }

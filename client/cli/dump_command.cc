@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 
 #include "client/cli/command.h"
 #include "client/cli/dump_json.h"
@@ -59,14 +58,12 @@ class DumpCommand : public Command {
   }
 
   int Run(const CommandContext& context) override {
-    if (auto done = Dump(context.backend); done.has_error()) {
-      return static_cast<int>(Fail(done.error()));
-    }
-    return 0;
+    const Result<ExitCode> done = Dump(context.backend);
+    return static_cast<int>(done.has_error() ? Fail(done.error()) : done.value());
   }
 
  private:
-  Result<void> Dump(CaptureBackend& backend) {
+  Result<ExitCode> Dump(CaptureBackend& backend) {
     request_.verb = CaptureVerb::kDump;
     request_.idle = IdlePolicy::kAll;
     request_.allow_stops = !no_stops_;
@@ -83,10 +80,7 @@ class DumpCommand : public Command {
     }
     const Grouping grouping = no_group_ ? Grouping::kNone : Grouping::kSameStacks;
     const std::string text = json_ ? DumpJson(processes) : DumpText(processes, grouping);
-    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-      return Error{Code::kResourceExhausted, "cannot write to standard output", ""};
-    }
-    return {};
+    return PrintOut(text);
   }
 
   std::string pid_;

@@ -17,6 +17,8 @@ constexpr ExitCodeRow kExitCodes[] = {
     {ExitCode::kGone, "the target ended before anything was recorded"},
     {ExitCode::kOutput, "the output could not be written, or not all of it (disk full)"},
     {ExitCode::kBadTrace, "the input is not a trace of ours"},
+    {ExitCode::kNoDaemon, "no daemon: none answers there, or what was asked for takes one"},
+    {ExitCode::kNotNow, "not now: in use by another, no room, too late or too long; a later try may do"},
     {ExitCode::kAborted, "aborted (a second Ctrl-C): the trace so far is kept as it is"},
 };
 
@@ -35,6 +37,22 @@ constexpr Mapping kMappings[] = {
     {Code::kUnimplemented, ExitCode::kNotPython},
     {Code::kGone, ExitCode::kGone},
     {Code::kDataLoss, ExitCode::kBadTrace},
+    {Code::kAlreadyExists, ExitCode::kNotNow},
+    {Code::kResourceExhausted, ExitCode::kNotNow},
+    {Code::kDeadlineExceeded, ExitCode::kNotNow},
+    {Code::kUnavailable, ExitCode::kNotNow},
+};
+
+// Those that say more than their code.
+struct ReasonMapping {
+  Reason from;
+  ExitCode to;
+};
+constexpr ReasonMapping kReasonMappings[] = {
+    {Reason::kServerUnreachable, ExitCode::kNoDaemon},
+    {Reason::kNoDaemon, ExitCode::kNoDaemon},
+    {Reason::kLauncherFailed, ExitCode::kNoDaemon},
+    {Reason::kDiskFull, ExitCode::kOutput},
 };
 
 }  // namespace
@@ -48,6 +66,15 @@ ExitCode ExitCodeOf(Code code) {
     }
   }
   return ExitCode::kInternal;
+}
+
+ExitCode ExitCodeOf(const Error& error) {
+  for (const ReasonMapping& mapping : kReasonMappings) {
+    if (mapping.from == error.reason) {
+      return mapping.to;
+    }
+  }
+  return ExitCodeOf(error.code);
 }
 
 std::string_view ExitCodeHelp() {

@@ -18,6 +18,8 @@ enum class ExitCode : int {
   kGone = 6,
   kOutput = 7,
   kBadTrace = 8,
+  kNoDaemon = 9,
+  kNotNow = 10,
   kAborted = 130,
 };
 
@@ -28,7 +30,8 @@ struct ExitCodeRow {
 std::span<const ExitCodeRow> ExitCodes();
 
 // What an error of a capture means for the caller.
-ExitCode ExitCodeOf(Code code);
+ExitCode ExitCodeOf(const Error& error);
+ExitCode ExitCodeOf(Code code);  // where no more is known of it
 
 // The epilogue of --help.
 std::string_view ExitCodeHelp();

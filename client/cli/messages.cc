@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdio>
 
 #include "client/cli/printable.h"
@@ -37,6 +38,16 @@ ExitCode Fail(const Error& error, ExitCode code) {
   return code;
 }
 
-ExitCode Fail(const Error& error) { return Fail(error, ExitCodeOf(error.code)); }
+ExitCode Fail(const Error& error) { return Fail(error, ExitCodeOf(error)); }
+
+ExitCode PrintOut(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) {
+    return ExitCode::kOk;
+  }
+  const int error = errno;
+  return Fail({Code::kResourceExhausted, ErrnoError(error, "cannot write to standard output").message,
+               error == ENOSPC ? "make room, or write elsewhere" : "whoever was to read it has gone, or it is closed"},
+              ExitCode::kOutput);
+}
 
 }  // namespace ptrace_prof

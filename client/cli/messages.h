@@ -1,4 +1,4 @@
-// What we say to the person at the terminal, all of it on stderr: errors, warnings, hints, notes.
+// What we say to the person at the terminal: errors, warnings, hints, notes on stderr, answers on stdout.
 //
 // Stateless. Text that comes from elsewhere is made printable here.
 #pragma once
@@ -19,5 +19,8 @@ void PrintNote(std::string_view text);
 // PrintError, and the exit code that goes with it.
 ExitCode Fail(const Error& error);
 ExitCode Fail(const Error& error, ExitCode code);
+
+// An answer, whole, on stdout; kOutput, and an error is printed, where it cannot be written.
+ExitCode PrintOut(std::string_view text);
 
 }  // namespace ptrace_prof

@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
 
 #include "client/cli/command.h"
 #include "client/cli/command_pattern.h"
@@ -44,14 +43,12 @@ class PsCommand : public Command {
   }
 
   int Run(const CommandContext& context) override {
-    if (auto done = List(context.backend); done.has_error()) {
-      return static_cast<int>(Fail(done.error()));
-    }
-    return 0;
+    const Result<ExitCode> done = List(context.backend);
+    return static_cast<int>(done.has_error() ? Fail(done.error()) : done.value());
   }
 
  private:
-  Result<void> List(CaptureBackend& backend) {
+  Result<ExitCode> List(CaptureBackend& backend) {
     std::optional<Uid> user;
     if (!user_.empty()) {
       user = UserNames::Find(user_);
@@ -73,16 +70,16 @@ class PsCommand : public Command {
     return Print(found);
   }
 
-  Result<void> Print(const Inspection& found) {
+  ExitCode Print(const Inspection& found) {
     UserNames users;
     const std::string text = json_ ? PsJson(found.entries, users) : PsTable(found.entries, users, TerminalColumns());
-    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-      return Error{Code::kResourceExhausted, "cannot write to standard output", ""};
+    if (const ExitCode printed = PrintOut(text); printed != ExitCode::kOk) {
+      return printed;
     }
     for (const Check& check : found.checks) {
       PrintNote(fmt::format("note: {}{}{}", check.cause, check.remedy.empty() ? "" : "; ", check.remedy));
     }
-    return {};
+    return ExitCode::kOk;
   }
 
   std::string user_;

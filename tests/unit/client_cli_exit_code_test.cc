@@ -26,7 +26,14 @@ TEST(ExitCode, TellsCausesApart) {
   EXPECT_EQ(ExitCodeOf(Code::kUnimplemented), ExitCode::kNotPython);
   EXPECT_EQ(ExitCodeOf(Code::kGone), ExitCode::kGone);
   EXPECT_EQ(ExitCodeOf(Code::kInvalidArgument), ExitCode::kUsage);
-  EXPECT_EQ(ExitCodeOf(Code::kUnavailable), ExitCode::kInternal);
+  EXPECT_EQ(ExitCodeOf(Code::kInternal), ExitCode::kInternal);
+  EXPECT_EQ(ExitCodeOf(Code::kUnavailable), ExitCode::kNotNow);
+  EXPECT_EQ(ExitCodeOf(Because(Reason::kBeingTraced, "")), ExitCode::kNotNow);
+  EXPECT_EQ(ExitCodeOf(Because(Reason::kQuota, "")), ExitCode::kNotNow);
+  EXPECT_EQ(ExitCodeOf(Because(Reason::kTargetIdle, "")), ExitCode::kNotNow);
+  EXPECT_EQ(ExitCodeOf(Because(Reason::kServerUnreachable, "")), ExitCode::kNoDaemon);
+  EXPECT_EQ(ExitCodeOf(Because(Reason::kDiskFull, "")), ExitCode::kOutput);
+  EXPECT_EQ(ExitCodeOf(Because(Reason::kProcessNotFound, "")), ExitCode::kNoSuchProcess);
 }
 
 TEST(ExitCode, DocumentationRepeatsTheTable) {
