@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "daemon/trace/name_glob.h"
 #include "ptraceprof/v1/capture_service.pb.h"
 #include "rpc/messages/idle_policy_message.h"
 
@@ -167,6 +168,21 @@ Result<void> ReadOnFull(const v1::TraceOptions& options, CaptureRequest& request
                  "use ON_FULL_DROP, ON_FULL_THROTTLE or ON_FULL_STOP");
 }
 
+// Before they are copied: a request may be megabytes of them.
+Result<void> CheckSizes(std::string_view name, const google::protobuf::RepeatedPtrField<std::string>& globs) {
+  if (static_cast<size_t>(globs.size()) > kMaxGlobs) {
+    return Invalid(fmt::format("trace.{} has {} patterns", name, globs.size()),
+                   fmt::format("give at most {}: one pattern may stand for many names", kMaxGlobs));
+  }
+  for (const std::string& glob : globs) {
+    if (glob.size() > kMaxGlobBytes) {
+      return Invalid(fmt::format("a pattern of trace.{} has {} bytes", name, glob.size()),
+                     fmt::format("give at most {}: * stands for any text", kMaxGlobBytes));
+    }
+  }
+  return {};
+}
+
 Result<void> ReadMode(const v1::CaptureSpec& spec, CaptureRequest& request) {
   switch (spec.mode()) {
     case v1::MODE_UNSPECIFIED:
@@ -197,6 +213,8 @@ Result<void> ReadMode(const v1::CaptureSpec& spec, CaptureRequest& request) {
   const bool by_default = request.mode == CaptureMode::kAuto && spec.trace().max_overhead() == 0;
   request.trace.max_overhead =
       by_default && !spec.trace().no_overhead_limit() ? kAutoTraceOverhead : spec.trace().max_overhead();
+  PP_RETURN_IF_ERROR(CheckSizes("filter", spec.trace().filter()));
+  PP_RETURN_IF_ERROR(CheckSizes("exclude", spec.trace().exclude()));
   request.trace.filter.assign(spec.trace().filter().begin(), spec.trace().filter().end());
   request.trace.exclude.assign(spec.trace().exclude().begin(), spec.trace().exclude().end());
   PP_ASSIGN_OR_RETURN(request.trace.min_duration, ReadDuration("trace.min_duration", spec.trace().min_duration()));

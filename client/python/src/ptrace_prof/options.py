@@ -108,7 +108,10 @@ def set_duration(message: Any, field: str, value: Optional[float]) -> None:
     nanos = round(value * 1e9)
     sign = -1 if nanos < 0 else 1
     duration = getattr(message, field)
-    duration.seconds, duration.nanos = sign * (abs(nanos) // 10**9), sign * (abs(nanos) % 10**9)
+    try:
+        duration.seconds, duration.nanos = sign * (abs(nanos) // 10**9), sign * (abs(nanos) % 10**9)
+    except ValueError as error:
+        raise InvalidRequest(f"{field}={value!r}: {error}") from None
     duration.SetInParent()
 
 
