@@ -146,6 +146,9 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::CreateCapture(grpc::CallbackServer
   }
   creation.value().id = request->capture_id();
   if (request->validate_only()) {
+    if (auto possible = captures_.Check(creation.value()); possible.has_error()) {
+      return Answer(context, possible);
+    }
     CaptureRequest look = creation.value().request;
     look.verb = CaptureVerb::kDump;
     look.mode = CaptureMode::kSample;  // what a dump is made of
@@ -273,6 +276,11 @@ SamplesWriter* CaptureServiceImpl::StreamSamples(grpc::CallbackServerContext* /*
   if (wanted.value().mode != CaptureMode::kSample) {
     return FailedCall<v1::SampleBatch>(ToStatus(
         Error{Code::kInvalidArgument, "live samples are of MODE_SAMPLE, and the mode is another", "use Record"}));
+  }
+  if (request->spec().keep() || request->spec().max_bytes() != 0) {
+    return FailedCall<v1::SampleBatch>(
+        ToStatus(Error{Code::kInvalidArgument, "keep and max_bytes are about a trace, and live samples leave none",
+                       "leave them out, or use Record"}));
   }
   auto session = StartHidden(wanted.value());
   if (session.has_error()) {

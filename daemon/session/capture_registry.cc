@@ -58,17 +58,32 @@ Result<void> CaptureRegistry::CheckLimits(uint32_t uid) const {
   return {};
 }
 
-Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& creation, CollectorStarter& starter) {
+Result<void> CaptureRegistry::CheckNew(const Creation& creation) const {
   if (!IsValidId(creation.id)) {
     return Error{Code::kInvalidArgument,
                  "the capture's ID is longer than 63 characters or has others than a-z, 0-9 and -",
                  "choose another ID, or none"};
   }
+  if (!creation.id.empty() && entries_.contains(creation.id)) {
+    return Because(Reason::kCaptureExists, fmt::format("there is a capture '{}' already", creation.id),
+                   "choose another ID, or none", ThingOfCapture(creation.id));
+  }
+  return CheckLimits(creation.owner_uid);
+}
+
+Result<void> CaptureRegistry::Check(const Creation& creation) {
+  const std::lock_guard lock(mutex_);
+  ExpireLocked();
+  return FindRepeated(creation) != nullptr ? Result<void>() : CheckNew(creation);
+}
+
+Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& creation, CollectorStarter& starter) {
   const std::lock_guard lock(mutex_);
   ExpireLocked();
   if (auto repeated = FindRepeated(creation); repeated != nullptr) {
     return repeated;
   }
+  PP_RETURN_IF_ERROR(CheckNew(creation));
   CaptureParameters parameters{
       .id = creation.id.empty() ? "c" + RandomId() : creation.id,
       .owner_uid = creation.owner_uid,
@@ -77,11 +92,6 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
       .keep = creation.keep,
       .spool_folder = spool_folder_,
       .stop_patience = limits_.stop_patience};
-  if (entries_.contains(parameters.id)) {
-    return Because(Reason::kCaptureExists, fmt::format("there is a capture '{}' already", parameters.id),
-                   "choose another ID, or none", ThingOfCapture(parameters.id));
-  }
-  PP_RETURN_IF_ERROR(CheckLimits(creation.owner_uid));
   if (limits_.duration.value > 0 && parameters.request.mode != CaptureMode::kSample &&
       parameters.request.duration.value == 0) {
     parameters.request.trace.longest = limits_.duration;  // what is recorded by default may be less

@@ -42,6 +42,8 @@ class CaptureRegistry {
   // kAlreadyExists: the ID is taken. kResourceExhausted: too many at once. Otherwise as CollectorStarter::Start.
   // A second creation with the same request_id and owner gives the capture of the first.
   Result<std::shared_ptr<CaptureSession>> Create(const Creation& creation, CollectorStarter& starter);
+  // Why Create would refuse it now, apart from what its collector will say.
+  Result<void> Check(const Creation& creation);
 
   // A capture that is in no list and lives as long as who asked holds it; for dumps. Counts against no limit but its
   // own brevity.
@@ -72,6 +74,7 @@ class CaptureRegistry {
 
   static bool MaySee(const Entry& entry, uint32_t uid);
   std::shared_ptr<CaptureSession> FindRepeated(const Creation& creation) const;
+  Result<void> CheckNew(const Creation& creation) const;
   Result<void> CheckLimits(uint32_t uid) const;
   void ExpireLocked();
 
