@@ -232,6 +232,11 @@ class Looking(Base):
             self.assertIn(PID, [thread.pid for thread in batch.threads])
             self.assertTrue(batch.table(limit=3))
             self.assertGreaterEqual(batch.end, batch.begin)
+            main = next(thread for thread in batch.threads if thread.tid == PID)
+            for frames, count in main.stacks:
+                self.assertGreater(count, 0)
+                self.assertIn(frames[-1].function, ("<module>", "[truncated]"), "whole, the innermost first")
+                self.assertNotEqual(frames[0].function, "<module>")
         self.assertEqual(list(batches), [])
         with self.assertRaises(ptrace_prof.ProcessNotFound):
             list(self.client.samples(NO_SUCH_PID))

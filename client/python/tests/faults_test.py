@@ -13,7 +13,7 @@ from google.protobuf import any_pb2
 from google.rpc import error_details_pb2, status_pb2
 
 import ptrace_prof
-from ptrace_prof import State, errors
+from ptrace_prof import State, _convert, errors
 from ptrace_prof._proto import capture_pb2, capture_service_pb2_grpc
 from ptrace_prof._proto import capture_service_pb2 as messages
 
@@ -172,22 +172,21 @@ class Samples(Case):
                                      stacks=[messages.SampledStack(frame=0)],
                                      threads=[messages.SampledThread(pid=1, tid=2, stacks=[1, 1, 0],
                                                                      counts=[3, 4, 2])])
-        self.service.script[:] = [whole]
-        batch = next(self.client.samples(1))
+        self.service.script[:] = [whole, messages.SampleBatch(threads=[messages.SampledThread(stacks=[1], counts=[1])])]
+        batches = self.client.samples(1)
+        batch = next(batches)
         self.assertEqual(batch.samples, 9)
         self.assertEqual([len(frames) for frames, _ in batch.threads[0].stacks], [1, 1, 0])
         self.assertEqual([(row.function, row.line, row.self_samples) for row in batch.table(by="line")][0],
                          ("f", 3, 7))
+        with self.assertRaises(ptrace_prof.DataLoss):
+            next(batches)
         for broken in (
-                messages.SampleBatch(threads=[messages.SampledThread(stacks=[1], counts=[1])]),
                 messages.SampleBatch(stacks=[messages.SampledStack(frame=0)]),
                 messages.SampleBatch(frames=whole.frames, stacks=[messages.SampledStack(frame=0, parent=1)]),
                 messages.SampleBatch(frames=whole.frames, stacks=[messages.SampledStack(frame=0, parent=2**32 - 1)])):
-            self.service.script[:] = [whole, broken]
-            batches = self.client.samples(1)
-            next(batches)
             with self.subTest(broken=str(broken)), self.assertRaises(ptrace_prof.DataLoss):
-                next(batches)
+                _convert.BatchAssembler()(broken)
 
     def test_a_batch_in_parts(self):
         def part(more, name, parent, stacks, **fields):
