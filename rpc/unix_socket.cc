@@ -181,6 +181,10 @@ Result<UniqueFd> ConnectToUnixSocket(const std::string& path) {
       return Error{Code::kPermissionDenied, fmt::format("the socket {} is for its owner only", path),
                    "run as that user or as root, or start a ptrace-profd of your own"};
     case ECONNREFUSED:
+      if (struct stat info{}; ::stat(path.c_str(), &info) == 0 && !S_ISSOCK(info.st_mode)) {
+        return Because(Reason::kServerUnreachable, path + " is no socket",
+                       "name the one of ptrace-profd: --host unix:PATH");
+      }
       return Because(Reason::kServerUnreachable, fmt::format("nobody answers at {}", path),
                      "start ptrace-profd again: the one that made this socket has ended");
     default: return ErrnoError(errno, "cannot connect to " + path);

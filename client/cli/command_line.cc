@@ -58,6 +58,21 @@ std::vector<Entry> DeclareAll(CLI::App& root, ChosenBackend& backend) {
   return entries;
 }
 
+// What the parser says is missing, in words of ours.
+struct Missing {
+  std::string_view said;
+  const char* message;
+  const char* remedy;
+};
+constexpr Missing kMissing[] = {
+    {"A subcommand is required", "`ptrace-prof captures` is given nothing to do",
+     "write list, watch ID, cancel ID, delete ID or fetch ID behind it"},
+    {"id is required", "the ID of a capture is missing", "`ptrace-prof captures list` shows those that there are"},
+    {"trace is required", "there is no trace to export", "give the .pftrace that `record` wrote, or - for stdin"},
+    {"--pid is required", "there is no process to look at",
+     "give --pid PID; `ptrace-prof ps` lists those that there are"},
+};
+
 // "--pid -d 5s": an option that was taken for the value of the one before it.
 std::optional<Error> MissingValue(const CLI::App& app, const std::string& name) {
   for (const CLI::Option* option : app.get_options()) {
@@ -81,6 +96,11 @@ Error UsageError(const CLI::ParseError& error, const CLI::App& root) {
     }
   }
   const std::vector<std::string> extras = root.remaining(true);
+  for (const Missing& row : kMissing) {
+    if (row.said == error.what()) {
+      return {Code::kInvalidArgument, row.message, row.remedy};
+    }
+  }
   if (extras.empty()) {
     return {Code::kInvalidArgument, error.what(), fmt::format("see `{} --help`", name)};
   }

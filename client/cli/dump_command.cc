@@ -67,6 +67,10 @@ class DumpCommand : public Command {
     request_.verb = CaptureVerb::kDump;
     request_.idle = IdlePolicy::kAll;
     request_.allow_stops = !no_stops_;
+    if (request_.blocking && no_stops_) {
+      return Error{Code::kInvalidArgument, "--blocking stops the process, and --no-stops forbids it",
+                   "leave one of them out"};
+    }
     PP_ASSIGN_OR_RETURN(request_.pid, ParsePid(pid_));
     if (request_.pid.value == ::getpid()) {
       return Because(Reason::kTargetIsProfiler, "this is our own process id", "give that of another process");

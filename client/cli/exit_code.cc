@@ -53,6 +53,12 @@ constexpr ReasonMapping kReasonMappings[] = {
     {Reason::kNoDaemon, ExitCode::kNoDaemon},
     {Reason::kLauncherFailed, ExitCode::kNoDaemon},
     {Reason::kDiskFull, ExitCode::kOutput},
+    {Reason::kNotYet, ExitCode::kUsage},
+    {Reason::kRemoteDebugDisabled, ExitCode::kPermission},
+    {Reason::kAlreadyTraced, ExitCode::kNotNow},
+    {Reason::kForeignProfiler, ExitCode::kNotNow},
+    {Reason::kForeignFrameHook, ExitCode::kNotNow},
+    {Reason::kTargetStopped, ExitCode::kNotNow},
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -22,6 +23,10 @@ Result<UniqueFd> OpenInput(const std::string& path) {
   if (!fd.is_open()) {
     return ErrnoError(errno, fmt::format("cannot open {}", path),
                       "give the .pftrace that `record` wrote, or - for stdin");
+  }
+  struct stat info {};
+  if (::fstat(fd.get(), &info) == 0 && S_ISDIR(info.st_mode)) {
+    return Error{Code::kNotFound, fmt::format("{} is a directory", path), "name the .pftrace in it"};
   }
   return fd;
 }

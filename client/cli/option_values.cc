@@ -24,6 +24,7 @@ constexpr Unit kSizeUnits[] = {{"", 1},
                                {"MiB", 1024.0 * 1024},
                                {"G", 1073741824.0},
                                {"GiB", 1073741824.0}};
+constexpr int32_t kLargestPid = 4'194'304;  // of Linux (PID_MAX_LIMIT)
 constexpr double kLongestDuration = 3600.0 * 24 * 366;
 
 struct IdleName {
@@ -63,10 +64,10 @@ std::optional<int32_t> ParseId(std::string_view text) {
 
 }  // namespace
 
-Result<Nanos> ParseDuration(std::string_view text) {
+Result<Nanos> ParseDuration(std::string_view text, std::string_view or_else) {
   const auto seconds = ParseQuantity(text, kDurationUnits);
   if (!seconds.has_value() || *seconds <= 0 || *seconds > kLongestDuration) {
-    return Invalid("a duration", text, "10, 10s, 500ms, 2m or 1h; leave it out to record until Ctrl-C");
+    return Invalid("a duration", text, fmt::format("10, 10s, 500ms, 2m or 1h; {}", or_else));
   }
   return Nanos::FromSeconds(*seconds);
 }
@@ -88,8 +89,8 @@ Result<double> ParsePercent(std::string_view text) {
     return 0.0;
   }
   const auto share = ParseQuantity(text, kPercentUnits);
-  if (!share.has_value() || *share <= 0 || *share > 100) {
-    return Invalid("a share of one core", text, "1%, 0.5%, 20%, or off for no limit");
+  if (!share.has_value() || *share <= 0 || *share > 1) {
+    return Invalid("a share of one core", text, "1%, 0.5%, 20%, at most 100%, or off for no limit");
   }
   return *share;
 }
@@ -157,6 +158,10 @@ Result<Pid> ParsePid(std::string_view text) {
   const auto id = ParseId(text);
   if (!id.has_value()) {
     return Invalid("a process id", text, "a number such as `pgrep -f train.py` prints");
+  }
+  if (*id > kLargestPid) {
+    return Invalid("a process id", text,
+                   fmt::format("a number such as `pgrep -f train.py` prints, at most {}", kLargestPid));
   }
   return Pid(*id);
 }

@@ -11,7 +11,8 @@
 
 namespace ptrace_prof {
 
-Result<Nanos> ParseDuration(std::string_view text);    // 10, 1.5s, 500ms, 2m, 1h
+// 10, 1.5s, 500ms, 2m, 1h. `or_else`: what else can be done, for the hint.
+Result<Nanos> ParseDuration(std::string_view text, std::string_view or_else = "leave it out to record until Ctrl-C");
 Result<double> ParseRate(std::string_view text);       // 500, 500hz, 1khz; "max" is 0
 Result<double> ParsePercent(std::string_view text);    // 1, 1%, 0.5%; "off" is 0; the result is a share
 Result<IdlePolicy> ParseIdle(std::string_view text);   // main, all, none

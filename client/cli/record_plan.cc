@@ -96,7 +96,7 @@ Result<void> ChooseTarget(const RecordOptions& options, const std::vector<std::s
   if (options.is_waiting) {
     plan.named->wait = Nanos();
     if (!options.wait.empty()) {
-      PP_ASSIGN_OR_RETURN(plan.named->wait, ParseDuration(options.wait));
+      PP_ASSIGN_OR_RETURN(plan.named->wait, ParseDuration(options.wait, "--wait without a time waits for ever"));
     }
   }
   return {};
@@ -165,6 +165,7 @@ Result<void> ReadMode(const RecordOptions& options, CaptureRequest& request) {
       {!options.exclude.empty(), "--exclude", CaptureMode::kTrace},
       {!options.rate.empty(), "--rate", CaptureMode::kSample},
       {!options.idle.empty(), "--idle", CaptureMode::kSample},
+      {!options.threads.empty(), "--threads", CaptureMode::kSample},
       {options.gil, "--gil", CaptureMode::kSample},
       {options.blocking, "--blocking", CaptureMode::kSample},
       {options.no_stops, "--no-stops", CaptureMode::kSample},
@@ -175,6 +176,13 @@ Result<void> ReadMode(const RecordOptions& options, CaptureRequest& request) {
                    fmt::format("leave {} out, or take that mode", row.name));
     }
   }
+  if (request.mode == CaptureMode::kAuto && (options.gil || options.blocking || options.no_stops)) {
+    return Usage(fmt::format("{} is about samples, and --mode auto takes none where calls can be traced",
+                             options.gil        ? "--gil"
+                             : options.blocking ? "--blocking"
+                                                : "--no-stops"),
+                 "leave it out, or take --mode sample");
+  }
   PP_RETURN_IF_ERROR(ReadFilters(options, request.trace));
   if (request.mode != CaptureMode::kSample && !options.max_overhead.empty()) {  // of samples it limits what we use
     PP_ASSIGN_OR_RETURN(request.trace.max_overhead, ParsePercent(options.max_overhead));
@@ -184,7 +192,7 @@ Result<void> ReadMode(const RecordOptions& options, CaptureRequest& request) {
   request.trace.c_calls = options.c_calls;
   request.trace.force = options.force;
   if (!options.min_duration.empty()) {
-    PP_ASSIGN_OR_RETURN(request.trace.min_duration, ParseDuration(options.min_duration));
+    PP_ASSIGN_OR_RETURN(request.trace.min_duration, ParseDuration(options.min_duration, "leave it out for all calls"));
   }
   PP_RETURN_IF_ERROR(ReadStepOptions(options, request.trace));
   if (!options.on_full.empty()) {

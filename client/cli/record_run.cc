@@ -47,6 +47,11 @@ int RecordRun::StartFailed(const Error& error) {
   }
   Error told = error;
   told.message = fmt::format("cannot run {}: {}", plan_.program[0], error.message);
+  if (told.remedy.empty()) {
+    told.remedy = error.code == Code::kNotFound
+                      ? "is it spelled right, and in $PATH? A command elsewhere is named by its path"
+                      : "a script that is no program of its own is given to its interpreter: -- python3 FILE";
+  }
   PrintError(told);
   return error.code == Code::kNotFound ? kCommandNotFound : kCommandNotStarted;
 }
@@ -103,6 +108,10 @@ ExitCode RecordRun::ConcludeWithoutSamples(const TraceSpooler& spooler, SpoolFil
   if (plan_.request.mode == CaptureMode::kTrace) {
     PrintNote("nothing was called that was to be recorded: the recording is empty");
     SayTotals(spooler);
+  } else if (!plan_.request.threads.empty()) {
+    PrintNote(
+        "none of the threads of --threads did anything meanwhile: the recording is empty (`ptrace-prof dump` shows "
+        "the threads that there are; --idle=all records those that wait, too)");
   } else {
     PrintNote("no thread did anything meanwhile: the recording is empty (--idle=all records threads that wait, too)");
   }

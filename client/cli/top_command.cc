@@ -111,7 +111,7 @@ class TopCommand : public Command {
     PP_ASSIGN_OR_RETURN(settings_.query.view, Choose("--by", by_, kViews));
     PP_ASSIGN_OR_RETURN(settings_.query.sort, Choose("--sort", sort_, kSorts));
     if (!interval_.empty()) {
-      PP_ASSIGN_OR_RETURN(settings_.interval, ParseDuration(interval_));
+      PP_ASSIGN_OR_RETURN(settings_.interval, ParseDuration(interval_, "leave it out for the usual one"));
     }
     settings_.pid = request.pid;
     settings_.limit = limit_;
@@ -128,7 +128,7 @@ class TopCommand : public Command {
     source.Stop();
     if (shown.has_error()) {
       return Fail(shown.error(),
-                  shown.error().code == Code::kResourceExhausted ? ExitCode::kOutput : ExitCodeOf(shown.error().code));
+                  shown.error().code == Code::kResourceExhausted ? ExitCode::kOutput : ExitCodeOf(shown.error()));
     }
     if (const auto& end = source.end(); end.has_value() && end->code != Code::kOk) {
       PrintNote(end->message.empty() ? "the target ended" : end->message);

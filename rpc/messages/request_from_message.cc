@@ -168,6 +168,29 @@ Result<void> ReadOnFull(const v1::TraceOptions& options, CaptureRequest& request
                  "use ON_FULL_DROP, ON_FULL_THROTTLE or ON_FULL_STOP");
 }
 
+// What would be left out in silence.
+Result<void> RefuseSampling(const v1::SampleOptions& options) {
+  const struct {
+    const char* name;
+    bool is_given;
+  } words[] = {{"rate_hz", options.rate_hz() != 0},
+               {"as_fast_as_possible", options.as_fast_as_possible()},
+               {"max_overhead", options.has_max_overhead()},
+               {"no_overhead_limit", options.no_overhead_limit()},
+               {"idle", options.idle() != v1::IDLE_POLICY_UNSPECIFIED},
+               {"threads", options.threads_size() > 0},
+               {"gil_only", options.gil_only()},
+               {"blocking", options.blocking()},
+               {"no_stops", options.no_stops()}};
+  for (const auto& word : words) {
+    if (word.is_given) {
+      return Invalid(fmt::format("sample.{} is about samples, and MODE_TRACE takes none", word.name),
+                     "leave it out, or use MODE_SAMPLE, or MODE_AUTO");
+    }
+  }
+  return {};
+}
+
 // Before they are copied: a request may be megabytes of them.
 Result<void> CheckSizes(std::string_view name, const google::protobuf::RepeatedPtrField<std::string>& globs) {
   if (static_cast<size_t>(globs.size()) > kMaxGlobs) {
@@ -191,7 +214,11 @@ Result<void> ReadMode(const v1::CaptureSpec& spec, CaptureRequest& request) {
         return Invalid("trace goes with MODE_TRACE or MODE_AUTO", "leave it out, or set the mode");
       }
       return {};
-    case v1::MODE_TRACE: request.mode = CaptureMode::kTrace; break;
+    case v1::MODE_TRACE: {
+      PP_RETURN_IF_ERROR(RefuseSampling(spec.sample()));
+      request.mode = CaptureMode::kTrace;
+      break;
+    }
     case v1::MODE_AUTO: request.mode = CaptureMode::kAuto; break;
     default:
       return Because(Reason::kNotYet,

@@ -64,22 +64,25 @@ void FillSpec(const CaptureRequest& request, v1::CaptureSpec* out) {
     *out->mutable_duration() = google::protobuf::util::TimeUtil::NanosecondsToDuration(request.duration.value);
   }
   v1::SampleOptions& sample = *out->mutable_sample();
+  sample.set_max_depth(request.max_depth);
+  sample.set_no_subprocesses(!request.subprocesses);
+  sample.set_wait_for_python(request.wait_for_python);
+  if (request.mode == CaptureMode::kTrace) {
+    return;  // the rest is about samples
+  }
   sample.set_rate_hz(request.rate_hz);
   sample.set_as_fast_as_possible(request.rate_hz == 0);
   if (request.max_overhead > 0) {
     sample.set_max_overhead(request.max_overhead);
   }
   sample.set_no_overhead_limit(request.max_overhead == 0);
-  sample.set_max_depth(request.max_depth);
   sample.set_idle(ToMessage(request.idle));
   for (const Tid tid : request.threads) {
     sample.add_threads(tid.value);
   }
   sample.set_gil_only(request.gil_only);
-  sample.set_no_subprocesses(!request.subprocesses);
   sample.set_blocking(request.blocking);
   sample.set_no_stops(!request.allow_stops);
-  sample.set_wait_for_python(request.wait_for_python);
 }
 
 void FillDumpRequest(const CaptureRequest& request, v1::DumpStacksRequest* out) {

@@ -33,7 +33,8 @@ TEST(OptionValues, Rates) {
 TEST(OptionValues, Percents) {
   EXPECT_DOUBLE_EQ(ParsePercent("1%").value(), 0.01);
   EXPECT_DOUBLE_EQ(ParsePercent("1").value(), 0.01);
-  EXPECT_DOUBLE_EQ(ParsePercent("250%").value(), 2.5);
+  EXPECT_DOUBLE_EQ(ParsePercent("100%").value(), 1);
+  EXPECT_TRUE(ParsePercent("101%").has_error());
   EXPECT_DOUBLE_EQ(ParsePercent("off").value(), 0);
   for (const char* wrong : {"", "0", "0%", "%", "-1%", "one", "1%%"}) {
     EXPECT_TRUE(ParsePercent(wrong).has_error()) << wrong;

@@ -144,7 +144,7 @@ def _sample(options: CaptureOptions) -> capture_pb2.SampleOptions:
     return _checked(  # type: ignore[no-any-return]
         capture_pb2.SampleOptions, rate_hz=None if rate == math.inf else rate, as_fast_as_possible=rate == math.inf,
         max_overhead=None if overhead == math.inf else overhead, no_overhead_limit=overhead == math.inf,
-        max_depth=options.get("max_depth"), idle=_one_of(_IDLE, "idle", options.get("idle") or "main"),
+        max_depth=options.get("max_depth"), idle=_one_of(_IDLE, "idle", options["idle"]) if options.get("idle") else None,
         threads=list(options.get("threads") or ()), gil_only=options.get("gil_only"),
         no_subprocesses=not options.get("subprocesses", True), blocking=options.get("blocking"),
         no_stops=not options.get("stops", True), wait_for_python=options.get("wait_for_python"))
