@@ -11,7 +11,7 @@ bool IsKeyCharacter(char c) { return (c >= 'a' && c <= 'z') || c == '_'; }
 
 bool IsValueCharacter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
-         c == ',' || c == '+' || c == '-';
+         c == ',' || c == '+' || c == '-' || c == '=';
 }
 
 bool IsArgument(std::string_view text) {

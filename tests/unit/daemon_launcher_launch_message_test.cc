@@ -11,7 +11,8 @@ LaunchRequest Sample() {
   return {.number = 42,
           .peer = 7,
           .target = Pid(4711),
-          .arguments = {"verb=record", "rate_hz=1e-3", "threads=1,2,3", "empty="}};
+          .arguments = {"verb=record", "rate_hz=1e-3", "threads=1,2,3", "empty=", "schedule=wait=1,active=2",
+                        "filter=2a,"}};
 }
 
 Code CodeOf(std::vector<std::string> arguments) {
@@ -34,7 +35,8 @@ TEST(LaunchMessage, ComesBackAsItWent) {
 }
 
 TEST(LaunchMessage, ArgumentsAreKeysAndPlainValuesOnly) {
-  for (const char* bad : {"", "--", "-x=1", "pid", "=1", "pid=1 2", "pid=/etc", "Pid=1", "pid=1;2", "pid=\n"}) {
+  for (const char* bad : {"", "--", "-x=1", "pid", "=1", "pid=1 2", "pid=/etc", "Pid=1", "pid=1;2", "pid=\n",
+                          "a=b c=d"}) {
     EXPECT_EQ(CodeOf({bad}), Code::kInvalidArgument) << bad;
   }
   EXPECT_EQ(CodeOf({std::string("pid=1\0--", 8)}), Code::kInvalidArgument);
