@@ -113,8 +113,9 @@ class BothWays(TerminalCase):
                 (("--filter", "*"), "leaf", "nobody"),
                 (("--filter", "trunk", "--filter", "ä*"), "trunk", "leaf"),
                 (("--exclude", "le[a]f"), "trunk", "leaf"),
-                (("--min-duration", "1h"), None, "leaf"),
+                (("--min-duration", "1h"), None, "nobody"),
                 (("--buffer", "1M", "--on-full", "stop"), "leaf", "nobody"),
+                (("--buffer", "1M", "--on-full", "throttle"), "leaf", "nobody"),
                 (("--steps", "3"), "leaf", "nobody"),
                 (("--active", "2", "--wait", "1", "--warmup", "1", "--repeat", "1"), None, "nobody"),
                 (("--schedule", "skip_first=1,wait=1,warmup=1,active=3,repeat=2"), None, "nobody"),
@@ -197,7 +198,7 @@ class BothWays(TerminalCase):
                         ["--max-overhead", "500%"], ["--mode", "auto", "--gil"], ["--mode", "trace", "--threads", "7"],
                         ["--mode", "trace", "--filter", "["], ["--mode", "trace", "--filter", "x" * 300],
                         ["--mode", "trace", *(["--exclude", "x"] * 65)], ["--mode", "trace", "--schedule", "active=0"],
-                        ["--mode", "trace", "--on-full", "throttle"], ["--mode", "trace", "--buffer", "3"],
+                        ["--mode", "trace", "--on-full", "panic"], ["--mode", "trace", "--buffer", "3"],
                         ["--mode", "trace", "--steps", "-3"], ["--filter", "x"]):
             with self.subTest(options):
                 alone, through = self.both("record", "--pid", target.pid, "-o", "-", *options)

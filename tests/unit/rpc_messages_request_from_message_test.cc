@@ -210,6 +210,57 @@ TEST(RequestFromMessage, RefusesStepsThatMakeNoSense) {
   }
 }
 
+TEST(RequestFromMessage, PatternsAreBoundedBeforeAnybodyReadsThem) {
+  const std::function<void(v1::TraceOptions&)> changes[] = {
+      [](v1::TraceOptions& t) { t.add_filter(std::string(3'000'000, '*')); },
+      [](v1::TraceOptions& t) { t.add_exclude(std::string(257, 'x')); },
+      [](v1::TraceOptions& t) {
+        for (int i = 0; i < 200'000; ++i) {
+          t.add_filter("x");
+        }
+      },
+      [](v1::TraceOptions& t) { t.add_filter(std::string("a\0b", 3)); },
+      [](v1::TraceOptions& t) { t.add_exclude(""); },
+      [](v1::TraceOptions& t) { t.add_exclude("["); }};
+  for (const auto& change : changes) {
+    v1::CaptureSpec spec = Good();
+    spec.set_mode(v1::MODE_TRACE);
+    change(*spec.mutable_trace());
+    const auto read = RequestFrom(spec);
+    ASSERT_TRUE(read.has_error()) << spec.ShortDebugString().substr(0, 200);
+    EXPECT_EQ(read.error().code, Code::kInvalidArgument);
+    EXPECT_LT(read.error().message.size(), 1000U);
+    EXPECT_NE(read.error().remedy, "");
+  }
+}
+
+TEST(RequestFromMessage, OptionsAboutSamplesAreRefusedWithATrace) {
+  for (const char* name : {"rate_hz", "as_fast_as_possible", "max_overhead", "no_overhead_limit", "idle", "threads",
+                           "gil_only", "blocking", "no_stops"}) {
+    v1::CaptureSpec spec = Good();
+    spec.set_mode(v1::MODE_TRACE);
+    v1::SampleOptions& sample = *spec.mutable_sample();
+    const auto* field = sample.GetDescriptor()->FindFieldByName(name);
+    ASSERT_NE(field, nullptr) << name;
+    switch (field->cpp_type()) {
+      case google::protobuf::FieldDescriptor::CPPTYPE_BOOL:
+        sample.GetReflection()->SetBool(&sample, field, true);
+        break;
+      case google::protobuf::FieldDescriptor::CPPTYPE_DOUBLE:
+        sample.GetReflection()->SetDouble(&sample, field, 0.5);
+        break;
+      case google::protobuf::FieldDescriptor::CPPTYPE_ENUM:
+        sample.GetReflection()->SetEnumValue(&sample, field, v1::IDLE_POLICY_ALL);
+        break;
+      default: sample.add_threads(7);
+    }
+    const auto read = RequestFrom(spec);
+    ASSERT_TRUE(read.has_error()) << name;
+    EXPECT_EQ(read.error().code, Code::kInvalidArgument);
+    EXPECT_NE(read.error().message.find(name), std::string::npos) << read.error().message;
+  }
+}
+
 TEST(RequestFromMessage, WhoLeavesTheChoiceToUsMayGiveOptionsOfBoth) {
   CaptureRequest asked;
   asked.pid = Pid(4711);

@@ -141,10 +141,11 @@ def _checked(message: Any, **fields: Any) -> Any:
 def _sample(options: CaptureOptions) -> capture_pb2.SampleOptions:
     rate = options.get("rate_hz")
     overhead = None if options.get("mode") == "trace" else options.get("max_overhead")
+    idle = options.get("idle")
     return _checked(  # type: ignore[no-any-return]
         capture_pb2.SampleOptions, rate_hz=None if rate == math.inf else rate, as_fast_as_possible=rate == math.inf,
         max_overhead=None if overhead == math.inf else overhead, no_overhead_limit=overhead == math.inf,
-        max_depth=options.get("max_depth"), idle=_one_of(_IDLE, "idle", options["idle"]) if options.get("idle") else None,
+        max_depth=options.get("max_depth"), idle=_one_of(_IDLE, "idle", idle) if idle else None,
         threads=list(options.get("threads") or ()), gil_only=options.get("gil_only"),
         no_subprocesses=not options.get("subprocesses", True), blocking=options.get("blocking"),
         no_stops=not options.get("stops", True), wait_for_python=options.get("wait_for_python"))
