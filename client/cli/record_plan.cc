@@ -140,6 +140,18 @@ Result<void> ReadFilters(const RecordOptions& options, CallTraceOptions& trace) 
   return {};
 }
 
+// What calls cannot have.
+Result<void> CheckAuto(const RecordOptions& options, CaptureMode mode) {
+  if (mode == CaptureMode::kAuto && (options.gil || options.blocking || options.no_stops)) {
+    return Usage(fmt::format("{} is about samples, and --mode auto takes none where calls can be traced",
+                             options.gil        ? "--gil"
+                             : options.blocking ? "--blocking"
+                                                : "--no-stops"),
+                 "leave it out, or take --mode sample");
+  }
+  return {};
+}
+
 // Options that are about one way of recording and not the other.
 Result<void> ReadMode(const RecordOptions& options, CaptureRequest& request) {
   if (!options.mode.empty()) {
@@ -176,13 +188,7 @@ Result<void> ReadMode(const RecordOptions& options, CaptureRequest& request) {
                    fmt::format("leave {} out, or take that mode", row.name));
     }
   }
-  if (request.mode == CaptureMode::kAuto && (options.gil || options.blocking || options.no_stops)) {
-    return Usage(fmt::format("{} is about samples, and --mode auto takes none where calls can be traced",
-                             options.gil        ? "--gil"
-                             : options.blocking ? "--blocking"
-                                                : "--no-stops"),
-                 "leave it out, or take --mode sample");
-  }
+  PP_RETURN_IF_ERROR(CheckAuto(options, request.mode));
   PP_RETURN_IF_ERROR(ReadFilters(options, request.trace));
   if (request.mode != CaptureMode::kSample && !options.max_overhead.empty()) {  // of samples it limits what we use
     PP_ASSIGN_OR_RETURN(request.trace.max_overhead, ParsePercent(options.max_overhead));

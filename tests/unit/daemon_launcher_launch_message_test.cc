@@ -35,8 +35,8 @@ TEST(LaunchMessage, ComesBackAsItWent) {
 }
 
 TEST(LaunchMessage, ArgumentsAreKeysAndPlainValuesOnly) {
-  for (const char* bad : {"", "--", "-x=1", "pid", "=1", "pid=1 2", "pid=/etc", "Pid=1", "pid=1;2", "pid=\n",
-                          "a=b c=d"}) {
+  for (const char* bad :
+       {"", "--", "-x=1", "pid", "=1", "pid=1 2", "pid=/etc", "Pid=1", "pid=1;2", "pid=\n", "a=b c=d"}) {
     EXPECT_EQ(CodeOf({bad}), Code::kInvalidArgument) << bad;
   }
   EXPECT_EQ(CodeOf({std::string("pid=1\0--", 8)}), Code::kInvalidArgument);
