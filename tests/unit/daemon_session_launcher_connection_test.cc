@@ -130,7 +130,7 @@ class Launching : public testing::Test {
   std::string Described(PeerNumber peer, Pid target) {
     auto started = connection_->Start(peer, target, {"do=describe"});
     EXPECT_TRUE(started.has_value()) << started.error().message;
-    const std::string text = ReadSome(started.value().stream.get());
+    std::string text = ReadSome(started.value().stream.get());
     connection_->Wait(started.value(), kLong);
     return text;
   }
@@ -263,7 +263,7 @@ TEST_F(Launching, ForRootTheyAreTheOwnerOfTheTarget) {
     EXPECT_EQ(ReadSome(line[0]), "+");
     ::close(line[0]);
     ::close(line[1]);
-    const std::string text = Described(myself_, Pid(owner));
+    std::string text = Described(myself_, Pid(owner));
     ::kill(owner, SIGKILL);
     ::waitpid(owner, nullptr, 0);
     return text;
