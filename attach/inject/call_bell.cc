@@ -55,4 +55,40 @@ Result<void> RingBell(RemoteMemory& memory, RemoteWriter& writer, const CallBell
   return {};
 }
 
+Result<void> QuietBell(RemoteMemory& memory, RemoteWriter& writer, const CallBell& bell) {
+  if (!bell.holds_traced || bell.word.IsNull()) {
+    return {};
+  }
+  for (const RemoteAddr reason : bell.reasons) {
+    int32_t value = 0;
+    if (reason.IsNull() || memory.ReadValue(reason, &value) != ReadStatus::kOk || value != 0) {
+      return {};
+    }
+  }
+  return writer.WriteValue(bell.word, uint32_t{0});
+}
+
+bool HoldsAThread(RemoteMemory& memory, const CallQueue& queue) {
+  uint64_t at = 0;
+  if (!queue.traced.has_value() || memory.ReadValue(queue.traced->head, &at) != ReadStatus::kOk) {
+    return false;
+  }
+  for (int count = 0; at != 0 && count < kMaxElements; ++count) {
+    const RemoteAddr thread(at);
+    uint64_t native_id = 0;
+    uint64_t frame = 0;
+    uint8_t is_traced = 0;
+    if (memory.ReadValue(thread + queue.traced->native_id, &native_id) != ReadStatus::kOk ||
+        memory.ReadValue(thread + queue.traced->frame, &frame) != ReadStatus::kOk ||
+        memory.ReadValue(thread + queue.traced->next, &at) != ReadStatus::kOk) {
+      return false;
+    }
+    if (native_id != queue.traced->runner && memory.ReadValue(RemoteAddr(frame), &is_traced) == ReadStatus::kOk &&
+        is_traced != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace ptrace_prof

@@ -12,4 +12,10 @@ namespace ptrace_prof {
 // theirs, and what belongs to a thread goes with it. Bounded; elements that name another owner are left alone.
 Result<void> RingBell(RemoteMemory& memory, RemoteWriter& writer, const CallBell& bell);
 
+// Takes it back where nobody else rang it, as far as that is known (CallBell::reasons). Under the same condition.
+Result<void> QuietBell(RemoteMemory& memory, RemoteWriter& writer, const CallBell& bell);
+
+// Whether the bell would hold a thread for good: one whose calls are traced, by us or by another (TracedFlags).
+bool HoldsAThread(RemoteMemory& memory, const CallQueue& queue);
+
 }  // namespace ptrace_prof

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <utility>
 
+#include "attach/inject/call_bell.h"
 #include "attach/inject/frame_thunk.h"
 #include "attach/inject/slack.h"
 #include "attach/inject/strategy.h"
@@ -37,7 +38,12 @@ Result<void> Applies(const InjectionTarget& target) {
 class HookedCall final : public RunningCall {
  public:
   HookedCall(const InjectionTarget& target, RemoteMemory& memory, Slack context, RemoteAddr code)
-      : pid_(target.pid), memory_(memory), hook_(*target.frame_hook), context_(std::move(context)), code_(code) {}
+      : pid_(target.pid),
+        memory_(memory),
+        bell_(target.queue.bell),
+        hook_(*target.frame_hook),
+        context_(std::move(context)),
+        code_(code) {}
   ~HookedCall() override {
     static_cast<void>(Withdraw().has_value());
     const bool wiped =
@@ -91,12 +97,16 @@ class HookedCall final : public RunningCall {
                      fmt::format("another tool evaluates the frames of process {} (PEP 523)", pid_.value),
                      "End it there, try again when the main thread works, or sample instead.", ThingOf(pid_));
     }
+    // What was rung before, by whomever, must not hold the thread that comes by once its calls are traced. The main
+    // thread sees for itself that calls wait when it goes on.
+    RemoteWriter writer(pid_);
+    PP_RETURN_IF_ERROR(QuietBell(memory_, writer, bell_));
     const ThunkContext context{hook_.slot.value, now, call_.function.value, call_.argument.value, code_.value, 0, 0};
     PP_RETURN_IF_ERROR(context_.Put({reinterpret_cast<const char*>(&context), sizeof context}));
     thunk_ = MakeFrameThunk(context_.address(), hook_.function, hook_.throw_argument);
     written_ = true;
     PP_RETURN_IF_ERROR(WriteCode(stop.threads().front(), code_, thunk_));
-    PP_RETURN_IF_ERROR(RemoteWriter(pid_).WriteValue(hook_.slot, code_.value));
+    PP_RETURN_IF_ERROR(writer.WriteValue(hook_.slot, code_.value));
     original_ = now;
     hooked_ = true;
     return true;
@@ -142,6 +152,7 @@ class HookedCall final : public RunningCall {
 
   Pid pid_;
   RemoteMemory& memory_;
+  const CallBell bell_;
   FrameHook hook_;
   Slack context_;
   RemoteAddr code_;

@@ -130,7 +130,7 @@ class Resident {
         continue;  // closed meanwhile
       }
       Channel::AskToLeave(file.value());  // at its next event, should that be sooner than what follows
-      if (!CanCall(target_)) {
+      if (!CanCall(target_) || target_.queue.bell.holds_traced) {
         continue;
       }
       PP_ASSIGN_OR_RETURN(const RemoteAddr leave, stub.LeaveEntry(target_.pid, file.value()));
@@ -190,6 +190,9 @@ Result<QueuedCall> QueueLeave(const InjectionTarget& target, RemoteMemory& memor
                               Nanos deadline) {
   if (target.no_queue) {
     return *target.no_queue;
+  }
+  if (target.queue.bell.holds_traced) {
+    return Error{Code::kUnimplemented, "no call may wait in this interpreter while its calls are traced", ""};
   }
   CallGuard guard;
   guard.address = channel.leave_entry();  // to leave late is to leave

@@ -63,6 +63,14 @@ Result<bool> QueuedCall::TryPut(State& state, Nanos patience) {
   if (!GuardHolds(*state.memory, state.guard)) {
     return Error{Code::kGone, "the target has become another program", ""};
   }
+  if (HoldsAThread(*state.memory, state.queue)) {
+    return Because(Reason::kForeignProfiler,
+                   fmt::format("the calls of a thread of process {} are traced by another tool, and this version of "
+                               "CPython may hold such a thread for good while somebody enters",
+                               state.pid.value),
+                   "End that tool first, or sample the process instead (record without --mode trace).",
+                   ThingOf(state.pid));
+  }
   state.slot = image.Append(state.call);
   PP_RETURN_IF_ERROR(state.writer.Write(image.address(), image.bytes()));
   state.open = true;
@@ -106,6 +114,10 @@ Result<bool> QueuedCall::TryTakeBack(State& state, Nanos patience) {
   PP_ASSIGN_OR_RETURN(CallQueueImage image, CallQueueImage::Read(*state.memory, state.queue));
   if (image.TakeBack(state.slot, state.call)) {
     PP_RETURN_IF_ERROR(state.writer.Write(image.address(), image.bytes()));
+    if (state.queue.bell.holds_traced && image.waiting() == 0) {
+      PP_RETURN_IF_ERROR(state.writer.WriteValue(state.queue.count, uint32_t{0}));
+      PP_RETURN_IF_ERROR(QuietBell(*state.memory, state.writer, state.queue.bell));
+    }
     return true;
   }
   if (image.Waits(state.slot) && image.At(state.slot) == state.call && !state.guard.wipe.IsNull()) {

@@ -6,8 +6,10 @@
 // of the ring: with the words in that order the whole is one piece of at most kMaxCallQueueBytes.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "attach/base/types.h"
 
@@ -21,12 +23,25 @@ struct CallBell {
   uint8_t width = 4;    // bytes of a word: 4 or 8
   uint64_t bits = 1;    // set, the others stay as they are
   bool forgets = true;  // the program may reset the word although calls wait: ring again until one is made
+  // While the word is set, a thread whose calls are traced makes no step, unless it is the one that makes the calls
+  // (CPython 3.11): nothing may wait in the queue while calls are traced, and the word must not stay behind.
+  bool holds_traced = false;
+  std::array<RemoteAddr, 3> reasons{};  // int32 each; while one is not 0, the word is not ours to reset
 
   RemoteAddr list_head;     // where the address of the first element is
   uint32_t list_next = 0;   // in an element: the address of the next
   uint32_t list_owner = 0;  // in an element: `owner`, else it is none of this list
   uint32_t list_word = 0;
   RemoteAddr owner;
+};
+
+// The threads of a program, and where each says whether its calls are traced.
+struct TracedFlags {
+  RemoteAddr head;         // where the address of the first thread is
+  uint32_t next = 0;       // in a thread: the address of the next
+  uint32_t native_id = 0;  // uint64: its tid as the target sees it
+  uint32_t frame = 0;      // the address of a byte that is not 0 while its calls are traced
+  uint64_t runner = 0;     // the tid of the thread that makes the calls
 };
 
 struct CallQueue {
@@ -43,6 +58,7 @@ struct CallQueue {
   RemoteAddr first;     // int: slot of the oldest call; behind it the slot of the next one to come
 
   CallBell bell;
+  std::optional<TracedFlags> traced;  // where bell.holds_traced
 
   size_t size() const { return first + 8 - count; }
 };

@@ -175,6 +175,9 @@ Result<InjectionTarget> DescribeForInjection(Pid pid, RemoteMemory& memory, cons
   auto pending = FindPendingCalls(pid, memory, process, RemoteAddr(interpreter));
   if (pending.has_value()) {
     target.queue = pending.value().queue;
+    if (target.queue.traced.has_value()) {
+      target.queue.traced->runner = static_cast<uint64_t>(own.value);  // the main thread
+    }
     target.main_thread_only = pending.value().runner == CallRunner::kMainThread;
     PP_ASSIGN_OR_RETURN(target.frame_hook, DescribeFrameHook(pid, memory, process, pending.value()));
   } else if (target.scripts && pending.error().code != Code::kGone) {

@@ -122,6 +122,9 @@ class Finder {
   void SetBell(CallQueue& queue) const {
     if (row_.breaker.anchor != PendingAnchor::kThread) {
       queue.bell.word = Place(row_.breaker);
+      if (layout().version.minor == 11) {
+        SetHolding(queue);
+      }
       return;
     }
     // Whoever takes the GIL sees for itself that calls wait: only who has it must be told, and once is enough.
@@ -133,6 +136,24 @@ class Finder {
     queue.bell.list_owner = layout().thread_interp;
     queue.bell.list_word = layout().thread_interp + static_cast<uint32_t>(row_.breaker.offset);
     queue.bell.owner = interpreter_;
+  }
+
+  // 3.11: where calls are traced, RESUME looks at the breaker, and begins anew after that (DO_TRACING in
+  // Python/ceval.c): a thread that may not make the calls never comes past it. Whoever takes the GIL works out the
+  // breaker for itself (take_gil in Python/ceval_gil.h), so that the main thread need not be reminded.
+  void SetHolding(CallQueue& queue) const {
+    constexpr int32_t kAsyncExceptionAt = 4;  // behind calls_to_do
+    constexpr int32_t kDropRequestAt = 4;     // behind eval_breaker
+    constexpr int32_t kSignalsBefore = 8;     // _PyRuntime.ceval: signals_pending, then the GIL
+    queue.bell.forgets = false;
+    queue.bell.holds_traced = true;
+    queue.bell.reasons = {queue.bell.word + kDropRequestAt, queue.count + kAsyncExceptionAt,
+                          process_.runtime + (layout().runtime_gil - kSignalsBefore)};
+    queue.traced = TracedFlags{.head = interpreter_ + layout().interp_threads_head,
+                               .next = layout().thread_next,
+                               .native_id = layout().thread_native_id,
+                               .frame = layout().thread_cframe,
+                               .runner = 0};
   }
 
   Result<void> CheckNeighbours(const CallQueue& queue) const {
