@@ -61,6 +61,18 @@ class TraceMode(case.Case):
         self.assertEqual(target.stdout(), "ended well\n")
         self.assertEqual(target.stderr(), "")
 
+    def test_threads_that_the_main_thread_waits_for_go_on(self):
+        """On 3.11 such a thread stood still for good if something waited for the main thread to look at it."""
+        target = self.start("thread_relay.py")
+        with tempfile.TemporaryDirectory() as folder:
+            for _ in range(30 if self.interpreter.minor == "3.11" else 3):
+                profiler.must("record", "--mode", "trace", "--pid", target.pid, "--duration", "10ms", "-o",
+                              f"{folder}/out.pftrace")
+                target.tell("ping")
+                target.expect("pong")
+        self.assertUnharmed(target.pid)
+        self.assertEqual((target.finish(), target.stdout(), target.stderr()), (0, "ended well\n", ""))
+
     def record_auto(self, target, *options):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
