@@ -23,16 +23,17 @@ struct CallBell {
   uint8_t width = 4;    // bytes of a word: 4 or 8
   uint64_t bits = 1;    // set, the others stay as they are
   bool forgets = true;  // the program may reset the word although calls wait: ring again until one is made
-  // While the word is set, a thread whose calls are traced makes no step, unless it is the one that makes the calls
-  // (CPython 3.11): nothing may wait in the queue while calls are traced, and the word must not stay behind.
-  bool holds_traced = false;
-  std::array<RemoteAddr, 3> reasons{};  // int32 each; while one is not 0, the word is not ours to reset
 
   RemoteAddr list_head;     // where the address of the first element is
   uint32_t list_next = 0;   // in an element: the address of the next
   uint32_t list_owner = 0;  // in an element: `owner`, else it is none of this list
   uint32_t list_word = 0;
   RemoteAddr owner;
+
+  // While the word is set, a thread whose calls are traced makes no step, unless it is the one that makes the calls
+  // (CPython 3.11): nothing may wait in the queue while calls are traced, and the word must not stay behind.
+  bool holds_traced = false;
+  std::array<RemoteAddr, 3> reasons{};  // int32 each; while one is not 0, the word is not ours to reset
 };
 
 // The threads of a program, and where each says whether its calls are traced.

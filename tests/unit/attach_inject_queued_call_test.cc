@@ -32,6 +32,11 @@ struct Board {
   char text[8];
   std::atomic<uint64_t> served;  // argument of the last call
   std::atomic<bool> serve;
+  struct {
+    uint64_t next, native_id, frame;
+  } threads[2];
+  uint64_t list;
+  uint8_t traced[2];
 };
 
 void Serve(Board& board) {
@@ -201,6 +206,37 @@ TEST_F(QueuedCallTest, RingsForEachElementOfAList) {
   EXPECT_EQ(elements[0].word, 12U);
   EXPECT_EQ(elements[1].word, 5U);
   EXPECT_EQ(elements[2].word, 0U) << "another's";
+}
+
+TEST_F(QueuedCallTest, ABellThatMayHoldThreadsDoesNotStayBehind) {
+  queue_.bell.bits = 1;
+  queue_.bell.holds_traced = true;
+  queue_.bell.reasons.fill(At(&board_.pad));
+  for (const uint32_t others : {0U, 1U}) {
+    board_.bell = 0;
+    board_.pad = others;
+    Result<QueuedCall> call = Put(1);
+    ASSERT_TRUE(call.has_value()) << call.error().message;
+    EXPECT_EQ(board_.bell, 1U);
+    EXPECT_EQ(call.value().Withdraw().value(), Withdrawal::kTakenBack);
+    EXPECT_EQ(board_.bell, others) << "it may be somebody else's";
+    EXPECT_TRUE(IsEmpty());
+  }
+}
+
+TEST_F(QueuedCallTest, IsNotPutWhereItWouldHoldAThread) {
+  board_.threads[0] = {At(&board_.threads[1]).value, 7, At(&board_.traced[0]).value};
+  board_.threads[1] = {0, 8, At(&board_.traced[1]).value};
+  board_.list = At(&board_.threads[0]).value;
+  queue_.traced = TracedFlags{.head = At(&board_.list), .next = 0, .native_id = 8, .frame = 16, .runner = 7};
+  board_.traced[0] = 255;
+  EXPECT_TRUE(Put(1).has_value()) << "the thread that makes the calls is not held";
+  board_.traced[1] = 255;
+  const Result<QueuedCall> refused = Put(1);
+  ASSERT_TRUE(refused.has_error());
+  EXPECT_EQ(refused.error().reason, Reason::kForeignProfiler);
+  EXPECT_TRUE(IsEmpty());
+  ExpectFree();
 }
 
 }  // namespace
