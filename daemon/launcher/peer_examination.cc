@@ -68,12 +68,19 @@ SameNamespace ComparedUserNamespace(Pid process) {
   return ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino ? SameNamespace::kYes : SameNamespace::kNo;
 }
 
+// With that right, what cannot be looked at is kept from us on purpose.
+bool MayLookAtAll() {
+  const auto own = ReadProcessStatus(Pid(::getpid()));
+  return own.has_value() && (own.value().cap_effective >> CAP_SYS_PTRACE & 1) != 0;
+}
+
 PeerVerdict LookAt(ExaminedPeer& peer, const UniqueFd& pidfd) {
   SameNamespace same = ComparedUserNamespace(peer.pid);
-  if (same == SameNamespace::kUnknown && peer.who.uid.value == 0 && ::geteuid() != 0) {
-    same = SameNamespace::kYes;  // root, whom a user's launcher cannot look at and can give nothing
-  }
-  if (peer.who.uid.value == 0) {
+  // Root, whom a launcher of a user, or of the root of a container, cannot look at and can give nothing.
+  const bool is_above_us = same == SameNamespace::kUnknown && peer.who.uid.value == 0 && !MayLookAtAll();
+  if (is_above_us) {
+    same = SameNamespace::kYes;
+  } else if (peer.who.uid.value == 0) {
     const auto status = ReadProcessStatus(peer.pid);
     peer.who.capabilities = status.has_value() ? status.value().cap_effective & kHandedOn : 0;
   }
