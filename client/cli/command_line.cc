@@ -96,6 +96,10 @@ Error UsageError(const CLI::ParseError& error, const CLI::App& root) {
     }
   }
   const std::vector<std::string> extras = root.remaining(true);
+  if (const auto misplaced = root.remaining(false); !misplaced.empty() && name != "ptrace-prof") {
+    return {Code::kInvalidArgument, fmt::format("'{}' stands before the command", misplaced.front()),
+            fmt::format("the options of a command come after its name: `{} {} …`", name, misplaced.front())};
+  }
   for (const Missing& row : kMissing) {
     if (row.said == error.what()) {
       return {Code::kInvalidArgument, row.message, row.remedy};
@@ -105,10 +109,6 @@ Error UsageError(const CLI::ParseError& error, const CLI::App& root) {
     return {Code::kInvalidArgument, error.what(), fmt::format("see `{} --help`", name)};
   }
   const std::string& first = extras.front();
-  if (const auto misplaced = root.remaining(false); !misplaced.empty() && name != "ptrace-prof") {
-    return {Code::kInvalidArgument, fmt::format("'{}' stands before the command", misplaced.front()),
-            fmt::format("the options of a command come after its name: `{} {} …`", name, misplaced.front())};
-  }
   const bool program = name.ends_with("record") && !first.starts_with('-');
   return {
       Code::kInvalidArgument, fmt::format("`{}` does not know what to do with '{}'", name, first),

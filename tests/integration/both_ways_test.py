@@ -225,7 +225,7 @@ class BothWays(TerminalCase):
         for arguments, word in ((("--host", "x", "ps"), "'x' is no address"),
                                 (("--host", f"unix:{self.folder}/no.sock", "ps"), "no socket"),
                                 (("--pid", target.pid, "dump"), "'--pid' stands before the command"),
-                                (("dump", "--pid", "--json"), "--pid has no value: '--json' after it is an option"),
+                                (("dump", "--pid", "--json", "7"), "--pid has no value: '--json' after it is an option"),
                                 (("--host", "none", "completion", "bash"), "`completion` asks no daemon")):
             with self.subTest(arguments):
                 said = self.run_one(*arguments)

@@ -143,7 +143,8 @@ class TraceSemantics(case.Case):
             self.assertShapes(trees, expected)
         else:  # what is there is right; and the job's own function was left alone, or it had not ended well
             self.assertEqual(self.promise, "partly")
-            self.assertIn("set or cleared a profile function", self.finished.errors)
+            if self.interpreter.minor != "3.11":  # there the tracer leaves at its next event, which comes later than the end
+                self.assertIn("set or cleared a profile function", self.finished.errors)
             for name, rows in expected.items():
                 for call in trees.named[name]:
                     self.assertEqual(difference(call.rows(), rows), "", name)
