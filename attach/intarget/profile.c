@@ -178,8 +178,12 @@ static int tell_own(pp_object* code, int is_told) {
   return set_function(py_thread_state(), is_told ? on_event : 0);
 }
 
-// A trace function of the job would be called for what is measured, and measured with it.
-static int has_trace_function(void) { return function_of(py_thread_state())[1] != 0; }
+// A trace function of the job would be called for what is measured, and measured with it. And on 3.11 a function that
+// is traced does not begin while a call waits in the queue: for good, where we are such a call ourselves, as the queue
+// is not looked at again before we return.
+static int may_be_measured(void) {
+  return pp_boot_block.python_hex < PP_PYTHON_311 && function_of(py_thread_state())[1] == 0;
+}
 
 static void measure_costs(void) {
   enum { PP_LOOP_EVENTS = 4, PP_FRAME_EVENTS = 2 };  // the loop is a function, and calls one in C
@@ -190,10 +194,10 @@ static void measure_costs(void) {
   costs.interpreter = covered.interpreter;
   costs.clock = pp_self.clock;
   covered.is_measuring = 1;
-  if (!costs.frame.events && !has_trace_function()) {
+  if (!costs.frame.events && may_be_measured()) {
     costs.frame = pp_measure("lambda _: None", PP_FRAME_EVENTS, PP_LOOP_EVENTS, &tell_own);
   }
-  if (pp_self.c_calls && costs.frame.events && !costs.call.events && !has_trace_function() &&
+  if (pp_self.c_calls && costs.frame.events && !costs.call.events && may_be_measured() &&
       pp_boot_block.ring_records >= PP_RECORDS_OF_CALLS) {
     costs.call = pp_measure("lambda _: len(()) and None", PP_FRAME_EVENTS, 0, &tell_own);
     costs.call.time -= costs.call.time < costs.frame.time ? costs.call.time : costs.frame.time;
