@@ -15,7 +15,7 @@ PYTHON
 words=${command#*ccache }
 key=$({
   cat .clang-tidy
-  echo "$words"
+  echo "${words//$PWD/}"  # wherever the checkout is
   cd "$folder" && eval "${words% -o *} -E -P -o - $OLDPWD/$file"
 } | sha256sum | cut -d ' ' -f 1)
 stamp=$PTRACE_PROF_CACHE/tidy/$key
