@@ -30,11 +30,10 @@ PP_COLD int pp_is_muted(const pp_mute* mute, pp_address code, unsigned tag);
 // As it was before its thread told of anything. Only before the collector has the channel.
 void pp_empty_ring(pp_ring* ring);
 
-// Has the events of one code object told, or not any more; or those of this thread. Whether that went well.
+// Has the events of one code object told, or not any more. Whether that went well.
 typedef int (*pp_tell_code)(pp_object* code, int is_told);
-// What an event costs, by a function of one parameter (its text) of which each call has so many events. `others`: that
-// the loop around the calls has itself.
-pp_cost pp_measure(const char* function, unsigned events_of_a_call, unsigned others, pp_tell_code tell);
+// What an event costs, by a function of one parameter (its text) of which each call has so many events.
+pp_cost pp_measure(const char* function, unsigned events_of_a_call, pp_tell_code tell);
 #pragma GCC visibility pop
 
 static inline uint64_t pp_now(void) { return pp_likely(pp_self.clock == PP_CLOCK_TSC) ? pp_ticks() : pp_nanoseconds(); }

@@ -5,9 +5,6 @@
 // callback, its record. Not in it is what is cold in a real job (a page of a ring, the code of a callback), the second
 // record of a generator's event, and what waits for a lock. It is what an event costs at least.
 //
-// Up to 3.11 events are told or not of a whole thread: it is ours alone that has the profile function then, and a
-// bytecode or two of each call that it slows down on 3.10 and 3.11 are in the measure.
-//
 // A signal handler of the job may run meanwhile, as in all code in Python, and raise: what it raised is handed on to
 // the main thread by the queue of pending calls.
 #include "attach/intarget/event.h"
@@ -89,22 +86,19 @@ static uint64_t more_time(pp_object* loop, pp_object* function, pp_ring* ring, p
   return told > untold && untold ? told - untold : 0;
 }
 
-pp_cost pp_measure(const char* function, unsigned events_of_a_call, unsigned others, pp_tell_code tell) {
+pp_cost pp_measure(const char* function, unsigned events_of_a_call, pp_tell_code tell) {
   pp_cost cost = {0, 0};
   const pp_slot* slot = pp_find_slot(py_thread_state());
   pp_object* loop = slot ? evaluate(kLoop) : 0;
   pp_object* called = loop ? evaluate(function) : 0;
   if (called) {
-    // Nobody else's code tells of anything yet, and the collector does not know this page before we are ready: it does
-    // not read, so nobody is to wait for it.
-    pp_self.longest_hold = 0;
+    // Nobody else's code tells of anything yet, and the collector does not know this page before we are ready.
     __atomic_store_n(&pp_self.private_page->armed, 1, __ATOMIC_RELAXED);
     cost.time = more_time(loop, called, slot->ring, tell);
     __atomic_store_n(&pp_self.private_page->armed, 0, __ATOMIC_RELAXED);
     pp_empty_ring(slot->ring);
-    pp_self.longest_hold = pp_boot_block.longest_hold;
   }
-  if (cost.time) cost.events = (uint64_t)PP_CALLS * events_of_a_call + others;
+  if (cost.time) cost.events = (uint64_t)PP_CALLS * events_of_a_call;
   py_release(called);
   py_release(loop);
   return cost;

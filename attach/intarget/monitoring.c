@@ -259,9 +259,9 @@ static int tell_calls(pp_object* code, int is_told) {
 static void measure_costs(void) {
   if (kept.measured_clock != pp_self.clock) kept.frame_cost.events = kept.call_cost.events = 0;
   kept.measured_clock = pp_self.clock;
-  if (!kept.frame_cost.events) kept.frame_cost = pp_measure("lambda _: None", 2, 0, &tell_frames);
+  if (!kept.frame_cost.events) kept.frame_cost = pp_measure("lambda _: None", 2, &tell_frames);
   if (pp_self.c_calls && !kept.call_cost.events) {
-    kept.call_cost = pp_measure("lambda _: len(()) and None", 2, 0, &tell_calls);
+    kept.call_cost = pp_measure("lambda _: len(()) and None", 2, &tell_calls);
   }
   pp_self.channel->frame_cost = kept.frame_cost;
   if (pp_self.c_calls) pp_self.channel->call_cost = kept.call_cost;

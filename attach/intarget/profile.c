@@ -28,15 +28,7 @@ enum {
 static struct {
   pp_address interpreter;
   pp_address refused;  // a head that could not be given our function: not tried at every event
-  int is_measuring;    // no other thread is to get it yet
 } covered;
-
-// Of the last interpreter in which they were measured.
-static struct {
-  pp_address interpreter;
-  uint64_t clock;  // pp_clock
-  pp_cost frame, call;
-} costs;
 
 static pp_address head_thread(void) {
   return PP_FUNCTION(pp_address(*)(pp_address), PyInterpreterState_ThreadHead)(covered.interpreter);
@@ -95,7 +87,6 @@ static uint32_t count_others(pp_profile_function one, pp_profile_function other)
 }
 
 static PP_COLD void cover_new_threads(pp_address head) {
-  if (covered.is_measuring) return;
   if (pp_self.private_page->magic != PP_PRIVATE_MAGIC) return;  // a forked child is about to leave
   covered.refused = 0;
   const pp_preserved kept = py_preserve();
@@ -173,47 +164,11 @@ static void remove_hooks(void) {
   replace_everywhere(on_event, 0);
 }
 
-static int tell_own(pp_object* code, int is_told) {
-  (void)code;
-  return set_function(py_thread_state(), is_told ? on_event : 0);
-}
-
-// A trace function of the job would be called for what is measured, and measured with it. And on 3.11 a function that
-// is traced does not begin while a call waits in the queue: for good, where we are such a call ourselves, as the queue
-// is not looked at again before we return.
-static int may_be_measured(void) {
-  return pp_boot_block.python_hex < PP_PYTHON_311 && function_of(py_thread_state())[1] == 0;
-}
-
-static void measure_costs(void) {
-  enum { PP_LOOP_EVENTS = 4, PP_FRAME_EVENTS = 2 };  // the loop is a function, and calls one in C
-  enum { PP_RECORDS_OF_CALLS = 512 };                // that fit; a full ring would be measured instead
-  if (costs.interpreter != covered.interpreter || costs.clock != pp_self.clock) {
-    costs.frame.events = costs.call.events = 0;
-  }
-  costs.interpreter = covered.interpreter;
-  costs.clock = pp_self.clock;
-  covered.is_measuring = 1;
-  if (!costs.frame.events && may_be_measured()) {
-    costs.frame = pp_measure("lambda _: None", PP_FRAME_EVENTS, PP_LOOP_EVENTS, &tell_own);
-  }
-  if (pp_self.c_calls && costs.frame.events && !costs.call.events && may_be_measured() &&
-      pp_boot_block.ring_records >= PP_RECORDS_OF_CALLS) {
-    costs.call = pp_measure("lambda _: len(()) and None", PP_FRAME_EVENTS, 0, &tell_own);
-    costs.call.time -= costs.call.time < costs.frame.time ? costs.call.time : costs.frame.time;
-    if (!costs.call.time) costs.call.events = 0;
-  }
-  covered.is_measuring = 0;
-  pp_self.channel->frame_cost = costs.frame;
-  if (pp_self.c_calls) pp_self.channel->call_cost = costs.call;
-}
-
 static pp_error_report install(void) {
   const pp_error_report fine = {PP_ERROR_NONE, PP_STEP_NONE, 0};
   covered.interpreter = PP_FIELD(pp_address, py_thread_state(), thread_interp);
   covered.refused = 0;
   if (count_others(0, on_event)) return (pp_error_report){PP_ERROR_PROFILER_PRESENT, PP_STEP_SET_PROFILE, 0};
-  measure_costs();
   if (replace_everywhere(0, on_event)) return fine;
   remove_hooks();
   return (pp_error_report){PP_ERROR_PYTHON_CALL, PP_STEP_SET_PROFILE, 0};
