@@ -55,10 +55,7 @@ ProcessSampler::ProcessSampler(OpenedProcess process, const CaptureContext& cont
 
 ProcessSampler::~ProcessSampler() = default;
 
-bool ProcessSampler::Sample(Nanos now) {
-  moments_ = 1;
-  return context_.request.blocking ? SampleStopped(now) : SampleLive(now);
-}
+bool ProcessSampler::Sample(Nanos now) { return context_.request.blocking ? SampleStopped(now) : SampleLive(now); }
 
 void ProcessSampler::AppendTrack(ThreadTrack& track) {
   track.stack.AppendRequests(&batch_);
@@ -172,55 +169,7 @@ void ProcessSampler::AppendFirst() {
   }
 }
 
-// Not where the interpreters' words tell what to read, or are due.
-bool ProcessSampler::MayTakeSeries(Nanos now) const {
-  return context_.request.rate_hz == 0 && context_.request.verb == CaptureVerb::kRecord && !NeedsWatch(now) &&
-         !roster_.IsRefreshDue(now) && roster_.tracks().front()->wanted;
-}
-
-bool ProcessSampler::SampleSeries(Nanos now) {
-  ThreadTrack& track = *roster_.tracks().front();
-  batch_.clear();
-  const size_t moments = track.stack.AppendSeries(&batch_);
-  size_t filled = 0;
-  const ReadStatus status = ReadBatch(&filled);
-  if (status == ReadStatus::kGone || status == ReadStatus::kDenied) {
-    return false;
-  }
-  if (status != ReadStatus::kOk) {  // a predicted place is gone: one moment, step by step
-    if (!CollectTrack(track, Nanos())) {
-      return false;
-    }
-    Emit(now);
-    return true;
-  }
-  track.stack.CollectSeries(memory_, moments, batch_read_at_, &series_);
-  judged_.clear();
-  for (size_t i = 0; i < moments; ++i) {
-    if (!Judge(track, track.stack.Take(series_[i], memory_))) {
-      return false;
-    }
-    judged_.push_back(track.last);
-  }
-  series_weight_.Begin(batch_read_at_, MonotonicNow());
-  const int64_t took = (batch_read_by_ - batch_read_at_).value;
-  moments_ = 0;
-  for (size_t i = 0; i < moments; ++i) {
-    track.last = judged_[i];
-    const auto part = static_cast<int64_t>(i + 1);
-    const Nanos when = batch_read_at_ + Nanos(took * part / static_cast<int64_t>(moments));
-    for (uint32_t times = series_weight_.Next(); times > 0; --times) {
-      EmitTrack(when, track);
-      ++moments_;
-    }
-  }
-  return true;
-}
-
 bool ProcessSampler::SampleLive(Nanos now) {
-  if (MayTakeSeries(now)) {
-    return SampleSeries(now);
-  }
   batch_.clear();
   in_batch_.clear();
   const bool watching = NeedsWatch(now);

@@ -2,8 +2,7 @@
 //
 // A round is one batched read of the interpreter's few words and of the stacks that can have changed, a walk over the
 // bytes, and one buffered entry per thread. What is not known yet (a new frame, link or thread) costs extra reads
-// once. As fast as possible, a round of a process with one thread is a series: several moments in one read, for most of
-// the cost is that of the call. Flush writes the buffered samples out after checking that their code objects still
+// once. Flush writes the buffered samples out after checking that their code objects still
 // exist. The mark of the program (OpenedProcess) is read with the words: what an exec left of it is not taken for its
 // successor, nor the other way round. Owned by Capture; one thread.
 #pragma once
@@ -20,7 +19,6 @@
 #include "daemon/collect/interpreter_watch.h"
 #include "daemon/collect/opened_process.h"
 #include "daemon/collect/sample_buffer.h"
-#include "daemon/collect/series_weight.h"
 #include "daemon/collect/stack_linker.h"
 #include "daemon/collect/thread_roster.h"
 #include "daemon/trace/model.h"
@@ -42,7 +40,6 @@ class ProcessSampler {
 
   // false: the process ended, or is another program now (exec): call Finish.
   bool Sample(Nanos now);
-  uint64_t moments() const { return moments_; }  // of the last round: how often it sampled
   void Flush();
   // After a Flush that precedes StackTable::Clear.
   void ForgetStacks();
@@ -74,8 +71,6 @@ class ProcessSampler {
   bool IsSameProgram() const;
   void AppendFirst();
   bool SampleLive(Nanos now);
-  bool MayTakeSeries(Nanos now) const;
-  bool SampleSeries(Nanos now);
   bool SampleStopped(Nanos now);
   void NoteRefusal(const Error& error, Nanos now);
   void AppendTrack(ThreadTrack& track);
@@ -105,10 +100,6 @@ class ProcessSampler {
   std::vector<InBatch> in_batch_;
   Nanos batch_read_at_;
   Nanos batch_read_by_;
-  ThreadStack::Series series_;
-  SeriesWeight series_weight_;
-  std::vector<VerifiedStack> judged_;  // its moments
-  uint64_t moments_ = 1;
   std::vector<ThreadTrack*> first_;
   std::vector<CollectStatus> collected_;
   uint64_t checked_generation_ = 0;

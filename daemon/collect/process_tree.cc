@@ -52,16 +52,14 @@ void ProcessTree::Close(size_t index, Nanos now) {
 }
 
 void ProcessTree::Sample(Nanos now) {
-  uint64_t rounds = samplers_.empty() ? 0 : 1;
+  context_.accounting.rounds += samplers_.empty() ? 0 : 1;
   for (size_t i = 0; i < samplers_.size();) {
     if (samplers_[i]->Sample(now)) {
-      rounds = std::max(rounds, samplers_[i]->moments());
       ++i;
     } else {
       Close(i, now);
     }
   }
-  context_.accounting.rounds += rounds;
 }
 
 void ProcessTree::FindChildren(Nanos now, Pid of) {

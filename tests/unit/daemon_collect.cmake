@@ -8,7 +8,6 @@ add_executable(daemon_collect_test
   unit/daemon_collect_link_evidence_test.cc
   unit/daemon_collect_pacer_test.cc
   unit/daemon_collect_read_plan_test.cc
-  unit/daemon_collect_series_weight_test.cc
   unit/daemon_collect_step_gate_test.cc
   unit/daemon_collect_step_marker_test.cc
   unit/daemon_collect_thread_table_test.cc
