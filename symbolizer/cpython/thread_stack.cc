@@ -288,16 +288,6 @@ size_t ThreadStack::SeriesLength() const {
   return plan_.request_count() <= kMostPieces && plan_.size() <= kMostBytes ? kLongestSeries : 1;
 }
 
-size_t ThreadStack::AppendSeries(std::vector<ReadRequest>* batch) {
-  ReplanIfDue();
-  const size_t moments = SeriesLength();
-  plan_.MakeRoom(moments);
-  for (size_t i = 0; i < moments; ++i) {
-    plan_.AppendRequests(batch, i, ReadPlan::Order::kForwards);
-  }
-  return moments;
-}
-
 size_t ThreadStack::ReadSeries(RemoteMemory& memory, uint64_t random, Series* series) {
   ReplanIfDue();
   const size_t moments = SeriesLength();

@@ -2,8 +2,8 @@
 //
 // Per sample: AppendRequests to a batch (with other threads' requests), read the batch, then Collect. Collect asks the
 // target for more only where the prediction failed; otherwise the whole chain comes from one process_vm_readv. A series
-// is several moments of the stack in one system call, most of whose cost is that of the call: AppendSeries, read,
-// CollectSeries, then Take each of them. Does not stop the target and does not judge the chain: see StackLinker. One
+// is several moments of the stack in one system call, most of whose cost is that of the call: ReadSeries, then
+// Take each of them. Does not stop the target and does not judge the chain: see StackLinker. One
 // owner, one thread.
 #pragma once
 
@@ -48,14 +48,11 @@ class ThreadStack {
   // Reads this thread alone, in the order of the plan or backwards, and collects.
   CollectStatus ReadAgain(RemoteMemory& memory, bool backwards);
 
-  // Requests for several moments, as many as are returned: fewer where a stack takes many pieces.
-  size_t AppendSeries(std::vector<ReadRequest>* batch);
-  // After a batch that filled them all, at `read_at`. The stack of this object stays what it is.
-  void CollectSeries(RemoteMemory& memory, size_t moments, Nanos read_at, Series* series);
   // Its stack is now that of this object (and what was that of this object is in `moment`). One of which too little was
   // read is read anew.
   CollectStatus Take(Moment& moment, RemoteMemory& memory);
-  // A series of this thread alone, its moments at random distances of 1 to 2 us and in both orders. 0: not read.
+  // A series of this thread alone, its moments at random distances of 1 to 2 us and in both orders; how many: fewer
+  // where a stack takes many pieces, 0: not read. The stack of this object stays what it is.
   size_t ReadSeries(RemoteMemory& memory, uint64_t random, Series* series);
 
   // The chain proved true: from now on, what lies below its outermost frame need not be read each time.
@@ -64,6 +61,7 @@ class ThreadStack {
   const std::vector<RawFrame>& frames() const { return chain_.frames; }  // leaf first
 
  private:
+  void CollectSeries(RemoteMemory& memory, size_t moments, Nanos read_at, Series* series);
   bool LocateCurrent(uint64_t* current);
   CollectStatus Walk(RemoteMemory& memory);
   void NoteWalk();
