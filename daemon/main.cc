@@ -1,8 +1,9 @@
 // ptrace-profd, the daemon: plugs the launcher, the captures, the services and the socket together.
 //
 //   one thread, all rights:  socket bound ─► launcher forked ─► rights dropped
-//   no rights:               captures, gRPC, until a signal ─► captures cancelled ─► connections closed ─► exit 0
+//   no rights:               captures, gRPC, until a signal ─► drained (drain.h) ─► exit 0
 // The socket's file is removed by the launcher (launcher_process.h): we have no right to any more when root started us.
+// One that a service manager passed (passed_socket.h) stays.
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -11,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "daemon/launcher/launcher_process.h"
@@ -19,7 +21,10 @@
 #include "daemon/program/daemon_options.h"
 #include "daemon/program/daemon_user.h"
 #include "daemon/program/door_adapter.h"
+#include "daemon/program/drain.h"
 #include "daemon/program/logged_starter.h"
+#include "daemon/program/passed_socket.h"
+#include "daemon/program/service_notice.h"
 #include "daemon/program/spool_folder.h"
 #include "daemon/program/termination.h"
 #include "daemon/service/profiler_service.h"
@@ -34,7 +39,6 @@ namespace ptrace_prof {
 namespace {
 
 constexpr Nanos kExpireEvery = Nanos::FromSeconds(10);
-constexpr Nanos kDrainPatience = Nanos::FromSeconds(5);
 constexpr Nanos kReapPatience = Nanos::FromSeconds(10);
 constexpr int kReapPauseMs = 5;
 constexpr int kFailedStatus = 1;
@@ -44,19 +48,34 @@ constexpr size_t kMaxConnectionsPerUser = 500;  // of 1000: nobody keeps all oth
 struct Prepared {
   LauncherProcess launcher;
   UniqueFd socket;
+  std::string address;              // of the socket
   std::unique_ptr<AuditLog> audit;  // null: none
   DaemonUser user;
   Uid owner;  // who started us, and may connect
 };
 
+// Of a socket that was passed to us, the file is no concern of ours.
+Result<void> StartLauncher(const DaemonOptions& options, Prepared& prepared) {
+  PP_ASSIGN_OR_RETURN(auto passed, TakePassedSocket());
+  if (passed.has_value()) {
+    prepared.socket = std::move(passed->fd);
+    prepared.address = std::move(passed->address);
+    PP_ASSIGN_OR_RETURN(prepared.launcher, ForkLauncher(prepared.socket));
+    return {};
+  }
+  const SocketAccess access = options.multi_user ? SocketAccess::kEverybody : SocketAccess::kOwner;
+  prepared.address = options.socket;
+  PP_ASSIGN_OR_RETURN(prepared.socket, ListenOnUnixSocket(options.socket, access));
+  PP_ASSIGN_OR_RETURN(const UnixSocketFile file, FindUnixSocket(options.socket));
+  PP_ASSIGN_OR_RETURN(prepared.launcher, ForkLauncher(prepared.socket, [&file] { RemoveUnixSocket(file); }));
+  return {};
+}
+
 Result<Prepared> Prepare(const DaemonOptions& options) {
   Prepared prepared;
   prepared.owner = Uid(::getuid());
   PP_ASSIGN_OR_RETURN(prepared.user, ChooseDaemonUser());
-  const SocketAccess access = options.multi_user ? SocketAccess::kEverybody : SocketAccess::kOwner;
-  PP_ASSIGN_OR_RETURN(prepared.socket, ListenOnUnixSocket(options.socket, access));
-  PP_ASSIGN_OR_RETURN(const UnixSocketFile file, FindUnixSocket(options.socket));
-  PP_ASSIGN_OR_RETURN(prepared.launcher, ForkLauncher(prepared.socket, [&file] { RemoveUnixSocket(file); }));
+  PP_RETURN_IF_ERROR(StartLauncher(options, prepared));
   if (!options.audit.empty()) {
     PP_ASSIGN_OR_RETURN(prepared.audit, AuditLog::Open(options.audit));
   }
@@ -92,13 +111,16 @@ class PeerServices : public ConnectionServices {
 };
 
 // Until a signal; now and then, looks after what nobody asks for.
-int AwaitSignal(Termination& termination, CaptureRegistry& captures, const LauncherConnection& launcher) {
+int AwaitSignal(Termination& termination, CaptureRegistry& captures, const LauncherConnection& launcher,
+                ServiceNotice& notice) {
+  const Nanos pause = std::min(kExpireEvery, notice.alive_every().value_or(kExpireEvery));
   bool launcher_was_up = true;
   for (;;) {
-    if (const int signal = termination.Await(kExpireEvery); signal != 0) {
+    if (const int signal = termination.Await(pause); signal != 0) {
       return signal;
     }
     captures.Expire();
+    notice.Alive();
     if (launcher_was_up && !launcher.is_up()) {
       launcher_was_up = false;
       Log(LogLevel::kError, "launcher_ended", {{"remedy", "restart ptrace-profd: it can start no collector any more"}});
@@ -106,7 +128,7 @@ int AwaitSignal(Termination& termination, CaptureRegistry& captures, const Launc
   }
 }
 
-Result<void> Serve(Prepared prepared, const DaemonOptions& options, Termination& termination) {
+Result<void> Serve(Prepared prepared, const DaemonOptions& options, Termination& termination, ServiceNotice& notice) {
   auto door = std::make_unique<DoorAdapter>(std::move(prepared.launcher.door));
   const auto launcher = std::make_shared<LauncherConnection>(std::move(prepared.launcher));
   AuditLog* const audit = prepared.audit.get();
@@ -128,12 +150,12 @@ Result<void> Serve(Prepared prepared, const DaemonOptions& options, Termination&
            .doorkeeper = std::move(door)},
           [&](const PeerIdentity& peer) { return std::make_unique<PeerServices>(peer, captures, launcher, audit); }));
   Log(LogLevel::kInfo, "listening",
-      {{"socket", options.socket}, {"spool", options.spool}, {"user", std::to_string(::getuid())}});
-  const int signal = AwaitSignal(termination, captures, *launcher);
+      {{"socket", prepared.address}, {"spool", options.spool}, {"user", std::to_string(::getuid())}});
+  notice.Ready("Listening on " + prepared.address);
+  const int signal = AwaitSignal(termination, captures, *launcher, notice);
   Log(LogLevel::kInfo, "ending", {{"signal", std::to_string(signal)}});
   termination.LetNextOneKill();
-  captures.CancelAll();
-  listener->Shutdown(kDrainPatience);
+  Drain(captures, *listener, notice, options.drain);
   return {};
 }
 
@@ -151,6 +173,10 @@ void ReapChildren() {
 int DaemonMain(const DaemonOptions& options) {
   Termination termination;
   StartLog();
+  ServiceNotice notice;
+  if (notice.trouble().has_value()) {
+    Log(LogLevel::kWarning, "not_reporting", *notice.trouble());
+  }
   RedirectLibraryLogs([](std::string_view library, std::string_view message) {
     Log(LogLevel::kWarning, "library_said", {{"library", std::string(library)}, {"message", std::string(message)}});
   });
@@ -158,7 +184,7 @@ int DaemonMain(const DaemonOptions& options) {
   RaiseDescriptorLimit();
   auto prepared = Prepare(options);
   auto outcome = prepared.has_error() ? Result<void>(std::move(prepared).error())
-                                      : Serve(std::move(prepared).value(), options, termination);
+                                      : Serve(std::move(prepared).value(), options, termination, notice);
   ReapChildren();
   if (outcome.has_error()) {
     Log(LogLevel::kError, "failed", outcome.error());

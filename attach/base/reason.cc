@@ -81,6 +81,8 @@ constexpr ReasonRow kRows[] = {
     {Reason::kStorageFailed, "STORAGE_FAILED", Code::kInternal},
     {Reason::kCollectorFailed, "COLLECTOR_FAILED", Code::kInternal},
     {Reason::kLauncherFailed, "LAUNCHER_FAILED", Code::kUnavailable},
+    {Reason::kDaemonEnding, "DAEMON_ENDING", Code::kUnavailable},
+    {Reason::kDaemonRestarted, "DAEMON_RESTARTED", Code::kUnavailable},
     {Reason::kOutOfResources, "OUT_OF_RESOURCES", Code::kResourceExhausted},
     {Reason::kServerUnreachable, "SERVER_UNREACHABLE", Code::kUnavailable},
     {Reason::kNoDaemon, "NO_DAEMON", Code::kUnavailable},

@@ -95,6 +95,8 @@ enum class Reason : uint8_t {
   kStorageFailed,
   kCollectorFailed,
   kLauncherFailed,
+  kDaemonEnding,
+  kDaemonRestarted,
   kOutOfResources,
   kServerUnreachable,
   kNoDaemon,

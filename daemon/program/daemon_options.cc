@@ -14,15 +14,16 @@ namespace {
 
 constexpr int kUsageStatus = 2;
 constexpr uint64_t kMostBytes = uint64_t{1} << 60;
+constexpr double kMaxDrainSeconds = 3600;
 constexpr double kMaxDurationSeconds = 366.0 * 24 * 3600;
 
 constexpr char kFooter[] =
     "ptrace-profd answers on a Unix socket that only its owner and root can connect to; with --multi-user, every user\n"
     "of this machine, each of whom may profile exactly what the kernel lets that user read. Started by root, it keeps "
     "a\n"
-    "small launcher with root's rights and has none itself. It ends with SIGTERM or SIGINT: captures are cancelled "
-    "and\n"
-    "their readers told; a second signal ends it at once.\n";
+    "small launcher with root's rights and has none itself. It ends with SIGTERM or SIGINT: captures are ended and\n"
+    "their readers get the rest, within --drain-seconds; a second signal ends it at once.\n"
+    "A service manager may pass the socket (LISTEN_FDS), and is told of the start and the end (NOTIFY_SOCKET).\n";
 
 std::string Variable(const char* name) {
   const char* value = ::getenv(name);
@@ -36,6 +37,7 @@ int Fail(const Error& error) {
 
 struct RawOptions {
   double max_duration_s = 0;
+  double drain_s = 15;
 };
 
 void Declare(CLI::App& app, DaemonOptions& options, RawOptions& raw) {
@@ -66,6 +68,11 @@ void Declare(CLI::App& app, DaemonOptions& options, RawOptions& raw) {
       ->check(CLI::Range(0.0, kMaxDurationSeconds))
       ->type_name("TIME")
       ->default_str("no limit");
+  app.add_option("--drain-seconds", raw.drain_s,
+                 "At SIGTERM: the most that ending captures and giving their readers the rest may take")
+      ->check(CLI::Range(0.0, kMaxDrainSeconds))
+      ->type_name("SECONDS")
+      ->capture_default_str();
 }
 
 Result<void> Complete(DaemonOptions& options) {
@@ -117,6 +124,7 @@ ParsedOptions ParseDaemonOptions(int argc, char** argv) {
     return parsed;
   }
   parsed.options.limits.duration = Nanos::FromSeconds(raw.max_duration_s);
+  parsed.options.drain = Nanos::FromSeconds(raw.drain_s);
   if (const auto complete = Complete(parsed.options); complete.has_error()) {
     parsed.exit_status = Fail(complete.error());
   }

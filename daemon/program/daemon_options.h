@@ -12,8 +12,9 @@ namespace ptrace_prof {
 struct DaemonOptions {
   std::string socket;
   std::string spool;
-  std::string audit;        // empty: none
-  bool multi_user = false;  // every local user may connect, not only who started us
+  std::string audit;                     // empty: none
+  bool multi_user = false;               // every local user may connect, not only who started us
+  Nanos drain = Nanos::FromSeconds(15);  // for ending well
   CaptureLimits limits;
 };
 

@@ -1,7 +1,7 @@
 # ptrace-profd as a program; daemon/main.cc plugs it together.
 pp_library(daemon/program
-  SOURCES program/audit_log.cc program/daemon_log.cc program/daemon_options.cc program/daemon_user.cc program/door_adapter.cc program/logged_starter.cc
-          program/spool_folder.cc program/termination.cc
+  SOURCES program/audit_log.cc program/daemon_log.cc program/daemon_options.cc program/daemon_user.cc program/door_adapter.cc program/drain.cc program/logged_starter.cc
+          program/passed_socket.cc program/service_notice.cc program/spool_folder.cc program/termination.cc
   DEPS pp_daemon_session pp_rpc pp_attach_base pp_spdlog)
 target_compile_definitions(pp_daemon_program PRIVATE PP_VERSION="${PROJECT_VERSION}")
 add_executable(ptrace-profd main.cc)

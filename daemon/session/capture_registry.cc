@@ -58,7 +58,14 @@ Result<void> CaptureRegistry::CheckLimits(uint32_t uid) const {
   return {};
 }
 
+Result<void> CaptureRegistry::CheckNotEnding() const {
+  return is_ending_ ? Because(Reason::kDaemonEnding, "ptrace-profd was told to end, and begins nothing new",
+                              "try again when it runs again, or do without it: --host none")
+                    : Result<void>();
+}
+
 Result<void> CaptureRegistry::CheckNew(const Creation& creation) const {
+  PP_RETURN_IF_ERROR(CheckNotEnding());
   if (!IsValidId(creation.id)) {
     return Error{Code::kInvalidArgument,
                  "the capture's ID is longer than 63 characters or has others than a-z, 0-9 and -",
@@ -107,6 +114,7 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
 Result<std::shared_ptr<CaptureSession>> CaptureRegistry::StartHidden(const CaptureRequest& request, uint32_t owner_uid,
                                                                      CollectorStarter& starter) {
   const std::lock_guard lock(mutex_);
+  PP_RETURN_IF_ERROR(CheckNotEnding());
   ExpireLocked();
   const auto of_owner = std::count_if(hidden_.begin(), hidden_.end(), [&](const auto& session) {
     return session->parameters().owner_uid == owner_uid;
@@ -178,14 +186,52 @@ void CaptureRegistry::Discard(const std::string& id) {
   ExpireLocked();
 }
 
+std::vector<std::shared_ptr<CaptureSession>> CaptureRegistry::AllLocked() const {
+  std::vector<std::shared_ptr<CaptureSession>> all = hidden_;
+  for (const auto& [id, entry] : entries_) {
+    all.push_back(entry.session);
+  }
+  return all;
+}
+
 void CaptureRegistry::CancelAll() {
   const std::lock_guard lock(mutex_);
-  for (const auto& session : hidden_) {
+  for (const auto& session : AllLocked()) {
     session->Cancel();
   }
-  for (const auto& [id, entry] : entries_) {
-    entry.session->Cancel();
+}
+
+void CaptureRegistry::BeginEnding() {
+  const std::lock_guard lock(mutex_);
+  is_ending_ = true;
+  for (const auto& session : AllLocked()) {
+    session->Cancel("ptrace-profd was told to end");
   }
+}
+
+void CaptureRegistry::HastenEnding() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& session : AllLocked()) {
+    session->CancelInHaste();
+  }
+}
+
+bool CaptureRegistry::AwaitEnds(Nanos deadline) {
+  std::vector<std::shared_ptr<CaptureSession>> all;
+  {
+    const std::lock_guard lock(mutex_);
+    all = AllLocked();
+  }
+  return std::all_of(all.begin(), all.end(), [&](const auto& session) {
+    return session->WaitForEnd(std::max(deadline - MonotonicNow(), Nanos()));
+  });
+}
+
+size_t CaptureRegistry::CountGoingOn() {
+  const std::lock_guard lock(mutex_);
+  const auto all = AllLocked();
+  return static_cast<size_t>(
+      std::count_if(all.begin(), all.end(), [](const auto& session) { return !HasEnded(session->Snapshot().state); }));
 }
 
 void CaptureRegistry::Expire() {

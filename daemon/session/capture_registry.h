@@ -59,6 +59,14 @@ class CaptureRegistry {
   // Cancels it if it goes on, and forgets it as soon as it has ended; nobody sees it any more from now on.
   void Discard(const std::string& id);
   void CancelAll();
+  // The end of the server: whatever is asked for from now on is refused with DAEMON_ENDING, and what goes on is
+  // cancelled. Captures stay readable.
+  void BeginEnding();
+  // Collectors that have not ended by now are killed.
+  void HastenEnding();
+  // Whether all have ended before `deadline` (CLOCK_MONOTONIC).
+  bool AwaitEnds(Nanos deadline);
+  size_t CountGoingOn();  // dumps and live views too
   // Listings of processes that are given out page by page.
   KeptListings& listings() { return listings_; }
   // Forgets what is older than the retention; called now and then.
@@ -75,6 +83,8 @@ class CaptureRegistry {
   static bool MaySee(const Entry& entry, uint32_t uid);
   std::shared_ptr<CaptureSession> FindRepeated(const Creation& creation) const;
   Result<void> CheckNew(const Creation& creation) const;
+  Result<void> CheckNotEnding() const;
+  std::vector<std::shared_ptr<CaptureSession>> AllLocked() const;
   Result<void> CheckLimits(uint32_t uid) const;
   void ExpireLocked();
 
@@ -86,6 +96,7 @@ class CaptureRegistry {
   // Until they have ended: a session's end takes time, which is not for who lets go of it.
   std::vector<std::shared_ptr<CaptureSession>> hidden_;
   uint64_t next_number_ = 1;
+  bool is_ending_ = false;
 };
 
 }  // namespace ptrace_prof

@@ -79,11 +79,25 @@ CaptureSnapshot CaptureSession::Snapshot() const {
   return snapshot;
 }
 
-void CaptureSession::Cancel() {
+void CaptureSession::Cancel(std::string_view because) {
+  {
+    const std::lock_guard lock(mutex_);
+    cancelled_because_ = cancelled_ ? cancelled_because_ : because;
+    cancelled_ = true;
+  }
+  Wake();
+}
+
+void CaptureSession::CancelInHaste() {
   {
     const std::lock_guard lock(mutex_);
     cancelled_ = true;
+    in_haste_ = true;
   }
+  Wake();
+}
+
+void CaptureSession::Wake() {
   const uint64_t one = 1;
   (void)!::write(wake_.get(), &one, sizeof one);
 }
@@ -112,8 +126,10 @@ void CaptureSession::Tell() {
 }
 
 void CaptureSession::ObeyCancel() {
+  Nanos patience = parameters_.stop_patience;
   {
     const std::lock_guard lock(mutex_);
+    patience = in_haste_ ? Nanos() : patience;
     const bool stop = cancelled_ || trouble_.has_value() || !limit_message_.empty();
     if (stop && !stopping_since_.has_value()) {
       stopping_since_ = MonotonicNow();
@@ -121,7 +137,7 @@ void CaptureSession::ObeyCancel() {
       collector_->Stop();
     }
   }
-  if (stopping_since_.has_value() && !killed_ && MonotonicNow() - *stopping_since_ > parameters_.stop_patience) {
+  if (stopping_since_.has_value() && !killed_ && MonotonicNow() - *stopping_since_ > patience) {
     killed_ = true;
     collector_->Kill();
   }
@@ -196,18 +212,19 @@ void CaptureSession::TellEnd(std::optional<Error> error) {
     return;
   }
   now_.state = CaptureState::kCancelled;
-  now_.end_message =
-      now_.end_message.empty() ? kCancelledWord : fmt::format("{}; {}", kCancelledWord, now_.end_message);
+  const std::string cancelled =
+      cancelled_because_.empty() ? kCancelledWord : fmt::format("{}: {}", kCancelledWord, cancelled_because_);
+  now_.end_message = now_.end_message.empty() ? cancelled : fmt::format("{}; {}", cancelled, now_.end_message);
   if (killed_ && error.has_value()) {
-    error->message =
-        fmt::format("the collector did not end within {:g} s and was killed: the end of its trace is missing",
-                    parameters_.stop_patience.seconds());
+    error->message = fmt::format("the collector did not end {} and was killed: the end of its trace is missing",
+                                 in_haste_ ? std::string("in the time that was left")
+                                           : fmt::format("within {:g} s", parameters_.stop_patience.seconds()));
     error->remedy = "what was recorded until then is kept; the target is not affected";
   }
   if (error.has_value()) {
     error->reason = Reason::kCancelled;
     error->code = CodeOf(error->reason);
-    error->message = fmt::format("{}; {}", kCancelledWord, error->message);
+    error->message = fmt::format("{}; {}", cancelled, error->message);
     now_.error = std::move(error);
   }
 }

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -65,7 +66,10 @@ class CaptureSession {
   CaptureSnapshot Snapshot() const;
   const TraceSpool& spool() const { return *spool_; }
   void ForgetTraceBefore(uint64_t offset) { spool_->ForgetBefore(offset); }
-  void Cancel();  // no effect on one that has ended
+  // No effect on one that has ended. `because`: for people, of the first time; empty: the caller wants it so.
+  void Cancel(std::string_view because = {});
+  // The same, and a collector that does not end at once is killed.
+  void CancelInHaste();
   bool WaitForEnd(Nanos timeout) const;
 
   // `listener` is called from the session's thread after every change, and about once a second; it must not block.
@@ -80,6 +84,7 @@ class CaptureSession {
   void Run();
   bool TakeBytes();   // false: no more will come
   void TakeTotals();  // under the mutex
+  void Wake();
   void ObeyCancel();
   void Conclude();
   void TellEnd(std::optional<Error> error);
@@ -95,6 +100,8 @@ class CaptureSession {
   CaptureSnapshot now_;
   TraceMeter meter_;  // of the session's thread
   bool cancelled_ = false;
+  std::string cancelled_because_;
+  bool in_haste_ = false;
   std::optional<Error> trouble_;  // the disk, or bytes that are no trace
   std::optional<Nanos> stopping_since_;
   bool killed_ = false;

@@ -3,7 +3,8 @@
 //
 //   PID is a number; wait:NUMBER for a process that is to become a Python process; trace:NUMBER to trace its calls.
 //   node | list | create PID SECONDS | record PID SECONDS FILE | watch NAME | cancel NAME | delete NAME | read NAME
-//   FILE | raw METHOD HEX | ask PID... (may each of these be profiled: `allowed PID` or `refused PID CODE REASON`)
+//   FILE | follow NAME FILE (to the capture's end, then `last`) | raw METHOD HEX | ask PID... (may each of these be
+//   profiled: `allowed PID` or `refused PID CODE REASON`)
 // Exit status 0; 1 with "error CODE message" on stdout where the server, or the way to it, said no.
 
 #include <fmt/format.h>
@@ -125,6 +126,21 @@ class Probe {
     return stream->Finish();
   }
 
+  grpc::Status Follow(const Words& words) {
+    api::ReadTraceRequest request;
+    request.set_name(words.at(0));
+    request.set_follow(true);
+    std::ofstream file(words.at(1), std::ios::binary);
+    const auto stream = captures_->ReadTrace(&context_, request);
+    for (api::TraceChunk chunk; stream->Read(&chunk);) {
+      file << chunk.data() << std::flush;
+      if (chunk.last()) {
+        Say("last");
+      }
+    }
+    return stream->Finish();
+  }
+
   grpc::Status Ask(const Words& words) {
     for (const std::string& pid : words) {
       api::CreateCaptureRequest request;
@@ -181,10 +197,10 @@ class Probe {
 constexpr size_t kAny = 0x1000;
 
 const std::map<std::string, std::pair<size_t, grpc::Status (Probe::*)(const Words&)>> kVerbs = {
-    {"node", {0, &Probe::Node}},     {"list", {0, &Probe::List}},   {"create", {2, &Probe::Create}},
-    {"record", {3, &Probe::Record}}, {"watch", {1, &Probe::Watch}}, {"cancel", {1, &Probe::Cancel}},
-    {"delete", {1, &Probe::Delete}}, {"read", {2, &Probe::Read}},   {"raw", {2, &Probe::Raw}},
-    {"ask", {kAny, &Probe::Ask}},
+    {"node", {0, &Probe::Node}},     {"list", {0, &Probe::List}},     {"create", {2, &Probe::Create}},
+    {"record", {3, &Probe::Record}}, {"watch", {1, &Probe::Watch}},   {"cancel", {1, &Probe::Cancel}},
+    {"delete", {1, &Probe::Delete}}, {"read", {2, &Probe::Read}},     {"raw", {2, &Probe::Raw}},
+    {"ask", {kAny, &Probe::Ask}},    {"follow", {2, &Probe::Follow}},
 };
 
 int Main(const Words& words) {

@@ -253,7 +253,7 @@ class Unavailable(PtraceProfError, ConnectionError):
 
     code, reason = "UNAVAILABLE", "UNAVAILABLE"
     also: tuple[str, ...] = ("SERVER_UNREACHABLE", "LAUNCHER_FAILED", "NO_DAEMON", "FOREIGN_SCRIPT",
-                             "PENDING_QUEUE_LOCKED")
+                             "PENDING_QUEUE_LOCKED", "DAEMON_ENDING", "DAEMON_RESTARTED")
 
 
 class DeadlineExceeded(PtraceProfError, TimeoutError):
