@@ -94,13 +94,22 @@ Channel::Channel(uint8_t* begin, const ChannelShape& shape) : memory_(begin, Unm
 
 Result<Channel> Channel::Take(const UniqueFd& file, const ChannelShape& shape) {
   PP_RETURN_IF_ERROR(CheckFile(file, shape));
-  void* begin = ::mmap(nullptr, shape.size(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file.get(), 0);
+  void* begin = ::mmap(nullptr, shape.size(), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (begin == MAP_FAILED) {
     return ErrnoError(errno, "cannot map the memory that is shared with the target", "Ask for fewer or smaller rings.");
   }
   Channel channel(static_cast<uint8_t*>(begin), shape);
   PP_RETURN_IF_ERROR(channel.ReadHead());
   return channel;
+}
+
+void Channel::TouchAll() {
+  if (::madvise(memory_.get(), shape_.size(), MADV_POPULATE_WRITE) == 0) {
+    return;
+  }
+  for (size_t at = 0; at < shape_.size(); at += PP_PAGE) {  // before Linux 5.14
+    Load(*reinterpret_cast<uint32_t*>(memory_.get() + at));
+  }
 }
 
 Result<void> Channel::ReadHead() {

@@ -68,6 +68,9 @@ class Channel {
   Channel(Channel&&) noexcept = default;
   Channel& operator=(Channel&&) noexcept = default;
 
+  // Has every page there, charged to us. To be done before it is armed: it takes some microseconds a page.
+  void TouchAll();
+
   ChannelState state() const;
   // Why the stub failed or left, in words. kOk: it did neither.
   Error Reason() const;

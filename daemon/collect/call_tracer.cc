@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/random.h>
+#include <time.h>
 
 #include <algorithm>
 #include <bit>
@@ -19,6 +20,8 @@ namespace {
 
 constexpr Nanos kLease = Nanos::FromMillis(800);  // gone within a second, yet not for being starved on a busy machine
 constexpr Nanos kEntryPatience = Nanos::FromSeconds(10);
+constexpr Nanos kLeavesByItself = Nanos::FromMillis(2);  // at its next event: no stop for that
+constexpr timespec kShortPause{0, 50'000};
 constexpr int kLeavePauseMs = 1;
 constexpr uint32_t kLeastRings = 8;
 constexpr uint32_t kRingsPerThread = 2;  // threads end, and others begin
@@ -113,6 +116,7 @@ Result<void> CallTracer::BringIn(const std::function<bool()>& go_on) {
   PP_ASSIGN_OR_RETURN(StubFile stub, StubFile::Parse({reinterpret_cast<const uint8_t*>(image.data()), image.size()}));
   stub.Fill(boot);
   PP_ASSIGN_OR_RETURN(injection_, Inject(target_, memory_, stub, {MonotonicNow() + kEntryPatience, go_on}));
+  injection_->channel.TouchAll();
   rings_.resize(shape.rings);
   if (!process_.mark.is_known()) {  // the stub empties the page when it has left
     space_.Anchor(injection_->channel.private_page(),
@@ -401,6 +405,9 @@ void CallTracer::Leave(Nanos patience) {
   takes_turns_ = false;
   (void)channel.Disarm(memory_, remote_);  // a target that is gone needs none of this
   channel.AskToLeave();
+  for (const Nanos asked = MonotonicNow(); !has_left() && MonotonicNow() < asked + kLeavesByItself;) {
+    ::nanosleep(&kShortPause, nullptr);
+  }
   std::optional<QueuedCall> call;
   while (!has_left() && !HasEnded() && MonotonicNow() < deadline) {
     if (!call.has_value()) {

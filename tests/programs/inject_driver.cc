@@ -74,6 +74,7 @@ uint64_t DrainAll(Channel& channel) {
 
 Result<void> Arm(const Wishes& wishes, RemoteMemory& memory, Channel& channel) {
   RemoteWriter writer(wishes.pid);
+  channel.TouchAll();
   PP_ASSIGN_OR_RETURN(const StoppedThreads stopped, StoppedThreads::StopAll(wishes.pid, Nanos::FromSeconds(5)));
   return channel.Arm(memory, writer);
 }
