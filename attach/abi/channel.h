@@ -123,8 +123,8 @@ enum pp_ring_state {
 
 typedef struct pp_ring {
   // Producer's line.
-  uint64_t head;  // records ever published; released after the record
-  uint64_t tail_seen;
+  uint64_t head;        // records ever published; released after the record
+  uint64_t full_at;     // the head from which on the thread looks whether there is room for an event
   uint64_t lost;        // of the present gap
   uint64_t lost_since;  // time of its first event
   uint64_t lost_total;
@@ -151,6 +151,25 @@ PP_STATIC_ASSERT(offsetof(pp_ring, tail) == 64, "a line each");
 PP_STATIC_ASSERT(offsetof(pp_ring, state) == 128, "a line each");
 PP_STATIC_ASSERT(offsetof(pp_ring, holds) == 144, "fixed");
 PP_STATIC_ASSERT(sizeof(pp_ring) == 192, "fixed");
+
+// A ring of more than PP_CHUNK_LEAST records is used in chunks, so that a thread whose events are drained in time goes
+// on in the same few of them: memory that is mapped, and in its caches. Records are counted on through all of it; so
+// many as fit into a chunk are a lap, and which chunk a lap is in stands in a table behind the pp_ring, at PP_LAPS_AT,
+// at its number modulo the number of chunks. An event's records are of one lap: at the end of one, some may be unused.
+// The entry is written before the head passes the first record of the lap; what is unused, before it passes the last.
+#define PP_CHUNK_LEAST (1u << 14)
+#define PP_MAX_CHUNKS 512u
+#define PP_CHUNK_RECORDS(records)                                           \
+  ((records) <= 4u * PP_CHUNK_LEAST             ? (records)                 \
+   : (records) / PP_MAX_CHUNKS > PP_CHUNK_LEAST ? (records) / PP_MAX_CHUNKS \
+                                                : PP_CHUNK_LEAST)
+typedef uint32_t pp_lap;
+#define PP_LAP(chunk, unused) ((uint32_t)(unused) << 16 | (uint32_t)(chunk))
+#define PP_LAP_CHUNK(lap) ((lap)&0xffffu)
+#define PP_LAP_UNUSED(lap) ((lap) >> 16 & 7u)
+#define PP_LAPS_AT 256u
+PP_STATIC_ASSERT(PP_LAPS_AT >= sizeof(pp_ring) && PP_LAPS_AT + PP_MAX_CHUNKS * sizeof(pp_lap) <= PP_PAGE, "one page");
+PP_STATIC_ASSERT(PP_MAX_RING_RECORDS / PP_CHUNK_RECORDS(PP_MAX_RING_RECORDS) <= PP_MAX_CHUNKS, "fit");
 
 // pp_ring.last_unarmed: the last event that the thread had while unarmed, as the frame that it was about and its tag.
 // It says on which side of the arming stop a thread falls that was stopped between an event and the next instruction.

@@ -36,7 +36,32 @@ RingFacts RingReader::Facts() const {
   return facts;
 }
 
-uint64_t RingReader::Waiting() const { return std::min<uint64_t>(Load(ring_->head) - tail_, records_); }
+RingReader::Run RingReader::RunAt(uint64_t index, uint64_t head) const {
+  const uint64_t at = index & (chunk_ - 1);
+  const uint64_t count = std::min<uint64_t>(head - index, chunk_ - at);
+  if (chunk_ == records_) {
+    return {first_ + at, count, index + count};
+  }
+  const uint32_t chunks = records_ / chunk_;
+  auto* laps = reinterpret_cast<pp_lap*>(reinterpret_cast<uint8_t*>(ring_) + PP_LAPS_AT);
+  const pp_lap lap = Load(laps[index / chunk_ % chunks]);
+  const uint64_t unused = count < chunk_ - at ? 0 : std::min<uint64_t>(count, PP_LAP_UNUSED(lap));
+  return {first_ + size_t{PP_LAP_CHUNK(lap) % chunks} * chunk_ + at, count - unused, index + count};
+}
+
+uint64_t RingReader::Waiting() const {
+  const uint64_t head = Load(ring_->head);
+  if (head - tail_ > records_) {
+    return records_;
+  }
+  uint64_t waiting = 0;
+  for (uint64_t index = tail_; index != head;) {
+    const Run run = RunAt(index, head);
+    waiting += run.count;
+    index = run.end;
+  }
+  return waiting;
+}
 
 size_t RingReader::Drain(std::span<pp_record> to) {
   const uint64_t head = Load(ring_->head);
@@ -47,12 +72,14 @@ size_t RingReader::Drain(std::span<pp_record> to) {
     Store(ring_->tail, tail_);
     return 0;
   }
-  const size_t count = std::min<uint64_t>(waiting, to.size());
-  const size_t begin = tail_ & (records_ - 1);
-  const size_t until_end = std::min<size_t>(count, records_ - begin);
-  std::memcpy(to.data(), first_ + begin, until_end * sizeof(pp_record));
-  std::memcpy(to.data() + until_end, first_, (count - until_end) * sizeof(pp_record));
-  tail_ += count;
+  size_t count = 0;
+  while (tail_ != head && count < to.size()) {
+    const Run run = RunAt(tail_, head);
+    const size_t taken = std::min<uint64_t>(run.count, to.size() - count);
+    std::memcpy(to.data() + count, run.first, taken * sizeof(pp_record));
+    count += taken;
+    tail_ = taken == run.count ? run.end : tail_ + taken;
+  }
   Store(ring_->tail, tail_);
   return count;
 }

@@ -39,7 +39,8 @@ struct RingFacts {
 class RingReader {
  public:
   // `records`: a power of two.
-  RingReader(pp_ring* ring, const pp_record* first, uint32_t records) : ring_(ring), first_(first), records_(records) {}
+  RingReader(pp_ring* ring, const pp_record* first, uint32_t records)
+      : ring_(ring), first_(first), records_(records), chunk_(PP_CHUNK_RECORDS(records)) {}
 
   RingFacts Facts() const;
   // Records that wait to be read.
@@ -54,9 +55,18 @@ class RingReader {
   uint64_t skipped() const { return skipped_; }  // how often the ends made no sense: all between them is lost
 
  private:
+  struct Run {
+    const pp_record* first;
+    uint64_t count;  // of records that follow each other in memory and in time
+    uint64_t end;    // what comes next begins there
+  };
+
+  Run RunAt(uint64_t index, uint64_t head) const;
+
   pp_ring* ring_;
   const pp_record* first_;
   uint32_t records_;
+  uint32_t chunk_;     // records in one; all of them: there are no chunks
   uint64_t tail_ = 0;  // ours: what stands in the ring is for the target to read
   uint64_t skipped_ = 0;
 };

@@ -38,8 +38,7 @@ static pp_error_report begin(void) {
   report = pp_map_memory();
   if (report.error) return report;
   describe_channel();
-  pp_self.record_mask = pp_boot_block.ring_records - 1;
-  pp_self.room = pp_boot_block.ring_records - PP_GROUP_RECORDS;
+  pp_set_ring_size(pp_boot_block.ring_records);
   pp_self.clock = pp_boot_block.clock;
   pp_self.longest_hold = pp_boot_block.longest_hold;
   pp_self.c_calls = pp_boot_block.flags & PP_BOOT_C_CALLS;

@@ -5,7 +5,7 @@
 enum { PP_PROBES = 16, PP_KEY_NONE = 0, PP_KEY_USED = 1, PP_SWEPT_AT_ONCE = 4, PP_WAITED = 16 };
 enum { PP_FUTEX_WAIT = 0, PP_INTERRUPTED = -4, PP_TRY_AGAIN = -11, PP_TIMED_OUT = -110 };
 enum { PP_LOOK_AFTER_NS = 200000, PP_FREE_AT_ONCE = 4096 };  // of a thread that waits for room
-enum { PP_NO_SUCH_PROCESS = -3, PP_MAX_ASKED = 8, PP_MADV_POPULATE_WRITE = 23, PP_MAPPED_AT_ONCE = 1 << 20 };
+enum { PP_NO_SUCH_PROCESS = -3, PP_MAX_ASKED = 8, PP_MADV_POPULATE_WRITE = 23 };
 
 uint64_t pp_nanoseconds(void) {
   struct {
@@ -81,7 +81,7 @@ static void sweep_some(uint32_t count) {
 
 // Leaves it looking full, so that the first record passes by pp_make_room.
 static void begin_ring(pp_ring* ring, int32_t tid) {
-  ring->tail_seen = ring->head - pp_self.room - 1;
+  ring->full_at = ring->head;
   ring->lost = ring->lost_since = ring->lost_total = ring->last_unarmed = ring->last_time = 0;
   ring->lost_net = ring->lost_lowest = 0;
   ring->first_frame = 0;
@@ -120,8 +120,7 @@ static void bind(pp_slot* slot, pp_address thread, int32_t tid, uint32_t index) 
   slot->tid = tid;
   slot->ring_index = index;
   slot->ring = (pp_ring*)((char*)pp_self.channel + PP_RING_OFFSET(index));
-  slot->records = (pp_record*)((char*)pp_self.channel +
-                               PP_RECORDS_OFFSET(pp_boot_block.ring_count, pp_boot_block.ring_records, index));
+  slot->ring->full_at = slot->ring->head;  // find_room says where its records go
   slot->ring->thread_state = thread;
   __atomic_store_n(&slot->ring->state, PP_RING_LIVE, __ATOMIC_RELEASE);
   __atomic_store_n(&slot->thread_state, thread, __ATOMIC_RELEASE);
@@ -172,27 +171,77 @@ static uint64_t lose(pp_ring* ring, uint64_t now, unsigned tag) {
   return 0;
 }
 
-// Has the first records' pages mapped at once: a page fault for each would cost the first events some 10 ns apiece. Not
-// before something is recorded: until it arms, the collector may be about to touch them, so that they are charged to
-// it.
-static void map_pages(uint32_t index) {
-  if (pp_self.tables->ring_is_mapped[index]) return;
-  pp_self.tables->ring_is_mapped[index] = 1;
-  const uint64_t records = pp_boot_block.ring_records;
-  const uint64_t where = (uint64_t)pp_self.channel + PP_RECORDS_OFFSET(pp_boot_block.ring_count, records, index);
-  uint64_t size = records * sizeof(pp_record);
-  if (size > PP_MAPPED_AT_ONCE) size = PP_MAPPED_AT_ONCE;
-  pp_system_call(PP_SYS_madvise, where, size, PP_MADV_POPULATE_WRITE, 0, 0, 0);  // before Linux 5.14: faults it is
+void pp_set_ring_size(uint64_t records) {
+  const uint64_t size = PP_CHUNK_RECORDS(records);
+  pp_self.record_mask = size - 1;
+  pp_self.chunks = records / size;
+  pp_self.room = records - PP_GROUP_RECORDS;
 }
 
-static uint64_t an_eighth(void) { return (pp_self.record_mask + 1) / 8; }
+static uint64_t chunk_size(void) { return pp_self.record_mask + 1; }
+static uint64_t an_eighth(void) { return pp_self.chunks * chunk_size() / 8; }
+
+// The next records go into this chunk. Has its pages mapped at once: a page fault for each would cost the first events
+// some 10 ns apiece. Not before something is recorded: until it arms, the collector may be about to touch them, so that
+// they are charged to it. Chunks come into use in their order.
+static void go_to_chunk(pp_slot* slot, uint64_t chunk) {
+  const uint64_t records = PP_RECORDS_OFFSET(pp_boot_block.ring_count, pp_boot_block.ring_records, slot->ring_index);
+  slot->records = (pp_record*)((char*)pp_self.channel + records) + chunk * chunk_size();
+  uint16_t* mapped = &pp_self.tables->ring_mapped[slot->ring_index];
+  if (*mapped > chunk) return;
+  *mapped = (uint16_t)(chunk + 1);
+  pp_system_call(PP_SYS_madvise, (uint64_t)slot->records, chunk_size() * sizeof(pp_record), PP_MADV_POPULATE_WRITE, 0,
+                 0,
+                 0);  // before Linux 5.14: faults it is
+}
+
+static pp_lap* lap_at(const pp_ring* ring, uint64_t index) {
+  return (pp_lap*)((char*)ring + PP_LAPS_AT) + index / chunk_size() % pp_self.chunks;
+}
+
+// The first chunk in which nothing waits to be read; pp_self.chunks: there is none.
+static uint64_t free_chunk(const pp_ring* ring, uint64_t tail) {
+  uint64_t used[PP_MAX_CHUNKS / 64] = {0};
+  for (uint64_t index = tail & ~pp_self.record_mask; tail != ring->head && index < ring->head; index += chunk_size()) {
+    const uint64_t chunk = PP_LAP_CHUNK(*lap_at(ring, index)) % PP_MAX_CHUNKS;
+    used[chunk / 64] |= 1ull << chunk % 64;
+  }
+  uint64_t chunk = 0;
+  while (chunk < pp_self.chunks && used[chunk / 64] >> chunk % 64 & 1) ++chunk;
+  return chunk;
+}
+
+// Has the ring ready for an event and a gap before it. Whether there is room.
+static int find_room(pp_slot* slot, uint64_t tail) {
+  pp_ring* ring = slot->ring;
+  if (ring->head - tail > pp_self.room) return 0;
+  if (pp_self.chunks == 1) {
+    go_to_chunk(slot, 0);
+    ring->full_at = tail + pp_self.room + 1;
+    return 1;
+  }
+  const uint64_t used = ring->head & pp_self.record_mask, left = chunk_size() - used;
+  if (used && left >= PP_GROUP_RECORDS) {  // it was another thread's
+    go_to_chunk(slot, PP_LAP_CHUNK(*lap_at(ring, ring->head)));
+  } else {
+    const uint64_t chunk = free_chunk(ring, tail);
+    if (chunk == pp_self.chunks) return 0;
+    const uint64_t next = used ? ring->head + left : ring->head;
+    if (used) *lap_at(ring, ring->head) |= PP_LAP(0, left);
+    *lap_at(ring, next) = PP_LAP(chunk, 0);
+    go_to_chunk(slot, chunk);
+    pp_publish(ring, next);
+  }
+  ring->full_at = (ring->head | pp_self.record_mask) + 2 - PP_GROUP_RECORDS;
+  return 1;
+}
 
 // Of `lost` events; or of none, while which the thread waited.
 static void write_gap(pp_slot* slot, uint64_t since, uint64_t now, uint64_t lost, uint64_t change) {
   const uint64_t head = slot->ring->head;
   pp_write(slot, head, since, PP_TAG_LOST, lost);
   pp_write(slot, head + 1, now, PP_TAG_LOST_END, change);
-  pp_publish(slot, head + PP_GAP_RECORDS);
+  pp_publish(slot->ring, head + PP_GAP_RECORDS);
 }
 
 // Sleeps until the collector may have made room. Whether that is possible here.
@@ -210,7 +259,8 @@ static int sleep_a_little(const uint64_t* tail, uint64_t seen) {
 static uint64_t wait_for_room(pp_slot* slot, uint64_t since, unsigned tag) {
   pp_ring* ring = slot->ring;
   const pp_private* page = &pp_self.tables->page;
-  const uint64_t free = an_eighth() < PP_FREE_AT_ONCE ? an_eighth() : PP_FREE_AT_ONCE;
+  uint64_t free = an_eighth() < PP_FREE_AT_ONCE ? an_eighth() : PP_FREE_AT_ONCE;
+  if (pp_self.chunks > 1) free = 2 * chunk_size();  // so that one chunk is
   uint64_t now = since, tail;
   __atomic_store_n(&ring->holds, ring->holds + 1, __ATOMIC_RELEASE);
   const uint64_t held_before = ring->held_time;
@@ -227,7 +277,7 @@ static uint64_t wait_for_room(pp_slot* slot, uint64_t since, unsigned tag) {
     }
     if (!can_sleep || now - since >= pp_self.longest_hold) return lose(ring, since, tag);
   }
-  ring->tail_seen = tail;
+  if (!find_room(slot, tail)) return lose(ring, since, tag);
   write_gap(slot, since, now, 0, PP_GAP(0, 0));
   return now;
 }
@@ -259,15 +309,13 @@ static int await_ring(pp_slot* slot, uint64_t now, unsigned tag) {
 uint64_t pp_make_room(pp_slot* slot, uint64_t now, unsigned tag) {
   if (slot->ring_index == PP_NO_RING && !await_ring(slot, now, tag)) return 0;
   pp_ring* ring = slot->ring;
-  map_pages(slot->ring_index);
   const uint64_t tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
   // Once full, an eighth must be free before it goes on: few long gaps say more than many short ones. Until then
-  // tail_seen stays, so that the next event comes by here, too.
+  // full_at stays, so that the next event comes by here, too.
   const uint64_t limit = ring->lost ? pp_self.room - an_eighth() : pp_self.room;
-  if (ring->head - tail > limit) {
+  if (ring->head - tail > limit || !find_room(slot, tail)) {
     return pp_self.longest_hold && !ring->lost ? wait_for_room(slot, now, tag) : lose(ring, now, tag);
   }
-  ring->tail_seen = tail;
   if (!ring->first_frame) ring->first_frame = py_current_frame(slot->thread_state);
   if (ring->lost) {
     write_gap(slot, ring->lost_since, now, ring->lost, PP_GAP(ring->lost_net, ring->lost_lowest));
@@ -290,25 +338,27 @@ static uint64_t asked_self(pp_address thread, pp_address code) {
 
 void pp_record_frame(pp_address thread, unsigned tag, pp_address code) {
   uint64_t now;
-  pp_slot* slot = pp_begin_event(thread, tag, &now);
+  const pp_slot* slot = pp_begin_event(thread, tag, &now);
   if (!slot) return;
-  uint64_t head = slot->ring->head;
+  pp_ring* ring = slot->ring;
+  uint64_t head = ring->head;
   pp_write(slot, head++, now, tag, code);
   if (py_may_suspend(code)) pp_write(slot, head++, now, PP_TAG_FRAME, py_current_frame(thread));
   const uint64_t self = tag == PP_TAG_START ? asked_self(thread, code) : 0;
   if (self) pp_write(slot, head++, now, PP_TAG_SELF, self);
-  pp_publish(slot, head);
+  pp_publish(ring, head);
 }
 
 void pp_record_call(pp_address thread, const pp_object* callable, uint64_t method, pp_address caller) {
   uint64_t now;
-  pp_slot* slot = pp_begin_event(thread, PP_TAG_C_CALL, &now);
+  const pp_slot* slot = pp_begin_event(thread, PP_TAG_C_CALL, &now);
   if (!slot) return;
-  uint64_t head = slot->ring->head;
+  pp_ring* ring = slot->ring;
+  uint64_t head = ring->head;
   pp_write(slot, head++, now, PP_TAG_C_CALL, (uint64_t)callable);
   if (method) pp_write(slot, head++, now, PP_TAG_CODE, method);
   if (caller) pp_write(slot, head++, now, PP_TAG_CALLER, caller);
-  pp_publish(slot, head);
+  pp_publish(ring, head);
 }
 
 // Here, too, somebody may have to leave: where all code that runs is muted, no other event comes.

@@ -80,7 +80,7 @@ static inline const pp_mute* pp_find_mute(pp_address code) {
   return 0;
 }
 
-static inline void pp_write(pp_slot* slot, uint64_t index, uint64_t when, unsigned tag, uint64_t value) {
+static inline void pp_write(const pp_slot* slot, uint64_t index, uint64_t when, unsigned tag, uint64_t value) {
   pp_record* record = &slot->records[index & pp_self.record_mask];
   record->when_tag = when << PP_TAG_BITS | tag;
   record->value = value;
@@ -100,7 +100,7 @@ static inline pp_slot* pp_begin_event(pp_address thread, unsigned tag, uint64_t*
   }
   pp_ring* ring = slot->ring;
   *now = pp_likely(time >= ring->last_time) ? time : ring->last_time;
-  if (pp_unlikely(ring->head - ring->tail_seen > pp_self.room)) {
+  if (pp_unlikely(ring->head >= ring->full_at)) {
     *now = pp_make_room(slot, *now, tag);
     if (!*now) return 0;  // not even the ring may be there any more
   }
@@ -108,18 +108,17 @@ static inline pp_slot* pp_begin_event(pp_address thread, unsigned tag, uint64_t*
   return slot;
 }
 
-static inline void pp_publish(pp_slot* slot, uint64_t head) {
-  __atomic_store_n(&slot->ring->head, head, __ATOMIC_RELEASE);
-}
+static inline void pp_publish(pp_ring* ring, uint64_t head) { __atomic_store_n(&ring->head, head, __ATOMIC_RELEASE); }
 
 // The common case: one record.
 static inline __attribute__((always_inline)) void pp_record_one(pp_address thread, unsigned tag, uint64_t value) {
   uint64_t now;
-  pp_slot* slot = pp_begin_event(thread, tag, &now);
+  const pp_slot* slot = pp_begin_event(thread, tag, &now);
   if (pp_unlikely(!slot)) return;
-  const uint64_t head = slot->ring->head;
+  pp_ring* ring = slot->ring;
+  const uint64_t head = ring->head;
   pp_write(slot, head, now, tag, value);
-  pp_publish(slot, head + 1);
+  pp_publish(ring, head + 1);
 }
 
 // A frame of `code` begins or stops to run.

@@ -30,8 +30,8 @@ typedef struct pp_slot {
   int32_t tid;
   uint32_t ring_index;  // PP_NO_RING: its thread waits for one
   pp_ring* ring;
-  pp_record* records;
-  uint64_t thrown;  // the frame that a THROW was last told of
+  pp_record* records;  // of the chunk
+  uint64_t thrown;     // the frame that a THROW was last told of
 } pp_slot;
 
 // Private memory, wiped in children. Mapped at the first capture and then kept: a late word of the collector (`armed`)
@@ -42,8 +42,8 @@ typedef struct pp_tables {
     pp_private page;
     char whole_page[PP_PAGE];
   };
-  int32_t ring_tids[PP_MAX_RINGS];       // of each ring; 0: none
-  uint8_t ring_is_mapped[PP_MAX_RINGS];  // whether its first pages are
+  int32_t ring_tids[PP_MAX_RINGS];     // of each ring; 0: none
+  uint16_t ring_mapped[PP_MAX_RINGS];  // chunks of it that are, from the first on
   pp_slot* ring_slots[PP_MAX_RINGS];
   pp_slot slots[1 << PP_SLOT_BITS];
   pp_ring waiting[1 << PP_SLOT_BITS];  // of each slot, while no ring is free for its thread: always full
@@ -67,8 +67,9 @@ typedef struct pp_stub {
   pp_private* private_page;  // of `tables`, while a capture is on
   pp_tables* tables;
   pp_channel* channel;
-  uint64_t record_mask;  // ring_records - 1
+  uint64_t record_mask;  // records of a chunk - 1
   uint64_t room;         // records in a ring from which on it is full
+  uint64_t chunks;       // of a ring; 1: it is used round and round
   uint64_t clock;        // pp_clock
   uint64_t longest_hold;
   uint64_t c_calls;  // whether calls of C functions are told
@@ -92,6 +93,7 @@ extern const pp_hooks pp_profile_hooks;     // profile.c
 // For the pending-call queue, and for the module's exec slot: always 0, never leaves an exception.
 int pp_enter(void* unused);
 int pp_leave(void* unused);
+void pp_set_ring_size(uint64_t records);  // event.c
 // Of a callback, in the middle of an event.
 PP_COLD void pp_leave_from_hook(enum pp_leave_cause cause);
 

@@ -13,6 +13,8 @@ namespace {
 using namespace ptrace_prof;
 
 constexpr ChannelShape kShape{3, PP_MIN_RING_RECORDS, 0x4711};
+constexpr ChannelShape kInChunks{1, 8 * PP_CHUNK_LEAST, 0x4711};
+constexpr size_t kLapBytes = 8 * sizeof(pp_lap);
 
 // The next bytes of the input over one structure of the memory, as far as there are any.
 class Scribbler {
@@ -34,32 +36,41 @@ class Scribbler {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const ChannelMemory memory(kShape);
-  static const bool sealed = (memory.Seal(), true);
-  static const pp_channel good = memory.head();
+  static const ChannelMemory small(kShape), large(kInChunks);
+  static const bool sealed = (small.Seal(), large.Seal(), true);
+  static const pp_channel heads[] = {small.head(), large.head()};
   Scribbler scribbler(data, size);
   // The first byte says whether the head is to be believed: seldom would it be by chance.
   uint8_t choice = 0;
   scribbler.Over(&choice, sizeof choice);
-  memory.head() = good;
+  const bool in_chunks = (choice & 8) != 0;
+  const ChannelMemory& memory = in_chunks ? large : small;
+  const ChannelShape& shape = in_chunks ? kInChunks : kShape;
+  memory.head() = heads[in_chunks ? 1 : 0];
   if (!sealed || choice % 4 == 0) {
     scribbler.Over(&memory.head(), sizeof(pp_channel));
   }
-  Result<Channel> channel = Channel::Take(memory.file(), kShape);
+  Result<Channel> channel = Channel::Take(memory.file(), shape);
   if (channel.has_error()) {
     return 0;
   }
   std::array<pp_record, 100> records{};
   for (int round = 0; round < 8; ++round) {
-    for (uint32_t i = 0; i < kShape.rings; ++i) {
+    for (uint32_t i = 0; i < shape.rings; ++i) {
       scribbler.Over(&memory.ring(i), sizeof(pp_ring));
+      if (in_chunks) {
+        scribbler.Over(memory.bytes() + PP_RING_OFFSET(i) + PP_LAPS_AT, kLapBytes);
+      }
       RingReader& ring = channel.value().rings()[i];
+      if (ring.Waiting() > shape.records) {
+        std::abort();
+      }
       size_t total = 0;
       for (size_t count = 0; (count = ring.Drain(records)) > 0;) {
         total += count;
       }
       ring.SettlePending();
-      if (total > kShape.records || static_cast<uint32_t>(ring.Facts().state) > PP_RING_ENDED) {
+      if (total > shape.records || static_cast<uint32_t>(ring.Facts().state) > PP_RING_ENDED) {
         std::abort();
       }
     }

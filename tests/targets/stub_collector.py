@@ -35,7 +35,8 @@ FRAME_COST, CALL_COST = 176, 192
 HEX, ERROR, BUSY, ENTER = 20, 80, 72, 64
 SERVED, NAME, FUNCTIONS, OFFSETS, BOOT_SIZE = 96, 104, 144, 528, 664
 LEASE_AT = 96  # in pp_channel
-TAIL, HOLDS = 64, 144  # in pp_ring
+TAIL, HOLDS, LAPS = 64, 144, 256  # in pp_ring, and behind it
+CHUNK = 1 << 14
 # What the layout does not say: the same in all versions (3.11 has one word more before c_profilefunc).
 _FIXED = {"method_def": 16, "descriptor_method": 40, "method_function": 16,
           "thread_profile_function": 64 if sys.version_info[:2] == (3, 11) else 56}
@@ -258,10 +259,10 @@ class Capture:
         assert self.state == LEFT, self.state
 
     def ring(self, index):
-        head, tail_seen, lost, _, lost_total, _, _, unarmed = struct.unpack_from("<5Q2iQ", self.memory, PAGE * (1 + index))
+        head, full_at, lost, _, lost_total, _, _, unarmed = struct.unpack_from("<5Q2iQ", self.memory, PAGE * (1 + index))
         tail = self.u64(PAGE * (1 + index) + 64)
         state, tid, _, holds, held_time = struct.unpack_from("<Ii3Q", self.memory, PAGE * (1 + index) + 128)
-        return {"head": head, "tail": tail, "tail_seen": tail_seen, "lost": lost, "lost_total": lost_total,
+        return {"head": head, "tail": tail, "full_at": full_at, "lost": lost, "lost_total": lost_total,
                 "unarmed": unarmed, "state": state, "tid": tid, "holds": holds, "held_time": held_time}
 
     def free(self, index):
@@ -281,9 +282,20 @@ class Capture:
         base = PAGE * (1 + self.rings) + 16 * self.records * index
         found = []
         for at in range(ring["tail"] if start is None else start, ring["head"] if end is None else end):
-            when, value = struct.unpack_from("<QQ", memory or self.memory, base + 16 * (at % self.records))
-            found.append((when >> 4, TAGS[when & 15], value))
+            place = self.place(index, at)
+            if place is not None:
+                when, value = struct.unpack_from("<QQ", memory or self.memory, base + 16 * place)
+                found.append((when >> 4, TAGS[when & 15], value))
         return found
+
+    def place(self, index, at):
+        """Where in its ring a record is; None: where there is none, at the end of a chunk."""
+        if self.records <= 4 * CHUNK:
+            return at % self.records
+        chunk = max(CHUNK, self.records // 512)
+        lap = self.u32(PAGE * (1 + index) + LAPS + 4 * (at // chunk % (self.records // chunk)))
+        begun = self.ring(index)["head"] // chunk > at // chunk
+        return None if begun and at % chunk >= chunk - (lap >> 16) else (lap & 0xffff) * chunk + at % chunk
 
     def drain(self, index):
         found = self.raw(index)

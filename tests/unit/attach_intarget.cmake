@@ -9,8 +9,9 @@ target_include_directories(attach_intarget_objects PRIVATE ${PROJECT_SOURCE_DIR}
 target_compile_definitions(attach_intarget_objects PRIVATE ${PP_STUB_TEST_DEFINITIONS})
 set_target_properties(attach_intarget_objects PROPERTIES
   C_STANDARD 11 C_EXTENSIONS ON COMPILE_OPTIONS "${PP_STUB_TEST_FLAGS}")
-add_executable(attach_intarget_test unit/attach_intarget_arming_test.cc unit/attach_intarget_waiting_test.cc)
-target_link_libraries(attach_intarget_test PRIVATE attach_intarget_objects GTest::gtest_main)
+add_executable(attach_intarget_test unit/attach_intarget_arming_test.cc unit/attach_intarget_chunks_test.cc
+  unit/attach_intarget_waiting_test.cc)
+target_link_libraries(attach_intarget_test PRIVATE attach_intarget_objects pp_attach_inject GTest::gtest_main)
 pp_target_defaults(attach_intarget_test)
 include(GoogleTest)
 gtest_discover_tests(attach_intarget_test PROPERTIES TIMEOUT 300)

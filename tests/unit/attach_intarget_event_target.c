@@ -2,15 +2,15 @@
 
 #include "attach/intarget/event.h"
 
-enum { RECORDS = 256, CODE = 64 };
+static uint64_t records = 256;
 
 static uint64_t thread_state[2];  // the frame, and nothing else
-static uint64_t code[2];          // flags: 0
+static uint64_t code[2];          // its flags
 
 static pp_address current_thread(void) { return (pp_address)thread_state; }
 
 uint64_t event_target_tables_size(void) { return sizeof(pp_tables); }
-uint64_t event_target_channel_size(void) { return PP_CHANNEL_SIZE(1, RECORDS, 0); }
+uint64_t event_target_channel_size(void) { return PP_CHANNEL_SIZE(1, records, 0); }
 
 void event_target_prepare(void* tables, void* channel) {
   pp_boot_block.functions[PP_FN_PyThreadState_GetUnchecked] = (uint64_t)&current_thread;
@@ -18,17 +18,22 @@ void event_target_prepare(void* tables, void* channel) {
   pp_boot_block.offsets[PP_OFF_thread_frame] = 0;
   pp_boot_block.offsets[PP_OFF_code_flags] = 0;
   pp_boot_block.ring_count = 1;
-  pp_boot_block.ring_records = RECORDS;
+  pp_boot_block.ring_records = (uint32_t)records;
   pp_self.tables = tables;
   pp_self.channel = channel;
-  pp_self.record_mask = RECORDS - 1;
-  pp_self.room = RECORDS - PP_GROUP_RECORDS;
+  pp_set_ring_size(records);
   pp_self.channel->lease = UINT64_MAX;
   pp_self.tables->page.magic = PP_PRIVATE_MAGIC;
   pp_self.private_page = &pp_self.tables->page;
 }
 
-uint64_t event_target_records(void) { return RECORDS; }
+uint64_t event_target_records(void) { return records; }
+
+void event_target_set_records(uint64_t count) { records = count; }
+
+void event_target_be_generator(int is_generator) { code[0] = is_generator ? 0x20 : 0; }
+
+void event_target_forget_thread(void) { pp_forget_thread(py_thread_state()); }
 
 uint64_t event_target_events_that_fit(void) {
   const pp_ring* ring = (pp_ring*)((char*)pp_self.channel + PP_RING_OFFSET(0));

@@ -16,9 +16,14 @@ uint64_t event_target_channel_size(void);
 void event_target_prepare(void* tables, void* channel);
 // The frame that the thread executes.
 void event_target_enter_frame(uint64_t frame);
+// Whether its code is that of a generator: of each event two records are written.
+void event_target_be_generator(int is_generator);
 // What a callback does with an event of that frame.
 void event_target_event(unsigned tag);
 uint64_t event_target_records(void);  // of the ring
+void event_target_set_records(uint64_t count);
+// As if another thread had been at its thread state: its next event looks for its ring anew.
+void event_target_forget_thread(void);
 // Until the thread sees that the ring is full.
 uint64_t event_target_events_that_fit(void);
 // How long the thread may wait for room, in ticks.
