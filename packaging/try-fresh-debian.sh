@@ -27,8 +27,9 @@ rm -rf --one-file-system "$root"
 mmdebstrap --quiet --variant=minbase --skip=check/qemu ${PP_FRESH_USER:+--include=sudo} bookworm "$root" - <"$sources"
 cp /etc/resolv.conf /etc/hosts "$root/etc/"
 # The way out to the registries is this machine's too: whom it trusts, and how its pip is set up.
-mkdir -p "$root/etc/ssl/certs"
-for file in /etc/pip.conf /etc/ssl/certs/ca-certificates.crt; do
+# (ca-certificates, once something needs it, makes its file anew from what lies under /usr/local.)
+mkdir -p "$root/etc/ssl/certs" "$root/usr/local/share/ca-certificates"
+for file in /etc/pip.conf /etc/ssl/certs/ca-certificates.crt /usr/local/share/ca-certificates/*.crt; do
   if [ -e "$file" ]; then cp "$file" "$root$file"; fi
 done
 git clone -q --no-local "$PWD" "$root/root/ptrace-prof"

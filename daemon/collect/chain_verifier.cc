@@ -27,6 +27,8 @@ constexpr size_t kMaxDoubted = 1 << 16;
 constexpr uint64_t kRarestRoot = 20;                 // one in so many stops
 constexpr double kStopShare = 0.005;                 // of the target's time
 constexpr Nanos kFreeStops = Nanos::FromMillis(10);  // at the beginning, when everything is new
+constexpr double kLookShare = 0.002;                 // of our time, in vain, where it is scarce
+constexpr Nanos kFreeLooks = Nanos::FromMillis(10);
 constexpr Nanos kStopTimeout = Nanos::FromMillis(20);
 constexpr uint64_t kMaxFailedStops = 16;  // in a row of a capture: then stops are not possible here
 
@@ -61,9 +63,8 @@ bool IsUsable(CollectStatus status) { return status == CollectStatus::kWhole || 
 
 }  // namespace
 
-ChainVerifier::ChainVerifier(Pid pid, RemoteMemory& memory, StackLinker& linker, bool allow_stops,
-                             uint32_t sightings_of_root)
-    : pid_(pid), memory_(memory), linker_(linker), sightings_of_root_(sightings_of_root), allow_stops_(allow_stops) {}
+ChainVerifier::ChainVerifier(Pid pid, RemoteMemory& memory, StackLinker& linker, const VerifierRules& rules)
+    : pid_(pid), memory_(memory), linker_(linker), rules_(rules), allow_stops_(rules.allow_stops) {}
 
 uint64_t ChainVerifier::Random() {
   random_ = random_ * 6364136223846793005ULL + 1442695040888963407ULL;
@@ -185,6 +186,18 @@ bool ChainVerifier::FollowFirst(bool too_deep, Seen* seen, LinkedChain& chain, V
   return false;
 }
 
+// While a chain is read again no samples are taken, and that happens more in some functions than in others: where
+// samples follow each other closely it would take time from them.
+bool ChainVerifier::MayLook(Nanos now) {
+  if (!rules_.looks_are_scarce) {
+    return true;
+  }
+  if (first_look_ == Nanos()) {
+    first_look_ = now;
+  }
+  return looked_in_vain_.seconds() < kFreeLooks.seconds() + (now - first_look_).seconds() * kLookShare;
+}
+
 bool ChainVerifier::MayStop() {
   const Nanos now = MonotonicNow();
   if (first_stop_ == Nanos()) {
@@ -234,7 +247,7 @@ bool ChainVerifier::IsTrustedRoot(const std::vector<RawFrame>& frames) {
   uint32_t* known = roots_.Find(code);
   uint32_t& times = known != nullptr ? *known : *roots_.Insert(code, 0);
   ++times;
-  return times >= sightings_of_root_ && uint64_t{times} * kRarestRoot >= exact_reads_;
+  return times >= rules_.sightings_of_root && uint64_t{times} * kRarestRoot >= exact_reads_;
 }
 
 VerifiedStack ChainVerifier::Accept(CollectStatus collected, ThreadStack& stack, LinkedChain& chain) {
@@ -353,8 +366,11 @@ VerifiedStack ChainVerifier::Settle(Tid tid, CollectStatus collected, const std:
   Seen seen = IsUsable(collected) ? Seen{chain.leaf(), chain.nodes.size(), missing} : Seen{};
   const bool was_whole = collected == CollectStatus::kWhole;
   first_ = stack.frames();
-  if (LookAgain(&seen, &collected, stack, chain, &out)) {
-    return out;
+  if (const Nanos begin = MonotonicNow(); seen.node == kRootNode || MayLook(begin)) {
+    if (LookAgain(&seen, &collected, stack, chain, &out)) {
+      return out;
+    }
+    looked_in_vain_ = looked_in_vain_ + (MonotonicNow() - begin);
   }
   if (collected == CollectStatus::kGone || collected == CollectStatus::kNoState) {
     out.readable = false;

@@ -38,6 +38,13 @@ struct VerifiedStack {
   bool gone = false;                   // the process ended
 };
 
+struct VerifierRules {
+  bool allow_stops = true;
+  uint32_t sightings_of_root =
+      2;                          // stops that must find a root before it is believed; 1 where there will be one sample
+  bool looks_are_scarce = false;  // looking again in vain may take little time: samples follow each other closely
+};
+
 class ChainVerifier {
  public:
   struct Counters {
@@ -47,8 +54,7 @@ class ChainVerifier {
     Nanos stopped_total;
   };
 
-  // `sightings_of_root`: stops that must find a root before it is believed; 1 where there will be one sample only.
-  ChainVerifier(Pid pid, RemoteMemory& memory, StackLinker& linker, bool allow_stops, uint32_t sightings_of_root);
+  ChainVerifier(Pid pid, RemoteMemory& memory, StackLinker& linker, const VerifierRules& rules);
 
   // `collected` is what ThreadStack::Collect said about `stack`.
   VerifiedStack Verify(Tid tid, CollectStatus collected, ThreadStack& stack, LinkedChain& chain);
@@ -93,6 +99,7 @@ class ChainVerifier {
   bool LinkUp(CollectStatus collected, ThreadStack& stack, LinkedChain& chain, VerifiedStack* out);
   bool ReadStopped(Tid tid, ThreadStack& stack, LinkedChain& chain, VerifiedStack* out);
   bool IsTrustedRoot(const std::vector<RawFrame>& frames);
+  bool MayLook(Nanos now);
   bool MayStop();
   uint64_t Random();
   void WaitABit(uint64_t longest);
@@ -100,14 +107,16 @@ class ChainVerifier {
   const Pid pid_;
   RemoteMemory& memory_;
   StackLinker& linker_;
-  const uint32_t sightings_of_root_;
-  bool allow_stops_;
+  const VerifierRules rules_;
+  bool allow_stops_;  // until the kernel turns out to refuse them
   Search search_;
   FlatMap<Link, uint32_t, LinkHash> doubted_;  // from whichever instruction of the caller
   double cut_share_ = 0;                       // of the last hundred samples or so
   LinkEvidence evidence_;
   ThreadStack::Series series_;
   size_t early_ = 0;  // moments in series_ that were read right after the first read
+  Nanos first_look_;  // when the allowance for looking again began to count
+  Nanos looked_in_vain_;
   Nanos first_stop_;  // when the allowance for stops began to count
   uint64_t random_ = 0x9E3779B97F4A7C15ULL;
   struct AddressHash {

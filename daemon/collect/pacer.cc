@@ -13,6 +13,11 @@ constexpr Nanos kLongestNap = Nanos::FromMillis(100);
 constexpr double kMaxSlowdown = 100;
 // Opening the target and meeting all its code for the first time costs more than the rest and does not come again.
 constexpr Nanos kLearning = Nanos::FromMillis(500);
+// At the rate `max`: a round that took long is made up for, so that its place is not sampled less for it, unless that
+// was so many rounds ago. The room between two rounds lets that happen soon.
+constexpr int64_t kMakeUpFor = 16;
+constexpr double kRoom = 1.25;
+constexpr uint32_t kUsualEvery = 1024;
 
 }  // namespace
 
@@ -23,16 +28,34 @@ Pacer::Pacer(double rate_hz, double max_overhead)
       begin_(deadline_),
       governed_(deadline_),
       cpu_at_govern_(OwnCpuTime()),
-      random_(static_cast<uint64_t>(deadline_.value) * 2 + 1) {
+      random_(static_cast<uint64_t>(deadline_.value) * 2 + 1),
+      began_(deadline_) {
   prctl(PR_SET_TIMERSLACK, 1000);  // the default of 50 us would show at high rates
 }
 
 double Pacer::actual_rate_hz() const { return mean_ns_ > 0 ? 1e9 / (mean_ns_ * slowdown_) : 0; }
 
-Nanos Pacer::NextInterval() {
+double Pacer::Jitter() {
   random_ = random_ * 6364136223846793005ULL + 1442695040888963407ULL;
-  const double jitter = 0.5 + static_cast<double>(random_ >> 11) * 0x1p-53;
-  return Nanos(static_cast<int64_t>(mean_ns_ * slowdown_ * jitter));
+  return 0.5 + static_cast<double>(random_ >> 11) * 0x1p-53;
+}
+
+Nanos Pacer::NextInterval() { return Nanos(static_cast<int64_t>(mean_ns_ * slowdown_ * Jitter())); }
+
+Nanos Pacer::WaitLittle(Nanos now, Nanos until) {
+  rounds_.Add(now - began_);
+  if (++rounds_since_usual_ == kUsualEvery) {
+    usual_ = rounds_.Usual();
+    rounds_since_usual_ = 0;
+  }
+  const Nanos interval(static_cast<int64_t>(static_cast<double>(usual_.value) * kRoom * (0.5 + Jitter() / 2)));
+  deadline_ = std::max(deadline_ + interval, now - Nanos(usual_.value * kMakeUpFor));
+  const Nanos wake = std::min(deadline_, until);
+  while (now < wake) {  // a sleep takes longer than a round
+    now = MonotonicNow();
+  }
+  began_ = now;
+  return now;
 }
 
 void Pacer::Govern(Nanos now) {
@@ -51,7 +74,7 @@ void Pacer::Govern(Nanos now) {
 Nanos Pacer::Wait(Nanos until, const std::atomic<bool>& stop) {
   Nanos now = MonotonicNow();
   if (mean_ns_ <= 0) {
-    return now;
+    return WaitLittle(now, until);
   }
   Govern(now);
   deadline_ = deadline_ + NextInterval();

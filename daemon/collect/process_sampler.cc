@@ -22,6 +22,12 @@ bool MapsCuda(Pid pid) {
          });
 }
 
+VerifierRules RulesFor(const CaptureRequest& request) {
+  return {.allow_stops = request.allow_stops,
+          .sightings_of_root = request.verb == CaptureVerb::kDump ? 1U : 2U,
+          .looks_are_scarce = request.rate_hz <= 0};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ProcessSampler>> ProcessSampler::Open(Pid pid, Pid parent, const CaptureContext& context,
@@ -43,8 +49,7 @@ ProcessSampler::ProcessSampler(OpenedProcess process, const CaptureContext& cont
       space_(memory_),
       codes_(space_, process_.python.layout, process_.python.code_type),
       linker_(codes_, context.stacks, context.request.verb == CaptureVerb::kDump, shared),
-      verifier_(pid_, memory_, linker_, context.request.allow_stops,
-                context.request.verb == CaptureVerb::kDump ? 1 : 2),
+      verifier_(pid_, memory_, linker_, RulesFor(context.request)),
       buffer_(codes_, linker_),
       watch_(process_.python.layout, process_.python.runtime),
       roster_(pid_, process_.info.ns_pid, space_, process_.python, context.request, context.writer),

@@ -3,7 +3,7 @@ pp_library(daemon/collect
           collect/call_names.cc collect/call_replayer.cc
           collect/call_tracer.cc collect/call_window.cc collect/capture.cc collect/chain_verifier.cc
           collect/child_count.cc collect/interpreter_watch.cc collect/landmarks.cc
-          collect/locals_reader.cc collect/opened_process.cc collect/pacer.cc collect/process_sampler.cc
+          collect/locals_reader.cc collect/opened_process.cc collect/pacer.cc collect/process_sampler.cc collect/round_times.cc
           collect/process_tree.cc collect/sample_buffer.cc collect/script_keeper.cc collect/stack_linker.cc
           collect/start_wait.cc collect/step_marker.cc collect/stub_boot.cc
           collect/target_objects.cc collect/thread_roster.cc collect/thread_state_watch.cc collect/tick_clock.cc

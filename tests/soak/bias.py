@@ -76,7 +76,7 @@ def main():
     parsed = soak.arguments(__doc__, seconds=(60.0, 4.0))
     table = soak.Table("CPython", "rate", "samples", "truth", "seen", "worst", "tiny as leaf %", "quality")
     for interpreter in soak.chosen(parsed, ("3.9", "3.14")):
-        for rate in ("2khz", "20khz") if soak.FULL else ("5khz",):
+        for rate in ("2khz", "20khz", "max") if soak.FULL else ("5khz", "max"):
             measure(interpreter, parsed.seconds, rate, table)
     table.end()
 

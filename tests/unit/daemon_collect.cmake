@@ -7,6 +7,7 @@ add_executable(daemon_collect_test
   unit/daemon_collect_child_count_test.cc
   unit/daemon_collect_link_evidence_test.cc
   unit/daemon_collect_pacer_test.cc
+  unit/daemon_collect_round_times_test.cc
   unit/daemon_collect_read_plan_test.cc
   unit/daemon_collect_step_gate_test.cc
   unit/daemon_collect_step_marker_test.cc

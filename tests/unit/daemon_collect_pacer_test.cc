@@ -5,7 +5,7 @@
 namespace ptrace_prof {
 namespace {
 
-TEST(Pacer, UnpacedNeverWaits) {
+TEST(Pacer, AsFastAsMayBeGoesOn) {
   Pacer pacer(0, 0);
   const std::atomic<bool> stop{false};
   const Nanos before = MonotonicNow();
