@@ -5,17 +5,27 @@
 namespace ptrace_prof {
 namespace {
 
-// What a signal handler of the job has raised in our text was meant for the job: the signal is raised again, by a
-// thread of its own that has no more to do and runs once we are through.
-constexpr std::string_view kHandOn =
+// What a signal handler of the job has raised in our text was meant for the job: n is the signal, 0 if it was not that.
+// Handlers are functions, methods, functools.partial, or objects that can be called.
+constexpr std::string_view kWhose =
     "from sys import modules as m,exc_info as x\\n"
     "s=m['_signal']\\n"
-    "c=[2]if x()[0]is KeyboardInterrupt else[]\\n"
-    "t=x()[2]\\n"
+    "k,_,t=x()\\n"
+    "c={}\\n"
+    "for i in range(1,65):\\n"
+    " f=s.getsignal(i)\\n"
+    " for a in'func','__call__':f=f if hasattr(f,'__code__')else getattr(f,a,f)\\n"
+    " c[id(getattr(f,'__code__',0))]=i\\n"
+    "n=2*(k is KeyboardInterrupt)\\n"
     "while t:\\n"
-    " c+=[n for n in range(1,65)if getattr(s.getsignal(n),'__code__',0)is t.tb_frame.f_code]\\n"
-    " t=t.tb_next\\n"
-    "for n in c[:1]:m['_thread'].start_new_thread(s.raise_signal,(n,))";
+    " n=c.get(id(t.tb_frame.f_code),n)\\n"
+    " t=t.tb_next\\n";
+// Where no exception may pass, the signal comes again, by a thread of its own that has no more to do and runs once we
+// are through. From 3.10 on that is no signal for the kernel, which would end a job that has no handler by then.
+constexpr std::string_view kAgain =
+    "if n:m['_thread'].start_new_thread(m['_thread'].interrupt_main if m['sys'].hexversion>>16>777 "
+    "else s.raise_signal,(n,))";
+constexpr std::string_view kPass = "if n:raise";
 
 std::string Escaped(std::string_view body) {
   std::string text;
@@ -32,7 +42,8 @@ std::string Guarded(std::string_view body) {
   std::string text(kTextBegin);
   text += Escaped(body);
   text += "\",{})\nexcept BaseException:exec(\"";
-  text += kHandOn;
+  text += kWhose;
+  text += kAgain;
   return text + "\",{})\n";
 }
 
@@ -92,6 +103,17 @@ std::string LoadText(const LoadRequest& request) {
                   " for d in({0},{4}):'{5}'in p.readlink(o+str(d))and p.close(d)\n",
                   request.descriptor, request.own_pid.value, request.module,
                   DescriptorPath(request.descriptor, request.salt), to_close, request.prefix));
+}
+
+std::string CloseText(const LoadRequest& request) {
+  return Guarded(fmt::format("d={}\n'{}'in p.readlink('/proc/self/fd/'+str(d))and p.close(d)\n", request.descriptor,
+                             request.prefix));
+}
+
+std::string AsPassing(std::string_view text) {
+  std::string passing(text);
+  const size_t at = passing.rfind(kAgain);
+  return at == std::string::npos ? passing : passing.replace(at, kAgain.size(), kPass);
 }
 
 std::string AsScript(std::string_view text, Pid own_pid, std::string_view path) {

@@ -1,10 +1,10 @@
 // The two texts of Python that bring the stub into a target: the first makes an empty memfd, the second loads what we
 // have filled it with.
 //
-// Pure functions. A text binds no name in __main__, prints nothing, catches everything (and hands
-// on what a signal handler of the job raises meanwhile), imports nothing that is not loaded (but _ctypes, where there
-// is no os.memfd_create), and does nothing in a forked child (but for closing a memfd of ours). It is at most
-// kMaxTextBytes long and holds no character that needs to be quoted.
+// Pure functions. A text binds no name in __main__, prints nothing, catches everything (and lets pass what a signal
+// handler of the job raises meanwhile, or has its signal come again), imports nothing that is not loaded (but _ctypes,
+// where there is no os.memfd_create), and does nothing in a forked child (but for closing a memfd of ours). It is at
+// most kMaxTextBytes long and holds no character that needs to be quoted.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +38,12 @@ struct LoadRequest {
   uint16_t salt = 0;  // makes the path another one each time: the dynamic linker takes the same path for the same file
 };
 std::string LoadText(const LoadRequest& request);
+
+// Only closes that memfd: where a signal handler of the job ended the text above just before it could.
+std::string CloseText(const LoadRequest& request);
+
+// One of these as what is run where its exceptions may pass (passing_text.h): those of the job's signal handlers do.
+std::string AsPassing(std::string_view text);
 
 // One of these as a script of that path, which any number of threads may run: the first one does what the text says.
 // Each adds a byte to the file, so that it is seen when they have read it.

@@ -23,6 +23,8 @@ constexpr size_t kMaxStrays = 8;
 // take the one for the other would have two threads close the same number, which may be that of our own by then.
 constexpr Nanos kClosingTime = Nanos::FromMillis(300);
 constexpr Nanos kClosingPause = Nanos::FromMillis(1);
+constexpr Nanos kClosingTurn = Nanos::FromMillis(100);
+constexpr int kClosingTurns = 5;
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW;
 
 // Whether we may give a file this size. Where we may not (confinement.cc of daemon/session), the target does: that
@@ -60,7 +62,36 @@ Result<void> Delivery::Run(const EffectSeen& seen) {
   strays.resize(std::min(strays.size(), kMaxStrays));
   const LoadRequest request{target_.own_pid, file.number, std::move(strays),
                             kStubFilePrefix, kStubModule, static_cast<uint16_t>(image_.boot().nonce)};
-  return RunText(target_, memory_, LoadText(request), patience_, seen, &report_);
+  PP_RETURN_IF_ERROR(RunText(target_, memory_, LoadText(request), patience_, seen, &report_));
+  return target_.text_runner ? AwaitClosed(request) : Result<void>();
+}
+
+// Where a signal handler of the job may end a text at any place, also just before it closes its file.
+Result<void> Delivery::AwaitClosed(const LoadRequest& request) {
+  const auto is_closed = [&]() -> Result<bool> {
+    PP_ASSIGN_OR_RETURN(const std::vector<TargetFile> open, files_.FindMemfds(kStubFilePrefix, true));
+    return std::ranges::none_of(open, [&](const TargetFile& file) { return file.number == request.descriptor; });
+  };
+  for (int turn = 0; turn < kClosingTurns; ++turn) {
+    const Nanos deadline = MonotonicNow() + kClosingTurn;
+    for (;;) {
+      PP_ASSIGN_OR_RETURN(const bool closed, is_closed());
+      if (closed) {
+        return {};
+      }
+      if (MonotonicNow() > deadline) {
+        break;
+      }
+      const timespec pause{0, kClosingPause.value};
+      ::nanosleep(&pause, nullptr);
+    }
+    const Patience patience{MonotonicNow() + kClosingTurn, patience_.go_on};
+    const Result<void> done = RunText(target_, memory_, CloseText(request), patience, is_closed, &report_);
+    if (done.has_error() && (done.error().code == Code::kGone || done.error().code == Code::kCancelled)) {
+      return done;
+    }
+  }
+  return {};  // the next capture closes it
 }
 
 Result<TargetFile> Delivery::MakeFile() {

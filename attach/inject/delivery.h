@@ -9,6 +9,7 @@
 
 #include "attach/base/result.h"
 #include "attach/base/types.h"
+#include "attach/inject/bootstrap_text.h"
 #include "attach/inject/injection_target.h"
 #include "attach/inject/run_call.h"
 #include "attach/inject/stub_file.h"
@@ -32,6 +33,7 @@ class Delivery {
   Result<void> AwaitClosing() const;
   Result<TargetFile> MakeFile();
   Result<UniqueFd> FillFile(const TargetFile& file) const;
+  Result<void> AwaitClosed(const LoadRequest& request);
 
   const InjectionTarget& target_;
   RemoteMemory& memory_;

@@ -22,6 +22,15 @@ struct FrameHook {
   std::vector<MemoryTail> code_tails;  // where a few instructions may be put, if it is zero there
 };
 
+// What runs a text of Python so that its exceptions pass, by the names of CPython.
+struct TextRunner {
+  RemoteAddr add_module;      // PyImport_AddModule
+  RemoteAddr get_dictionary;  // PyModule_GetDict
+  RemoteAddr run_string;      // PyRun_StringFlags
+  RemoteAddr release;         // Py_DecRef
+  std::vector<MemoryTail> code_tails;
+};
+
 class ScriptFiles;
 
 struct InjectionTarget {
@@ -29,11 +38,12 @@ struct InjectionTarget {
   Pid own_pid;  // as the target sees itself
 
   CallQueue queue;
-  std::optional<Error> no_queue;  // why it is not known, where it is not
-  bool main_thread_only = false;  // nobody else looks at the queue
-  RemoteAddr run_text;            // int(const char*): runs a text of Python, with the rights to do so held
-  std::vector<MemoryTail> tails;  // where a text may be put, if it is zero there
-  RemoteAddr memfd_create;        // of its libc; null: it has none
+  std::optional<Error> no_queue;          // why it is not known, where it is not
+  bool main_thread_only = false;          // nobody else looks at the queue
+  RemoteAddr run_text;                    // int(const char*): runs a text of Python, with the rights to do so held
+  std::vector<MemoryTail> tails;          // where a text may be put, if it is zero there
+  std::optional<TextRunner> text_runner;  // where signal handlers of the job may raise in a text
+  RemoteAddr memfd_create;                // of its libc; null: it has none
   std::optional<FrameHook> frame_hook;
   std::optional<ScriptRequests> scripts;  // that its threads can be asked to run
   ScriptFiles* script_files = nullptr;    // where such scripts are put; null: nowhere

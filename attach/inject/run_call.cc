@@ -10,7 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "attach/inject/bootstrap_text.h"
 #include "attach/inject/left_texts.h"
+#include "attach/inject/passing_text.h"
 #include "attach/inject/slack.h"
 #include "attach/inject/strategy.h"
 
@@ -242,7 +244,17 @@ Result<void> RunText(const InjectionTarget& target, RemoteMemory& memory, std::s
   const RemoteAddr at = slack.value().address();
   CallGuard guard{at, {}, at};
   std::memcpy(guard.bytes.data(), text.data(), std::min(guard.bytes.size(), text.size()));
-  Result<void> done = run.Through({{target.run_text, at}, guard, text}, std::nullopt);
+  InjectedCall call{{target.run_text, at}, guard, text};
+  const auto passing = PassingText::Put(target, memory, AsPassing(text), patience.deadline);
+  if (passing.has_value()) {
+    call.passing = passing.value().get();
+  } else if (passing.error().code == Code::kGone) {
+    return passing.error();
+  }
+  Result<void> done = run.Through(call, std::nullopt);
+  if (passing.has_value()) {
+    report->stops.Add(passing.value()->cost());
+  }
   if (run.in_use) {
     slack.value().LeaveText();  // whoever reads it must not be cut short
   }

@@ -11,6 +11,7 @@ pp_library(attach/inject
     inject/injection.cc
     inject/left_scripts.cc
     inject/left_texts.cc
+    inject/passing_text.cc
     inject/queue_strategy.cc
     inject/queued_call.cc
     inject/remote_writer.cc
@@ -24,5 +25,6 @@ pp_library(attach/inject
     inject/strategy.cc
     inject/stub_file.cc
     inject/target_files.cc
+    inject/text_thunk_${CMAKE_SYSTEM_PROCESSOR}.cc
     inject/timed_stop.cc
   DEPS pp_attach_stub_image pp_attach_ptrace pp_attach_proc pp_attach_base fmt::fmt)

@@ -18,6 +18,7 @@
 #include "attach/base/result.h"
 #include "attach/base/types.h"
 #include "attach/inject/injection_target.h"
+#include "attach/inject/passing_text.h"
 #include "attach/inject/queued_call.h"
 #include "attach/proc/remote_memory.h"
 
@@ -46,6 +47,7 @@ struct InjectedCall {
   QueuedFunction function;
   CallGuard guard;
   std::string_view text;
+  PassingText* passing = nullptr;  // what is put into the queue instead of `function`; null: nothing
 };
 
 enum class InjectionTurn : uint8_t {
@@ -66,7 +68,8 @@ std::span<const InjectionStrategy* const> InjectionStrategies();
 // Those that apply, at least one; where none does, why the first one does not.
 Result<std::vector<const InjectionStrategy*>> ChooseStrategies(const InjectionTarget& target);
 
-// queue_strategy.cc: in the target's own queue of calls. Data only.
+// queue_strategy.cc: in the target's own queue of calls. Data only; a few instructions in memory that is nobody's for a
+// text in a job that has signal handlers, whose exceptions must pass.
 extern const InjectionStrategy kQueueStrategy;
 // frame_strategy.cc: at the next call of a function of Python, by any thread, where only the main thread looks at the
 // queue. A few instructions in memory that is nobody's.

@@ -94,6 +94,8 @@ constexpr LineRule kRules[] = {
     {"VmSize", [](std::string_view, Lines& to) { to.memory_seen = true; }},
     {"CapEff", [](std::string_view v,
                   Lines& to) { std::from_chars(v.data(), v.data() + v.size(), to.status.cap_effective, 16); }},
+    {"SigCgt", [](std::string_view v,
+                  Lines& to) { std::from_chars(v.data(), v.data() + v.size(), to.status.caught_signals, 16); }},
     {"Seccomp", [](std::string_view v, Lines& to) { to.status.seccomp_mode = static_cast<int>(FirstNumber(v)); }},
 };
 

@@ -25,6 +25,7 @@ struct ProcessStatus {
   std::vector<int32_t> ns_pids;  // outermost first; the last one is what the process itself sees
   bool kernel_thread = false;
   uint64_t cap_effective = 0;
+  uint64_t caught_signals = 0;  // bit N - 1: signal N has a handler
   int seccomp_mode = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <optional>
 #include <string_view>
 
@@ -34,6 +35,8 @@ constexpr Alias kAliases[] = {{PP_FN_PyThreadState_GetUnchecked, "_PyThreadState
 constexpr uint32_t kMethodDefBehindHead = 0;          // PyCFunctionObject: m_ml
 constexpr uint32_t kMethodFunctionBehindHead = 0;     // PyMethodObject: im_func
 constexpr uint32_t kDescriptorMethodBehindHead = 24;  // PyMethodDescrObject: d_type, d_name, d_qualname, d_method
+
+constexpr uint64_t kEnoughForCode = 256;
 
 // What differs among the versions before 3.12.
 struct OldVersion {
@@ -140,9 +143,35 @@ Result<std::optional<FrameHook>> DescribeFrameHook(Pid pid, RemoteMemory& memory
   PP_ASSIGN_OR_RETURN(const std::vector<RemoteAddr> found,
                       FindInterpreterSymbols(pid, memory, process, {&kEvaluate, 1}));
   FrameHook hook{pending.eval_frame, found.front(), old->throw_argument, {}};
-  constexpr uint64_t kEnoughForCode = 256;
   PP_ASSIGN_OR_RETURN(hook.code_tails, FindSegmentTails(pid, memory, TailKind::kCode, kEnoughForCode));
   return std::optional(std::move(hook));
+}
+
+// Signals that have a handler in jobs without one of their own, or that only the thread itself causes: SIGINT, SIGILL,
+// SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS, and those of libc.
+constexpr uint64_t SignalBits(std::initializer_list<int> signals) {
+  uint64_t bits = 0;
+  for (const int number : signals) {
+    bits |= uint64_t{1} << (number - 1);
+  }
+  return bits;
+}
+constexpr uint64_t kOthersSignals = SignalBits({2, 4, 5, 6, 7, 8, 11, 31, 32, 33, 34});
+
+// For a job that has signal handlers, which may raise while a text runs.
+Result<std::optional<TextRunner>> DescribeTextRunner(Pid pid, RemoteMemory& memory, const PythonProcess& process) {
+  PP_ASSIGN_OR_RETURN(const ProcessStatus status, ReadProcessStatus(pid));
+  if ((status.caught_signals & ~kOthersSignals) == 0) {
+    return std::optional<TextRunner>();
+  }
+  constexpr std::string_view kNames[] = {"PyImport_AddModule", "PyModule_GetDict", "PyRun_StringFlags", "Py_DecRef"};
+  PP_ASSIGN_OR_RETURN(const std::vector<RemoteAddr> found, FindInterpreterSymbols(pid, memory, process, kNames));
+  if (std::ranges::any_of(found, &RemoteAddr::IsNull)) {
+    return std::optional<TextRunner>();
+  }
+  TextRunner runner{found[0], found[1], found[2], found[3], {}};
+  PP_ASSIGN_OR_RETURN(runner.code_tails, FindSegmentTails(pid, memory, TailKind::kCode, kEnoughForCode));
+  return std::optional(std::move(runner));
 }
 
 }  // namespace
@@ -190,7 +219,9 @@ Result<InjectionTarget> DescribeForInjection(Pid pid, RemoteMemory& memory, cons
   target.run_text = run.front();
   PP_ASSIGN_OR_RETURN(const std::vector<MemoryRegion> regions, ReadMaps(pid));
   target.memfd_create = FindInLibc(regions, memory, "memfd_create");
-  PP_ASSIGN_OR_RETURN(target.tails, FindSegmentTails(pid, memory, TailKind::kData, kMaxTextBytes));
+  PP_ASSIGN_OR_RETURN(target.text_runner, DescribeTextRunner(pid, memory, process));
+  const uint64_t enough = target.text_runner ? 3 * kMaxTextBytes : kMaxTextBytes;  // two texts, and what goes with them
+  PP_ASSIGN_OR_RETURN(target.tails, FindSegmentTails(pid, memory, TailKind::kData, enough));
   return target;
 }
 

@@ -1,7 +1,10 @@
 """Works in one of several ways, answers "ping" with "pong", and knows at its end whether anything was left in it.
 
-Argument: busy, alarms (a signal handler raises all the time), threads, sleeping (main waits for messages, 4 workers), idle (everybody waits), asyncio, or forks.
+Argument: busy, alarms (a signal handler raises all the time: a function,
+method, partial or object, the second argument), threads, sleeping (main waits for messages, 4 workers), idle (everybody waits), asyncio, or forks.
 """
+import functools
+import itertools
 import os
 import select
 import signal
@@ -100,19 +103,31 @@ def on_alarm(*_):
     raise Alarm
 
 
-def until_alarm():
+class Handler:
+    def __call__(self, *_):
+        raise Alarm
+
+    def method(self, *_):
+        raise Alarm
+
+
+HANDLERS = {"function": on_alarm, "method": Handler().method, "partial": functools.partial(on_alarm, 1),
+            "object": Handler()}
+
+
+def until_alarm(seconds):
     begin = time.monotonic()
-    signal.setitimer(signal.ITIMER_REAL, 0.0003)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
     while time.monotonic() < begin + 20:
         count(50)
 
 
 def alarms():
-    """Each signal must end the loop that it was set for."""
-    signal.signal(signal.SIGALRM, on_alarm)
-    while True:
+    """Each signal must end the loop that it was set for, once."""
+    signal.signal(signal.SIGALRM, HANDLERS[sys.argv[2] if len(sys.argv) > 2 else "function"])
+    for seconds in itertools.cycle((0.00005, 0.0001, 0.0003, 0.003)):
         try:
-            until_alarm()
+            until_alarm(seconds)
             raise SystemExit("a signal was lost")
         except Alarm:
             pass

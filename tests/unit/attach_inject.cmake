@@ -7,6 +7,7 @@ add_executable(attach_inject_test
   unit/attach_inject_script_files_test.cc
   unit/attach_inject_script_threads_test.cc
   unit/attach_inject_slack_test.cc
+  unit/attach_inject_text_thunk_test.cc
   unit/attach_inject_stub_file_test.cc)
 target_link_libraries(attach_inject_test PRIVATE pp_attach_inject GTest::gtest_main Threads::Threads)
 pp_target_defaults(attach_inject_test)

@@ -27,6 +27,7 @@ TEST(BootstrapText, IsGuardedAndOfBoundedLength) {
   longest.strays = std::vector<int32_t>(8, 1'000'000);
   longest.salt = UINT16_MAX;
   ExpectGuarded(LoadText(longest));
+  ExpectGuarded(CloseText(longest));
 }
 
 TEST(BootstrapText, AScriptKnowsItsLengthAndItsPath) {
@@ -40,6 +41,16 @@ TEST(BootstrapText, AScriptKnowsItsLengthAndItsPath) {
   char length[16];
   std::snprintf(length, sizeof length, "f==0x%08zx", script.size() + 1);
   EXPECT_NE(script.find(length), std::string::npos) << script;
+}
+
+TEST(BootstrapText, LetsPassInsteadOfComingAgain) {
+  const std::string text = LoadText(Load());
+  const std::string passing = AsPassing(text);
+  ExpectGuarded(passing);
+  EXPECT_EQ(text.find("if n:raise"), std::string::npos);
+  EXPECT_NE(passing.find("if n:raise\""), std::string::npos);
+  EXPECT_EQ(passing.find("start_new_thread"), std::string::npos);
+  EXPECT_EQ(AsPassing("pass\n"), "pass\n");
 }
 
 TEST(BootstrapText, GivesASizeOnlyWhereToldTo) {

@@ -1,0 +1,112 @@
+#include "attach/inject/passing_text.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "attach/inject/frame_thunk.h"
+#include "attach/inject/text_thunk.h"
+#include "attach/proc/call_queue_image.h"
+#include "attach/ptrace/tracee_code.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr Nanos kStopPatience = Nanos::FromMillis(200);
+constexpr Nanos kWipePatience = Nanos::FromSeconds(1);
+
+}  // namespace
+
+PassingText::PassingText(const InjectionTarget& target, RemoteMemory& memory, Slack text, Slack context,
+                         RemoteAddr code)
+    : target_(target), memory_(memory), text_(std::move(text)), context_(std::move(context)), code_(code) {}
+
+Result<std::unique_ptr<PassingText>> PassingText::Put(const InjectionTarget& target, RemoteMemory& memory,
+                                                      std::string_view text, Nanos deadline) {
+  const std::optional<TextRunner>& runner = target.text_runner;
+  if (!runner || target.no_queue || TextThunk().empty()) {
+    return Error{Code::kUnimplemented, "nothing has to pass", ""};
+  }
+  RemoteAddr code;
+  for (const MemoryTail& tail : runner->code_tails) {
+    code = code.IsNull() ? FindZeros(memory, tail, TextThunk().size()) : code;
+  }
+  if (code.IsNull()) {
+    return Error{Code::kResourceExhausted, "there is no unused memory for code", ""};
+  }
+  PP_ASSIGN_OR_RETURN(Slack place, Slack::Borrow(target.pid, memory, target.tails, text.size() + 1));
+  PP_RETURN_IF_ERROR(place.Put(text));
+  const RemoteAddr at = place.address();
+  PP_ASSIGN_OR_RETURN(Slack data, Slack::Borrow(target.pid, memory, target.tails, sizeof(TextThunkContext) + 1));
+  TextThunkContext context;
+  context.add_module = runner->add_module.value;
+  context.get_dictionary = runner->get_dictionary.value;
+  context.run_string = runner->run_string.value;
+  context.release = runner->release.value;
+  context.text = at.value;
+  PP_RETURN_IF_ERROR(data.Put({reinterpret_cast<const char*>(&context), sizeof context}));
+  std::unique_ptr<PassingText> made(new PassingText(target, memory, std::move(place), std::move(data), code));
+  made->guard_ = {at, {}, at};
+  std::memcpy(made->guard_.bytes.data(), text.data(), std::min(made->guard_.bytes.size(), text.size()));
+  PP_RETURN_IF_ERROR(RetryStops([&] { return made->TryWriteCode(); }, NotStopped(), deadline));
+  return made;
+}
+
+PassingText::~PassingText() {
+  const bool wiped =
+      !written_ || RetryStops([&] { return TryWipe(); }, NotStopped(), MonotonicNow() + kWipePatience).has_value();
+  if (!wiped) {
+    context_.LeaveText();
+    text_.LeaveText();
+  }
+}
+
+Result<bool> PassingText::TryWriteCode() {
+  PP_ASSIGN_OR_RETURN(StoppedThreads threads, StoppedThreads::StopAll(target_.pid, kStopPatience));
+  const TimedStop stop(std::move(threads), cost_);
+  if (!GuardHolds(memory_, guard_)) {
+    return Error{Code::kGone, "the target has become another program", ""};
+  }
+  written_ = true;
+  PP_RETURN_IF_ERROR(WriteCode(stop.threads().front(), code_, TextThunk()));
+  return true;
+}
+
+// Under a stop: nobody waits to come here, and who came has gone again.
+bool PassingText::IsOver() {
+  uint32_t state = 0;
+  if (memory_.ReadValue(context_.address() + offsetof(TextThunkContext, state), &state) != ReadStatus::kOk ||
+      state == static_cast<uint32_t>(ThunkState::kCalling) ||
+      (may_be_called_ && state != static_cast<uint32_t>(ThunkState::kDone))) {
+    return false;
+  }
+  const Result<CallQueueImage> queue = CallQueueImage::Read(memory_, target_.queue);
+  for (uint32_t slot = 0; queue.has_value() && slot < target_.queue.slots; ++slot) {
+    if (queue.value().Waits(slot) && queue.value().At(slot).function == code_) {
+      return false;
+    }
+  }
+  return queue.has_value();
+}
+
+Result<bool> PassingText::TryWipe() {
+  PP_ASSIGN_OR_RETURN(StoppedThreads threads, StoppedThreads::StopAll(target_.pid, kStopPatience));
+  const TimedStop stop(std::move(threads), cost_);
+  std::vector<uint8_t> now(TextThunk().size());
+  if (memory_.Read(code_, now.data(), now.size()) != ReadStatus::kOk || !std::ranges::equal(now, TextThunk())) {
+    return true;  // it is another program by now
+  }
+  bool in_use = !IsOver();
+  for (const Tid tid : stop.threads()) {
+    in_use = in_use || RegistersPointInto(tid, code_, code_ + TextThunk().size());
+  }
+  if (in_use) {
+    return false;
+  }
+  PP_RETURN_IF_ERROR(WriteCode(stop.threads().front(), code_, std::vector<uint8_t>(TextThunk().size())));
+  return true;
+}
+
+}  // namespace ptrace_prof
