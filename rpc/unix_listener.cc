@@ -224,7 +224,10 @@ void UnixListener::Shutdown(Nanos patience) {
   const uint64_t one = 1;
   (void)!::write(wake_.get(), &one, sizeof one);
   accepter_.join();
-  ::shutdown(socket_.get(), SHUT_RDWR);
+  options_.doorkeeper.reset();
+  if (!options_.is_lent) {
+    ::shutdown(socket_.get(), SHUT_RDWR);
+  }
   {
     const std::lock_guard lock(mutex_);
     finishing_ = true;

@@ -30,6 +30,7 @@ struct ListenerOptions {
   size_t max_per_user = 1000;
   std::function<void(const PeerIdentity&, const Error&)> on_refused;
   std::unique_ptr<Doorkeeper> doorkeeper;
+  bool is_lent = false;  // the socket is somebody else's too: who comes after our end waits for whom that passes it to
 };
 
 // For ListenerOptions::admit: kPermissionDenied for everybody else.

@@ -55,7 +55,7 @@ void Launcher::Wait(int timeout_ms) {
   std::vector<pollfd> events;
   events.push_back({closed_ ? -1 : sockets_.commands.get(), POLLIN, 0});
   events.push_back({closed_ || arrival_.has_value() ? -1 : sockets_.listening.get(), POLLIN, 0});
-  events.push_back({closed_ || !arrival_.has_value() ? -1 : sockets_.door.get(), POLLOUT, 0});
+  events.push_back({closed_ ? -1 : sockets_.door.get(), static_cast<short>(arrival_.has_value() ? POLLOUT : 0), 0});
   for (const auto& [number, child] : children_) {
     events.push_back({child.pidfd.get(), POLLIN, 0});
   }
@@ -65,6 +65,12 @@ void Launcher::Wait(int timeout_ms) {
   ReapEnded();
   if (events[0].revents != 0) {
     Serve();
+  }
+  if ((events[2].revents & (POLLHUP | POLLERR)) != 0) {  // nobody is let in any more: who knocks now waits
+    sockets_.door.reset();
+    sockets_.listening.reset();
+    arrival_.reset();
+    return;
   }
   if (events[1].revents != 0) {
     AcceptPeer();
