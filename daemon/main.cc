@@ -49,7 +49,9 @@ struct Prepared {
   LauncherProcess launcher;
   UniqueFd socket;
   std::string address;              // of the socket
+  bool is_lent = false;             // by who passed it
   std::unique_ptr<AuditLog> audit;  // null: none
+  std::unique_ptr<CaptureShelf> shelf;
   DaemonUser user;
   Uid owner;  // who started us, and may connect
 };
@@ -60,6 +62,7 @@ Result<void> StartLauncher(const DaemonOptions& options, Prepared& prepared) {
   if (passed.has_value()) {
     prepared.socket = std::move(passed->fd);
     prepared.address = std::move(passed->address);
+    prepared.is_lent = true;
     PP_ASSIGN_OR_RETURN(prepared.launcher, ForkLauncher(prepared.socket));
     return {};
   }
@@ -82,6 +85,7 @@ Result<Prepared> Prepare(const DaemonOptions& options) {
   PP_RETURN_IF_ERROR(PrepareSpoolFolder(options.spool, prepared.user));
   PP_RETURN_IF_ERROR(DropRights(prepared.user));
   PP_RETURN_IF_ERROR(TrySpoolFolder(options.spool));
+  PP_ASSIGN_OR_RETURN(prepared.shelf, CaptureShelf::Open(options.spool));
   return prepared;
 }
 
@@ -128,11 +132,35 @@ int AwaitSignal(Termination& termination, CaptureRegistry& captures, const Launc
   }
 }
 
+RegistryListener LoggingListener() {
+  return {.on_forgotten =
+              [](const ForgottenCapture& capture) {
+                Log(LogLevel::kInfo, "capture_forgotten",
+                    {{"capture", capture.id},
+                     {"uid", std::to_string(capture.owner_uid)},
+                     {"bytes", std::to_string(capture.bytes)},
+                     {"why", std::string(capture.why)}});
+              },
+          .on_trouble = [](const Error& error) { Log(LogLevel::kWarning, "spool_trouble", error); }};
+}
+
+// What an earlier daemon left. To measure a trace that it did not end may take a second for each gigabyte or more.
+void Restore(CaptureRegistry& captures, ServiceNotice& notice) {
+  constexpr Nanos kForOne = Nanos::FromSeconds(300);
+  const auto restored = captures.Restore(
+      [&notice](const std::string& id) { notice.Starting("Reading what is left of capture " + id, kForOne); });
+  if (restored.captures > 0) {
+    Log(LogLevel::kInfo, "restored",
+        {{"captures", std::to_string(restored.captures)}, {"interrupted", std::to_string(restored.interrupted)}});
+  }
+}
+
 Result<void> Serve(Prepared prepared, const DaemonOptions& options, Termination& termination, ServiceNotice& notice) {
   auto door = std::make_unique<DoorAdapter>(std::move(prepared.launcher.door));
   const auto launcher = std::make_shared<LauncherConnection>(std::move(prepared.launcher));
   AuditLog* const audit = prepared.audit.get();
-  CaptureRegistry captures(options.spool, options.limits);
+  CaptureRegistry captures(options.spool, options.limits, std::move(prepared.shelf), LoggingListener());
+  Restore(captures, notice);
   PP_ASSIGN_OR_RETURN(
       const auto listener,
       UnixListener::Start(
@@ -147,7 +175,8 @@ Result<void> Serve(Prepared prepared, const DaemonOptions& options, Termination&
                    audit->Write({.caller = peer, .what = "connect", .outcome = OutcomeOf(why), .error = why});
                  }
                },
-           .doorkeeper = std::move(door)},
+           .doorkeeper = std::move(door),
+           .is_lent = prepared.is_lent},
           [&](const PeerIdentity& peer) { return std::make_unique<PeerServices>(peer, captures, launcher, audit); }));
   Log(LogLevel::kInfo, "listening",
       {{"socket", prepared.address}, {"spool", options.spool}, {"user", std::to_string(::getuid())}});

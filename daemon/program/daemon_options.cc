@@ -14,6 +14,7 @@ namespace {
 
 constexpr int kUsageStatus = 2;
 constexpr uint64_t kMostBytes = uint64_t{1} << 60;
+constexpr uint64_t kKeptBytes = uint64_t{32} << 30;
 constexpr double kMaxDrainSeconds = 3600;
 constexpr double kMaxDurationSeconds = 366.0 * 24 * 3600;
 
@@ -38,10 +39,12 @@ int Fail(const Error& error) {
 struct RawOptions {
   double max_duration_s = 0;
   double drain_s = 15;
+  double keep_for_s = 7.0 * 24 * 3600;
 };
 
 void Declare(CLI::App& app, DaemonOptions& options, RawOptions& raw) {
-  static const std::map<std::string, double> kTimeUnits = {{"ms", 0.001}, {"s", 1}, {"m", 60}, {"h", 3600}};
+  static const std::map<std::string, double> kTimeUnits = {
+      {"ms", 0.001}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}};
   app.set_version_flag("--version", fmt::format("ptrace-profd {}", PP_VERSION), "Print the version");
   app.set_help_flag("-h,--help", "Print this help");
   app.footer(kFooter);
@@ -50,8 +53,9 @@ void Declare(CLI::App& app, DaemonOptions& options, RawOptions& raw) {
       ->type_name("PATH");
   app.add_flag("--multi-user", options.multi_user,
                "Serve every user of this machine, each with that user's own rights (needs root)");
-  app.add_option("--spool", options.spool,
-                 "Folder for the traces of captures (default: in $TMPDIR or /var/tmp); they go when ptrace-profd does")
+  app.add_option(
+         "--spool", options.spool,
+         "Folder for the captures and their traces, of one ptrace-profd at a time (default: in $TMPDIR or /var/tmp)")
       ->type_name("FOLDER");
   app.add_option("--audit", options.audit,
                  "File that gets a line of JSON for everything that a caller was let do or refused (default: none)")
@@ -68,6 +72,17 @@ void Declare(CLI::App& app, DaemonOptions& options, RawOptions& raw) {
       ->check(CLI::Range(0.0, kMaxDurationSeconds))
       ->type_name("TIME")
       ->default_str("no limit");
+  app.add_option("--keep-for", raw.keep_for_s,
+                 "How long an ended capture and its trace are kept at the most, in seconds or with a unit: 12h, 30d")
+      ->transform(CLI::AsNumberWithUnit(kTimeUnits, CLI::AsNumberWithUnit::CASE_SENSITIVE))
+      ->check(CLI::Range(0.0, kMaxDurationSeconds))
+      ->type_name("TIME")
+      ->default_str("7d");
+  app.add_option("--keep-bytes", options.limits.kept_bytes,
+                 "Of all traces of ended captures together; the oldest goes first. In bytes or with a unit")
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("SIZE")
+      ->default_str("32GB");
   app.add_option("--drain-seconds", raw.drain_s,
                  "At SIGTERM: the most that ending captures and giving their readers the rest may take")
       ->check(CLI::Range(0.0, kMaxDrainSeconds))
@@ -90,6 +105,10 @@ Result<void> Complete(DaemonOptions& options) {
   if (options.limits.bytes == 0 || options.limits.bytes > kMostBytes) {  // what is negative comes out very large
     return Error{Code::kInvalidArgument, "--max-bytes is out of range", "give it a size from 1 to 1EB, such as 500MB"};
   }
+  if (options.limits.kept_bytes > kMostBytes) {
+    return Error{Code::kInvalidArgument, "--keep-bytes is out of range",
+                 "give it a size up to 1EB, such as 20GB; 0: no limit"};
+  }
   return {};
 }
 
@@ -111,6 +130,7 @@ std::string DefaultSpoolFolder(Uid user) {
 
 ParsedOptions ParseDaemonOptions(int argc, char** argv) {
   ParsedOptions parsed;
+  parsed.options.limits.kept_bytes = kKeptBytes;
   RawOptions raw;
   CLI::App app("Serves captures of Python processes over gRPC.", "ptrace-profd");
   Declare(app, parsed.options, raw);
@@ -124,6 +144,7 @@ ParsedOptions ParseDaemonOptions(int argc, char** argv) {
     return parsed;
   }
   parsed.options.limits.duration = Nanos::FromSeconds(raw.max_duration_s);
+  parsed.options.limits.kept_for = Nanos::FromSeconds(raw.keep_for_s);
   parsed.options.drain = Nanos::FromSeconds(raw.drain_s);
   if (const auto complete = Complete(parsed.options); complete.has_error()) {
     parsed.exit_status = Fail(complete.error());

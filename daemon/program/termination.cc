@@ -20,6 +20,7 @@ Termination::Termination() {
   const sigset_t requests = Requests();
   ::sigprocmask(SIG_BLOCK, &requests, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);  // a trace beyond RLIMIT_FSIZE ends its capture, not us
   ::signal(SIGHUP, SIG_IGN);
   signals_.reset(::signalfd(-1, &requests, SFD_CLOEXEC | SFD_NONBLOCK));
 }

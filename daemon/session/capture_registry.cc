@@ -26,10 +26,19 @@ Error NoSuchCapture(const std::string& id) {
 
 }  // namespace
 
-CaptureRegistry::CaptureRegistry(std::string spool_folder, CaptureLimits limits)
-    : spool_folder_(std::move(spool_folder)), limits_(limits) {}
+CaptureRegistry::CaptureRegistry(std::string spool_folder, CaptureLimits limits, std::unique_ptr<CaptureShelf> shelf,
+                                 RegistryListener listener)
+    : spool_folder_(std::move(spool_folder)),
+      limits_(limits),
+      shelf_(std::move(shelf)),
+      listener_(std::move(listener)) {}
 
-CaptureRegistry::~CaptureRegistry() { CancelAll(); }
+CaptureRegistry::~CaptureRegistry() {
+  CancelAll();
+  for (auto at = entries_.begin(); at != entries_.end();) {
+    at = at->second.is_discarded ? Erase(at) : std::next(at);
+  }
+}
 
 bool CaptureRegistry::MaySee(const Entry& entry, uint32_t uid) {
   return !entry.is_discarded && (uid == 0 || entry.session->parameters().owner_uid == uid);
@@ -93,12 +102,14 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
   PP_RETURN_IF_ERROR(CheckNew(creation));
   CaptureParameters parameters{
       .id = creation.id.empty() ? "c" + RandomId() : creation.id,
+      .request_id = creation.request_id,
       .owner_uid = creation.owner_uid,
       .request = creation.request,
       .max_bytes = creation.max_bytes == 0 ? limits_.bytes : std::min(creation.max_bytes, limits_.bytes),
       .keep = creation.keep,
       .spool_folder = spool_folder_,
-      .stop_patience = limits_.stop_patience};
+      .stop_patience = limits_.stop_patience,
+      .shelf = shelf_.get()};
   if (limits_.duration.value > 0 && parameters.request.mode != CaptureMode::kSample &&
       parameters.request.duration.value == 0) {
     parameters.request.trace.longest = limits_.duration;  // what is recorded by default may be less
@@ -172,8 +183,8 @@ Result<void> CaptureRegistry::Delete(const std::string& id, uint32_t caller_uid)
     return Because(Reason::kCaptureNotEnded, fmt::format("capture '{}' goes on", id), "cancel it first, or force it",
                    ThingOfCapture(id));
   }
-  doomed = std::move(found->second.session);
-  entries_.erase(found);
+  doomed = found->second.session;
+  Erase(found);
   return {};
 }
 
@@ -243,24 +254,97 @@ void CaptureRegistry::Expire() {
 void CaptureRegistry::ExpireLocked() {
   std::erase_if(hidden_,
                 [](const auto& session) { return session.use_count() == 1 && HasEnded(session->Snapshot().state); });
+  ExpireByAmount(ExpireByAge());
+}
+
+std::vector<CaptureRegistry::Entries::iterator> CaptureRegistry::ExpireByAge() {
   const Nanos now = RealtimeNow();
-  std::map<uint32_t, std::vector<std::pair<uint64_t, std::string>>> ended_of;
+  std::vector<std::pair<Nanos, Entries::iterator>> stay;
   for (auto at = entries_.begin(); at != entries_.end();) {
-    const CaptureSession& session = *at->second.session;
-    const CaptureSnapshot snapshot = session.Snapshot();
-    const bool is_old = !session.parameters().keep && now - snapshot.ended > limits_.retention;
-    const bool expired = HasEnded(snapshot.state) && (is_old || at->second.is_discarded);
-    if (HasEnded(snapshot.state) && !expired) {
-      ended_of[session.parameters().owner_uid].emplace_back(at->second.number, at->first);
+    const auto entry = at++;
+    const CaptureSnapshot snapshot = entry->second.session->Snapshot();
+    if (!HasEnded(snapshot.state)) {
+      continue;
     }
-    at = expired ? entries_.erase(at) : std::next(at);
-  }
-  for (auto& [uid, ended] : ended_of) {
-    std::sort(ended.begin(), ended.end());
-    for (size_t i = 0; i + limits_.kept_per_user < ended.size(); ++i) {
-      entries_.erase(ended[i].second);
+    const Nanos age = now - snapshot.ended;
+    if (entry->second.is_discarded) {
+      Erase(entry);
+    } else if ((!entry->second.session->parameters().keep && age > limits_.retention) ||
+               (limits_.kept_for.value > 0 && age > limits_.kept_for)) {
+      Forget(entry, "age");
+    } else {
+      stay.emplace_back(snapshot.ended, entry);
+      if (auto saved = entry->second.session->SaveRecord(); saved.has_error()) {
+        listener_.on_trouble(saved.error());
+      }
     }
   }
+  std::stable_sort(stay.begin(), stay.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.first.value, a.second->second.number) < std::pair(b.first.value, b.second->second.number);
+  });
+  std::vector<Entries::iterator> ended;
+  for (const auto& [when, entry] : stay) {
+    ended.push_back(entry);
+  }
+  return ended;
+}
+
+void CaptureRegistry::ExpireByAmount(const std::vector<Entries::iterator>& ended) {
+  uint64_t bytes = 0;
+  std::map<uint32_t, size_t> count_of;
+  for (const auto& entry : ended) {
+    bytes += entry->second.session->spool().size();
+    ++count_of[entry->second.session->parameters().owner_uid];
+  }
+  for (const auto& entry : ended) {
+    const uint64_t size = entry->second.session->spool().size();
+    size_t& count = count_of[entry->second.session->parameters().owner_uid];
+    const bool too_many = count > limits_.kept_per_user;
+    if (!too_many && (limits_.kept_bytes == 0 || bytes <= limits_.kept_bytes)) {
+      continue;
+    }
+    --count;
+    bytes -= size;
+    Forget(entry, too_many ? "count" : "bytes");
+  }
+}
+
+void CaptureRegistry::Forget(Entries::iterator entry, std::string_view why) {
+  const CaptureSession& session = *entry->second.session;
+  const uint64_t bytes = session.spool().size();
+  ++forgotten_.captures;
+  forgotten_.bytes += bytes;
+  listener_.on_forgotten({entry->first, session.parameters().owner_uid, bytes, why});
+  Erase(entry);
+}
+
+CaptureRegistry::Entries::iterator CaptureRegistry::Erase(Entries::iterator entry) {
+  if (shelf_ != nullptr) {
+    shelf_->Remove(entry->first);
+  }
+  return entries_.erase(entry);
+}
+
+CaptureRegistry::ForgottenTotals CaptureRegistry::forgotten() const {
+  const std::lock_guard lock(mutex_);
+  return forgotten_;
+}
+
+CaptureRegistry::Restored CaptureRegistry::Restore(const std::function<void(const std::string& id)>& on_next) {
+  Restored restored;
+  if (shelf_ == nullptr) {
+    return restored;
+  }
+  const std::lock_guard lock(mutex_);
+  for (CaptureShelf::Found& found : shelf_->TakeStock(on_next, listener_.on_trouble)) {
+    ++restored.captures;
+    restored.interrupted += found.was_interrupted ? 1 : 0;
+    const std::string id = found.record.parameters.id;
+    const std::string request_id = found.record.parameters.request_id;
+    entries_[id] = {next_number_++, request_id, CaptureSession::Restore(std::move(found)), false};
+  }
+  ExpireLocked();
+  return restored;
 }
 
 }  // namespace ptrace_prof

@@ -1,13 +1,15 @@
 // All captures of one server: creating them within limits, finding them by ID, forgetting them.
 //
-// Captures belong to the user who created them; nobody else sees them (root does). Thread-safe. The destructor ends
-// all of them.
+// Captures belong to the user who created them; nobody else sees them (root does). With a shelf they outlive us, and
+// those of an earlier daemon are among them. Thread-safe. The destructor ends all of them.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attach/base/result.h"
@@ -17,19 +19,44 @@
 namespace ptrace_prof {
 
 struct CaptureLimits {
-  size_t captures_per_user = 64;                 // going on at once
-  size_t hidden_per_user = 256;                  // dumps, listings and live views at once
-  size_t kept_per_user = 256;                    // ended, with their traces; the oldest goes first
-  uint64_t bytes = uint64_t{8} << 30;            // of one trace
-  Nanos duration;                                // of one capture; 0: no limit
-  Nanos retention = Nanos::FromSeconds(3600);    // of a trace after its capture ended, unless `keep`
+  size_t captures_per_user = 64;               // going on at once
+  size_t hidden_per_user = 256;                // dumps, listings and live views at once
+  size_t kept_per_user = 256;                  // ended, with their traces; the oldest goes first
+  uint64_t bytes = uint64_t{8} << 30;          // of one trace
+  Nanos duration;                              // of one capture; 0: no limit
+  Nanos retention = Nanos::FromSeconds(3600);  // of a trace after its capture ended, unless `keep`
+  Nanos kept_for;                              // the same of all; 0: no limit
+  uint64_t kept_bytes = 0;  // of the traces of all that have ended; the oldest goes first; 0: no limit
   Nanos stop_patience = Nanos::FromSeconds(10);  // for a collector that was told to end, before it is killed
+};
+
+// A capture whose trace was given up without anybody asking for that.
+struct ForgottenCapture {
+  std::string id;
+  uint32_t owner_uid = 0;
+  uint64_t bytes = 0;
+  std::string_view why;  // "age", "bytes" or "count"
+};
+
+// Whom a registry tells what nobody asks for; called under its lock, so it must not be called back.
+struct RegistryListener {
+  std::function<void(const ForgottenCapture&)> on_forgotten = [](const ForgottenCapture&) {};
+  std::function<void(const Error&)> on_trouble = [](const Error&) {};
 };
 
 class CaptureRegistry {
  public:
-  CaptureRegistry(std::string spool_folder, CaptureLimits limits);
+  // `shelf`: null where captures are gone with us.
+  CaptureRegistry(std::string spool_folder, CaptureLimits limits, std::unique_ptr<CaptureShelf> shelf = nullptr,
+                  RegistryListener listener = {});
   ~CaptureRegistry();
+
+  // Once, at first: takes in what an earlier daemon left on the shelf. `on_next` is called before each capture.
+  struct Restored {
+    size_t captures = 0;
+    size_t interrupted = 0;  // went on when it ended
+  };
+  Restored Restore(const std::function<void(const std::string& id)>& on_next);
 
   struct Creation {
     std::string id;          // empty: one is chosen
@@ -69,8 +96,14 @@ class CaptureRegistry {
   size_t CountGoingOn();  // dumps and live views too
   // Listings of processes that are given out page by page.
   KeptListings& listings() { return listings_; }
-  // Forgets what is older than the retention; called now and then.
+  // Forgets what is older than the retention, or too much; called now and then.
   void Expire();
+  // Captures that were forgotten so, and the bytes of their traces.
+  struct ForgottenTotals {
+    uint64_t captures = 0;
+    uint64_t bytes = 0;
+  };
+  ForgottenTotals forgotten() const;
 
  private:
   struct Entry {
@@ -86,13 +119,21 @@ class CaptureRegistry {
   Result<void> CheckNotEnding() const;
   std::vector<std::shared_ptr<CaptureSession>> AllLocked() const;
   Result<void> CheckLimits(uint32_t uid) const;
+  using Entries = std::map<std::string, Entry>;
   void ExpireLocked();
+  std::vector<Entries::iterator> ExpireByAge();  // gives those that have ended and stay, the oldest first
+  void ExpireByAmount(const std::vector<Entries::iterator>& ended);
+  void Forget(Entries::iterator entry, std::string_view why);
+  Entries::iterator Erase(Entries::iterator entry);
 
   const std::string spool_folder_;
   const CaptureLimits limits_;
   KeptListings listings_{KeptListings::Bounds{}};
-  std::mutex mutex_;
-  std::map<std::string, Entry> entries_;
+  const std::unique_ptr<CaptureShelf> shelf_;
+  const RegistryListener listener_;
+  mutable std::mutex mutex_;
+  Entries entries_;
+  ForgottenTotals forgotten_;
   // Until they have ended: a session's end takes time, which is not for who lets go of it.
   std::vector<std::shared_ptr<CaptureSession>> hidden_;
   uint64_t next_number_ = 1;

@@ -43,26 +43,47 @@ std::optional<Error> CheckStatus(const std::optional<int>& status) {
   return std::nullopt;
 }
 
+Result<std::unique_ptr<TraceSpool>> MakeSpool(const CaptureParameters& parameters, Nanos created) {
+  CaptureRecord record{parameters, {}};
+  record.state.created = created;
+  return parameters.shelf == nullptr ? TraceSpool::Create(parameters.spool_folder) : parameters.shelf->Begin(record);
+}
+
 }  // namespace
 
 Result<std::shared_ptr<CaptureSession>> CaptureSession::Start(const CaptureParameters& parameters,
                                                               CollectorStarter& starter) {
-  PP_ASSIGN_OR_RETURN(auto spool, TraceSpool::Create(parameters.spool_folder));
   UniqueFd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!wake.is_open()) {
     return ErrnoError(errno, "cannot make an eventfd");
   }
-  PP_ASSIGN_OR_RETURN(auto collector, starter.Start(parameters.request));
+  const Nanos created = RealtimeNow();
+  PP_ASSIGN_OR_RETURN(auto spool, MakeSpool(parameters, created));
+  auto collector = starter.Start(parameters.request);
+  if (collector.has_error()) {
+    if (parameters.shelf != nullptr) {
+      parameters.shelf->Remove(parameters.id);
+    }
+    return std::move(collector).error();
+  }
   std::shared_ptr<CaptureSession> session(
-      new CaptureSession(parameters, std::move(spool), std::move(collector), std::move(wake)));
+      new CaptureSession(parameters, std::move(spool), std::move(collector).value(), std::move(wake), created));
   session->thread_ = std::thread([raw = session.get()] { raw->Run(); });
   return session;
 }
 
+std::shared_ptr<CaptureSession> CaptureSession::Restore(CaptureShelf::Found found) {
+  std::shared_ptr<CaptureSession> session(
+      new CaptureSession(found.record.parameters, std::move(found.spool), nullptr, UniqueFd(), Nanos()));
+  session->now_ = std::move(found.record.state);
+  session->is_saved_ = true;
+  return session;
+}
+
 CaptureSession::CaptureSession(const CaptureParameters& parameters, std::unique_ptr<TraceSpool> spool,
-                               std::unique_ptr<Collector> collector, UniqueFd wake)
+                               std::unique_ptr<Collector> collector, UniqueFd wake, Nanos created)
     : parameters_(parameters), spool_(std::move(spool)), collector_(std::move(collector)), wake_(std::move(wake)) {
-  now_.created = RealtimeNow();
+  now_.created = created;
 }
 
 CaptureSession::~CaptureSession() {
@@ -105,6 +126,16 @@ void CaptureSession::Wake() {
 bool CaptureSession::WaitForEnd(Nanos timeout) const {
   std::unique_lock lock(mutex_);
   return ended_.wait_for(lock, std::chrono::nanoseconds(timeout.value), [&] { return HasEnded(now_.state); });
+}
+
+Result<void> CaptureSession::SaveRecord() {
+  const std::lock_guard lock(record_mutex_);
+  if (is_saved_ || parameters_.shelf == nullptr) {
+    return {};
+  }
+  PP_RETURN_IF_ERROR(parameters_.shelf->Write({parameters_, Snapshot()}));
+  is_saved_ = true;
+  return {};
 }
 
 CaptureSession::ListenerId CaptureSession::Subscribe(std::function<void()> listener) {
@@ -250,6 +281,7 @@ void CaptureSession::Run() {
   }
   Conclude();
   collector_->Concluded(Snapshot().error);
+  (void)SaveRecord().has_error();  // the registry tries again
   Tell();
 }
 

@@ -3,8 +3,10 @@
 //   kPending ──first bytes──► kRunning ──Cancel, limit──► kDraining ──► kSucceeded | kFailed | kCancelled
 //       └───────────────────────┴──── the collector ended by itself ────────┘
 // One that was cancelled is kCancelled even where its collector did not end well; then `error` says so, with that code.
-// A thread of its own carries the bytes from the collector's pipe to the spool; a slow reader of the trace is therefore
-// no concern of the collector's. Thread-safe. The destructor cancels and waits for the collector, in bounded time.
+// With a shelf (capture_shelf.h) it is known to daemons that come after; one of an earlier daemon's has ended, and
+// neither a collector nor a thread. A thread of its own carries the bytes from the collector's pipe to the spool; a
+// slow reader of the trace is therefore no concern of the collector's. Thread-safe. The destructor cancels and waits
+// for the collector, in bounded time.
 #pragma once
 
 #include <condition_variable>
@@ -21,45 +23,19 @@
 #include "attach/base/result.h"
 #include "attach/base/types.h"
 #include "attach/base/unique_fd.h"
+#include "daemon/session/capture_facts.h"
+#include "daemon/session/capture_shelf.h"
 #include "daemon/session/collector.h"
 #include "daemon/session/trace_spool.h"
-#include "daemon/trace/capture_request.h"
 #include "daemon/trace/trace_meter.h"
 
 namespace ptrace_prof {
 
-enum class CaptureState : uint8_t { kPending, kRunning, kDraining, kSucceeded, kFailed, kCancelled };
-
-constexpr bool HasEnded(CaptureState state) { return state >= CaptureState::kSucceeded; }
-
-struct CaptureParameters {
-  std::string id;
-  uint32_t owner_uid = 0;
-  CaptureRequest request;
-  uint64_t max_bytes = 0;  // 0: no limit
-  bool keep = false;
-  std::string spool_folder;
-  Nanos stop_patience = Nanos::FromSeconds(10);  // for a collector that was told to end, before it is killed
-};
-
-// What can be said of a capture at one moment. Times are CLOCK_REALTIME; zero: not yet.
-struct CaptureSnapshot {
-  CaptureState state = CaptureState::kPending;
-  Nanos created;
-  Nanos started;
-  Nanos ended;
-  uint64_t trace_bytes = 0;
-  Accounting totals;
-  std::optional<CaptureMode> mode;  // as it is carried out, once that is settled: never kAuto
-  std::string sampled_because;      // see CaptureRequest
-  std::optional<Error> error;       // kFailed; kCancelled where the collector did not end well
-  std::string end_message;          // for people; empty where it ended as asked
-  std::vector<std::string> notices;
-};
-
 class CaptureSession {
  public:
   static Result<std::shared_ptr<CaptureSession>> Start(const CaptureParameters& parameters, CollectorStarter& starter);
+  // One of an earlier daemon's.
+  static std::shared_ptr<CaptureSession> Restore(CaptureShelf::Found found);
   ~CaptureSession();
 
   const CaptureParameters& parameters() const { return parameters_; }
@@ -71,6 +47,8 @@ class CaptureSession {
   // The same, and a collector that does not end at once is killed.
   void CancelInHaste();
   bool WaitForEnd(Nanos timeout) const;
+  // For one that has ended: writes its record, where that could not be done yet.
+  Result<void> SaveRecord();
 
   // `listener` is called from the session's thread after every change, and about once a second; it must not block.
   // After Unsubscribe has returned it is not called any more.
@@ -80,7 +58,7 @@ class CaptureSession {
 
  private:
   CaptureSession(const CaptureParameters& parameters, std::unique_ptr<TraceSpool> spool,
-                 std::unique_ptr<Collector> collector, UniqueFd wake);
+                 std::unique_ptr<Collector> collector, UniqueFd wake, Nanos created);
   void Run();
   bool TakeBytes();   // false: no more will come
   void TakeTotals();  // under the mutex
@@ -106,6 +84,9 @@ class CaptureSession {
   std::optional<Nanos> stopping_since_;
   bool killed_ = false;
   std::string limit_message_;
+
+  std::mutex record_mutex_;
+  bool is_saved_ = false;
 
   std::mutex listeners_mutex_;
   std::map<ListenerId, std::function<void()>> listeners_;

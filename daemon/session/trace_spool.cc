@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@ namespace {
 
 constexpr uint64_t kLandmarkEvery = 64 * 1024;
 constexpr size_t kMaxHeader = 11;
+constexpr uint64_t kScanAtOnce = 1 << 20;
 
 // The bytes of the first packet with its header, out of its first bytes; 0: that is not the beginning of one.
 uint64_t MeasurePacket(std::string_view bytes) {
@@ -41,9 +43,48 @@ Result<std::unique_ptr<TraceSpool>> TraceSpool::Create(const std::string& folder
   return std::unique_ptr<TraceSpool>(new TraceSpool(std::move(fd), folder));
 }
 
-Result<void> TraceSpool::Append(std::span<const std::byte> bytes) {
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  auto framed = framer_.Feed(text, [this](std::string_view) {
+Result<std::unique_ptr<TraceSpool>> TraceSpool::CreateNamed(const std::string& folder, const std::string& name) {
+  const std::string path = folder + "/" + name;
+  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!fd.is_open()) {
+    return StorageError(errno, folder, "cannot make a file for the trace", "free some space there");
+  }
+  return std::unique_ptr<TraceSpool>(new TraceSpool(std::move(fd), folder));
+}
+
+Result<std::unique_ptr<TraceSpool>> TraceSpool::OpenNamed(const std::string& folder, const std::string& name,
+                                                          std::optional<uint64_t> size) {
+  const std::string path = folder + "/" + name;
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  struct stat there {};
+  if (!fd.is_open() || ::fstat(fd.get(), &there) != 0) {
+    return StorageError(errno, folder, "cannot read the trace " + name, "");
+  }
+  std::unique_ptr<TraceSpool> spool(new TraceSpool(std::move(fd), folder));
+  spool->written_ = static_cast<uint64_t>(there.st_size);
+  if (size.has_value() && *size <= spool->written_) {
+    spool->committed_.store(*size, std::memory_order_release);
+  } else {
+    PP_RETURN_IF_ERROR(spool->FindWhatIsWhole(spool->written_));
+  }
+  return spool;
+}
+
+// Of damaged bytes, what came before counts.
+Result<void> TraceSpool::FindWhatIsWhole(uint64_t end) {
+  for (uint64_t at = 0; at < end;) {
+    PP_ASSIGN_OR_RETURN(const std::string bytes, ReadExactly(at, std::min(kScanAtOnce, end - at)));
+    if (Frame(bytes).has_error()) {
+      break;
+    }
+    at += bytes.size();
+  }
+  committed_.store(framer_.offset(), std::memory_order_release);
+  return {};
+}
+
+Result<void> TraceSpool::Frame(std::string_view text) {
+  return framer_.Feed(text, [this](std::string_view) {
     if (framer_.offset() >= next_landmark_) {
       const std::lock_guard lock(mutex_);
       landmarks_.push_back(framer_.offset());
@@ -51,6 +92,10 @@ Result<void> TraceSpool::Append(std::span<const std::byte> bytes) {
     }
     return Result<void>();
   });
+}
+
+Result<void> TraceSpool::Append(std::span<const std::byte> bytes) {
+  auto framed = Frame({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   for (size_t done = 0; done < bytes.size();) {
     const ssize_t put = ::pwrite(fd_.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(written_));
     if (put < 0 && errno == EINTR) {
@@ -112,13 +157,18 @@ Result<void> TraceSpool::CheckOffset(uint64_t offset) const {
     const std::lock_guard lock(mutex_);
     at = *std::prev(std::upper_bound(landmarks_.begin(), landmarks_.end(), offset));
   }
-  while (at < offset) {
-    PP_ASSIGN_OR_RETURN(const std::string header, ReadExactly(at, std::min<uint64_t>(kMaxHeader, end - at)));
-    const uint64_t whole = MeasurePacket(header);
+  while (at < offset) {  // from block to block: a trace of an earlier daemon has no landmarks
+    PP_ASSIGN_OR_RETURN(const std::string block, ReadExactly(at, std::min(kLandmarkEvery, end - at)));
+    uint64_t whole = MeasurePacket(block);
     if (whole == 0) {
       return Error{Code::kDataLoss, fmt::format("the stored trace is damaged at byte {}", at), ""};
     }
-    at += whole;
+    uint64_t passed = 0;
+    while (whole != 0 && at + passed < offset) {
+      passed += whole;
+      whole = passed < block.size() ? MeasurePacket(std::string_view(block).substr(passed)) : 0;
+    }
+    at += passed;
   }
   return at == offset ? Result<void>() : BadOffset(offset, "is inside a packet");
 }

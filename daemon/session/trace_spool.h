@@ -1,4 +1,4 @@
-// The trace of one capture on disk, in a file without a name: gone with us, whatever happens.
+// The trace of one capture on disk: in a file without a name, gone with us, whatever happens; or in one that stays.
 //
 // Append from one thread; the rest from any. Only whole packets count as size(), so that every prefix that a reader
 // gets is a valid trace. Bytes come from a collector and are hostile.
@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,6 +24,12 @@ class TraceSpool {
  public:
   // In `folder`, which must exist.
   static Result<std::unique_ptr<TraceSpool>> Create(const std::string& folder);
+  // A file of that name, which there must not be yet.
+  static Result<std::unique_ptr<TraceSpool>> CreateNamed(const std::string& folder, const std::string& name);
+  // To be read: one that was made before. `size`: as it was known then; without it, or where less is there, the whole
+  // packets are looked for, which reads all of it.
+  static Result<std::unique_ptr<TraceSpool>> OpenNamed(const std::string& folder, const std::string& name,
+                                                       std::optional<uint64_t> size);
 
   // DISK_FULL or STORAGE_FAILED; kDataLoss when this is no trace.
   Result<void> Append(std::span<const std::byte> bytes);
@@ -39,6 +46,8 @@ class TraceSpool {
 
  private:
   TraceSpool(UniqueFd fd, std::string folder) : fd_(std::move(fd)), folder_(std::move(folder)) {}
+  Result<void> Frame(std::string_view text);
+  Result<void> FindWhatIsWhole(uint64_t end);
   void CommitWhatIsWhole();
   uint64_t LandmarkWithin(uint64_t from, uint64_t until) const;
   Result<std::string> ReadExactly(uint64_t offset, size_t size) const;

@@ -1,0 +1,49 @@
+// What is known of a capture: as it was asked for, and as it is at one moment. Pure data.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attach/base/result.h"
+#include "attach/base/types.h"
+#include "daemon/trace/capture_request.h"
+#include "daemon/trace/model.h"
+
+namespace ptrace_prof {
+
+class CaptureShelf;
+
+enum class CaptureState : uint8_t { kPending, kRunning, kDraining, kSucceeded, kFailed, kCancelled };
+
+constexpr bool HasEnded(CaptureState state) { return state >= CaptureState::kSucceeded; }
+
+struct CaptureParameters {
+  std::string id;
+  std::string request_id = {};  // empty: none
+  uint32_t owner_uid = 0;
+  CaptureRequest request;
+  uint64_t max_bytes = 0;  // 0: no limit
+  bool keep = false;
+  std::string spool_folder;
+  Nanos stop_patience = Nanos::FromSeconds(10);  // for a collector that was told to end, before it is killed
+  CaptureShelf* shelf = nullptr;                 // where it outlives us; null: its trace is gone with us
+};
+
+// Times are CLOCK_REALTIME; zero: not yet.
+struct CaptureSnapshot {
+  CaptureState state = CaptureState::kPending;
+  Nanos created;
+  Nanos started;
+  Nanos ended;
+  uint64_t trace_bytes = 0;
+  Accounting totals;
+  std::optional<CaptureMode> mode;  // as it is carried out, once that is settled: never kAuto
+  std::string sampled_because;      // see CaptureRequest
+  std::optional<Error> error;       // kFailed; kCancelled where the collector did not end well
+  std::string end_message;          // for people; empty where it ended as asked
+  std::vector<std::string> notices;
+};
+
+}  // namespace ptrace_prof
