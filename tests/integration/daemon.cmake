@@ -9,11 +9,14 @@ add_test(NAME integration.daemon
   COMMAND ${PP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/integration/daemon_test.py --any)
 set_tests_properties(integration.daemon PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS integration
   ENVIRONMENT "${PP_DAEMON_ENVIRONMENT}")
-foreach(test daemon_life)
+foreach(test daemon_life daemon_spool)
   add_test(NAME integration.${test} COMMAND ${PP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/integration/${test}_test.py --any)
   set_tests_properties(integration.${test} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS integration
     ENVIRONMENT "${PP_DAEMON_ENVIRONMENT}")
 endforeach()
+add_test(NAME integration.systemd COMMAND ${PP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/integration/systemd_test.py)
+set_tests_properties(integration.systemd PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS integration
+  ENVIRONMENT "${PP_DAEMON_ENVIRONMENT}")
 add_test(NAME integration.authorisation
   COMMAND ${PP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/integration/authorisation_test.py --any)
 set_tests_properties(integration.authorisation PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS integration

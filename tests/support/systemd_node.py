@@ -1,0 +1,89 @@
+"""A node of its own that a real systemd runs, in namespaces of this machine: nothing but our units, /etc, /run, /var/lib
+and /var/log of its own, and the processes that it and the test start in it. For root.
+"""
+import contextlib
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+from .daemon import within_deadline
+from .target_process import DEADLINE
+
+SYSTEMD = "/lib/systemd/systemd"
+_PREPARE = """set -e
+mount --make-rprivate /
+mount -t tmpfs pp-node /run
+mkdir /run/units /run/upper /run/work
+cp -r {units}/. /run/units
+mount -t overlay -o lowerdir=/etc,upperdir=/run/upper,workdir=/run/work pp-node /etc
+mount -t tmpfs pp-node /var/lib
+mount -t tmpfs pp-node /var/log
+export container=ptrace-prof SYSTEMD_UNIT_PATH=/run/units
+exec {systemd} --system --unit=pp-node.target --show-status=no --log-target=console
+"""
+_TARGET = "[Unit]\nDescription=nothing but what is asked for\nDefaultDependencies=no\n"
+_TARGETS = ("pp-node", "sysinit", "basic", "sockets", "shutdown", "umount", "network")  # as empty as can be
+
+
+def possible():
+    """None, or why there can be no such node here."""
+    if os.getuid() != 0:
+        return "only root can have a node of its own"
+    for program in (SYSTEMD, "systemctl", "systemd-sysusers", "systemd-tmpfiles", "unshare", "nsenter"):
+        if shutil.which(program) is None:
+            return f"{program} is missing"
+    tried = subprocess.run(["unshare", "--mount", "--pid", "--fork", "--mount-proc", "sh", "-c",
+                            "mount -t tmpfs x /run && mkdir /run/u /run/w && "
+                            "mount -t overlay -o lowerdir=/etc,upperdir=/run/u,workdir=/run/w x /etc"],
+                           capture_output=True, text=True, timeout=DEADLINE)
+    return None if tried.returncode == 0 else f"no namespaces or no overlay: {tried.stderr.strip()}"
+
+
+class Node:
+    """`units`: {name: text}."""
+
+    def __init__(self, units):
+        self._folder = pathlib.Path(tempfile.mkdtemp(prefix="pp-node-"))
+        for name, text in {**units, **{f"{name}.target": _TARGET for name in _TARGETS}}.items():
+            (self._folder / name).write_text(text)
+        self._said = tempfile.TemporaryFile()
+        self._process = subprocess.Popen(
+            ["unshare", "--fork", "--kill-child", "--pid", "--mount", "--mount-proc", "--uts", "--ipc", "--cgroup", "sh",
+             "-c", _PREPARE.format(units=self._folder, systemd=SYSTEMD)],
+            stdin=subprocess.DEVNULL, stdout=self._said, stderr=subprocess.STDOUT)
+        self.pid = None
+        up = within_deadline(self._is_up)
+        assert up, self.words()
+
+    def _is_up(self):
+        with contextlib.suppress(OSError):
+            children = pathlib.Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
+            if children and pathlib.Path(f"/proc/{children[0]}/comm").read_text().strip() == "systemd":
+                self.pid = int(children[0])
+                return self.run("systemctl", "is-active", "pp-node.target").stdout.strip() == "active"
+        return self._process.poll() is not None
+
+    def words(self):
+        return os.pread(self._said.fileno(), 1 << 20, 0).decode(errors="replace")
+
+    @property
+    def inside(self):
+        """What a command is to begin with to run on the node."""
+        return ("nsenter", f"--target={self.pid}", "--pid", "--mount", "--ipc", "--uts", "--")
+
+    def run(self, *words):
+        return subprocess.run([*self.inside, *map(str, words)], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=DEADLINE)
+
+    def must(self, *words):
+        done = self.run(*words)
+        assert done.returncode == 0, (words, done.stdout, done.stderr, self.words()[-3000:])
+        return done.stdout
+
+    def close(self):
+        self._process.kill()
+        self._process.wait(DEADLINE)
+        self._said.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
