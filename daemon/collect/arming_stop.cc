@@ -1,13 +1,25 @@
 #include "daemon/collect/arming_stop.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "attach/ptrace/stopped_threads.h"
+#include "symbolizer/cpython/unborn_frame.h"
 
 namespace ptrace_prof {
 namespace {
 
 constexpr Nanos kPatience = Nanos::FromMillis(500);
+
+// Their ends are never told. Finalizers may run on top of one, seldom more than a few frames.
+void DropUnborn(const ThreadsToArm& from, std::vector<RawFrame>& frames) {
+  constexpr size_t kMostLooked = 32;
+  for (size_t i = std::min(frames.size(), kMostLooked); i-- > 0;) {
+    if (IsUnborn(from.memory, from.layout, frames[i])) {
+      frames.erase(frames.begin() + static_cast<ptrdiff_t>(i));
+    }
+  }
+}
 
 void CopyStack(const ThreadsToArm& from, const ThreadEntry& entry, RemoteAddr interpreter, ArmingStop& stop) {
   ThreadTrack* track = from.roster.Find(entry.state.value);
@@ -19,6 +31,7 @@ void CopyStack(const ThreadsToArm& from, const ThreadEntry& entry, RemoteAddr in
   const CollectStatus status = stack.ReadAgain(from.memory, false);
   if (status != CollectStatus::kGone && status != CollectStatus::kNoState) {
     stop.threads.push_back({entry, stack.frames(), status == CollectStatus::kWhole});
+    DropUnborn(from, stop.threads.back().frames);
   }
 }
 

@@ -22,7 +22,7 @@ namespace ptrace_prof {
 
 struct ThreadAtArming {
   ThreadEntry entry;             // the roster may not know it
-  std::vector<RawFrame> frames;  // leaf first
+  std::vector<RawFrame> frames;  // leaf first, without such as are being made (unborn_frame.h)
   bool is_whole = true;          // false: cut at the depth limit, or the chain made no sense
 };
 

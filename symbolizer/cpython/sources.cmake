@@ -26,6 +26,7 @@ pp_library(symbolizer/cpython
     cpython/segment_tails.cc
     cpython/thread_names.cc
     cpython/thread_stack.cc
+    cpython/unborn_frame.cc
     cpython/unicode_text.cc
     cpython/version_finder.cc
   DEPS pp_symbolizer_elf pp_attach_proc pp_attach_base)

@@ -1,0 +1,25 @@
+#include "symbolizer/cpython/unborn_frame.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr uint8_t kOwnedByThread = 0;     // FRAME_OWNED_BY_THREAD, since there are owners
+constexpr uint32_t kMaySuspend = 0x2a0;   // CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
+constexpr uint64_t kMostBeginning = 256;  // bytes of code that make cells, one instruction for each
+
+}  // namespace
+
+bool IsUnborn(RemoteMemory& memory, const Layout& layout, const RawFrame& frame) {
+  if (!layout.Has(&Layout::frame_owner) || !layout.Has(&Layout::code_instructions) ||
+      frame.instruction > frame.code + layout.code_instructions + kMostBeginning) {
+    return false;
+  }
+  uint8_t owner = 0;
+  uint32_t flags = 0;
+  return memory.ReadValue(RemoteAddr(frame.address) + layout.frame_owner, &owner) == ReadStatus::kOk &&
+         owner == kOwnedByThread &&
+         memory.ReadValue(RemoteAddr(frame.code) + layout.code_flags, &flags) == ReadStatus::kOk &&
+         (flags & kMaySuspend) != 0;
+}
+
+}  // namespace ptrace_prof
