@@ -65,8 +65,6 @@ struct Missing {
   const char* remedy;
 };
 constexpr Missing kMissing[] = {
-    {"A subcommand is required", "`ptrace-prof captures` is given nothing to do",
-     "write list, watch ID, cancel ID, delete ID or fetch ID behind it"},
     {"id is required", "the ID of a capture is missing", "`ptrace-prof captures list` shows those that there are"},
     {"trace is required", "there is no trace to export", "give the .pftrace that `record` wrote, or - for stdin"},
     {"--pid is required", "there is no process to look at",
@@ -87,6 +85,26 @@ std::optional<Error> MissingValue(const CLI::App& app, const std::string& name) 
   return std::nullopt;
 }
 
+// A word where one of the commands of `app` (our own, or those of `captures`) should stand, or nothing there.
+std::optional<Error> MissingCommand(const CLI::App& app, const std::string& name) {
+  std::string commands;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->parsed()) {
+      return std::nullopt;
+    }
+    commands += fmt::format("{}{}", commands.empty() ? "" : ", ", command->get_name());
+  }
+  if (commands.empty()) {
+    return std::nullopt;
+  }
+  const std::vector<std::string> words = app.remaining();
+  const std::string what = words.empty() ? fmt::format("`{}` is given nothing to do", name)
+                           : words.front().starts_with('-')
+                               ? fmt::format("`{}` has no option '{}'", name, words.front())
+                               : fmt::format("`{}` has no command '{}'", name, words.front());
+  return Error{Code::kInvalidArgument, what, fmt::format("commands are {}; `{} --help` tells more", commands, name)};
+}
+
 Error UsageError(const CLI::ParseError& error, const CLI::App& root) {
   std::string name = "ptrace-prof";
   for (const CLI::App* chosen : root.get_subcommands()) {
@@ -94,6 +112,10 @@ Error UsageError(const CLI::ParseError& error, const CLI::App& root) {
     if (auto missing = MissingValue(*chosen, name); missing.has_value()) {
       return *missing;
     }
+  }
+  const CLI::App& last = root.get_subcommands().empty() ? root : *root.get_subcommands().back();
+  if (auto missing = MissingCommand(last, name); missing.has_value()) {
+    return *missing;
   }
   const std::vector<std::string> extras = root.remaining(true);
   if (const auto misplaced = root.remaining(false); !misplaced.empty() && name != "ptrace-prof") {

@@ -225,6 +225,11 @@ class BothWays(TerminalCase):
         for arguments, word in ((("--host", "x", "ps"), "'x' is no address"),
                                 (("--host", f"unix:{self.folder}/no.sock", "ps"), "no socket"),
                                 (("--pid", target.pid, "dump"), "'--pid' stands before the command"),
+                                (("--host", "none", "recrod"), "has no command 'recrod'"),
+                                (("--host", "none"), "is given nothing to do"),
+                                (("--versio",), "has no option '--versio'"),
+                                (("captures",), "`ptrace-prof captures` is given nothing to do"),
+                                (("captures", "lst"), "`ptrace-prof captures` has no command 'lst'"),
                                 (("dump", "--pid", "--json", "7"), "--pid has no value: '--json' after it is an option"),
                                 (("--host", "none", "completion", "bash"), "`completion` asks no daemon")):
             with self.subTest(arguments):
