@@ -35,7 +35,7 @@ struct LoadRequest {
   std::vector<int32_t> strays;  // those that a collector left which was killed: closed too
   std::string_view prefix;      // of the names of all of them
   std::string_view module;
-  uint16_t salt = 0;  // makes the path another one each time: the dynamic linker takes the same path for the same file
+  uint32_t salt = 0;  // makes the path another one each time: the dynamic linker takes the same path for the same file
 };
 std::string LoadText(const LoadRequest& request);
 

@@ -61,7 +61,7 @@ Result<void> Delivery::Run(const EffectSeen& seen) {
   PP_ASSIGN_OR_RETURN(std::vector<int32_t> strays, FindStrays(target_.pid, files_, kStubFilePrefix, file.number));
   strays.resize(std::min(strays.size(), kMaxStrays));
   const LoadRequest request{target_.own_pid, file.number, std::move(strays),
-                            kStubFilePrefix, kStubModule, static_cast<uint16_t>(image_.boot().nonce)};
+                            kStubFilePrefix, kStubModule, static_cast<uint32_t>(image_.boot().nonce)};
   PP_RETURN_IF_ERROR(RunText(target_, memory_, LoadText(request), patience_, seen, &report_));
   return target_.text_runner ? AwaitClosed(request) : Result<void>();
 }

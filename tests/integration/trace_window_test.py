@@ -88,11 +88,11 @@ class TraceWindow(case.Case):
     def test_a_job_that_takes_no_steps(self):
         target = self.start("steps.py")
         slices, said = self.record(target, "--steps", 3, "--duration", "300ms")
-        self.assertIn("note: no step of a torch.optim.Optimizer ended in 0.3 s: recorded by time\n", said)
+        self.assertRegex(said, r"note: no step of a torch\.optim\.Optimizer ended in [\d.]+ s: recorded by time\n")
         self.assertEqual(slices.steps, [])
         self.assertIn("beside", slices.calls)
         slices, said = self.record(target, "--active", 1, "--warmup", 1, "--duration", "600ms")
-        self.assertIn("note: no step of a torch.optim.Optimizer has ended in 0.3 s: recording goes on by time, ", said)
+        self.assertRegex(said, r"note: no step of a torch\.optim\.Optimizer has ended in [\d.]+ s: recording goes on by time, ")
         self.assertIn("beside", slices.calls)
         self.assertEqual(target.finish(), 0, target.stderr())
 
@@ -130,7 +130,7 @@ class TraceWindow(case.Case):
         self.assertEqual(f"tracing slows down every bytecode of CPython {self.minor}" in said, is_taxed, said)
         self.assertEqual("the window is 2 s unless --duration says otherwise" in said, is_taxed, said)
         if is_taxed:
-            self.assertLess(said.index("every bytecode"), said.index("calls and returns in 2."))
+            self.assertLess(said.index("every bytecode"), said.index("calls and returns in "))
         self.assertNotIn("not traced", said)
         self.assertEqual(target.finish(), 0, target.stderr())
 

@@ -25,7 +25,7 @@ TEST(BootstrapText, IsGuardedAndOfBoundedLength) {
   ExpectGuarded(MakeFileText({Pid(2'000'000'000), kName, 1 << 20, RemoteAddr(UINT64_MAX)}));
   LoadRequest longest = Load();
   longest.strays = std::vector<int32_t>(8, 1'000'000);
-  longest.salt = UINT16_MAX;
+  longest.salt = UINT32_MAX;
   ExpectGuarded(LoadText(longest));
   ExpectGuarded(CloseText(longest));
 }
@@ -67,7 +67,7 @@ TEST(BootstrapText, NamesTheSameFileByAnotherPathEachTime) {
   std::set<std::string> seen;
   for (int salt = 0; salt <= UINT16_MAX; ++salt) {
     LoadRequest request = Load();
-    request.salt = static_cast<uint16_t>(salt);
+    request.salt = static_cast<uint32_t>(salt) * 65537;  // both halves
     seen.insert(LoadText(request));
   }
   EXPECT_EQ(seen.size(), size_t{UINT16_MAX} + 1);
