@@ -39,6 +39,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr Nanos kExpireEvery = Nanos::FromSeconds(10);
+constexpr Nanos kForOneTrace = Nanos::FromSeconds(300);  // an earlier daemon's, to be measured
 constexpr Nanos kReapPatience = Nanos::FromSeconds(10);
 constexpr int kReapPauseMs = 5;
 constexpr int kFailedStatus = 1;
@@ -146,9 +147,8 @@ RegistryListener LoggingListener() {
 
 // What an earlier daemon left. To measure a trace that it did not end may take a second for each gigabyte or more.
 void Restore(CaptureRegistry& captures, ServiceNotice& notice) {
-  constexpr Nanos kForOne = Nanos::FromSeconds(300);
   const auto restored = captures.Restore(
-      [&notice](const std::string& id) { notice.Starting("Reading what is left of capture " + id, kForOne); });
+      [&notice](const std::string& id) { notice.Starting("Reading what is left of capture " + id, kForOneTrace); });
   if (restored.captures > 0) {
     Log(LogLevel::kInfo, "restored",
         {{"captures", std::to_string(restored.captures)}, {"interrupted", std::to_string(restored.interrupted)}});

@@ -197,7 +197,7 @@ Result<CaptureRecord> DecodeRecord(std::string_view text) {
   record.parameters.owner_uid = static_cast<uint32_t>(fields.Number("owner_uid"));
   record.parameters.max_bytes = fields.Number("max_bytes");
   record.parameters.keep = fields.Truth("keep");
-  if (fields.Find("owner_uid") == nullptr) {
+  if (const auto* owner = fields.Find("owner_uid"); owner == nullptr || !owner->IsUint()) {
     return NoRecord("nobody owns it");  // and not root either
   }
   PP_ASSIGN_OR_RETURN(record.parameters.request, DecodeRequest(fields.Texts("request")));

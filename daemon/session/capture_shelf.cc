@@ -131,7 +131,8 @@ std::vector<std::string> CaptureShelf::Ids(const std::function<void(const Error&
   return ids;
 }
 
-Result<CaptureShelf::Found> CaptureShelf::TakeOne(const std::string& id) {
+Result<CaptureShelf::Found> CaptureShelf::TakeOne(const std::string& id,
+                                                  const std::function<void(const Error&)>& on_trouble) {
   PP_ASSIGN_OR_RETURN(const std::string text, ReadFile(folder_.get(), With(id, kRecord)));
   PP_ASSIGN_OR_RETURN(CaptureRecord record, DecodeRecord(text));
   if (record.parameters.id != id) {
@@ -149,8 +150,8 @@ Result<CaptureShelf::Found> CaptureShelf::TakeOne(const std::string& id) {
   record.parameters.spool_folder = path_;
   record.parameters.shelf = this;
   ids_.insert(id);
-  if (!had_ended) {
-    PP_RETURN_IF_ERROR(WriteLocked(record));
+  if (auto written = had_ended ? Result<void>() : WriteLocked(record); written.has_error()) {
+    on_trouble(written.error());  // it is known all the same, and the next one comes to the same end
   }
   return Found{std::move(record), std::move(spool), !had_ended};
 }
@@ -161,7 +162,7 @@ std::vector<CaptureShelf::Found> CaptureShelf::TakeStock(const std::function<voi
   std::vector<Found> found;
   for (const std::string& id : Ids(on_trouble)) {
     on_next(id);
-    auto one = TakeOne(id);
+    auto one = TakeOne(id, on_trouble);
     if (one.has_error()) {
       Error error = std::move(one).error();
       error.message =

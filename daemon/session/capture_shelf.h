@@ -46,7 +46,7 @@ class CaptureShelf {
  private:
   CaptureShelf(UniqueFd folder, std::string path) : folder_(std::move(folder)), path_(std::move(path)) {}
   std::vector<std::string> Ids(const std::function<void(const Error&)>& on_trouble) const;
-  Result<Found> TakeOne(const std::string& id);
+  Result<Found> TakeOne(const std::string& id, const std::function<void(const Error&)>& on_trouble);
   Result<void> WriteLocked(const CaptureRecord& record);
 
   const UniqueFd folder_;  // with the lock

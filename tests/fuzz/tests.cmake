@@ -56,6 +56,7 @@ pp_fuzzer_if(fuzz_trace_reader SOURCES fuzz/fuzz_trace_reader.cc DEPS pp_daemon_
 pp_fuzzer_if(fuzz_call_replayer SOURCES fuzz/fuzz_call_replayer.cc DEPS pp_daemon_collect)
 pp_fuzzer_if(fuzz_request SOURCES fuzz/fuzz_request.cc DEPS pp_daemon_trace)
 pp_fuzzer_if(fuzz_launch SOURCES fuzz/fuzz_launch.cc DEPS pp_daemon_launcher)
+pp_fuzzer_if(fuzz_capture_record SOURCES fuzz/fuzz_capture_record.cc DEPS pp_daemon_session)
 pp_fuzzer_if(fuzz_inspect SOURCES fuzz/fuzz_inspect.cc DEPS pp_daemon_inspect)
 if(TARGET pp_daemon_service)
   pp_fuzzer(fuzz_service SOURCES fuzz/fuzz_service.cc unit/daemon_session_fake_collector.cc DEPS pp_daemon_service)

@@ -74,7 +74,7 @@ TEST(CaptureRecord, WhatIsNoneIsRefused) {
   };
   for (const std::string& text :
        {std::string("[]"), without("capture/1", "capture/9"), without("owner_uid", "no_owner"),
-        without("\"pending\"", "\"asleep\""), without("\"request\"", "\"requests\"")}) {
+        without("1001", "4294967296"), without("\"pending\"", "\"asleep\""), without("\"request\"", "\"requests\"")}) {
     EXPECT_TRUE(DecodeRecord(text).has_error()) << text;
   }
 }
@@ -193,6 +193,22 @@ TEST_F(Shelf, WithoutRoomNothingBegins) {
               return Exists("c1.json") || Exists("c1.json.new") || Exists("c1.pftrace") ? 2 : 0;
             }),
             0);
+}
+
+TEST_F(Shelf, OnAFullDiskWhatIsThereIsFound) {
+  {
+    auto shelf = Open();
+    Append(*std::move(shelf->Begin(SomeRecord())).value(), SmallTrace(false));
+  }
+  EXPECT_EQ(InChild([&] {
+              ::signal(SIGXFSZ, SIG_IGN);
+              const rlimit limit{10, 10};
+              ::setrlimit(RLIMIT_FSIZE, &limit);
+              const auto found = Find();
+              return found.size() == 1 && HasEnded(found[0].record.state.state) && troubles_.size() == 1 ? 0 : 1;
+            }),
+            0);
+  EXPECT_EQ(Find().size(), 1U) << "as before";
 }
 
 TEST_F(Shelf, StrangeFilesAreNamedAndLeft) {
