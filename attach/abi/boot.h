@@ -40,8 +40,9 @@
   X(Py_AddPendingCall)                                                                      \
   X(PyExc_RecursionError) /* where the pointers to them are; optional */                    \
   X(PyExc_MemoryError)                                                                      \
-  X(clock_gettime)    /* of the vDSO or libc; only for PP_CLOCK_MONOTONIC */                \
-  X(__errno_location) /* of libc; optional: errno is then not preserved */
+  X(PyVectorcall_Function) /* 3.9+; optional */                                             \
+  X(clock_gettime)         /* of the vDSO or libc; only for PP_CLOCK_MONOTONIC */           \
+  X(__errno_location)      /* of libc; optional: errno is then not preserved */
 
 enum pp_function {
 #define PP_FUNCTION_ENUM(name) PP_FN_##name,

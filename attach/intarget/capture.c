@@ -47,6 +47,7 @@ static pp_error_report begin(void) {
     const uint64_t where = PP_MUTES_OFFSET(pp_boot_block.ring_count, (uint64_t)pp_boot_block.ring_records);
     pp_self.mutes = (pp_mute*)((char*)pp_self.channel + where);
   }
+  pp_self.is_special = pp_self.clock != PP_CLOCK_TSC || pp_self.mutes;
   pp_self.sweep = 0;
   pp_self.hooks_displaced = 0;
   pp_self.tool_id = UINT32_MAX;

@@ -121,6 +121,35 @@ static inline __attribute__((always_inline)) void pp_record_one(pp_address threa
   pp_publish(ring, head + 1);
 }
 
+// The whole way of most events, without a call in it: of this thread, whose ring has room. False: nothing was done, and
+// it is to go the long way. `more`: a second record, or 0.
+static inline __attribute__((always_inline)) int pp_record_quickly(pp_address thread, unsigned tag, uint64_t value,
+                                                                   uint64_t more) {
+  const pp_private* page = __atomic_load_n(&pp_self.private_page, __ATOMIC_ACQUIRE);
+  if (pp_unlikely(!page || __atomic_load_n(&page->armed, __ATOMIC_RELAXED) != 1 || pp_self.is_special)) return 0;
+  if (tag == PP_TAG_START && pp_unlikely(pp_self.channel->module_code[0] != 0)) return 0;
+  const uint64_t time = pp_ticks();
+  const pp_slot* slot = &pp_self.tables->slots[pp_hash(thread)];
+  if (pp_unlikely(__atomic_load_n(&slot->thread_state, __ATOMIC_RELAXED) != thread ||
+                  !pp_is_same_thread(slot, thread) ||
+                  time > __atomic_load_n(&pp_self.channel->lease, __ATOMIC_RELAXED))) {
+    return 0;
+  }
+  pp_ring* ring = slot->ring;
+  const uint64_t head = ring->head;
+  if (pp_unlikely(head >= ring->full_at || time < ring->last_time)) return 0;
+  ring->last_time = time;
+  pp_write(slot, head, time, tag, value);
+  if (more) pp_write(slot, head + 1, time, PP_TAG_CODE, more);
+  pp_publish(ring, head + (more ? 2 : 1));
+  return 1;
+}
+
+// The same for a frame of code that is never suspended.
+static inline __attribute__((always_inline)) int pp_frame_quickly(pp_address thread, unsigned tag, pp_address code) {
+  return pp_likely(!py_may_suspend(code)) && pp_record_quickly(thread, tag, code, 0);
+}
+
 // A frame of `code` begins or stops to run.
 static inline __attribute__((always_inline)) void pp_frame_event(pp_address thread, unsigned tag, pp_address code) {
   const int asked = tag == PP_TAG_START && pp_self.channel->module_code[0] != 0;

@@ -16,23 +16,28 @@ static PP_COLD pp_object* answer_muted(const pp_mute* mute, pp_address code, uns
 static PP_COLD unsigned untold_begin(pp_address thread);
 static PP_COLD void note_throw(pp_address thread);
 
-#define PP_FRAME_CALLBACK(name, tag)                                                     \
-  static pp_object* name(pp_object* self, pp_object* const* arguments, intptr_t count) { \
-    (void)self;                                                                          \
-    (void)count;                                                                         \
-    const pp_address thread = py_thread_state();                                         \
-    if (pp_unlikely(!pp_is_recording(thread, tag))) return none();                       \
-    const pp_address code = (pp_address)arguments[PP_ARGUMENT_CODE];                     \
-    const pp_mute* mute = pp_find_mute(code);                                            \
-    pp_object* answer = pp_unlikely(mute != 0) ? answer_muted(mute, code, tag) : 0;      \
-    if (pp_unlikely(answer != 0)) return answer;                                         \
-    if (tag == PP_TAG_THROW) note_throw(thread);                                         \
-    if (tag == PP_TAG_UNWIND) {                                                          \
-      const unsigned begin = untold_begin(thread);                                       \
-      if (pp_unlikely(begin != 0)) pp_frame_event(thread, begin, code);                  \
-    }                                                                                    \
-    pp_frame_event(thread, tag, code);                                                   \
-    return none();                                                                       \
+static __attribute__((noinline)) pp_object* tell_frame(pp_address thread, unsigned tag, pp_address code) {
+  if (pp_unlikely(!pp_is_recording(thread, tag))) return none();
+  const pp_mute* mute = pp_find_mute(code);
+  pp_object* answer = pp_unlikely(mute != 0) ? answer_muted(mute, code, tag) : 0;
+  if (pp_unlikely(answer != 0)) return answer;
+  if (tag == PP_TAG_THROW) note_throw(thread);
+  if (tag == PP_TAG_UNWIND) {
+    const unsigned begin = untold_begin(thread);
+    if (pp_unlikely(begin != 0)) pp_frame_event(thread, begin, code);
+  }
+  pp_frame_event(thread, tag, code);
+  return none();
+}
+
+#define PP_FRAME_CALLBACK(name, tag)                                                             \
+  static pp_object* name(pp_object* self, pp_object* const* arguments, intptr_t count) {         \
+    (void)self;                                                                                  \
+    (void)count;                                                                                 \
+    const pp_address thread = py_thread_state(), code = (pp_address)arguments[PP_ARGUMENT_CODE]; \
+    const int is_plain = tag == PP_TAG_START || tag == PP_TAG_RETURN;                            \
+    if (is_plain && pp_likely(pp_frame_quickly(thread, tag, code))) return none();               \
+    return tell_frame(thread, tag, code);                                                        \
   }
 PP_FRAME_CALLBACK(on_start, PP_TAG_START)
 PP_FRAME_CALLBACK(on_resume, PP_TAG_RESUME)
@@ -74,21 +79,28 @@ static const pp_object* callee(const pp_object* callable) {
   return py_type(callable) == PP_OBJECT(PyFunction_Type) ? 0 : callable;
 }
 
-#define PP_CALL_CALLBACK(name, tag)                                                      \
-  static pp_object* name(pp_object* self, pp_object* const* arguments, intptr_t count) { \
-    (void)self;                                                                          \
-    (void)count;                                                                         \
-    const pp_address code = (pp_address)arguments[PP_ARGUMENT_CODE];                     \
-    if (pp_unlikely(pp_self.mutes != 0) && pp_is_armed()) {                              \
-      const pp_mute* mute = pp_find_mute(code);                                          \
-      pp_object* answer = mute ? answer_muted(mute, code, tag) : 0;                      \
-      if (answer) return answer;                                                         \
-    }                                                                                    \
-    const pp_object* called = callee(arguments[PP_ARGUMENT_CALLABLE]);                   \
-    if (!called) return none();                                                          \
-    const pp_address thread = py_thread_state();                                         \
-    if (pp_is_recording(thread, tag)) pp_call_event(thread, tag, called, code);          \
-    return none();                                                                       \
+static __attribute__((noinline)) pp_object* tell_call(pp_address thread, unsigned tag, const pp_object* called,
+                                                      pp_address code) {
+  if (pp_is_recording(thread, tag)) pp_call_event(thread, tag, called, code);
+  return none();
+}
+
+#define PP_CALL_CALLBACK(name, tag)                                                         \
+  static pp_object* name(pp_object* self, pp_object* const* arguments, intptr_t count) {    \
+    (void)self;                                                                             \
+    (void)count;                                                                            \
+    const pp_address code = (pp_address)arguments[PP_ARGUMENT_CODE];                        \
+    if (pp_unlikely(pp_self.mutes != 0) && pp_is_armed()) {                                 \
+      const pp_mute* mute = pp_find_mute(code);                                             \
+      pp_object* answer = mute ? answer_muted(mute, code, tag) : 0;                         \
+      if (answer) return answer;                                                            \
+    }                                                                                       \
+    const pp_object* called = callee(arguments[PP_ARGUMENT_CALLABLE]);                      \
+    if (!called) return none();                                                             \
+    const pp_address thread = py_thread_state();                                            \
+    const uint64_t method = tag == PP_TAG_C_CALL ? pp_method_of(called) : 0;                \
+    if (pp_likely(pp_record_quickly(thread, tag, (uint64_t)called, method))) return none(); \
+    return tell_call(thread, tag, called, code);                                            \
   }
 PP_CALL_CALLBACK(on_call, PP_TAG_C_CALL)
 PP_CALL_CALLBACK(on_c_return, PP_TAG_C_RETURN)
@@ -103,6 +115,15 @@ static pp_method methods[PP_EVENTS] = {
     {"CALL", on_call, PP_METH_FASTCALL, 0},       {"C_RETURN", on_c_return, PP_METH_FASTCALL, 0},
     {"C_RAISE", on_c_raise, PP_METH_FASTCALL, 0},
 };
+
+// A built-in function is called by the pointer in it to how its kind is called, which looks at its flags and counts the
+// depth of C calls. Ours get a pointer to themselves: what they look at is in the same places of both ways to call.
+enum { PP_VECTORCALL_BEHIND_METHOD = 32 };  // in a PyCFunctionObject: m_ml, m_self, m_module, m_weakreflist, vectorcall
+static void call_directly(pp_object* callback, pp_fast_function function) {
+  if (!callback || !PP_HAS_FUNCTION(PyVectorcall_Function)) return;
+  uint64_t* way = &PP_FIELD(uint64_t, callback, method_def) + PP_VECTORCALL_BEHIND_METHOD / sizeof(uint64_t);
+  if (*way == (uint64_t)PP_FUNCTION(void* (*)(pp_object*), PyVectorcall_Function)(callback)) *way = (uint64_t)function;
+}
 
 // The functions of sys.monitoring that we call.
 enum {
@@ -190,6 +211,7 @@ static int make_callback(pp_object* events, unsigned i) {
   py_release(mask);
   kept.callbacks[i] =
       PP_FUNCTION(pp_object * (*)(pp_method*, pp_object*, pp_object*), PyCFunction_NewEx)(&methods[i], 0, 0);
+  call_directly(kept.callbacks[i], methods[i].function);
   return kept.masks[i] > 0 && kept.callbacks[i];
 }
 

@@ -130,15 +130,31 @@ static int is_call_untold(pp_address frame, pp_address code) {
   return (operation == PP_RESUME || operation == PP_RESUME_QUICK) && instruction >> 8 <= PP_RESUME_AFTER_YIELD;
 }
 
-static void on_frame(pp_address thread, int what, const pp_object* argument) {
-  const pp_address frame = py_current_frame(thread);
-  const pp_address code = PP_FIELD(pp_address, frame, frame_code);
+static __attribute__((noinline)) void tell_frame(pp_address thread, int what, const pp_object* argument,
+                                                 pp_address frame, pp_address code) {
   const unsigned tag = what == PP_WHAT_CALL ? tag_of_call(frame, code) : tag_of_return(frame, code, argument);
   if (!pp_is_recording(thread, tag)) return;
   if (tag == PP_TAG_UNWIND && pp_unlikely(is_call_untold(frame, code))) {
     pp_frame_event(thread, tag_of_call(frame, code), code);
   }
   pp_frame_event(thread, tag, code);
+}
+
+static inline __attribute__((always_inline)) void on_frame(pp_address thread, int what, const pp_object* argument) {
+  const pp_address frame = py_current_frame(thread);
+  const pp_address code = PP_FIELD(pp_address, frame, frame_code);
+  if (what == PP_WHAT_CALL && pp_likely(pp_frame_quickly(thread, PP_TAG_START, code))) return;
+  if (what == PP_WHAT_RETURN && argument && pp_likely(pp_frame_quickly(thread, PP_TAG_RETURN, code))) return;
+  tell_frame(thread, what, argument, frame, code);
+}
+
+static __attribute__((noinline)) void on_call(pp_address thread, int what, const pp_object* argument) {
+  const unsigned tag = what == PP_WHAT_C_CALL     ? PP_TAG_C_CALL
+                       : what == PP_WHAT_C_RETURN ? PP_TAG_C_RETURN
+                                                  : PP_TAG_C_RAISE;
+  const uint64_t method = tag == PP_TAG_C_CALL ? pp_method_of(argument) : 0;
+  if (pp_likely(pp_record_quickly(thread, tag, (uint64_t)argument, method))) return;
+  if (pp_is_recording(thread, tag)) pp_call_event(thread, tag, argument, 0);
 }
 
 static int on_event(pp_object* self, pp_object* frame_object, int what, pp_object* argument) {
@@ -151,10 +167,7 @@ static int on_event(pp_object* self, pp_object* frame_object, int what, pp_objec
   if (what == PP_WHAT_CALL || what == PP_WHAT_RETURN) {
     on_frame(thread, what, argument);
   } else if (pp_self.c_calls && what >= PP_WHAT_C_CALL && what <= PP_WHAT_C_RETURN) {
-    const unsigned tag = what == PP_WHAT_C_CALL     ? PP_TAG_C_CALL
-                         : what == PP_WHAT_C_RETURN ? PP_TAG_C_RETURN
-                                                    : PP_TAG_C_RAISE;
-    if (pp_is_recording(thread, tag)) pp_call_event(thread, tag, argument, 0);
+    on_call(thread, what, argument);
   }
   return 0;
 }

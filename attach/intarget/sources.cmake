@@ -1,6 +1,6 @@
 # The tracer stub: one freestanding shared object for every CPython. Nothing links it; attach/inject carries its bytes.
 # Its own flags only: no sanitizer, always optimised, no library, one exported symbol.
-set(PP_STUB_FLAGS -O2 -g0 -ffreestanding -fPIC -fvisibility=hidden -fno-strict-aliasing -fno-stack-protector
+set(PP_STUB_FLAGS -O2 -fno-tree-slp-vectorize -g0 -ffreestanding -fPIC -fvisibility=hidden -fno-strict-aliasing -fno-stack-protector
   -Wall -Wextra -Wshadow)
 if(PP_WERROR)
   list(APPEND PP_STUB_FLAGS -Werror)

@@ -46,5 +46,7 @@ void event_target_enter_frame(uint64_t frame) { thread_state[0] = frame; }
 
 void event_target_event(unsigned tag) {
   const pp_address thread = py_thread_state();
+  const int is_plain = tag == PP_TAG_START || tag == PP_TAG_RETURN;
+  if (is_plain && pp_frame_quickly(thread, tag, (pp_address)code)) return;
   if (pp_is_recording(thread, tag)) pp_frame_event(thread, tag, (pp_address)code);
 }
