@@ -66,6 +66,9 @@ void Launcher::Wait(int timeout_ms) {
   if (events[0].revents != 0) {
     Serve();
   }
+  if (closed_) {
+    return;
+  }
   if ((events[2].revents & (POLLHUP | POLLERR)) != 0) {  // nobody is let in any more: who knocks now waits
     sockets_.door.reset();
     sockets_.listening.reset();

@@ -6,13 +6,14 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import systemd_node  # noqa: E402
-from support.daemon import AS_USER, BINARY, USER, Probe, state_of, within_deadline  # noqa: E402
+from support.daemon import AS_USER, BINARY, USER, Probe, gone, state_of, within_deadline  # noqa: E402
 from support.target_process import DEADLINE, status_fields  # noqa: E402
 
 PACKAGING = pathlib.Path(__file__).resolve().parents[2] / "packaging" / "systemd"
@@ -127,7 +128,9 @@ class Service(unittest.TestCase):
         name = self.said("create", target, 1000, user=True)[-1].split()[1]
         self.assertTrue(within_deadline(lambda: int(self.said("list", user=True)[0].split()[3]) > 0))
         first = self.show("MainPID")["MainPID"]
-        self.node.must("kill", "-KILL", first)
+        main = self.host_pid(int(first))
+        os.kill(main, signal.SIGKILL)
+        self.assertTrue(within_deadline(lambda: gone(main)))
         line = self.said("list", user=True)[-1]  # waits until there is one again
         self.assertEqual(line.split()[1:3], [name, "STATE_FAILED"], line)
         shown = self.show("MainPID", "NRestarts")
