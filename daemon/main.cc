@@ -13,8 +13,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string_view>
 
+#include "attach/base/wall_clock.h"
 #include "daemon/launcher/launcher_process.h"
 #include "daemon/program/audit_log.h"
 #include "daemon/program/daemon_log.h"
@@ -103,10 +105,10 @@ void RaiseDescriptorLimit() {
 class PeerServices : public ConnectionServices {
  public:
   PeerServices(const PeerIdentity& peer, CaptureRegistry& captures, std::shared_ptr<LauncherConnection> launcher,
-               AuditLog* audit)
+               AuditLog* audit, const DaemonFacts& facts)
       : starter_(std::move(launcher), PeerNumber(peer.number)),
         logged_(starter_, peer, audit),
-        profiler_(peer, captures, logged_) {}
+        profiler_(peer, captures, logged_, &facts) {}
   std::vector<grpc::Service*> services() override { return profiler_.services(); }
 
  private:
@@ -155,12 +157,24 @@ void Restore(CaptureRegistry& captures, ServiceNotice& notice) {
   }
 }
 
+DaemonFacts FactsOf(const Prepared& prepared, const DaemonOptions& options) {
+  std::error_code unknown;  // then the path as it was written
+  const auto audit = std::filesystem::absolute(options.audit, unknown);
+  return {.address = "unix:" + prepared.address,
+          .audit = options.audit.empty() || unknown ? options.audit : audit.string(),
+          .metrics = {},
+          .owner = prepared.owner,
+          .started = RealtimeNow(),
+          .multi_user = options.multi_user};
+}
+
 Result<void> Serve(Prepared prepared, const DaemonOptions& options, Termination& termination, ServiceNotice& notice) {
   auto door = std::make_unique<DoorAdapter>(std::move(prepared.launcher.door));
   const auto launcher = std::make_shared<LauncherConnection>(std::move(prepared.launcher));
   AuditLog* const audit = prepared.audit.get();
   CaptureRegistry captures(options.spool, options.limits, std::move(prepared.shelf), LoggingListener());
   Restore(captures, notice);
+  const DaemonFacts facts = FactsOf(prepared, options);
   PP_ASSIGN_OR_RETURN(
       const auto listener,
       UnixListener::Start(
@@ -177,7 +191,7 @@ Result<void> Serve(Prepared prepared, const DaemonOptions& options, Termination&
                },
            .doorkeeper = std::move(door),
            .is_lent = prepared.is_lent},
-          [&](const PeerIdentity& peer) { return std::make_unique<PeerServices>(peer, captures, launcher, audit); }));
+          [&](const PeerIdentity& peer) { return std::make_unique<PeerServices>(peer, captures, launcher, audit, facts); }));
   Log(LogLevel::kInfo, "listening",
       {{"socket", prepared.address}, {"spool", options.spool}, {"user", std::to_string(::getuid())}});
   notice.Ready("Listening on " + prepared.address);

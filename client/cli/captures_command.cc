@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "attach/base/wall_clock.h"
+#include "client/cli/capture_actions.h"
 #include "client/cli/capture_choice.h"
 #include "client/cli/captures_text.h"
 #include "client/cli/command.h"
@@ -102,14 +103,7 @@ class CapturesCommand : public Command {
     return ChooseCapture(captures, id_);
   }
 
-  Result<ExitCode> List() {
-    PP_ASSIGN_OR_RETURN(const auto captures, client_->List());
-    if (captures.empty() && !json_) {
-      PrintNote("there are no captures; ptrace-prof record --detach begins one");
-      return ExitCode::kOk;
-    }
-    return PrintOut(json_ ? CapturesJson(captures) : CapturesTable(captures, RealtimeNow()));
-  }
+  Result<ExitCode> List() { return ListCaptures(*client_, json_ ? ListForm::kJson : ListForm::kTable); }
 
   Result<ExitCode> Watch() {
     PP_ASSIGN_OR_RETURN(RemoteCapture last, Chosen());
@@ -143,13 +137,7 @@ class CapturesCommand : public Command {
 
   Result<ExitCode> Cancel() {
     PP_ASSIGN_OR_RETURN(const RemoteCapture capture, Chosen());
-    if (capture.has_ended()) {
-      PrintNote(fmt::format("capture {} has ended already ({})", capture.id(), StateName(capture.state)));
-      return ExitCode::kOk;
-    }
-    PP_ASSIGN_OR_RETURN(const RemoteCapture cancelled, client_->Cancel(capture.name));
-    PrintNote(fmt::format("cancelled {0}; what it recorded is kept: ptrace-prof captures fetch {0}", cancelled.id()));
-    return ExitCode::kOk;
+    return CancelCapture(*client_, capture);
   }
 
   Result<ExitCode> Delete() {

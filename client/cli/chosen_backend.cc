@@ -79,4 +79,11 @@ Result<CaptureClient*> ChosenBackend::Captures() {
   return remote_ != nullptr ? remote_->Captures() : CaptureBackend::Captures();
 }
 
+Result<RemoteDaemon> ChosenBackend::Daemon() {
+  if (!is_chosen_) {
+    PP_RETURN_IF_ERROR(Choose());
+  }
+  return remote_ != nullptr ? remote_->Daemon() : CaptureBackend::Daemon();
+}
+
 }  // namespace ptrace_prof

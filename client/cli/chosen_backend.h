@@ -33,6 +33,7 @@ class ChosenBackend : public CaptureBackend {
   Result<std::unique_ptr<SampleSource>> StartSamples(const CaptureRequest& request, Nanos interval) override;
   bool is_of_this_machine() const override { return is_of_this_machine_; }
   Result<CaptureClient*> Captures() override;
+  Result<RemoteDaemon> Daemon() override;
 
  private:
   Result<void> Choose();

@@ -47,6 +47,8 @@ std::unique_ptr<Command> MakePsCommand();
 std::unique_ptr<Command> MakeDoctorCommand();
 std::unique_ptr<Command> MakeExportCommand();
 std::unique_ptr<Command> MakeCapturesCommand();
+std::unique_ptr<Command> MakeDaemonCommand();
+std::unique_ptr<Command> MakeAuditCommand();
 std::unique_ptr<Command> MakeCompletionCommand();
 
 }  // namespace ptrace_prof

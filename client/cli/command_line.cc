@@ -33,7 +33,7 @@ struct Entry {
 };
 
 // Those that need a capture, from here or from a daemon.
-constexpr std::string_view kAsking[] = {"record", "dump", "top", "ps", "doctor", "captures"};
+constexpr std::string_view kAsking[] = {"record", "dump", "top", "ps", "doctor", "captures", "daemon", "audit"};
 
 bool AsksSomebody(std::string_view command) {
   return std::find(std::begin(kAsking), std::end(kAsking), command) != std::end(kAsking);

@@ -1,6 +1,11 @@
 # The commands as a library, so that unit tests can link them; embedded.cc brings the collector in.
 pp_library(client/cli
   SOURCES
+    cli/audit_command.cc
+    cli/audit_file.cc
+    cli/audit_line.cc
+    cli/audit_view.cc
+    cli/capture_actions.cc
     cli/capture_choice.cc
     cli/captures_command.cc
     cli/captures_text.cc
@@ -11,6 +16,8 @@ pp_library(client/cli
     cli/command_status.cc
     cli/completion.cc
     cli/completion_command.cc
+    cli/daemon_command.cc
+    cli/daemon_text.cc
     cli/doctor_command.cc
     cli/doctor_text.cc
     cli/dump_command.cc

@@ -13,6 +13,7 @@
 
 #include "attach/base/result.h"
 #include "attach/base/types.h"
+#include "client/remote/remote_daemon.h"
 #include "daemon/trace/capture_request.h"
 
 namespace ptrace_prof {
@@ -55,6 +56,11 @@ class CaptureBackend {
   // The captures that live longer than we do, valid as long as this object. kUnavailable: nobody is there to keep them.
   virtual Result<CaptureClient*> Captures() {
     return Because(Reason::kNoDaemon, "only a daemon keeps captures, and none is asked here",
+                   "start ptrace-profd, or say with --host ADDRESS where one answers");
+  }
+  // The daemon itself.
+  virtual Result<RemoteDaemon> Daemon() {
+    return Because(Reason::kNoDaemon, "no daemon is asked here",
                    "start ptrace-profd, or say with --host ADDRESS where one answers");
   }
 };

@@ -5,12 +5,12 @@
 #include <grpcpp/channel.h>
 #include <sys/random.h>
 
-#include <array>
 #include <chrono>
 #include <optional>
 #include <thread>
 
 #include "client/remote/retries.h"
+#include "client/remote/state_message.h"
 #include "client/remote/trace_fetch.h"
 #include "ptraceprof/v1/capture_service.grpc.pb.h"
 #include "rpc/messages/spec_message.h"
@@ -24,27 +24,6 @@ using google::protobuf::util::TimeUtil;
 
 constexpr int kPage = 1000;
 constexpr std::chrono::seconds kPatience(15);
-
-struct StateRow {
-  v1::State message;
-  RemoteState state;
-};
-constexpr std::array<StateRow, 7> kStates = {{{v1::STATE_PENDING, RemoteState::kPending},
-                                              {v1::STATE_ARMED, RemoteState::kArmed},
-                                              {v1::STATE_RUNNING, RemoteState::kRunning},
-                                              {v1::STATE_DRAINING, RemoteState::kDraining},
-                                              {v1::STATE_SUCCEEDED, RemoteState::kSucceeded},
-                                              {v1::STATE_FAILED, RemoteState::kFailed},
-                                              {v1::STATE_CANCELLED, RemoteState::kCancelled}}};
-
-RemoteState StateOf(v1::State message) {
-  for (const StateRow& row : kStates) {
-    if (row.message == message) {
-      return row.state;
-    }
-  }
-  return RemoteState::kPending;
-}
 
 RemoteCapture CaptureOf(const v1::Capture& message) {
   RemoteCapture capture;

@@ -13,6 +13,7 @@
 namespace ptrace_prof {
 
 enum class RemoteState : uint8_t { kPending, kArmed, kRunning, kDraining, kSucceeded, kFailed, kCancelled };
+inline constexpr size_t kRemoteStates = 7;
 
 struct RemoteCapture {
   std::string name;  // "nodes/NODE/captures/ID"

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "client/remote/capture_client.h"
+#include "client/remote/daemon_question.h"
 #include "client/remote/inspection_trace.h"
 #include "client/remote/record_stream.h"
 #include "client/remote/samples_stream.h"
@@ -73,6 +74,7 @@ class RpcBackend : public CaptureBackend {
   }
 
   Result<CaptureClient*> Captures() override { return client_.get(); }
+  Result<RemoteDaemon> Daemon() override { return AskDaemon(*node_); }
 
  private:
   Result<std::unique_ptr<CaptureStream>> Record(const CaptureRequest& request) {

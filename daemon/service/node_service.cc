@@ -9,6 +9,7 @@
 #include "daemon/service/answer_at_end.h"
 #include "daemon/service/capture_message.h"
 #include "daemon/service/check_message.h"
+#include "daemon/service/daemon_status.h"
 #include "daemon/trace/trace_reader.h"
 #include "rpc/messages/request_from_message.h"
 #include "rpc/status.h"
@@ -75,6 +76,21 @@ grpc::ServerUnaryReactor* NodeServiceImpl::GetNode(grpc::CallbackServerContext* 
     const auto read = ReadWholeTrace(ended, checks);
     return read.has_error() ? ToStatus(read.error()) : grpc::Status::OK;
   });
+}
+
+grpc::ServerUnaryReactor* NodeServiceImpl::GetDaemonStatus(grpc::CallbackServerContext* context,
+                                                           const v1::GetDaemonStatusRequest* request,
+                                                           v1::DaemonStatus* response) {
+  if (auto known = RefuseUnknownFields(*request); known.has_error()) {
+    return Refuse(context, known.error());
+  }
+  if (facts_ == nullptr) {
+    return Refuse(context, Because(Reason::kNoDaemon, "this is no daemon", "start ptrace-profd"));
+  }
+  FillDaemonStatus(*facts_, captures_, Uid(caller_.uid), response);
+  auto* reactor = context->DefaultReactor();
+  reactor->Finish(grpc::Status::OK);
+  return reactor;
 }
 
 }  // namespace ptrace_prof

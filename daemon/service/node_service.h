@@ -3,6 +3,7 @@
 
 #include "daemon/session/capture_registry.h"
 #include "daemon/session/collector.h"
+#include "daemon/session/daemon_facts.h"
 #include "ptraceprof/v1/node_service.grpc.pb.h"
 #include "rpc/peer_identity.h"
 
@@ -10,16 +11,21 @@ namespace ptrace_prof {
 
 class NodeServiceImpl : public ptraceprof::v1::NodeService::CallbackService {
  public:
-  NodeServiceImpl(PeerIdentity caller, CaptureRegistry& captures, CollectorStarter& starter)
-      : caller_(std::move(caller)), captures_(captures), starter_(starter) {}
+  // `facts`: null where this is no daemon.
+  NodeServiceImpl(PeerIdentity caller, CaptureRegistry& captures, CollectorStarter& starter, const DaemonFacts* facts)
+      : caller_(std::move(caller)), captures_(captures), starter_(starter), facts_(facts) {}
 
   grpc::ServerUnaryReactor* GetNode(grpc::CallbackServerContext* context, const ptraceprof::v1::GetNodeRequest* request,
                                     ptraceprof::v1::Node* response) override;
+  grpc::ServerUnaryReactor* GetDaemonStatus(grpc::CallbackServerContext* context,
+                                            const ptraceprof::v1::GetDaemonStatusRequest* request,
+                                            ptraceprof::v1::DaemonStatus* response) override;
 
  private:
   const PeerIdentity caller_;
   CaptureRegistry& captures_;
   CollectorStarter& starter_;
+  const DaemonFacts* const facts_;
 };
 
 }  // namespace ptrace_prof

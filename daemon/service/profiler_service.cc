@@ -6,15 +6,16 @@
 namespace ptrace_prof {
 
 struct ProfilerService::Impl {
-  Impl(const PeerIdentity& caller, CaptureRegistry& registry, CollectorStarter& starter)
-      : captures(caller, registry, starter), node(caller, registry, starter) {}
+  Impl(const PeerIdentity& caller, CaptureRegistry& registry, CollectorStarter& starter, const DaemonFacts* facts)
+      : captures(caller, registry, starter), node(caller, registry, starter, facts) {}
 
   CaptureServiceImpl captures;
   NodeServiceImpl node;
 };
 
-ProfilerService::ProfilerService(const PeerIdentity& caller, CaptureRegistry& captures, CollectorStarter& starter)
-    : impl_(std::make_unique<Impl>(caller, captures, starter)) {}
+ProfilerService::ProfilerService(const PeerIdentity& caller, CaptureRegistry& captures, CollectorStarter& starter,
+                                 const DaemonFacts* facts)
+    : impl_(std::make_unique<Impl>(caller, captures, starter, facts)) {}
 
 ProfilerService::~ProfilerService() = default;
 

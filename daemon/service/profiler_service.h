@@ -10,6 +10,7 @@
 
 #include "daemon/session/capture_registry.h"
 #include "daemon/session/collector.h"
+#include "daemon/session/daemon_facts.h"
 #include "rpc/peer_identity.h"
 
 namespace grpc {
@@ -20,8 +21,10 @@ namespace ptrace_prof {
 
 class ProfilerService {
  public:
-  // `starter` starts collectors with the rights of `caller`. Both references outlive this object.
-  ProfilerService(const PeerIdentity& caller, CaptureRegistry& captures, CollectorStarter& starter);
+  // `starter` starts collectors with the rights of `caller`; `facts` are the daemon's, null where this is none. All
+  // that is referred to outlives this object.
+  ProfilerService(const PeerIdentity& caller, CaptureRegistry& captures, CollectorStarter& starter,
+                  const DaemonFacts* facts = nullptr);
   ~ProfilerService();
 
   std::vector<grpc::Service*> services();

@@ -6,6 +6,7 @@ pp_library(daemon/service
     service/capture_message.cc
     service/capture_service.cc
     service/check_message.cc
+    service/daemon_status.cc
     service/dump_answer.cc
     service/listing.cc
     service/node_service.cc

@@ -17,6 +17,8 @@ class CaptureShelf;
 
 enum class CaptureState : uint8_t { kPending, kRunning, kDraining, kSucceeded, kFailed, kCancelled };
 
+inline constexpr size_t kCaptureStates = 6;
+
 constexpr bool HasEnded(CaptureState state) { return state >= CaptureState::kSucceeded; }
 
 struct CaptureParameters {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 #include "attach/base/wall_clock.h"
 #include "daemon/session/random_id.h"
@@ -170,6 +171,23 @@ std::vector<std::shared_ptr<CaptureSession>> CaptureRegistry::List(uint32_t call
     sessions.push_back(entry->session);
   }
   return sessions;
+}
+
+CaptureUsage CaptureRegistry::Usage(uint32_t caller_uid) {
+  CaptureUsage usage;
+  std::set<uint32_t> users;
+  for (const auto& session : List(caller_uid)) {
+    const CaptureSnapshot snapshot = session->Snapshot();
+    ++usage.by_state[static_cast<size_t>(snapshot.state)];
+    usage.trace_bytes += snapshot.trace_bytes;
+    users.insert(session->parameters().owner_uid);
+  }
+  usage.users = users.size();
+  const std::lock_guard lock(mutex_);
+  usage.brief = static_cast<size_t>(std::count_if(hidden_.begin(), hidden_.end(), [&](const auto& session) {
+    return (caller_uid == 0 || session->parameters().owner_uid == caller_uid) && !HasEnded(session->Snapshot().state);
+  }));
+  return usage;
 }
 
 Result<void> CaptureRegistry::Delete(const std::string& id, uint32_t caller_uid) {

@@ -4,6 +4,7 @@
 // those of an earlier daemon are among them. Thread-safe. The destructor ends all of them.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -44,6 +45,14 @@ struct RegistryListener {
   std::function<void(const Error&)> on_trouble = [](const Error&) {};
 };
 
+// How much a registry keeps, of those captures that somebody may see.
+struct CaptureUsage {
+  std::array<uint64_t, kCaptureStates> by_state{};
+  uint64_t trace_bytes = 0;
+  size_t users = 0;  // that have some
+  size_t brief = 0;  // dumps, listings and live views that go on
+};
+
 class CaptureRegistry {
  public:
   // `shelf`: null where captures are gone with us.
@@ -81,6 +90,9 @@ class CaptureRegistry {
   Result<std::shared_ptr<CaptureSession>> Find(const std::string& id, uint32_t caller_uid);
   // Newest first.
   std::vector<std::shared_ptr<CaptureSession>> List(uint32_t caller_uid);
+  CaptureUsage Usage(uint32_t caller_uid);
+  const CaptureLimits& limits() const { return limits_; }
+  const std::string& spool_folder() const { return spool_folder_; }
   // kFailedPrecondition: it goes on.
   Result<void> Delete(const std::string& id, uint32_t caller_uid);
   // Cancels it if it goes on, and forgets it as soon as it has ended; nobody sees it any more from now on.

@@ -1,0 +1,18 @@
+// The answer of GetDaemonStatus: what a caller may know of the daemon.
+#pragma once
+
+#include "attach/base/types.h"
+#include "daemon/session/capture_registry.h"
+#include "daemon/session/daemon_facts.h"
+
+namespace ptraceprof::v1 {
+class DaemonStatus;
+}
+
+namespace ptrace_prof {
+
+// Root and who started the daemon learn where it keeps things; of captures, everybody what CaptureRegistry::List gives.
+void FillDaemonStatus(const DaemonFacts& facts, CaptureRegistry& captures, Uid caller,
+                      ptraceprof::v1::DaemonStatus* out);
+
+}  // namespace ptrace_prof
