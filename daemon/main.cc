@@ -15,9 +15,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <string_view>
+#include <vector>
 
 #include "attach/base/wall_clock.h"
 #include "daemon/launcher/launcher_process.h"
+#include "daemon/metrics/capture_metrics.h"
+#include "daemon/metrics/scrape_server.h"
 #include "daemon/program/audit_log.h"
 #include "daemon/program/daemon_log.h"
 #include "daemon/program/daemon_options.h"
@@ -25,6 +28,7 @@
 #include "daemon/program/door_adapter.h"
 #include "daemon/program/drain.h"
 #include "daemon/program/logged_starter.h"
+#include "daemon/program/metrics_socket.h"
 #include "daemon/program/passed_socket.h"
 #include "daemon/program/service_notice.h"
 #include "daemon/program/spool_folder.h"
@@ -51,29 +55,46 @@ constexpr size_t kMaxConnectionsPerUser = 500;  // of 1000: nobody keeps all oth
 struct Prepared {
   LauncherProcess launcher;
   UniqueFd socket;
-  std::string address;              // of the socket
-  bool is_lent = false;             // by who passed it
-  std::unique_ptr<AuditLog> audit;  // null: none
+  std::string address;    // of the socket
+  bool is_lent = false;   // by who passed it
+  MetricsSocket metrics;  // closed: none
+  std::unique_ptr<AuditLog> audit;
   std::unique_ptr<CaptureShelf> shelf;
   DaemonUser user;
   Uid owner;  // who started us, and may connect
 };
 
+// The files of our sockets, to be removed by who has the right to.
+Result<std::vector<UnixSocketFile>> FindFiles(const std::vector<std::string>& paths) {
+  std::vector<UnixSocketFile> files;
+  for (const std::string& path : paths) {
+    if (!path.empty()) {
+      PP_ASSIGN_OR_RETURN(files.emplace_back(), FindUnixSocket(path));
+    }
+  }
+  return files;
+}
+
 // Of a socket that was passed to us, the file is no concern of ours.
 Result<void> StartLauncher(const DaemonOptions& options, Prepared& prepared) {
+  if (!options.metrics.empty()) {
+    const ScrapeReach reach = options.metrics_remote ? ScrapeReach::kAnywhere : ScrapeReach::kThisMachine;
+    PP_ASSIGN_OR_RETURN(prepared.metrics, ListenForScrapers(options.metrics, reach));
+  }
   PP_ASSIGN_OR_RETURN(auto passed, TakePassedSocket());
   if (passed.has_value()) {
     prepared.socket = std::move(passed->fd);
     prepared.address = std::move(passed->address);
     prepared.is_lent = true;
-    PP_ASSIGN_OR_RETURN(prepared.launcher, ForkLauncher(prepared.socket));
-    return {};
+  } else {
+    const SocketAccess access = options.multi_user ? SocketAccess::kEverybody : SocketAccess::kOwner;
+    prepared.address = options.socket;
+    PP_ASSIGN_OR_RETURN(prepared.socket, ListenOnUnixSocket(options.socket, access));
   }
-  const SocketAccess access = options.multi_user ? SocketAccess::kEverybody : SocketAccess::kOwner;
-  prepared.address = options.socket;
-  PP_ASSIGN_OR_RETURN(prepared.socket, ListenOnUnixSocket(options.socket, access));
-  PP_ASSIGN_OR_RETURN(const UnixSocketFile file, FindUnixSocket(options.socket));
-  PP_ASSIGN_OR_RETURN(prepared.launcher, ForkLauncher(prepared.socket, [&file] { RemoveUnixSocket(file); }));
+  PP_ASSIGN_OR_RETURN(const auto files, FindFiles({passed.has_value() ? "" : options.socket, prepared.metrics.path}));
+  PP_ASSIGN_OR_RETURN(prepared.launcher, ForkLauncher(prepared.socket, [&files] {
+                        std::for_each(files.begin(), files.end(), RemoveUnixSocket);
+                      }));
   return {};
 }
 
@@ -82,6 +103,7 @@ Result<Prepared> Prepare(const DaemonOptions& options) {
   prepared.owner = Uid(::getuid());
   PP_ASSIGN_OR_RETURN(prepared.user, ChooseDaemonUser());
   PP_RETURN_IF_ERROR(StartLauncher(options, prepared));
+  prepared.audit = AuditLog::None();
   if (!options.audit.empty()) {
     PP_ASSIGN_OR_RETURN(prepared.audit, AuditLog::Open(options.audit));
   }
@@ -135,7 +157,7 @@ int AwaitSignal(Termination& termination, CaptureRegistry& captures, const Launc
   }
 }
 
-RegistryListener LoggingListener() {
+RegistryListener ListenerFor(CaptureMetrics& metrics) {
   return {.on_forgotten =
               [](const ForgottenCapture& capture) {
                 Log(LogLevel::kInfo, "capture_forgotten",
@@ -144,7 +166,8 @@ RegistryListener LoggingListener() {
                      {"bytes", std::to_string(capture.bytes)},
                      {"why", std::string(capture.why)}});
               },
-          .on_trouble = [](const Error& error) { Log(LogLevel::kWarning, "spool_trouble", error); }};
+          .on_trouble = [](const Error& error) { Log(LogLevel::kWarning, "spool_trouble", error); },
+          .on_end = [&metrics](const auto& parameters, const auto& end) { metrics.Ended(parameters, end); }};
 }
 
 // What an earlier daemon left. To measure a trace that it did not end may take a second for each gigabyte or more.
@@ -157,12 +180,22 @@ void Restore(CaptureRegistry& captures, ServiceNotice& notice) {
   }
 }
 
+// Null where nobody is to be answered.
+Result<std::unique_ptr<ScrapeServer>> AnswerScrapers(MetricsSocket socket, const CaptureMetrics& metrics,
+                                                     CaptureRegistry& captures) {
+  if (!socket.fd.is_open()) {
+    return std::unique_ptr<ScrapeServer>();
+  }
+  Log(LogLevel::kInfo, "metrics", {{"address", socket.address}});
+  return ScrapeServer::Start(std::move(socket.fd), [&] { return metrics.Page(captures.Usage(0)); });
+}
+
 DaemonFacts FactsOf(const Prepared& prepared, const DaemonOptions& options) {
   std::error_code unknown;  // then the path as it was written
   const auto audit = std::filesystem::absolute(options.audit, unknown);
   return {.address = "unix:" + prepared.address,
           .audit = options.audit.empty() || unknown ? options.audit : audit.string(),
-          .metrics = {},
+          .metrics = prepared.metrics.address,
           .owner = prepared.owner,
           .started = RealtimeNow(),
           .multi_user = options.multi_user};
@@ -172,26 +205,31 @@ Result<void> Serve(Prepared prepared, const DaemonOptions& options, Termination&
   auto door = std::make_unique<DoorAdapter>(std::move(prepared.launcher.door));
   const auto launcher = std::make_shared<LauncherConnection>(std::move(prepared.launcher));
   AuditLog* const audit = prepared.audit.get();
-  CaptureRegistry captures(options.spool, options.limits, std::move(prepared.shelf), LoggingListener());
+  CaptureMetrics metrics;
+  audit->TellToo([&metrics](const AuditEntry& entry) {
+    metrics.Decided(entry.what, OutcomeName(entry.outcome), ReasonOf(entry.error));
+  });
+  CaptureRegistry captures(options.spool, options.limits, std::move(prepared.shelf), ListenerFor(metrics));
   Restore(captures, notice);
   const DaemonFacts facts = FactsOf(prepared, options);
   PP_ASSIGN_OR_RETURN(
       const auto listener,
-      UnixListener::Start(
-          std::move(prepared.socket),
-          {.admit = options.multi_user ? [](const PeerIdentity&) -> Result<void> { return {}; }
-                                       : AdmitOnly({prepared.owner, Uid(0)}),
-           .max_per_user = kMaxConnectionsPerUser,
-           .on_refused =
-               [audit](const PeerIdentity& peer, const Error& why) {
-                 Log(LogLevel::kWarning, "connection_refused", why);
-                 if (audit != nullptr) {
-                   audit->Write({.caller = peer, .what = "connect", .outcome = OutcomeOf(why), .error = why});
-                 }
-               },
-           .doorkeeper = std::move(door),
-           .is_lent = prepared.is_lent},
-          [&](const PeerIdentity& peer) { return std::make_unique<PeerServices>(peer, captures, launcher, audit, facts); }));
+      UnixListener::Start(std::move(prepared.socket),
+                          {.admit = options.multi_user ? [](const PeerIdentity&) -> Result<void> { return {}; }
+                                                       : AdmitOnly({prepared.owner, Uid(0)}),
+                           .max_per_user = kMaxConnectionsPerUser,
+                           .on_refused =
+                               [audit](const PeerIdentity& peer, const Error& why) {
+                                 Log(LogLevel::kWarning, "connection_refused", why);
+                                 audit->Write(
+                                     {.caller = peer, .what = "connect", .outcome = OutcomeOf(why), .error = why});
+                               },
+                           .doorkeeper = std::move(door),
+                           .is_lent = prepared.is_lent},
+                          [&](const PeerIdentity& peer) {
+                            return std::make_unique<PeerServices>(peer, captures, launcher, audit, facts);
+                          }));
+  PP_ASSIGN_OR_RETURN(const auto scrapes, AnswerScrapers(std::move(prepared.metrics), metrics, captures));
   Log(LogLevel::kInfo, "listening",
       {{"socket", prepared.address}, {"spool", options.spool}, {"user", std::to_string(::getuid())}});
   notice.Ready("Listening on " + prepared.address);

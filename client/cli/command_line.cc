@@ -13,6 +13,7 @@
 #include "client/cli/help_format.h"
 #include "client/cli/later_flags.h"
 #include "client/cli/messages.h"
+#include "daemon/manual/manual_page.h"
 
 namespace ptrace_prof {
 namespace {
@@ -178,6 +179,25 @@ int Dispatch(std::vector<Entry>& entries, const CommandContext& context, ChosenB
   return static_cast<int>(ExitCode::kUsage);
 }
 
+// For the build, which installs it: neither --help nor completion speak of it.
+constexpr std::string_view kManualWord = "--help-man";
+
+std::string Manual(const CLI::App& root) {
+  ManualInfo info{.section = 1,
+                  .version = PP_VERSION,
+                  .see_also =
+                      "ptrace-profd(8), ptrace-prof-policy(5), ptrace(2), "
+                      "proc(5)"};
+  for (const CommandRow& row : Commands()) {
+    for (std::string_view rest = row.usage; !rest.empty();) {
+      const size_t end = std::min(rest.find('\n'), rest.size());
+      info.synopsis.push_back(fmt::format("{} {}", row.name, rest.substr(0, end)));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  }
+  return ManualPage(root, info);
+}
+
 }  // namespace
 
 int RunCommandLine(int argc, char** argv, CaptureBackend& embedded) {
@@ -185,6 +205,9 @@ int RunCommandLine(int argc, char** argv, CaptureBackend& embedded) {
   CLI::App root("Shows where a live Python process spends its time, without pausing it.", "ptrace-prof");
   std::vector<Entry> entries = DeclareAll(root, backend);
   const std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.size() == 1 && words[0] == kManualWord) {
+    return static_cast<int>(PrintOut(Manual(root)));
+  }
   const auto dashes = std::find(words.begin(), words.end(), "--");
   CommandContext context{backend, root, {}};
   if (dashes != words.end()) {

@@ -17,16 +17,6 @@
 namespace ptrace_prof {
 namespace {
 
-const char* OutcomeName(AuditOutcome outcome) {
-  switch (outcome) {
-    case AuditOutcome::kStarted: return "started";
-    case AuditOutcome::kAllowed: return "allowed";
-    case AuditOutcome::kRefused: return "refused";
-    case AuditOutcome::kFailed: break;
-  }
-  return "failed";
-}
-
 std::string TimeText(Nanos time) {
   const time_t seconds = time.value / 1'000'000'000;
   tm parts{};
@@ -44,6 +34,16 @@ void PutText(Writer& writer, const char* key, std::string_view text) {
 }
 
 }  // namespace
+
+std::string_view OutcomeName(AuditOutcome outcome) {
+  switch (outcome) {
+    case AuditOutcome::kStarted: return "started";
+    case AuditOutcome::kAllowed: return "allowed";
+    case AuditOutcome::kRefused: return "refused";
+    case AuditOutcome::kFailed: break;
+  }
+  return "failed";
+}
 
 AuditOutcome OutcomeOf(const Error& error) {
   const bool is_refusal = error.code == Code::kPermissionDenied || error.code == Code::kUnauthenticated ||
@@ -96,6 +96,12 @@ Result<std::unique_ptr<AuditLog>> AuditLog::Open(const std::string& path) {
 }
 
 void AuditLog::Write(const AuditEntry& entry) {
+  if (listener_) {
+    listener_(entry);
+  }
+  if (!file_.is_open()) {
+    return;
+  }
   const std::string line = AuditLine(entry, RealtimeNow()) + "\n";
   ssize_t written = 0;
   do {

@@ -4,8 +4,10 @@
 // a line at a time. A line that cannot be written is an error in the log, with its words.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "attach/base/result.h"
 #include "attach/base/types.h"
@@ -34,14 +36,22 @@ class AuditLog {
   // kPermissionDenied: others may write to the file, or it is no plain file.
   static Result<std::unique_ptr<AuditLog>> Open(const std::string& path);
 
+  // One that is written nowhere.
+  static std::unique_ptr<AuditLog> None() { return std::unique_ptr<AuditLog>(new AuditLog(UniqueFd())); }
+
+  // Hears of each entry as well, on the thread that writes it. Set it before the first one.
+  void TellToo(std::function<void(const AuditEntry&)> listener) { listener_ = std::move(listener); }
+
   void Write(const AuditEntry& entry);
 
  private:
   explicit AuditLog(UniqueFd file) : file_(std::move(file)) {}
 
   const UniqueFd file_;
+  std::function<void(const AuditEntry&)> listener_;
 };
 
+std::string_view OutcomeName(AuditOutcome outcome);  // "refused"
 // The line, without its end. `time`: CLOCK_REALTIME.
 std::string AuditLine(const AuditEntry& entry, Nanos time);
 // kRefused where the error is a refusal, else kFailed.

@@ -6,13 +6,17 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <string_view>
 
+#include "daemon/manual/manual_page.h"
 #include "rpc/default_socket.h"
 
 namespace ptrace_prof {
 namespace {
 
 constexpr int kUsageStatus = 2;
+// For the build, which installs the page; --help does not speak of it.
+constexpr std::string_view kManualWord = "--help-man";
 constexpr uint64_t kMostBytes = uint64_t{1} << 60;
 constexpr uint64_t kKeptBytes = uint64_t{32} << 30;
 constexpr double kMaxDrainSeconds = 3600;
@@ -60,6 +64,11 @@ void Declare(CLI::App& app, DaemonOptions& options, RawOptions& raw) {
   app.add_option("--audit", options.audit,
                  "File that gets a line of JSON for everything that a caller was let do or refused (default: none)")
       ->type_name("FILE");
+  app.add_option("--metrics", options.metrics,
+                 "Answer scrapers of Prometheus at /metrics: 127.0.0.1:9465, [::1]:9465 or unix:PATH (default: none)")
+      ->type_name("ADDRESS");
+  app.add_flag("--metrics-remote", options.metrics_remote,
+               "Let --metrics be an address that other machines reach: nobody is asked who they are there");
   app.add_option("--max-captures", options.limits.captures_per_user, "Captures that a user may have going on at once")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
@@ -134,6 +143,14 @@ ParsedOptions ParseDaemonOptions(int argc, char** argv) {
   RawOptions raw;
   CLI::App app("Serves captures of Python processes over gRPC.", "ptrace-profd");
   Declare(app, parsed.options, raw);
+  if (argc == 2 && std::string_view(argv[1]) == kManualWord) {
+    fmt::print("{}", ManualPage(app, {.section = 8,
+                                      .version = PP_VERSION,
+                                      .synopsis = {"[OPTIONS]"},
+                                      .see_also = "ptrace-prof(1), ptrace-prof-policy(5), systemd.socket(5)"}));
+    parsed.exit_status = std::fflush(stdout) == 0 ? 0 : kUsageStatus;
+    return parsed;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {  // --help, --version

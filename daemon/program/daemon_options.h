@@ -12,7 +12,9 @@ namespace ptrace_prof {
 struct DaemonOptions {
   std::string socket;
   std::string spool;
-  std::string audit;                     // empty: none
+  std::string audit;    // empty: none
+  std::string metrics;  // address; empty: none
+  bool metrics_remote = false;
   bool multi_user = false;               // every local user may connect, not only who started us
   Nanos drain = Nanos::FromSeconds(15);  // for ending well
   CaptureLimits limits;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,11 @@ inline constexpr size_t kCaptureStates = 6;
 
 constexpr bool HasEnded(CaptureState state) { return state >= CaptureState::kSucceeded; }
 
+struct CaptureParameters;
+struct CaptureSnapshot;
+// Of a capture that has ended; called on its thread.
+using CaptureEnded = std::function<void(const CaptureParameters&, const CaptureSnapshot&)>;
+
 struct CaptureParameters {
   std::string id;
   std::string request_id = {};  // empty: none
@@ -31,6 +37,7 @@ struct CaptureParameters {
   std::string spool_folder;
   Nanos stop_patience = Nanos::FromSeconds(10);  // for a collector that was told to end, before it is killed
   CaptureShelf* shelf = nullptr;                 // where it outlives us; null: its trace is gone with us
+  CaptureEnded on_end = nullptr;
 };
 
 // Times are CLOCK_REALTIME; zero: not yet.

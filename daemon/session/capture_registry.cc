@@ -110,7 +110,8 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
       .keep = creation.keep,
       .spool_folder = spool_folder_,
       .stop_patience = limits_.stop_patience,
-      .shelf = shelf_.get()};
+      .shelf = shelf_.get(),
+      .on_end = listener_.on_end};
   if (limits_.duration.value > 0 && parameters.request.mode != CaptureMode::kSample &&
       parameters.request.duration.value == 0) {
     parameters.request.trace.longest = limits_.duration;  // what is recorded by default may be less
@@ -142,7 +143,8 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::StartHidden(const Captu
                                                            .max_bytes = 0,
                                                            .keep = false,
                                                            .spool_folder = spool_folder_,
-                                                           .stop_patience = limits_.stop_patience},
+                                                           .stop_patience = limits_.stop_patience,
+                                                           .on_end = listener_.on_end},
                                                           starter));
   hidden_.push_back(session);
   return session;

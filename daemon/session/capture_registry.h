@@ -39,10 +39,12 @@ struct ForgottenCapture {
   std::string_view why;  // "age", "bytes" or "count"
 };
 
-// Whom a registry tells what nobody asks for; called under its lock, so it must not be called back.
+// Whom a registry tells what nobody asks for; called under its lock, so it must not be called back. The end of a
+// capture, also of one that is in no list, is told on that capture's thread.
 struct RegistryListener {
   std::function<void(const ForgottenCapture&)> on_forgotten = [](const ForgottenCapture&) {};
   std::function<void(const Error&)> on_trouble = [](const Error&) {};
+  CaptureEnded on_end = nullptr;
 };
 
 // How much a registry keeps, of those captures that somebody may see.

@@ -282,6 +282,9 @@ void CaptureSession::Run() {
   Conclude();
   collector_->Concluded(Snapshot().error);
   (void)SaveRecord().has_error();  // the registry tries again
+  if (parameters_.on_end) {
+    parameters_.on_end(parameters_, Snapshot());
+  }
   Tell();
 }
 

@@ -1,0 +1,154 @@
+#include "daemon/manual/manual_page.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+
+namespace ptrace_prof {
+namespace {
+
+constexpr char kDate[] = "2026-11-22";  // of the last change of what is said here by hand
+
+// Text as it stands, whatever roff would make of it.
+std::string Plain(std::string_view text) {
+  std::string plain;
+  bool at_begin = true;
+  for (const char c : text) {
+    plain += at_begin && (c == '.' || c == '\'') ? "\\&" : "";
+    plain += c == '\\' ? "\\e" : c == '-' ? "\\-" : std::string(1, c);
+    at_begin = c == '\n';
+  }
+  return plain;
+}
+
+std::string Upper(std::string_view text) {
+  std::string upper(text);
+  std::transform(upper.begin(), upper.end(), upper.begin(), [](unsigned char c) { return std::toupper(c); });
+  return upper;
+}
+
+class Page {
+ public:
+  void Section(std::string_view title) { text_ += fmt::format(".SH {}\n", title); }
+  void Subsection(std::string_view title) { text_ += fmt::format(".SS {}\n", Plain(title)); }
+  void Raw(std::string_view line) { text_ += std::string(line) + "\n"; }
+  void Text(std::string_view text) { text_ += Plain(text) + "\n"; }
+  void Tagged(const std::string& tag, std::string_view text) {
+    text_ += ".TP\n" + tag + "\n" + (text.empty() ? "\\&" : Plain(text)) + "\n";
+  }
+
+  // As --help ends: sentences, and lines that are indented, which keep their form.
+  void Footer(std::string_view footer) {
+    bool is_block = false;
+    bool is_new = true;
+    while (!footer.empty()) {
+      const size_t end = std::min(footer.find('\n'), footer.size());
+      const std::string_view line = footer.substr(0, end);
+      footer.remove_prefix(std::min(end + 1, footer.size()));
+      const bool is_indented = line.starts_with("  ");
+      if (is_block && !is_indented) {
+        Raw(".EE\n.RE");
+        is_block = false;
+        is_new = true;
+      }
+      if (line.empty()) {
+        is_new = true;
+        continue;
+      }
+      if (is_indented && !is_block) {
+        Raw(".RS 4\n.EX");
+        is_block = true;
+      } else if (!is_indented && is_new) {
+        Raw(".PP");
+      }
+      is_new = false;
+      Text(is_indented ? line.substr(2) : line);
+    }
+    if (is_block) {
+      Raw(".EE\n.RE");
+    }
+  }
+
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+std::string Tag(const CLI::Option& option) {
+  std::string tag;
+  const auto add = [&](std::string_view name) {
+    tag += fmt::format("{}\\fB{}\\fR", tag.empty() ? "" : ", ", Plain(name));
+  };
+  for (const std::string& name : option.get_snames()) {
+    add("-" + name);
+  }
+  for (const std::string& name : option.get_lnames()) {
+    add("--" + name);
+  }
+  if (option.get_positional()) {
+    return fmt::format("\\fI{}\\fR", Plain(Upper(option.get_name())));
+  }
+  return option.get_items_expected_max() > 0 ? fmt::format("{} \\fI{}\\fR", tag, Plain(option.get_type_name())) : tag;
+}
+
+void Options(Page& page, const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_group().empty()) {
+      continue;
+    }
+    const std::string usual = option->get_default_str();
+    page.Tagged(Tag(*option), usual.empty() ? option->get_description()
+                                            : fmt::format("{} (default: {})", option->get_description(), usual));
+  }
+}
+
+void Actions(Page& page, const CLI::App& app) {
+  for (const CLI::App* action : app.get_subcommands({})) {
+    page.Tagged(fmt::format("\\fB{}\\fR", Plain(action->get_name())), action->get_description());
+    page.Raw(".RS");
+    Options(page, *action);
+    page.Raw(".RE");
+  }
+}
+
+void Commands(Page& page, const CLI::App& app) {
+  for (const CLI::App* command : app.get_subcommands({})) {
+    page.Subsection(command->get_name());
+    page.Text(command->get_description() + ".");
+    Actions(page, *command);
+    Options(page, *command);
+    page.Footer(command->get_footer());
+  }
+}
+
+}  // namespace
+
+std::string ManualPage(const CLI::App& app, const ManualInfo& info) {
+  Page page;
+  const std::string& name = app.get_name();
+  page.Raw(fmt::format(".TH {} {} {} \"ptrace-prof {}\"", Upper(name), info.section, kDate, info.version));
+  page.Section("NAME");
+  page.Raw(fmt::format("{} \\- {}", Plain(name), Plain(app.get_description())));
+  page.Section("SYNOPSIS");
+  for (size_t i = 0; i < info.synopsis.size(); ++i) {
+    page.Raw(i == 0 ? ".nf" : "");
+    page.Raw(fmt::format("\\fB{}\\fR {}", Plain(name), Plain(info.synopsis[i])));
+  }
+  page.Raw(".fi");
+  page.Section("DESCRIPTION");
+  page.Footer(app.get_footer());
+  if (!app.get_subcommands({}).empty()) {
+    page.Section("COMMANDS");
+    Commands(page, app);
+  }
+  page.Section("OPTIONS");
+  Options(page, app);
+  page.Section("SEE ALSO");
+  page.Text(info.see_also);
+  return page.take();
+}
+
+}  // namespace ptrace_prof

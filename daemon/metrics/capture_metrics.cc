@@ -1,0 +1,164 @@
+#include "daemon/metrics/capture_metrics.h"
+
+#include <algorithm>
+#include <span>
+
+#include "daemon/metrics/process_metrics.h"
+
+namespace ptrace_prof {
+namespace {
+
+using Label = std::pair<std::string_view, std::string_view>;
+
+constexpr std::array<std::string_view, kCaptureStates> kStates = {"pending",   "running", "draining",
+                                                                  "succeeded", "failed",  "cancelled"};
+
+std::string_view WhatOf(const CaptureParameters& parameters) {
+  switch (parameters.request.verb) {
+    case CaptureVerb::kRecord: return parameters.id.empty() ? "live" : "record";
+    case CaptureVerb::kDump: return "dump";
+    case CaptureVerb::kList: return "list";
+    case CaptureVerb::kDoctor: return "doctor";
+  }
+  return "";
+}
+
+template <size_t kSize>
+void Observe(std::span<const double> bounds, double value, std::array<uint64_t, kSize>& counts, double& sum) {
+  const auto at = std::lower_bound(bounds.begin(), bounds.end(), value);
+  ++counts[static_cast<size_t>(at - bounds.begin())];
+  sum += value;
+}
+
+void PutPairs(MetricsText& text, const std::map<std::pair<std::string, std::string>, uint64_t>& counts,
+              std::string_view first, std::string_view second) {
+  for (const auto& [key, count] : counts) {
+    const Label labels[] = {{first, key.first}, {second, key.second}};
+    text.Sample(static_cast<double>(count), labels);
+  }
+}
+
+void PutReasons(MetricsText& text, const std::map<std::string, uint64_t>& counts) {
+  for (const auto& [reason, count] : counts) {
+    const Label label{"reason", reason};
+    text.Sample(static_cast<double>(count), {&label, 1});
+  }
+}
+
+void PutUsage(MetricsText& text, const CaptureUsage& usage) {
+  text.Family("ptrace_prof_captures", MetricKind::kGauge, "Captures that the daemon keeps, by state.");
+  for (size_t i = 0; i < kStates.size(); ++i) {
+    const Label label{"state", kStates[i]};
+    text.Sample(static_cast<double>(usage.by_state[i]), {&label, 1});
+  }
+  text.Family("ptrace_prof_brief_captures", MetricKind::kGauge, "Dumps, listings and live views that go on.");
+  text.Sample(static_cast<double>(usage.brief));
+  text.Family("ptrace_prof_spool_bytes", MetricKind::kGauge, "Size of the traces of the captures that are kept.");
+  text.Sample(static_cast<double>(usage.trace_bytes));
+}
+
+}  // namespace
+
+void CaptureMetrics::Ended(const CaptureParameters& parameters, const CaptureSnapshot& snapshot) {
+  const std::lock_guard lock(mutex_);
+  ++ended_[{std::string(WhatOf(parameters)), std::string(kStates[static_cast<size_t>(snapshot.state)])}];
+  if (snapshot.state == CaptureState::kFailed && snapshot.error.has_value()) {
+    ++failures_[std::string(ReasonName(ReasonOf(*snapshot.error)))];
+  }
+  bytes_ += snapshot.trace_bytes;
+  if (parameters.request.verb != CaptureVerb::kRecord) {
+    return;
+  }
+  const Accounting& totals = snapshot.totals;
+  sum_.samples += totals.samples;
+  sum_.lost += totals.lost;
+  sum_.missed += totals.missed;
+  sum_.call_events += totals.call_events;
+  sum_.call_events_lost += totals.call_events_lost;
+  sum_.stops += totals.stops;
+  sum_.collector_cpu = sum_.collector_cpu + totals.collector_cpu;
+  sum_.by_quality[static_cast<size_t>(SampleQuality::kTruncated)] +=
+      totals.by_quality[static_cast<size_t>(SampleQuality::kTruncated)];
+  if (snapshot.started.value > 0) {
+    const Nanos took = std::max(Nanos(), snapshot.started - snapshot.created);
+    Observe(kAttachBounds, took.seconds(), attach_.counts, attach_.sum);
+    Observe(kStoppedBounds, totals.stopped_total.seconds(), stopped_.counts, stopped_.sum);
+  }
+  if (totals.stops > 0) {
+    Observe(kStopBounds, totals.stopped_total.seconds() / static_cast<double>(totals.stops), mean_stop_.counts,
+            mean_stop_.sum);
+  }
+}
+
+void CaptureMetrics::Decided(std::string_view what, std::string_view outcome, Reason reason) {
+  const std::lock_guard lock(mutex_);
+  ++decisions_[{std::string(what), std::string(outcome)}];
+  if (outcome == "refused") {
+    ++denials_[std::string(ReasonName(reason))];
+  }
+}
+
+void CaptureMetrics::PutCaptures(MetricsText& text) const {
+  text.Family("ptrace_prof_captures_total", MetricKind::kCounter, "Captures that have ended, by kind and result.");
+  PutPairs(text, ended_, "what", "result");
+  text.Family("ptrace_prof_failures_total", MetricKind::kCounter, "Captures that failed, by reason.");
+  PutReasons(text, failures_);
+  text.Family("ptrace_prof_decisions_total", MetricKind::kCounter, "What callers were let do or not, as in the audit.");
+  PutPairs(text, decisions_, "what", "outcome");
+  text.Family("ptrace_prof_denials_total", MetricKind::kCounter, "What was refused, by reason.");
+  PutReasons(text, denials_);
+}
+
+void CaptureMetrics::PutTraces(MetricsText& text) const {
+  const std::pair<std::string_view, uint64_t> drops[] = {
+      {"samples_lost", sum_.lost},
+      {"samples_truncated", sum_.by_quality[static_cast<size_t>(SampleQuality::kTruncated)]},
+      {"rounds_missed", sum_.missed},
+      {"call_events_lost", sum_.call_events_lost}};
+  text.Family("ptrace_prof_recorded_bytes_total", MetricKind::kCounter, "Bytes of the traces of ended captures.");
+  text.Sample(static_cast<double>(bytes_));
+  text.Family("ptrace_prof_samples_total", MetricKind::kCounter, "Samples of threads in ended captures.");
+  text.Sample(static_cast<double>(sum_.samples));
+  text.Family("ptrace_prof_call_events_total", MetricKind::kCounter, "Calls and returns told in ended captures.");
+  text.Sample(static_cast<double>(sum_.call_events));
+  text.Family("ptrace_prof_dropped_total", MetricKind::kCounter, "What is missing in ended captures, by kind.");
+  for (const auto& [kind, count] : drops) {
+    const Label label{"kind", kind};
+    text.Sample(static_cast<double>(count), {&label, 1});
+  }
+  text.Family("ptrace_prof_collector_cpu_seconds_total", MetricKind::kCounter,
+              "CPU time that the collectors of ended captures used.");
+  text.Sample(sum_.collector_cpu.seconds());
+}
+
+void CaptureMetrics::PutStops(MetricsText& text) const {
+  text.Family("ptrace_prof_attach_seconds", MetricKind::kHistogram,
+              "From the start of a collector to the first bytes of its trace.");
+  text.Histogram({kAttachBounds, attach_.counts, attach_.sum});
+  text.Family("ptrace_prof_stops_total", MetricKind::kCounter, "Brief stops of a thread in ended captures.");
+  text.Sample(static_cast<double>(sum_.stops));
+  text.Family("ptrace_prof_stop_seconds", MetricKind::kHistogram,
+              "How long a thread was stopped at a time: the mean of each capture that stopped any.");
+  text.Histogram({kStopBounds, mean_stop_.counts, mean_stop_.sum});
+  text.Family("ptrace_prof_stopped_seconds", MetricKind::kHistogram,
+              "How long the threads of a capture were stopped, all stops together.");
+  text.Histogram({kStoppedBounds, stopped_.counts, stopped_.sum});
+}
+
+std::string CaptureMetrics::Page(const CaptureUsage& usage) const {
+  MetricsText text;
+  text.Family("ptrace_prof_build_info", MetricKind::kGauge, "1; the version is in the label.");
+  const Label label{"version", PP_VERSION};
+  text.Sample(1, {&label, 1});
+  PutUsage(text, usage);
+  {
+    const std::lock_guard lock(mutex_);
+    PutCaptures(text);
+    PutTraces(text);
+    PutStops(text);
+  }
+  PutProcess(text);
+  return text.text();
+}
+
+}  // namespace ptrace_prof
