@@ -15,6 +15,7 @@
 namespace ptrace_prof {
 namespace {
 
+constexpr double kMostDays = 36'500;
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr std::array<const char*, 5> kMoments = {"%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M",
                                                  "%Y-%m-%d %H:%M", "%Y-%m-%d"};
@@ -37,8 +38,9 @@ std::optional<Nanos> ParseMoment(const std::string& text) {
       }
     }
     rest += *rest == 'Z' ? 1 : 0;
-    if (*rest == '\0') {
-      return Nanos(static_cast<int64_t>(::timegm(&parts)) * kSecond + fraction);
+    const auto seconds = static_cast<int64_t>(::timegm(&parts));
+    if (*rest == '\0' && seconds >= 0 && seconds < INT64_MAX / kSecond) {
+      return Nanos(seconds * kSecond + fraction);
     }
   }
   return std::nullopt;
@@ -107,7 +109,8 @@ Result<Nanos> ParseSince(std::string_view text, Nanos now) {
   }
   double days = 0;
   if (const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), days);
-      error == std::errc() && days >= 0 && std::string_view(end, text.data() + text.size() - end) == "d") {
+      error == std::errc() && days >= 0 && days < kMostDays &&
+      std::string_view(end, text.data() + text.size() - end) == "d") {
     return now - Nanos::FromSeconds(days * 24 * 3600);
   }
   const auto before = ParseDuration(text);

@@ -11,14 +11,33 @@ namespace {
 
 constexpr char kDate[] = "2026-11-22";  // of the last change of what is said here by hand
 
+// What is no ASCII as roff names it: \[u2026]. `rest` begins with it, and loses it; our own text is sound UTF-8.
+std::string Named(std::string_view& rest) {
+  const auto lead = static_cast<unsigned char>(rest.front());
+  const size_t size = std::min<size_t>(lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2, rest.size());
+  uint32_t code = lead & (0xffU >> (size + 1));
+  for (size_t i = 1; i < size; ++i) {
+    code = code << 6 | (static_cast<unsigned char>(rest[i]) & 0x3fU);
+  }
+  rest.remove_prefix(size);
+  return fmt::format("\\[u{:04X}]", code);
+}
+
 // Text as it stands, whatever roff would make of it.
 std::string Plain(std::string_view text) {
   std::string plain;
   bool at_begin = true;
-  for (const char c : text) {
+  while (!text.empty()) {
+    const char c = text.front();
+    if (static_cast<unsigned char>(c) >= 0x80) {
+      plain += Named(text);
+      at_begin = false;
+      continue;
+    }
     plain += at_begin && (c == '.' || c == '\'') ? "\\&" : "";
     plain += c == '\\' ? "\\e" : c == '-' ? "\\-" : std::string(1, c);
     at_begin = c == '\n';
+    text.remove_prefix(1);
   }
   return plain;
 }
@@ -31,7 +50,10 @@ std::string Upper(std::string_view text) {
 
 class Page {
  public:
-  void Section(std::string_view title) { text_ += fmt::format(".SH {}\n", title); }
+  void Section(std::string_view title) {
+    text_ += fmt::format(".SH {}\n", title);
+    is_first_ = true;
+  }
   void Subsection(std::string_view title) { text_ += fmt::format(".SS {}\n", Plain(title)); }
   void Raw(std::string_view line) { text_ += std::string(line) + "\n"; }
   void Text(std::string_view text) { text_ += Plain(text) + "\n"; }
@@ -60,10 +82,11 @@ class Page {
       if (is_indented && !is_block) {
         Raw(".RS 4\n.EX");
         is_block = true;
-      } else if (!is_indented && is_new) {
+      } else if (!is_indented && is_new && !is_first_) {
         Raw(".PP");
       }
       is_new = false;
+      is_first_ = false;
       Text(is_indented ? line.substr(2) : line);
     }
     if (is_block) {
@@ -75,6 +98,7 @@ class Page {
 
  private:
   std::string text_;
+  bool is_first_ = false;  // nothing stands in this section yet
 };
 
 std::string Tag(const CLI::Option& option) {

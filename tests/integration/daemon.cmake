@@ -26,7 +26,7 @@ set_tests_properties(soak.daemon_kill PROPERTIES SKIP_RETURN_CODE 77 LABELS soak
 add_test(NAME integration.both_ways COMMAND ${PP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/integration/both_ways_test.py)
 set_tests_properties(integration.both_ways PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS integration
   ENVIRONMENT "${PP_DAEMON_ENVIRONMENT}")
-foreach(test bad_names captures metrics operate record_name)
+foreach(test bad_names captures manual metrics operate record_name)
   add_test(NAME integration.${test} COMMAND ${PP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/integration/${test}_test.py)
   set_tests_properties(integration.${test} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS integration
     ENVIRONMENT "${PP_DAEMON_ENVIRONMENT}")

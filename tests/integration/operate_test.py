@@ -130,7 +130,7 @@ class Audit(Operating):
         self.assertEqual(whole, lines_of(self.audit.read_text()))
         for words, count in (((), 2), (("--uid", os.getuid()), 2), (("--uid", 12345), 0), (("--pid", self.target.pid), 2),
                              (("--pid", whole[0]["pid"]), 2), (("--pid", 1), 0), (("--outcome", "allowed"), 1),
-                             (("--since", "1h"), 2), (("--since", whole[0]["time"]), 2), (("--since", "2999-01-01"), 0)):
+                             (("--since", "1h"), 2), (("--since", whole[0]["time"]), 2), (("--since", "2200-01-01"), 0)):
             with self.subTest(words=words):
                 self.assertEqual(len(self.ask("audit", "--json", *words).output.splitlines()), count)
                 self.assertEqual(self.ask("daemon", "audit", "--json", *words).output,

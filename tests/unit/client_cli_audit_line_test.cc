@@ -68,7 +68,7 @@ TEST(Since, IsAgoOrAMoment) {
   EXPECT_EQ(ParseSince("2026-11-21T22:10:03.540913Z", now).value().value, kThen);
   EXPECT_EQ(ParseSince("2026-11-21 22:10", now).value().value, 1'795'299'000 * kSecond);
   EXPECT_EQ(ParseSince("1970-01-02", now).value().value, 86'400 * kSecond);
-  for (const char* wrong : {"", "d", "-1d", "1e99d", "2026-11-21x", "now", "2026-11-21T22:10:03.Zx"}) {
+  for (const char* wrong : {"", "d", "-1d", "1e99d", "2026-11-21x", "2999-01-01", "now", "2026-11-21T22:10:03.Zx"}) {
     EXPECT_TRUE(ParseSince(wrong, now).has_error()) << wrong;
   }
 }
