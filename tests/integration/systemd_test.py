@@ -83,6 +83,8 @@ class Service(unittest.TestCase):
 
     def test_nothing_in_the_units_is_unknown(self):
         self.assertEqual(self.said("list"), [])
+        self.node.must("systemctl", "reload", "ptrace-profd.service")
+        self.assertEqual(self.said("list"), [])
         self.assertEqual(self.show("LoadState", "LoadError")["LoadState"], "loaded")
         self.assertNotRegex(self.node.words(), r"(?i)unknown key|ignoring|failed to parse")
 

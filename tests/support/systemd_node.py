@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import tempfile
 
-from .daemon import within_deadline
+from .daemon import gone, within_deadline
 from .target_process import DEADLINE
 
 SYSTEMD = "/lib/systemd/systemd"
@@ -41,10 +41,27 @@ def possible():
     return None if tried.returncode == 0 else f"no namespaces or no overlay: {tried.stderr.strip()}"
 
 
+def _control_groups():
+    """The folders of ours in which systemd makes folders for what it runs."""
+    for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        for root in {"": ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"), "name=systemd": ("/sys/fs/cgroup/systemd",)}.get(
+                controllers, ()):
+            folder = pathlib.Path(root + path)
+            if (folder / "cgroup.procs").exists():
+                yield folder
+
+
+def _folders():
+    return {folder / name for folder in _control_groups() for name in ("init.scope", "system.slice")
+            if (folder / name).exists()}
+
+
 class Node:
     """`units`: {name: text}."""
 
     def __init__(self, units):
+        self._others = _folders()
         self._folder = pathlib.Path(tempfile.mkdtemp(prefix="pp-node-"))
         for name, text in {**units, **{f"{name}.target": _TARGET for name in _TARGETS}}.items():
             (self._folder / name).write_text(text)
@@ -64,6 +81,16 @@ class Node:
                 self.pid = int(children[0])
                 return self.run("systemctl", "is-active", "pp-node.target").stdout.strip() == "active"
         return self._process.poll() is not None
+
+    @staticmethod
+    def _removed(folder):
+        """Whether it is gone: it cannot go before who was in it."""
+        with contextlib.suppress(FileNotFoundError):
+            try:
+                folder.rmdir()
+            except OSError:
+                return False
+        return True
 
     def words(self):
         return os.pread(self._said.fileno(), 1 << 20, 0).decode(errors="replace")
@@ -86,4 +113,9 @@ class Node:
         self._process.kill()
         self._process.wait(DEADLINE)
         self._said.close()
+        if self.pid is not None:
+            within_deadline(lambda: gone(self.pid))
+        for folder in _folders() - self._others:
+            for path in (*folder.glob("*/"), folder):
+                within_deadline(lambda: self._removed(path))
         shutil.rmtree(self._folder, ignore_errors=True)
