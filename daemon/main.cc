@@ -159,7 +159,8 @@ int AwaitSignal(Termination& termination, CaptureRegistry& captures, const Launc
 
 RegistryListener ListenerFor(CaptureMetrics& metrics) {
   return {.on_forgotten =
-              [](const ForgottenCapture& capture) {
+              [&metrics](const ForgottenCapture& capture) {
+                metrics.Forgotten(capture);
                 Log(LogLevel::kInfo, "capture_forgotten",
                     {{"capture", capture.id},
                      {"uid", std::to_string(capture.owner_uid)},

@@ -38,9 +38,9 @@ void PutPairs(MetricsText& text, const std::map<std::pair<std::string, std::stri
   }
 }
 
-void PutReasons(MetricsText& text, const std::map<std::string, uint64_t>& counts) {
+void PutReasons(MetricsText& text, const std::map<std::string, uint64_t>& counts, std::string_view key = "reason") {
   for (const auto& [reason, count] : counts) {
-    const Label label{"reason", reason};
+    const Label label{key, reason};
     text.Sample(static_cast<double>(count), {&label, 1});
   }
 }
@@ -90,6 +90,12 @@ void CaptureMetrics::Ended(const CaptureParameters& parameters, const CaptureSna
   }
 }
 
+void CaptureMetrics::Forgotten(const ForgottenCapture& capture) {
+  const std::lock_guard lock(mutex_);
+  ++forgotten_[std::string(capture.why)];
+  forgotten_bytes_ += capture.bytes;
+}
+
 void CaptureMetrics::Decided(std::string_view what, std::string_view outcome, Reason reason) {
   const std::lock_guard lock(mutex_);
   ++decisions_[{std::string(what), std::string(outcome)}];
@@ -103,6 +109,10 @@ void CaptureMetrics::PutCaptures(MetricsText& text) const {
   PutPairs(text, ended_, "what", "result");
   text.Family("ptrace_prof_failures_total", MetricKind::kCounter, "Captures that failed, by reason.");
   PutReasons(text, failures_);
+  text.Family("ptrace_prof_forgotten_total", MetricKind::kCounter, "Captures given up as too old or too much.");
+  PutReasons(text, forgotten_, "why");
+  text.Family("ptrace_prof_forgotten_bytes_total", MetricKind::kCounter, "Size of their traces.");
+  text.Sample(static_cast<double>(forgotten_bytes_));
   text.Family("ptrace_prof_decisions_total", MetricKind::kCounter, "What callers were let do or not, as in the audit.");
   PutPairs(text, decisions_, "what", "outcome");
   text.Family("ptrace_prof_denials_total", MetricKind::kCounter, "What was refused, by reason.");

@@ -23,6 +23,8 @@ class CaptureMetrics {
  public:
   // Of captures that are listed, and of dumps, listings and live views.
   void Ended(const CaptureParameters& parameters, const CaptureSnapshot& snapshot);
+  // Given up to make room, or too old.
+  void Forgotten(const ForgottenCapture& capture);
   // `what` was asked for ("record", "connect"), `outcome` came of it ("refused"); `reason`: kUnspecified for none.
   void Decided(std::string_view what, std::string_view outcome, Reason reason);
 
@@ -47,10 +49,12 @@ class CaptureMetrics {
 
   using Pair = std::pair<std::string, std::string>;
   mutable std::mutex mutex_;
-  std::map<Pair, uint64_t> ended_;            // what, result
-  std::map<std::string, uint64_t> failures_;  // by reason
-  std::map<Pair, uint64_t> decisions_;        // what, outcome
-  std::map<std::string, uint64_t> denials_;   // by reason
+  std::map<Pair, uint64_t> ended_;             // what, result
+  std::map<std::string, uint64_t> failures_;   // by reason
+  std::map<Pair, uint64_t> decisions_;         // what, outcome
+  std::map<std::string, uint64_t> denials_;    // by reason
+  std::map<std::string, uint64_t> forgotten_;  // by why
+  uint64_t forgotten_bytes_ = 0;
   Accounting sum_;
   uint64_t bytes_ = 0;
   Distribution<kAttachBounds.size()> attach_;

@@ -55,6 +55,17 @@ TEST_F(CaptureMetricsTest, AFailureHasItsReasonAndNoTimes) {
   EXPECT_EQ(metrics_.Page({}).find("4711"), std::string::npos);
 }
 
+TEST_F(CaptureMetricsTest, WhatIsGivenUpIsCountedByWhy) {
+  EXPECT_TRUE(Has("ptrace_prof_forgotten_bytes_total 0"));
+  metrics_.Forgotten({"c1", 1001, 100, "age"});
+  metrics_.Forgotten({"c2", 1001, 20, "bytes"});
+  metrics_.Forgotten({"c3", 1002, 3, "bytes"});
+  for (const char* line : {"ptrace_prof_forgotten_total{why=\"age\"} 1", "ptrace_prof_forgotten_total{why=\"bytes\"} 2",
+                           "ptrace_prof_forgotten_bytes_total 123"}) {
+    EXPECT_TRUE(Has(line)) << line << "\n" << metrics_.Page({});
+  }
+}
+
 TEST_F(CaptureMetricsTest, WhatIsRefusedIsCountedByReason) {
   metrics_.Decided("record", "started", Reason::kUnspecified);
   metrics_.Decided("record", "refused", Reason::kYamaDenied);
