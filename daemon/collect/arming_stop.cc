@@ -38,6 +38,9 @@ void CopyStack(const ThreadsToArm& from, const ThreadEntry& entry, RemoteAddr in
 void CopyStacks(const ThreadsToArm& from, ArmingStop& stop) {
   std::vector<ThreadEntry> entries;
   for (const InterpreterView& view : from.watch.interpreters()) {
+    if (view.entry.id != kMainInterpreter) {
+      continue;  // the stub is in the main one alone
+    }
     entries.clear();
     bool complete = true;  // nobody can change the lists now
     (void)ReadThreads(from.memory, from.layout, view.entry.address, &entries, &complete);

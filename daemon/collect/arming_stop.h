@@ -1,10 +1,10 @@
 // The one moment between a stub that is installed and one that records: every stack as it is then.
 //
-// All threads of the process are stopped once, the interpreters' lists of threads and the stack of each are read raw,
-// `arm` is called, and the threads go on: what happens afterwards is recorded, what happened before is in the stacks.
-// Nothing is named or written out meanwhile. Who is there is read during the stop and not before: threads begin and end
-// while the others are being stopped, and a new one may have the thread state's address of one that ended. The roster
-// only says where the frames of those that it knows were lately. Call from the capture's thread.
+// All threads of the process are stopped once, the main interpreter's list of threads and the stack of each are read
+// raw, `arm` is called, and the threads go on: what happens afterwards is recorded, what happened before is in the
+// stacks. Nothing is named or written out meanwhile. Who is there is read during the stop and not before: threads begin
+// and end while the others are being stopped, and a new one may have the thread state's address of one that ended. The
+// roster only says where the frames of those that it knows were lately. Call from the capture's thread.
 #pragma once
 
 #include <functional>

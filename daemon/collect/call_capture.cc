@@ -44,11 +44,12 @@ class CallCapture {
     const Nanos end = MonotonicNow();
     const bool ended = tracer_->HasEnded();
     const bool left = tracer_->has_left();
+    const size_t interpreters = tracer_->CountOtherInterpreters();
     tracer_->Leave(kLeavePatience);
     if (recorded.has_error()) {
       return recorded;  // nobody reads any more: there is no one to tell
     }
-    window.TellAfter(end, children_.count());
+    window.TellAfter(end, {.children = children_.count(), .interpreters = interpreters});
     return Finish(ended, left);
   }
 
@@ -145,6 +146,7 @@ class CallCapture {
   }
 
   void Account(Nanos now) {
+    (void)tracer_->CountOtherInterpreters();
     tracer_->CountInto(accounting_);
     accounting_.children_not_traced = children_.count();
     accounting_.collector_cpu = OwnCpuTime();

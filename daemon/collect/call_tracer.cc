@@ -381,6 +381,18 @@ size_t CallTracer::Drain() {
   return drained;
 }
 
+size_t CallTracer::CountOtherInterpreters() {
+  std::vector<InterpreterEntry> entries;
+  if (ReadInterpreters(memory_, process_.python.layout, process_.python.runtime, &entries) == ReadStatus::kOk) {
+    for (const InterpreterEntry& entry : entries) {
+      if (entry.id != kMainInterpreter) {
+        other_interpreters_.insert(entry.id);
+      }
+    }
+  }
+  return other_interpreters_.size();
+}
+
 uint64_t CallTracer::lost_events() {
   uint64_t lost = calls_.counts.lost + injection_->channel.events_without_ring();
   for (const RingReader& ring : injection_->channel.rings()) {

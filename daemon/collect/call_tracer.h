@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "attach/base/result.h"
@@ -64,6 +65,9 @@ class CallTracer {
   // Events that no buffer had room for, until now.
   uint64_t lost_events();
   StepMarker& steps() { return steps_; }
+  // Looks which interpreters the process has beside the main one, whose calls nobody tells of; so many were seen so
+  // far.
+  size_t CountOtherInterpreters();
   Error LeaveReason() const { return injection_->channel.Reason(); }
   const Layout& layout() const { return process_.python.layout; }
   const InjectionReport& injection() const { return injection_->report; }
@@ -140,6 +144,7 @@ class CallTracer {
   Nanos arming_stop_;
   std::vector<Ring> rings_;
   ThreadTable<TracedThread> threads_;
+  std::set<int64_t> other_interpreters_;  // ids
   std::vector<pp_record> records_;
   std::vector<uint64_t> waiting_;  // records in each ring, of one drain
   bool takes_turns_ = false;

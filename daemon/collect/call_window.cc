@@ -105,15 +105,23 @@ void CallWindow::LookForSteps(Nanos now) {
                     request_.trace.schedule ? "; everything is recorded from here on" : ""));
 }
 
-void CallWindow::TellAfter(Nanos now, uint64_t children) const {
+void CallWindow::TellAfter(Nanos now, const LeftAside& aside) const {
   if (lost_at_end_ > 0) {
     tell_(fmt::format("ended {:.3f} s after its begin, because a buffer was full and {} lost (--on-full stop)",
                       (now - begin_).seconds(), Things(lost_at_end_, "event was", "events were")));
   }
   TellSteps(now);
-  if (children > 0) {
+  if (aside.children > 0) {
     tell_(fmt::format("{} of process {} {} there meanwhile and not traced: each can be recorded by its own --pid",
-                      Things(children, "child", "children"), request_.pid.value, children == 1 ? "was" : "were"));
+                      Things(aside.children, "child", "children"), request_.pid.value,
+                      aside.children == 1 ? "was" : "were"));
+  }
+  if (aside.interpreters > 0) {
+    tell_(
+        fmt::format("{} of process {} {} there meanwhile and not traced, as only the main interpreter is: samples "
+                    "hold them all (record without --mode trace)",
+                    Things(aside.interpreters, "subinterpreter", "subinterpreters"), request_.pid.value,
+                    aside.interpreters == 1 ? "was" : "were"));
   }
 }
 

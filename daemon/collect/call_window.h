@@ -22,6 +22,12 @@ namespace ptrace_prof {
 // Where tracing slows down every bytecode, not only calls.
 bool TaxesEveryBytecode(const PythonVersion& version);
 
+// What was there meanwhile and is in no trace of a process's calls.
+struct LeftAside {
+  uint64_t children = 0;
+  uint64_t interpreters = 0;
+};
+
 class CallWindow {
  public:
   static constexpr Nanos kTaxedWindow = Nanos::FromSeconds(2);
@@ -36,7 +42,7 @@ class CallWindow {
   // `lost`: events, until now.
   bool IsOver(Nanos now, uint64_t lost);
   // `now`: when it ended; `children`: that were not traced.
-  void TellAfter(Nanos now, uint64_t children) const;
+  void TellAfter(Nanos now, const LeftAside& aside) const;
 
  private:
   bool ends_by_steps() const;

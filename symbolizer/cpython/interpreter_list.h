@@ -13,6 +13,8 @@
 
 namespace ptrace_prof {
 
+inline constexpr int64_t kMainInterpreter = 0;  // its id
+
 struct InterpreterEntry {
   RemoteAddr address;
   int64_t id = 0;

@@ -140,6 +140,28 @@ class TraceWindow(case.Case):
         self.assertIn(f"note: 3 children of process {target.pid} were there meanwhile and not traced", said)
         self.assertEqual(target.finish(), 0, target.stderr())
 
+    def check_subinterpreters(self, kind):
+        """Nothing of one is told, and that is said."""
+        target = self.start("busy_subinterpreter.py", kind)
+        answer = target.hear().text
+        if answer != "supported":
+            self.skipTest(answer)
+        for _ in range(2):  # the second time with a stub that is there
+            slices, said = self.record(target, "--duration", "300ms")
+            self.assertIn("note: 1 subinterpreter of process %d was there meanwhile and not traced" % target.pid, said)
+            self.assertIn("unmatched ends 0\n", said)
+            self.assertIn("main_leaf", slices.calls)
+            self.assertEqual([name for name in slices.calls if name.startswith("sub_")], [])
+        target.tell("ping")
+        target.expect("pong")
+        self.assertEqual((target.finish(), target.stdout(), target.stderr()), (0, "ended well\n", ""))
+
+    def test_a_subinterpreter_is_named_and_left_out(self):
+        self.check_subinterpreters("legacy")
+
+    def test_an_isolated_subinterpreter_is_named_and_left_out(self):
+        self.check_subinterpreters("isolated")
+
     def test_a_generator_that_is_being_made_has_not_begun(self):
         """Its frame is on the stack while it is made, also when the window begins; nothing ever tells that it ends."""
         target = self.start("makes_generators.py")

@@ -45,7 +45,7 @@ TEST(CallWindow, GoesByTime) {
   EXPECT_FALSE(by_the_service.window.IsOver(At(4), 0));
   EXPECT_TRUE(by_the_service.window.IsOver(At(5), 0));
   for (Opened* one : {&limited, &endless, &by_the_service}) {
-    one->window.TellAfter(At(6), 0);
+    one->window.TellAfter(At(6), {});
     EXPECT_EQ(one->said, "");
   }
 }
@@ -79,7 +79,7 @@ TEST(CallWindow, EndsAfterTheStepsAndSaysWhich) {
     opened.steps.OnStepEnd(At(end));
   }
   EXPECT_TRUE(opened.window.IsOver(At(3), 0));
-  opened.window.TellAfter(At(3), 0);
+  opened.window.TellAfter(At(3), {});
   EXPECT_EQ(opened.said, "recorded 2 whole steps: 0 to 1\n");
 }
 
@@ -88,12 +88,12 @@ TEST(CallWindow, SaysWhenFewerStepsCame) {
   opened.steps.OnStepEnd(At(1));
   opened.steps.OnStepEnd(At(5));
   EXPECT_TRUE(opened.window.IsOver(At(10), 0));
-  opened.window.TellAfter(At(10), 0);
+  opened.window.TellAfter(At(10), {});
   EXPECT_EQ(opened.said, "recorded 1 whole step: 0 (of 5 asked for)\n");
   Opened none({.schedule = StepSchedule{.wait = 3, .warmup = 1, .active = 1}}, 10);
   none.steps.OnStepEnd(At(1));
   none.steps.OnStepEnd(At(2));
-  none.window.TellAfter(At(10), 0);
+  none.window.TellAfter(At(10), {});
   EXPECT_EQ(none.said, "no whole step was recorded: the window ended in step 1, counted from 0\n");
 }
 
@@ -125,7 +125,7 @@ TEST(CallWindow, WithoutStepsItGoesOnByTimeAndSaysSo) {
 TEST(CallWindow, AShortWindowWithoutSteps) {
   Opened opened({.steps = 2}, 1);
   EXPECT_TRUE(opened.window.IsOver(At(1), 0));
-  opened.window.TellAfter(At(1), 0);
+  opened.window.TellAfter(At(1), {});
   EXPECT_EQ(opened.said, "no step of a torch.optim.Optimizer ended in 1.0 s: recorded by time\n");
 }
 
@@ -133,7 +133,7 @@ TEST(CallWindow, EndsAtTheFirstLossWhereThatIsAskedFor) {
   Opened opened({.on_full = OnFull::kStop}, 60);
   EXPECT_FALSE(opened.window.IsOver(At(1), 0));
   EXPECT_TRUE(opened.window.IsOver(At(2), 12));
-  opened.window.TellAfter(At(2), 0);
+  opened.window.TellAfter(At(2), {});
   EXPECT_EQ(opened.said,
             "ended 2.000 s after its begin, because a buffer was full and 12 events were lost (--on-full stop)\n");
 }
@@ -144,7 +144,7 @@ TEST(CallWindow, SaysWhatAScheduleShouldHaveAndWhoWasNotTraced) {
   opened.steps.OnStepEnd(At(1));
   opened.steps.OnStepEnd(At(2));
   opened.said.clear();
-  opened.window.TellAfter(At(3), 1);
+  opened.window.TellAfter(At(3), {.children = 1});
   EXPECT_EQ(opened.said,
             "recorded 1 whole step: 0\n"
             "1 child of process 7 was there meanwhile and not traced: each can be recorded by its own --pid\n");
