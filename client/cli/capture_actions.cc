@@ -1,6 +1,7 @@
 #include "client/cli/capture_actions.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "attach/base/wall_clock.h"
 #include "client/cli/captures_text.h"
@@ -14,7 +15,8 @@ Result<ExitCode> ListCaptures(CaptureClient& client, ListForm form) {
     PrintNote("there are no captures; ptrace-prof record --detach begins one");
     return ExitCode::kOk;
   }
-  return PrintOut(form == ListForm::kJson ? CapturesJson(captures) : CapturesTable(captures, RealtimeNow()));
+  return PrintOut(form == ListForm::kJson ? CapturesJson(captures)
+                                          : CapturesTable(captures, RealtimeNow(), Uid(::getuid())));
 }
 
 Result<ExitCode> CancelCapture(CaptureClient& client, const RemoteCapture& capture) {

@@ -12,6 +12,7 @@
 #include "client/cli/export_options.h"
 #include "client/cli/printable.h"
 #include "client/cli/totals_text.h"
+#include "client/cli/user_names.h"
 
 namespace ptrace_prof {
 namespace {
@@ -22,11 +23,12 @@ constexpr int64_t kMinute = 60;
 constexpr int64_t kHour = 60 * kMinute;
 constexpr int64_t kDay = 24 * kHour;
 
-constexpr size_t kColumns = 8;
+constexpr size_t kColumns = 9;
+constexpr size_t kUserColumn = 3;
 using Row = std::array<std::string, kColumns>;
-constexpr std::array<std::string_view, kColumns> kTitles = {"ID",   "STATE",   "PID",  "AGE",
+constexpr std::array<std::string_view, kColumns> kTitles = {"ID",   "STATE",   "PID",  "USER", "AGE",
                                                             "TIME", "SAMPLES", "SIZE", "END"};
-constexpr std::array<bool, kColumns> kToTheRight = {false, false, true, true, true, true, true, false};
+constexpr std::array<bool, kColumns> kToTheRight = {false, false, true, false, true, true, true, true, false};
 
 // For how long it has recorded, or did.
 Nanos Recorded(const RemoteCapture& capture, Nanos now) {
@@ -49,16 +51,26 @@ std::string EndText(const RemoteCapture& capture) {
   return capture.state == RemoteState::kCancelled ? "cancelled" : "as asked";
 }
 
-Row Cells(const RemoteCapture& capture, Nanos now) {
-  return {Printable(capture.id()),           std::string(StateName(capture.state)),
-          std::to_string(capture.pid.value), ShortTime(std::max(Nanos(), now - capture.created)),
-          ShortTime(Recorded(capture, now)), Grouped(capture.samples),
-          HumanSize(capture.trace_bytes),    EndText(capture)};
+Row Cells(const RemoteCapture& capture, Nanos now, UserNames& names) {
+  return {Printable(capture.id()),
+          std::string(StateName(capture.state)),
+          std::to_string(capture.pid.value),
+          Printable(names.Of(capture.owner)),
+          ShortTime(std::max(Nanos(), now - capture.created)),
+          ShortTime(Recorded(capture, now)),
+          Grouped(capture.samples),
+          HumanSize(capture.trace_bytes),
+          EndText(capture)};
 }
 
-std::string Line(const Row& row, const std::array<size_t, kColumns>& widths) {
+enum class Users : uint8_t { kShown, kLeftOut };
+
+std::string Line(const Row& row, const std::array<size_t, kColumns>& widths, Users users) {
   std::string line;
   for (size_t i = 0; i < kColumns; ++i) {
+    if (i == kUserColumn && users == Users::kLeftOut) {
+      continue;
+    }
     line += i == 0 ? "" : "  ";
     line += kToTheRight[i] ? fmt::format("{:>{}}", row[i], widths[i]) : fmt::format("{:<{}}", row[i], widths[i]);
   }
@@ -147,11 +159,14 @@ std::string ShortTime(Nanos time) {
   return fmt::format("{:02}:{:02}", seconds / kMinute, seconds % kMinute);
 }
 
-std::string CapturesTable(std::span<const RemoteCapture> captures, Nanos now) {
+std::string CapturesTable(std::span<const RemoteCapture> captures, Nanos now, Uid viewer) {
+  const bool is_all_theirs =
+      std::all_of(captures.begin(), captures.end(), [&](const RemoteCapture& one) { return one.owner == viewer; });
+  UserNames names;
   std::vector<Row> rows(1);
   std::copy(kTitles.begin(), kTitles.end(), rows[0].begin());
   for (const RemoteCapture& capture : captures) {
-    rows.push_back(Cells(capture, now));
+    rows.push_back(Cells(capture, now, names));
   }
   std::array<size_t, kColumns> widths{};
   for (const Row& row : rows) {
@@ -161,7 +176,7 @@ std::string CapturesTable(std::span<const RemoteCapture> captures, Nanos now) {
   }
   std::string text;
   for (const Row& row : rows) {
-    text += Line(row, widths);
+    text += Line(row, widths, is_all_theirs ? Users::kLeftOut : Users::kShown);
   }
   return text;
 }

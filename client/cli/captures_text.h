@@ -14,8 +14,8 @@ std::string_view StateName(RemoteState state);  // "running"
 // "12:04", "1:02:03", "2d 3h": whole seconds.
 std::string ShortTime(Nanos time);
 
-// `now`: since 1970.
-std::string CapturesTable(std::span<const RemoteCapture> captures, Nanos now);
+// `now`: since 1970. Where they are not all of `viewer`, with their owners.
+std::string CapturesTable(std::span<const RemoteCapture> captures, Nanos now, Uid viewer);
 std::string CapturesJson(std::span<const RemoteCapture> captures);
 // One object in one line.
 std::string CaptureJsonLine(const RemoteCapture& capture);

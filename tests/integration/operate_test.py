@@ -102,6 +102,13 @@ class ForEverybody(Operating):
         self.assertNotIn(capture, self.as_user("daemon", "captures").stdout)
         self.assertNotEqual(self.as_user("daemon", "cancel", capture).returncode, 0)
         self.assertIn("no capture goes on", self.as_user("daemon", "cancel", "--all").stderr)
+        theirs = self.as_user("record", "--detach", "--pid", self.spin(prefix=daemons.AS_USER).pid).stdout.strip()
+        rows = {line.split()[0]: line.split()[3] for line in self.ask("daemon", "captures").output.splitlines()[1:]}
+        self.assertEqual(rows, {capture: "root", theirs: str(daemons.USER)})
+        self.assertNotIn("USER", self.as_user("daemon", "captures").stdout)
+        self.ask("daemon", "cancel", theirs)
+        self.assertTrue(daemons.within_deadline(lambda: self.status()["captures"]["cancelled"] == 1))
+        must("captures", "delete", theirs, "--host", self.place.address)
         all_of_it = self.status()
         self.assertTrue(all_of_it["of_everybody"])
         self.assertEqual(sum(all_of_it["captures"].values()), 1)

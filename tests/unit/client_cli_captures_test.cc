@@ -57,12 +57,21 @@ TEST(CapturesText, TimesAreShort) {
 
 TEST(CapturesText, TableSaysHowItEnded) {
   const std::vector<RemoteCapture> captures = {Ended(), Named("pending")};
-  const std::string table = CapturesTable(captures, Nanos::FromSeconds(1120));
+  const std::string table = CapturesTable(captures, Nanos::FromSeconds(1120), Uid());
   EXPECT_NE(table.find("ID"), std::string::npos);
   EXPECT_NE(table.find("c1       succeeded  4711  02:00  01:05   26,000  2.0 KiB  the target ex?[2Jited"),
             std::string::npos)
       << table;
   EXPECT_NE(table.find("pending  pending"), std::string::npos) << table;
+}
+
+TEST(CapturesText, TableNamesTheOwnersWhereThereAreOthers) {
+  std::vector<RemoteCapture> captures = {Ended(), Named("c2")};
+  EXPECT_EQ(CapturesTable(captures, Nanos::FromSeconds(1120), Uid()).find("USER"), std::string::npos);
+  captures[1].owner = Uid(3999999);
+  const std::string table = CapturesTable(captures, Nanos::FromSeconds(1120), Uid());
+  EXPECT_NE(table.find("PID  USER "), std::string::npos) << table;
+  EXPECT_NE(table.find(" 3999999 "), std::string::npos) << table;
 }
 
 TEST(CapturesText, ACancelledOneSaysSo) {
