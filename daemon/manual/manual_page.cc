@@ -115,12 +115,15 @@ std::string Tag(const CLI::Option& option) {
   if (option.get_positional()) {
     return fmt::format("\\fI{}\\fR", Plain(Upper(option.get_name())));
   }
-  return option.get_items_expected_max() > 0 ? fmt::format("{} \\fI{}\\fR", tag, Plain(option.get_type_name())) : tag;
+  const std::string type = option.get_type_name();  // what it is checked for stands in the description
+  return option.get_items_expected_max() > 0 ? fmt::format("{} \\fI{}\\fR", tag, Plain(type.substr(0, type.find(':'))))
+                                             : tag;
 }
 
 void Options(Page& page, const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
-    if (option->get_group().empty()) {
+    const bool is_help_again = app.get_parent() != nullptr && option == app.get_help_ptr();
+    if (option->get_group().empty() || is_help_again) {
       continue;
     }
     const std::string usual = option->get_default_str();
@@ -155,14 +158,16 @@ std::string ManualPage(const CLI::App& app, const ManualInfo& info) {
   const std::string& name = app.get_name();
   page.Raw(fmt::format(".TH {} {} {} \"ptrace-prof {}\"", Upper(name), info.section, kDate, info.version));
   page.Section("NAME");
-  page.Raw(fmt::format("{} \\- {}", Plain(name), Plain(app.get_description())));
+  const std::string summary = app.get_description();
+  page.Raw(fmt::format("{} \\- {}", Plain(name), Plain(summary.substr(0, summary.find_last_not_of('.') + 1))));
   page.Section("SYNOPSIS");
-  for (size_t i = 0; i < info.synopsis.size(); ++i) {
-    page.Raw(i == 0 ? ".nf" : "");
-    page.Raw(fmt::format("\\fB{}\\fR {}", Plain(name), Plain(info.synopsis[i])));
+  page.Raw(".nf");
+  for (const std::string& line : info.synopsis) {
+    page.Raw(fmt::format("\\fB{}\\fR {}", Plain(name), Plain(line)));
   }
   page.Raw(".fi");
   page.Section("DESCRIPTION");
+  page.Footer(summary + "\n\n");
   page.Footer(app.get_footer());
   if (!app.get_subcommands({}).empty()) {
     page.Section("COMMANDS");
@@ -170,6 +175,12 @@ std::string ManualPage(const CLI::App& app, const ManualInfo& info) {
   }
   page.Section("OPTIONS");
   Options(page, app);
+  if (!info.files.empty()) {
+    page.Section("FILES");
+    for (const auto& [file, what] : info.files) {
+      page.Tagged(fmt::format("\\fI{}\\fR", Plain(file)), what);
+    }
+  }
   page.Section("SEE ALSO");
   page.Text(info.see_also);
   return page.take();

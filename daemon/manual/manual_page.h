@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace CLI {
@@ -15,8 +16,9 @@ namespace ptrace_prof {
 struct ManualInfo {
   int section = 1;
   std::string_view version;
-  std::vector<std::string> synopsis;  // a line each, without the name of the program
-  std::string_view see_also;          // "ptrace-profd(8), ptrace(2)"
+  std::vector<std::string> synopsis;                                 // a line each, without the name of the program
+  std::vector<std::pair<std::string_view, std::string_view>> files;  // and what each is
+  std::string_view see_also;                                         // "ptrace-profd(8), ptrace(2)"
 };
 
 std::string ManualPage(const CLI::App& app, const ManualInfo& info);

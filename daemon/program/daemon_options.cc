@@ -147,6 +147,9 @@ ParsedOptions ParseDaemonOptions(int argc, char** argv) {
     fmt::print("{}", ManualPage(app, {.section = 8,
                                       .version = PP_VERSION,
                                       .synopsis = {"[OPTIONS]"},
+                                      .files = {{"/run/ptrace-prof/ptrace-prof.sock", "The socket of root's daemon."},
+                                                {"/var/log/ptrace-prof/audit.log",
+                                                 "Where `ptrace-prof audit` looks unless a daemon says otherwise."}},
                                       .see_also = "ptrace-prof(1), ptrace-prof-policy(5), systemd.socket(5)"}));
     parsed.exit_status = std::fflush(stdout) == 0 ? 0 : kUsageStatus;
     return parsed;
