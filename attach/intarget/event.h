@@ -121,12 +121,20 @@ static inline __attribute__((always_inline)) void pp_record_one(pp_address threa
   pp_publish(ring, head + 1);
 }
 
+// Whether an event of PP_TAG_START or RETURN, or of a C call, may not go the short way while pp_self.is_special.
+static inline int pp_is_special(unsigned tag, uint64_t value) {
+  if (pp_self.clock != PP_CLOCK_TSC || tag == PP_TAG_C_CALL) return 1;
+  if (tag != PP_TAG_START && tag != PP_TAG_RETURN) return 0;
+  return __atomic_load_n(&pp_self.mutes[PP_MUTE_HASH(value)].code, __ATOMIC_ACQUIRE) != 0;
+}
+
 // The whole way of most events, without a call in it: of this thread, whose ring has room. False: nothing was done, and
 // it is to go the long way. `more`: a second record, or 0.
 static inline __attribute__((always_inline)) int pp_record_quickly(pp_address thread, unsigned tag, uint64_t value,
                                                                    uint64_t more) {
   const pp_private* page = __atomic_load_n(&pp_self.private_page, __ATOMIC_ACQUIRE);
-  if (pp_unlikely(!page || __atomic_load_n(&page->armed, __ATOMIC_RELAXED) != 1 || pp_self.is_special)) return 0;
+  if (pp_unlikely(!page || __atomic_load_n(&page->armed, __ATOMIC_RELAXED) != 1)) return 0;
+  if (pp_unlikely(pp_self.is_special) && pp_is_special(tag, value)) return 0;
   if (tag == PP_TAG_START && pp_unlikely(pp_self.channel->module_code[0] != 0)) return 0;
   const uint64_t time = pp_ticks();
   const pp_slot* slot = &pp_self.tables->slots[pp_hash(thread)];

@@ -71,7 +71,7 @@ typedef struct pp_stub {
   uint64_t room;         // records in a ring from which on it is full
   uint64_t chunks;       // of a ring; 1: it is used round and round
   uint64_t clock;        // pp_clock
-  uint64_t is_special;   // whether more is to be done at each event than to write it down with the counter's time
+  uint64_t is_special;   // whether there is more to an event than to write it down with the counter's time
   uint64_t longest_hold;
   uint64_t c_calls;  // whether calls of C functions are told
   pp_mute* mutes;    // the table in the channel; null: there is none
