@@ -86,7 +86,7 @@ Result<void> Delivery::AwaitClosed(const LoadRequest& request) {
       ::nanosleep(&pause, nullptr);
     }
     const Patience patience{MonotonicNow() + kClosingTurn, patience_.go_on};
-    const Result<void> done = RunText(target_, memory_, CloseText(request), patience, is_closed, &report_);
+    Result<void> done = RunText(target_, memory_, CloseText(request), patience, is_closed, &report_);
     if (done.has_error() && (done.error().code == Code::kGone || done.error().code == Code::kCancelled)) {
       return done;
     }
