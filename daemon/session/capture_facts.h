@@ -50,7 +50,7 @@ struct CaptureSnapshot {
   Accounting totals;
   std::optional<CaptureMode> mode;  // as it is carried out, once that is settled: never kAuto
   std::string sampled_because;      // see CaptureRequest
-  std::optional<Error> error;       // kFailed; kCancelled where the collector did not end well
+  std::optional<Error> error;       // kFailed; kCancelled where that was not asked for, or not done well
   std::string end_message;          // for people; empty where it ended as asked
   std::vector<std::string> notices;
 };

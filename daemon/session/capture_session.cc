@@ -252,10 +252,15 @@ void CaptureSession::TellEnd(std::optional<Error> error) {
                                            : fmt::format("within {:g} s", parameters_.stop_patience.seconds()));
     error->remedy = "what was recorded until then is kept; the target is not affected";
   }
+  const bool was_asked_for = cancelled_because_.empty();
+  if (!error.has_value() && !was_asked_for) {
+    error = Error{Code::kUnknown, "", "what was recorded until then is kept; the target is not affected"};
+    error->thing = parameters_.id.empty() ? "" : "capture " + parameters_.id;
+  }
   if (error.has_value()) {
-    error->reason = Reason::kCancelled;
+    error->reason = was_asked_for ? Reason::kCancelled : Reason::kDaemonEnding;
     error->code = CodeOf(error->reason);
-    error->message = fmt::format("{}; {}", cancelled, error->message);
+    error->message = error->message.empty() ? cancelled : fmt::format("{}; {}", cancelled, error->message);
     now_.error = std::move(error);
   }
 }

@@ -42,7 +42,7 @@ class CaptureSession {
   CaptureSnapshot Snapshot() const;
   const TraceSpool& spool() const { return *spool_; }
   void ForgetTraceBefore(uint64_t offset) { spool_->ForgetBefore(offset); }
-  // No effect on one that has ended. `because`: for people, of the first time; empty: the caller wants it so.
+  // No effect on one that has ended. `because`: the daemon must (DAEMON_ENDING); empty: it is asked for.
   void Cancel(std::string_view because = {});
   // The same, and a collector that does not end at once is killed.
   void CancelInHaste();

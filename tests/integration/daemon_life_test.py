@@ -228,6 +228,20 @@ class Drained(LifeCase):
         self.assertIn("inner", self.functions(self.place.folder / "followed.pftrace"))
         self.assertNotIn("drain_hastened", daemon.words())
 
+    def test_a_recording_says_why_it_ended_early(self):
+        daemon = self.daemon()
+        out = self.place.folder / "out.pftrace"
+        record = subprocess.Popen([profiler.BINARY, "record", "--pid", str(self.target.pid), "--host", self.place.address,
+                                   "-o", out], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.addCleanup(record.kill)
+        self.assertTrue(within_deadline(lambda: any(int(line.split()[3]) for line in self.probe(daemon, "list").end())))
+        self.assertEqual(daemon.end(), 0)
+        said, _ = record.communicate(timeout=DEADLINE)
+        self.assertIn("ptrace-profd was told to end", said)
+        self.assertIn("[DAEMON_ENDING]", said)
+        self.assertNotEqual(record.returncode, 0, "it was to go on")
+        self.assertIn("inner", self.functions(out))
+
     def test_is_over_in_time_whatever_a_collector_does(self):
         daemon = self.daemon("--drain-seconds", 1)
         name = self.begin(daemon, self.target.pid)

@@ -356,6 +356,9 @@ TEST_F(KeptCaptures, AnEndingServerBeginsNothing) {
   EXPECT_TRUE(registry_->AwaitEnds(MonotonicNow() + kPatience));
   EXPECT_EQ(session->Snapshot().state, CaptureState::kCancelled);
   EXPECT_EQ(session->Snapshot().end_message, "cancelled: ptrace-profd was told to end");
+  ASSERT_TRUE(session->Snapshot().error.has_value()) << "nobody asked for that";
+  EXPECT_EQ(session->Snapshot().error->reason, Reason::kDaemonEnding);
+  EXPECT_EQ(session->Snapshot().error->thing, "capture one");
   CaptureRegistry::Creation creation{.owner_uid = kAnn};
   creation.request.pid = Pid(7);
   const auto refused = registry_->Create(creation, starter_);
