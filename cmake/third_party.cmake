@@ -46,6 +46,11 @@ target_include_directories(pp_spdlog SYSTEM INTERFACE ${PP_SPDLOG_INCLUDE})
 target_compile_definitions(pp_spdlog INTERFACE SPDLOG_FMT_EXTERNAL SPDLOG_HEADER_ONLY)
 target_link_libraries(pp_spdlog INTERFACE fmt::fmt)
 
+# toml++ from its header: Debian has no archive of it.
+find_path(PP_TOML_INCLUDE toml++/toml.h REQUIRED)
+add_library(pp_toml INTERFACE)
+target_include_directories(pp_toml SYSTEM INTERFACE ${PP_TOML_INCLUDE})
+
 # gRPC with all that it needs, as pp_grpc. Debian's archives name each other in a circle, hence the group.
 find_program(PP_GRPC_PLUGIN grpc_cpp_plugin REQUIRED)
 pkg_check_modules(GRPC REQUIRED grpc++)

@@ -56,6 +56,7 @@ constexpr ReasonRow kRows[] = {
     {Reason::kCannotBecomeCaller, "CANNOT_BECOME_CALLER", Code::kPermissionDenied},
     {Reason::kCannotBecomeOwner, "CANNOT_BECOME_OWNER", Code::kFailedPrecondition},
     {Reason::kAlreadyTraced, "ALREADY_TRACED", Code::kFailedPrecondition},
+    {Reason::kPolicyDenied, "POLICY_DENIED", Code::kPermissionDenied},
 
     {Reason::kRemoteDebugDisabled, "REMOTE_DEBUG_DISABLED", Code::kFailedPrecondition},
     {Reason::kTargetStopped, "TARGET_STOPPED", Code::kFailedPrecondition},

@@ -68,6 +68,7 @@ enum class Reason : uint8_t {
   kCannotBecomeCaller,
   kCannotBecomeOwner,
   kAlreadyTraced,
+  kPolicyDenied,
 
   // What stands in the way of tracing calls.
   kRemoteDebugDisabled,

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
+#include "attach/proc/cgroup_facts.h"
 #include "attach/proc/proc_file.h"
 #include "attach/proc/procfs.h"
-#include "daemon/inspect/cgroup_facts.h"
 
 namespace ptrace_prof {
 namespace {

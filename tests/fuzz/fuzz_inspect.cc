@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "daemon/inspect/cgroup_facts.h"
+#include "attach/proc/cgroup_facts.h"
 #include "daemon/inspect/examination.h"
 #include "daemon/inspect/launch_facts.h"
 #include "daemon/inspect/node_facts.h"

@@ -111,6 +111,12 @@ class LsmDenied(PermissionDenied):
     reason = "LSM_DENIED"
 
 
+class PolicyDenied(PermissionDenied):
+    """The administrator's policy of the server does not let the caller profile this process."""
+
+    reason = "POLICY_DENIED"
+
+
 class SeccompDenied(PermissionDenied):
     """A seccomp filter forbids the server the system calls that it needs."""
 

@@ -1,4 +1,4 @@
-#include "daemon/inspect/cgroup_facts.h"
+#include "attach/proc/cgroup_facts.h"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // The forms that runtimes and Slurm give to /proc/<pid>/cgroup, as they were seen on real nodes.
 #include <gtest/gtest.h>
 
-#include "daemon/inspect/cgroup_facts.h"
+#include "attach/proc/cgroup_facts.h"
 
 namespace ptrace_prof {
 namespace {
