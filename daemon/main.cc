@@ -30,6 +30,8 @@
 #include "daemon/program/logged_starter.h"
 #include "daemon/program/metrics_socket.h"
 #include "daemon/program/passed_socket.h"
+#include "daemon/program/policy_gate.h"
+#include "daemon/program/policy_source.h"
 #include "daemon/program/service_notice.h"
 #include "daemon/program/spool_folder.h"
 #include "daemon/program/termination.h"
@@ -60,6 +62,7 @@ struct Prepared {
   MetricsSocket metrics;  // closed: none
   std::unique_ptr<AuditLog> audit;
   std::unique_ptr<CaptureShelf> shelf;
+  std::unique_ptr<PolicySource> policy;
   DaemonUser user;
   Uid owner;  // who started us, and may connect
 };
@@ -109,6 +112,7 @@ Result<Prepared> Prepare(const DaemonOptions& options) {
   }
   PP_RETURN_IF_ERROR(PrepareSpoolFolder(options.spool, prepared.user));
   PP_RETURN_IF_ERROR(DropRights(prepared.user));
+  PP_ASSIGN_OR_RETURN(prepared.policy, PolicySource::Open(options.policy, prepared.owner));
   PP_RETURN_IF_ERROR(TrySpoolFolder(options.spool));
   PP_ASSIGN_OR_RETURN(prepared.shelf, CaptureShelf::Open(options.spool));
   return prepared;
@@ -126,26 +130,30 @@ void RaiseDescriptorLimit() {
 // The profiler as one peer gets it.
 class PeerServices : public ConnectionServices {
  public:
-  PeerServices(const PeerIdentity& peer, CaptureRegistry& captures, std::shared_ptr<LauncherConnection> launcher,
-               AuditLog* audit, const DaemonFacts& facts)
-      : starter_(std::move(launcher), PeerNumber(peer.number)),
-        logged_(starter_, peer, audit),
+  PeerServices(const PeerIdentity& peer, CaptureRegistry& captures, const std::shared_ptr<LauncherConnection>& launcher,
+               const PolicySource& policy, AuditLog* audit, const DaemonFacts& facts)
+      : starter_(launcher, PeerNumber(peer.number)),
+        gate_(peer, policy, launcher),
+        logged_(starter_, gate_, peer, audit),
         profiler_(peer, captures, logged_, &facts) {}
   std::vector<grpc::Service*> services() override { return profiler_.services(); }
 
  private:
   LauncherStarter starter_;
+  PolicyGate gate_;
   LoggedStarter logged_;
   ProfilerService profiler_;
 };
 
-// Until a signal; now and then, looks after what nobody asks for.
+// Until a signal to end; now and then, looks after what nobody asks for.
 int AwaitSignal(Termination& termination, CaptureRegistry& captures, const LauncherConnection& launcher,
-                ServiceNotice& notice) {
+                PolicySource& policy, ServiceNotice& notice) {
   const Nanos pause = std::min(kExpireEvery, notice.alive_every().value_or(kExpireEvery));
   bool launcher_was_up = true;
   for (;;) {
-    if (const int signal = termination.Await(pause); signal != 0) {
+    if (const int signal = termination.Await(pause); signal == SIGHUP) {
+      policy.Reload();
+    } else if (signal != 0) {
       return signal;
     }
     captures.Expire();
@@ -206,6 +214,7 @@ Result<void> Serve(Prepared prepared, const DaemonOptions& options, Termination&
   auto door = std::make_unique<DoorAdapter>(std::move(prepared.launcher.door));
   const auto launcher = std::make_shared<LauncherConnection>(std::move(prepared.launcher));
   AuditLog* const audit = prepared.audit.get();
+  PolicySource& policy = *prepared.policy;
   CaptureMetrics metrics;
   audit->TellToo([&metrics](const AuditEntry& entry) {
     metrics.Decided(entry.what, OutcomeName(entry.outcome), ReasonOf(entry.error));
@@ -228,13 +237,13 @@ Result<void> Serve(Prepared prepared, const DaemonOptions& options, Termination&
                            .doorkeeper = std::move(door),
                            .is_lent = prepared.is_lent},
                           [&](const PeerIdentity& peer) {
-                            return std::make_unique<PeerServices>(peer, captures, launcher, audit, facts);
+                            return std::make_unique<PeerServices>(peer, captures, launcher, policy, audit, facts);
                           }));
   PP_ASSIGN_OR_RETURN(const auto scrapes, AnswerScrapers(std::move(prepared.metrics), metrics, captures));
   Log(LogLevel::kInfo, "listening",
       {{"socket", prepared.address}, {"spool", options.spool}, {"user", std::to_string(::getuid())}});
   notice.Ready("Listening on " + prepared.address);
-  const int signal = AwaitSignal(termination, captures, *launcher, notice);
+  const int signal = AwaitSignal(termination, captures, *launcher, policy, notice);
   Log(LogLevel::kInfo, "ending", {{"signal", std::to_string(signal)}});
   termination.LetNextOneKill();
   Drain(captures, *listener, notice, options.drain);

@@ -80,7 +80,7 @@ Result<LaunchHeader> DecodeLaunchHeader(std::span<const std::byte> packet) {
     return BadMessage("is too short or too long");
   }
   std::memcpy(&header, packet.data(), sizeof header);
-  if (header.kind < LaunchKind::kStart || header.kind > LaunchKind::kPeerGone) {
+  if (header.kind < LaunchKind::kStart || header.kind > LaunchKind::kLooked) {
     return BadMessage("is of no known kind");
   }
   return header;
@@ -124,6 +124,33 @@ Result<PeerMessage> DecodePeer(std::span<const std::byte> packet) {
     std::memcpy(message.peer.who.groups.data(), packet.data(), packet.size());
   }
   return message;
+}
+
+// Three texts, each with a zero behind it, which none has in it.
+std::vector<std::byte> EncodeLooked(uint64_t number, const TargetLook& look) {
+  LaunchHeader header{.kind = LaunchKind::kLooked, .number = number, .status = look.refused};
+  header.uid = look.owner.value;
+  std::vector<std::byte> packet;
+  Put(packet, &header, sizeof header);
+  for (const std::string* text : {&look.command, &look.program, &look.cgroup}) {
+    Put(packet, text->c_str(), text->size() + 1);
+  }
+  return packet;
+}
+
+Result<TargetLook> DecodeLooked(std::span<const std::byte> packet) {
+  PP_ASSIGN_OR_RETURN(const LaunchHeader header, DecodeLaunchHeader(packet));
+  TargetLook look{.refused = header.status, .owner = Uid(header.uid), .command = {}, .program = {}, .cgroup = {}};
+  std::string_view text(reinterpret_cast<const char*>(packet.data()) + sizeof header, packet.size() - sizeof header);
+  for (std::string* field : {&look.command, &look.program, &look.cgroup}) {
+    const size_t end = text.find('\0');
+    if (header.kind != LaunchKind::kLooked || end == std::string_view::npos) {
+      return BadMessage("tells of no process that was looked at");
+    }
+    *field = text.substr(0, end);
+    text.remove_prefix(end + 1);
+  }
+  return text.empty() ? Result<TargetLook>(std::move(look)) : BadMessage("has something behind its end");
 }
 
 }  // namespace ptrace_prof

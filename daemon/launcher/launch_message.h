@@ -5,6 +5,7 @@
 //                                                                     └── kFailed (stage, errno)
 //   daemon ── kKill ──► launcher                                launcher ── kEnded (wait status), once per kStarted ──►
 //   daemon
+//   daemon ── kLook (at which process) ──► launcher ── kLooked (what it is) ──► daemon
 // On a socket of its own, the door, in one direction:
 //   launcher ── kPeer (who connected; the connection) ──► daemon; later daemon ── kPeerGone ──► launcher
 // The daemon names peers by the launcher's numbers: it cannot claim that somebody connected.
@@ -21,15 +22,18 @@
 #include "attach/base/result.h"
 #include "daemon/launcher/caller_identity.h"
 #include "daemon/launcher/peer_examination.h"
+#include "daemon/launcher/target_look.h"
 
 namespace ptrace_prof {
 
 inline constexpr size_t kMaxLaunchArguments = 64;
 inline constexpr size_t kMaxLaunchGroups = 4096;
 inline constexpr size_t kMaxLaunchMessage = 120 * 1024;  // less than what the kernel takes as one argument
-inline constexpr size_t kLaunchDescriptors = 3;          // the stream's end, the control line's end, a pidfd
+inline constexpr size_t kMaxLookedCgroup = 32 * 1024;
+inline constexpr size_t kMaxLooked = kMaxLookedCgroup + 8 * 1024;  // a whole kLooked
+inline constexpr size_t kLaunchDescriptors = 3;                    // the stream's end, the control line's end, a pidfd
 
-enum class LaunchKind : uint32_t { kStart = 1, kKill, kStarted, kFailed, kEnded, kPeer, kPeerGone };
+enum class LaunchKind : uint32_t { kStart = 1, kKill, kStarted, kFailed, kEnded, kPeer, kPeerGone, kLook, kLooked };
 
 // Where starting a collector failed.
 enum class LaunchStage : uint32_t { kNone, kRequest, kResources, kIdentity, kProgram };
@@ -39,8 +43,8 @@ struct LaunchHeader {
   LaunchStage stage = LaunchStage::kNone;     // kFailed
   uint64_t number = 0;                        // of this collector, chosen by the daemon
   uint64_t peer = 0;                          // kStart, kPeer, kPeerGone: its number, chosen by the launcher
-  int32_t pid = 0;                            // kStarted; kStart: of the target, 0: none; kPeer: of the peer
-  int32_t status = 0;                         // kEnded: as of wait(2); kFailed: an errno
+  int32_t pid = 0;                            // kStarted; kStart, kLook: of the target, 0: none; kPeer: of the peer
+  int32_t status = 0;                         // kEnded: as of wait(2); kFailed, kLooked: an errno
   PeerVerdict verdict = PeerVerdict::kKnown;  // kPeer, as all below but the last
   uint32_t uid = 0;
   uint32_t gid = 0;
@@ -71,5 +75,8 @@ Result<LaunchRequest> DecodeLaunch(std::span<const std::byte> packet);
 
 std::vector<std::byte> EncodePeer(const PeerMessage& message);
 Result<PeerMessage> DecodePeer(std::span<const std::byte> packet);
+
+std::vector<std::byte> EncodeLooked(uint64_t number, const TargetLook& look);
+Result<TargetLook> DecodeLooked(std::span<const std::byte> packet);
 
 }  // namespace ptrace_prof

@@ -137,6 +137,8 @@ void Launcher::Serve() {
   }
   if (header.value().kind == LaunchKind::kStart) {
     Start(packet);
+  } else if (header.value().kind == LaunchKind::kLook) {
+    Answer(EncodeLooked(header.value().number, LookAtTarget(Pid(header.value().pid))));
   } else if (header.value().kind == LaunchKind::kPeerGone) {
     peers_.erase(header.value().peer);
   } else if (const auto child = children_.find(header.value().number);
@@ -179,7 +181,11 @@ void Launcher::Start(std::span<const std::byte> packet) {
 }
 
 bool Launcher::Send(const LaunchHeader& header, std::span<const int> descriptors) {
-  closed_ = closed_ || SendPacket(sockets_.commands.get(), std::as_bytes(std::span(&header, 1)), descriptors, 0) != 0;
+  return Answer(std::as_bytes(std::span(&header, 1)), descriptors);
+}
+
+bool Launcher::Answer(std::span<const std::byte> packet, std::span<const int> descriptors) {
+  closed_ = closed_ || SendPacket(sockets_.commands.get(), packet, descriptors, 0) != 0;
   return !closed_;
 }
 

@@ -3,8 +3,9 @@
 // Runs in the process that ForkLauncher makes, on its only thread. Owns its ends of the sockets and the collectors.
 // It accepts connections, learns from the kernel who is at the other end, and hands them on without reading a byte.
 // From the other side it takes nothing but for which of those peers to start a collector, and key=value arguments: the
-// program is always our own, as "__collector". So whoever gets hold of the daemon's other process can do what the
-// peers can that are connected, and no more. It knows no gRPC, reads no target's memory and no ELF.
+// program is always our own, as "__collector". It also tells what a process is (target_look.h). So whoever gets hold of
+// the daemon's other process can do what the peers can that are connected, and no more. It knows no gRPC, reads no
+// target's memory and no ELF.
 #pragma once
 
 #include <map>
@@ -50,6 +51,7 @@ class Launcher {
   void ReapEnded();  // and say so
   void Start(std::span<const std::byte> packet);
   bool Send(const LaunchHeader& header, std::span<const int> descriptors = {});
+  bool Answer(std::span<const std::byte> packet, std::span<const int> descriptors = {});
 
   LauncherSockets sockets_;
   bool closed_ = false;

@@ -68,6 +68,9 @@ std::string AuditLine(const AuditEntry& entry, Nanos time) {
     writer.Int(entry.target.value);
   }
   PutText(writer, "outcome", OutcomeName(entry.outcome));
+  if (!entry.rule.empty()) {
+    PutText(writer, "rule", entry.rule);
+  }
   if (entry.outcome == AuditOutcome::kRefused || entry.outcome == AuditOutcome::kFailed) {
     PutText(writer, "reason", ReasonName(ReasonOf(entry.error)));
     PutText(writer, "message", CleanText(entry.error.message));

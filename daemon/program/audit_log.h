@@ -28,7 +28,8 @@ struct AuditEntry {
   std::string what;  // "connect", or the verb of a collector
   Pid target;        // 0: none
   AuditOutcome outcome = AuditOutcome::kStarted;
-  Error error = {};  // of kRefused and kFailed
+  Error error = {};       // of kRefused and kFailed
+  std::string rule = {};  // of the policy, that let it pass or refused it; empty: none
 };
 
 class AuditLog {

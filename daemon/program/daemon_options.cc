@@ -69,6 +69,10 @@ void Declare(CLI::App& app, DaemonOptions& options, RawOptions& raw) {
       ->type_name("ADDRESS");
   app.add_flag("--metrics-remote", options.metrics_remote,
                "Let --metrics be an address that other machines reach: nobody is asked who they are there");
+  app.add_option("--policy", options.policy,
+                 "File with rules about who may profile what, and quotas; SIGHUP has it read again (default: "
+                 "/etc/ptrace-prof/policy.toml for root, if it is there)")
+      ->type_name("FILE");
   app.add_option("--max-captures", options.limits.captures_per_user, "Captures that a user may have going on at once")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();

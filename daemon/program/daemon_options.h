@@ -13,6 +13,7 @@ struct DaemonOptions {
   std::string socket;
   std::string spool;
   std::string audit;    // empty: none
+  std::string policy;   // empty: the default one, if it is there
   std::string metrics;  // address; empty: none
   bool metrics_remote = false;
   bool multi_user = false;               // every local user may connect, not only who started us

@@ -1,5 +1,6 @@
 #include "daemon/program/logged_starter.h"
 
+#include "attach/proc/procfs.h"
 #include "daemon/program/daemon_log.h"
 
 namespace ptrace_prof {
@@ -39,36 +40,64 @@ class AuditedCollector : public Collector {
 
 }  // namespace
 
-Result<std::unique_ptr<Collector>> LoggedStarter::Start(const CaptureRequest& request) {
-  auto started = starter_.Start(request);
-  const std::string uid = std::to_string(caller_.uid);
-  const std::string caller = std::to_string(caller_.pid.value);
-  const std::string target = std::to_string(request.pid.value);
-  if (started.has_error()) {
-    Log(LogLevel::kWarning, "collector_failed",
-        {{"uid", uid},
-         {"caller", caller},
-         {"verb", VerbName(request.verb)},
-         {"target", target},
-         {"message", started.error().message}});
-  } else {
-    Log(LogLevel::kInfo, "collector_started",
-        {{"uid", uid}, {"caller", caller}, {"verb", VerbName(request.verb)}, {"target", target}});
+Result<std::unique_ptr<Collector>> LoggedStarter::StartJudged(const CaptureRequest& request,
+                                                              PolicyGate::Judgement judgement) {
+  if (judgement.refusal.has_value()) {
+    return std::move(*judgement.refusal);
   }
+  PP_ASSIGN_OR_RETURN(auto collector, starter_.Start(request));
+  if (judgement.target.is_open() && HasExited(judgement.target)) {
+    return WhyGone(request.pid);  // that collector may be about to read another, whom nobody judged: it ends here
+  }
+  return collector;
+}
+
+Result<std::unique_ptr<Collector>> LoggedStarter::Start(const CaptureRequest& request) {
+  PolicyGate::Judgement judgement = gate_.Judge(request.pid);
+  const std::string rule = judgement.rule;
+  auto started = StartJudged(request, std::move(judgement));
+  if (started.has_error()) {
+    Tell(request, started.error(), rule);
+    return started;
+  }
+  Log(LogLevel::kInfo, "collector_started",
+      {{"uid", std::to_string(caller_.uid)},
+       {"caller", std::to_string(caller_.pid.value)},
+       {"verb", VerbName(request.verb)},
+       {"target", std::to_string(request.pid.value)}});
   if (audit_ == nullptr) {
     return started;
   }
-  AuditEntry entry{.caller = caller_, .what = VerbName(request.verb), .target = request.pid};
-  if (started.has_error()) {
-    entry.outcome = OutcomeOf(started.error());
-    entry.error = started.error();
-  }
+  AuditEntry entry{.caller = caller_, .what = VerbName(request.verb), .target = request.pid, .rule = rule};
   audit_->Write(entry);
-  if (started.has_error()) {
-    return started;
-  }
   return std::unique_ptr<Collector>(
       std::make_unique<AuditedCollector>(std::move(started).value(), std::move(entry), *audit_));
+}
+
+void LoggedStarter::Tell(const CaptureRequest& request, const Error& error, const std::string& rule) {
+  Log(LogLevel::kWarning, "collector_failed",
+      {{"uid", std::to_string(caller_.uid)},
+       {"caller", std::to_string(caller_.pid.value)},
+       {"verb", VerbName(request.verb)},
+       {"target", std::to_string(request.pid.value)},
+       {"message", error.message}});
+  if (audit_ != nullptr) {
+    audit_->Write({.caller = caller_,
+                   .what = VerbName(request.verb),
+                   .target = request.pid,
+                   .outcome = OutcomeOf(error),
+                   .error = error,
+                   .rule = rule});
+  }
+}
+
+void LoggedStarter::Refused(const CaptureRequest& request, const Error& error) {
+  Tell(request, error, gate_.quota().name);
+}
+
+Result<void> LoggedStarter::MayProfile(Pid target) {
+  auto refusal = gate_.Judge(target).refusal;
+  return refusal.has_value() ? Result<void>(std::move(*refusal)) : Result<void>();
 }
 
 }  // namespace ptrace_prof

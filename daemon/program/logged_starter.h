@@ -1,11 +1,13 @@
-// Says in the log who started which collector, or why that failed, and in the audit how that ended; the starting itself
-// is another's.
+// Starts collectors for one caller as far as the policy lets it, and says so: in the log who started which one, or why
+// that failed, and in the audit how it ended; the starting itself is another's.
 //
-// Thread-safe. Does not own the other starter, which outlives it, nor the audit, which outlives all collectors.
+// Thread-safe. Does not own the other starter and the gate, which outlive it, nor the audit, which outlives all
+// collectors.
 #pragma once
 
 #include "attach/base/types.h"
 #include "daemon/program/audit_log.h"
+#include "daemon/program/policy_gate.h"
 #include "daemon/session/collector.h"
 #include "rpc/peer_identity.h"
 
@@ -14,13 +16,20 @@ namespace ptrace_prof {
 class LoggedStarter : public CollectorStarter {
  public:
   // `audit`: null where there is none.
-  LoggedStarter(CollectorStarter& starter, PeerIdentity caller, AuditLog* audit)
-      : starter_(starter), caller_(std::move(caller)), audit_(audit) {}
+  LoggedStarter(CollectorStarter& starter, const PolicyGate& gate, PeerIdentity caller, AuditLog* audit)
+      : starter_(starter), gate_(gate), caller_(std::move(caller)), audit_(audit) {}
 
   Result<std::unique_ptr<Collector>> Start(const CaptureRequest& request) override;
+  Result<void> MayProfile(Pid target) override;
+  UserQuota quota() override { return gate_.quota(); }
+  void Refused(const CaptureRequest& request, const Error& error) override;
 
  private:
+  Result<std::unique_ptr<Collector>> StartJudged(const CaptureRequest& request, PolicyGate::Judgement judgement);
+  void Tell(const CaptureRequest& request, const Error& error, const std::string& rule);
+
   CollectorStarter& starter_;
+  const PolicyGate& gate_;
   const PeerIdentity caller_;
   AuditLog* const audit_;
 };

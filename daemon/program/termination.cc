@@ -14,15 +14,21 @@ sigset_t Requests() {
   return requests;
 }
 
+sigset_t Awaited() {
+  sigset_t awaited = Requests();
+  ::sigaddset(&awaited, SIGHUP);
+  return awaited;
+}
+
 }  // namespace
 
 Termination::Termination() {
-  const sigset_t requests = Requests();
-  ::sigprocmask(SIG_BLOCK, &requests, nullptr);
+  const sigset_t awaited = Awaited();
+  ::sigprocmask(SIG_BLOCK, &awaited, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);  // a trace beyond RLIMIT_FSIZE ends its capture, not us
-  ::signal(SIGHUP, SIG_IGN);
-  signals_.reset(::signalfd(-1, &requests, SFD_CLOEXEC | SFD_NONBLOCK));
+  ::signal(SIGHUP, SIG_DFL);   // one that is ignored would not arrive
+  signals_.reset(::signalfd(-1, &awaited, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
 int Termination::Await(Nanos timeout) {

@@ -1,4 +1,5 @@
-// SIGTERM and SIGINT as something to wait for: the first asks to end well, a second one ends the process at once.
+// SIGTERM and SIGINT as something to wait for: the first asks to end well, a second one ends the process at once. And
+// SIGHUP, which asks for what was configured to be read again.
 //
 // Make it before any thread is started: threads inherit what it blocks. One per process.
 #pragma once

@@ -99,7 +99,7 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::ListProcesses(grpc::CallbackServer
   if (page.has_error()) {
     return Answer(context, page.error());
   }
-  const ListingKeeper keeper{captures_.listings(), Uid(caller_.uid)};
+  const ListingKeeper keeper{captures_.listings(), Uid(caller_.uid), starter_};
   if (!page.value().listing.empty()) {
     return Answer(context, AnswerLaterPage(*request, page.value(), keeper, response));
   }
@@ -146,7 +146,7 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::CreateCapture(grpc::CallbackServer
   }
   creation.value().id = request->capture_id();
   if (request->validate_only()) {
-    if (auto possible = captures_.Check(creation.value()); possible.has_error()) {
+    if (auto possible = captures_.Check(creation.value(), starter_); possible.has_error()) {
       return Answer(context, possible);
     }
     CaptureRequest look = creation.value().request;

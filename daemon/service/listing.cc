@@ -119,9 +119,23 @@ Error BadToken(std::string_view why) {
   return Error{Code::kInvalidArgument, fmt::format("page_token {}", why), "begin again without one"};
 }
 
-Result<Listing> ReadListing(const CaptureSession& session, const v1::ProcessFilter& filter) {
+// Whom the kernel lets the caller read, and the administrator does not. Who has ended meanwhile is listed as it was.
+void MarkDenied(std::vector<ProcessEntry>& entries, CollectorStarter& starter) {
+  for (ProcessEntry& entry : entries) {
+    const Result<void> allowed = entry.profilable ? starter.MayProfile(entry.pid) : Result<void>();
+    if (allowed.has_error() && allowed.error().code == Code::kPermissionDenied) {
+      entry.profilable = false;
+      entry.cause = allowed.error().message;
+      entry.reason = ReasonOf(allowed.error());
+      entry.remedy = allowed.error().remedy;
+    }
+  }
+}
+
+Result<Listing> ReadListing(const CaptureSession& session, const v1::ProcessFilter& filter, CollectorStarter& starter) {
   Entries found;
   PP_RETURN_IF_ERROR(ReadWholeTrace(session, found));
+  MarkDenied(found.entries, starter);
   std::erase_if(found.entries, [&](const ProcessEntry& entry) { return !Matches(entry, filter); });
   std::sort(found.entries.begin(), found.entries.end(),
             [](const ProcessEntry& a, const ProcessEntry& b) { return a.pid < b.pid; });
@@ -153,7 +167,7 @@ Result<ListingPage> PageFrom(const v1::ListProcessesRequest& request) {
 
 Result<void> AnswerFirstPage(const CaptureSession& ended, const v1::ListProcessesRequest& request, ListingPage page,
                              const ListingKeeper& keeper, v1::ListProcessesResponse* out) {
-  PP_ASSIGN_OR_RETURN(Listing found, ReadListing(ended, request.filter()));
+  PP_ASSIGN_OR_RETURN(Listing found, ReadListing(ended, request.filter(), keeper.starter));
   const auto listing = std::make_shared<const Listing>(std::move(found));
   if (listing->entries.size() > static_cast<size_t>(page.size)) {
     page.listing = keeper.listings.Keep(keeper.caller, listing);

@@ -10,6 +10,7 @@
 #include "attach/base/result.h"
 #include "attach/base/types.h"
 #include "daemon/session/capture_session.h"
+#include "daemon/session/collector.h"
 #include "daemon/session/kept_listings.h"
 
 namespace ptraceprof::v1 {
@@ -25,10 +26,11 @@ struct ListingPage {
   int size = 0;
 };
 
-// Where listings are kept for whom; outlives the call.
+// Where listings are kept for whom, and who knows whom that caller may profile; outlives the call.
 struct ListingKeeper {
   KeptListings& listings;
   Uid caller;
+  CollectorStarter& starter;
 };
 
 // kInvalidArgument: a size that is none, a token that is not one of ours.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 namespace ptrace_prof {
 
 class CaptureShelf;
+class SpoolAccount;
 
 enum class CaptureState : uint8_t { kPending, kRunning, kDraining, kSucceeded, kFailed, kCancelled };
 
@@ -38,6 +40,7 @@ struct CaptureParameters {
   Nanos stop_patience = Nanos::FromSeconds(10);  // for a collector that was told to end, before it is killed
   CaptureShelf* shelf = nullptr;                 // where it outlives us; null: its trace is gone with us
   CaptureEnded on_end = nullptr;
+  std::shared_ptr<SpoolAccount> account = {};    // its bytes count here; null: nowhere
 };
 
 // Times are CLOCK_REALTIME; zero: not yet.

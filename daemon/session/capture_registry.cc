@@ -20,6 +20,20 @@ bool IsValidId(const std::string& id) {
 
 std::string ThingOfCapture(const std::string& id) { return "capture " + id; }
 
+// `quota`: whose limit it is; without a name, of the command line.
+Error OverQuota(uint32_t uid, std::string_view what, const UserQuota& quota, std::string remedy) {
+  return Because(Reason::kQuota,
+                 fmt::format("user {} {}{}", uid, what,
+                             quota.name.empty() ? "" : fmt::format(" (quota '{}' of the policy)", quota.name)),
+                 std::move(remedy), fmt::format("user {}", uid));
+}
+
+// The shorter of the two, of which no time means no limit.
+Nanos LongestDuration(Nanos limit, const UserQuota& quota) {
+  const Nanos own = quota.duration.value_or(Nanos());
+  return limit.value == 0 || own.value == 0 ? std::max(limit, own) : std::min(limit, own);
+}
+
 Error NoSuchCapture(const std::string& id) {
   return Because(Reason::kCaptureNotFound, fmt::format("there is no capture '{}'", id),
                  "ptrace-prof captures list shows those that there are", ThingOfCapture(id));
@@ -55,15 +69,28 @@ std::shared_ptr<CaptureSession> CaptureRegistry::FindRepeated(const Creation& cr
   return nullptr;
 }
 
-Result<void> CaptureRegistry::CheckLimits(uint32_t uid) const {
-  const auto running = std::count_if(entries_.begin(), entries_.end(), [&](const auto& known) {
+Result<void> CaptureRegistry::CheckLimits(const Creation& creation, const UserQuota& quota) const {
+  const uint32_t uid = creation.owner_uid;
+  const auto running = static_cast<size_t>(std::count_if(entries_.begin(), entries_.end(), [&](const auto& known) {
     const CaptureSession& session = *known.second.session;
     return session.parameters().owner_uid == uid && !HasEnded(session.Snapshot().state);
-  });
-  if (static_cast<size_t>(running) >= limits_.captures_per_user) {
-    return Because(Reason::kQuota, fmt::format("user {} has {} captures going on, which is the limit", uid, running),
-                   "end one of them: ptrace-prof captures list, ptrace-prof captures cancel ID",
-                   fmt::format("user {}", uid));
+  }));
+  if (const size_t most = std::min(limits_.captures_per_user, quota.captures.value_or(SIZE_MAX)); running >= most) {
+    return OverQuota(uid, fmt::format("has {} captures going on, and may have {}", running, most),
+                     most < limits_.captures_per_user ? quota : UserQuota(),
+                     "end one of them: ptrace-prof captures list, ptrace-prof captures cancel ID");
+  }
+  const auto account = accounts_.find(uid);
+  const uint64_t stored = account == accounts_.end() ? 0 : account->second->used();
+  if (quota.bytes.has_value() && stored >= *quota.bytes) {
+    return OverQuota(uid, fmt::format("has {} bytes of traces stored, and may have {}", stored, *quota.bytes), quota,
+                     "delete some of them: ptrace-prof captures list, ptrace-prof captures delete ID");
+  }
+  if (const Nanos asked = creation.request.duration; quota.duration.has_value() && asked > *quota.duration) {
+    return OverQuota(
+        uid,
+        fmt::format("asks for {:g} s, and may have captures of {:g} s", asked.seconds(), quota.duration->seconds()),
+        quota, "ask for less, or for no duration: then it ends when that time is over");
   }
   return {};
 }
@@ -74,7 +101,16 @@ Result<void> CaptureRegistry::CheckNotEnding() const {
                     : Result<void>();
 }
 
-Result<void> CaptureRegistry::CheckNew(const Creation& creation) const {
+std::shared_ptr<SpoolAccount> CaptureRegistry::AccountOf(uint32_t uid) {
+  std::erase_if(accounts_, [](const auto& known) { return known.second.use_count() == 1; });
+  auto& account = accounts_[uid];
+  if (account == nullptr) {
+    account = std::make_shared<SpoolAccount>();
+  }
+  return account;
+}
+
+Result<void> CaptureRegistry::CheckNew(const Creation& creation, const UserQuota& quota) const {
   PP_RETURN_IF_ERROR(CheckNotEnding());
   if (!IsValidId(creation.id)) {
     return Error{Code::kInvalidArgument,
@@ -85,22 +121,29 @@ Result<void> CaptureRegistry::CheckNew(const Creation& creation) const {
     return Because(Reason::kCaptureExists, fmt::format("there is a capture '{}' already", creation.id),
                    "choose another ID, or none", ThingOfCapture(creation.id));
   }
-  return CheckLimits(creation.owner_uid);
+  return CheckLimits(creation, quota);
 }
 
-Result<void> CaptureRegistry::Check(const Creation& creation) {
+Result<void> CaptureRegistry::Check(const Creation& creation, CollectorStarter& starter) {
+  const UserQuota quota = starter.quota();
   const std::lock_guard lock(mutex_);
   ExpireLocked();
-  return FindRepeated(creation) != nullptr ? Result<void>() : CheckNew(creation);
+  return FindRepeated(creation) != nullptr ? Result<void>() : CheckNew(creation, quota);
 }
 
 Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& creation, CollectorStarter& starter) {
+  const UserQuota quota = starter.quota();
   const std::lock_guard lock(mutex_);
   ExpireLocked();
   if (auto repeated = FindRepeated(creation); repeated != nullptr) {
     return repeated;
   }
-  PP_RETURN_IF_ERROR(CheckNew(creation));
+  if (auto checked = CheckNew(creation, quota); checked.has_error()) {
+    if (checked.error().reason == Reason::kQuota) {
+      starter.Refused(creation.request, checked.error());
+    }
+    return std::move(checked).error();
+  }
   CaptureParameters parameters{
       .id = creation.id.empty() ? "c" + RandomId() : creation.id,
       .request_id = creation.request_id,
@@ -111,13 +154,15 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
       .spool_folder = spool_folder_,
       .stop_patience = limits_.stop_patience,
       .shelf = shelf_.get(),
-      .on_end = listener_.on_end};
-  if (limits_.duration.value > 0 && parameters.request.mode != CaptureMode::kSample &&
-      parameters.request.duration.value == 0) {
-    parameters.request.trace.longest = limits_.duration;  // what is recorded by default may be less
-  } else if (limits_.duration.value > 0) {
-    const bool longer = parameters.request.duration.value == 0 || parameters.request.duration > limits_.duration;
-    parameters.request.duration = longer ? limits_.duration : parameters.request.duration;
+      .on_end = listener_.on_end,
+      .account = AccountOf(creation.owner_uid)};
+  parameters.account->Limit(quota.bytes.value_or(SpoolAccount::kNoLimit));  // also for captures that go on
+  if (const Nanos longest = LongestDuration(limits_.duration, quota);
+      longest.value > 0 && parameters.request.mode != CaptureMode::kSample && parameters.request.duration.value == 0) {
+    parameters.request.trace.longest = longest;  // what is recorded by default may be less
+  } else if (longest.value > 0) {
+    const bool longer = parameters.request.duration.value == 0 || parameters.request.duration > longest;
+    parameters.request.duration = longer ? longest : parameters.request.duration;
   }
   PP_ASSIGN_OR_RETURN(auto session, CaptureSession::Start(parameters, starter));
   entries_[parameters.id] = {next_number_++, creation.request_id, session, false};
@@ -361,6 +406,7 @@ CaptureRegistry::Restored CaptureRegistry::Restore(const std::function<void(cons
     restored.interrupted += found.was_interrupted ? 1 : 0;
     const std::string id = found.record.parameters.id;
     const std::string request_id = found.record.parameters.request_id;
+    found.record.parameters.account = AccountOf(found.record.parameters.owner_uid);
     entries_[id] = {next_number_++, request_id, CaptureSession::Restore(std::move(found)), false};
   }
   ExpireLocked();

@@ -77,11 +77,12 @@ class CaptureRegistry {
     uint64_t max_bytes = 0;
     bool keep = false;
   };
-  // kAlreadyExists: the ID is taken. kResourceExhausted: too many at once. Otherwise as CollectorStarter::Start.
-  // A second creation with the same request_id and owner gives the capture of the first.
+  // kAlreadyExists: the ID is taken. kResourceExhausted: too many at once, too many bytes, too long; the limits are
+  // ours and the quota of who has the starter. Otherwise as CollectorStarter::Start. A second creation with the same
+  // request_id and owner gives the capture of the first.
   Result<std::shared_ptr<CaptureSession>> Create(const Creation& creation, CollectorStarter& starter);
   // Why Create would refuse it now, apart from what its collector will say.
-  Result<void> Check(const Creation& creation);
+  Result<void> Check(const Creation& creation, CollectorStarter& starter);
 
   // A capture that is in no list and lives as long as who asked holds it; for dumps. Counts against no limit but its
   // own brevity.
@@ -129,10 +130,11 @@ class CaptureRegistry {
 
   static bool MaySee(const Entry& entry, uint32_t uid);
   std::shared_ptr<CaptureSession> FindRepeated(const Creation& creation) const;
-  Result<void> CheckNew(const Creation& creation) const;
+  Result<void> CheckNew(const Creation& creation, const UserQuota& quota) const;
+  Result<void> CheckLimits(const Creation& creation, const UserQuota& quota) const;
+  std::shared_ptr<SpoolAccount> AccountOf(uint32_t uid);
   Result<void> CheckNotEnding() const;
   std::vector<std::shared_ptr<CaptureSession>> AllLocked() const;
-  Result<void> CheckLimits(uint32_t uid) const;
   using Entries = std::map<std::string, Entry>;
   void ExpireLocked();
   std::vector<Entries::iterator> ExpireByAge();  // gives those that have ended and stay, the oldest first
@@ -150,6 +152,7 @@ class CaptureRegistry {
   ForgottenTotals forgotten_;
   // Until they have ended: a session's end takes time, which is not for who lets go of it.
   std::vector<std::shared_ptr<CaptureSession>> hidden_;
+  std::map<uint32_t, std::shared_ptr<SpoolAccount>> accounts_;  // by user
   uint64_t next_number_ = 1;
   bool is_ending_ = false;
 };

@@ -82,8 +82,13 @@ std::shared_ptr<CaptureSession> CaptureSession::Restore(CaptureShelf::Found foun
 
 CaptureSession::CaptureSession(const CaptureParameters& parameters, std::unique_ptr<TraceSpool> spool,
                                std::unique_ptr<Collector> collector, UniqueFd wake, Nanos created)
-    : parameters_(parameters), spool_(std::move(spool)), collector_(std::move(collector)), wake_(std::move(wake)) {
+    : parameters_(parameters),
+      spool_(std::move(spool)),
+      collector_(std::move(collector)),
+      wake_(std::move(wake)),
+      share_(parameters.account) {
   now_.created = created;
+  share_.Set(spool_->size());
 }
 
 CaptureSession::~CaptureSession() {
@@ -204,10 +209,20 @@ bool CaptureSession::TakeBytes() {
     now_.started = RealtimeNow();
   }
   TakeTotals();
-  if (parameters_.max_bytes > 0 && spool_->size() >= parameters_.max_bytes && limit_message_.empty()) {
-    limit_message_ = fmt::format("the trace has reached its limit of {} bytes", parameters_.max_bytes);
+  share_.Set(spool_->size());
+  if (limit_message_.empty()) {
+    ObeyLimits();
   }
   return true;
+}
+
+void CaptureSession::ObeyLimits() {
+  if (parameters_.max_bytes > 0 && spool_->size() >= parameters_.max_bytes) {
+    limit_message_ = fmt::format("the trace has reached its limit of {} bytes", parameters_.max_bytes);
+  } else if (const SpoolAccount* account = share_.account(); account != nullptr && account->is_full()) {
+    limit_message_ = fmt::format("the traces of user {} together have reached their limit of {} bytes",
+                                 parameters_.owner_uid, account->limit());
+  }
 }
 
 void CaptureSession::Conclude() {

@@ -26,6 +26,7 @@
 #include "daemon/session/capture_facts.h"
 #include "daemon/session/capture_shelf.h"
 #include "daemon/session/collector.h"
+#include "daemon/session/spool_account.h"
 #include "daemon/session/trace_spool.h"
 #include "daemon/trace/trace_meter.h"
 
@@ -61,6 +62,7 @@ class CaptureSession {
                  std::unique_ptr<Collector> collector, UniqueFd wake, Nanos created);
   void Run();
   bool TakeBytes();   // false: no more will come
+  void ObeyLimits();  // under the mutex
   void TakeTotals();  // under the mutex
   void Wake();
   void ObeyCancel();
@@ -77,6 +79,7 @@ class CaptureSession {
   mutable std::condition_variable ended_;
   CaptureSnapshot now_;
   TraceMeter meter_;  // of the session's thread
+  SpoolShare share_;  // likewise
   bool cancelled_ = false;
   std::string cancelled_because_;
   bool in_haste_ = false;

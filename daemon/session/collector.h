@@ -1,5 +1,6 @@
 // A running collector as captures see it, and whoever can start one: this process itself (local_starter.h), or the
-// launcher of the daemon. Implementations say on which threads they may be used.
+// launcher of the daemon. A starter is somebody's, and knows what the administrator lets that caller have; where there
+// is no administrator, that is anything. Implementations say on which threads they may be used.
 #pragma once
 
 #include <memory>
@@ -7,6 +8,7 @@
 
 #include "attach/base/result.h"
 #include "attach/base/types.h"
+#include "daemon/policy/user_quota.h"
 #include "daemon/trace/capture_request.h"
 
 namespace ptrace_prof {
@@ -27,8 +29,13 @@ class Collector {
 class CollectorStarter {
  public:
   virtual ~CollectorStarter() = default;
-  // Thread-safe.
+  // All thread-safe.
   virtual Result<std::unique_ptr<Collector>> Start(const CaptureRequest& request) = 0;
+  // Why Start would refuse to have that process read, whatever the kernel says to it.
+  virtual Result<void> MayProfile(Pid) { return {}; }
+  virtual UserQuota quota() { return {}; }
+  // Nothing was started for that, because of a limit. For those who keep a record.
+  virtual void Refused(const CaptureRequest&, const Error&) {}
 };
 
 }  // namespace ptrace_prof

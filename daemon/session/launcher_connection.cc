@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -89,34 +90,57 @@ void LauncherConnection::ForgetPeer(PeerNumber peer) {
   Send(std::as_bytes(std::span(&header, 1)));
 }
 
-Result<LauncherConnection::Started> LauncherConnection::Start(PeerNumber peer, Pid target,
-                                                              const std::vector<std::string>& arguments) {
-  LaunchRequest request{.number = 0, .peer = peer.value, .target = target, .arguments = arguments};
+uint64_t LauncherConnection::TakeNumber() {
+  const std::lock_guard lock(mutex_);
+  return next_number_++;
+}
+
+Result<LaunchHeader> LauncherConnection::Ask(uint64_t number, std::span<const std::byte> packet) {
   {
     const std::lock_guard lock(mutex_);
-    request.number = next_number_++;
-  }
-  PP_ASSIGN_OR_RETURN(const std::vector<std::byte> packet, EncodeLaunch(request));
-  {
-    const std::lock_guard lock(mutex_);
-    slots_[request.number];
+    slots_[number];
   }
   const bool sent = Send(packet);
   std::unique_lock lock(mutex_);
-  Slot& slot = slots_[request.number];
+  Slot& slot = slots_[number];
   const bool decided =
-      sent && changed_.wait_for(lock, ToChrono(kAnswerPatience), [&] { return slot.answered || !up_; });
-  if (slot.answered && !slot.failure.has_value()) {
-    return std::move(slot.started);
+      sent && changed_.wait_for(lock, ToChrono(kAnswerPatience), [&] { return slot.answer.has_value() || !up_; });
+  if (slot.answer.has_value()) {
+    return *slot.answer;
   }
-  const std::optional<LaunchHeader> failure = slot.failure;
-  slots_.erase(request.number);  // an answer that comes yet finds nobody, and its collector ends
-  if (failure.has_value()) {
-    return Explain(*failure);
-  }
+  slots_.erase(number);  // an answer that comes yet finds nobody, and its collector ends
   return decided || !sent ? LauncherGone()
                           : Because(Reason::kLauncherFailed, "the launcher of ptrace-profd does not answer",
                                     "is the machine out of memory, or the process stopped? Try again");
+}
+
+Result<LauncherConnection::Started> LauncherConnection::Start(PeerNumber peer, Pid target,
+                                                              const std::vector<std::string>& arguments) {
+  const LaunchRequest request{.number = TakeNumber(), .peer = peer.value, .target = target, .arguments = arguments};
+  PP_ASSIGN_OR_RETURN(const std::vector<std::byte> packet, EncodeLaunch(request));
+  PP_ASSIGN_OR_RETURN(const LaunchHeader answer, Ask(request.number, packet));
+  const std::lock_guard lock(mutex_);
+  if (answer.kind == LaunchKind::kStarted) {
+    return std::move(slots_[request.number].started);
+  }
+  slots_.erase(request.number);
+  return Explain(answer);
+}
+
+Result<TargetFacts> LauncherConnection::Look(Pid target) {
+  const LaunchHeader question{.kind = LaunchKind::kLook, .number = TakeNumber(), .pid = target.value};
+  PP_RETURN_IF_ERROR(Ask(question.number, std::as_bytes(std::span(&question, 1))));
+  std::vector<std::byte> packet;
+  {
+    const std::lock_guard lock(mutex_);
+    packet = std::move(slots_[question.number].packet);
+    slots_.erase(question.number);
+  }
+  PP_ASSIGN_OR_RETURN(TargetLook look, DecodeLooked(packet));
+  if (look.refused != 0) {
+    return ErrnoError(look.refused, fmt::format("cannot look at process {}", target.value));
+  }
+  return TargetFacts{look.owner, std::move(look.command), std::move(look.program), std::move(look.cgroup)};
 }
 
 void LauncherConnection::Kill(const Started& collector) {
@@ -175,8 +199,8 @@ void LauncherConnection::Receive() {
 }
 
 bool LauncherConnection::TakeMessage() {
-  LaunchHeader header;
-  iovec bytes{&header, sizeof header};
+  alignas(LaunchHeader) std::byte buffer[kMaxLooked];
+  iovec bytes{buffer, sizeof buffer};
   alignas(cmsghdr) char control[CMSG_SPACE(kLaunchDescriptors * sizeof(int))];
   msghdr message{};
   message.msg_iov = &bytes;
@@ -196,14 +220,17 @@ bool LauncherConnection::TakeMessage() {
       descriptors[i].reset(fd);
     }
   }
-  if (got != sizeof header) {
+  const std::span packet(buffer, static_cast<size_t>(std::max<ssize_t>(got, 0)));
+  const auto header = DecodeLaunchHeader(packet);
+  if (header.has_error()) {
     return false;
   }
-  TakeAnswer(header, descriptors);
+  TakeAnswer(header.value(), packet, descriptors);
   return true;
 }
 
-void LauncherConnection::TakeAnswer(const LaunchHeader& header, std::span<UniqueFd> descriptors) {
+void LauncherConnection::TakeAnswer(const LaunchHeader& header, std::span<const std::byte> packet,
+                                    std::span<UniqueFd> descriptors) {
   const std::lock_guard lock(mutex_);
   const auto slot = slots_.find(header.number);
   if (slot == slots_.end()) {
@@ -212,12 +239,13 @@ void LauncherConnection::TakeAnswer(const LaunchHeader& header, std::span<Unique
   if (header.kind == LaunchKind::kEnded) {
     slot->second.status = header.status;
   } else if (header.kind == LaunchKind::kStarted && descriptors[2].is_open()) {
-    slot->second.answered = true;
+    slot->second.answer = header;
     slot->second.started = {header.number, Pid(header.pid), std::move(descriptors[0]), std::move(descriptors[1]),
                             std::move(descriptors[2])};
   } else {
-    slot->second.answered = true;
-    slot->second.failure = header;
+    slot->second.answer = header;
+    slot->second.answer->kind = header.kind == LaunchKind::kLooked ? header.kind : LaunchKind::kFailed;
+    slot->second.packet.assign(packet.begin(), packet.end());
   }
   changed_.notify_all();
 }

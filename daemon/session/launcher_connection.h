@@ -21,6 +21,7 @@
 #include "attach/base/unique_fd.h"
 #include "daemon/launcher/launch_message.h"
 #include "daemon/launcher/launcher_process.h"
+#include "daemon/policy/target_facts.h"
 
 namespace ptrace_prof {
 
@@ -45,6 +46,8 @@ class LauncherConnection {
   // root; 0: nobody's. kUnavailable: the launcher has ended, or does not answer. kPermissionDenied: it may not become
   // that user.
   Result<Started> Start(PeerNumber peer, Pid target, const std::vector<std::string>& arguments);
+  // What that process is. kGone: it has ended, or there is none; kUnavailable: as Start.
+  Result<TargetFacts> Look(Pid target);
   // That peer is gone: nothing can be started for it any more.
   void ForgetPeer(PeerNumber peer);
   void Kill(const Started& collector);
@@ -57,15 +60,18 @@ class LauncherConnection {
 
  private:
   struct Slot {
-    bool answered = false;
-    std::optional<LaunchHeader> failure;
-    Started started;
+    std::optional<LaunchHeader> answer;
+    Started started;                // kStarted
+    std::vector<std::byte> packet;  // kLooked: the whole of it
     std::optional<int> status;
   };
 
   void Receive();
   bool TakeMessage();
-  void TakeAnswer(const LaunchHeader& header, std::span<UniqueFd> descriptors);
+  void TakeAnswer(const LaunchHeader& header, std::span<const std::byte> packet, std::span<UniqueFd> descriptors);
+  uint64_t TakeNumber();
+  // The slot is there yet if there is an answer.
+  Result<LaunchHeader> Ask(uint64_t number, std::span<const std::byte> packet);
   bool Send(std::span<const std::byte> packet);
   std::optional<int> WaitAlone(const Started& collector, Nanos timeout);
 

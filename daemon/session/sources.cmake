@@ -3,7 +3,7 @@ pp_library(daemon/session
           session/kept_listings.cc session/launcher_connection.cc session/launcher_door.cc session/launcher_starter.cc session/local_starter.cc session/owner_child.cc
           session/pipe_sink.cc session/random_id.cc
           session/rights.cc session/stop_line.cc session/system_call_filter.cc session/trace_spool.cc
-  DEPS pp_daemon_launcher pp_daemon_trace pp_attach_base)
+  DEPS pp_daemon_launcher pp_daemon_policy pp_daemon_trace pp_attach_base)
 # The composition root of the collector, and with it everything that may touch a target.
 pp_library(daemon/collector
   SOURCES collector_main.cc

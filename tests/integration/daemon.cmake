@@ -21,6 +21,10 @@ add_test(NAME integration.authorisation
   COMMAND ${PP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/integration/authorisation_test.py --any)
 set_tests_properties(integration.authorisation PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS integration
   ENVIRONMENT "${PP_DAEMON_ENVIRONMENT}")
+add_test(NAME integration.policy
+  COMMAND ${PP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/integration/policy_test.py --any)
+set_tests_properties(integration.policy PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS integration
+  ENVIRONMENT "${PP_DAEMON_ENVIRONMENT}")
 add_test(NAME soak.daemon_kill COMMAND ${PP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/soak/daemon_kill.py)
 set_tests_properties(soak.daemon_kill PROPERTIES SKIP_RETURN_CODE 77 LABELS soak ENVIRONMENT "${PP_DAEMON_ENVIRONMENT}")
 add_test(NAME integration.both_ways COMMAND ${PP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/integration/both_ways_test.py)

@@ -65,6 +65,25 @@ TEST(LaunchMessage, APeerComesBackWithoutItsCapabilities) {
   }
 }
 
+TEST(LaunchMessage, AProcessThatWasLookedAtComesBackAsItWent) {
+  const TargetLook sent{0, Uid(1000), "python3", "/usr/bin/python3", "0::/a\n"};
+  const auto packet = EncodeLooked(5, sent);
+  EXPECT_EQ(DecodeLaunchHeader(packet).value().number, 5u);
+  const auto got = DecodeLooked(packet);
+  ASSERT_TRUE(got.has_value()) << got.error().message;
+  EXPECT_EQ(got.value().owner, sent.owner);
+  EXPECT_EQ(got.value().command, sent.command);
+  EXPECT_EQ(got.value().program, sent.program);
+  EXPECT_EQ(got.value().cgroup, sent.cgroup);
+  for (size_t size = 0; size < packet.size(); ++size) {
+    EXPECT_TRUE(DecodeLooked(std::span(packet).first(size)).has_error()) << size;
+  }
+  EXPECT_LE(
+      EncodeLooked(5, {0, Uid(), std::string(64, 'c'), std::string(4096, 'p'), std::string(kMaxLookedCgroup, 'g')})
+          .size(),
+      kMaxLooked);
+}
+
 // Whatever is cut off or changed: an error or another valid request, never something outside the packet.
 TEST(LaunchMessage, DamagedPacketsAreRefused) {
   const auto packet = EncodeLaunch(Sample()).value();

@@ -28,6 +28,12 @@ TEST(AuditLine, TellsWhoWhomWhatAndHowItEnded) {
             R"("outcome":"started"})");
 }
 
+TEST(AuditLine, NamesTheRuleThatDecided) {
+  AuditEntry entry = Sample();
+  entry.rule = "jobs";
+  EXPECT_STREQ(Parsed(AuditLine(entry, Nanos()))["rule"].GetString(), "jobs");
+}
+
 TEST(AuditLine, NothingFromOutsideMakesAnotherLineOrField) {
   AuditEntry entry = Sample();
   entry.outcome = AuditOutcome::kRefused;

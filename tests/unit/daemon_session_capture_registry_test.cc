@@ -173,6 +173,59 @@ TEST_F(Registry, TheServersLimitsHoldWhateverIsAskedFor) {
   }
 }
 
+TEST_F(Registry, QuotasLimitHowManyGoOn) {
+  starter_.allowed = {.name = "few", .captures = 1, .bytes = {}, .duration = {}};
+  const Session one = Create(kAnn).value();
+  const auto second = Create(kAnn);
+  ASSERT_TRUE(second.has_error());
+  EXPECT_EQ(second.error().reason, Reason::kQuota);
+  EXPECT_EQ(second.error().message, "user 1001 has 1 captures going on, and may have 1 (quota 'few' of the policy)");
+  EXPECT_EQ(starter_.refusals, 1) << "whoever keeps a record hears of it";
+  starter_.allowed.captures = 1000;
+  Limit({.captures_per_user = 1});
+  ASSERT_TRUE(Create(kAnn).has_value());
+  EXPECT_EQ(Create(kAnn).error().message, "user 1001 has 1 captures going on, and may have 1") << "the stricter counts";
+  starter_.allowed.captures = 0;
+  EXPECT_EQ(Create(kBob).error().reason, Reason::kQuota);
+}
+
+TEST_F(Registry, QuotasLimitTheDuration) {
+  starter_.allowed = {.name = "short", .captures = {}, .bytes = {}, .duration = Nanos::FromSeconds(10)};
+  CaptureRegistry::Creation creation{.owner_uid = kAnn};
+  creation.request.pid = Pid(7);
+  creation.request.duration = Nanos::FromSeconds(11);
+  EXPECT_EQ(registry_->Check(creation, starter_).error().reason, Reason::kQuota);
+  const auto refused = registry_->Create(creation, starter_);
+  ASSERT_TRUE(refused.has_error());
+  EXPECT_EQ(refused.error().code, Code::kResourceExhausted);
+  EXPECT_EQ(refused.error().message,
+            "user 1001 asks for 11 s, and may have captures of 10 s (quota 'short' of the policy)");
+  creation.request.duration = Nanos();
+  ASSERT_TRUE(registry_->Create(creation, starter_).has_value());
+  EXPECT_EQ(starter_.started().back()->request.duration, Nanos::FromSeconds(10));
+  Limit({.duration = Nanos::FromSeconds(5)});
+  ASSERT_TRUE(registry_->Create(creation, starter_).has_value());
+  EXPECT_EQ(starter_.started().back()->request.duration, Nanos::FromSeconds(5)) << "the stricter counts";
+}
+
+TEST_F(Registry, QuotasLimitTheBytesOfAllTraces) {
+  const uint64_t size = SmallTrace().size();
+  starter_.allowed = {.name = "small", .captures = {}, .bytes = size + 1, .duration = {}};
+  const std::string first = CreateEnded(kAnn)->parameters().id;
+  const Session second = Create(kAnn).value();
+  ASSERT_TRUE(WriteAll(starter_.started().back()->output.get(), SmallTrace(false)));
+  ASSERT_TRUE(second->WaitForEnd(kPatience)) << "the account is full";
+  EXPECT_EQ(second->Snapshot().state, CaptureState::kSucceeded);
+  EXPECT_NE(second->Snapshot().end_message.find(std::to_string(size + 1)), std::string::npos);
+  const auto third = Create(kAnn);
+  ASSERT_TRUE(third.has_error());
+  EXPECT_EQ(third.error().reason, Reason::kQuota);
+  EXPECT_NE(third.error().message.find("bytes of traces stored"), std::string::npos) << third.error().message;
+  EXPECT_TRUE(Create(kBob).has_value()) << "whose account is another";
+  ASSERT_TRUE(registry_->Delete(first, kAnn).has_value());
+  EXPECT_TRUE(Create(kAnn).has_value()) << "what is deleted makes room";
+}
+
 TEST_F(Registry, ACaptureEndsWellAtItsSize) {
   CaptureRegistry::Creation creation{.owner_uid = kAnn, .max_bytes = 100};
   creation.request.pid = Pid(7);

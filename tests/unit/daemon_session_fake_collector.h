@@ -26,12 +26,16 @@ struct FakeCollectorState {
 class FakeStarter : public CollectorStarter {
  public:
   Result<std::unique_ptr<Collector>> Start(const CaptureRequest& request) override;
+  UserQuota quota() override { return allowed; }
+  void Refused(const CaptureRequest&, const Error&) override { ++refusals; }
 
   // As they were started. When one is stopped it ends its trace by itself, unless it is deaf.
   std::vector<std::shared_ptr<FakeCollectorState>> started();
   void Forget();  // those that were started so far
   std::atomic<bool> deaf = false;
   std::atomic<bool> refuse = false;
+  UserQuota allowed;  // set it before others use this
+  std::atomic<int> refusals = 0;
   std::atomic<bool> end_at_once = false;  // every collector writes a whole trace and ends
 
  private:

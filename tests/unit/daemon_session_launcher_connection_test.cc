@@ -169,6 +169,18 @@ TEST_F(Launching, EndOfTheControlLineStops) {
   EXPECT_EQ(WEXITSTATUS(connection_->Wait(collector, kLong).value_or(0)), 5);
 }
 
+TEST_F(Launching, TellsWhatAProcessIs) {
+  const auto facts = connection_->Look(Pid(::getpid()));
+  ASSERT_TRUE(facts.has_value()) << facts.error().message;
+  EXPECT_EQ(facts.value().owner, Uid(::getuid()));
+  EXPECT_EQ(facts.value().command, "daemon_launcher");  // of 15 characters
+  EXPECT_TRUE(facts.value().program.ends_with("/daemon_launcher_test")) << facts.value().program;
+  EXPECT_NE(facts.value().cgroup.find(":/"), std::string::npos) << facts.value().cgroup;
+  EXPECT_EQ(connection_->Look(Pid(INT32_MAX)).error().code, Code::kGone);
+  KillLauncher();
+  EXPECT_EQ(connection_->Look(Pid(::getpid())).error().code, Code::kUnavailable);
+}
+
 TEST_F(Launching, Kills) {
   const auto collector = Start("do=nothing");
   connection_->Kill(collector);

@@ -1,0 +1,42 @@
+// What the policy says of one caller: whom that caller may have profiled, and how much at once.
+//
+// Who the caller is comes from the kernel, what a process is from the launcher, and while it is judged a pidfd holds
+// it: the answer is about the process that has this number when Judge returns. Thread-safe. Owns nothing but the
+// caller's identity; the policy and the launcher outlive it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "attach/base/result.h"
+#include "attach/base/unique_fd.h"
+#include "daemon/program/policy_source.h"
+#include "daemon/session/launcher_connection.h"
+#include "rpc/peer_identity.h"
+
+namespace ptrace_prof {
+
+class PolicyGate {
+ public:
+  PolicyGate(const PeerIdentity& caller, const PolicySource& source, std::shared_ptr<LauncherConnection> launcher);
+
+  struct Judgement {
+    std::optional<Error> refusal;  // POLICY_DENIED, or why there is nothing to judge
+    std::string rule;              // that decided; empty: none
+    UniqueFd target;               // holds whom this is about; closed where no rule had to be asked
+  };
+  // 0: no process in particular, of which a policy says nothing.
+  Judgement Judge(Pid target) const;
+  UserQuota quota() const { return source_.current()->QuotaOf(caller_); }
+
+ private:
+  const PolicyCaller caller_;
+  const PolicySource& source_;
+  const std::shared_ptr<LauncherConnection> launcher_;
+};
+
+// Why a process that was there is not any more.
+Error WhyGone(Pid target);
+
+}  // namespace ptrace_prof

@@ -1,0 +1,61 @@
+#include "daemon/program/policy_source.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "daemon/policy/policy_file.h"
+#include "daemon/program/daemon_log.h"
+
+namespace ptrace_prof {
+namespace {
+
+// The one place where nobody has to name it: a file that is there and cannot be read is not the same as none.
+bool HasDefaultFile() { return ::access(kDefaultPolicyFile, F_OK) == 0 || errno == EACCES; }
+
+}  // namespace
+
+Result<std::unique_ptr<PolicySource>> PolicySource::Open(const std::string& file, Uid owner) {
+  const bool takes_default = file.empty() && owner.value == 0 && HasDefaultFile();
+  const std::string chosen = takes_default ? kDefaultPolicyFile : file;
+  Policy policy;
+  if (!chosen.empty()) {
+    PP_ASSIGN_OR_RETURN(policy, ReadPolicy(chosen, owner));
+    Log(LogLevel::kInfo, "policy_read",
+        {{"file", chosen},
+         {"default", policy.allows_by_default ? "allow" : "deny"},
+         {"rules", std::to_string(policy.rules.size())},
+         {"quotas", std::to_string(policy.quotas.size())}});
+  }
+  return std::unique_ptr<PolicySource>(new PolicySource(chosen, owner, std::move(policy)));
+}
+
+PolicySource::PolicySource(std::string file, Uid owner, Policy policy)
+    : file_(std::move(file)), owner_(owner), current_(std::make_shared<const Policy>(std::move(policy))) {}
+
+std::shared_ptr<const Policy> PolicySource::current() const {
+  const std::lock_guard lock(mutex_);
+  return current_;
+}
+
+void PolicySource::Reload() {
+  if (file_.empty()) {
+    Log(LogLevel::kInfo, "policy_unchanged",
+        {{"message", "there is no policy to read again"}, {"remedy", "restart ptrace-profd to give it one"}});
+    return;
+  }
+  auto read = ReadPolicy(file_, owner_);
+  if (read.has_error()) {
+    Error error = std::move(read).error();
+    error.message = "the policy from before still holds: " + error.message;
+    Log(LogLevel::kError, "policy_unchanged", error);
+    return;
+  }
+  auto policy = std::make_shared<const Policy>(std::move(read).value());
+  const std::string changes = PolicyChanges(*current(), *policy);
+  const std::lock_guard lock(mutex_);
+  current_ = std::move(policy);
+  Log(LogLevel::kInfo, "policy_read_again", {{"file", file_}, {"changes", changes}});
+}
+
+}  // namespace ptrace_prof
