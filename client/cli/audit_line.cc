@@ -58,10 +58,10 @@ std::optional<int64_t> Number(const rapidjson::Value& object, const char* key) {
 }
 
 std::string Rewritten(rapidjson::Document& document) {
-  for (auto& member : document.GetObject()) {
-    if (member.value.IsString()) {
-      const std::string clean = Printable({member.value.GetString(), member.value.GetStringLength()});
-      member.value.SetString(clean.data(), static_cast<rapidjson::SizeType>(clean.size()), document.GetAllocator());
+  for (rapidjson::SizeType i = 0; i < document.MemberCount(); ++i) {
+    if (rapidjson::Value& value = (document.MemberBegin() + i)->value; value.IsString()) {
+      const std::string clean = Printable({value.GetString(), value.GetStringLength()});
+      value.SetString(clean.data(), static_cast<rapidjson::SizeType>(clean.size()), document.GetAllocator());
     }
   }
   rapidjson::StringBuffer buffer;
