@@ -93,6 +93,7 @@ std::optional<AuditRecord> ParseAuditLine(std::string_view line) {
   record.outcome = Text(document, "outcome");
   record.reason = Text(document, "reason");
   record.message = Text(document, "message");
+  record.rule = Text(document, "rule");
   record.json = Rewritten(document);
   return record;
 }
@@ -129,6 +130,7 @@ std::string AuditTableLine(const AuditRecord& record, const std::string& user) {
   const std::string target = record.target.value == 0 ? "-" : std::to_string(record.target.value);
   std::string why = record.reason;
   why += record.message.empty() ? "" : (why.empty() ? "" : ": ") + record.message;
+  why += record.rule.empty() ? "" : fmt::format("{}(rule {})", why.empty() ? "" : " ", record.rule);
   std::string line = fmt::format(kColumns, record.time_text.substr(0, 19) + "Z", Printable(user), record.caller.value,
                                  record.what, target, record.outcome, why);
   line.erase(line.find_last_not_of(' ') + 1);

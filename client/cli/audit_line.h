@@ -21,6 +21,7 @@ struct AuditRecord {
   std::string outcome;
   std::string reason;
   std::string message;
+  std::string rule;  // of the policy; empty: none
   std::string json;  // the whole line again, with all fields, those unknown here too
 };
 

@@ -148,13 +148,16 @@ ParsedOptions ParseDaemonOptions(int argc, char** argv) {
   CLI::App app("Serves captures of Python processes over gRPC.", "ptrace-profd");
   Declare(app, parsed.options, raw);
   if (argc == 2 && std::string_view(argv[1]) == kManualWord) {
-    fmt::print("{}", ManualPage(app, {.section = 8,
-                                      .version = PP_VERSION,
-                                      .synopsis = {"[OPTIONS]"},
-                                      .files = {{"/run/ptrace-prof/ptrace-prof.sock", "The socket of root's daemon."},
-                                                {"/var/log/ptrace-prof/audit.log",
-                                                 "Where `ptrace-prof audit` looks unless a daemon says otherwise."}},
-                                      .see_also = "ptrace-prof(1), ptrace-prof-policy(5), systemd.socket(5)"}));
+    fmt::print(
+        "{}",
+        ManualPage(app, {.section = 8,
+                         .version = PP_VERSION,
+                         .synopsis = {"[OPTIONS]"},
+                         .files = {{"/etc/ptrace-prof/policy.toml", "Who may profile what: ptrace-prof-policy(5)."},
+                                   {"/run/ptrace-prof/ptrace-prof.sock", "The socket of root's daemon."},
+                                   {"/var/log/ptrace-prof/audit.log",
+                                    "Where `ptrace-prof audit` looks unless a daemon says otherwise."}},
+                         .see_also = "ptrace-prof(1), ptrace-prof-policy(5), systemd.socket(5)"}));
     parsed.exit_status = std::fflush(stdout) == 0 ? 0 : kUsageStatus;
     return parsed;
   }

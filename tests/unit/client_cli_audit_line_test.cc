@@ -25,6 +25,14 @@ TEST(AuditLineOfTheDaemon, IsUnderstood) {
       "belongs to bob\n");
 }
 
+TEST(AuditLineOfTheDaemon, NamesTheRuleOfThePolicy) {
+  const auto record = ParseAuditLine(
+      R"({"time":"2026-11-21T22:10:03Z","uid":1,"pid":2,"what":"dump","outcome":"started","rule":"support"})");
+  ASSERT_TRUE(record.has_value());
+  EXPECT_EQ(AuditTableLine(*record, "x"),
+            "2026-11-21T22:10:03Z  x                   2  dump            -  started   (rule support)\n");
+}
+
 TEST(AuditLineOfTheDaemon, WhatIsCutOrNoneIsNotTakenForOne) {
   const std::string whole = kRefused;
   for (size_t size = 0; size < whole.size(); ++size) {
