@@ -105,7 +105,7 @@ class Reader {
             "write name = \"...\": the audit and messages call it so");
       return {};
     }
-    const std::string name(node->value_exact<std::string_view>().value_or(""));
+    std::string name(node->value_exact<std::string_view>().value_or(""));
     const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
       return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
              std::string_view("-_. ").find(c) != std::string_view::npos;
