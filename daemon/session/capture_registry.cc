@@ -86,11 +86,12 @@ Result<void> CaptureRegistry::CheckLimits(const Creation& creation, const UserQu
     return OverQuota(uid, fmt::format("has {} bytes of traces stored, and may have {}", stored, *quota.bytes), quota,
                      "delete some of them: ptrace-prof captures list, ptrace-prof captures delete ID");
   }
-  if (const Nanos asked = creation.request.duration; quota.duration.has_value() && asked > *quota.duration) {
+  const Nanos longest = LongestDuration(limits_.duration, quota);
+  if (const Nanos asked = creation.request.duration; longest.value > 0 && asked > longest) {
     return OverQuota(
-        uid,
-        fmt::format("asks for {:g} s, and may have captures of {:g} s", asked.seconds(), quota.duration->seconds()),
-        quota, "ask for less, or for no duration: then it ends when that time is over");
+        uid, fmt::format("asks for {:g} s, and may have captures of {:g} s", asked.seconds(), longest.seconds()),
+        quota.duration == longest ? quota : UserQuota(),
+        "ask for less, or for no duration: then it ends when that time is over");
   }
   return {};
 }
@@ -157,12 +158,10 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
       .on_end = listener_.on_end,
       .account = AccountOf(creation.owner_uid)};
   parameters.account->Limit(quota.bytes.value_or(SpoolAccount::kNoLimit));  // also for captures that go on
-  if (const Nanos longest = LongestDuration(limits_.duration, quota);
-      longest.value > 0 && parameters.request.mode != CaptureMode::kSample && parameters.request.duration.value == 0) {
-    parameters.request.trace.longest = longest;  // what is recorded by default may be less
-  } else if (longest.value > 0) {
-    const bool longer = parameters.request.duration.value == 0 || parameters.request.duration > longest;
-    parameters.request.duration = longer ? longest : parameters.request.duration;
+  const Nanos longest = LongestDuration(limits_.duration, quota);
+  if (longest.value > 0 && parameters.request.duration.value == 0) {
+    const bool traces = parameters.request.mode != CaptureMode::kSample;  // what is recorded by default may be less
+    (traces ? parameters.request.trace.longest : parameters.request.duration) = longest;
   }
   PP_ASSIGN_OR_RETURN(auto session, CaptureSession::Start(parameters, starter));
   entries_[parameters.id] = {next_number_++, creation.request_id, session, false};

@@ -225,13 +225,16 @@ class Service(DaemonCase):
         target = self.start("heartbeat.py")
         daemon = self.daemon("--socket", self.place.socket, "--spool", self.place.spool, "--max-captures", 1,
                              "--max-duration", "200ms")
-        first = self.probe(daemon, "record", target.pid, 1000, self.place.folder / "x")
+        first = self.probe(daemon, "record", target.pid, 0, self.place.folder / "x")
         self.assertTrue(first.hear("STATE_PENDING"))
-        self.assertEqual(state_of(first.end()[-1]), "STATE_SUCCEEDED")  # after 200 ms, not after 1000 s
+        self.assertEqual(state_of(first.end()[-1]), "STATE_SUCCEEDED")  # after 200 ms
+        too_long = self.probe(daemon, "create", target.pid, 1000).end()[-1]
+        self.assertTrue(too_long.startswith("error RESOURCE_EXHAUSTED"), too_long)
+        self.assertIn("captures of 0.2 s", too_long)
         waiting = subprocess.Popen(["sleep", "1000"])
         self.addCleanup(waiting.wait)
         self.addCleanup(waiting.kill)
-        going_on = self.probe(daemon, "create", f"wait:{waiting.pid}", 1000)
+        going_on = self.probe(daemon, "create", f"wait:{waiting.pid}", 0)
         going_on.end()
         refused = self.probe(daemon, "create", target.pid, 1).end()[-1]
         self.assertTrue(refused.startswith("error RESOURCE_EXHAUSTED"), refused)

@@ -164,13 +164,17 @@ TEST_F(Registry, TheServersLimitsHoldWhateverIsAskedFor) {
   Limit({.bytes = 1000, .duration = Nanos::FromSeconds(5)});
   CaptureRegistry::Creation creation{.owner_uid = kAnn, .max_bytes = 1'000'000};
   creation.request.pid = Pid(7);
-  for (const Nanos asked : {Nanos(), Nanos::FromSeconds(2), Nanos::FromSeconds(10)}) {
+  for (const Nanos asked : {Nanos(), Nanos::FromSeconds(2)}) {
     creation.request.duration = asked;
     const Session session = registry_->Create(creation, starter_).value();
     const Nanos given = starter_.started().back()->request.duration;
-    EXPECT_EQ(given.value, asked == Nanos::FromSeconds(2) ? asked.value : Nanos::FromSeconds(5).value);
+    EXPECT_EQ(given, asked == Nanos() ? Nanos::FromSeconds(5) : asked);
     EXPECT_EQ(session->parameters().max_bytes, 1000U);
   }
+  creation.request.duration = Nanos::FromSeconds(10);
+  const auto refused = registry_->Create(creation, starter_);
+  ASSERT_TRUE(refused.has_error());
+  EXPECT_EQ(refused.error().message, "user 1001 asks for 10 s, and may have captures of 5 s");
 }
 
 TEST_F(Registry, QuotasLimitHowManyGoOn) {
