@@ -43,16 +43,26 @@ if [ -n "${PP_FRESH_USER:-}" ]; then
   chroot "$root" chown -R someone: "$home/ptrace-prof"
 fi
 
-# What a machine has and a folder has not: /proc, /dev, and a PID namespace so that nothing outlives the try.
+# What a machine has and a folder has not: a root of its own (not only chroot: a mount namespace, whose root can be made
+# private again, and user namespaces, which no chroot may make), /proc, /dev, /sys, and a PID namespace so that nothing
+# outlives the try.
 # shellcheck disable=SC2016 # expanded by the inner shell
 unshare --mount --pid --fork --kill-child bash -ec '
   root=$1 as=$2 home=$3; shift 3
-  mount -t proc proc "$root/proc"
-  mount --rbind /dev "$root/dev"
-  mount -t tmpfs tmpfs "$root/dev/shm"
+  mount --bind "$root" "$root"
+  cd "$root"
+  mount -t proc proc proc
+  mount --rbind /dev dev
+  mount -t tmpfs tmpfs dev/shm
+  mount --rbind /sys sys
+  mkdir before
+  pivot_root . before
+  cd /
+  umount --lazy before
+  rmdir before
   for verb; do
     started=$(date +%s)
     echo "==> as $as in a fresh Debian 12: ./dev $verb"
-    chroot "$root" su - "$as" -c "cd $home/ptrace-prof && ./dev $verb </dev/null"
+    su - "$as" -c "cd $home/ptrace-prof && ./dev $verb </dev/null"
     echo "==> ./dev $verb took $(($(date +%s) - started)) s"
   done' try "$root" "$as" "$home" "$@"

@@ -1,5 +1,5 @@
-"""A node of its own that a real systemd runs, in namespaces of this machine: nothing but our units, /etc, /run, /var/lib
-and /var/log of its own, and the processes that it and the test start in it. For root.
+"""A node of its own that a real systemd runs, in namespaces of this machine: nothing but our units, /etc, /run, /tmp,
+/var/lib, /var/log and /var/tmp of its own, and the processes that it and the test start in it. For root.
 """
 import contextlib
 import os
@@ -20,6 +20,10 @@ cp -r {units}/. /run/units
 mount -t overlay -o lowerdir=/etc,upperdir=/run/upper,workdir=/run/work pp-node /etc
 mount -t tmpfs pp-node /var/lib
 mount -t tmpfs pp-node /var/log
+for place in /tmp /var/tmp; do  # what is there is seen, what is made there by PrivateTmp= goes with the node
+  mkdir -p /run/upper-of$place /run/work-of$place
+  mount -t overlay -o lowerdir=$place,upperdir=/run/upper-of$place,workdir=/run/work-of$place pp-node $place
+done
 export container=ptrace-prof SYSTEMD_UNIT_PATH=/run/units
 exec {systemd} --system --unit=pp-node.target --show-status=no --log-target=console
 """
