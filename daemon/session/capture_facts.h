@@ -40,7 +40,7 @@ struct CaptureParameters {
   Nanos stop_patience = Nanos::FromSeconds(10);  // for a collector that was told to end, before it is killed
   CaptureShelf* shelf = nullptr;                 // where it outlives us; null: its trace is gone with us
   CaptureEnded on_end = nullptr;
-  std::shared_ptr<SpoolAccount> account = {};    // its bytes count here; null: nowhere
+  std::shared_ptr<SpoolAccount> account = {};  // its bytes count here; null: nowhere
 };
 
 // Times are CLOCK_REALTIME; zero: not yet.
