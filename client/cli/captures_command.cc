@@ -12,6 +12,7 @@
 #include "client/cli/export_options.h"
 #include "client/cli/messages.h"
 #include "client/cli/record_run.h"
+#include "client/cli/subcommands.h"
 #include "client/remote/capture_client.h"
 #include "client/remote/sample_source.h"
 
@@ -52,13 +53,12 @@ class FetchBackend : public CaptureBackend {
 class CapturesCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
-    app.require_subcommand(1);
     app.footer(kFooter);
-    CLI::App& list = Action(app, "list", "Show all of yours, the newest first", &CapturesCommand::List);
-    CLI::App& watch = Action(app, "watch", "Print how one goes on, until its end", &CapturesCommand::Watch);
-    CLI::App& cancel = Action(app, "cancel", "End one; what it recorded is kept", &CapturesCommand::Cancel);
-    CLI::App& discard = Action(app, "delete", "Forget an ended one, and its trace", &CapturesCommand::Delete);
-    CLI::App& fetch = Action(app, "fetch", "Write what one recorded to a file", &CapturesCommand::Fetch);
+    CLI::App& list = actions_.Add(app, "list", "Show all of yours, the newest first", &CapturesCommand::List);
+    CLI::App& watch = actions_.Add(app, "watch", "Print how one goes on, until its end", &CapturesCommand::Watch);
+    CLI::App& cancel = actions_.Add(app, "cancel", "End one; what it recorded is kept", &CapturesCommand::Cancel);
+    CLI::App& discard = actions_.Add(app, "delete", "Forget an ended one, and its trace", &CapturesCommand::Delete);
+    CLI::App& fetch = actions_.Add(app, "fetch", "Write what one recorded to a file", &CapturesCommand::Fetch);
     for (CLI::App* one : {&watch, &cancel, &discard, &fetch}) {
       one->add_option("id", id_, "ID of the capture, or the beginning of it")->required()->type_name("ID");
     }
@@ -79,25 +79,10 @@ class CapturesCommand : public Command {
       return static_cast<int>(Fail(client.error()));
     }
     client_ = client.value();
-    for (const auto& [app, action] : actions_) {
-      if (app->parsed()) {
-        const auto code = (this->*action)();
-        return static_cast<int>(code.has_error() ? Fail(code.error()) : code.value());
-      }
-    }
-    return static_cast<int>(ExitCode::kUsage);
+    return actions_.Run(*this);
   }
 
  private:
-  using Carry = Result<ExitCode> (CapturesCommand::*)();
-
-  CLI::App& Action(CLI::App& app, const char* name, const char* summary, Carry action) {
-    CLI::App* added = app.add_subcommand(name, summary);
-    added->fallthrough();  // --host is for all of them
-    actions_.emplace_back(added, action);
-    return *added;
-  }
-
   Result<RemoteCapture> Chosen() {
     PP_ASSIGN_OR_RETURN(const auto captures, client_->List());
     return ChooseCapture(captures, id_);
@@ -178,7 +163,7 @@ class CapturesCommand : public Command {
     return static_cast<ExitCode>(status);
   }
 
-  std::vector<std::pair<CLI::App*, Carry>> actions_;
+  Subcommands<CapturesCommand> actions_;
   CaptureClient* client_ = nullptr;
   std::string id_;
   RecordOptions output_;

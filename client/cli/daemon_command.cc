@@ -7,6 +7,7 @@
 #include "client/cli/command.h"
 #include "client/cli/daemon_text.h"
 #include "client/cli/messages.h"
+#include "client/cli/subcommands.h"
 
 namespace ptrace_prof {
 namespace {
@@ -23,15 +24,14 @@ constexpr char kFooter[] =
 class DaemonCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
-    app.require_subcommand(1);
     app.footer(kFooter);
-    CLI::App& status =
-        Action(app, "status", "Tell how it is set up, how long it runs and what it keeps", &DaemonCommand::Status);
-    CLI::App& captures =
-        Action(app, "captures", "Show those that it keeps and you may see, the newest first", &DaemonCommand::List);
-    CLI::App& cancel = Action(app, "cancel", "End some; what they recorded is kept", &DaemonCommand::Cancel);
+    CLI::App& status = actions_.Add(app, "status", "Tell how it is set up, how long it runs and what it keeps",
+                                    &DaemonCommand::Status);
+    CLI::App& captures = actions_.Add(app, "captures", "Show those that it keeps and you may see, the newest first",
+                                      &DaemonCommand::List);
+    CLI::App& cancel = actions_.Add(app, "cancel", "End some; what they recorded is kept", &DaemonCommand::Cancel);
     CLI::App& audit =
-        Action(app, "audit", "Show who was let do what, and who was refused (as `audit`)", &DaemonCommand::Audit);
+        actions_.Add(app, "audit", "Show who was let do what, and who was refused (as `audit`)", &DaemonCommand::Audit);
     for (CLI::App* shown : {&status, &captures}) {
       shown->add_flag("-j,--json", json_, "As JSON (its schema is in docs/cli.md)");
     }
@@ -42,25 +42,10 @@ class DaemonCommand : public Command {
 
   int Run(const CommandContext& context) override {
     context_ = &context;
-    for (const auto& [app, action] : actions_) {
-      if (app->parsed()) {
-        const auto code = (this->*action)();
-        return static_cast<int>(code.has_error() ? Fail(code.error()) : code.value());
-      }
-    }
-    return static_cast<int>(ExitCode::kUsage);
+    return actions_.Run(*this);
   }
 
  private:
-  using Carry = Result<ExitCode> (DaemonCommand::*)();
-
-  CLI::App& Action(CLI::App& app, const char* name, const char* summary, Carry action) {
-    CLI::App* added = app.add_subcommand(name, summary);
-    added->fallthrough();  // --host is for all of them
-    actions_.emplace_back(added, action);
-    return *added;
-  }
-
   Result<ExitCode> Status() {
     PP_ASSIGN_OR_RETURN(const RemoteDaemon daemon, context_->backend.Daemon());
     return PrintOut(json_ ? DaemonJson(daemon) : DaemonText(daemon));
@@ -105,7 +90,7 @@ class DaemonCommand : public Command {
 
   Result<ExitCode> Audit() { return view_.Show(context_->backend); }
 
-  std::vector<std::pair<CLI::App*, Carry>> actions_;
+  Subcommands<DaemonCommand> actions_;
   const CommandContext* context_ = nullptr;
   AuditView view_;
   std::vector<std::string> ids_;
