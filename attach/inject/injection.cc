@@ -86,6 +86,16 @@ Error TracedAlready(Pid pid) {
                  "Wait for the end of that capture, or cancel it.", ThingOf(pid));
 }
 
+// Where nobody may be called to take it away (bell.holds_traced).
+Error NotGoneYet(Pid pid) {
+  return Because(
+      Reason::kBeingTraced,
+      fmt::format("process {} is being traced already, or the tracer of an earlier capture is still in it: on "
+                  "CPython 3.11 it goes with the next call that the process makes",
+                  pid.value),
+      "Wait until it has gone on, or sample it (record without --mode trace).", ThingOf(pid));
+}
+
 // A stub whose collector was killed goes by itself after a while; we do not wait for that.
 class Resident {
  public:
@@ -101,7 +111,7 @@ class Resident {
         return stub;
       }
       if (MonotonicNow() > deadline) {
-        return TracedAlready(target_.pid);
+        return target_.queue.bell.holds_traced ? NotGoneYet(target_.pid) : TracedAlready(target_.pid);
       }
       PP_RETURN_IF_ERROR(SendAway(*stub));
     }

@@ -155,7 +155,7 @@ def main(minor):
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
         os.chmod(name, 0o755)  # the daemon of root gives up its rights
         server, address = stack.enter_context(daemon(pathlib.Path(name)))
-        target = stack.enter_context(TargetProcess("busyloop.py", target_python))
+        target = stack.enter_context(TargetProcess("busycalls.py", target_python))
         sleep = stack.enter_context(no_python())
         bad = stack.enter_context(bad_names(target_python.path))
         print(f"server: {server}; client: CPython {found[0]}; target: CPython {target_python}", flush=True)

@@ -1,7 +1,7 @@
 """The client against a server: the same body for ptrace-profd and for fake_server.py.
 
 PP_CLIENT_TARGET: where it listens; PP_CLIENT_SERVER: which of the two it is; PP_CLIENT_PID: a process of
-tests/targets/busyloop.py; PP_CLIENT_SLEEP: one that is no Python; PP_CLIENT_BAD_NAMES: one of
+tests/targets/busycalls.py; PP_CLIENT_SLEEP: one that is no Python; PP_CLIENT_BAD_NAMES: one of
 tests/targets/bad_names.py.
 """
 import asyncio
@@ -209,8 +209,8 @@ class Looking(Base):
         self.assertEqual(len(found), 1)
         self.assertTrue(found[0].profilable)
         self.assertEqual(found[0].uid, os.geteuid())
-        self.assertTrue(any("busyloop" in word for word in found[0].command), found)
-        paged = self.client.processes(page_size=1, name="busyloop")
+        self.assertTrue(any("busycalls" in word for word in found[0].command), found)
+        paged = self.client.processes(page_size=1, name="busycalls")
         self.assertIn(PID, [one.pid for one in paged])
         self.assertTrue(all(isinstance(check, ptrace_prof.Check) for check in paged.limits))
         self.assertEqual([one.pid for one in self.client.processes(uid=4294967294)], [])
