@@ -1,8 +1,10 @@
 #include "symbolizer/cpython/segment_tails.h"
 
 #include <algorithm>
+#include <span>
 #include <string_view>
 
+#include "attach/proc/maps.h"
 #include "symbolizer/cpython/process_images.h"
 
 namespace ptrace_prof {
@@ -35,6 +37,18 @@ MemoryTail TailOf(const ElfImage& elf, TailKind kind) {
   return largest;
 }
 
+// Not made read-only by the dynamic linker, as all of a small segment may be (RELRO), and nothing was written there.
+bool IsUnused(RemoteMemory& memory, std::span<const MemoryRegion> regions, const MemoryTail& tail, TailKind kind) {
+  const auto holds = [&](const MemoryRegion& region) {
+    return region.start <= tail.begin && tail.begin < region.end &&
+           (kind == TailKind::kData ? region.writable : region.executable);
+  };
+  std::vector<uint8_t> bytes(tail.size);
+  return std::ranges::any_of(regions, holds) &&
+         memory.Read(tail.begin, bytes.data(), bytes.size()) == ReadStatus::kOk &&
+         std::ranges::all_of(bytes, [](uint8_t byte) { return byte == 0; });
+}
+
 }  // namespace
 
 Result<std::vector<MemoryTail>> FindSegmentTails(Pid pid, RemoteMemory& memory, TailKind kind, uint64_t enough) {
@@ -45,7 +59,9 @@ Result<std::vector<MemoryTail>> FindSegmentTails(Pid pid, RemoteMemory& memory, 
       return std::vector<MemoryTail>();
     }
   }
-  for (size_t i = 0; i < images.count() && (tails.empty() || tails.back().size < enough); ++i) {
+  PP_ASSIGN_OR_RETURN(const std::vector<MemoryRegion> regions, ReadMaps(pid));
+  bool is_enough = false;
+  for (size_t i = 0; i < images.count() && !is_enough; ++i) {
     if (IsDynamicLinker(images.image(i).region.path)) {
       continue;
     }
@@ -53,6 +69,7 @@ Result<std::vector<MemoryTail>> FindSegmentTails(Pid pid, RemoteMemory& memory, 
     const MemoryTail tail = elf != nullptr ? TailOf(*elf, kind) : MemoryTail();
     if (tail.size > 0) {
       tails.push_back(tail);
+      is_enough = tail.size >= enough && IsUnused(memory, regions, tail, kind);
     }
   }
   std::ranges::sort(tails, std::ranges::greater(), &MemoryTail::size);

@@ -17,7 +17,7 @@ namespace ptrace_prof {
 
 enum class TailKind { kData, kCode };  // of writable segments, or of executable ones
 
-// The largest ones first. Looks no further once it has found one of `enough` bytes. Empty under musl.
+// The largest ones first. Looks no further once it has found one of `enough` bytes that is unused. Empty under musl.
 // kGone, kPermissionDenied.
 Result<std::vector<MemoryTail>> FindSegmentTails(Pid pid, RemoteMemory& memory, TailKind kind, uint64_t enough);
 

@@ -43,8 +43,8 @@ class Service(unittest.TestCase):
         service = SERVICE.read_text()
         self.assertIn("ExecStart=/usr/bin/ptrace-profd ", service)
         self.node = systemd_node.Node({
-            "ptrace-profd.service": service.replace("/usr/bin/ptrace-profd", BINARY),
-            "ptrace-profd.socket": (PACKAGING / "ptrace-profd.socket").read_text()})
+            "ptrace-profd.service": service.replace("/usr/bin/ptrace-profd", "/run/units/ptrace-profd"),
+            "ptrace-profd.socket": (PACKAGING / "ptrace-profd.socket").read_text()}, programs=(BINARY,))
         self.addCleanup(self.node.close)
         self.node.must("systemd-sysusers", PACKAGING / "sysusers.d" / "ptrace-prof.conf")
         self.node.must("systemd-tmpfiles", "--create", PACKAGING / "tmpfiles.d" / "ptrace-prof.conf")

@@ -121,8 +121,10 @@ class Probe:
     """One call, whose answers are lines: `capture NAME STATE BYTES ERROR`, `error CODE MESSAGE`."""
 
     def __init__(self, *words, prefix=()):
-        self.process = subprocess.Popen([*prefix, PROBE, *map(str, words)], stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.PIPE, text=True)
+        with open(PROBE, "rb") as program:  # other users may not pass the folders that it is in
+            self.process = subprocess.Popen([*prefix, f"/proc/self/fd/{program.fileno()}", *map(str, words)],
+                                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                                            pass_fds=(program.fileno(),))
         self.lines = []
 
     def hear(self, word):

@@ -62,13 +62,15 @@ def _folders():
 
 
 class Node:
-    """`units`: {name: text}."""
+    """`units`: {name: text}; `programs` are in /run/units too: a service sees no home."""
 
-    def __init__(self, units):
+    def __init__(self, units, programs=()):
         self._others = _folders()
         self._folder = pathlib.Path(tempfile.mkdtemp(prefix="pp-node-"))
         for name, text in {**units, **{f"{name}.target": _TARGET for name in _TARGETS}}.items():
             (self._folder / name).write_text(text)
+        for program in programs:
+            shutil.copy(program, self._folder)
         self._said = tempfile.TemporaryFile()
         self._process = subprocess.Popen(
             ["unshare", "--fork", "--kill-child", "--pid", "--mount", "--mount-proc", "--uts", "--ipc", "--cgroup", "sh",
