@@ -1,10 +1,12 @@
-// What the service costs its clients: the first sample after Record, a dump, the trace read back, and what becomes of
-// the samples of 50 captures at once. One JSON object; a list is empty where something failed.
+// What the service costs its clients: a call that only asks something, the first sample after Record, a dump, the trace
+// read back, and what becomes of the samples of 50 captures at once. One JSON object; a list is empty where something
+// failed.
 //
 // usage: rpc_bench ADDRESS ROUNDS PID PID_OF_64_THREADS PID...
 // All is asked of the ptrace-profd at ADDRESS, but for the trace that is read: it lies in a spool of this program's
-// own, behind a Unix socket, because no capture writes a gigabyte in a moment. The last PIDs are those of the 50
-// captures; they are continued for that, and may be stopped before.
+// own, behind a Unix socket or TLS, because no capture writes a gigabyte in a moment. The first PID spins, and stands
+// still while nothing of it is measured. The last PIDs are those of the 50 captures; they are continued for that, and
+// may be stopped before.
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
 #include <signal.h>
@@ -14,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/empty_server.h"
 #include "daemon/trace/trace_reader.h"
 #include "rpc/channel.h"
 #include "tests/unit/daemon_service_serving.h"
@@ -27,6 +30,9 @@ using Stub = v1::CaptureService::Stub;
 
 constexpr int kRounds = 40;
 constexpr int kReads = 5;
+constexpr uint32_t kSmallChunk = 128 * 1024;
+constexpr int kCalls = 1000;
+constexpr int kCallsBefore = 100;  // that are not counted
 constexpr uint64_t kTraceBytes = uint64_t{512} << 20;
 constexpr int kCrowd = 50;
 constexpr double kCrowdRate = 50;
@@ -37,6 +43,56 @@ class SampleCount : public TraceVisitor {
   void OnSample(TrackId, Nanos, StackId, SampleQuality) override { ++samples; }
   uint64_t samples = 0;
 };
+
+// A target that stands still while this lives.
+class Standstill {
+ public:
+  explicit Standstill(int pid) : pid_(pid) { ::kill(pid_, SIGSTOP); }
+  ~Standstill() { ::kill(pid_, SIGCONT); }
+  Standstill(const Standstill&) = delete;
+  Standstill& operator=(const Standstill&) = delete;
+
+ private:
+  const int pid_;
+};
+
+// Of one call after the other; nothing if one of them failed.
+template <typename Ask>
+std::vector<double> UnaryUs(Ask ask) {
+  std::vector<double> times;
+  for (int i = 0; i < kCallsBefore + kCalls; ++i) {
+    grpc::ClientContext context;
+    const Nanos begin = MonotonicNow();
+    if (!ask(&context).ok()) {
+      return {};
+    }
+    if (i >= kCallsBefore) {
+      times.push_back(static_cast<double>((MonotonicNow() - begin).value) / 1e3);
+    }
+  }
+  return times;
+}
+
+std::vector<double> ListUs(const std::shared_ptr<grpc::Channel>& channel) {
+  const auto stub = v1::CaptureService::NewStub(channel);
+  return UnaryUs([&](grpc::ClientContext* context) {
+    v1::ListCapturesResponse response;
+    return stub->ListCaptures(context, {}, &response);
+  });
+}
+
+std::vector<double> StatusUs(const std::shared_ptr<grpc::Channel>& channel) {
+  const auto stub = v1::NodeService::NewStub(channel);
+  return UnaryUs([&](grpc::ClientContext* context) {
+    v1::DaemonStatus response;
+    return stub->GetDaemonStatus(context, {}, &response);
+  });
+}
+
+std::vector<double> EmptyUs(const EmptyServer& server) {
+  const auto channel = ConnectChannel(server.address());
+  return channel.has_error() ? std::vector<double>() : ListUs(channel.value());
+}
 
 // From the call to the first sample in the client's hands; below 0: it failed.
 double FirstSampleMs(Stub& stub, int pid) {
@@ -83,9 +139,9 @@ std::vector<double> Repeat(int rounds, Measure measure) {
 }
 
 // GB a second of a trace that is read whole, each time from the beginning; nothing if one of them failed.
-std::vector<double> Reads(uint32_t chunk, uint64_t trace_bytes) {
+std::vector<double> Reads(Way way, uint32_t chunk, uint64_t trace_bytes) {
   FakeStarter starter;
-  Serving serving(Way::kUnixSocket, {}, &starter);
+  Serving serving(way, {}, &starter);
   grpc::ClientContext creating;
   v1::CreateCaptureRequest create;
   *create.mutable_spec() = SpecFor(7);
@@ -185,18 +241,31 @@ Crowd RunCrowd(Stub& stub, const std::vector<int>& pids) {
 
 std::string List(const std::vector<double>& numbers) { return fmt::format("[{:.4f}]", fmt::join(numbers, ", ")); }
 
-int Main(const std::string& address, int spinning, int of_64_threads, const std::vector<int>& crowd_pids, int rounds) {
+void MeasureAlone(const EmptyServer& empty, const std::shared_ptr<grpc::Channel>& channel, uint64_t trace_bytes) {
+  fmt::print("{{\"empty_us\": {},\n", List(EmptyUs(empty)));
+  fmt::print(" \"list_us\": {},\n", List(ListUs(channel)));
+  fmt::print(" \"status_us\": {},\n", List(StatusUs(channel)));
+  fmt::print(" \"read_bytes\": {}, \"read_gb_per_s\": {},\n", trace_bytes,
+             List(Reads(Way::kUnixSocket, 0, trace_bytes)));
+  fmt::print(" \"read_small_chunks_gb_per_s\": {},\n", List(Reads(Way::kUnixSocket, kSmallChunk, trace_bytes)));
+  fmt::print(" \"read_tls_gb_per_s\": {},\n", List(Reads(Way::kTls, 0, trace_bytes)));
+  fmt::print(" \"read_tls_small_chunks_gb_per_s\": {},\n", List(Reads(Way::kTls, kSmallChunk, trace_bytes)));
+}
+
+int Main(const EmptyServer& empty, const std::string& address, int spinning, int of_64_threads,
+         const std::vector<int>& crowd_pids, int rounds) {
   const auto channel = ConnectChannel(address);
   if (channel.has_error()) {
     fmt::print(stderr, "{}\n", channel.error().message);
     return 1;
   }
   const auto stub = v1::CaptureService::NewStub(channel.value());
-  const uint64_t trace_bytes = rounds < kRounds ? kTraceBytes / 4 : kTraceBytes;
-  fmt::print("{{\"first_sample_ms\": {},\n", List(Repeat(rounds, [&] { return FirstSampleMs(*stub, spinning); })));
+  {
+    const Standstill alone(spinning);
+    MeasureAlone(empty, channel.value(), rounds < kRounds ? kTraceBytes / 4 : kTraceBytes);
+  }
+  fmt::print(" \"first_sample_ms\": {},\n", List(Repeat(rounds, [&] { return FirstSampleMs(*stub, spinning); })));
   fmt::print(" \"dump_ms\": {},\n", List(Repeat(rounds, [&] { return DumpMs(*stub, of_64_threads); })));
-  fmt::print(" \"read_bytes\": {}, \"read_gb_per_s\": {},\n", trace_bytes, List(Reads(0, trace_bytes)));
-  fmt::print(" \"read_large_chunks_gb_per_s\": {},\n", List(Reads(1 << 20, trace_bytes)));
   const Crowd crowd = RunCrowd(*stub, crowd_pids);
   fmt::print(
       " \"crowd\": {{\"asked\": {}, \"ended_well\": {}, \"counted\": {}, \"in_traces\": {}, \"not_taken\": {}, "
@@ -218,5 +287,6 @@ int main(int argc, char** argv) {
   for (int i = 5; i < argc; ++i) {
     crowd.push_back(std::atoi(argv[i]));
   }
-  return ptrace_prof::Main(argv[1], std::atoi(argv[3]), std::atoi(argv[4]), crowd, std::atoi(argv[2]));
+  const ptrace_prof::EmptyServer empty;
+  return ptrace_prof::Main(empty, argv[1], std::atoi(argv[3]), std::atoi(argv[4]), crowd, std::atoi(argv[2]));
 }

@@ -21,6 +21,8 @@ from parts.scenario import SCENARIOS  # noqa: E402
 from parts.target import Target  # noqa: E402
 from support import interpreters, profiler  # noqa: E402
 
+OUR_PAIRS = 5  # times as many as a peer's: promises are about them
+SHORTEST_PACED = 8  # seconds
 BUSY_PERCENT = 20  # before we start: more is worth a warning
 PARTS = ("compare", "reads", "calls", "memory", "size", "slowdown", "service", "trace", "more")
 BESIDE_PEERS = ("compare", "slowdown", "more")
@@ -52,7 +54,7 @@ class Mode:
 
 
 QUICK = Mode("quick: fewer samples than the promises ask for", ("d10", "d60", "t64"), (), 1.5, 3, 1000, 1, 6, False, 8, 10, 3, 11)
-FULL = Mode("full", ("d10", "d60", "t64"), ("d200", "t8"), 6, 35, 1000, 3, 40, True, 60, 40, trace.FULL_MINUTES, 102)
+FULL = Mode("full", ("d10", "d60", "t64"), ("d200", "t8"), 6, 35, 1000, 3, 30, True, 60, 40, trace.FULL_MINUTES, 102)
 
 
 @dataclass
@@ -122,6 +124,8 @@ class Bench:
         for name in names:
             for rate, seconds, into in ((tools.FASTEST, self.mode.fastest_seconds, self.results.fastest),
                                         (self.mode.paced_rate, self.mode.paced_seconds, self.results.paced)):
+                if rate != tools.FASTEST:  # as many samples of each target
+                    seconds = max(min(seconds, SHORTEST_PACED), seconds / SCENARIOS[name].threads)
                 if self.in_time(f"comparison on {name}"):
                     say(f"{name}: {compare.asked(rate)}, {seconds} s, {self.mode.repeats} repeats")
                     into += compare.measure(SCENARIOS[name], self.peers, rate, seconds, self.mode.repeats, say)
@@ -154,7 +158,8 @@ class Bench:
                 if self.in_time(f"slowdown by {tool.name}"):
                     with Target(SCENARIOS["d10"], interpreter) as target:
                         deadline = self.started + 60 * self.mode.minutes
-                        found = slowdown.measure(tool, target, 1000, self.mode.pairs, deadline)
+                        pairs = self.mode.pairs * (OUR_PAIRS if tool.name == tools.PtraceProf.name else 1)
+                        found = slowdown.measure(tool, target, 1000, pairs, deadline)
                     self.results.slowdowns.append(found)
                     say(f"  slowdown by {tool.name} on {interpreter.minor}: {found.claim(0.005)[1]}")
 
@@ -192,6 +197,7 @@ class Bench:
             self.results, begun, before = Results(self.mode.paced_rate), time.monotonic(), machine.facts(HERE.parent)
             notes = self.results.notes
             if float(dict(before)["busy before the start"].split()[0]) > BUSY_PERCENT:
+                say(f"warning: {dict(before)['busy before the start']} is busy with something else: figures will be worth little")
                 notes.append("The machine had other work: what sleeps in between wakes up to cold caches, rates are what was "
                              "left over, and torn stacks are rarer than on a quiet one.")
             getattr(self, part)()

@@ -1,5 +1,5 @@
 # The libraries that we use, as imported targets: fmt::fmt, pp_spdlog, protobuf::libprotobuf, PkgConfig::ELF, ZLIB::ZLIB,
-# GTest::gtest_main, benchmark::benchmark, pp_grpc, and pp_ncurses. All from Debian 12.
+# GTest::gtest_main, benchmark::benchmark, pp_grpc, pp_munge, and pp_ncurses. All from Debian 12.
 #
 # Archives are preferred to shared objects, so that build/bin/ptrace-prof runs where none of them is installed: what
 # remains are libc and libm. PP_FULLY_STATIC (preset `static`) links these too.
@@ -45,6 +45,13 @@ add_library(pp_spdlog INTERFACE)
 target_include_directories(pp_spdlog SYSTEM INTERFACE ${PP_SPDLOG_INCLUDE})
 target_compile_definitions(pp_spdlog INTERFACE SPDLOG_FMT_EXTERNAL SPDLOG_HEADER_ONLY)
 target_link_libraries(pp_spdlog INTERFACE fmt::fmt)
+
+# libmunge from its archive: it talks to munged, and needs nothing else. LGPL, as libelf: this build is what relinks it.
+find_path(PP_MUNGE_INCLUDE munge.h REQUIRED)
+find_library(PP_MUNGE_FILE NAMES munge REQUIRED)
+add_library(pp_munge INTERFACE)
+target_include_directories(pp_munge SYSTEM INTERFACE ${PP_MUNGE_INCLUDE})
+target_link_libraries(pp_munge INTERFACE ${PP_MUNGE_FILE})
 
 # toml++ from its header: Debian has no archive of it.
 find_path(PP_TOML_INCLUDE toml++/toml.h REQUIRED)

@@ -6,19 +6,21 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include <sys/uio.h>
 
 #include <cerrno>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attach/proc/access_diagnosis.h"
+#include "attach/proc/memory_grants.h"
 #include "attach/proc/procfs.h"
 #include "daemon/collect/capture.h"
 #include "daemon/collect/script_keeper.h"
 #include "daemon/inspect/doctor.h"
 #include "daemon/inspect/process_list.h"
+#include "daemon/nvml/nvml_counters.h"
 #include "daemon/session/command_launch.h"
 #include "daemon/session/confinement.h"
 #include "daemon/session/owner_child.h"
@@ -32,10 +34,12 @@ namespace ptrace_prof {
 namespace {
 
 constexpr int kEndingMs = 200;
+constexpr std::string_view kMemoryLineWord = "memory_line=";  // as of daemon/launcher/start_collector.cc
 
 struct Invocation {
   UniqueFd stream;
   UniqueFd control;
+  UniqueFd memory;  // the line to who grants it; closed: there is none
   std::vector<std::string> request;
   std::vector<std::string> command;
 };
@@ -58,6 +62,9 @@ Result<Invocation> ParseInvocation(int argc, char** argv) {
   PP_ASSIGN_OR_RETURN(invocation.stream, TakeFd(argv[2]));
   PP_ASSIGN_OR_RETURN(invocation.control, TakeFd(argv[3]));
   int i = 4;
+  if (const std::string_view first(argc > i ? argv[i] : ""); first.starts_with(kMemoryLineWord)) {
+    PP_ASSIGN_OR_RETURN(invocation.memory, TakeFd(argv[i++] + kMemoryLineWord.size()));
+  }
   for (; i < argc && std::string_view(argv[i]) != "--"; ++i) {
     invocation.request.emplace_back(argv[i]);
   }
@@ -78,15 +85,10 @@ void OutliveTerminalSignals() {
   }
 }
 
-// Asks the kernel whether it lets us read the process: the address is nobody's, so EFAULT means yes.
+// 0 too where it ended meanwhile: the capture will say so.
 int AskKernel(Pid pid) {
-  char byte = 0;
-  const iovec local{&byte, 1};
-  const iovec remote{nullptr, 1};
-  if (::process_vm_readv(pid.value, &local, 1, &remote, 1, 0) >= 0 || errno == EFAULT || errno == ESRCH) {
-    return 0;  // ended meanwhile: the capture will say so
-  }
-  return errno;
+  const int refused = ProbeMemory(pid);
+  return refused == ESRCH ? 0 : refused;
 }
 
 // A command of ours that ended at once is a target that ended, not a zombie or one that may not be read: what is left
@@ -149,14 +151,16 @@ Result<void> CaptureHardened(const CaptureRequest& request, ByteSink& sink, Uniq
   PP_RETURN_IF_ERROR(CheckStart(request));
   PP_RETURN_IF_ERROR(Harden(request.pid));
   std::unique_ptr<ScriptKeeper> scripts;
-  if (request.mode != CaptureMode::kSample) {
+  const bool only_reads = request.mode == CaptureMode::kSample && request.gpu == GpuCaptureDetail::kOff;
+  if (!only_reads) {
     auto started = ScriptKeeper::Start(request.pid);
     scripts = started.has_value() ? std::move(started).value() : nullptr;  // there are other ways in
   }
+  const auto counters = request.verb == CaptureVerb::kRecord ? NvmlCounters::Start(request.gpu_counters) : nullptr;
   LimitResources();
   PP_ASSIGN_OR_RETURN(const StopLine line, StopLine::Watch(std::move(control)));
-  InstallSystemCallFilter(request.mode == CaptureMode::kSample ? TargetAccess::kRead : TargetAccess::kWrite);
-  return RunCapture(request, sink, line.stop(), scripts.get());
+  InstallSystemCallFilter(only_reads ? TargetAccess::kRead : TargetAccess::kWrite);
+  return RunCapture(request, sink, line.stop(), {scripts.get(), counters.get()});
 }
 
 Result<void> Capture(const CaptureRequest& request, ByteSink& sink, UniqueFd control) {
@@ -226,7 +230,12 @@ int CollectorMain(int argc, char** argv) {
     request.value().pid = launched.value();
     request.value().wait_for_python = true;
   }
-  LeaveTerminal(invocation.stream.get(), invocation.control.get());
+  std::vector<int> kept{invocation.stream.get(), invocation.control.get()};
+  if (invocation.memory.is_open()) {
+    kept.push_back(invocation.memory.get());
+  }
+  LeaveTerminal(std::move(kept));
+  UseMemoryGrants(std::move(invocation.memory));
   PipeSink sink(std::move(invocation.stream));
   Result<void> outcome = request.has_value() ? RunVerb(request.value(), sink, std::move(invocation.control))
                                              : Result<void>(request.error());

@@ -14,6 +14,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -21,25 +23,26 @@
 #include "daemon/launcher/launcher_process.h"
 #include "daemon/metrics/capture_metrics.h"
 #include "daemon/metrics/scrape_server.h"
+#include "daemon/peer_services.h"
 #include "daemon/program/audit_log.h"
 #include "daemon/program/daemon_log.h"
 #include "daemon/program/daemon_options.h"
 #include "daemon/program/daemon_user.h"
 #include "daemon/program/door_adapter.h"
 #include "daemon/program/drain.h"
-#include "daemon/program/logged_starter.h"
 #include "daemon/program/metrics_socket.h"
 #include "daemon/program/passed_socket.h"
-#include "daemon/program/policy_gate.h"
 #include "daemon/program/policy_source.h"
+#include "daemon/program/remote_callers.h"
 #include "daemon/program/service_notice.h"
 #include "daemon/program/spool_folder.h"
+#include "daemon/program/system_call_wall.h"
 #include "daemon/program/termination.h"
-#include "daemon/service/profiler_service.h"
 #include "daemon/session/collector_main.h"
 #include "daemon/session/collector_process.h"
-#include "daemon/session/launcher_starter.h"
 #include "rpc/library_log.h"
+#include "rpc/tcp_socket.h"
+#include "rpc/tls_door.h"
 #include "rpc/unix_listener.h"
 #include "rpc/unix_socket.h"
 
@@ -51,6 +54,9 @@ constexpr Nanos kForOneTrace = Nanos::FromSeconds(300);  // an earlier daemon's,
 constexpr Nanos kReapPatience = Nanos::FromSeconds(10);
 constexpr int kReapPauseMs = 5;
 constexpr int kFailedStatus = 1;
+constexpr char kTcpOption[] = "--listen-tcp";
+const PeerIdentity kNobody{.uid = 0xffffffff, .gid = 0xffffffff, .groups = {}, .pid = {}};
+constexpr int kTcpBacklog = 128;
 constexpr size_t kMaxConnectionsPerUser = 500;  // of 1000: nobody keeps all others out
 
 // What needs rights or a single thread, done.
@@ -60,6 +66,8 @@ struct Prepared {
   std::string address;    // of the socket
   bool is_lent = false;   // by who passed it
   MetricsSocket metrics;  // closed: none
+  TcpListener tcp;        // closed: none
+  std::optional<TlsServer> tls;
   std::unique_ptr<AuditLog> audit;
   std::unique_ptr<CaptureShelf> shelf;
   std::unique_ptr<PolicySource> policy;
@@ -76,6 +84,17 @@ Result<std::vector<UnixSocketFile>> FindFiles(const std::vector<std::string>& pa
     }
   }
   return files;
+}
+
+// Reads the key while there is the right to.
+Result<void> ListenForRemote(const DaemonOptions& options, Prepared& prepared) {
+  if (options.tcp.empty()) {
+    return {};
+  }
+  PP_ASSIGN_OR_RETURN(prepared.tls, TlsServer::Load(options.tls));
+  PP_ASSIGN_OR_RETURN(const TcpEndpoint endpoint, ParseTcpEndpoint(options.tcp, kTcpOption));
+  PP_ASSIGN_OR_RETURN(prepared.tcp, ListenOnTcp(endpoint, kTcpOption, kTcpBacklog));
+  return {};
 }
 
 // Of a socket that was passed to us, the file is no concern of ours.
@@ -95,9 +114,11 @@ Result<void> StartLauncher(const DaemonOptions& options, Prepared& prepared) {
     PP_ASSIGN_OR_RETURN(prepared.socket, ListenOnUnixSocket(options.socket, access));
   }
   PP_ASSIGN_OR_RETURN(const auto files, FindFiles({passed.has_value() ? "" : options.socket, prepared.metrics.path}));
-  PP_ASSIGN_OR_RETURN(prepared.launcher, ForkLauncher(prepared.socket, [&files] {
-                        std::for_each(files.begin(), files.end(), RemoveUnixSocket);
-                      }));
+  const bool waives_yama = options.multi_user && PolicySource::WaivesYama(options.policy, prepared.owner);
+  PP_ASSIGN_OR_RETURN(prepared.launcher,
+                      ForkLauncher(
+                          prepared.socket, [&files] { std::for_each(files.begin(), files.end(), RemoveUnixSocket); },
+                          waives_yama ? YamaRule::kWaived : YamaRule::kObeyed));
   return {};
 }
 
@@ -105,6 +126,7 @@ Result<Prepared> Prepare(const DaemonOptions& options) {
   Prepared prepared;
   prepared.owner = Uid(::getuid());
   PP_ASSIGN_OR_RETURN(prepared.user, ChooseDaemonUser());
+  PP_RETURN_IF_ERROR(ListenForRemote(options, prepared));
   PP_RETURN_IF_ERROR(StartLauncher(options, prepared));
   prepared.audit = AuditLog::None();
   if (!options.audit.empty()) {
@@ -112,7 +134,11 @@ Result<Prepared> Prepare(const DaemonOptions& options) {
   }
   PP_RETURN_IF_ERROR(PrepareSpoolFolder(options.spool, prepared.user));
   PP_RETURN_IF_ERROR(DropRights(prepared.user));
+  RaiseSystemCallWall();
   PP_ASSIGN_OR_RETURN(prepared.policy, PolicySource::Open(options.policy, prepared.owner));
+  if (prepared.tls.has_value()) {
+    PP_RETURN_IF_ERROR(prepared.tls->trust()->ReadRevoked());  // as it will be read again: without rights
+  }
   PP_RETURN_IF_ERROR(TrySpoolFolder(options.spool));
   PP_ASSIGN_OR_RETURN(prepared.shelf, CaptureShelf::Open(options.spool));
   return prepared;
@@ -127,32 +153,30 @@ void RaiseDescriptorLimit() {
   }
 }
 
-// The profiler as one peer gets it.
-class PeerServices : public ConnectionServices {
- public:
-  PeerServices(const PeerIdentity& peer, CaptureRegistry& captures, const std::shared_ptr<LauncherConnection>& launcher,
-               const PolicySource& policy, AuditLog* audit, const DaemonFacts& facts)
-      : starter_(launcher, PeerNumber(peer.number)),
-        gate_(peer, policy, launcher),
-        logged_(starter_, gate_, peer, audit),
-        profiler_(peer, captures, logged_, &facts) {}
-  std::vector<grpc::Service*> services() override { return profiler_.services(); }
-
- private:
-  LauncherStarter starter_;
-  PolicyGate gate_;
-  LoggedStarter logged_;
-  ProfilerService profiler_;
-};
+// What an administrator may change while we run.
+void Reread(PolicySource& policy, const std::optional<TlsServer>& tls) {
+  policy.Reload();
+  if (!tls.has_value() || tls->trust()->revoked().empty()) {
+    return;
+  }
+  const std::string& file = tls->trust()->revoked();
+  if (auto read = tls->trust()->ReadRevoked(); read.has_error()) {
+    read.error().message = "the list from before still holds: " + read.error().message;
+    Log(LogLevel::kError, "revoked_unchanged", read.error());
+    return;
+  }
+  Log(LogLevel::kInfo, "revoked_read_again",
+      {{"file", file}, {"certificates", std::to_string(tls->trust()->CountRevoked())}});
+}
 
 // Until a signal to end; now and then, looks after what nobody asks for.
 int AwaitSignal(Termination& termination, CaptureRegistry& captures, const LauncherConnection& launcher,
-                PolicySource& policy, ServiceNotice& notice) {
+                const std::function<void()>& reread, ServiceNotice& notice) {
   const Nanos pause = std::min(kExpireEvery, notice.alive_every().value_or(kExpireEvery));
   bool launcher_was_up = true;
   for (;;) {
     if (const int signal = termination.Await(pause); signal == SIGHUP) {
-      policy.Reload();
+      reread();
     } else if (signal != 0) {
       return signal;
     }
@@ -191,12 +215,16 @@ void Restore(CaptureRegistry& captures, ServiceNotice& notice) {
 
 // Null where nobody is to be answered.
 Result<std::unique_ptr<ScrapeServer>> AnswerScrapers(MetricsSocket socket, const CaptureMetrics& metrics,
-                                                     CaptureRegistry& captures) {
+                                                     CaptureRegistry& captures, const PolicySource& policy) {
   if (!socket.fd.is_open()) {
     return std::unique_ptr<ScrapeServer>();
   }
   Log(LogLevel::kInfo, "metrics", {{"address", socket.address}});
-  return ScrapeServer::Start(std::move(socket.fd), [&] { return metrics.Page(captures.Usage(0)); });
+  return ScrapeServer::Start(std::move(socket.fd), [&] {
+    CaptureUsage usage = captures.Usage(0);
+    usage.cpu_budget = policy.cpu_budget();
+    return metrics.Page(usage);
+  });
 }
 
 DaemonFacts FactsOf(const Prepared& prepared, const DaemonOptions& options) {
@@ -210,6 +238,57 @@ DaemonFacts FactsOf(const Prepared& prepared, const DaemonOptions& options) {
           .multi_user = options.multi_user};
 }
 
+// Whoever is turned away, by whichever door.
+auto Refusal(AuditLog* audit) {
+  return [audit](const PeerIdentity& peer, const Error& why) {
+    Log(LogLevel::kWarning, "connection_refused", why);
+    audit->Write({.caller = peer, .what = "connect", .target = {}, .outcome = OutcomeOf(why), .error = why});
+  };
+}
+
+Result<std::unique_ptr<UnixListener>> ListenLocally(Prepared& prepared, std::unique_ptr<Doorkeeper> door,
+                                                    const DaemonOptions& options, const SharedParts& shared) {
+  return UnixListener::Start(std::move(prepared.socket),
+                             {.admit = options.multi_user ? [](const PeerIdentity&) -> Result<void> { return {}; }
+                                                          : AdmitOnly({prepared.owner, Uid(0)}),
+                              .max_per_user = kMaxConnectionsPerUser,
+                              .on_refused = Refusal(shared.audit),
+                              .doorkeeper = std::move(door),
+                              .is_lent = prepared.is_lent},
+                             [&](const PeerIdentity& peer) { return std::make_unique<PeerServices>(peer, shared); });
+}
+
+// Tells the launcher whom we may vouch for, which is nobody without --listen-tcp; before anybody is listened to.
+Result<std::optional<RemoteCallers>> SettleRemote(const Prepared& prepared, LauncherConnection& launcher) {
+  std::optional<RemoteCallers> callers;
+  if (prepared.tls.has_value()) {
+    PP_ASSIGN_OR_RETURN(callers, RemoteCallers::Open(*prepared.policy, prepared.owner, *prepared.tls));
+  }
+  PP_RETURN_IF_ERROR(launcher.Vouch(callers.has_value() ? callers->vouched() : std::vector<Vouching>()));
+  return callers;
+}
+
+// Null where nobody comes over TCP.
+Result<std::unique_ptr<UnixListener>> ListenRemotely(Prepared& prepared, const std::optional<RemoteCallers>& callers,
+                                                     const SharedParts& shared) {
+  if (!callers.has_value()) {
+    return std::unique_ptr<UnixListener>();
+  }
+  const auto refuse = Refusal(shared.audit);
+  PP_ASSIGN_OR_RETURN(
+      auto door, TlsDoor::Start(std::move(prepared.tcp.fd), *prepared.tls,
+                                {.identify = [&callers](const PeerCertificate& one) { return callers->Identify(one); },
+                                 .on_refused = [refuse](const Error& why) { refuse(kNobody, why); }}));
+  Log(LogLevel::kInfo, "listening_tcp", {{"address", prepared.tcp.address}});
+  return UnixListener::Start(
+      UniqueFd(),
+      {.admit = [](const PeerIdentity&) -> Result<void> { return {}; },
+       .max_per_user = kMaxConnectionsPerUser,
+       .on_refused = refuse,
+       .doorkeeper = std::move(door)},
+      [&](const PeerIdentity& peer) { return std::make_unique<RemoteServices>(peer, shared, *callers); });
+}
+
 Result<void> Serve(Prepared prepared, const DaemonOptions& options, Termination& termination, ServiceNotice& notice) {
   auto door = std::make_unique<DoorAdapter>(std::move(prepared.launcher.door));
   const auto launcher = std::make_shared<LauncherConnection>(std::move(prepared.launcher));
@@ -219,34 +298,26 @@ Result<void> Serve(Prepared prepared, const DaemonOptions& options, Termination&
   audit->TellToo([&metrics](const AuditEntry& entry) {
     metrics.Decided(entry.what, OutcomeName(entry.outcome), ReasonOf(entry.error));
   });
+  PP_ASSIGN_OR_RETURN(const auto callers, SettleRemote(prepared, *launcher));
   CaptureRegistry captures(options.spool, options.limits, std::move(prepared.shelf), ListenerFor(metrics));
   Restore(captures, notice);
   const DaemonFacts facts = FactsOf(prepared, options);
-  PP_ASSIGN_OR_RETURN(
-      const auto listener,
-      UnixListener::Start(std::move(prepared.socket),
-                          {.admit = options.multi_user ? [](const PeerIdentity&) -> Result<void> { return {}; }
-                                                       : AdmitOnly({prepared.owner, Uid(0)}),
-                           .max_per_user = kMaxConnectionsPerUser,
-                           .on_refused =
-                               [audit](const PeerIdentity& peer, const Error& why) {
-                                 Log(LogLevel::kWarning, "connection_refused", why);
-                                 audit->Write(
-                                     {.caller = peer, .what = "connect", .outcome = OutcomeOf(why), .error = why});
-                               },
-                           .doorkeeper = std::move(door),
-                           .is_lent = prepared.is_lent},
-                          [&](const PeerIdentity& peer) {
-                            return std::make_unique<PeerServices>(peer, captures, launcher, policy, audit, facts);
-                          }));
-  PP_ASSIGN_OR_RETURN(const auto scrapes, AnswerScrapers(std::move(prepared.metrics), metrics, captures));
+  const SharedParts shared{captures, launcher, policy, audit, facts};
+  PP_ASSIGN_OR_RETURN(const auto listener, ListenLocally(prepared, std::move(door), options, shared));
+  PP_ASSIGN_OR_RETURN(const auto remote, ListenRemotely(prepared, callers, shared));
+  PP_ASSIGN_OR_RETURN(const auto scrapes, AnswerScrapers(std::move(prepared.metrics), metrics, captures, policy));
   Log(LogLevel::kInfo, "listening",
       {{"socket", prepared.address}, {"spool", options.spool}, {"user", std::to_string(::getuid())}});
   notice.Ready("Listening on " + prepared.address);
-  const int signal = AwaitSignal(termination, captures, *launcher, policy, notice);
+  const int signal = AwaitSignal(
+      termination, captures, *launcher, [&] { Reread(policy, prepared.tls); }, notice);
   Log(LogLevel::kInfo, "ending", {{"signal", std::to_string(signal)}});
   termination.LetNextOneKill();
-  Drain(captures, *listener, notice, options.drain);
+  std::vector<UnixListener*> listeners = {listener.get()};
+  if (remote != nullptr) {
+    listeners.push_back(remote.get());
+  }
+  Drain(captures, listeners, notice, options.drain);
   return {};
 }
 

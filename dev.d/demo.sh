@@ -1,9 +1,44 @@
 # shellcheck shell=bash
 # ./dev demo: records a live PyTorch training script by its PID and says where the picture is.
+# ./dev demo gpu: records a job that computes on a GPU, and the GPU with it.
 
 DEMO_SECONDS=10
 
 verb_demo() {
+  case ${1:-} in
+    gpu) demo_gpu ;;
+    '') demo_training ;;
+    *) die "there is no demo '$1': ./dev demo, or ./dev demo gpu" ;;
+  esac
+}
+
+# The job computes nothing: it runs on doubles of CUDA's libraries, whether this machine has a GPU or not.
+demo_gpu() {
+  local out=$PP_ROOT/build/demo record=$PP_ROOT/build/bin/ptrace-prof job word=
+  # shellcheck source=dev.d/setup.sh
+  . dev.d/setup.sh
+  # shellcheck source=dev.d/build.sh
+  . dev.d/build.sh
+  install_packages dev.d/packages/build.txt
+  build release ptrace-prof cuda_double
+  mkdir -p "$out"
+  say "Starting a job on doubles of CUDA's libraries (tests/targets/cuda_job.py)"
+  coproc JOB { exec /usr/bin/python3 tests/targets/cuda_job.py --rate 5000 --threads 2 2>"$out/gpu.log"; }
+  job=$JOB_PID
+  # shellcheck disable=SC2064 # the process of now
+  trap "kill $job 2>/dev/null || true; wait $job 2>/dev/null || true" EXIT
+  read -r -u "${JOB[0]}" word || true
+  [ -n "$word" ] || { tail -n 5 "$out/gpu.log" >&2; die "the job did not start (above)"; }
+  say "Recording it for 2 s: ptrace-prof record --pid $job --gpu --mode trace"
+  "$record" record --pid "$job" --gpu --mode trace --duration 2 -o "$out/gpu.pftrace"
+  "$record" export "$out/gpu.pftrace" -o "$out/gpu.html"
+  "$record" export "$out/gpu.pftrace" --report kernels | head -n 20 || true
+  say "Done. The kernels, their times and the device are the doubles'; all else is real. Open one of:"
+  note "$out/gpu.html      timeline with a row for each stream, GPU time by kernel and by function"
+  note "$out/gpu.pftrace   in https://ui.perfetto.dev"
+}
+
+demo_training() {
   local out=$PP_ROOT/build/demo record=$PP_ROOT/build/bin/ptrace-prof training word pid
   # shellcheck source=dev.d/setup.sh
   . dev.d/setup.sh

@@ -1,8 +1,9 @@
 # shellcheck shell=bash
-# ./dev fuzz [seconds] [names…]: every fuzzer with AddressSanitizer for that long (default 60), PP_JOBS at a time.
+# ./dev fuzz [seconds] [names…]: every fuzzer with AddressSanitizer for that long (default 60), PP_JOBS at a time. The last
+# of them, http2_garbage, is no libFuzzer but a script against the whole daemon of the same build; PP_FUZZ_SEED is its seed.
 
 verb_fuzz() {
-  local seconds=${1:-60} dir status=0 fuzzers
+  local seconds=${1:-60} dir status=0 fuzzers targets=() name
   [ $# -gt 0 ] && shift
   # shellcheck source=dev.d/setup.sh
   . dev.d/setup.sh
@@ -12,9 +13,13 @@ verb_fuzz() {
   configure fuzz
   dir=$(binary_dir fuzz)/fuzz
   mapfile -t fuzzers < <(ninja -C "$(build_dir fuzz)" -t targets all | sed -n 's/^\(fuzz_[a-z0-9_]*\): phony$/\1/p' | sort)
-  [ $# -gt 0 ] && fuzzers=("$@")
   [ ${#fuzzers[@]} -gt 0 ] || die "there is no fuzzer in this tree (tests/fuzz/fuzz_*.cc)"
-  build fuzz "${fuzzers[@]}"
+  fuzzers+=(http2_garbage)
+  [ $# -gt 0 ] && fuzzers=("$@")
+  for name in "${fuzzers[@]}"; do
+    if [ "$name" = http2_garbage ]; then targets+=(ptrace-profd daemon_probe); else targets+=("$name"); fi
+  done
+  build fuzz "${targets[@]}"
   say "Fuzzing for $seconds s each, $PP_JOBS at a time: ${fuzzers[*]}"
   # What was found earlier is kept in build/, and a crash leaves its input beside it.
   printf '%s\n' "${fuzzers[@]}" | xargs -P "$PP_JOBS" -I NAME bash dev.d/fuzz-one.sh NAME "$dir" "$seconds" || status=$?

@@ -85,6 +85,28 @@ bench_peers() {
   done
 }
 
+# The real libcupti's that tests/integration/cuda_double_oracle_test.py holds our doubles against: library and headers. A machine
+# that cannot have one goes without, and the test says so.
+real_cupti() {
+  local version wheel folder
+  while read -r version wheel; do
+    folder=$PP_CACHE/cupti/$version
+    [ "$(cat "$folder/stamp" 2>/dev/null)" = "$wheel" ] && continue
+    [ -n "${PP_OFFLINE:-}" ] && { note "PP_OFFLINE is set: no $wheel"; continue; }
+    rm -rf "$folder"
+    mkdir -p "$folder/wheel"
+    if "$PP_VENV/bin/pip" -q --disable-pip-version-check download --no-deps --only-binary :all: -d "$folder/wheel" "$wheel" \
+      >"$folder/log" 2>&1 && python3 -m zipfile -e "$folder"/wheel/*.whl "$folder/wheel"; then
+      cp "$folder"/wheel/nvidia/*/lib/libcupti.so.* "$folder"
+      cp -r "$folder"/wheel/nvidia/*/include "$folder" 2>/dev/null || true  # the oldest has none
+      echo "$wheel" >"$folder/stamp"
+    else
+      note "no $wheel: $(grep -m 1 ERROR "$folder/log" || echo "see $folder/log")"
+    fi
+    rm -rf "$folder/wheel"
+  done < <(sed '/^#/d' tests/doubles/cuda/real_libraries.txt)
+}
+
 # A virtual environment in the cache with the packages that Debian lacks. Sets PP_VENV. $1: its name; then the lists.
 python_environment() {
   local name=$1 lists=() list stamp started
@@ -123,6 +145,7 @@ setup_test() {
   python_client_tools
   python_client_packages
   python_environment test tests/requirements.txt
+  real_cupti
   find_interpreters
 }
 

@@ -17,7 +17,7 @@ ptrace\\-prof\\-policy \\- who may profile what through ptrace\\-profd
 .SH DESCRIPTION
 .B ptrace\\-profd
 lets every user profile what the kernel lets that user read.
-An administrator narrows that with a file of TOML, which
+An administrator narrows that (and may waive Yama) with a file of TOML, which
 .B \\-\\-policy
 names; what follows is the example that comes with it, with its explanations.
 What is in the file is checked as a whole: where it is wrong, the daemon does not start, and one that runs keeps the rules that it has.
@@ -36,8 +36,8 @@ def plain(text):
 def kind(line):
     if not line.strip():
         return "gap"
-    if line.startswith("#["):
-        return "code"  # an entry that is not in force
+    if line[:1] == "#" and line[1:2] not in ("", " "):
+        return "code"  # what is not in force
     if line.startswith("#"):
         return "form" if line.startswith("#   ") else "text" if line[1:].strip() else "gap"
     return "code"

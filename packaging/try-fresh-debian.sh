@@ -3,7 +3,8 @@
 # system: a clean clone, then each verb of ./dev (default: demo, test). Needs root and the package mmdebstrap.
 #
 # PP_FRESH_FOLDER (default /var/tmp/ptrace-prof-fresh) is made anew, and removed in the end unless PP_FRESH_KEEP=1.
-# PP_FRESH_USER=1 runs as an ordinary user with sudo instead of as root.
+# PP_FRESH_USER=1 runs as an ordinary user with sudo instead of as root. PP_FRESH_CCACHE=FOLDER gives the new system a copy of
+# this one's compiled objects, where what is tried is not the building.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=dev.d/base.sh
@@ -41,6 +42,12 @@ if [ -n "${PP_FRESH_USER:-}" ]; then
   echo 'someone ALL=(ALL) NOPASSWD: ALL' >"$root/etc/sudoers.d/someone"
   mv "$root/root/ptrace-prof" "$root$home/"
   chroot "$root" chown -R someone: "$home/ptrace-prof"
+fi
+
+if [ -n "${PP_FRESH_CCACHE:-}" ]; then
+  mkdir -p "$root$home/.cache"
+  cp -r "$PP_FRESH_CCACHE" "$root$home/.cache/ccache"
+  chroot "$root" chown -R "$as": "$home/.cache"
 fi
 
 # What a machine has and a folder has not: a root of its own (not only chroot: a mount namespace, whose root can be made

@@ -24,6 +24,7 @@ class Doorkeeper {
   // Nothing: nobody waits now, or has_left. Never blocks.
   virtual std::optional<Arrival> Take() = 0;
   virtual bool has_left() const = 0;  // nobody comes this way any more
+  virtual void StopLettingIn() = 0;   // who is in stays; who knocks from now on waits
 };
 
 }  // namespace ptrace_prof

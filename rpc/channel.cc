@@ -9,21 +9,41 @@
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/slice.h>
 
+#include <algorithm>
+#include <cctype>
 #include <chrono>
+#include <fstream>
 #include <future>
+#include <iterator>
 #include <string_view>
 
+#include "rpc/call_metadata.h"
 #include "rpc/message_limits.h"
+#include "rpc/munge_credential.h"
+#include "rpc/status.h"
+#include "rpc/tls_trouble.h"
 #include "rpc/unix_socket.h"
 
 namespace ptrace_prof {
 namespace {
 
 constexpr std::string_view kUnix = "unix:";
+constexpr std::string_view kTls = "tls://";
 constexpr int kKeepaliveMs = 30'000;
 constexpr int kKeepaliveTimeoutMs = 10'000;
 constexpr int kFirstReconnectMs = 100;  // a daemon that was restarted is there again in a moment
 constexpr int kSlowestReconnectMs = 2'000;
+
+constexpr char kCaOption[] = "--tls-ca";
+constexpr char kCertOption[] = "--tls-cert";
+constexpr char kKeyOption[] = "--tls-key";
+
+// "CA" of "--tls-ca".
+std::string VariableOf(std::string_view option) {
+  std::string name(option.substr(option.rfind('-') + 1));
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::toupper(c); });
+  return name;
+}
 
 bool IsHostPort(std::string_view address) {
   const size_t colon = address.rfind(':');
@@ -71,22 +91,88 @@ Error NoAnswer(const std::string& address, const grpc::Status& status) {
                  "does ptrace-profd run there, and is the address right?", "server " + address);
 }
 
+// As the server's certificate is compared with it.
+std::string ServerName(const std::string& server, const ChannelOptions& options) {
+  std::string name = options.server_name.empty() ? server.substr(0, server.rfind(':')) : options.server_name;
+  return name.size() > 2 && name.front() == '[' ? name.substr(1, name.size() - 2) : name;
+}
+
+// `address`: of the server that wants it.
+Result<std::string> ReadPem(const std::string& file, const char* option, const std::string& address) {
+  std::ifstream in(file, std::ios::binary);
+  std::string text(std::istreambuf_iterator<char>(in), {});
+  if (file.empty() || !in.good() || text.empty()) {
+    return Error{Code::kInvalidArgument,
+                 file.empty() ? fmt::format("{} needs {}", address, option)
+                              : fmt::format("cannot read {} ({} for {})", file, option, address),
+                 fmt::format("give a PEM file with {} or in $PTRACE_PROF_TLS_{}", option, VariableOf(option))};
+  }
+  return text;
+}
+
+Result<std::shared_ptr<grpc::ChannelCredentials>> TlsCredentials(const std::string& address,
+                                                                 const ChannelOptions& options) {
+  grpc::SslCredentialsOptions pem;
+  PP_ASSIGN_OR_RETURN(pem.pem_root_certs, ReadPem(options.tls.authority, kCaOption, address));
+  PP_ASSIGN_OR_RETURN(pem.pem_cert_chain, ReadPem(options.tls.certificate, kCertOption, address));
+  PP_ASSIGN_OR_RETURN(pem.pem_private_key, ReadPem(options.tls.key, kKeyOption, address));
+  auto credentials = grpc::SslCredentials(pem);
+  CallMetadata metadata{options.user, options.munge, ServerName(address.substr(kTls.size()), options)};
+  if (metadata.is_empty()) {
+    return credentials;
+  }
+  if (options.munge.has_value()) {  // once for nothing: of a call, gRPC would tell it as a broken connection
+    PP_ASSIGN_OR_RETURN(const std::string unused, MakeMungeCredential("", *options.munge));
+  }
+  return grpc::CompositeChannelCredentials(credentials, CallCredentialsFor(std::move(metadata)));
+}
+
+// Its own words where it has answered, else what a handshake of ours finds out.
+Error WhyNotOverTls(const std::string& address, const grpc::Status& status, const ChannelOptions& options) {
+  if (!ReasonOf(status).empty()) {
+    return FromStatus(status);
+  }
+  const std::string server = address.substr(kTls.size());
+  Error found = ExplainTls(server, ServerName(server, options), options.tls);
+  return found.message.empty() ? NoAnswer(address, status) : found;
+}
+
 }  // namespace
 
-Result<std::shared_ptr<grpc::Channel>> ConnectChannel(const std::string& address, Nanos patience) {
+Result<std::shared_ptr<grpc::Channel>> ConnectChannel(const std::string& address, const ChannelOptions& options) {
   const bool is_unix = address.starts_with(kUnix);
-  if (!is_unix && !IsHostPort(address)) {
+  const bool is_tls = address.starts_with(kTls);
+  const std::string server = is_tls ? address.substr(kTls.size()) : address;
+  if (!is_unix && !IsHostPort(server)) {
     return Error{Code::kInvalidArgument, fmt::format("'{}' is no address of a server", address),
-                 "addresses are unix:PATH and HOST:PORT"};
+                 "addresses are unix:PATH, tls://HOST:PORT and HOST:PORT"};
   }
-  std::shared_ptr<grpc::Channel> channel =
-      grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), Arguments());
-  const grpc::Status status = Ask(channel, patience);
+  if (!is_tls && !options.user.empty()) {
+    return Error{Code::kInvalidArgument, fmt::format("at {} nobody can be served as another user", address),
+                 "leave --as out, or ask over TLS: --host tls://HOST:PORT"};
+  }
+  if (!is_tls && options.munge.has_value()) {
+    return Error{Code::kInvalidArgument, fmt::format("at {} nobody asks for a MUNGE credential", address),
+                 "leave --munge out, or ask over TLS: --host tls://HOST:PORT"};
+  }
+  grpc::ChannelArguments arguments = Arguments();
+  std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
+  if (is_tls) {
+    PP_ASSIGN_OR_RETURN(credentials, TlsCredentials(address, options));
+    if (!options.server_name.empty()) {
+      arguments.SetSslTargetNameOverride(options.server_name);
+    }
+  }
+  std::shared_ptr<grpc::Channel> channel = grpc::CreateCustomChannel(server, credentials, arguments);
+  const grpc::Status status = Ask(channel, options.patience);
   if (IsAnswer(status)) {
     return channel;
   }
   if (is_unix) {  // asked directly, the kernel is more precise than gRPC
     PP_ASSIGN_OR_RETURN(const UniqueFd probe, ConnectToUnixSocket(address.substr(kUnix.size())));
+  }
+  if (is_tls) {
+    return WhyNotOverTls(address, status, options);
   }
   return NoAnswer(address, status);
 }

@@ -15,7 +15,11 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr int kMinPingIntervalMs = 10'000;        // a client's pings, more of which are taken for an attack
+constexpr int kMinPingIntervalMs = 10'000;  // a client's pings, more of which are taken for an attack
+constexpr int kRemoteKeepaliveMs = 60'000;  // a peer that neither reads nor answers is taken for gone
+constexpr int kRemoteKeepaliveTimeoutMs = 30'000;
+constexpr int kMostCalls = 128;  // at once on a connection
+constexpr int kMostMetadata = 16 * 1024;
 constexpr Nanos kIdle = Nanos::FromSeconds(300);  // also a client that never says anything; a good one connects again
 constexpr Nanos kRefusedIdle = Nanos::FromSeconds(5);
 
@@ -26,7 +30,12 @@ Result<std::unique_ptr<ConnectionServer>> ConnectionServer::Start(UniqueFd conne
   std::unique_ptr<ConnectionServer> server(new ConnectionServer);
   server->services_ = std::move(services);
   grpc::ServerBuilder builder;
-  builder.SetOption(ReflectionOption());
+  if (server->services_->is_remote()) {
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kRemoteKeepaliveMs);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kRemoteKeepaliveTimeoutMs);
+  } else {
+    builder.SetOption(ReflectionOption());
+  }
   for (grpc::Service* service : server->services_->services()) {
     builder.RegisterService(service);
   }
@@ -47,6 +56,8 @@ Result<void> ConnectionServer::Serve(grpc::ServerBuilder& builder, UniqueFd conn
   static std::once_flag once;
   std::call_once(once, [] { grpc::EnableDefaultHealthCheckService(true); });  // of all servers made from now on
   builder.SetMaxReceiveMessageSize(kMaxRequest);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostCalls);
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMostMetadata);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kMinPingIntervalMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, static_cast<int>(idle.value / 1'000'000));

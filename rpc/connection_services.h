@@ -18,6 +18,7 @@ class ConnectionServices {
  public:
   virtual ~ConnectionServices() = default;
   virtual std::vector<grpc::Service*> services() = 0;
+  virtual bool is_remote() const { return false; }  // of somebody on another machine, perhaps
 };
 
 // Called on the listener's thread.

@@ -224,7 +224,9 @@ void UnixListener::Shutdown(Nanos patience) {
   const uint64_t one = 1;
   (void)!::write(wake_.get(), &one, sizeof one);
   accepter_.join();
-  options_.doorkeeper.reset();
+  if (options_.doorkeeper != nullptr) {
+    options_.doorkeeper->StopLettingIn();
+  }
   if (!options_.is_lent) {
     ::shutdown(socket_.get(), SHUT_RDWR);
   }
@@ -239,6 +241,7 @@ void UnixListener::Shutdown(Nanos patience) {
     connection.server->Shutdown(std::max(deadline - MonotonicNow(), Nanos()));
   }
   connections_.clear();
+  options_.doorkeeper.reset();  // last: it may carry what they said
   const std::lock_guard lock(mutex_);
   open_ = 0;
 }

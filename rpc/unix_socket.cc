@@ -191,4 +191,10 @@ Result<UniqueFd> ConnectToUnixSocket(const std::string& path) {
   }
 }
 
+Result<int> KnockAtUnixSocket(const std::string& path) {
+  PP_ASSIGN_OR_RETURN(const sockaddr_un address, Address(path));
+  PP_ASSIGN_OR_RETURN(const UniqueFd fd, NewSocket(SOCK_NONBLOCK));
+  return ::connect(fd.get(), Generic(address), sizeof address) == 0 ? 0 : errno;
+}
+
 }  // namespace ptrace_prof

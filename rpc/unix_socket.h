@@ -45,4 +45,7 @@ void RemoveUnixSocket(const UnixSocketFile& file);
 // Connects, which says at once what is wrong: kNotFound, kPermissionDenied, kUnavailable (nobody answers).
 Result<UniqueFd> ConnectToUnixSocket(const std::string& path);
 
+// Connects for a moment and never waits: 0, or the errno of it (EAGAIN: too many wait there already).
+Result<int> KnockAtUnixSocket(const std::string& path);
+
 }  // namespace ptrace_prof

@@ -7,6 +7,7 @@
 #define PTRACE_PROF_ATTACH_ABI_BOOT_H_
 
 #include "attach/abi/abi.h"
+#include "attach/abi/boot_head.h"
 
 #define PP_BOOT_MAGIC_0 0x626f6f7470747261ull
 #define PP_BOOT_MAGIC_1 0x63652d70726f6600ull
@@ -116,6 +117,7 @@ typedef struct pp_boot {
   uint64_t longest_hold;  // how long a thread may wait for room in its ring, in the clock's units; 0: never
 } pp_boot;
 
+PP_ASSERT_BOOT_HEAD(pp_boot, channel_name);
 PP_STATIC_ASSERT(offsetof(pp_boot, nonce) == 48, "fixed");
 PP_STATIC_ASSERT(offsetof(pp_boot, enter_entry) == 64, "fixed");
 PP_STATIC_ASSERT(offsetof(pp_boot, error) == 80, "fixed");

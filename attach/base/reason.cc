@@ -90,6 +90,17 @@ constexpr ReasonRow kRows[] = {
     {Reason::kCommandNotFound, "COMMAND_NOT_FOUND", Code::kNotFound},
     {Reason::kCommandNotStarted, "COMMAND_NOT_STARTED", Code::kPermissionDenied},
     {Reason::kNotATrace, "NOT_A_TRACE", Code::kDataLoss},
+
+    {Reason::kConflictSubscriber, "CONFLICT_SUBSCRIBER", Code::kFailedPrecondition},
+    {Reason::kCuptiTooOld, "CUPTI_TOO_OLD", Code::kUnimplemented},
+    {Reason::kCuptiBlocked, "CUPTI_BLOCKED", Code::kFailedPrecondition},
+    {Reason::kDriverTooOld, "DRIVER_TOO_OLD", Code::kUnimplemented},
+    {Reason::kNoCuda, "NO_CUDA", Code::kFailedPrecondition},
+    {Reason::kNoPrivilege, "NO_PRIVILEGE", Code::kPermissionDenied},
+    {Reason::kLowGpuMemory, "LOW_GPU_MEMORY", Code::kResourceExhausted},
+    {Reason::kAttachTimeout, "ATTACH_TIMEOUT", Code::kDeadlineExceeded},
+    {Reason::kNoKernelsSeen, "NO_KERNELS_SEEN", Code::kFailedPrecondition},
+    {Reason::kMpsUnsafe, "MPS_UNSAFE", Code::kFailedPrecondition},
 };
 
 constexpr bool EachHasItsRow() {
@@ -98,7 +109,7 @@ constexpr bool EachHasItsRow() {
       return false;
     }
   }
-  return static_cast<size_t>(Reason::kNotATrace) == std::size(kRows);
+  return static_cast<size_t>(Reason::kMpsUnsafe) == std::size(kRows);
 }
 static_assert(EachHasItsRow());
 

@@ -104,6 +104,18 @@ enum class Reason : uint8_t {
   kCommandNotFound,
   kCommandNotStarted,
   kNotATrace,
+
+  // What stands in the way of recording a GPU.
+  kConflictSubscriber,
+  kCuptiTooOld,
+  kCuptiBlocked,
+  kDriverTooOld,
+  kNoCuda,
+  kNoPrivilege,
+  kLowGpuMemory,
+  kAttachTimeout,
+  kNoKernelsSeen,
+  kMpsUnsafe,
 };
 
 struct ReasonRow {

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "attach/inject/sealed_memory.h"
+
 namespace ptrace_prof {
 namespace {
 
@@ -26,31 +28,13 @@ void Store(T& word, T value) {
   std::atomic_ref<T>(word).store(value, std::memory_order_release);
 }
 
-Error NotTheChannel(std::string_view why) {
-  return {Code::kDataLoss, fmt::format("what the target shares is not the memory that was asked for: {}", why), ""};
-}
-
 // Everything that makes it safe to map and to touch.
 Result<void> CheckFile(const UniqueFd& file, const ChannelShape& shape) {
   if (shape.rings < 1 || shape.rings > PP_MAX_RINGS || !std::has_single_bit(shape.records) ||
       shape.records < PP_MIN_RING_RECORDS || shape.records > PP_MAX_RING_RECORDS) {
     return Error{Code::kInvalidArgument, "no channel can have that many rings or records", ""};
   }
-  const int seals = ::fcntl(file.get(), F_GET_SEALS);
-  if (seals < 0) {
-    return NotTheChannel("it is no memfd");
-  }
-  struct stat info {};
-  if (::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
-    return NotTheChannel("it is no file");
-  }
-  if ((seals & kSealsNeeded) != kSealsNeeded) {
-    return Error{Code::kUnavailable, "the target has not sealed its memory yet", ""};
-  }
-  if (static_cast<uint64_t>(info.st_size) != shape.size()) {
-    return NotTheChannel("its size is another");
-  }
-  return {};
+  return CheckSealedMemory(file, shape.size());
 }
 
 struct FailureText {
@@ -122,11 +106,11 @@ Result<void> Channel::ReadHead() {
   pp_channel said;
   std::memcpy(&said, &head(), sizeof said);
   if (said.magic != PP_CHANNEL_MAGIC || said.abi_version != PP_ABI_VERSION) {
-    return NotTheChannel("it does not begin as one");
+    return NotTheSharedMemory("it does not begin as one");
   }
   if (said.nonce != shape_.nonce || said.ring_count != shape_.rings || said.ring_records != shape_.records ||
       said.size != shape_.size()) {
-    return NotTheChannel("it is that of another capture");
+    return NotTheSharedMemory("it is that of another capture");
   }
   monotonic_clock_ = said.clock != PP_CLOCK_TSC;
   private_page_ = RemoteAddr(said.private_page);
@@ -157,10 +141,11 @@ Error Channel::Reason() const {
     return StubFailure(error, Load(head().error_step), Load(head().error_number));
   }
   if (state() == ChannelState::kLeft) {
-    return {Code::kCancelled,
-            Load(head().leave_cause) == PP_LEAVE_LEASE ? "the stub left because it did not hear from us for too long"
-                                                       : "the stub left because it was asked to",
-            ""};
+    if (Load(head().leave_cause) == PP_LEAVE_LEASE) {
+      return {Code::kCancelled, "the tracer in the target left because it did not hear from us for too long",
+              "The machine gives us too little CPU; try again when it is less busy."};
+    }
+    return {Code::kCancelled, "the tracer in the target left because it was asked to", ""};
   }
   return {Code::kOk, "", ""};
 }
@@ -250,7 +235,7 @@ Result<void> Channel::SetArmed(RemoteMemory& memory, RemoteWriter& writer, uint6
     return ErrnoError(ESRCH, "cannot write into the target");
   }
   if (status != ReadStatus::kOk || magic != PP_PRIVATE_MAGIC) {
-    return NotTheChannel("its private page is not where it says");
+    return NotTheSharedMemory("its private page is not where it says");
   }
   return writer.WriteValue(private_page_ + offsetof(pp_private, armed), armed);
 }

@@ -1,6 +1,7 @@
 #include "attach/inject/delivery.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -10,10 +11,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string>
 
 #include "attach/inject/bootstrap_text.h"
 #include "attach/inject/file_lock.h"
-#include "attach/inject/stub_image.h"
+#include "attach/proc/proc_file.h"
 
 namespace ptrace_prof {
 namespace {
@@ -41,10 +43,22 @@ bool HasSize(const UniqueFd& file, size_t size) {
 
 }  // namespace
 
+Result<void> Delivery::CheckTarget(Pid pid) {
+  const std::string path = ProcPath(pid, "root/proc/self");
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode)) {
+    return {};
+  }
+  return Because(
+      Reason::kNoProcInTarget,
+      fmt::format("process {} has no /proc in its root directory, through which a tracer is loaded", pid.value),
+      "Mount one there, or sample it instead.", ThingOf(pid));
+}
+
 Result<void> Delivery::AwaitClosing() const {
   const Nanos deadline = MonotonicNow() + kClosingTime;
   for (;;) {
-    PP_ASSIGN_OR_RETURN(const std::vector<TargetFile> open, files_.FindMemfds(kStubFilePrefix, true));
+    PP_ASSIGN_OR_RETURN(const std::vector<TargetFile> open, files_.FindMemfds(package_.kind->file_prefix, true));
     if (open.empty() || MonotonicNow() > deadline) {
       return {};
     }
@@ -58,10 +72,12 @@ Result<void> Delivery::Run(const EffectSeen& seen) {
   PP_ASSIGN_OR_RETURN(const TargetFile file, MakeFile());
   PP_ASSIGN_OR_RETURN(const UniqueFd held, FillFile(file));  // with its lock, until it is loaded
   // Of two that began at once at least one sees the other now.
-  PP_ASSIGN_OR_RETURN(std::vector<int32_t> strays, FindStrays(target_.pid, files_, kStubFilePrefix, file.number));
+  PP_ASSIGN_OR_RETURN(std::vector<int32_t> strays,
+                      FindStrays(target_.pid, files_, package_.kind->file_prefix, file.number));
   strays.resize(std::min(strays.size(), kMaxStrays));
-  const LoadRequest request{target_.own_pid, file.number, std::move(strays),
-                            kStubFilePrefix, kStubModule, static_cast<uint32_t>(image_.boot().nonce)};
+  const LoadRequest request{target_.own_pid,       file.number,
+                            std::move(strays),     package_.kind->file_prefix,
+                            package_.kind->module, static_cast<uint32_t>(package_.nonce)};
   PP_RETURN_IF_ERROR(RunText(target_, memory_, LoadText(request), patience_, seen, &report_));
   return target_.text_runner ? AwaitClosed(request) : Result<void>();
 }
@@ -69,7 +85,7 @@ Result<void> Delivery::Run(const EffectSeen& seen) {
 // Where a signal handler of the job may end a text at any place, also just before it closes its file.
 Result<void> Delivery::AwaitClosed(const LoadRequest& request) {
   const auto is_closed = [&]() -> Result<bool> {
-    PP_ASSIGN_OR_RETURN(const std::vector<TargetFile> open, files_.FindMemfds(kStubFilePrefix, true));
+    PP_ASSIGN_OR_RETURN(const std::vector<TargetFile> open, files_.FindMemfds(package_.kind->file_prefix, true));
     return std::ranges::none_of(open, [&](const TargetFile& file) { return file.number == request.descriptor; });
   };
   for (int turn = 0; turn < kClosingTurns; ++turn) {
@@ -95,8 +111,8 @@ Result<void> Delivery::AwaitClosed(const LoadRequest& request) {
 }
 
 Result<TargetFile> Delivery::MakeFile() {
-  const std::string name = StubFileName(image_.boot().nonce);
-  const size_t size = image_.bytes().size();
+  const std::string name = StubFileName(*package_.kind, package_.nonce);
+  const size_t size = package_.bytes.size();
   const bool ours_to_grow = MayGrowFiles(size);
   const std::string text = MakeFileText({target_.own_pid, name, ours_to_grow ? 0 : size, target_.memfd_create});
   TargetFile file;
@@ -124,15 +140,15 @@ Result<UniqueFd> Delivery::FillFile(const TargetFile& file) const {
   struct stat info {};
   // Once it cannot shrink, no access of ours can fault.
   if (::fcntl(fd.get(), F_ADD_SEALS, kSeals) != 0 || ::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode) ||
-      static_cast<uint64_t>(info.st_size) != image_.bytes().size()) {
+      static_cast<uint64_t>(info.st_size) != package_.bytes.size()) {
     return Error{Code::kDataLoss, "what the target opened for us is not the file that was asked for", ""};
   }
-  void* memory = ::mmap(nullptr, image_.bytes().size(), PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+  void* memory = ::mmap(nullptr, package_.bytes.size(), PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
   if (memory == MAP_FAILED) {
     return ErrnoError(errno, "cannot fill the file that the target opened for us");
   }
-  std::memcpy(memory, image_.bytes().data(), image_.bytes().size());
-  ::munmap(memory, image_.bytes().size());
+  std::memcpy(memory, package_.bytes.data(), package_.bytes.size());
+  ::munmap(memory, package_.bytes.size());
   return fd;
 }
 

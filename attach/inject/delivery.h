@@ -1,4 +1,4 @@
-// Brings the bytes of the stub into a target and has them loaded there, by two texts of Python (bootstrap_text.h):
+// Brings the bytes of a stub into a target and has them loaded there, by two texts of Python (bootstrap_text.h):
 //
 //   text 1 ──► an empty memfd in the target ──► filled by us ──► text 2 ──► loaded, the memfd closed
 //
@@ -12,7 +12,7 @@
 #include "attach/inject/bootstrap_text.h"
 #include "attach/inject/injection_target.h"
 #include "attach/inject/run_call.h"
-#include "attach/inject/stub_file.h"
+#include "attach/inject/stub_kind.h"
 #include "attach/inject/target_files.h"
 #include "attach/proc/remote_memory.h"
 
@@ -20,9 +20,12 @@ namespace ptrace_prof {
 
 class Delivery {
  public:
-  Delivery(const InjectionTarget& target, RemoteMemory& memory, const TargetFiles& files, const StubFile& image,
+  Delivery(const InjectionTarget& target, RemoteMemory& memory, const TargetFiles& files, const StubPackage& package,
            const Patience& patience)
-      : target_(target), memory_(memory), files_(files), image_(image), patience_(patience) {}
+      : target_(target), memory_(memory), files_(files), package_(package), patience_(patience) {}
+
+  // Both texts go through /proc/self/fd of the target. kFailedPrecondition: it has none.
+  static Result<void> CheckTarget(Pid pid);
 
   // Returns once `seen`. kAlreadyExists: another collector is at it.
   Result<void> Run(const EffectSeen& seen);
@@ -38,7 +41,7 @@ class Delivery {
   const InjectionTarget& target_;
   RemoteMemory& memory_;
   const TargetFiles& files_;
-  const StubFile& image_;
+  StubPackage package_;
   const Patience& patience_;
   RunReport report_;
 };

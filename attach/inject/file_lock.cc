@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -15,6 +17,13 @@ struct flock WriteLock() {
   return lock;
 }
 
+// Who holds it is the business of root, and of whose process that is.
+bool MayName(pid_t holder) {
+  struct stat process {};
+  return holder > 0 && (::geteuid() == 0 || (::stat(fmt::format("/proc/{}", holder).c_str(), &process) == 0 &&
+                                             process.st_uid == ::geteuid()));
+}
+
 }  // namespace
 
 Result<void> LockFile(Pid pid, const UniqueFd& file) {
@@ -26,7 +35,7 @@ Result<void> LockFile(Pid pid, const UniqueFd& file) {
     return ErrnoError(errno, "cannot lock what is shared with the target");
   }
   lock = WriteLock();
-  const bool named = ::fcntl(file.get(), F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK && lock.l_pid > 0;
+  const bool named = ::fcntl(file.get(), F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK && MayName(lock.l_pid);
   return Because(Reason::kBeingTraced,
                  named ? fmt::format("process {} is being traced already, by process {}", pid.value, lock.l_pid)
                        : fmt::format("process {} is being traced already", pid.value),

@@ -1,7 +1,6 @@
 #include "attach/inject/injection.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include <cstring>
@@ -11,26 +10,12 @@
 #include "attach/inject/left_scripts.h"
 #include "attach/inject/resident_stub.h"
 #include "attach/inject/strategy.h"
-#include "attach/proc/proc_file.h"
 
 namespace ptrace_prof {
 namespace {
 
 constexpr Nanos kEndOfOthers = Nanos::FromSeconds(3);
 constexpr Nanos kPause = Nanos::FromMillis(2);
-
-// Both texts go through /proc/self/fd of the target.
-Result<void> CheckProc(Pid pid) {
-  const std::string path = ProcPath(pid, "root/proc/self");
-  struct stat info {};
-  if (::lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode)) {
-    return {};
-  }
-  return Because(
-      Reason::kNoProcInTarget,
-      fmt::format("process {} has no /proc in its root directory, through which a tracer is loaded", pid.value),
-      "Mount one there, or sample it instead.", ThingOf(pid));
-}
 
 // The channel of one capture, once it is there and ready.
 class ChannelTaker {
@@ -119,7 +104,7 @@ class Resident {
 
   Result<void> Enter(const ResidentStub& stub, const pp_boot& boot, ChannelTaker& taker) {
     RemoteWriter writer(target_.pid);
-    PP_RETURN_IF_ERROR(stub.Tell(memory_, writer, boot));
+    PP_RETURN_IF_ERROR(stub.Tell(memory_, writer, {reinterpret_cast<const uint8_t*>(&boot), sizeof boot}));
     CallGuard guard{stub.boot + offsetof(pp_boot, nonce), {}, stub.boot + offsetof(pp_boot, target_pid)};
     std::memcpy(guard.bytes.data(), &boot.nonce, sizeof boot.nonce);
     return Call(stub.enter, guard, [&] { return taker.Look(); });
@@ -133,7 +118,7 @@ class Resident {
   }
 
   Result<void> SendAway(const ResidentStub& stub) {
-    PP_ASSIGN_OR_RETURN(const std::vector<TargetFile> channels, files_.FindMemfds(kChannelFilePrefix, true));
+    PP_ASSIGN_OR_RETURN(const std::vector<TargetFile> channels, files_.FindMemfds(kTracerStub.memory_prefix, true));
     for (const TargetFile& channel : channels) {
       const Result<UniqueFd> file = files_.Take(channel);
       if (file.has_error()) {
@@ -172,10 +157,11 @@ Result<Injection> Inject(const InjectionTarget& target, RemoteMemory& memory, co
   const Nanos begin = MonotonicNow();
   InjectionReport report;
   PP_ASSIGN_OR_RETURN([[maybe_unused]] const auto strategies, ChooseStrategies(target));
-  PP_RETURN_IF_ERROR(CheckProc(target.pid));
+  PP_RETURN_IF_ERROR(Delivery::CheckTarget(target.pid));
   PP_ASSIGN_OR_RETURN(const TargetFiles files, TargetFiles::Of(target.pid));
   PP_RETURN_IF_ERROR(files.CheckTaking());
-  for (const std::string_view prefix : {kStubFilePrefix, kChannelFilePrefix}) {  // of collectors that are at work
+  for (const std::string_view prefix :
+       {kTracerStub.file_prefix, kTracerStub.memory_prefix}) {  // of collectors that are at work
     PP_ASSIGN_OR_RETURN([[maybe_unused]] const auto strays, FindStrays(target.pid, files, prefix, -1));
   }
   StopCost left;
@@ -187,7 +173,7 @@ Result<Injection> Inject(const InjectionTarget& target, RemoteMemory& memory, co
     PP_RETURN_IF_ERROR(resident.Enter(*stub, image.boot(), taker));
     report = {resident.report().way, true, {}, resident.report().stops};
   } else {
-    Delivery delivery(target, memory, files, image, patience);
+    Delivery delivery(target, memory, files, image.package(), patience);
     PP_RETURN_IF_ERROR(delivery.Run([&] { return taker.Look(); }));
     report = {delivery.report().way, false, {}, delivery.report().stops};
   }

@@ -16,8 +16,8 @@ namespace {
 
 constexpr size_t kMaxDataBytes = 1 << 20;
 
-bool IsStub(const MemoryRegion& region) {
-  return region.deleted && region.path.starts_with("/memfd:" + std::string(kStubFilePrefix));
+bool IsStub(const StubKind& kind, const MemoryRegion& region) {
+  return region.deleted && region.path.starts_with("/memfd:" + std::string(kind.file_prefix));
 }
 
 bool SameFile(const MemoryRegion& a, const MemoryRegion& b) {
@@ -25,34 +25,36 @@ bool SameFile(const MemoryRegion& a, const MemoryRegion& b) {
 }
 
 // The boot block in a region, if there is one.
-std::optional<ResidentStub> LookInto(RemoteMemory& memory, const std::vector<MemoryRegion>& regions,
-                                     const MemoryRegion& data) {
+std::optional<ResidentStub> LookInto(const StubKind& kind, RemoteMemory& memory,
+                                     const std::vector<MemoryRegion>& regions, const MemoryRegion& data) {
   std::vector<uint8_t> bytes(std::min<uint64_t>(data.size(), kMaxDataBytes));
   if (memory.Read(data.start, bytes.data(), bytes.size()) != ReadStatus::kOk) {
     return std::nullopt;
   }
-  for (size_t at = 0; at + sizeof(pp_boot) <= bytes.size(); at += alignof(pp_boot)) {
-    pp_boot boot;
-    std::memcpy(&boot, bytes.data() + at, sizeof boot);
-    if (boot.magic[0] != PP_BOOT_MAGIC_0 || boot.magic[1] != PP_BOOT_MAGIC_1) {
+  for (size_t at = 0; at + kind.boot_size <= bytes.size(); at += alignof(pp_boot_head)) {
+    pp_boot_head head;
+    std::memcpy(&head, bytes.data() + at, sizeof head);
+    if (std::memcmp(head.magic, kind.magic, sizeof head.magic) != 0) {
       continue;
     }
-    const RemoteAddr enter(boot.enter_entry);
+    const RemoteAddr enter(head.enter_entry);
     const bool code = std::ranges::any_of(regions, [&](const MemoryRegion& region) {
       return SameFile(region, data) && region.executable && region.start <= enter && enter < region.end;
     });
-    if (code && boot.abi_version == PP_ABI_VERSION) {
-      return ResidentStub{data.start + at, enter, boot.busy != 0, boot, data.inode};
+    if (code && head.abi_version == kind.abi_version) {
+      return ResidentStub{&kind, data.start + at, enter, head.busy != 0, head, data.inode};
     }
   }
   return std::nullopt;
 }
 
-Result<std::vector<ResidentStub>> FindAll(Pid pid, RemoteMemory& memory) {
+}  // namespace
+
+Result<std::vector<ResidentStub>> ResidentStub::FindAll(const StubKind& kind, Pid pid, RemoteMemory& memory) {
   PP_ASSIGN_OR_RETURN(const std::vector<MemoryRegion> regions, ReadMaps(pid));
   std::vector<ResidentStub> found;
   for (const MemoryRegion& region : regions) {
-    const auto stub = IsStub(region) && region.writable ? LookInto(memory, regions, region) : std::nullopt;
+    const auto stub = IsStub(kind, region) && region.writable ? LookInto(kind, memory, regions, region) : std::nullopt;
     if (stub) {
       found.push_back(*stub);
     }
@@ -60,10 +62,8 @@ Result<std::vector<ResidentStub>> FindAll(Pid pid, RemoteMemory& memory) {
   return found;
 }
 
-}  // namespace
-
 Result<std::optional<ResidentStub>> ResidentStub::Find(Pid pid, RemoteMemory& memory) {
-  PP_ASSIGN_OR_RETURN(const std::vector<ResidentStub> stubs, FindAll(pid, memory));
+  PP_ASSIGN_OR_RETURN(const std::vector<ResidentStub> stubs, FindAll(kTracerStub, pid, memory));
   const auto busy = std::ranges::find(stubs, true, &ResidentStub::busy);
   if (busy != stubs.end()) {
     return std::optional(*busy);
@@ -72,13 +72,13 @@ Result<std::optional<ResidentStub>> ResidentStub::Find(Pid pid, RemoteMemory& me
 }
 
 Result<std::optional<Error>> ResidentStub::FailureOf(Pid pid, RemoteMemory& memory, uint64_t nonce) {
-  PP_ASSIGN_OR_RETURN(const std::vector<ResidentStub> stubs, FindAll(pid, memory));
+  PP_ASSIGN_OR_RETURN(const std::vector<ResidentStub> stubs, FindAll(kTracerStub, pid, memory));
   for (const ResidentStub& stub : stubs) {
-    if (stub.block.served != nonce || stub.busy) {
+    if (stub.head.served != nonce || stub.busy) {
       continue;
     }
-    if (stub.block.error != PP_ERROR_NONE) {
-      return std::optional(StubFailure(stub.block.error, stub.block.error_step, stub.block.error_number));
+    if (stub.head.error != PP_ERROR_NONE) {
+      return std::optional(StubFailure(stub.head.error, stub.head.error_step, stub.head.error_number));
     }
     return std::optional(Error{
         Code::kUnavailable, "the stub came up and left again before it was seen: its lease had ended", "Try again."});
@@ -95,19 +95,20 @@ Result<RemoteAddr> ResidentStub::LeaveEntry(Pid pid, const UniqueFd& file) const
   }
   const RemoteAddr leave(channel.leave_entry);
   const bool ours = std::ranges::any_of(regions, [&](const MemoryRegion& region) {
-    return IsStub(region) && region.inode == inode && region.executable && region.start <= leave && leave < region.end;
+    return IsStub(kTracerStub, region) && region.inode == inode && region.executable && region.start <= leave &&
+           leave < region.end;
   });
   return ours ? leave : RemoteAddr();
 }
 
-Result<void> ResidentStub::Tell(RemoteMemory& memory, RemoteWriter& writer, const pp_boot& told) const {
-  pp_boot now;
-  if (memory.ReadValue(boot, &now) != ReadStatus::kOk || now.magic[0] != PP_BOOT_MAGIC_0 ||
-      now.magic[1] != PP_BOOT_MAGIC_1) {
+Result<void> ResidentStub::Tell(RemoteMemory& memory, RemoteWriter& writer, std::span<const uint8_t> told) const {
+  std::vector<uint8_t> now(kind->boot_size);
+  if (memory.Read(boot, now.data(), now.size()) != ReadStatus::kOk ||
+      std::memcmp(now.data(), kind->magic, sizeof kind->magic) != 0) {
     return Error{Code::kGone, "the stub in the target has gone", ""};
   }
-  TellStub(told, &now);
-  return writer.WriteValue(boot, now);
+  TellBootBlock(*kind, told, now);
+  return writer.Write(boot, now);
 }
 
 }  // namespace ptrace_prof

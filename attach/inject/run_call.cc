@@ -226,6 +226,27 @@ Result<Slack> Place(const InjectionTarget& target, RemoteMemory& memory, std::st
   return slack;
 }
 
+// kUnimplemented: the target does not call for it.
+Result<std::unique_ptr<PassingText>> PlacePassing(const InjectionTarget& target, RemoteMemory& memory,
+                                                  std::string_view text, Nanos deadline) {
+  auto passing = PassingText::Put(target, memory, AsPassing(text), deadline);
+  if (passing.has_value() || passing.error().code != Code::kResourceExhausted) {
+    return passing;
+  }
+  PP_ASSIGN_OR_RETURN(const size_t reclaimed, ReclaimLeftTexts(target, memory));
+  if (reclaimed > 0) {
+    passing = PassingText::Put(target, memory, AsPassing(text), deadline);
+  }
+  if (passing.has_value() || passing.error().code != Code::kResourceExhausted) {
+    return passing;
+  }
+  return Because(Reason::kNoRoomForText,
+                 fmt::format("process {} has signal handlers of its own, and no room for what lets them raise while it "
+                             "runs a text of ours: {}",
+                             target.pid.value, passing.error().message),
+                 "Sample it instead (record without --mode trace).", ThingOf(target.pid));
+}
+
 }  // namespace
 
 Result<void> RunCall(const InjectionTarget& target, RemoteMemory& memory, const QueuedFunction& call,
@@ -245,11 +266,11 @@ Result<void> RunText(const InjectionTarget& target, RemoteMemory& memory, std::s
   CallGuard guard{at, {}, at};
   std::memcpy(guard.bytes.data(), text.data(), std::min(guard.bytes.size(), text.size()));
   InjectedCall call{{target.run_text, at}, guard, text};
-  const auto passing = PassingText::Put(target, memory, AsPassing(text), patience.deadline);
+  const auto passing = PlacePassing(target, memory, text, patience.deadline);
   if (passing.has_value()) {
     call.passing = passing.value().get();
-  } else if (passing.error().code == Code::kGone) {
-    return passing.error();
+  } else if (passing.error().code != Code::kUnimplemented) {
+    return passing.error();  // without it a handler that raises in the text would end the job
   }
   Result<void> done = run.Through(call, std::nullopt);
   if (passing.has_value()) {

@@ -8,6 +8,11 @@ pp_library(attach/inject
     inject/file_lock.cc
     inject/frame_strategy.cc
     inject/frame_thunk_${CMAKE_SYSTEM_PROCESSOR}.cc
+    inject/gpu_arena.cc
+    inject/gpu_failure.cc
+    inject/gpu_injection.cc
+    inject/gpu_launch_area.cc
+    inject/gpu_shim_file.cc
     inject/injection.cc
     inject/left_scripts.cc
     inject/left_texts.cc
@@ -21,9 +26,11 @@ pp_library(attach/inject
     inject/script_files.cc
     inject/script_strategy.cc
     inject/script_threads.cc
+    inject/sealed_memory.cc
     inject/slack.cc
     inject/strategy.cc
     inject/stub_file.cc
+    inject/stub_kind.cc
     inject/target_files.cc
     inject/text_thunk_${CMAKE_SYSTEM_PROCESSOR}.cc
     inject/timed_stop.cc

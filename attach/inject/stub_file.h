@@ -8,16 +8,13 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "attach/abi/boot.h"
 #include "attach/base/result.h"
+#include "attach/inject/stub_kind.h"
 
 namespace ptrace_prof {
-
-inline constexpr std::string_view kStubFilePrefix = "ptrace-prof-stub.";
-inline constexpr std::string_view kChannelFilePrefix = "ptrace-prof-ring.";
 
 class StubFile {
  public:
@@ -30,6 +27,7 @@ class StubFile {
   void Fill(const pp_boot& boot);
 
   const pp_boot& boot() const { return boot_; }
+  StubPackage package() const { return {&kTracerStub, boot_.nonce, bytes_}; }
   std::span<const uint8_t> bytes() const { return bytes_; }
 
  private:
@@ -38,11 +36,6 @@ class StubFile {
   pp_boot boot_{};
 };
 
-// Copies into `block` what the collector says, and leaves what the stub says.
-void TellStub(const pp_boot& boot, pp_boot* block);
-
-// The names of the two memfds of a capture.
-std::string StubFileName(uint64_t nonce);
 std::string ChannelFileName(uint64_t nonce);
 
 }  // namespace ptrace_prof

@@ -4,13 +4,18 @@
 
 #include <stdint.h>
 
+enum { PP_ADDRESS_BITS = 48 };  // of what a process may map without asking for more
+
 enum {
   PP_SYS_fcntl = 25,
   PP_SYS_ftruncate = 46,
   PP_SYS_close = 57,
   PP_SYS_fstat = 80,
   PP_SYS_futex = 98,
+  PP_SYS_clock_gettime = 113,
   PP_SYS_tgkill = 131,
+  PP_SYS_rt_sigprocmask = 135,
+  PP_SYS_prctl = 167,
   PP_SYS_getpid = 172,
   PP_SYS_gettid = 178,
   PP_SYS_munmap = 215,

@@ -4,17 +4,22 @@
 
 #include <stdint.h>
 
+enum { PP_ADDRESS_BITS = 47 };  // of what a process may map without asking for more
+
 enum {
   PP_SYS_close = 3,
   PP_SYS_fstat = 5,
   PP_SYS_mmap = 9,
   PP_SYS_munmap = 11,
+  PP_SYS_rt_sigprocmask = 14,
   PP_SYS_madvise = 28,
   PP_SYS_getpid = 39,
   PP_SYS_fcntl = 72,
   PP_SYS_ftruncate = 77,
+  PP_SYS_prctl = 157,
   PP_SYS_gettid = 186,
   PP_SYS_futex = 202,
+  PP_SYS_clock_gettime = 228,
   PP_SYS_tgkill = 234,
   PP_SYS_prlimit64 = 302,
   PP_SYS_memfd_create = 319,

@@ -13,6 +13,7 @@
 #include "attach/abi/boot.h"
 #include "attach/abi/channel.h"
 #include "attach/intarget/python.h"
+#include "attach/intarget/sealed_file.h"
 #include PP_ARCHITECTURE /* arch_x86_64.h, arch_aarch64.h */
 
 #define pp_likely(condition) __builtin_expect(!!(condition), 1)
@@ -79,8 +80,7 @@ typedef struct pp_stub {
   uint32_t sweep;  // the ring at which the next search for ended threads begins
   uint32_t tool_id;
   uint64_t channel_size;
-  int64_t descriptor;  // of the memfd; -1 none
-  uint64_t device, inode;
+  pp_sealed_file file;
   const pp_hooks* hooks;
   uint64_t leaving;
   uint32_t hooks_displaced;

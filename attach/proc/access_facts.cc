@@ -10,6 +10,7 @@
 #include <charconv>
 
 #include "attach/proc/proc_file.h"
+#include "attach/proc/user_namespace.h"
 
 namespace ptrace_prof {
 namespace {
@@ -35,15 +36,6 @@ std::optional<int> ReadYamaScope() {
   const std::string& digits = text.value();
   const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), scope);
   return status == std::errc() ? std::optional(scope) : std::nullopt;
-}
-
-std::optional<bool> InOurUserNamespace(Pid pid) {
-  struct stat ours {};
-  struct stat theirs {};
-  if (::stat("/proc/self/ns/user", &ours) != 0 || ::stat(ProcPath(pid, "ns/user").c_str(), &theirs) != 0) {
-    return std::nullopt;
-  }
-  return ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }
 
 // The kernel gives the files of a process that is not dumpable to root (proc(5), /proc/pid).

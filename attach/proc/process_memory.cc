@@ -1,7 +1,12 @@
 #include "attach/proc/process_memory.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
+
+#include "attach/proc/memory_grants.h"
+#include "attach/proc/proc_file.h"
 
 namespace ptrace_prof {
 namespace {
@@ -26,24 +31,63 @@ ssize_t ProcessMemory::Transfer(size_t count) {
   return got < 0 ? -errno : got;
 }
 
+int ProcessMemory::TakeGrant() {
+  granted_.reset();
+  return AskForMemory(pid_, granted_);
+}
+
+// What lets a process be looked at is what lets it be read, but for Yama: it has not become another user's meanwhile,
+// nor shut itself off.
+ReadStatus ProcessMemory::ReadGranted(std::span<const ReadRequest> requests, size_t* filled) {
+  char link = 0;
+  if (::readlink(ProcPath(pid_, "exe").c_str(), &link, 1) < 0) {
+    return errno == ENOENT ? ReadStatus::kGone : StatusOf(errno);
+  }
+  for (const ReadRequest& request : requests) {
+    ++calls_;
+    ssize_t got = ::pread(granted_.get(), request.to, request.size, static_cast<off_t>(request.from.value));
+    if (got == 0 && request.size > 0 && *filled == 0) {  // that program has gone: is there another, which we may read?
+      if (const int refused = TakeGrant(); refused != 0) {
+        return StatusOf(refused);
+      }
+      got = ::pread(granted_.get(), request.to, request.size, static_cast<off_t>(request.from.value));
+    }
+    if (got != static_cast<ssize_t>(request.size)) {
+      return got == 0 ? ReadStatus::kGone : ReadStatus::kFault;
+    }
+    ++*filled;
+  }
+  return ReadStatus::kOk;
+}
+
 ReadStatus ProcessMemory::Read(RemoteAddr from, void* to, size_t size) {
+  if (granted_.is_open()) {
+    const ReadRequest request{from, to, static_cast<uint32_t>(size)};
+    size_t filled = 0;
+    return size > UINT32_MAX ? ReadStatus::kFault : ReadGranted({&request, 1}, &filled);
+  }
   const iovec local{to, size};
   const iovec remote{reinterpret_cast<void*>(from.value), size};
   ++calls_;
   const ssize_t got = ::process_vm_readv(pid_.value, &local, 1, &remote, 1, 0);
   if (got < 0) {
-    return StatusOf(errno);
+    const int refused = errno;
+    return refused == EPERM && HasMemoryGrants() && TakeGrant() == 0 ? Read(from, to, size) : StatusOf(refused);
   }
   return static_cast<size_t>(got) == size ? ReadStatus::kOk : ReadStatus::kFault;
 }
 
 ReadStatus ProcessMemory::ReadBatch(std::span<const ReadRequest> requests, size_t* filled) {
   *filled = 0;
+  if (granted_.is_open()) {
+    return ReadGranted(requests, filled);
+  }
   const size_t widest = std::min(requests.size(), kRequestsPerCall);
   if (local_.size() < widest) {
     local_.resize(widest);
     remote_.resize(widest);
   }
+  const auto first_to_last = requests;
   while (!requests.empty()) {
     const auto part = requests.first(std::min(requests.size(), kRequestsPerCall));
     for (size_t i = 0; i < part.size(); ++i) {
@@ -51,6 +95,10 @@ ReadStatus ProcessMemory::ReadBatch(std::span<const ReadRequest> requests, size_
       remote_[i] = {reinterpret_cast<void*>(part[i].from.value), part[i].size};
     }
     const ssize_t got = Transfer(part.size());
+    if (got == -EPERM && HasMemoryGrants() && TakeGrant() == 0) {
+      *filled = 0;  // from the first request on: all of them of one program
+      return ReadGranted(first_to_last, filled);
+    }
     // The kernel stops at the first page that it cannot read, which may be inside a request: that one is not filled.
     uint64_t left = got > 0 ? static_cast<uint64_t>(got) : 0;
     size_t complete = 0;

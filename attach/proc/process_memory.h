@@ -2,6 +2,9 @@
 //
 // Costs nothing while unused. Allocates only when a batch is larger than every batch before it.
 // Follows the pid through exec: whoever must not read the new program puts AnchoredMemory above it.
+// Where the kernel refuses for nothing but Yama, and that was waived (memory_grants.h), it reads by an open file that
+// was granted, one call for each request: before each batch the kernel is asked whether it still lets us look at the
+// process.
 #pragma once
 
 #include <sys/uio.h>
@@ -10,6 +13,7 @@
 #include <vector>
 
 #include "attach/base/types.h"
+#include "attach/base/unique_fd.h"
 #include "attach/proc/remote_memory.h"
 
 namespace ptrace_prof {
@@ -27,9 +31,13 @@ class ProcessMemory final : public RemoteMemory {
  private:
   // The bytes that one call transferred, or the negative errno.
   ssize_t Transfer(size_t count);
+  // 0, or an errno: whether there is a grant to read by.
+  int TakeGrant();
+  ReadStatus ReadGranted(std::span<const ReadRequest> requests, size_t* filled);
 
   Pid pid_;
   uint64_t calls_ = 0;
+  UniqueFd granted_;          // open: the memory, which the kernel does not let us read otherwise
   std::vector<iovec> local_;  // of the current call; kept for its capacity
   std::vector<iovec> remote_;
 };

@@ -91,13 +91,18 @@ def _slowdown(results):
 
 def _service(results):
     for one in results.service:
-        first, dump, reads, crowd = one.first_sample_ms, one.dump_ms, one.read_gb_per_s, one.crowd
+        first, dump, crowd = one.first_sample_ms, one.dump_ms, one.crowd
+        for what, times in (("ListCaptures", one.list_us), ("GetDaemonStatus", one.status_us)):
+            yield _judge(f"{what} of an idle daemon, p50", "≤ 200 us", times or None, bool(times) and median(times) <= 200,
+                         f"{median(times):.0f} us of {len(times):,}; gRPC itself {median(one.empty_us):.0f} us"
+                         if times and one.empty_us else "")
         yield _judge("first sample at the client after Record, median", "≤ 100 ms", first or None,
                      bool(first) and median(first) <= 100, f"{median(first):.0f} ms of {len(first)}" if first else "")
         yield _judge("DumpStacks of 64 threads, the slowest", "≤ 50 ms", dump or None, bool(dump) and max(dump) <= 50,
                      f"{max(dump):.0f} ms of {len(dump)}, median {median(dump):.0f} ms" if dump else "")
-        yield _judge(f"ReadTrace of {one.read_bytes >> 20} MiB over a Unix socket, median", "≥ 1 GB/s", reads or None,
-                     bool(reads) and median(reads) >= 1, f"{median(reads):.2f} GB/s of {len(reads)}" if reads else "")
+        for way, reads, bound in (("a Unix socket", one.read_gb_per_s, 1), ("TLS", one.read_tls_gb_per_s, 0.3)):
+            yield _judge(f"ReadTrace of {one.read_bytes >> 20} MiB over {way}, median", f"≥ {bound} GB/s", reads or None,
+                         bool(reads) and median(reads) >= bound, f"{median(reads):.2f} GB/s of {len(reads)}" if reads else "")
         yield _judge(f"samples that {crowd.asked} captures at once lose in silence", "0", crowd.expected or None, crowd.is_whole,
                      f"{crowd.counted - crowd.in_traces} of {crowd.counted:,}; {crowd.not_taken:,} not taken, and counted; "
                      f"{crowd.ended_well} ended well")

@@ -20,8 +20,9 @@ _EXPLANATION = """\
   stack is not seen. The tools' own error counts stand beside it.
 - At a paced rate much of the CPU is falling asleep and waking up, which every tool pays to the kernel. Tachyon spins
   for the last tenth of each interval, and takes late samples in bursts, as py-spy does.
-- Slowdown: pairs with and without the tool in turn, on one running target; 95 % intervals of the median by order
-  statistics. CPU per unit does not show pauses, wall time does, and is worth little on a busy machine.
+- Slowdown: pairs with and without the tool in turns of milliseconds (a tool that stops its target: of a second), on one
+  running target; 95 % intervals of the median by order statistics. CPU per unit does not show pauses, wall time does,
+  and is worth little on a busy machine.
 - Exact tracing: thread CPU time of the target's own work, in turns, medians; what a peer adds is told against a process
   of its own, so that nothing of it stays in ours.
 """.splitlines()

@@ -66,21 +66,35 @@ def _size(results):
                   [[one.what, f"{one.samples:,}", f"{one.size:,}", f"{one.each:.2f}"] for one in results.sizes])
 
 
+def _shares(values):
+    """Of many short calls: the middle one, and those that few are above."""
+    ordered = sorted(values)
+    return ", ".join(f"{name} {ordered[min(len(ordered) - 1, int(len(ordered) * share))]:.0f}"
+                     for name, share in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99))) if values else "-"
+
+
 def _service(results):
     body = []
     for one in results.service:
+        for what, values in (("a unary call to gRPC itself: a service that does nothing, in a process of its own", one.empty_us),
+                             ("ListCaptures, where there are none", one.list_us), ("GetDaemonStatus", one.status_us)):
+            body.append([what, f"{_shares(values)} us" if values else "failed", len(values)])
+        size = f"ReadTrace of {one.read_bytes >> 20} MiB"
         for what, values, unit in (("first sample at the client after Record", one.first_sample_ms, "ms"),
                                    ("DumpStacks of 64 threads", one.dump_ms, "ms"),
-                                   (f"ReadTrace of {one.read_bytes >> 20} MiB, chunks of 128 KiB", one.read_gb_per_s, "GB/s"),
-                                   ("the same, chunks of 1 MiB", one.read_large_chunks_gb_per_s, "GB/s")):
+                                   (f"{size} over a Unix socket, chunks of 1 MiB", one.read_gb_per_s, "GB/s"),
+                                   ("the same, chunks of 128 KiB", one.read_small_chunks_gb_per_s, "GB/s"),
+                                   (f"{size} over TLS, chunks of 1 MiB", one.read_tls_gb_per_s, "GB/s"),
+                                   ("the same, chunks of 128 KiB", one.read_tls_small_chunks_gb_per_s, "GB/s")):
             body.append([what, f"{_spread(values, 1)} {unit}" if values else "failed", len(values)])
         crowd = one.crowd
         body.append([f"samples of each of {crowd.asked} captures of 10 processes at once, 2 s at 50 Hz",
                      f"{crowd.fewest:,} to {crowd.most:,}", crowd.ended_well])
         body.append(["the same: counted; in the traces; not taken, and counted as such; what the rate asks for",
                      f"{crowd.counted:,}; {crowd.in_traces:,}; {crowd.not_taken:,}; {crowd.expected:,}", ""])
-    return ["Over the Unix socket of a warm ptrace-profd; the trace that is read lies in a spool behind a Unix socket in the "
-            "process of its reader.", "", *_table(["", "median (least to most)", "of"], body)]
+    return ["Over the Unix socket of a warm ptrace-profd; the trace that is read lies in a spool in the process of its reader, "
+            "behind a Unix socket, or behind TLS 1.3 on 127.0.0.1 with certificates of both ends (P-256). No target runs while "
+            "unary calls and traces are measured.", "", *_table(["", "median (least to most)", "of"], body)]
 
 
 def _compare(results):

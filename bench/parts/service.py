@@ -39,11 +39,16 @@ class Crowd:
 @dataclass
 class Service:
     """Lists are empty where one of their measurements failed."""
+    empty_us: list   # of a service of gRPC that does nothing
+    list_us: list    # ListCaptures, where there are none
+    status_us: list  # GetDaemonStatus
     first_sample_ms: list
     dump_ms: list
     read_bytes: int
     read_gb_per_s: list
-    read_large_chunks_gb_per_s: list
+    read_small_chunks_gb_per_s: list
+    read_tls_gb_per_s: list
+    read_tls_small_chunks_gb_per_s: list
     crowd: Crowd
 
 

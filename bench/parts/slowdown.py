@@ -1,4 +1,11 @@
-"""What a tool costs its target: CPU and wall time per unit of work with the tool and without it, in alternating pairs."""
+"""What a tool costs its target: CPU and wall time per unit of work with the tool and without it, in alternating pairs.
+
+A tool that leaves its target running is started once and stood still (SIGSTOP to it, never to the target) in turns of
+milliseconds: what a virtual machine's neighbours do to its speed is several percent of it and changes within a tenth of
+a second, and so hits both halves of a pair. One that stops its target would leave it stopped: it is started anew for
+each pair.
+"""
+import contextlib
 import os
 import signal
 import subprocess
@@ -8,9 +15,13 @@ from dataclasses import dataclass, field
 
 from parts import cost
 from parts.statistics_of_ratios import interval, median
+from parts.target import Reading
+from parts.tools import TOOL_CORE
 
 SETTLE = 0.8   # seconds until a tool samples steadily
 WINDOW = 1.0
+PAIR = 1.0     # seconds of turns, of the tool and of its standing still
+NOTHING = Reading(0, 0, 0)
 FEWEST_PAIRS = 30  # for a claim
 
 
@@ -40,36 +51,81 @@ def _window(target, seconds):
     return target.read().per_unit_since(before)
 
 
-def _with_tool(tool, target, rate):
-    seconds = SETTLE + WINDOW + 0.2
+@contextlib.contextmanager
+def _running(tool, target, rate, seconds):
+    """The tool, sampling steadily, as a process group of its own."""
     with tempfile.TemporaryDirectory(prefix="ptrace-prof-bench-") as folder:
         output = cost.output_path(folder, tool)
         process = subprocess.Popen(cost.command_line(tool, target, rate, seconds, output), stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
                                    env={**os.environ, "LC_ALL": "C"})
         try:
             time.sleep(SETTLE)
-            found = _window(target, WINDOW)
-            lasted = process.poll() is None
+            yield process
         finally:
-            if process.poll() is None and tool.overstays:
+            if process.poll() is None and (tool.overstays or not tool.stops_target):
                 process.send_signal(signal.SIGINT)
             process.wait()
             tool.where(target, output).unlink(missing_ok=True)
-    return found if lasted else None
+
+
+def _started_anew(tool, target, rate, pairs):
+    """Both windows of each pair."""
+    def with_tool():
+        with _running(tool, target, rate, SETTLE + WINDOW + 0.2) as process:
+            found = _window(target, WINDOW)
+            return found if process.poll() is None else None
+
+    for pair in range(pairs):
+        if pair % 2 == 0:
+            yield _window(target, WINDOW), with_tool()
+        else:
+            found = with_tool()
+            yield _window(target, WINDOW), found
+
+
+@contextlib.contextmanager
+def _off_the_targets_core():
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {TOOL_CORE})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def _stood_still(tool, target, rate, pairs):
+    """The same."""
+    turns = round(PAIR / 2 / (tool.settle + tool.turn))
+    seconds = SETTLE + 2 * PAIR * pairs + 60
+    with _off_the_targets_core(), _running(tool, target, rate, seconds) as process:
+        try:
+            for _ in range(pairs):
+                sums = {signal.SIGSTOP: NOTHING, signal.SIGCONT: NOTHING}
+                for turn in range(turns):
+                    for to_tool in sums if turn % 2 else reversed(sums):
+                        os.killpg(process.pid, to_tool)
+                        time.sleep(tool.settle)
+                        before = target.read()
+                        time.sleep(tool.turn)
+                        sums[to_tool] += target.read() - before
+                if process.poll() is not None:
+                    return
+                yield tuple(done.per_unit_since(NOTHING) for done in sums.values())
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGCONT)
 
 
 def measure(tool, target, rate, pairs, deadline):
     """As many pairs as asked for, fewer where `deadline` (time.monotonic) comes first."""
     result = Slowdown(target.scenario.name, target.interpreter.minor, tool.name, rate)
-    for pair in range(pairs):
-        if time.monotonic() > deadline:
-            break
-        if pair % 2 == 0:
-            without, with_tool = _window(target, WINDOW), _with_tool(tool, target, rate)
-        else:
-            with_tool, without = _with_tool(tool, target, rate), _window(target, WINDOW)
-        if with_tool and without:
-            result.cpu.append(with_tool[0] / without[0] - 1)
-            result.wall.append(with_tool[1] / without[1] - 1)
+    with contextlib.closing(_started_anew(tool, target, rate, pairs) if tool.stops_target else
+                            _stood_still(tool, target, rate, pairs)) as windows:
+        for without, with_tool in windows:
+            if with_tool and without:
+                result.cpu.append(with_tool[0] / without[0] - 1)
+                result.wall.append(with_tool[1] / without[1] - 1)
+            if time.monotonic() > deadline:
+                break
     return result

@@ -3,12 +3,14 @@ import mmap
 import os
 import pathlib
 import shlex
+import struct
 import subprocess
 import time
 from dataclasses import dataclass
 
 TARGETS = pathlib.Path(__file__).resolve().parent.parent / "targets"
 TARGET_CORE = 0
+MOST_BUSY = 8  # threads that count their work, in any scenario
 
 
 @dataclass(frozen=True)
@@ -17,10 +19,16 @@ class Reading:
     wall: float
     units: int
 
+    def __sub__(self, other):
+        return Reading(self.cpu - other.cpu, self.wall - other.wall, self.units - other.units)
+
+    def __add__(self, other):
+        return Reading(self.cpu + other.cpu, self.wall + other.wall, self.units + other.units)
+
     def per_unit_since(self, earlier):
         """(CPU seconds, wall seconds) per unit of work, or None where nothing was done."""
-        units = self.units - earlier.units
-        return ((self.cpu - earlier.cpu) / units, (self.wall - earlier.wall) / units) if units else None
+        done = self - earlier
+        return (done.cpu / done.units, done.wall / done.units) if done.units else None
 
 
 def _inside_root(root, command):
@@ -48,9 +56,11 @@ class Target:
         self._memory = os.memfd_create("ptrace-prof-bench")
         os.truncate(self._memory, 4096)
         self._counters = mmap.mmap(self._memory, 4096)
+        self._last = self._words()
         ready, theirs = os.pipe()
         environment = {**os.environ, "PP_COUNTER_FD": str(self._memory), "PP_READY_FD": str(theirs)}
-        self._process = subprocess.Popen(["taskset", "-c", str(TARGET_CORE), *command], env=environment,
+        self._process = subprocess.Popen(["setpriv", "--pdeathsig", "KILL",  # or it would spoil what is measured next
+                                          "taskset", "-c", str(TARGET_CORE), *command], env=environment,
                                          pass_fds=(self._memory, theirs), stdin=subprocess.DEVNULL)
         self.pid = self._process.pid
         os.close(theirs)
@@ -63,8 +73,14 @@ class Target:
 
     def read(self):
         """The CPU time is the target's own reading: from outside it is only as fine as the scheduler's tick."""
-        with memoryview(self._counters) as view, view.cast("Q") as words:
-            return Reading(sum(words[1::2]) / 1e9, time.monotonic(), sum(words[0::2]))
+        words = self._words()
+        while any(now < before for now, before in zip(words, self._last)):  # struct.pack_into writes zeros first
+            words = self._words()
+        self._last = words
+        return Reading(sum(words[1::2]) / 1e9, time.monotonic(), sum(words[0::2]))
+
+    def _words(self):
+        return struct.unpack_from(f"{2 * MOST_BUSY}Q", self._counters)
 
     def _release(self):
         self._counters.close()

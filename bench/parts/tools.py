@@ -60,6 +60,9 @@ class Tool:
     fastest = FASTEST
     good_statuses = (0,)
     is_aside = False   # no promise is about it: measured once
+    stops_target = False
+    settle = 0.01      # seconds in which it makes up for samples that it missed while it stood still
+    turn = 0.02        # seconds until it is stood still again, and until it goes on
     overstays = False  # goes on after its time until it has as many samples as were asked for: interrupted then
 
     def command(self, target, rate, seconds, output):
@@ -89,6 +92,7 @@ class PtraceProf(Tool):
     name = "ptrace-prof"
     minors = interpreters.MINORS
     fewest_seconds = 0.05
+    settle, turn = 0.0005, 0.002  # what it missed is not made up for
     binary = str(REPOSITORY / "build/bin/ptrace-prof")
 
     def __init__(self, *options, suffix="collapsed"):
@@ -124,7 +128,7 @@ class PySpy(Tool):
     def __init__(self, nonblocking):
         self.options = ["--nonblocking"] if nonblocking else []
         self.name = " ".join(["py-spy", *self.options])
-        self.is_aside = not nonblocking
+        self.is_aside = self.stops_target = not nonblocking
 
     def command(self, target, rate, seconds, output):
         return [self.binary, "record", "-p", str(target.pid), "-r", str(min(rate, self.fastest)), "-d",
@@ -185,7 +189,7 @@ class Tachyon(Tool):
         self.interpreter = interpreter
         self.options = ["--blocking"] if blocking else []
         self.name = " ".join(["Tachyon", *self.options])
-        self.is_aside = blocking
+        self.is_aside = self.stops_target = blocking
 
     def _inside(self, target):
         if not target.interpreter.in_root:

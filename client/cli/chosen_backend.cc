@@ -11,6 +11,8 @@
 #include "client/remote/sample_source.h"
 #include "rpc/channel.h"
 #include "rpc/default_socket.h"
+#include "rpc/library_log.h"
+#include "rpc/munge_credential.h"
 #include "rpc/unix_socket.h"
 
 namespace ptrace_prof {
@@ -23,17 +25,101 @@ constexpr char kNoDaemon[] = "none";
 
 void ChosenBackend::Declare(CLI::App& app) {
   app.add_option("--host", host_,
-                 "The daemon to ask: unix:PATH, HOST:PORT, or none (default: $PTRACE_PROF_HOST, else the one at your "
+                 "The daemon to ask: unix:PATH, tls://HOST:PORT, HOST:PORT, or none (default: $PTRACE_PROF_HOST, else "
+                 "the one at your "
                  "default socket if it runs, else none)")
       ->type_name("ADDRESS");
+  DeclareTls(app);
+}
+
+void ChosenBackend::DeclareTls(CLI::App& app) {
+  app.add_option("--tls-ca", channel_.tls.authority,
+                 "For tls://: the authority that signed the daemon's certificate (PEM; $PTRACE_PROF_TLS_CA)")
+      ->group("Over TLS")
+      ->type_name("FILE");
+  app.add_option("--tls-cert", channel_.tls.certificate,
+                 "For tls://: your certificate, with its chain (PEM; $PTRACE_PROF_TLS_CERT)")
+      ->group("Over TLS")
+      ->type_name("FILE");
+  app.add_option("--tls-key", channel_.tls.key, "For tls://: its key (PEM; $PTRACE_PROF_TLS_KEY)")
+      ->group("Over TLS")
+      ->type_name("FILE");
+  app.add_option(
+         "--tls-server-name", channel_.server_name,
+         "For tls://: the name in the daemon's certificate, where it is not the host's ($PTRACE_PROF_TLS_SERVER_NAME)")
+      ->group("Over TLS")
+      ->type_name("NAME");
+  app.add_option(
+         "--as", channel_.user,
+         "For tls://: the user of that machine to be, where your certificate speaks for several ($PTRACE_PROF_AS)")
+      ->group("Over TLS")
+      ->type_name("USER");
+  DeclareMunge(app);
+}
+
+void ChosenBackend::DeclareMunge(CLI::App& app) {
+  app.add_flag(
+         "--munge", uses_munge_,
+         "For tls://: show with each call a credential of munged's, which says which user of the cluster you are, "
+         "where your certificate is that of many ($PTRACE_PROF_MUNGE=1)")
+      ->group("Over TLS");
+  app.add_option(
+         "--munge-socket", munge_socket_,
+         fmt::format("As --munge, with a munged that listens there (default: $PTRACE_PROF_MUNGE_SOCKET, else {})",
+                     kUsualMungeSocket))
+      ->group("Over TLS")
+      ->type_name("PATH");
+}
+
+// What the command line does not say. The environment is for all commands: those without TLS it does not mean.
+void ChosenBackend::ReadTlsVariables() {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value == nullptr ? "" : value);
+  };
+  const std::string wish = variable("PTRACE_PROF_MUNGE");
+  const bool wants_munge = uses_munge_ || !munge_socket_.empty() || (!wish.empty() && wish != "0");
+  for (const auto& [value, name] : {std::pair(&channel_.tls.authority, "PTRACE_PROF_TLS_CA"),
+                                    {&channel_.tls.certificate, "PTRACE_PROF_TLS_CERT"},
+                                    {&channel_.tls.key, "PTRACE_PROF_TLS_KEY"},
+                                    {&channel_.server_name, "PTRACE_PROF_TLS_SERVER_NAME"},
+                                    {&channel_.user, "PTRACE_PROF_AS"},
+                                    {&munge_socket_, "PTRACE_PROF_MUNGE_SOCKET"}}) {
+    *value = value->empty() ? variable(name) : *value;
+  }
+  if (wants_munge) {
+    channel_.munge = munge_socket_.empty() ? kUsualMungeSocket : munge_socket_;
+  }
 }
 
 Result<void> ChosenBackend::Connect(const std::string& address) {
-  PP_ASSIGN_OR_RETURN(const auto channel, ConnectChannel(address));
+  if (address.starts_with("tls://")) {
+    ReadTlsVariables();
+  }
+  // Of a handshake that fails, gRPC tells stderr its own part of the story; what ConnectChannel says is the whole.
+  RedirectLibraryLogs([](std::string_view, std::string_view) {});
+  PP_ASSIGN_OR_RETURN(const auto channel, ConnectChannel(address, channel_));
   remote_ = MakeRpcBackend(channel);
   is_of_this_machine_ = address.starts_with("unix:");
   if (!is_quiet_) {
     PrintNote(fmt::format("through the daemon at {}", address));
+  }
+  return {};
+}
+
+// On the command line they are meant.
+Result<void> ChosenBackend::RefuseTlsOptions() const {
+  for (const auto& [is_there, option] : {std::pair(!channel_.tls.authority.empty(), "--tls-ca"),
+                                         {!channel_.tls.certificate.empty(), "--tls-cert"},
+                                         {!channel_.tls.key.empty(), "--tls-key"},
+                                         {!channel_.server_name.empty(), "--tls-server-name"},
+                                         {!channel_.user.empty(), "--as"},
+                                         {uses_munge_, "--munge"},
+                                         {!munge_socket_.empty(), "--munge-socket"}}) {
+    if (is_there) {
+      return Error{Code::kInvalidArgument, fmt::format("{} is for a daemon that is asked over TLS", option),
+                   fmt::format("name that daemon with --host tls://HOST:PORT, or leave {} out", option)};
+    }
   }
   return {};
 }
@@ -43,6 +129,9 @@ Result<void> ChosenBackend::Choose() {
   std::string address = host_;
   if (const char* variable = std::getenv(kHostVariable); address.empty() && variable != nullptr) {
     address = variable;
+  }
+  if (!address.starts_with("tls://")) {
+    PP_RETURN_IF_ERROR(RefuseTlsOptions());
   }
   if (!address.empty()) {
     return address == kNoDaemon ? Result<void>() : Connect(address);

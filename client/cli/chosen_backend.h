@@ -10,6 +10,7 @@
 #include <string>
 
 #include "client/remote/capture_backend.h"
+#include "rpc/channel.h"
 
 namespace CLI {
 class App;
@@ -37,10 +38,17 @@ class ChosenBackend : public CaptureBackend {
 
  private:
   Result<void> Choose();
+  void DeclareTls(CLI::App& app);
+  void DeclareMunge(CLI::App& app);
+  Result<void> RefuseTlsOptions() const;
+  void ReadTlsVariables();
   Result<void> Connect(const std::string& address);
 
   CaptureBackend& embedded_;
   std::string host_;
+  ChannelOptions channel_;
+  bool uses_munge_ = false;
+  std::string munge_socket_;
   bool is_quiet_ = false;
   bool is_chosen_ = false;
   bool is_of_this_machine_ = true;

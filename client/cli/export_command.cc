@@ -40,6 +40,9 @@ class ExportCommand : public Command {
     app.add_option("-f,--format", format_, FormatHelp());
     app.add_option("--threads", threads_, "Only these threads, by id or name")->delimiter(',');
     app.add_option("--pids", pids_, "Only these processes")->delimiter(',');
+    app.add_option("--report", report_,
+                   "Only these tables, as text: GPU time by kernels, stacks (of Python) or modules (nn.Module)")
+        ->type_name("WHAT");
     app.add_flag("--no-idle", options_.no_idle, "Leave out samples of threads that were idle");
     app.add_flag("--lines", lines_, "Tell the lines of a function apart (default: as the format expects)");
     app.add_flag("--no-lines", no_lines_, "Do not tell them apart")->excludes("--lines");
@@ -73,6 +76,9 @@ class ExportCommand : public Command {
       options_.processes.push_back(pid);
     }
     options_.threads = threads_;
+    if (!report_.empty()) {
+      PP_ASSIGN_OR_RETURN(options_.report, ParseGpuReport(report_));
+    }
     if (lines_ || no_lines_) {
       options_.lines = lines_;
     }
@@ -91,6 +97,7 @@ class ExportCommand : public Command {
   std::string input_;
   std::string output_;
   std::string format_;
+  std::string report_;
   std::vector<std::string> threads_;
   std::vector<std::string> pids_;
   bool lines_ = false;

@@ -15,21 +15,23 @@ struct LaterFlag {
 };
 constexpr LaterFlag kLaterFlags[] = {
     {"--native", "stacks of native code (C, C++, CUDA libraries)", "Python frames are recorded without it"},
-    {"--gpu", "GPU activity", "waits for the GPU show as states of the waiting thread"},
+    {"--gpu", "GPU activity", "`ptrace-prof record` has it; waits for the GPU show as states of the waiting thread"},
 };
 
 }  // namespace
 
 void DeclareLaterFlags(CLI::App& app) {
   for (const LaterFlag& flag : kLaterFlags) {
-    app.add_option(flag.name)->expected(0, 1)->group("");  // no group: not in the help
+    if (app.get_option_no_throw(flag.name) == nullptr) {     // the command has it
+      app.add_option(flag.name)->expected(0, 1)->group("");  // no group: not in the help
+    }
   }
 }
 
 Result<void> CheckLaterFlags(const CLI::App& app) {
   for (const LaterFlag& flag : kLaterFlags) {
     const CLI::Option* option = app.get_option_no_throw(flag.name);
-    if (option == nullptr || option->count() == 0) {
+    if (option == nullptr || option->count() == 0 || !option->get_group().empty()) {
       continue;
     }
     return Error{Code::kUnimplemented, fmt::format("not in this version: {} ({})", flag.name, flag.what),

@@ -104,6 +104,19 @@ Result<IdlePolicy> ParseIdle(std::string_view text) {
   return Invalid("a choice of idle threads", text, "main, all or none");
 }
 
+Result<GpuCounters> ParseGpuCounters(std::string_view text) {
+  if (text == "auto") {
+    return GpuCounters::kAuto;
+  }
+  if (text == "on") {
+    return GpuCounters::kOn;
+  }
+  if (text == "off") {
+    return GpuCounters::kOff;
+  }
+  return Invalid("a choice of counters", text, "auto, on or off");
+}
+
 Result<CaptureMode> ParseMode(std::string_view text) {
   if (text == "sample") {
     return CaptureMode::kSample;

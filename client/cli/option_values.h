@@ -13,10 +13,11 @@ namespace ptrace_prof {
 
 // 10, 1.5s, 500ms, 2m, 1h. `or_else`: what else can be done, for the hint.
 Result<Nanos> ParseDuration(std::string_view text, std::string_view or_else = "leave it out to record until Ctrl-C");
-Result<double> ParseRate(std::string_view text);       // 500, 500hz, 1khz; "max" is 0
-Result<double> ParsePercent(std::string_view text);    // 1, 1%, 0.5%; "off" is 0; the result is a share
-Result<IdlePolicy> ParseIdle(std::string_view text);   // main, all, none
-Result<CaptureMode> ParseMode(std::string_view text);  // sample, trace, auto
+Result<double> ParseRate(std::string_view text);              // 500, 500hz, 1khz; "max" is 0
+Result<double> ParsePercent(std::string_view text);           // 1, 1%, 0.5%; "off" is 0; the result is a share
+Result<IdlePolicy> ParseIdle(std::string_view text);          // main, all, none
+Result<GpuCounters> ParseGpuCounters(std::string_view text);  // auto, on, off
+Result<CaptureMode> ParseMode(std::string_view text);         // sample, trace, auto
 // drop, stop; throttle is kUnimplemented.
 Result<OnFull> ParseOnFull(std::string_view text);
 // Bytes: 65536, 64K, 64M, 1G (powers of 1024), within the limits.

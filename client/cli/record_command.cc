@@ -67,6 +67,10 @@ class RecordCommand : public Command {
                    "With --mode trace, when that is full: drop (default; counted, shown as a gap), throttle (the "
                    "process waits, all its Python threads with it; counted, shown) or stop")
         ->type_name("WHAT");
+    app.add_flag("--gpu", o.gpu,
+                 "The GPU too (CUDA): kernels, copies and waits, with the Python code that launched them");
+    app.add_option("--gpu-detail", o.gpu_detail, "The same: coarse (kernels only), default, or full (events too)")
+        ->type_name("LEVEL");
     app.add_option("--filter", o.filter, "With --mode trace: only functions that GLOB matches; may be repeated")
         ->type_name("GLOB")
         ->allow_extra_args(false);
@@ -78,6 +82,10 @@ class RecordCommand : public Command {
         ->description(
             "CPU that we may use, of one core (default: 1%); off: no limit. With --mode trace: what it may cost "
             "the process (default: off; with --mode auto 5%)");
+    app.add_option("--gpu-counters", o.gpu_counters,
+                   "How busy the machine's NVIDIA GPUs are, beside the rest: auto (default: where there are some), on "
+                   "(says why where there are none), off")
+        ->type_name("WHICH");
     app.add_option("--max-depth", o.max_depth, "Frames of a stack that are kept (default: 4096)")
         ->type_name("N")
         ->check(CLI::Range(1, 1'000'000).description(""));

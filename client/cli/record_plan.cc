@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "attach/base/clean_text.h"
 #include "client/cli/option_values.h"
 #include "client/cli/step_options.h"
 #include "daemon/trace/name_glob.h"
@@ -210,6 +211,26 @@ Result<void> ReadMode(const RecordOptions& options, CaptureRequest& request) {
   return {};
 }
 
+Result<void> ReadGpu(const RecordOptions& options, CaptureRequest& request) {
+  const struct {
+    std::string_view name;
+    GpuCaptureDetail detail;
+  } rows[] = {{"coarse", GpuCaptureDetail::kCoarse},
+              {"default", GpuCaptureDetail::kDefault},
+              {"full", GpuCaptureDetail::kFull}};
+  const std::string_view asked = !options.gpu_detail.empty() ? std::string_view(options.gpu_detail) : "default";
+  if (!options.gpu && options.gpu_detail.empty()) {
+    return {};
+  }
+  for (const auto& row : rows) {
+    if (row.name == asked) {
+      request.gpu = row.detail;
+      return {};
+    }
+  }
+  return Usage(fmt::format("--gpu-detail {} is not known", CleanText(asked)), "give coarse, default or full");
+}
+
 Result<void> ReadValues(const RecordOptions& options, CaptureRequest& request) {
   if (!options.duration.empty()) {
     PP_ASSIGN_OR_RETURN(request.duration, ParseDuration(options.duration));
@@ -236,6 +257,10 @@ Result<void> ReadValues(const RecordOptions& options, CaptureRequest& request) {
     }
   }
   PP_RETURN_IF_ERROR(ReadMode(options, request));
+  if (!options.gpu_counters.empty()) {
+    PP_ASSIGN_OR_RETURN(request.gpu_counters, ParseGpuCounters(options.gpu_counters));
+  }
+  PP_RETURN_IF_ERROR(ReadGpu(options, request));
   request.max_depth = options.max_depth;
   request.gil_only = options.gil;
   request.subprocesses = options.subprocesses;

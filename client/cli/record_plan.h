@@ -28,9 +28,11 @@ struct RecordOptions {
   std::string idle;
   std::string max_overhead;
   std::string mode;
+  std::string gpu_counters;
   std::string buffer;
   std::string min_duration;
   std::string on_full;
+  std::string gpu_detail;
   std::string steps;
   std::string schedule;  // whole, or its parts, of which `wait` may be one:
   std::string skip_first;
@@ -39,6 +41,7 @@ struct RecordOptions {
   std::string repeat;
   std::vector<std::string> filter;
   std::vector<std::string> exclude;
+  bool gpu = false;
   bool c_calls = false;
   bool force = false;
   uint32_t max_depth = kDefaultMaxDepth;

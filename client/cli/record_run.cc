@@ -203,6 +203,9 @@ void RecordRun::SayTotals(const TraceSpooler& spooler) const {
   }
   const auto& carried_out = spooler.meter().request();
   Say(ClosingLines(carried_out.has_value() ? carried_out->mode : plan_.request.mode, spooler.meter().Totals()));
+  for (const GpuAccounting& gpu : spooler.meter().gpu_totals()) {
+    Say(GpuClosingLines(gpu));
+  }
 }
 
 }  // namespace ptrace_prof

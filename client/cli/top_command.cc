@@ -108,6 +108,7 @@ class TopCommand : public Command {
       return Error{Code::kInvalidArgument, "there is no process to watch", "give --pid PID"};
     }
     PP_ASSIGN_OR_RETURN(CaptureRequest request, MakeRecordRequest(options_));
+    request.gpu_counters = GpuCounters::kOff;  // there is no place for them
     PP_ASSIGN_OR_RETURN(settings_.query.view, Choose("--by", by_, kViews));
     PP_ASSIGN_OR_RETURN(settings_.query.sort, Choose("--sort", sort_, kSorts));
     if (!interval_.empty()) {

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "daemon/export/number_text.h"
+
 namespace ptrace_prof {
 namespace {
 
@@ -52,8 +56,8 @@ std::string Held(const Accounting& totals) {
     return "";
   }
   const double share = totals.wall.value > 0 ? 100 * totals.held_total.seconds() / totals.wall.seconds() : 0;
-  return fmt::format(", held back {} for {:.3f} s in all ({:.1f} % of the time)", Things(totals.holds, "time", "times"),
-                     totals.held_total.seconds(), share);
+  return fmt::format(", held back {} for {} in all ({:.1f} % of the time)", Things(totals.holds, "time", "times"),
+                     DurationText(totals.held_total), share);
 }
 
 std::string CallLines(const Accounting& totals) {
@@ -96,6 +100,50 @@ std::string CallLines(const Accounting& totals) {
 }
 
 }  // namespace
+
+std::string GpuClosingLines(const GpuAccounting& totals) {
+  if (totals.state == GpuCaptureState::kRefused) {
+    return fmt::format("GPU of process {}: not recorded ({})", totals.pid.value, totals.message);
+  }
+  std::string text = fmt::format("GPU of process {}: {}, {}, {}, {}", totals.pid.value,
+                                 Things(totals.kernels, "kernel", "kernels"), Things(totals.copies, "copy", "copies"),
+                                 Things(totals.memsets, "memset", "memsets"), Things(totals.syncs, "wait", "waits"));
+  text += fmt::format("\n  with a Python stack {}", Percent(totals.attributed(), totals.kernels));
+  const struct {
+    uint64_t count;
+    const char* what;
+  } rows[] = {{totals.attributed_launch, "taken at the launch"},
+              {totals.attributed_sampled, "of a sample nearby"},
+              {totals.attributed_backward, "of the thread that waits for autograd"}};
+  for (const auto& row : rows) {
+    if (row.count > 0) {
+      text += fmt::format(" ({} {})", Percent(row.count, totals.kernels), row.what);
+    }
+  }
+  text += fmt::format("; launches {}, kernels lost {}", Grouped(totals.launches),
+                      Grouped(std::max(totals.unseen, totals.dropped)));
+  const struct {
+    uint64_t count;
+    const char* what;
+  } doubts[] = {{totals.without_launch, "without a launch"},
+                {totals.invalid, "with impossible times"},
+                {totals.clock_violations, "before their launch"},
+                {totals.clock_steps, "steps of the clock"},
+                {totals.declined_buffers, "times without room"}};
+  for (const auto& row : doubts) {
+    if (row.count > 0) {
+      text += fmt::format(", {} {}", Grouped(row.count), row.what);
+    }
+  }
+  if (totals.stacks_refused > 0 || totals.stacks_lost > 0) {
+    text += fmt::format("\n  stacks not taken at the launch: {} came too fast for that, {} had no room",
+                        Grouped(totals.stacks_refused), Grouped(totals.stacks_lost));
+  }
+  if (!totals.message.empty()) {
+    text += "\n  " + totals.message;
+  }
+  return text;
+}
 
 std::string Grouped(uint64_t number) {
   std::string text;

@@ -5,6 +5,7 @@
 
 #include "attach/base/types.h"
 #include "daemon/trace/capture_request.h"
+#include "daemon/trace/gpu.h"
 #include "daemon/trace/model.h"
 
 namespace ptrace_prof {
@@ -21,5 +22,7 @@ std::string LiveLine(CaptureMode mode, const Accounting& totals, Nanos elapsed);
 // Several lines, without a newline at the end: samples, verified, stopped, truncated, late, lost, overhead; or calls
 // and returns, what of them is missing, overhead.
 std::string ClosingLines(CaptureMode mode, const Accounting& totals);
+// Of the GPU of one process: what was seen, what of it has a Python stack, what does not add up; or why there is none.
+std::string GpuClosingLines(const GpuAccounting& totals);
 
 }  // namespace ptrace_prof

@@ -3,9 +3,13 @@
 #include <fmt/format.h>
 #include <poll.h>
 
+#include "attach/proc/memory_grants.h"
 #include "daemon/collect/call_tracer.h"
 #include "daemon/collect/call_window.h"
 #include "daemon/collect/child_count.h"
+#include "daemon/collect/gpu_capture.h"
+#include "daemon/collect/stack_history.h"
+#include "daemon/nvml/nvml_counters.h"
 
 namespace ptrace_prof {
 namespace {
@@ -17,6 +21,7 @@ constexpr size_t kMostUnwritten = 250'000;  // records: a pipe takes a while, in
 constexpr Nanos kFlushEvery = Nanos::FromMillis(50);
 constexpr Nanos kAccountEvery = Nanos::FromMillis(500);
 constexpr Nanos kLeavePatience = Nanos::FromSeconds(1);
+constexpr Nanos kLeaveGpuPatience = Nanos::FromSeconds(5);
 
 class CallCapture {
  public:
@@ -28,6 +33,9 @@ class CallCapture {
     if (auto begun = Begin(); begun.has_error()) {
       return Refuse(std::move(begun).error());
     }
+    if (gpu_.has_value()) {
+      gpu_->Begin();
+    }
     CallWindow window(request_, tracer_->layout().version, tracer_->steps(),
                       [this](std::string_view notice) { writer_.AddNotice(MonotonicNow(), notice); });
     const bool told = window.TellBefore();
@@ -35,9 +43,13 @@ class CallCapture {
       PP_RETURN_IF_ERROR(writer_.Flush());  // whoever reads is to know it before the window begins
     }
     if (auto armed = tracer_->Arm(); armed.has_error()) {
+      LeaveGpu();
       return told ? armed : Refuse(std::move(armed).error());
     }
     begin_ = MonotonicNow();
+    if (gpu_.has_value()) {
+      gpu_->Open(begin_);
+    }
     window.Begin(begin_);
     TellLimit();
     auto recorded = Record(window);
@@ -45,6 +57,7 @@ class CallCapture {
     const bool ended = tracer_->HasEnded();
     const bool left = tracer_->has_left();
     const size_t interpreters = tracer_->CountOtherInterpreters();
+    LeaveGpu();
     tracer_->Leave(kLeavePatience);
     if (recorded.has_error()) {
       return recorded;  // nobody reads any more: there is no one to tell
@@ -67,13 +80,51 @@ class CallCapture {
     if (request_.wait_for_python) {
       PP_RETURN_IF_ERROR(AwaitPython());
     }
+    if (IsReadByGrant(request_.pid)) {
+      return OnlyGrantedToRead(request_.pid);
+    }
     if (terms_.refusal != nullptr) {
       PP_RETURN_IF_ERROR(CheckCost());
     }
-    const auto go_on = [&] { return !stop_.load(std::memory_order_relaxed); };
-    const CaptureContext context{request_, stacks_, writer_, accounting_, terms_.scripts};
-    PP_ASSIGN_OR_RETURN(tracer_, CallTracer::Open(request_.pid, context, go_on));
-    return {};
+    PP_ASSIGN_OR_RETURN(tracer_, CallTracer::Open(request_.pid, Context()));
+    BringInGpu();
+    auto installed = tracer_->Install([&] {
+      if (gpu_.has_value()) {
+        gpu_->KeepAlive();
+      }
+      return !stop_.load(std::memory_order_relaxed);
+    });
+    if (installed.has_error() && gpu_.has_value()) {
+      gpu_->Abandon();
+    }
+    return installed;
+  }
+
+  CaptureContext Context() {
+    const bool has_gpu = request_.gpu != GpuCaptureDetail::kOff;
+    return {request_, stacks_, writer_, accounting_, terms_.aids.scripts, has_gpu ? &history_ : nullptr};
+  }
+
+  // Before the stub: up to 3.11 nobody may be called in where calls are traced. What comes into the target for it is
+  // not in the trace either.
+  void BringInGpu() {
+    if (request_.gpu == GpuCaptureDetail::kOff) {
+      return;
+    }
+    gpu_.emplace(GpuTarget{.pid = request_.pid,
+                           .memory = tracer_->memory(),
+                           .python = tracer_->python(),
+                           .roster = tracer_->roster(),
+                           .stacks = GpuStackKind::kTraced},
+                 Context());
+    gpu_->BringIn([&] { return !stop_.load(std::memory_order_relaxed); });
+  }
+
+  // The calls go on being traced, as what is launched still comes.
+  void LeaveGpu() {
+    if (gpu_.has_value()) {
+      gpu_->Leave(tracer_->HasEnded() ? Nanos() : kLeaveGpuPatience, [&] { tracer_->Drain(); });
+    }
   }
 
   // Of a limit that the user may not know of.
@@ -125,6 +176,10 @@ class CallCapture {
     size_t unwritten = 0;
     for (Nanos now = begin_; !stop_.load(std::memory_order_relaxed); now = MonotonicNow()) {
       const size_t drained = tracer_->Drain();
+      if (gpu_.has_value()) {
+        known_until_ = tracer_->is_behind() ? known_until_ : now;
+        gpu_->Drain(now, known_until_);
+      }
       children_.Look(now);
       if (window.IsOver(now, request_.trace.on_full == OnFull::kStop ? tracer_->lost_events() : 0)) {
         break;
@@ -153,7 +208,14 @@ class CallCapture {
     accounting_.wall = now - begin_;
   }
 
+  void ReadCounters() {
+    if (terms_.aids.counters != nullptr) {
+      terms_.aids.counters->Read(writer_);
+    }
+  }
+
   Result<void> Flush(Nanos now) {
+    ReadCounters();
     if (now >= next_account_) {
       Account(now);
       writer_.SetAccounting(accounting_);
@@ -164,7 +226,11 @@ class CallCapture {
 
   Result<void> Finish(bool ended, bool left) {
     const Nanos now = MonotonicNow();
+    if (gpu_.has_value()) {
+      gpu_->Finish(now);
+    }
     tracer_->Finish(now);
+    ReadCounters();
     Account(now);
     EndInfo end;
     if (ended) {
@@ -186,7 +252,10 @@ class CallCapture {
   Accounting accounting_;
   TraceWriter writer_;
   ChildCount children_;
+  StackHistory history_{stacks_};
   std::unique_ptr<CallTracer> tracer_;
+  std::optional<GpuCapture> gpu_;
+  Nanos known_until_;  // where the threads were
   Nanos begin_;
   Nanos next_account_;
 };

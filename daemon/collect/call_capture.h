@@ -7,15 +7,14 @@
 #include <optional>
 
 #include "attach/base/result.h"
+#include "daemon/collect/capture.h"
 #include "daemon/trace/byte_sink.h"
 #include "daemon/trace/capture_request.h"
 
 namespace ptrace_prof {
 
-class ScriptFiles;
-
 struct CallCaptureTerms {
-  ScriptFiles* scripts = nullptr;  // see RunCapture
+  CaptureAids aids;
   // Where there is another way: set when calls cannot be traced, or not without harm. Then nothing is written, and kOk.
   std::optional<Error>* refusal = nullptr;
 };

@@ -19,6 +19,8 @@ namespace ptrace_prof {
 namespace {
 
 constexpr Nanos kLease = Nanos::FromMillis(800);  // gone within a second, yet not for being starved on a busy machine
+// While its threads are being stopped one by one, on a machine where each waits for a CPU; it tells nothing as yet.
+constexpr Nanos kArmingLease = Nanos::FromSeconds(3);
 constexpr Nanos kEntryPatience = Nanos::FromSeconds(10);
 constexpr Nanos kLeavesByItself = Nanos::FromMillis(2);  // at its next event: no stop for that
 constexpr timespec kShortPause{0, 50'000};
@@ -42,18 +44,21 @@ uint64_t MakeNonce() {
 
 bool CanSwitchOff(const PythonVersion& version) { return version.minor >= 12; }
 
-Result<std::unique_ptr<CallTracer>> CallTracer::Open(Pid pid, const CaptureContext& context,
-                                                     const std::function<bool()>& go_on) {
+Result<std::unique_ptr<CallTracer>> CallTracer::Open(Pid pid, const CaptureContext& context) {
   PP_ASSIGN_OR_RETURN(OpenedProcess process, OpenedProcess::Open(pid, Pid()));
   std::unique_ptr<CallTracer> tracer(new CallTracer(std::move(process), context));
   PP_RETURN_IF_ERROR(tracer->CheckBudget());
-  PP_RETURN_IF_ERROR(tracer->BringIn(go_on));
-  if (auto kept = tracer->CheckBudget(); kept.has_error()) {
-    tracer->Leave(kEntryPatience);
-    return std::move(kept).error();
-  }
-  context.writer.AddProcess(tracer->process_.info);
   return tracer;
+}
+
+Result<void> CallTracer::Install(const std::function<bool()>& go_on) {
+  PP_RETURN_IF_ERROR(BringIn(go_on));
+  if (auto kept = CheckBudget(); kept.has_error()) {
+    Leave(kEntryPatience);
+    return kept;
+  }
+  context_.writer.AddProcess(process_.info);
+  return {};
 }
 
 CallTracer::CallTracer(OpenedProcess process, const CaptureContext& context)
@@ -127,7 +132,7 @@ Result<void> CallTracer::BringIn(const std::function<bool()>& go_on) {
 
 Result<void> CallTracer::Arm() {
   Channel& channel = injection_->channel;
-  RenewLease();
+  RenewLease(kArmingLease);
   if (roster_.Refresh(MonotonicNow(), watch_) != ReadStatus::kOk) {
     return Error{Code::kGone, fmt::format("process {} ended while it was being opened", pid_.value), ""};
   }
@@ -139,9 +144,11 @@ Result<void> CallTracer::Arm() {
     for (const RingReader& ring : channel.rings()) {
       rings.push_back(ring.Facts());
     }
-    return channel.Arm(memory_, remote_);
+    Result<void> armed = channel.Arm(memory_, remote_);
+    return armed.has_error() && has_left() ? channel.Reason() : std::move(armed);
   });
   PP_RETURN_IF_ERROR(stop);
+  RenewLease(kLease);
   begin_ = stop.value().when;
   // What the thread that takes the steps says must be read to the end first.
   takes_turns_ = context_.request.trace.on_full == OnFull::kThrottle && !steps_.has_plan();
@@ -197,8 +204,8 @@ void CallTracer::AddSnapshot(const ThreadAtArming& at, const std::vector<RingFac
   if (ring != rings.end() && (ring->last_unarmed & PP_UNARMED_PENDING) == 0) {
     snapshot.SetUnarmed(ring->last_unarmed);
   }
-  auto thread = std::make_unique<TracedThread>(context_.writer, track != nullptr ? track->handle : AddUnseen(tid),
-                                               calls_, steps_, begin_, context_.request.trace.min_duration);
+  auto thread = std::make_unique<TracedThread>(context_, track != nullptr ? track->handle : AddUnseen(tid), calls_,
+                                               steps_, begin_);
   thread->replayer.Start(snapshot);
   threads_.Put(at.entry.state, tid, std::move(thread));
 }
@@ -215,8 +222,7 @@ CallTracer::TracedThread* CallTracer::ThreadOf(const RingFacts& facts) {
   }
   const bool is_it = track != nullptr && track->info.ns_tid == facts.tid;
   const ThreadHandle handle = is_it ? track->handle : AddUnseen(facts.tid);
-  auto thread = std::make_unique<TracedThread>(context_.writer, handle, calls_, steps_, begin_,
-                                               context_.request.trace.min_duration);
+  auto thread = std::make_unique<TracedThread>(context_, handle, calls_, steps_, begin_);
   return &threads_.Put(facts.thread_state, facts.tid, std::move(thread));
 }
 
@@ -331,7 +337,7 @@ size_t CallTracer::DrainRing(size_t index, uint64_t waiting, Nanos now) {
       break;
     }
     replayer.Feed({records_.data(), count}, clock_.Line(), now);
-    RenewLease();  // a full ring takes longer than the lease
+    RenewLease(kLease);  // a full ring takes longer than the lease
     drained += count;
     left -= std::min(left, count);
   }
@@ -353,11 +359,22 @@ size_t CallTracer::DrainRing(size_t index, uint64_t waiting, Nanos now) {
   return drained;
 }
 
-void CallTracer::RenewLease() { injection_->channel.RenewLease(clock_.Ticks() + clock_.TicksIn(kLease)); }
+// Before the first step has ended it is not known: nearly always it is the main thread that takes them.
+size_t CallTracer::RingOfSteps() const {
+  if (step_ring_.has_value()) {
+    return *step_ring_;
+  }
+  const std::vector<RingReader>& rings = injection_->channel.rings();
+  const Tid main(process_.info.ns_pid.value);
+  const auto found = std::ranges::find_if(rings, [&](const RingReader& ring) { return ring.Facts().tid == main; });
+  return found != rings.end() ? static_cast<size_t>(found - rings.begin()) : 0;
+}
+
+void CallTracer::RenewLease(Nanos lease) { injection_->channel.RenewLease(clock_.Ticks() + clock_.TicksIn(lease)); }
 
 size_t CallTracer::Drain() {
   clock_.AddAnchor();
-  RenewLease();
+  RenewLease(kLease);
   names_.Revalidate();
   // What the thread that takes the steps says decides what of the others is recorded: it is looked at last and read
   // first, so that of no other thread anything later is read.
@@ -367,7 +384,7 @@ size_t CallTracer::Drain() {
   }
   is_behind_ = std::ranges::any_of(
       waiting_, [&](uint64_t records) { return records >= injection_->channel.shape().records / 2; });
-  const size_t first = step_ring_.value_or(0);
+  const size_t first = RingOfSteps();
   waiting_[first] = injection_->channel.rings()[first].Waiting();
   const Nanos now = MonotonicNow();  // nothing of it came later
   size_t drained = DrainRing(first, waiting_[first], now);

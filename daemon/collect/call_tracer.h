@@ -1,9 +1,9 @@
 // Traces the calls of one process: brings the stub in, arms it, drains its rings into the trace, takes it off again.
 //
-//   Open ──► Arm ──► Drain… ──► Leave ──► Drain… ──► Finish
+//   Open ──► Install ──► Arm ──► Drain… ──► Leave ──► Drain… ──► Finish
 //
-// Open reads and refuses, and leaves a stub that is installed and tells nothing; Arm is the one stop of all threads, at
-// which every stack is copied; from then on what the threads do is in their rings. Leave takes the hooks off: by the
+// Open reads and refuses; Install leaves a stub that is in place and tells nothing; Arm is the one stop of all threads,
+// at which every stack is copied; from then on what the threads do is in their rings. Leave takes the hooks off: by the
 // target's next event, or by a call in its queue where it is in no Python code. When this object goes away without
 // that, the stub's lease ends and it leaves by itself. Owned by the capture; one thread, the one that may trace.
 #pragma once
@@ -25,6 +25,7 @@
 #include "daemon/collect/call_names.h"
 #include "daemon/collect/call_replayer.h"
 #include "daemon/collect/capture_context.h"
+#include "daemon/collect/history_sink.h"
 #include "daemon/collect/landmarks.h"
 #include "daemon/collect/opened_process.h"
 #include "daemon/collect/step_gate.h"
@@ -42,11 +43,13 @@ bool CanSwitchOff(const PythonVersion& version);
 
 class CallTracer {
  public:
-  // Brings the stub in. The process is announced to the writer. `go_on` is asked while the target does not take it up.
-  // Errors as PythonProcess::Open, DescribeForInjection and Inject.
-  static Result<std::unique_ptr<CallTracer>> Open(Pid pid, const CaptureContext& context,
-                                                  const std::function<bool()>& go_on);
+  // Errors as PythonProcess::Open.
+  static Result<std::unique_ptr<CallTracer>> Open(Pid pid, const CaptureContext& context);
   ~CallTracer();
+
+  // Brings the stub in. The process is announced to the writer. `go_on` is asked while the target does not take it up.
+  // Errors as DescribeForInjection and Inject.
+  Result<void> Install(const std::function<bool()>& go_on);
 
   Result<void> Arm();
   // Takes what is in the rings; the number of records. Call every few milliseconds: it also keeps the stub alive. Where
@@ -69,7 +72,10 @@ class CallTracer {
   // far.
   size_t CountOtherInterpreters();
   Error LeaveReason() const { return injection_->channel.Reason(); }
+  const PythonProcess& python() const { return process_.python; }
   const Layout& layout() const { return process_.python.layout; }
+  RemoteMemory& memory() { return space_; }
+  ThreadRoster& roster() { return roster_; }
   const InjectionReport& injection() const { return injection_->report; }
   Nanos arming_stop() const { return arming_stop_; }
   void CountInto(Accounting& accounting) const;
@@ -77,12 +83,13 @@ class CallTracer {
  private:
   // A thread state and the kernel thread that ran it when its ring was claimed.
   struct TracedThread {
-    TracedThread(TraceWriter& writer, ThreadHandle handle, CallContext& calls, StepMarker& steps, Nanos begin,
-                 Nanos least)
-        : sink(writer, handle, &steps),
-          filter(sink, least),
-          gate(steps, Ungated(least)),
-          replayer(calls, Target(steps, least), begin) {}
+    TracedThread(const CaptureContext& context, ThreadHandle handle, CallContext& calls, StepMarker& steps, Nanos begin)
+        : sink(context.writer, handle, &steps),
+          filter(sink, context.request.trace.min_duration),
+          gate(steps, Ungated(context.request.trace.min_duration)),
+          history(Target(steps, context.request.trace.min_duration), context.stacks, context.history, handle),
+          replayer(calls, context.history != nullptr ? history : Target(steps, context.request.trace.min_duration),
+                   begin) {}
     CallSink& Ungated(Nanos least) { return least.value > 0 ? static_cast<CallSink&>(filter) : sink; }
     CallSink& Target(const StepMarker& steps, Nanos least) {
       return steps.has_plan() ? static_cast<CallSink&>(gate) : Ungated(least);
@@ -90,6 +97,7 @@ class CallTracer {
     TraceCallSink sink;
     BriefCallFilter filter;
     StepGate gate;
+    HistorySink history;
     CallReplayer replayer;
     bool finished = false;
   };
@@ -116,8 +124,9 @@ class CallTracer {
   double EventCost(double ticks) const;
   void CountHolds(Accounting& accounting) const;
   size_t DrainRing(size_t index, uint64_t waiting, Nanos now);
+  size_t RingOfSteps() const;
   void CloseGap(size_t index);
-  void RenewLease();
+  void RenewLease(Nanos lease);
 
   const OpenedProcess process_;
   const Pid pid_;

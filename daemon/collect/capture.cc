@@ -8,11 +8,15 @@
 
 #include "attach/base/clean_text.h"
 #include "attach/proc/access_diagnosis.h"
+#include "attach/proc/memory_grants.h"
 #include "attach/ptrace/stopped_threads.h"
 #include "daemon/collect/call_capture.h"
+#include "daemon/collect/gpu_capture.h"
 #include "daemon/collect/locals_reader.h"
 #include "daemon/collect/pacer.h"
 #include "daemon/collect/process_tree.h"
+#include "daemon/collect/stack_history.h"
+#include "daemon/nvml/nvml_counters.h"
 #include "daemon/trace/trace_writer.h"
 
 namespace ptrace_prof {
@@ -27,15 +31,18 @@ constexpr int kIdleMillis = 5;
 constexpr Nanos kAccountEvery = Nanos::FromMillis(500);
 constexpr size_t kMaxNodes = 100'000;  // then the stack tables start anew: memory stays bounded in a run of any length
 constexpr Nanos kRefusalPatience = Nanos::FromMillis(500);
+constexpr Nanos kSamplesKnown = Nanos::FromMillis(150);
+constexpr Nanos kLeaveGpuPatience = Nanos::FromSeconds(5);
 constexpr Nanos kForever = Nanos(INT64_MAX);
 
 class Capture {
  public:
-  Capture(const CaptureRequest& request, ByteSink& sink, const std::atomic<bool>& stop)
+  Capture(const CaptureRequest& request, ByteSink& sink, const std::atomic<bool>& stop, const CaptureAids& aids)
       : request_(request),
         stop_(stop),
+        aids_(aids),
         writer_(sink, stacks_, request),
-        tree_({request, stacks_, writer_, accounting_}),
+        tree_(Context(), [this](ProcessSampler& sampler) { EndGpu(sampler); }),
         pacer_(request.rate_hz, request.max_overhead) {}
 
   Result<void> Run() {
@@ -65,6 +72,53 @@ class Capture {
     return Finish({});
   }
 
+  CaptureContext Context() {
+    const bool has_gpu = request_.gpu != GpuCaptureDetail::kOff;
+    return {request_, stacks_, writer_, accounting_, aids_.scripts, has_gpu ? &history_ : nullptr};
+  }
+
+  // Once the target is a Python process: of its children's GPUs nothing is recorded.
+  void BeginGpu() {
+    if (request_.gpu == GpuCaptureDetail::kOff || gpu_.has_value() || has_gpu_ended_) {
+      return;
+    }
+    for (const auto& sampler : tree_.samplers()) {
+      if (sampler->pid() == request_.pid) {
+        gpu_.emplace(GpuTarget{.pid = request_.pid,
+                               .memory = sampler->memory(),
+                               .python = sampler->python(),
+                               .roster = sampler->roster(),
+                               .stacks = GpuStackKind::kSampled},
+                     Context());
+        gpu_->BringIn([this] { return !stop_.load(std::memory_order_relaxed); });
+        gpu_->Begin();
+        return;
+      }
+    }
+  }
+
+  // Samples are taken until then, and none later than a flush ago is known.
+  void DrainGpu(Nanos now) {
+    if (gpu_.has_value()) {
+      gpu_->Drain(now, now - kSamplesKnown);
+    }
+  }
+
+  void LeaveGpu(Nanos patience) {
+    if (gpu_.has_value()) {
+      gpu_->Leave(patience, [] {});
+      gpu_->Finish(MonotonicNow());
+      gpu_.reset();
+      has_gpu_ended_ = true;
+    }
+  }
+
+  void EndGpu(ProcessSampler& sampler) {
+    if (gpu_.has_value() && sampler.pid() == request_.pid) {
+      LeaveGpu(Nanos());
+    }
+  }
+
   Result<void> Record() {
     Nanos end = EndFrom(begin_);
     Nanos next_flush = begin_ + kFirstFlush;
@@ -82,12 +136,14 @@ class Capture {
           break;
         }
       }
+      BeginGpu();
       tree_.Sample(now);
       StoppedThreads::ReleaseLate();
       if (const auto refused = LastingRefusal(); refused.has_value() && accounting_.stops == 0) {
         return Finish(EndOf(*refused));  // it would go on like that; a tracer that comes later costs samples
       }
       if (now >= next_flush) {
+        DrainGpu(now);
         if (auto flushed = Flush(now); flushed.has_error()) {
           return flushed;  // nobody reads any more: there is no one to tell
         }
@@ -100,6 +156,7 @@ class Capture {
     }
     const bool ended = tree_.empty();
     tree_.Flush();
+    LeaveGpu(kLeaveGpuPatience);
     return Finish(ended ? EndOf(TargetEnded()) : EndInfo{});
   }
 
@@ -130,6 +187,9 @@ class Capture {
 
   Result<void> Flush(Nanos now) {
     tree_.Flush();
+    if (aids_.counters != nullptr) {
+      aids_.counters->Read(writer_);
+    }
     if (now >= next_account_) {
       Account(now);
       writer_.SetAccounting(accounting_);
@@ -157,15 +217,22 @@ class Capture {
   Result<void> Finish(const EndInfo& end) {
     const Nanos now = MonotonicNow();
     Account(now);
+    if (aids_.counters != nullptr) {
+      aids_.counters->Read(writer_);
+    }
     return writer_.End(now, accounting_, end);
   }
 
   const CaptureRequest& request_;
   const std::atomic<bool>& stop_;
+  const CaptureAids aids_;
   StackTable stacks_;
   Accounting accounting_;
+  StackHistory history_{stacks_};
   TraceWriter writer_;
   ProcessTree tree_;
+  std::optional<GpuCapture> gpu_;  // after what it refers to
+  bool has_gpu_ended_ = false;
   Pacer pacer_;
   Nanos begin_;
   Nanos next_account_;
@@ -189,20 +256,26 @@ CaptureRequest AsSamples(const CaptureRequest& request, const Error& refusal) {
 }  // namespace
 
 Result<void> RunCapture(const CaptureRequest& request, ByteSink& sink, const std::atomic<bool>& stop,
-                        ScriptFiles* scripts) {
+                        const CaptureAids& aids) {
   PP_RETURN_IF_ERROR(CheckTarget(request.pid));
   CaptureRequest chosen = request;
   if (request.mode != CaptureMode::kSample) {
     chosen.mode = CaptureMode::kTrace;
     std::optional<Error> refusal;
     const bool or_else = request.mode == CaptureMode::kAuto;
-    Result<void> ran = RunCallCapture(chosen, sink, stop, {scripts, or_else ? &refusal : nullptr});
+    Result<void> ran = RunCallCapture(chosen, sink, stop, {aids, or_else ? &refusal : nullptr});
     if (!refusal) {
       return ran;
     }
     chosen = AsSamples(request, *refusal);
   }
-  Capture capture(chosen, sink, stop);
+  if (IsReadByGrant(chosen.pid)) {
+    if (chosen.blocking) {
+      return OnlyGrantedToRead(chosen.pid);
+    }
+    chosen.allow_stops = false;  // all would be refused
+  }
+  Capture capture(chosen, sink, stop, aids);
   return capture.Run();
 }
 

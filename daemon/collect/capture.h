@@ -15,10 +15,16 @@
 
 namespace ptrace_prof {
 
+class NvmlCounters;
 class ScriptFiles;
 
-// `scripts`: who makes files for the target, where this process may not (null: nobody; see script_keeper.h).
+// What was started for the capture before this process was confined. Outlives it.
+struct CaptureAids {
+  ScriptFiles* scripts = nullptr;    // makes files for the target, where this process may not (see script_keeper.h)
+  NvmlCounters* counters = nullptr;  // of GPUs; null: there shall be none
+};
+
 Result<void> RunCapture(const CaptureRequest& request, ByteSink& sink, const std::atomic<bool>& stop,
-                        ScriptFiles* scripts = nullptr);
+                        const CaptureAids& aids);
 
 }  // namespace ptrace_prof

@@ -9,13 +9,15 @@
 namespace ptrace_prof {
 
 class ScriptFiles;
+class StackHistory;
 
 struct CaptureContext {
   const CaptureRequest& request;
   StackTable& stacks;
   TraceWriter& writer;
   Accounting& accounting;
-  ScriptFiles* scripts = nullptr;  // of a capture that traces calls: see RunCapture
+  ScriptFiles* scripts = nullptr;   // of a capture that traces calls or a GPU: see RunCapture
+  StackHistory* history = nullptr;  // where threads were is noted here, for who records a GPU; null: nobody does
 };
 
 }  // namespace ptrace_prof

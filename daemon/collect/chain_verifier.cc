@@ -153,7 +153,9 @@ bool ChainVerifier::RootStandsStill(ThreadStack& stack, CollectStatus* collected
 bool ChainVerifier::TryToLearn(const Seen& seen, ThreadStack& stack, CollectStatus* collected) {
   const bool too_deep = *collected == CollectStatus::kTooDeep;
   if (seen.depth == 0) {
-    if (!SameCalls(first_, stack.frames()) || !RootStandsStill(stack, collected)) {
+    // Of a thread that was put off its CPU as it yielded, all reads are equal: only stops tell such a root.
+    if (!SameCalls(first_, stack.frames()) || linker_.MaySuspendRoot(stack.frames()) ||
+        !RootStandsStill(stack, collected)) {
       return false;
     }
     linker_.Learn(stack.frames(), too_deep);

@@ -4,9 +4,9 @@
 // period is not always met at the same place. A round that begins a whole interval late counts as late; rounds that
 // were skipped over to catch up count as missed. Every 200 ms the CPU used meanwhile is compared with the allowance:
 // the mean interval grows until it is kept, and shrinks back towards the asked one. The first half second, in which all
-// code of the target is new, is exempt. At the rate `max` the interval is the shortest that nearly all rounds keep:
-// what a round takes depends on what the target does, when it begins must not. One thread. Knows nothing about what a
-// round does.
+// code of the target is new, is exempt. At the rate `max` the interval is the shortest that rounds keep on average,
+// wherever in the target they are: what a round takes depends on what the target does, when it begins must not. One
+// thread. Knows nothing about what a round does.
 #pragma once
 
 #include <atomic>

@@ -336,7 +336,7 @@ void ProcessSampler::Flush() {
   const uint64_t generation = watch_.code_generation();
   const bool trusted = generation != 0 && generation == checked_generation_;
   checked_generation_ = generation;
-  const bool stale = buffer_.Settle(trusted, verifier_.doubtful(), context_.writer, context_.accounting);
+  const bool stale = buffer_.Settle(trusted, verifier_.doubtful(), context_);
   for (const auto& track : roster_.tracks()) {
     track->last.doubtful = kNotDoubtful;
   }
@@ -362,7 +362,7 @@ void ProcessSampler::Finish(Nanos now, bool exec) {
     // What was read after the last look at the mark, of that round too, may be of both programs.
     context_.accounting.lost += buffer_.DropSince(watched_);
   }
-  buffer_.Settle(true, verifier_.doubtful(), context_.writer, context_.accounting);
+  buffer_.Settle(true, verifier_.doubtful(), context_);
   roster_.EndAll(now);
   roster_.AnnounceEnded();
   context_.writer.EndProcess(pid_, now, exec ? "replaced itself by another program (exec)" : "exited");

@@ -40,6 +40,9 @@ Result<void> ProcessTree::OpenRoot() {
 void ProcessTree::Close(size_t index, Nanos now) {
   ProcessSampler& sampler = *samplers_[index];
   const bool exec = !sampler.HasExited() && sampler.HasExeced();
+  if (on_close_) {
+    on_close_(sampler);
+  }
   sampler.Finish(now, exec);
   has_execed_ = has_execed_ || (exec && sampler.pid() == context_.request.pid);
   closed_read_calls_ += sampler.read_calls();

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -22,7 +23,11 @@ class ProcessTree {
  public:
   static constexpr size_t kMaxProcesses = 256;
 
-  explicit ProcessTree(const CaptureContext& context) : context_(context) {}
+  using OnClose = std::function<void(ProcessSampler&)>;
+
+  // `on_close`: hears of each that goes, while it is still there and its threads have not ended in the trace.
+  explicit ProcessTree(const CaptureContext& context, OnClose on_close = {})
+      : context_(context), on_close_(std::move(on_close)) {}
 
   // Opens the process the request names. Its error is the capture's.
   Result<void> OpenRoot();
@@ -59,6 +64,7 @@ class ProcessTree {
   void Close(size_t index, Nanos now);
 
   const CaptureContext context_;
+  const OnClose on_close_;
   SharedLinks links_;
   std::vector<std::unique_ptr<ProcessSampler>> samplers_;
   std::unordered_map<Pid, Candidate> candidates_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "daemon/collect/stack_history.h"
+
 namespace ptrace_prof {
 
 void SampleBuffer::ResolveDoubtful(DoubtfulChains& doubtful) {
@@ -50,7 +52,8 @@ uint64_t SampleBuffer::DropSince(Nanos when) {
   return std::erase_if(entries_, [&](const Entry& entry) { return entry.when >= when; });
 }
 
-bool SampleBuffer::Settle(bool trusted, DoubtfulChains& doubtful, TraceWriter& writer, Accounting& accounting) {
+bool SampleBuffer::Settle(bool trusted, DoubtfulChains& doubtful, const CaptureContext& context) {
+  Accounting& accounting = context.accounting;
   ResolveDoubtful(doubtful);
   stale_.clear();
   if (!trusted && !entries_.empty()) {
@@ -65,7 +68,10 @@ bool SampleBuffer::Settle(bool trusted, DoubtfulChains& doubtful, TraceWriter& w
         ++accounting.stale_code;
       }
     }
-    writer.AddSample(entry.thread, entry.when, entry.stack, entry.quality);
+    context.writer.AddSample(entry.thread, entry.when, entry.stack, entry.quality);
+    if (context.history != nullptr) {
+      context.history->Note(entry.thread, entry.when, entry.stack);
+    }
     ++accounting.samples;
     ++accounting.by_quality[static_cast<size_t>(entry.quality)];
   }

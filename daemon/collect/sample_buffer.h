@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "attach/base/types.h"
+#include "daemon/collect/capture_context.h"
 #include "daemon/collect/doubtful_chains.h"
 #include "daemon/collect/stack_linker.h"
 #include "daemon/trace/model.h"
@@ -38,7 +39,7 @@ class SampleBuffer {
 
   // Checks (unless `trusted`: nothing was freed since the last time) and writes out. true: some code was stale, chains
   // linked so far must be forgotten.
-  bool Settle(bool trusted, DoubtfulChains& doubtful, TraceWriter& writer, Accounting& accounting);
+  bool Settle(bool trusted, DoubtfulChains& doubtful, const CaptureContext& context);
 
  private:
   void ResolveDoubtful(DoubtfulChains& doubtful);

@@ -10,12 +10,12 @@
 #include "attach/inject/bootstrap_text.h"
 #include "attach/proc/maps.h"
 #include "attach/proc/procfs.h"
+#include "daemon/collect/mapped_functions.h"
 #include "symbolizer/cpython/interpreter_list.h"
 #include "symbolizer/cpython/interpreter_symbols.h"
 #include "symbolizer/cpython/pending_calls.h"
 #include "symbolizer/cpython/remote_debugging.h"
 #include "symbolizer/cpython/segment_tails.h"
-#include "symbolizer/elf/elf_image.h"
 
 namespace ptrace_prof {
 namespace {
@@ -93,27 +93,6 @@ uint32_t HexOf(const PythonVersion& v) {
          v.serial;
 }
 
-// A function of an image whose path in maps ends so; null: there is none.
-RemoteAddr FindIn(const std::vector<MemoryRegion>& regions, RemoteMemory& memory, std::string_view name_part,
-                  std::string_view symbol) {
-  for (const MemoryRegion& region : regions) {
-    if (region.file_offset != 0 || !region.readable || region.path.find(name_part) == std::string::npos) {
-      continue;
-    }
-    const Result<ElfImage> elf = ElfImage::FromMemory(memory, region.start);
-    const auto found = elf.has_value() ? elf.value().FindSymbol(symbol) : std::nullopt;
-    if (found) {
-      return elf.value().Address(found->value);
-    }
-  }
-  return {};
-}
-
-RemoteAddr FindInLibc(const std::vector<MemoryRegion>& regions, RemoteMemory& memory, std::string_view symbol) {
-  const RemoteAddr found = FindIn(regions, memory, "/libc.so", symbol);
-  return found.IsNull() ? FindIn(regions, memory, "/libc-", symbol) : found;  // "libc-2.31.so"
-}
-
 Result<void> SetFunctions(Pid pid, RemoteMemory& memory, const PythonProcess& process, pp_boot& boot) {
   PP_ASSIGN_OR_RETURN(const std::vector<RemoteAddr> found, FindInterpreterSymbols(pid, memory, process, kFunctions));
   for (size_t i = 0; i < found.size(); ++i) {
@@ -127,7 +106,7 @@ Result<void> SetFunctions(Pid pid, RemoteMemory& memory, const PythonProcess& pr
     }
   }
   PP_ASSIGN_OR_RETURN(const std::vector<MemoryRegion> regions, ReadMaps(pid));
-  boot.functions[PP_FN_clock_gettime] = FindIn(regions, memory, "[vdso]", "__vdso_clock_gettime").value;
+  boot.functions[PP_FN_clock_gettime] = FindInMapped(regions, memory, "[vdso]", "__vdso_clock_gettime").value;
   boot.functions[PP_FN___errno_location] = FindInLibc(regions, memory, "__errno_location").value;
   return {};
 }

@@ -1,5 +1,5 @@
 // Chrome's trace JSON: nested begin and end events per thread, made of neighbouring samples with common callers; where
-// calls were traced, the calls (python_calls.h).
+// calls were traced, the calls (python_calls.h). And what GPUs did (kineto_gpu.h).
 //
 // Written while the trace is read. Viewers of this format hold everything in memory, so that the number of events
 // is limited; what is left out is said by an event, by the metadata and by a note.
@@ -8,6 +8,7 @@
 #include "daemon/export/format_exporter.h"
 #include "daemon/export/function_table.h"
 #include "daemon/export/json_output.h"
+#include "daemon/export/kineto_gpu.h"
 #include "daemon/export/number_text.h"
 #include "daemon/export/python_calls.h"
 
@@ -29,6 +30,8 @@ class ChromeExporter : public FormatExporter {
   }
 
   void OnSpan(const Span& span) override;
+  void OnGpuOperation(GpuQueueId queue, const GpuOperation& operation) override { gpu_.OnOperation(queue, operation); }
+  void OnGpuApiCall(TrackId track, const GpuApiCall& call) override { gpu_.OnApiCall(track, call); }
   Result<void> Finish() override;
 
  private:
@@ -51,7 +54,9 @@ class ChromeExporter : public FormatExporter {
   ExportContext context_;
   FunctionTable functions_;
   JsonOutput json_;
-  PythonCalls calls_{context_, functions_, json_, kMaxEvents};
+  KinetoWriter kineto_{context_.recording, json_, kMaxEvents};
+  PythonCalls calls_{context_, functions_, json_, kineto_};
+  KinetoGpu gpu_{context_, functions_, json_, kineto_};
   std::vector<Track> tracks_;
   std::vector<uint32_t> path_;
   uint64_t events_ = 0;
@@ -177,15 +182,19 @@ Result<void> ChromeExporter::Finish() {
   }
   calls_.Finish();
   WriteNames();
+  gpu_.WriteNames();
   if (!capped_at_) {
-    capped_at_ = calls_.capped_at();
+    capped_at_ = kineto_.capped_at();
   }
   if (capped_at_) {
     WriteCapMarker();
   }
   json_.EndArray();
-  if (context_.recording.exact) {
-    calls_.WriteBase();
+  if (context_.recording.exact || !gpu_.is_empty()) {
+    kineto_.WriteBase();
+  }
+  if (!gpu_.is_empty()) {
+    gpu_.WriteDeviceProperties();
   }
   json_.Name("otherData");
   json_.StartObject();

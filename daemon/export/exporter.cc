@@ -49,11 +49,17 @@ std::string ListOfFormats() {
   return list;
 }
 
+constexpr std::string_view kReports[] = {"kernels", "stacks", "modules"};  // by GpuReport
+
 Result<void> CheckOptions(const FormatInfo& format, const ExportOptions& options, const std::string& output_path) {
   const bool filtered = !options.threads.empty() || !options.processes.empty() || options.no_idle;
   if (format.format == ExportFormat::kPerfetto && filtered) {
     return Error{Code::kInvalidArgument, "the perfetto format is a copy of the whole trace: it cannot be filtered",
                  "Leave the filters out, or choose another format."};
+  }
+  if (options.report && format.format != ExportFormat::kText) {
+    return Error{Code::kInvalidArgument, fmt::format("--report makes tables, and {} has none", format.name),
+                 "Take --format text, or leave --report out: the html format shows the same tables."};
   }
   if (output_path == "-" && !format.for_terminals && ::isatty(STDOUT_FILENO) == 1) {
     return Error{Code::kInvalidArgument, fmt::format("{} is not for a terminal", format.name),
@@ -90,6 +96,7 @@ Result<ExportSummary> ExportSpans(int input_fd, Factory factory, const ExportOpt
   const auto exporter =
       factory({out, reader.stacks(), recording, options, TemporaryFolderFor(output_path), summary.notes});
   feed.set_sink(exporter.get(), &reader.stacks());
+  feed.set_gpu_sink(exporter.get());
   PP_RETURN_IF_ERROR(ReadAll(input_fd, reader, out));
   feed.Finish();
   recording.skipped = reader.skipped();
@@ -99,7 +106,7 @@ Result<ExportSummary> ExportSpans(int input_fd, Factory factory, const ExportOpt
   summary.filtered = recording.filtered;
   summary.skipped = recording.skipped;
   summary.cut = recording.cut;
-  if (recording.samples == 0) {
+  if (recording.samples == 0 && recording.gpu_operations == 0) {
     summary.notes.push_back(recording.filtered > 0 ? "The filters leave nothing."
                                                    : "The trace holds no sample and no call.");
   }
@@ -111,6 +118,16 @@ Result<ExportSummary> ExportSpans(int input_fd, Factory factory, const ExportOpt
 std::span<const FormatInfo> ExportFormats() { return kFormats; }
 
 const FormatInfo& InfoOf(ExportFormat format) { return kFormats[static_cast<size_t>(format)]; }
+
+Result<GpuReport> ParseGpuReport(std::string_view text) {
+  for (size_t i = 0; i < std::size(kReports); ++i) {
+    if (kReports[i] == text) {
+      return static_cast<GpuReport>(i);
+    }
+  }
+  return Error{Code::kInvalidArgument, fmt::format("there is no report called {}", text),
+               "Reports are kernels, stacks and modules."};
+}
 
 Result<ExportFormat> ChooseFormat(std::string_view name, std::string_view output_path) {
   const FormatInfo* found = nullptr;

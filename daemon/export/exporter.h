@@ -33,12 +33,23 @@ const FormatInfo& InfoOf(ExportFormat format);
 // By `name` unless it is empty, else by the extension of `output_path`. The error lists what there is.
 Result<ExportFormat> ChooseFormat(std::string_view name, std::string_view output_path);
 
+// What the text format tells of, instead of everything: GPU time.
+enum class GpuReport : uint8_t {
+  kKernels,  // by kernel, and why the GPUs were idle
+  kStacks,   // by the Python stack that launched it
+  kModules,  // by nn.Module
+};
+
+// kInvalidArgument names the choices.
+Result<GpuReport> ParseGpuReport(std::string_view text);
+
 struct ExportOptions {
   std::optional<ExportFormat> format;  // else by extension
   std::vector<std::string> threads;    // only these, by tid or name; empty = all
   std::vector<Pid> processes;          // only these; empty = all
   bool no_idle = false;                // leave out samples of threads that were idle
   std::optional<bool> lines;           // tell lines of a function apart; default: as the format's readers expect
+  std::optional<GpuReport> report;     // text only
   std::string title;                   // default: the command line of the first process
 };
 

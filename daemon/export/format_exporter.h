@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "daemon/export/exporter.h"
+#include "daemon/export/gpu_sink.h"
 #include "daemon/export/output.h"
 #include "daemon/export/recording.h"
 #include "daemon/export/span.h"
@@ -24,7 +25,7 @@ struct ExportContext {
   std::vector<std::string>& notes;
 };
 
-class FormatExporter : public SpanSink {
+class FormatExporter : public SpanSink, public GpuSink {
  public:
   // The trace has ended; `context.recording` is complete.
   virtual Result<void> Finish() = 0;

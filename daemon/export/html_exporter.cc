@@ -13,6 +13,8 @@
 #include "daemon/export/format_exporter.h"
 #include "daemon/export/json_output.h"
 #include "daemon/export/number_text.h"
+#include "daemon/export/page_counters.h"
+#include "daemon/export/page_gpu.h"
 #include "daemon/export/page_tree.h"
 #include "daemon/export/span_spool.h"
 #include "daemon/export/span_thinner.h"
@@ -47,6 +49,7 @@ class HtmlExporter : public FormatExporter {
       : context_(std::move(context)), tree_(context_.stacks), spool_(context_.temporary_folder), json_(context_.out) {}
 
   void OnSpan(const Span& span) override { spool_.Append(span); }
+  void OnGpuOperation(GpuQueueId queue, const GpuOperation& operation) override { gpu_.Add(queue, operation); }
   Result<void> Finish() override;
 
  private:
@@ -72,6 +75,7 @@ class HtmlExporter : public FormatExporter {
   ExportContext context_;
   PageTree tree_;
   SpanSpool spool_;
+  PageGpu gpu_{context_.recording, context_.stacks};
   JsonOutput json_;
 };
 
@@ -273,7 +277,7 @@ Result<void> HtmlExporter::WriteTrace() {
   json_.StartObject();
   WriteFacts();
   Nanos covered;  // time that samples stand for
-  Nanos end = recording.last;
+  Nanos end = std::max(recording.last, recording.gpu_last);
   json_.Name("threads");
   json_.StartArray();
   for (const TrackId track : threads) {
@@ -285,6 +289,8 @@ Result<void> HtmlExporter::WriteTrace() {
   }
   json_.EndArray();
   WriteTree();
+  WriteCounters(recording, end, json_);
+  gpu_.Write(recording.first, json_);
   json_.Member("length", std::max<int64_t>(Micros(end) - Micros(recording.first), 1));
   if (recording.exact) {
     json_.Name("exact");

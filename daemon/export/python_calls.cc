@@ -11,7 +11,6 @@ namespace {
 // Steps end in the middle of calls, and slices of one thread must nest: they get a thread id of their own, above the
 // kernel's (PID_MAX_LIMIT).
 constexpr int64_t kStepTid = 4'194'304;
-constexpr int64_t kTrimester = int64_t{7'889'238} * 1'000'000'000;
 
 }  // namespace
 
@@ -30,12 +29,10 @@ void PythonCalls::OnSpan(const Span& span) {
 }
 
 void PythonCalls::Begin(Track& track, const Span& span) {
-  if (capped_at_ || events_ >= max_events_) {
-    capped_at_ = capped_at_.value_or(span.start);
+  if (!writer_.TakeRoom(span.start)) {
     ++track.skipped;
     return;
   }
-  ++events_;
   track.open.push_back({++last_id_, context_.stacks.leaf(span.stack), span.start, span.entry});
 }
 
@@ -60,34 +57,12 @@ std::string PythonCalls::NameOf(FrameId frame) {
   return fmt::format("{}({}): {}", ShortPath(function.file), function.line, name);
 }
 
-void PythonCalls::WriteMicros(std::string_view member, Nanos time) {
-  json_.Name(member);
-  const std::string text = fmt::format("{}.{:03}", time.value / 1000, time.value % 1000);
-  json_.RawValue(text.data(), text.size(), rapidjson::kNumberType);
-}
-
-void PythonCalls::WriteTimes(const Where& where, std::string_view category, const std::string& name, Nanos start,
-                             Nanos end) {
-  if (!base_) {
-    const Nanos offset = context_.recording.clock_offset.value_or(Nanos());
-    base_ = Nanos((start + offset).value / kTrimester * kTrimester) - offset;
-  }
-  json_.StartObject();
-  json_.Member("ph", "X");
-  json_.Member("cat", category);
-  json_.Member("name", name);
-  json_.Member("pid", where.pid);
-  json_.Member("tid", where.tid);
-  WriteMicros("ts", std::max(start - *base_, Nanos()));
-  WriteMicros("dur", end - start);
-}
-
 void PythonCalls::WriteCall(const Track& track, TrackId id, Nanos when, std::optional<CallExit> exit) {
   const Call& call = track.open.back();
   const bool marker = context_.stacks.frame(call.frame).kind == FrameKind::kMarker;
   const ThreadInfo& thread = context_.recording.threads[id.value].info;
-  WriteTimes({thread.pid.value, thread.tid.value}, marker ? "overhead" : "python_function", NameOf(call.frame),
-             call.start, std::max(when, call.start));
+  writer_.Start({thread.pid.value, thread.tid.value}, marker ? "overhead" : "python_function", NameOf(call.frame),
+                call.start, std::max(when, call.start));
   json_.Name("args");
   json_.StartObject();
   json_.Member("Python id", static_cast<int64_t>(call.id));
@@ -124,35 +99,15 @@ void PythonCalls::Finish() {
   std::set<TrackId> named;
   for (const RecordedStep& step : context_.recording.steps) {
     const RecordedThread& thread = context_.recording.threads[step.track.value];
-    const Where where{thread.info.pid.value, kStepTid + thread.info.tid.value};
+    const KinetoPlace where{thread.info.pid.value, kStepTid + thread.info.tid.value};
     if (!thread.selected) {
       continue;
     }
-    WriteTimes(where, "user_annotation", fmt::format("ProfilerStep#{}", step.number), step.begin, step.end);
+    writer_.Start(where, "user_annotation", fmt::format("ProfilerStep#{}", step.number), step.begin, step.end);
     json_.EndObject();
     if (named.insert(step.track).second) {
-      WriteThreadName(where, "steps of " + ThreadLabel(thread));
+      writer_.Name(where, "thread_name", "steps of " + ThreadLabel(thread));
     }
-  }
-}
-
-void PythonCalls::WriteThreadName(const Where& where, const std::string& name) {
-  json_.StartObject();
-  json_.Member("ph", "M");
-  json_.Member("pid", where.pid);
-  json_.Member("tid", where.tid);
-  json_.Member("name", "thread_name");
-  json_.Name("args");
-  json_.StartObject();
-  json_.Member("name", name);
-  json_.EndObject();
-  json_.EndObject();
-}
-
-void PythonCalls::WriteBase() {
-  json_.Member("schemaVersion", int64_t{1});
-  if (base_) {
-    json_.Member("baseTimeNanoseconds", (*base_ + context_.recording.clock_offset.value_or(Nanos())).value);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "attach/base/clean_text.h"
+#include "daemon/export/gpu_facts.h"
 #include "daemon/export/number_text.h"
 
 namespace ptrace_prof {
@@ -125,6 +126,7 @@ std::vector<std::pair<std::string, std::string>> FactsOf(const Recording& record
   facts.emplace_back("threads", std::to_string(recording.ThreadsInOrder().size()));
   facts.emplace_back(recording.exact ? "calls" : "samples",
                      WithCommas(recording.exact ? recording.calls : recording.samples));
+  AddGpuFacts(recording, facts);
   const Accounting* totals = recording.accounting ? &*recording.accounting : nullptr;
   const Nanos length = totals != nullptr ? totals->wall : recording.last - recording.first;
   facts.emplace_back("duration", DurationText(length));
@@ -162,6 +164,7 @@ std::vector<std::string> CautionsOf(const Recording& recording) {
   for (const std::string& notice : recording.notices) {
     cautions.push_back(CleanText(notice));
   }
+  AddGpuCautions(recording, cautions);
   if (recording.cut) {
     cautions.push_back("The trace was cut off: this is what it held up to then, and its last second is incomplete.");
   }
@@ -176,9 +179,9 @@ std::vector<std::string> CautionsOf(const Recording& recording) {
   }
   if (recording.accounting && recording.accounting->holds > 0) {
     cautions.push_back(fmt::format(
-        "Its threads were held back {} times for {:.3f} s in all, so that nothing would be lost (--on-full throttle): "
+        "Its threads were held back {} times for {} in all, so that nothing would be lost (--on-full throttle): "
         "shown as {}.",
-        WithCommas(recording.accounting->holds), recording.accounting->held_total.seconds(), kHeldMarker));
+        WithCommas(recording.accounting->holds), DurationText(recording.accounting->held_total), kHeldMarker));
   }
   if (recording.accounting && recording.accounting->calls_too_deep > 0) {
     cautions.push_back(fmt::format("{} calls were deeper than is kept; their time is their callers'.",

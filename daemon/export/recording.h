@@ -9,7 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/export/counter_series.h"
 #include "daemon/trace/capture_request.h"
+#include "daemon/trace/gpu.h"
 #include "daemon/trace/model.h"
 #include "daemon/trace/trace_reader.h"
 
@@ -36,6 +38,13 @@ struct Recording {
   std::map<Pid, ProcessInfo> processes;
   std::vector<RecordedThread> threads;  // by TrackId
   std::vector<RecordedStep> steps;
+  std::vector<CounterSeries> counters;  // by CounterId
+  std::vector<GpuDevice> gpu_devices;
+  std::vector<GpuQueue> gpu_queues;  // by GpuQueueId
+  std::map<Pid, GpuAccounting> gpu_accounting;
+  uint64_t gpu_operations = 0;  // exported
+  Nanos gpu_first;
+  Nanos gpu_last;
   std::optional<Accounting> accounting;
   std::optional<EndInfo> end;
   std::vector<std::string> notices;

@@ -12,7 +12,7 @@ function(pp_viewer_asset symbol)
 endfunction()
 pp_viewer_asset(kViewerPage page.html)
 pp_viewer_asset(kViewerStyle third_party/d3-flame-graph.css style.css)
-pp_viewer_asset(kViewerScript third_party/d3-flame-graph.js model.js paint.js timeline.js graph.js app.js)
+pp_viewer_asset(kViewerScript third_party/d3-flame-graph.js model.js paint.js gpu.js lanes.js timeline.js graph.js app.js)
 pp_viewer_asset(kViewerLicenses third_party/LICENSES)
 pp_viewer_asset(kFlameScript flame_svg.js)
 
@@ -23,9 +23,18 @@ pp_library(daemon/export
     export/collapsed_exporter.cc
     export/exporter.cc
     export/function_table.cc
+    export/gpu_facts.cc
+    export/gpu_idle.cc
+    export/gpu_lanes.cc
+    export/gpu_tables.cc
+    export/gpu_totals.cc
     export/html_exporter.cc
+    export/kineto_gpu.cc
+    export/kineto_writer.cc
     export/number_text.cc
     export/output.cc
+    export/page_counters.cc
+    export/page_gpu.cc
     export/page_tree.cc
     export/pprof_exporter.cc
     export/python_calls.cc

@@ -13,6 +13,9 @@ constexpr Nanos kMaxInterval = Nanos::FromSeconds(10);
 constexpr Nanos kMaxTime{std::numeric_limits<int64_t>::max() / 4};  // leaves room for sums
 constexpr size_t kMaxComingStates = 64 * 1024;
 constexpr uint32_t kMaxTracks = 1u << 22;
+constexpr size_t kMaxGpuDevices = 1024;
+constexpr size_t kMaxGpuQueues = 64 * 1024;
+constexpr size_t kMaxCounters = 512;  // each takes up to 48 KiB
 constexpr size_t kMaxMarkedSteps = size_t{1} << 20;
 
 Nanos Bounded(Nanos time) { return std::clamp(time, Nanos(0), kMaxTime); }
@@ -37,9 +40,13 @@ void SpanFeed::OnStart(Nanos realtime, Nanos monotonic) {
 
 void SpanFeed::OnProcess(const ProcessInfo& process) { recording_.processes[process.pid] = process; }
 
-bool SpanFeed::Selected(const ThreadInfo& thread) const {
+bool SpanFeed::Selected(Pid pid) const {
   const auto& pids = options_.processes;
-  if (!pids.empty() && std::find(pids.begin(), pids.end(), thread.pid) == pids.end()) {
+  return pids.empty() || std::find(pids.begin(), pids.end(), pid) != pids.end();
+}
+
+bool SpanFeed::Selected(const ThreadInfo& thread) const {
+  if (!Selected(thread.pid)) {
     return false;
   }
   const auto is_this = [&](const std::string& wanted) {
@@ -186,6 +193,62 @@ void SpanFeed::OnStep(TrackId track, Nanos begin, Nanos end, uint64_t number) {
   }
 }
 
+void SpanFeed::OnGpuDevice(const GpuDevice& device) {
+  if (recording_.gpu_devices.size() < kMaxGpuDevices) {
+    recording_.gpu_devices.push_back(device);
+  }
+}
+
+void SpanFeed::OnGpuQueue(GpuQueueId id, const GpuQueue& queue) {
+  if (id.value < kMaxGpuQueues) {
+    recording_.gpu_queues.resize(std::max<size_t>(recording_.gpu_queues.size(), id.value + 1));
+    recording_.gpu_queues[id.value] = queue;
+  }
+}
+
+void SpanFeed::OnGpuOperation(GpuQueueId id, const GpuOperation& operation) {
+  if (gpu_sink_ == nullptr || id.value >= recording_.gpu_queues.size() ||
+      !Selected(recording_.gpu_queues[id.value].pid)) {
+    return;
+  }
+  GpuOperation bounded = operation;
+  bounded.begin = Bounded(operation.begin);
+  bounded.end = std::max(Bounded(operation.end), bounded.begin);
+  bounded.launched = Bounded(operation.launched);
+  ++recording_.gpu_operations;
+  recording_.gpu_first = recording_.gpu_operations == 1 ? bounded.begin : std::min(recording_.gpu_first, bounded.begin);
+  recording_.gpu_last = std::max(recording_.gpu_last, bounded.end);
+  gpu_sink_->OnGpuOperation(id, bounded);
+}
+
+void SpanFeed::OnGpuApiCall(TrackId track, const GpuApiCall& call) {
+  if (gpu_sink_ == nullptr || track.value >= tracks_.size() || !recording_.threads[track.value].selected) {
+    return;
+  }
+  GpuApiCall bounded = call;
+  bounded.begin = Bounded(call.begin);
+  bounded.end = std::max(Bounded(call.end), bounded.begin);
+  gpu_sink_->OnGpuApiCall(track, bounded);
+}
+
+void SpanFeed::OnGpuAccounting(const GpuAccounting& accounting) {
+  if (Selected(accounting.pid)) {
+    recording_.gpu_accounting[accounting.pid] = accounting;
+  }
+}
+
+void SpanFeed::OnCounter(CounterId id, const CounterInfo& info) {
+  if (id.value == recording_.counters.size() && id.value < kMaxCounters) {
+    recording_.counters.emplace_back().info = info;
+  }
+}
+
+void SpanFeed::OnCount(CounterId id, Nanos when, int64_t value) {
+  if (id.value < recording_.counters.size()) {
+    recording_.counters[id.value].Add(Bounded(when), value);
+  }
+}
+
 void SpanFeed::OnAccounting(const Accounting& now) {
   if (previous_ && now.rounds > previous_->rounds && now.wall > previous_->wall) {
     const double wall = (now.wall - previous_->wall).seconds();
@@ -205,6 +268,10 @@ void SpanFeed::OnNotice(Nanos, std::string_view text) {
 void SpanFeed::OnEnd(const EndInfo& end) { recording_.end = end; }
 
 void SpanFeed::Finish() {
+  if (recording_.gpu_operations > 0) {
+    recording_.first =
+        recording_.samples == 0 ? recording_.gpu_first : std::min(recording_.first, recording_.gpu_first);
+  }
   for (uint32_t i = 0; i < tracks_.size(); ++i) {
     if (tracks_[i].in_call) {
       Nanos when = tracks_[i].last;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "daemon/export/exporter.h"
+#include "daemon/export/gpu_sink.h"
 #include "daemon/export/recording.h"
 #include "daemon/export/span.h"
 
@@ -22,6 +23,7 @@ class SpanFeed : public TraceVisitor {
     sink_ = sink;
     stacks_ = stacks;
   }
+  void set_gpu_sink(GpuSink* sink) { gpu_sink_ = sink; }
   void Finish();  // gives out the open spans
 
   void OnRequest(const CaptureRequest& request) override;
@@ -33,6 +35,13 @@ class SpanFeed : public TraceVisitor {
   void OnCallBegin(TrackId track, Nanos when, StackId stack, CallEntry entry, GeneratorId generator) override;
   void OnCallEnd(TrackId track, Nanos when, StackId stack, CallExit exit) override;
   void OnStep(TrackId track, Nanos begin, Nanos end, uint64_t number) override;
+  void OnGpuDevice(const GpuDevice& device) override;
+  void OnGpuQueue(GpuQueueId id, const GpuQueue& queue) override;
+  void OnGpuOperation(GpuQueueId id, const GpuOperation& operation) override;
+  void OnGpuApiCall(TrackId track, const GpuApiCall& call) override;
+  void OnGpuAccounting(const GpuAccounting& accounting) override;
+  void OnCounter(CounterId id, const CounterInfo& info) override;
+  void OnCount(CounterId id, Nanos when, int64_t value) override;
   void OnNotice(Nanos when, std::string_view text) override;
   void OnAccounting(const Accounting& accounting) override;
   void OnEnd(const EndInfo& end) override;
@@ -51,6 +60,7 @@ class SpanFeed : public TraceVisitor {
   };
 
   bool Selected(const ThreadInfo& thread) const;
+  bool Selected(Pid pid) const;
   ThreadState StateAt(Track& track, Nanos when);
   void Close(Track& track, Nanos end);
   bool NextCallSpan(TrackId id, Nanos& when, std::optional<CallExit> exit);
@@ -59,6 +69,7 @@ class SpanFeed : public TraceVisitor {
   const ExportOptions& options_;
   Recording& recording_;
   SpanSink* sink_ = nullptr;
+  GpuSink* gpu_sink_ = nullptr;
   const StackTable* stacks_ = nullptr;
   std::vector<Track> tracks_;
   Nanos interval_ = Nanos::FromMillis(10);  // between rounds, as lately measured

@@ -12,6 +12,7 @@
 #include "daemon/export/call_table.h"
 #include "daemon/export/format_exporter.h"
 #include "daemon/export/function_table.h"
+#include "daemon/export/gpu_tables.h"
 #include "daemon/export/number_text.h"
 #include "daemon/export/stack_totals.h"
 
@@ -35,6 +36,7 @@ class TextExporter : public FormatExporter {
       : context_(std::move(context)), functions_(context_.stacks, context_.options.lines.value_or(false)) {}
 
   void OnSpan(const Span& span) override { totals_.Add(span); }
+  void OnGpuOperation(GpuQueueId queue, const GpuOperation& operation) override { gpu_.Add(queue, operation); }
   Result<void> Finish() override;
 
  private:
@@ -47,6 +49,7 @@ class TextExporter : public FormatExporter {
   ExportContext context_;
   FunctionTable functions_;
   StackTotals totals_;
+  GpuTotals gpu_{context_.recording};
 };
 
 void TextExporter::WriteHeader() {
@@ -173,8 +176,14 @@ Result<void> TextExporter::Finish() {
   const Recording& recording = context_.recording;
   const std::vector<StackTotal> totals = totals_.Sorted();
   WriteHeader();
+  GpuTables tables(gpu_, functions_, context_);
+  if (context_.options.report) {
+    tables.Write(*context_.options.report);
+    return {};
+  }
   if (totals.empty()) {
     context_.out.Write("\nNo samples.\n");
+    tables.WriteAll();
     return {};
   }
   std::vector<Nanos> times;
@@ -189,6 +198,7 @@ Result<void> TextExporter::Finish() {
   if (recording.ThreadsInOrder().size() > 1) {
     WriteThreads(totals, times);
   }
+  tables.WriteAll();
   return {};
 }
 

@@ -6,6 +6,7 @@
 
 #include "attach/proc/access_diagnosis.h"
 #include "attach/proc/maps.h"
+#include "attach/proc/memory_grants.h"
 #include "attach/proc/proc_file.h"
 #include "attach/proc/process_memory.h"
 #include "attach/proc/procfs.h"
@@ -34,6 +35,10 @@ constexpr SubjectRow kSubjects[] = {
 };
 
 Check CheckTracer(Pid pid) {
+  if (IsReadByGrant(pid)) {
+    Error only = OnlyGrantedToRead(pid);
+    return {pid, "tracer", Verdict::kLimited, std::move(only.message), std::move(only.remedy)};
+  }
   const Result<ProcessStatus> status = ReadProcessStatus(pid);
   if (status.has_error() || status.value().tracer.value == 0) {
     return {pid, "tracer", Verdict::kOk, "nobody traces it: a thread can be stopped where a sample needs it", ""};

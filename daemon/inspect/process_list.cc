@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "attach/proc/access_diagnosis.h"
+#include "attach/proc/memory_grants.h"
 #include "attach/proc/procfs.h"
 #include "daemon/inspect/examination.h"
 #include "daemon/inspect/process_scan.h"
@@ -74,14 +75,14 @@ class Listing {
       const Pid first = group.front()->entry.pid;
       const bool keep = owner.first == Uid(0);
       Examine(
-          group, [=] { return keep ? ProbeAccess(first) : 0; },
+          group, [=] { return keep ? ProbeMemory(first) : 0; },
           more_rights_ ? OnRefusal::kLeaveToOthers : OnRefusal::kTellWhy, refused);
     }
     for (const Candidate* candidate : refused) {
       Group none;
       const Pid pid = candidate->entry.pid;
       Examine(
-          {candidate}, [=] { return ProbeAccess(pid); }, OnRefusal::kTellWhy, none);
+          {candidate}, [=] { return ProbeMemory(pid); }, OnRefusal::kTellWhy, none);
     }
   }
 

@@ -1,12 +1,12 @@
 #include "daemon/inspect/target_examiner.h"
 
 #include <sys/sysmacros.h>
-#include <sys/uio.h>
 
 #include <algorithm>
 #include <cerrno>
 
 #include "attach/proc/mapped_file.h"
+#include "attach/proc/memory_grants.h"
 #include "attach/proc/proc_file.h"
 #include "attach/proc/process_memory.h"
 #include "attach/proc/procfs.h"
@@ -65,16 +65,6 @@ void Merge(const LaunchFacts& now, const LaunchFacts& at_start, ProcessEntry& en
 
 }  // namespace
 
-int ProbeAccess(Pid pid) {
-  char byte = 0;
-  const iovec local{&byte, 1};
-  const iovec remote{nullptr, 1};
-  if (::process_vm_readv(pid.value, &local, 1, &remote, 1, 0) >= 0 || errno == EFAULT) {
-    return 0;
-  }
-  return errno;
-}
-
 void TargetExaminer::NoteEnvironment(RemoteMemory& memory, const std::vector<MemoryRegion>& regions,
                                      ProcessEntry& entry) {
   LaunchFacts now;
@@ -110,7 +100,7 @@ bool TargetExaminer::HoldsPython(Pid pid, RemoteMemory& memory, const std::vecto
 
 Outcome TargetExaminer::Examine(const Candidate& candidate, ProcessEntry& entry) {
   const Pid pid = entry.pid;
-  if (const int refused = ProbeAccess(pid); refused != 0) {
+  if (const int refused = ProbeMemory(pid); refused != 0) {
     return refused == ESRCH ? Outcome::kNotPython : Outcome::kRefused;
   }
   const Result<std::vector<MemoryRegion>> maps = ReadMaps(pid);

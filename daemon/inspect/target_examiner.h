@@ -32,7 +32,4 @@ class TargetExaminer {
   LibcEnviron environ_;
 };
 
-// Asks the kernel whether it lets us read the process, and touches nothing: 0, or the errno of the refusal.
-int ProbeAccess(Pid pid);
-
 }  // namespace ptrace_prof

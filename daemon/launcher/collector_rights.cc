@@ -1,20 +1,16 @@
 #include "daemon/launcher/collector_rights.h"
 
-#include <linux/capability.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
 
+#include "attach/base/capability_sets.h"
 #include "attach/proc/procfs.h"
 
 namespace ptrace_prof {
 namespace {
-
-constexpr uint64_t kSysPtrace = uint64_t{1} << CAP_SYS_PTRACE;
-constexpr int kLastCapability = 63;
 
 // 0 where the kernel lets this process read the target: the address is nobody's, so EFAULT means yes.
 int AskKernel(Pid target) {
@@ -22,29 +18,6 @@ int AskKernel(Pid target) {
   const iovec local{&byte, 1};
   const iovec remote{nullptr, 1};
   return ::process_vm_readv(target.value, &local, 1, &remote, 1, 0) >= 0 || errno == EFAULT ? 0 : errno;
-}
-
-uint64_t PermittedCapabilities() {
-  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-  __user_cap_data_struct data[2] = {};
-  return ::syscall(SYS_capget, &header, data) == 0 ? data[0].permitted | uint64_t{data[1].permitted} << 32 : 0;
-}
-
-struct CapabilitySets {
-  uint64_t permitted = 0;
-  uint64_t effective = 0;
-  uint64_t inheritable = 0;
-};
-
-int SetCapabilities(const CapabilitySets& sets) {
-  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-  __user_cap_data_struct data[2] = {};
-  for (int word = 0; word < 2; ++word) {
-    data[word].permitted = static_cast<uint32_t>(sets.permitted >> (32 * word));
-    data[word].effective = static_cast<uint32_t>(sets.effective >> (32 * word));
-    data[word].inheritable = static_cast<uint32_t>(sets.inheritable >> (32 * word));
-  }
-  return ::syscall(SYS_capset, &header, data) == 0 ? 0 : errno;
 }
 
 // For the program that follows, which need not be root's.
@@ -102,9 +75,7 @@ int TakeRights(const CollectorRights& rights) {
   if (const int refused = SetCapabilities({permitted, permitted, available}); refused != 0) {
     return refused;
   }
-  for (int capability = 0; capability <= kLastCapability; ++capability) {
-    ::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);  // fails for a user's launcher, which has nothing to drop
-  }
+  DropBounds(0);
   ::prctl(PR_SET_KEEPCAPS, available != 0 ? 1 : 0, 0, 0, 0);
   if (const int refused = BecomeCaller(rights.who); refused != 0) {
     return refused;

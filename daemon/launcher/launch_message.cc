@@ -80,7 +80,7 @@ Result<LaunchHeader> DecodeLaunchHeader(std::span<const std::byte> packet) {
     return BadMessage("is too short or too long");
   }
   std::memcpy(&header, packet.data(), sizeof header);
-  if (header.kind < LaunchKind::kStart || header.kind > LaunchKind::kLooked) {
+  if (header.kind < LaunchKind::kStart || header.kind > LaunchKind::kSealed) {
     return BadMessage("is of no known kind");
   }
   return header;
@@ -98,9 +98,10 @@ Result<LaunchRequest> DecodeLaunch(std::span<const std::byte> packet) {
   return request;
 }
 
-std::vector<std::byte> EncodePeer(const PeerMessage& message) {
+std::vector<std::byte> EncodePeer(const PeerMessage& message, LaunchKind kind) {
   const CallerIdentity& who = message.peer.who;
-  LaunchHeader header{.kind = LaunchKind::kPeer, .peer = message.number, .pid = message.peer.pid.value};
+  LaunchHeader header{.kind = kind, .peer = message.number, .pid = message.peer.pid.value};
+  header.status = message.is_express ? 1 : 0;
   header.verdict = message.peer.verdict;
   header.uid = who.uid.value;
   header.gid = who.gid.value;
@@ -111,14 +112,15 @@ std::vector<std::byte> EncodePeer(const PeerMessage& message) {
   return packet;
 }
 
-Result<PeerMessage> DecodePeer(std::span<const std::byte> packet) {
+Result<PeerMessage> DecodePeer(std::span<const std::byte> packet, LaunchKind kind) {
   PP_ASSIGN_OR_RETURN(const LaunchHeader header, DecodeLaunchHeader(packet));
   packet = packet.subspan(sizeof header);
-  if (header.kind != LaunchKind::kPeer || header.verdict > PeerVerdict::kTooMany || header.groups > kMaxLaunchGroups ||
+  if (header.kind != kind || header.verdict > PeerVerdict::kTooMany || header.groups > kMaxLaunchGroups ||
       packet.size() != header.groups * sizeof(Gid)) {
     return BadMessage("tells of no peer, or goes beyond its bounds");
   }
   PeerMessage message{header.peer, {header.verdict, {Uid(header.uid), Gid(header.gid), {}}, Pid(header.pid)}};
+  message.is_express = header.status == 1;
   message.peer.who.groups.resize(header.groups);
   if (header.groups > 0) {
     std::memcpy(message.peer.who.groups.data(), packet.data(), packet.size());

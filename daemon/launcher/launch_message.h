@@ -1,13 +1,5 @@
 // What the daemon and its launcher say to each other: one packet of a SOCK_SEQPACKET socket is one message, a header of
 // fixed size and what follows it.
-//
-//   daemon ── kStart (for which peer, key=value arguments) ──► launcher ── kStarted (pid; three descriptors) ──► daemon
-//                                                                     └── kFailed (stage, errno)
-//   daemon ── kKill ──► launcher                                launcher ── kEnded (wait status), once per kStarted ──►
-//   daemon
-//   daemon ── kLook (at which process) ──► launcher ── kLooked (what it is) ──► daemon
-// On a socket of its own, the door, in one direction:
-//   launcher ── kPeer (who connected; the connection) ──► daemon; later daemon ── kPeerGone ──► launcher
 // The daemon names peers by the launcher's numbers: it cannot claim that somebody connected.
 // Pure functions. Whatever is decoded is checked: sizes, counts, and that an argument is a key, '=' and a plain value,
 // so that none can be taken for anything else by the program that gets it.
@@ -33,24 +25,37 @@ inline constexpr size_t kMaxLookedCgroup = 32 * 1024;
 inline constexpr size_t kMaxLooked = kMaxLookedCgroup + 8 * 1024;  // a whole kLooked
 inline constexpr size_t kLaunchDescriptors = 3;                    // the stream's end, the control line's end, a pidfd
 
-enum class LaunchKind : uint32_t { kStart = 1, kKill, kStarted, kFailed, kEnded, kPeer, kPeerGone, kLook, kLooked };
+// Each with who says it.
+enum class LaunchKind : uint32_t {
+  kStart = 1,  // daemon: for which peer, key=value arguments
+  kKill,       // daemon: that collector
+  kStarted,    // launcher, for kStart: its pid; three descriptors
+  kFailed,     // launcher, for kStart: stage, errno
+  kEnded,      // launcher, once for each kStarted: wait status, CPU time
+  kPeer,       // launcher, on a socket of its own, the door: who connected; the connection
+  kPeerGone,   // daemon: that one has left
+  kLook,       // daemon: at which process
+  kLooked,     // launcher, for kLook: what it is
+  kVouch,      // daemon: a user that it may vouch for later
+  kSealed      // daemon, once, before it serves anybody: those were all
+};
 
 // Where starting a collector failed.
 enum class LaunchStage : uint32_t { kNone, kRequest, kResources, kIdentity, kProgram };
 
 struct LaunchHeader {
   LaunchKind kind = LaunchKind::kStart;
-  LaunchStage stage = LaunchStage::kNone;     // kFailed
-  uint64_t number = 0;                        // of this collector, chosen by the daemon
-  uint64_t peer = 0;                          // kStart, kPeer, kPeerGone: its number, chosen by the launcher
-  int32_t pid = 0;                            // kStarted; kStart, kLook: of the target, 0: none; kPeer: of the peer
-  int32_t status = 0;                         // kEnded: as of wait(2); kFailed, kLooked: an errno
-  PeerVerdict verdict = PeerVerdict::kKnown;  // kPeer, as all below but the last
+  LaunchStage stage = LaunchStage::kNone;  // kFailed
+  uint64_t number = 0;                     // of this collector, chosen by the daemon
+  uint64_t peer = 0;                       // kStart, kPeer, kPeerGone: its number, chosen by the launcher, or of a user
+  int32_t pid = 0;                         // kStarted; kStart, kLook: of the target, 0: none; kPeer: of the peer
+  int32_t status = 0;                      // kEnded: as of wait(2); kFailed, kLooked: an errno; kVouch: 1: express
+  PeerVerdict verdict = PeerVerdict::kKnown;  // kPeer, kVouch, as all below but the last two
   uint32_t uid = 0;
   uint32_t gid = 0;
   uint32_t groups = 0;     // that many 32-bit numbers follow
   uint32_t arguments = 0;  // kStart: that many strings follow, each with its terminating zero
-  uint32_t reserved = 0;
+  uint32_t cpu_ms = 0;     // kEnded: CPU time that it used, and its children
 };
 static_assert(sizeof(LaunchHeader) == 56, "no padding: it is compared and sent as bytes");
 
@@ -63,8 +68,12 @@ struct LaunchRequest {
 
 struct PeerMessage {
   uint64_t number = 0;
-  ExaminedPeer peer;  // without capabilities, which are nobody else's business
+  ExaminedPeer peer;        // without capabilities, which are nobody else's business
+  bool is_express = false;  // kVouch: root or nobody, who is meant only where that is said
 };
+
+// Users whom the daemon may vouch for have numbers of their own, that no connection gets.
+constexpr uint64_t VouchedPeer(Uid uid) { return uint64_t{1} << 63 | uid.value; }
 
 // kInvalidArgument: an argument that is none; kResourceExhausted: more than the bounds above.
 Result<std::vector<std::byte>> EncodeLaunch(const LaunchRequest& request);
@@ -73,8 +82,9 @@ Result<LaunchHeader> DecodeLaunchHeader(std::span<const std::byte> packet);
 // A whole kStart.
 Result<LaunchRequest> DecodeLaunch(std::span<const std::byte> packet);
 
-std::vector<std::byte> EncodePeer(const PeerMessage& message);
-Result<PeerMessage> DecodePeer(std::span<const std::byte> packet);
+// A whole kPeer or, if that is said, kVouch.
+std::vector<std::byte> EncodePeer(const PeerMessage& message, LaunchKind kind = LaunchKind::kPeer);
+Result<PeerMessage> DecodePeer(std::span<const std::byte> packet, LaunchKind kind = LaunchKind::kPeer);
 
 std::vector<std::byte> EncodeLooked(uint64_t number, const TargetLook& look);
 Result<TargetLook> DecodeLooked(std::span<const std::byte> packet);

@@ -2,14 +2,16 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
 #include <cerrno>
-#include <cstring>
 #include <vector>
 
+#include "attach/base/descriptor_packet.h"
 #include "attach/base/types.h"
+#include "attach/proc/user_namespace.h"
 #include "daemon/launcher/start_collector.h"
 
 namespace ptrace_prof {
@@ -17,30 +19,13 @@ namespace {
 
 constexpr size_t kMaxChildren = 4096;
 constexpr size_t kMaxPeers = 8192;
+constexpr size_t kMaxVouched = 65536;
 constexpr int kNoDescriptorPauseMs = 20;
 constexpr Nanos kStopPatience = Nanos::FromSeconds(5);
 
-// One packet, with descriptors. 0, or the errno.
-int SendPacket(int socket, std::span<const std::byte> packet, std::span<const int> descriptors, int flags) {
-  iovec bytes{const_cast<std::byte*>(packet.data()), packet.size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(kLaunchDescriptors * sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &bytes;
-  message.msg_iovlen = 1;
-  if (!descriptors.empty()) {
-    message.msg_control = control;
-    message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
-    cmsghdr* rights = CMSG_FIRSTHDR(&message);
-    rights->cmsg_level = SOL_SOCKET;
-    rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(descriptors.size_bytes());
-    std::memcpy(CMSG_DATA(rights), descriptors.data(), descriptors.size_bytes());
-  }
-  ssize_t sent = -1;
-  do {
-    sent = ::sendmsg(socket, &message, MSG_NOSIGNAL | flags);
-  } while (sent < 0 && errno == EINTR);
-  return sent >= 0 ? 0 : errno;
+uint32_t CpuMillis(const rusage& used) {
+  const auto of = [](const timeval& time) { return time.tv_sec * 1000 + time.tv_usec / 1000; };
+  return static_cast<uint32_t>(of(used.ru_utime) + of(used.ru_stime));
 }
 
 }  // namespace
@@ -58,6 +43,9 @@ void Launcher::Wait(int timeout_ms) {
   events.push_back({closed_ ? -1 : sockets_.door.get(), static_cast<short>(arrival_.has_value() ? POLLOUT : 0), 0});
   for (const auto& [number, child] : children_) {
     events.push_back({child.pidfd.get(), POLLIN, 0});
+  }
+  for (const Child& grantor : grantors_) {
+    events.push_back({grantor.pidfd.get(), POLLIN, 0});
   }
   if (::poll(events.data(), events.size(), timeout_ms) < 0) {
     return;
@@ -113,13 +101,32 @@ void Launcher::LetIn() {
 void Launcher::ReapEnded() {
   for (auto at = children_.begin(); at != children_.end();) {
     int status = 0;
-    if (::waitpid(at->second.pid, &status, WNOHANG) != at->second.pid) {
+    rusage used{};
+    if (::wait4(at->second.pid, &status, WNOHANG, &used) != at->second.pid) {
       ++at;
       continue;
     }
-    Send({.kind = LaunchKind::kEnded, .number = at->first, .pid = at->second.pid, .status = status});
+    Send({.kind = LaunchKind::kEnded,
+          .number = at->first,
+          .pid = at->second.pid,
+          .status = status,
+          .cpu_ms = CpuMillis(used)});
     at = children_.erase(at);
   }
+  std::erase_if(grantors_,
+                [](const Child& grantor) { return ::waitpid(grantor.pid, nullptr, WNOHANG) == grantor.pid; });
+}
+
+// The collector's end of its line to one, closed where nothing is granted to that caller.
+UniqueFd Launcher::LineToGrantor(const CallerIdentity& caller) {
+  if (yama_ == YamaRule::kObeyed) {
+    return {};
+  }
+  MemoryGrantor grantor = StartMemoryGrantor(caller);
+  if (grantor.pid > 0) {
+    grantors_.push_back({grantor.pid, std::move(grantor.pidfd)});
+  }
+  return std::move(grantor.line);
 }
 
 void Launcher::Serve() {
@@ -135,15 +142,36 @@ void Launcher::Serve() {
     closed_ = true;  // whoever sends this is not the daemon that we know
     return;
   }
-  if (header.value().kind == LaunchKind::kStart) {
+  Obey(header.value(), packet);
+}
+
+void Launcher::Obey(const LaunchHeader& header, std::span<const std::byte> packet) {
+  if (header.kind == LaunchKind::kVouch || header.kind == LaunchKind::kSealed) {
+    closed_ = closed_ || sealed_;  // the daemon that we know has said this already
+    sealed_ = sealed_ || header.kind == LaunchKind::kSealed;
+    Vouch(packet);
+  } else if (header.kind == LaunchKind::kStart) {
     Start(packet);
-  } else if (header.value().kind == LaunchKind::kLook) {
-    Answer(EncodeLooked(header.value().number, LookAtTarget(Pid(header.value().pid))));
-  } else if (header.value().kind == LaunchKind::kPeerGone) {
-    peers_.erase(header.value().peer);
-  } else if (const auto child = children_.find(header.value().number);
-             header.value().kind == LaunchKind::kKill && child != children_.end()) {
+  } else if (header.kind == LaunchKind::kLook) {
+    Answer(EncodeLooked(header.number, LookAtTarget(Pid(header.pid))));
+  } else if (header.kind == LaunchKind::kPeerGone) {
+    peers_.erase(header.peer);
+  } else if (const auto child = children_.find(header.number);
+             header.kind == LaunchKind::kKill && child != children_.end()) {
     ::kill(child->second.pid, SIGKILL);  // ours and not reaped: the pid is still its own
+  }
+}
+
+// Who is everybody's or nobody's user is taken only where the administrator has written that down.
+void Launcher::Vouch(std::span<const std::byte> packet) {
+  auto message = DecodePeer(packet, LaunchKind::kVouch);
+  if (sealed_ || message.has_error() || vouched_.size() >= kMaxVouched) {
+    return;
+  }
+  CallerIdentity& who = message.value().peer.who;
+  if (message.value().is_express || (who.uid.value != 0 && who.uid != OverflowUid())) {
+    who.capabilities = who.uid.value == 0 ? RootsCapabilities() : 0;
+    vouched_[VouchedPeer(who.uid)] = std::move(who);
   }
 }
 
@@ -162,13 +190,17 @@ void Launcher::Start(std::span<const std::byte> packet) {
     Send(answer);
     return;
   }
-  const auto caller = peers_.find(request.value().peer);
-  if (caller == peers_.end()) {
+  const auto peer = peers_.find(request.value().peer);
+  const auto vouched = sealed_ ? vouched_.find(request.value().peer) : vouched_.end();
+  const CallerIdentity* caller = peer != peers_.end()        ? &peer->second
+                                 : vouched != vouched_.end() ? &vouched->second
+                                                             : nullptr;
+  if (caller == nullptr) {
     Send(answer);
     return;
   }
   LaunchFailure failure;
-  auto started = StartCollector(request.value(), caller->second, failure);
+  auto started = StartCollector(request.value(), *caller, LineToGrantor(*caller), failure);
   if (!started.has_value()) {
     answer.stage = failure.stage;
     answer.status = failure.error_number;
@@ -185,7 +217,7 @@ bool Launcher::Send(const LaunchHeader& header, std::span<const int> descriptors
 }
 
 bool Launcher::Answer(std::span<const std::byte> packet, std::span<const int> descriptors) {
-  closed_ = closed_ || SendPacket(sockets_.commands.get(), packet, descriptors, 0) != 0;
+  closed_ = closed_ || SendPacket(sockets_.commands.get(), packet, descriptors) != 0;
   return !closed_;
 }
 
@@ -193,12 +225,15 @@ void Launcher::EndAll() {
   sockets_ = {};
   const Nanos deadline = MonotonicNow() + kStopPatience;
   bool killed = false;
-  while (!children_.empty()) {
+  while (!children_.empty() || !grantors_.empty()) {
     const Nanos left = deadline - MonotonicNow();
     if (left.value <= 0 && !killed) {
       killed = true;
       for (const auto& [number, child] : children_) {
         ::kill(child.pid, SIGKILL);
+      }
+      for (const Child& grantor : grantors_) {
+        ::kill(grantor.pid, SIGKILL);
       }
     }
     Wait(killed ? -1 : static_cast<int>(left.value / 1'000'000) + 1);

@@ -68,7 +68,7 @@ Result<void> MakePair(UniqueFd& ours, UniqueFd& theirs) {
 
 }  // namespace
 
-Result<LauncherProcess> ForkLauncher(const UniqueFd& listening, const std::function<void()>& at_end) {
+Result<LauncherProcess> ForkLauncher(const UniqueFd& listening, const std::function<void()>& at_end, YamaRule yama) {
   LauncherProcess ours;
   LauncherSockets theirs;
   PP_RETURN_IF_ERROR(MakePair(ours.socket, theirs.commands));
@@ -86,7 +86,8 @@ Result<LauncherProcess> ForkLauncher(const UniqueFd& listening, const std::funct
       (void)closed->release();  // with all others
     }
     KeepLaunchingRights();
-    Launcher launcher(std::move(kept));
+    NarrowSystemCalls();
+    Launcher launcher(std::move(kept), yama);
     launcher.Run();
     if (at_end) {
       at_end();

@@ -13,6 +13,7 @@
 #include "attach/base/result.h"
 #include "attach/base/types.h"
 #include "attach/base/unique_fd.h"
+#include "daemon/launcher/memory_grantor.h"
 
 namespace ptrace_prof {
 
@@ -25,6 +26,8 @@ struct LauncherProcess {
 // It accepts connections of `listening`, of which it has a descriptor of its own.
 // `at_end` is called in the launcher, once, when the daemon is gone: no descriptor but the launcher's own is open then,
 // and the working directory is "/".
-Result<LauncherProcess> ForkLauncher(const UniqueFd& listening, const std::function<void()>& at_end = nullptr);
+// `yama` is what the administrator says, and holds as long as the launcher lives: the daemon has no say in it later.
+Result<LauncherProcess> ForkLauncher(const UniqueFd& listening, const std::function<void()>& at_end = nullptr,
+                                     YamaRule yama = YamaRule::kObeyed);
 
 }  // namespace ptrace_prof

@@ -1,11 +1,14 @@
 #include "daemon/launcher/launcher_rights.h"
 
-#include <linux/capability.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
-#include <cstdint>
+#include <cerrno>
+
+#include "attach/base/capability_sets.h"
+#include "attach/base/needless_calls.h"
+#include "attach/base/system_call_rules.h"
 
 namespace ptrace_prof {
 namespace {
@@ -15,6 +18,10 @@ namespace {
 constexpr int kKept[] = {CAP_SETUID,     CAP_SETGID,          CAP_SETPCAP,           CAP_KILL,
                          CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_CHECKPOINT_RESTORE};
 
+// Collectors begin their lives behind this filter, so what they do is not in it; theirs comes on top.
+constexpr uint32_t kRefused[] = {SYS_bind,   SYS_listen,  SYS_setxattr, SYS_msgget,        SYS_semget,
+                                 SYS_shmget, SYS_mq_open, SYS_kcmp,     SYS_inotify_init1, SYS_setpriority};
+
 }  // namespace
 
 void KeepLaunchingRights() {
@@ -22,23 +29,20 @@ void KeepLaunchingRights() {
   for (const int capability : kKept) {
     kept |= uint64_t{1} << capability;
   }
-  for (int capability = 0; capability <= 63; ++capability) {
-    if ((kept >> capability & 1) == 0) {
-      ::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
-    }
-  }
+  DropBounds(kept);
   ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-  __user_cap_data_struct data[2] = {};
-  if (::syscall(SYS_capget, &header, data) == 0) {
-    for (int word = 0; word < 2; ++word) {
-      data[word].permitted &= static_cast<uint32_t>(kept >> (32 * word));
-      data[word].effective = data[word].permitted;
-      data[word].inheritable = 0;
-    }
-    ::syscall(SYS_capset, &header, data);
-  }
+  kept &= PermittedCapabilities();
+  (void)SetCapabilities({kept, kept, 0});
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
+bool NarrowSystemCalls() {
+  constexpr uint32_t kFamilies[] = {AF_UNIX};
+  SystemCallRules rules;
+  rules.Refuse(NeedlessCalls(), EPERM);
+  rules.Refuse(kRefused, EPERM);
+  rules.AllowIfOneOf(SYS_socket, 0, kFamilies);
+  return rules.Install(SystemCallRules::Rest::kAllowed);
 }
 
 }  // namespace ptrace_prof

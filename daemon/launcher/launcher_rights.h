@@ -7,5 +7,8 @@
 namespace ptrace_prof {
 
 void KeepLaunchingRights();
+// A system call filter, which collectors inherit: without what neither the launcher nor they ever do. False where the
+// kernel has no seccomp, or in a sanitizer build.
+bool NarrowSystemCalls();
 
 }  // namespace ptrace_prof

@@ -2,15 +2,13 @@
 
 #include <linux/capability.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <fstream>
-#include <string>
 
 #include "attach/proc/procfs.h"
+#include "attach/proc/user_namespace.h"
 #include "daemon/launcher/launch_message.h"
 
 #ifndef SO_PEERGROUPS
@@ -27,13 +25,6 @@ namespace {
 constexpr uint64_t kHandedOn = uint64_t{1} << CAP_SYS_PTRACE | uint64_t{1} << CAP_DAC_READ_SEARCH |
                                uint64_t{1} << CAP_CHECKPOINT_RESTORE | uint64_t{1} << CAP_SETUID |
                                uint64_t{1} << CAP_SETGID;
-
-// As which user the kernel shows those who have no number in our user namespace.
-uint32_t OverflowUid() {
-  uint32_t uid = 65534;
-  std::ifstream("/proc/sys/kernel/overflowuid") >> uid;
-  return uid;
-}
 
 bool ReadGroups(int connection, std::vector<Gid>& groups) {
   groups.resize(kMaxLaunchGroups);
@@ -56,18 +47,6 @@ UniqueFd PinPeer(int connection, pid_t pid) {
   return UniqueFd(fd);
 }
 
-enum class SameNamespace : uint8_t { kYes, kNo, kUnknown };
-
-SameNamespace ComparedUserNamespace(Pid process) {
-  struct stat ours {};
-  struct stat theirs {};
-  const std::string path = "/proc/" + std::to_string(process.value) + "/ns/user";
-  if (::stat("/proc/self/ns/user", &ours) != 0 || ::stat(path.c_str(), &theirs) != 0) {
-    return SameNamespace::kUnknown;
-  }
-  return ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino ? SameNamespace::kYes : SameNamespace::kNo;
-}
-
 // With that right, what cannot be looked at is kept from us on purpose.
 bool MayLookAtAll() {
   const auto own = ReadProcessStatus(Pid(::getpid()));
@@ -75,11 +54,11 @@ bool MayLookAtAll() {
 }
 
 PeerVerdict LookAt(ExaminedPeer& peer, const UniqueFd& pidfd) {
-  SameNamespace same = ComparedUserNamespace(peer.pid);
+  std::optional<bool> is_ours = InOurUserNamespace(peer.pid);
   // Root, whom a launcher of a user, or of the root of a container, cannot look at and can give nothing.
-  const bool is_above_us = same == SameNamespace::kUnknown && peer.who.uid.value == 0 && !MayLookAtAll();
+  const bool is_above_us = !is_ours.has_value() && peer.who.uid.value == 0 && !MayLookAtAll();
   if (is_above_us) {
-    same = SameNamespace::kYes;
+    is_ours = true;
   } else if (peer.who.uid.value == 0) {
     const auto status = ReadProcessStatus(peer.pid);
     peer.who.capabilities = status.has_value() ? status.value().cap_effective & kHandedOn : 0;
@@ -87,15 +66,15 @@ PeerVerdict LookAt(ExaminedPeer& peer, const UniqueFd& pidfd) {
   if (HasExited(pidfd)) {
     return PeerVerdict::kEnded;  // and all of that may have been about another
   }
-  switch (same) {
-    case SameNamespace::kYes: return PeerVerdict::kKnown;
-    case SameNamespace::kNo: return PeerVerdict::kOtherNamespace;
-    case SameNamespace::kUnknown: break;
+  if (!is_ours.has_value()) {
+    return PeerVerdict::kHidden;
   }
-  return PeerVerdict::kHidden;
+  return *is_ours ? PeerVerdict::kKnown : PeerVerdict::kOtherNamespace;
 }
 
 }  // namespace
+
+uint64_t RootsCapabilities() { return kHandedOn; }
 
 ExaminedPeer ExaminePeer(int connection) {
   ExaminedPeer peer;
@@ -109,7 +88,7 @@ ExaminedPeer ExaminePeer(int connection) {
   peer.pid = Pid(credentials.pid);
   if (credentials.pid <= 0) {
     peer.verdict = PeerVerdict::kNoPid;
-  } else if (credentials.uid == OverflowUid()) {
+  } else if (peer.who.uid == OverflowUid()) {
     peer.verdict = PeerVerdict::kNoUser;
   } else if (!ReadGroups(connection, peer.who.groups)) {
     peer.verdict = PeerVerdict::kTooMany;

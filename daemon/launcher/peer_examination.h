@@ -28,6 +28,9 @@ struct ExaminedPeer {
   Pid pid;  // 0: not known
 };
 
+// What a root who may read everybody hands on to a collector.
+uint64_t RootsCapabilities();
+
 ExaminedPeer ExaminePeer(int connection);
 
 }  // namespace ptrace_prof

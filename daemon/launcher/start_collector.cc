@@ -21,6 +21,7 @@ constexpr int kPipeBytes = 1 << 20;  // best effort
 constexpr std::string_view kKeptVariables[] = {"ASAN_OPTIONS=", "LSAN_OPTIONS=", "TSAN_OPTIONS=", "UBSAN_OPTIONS="};
 
 struct Lines {
+  int memory = -1;
   UniqueFd stream_write;
   UniqueFd control_theirs;
   UniqueFd report_read;
@@ -80,6 +81,7 @@ LaunchFailure BecomeCollector(const CollectorRights& rights, const Lines& lines,
   }
   ::fcntl(lines.stream_write.get(), F_SETFD, 0);
   ::fcntl(lines.control_theirs.get(), F_SETFD, 0);
+  ::fcntl(lines.memory, F_SETFD, 0);
   ::execve("/proc/self/exe", argv, env);
   return {LaunchStage::kProgram, errno};
 }
@@ -95,9 +97,10 @@ bool ReadReport(int fd, LaunchFailure& failure) {
 }  // namespace
 
 std::optional<StartedCollector> StartCollector(const LaunchRequest& request, const CallerIdentity& caller,
-                                               LaunchFailure& failure) {
+                                               const UniqueFd& memory, LaunchFailure& failure) {
   StartedCollector ours;
   Lines theirs;
+  theirs.memory = memory.get();
   failure = {LaunchStage::kResources, 0};
   if (!MakeLines(ours, theirs)) {
     failure.error_number = errno;
@@ -105,6 +108,9 @@ std::optional<StartedCollector> StartCollector(const LaunchRequest& request, con
   }
   std::vector<std::string> arguments{"ptrace-prof", "__collector", std::to_string(theirs.stream_write.get()),
                                      std::to_string(theirs.control_theirs.get())};
+  if (memory.is_open()) {
+    arguments.push_back("memory_line=" + std::to_string(memory.get()));
+  }
   arguments.insert(arguments.end(), request.arguments.begin(), request.arguments.end());
   std::vector<char*> argv;
   for (std::string& argument : arguments) {

@@ -23,8 +23,9 @@ struct LaunchFailure {
   int error_number = 0;
 };
 
-// For `caller`. Returns when the program runs, or with nothing and why.
+// For `caller`; `memory`: its line to a MemoryGrantor, closed where there is none. Returns when the program runs, or
+// with nothing and why.
 std::optional<StartedCollector> StartCollector(const LaunchRequest& request, const CallerIdentity& caller,
-                                               LaunchFailure& failure);
+                                               const UniqueFd& memory, LaunchFailure& failure);
 
 }  // namespace ptrace_prof

@@ -66,6 +66,7 @@ void CaptureMetrics::Ended(const CaptureParameters& parameters, const CaptureSna
     ++failures_[std::string(ReasonName(ReasonOf(*snapshot.error)))];
   }
   bytes_ += snapshot.trace_bytes;
+  cpu_ = cpu_ + snapshot.cpu;
   if (parameters.request.verb != CaptureVerb::kRecord) {
     return;
   }
@@ -76,7 +77,6 @@ void CaptureMetrics::Ended(const CaptureParameters& parameters, const CaptureSna
   sum_.call_events += totals.call_events;
   sum_.call_events_lost += totals.call_events_lost;
   sum_.stops += totals.stops;
-  sum_.collector_cpu = sum_.collector_cpu + totals.collector_cpu;
   sum_.by_quality[static_cast<size_t>(SampleQuality::kTruncated)] +=
       totals.by_quality[static_cast<size_t>(SampleQuality::kTruncated)];
   if (snapshot.started.value > 0) {
@@ -136,9 +136,20 @@ void CaptureMetrics::PutTraces(MetricsText& text) const {
     const Label label{"kind", kind};
     text.Sample(static_cast<double>(count), {&label, 1});
   }
+}
+
+void CaptureMetrics::PutCpu(MetricsText& text, const CaptureUsage& usage) const {
+  shown_cpu_ = std::max(shown_cpu_, cpu_ + usage.cpu_time);
   text.Family("ptrace_prof_collector_cpu_seconds_total", MetricKind::kCounter,
-              "CPU time that the collectors of ended captures used.");
-  text.Sample(sum_.collector_cpu.seconds());
+              "CPU time of all collectors; of those that go on, as they said last.");
+  text.Sample(shown_cpu_.seconds());
+  text.Family("ptrace_prof_cpu_granted_cores", MetricKind::kGauge,
+              "What the collectors that go on are counted with, where there is a budget.");
+  text.Sample(usage.cpu_cores);
+  if (usage.cpu_budget.has_value()) {
+    text.Family("ptrace_prof_cpu_budget_cores", MetricKind::kGauge, "What all collectors together may use.");
+    text.Sample(*usage.cpu_budget);
+  }
 }
 
 void CaptureMetrics::PutStops(MetricsText& text) const {
@@ -165,6 +176,7 @@ std::string CaptureMetrics::Page(const CaptureUsage& usage) const {
     const std::lock_guard lock(mutex_);
     PutCaptures(text);
     PutTraces(text);
+    PutCpu(text, usage);
     PutStops(text);
   }
   PutProcess(text);

@@ -45,6 +45,7 @@ class CaptureMetrics {
 
   void PutCaptures(MetricsText& text) const;
   void PutTraces(MetricsText& text) const;
+  void PutCpu(MetricsText& text, const CaptureUsage& usage) const;
   void PutStops(MetricsText& text) const;
 
   using Pair = std::pair<std::string, std::string>;
@@ -57,6 +58,8 @@ class CaptureMetrics {
   uint64_t forgotten_bytes_ = 0;
   Accounting sum_;
   uint64_t bytes_ = 0;
+  Nanos cpu_;                // of ended captures of every kind
+  mutable Nanos shown_cpu_;  // a counter never goes back, though one that ends is nobody's for a moment
   Distribution<kAttachBounds.size()> attach_;
   Distribution<kStopBounds.size()> mean_stop_;
   Distribution<kStoppedBounds.size()> stopped_;

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "attach/base/types.h"
 
@@ -11,5 +12,14 @@ namespace ptrace_prof {
 
 std::optional<Uid> FindUser(const std::string& name);
 std::optional<Gid> FindGroup(const std::string& name);
+
+struct Account {
+  std::string name;
+  Gid gid;
+  std::vector<Gid> groups;  // that the user is a member of, besides
+};
+std::optional<Account> FindAccount(Uid user);
+// Those of the group, as their primary one or another.
+std::vector<Uid> MembersOf(Gid group);
 
 }  // namespace ptrace_prof

@@ -17,6 +17,8 @@ constexpr Unit kTimes[] = {{"", 1}, {"ms", 0.001}, {"s", 1}, {"m", 60}, {"h", 36
 constexpr Unit kSizes[] = {{"", 1},         {"B", 1},       {"KB", 0x1p10},  {"KiB", 0x1p10}, {"MB", 0x1p20},
                            {"MiB", 0x1p20}, {"GB", 0x1p30}, {"GiB", 0x1p30}, {"TB", 0x1p40},  {"TiB", 0x1p40}};
 
+constexpr Unit kShares[] = {{"%", 0.01}};
+
 template <size_t N>
 std::optional<double> Parse(std::string_view text, const Unit (&units)[N]) {
   double number = 0;
@@ -48,6 +50,11 @@ std::optional<uint64_t> ParseSize(std::string_view text) {
   const auto bytes = Parse(text, kSizes);
   return bytes.has_value() && *bytes >= 1 && *bytes <= kMostBytes ? std::optional(static_cast<uint64_t>(*bytes))
                                                                   : std::nullopt;
+}
+
+std::optional<double> ParseShare(std::string_view text) {
+  const auto share = Parse(text, kShares);
+  return share.has_value() && *share <= 1 ? share : std::nullopt;
 }
 
 }  // namespace ptrace_prof

@@ -21,6 +21,8 @@ namespace ptrace_prof {
 namespace {
 
 constexpr size_t kMostRules = 1024;
+constexpr size_t kLongestSocket = 107;  // the kernel's
+constexpr uint32_t kNobody = 65534;     // as whom the kernel shows who has no number here
 constexpr char kPatternRemedy[] = "* stands for any text, ? for one character, [a-z] for one of these";
 
 std::string Text(const toml::node& node) {
@@ -38,13 +40,22 @@ class Reader {
 
   Result<Policy> Read(const toml::table& root) {
     Policy policy;
-    RefuseOthers(root, "the policy", {"default", "rule", "quota"});
+    RefuseOthers(root, "the policy", {"default", "cpu", "yama", "munge_socket", "rule", "quota", "identity"});
     if (const toml::node* node = root.get("default")) {
       policy.allows_by_default = ReadAction(*node, "default");
     }
+    if (const toml::node* node = root.get("yama")) {
+      policy.waives_yama = ReadYama(*node);
+    }
+    if (const toml::node* node = root.get("munge_socket")) {
+      policy.munge_socket = ReadSocket(*node, "munge_socket");
+    }
+    policy.cpu_share = ReadAmount<double>(root, "cpu", "\"10%\", a share of all cores", ParseShare);
     ForEachTable(root, "rule", [&](const toml::table& table) { policy.rules.push_back(ReadRule(table)); });
     names_.clear();
     ForEachTable(root, "quota", [&](const toml::table& table) { policy.quotas.push_back(ReadQuota(table)); });
+    names_.clear();
+    ForEachTable(root, "identity", [&](const toml::table& table) { policy.identities.push_back(ReadIdentity(table)); });
     if (wrong_.has_value()) {
       return *wrong_;
     }
@@ -95,6 +106,23 @@ class Reader {
             fmt::format("write {} = \"deny\", say", key));
     }
     return word == "allow";
+  }
+
+  bool ReadYama(const toml::node& node) {
+    const auto word = node.value_exact<std::string_view>();
+    if (word != "obey" && word != "waive") {
+      Wrong(node.source(), "yama is neither \"obey\" nor \"waive\"", "write yama = \"waive\", or leave it out");
+    }
+    return word == "waive";
+  }
+
+  std::string ReadSocket(const toml::node& node, std::string_view key) {
+    std::string path(node.value_exact<std::string_view>().value_or(""));
+    if (!path.starts_with('/') || path.size() > kLongestSocket || path.find('\0') != std::string::npos) {
+      Wrong(node.source(), fmt::format("{} is no absolute path of at most {} bytes", key, kLongestSocket),
+            fmt::format("write {} = \"/run/munge/munge.socket.2\", say, or leave it out", key));
+    }
+    return path;
   }
 
   // Of a rule or a quota: what the audit and the log call it.
@@ -239,6 +267,92 @@ class Reader {
     entry.quota.duration = ReadAmount<Nanos>(table, "duration", "\"90s\" or \"30m\"", ParseDuration);
     entry.text = Text(table);
     return entry;
+  }
+
+  std::vector<std::string> ReadNames(const toml::table& table, std::string_view key) {
+    std::vector<std::string> names;
+    ForEachValue(table, key, [&](const toml::node& node) {
+      const auto name = node.value_exact<std::string>();
+      if (!name.has_value() || name->empty()) {
+        Wrong(node.source(), fmt::format("{} is neither a name nor a list of names", key),
+              fmt::format("write {} = \"...\" as it stands in the certificate: no pattern is meant", key));
+      }
+      names.push_back(name.value_or(""));
+    });
+    return names;
+  }
+
+  bool ReadBool(const toml::table& table, std::string_view key) {
+    const toml::node* node = table.get(key);
+    const auto value = node == nullptr ? std::optional(false) : node->value_exact<bool>();
+    if (!value.has_value()) {
+      Wrong(node->source(), fmt::format("{} is neither true nor false", key), fmt::format("write {} = true", key));
+    }
+    return value.value_or(false);
+  }
+
+  // Of a user who is in no file here, the group comes from the rule: with a guessed one, the kernel's answers would be
+  // about somebody else.
+  void AddUser(IdentityRule& rule, const toml::table& table, Uid uid, const std::vector<Gid>& gid) {
+    const auto account = FindAccount(uid);
+    if (!account.has_value() && gid.size() != 1) {
+      Wrong(table.source(),
+            fmt::format("the identity '{}' names user {}, who is not in /etc/passwd: the group is not known", rule.name,
+                        uid.value),
+            "add gid = NUMBER (`id -g USER` tells it)");
+    }
+    if (!rule.allows_root && (uid.value == 0 || uid.value == kNobody)) {
+      Wrong(table.source(),
+            fmt::format("the identity '{}' would let somebody on another machine be {}", rule.name,
+                        uid.value == 0 ? "root" : "nobody (65534)"),
+            "leave that user out, or write root = true if it is meant");
+    }
+    rule.users.push_back(account.has_value() ? LocalUser{account->name, uid, account->gid, account->groups}
+                                             : LocalUser{"", uid, gid.empty() ? Gid() : gid.front(), {}});
+  }
+
+  void ReadIdentityUsers(const toml::table& table, IdentityRule& rule) {
+    const auto gids = ReadAccounts<Gid>(table, "gid", "group", FindGroup);
+    const auto user = ReadAccounts<Uid>(table, "user", "user", FindUser);
+    std::vector<Uid> others = ReadAccounts<Uid>(table, "impersonate", "user", FindUser);
+    for (const Gid group : ReadAccounts<Gid>(table, "impersonate_group", "group", FindGroup)) {
+      for (const Uid member : MembersOf(group)) {
+        others.push_back(member);
+      }
+    }
+    rule.impersonates = table.contains("impersonate") || table.contains("impersonate_group");
+    rule.asks_munge = ReadBool(table, "munge");
+    if ((user.size() != 1 || rule.impersonates) && (!user.empty() || !rule.impersonates)) {
+      Wrong(table.source(), fmt::format("the identity '{}' does not say whom it is", rule.name),
+            "write either user = \"...\", one, or impersonate = [...] or impersonate_group = \"...\"");
+      return;
+    }
+    if (rule.asks_munge && !rule.impersonates) {
+      Wrong(table.source(),
+            fmt::format("the identity '{}' is one user, and munge = true asks which of several", rule.name),
+            "name them with impersonate or impersonate_group in place of user, or leave munge out");
+    }
+    for (const Uid uid : rule.impersonates ? others : user) {
+      AddUser(rule, table, uid, gids);
+    }
+  }
+
+  IdentityRule ReadIdentity(const toml::table& table) {
+    IdentityRule rule;
+    RefuseOthers(table, "an identity",
+                 {"name", "common_name", "uri", "user", "impersonate", "impersonate_group", "munge", "gid", "root"});
+    rule.name = ReadName(table, "identity");
+    rule.common_names = ReadNames(table, "common_name");
+    rule.uris = ReadNames(table, "uri");
+    if (rule.common_names.empty() && rule.uris.empty()) {
+      Wrong(
+          table.source(), fmt::format("the identity '{}' fits no certificate", rule.name),
+          "write uri = \"...\" or common_name = \"...\"; common_name = \"*\" fits every certificate of the authority");
+    }
+    rule.allows_root = ReadBool(table, "root");
+    ReadIdentityUsers(table, rule);
+    rule.text = Text(table);
+    return rule;
   }
 
   const std::string file_;

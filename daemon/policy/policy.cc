@@ -69,6 +69,7 @@ bool Fits(const PolicyRule& rule, const PolicyCaller& caller, const TargetFacts&
 }
 
 std::string_view NameOf(const PolicyRule& rule) { return rule.name; }
+std::string_view NameOf(const IdentityRule& rule) { return rule.name; }
 std::string_view NameOf(const PolicyQuota& entry) { return entry.quota.name; }
 
 // What the one list has and the other has not, by name and text.
@@ -140,6 +141,12 @@ UserQuota Policy::QuotaOf(const PolicyCaller& caller) const {
   return {};
 }
 
+const IdentityRule* Policy::FindIdentity(std::string_view common_name, const std::vector<std::string>& uris) const {
+  const auto found =
+      std::ranges::find_if(identities, [&](const IdentityRule& rule) { return rule.Fits(common_name, uris); });
+  return found == identities.end() ? nullptr : &*found;
+}
+
 bool Policy::denies_anything() const {
   return !allows_by_default || std::ranges::any_of(rules, [](const PolicyRule& rule) { return !rule.allows; });
 }
@@ -149,8 +156,18 @@ std::string PolicyChanges(const Policy& before, const Policy& after) {
   if (before.allows_by_default != after.allows_by_default) {
     Add(changes, "default", after.allows_by_default ? "allow" : "deny");
   }
+  if (before.cpu_share != after.cpu_share) {
+    Add(changes, "cpu", after.cpu_share.has_value() ? fmt::format("{:g}%", 100 * *after.cpu_share) : "no limit");
+  }
+  if (before.waives_yama != after.waives_yama) {
+    Add(changes, "yama", std::string(after.waives_yama ? "waive" : "obey") + " (when ptrace-profd is started again)");
+  }
+  if (before.munge_socket != after.munge_socket) {
+    Add(changes, "munge_socket", after.munge_socket.empty() ? "the usual one" : after.munge_socket);
+  }
   AddChanges(changes, "rules", before.rules, after.rules);
   AddChanges(changes, "quotas", before.quotas, after.quotas);
+  AddChanges(changes, "identities", before.identities, after.identities);
   return changes.empty() ? "nothing" : changes;
 }
 

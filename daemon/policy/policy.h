@@ -1,9 +1,9 @@
 // The administrator's policy: who may profile what, within what the kernel lets them, and how much of it at once.
 //
-// It only narrows. "Allowed" here means that the policy has nothing against it; whether a process may be read remains
-// the kernel's answer. Rules are tried in their order, and the first that fits decides, as in a firewall: so an
-// exception stands before what it is an exception of. Where none fits, the default decides. Quotas are found the same
-// way.
+// It only narrows, but for `waives_yama`, of which the launcher is told when it is forked. "Allowed" here means that
+// the policy has nothing against it; whether a process may be read remains the kernel's answer. Rules are tried in
+// their order, and the first that fits decides, as in a firewall: so an exception stands before what it is an exception
+// of. Where none fits, the default decides. Quotas are found the same way.
 //
 // It is judged in the daemon's main process, on facts that no caller can make up: who asks is the kernel's word of the
 // connection, and what the target is was looked up by the launcher, which holds it by a pidfd meanwhile. The launcher
@@ -16,9 +16,11 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attach/base/types.h"
+#include "daemon/policy/identity_rule.h"
 #include "daemon/policy/target_facts.h"
 #include "daemon/policy/user_quota.h"
 #include "daemon/trace/name_glob.h"
@@ -63,9 +65,15 @@ struct PolicyVerdict {
 
 struct Policy {
   bool allows_by_default = true;
+  bool waives_yama = false;  // the one thing that widens: what kernel.yama.ptrace_scope = 1 keeps users from
   std::vector<PolicyRule> rules;
   std::vector<PolicyQuota> quotas;
+  std::optional<double> cpu_share;  // of the machine's cores, for all collectors together; nothing: no limit
+  std::vector<IdentityRule> identities;
+  std::string munge_socket;  // of the munged that identities ask; empty: where it usually is
 
+  // The first that fits; null: none.
+  const IdentityRule* FindIdentity(std::string_view common_name, const std::vector<std::string>& uris) const;
   // A fact that could not be found out fits a rule that denies, and none that allows.
   PolicyVerdict Judge(const PolicyCaller& caller, const TargetFacts& target) const;
   UserQuota QuotaOf(const PolicyCaller& caller) const;

@@ -13,6 +13,7 @@
 #include "attach/base/clean_text.h"
 #include "attach/base/wall_clock.h"
 #include "daemon/program/daemon_log.h"
+#include "rpc/peer_certificate.h"
 
 namespace ptrace_prof {
 namespace {
@@ -62,6 +63,14 @@ std::string AuditLine(const AuditEntry& entry, Nanos time) {
   writer.Uint(entry.caller.gid);
   writer.Key("pid");
   writer.Int(entry.caller.pid.value);
+  if (entry.caller.certificate != nullptr) {
+    PutText(writer, "certificate", Describe(*entry.caller.certificate));
+    PutText(writer, "address", entry.caller.certificate->address);
+  }
+  if (entry.caller.munge_uid.has_value()) {
+    writer.Key("munge_uid");
+    writer.Uint(*entry.caller.munge_uid);
+  }
   PutText(writer, "what", entry.what);
   if (entry.target.value != 0) {
     writer.Key("target");

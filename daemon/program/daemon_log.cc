@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "attach/base/clean_text.h"
+
 namespace ptrace_prof {
 namespace {
 
@@ -40,7 +42,7 @@ std::string QuoteValue(std::string_view value) {
       quoted += c;
     }
   }
-  return quoted + '"';
+  return CleanText(quoted) + '"';  // libraries quote what came over the network
 }
 
 void StartLog() {

@@ -46,6 +46,26 @@ struct RawOptions {
   double keep_for_s = 7.0 * 24 * 3600;
 };
 
+void DeclareTcp(CLI::App& app, DaemonOptions& options) {
+  app.add_option(
+         "--listen-tcp", options.tcp,
+         "Serve clients with a certificate over TCP, too: 10.0.0.5:7443, 0.0.0.0:7443 (default: no TCP). As whom "
+         "they are served says [[identity]] in the policy; it needs the three options that follow")
+      ->type_name("HOST:PORT");
+  app.add_option("--tls-cert", options.tls.certificate, "Certificate of this machine, with its chain (PEM)")
+      ->type_name("FILE");
+  app.add_option("--tls-key", options.tls.key, "Its key (PEM), which others must not be able to read")
+      ->type_name("FILE");
+  app.add_option("--tls-client-ca", options.tls.authority,
+                 "Authorities of which one must have signed clients' certificates")
+      ->type_name("FILE");
+  app.add_option(
+         "--tls-crl", options.tls.revoked,
+         "Lists of the certificates that these authorities have revoked (PEM), one of each authority; SIGHUP has "
+         "it read again (default: none)")
+      ->type_name("FILE");
+}
+
 void Declare(CLI::App& app, DaemonOptions& options, RawOptions& raw) {
   static const std::map<std::string, double> kTimeUnits = {
       {"ms", 0.001}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}};
@@ -69,6 +89,7 @@ void Declare(CLI::App& app, DaemonOptions& options, RawOptions& raw) {
       ->type_name("ADDRESS");
   app.add_flag("--metrics-remote", options.metrics_remote,
                "Let --metrics be an address that other machines reach: nobody is asked who they are there");
+  DeclareTcp(app, options);
   app.add_option("--policy", options.policy,
                  "File with rules about who may profile what, and quotas; SIGHUP has it read again (default: "
                  "/etc/ptrace-prof/policy.toml for root, if it is there)")
@@ -103,12 +124,30 @@ void Declare(CLI::App& app, DaemonOptions& options, RawOptions& raw) {
       ->capture_default_str();
 }
 
+// All or nothing: there is no TCP without certificates.
+Result<void> CheckTcp(const DaemonOptions& options) {
+  const TlsFiles& tls = options.tls;
+  const bool has_all = !tls.certificate.empty() && !tls.key.empty() && !tls.authority.empty();
+  const bool has_any = !tls.certificate.empty() || !tls.key.empty() || !tls.authority.empty() || !tls.revoked.empty();
+  if (!options.tcp.empty() && !has_all) {
+    return Error{Code::kInvalidArgument,
+                 "--listen-tcp is for clients with a certificate, and the files for that are missing",
+                 "add --tls-cert, --tls-key and --tls-client-ca"};
+  }
+  if (options.tcp.empty() && has_any) {
+    return Error{Code::kInvalidArgument, "--tls-cert, --tls-key, --tls-client-ca and --tls-crl are for --listen-tcp",
+                 "add --listen-tcp HOST:PORT, or leave them out"};
+  }
+  return {};
+}
+
 Result<void> Complete(DaemonOptions& options) {
   const Uid user(::getuid());
   if (options.multi_user && ::geteuid() != 0) {
     return Error{Code::kPermissionDenied, "--multi-user needs root: only root can start collectors as other users",
                  "run it with sudo; it gives its rights up but for a small launcher"};
   }
+  PP_RETURN_IF_ERROR(CheckTcp(options));
   if (options.socket.empty()) {
     PP_ASSIGN_OR_RETURN(options.socket, DefaultSocketPath(user));
   }

@@ -6,6 +6,7 @@
 
 #include "attach/base/result.h"
 #include "daemon/session/capture_registry.h"
+#include "rpc/tls_files.h"
 
 namespace ptrace_prof {
 
@@ -16,6 +17,8 @@ struct DaemonOptions {
   std::string policy;   // empty: the default one, if it is there
   std::string metrics;  // address; empty: none
   bool metrics_remote = false;
+  std::string tcp;  // address for clients with a certificate; empty: none
+  TlsFiles tls;
   bool multi_user = false;               // every local user may connect, not only who started us
   Nanos drain = Nanos::FromSeconds(15);  // for ending well
   CaptureLimits limits;

@@ -3,7 +3,7 @@
 namespace ptrace_prof {
 
 std::optional<Arrival> DoorAdapter::Take() {
-  auto came = door_.Take();
+  auto came = door_->Take();
   if (!came.has_value()) {
     return std::nullopt;
   }

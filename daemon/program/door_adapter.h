@@ -3,6 +3,8 @@
 // Used on the listener's thread alone. Owns the daemon's side of the door.
 #pragma once
 
+#include <optional>
+
 #include "daemon/session/launcher_door.h"
 #include "rpc/arrival.h"
 
@@ -10,13 +12,14 @@ namespace ptrace_prof {
 
 class DoorAdapter : public Doorkeeper {
  public:
-  explicit DoorAdapter(UniqueFd door) : door_(std::move(door)) {}
-  int fd() const override { return door_.fd(); }
+  explicit DoorAdapter(UniqueFd door) : door_(std::in_place, std::move(door)) {}
+  int fd() const override { return door_->fd(); }
   std::optional<Arrival> Take() override;
-  bool has_left() const override { return door_.has_closed(); }
+  bool has_left() const override { return door_->has_closed(); }
+  void StopLettingIn() override { door_.reset(); }
 
  private:
-  LauncherDoor door_;
+  std::optional<LauncherDoor> door_;  // until nobody is let in
 };
 
 }  // namespace ptrace_prof

@@ -30,7 +30,7 @@ bool AwaitEnds(CaptureRegistry& captures, ServiceNotice& notice, Nanos deadline)
 
 }  // namespace
 
-void Drain(CaptureRegistry& captures, UnixListener& listener, ServiceNotice& notice, Nanos most) {
+void Drain(CaptureRegistry& captures, const std::vector<UnixListener*>& listeners, ServiceNotice& notice, Nanos most) {
   const Nanos deadline = MonotonicNow() + most;
   captures.BeginEnding();
   const size_t count = captures.CountGoingOn();
@@ -43,7 +43,9 @@ void Drain(CaptureRegistry& captures, UnixListener& listener, ServiceNotice& not
   }
   Log(LogLevel::kInfo, "drained", {{"captures", std::to_string(count)}});
   notice.Status("Waiting for readers of traces");
-  listener.Shutdown(std::max(deadline - MonotonicNow(), kForTheKilled));
+  for (UnixListener* listener : listeners) {
+    listener->Shutdown(std::max(deadline - MonotonicNow(), kForTheKilled));
+  }
 }
 
 }  // namespace ptrace_prof

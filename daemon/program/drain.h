@@ -5,6 +5,8 @@
 // Clients may connect, look and read until all captures have ended. Call once, from the main thread.
 #pragma once
 
+#include <vector>
+
 #include "attach/base/types.h"
 #include "daemon/program/service_notice.h"
 #include "daemon/session/capture_registry.h"
@@ -13,6 +15,6 @@
 namespace ptrace_prof {
 
 // `most`: for all of it; where collectors have to be killed, half a second more.
-void Drain(CaptureRegistry& captures, UnixListener& listener, ServiceNotice& notice, Nanos most);
+void Drain(CaptureRegistry& captures, const std::vector<UnixListener*>& listeners, ServiceNotice& notice, Nanos most);
 
 }  // namespace ptrace_prof

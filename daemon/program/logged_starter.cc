@@ -26,6 +26,7 @@ class AuditedCollector : public Collector {
   void Stop() override { collector_->Stop(); }
   void Kill() override { collector_->Kill(); }
   std::optional<int> Wait(Nanos timeout) override { return collector_->Wait(timeout); }
+  Nanos cpu_time() const override { return collector_->cpu_time(); }
   void Concluded(const std::optional<Error>& error) override {
     entry_.outcome = error.has_value() ? OutcomeOf(*error) : AuditOutcome::kAllowed;
     entry_.error = error.value_or(Error{});

@@ -22,6 +22,7 @@ class LoggedStarter : public CollectorStarter {
   Result<std::unique_ptr<Collector>> Start(const CaptureRequest& request) override;
   Result<void> MayProfile(Pid target) override;
   UserQuota quota() override { return gate_.quota(); }
+  std::optional<double> cpu_budget() override { return gate_.cpu_budget(); }
   void Refused(const CaptureRequest& request, const Error& error) override;
 
  private:

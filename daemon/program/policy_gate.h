@@ -29,6 +29,7 @@ class PolicyGate {
   // 0: no process in particular, of which a policy says nothing.
   Judgement Judge(Pid target) const;
   UserQuota quota() const { return source_.current()->QuotaOf(caller_); }
+  std::optional<double> cpu_budget() const { return source_.cpu_budget(); }
 
  private:
   const PolicyCaller caller_;

@@ -19,6 +19,10 @@ ProfilerService::ProfilerService(const PeerIdentity& caller, CaptureRegistry& ca
 
 ProfilerService::~ProfilerService() = default;
 
+CaptureServiceImpl& ProfilerService::captures() { return impl_->captures; }
+
+NodeServiceImpl& ProfilerService::node() { return impl_->node; }
+
 std::vector<grpc::Service*> ProfilerService::services() { return {&impl_->captures, &impl_->node}; }
 
 }  // namespace ptrace_prof

@@ -19,6 +19,9 @@ class Service;
 
 namespace ptrace_prof {
 
+class CaptureServiceImpl;
+class NodeServiceImpl;
+
 class ProfilerService {
  public:
   // `starter` starts collectors with the rights of `caller`; `facts` are the daemon's, null where this is none. All
@@ -28,6 +31,8 @@ class ProfilerService {
   ~ProfilerService();
 
   std::vector<grpc::Service*> services();
+  CaptureServiceImpl& captures();
+  NodeServiceImpl& node();
 
  private:
   struct Impl;

@@ -51,6 +51,7 @@ class SamplesCall : public SessionCall<v1::SampleBatch> {
  private:
   bool Next(v1::SampleBatch* message, std::optional<grpc::Status>* end) override {
     if (parts_.has_value()) {
+      Meanwhile();
       FillPart(message);
       return true;
     }
@@ -59,7 +60,7 @@ class SamplesCall : public SessionCall<v1::SampleBatch> {
       *end = now.error.has_value() ? ToStatus(*now.error) : grpc::Status::OK;
       return false;
     }
-    if (auto fed = FeedNew(); fed.has_error()) {
+    if (auto fed = trouble_.has_error() ? std::move(trouble_) : FeedNew(); fed.has_error()) {
       *end = ToStatus(fed.error());
       return false;
     }
@@ -73,6 +74,12 @@ class SamplesCall : public SessionCall<v1::SampleBatch> {
     parts_.emplace(batcher_.Take(MonotonicNow()), process_names_);
     FillPart(message);
     return true;
+  }
+
+  void Meanwhile() override {
+    if (!trouble_.has_error()) {
+      trouble_ = FeedNew();
+    }
   }
 
   Result<void> FeedNew() {
@@ -122,6 +129,7 @@ class SamplesCall : public SessionCall<v1::SampleBatch> {
   std::optional<BatchParts> parts_;  // of a batch that is being sent
   uint64_t offset_ = 0;
   uint64_t forgotten_ = 0;
+  Result<void> trouble_;  // with the trace, while the client was slow
   bool said_first_ = false;
   bool said_last_ = false;
 };

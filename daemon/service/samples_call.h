@@ -15,7 +15,7 @@ using SamplesWriter = grpc::ServerWriteReactor<ptraceprof::v1::SampleBatch>;
 Result<Nanos> IntervalFrom(const ptraceprof::v1::StreamSamplesRequest& request);
 
 // `session` is hidden and ends with the call. While a client is slow its samples are counted together; what does not
-// fit into a batch then is thinned, and counted as such.
+// fit into a batch then is thinned, and counted as such. So little of it waits on disk, however slow the client is.
 SamplesWriter* StartSamples(std::shared_ptr<CaptureSession> session, Nanos interval);
 
 }  // namespace ptrace_prof

@@ -11,6 +11,7 @@ pp_library(daemon/service
     service/listing.cc
     service/node_service.cc
     service/profiler_service.cc
+    service/routed_profiler.cc
     service/samples_call.cc
     service/trace_cursor.cc
   DEPS pp_daemon_session pp_daemon_export pp_daemon_trace pp_rpc_messages pp_rpc pp_attach_base)

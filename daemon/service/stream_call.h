@@ -17,6 +17,9 @@ class StreamCall : public grpc::ServerWriteReactor<Message> {
  public:
   void Pump() {
     const std::lock_guard lock(mutex_);
+    if (is_writing_ && !is_finished_) {
+      Meanwhile();
+    }
     if (is_writing_ || is_finished_) {
       return;
     }
@@ -37,6 +40,8 @@ class StreamCall : public grpc::ServerWriteReactor<Message> {
  protected:
   // Fills `message` and returns true; or says how the call ends; or neither: nothing to say for now.
   virtual bool Next(Message* message, std::optional<grpc::Status>* end) = 0;
+  // What can be done while the client has not taken the last message; under the lock, too.
+  virtual void Meanwhile() {}
   virtual void Cancelled() {}
   virtual void Detach() {}
 

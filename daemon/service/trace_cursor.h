@@ -14,7 +14,7 @@ class TraceChunk;
 
 namespace ptrace_prof {
 
-inline constexpr uint32_t kDefaultChunk = 128 * 1024;
+inline constexpr uint32_t kDefaultChunk = 1024 * 1024;
 
 // The size of chunks that was asked for (0: the default). kInvalidArgument: out of range.
 Result<uint32_t> ChunkSizeFrom(uint32_t max_chunk_bytes);

@@ -34,13 +34,16 @@ struct CaptureParameters {
   std::string request_id = {};  // empty: none
   uint32_t owner_uid = 0;
   CaptureRequest request;
-  uint64_t max_bytes = 0;  // 0: no limit
+  uint64_t max_bytes = 0;  // 0: no limit. One without an ID fails there, others end well
   bool keep = false;
   std::string spool_folder;
   Nanos stop_patience = Nanos::FromSeconds(10);  // for a collector that was told to end, before it is killed
   CaptureShelf* shelf = nullptr;                 // where it outlives us; null: its trace is gone with us
   CaptureEnded on_end = nullptr;
   std::shared_ptr<SpoolAccount> account = {};  // its bytes count here; null: nowhere
+  double cpu_cores = 0;                        // that it is counted with, where there is a budget (cpu_budget.h)
+  std::string notice = {};                     // said before those of its trace; empty: none
+  std::string rival = {};  // which capture may be tracing the target, as far as the owner may know; empty: none
 };
 
 // Times are CLOCK_REALTIME; zero: not yet.
@@ -51,6 +54,7 @@ struct CaptureSnapshot {
   Nanos ended;
   uint64_t trace_bytes = 0;
   Accounting totals;
+  Nanos cpu;  // of the collector: as it says, and of one that has ended as the kernel counted it, where that is known
   std::optional<CaptureMode> mode;  // as it is carried out, once that is settled: never kAuto
   std::string sampled_because;      // see CaptureRequest
   std::optional<Error> error;       // kFailed; kCancelled where that was not asked for, or not done well

@@ -111,7 +111,47 @@ std::shared_ptr<SpoolAccount> CaptureRegistry::AccountOf(uint32_t uid) {
   return account;
 }
 
-Result<void> CaptureRegistry::CheckNew(const Creation& creation, const UserQuota& quota) const {
+CaptureRegistry::CpuUse CaptureRegistry::CpuUseLocked() const {
+  CpuUse use;
+  for (const auto& session : AllLocked()) {
+    if (const CaptureSnapshot now = session->Snapshot(); !HasEnded(now.state)) {
+      use.cores += CpuTaken(session->parameters(), now);
+      use.time = use.time + now.cpu;
+    }
+  }
+  return use;
+}
+
+Result<CpuGrant> CaptureRegistry::FindCpu(const CaptureRequest& request, std::optional<double> budget) const {
+  if (!budget.has_value()) {
+    return CpuGrant{};
+  }
+  const double taken = CpuUseLocked().cores;
+  const auto grant = GrantCpu(request, *budget - taken);
+  return grant.has_value() ? Result<CpuGrant>(*grant) : NoCpuLeft(request, *budget, taken);
+}
+
+void CaptureRegistry::Take(const CpuGrant& grant, CaptureParameters& parameters) {
+  parameters.cpu_cores = grant.cores;
+  NarrowTo(grant, parameters.request);
+  parameters.notice = grant.is_less ? NarrowedNotice(grant) : "";
+}
+
+// Sampling is shared; of those that trace calls, one has the target, and the kernel's locks in it tell which. Here is
+// only what we know of it for who may see it, should that one's refusal come.
+std::string CaptureRegistry::FindRival(const Creation& creation) const {
+  for (const auto& [id, entry] : entries_) {
+    const CaptureRequest& request = entry.session->parameters().request;
+    if (request.mode != CaptureMode::kSample && request.pid == creation.request.pid &&
+        MaySee(entry, creation.owner_uid) && !HasEnded(entry.session->Snapshot().state)) {
+      return fmt::format("capture {} of user {}", id, entry.session->parameters().owner_uid);
+    }
+  }
+  return {};
+}
+
+Result<CpuGrant> CaptureRegistry::CheckNew(const Creation& creation, CollectorStarter& starter,
+                                           const UserQuota& quota) const {
   PP_RETURN_IF_ERROR(CheckNotEnding());
   if (!IsValidId(creation.id)) {
     return Error{Code::kInvalidArgument,
@@ -122,14 +162,18 @@ Result<void> CaptureRegistry::CheckNew(const Creation& creation, const UserQuota
     return Because(Reason::kCaptureExists, fmt::format("there is a capture '{}' already", creation.id),
                    "choose another ID, or none", ThingOfCapture(creation.id));
   }
-  return CheckLimits(creation, quota);
+  PP_RETURN_IF_ERROR(CheckLimits(creation, quota));
+  return FindCpu(creation.request, starter.cpu_budget());
 }
 
 Result<void> CaptureRegistry::Check(const Creation& creation, CollectorStarter& starter) {
   const UserQuota quota = starter.quota();
   const std::lock_guard lock(mutex_);
   ExpireLocked();
-  return FindRepeated(creation) != nullptr ? Result<void>() : CheckNew(creation, quota);
+  if (FindRepeated(creation) == nullptr) {
+    PP_RETURN_IF_ERROR(CheckNew(creation, starter, quota));
+  }
+  return {};
 }
 
 Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& creation, CollectorStarter& starter) {
@@ -139,11 +183,12 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
   if (auto repeated = FindRepeated(creation); repeated != nullptr) {
     return repeated;
   }
-  if (auto checked = CheckNew(creation, quota); checked.has_error()) {
-    if (checked.error().reason == Reason::kQuota) {
-      starter.Refused(creation.request, checked.error());
+  const auto grant = CheckNew(creation, starter, quota);
+  if (grant.has_error()) {
+    if (grant.error().reason == Reason::kQuota) {
+      starter.Refused(creation.request, grant.error());
     }
-    return std::move(checked).error();
+    return grant.error();
   }
   CaptureParameters parameters{
       .id = creation.id.empty() ? "c" + RandomId() : creation.id,
@@ -157,6 +202,8 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
       .shelf = shelf_.get(),
       .on_end = listener_.on_end,
       .account = AccountOf(creation.owner_uid)};
+  Take(grant.value(), parameters);
+  parameters.rival = FindRival(creation);
   parameters.account->Limit(quota.bytes.value_or(SpoolAccount::kNoLimit));  // also for captures that go on
   const Nanos longest = LongestDuration(limits_.duration, quota);
   if (longest.value > 0 && parameters.request.duration.value == 0) {
@@ -181,15 +228,21 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::StartHidden(const Captu
                    fmt::format("user {} has {} dumps and live views going on, which is the limit", owner_uid, of_owner),
                    "end some of them, or try again in a moment", fmt::format("user {}", owner_uid));
   }
-  PP_ASSIGN_OR_RETURN(auto session, CaptureSession::Start({.id = {},
-                                                           .owner_uid = owner_uid,
-                                                           .request = request,
-                                                           .max_bytes = 0,
-                                                           .keep = false,
-                                                           .spool_folder = spool_folder_,
-                                                           .stop_patience = limits_.stop_patience,
-                                                           .on_end = listener_.on_end},
-                                                          starter));
+  const auto grant = FindCpu(request, starter.cpu_budget());
+  if (grant.has_error()) {
+    starter.Refused(request, grant.error());
+    return grant.error();
+  }
+  CaptureParameters parameters{.id = {},
+                               .owner_uid = owner_uid,
+                               .request = request,
+                               .max_bytes = limits_.hidden_bytes,
+                               .keep = false,
+                               .spool_folder = spool_folder_,
+                               .stop_patience = limits_.stop_patience,
+                               .on_end = listener_.on_end};
+  Take(grant.value(), parameters);
+  PP_ASSIGN_OR_RETURN(auto session, CaptureSession::Start(parameters, starter));
   hidden_.push_back(session);
   return session;
 }
@@ -230,6 +283,9 @@ CaptureUsage CaptureRegistry::Usage(uint32_t caller_uid) {
   }
   usage.users = users.size();
   const std::lock_guard lock(mutex_);
+  const CpuUse cpu = CpuUseLocked();
+  usage.cpu_cores = cpu.cores;
+  usage.cpu_time = cpu.time;
   usage.brief = static_cast<size_t>(std::count_if(hidden_.begin(), hidden_.end(), [&](const auto& session) {
     return (caller_uid == 0 || session->parameters().owner_uid == caller_uid) && !HasEnded(session->Snapshot().state);
   }));

@@ -9,12 +9,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "attach/base/result.h"
 #include "daemon/session/capture_session.h"
+#include "daemon/session/cpu_budget.h"
 #include "daemon/session/kept_listings.h"
 
 namespace ptrace_prof {
@@ -23,6 +25,7 @@ struct CaptureLimits {
   size_t captures_per_user = 64;               // going on at once
   size_t hidden_per_user = 256;                // dumps, listings and live views at once
   size_t kept_per_user = 256;                  // ended, with their traces; the oldest goes first
+  uint64_t hidden_bytes = uint64_t{64} << 20;  // of one of these that wait to be sent: no message is larger
   uint64_t bytes = uint64_t{8} << 30;          // of one trace
   Nanos duration;                              // of one capture; 0: no limit
   Nanos retention = Nanos::FromSeconds(3600);  // of a trace after its capture ended, unless `keep`
@@ -53,6 +56,10 @@ struct CaptureUsage {
   uint64_t trace_bytes = 0;
   size_t users = 0;  // that have some
   size_t brief = 0;  // dumps, listings and live views that go on
+  // Of everybody's that go on, dumps and live views too:
+  double cpu_cores = 0;              // that they are counted with (cpu_budget.h)
+  Nanos cpu_time;                    // that their collectors have used, as they said last
+  std::optional<double> cpu_budget;  // whoever knows the policy sets it
 };
 
 class CaptureRegistry {
@@ -77,15 +84,15 @@ class CaptureRegistry {
     uint64_t max_bytes = 0;
     bool keep = false;
   };
-  // kAlreadyExists: the ID is taken. kResourceExhausted: too many at once, too many bytes, too long; the limits are
-  // ours and the quota of who has the starter. Otherwise as CollectorStarter::Start. A second creation with the same
-  // request_id and owner gives the capture of the first.
+  // kAlreadyExists: the ID is taken. kResourceExhausted: too many at once, too many bytes, too long, no CPU time left;
+  // the limits are ours, the quota of who has the starter, and its budget. Otherwise as CollectorStarter::Start. A
+  // second creation with the same request_id and owner gives the capture of the first.
   Result<std::shared_ptr<CaptureSession>> Create(const Creation& creation, CollectorStarter& starter);
   // Why Create would refuse it now, apart from what its collector will say.
   Result<void> Check(const Creation& creation, CollectorStarter& starter);
 
-  // A capture that is in no list and lives as long as who asked holds it; for dumps. Counts against no limit but its
-  // own brevity.
+  // A capture that is in no list and lives as long as who asked holds it: a dump, a listing, a live view. Its limits
+  // are hidden_per_user and hidden_bytes.
   Result<std::shared_ptr<CaptureSession>> StartHidden(const CaptureRequest& request, uint32_t owner_uid,
                                                       CollectorStarter& starter);
 
@@ -130,8 +137,16 @@ class CaptureRegistry {
 
   static bool MaySee(const Entry& entry, uint32_t uid);
   std::shared_ptr<CaptureSession> FindRepeated(const Creation& creation) const;
-  Result<void> CheckNew(const Creation& creation, const UserQuota& quota) const;
+  Result<CpuGrant> CheckNew(const Creation& creation, CollectorStarter& starter, const UserQuota& quota) const;
   Result<void> CheckLimits(const Creation& creation, const UserQuota& quota) const;
+  struct CpuUse {
+    double cores = 0;  // counted with
+    Nanos time;        // used so far
+  };
+  CpuUse CpuUseLocked() const;  // of those that go on
+  Result<CpuGrant> FindCpu(const CaptureRequest& request, std::optional<double> budget) const;
+  static void Take(const CpuGrant& grant, CaptureParameters& parameters);
+  std::string FindRival(const Creation& creation) const;
   std::shared_ptr<SpoolAccount> AccountOf(uint32_t uid);
   Result<void> CheckNotEnding() const;
   std::vector<std::shared_ptr<CaptureSession>> AllLocked() const;

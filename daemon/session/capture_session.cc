@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <vector>
@@ -88,6 +89,7 @@ CaptureSession::CaptureSession(const CaptureParameters& parameters, std::unique_
       wake_(std::move(wake)),
       share_(parameters.account) {
   now_.created = created;
+  now_.notices = OwnNotices();
   share_.Set(spool_->size());
 }
 
@@ -179,9 +181,15 @@ void CaptureSession::ObeyCancel() {
   }
 }
 
+std::vector<std::string> CaptureSession::OwnNotices() const {
+  return parameters_.notice.empty() ? std::vector<std::string>() : std::vector<std::string>{parameters_.notice};
+}
+
 void CaptureSession::TakeTotals() {
   now_.totals = meter_.Totals();
-  now_.notices = meter_.notices();
+  now_.cpu = std::clamp(now_.totals.collector_cpu, Nanos(), std::max(RealtimeNow() - now_.created, Nanos()));
+  now_.notices = OwnNotices();
+  now_.notices.insert(now_.notices.end(), meter_.notices().begin(), meter_.notices().end());
   if (!now_.mode && meter_.request()) {
     now_.mode = meter_.request()->mode;
     now_.sampled_because = meter_.request()->sampled_because;
@@ -210,19 +218,30 @@ bool CaptureSession::TakeBytes() {
   }
   TakeTotals();
   share_.Set(spool_->size());
-  if (limit_message_.empty()) {
+  if (limit_message_.empty() && !trouble_.has_value()) {
     ObeyLimits();
   }
   return true;
 }
 
 void CaptureSession::ObeyLimits() {
-  if (parameters_.max_bytes > 0 && spool_->size() >= parameters_.max_bytes) {
+  const bool is_too_much = parameters_.max_bytes > 0 && spool_->stored() >= parameters_.max_bytes;
+  if (is_too_much && parameters_.id.empty()) {
+    trouble_ = TooMuch();
+  } else if (is_too_much) {
     limit_message_ = fmt::format("the trace has reached its limit of {} bytes", parameters_.max_bytes);
   } else if (const SpoolAccount* account = share_.account(); account != nullptr && account->is_full()) {
     limit_message_ = fmt::format("the traces of user {} together have reached their limit of {} bytes",
                                  parameters_.owner_uid, account->limit());
   }
+}
+
+// Of what is asked for at once, or shown as it comes, a part is no answer.
+Error CaptureSession::TooMuch() const {
+  return Because(Reason::kQuota,
+                 fmt::format("more than the {} MiB that are held for a dump, a listing or a live view",
+                             parameters_.max_bytes >> 20),
+                 "ask for less (one process, fewer frames), or record a capture and read its trace");
 }
 
 void CaptureSession::Conclude() {
@@ -240,10 +259,16 @@ void CaptureSession::Conclude() {
     error =
         end.has_value() ? ErrorOf(*end) : Because(Reason::kCollectorFailed, "the collector ended before its trace did");
   }
+  const bool was_held = error.has_value() && (error->reason == Reason::kBeingTraced ||
+                                              error->reason == Reason::kAlreadyTraced);  // it was about to
+  if (was_held && !parameters_.rival.empty()) {
+    error->message += fmt::format(" ({})", parameters_.rival);
+  }
   if (error.has_value() && error->thing.empty() && !parameters_.id.empty()) {
     error->thing = "capture " + parameters_.id;
   }
   TakeTotals();
+  now_.cpu = collector_->cpu_time().value > 0 ? collector_->cpu_time() : now_.cpu;
   now_.ended = RealtimeNow();
   now_.end_message = !limit_message_.empty() ? limit_message_ : end.has_value() ? end->message : "";
   TellEnd(std::move(error));

@@ -61,9 +61,11 @@ class CaptureSession {
   CaptureSession(const CaptureParameters& parameters, std::unique_ptr<TraceSpool> spool,
                  std::unique_ptr<Collector> collector, UniqueFd wake, Nanos created);
   void Run();
-  bool TakeBytes();   // false: no more will come
-  void ObeyLimits();  // under the mutex
-  void TakeTotals();  // under the mutex
+  bool TakeBytes();                             // false: no more will come
+  void ObeyLimits();                            // under the mutex
+  Error TooMuch() const;                        // of one that nobody keeps
+  void TakeTotals();                            // under the mutex
+  std::vector<std::string> OwnNotices() const;  // that come before those of the trace
   void Wake();
   void ObeyCancel();
   void Conclude();
@@ -83,7 +85,7 @@ class CaptureSession {
   bool cancelled_ = false;
   std::string cancelled_because_;
   bool in_haste_ = false;
-  std::optional<Error> trouble_;  // the disk, or bytes that are no trace
+  std::optional<Error> trouble_;  // the disk, bytes that are no trace, or too many: what comes then is not stored
   std::optional<Nanos> stopping_since_;
   bool killed_ = false;
   std::string limit_message_;

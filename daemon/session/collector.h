@@ -22,6 +22,8 @@ class Collector {
   virtual void Kill() = 0;
   // The wait(2) status once the collector has ended; nothing when it has not within `timeout`.
   virtual std::optional<int> Wait(Nanos timeout) = 0;
+  // CPU time of one that has ended, with its children's, as the kernel counted it. 0: not known.
+  virtual Nanos cpu_time() const { return {}; }
   // It has ended, its capture well or with this error. For those who keep a record.
   virtual void Concluded(const std::optional<Error>&) {}
 };
@@ -34,6 +36,8 @@ class CollectorStarter {
   // Why Start would refuse to have that process read, whatever the kernel says to it.
   virtual Result<void> MayProfile(Pid) { return {}; }
   virtual UserQuota quota() { return {}; }
+  // Cores that all collectors of this machine may use together, whoever starts them.
+  virtual std::optional<double> cpu_budget() { return {}; }
   // Nothing was started for that, because of a limit. For those who keep a record.
   virtual void Refused(const CaptureRequest&, const Error&) {}
 };

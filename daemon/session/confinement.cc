@@ -32,7 +32,7 @@ void CloseBetween(unsigned first, unsigned last) {
 
 }  // namespace
 
-void LeaveTerminal(int stream_fd, int control_fd) {
+void LeaveTerminal(std::vector<int> kept) {
   for (const int signal : {SIGINT, SIGQUIT, SIGHUP, SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE, SIGXFSZ}) {
     ::signal(signal, SIG_IGN);
   }
@@ -42,11 +42,13 @@ void LeaveTerminal(int stream_fd, int control_fd) {
     ::dup2(null, STDIN_FILENO);
     ::dup2(null, STDOUT_FILENO);
   }
-  const auto low = static_cast<unsigned>(std::min(stream_fd, control_fd));
-  const auto high = static_cast<unsigned>(std::max(stream_fd, control_fd));
-  CloseBetween(3, low - 1);
-  CloseBetween(low + 1, high - 1);
-  CloseBetween(high + 1, ~0U);
+  std::sort(kept.begin(), kept.end());
+  unsigned next = STDERR_FILENO + 1;
+  for (const int fd : kept) {
+    CloseBetween(next, static_cast<unsigned>(fd) - 1);
+    next = static_cast<unsigned>(fd) + 1;
+  }
+  CloseBetween(next, ~0U);
   (void)!::chdir("/");
 }
 

@@ -4,12 +4,14 @@
 // Call once, after the command was launched: nothing of this is for the command. One thread.
 #pragma once
 
+#include <vector>
+
 #include "attach/base/result.h"
 
 namespace ptrace_prof {
 
-// Leaves the terminal and closes every descriptor but these two and stderr.
-void LeaveTerminal(int stream_fd, int control_fd);
+// Leaves the terminal and closes every descriptor but these and stderr.
+void LeaveTerminal(std::vector<int> kept);
 // No core dumps (they would hold the target's data), no files written, no programs started.
 void LimitResources();
 

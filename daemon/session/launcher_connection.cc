@@ -85,6 +85,20 @@ bool LauncherConnection::Send(std::span<const std::byte> packet) {
   return sent >= 0;
 }
 
+Result<void> LauncherConnection::Vouch(const std::vector<Vouching>& users) {
+  bool sent = true;
+  for (const Vouching& user : users) {
+    PeerMessage message{VouchedPeer(user.who.uid), {PeerVerdict::kKnown, user.who, Pid()}};
+    message.is_express = user.is_express;
+    sent = sent && Send(EncodePeer(message, LaunchKind::kVouch));
+  }
+  const LaunchHeader sealed{.kind = LaunchKind::kSealed};
+  if (!sent || !Send(std::as_bytes(std::span(&sealed, 1)))) {
+    return Error{Code::kUnavailable, "the launcher of ptrace-profd has ended", "restart ptrace-profd"};
+  }
+  return {};
+}
+
 void LauncherConnection::ForgetPeer(PeerNumber peer) {
   const LaunchHeader header{.kind = LaunchKind::kPeerGone, .peer = peer.value};
   Send(std::as_bytes(std::span(&header, 1)));
@@ -185,6 +199,12 @@ std::optional<int> LauncherConnection::WaitAlone(const Started& collector, Nanos
   return status;
 }
 
+Nanos LauncherConnection::CpuOf(const Started& collector) const {
+  const std::lock_guard lock(mutex_);
+  const auto slot = slots_.find(collector.number);
+  return slot == slots_.end() ? Nanos() : slot->second.cpu;
+}
+
 void LauncherConnection::Forget(const Started& collector) {
   const std::lock_guard lock(mutex_);
   slots_.erase(collector.number);
@@ -238,6 +258,7 @@ void LauncherConnection::TakeAnswer(const LaunchHeader& header, std::span<const 
   }
   if (header.kind == LaunchKind::kEnded) {
     slot->second.status = header.status;
+    slot->second.cpu = Nanos::FromMillis(header.cpu_ms);
   } else if (header.kind == LaunchKind::kStarted && descriptors[2].is_open()) {
     slot->second.answer = header;
     slot->second.started = {header.number, Pid(header.pid), std::move(descriptors[0]), std::move(descriptors[1]),

@@ -28,6 +28,12 @@ namespace ptrace_prof {
 // The launcher's number of somebody who is connected; 0: of nobody that it knows.
 using PeerNumber = StrongId<struct PeerNumberTag, uint64_t>;
 
+// A user for whom the daemon may speak; root or nobody only where the policy says that expressly.
+struct Vouching {
+  CallerIdentity who;
+  bool is_express = false;
+};
+
 class LauncherConnection {
  public:
   // What the launcher made for us.
@@ -46,6 +52,9 @@ class LauncherConnection {
   // root; 0: nobody's. kUnavailable: the launcher has ended, or does not answer. kPermissionDenied: it may not become
   // that user.
   Result<Started> Start(PeerNumber peer, Pid target, const std::vector<std::string>& arguments);
+  // Tells it, once, before anything is read of anybody: for these users, and no others, a collector can be asked for by
+  // VouchedPeer. kUnavailable: the launcher has ended.
+  Result<void> Vouch(const std::vector<Vouching>& users);
   // What that process is. kGone: it has ended, or there is none; kUnavailable: as Start.
   Result<TargetFacts> Look(Pid target);
   // That peer is gone: nothing can be started for it any more.
@@ -53,6 +62,8 @@ class LauncherConnection {
   void Kill(const Started& collector);
   // Its wait(2) status once it has ended: 0 where nobody can know it any more.
   std::optional<int> Wait(const Started& collector, Nanos timeout);
+  // The CPU time of one that has ended; 0: not known.
+  Nanos CpuOf(const Started& collector) const;
   // No further question about this collector.
   void Forget(const Started& collector);
 
@@ -64,6 +75,7 @@ class LauncherConnection {
     Started started;                // kStarted
     std::vector<std::byte> packet;  // kLooked: the whole of it
     std::optional<int> status;
+    Nanos cpu;  // once there is a status
   };
 
   void Receive();

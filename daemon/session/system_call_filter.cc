@@ -1,9 +1,6 @@
 #include "daemon/session/system_call_filter.h"
 
 #include <fcntl.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -11,32 +8,14 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstddef>
 #include <cstdint>
-#include <span>
 #include <utility>
 #include <vector>
 
+#include "attach/base/system_call_rules.h"
+
 namespace ptrace_prof {
 namespace {
-
-#if defined(__x86_64__)
-constexpr uint32_t kArchitecture = AUDIT_ARCH_X86_64;
-#elif defined(__aarch64__)
-constexpr uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
-#endif
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
-#else
-constexpr bool kSanitized = false;
-#endif
 
 constexpr uint32_t kFree[] = {
     // what we are for
@@ -44,6 +23,7 @@ constexpr uint32_t kFree[] = {
     SYS_pidfd_open,
     SYS_waitid,
     SYS_wait4,
+    SYS_recvmsg,  // memory that was granted; no socket can be made
     // files, of which RLIMIT_FSIZE lets none be written
     SYS_read,
     SYS_pread64,
@@ -138,80 +118,23 @@ std::vector<Checked> CheckedCalls(TargetAccess access) {
   };
 }
 
-// Instructions of the filter, one call after the other; each block ends in a verdict.
-class Program {
- public:
-  Program() {
-    Load(offsetof(seccomp_data, arch));
-    Unless(kArchitecture, 1);
-    Jump(1);
-    Return(SECCOMP_RET_KILL_PROCESS);
-    Load(offsetof(seccomp_data, nr));
-  }
-
-  void Allow(uint32_t call) {
-    Unless(call, 1);
-    Return(SECCOMP_RET_ALLOW);
-  }
-
-  void Deny(uint32_t call) {
-    Unless(call, 1);
-    Return(SECCOMP_RET_ERRNO | ENOSYS);
-  }
-
-  void Allow(const Checked& checked) {
-    const size_t values = checked.allowed.size();
-    Unless(checked.call, static_cast<uint8_t>(values == 0 ? 4 : 2 * values + 2));
-    Load(static_cast<uint32_t>(offsetof(seccomp_data, args) + checked.argument * sizeof(uint64_t)));
-    if (values == 0) {
-      code_.push_back(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, checked.forbidden_bits, 1, 0));
-      Return(SECCOMP_RET_ALLOW);
-    }
-    for (const uint32_t value : checked.allowed) {
-      Allow(value);
-    }
-    Return(kRefuse);
-  }
-
-  void RefuseTheRest() { Return(kRefuse); }
-  std::span<sock_filter> code() { return code_; }
-
- private:
-  static constexpr uint32_t kRefuse = SECCOMP_RET_ERRNO | EPERM;
-
-  void Load(uint32_t offset) { code_.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset)); }
-  // Skips so many instructions unless the loaded word is this value.
-  void Unless(uint32_t value, uint8_t skip) { code_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, skip)); }
-  void Jump(uint32_t skip) { code_.push_back(BPF_STMT(BPF_JMP | BPF_JA, skip)); }
-  void Return(uint32_t verdict) { code_.push_back(BPF_STMT(BPF_RET | BPF_K, verdict)); }
-
-  std::vector<sock_filter> code_;
-};
-
 }  // namespace
 
 bool InstallSystemCallFilter(TargetAccess access) {
-  if (kSanitized) {
-    return false;
-  }
-  Program program;
-  for (const uint32_t call : kFree) {
-    program.Allow(call);
-  }
+  SystemCallRules rules;
+  rules.Allow(kFree);
   if (access == TargetAccess::kWrite) {
-    for (const uint32_t call : kOfTracing) {
-      program.Allow(call);
-    }
+    rules.Allow(kOfTracing);
   }
   for (const Checked& checked : CheckedCalls(access)) {
-    program.Allow(checked);
+    if (checked.allowed.empty()) {
+      rules.AllowWithout(checked.call, checked.argument, checked.forbidden_bits);
+    } else {
+      rules.AllowIfOneOf(checked.call, checked.argument, checked.allowed);
+    }
   }
-  for (const uint32_t call : kNotThere) {
-    program.Deny(call);
-  }
-  program.RefuseTheRest();
-  const sock_fprog filter{static_cast<unsigned short>(program.code().size()), program.code().data()};
-  return ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) == 0;
+  rules.Refuse(kNotThere, ENOSYS);
+  return rules.Install(SystemCallRules::Rest::kRefused);
 }
 
 }  // namespace ptrace_prof

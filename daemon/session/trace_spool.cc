@@ -142,8 +142,10 @@ Result<std::string> TraceSpool::ReadExactly(uint64_t offset, size_t size) const 
 
 void TraceSpool::ForgetBefore(uint64_t offset) {
   constexpr uint64_t kBlock = 64 * 1024;
-  if (const auto blocks = static_cast<off_t>(offset / kBlock * kBlock); blocks > 0) {
-    (void)::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, blocks);  // where the file system can
+  const uint64_t blocks = std::min(offset, size()) / kBlock * kBlock;
+  if (blocks > 0 &&
+      ::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(blocks)) == 0) {
+    forgotten_.store(blocks, std::memory_order_relaxed);
   }
 }
 

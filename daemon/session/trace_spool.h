@@ -35,8 +35,10 @@ class TraceSpool {
   Result<void> Append(std::span<const std::byte> bytes);
   uint64_t size() const { return committed_.load(std::memory_order_acquire); }
 
-  // Gives the space before `offset` back; nobody reads there any more.
+  // Gives the space before `offset` back, where the file system can; nobody reads there any more. From one thread.
   void ForgetBefore(uint64_t offset);
+  // Bytes that take up space still.
+  uint64_t stored() const { return size() - forgotten_.load(std::memory_order_relaxed); }
 
   // kOutOfRange: `offset` is behind the end or inside a packet.
   Result<void> CheckOffset(uint64_t offset) const;
@@ -58,6 +60,7 @@ class TraceSpool {
   uint64_t written_ = 0;
   uint64_t next_landmark_ = 1;
   std::atomic<uint64_t> committed_ = 0;
+  std::atomic<uint64_t> forgotten_ = 0;
   mutable std::mutex mutex_;
   std::vector<uint64_t> landmarks_{0};  // beginnings of packets, about kLandmarkEvery apart; some not committed yet
 };

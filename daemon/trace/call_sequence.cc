@@ -5,6 +5,7 @@
 
 #include "daemon/trace/call_vocabulary.h"
 #include "daemon/trace/extension.pb.h"
+#include "daemon/trace/frame_kind.h"
 #include "daemon/trace/id_index.h"
 #include "daemon/trace/perfetto.pb.h"
 
@@ -41,16 +42,6 @@ std::string NameOf(const Frame& frame) {
     name += std::to_string(frame.first_line);
   }
   return name + ")";
-}
-
-trace::FrameExtra::Kind KindOf(FrameKind kind) {
-  switch (kind) {
-    case FrameKind::kPython: return trace::FrameExtra::KIND_PYTHON;
-    case FrameKind::kMarker: return trace::FrameExtra::KIND_MARKER;
-    case FrameKind::kC: return trace::FrameExtra::KIND_C;
-    case FrameKind::kModule: return trace::FrameExtra::KIND_MODULE;
-  }
-  return trace::FrameExtra::KIND_PYTHON;
 }
 
 }  // namespace
@@ -207,7 +198,7 @@ uint32_t CallSequence::DefineName(std::string_view name, const Frame& frame, Wir
       out.Message(trace::kPtraceProfFieldNumber, [&] {
         out.Message(trace::Extension::kCalledFieldNumber, [&] {
           out.Varint(trace::CalledExtra::kIidFieldNumber, iid);
-          out.Varint(trace::CalledExtra::kKindFieldNumber, KindOf(frame.kind));
+          out.Varint(trace::CalledExtra::kKindFieldNumber, WireKindOf(frame.kind));
         });
       });
     }

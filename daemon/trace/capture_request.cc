@@ -120,6 +120,8 @@ bool ParseGlobs(std::string_view text, std::vector<std::string>& out) {
 constexpr std::string_view kVerbNames[] = {"record", "dump", "list", "doctor"};
 constexpr std::string_view kModeNames[] = {"sample", "trace", "auto"};
 constexpr std::string_view kOnFullNames[] = {"drop", "stop", "throttle"};
+constexpr std::string_view kGpuCounterNames[] = {"auto", "on", "off"};
+constexpr std::string_view kGpuNames[] = {"off", "coarse", "default", "full"};
 constexpr std::string_view kIdleNames[] = {"main", "all", "none"};
 
 template <typename Enum, size_t N>
@@ -196,6 +198,11 @@ constexpr KeyRow kKeys[] = {
     {"exclude", "patterns in hexadecimal, a comma behind each",
      [](const CaptureRequest& r) { return PrintGlobs(r.trace.exclude); },
      [](std::string_view t, CaptureRequest& r) { return ParseGlobs(t, r.trace.exclude); }},
+    {"gpu", "off, coarse, default or full",
+     [](const CaptureRequest& r) {
+       return r.gpu == GpuCaptureDetail::kOff ? std::string() : std::string(kGpuNames[static_cast<size_t>(r.gpu)]);
+     },
+     [](std::string_view t, CaptureRequest& r) { return ParseName(t, kGpuNames, r.gpu); }},
     {"pid", "1 to 4194304, or 0 for a verb that needs none",
      [](const CaptureRequest& r) { return std::to_string(r.pid.value); },
      [](std::string_view t, CaptureRequest& r) { return ParseIn<int32_t>(t, 0, kMaxPid, r.pid.value); }},
@@ -232,6 +239,9 @@ constexpr KeyRow kKeys[] = {
      [](std::string_view t, CaptureRequest& r) { return ParseBool(t, r.allow_stops); }},
     {"locals", "0 or 1", [](const CaptureRequest& r) { return PrintBool(r.locals); },
      [](std::string_view t, CaptureRequest& r) { return ParseBool(t, r.locals); }},
+    {"gpu_counters", "auto, on or off",
+     [](const CaptureRequest& r) { return std::string(kGpuCounterNames[static_cast<size_t>(r.gpu_counters)]); },
+     [](std::string_view t, CaptureRequest& r) { return ParseName(t, kGpuCounterNames, r.gpu_counters); }},
     {"wait_for_python", "0 or 1", [](const CaptureRequest& r) { return PrintBool(r.wait_for_python); },
      [](std::string_view t, CaptureRequest& r) { return ParseBool(t, r.wait_for_python); }},
 };
@@ -301,6 +311,9 @@ Result<void> CheckWhole(const CaptureRequest& request) {
   }
   if (request.trace.steps > 0 && request.trace.schedule) {
     return Invalid("steps and schedule are both given", "leave steps out: a schedule ends with its repeats");
+  }
+  if (request.gpu != GpuCaptureDetail::kOff && request.verb != CaptureVerb::kRecord) {
+    return Invalid("gpu goes with verb=record only", "leave gpu out, or record");
   }
   if (request.locals && request.verb != CaptureVerb::kDump) {
     return Invalid("locals=1 goes with verb=dump only", "leave locals out, or dump");

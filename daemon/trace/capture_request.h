@@ -35,11 +35,26 @@ enum class CaptureMode : uint8_t {
   kAuto,    // kTrace where the target can be traced without harm, else kSample; a trace is never of this mode
 };
 
+// Numbers about the node's GPUs beside what is recorded, by NVIDIA's management library.
+enum class GpuCounters : uint8_t {
+  kAuto,  // where there are some; nothing is said where not
+  kOn,    // and a notice says why where there are none
+  kOff,
+};
+
 // What is done when the buffer of a traced thread is full.
 enum class OnFull : uint8_t {
   kDrop,      // events are lost until there is room: a gap
   kStop,      // the capture ends
   kThrottle,  // the thread waits for room, for a bounded time
+};
+
+// What is recorded of the GPU beside Python.
+enum class GpuCaptureDetail : uint8_t {
+  kOff,
+  kCoarse,   // kernels and the calls that launch them
+  kDefault,  // and copies, memsets, synchronisations, memory calls
+  kFull,     // and events
 };
 
 // Of kTrace, and of kAuto as far as it comes to that.
@@ -73,6 +88,7 @@ struct CaptureRequest {
   CaptureMode mode = CaptureMode::kSample;
   std::string sampled_because;  // of a trace: why kAuto came to kSample; empty: it was not asked, or could trace
   CallTraceOptions trace;
+  GpuCaptureDetail gpu = GpuCaptureDetail::kOff;  // of the process itself, not of its children
   Pid pid;
   uint64_t start_ticks = 0;  // of the process that is meant, in clock ticks since boot; 0 = whichever has that pid
   Nanos duration;            // 0 = until the target ends or the reader of the pipe goes away
@@ -83,9 +99,10 @@ struct CaptureRequest {
   std::vector<Tid> threads;  // only these (host tids); empty = all
   bool gil_only = false;     // only the thread that holds the GIL
   bool subprocesses = true;
-  bool blocking = false;         // stop the process for every sample
-  bool allow_stops = true;       // a brief stop of one thread may settle a doubtful sample
-  bool locals = false;           // dump only
+  bool blocking = false;                          // stop the process for every sample
+  bool allow_stops = true;                        // a brief stop of one thread may settle a doubtful sample
+  bool locals = false;                            // dump only
+  GpuCounters gpu_counters = GpuCounters::kAuto;  // kRecord only
   bool wait_for_python = false;  // the target is still starting: wait until it, or a child, is a Python process
 };
 

@@ -39,6 +39,15 @@ std::string_view ReaderVocabulary::Detail(std::string_view text) {
   return details_.size() < kMaxDetails ? std::string_view(*details_.emplace(text).first) : std::string_view();
 }
 
+std::string_view ReaderVocabulary::GpuName(std::string_view text) {
+  std::string name(text);
+  if (const auto known = gpu_names_.find(name); known != gpu_names_.end()) {
+    return *known;
+  }
+  return Describe(name.size()) ? std::string_view(*gpu_names_.insert(std::move(name)).first)
+                               : std::string_view("[too many names]");
+}
+
 bool ReaderVocabulary::Charge(size_t bytes) {
   if (table_bytes_ + bytes > kMaxTableBytes) {
     Skip();

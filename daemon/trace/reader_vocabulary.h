@@ -27,6 +27,9 @@ class ReaderVocabulary {
   // The same text for as long as the reader lives; empty when there are too many.
   std::string_view Detail(std::string_view text);
 
+  // The same for the name of a GPU operation or call: each is told of once.
+  std::string_view GpuName(std::string_view text);
+
   // Table memory. False, and counted as skipped, when there is none left.
   bool Charge(size_t bytes);
   void Refund(size_t bytes) { table_bytes_ -= bytes; }
@@ -40,6 +43,7 @@ class ReaderVocabulary {
  private:
   StackTable stacks_;
   std::unordered_set<std::string> details_;
+  std::unordered_set<std::string> gpu_names_;
   size_t table_bytes_ = 0;
   size_t frame_bytes_ = 0;
   size_t described_ = 0;

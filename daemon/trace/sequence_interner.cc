@@ -1,6 +1,7 @@
 #include "daemon/trace/sequence_interner.h"
 
 #include "daemon/trace/extension.pb.h"
+#include "daemon/trace/frame_kind.h"
 #include "daemon/trace/perfetto.pb.h"
 #include "daemon/trace/state_label.h"
 
@@ -105,8 +106,8 @@ void SequenceInterner::DefineFrame(uint32_t iid, const Frame& frame, FrameNames:
     interned_.Varint(pf::Frame::kSourcePathIidFieldNumber, names.file);
     interned_.VarintIfSet(pf::Frame::kLineNumberFieldNumber, NonNegative(frame.line));
   });
-  const bool marker = frame.kind == FrameKind::kMarker;
-  if (!marker && frame.end_line <= 0 && frame.column < 0 && frame.end_column < 0 && frame.first_line <= 0) {
+  if (frame.kind == FrameKind::kPython && frame.end_line <= 0 && frame.column < 0 && frame.end_column < 0 &&
+      frame.first_line <= 0) {
     return;
   }
   extras_.Message(trace::Extension::kFramesFieldNumber, [&] {
@@ -115,7 +116,7 @@ void SequenceInterner::DefineFrame(uint32_t iid, const Frame& frame, FrameNames:
     extras_.VarintIfSet(trace::FrameExtra::kColumnPlusOneFieldNumber, PlusOne(frame.column));
     extras_.VarintIfSet(trace::FrameExtra::kEndColumnPlusOneFieldNumber, PlusOne(frame.end_column));
     extras_.VarintIfSet(trace::FrameExtra::kFirstLineFieldNumber, NonNegative(frame.first_line));
-    extras_.VarintIfSet(trace::FrameExtra::kKindFieldNumber, marker ? trace::FrameExtra::KIND_MARKER : 0);
+    extras_.VarintIfSet(trace::FrameExtra::kKindFieldNumber, WireKindOf(frame.kind));
   });
 }
 

@@ -36,9 +36,14 @@ pp_library(daemon/trace
     trace/call_sequence.cc
     trace/call_track.cc
     trace/capture_request.cc
+    trace/counter_track.cc
     trace/extension_codec.cc
     trace/extension_descriptor.cc
     trace/frame_names.cc
+    trace/gpu_codec.cc
+    trace/gpu_sequence.cc
+    trace/gpu_track.cc
+    trace/gpu_writer.cc
     trace/inspection_codec.cc
     trace/left_out.cc
     trace/name_glob.cc

@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace ptrace_prof {
+namespace {
+
+constexpr size_t kMaxGpuProcesses = 1024;
+
+}  // namespace
 
 Accounting TraceMeter::Totals() const {
   Accounting totals = accounting_.value_or(Accounting{});
@@ -22,6 +27,15 @@ void TraceMeter::OnSample(TrackId, Nanos, StackId, SampleQuality quality) {
 void TraceMeter::OnCallBegin(TrackId, Nanos, StackId, CallEntry, GeneratorId) {
   has_calls_ = true;
   reader_.PassOverEvents();
+}
+
+void TraceMeter::OnGpuAccounting(const GpuAccounting& accounting) {
+  const auto known = std::ranges::find(gpu_, accounting.pid, &GpuAccounting::pid);
+  if (known != gpu_.end()) {
+    *known = accounting;
+  } else if (gpu_.size() < kMaxGpuProcesses) {
+    gpu_.push_back(accounting);
+  }
 }
 
 void TraceMeter::OnNotice(Nanos, std::string_view text) {

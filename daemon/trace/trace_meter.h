@@ -25,6 +25,8 @@ class TraceMeter : private TraceVisitor {
 
   // As the collector last said, or what was seen here where that is more (it speaks now and then).
   Accounting Totals() const;
+  // Of each process whose GPU was asked for, as last said.
+  const std::vector<GpuAccounting>& gpu_totals() const { return gpu_; }
   const std::optional<EndInfo>& end() const { return end_; }
   const std::vector<std::string>& notices() const { return notices_; }  // in order; they only grow
   bool recorded_anything() const { return samples_ > 0 || has_calls_; }
@@ -39,11 +41,13 @@ class TraceMeter : private TraceVisitor {
   void OnCallBegin(TrackId, Nanos, StackId, CallEntry, GeneratorId) override;
   void OnNotice(Nanos when, std::string_view text) override;
   void OnAccounting(const Accounting& accounting) override { accounting_ = accounting; }
+  void OnGpuAccounting(const GpuAccounting& accounting) override;
   void OnEnd(const EndInfo& end) override { end_ = end; }
 
   TraceReader reader_;
   std::optional<CaptureRequest> request_;
   std::optional<Accounting> accounting_;
+  std::vector<GpuAccounting> gpu_;
   std::optional<EndInfo> end_;
   std::vector<std::string> notices_;
   uint64_t samples_ = 0;

@@ -5,8 +5,11 @@
 #include <vector>
 
 #include "daemon/trace/call_track.h"
+#include "daemon/trace/counter_track.h"
 #include "daemon/trace/extension.pb.h"
 #include "daemon/trace/extension_codec.h"
+#include "daemon/trace/gpu_codec.h"
+#include "daemon/trace/gpu_track.h"
 #include "daemon/trace/packet_framer.h"
 #include "daemon/trace/perfetto.pb.h"
 #include "daemon/trace/reader_vocabulary.h"
@@ -121,7 +124,7 @@ Nanos FromMicros(int64_t us) { return Times(us, 1000); }
 
 // A sequence of packets: one thread of the trace, once its track descriptor was seen, or the calls of one.
 struct Sequence {
-  explicit Sequence(ReaderVocabulary& vocabulary) : tables(vocabulary) {}
+  explicit Sequence(ReaderVocabulary& vocabulary) : tables(vocabulary), gpu(vocabulary) {}
 
   SequenceTables tables;
   bool valid = false;  // its state was cleared once, so that ids mean something
@@ -130,6 +133,7 @@ struct Sequence {
   uint64_t track_uuid = 0;
   ThreadInfo thread;
   CallTrack calls;          // assigned: this sequence tells of calls
+  GpuTrack gpu;             // or of what is on a GPU
   int64_t clock = 0;        // where the sequence's incremental clock stands, in its units
   int64_t clock_ns = 1000;  // a unit of it
   int64_t sample_us = 0;
@@ -156,6 +160,7 @@ struct TraceReader::Impl {
   void OnDefaults(std::string_view defaults, Sequence& sequence);
   void OnTrackEvent(const Packet& packet, Sequence& sequence);
   void OnSliceEnd(const Packet& next, Sequence& sequence);
+  void OnGpuTrack(std::string_view message, GpuTrack& track);
   void OnSamples(const Packet& packet, Sequence& sequence);
   void OnLocals(std::string_view extension, const Sequence& sequence);
   void OnNotice(std::string_view message);
@@ -166,7 +171,9 @@ struct TraceReader::Impl {
   ReaderVocabulary vocabulary;
   PacketFramer framer;
   std::unordered_map<uint32_t, Sequence> sequences;
+  CounterTracks counters;
   std::unordered_map<uint64_t, TrackId> threads;  // by the uuid of their track; of sequences that have not ended
+  std::unordered_map<uint64_t, GpuQueueId> gpu_queues;
   uint32_t next_track = 0;
   bool is_ours = false;
   bool passes_over_events = false;
@@ -195,6 +202,7 @@ Result<void> TraceReader::Impl::OnPacket(std::string_view bytes) {
   OnSliceEnd(packet, *sequence);
   if (packet.flags & pf::TracePacket::SEQ_INCREMENTAL_STATE_CLEARED) {
     sequence->tables.Clear();
+    sequence->gpu.Clear();
     sequence->valid = true;
   }
   if (!sequence->valid) {
@@ -202,6 +210,12 @@ Result<void> TraceReader::Impl::OnPacket(std::string_view bytes) {
     return {};
   }
   sequence->tables.Define(packet.interned, packet.extension);
+  if (const auto gpu = Get(packet.extension, trace::Extension::kGpuTrackFieldNumber).bytes; !gpu.empty()) {
+    OnGpuTrack(gpu, sequence->gpu);
+  }
+  if (sequence->gpu.is_assigned()) {
+    sequence->gpu.Define(packet.interned, packet.extension, sequence->tables);
+  }
   if (!packet.clock_snapshot.empty()) {
     OnClock(packet.clock_snapshot, *sequence);
   }
@@ -267,6 +281,9 @@ void TraceReader::Impl::OnTrackDescriptor(const Packet& packet, Sequence& sequen
   if (!process.empty()) {
     OnProcess(process, Get(packet.extension, trace::Extension::kProcessFieldNumber).bytes);
   }
+  if (const auto counter = Get(packet.extension, trace::Extension::kCounterFieldNumber).bytes; !counter.empty()) {
+    counters.OnDescriptor(uuid, counter, vocabulary, visitor);
+  }
   if (!thread.empty()) {
     OnThread(uuid, thread, Get(packet.extension, trace::Extension::kThreadFieldNumber).bytes, sequence);
   }
@@ -330,7 +347,36 @@ void TraceReader::Impl::OnDefaults(std::string_view defaults, Sequence& sequence
   }
 }
 
+// What the sequence tells of: a queue, said again after the sequence's state was cleared and by each sequence that is
+// about it, or the calls of a thread.
+void TraceReader::Impl::OnGpuTrack(std::string_view message, GpuTrack& track) {
+  const Nanos base(Get(message, trace::GpuTrack::kBaseNsFieldNumber).AsSigned());
+  const uint64_t uuid = Get(message, trace::GpuTrack::kQueueUuidFieldNumber).value;
+  if (uuid == 0) {
+    const auto thread = threads.find(Get(message, trace::GpuTrack::kThreadUuidFieldNumber).value);
+    if (thread != threads.end()) {
+      track.Assign(thread->second, base);
+    }
+    return;
+  }
+  auto queue = gpu_queues.find(uuid);
+  if (queue == gpu_queues.end()) {
+    if (!vocabulary.Describe(message.size())) {
+      return;
+    }
+    queue = gpu_queues.emplace(uuid, GpuQueueId(static_cast<uint32_t>(gpu_queues.size()))).first;
+    visitor.OnGpuQueue(queue->second, DecodeGpuQueue(message));
+  }
+  track.Assign(queue->second, base);
+}
+
 void TraceReader::Impl::OnTrackEvent(const Packet& packet, Sequence& sequence) {
+  if (sequence.gpu.is_assigned()) {
+    if (!passes_over_events) {
+      sequence.gpu.OnTrackEvent(packet.track_event, packet.timestamp, visitor);
+    }
+    return;
+  }
   sequence.clock = Add(sequence.clock, static_cast<int64_t>(packet.timestamp));
   if (sequence.calls.is_assigned()) {
     sequence.calls.OnTrackEvent(packet.track_event, Times(sequence.clock, sequence.clock_ns), sequence.tables,
@@ -338,6 +384,12 @@ void TraceReader::Impl::OnTrackEvent(const Packet& packet, Sequence& sequence) {
     return;
   }
   const uint64_t type = Get(packet.track_event, pf::TrackEvent::kTypeFieldNumber).value;
+  if (type == pf::TrackEvent::TYPE_COUNTER) {  // of a sequence without a clock: the time is the host's
+    if (!counters.OnEvent(packet.track_event, Nanos(static_cast<int64_t>(packet.timestamp)), visitor)) {
+      vocabulary.Skip();
+    }
+    return;
+  }
   if (!sequence.has_thread || (type != pf::TrackEvent::TYPE_SLICE_BEGIN && type != pf::TrackEvent::TYPE_SLICE_END)) {
     vocabulary.Skip();
     return;
@@ -458,6 +510,14 @@ void TraceReader::Impl::OnExtension(const Packet& packet) {
         if (vocabulary.Describe(field.bytes.size())) {
           visitor.OnCheck(DecodeCheck(field.bytes));
         }
+        break;
+      case trace::Extension::kGpuDeviceFieldNumber:
+        if (vocabulary.Describe(field.bytes.size())) {
+          visitor.OnGpuDevice(DecodeGpuDevice(field.bytes));
+        }
+        break;
+      case trace::Extension::kGpuAccountingFieldNumber:
+        visitor.OnGpuAccounting(DecodeGpuAccounting(field.bytes));
         break;
       case trace::Extension::kNoticeFieldNumber: OnNotice(field.bytes); break;
       case trace::Extension::kAccountingFieldNumber: visitor.OnAccounting(DecodeAccounting(field.bytes)); break;

@@ -7,6 +7,7 @@
 // Samples of a thread come in the order of time, and so do its states; but of each stretch that was written at once
 // (a fraction of a second) the states come first. A state kUnknown says that the last one ended.
 // Exact calls of a thread come in the order of time and nested. What is still open when the bytes end gets no end.
+// GPU operations and calls come whole and in no order; each operation carries the stack and thread of its launch.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +21,8 @@
 #include "daemon/trace/call.h"
 #include "daemon/trace/capture_request.h"
 #include "daemon/trace/check.h"
+#include "daemon/trace/counter.h"
+#include "daemon/trace/gpu.h"
 #include "daemon/trace/model.h"
 #include "daemon/trace/process_entry.h"
 #include "daemon/trace/stack_table.h"
@@ -28,6 +31,9 @@ namespace ptrace_prof {
 
 // Identifies a thread within one read: (pid, tid) is not enough across hosts.
 using TrackId = StrongId<struct TrackIdTag, uint32_t>;
+
+// Identifies a queue of operations within one read, as TrackId does a thread.
+using GpuQueueId = StrongId<struct GpuQueueIdTag, uint32_t>;
 
 class TraceVisitor {
  public:
@@ -44,6 +50,15 @@ class TraceVisitor {
   // Told just before the begin of the marker (kLostMarker) whose length is the gap's. No events: kHeldMarker.
   virtual void OnLostCalls(TrackId, Nanos /*when*/, uint64_t /*events*/) {}
   virtual void OnStep(TrackId, Nanos /*begin*/, Nanos /*end*/, uint64_t /*number*/) {}
+  // Names are the same text, at the same place, for as long as the reader lives.
+  virtual void OnGpuDevice(const GpuDevice&) {}
+  virtual void OnGpuQueue(GpuQueueId, const GpuQueue&) {}
+  virtual void OnGpuOperation(GpuQueueId, const GpuOperation&) {}
+  virtual void OnGpuApiCall(TrackId, const GpuApiCall&) {}
+  virtual void OnGpuAccounting(const GpuAccounting&) {}
+  // A number over time: told of before its values, which come in order of time.
+  virtual void OnCounter(CounterId, const CounterInfo&) {}
+  virtual void OnCount(CounterId, Nanos /*when*/, int64_t /*value*/) {}
   virtual void OnLocals(TrackId, uint32_t /*depth_from_leaf*/, std::span<const LocalVariable>) {}
   virtual void OnProcessEntry(const ProcessEntry&) {}
   virtual void OnCheck(const Check&) {}
@@ -62,8 +77,8 @@ class TraceReader {
   // Feeds the next bytes, in pieces of any size. kDataLoss: this is not a trace of ours (says what is wrong);
   // nothing more can be read then.
   Result<void> Feed(std::span<const std::byte> bytes);
-  // From now on the begins and ends of exact calls are not told, nor are states and steps: for who wants totals only
-  // and is to keep up with millions of calls a second.
+  // From now on the begins and ends of exact calls are not told, nor are states, steps and what is on a GPU: for who
+  // wants totals only and is to keep up with millions of calls a second.
   void PassOverEvents();
 
   const StackTable& stacks() const;  // ids given to the visitor live here

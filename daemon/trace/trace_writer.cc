@@ -6,11 +6,15 @@
 #include <optional>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "daemon/trace/call_sequence.h"
+#include "daemon/trace/counter_track.h"
 #include "daemon/trace/extension.pb.h"
 #include "daemon/trace/extension_codec.h"
 #include "daemon/trace/extension_descriptor.h"
+#include "daemon/trace/gpu_codec.h"
+#include "daemon/trace/gpu_writer.h"
 #include "daemon/trace/perfetto.pb.h"
 #include "daemon/trace/thread_sequence.h"
 
@@ -43,7 +47,8 @@ struct TraceWriter::Impl {
         next_sequence_id(sequence_id),
         short_sequence_ids(ShortSequenceIds(origin_in, Pid(getpid()))),
         names(stacks_in),
-        generation(stacks_in.generation()) {}
+        generation(stacks_in.generation()),
+        gpu(origin, stacks, names, sequence_id, [this] { return NewSequenceId(); }) {}
 
   template <typename Fill>
   void Packet(uint32_t flags, Fill fill);
@@ -62,6 +67,8 @@ struct TraceWriter::Impl {
   CallSequence* OpenCalls(ThreadHandle handle);
   template <typename Encode>
   void WithCalls(ThreadHandle handle, Encode encode);
+  template <typename Encode>
+  void WithGpu(Encode encode);
 
   ByteSink& sink;
   const StackTable& stacks;
@@ -72,11 +79,14 @@ struct TraceWriter::Impl {
   uint32_t short_ids_given = 0;
   FrameNames names;
   uint32_t generation;
+  GpuWriter gpu;
   std::unordered_map<Pid, uint64_t> process_uuids;
   std::vector<std::optional<ThreadSequence>> threads;  // by handle
   std::vector<std::unique_ptr<CallSequence>> calls;    // by handle; null where no call was told of
   std::vector<uint32_t> free_handles;
-  std::vector<StateInfo> states;  // state n is states[n - 1]
+  std::unordered_set<uint64_t> counter_groups;  // the uuids of tracks that were described
+  std::vector<uint64_t> counter_uuids;          // by CounterId
+  std::vector<StateInfo> states;                // state n is states[n - 1]
   std::optional<Accounting> accounting;
   WireEncoder out;
   uint64_t bytes_written = 0;
@@ -216,6 +226,17 @@ void TraceWriter::Impl::WithCalls(ThreadHandle handle, Encode encode) {
   }
 }
 
+template <typename Encode>
+void TraceWriter::Impl::WithGpu(Encode encode) {
+  if (stacks.generation() != generation) {
+    CheckTables();
+  }
+  encode(gpu, out);
+  if (out.buffer().size() > kMaxOutput) {
+    Drain();
+  }
+}
+
 // Starts new incremental states where the ids of stacks have changed their meaning or tables have grown too big.
 void TraceWriter::Impl::CheckTables() {
   const bool new_generation = stacks.generation() != generation;
@@ -238,6 +259,8 @@ void TraceWriter::Impl::CheckTables() {
     }
     entries += sequence->entries();
   }
+  gpu.ResetLargerThan(new_generation ? 0 : kMaxSequenceEntries);
+  entries += gpu.entries();
   if (new_generation) {
     names.Clear();
     generation = stacks.generation();
@@ -258,6 +281,7 @@ void TraceWriter::Impl::ResetTables() {
       sequence->Reset();
     }
   }
+  gpu.Reset();
 }
 
 void TraceWriter::Impl::Drain() {
@@ -324,6 +348,7 @@ void TraceWriter::EndThread(ThreadHandle thread, Nanos when) {
     w.calls[thread.value]->EncodeEnd(when, w.out);
     w.calls[thread.value].reset();
   }
+  w.gpu.EndThread(thread.value);
   sequence->EncodeEnd(when, w.out);
   w.threads[thread.value].reset();
   w.free_handles.push_back(thread.value);
@@ -388,6 +413,77 @@ void TraceWriter::BeginStep(ThreadHandle thread, Nanos when, uint64_t number) {
 
 void TraceWriter::EndStep(ThreadHandle thread, Nanos when) {
   impl_->WithCalls(thread, [&](CallSequence& calls) { calls.EndStep(when, impl_->out); });
+}
+
+void TraceWriter::AddGpuDevice(const GpuDevice& device) {
+  Impl& w = *impl_;
+  w.gpu.AddDevice(device);
+  w.Extension(trace::Extension::kGpuDeviceFieldNumber, [&] { EncodeGpuDevice(device, w.out); });
+}
+
+GpuQueueHandle TraceWriter::AddGpuQueue(const GpuQueue& queue) {
+  const auto process = impl_->process_uuids.find(queue.pid);
+  return impl_->gpu.AddQueue(queue, process == impl_->process_uuids.end() ? 0 : process->second);
+}
+
+void TraceWriter::AddGpuOperation(GpuQueueHandle queue, const GpuOperation& operation) {
+  impl_->WithGpu([&](GpuWriter& gpu, WireEncoder& out) { gpu.AddOperation(queue, operation, out); });
+}
+
+void TraceWriter::AddGpuApiCall(ThreadHandle handle, const GpuApiCall& call) {
+  Impl& w = *impl_;
+  ThreadSequence* thread = w.Find(handle);
+  if (thread == nullptr) {
+    return;
+  }
+  if (!thread->is_described()) {
+    w.EncodeThread(*thread);  // the track comes before what is below it
+  }
+  w.WithGpu([&](GpuWriter& gpu, WireEncoder& out) {
+    if (!gpu.KnowsThread(handle.value)) {
+      gpu.AddThread(handle.value, thread->process_uuid(), thread->thread_uuid());
+    }
+    gpu.AddCall(handle.value, call, out);
+  });
+}
+
+void TraceWriter::AddGpuAccounting(const GpuAccounting& accounting) {
+  Impl& w = *impl_;
+  w.Extension(trace::Extension::kGpuAccountingFieldNumber, [&] { EncodeGpuAccounting(accounting, w.out); });
+}
+
+CounterId TraceWriter::AddCounter(const CounterInfo& counter) {
+  Impl& w = *impl_;
+  const uint64_t group = CounterGroupUuid(w.origin, counter.group);
+  if (w.counter_groups.insert(group).second) {
+    w.Packet(0, [&] {
+      w.out.Message(pf::TracePacket::kTrackDescriptorFieldNumber,
+                    [&] { EncodeGroupDescriptor(group, counter.group, w.out); });
+    });
+  }
+  const uint64_t uuid = CounterTrackUuid(group, counter.name);
+  w.Packet(0, [&] {
+    w.out.Message(pf::TracePacket::kTrackDescriptorFieldNumber,
+                  [&] { EncodeCounterDescriptor(uuid, group, counter, w.out); });
+    w.out.Message(trace::kPtraceProfFieldNumber, [&] {
+      w.out.Message(trace::Extension::kCounterFieldNumber, [&] { EncodeCounter(counter, w.out); });
+    });
+  });
+  w.counter_uuids.push_back(uuid);
+  return CounterId(static_cast<uint32_t>(w.counter_uuids.size() - 1));
+}
+
+void TraceWriter::AddCount(CounterId counter, Nanos when, int64_t value) {
+  Impl& w = *impl_;
+  if (counter.value >= w.counter_uuids.size()) {
+    return;
+  }
+  w.Packet(0, [&] {
+    w.out.SignedVarint(pf::TracePacket::kTimestampFieldNumber, when.value);
+    w.out.Varint(pf::TracePacket::kTimestampClockIdFieldNumber, pf::BUILTIN_CLOCK_MONOTONIC);
+    w.out.Message(pf::TracePacket::kTrackEventFieldNumber,
+                  [&] { EncodeCount(w.counter_uuids[counter.value], value, w.out); });
+  });
 }
 
 void TraceWriter::AddProcessEntry(const ProcessEntry& entry) {

@@ -20,6 +20,9 @@
 #include "daemon/trace/call.h"
 #include "daemon/trace/capture_request.h"
 #include "daemon/trace/check.h"
+#include "daemon/trace/counter.h"
+#include "daemon/trace/gpu.h"
+#include "daemon/trace/gpu_writer.h"
 #include "daemon/trace/model.h"
 #include "daemon/trace/process_entry.h"
 #include "daemon/trace/stack_table.h"
@@ -60,6 +63,18 @@ class TraceWriter {
   // ProfilerStep#number, on a track below the thread's; ends the one before.
   void BeginStep(ThreadHandle thread, Nanos when, uint64_t number);
   void EndStep(ThreadHandle thread, Nanos when);
+
+  // What is on GPUs. A queue of a process that was added before, and after its device, whose name it shows; operations
+  // and calls in any order, but those of one queue best in that of time: what seems to overlap goes on another track.
+  void AddGpuDevice(const GpuDevice& device);
+  GpuQueueHandle AddGpuQueue(const GpuQueue& queue);
+  void AddGpuOperation(GpuQueueHandle queue, const GpuOperation& operation);
+  void AddGpuApiCall(ThreadHandle thread, const GpuApiCall& call);
+  void AddGpuAccounting(const GpuAccounting& accounting);
+
+  // Numbers over time. `when` never goes back on one counter.
+  CounterId AddCounter(const CounterInfo& counter);
+  void AddCount(CounterId counter, Nanos when, int64_t value);
 
   // Of a listing (kList) and a diagnosis (kDoctor): each a packet of its own.
   void AddProcessEntry(const ProcessEntry& entry);

@@ -191,6 +191,19 @@ Result<void> RefuseSampling(const v1::SampleOptions& options) {
   return {};
 }
 
+Result<void> ReadGpu(const v1::CaptureSpec& spec, CaptureRequest& request) {
+  switch (spec.gpu()) {
+    case v1::GPU_DETAIL_UNSPECIFIED: return {};
+    case v1::GPU_DETAIL_COARSE: request.gpu = GpuCaptureDetail::kCoarse; return {};
+    case v1::GPU_DETAIL_DEFAULT: request.gpu = GpuCaptureDetail::kDefault; return {};
+    case v1::GPU_DETAIL_FULL: request.gpu = GpuCaptureDetail::kFull; return {};
+    default: break;
+  }
+  return Because(Reason::kNotYet,
+                 fmt::format("gpu {} is not known to this version of ptrace-prof", static_cast<int>(spec.gpu())),
+                 "use GPU_DETAIL_COARSE, GPU_DETAIL_DEFAULT or GPU_DETAIL_FULL");
+}
+
 // Before they are copied: a request may be megabytes of them.
 Result<void> CheckSizes(std::string_view name, const google::protobuf::RepeatedPtrField<std::string>& globs) {
   if (static_cast<size_t>(globs.size()) > kMaxGlobs) {
@@ -204,6 +217,18 @@ Result<void> CheckSizes(std::string_view name, const google::protobuf::RepeatedP
     }
   }
   return {};
+}
+
+Result<void> ReadGpuCounters(const v1::CaptureSpec& spec, CaptureRequest& request) {
+  switch (spec.gpu_counters()) {
+    case v1::GPU_COUNTERS_UNSPECIFIED:
+    case v1::GPU_COUNTERS_AUTO: return {};
+    case v1::GPU_COUNTERS_ON: request.gpu_counters = GpuCounters::kOn; return {};
+    case v1::GPU_COUNTERS_OFF: request.gpu_counters = GpuCounters::kOff; return {};
+    default: break;
+  }
+  return Invalid(fmt::format("gpu_counters is {}, which is not known", static_cast<int>(spec.gpu_counters())),
+                 "use GPU_COUNTERS_AUTO, GPU_COUNTERS_ON or GPU_COUNTERS_OFF");
 }
 
 Result<void> ReadMode(const v1::CaptureSpec& spec, CaptureRequest& request) {
@@ -260,6 +285,8 @@ Result<CaptureRequest> RequestFrom(const v1::CaptureSpec& spec) {
   CaptureRequest request;
   PP_RETURN_IF_ERROR(ReadTarget(spec.target(), request));
   PP_RETURN_IF_ERROR(ReadMode(spec, request));
+  PP_RETURN_IF_ERROR(ReadGpuCounters(spec, request));
+  PP_RETURN_IF_ERROR(ReadGpu(spec, request));
   PP_ASSIGN_OR_RETURN(request.duration, ReadDuration("duration", spec.duration()));
   PP_RETURN_IF_ERROR(ReadSampling(spec.sample(), request));
   return DecodeRequest(EncodeRequest(request));  // the ranges are stated there

@@ -23,6 +23,16 @@ void FillSteps(const CallTraceOptions& options, v1::TraceOptions* out) {
   schedule.set_repeat(options.schedule->repeat);
 }
 
+v1::GpuDetail ToMessage(GpuCaptureDetail detail) {
+  switch (detail) {
+    case GpuCaptureDetail::kOff: return v1::GPU_DETAIL_UNSPECIFIED;
+    case GpuCaptureDetail::kCoarse: return v1::GPU_DETAIL_COARSE;
+    case GpuCaptureDetail::kDefault: return v1::GPU_DETAIL_DEFAULT;
+    case GpuCaptureDetail::kFull: return v1::GPU_DETAIL_FULL;
+  }
+  return v1::GPU_DETAIL_UNSPECIFIED;
+}
+
 v1::OnFull ToMessage(OnFull on_full) {
   switch (on_full) {
     case OnFull::kDrop: return v1::ON_FULL_DROP;
@@ -30,6 +40,15 @@ v1::OnFull ToMessage(OnFull on_full) {
     case OnFull::kThrottle: return v1::ON_FULL_THROTTLE;
   }
   return v1::ON_FULL_UNSPECIFIED;
+}
+
+v1::GpuCounters ToMessage(GpuCounters counters) {
+  switch (counters) {
+    case GpuCounters::kAuto: return v1::GPU_COUNTERS_AUTO;
+    case GpuCounters::kOn: return v1::GPU_COUNTERS_ON;
+    case GpuCounters::kOff: return v1::GPU_COUNTERS_OFF;
+  }
+  return v1::GPU_COUNTERS_UNSPECIFIED;
 }
 
 }  // namespace
@@ -47,6 +66,8 @@ void FillSpec(const CaptureRequest& request, v1::CaptureSpec* out) {
   out->mutable_target()->set_pid(request.pid.value);
   out->mutable_target()->set_start_time_ticks(request.start_ticks);
   out->set_mode(ToMessage(request.mode));
+  out->set_gpu_counters(ToMessage(request.gpu_counters));
+  out->set_gpu(ToMessage(request.gpu));
   if (request.mode != CaptureMode::kSample) {
     out->mutable_trace()->set_c_calls(request.trace.c_calls);
     out->mutable_trace()->set_force(request.trace.force);

@@ -83,6 +83,7 @@ bool CodeCache::ReadInfo(uint64_t address, CodeInfo* info) {
   info->address = RemoteAddr(address);
   info->fingerprint = Fingerprint(layout_, code);
   info->first_line = Load<int32_t>(code, layout_.code_first_line);
+  info->may_suspend = layout_.Has(&Layout::code_flags) && MaySuspend(Load<uint32_t>(code, layout_.code_flags));
   const uint32_t name_field = layout_.Has(&Layout::code_qualname) ? layout_.code_qualname : layout_.code_name;
   const RemoteAddr name(Load<uint64_t>(code, name_field));
   const RemoteAddr file(Load<uint64_t>(code, layout_.code_filename));

@@ -27,7 +27,8 @@ struct CodeInfo {
   std::string function;  // qualified name where there is one, else the name
   std::string file;
   int32_t first_line = 0;
-  RemoteAddr name_object;  // co_name, co_filename themselves
+  bool may_suspend = false;  // of a generator, a coroutine, or both
+  RemoteAddr name_object;    // co_name, co_filename themselves
   RemoteAddr file_object;
   std::vector<uint8_t> line_table;
   uint64_t instructions = 0;      // address of the first instruction; 0 where f_lasti is an index

@@ -54,6 +54,9 @@ enum class AttributesKind : uint8_t {
   kInlineValues,   // 3.13+: behind the object itself while values.valid is set; the dict before it
 };
 
+// CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR; Include/cpython/code.h, the same in all versions.
+constexpr bool MaySuspend(uint32_t code_flags) { return (code_flags & 0x2a0) != 0; }
+
 struct Layout {
   PythonVersion version;
   bool free_threaded = false;

@@ -4,7 +4,6 @@ namespace ptrace_prof {
 namespace {
 
 constexpr uint8_t kOwnedByThread = 0;     // FRAME_OWNED_BY_THREAD, since there are owners
-constexpr uint32_t kMaySuspend = 0x2a0;   // CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 constexpr uint64_t kMostBeginning = 256;  // bytes of code that make cells, one instruction for each
 
 }  // namespace
@@ -18,8 +17,7 @@ bool IsUnborn(RemoteMemory& memory, const Layout& layout, const RawFrame& frame)
   uint32_t flags = 0;
   return memory.ReadValue(RemoteAddr(frame.address) + layout.frame_owner, &owner) == ReadStatus::kOk &&
          owner == kOwnedByThread &&
-         memory.ReadValue(RemoteAddr(frame.code) + layout.code_flags, &flags) == ReadStatus::kOk &&
-         (flags & kMaySuspend) != 0;
+         memory.ReadValue(RemoteAddr(frame.code) + layout.code_flags, &flags) == ReadStatus::kOk && MaySuspend(flags);
 }
 
 }  // namespace ptrace_prof

@@ -1,5 +1,6 @@
-// Decodes arbitrary packets as what the daemon asks of its launcher, and as whom the launcher tells of: whatever is
-// accepted is within bounds, holds nothing but key=value, and comes back from its encoding.
+// Decodes arbitrary packets as what the daemon asks of its launcher, and as whom and what the launcher tells of:
+// whatever is accepted is within bounds, holds nothing but key=value, and comes back from its encoding. What both ends
+// do with such packets is fuzz_launcher's.
 #include <cstdint>
 #include <cstdlib>
 #include <span>
@@ -16,15 +17,27 @@ void Require(bool holds) {
   }
 }
 
-void RunPeer(std::span<const std::byte> packet) {
-  if (const auto decoded = DecodePeer(packet); decoded.has_value()) {
+void RunPeer(std::span<const std::byte> packet, LaunchKind kind) {
+  if (const auto decoded = DecodePeer(packet, kind); decoded.has_value()) {
     Require(decoded.value().peer.who.groups.size() <= kMaxLaunchGroups && decoded.value().peer.who.capabilities == 0);
-    Require(EncodePeer(decoded.value()).size() == packet.size());
+    Require(EncodePeer(decoded.value(), kind).size() == packet.size());
+  }
+}
+
+void RunLooked(std::span<const std::byte> packet) {
+  const auto header = DecodeLaunchHeader(packet);
+  if (header.has_error()) {
+    return;
+  }
+  if (const auto decoded = DecodeLooked(packet); decoded.has_value()) {
+    Require(EncodeLooked(header.value().number, decoded.value()).size() == packet.size());
   }
 }
 
 void Run(std::span<const std::byte> packet) {
-  RunPeer(packet);
+  RunPeer(packet, LaunchKind::kPeer);
+  RunPeer(packet, LaunchKind::kVouch);
+  RunLooked(packet);
   const auto decoded = DecodeLaunch(packet);
   if (decoded.has_error()) {
     Require(decoded.error().code == Code::kInvalidArgument);

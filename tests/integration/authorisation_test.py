@@ -12,15 +12,18 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import access_cases, case  # noqa: E402
-from support.daemon import Daemon, Place, within_deadline  # noqa: E402
+from support import access_cases, case, yama  # noqa: E402
+from support.daemon import Daemon, Place, children, within_deadline  # noqa: E402
 from support.target_process import harm, status_fields  # noqa: E402
 
 DENIED = ("PERMISSION_DENIED", "UNAUTHENTICATED")
 
 
-@unittest.skipUnless(os.getuid() == 0, "only root can become others")
-class Authorisation(case.Case):
+class AuthorisationCase(case.Case):
+    """A daemon and targets of every kind. SCOPE: what kernel.yama.ptrace_scope says to the daemon and to all that it starts, and does to
+    them; None: what it says here."""
+    SCOPE, POLICY = None, ""
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -30,9 +33,13 @@ class Authorisation(case.Case):
             os.chmod(cls.place.folder, 0o755)
             root = cls.place.folder / "root"
             root.mkdir()
-            cls.audit = cls.place.folder / "audit.log"
+            yama.set_real(cls.SCOPE or 0)
+            stack.callback(yama.set_real, 0)
+            cls.audit, policy = cls.place.folder / "audit.log", cls.place.folder / "policy.toml"
+            policy.write_text(cls.POLICY)
+            os.chmod(policy, 0o644)
             cls.daemon = Daemon(cls.place, "--multi-user", "--audit", cls.audit, "--socket", cls.place.socket, "--spool",
-                                cls.place.spool)
+                                cls.place.spool, "--policy", policy, prefix=() if cls.SCOPE is None else yama.prefix(cls.SCOPE))
             stack.callback(cls.daemon.close)
             cls.callers = access_cases.callers(root)
             cls.targets = {}
@@ -49,23 +56,66 @@ class Authorisation(case.Case):
         self.assertEqual([line.split()[1] for line in lines], [str(pid) for pid in pids], lines)
         return [(line.startswith("allowed"), line) for line in lines]
 
-    def test_the_daemon_answers_as_the_kernel(self):
+    def compare(self):
+        """The daemon's answers with the kernel's, which has no Yama for who asks here, or one that is not in the way."""
         pids = [target.pid for target in self.targets.values()]
         pairs = allowed = 0
         for who, prefix in self.callers.items():
+            yama.set_real(0)
             truth = access_cases.kernel_allows(prefix, pids)
+            yama.set_real(self.SCOPE or 0)
             for what, kernel, (daemon, words) in zip(self.targets, truth, self.ask(prefix, pids)):
                 with self.subTest(caller=who, target=what):
                     self.assertEqual(daemon, kernel, words)
                     if not daemon:
                         self.assertIn(words.split()[2], DENIED)
                 pairs, allowed = pairs + 1, allowed + kernel
-        print(f"authorisation: {pairs} pairs, {allowed} of them allowed by the kernel", file=sys.stderr)
+        print(f"authorisation, {type(self).__name__}: {pairs} pairs, {allowed} of them allowed by the kernel", file=sys.stderr)
         self.assertGreaterEqual(pairs, 40)
         self.assertGreaterEqual(allowed, 20)
         for what, target in self.targets.items():
             with self.subTest(what):
                 self.assertEqual(harm(target.pid), [])
+
+    def recorded(self, script, until=None):
+        """The trace of alice's process that runs this, which was told to go on once it was being recorded, and said so. It is ended once
+        `until` is in the trace; None: the recording ends by itself."""
+        target = subprocess.Popen([*self.callers["alice"], access_cases.PYTHON, "-I", "-S", "-c", script],
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for end in (target.stdout.close, target.stdin.close, target.wait, target.kill):
+            self.addCleanup(end)
+        self.assertEqual(target.stdout.readline(), "ready\n")
+        trace = self.place.folder / f"{self.id()}.pftrace"
+        trace.touch()
+        os.chown(trace, access_cases.ALICE, access_cases.ALICE)
+        probe = self.daemon.probe("record", target.pid, 1000, trace, prefix=self.callers["alice"])
+        self.addCleanup(probe.close)
+        self.assertTrue(probe.hear("STATE_RUNNING"), probe.lines)
+        self.while_recording(target.pid)
+        target.stdin.write("go\n")
+        target.stdin.flush()
+        self.assertEqual(target.stdout.readline(), "there\n")
+        if until:
+            self.assertTrue(within_deadline(lambda: until in trace.read_bytes()))
+            self.assertEqual(harm(target.pid), [])
+            target.kill()
+        probe.end()
+        return trace.read_bytes()
+
+    def while_recording(self, target):
+        pass
+
+    def exec_set_user_id(self):
+        program, after = self.place.folder / "suid-root", self.place.folder / "after.py"
+        after.write_text("def secret():\n  print('there', flush=True)\n  while True: pass\nsecret()\n")
+        return self.recorded("import os, sys\ndef before():\n  print('ready', flush=True); sys.stdin.readline()\nbefore()\n"
+                             f"os.execv('{program}', ['x', '-I', '-S', '{after}'])")
+
+
+@unittest.skipUnless(os.getuid() == 0, "only root can become others")
+class Authorisation(AuthorisationCase):
+    def test_the_daemon_answers_as_the_kernel(self):
+        self.compare()
 
     def test_callers_that_mean_nothing_here(self):
         mine = self.targets["alice's"].pid
@@ -130,27 +180,102 @@ class Authorisation(case.Case):
         self.assertIn(("refused", "UNAUTHENTICATED"), self.audited(65534, None))
 
     def test_a_set_user_id_program_is_not_read_after_an_exec(self):
-        program, after = self.place.folder / "suid-root", self.place.folder / "after.py"
-        after.write_text("def secret():\n  print('there', flush=True)\n  while True: pass\nsecret()\n")
-        script = ("import os, sys\ndef before():\n  print('ready', flush=True); sys.stdin.readline()\nbefore()\n"
-                  f"os.execv('{program}', ['x', '-I', '-S', '{after}'])")
-        target = subprocess.Popen([*self.callers["alice"], access_cases.PYTHON, "-I", "-S", "-c", script],
-                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        for end in (target.stdout.close, target.stdin.close, target.wait, target.kill):
-            self.addCleanup(end)
-        self.assertEqual(target.stdout.readline(), "ready\n")
-        trace = self.place.folder / "alice.pftrace"
-        trace.touch()
-        os.chown(trace, access_cases.ALICE, access_cases.ALICE)
-        probe = self.daemon.probe("record", target.pid, 1000, trace, prefix=self.callers["alice"])
-        self.addCleanup(probe.close)
-        self.assertTrue(probe.hear("STATE_RUNNING"))
-        target.stdin.write("go\n")
-        target.stdin.flush()
-        self.assertEqual(target.stdout.readline(), "there\n")
-        probe.end()
-        self.assertIn(b"before", trace.read_bytes())
-        self.assertNotIn(b"secret", trace.read_bytes())
+        trace = self.exec_set_user_id()
+        self.assertIn(b"before", trace)
+        self.assertNotIn(b"secret", trace)
+
+
+WAIVE = 'yama = "waive"\n'
+
+
+@unittest.skipUnless(os.getuid() == 0, "only root can become others")
+class YamaWaived(AuthorisationCase):
+    """What the kernel would say with the scope at 0 (it says so to who asks from here), and nothing beyond."""
+    SCOPE, POLICY = 1, WAIVE
+
+    def test_the_daemon_answers_as_the_kernel_would_without_yama(self):
+        self.compare()
+
+    def grantors(self):
+        return [pid for pid in children(self.daemon.launcher) if status_fields(pid)["Name"] == "ptrace-prof-mem"]
+
+    def while_recording(self, target):
+        """Of all that runs for alice then, only who opens memory has a right, in reserve."""
+        grantor, = self.grantors()
+        collector, = self.daemon.collectors()
+        for pid, permitted in ((grantor, 1 << 19), (collector, 0)):
+            seen = status_fields(pid)
+            self.assertEqual(seen["Uid"].split(), [str(access_cases.ALICE)] * 4)
+            self.assertEqual([int(seen[which], 16) for which in ("CapPrm", "CapEff", "CapInh", "CapBnd", "CapAmb")],
+                             [permitted, 0, 0, 0, 0])
+            self.assertEqual((seen["NoNewPrivs"], seen["Seccomp"]), ("1", "2"))
+        self.assertEqual(status_fields(target)["TracerPid"], "0")
+
+    def tearDown(self):
+        self.assertTrue(within_deadline(lambda: self.grantors() == []), "each has ended with its collector")
+
+    def test_a_process_is_sampled_and_its_children_too(self):
+        script = ("import ctypes, os, sys\ndef spin():\n  while True: pass\ndef in_child():\n  ctypes.CDLL(None).prctl(1, 9)\n  print('there', flush=True); spin()\n"
+                  "def in_parent():\n  print('ready', flush=True); sys.stdin.readline()\n  if os.fork() == 0: in_child()\n"
+                  "  try: os.wait()\n  finally: os._exit(0)\nin_parent()")
+        trace = self.recorded(script, b"in_child")
+        for name in (b"in_parent", b"in_child"):
+            self.assertIn(name, trace)
+
+    def test_a_set_user_id_program_is_not_read_after_an_exec(self):
+        trace = self.exec_set_user_id()
+        self.assertIn(b"before", trace)
+        self.assertNotIn(b"secret", trace)
+
+    def test_another_program_of_the_same_user_is(self):
+        after = self.place.folder / "mine.py"
+        after.write_text("def not_secret():\n  print('there', flush=True)\n  while True: pass\nnot_secret()\n")
+        trace = self.recorded("import os, sys\ndef before():\n  print('ready', flush=True); sys.stdin.readline()\nbefore()\n"
+                              f"os.execv('{access_cases.PYTHON}', ['x', '-I', '-S', '{after}'])", b"not_secret")
+        self.assertIn(b"before", trace)
+        self.assertIn(b"not_secret", trace)
+
+    def test_who_shuts_itself_off_meanwhile_is_not_read_any_more(self):
+        after = self.place.folder / "off.py"  # not in the command line, which is in the trace
+        after.write_text("def secret():\n  print('there', flush=True)\n  while True: pass\n")
+        trace = self.recorded("import ctypes, sys\nprctl = ctypes.CDLL(None).prctl\ndef before():\n  print('ready', flush=True)\n"
+                              f"  sys.stdin.readline()\nbefore()\nprctl(4, 0, 0, 0, 0)\ncode = open('{after}').read()\n"
+                              "exec(code + code[4:10] + '()')")
+        self.assertIn(b"before", trace)
+        self.assertNotIn(b"secret", trace)
+
+    def test_what_is_waived_is_reading(self):
+        said = self.daemon.probe("create", f"trace:{self.targets[MINE].pid}", 1, prefix=self.callers["alice"]).end()
+        name = said[-1].split()[1]
+        ended = self.daemon.probe("watch", name, prefix=self.callers["alice"]).end()[-1]
+        self.assertIn("kernel.yama.ptrace_scope is 1", ended)
+        self.daemon.probe("delete", name, prefix=self.callers["alice"]).end()
+
+
+MINE = "alice's"
+
+
+class _Refused(AuthorisationCase):
+    def test_users_are_refused_and_root_is_not(self):
+        mine = self.targets[MINE].pid
+        (allowed, words), = self.ask(self.callers["alice"], [mine])
+        self.assertFalse(allowed, words)
+        self.assertIn("YAMA_DENIED", words)
+        self.assertEqual([daemon for daemon, _ in self.ask((), [mine])], [True])
+
+
+@unittest.skipUnless(os.getuid() == 0, "only root can become others")
+class YamaObeyed(_Refused):
+    SCOPE = 1
+
+
+@unittest.skipUnless(os.getuid() == 0, "only root can become others")
+class AdministratorsOnly(_Refused):
+    """Scope 2 is not to be waived."""
+    SCOPE, POLICY = 2, WAIVE
+
+
+del _Refused
 
 
 if __name__ == "__main__":

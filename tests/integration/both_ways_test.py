@@ -170,6 +170,8 @@ class BothWays(TerminalCase):
             with self.subTest(arguments):
                 alone, through = self.both(*arguments)
                 documents = [json.loads(said.output) for said in (alone, through)]
+                for document in documents:  # collectors of a daemon stand behind its filter
+                    document["checks"] = [check for check in document["checks"] if check["subject"] != "seccomp"]
                 self.assertEqual(*(VARYING.sub("#", json.dumps(document, sort_keys=True)) for document in documents))
 
     def test_what_cannot_be(self):

@@ -35,7 +35,7 @@ class Refusals(TerminalCase):
                 self.refuse(2, *arguments)
 
     def test_what_later_versions_have(self):
-        for flags in (["--native"], ["--gpu"]):
+        for flags in (["--native"],):
             for command in ("record", "dump"):
                 with self.subTest((command, *flags)):
                     self.refuse(2, command, "--pid", os.getpid(), *flags, says=["not in this version: " + flags[0]])

@@ -3,14 +3,18 @@
 //
 //   PID is a number; wait:NUMBER for a process that is to become a Python process; trace:NUMBER to trace its calls.
 //   node | list | create PID SECONDS | record PID SECONDS FILE | watch NAME | cancel NAME | delete NAME | read NAME
-//   FILE | follow NAME FILE (to the capture's end, then `last`) | raw METHOD HEX | ask PID... (may each of these be
-//   profiled: `allowed PID` or `refused PID CODE REASON`)
+//   FILE | follow NAME FILE (to the capture's end, then `last`) | sip NAME FILE (small chunks; after the first it says
+//   `first` and stops itself with SIGSTOP; at the end `last`) | twice (list, `first`, SIGSTOP, and list again on the
+//   same connection) | stream PID (live samples) | raw METHOD HEX | ask PID... (may each of these be profiled: `allowed
+//   PID` or `refused PID CODE REASON`)
+// PTRACE_PROF_TLS_CA and so on are as for ptrace-prof; PP_PROBE_AUTHORIZATION is the metadata of that name.
 // Exit status 0; 1 with "error CODE message" on stdout where the server, or the way to it, said no.
 
 #include <fmt/format.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -45,9 +49,11 @@ void SayCapture(const api::Capture& capture) {
 class Probe {
  public:
   explicit Probe(const std::shared_ptr<grpc::Channel>& channel)
-      : channel_(channel),
-        captures_(api::CaptureService::NewStub(channel)),
-        node_(api::NodeService::NewStub(channel)) {}
+      : channel_(channel), captures_(api::CaptureService::NewStub(channel)), node_(api::NodeService::NewStub(channel)) {
+    if (const char* shown = std::getenv("PP_PROBE_AUTHORIZATION"); shown != nullptr) {
+      context_.AddMetadata("authorization", shown);
+    }
+  }
 
   grpc::Status Node(const Words&) {
     api::Node node;
@@ -141,6 +147,51 @@ class Probe {
     return stream->Finish();
   }
 
+  grpc::Status Sip(const Words& words) {
+    api::ReadTraceRequest request;
+    request.set_name(words.at(0));
+    request.set_max_chunk_bytes(4096);
+    std::ofstream file(words.at(1), std::ios::binary);
+    const auto stream = captures_->ReadTrace(&context_, request);
+    bool is_first = true;
+    for (api::TraceChunk chunk; stream->Read(&chunk);) {
+      file << chunk.data() << std::flush;
+      if (is_first) {
+        Say("first");
+        std::raise(SIGSTOP);  // until whoever started us sends SIGCONT
+        is_first = false;
+      }
+      if (chunk.last()) {
+        Say("last");
+      }
+    }
+    return stream->Finish();
+  }
+
+  grpc::Status Twice(const Words& words) {
+    if (grpc::Status status = List(words); !status.ok()) {
+      return status;
+    }
+    Say("first");
+    std::raise(SIGSTOP);
+    grpc::ClientContext again;
+    api::ListCapturesResponse response;
+    return captures_->ListCaptures(&again, {}, &response);
+  }
+
+  grpc::Status Stream(const Words& words) {
+    api::StreamSamplesRequest request;
+    FillSpec({words.at(0), "1"}, request.mutable_spec());
+    request.mutable_spec()->clear_duration();
+    request.mutable_interval()->set_nanos(50'000'000);
+    const auto stream = captures_->StreamSamples(&context_, request);
+    for (api::SampleBatch batch; stream->Read(&batch);) {
+      Say(batch.has_ended() ? fmt::format("ended {} {}", batch.ended().code(), batch.ended().message())
+                            : fmt::format("batch {}", batch.counters().samples()));
+    }
+    return stream->Finish();
+  }
+
   grpc::Status Ask(const Words& words) {
     for (const std::string& pid : words) {
       api::CreateCaptureRequest request;
@@ -200,15 +251,28 @@ const std::map<std::string, std::pair<size_t, grpc::Status (Probe::*)(const Word
     {"node", {0, &Probe::Node}},     {"list", {0, &Probe::List}},     {"create", {2, &Probe::Create}},
     {"record", {3, &Probe::Record}}, {"watch", {1, &Probe::Watch}},   {"cancel", {1, &Probe::Cancel}},
     {"delete", {1, &Probe::Delete}}, {"read", {2, &Probe::Read}},     {"raw", {2, &Probe::Raw}},
-    {"ask", {kAny, &Probe::Ask}},    {"follow", {2, &Probe::Follow}},
+    {"ask", {kAny, &Probe::Ask}},    {"follow", {2, &Probe::Follow}}, {"sip", {2, &Probe::Sip}},
+    {"stream", {1, &Probe::Stream}}, {"twice", {0, &Probe::Twice}},
 };
+
+ChannelOptions OptionsFromEnvironment() {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value == nullptr ? "" : value);
+  };
+  return {.tls = {.authority = variable("PTRACE_PROF_TLS_CA"),
+                  .certificate = variable("PTRACE_PROF_TLS_CERT"),
+                  .key = variable("PTRACE_PROF_TLS_KEY")},
+          .server_name = {},
+          .user = variable("PTRACE_PROF_AS")};
+}
 
 int Main(const Words& words) {
   const auto verb = words.size() < 2 ? kVerbs.end() : kVerbs.find(words[1]);
   if (verb == kVerbs.end() || (verb->second.first != kAny && words.size() != 2 + verb->second.first)) {
     return 2;
   }
-  const auto channel = ConnectChannel(words[0]);
+  const auto channel = ConnectChannel(words[0], OptionsFromEnvironment());
   if (channel.has_error()) {
     Say(fmt::format("error {} {}", CodeName(channel.error().code), channel.error().message));
     return 1;

@@ -11,7 +11,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import case, profiler  # noqa: E402
 from support.daemon import AS_USER, BINARY, USER, Daemon, Place, children, gone, state_of, within_deadline  # noqa: E402
-from support.daemon_kills import STATES, VICTIMS, Kills  # noqa: E402
+from support.daemon_kills import Kills, combinations  # noqa: E402
 from support.target_process import status_fields  # noqa: E402
 
 needs_root = unittest.skipUnless(os.getuid() == 0, "only root can become others")
@@ -307,10 +307,9 @@ class Deaths(DaemonCase):
         target = self.start("heartbeat.py")
         kills = Kills(self.place, target)
         self.addCleanup(lambda: kills.close())
-        for victim in VICTIMS:
-            for state in STATES:
-                with self.subTest(victim=victim, state=state):
-                    self.assertEqual(kills.once(victim, state), [])
+        for victim, state in combinations():
+            with self.subTest(victim=victim, state=state):
+                self.assertEqual(kills.once(victim, state), [])
 
     def test_a_capture_goes_on_without_the_launcher(self):
         target = self.start("heartbeat.py")

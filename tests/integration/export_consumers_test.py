@@ -4,14 +4,18 @@
 export_consumers_test.py EXPORT_MAKER
 """
 import collections
+import glob
 import gzip
+import importlib.util
 import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 import unittest
 import xml.etree.ElementTree
+from unittest import mock
 
 import export_files
 from export_files import ExportFiles
@@ -163,6 +167,67 @@ class FileTest(ExportFiles):
             self.assertIn(b"Linear.forward", stream.read())
 
 
+class KinetoGpuTest(ExportFiles):
+    """GPU work in Chrome JSON, as PyTorch's tools and Meta's HolisticTraceAnalysis read it."""
+
+    def setUp(self):
+        self.data = json.loads(self.read("gpu.json"))
+        self.rows = collections.defaultdict(list)
+        for event in self.data["traceEvents"]:
+            self.rows[event.get("cat") if event["ph"] == "X" else event["ph"]].append(event)
+
+    def test_categories_and_arguments(self):
+        self.assertEqual({cat: len(self.rows[cat]) for cat in ("kernel", "gpu_memcpy", "gpu_memset", "cuda_sync", "cuda_runtime")},
+                         {"kernel": 210, "gpu_memcpy": 3, "gpu_memset": 3, "cuda_sync": 3, "cuda_runtime": 219})
+        kernel = self.rows["kernel"][0]
+        self.assertEqual((kernel["pid"], kernel["tid"], kernel["name"], kernel["dur"]), (0, 7, "gemm_kernel<float>", 190.0))
+        self.assertEqual({key: kernel["args"][key] for key in ("device", "context", "stream", "grid", "block")},
+                         {"device": 0, "context": 1, "stream": 7, "grid": [108, 2, 1], "block": [256, 1, 1]})
+        self.assertNotIn("External id", kernel["args"])
+        copy = self.rows["gpu_memcpy"][0]
+        self.assertEqual((copy["tid"], copy["args"]["bytes"]), (13, 4 << 20))
+        self.assertAlmostEqual(copy["args"]["memory bandwidth (GB/s)"], (4 << 20) / 400_000)
+        self.assertEqual(self.data["deviceProperties"][0]["numSms"], 132)
+        self.assertEqual(self.data["schemaVersion"], 1)
+
+    def test_every_operation_is_joined_with_its_launch(self):
+        begins = {event["id"]: event for event in self.rows["s"]}
+        ends = {event["id"]: event for event in self.rows["f"]}
+        self.assertEqual(len(begins), 216)
+        self.assertEqual(begins.keys(), ends.keys())
+        for name, flow in begins.items():
+            self.assertLessEqual(flow["ts"], ends[name]["ts"])
+            self.assertEqual((flow["cat"], flow["tid"], ends[name]["pid"]), ("ac2g", 4000, 0))
+
+    def test_passes_pytorchs_validator(self):
+        folders = [os.path.join(root, "usr/lib/python3/dist-packages") for root in glob.glob(os.path.join(
+            os.environ.get("PTRACE_PROF_CACHE", "/var/cache/ptrace-prof"), "roots", "*"))]
+        found = [path for folder in folders + sys.path
+                 if os.path.isfile(path := os.path.join(folder, "torch", "profiler", "_trace_validator.py"))]
+        if not found:
+            self.skipTest("no PyTorch with torch.profiler._trace_validator here (Debian forky's python3-torch has it)")
+        spec = importlib.util.spec_from_file_location("_trace_validator", found[0])
+        validator = importlib.util.module_from_spec(spec)
+        with mock.patch.dict(sys.modules, _trace_validator=validator):
+            spec.loader.exec_module(validator)
+            for name in ("gpu.json", "calls.json"):
+                passed, violations = validator.validate_trace(self.path(name))
+                self.assertTrue(passed, [str(one) for one in violations])
+
+    @unittest.skipIf(importlib.util.find_spec("hta") is None, "HolisticTraceAnalysis is not installed: it was not tried")
+    def test_holistic_trace_analysis(self):
+        from hta.trace_analysis import TraceAnalysis
+        analyzer = TraceAnalysis(trace_files={0: self.path("gpu.json")}, trace_dir="")
+        idle = analyzer.get_temporal_breakdown(visualize=False)
+        self.assertGreater(float(idle["idle_time(us)"].iloc[0]), 0)
+        types, kernels = analyzer.get_gpu_kernel_breakdown(visualize=False)
+        self.assertIn("COMPUTATION", set(types["kernel_type"]))
+        self.assertIn("gemm_kernel<float>", set(kernels["name"]))
+        breakdown, _ = analyzer.get_idle_time_breakdown(ranks=[0], visualize=False, show_idle_interval_stats=True)
+        self.assertIn("host_wait", set(breakdown["idle_category"]))
+        self.assertGreater(len(analyzer.get_cuda_kernel_launch_stats(ranks=[0], visualize=False)[0]), 0)
+
+
 @unittest.skipIf(shutil.which("go") is None, "go is missing: go tool pprof was not tried")
 class GoPprofTest(ExportFiles):
     def top(self, name, *flags):
@@ -215,6 +280,15 @@ class PerfettoTest(ExportFiles):
             durations[name] = sorted(row[1:] for row in processor.query(slices) if not row[0].startswith("ProfilerStep"))
         self.assertEqual(len(durations["calls.json"]), 10)
         self.assertEqual(durations["calls.json"], durations["calls.pftrace"])
+
+    def test_counters(self):
+        processor = self.perfetto.load("gpu.pftrace")
+        self.assertEqual(processor.query("select name, value from stats where value != 0 and severity != 'info'"), [])
+        rows = processor.query("""select one.name, above.name, count(*), max(value) from counter
+            join track one on track_id = one.id join track above on one.parent_id = above.id
+            group by one.name order by one.name""")
+        gpu = "GPU 0 (Model X <80GB>)"
+        self.assertEqual(rows, [("memory used", gpu, 5, 50 << 30), ("power", gpu, 5, 320_000), ("utilisation", gpu, 5, 90)])
 
     def test_copied_trace(self):
         processor = self.perfetto.load("sample.pftrace")

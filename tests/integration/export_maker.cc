@@ -13,8 +13,11 @@ namespace ptrace_prof {
 namespace {
 
 int WriteAll(const std::string& folder) {
-  const std::pair<std::string, std::string> traces[] = {
-      {"sample", SampleTrace()}, {"calls", CallTrace()}, {"hostile", HostileTrace()}, {"long", LongTrace(60)}};
+  const std::pair<std::string, std::string> traces[] = {{"sample", SampleTrace()},
+                                                        {"calls", CallTrace()},
+                                                        {"hostile", HostileTrace()},
+                                                        {"gpu", GpuTrace()},
+                                                        {"long", LongTrace(60)}};
   for (const auto& [name, trace] : traces) {
     const std::string path = fmt::format("{}/{}.trace", folder, name);
     std::ofstream(path, std::ios::binary) << trace;

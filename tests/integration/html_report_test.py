@@ -41,6 +41,31 @@ class HtmlReport(ExportFiles):
         self.assertTrue(any("Content Security Policy" in text for text in page.complaints), page.complaints)
         page.complaints.clear()
 
+    def test_counters_are_lanes(self):
+        page = self.open("gpu.html")
+        lanes = page.evaluate("[...document.querySelectorAll('#lane-names button.extra')].map(lane => [lane.textContent, lane.title])")
+        self.assertEqual([text for text, _ in lanes], ["GPU 0 stream 13", "GPU 0 stream 7 (default)", "GPU 0 utilisation",
+                                                       "GPU 0 memory used", "GPU 0 power"])
+        self.assertEqual(lanes[3][1], "GPU 0 (Model X <80GB>): memory used, mean 30.0 GiB, most 50.0 GiB of 80.0 GiB")
+        self.assertIn("most 320.0 W", lanes[4][1])
+        box = page.evaluate("(({left, top, width}) => [left, top, width])(document.querySelector('#lane-canvas').getBoundingClientRect())")
+        self.press(page, "mouseMoved", box[0] + 0.5 * box[2], box[1] + 18 + 3 * 24 + 12)
+        self.assertIn("utilisation: 0 %", page.evaluate("document.querySelector('#tip').textContent"))
+
+    def test_gpu_time(self):
+        page = self.open("gpu.html")
+        self.click(page, "[data-view=gpu]")
+        heads = page.evaluate("[...document.querySelectorAll('#main h2')].map(head => head.textContent)")
+        self.assertRegex(heads[0], r"GPU 0 \(Model X <80GB>\): no kernel in [\d.]+ % of [\d.]+ ms")
+        self.assertEqual(heads[1:], ["GPU time by kernel", "GPU time by Python function", "GPU time by nn.Module"])
+        rows = page.evaluate("""[...document.querySelectorAll('#main table')].map(table =>
+            [...table.tBodies[0].rows].map(row => [...row.cells].map(cell => cell.textContent)))""")
+        self.assertEqual(rows[0][0][1:], ["11.4 ms", "60", "190 µs", "190 µs", "gemm_kernel<float>"])
+        self.assertEqual(rows[1][0][-1], "nn.Module: Linear_0 (layers.3)")
+        self.assertIn("Trainer.step", {row[-1].split("/")[0] for row in rows[1]})
+        self.assertEqual(len(page.evaluate("[...document.querySelectorAll('.gpu-bar i')].map(part => part.title)")), 5)
+        self.assertEqual(self.open("sample.html").evaluate("document.querySelector('[data-view=gpu]').hidden"), True)
+
     def test_header_tells_the_run(self):
         page = self.open("sample.html")
         self.assertEqual(page.evaluate("document.title"), "python3 train.py --epochs 3 · ptrace-prof")

@@ -274,6 +274,30 @@ duration = "100s"
         for verb in ("cancel", "watch"):
             self.probe(daemon, verb, name).end()
 
+    def test_cpu_time_of_all_together(self):
+        """Of 0.025 cores the first gets half, for it wants all it can get; the second what an ordinary one needs."""
+        text = f'cpu = "{100 * 0.025 / len(os.sched_getaffinity(0)):.4f}%"'
+        daemon = self.serve(text)
+        mine, of_bob = self.target(), self.target(access_cases.as_user(BOB))
+        name = self.probe(daemon, "create", mine, 1000).end()[-1].split()[1]
+        shown = subprocess.run([*access_cases.as_user(ALICE), profiler.BINARY, "captures", "list", "--json", "--host",
+                                self.place.address], text=True, capture_output=True, timeout=DEADLINE, cwd="/")
+        self.assertIn("may use 1.25 % of a core, less than was asked for", shown.stdout, shown)
+        bobs = self.probe(daemon, "create", of_bob, 1000, prefix=access_cases.as_user(BOB)).end()[-1]
+        self.assertTrue(bobs.startswith("capture "), bobs)
+        said = self.probe(daemon, "create", mine, 1000).end()[-1]
+        self.assertIn("error RESOURCE_EXHAUSTED the policy of this machine lets all collectors together use 0.025 cores, of which "
+                      "the captures that go on have 0.0225: less is left than the 0.01 that taking samples needs", said)
+        self.assertIn("error RESOURCE_EXHAUSTED", self.probe(daemon, "create", f"trace:{mine}", 1000).end()[-1])
+        self.assertIn((ALICE, "refused", None), self.audited(mine))
+        self.assertEqual(self.answers(daemon, of_bob, prefix=()), ["RESOURCE_EXHAUSTED QUOTA"], "who asks first is told, too")
+        self.reload(daemon, "cpu = '100%'", "cpu: 100%")
+        again = self.probe(daemon, "create", mine, 1000).end()[-1]
+        self.assertTrue(again.startswith("capture "), again)
+        self.reload(daemon, "", "cpu: no limit")
+        for mine in (name, again.split()[1]):
+            self.probe(daemon, "cancel", mine).end()
+
     def start_busy(self):
         """One whose trace grows fast: many threads on different lines."""
         script = ("import threading\ndef spin(n):\n  while True: sum(range(n))\n"

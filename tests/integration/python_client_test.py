@@ -1,11 +1,13 @@
 """The Python client (client/python/tests) on one CPython, against a server with a real target.
 
 Usage: python_client_test.py MINOR FOLDER (of python_client_wheel_test.py). The server is PTRACE_PROFD_BIN, else the one
-beside PTRACE_PROF_BIN; where there is none, client/python/tests/fake_server.py. Its first line says which.
+beside PTRACE_PROF_BIN; where there is none, client/python/tests/fake_server.py. Its first line says which. A real one is
+asked over TLS, too.
 """
 import contextlib
 import os
 import pathlib
+import re
 import shlex
 import signal
 import subprocess
@@ -15,6 +17,7 @@ import threading
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import interpreters  # noqa: E402
+from support.certificates import Authority  # noqa: E402
 from support.profiler import BINARY  # noqa: E402
 from support.target_process import TARGETS, TargetProcess, harm  # noqa: E402
 
@@ -39,7 +42,7 @@ class Server:
     def _read(self):
         for line in self.process.stdout:
             self.said.append(line)
-            if "ready" in line or "event=listening" in line:
+            if "ready" in line or "event=listening " in line:  # the last that it says of where it listens
                 self._listens.set()
         self._listens.set()
 
@@ -57,6 +60,20 @@ class Server:
 
 
 @contextlib.contextmanager
+def ending_well(server, with_signal):
+    """The server ends with status 0 after what is done with it; else what it said is shown."""
+    try:
+        yield
+        status = server.end(with_signal)
+        assert status == 0, f"the server ended with {status}"
+    except BaseException:
+        sys.stderr.write("".join(server.said))
+        raise
+    finally:
+        server.close()
+
+
+@contextlib.contextmanager
 def daemon(folder):
     """ptrace-profd, or the fake. Yields (which, target)."""
     socket = folder / "ptrace-prof.sock"
@@ -69,15 +86,36 @@ def daemon(folder):
         environment = {**os.environ, "PYTHONPATH": f"{PACKAGE}:{site(host.minor)}", "GRPC_ENABLE_FORK_SUPPORT": "0",
                        "PTRACE_PROF_BIN": BINARY}
     server = Server(command, environment)
-    try:
+    with ending_well(server, signal.SIGTERM if real else None):
         yield "ptrace-profd" if real else "the fake", f"unix:{socket}"
-        status = server.end(signal.SIGTERM if real else None)
-        assert status == 0, f"the server ended with {status}"
-    except BaseException:
-        sys.stderr.write("".join(server.said))
-        raise
-    finally:
-        server.close()
+
+
+def make_certificates(folder):
+    """What client/python/tests/over_tls_test.py wants to find there; the daemon's own certificate."""
+    authority, other = Authority(folder), Authority(folder, "other-authority")
+    for name, made in (("me", authority.sign("me")), ("speaker", authority.sign("speaker")),
+                       ("expired", authority.sign("me-once", days=-1)), ("stranger", other.sign("me"))):
+        made.file.rename(folder / f"{name}.crt")
+        made.key.rename(folder / f"{name}.key")
+    return authority.sign("node", "IP:127.0.0.1", usage="serverAuth")
+
+
+@contextlib.contextmanager
+def daemon_over_tls(folder):
+    """A ptrace-profd that also listens on TCP. Yields what over_tls_test.py wants to know."""
+    certificates = folder / "tls"
+    certificates.mkdir()
+    node, policy, user = make_certificates(certificates), folder / "policy.toml", os.getuid()
+    policy.write_text(f"[[identity]]\nname = 'me'\ncommon_name = ['me', 'me-once']\nuser = {user}\nroot = true\n"
+                      f"[[identity]]\nname = 'speaker'\ncommon_name = 'speaker'\nimpersonate = [{user}]\nroot = true\n")
+    policy.chmod(0o644)
+    server = Server([str(DAEMON), "--socket", str(folder / "tls.sock"), "--spool", str(folder / "tls-spool"), "--policy",
+                     str(policy), "--listen-tcp", "127.0.0.1:0", "--tls-cert", str(node.file), "--tls-key", str(node.key),
+                     "--tls-client-ca", str(certificates / "authority.crt")], os.environ)
+    with ending_well(server, signal.SIGTERM):
+        port = re.search(r"event=listening_tcp address=\"?127.0.0.1:(\d+)", "".join(server.said))
+        assert port, server.said
+        yield {"PP_CLIENT_TLS": f"tls://127.0.0.1:{port.group(1)}", "PP_CLIENT_TLS_FOLDER": str(certificates)}
 
 
 @contextlib.contextmanager
@@ -126,9 +164,9 @@ def inside_root(root, folders, environment, arguments):
     return ["unshare", "--mount", "sh", "-ec", "\n".join(lines)]
 
 
-def run_tests(interpreter, folder, environment):
+def run_tests(interpreter, folder, environment, names):
     failed = []
-    for name in ("faults_test.py", "against_server_test.py"):
+    for name in names:
         command = [interpreter.path, "-B", "-X", "dev", "-W", "error::ResourceWarning", str(TESTS / name)]
         given = {"PYTHONPATH": f"{PACKAGE}:{site(interpreter.minor)}", "HOME": "/", **environment}
         if interpreter.in_root:
@@ -159,9 +197,13 @@ def main(minor):
         sleep = stack.enter_context(no_python())
         bad = stack.enter_context(bad_names(target_python.path))
         print(f"server: {server}; client: CPython {found[0]}; target: CPython {target_python}", flush=True)
-        failed = run_tests(found[0], pathlib.Path(name), {
-            "PP_CLIENT_TARGET": address, "PP_CLIENT_SERVER": server, "PP_CLIENT_PID": str(target.pid),
-            "PP_CLIENT_SLEEP": str(sleep.pid), "PP_CLIENT_BAD_NAMES": str(bad.pid)})
+        names = ["faults_test.py", "against_server_test.py"]
+        environment = {"PP_CLIENT_TARGET": address, "PP_CLIENT_SERVER": server, "PP_CLIENT_PID": str(target.pid),
+                       "PP_CLIENT_SLEEP": str(sleep.pid), "PP_CLIENT_BAD_NAMES": str(bad.pid)}
+        if server == "ptrace-profd":
+            environment |= stack.enter_context(daemon_over_tls(pathlib.Path(name)))
+            names.append("over_tls_test.py")
+        failed = run_tests(found[0], pathlib.Path(name), environment, names)
         failed += harm(target.pid)
         if failed:
             raise SystemExit("\n".join(failed))

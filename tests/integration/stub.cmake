@@ -3,7 +3,7 @@ add_executable(stub_layout integration/stub_layout.cc)
 target_link_libraries(stub_layout PRIVATE pp_symbolizer_cpython)
 pp_target_defaults(stub_layout)
 set_target_properties(stub_layout PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/tests)
-add_dependencies(stub_layout pp_stub)
+add_dependencies(stub_layout pp_stub pp_gpu_shim)
 
 function(pp_stub_test name timeout)
   pp_script_test(integration.${name} ${timeout} integration ${ARGN})

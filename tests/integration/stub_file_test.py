@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The built tracer stub as a file: it must load into any interpreter without asking for anything."""
+"""The built tracer stub and GPU shim as files: they must load into any interpreter without asking for anything."""
 import os
 import pathlib
 import re
@@ -9,38 +9,38 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 STUB = pathlib.Path(os.environ.get("PP_STUB", ROOT / "build/release/attach/ptrace_prof_stub.so"))
-INIT = "PyInit__ptrace_prof_stub"
-
-
-def readelf(*options):
-    return subprocess.run(["readelf", "-W", *options, str(STUB)], capture_output=True, text=True, check=True).stdout
-
-
-def segments():
-    """(type, flags) of each program header."""
-    pattern = r"^  ([A-Z_]+) +0x\w+ 0x\w+ 0x\w+ 0x\w+ 0x\w+ ([R ][W ][E ])"
-    return [(kind, flags.replace(" ", "")) for kind, flags in re.findall(pattern, readelf("--segments"), re.MULTILINE)]
 
 
 class StubFile(unittest.TestCase):
+    path, init, header, magic = STUB, "PyInit__ptrace_prof_stub", "attach/abi/boot.h", "PP_BOOT_MAGIC"
+
+    def readelf(self, *options):
+        return subprocess.run(["readelf", "-W", *options, str(self.path)], capture_output=True, text=True, check=True).stdout
+
+    def segments(self):
+        """(type, flags) of each program header."""
+        pattern = r"^  ([A-Z_]+) +0x\w+ 0x\w+ 0x\w+ 0x\w+ 0x\w+ ([R ][W ][E ])"
+        found = re.findall(pattern, self.readelf("--segments"), re.MULTILINE)
+        return [(kind, flags.replace(" ", "")) for kind, flags in found]
+
     def test_needs_nothing(self):
-        dynamic = readelf("--dynamic")
+        dynamic = self.readelf("--dynamic")
         self.assertIn("SYMTAB", dynamic)
         for tag in ("NEEDED", "VERNEED", "VERDEF", "TEXTREL", "INIT", "FINI", "PLTREL"):
             self.assertNotRegex(dynamic, rf"\({tag}", "neither libraries, versions, constructors nor calls elsewhere")
 
     def test_one_symbol(self):
-        symbols = [line.split()[3:] for line in readelf("--dyn-syms").splitlines() if re.match(r" +\d+:", line)]
-        self.assertEqual([(one[0], one[1], one[-1]) for one in symbols if one[3] != "UND"], [("FUNC", "GLOBAL", INIT)])
+        symbols = [line.split()[3:] for line in self.readelf("--dyn-syms").splitlines() if re.match(r" +\d+:", line)]
+        self.assertEqual([(one[0], one[1], one[-1]) for one in symbols if one[3] != "UND"], [("FUNC", "GLOBAL", self.init)])
         self.assertEqual([one for one in symbols if one[3] == "UND" and one[1] != "LOCAL"], [])
 
     def test_relocations_are_relative(self):
-        kinds = set(re.findall(r"R_\w+", readelf("--relocs")))
+        kinds = set(re.findall(r"R_\w+", self.readelf("--relocs")))
         self.assertEqual(len(kinds), 1, kinds)
         self.assertTrue(kinds.pop().endswith("_RELATIVE"))
 
     def test_segments(self):
-        found = segments()
+        found = self.segments()
         self.assertIn(("GNU_STACK", "RW"), found)
         self.assertNotIn("TLS", [kind for kind, _ in found])
         self.assertIn(("LOAD", "RE"), found)
@@ -48,19 +48,28 @@ class StubFile(unittest.TestCase):
 
     def test_boot_block(self):
         """Where the collector looks for it: once, aligned, in data that may be written."""
-        image = STUB.read_bytes()
-        header = (ROOT / "attach/abi/boot.h").read_text()
-        words = [int(word, 16) for word in re.findall(r"PP_BOOT_MAGIC_[01] 0x(\w+)ull", header)]
+        image = self.path.read_bytes()
+        header = (ROOT / self.header).read_text()
+        words = [int(word, 16) for word in re.findall(rf"{self.magic}_[01] 0x(\w+)ull", header)]
         at = image.find(struct.pack("<2Q", *words))
         self.assertEqual(at % 8, 0)
         for word in words:
             self.assertEqual(image.count(struct.pack("<Q", word)), 1)
-        loads = re.findall(r"LOAD +0x(\w+) 0x\w+ 0x\w+ 0x(\w+) 0x\w+ ([R ][W ][E ])", readelf("--segments"))
+        loads = re.findall(r"LOAD +0x(\w+) 0x\w+ 0x\w+ 0x(\w+) 0x\w+ ([R ][W ][E ])", self.readelf("--segments"))
         (start, size), = [(int(offset, 16), int(size, 16)) for offset, size, flags in loads if "W" in flags]
         self.assertTrue(start <= at < start + size)
 
     def test_is_small(self):
-        self.assertLess(STUB.stat().st_size, 32 << 10)
+        self.assertLess(self.path.stat().st_size, 32 << 10)
+
+
+class GpuShimFile(StubFile):
+    path, init = STUB.with_name("ptrace_prof_gpu.so"), "PyInit__ptrace_prof_gpu"
+    header, magic = "attach/abi/gpu_boot.h", "PP_GPU_BOOT_MAGIC"
+
+    def test_names_no_function_of_cuda_but_by_text(self):
+        """What it calls of CUPTI it looks up where the job has mapped it."""
+        self.assertIn(b"cuptiSubscribe\0", self.path.read_bytes())
 
 
 if __name__ == "__main__":

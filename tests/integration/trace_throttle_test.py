@@ -14,7 +14,7 @@ from support.target_process import DEADLINE  # noqa: E402
 THROTTLED = ("--mode", "trace", "--buffer", "1M", "--on-full", "throttle", "--duration", "10m")
 BURST = 20_000  # calls of `forward` in one "burn" (tests/targets/steps.py): ten times what the buffer holds
 TRIES = 10
-HELD = re.compile(r", held back ([\d,]+) times? for ([\d.]+) s in all \([\d.]+ % of the time\)")
+HELD = re.compile(r", held back ([\d,]+) times? for ([\d.]+) (?:µs|ms|s) in all \([\d.]+ % of the time\)")
 
 
 class TraceThrottle(case.Case):

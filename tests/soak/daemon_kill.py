@@ -1,7 +1,8 @@
 """Kills ptrace-profd, its launcher, a collector or the client with SIGKILL, in every state of a capture, at random moments.
 
-Of captures that take samples, then of captures that trace calls. After each: no process of ours is left over, no capture is stuck, what was recorded can be read, the target is unharmed,
-and the next capture works. In the end the target exits as if never profiled.
+Of captures that take samples, of live views and of those who read a trace; then of captures that trace calls. After each:
+no process of ours is left over, no capture is stuck, what was recorded can be read, the target is unharmed, and the next
+capture works. In the end the target exits as if never profiled.
 """
 import contextlib
 import functools
@@ -12,17 +13,17 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import soak  # noqa: E402
 from support.daemon import Place  # noqa: E402
-from support.daemon_kills import STATES, STATES_TRACED, VICTIMS, Kills  # noqa: E402
+from support.daemon_kills import Kills, combinations  # noqa: E402
 from support.target_process import TargetProcess  # noqa: E402
 
 
 def kill(interpreter, traced, parsed, count, table):
-    combinations = [(victim, state) for victim in VICTIMS for state in (STATES_TRACED if traced else STATES)]
-    done = {combination: [0, 0] for combination in combinations}
+    every = combinations(traced)
+    done = {combination: [0, 0] for combination in every}
     with contextlib.closing(Place()) as place, TargetProcess("heartbeat.py", interpreter) as target, \
             contextlib.closing(Kills(place, target, traced=traced)) as kills:
         for number in range(count):
-            victim, state = combinations[number % len(combinations)]
+            victim, state = every[number % len(every)]
             moment = parsed.random.expovariate(1 / 0.05 if state == "running" else 1 / 0.005)
             wrong = kills.once(victim, state, functools.partial(time.sleep, moment))
             done[victim, state][0] += 1
@@ -38,7 +39,7 @@ def kill(interpreter, traced, parsed, count, table):
 
 
 def main():
-    parsed = soak.arguments(__doc__, count=(204, 12), traced=(504, 8))
+    parsed = soak.arguments(__doc__, count=(209, 19), traced=(506, 11))
     table = soak.Table("mode", "victim", "state", "kills", "failures")
     for traced, count in ((False, parsed.count), (True, parsed.traced)):
         kill(parsed.random.choice(soak.chosen(parsed)), traced, parsed, count, table)

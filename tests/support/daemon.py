@@ -120,11 +120,11 @@ def _command(pid):
 class Probe:
     """One call, whose answers are lines: `capture NAME STATE BYTES ERROR`, `error CODE MESSAGE`."""
 
-    def __init__(self, *words, prefix=()):
+    def __init__(self, *words, prefix=(), env=None):
         with open(PROBE, "rb") as program:  # other users may not pass the folders that it is in
             self.process = subprocess.Popen([*prefix, f"/proc/self/fd/{program.fileno()}", *map(str, words)],
                                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
-                                            pass_fds=(program.fileno(),))
+                                            pass_fds=(program.fileno(),), env=env)
         self.lines = []
 
     def hear(self, word):

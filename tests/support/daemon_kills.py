@@ -8,12 +8,18 @@ import subprocess
 
 from . import profiler
 from .daemon import ENDED, Daemon, gone, state_of, within_deadline
-from .target_process import harm
+from .target_process import harm, status_fields
 from .trace_cycles import ours_in
 
 VICTIMS = ("daemon", "launcher", "collector", "client")
-STATES = ("pending", "running", "draining")
-STATES_TRACED = ("running", "draining")  # a trace waits for no process to become one
+STATES = ("pending", "running", "draining", "streaming", "reading")
+STATES_TRACED = ("running", "draining", "reading")  # a trace waits for no process to become one
+
+
+def combinations(traced=False):
+    """[(victim, state)]. streaming: a live view goes on; reading: the capture has succeeded, and its trace is being read."""
+    return [(victim, state) for victim in VICTIMS for state in (STATES_TRACED if traced else STATES)
+            if (victim, state) != ("collector", "reading")]  # it has ended
 
 
 class Kills:
@@ -34,6 +40,8 @@ class Kills:
     def once(self, victim, state, pause=lambda: None):
         """`pause` is called just before the kill. Returns what went wrong: a list of sentences."""
         self.trace.unlink(missing_ok=True)
+        if state in ("streaming", "reading"):
+            return (self._streaming if state == "streaming" else self._reading)(victim, pause)
         bystander = subprocess.Popen(["sleep", "1000"]) if state == "pending" else None
         client = self._begin(f"wait:{bystander.pid}" if bystander else self.pid)
         try:
@@ -45,6 +53,67 @@ class Kills:
             if bystander:
                 bystander.kill()
                 bystander.wait()
+
+    def _streaming(self, victim, pause):
+        client = self._ask("stream", self.pid)
+        try:
+            if not client.hear("batch") or not within_deadline(self.daemon.collectors):
+                return [f"no live samples came: {client.lines[-3:]}"]
+            processes, collectors = self.daemon.processes(), self.daemon.collectors()
+            pause()
+            self._strike(victim, collectors, client)
+            wrong = []
+            if victim == "launcher":
+                wrong += [] if client.hear("batch") else [f"the live view ended with the launcher: {client.lines[-3:]}"]
+            elif victim != "client":
+                last = client.end()[-1]
+                wrong += [] if last.startswith(("error ", "ended ")) else [f"the live view's last word is: {last}"]
+            client.close()
+            return wrong + self._await_ends(victim, processes, collectors) + self._look(victim, "streaming")
+        finally:
+            client.close()
+
+    def _reading(self, victim, pause):
+        whole = self.place.folder / "whole.pftrace"
+        name = self._said("create", self.pid, 0.2).split()[1]
+        ended = self._said("watch", name)
+        self._said("read", name, whole)
+        client = self._ask("sip", name, self.trace)
+        try:
+            if state_of(ended) != "STATE_SUCCEEDED" or not client.hear("first") or not within_deadline(
+                    lambda: status_fields(client.process.pid)["State"][0] == "T"):
+                return [f"there is nothing to read: {ended} {client.lines[-3:]}"]
+            processes = self.daemon.processes()
+            pause()
+            self._strike(victim, [], client)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(client.process.pid, signal.SIGCONT)
+            wrong = []
+            if victim != "client":
+                last = client.end()[-1]
+                is_whole = last == "last" and self.trace.read_bytes() == whole.read_bytes()
+                if not is_whole and not (victim == "daemon" and last.startswith("error UNAVAILABLE")):
+                    wrong.append(f"reading ended with {last}, {self.trace.stat().st_size} of {whole.stat().st_size} bytes")
+            wrong += self._await_ends(victim, processes, []) + self._look(victim, "reading")
+            return wrong + self._again(name, whole)
+        finally:
+            client.close()
+
+    def _again(self, name, whole):
+        """The capture is as it was before, whoever was killed."""
+        again = self.place.folder / "again.pftrace"
+        listed = [line for line in self._ask("list").end() if line.startswith(f"capture {name} STATE_SUCCEEDED ")]
+        self._said("read", name, again)
+        good = listed and again.read_bytes() == whole.read_bytes()
+        self._ask("delete", name).end()
+        return [] if good else [f"the capture is not what it was: {listed}, {again.stat().st_size} bytes"]
+
+    def _ask(self, *words):
+        return self.daemon.probe(*words, prefix=self.prefix)
+
+    def _said(self, *words):
+        """The last word, or nothing."""
+        return (self._ask(*words).end() or [""])[-1]
 
     def _begin(self, pid):
         return self.daemon.probe("record", pid, 1000, self.trace, prefix=self.prefix)
@@ -60,14 +129,20 @@ class Kills:
         processes, collectors = self.daemon.processes(), self.daemon.collectors()
         cancel = self.daemon.probe("cancel", line.split()[1], prefix=self.prefix) if state == "draining" else None
         pause()
+        self._strike(victim, collectors, client)
+        if cancel:
+            cancel.end()
+        return self._end_of_client(client, victim, state) + self._await_ends(victim, processes, collectors)
+
+    def _strike(self, victim, collectors, client):
         pids = {"daemon": [self.daemon.pid], "launcher": [self.daemon.launcher], "collector": collectors,
                 "client": [client.process.pid]}[victim]
         for pid in pids:
             with contextlib.suppress(ProcessLookupError):  # draining, it may have ended
                 os.kill(pid, signal.SIGKILL)
-        if cancel:
-            cancel.end()
-        wrong = self._end_of_client(client, victim, state)
+
+    def _await_ends(self, victim, processes, collectors):
+        wrong = []
         if victim == "daemon":
             self.daemon.process.wait()
         doomed = processes if victim == "daemon" else collectors

@@ -27,7 +27,7 @@ class FakePython final : public RemoteMemory {
     l.frame_code = 0, l.frame_previous = 8, l.frame_instruction = 16, l.frame_owner = 24, l.frame_size = 32;
     l.owner_no_python = 3;
     l.object_type = 8, l.var_size = 16, l.code_filename = 24, l.code_name = 32, l.code_qualname = 40;
-    l.code_line_table = 48, l.code_first_line = 56, l.code_size = 64, l.code_instructions = 64;
+    l.code_line_table = 48, l.code_first_line = 56, l.code_flags = 60, l.code_size = 64, l.code_instructions = 64;
     l.type_name = 24, l.bytes_size = 16, l.bytes_data = 32;
     l.string_length = 16, l.string_state = 32, l.string_ascii_data = 40, l.string_compact_data = 56;
     l.string_kind_shift = 2;

@@ -2,6 +2,7 @@ add_executable(attach_inject_test
   unit/attach_inject_bootstrap_text_test.cc
   unit/attach_inject_channel_test.cc
   unit/attach_inject_frame_strategy_test.cc
+  unit/attach_inject_gpu_arena_test.cc
   unit/attach_inject_left_texts_test.cc
   unit/attach_inject_queued_call_test.cc
   unit/attach_inject_script_files_test.cc

@@ -49,7 +49,7 @@ TEST(StubFile, HasExactlyOneBootBlockOfOurVersion) {
 
 TEST(StubFile, NamesFitIntoTheBlock) {
   EXPECT_LT(ChannelFileName(UINT64_MAX).size(), sizeof(pp_boot::channel_name));
-  EXPECT_NE(StubFileName(1), StubFileName(2));
+  EXPECT_NE(StubFileName(kTracerStub, 1), StubFileName(kTracerStub, 2));
 }
 
 }  // namespace

@@ -53,6 +53,37 @@ TEST(TotalsText, NamesRareQualitiesOnlyWhenThereAreSome) {
   EXPECT_NE(ClosingLines(CaptureMode::kSample, totals).find("too deep 0.10 %"), std::string::npos);
 }
 
+TEST(TotalsText, OfAGpu) {
+  GpuAccounting totals;
+  totals.pid = Pid(7);
+  totals.state = GpuCaptureState::kRecording;
+  totals.kernels = 1000;
+  totals.copies = 1;
+  totals.launches = 1002;
+  totals.attributed_exact = 900;
+  totals.attributed_backward = 100;
+  totals.unseen = 2;
+  totals.clock_violations = 1;
+  EXPECT_EQ(
+      GpuClosingLines(totals),
+      "GPU of process 7: 1,000 kernels, 1 copy, 0 memsets, 0 waits\n"
+      "  with a Python stack 100 % (10.0 % of the thread that waits for autograd); launches 1,002, kernels lost 2, "
+      "1 before their launch");
+  totals.attributed_exact = 0;
+  totals.attributed_launch = 250;
+  totals.attributed_sampled = 600;
+  totals.stacks_refused = 7'500;
+  EXPECT_EQ(
+      GpuClosingLines(totals),
+      "GPU of process 7: 1,000 kernels, 1 copy, 0 memsets, 0 waits\n"
+      "  with a Python stack 95.0 % (25.0 % taken at the launch) (60.0 % of a sample nearby) (10.0 % of the thread "
+      "that waits for autograd); launches 1,002, kernels lost 2, 1 before their launch\n"
+      "  stacks not taken at the launch: 7,500 came too fast for that, 0 had no room");
+  totals.state = GpuCaptureState::kRefused;
+  totals.message = "no CUDA";
+  EXPECT_EQ(GpuClosingLines(totals), "GPU of process 7: not recorded (no CUDA)");
+}
+
 TEST(TotalsText, OfNothing) {
   EXPECT_EQ(LiveLine(CaptureMode::kSample, {}, Nanos()),
             "   0 s  0 samples  0 Hz  truncated 0 %  late 0  lost 0  overhead 0.0 %");
@@ -99,7 +130,7 @@ TEST(TotalsText, OfTimeForWhichTheProcessWaited) {
   totals.holds = 1'200;
   totals.held_total = Nanos::FromMillis(250);
   const std::string lines = ClosingLines(CaptureMode::kTrace, totals);
-  EXPECT_NE(lines.find(", held back 1,200 times for 0.250 s in all (12.5 % of the time)\n"), std::string::npos)
+  EXPECT_NE(lines.find(", held back 1,200 times for 250.0 ms in all (12.5 % of the time)\n"), std::string::npos)
       << lines;
   EXPECT_EQ(lines.find("hint"), std::string::npos) << lines;
 }

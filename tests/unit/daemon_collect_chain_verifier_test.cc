@@ -64,6 +64,21 @@ TEST_F(ChainVerifierTest, AStackThatHoldsStillIsConfirmedOnceAndThenKnown) {
   EXPECT_EQ(python_.batches, before + 1) << "a known stack must cost one read";
 }
 
+TEST_F(ChainVerifierTest, AGeneratorThatHasYieldedIsNoRootHoweverLongItStandsStill) {
+  for (const uint32_t flag : {0x20u, 0x80u, 0x200u}) {
+    const RemoteAddr generator = python_.AddCode("generator");
+    python_.Put(generator + python_.layout.code_flags, flag);
+    python_.PutFrame(bottom_, RemoteAddr(), generator, 5);
+    python_.PutFrame(top_, bottom_, fa_, 1);
+    python_.SetCurrent(top_);
+    for (int i = 0; i < 3; ++i) {
+      const VerifiedStack sample = Sample();
+      EXPECT_EQ(sample.quality, SampleQuality::kTruncated);
+      EXPECT_EQ(Names(sample.stack), kTruncatedMarker);
+    }
+  }
+}
+
 TEST_F(ChainVerifierTest, AnImpossibleLinkIsNeverBelievedWhenItDoesNotLast) {
   Sample();
   InFb();

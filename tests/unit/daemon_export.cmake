@@ -7,6 +7,7 @@ add_executable(daemon_export_test
   unit/daemon_export_exporter_test.cc
   unit/daemon_export_exporting.cc
   unit/daemon_export_golden_test.cc
+  unit/daemon_export_gpu_test.cc
   unit/daemon_export_span_test.cc)
 pp_target_defaults(daemon_export_test)
 target_compile_definitions(daemon_export_test PRIVATE PP_GOLDEN_FOLDER="${CMAKE_CURRENT_SOURCE_DIR}/golden")

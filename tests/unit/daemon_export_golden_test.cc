@@ -45,6 +45,8 @@ TEST_P(GoldenTest, IsWhatWasReviewed) { ExpectGolden(GetParam(), SampleTrace(), 
 
 TEST_P(GoldenTest, OfExactCallsIsWhatWasReviewed) { ExpectGolden(GetParam(), CallTrace(), "calls", 10); }
 
+TEST_P(GoldenTest, OfAGpuIsWhatWasReviewed) { ExpectGolden(GetParam(), GpuTrace(), "gpu", 250); }
+
 INSTANTIATE_TEST_SUITE_P(Formats, GoldenTest, testing::ValuesIn(ExportFormats().begin(), ExportFormats().end()),
                          [](const auto& param) { return std::string(param.param.name); });
 

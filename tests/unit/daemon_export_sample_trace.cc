@@ -148,6 +148,144 @@ std::string HostileTrace() {
   return scene.End(at, 30);
 }
 
+namespace {
+
+// Work of a thread on a GPU: each launch a call and its operation, with one correlation.
+struct GpuScene {
+  Scene& scene;
+  ThreadHandle thread;
+  Tid tid;
+  uint64_t correlation = 0;
+
+  void Launch(GpuQueueHandle queue, GpuOperation operation, Nanos launched, const char* function,
+              GpuStackSource source) {
+    operation.correlation = ++correlation;
+    operation.launched_by = tid;
+    operation.launched = launched;
+    operation.stack_source = source;
+    GpuApiCall call;
+    call.begin = launched;
+    call.end = launched + Nanos(6'000);
+    call.name = function;
+    call.function = 211;
+    call.correlation = correlation;
+    call.launches = operation.kind != GpuOperationKind::kSync;
+    call.stack = operation.stack;
+    call.stack_source = source;
+    if (operation.kind == GpuOperationKind::kSync) {
+      call.end = operation.end;
+    }
+    scene.writer.AddGpuApiCall(thread, call);
+    scene.writer.AddGpuOperation(queue, operation);
+  }
+};
+
+GpuOperation Operation(GpuOperationKind kind, const char* name, Nanos begin, int64_t length, StackId stack) {
+  GpuOperation operation;
+  operation.kind = kind;
+  operation.name = name;
+  operation.begin = begin;
+  operation.end = begin + Nanos(length);
+  operation.stack = stack;
+  if (kind == GpuOperationKind::kKernel) {
+    operation.shape = {{108, 2, 1}, {256, 1, 1}, 64, 1024, 0};
+  } else if (kind != GpuOperationKind::kSync) {
+    operation.bytes = 4 << 20;
+  }
+  return operation;
+}
+
+GpuDevice Device() {
+  GpuDevice device;
+  device.pid = Pid(4000);
+  device.name = "Model X <80GB>";
+  device.uuid = "GPU-00000000-0000-0000-0000-000000000001";
+  device.compute_major = 9;
+  device.memory_bytes = uint64_t{80} << 30;
+  device.multiprocessors = 132;
+  device.max_threads_per_block = 1024;
+  device.warp_size = 32;
+  return device;
+}
+
+// Three steps of 20 ms: a copy in, kernels that the host keeps up with, kernels that it does not, a wait.
+void AddGpuWork(Scene& scene, GpuScene gpu, GpuQueueHandle compute, GpuQueueHandle copies, StackId forward,
+                StackId load) {
+  using Kind = GpuOperationKind;
+  for (int step = 0; step < 3; ++step) {
+    const Nanos begin = kStart + Nanos::FromMillis(100 + 20 * step);
+    const auto at = [&](int64_t us) { return begin + Nanos(1000 * us); };
+    gpu.Launch(copies, Operation(Kind::kMemcpy, "Memcpy HtoD (Pinned -> Device)", at(20), 400'000, load), at(0),
+               "cudaMemcpyAsync", GpuStackSource::kSampled);
+    for (int i = 0; i < 20; ++i) {  // launched ahead, one after the other
+      gpu.Launch(compute, Operation(Kind::kKernel, "gemm_kernel<float>", at(450 + 200 * i), 190'000, forward),
+                 at(30 + 10 * i), "cudaLaunchKernel", GpuStackSource::kExact);
+    }
+    for (int i = 0; i < 50; ++i) {  // short ones, each launched when the one before is over
+      gpu.Launch(compute, Operation(Kind::kKernel, "relu_kernel", at(4500 + 50 * i), 10'000, forward),
+                 at(4490 + 50 * i), "cudaLaunchKernel", GpuStackSource::kBackward);
+    }
+    GpuOperation wait = Operation(Kind::kSync, "Stream Sync", at(6960), 20'000, load);
+    wait.sync = GpuSync::kStream;
+    gpu.Launch(compute, wait, at(6955), "cudaStreamSynchronize", GpuStackSource::kExact);
+    gpu.Launch(compute, Operation(Kind::kMemset, "Memset (Device)", at(7200), 5'000, kEmptyStack), at(7100),
+               "cudaMemsetAsync", GpuStackSource::kNone);
+    scene.writer.BeginStep(gpu.thread, begin, static_cast<uint64_t>(step));
+  }
+  scene.writer.EndStep(gpu.thread, kStart + Nanos::FromMillis(160));
+}
+
+}  // namespace
+
+std::string GpuTrace() {
+  Scene scene;
+  scene.Process(4000, 1, {"python3", "train.py", "--gpu"});
+  const ThreadHandle main = scene.Thread(4000, 4000, "MainThread");
+  const Frame module = Python("<module>", "/srv/job/train.py", 40, 1);
+  const Frame step = Python("Trainer.step", "/srv/job/train.py", 30, 28);
+  const Frame load = Python("load", "/srv/job/data.py", 9, 8);
+  Frame linear = Python("nn.Module: Linear_0 (layers.3)", "", 0, 0);
+  linear.kind = FrameKind::kModule;
+  scene.writer.AddGpuDevice(Device());
+  GpuQueue queue;
+  queue.pid = Pid(4000);
+  queue.device = 0;
+  queue.context = 1;
+  queue.stream = 7;
+  queue.is_default = true;
+  const GpuQueueHandle compute = scene.writer.AddGpuQueue(queue);
+  queue.stream = 13;
+  queue.is_default = false;
+  const GpuQueueHandle copies = scene.writer.AddGpuQueue(queue);
+  const std::string gpu = "GPU 0 (Model X <80GB>)";
+  TraceWriter& writer = scene.writer;
+  const CounterId busy = writer.AddCounter({gpu, "utilisation", CounterUnit::kPercent, 100});
+  const CounterId memory = writer.AddCounter({gpu, "memory used", CounterUnit::kBytes, int64_t{80} << 30});
+  const CounterId power = writer.AddCounter({gpu, "power", CounterUnit::kMilliwatts, 0});
+  Nanos at = kStart;
+  scene.Run(main, at, scene.Stack({module, step}), 250);
+  AddGpuWork(scene, {scene, main, Tid(4000)}, compute, copies, scene.Stack({module, step, linear}),
+             scene.Stack({module, step, load}));
+  GpuAccounting accounting;
+  accounting.pid = Pid(4000);
+  accounting.state = GpuCaptureState::kRecording;
+  accounting.launches = 210;
+  accounting.kernels = 210;
+  accounting.copies = 3;
+  accounting.memsets = 3;
+  accounting.syncs = 3;
+  accounting.attributed_exact = 60;
+  accounting.attributed_backward = 150;
+  writer.AddGpuAccounting(accounting);
+  for (int i = 0; i < 5; ++i) {
+    const Nanos when = kStart + Nanos::FromMillis(100 * i);
+    writer.AddCount(busy, when, i == 2 ? 0 : 20 * i + 10);
+    writer.AddCount(memory, when, int64_t{10 + 10 * i} << 30);
+    writer.AddCount(power, when, 80'000 + 60'000 * i);
+  }
+  return scene.End(at, 250);
+}
+
 std::string LongTrace(int seconds) {
   Scene scene;
   scene.Process(4000, 1, {"python3", "long.py"});

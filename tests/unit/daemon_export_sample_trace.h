@@ -18,4 +18,7 @@ std::string LongTrace(int seconds);
 // a call that is cut, steps. To the nanosecond.
 std::string CallTrace();
 
+// Half a second of a thread that trains, with counters of a GPU beside it.
+std::string GpuTrace();
+
 }  // namespace ptrace_prof

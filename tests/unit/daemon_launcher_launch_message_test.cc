@@ -65,6 +65,25 @@ TEST(LaunchMessage, APeerComesBackWithoutItsCapabilities) {
   }
 }
 
+TEST(LaunchMessage, AUserThatIsVouchedForComesBack) {
+  const PeerMessage sent{
+      VouchedPeer(Uid(1000)), {PeerVerdict::kKnown, {Uid(1000), Gid(100), {Gid(4), Gid(27)}, 1}, {}}, true};
+  const auto packet = EncodePeer(sent, LaunchKind::kVouch);
+  const auto got = DecodePeer(packet, LaunchKind::kVouch);
+  ASSERT_TRUE(got.has_value()) << got.error().message;
+  EXPECT_EQ(got.value().number, VouchedPeer(Uid(1000)));
+  EXPECT_EQ(got.value().peer.who.uid, Uid(1000));
+  EXPECT_EQ(got.value().peer.who.gid, Gid(100));
+  EXPECT_EQ(got.value().peer.who.groups, sent.peer.who.groups);
+  EXPECT_EQ(got.value().peer.who.capabilities, 0u);
+  EXPECT_TRUE(got.value().is_express);
+  EXPECT_TRUE(DecodePeer(packet).has_error());  // the door lets nobody in by it
+  EXPECT_TRUE(DecodePeer(EncodePeer(sent), LaunchKind::kVouch).has_error());
+  for (size_t size = 0; size < packet.size(); ++size) {
+    EXPECT_TRUE(DecodePeer(std::span(packet).first(size), LaunchKind::kVouch).has_error()) << size;
+  }
+}
+
 TEST(LaunchMessage, AProcessThatWasLookedAtComesBackAsItWent) {
   const TargetLook sent{0, Uid(1000), "python3", "/usr/bin/python3", "0::/a\n"};
   const auto packet = EncodeLooked(5, sent);

@@ -55,6 +55,24 @@ TEST_F(CaptureMetricsTest, AFailureHasItsReasonAndNoTimes) {
   EXPECT_EQ(metrics_.Page({}).find("4711"), std::string::npos);
 }
 
+TEST_F(CaptureMetricsTest, CpuTimeIsOfAllKindsAndNeverGoesBack) {
+  CaptureUsage usage;
+  usage.cpu_time = Nanos::FromSeconds(2);
+  usage.cpu_cores = 0.25;
+  CaptureParameters dump = Recording();
+  dump.request.verb = CaptureVerb::kDump;
+  CaptureSnapshot end = Succeeded();
+  end.cpu = Nanos::FromSeconds(1);
+  metrics_.Ended(dump, end);
+  const auto has = [&](const std::string& line) { return metrics_.Page(usage).find(line + "\n") != std::string::npos; };
+  EXPECT_TRUE(has("ptrace_prof_collector_cpu_seconds_total 3"));
+  EXPECT_TRUE(has("ptrace_prof_cpu_granted_cores 0.25"));
+  EXPECT_EQ(metrics_.Page(usage).find("cpu_budget"), std::string::npos) << "there is none";
+  usage = {.cpu_budget = 0.5};
+  EXPECT_TRUE(has("ptrace_prof_collector_cpu_seconds_total 3")) << "one has ended, and was not counted yet";
+  EXPECT_TRUE(has("ptrace_prof_cpu_budget_cores 0.5"));
+}
+
 TEST_F(CaptureMetricsTest, WhatIsGivenUpIsCountedByWhy) {
   EXPECT_TRUE(Has("ptrace_prof_forgotten_bytes_total 0"));
   metrics_.Forgotten({"c1", 1001, 100, "age"});

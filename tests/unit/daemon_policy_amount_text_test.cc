@@ -25,5 +25,14 @@ TEST(AmountText, ReadsSizes) {
   }
 }
 
+TEST(AmountText, ReadsShares) {
+  EXPECT_DOUBLE_EQ(ParseShare("10%").value(), 0.1);
+  EXPECT_DOUBLE_EQ(ParseShare("0.5 %").value(), 0.005);
+  EXPECT_DOUBLE_EQ(ParseShare("100%").value(), 1);
+  for (const char* text : {"", "%", "10", "0%", "-1%", "101%", "nan%", "10%%"}) {
+    EXPECT_FALSE(ParseShare(text).has_value()) << text;
+  }
+}
+
 }  // namespace
 }  // namespace ptrace_prof

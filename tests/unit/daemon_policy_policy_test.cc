@@ -130,6 +130,72 @@ TEST(PolicyChanges, AreNamed) {
             "default: deny; rules added: d; rules removed: b; rules changed: a; quotas added: q");
   EXPECT_EQ(PolicyChanges(before, Parsed(rule("b", "user = 2") + rule("a", "user = 1") + rule("c", "user = 3"))),
             "rules: in another order");
+  EXPECT_EQ(PolicyChanges(Parsed(""), Parsed("cpu = '12.5%'")), "cpu: 12.5%");
+  EXPECT_EQ(PolicyChanges(Parsed("cpu = '5%'"), Parsed("")), "cpu: no limit");
+}
+
+TEST(PolicyChanges, OfYamaComeWithARestart) {
+  EXPECT_FALSE(Parsed("yama = 'obey'").waives_yama);
+  EXPECT_TRUE(Parsed("yama = 'waive'").waives_yama);
+  EXPECT_FALSE(Parsed("yama = 'waive'").denies_anything());
+  EXPECT_EQ(PolicyChanges(Parsed(""), Parsed("yama = 'waive'")), "yama: waive (when ptrace-profd is started again)");
+}
+
+TEST(PolicyIdentities, TheFirstThatFitsTheCertificateIsTheOne) {
+  const Policy policy = Parsed(R"(
+[[identity]]
+name = "both"
+common_name = "ann"
+uri = ["spiffe://a", "spiffe://b"]
+user = 54321
+gid = 100
+[[identity]]
+name = "several"
+common_name = ["ann", "dashboard"]
+impersonate = [54321, 54322]
+gid = 100
+)");
+  const auto name = [&](std::string_view common_name, const std::vector<std::string>& uris) {
+    const IdentityRule* rule = policy.FindIdentity(common_name, uris);
+    return rule == nullptr ? std::string() : rule->name;
+  };
+  EXPECT_EQ(name("ann", {"spiffe://x", "spiffe://b"}), "both");
+  EXPECT_EQ(name("ann", {}), "several");
+  EXPECT_EQ(name("Ann", {"spiffe://a"}), "") << "letter by letter";
+  EXPECT_EQ(name("", {"spiffe://a"}), "");
+  EXPECT_FALSE(policy.identities[0].impersonates);
+  EXPECT_EQ(policy.identities[0].users.front().gid, Gid(100));
+  ASSERT_TRUE(policy.identities[1].impersonates);
+  EXPECT_NE(policy.identities[1].FindUser("54322"), nullptr);
+  EXPECT_EQ(policy.identities[1].FindUser("0"), nullptr);
+  EXPECT_EQ(policy.identities[1].FindUser(""), nullptr);
+}
+
+TEST(PolicyIdentities, MayAskMunge) {
+  const Policy policy = Parsed(R"(
+munge_socket = "/run/other/munge"
+[[identity]]
+name = "login"
+common_name = "login1"
+impersonate = [54321, 54322]
+munge = true
+gid = 100
+)");
+  EXPECT_EQ(policy.munge_socket, "/run/other/munge");
+  EXPECT_TRUE(policy.identities[0].asks_munge);
+  EXPECT_NE(policy.identities[0].FindUser(Uid(54322)), nullptr);
+  EXPECT_EQ(policy.identities[0].FindUser(Uid(0)), nullptr);
+  EXPECT_EQ(PolicyChanges(Parsed(""), Parsed("munge_socket = '/s'")), "munge_socket: /s");
+  EXPECT_EQ(PolicyChanges(Parsed("munge_socket = '/s'"), Parsed("")), "munge_socket: the usual one");
+}
+
+TEST(PolicyIdentities, OfThisMachineAreCompleteFromTheStart) {
+  const Policy policy = Parsed("[[identity]]\nname = 'r'\ncommon_name = '*'\nuser = 'root'\nroot = true");
+  ASSERT_EQ(policy.identities.size(), 1U);
+  EXPECT_EQ(policy.identities[0].users.front().name, "root");
+  EXPECT_NE(policy.identities[0].FindUser("root"), nullptr);
+  EXPECT_NE(policy.FindIdentity("anybody", {}), nullptr);
+  EXPECT_NE(policy.FindIdentity("", {}), nullptr);
 }
 
 }  // namespace

@@ -46,6 +46,13 @@ TEST(AuditLine, NothingFromOutsideMakesAnotherLineOrField) {
   EXPECT_STREQ(document["reason"].GetString(), "CALLER_UID_MISMATCH");
 }
 
+TEST(AuditLine, NamesWhomMungedVouchedFor) {
+  AuditEntry entry = Sample();
+  EXPECT_FALSE(Parsed(AuditLine(entry, Nanos())).HasMember("munge_uid"));
+  entry.caller.munge_uid = 54321;
+  EXPECT_EQ(Parsed(AuditLine(entry, Nanos()))["munge_uid"].GetUint(), 54321u);
+}
+
 TEST(AuditLine, RefusalsAreToldFromFailures) {
   EXPECT_EQ(OutcomeOf(Because(Reason::kYamaDenied, "")), AuditOutcome::kRefused);
   EXPECT_EQ(OutcomeOf(Because(Reason::kQuota, "")), AuditOutcome::kRefused);

@@ -8,6 +8,7 @@ add_executable(daemon_service_test
   unit/daemon_service_record_test.cc
   unit/daemon_service_samples_test.cc
   unit/daemon_session_fake_collector.cc
+  unit/rpc_made_certificates.cc
   unit/symbolizer_cpython_interpreters.cc)
 target_link_libraries(daemon_service_test PRIVATE pp_daemon_service pp_client_remote pp_daemon_collector GTest::gtest)
 pp_target_defaults(daemon_service_test)

@@ -42,7 +42,7 @@ class Reading : public testing::TestWithParam<Way> {
   FakeStarter starter_;
   Serving serving_{GetParam(), {}, &starter_};
 };
-INSTANTIATE_TEST_SUITE_P(, Reading, testing::Values(Way::kInProcess, Way::kUnixSocket), NameOfWay);
+INSTANTIATE_TEST_SUITE_P(, Reading, testing::Values(Way::kInProcess, Way::kUnixSocket, Way::kTls), NameOfWay);
 
 TEST_P(Reading, ResumesAtTheEndOfEveryChunk) {
   const std::string trace = SmallTrace(true, 500);

@@ -273,5 +273,34 @@ TEST_P(Samples, OfManyStacksArriveWhole) {
   EXPECT_EQ(message.totals().unverified(), uint64_t{kSamples / kSampleQualityCount});
 }
 
+// Its samples are counted together; neither the daemon's disk nor its memory grows with what it does not take.
+TEST_P(Samples, OfAClientThatDoesNotReadAreNotStored) {
+  constexpr int kSamples = 4000;
+  constexpr uint64_t kMost = 6 << 20;
+  FakeStarter starter;
+  Serving serving(GetParam(), {.hidden_bytes = kMost}, &starter);
+  grpc::ClientContext context;
+  v1::StreamSamplesRequest request;
+  *request.mutable_spec() = SpecFor(7);
+  request.mutable_interval()->set_nanos(50'000'000);
+  const auto stream = serving.captures().StreamSamples(&context, request);
+  ASSERT_TRUE(Eventually([&] { return !starter.started().empty(); }));
+  const std::string trace = DeepTrace(kSamples, 100);
+  ASSERT_GT(trace.size(), 2 * kMost);
+  ASSERT_TRUE(WriteAll(starter.started().back()->output.get(), trace));
+  starter.started().back()->output.reset();
+  ASSERT_TRUE(Eventually([&] { return serving.registry().CountGoingOn() == 0; }));
+  BatchAssembly assembly;
+  v1::SampleBatch message;
+  uint64_t samples = 0;
+  while (stream->Read(&message)) {
+    const auto batch = assembly.Add(message);
+    samples += batch.has_value() ? batch->counters.samples : 0;
+  }
+  const grpc::Status status = stream->Finish();
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(samples, uint64_t{kSamples});
+}
+
 }  // namespace
 }  // namespace ptrace_prof

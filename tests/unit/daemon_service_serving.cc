@@ -12,12 +12,17 @@
 #include "daemon/trace/trace_reader.h"
 #include "rpc/channel.h"
 #include "rpc/crc32c.h"
+#include "rpc/tcp_socket.h"
+#include "rpc/tls_door.h"
 #include "rpc/unix_socket.h"
+#include "tests/unit/rpc_made_certificates.h"
 
 namespace ptrace_prof {
 namespace {
 
 namespace v1 = ptraceprof::v1;
+
+PeerIdentity Self() { return {.uid = ::getuid(), .gid = ::getgid(), .groups = {}, .pid = Pid(::getpid())}; }
 
 class PeerServices : public ConnectionServices {
  public:
@@ -71,23 +76,49 @@ class Assembly {
 Serving::Serving(Way way, CaptureLimits limits, CollectorStarter* starter)
     : starter_(starter == nullptr ? local_ : *starter),
       registry_(std::make_unique<CaptureRegistry>(folder_.path(), limits)) {
-  const PeerIdentity self{.uid = ::getuid(), .gid = ::getgid(), .groups = {}, .pid = Pid(::getpid())};
-  std::shared_ptr<grpc::Channel> channel;
-  if (way == Way::kInProcess) {
-    service_ = std::make_unique<ProfilerService>(self, *registry_, starter_);
-    in_process_ = std::make_unique<InProcessServer>(service_->services());
-    channel = in_process_->Connect();
-  } else {
-    const std::string path = folder_.path() + "/s.sock";
-    auto socket = ListenOnUnixSocket(path);
-    auto listener = UnixListener::Start(
-        std::move(socket).value(), {.admit = AdmitOnly({Uid(::getuid())})},
-        [this](const PeerIdentity& peer) { return std::make_unique<PeerServices>(peer, *registry_, starter_); });
-    listener_ = std::move(listener).value();
-    channel = ConnectChannel("unix:" + path).value();
-  }
+  const auto channel = Serve(way);
   captures_ = v1::CaptureService::NewStub(channel);
   node_ = v1::NodeService::NewStub(channel);
+}
+
+std::shared_ptr<grpc::Channel> Serving::Serve(Way way) {
+  switch (way) {
+    case Way::kInProcess: return ServeInProcess();
+    case Way::kUnixSocket: return ServeOnUnixSocket();
+    case Way::kTls: return ServeOverTls();
+  }
+  return nullptr;
+}
+
+std::shared_ptr<grpc::Channel> Serving::ServeInProcess() {
+  service_ = std::make_unique<ProfilerService>(Self(), *registry_, starter_);
+  in_process_ = std::make_unique<InProcessServer>(service_->services());
+  return in_process_->Connect();
+}
+
+std::shared_ptr<grpc::Channel> Serving::ServeOnUnixSocket() {
+  const std::string path = folder_.path() + "/s.sock";
+  auto socket = ListenOnUnixSocket(path);
+  auto listener = UnixListener::Start(
+      std::move(socket).value(), {.admit = AdmitOnly({Uid(::getuid())})},
+      [this](const PeerIdentity& peer) { return std::make_unique<PeerServices>(peer, *registry_, starter_); });
+  listener_ = std::move(listener).value();
+  return ConnectChannel("unix:" + path).value();
+}
+
+std::shared_ptr<grpc::Channel> Serving::ServeOverTls() {
+  const MadeCertificates made = MakeCertificates(folder_.path());
+  auto tcp = ListenOnTcp(ParseTcpEndpoint("127.0.0.1:0", "a test").value(), "a test", 8).value();
+  auto door = TlsDoor::Start(std::move(tcp.fd), TlsServer::Load(made.server).value(),
+                             {.identify = [](const PeerCertificate&) -> Result<PeerIdentity> { return Self(); },
+                              .on_refused = [](const Error& why) { ADD_FAILURE() << why.message; }});
+  auto listener = UnixListener::Start(
+      UniqueFd(), {.admit = AdmitOnly({Uid(::getuid())}), .doorkeeper = std::move(door).value()},
+      [this](const PeerIdentity& peer) { return std::make_unique<PeerServices>(peer, *registry_, starter_); });
+  listener_ = std::move(listener).value();
+  ChannelOptions options;
+  options.tls = made.client;
+  return ConnectChannel("tls://" + tcp.address, options).value();
 }
 
 Serving::~Serving() {
@@ -101,7 +132,8 @@ Serving::~Serving() {
 }
 
 std::string NameOfWay(const testing::TestParamInfo<Way>& way) {
-  return way.param == Way::kInProcess ? "InProcess" : "UnixSocket";
+  constexpr const char* kNames[] = {"InProcess", "UnixSocket", "Tls"};
+  return kNames[static_cast<size_t>(way.param)];
 }
 
 std::unique_ptr<TestTarget> Python(const std::string& script) {

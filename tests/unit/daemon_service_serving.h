@@ -1,7 +1,8 @@
-// The service as its clients find it: real collectors, real Python processes, a channel inside this process or over a
-// Unix socket. One object per test, which leaves nothing behind.
+// The service as its clients find it: real collectors, real Python processes, a channel inside this process, over a
+// Unix socket, or over TLS on 127.0.0.1. One object per test, which leaves nothing behind.
 #pragma once
 
+#include <grpcpp/channel.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -19,7 +20,7 @@
 
 namespace ptrace_prof {
 
-enum class Way { kInProcess, kUnixSocket };
+enum class Way { kInProcess, kUnixSocket, kTls };
 
 class Serving {
  public:
@@ -32,6 +33,11 @@ class Serving {
   CaptureRegistry& registry() { return *registry_; }
 
  private:
+  std::shared_ptr<grpc::Channel> Serve(Way way);
+  std::shared_ptr<grpc::Channel> ServeInProcess();
+  std::shared_ptr<grpc::Channel> ServeOnUnixSocket();
+  std::shared_ptr<grpc::Channel> ServeOverTls();
+
   ScratchDirectory folder_;
   LocalStarter local_;
   CollectorStarter& starter_;

@@ -4,42 +4,26 @@
 #include <signal.h>
 
 #include "daemon/session/capture_registry.h"
-#include "tests/unit/daemon_session_fake_collector.h"
+#include "tests/unit/daemon_session_played_captures.h"
 #include "tests/unit/symbolizer_cpython_interpreters.h"
 
 namespace ptrace_prof {
 namespace {
 
-constexpr uint32_t kAnn = 1001;
-constexpr uint32_t kBob = 1002;
-constexpr uint32_t kRoot = 0;
-constexpr Nanos kPatience = Nanos::FromSeconds(60);
-
-class Registry : public testing::Test {
+class Registry : public testing::Test, protected PlayedCaptures {
  protected:
-  using Session = std::shared_ptr<CaptureSession>;
+  Registry() { Limit({}); }
+  ~Registry() override { registry_.reset(); }  // before its folder
 
   Result<Session> Create(uint32_t owner, const std::string& request_id = "", const std::string& id = "") {
-    CaptureRegistry::Creation creation{.id = id, .request_id = request_id, .owner_uid = owner};
-    creation.request.pid = Pid(7);
-    return registry_->Create(creation, starter_);
+    CaptureRegistry::Creation creation = CreationBy(owner, id);
+    creation.request_id = request_id;
+    return Ask(creation);
   }
   void Limit(const CaptureLimits& limits) { registry_ = std::make_unique<CaptureRegistry>(folder_.path(), limits); }
-  // The collector ends by itself, with a whole trace.
-  static void Complete(const Session& session, FakeCollectorState& collector) {
-    ASSERT_TRUE(WriteAll(collector.output.get(), SmallTrace()));
-    collector.output.reset();
-    ASSERT_TRUE(session->WaitForEnd(kPatience));
-  }
-  Session CreateEnded(uint32_t owner) {
-    Session session = Create(owner).value();
-    Complete(session, *starter_.started().back());
-    return session;
-  }
+  Session CreateEnded(uint32_t owner) { return AskAndComplete(CreationBy(owner)); }
 
   ScratchDirectory folder_;
-  FakeStarter starter_;
-  std::unique_ptr<CaptureRegistry> registry_ = std::make_unique<CaptureRegistry>(folder_.path(), CaptureLimits());
 };
 
 TEST_F(Registry, OthersCapturesCannotBeSeen) {
@@ -103,7 +87,7 @@ TEST_F(Registry, ForgetsWhatIsOldUnlessItIsToBeKept) {
   CaptureRegistry::Creation creation{.owner_uid = kAnn, .keep = true};
   creation.request.pid = Pid(7);
   const Session kept = registry_->Create(creation, starter_).value();
-  Complete(kept, *starter_.started().back());
+  Complete(kept, LastCollector());
   const std::string id = CreateEnded(kAnn)->parameters().id;
   registry_->Expire();
   EXPECT_TRUE(registry_->Find(id, kAnn).has_error());
@@ -134,7 +118,7 @@ TEST_F(Registry, ACollectorThatDoesNotEndIsKilledAndTheCaptureIsCancelledAllTheS
   Limit({.stop_patience = Nanos::FromMillis(10)});
   starter_.deaf = true;
   const Session session = Create(kAnn).value();
-  FakeCollectorState& collector = *starter_.started().back();
+  FakeCollectorState& collector = LastCollector();
   collector.status = SIGKILL;
   ASSERT_TRUE(WriteAll(collector.output.get(), SmallTrace(false)));
   session->Cancel();
@@ -167,7 +151,7 @@ TEST_F(Registry, TheServersLimitsHoldWhateverIsAskedFor) {
   for (const Nanos asked : {Nanos(), Nanos::FromSeconds(2)}) {
     creation.request.duration = asked;
     const Session session = registry_->Create(creation, starter_).value();
-    const Nanos given = starter_.started().back()->request.duration;
+    const Nanos given = LastCollector().request.duration;
     EXPECT_EQ(given, asked == Nanos() ? Nanos::FromSeconds(5) : asked);
     EXPECT_EQ(session->parameters().max_bytes, 1000U);
   }
@@ -206,10 +190,10 @@ TEST_F(Registry, QuotasLimitTheDuration) {
             "user 1001 asks for 11 s, and may have captures of 10 s (quota 'short' of the policy)");
   creation.request.duration = Nanos();
   ASSERT_TRUE(registry_->Create(creation, starter_).has_value());
-  EXPECT_EQ(starter_.started().back()->request.duration, Nanos::FromSeconds(10));
+  EXPECT_EQ(LastCollector().request.duration, Nanos::FromSeconds(10));
   Limit({.duration = Nanos::FromSeconds(5)});
   ASSERT_TRUE(registry_->Create(creation, starter_).has_value());
-  EXPECT_EQ(starter_.started().back()->request.duration, Nanos::FromSeconds(5)) << "the stricter counts";
+  EXPECT_EQ(LastCollector().request.duration, Nanos::FromSeconds(5)) << "the stricter counts";
 }
 
 TEST_F(Registry, QuotasLimitTheBytesOfAllTraces) {
@@ -217,7 +201,7 @@ TEST_F(Registry, QuotasLimitTheBytesOfAllTraces) {
   starter_.allowed = {.name = "small", .captures = {}, .bytes = most, .duration = {}};
   CreateEnded(kAnn);
   Session second = Create(kAnn).value();
-  ASSERT_TRUE(WriteAll(starter_.started().back()->output.get(), SmallTrace(false)));
+  ASSERT_TRUE(WriteAll(LastCollector().output.get(), SmallTrace(false)));
   ASSERT_TRUE(second->WaitForEnd(kPatience)) << "the account is full";
   EXPECT_EQ(second->Snapshot().state, CaptureState::kSucceeded);
   EXPECT_NE(second->Snapshot().end_message.find(std::to_string(most)), std::string::npos);
@@ -236,9 +220,9 @@ TEST_F(Registry, ACaptureEndsWellAtItsSize) {
   CaptureRegistry::Creation creation{.owner_uid = kAnn, .max_bytes = 100};
   creation.request.pid = Pid(7);
   const Session session = registry_->Create(creation, starter_).value();
-  ASSERT_TRUE(WriteAll(starter_.started().back()->output.get(), SmallTrace(false)));
+  ASSERT_TRUE(WriteAll(LastCollector().output.get(), SmallTrace(false)));
   ASSERT_TRUE(session->WaitForEnd(kPatience));
-  EXPECT_TRUE(starter_.started().back()->stopped);
+  EXPECT_TRUE(LastCollector().stopped);
   EXPECT_EQ(session->Snapshot().state, CaptureState::kSucceeded);
   EXPECT_NE(session->Snapshot().end_message.find("100"), std::string::npos);
 }
@@ -267,8 +251,32 @@ TEST_F(Registry, ADumpIsInNoList) {
   const auto session = registry_->StartHidden(request, kAnn, starter_);
   ASSERT_TRUE(session.has_value());
   EXPECT_TRUE(registry_->List(kAnn).empty());
-  Complete(session.value(), *starter_.started().back());
+  Complete(session.value(), LastCollector());
   EXPECT_EQ(session.value()->Snapshot().state, CaptureState::kSucceeded);
+}
+
+TEST_F(Registry, ADumpThatIsTooLargeFailsAndIsNotStored) {
+  constexpr uint64_t kMost = 1 << 20;
+  Limit({.hidden_bytes = kMost});
+  starter_.deaf = true;
+  CaptureRequest request;
+  request.pid = Pid(7);
+  const Session session = registry_->StartHidden(request, kAnn, starter_).value();
+  const auto collector = starter_.started().back();
+  const std::string part = SmallTrace(false, 2000);
+  for (uint64_t written = 0; written < 4 * kMost; written += part.size()) {
+    ASSERT_TRUE(WriteAll(collector->output.get(), part));
+  }
+  collector->output.reset();
+  ASSERT_TRUE(session->WaitForEnd(kPatience));
+  const CaptureSnapshot end = session->Snapshot();
+  EXPECT_TRUE(collector->stopped);
+  EXPECT_EQ(end.state, CaptureState::kFailed);
+  ASSERT_TRUE(end.error.has_value());
+  EXPECT_EQ(end.error->reason, Reason::kQuota);
+  EXPECT_NE(end.error->message.find("1 MiB"), std::string::npos) << end.error->message;
+  EXPECT_FALSE(end.error->remedy.empty());
+  EXPECT_LT(session->spool().size(), 2 * kMost) << "what came then is thrown away";
 }
 
 TEST_F(Registry, RefusesBadIds) {

@@ -11,15 +11,12 @@
 
 #include "daemon/session/capture_registry.h"
 #include "daemon/session/capture_shelf.h"
-#include "tests/unit/daemon_session_fake_collector.h"
+#include "tests/unit/daemon_session_played_captures.h"
 #include "tests/unit/in_child.h"
 #include "tests/unit/symbolizer_cpython_interpreters.h"
 
 namespace ptrace_prof {
 namespace {
-
-constexpr uint32_t kAnn = 1001;
-constexpr Nanos kPatience = Nanos::FromSeconds(60);
 
 CaptureRecord SomeRecord() {
   CaptureRecord record;
@@ -226,9 +223,9 @@ TEST_F(Shelf, StrangeFilesAreNamedAndLeft) {
   }
 }
 
-class KeptCaptures : public Shelf {
+class KeptCaptures : public Shelf, protected PlayedCaptures {
  protected:
-  using Session = std::shared_ptr<CaptureSession>;
+  ~KeptCaptures() override { registry_.reset(); }  // it tells us
 
   void Serve(const CaptureLimits& limits) {
     registry_.reset();
@@ -238,19 +235,14 @@ class KeptCaptures : public Shelf {
                          .on_trouble = [this](const Error& error) { troubles_.push_back(error); }});
     restored_ = registry_->Restore([](const std::string&) {});
   }
-  Session Create(const std::string& id, bool keep = false) {
-    CaptureRegistry::Creation creation{.id = id, .request_id = "of " + id, .owner_uid = kAnn, .keep = keep};
-    creation.request.pid = Pid(7);
-    return registry_->Create(creation, starter_).value();
+  static CaptureRegistry::Creation CreationOf(const std::string& id, bool keep) {
+    CaptureRegistry::Creation creation = CreationBy(kAnn, id);
+    creation.request_id = "of " + id;
+    creation.keep = keep;
+    return creation;
   }
-  Session CreateEnded(const std::string& id, bool keep = false) {
-    Session session = Create(id, keep);
-    FakeCollectorState& collector = *starter_.started().back();
-    EXPECT_TRUE(WriteAll(collector.output.get(), SmallTrace()));
-    collector.output.reset();
-    EXPECT_TRUE(session->WaitForEnd(kPatience));
-    return session;
-  }
+  Session Create(const std::string& id) { return Ask(CreationOf(id, false)).value(); }
+  Session CreateEnded(const std::string& id, bool keep = false) { return AskAndComplete(CreationOf(id, keep)); }
   std::vector<std::string> Ids() {
     std::vector<std::string> ids;
     for (const Session& session : registry_->List(kAnn)) {
@@ -259,10 +251,8 @@ class KeptCaptures : public Shelf {
     return ids;
   }
 
-  FakeStarter starter_;
   CaptureRegistry::Restored restored_;
   std::vector<ForgottenCapture> forgotten_;
-  std::unique_ptr<CaptureRegistry> registry_;
 };
 
 using Names = std::vector<std::string>;
@@ -290,16 +280,16 @@ TEST_F(KeptCaptures, ARepeatedRequestFindsThemToo) {
   Serve({});
   CreateEnded("one");
   Serve({});
-  CaptureRegistry::Creation creation{.request_id = "of one", .owner_uid = kAnn};
-  creation.request.pid = Pid(7);
-  EXPECT_EQ(registry_->Create(creation, starter_).value()->parameters().id, "one");
+  CaptureRegistry::Creation creation = CreationBy(kAnn);
+  creation.request_id = "of one";
+  EXPECT_EQ(Ask(creation).value()->parameters().id, "one");
 }
 
 TEST_F(KeptCaptures, TheOldestGoesFirstAndNoneThatGoesOn) {
   const uint64_t size = SmallTrace().size();
   Serve({.kept_bytes = 2 * size + size / 2});  // traces differ by a byte or two
   const Session going_on = Create("going-on");
-  ASSERT_TRUE(WriteAll(starter_.started().back()->output.get(), SmallTrace(false)));
+  ASSERT_TRUE(WriteAll(LastCollector().output.get(), SmallTrace(false)));
   for (const char* id : {"a", "b", "c", "d"}) {
     CreateEnded(id, true);
   }
@@ -342,9 +332,7 @@ TEST_F(KeptCaptures, WhatWasDeletedOrDiscardedIsGone) {
 TEST_F(KeptCaptures, ARefusalLeavesNothing) {
   Serve({});
   starter_.refuse = true;
-  CaptureRegistry::Creation creation{.id = "refused", .owner_uid = kAnn};
-  creation.request.pid = Pid(7);
-  EXPECT_TRUE(registry_->Create(creation, starter_).has_error());
+  EXPECT_TRUE(Ask(CreationBy(kAnn, "refused")).has_error());
   EXPECT_FALSE(Exists("refused.json"));
   EXPECT_FALSE(Exists("refused.pftrace"));
 }
@@ -359,9 +347,8 @@ TEST_F(KeptCaptures, AnEndingServerBeginsNothing) {
   ASSERT_TRUE(session->Snapshot().error.has_value()) << "nobody asked for that";
   EXPECT_EQ(session->Snapshot().error->reason, Reason::kDaemonEnding);
   EXPECT_EQ(session->Snapshot().error->thing, "capture one");
-  CaptureRegistry::Creation creation{.owner_uid = kAnn};
-  creation.request.pid = Pid(7);
-  const auto refused = registry_->Create(creation, starter_);
+  const CaptureRegistry::Creation creation = CreationBy(kAnn);
+  const auto refused = Ask(creation);
   EXPECT_EQ(refused.error().reason, Reason::kDaemonEnding);
   EXPECT_FALSE(refused.error().remedy.empty());
   EXPECT_EQ(registry_->StartHidden(creation.request, kAnn, starter_).error().reason, Reason::kDaemonEnding);
@@ -372,7 +359,7 @@ TEST_F(KeptCaptures, ADeafCollectorIsKilledWhenTimeRunsOut) {
   Serve({});
   starter_.deaf = true;
   const Session session = Create("one");
-  FakeCollectorState& collector = *starter_.started().back();
+  FakeCollectorState& collector = LastCollector();
   collector.status = SIGKILL;
   registry_->BeginEnding();
   EXPECT_FALSE(registry_->AwaitEnds(MonotonicNow()));

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ class FakeStarter : public CollectorStarter {
  public:
   Result<std::unique_ptr<Collector>> Start(const CaptureRequest& request) override;
   UserQuota quota() override { return allowed; }
+  std::optional<double> cpu_budget() override { return budget; }
   void Refused(const CaptureRequest&, const Error&) override { ++refusals; }
 
   // As they were started. When one is stopped it ends its trace by itself, unless it is deaf.
@@ -34,7 +36,8 @@ class FakeStarter : public CollectorStarter {
   void Forget();  // those that were started so far
   std::atomic<bool> deaf = false;
   std::atomic<bool> refuse = false;
-  UserQuota allowed;  // set it before others use this
+  UserQuota allowed;             // set it before others use this
+  std::optional<double> budget;  // likewise
   std::atomic<int> refusals = 0;
   std::atomic<bool> end_at_once = false;  // every collector writes a whole trace and ends
 

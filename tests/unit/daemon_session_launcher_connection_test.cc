@@ -251,6 +251,32 @@ TEST_F(Launching, RootStartsThemAsTheCaller) {
   EXPECT_TRUE(Described(arrival.number, Pid(::getpid())).starts_with("uid=12345 ")) << "whoever owns the target";
 }
 
+TEST_F(Launching, RootStartsThemAsUsersThatWereVouchedForAndNobodyElse) {
+  if (::getuid() != 0) {
+    GTEST_SKIP() << "only root can become somebody else";
+  }
+  const auto peer = [](uint32_t uid) { return PeerNumber(VouchedPeer(Uid(uid))); };
+  EXPECT_TRUE(connection_->Start(peer(12345), Pid(), {"do=wait"}).has_error()) << "not yet";
+  ASSERT_TRUE(connection_
+                  ->Vouch({{{Uid(12345), Gid(23456), {Gid(4)}}, false},
+                           {{Uid(0), Gid(0), {}}, false},
+                           {{Uid(65534), Gid(65534), {}}, false}})
+                  .has_value());
+  const std::string text = Described(peer(12345), Pid());
+  EXPECT_TRUE(text.starts_with("uid=12345 gid=23456 groups=4, capabilities=0 ")) << text;
+  for (const uint32_t uid : {0U, 65534U, 12346U}) {
+    EXPECT_EQ(connection_->Start(peer(uid), Pid(), {"do=wait"}).error().code, Code::kInvalidArgument) << uid;
+  }
+  connection_->ForgetPeer(peer(12345));
+  EXPECT_TRUE(Described(peer(12345), Pid()).starts_with("uid=12345 ")) << "such a user does not leave";
+}
+
+TEST_F(Launching, IsToldOnceWhomItMayVouchFor) {
+  ASSERT_TRUE(connection_->Vouch({}).has_value());
+  (void)connection_->Vouch({{{Uid(12345), Gid(12345), {}}, false}}).has_error();
+  EXPECT_EQ(::waitpid(launcher_pid_, nullptr, 0), launcher_pid_) << "it ends rather than believe that";
+}
+
 TEST_F(Launching, StartsNothingForWhoIsNotConnected) {
   for (const PeerNumber nobody : {PeerNumber(), PeerNumber(myself_.value + 1)}) {
     EXPECT_EQ(connection_->Start(nobody, Pid(), {"do=wait"}).error().code, Code::kInvalidArgument);

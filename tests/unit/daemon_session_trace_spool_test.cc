@@ -121,6 +121,24 @@ TEST_F(Spooling, OnAFullDiskTheWholePacketsStay) {
   }
 }
 
+TEST_F(Spooling, WhatIsForgottenTakesUpNoSpace) {
+  const std::string trace = SmallTrace(true, 20'000);
+  ASSERT_GT(trace.size(), size_t{256} << 10);
+  ASSERT_TRUE(Append(*spool_, trace).has_value());
+  EXPECT_EQ(spool_->stored(), trace.size());
+  const auto first = spool_->ReadPackets(0, trace.size() / 2);
+  ASSERT_TRUE(first.has_value());
+  spool_->ForgetBefore(first.value().size());
+  if (spool_->stored() == trace.size()) {
+    GTEST_SKIP() << "the file system of " << folder_.path() << " cannot give space back";
+  }
+  EXPECT_LT(spool_->stored(), trace.size() - first.value().size() + (size_t{64} << 10));
+  EXPECT_EQ(spool_->size(), trace.size());
+  EXPECT_EQ(spool_->ReadPackets(first.value().size(), trace.size()).value(), trace.substr(first.value().size()));
+  spool_->ForgetBefore(UINT64_MAX);
+  EXPECT_LT(spool_->stored(), uint64_t{64} << 10);
+}
+
 TEST(TraceSpool, SaysWhichFolderIsMissing) {
   const auto made = TraceSpool::Create("/no/such/folder");
   ASSERT_TRUE(made.has_error());

@@ -2,6 +2,7 @@
 // read a trace with it.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -44,6 +45,11 @@ inline std::vector<Frame> FramesOf(const StackTable& stacks, StackId stack) {
   return frames;
 }
 
+struct RecordedCounter {
+  CounterInfo info;
+  std::vector<std::pair<int64_t, int64_t>> values;
+};
+
 class Recorder : public TraceVisitor {
  public:
   void OnRequest(const CaptureRequest& request) override { requests.push_back(request); }
@@ -59,6 +65,13 @@ class Recorder : public TraceVisitor {
     RecordedThread& thread = threads[track];
     thread.locals[{thread.samples.size(), depth}] = {locals.begin(), locals.end()};
   }
+  void OnCounter(CounterId id, const CounterInfo& info) override {
+    counters.resize(std::max<size_t>(counters.size(), id.value + 1));
+    counters[id.value].info = info;
+  }
+  void OnCount(CounterId id, Nanos when, int64_t value) override {
+    counters.at(id.value).values.emplace_back(when.value, value);
+  }
   void OnProcessEntry(const ProcessEntry& entry) override { entries.push_back(entry); }
   void OnCheck(const Check& check) override { checks.push_back(check); }
   void OnNotice(Nanos when, std::string_view text) override { notices.emplace_back(when.value, text); }
@@ -69,6 +82,7 @@ class Recorder : public TraceVisitor {
   std::vector<CaptureRequest> requests;
   std::vector<ProcessInfo> processes;
   std::map<TrackId, RecordedThread> threads;
+  std::vector<RecordedCounter> counters;  // by CounterId
   std::vector<ProcessEntry> entries;
   std::vector<Check> checks;
   std::vector<std::pair<int64_t, std::string>> notices;

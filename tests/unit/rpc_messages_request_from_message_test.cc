@@ -157,12 +157,14 @@ TEST(RequestFromMessage, StepsComeBackAsTheyWere) {
   asked.mode = CaptureMode::kTrace;
   asked.trace.steps = 3;
   asked.trace.on_full = OnFull::kStop;
+  asked.gpu = GpuCaptureDetail::kCoarse;
   v1::CaptureSpec spec;
   FillSpec(asked, &spec);
   auto read = RequestFrom(spec);
   ASSERT_TRUE(read.has_value()) << read.error().message;
   EXPECT_EQ(read.value().trace.steps, 3U);
   EXPECT_EQ(read.value().trace.on_full, OnFull::kStop);
+  EXPECT_EQ(read.value().gpu, GpuCaptureDetail::kCoarse);
   EXPECT_FALSE(read.value().trace.schedule.has_value());
   asked.trace.on_full = OnFull::kThrottle;
   asked.trace.steps = 0;

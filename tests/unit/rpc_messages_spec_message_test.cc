@@ -37,6 +37,7 @@ TEST(SpecMessage, LosesNothing) {
   all.gil_only = true;
   all.subprocesses = false;
   all.wait_for_python = true;
+  all.gpu_counters = GpuCounters::kOn;
   all.allow_stops = false;
   ExpectSame(all);
   all.allow_stops = true;

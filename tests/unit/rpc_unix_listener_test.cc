@@ -354,6 +354,7 @@ class TwoGuests : public Doorkeeper {
     return Arrival{UniqueFd(ends[0]), {.uid = 7, .number = 1}, std::move(verdict)};
   }
   bool has_left() const override { return left_; }
+  void StopLettingIn() override {}
   UniqueFd first, second;
 
  private:
@@ -401,7 +402,7 @@ TEST_F(Listening, NobodyKeepsAllOthersOut) {
 
 TEST(Channel, SaysWhyItCannotConnect) {
   const auto code_of = [](const std::string& address) {
-    const auto channel = ConnectChannel(address, Nanos::FromSeconds(20));
+    const auto channel = ConnectChannel(address, {.patience = Nanos::FromSeconds(20)});
     EXPECT_TRUE(channel.has_error());
     EXPECT_NE(channel.error().message.find(address.substr(address.find(':') + 1)), std::string::npos)
         << channel.error().message;
@@ -420,7 +421,7 @@ TEST(Channel, DoesNotWaitForeverForWhoDoesNotAnswer) {
   const std::string path = std::string(folder) + "/s.sock";
   const auto silent = ListenOnUnixSocket(path);
   ASSERT_TRUE(silent.has_value());
-  const auto channel = ConnectChannel("unix:" + path, Nanos::FromMillis(50));
+  const auto channel = ConnectChannel("unix:" + path, {.patience = Nanos::FromMillis(50)});
   ASSERT_TRUE(channel.has_error());
   EXPECT_EQ(channel.error().code, Code::kUnavailable);
   std::filesystem::remove_all(folder);

@@ -242,7 +242,7 @@ class Captures(capture_service_pb2_grpc.CaptureServiceServicer):
             found.wait(3600)
         if request.offset not in (0, *packet_ends(found.data)):
             abort(context, grpc.StatusCode.OUT_OF_RANGE, "BAD_OFFSET", f"no packet begins at byte {request.offset}")
-        chunks = list(found.chunks(request.offset, request.max_chunk_bytes or 128 << 10))
+        chunks = list(found.chunks(request.offset, request.max_chunk_bytes or 1 << 20))
         yield from chunks or [messages.TraceChunk(offset=request.offset, last=found.ended)]
 
     def Record(self, request, context):
@@ -255,7 +255,7 @@ class Captures(capture_service_pb2_grpc.CaptureServiceServicer):
                 found.wait(1)
                 if not found.ended:
                     yield messages.RecordEvent(capture=found.capture)
-            for chunk in found.chunks(0, request.max_chunk_bytes or 128 << 10):
+            for chunk in found.chunks(0, request.max_chunk_bytes or 1 << 20):
                 yield messages.RecordEvent(chunk=chunk)
             yield messages.RecordEvent(capture=found.capture)
         finally:

@@ -71,7 +71,7 @@ function draw() {
   main.replaceChildren();
   for (const button of byId('views').children) button.setAttribute('aria-selected', String(button.dataset.view === choice.view));
   ({flame: () => drawFlame(main, false), icicle: () => drawFlame(main, true), table: () => drawTable(main),
-    sandwich: () => drawSandwich(main)})[choice.view]();
+    sandwich: () => drawSandwich(main), gpu: () => drawGpu(main)})[choice.view]();
   showLanes();
   showRange();
   drawTimeline();
@@ -157,6 +157,8 @@ function listen() {
 document.documentElement.dataset.theme = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light';
 choice.byThread = byId('by-thread').checked = new Set(trace.threads.map(thread => thread.process)).size > 1;
 byId('by-line').checked = byId('hide-idle').checked = false;
+for (const button of byId('views').children) button.hidden = button.dataset.view === 'gpu' && !trace.gpu;
+if (trace.gpu && !trace.threads.length) choice.view = 'gpu';
 showHeader();
 fillThreads();
 listenToTimeline();

@@ -1,6 +1,5 @@
-// Lanes of samples over time, one per thread; dragging chooses a range.
+// Lanes of samples over time, one per thread, and below them the others (lanes.js); dragging chooses a range.
 'use strict';
-const LANE = 24, AXIS = 18;
 const STATES = [['unknown', null], ['running', '#3aa655'], ['waiting for the GIL', '#e8892b'], ['idle', '#9aa1ab'],
                 ['waiting for the GPU', '#8a63d2'], ['disk', '#d04444']];
 let drag = null;
@@ -59,7 +58,7 @@ function matchesNode(node) {
 function drawTimeline() {
   const canvas = byId('lane-canvas');
   const threads = chosenThreads();
-  const width = canvas.clientWidth, height = AXIS + threads.length * LANE;
+  const width = canvas.clientWidth, height = AXIS + (threads.length + extraLanes.length) * LANE;
   const ratio = Math.min(devicePixelRatio || 1, 16000 / Math.max(height, 1));
   canvas.width = Math.round(width * ratio);
   canvas.height = Math.round(height * ratio);
@@ -69,6 +68,7 @@ function drawTimeline() {
   const style = getComputedStyle(document.documentElement);
   drawAxis(paint, width, style.getPropertyValue('--dim'), style.getPropertyValue('--line'));
   threads.forEach((thread, row) => drawLane(paint, width, thread, AXIS + row * LANE));
+  extraLanes.forEach((lane, row) => lane.draw(paint, width, AXIS + (threads.length + row) * LANE));
   const range = drag || choice.range;
   if (range) {
     const [from, to] = range.map(at => at / trace.length * width);
@@ -100,20 +100,31 @@ function showRange() {
 
 function showLanes() {
   const names = byId('lane-names');
-  names.replaceChildren(...chosenThreads().map(index => {
-    const thread = trace.threads[index];
-    const button = element('button', '', thread.label);
-    button.type = 'button';
-    button.title = `${thread.process}, ${thread.label}: ${number(thread.samples)} ${trace.exact ? 'calls' : 'samples'}. Click to see only this thread` +
-        (thread.thinned ? '. Long run: this lane and ranges of it are a fair draw of its ' + (trace.exact ? 'calls' : 'samples') : '');
-    button.addEventListener('click', () => change({threads: choice.threads && choice.threads.length === 1 ? null : [index]}));
-    return button;
-  }));
+  names.replaceChildren(...chosenThreads().map(threadButton), ...extraLanes.map(laneButton));
+}
+
+function laneButton(lane) {
+  const button = element('button', 'extra', lane.label);
+  button.type = 'button';
+  button.title = lane.title;
+  return button;
+}
+
+function threadButton(index) {
+  const thread = trace.threads[index];
+  const button = element('button', '', thread.label);
+  button.type = 'button';
+  button.title = `${thread.process}, ${thread.label}: ${number(thread.samples)} ${trace.exact ? 'calls' : 'samples'}. Click to see only this thread` +
+      (thread.thinned ? '. Long run: this lane and ranges of it are a fair draw of its ' + (trace.exact ? 'calls' : 'samples') : '');
+  button.addEventListener('click', () => change({threads: choice.threads && choice.threads.length === 1 ? null : [index]}));
+  return button;
 }
 
 function describeAt(canvas, event) {
   const at = timeAt(canvas, event.offsetX);
-  const thread = chosenThreads()[Math.floor((event.offsetY - AXIS) / LANE)];
+  const row = Math.floor((event.offsetY - AXIS) / LANE), threads = chosenThreads();
+  const thread = threads[row], extra = extraLanes[row - threads.length];
+  if (extra) return `${duration(at)} · ${extra.at(at)}`;
   if (thread === undefined || event.offsetY < AXIS) return null;
   let found = null;
   eachSpan(thread, (start, end, node, samples, state) => {

@@ -12,6 +12,7 @@ Times are seconds, as float. What goes wrong is a PtraceProfError: see ptrace_pr
 """
 from ._streams import AsyncStream, Stream
 from ._table import Row
+from ._tls import Tls
 from .aio import AsyncClient
 from .client import Client
 from .errors import (
@@ -29,6 +30,7 @@ from .errors import (
     DeadlineExceeded,
     DiskFull,
     ExportFailed,
+    GpuRefused,
     InvalidRequest,
     LsmDenied,
     NotFound,
@@ -77,11 +79,11 @@ __version__ = "0.1.0"
 __all__ = [
     "AlreadyTraced", "AsyncClient", "AsyncStream", "BadOffset", "BeingTraced", "CallerUidMismatch", "Cancelled",
     "CapabilityMissing", "Capture", "CaptureExists", "CaptureNotEnded", "CaptureNotFound", "CaptureOptions",
-    "Check", "Client", "CollectorFailed", "DataLoss", "DeadlineExceeded", "DiskFull", "ExportFailed",
+    "Check", "Client", "CollectorFailed", "DataLoss", "DeadlineExceeded", "DiskFull", "ExportFailed", "GpuRefused",
     "InvalidRequest", "LsmDenied", "Node", "NotFound", "NotPython", "PermissionDenied", "PolicyDenied",
     "PreconditionFailed", "ProcessList", "ProcessNotFound", "ProgramNotFound", "PtraceProfError",
     "PythonProcess", "PythonUnsupported", "QuotaReached", "RemoteDebugDisabled", "ResourceExhausted", "Row",
     "SampleBatch", "SampledThread", "SeccompDenied", "StackFrame", "State", "StepSchedule", "StorageFailed",
     "Stream", "TargetExeced", "TargetExited", "TargetGone", "TargetIdle", "TargetNotDumpable", "ThreadStack",
-    "Totals", "Trace", "TracingRefused", "Unavailable", "Unsupported", "Variable", "YamaDenied",
+    "Tls", "Totals", "Trace", "TracingRefused", "Unavailable", "Unsupported", "Variable", "YamaDenied",
 ]

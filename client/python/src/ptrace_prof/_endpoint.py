@@ -1,8 +1,14 @@
-"""Where the daemon listens when nobody says otherwise, and how a channel to it is opened."""
+"""Where the daemon listens when nobody says otherwise, how a channel to it is opened, and why it does not answer."""
 from __future__ import annotations
 
 import os
-from typing import Optional
+from typing import Any, Optional
+
+import grpc
+import grpc.aio
+
+from . import _tls
+from .errors import InvalidRequest, PtraceProfError
 
 # A chunk holds at most 1 MiB unless a single packet is larger; the trace of a dump comes in one message.
 OPTIONS: list[tuple[str, int]] = [("grpc.max_receive_message_length", 256 << 20), ("grpc.enable_http_proxy", 0)]
@@ -15,7 +21,52 @@ def default_target() -> str:
 
 
 def resolve(target: Optional[str]) -> str:
-    """`target` as gRPC writes it; a plain path is a Unix socket."""
+    """`target` as it is named in messages; a plain path is a Unix socket."""
     if not target:
         return default_target()
     return f"unix:{target}" if target.startswith(("/", "./", "../")) else target
+
+
+class Server:
+    """What a client was told of its server: `target`, resolved, and as whom to come."""
+
+    def __init__(self, target: Optional[str], credentials: Optional[grpc.ChannelCredentials],
+                 tls: Optional[_tls.Tls]) -> None:
+        self.target = resolve(target)
+        self._credentials, self._tls = credentials, tls
+        if tls is not None and not self.is_tls:
+            raise InvalidRequest(f"Tls is for tls://HOST:PORT, and the server is {self.target}",
+                                 remedy="leave `tls` out, or give Client a target that begins with tls://")
+
+    @property
+    def is_tls(self) -> bool:
+        return self.target.startswith(_tls.SCHEME)
+
+    def open_channel(self, asynchronous: bool = False) -> Any:
+        """To "tls://host:port" with the certificate of `tls`, unless there are credentials."""
+        options: list[Any] = list(OPTIONS)
+        credentials, address = self._credentials, self.target
+        if self.is_tls:
+            address = address[len(_tls.SCHEME):]
+            if credentials is None:
+                credentials, more = _tls.credentials(self.target, self._tls)
+                options += more
+        module: Any = grpc.aio if asynchronous else grpc
+        if credentials:
+            return module.secure_channel(address, credentials, options)
+        return module.insecure_channel(address, options)
+
+    @property
+    def can_explain(self) -> bool:
+        """Whether a look of our own says more than gRPC: then explain() blocks for some seconds at the most."""
+        return self.is_tls and self._credentials is None
+
+    def explain(self) -> Optional[PtraceProfError]:
+        """Why it does not answer; None: nothing that could be found."""
+        if not self.can_explain:
+            return None
+        try:
+            from ._tls_trouble import explain
+        except ImportError:  # a Python without ssl, which gRPC does not need
+            return None
+        return explain(self.target, self._tls)

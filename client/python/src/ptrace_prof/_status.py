@@ -1,12 +1,14 @@
 """From a gRPC error, or a google.rpc.Status, to the exception that says the same."""
 from __future__ import annotations
 
+import asyncio
 from typing import Any, Optional
 
 import grpc
 from google.protobuf.message import DecodeError
 from google.rpc import code_pb2, error_details_pb2, status_pb2
 
+from ._endpoint import Server
 from .errors import BY_CODE, BY_REASON, DeadlineExceeded, PtraceProfError, Unavailable
 
 DOMAIN = "ptraceprof"
@@ -38,8 +40,7 @@ def from_status(status: status_pb2.Status) -> PtraceProfError:
                remedy=metadata.get("remedy", ""), thing=metadata.get("thing", ""), retry_after=retry_after)
 
 
-def from_rpc_error(error: Any, target: str) -> PtraceProfError:
-    """`error`: a grpc.RpcError of a call, sync or async."""
+def _details_of(error: Any) -> status_pb2.Status:
     status = status_pb2.Status()
     for key, value in error.trailing_metadata() or ():
         if key == _DETAILS:
@@ -47,15 +48,38 @@ def from_rpc_error(error: Any, target: str) -> PtraceProfError:
                 status.ParseFromString(value)
             except DecodeError:  # whatever the server sent there: the code and the message remain
                 status.Clear()
+    return status
+
+
+def _no_answer(said: str, target: str) -> PtraceProfError:
+    remedy = ("start ptrace-profd there, or say where it listens: Client('unix:/path/to.sock'); one that runs answers "
+              "the user who started it and root, and logs whom it refused")
+    if target.startswith("tls://"):
+        remedy = "does one run there with --listen-tcp? Its log says whom it refused"
+    return Unavailable(f"no ptrace-profd answers at {target}: {said}", reason="SERVER_UNREACHABLE",
+                       thing=f"server {target}", remedy=remedy)
+
+
+def _is_silence(error: Any, status: status_pb2.Status) -> bool:
+    return not status.details and error.code() is grpc.StatusCode.UNAVAILABLE
+
+
+def from_rpc_error(error: Any, server: Server) -> PtraceProfError:
+    """`error`: a grpc.RpcError of a call. May block for some seconds, where it is of TLS."""
+    status = _details_of(error)
     said = error.details() or ""
-    if not status.details and error.code() is grpc.StatusCode.UNAVAILABLE:
-        return Unavailable(f"no ptrace-profd answers at {target}: {said}",
-                           reason="SERVER_UNREACHABLE", thing=f"server {target}",
-                           remedy="start ptrace-profd there, or say where it listens: Client('unix:/path/to.sock'); "
-                                  "one that runs answers the user who started it and root, and logs whom it refused")
+    if _is_silence(error, status):
+        return server.explain() or _no_answer(said, server.target)
     if not status.details and error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
-        return DeadlineExceeded(f"the server at {target} did not answer in time",
+        return DeadlineExceeded(f"the server at {server.target} did not answer in time",
                                 remedy="give it more: Client(timeout=SECONDS)")
     status.code = error.code().value[0]
     status.message = said
     return from_status(status)
+
+
+async def from_async_error(error: Any, server: Server) -> PtraceProfError:
+    """The same, without blocking the event loop."""
+    if server.can_explain and _is_silence(error, _details_of(error)):
+        return await asyncio.to_thread(from_rpc_error, error, server)
+    return from_rpc_error(error, server)

@@ -9,7 +9,8 @@ from typing import Any, Generic, Optional, TypeVar
 
 import grpc
 
-from ._status import from_rpc_error
+from ._endpoint import Server
+from ._status import from_async_error, from_rpc_error
 
 T = TypeVar("T")
 
@@ -20,8 +21,8 @@ class Stream(Generic[T]):
     convert: of one message; None: what it says comes with a later one.
     """
 
-    def __init__(self, call: Any, convert: Callable[[Any], Optional[T]], target: str) -> None:
-        self._call, self._convert, self._target = call, convert, target
+    def __init__(self, call: Any, convert: Callable[[Any], Optional[T]], server: Server) -> None:
+        self._call, self._convert, self._server = call, convert, server
         self._closed = False
 
     def __iter__(self) -> Iterator[T]:
@@ -38,7 +39,7 @@ class Stream(Generic[T]):
         except grpc.RpcError as error:
             if self._closed:
                 raise StopIteration from None
-            raise from_rpc_error(error, self._target) from None
+            raise from_rpc_error(error, self._server) from None
 
     def close(self) -> None:
         """Ends the call; may be called from another thread, whose iteration then ends."""
@@ -61,8 +62,8 @@ class AsyncStream(Generic[T]):
     convert: of one message; None: what it says comes with a later one.
     """
 
-    def __init__(self, call: Any, convert: Callable[[Any], Optional[T]], target: str) -> None:
-        self._call, self._convert, self._target = call, convert, target
+    def __init__(self, call: Any, convert: Callable[[Any], Optional[T]], server: Server) -> None:
+        self._call, self._convert, self._server = call, convert, server
         self._messages = call.__aiter__()
         self._closed = False
 
@@ -82,7 +83,7 @@ class AsyncStream(Generic[T]):
                 raise StopAsyncIteration from None
             raise
         except grpc.RpcError as error:
-            raise from_rpc_error(error, self._target) from None
+            raise await from_async_error(error, self._server) from None
 
     async def aclose(self) -> None:
         """Ends the call."""

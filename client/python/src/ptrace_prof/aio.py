@@ -6,16 +6,16 @@ from collections.abc import Callable
 from typing import Any, Optional
 
 import grpc
-import grpc.aio
 from typing_extensions import Unpack
 
 from . import _convert, options
-from ._endpoint import OPTIONS, resolve
+from ._endpoint import Server
 from ._proto import capture_service_pb2 as messages
 from ._proto import capture_service_pb2_grpc, node_service_pb2, node_service_pb2_grpc
 from ._receiver import Recorder, TraceAssembler
-from ._status import from_rpc_error
+from ._status import from_async_error
 from ._streams import AsyncStream
+from ._tls import Tls
 from .client import RESUMES, Progress
 from .errors import DataLoss, PtraceProfError, Unavailable
 from .model import Capture, Node, ProcessList, SampleBatch, ThreadStack
@@ -31,18 +31,18 @@ class AsyncClient:
     """
 
     def __init__(self, target: Optional[str] = None, *, timeout: Optional[float] = 30.0,
-                 credentials: Optional[grpc.ChannelCredentials] = None) -> None:
-        self.target = resolve(target)
+                 credentials: Optional[grpc.ChannelCredentials] = None,
+                 tls: Optional[Tls] = None) -> None:
+        self._server = Server(target, credentials, tls)
+        self.target = self._server.target
         self.timeout = timeout
-        self._credentials = credentials
         self._channel: Any = None
         self._stubs: list[Any] = []
 
     def _open(self) -> list[Any]:
         """A channel belongs to the loop that runs when it is opened, so the first call opens it."""
         if self._channel is None:
-            self._channel = (grpc.aio.secure_channel(self.target, self._credentials, OPTIONS) if self._credentials
-                             else grpc.aio.insecure_channel(self.target, OPTIONS))
+            self._channel = self._server.open_channel(asynchronous=True)
             self._stubs = [capture_service_pb2_grpc.CaptureServiceStub(self._channel),  # type: ignore[no-untyped-call]
                            node_service_pb2_grpc.NodeServiceStub(self._channel)]  # type: ignore[no-untyped-call]
         return self._stubs
@@ -71,7 +71,7 @@ class AsyncClient:
         try:
             return await method(request, timeout=self.timeout)
         except grpc.RpcError as error:
-            raise from_rpc_error(error, self.target) from None
+            raise await from_async_error(error, self._server) from None
 
     async def node(self, pid: int = 0) -> Node:
         """See Client.node()."""
@@ -113,7 +113,7 @@ class AsyncClient:
                     on_progress(news)
             return recorder.finish()
         except grpc.RpcError as error:
-            raise recorder.spoilt(from_rpc_error(error, self.target)) from None
+            raise recorder.spoilt(await from_async_error(error, self._server)) from None
         finally:
             call.cancel()
 
@@ -121,7 +121,7 @@ class AsyncClient:
                 **asked: Unpack[CaptureOptions]) -> AsyncStream[SampleBatch]:
         """See Client.samples()."""
         call = self._captures.StreamSamples(options.samples_request(pid, interval, asked))
-        return AsyncStream(call, _convert.BatchAssembler(), self.target)
+        return AsyncStream(call, _convert.BatchAssembler(), self._server)
 
     async def create_capture(self, pid: int, *, capture_id: str = "", request_id: str = "",
                              validate_only: bool = False, **asked: Unpack[CaptureOptions]) -> Capture:
@@ -147,7 +147,7 @@ class AsyncClient:
     def watch_capture(self, name: str) -> AsyncStream[Capture]:
         """See Client.watch_capture()."""
         call = self._captures.WatchCapture(messages.WatchCaptureRequest(name=name))
-        return AsyncStream(call, lambda event: _convert.capture(event.capture), self.target)
+        return AsyncStream(call, lambda event: _convert.capture(event.capture), self._server)
 
     async def cancel_capture(self, name: str) -> Capture:
         """See Client.cancel_capture()."""
@@ -180,7 +180,7 @@ class AsyncClient:
     async def _read_chunks(self, name: str, assembler: TraceAssembler, follow: bool,
                            on_progress: Optional[Callable[[int], object]]) -> None:
         request = messages.ReadTraceRequest(name=name, offset=assembler.size, follow=follow)
-        stream: AsyncStream[Any] = AsyncStream(self._captures.ReadTrace(request), lambda chunk: chunk, self.target)
+        stream: AsyncStream[Any] = AsyncStream(self._captures.ReadTrace(request), lambda chunk: chunk, self._server)
         async with stream as chunks:
             async for chunk in chunks:
                 assembler.add(chunk)

@@ -9,12 +9,13 @@ import grpc
 from typing_extensions import Unpack
 
 from . import _convert, options
-from ._endpoint import OPTIONS, resolve
+from ._endpoint import Server
 from ._proto import capture_service_pb2 as messages
 from ._proto import capture_service_pb2_grpc, node_service_pb2, node_service_pb2_grpc
 from ._receiver import Recorder, TraceAssembler
 from ._status import from_rpc_error
 from ._streams import Pump, Stream
+from ._tls import Tls
 from .errors import DataLoss, PtraceProfError, Unavailable
 from .model import Capture, Node, ProcessList, SampleBatch, ThreadStack
 from .options import CaptureOptions
@@ -27,20 +28,23 @@ RESUMES = 5  # in a row without a byte in between
 class Client:
     """Talks to one ptrace-profd. Thread-safe; close it, or use it in a `with` block.
 
-    target: "unix:/path/to.sock", a path, or "host:port". None: the socket where the daemon listens by default,
-        /run/ptrace-prof/ptrace-prof.sock for root, $XDG_RUNTIME_DIR/ptrace-prof/ptrace-prof.sock for others.
+    target: "unix:/path/to.sock", a path, "tls://host:port", or without encryption "host:port". None: the socket where
+        the daemon listens by default, /run/ptrace-prof/ptrace-prof.sock for root,
+        $XDG_RUNTIME_DIR/ptrace-prof/ptrace-prof.sock for others.
     timeout: seconds that the server may take to answer a call that is no stream; None: for ever.
-    credentials: for TLS over TCP.
+    tls: for "tls://…": the files of the certificate to show, where they are not in the environment (ptrace_prof.Tls).
+    credentials: of gRPC, for TLS in another way.
 
     Every method raises a PtraceProfError: Unavailable where no server answers, and what the method names.
     """
 
     def __init__(self, target: Optional[str] = None, *, timeout: Optional[float] = 30.0,
-                 credentials: Optional[grpc.ChannelCredentials] = None) -> None:
-        self.target = resolve(target)
+                 credentials: Optional[grpc.ChannelCredentials] = None,
+                 tls: Optional[Tls] = None) -> None:
+        self._server = Server(target, credentials, tls)
+        self.target = self._server.target
         self.timeout = timeout
-        self._channel = (grpc.secure_channel(self.target, credentials, OPTIONS) if credentials
-                         else grpc.insecure_channel(self.target, OPTIONS))
+        self._channel = self._server.open_channel()
         self._captures: Any = capture_service_pb2_grpc.CaptureServiceStub(self._channel)  # type: ignore[no-untyped-call]
         self._node: Any = node_service_pb2_grpc.NodeServiceStub(self._channel)  # type: ignore[no-untyped-call]
 
@@ -58,7 +62,7 @@ class Client:
         try:
             return method(request, timeout=self.timeout)
         except grpc.RpcError as error:
-            raise from_rpc_error(error, self.target) from None
+            raise from_rpc_error(error, self._server) from None
 
     # What is there.
 
@@ -132,7 +136,7 @@ class Client:
                     interrupted = True
                     self.cancel_capture(recorder.capture.name)
         except grpc.RpcError as error:
-            raise recorder.spoilt(from_rpc_error(error, self.target)) from None
+            raise recorder.spoilt(from_rpc_error(error, self._server)) from None
         finally:
             pump.close()
 
@@ -147,7 +151,7 @@ class Client:
                     print(batch.table(limit=10))
         """
         call = self._captures.StreamSamples(options.samples_request(pid, interval, asked))
-        return Stream(call, _convert.BatchAssembler(), self.target)
+        return Stream(call, _convert.BatchAssembler(), self._server)
 
     # Captures that live on the server.
 
@@ -180,7 +184,7 @@ class Client:
     def watch_capture(self, name: str) -> Stream[Capture]:
         """The capture at once, at every change of its state and once a second; ends after its last state."""
         call = self._captures.WatchCapture(messages.WatchCaptureRequest(name=name))
-        return Stream(call, lambda event: _convert.capture(event.capture), self.target)
+        return Stream(call, lambda event: _convert.capture(event.capture), self._server)
 
     def cancel_capture(self, name: str) -> Capture:
         """Ends a capture; its trace is kept. No error if it has ended already. Raises CaptureNotFound."""
@@ -218,7 +222,7 @@ class Client:
 
     def _chunks(self, name: str, assembler: TraceAssembler, follow: bool) -> Iterator[None]:
         request = messages.ReadTraceRequest(name=name, offset=assembler.size, follow=follow)
-        with Stream(self._captures.ReadTrace(request), lambda chunk: chunk, self.target) as chunks:
+        with Stream(self._captures.ReadTrace(request), lambda chunk: chunk, self._server) as chunks:
             for chunk in chunks:
                 assembler.add(chunk)
                 yield

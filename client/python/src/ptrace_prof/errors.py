@@ -96,7 +96,7 @@ class PermissionDenied(PtraceProfError, PermissionError):
     """The caller may not read this process; `reason` and the subclasses say what forbids it."""
 
     code, reason = "PERMISSION_DENIED", "PERMISSION_DENIED"
-    also: tuple[str, ...] = ("PROC_HIDDEN", "CANNOT_BECOME_CALLER", "COMMAND_NOT_STARTED")
+    also: tuple[str, ...] = ("PROC_HIDDEN", "CANNOT_BECOME_CALLER", "COMMAND_NOT_STARTED", "NO_PRIVILEGE")
 
 
 class YamaDenied(PermissionDenied):
@@ -164,6 +164,13 @@ class RemoteDebugDisabled(TracingRefused):
     reason = "REMOTE_DEBUG_DISABLED"
 
 
+class GpuRefused(PreconditionFailed):
+    """The GPU of the process cannot be recorded as it is; its Python code can."""
+
+    reason = "NO_CUDA"
+    also: tuple[str, ...] = ("CONFLICT_SUBSCRIBER", "CUPTI_BLOCKED", "MPS_UNSAFE", "NO_KERNELS_SEEN")
+
+
 class NotPython(PreconditionFailed):
     """The process is no Python process, or not yet, or not any more."""
 
@@ -187,7 +194,7 @@ class Unsupported(PtraceProfError, NotImplementedError):
     """This server cannot do that."""
 
     code, reason = "UNIMPLEMENTED", "NOT_YET"
-    also: tuple[str, ...] = ("UNKNOWN_QUEUE_LAYOUT", "KERNEL_TOO_OLD")
+    also: tuple[str, ...] = ("UNKNOWN_QUEUE_LAYOUT", "KERNEL_TOO_OLD", "CUPTI_TOO_OLD", "DRIVER_TOO_OLD")
 
 
 class PythonUnsupported(Unsupported):
@@ -202,11 +209,11 @@ class ResourceExhausted(PtraceProfError):
     """A limit is reached, or the machine has too little left."""
 
     code, reason = "RESOURCE_EXHAUSTED", "RESOURCE_EXHAUSTED"
-    also: tuple[str, ...] = ("OUT_OF_RESOURCES", "PENDING_QUEUE_FULL", "NO_ROOM_FOR_TEXT")
+    also: tuple[str, ...] = ("OUT_OF_RESOURCES", "PENDING_QUEUE_FULL", "NO_ROOM_FOR_TEXT", "LOW_GPU_MEMORY")
 
 
 class QuotaReached(ResourceExhausted):
-    """The user has as many captures going on as the server allows; see `retry_after`."""
+    """A limit of the server's, of captures, bytes, time or CPU, is reached; see `retry_after`."""
 
     reason = "QUOTA"
 
@@ -266,6 +273,7 @@ class DeadlineExceeded(PtraceProfError, TimeoutError):
     """The server did not answer within the client's `timeout`."""
 
     code, reason = "DEADLINE_EXCEEDED", "DEADLINE_EXCEEDED"
+    also: tuple[str, ...] = ("ATTACH_TIMEOUT",)
 
 
 class TargetIdle(DeadlineExceeded):

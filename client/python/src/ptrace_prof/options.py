@@ -13,6 +13,8 @@ from .errors import InvalidRequest
 _IDLE = {"main": capture_pb2.IDLE_POLICY_MAIN, "all": capture_pb2.IDLE_POLICY_ALL, "none": capture_pb2.IDLE_POLICY_NONE}
 _ON_FULL = {"drop": capture_pb2.ON_FULL_DROP, "stop": capture_pb2.ON_FULL_STOP,
             "throttle": capture_pb2.ON_FULL_THROTTLE}
+_GPU = {"off": capture_pb2.GPU_DETAIL_UNSPECIFIED, "coarse": capture_pb2.GPU_DETAIL_COARSE,
+        "default": capture_pb2.GPU_DETAIL_DEFAULT, "full": capture_pb2.GPU_DETAIL_FULL}
 _MODES = {"sample": capture_pb2.MODE_SAMPLE, "trace": capture_pb2.MODE_TRACE, "auto": capture_pb2.MODE_AUTO}
 
 
@@ -57,6 +59,8 @@ class CaptureOptions(TypedDict, total=False):
     max_depth: frames of one stack that are kept. Left out: 4096.
     idle: of threads that wait, record "main" (samples of main threads only), "all" or "none".
     threads: only these thread IDs.
+    gpu: what is recorded of the GPU beside Python: "off", "coarse" (kernels and their launches), "default" (and copies,
+        synchronisations, memory calls) or "full" (and events). What stands in its way is in Capture.notices.
     gil_only: only the thread that holds the GIL.
     subprocesses: False leaves out the children of the target.
     blocking: stop the whole target for every sample.
@@ -83,6 +87,7 @@ class CaptureOptions(TypedDict, total=False):
     max_depth: Optional[int]
     idle: Literal["main", "all", "none"]
     threads: Iterable[int]
+    gpu: Literal["off", "coarse", "default", "full"]
     gil_only: bool
     subprocesses: bool
     blocking: bool
@@ -191,7 +196,8 @@ def capture_spec(pid: int, options: CaptureOptions) -> capture_pb2.CaptureSpec:
                         f"{', '.join(CaptureOptions.__annotations__)}")
     spec = _checked(capture_pb2.CaptureSpec, target=target(pid, options.get("start_time_ticks")),
                     mode=_one_of(_MODES, "mode", options.get("mode") or "sample"), sample=_sample(options),
-                    trace=_trace(options), max_bytes=options.get("max_bytes"), keep=options.get("keep"))
+                    gpu=_one_of(_GPU, "gpu", options.get("gpu") or "off"), trace=_trace(options),
+                    max_bytes=options.get("max_bytes"), keep=options.get("keep"))
     set_duration(spec, "duration", options.get("duration"))
     return spec  # type: ignore[no-any-return]
 

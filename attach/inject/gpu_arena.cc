@@ -1,0 +1,274 @@
+#include "attach/inject/gpu_arena.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+
+#include "attach/base/clean_text.h"
+#include "attach/inject/gpu_failure.h"
+#include "attach/inject/sealed_memory.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr int kSealsNeeded = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+template <typename T>
+T Load(T& word) {
+  return std::atomic_ref<T>(word).load(std::memory_order_acquire);
+}
+
+template <typename T>
+void Store(T& word, T value) {
+  std::atomic_ref<T>(word).store(value, std::memory_order_release);
+}
+
+bool IsPossible(const GpuArenaShape& shape) {
+  return shape.slots >= 1 && shape.slots <= PP_GPU_MAX_SLOTS && shape.slot_bytes >= PP_GPU_MIN_SLOT_BYTES &&
+         shape.slot_bytes <= PP_GPU_MAX_SLOT_BYTES && shape.slot_bytes % PP_PAGE == 0 &&
+         shape.stack_bytes <= PP_GPU_MAX_STACK_BYTES && shape.stack_bytes % PP_PAGE == 0;
+}
+
+// Everything that makes it safe to map and to touch.
+Result<void> CheckFile(const UniqueFd& file, const GpuArenaShape& shape) {
+  if (!IsPossible(shape)) {
+    return Error{Code::kInvalidArgument, "no arena can have that many slots, or of that size", ""};
+  }
+  return CheckSealedMemory(file, shape.size());
+}
+
+GpuClockPair PairOf(uint64_t realtime, uint64_t monotonic, uint64_t width) {
+  return {Nanos(static_cast<int64_t>(realtime)), Nanos(static_cast<int64_t>(monotonic)),
+          Nanos(static_cast<int64_t>(width))};
+}
+
+void RingBell(pp_gpu_arena& head) {
+  std::atomic_ref<uint32_t>(head.bell).fetch_add(1, std::memory_order_release);
+  ::syscall(SYS_futex, &head.bell, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+}  // namespace
+
+void GpuArena::Unmapper::operator()(uint8_t* begin) const { ::munmap(begin, size); }
+
+GpuArena::GpuArena(uint8_t* begin, const GpuArenaShape& shape)
+    : memory_(begin, Unmapper{shape.size()}),
+      shape_(shape),
+      launches_(begin, shape.slots, shape.slot_bytes, shape.stack_bytes) {}
+
+Result<GpuArena> GpuArena::Take(const UniqueFd& file, const GpuArenaShape& shape) {
+  PP_RETURN_IF_ERROR(CheckFile(file, shape));
+  void* begin = ::mmap(nullptr, shape.size(), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  if (begin == MAP_FAILED) {
+    return ErrnoError(errno, "cannot map the memory that is shared with the target", "Ask for fewer or smaller slots.");
+  }
+  GpuArena arena(static_cast<uint8_t*>(begin), shape);
+  PP_RETURN_IF_ERROR(arena.ReadHead());
+  return arena;
+}
+
+Result<void> GpuArena::ReadHead() {
+  if (state() == GpuState::kNone) {
+    return Error{Code::kUnavailable, "the shim is not ready yet", ""};
+  }
+  pp_gpu_arena said;
+  std::memcpy(&said, &head(), sizeof said);
+  if (said.magic != PP_GPU_ARENA_MAGIC || said.abi_version != PP_GPU_ABI_VERSION) {
+    return NotTheSharedMemory("it does not begin as one");
+  }
+  if (said.nonce != shape_.nonce || said.slot_count != shape_.slots || said.slot_bytes != shape_.slot_bytes ||
+      said.stack_bytes != shape_.stack_bytes || said.size != shape_.size()) {
+    return NotTheSharedMemory("it is that of another capture");
+  }
+  control_thread_ = Tid(said.control_tid);
+  return {};
+}
+
+void GpuArena::TouchAll() {
+  if (::madvise(memory_.get(), shape_.size(), MADV_POPULATE_WRITE) == 0) {
+    return;
+  }
+  for (size_t at = 0; at < shape_.size(); at += PP_PAGE) {  // before Linux 5.14
+    std::atomic_ref<uint32_t>(*reinterpret_cast<uint32_t*>(memory_.get() + at)).fetch_or(0);
+  }
+}
+
+GpuState GpuArena::state() const {
+  const uint32_t state = Load(head().state);
+  return state <= PP_GPU_STATE_FAILED ? static_cast<GpuState>(state) : GpuState::kNone;
+}
+
+std::string_view GpuArena::step() const { return GpuStepWords(Load(head().step)); }
+uint32_t GpuArena::leave_cause() const { return Load(head().leave_cause); }
+uint32_t GpuArena::leave_how() const { return Load(head().leave_how); }
+
+Error GpuArena::LeftError(Pid pid) const {
+  switch (leave_cause()) {
+    case PP_GPU_LEAVE_LEASE:
+      return {Code::kCancelled, "the shim left because it did not hear from us for too long", ""};
+    case PP_GPU_LEAVE_FATAL:
+      return Because(Reason::kCuptiBlocked,
+                     fmt::format("CUPTI gave up in process {} (error {})", pid.value, Load(head().error_number)),
+                     "What was recorded until then is in the trace.", ThingOf(pid));
+    case PP_GPU_LEAVE_EXIT:
+      return Because(Reason::kTargetExited, fmt::format("process {} is ending", pid.value), "", ThingOf(pid));
+    default: return {Code::kOk, "", ""};
+  }
+}
+
+Error GpuArena::Failure(Pid pid) const {
+  const GpuState now = state();
+  if (now == GpuState::kLeft) {
+    return LeftError(pid);
+  }
+  if (now != GpuState::kFailed) {
+    return {Code::kOk, "", ""};
+  }
+  char name[PP_GPU_NAME_BYTES];
+  std::memcpy(name, head().other_tool, sizeof name);
+  const std::string tool = CleanText({name, ::strnlen(name, sizeof name)});
+  return GpuFailure(pid, {Load(head().error), Load(head().error_step), Load(head().error_number),
+                          Load(head().backend_version), Load(head().driver_version), tool});
+}
+
+void GpuArena::RenewLease() { std::atomic_ref<uint64_t>(head().beat).fetch_add(1, std::memory_order_release); }
+
+void GpuArena::Ring() { RingBell(head()); }
+
+void GpuArena::AskToLeave(bool now) {
+  Store(head().wanted, uint32_t{now ? PP_GPU_WANT_LEAVE_NOW : PP_GPU_WANT_LEAVE});
+  Ring();
+}
+
+void GpuArena::AskToLeave(const UniqueFd& file) {
+  const int seals = ::fcntl(file.get(), F_GET_SEALS);
+  struct stat info {};
+  if (seals < 0 || (seals & kSealsNeeded) != kSealsNeeded || ::fstat(file.get(), &info) != 0 ||
+      info.st_size < static_cast<off_t>(sizeof(pp_gpu_arena))) {
+    return;
+  }
+  void* begin = ::mmap(nullptr, sizeof(pp_gpu_arena), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  if (begin == MAP_FAILED) {
+    return;
+  }
+  auto& arena = *static_cast<pp_gpu_arena*>(begin);
+  if (arena.magic == PP_GPU_ARENA_MAGIC && arena.abi_version == PP_GPU_ABI_VERSION) {
+    Store(arena.wanted, uint32_t{PP_GPU_WANT_LEAVE_NOW});
+    RingBell(arena);
+  }
+  ::munmap(begin, sizeof(pp_gpu_arena));
+}
+
+void GpuArena::FlushNow() {
+  std::atomic_ref<uint32_t>(head().flush).fetch_add(1, std::memory_order_release);
+  Ring();
+}
+
+pp_gpu_slot& GpuArena::slot(uint32_t index) const {
+  return *reinterpret_cast<pp_gpu_slot*>(memory_.get() + PP_GPU_SLOT_OFFSET(index));
+}
+
+std::span<uint8_t> GpuArena::buffer(uint32_t index) const {
+  return {memory_.get() + PP_GPU_BUFFER_OFFSET(shape_.slots, uint64_t{shape_.slot_bytes}, index), shape_.slot_bytes};
+}
+
+// A record that did not fit any more may have been begun behind the valid ones: one more page than those.
+void GpuArena::GiveBack(uint32_t index, uint64_t used) {
+  const std::span<uint8_t> bytes = buffer(index);
+  const uint64_t dirty = (used + 2 * PP_PAGE - 1) / PP_PAGE * PP_PAGE;
+  std::memset(bytes.data(), 0, std::min<uint64_t>(dirty, bytes.size()));
+  Store(slot(index).state, uint32_t{PP_GPU_SLOT_FREE});
+}
+
+size_t GpuArena::Drain(const std::function<void(const GpuBatch&)>& visit, size_t limit) {
+  struct Full {
+    uint64_t sequence;
+    uint32_t index;
+  };
+  std::vector<Full> full;
+  for (uint32_t i = 0; i < shape_.slots; ++i) {
+    if (Load(slot(i).state) == PP_GPU_SLOT_FULL) {
+      full.push_back({Load(slot(i).sequence), i});
+    }
+  }
+  std::ranges::sort(full, {}, &Full::sequence);
+  full.resize(std::min(full.size(), limit));
+  for (const Full& one : full) {
+    const pp_gpu_slot said = slot(one.index);
+    if (said.valid > shape_.slot_bytes) {
+      ++invalid_;
+      GiveBack(one.index, shape_.slot_bytes);
+      continue;
+    }
+    visit({buffer(one.index).first(said.valid), one.sequence, PairOf(said.realtime, said.monotonic, 0)});
+    GiveBack(one.index, said.valid);
+  }
+  return full.size();
+}
+
+size_t GpuArena::Salvage(const std::function<void(const GpuBatch&)>& visit) {
+  size_t count = 0;
+  for (uint32_t i = 0; i < shape_.slots; ++i) {
+    if (Load(slot(i).state) == PP_GPU_SLOT_HELD) {
+      visit({buffer(i), 0, {}});
+      ++count;
+    }
+  }
+  return count;
+}
+
+GpuLibrary GpuArena::library() const {
+  GpuLibrary library;
+  library.backend = Load(head().backend);
+  library.version = Load(head().backend_version);
+  library.driver_version = Load(head().driver_version);
+  library.record_time = Load(head().record_time);
+  library.system_thread_ids = Load(head().thread_ids) != 0;
+  std::memcpy(library.strides.data(), head().strides, sizeof head().strides);
+  std::memcpy(library.kind_results.data(), head().kind_results, sizeof head().kind_results);
+  return library;
+}
+
+GpuCounts GpuArena::counts() const {
+  pp_gpu_arena& from = head();
+  return {Load(from.handed_out),
+          Load(from.declined),
+          Load(from.discarded),
+          Load(from.completed),
+          invalid_,
+          Load(from.dropped),
+          Load(from.valid_bytes),
+          Load(from.captures),
+          Load(from.launches_refused),
+          Load(from.launches_dropped) + Load(from.stacks_dropped)};
+}
+
+std::vector<GpuClockPair> GpuArena::NewClocks() {
+  const uint64_t written = Load(head().clocks);
+  if (written < clocks_seen_ || written - clocks_seen_ > PP_GPU_CLOCKS) {
+    clocks_seen_ = written < PP_GPU_CLOCKS ? 0 : written - PP_GPU_CLOCKS;
+  }
+  auto* ring = reinterpret_cast<pp_gpu_clock*>(memory_.get() + PP_GPU_CLOCKS_OFFSET(shape_.slots));
+  std::vector<GpuClockPair> pairs;
+  while (clocks_seen_ < written) {
+    pp_gpu_clock& place = ring[++clocks_seen_ % PP_GPU_CLOCKS];
+    const uint64_t before = Load(place.sequence);
+    const GpuClockPair pair = PairOf(Load(place.realtime), Load(place.monotonic), Load(place.width));
+    if (before == clocks_seen_ && Load(place.sequence) == before) {
+      pairs.push_back(pair);
+    }
+  }
+  return pairs;
+}
+
+}  // namespace ptrace_prof

@@ -1,0 +1,20 @@
+// What must hold of a memfd that a target made before we map it: it is one, of exactly the size that was asked for, and
+// sealed so that it can neither change its size nor be unsealed. Then no access of ours faults, whatever the target
+// does.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "attach/base/result.h"
+#include "attach/base/unique_fd.h"
+
+namespace ptrace_prof {
+
+// kUnavailable: not sealed yet. kDataLoss: something else.
+Result<void> CheckSealedMemory(const UniqueFd& file, uint64_t size);
+
+// kDataLoss: what is shared is not what was asked for.
+Error NotTheSharedMemory(std::string_view why);
+
+}  // namespace ptrace_prof

@@ -1,0 +1,287 @@
+#include "daemon/collect/gpu_capture.h"
+
+#include <fmt/format.h>
+#include <sys/random.h>
+
+#include <utility>
+
+#include "daemon/collect/gpu_shim_boot.h"
+#include "daemon/collect/stub_boot.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr Nanos kEntryPatience = Nanos::FromSeconds(5);    // for the shim to be there
+constexpr Nanos kAttachPatience = Nanos::FromSeconds(10);  // and for the first record
+constexpr Nanos kSettleEvery = Nanos::FromMillis(100);
+constexpr Nanos kAccountEvery = Nanos::FromMillis(500);
+constexpr Nanos kUnsure = Nanos::FromMillis(1);  // of a buffer's clock: its thread may have waited between two reads
+constexpr size_t kBuffersAtOnce = 16;            // then the other parts of the capture have their turn
+constexpr Nanos kRemembered = Nanos::FromSeconds(5);         // so long records may take to come
+constexpr Nanos kLaunchRemembered = Nanos::FromSeconds(60);  // few, and the call may take long
+// Launches a second and thread whose stacks are taken, where calls are not traced.
+constexpr uint32_t kLaunchRate = 200;
+constexpr uint32_t kGraphRate = 20;
+
+uint64_t MakeNonce() {
+  uint64_t nonce = 0;
+  while (nonce == 0 && ::getrandom(&nonce, sizeof nonce, 0) == sizeof nonce) {
+  }
+  return nonce;
+}
+
+GpuDetail DetailOf(GpuCaptureDetail detail) {
+  switch (detail) {
+    case GpuCaptureDetail::kCoarse: return GpuDetail::kCoarse;
+    case GpuCaptureDetail::kFull: return GpuDetail::kFull;
+    case GpuCaptureDetail::kOff:
+    case GpuCaptureDetail::kDefault: return GpuDetail::kDefault;
+  }
+  return GpuDetail::kDefault;
+}
+
+}  // namespace
+
+GpuCapture::GpuCapture(const GpuTarget& target, const CaptureContext& context)
+    : target_(target),
+      context_(context),
+      names_(target.memory),
+      launch_stacks_(target.memory, target.python, context.stacks),
+      sites_(target.pid, target.roster, *context.history, launch_stacks_, context.stacks, context.writer,
+             target.stacks),
+      joiner_(target.pid, context.writer, context.stacks, names_, clock_, sites_) {
+  accounting_.pid = target.pid;
+  accounting_.state = GpuCaptureState::kStarting;
+}
+
+Result<GpuInjection> GpuCapture::Inject(const std::function<bool()>& go_on) {
+  const bool is_sampled = target_.stacks == GpuStackKind::kSampled;
+  const GpuWishes wishes{.detail = DetailOf(context_.request.gpu),
+                         .force = context_.request.trace.force,
+                         .launch_rate = is_sampled ? kLaunchRate : 0,
+                         .graph_rate = is_sampled ? kGraphRate : 0};
+  PP_ASSIGN_OR_RETURN(pp_gpu_boot boot, DescribeForGpuShim(target_.pid, target_.memory, target_.python, wishes));
+  PP_ASSIGN_OR_RETURN(InjectionTarget into, DescribeForInjection(target_.pid, target_.memory, target_.python));
+  into.force = context_.request.trace.force;
+  into.script_files = context_.scripts;
+  boot.nonce = MakeNonce();
+  PP_ASSIGN_OR_RETURN(GpuShimFile shim, GpuShimFile::Carried());
+  shim.Fill(boot);
+  return InjectGpu(into, target_.memory, shim, {MonotonicNow() + kEntryPatience, go_on});
+}
+
+void GpuCapture::BringIn(const std::function<bool()>& go_on) {
+  auto injected = Inject(go_on);
+  if (injected.has_error()) {
+    refusal_ = std::move(injected).error();
+    return;
+  }
+  injection_.emplace(std::move(injected).value());
+  injection_->arena.TouchAll();
+  attach_deadline_ = MonotonicNow() + kAttachPatience;
+}
+
+void GpuCapture::Begin() {
+  if (refusal_.has_value()) {
+    Refuse(*refusal_);
+  }
+}
+
+void GpuCapture::KeepAlive() {
+  if (injection_.has_value()) {
+    injection_->arena.RenewLease();
+  }
+}
+
+void GpuCapture::Abandon() {
+  if (injection_.has_value()) {
+    injection_->arena.AskToLeave(true);
+  }
+}
+
+void GpuCapture::Refuse(const Error& error) {
+  accounting_.state = GpuCaptureState::kRefused;
+  accounting_.reason = ReasonOf(error);
+  accounting_.message = error.message;
+  accounting_.remedy = error.remedy;
+  const Nanos now = MonotonicNow();
+  context_.writer.AddNotice(now, fmt::format("the GPU is not recorded: {}{}{}", error.message,
+                                             error.remedy.empty() ? "" : "; ", error.remedy));
+  Account(now);
+}
+
+// While it was recording.
+void GpuCapture::End(const Error& error) {
+  accounting_.state = GpuCaptureState::kEnded;
+  accounting_.reason = ReasonOf(error);
+  accounting_.message = error.message;
+  accounting_.remedy = error.remedy;
+  context_.writer.AddNotice(MonotonicNow(), fmt::format("the GPU is not recorded any more: {}{}{}", error.message,
+                                                        error.remedy.empty() ? "" : "; ", error.remedy));
+}
+
+void GpuCapture::BeginRecording() {
+  const GpuLibrary library = injection_->arena.library();
+  decoder_.emplace(library.strides);
+  accounting_.state = GpuCaptureState::kRecording;
+  accounting_.cupti_version = library.version;
+  if (library.record_time == PP_GPU_TIME_MONOTONIC) {
+    clock_.SetIdentity();
+  } else if (library.record_time != PP_GPU_TIME_REALTIME) {
+    context_.writer.AddNotice(MonotonicNow(),
+                              "the clock of CUPTI is none that we know: another tool set it, and where GPU operations "
+                              "stand in time is not to be trusted");
+  }
+}
+
+// Where the shim is on its way.
+void GpuCapture::Follow(Nanos now) {
+  const GpuState state = injection_->arena.state();
+  const bool has_begun = decoder_.has_value();
+  switch (state) {
+    case GpuState::kRecording:
+    case GpuState::kDetaching:
+      if (!has_begun) {
+        BeginRecording();
+      }
+      break;
+    case GpuState::kFailed:
+      if (accounting_.state == GpuCaptureState::kStarting) {
+        Refuse(injection_->arena.Failure(target_.pid));
+      }
+      break;
+    case GpuState::kLeft:
+      if (accounting_.state == GpuCaptureState::kRecording || accounting_.state == GpuCaptureState::kNoKernels) {
+        if (const Error failure = injection_->arena.Failure(target_.pid); failure.code != Code::kOk) {
+          End(failure);
+        }
+      }
+      break;
+    case GpuState::kNone:
+    case GpuState::kAttaching:
+      if (accounting_.state == GpuCaptureState::kStarting && now > attach_deadline_) {
+        const std::string step(injection_->arena.step());
+        injection_->arena.AskToLeave(true);
+        Refuse(Because(Reason::kAttachTimeout,
+                       fmt::format("CUPTI in process {} did not come to record within {:.0f} s: it is {}",
+                                   target_.pid.value, kAttachPatience.seconds(), step),
+                       "try again later, or without --gpu", fmt::format("process {}", target_.pid.value)));
+      }
+      break;
+  }
+}
+
+void GpuCapture::TakeBuffers() {
+  GpuArena& arena = injection_->arena;
+  for (const GpuClockPair& pair : arena.NewClocks()) {
+    clock_.AddPair(pair.realtime, pair.monotonic, pair.width);
+  }
+  launch_stacks_.Take(arena.launches());
+  if (!decoder_.has_value()) {
+    return;
+  }
+  bool is_first = true;
+  accounting_.buffers += arena.Drain(
+      [this, &is_first](const GpuBatch& batch) {
+        if (std::exchange(is_first, false)) {
+          names_.NewRound();
+        }
+        if (!clock_.is_known()) {  // else the pairs of the ring are better: it is known how sure they are
+          clock_.AddPair(batch.clock.realtime, batch.clock.monotonic, kUnsure);
+        }
+        decoder_->Decode(batch.records, [this](const GpuRecord& record) { joiner_.Take(record); });
+      },
+      kBuffersAtOnce);
+}
+
+void GpuCapture::Account(Nanos now) {
+  next_account_ = now + kAccountEvery;
+  if (injection_.has_value()) {
+    const GpuCounts counts = injection_->arena.counts();
+    accounting_.dropped = counts.dropped;
+    accounting_.declined_buffers = counts.declined + counts.discarded + counts.invalid;
+    accounting_.stacks_refused = counts.stacks_refused;
+    accounting_.stacks_lost = counts.stacks_lost;
+    accounting_.unknown_records = decoder_.has_value() ? decoder_->unknown() : 0;
+  }
+  joiner_.CountInto(accounting_);
+  const bool sees_none = joiner_.SeesNoKernels(now);
+  if (sees_none && accounting_.state == GpuCaptureState::kRecording) {
+    accounting_.state = GpuCaptureState::kNoKernels;
+    accounting_.reason = Reason::kNoKernelsSeen;
+    accounting_.message = "calls that launch kernels were seen, and no kernel";
+    if (!std::exchange(is_told_no_kernels_, true)) {
+      context_.writer.AddNotice(now,
+                                fmt::format("process {} launches kernels, and CUPTI tells of none: its tracing may "
+                                            "be dead for the life of the process (a second tool, or an earlier "
+                                            "session of a profiler)",
+                                            target_.pid.value));
+    }
+  } else if (!sees_none && accounting_.state == GpuCaptureState::kNoKernels) {
+    accounting_.state = GpuCaptureState::kRecording;
+    accounting_.reason = Reason::kUnspecified;
+    accounting_.message.clear();
+  }
+  context_.writer.AddGpuAccounting(accounting_);
+}
+
+void GpuCapture::Drain(Nanos now, Nanos known_until) {
+  if (!injection_.has_value() || accounting_.state == GpuCaptureState::kRefused) {
+    return;
+  }
+  injection_->arena.RenewLease();
+  Follow(now);
+  TakeBuffers();
+  if (now >= next_settle_) {
+    next_settle_ = now + kSettleEvery;
+    sites_.Refresh();
+    joiner_.Settle(now, known_until);
+    context_.history->Forget(now - kRemembered);
+    launch_stacks_.Forget(now - kLaunchRemembered);
+  }
+  if (now >= next_account_) {
+    Account(now);
+  }
+}
+
+void GpuCapture::Leave(Nanos patience, const std::function<void()>& meanwhile) {
+  if (!injection_.has_value() || accounting_.state == GpuCaptureState::kRefused) {
+    return;
+  }
+  GpuArena& arena = injection_->arena;
+  joiner_.Close(MonotonicNow());
+  arena.AskToLeave();
+  const auto drain = [&] {
+    meanwhile();
+    arena.RenewLease();
+    Follow(MonotonicNow());
+    TakeBuffers();
+  };
+  const bool is_gone = patience.value == 0;  // nobody is there to leave
+  if (const auto left = is_gone ? Result<void>() : AwaitLeft(target_.pid, arena, MonotonicNow() + patience, drain);
+      left.has_error() && left.error().code != Code::kGone) {
+    context_.writer.AddNotice(MonotonicNow(), left.error().message);
+  }
+  if (decoder_.has_value() && is_gone) {
+    arena.Salvage([this](const GpuBatch& batch) {
+      decoder_->Decode(batch.records, [this](const GpuRecord& record) { joiner_.Take(record); });
+    });
+  }
+  while (decoder_.has_value() && arena.counts().completed > accounting_.buffers) {
+    const uint64_t before = accounting_.buffers;
+    TakeBuffers();
+    if (accounting_.buffers == before) {
+      break;
+    }
+  }
+}
+
+void GpuCapture::Finish(Nanos now) {
+  if (injection_.has_value()) {
+    sites_.Refresh();
+    joiner_.Finish(now);
+    Account(now);
+  }
+}
+
+}  // namespace ptrace_prof

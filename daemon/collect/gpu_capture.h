@@ -1,0 +1,88 @@
+// Records the GPU of one process beside its Python: brings the shim in, reads what comes, leaves again.
+//
+//   (new) ──BringIn, Begin──► attaching ──► recording ──Leave──► leaving ──Finish──► over
+//                                 └─────────────┴──► refused, or ended before the capture: a notice says why
+//
+// Never fails: what stands in the way of the GPU is said in the trace (GpuAccounting, a notice) and Python is recorded
+// all the same. Attaching goes on beside the capture, as it may take seconds. Owned by the capture; one thread, the one
+// that may trace.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "attach/base/result.h"
+#include "attach/base/types.h"
+#include "attach/inject/gpu_injection.h"
+#include "attach/proc/remote_memory.h"
+#include "daemon/collect/capture_context.h"
+#include "daemon/collect/gpu_call_sites.h"
+#include "daemon/collect/gpu_clock.h"
+#include "daemon/collect/gpu_decoder.h"
+#include "daemon/collect/gpu_joiner.h"
+#include "daemon/collect/gpu_launch_stacks.h"
+#include "daemon/collect/gpu_names.h"
+#include "daemon/collect/thread_roster.h"
+#include "symbolizer/cpython/python_process.h"
+
+namespace ptrace_prof {
+
+struct GpuTarget {
+  Pid pid;
+  RemoteMemory& memory;
+  const PythonProcess& python;
+  ThreadRoster& roster;
+  GpuStackKind stacks;
+};
+
+class GpuCapture {
+ public:
+  // `context.history` is where the threads were: whoever follows them notes it there.
+  GpuCapture(const GpuTarget& target, const CaptureContext& context);
+
+  // Brings the shim in, and writes nothing yet. `go_on` is asked while the target does not take it up.
+  void BringIn(const std::function<bool()>& go_on);
+  // The process was announced to the writer: what became of that may be told.
+  void Begin();
+  // Between the two, while something else takes its time.
+  void KeepAlive();
+  // Instead of Begin: nothing comes of this capture. The shim leaves by itself.
+  void Abandon();
+  // From when on it is recorded: launches before that are left out. Not called: from the first record on.
+  void Open(Nanos when) { joiner_.Open(when); }
+  // Takes what came; some times a second at least, as it also keeps the shim alive. `known_until`: where the threads
+  // were is known up to then.
+  void Drain(Nanos now, Nanos known_until);
+  // Has the shim leave, and goes on draining until it has or `patience` is over. `meanwhile`: what else must go on.
+  // No patience: the target is gone.
+  void Leave(Nanos patience, const std::function<void()>& meanwhile);
+  // After the last records of the threads were read: what is not settled yet is.
+  void Finish(Nanos now);
+
+ private:
+  Result<GpuInjection> Inject(const std::function<bool()>& go_on);
+  void Refuse(const Error& error);
+  void End(const Error& error);
+  void Follow(Nanos now);
+  void BeginRecording();
+  void TakeBuffers();
+  void Account(Nanos now);
+
+  const GpuTarget target_;
+  const CaptureContext context_;
+  GpuNames names_;
+  GpuClock clock_;
+  GpuLaunchStacks launch_stacks_;
+  GpuThreadSites sites_;
+  GpuJoiner joiner_;
+  std::optional<GpuInjection> injection_;
+  std::optional<Error> refusal_;  // of BringIn
+  std::optional<GpuDecoder> decoder_;
+  GpuAccounting accounting_;
+  Nanos attach_deadline_;
+  Nanos next_settle_;
+  Nanos next_account_;
+  bool is_told_no_kernels_ = false;
+};
+
+}  // namespace ptrace_prof

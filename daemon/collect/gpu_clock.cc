@@ -1,0 +1,63 @@
+#include "daemon/collect/gpu_clock.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr int64_t kStep = 1000;             // ns: differences smaller than this are how pairs differ anyway
+constexpr size_t kMaxPieces = 4096;         // a target may make up pairs
+constexpr int64_t kWidest = 1'000'000'000;  // ns: a pair that is less sure says nothing
+
+// Hostile numbers wrap around.
+Nanos Sum(Nanos a, Nanos b) {
+  return Nanos(static_cast<int64_t>(static_cast<uint64_t>(a.value) + static_cast<uint64_t>(b.value)));
+}
+Nanos Difference(Nanos a, Nanos b) {
+  return Nanos(static_cast<int64_t>(static_cast<uint64_t>(a.value) - static_cast<uint64_t>(b.value)));
+}
+uint64_t Distance(Nanos a, Nanos b) {
+  return a > b ? static_cast<uint64_t>(a.value) - static_cast<uint64_t>(b.value)
+               : static_cast<uint64_t>(b.value) - static_cast<uint64_t>(a.value);
+}
+
+}  // namespace
+
+void GpuClock::AddPair(Nanos realtime, Nanos monotonic, Nanos width) {
+  const Nanos offset = Difference(monotonic, realtime);
+  if (width.value < 0 || width.value > kWidest) {
+    return;
+  }
+  if (pieces_.empty()) {
+    pieces_.push_back({realtime, offset, width});
+    return;
+  }
+  Piece& last = pieces_.back();
+  const auto unsure = static_cast<uint64_t>(kStep + width.value + last.width.value);
+  if (Distance(offset, last.offset) > unsure) {
+    ++steps_;
+    if (pieces_.size() < kMaxPieces) {
+      pieces_.push_back({realtime, offset, width});
+    } else {
+      last = {realtime, offset, width};
+    }
+  } else if (width < last.width) {
+    last.offset = offset;
+    last.width = width;
+  }
+}
+
+// By the last piece that had begun. After the clock was set back that is the earlier one for what it passes again: of
+// the two readings of such a time nobody can say which it was.
+Nanos GpuClock::ToMonotonic(uint64_t time) const {
+  const Nanos at(static_cast<int64_t>(time));
+  if (is_identity_ || pieces_.empty()) {
+    return at;
+  }
+  for (auto piece = pieces_.rbegin(); piece != pieces_.rend(); ++piece) {
+    if (at >= piece->from) {
+      return Sum(at, piece->offset);
+    }
+  }
+  return Sum(at, pieces_.front().offset);
+}
+
+}  // namespace ptrace_prof

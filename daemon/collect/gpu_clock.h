@@ -1,0 +1,39 @@
+// From CUPTI's clock (CLOCK_REALTIME, as a rule) to ours: a map of pieces, one for each time the wall clock was set.
+//
+// The two clocks run at the same rate, so that between two settings their difference is constant and every pair of
+// readings gives it; the narrowest pair of a piece is believed. A difference that changes by more than the pairs are
+// unsure of is a step: counted, and a new piece from there on. One per target; one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "attach/base/types.h"
+
+namespace ptrace_prof {
+
+class GpuClock {
+ public:
+  // Where records are on CLOCK_MONOTONIC already.
+  void SetIdentity() { is_identity_ = true; }
+  // Pairs come in the order in which they were taken. `width`: so far apart the readings may be.
+  void AddPair(Nanos realtime, Nanos monotonic, Nanos width);
+  bool is_known() const { return is_identity_ || !pieces_.empty(); }
+
+  Nanos ToMonotonic(uint64_t time) const;
+  uint64_t steps() const { return steps_; }
+
+ private:
+  struct Piece {
+    Nanos from;    // first pair, on the library's clock
+    Nanos offset;  // what to add
+    Nanos width;
+  };
+
+  bool is_identity_ = false;
+  std::vector<Piece> pieces_;
+  uint64_t steps_ = 0;
+};
+
+}  // namespace ptrace_prof

@@ -1,0 +1,133 @@
+#include "daemon/collect/gpu_detail.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <span>
+
+namespace ptrace_prof {
+namespace {
+
+enum Kind : uint8_t {
+  kMemcpy = 1,
+  kMemset = 2,
+  kDevice = 8,
+  kContext = 9,
+  kConcurrentKernel = 10,
+  kName = 11,
+  kMarker = 12,
+  kOverhead = 17,
+  kCudaEvent = 36,
+  kStream = 37,
+  kSynchronization = 38,
+  kMemory = 49,
+  kMemoryPool = 50,
+  kGraphTrace = 51,
+  kJit = 52,
+};
+
+constexpr uint8_t kInventory[] = {kDevice, kContext, kStream};
+constexpr uint8_t kCoarseKinds[] = {kOverhead, kGraphTrace, kConcurrentKernel};
+constexpr uint8_t kDefaultKinds[] = {kMemcpy, kMemset, kSynchronization, kOverhead, kJit, kConcurrentKernel};
+constexpr uint8_t kFullKinds[] = {kMemcpy, kMemset, kSynchronization, kOverhead, kJit, kCudaEvent, kMemory, kMemoryPool,
+                                  kMarker, kName,   kConcurrentKernel};
+
+// From one id to another, both included.
+struct Calls {
+  uint16_t first;
+  uint16_t last;
+  GpuDetail from;  // the least detail that has them
+};
+
+constexpr Calls kRuntime[] = {
+    {211, 211, GpuDetail::kCoarse},                                    // cudaLaunchKernel
+    {214, 214, GpuDetail::kCoarse},                                    // _ptsz
+    {269, 270, GpuDetail::kCoarse},                                    // cudaLaunchCooperativeKernel
+    {272, 272, GpuDetail::kCoarse},                                    // …MultiDevice
+    {284, 285, GpuDetail::kCoarse},                                    // cudaLaunchHostFunc
+    {311, 312, GpuDetail::kCoarse},                                    // cudaGraphLaunch
+    {430, 431, GpuDetail::kCoarse},                                    // cudaLaunchKernelExC
+    {505, 506, GpuDetail::kCoarse},                                    // __cudaLaunchKernel (13.0)
+    {550, 551, GpuDetail::kCoarse},                                    // cudaLaunchHostFunc_v2
+    {20, 20, GpuDetail::kDefault},                                     // cudaMalloc
+    {22, 22, GpuDetail::kDefault},                                     // cudaFree
+    {31, 52, GpuDetail::kDefault},                                     // cudaMemcpy…, cudaMemset…
+    {131, 131, GpuDetail::kDefault},                                   // cudaStreamSynchronize
+    {137, 137, GpuDetail::kDefault},                                   // cudaEventSynchronize
+    {142, 145, GpuDetail::kDefault},                                   // cudaMemset3D…, cudaMemcpy3D…
+    {147, 147, GpuDetail::kDefault},                                   // cudaStreamWaitEvent
+    {160, 163, GpuDetail::kDefault},                                   // cudaMemcpyPeer…
+    {165, 165, GpuDetail::kDefault},                                   // cudaDeviceSynchronize
+    {215, 236, GpuDetail::kDefault},                                   // copies and sets, _ptds and _ptsz
+    {239, 239, GpuDetail::kDefault},                                   // cudaStreamSynchronize_ptsz
+    {243, 247, GpuDetail::kDefault},                                   // 3D, cudaStreamWaitEvent_ptsz
+    {249, 250, GpuDetail::kDefault},                                   // 3D to a peer
+    {373, 376, GpuDetail::kDefault},                                   // cudaMallocAsync, cudaFreeAsync
+    {391, 392, GpuDetail::kDefault},                                   // cudaMallocFromPoolAsync
+    {482, 485, GpuDetail::kDefault},                                   // cudaMemcpyBatchAsync
+    {509, 512, GpuDetail::kDefault}, {554, 557, GpuDetail::kDefault},  // cudaMemcpyWithAttributesAsync
+    {135, 135, GpuDetail::kFull},                                      // cudaEventRecord
+    {242, 242, GpuDetail::kFull},                                      // _ptsz
+    {370, 371, GpuDetail::kFull},                                      // cudaEventRecordWithFlags
+};
+
+constexpr Calls kDriver[] = {
+    {307, 307, GpuDetail::kCoarse},                                    // cuLaunchKernel
+    {442, 442, GpuDetail::kCoarse},                                    // _ptsz
+    {477, 478, GpuDetail::kCoarse},                                    // cuLaunchCooperativeKernel
+    {480, 480, GpuDetail::kCoarse},                                    // …MultiDevice
+    {514, 515, GpuDetail::kCoarse},                                    // cuGraphLaunch
+    {527, 528, GpuDetail::kCoarse},                                    // cuLaunchHostFunc
+    {652, 653, GpuDetail::kCoarse},                                    // cuLaunchKernelEx
+    {17, 17, GpuDetail::kDefault},                                     // cuCtxSynchronize
+    {121, 121, GpuDetail::kDefault},                                   // cuEventSynchronize
+    {126, 126, GpuDetail::kDefault},                                   // cuStreamSynchronize
+    {249, 254, GpuDetail::kDefault},                                   // cuMemset…
+    {276, 295, GpuDetail::kDefault},                                   // cuMemcpy…, cuStreamWaitEvent
+    {305, 306, GpuDetail::kDefault},                                   // cuMemcpy
+    {318, 321, GpuDetail::kDefault},                                   // cuMemcpyPeer
+    {397, 399, GpuDetail::kDefault},                                   // copies, _ptds
+    {408, 409, GpuDetail::kDefault}, {418, 423, GpuDetail::kDefault},  // copies, _ptsz
+    {426, 426, GpuDetail::kDefault}, {436, 436, GpuDetail::kDefault},  // cuStreamWaitEvent_ptsz
+    {440, 440, GpuDetail::kDefault},                                   // cuStreamSynchronize_ptsz
+    {800, 800, GpuDetail::kDefault},                                   // cuCtxSynchronize_v2
+};
+
+template <size_t size>
+constexpr size_t CountAll(const Calls (&rows)[size]) {
+  size_t count = 0;
+  for (const Calls& row : rows) {
+    count += row.last - row.first + 1U;
+  }
+  return count;
+}
+static_assert(CountAll(kRuntime) < PP_GPU_MAX_CALLBACKS && CountAll(kDriver) < PP_GPU_MAX_CALLBACKS);
+static_assert(std::size(kFullKinds) < PP_GPU_MAX_KINDS);
+
+void SetCalls(std::span<const Calls> rows, GpuDetail detail, std::span<uint16_t> calls) {
+  std::ranges::fill(calls, uint16_t{0});
+  size_t count = 0;
+  for (const Calls& row : rows) {
+    for (uint16_t call = row.first; row.from <= detail && call <= row.last; ++call) {
+      calls[count++] = call;
+    }
+  }
+}
+
+void SetKinds(std::span<const uint8_t> kinds, std::span<uint8_t> to) {
+  std::ranges::fill(to, uint8_t{0});
+  std::ranges::copy(kinds, to.begin());
+}
+
+constexpr std::span<const uint8_t> kKinds[] = {kCoarseKinds, kDefaultKinds, kFullKinds};
+
+}  // namespace
+
+void SetGpuDetail(GpuDetail detail, pp_gpu_boot* boot) {
+  SetKinds(kInventory, boot->inventory_kinds);
+  SetKinds(kKinds[static_cast<size_t>(detail)], boot->device_kinds);
+  SetCalls(kRuntime, detail, boot->runtime_callbacks);
+  SetCalls(kDriver, detail, boot->driver_callbacks);
+}
+
+}  // namespace ptrace_prof

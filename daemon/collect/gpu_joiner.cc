@@ -1,0 +1,290 @@
+#include "daemon/collect/gpu_joiner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "daemon/collect/gpu_operation_name.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr Nanos kWaitForLaunch = Nanos::FromMillis(1500);
+constexpr Nanos kNoKernelsFor = Nanos::FromSeconds(2);
+constexpr size_t kMaxWaiting = size_t{1} << 19;  // records; of each kind
+
+bool IsKernel(const GpuOperation& operation) { return operation.kind == GpuOperationKind::kKernel; }
+
+template <typename Enum>
+Enum OneOf(uint32_t number, Enum last) {
+  return number <= static_cast<uint32_t>(last) ? static_cast<Enum>(number) : Enum{};
+}
+
+GpuOperationKind KindOf(GpuRecordKind kind) {
+  switch (kind) {
+    case GpuRecordKind::kMemcpy:
+    case GpuRecordKind::kMemcpyPeer: return GpuOperationKind::kMemcpy;
+    case GpuRecordKind::kMemset: return GpuOperationKind::kMemset;
+    case GpuRecordKind::kSync: return GpuOperationKind::kSync;
+    case GpuRecordKind::kOverhead: return GpuOperationKind::kOverhead;
+    case GpuRecordKind::kGraph: return GpuOperationKind::kGraph;
+    default: return GpuOperationKind::kKernel;
+  }
+}
+
+}  // namespace
+
+GpuJoiner::GpuJoiner(Pid pid, TraceWriter& writer, const StackTable& stacks, GpuNames& names, const GpuClock& clock,
+                     GpuCallSites& sites)
+    : writer_(writer), stacks_(stacks), names_(names), clock_(clock), sites_(sites), inventory_(pid, writer, names) {}
+
+void GpuJoiner::Take(const GpuRecord& record) {
+  switch (record.kind) {
+    case GpuRecordKind::kNone: break;
+    case GpuRecordKind::kDevice:
+    case GpuRecordKind::kContext:
+    case GpuRecordKind::kStream: inventory_.Learn(record); break;
+    case GpuRecordKind::kRuntime:
+    case GpuRecordKind::kDriver: TakeCall(record); break;
+    default: TakeOperation(record); break;
+  }
+}
+
+bool GpuJoiner::AreTimesValid(const GpuRecord& record) const { return record.start != 0 && record.end >= record.start; }
+
+void GpuJoiner::TakeCall(const GpuRecord& record) {
+  ++counts_.api_calls;
+  if (!AreTimesValid(record)) {
+    ++counts_.invalid;
+    return;
+  }
+  if (calls_.size() >= kMaxWaiting) {
+    SettleCall(calls_.front());  // where its thread was is then not known
+    calls_.erase(calls_.begin(), calls_.begin() + 1);
+  }
+  const GpuApi api = record.kind == GpuRecordKind::kRuntime ? GpuApi::kRuntime : GpuApi::kDriver;
+  const GpuCallRow* row = FindGpuCall(api, record.value);
+  Call call;
+  call.kind = row != nullptr ? row->kind : GpuCallKind::kOther;
+  call.thread = record.thread;
+  call.call.api = api;
+  call.call.begin = clock_.ToMonotonic(record.start);
+  call.call.end = clock_.ToMonotonic(record.end);
+  call.call.name = row != nullptr ? row->name : api == GpuApi::kRuntime ? "cuda runtime call" : "cuda driver call";
+  call.call.function = record.value;
+  call.call.correlation = launches_.Widen(record.correlation);
+  call.call.result = record.result;
+  calls_.push_back(call);
+}
+
+GpuOperation GpuJoiner::Describe(const GpuRecord& record) {
+  GpuOperation operation;
+  operation.kind = KindOf(record.kind);
+  operation.begin = clock_.ToMonotonic(record.start);
+  operation.end = clock_.ToMonotonic(record.end);
+  operation.correlation = launches_.Widen(record.correlation);
+  operation.graph = record.graph;
+  operation.graph_node = record.graph_node;
+  operation.channel = record.channel;
+  if (IsKernel(operation)) {
+    operation.name = names_.Of(RemoteAddr(record.name));
+    operation.shape = {record.grid, record.block, record.registers, record.static_shared, record.dynamic_shared};
+    return operation;
+  }
+  operation.name = names_.Keep(GpuOperationName(record));
+  operation.bytes = record.bytes;
+  if (operation.kind == GpuOperationKind::kMemcpy) {
+    operation.copy_kind = OneOf(record.copy_kind, GpuCopyKind::kPtoP);
+    operation.source = OneOf(record.source, GpuMemory::kManagedStatic);
+  }
+  if (operation.kind == GpuOperationKind::kMemset) {
+    operation.value = record.value;
+  }
+  if (operation.kind == GpuOperationKind::kMemcpy || operation.kind == GpuOperationKind::kMemset) {
+    operation.target = OneOf(record.target, GpuMemory::kManagedStatic);
+  }
+  if (operation.kind == GpuOperationKind::kSync) {
+    operation.sync = OneOf(record.copy_kind, GpuSync::kContext);
+    operation.event = record.event == kNoGpuNumber ? 0 : record.event;
+  }
+  return operation;
+}
+
+void GpuJoiner::TakeOperation(const GpuRecord& record) {
+  if (!AreTimesValid(record)) {
+    ++counts_.invalid;
+    if (record.kind == GpuRecordKind::kKernel && operations_.size() < kMaxWaiting) {  // nameless: only for its launch
+      Operation nameless;
+      nameless.operation.correlation = launches_.Widen(record.correlation);
+      nameless.operation.begin = nameless.operation.end = taking_;
+      nameless.taken = taking_;
+      operations_.push_back(nameless);
+    }
+    return;
+  }
+  Operation operation;
+  operation.operation = Describe(record);
+  operation.taken = taking_;
+  if (record.kind == GpuRecordKind::kOverhead) {
+    operation.queue = inventory_.OverheadQueue();
+  } else {
+    const bool has_device = record.kind != GpuRecordKind::kSync;
+    operation.queue = inventory_.QueueOf(has_device ? record.device : kNoGpuNumber, record.context, record.stream);
+  }
+  if (operations_.size() >= kMaxWaiting) {
+    SettleOperations(taking_, true);
+  }
+  operations_.push_back(operation);
+}
+
+void GpuJoiner::NoteLaunch(const Call& call, const GpuCallSite& site) {
+  GpuLaunch launch;
+  launch.correlation = call.call.correlation;
+  launch.begin = call.call.begin;
+  launch.end = call.call.end;
+  launch.tid = site.tid;
+  launch.stack = site.stack;
+  launch.generation = stacks_.generation();
+  launch.source = site.source;
+  launch.kind = call.kind;
+  launch.is_outside = call.call.begin < opened_;
+  launch.is_implied = call.kind == GpuCallKind::kKernel && call.call.result == 0 && !launch.is_outside;
+  counts_.launches += launch.is_implied ? 1 : 0;
+  if (launch.is_implied && first_launch_.value == 0) {
+    first_launch_ = call.call.end;
+  }
+  launches_.Add(launch);
+}
+
+// The runtime's launch contains the driver's of the same correlation: the outer one is the launch.
+void GpuJoiner::SettleCall(Call& call) {
+  const auto correlation = static_cast<uint32_t>(call.call.correlation);  // as it was before Widen
+  const GpuCallSite site = sites_.Of({.thread = call.thread, .correlation = correlation, .begin = call.call.begin});
+  call.call.stack = site.stack;
+  call.call.stack_source = site.source;
+  const bool is_first = launches_.Find(call.call.correlation) == nullptr;
+  if (call.call.correlation != 0 && is_first) {
+    NoteLaunch(call, site);
+    call.call.launches = StartsGpuWork(call.kind);
+  }
+  if (call.call.begin >= opened_) {
+    writer_.AddGpuApiCall(site.thread, call.call);
+  }
+}
+
+void GpuJoiner::CountKernel(const GpuOperation& operation, const GpuLaunch* launch) {
+  ++counts_.kernels;
+  if (launch == nullptr) {
+    ++counts_.without_launch;
+    return;
+  }
+  counts_.launches += launch->is_implied ? 0 : 1;  // a node of a graph: nobody said how many there are
+  counts_.clock_violations += operation.begin < launch->begin ? 1 : 0;
+  switch (operation.stack_source) {
+    case GpuStackSource::kNone: break;
+    case GpuStackSource::kExact: ++counts_.attributed_exact; break;
+    case GpuStackSource::kSampled: ++counts_.attributed_sampled; break;
+    case GpuStackSource::kBackward: ++counts_.attributed_backward; break;
+    case GpuStackSource::kLaunch: ++counts_.attributed_launch; break;
+  }
+}
+
+void GpuJoiner::Write(Operation& waiting, const GpuLaunch* launch) {
+  GpuOperation& operation = waiting.operation;
+  if (launch != nullptr) {
+    operation.launched_by = launch->tid;
+    operation.launched = launch->begin;
+    if (launch->generation == stacks_.generation()) {
+      operation.stack = launch->stack;
+      operation.stack_source = launch->source;
+    }
+  }
+  switch (operation.kind) {
+    case GpuOperationKind::kKernel: CountKernel(operation, launch); break;
+    case GpuOperationKind::kMemcpy: ++counts_.copies; break;
+    case GpuOperationKind::kMemset: ++counts_.memsets; break;
+    case GpuOperationKind::kSync: ++counts_.syncs; break;
+    case GpuOperationKind::kOverhead: ++counts_.overheads; break;
+    case GpuOperationKind::kGraph: break;
+  }
+  writer_.AddGpuOperation(waiting.queue, operation);
+}
+
+// In the order of time, by a list of who is next: the operations themselves are big, and stay where they are.
+void GpuJoiner::SettleOperations(Nanos now, bool is_last) {
+  order_.clear();
+  for (size_t i = 0; i < operations_.size(); ++i) {
+    order_.emplace_back(operations_[i].operation.begin.value, i);
+  }
+  if (!std::ranges::is_sorted(order_)) {
+    std::ranges::sort(order_);
+  }
+  waiting_.clear();
+  for (const auto& [begin, index] : order_) {
+    Operation& one = operations_[index];
+    GpuLaunch* launch = launches_.Find(one.operation.correlation);
+    const bool may_wait = one.operation.correlation != 0 && one.operation.kind != GpuOperationKind::kOverhead;
+    const bool is_outside = launch != nullptr
+                                ? launch->is_outside
+                                : one.operation.begin < opened_ || (one.operation.begin > closed_ && is_last);
+    if (is_outside) {
+      continue;
+    }
+    if (launch == nullptr && may_wait && !is_last &&
+        (now - one.taken < kWaitForLaunch || one.operation.begin > closed_)) {
+      waiting_.push_back(one);
+      continue;
+    }
+    if (launch != nullptr && IsKernel(one.operation)) {
+      launch->is_seen = true;
+    }
+    if (!one.operation.name.empty()) {
+      Write(one, launch);
+    }
+  }
+  operations_.swap(waiting_);
+}
+
+void GpuJoiner::Settle(Nanos now, Nanos known_until) {
+  taking_ = now;
+  const auto is_before = [](const Call& a, const Call& b) {
+    return std::pair(a.call.begin, b.call.end) < std::pair(b.call.begin, a.call.end);  // the outer one first
+  };
+  if (!std::ranges::is_sorted(calls_, is_before)) {
+    std::ranges::sort(calls_, is_before);
+  }
+  const auto unknown =
+      std::ranges::upper_bound(calls_, known_until, {}, [](const Call& one) { return one.call.begin; });
+  std::for_each(calls_.begin(), unknown, [&](Call& call) { SettleCall(call); });
+  calls_.erase(calls_.begin(), unknown);
+  SettleOperations(now, false);
+}
+
+void GpuJoiner::Finish(Nanos now) {
+  Settle(now, Nanos(INT64_MAX));
+  SettleOperations(now, true);
+}
+
+void GpuJoiner::CountInto(GpuAccounting& accounting) const {
+  GpuAccounting counted = counts_;
+  counted.unseen = launches_.CountUnseen();
+  counted.clock_steps = clock_.steps();
+  counted.pid = accounting.pid;
+  counted.state = accounting.state;
+  counted.reason = accounting.reason;
+  counted.message = std::move(accounting.message);
+  counted.remedy = std::move(accounting.remedy);
+  counted.cupti_version = accounting.cupti_version;
+  counted.dropped = accounting.dropped;
+  counted.declined_buffers = accounting.declined_buffers;
+  counted.unknown_records = accounting.unknown_records;
+  counted.buffers = accounting.buffers;
+  counted.stacks_refused = accounting.stacks_refused;
+  counted.stacks_lost = accounting.stacks_lost;
+  accounting = std::move(counted);
+}
+
+bool GpuJoiner::SeesNoKernels(Nanos now) const {
+  return first_launch_.value != 0 && counts_.kernels == 0 && now - first_launch_ > kNoKernelsFor;
+}
+
+}  // namespace ptrace_prof

@@ -1,0 +1,107 @@
+// Joins what a GPU did to the calls that started it, and writes both into the trace.
+//
+// Records come in no order, within a buffer and across buffers, and a kernel's may come before its launch's: they are
+// collected (Take) and settled some times a second (Settle), calls first, in the order of time. An operation whose
+// launch has not come waits for it, for a while; then it goes into the trace without. Everything that does not add up
+// is counted. Where a call was made (thread, stack) is asked of GpuCallSites. Bounded whatever the target says. One
+// per target; one thread.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "attach/base/types.h"
+#include "daemon/collect/gpu_clock.h"
+#include "daemon/collect/gpu_inventory.h"
+#include "daemon/collect/gpu_launches.h"
+#include "daemon/collect/gpu_names.h"
+#include "daemon/collect/gpu_record.h"
+#include "daemon/trace/trace_writer.h"
+
+namespace ptrace_prof {
+
+struct GpuCallSite {
+  ThreadHandle thread;
+  Tid tid;  // of the host
+  StackId stack = kEmptyStack;
+  GpuStackSource source = GpuStackSource::kNone;
+};
+
+struct GpuCallPlace {
+  uint32_t thread = 0;       // as the record names it
+  uint32_t correlation = 0;  // the same
+  Nanos begin;
+};
+
+// Who made a call, and where it stood.
+class GpuCallSites {
+ public:
+  virtual ~GpuCallSites() = default;
+  virtual GpuCallSite Of(const GpuCallPlace& call) = 0;
+};
+
+class GpuJoiner {
+ public:
+  // All must outlive it.
+  GpuJoiner(Pid pid, TraceWriter& writer, const StackTable& stacks, GpuNames& names, const GpuClock& clock,
+            GpuCallSites& sites);
+
+  void Take(const GpuRecord& record);
+  // Writes what is known. Calls that began after `known_until` wait for the next time: where their threads were is not
+  // known yet.
+  void Settle(Nanos now, Nanos known_until);
+  // What was called before is not of this capture, nor what it started.
+  void Open(Nanos when) { opened_ = when; }
+  // From now on calls are no longer recorded, while what was launched before still comes: what begins later and has no
+  // launch is not of this capture.
+  void Close(Nanos when) { closed_ = when; }
+  // No more will come: writes everything.
+  void Finish(Nanos now);
+
+  // The counters of this side; the others are left alone.
+  void CountInto(GpuAccounting& accounting) const;
+  // Calls that launch kernels were seen, some time ago, and no kernel at all.
+  bool SeesNoKernels(Nanos now) const;
+
+ private:
+  struct Call {
+    GpuApiCall call;
+    GpuCallKind kind;
+    uint32_t thread;
+  };
+  struct Operation {
+    GpuOperation operation;
+    GpuQueueHandle queue;
+    Nanos taken;
+  };
+
+  void TakeCall(const GpuRecord& record);
+  void TakeOperation(const GpuRecord& record);
+  GpuOperation Describe(const GpuRecord& record);
+  bool AreTimesValid(const GpuRecord& record) const;
+  void SettleCall(Call& call);
+  void NoteLaunch(const Call& call, const GpuCallSite& site);
+  void Write(Operation& operation, const GpuLaunch* launch);
+  void CountKernel(const GpuOperation& operation, const GpuLaunch* launch);
+  void SettleOperations(Nanos now, bool is_last);
+
+  TraceWriter& writer_;
+  const StackTable& stacks_;
+  GpuNames& names_;
+  const GpuClock& clock_;
+  GpuCallSites& sites_;
+  GpuInventory inventory_;
+  GpuLaunches launches_;
+  std::vector<Call> calls_;
+  std::vector<Operation> operations_;
+  std::vector<Operation> waiting_;                 // scratch
+  std::vector<std::pair<int64_t, size_t>> order_;  // scratch: begin and index
+  Nanos taking_ = MonotonicNow();                  // when what is being taken came
+  GpuAccounting counts_;
+  Nanos first_launch_;  // of a kernel; 0: none
+  Nanos opened_{INT64_MIN};
+  Nanos closed_{INT64_MAX};
+};
+
+}  // namespace ptrace_prof

@@ -1,0 +1,83 @@
+#include "daemon/collect/gpu_library.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "attach/base/unique_fd.h"
+#include "attach/proc/path_in_root.h"
+#include "attach/proc/proc_file.h"
+
+namespace ptrace_prof {
+namespace {
+
+std::string_view FileName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+std::string_view Folder(std::string_view path) { return path.substr(0, path.rfind('/')); }
+
+// "" where no library of that name is mapped.
+std::string FindMapped(const std::vector<MemoryRegion>& regions, std::string_view name) {
+  for (const MemoryRegion& region : regions) {
+    if (FileName(region.path).starts_with(name)) {
+      return region.path;
+    }
+  }
+  return "";
+}
+
+// "libcudart.so.12.4.127": "12".
+std::string_view MajorVersion(std::string_view file_name) {
+  constexpr std::string_view kSo = ".so.";
+  const size_t so = file_name.find(kSo);
+  if (so == std::string_view::npos) {
+    return "";
+  }
+  const std::string_view version = file_name.substr(so + kSo.size());
+  return version.substr(0, version.find('.'));
+}
+
+// Where wheels of NVIDIA and its toolkit have it, from where the runtime library is.
+constexpr std::string_view kBesideRuntime[] = {"", "/../../cuda_cupti/lib", "/../extras/CUPTI/lib64"};
+
+GpuLibraryPlace FindBeside(Pid pid, std::string_view runtime) {
+  const UniqueFd root(::open(ProcPath(pid, "root").c_str(), O_PATH | O_CLOEXEC));
+  const std::string soname = fmt::format("libcupti.so.{}", MajorVersion(FileName(runtime)));
+  for (const std::string_view folder : kBesideRuntime) {
+    const std::string path = fmt::format("{}{}/{}", Folder(runtime), folder, soname);
+    if (root.is_open() && LookInRoot(root, path).is_open()) {
+      return {soname, path, false};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<GpuLibraryPlace> FindGpuLibrary(Pid pid, const std::vector<MemoryRegion>& regions) {
+  const std::string mapped = FindMapped(regions, "libcupti.so");
+  if (!mapped.empty()) {
+    return GpuLibraryPlace{std::string(FileName(mapped)), mapped, true};
+  }
+  const std::string runtime = FindMapped(regions, "libcudart.so");
+  if (runtime.empty() && FindMapped(regions, "libcuda.so").empty()) {
+    return Because(Reason::kNoCuda, fmt::format("process {} does not use CUDA", pid.value),
+                   "Record its Python code without --gpu, or try again once it works on its GPU.", ThingOf(pid));
+  }
+  const GpuLibraryPlace beside = runtime.empty() ? GpuLibraryPlace() : FindBeside(pid, runtime);
+  if (beside.path.empty()) {
+    return Because(Reason::kCuptiBlocked,
+                   fmt::format("process {} uses CUDA, and there is no libcupti in it or beside its CUDA", pid.value),
+                   "Install CUPTI of the same CUDA for the job (the package nvidia-cuda-cupti), or import torch in it.",
+                   ThingOf(pid));
+  }
+  return beside;
+}
+
+bool UsesMps(Pid pid) {
+  constexpr std::string_view kVariable = "CUDA_MPS_PIPE_DIRECTORY=";
+  const Result<std::string> environment = ReadProcFile(ProcPath(pid, "environ"));
+  return environment.has_value() && (environment.value().starts_with(kVariable) ||
+                                     environment.value().find('\0' + std::string(kVariable)) != std::string::npos);
+}
+
+}  // namespace ptrace_prof

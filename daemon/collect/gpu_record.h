@@ -1,0 +1,74 @@
+// One record of CUPTI as we understand it: the fields that we use, each copied once out of memory that the target may
+// change.
+//
+// Plain data. Numbers are CUPTI's; times are on its clock (gpu_clock.h makes them ours). What a kind of record does not
+// have is 0.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace ptrace_prof {
+
+// The kinds that are decoded, by their numbers in CUPTI.
+enum class GpuRecordKind : uint32_t {
+  kNone = 0,
+  kMemcpy = 1,
+  kMemset = 2,
+  kDriver = 4,
+  kRuntime = 5,
+  kDevice = 8,
+  kContext = 9,
+  kKernel = 10,
+  kOverhead = 17,
+  kMemcpyPeer = 22,
+  kStream = 37,
+  kSync = 38,
+  kGraph = 51,
+};
+
+struct GpuRecord {
+  GpuRecordKind kind = GpuRecordKind::kNone;
+  uint64_t start = 0;
+  uint64_t end = 0;
+  uint32_t device = 0;
+  uint32_t context = 0;
+  uint32_t stream = 0;
+  uint32_t correlation = 0;
+  uint64_t name = 0;  // an address in the target: of a kernel, of a device
+  std::array<uint32_t, 3> grid{};
+  std::array<uint32_t, 3> block{};
+  uint32_t registers = 0;
+  uint32_t static_shared = 0;
+  uint32_t dynamic_shared = 0;
+  uint64_t graph_node = 0;
+  uint32_t graph = 0;
+  uint32_t channel = 0;
+  uint64_t bytes = 0;      // of a copy; the memory of a device
+  uint32_t value = 0;      // of a memset; the number of a call (cbid)
+  uint32_t copy_kind = 0;  // also: what an overhead or a sync is
+  uint32_t source = 0;
+  uint32_t target = 0;
+  uint32_t thread = 0;                      // of a call
+  uint32_t result = 0;                      // of a call or a sync
+  uint32_t event = 0;                       // of a sync
+  uint32_t priority = 0;                    // of a stream
+  uint32_t flags = 0;                       // of a stream; the default stream of a context
+  std::array<uint32_t, 9> device_limits{};  // by GpuLimit
+  std::array<uint8_t, 16> uuid{};
+};
+
+// What device_limits are.
+enum class GpuLimit : uint8_t {
+  kMultiprocessors,
+  kWarpSize,
+  kSharedMemoryPerMultiprocessor,
+  kRegistersPerMultiprocessor,
+  kRegistersPerBlock,
+  kSharedMemoryPerBlock,
+  kThreadsPerBlock,
+  kComputeMajor,
+  kComputeMinor,
+};
+
+}  // namespace ptrace_prof

@@ -1,0 +1,63 @@
+#include "daemon/export/gpu_facts.h"
+
+#include <fmt/format.h>
+
+#include "attach/base/clean_text.h"
+#include "daemon/export/number_text.h"
+
+namespace ptrace_prof {
+namespace {
+
+uint64_t SumOf(const Recording& recording, uint64_t GpuAccounting::*count) {
+  uint64_t sum = 0;
+  for (const auto& [pid, accounting] : recording.gpu_accounting) {
+    sum += accounting.*count;
+  }
+  return sum;
+}
+
+struct Caution {
+  uint64_t GpuAccounting::*count;
+  std::string_view sentence;
+};
+constexpr Caution kCautions[] = {
+    {&GpuAccounting::dropped, "{} records of GPU work were dropped by the library for want of room: they are missing."},
+    {&GpuAccounting::invalid, "{} kernels had times that mean nothing and were left out."},
+    {&GpuAccounting::unseen, "{} launches had no kernel that was seen."},
+    {&GpuAccounting::without_launch, "{} kernels had no launch that was seen: nobody knows whose they are."},
+    {&GpuAccounting::clock_violations,
+     "{} kernels seem to begin before they were launched: their times are not to be "
+     "compared with those of threads."},
+    {&GpuAccounting::clock_steps, "The clock of the GPU's library was set {} times during the recording."},
+};
+
+}  // namespace
+
+void AddGpuFacts(const Recording& recording, std::vector<std::pair<std::string, std::string>>& facts) {
+  const uint64_t kernels = SumOf(recording, &GpuAccounting::kernels);
+  if (kernels == 0) {
+    return;
+  }
+  facts.emplace_back("kernels", WithCommas(kernels));
+  uint64_t attributed = 0;
+  for (const auto& [pid, accounting] : recording.gpu_accounting) {
+    attributed += accounting.attributed();
+  }
+  facts.emplace_back("with a Python stack", PercentText(attributed, kernels));
+}
+
+void AddGpuCautions(const Recording& recording, std::vector<std::string>& cautions) {
+  for (const auto& [pid, accounting] : recording.gpu_accounting) {
+    if (!accounting.message.empty()) {
+      cautions.push_back(CleanText(fmt::format("GPU of process {}: {}{}{}", pid.value, accounting.message,
+                                               accounting.remedy.empty() ? "" : "; ", accounting.remedy)));
+    }
+  }
+  for (const Caution& caution : kCautions) {
+    if (const uint64_t count = SumOf(recording, caution.count); count > 0) {
+      cautions.push_back(fmt::format(fmt::runtime(caution.sentence), WithCommas(count)));
+    }
+  }
+}
+
+}  // namespace ptrace_prof

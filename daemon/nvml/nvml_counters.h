@@ -1,0 +1,58 @@
+// Counters of the node's GPUs beside the samples of a capture: what NVIDIA's management library says a few times a
+// second, by way of the helper program. Needs no rights and touches no target.
+//
+// Owned by the collector's process, read by the thread that captures. Everything that the helper says is checked: its
+// numbers, its times, its texts. Where there is no GPU or no library nothing is said, unless the counters were asked
+// for: then a notice in the trace tells why there are none.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attach/base/types.h"
+#include "daemon/nvml/nvml_process.h"
+#include "daemon/nvml/nvml_record.h"
+#include "daemon/trace/capture_request.h"
+#include "daemon/trace/trace_writer.h"
+
+namespace ptrace_prof {
+
+class NvmlCounters {
+ public:
+  // Null where there shall be none. When to call it: see NvmlProcess.
+  static std::unique_ptr<NvmlCounters> Start(GpuCounters asked);
+  // Of a helper that writes to this pipe, which does not wait; for tests.
+  NvmlCounters(GpuCounters asked, int pipe) : asked_(asked), pipe_(pipe) {}
+
+  // What was said since the last call, to one writer always. Never waits.
+  void Read(TraceWriter& writer);
+
+ private:
+  struct Device {
+    bool is_known = false;
+    std::string group;
+    int64_t memory = 0;
+    Nanos last;
+    std::optional<CounterId> counters[PP_NVML_COUNTERS];
+  };
+
+  NvmlCounters(GpuCounters asked, std::unique_ptr<NvmlProcess> process)
+      : asked_(asked), process_(std::move(process)), pipe_(process_->pipe()) {}
+  NvmlCounters(GpuCounters asked, std::string refusal) : asked_(asked), refusal_(std::move(refusal)) {}
+
+  void Take(const pp_nvml_record& record, Nanos now, TraceWriter& writer);
+  void Describe(const pp_nvml_record& record);
+  void Sample(const pp_nvml_record& record, Nanos now, TraceWriter& writer);
+  void Stop(std::string why, TraceWriter& writer);
+
+  const GpuCounters asked_;
+  std::unique_ptr<NvmlProcess> process_;
+  int pipe_ = -1;
+  std::string refusal_;  // to be told
+  std::string pending_;  // the beginning of a record
+  std::vector<Device> devices_;
+};
+
+}  // namespace ptrace_prof

@@ -1,0 +1,36 @@
+/* What the helper program tells the collector of the GPUs: records of one size, one after another, on a pipe.
+ *
+ * C, for both ends. The reader takes every byte for hostile: the helper runs a library of somebody else's. */
+#pragma once
+
+#include <stdint.h>
+
+#define PP_NVML_MAGIC 0x6c6d766eu
+#define PP_NVML_MOST_DEVICES 64
+
+enum pp_nvml_kind {
+  PP_NVML_DEVICE = 1,  /* before its first sample: `text` is its name, values[0] the bytes of memory that it has */
+  PP_NVML_SAMPLE = 2,  /* values of one moment, those whose bit in `present` is set */
+  PP_NVML_REFUSED = 3, /* there is nothing to tell, and `text` says why; the last record */
+};
+
+enum pp_nvml_counter {
+  PP_NVML_UTILISATION,  /* percent of the time in which a kernel ran */
+  PP_NVML_SM_CLOCK,     /* MHz */
+  PP_NVML_MEMORY_CLOCK, /* MHz */
+  PP_NVML_MEMORY_USED,  /* bytes */
+  PP_NVML_POWER,        /* milliwatts */
+  PP_NVML_TEMPERATURE,  /* degrees Celsius */
+  PP_NVML_COUNTERS,
+};
+
+struct pp_nvml_record {
+  uint32_t magic;
+  uint16_t kind;   /* pp_nvml_kind */
+  uint16_t device; /* its number, below PP_NVML_MOST_DEVICES */
+  int64_t when_ns; /* CLOCK_MONOTONIC */
+  uint32_t present;
+  uint32_t unused;
+  int64_t values[8];
+  char text[96]; /* ends with a zero byte where it is shorter */
+};

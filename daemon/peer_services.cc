@@ -1,0 +1,33 @@
+#include "daemon/peer_services.h"
+
+namespace ptrace_prof {
+
+PeerServices::PeerServices(const PeerIdentity& peer, const SharedParts& shared)
+    : starter_(shared.launcher, PeerNumber(peer.number)),
+      gate_(peer, shared.policy, shared.launcher),
+      logged_(starter_, gate_, peer, shared.audit),
+      profiler_(peer, shared.captures, logged_, &shared.facts) {}
+
+RemoteServices::RemoteServices(const PeerIdentity& peer, const SharedParts& shared, const RemoteCallers& callers)
+    : certificate_(peer.certificate),
+      shared_(shared),
+      callers_(callers),
+      routed_([this](const CallClaims& claims) { return Route(claims); }) {}
+
+Result<ProfilerService*> RemoteServices::Route(const CallClaims& claims) {
+  const CallVerdict call = callers_.CallerOf(certificate_, claims);
+  if (call.verdict.has_error()) {
+    const Error& why = call.verdict.error();
+    shared_.audit->Write(
+        {.caller = call.caller, .what = "connect", .target = {}, .outcome = OutcomeOf(why), .error = why});
+    return why;
+  }
+  const std::lock_guard lock(mutex_);
+  auto& services = users_[{call.caller.uid, call.caller.munge_uid.has_value()}];
+  if (services == nullptr) {
+    services = std::make_unique<PeerServices>(call.caller, shared_);
+  }
+  return &services->profiler();
+}
+
+}  // namespace ptrace_prof

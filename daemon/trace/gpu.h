@@ -1,0 +1,183 @@
+// What a trace says of GPUs: devices, queues, the operations on them, the calls that launched these, the accounting.
+//
+// The same structs go into TraceWriter (in the collector) and come out of TraceReader (in exporters). An operation
+// carries what its launch is known by (thread, time, Python stack), so that no exporter has to join anything; the
+// call itself is told of separately, where calls were recorded, and has the same correlation. Pure data. All times
+// are CLOCK_MONOTONIC of the recorded host. Vendor-neutral: what a number means to CUPTI is the decoder's business.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "attach/base/result.h"
+#include "attach/base/types.h"
+#include "daemon/trace/stack_table.h"
+
+namespace ptrace_prof {
+
+struct GpuDevice {
+  Pid pid;  // of the process that sees it under this number
+  uint32_t id = 0;
+  std::string name;  // "NVIDIA H200"
+  std::string uuid;  // "GPU-…" or "MIG-…"
+  uint32_t compute_major = 0;
+  uint32_t compute_minor = 0;
+  uint64_t memory_bytes = 0;
+  uint32_t multiprocessors = 0;
+  uint32_t max_threads_per_block = 0;
+  uint32_t max_threads_per_multiprocessor = 0;
+  uint32_t registers_per_block = 0;
+  uint32_t registers_per_multiprocessor = 0;
+  uint32_t shared_memory_per_block = 0;
+  uint32_t shared_memory_per_multiprocessor = 0;
+  uint32_t warp_size = 0;
+};
+
+inline constexpr uint32_t kNoGpuNumber = UINT32_MAX;  // no device, context or stream: it is about all of them
+
+// Where operations run in order: a stream. Or, without a stream, what concerns a whole context; or the profiler's own.
+struct GpuQueue {
+  Pid pid;
+  uint32_t device = kNoGpuNumber;
+  uint32_t context = kNoGpuNumber;
+  uint32_t stream = kNoGpuNumber;
+  int32_t priority = 0;
+  bool is_default = false;   // the stream that work goes to when none is named
+  bool is_overhead = false;  // time that tracing itself took: no device, context or stream
+};
+
+enum class GpuOperationKind : uint8_t {
+  kKernel,
+  kMemcpy,
+  kMemset,
+  kSync,      // the host waited for the queue, or the queue for an event
+  kOverhead,  // of tracing, of loading code
+  kGraph,     // a graph as a whole, where its nodes are not told of
+};
+inline constexpr size_t kGpuOperationKinds = 6;
+
+// How far the stack of a launch can be trusted.
+enum class GpuStackSource : uint8_t {
+  kNone,      // no stack is known
+  kExact,     // where the launching thread was, by its traced calls
+  kSampled,   // the nearest sample of the launching thread: approximate
+  kBackward,  // of the thread that waits for the autograd engine, on whose behalf the launching thread ran
+  kLaunch,    // exact: taken at the launch itself, by the thread that launched
+};
+inline constexpr size_t kGpuStackSources = 5;
+
+// As CUPTI numbers them; 0 = unknown.
+enum class GpuCopyKind : uint8_t { kUnknown, kHtoD, kDtoH, kHtoA, kAtoH, kAtoA, kAtoD, kDtoA, kDtoD, kHtoH, kPtoP };
+enum class GpuMemory : uint8_t {
+  kUnknown,
+  kPageable,
+  kPinned,
+  kDevice,
+  kArray,
+  kManaged,
+  kDeviceStatic,
+  kManagedStatic
+};
+enum class GpuSync : uint8_t { kUnknown, kEvent, kStreamWaitEvent, kStream, kContext };
+
+// How a kernel was launched; many launches share one.
+struct GpuShape {
+  std::array<uint32_t, 3> grid{};
+  std::array<uint32_t, 3> block{};
+  uint32_t registers_per_thread = 0;
+  uint32_t static_shared_memory = 0;
+  uint32_t dynamic_shared_memory = 0;
+  bool operator==(const GpuShape&) const = default;
+};
+
+struct GpuOperation {
+  GpuOperationKind kind = GpuOperationKind::kKernel;
+  Nanos begin;
+  Nanos end;
+  std::string_view name;     // "gemm_kernel", "Memcpy HtoD (Pinned -> Device)", "Stream Sync"
+  uint64_t correlation = 0;  // shared with its launch, never given twice in a trace's process; 0 = none is known
+  GpuShape shape;            // of a kernel
+  uint64_t bytes = 0;        // of a copy or a memset
+  uint32_t value = 0;        // that a memset wrote
+  GpuCopyKind copy_kind = GpuCopyKind::kUnknown;
+  GpuMemory source = GpuMemory::kUnknown;
+  GpuMemory target = GpuMemory::kUnknown;  // of a memset too
+  GpuSync sync = GpuSync::kUnknown;
+  uint32_t event = 0;       // that was waited for; 0 = none
+  uint32_t graph = 0;       // of a node of a graph; 0 = none
+  uint64_t graph_node = 0;  // which one
+  uint32_t channel = 0;     // the hardware queue
+  // Of its launch.
+  Tid launched_by;              // host tid, 0 = not known
+  Nanos launched;               // when that call began; 0 = not known
+  StackId stack = kEmptyStack;  // where it was called
+  GpuStackSource stack_source = GpuStackSource::kNone;
+};
+
+enum class GpuApi : uint8_t { kRuntime, kDriver };
+inline constexpr size_t kGpuApis = 2;
+
+// One call of the runtime or the driver by a thread of the target.
+struct GpuApiCall {
+  GpuApi api = GpuApi::kRuntime;
+  Nanos begin;
+  Nanos end;
+  std::string_view name;     // "cudaLaunchKernel"
+  uint32_t function = 0;     // its number (CUPTI's cbid)
+  uint64_t correlation = 0;  // shared with what it launched
+  uint32_t result = 0;       // what it returned; 0 = success
+  bool launches = false;     // operations have the same correlation
+  StackId stack = kEmptyStack;
+  GpuStackSource stack_source = GpuStackSource::kNone;
+};
+
+enum class GpuCaptureState : uint8_t {
+  kOff,        // not asked for
+  kStarting,   // asked for, and nothing is known yet
+  kRecording,  // and as far as is known all is well
+  kRefused,    // could not begin: see reason and message
+  kNoKernels,  // calls that launch were seen, and no operation
+  kEnded,      // before the capture did: see reason and message
+};
+inline constexpr size_t kGpuCaptureStates = 6;
+
+// Running totals of one process, written about once a second and at the end; the last one wins.
+struct GpuAccounting {
+  Pid pid;
+  GpuCaptureState state = GpuCaptureState::kOff;
+  Reason reason = Reason::kUnspecified;
+  std::string message;  // a sentence for people; empty: nothing stands in the way
+  std::string remedy;
+  uint32_t cupti_version = 0;  // as the library numbers itself
+  uint64_t api_calls = 0;
+  uint64_t launches = 0;  // kernels that were to be expected, after the calls seen
+  uint64_t kernels = 0;   // seen
+  uint64_t copies = 0;
+  uint64_t memsets = 0;
+  uint64_t syncs = 0;
+  uint64_t overheads = 0;
+  uint64_t dropped = 0;           // records that the library had no room for
+  uint64_t invalid = 0;           // kernels whose times mean nothing: not in the trace
+  uint64_t unseen = 0;            // launches of which no kernel came
+  uint64_t without_launch = 0;    // kernels of which no call came
+  uint64_t clock_violations = 0;  // kernels that began before their launch did
+  uint64_t clock_steps = 0;       // how often the library's clock was set
+  uint64_t declined_buffers = 0;  // there was no room to record into
+  uint64_t unknown_records = 0;   // of a kind or length that we do not know
+  uint64_t buffers = 0;
+  uint64_t attributed_exact = 0;  // kernels with a stack, by how it was found
+  uint64_t attributed_sampled = 0;
+  uint64_t attributed_backward = 0;
+  uint64_t attributed_launch = 0;
+  // Launches whose stacks were not taken although calls are not traced: too fast after one another; for want of room.
+  uint64_t stacks_refused = 0;
+  uint64_t stacks_lost = 0;
+
+  uint64_t attributed() const {
+    return attributed_exact + attributed_sampled + attributed_backward + attributed_launch;
+  }
+};
+
+}  // namespace ptrace_prof

@@ -1,0 +1,214 @@
+#include "daemon/trace/gpu_codec.h"
+
+#include "daemon/trace/extension.pb.h"
+#include "daemon/trace/wire_decoder.h"
+
+namespace ptrace_prof {
+namespace {
+
+using DeviceFields = trace::GpuDevice;
+using AccountingFields = trace::GpuAccounting;
+using TrackFields = trace::GpuTrack;
+using ShapeFields = trace::GpuShape;
+
+constexpr size_t kMaxText = 4096;
+
+template <typename Struct, typename Number>
+struct Row {
+  int number;
+  Number Struct::*member;
+};
+
+constexpr Row<GpuDevice, uint32_t> kDeviceNumbers[] = {
+    {DeviceFields::kIdFieldNumber, &GpuDevice::id},
+    {DeviceFields::kComputeMajorFieldNumber, &GpuDevice::compute_major},
+    {DeviceFields::kComputeMinorFieldNumber, &GpuDevice::compute_minor},
+    {DeviceFields::kMultiprocessorsFieldNumber, &GpuDevice::multiprocessors},
+    {DeviceFields::kMaxThreadsPerBlockFieldNumber, &GpuDevice::max_threads_per_block},
+    {DeviceFields::kMaxThreadsPerMultiprocessorFieldNumber, &GpuDevice::max_threads_per_multiprocessor},
+    {DeviceFields::kRegistersPerBlockFieldNumber, &GpuDevice::registers_per_block},
+    {DeviceFields::kRegistersPerMultiprocessorFieldNumber, &GpuDevice::registers_per_multiprocessor},
+    {DeviceFields::kSharedMemoryPerBlockFieldNumber, &GpuDevice::shared_memory_per_block},
+    {DeviceFields::kSharedMemoryPerMultiprocessorFieldNumber, &GpuDevice::shared_memory_per_multiprocessor},
+    {DeviceFields::kWarpSizeFieldNumber, &GpuDevice::warp_size},
+};
+
+constexpr Row<GpuAccounting, uint64_t> kCounts[] = {
+    {AccountingFields::kApiCallsFieldNumber, &GpuAccounting::api_calls},
+    {AccountingFields::kLaunchesFieldNumber, &GpuAccounting::launches},
+    {AccountingFields::kKernelsFieldNumber, &GpuAccounting::kernels},
+    {AccountingFields::kCopiesFieldNumber, &GpuAccounting::copies},
+    {AccountingFields::kMemsetsFieldNumber, &GpuAccounting::memsets},
+    {AccountingFields::kSyncsFieldNumber, &GpuAccounting::syncs},
+    {AccountingFields::kOverheadsFieldNumber, &GpuAccounting::overheads},
+    {AccountingFields::kDroppedFieldNumber, &GpuAccounting::dropped},
+    {AccountingFields::kInvalidFieldNumber, &GpuAccounting::invalid},
+    {AccountingFields::kUnseenFieldNumber, &GpuAccounting::unseen},
+    {AccountingFields::kWithoutLaunchFieldNumber, &GpuAccounting::without_launch},
+    {AccountingFields::kClockViolationsFieldNumber, &GpuAccounting::clock_violations},
+    {AccountingFields::kClockStepsFieldNumber, &GpuAccounting::clock_steps},
+    {AccountingFields::kDeclinedBuffersFieldNumber, &GpuAccounting::declined_buffers},
+    {AccountingFields::kUnknownRecordsFieldNumber, &GpuAccounting::unknown_records},
+    {AccountingFields::kBuffersFieldNumber, &GpuAccounting::buffers},
+    {AccountingFields::kAttributedExactFieldNumber, &GpuAccounting::attributed_exact},
+    {AccountingFields::kAttributedSampledFieldNumber, &GpuAccounting::attributed_sampled},
+    {AccountingFields::kAttributedBackwardFieldNumber, &GpuAccounting::attributed_backward},
+    {AccountingFields::kAttributedLaunchFieldNumber, &GpuAccounting::attributed_launch},
+    {AccountingFields::kStacksRefusedFieldNumber, &GpuAccounting::stacks_refused},
+    {AccountingFields::kStacksLostFieldNumber, &GpuAccounting::stacks_lost},
+};
+
+bool Is(const WireField& field, int number) { return field.number == static_cast<uint32_t>(number); }
+
+template <typename Struct, typename Number, size_t kRows>
+void EncodeRows(const Row<Struct, Number> (&rows)[kRows], const Struct& from, WireEncoder& out) {
+  for (const auto& row : rows) {
+    out.VarintIfSet(row.number, from.*row.member);
+  }
+}
+
+template <typename Struct, typename Number, size_t kRows>
+void DecodeRows(const Row<Struct, Number> (&rows)[kRows], const WireField& field, Struct& to) {
+  for (const auto& row : rows) {
+    if (Is(field, row.number)) {
+      to.*row.member = static_cast<Number>(field.value);
+    }
+  }
+}
+
+void EncodeNumber(int field, uint32_t number, WireEncoder& out) {
+  if (number != kNoGpuNumber) {
+    out.Varint(field, number);
+  }
+}
+
+}  // namespace
+
+void EncodeGpuDevice(const GpuDevice& device, WireEncoder& out) {
+  out.SignedVarint(DeviceFields::kPidFieldNumber, device.pid.value);
+  out.StringIfSet(DeviceFields::kNameFieldNumber, std::string_view(device.name).substr(0, kMaxText));
+  out.StringIfSet(DeviceFields::kUuidFieldNumber, std::string_view(device.uuid).substr(0, kMaxText));
+  out.VarintIfSet(DeviceFields::kMemoryBytesFieldNumber, device.memory_bytes);
+  EncodeRows(kDeviceNumbers, device, out);
+}
+
+GpuDevice DecodeGpuDevice(std::string_view message) {
+  GpuDevice device;
+  WireDecoder decoder(message);
+  for (WireField field; decoder.Next(field);) {
+    DecodeRows(kDeviceNumbers, field, device);
+    switch (field.number) {
+      case DeviceFields::kPidFieldNumber: device.pid = Pid(static_cast<int32_t>(field.value)); break;
+      case DeviceFields::kNameFieldNumber: device.name = field.bytes.substr(0, kMaxText); break;
+      case DeviceFields::kUuidFieldNumber: device.uuid = field.bytes.substr(0, kMaxText); break;
+      case DeviceFields::kMemoryBytesFieldNumber: device.memory_bytes = field.value; break;
+      default: break;
+    }
+  }
+  return device;
+}
+
+void EncodeGpuAccounting(const GpuAccounting& accounting, WireEncoder& out) {
+  out.SignedVarint(AccountingFields::kPidFieldNumber, accounting.pid.value);
+  out.VarintIfSet(AccountingFields::kStateFieldNumber, static_cast<uint64_t>(accounting.state));
+  if (accounting.reason != Reason::kUnspecified) {
+    out.StringIfSet(AccountingFields::kReasonFieldNumber, ReasonName(accounting.reason));
+  }
+  out.StringIfSet(AccountingFields::kMessageFieldNumber, accounting.message);
+  out.StringIfSet(AccountingFields::kRemedyFieldNumber, accounting.remedy);
+  out.VarintIfSet(AccountingFields::kCuptiVersionFieldNumber, accounting.cupti_version);
+  EncodeRows(kCounts, accounting, out);
+}
+
+GpuAccounting DecodeGpuAccounting(std::string_view message) {
+  GpuAccounting accounting;
+  WireDecoder decoder(message);
+  for (WireField field; decoder.Next(field);) {
+    DecodeRows(kCounts, field, accounting);
+    switch (field.number) {
+      case AccountingFields::kPidFieldNumber: accounting.pid = Pid(static_cast<int32_t>(field.value)); break;
+      case AccountingFields::kStateFieldNumber:
+        if (field.value < kGpuCaptureStates) {
+          accounting.state = static_cast<GpuCaptureState>(field.value);
+        }
+        break;
+      case AccountingFields::kReasonFieldNumber: accounting.reason = ReasonNamed(field.bytes); break;
+      case AccountingFields::kMessageFieldNumber: accounting.message = field.bytes.substr(0, kMaxText); break;
+      case AccountingFields::kRemedyFieldNumber: accounting.remedy = field.bytes.substr(0, kMaxText); break;
+      case AccountingFields::kCuptiVersionFieldNumber:
+        accounting.cupti_version = static_cast<uint32_t>(field.value);
+        break;
+      default: break;
+    }
+  }
+  return accounting;
+}
+
+void EncodeGpuQueue(const GpuQueue& queue, WireEncoder& out) {
+  out.SignedVarint(TrackFields::kPidFieldNumber, queue.pid.value);
+  EncodeNumber(TrackFields::kDeviceFieldNumber, queue.device, out);
+  EncodeNumber(TrackFields::kContextFieldNumber, queue.context, out);
+  EncodeNumber(TrackFields::kStreamFieldNumber, queue.stream, out);
+  out.SignedVarint(TrackFields::kPriorityFieldNumber, queue.priority);
+  out.VarintIfSet(TrackFields::kIsDefaultFieldNumber, queue.is_default ? 1 : 0);
+  out.VarintIfSet(TrackFields::kIsOverheadFieldNumber, queue.is_overhead ? 1 : 0);
+}
+
+GpuQueue DecodeGpuQueue(std::string_view message) {
+  GpuQueue queue;
+  WireDecoder decoder(message);
+  for (WireField field; decoder.Next(field);) {
+    switch (field.number) {
+      case TrackFields::kPidFieldNumber: queue.pid = Pid(static_cast<int32_t>(field.value)); break;
+      case TrackFields::kDeviceFieldNumber: queue.device = static_cast<uint32_t>(field.value); break;
+      case TrackFields::kContextFieldNumber: queue.context = static_cast<uint32_t>(field.value); break;
+      case TrackFields::kStreamFieldNumber: queue.stream = static_cast<uint32_t>(field.value); break;
+      case TrackFields::kPriorityFieldNumber: queue.priority = static_cast<int32_t>(field.value); break;
+      case TrackFields::kIsDefaultFieldNumber: queue.is_default = field.value != 0; break;
+      case TrackFields::kIsOverheadFieldNumber: queue.is_overhead = field.value != 0; break;
+      default: break;
+    }
+  }
+  return queue;
+}
+
+void EncodeGpuShape(const GpuShape& shape, WireEncoder& out) {
+  for (const uint32_t count : shape.grid) {
+    out.Varint(ShapeFields::kGridFieldNumber, count);
+  }
+  for (const uint32_t count : shape.block) {
+    out.Varint(ShapeFields::kBlockFieldNumber, count);
+  }
+  out.VarintIfSet(ShapeFields::kRegistersPerThreadFieldNumber, shape.registers_per_thread);
+  out.VarintIfSet(ShapeFields::kStaticSharedMemoryFieldNumber, shape.static_shared_memory);
+  out.VarintIfSet(ShapeFields::kDynamicSharedMemoryFieldNumber, shape.dynamic_shared_memory);
+}
+
+GpuShape DecodeGpuShape(std::string_view message) {
+  GpuShape shape;
+  size_t grid = 0;
+  size_t block = 0;
+  WireDecoder decoder(message);
+  for (WireField field; decoder.Next(field);) {
+    const auto number = static_cast<uint32_t>(field.value);
+    switch (field.number) {
+      case ShapeFields::kGridFieldNumber:
+        if (grid < shape.grid.size()) {
+          shape.grid[grid++] = number;
+        }
+        break;
+      case ShapeFields::kBlockFieldNumber:
+        if (block < shape.block.size()) {
+          shape.block[block++] = number;
+        }
+        break;
+      case ShapeFields::kRegistersPerThreadFieldNumber: shape.registers_per_thread = number; break;
+      case ShapeFields::kStaticSharedMemoryFieldNumber: shape.static_shared_memory = number; break;
+      case ShapeFields::kDynamicSharedMemoryFieldNumber: shape.dynamic_shared_memory = number; break;
+      default: break;
+    }
+  }
+  return shape;
+}
+
+}  // namespace ptrace_prof

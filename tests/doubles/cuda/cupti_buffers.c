@@ -1,0 +1,296 @@
+// Buffers of the client: asked for on the thread that needs one, filled, and given back by a worker thread once all
+// that is in them is complete. Strict where the real library is: a buffer with a kernel that still runs stays here
+// until it has ended or a flush is forced, and buffers come back in no order (the newest of those that are ready
+// first).
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tests/doubles/cuda/clocks.h"
+#include "tests/doubles/cuda/cupti_state.h"
+#include "tests/doubles/cuda/options.h"
+#include "tests/doubles/cuda/pending.h"
+
+enum {
+  kStartAt = 16,
+  kEndAt = 24,
+  kPoolLimit = 2,
+  kPoolDefault = 250,
+  kZeroedOut = 5,
+  kPerThread = 9,
+  kDeclineSafely = 27,
+  kDroppedWithoutDriver = 23,
+  kWorkerPeriod = 1000000
+};
+
+struct holder {  // of the buffer that a thread, or everybody, fills
+  struct buffer* current;
+  struct holder* next;
+};
+
+static struct holder shared;  // first of all holders
+static __thread struct holder* mine;
+static struct buffer* ready;
+static pthread_mutex_t delivery;  // held while the client takes a buffer, and to read what was dropped
+static pthread_cond_t work, flushed = PTHREAD_COND_INITIALIZER;
+static pthread_t worker;
+static int running, stopping, force;
+static uint64_t flush_wanted, flush_done;
+
+uint64_t cupti_time(uint64_t monotonic) {
+  static uint64_t offset, read_at;
+  uint64_t now = monotonic_now();
+  if (now - read_at > 10000000 || !read_at) {
+    uint64_t before, real, after;
+    do {
+      before = monotonic_now();
+      real = clock_now(CLOCK_REALTIME);
+      after = monotonic_now();
+    } while (after - before > 2000);
+    offset = real - before - (after - before) / 2;
+    read_at = now;
+  }
+  int64_t from = double_option("clock_step_after", -1);
+  uint64_t step = from >= 0 && cupti.gpu_records >= (uint64_t)from ? (uint64_t)double_option("clock_step_ns", 0) : 0;
+  return monotonic + offset + step;
+}
+
+static struct holder* holder_of_thread(void) {
+  uint64_t wish = cupti.attributes[kPerThread];
+  if (wish ? wish == 1 : personality_version < 130000) return &shared;
+  if (!mine) {
+    mine = calloc(1, sizeof *mine);
+    mine->next = shared.next;
+    shared.next = mine;
+  }
+  return mine;
+}
+
+static void retire(struct holder* holder) {
+  struct buffer* buffer = holder->current;
+  holder->current = NULL;
+  buffer->retired = 1;
+  if (buffer->pending) return;
+  buffer->next = ready;
+  ready = buffer;
+  pthread_cond_signal(&work);
+}
+
+static void check(const struct buffer* buffer) {
+  if ((uintptr_t)buffer->data % 8) cupti.misuse.misaligned_buffers++;
+  if (cupti.attributes[kZeroedOut] != 2) {
+    memset(buffer->data, 0, buffer->size);
+  } else if (buffer->data[0] || memcmp(buffer->data, buffer->data + 1, buffer->size - 1) != 0) {
+    cupti.misuse.dirty_buffers++;
+  }
+}
+
+// Asks the client, without the lock.
+static int fill(struct holder* holder) {
+  request_function request = cupti.request;
+  uint8_t* data = NULL;
+  size_t size = 0, records = 0;
+  pthread_mutex_unlock(&cupti.lock);
+  cupti_in_request = 1;
+  request(&data, &size, &records);
+  cupti_in_request = 0;
+  pthread_mutex_lock(&cupti.lock);
+  if (!data && personality_version < kDeclineSafely) {
+    fputs("double of libcupti: the client declined a buffer, which this version does not survive\n", stderr);
+    raise(SIGSEGV);
+  }
+  if (!data || size < 1024 || !cupti.request) return 0;
+  if (holder->current) retire(holder);
+  struct buffer* buffer = calloc(1, sizeof *buffer);
+  buffer->data = data;
+  buffer->size = size;
+  buffer->most = records ? records : UINT64_MAX;
+  check(buffer);
+  holder->current = buffer;
+  return 1;
+}
+
+static void deliver(void) {
+  while (ready) {
+    struct buffer* buffer = ready;
+    ready = buffer->next;
+    complete_function complete = cupti.complete;
+    pthread_mutex_unlock(&cupti.lock);
+    pthread_mutex_lock(&delivery);
+    cupti_in_complete = 1;
+    complete(NULL, 0, buffer->data, buffer->size, buffer->used);
+    cupti_in_complete = 0;
+    pthread_mutex_unlock(&delivery);
+    free(buffer);
+    pthread_mutex_lock(&cupti.lock);
+  }
+}
+
+static void stamp(const struct pending* one) {
+  if (one->broken) return;
+  uint64_t start = cupti_time(one->starts), end = cupti_time(one->ends);
+  memcpy(one->buffer->data + one->offset + kStartAt, &start, sizeof start);
+  memcpy(one->buffer->data + one->offset + kEndAt, &end, sizeof end);
+}
+
+static void hand_over(struct buffer* buffer) {
+  buffer->next = ready;
+  ready = buffer;
+}
+
+static void finish_what_is_due(void) {
+  struct pending one;
+  uint64_t now = monotonic_now();
+  while (pending_take_due(now, &one)) {
+    stamp(&one);
+    if (--one.buffer->pending == 0 && one.buffer->retired) hand_over(one.buffer);
+  }
+}
+
+static void flush_all(void) {
+  struct pending one;
+  uint64_t now = monotonic_now();
+  while (force && pending_take_due(UINT64_MAX, &one)) {  // incomplete: their end stays zero
+    if (one.starts <= now && !one.broken) {
+      uint64_t start = cupti_time(one.starts);
+      memcpy(one.buffer->data + one.offset + kStartAt, &start, sizeof start);
+    }
+    if (--one.buffer->pending == 0 && one.buffer->retired) hand_over(one.buffer);
+  }
+  for (struct holder* holder = &shared; holder; holder = holder->next) {
+    if (holder->current && holder->current->used && !holder->current->pending) retire(holder);
+  }
+  force = 0;
+}
+
+static void* work_off(void* nothing) {
+  pthread_mutex_lock(&cupti.lock);
+  while (!stopping) {
+    finish_what_is_due();
+    uint64_t wanted = flush_wanted;
+    if (wanted != flush_done) flush_all();
+    deliver();
+    flush_done = wanted;
+    pthread_cond_broadcast(&flushed);
+    if (stopping || flush_wanted != flush_done || ready) continue;
+    uint64_t until = monotonic_now() + kWorkerPeriod;
+    struct timespec when = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
+    if (pending_any()) {
+      pthread_cond_timedwait(&work, &cupti.lock, &when);
+    } else {
+      pthread_cond_wait(&work, &cupti.lock);
+    }
+  }
+  flush_done = UINT64_MAX;
+  pthread_cond_broadcast(&flushed);
+  pthread_mutex_unlock(&cupti.lock);
+  return nothing;
+}
+
+static void start_worker(void) {
+  if (running) return;
+  pthread_condattr_t monotonic;
+  pthread_condattr_init(&monotonic);
+  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+  pthread_cond_init(&work, &monotonic);
+  pthread_mutexattr_t recursive;
+  pthread_mutexattr_init(&recursive);
+  pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+  pthread_mutex_init(&delivery, &recursive);
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  stopping = 0;
+  flush_wanted = flush_done = 0;
+  running = pthread_create(&worker, NULL, work_off, NULL) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static int drops(uint64_t ends) {
+  int64_t every = ends ? double_option("drop_every", 0) : 0;
+  cupti.gpu_records += ends != 0;
+  return every > 0 && cupti.gpu_records % (uint64_t)every == 0;
+}
+
+// From some record on the times are lost: by wish, or because all device buffers that the pool may have are in use.
+static int loses_times(void) {
+  int64_t after = double_option("zero_after", -1), each = double_option("pool_records", 0);
+  uint64_t limit = cupti.attributes[kPoolLimit] ? cupti.attributes[kPoolLimit] - 1 : kPoolDefault;
+  return (after >= 0 && cupti.gpu_records > (uint64_t)after) ||
+         (each > 0 && cupti.gpu_records > limit * (uint64_t)each);
+}
+
+uint8_t* buffers_reserve(uint32_t kind, uint64_t starts, uint64_t ends) {
+  size_t size = personality_record_size(kind);
+  if (!cupti.request) return NULL;  // nobody registered: discarded
+  start_worker();
+  struct holder* holder = holder_of_thread();
+  struct buffer* current = holder->current;
+  if (drops(ends)) {
+    cupti.dropped++;
+    return NULL;
+  }
+  if (current && (current->size - current->used < size || current->records == current->most)) retire(holder);
+  if (!holder->current && !fill(holder)) {
+    cupti.dropped++;
+    return NULL;
+  }
+  current = holder->current;
+  struct pending one = {
+      .buffer = current, .offset = current->used, .starts = starts, .ends = ends, .broken = loses_times()};
+  if (ends) {
+    if (!pending_any()) pthread_cond_signal(&work);
+    pending_add(&one);
+    current->pending++;
+  }
+  current->used += size;
+  current->records++;
+  return current->data + one.offset;
+}
+
+int32_t buffers_flush(int forced) {
+  pthread_mutex_lock(&cupti.lock);
+  int32_t result = cupti.request ? kOk : kInvalidOperation;
+  if (running && !result) {
+    uint64_t ticket = ++flush_wanted;
+    force |= forced;
+    pthread_cond_signal(&work);
+    while (flush_done < ticket) pthread_cond_wait(&flushed, &cupti.lock);
+  }
+  pthread_mutex_unlock(&cupti.lock);
+  return result;
+}
+
+void buffers_stop(void) {
+  pthread_mutex_lock(&cupti.lock);
+  int joins = running && !cupti_in_complete;
+  stopping = 1;
+  running = 0;
+  pthread_cond_signal(&work);
+  pthread_mutex_unlock(&cupti.lock);
+  if (joins) pthread_join(worker, NULL);
+  pthread_mutex_lock(&cupti.lock);
+  pending_clear();
+  for (struct holder* holder = &shared; holder; holder = holder->next) {
+    if (holder->current && holder->current->used) cupti.misuse.undelivered_at_finalize++;
+    free(holder->current);
+    holder->current = NULL;
+  }
+  pthread_mutex_unlock(&cupti.lock);
+}
+
+DOUBLE_EXPORT int32_t cuptiActivityGetNumDroppedRecords(void* context, uint32_t stream, size_t* dropped) {
+  int32_t refused = personality_version < kDroppedWithoutDriver ? cupti_attach() : cupti_speaks();
+  if (refused) return refused;
+  (void)context, (void)stream;
+  if (!dropped) return kInvalidParameter;
+  if (running) pthread_mutex_lock(&delivery);
+  pthread_mutex_lock(&cupti.lock);
+  *dropped = cupti.dropped;
+  cupti.dropped = 0;
+  pthread_mutex_unlock(&cupti.lock);
+  if (running) pthread_mutex_unlock(&delivery);
+  return kOk;
+}

@@ -1,0 +1,79 @@
+#include "tests/doubles/cuda/cupti_calls.h"
+
+#include "tests/doubles/cuda/cupti_state.h"
+#include "tests/doubles/cuda/options.h"
+
+struct callback_data {
+  uint32_t site;  // 0 enter, 1 exit
+  const char* function;
+  const void* parameters;
+  void* result;
+  const char* symbol;
+  void* context;
+  uint32_t context_id;
+  uint64_t* correlation_data;
+  uint32_t correlation;
+};
+
+// With the lock held. IDs exist while anything needs them: a kind of call, a list of calls, a callback.
+static int correlates(void) {
+  uint64_t any = cupti.kinds[kRuntime] || cupti.kinds[kDriver];
+  for (int domain = kDriverApi; domain <= kRuntimeApi; domain++) {
+    for (int word = 0; word < kCallbacks / 64; word++) {
+      any |= cupti.callbacks[domain][word] | cupti.recorded[domain][word];
+    }
+  }
+  return any != 0;
+}
+
+static void call_back(struct double_call* call, uint32_t site) {
+  pthread_mutex_lock(&cupti.lock);
+  callback_function callback = cupti.callback;
+  void* user = cupti.user;
+  int wanted = cupti.driver && callback && bit_of(cupti.callbacks[call->domain], call->cbid);
+  pthread_mutex_unlock(&cupti.lock);
+  if (!wanted || (site && double_option("no_exit", 0))) return;
+  struct callback_data data = {.site = site,
+                               .function = call->function,
+                               .parameters = call->parameters,
+                               .result = site ? &call->result : NULL,
+                               .symbol = call->symbol,
+                               .context = (void*)&cupti,
+                               .context_id = 1,
+                               .correlation_data = call->correlation_data,
+                               .correlation = call->correlation};
+  cupti_in_exit += site;
+  callback(user, call->domain, call->cbid, &data);
+  cupti_in_exit -= site;
+}
+
+static void enter(struct double_call* call) {
+  pthread_mutex_lock(&cupti.lock);
+  if (cupti.driver && correlates()) {
+    if (++cupti.correlation == 0) cupti.correlation = 1;  // 0 means none
+    call->correlation = cupti.correlation;
+  }
+  pthread_mutex_unlock(&cupti.lock);
+  call_back(call, 0);
+}
+
+static void submitted(const struct double_call* call, const struct double_op* op) {
+  pthread_mutex_lock(&cupti.lock);
+  if (cupti.driver) records_op(call, op);
+  pthread_mutex_unlock(&cupti.lock);
+}
+
+static void leave(struct double_call* call) {
+  pthread_mutex_lock(&cupti.lock);
+  if (cupti.driver && bit_of(cupti.recorded[call->domain], call->cbid)) records_call(call);
+  pthread_mutex_unlock(&cupti.lock);
+  call_back(call, 1);  // the last thing: the client may finalize in it
+}
+
+static void stream_created(uint32_t stream) {
+  pthread_mutex_lock(&cupti.lock);
+  if (cupti.driver && cupti.kinds[kStreamKind]) records_stream(stream);
+  pthread_mutex_unlock(&cupti.lock);
+}
+
+const struct double_tracer calls_tracer = {enter, submitted, leave, stream_created};

@@ -1,0 +1,144 @@
+// What is collected and how: kinds, lists of calls, attributes, where buffers come from, flushing.
+#include <string.h>
+#include <time.h>
+
+#include "tests/doubles/cuda/clocks.h"
+#include "tests/doubles/cuda/cupti_state.h"
+
+static uint32_t domain_of(uint32_t kind) { return kind == kRuntime ? kRuntimeApi : kind == kDriver ? kDriverApi : 0; }
+
+// A kind of calls is its list: the kind, called later, overrides what the list said.
+static void set_kind(uint32_t kind, int on) {
+  cupti.kinds[kind] = (uint8_t)on;
+  uint32_t domain = domain_of(kind);
+  if (domain) memset(cupti.recorded[domain], on ? 0xff : 0, sizeof cupti.recorded[domain]);
+}
+
+static int32_t switch_kind(uint32_t kind, int on) {
+  int32_t refused = cupti_attach();
+  if (refused) return refused;
+  if (kind >= kKinds || !personality_record_size(kind)) return kInvalidKind;
+  refused = cupti_generation(1);
+  if (refused) return refused;
+  pthread_mutex_lock(&cupti.lock);
+  set_kind(kind, on);
+  pthread_mutex_unlock(&cupti.lock);
+  return kOk;
+}
+
+DOUBLE_EXPORT int32_t cuptiActivityEnable(uint32_t kind) { return switch_kind(kind, 1); }
+
+DOUBLE_EXPORT int32_t cuptiActivityDisable(uint32_t kind) { return switch_kind(kind, 0); }
+
+DOUBLE_EXPORT int32_t cuptiActivityEnableAndDump(uint32_t kind) {
+  int32_t refused = switch_kind(kind, 1);
+  if (refused) return refused;
+  pthread_mutex_lock(&cupti.lock);
+  records_inventory(kind);
+  pthread_mutex_unlock(&cupti.lock);
+  return kOk;
+}
+
+static int32_t switch_call(uint32_t domain, uint32_t callback, uint8_t on) {
+  int32_t refused = cupti_attach();
+  if (refused) return refused;
+  if (callback >= kCallbacks) return kInvalidParameter;
+  pthread_mutex_lock(&cupti.lock);
+  uint64_t bit = (uint64_t)1 << (callback % 64), *word = &cupti.recorded[domain][callback / 64];
+  *word = on ? *word | bit : *word & ~bit;
+  pthread_mutex_unlock(&cupti.lock);
+  return kOk;
+}
+
+DOUBLE_EXPORT int32_t cuptiActivityEnableRuntimeApi(uint32_t callback, uint8_t enable) {
+  return switch_call(kRuntimeApi, callback, enable);
+}
+
+DOUBLE_EXPORT int32_t cuptiActivityEnableDriverApi(uint32_t callback, uint8_t enable) {
+  return switch_call(kDriverApi, callback, enable);
+}
+
+DOUBLE_EXPORT int32_t cuptiActivityRegisterCallbacks(request_function request, complete_function complete) {
+  if (cupti_speaks() != kOk) return kUnknown;
+  if (!request || !complete) return kInvalidParameter;
+  if (cupti_generation(1) != kOk) return kNotCompatible;
+  pthread_mutex_lock(&cupti.lock);
+  cupti.request = request;  // of the process: a second client takes it from the first without a word
+  cupti.complete = complete;
+  pthread_mutex_unlock(&cupti.lock);
+  return kOk;
+}
+
+DOUBLE_EXPORT int32_t cuptiActivityFlushAll(uint32_t flag) {
+  int32_t refused = cupti_attach();
+  if (refused) return refused;
+  if (cupti_in_request || cupti_in_complete) {
+    __atomic_fetch_add(&cupti.misuse.flushes_in_callback, 1, __ATOMIC_RELAXED);
+    return kInvalidOperation;
+  }
+  return buffers_flush(flag & 1);
+}
+
+DOUBLE_EXPORT int32_t cuptiActivityFlushPeriod(uint32_t milliseconds) {
+  (void)milliseconds;  // full buffers go out by themselves here, at once
+  return cupti_attach();
+}
+
+DOUBLE_EXPORT int32_t cuptiGetTimestamp(uint64_t* timestamp) {
+  if (cupti_speaks() != kOk) return kUnknown;
+  if (!timestamp) return kInvalidParameter;
+  pthread_mutex_lock(&cupti.lock);
+  uint64_t real = clock_now(CLOCK_REALTIME), now = monotonic_now(), offset = cupti_time(now) - now;
+  *timestamp = cupti.driver ? now + offset : real;
+  pthread_mutex_unlock(&cupti.lock);
+  return kOk;
+}
+
+DOUBLE_EXPORT int32_t cuptiSetThreadIdType(uint32_t type) {
+  int32_t refused = cupti_attach();
+  if (refused) return refused;
+  if (type > 1) return kInvalidParameter;
+  cupti.thread_id_type = type;
+  return kOk;
+}
+
+DOUBLE_EXPORT int32_t cuptiGetThreadIdType(uint32_t* type) {
+  int32_t refused = cupti_attach();
+  if (refused) return refused;
+  if (!type) return kInvalidParameter;
+  *type = cupti.thread_id_type;
+  return kOk;
+}
+
+static int32_t attribute(uint32_t which, const size_t* size, const void* value) {
+  int32_t refused = cupti_attach();
+  if (refused) return refused;
+  static const uint8_t bytes[kAttributes] = {8, 8, 8, 8, 8, 1, 8, 8, 1, 1};  // by number: 5 zeroed out, 9 per thread
+  if (!size || !value || which >= kAttributes || !bytes[which]) return kInvalidParameter;
+  if (which == 9 && personality_version < 21) return kInvalidParameter;
+  return *size < bytes[which] ? kTooSmall : kOk;
+}
+
+DOUBLE_EXPORT int32_t cuptiActivitySetAttribute(uint32_t which, size_t* size, const void* value) {
+  int32_t refused = attribute(which, size, value);
+  if (refused) return refused;
+  pthread_mutex_lock(&cupti.lock);
+  if (cupti.request) cupti.misuse.late_attributes++;
+  uint64_t wide = 0;
+  memcpy(&wide, value, *size < sizeof wide ? *size : sizeof wide);
+  cupti.attributes[which] = wide + 1;  // 0: as it comes
+  pthread_mutex_unlock(&cupti.lock);
+  return kOk;
+}
+
+DOUBLE_EXPORT int32_t cuptiActivityGetAttribute(uint32_t which, size_t* size, void* value) {
+  static const uint64_t defaults[kAttributes] = {[0] = 3355443, [1] = 3355443, [2] = 250, [3] = 65536, [4] = 250};
+  int32_t refused = attribute(which, size, value);
+  if (refused) return refused;
+  pthread_mutex_lock(&cupti.lock);
+  uint64_t wide = cupti.attributes[which] ? cupti.attributes[which] - 1 : defaults[which];
+  if (which == 9 && !cupti.attributes[9]) wide = personality_version >= 130000;
+  memcpy(value, &wide, *size < sizeof wide ? *size : sizeof wide);
+  pthread_mutex_unlock(&cupti.lock);
+  return kOk;
+}

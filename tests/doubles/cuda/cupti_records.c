@@ -1,0 +1,155 @@
+// Records of activity, byte for byte where the real library puts its fields. A field that a personality's structure is
+// too short for is left out. With the lock held.
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/doubles/cuda/cupti_state.h"
+#include "tests/doubles/cuda/options.h"
+
+static uint8_t* record;
+static size_t record_size;
+
+static void put(size_t at, const void* value, size_t size) {
+  if (at + size <= record_size) memcpy(record + at, value, size);
+}
+static void put8(size_t at, uint8_t value) { put(at, &value, sizeof value); }
+static void put16(size_t at, uint16_t value) { put(at, &value, sizeof value); }
+static void put32(size_t at, uint32_t value) { put(at, &value, sizeof value); }
+static void put64(size_t at, uint64_t value) { put(at, &value, sizeof value); }
+
+// `ends`: when the device is done with it, 0 for what is complete already.
+static int reserve(uint32_t kind, uint64_t starts, uint64_t ends) {
+  record = buffers_reserve(kind, starts, ends);
+  record_size = personality_record_size(kind);
+  if (record) put32(0, kind);
+  return record != NULL;
+}
+
+void records_call(const struct double_call* call) {
+  if (!reserve(call->domain == kRuntimeApi ? kRuntime : kDriver, 0, 0)) return;
+  put32(4, call->cbid);
+  put64(8, cupti_time(call->start));
+  put64(16, cupti_time(call->end));
+  put32(24, (uint32_t)getpid());
+  put32(28, cupti.thread_id_type ? call->tid : (uint32_t)pthread_self());
+  put32(32, call->correlation);
+  put32(36, (uint32_t)call->result);
+}
+
+static void kernel(const struct double_call* call, const struct double_op* op, uint64_t starts, uint64_t ends) {
+  uint32_t kind = cupti.kinds[kConcurrentKernel] ? kConcurrentKernel : kKernel;
+  if (!cupti.kinds[kind] || double_option("no_kernels", 0) || !reserve(kind, starts, ends)) return;
+  put16(6, 32);  // registers
+  put32(40, op->device);
+  put32(44, op->context);
+  put32(48, op->stream);
+  for (int i = 0; i < 3; i++) {
+    put32(52 + 4 * (size_t)i, (uint32_t)op->grid[i]);
+    put32(64 + 4 * (size_t)i, (uint32_t)op->block[i]);
+  }
+  put32(76, 0);
+  put32(80, op->shared);
+  put32(92, call->correlation);
+  put64(96, op->grid_id);
+  put64(104, (uint64_t)(uintptr_t)op->name);
+  put64(144, op->node);
+  put32(156, op->graph);
+  put32(168, op->channel);
+}
+
+// Copies and memsets have their fields from 16 on in the same places.
+static void transfer(const struct double_call* call, const struct double_op* op, size_t graph_node) {
+  put64(8, op->bytes);
+  put32(32, op->device);
+  put32(36, op->context);
+  put32(40, op->stream);
+  put32(44, call->correlation);
+  put64(graph_node, op->node);
+  put32(graph_node + 8, op->graph);
+  put32(graph_node + 12, op->channel);
+}
+
+static void copy(const struct double_call* call, const struct double_op* op, uint64_t starts, uint64_t ends) {
+  if (!cupti.kinds[kMemcpy] || !reserve(kMemcpy, starts, ends)) return;
+  put8(4, op->copy_kind);
+  put8(5, op->source_kind);
+  put8(6, op->destination_kind);
+  put8(7, 1);  // asynchronous
+  transfer(call, op, 64);
+}
+
+static void set(const struct double_call* call, const struct double_op* op, uint64_t starts, uint64_t ends) {
+  if (!cupti.kinds[kMemset] || !reserve(kMemset, starts, ends)) return;
+  put32(4, op->value);
+  put16(48, 1);  // asynchronous
+  put16(50, op->destination_kind);
+  transfer(call, op, 64);
+}
+
+static void synchronisation(const struct double_call* call, const struct double_op* op) {
+  if (!cupti.kinds[kSynchronization] || !reserve(kSynchronization, 0, 0)) return;
+  put32(4, op->sync_type);
+  put64(8, cupti_time(op->start));
+  put64(16, cupti_time(op->end));
+  put32(24, call->correlation);
+  put32(28, op->context);
+  put32(32, op->stream);
+  put32(36, UINT32_MAX);  // no event
+}
+
+void records_op(const struct double_call* call, const struct double_op* op) {
+  if (op->kind == kOpSync) {
+    synchronisation(call, op);
+    return;
+  }
+  cupti.graphs += op->graph != 0;
+  uint64_t starts = cupti.driver->host_time(op->start), ends = cupti.driver->host_time(op->end);
+  if (op->kind == kOpKernel) kernel(call, op, starts, ends);
+  if (op->kind == kOpMemcpy) copy(call, op, starts, ends);
+  if (op->kind == kOpMemset) set(call, op, starts, ends);
+}
+
+void records_overhead(uint32_t overhead, uint64_t start, uint64_t end) {
+  if (!cupti.kinds[kOverhead] || !reserve(kOverhead, 0, 0)) return;
+  put32(4, overhead);
+  put32(8, 1);  // of the process
+  put32(12, (uint32_t)getpid());
+  put64(24, cupti_time(start));
+  put64(32, cupti_time(end));
+}
+
+void records_stream(uint32_t stream) {
+  if (!reserve(kStreamKind, 0, 0)) return;
+  put32(4, 1);
+  put32(8, stream);
+  put32(16, stream == 7 ? 3 : 1);  // the null stream, or a default one
+}
+
+static void device(void) {
+  if (!reserve(kDeviceKind, 0, 0)) return;
+  put64(16, (uint64_t)80 << 30);
+  put32(28, 50u << 20);
+  put32(32, 32);
+  put32(44, 132);
+  put32(104, 9);
+  put32(112, 0);
+  put(120, "ptrace-prof GPU0", 16);                            // its UUID
+  put64(136, (uint64_t)(uintptr_t)strdup("Double of a GPU"));  // the client frees it
+  put8(144, 1);
+}
+
+void records_inventory(uint32_t kind) {
+  struct double_inventory have;
+  cupti.driver->inventory(&have);
+  if (kind == kDeviceKind && have.contexts) device();
+  if (kind == kContextKind && have.contexts && reserve(kContextKind, 0, 0)) {
+    put32(4, 1);
+    put32(8, 0);
+    put16(12, 1);
+    put16(14, 7);  // its null stream
+  }
+  for (uint32_t i = 0; kind == kStreamKind && have.contexts && i < have.streams; i++) {
+    records_stream(have.stream_ids[i]);
+  }
+}

@@ -1,0 +1,111 @@
+// The double of libcupti, inside: one state for the process, one lock. cupti_subscriber.c and cupti_control.c change it
+// from outside, cupti_calls.c hears of calls from the driver's double, cupti_buffers.c keeps buffers and delivers them
+// by a worker.
+#ifndef TESTS_DOUBLES_CUDA_CUPTI_STATE_H
+#define TESTS_DOUBLES_CUDA_CUPTI_STATE_H
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tests/doubles/cuda/seam.h"
+
+// Results, activity kinds and domains by their numbers (facts of the interface, named in our words).
+enum {
+  kOk = 0,
+  kInvalidParameter = 1,
+  kInvalidOperation = 7,
+  kTooSmall = 10,
+  kMaxLimitReached = 12,
+  kNotCompatible = 14,
+  kNotInitialised = 15,
+  kInvalidKind = 21,
+  kNotSupported = 27,
+  kMultipleSubscribers = 39,
+  kUnknown = 999
+};
+enum {
+  kMemcpy = 1,
+  kMemset = 2,
+  kKernel = 3,
+  kDriver = 4,
+  kRuntime = 5,
+  kDeviceKind = 8,
+  kContextKind = 9,
+  kConcurrentKernel = 10,
+  kOverhead = 17,
+  kStreamKind = 37,
+  kSynchronization = 38,
+  kKinds = 64
+};
+enum { kDomains = 8, kCallbacks = 1024, kAttributes = 32, kStateDomain = 6 };
+
+typedef void (*request_function)(uint8_t** buffer, size_t* size, size_t* records);
+typedef void (*complete_function)(void* context, uint32_t stream, uint8_t* buffer, size_t size, size_t valid);
+typedef void (*callback_function)(void* user, uint32_t domain, uint32_t callback, const void* data);
+
+// What a client did that the real library forbids or does not survive. double_cupti_misuse() hands it out.
+struct cupti_misuse {
+  uint64_t calls_in_request, flushes_in_callback, dirty_buffers, misaligned_buffers;
+  uint64_t finalized_outside_exit, finalized_in_capture, undelivered_at_finalize, late_attributes;
+};
+
+struct cupti_state {
+  pthread_mutex_t lock;
+  const struct double_driver* driver;
+  int subscribed;
+  uint32_t generation;  // of the calls that this process uses: 0 none yet, 1 or 2
+  callback_function callback;
+  void* user;
+  char name[64];
+  uint64_t callbacks[kDomains][kCallbacks / 64], recorded[kDomains][kCallbacks / 64];
+  uint8_t kinds[kKinds];
+  request_function request;
+  complete_function complete;
+  uint32_t thread_id_type;
+  uint64_t attributes[kAttributes];
+  uint32_t correlation;
+  uint64_t graphs;       // operations of graphs that were submitted
+  uint64_t gpu_records;  // since the start, for faults that begin at a certain one
+  uint64_t dropped;
+  struct cupti_misuse misuse;
+};
+
+extern struct cupti_state cupti;
+extern __thread int cupti_in_request, cupti_in_complete, cupti_in_exit;
+
+// cupti_personality.c: the library that this one plays.
+extern const uint32_t personality_version;
+int32_t personality_no_driver(void);            // what calls answer where there is no driver
+size_t personality_record_size(uint32_t kind);  // 0: no such kind
+const char* callback_name(uint32_t domain, uint32_t callback);
+
+// kOk, with cupti.driver set, or why not. Starts to listen to the driver.
+int32_t cupti_attach(void);
+// Not kOk for versions that say nothing at all without a driver.
+int32_t cupti_speaks(void);
+
+static inline int bit_of(const uint64_t* bits, uint32_t number) {
+  return number < kCallbacks && (bits[number / 64] >> (number % 64) & 1);
+}
+
+// cupti_second.c. kOk, or that the process uses calls of the other generation.
+int32_t cupti_generation(uint32_t generation);
+
+// cupti_buffers.c. A record of `kind` in the caller's buffer, or NULL when it is dropped or nobody collects. With the
+// lock held, which it may give up for a while; `ends`: when the device is done, 0 for a record that is complete at
+// once.
+uint8_t* buffers_reserve(uint32_t kind, uint64_t starts, uint64_t ends);
+int32_t buffers_flush(int forced);
+void buffers_stop(void);
+// CUPTI's clock for a moment of CLOCK_MONOTONIC.
+uint64_t cupti_time(uint64_t monotonic);
+
+// cupti_records.c, with the lock held.
+void records_call(const struct double_call* call);
+void records_op(const struct double_call* call, const struct double_op* op);
+void records_inventory(uint32_t kind);
+void records_stream(uint32_t stream);
+void records_overhead(uint32_t overhead, uint64_t start, uint64_t end);
+
+#endif

@@ -1,0 +1,169 @@
+// Subscribing to callbacks, and finalizing: the part of the double of libcupti of which there is one client.
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "tests/doubles/cuda/clocks.h"
+#include "tests/doubles/cuda/cupti_calls.h"
+#include "tests/doubles/cuda/cupti_state.h"
+#include "tests/doubles/cuda/options.h"
+
+enum { kOfCuda13 = 130000, kSilentWithoutDriver = 130300, kFinalizesWithGraphs = 24 };
+
+struct cupti_state cupti = {.lock = PTHREAD_MUTEX_INITIALIZER};
+__thread int cupti_in_request, cupti_in_complete, cupti_in_exit;
+
+struct subscriber_parameters {
+  size_t size;
+  const char* name;
+  char* old_name;
+  size_t old_size;
+};
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static const struct double_driver* found;
+static int too_old;
+
+static void find_driver(void) {
+  void* library = dlopen("libcuda.so.1", RTLD_NOW);
+  int32_t (*table)(const void**, const void*) = NULL;
+  if (library) *(void**)&table = dlsym(library, "cuGetExportTable");
+  const void* seam = NULL;
+  if (!table || table(&seam, DOUBLE_SEAM) != 0) return;
+  found = seam;
+  int least = personality_version < 19 ? 11000 : personality_version < kOfCuda13 ? 12000 : 13000;
+  too_old = double_option("driver", 13000) < least;
+}
+
+int32_t cupti_attach(void) {
+  if (cupti_in_request) __atomic_fetch_add(&cupti.misuse.calls_in_request, 1, __ATOMIC_RELAXED);
+  pthread_once(&once, find_driver);
+  if (!found) return personality_no_driver();
+  if (too_old) return kNotInitialised;
+  pthread_mutex_lock(&cupti.lock);
+  if (!cupti.driver) {
+    uint64_t slow = (uint64_t)double_option("slow_attach_ms", 0);
+    if (slow) sleep_until(monotonic_now() + slow * 1000000);
+    cupti.driver = found;
+    if (!cupti.correlation) cupti.correlation = (uint32_t)double_option("correlation", 0);
+    found->trace(&calls_tracer);
+  }
+  pthread_mutex_unlock(&cupti.lock);
+  return kOk;
+}
+
+int32_t cupti_speaks(void) {
+  if (personality_version < kSilentWithoutDriver) return kOk;
+  pthread_once(&once, find_driver);
+  return found ? kOk : kUnknown;
+}
+
+static int32_t subscribe(uintptr_t* subscriber, callback_function callback, void* user,
+                         const struct subscriber_parameters* parameters) {
+  if (!subscriber) return kInvalidParameter;
+  int32_t refused = cupti_attach();
+  if (!refused) refused = (int32_t)double_option("subscribe_result", 0);
+  if (refused) return refused;
+  pthread_mutex_lock(&cupti.lock);
+  const char* owner = cupti.subscribed ? cupti.name : double_option("foreign", 0) ? "another profiler" : NULL;
+  if (owner) {
+    if (parameters && parameters->old_name && parameters->old_size) {
+      strncpy(parameters->old_name, owner, parameters->old_size - 1);
+      parameters->old_name[parameters->old_size - 1] = 0;
+    }
+    pthread_mutex_unlock(&cupti.lock);
+    return kMultipleSubscribers;
+  }
+  cupti.subscribed = 1;
+  cupti.callback = callback;
+  cupti.user = user;
+  memset(cupti.name, 0, sizeof cupti.name);
+  if (parameters && parameters->name) strncpy(cupti.name, parameters->name, sizeof cupti.name - 1);
+  *subscriber = (uintptr_t)&cupti;
+  pthread_mutex_unlock(&cupti.lock);
+  return kOk;
+}
+
+DOUBLE_EXPORT int32_t cuptiSubscribe(uintptr_t* subscriber, callback_function callback, void* user) {
+  return subscribe(subscriber, callback, user, NULL);
+}
+
+DOUBLE_EXPORT int32_t cuptiSubscribe_v2(uintptr_t* subscriber, callback_function callback, void* user,
+                                        const struct subscriber_parameters* parameters) {
+  size_t least = personality_version >= 130300 ? 40 : 32;
+  if (parameters && parameters->size != least) return kInvalidParameter;
+  return subscribe(subscriber, callback, user, parameters);
+}
+
+static int wrong(uintptr_t subscriber) { return !cupti.subscribed || subscriber != (uintptr_t)&cupti; }
+
+DOUBLE_EXPORT int32_t cuptiUnsubscribe(uintptr_t subscriber) {
+  if (cupti_speaks() != kOk) return kUnknown;
+  pthread_mutex_lock(&cupti.lock);
+  int32_t result = wrong(subscriber) ? kInvalidParameter : kOk;
+  if (!result) {
+    memset(cupti.callbacks, 0, sizeof cupti.callbacks);
+    cupti.subscribed = 0;
+    cupti.callback = NULL;
+  }
+  pthread_mutex_unlock(&cupti.lock);
+  return result;
+}
+
+DOUBLE_EXPORT int32_t cuptiEnableCallback(uint32_t enable, uintptr_t subscriber, uint32_t domain, uint32_t callback) {
+  if (cupti_speaks() != kOk) return kUnknown;
+  pthread_mutex_lock(&cupti.lock);
+  int bad = wrong(subscriber) || !domain || domain >= kDomains || callback >= kCallbacks;
+  if (!bad) {
+    uint64_t bit = (uint64_t)1 << (callback % 64), *word = &cupti.callbacks[domain][callback / 64];
+    *word = enable ? *word | bit : *word & ~bit;
+  }
+  pthread_mutex_unlock(&cupti.lock);
+  return bad ? kInvalidParameter : kOk;
+}
+
+DOUBLE_EXPORT int32_t cuptiEnableDomain(uint32_t enable, uintptr_t subscriber, uint32_t domain) {
+  if (cupti_speaks() != kOk) return kUnknown;
+  pthread_mutex_lock(&cupti.lock);
+  int bad = wrong(subscriber) || !domain || domain >= kDomains;
+  if (!bad) memset(cupti.callbacks[domain], enable ? 0xff : 0, sizeof cupti.callbacks[domain]);
+  pthread_mutex_unlock(&cupti.lock);
+  return bad ? kInvalidParameter : kOk;
+}
+
+DOUBLE_EXPORT int32_t cuptiFinalize(void) {
+  if (cupti_speaks() != kOk) return kUnknown;
+  pthread_mutex_lock(&cupti.lock);
+  if (!cupti.driver) {
+    pthread_mutex_unlock(&cupti.lock);
+    return kOk;
+  }
+  if (personality_version < kFinalizesWithGraphs && cupti.graphs) {
+    fputs("double of libcupti: finalized after graphs were launched, which this version does not survive\n", stderr);
+    raise(SIGSEGV);
+  }
+  if (!cupti_in_exit) cupti.misuse.finalized_outside_exit++;
+  if (cupti.driver->capturing(0)) cupti.misuse.finalized_in_capture++;
+  const struct double_driver* driver = cupti.driver;
+  driver->trace(NULL);
+  pthread_mutex_unlock(&cupti.lock);
+  driver->context_syncs(1);
+  buffers_stop();  // not with the lock: the worker may need it to end
+  pthread_mutex_lock(&cupti.lock);
+  struct cupti_misuse misuse = cupti.misuse;
+  uint32_t correlation = cupti.correlation;  // goes on, so that the truth has each ID once
+  size_t first = offsetof(struct cupti_state, driver);
+  memset((char*)&cupti + first, 0, sizeof cupti - first);
+  cupti.misuse = misuse;
+  cupti.correlation = correlation;
+  pthread_mutex_unlock(&cupti.lock);
+  return kOk;
+}
+
+DOUBLE_EXPORT void double_cupti_misuse(struct cupti_misuse* out) {
+  pthread_mutex_lock(&cupti.lock);
+  *out = cupti.misuse;
+  pthread_mutex_unlock(&cupti.lock);
+}

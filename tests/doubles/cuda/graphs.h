@@ -1,0 +1,21 @@
+// Graphs of the double of libcudart: what is launched on a stream that is being captured becomes a node instead. Any
+// thread.
+#ifndef TESTS_DOUBLES_CUDA_GRAPHS_H
+#define TESTS_DOUBLES_CUDA_GRAPHS_H
+
+#include "tests/doubles/cuda/seam.h"
+
+struct double_graph;
+
+// 0, or what CUDA calls its errors. A stream is its number.
+int32_t graph_begin_capture(const struct double_driver* driver, uint32_t stream);
+int32_t graph_end_capture(const struct double_driver* driver, uint32_t stream, struct double_graph** out);
+// 1: the stream is being captured, and the node was added; 0: it is not.
+int graph_captures(uint32_t stream, const struct double_op* op, uint64_t duration);
+// 1 while `stream` (0: any) is being captured; then it is captured no longer, as a synchronisation ends that.
+int graph_invalidate(const struct double_driver* driver, uint32_t stream);
+struct double_graph* graph_instantiate(const struct double_graph* graph);
+void graph_submit(const struct double_driver* driver, const struct double_call* call, const struct double_graph* graph,
+                  uint32_t stream);
+
+#endif

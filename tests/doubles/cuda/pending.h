@@ -1,0 +1,29 @@
+// Records whose operation is not over yet, by when it ends. With the lock of cupti_state.h held.
+#ifndef TESTS_DOUBLES_CUDA_PENDING_H
+#define TESTS_DOUBLES_CUDA_PENDING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct buffer {
+  uint8_t* data;
+  size_t size, used;
+  uint64_t records, most;
+  uint32_t pending;  // records in it that are not complete
+  int retired;       // nobody fills it any more
+  struct buffer* next;
+};
+
+struct pending {
+  struct buffer* buffer;
+  size_t offset;
+  uint64_t starts, ends;  // CLOCK_MONOTONIC
+  int broken;             // its times stay zero
+};
+
+void pending_add(const struct pending* one);
+int pending_take_due(uint64_t now, struct pending* out);  // 1: the one that ended first
+int pending_any(void);
+void pending_clear(void);
+
+#endif

@@ -1,0 +1,82 @@
+// What the doubles of libcuda, libcudart and libcupti tell each other, as the real ones do by private export tables.
+// The driver (driver.c) owns the table; the others find it by cuGetExportTable and never see its insides. Any thread.
+//
+// A call goes: driver->begin (assigns the correlation ID, tells the tracer), driver->submit for each thing that the
+// device gets to do, driver->end. Times are CLOCK_MONOTONIC nanoseconds, except in double_op, which has ticks of the
+// GPU.
+#ifndef TESTS_DOUBLES_CUDA_SEAM_H
+#define TESTS_DOUBLES_CUDA_SEAM_H
+
+#include <stdint.h>
+
+#define DOUBLE_SEAM "ptrace-prof double"  // 16 bytes of it are the UUID of the table
+
+#define DOUBLE_EXPORT __attribute__((visibility("default")))
+
+enum double_domain { kDriverApi = 1, kRuntimeApi = 2 };
+enum double_op_kind { kOpKernel = 1, kOpMemcpy, kOpMemset, kOpSync };
+
+struct double_call {
+  uint32_t domain, cbid;
+  const char* function;
+  const char* symbol;  // of the kernel, where it launches one
+  const void* parameters;
+  int32_t result;
+  uint32_t tid, correlation;     // correlation: 0 while nobody traces
+  uint64_t correlation_data[2];  // the subscribers' own, between enter and exit
+  uint64_t start, end;
+  int told;  // begin was told to the tracer
+};
+
+struct double_op {
+  enum double_op_kind kind;
+  const char* name;
+  uint64_t start, end;  // GPU ticks; host nanoseconds for kOpSync
+  uint32_t device, context, stream, channel;
+  int32_t grid[3], block[3];
+  uint32_t shared, value;
+  uint64_t bytes;
+  uint8_t copy_kind, source_kind, destination_kind;
+  uint32_t sync_type;
+  uint32_t graph;
+  uint64_t node, grid_id;
+};
+
+// What a launch is given as its function.
+struct double_kernel {
+  const char* name;  // mangled
+  uint64_t duration;
+};
+
+struct double_inventory {
+  uint32_t contexts, streams;  // streams include the null stream, number 7
+  uint32_t stream_ids[256];
+};
+
+struct double_tracer {
+  void (*enter)(struct double_call* call);
+  void (*submitted)(const struct double_call* call, const struct double_op* op);
+  void (*leave)(struct double_call* call);
+  void (*stream_created)(uint32_t stream);
+};
+
+struct double_driver {
+  uint64_t size;
+  int32_t (*initialise)(void);                        // cuInit; 0 or a CUresult
+  void (*trace)(const struct double_tracer* tracer);  // NULL: stop telling
+  void (*begin)(struct double_call* call);
+  void (*end)(struct double_call* call);
+  // Puts `op` into the queue of op->stream for `duration` ns and sets its times; waits while too much is queued.
+  void (*submit)(const struct double_call* call, struct double_op* op, uint64_t duration);
+  // Until the stream (0: all of them) has nothing left. Reports the wait as a synchronisation.
+  void (*synchronise)(const struct double_call* call, uint32_t stream, uint32_t type);
+  uint32_t (*create_stream)(void);
+  void (*inventory)(struct double_inventory* out);
+  uint64_t (*ticks)(void);                // the GPU's clock now
+  uint64_t (*host_time)(uint64_t ticks);  // exact, where CUPTI only estimates
+  int32_t (*capturing)(int32_t change);   // +1, -1 or 0; how many streams are being captured
+  // How often a context was synchronised, which no capture survives; 1: does so, and waits.
+  uint32_t (*context_syncs)(uint32_t more);
+};
+
+#endif

@@ -1,0 +1,31 @@
+// The ground truth: every call of the API and all that it gave the device to do, kept in memory until the workload asks
+// for it by double_truth_calls and double_truth_ops, which libcuda's double exports and ctypes reads. Any thread.
+//
+// `index` counts the calls of one thread from 0: the workload knows which function of its own made which.
+#ifndef TESTS_DOUBLES_CUDA_TRUTH_H
+#define TESTS_DOUBLES_CUDA_TRUTH_H
+
+#include "tests/doubles/cuda/seam.h"
+
+struct truth_call {
+  uint64_t start, end;  // CLOCK_MONOTONIC
+  const char* function;
+  uint32_t tid, index, domain, cbid, correlation;
+  int32_t result;
+};
+
+struct truth_op {
+  uint64_t start, end;  // CLOCK_MONOTONIC, of what the device did, whatever CUPTI says of it
+  const char* name;
+  uint64_t bytes, node;
+  uint32_t tid, index, kind, stream, correlation, graph;
+};
+
+void truth_begin(const struct double_call* call);
+void truth_end(const struct double_call* call);
+void truth_op(const struct double_call* call, const struct double_op* op, uint64_t start, uint64_t end);
+
+const struct truth_call* double_truth_calls(uint64_t* count);
+const struct truth_op* double_truth_ops(uint64_t* count);
+
+#endif

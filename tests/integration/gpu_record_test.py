@@ -1,0 +1,253 @@
+"""`record --gpu` of a job on the doubles of CUDA's libraries: what is in the trace against what the job really did."""
+import collections
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from support import case, profiler  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DOUBLES = os.environ.get("PP_CUDA_DOUBLES", str(ROOT / "build/bin/tests/cuda"))
+DUMP = os.environ.get("PP_GPU_TRACE_DUMP", str(ROOT / "build/bin/tests/gpu_trace_dump"))
+EDGE = 50_000_000  # ns
+WITHIN = 1_000_000  # ns, of what CUPTI's clock and ours differ by
+LAUNCHES = (211, 505, 430, 41, 51, 311)  # calls of the runtime that the job makes
+GRAPHS = (311,)
+CUT = "[truncated]"
+DEEPEST = 256  # frames of a stack that is taken at a launch
+COARSE = 0.01  # s, between two ticks of the clock that the shim goes by
+
+
+class GpuRecord(case.Case):
+    def setUp(self):
+        if self.interpreter.in_root:
+            self.skipTest("the doubles are not in its root")
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def job(self, *arguments, script="cuda_job.py", version="130001", **double):
+        self.truth_file = self.folder / "truth.json"
+        options = ",".join(f"{key}={value}" for key, value in double.items())
+        return self.start(script, "--truth", self.truth_file, "--version", version, *arguments,
+                          env={"PP_CUDA_DOUBLES": DOUBLES, "PP_CUDA_DOUBLE": options})
+
+    def record(self, target, *options, duration="1s"):
+        output = self.folder / "out.pftrace"
+        finished = profiler.must("record", "--gpu", "--pid", target.pid, "--duration", duration, "-o", output, *options)
+        dumped = subprocess.run([DUMP, output], check=True, capture_output=True, text=True).stdout
+        lines = [json.loads(line) for line in dumped.splitlines()]
+        self.operations = [line for line in lines if "kind" in line]
+        self.calls = [line for line in lines if "call" in line]
+        self.totals = lines[-1]
+        self.notices = [line["notice"] for line in lines if "notice" in line]
+        return finished
+
+    def truth(self, target):
+        self.assertEqual(target.finish(), 0, target.stderr())
+        return json.loads(self.truth_file.read_text())
+
+    def assertTrue_to(self, truth):
+        """What was launched while CUPTI recorded is there, once, as it was."""
+        launches = [one["launched"] for one in self.operations if one["kind"] == "kernel"]
+        begin, end = min(launches) + EDGE, max(launches) - EDGE  # kinds are switched on and off one after the other
+        called = {call["correlation"]: call["start"] for call in truth["calls"] if call["correlation"]}
+        for kind in ("kernel", "memcpy", "memset"):
+            true = {(one["correlation"], one["node"]): one for one in truth["operations"]
+                    if one["kind"] == kind and one["correlation"]}
+            seen = {(one["correlation"], one["node"]): one for one in self.operations if one["kind"] == kind}
+            self.assertEqual(len(seen), sum(one["kind"] == kind for one in self.operations), f"{kind}: each once")
+            self.assertEqual(set(seen) - set(true), set(), kind)
+            within = {key for key in true if begin < called.get(key[0], 0) < end}
+            self.assertGreater(len(within), 50)
+            self.assertEqual(within - set(seen), set(), kind)
+            for key, one in seen.items():
+                self.assertEqual((one["name"] if kind == "kernel" else "", one["stream"], one["graph"], one["tid"]),
+                                 (true[key]["name"] if kind == "kernel" else "", true[key]["stream"], true[key]["graph"],
+                                  true[key]["tid"]))
+                self.assertLess(abs(one["start"] - true[key]["start"]), WITHIN)
+                self.assertLess(abs(one["end"] - true[key]["end"]), WITHIN)
+
+    def assertAddsUp(self):
+        totals = self.totals
+        self.assertEqual(totals["kernels"] - totals["without_launch"] + totals["invalid"] + totals["unseen"],
+                         totals["launches"])
+        self.assertEqual(totals["skipped"], 0)
+
+    def test_every_kernel_is_there_under_the_function_that_launched_it(self):
+        target = self.job()
+        finished = self.record(target, "--mode", "trace")
+        self.assertUnharmed(target.pid)
+        truth = self.truth(target)
+        self.assertEqual(self.totals["state"], "recording", self.totals)
+        self.assertTrue_to(truth)
+        self.assertAddsUp()
+        self.assertEqual({name: self.totals[name] for name in ("dropped", "invalid", "unseen", "without_launch",
+                                                               "clock_violations", "clock_steps")},
+                         dict.fromkeys(("dropped", "invalid", "unseen", "without_launch", "clock_violations",
+                                        "clock_steps"), 0))
+        functions = {(one["correlation"], one["node"]): one["python"] for one in truth["operations"]}
+        wrong = collections.Counter()
+        for one in self.operations:
+            if one["kind"] == "kernel":
+                function = functions[one["correlation"], one["node"]]
+                names = [name.split(".")[-1] for name in one["stack"]]
+                is_there = function in names[-3:] and one["source"] == (
+                    "backward" if function == "_engine_run_backward" else "exact")
+                wrong[function] += not is_there
+        self.assertEqual(+wrong, collections.Counter(), "kernels under another function")
+        self.assertRegex(finished.errors, r"GPU of process \d+: [\d,]+ kernels")
+        self.assertIn("with a Python stack 100 %", finished.errors)
+
+    def test_samples_and_the_gpu_beside_them(self):
+        target = self.job("--rate", "500")
+        finished = self.record(target, "--gpu-detail", "full")
+        truth = self.truth(target)
+        self.assertTrue_to(truth)
+        self.assertAddsUp()
+        self.assertIn("samples in", finished.errors)
+        self.assertIn("GPU of process", finished.errors)
+
+    def sites(self, truth):
+        """By correlation: the function of the job that made the call."""
+        return {call["correlation"]: call["python"] for call in truth["calls"] if call["correlation"]}
+
+    def told(self, truth):
+        """The launches whose stacks were taken, of which each is the right one; and those between the first and the last
+        of these whose stacks were not, though they have Python."""
+        sites = self.sites(truth)
+        launches = {one["correlation"]: one for one in self.calls if one["cbid"] in LAUNCHES}
+        told = [one for one in launches.values() if one["source"] == "launch"]
+        self.assertGreater(len(told), 20)
+        for one in told:
+            self.assertStackIs(sites[one["correlation"]], [name.split(".")[-1] for name in one["stack"]])
+        starts = [one["start"] for one in told]
+        begin, end = min(starts) + EDGE, max(starts) - EDGE  # calls are switched on and off one after the other
+        return told, [one for one in launches.values() if one["source"] != "launch" and begin <= one["start"] <= end and
+                      sites[one["correlation"]] != "_engine_run_backward"]
+
+    def assertStackIs(self, function, names):
+        if names[-1] == CUT:  # what could not be named any more is not made up
+            self.assertRegex(function, "^fresh_")
+            self.assertEqual(names[-2], "fresh")
+        else:
+            self.assertEqual(names[-2:-1], [function], names)
+            self.assertIn(names[-1], ("launch", "copy", "fill", "replay"))
+
+    def assertOperationsFollow(self, truth):
+        """What was launched has the stack of its launch."""
+        calls = {one["correlation"]: one for one in self.calls if one["cbid"] in LAUNCHES}
+        for one in self.operations:
+            if one["correlation"] in calls and one["kind"] in ("kernel", "memcpy", "memset"):
+                call = calls[one["correlation"]]
+                self.assertEqual((one["stack"], one["source"]), (call["stack"], call["source"]))
+
+    def test_slow_launches_all_have_the_stack_that_they_were_made_on(self):
+        for version in ("130001", "18") if self.minor in (None, "3.11") else ("130001",):
+            with self.subTest(version=version):
+                target = self.job("--rate", "120", version=version)
+                finished = self.record(target, duration="3s")
+                self.assertUnharmed(target.pid)
+                truth = self.truth(target)
+                told, missed = self.told(truth)
+                self.assertLessEqual(len(missed), self.totals["stacks_refused"])
+                self.assertEqual(self.totals["stacks_lost"], 0)
+                self.assertLess(self.totals["stacks_refused"], len(told))
+                self.assertOperationsFollow(truth)
+                self.assertAddsUp()
+                self.assertGreater(self.totals["attributed_launch"], 0)
+                self.assertIn("taken at the launch", finished.errors)
+                backward = {one["source"] for one in self.operations if one["kind"] == "kernel" and
+                            self.sites(truth).get(one["correlation"]) == "_engine_run_backward"}
+                self.assertNotIn("launch", backward)
+
+    def test_fast_launches_are_told_as_often_as_is_allowed(self):
+        target = self.job("--rate", "20000", "--threads", "3")
+        finished = self.record(target, duration="2s")
+        truth = self.truth(target)
+        told, missed = self.told(truth)
+        self.assertGreater(len(missed), 0)
+        self.assertGreaterEqual(self.totals["stacks_refused"], len(missed))
+        self.assertOperationsFollow(truth)
+        self.assertAddsUp()
+        self.assertRegex(finished.errors, r"stacks not taken at the launch: [\d,]+ came too fast")
+        groups = collections.defaultdict(list)
+        for one in told:
+            groups[one["tid"], one["cbid"] in GRAPHS].append(one["start"])
+        for (_, is_graph), starts in groups.items():
+            rate = 20 if is_graph else 200
+            seconds = (max(starts) - min(starts)) / 1e9 + COARSE
+            self.assertLessEqual(len(starts), rate * seconds + rate / 4 + 1)
+
+    def test_stacks_that_are_hard_to_take(self):
+        target = self.job(script="cuda_launchers.py")
+        self.record(target, duration="3s")
+        target.tell("ping")
+        target.expect("pong")
+        self.assertUnharmed(target.pid)
+        truth = self.truth(target)
+        told, missed = self.told(truth)
+        self.assertLessEqual(len(missed), self.totals["stacks_refused"])
+        sites = self.sites(truth)
+        lengths = {len(one["stack"]) for one in told if sites[one["correlation"]] == "deep"}
+        self.assertIn(DEEPEST + 1, lengths)
+        self.assertEqual({one["stack"][0] for one in told if len(one["stack"]) > DEEPEST}, {CUT})
+        self.assertGreater(len({sites[one["correlation"]] for one in told if one["stack"][-1] != CUT and
+                                sites[one["correlation"]].startswith("fresh_")} |
+                               {one["correlation"] for one in told if one["stack"][-1] == CUT}), 3)
+        self.assertLessEqual({"deep", "short_lived", "steps_of_generator", "copies", "replay"},
+                             {sites[one["correlation"]] for one in told})
+
+    def test_forks_while_stacks_are_taken(self):
+        target = self.start("cuda_forks.py", env={"PP_CUDA_DOUBLES": DOUBLES}, options=["-W", "ignore"])
+        self.record(target, "--no-subprocesses", duration="1s")
+        self.assertGreater(self.totals["attributed_launch"], 0)
+        self.assertUnharmed(target.pid)
+        target.tell("finish")
+        self.assertLessEqual(int(target.expect("bad").text.split()[1]), 1)
+        self.assertEqual((target.wait(), target.stderr()), (0, ""))
+
+    def test_a_refusal_leaves_python_as_it_is(self):
+        target = self.start("traced.py")
+        finished = profiler.must("record", "--gpu", "--mode", "trace", "--pid", target.pid, "--duration", "300ms", "-o",
+                                 self.folder / "none.pftrace")
+        self.assertIn("note: the GPU is not recorded", finished.errors)
+        self.assertIn("calls and returns in", finished.errors)
+        self.assertRegex(finished.errors, r"GPU of process \d+: not recorded")
+        self.assertUnharmed(target.pid)
+        self.assertEqual(target.finish(), 0, target.stderr())
+
+    def test_another_tool_has_cupti(self):
+        target = self.job(foreign=1)
+        finished = self.record(target, "--mode", "trace", duration="500ms")
+        self.assertEqual((self.totals["state"], self.totals["reason"]), ("refused", "CONFLICT_SUBSCRIBER"), self.totals)
+        self.assertIn("calls and returns in", finished.errors)
+
+    def test_launches_without_kernels(self):
+        target = self.job(no_kernels=1)
+        self.record(target, "--mode", "trace", duration="4s")
+        self.assertEqual((self.totals["state"], self.totals["reason"]), ("no kernels", "NO_KERNELS_SEEN"), self.totals)
+        self.assertGreater(self.totals["unseen"], 0)
+
+    def test_what_the_library_drops_is_counted(self):
+        target = self.job(drop_every=10)
+        self.record(target, "--mode", "trace")
+        self.assertAddsUp()
+        self.assertGreater(self.totals["dropped"], 0)
+        self.assertGreater(self.totals["unseen"], 0)
+
+    def test_correlations_wrap(self):
+        # Calls are numbered from when the shim subscribes, and recorded a little later: the wrap is to be after that.
+        target = self.job(correlation=0xfffff800)
+        self.record(target, duration="2s")  # not traced: from the first record on
+        self.assertAddsUp()
+        self.assertEqual((self.totals["unseen"], self.totals["without_launch"]), (0, 0))
+        self.assertGreater(max(one["correlation"] for one in self.operations), 1 << 32)
+
+
+if __name__ == "__main__":
+    case.main()

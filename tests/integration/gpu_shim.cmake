@@ -1,0 +1,7 @@
+# The GPU shim in jobs on the doubles of CUDA, by gpu_driver (tests/programs).
+foreach(minor ${PP_MINORS})
+  add_test(NAME integration.gpu_shim.${minor}
+    COMMAND ${PP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/integration/gpu_shim_test.py --python ${minor})
+  set_tests_properties(integration.gpu_shim.${minor} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS integration
+    ENVIRONMENT "PTRACE_PROF_BIN=$<TARGET_FILE:ptrace-prof>;PP_GPU_DRIVER=$<TARGET_FILE:gpu_driver>;PP_INJECT_DRIVER=$<TARGET_FILE:inject_driver>;PP_CUDA_DOUBLES=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/tests/cuda;PYTHONDONTWRITEBYTECODE=1")
+endforeach()

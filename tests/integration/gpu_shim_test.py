@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+"""The GPU shim in jobs on the doubles of CUDA (tests/doubles/cuda): it records, refuses in words, and leaves nothing behind.
+
+Runs gpu_driver (tests/programs), which brings the shim in, takes its buffers, and has it leave.
+"""
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from support import case  # noqa: E402
+from support.target_process import DEADLINE  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DRIVER = os.environ.get("PP_GPU_DRIVER", str(ROOT / "build/bin/tests/gpu_driver"))
+INJECT_DRIVER = os.environ.get("PP_INJECT_DRIVER", str(ROOT / "build/bin/tests/inject_driver"))
+DOUBLES = os.environ.get("PP_CUDA_DOUBLES", str(ROOT / "build/bin/tests/cuda"))
+ROUNDS = int(os.environ.get("PTRACE_PROF_INJECTIONS", "20"))
+KERNEL, RUNTIME, DEVICE, CONTEXT, STREAM = "10", "5", "8", "9", "37"
+FINALIZED, DORMANT_VERSION, DORMANT_NO_CALL, UNTOUCHED = 1, 2, 3, 0
+CONTROL_THREAD = "ptrace-prof-gpu"
+
+
+def drive(pid, *options):
+    """(exit status, what was said)"""
+    done = subprocess.run([DRIVER, *map(str, options), str(pid)], capture_output=True, text=True, timeout=DEADLINE,
+                          stdin=subprocess.DEVNULL)
+    return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def thread_names(pid):
+    names = []
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # ended meanwhile
+            names.append(pathlib.Path(f"/proc/{pid}/task/{tid}/comm").read_text().strip())
+    return sorted(names)
+
+
+def open_files(pid):
+    found = []
+    for number in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+            found.append(os.readlink(f"/proc/{pid}/fd/{number}"))
+    return sorted(found)
+
+
+def maps_arena(pid):
+    return "ptrace-prof-arena" in pathlib.Path(f"/proc/{pid}/maps").read_text()
+
+
+class GpuShimCase(case.Case):
+    def setUp(self):
+        if self.interpreter.in_root:
+            self.skipTest("the doubles are not in its root")
+
+    def job(self, script="cuda_job.py", version="130001", **options):
+        environment = {"PP_CUDA_DOUBLES": DOUBLES, "PP_CUDA_VERSION": version,
+                       "PP_CUDA_DOUBLE": ",".join(f"{key}={value}" for key, value in options.items())}
+        arguments = ["--version", version] if script == "cuda_job.py" else []
+        return self.start(script, *arguments, env=environment)
+
+    def assertGone(self, pid):
+        """The shim says that it has left, then its thread ends."""
+        deadline = time.monotonic() + DEADLINE
+        while CONTROL_THREAD in thread_names(pid) or any("ptrace-prof" in name for name in open_files(pid)) or maps_arena(pid):
+            self.assertLess(time.monotonic(), deadline, (thread_names(pid), open_files(pid)))
+            time.sleep(0.001)
+
+    def assertEndsWell(self, target):
+        self.assertUnharmed(target.pid)
+        self.assertGone(target.pid)
+        target.tell("ping")
+        target.expect("pong")
+        self.assertEqual((target.finish(), target.stderr()), (0, ""))
+        self.assertRegex(target.stdout(), r"\A(\d+ steps\n)?\Z")
+
+    def left(self, target, *options):
+        status, said = drive(target.pid, *options)
+        self.assertEqual(status, 0, said)
+        return [one["left"] for one in said if "left" in one]
+
+    def refused(self, target, *options):
+        status, said = drive(target.pid, *options)
+        self.assertEqual(status, 1, said)
+        self.assertNotEqual(said[-1]["error"]["remedy"], "", said)
+        return said[-1]["error"]
+
+
+class Records(GpuShimCase):
+    def test_kernels_and_what_belongs_to_them(self):
+        target = self.job()
+        one, = self.left(target, "--kernels", 1000)
+        self.assertGreaterEqual(one["kinds"][KERNEL], 1000)
+        for kind in (RUNTIME, DEVICE, CONTEXT, STREAM):
+            self.assertIn(kind, one["kinds"])
+        self.assertEqual((one["broken"], one["declined"], one["dropped"]), (0, 0, 0))
+        self.assertEqual(one["handed_out"], one["completed"])
+        self.assertGreater(one["clocks"], 1)
+        self.assertEndsWell(target)
+
+    def test_again_and_again(self):
+        target = self.job()
+        files, threads = open_files(target.pid), thread_names(target.pid)
+        status, said = drive(target.pid, "--count", ROUNDS, "--kernels", 50)
+        self.assertEqual(status, 0, said)
+        recording = [one["recording"] for one in said if "recording" in one]
+        self.assertEqual(len(recording), ROUNDS)
+        self.assertFalse(recording[0]["resident"])
+        if self.interpreter.numbers[:2] < (3, 14):
+            self.assertTrue(all(one["resident"] for one in recording[1:]))
+        self.assertEqual({one["left"]["how"] for one in said if "left" in one}, {FINALIZED})
+        self.assertGone(target.pid)
+        self.assertEqual(open_files(target.pid), files)
+        self.assertEqual(thread_names(target.pid), threads)
+        self.assertEndsWell(target)
+
+    def test_versions(self):
+        for version, how in (("18", DORMANT_VERSION), ("24", FINALIZED), ("130400", FINALIZED)):
+            with self.subTest(version=version):
+                target = self.job(version=version)
+                for one in self.left(target, "--count", 2, "--kernels", 200):
+                    self.assertEqual(one["how"], how)
+                    self.assertGreaterEqual(one["kinds"][KERNEL], 200)
+                self.assertEndsWell(target)
+
+    def test_nobody_takes_the_buffers(self):
+        """Slots run out: records are lost and counted, before 12.9 in buffers that are thrown away; the job goes on."""
+        for version, counter in (("22", "discarded"), ("130001", "declined")):
+            with self.subTest(version=version):
+                target = self.job(version=version)
+                with self.recording(target, "--no-drain", "--slots", 1) as driver:
+                    for _ in range(20):
+                        target.tell("ping")
+                        target.expect("pong")
+                        time.sleep(0.05)  # for launches to happen: none of them is waited for
+                    said = driver.communicate("", timeout=DEADLINE)[0]
+                self.assertEqual(driver.returncode, 0, said)
+                self.assertGreater(json.loads(said.splitlines()[-1])["left"][counter], 0)
+                self.assertEndsWell(target)
+
+    def recording(self, target, *options):
+        driver = subprocess.Popen([DRIVER, "--wait", *map(str, options), str(target.pid)], stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE, text=True)
+        self.addCleanup(driver.kill)
+        self.assertIn("recording", driver.stdout.readline())
+        return driver
+
+    def test_second_collector(self):
+        target = self.job()
+        with self.recording(target) as driver:
+            error = self.refused(target)
+            self.assertEqual(error["reason"], "BEING_TRACED")
+            driver.communicate("", timeout=DEADLINE)
+        self.assertEndsWell(target)
+
+    def test_killed_collector(self):
+        target = self.job()
+        with self.recording(target, "--lease-ms", 300) as driver:
+            driver.send_signal(signal.SIGKILL)
+        self.assertGone(target.pid)
+        self.assertEqual(len(self.left(target, "--kernels", 50)), 1)
+        self.assertEndsWell(target)
+
+    def test_killed_collector_whose_shim_is_sent_away(self):
+        target = self.job()
+        with self.recording(target, "--lease-ms", 60000) as driver:
+            driver.send_signal(signal.SIGKILL)
+        self.assertEqual(len(self.left(target, "--kernels", 50)), 1)
+        self.assertEndsWell(target)
+
+    def test_target_ends_while_recorded(self):
+        target = self.job()
+        with self.recording(target) as driver:
+            self.assertEqual((target.finish(), target.stderr()), (0, ""))
+            driver.communicate("", timeout=DEADLINE)
+
+    def test_target_is_killed(self):
+        target = self.job()
+        with self.recording(target) as driver:
+            target.signal(signal.SIGKILL)
+            target.wait()
+            driver.communicate("", timeout=2 * DEADLINE)
+
+    def test_forks(self):
+        """Children have neither the arena nor its file, but for one that is forked while it is being made."""
+        rounds = 3
+        target = self.start("cuda_forks.py", env={"PP_CUDA_DOUBLES": DOUBLES}, options=["-W", "ignore"])
+        self.assertEqual(len(self.left(target, "--count", rounds, "--kernels", 100)), rounds)
+        self.assertGone(target.pid)
+        target.tell("finish")
+        self.assertLessEqual(int(target.expect("bad").text.split()[1]), rounds)
+        self.assertEqual((target.wait(), target.stderr()), (0, ""))
+
+    def test_beside_the_tracer(self):
+        target = self.job()
+        done = subprocess.run([INJECT_DRIVER, "--events", "50", str(target.pid)], capture_output=True, text=True,
+                              timeout=DEADLINE)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertEqual(len(self.left(target, "--kernels", 100)), 1)
+        done = subprocess.run([INJECT_DRIVER, "--events", "50", str(target.pid)], capture_output=True, text=True,
+                              timeout=DEADLINE)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertEndsWell(target)
+
+    def test_null_backend(self):
+        target = self.start("injectable.py", "busy")
+        one, = self.left(target, "--null")
+        self.assertEqual((one["how"], one["kinds"]), (UNTOUCHED, {}))
+        self.assertGone(target.pid)
+        self.assertEqual(target.finish(), 0, target.stderr())
+        self.assertEqual(target.stdout(), "ended well\n")
+
+
+class Refusals(GpuShimCase):
+    def test_no_cuda(self):
+        target = self.start("injectable.py", "busy")
+        self.assertEqual(self.refused(target)["reason"], "NO_CUDA")
+        self.assertEqual(target.finish(), 0, target.stderr())
+
+    def test_another_tool(self):
+        target = self.job(foreign=1)
+        error = self.refused(target)
+        self.assertEqual(error["reason"], "CONFLICT_SUBSCRIBER")
+        self.assertIn('"', error["message"])
+        self.assertEndsWell(target)
+
+    def test_results_of_subscribing(self):
+        for result, reason in ((15, "DRIVER_TOO_OLD"), (35, "NO_PRIVILEGE"), (41, "CUPTI_BLOCKED"), (8, "CUPTI_BLOCKED")):
+            with self.subTest(result=result):
+                target = self.job(subscribe_result=result)
+                self.assertEqual(self.refused(target)["reason"], reason)
+                self.assertEndsWell(target)
+
+    def test_slow(self):
+        """The deadline is ours; what hangs in the target goes by itself, and then all is as before."""
+        target = self.job(slow_attach_ms=2000)
+        error = self.refused(target, "--timeout-ms", 1000)
+        self.assertEqual(error["reason"], "ATTACH_TIMEOUT")
+        self.assertIn("(cupti", error["message"])
+        self.assertEqual(len(self.left(target, "--kernels", 50)), 1)
+        self.assertEndsWell(target)
+
+    def test_no_call_to_finalize_in(self):
+        target = self.job(no_exit=1)
+        one, = self.left(target, "--kernels", 50)
+        self.assertEqual(one["how"], DORMANT_NO_CALL)
+        self.assertEndsWell(target)
+
+
+if __name__ == "__main__":
+    case.main()

@@ -1,0 +1,51 @@
+"""The waiver of Yama on a kernel that has it: Debian's user-mode-linux, which boots in seconds and has this machine's files as its own.
+
+Skipped where `linux.uml` is not installed (package user-mode-linux): integration.authorisation asks the same of a rule like Yama's.
+"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from support import daemon  # noqa: E402
+
+KERNEL = os.environ.get("PP_UML") or shutil.which("linux.uml")
+PATIENCE = 900  # s
+INSIDE = """#!/bin/sh
+mount -t proc proc /proc && mount -t tmpfs tmpfs {folder}/tmp && chmod 1777 {folder}/tmp && ip link set lo up
+export PATH={path} TMPDIR={folder}/tmp PP_OWN_KERNEL=1 PYTHONDONTWRITEBYTECODE=1
+export PTRACE_PROF_BIN=/bin/true PTRACE_PROFD_BIN={profd} PP_DAEMON_PROBE={probe}
+cd /
+echo "kernel $(uname -r), scope $(cat /proc/sys/kernel/yama/ptrace_scope)"
+{python} {test} --any YamaWaived YamaObeyed AdministratorsOnly 2>&1
+echo "status $?"
+echo o > /proc/sysrq-trigger
+sleep 10
+"""
+
+
+@unittest.skipUnless(KERNEL and os.getuid() == 0, "needs root and linux.uml, of Debian's package user-mode-linux")
+class RealYama(unittest.TestCase):
+    def test_the_daemon_answers_as_the_kernel_with_scope_0(self):
+        with tempfile.TemporaryDirectory(prefix="pp-uml-") as folder:
+            os.chmod(folder, 0o755)
+            init = pathlib.Path(folder) / "init"
+            (init.parent / "tmp").mkdir()
+            init.write_text(INSIDE.format(folder=folder, path=os.environ["PATH"], profd=daemon.BINARY, probe=daemon.PROBE,
+                                          python=sys.executable, test=pathlib.Path(__file__).with_name("authorisation_test.py")))
+            init.chmod(0o755)
+            done = subprocess.run([KERNEL, "rootfstype=hostfs", "rootflags=/", "rw", "mem=1536M", f"init={init}", "con=null",
+                                   "con0=fd:0,fd:1", "quiet"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True, timeout=PATIENCE, env={**os.environ, "TMPDIR": folder})
+        print(*re.findall(r"^(?:kernel|.*pairs).*", done.stdout, re.MULTILINE), sep="\n", file=sys.stderr)
+        self.assertRegex(done.stdout, r"(?m)^status 0\s*$")
+
+
+if __name__ == "__main__":
+    result = unittest.main(exit=False).result
+    sys.exit(77 if result.skipped else 0 if result.wasSuccessful() else 1)

@@ -1,0 +1,56 @@
+"""An authority of a test's own, and certificates by it: openssl makes them, nothing of them outlives the test."""
+import os
+import subprocess
+
+_CURVE = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+
+
+def _openssl(*words):
+    subprocess.run(["openssl", *map(str, words)], check=True, capture_output=True, stdin=subprocess.DEVNULL)
+
+
+class Authority:
+    """`file`: its own certificate."""
+
+    def __init__(self, folder, name="authority"):
+        self.folder, self.name = folder, name
+        self.file = folder / f"{name}.crt"
+        self._key = folder / f"{name}.key"
+        _openssl("req", "-x509", *_CURVE, "-keyout", self._key, "-out", self.file, "-subj", f"/CN={name}", "-days", 2)
+
+    def sign(self, name, alternatives="", days=2, usage="clientAuth"):
+        """A certificate of that common name."""
+        key, request, extensions, file = (self.folder / f"{self.name}-{name}.{kind}" for kind in ("key", "csr", "ext", "crt"))
+        extensions.write_text(f"extendedKeyUsage={usage}\n" + (f"subjectAltName={alternatives}\n" if alternatives else ""))
+        _openssl("req", "-new", *_CURVE, "-keyout", key, "-out", request, "-subj", f"/CN={name}")
+        _openssl("x509", "-req", "-in", request, "-CA", self.file, "-CAkey", self._key, "-days", days, "-extfile",
+                 extensions, "-out", file)
+        os.chmod(key, 0o600)
+        return Certificate(file, key)
+
+
+    def revoke(self, *certificates, days=2):
+        """The file of the authority's list of revoked certificates, with these on it, too."""
+        stem = self.folder / self.name
+        config, index, file = (stem.with_name(f"{stem.name}.{kind}") for kind in ("cnf", "index", "crl"))
+        if not config.exists():
+            index.write_text("")
+            config.write_text(f"[ca]\ndefault_ca = it\n[it]\ndatabase = {index}\ncertificate = {self.file}\n"
+                              f"private_key = {self._key}\ndefault_md = sha256\n")
+        for certificate in certificates:
+            _openssl("ca", "-config", config, "-revoke", certificate.file)
+        _openssl("ca", "-config", config, "-gencrl", "-crldays", days, "-out", file)
+        return file
+
+
+class Certificate:
+    def __init__(self, file, key):
+        self.file, self.key = file, key
+
+
+def environment(authority, certificate=None, user=None):
+    """What a client is told by its environment."""
+    said = {"PTRACE_PROF_TLS_CA": str(authority.file)}
+    if certificate is not None:
+        said |= {"PTRACE_PROF_TLS_CERT": str(certificate.file), "PTRACE_PROF_TLS_KEY": str(certificate.key)}
+    return said | ({"PTRACE_PROF_AS": str(user)} if user is not None else {})

@@ -1,0 +1,206 @@
+"""A job on a GPU that is not there: training steps on the doubles of tests/doubles/cuda, in threads, until told to finish.
+
+Options: --steps N (0: until told), --rate LAUNCHES (a second and thread; 0: as fast as it goes), --threads N, --version V,
+--no-cupti (its library is not mapped), --truth FILE (what really happened, as JSON, written at the end). Says "ready" when
+every thread did a step. Obeys, each answered when it is done: "ping" ("pong STEPS"); "pause" ("paused": no thread makes a call
+until "resume"); "capture" ("capturing": a stream of its own, until "captured"; then what EndCapture said); "profile"
+("profiling RESULT": as PyTorch's profiler does, it subscribes to CUPTI or is refused, and takes its buffers); anything else ends
+the job.
+"""
+import argparse
+import json
+import select
+import threading
+import time
+
+import pact
+from cuda_libraries import Cuda, CudaError
+from cupti_client import KERNEL, Client
+
+COMMANDS = ("ping", "pause", "resume", "capture", "profile")
+LAUNCHES = 15  # of a step, about
+
+
+class Model:
+    """One thread's network: each function below launches by itself, so that a profile can tell them apart."""
+
+    def __init__(self, cuda):
+        self.cuda, self.site = cuda, {name: cuda.site(name) for name in (
+            "prepare", "load_batch", "linear", "attention", "loss", "_engine_run_backward", "update", "replay_optimizer",
+            "wait")}
+        self.gemm = cuda.kernel("_ZN7cutlass6KernelI4GemmLi128ELi64EEEvNT_6ParamsE", 21000)
+        self.softmax = cuda.kernel("_Z15softmax_warp_fwIfLi10EEvPT_PKS0_ii", 6000)
+        self.cross_entropy = cuda.kernel("_Z18nll_loss_reductionIfEvPT_PKS0_PKl", 4000)
+        self.gradient = cuda.kernel("_ZN7cutlass6KernelI8GemmGradLi128ELi64EEEvNT_6ParamsE", 15000)
+        self.adam = cuda.kernel("_Z22multi_tensor_apply_adamIfEvPPT_fffi", 9000)
+        self.prepare()
+
+    def prepare(self):
+        cuda, site = self.cuda, self.site["prepare"]
+        self.stream = cuda.stream(site)
+        self.weights = cuda.allocate(site, 1 << 20)
+        cuda.begin_capture(site, self.stream)
+        for _ in range(4):
+            cuda.launch(site, self.adam, self.stream)
+        cuda.fill(site, 1 << 16, self.stream)
+        self.optimizer = cuda.end_capture(site, self.stream)
+
+    def load_batch(self):
+        self.cuda.copy(self.site["load_batch"], 1 << 16, 1, self.stream)
+
+    def linear(self):
+        self.cuda.launch(self.site["linear"], self.gemm, self.stream, grid=(32, 4, 1))
+
+    def attention(self):
+        self.linear()
+        self.cuda.launch(self.site["attention"], self.softmax, self.stream)
+        self.linear()
+
+    def loss(self):
+        self.cuda.launch(self.site["loss"], self.cross_entropy, self.stream)
+        self.cuda.copy(self.site["loss"], 4, 2, self.stream)
+
+    def _engine_run_backward(self):
+        self.cuda.run_backward(self.site["_engine_run_backward"], self.gradient, self.stream, 3)
+
+    def backward(self):
+        self._engine_run_backward()
+
+    def update(self):
+        self.cuda.fill(self.site["update"], 1 << 14, self.stream)
+        self.cuda.launch(self.site["update"], self.adam, self.stream)
+        self.replay_optimizer()
+
+    def replay_optimizer(self):
+        self.cuda.replay(self.site["replay_optimizer"], self.optimizer, self.stream)
+
+    def wait(self):
+        self.cuda.synchronise(self.site["wait"], self.stream)
+
+    def step(self):
+        self.load_batch()
+        for _ in range(2):
+            self.attention()
+        self.loss()
+        self.backward()
+        self.update()
+        self.wait()
+
+
+class Job:
+    def __init__(self, cuda, options):
+        self.cuda, self.options = cuda, options
+        self.done, self.going = threading.Event(), threading.Event()
+        self.going.set()
+        self.stepping = [threading.Lock() for _ in range(options.threads)]
+        self.first = threading.Barrier(options.threads + 1)
+        self.steps = [0] * options.threads
+        self.threads = [threading.Thread(target=self.train, args=(number,), name="trainer-%d" % number)
+                        for number in range(options.threads)]
+
+    def train(self, number):
+        try:
+            self.loop(number)
+        except BaseException:
+            self.first.abort()
+            raise
+
+    def loop(self, number):
+        model, pause = Model(self.cuda), LAUNCHES / self.options.rate if self.options.rate else 0
+        model.step()
+        self.steps[number] += 1
+        self.first.wait()
+        due = time.monotonic()
+        while not self.done.is_set() and self.steps[number] != self.options.steps:
+            self.going.wait()
+            with self.stepping[number]:
+                if not self.going.is_set():
+                    continue
+                model.step()
+            self.steps[number] += 1
+            due += pause
+            time.sleep(max(0, due - time.monotonic()))
+
+    def run(self):
+        for thread in self.threads:
+            thread.start()
+        self.first.wait()
+        pact.say("ready")
+        while not self.options.steps and not self.done.is_set():
+            self.obey(pact.hear() if pact.descriptor() >= 0 else None)
+        for thread in self.threads:
+            thread.join()
+
+    def obey(self, word):
+        if word is None:
+            print("running; Ctrl-C ends it", flush=True)
+            try:
+                select.select([], [], [])
+            except KeyboardInterrupt:
+                pass
+        answer = getattr(self, "do_" + word, None) if word in COMMANDS else None
+        if answer:
+            answer()
+        else:
+            self.going.set()
+            self.done.set()
+
+    def do_ping(self):
+        pact.say("pong", sum(self.steps))
+
+    def do_pause(self):
+        self.going.clear()
+        for lock in self.stepping:  # no thread is in a step any more
+            lock.acquire()
+        pact.say("paused")
+        for lock in self.stepping:
+            lock.release()
+
+    def do_resume(self):
+        self.going.set()
+        pact.say("resumed")
+
+    def do_capture(self):
+        site = self.cuda.site("do_capture")
+        stream = self.cuda.stream(site)
+        self.cuda.begin_capture(site, stream)
+        pact.say("capturing")
+        pact.hear()
+        try:
+            self.cuda.end_capture(site, stream)
+            pact.say("captured whole")
+        except CudaError as error:
+            pact.say("captured nothing:", error)
+
+    def do_profile(self):
+        self.client = Client(self.cuda.cupti)
+        subscribed = self.client.subscribe("PyTorch profiler")
+        self.client.register()
+        self.cuda.cupti.cuptiActivityEnable(KERNEL)
+        pact.say("profiling", subscribed)
+
+
+def parse():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--steps", type=int, default=0)
+    parser.add_argument("--rate", type=float, default=2000)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--version", default="130001")
+    parser.add_argument("--no-cupti", action="store_true")
+    parser.add_argument("--truth")
+    return parser.parse_args()
+
+
+def main():
+    options = parse()
+    cuda = Cuda(options.version, cupti=not options.no_cupti)
+    job = Job(cuda, options)
+    job.run()
+    print("%d steps" % sum(job.steps), flush=True)
+    if options.truth:
+        with open(options.truth, "w") as file:
+            file.write(json.dumps({"steps": sum(job.steps), **cuda.truth(), "misuse": cuda.misuse()}))
+
+
+if __name__ == "__main__":
+    main()

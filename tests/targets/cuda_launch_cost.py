@@ -1,0 +1,52 @@
+"""A thread on the doubles of CUDA, so many frames of Python deep, that launches when it is told to: "measure COUNT" is answered
+with "took NANOSECONDS"; anything else ends it. Option: --depth N.
+"""
+import argparse
+import ctypes
+import threading
+import time
+
+import pact
+from cuda_libraries import Cuda
+
+ABOVE = 3  # frames: the module, main, serve
+
+
+def serve(cuda, kernel):
+    cuda.runtime.double_launch_many(ctypes.c_void_p(kernel), ctypes.c_uint64(1))  # from now on it uses CUDA
+    pact.say("ready")
+    while True:
+        word, *count = pact.hear().split()
+        if word != "measure":
+            return
+        pact.say("took", cuda.runtime.double_launch_many(ctypes.c_void_p(kernel), ctypes.c_uint64(int(count[0]))))
+
+
+def below(depth, cuda, kernel):
+    if depth > 0:
+        return below(depth - 1, cuda, kernel)
+    return serve(cuda, kernel)
+
+
+def tick():
+    time.sleep(0.01)
+
+
+def run_python():
+    """So that there is a thread that can let a profiler in: it calls functions."""
+    while True:
+        tick()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--depth", type=int, default=40)
+    depth = parser.parse_args().depth
+    threading.Thread(target=run_python, daemon=True).start()
+    cuda = Cuda()
+    cuda.runtime.double_launch_many.restype = ctypes.c_uint64
+    below(depth - ABOVE - 1, cuda, cuda.kernel("_Z4tinyv", 1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+// Against a munged of the test's own, which answers when it is told to.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+
+#include "rpc/munge_desk.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr Nanos kAtOnce = Nanos::FromMillis(1);
+constexpr Nanos kForEver = Nanos::FromSeconds(1e6);
+
+MungedCalls Quick(std::atomic<int>& asked) {
+  return {.read = [&asked](const std::string& credential, const std::string&) -> Result<MungeWord> {
+            ++asked;
+            return MungeWord{Uid(7), credential};
+          },
+          .knock = [](const std::string&) -> Result<void> { return {}; }};
+}
+
+TEST(MungeDesk, HandsOnWhatMungedSays) {
+  std::atomic<int> asked = 0;
+  MungeDesk desk(Quick(asked), {kForEver, kForEver, kForEver});
+  for (const char* credential : {"a", "b"}) {
+    const auto word = desk.Read(credential, "/s");
+    ASSERT_TRUE(word.has_value());
+    EXPECT_EQ(word.value().payload, credential);
+    EXPECT_EQ(word.value().uid, Uid(7));
+  }
+  EXPECT_EQ(asked, 2);
+}
+
+TEST(MungeDesk, ARefusalOfMungedsIsAnAnswerAndNoTrouble) {
+  MungedCalls munged;
+  munged.read = [](const std::string& credential, const std::string&) -> Result<MungeWord> {
+    return credential == "good" ? Result<MungeWord>(MungeWord{Uid(7), ""})
+                                : Result<MungeWord>(Error{Code::kUnauthenticated, "Replayed credential", ""});
+  };
+  MungeDesk desk(munged, {kForEver, kForEver, kForEver});
+  EXPECT_EQ(desk.Read("bad", "/s").error().code, Code::kUnauthenticated);
+  EXPECT_TRUE(desk.Read("good", "/s").has_value());
+}
+
+TEST(MungeDesk, WhereNobodyIsThatIsRememberedForAWhile) {
+  std::atomic<int> asked = 0;
+  const MungedCalls gone{.read = [&asked](const std::string&, const std::string& socket) -> Result<MungeWord> {
+                           ++asked;
+                           return Error{Code::kUnavailable, "munged does not answer at " + socket, ""};
+                         },
+                         .knock = {}};
+  MungeDesk remembers(gone, {kForEver, kForEver, kForEver});
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(remembers.Read("a", "/s").error().message, "munged does not answer at /s");
+  }
+  EXPECT_EQ(asked, 1);
+  MungeDesk forgets(gone, {kForEver, kForEver, Nanos()});
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(forgets.Read("a", "/s").has_error());
+  }
+  EXPECT_EQ(asked, 4);
+}
+
+// One that takes a question and gives no answer until it is let.
+struct Silent {
+  std::promise<void> let;
+  std::shared_future<void> is_let = let.get_future().share();
+  std::promise<void> begun;
+  std::shared_future<void> has_begun = begun.get_future().share();
+  std::promise<void> done;
+  std::atomic<int> asked = 0;
+
+  MungedCalls Calls(const Result<void>& at_the_door) {
+    return {.read = [this](const std::string&, const std::string&) -> Result<MungeWord> {
+              const bool is_first = asked++ == 0;
+              if (is_first) {
+                begun.set_value();
+              }
+              is_let.wait();
+              if (is_first) {
+                done.set_value();
+              }
+              return MungeWord{Uid(7), ""};
+            },
+            .knock =
+                [this, at_the_door](const std::string&) {
+                  has_begun.wait();
+                  return at_the_door;
+                }};
+  }
+};
+
+TEST(MungeDesk, NobodyAtTheDoorIsSaidWithoutWaitingForTheRest) {
+  Silent munged;
+  {
+    MungeDesk desk(munged.Calls(Error{Code::kUnavailable, "nobody", ""}), {kAtOnce, kForEver, kForEver});
+    EXPECT_EQ(desk.Read("a", "/s").error().message, "nobody");
+    munged.let.set_value();
+  }
+  EXPECT_EQ(munged.asked, 1);
+}
+
+TEST(MungeDesk, AnswersNobodyWhileMungedHangsAndEverybodyAfterwards) {
+  Silent munged;
+  MungeDesk desk(munged.Calls({}), {kAtOnce, kAtOnce, Nanos()});
+  for (int i = 0; i < 3; ++i) {
+    const auto word = desk.Read("a", "/s");
+    ASSERT_TRUE(word.has_error());
+    EXPECT_EQ(word.error().code, Code::kUnavailable);
+    EXPECT_NE(word.error().message.find("says nothing"), std::string::npos) << word.error().message;
+  }
+  EXPECT_EQ(munged.asked, 1) << "who comes later does not stand in line behind it";
+  munged.let.set_value();
+  munged.done.get_future().wait();
+  while (desk.Read("a", "/s").has_error()) {  // until its thread has put the late answer down
+  }
+}
+
+TEST(MungeDesk, ItsEndDoesNotWaitForAMungedThatHangs) {
+  static Silent munged;  // its thread lives on for a moment
+  {
+    MungeDesk desk(munged.Calls({}), {kAtOnce, kAtOnce, Nanos()});
+    EXPECT_TRUE(desk.Read("a", "/s").has_error());
+  }
+  munged.let.set_value();
+  munged.done.get_future().wait();
+}
+
+}  // namespace
+}  // namespace ptrace_prof
