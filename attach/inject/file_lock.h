@@ -12,6 +12,7 @@
 #include "attach/base/result.h"
 #include "attach/base/types.h"
 #include "attach/base/unique_fd.h"
+#include "attach/inject/stub_kind.h"
 #include "attach/inject/target_files.h"
 
 namespace ptrace_prof {
@@ -22,5 +23,8 @@ Result<void> LockFile(Pid pid, const UniqueFd& file);
 // The memfds whose names begin so and that nobody holds; `own`: the number of ours, or -1. kAlreadyExists: somebody
 // holds one.
 Result<std::vector<int32_t>> FindStrays(Pid pid, const TargetFiles& files, std::string_view prefix, int32_t own);
+
+// kAlreadyExists: another collector is at work with a stub of that kind.
+Result<void> CheckNobodyElse(Pid pid, const TargetFiles& files, const StubKind& kind);
 
 }  // namespace ptrace_prof

@@ -168,20 +168,20 @@ Result<GpuInjection> InjectGpu(const InjectionTarget& target, RemoteMemory& memo
   PP_RETURN_IF_ERROR(Delivery::CheckTarget(target.pid));
   PP_ASSIGN_OR_RETURN(const TargetFiles files, TargetFiles::Of(target.pid));
   PP_RETURN_IF_ERROR(files.CheckTaking());
-  for (const std::string_view prefix : {kGpuShim.file_prefix, kGpuShim.memory_prefix}) {  // of collectors at work
-    PP_ASSIGN_OR_RETURN([[maybe_unused]] const auto strays, FindStrays(target.pid, files, prefix, -1));
-  }
+  PP_RETURN_IF_ERROR(CheckNobodyElse(target.pid, files, kGpuShim));
   InjectionReport report;
   StopCost left;
   PP_RETURN_IF_ERROR(RemoveLeftScripts(target, memory, left));
   ArenaTaker taker(target, memory, files, image.boot());
   const EffectSeen seen = [&] { return taker.Look(); };
   PP_ASSIGN_OR_RETURN(const std::optional<ResidentStub> shim, ResidentShim(target, memory, files).Find());
+  Delivery delivery(target, memory, files, image.package(), patience);
   if (shim && CanCall(target)) {
+    PP_RETURN_IF_ERROR(delivery.CloseStrays());
+    left.Add(delivery.report().stops);
     PP_ASSIGN_OR_RETURN(const RunReport run, Enter(target, memory, *shim, image.boot(), patience, seen));
     report = {run.way, true, {}, run.stops};
   } else {
-    Delivery delivery(target, memory, files, image.package(), patience);
     PP_RETURN_IF_ERROR(delivery.Run(seen));
     report = {delivery.report().way, false, {}, delivery.report().stops};
   }

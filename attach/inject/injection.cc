@@ -160,20 +160,19 @@ Result<Injection> Inject(const InjectionTarget& target, RemoteMemory& memory, co
   PP_RETURN_IF_ERROR(Delivery::CheckTarget(target.pid));
   PP_ASSIGN_OR_RETURN(const TargetFiles files, TargetFiles::Of(target.pid));
   PP_RETURN_IF_ERROR(files.CheckTaking());
-  for (const std::string_view prefix :
-       {kTracerStub.file_prefix, kTracerStub.memory_prefix}) {  // of collectors that are at work
-    PP_ASSIGN_OR_RETURN([[maybe_unused]] const auto strays, FindStrays(target.pid, files, prefix, -1));
-  }
+  PP_RETURN_IF_ERROR(CheckNobodyElse(target.pid, files, kTracerStub));
   StopCost left;
   PP_RETURN_IF_ERROR(RemoveLeftScripts(target, memory, left));
   ChannelTaker taker(target.pid, memory, files, image.boot());
   Resident resident(target, memory, files, patience);
   PP_ASSIGN_OR_RETURN(const std::optional<ResidentStub> stub, resident.Find());
+  Delivery delivery(target, memory, files, image.package(), patience);
   if (stub && CanCall(target)) {
+    PP_RETURN_IF_ERROR(delivery.CloseStrays());
+    left.Add(delivery.report().stops);
     PP_RETURN_IF_ERROR(resident.Enter(*stub, image.boot(), taker));
     report = {resident.report().way, true, {}, resident.report().stops};
   } else {
-    Delivery delivery(target, memory, files, image.package(), patience);
     PP_RETURN_IF_ERROR(delivery.Run([&] { return taker.Look(); }));
     report = {delivery.report().way, false, {}, delivery.report().stops};
   }

@@ -127,6 +127,7 @@ std::string GpuClosingLines(const GpuAccounting& totals) {
     const char* what;
   } doubts[] = {{totals.without_launch, "without a launch"},
                 {totals.invalid, "with impossible times"},
+                {totals.invalid_records, "other records with impossible times"},
                 {totals.clock_violations, "before their launch"},
                 {totals.clock_steps, "steps of the clock"},
                 {totals.declined_buffers, "times without room"}};

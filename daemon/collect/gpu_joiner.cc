@@ -54,7 +54,7 @@ bool GpuJoiner::AreTimesValid(const GpuRecord& record) const { return record.sta
 void GpuJoiner::TakeCall(const GpuRecord& record) {
   ++counts_.api_calls;
   if (!AreTimesValid(record)) {
-    ++counts_.invalid;
+    ++counts_.invalid_records;
     return;
   }
   if (calls_.size() >= kMaxWaiting) {
@@ -111,13 +111,15 @@ GpuOperation GpuJoiner::Describe(const GpuRecord& record) {
 
 void GpuJoiner::TakeOperation(const GpuRecord& record) {
   if (!AreTimesValid(record)) {
-    ++counts_.invalid;
-    if (record.kind == GpuRecordKind::kKernel && operations_.size() < kMaxWaiting) {  // nameless: only for its launch
-      Operation nameless;
-      nameless.operation.correlation = launches_.Widen(record.correlation);
-      nameless.operation.begin = nameless.operation.end = taking_;
-      nameless.taken = taking_;
-      operations_.push_back(nameless);
+    if (record.kind == GpuRecordKind::kKernel && operations_.size() < kMaxWaiting) {
+      Operation timeless;
+      timeless.operation.correlation = launches_.Widen(record.correlation);
+      timeless.operation.begin = timeless.operation.end = taking_;
+      timeless.taken = taking_;
+      timeless.has_times = false;
+      operations_.push_back(timeless);
+    } else {
+      ++counts_.invalid_records;
     }
     return;
   }
@@ -188,6 +190,16 @@ void GpuJoiner::CountKernel(const GpuOperation& operation, const GpuLaunch* laun
   }
 }
 
+// A kernel that is not in the trace: the launch that it is of has had what it implied.
+void GpuJoiner::CountInvalid(const GpuLaunch* launch) {
+  if (launch == nullptr) {
+    ++counts_.invalid_records;
+    return;
+  }
+  ++counts_.invalid;
+  counts_.launches += launch->is_implied ? 0 : 1;
+}
+
 void GpuJoiner::Write(Operation& waiting, const GpuLaunch* launch) {
   GpuOperation& operation = waiting.operation;
   if (launch != nullptr) {
@@ -237,8 +249,10 @@ void GpuJoiner::SettleOperations(Nanos now, bool is_last) {
     if (launch != nullptr && IsKernel(one.operation)) {
       launch->is_seen = true;
     }
-    if (!one.operation.name.empty()) {
+    if (one.has_times) {
       Write(one, launch);
+    } else {
+      CountInvalid(launch);
     }
   }
   operations_.swap(waiting_);

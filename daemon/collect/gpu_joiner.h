@@ -74,6 +74,7 @@ class GpuJoiner {
     GpuOperation operation;
     GpuQueueHandle queue;
     Nanos taken;
+    bool has_times = true;  // else it is kept only to find its launch
   };
 
   void TakeCall(const GpuRecord& record);
@@ -84,6 +85,7 @@ class GpuJoiner {
   void NoteLaunch(const Call& call, const GpuCallSite& site);
   void Write(Operation& operation, const GpuLaunch* launch);
   void CountKernel(const GpuOperation& operation, const GpuLaunch* launch);
+  void CountInvalid(const GpuLaunch* launch);
   void SettleOperations(Nanos now, bool is_last);
 
   TraceWriter& writer_;

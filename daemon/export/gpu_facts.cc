@@ -23,6 +23,8 @@ struct Caution {
 constexpr Caution kCautions[] = {
     {&GpuAccounting::dropped, "{} records of GPU work were dropped by the library for want of room: they are missing."},
     {&GpuAccounting::invalid, "{} kernels had times that mean nothing and were left out."},
+    {&GpuAccounting::invalid_records,
+     "{} records of calls or GPU work other than kernels had times that mean nothing and were left out."},
     {&GpuAccounting::unseen, "{} launches had no kernel that was seen."},
     {&GpuAccounting::without_launch, "{} kernels had no launch that was seen: nobody knows whose they are."},
     {&GpuAccounting::clock_violations,

@@ -160,6 +160,7 @@ struct GpuAccounting {
   uint64_t overheads = 0;
   uint64_t dropped = 0;           // records that the library had no room for
   uint64_t invalid = 0;           // kernels whose times mean nothing: not in the trace
+  uint64_t invalid_records = 0;   // other records of which the same is true
   uint64_t unseen = 0;            // launches of which no kernel came
   uint64_t without_launch = 0;    // kernels of which no call came
   uint64_t clock_violations = 0;  // kernels that began before their launch did

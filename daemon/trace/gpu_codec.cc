@@ -56,6 +56,7 @@ constexpr Row<GpuAccounting, uint64_t> kCounts[] = {
     {AccountingFields::kAttributedLaunchFieldNumber, &GpuAccounting::attributed_launch},
     {AccountingFields::kStacksRefusedFieldNumber, &GpuAccounting::stacks_refused},
     {AccountingFields::kStacksLostFieldNumber, &GpuAccounting::stacks_lost},
+    {AccountingFields::kInvalidRecordsFieldNumber, &GpuAccounting::invalid_records},
 };
 
 bool Is(const WireField& field, int number) { return field.number == static_cast<uint32_t>(number); }

@@ -75,7 +75,7 @@ class GpuRecord(case.Case):
     def assertAddsUp(self):
         totals = self.totals
         self.assertEqual(totals["kernels"] - totals["without_launch"] + totals["invalid"] + totals["unseen"],
-                         totals["launches"])
+                         totals["launches"], totals)
         self.assertEqual(totals["skipped"], 0)
 
     def test_every_kernel_is_there_under_the_function_that_launched_it(self):

@@ -58,12 +58,21 @@ def state():
     }
 
 
+def leave_strays():
+    """What texts make that run after the collector that had them wait was killed."""
+    for number in range(3):
+        os.memfd_create(f"ptrace-prof-stub.{number}", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+
+
 def answer():
     """False when it is time to end."""
     word = pact.hear()
-    if word == "ping":
+    if word == "strays":
+        leave_strays()
+    if word in ("ping", "strays"):
         pact.say("pong")
-    return word == "ping"
+        return True
+    return False
 
 
 def asked():

@@ -87,6 +87,11 @@ Bytes Call(uint32_t kind, uint32_t number, uint64_t start, uint64_t end, uint32_
   record.Put(36, result);
   return record;
 }
+Bytes Timeless(uint32_t kind) {
+  Bytes record;
+  record.Put(0, kind);
+  return record;
+}
 Bytes Launch(uint64_t start, uint32_t correlation) { return Call(5, 211, start, start + 10, correlation); }
 
 std::vector<GpuRecord> Decode(GpuDecoder& decoder, std::span<const uint8_t> bytes) {
@@ -380,18 +385,26 @@ TEST(GpuJoiner, WhatDoesNotAddUpIsCounted) {
       .Append(Kernel(joined.At(50), joined.At(60), 1), kKernelSize)  // before its launch
       .Append(Launch(joined.At(200), 2), 0)                          // of which no kernel comes
       .Append(Launch(joined.At(300), 3), 0)
-      .Append(Kernel(0, 0, 3), kKernelSize)                              // whose times mean nothing
-      .Append(Kernel(joined.At(400), joined.At(500), 77), kKernelSize)   // of which no call comes
-      .Append(Call(5, 211, joined.At(600), joined.At(610), 4, 719), 0);  // which failed
+      .Append(Kernel(0, 0, 3), kKernelSize)                             // whose times mean nothing
+      .Append(Kernel(joined.At(400), joined.At(500), 77), kKernelSize)  // of which no call comes
+      .Append(Call(5, 211, joined.At(600), joined.At(610), 4, 719), 0)  // which failed
+      .Append(Call(5, 211, joined.At(700), joined.At(690), 5), 0)       // that ended before it began
+      .Append(Kernel(joined.At(710), joined.At(720), 5), kKernelSize)
+      .Append(Kernel(0, 0, 6), kKernelSize)  // of which no call comes either
+      .Append(Timeless(1), 96)               // a copy that had not ended when all had to be told
+      .Append(Call(5, 311, joined.At(800), joined.At(810), 7), 0)
+      .Append(Kernel(0, 0, 7), kKernelSize)  // a node of a graph
+      .Append(Kernel(joined.At(820), joined.At(830), 7), kKernelSize);
   joined.Take(bytes);
   joined.Settle(0.1);
   const Seen seen = joined.Finish();
-  EXPECT_EQ(seen.operations.size(), 2);
-  EXPECT_EQ(joined.counts.launches, 3);
-  EXPECT_EQ(joined.counts.kernels, 2);
-  EXPECT_EQ(joined.counts.invalid, 1);
+  EXPECT_EQ(seen.operations.size(), 4);
+  EXPECT_EQ(joined.counts.launches, 5);
+  EXPECT_EQ(joined.counts.kernels, 4);
+  EXPECT_EQ(joined.counts.invalid, 2);
+  EXPECT_EQ(joined.counts.invalid_records, 3);
   EXPECT_EQ(joined.counts.unseen, 1);
-  EXPECT_EQ(joined.counts.without_launch, 1);
+  EXPECT_EQ(joined.counts.without_launch, 2);
   EXPECT_EQ(joined.counts.clock_violations, 1);
   // Every launch is accounted for.
   EXPECT_EQ(joined.counts.kernels - joined.counts.without_launch + joined.counts.invalid + joined.counts.unseen,
