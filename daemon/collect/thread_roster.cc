@@ -131,7 +131,7 @@ ReadStatus ThreadRoster::Refresh(Nanos now, InterpreterWatch& watch) {
       }
     }
   }
-  if (all_complete) {
+  if (all_complete && AreMissing()) {
     std::erase_if(tracks_, [&](const std::unique_ptr<ThreadTrack>& track) {
       if (track->listed) {
         return false;
@@ -142,6 +142,30 @@ ReadStatus ThreadRoster::Refresh(Nanos now, InterpreterWatch& watch) {
   }
   NameThreads(now, watch);
   return ReadStatus::kOk;
+}
+
+// Whether some are not there any more, after a second look: a state that was freed and taken again while we went through
+// the list may have had no next one at that moment.
+bool ThreadRoster::AreMissing() {
+  const auto is_listed = [](const std::unique_ptr<ThreadTrack>& track) { return track->listed; };
+  if (std::ranges::all_of(tracks_, is_listed)) {
+    return false;
+  }
+  for (const InterpreterEntry& interpreter : interpreters_) {
+    entries_.clear();
+    bool complete = true;
+    if (ReadThreads(memory_, python_.layout, interpreter.address, &entries_, &complete) != ReadStatus::kOk ||
+        !complete) {
+      return false;  // nobody knows: the next time
+    }
+    for (const ThreadEntry& entry : entries_) {
+      ThreadTrack* known = Find(entry.state.value);
+      if (known != nullptr && known->entry.IsSameThread(entry)) {
+        known->listed = true;
+      }
+    }
+  }
+  return true;
 }
 
 // An interpreter was born or died: the others stand elsewhere in the list now.

@@ -1,7 +1,12 @@
 #include "daemon/trace/trace_reader.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <set>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "daemon/trace/call_track.h"
@@ -157,6 +162,7 @@ struct TraceReader::Impl {
   void OnProcess(std::string_view descriptor, std::string_view extra);
   void OnThread(uint64_t uuid, std::string_view descriptor, std::string_view extra, Sequence& sequence);
   void OnClock(std::string_view snapshot, Sequence& sequence);
+  std::optional<TrackId> ThreadOf(uint64_t uuid) const;
   void OnDefaults(std::string_view defaults, Sequence& sequence);
   void OnTrackEvent(const Packet& packet, Sequence& sequence);
   void OnSliceEnd(const Packet& next, Sequence& sequence);
@@ -172,7 +178,9 @@ struct TraceReader::Impl {
   PacketFramer framer;
   std::unordered_map<uint32_t, Sequence> sequences;
   CounterTracks counters;
-  std::unordered_map<uint64_t, TrackId> threads;  // by the uuid of their track; of sequences that have not ended
+  // The uuid of a thread's track and the sequences about it that have not ended: a thread that was lost from sight for a
+  // moment has two for a while.
+  std::set<std::pair<uint64_t, uint32_t>> threads;
   std::unordered_map<uint64_t, GpuQueueId> gpu_queues;
   uint32_t next_track = 0;
   bool is_ours = false;
@@ -315,11 +323,12 @@ void TraceReader::Impl::OnThread(uint64_t uuid, std::string_view descriptor, std
     return;
   }
   if (!same_track) {
+    threads.erase({sequence.track_uuid, sequence.track.value});
     sequence.track = TrackId(next_track++);
   }
   sequence.has_thread = true;
   sequence.track_uuid = uuid;
-  threads[uuid] = sequence.track;
+  threads.emplace(uuid, sequence.track.value);
   sequence.thread = std::move(info);
   visitor.OnThread(sequence.track, sequence.thread);
 }
@@ -336,12 +345,21 @@ void TraceReader::Impl::OnClock(std::string_view snapshot, Sequence& sequence) {
   }
 }
 
+// The one that was described last.
+std::optional<TrackId> TraceReader::Impl::ThreadOf(uint64_t uuid) const {
+  const auto after = threads.upper_bound({uuid, UINT32_MAX});
+  if (after == threads.begin() || std::prev(after)->first != uuid) {
+    return std::nullopt;
+  }
+  return TrackId(std::prev(after)->second);
+}
+
 // A sequence whose events stand on a thread's own track tells of its calls.
 void TraceReader::Impl::OnDefaults(std::string_view defaults, Sequence& sequence) {
   const auto events = Get(defaults, pf::TracePacketDefaults::kTrackEventDefaultsFieldNumber).bytes;
-  const auto thread = threads.find(Get(events, pf::TrackEventDefaults::kTrackUuidFieldNumber).value);
-  if (thread != threads.end()) {
-    sequence.calls.Assign(thread->second);
+  const auto thread = ThreadOf(Get(events, pf::TrackEventDefaults::kTrackUuidFieldNumber).value);
+  if (thread.has_value()) {
+    sequence.calls.Assign(*thread);
   } else {
     sequence.calls = CallTrack();
   }
@@ -353,9 +371,9 @@ void TraceReader::Impl::OnGpuTrack(std::string_view message, GpuTrack& track) {
   const Nanos base(Get(message, trace::GpuTrack::kBaseNsFieldNumber).AsSigned());
   const uint64_t uuid = Get(message, trace::GpuTrack::kQueueUuidFieldNumber).value;
   if (uuid == 0) {
-    const auto thread = threads.find(Get(message, trace::GpuTrack::kThreadUuidFieldNumber).value);
-    if (thread != threads.end()) {
-      track.Assign(thread->second, base);
+    const auto thread = ThreadOf(Get(message, trace::GpuTrack::kThreadUuidFieldNumber).value);
+    if (thread.has_value()) {
+      track.Assign(*thread, base);
     }
     return;
   }
@@ -533,10 +551,7 @@ void TraceReader::Impl::EndSequence(uint32_t id) {
   if (sequence == sequences.end()) {
     return;
   }
-  const auto thread = threads.find(sequence->second.track_uuid);
-  if (sequence->second.has_thread && thread != threads.end() && thread->second == sequence->second.track) {
-    threads.erase(thread);
-  }
+  threads.erase({sequence->second.track_uuid, sequence->second.track.value});
   sequences.erase(sequence);
 }
 

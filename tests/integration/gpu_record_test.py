@@ -191,6 +191,7 @@ class GpuRecord(case.Case):
         self.assertUnharmed(target.pid)
         truth = self.truth(target)
         told, missed = self.told(truth)
+        self.assertAddsUp()
         self.assertLessEqual(len(missed), self.totals["stacks_refused"])
         sites = self.sites(truth)
         lengths = {len(one["stack"]) for one in told if sites[one["correlation"]] == "deep"}

@@ -199,6 +199,26 @@ TEST(TraceGpu, CallsBelongToTheirThread) {
   EXPECT_EQ(FramesOf(read.reader.stacks(), back.stack).size(), 1);
 }
 
+// Two sequences are about it for a while, and the older one says so once more before it ends.
+TEST(TraceGpu, CallsOfAThreadThatWasLostFromSightForAMoment) {
+  Recorded recorded;
+  ThreadInfo info;
+  info.pid = Pid(10);
+  info.tid = Tid(11);
+  const ThreadHandle again = recorded.writer.AddThread(info);
+  EXPECT_TRUE(recorded.writer.Flush().has_value());
+  recorded.writer.RenameThread(recorded.thread, "worker");
+  recorded.writer.EndThread(recorded.thread, Nanos(kStart + 5));
+  GpuApiCall call;
+  call.name = "cudaLaunchKernel";
+  call.begin = call.end = Nanos(kStart + 10);
+  recorded.writer.AddGpuApiCall(again, call);
+  const Read read(recorded.Finish());
+  EXPECT_EQ(read.reader.skipped(), 0);
+  ASSERT_EQ(read.log.calls.size(), 1);
+  EXPECT_EQ(read.log.calls[0].first, 11);
+}
+
 TEST(TraceGpu, DevicesAndTotalsComeBack) {
   Recorded recorded;
   GpuDevice device;
