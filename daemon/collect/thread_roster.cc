@@ -1,7 +1,9 @@
 #include "daemon/collect/thread_roster.h"
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "attach/proc/procfs.h"
 #include "symbolizer/cpython/thread_names.h"
@@ -14,6 +16,16 @@ constexpr Nanos kFirstNamings = Nanos::FromMillis(100);  // a thread sets its na
 constexpr Nanos kLaterNamings = Nanos::FromMillis(5000);
 constexpr uint32_t kQuickNamings = 2;
 constexpr size_t kMaxThreads = 4096;  // of one process; the others are not followed
+
+// The states of threads that have not begun: up to CPython 3.11 they still have the ident of the thread that began
+// them, later none at all.
+void DropUnborn(std::vector<ThreadEntry>& newest_first) {
+  std::unordered_set<uint64_t> older{0};
+  const auto kept = std::remove_if(newest_first.rbegin(), newest_first.rend(), [&](const ThreadEntry& entry) {
+    return !older.insert(entry.ident).second && !entry.has_frames;
+  });
+  newest_first.erase(newest_first.begin(), kept.base());
+}
 
 }  // namespace
 
@@ -112,6 +124,7 @@ ReadStatus ThreadRoster::Refresh(Nanos now, InterpreterWatch& watch) {
       return status;
     }
     all_complete = all_complete && complete && status == ReadStatus::kOk;
+    DropUnborn(entries_);
     for (const ThreadEntry& entry : entries_) {
       ThreadTrack* known = Find(entry.state.value);
       if (known != nullptr && known->entry.IsSameThread(entry)) {
@@ -144,8 +157,8 @@ ReadStatus ThreadRoster::Refresh(Nanos now, InterpreterWatch& watch) {
   return ReadStatus::kOk;
 }
 
-// Whether some are not there any more, after a second look: a state that was freed and taken again while we went through
-// the list may have had no next one at that moment.
+// Whether some are not there any more, after a second look: a state that was freed and taken again while we went
+// through the list may have had no next one at that moment.
 bool ThreadRoster::AreMissing() {
   const auto is_listed = [](const std::unique_ptr<ThreadTrack>& track) { return track->listed; };
   if (std::ranges::all_of(tracks_, is_listed)) {

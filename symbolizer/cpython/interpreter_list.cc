@@ -35,6 +35,16 @@ ReadStatus FindGil(RemoteMemory& memory, const Layout& layout, RemoteAddr runtim
   return status;
 }
 
+constexpr uint64_t kStateBytes = 4096;  // more than any thread state has
+
+bool HasFrames(const Layout& layout, uint64_t state, const std::vector<std::byte>& block) {
+  if (layout.Has(&Layout::thread_frame)) {
+    return LoadWord(block, layout.thread_frame) != 0;
+  }
+  // Outside of all evaluations it is the one that lies in the state itself.
+  return LoadWord(block, layout.thread_cframe) - state >= kStateBytes;
+}
+
 }  // namespace
 
 ReadStatus ReadInterpreters(RemoteMemory& memory, const Layout& layout, RemoteAddr runtime,
@@ -66,6 +76,7 @@ ReadStatus ReadThreads(RemoteMemory& memory, const Layout& layout, RemoteAddr in
                        std::vector<ThreadEntry>* out, bool* complete) {
   *complete = true;
   uint64_t at = 0;
+  uint64_t newer = 0;
   ReadStatus status = memory.ReadValue(interpreter + layout.interp_threads_head, &at);
   if (status != ReadStatus::kOk) {
     return status;
@@ -84,11 +95,16 @@ ReadStatus ReadThreads(RemoteMemory& memory, const Layout& layout, RemoteAddr in
       *complete = false;
       break;
     }
+    if (layout.Has(&Layout::thread_prev) && LoadWord(block, layout.thread_prev) != newer) {
+      *complete = false;  // it was freed, and may be another one's now
+    }
     ThreadEntry entry;
     entry.state = RemoteAddr(at);
     entry.ident = LoadWord(block, layout.thread_id);
     entry.native_id = LoadWord(block, layout.thread_native_id);
+    entry.has_frames = HasFrames(layout, at, block);
     out->push_back(entry);
+    newer = at;
     const uint64_t next = LoadWord(block, layout.thread_next);
     at = next == at ? 0 : next;
   }

@@ -25,6 +25,7 @@ struct ThreadEntry {
   RemoteAddr state;
   uint64_t ident = 0;      // pthread_t
   uint64_t native_id = 0;  // tid in the target's PID namespace; 0 when the layout has none
+  bool has_frames = true;  // it runs Python
 
   // A state's address alone may be another thread's by now.
   bool IsSameThread(const ThreadEntry& other) const {
@@ -36,7 +37,7 @@ struct ThreadEntry {
 ReadStatus ReadInterpreters(RemoteMemory& memory, const Layout& layout, RemoteAddr runtime,
                             std::vector<InterpreterEntry>* out);
 
-// Appends. `complete` is false when the walk met something odd (the list changed under us).
+// Appends, newest first. `complete` is false when the walk met something odd (the list changed under us).
 ReadStatus ReadThreads(RemoteMemory& memory, const Layout& layout, RemoteAddr interpreter,
                        std::vector<ThreadEntry>* out, bool* complete);
 
