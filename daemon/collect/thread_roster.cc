@@ -17,12 +17,15 @@ constexpr Nanos kLaterNamings = Nanos::FromMillis(5000);
 constexpr uint32_t kQuickNamings = 2;
 constexpr size_t kMaxThreads = 4096;  // of one process; the others are not followed
 
-// The states of threads that have not begun: up to CPython 3.11 they still have the ident of the thread that began
-// them, later none at all.
-void DropUnborn(std::vector<ThreadEntry>& newest_first) {
-  std::unordered_set<uint64_t> older{0};
+// The states of threads that have not begun: up to CPython 3.11 they still have the idents of the thread that began
+// them, later none at all. In a list whose end is missing nobody knows whose ident that is.
+void DropUnborn(bool complete, std::vector<ThreadEntry>& newest_first) {
+  std::unordered_set<uint64_t> older;
   const auto kept = std::remove_if(newest_first.rbegin(), newest_first.rend(), [&](const ThreadEntry& entry) {
-    return !older.insert(entry.ident).second && !entry.has_frames;
+    const bool has_own_ident = older.insert(entry.ident).second;
+    const bool has_own_id = entry.native_id == 0 || older.insert(entry.native_id).second;  // is set a moment later
+    const bool is_own = has_own_ident && has_own_id && complete;
+    return entry.ident == 0 || (!is_own && !entry.has_frames);
   });
   newest_first.erase(newest_first.begin(), kept.base());
 }
@@ -59,7 +62,7 @@ Tid ThreadRoster::InnerTid(const ThreadEntry& entry) {
   if (python_.layout.Has(&Layout::thread_native_id)) {
     return Tid(static_cast<int32_t>(entry.native_id));
   }
-  if (!tid_finder_.has_value()) {
+  if (!tid_finder_.has_value() || !tid_finder_->is_able()) {
     tid_finder_.emplace(memory_, entries_.empty() ? entry.ident : entries_.back().ident, ns_pid_);
   }
   return tid_finder_->Find(entry.ident).value_or(Tid());
@@ -124,7 +127,7 @@ ReadStatus ThreadRoster::Refresh(Nanos now, InterpreterWatch& watch) {
       return status;
     }
     all_complete = all_complete && complete && status == ReadStatus::kOk;
-    DropUnborn(entries_);
+    DropUnborn(complete && status == ReadStatus::kOk, entries_);
     for (const ThreadEntry& entry : entries_) {
       ThreadTrack* known = Find(entry.state.value);
       if (known != nullptr && known->entry.IsSameThread(entry)) {
@@ -140,7 +143,9 @@ ReadStatus ThreadRoster::Refresh(Nanos now, InterpreterWatch& watch) {
           ReadTids();
           tids_read = true;
         }
-        Add(now, entry, i, watch);
+        if (!IsOnItsWay(entry, complete)) {
+          Add(now, entry, i, watch);
+        }
       }
     }
   }
@@ -155,6 +160,12 @@ ReadStatus ThreadRoster::Refresh(Nanos now, InterpreterWatch& watch) {
   }
   NameThreads(now, watch);
   return ReadStatus::kOk;
+}
+
+// Where tids can be found at all, a thread without one is at its very beginning or end.
+bool ThreadRoster::IsOnItsWay(const ThreadEntry& entry, bool complete) {
+  return InnerTid(entry) == Tid() && (!complete || python_.layout.Has(&Layout::thread_native_id) ||
+                                      (tid_finder_.has_value() && tid_finder_->is_able()));
 }
 
 // Whether some are not there any more, after a second look: a state that was freed and taken again while we went

@@ -41,6 +41,7 @@ class ThreadRoster {
 
  private:
   void Add(Nanos now, const ThreadEntry& entry, size_t interpreter, const InterpreterWatch& watch);
+  bool IsOnItsWay(const ThreadEntry& entry, bool complete);
   bool AreMissing();
   void MoveTracks(Nanos now, InterpreterWatch& watch);
   Tid InnerTid(const ThreadEntry& entry);

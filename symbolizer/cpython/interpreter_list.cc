@@ -97,6 +97,7 @@ ReadStatus ReadThreads(RemoteMemory& memory, const Layout& layout, RemoteAddr in
     }
     if (layout.Has(&Layout::thread_prev) && LoadWord(block, layout.thread_prev) != newer) {
       *complete = false;  // it was freed, and may be another one's now
+      break;
     }
     ThreadEntry entry;
     entry.state = RemoteAddr(at);

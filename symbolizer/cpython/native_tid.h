@@ -19,6 +19,8 @@ class NativeTidFinder {
 
   // In the target's PID namespace; nullopt when unknown.
   std::optional<Tid> Find(uint64_t ident);
+  // Whether it can find any.
+  bool is_able() const { return offset_.has_value(); }
 
  private:
   RemoteMemory& memory_;

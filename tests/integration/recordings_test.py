@@ -71,6 +71,15 @@ class Recordings(case.Case):
         self.assertGreater(tally.total, 50)
         self.assertUnharmed(target.pid)
 
+    def test_a_thread_is_one_track_however_many_it_begins(self):
+        target = self.start("thread_churn.py")
+        run = profiler.Recording(target.pid, "--duration", "2s", "--idle", "all", *FAST)
+        self.addCleanup(run.remove)
+        self.assertEqual(run.wait().status, 0)
+        names = run.threads()
+        self.assertEqual([name for name in names if f"(tid {target.pid})" in name], [f"MainThread (tid {target.pid})"])
+        self.assertEqual([name for name in names if "(tid 0)" in name], [])
+
     def test_fork_churn(self):
         target = self.start("fork_churn.py", 0)
         recorded, _ = profiler.record(target.pid, 2, *FAST)

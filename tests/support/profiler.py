@@ -111,9 +111,16 @@ class Recording(Running):
                 found[python_frames(stack)] += count
         return found
 
+    def _speedscope(self):
+        return json.loads(must("export", self.trace, "--format", "speedscope", "-o", "-").output)
+
+    def threads(self):
+        """The name of each track."""
+        return [profile["name"] for profile in self._speedscope()["profiles"]]
+
     def sequences(self):
         """The stacks of each thread in order of time (lists of plain names); the same stack may stand for several."""
-        document = json.loads(must("export", self.trace, "--format", "speedscope", "-o", "-").output)
+        document = self._speedscope()
         frames = [Frame(frame["name"]).plain for frame in document["shared"]["frames"]]
         return [[[frames[index] for index in sample] for sample in profile["samples"]] for profile in document["profiles"]]
 
