@@ -11,7 +11,7 @@ enum {
   PP_MADV_DOFORK = 11,
   PP_MADV_WIPEONFORK = 18,
   PP_ENOMEM = 12,
-  PP_QUIET_TURNS = 1000,
+  PP_QUICK_TURNS = 1000,
 };
 
 static pp_gpu_report failed(uint32_t error, int64_t result) {
@@ -103,29 +103,28 @@ pp_gpu_report pp_gpu_map_memory(void) {
   return kFine;
 }
 
-// Nobody is in a callback any more, and none will come that uses the memory. False: somebody still is.
-static int await_quiet(void) {
+// Until nobody is in a callback any more; none will come that uses the memory. However long that takes: a thread that
+// is there has looked at where the memory is, and the machine may keep it from going on.
+static void await_quiet(void) {
   __atomic_store_n(&pp_gpu.private_page->alive, 0, __ATOMIC_SEQ_CST);
-  for (int turn = 0; turn < PP_QUIET_TURNS; ++turn) {
-    if (__atomic_load_n(&pp_gpu.users, __ATOMIC_SEQ_CST) == 0) return 1;
-    const uint64_t millisecond[2] = {0, 1000000};
+  for (int turn = 0; __atomic_load_n(&pp_gpu.users, __ATOMIC_SEQ_CST) != 0; ++turn) {
+    const uint64_t pause[2] = {0, turn < PP_QUICK_TURNS ? 1000000 : 100000000};
     uint32_t nothing = 0;
-    pp_system_call(PP_SYS_futex, (uint64_t)&nothing, 0 /* FUTEX_WAIT */, 0, (uint64_t)millisecond, 0, 0);
+    pp_system_call(PP_SYS_futex, (uint64_t)&nothing, 0 /* FUTEX_WAIT */, 0, (uint64_t)pause, 0, 0);
   }
-  return 0;
 }
 
 // A buffer that the library has not given back may still be written to: its memory stays, and children get it too.
 void pp_gpu_unmap_memory(void) {
   pp_gpu_arena* arena = pp_gpu.arena;
   if (arena) {
-    const int quiet = !pp_gpu.private_page || await_quiet();
+    if (pp_gpu.private_page) await_quiet();
     const int unused = pp_gpu.slots == 0 || pp_gpu_buffers_out() == 0;
     pp_gpu.arena = 0;
     pp_gpu.slots = 0;
     pp_gpu.slot_count = 0;
     pp_gpu.launches = 0;
-    if (quiet && unused) {
+    if (unused) {
       pp_system_call(PP_SYS_munmap, (uint64_t)arena, pp_gpu.arena_size, 0, 0, 0, 0);
     } else {
       pp_system_call(PP_SYS_madvise, (uint64_t)arena, pp_gpu.arena_size, PP_MADV_DOFORK, 0, 0, 0);

@@ -43,7 +43,7 @@ void CopyStacks(const ThreadsToArm& from, ArmingStop& stop) {
     }
     entries.clear();
     bool complete = true;  // nobody can change the lists now
-    (void)ReadThreads(from.memory, from.layout, view.entry.address, &entries, &complete);
+    (void)ReadThreads(from.memory, from.layout, view.entry.address, &entries, &complete, ThreadList::kStandsStill);
     for (const ThreadEntry& entry : entries) {
       CopyStack(from, entry, view.entry.address, stop);
     }

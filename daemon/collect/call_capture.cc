@@ -177,7 +177,7 @@ class CallCapture {
     for (Nanos now = begin_; !stop_.load(std::memory_order_relaxed); now = MonotonicNow()) {
       const size_t drained = tracer_->Drain();
       if (gpu_.has_value()) {
-        known_until_ = tracer_->is_behind() ? known_until_ : now;
+        known_until_ = tracer_->leaves_records() ? known_until_ : now;
         gpu_->Drain(now, known_until_);
       }
       children_.Look(now);

@@ -30,6 +30,7 @@ constexpr uint32_t kRingsPerThread = 2;  // threads end, and others begin
 constexpr size_t kMaxModuleCodes = std::size(pp_channel{}.module_code);
 constexpr size_t kRecordsAtOnce = 2048;  // 32 KiB: what was copied is still in the cache when it is read
 constexpr size_t kTurn = 65'536;         // records of a ring, while threads wait for room in others
+constexpr int kLooks = 3;                // for a thread that has just begun
 constexpr Nanos kLongestHold = Nanos::FromMillis(250);
 constexpr uint64_t kBeginningBytes = 8;  // from the first instruction to the one that tells of the call
 
@@ -216,11 +217,14 @@ CallTracer::TracedThread* CallTracer::ThreadOf(const RingFacts& facts) {
     return known;
   }
   const ThreadTrack* track = roster_.Find(facts.thread_state.value);
-  if (track == nullptr || track->info.ns_tid != facts.tid) {
+  const auto is_its = [&facts](const ThreadTrack* found) {
+    return found != nullptr && found->info.ns_tid == facts.tid;
+  };
+  for (int look = 0; look < kLooks && !is_its(track); ++look) {  // the list of threads may change under a look
     roster_.Refresh(MonotonicNow(), watch_);
     track = roster_.Find(facts.thread_state.value);
   }
-  const bool is_it = track != nullptr && track->info.ns_tid == facts.tid;
+  const bool is_it = is_its(track);
   const ThreadHandle handle = is_it ? track->handle : AddUnseen(facts.tid);
   auto thread = std::make_unique<TracedThread>(context_, handle, calls_, steps_, begin_);
   return &threads_.Put(facts.thread_state, facts.tid, std::move(thread));
@@ -472,7 +476,7 @@ void CallTracer::Finish(Nanos when) {
     }
   });
   roster_.EndAll(when);
-  roster_.AnnounceEnded();
+  roster_.AnnounceEnded(context_.history);
 }
 
 // What the target says of itself: of no ring more than there was time.

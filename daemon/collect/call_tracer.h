@@ -57,6 +57,8 @@ class CallTracer {
   size_t Drain();
   // Whether at the last look a ring was half full or more.
   bool is_behind() const { return is_behind_; }
+  // What was told before the last Drain began was not all read then.
+  bool leaves_records() const { return is_behind_ && takes_turns_; }
   // Has the stub take itself off, and goes on draining until it has or `patience` is over (it then leaves when the
   // target comes back to Python code).
   void Leave(Nanos patience);

@@ -77,10 +77,11 @@ class Capture {
     return {request_, stacks_, writer_, accounting_, aids_.scripts, has_gpu ? &history_ : nullptr};
   }
 
-  // Once the target is a Python process: of its children's GPUs nothing is recorded.
-  void BeginGpu() {
+  // Once the target is a Python process: of its children's GPUs nothing is recorded. True: it was now, and took a
+  // while.
+  bool BeginGpu() {
     if (request_.gpu == GpuCaptureDetail::kOff || gpu_.has_value() || has_gpu_ended_) {
-      return;
+      return false;
     }
     for (const auto& sampler : tree_.samplers()) {
       if (sampler->pid() == request_.pid) {
@@ -92,9 +93,10 @@ class Capture {
                      Context());
         gpu_->BringIn([this] { return !stop_.load(std::memory_order_relaxed); });
         gpu_->Begin();
-        return;
+        return true;
       }
     }
+    return false;
   }
 
   // Samples are taken until then, and none later than a flush ago is known.
@@ -115,6 +117,7 @@ class Capture {
 
   void EndGpu(ProcessSampler& sampler) {
     if (gpu_.has_value() && sampler.pid() == request_.pid) {
+      sampler.Flush();  // the last of its stacks are asked for
       LeaveGpu(Nanos());
     }
   }
@@ -136,7 +139,11 @@ class Capture {
           break;
         }
       }
-      BeginGpu();
+      if (BeginGpu()) {
+        const Nanos begun = MonotonicNow();
+        end = end == kForever ? end : end + (begun - now);
+        now = begun;
+      }
       tree_.Sample(now);
       StoppedThreads::ReleaseLate();
       if (const auto refused = LastingRefusal(); refused.has_value() && accounting_.stops == 0) {

@@ -263,11 +263,13 @@ void GpuCapture::Leave(Nanos patience, const std::function<void()>& meanwhile) {
     context_.writer.AddNotice(MonotonicNow(), left.error().message);
   }
   if (decoder_.has_value() && is_gone) {
+    TakeBuffers();  // and the stacks of launches
     arena.Salvage([this](const GpuBatch& batch) {
       decoder_->Decode(batch.records, [this](const GpuRecord& record) { joiner_.Take(record); });
     });
   }
-  while (decoder_.has_value() && arena.counts().completed > accounting_.buffers) {
+  const uint64_t completed = arena.counts().completed;  // once: the target may go on counting
+  while (decoder_.has_value() && completed > accounting_.buffers) {
     const uint64_t before = accounting_.buffers;
     TakeBuffers();
     if (accounting_.buffers == before) {

@@ -58,8 +58,7 @@ void GpuJoiner::TakeCall(const GpuRecord& record) {
     return;
   }
   if (calls_.size() >= kMaxWaiting) {
-    SettleCall(calls_.front());  // where its thread was is then not known
-    calls_.erase(calls_.begin(), calls_.begin() + 1);
+    SettleSomeCalls();
   }
   const GpuApi api = record.kind == GpuRecordKind::kRuntime ? GpuApi::kRuntime : GpuApi::kDriver;
   const GpuCallRow* row = FindGpuCall(api, record.value);
@@ -173,6 +172,13 @@ void GpuJoiner::SettleCall(Call& call) {
   }
 }
 
+// Where their threads were is then not known.
+void GpuJoiner::SettleSomeCalls() {
+  const auto middle = calls_.begin() + static_cast<std::ptrdiff_t>(calls_.size() / 2);
+  std::for_each(calls_.begin(), middle, [&](Call& call) { SettleCall(call); });
+  calls_.erase(calls_.begin(), middle);
+}
+
 void GpuJoiner::CountKernel(const GpuOperation& operation, const GpuLaunch* launch) {
   ++counts_.kernels;
   if (launch == nullptr) {
@@ -241,8 +247,8 @@ void GpuJoiner::SettleOperations(Nanos now, bool is_last) {
     if (is_outside) {
       continue;
     }
-    if (launch == nullptr && may_wait && !is_last &&
-        (now - one.taken < kWaitForLaunch || one.operation.begin > closed_)) {
+    const bool may_come = now - one.taken < kWaitForLaunch || one.operation.begin > std::min(closed_, known_until_);
+    if (launch == nullptr && may_wait && !is_last && may_come) {
       waiting_.push_back(one);
       continue;
     }
@@ -260,6 +266,7 @@ void GpuJoiner::SettleOperations(Nanos now, bool is_last) {
 
 void GpuJoiner::Settle(Nanos now, Nanos known_until) {
   taking_ = now;
+  known_until_ = known_until;
   const auto is_before = [](const Call& a, const Call& b) {
     return std::pair(a.call.begin, b.call.end) < std::pair(b.call.begin, a.call.end);  // the outer one first
   };

@@ -86,6 +86,7 @@ class GpuJoiner {
   void Write(Operation& operation, const GpuLaunch* launch);
   void CountKernel(const GpuOperation& operation, const GpuLaunch* launch);
   void CountInvalid(const GpuLaunch* launch);
+  void SettleSomeCalls();
   void SettleOperations(Nanos now, bool is_last);
 
   TraceWriter& writer_;
@@ -100,6 +101,7 @@ class GpuJoiner {
   std::vector<Operation> waiting_;                 // scratch
   std::vector<std::pair<int64_t, size_t>> order_;  // scratch: begin and index
   Nanos taking_ = MonotonicNow();                  // when what is being taken came
+  Nanos known_until_{INT64_MAX};                   // of the last Settle
   GpuAccounting counts_;
   Nanos first_launch_;  // of a kernel; 0: none
   Nanos opened_{INT64_MIN};

@@ -346,7 +346,7 @@ void ProcessSampler::Flush() {
       track->has_last = false;
     }
   }
-  roster_.AnnounceEnded();
+  roster_.AnnounceEnded(context_.history);
 }
 
 void ProcessSampler::ForgetStacks() {
@@ -364,7 +364,7 @@ void ProcessSampler::Finish(Nanos now, bool exec) {
   }
   buffer_.Settle(true, verifier_.doubtful(), context_);
   roster_.EndAll(now);
-  roster_.AnnounceEnded();
+  roster_.AnnounceEnded(context_.history);
   context_.writer.EndProcess(pid_, now, exec ? "replaced itself by another program (exec)" : "exited");
 }
 

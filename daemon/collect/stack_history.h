@@ -25,6 +25,8 @@ class StackHistory {
   std::optional<StackId> At(ThreadHandle thread, Nanos when) const;
   // Of the note nearest to it, no further away than `most`.
   std::optional<StackId> Nearest(ThreadHandle thread, Nanos when, Nanos most) const;
+  // It has ended; another thread may have its handle from now on.
+  void Drop(ThreadHandle thread) { threads_.erase(thread.value); }
   // What is older is not asked for any more.
   void Forget(Nanos older);
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "attach/proc/procfs.h"
+#include "daemon/collect/stack_history.h"
 #include "symbolizer/cpython/thread_names.h"
 
 namespace ptrace_prof {
@@ -76,11 +77,10 @@ Tid ThreadRoster::HostTid(Tid inner) const {
   return found == host_tids_.end() ? Tid() : found->second;
 }
 
-void ThreadRoster::Add(Nanos, const ThreadEntry& entry, size_t interpreter, const InterpreterWatch& watch) {
+void ThreadRoster::Add(Tid inner, const ThreadEntry& entry, size_t interpreter, const InterpreterWatch& watch) {
   const InterpreterEntry& owner = watch.interpreters()[interpreter].entry;
   auto track = std::make_unique<ThreadTrack>(
       entry, interpreter, ThreadStack(python_.layout, entry.state, owner.address, request_.max_depth));
-  const Tid inner = InnerTid(entry);
   const Tid tid = HostTid(inner);
   track->info.pid = pid_;
   track->info.tid = tid;
@@ -143,8 +143,9 @@ ReadStatus ThreadRoster::Refresh(Nanos now, InterpreterWatch& watch) {
           ReadTids();
           tids_read = true;
         }
-        if (!IsOnItsWay(entry, complete)) {
-          Add(now, entry, i, watch);
+        const Tid inner = InnerTid(entry);
+        if (!IsOnItsWay(inner, complete)) {
+          Add(inner, entry, i, watch);
         }
       }
     }
@@ -162,10 +163,13 @@ ReadStatus ThreadRoster::Refresh(Nanos now, InterpreterWatch& watch) {
   return ReadStatus::kOk;
 }
 
-// Where tids can be found at all, a thread without one is at its very beginning or end.
-bool ThreadRoster::IsOnItsWay(const ThreadEntry& entry, bool complete) {
-  return InnerTid(entry) == Tid() && (!complete || python_.layout.Has(&Layout::thread_native_id) ||
-                                      (tid_finder_.has_value() && tid_finder_->is_able()));
+// Where tids can be found at all, a thread without one is at its very beginning or end. The next time tells.
+bool ThreadRoster::IsOnItsWay(Tid inner, bool complete) const {
+  if (inner != Tid()) {
+    return HostTid(inner) == Tid() && !host_tids_.empty();
+  }
+  return !complete || python_.layout.Has(&Layout::thread_native_id) ||
+         (tid_finder_.has_value() && tid_finder_->is_able());
 }
 
 // Whether some are not there any more, after a second look: a state that was freed and taken again while we went
@@ -221,9 +225,12 @@ void ThreadRoster::End(Nanos now, const ThreadTrack& track) {
   by_state_.erase(track.entry.state.value);
 }
 
-void ThreadRoster::AnnounceEnded() {
+void ThreadRoster::AnnounceEnded(StackHistory* history) {
   for (const auto& [handle, when] : ended_) {
     writer_.EndThread(handle, when);
+    if (history != nullptr) {
+      history->Drop(handle);
+    }
   }
   ended_.clear();
 }

@@ -22,6 +22,8 @@
 
 namespace ptrace_prof {
 
+class StackHistory;
+
 class ThreadRoster {
  public:
   ThreadRoster(Pid pid, Pid ns_pid, RemoteMemory& memory, const PythonProcess& python, const CaptureRequest& request,
@@ -32,16 +34,17 @@ class ThreadRoster {
   bool IsRefreshDue(Nanos now) const { return now >= next_refresh_; }
   void RefreshSoon() { next_refresh_ = Nanos(); }
   void EndAll(Nanos now);
-  // Tells the writer about the threads that ended. Not before their last samples were handed to it.
-  void AnnounceEnded();
+  // Tells the writer about the threads that ended, and the history, if there is one. Not before their last samples were
+  // handed to it.
+  void AnnounceEnded(StackHistory* history);
 
   std::vector<std::unique_ptr<ThreadTrack>>& tracks() { return tracks_; }
   const std::vector<std::unique_ptr<ThreadTrack>>& tracks() const { return tracks_; }
   ThreadTrack* Find(uint64_t state);
 
  private:
-  void Add(Nanos now, const ThreadEntry& entry, size_t interpreter, const InterpreterWatch& watch);
-  bool IsOnItsWay(const ThreadEntry& entry, bool complete);
+  void Add(Tid inner, const ThreadEntry& entry, size_t interpreter, const InterpreterWatch& watch);
+  bool IsOnItsWay(Tid inner, bool complete) const;
   bool AreMissing();
   void MoveTracks(Nanos now, InterpreterWatch& watch);
   Tid InnerTid(const ThreadEntry& entry);

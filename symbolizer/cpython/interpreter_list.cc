@@ -10,6 +10,7 @@ namespace {
 
 constexpr size_t kMaxInterpreters = 1024;
 constexpr size_t kMaxThreads = 16384;
+constexpr int kBeginnings = 8;  // of a walk, where threads begin all the time
 
 uint64_t LoadWord(const std::vector<std::byte>& block, uint32_t offset) {
   uint64_t value = 0;
@@ -73,10 +74,11 @@ ReadStatus ReadInterpreters(RemoteMemory& memory, const Layout& layout, RemoteAd
 }
 
 ReadStatus ReadThreads(RemoteMemory& memory, const Layout& layout, RemoteAddr interpreter,
-                       std::vector<ThreadEntry>* out, bool* complete) {
+                       std::vector<ThreadEntry>* out, bool* complete, ThreadList list) {
   *complete = true;
   uint64_t at = 0;
   uint64_t newer = 0;
+  int beginnings = 0;
   ReadStatus status = memory.ReadValue(interpreter + layout.interp_threads_head, &at);
   if (status != ReadStatus::kOk) {
     return status;
@@ -95,7 +97,12 @@ ReadStatus ReadThreads(RemoteMemory& memory, const Layout& layout, RemoteAddr in
       *complete = false;
       break;
     }
-    if (layout.Has(&Layout::thread_prev) && LoadWord(block, layout.thread_prev) != newer) {
+    if (list == ThreadList::kMayChange && layout.Has(&Layout::thread_prev) &&
+        LoadWord(block, layout.thread_prev) != newer) {
+      if (newer == 0 && ++beginnings < kBeginnings &&
+          memory.ReadValue(interpreter + layout.interp_threads_head, &at) == ReadStatus::kOk) {
+        continue;  // one was put before it
+      }
       *complete = false;  // it was freed, and may be another one's now
       break;
     }

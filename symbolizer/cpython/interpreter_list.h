@@ -37,8 +37,11 @@ struct ThreadEntry {
 ReadStatus ReadInterpreters(RemoteMemory& memory, const Layout& layout, RemoteAddr runtime,
                             std::vector<InterpreterEntry>* out);
 
-// Appends, newest first. `complete` is false when the walk met something odd (the list changed under us).
+enum class ThreadList : uint8_t { kMayChange, kStandsStill };
+
+// Appends, newest first. `complete` is false when the walk met something odd (the list changed under us). One that
+// stands still is gone through to its end even where a stopped thread is just about to change it.
 ReadStatus ReadThreads(RemoteMemory& memory, const Layout& layout, RemoteAddr interpreter,
-                       std::vector<ThreadEntry>* out, bool* complete);
+                       std::vector<ThreadEntry>* out, bool* complete, ThreadList list = ThreadList::kMayChange);
 
 }  // namespace ptrace_prof

@@ -1,9 +1,11 @@
 """Captures over TCP by MUNGE: whoever shows the certificate of a login node is who a real munged says, in each call anew."""
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -254,9 +256,14 @@ class PythonClient(MungeCase):
     @unittest.skipUnless(PACKAGE.exists() and CLIENT.exists(), f"{PACKAGE} or {CLIENT} is not there")
     def test_it_shows_one_with_each_call(self):
         mine = self.target()
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        os.chmod(folder.name, 0o755)  # others cannot reach what is in a home
+        shutil.copytree(PACKAGE, f"{folder.name}/package")
 
         def run(uid):
-            env = {**os.environ, **environment(self.authority, self.login), "PYTHONPATH": f"{PACKAGE}:{CLIENT}", "HOME": "/",
+            paths = f"{folder.name}/package:{CLIENT}"
+            env = {**os.environ, **environment(self.authority, self.login), "PYTHONPATH": paths, "HOME": "/",
                    "PTRACE_PROF_MUNGE": "1", "PTRACE_PROF_MUNGE_SOCKET": str(self.munged.socket)}
             return subprocess.run([*access_cases.as_user(uid), access_cases.PYTHON, "-c", _SCRIPT, self.address, str(mine)],
                                   env=env, cwd="/", text=True, capture_output=True, timeout=DEADLINE)

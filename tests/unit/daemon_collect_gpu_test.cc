@@ -378,6 +378,22 @@ TEST(GpuJoiner, ACallIsAskedForByTheCorrelationOfItsRecordAndASourceIsCounted) {
   EXPECT_EQ(joined.counts.attributed(), 1);
 }
 
+// As long as it is not known where its thread was.
+TEST(GpuJoiner, AKernelWaitsForALaunchThatIsNotSettledYet) {
+  Joined joined;
+  Bytes bytes;
+  bytes.Append(Launch(joined.At(100), 1), 0).Append(Kernel(joined.At(300), joined.At(400), 1), kKernelSize);
+  joined.Take(bytes);
+  for (double seconds = 0; seconds < 5; seconds += 0.5) {
+    joined.Settle(seconds, joined.base + Nanos(50));
+  }
+  joined.Settle(6, joined.base + Nanos(1000));
+  const Seen seen = joined.Finish();
+  ASSERT_EQ(seen.operations.size(), 1);
+  EXPECT_EQ(seen.operations[0].stack_source, GpuStackSource::kExact);
+  EXPECT_EQ(joined.counts.without_launch + joined.counts.unseen, 0);
+}
+
 TEST(GpuJoiner, WhatDoesNotAddUpIsCounted) {
   Joined joined;
   Bytes bytes;
