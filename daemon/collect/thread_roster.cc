@@ -118,7 +118,7 @@ ReadStatus ThreadRoster::Refresh(Nanos now, InterpreterWatch& watch) {
     track->listed = false;
   }
   bool all_complete = true;
-  bool tids_read = false;
+  tids_are_read_ = false;
   for (size_t i = 0; i < interpreters_.size(); ++i) {
     entries_.clear();
     bool complete = true;
@@ -128,27 +128,7 @@ ReadStatus ThreadRoster::Refresh(Nanos now, InterpreterWatch& watch) {
     }
     all_complete = all_complete && complete && status == ReadStatus::kOk;
     DropUnborn(complete && status == ReadStatus::kOk, entries_);
-    for (const ThreadEntry& entry : entries_) {
-      ThreadTrack* known = Find(entry.state.value);
-      if (known != nullptr && known->entry.IsSameThread(entry)) {
-        known->listed = true;
-        continue;
-      }
-      if (known != nullptr) {  // it ended, and a new one has the address of its state
-        End(now, *known);
-        std::erase_if(tracks_, [known](const std::unique_ptr<ThreadTrack>& track) { return track.get() == known; });
-      }
-      if (tracks_.size() < kMaxThreads) {
-        if (!tids_read) {
-          ReadTids();
-          tids_read = true;
-        }
-        const Tid inner = InnerTid(entry);
-        if (!IsOnItsWay(inner, complete)) {
-          Add(inner, entry, i, watch);
-        }
-      }
-    }
+    FollowEntries(now, i, complete, watch);
   }
   if (all_complete && AreMissing()) {
     std::erase_if(tracks_, [&](const std::unique_ptr<ThreadTrack>& track) {
@@ -161,6 +141,29 @@ ReadStatus ThreadRoster::Refresh(Nanos now, InterpreterWatch& watch) {
   }
   NameThreads(now, watch);
   return ReadStatus::kOk;
+}
+
+void ThreadRoster::FollowEntries(Nanos now, size_t interpreter, bool complete, const InterpreterWatch& watch) {
+  for (const ThreadEntry& entry : entries_) {
+    ThreadTrack* known = Find(entry.state.value);
+    if (known != nullptr && known->entry.IsSameThread(entry)) {
+      known->listed = true;
+      continue;
+    }
+    if (known != nullptr) {  // it ended, and a new one has the address of its state
+      End(now, *known);
+      std::erase_if(tracks_, [known](const std::unique_ptr<ThreadTrack>& track) { return track.get() == known; });
+    }
+    if (tracks_.size() >= kMaxThreads) {
+      continue;
+    }
+    if (!std::exchange(tids_are_read_, true)) {
+      ReadTids();
+    }
+    if (const Tid inner = InnerTid(entry); !IsOnItsWay(inner, complete)) {
+      Add(inner, entry, interpreter, watch);
+    }
+  }
 }
 
 // Where tids can be found at all, a thread without one is at its very beginning or end. The next time tells.

@@ -45,6 +45,7 @@ class ThreadRoster {
  private:
   void Add(Tid inner, const ThreadEntry& entry, size_t interpreter, const InterpreterWatch& watch);
   bool IsOnItsWay(Tid inner, bool complete) const;
+  void FollowEntries(Nanos now, size_t interpreter, bool complete, const InterpreterWatch& watch);
   bool AreMissing();
   void MoveTracks(Nanos now, InterpreterWatch& watch);
   Tid InnerTid(const ThreadEntry& entry);
@@ -63,6 +64,7 @@ class ThreadRoster {
   std::vector<std::unique_ptr<ThreadTrack>> tracks_;
   std::unordered_map<uint64_t, ThreadTrack*> by_state_;
   std::unordered_map<Tid, Tid> host_tids_;  // by tid in the target's namespace
+  bool tids_are_read_ = false;              // in this Refresh
   std::optional<NativeTidFinder> tid_finder_;
   std::vector<InterpreterEntry> interpreters_;
   std::vector<ThreadEntry> entries_;
