@@ -238,10 +238,14 @@ DaemonFacts FactsOf(const Prepared& prepared, const DaemonOptions& options) {
           .multi_user = options.multi_user};
 }
 
-// Whoever is turned away, by whichever door.
-auto Refusal(AuditLog* audit) {
-  return [audit](const PeerIdentity& peer, const Error& why) {
+// Whoever is turned away, by whichever door. Nothing will be asked for them: the launcher, which remembers only so
+// many, need not know them any more.
+auto Refusal(const SharedParts& shared) {
+  return [audit = shared.audit, launcher = shared.launcher](const PeerIdentity& peer, const Error& why) {
     Log(LogLevel::kWarning, "connection_refused", why);
+    if (peer.number != 0) {
+      launcher->ForgetPeer(PeerNumber(peer.number));
+    }
     audit->Write({.caller = peer, .what = "connect", .target = {}, .outcome = OutcomeOf(why), .error = why});
   };
 }
@@ -252,7 +256,7 @@ Result<std::unique_ptr<UnixListener>> ListenLocally(Prepared& prepared, std::uni
                              {.admit = options.multi_user ? [](const PeerIdentity&) -> Result<void> { return {}; }
                                                           : AdmitOnly({prepared.owner, Uid(0)}),
                               .max_per_user = kMaxConnectionsPerUser,
-                              .on_refused = Refusal(shared.audit),
+                              .on_refused = Refusal(shared),
                               .doorkeeper = std::move(door),
                               .is_lent = prepared.is_lent},
                              [&](const PeerIdentity& peer) { return std::make_unique<PeerServices>(peer, shared); });
@@ -274,7 +278,7 @@ Result<std::unique_ptr<UnixListener>> ListenRemotely(Prepared& prepared, const s
   if (!callers.has_value()) {
     return std::unique_ptr<UnixListener>();
   }
-  const auto refuse = Refusal(shared.audit);
+  const auto refuse = Refusal(shared);
   PP_ASSIGN_OR_RETURN(
       auto door, TlsDoor::Start(std::move(prepared.tcp.fd), *prepared.tls,
                                 {.identify = [&callers](const PeerCertificate& one) { return callers->Identify(one); },

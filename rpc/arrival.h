@@ -11,7 +11,7 @@
 namespace ptrace_prof {
 
 struct Arrival {
-  UniqueFd connection;
+  UniqueFd connection;   // not open: no descriptor was free for it
   PeerIdentity peer;     // as far as it is known
   Result<void> verdict;  // kUnauthenticated: it cannot be said who that is
 };

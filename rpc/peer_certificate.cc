@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t kLongestName = 1024;
 constexpr int kMostNames = 64;
+constexpr size_t kMostDescribed = 512;  // characters: anybody may show a certificate, and it is logged
 
 // Empty where it is nothing that can be compared.
 std::string TextOf(const ASN1_STRING* text) {
@@ -69,9 +70,10 @@ PeerCertificate ReadPeerCertificate(x509_st* certificate) {
 }
 
 std::string Describe(const PeerCertificate& certificate) {
-  return CleanText(certificate.uris.empty()
-                       ? certificate.subject
-                       : fmt::format("{} ({})", certificate.subject, fmt::join(certificate.uris, ", ")));
+  const std::string text = certificate.uris.empty()
+                               ? certificate.subject
+                               : fmt::format("{} ({})", certificate.subject, fmt::join(certificate.uris, ", "));
+  return Shortened(CleanText(text), kMostDescribed);
 }
 
 }  // namespace ptrace_prof

@@ -218,16 +218,26 @@ void TlsDoor::Settle(Entries::iterator at) {
       TellRefused(entry.connection->why());
     }
   }
-  if (state == TlsConnection::State::kLingering && entry.told != state) {
+  const bool begins_to_linger = state == TlsConnection::State::kLingering && entry.told != state;
+  if (begins_to_linger) {
     SetDeadline(at->first, entry, MonotonicNow() + kLingerPatience);
   }
+  const bool is_over =
+      state == TlsConnection::State::kClosed || (begins_to_linger && lingering_ >= options_.max_lingering);
+  CountStates(entry.told, is_over ? TlsConnection::State::kClosed : state);
   entry.told = state;
-  if (state == TlsConnection::State::kClosed) {
+  if (is_over) {
     SetDeadline(at->first, entry, Nanos());
     entries_.erase(at);
     return;
   }
   Watch(at->first, entry);
+}
+
+void TlsDoor::CountStates(TlsConnection::State before, TlsConnection::State after) {
+  using State = TlsConnection::State;
+  serving_ += static_cast<size_t>(after == State::kServing) - static_cast<size_t>(before == State::kServing);
+  lingering_ += static_cast<size_t>(after == State::kLingering) - static_cast<size_t>(before == State::kLingering);
 }
 
 void TlsDoor::LetIn(Entry& entry) {
@@ -237,7 +247,7 @@ void TlsDoor::LetIn(Entry& entry) {
   auto identity = options_.identify(certificate);
   if (identity.has_error()) {
     arrival.verdict = std::move(identity).error();
-  } else if (entries_.size() - shaking_ > options_.max_connections) {
+  } else if (serving_ >= options_.max_connections) {
     arrival.verdict = Because(Reason::kQuota, "there are as many connections over TCP as may be", "try again later");
   } else {
     arrival.peer = std::move(identity).value();

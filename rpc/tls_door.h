@@ -34,6 +34,7 @@ struct TlsDoorOptions {
   size_t max_connections = 600;  // that have shown a certificate
   size_t max_handshakes = 128;
   size_t max_handshakes_of_host = 32;
+  size_t max_lingering = 128;  // that were cut and have not closed their end; more are closed at once
   Nanos handshake_patience = Nanos::FromSeconds(10);
 };
 
@@ -71,6 +72,7 @@ class TlsDoor : public Doorkeeper {
   void Serve(uint64_t id, bool is_local, uint32_t events);
   void Settle(Entries::iterator at);  // after its connection did something
   void LetIn(Entry& entry);
+  void CountStates(TlsConnection::State before, TlsConnection::State after);
   void Watch(uint64_t id, Entry& entry);
   void SetDeadline(uint64_t id, Entry& entry, Nanos deadline);
   void RefuseLate();
@@ -87,6 +89,8 @@ class TlsDoor : public Doorkeeper {
   std::set<std::pair<Nanos, uint64_t>> deadlines_;
   std::map<std::string, size_t> handshakes_;  // by host
   size_t shaking_ = 0;
+  size_t serving_ = 0;
+  size_t lingering_ = 0;
   uint64_t next_id_ = 1;
   Nanos told_since_;
   size_t told_ = 0;

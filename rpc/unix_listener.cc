@@ -18,6 +18,8 @@ namespace {
 constexpr uint64_t kListen = 0;
 constexpr uint64_t kWake = 1;
 constexpr uint64_t kDoor = 2;
+const Error kNoDescriptor{Code::kResourceExhausted, "no descriptor is left for another connection",
+                          "raise `ulimit -n`"};
 constexpr Nanos kClosePatience = Nanos::FromSeconds(1);  // whose peer is gone: its calls are cancelled anyway
 
 bool Watch(int epoll, int fd, uint32_t events, uint64_t id) {
@@ -102,8 +104,7 @@ UniqueFd UnixListener::AcceptOne() {
     spare_.reset();
     UniqueFd(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC)).reset();
     spare_ = OpenSpare();
-    options_.on_refused(
-        {}, {Code::kResourceExhausted, "no descriptor is left for another connection", "raise `ulimit -n`"});
+    options_.on_refused({}, kNoDescriptor);
   }
   return connection;
 }
@@ -146,6 +147,10 @@ Result<void> UnixListener::CheckLimits(const PeerIdentity& peer) const {
 
 void UnixListener::Receive(Arrival arrival) {
   const PeerIdentity peer = arrival.peer;
+  if (!arrival.connection.is_open()) {  // the peer sees its connection closed
+    options_.on_refused(peer, kNoDescriptor);
+    return;
+  }
   if (connections() >= options_.max_connections) {  // there is no room even for a refusal
     options_.on_refused(peer, {Code::kResourceExhausted,
                                fmt::format("there are {} connections already: process {} is turned away",

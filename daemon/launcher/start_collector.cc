@@ -76,6 +76,11 @@ void ResetSignals() {
 // In the child; returns only with a failure.
 LaunchFailure BecomeCollector(const CollectorRights& rights, const Lines& lines, char* const* argv, char* const* env) {
   ResetSignals();
+  // The daemon's log is none of its business: its user may take from it what it has. Sanitizers must be heard.
+  const int null = env[0] == nullptr ? ::open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
+  if (null >= 0) {
+    ::dup2(null, STDERR_FILENO);
+  }
   if (const int refused = TakeRights(rights); refused != 0) {
     return {LaunchStage::kIdentity, refused};
   }

@@ -1,9 +1,12 @@
 #include "daemon/service/dump_answer.h"
 
+#include <fmt/format.h>
+
 #include "attach/base/clean_text.h"
 #include "daemon/trace/state_name.h"
 #include "daemon/trace/thread_dump.h"
 #include "ptraceprof/v1/capture_service.pb.h"
+#include "rpc/message_limits.h"
 #include "rpc/status.h"
 
 namespace ptrace_prof {
@@ -12,6 +15,13 @@ namespace {
 namespace v1 = ptraceprof::v1;
 
 constexpr size_t kReadAtOnce = 1 << 20;
+constexpr size_t kMostBytes = kMaxResponse / 2;  // as text grows where it is made clean
+
+Error TooMuch() {
+  return Because(Reason::kQuota,
+                 fmt::format("the stacks of all threads are more than the {} MiB of an answer", kMaxResponse >> 20),
+                 "ask for less (one process, fewer frames), or record a capture and read its trace");
+}
 
 void FillFrames(const DumpedThread& thread, v1::ThreadStack* out) {
   for (size_t i = 0; i < thread.frames.size(); ++i) {
@@ -49,7 +59,7 @@ void FillThread(const DumpedThread& thread, v1::ThreadStack* out) {
 }  // namespace
 
 grpc::Status FillDump(const CaptureSession& session, v1::DumpStacksResponse* out) {
-  ThreadDump dump;
+  ThreadDump dump(kMostBytes);
   const TraceSpool& spool = session.spool();
   while (out->trace().size() < spool.size()) {
     const auto bytes = spool.ReadPackets(out->trace().size(), kReadAtOnce);
@@ -70,6 +80,10 @@ grpc::Status FillDump(const CaptureSession& session, v1::DumpStacksResponse* out
     for (const DumpedThread& thread : process.threads) {
       FillThread(thread, out->add_threads());
     }
+  }
+  if (dump.has_left_out() || out->ByteSizeLong() > kMaxResponse) {
+    out->Clear();
+    return ToStatus(TooMuch());
   }
   return grpc::Status::OK;
 }

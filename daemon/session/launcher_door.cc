@@ -64,8 +64,8 @@ std::optional<LauncherDoor::Arrival> LauncherDoor::Take() {
     connection.reset(fd);
   }
   auto decoded = DecodePeer({buffer, static_cast<size_t>(got)});
-  if (decoded.has_error() || !connection.is_open()) {
-    return std::nullopt;  // no descriptor was free for it: the peer sees its connection closed
+  if (decoded.has_error()) {
+    return std::nullopt;
   }
   PeerMessage& arrived = decoded.value();
   return Arrival{std::move(connection), PeerNumber(arrived.number), std::move(arrived.peer.who), arrived.peer.pid,

@@ -17,7 +17,7 @@ class LauncherDoor {
   explicit LauncherDoor(UniqueFd socket) : socket_(std::move(socket)) {}
 
   struct Arrival {
-    UniqueFd connection;
+    UniqueFd connection;  // not open: no descriptor was free for it
     PeerNumber number;
     CallerIdentity who;
     Pid pid;

@@ -23,7 +23,12 @@ void ThreadDump::OnSample(TrackId track, Nanos, StackId stack, SampleQuality qua
   thread.locals.clear();
   const StackTable& stacks = reader_.stacks();
   for (StackId at = stack; at != kEmptyStack; at = stacks.parent(at)) {
-    thread.frames.push_back(stacks.frame(stacks.leaf(at)));
+    const Frame& frame = stacks.frame(stacks.leaf(at));
+    bytes_ += sizeof frame + frame.function.size() + frame.file.size();
+    if (has_left_out()) {
+      return;
+    }
+    thread.frames.push_back(frame);
   }
 }
 

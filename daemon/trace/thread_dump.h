@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
@@ -31,9 +32,12 @@ struct DumpedProcess {
 
 class ThreadDump : private TraceVisitor {
  public:
-  ThreadDump() : reader_(*this) {}
+  // In a trace equal stacks and names stand once; here each thread has its own. Where all of them would have more bytes
+  // than that, the rest is left out.
+  explicit ThreadDump(size_t most_bytes = SIZE_MAX) : most_bytes_(most_bytes), reader_(*this) {}
   Result<void> Feed(std::span<const std::byte> bytes) { return reader_.Feed(bytes); }
 
+  bool has_left_out() const { return bytes_ > most_bytes_; }
   const std::optional<EndInfo>& end() const { return end_; }
   // In the order in which the collector named them.
   std::vector<DumpedProcess> Processes() const;
@@ -46,6 +50,8 @@ class ThreadDump : private TraceVisitor {
   void OnLocals(TrackId track, uint32_t depth_from_leaf, std::span<const LocalVariable> locals) override;
   void OnEnd(const EndInfo& end) override { end_ = end; }
 
+  const size_t most_bytes_;
+  size_t bytes_ = 0;
   TraceReader reader_;
   std::vector<ProcessInfo> processes_;
   std::map<TrackId, DumpedThread> threads_;

@@ -1,4 +1,5 @@
 """Captures over TCP: who is let in by a certificate, as whom, and what those hear who are not."""
+import contextlib
 import json
 import os
 import pathlib
@@ -118,6 +119,17 @@ class Identities(TlsCase):
                 nameless.wrap_socket(plain, server_hostname="127.0.0.1") as connection:
             connection.recv(1)
         self.daemon.hear("peer did not return a certificate")
+
+    def test_who_talks_garbage_and_stays_keeps_nobody_out(self):
+        place = self.address.removeprefix("tls://").rsplit(":", 1)
+        mine = self.target()
+        with contextlib.ExitStack() as stack:
+            for _ in range(700):  # more than may be connected
+                garbage = stack.enter_context(socket.create_connection(place, DEADLINE))
+                garbage.sendall(b"x" * 100)
+            done = self.run_as(self.alice, "dump", "--pid", mine)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(harm(mine), [])
 
     def test_a_rule_that_goes_ends_what_rests_on_it_and_new_users_wait_for_a_restart(self):
         mine = self.target()

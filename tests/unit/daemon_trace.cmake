@@ -12,6 +12,7 @@ add_executable(daemon_trace_test
   unit/daemon_trace_sample_batcher_test.cc
   unit/daemon_trace_stack_table_test.cc
   unit/daemon_trace_step_schedule_test.cc
+  unit/daemon_trace_thread_dump_test.cc
   unit/daemon_trace_writer_test.cc)
 pp_target_defaults(daemon_trace_test)
 target_link_libraries(daemon_trace_test PRIVATE pp_daemon_trace pp_trace_proto GTest::gtest GTest::gtest_main)

@@ -1,0 +1,65 @@
+// What a dump holds of a trace in which many threads share their stacks.
+#include <gtest/gtest.h>
+
+#include "daemon/trace/memory_sink.h"
+#include "daemon/trace/thread_dump.h"
+#include "daemon/trace/trace_writer.h"
+#include "tests/unit/daemon_trace_recorder.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr int kThreads = 50;
+constexpr int kDepth = 100;
+constexpr size_t kName = 1000;  // bytes
+
+std::string ManyThreadsInOneStack() {
+  MemorySink sink;
+  StackTable stacks;
+  TraceWriter writer(sink, stacks, RequestFor(10), FixedOrigin());
+  writer.AddProcess({.pid = Pid(10)});
+  Frame frame;
+  frame.function = std::string(kName, 'f');
+  StackId stack = kEmptyStack;
+  for (int i = 0; i < kDepth; ++i) {
+    stack = stacks.InternStack(stack, stacks.InternFrame(frame));
+  }
+  for (int i = 0; i < kThreads; ++i) {
+    writer.AddSample(writer.AddThread({.pid = Pid(10), .tid = Tid(11 + i)}), Nanos(5'000'000'000'000), stack,
+                     SampleQuality::kVerified);
+  }
+  EXPECT_TRUE(writer.End(Nanos(5'000'000'001'000), Accounting{}, EndInfo{}).has_value());
+  return sink.bytes();
+}
+
+size_t FramesIn(const ThreadDump& dump) {
+  size_t frames = 0;
+  for (const DumpedProcess& process : dump.Processes()) {
+    for (const DumpedThread& thread : process.threads) {
+      frames += thread.frames.size();
+    }
+  }
+  return frames;
+}
+
+TEST(ThreadDump, HoldsAllThreads) {
+  const std::string trace = ManyThreadsInOneStack();
+  EXPECT_LT(trace.size(), kThreads * kDepth * kName / 10);  // where names stand once
+  ThreadDump dump;
+  ASSERT_TRUE(dump.Feed(std::as_bytes(std::span(trace))).has_value());
+  EXPECT_FALSE(dump.has_left_out());
+  EXPECT_EQ(FramesIn(dump), size_t{kThreads} * kDepth);
+}
+
+TEST(ThreadDump, HoldsNoMoreThanItMay) {
+  constexpr size_t kMost = 1 << 20;
+  const std::string trace = ManyThreadsInOneStack();
+  ThreadDump dump(kMost);
+  ASSERT_TRUE(dump.Feed(std::as_bytes(std::span(trace))).has_value());
+  EXPECT_TRUE(dump.has_left_out());
+  EXPECT_LT(FramesIn(dump) * kName, kMost);
+  EXPECT_GT(FramesIn(dump), 0);
+}
+
+}  // namespace
+}  // namespace ptrace_prof
