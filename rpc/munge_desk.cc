@@ -39,6 +39,7 @@ struct MungeDesk::State {
   std::condition_variable answered;
   std::deque<std::shared_ptr<Question>> waiting;
   std::shared_ptr<Question> in_work;
+  Nanos since;            // when that was begun
   bool is_stuck = false;  // the question in work is one that nobody waits for any more
   bool ends = false;
   bool has_ended = false;  // the thread
@@ -75,6 +76,7 @@ void MungeDesk::Run(const std::shared_ptr<State>& state) {
     const auto question = state->waiting.front();
     state->waiting.pop_front();
     state->in_work = question;
+    state->since = MonotonicNow();
     lock.unlock();
     auto answer = state->munged.read(question->credential, question->socket);
     lock.lock();
@@ -102,6 +104,9 @@ Result<MungeWord> MungeDesk::Read(const std::string& credential, const std::stri
   if (state.trouble.has_value() && (state.is_stuck || MonotonicNow() < state.trouble_until)) {
     return *state.trouble;
   }
+  if (state.in_work != nullptr && MonotonicNow() - state.since > patience_.before_knocking) {
+    return Late(socket);
+  }
   if (!thread_.joinable()) {
     thread_ = std::thread(&MungeDesk::Run, state_);
   }
@@ -110,6 +115,10 @@ Result<MungeWord> MungeDesk::Read(const std::string& credential, const std::stri
   state.waiting.push_back(question);
   state.asked.notify_one();
   if (!state.answered.wait_for(lock, Lasting(patience_.before_knocking), is_answered)) {
+    if (state.in_work != nullptr && state.in_work != question) {  // one waits on, for all
+      std::erase(state.waiting, question);
+      return Late(socket);
+    }
     lock.unlock();
     const auto there = state.munged.knock(socket);
     lock.lock();

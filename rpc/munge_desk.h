@@ -4,6 +4,7 @@
 //   answered in time (munged takes less than a millisecond) ──────────────────► that answer
 //   no answer for a moment ──► nobody is at the socket ───────────────────────► refused at once, with its name
 //                         └──► somebody is ──► no answer in all the time ─────► refused
+// Of several, one waits that long, the others a moment.
 // After a refusal of the last two kinds all who ask are refused at once with the same words, for a second and for as
 // long as libmunge is still trying. So a munged that hangs or has gone costs those who do not need it next to nothing.
 //

@@ -69,6 +69,16 @@ PeerCertificate ReadPeerCertificate(x509_st* certificate) {
   return peer;
 }
 
+std::vector<std::shared_ptr<X509>> AuthoritiesOf(const STACK_OF(X509) * chain) {
+  std::vector<std::shared_ptr<X509>> authorities;
+  for (int i = 1; chain != nullptr && i < sk_X509_num(chain); ++i) {
+    X509* one = sk_X509_value(chain, i);
+    X509_up_ref(one);
+    authorities.emplace_back(one, &X509_free);
+  }
+  return authorities;
+}
+
 std::string Describe(const PeerCertificate& certificate) {
   const std::string text = certificate.uris.empty()
                                ? certificate.subject

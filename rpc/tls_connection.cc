@@ -106,6 +106,7 @@ void TlsConnection::BeginServing() {
   server_end_.reset(ends[1]);
   peer_ = ReadPeerCertificate(shown.get());
   peer_.address = address_;
+  peer_.authorities = AuthoritiesOf(SSL_get0_verified_chain(ssl_.get()));
   in_.bytes.resize(kInBytes);
   out_.bytes.resize(kOutBytes);
   wants_to_write_ = false;

@@ -99,10 +99,13 @@ void TlsTrust::Apply(ssl_st* session) const {
 
 Result<void> TlsTrust::Check(const PeerCertificate& certificate) const {
   const std::lock_guard lock(mutex_);
-  const bool is_revoked = std::ranges::any_of(lists_, [&](const auto& list) {
-    X509_REVOKED* entry = nullptr;
-    return certificate.shown != nullptr && X509_CRL_get0_by_cert(list.get(), &entry, certificate.shown.get()) == 1;
-  });
+  const auto is_listed = [&](const std::shared_ptr<X509>& one) {
+    return one != nullptr && std::ranges::any_of(lists_, [&](const auto& list) {
+             X509_REVOKED* entry = nullptr;
+             return X509_CRL_get0_by_cert(list.get(), &entry, one.get()) == 1;
+           });
+  };
+  const bool is_revoked = is_listed(certificate.shown) || std::ranges::any_of(certificate.authorities, is_listed);
   return !is_revoked ? Result<void>()
                      : Because(Reason::kUnauthenticated,
                                fmt::format("the certificate of {} has been revoked", Describe(certificate)),

@@ -191,6 +191,27 @@ class Revoked(TlsCase):
         self.assertIn("certificate revoked", json.dumps(entry))
         self.assertEqual(self.answer(self.alice).returncode, 0)
 
+    def test_who_is_below_an_authority_that_is_revoked_is_refused(self):
+        site = Authority(self.place.folder, "site-authority", above=self.authority)
+        below = site.sign("below", "URI:spiffe://site/user/alice")
+
+        def publish(*revoked):
+            self.authority.revoke(*revoked)
+            self.list.write_text(self.list.read_text() + site.revoke().read_text())
+            self.hangup("event=revoked_read_again")
+
+        publish()
+        self.assertEqual(self.answer(below).returncode, 0)
+        old = Probe(self.address, "twice", env={**os.environ, **environment(self.authority, below)})
+        self.addCleanup(old.close)
+        self.assertTrue(old.hear("first"), old.lines)
+        self.assertTrue(within_deadline(lambda: status_fields(old.process.pid)["State"][0] == "T"))
+        publish(site)
+        old.process.send_signal(signal.SIGCONT)
+        self.assertIn("has been revoked", old.end()[-1])
+        self.assertIn("has been revoked", self.answer(below).stderr)
+        self.assertEqual(self.answer(self.alice).returncode, 0)
+
     def test_a_list_that_is_none_changes_nothing(self):
         doomed = self.authority.sign("doomed-too", "URI:spiffe://site/user/alice")
         self.authority.revoke(doomed)

@@ -10,24 +10,31 @@ def _openssl(*words):
 
 
 class Authority:
-    """`file`: its own certificate."""
+    """`file`: its own certificate. `above`: the authority that it has it from, else itself."""
 
-    def __init__(self, folder, name="authority"):
-        self.folder, self.name = folder, name
+    def __init__(self, folder, name="authority", above=None):
+        self.folder, self.name, self.above = folder, name, above
         self.file = folder / f"{name}.crt"
         self._key = folder / f"{name}.key"
-        _openssl("req", "-x509", *_CURVE, "-keyout", self._key, "-out", self.file, "-subj", f"/CN={name}", "-days", 2)
+        if above is None:
+            _openssl("req", "-x509", *_CURVE, "-keyout", self._key, "-out", self.file, "-subj", f"/CN={name}", "-days", 2)
+        else:
+            own = above.sign(name, extensions="basicConstraints=critical,CA:TRUE\nkeyUsage=keyCertSign,cRLSign\n")
+            os.rename(own.file, self.file)
+            os.rename(own.key, self._key)
 
-    def sign(self, name, alternatives="", days=2, usage="clientAuth"):
-        """A certificate of that common name."""
-        key, request, extensions, file = (self.folder / f"{self.name}-{name}.{kind}" for kind in ("key", "csr", "ext", "crt"))
-        extensions.write_text(f"extendedKeyUsage={usage}\n" + (f"subjectAltName={alternatives}\n" if alternatives else ""))
+    def sign(self, name, alternatives="", days=2, usage="clientAuth", extensions=""):
+        """A certificate of that common name, with those up to a root."""
+        key, request, wishes, file = (self.folder / f"{self.name}-{name}.{kind}" for kind in ("key", "csr", "ext", "crt"))
+        names = f"subjectAltName={alternatives}\n" if alternatives else ""
+        wishes.write_text(extensions or f"extendedKeyUsage={usage}\n{names}")
         _openssl("req", "-new", *_CURVE, "-keyout", key, "-out", request, "-subj", f"/CN={name}")
         _openssl("x509", "-req", "-in", request, "-CA", self.file, "-CAkey", self._key, "-days", days, "-extfile",
-                 extensions, "-out", file)
+                 wishes, "-out", file)
+        if self.above is not None:
+            file.write_text(file.read_text() + self.file.read_text())
         os.chmod(key, 0o600)
         return Certificate(file, key)
-
 
     def revoke(self, *certificates, days=2):
         """The file of the authority's list of revoked certificates, with these on it, too."""
