@@ -153,7 +153,7 @@ bool ChainVerifier::RootStandsStill(ThreadStack& stack, CollectStatus* collected
 bool ChainVerifier::TryToLearn(const Seen& seen, ThreadStack& stack, CollectStatus* collected) {
   const bool too_deep = *collected == CollectStatus::kTooDeep;
   if (seen.depth == 0) {
-    // Of a thread that was put off its CPU as it yielded, all reads are equal: only stops tell such a root.
+    // Of a thread that was put off its CPU as it yielded, all reads are equal.
     if (!SameCalls(first_, stack.frames()) || linker_.MaySuspendRoot(stack.frames()) ||
         !RootStandsStill(stack, collected)) {
       return false;
@@ -235,10 +235,11 @@ bool ChainVerifier::ReadStopped(Tid tid, ThreadStack& stack, LinkedChain& chain,
   return true;
 }
 
-// A generator that yields is for some nanoseconds the youngest frame and without a caller, which a stop can catch. So a
-// root is believed when stops have found it more than once, and not rarely.
+// A generator that yields is for some nanoseconds the youngest frame and without a caller. A stop can catch that, and
+// if the thread was put off its CPU there, so can many in a row: what may yield is never believed to be a root. Any
+// other when stops have found it more than once, and not rarely.
 bool ChainVerifier::IsTrustedRoot(const std::vector<RawFrame>& frames) {
-  if (frames.empty()) {
+  if (frames.empty() || linker_.MaySuspendRoot(frames)) {
     return false;
   }
   if (roots_.size() >= kMaxDoubted) {

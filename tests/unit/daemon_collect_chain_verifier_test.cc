@@ -76,6 +76,11 @@ TEST_F(ChainVerifierTest, AGeneratorThatHasYieldedIsNoRootHoweverLongItStandsSti
       EXPECT_EQ(sample.quality, SampleQuality::kTruncated);
       EXPECT_EQ(Names(sample.stack), kTruncatedMarker);
     }
+    for (int i = 0; i < 10; ++i) {  // nor under stops, which may all meet it before it gets a CPU again
+      const CollectStatus collected = stack_.Collect(python_, Nanos());
+      EXPECT_EQ(verifier_.Accept(collected, stack_, chain_).quality, SampleQuality::kTruncated);
+    }
+    EXPECT_EQ(Sample().quality, SampleQuality::kTruncated);
   }
 }
 
