@@ -178,8 +178,8 @@ struct TraceReader::Impl {
   PacketFramer framer;
   std::unordered_map<uint32_t, Sequence> sequences;
   CounterTracks counters;
-  // The uuid of a thread's track and the sequences about it that have not ended: a thread that was lost from sight for a
-  // moment has two for a while.
+  // The uuid of a thread's track and the sequences about it that have not ended: a thread that was lost from sight for
+  // a moment has two for a while.
   std::set<std::pair<uint64_t, uint32_t>> threads;
   std::unordered_map<uint64_t, GpuQueueId> gpu_queues;
   uint32_t next_track = 0;
