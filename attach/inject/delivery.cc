@@ -79,51 +79,19 @@ Result<void> Delivery::Run(const EffectSeen& seen) {
                             std::move(strays),     package_.kind->file_prefix,
                             package_.kind->module, static_cast<uint32_t>(package_.nonce)};
   PP_RETURN_IF_ERROR(RunText(target_, memory_, LoadText(request), patience_, seen, &report_));
-  return target_.text_runner ? AwaitClosed(file.number) : Result<void>();
-}
-
-Result<void> Delivery::CloseStrays() {
-  const std::string_view prefix = package_.kind->file_prefix;
-  PP_ASSIGN_OR_RETURN(std::vector<int32_t> strays, FindStrays(target_.pid, files_, prefix, -1));
-  if (strays.empty()) {
-    return {};
-  }
-  PP_RETURN_IF_ERROR(AwaitClosing());
-  PP_ASSIGN_OR_RETURN(const std::vector<int32_t> still, FindStrays(target_.pid, files_, prefix, -1));
-  std::erase_if(strays, [&](int32_t number) { return std::ranges::find(still, number) == still.end(); });
-  strays.resize(std::min(strays.size(), kMaxStrays));
-  for (const int32_t stray : strays) {
-    PP_ASSIGN_OR_RETURN(const bool closed, Close(stray));
-    if (!closed) {
-      break;
-    }
-  }
-  return {};
-}
-
-Result<bool> Delivery::IsClosed(int32_t descriptor) const {
-  PP_ASSIGN_OR_RETURN(const std::vector<TargetFile> open, files_.FindMemfds(package_.kind->file_prefix, true));
-  return std::ranges::none_of(open, [&](const TargetFile& file) { return file.number == descriptor; });
-}
-
-// One try; false: not closed.
-Result<bool> Delivery::Close(int32_t descriptor) {
-  const LoadRequest request{target_.own_pid, descriptor, {}, package_.kind->file_prefix, package_.kind->module, 0};
-  const Patience patience{MonotonicNow() + kClosingTurn, patience_.go_on};
-  const Result<void> done = RunText(
-      target_, memory_, CloseText(request), patience, [&] { return IsClosed(descriptor); }, &report_);
-  if (done.has_error() && (done.error().code == Code::kGone || done.error().code == Code::kCancelled)) {
-    return done.error();
-  }
-  return done.has_value();
+  return target_.text_runner ? AwaitClosed(request) : Result<void>();
 }
 
 // Where a signal handler of the job may end a text at any place, also just before it closes its file.
-Result<void> Delivery::AwaitClosed(int32_t descriptor) {
+Result<void> Delivery::AwaitClosed(const LoadRequest& request) {
+  const auto is_closed = [&]() -> Result<bool> {
+    PP_ASSIGN_OR_RETURN(const std::vector<TargetFile> open, files_.FindMemfds(package_.kind->file_prefix, true));
+    return std::ranges::none_of(open, [&](const TargetFile& file) { return file.number == request.descriptor; });
+  };
   for (int turn = 0; turn < kClosingTurns; ++turn) {
     const Nanos deadline = MonotonicNow() + kClosingTurn;
     for (;;) {
-      PP_ASSIGN_OR_RETURN(const bool closed, IsClosed(descriptor));
+      PP_ASSIGN_OR_RETURN(const bool closed, is_closed());
       if (closed) {
         return {};
       }
@@ -133,9 +101,10 @@ Result<void> Delivery::AwaitClosed(int32_t descriptor) {
       const timespec pause{0, kClosingPause.value};
       ::nanosleep(&pause, nullptr);
     }
-    PP_ASSIGN_OR_RETURN(const bool closed, Close(descriptor));
-    if (closed) {
-      return {};
+    const Patience patience{MonotonicNow() + kClosingTurn, patience_.go_on};
+    Result<void> done = RunText(target_, memory_, CloseText(request), patience, is_closed, &report_);
+    if (done.has_error() && (done.error().code == Code::kGone || done.error().code == Code::kCancelled)) {
+      return done;
     }
   }
   return {};  // the next capture closes it

@@ -30,19 +30,13 @@ class Delivery {
   // Returns once `seen`. kAlreadyExists: another collector is at it.
   Result<void> Run(const EffectSeen& seen);
 
-  // Where nothing is to be brought in: what collectors left that were killed while a text of theirs waited. Few at a
-  // time, and not those for which no thread is found at once: the next capture closes them.
-  Result<void> CloseStrays();
-
   const RunReport& report() const { return report_; }
 
  private:
   Result<void> AwaitClosing() const;
   Result<TargetFile> MakeFile();
   Result<UniqueFd> FillFile(const TargetFile& file) const;
-  Result<bool> IsClosed(int32_t descriptor) const;
-  Result<bool> Close(int32_t descriptor);
-  Result<void> AwaitClosed(int32_t descriptor);
+  Result<void> AwaitClosed(const LoadRequest& request);
 
   const InjectionTarget& target_;
   RemoteMemory& memory_;

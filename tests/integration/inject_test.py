@@ -107,16 +107,6 @@ class Inject(InjectCase):
     def test_main_waits_and_workers_work(self):
         self.check("sleeping")
 
-    def test_what_killed_collectors_left_is_closed_on_both_ways_in(self):
-        target = self.start("injectable.py", "threads")
-        for _ in ("delivered", "resident"):
-            target.tell("strays")
-            target.expect("pong")
-            self.assertEqual(len(stub_files(target.pid)), 3)
-            self.assertWentWell(drive(target.pid, "--events", 10), 1)
-            self.assertNoFiles(target.pid)
-        self.assertEndsWell(target)
-
     def test_everybody_waits(self):
         target = self.start_waiting("injectable.py", "idle")
         done = drive(target.pid, "--timeout-ms", 300)

@@ -58,21 +58,12 @@ def state():
     }
 
 
-def leave_strays():
-    """What texts make that run after the collector that had them wait was killed."""
-    for number in range(3):
-        os.memfd_create(f"ptrace-prof-stub.{number}", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-
-
 def answer():
     """False when it is time to end."""
     word = pact.hear()
-    if word == "strays":
-        leave_strays()
-    if word in ("ping", "strays"):
+    if word == "ping":
         pact.say("pong")
-        return True
-    return False
+    return word == "ping"
 
 
 def asked():
