@@ -148,7 +148,9 @@ void GpuJoiner::NoteLaunch(const Call& call, const GpuCallSite& site) {
   launch.source = site.source;
   launch.kind = call.kind;
   launch.is_outside = call.call.begin < opened_;
-  launch.is_implied = call.kind == GpuCallKind::kKernel && call.call.result == 0 && !launch.is_outside;
+  // What is launched while the shim leaves may or may not be recorded: only its kernel says that it was.
+  launch.is_implied =
+      call.kind == GpuCallKind::kKernel && call.call.result == 0 && !launch.is_outside && call.call.begin <= closed_;
   counts_.launches += launch.is_implied ? 1 : 0;
   if (launch.is_implied && first_launch_.value == 0) {
     first_launch_ = call.call.end;
