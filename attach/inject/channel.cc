@@ -12,21 +12,10 @@
 #include <string_view>
 
 #include "attach/inject/sealed_memory.h"
+#include "attach/inject/shared_word.h"
 
 namespace ptrace_prof {
 namespace {
-
-constexpr int kSealsNeeded = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-
-template <typename T>
-T Load(T& word) {
-  return std::atomic_ref<T>(word).load(std::memory_order_acquire);
-}
-
-template <typename T>
-void Store(T& word, T value) {
-  std::atomic_ref<T>(word).store(value, std::memory_order_release);
-}
 
 // Everything that makes it safe to map and to touch.
 Result<void> CheckFile(const UniqueFd& file, const ChannelShape& shape) {

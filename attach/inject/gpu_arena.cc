@@ -17,21 +17,10 @@
 #include "attach/base/clean_text.h"
 #include "attach/inject/gpu_failure.h"
 #include "attach/inject/sealed_memory.h"
+#include "attach/inject/shared_word.h"
 
 namespace ptrace_prof {
 namespace {
-
-constexpr int kSealsNeeded = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-
-template <typename T>
-T Load(T& word) {
-  return std::atomic_ref<T>(word).load(std::memory_order_acquire);
-}
-
-template <typename T>
-void Store(T& word, T value) {
-  std::atomic_ref<T>(word).store(value, std::memory_order_release);
-}
 
 bool IsPossible(const GpuArenaShape& shape) {
   return shape.slots >= 1 && shape.slots <= PP_GPU_MAX_SLOTS && shape.slot_bytes >= PP_GPU_MIN_SLOT_BYTES &&

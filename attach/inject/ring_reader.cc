@@ -4,18 +4,10 @@
 #include <atomic>
 #include <cstring>
 
+#include "attach/inject/shared_word.h"
+
 namespace ptrace_prof {
 namespace {
-
-template <typename T>
-T Load(T& word) {
-  return std::atomic_ref<T>(word).load(std::memory_order_acquire);
-}
-
-template <typename T>
-void Store(T& word, T value) {
-  std::atomic_ref<T>(word).store(value, std::memory_order_release);
-}
 
 RingState StateOf(uint32_t word) { return word <= PP_RING_ENDED ? static_cast<RingState>(word) : RingState::kFree; }
 

@@ -5,11 +5,6 @@
 #include <sys/stat.h>
 
 namespace ptrace_prof {
-namespace {
-
-constexpr int kSealsNeeded = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-
-}  // namespace
 
 Error NotTheSharedMemory(std::string_view why) {
   return {Code::kDataLoss, fmt::format("what the target shares is not the memory that was asked for: {}", why), ""};

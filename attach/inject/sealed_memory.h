@@ -3,6 +3,8 @@
 // does.
 #pragma once
 
+#include <fcntl.h>
+
 #include <cstdint>
 #include <string_view>
 
@@ -10,6 +12,8 @@
 #include "attach/base/unique_fd.h"
 
 namespace ptrace_prof {
+
+inline constexpr int kSealsNeeded = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 // kUnavailable: not sealed yet. kDataLoss: something else.
 Result<void> CheckSealedMemory(const UniqueFd& file, uint64_t size);
