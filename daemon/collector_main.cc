@@ -156,7 +156,9 @@ Result<void> CaptureHardened(const CaptureRequest& request, ByteSink& sink, Uniq
     auto started = ScriptKeeper::Start(request.pid);
     scripts = started.has_value() ? std::move(started).value() : nullptr;  // there are other ways in
   }
-  const auto counters = request.verb == CaptureVerb::kRecord ? NvmlCounters::Start(request.gpu_counters) : nullptr;
+  const bool has_gpu = request.gpu != GpuCaptureDetail::kOff;
+  const auto counters =
+      request.verb == CaptureVerb::kRecord ? NvmlCounters::Start(request.gpu_counters, has_gpu) : nullptr;
   LimitResources();
   PP_ASSIGN_OR_RETURN(const StopLine line, StopLine::Watch(std::move(control)));
   InstallSystemCallFilter(only_reads ? TargetAccess::kRead : TargetAccess::kWrite);
@@ -188,16 +190,24 @@ Result<void> List(const CaptureRequest& request, ByteSink& sink, UniqueFd contro
   return writer.End(MonotonicNow(), Accounting{}, EndInfo{});
 }
 
+// NVIDIA's driver may take a while to come up where nobody uses it.
+constexpr Nanos kGpuPatience = Nanos::FromSeconds(1);
+
 Result<void> Doctor(const CaptureRequest& request, ByteSink& sink, UniqueFd) {
+  std::unique_ptr<NvmlCounters> gpus;
   const auto harden = [&]() -> Result<void> {
     PP_RETURN_IF_ERROR(Harden(request.pid));
+    gpus = NvmlCounters::Start(GpuCounters::kOff, true);
     LimitResources();
     InstallSystemCallFilter(TargetAccess::kRead);
     return {};
   };
+  const auto free_gpu_memory = [&] {
+    return gpus != nullptr ? gpus->FreeMemoryOf(request.pid, kGpuPatience) : std::nullopt;
+  };
   const StackTable stacks;
   TraceWriter writer(sink, stacks, request);
-  Diagnose(request.pid, harden, writer);
+  Diagnose(request.pid, harden, free_gpu_memory, writer);
   return writer.End(MonotonicNow(), Accounting{}, EndInfo{});
 }
 

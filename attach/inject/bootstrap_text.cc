@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+
 namespace ptrace_prof {
 namespace {
 
@@ -12,10 +14,11 @@ constexpr std::string_view kWhose =
     "s=m['_signal']\\n"
     "k,_,t=x()\\n"
     "c={}\\n"
+    "h='__code__'\\n"
     "for i in range(1,65):\\n"
     " f=s.getsignal(i)\\n"
-    " for a in'func','__call__':f=f if hasattr(f,'__code__')else getattr(f,a,f)\\n"
-    " c[id(getattr(f,'__code__',0))]=i\\n"
+    " for a in'func','__call__':f=f if hasattr(f,h)else getattr(f,a,f)\\n"
+    " c[id(getattr(f,h,0))]=i\\n"
     "n=2*(k is KeyboardInterrupt)\\n"
     "while t:\\n"
     " n=c.get(id(t.tb_frame.f_code),n)\\n"
@@ -23,8 +26,8 @@ constexpr std::string_view kWhose =
 // Where no exception may pass, the signal comes again, by a thread of its own that has no more to do and runs once we
 // are through. From 3.10 on that is no signal for the kernel, which would end a job that has no handler by then.
 constexpr std::string_view kAgain =
-    "if n:m['_thread'].start_new_thread(m['_thread'].interrupt_main if m['sys'].hexversion>>16>777 "
-    "else s.raise_signal,(n,))";
+    "t=m['_thread']\\n"
+    "if n:t.start_new_thread(t.interrupt_main if m['sys'].hexversion>>16>777 else s.raise_signal,(n,))";
 constexpr std::string_view kPass = "if n:raise";
 
 std::string Escaped(std::string_view body) {
@@ -47,14 +50,19 @@ std::string Guarded(std::string_view body) {
   return text + "\",{})\n";
 }
 
-// "/proc/self/fd/N" with one of 2^32 spellings. Of 2^16, one in 340 processes that were entered twenty times by
-// scripts, each of which loads a stub, would see one twice, and be given a stub of before.
-std::string DescriptorPath(int32_t descriptor, uint32_t salt) {
-  std::string path = "/proc/self/fd/";
+// What to put before the N of "/proc/self/fd/N" for one of 2^32 spellings. Of 2^16, one in 340 processes that were
+// entered twenty times by scripts, each of which loads a stub, would see one twice, and be given a stub of before.
+std::string Spelling(uint32_t salt) {
+  std::string spelling;
   for (int bit = 0; bit < 32; ++bit) {
-    path += (salt >> bit & 1) != 0 ? ".//" : "./";
+    spelling += (salt >> bit & 1) != 0 ? "./" : "/";
   }
-  return path + std::to_string(descriptor);
+  return spelling;
+}
+
+// What stands between the parentheses of a tuple.
+std::string Sequence(std::span<const int32_t> numbers) {
+  return fmt::format("{}{}", fmt::join(numbers, ","), numbers.size() == 1 ? "," : "");
 }
 
 }  // namespace
@@ -89,26 +97,27 @@ std::string MakeFileText(const MakeFileRequest& request) {
 }
 
 std::string LoadText(const LoadRequest& request) {
-  std::string to_close;
-  for (const int32_t stray : request.strays) {
-    to_close += fmt::format("{},", stray);
-  }
   // What is loaded is looked at only afterwards: looking would let go of the interpreter's lock, and it may take long
-  // to get it back. We have looked from outside, and anything else in its place would not be such a module.
+  // to get it back. We have looked from outside, and anything else in its place would not be such a module. The chain
+  // that is made ready in the first line closes the file if it is still ours; it is gone through without a call of
+  // Python's, at which a signal handler might come before it.
   return Guarded(
       fmt::format("o='/proc/self/fd/'\n"
+                  "n='/memfd:{6}'\n"
+                  "c=map(p.close,map({{n+' (deleted)':{0}}}.get,map(p.readlink,[o+'{0}'])))\n"
                   "try:\n"
                   " if p.getpid()=={1}:i=m['_imp'];i.exec_dynamic(i.create_dynamic("
-                  "m['_frozen_importlib'].ModuleSpec('{2}',None,origin='{3}')))\n"
+                  "type(p.__spec__)('{2}',None,origin=o+'{3}{0}')))\n"
                   "finally:\n"
-                  " for d in({0},{4}):'{5}'in p.readlink(o+str(d))and p.close(d)\n",
-                  request.descriptor, request.own_pid.value, request.module,
-                  DescriptorPath(request.descriptor, request.salt), to_close, request.prefix));
+                  " [*c]\n"
+                  " for d in({4}):n[:{5}]in p.readlink(o+str(d))and p.close(d)\n",
+                  request.descriptor, request.own_pid.value, request.module, Spelling(request.salt),
+                  Sequence(request.strays), std::strlen("/memfd:") + request.prefix.size(), request.file_name));
 }
 
-std::string CloseText(const LoadRequest& request) {
-  return Guarded(fmt::format("d={}\n'{}'in p.readlink('/proc/self/fd/'+str(d))and p.close(d)\n", request.descriptor,
-                             request.prefix));
+std::string CloseText(std::span<const int32_t> descriptors, std::string_view prefix) {
+  return Guarded(fmt::format("for d in({}):'{}'in p.readlink('/proc/self/fd/'+str(d))and p.close(d)\n",
+                             Sequence(descriptors), prefix));
 }
 
 std::string AsPassing(std::string_view text) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,7 @@ std::string MakeFileText(const MakeFileRequest& request);
 struct LoadRequest {
   Pid own_pid;
   int32_t descriptor = -1;      // of the memfd
+  std::string_view file_name;   // its name
   std::vector<int32_t> strays;  // those that a collector left which was killed: closed too
   std::string_view prefix;      // of the names of all of them
   std::string_view module;
@@ -39,8 +41,9 @@ struct LoadRequest {
 };
 std::string LoadText(const LoadRequest& request);
 
-// Only closes that memfd: where a signal handler of the job ended the text above just before it could.
-std::string CloseText(const LoadRequest& request);
+// Only closes memfds whose names begin so: where a signal handler of the job ended the text above just before it could,
+// or a collector was killed.
+std::string CloseText(std::span<const int32_t> descriptors, std::string_view prefix);
 
 // One of these as what is run where its exceptions may pass (passing_text.h): those of the job's signal handlers do.
 std::string AsPassing(std::string_view text);

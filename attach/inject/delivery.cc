@@ -20,7 +20,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kMaxStrays = 8;
+constexpr size_t kMaxStrays = 4;
 // So long a thread that has loaded the last stub may take to close its file. What is there for longer is a stray; to
 // take the one for the other would have two threads close the same number, which may be that of our own by then.
 constexpr Nanos kClosingTime = Nanos::FromMillis(300);
@@ -75,39 +75,61 @@ Result<void> Delivery::Run(const EffectSeen& seen) {
   PP_ASSIGN_OR_RETURN(std::vector<int32_t> strays,
                       FindStrays(target_.pid, files_, package_.kind->file_prefix, file.number));
   strays.resize(std::min(strays.size(), kMaxStrays));
-  const LoadRequest request{target_.own_pid,       file.number,
-                            std::move(strays),     package_.kind->file_prefix,
-                            package_.kind->module, static_cast<uint32_t>(package_.nonce)};
-  PP_RETURN_IF_ERROR(RunText(target_, memory_, LoadText(request), patience_, seen, &report_));
-  return target_.text_runner ? AwaitClosed(request) : Result<void>();
+  const LoadRequest request{target_.own_pid,
+                            file.number,
+                            file.name,
+                            std::move(strays),
+                            package_.kind->file_prefix,
+                            package_.kind->module,
+                            static_cast<uint32_t>(package_.nonce)};
+  Result<void> loaded = RunText(target_, memory_, LoadText(request), patience_, seen, &report_);
+  const bool ran = loaded.has_value() || loaded.error().code == Code::kFailedPrecondition;
+  if (ran && target_.signal_handlers) {
+    PP_RETURN_IF_ERROR(CloseAll({file.number}));
+  }
+  return loaded;
 }
 
-// Where a signal handler of the job may end a text at any place, also just before it closes its file.
-Result<void> Delivery::AwaitClosed(const LoadRequest& request) {
-  const auto is_closed = [&]() -> Result<bool> {
-    PP_ASSIGN_OR_RETURN(const std::vector<TargetFile> open, files_.FindMemfds(package_.kind->file_prefix, true));
-    return std::ranges::none_of(open, [&](const TargetFile& file) { return file.number == request.descriptor; });
-  };
+Result<void> Delivery::CloseStrays() {
+  const std::string_view prefix = package_.kind->file_prefix;
+  PP_ASSIGN_OR_RETURN(std::vector<int32_t> strays, FindStrays(target_.pid, files_, prefix, -1));
+  if (strays.empty()) {
+    return {};
+  }
+  PP_RETURN_IF_ERROR(AwaitClosing());
+  PP_ASSIGN_OR_RETURN(const std::vector<int32_t> still, FindStrays(target_.pid, files_, prefix, -1));
+  std::erase_if(strays, [&](int32_t number) { return std::ranges::find(still, number) == still.end(); });
+  strays.resize(std::min(strays.size(), kMaxStrays));
+  return CloseAll(std::move(strays));
+}
+
+Result<bool> Delivery::AreClosed(std::span<const int32_t> numbers) const {
+  PP_ASSIGN_OR_RETURN(const std::vector<TargetFile> open, files_.FindMemfds(package_.kind->file_prefix, true));
+  return std::ranges::none_of(
+      open, [&](const TargetFile& file) { return std::ranges::find(numbers, file.number) != numbers.end(); });
+}
+
+// A text may be about to close them; a signal handler of the job may end it just before it does, also the one here.
+Result<void> Delivery::CloseAll(std::vector<int32_t> numbers) {
+  const EffectSeen closed = [&] { return AreClosed(numbers); };
   for (int turn = 0; turn < kClosingTurns; ++turn) {
     const Nanos deadline = MonotonicNow() + kClosingTurn;
-    for (;;) {
-      PP_ASSIGN_OR_RETURN(const bool closed, is_closed());
-      if (closed) {
+    do {
+      PP_ASSIGN_OR_RETURN(const bool done, closed());
+      if (done) {
         return {};
-      }
-      if (MonotonicNow() > deadline) {
-        break;
       }
       const timespec pause{0, kClosingPause.value};
       ::nanosleep(&pause, nullptr);
-    }
+    } while (MonotonicNow() < deadline);
     const Patience patience{MonotonicNow() + kClosingTurn, patience_.go_on};
-    Result<void> done = RunText(target_, memory_, CloseText(request), patience, is_closed, &report_);
+    Result<void> done =
+        RunText(target_, memory_, CloseText(numbers, package_.kind->file_prefix), patience, closed, &report_);
     if (done.has_error() && (done.error().code == Code::kGone || done.error().code == Code::kCancelled)) {
       return done;
     }
   }
-  return {};  // the next capture closes it
+  return {};  // the next capture closes them
 }
 
 Result<TargetFile> Delivery::MakeFile() {

@@ -7,6 +7,9 @@
 // was left by a collector that was killed is closed on the way; so is ours, should we be, by the next one. One thread.
 #pragma once
 
+#include <span>
+#include <vector>
+
 #include "attach/base/result.h"
 #include "attach/base/types.h"
 #include "attach/inject/bootstrap_text.h"
@@ -30,13 +33,18 @@ class Delivery {
   // Returns once `seen`. kAlreadyExists: another collector is at it.
   Result<void> Run(const EffectSeen& seen);
 
+  // Where nothing is to be brought in: what collectors left that were killed while a text of theirs waited. Few at a
+  // time, and only where a thread comes by within a second: else the next capture closes them.
+  Result<void> CloseStrays();
+
   const RunReport& report() const { return report_; }
 
  private:
   Result<void> AwaitClosing() const;
   Result<TargetFile> MakeFile();
   Result<UniqueFd> FillFile(const TargetFile& file) const;
-  Result<void> AwaitClosed(const LoadRequest& request);
+  Result<bool> AreClosed(std::span<const int32_t> numbers) const;
+  Result<void> CloseAll(std::vector<int32_t> numbers);
 
   const InjectionTarget& target_;
   RemoteMemory& memory_;

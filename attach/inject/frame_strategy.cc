@@ -53,9 +53,10 @@ class HookedCall final : public RunningCall {
     }
   }
 
-  Result<void> Begin(const QueuedFunction& call, const CallGuard& guard, Nanos deadline) {
-    call_ = call;
-    return RetryStops([&] { return TryHook(guard); }, NotStopped(), deadline);
+  Result<void> Begin(const InjectedCall& call, Nanos deadline) {
+    call_ = call.function;
+    raises_ = call.raises ? UINT32_MAX : 0;
+    return RetryStops([&] { return TryHook(call.guard); }, NotStopped(), deadline);
   }
 
   Result<bool> Taken() override {
@@ -101,7 +102,8 @@ class HookedCall final : public RunningCall {
     // thread sees for itself that calls wait when it goes on.
     RemoteWriter writer(pid_);
     PP_RETURN_IF_ERROR(QuietBell(memory_, writer, bell_));
-    const ThunkContext context{hook_.slot.value, now, call_.function.value, call_.argument.value, code_.value, 0, 0};
+    const ThunkContext context{hook_.slot.value, now, call_.function.value, call_.argument.value, code_.value, 0,
+                               raises_};
     PP_RETURN_IF_ERROR(context_.Put({reinterpret_cast<const char*>(&context), sizeof context}));
     thunk_ = MakeFrameThunk(context_.address(), hook_.function, hook_.throw_argument);
     written_ = true;
@@ -157,6 +159,7 @@ class HookedCall final : public RunningCall {
   Slack context_;
   RemoteAddr code_;
   QueuedFunction call_;
+  uint32_t raises_ = 0;  // as in the context
   std::vector<uint8_t> thunk_;
   uint64_t original_ = 0;
   bool written_ = false;
@@ -177,7 +180,7 @@ Result<std::unique_ptr<RunningCall>> Perform(const InjectionTarget& target, Remo
   }
   PP_ASSIGN_OR_RETURN(Slack context, Slack::Borrow(target.pid, memory, target.tails, sizeof(ThunkContext) + 1));
   auto hooked = std::make_unique<HookedCall>(target, memory, std::move(context), code);
-  PP_RETURN_IF_ERROR(hooked->Begin(call.function, call.guard, deadline));
+  PP_RETURN_IF_ERROR(hooked->Begin(call, deadline));
   return std::unique_ptr<RunningCall>(std::move(hooked));
 }
 

@@ -3,7 +3,8 @@
 //
 // Pure data; a file per architecture. They run in a thread of the target, at a call, with its lock held (there is one
 // in the versions that this is for), and change nothing that a call may not change. The first one to come makes the
-// call; those that were on their way here go straight on, as do those that carry an exception.
+// call; those that were on their way here go straight on, as do those that carry an exception. An exception of the call
+// is handed to the original, which begins as it does for generator.throw(): it is raised where the job was.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,8 @@ struct ThunkContext {
   uint64_t argument = 0;
   uint64_t thunk = 0;
   uint32_t state = 0;  // ThunkState
-  uint32_t pad = 0;
+  uint32_t raises =
+      0;  // all bits: the call may fail with an exception set, with which the original then begins; or none
 };
 static_assert(sizeof(ThunkContext) == 48);
 

@@ -7,7 +7,7 @@ namespace {
 
 constexpr uint8_t kInstructions[] = {
     0x85, 0xd2,                                      // test   %edx,%edx: an exception is on its way
-    0x75, 0x4c,                                      // jne    tail
+    0x75, 0x5b,                                      // jne    tail
     0x57,                                            // push   %rdi
     0x56,                                            // push   %rsi
     0x52,                                            // push   %rdx: aligns the stack, too
@@ -15,7 +15,7 @@ constexpr uint8_t kInstructions[] = {
     0x31, 0xc0,                                      // xor    %eax,%eax
     0xb9, 0x01, 0,    0,    0,                       // mov    $1,%ecx
     0xf0, 0x41, 0x0f, 0xb1, 0x4a, 0x28,              // lock cmpxchg %ecx,state(%r10)
-    0x75, 0x2d,                                      // jne    done
+    0x75, 0x33,                                      // jne    others
     0x49, 0x8b, 0x02,                                // mov    slot(%r10),%rax
     0x49, 0x8b, 0x4a, 0x20,                          // mov    thunk(%r10),%rcx
     0x48, 0x39, 0x08,                                // cmp    %rcx,(%rax): somebody else's by now?
@@ -26,21 +26,28 @@ constexpr uint8_t kInstructions[] = {
     0x41, 0xff, 0x52, 0x10,                          // call   *function(%r10)
     0x49, 0xba, 0,    0,    0,    0,    0, 0, 0, 0,  // movabs $context,%r10
     0x41, 0xc7, 0x42, 0x28, 0x02, 0,    0, 0,        // movl   $2,state(%r10)
-    0x5a,                                            // done: pop %rdx
+    0x41, 0x23, 0x42, 0x2c,                          // and    raises(%r10),%eax
+    0xeb, 0x02,                                      // jmp    done
+    0x31, 0xc0,                                      // others: xor %eax,%eax
+    0x5a,                                            // done: pop %rdx, as the next two without a flag
     0x5e,                                            // pop    %rsi
     0x5f,                                            // pop    %rdi
+    0x74, 0x05,                                      // je     tail
+    0xba, 0x01, 0,    0,    0,                       // mov    $1,%edx
     0x48, 0xb8, 0,    0,    0,    0,    0, 0, 0, 0,  // tail: movabs $goes_on,%rax
     0xff, 0xe0,                                      // jmp    *%rax
 };
 constexpr size_t kContextAt[] = {9, 61};
-constexpr size_t kGoesOnAt = 82;
-constexpr uint8_t kTestThird = 0xd2;   // %edx
+constexpr size_t kThrowAt = 90;
+constexpr size_t kGoesOnAt = 97;
 constexpr uint8_t kTestSecond = 0xf6;  // %esi
+constexpr uint8_t kSetSecond = 0xbe;   // %esi
 
-static_assert(sizeof kInstructions == 92 && sizeof kInstructions <= kMaxThunkBytes);
+static_assert(sizeof kInstructions == 107 && sizeof kInstructions <= kMaxThunkBytes);
 static_assert(offsetof(ThunkContext, slot) == 0 && offsetof(ThunkContext, original) == 0x08 &&
               offsetof(ThunkContext, function) == 0x10 && offsetof(ThunkContext, argument) == 0x18 &&
-              offsetof(ThunkContext, thunk) == 0x20 && offsetof(ThunkContext, state) == 0x28);
+              offsetof(ThunkContext, thunk) == 0x20 && offsetof(ThunkContext, state) == 0x28 &&
+              offsetof(ThunkContext, raises) == 0x2c);
 
 }  // namespace
 
@@ -49,7 +56,10 @@ std::vector<uint8_t> MakeFrameThunk(RemoteAddr context, RemoteAddr goes_on, uint
     return {};
   }
   std::vector<uint8_t> code(std::begin(kInstructions), std::end(kInstructions));
-  code[1] = throw_argument == 1 ? kTestSecond : kTestThird;
+  if (throw_argument == 1) {
+    code[1] = kTestSecond;
+    code[kThrowAt] = kSetSecond;
+  }
   for (const size_t at : kContextAt) {
     std::memcpy(code.data() + at, &context.value, sizeof context.value);
   }

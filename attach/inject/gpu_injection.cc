@@ -177,6 +177,8 @@ Result<GpuInjection> InjectGpu(const InjectionTarget& target, RemoteMemory& memo
   PP_ASSIGN_OR_RETURN(const std::optional<ResidentStub> shim, ResidentShim(target, memory, files).Find());
   Delivery delivery(target, memory, files, image.package(), patience);
   if (shim && CanCall(target)) {
+    PP_RETURN_IF_ERROR(delivery.CloseStrays());
+    left.Add(delivery.report().stops);
     PP_ASSIGN_OR_RETURN(const RunReport run, Enter(target, memory, *shim, image.boot(), patience, seen));
     report = {run.way, true, {}, run.stops};
   } else {

@@ -168,6 +168,8 @@ Result<Injection> Inject(const InjectionTarget& target, RemoteMemory& memory, co
   PP_ASSIGN_OR_RETURN(const std::optional<ResidentStub> stub, resident.Find());
   Delivery delivery(target, memory, files, image.package(), patience);
   if (stub && CanCall(target)) {
+    PP_RETURN_IF_ERROR(delivery.CloseStrays());
+    left.Add(delivery.report().stops);
     PP_RETURN_IF_ERROR(resident.Enter(*stub, image.boot(), taker));
     report = {resident.report().way, true, {}, resident.report().stops};
   } else {

@@ -42,7 +42,8 @@ struct InjectionTarget {
   bool main_thread_only = false;          // nobody else looks at the queue
   RemoteAddr run_text;                    // int(const char*): runs a text of Python, with the rights to do so held
   std::vector<MemoryTail> tails;          // where a text may be put, if it is zero there
-  std::optional<TextRunner> text_runner;  // where signal handlers of the job may raise in a text
+  bool signal_handlers = false;           // the job has some, which may raise in a text
+  std::optional<TextRunner> text_runner;  // then, where the functions for it are known
   RemoteAddr memfd_create;                // of its libc; null: it has none
   std::optional<FrameHook> frame_hook;
   std::optional<ScriptRequests> scripts;  // that its threads can be asked to run

@@ -1,5 +1,5 @@
-// A text of Python in a target, with the few instructions that have a queued call run it and let pass what a signal
-// handler of the job raises meanwhile (text_thunk.h): for jobs that have such handlers.
+// A text of Python in a target, with the few instructions by which a call (of the queue, or of the frame hook) runs it
+// and lets pass what a signal handler of the job raises meanwhile (text_thunk.h): for jobs that have such handlers.
 //
 // The instructions lie in the unused end of a page of code, text and context in that of a page of data; all is zero
 // again when this object goes, unless a thread may come there still. If we are killed, they stay, and a call that waits
@@ -33,8 +33,8 @@ class PassingText {
   const CallGuard& guard() const { return guard_; }
   const StopCost& cost() const { return cost_; }
 
-  // What became of the call: it waits in the queue, or it was taken back.
-  void SetWaiting(bool waits) { may_be_called_ = waits; }
+  // The call could not be taken back: it was made, or will be.
+  void ExpectCall() { may_be_called_ = true; }
 
  private:
   PassingText(const InjectionTarget& target, RemoteMemory& memory, Slack text, Slack context, RemoteAddr code);

@@ -28,34 +28,21 @@ Result<void> Applies(const InjectionTarget& target) {
 
 class CallInQueue final : public RunningCall {
  public:
-  CallInQueue(QueuedCall call, PassingText* passing) : call_(std::move(call)), passing_(passing) {}
-  ~CallInQueue() override { static_cast<void>(Withdraw().has_value()); }
+  explicit CallInQueue(QueuedCall call) : call_(std::move(call)) {}
   Result<bool> Taken() override { return call_.Taken(); }
   Result<void> Remind() override { return call_.Ring(); }
-  Result<Withdrawal> Withdraw() override {
-    Result<Withdrawal> withdrawal = call_.Withdraw();
-    if (passing_ != nullptr && withdrawal.has_value() && withdrawal.value() == Withdrawal::kTakenBack) {
-      passing_->SetWaiting(false);
-    }
-    return withdrawal;
-  }
+  Result<Withdrawal> Withdraw() override { return call_.Withdraw(); }
   const StopCost& cost() const override { return call_.cost(); }
 
  private:
   QueuedCall call_;
-  PassingText* passing_;
 };
 
 Result<std::unique_ptr<RunningCall>> Perform(const InjectionTarget& target, RemoteMemory& memory,
                                              const InjectedCall& call, Nanos deadline) {
-  PassingText* passing = call.passing;
-  const QueuedFunction function = passing != nullptr ? passing->call() : call.function;
-  const CallGuard& guard = passing != nullptr ? passing->guard() : call.guard;
-  PP_ASSIGN_OR_RETURN(QueuedCall queued, QueuedCall::Put(target.pid, memory, target.queue, function, guard, deadline));
-  if (passing != nullptr) {
-    passing->SetWaiting(true);
-  }
-  return std::unique_ptr<RunningCall>(std::make_unique<CallInQueue>(std::move(queued), passing));
+  PP_ASSIGN_OR_RETURN(QueuedCall queued,
+                      QueuedCall::Put(target.pid, memory, target.queue, call.function, call.guard, deadline));
+  return std::unique_ptr<RunningCall>(std::make_unique<CallInQueue>(std::move(queued)));
 }
 
 }  // namespace

@@ -128,6 +128,9 @@ Result<bool> QueuedCall::TryTakeBack(State& state, Nanos patience) {
 }
 
 Result<Withdrawal> QueuedCall::Withdraw() {
+  if (state_->taken_back) {
+    return Withdrawal::kTakenBack;
+  }
   Withdrawal withdrawal = Withdrawal::kLeft;
   const Result<void> done = RetryStops(
       [&]() -> Result<bool> {
@@ -138,6 +141,7 @@ Result<Withdrawal> QueuedCall::Withdraw() {
         }
         PP_ASSIGN_OR_RETURN(const bool back, TryTakeBack(*state_, kStopPatience));
         withdrawal = back ? Withdrawal::kTakenBack : Withdrawal::kLeft;
+        state_->taken_back = back;
         state_->open &= !back;
         return !state_->open;
       },

@@ -58,7 +58,7 @@ class QueuedCall {
   Result<bool> Taken();
   Result<void> Ring();
 
-  Result<Withdrawal> Withdraw();
+  Result<Withdrawal> Withdraw();  // once taken back, always said so
 
   const StopCost& cost() const { return state_->cost; }
 
@@ -72,6 +72,7 @@ class QueuedCall {
     CallGuard guard;
     uint32_t slot = 0;
     bool open = false;  // put, and not known to be out of the queue
+    bool taken_back = false;
     StopCost cost;
   };
   explicit QueuedCall(std::unique_ptr<State> state) : state_(std::move(state)) {}

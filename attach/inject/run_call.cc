@@ -13,6 +13,7 @@
 #include "attach/inject/bootstrap_text.h"
 #include "attach/inject/left_texts.h"
 #include "attach/inject/passing_text.h"
+#include "attach/inject/signal_handlers.h"
 #include "attach/inject/slack.h"
 #include "attach/inject/strategy.h"
 
@@ -156,6 +157,7 @@ struct Run {
   const Patience& patience;
   const EffectSeen& seen;
   RunReport* report;
+  PassingText* passing = nullptr;  // what is called; null: something else
   bool in_use = false;
 
   // `unplaced`: why there is no such call, but only its text.
@@ -198,9 +200,10 @@ struct Run {
   }
 
   Result<bool> Try(const InjectionStrategy& strategy, RunningCall& running, Nanos end) {
-    Result<bool> done = TakeTurn(target, running, patience, end, seen, &in_use);
-    if (done.has_value() && done.value()) {
-      static_cast<void>(running.Withdraw().has_value());  // what is left to be cleared costs stops too
+    const Result<bool> done = TakeTurn(target, running, patience, end, seen, &in_use);
+    const Result<Withdrawal> withdrawal = running.Withdraw();  // what is left to be cleared costs stops too
+    if (passing != nullptr && !(withdrawal.has_value() && withdrawal.value() == Withdrawal::kTakenBack)) {
+      passing->ExpectCall();
     }
     report->way = strategy.name;
     report->stops.Add(running.cost());
@@ -247,6 +250,40 @@ Result<std::unique_ptr<PassingText>> PlacePassing(const InjectionTarget& target,
                  "Sample it instead (record without --mode trace).", ThingOf(target.pid));
 }
 
+// The way in was chosen by whether there are any.
+Result<void> CheckHandlers(const InjectionTarget& target) {
+  PP_ASSIGN_OR_RETURN(const bool now, HasSignalHandlers(target.pid));
+  if (!now || target.signal_handlers) {
+    return {};
+  }
+  return Error{Code::kUnavailable,
+               fmt::format("process {} has set up signal handlers since it was looked at", target.pid.value),
+               "Try again."};
+}
+
+Result<void> RunPassing(Run& run, PassingText& passing, std::string_view text) {
+  run.passing = &passing;
+  const Result<void> done = run.Through({passing.call(), passing.guard(), text, true}, std::nullopt);
+  run.report->stops.Add(passing.cost());
+  return done;
+}
+
+Result<void> RunPrinting(Run& run, std::string_view text) {
+  PP_RETURN_IF_ERROR(CheckHandlers(run.target));
+  Result<Slack> slack = Place(run.target, run.memory, text);
+  if (slack.has_error()) {
+    return run.Through({{}, {}, text}, std::move(slack).error());
+  }
+  const RemoteAddr at = slack.value().address();
+  CallGuard guard{at, {}, at};
+  std::memcpy(guard.bytes.data(), text.data(), std::min(guard.bytes.size(), text.size()));
+  const Result<void> done = run.Through({{run.target.run_text, at}, guard, text}, std::nullopt);
+  if (run.in_use) {
+    slack.value().LeaveText();  // whoever reads it must not be cut short
+  }
+  return done;
+}
+
 }  // namespace
 
 Result<void> RunCall(const InjectionTarget& target, RemoteMemory& memory, const QueuedFunction& call,
@@ -257,29 +294,12 @@ Result<void> RunCall(const InjectionTarget& target, RemoteMemory& memory, const 
 
 Result<void> RunText(const InjectionTarget& target, RemoteMemory& memory, std::string_view text,
                      const Patience& patience, const EffectSeen& seen, RunReport* report) {
-  Run run{target, memory, patience, seen, report};
-  Result<Slack> slack = Place(target, memory, text);
-  if (slack.has_error()) {
-    return run.Through({{}, {}, text}, std::move(slack).error());
-  }
-  const RemoteAddr at = slack.value().address();
-  CallGuard guard{at, {}, at};
-  std::memcpy(guard.bytes.data(), text.data(), std::min(guard.bytes.size(), text.size()));
-  InjectedCall call{{target.run_text, at}, guard, text};
   const auto passing = PlacePassing(target, memory, text, patience.deadline);
-  if (passing.has_value()) {
-    call.passing = passing.value().get();
-  } else if (passing.error().code != Code::kUnimplemented) {
+  if (passing.has_error() && passing.error().code != Code::kUnimplemented) {
     return passing.error();  // without it a handler that raises in the text would end the job
   }
-  Result<void> done = run.Through(call, std::nullopt);
-  if (passing.has_value()) {
-    report->stops.Add(passing.value()->cost());
-  }
-  if (run.in_use) {
-    slack.value().LeaveText();  // whoever reads it must not be cut short
-  }
-  return done;
+  Run run{target, memory, patience, seen, report};
+  return passing.has_value() ? RunPassing(run, *passing.value(), text) : RunPrinting(run, text);
 }
 
 }  // namespace ptrace_prof

@@ -27,6 +27,7 @@ pp_library(attach/inject
     inject/script_strategy.cc
     inject/script_threads.cc
     inject/sealed_memory.cc
+    inject/signal_handlers.cc
     inject/slack.cc
     inject/strategy.cc
     inject/stub_file.cc

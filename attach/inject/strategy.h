@@ -18,7 +18,6 @@
 #include "attach/base/result.h"
 #include "attach/base/types.h"
 #include "attach/inject/injection_target.h"
-#include "attach/inject/passing_text.h"
 #include "attach/inject/queued_call.h"
 #include "attach/proc/remote_memory.h"
 
@@ -47,7 +46,7 @@ struct InjectedCall {
   QueuedFunction function;
   CallGuard guard;
   std::string_view text;
-  PassingText* passing = nullptr;  // what is put into the queue instead of `function`; null: nothing
+  bool raises = false;  // it may fail with an exception set, which is the job's
 };
 
 enum class InjectionTurn : uint8_t {

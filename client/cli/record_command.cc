@@ -77,7 +77,9 @@ class RecordCommand : public Command {
     app.add_option("--exclude", o.exclude, "With --mode trace: leave out functions that GLOB matches; may be repeated")
         ->type_name("GLOB")
         ->allow_extra_args(false);
-    app.add_flag("--force", o.force, "With --mode trace: even where the process disabled remote debugging");
+    app.add_flag("--force", o.force,
+                 "With --mode trace or --gpu: even where the process disabled remote debugging; with --gpu, even where "
+                 "its CUPTI or a full GPU speaks against it");
     app.get_option("--max-overhead")
         ->description(
             "CPU that we may use, of one core (default: 1%); off: no limit. With --mode trace: what it may cost "

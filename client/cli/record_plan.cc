@@ -164,7 +164,6 @@ Result<void> ReadMode(const RecordOptions& options, CaptureRequest& request) {
     CaptureMode of;
   } const rows[] = {
       {options.c_calls, "--c-calls", CaptureMode::kTrace},
-      {options.force, "--force", CaptureMode::kTrace},
       {!options.min_duration.empty(), "--min-duration", CaptureMode::kTrace},
       {!options.buffer.empty(), "--buffer", CaptureMode::kTrace},
       {!options.on_full.empty(), "--on-full", CaptureMode::kTrace},
@@ -197,7 +196,6 @@ Result<void> ReadMode(const RecordOptions& options, CaptureRequest& request) {
     request.trace.max_overhead = kAutoTraceOverhead;
   }
   request.trace.c_calls = options.c_calls;
-  request.trace.force = options.force;
   if (!options.min_duration.empty()) {
     PP_ASSIGN_OR_RETURN(request.trace.min_duration, ParseDuration(options.min_duration, "leave it out for all calls"));
   }
@@ -231,6 +229,15 @@ Result<void> ReadGpu(const RecordOptions& options, CaptureRequest& request) {
   return Usage(fmt::format("--gpu-detail {} is not known", CleanText(asked)), "give coarse, default or full");
 }
 
+// After mode and GPU: samples bring nothing in.
+Result<void> ReadForce(const RecordOptions& options, CaptureRequest& request) {
+  if (options.force && request.mode == CaptureMode::kSample && request.gpu == GpuCaptureDetail::kOff) {
+    return Usage("--force goes with --mode trace or --gpu", "leave --force out, or take one of them");
+  }
+  request.force = options.force;
+  return {};
+}
+
 Result<void> ReadValues(const RecordOptions& options, CaptureRequest& request) {
   if (!options.duration.empty()) {
     PP_ASSIGN_OR_RETURN(request.duration, ParseDuration(options.duration));
@@ -261,6 +268,7 @@ Result<void> ReadValues(const RecordOptions& options, CaptureRequest& request) {
     PP_ASSIGN_OR_RETURN(request.gpu_counters, ParseGpuCounters(options.gpu_counters));
   }
   PP_RETURN_IF_ERROR(ReadGpu(options, request));
+  PP_RETURN_IF_ERROR(ReadForce(options, request));
   request.max_depth = options.max_depth;
   request.gil_only = options.gil;
   request.subprocesses = options.subprocesses;

@@ -102,7 +102,13 @@ class CallCapture {
 
   CaptureContext Context() {
     const bool has_gpu = request_.gpu != GpuCaptureDetail::kOff;
-    return {request_, stacks_, writer_, accounting_, terms_.aids.scripts, has_gpu ? &history_ : nullptr};
+    return {request_,
+            stacks_,
+            writer_,
+            accounting_,
+            terms_.aids.scripts,
+            has_gpu ? &history_ : nullptr,
+            terms_.aids.counters};
   }
 
   // Before the stub: up to 3.11 nobody may be called in where calls are traced. What comes into the target for it is

@@ -104,7 +104,7 @@ ChannelShape CallTracer::Shape() const {
 Result<void> CallTracer::BringIn(const std::function<bool()>& go_on) {
   PP_RETURN_IF_ERROR(AwaitStart(pid_, memory_, process_.python, {MonotonicNow() + kEntryPatience, go_on}));
   PP_ASSIGN_OR_RETURN(target_, DescribeForInjection(pid_, memory_, process_.python));
-  target_.force = context_.request.trace.force;
+  target_.force = context_.request.force;
   target_.script_files = context_.scripts;
   PP_ASSIGN_OR_RETURN(pp_boot boot, DescribeForStub(pid_, memory_, process_.python));
   const ChannelShape shape = Shape();

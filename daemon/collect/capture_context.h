@@ -8,6 +8,7 @@
 
 namespace ptrace_prof {
 
+class NvmlCounters;
 class ScriptFiles;
 class StackHistory;
 
@@ -18,6 +19,7 @@ struct CaptureContext {
   Accounting& accounting;
   ScriptFiles* scripts = nullptr;   // of a capture that traces calls or a GPU: see RunCapture
   StackHistory* history = nullptr;  // where threads were is noted here, for who records a GPU; null: nobody does
+  NvmlCounters* gpus = nullptr;     // what is known of the machine's GPUs; null: nothing
 };
 
 }  // namespace ptrace_prof

@@ -7,12 +7,15 @@
 
 #include "daemon/collect/gpu_shim_boot.h"
 #include "daemon/collect/stub_boot.h"
+#include "daemon/inspect/gpu_library.h"
+#include "daemon/nvml/nvml_counters.h"
 
 namespace ptrace_prof {
 namespace {
 
 constexpr Nanos kEntryPatience = Nanos::FromSeconds(5);    // for the shim to be there
 constexpr Nanos kAttachPatience = Nanos::FromSeconds(10);  // and for the first record
+constexpr Nanos kMemoryPatience = Nanos::FromMillis(500);  // for the driver's answer
 constexpr Nanos kSettleEvery = Nanos::FromMillis(100);
 constexpr Nanos kAccountEvery = Nanos::FromMillis(500);
 constexpr Nanos kUnsure = Nanos::FromMillis(1);  // of a buffer's clock: its thread may have waited between two reads
@@ -54,15 +57,24 @@ GpuCapture::GpuCapture(const GpuTarget& target, const CaptureContext& context)
   accounting_.state = GpuCaptureState::kStarting;
 }
 
+// A job that has nearly filled its GPU would run out of memory by our coming.
+Result<void> GpuCapture::CheckMemory() const {
+  const auto free = context_.gpus != nullptr && !context_.request.force
+                        ? context_.gpus->FreeMemoryOf(target_.pid, kMemoryPatience)
+                        : std::nullopt;
+  return free.has_value() ? CheckGpuMemory(target_.pid, *free) : Result<void>();
+}
+
 Result<GpuInjection> GpuCapture::Inject(const std::function<bool()>& go_on) {
+  PP_RETURN_IF_ERROR(CheckMemory());
   const bool is_sampled = target_.stacks == GpuStackKind::kSampled;
   const GpuWishes wishes{.detail = DetailOf(context_.request.gpu),
-                         .force = context_.request.trace.force,
+                         .force = context_.request.force,
                          .launch_rate = is_sampled ? kLaunchRate : 0,
                          .graph_rate = is_sampled ? kGraphRate : 0};
   PP_ASSIGN_OR_RETURN(pp_gpu_boot boot, DescribeForGpuShim(target_.pid, target_.memory, target_.python, wishes));
   PP_ASSIGN_OR_RETURN(InjectionTarget into, DescribeForInjection(target_.pid, target_.memory, target_.python));
-  into.force = context_.request.trace.force;
+  into.force = context_.request.force;
   into.script_files = context_.scripts;
   boot.nonce = MakeNonce();
   PP_ASSIGN_OR_RETURN(GpuShimFile shim, GpuShimFile::Carried());

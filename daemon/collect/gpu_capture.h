@@ -60,6 +60,7 @@ class GpuCapture {
   void Finish(Nanos now);
 
  private:
+  Result<void> CheckMemory() const;
   Result<GpuInjection> Inject(const std::function<bool()>& go_on);
   void Refuse(const Error& error);
   void End(const Error& error);

@@ -12,8 +12,8 @@
 #include "attach/proc/maps.h"
 #include "attach/proc/procfs.h"
 #include "daemon/collect/gpu_calls.h"
-#include "daemon/collect/gpu_library.h"
 #include "daemon/collect/mapped_functions.h"
+#include "daemon/inspect/gpu_library.h"
 #include "symbolizer/cpython/interpreter_symbols.h"
 
 namespace ptrace_prof {

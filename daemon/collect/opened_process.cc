@@ -2,10 +2,14 @@
 
 #include <utility>
 
+#include "attach/proc/proc_file.h"
 #include "attach/proc/process_memory.h"
+#include "daemon/inspect/launch_facts.h"
 
 namespace ptrace_prof {
 namespace {
+
+constexpr size_t kEnvironLimit = 256 << 10;
 
 ProcessInfo Describe(Pid pid, Pid parent, const ProcessStatus& status, const PythonProcess& python) {
   ProcessInfo info;
@@ -19,6 +23,11 @@ ProcessInfo Describe(Pid pid, Pid parent, const ProcessStatus& status, const Pyt
   info.python = python.version_text;
   if (const auto start = ReadStartTime(pid); start.has_value()) {
     info.start_time = start.value();
+  }
+  if (const auto environment = ReadProcFile(ProcPath(pid, "environ"), kEnvironLimit); environment.has_value()) {
+    const LaunchFacts launch = ParseEnvironment(environment.value());
+    info.rank = launch.rank;
+    info.world_size = launch.world_size;
   }
   return info;
 }

@@ -5,7 +5,6 @@ pp_library(daemon/collect
           collect/child_count.cc collect/gpu_call_sites.cc collect/gpu_calls.cc collect/gpu_calls_table.cc
           collect/gpu_capture.cc collect/gpu_clock.cc collect/gpu_decoder.cc collect/gpu_detail.cc
           collect/gpu_inventory.cc collect/gpu_joiner.cc collect/gpu_launch_stacks.cc collect/gpu_launches.cc
-          collect/gpu_library.cc
           collect/gpu_names.cc collect/gpu_operation_name.cc collect/gpu_shim_boot.cc
           collect/interpreter_watch.cc collect/landmarks.cc
           collect/locals_reader.cc collect/mapped_functions.cc collect/opened_process.cc collect/pacer.cc
@@ -14,5 +13,5 @@ pp_library(daemon/collect
           collect/stack_linker.cc
           collect/start_wait.cc collect/step_marker.cc collect/stub_boot.cc
           collect/target_objects.cc collect/thread_roster.cc collect/thread_state_watch.cc collect/tick_clock.cc
-  DEPS pp_daemon_nvml pp_daemon_trace pp_symbolizer_cpython pp_attach_inject pp_attach_stub_image pp_attach_ptrace pp_attach_proc
+  DEPS pp_daemon_inspect pp_daemon_nvml pp_daemon_trace pp_symbolizer_cpython pp_attach_inject pp_attach_stub_image pp_attach_ptrace pp_attach_proc
        pp_attach_base)

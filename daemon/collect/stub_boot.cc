@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <initializer_list>
 #include <optional>
 #include <string_view>
 
 #include "attach/inject/bootstrap_text.h"
+#include "attach/inject/signal_handlers.h"
 #include "attach/proc/maps.h"
 #include "attach/proc/procfs.h"
 #include "daemon/collect/mapped_functions.h"
@@ -126,23 +126,8 @@ Result<std::optional<FrameHook>> DescribeFrameHook(Pid pid, RemoteMemory& memory
   return std::optional(std::move(hook));
 }
 
-// Signals that have a handler in jobs without one of their own, or that only the thread itself causes: SIGINT, SIGILL,
-// SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS, and those of libc.
-constexpr uint64_t SignalBits(std::initializer_list<int> signals) {
-  uint64_t bits = 0;
-  for (const int number : signals) {
-    bits |= uint64_t{1} << (number - 1);
-  }
-  return bits;
-}
-constexpr uint64_t kOthersSignals = SignalBits({2, 4, 5, 6, 7, 8, 11, 31, 32, 33, 34});
-
 // For a job that has signal handlers, which may raise while a text runs.
 Result<std::optional<TextRunner>> DescribeTextRunner(Pid pid, RemoteMemory& memory, const PythonProcess& process) {
-  PP_ASSIGN_OR_RETURN(const ProcessStatus status, ReadProcessStatus(pid));
-  if ((status.caught_signals & ~kOthersSignals) == 0) {
-    return std::optional<TextRunner>();
-  }
   constexpr std::string_view kNames[] = {"PyImport_AddModule", "PyModule_GetDict", "PyRun_StringFlags", "Py_DecRef"};
   PP_ASSIGN_OR_RETURN(const std::vector<RemoteAddr> found, FindInterpreterSymbols(pid, memory, process, kNames));
   if (std::ranges::any_of(found, &RemoteAddr::IsNull)) {
@@ -198,7 +183,10 @@ Result<InjectionTarget> DescribeForInjection(Pid pid, RemoteMemory& memory, cons
   target.run_text = run.front();
   PP_ASSIGN_OR_RETURN(const std::vector<MemoryRegion> regions, ReadMaps(pid));
   target.memfd_create = FindInLibc(regions, memory, "memfd_create");
-  PP_ASSIGN_OR_RETURN(target.text_runner, DescribeTextRunner(pid, memory, process));
+  PP_ASSIGN_OR_RETURN(target.signal_handlers, HasSignalHandlers(pid));
+  if (target.signal_handlers) {
+    PP_ASSIGN_OR_RETURN(target.text_runner, DescribeTextRunner(pid, memory, process));
+  }
   const uint64_t enough = target.text_runner ? 3 * kMaxTextBytes : kMaxTextBytes;  // two texts, and what goes with them
   PP_ASSIGN_OR_RETURN(target.tails, FindSegmentTails(pid, memory, TailKind::kData, enough));
   return target;

@@ -11,6 +11,7 @@
 #include "attach/proc/process_memory.h"
 #include "attach/proc/procfs.h"
 #include "daemon/inspect/gpu_libraries.h"
+#include "daemon/inspect/gpu_outlook.h"
 #include "symbolizer/cpython/python_process.h"
 
 namespace ptrace_prof {
@@ -68,9 +69,8 @@ Check CheckThreadStates(Pid pid) {
       "run on a kernel with /proc/PID/syscall (CONFIG_HAVE_ARCH_TRACEHOOK), as the user who may trace the process"};
 }
 
-Check CheckGpu(Pid pid) {
-  const auto maps = ReadMaps(pid);
-  const auto libraries = maps.has_value() ? GpuLibraries(maps.value()) : std::vector<std::string>();
+Check CheckGpuLibraries(Pid pid, const std::vector<MemoryRegion>& regions) {
+  const std::vector<std::string> libraries = GpuLibraries(regions);
   std::string names;
   for (const std::string& library : libraries) {
     names += (names.empty() ? "" : ", ") + library;
@@ -93,7 +93,7 @@ Check CheckRefusal(Pid pid, const Error& error) {
           ReasonOf(error)};
 }
 
-std::vector<Check> CheckReadable(Pid pid) {
+std::vector<Check> CheckReadable(Pid pid, std::optional<int64_t> free_gpu_memory) {
   std::vector<Check> checks;
   const Result<ProcessStatus> status = ReadProcessStatus(pid);
   const std::string name = status.has_value() ? status.value().name : "name unknown";
@@ -111,7 +111,10 @@ std::vector<Check> CheckReadable(Pid pid) {
   }
   checks.push_back(CheckTracer(pid));
   checks.push_back(CheckThreadStates(pid));
-  checks.push_back(CheckGpu(pid));
+  const auto maps = ReadMaps(pid);
+  const std::vector<MemoryRegion> regions = maps.has_value() ? maps.value() : std::vector<MemoryRegion>();
+  checks.push_back(CheckGpuLibraries(pid, regions));
+  checks.push_back(JudgeGpu(pid, LookAtGpu(pid, regions, free_gpu_memory)));
   return checks;
 }
 

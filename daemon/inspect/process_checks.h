@@ -4,6 +4,8 @@
 // comes after rights were given up.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "attach/base/result.h"
@@ -15,6 +17,7 @@ namespace ptrace_prof {
 // Why the process cannot be profiled, from the error that said so.
 Check CheckRefusal(Pid pid, const Error& error);
 
-std::vector<Check> CheckReadable(Pid pid);
+// `free_gpu_memory`: bytes on its GPU, where that is known.
+std::vector<Check> CheckReadable(Pid pid, std::optional<int64_t> free_gpu_memory);
 
 }  // namespace ptrace_prof

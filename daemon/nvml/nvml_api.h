@@ -20,6 +20,15 @@ struct pp_nvml_memory {
   unsigned long long used;
 };
 
+/* As of nvmlDeviceGetComputeRunningProcesses_v2. The later form of that call has the same, but in a few drivers of the
+ * 535 series, which is why the earlier one is taken first. */
+struct pp_nvml_process {
+  unsigned pid;
+  unsigned long long used_memory;
+  unsigned gpu_instance;
+  unsigned compute_instance;
+};
+
 struct pp_nvml_api {
   int (*init)(void);
   int (*shutdown)(void);
@@ -30,6 +39,8 @@ struct pp_nvml_api {
   int (*rates)(void* device, struct pp_nvml_rates* rates);
   int (*clock)(void* device, unsigned which, unsigned* mhz);
   int (*memory)(void* device, struct pp_nvml_memory* memory);
+  int (*processes)(void* device, unsigned* count, struct pp_nvml_process* processes);
+  int (*processes_later)(void* device, unsigned* count, struct pp_nvml_process* processes);
   int (*power)(void* device, unsigned* milliwatts);
   int (*temperature)(void* device, unsigned sensor, unsigned* celsius);
 };

@@ -1,6 +1,7 @@
 #include "daemon/nvml/nvml_counters.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +17,7 @@ namespace {
 constexpr int kPauseMs = 200;
 constexpr size_t kMostReads = 8;  // in one go: whoever writes without end is read again later
 constexpr size_t kMostNameBytes = 64;
+constexpr size_t kMostTold = 4096;  // of a helper that writes without end, before anybody reads
 // The device files without which NVIDIA's library finds nothing: of the driver, and of WSL.
 constexpr const char* kDeviceFiles[] = {"/dev/nvidiactl", "/dev/dxg"};
 
@@ -34,16 +36,18 @@ constexpr std::array<CounterRow, PP_NVML_COUNTERS> kCounters = {{
     {"temperature", CounterUnit::kCelsius, 1000},
 }};
 
+constexpr char kNonsense[] = "what it says makes no sense";
+
 std::string TextOf(const pp_nvml_record& record) {
   return CleanText(std::string_view(record.text, ::strnlen(record.text, sizeof record.text)));
 }
 
 }  // namespace
 
-std::unique_ptr<NvmlCounters> NvmlCounters::Start(GpuCounters asked) {
+std::unique_ptr<NvmlCounters> NvmlCounters::Start(GpuCounters asked, bool for_memory) {
   const bool has_device = std::any_of(std::begin(kDeviceFiles), std::end(kDeviceFiles),
                                       [](auto path) { return ::access(path, F_OK) == 0; });
-  if (asked == GpuCounters::kOff || (asked == GpuCounters::kAuto && !has_device)) {
+  if (asked != GpuCounters::kOn && !(has_device && (asked == GpuCounters::kAuto || for_memory))) {
     return nullptr;
   }
   auto process = NvmlProcess::Start(kPauseMs);
@@ -52,17 +56,41 @@ std::unique_ptr<NvmlCounters> NvmlCounters::Start(GpuCounters asked) {
 }
 
 void NvmlCounters::Read(TraceWriter& writer) {
-  if (!refusal_.empty()) {
-    Stop(std::exchange(refusal_, {}), writer);
+  Pull();
+  for (const Told& told : told_) {
+    Write(told, writer);
   }
+  told_.clear();
+  if (const std::string refusal = std::exchange(refusal_, {}); !refusal.empty() && asked_ == GpuCounters::kOn) {
+    writer.AddNotice(MonotonicNow(), fmt::format("no counters of GPUs{}: {} (--gpu-counters off asks for none)",
+                                                 devices_.empty() ? "" : " from here on", refusal));
+  }
+}
+
+std::optional<int64_t> NvmlCounters::FreeMemoryOf(Pid pid, Nanos patience) {
+  const Nanos deadline = MonotonicNow() + patience;
+  for (Pull(); pipe_ >= 0 && !KnowsAll() && MonotonicNow() < deadline; Pull()) {
+    pollfd ready{pipe_, POLLIN, 0};
+    ::poll(&ready, 1, static_cast<int>((deadline - MonotonicNow()).value / 1'000'000) + 1);
+  }
+  std::optional<int64_t> least;
+  for (const Device& device : devices_) {
+    if (device.used.has_value() && device.memory >= *device.used && device.processes.count(pid) != 0) {
+      least = std::min(least.value_or(INT64_MAX), device.memory - *device.used);
+    }
+  }
+  return least;
+}
+
+void NvmlCounters::Pull() {
   std::array<char, 16 * sizeof(pp_nvml_record)> buffer;
   for (size_t i = 0; i < kMostReads && pipe_ >= 0; ++i) {
     const ssize_t got = ::read(pipe_, buffer.data(), buffer.size());
     if (got < 0) {
-      return errno == EAGAIN || errno == EINTR ? void() : Stop("its pipe cannot be read", writer);
+      return errno == EAGAIN || errno == EINTR ? void() : Stop("its pipe cannot be read");
     }
     if (got == 0) {
-      return Stop("the helper program ended, or could not start", writer);
+      return Stop("the helper program ended, or could not start");
     }
     pending_.append(buffer.data(), static_cast<size_t>(got));
     const Nanos now = MonotonicNow();
@@ -70,21 +98,31 @@ void NvmlCounters::Read(TraceWriter& writer) {
     for (; pipe_ >= 0 && pending_.size() - at >= sizeof(pp_nvml_record); at += sizeof(pp_nvml_record)) {
       pp_nvml_record record;
       std::memcpy(&record, pending_.data() + at, sizeof record);
-      Take(record, now, writer);
+      Learn(record, now);
     }
     pending_.erase(0, at);
   }
 }
 
-void NvmlCounters::Take(const pp_nvml_record& record, Nanos now, TraceWriter& writer) {
-  if (record.magic != PP_NVML_MAGIC || record.device >= PP_NVML_MOST_DEVICES) {
-    return Stop("what it says makes no sense", writer);
+void NvmlCounters::Learn(const pp_nvml_record& record, Nanos now) {
+  const bool is_known = record.device < devices_.size() && devices_[record.device].is_known;
+  const bool needs_device = record.kind == PP_NVML_SAMPLE || record.kind == PP_NVML_PROCESS;
+  if (record.magic != PP_NVML_MAGIC || record.device >= PP_NVML_MOST_DEVICES || (needs_device && !is_known)) {
+    return Stop(kNonsense);
   }
   switch (record.kind) {
     case PP_NVML_DEVICE: Describe(record); break;
-    case PP_NVML_SAMPLE: Sample(record, now, writer); break;
-    case PP_NVML_REFUSED: Stop(TextOf(record), writer); break;
-    default: Stop("what it says makes no sense", writer); break;
+    case PP_NVML_PROCESS: LearnProcess(record); break;
+    case PP_NVML_SAMPLE:
+      if ((record.present & (1u << PP_NVML_MEMORY_USED)) != 0 && record.values[PP_NVML_MEMORY_USED] >= 0) {
+        devices_[record.device].used = record.values[PP_NVML_MEMORY_USED];
+      }
+      if (asked_ != GpuCounters::kOff && told_.size() < kMostTold) {
+        told_.push_back({record, now});
+      }
+      break;
+    case PP_NVML_REFUSED: Stop(TextOf(record)); break;
+    default: Stop(kNonsense); break;
   }
 }
 
@@ -100,12 +138,24 @@ void NvmlCounters::Describe(const pp_nvml_record& record) {
   device.memory = std::clamp<int64_t>(record.values[0], 0, kCounters[PP_NVML_MEMORY_USED].most);
 }
 
-void NvmlCounters::Sample(const pp_nvml_record& record, Nanos now, TraceWriter& writer) {
-  if (record.device >= devices_.size() || !devices_[record.device].is_known) {
-    return Stop("what it says makes no sense", writer);
+void NvmlCounters::LearnProcess(const pp_nvml_record& record) {
+  std::set<Pid>& processes = devices_[record.device].processes;
+  if (record.values[0] > 0 && record.values[0] <= INT32_MAX && processes.size() < PP_NVML_MOST_PROCESSES) {
+    processes.insert(Pid(static_cast<int32_t>(record.values[0])));
   }
+}
+
+// Devices are told of before the first sample of any.
+bool NvmlCounters::KnowsAll() const {
+  return !devices_.empty() && std::ranges::all_of(devices_, [](const Device& device) {
+    return !device.is_known || device.used.has_value();
+  });
+}
+
+void NvmlCounters::Write(const Told& told, TraceWriter& writer) {
+  const pp_nvml_record& record = told.record;
   Device& device = devices_[record.device];
-  device.last = std::clamp(Nanos(record.when_ns), device.last, now);
+  device.last = std::clamp(Nanos(record.when_ns), device.last, told.when);
   for (size_t i = 0; i < PP_NVML_COUNTERS; ++i) {
     const CounterRow& row = kCounters[i];
     if ((record.present & (1u << i)) == 0 || record.values[i] < 0 || record.values[i] > row.most) {
@@ -119,13 +169,10 @@ void NvmlCounters::Sample(const pp_nvml_record& record, Nanos now, TraceWriter& 
   }
 }
 
-void NvmlCounters::Stop(std::string why, TraceWriter& writer) {
+void NvmlCounters::Stop(std::string why) {
   pipe_ = -1;
   process_.reset();
-  if (asked_ == GpuCounters::kOn) {
-    writer.AddNotice(MonotonicNow(), fmt::format("no counters of GPUs{}: {} (--gpu-counters off asks for none)",
-                                                 devices_.empty() ? "" : " from here on", why));
-  }
+  refusal_ = std::move(why);
 }
 
 }  // namespace ptrace_prof

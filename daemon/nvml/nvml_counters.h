@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,19 +22,25 @@ namespace ptrace_prof {
 
 class NvmlCounters {
  public:
-  // Null where there shall be none. When to call it: see NvmlProcess.
-  static std::unique_ptr<NvmlCounters> Start(GpuCounters asked);
+  // Null where there shall be none, and nobody will ask for memory. When to call it: see NvmlProcess.
+  static std::unique_ptr<NvmlCounters> Start(GpuCounters asked, bool for_memory = false);
   // Of a helper that writes to this pipe, which does not wait; for tests.
   NvmlCounters(GpuCounters asked, int pipe) : asked_(asked), pipe_(pipe) {}
 
-  // What was said since the last call, to one writer always. Never waits.
+  // What was said since the last call, to one writer always. Never waits. Nothing where the counters are kOff.
   void Read(TraceWriter& writer);
+
+  // Bytes that are free on the GPU on which that process computes, on the fullest of several. Nothing: it is not known,
+  // as the library does not say so within `patience`, or of no GPU.
+  std::optional<int64_t> FreeMemoryOf(Pid pid, Nanos patience);
 
  private:
   struct Device {
     bool is_known = false;
     std::string group;
     int64_t memory = 0;
+    std::optional<int64_t> used;
+    std::set<Pid> processes;
     Nanos last;
     std::optional<CounterId> counters[PP_NVML_COUNTERS];
   };
@@ -42,16 +49,25 @@ class NvmlCounters {
       : asked_(asked), process_(std::move(process)), pipe_(process_->pipe()) {}
   NvmlCounters(GpuCounters asked, std::string refusal) : asked_(asked), refusal_(std::move(refusal)) {}
 
-  void Take(const pp_nvml_record& record, Nanos now, TraceWriter& writer);
+  struct Told {
+    pp_nvml_record record;
+    Nanos when;  // it was read
+  };
+
+  void Pull();
+  void Learn(const pp_nvml_record& record, Nanos now);
   void Describe(const pp_nvml_record& record);
-  void Sample(const pp_nvml_record& record, Nanos now, TraceWriter& writer);
-  void Stop(std::string why, TraceWriter& writer);
+  void LearnProcess(const pp_nvml_record& record);
+  bool KnowsAll() const;
+  void Write(const Told& told, TraceWriter& writer);
+  void Stop(std::string why);
 
   const GpuCounters asked_;
   std::unique_ptr<NvmlProcess> process_;
   int pipe_ = -1;
-  std::string refusal_;  // to be told
-  std::string pending_;  // the beginning of a record
+  std::string refusal_;     // to be told
+  std::vector<Told> told_;  // samples, to be written
+  std::string pending_;     // the beginning of a record
   std::vector<Device> devices_;
 };
 

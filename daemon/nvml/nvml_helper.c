@@ -43,6 +43,8 @@ static const struct {
     {"nvmlDeviceGetUtilizationRates", offsetof(struct pp_nvml_api, rates), 1},
     {"nvmlDeviceGetClockInfo", offsetof(struct pp_nvml_api, clock), 1},
     {"nvmlDeviceGetMemoryInfo", offsetof(struct pp_nvml_api, memory), 1},
+    {"nvmlDeviceGetComputeRunningProcesses_v2", offsetof(struct pp_nvml_api, processes), 1},
+    {"nvmlDeviceGetComputeRunningProcesses_v3", offsetof(struct pp_nvml_api, processes_later), 1},
     {"nvmlDeviceGetPowerUsage", offsetof(struct pp_nvml_api, power), 1},
     {"nvmlDeviceGetTemperature", offsetof(struct pp_nvml_api, temperature), 1},
 };
@@ -113,6 +115,24 @@ static int Describe(unsigned index) {
   return Write(&record);
 }
 
+/* Who computes there: whether a process is among them may not be known, as where it is in a container. */
+static int TellProcesses(unsigned index) {
+  static struct pp_nvml_process processes[PP_NVML_MOST_PROCESSES];
+  unsigned count = PP_NVML_MOST_PROCESSES;
+  int (*list)(void*, unsigned*, struct pp_nvml_process*) = api.processes != NULL ? api.processes : api.processes_later;
+  if (list == NULL || list(devices[index], &count, processes) != 0) {
+    return 1;
+  }
+  for (unsigned i = 0; i < count && i < PP_NVML_MOST_PROCESSES; ++i) {
+    struct pp_nvml_record record = Record(PP_NVML_PROCESS, index);
+    record.values[0] = processes[i].pid;
+    if (!Write(&record)) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
 static void Set(struct pp_nvml_record* record, enum pp_nvml_counter counter, int result, unsigned long long value) {
   if (result == 0) {
     record->values[counter] = (int64_t)value;
@@ -168,7 +188,7 @@ static int Watch(int pause_ms) {
   for (unsigned i = 0; i < count; ++i) {
     if (api.handle(i, &devices[i]) != 0) {
       devices[i] = NULL; /* it may be another user's */
-    } else if (!Describe(i)) {
+    } else if (!Describe(i) || !TellProcesses(i)) {
       return 1;
     }
   }

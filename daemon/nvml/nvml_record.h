@@ -7,10 +7,12 @@
 
 #define PP_NVML_MAGIC 0x6c6d766eu
 #define PP_NVML_MOST_DEVICES 64
+#define PP_NVML_MOST_PROCESSES 256 /* of a device */
 
 enum pp_nvml_kind {
   PP_NVML_DEVICE = 1,  /* before its first sample: `text` is its name, values[0] the bytes of memory that it has */
   PP_NVML_SAMPLE = 2,  /* values of one moment, those whose bit in `present` is set */
+  PP_NVML_PROCESS = 4, /* before its device's first sample: values[0] is the pid of one that computes there */
   PP_NVML_REFUSED = 3, /* there is nothing to tell, and `text` says why; the last record */
 };
 

@@ -164,8 +164,8 @@ constexpr KeyRow kKeys[] = {
      [](std::string_view t, CaptureRequest& r) { return ParseSentence(t, r.sampled_because); }},
     {"c_calls", "0 or 1", [](const CaptureRequest& r) { return PrintBool(r.trace.c_calls); },
      [](std::string_view t, CaptureRequest& r) { return ParseBool(t, r.trace.c_calls); }},
-    {"force", "0 or 1", [](const CaptureRequest& r) { return PrintBool(r.trace.force); },
-     [](std::string_view t, CaptureRequest& r) { return ParseBool(t, r.trace.force); }},
+    {"force", "0 or 1", [](const CaptureRequest& r) { return PrintBool(r.force); },
+     [](std::string_view t, CaptureRequest& r) { return ParseBool(t, r.force); }},
     {"buffer_bytes", "1 MiB to 4 GiB, in bytes",
      [](const CaptureRequest& r) { return std::to_string(r.trace.buffer_bytes); },
      [](std::string_view t, CaptureRequest& r) {

@@ -60,7 +60,6 @@ enum class GpuCaptureDetail : uint8_t {
 // Of kTrace, and of kAuto as far as it comes to that.
 struct CallTraceOptions {
   bool c_calls = false;                        // calls of C functions too
-  bool force = false;                          // even where the job disabled remote debugging
   uint64_t buffer_bytes = uint64_t{64} << 20;  // memory shared with the target, for all its threads
   Nanos min_duration;                          // calls that take less are left out, and counted
   uint64_t steps = 0;                          // end after that many whole steps of the job; 0: by time
@@ -89,6 +88,9 @@ struct CaptureRequest {
   std::string sampled_because;  // of a trace: why kAuto came to kSample; empty: it was not asked, or could trace
   CallTraceOptions trace;
   GpuCaptureDetail gpu = GpuCaptureDetail::kOff;  // of the process itself, not of its children
+  // Comes in even where the job disabled remote debugging, or where what we know of CUPTI or its GPU speaks against it.
+  // Only where something comes in: with calls that are traced, or a GPU.
+  bool force = false;
   Pid pid;
   uint64_t start_ticks = 0;  // of the process that is meant, in clock ticks since boot; 0 = whichever has that pid
   Nanos duration;            // 0 = until the target ends or the reader of the pipe goes away

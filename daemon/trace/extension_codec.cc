@@ -189,6 +189,12 @@ void EncodeProcess(const ProcessInfo& process, WireEncoder& out) {
   out.SignedVarint(trace::Process::kParentPidFieldNumber, process.parent_pid.value);
   out.StringIfSet(trace::Process::kPythonFieldNumber, process.python);
   out.SignedVarint(trace::Process::kStartTimeNsFieldNumber, process.start_time.value);
+  if (process.rank.has_value()) {
+    out.SignedVarint(trace::Process::kRankFieldNumber, *process.rank);
+  }
+  if (process.world_size.has_value()) {
+    out.SignedVarint(trace::Process::kWorldSizeFieldNumber, *process.world_size);
+  }
 }
 
 void DecodeProcess(std::string_view message, ProcessInfo& process) {
@@ -199,6 +205,8 @@ void DecodeProcess(std::string_view message, ProcessInfo& process) {
       case trace::Process::kParentPidFieldNumber: process.parent_pid.value = AsInt32(field); break;
       case trace::Process::kPythonFieldNumber: process.python = field.bytes; break;
       case trace::Process::kStartTimeNsFieldNumber: process.start_time.value = field.AsSigned(); break;
+      case trace::Process::kRankFieldNumber: process.rank = AsInt32(field); break;
+      case trace::Process::kWorldSizeFieldNumber: process.world_size = AsInt32(field); break;
       default: break;
     }
   }

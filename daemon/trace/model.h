@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,8 +23,10 @@ struct ProcessInfo {
   Pid parent_pid;
   std::string name;  // comm
   std::vector<std::string> cmdline;
-  std::string python;  // "3.11.7", "3.14.2 free-threaded"
-  Nanos start_time;    // since boot
+  std::string python;           // "3.11.7", "3.14.2 free-threaded"
+  Nanos start_time;             // since boot
+  std::optional<int32_t> rank;  // among the processes of its job, as its environment said when it started
+  std::optional<int32_t> world_size;
 };
 
 struct ThreadInfo {

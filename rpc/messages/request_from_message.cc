@@ -251,7 +251,6 @@ Result<void> ReadMode(const v1::CaptureSpec& spec, CaptureRequest& request) {
                      "use MODE_SAMPLE, MODE_TRACE or MODE_AUTO");
   }
   request.trace.c_calls = spec.trace().c_calls();
-  request.trace.force = spec.trace().force();
   if (spec.trace().buffer_bytes() != 0) {
     request.trace.buffer_bytes = spec.trace().buffer_bytes();
   }
@@ -287,6 +286,11 @@ Result<CaptureRequest> RequestFrom(const v1::CaptureSpec& spec) {
   PP_RETURN_IF_ERROR(ReadMode(spec, request));
   PP_RETURN_IF_ERROR(ReadGpuCounters(spec, request));
   PP_RETURN_IF_ERROR(ReadGpu(spec, request));
+  request.force = spec.force();
+  if (request.force && request.mode == CaptureMode::kSample && request.gpu == GpuCaptureDetail::kOff) {
+    return Invalid("force goes with MODE_TRACE, MODE_AUTO or gpu",
+                   "leave it out: samples bring nothing into the target");
+  }
   PP_ASSIGN_OR_RETURN(request.duration, ReadDuration("duration", spec.duration()));
   PP_RETURN_IF_ERROR(ReadSampling(spec.sample(), request));
   return DecodeRequest(EncodeRequest(request));  // the ranges are stated there

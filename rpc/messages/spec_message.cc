@@ -68,9 +68,9 @@ void FillSpec(const CaptureRequest& request, v1::CaptureSpec* out) {
   out->set_mode(ToMessage(request.mode));
   out->set_gpu_counters(ToMessage(request.gpu_counters));
   out->set_gpu(ToMessage(request.gpu));
+  out->set_force(request.force);
   if (request.mode != CaptureMode::kSample) {
     out->mutable_trace()->set_c_calls(request.trace.c_calls);
-    out->mutable_trace()->set_force(request.trace.force);
     out->mutable_trace()->set_buffer_bytes(request.trace.buffer_bytes);
     out->mutable_trace()->set_max_overhead(request.trace.max_overhead);
     out->mutable_trace()->set_no_overhead_limit(request.mode == CaptureMode::kAuto && request.trace.max_overhead == 0);

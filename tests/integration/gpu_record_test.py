@@ -6,12 +6,14 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import case, profiler  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOUBLES = os.environ.get("PP_CUDA_DOUBLES", str(ROOT / "build/bin/tests/cuda"))
+NVML = os.environ.get("PP_FAKE_NVML", str(ROOT / "build/bin/tests/doubles/nvml"))
 DUMP = os.environ.get("PP_GPU_TRACE_DUMP", str(ROOT / "build/bin/tests/gpu_trace_dump"))
 EDGE = 50_000_000  # ns
 WITHIN = 1_000_000  # ns, of what CUPTI's clock and ours differ by
@@ -227,6 +229,36 @@ class GpuRecord(case.Case):
         finished = self.record(target, "--mode", "trace", duration="500ms")
         self.assertEqual((self.totals["state"], self.totals["reason"]), ("refused", "CONFLICT_SUBSCRIBER"), self.totals)
         self.assertIn("calls and returns in", finished.errors)
+
+    def foreseen(self, target):
+        done = json.loads(profiler.must("doctor", "--json", "--pid", target.pid).output)
+        return next(check for check in done["checks"] if check["subject"] == "gpu")
+
+    def test_what_doctor_foresees(self):
+        check = self.foreseen(self.job())
+        self.assertEqual((check["verdict"], check["reason"]), ("ok", None), check)
+        self.assertIn("libcupti.so", check["cause"])
+        for script, arguments, environment, reason in (
+                ("cuda_job.py", (), {"CUDA_INJECTION64_PATH": "/opt/tool.so"}, "CONFLICT_SUBSCRIBER"),
+                ("cuda_job.py", ("--version", "22"), {"CUDA_MPS_PIPE_DIRECTORY": "/tmp/mps"}, "MPS_UNSAFE")):
+            with self.subTest(reason):
+                target = self.start(script, "--truth", self.folder / "truth.json", *arguments,
+                                    env={"PP_CUDA_DOUBLES": DOUBLES, **environment})
+                check = self.foreseen(target)
+                self.assertEqual((check["verdict"], check["reason"]), ("limited", reason), check)
+                self.assertUnharmed(target.pid)
+
+    def test_a_gpu_that_is_full_is_left_alone(self):
+        target = self.job()
+        for free, options, state in ((100, (), "refused"), (100, ("--force",), "recording"), (300, (), "recording")):
+            with self.subTest(state, free=free), mock.patch.dict(
+                    os.environ, LD_LIBRARY_PATH=NVML, PP_FAKE_NVML=f"process={target.pid},free={free}"):
+                self.record(target, "--gpu-counters", "on", *options, duration="500ms")
+                self.assertEqual(self.totals["state"], state, self.totals)
+                if state == "refused":
+                    self.assertEqual(self.totals["reason"], "LOW_GPU_MEMORY")
+                    self.assertIn("100 MiB of memory are free", self.totals["message"])
+        self.assertUnharmed(target.pid)
 
     def test_launches_without_kernels(self):
         target = self.job(no_kernels=1)

@@ -90,22 +90,41 @@ class Inject(InjectCase):
     def test_event_loop(self):
         self.check("asyncio")
 
+    def enter_while_handlers_raise(self, kind, *options):
+        target = self.start("injectable.py", "alarms", kind)
+        # The handler may end what would have loaded the stub. The next time closes what is left of that.
+        if any(drive(target.pid, *options).returncode == 0 for _ in range(10)):
+            self.assertEndsWell(target)
+        elif harm(target.pid):  # each time the handler was quicker; why it ended says more than that it did
+            self.fail((target.finish(), target.stderr()))
+
     def test_handlers_that_raise(self):
         """Each exception of theirs is raised in the job, once, whatever of ours was running."""
         for kind in ("function", "method", "partial", "object"):
-            target = self.start("injectable.py", "alarms", kind)
-            # The handler may end what would have loaded the stub. The next time closes what is left of that.
-            if any(drive(target.pid).returncode == 0 for _ in range(10)):
-                self.assertEndsWell(target)
-            else:  # each time the handler was quicker
-                if harm(target.pid):  # why it ended says more than that it did
-                    self.fail((target.finish(), target.stderr()))
+            with self.subTest(kind):
+                self.enter_while_handlers_raise(kind)
+
+    def test_handlers_that_raise_in_the_frame_hook(self):
+        if self.interpreters[0].numbers >= (3, 12):
+            self.skipTest("no frame hook")
+        for _ in range(5):
+            self.enter_while_handlers_raise("function", "--by", "frame hook")
 
     def test_forking(self):
         self.check("forks")
 
     def test_main_waits_and_workers_work(self):
         self.check("sleeping")
+
+    def test_what_killed_collectors_left_is_closed_on_both_ways_in(self):
+        target = self.start("injectable.py", "threads")
+        for _ in ("delivered", "resident"):
+            target.tell("strays")
+            target.expect("pong")
+            self.assertEqual(len(stub_files(target.pid)), 3)
+            self.assertWentWell(drive(target.pid, "--events", 10), 1)
+            self.assertNoFiles(target.pid)
+        self.assertEndsWell(target)
 
     def test_everybody_waits(self):
         target = self.start_waiting("injectable.py", "idle")

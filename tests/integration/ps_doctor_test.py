@@ -308,7 +308,7 @@ class Doctor(Inspecting):
     def test_a_process_that_can_be_profiled(self):
         target = self.target()
         checks = self.checks(target.pid)
-        for subject in ("access", "interpreter-layout", "tracer", "thread-states", "gpu-libraries"):
+        for subject in ("access", "interpreter-layout", "tracer", "thread-states", "gpu-libraries", "gpu"):
             self.assertEqual(checks[subject]["verdict"], "ok", checks[subject])
         self.assertIn("CPython 3.", checks["interpreter-layout"]["cause"])
         self.assertIn(f"\nProcess {target.pid}\n", self.say("doctor", "--pid", target.pid))

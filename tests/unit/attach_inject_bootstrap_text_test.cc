@@ -11,7 +11,7 @@ namespace {
 
 constexpr char kName[] = "ptrace-prof-stub.0123456789abcdef";
 
-LoadRequest Load() { return {Pid(2'000'000'000), 1'000'000, {}, "ptrace-prof-stub.", "_ptrace_prof_stub", 0}; }
+LoadRequest Load() { return {Pid(2'000'000'000), 1'000'000, kName, {}, "ptrace-prof-stub.", "_ptrace_prof_stub", 0}; }
 
 // Begins with a `try`, before which nothing is done, and holds two texts with no quote that would end them.
 void ExpectGuarded(const std::string& text) {
@@ -24,10 +24,10 @@ void ExpectGuarded(const std::string& text) {
 TEST(BootstrapText, IsGuardedAndOfBoundedLength) {
   ExpectGuarded(MakeFileText({Pid(2'000'000'000), kName, 1 << 20, RemoteAddr(UINT64_MAX)}));
   LoadRequest longest = Load();
-  longest.strays = std::vector<int32_t>(8, 1'000'000);
+  longest.strays = std::vector<int32_t>(4, 1'000'000);
   longest.salt = UINT32_MAX;
   ExpectGuarded(LoadText(longest));
-  ExpectGuarded(CloseText(longest));
+  ExpectGuarded(CloseText(longest.strays, longest.prefix));
 }
 
 TEST(BootstrapText, AScriptKnowsItsLengthAndItsPath) {

@@ -50,7 +50,7 @@ class LeftTextsTest : public testing::Test {
   static RemoteAddr Address(const void* what) { return RemoteAddr(reinterpret_cast<uint64_t>(what)); }
 
   char* Leave(size_t at) {
-    return std::strcpy(page_ + at, LoadText({target_.own_pid, 7, {}, "a-file", "a_module", 3}).c_str());
+    return std::strcpy(page_ + at, LoadText({target_.own_pid, 7, "a-file.1", {}, "a-file", "a_module", 3}).c_str());
   }
   size_t Reclaim() {
     const Result<size_t> reclaimed = ReclaimLeftTexts(target_, memory_);

@@ -131,6 +131,17 @@ TEST(ExportTest, LimitsChromeEventsAndSaysSo) {
   EXPECT_GT(events, 1'900'000);
 }
 
+TEST(ExportTest, TellsTheRankOfWhatWasRecordedToToolsThatSearchForIt) {
+  const auto chrome = [](const std::vector<int>& ranks) {
+    return Export(TraceOfRanks(ranks), ExportFormat::kChrome).bytes;
+  };
+  constexpr std::string_view kThird = R"("distributedInfo":{"rank": 3, "world_size": 4})";
+  EXPECT_NE(chrome({3}).find(kThird), std::string::npos);
+  EXPECT_NE(chrome({-1, 3, 3}).find(kThird), std::string::npos);
+  EXPECT_EQ(chrome({-1}).find("distributedInfo"), std::string::npos);
+  EXPECT_EQ(chrome({3, 2}).find("distributedInfo"), std::string::npos);
+}
+
 TEST(OutputTest, ReplacesAFileOnlyWhenWhole) {
   const ScratchFolder folder;
   const std::string path = folder.PathOf("report.txt");

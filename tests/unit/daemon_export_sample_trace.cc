@@ -237,6 +237,20 @@ void AddGpuWork(Scene& scene, GpuScene gpu, GpuQueueHandle compute, GpuQueueHand
 
 }  // namespace
 
+std::string TraceOfRanks(const std::vector<int>& ranks) {
+  Scene scene;
+  int pid = 4000;
+  for (const int rank : ranks) {
+    ProcessInfo process{.pid = Pid(++pid), .ns_pid = Pid(pid), .name = "python3"};
+    if (rank >= 0) {
+      process.rank = rank;
+      process.world_size = 4;
+    }
+    scene.writer.AddProcess(process);
+  }
+  return scene.End(kStart, 0);
+}
+
 std::string GpuTrace() {
   Scene scene;
   scene.Process(4000, 1, {"python3", "train.py", "--gpu"});

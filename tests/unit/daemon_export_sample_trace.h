@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace ptrace_prof {
 
@@ -17,6 +18,9 @@ std::string LongTrace(int seconds);
 // Exact calls of two threads with a bit of everything: recursion, a C function, a generator, an exception, lost events,
 // a call that is cut, steps. To the nanosecond.
 std::string CallTrace();
+
+// A process for each of these ranks, of 4, and nothing in it; -1: without one.
+std::string TraceOfRanks(const std::vector<int>& ranks);
 
 // Half a second of a thread that trains, with counters of a GPU beside it.
 std::string GpuTrace();

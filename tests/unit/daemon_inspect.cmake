@@ -1,6 +1,7 @@
 add_executable(daemon_inspect_test
   unit/daemon_inspect_examination_test.cc
-  unit/daemon_inspect_gpu_libraries_test.cc unit/daemon_inspect_launch_facts_test.cc
+  unit/daemon_inspect_gpu_libraries_test.cc unit/daemon_inspect_gpu_outlook_test.cc
+  unit/daemon_inspect_launch_facts_test.cc
   unit/daemon_inspect_libc_environ_test.cc unit/daemon_inspect_node_checks_test.cc
   unit/daemon_inspect_process_scan_test.cc)
 target_link_libraries(daemon_inspect_test PRIVATE pp_daemon_inspect GTest::gtest_main)

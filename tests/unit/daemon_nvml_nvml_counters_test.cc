@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -24,7 +25,7 @@ pp_nvml_record Record(pp_nvml_kind kind, uint16_t device, const char* text = "")
   record.kind = kind;
   record.device = device;
   record.when_ns = MonotonicNow().value;
-  std::strncpy(record.text, text, sizeof record.text);
+  std::memcpy(record.text, text, std::min(std::strlen(text), sizeof record.text));
   return record;
 }
 
@@ -50,6 +51,11 @@ class Pipe {
     counters_->Read(writer_);
   }
   void Say(const pp_nvml_record& record) { Say(&record, sizeof record); }
+  // Without anybody who reads the counters.
+  void Leave(const pp_nvml_record& record) {
+    EXPECT_EQ(::write(write_.get(), &record, sizeof record), ssize_t{sizeof record});
+  }
+  std::optional<int64_t> FreeOf(int pid) { return counters_->FreeMemoryOf(Pid(pid), Nanos()); }
   void Close() {
     write_.reset();
     counters_->Read(writer_);
@@ -120,6 +126,49 @@ TEST(NvmlCountersTest, NonsenseEndsTheReading) {
   }
 }
 
+pp_nvml_record DeviceOf(uint16_t device, int64_t memory) {
+  pp_nvml_record record = Record(PP_NVML_DEVICE, device);
+  record.values[0] = memory;
+  return record;
+}
+
+pp_nvml_record ProcessOn(uint16_t device, int64_t pid) {
+  pp_nvml_record record = Record(PP_NVML_PROCESS, device);
+  record.values[0] = pid;
+  return record;
+}
+
+TEST(NvmlCountersTest, FreeMemoryIsThatOfTheFullestGpuOfAProcess) {
+  Pipe pipe(GpuCounters::kOff);
+  for (uint16_t device = 0; device < 3; ++device) {
+    pipe.Leave(DeviceOf(device, 1000));
+    pipe.Leave(ProcessOn(device, 4700 + device));
+  }
+  pipe.Leave(ProcessOn(1, 4700));
+  EXPECT_EQ(pipe.FreeOf(4700), std::nullopt);  // nothing was said of what is used
+  const int64_t used[] = {100, 700, 900};
+  for (uint16_t device = 0; device < 3; ++device) {
+    pipe.Leave(Sample(device, PP_NVML_MEMORY_USED, used[device]));
+  }
+  EXPECT_EQ(pipe.FreeOf(4700), 300);
+  EXPECT_EQ(pipe.FreeOf(4702), 100);
+  EXPECT_EQ(pipe.FreeOf(1), std::nullopt);
+  EXPECT_TRUE(pipe.End().visitor.counters.empty()) << "no counters were asked for";
+}
+
+TEST(NvmlCountersTest, MemoryThatCannotBeIsNotKnown) {
+  Pipe pipe;
+  pipe.Leave(DeviceOf(0, -5));
+  pipe.Leave(ProcessOn(0, 4711));
+  pipe.Leave(ProcessOn(0, INT64_MAX));
+  pipe.Leave(Sample(0, PP_NVML_MEMORY_USED, INT64_MIN));
+  EXPECT_EQ(pipe.FreeOf(4711), std::nullopt);
+  pipe.Leave(Sample(0, PP_NVML_MEMORY_USED, 10));
+  EXPECT_EQ(pipe.FreeOf(4711), std::nullopt);
+  pipe.Leave(ProcessOn(1, 4711));  // of a device that nobody has heard of
+  EXPECT_EQ(pipe.FreeOf(4711), std::nullopt);
+}
+
 TEST(NvmlCountersTest, ARefusalIsToldWhereCountersWereAskedForOnly) {
   for (const GpuCounters asked : {GpuCounters::kOn, GpuCounters::kAuto}) {
     Pipe pipe(asked);
@@ -185,6 +234,15 @@ TEST_F(Helper, TellsOfEachDeviceAndItsNumbers) {
   }
   EXPECT_GE(records[4].when_ns, records[2].when_ns + 100'000'000);
   EXPECT_EQ(Log(), "init 0\nshutdown\n");  // it ended by itself, in order
+}
+
+TEST_F(Helper, TellsWhoComputes) {
+  const auto records = Take(5, "process=4711,free=100");
+  ASSERT_EQ(records.size(), 5);
+  EXPECT_EQ(records[2].kind, PP_NVML_PROCESS);
+  EXPECT_EQ(records[2].device, 1);
+  EXPECT_EQ(records[2].values[0], 4711);
+  EXPECT_EQ(records[4].values[PP_NVML_MEMORY_USED], (int64_t{80} << 30) - (int64_t{100} << 20));
 }
 
 TEST_F(Helper, LeavesOutWhatADeviceDoesNotTell) {

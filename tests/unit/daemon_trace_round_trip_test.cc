@@ -53,6 +53,8 @@ class Scenario {
     process.cmdline = {"python3", "", "train.py"};
     process.python = "3.11.7";
     process.start_time = Nanos(123'456);
+    process.rank = 0;
+    process.world_size = 8;
     writer_.AddProcess(process);
     processes.push_back(process);
   }
@@ -217,6 +219,8 @@ TEST_P(RoundTrip, TellsWhatItWasTold) {
   EXPECT_EQ(back.visitor.processes[0].python, "3.11.7");
   EXPECT_EQ(back.visitor.processes[0].ns_pid, Pid(1));
   EXPECT_EQ(back.visitor.processes[0].start_time, Nanos(123'456));
+  EXPECT_EQ(back.visitor.processes[0].rank, 0);
+  EXPECT_EQ(back.visitor.processes[0].world_size, 8);
   ASSERT_EQ(back.visitor.requests.size(), 1u);
   EXPECT_EQ(back.visitor.requests[0].pid, Pid(100));
   ASSERT_EQ(back.visitor.ends.size(), 1u);

@@ -125,8 +125,8 @@ TEST(RequestFromMessage, ATraceKeepsItsOptions) {
   CaptureRequest asked;
   asked.pid = Pid(4711);
   asked.mode = CaptureMode::kTrace;
+  asked.force = true;
   asked.trace = {.c_calls = true,
-                 .force = true,
                  .buffer_bytes = uint64_t{8} << 20,
                  .min_duration = Nanos(1'500),
                  .filter = {"train.*"},
@@ -138,7 +138,7 @@ TEST(RequestFromMessage, ATraceKeepsItsOptions) {
   ASSERT_TRUE(read.has_value()) << read.error().message;
   EXPECT_EQ(read.value().mode, CaptureMode::kTrace);
   EXPECT_TRUE(read.value().trace.c_calls);
-  EXPECT_TRUE(read.value().trace.force);
+  EXPECT_TRUE(read.value().force);
   EXPECT_EQ(read.value().trace.buffer_bytes, uint64_t{8} << 20);
   EXPECT_EQ(read.value().trace.min_duration, Nanos(1'500));
   EXPECT_EQ(read.value().trace.filter, asked.trace.filter);

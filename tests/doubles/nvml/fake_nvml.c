@@ -3,7 +3,7 @@
  *
  * $PP_FAKE_NVML chooses what it is like, words between commas: "init=9" (nvmlInit_v2 gives that), "count=0", "mute" (no
  * utilisation, as on a MIG slice), "forbidden" (the second GPU is another user's), "hostile" (numbers and a name that
- * cannot be). */
+ * cannot be), "process=PID" (computes on the second GPU), "free=MIB" (there). */
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,6 +19,11 @@ struct rates {
 };
 struct memory {
   unsigned long long total, free, used;
+};
+struct process {
+  unsigned pid;
+  unsigned long long used;
+  unsigned gpu_instance, compute_instance;
 };
 
 static int started;
@@ -130,8 +135,24 @@ int nvmlDeviceGetClockInfo(void* device, unsigned which, unsigned* mhz) {
 int nvmlDeviceGetMemoryInfo(void* device, struct memory* memory) {
   const unsigned long long gib = 1ull << 30;
   memory->total = 80 * gib;
-  memory->used = (7 + (unsigned long long)Check("nvmlDeviceGetMemoryInfo", device)) * gib;
+  const int index = Check("nvmlDeviceGetMemoryInfo", device);
+  const int free_mib = index == 1 ? ValueOf("free=", -1) : -1;
+  memory->used =
+      free_mib < 0 ? (7 + (unsigned long long)index) * gib : memory->total - ((unsigned long long)free_mib << 20);
   memory->free = memory->total - memory->used;
+  return SUCCESS;
+}
+
+int nvmlDeviceGetComputeRunningProcesses_v2(void* device, unsigned* count, struct process* processes) {
+  const int index = Check("nvmlDeviceGetComputeRunningProcesses_v2", device);
+  const int pid = ValueOf("process=", 0);
+  Demand(count != NULL && *count > 0 && processes != NULL, "nvmlDeviceGetComputeRunningProcesses_v2", "no room");
+  if (index == 0 || pid == 0) {
+    *count = 0;
+    return SUCCESS;
+  }
+  *count = 1;
+  processes[0] = (struct process){(unsigned)pid, 1ull << 30, 0xffffffffu, 0xffffffffu};
   return SUCCESS;
 }
 

@@ -50,7 +50,8 @@ class CaptureOptions(TypedDict, total=False):
     filter: with mode "trace", only functions whose qualified name, module or file one of these patterns matches:
         ["train.*", "Model.forward"]. Left out: all.
     exclude: with mode "trace", none that one of these patterns matches.
-    force: with mode "trace", also where the target disabled remote debugging.
+    force: with mode "trace" or `gpu`, also where the target disabled remote debugging; with `gpu`, also where the CUPTI
+        of the target is known to crash jobs, or its GPU is nearly full.
     rate_hz: samples per second of each thread; math.inf: no pause at all. Left out: 400.
     max_overhead: CPU time that the collector may use, as a share of one core, above 0, at most 1; the rate goes down
         to keep it. math.inf: no limit. Left out: 0.01. With mode "trace": what it may cost the target, of one core;
@@ -173,7 +174,7 @@ def _globs(option: str, value: Optional[Iterable[str]]) -> list[str]:
 
 
 def _trace(options: CaptureOptions) -> Optional[capture_pb2.TraceOptions]:
-    names = ("c_calls", "buffer_bytes", "force", "steps")
+    names = ("c_calls", "buffer_bytes", "steps")
     globs = {"filter": _globs("filter", options.get("filter")), "exclude": _globs("exclude", options.get("exclude"))}
     others = ("min_duration", "schedule", "on_full", *globs)
     is_trace = options.get("mode") in ("trace", "auto")
@@ -197,7 +198,8 @@ def capture_spec(pid: int, options: CaptureOptions) -> capture_pb2.CaptureSpec:
     spec = _checked(capture_pb2.CaptureSpec, target=target(pid, options.get("start_time_ticks")),
                     mode=_one_of(_MODES, "mode", options.get("mode") or "sample"), sample=_sample(options),
                     gpu=_one_of(_GPU, "gpu", options.get("gpu") or "off"), trace=_trace(options),
-                    max_bytes=options.get("max_bytes"), keep=options.get("keep"))
+                    max_bytes=options.get("max_bytes"), keep=options.get("keep"),
+                    force=options.get("force"))
     set_duration(spec, "duration", options.get("duration"))
     return spec  # type: ignore[no-any-return]
 

@@ -3,6 +3,7 @@
 // Reads /proc and the target's files without stopping it; stateless.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ struct GpuLibraryPlace {
 // The target's own CUPTI, or, where it has mapped CUDA and no CUPTI, the one that belongs to that. Reason::kNoCuda: it
 // does not use CUDA. Reason::kCuptiBlocked: it does, and there is no CUPTI.
 Result<GpuLibraryPlace> FindGpuLibrary(Pid pid, const std::vector<MemoryRegion>& regions);
+
+// kLowGpuMemory: with so many bytes free where the process computes, what CUPTI takes could be missing to the job.
+Result<void> CheckGpuMemory(Pid pid, int64_t free_bytes);
 
 // Whether the job shares its GPU with others by CUDA's MPS.
 bool UsesMps(Pid pid);

@@ -1,0 +1,193 @@
+#include "daemon/inspect/gpu_outlook.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <string_view>
+
+#include "attach/proc/proc_file.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr size_t kEnvironLimit = 256 << 10;
+
+// Toolkits name the file of their CUPTI by year and number (libcupti.so.2022.3.0), in these releases of CUDA.
+struct NamedByYear {
+  int year;
+  int number;
+  CudaRelease release;
+};
+constexpr NamedByYear kByYear[] = {
+    {2022, 3, {11, 8}}, {2022, 4, {12, 0}}, {2023, 1, {12, 1}}, {2023, 2, {12, 2}}, {2023, 3, {12, 3}},
+    {2024, 1, {12, 4}}, {2024, 2, {12, 5}}, {2024, 3, {12, 6}}, {2025, 1, {12, 8}}, {2025, 2, {12, 9}},
+};
+constexpr int kFirstYear = 2000;
+constexpr CudaRelease kOldest{11, 8};
+constexpr CudaRelease kSafeWithMps{13, 0};
+
+// The oldest driver that serves each CUDA, by NVIDIA's release notes (minor-version compatibility).
+struct DriverRow {
+  int cuda;
+  int driver;
+};
+constexpr DriverRow kDrivers[] = {{11, 450}, {12, 525}, {13, 580}};
+
+// What is in a process that another tool has entered (or was started by), as a variable or a mapped file.
+struct Trace {
+  std::string_view begin;
+  std::string_view tool;
+};
+constexpr Trace kVariables[] = {
+    {"CUDA_INJECTION64_PATH=", "what CUDA_INJECTION64_PATH names"},
+    {"NSYS_", "Nsight Systems"},
+};
+constexpr Trace kFiles[] = {
+    {"libToolsInjection", "Nsight Systems"},
+    {"libcuda-injection", "Nsight Systems"},
+    {"libInterceptorInjectionTarget", "Nsight Compute"},
+    {"libsanitizer-", "compute-sanitizer"},
+    {"libcudadebugger.so", "cuda-gdb"},
+};
+
+std::vector<int> Numbers(std::string_view text) {
+  std::vector<int> numbers;
+  for (int number = 0; !text.empty();) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc()) {
+      break;
+    }
+    numbers.push_back(number);
+    text.remove_prefix(static_cast<size_t>(end - text.data()));
+    text.remove_prefix(text.starts_with('.') ? 1 : text.size());
+  }
+  return numbers;
+}
+
+std::string_view FileName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+std::string OtherTool(Pid pid, const std::vector<MemoryRegion>& regions) {
+  for (const Trace& trace : kFiles) {
+    if (std::ranges::any_of(
+            regions, [&](const MemoryRegion& region) { return FileName(region.path).starts_with(trace.begin); })) {
+      return std::string(trace.tool);
+    }
+  }
+  const Result<std::string> environment = ReadProcFile(ProcPath(pid, "environ"), kEnvironLimit);
+  for (const Trace& trace : kVariables) {
+    if (environment.has_value() && (environment.value().starts_with(trace.begin) ||
+                                    environment.value().find('\0' + std::string(trace.begin)) != std::string::npos)) {
+      return std::string(trace.tool);
+    }
+  }
+  return "";
+}
+
+// "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 …", and since 2022 "… UNIX Open Kernel Module
+// …".
+std::optional<int> DriverVersion() {
+  constexpr std::string_view kBefore = "Kernel Module";
+  const Result<std::string> text = ReadProcFile("/proc/driver/nvidia/version");
+  const size_t at = text.has_value() ? text.value().find(kBefore) : std::string::npos;
+  const size_t digit = at == std::string::npos ? at : text.value().find("  ", at);
+  const size_t begin = digit == std::string::npos ? digit : text.value().find_first_of("0123456789", digit);
+  const std::vector<int> numbers =
+      begin == std::string::npos ? std::vector<int>() : Numbers(std::string_view(text.value()).substr(begin));
+  return numbers.empty() ? std::nullopt : std::optional(numbers.front());
+}
+
+Check Limited(Pid pid, Reason reason, std::string cause, std::string remedy) {
+  return {pid, "gpu", Verdict::kLimited, std::move(cause), std::move(remedy), Code::kOk, reason};
+}
+
+std::string Name(const CudaRelease& release) {
+  return release.minor < 0 ? fmt::format("CUDA {}", release.major)
+                           : fmt::format("CUDA {}.{}", release.major, release.minor);
+}
+
+bool IsBefore(const CudaRelease& release, const CudaRelease& other) {
+  return release.minor < 0 ? release.major < other.major : release < other;
+}
+
+bool IsDriverTooOld(const CudaRelease& release, int driver) {
+  const auto* row = std::ranges::find(kDrivers, release.major, &DriverRow::cuda);
+  return row != std::end(kDrivers) && driver < row->driver;
+}
+
+}  // namespace
+
+std::optional<CudaRelease> CuptiReleaseOf(std::string_view file_name) {
+  constexpr std::string_view kBefore = "libcupti.so.";
+  if (!file_name.starts_with(kBefore)) {
+    return std::nullopt;
+  }
+  const std::vector<int> numbers = Numbers(file_name.substr(kBefore.size()));
+  if (numbers.empty()) {
+    return std::nullopt;
+  }
+  if (numbers[0] < kFirstYear) {
+    return CudaRelease{numbers[0], numbers.size() > 1 ? numbers[1] : -1};
+  }
+  const auto* row = std::ranges::find_if(kByYear, [&](const NamedByYear& named) {
+    return numbers.size() > 1 && named.year == numbers[0] && named.number == numbers[1];
+  });
+  if (row != std::end(kByYear)) {
+    return row->release;
+  }
+  const bool is_older = numbers[0] < kByYear[0].year ||
+                        (numbers[0] == kByYear[0].year && numbers.size() > 1 && numbers[1] < kByYear[0].number);
+  return is_older ? std::optional(CudaRelease{11, 0}) : std::nullopt;
+}
+
+GpuOutlook LookAtGpu(Pid pid, const std::vector<MemoryRegion>& regions, std::optional<int64_t> free_memory) {
+  GpuOutlook outlook{
+      FindGpuLibrary(pid, regions), {}, OtherTool(pid, regions), UsesMps(pid), free_memory, DriverVersion()};
+  if (outlook.library.has_value()) {
+    outlook.release = CuptiReleaseOf(FileName(outlook.library.value().path));
+  }
+  return outlook;
+}
+
+Check JudgeGpu(Pid pid, const GpuOutlook& outlook) {
+  if (outlook.library.has_error()) {
+    const Error& error = outlook.library.error();
+    if (error.reason == Reason::kNoCuda) {
+      return {pid, "gpu", Verdict::kOk, "it does not use CUDA: `record --gpu` has nothing to record", ""};
+    }
+    return Limited(pid, error.reason, error.message, error.remedy);
+  }
+  const std::optional<CudaRelease>& release = outlook.release;
+  if (release && IsBefore(*release, kOldest)) {
+    return Limited(pid, Reason::kCuptiTooOld, "its CUPTI is older than that of CUDA 11.8, the oldest that works",
+                   "use a newer CUDA toolkit or PyTorch for the job");
+  }
+  if (release && outlook.driver && IsDriverTooOld(*release, *outlook.driver)) {
+    return Limited(
+        pid, Reason::kDriverTooOld,
+        fmt::format("the NVIDIA driver is {}, too old for its CUPTI, that of {}", *outlook.driver, Name(*release)),
+        "install the driver that goes with this CUDA, or use an older CUDA for the job");
+  }
+  if (!outlook.other_tool.empty()) {
+    return Limited(pid, Reason::kConflictSubscriber,
+                   fmt::format("it was entered by {}, and CUPTI serves one tool at a time", outlook.other_tool),
+                   "stop that tool, or start the job without it");
+  }
+  if (outlook.uses_mps && (!release || IsBefore(*release, kSafeWithMps))) {
+    return Limited(pid, Reason::kMpsUnsafe,
+                   "it shares its GPU by MPS, under which a CUPTI before CUDA 13.0 update 1 can hang it",
+                   "use CUDA 13.0 update 1 and driver 580 or later, or insist with --force");
+  }
+  if (const Result<void> room = outlook.free_memory ? CheckGpuMemory(pid, *outlook.free_memory) : Result<void>();
+      room.has_error()) {
+    return Limited(pid, room.error().reason, room.error().message, room.error().remedy);
+  }
+  return {pid, "gpu", Verdict::kOk,
+          fmt::format("`record --gpu` finds CUPTI in it ({}{}); whether another tool, such as the profiler of PyTorch, "
+                      "has it already is seen only then",
+                      outlook.library.value().path, release ? ", " + Name(*release) : ""),
+          ""};
+}
+
+}  // namespace ptrace_prof

@@ -1,0 +1,116 @@
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "daemon/inspect/gpu_outlook.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr Pid kPid(4711);
+
+GpuOutlook Usable() {
+  return {GpuLibraryPlace{"libcupti.so.12", "/opt/libcupti.so.12", true},
+          CudaRelease{12, 4},
+          "",
+          false,
+          int64_t{1} << 30,
+          550};
+}
+
+Reason ReasonFor(const GpuOutlook& outlook) {
+  const Check check = JudgeGpu(kPid, outlook);
+  EXPECT_EQ(check.pid, kPid);
+  EXPECT_EQ(check.subject, "gpu");
+  EXPECT_FALSE(check.cause.empty());
+  EXPECT_NE(check.verdict, Verdict::kMissing) << "the Python part works";
+  EXPECT_EQ(check.verdict == Verdict::kLimited, !check.remedy.empty());
+  return check.reason;
+}
+
+TEST(CuptiReleaseOf, ReadsTheNamesOfWheelsAndToolkits) {
+  struct Row {
+    std::string_view name;
+    std::optional<CudaRelease> release;
+  };
+  constexpr Row kRows[] = {
+      {"libcupti.so.12", CudaRelease{12, -1}},
+      {"libcupti.so.13", CudaRelease{13, -1}},
+      {"libcupti.so.11.2", CudaRelease{11, 2}},
+      {"libcupti.so.2022.3.0", CudaRelease{11, 8}},
+      {"libcupti.so.2024.1.1", CudaRelease{12, 4}},
+      {"libcupti.so.2021.2.2", CudaRelease{11, 0}},
+      {"libcupti.so.2022.1.0", CudaRelease{11, 0}},
+      {"libcupti.so.2031.7.0", std::nullopt},
+      {"libcupti.so.", std::nullopt},
+      {"libcupti.so.x", std::nullopt},
+      {"libcupti.so.99999999999999999999", std::nullopt},
+      {"libcupti.so", std::nullopt},
+      {"libcudart.so.12", std::nullopt},
+  };
+  for (const Row& row : kRows) {
+    EXPECT_EQ(CuptiReleaseOf(row.name), row.release) << row.name;
+  }
+}
+
+TEST(JudgeGpu, NothingStandsInTheWay) {
+  EXPECT_EQ(ReasonFor(Usable()), Reason::kUnspecified);
+  GpuOutlook unknown = Usable();
+  unknown.release.reset();
+  unknown.driver.reset();
+  EXPECT_EQ(ReasonFor(unknown), Reason::kUnspecified);
+}
+
+TEST(JudgeGpu, AJobWithoutCudaHasNothingToRecord) {
+  GpuOutlook outlook = Usable();
+  outlook.library = Because(Reason::kNoCuda, "process 4711 does not use CUDA", "", "");
+  EXPECT_EQ(JudgeGpu(kPid, outlook).verdict, Verdict::kOk);
+}
+
+TEST(JudgeGpu, SaysWhatACaptureWouldMeet) {
+  GpuOutlook outlook = Usable();
+  outlook.library = Because(Reason::kCuptiBlocked, "there is no libcupti", "install it", "");
+  EXPECT_EQ(ReasonFor(outlook), Reason::kCuptiBlocked);
+
+  outlook = Usable();
+  outlook.release = CudaRelease{11, 7};
+  EXPECT_EQ(ReasonFor(outlook), Reason::kCuptiTooOld);
+  outlook.release = CudaRelease{10, -1};
+  EXPECT_EQ(ReasonFor(outlook), Reason::kCuptiTooOld);
+  outlook.release = CudaRelease{11, -1};
+  EXPECT_EQ(ReasonFor(outlook), Reason::kUnspecified);
+
+  outlook = Usable();
+  outlook.release = CudaRelease{13, -1};
+  EXPECT_EQ(ReasonFor(outlook), Reason::kDriverTooOld);
+  outlook.driver = 580;
+  EXPECT_EQ(ReasonFor(outlook), Reason::kUnspecified);
+
+  outlook = Usable();
+  outlook.free_memory = 255 << 20;
+  EXPECT_EQ(ReasonFor(outlook), Reason::kLowGpuMemory);
+
+  outlook = Usable();
+  outlook.other_tool = "Nsight Systems";
+  EXPECT_EQ(ReasonFor(outlook), Reason::kConflictSubscriber);
+
+  outlook = Usable();
+  outlook.uses_mps = true;
+  EXPECT_EQ(ReasonFor(outlook), Reason::kMpsUnsafe);
+  outlook.release = CudaRelease{13, -1};
+  outlook.driver = 580;
+  EXPECT_EQ(ReasonFor(outlook), Reason::kUnspecified);
+}
+
+TEST(LookAtGpu, FindsToolsByWhatIsMapped) {
+  std::vector<MemoryRegion> regions(2);
+  regions[0].path = "/opt/nsight/libToolsInjection64.so";
+  regions[1].path = "/opt/cuda/libcupti.so.2024.3.2";
+  const GpuOutlook outlook = LookAtGpu(Pid(::getpid()), regions, std::nullopt);
+  EXPECT_EQ(outlook.other_tool, "Nsight Systems");
+  EXPECT_EQ(outlook.release, (CudaRelease{12, 6}));
+}
+
+}  // namespace
+}  // namespace ptrace_prof
