@@ -23,12 +23,23 @@ def named(function, name):
     return types.FunctionType(code.replace(**names), {})
 
 
+begun = set()
+
+
 def compute(text):
+    begin()
     return len(text) * sum(range(1000))
 
 
-threading.Thread(target=named(template, BAD + "1"), args=(compute,), name="thread\udcff\ud800", daemon=True).start()
+def begin():
+    """Says "ready" once both threads are where they stay."""
+    if len(begun) < 2:
+        begun.add(threading.get_ident())
+        if len(begun) == 2:
+            os.write(1, b"ready\n")
+
+
 with open("/proc/self/comm", "wb") as comm:
     comm.write(b"\xff\xfe\xc3(")
-os.write(1, b"ready\n")
+threading.Thread(target=named(template, BAD + "1"), args=(compute,), name="thread\udcff\ud800", daemon=True).start()
 named(template, BAD + "2")(compute)
