@@ -19,6 +19,7 @@
 #include "daemon/collect/capture.h"
 #include "daemon/collect/script_keeper.h"
 #include "daemon/inspect/doctor.h"
+#include "daemon/inspect/gpu_library.h"
 #include "daemon/inspect/process_list.h"
 #include "daemon/nvml/nvml_counters.h"
 #include "daemon/session/command_launch.h"
@@ -157,8 +158,9 @@ Result<void> CaptureHardened(const CaptureRequest& request, ByteSink& sink, Uniq
     scripts = started.has_value() ? std::move(started).value() : nullptr;  // there are other ways in
   }
   const bool has_gpu = request.gpu != GpuCaptureDetail::kOff;
-  const auto counters =
-      request.verb == CaptureVerb::kRecord ? NvmlCounters::Start(request.gpu_counters, has_gpu) : nullptr;
+  const auto counters = request.verb == CaptureVerb::kRecord
+                            ? NvmlCounters::Start(request.gpu_counters, has_gpu && !request.force)
+                            : nullptr;
   LimitResources();
   PP_ASSIGN_OR_RETURN(const StopLine line, StopLine::Watch(std::move(control)));
   InstallSystemCallFilter(only_reads ? TargetAccess::kRead : TargetAccess::kWrite);
@@ -197,7 +199,7 @@ Result<void> Doctor(const CaptureRequest& request, ByteSink& sink, UniqueFd) {
   std::unique_ptr<NvmlCounters> gpus;
   const auto harden = [&]() -> Result<void> {
     PP_RETURN_IF_ERROR(Harden(request.pid));
-    gpus = NvmlCounters::Start(GpuCounters::kOff, true);
+    gpus = UsesCuda(request.pid) ? NvmlCounters::Start(GpuCounters::kOff, true) : nullptr;
     LimitResources();
     InstallSystemCallFilter(TargetAccess::kRead);
     return {};

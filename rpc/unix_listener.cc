@@ -82,7 +82,7 @@ size_t UnixListener::connections() const {
 void UnixListener::AcceptLoop() {
   for (;;) {
     epoll_event events[64];
-    const int count = ::epoll_wait(epoll_.get(), events, 64, -1);
+    const int count = ::epoll_wait(epoll_.get(), events, 64, NextTimeout());
     for (int i = 0; i < count; ++i) {
       if (events[i].data.u64 == kWake) {
         return;
@@ -95,6 +95,23 @@ void UnixListener::AcceptLoop() {
         Retire(events[i].data.u64);
       }
     }
+    RetireRefused();
+  }
+}
+
+int UnixListener::NextTimeout() const {
+  if (refused_.empty()) {
+    return -1;
+  }
+  const Nanos left = refused_.front().first - MonotonicNow();
+  return static_cast<int>(std::max<int64_t>(left.value / 1'000'000 + 1, 0));
+}
+
+void UnixListener::RetireRefused() {
+  const Nanos now = MonotonicNow();
+  while (refused_.size() > options_.max_refused || (!refused_.empty() && refused_.front().first <= now)) {
+    Retire(refused_.front().second);
+    refused_.pop_front();
   }
 }
 
@@ -179,6 +196,9 @@ Result<void> UnixListener::Serve(Arrival arrival, const Result<void>& verdict) {
   {
     const std::lock_guard lock(mutex_);
     ++open_;
+  }
+  if (verdict.has_error()) {
+    refused_.emplace_back(MonotonicNow() + options_.refusal_time, id);
   }
   const bool is_watched = watched.is_open() && Watch(epoll_.get(), watched.get(), EPOLLRDHUP, id);
   connections_[id] = {Uid(peer.uid), std::move(watched), std::move(server)};

@@ -1,6 +1,6 @@
 // Accepts connections on a Unix socket and gives each a server of its own that knows who is at the other end.
 //
-//   accept ──► who is it? ──refused──► a server that says why to every call; said to `on_refused`
+//   accept ──► who is it? ──refused──► a server that says why to every call, for a moment; said to `on_refused`
 //                 └──► ServicesFactory(identity) ──► ConnectionServer ──peer gone──► shut down
 // Where there is a doorkeeper, that accepts and says who it is, and the listener only when the doorkeeper has left.
 // One thread accepts and sees connections end, another shuts their servers down, because that may take a while. Knows
@@ -8,11 +8,13 @@
 #pragma once
 
 #include <condition_variable>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "attach/base/result.h"
@@ -29,6 +31,8 @@ struct ListenerOptions {
   size_t max_connections = 1000;
   size_t max_per_user = 1000;
   std::function<void(const PeerIdentity&, const Error&)> on_refused;
+  Nanos refusal_time = Nanos::FromSeconds(5);  // so long a refused connection may hear why, and then is closed
+  size_t max_refused = 100;                    // of those; for one more the oldest is closed
   std::unique_ptr<Doorkeeper> doorkeeper;
   bool is_lent = false;  // the socket is somebody else's too: who comes after our end waits for whom that passes it to
 };
@@ -62,6 +66,8 @@ class UnixListener {
   Result<void> CheckLimits(const PeerIdentity& peer) const;
   void Receive(Arrival arrival);
   Result<void> Serve(Arrival arrival, const Result<void>& verdict);
+  int NextTimeout() const;
+  void RetireRefused();
   void AcceptLoop();
   void ReapLoop();
   void Retire(uint64_t id);
@@ -74,6 +80,8 @@ class UnixListener {
   UniqueFd spare_;  // given up to turn somebody away when descriptors run out
   uint64_t next_id_ = 3;
   std::map<uint64_t, Connection> connections_;  // of the accepting thread, until that has ended
+
+  std::deque<std::pair<Nanos, uint64_t>> refused_;  // until when, the oldest first; some may have gone
 
   mutable std::mutex mutex_;
   std::condition_variable retired_some_;

@@ -78,8 +78,7 @@ class RecordCommand : public Command {
         ->type_name("GLOB")
         ->allow_extra_args(false);
     app.add_flag("--force", o.force,
-                 "With --mode trace or --gpu: even where the process disabled remote debugging; with --gpu, even where "
-                 "its CUPTI or a full GPU speaks against it");
+                 "With --mode trace or --gpu: even where the process, or its GPU, is better left alone");
     app.get_option("--max-overhead")
         ->description(
             "CPU that we may use, of one core (default: 1%); off: no limit. With --mode trace: what it may cost "

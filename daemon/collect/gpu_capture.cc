@@ -66,13 +66,13 @@ Result<void> GpuCapture::CheckMemory() const {
 }
 
 Result<GpuInjection> GpuCapture::Inject(const std::function<bool()>& go_on) {
-  PP_RETURN_IF_ERROR(CheckMemory());
   const bool is_sampled = target_.stacks == GpuStackKind::kSampled;
   const GpuWishes wishes{.detail = DetailOf(context_.request.gpu),
                          .force = context_.request.force,
                          .launch_rate = is_sampled ? kLaunchRate : 0,
                          .graph_rate = is_sampled ? kGraphRate : 0};
   PP_ASSIGN_OR_RETURN(pp_gpu_boot boot, DescribeForGpuShim(target_.pid, target_.memory, target_.python, wishes));
+  PP_RETURN_IF_ERROR(CheckMemory());
   PP_ASSIGN_OR_RETURN(InjectionTarget into, DescribeForInjection(target_.pid, target_.memory, target_.python));
   into.force = context_.request.force;
   into.script_files = context_.scripts;

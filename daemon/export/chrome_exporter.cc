@@ -166,7 +166,7 @@ void ChromeExporter::WriteNames() {
 void ChromeExporter::WriteRank() {
   const ProcessInfo* found = nullptr;
   for (const auto& [pid, process] : context_.recording.processes) {
-    if (!process.rank.has_value() || (found != nullptr && process.rank == found->rank)) {
+    if (process.rank.value_or(-1) < 0 || (found != nullptr && process.rank == found->rank)) {
       continue;
     }
     if (found != nullptr) {

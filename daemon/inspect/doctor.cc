@@ -8,20 +8,20 @@ namespace ptrace_prof {
 namespace {
 
 std::vector<Check> CheckProcess(Pid pid, const std::function<Result<void>()>& harden,
-                                const std::function<std::optional<int64_t>()>& free_gpu_memory) {
+                                const FreeGpuMemory& free_gpu_memory) {
   if (const Result<void> target = CheckTarget(pid); target.has_error()) {
     return {CheckRefusal(pid, target.error())};
   }
   if (const Result<void> hardened = harden(); hardened.has_error()) {
     return {CheckRefusal(pid, hardened.error())};
   }
-  return CheckReadable(pid, free_gpu_memory());
+  return CheckReadable(pid, free_gpu_memory);
 }
 
 }  // namespace
 
-void Diagnose(Pid pid, const std::function<Result<void>()>& harden,
-              const std::function<std::optional<int64_t>()>& free_gpu_memory, TraceWriter& writer) {
+void Diagnose(Pid pid, const std::function<Result<void>()>& harden, const FreeGpuMemory& free_gpu_memory,
+              TraceWriter& writer) {
   for (const Check& check : JudgeNode(GatherNodeFacts())) {
     writer.AddCheck(check);
   }

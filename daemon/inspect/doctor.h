@@ -3,21 +3,20 @@
 //
 // The node is looked at with the rights of the caller, by reading /proc and /sys and asking the kernel; that is no
 // target's text. Then, for a process, `harden` gives up the rights as for a capture of it, and only after that is its
-// memory read. Bytes free on its GPU are what `free_gpu_memory` says, which is asked last.
+// memory read. `free_gpu_memory` is asked last, and only of a process that uses CUDA.
 #pragma once
 
-#include <cstdint>
 #include <functional>
-#include <optional>
 
 #include "attach/base/result.h"
 #include "attach/base/types.h"
+#include "daemon/inspect/process_checks.h"
 #include "daemon/trace/trace_writer.h"
 
 namespace ptrace_prof {
 
 // `pid` may be 0: the node only. What is missing is no failure of the diagnosis.
-void Diagnose(Pid pid, const std::function<Result<void>()>& harden,
-              const std::function<std::optional<int64_t>()>& free_gpu_memory, TraceWriter& writer);
+void Diagnose(Pid pid, const std::function<Result<void>()>& harden, const FreeGpuMemory& free_gpu_memory,
+              TraceWriter& writer);
 
 }  // namespace ptrace_prof

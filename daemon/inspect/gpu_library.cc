@@ -73,13 +73,18 @@ Result<GpuLibraryPlace> FindGpuLibrary(Pid pid, const std::vector<MemoryRegion>&
   return beside;
 }
 
+bool UsesCuda(Pid pid) {
+  const auto regions = ReadMaps(pid);
+  return regions.has_value() && !FindMapped(regions.value(), "libcuda.so").empty();
+}
+
 Result<void> CheckGpuMemory(Pid pid, int64_t free_bytes) {
   constexpr int64_t kLeast = 256 << 20;  // CUPTI is held to 64 buffers of 3.2 MB for each context
   if (free_bytes >= kLeast) {
     return {};
   }
   return Because(Reason::kLowGpuMemory,
-                 fmt::format("{} MiB of memory are free on the GPU of process {}, and CUPTI may need 205 of them",
+                 fmt::format("{} MiB of memory are free on the GPU of process {}, and CUPTI may need 195 of them",
                              free_bytes >> 20, pid.value),
                  "Have the job leave 256 MiB free, or insist with --force.", ThingOf(pid));
 }

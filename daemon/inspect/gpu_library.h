@@ -23,6 +23,9 @@ struct GpuLibraryPlace {
 // does not use CUDA. Reason::kCuptiBlocked: it does, and there is no CUPTI.
 Result<GpuLibraryPlace> FindGpuLibrary(Pid pid, const std::vector<MemoryRegion>& regions);
 
+// Whether it has mapped the driver's library.
+bool UsesCuda(Pid pid);
+
 // kLowGpuMemory: with so many bytes free where the process computes, what CUPTI takes could be missing to the job.
 Result<void> CheckGpuMemory(Pid pid, int64_t free_bytes);
 

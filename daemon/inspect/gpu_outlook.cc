@@ -21,8 +21,9 @@ struct NamedByYear {
   CudaRelease release;
 };
 constexpr NamedByYear kByYear[] = {
-    {2022, 3, {11, 8}}, {2022, 4, {12, 0}}, {2023, 1, {12, 1}}, {2023, 2, {12, 2}}, {2023, 3, {12, 3}},
-    {2024, 1, {12, 4}}, {2024, 2, {12, 5}}, {2024, 3, {12, 6}}, {2025, 1, {12, 8}}, {2025, 2, {12, 9}},
+    {2022, 3, {11, 8}}, {2022, 4, {12, 0}}, {2023, 1, {12, 1}}, {2023, 2, {12, 2}},
+    {2023, 3, {12, 3}}, {2024, 1, {12, 4}}, {2024, 2, {12, 5}}, {2024, 3, {12, 6}},
+    {2025, 1, {12, 8}}, {2025, 2, {12, 9}}, {2025, 3, {13, 0}}, {2025, 4, {13, 1}},
 };
 constexpr int kFirstYear = 2000;
 constexpr CudaRelease kOldest{11, 8};
@@ -35,18 +36,19 @@ struct DriverRow {
 };
 constexpr DriverRow kDrivers[] = {{11, 450}, {12, 525}, {13, 580}};
 
-// What is in a process that another tool has entered (or was started by), as a variable or a mapped file.
+// What is in a process that another tool has entered (or was started by), as a variable that is not empty or a mapped
+// file.
 struct Trace {
   std::string_view begin;
   std::string_view tool;
 };
 constexpr Trace kVariables[] = {
     {"CUDA_INJECTION64_PATH=", "what CUDA_INJECTION64_PATH names"},
-    {"NSYS_", "Nsight Systems"},
+    {"NSYS_PROFILING_SESSION_ID=", "Nsight Systems"},
 };
 constexpr Trace kFiles[] = {
     {"libToolsInjection", "Nsight Systems"},
-    {"libcuda-injection", "Nsight Systems"},
+    {"libcuda-injection", "Nsight Compute"},
     {"libInterceptorInjectionTarget", "Nsight Compute"},
     {"libsanitizer-", "compute-sanitizer"},
     {"libcudadebugger.so", "cuda-gdb"},
@@ -76,25 +78,45 @@ std::string OtherTool(Pid pid, const std::vector<MemoryRegion>& regions) {
     }
   }
   const Result<std::string> environment = ReadProcFile(ProcPath(pid, "environ"), kEnvironLimit);
-  for (const Trace& trace : kVariables) {
-    if (environment.has_value() && (environment.value().starts_with(trace.begin) ||
-                                    environment.value().find('\0' + std::string(trace.begin)) != std::string::npos)) {
-      return std::string(trace.tool);
+  std::string_view rest = environment.has_value() ? std::string_view(environment.value()) : std::string_view();
+  while (!rest.empty()) {
+    const std::string_view variable = rest.substr(0, rest.find('\0'));
+    rest.remove_prefix(std::min(variable.size() + 1, rest.size()));
+    for (const Trace& trace : kVariables) {
+      if (variable.starts_with(trace.begin) && variable.size() > trace.begin.size()) {
+        return std::string(trace.tool);
+      }
     }
   }
   return "";
 }
 
-// "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 …", and since 2022 "… UNIX Open Kernel Module
+constexpr std::string_view kDriverFile = "libcuda.so";
+
+const MemoryRegion* FindDriver(const std::vector<MemoryRegion>& regions) {
+  const auto found = std::ranges::find_if(
+      regions, [](const MemoryRegion& region) { return FileName(region.path).starts_with(kDriverFile); });
+  return found == regions.end() ? nullptr : &*found;
+}
+
+// "libcuda.so.580.65.06": that of a job with NVIDIA's forward compatibility is newer than the kernel's module, which
+// says "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 …", or "… Open Kernel Module for x86_64
 // …".
-std::optional<int> DriverVersion() {
+std::optional<int> DriverVersion(const MemoryRegion* driver) {
+  constexpr int kLeast = 100;  // "libcuda.so.1" is no version
+  std::string_view name = driver != nullptr ? FileName(driver->path).substr(kDriverFile.size()) : std::string_view();
+  name.remove_prefix(name.starts_with('.') ? 1 : 0);
+  if (const std::vector<int> numbers = Numbers(name); !numbers.empty() && numbers.front() >= kLeast) {
+    return numbers.front();
+  }
   constexpr std::string_view kBefore = "Kernel Module";
   const Result<std::string> text = ReadProcFile("/proc/driver/nvidia/version");
-  const size_t at = text.has_value() ? text.value().find(kBefore) : std::string::npos;
-  const size_t digit = at == std::string::npos ? at : text.value().find("  ", at);
-  const size_t begin = digit == std::string::npos ? digit : text.value().find_first_of("0123456789", digit);
-  const std::vector<int> numbers =
-      begin == std::string::npos ? std::vector<int>() : Numbers(std::string_view(text.value()).substr(begin));
+  std::string_view rest = text.has_value() ? std::string_view(text.value()) : std::string_view();
+  for (const std::string_view word : {kBefore, std::string_view("  ")}) {
+    const size_t at = rest.find(word);
+    rest = at == std::string_view::npos ? std::string_view() : rest.substr(at + word.size());
+  }
+  const std::vector<int> numbers = Numbers(rest.substr(std::min(rest.find_first_not_of(' '), rest.size())));
   return numbers.empty() ? std::nullopt : std::optional(numbers.front());
 }
 
@@ -141,9 +163,10 @@ std::optional<CudaRelease> CuptiReleaseOf(std::string_view file_name) {
   return is_older ? std::optional(CudaRelease{11, 0}) : std::nullopt;
 }
 
-GpuOutlook LookAtGpu(Pid pid, const std::vector<MemoryRegion>& regions, std::optional<int64_t> free_memory) {
-  GpuOutlook outlook{
-      FindGpuLibrary(pid, regions), {}, OtherTool(pid, regions), UsesMps(pid), free_memory, DriverVersion()};
+GpuOutlook LookAtGpu(Pid pid, const std::vector<MemoryRegion>& regions) {
+  const MemoryRegion* driver = FindDriver(regions);
+  GpuOutlook outlook{FindGpuLibrary(pid, regions), {},           driver != nullptr,
+                     OtherTool(pid, regions),      UsesMps(pid), DriverVersion(driver)};
   if (outlook.library.has_value()) {
     outlook.release = CuptiReleaseOf(FileName(outlook.library.value().path));
   }
@@ -157,6 +180,10 @@ Check JudgeGpu(Pid pid, const GpuOutlook& outlook) {
       return {pid, "gpu", Verdict::kOk, "it does not use CUDA: `record --gpu` has nothing to record", ""};
     }
     return Limited(pid, error.reason, error.message, error.remedy);
+  }
+  if (!outlook.has_driver) {
+    return {pid, "gpu", Verdict::kOk,
+            "it has not begun to use CUDA: `record --gpu` has nothing to record as long as that is so", ""};
   }
   const std::optional<CudaRelease>& release = outlook.release;
   if (release && IsBefore(*release, kOldest)) {
@@ -174,20 +201,21 @@ Check JudgeGpu(Pid pid, const GpuOutlook& outlook) {
                    fmt::format("it was entered by {}, and CUPTI serves one tool at a time", outlook.other_tool),
                    "stop that tool, or start the job without it");
   }
-  if (outlook.uses_mps && (!release || IsBefore(*release, kSafeWithMps))) {
-    return Limited(pid, Reason::kMpsUnsafe,
-                   "it shares its GPU by MPS, under which a CUPTI before CUDA 13.0 update 1 can hang it",
+  if (outlook.uses_mps && release && IsBefore(*release, kSafeWithMps)) {
+    return Limited(pid, Reason::kMpsUnsafe, "it shares its GPU by MPS, under which a CUPTI before CUDA 13 can hang it",
                    "use CUDA 13.0 update 1 and driver 580 or later, or insist with --force");
-  }
-  if (const Result<void> room = outlook.free_memory ? CheckGpuMemory(pid, *outlook.free_memory) : Result<void>();
-      room.has_error()) {
-    return Limited(pid, room.error().reason, room.error().message, room.error().remedy);
   }
   return {pid, "gpu", Verdict::kOk,
           fmt::format("`record --gpu` finds CUPTI in it ({}{}); whether another tool, such as the profiler of PyTorch, "
                       "has it already is seen only then",
                       outlook.library.value().path, release ? ", " + Name(*release) : ""),
           ""};
+}
+
+Check JudgeGpuMemory(Pid pid, int64_t free_bytes, Check otherwise) {
+  const Result<void> room = CheckGpuMemory(pid, free_bytes);
+  return room.has_error() ? Limited(pid, room.error().reason, room.error().message, room.error().remedy)
+                          : std::move(otherwise);
 }
 
 }  // namespace ptrace_prof

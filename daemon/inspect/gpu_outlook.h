@@ -28,16 +28,20 @@ struct CudaRelease {
 struct GpuOutlook {
   Result<GpuLibraryPlace> library;
   std::optional<CudaRelease> release;  // of that library; minor -1: only the first number is known
+  bool has_driver = false;             // the driver's library is mapped: it has begun to use CUDA
   std::string other_tool;              // that has brought itself in for CUPTI; empty: none is seen
   bool uses_mps = false;
-  std::optional<int64_t> free_memory;  // bytes, of its GPU
-  std::optional<int> driver;           // first number of the driver's version; nothing: it does not say
+  std::optional<int> driver;  // first number of the version of that library, else of the kernel's module, if they say
 };
 
-// By the name of its file: "libcupti.so.12", "libcupti.so.2024.1.1", "libcupti.so.11.2".
+// By the name of its file: "libcupti.so.12", "libcupti.so.2024.1.1", "libcupti.so.11.2". Nothing: it does not
+// tell, or is newer than what we know.
 std::optional<CudaRelease> CuptiReleaseOf(std::string_view file_name);
 
-GpuOutlook LookAtGpu(Pid pid, const std::vector<MemoryRegion>& regions, std::optional<int64_t> free_memory);
+GpuOutlook LookAtGpu(Pid pid, const std::vector<MemoryRegion>& regions);
+// But for the memory of the GPU: CheckGpuMemory (gpu_library.h).
 Check JudgeGpu(Pid pid, const GpuOutlook& outlook);
+// Of a process that may be recorded: with so much of its GPU's memory free.
+Check JudgeGpuMemory(Pid pid, int64_t free_bytes, Check otherwise);
 
 }  // namespace ptrace_prof

@@ -80,6 +80,16 @@ Check CheckGpuLibraries(Pid pid, const std::vector<MemoryRegion>& regions) {
           ""};
 }
 
+Check CheckGpu(Pid pid, const std::vector<MemoryRegion>& regions, const FreeGpuMemory& free_gpu_memory) {
+  const GpuOutlook outlook = LookAtGpu(pid, regions);
+  Check check = JudgeGpu(pid, outlook);
+  if (check.verdict != Verdict::kOk || !outlook.has_driver) {
+    return check;
+  }
+  const std::optional<int64_t> free = free_gpu_memory();
+  return free.has_value() ? JudgeGpuMemory(pid, *free, std::move(check)) : check;
+}
+
 }  // namespace
 
 Check CheckRefusal(Pid pid, const Error& error) {
@@ -93,7 +103,7 @@ Check CheckRefusal(Pid pid, const Error& error) {
           ReasonOf(error)};
 }
 
-std::vector<Check> CheckReadable(Pid pid, std::optional<int64_t> free_gpu_memory) {
+std::vector<Check> CheckReadable(Pid pid, const FreeGpuMemory& free_gpu_memory) {
   std::vector<Check> checks;
   const Result<ProcessStatus> status = ReadProcessStatus(pid);
   const std::string name = status.has_value() ? status.value().name : "name unknown";
@@ -114,7 +124,7 @@ std::vector<Check> CheckReadable(Pid pid, std::optional<int64_t> free_gpu_memory
   const auto maps = ReadMaps(pid);
   const std::vector<MemoryRegion> regions = maps.has_value() ? maps.value() : std::vector<MemoryRegion>();
   checks.push_back(CheckGpuLibraries(pid, regions));
-  checks.push_back(JudgeGpu(pid, LookAtGpu(pid, regions, free_gpu_memory)));
+  checks.push_back(CheckGpu(pid, regions, free_gpu_memory));
   return checks;
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -17,7 +18,9 @@ namespace ptrace_prof {
 // Why the process cannot be profiled, from the error that said so.
 Check CheckRefusal(Pid pid, const Error& error);
 
-// `free_gpu_memory`: bytes on its GPU, where that is known.
-std::vector<Check> CheckReadable(Pid pid, std::optional<int64_t> free_gpu_memory);
+// Bytes that are free on its GPU, where that is known; may take a while.
+using FreeGpuMemory = std::function<std::optional<int64_t>()>;
+
+std::vector<Check> CheckReadable(Pid pid, const FreeGpuMemory& free_gpu_memory);
 
 }  // namespace ptrace_prof

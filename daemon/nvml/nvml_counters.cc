@@ -69,9 +69,17 @@ void NvmlCounters::Read(TraceWriter& writer) {
 
 std::optional<int64_t> NvmlCounters::FreeMemoryOf(Pid pid, Nanos patience) {
   const Nanos deadline = MonotonicNow() + patience;
-  for (Pull(); pipe_ >= 0 && !KnowsAll() && MonotonicNow() < deadline; Pull()) {
+  for (Pull(); pipe_ >= 0 && !WasAllTold(); Pull()) {
+    const Nanos left = deadline - MonotonicNow();
+    if (left.value <= 0) {
+      break;
+    }
     pollfd ready{pipe_, POLLIN, 0};
-    ::poll(&ready, 1, static_cast<int>((deadline - MonotonicNow()).value / 1'000'000) + 1);
+    ::poll(&ready, 1, static_cast<int>(left.value / 1'000'000) + 1);
+  }
+  if (asked_ == GpuCounters::kOff) {  // it was started for this answer
+    pipe_ = -1;
+    process_.reset();
   }
   std::optional<int64_t> least;
   for (const Device& device : devices_) {
@@ -114,6 +122,7 @@ void NvmlCounters::Learn(const pp_nvml_record& record, Nanos now) {
     case PP_NVML_DEVICE: Describe(record); break;
     case PP_NVML_PROCESS: LearnProcess(record); break;
     case PP_NVML_SAMPLE:
+      devices_[record.device].has_sample = true;
       if ((record.present & (1u << PP_NVML_MEMORY_USED)) != 0 && record.values[PP_NVML_MEMORY_USED] >= 0) {
         devices_[record.device].used = record.values[PP_NVML_MEMORY_USED];
       }
@@ -146,10 +155,9 @@ void NvmlCounters::LearnProcess(const pp_nvml_record& record) {
 }
 
 // Devices are told of before the first sample of any.
-bool NvmlCounters::KnowsAll() const {
-  return !devices_.empty() && std::ranges::all_of(devices_, [](const Device& device) {
-    return !device.is_known || device.used.has_value();
-  });
+bool NvmlCounters::WasAllTold() const {
+  return !devices_.empty() &&
+         std::ranges::all_of(devices_, [](const Device& device) { return !device.is_known || device.has_sample; });
 }
 
 void NvmlCounters::Write(const Told& told, TraceWriter& writer) {

@@ -31,12 +31,14 @@ class NvmlCounters {
   void Read(TraceWriter& writer);
 
   // Bytes that are free on the GPU on which that process computes, on the fullest of several. Nothing: it is not known,
-  // as the library does not say so within `patience`, or of no GPU.
+  // as the library does not say so within `patience`, or of no GPU (not of processes under MPS, nor in slices by MIG).
+  // Where the counters are kOff it can be asked once.
   std::optional<int64_t> FreeMemoryOf(Pid pid, Nanos patience);
 
  private:
   struct Device {
     bool is_known = false;
+    bool has_sample = false;
     std::string group;
     int64_t memory = 0;
     std::optional<int64_t> used;
@@ -58,7 +60,7 @@ class NvmlCounters {
   void Learn(const pp_nvml_record& record, Nanos now);
   void Describe(const pp_nvml_record& record);
   void LearnProcess(const pp_nvml_record& record);
-  bool KnowsAll() const;
+  bool WasAllTold() const;
   void Write(const Told& told, TraceWriter& writer);
   void Stop(std::string why);
 

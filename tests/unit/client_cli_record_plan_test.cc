@@ -59,6 +59,16 @@ TEST(RecordPlan, PatternsGoWithTraces) {
   EXPECT_EQ(MakeRecordPlan(options, {}).error().message, "--exclude: '[f' is no pattern for names: a [ has no ]");
 }
 
+TEST(RecordPlan, OnlyWhatComesInCanBeForced) {
+  RecordOptions options = ForPid();
+  options.force = true;
+  EXPECT_NE(MakeRecordPlan(options, {}).error().message.find("--force goes with --mode trace or --gpu"),
+            std::string::npos);
+  options.gpu = true;
+  ASSERT_TRUE(MakeRecordPlan(options, {}).has_value());
+  EXPECT_TRUE(MakeRecordPlan(options, {}).value().request.force);
+}
+
 TEST(RecordPlan, WhoLeavesTheChoiceToUsHasALimit) {
   RecordOptions options = ForPid();
   options.mode = "trace";

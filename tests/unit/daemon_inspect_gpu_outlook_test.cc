@@ -11,12 +11,7 @@ namespace {
 constexpr Pid kPid(4711);
 
 GpuOutlook Usable() {
-  return {GpuLibraryPlace{"libcupti.so.12", "/opt/libcupti.so.12", true},
-          CudaRelease{12, 4},
-          "",
-          false,
-          int64_t{1} << 30,
-          550};
+  return {GpuLibraryPlace{"libcupti.so.12", "/opt/libcupti.so.12", true}, CudaRelease{12, 4}, true, "", false, 550};
 }
 
 Reason ReasonFor(const GpuOutlook& outlook) {
@@ -42,6 +37,7 @@ TEST(CuptiReleaseOf, ReadsTheNamesOfWheelsAndToolkits) {
       {"libcupti.so.2024.1.1", CudaRelease{12, 4}},
       {"libcupti.so.2021.2.2", CudaRelease{11, 0}},
       {"libcupti.so.2022.1.0", CudaRelease{11, 0}},
+      {"libcupti.so.2025.3.2", CudaRelease{13, 0}},
       {"libcupti.so.2031.7.0", std::nullopt},
       {"libcupti.so.", std::nullopt},
       {"libcupti.so.x", std::nullopt},
@@ -66,6 +62,11 @@ TEST(JudgeGpu, AJobWithoutCudaHasNothingToRecord) {
   GpuOutlook outlook = Usable();
   outlook.library = Because(Reason::kNoCuda, "process 4711 does not use CUDA", "", "");
   EXPECT_EQ(JudgeGpu(kPid, outlook).verdict, Verdict::kOk);
+  outlook = Usable();
+  outlook.has_driver = false;
+  outlook.release = CudaRelease{10, 0};
+  EXPECT_EQ(JudgeGpu(kPid, outlook).verdict, Verdict::kOk);
+  EXPECT_NE(JudgeGpu(kPid, outlook).cause.find("not begun"), std::string::npos);
 }
 
 TEST(JudgeGpu, SaysWhatACaptureWouldMeet) {
@@ -88,8 +89,9 @@ TEST(JudgeGpu, SaysWhatACaptureWouldMeet) {
   EXPECT_EQ(ReasonFor(outlook), Reason::kUnspecified);
 
   outlook = Usable();
-  outlook.free_memory = 255 << 20;
-  EXPECT_EQ(ReasonFor(outlook), Reason::kLowGpuMemory);
+  const Check usable = JudgeGpu(kPid, outlook);
+  EXPECT_EQ(JudgeGpuMemory(kPid, 255 << 20, usable).reason, Reason::kLowGpuMemory);
+  EXPECT_EQ(JudgeGpuMemory(kPid, 256 << 20, usable).verdict, Verdict::kOk);
 
   outlook = Usable();
   outlook.other_tool = "Nsight Systems";
@@ -107,9 +109,14 @@ TEST(LookAtGpu, FindsToolsByWhatIsMapped) {
   std::vector<MemoryRegion> regions(2);
   regions[0].path = "/opt/nsight/libToolsInjection64.so";
   regions[1].path = "/opt/cuda/libcupti.so.2024.3.2";
-  const GpuOutlook outlook = LookAtGpu(Pid(::getpid()), regions, std::nullopt);
+  const GpuOutlook outlook = LookAtGpu(Pid(::getpid()), regions);
   EXPECT_EQ(outlook.other_tool, "Nsight Systems");
   EXPECT_EQ(outlook.release, (CudaRelease{12, 6}));
+  EXPECT_FALSE(outlook.has_driver);
+  regions[0].path = "/usr/lib/libcuda.so.580.65.06";
+  EXPECT_TRUE(LookAtGpu(Pid(::getpid()), regions).has_driver);
+  EXPECT_EQ(LookAtGpu(Pid(::getpid()), regions).driver, 580);
+  EXPECT_EQ(LookAtGpu(Pid(::getpid()), regions).other_tool, "");
 }
 
 }  // namespace

@@ -55,7 +55,9 @@ class Pipe {
   void Leave(const pp_nvml_record& record) {
     EXPECT_EQ(::write(write_.get(), &record, sizeof record), ssize_t{sizeof record});
   }
-  std::optional<int64_t> FreeOf(int pid) { return counters_->FreeMemoryOf(Pid(pid), Nanos()); }
+  std::optional<int64_t> FreeOf(int pid, Nanos patience = Nanos()) {
+    return counters_->FreeMemoryOf(Pid(pid), patience);
+  }
   void Close() {
     write_.reset();
     counters_->Read(writer_);
@@ -139,12 +141,13 @@ pp_nvml_record ProcessOn(uint16_t device, int64_t pid) {
 }
 
 TEST(NvmlCountersTest, FreeMemoryIsThatOfTheFullestGpuOfAProcess) {
-  Pipe pipe(GpuCounters::kOff);
+  Pipe pipe(GpuCounters::kAuto);
   for (uint16_t device = 0; device < 3; ++device) {
     pipe.Leave(DeviceOf(device, 1000));
     pipe.Leave(ProcessOn(device, 4700 + device));
   }
   pipe.Leave(ProcessOn(1, 4700));
+  pipe.Leave(ProcessOn(1, INT64_MAX));
   EXPECT_EQ(pipe.FreeOf(4700), std::nullopt);  // nothing was said of what is used
   const int64_t used[] = {100, 700, 900};
   for (uint16_t device = 0; device < 3; ++device) {
@@ -153,20 +156,45 @@ TEST(NvmlCountersTest, FreeMemoryIsThatOfTheFullestGpuOfAProcess) {
   EXPECT_EQ(pipe.FreeOf(4700), 300);
   EXPECT_EQ(pipe.FreeOf(4702), 100);
   EXPECT_EQ(pipe.FreeOf(1), std::nullopt);
-  EXPECT_TRUE(pipe.End().visitor.counters.empty()) << "no counters were asked for";
+}
+
+TEST(NvmlCountersTest, WhatIsAskedForMemoryAloneAnswersOnceAndWritesNothing) {
+  Pipe pipe(GpuCounters::kOff);
+  pipe.Leave(DeviceOf(0, 1000));
+  pipe.Leave(ProcessOn(0, 4711));
+  pipe.Leave(Sample(0, PP_NVML_MEMORY_USED, 400));
+  EXPECT_EQ(pipe.FreeOf(4711), 600);
+  pipe.Leave(Sample(0, PP_NVML_MEMORY_USED, 500));
+  EXPECT_EQ(pipe.FreeOf(4711), 600);
+  EXPECT_TRUE(pipe.End().visitor.counters.empty());
+}
+
+TEST(NvmlCountersTest, WaitsForAnAnswerAsLongAsToldTo) {
+  Pipe pipe;
+  pipe.Leave(DeviceOf(0, 1000));
+  const Nanos begin = MonotonicNow();
+  EXPECT_EQ(pipe.FreeOf(4711, Nanos::FromMillis(30)), std::nullopt);
+  EXPECT_GE(MonotonicNow() - begin, Nanos::FromMillis(30));
 }
 
 TEST(NvmlCountersTest, MemoryThatCannotBeIsNotKnown) {
   Pipe pipe;
   pipe.Leave(DeviceOf(0, -5));
+  pipe.Leave(DeviceOf(1, 1000));
   pipe.Leave(ProcessOn(0, 4711));
-  pipe.Leave(ProcessOn(0, INT64_MAX));
-  pipe.Leave(Sample(0, PP_NVML_MEMORY_USED, INT64_MIN));
-  EXPECT_EQ(pipe.FreeOf(4711), std::nullopt);
+  pipe.Leave(ProcessOn(1, 4712));
   pipe.Leave(Sample(0, PP_NVML_MEMORY_USED, 10));
+  pipe.Leave(Sample(1, PP_NVML_MEMORY_USED, INT64_MIN));
   EXPECT_EQ(pipe.FreeOf(4711), std::nullopt);
-  pipe.Leave(ProcessOn(1, 4711));  // of a device that nobody has heard of
-  EXPECT_EQ(pipe.FreeOf(4711), std::nullopt);
+  EXPECT_EQ(pipe.FreeOf(4712), std::nullopt);
+  pipe.Leave(Sample(1, PP_NVML_MEMORY_USED, 1001));
+  EXPECT_EQ(pipe.FreeOf(4712), std::nullopt);
+  pipe.Leave(Sample(1, PP_NVML_MEMORY_USED, 1));
+  EXPECT_EQ(pipe.FreeOf(4712), 999);
+  pipe.Say(ProcessOn(2, 4713));  // of a device that nobody has heard of
+  const ReadBack back = pipe.End();
+  ASSERT_EQ(back.visitor.notices.size(), 1);
+  EXPECT_NE(back.visitor.notices[0].second.find("makes no sense"), std::string::npos);
 }
 
 TEST(NvmlCountersTest, ARefusalIsToldWhereCountersWereAskedForOnly) {

@@ -121,6 +121,15 @@ TEST(RequestFromMessage, AnUnknownModeIsNotYet) {
   EXPECT_EQ(RequestFrom(spec).error().code, Code::kUnimplemented);
 }
 
+TEST(RequestFromMessage, OnlyWhatComesInCanBeForced) {
+  v1::CaptureSpec spec = Good();
+  spec.set_force(true);
+  EXPECT_EQ(RequestFrom(spec).error().code, Code::kInvalidArgument);
+  spec.set_gpu(v1::GPU_DETAIL_COARSE);
+  ASSERT_TRUE(RequestFrom(spec).has_value());
+  EXPECT_TRUE(RequestFrom(spec).value().force);
+}
+
 TEST(RequestFromMessage, ATraceKeepsItsOptions) {
   CaptureRequest asked;
   asked.pid = Pid(4711);

@@ -43,6 +43,9 @@ TEST(SpecMessage, LosesNothing) {
   all.allow_stops = true;
   all.blocking = true;
   ExpectSame(all);
+  all.gpu = GpuCaptureDetail::kCoarse;
+  all.force = true;
+  ExpectSame(all);
   for (const IdlePolicy idle : {IdlePolicy::kMain, IdlePolicy::kAll, IdlePolicy::kNone}) {
     all.idle = idle;
     ExpectSame(all);

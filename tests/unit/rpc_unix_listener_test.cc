@@ -106,6 +106,14 @@ size_t ResidentKib() {
   return resident * 4;
 }
 
+bool IsClosed(const UniqueFd& connection) {
+  char said[256];
+  ssize_t got = 0;
+  while ((got = ::recv(connection.get(), said, sizeof said, MSG_DONTWAIT)) > 0) {
+  }
+  return got == 0 || (errno != EAGAIN && errno != EINTR);
+}
+
 class Listening : public testing::Test {
  protected:
   void SetUp() override {
@@ -306,6 +314,42 @@ TEST_F(Listening, TellsAnybodyElseWhyNot) {
   EXPECT_TRUE(Eventually([&] { return refusals_ >= 1; }));
   EXPECT_EQ(g_alive, 0);
   EXPECT_TRUE(Eventually([&] { return listener_->connections() == 0; }));
+}
+
+TEST_F(Listening, WhoIsRefusedHoldsNoPlaceForLong) {
+  listener_.reset();
+  auto listener = UnixListener::Start(ListenOnUnixSocket(path_).value(),
+                                      {.admit = AdmitOnly({Uid(::getuid() + 1)}),
+                                       .on_refused = [this](const PeerIdentity&, const Error&) { ++refusals_; },
+                                       .refusal_time = Nanos::FromMillis(50)},
+                                      [](const PeerIdentity& peer) { return std::make_unique<TestServices>(peer); });
+  listener_ = std::move(listener).value();
+  const auto channel = Connect();  // which connects again and again, and asks
+  Node node;
+  EXPECT_TRUE(Eventually([&] {
+    EXPECT_FALSE(Ask(channel, &node).ok());
+    return refusals_ >= 3;
+  }));
+}
+
+TEST_F(Listening, TheOldestOfTheRefusedGivesWay) {
+  listener_.reset();
+  auto listener = UnixListener::Start(ListenOnUnixSocket(path_).value(),
+                                      {.admit = AdmitOnly({Uid(::getuid() + 1)}),
+                                       .on_refused = [](const PeerIdentity&, const Error&) {},
+                                       .refusal_time = Nanos::FromSeconds(1000),
+                                       .max_refused = 2},
+                                      [](const PeerIdentity& peer) { return std::make_unique<TestServices>(peer); });
+  listener_ = std::move(listener).value();
+  std::vector<UniqueFd> clients;
+  for (int i = 0; i < 3; ++i) {
+    auto client = ConnectToUnixSocket(path_);
+    ASSERT_TRUE(client.has_value());
+    clients.push_back(std::move(client).value());
+  }
+  EXPECT_TRUE(Eventually([&] { return IsClosed(clients[0]); }));
+  EXPECT_TRUE(Eventually([&] { return listener_->connections() == 2; }));
+  EXPECT_FALSE(IsClosed(clients[1]) || IsClosed(clients[2]));
 }
 
 TEST_F(Listening, AnotherUserIsRefusedEvenWhereTheFileLetsThemIn) {
