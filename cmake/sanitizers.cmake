@@ -2,5 +2,8 @@
 set(PP_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize=")
 if(PP_SANITIZE)
   add_compile_options(-fsanitize=${PP_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    add_compile_options(-fsanitize-ignorelist=${CMAKE_CURRENT_LIST_DIR}/sanitizer_ignore.txt)
+  endif()
   add_link_options(-fsanitize=${PP_SANITIZE})
 endif()

@@ -29,6 +29,9 @@ constexpr std::string_view kAgain =
     "t=m['_thread']\\n"
     "if n:t.start_new_thread(t.interrupt_main if m['sys'].hexversion>>16>777 else s.raise_signal,(n,))";
 constexpr std::string_view kPass = "if n:raise";
+constexpr std::string_view kCatch = "except BaseException:";
+// Of code that is near its limits we would be what is too much: the text has not run, and nobody hears of it.
+constexpr std::string_view kOurs = "except(RecursionError,MemoryError):0\n";
 
 std::string Escaped(std::string_view body) {
   std::string text;
@@ -44,7 +47,9 @@ std::string Escaped(std::string_view body) {
 std::string Guarded(std::string_view body) {
   std::string text(kTextBegin);
   text += Escaped(body);
-  text += "\",{})\nexcept BaseException:exec(\"";
+  text += "\",{})\n";
+  text += kCatch;
+  text += "exec(\"";
   text += kWhose;
   text += kAgain;
   return text + "\",{})\n";
@@ -123,7 +128,11 @@ std::string CloseText(std::span<const int32_t> descriptors, std::string_view pre
 std::string AsPassing(std::string_view text) {
   std::string passing(text);
   const size_t at = passing.rfind(kAgain);
-  return at == std::string::npos ? passing : passing.replace(at, kAgain.size(), kPass);
+  if (at != std::string::npos) {
+    passing.replace(at, kAgain.size(), kPass);
+    passing.insert(passing.rfind(kCatch), kOurs);
+  }
+  return passing;
 }
 
 std::string AsScript(std::string_view text, Pid own_pid, std::string_view path) {

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <string>
 
 #include "attach/inject/bootstrap_text.h"
@@ -103,20 +104,26 @@ Result<void> Delivery::CloseStrays() {
   return CloseAll(std::move(strays));
 }
 
-Result<bool> Delivery::AreClosed(std::span<const int32_t> numbers) const {
+Result<std::vector<int32_t>> Delivery::StillOpen(const std::vector<int32_t>& numbers) const {
   PP_ASSIGN_OR_RETURN(const std::vector<TargetFile> open, files_.FindMemfds(package_.kind->file_prefix, true));
-  return std::ranges::none_of(
-      open, [&](const TargetFile& file) { return std::ranges::find(numbers, file.number) != numbers.end(); });
+  std::vector<int32_t> left;
+  std::ranges::copy_if(numbers, std::back_inserter(left), [&](int32_t number) {
+    return std::ranges::find(open, number, &TargetFile::number) != open.end();
+  });
+  return left;
 }
 
 // A text may be about to close them; a signal handler of the job may end it just before it does, also the one here.
 Result<void> Delivery::CloseAll(std::vector<int32_t> numbers) {
-  const EffectSeen closed = [&] { return AreClosed(numbers); };
+  const EffectSeen closed = [&]() -> Result<bool> {
+    PP_ASSIGN_OR_RETURN(const std::vector<int32_t> left, StillOpen(numbers));
+    return left.empty();
+  };
   for (int turn = 0; turn < kClosingTurns; ++turn) {
     const Nanos deadline = MonotonicNow() + kClosingTurn;
     do {
-      PP_ASSIGN_OR_RETURN(const bool done, closed());
-      if (done) {
+      PP_ASSIGN_OR_RETURN(numbers, StillOpen(numbers));
+      if (numbers.empty()) {
         return {};
       }
       const timespec pause{0, kClosingPause.value};

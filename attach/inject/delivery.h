@@ -7,7 +7,6 @@
 // was left by a collector that was killed is closed on the way; so is ours, should we be, by the next one. One thread.
 #pragma once
 
-#include <span>
 #include <vector>
 
 #include "attach/base/result.h"
@@ -43,7 +42,7 @@ class Delivery {
   Result<void> AwaitClosing() const;
   Result<TargetFile> MakeFile();
   Result<UniqueFd> FillFile(const TargetFile& file) const;
-  Result<bool> AreClosed(std::span<const int32_t> numbers) const;
+  Result<std::vector<int32_t>> StillOpen(const std::vector<int32_t>& numbers) const;
   Result<void> CloseAll(std::vector<int32_t> numbers);
 
   const InjectionTarget& target_;

@@ -29,7 +29,7 @@ Result<void> Applies(const InjectionTarget& target) {
   PP_RETURN_IF_ERROR(kQueueStrategy.applies(target));
   if (!target.main_thread_only || !target.frame_hook || target.frame_hook->slot.IsNull() ||
       target.frame_hook->function.IsNull() || target.frame_hook->code_tails.empty() ||
-      MakeFrameThunk(RemoteAddr(), RemoteAddr(), target.frame_hook->throw_argument).empty()) {
+      MakeFrameThunk(RemoteAddr(), RemoteAddr(), target.frame_hook->arguments).empty()) {
     return Error{Code::kUnimplemented, "there is no other way into this process than its main thread", ""};
   }
   return {};
@@ -105,12 +105,13 @@ class HookedCall final : public RunningCall {
     const ThunkContext context{hook_.slot.value, now, call_.function.value, call_.argument.value, code_.value, 0,
                                raises_};
     PP_RETURN_IF_ERROR(context_.Put({reinterpret_cast<const char*>(&context), sizeof context}));
-    thunk_ = MakeFrameThunk(context_.address(), hook_.function, hook_.throw_argument);
+    thunk_ = MakeFrameThunk(context_.address(), hook_.function, hook_.arguments);
     written_ = true;
     PP_RETURN_IF_ERROR(WriteCode(stop.threads().front(), code_, thunk_));
-    PP_RETURN_IF_ERROR(writer.WriteValue(hook_.slot, code_.value));
     original_ = now;
     hooked_ = true;
+    was_hooked_ = true;
+    PP_RETURN_IF_ERROR(writer.WriteValue(hook_.slot, code_.value));
     return true;
   }
 
@@ -123,21 +124,33 @@ class HookedCall final : public RunningCall {
     if (state != ThunkState::kWaiting || memory_.ReadValue(hook_.slot, &now) != ReadStatus::kOk || now != code_.value) {
       return true;
     }
-    // Whoever has the address already finds the call made.
-    PP_RETURN_IF_ERROR(RemoteWriter(pid_).WriteValue(context_.address() + offsetof(ThunkContext, state),
-                                                     static_cast<uint32_t>(ThunkState::kDone)));
-    PP_RETURN_IF_ERROR(RemoteWriter(pid_).WriteValue(hook_.slot, original_));
-    hooked_was_taken_back_ = true;
+    PP_RETURN_IF_ERROR(PutBack());
     *withdrawal = Withdrawal::kTakenBack;
     return true;
   }
 
-  // The instructions, once nobody is or can come among them. False: somebody is.
+  // In this order: if we are killed in between, whoever has the address already makes the call, and nobody else comes.
+  // After that they find it made.
+  Result<void> PutBack() {
+    RemoteWriter writer(pid_);
+    PP_RETURN_IF_ERROR(writer.WriteValue(hook_.slot, original_));
+    PP_RETURN_IF_ERROR(writer.WriteValue(context_.address() + offsetof(ThunkContext, state),
+                                         static_cast<uint32_t>(ThunkState::kDone)));
+    hooked_was_taken_back_ = true;
+    return {};
+  }
+
+  // The instructions, once nobody is or can come among them. False: somebody is. They were hooked, and it may not have
+  // been possible to unhook them.
   Result<bool> TryWipe() {
     PP_ASSIGN_OR_RETURN(StoppedThreads threads, StoppedThreads::StopAll(pid_, kStopPatience));
     const TimedStop stop(std::move(threads), cost_);
+    uint64_t now_hooked = 0;
+    if (memory_.ReadValue(hook_.slot, &now_hooked) == ReadStatus::kOk && now_hooked == code_.value) {
+      PP_RETURN_IF_ERROR(PutBack());
+    }
     PP_ASSIGN_OR_RETURN(const ThunkState state, State());
-    bool in_use = state == ThunkState::kCalling;
+    bool in_use = state == ThunkState::kCalling || (was_hooked_ && state == ThunkState::kWaiting);
     for (const Tid tid : stop.threads()) {
       in_use = in_use || RegistersPointInto(tid, code_, code_ + thunk_.size());
     }
@@ -164,6 +177,7 @@ class HookedCall final : public RunningCall {
   uint64_t original_ = 0;
   bool written_ = false;
   bool hooked_ = false;
+  bool was_hooked_ = false;
   bool hooked_was_taken_back_ = false;
   StopCost cost_;
 };

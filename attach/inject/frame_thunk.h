@@ -3,7 +3,9 @@
 //
 // Pure data; a file per architecture. They run in a thread of the target, at a call, with its lock held (there is one
 // in the versions that this is for), and change nothing that a call may not change. The first one to come makes the
-// call; those that were on their way here go straight on, as do those that carry an exception. An exception of the call
+// call; those that were on their way here go straight on, as do those that carry an exception, and frames of generators
+// and coroutines: what is raised there would miss those that they wait for, and up to 3.10 nothing but the original
+// keeps two threads out of one generator. An exception of the call
 // is handed to the original, which begins as it does for generator.throw(): it is raised where the job was.
 #pragma once
 
@@ -31,7 +33,14 @@ static_assert(sizeof(ThunkContext) == 48);
 
 inline constexpr size_t kMaxThunkBytes = 128;
 
+// How the interpreter's function is told what to evaluate.
+struct FrameArguments {
+  uint8_t throw_argument = 2;  // which argument (from 0) says that an exception is on its way; before it, the frame
+  uint32_t generator = 0;      // where a frame has a pointer that is null but in those of generators,
+  bool generator_is_owner = false;  // or a byte that is 1 in those
+};
+
 // `goes_on`: the interpreter's own function. Empty: not known for this machine.
-std::vector<uint8_t> MakeFrameThunk(RemoteAddr context, RemoteAddr goes_on, uint8_t throw_argument);
+std::vector<uint8_t> MakeFrameThunk(RemoteAddr context, RemoteAddr goes_on, const FrameArguments& arguments);
 
 }  // namespace ptrace_prof

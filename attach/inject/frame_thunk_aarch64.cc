@@ -2,6 +2,6 @@
 
 namespace ptrace_prof {
 
-std::vector<uint8_t> MakeFrameThunk(RemoteAddr, RemoteAddr, uint8_t) { return {}; }
+std::vector<uint8_t> MakeFrameThunk(RemoteAddr, RemoteAddr, const FrameArguments&) { return {}; }
 
 }  // namespace ptrace_prof

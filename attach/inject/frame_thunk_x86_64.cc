@@ -7,6 +7,8 @@ namespace {
 
 constexpr uint8_t kInstructions[] = {
     0x85, 0xd2,                                      // test   %edx,%edx: an exception is on its way
+    0x75, 0x65,                                      // jne    tail
+    0x48, 0x83, 0xbe, 0,    0,    0,    0, 0,        // cmpq   $0,generator(%rsi): of a generator
     0x75, 0x5b,                                      // jne    tail
     0x57,                                            // push   %rdi
     0x56,                                            // push   %rsi
@@ -37,13 +39,18 @@ constexpr uint8_t kInstructions[] = {
     0x48, 0xb8, 0,    0,    0,    0,    0, 0, 0, 0,  // tail: movabs $goes_on,%rax
     0xff, 0xe0,                                      // jmp    *%rax
 };
-constexpr size_t kContextAt[] = {9, 61};
-constexpr size_t kThrowAt = 90;
-constexpr size_t kGoesOnAt = 97;
+constexpr size_t kGeneratorAt = 4;
+constexpr size_t kContextAt[] = {19, 71};
+constexpr size_t kThrowAt = 100;
+constexpr size_t kGoesOnAt = 107;
 constexpr uint8_t kTestSecond = 0xf6;  // %esi
 constexpr uint8_t kSetSecond = 0xbe;   // %esi
+// Instead of the comparison of a pointer: cmpb $1,generator(%rsi); nop; je tail.
+constexpr uint8_t kCompareOwner[] = {0x80, 0xbe, 0, 0, 0, 0, 0x01, 0x90, 0x74};
+constexpr uint8_t kOfSecond = 0xbe;  // generator(%rsi), of both comparisons
+constexpr uint8_t kOfFirst = 0xbf;   // generator(%rdi)
 
-static_assert(sizeof kInstructions == 107 && sizeof kInstructions <= kMaxThunkBytes);
+static_assert(sizeof kInstructions == 117 && sizeof kInstructions <= kMaxThunkBytes);
 static_assert(offsetof(ThunkContext, slot) == 0 && offsetof(ThunkContext, original) == 0x08 &&
               offsetof(ThunkContext, function) == 0x10 && offsetof(ThunkContext, argument) == 0x18 &&
               offsetof(ThunkContext, thunk) == 0x20 && offsetof(ThunkContext, state) == 0x28 &&
@@ -51,15 +58,22 @@ static_assert(offsetof(ThunkContext, slot) == 0 && offsetof(ThunkContext, origin
 
 }  // namespace
 
-std::vector<uint8_t> MakeFrameThunk(RemoteAddr context, RemoteAddr goes_on, uint8_t throw_argument) {
-  if (throw_argument != 1 && throw_argument != 2) {
+std::vector<uint8_t> MakeFrameThunk(RemoteAddr context, RemoteAddr goes_on, const FrameArguments& arguments) {
+  const bool is_second = arguments.throw_argument == 1;  // then the frame is the first
+  if (!is_second && arguments.throw_argument != 2) {
     return {};
   }
   std::vector<uint8_t> code(std::begin(kInstructions), std::end(kInstructions));
-  if (throw_argument == 1) {
+  if (is_second) {
     code[1] = kTestSecond;
     code[kThrowAt] = kSetSecond;
   }
+  uint8_t* generator = code.data() + kGeneratorAt;
+  if (arguments.generator_is_owner) {
+    std::memcpy(generator, kCompareOwner, sizeof kCompareOwner);
+  }
+  generator[arguments.generator_is_owner ? 1 : 2] = is_second ? kOfFirst : kOfSecond;
+  std::memcpy(generator + (arguments.generator_is_owner ? 2 : 3), &arguments.generator, sizeof arguments.generator);
   for (const size_t at : kContextAt) {
     std::memcpy(code.data() + at, &context.value, sizeof context.value);
   }

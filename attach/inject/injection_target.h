@@ -8,6 +8,7 @@
 
 #include "attach/base/result.h"
 #include "attach/base/types.h"
+#include "attach/inject/frame_thunk.h"
 #include "attach/proc/call_queue.h"
 #include "attach/proc/memory_tail.h"
 #include "attach/proc/script_requests.h"
@@ -16,9 +17,9 @@ namespace ptrace_prof {
 
 // A function of the interpreter that every call of Python code goes through, and that may be exchanged (PEP 523).
 struct FrameHook {
-  RemoteAddr slot;                     // where its address is; null there is as good as `function`
-  RemoteAddr function;                 // the interpreter's own
-  uint8_t throw_argument = 2;          // which argument (from 0) says that an exception is on its way
+  RemoteAddr slot;      // where its address is; null there is as good as `function`
+  RemoteAddr function;  // the interpreter's own
+  FrameArguments arguments;
   std::vector<MemoryTail> code_tails;  // where a few instructions may be put, if it is zero there
 };
 

@@ -3,12 +3,14 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <string_view>
 #include <vector>
 
 #include "attach/inject/bootstrap_text.h"
 #include "attach/inject/remote_writer.h"
 #include "attach/inject/run_call.h"
+#include "attach/inject/text_thunk.h"
 #include "attach/proc/call_queue_image.h"
 
 namespace ptrace_prof {
@@ -40,10 +42,18 @@ void FindIn(RemoteMemory& memory, const MemoryTail& tail, std::vector<LeftText>&
   }
 }
 
-// True where a text may still be asked for: a call that waits acts on it, or a hook may lead to such a call.
-bool IsWanted(const LeftText& text, const CallQueueImage& waiting, const CallQueue& queue) {
+// True where a text may still be asked for: a call that waits acts on it, by itself or by the context of what lets its
+// exceptions pass.
+bool IsWanted(const LeftText& text, RemoteMemory& memory, const CallQueueImage& waiting, const CallQueue& queue) {
   for (uint32_t slot = 0; slot < queue.slots; ++slot) {
-    if (waiting.Waits(slot) && waiting.At(slot).argument == text.begin) {
+    if (!waiting.Waits(slot)) {
+      continue;
+    }
+    const RemoteAddr argument = waiting.At(slot).argument;
+    uint64_t passing = 0;
+    if (argument == text.begin ||
+        (memory.ReadValue(argument + offsetof(TextThunkContext, text), &passing) == ReadStatus::kOk &&
+         passing == text.begin.value)) {
       return true;
     }
   }
@@ -74,7 +84,7 @@ Result<std::vector<LeftText>> FindUnwanted(const InjectionTarget& target, Remote
     return found;
   }
   PP_ASSIGN_OR_RETURN(const CallQueueImage waiting, CallQueueImage::Read(memory, target.queue));
-  std::erase_if(found, [&](const LeftText& text) { return IsWanted(text, waiting, target.queue); });
+  std::erase_if(found, [&](const LeftText& text) { return IsWanted(text, memory, waiting, target.queue); });
   return found;
 }
 

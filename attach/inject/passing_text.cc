@@ -74,6 +74,12 @@ Result<bool> PassingText::TryWriteCode() {
   return true;
 }
 
+bool PassingText::WasRun() const {
+  uint32_t state = 0;
+  return memory_.ReadValue(context_.address() + offsetof(TextThunkContext, state), &state) == ReadStatus::kOk &&
+         state == static_cast<uint32_t>(ThunkState::kDone);
+}
+
 // Under a stop: nobody waits to come here, and who came has gone again.
 bool PassingText::IsOver() {
   uint32_t state = 0;

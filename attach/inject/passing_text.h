@@ -33,6 +33,8 @@ class PassingText {
   const CallGuard& guard() const { return guard_; }
   const StopCost& cost() const { return cost_; }
 
+  // A thread has run it to its end.
+  bool WasRun() const;
   // The call could not be taken back: it was made, or will be.
   void ExpectCall() { may_be_called_ = true; }
 

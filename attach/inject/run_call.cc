@@ -24,8 +24,9 @@ constexpr Nanos kRemindEvery = Nanos::FromMillis(5);
 constexpr Nanos kTurn = Nanos::FromMillis(10);
 constexpr int64_t kShortestPause = 20'000;
 constexpr int64_t kLongestPause = 1'000'000;
-// So long a call that was taken may go without its effect.
+// So long a call that was taken may go without its effect; once it is known to be over, so long until that is seen.
 constexpr Nanos kEffectTime = Nanos::FromSeconds(5);
+constexpr Nanos kSeeingTime = Nanos::FromMillis(500);
 
 Error NotTaken(const InjectionTarget& target) {
   const int32_t pid = target.pid.value;
@@ -54,8 +55,9 @@ Error NoEffect(Pid pid) {
 // One call by one strategy, until its effect is seen, or somebody's patience ends.
 class Attempt {
  public:
-  Attempt(const InjectionTarget& target, RunningCall& running, const Patience& patience, const EffectSeen& seen)
-      : target_(target), running_(running), patience_(patience), seen_(seen) {}
+  Attempt(const InjectionTarget& target, RunningCall& running, const PassingText* passing, const Patience& patience,
+          const EffectSeen& seen)
+      : target_(target), running_(running), passing_(passing), patience_(patience), seen_(seen) {}
 
   // False: not taken until `deadline`.
   Result<bool> Await(Nanos deadline) {
@@ -68,7 +70,9 @@ class Attempt {
       PP_ASSIGN_OR_RETURN(const bool taken, running_.Taken());
       const Nanos now = MonotonicNow();
       taken_at_ = taken && taken_at_.value == 0 ? now : taken_at_;
-      if (taken && now > taken_at_ + kEffectTime) {
+      const bool is_over = taken && passing_ != nullptr && passing_->WasRun();
+      over_at_ = is_over && over_at_.value == 0 ? now : over_at_;
+      if (taken && (now > taken_at_ + kEffectTime || (is_over && now > over_at_ + kSeeingTime))) {
         return NoEffect(target_.pid);
       }
       if (!taken && now > deadline) {
@@ -92,15 +96,17 @@ class Attempt {
  private:
   const InjectionTarget& target_;
   RunningCall& running_;
+  const PassingText* passing_;  // what is called; null: something else
   const Patience& patience_;
   const EffectSeen& seen_;
   Nanos taken_at_;
+  Nanos over_at_;
 };
 
 // True: done. False: it was not taken up, and is called back.
-Result<bool> TakeTurn(const InjectionTarget& target, RunningCall& running, const Patience& patience, Nanos deadline,
-                      const EffectSeen& seen, bool* in_use) {
-  Attempt attempt(target, running, patience, seen);
+Result<bool> TakeTurn(const InjectionTarget& target, RunningCall& running, const PassingText* passing,
+                      const Patience& patience, Nanos deadline, const EffectSeen& seen, bool* in_use) {
+  Attempt attempt(target, running, passing, patience, seen);
   Result<bool> done = attempt.Await(deadline);
   while (done.has_value() && !done.value()) {
     PP_ASSIGN_OR_RETURN(const Withdrawal withdrawal, running.Withdraw());
@@ -151,6 +157,17 @@ bool MayWorkOtherwise(const Error& error) {
          error.code == Code::kUnimplemented || error.code == Code::kDataLoss;
 }
 
+// The way in was chosen by whether there are any.
+Result<void> CheckHandlers(const InjectionTarget& target) {
+  PP_ASSIGN_OR_RETURN(const bool now, HasSignalHandlers(target.pid));
+  if (!now || target.signal_handlers) {
+    return {};
+  }
+  return Error{Code::kUnavailable,
+               fmt::format("process {} has set up signal handlers since it was looked at", target.pid.value),
+               "Try again."};
+}
+
 struct Run {
   const InjectionTarget& target;
   RemoteMemory& memory;
@@ -173,6 +190,9 @@ struct Run {
       const InjectionStrategy* strategy = turns.Next();
       if (strategy == nullptr) {
         return std::move(*refusal);
+      }
+      if (passing == nullptr && !call.text.empty()) {
+        PP_RETURN_IF_ERROR(CheckHandlers(target));
       }
       const Nanos end = turns.IsAlone() ? patience.deadline : std::min(patience.deadline, MonotonicNow() + turn);
       const Result<std::unique_ptr<RunningCall>> running = strategy->perform(target, memory, call, patience.deadline);
@@ -200,7 +220,7 @@ struct Run {
   }
 
   Result<bool> Try(const InjectionStrategy& strategy, RunningCall& running, Nanos end) {
-    const Result<bool> done = TakeTurn(target, running, patience, end, seen, &in_use);
+    const Result<bool> done = TakeTurn(target, running, passing, patience, end, seen, &in_use);
     const Result<Withdrawal> withdrawal = running.Withdraw();  // what is left to be cleared costs stops too
     if (passing != nullptr && !(withdrawal.has_value() && withdrawal.value() == Withdrawal::kTakenBack)) {
       passing->ExpectCall();
@@ -248,17 +268,6 @@ Result<std::unique_ptr<PassingText>> PlacePassing(const InjectionTarget& target,
                              "runs a text of ours: {}",
                              target.pid.value, passing.error().message),
                  "Sample it instead (record without --mode trace).", ThingOf(target.pid));
-}
-
-// The way in was chosen by whether there are any.
-Result<void> CheckHandlers(const InjectionTarget& target) {
-  PP_ASSIGN_OR_RETURN(const bool now, HasSignalHandlers(target.pid));
-  if (!now || target.signal_handlers) {
-    return {};
-  }
-  return Error{Code::kUnavailable,
-               fmt::format("process {} has set up signal handlers since it was looked at", target.pid.value),
-               "Try again."};
 }
 
 Result<void> RunPassing(Run& run, PassingText& passing, std::string_view text) {

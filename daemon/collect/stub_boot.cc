@@ -42,9 +42,12 @@ constexpr uint64_t kEnoughForCode = 256;
 struct OldVersion {
   uint8_t minor;
   uint32_t profile_function;  // PyThreadState.c_profilefunc (Include/cpython/pystate.h)
-  uint8_t throw_argument;     // _PyEval_EvalFrameDefault(f, throwflag), from 3.9 on (tstate, f, throwflag)
+  // _PyEval_EvalFrameDefault(f, throwflag), from 3.9 on (tstate, f, throwflag); f->f_gen, from 3.11 on f->owner, which
+  // is FRAME_OWNED_BY_GENERATOR (Include/cpython/frameobject.h, Include/internal/pycore_frame.h)
+  FrameArguments evaluate;
 };
-constexpr OldVersion kOldVersions[] = {{8, 56, 1}, {9, 56, 2}, {10, 56, 2}, {11, 64, 2}};
+constexpr OldVersion kOldVersions[] = {
+    {8, 56, {1, 96, false}}, {9, 56, {2, 96, false}}, {10, 56, {2, 88, false}}, {11, 64, {2, 69, true}}};
 
 const OldVersion* FindOldVersion(const PythonVersion& version) {
   const auto row = std::ranges::find(kOldVersions, version.minor, &OldVersion::minor);
@@ -121,7 +124,7 @@ Result<std::optional<FrameHook>> DescribeFrameHook(Pid pid, RemoteMemory& memory
   constexpr std::string_view kEvaluate = "_PyEval_EvalFrameDefault";
   PP_ASSIGN_OR_RETURN(const std::vector<RemoteAddr> found,
                       FindInterpreterSymbols(pid, memory, process, {&kEvaluate, 1}));
-  FrameHook hook{pending.eval_frame, found.front(), old->throw_argument, {}};
+  FrameHook hook{pending.eval_frame, found.front(), old->evaluate, {}};
   PP_ASSIGN_OR_RETURN(hook.code_tails, FindSegmentTails(pid, memory, TailKind::kCode, kEnoughForCode));
   return std::optional(std::move(hook));
 }

@@ -111,7 +111,10 @@ size_t GpuSequence::ShapeHash::operator()(const GpuShape& shape) const {
   return MixBits(hash);
 }
 
-uint64_t GpuSequence::Time(Nanos when) const { return static_cast<uint64_t>(std::max<int64_t>(0, when.value - base_)); }
+// What a target says of its times may be anything.
+uint64_t GpuSequence::Time(Nanos when) const {
+  return when.value <= base_ ? 0 : static_cast<uint64_t>(when.value - base_);
+}
 
 template <typename Fill>
 void GpuSequence::Packet(WireEncoder& out, uint32_t flags, Fill fill) const {
@@ -354,7 +357,7 @@ void GpuSequence::AddOperation(const GpuOperation& operation, WireEncoder& out) 
   }
   if (operation.launched.value != 0) {
     event.Note(GpuNote::kLaunchDelay, pf::DebugAnnotation::kIntValueFieldNumber,
-               static_cast<uint64_t>(operation.begin.value - operation.launched.value));
+               static_cast<uint64_t>(operation.begin.value) - static_cast<uint64_t>(operation.launched.value));
   }
   AddStack(operation.stack, operation.stack_source, stack, event);
   AddFlow(operation.correlation, event);

@@ -18,6 +18,11 @@ namespace {
 constexpr size_t kPage = 4096;
 constexpr Nanos kLong = Nanos::FromSeconds(60);
 
+struct Evaluated {
+  uint64_t other;
+  uint64_t generator;
+};
+
 struct Board {
   std::atomic<uint64_t> slot;
   std::atomic<uint64_t> calls;   // of the original
@@ -27,14 +32,15 @@ struct Board {
   std::atomic<int> outcome;      // of that call
   std::atomic<uint64_t> raised;  // calls of the original that were to begin with an exception
   std::atomic<bool> go;
+  Evaluated frame;
   std::atomic<int> throwing;
   char text[8];
 };
 Board* board = nullptr;
 
-long Original(long one, long two, int throwing) {
+long Original(long one, Evaluated* frame, int throwing) {
   board->calls++;
-  board->wrong += one != 11 || two != 22;
+  board->wrong += one != 11 || frame != &board->frame;
   board->raised += throwing != board->throwing;
   return 33;
 }
@@ -51,8 +57,8 @@ void Work() {
       ::sched_yield();
       continue;
     }
-    const auto function = reinterpret_cast<long (*)(long, long, int)>(board->slot.load());
-    board->wrong += function(11, 22, board->throwing) != 33;
+    const auto function = reinterpret_cast<long (*)(long, Evaluated*, int)>(board->slot.load());
+    board->wrong += function(11, &board->frame, board->throwing) != 33;
   }
 }
 
@@ -74,7 +80,7 @@ class FrameStrategyTest : public testing::Test {
     target_.tails = {{RemoteAddr(At(data_)), kPage}};
     target_.frame_hook = FrameHook{RemoteAddr(At(&board->slot)),
                                    RemoteAddr(reinterpret_cast<uint64_t>(&Original)),
-                                   2,
+                                   {2, offsetof(Evaluated, generator), false},
                                    {{RemoteAddr(At(code_)), kPage}}};
     guard_ = {RemoteAddr(At(board->text)), {}, RemoteAddr()};
   }
@@ -120,7 +126,7 @@ class FrameStrategyTest : public testing::Test {
 };
 
 TEST_F(FrameStrategyTest, MakesOneCallAndLeavesNothing) {
-  if (MakeFrameThunk(RemoteAddr(), RemoteAddr(), 2).empty()) {
+  if (MakeFrameThunk(RemoteAddr(), RemoteAddr(), {}).empty()) {
     GTEST_SKIP() << "not for this machine";
   }
   board->go = true;
@@ -141,7 +147,7 @@ TEST_F(FrameStrategyTest, MakesOneCallAndLeavesNothing) {
 }
 
 TEST_F(FrameStrategyTest, HandsOnAnExceptionWhereTheCallMayRaise) {
-  if (MakeFrameThunk(RemoteAddr(), RemoteAddr(), 2).empty()) {
+  if (MakeFrameThunk(RemoteAddr(), RemoteAddr(), {}).empty()) {
     GTEST_SKIP() << "not for this machine";
   }
   board->go = true;
@@ -183,6 +189,32 @@ TEST_F(FrameStrategyTest, LetsACallWithAnExceptionPass) {
   const Result<bool> taken = running.value()->Taken();
   EXPECT_TRUE(taken.has_value() && !taken.value());
   EXPECT_EQ(board->wrong + board->raised, 0U);
+}
+
+TEST_F(FrameStrategyTest, LetsFramesOfGeneratorsPass) {
+  if (MakeFrameThunk(RemoteAddr(), RemoteAddr(), {}).empty()) {
+    GTEST_SKIP() << "not for this machine";
+  }
+  struct Row {
+    bool is_owner;
+    uint64_t of_generator;
+    uint64_t of_function;
+  };
+  uint64_t times = 0;
+  for (const Row& row : {Row{false, uint64_t{1} << 40, 0}, Row{true, 0xff01, 0xff00}, Row{true, 0xff01, 0x0102}}) {
+    target_.frame_hook->arguments.generator_is_owner = row.is_owner;
+    board->frame.generator = row.of_generator;
+    board->go = true;
+    const auto running = Perform();
+    ASSERT_TRUE(running.has_value()) << running.error().message;
+    const uint64_t calls = board->calls;
+    ASSERT_TRUE(Eventually([&] { return board->calls > calls + 100; }));
+    EXPECT_EQ(board->times, times);
+    board->frame.generator = row.of_function;
+    EXPECT_TRUE(Eventually([&] { return board->times == times + 1; }));
+    ++times;
+  }
+  EXPECT_EQ(board->wrong, 0U);
 }
 
 TEST_F(FrameStrategyTest, RefusesAHookThatIsInUse) {

@@ -10,6 +10,7 @@
 #include "attach/inject/bootstrap_text.h"
 #include "attach/inject/left_texts.h"
 #include "attach/inject/run_call.h"
+#include "attach/inject/text_thunk.h"
 #include "attach/proc/process_memory.h"
 
 namespace ptrace_prof {
@@ -87,9 +88,22 @@ TEST_F(LeftTextsTest, LeavesThoseThatACallWaitsFor) {
   EXPECT_EQ(page_[2048], 0);
 }
 
+TEST_F(LeftTextsTest, LeavesThoseThatAreToBeRunByWhatLetsExceptionsPass) {
+  char* text = Leave(1024);
+  TextThunkContext context;
+  context.text = Address(text).value;
+  queue_.count = 1;
+  queue_.calls[0] = {1, Address(&context).value};
+  queue_.last = 1;
+  EXPECT_EQ(Reclaim(), 0U);
+  queue_.count = 0;
+  queue_.last = 0;
+  EXPECT_EQ(Reclaim(), 1U);
+}
+
 TEST_F(LeftTextsTest, LeavesAllWhileSomeHookIsInPlace) {
   uint64_t slot = 0x1234;
-  target_.frame_hook = FrameHook{Address(&slot), RemoteAddr(0x4321), 2, {}};
+  target_.frame_hook = FrameHook{Address(&slot), RemoteAddr(0x4321), {}, {}};
   Leave(1024);
   EXPECT_EQ(Reclaim(), 0U);
   slot = 0x4321;
