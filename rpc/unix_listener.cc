@@ -79,6 +79,11 @@ size_t UnixListener::connections() const {
   return open_;
 }
 
+void UnixListener::Count(int more) {
+  const std::lock_guard lock(mutex_);
+  open_ += static_cast<size_t>(more);
+}
+
 void UnixListener::AcceptLoop() {
   for (;;) {
     epoll_event events[64];
@@ -189,19 +194,19 @@ void UnixListener::Receive(Arrival arrival) {
 Result<void> UnixListener::Serve(Arrival arrival, const Result<void>& verdict) {
   const PeerIdentity& peer = arrival.peer;
   UniqueFd watched(::fcntl(arrival.connection.get(), F_DUPFD_CLOEXEC, 3));
-  PP_ASSIGN_OR_RETURN(auto server, verdict.has_error()
-                                       ? ConnectionServer::StartRefusing(std::move(arrival.connection), verdict.error())
-                                       : ConnectionServer::Start(std::move(arrival.connection), factory_(peer)));
-  const uint64_t id = next_id_++;
-  {
-    const std::lock_guard lock(mutex_);
-    ++open_;
+  Count(1);  // before anybody is answered
+  auto server = verdict.has_error() ? ConnectionServer::StartRefusing(std::move(arrival.connection), verdict.error())
+                                    : ConnectionServer::Start(std::move(arrival.connection), factory_(peer));
+  if (server.has_error()) {
+    Count(-1);
+    return std::move(server).error();
   }
+  const uint64_t id = next_id_++;
   if (verdict.has_error()) {
     refused_.emplace_back(MonotonicNow() + options_.refusal_time, id);
   }
   const bool is_watched = watched.is_open() && Watch(epoll_.get(), watched.get(), EPOLLRDHUP, id);
-  connections_[id] = {Uid(peer.uid), std::move(watched), std::move(server)};
+  connections_[id] = {Uid(peer.uid), std::move(watched), std::move(server).value()};
   if (!is_watched) {
     const int reason = errno;
     Retire(id);

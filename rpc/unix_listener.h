@@ -66,6 +66,7 @@ class UnixListener {
   Result<void> CheckLimits(const PeerIdentity& peer) const;
   void Receive(Arrival arrival);
   Result<void> Serve(Arrival arrival, const Result<void>& verdict);
+  void Count(int more);
   int NextTimeout() const;
   void RetireRefused();
   void AcceptLoop();

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <iterator>
 #include <string>
+#include <utility>
 
 #include "attach/inject/bootstrap_text.h"
 #include "attach/inject/file_lock.h"
@@ -21,7 +22,8 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kMaxStrays = 4;
+constexpr size_t kMaxStrays = 4;   // that are closed on the way
+constexpr size_t kMaxClosed = 32;  // by a text of their own; the next capture closes the rest
 // So long a thread that has loaded the last stub may take to close its file. What is there for longer is a stray; to
 // take the one for the other would have two threads close the same number, which may be that of our own by then.
 constexpr Nanos kClosingTime = Nanos::FromMillis(300);
@@ -75,7 +77,9 @@ Result<void> Delivery::Run(const EffectSeen& seen) {
   // Of two that began at once at least one sees the other now.
   PP_ASSIGN_OR_RETURN(std::vector<int32_t> strays,
                       FindStrays(target_.pid, files_, package_.kind->file_prefix, file.number));
-  strays.resize(std::min(strays.size(), kMaxStrays));
+  if (strays.size() > kMaxStrays) {
+    PP_RETURN_IF_ERROR(CloseAll(std::exchange(strays, {})));
+  }
   const LoadRequest request{target_.own_pid,
                             file.number,
                             file.name,
@@ -100,7 +104,6 @@ Result<void> Delivery::CloseStrays() {
   PP_RETURN_IF_ERROR(AwaitClosing());
   PP_ASSIGN_OR_RETURN(const std::vector<int32_t> still, FindStrays(target_.pid, files_, prefix, -1));
   std::erase_if(strays, [&](int32_t number) { return std::ranges::find(still, number) == still.end(); });
-  strays.resize(std::min(strays.size(), kMaxStrays));
   return CloseAll(std::move(strays));
 }
 
@@ -115,6 +118,7 @@ Result<std::vector<int32_t>> Delivery::StillOpen(const std::vector<int32_t>& num
 
 // A text may be about to close them; a signal handler of the job may end it just before it does, also the one here.
 Result<void> Delivery::CloseAll(std::vector<int32_t> numbers) {
+  numbers.resize(std::min(numbers.size(), kMaxClosed));
   const EffectSeen closed = [&]() -> Result<bool> {
     PP_ASSIGN_OR_RETURN(const std::vector<int32_t> left, StillOpen(numbers));
     return left.empty();

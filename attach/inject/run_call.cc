@@ -220,7 +220,7 @@ struct Run {
   }
 
   Result<bool> Try(const InjectionStrategy& strategy, RunningCall& running, Nanos end) {
-    const Result<bool> done = TakeTurn(target, running, passing, patience, end, seen, &in_use);
+    Result<bool> done = TakeTurn(target, running, passing, patience, end, seen, &in_use);
     const Result<Withdrawal> withdrawal = running.Withdraw();  // what is left to be cleared costs stops too
     if (passing != nullptr && !(withdrawal.has_value() && withdrawal.value() == Withdrawal::kTakenBack)) {
       passing->ExpectCall();
@@ -272,7 +272,7 @@ Result<std::unique_ptr<PassingText>> PlacePassing(const InjectionTarget& target,
 
 Result<void> RunPassing(Run& run, PassingText& passing, std::string_view text) {
   run.passing = &passing;
-  const Result<void> done = run.Through({passing.call(), passing.guard(), text, true}, std::nullopt);
+  Result<void> done = run.Through({passing.call(), passing.guard(), text, true}, std::nullopt);
   run.report->stops.Add(passing.cost());
   return done;
 }
@@ -286,7 +286,7 @@ Result<void> RunPrinting(Run& run, std::string_view text) {
   const RemoteAddr at = slack.value().address();
   CallGuard guard{at, {}, at};
   std::memcpy(guard.bytes.data(), text.data(), std::min(guard.bytes.size(), text.size()));
-  const Result<void> done = run.Through({{run.target.run_text, at}, guard, text}, std::nullopt);
+  Result<void> done = run.Through({{run.target.run_text, at}, guard, text}, std::nullopt);
   if (run.in_use) {
     slack.value().LeaveText();  // whoever reads it must not be cut short
   }

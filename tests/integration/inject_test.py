@@ -121,7 +121,7 @@ class Inject(InjectCase):
         for _ in ("delivered", "resident"):
             target.tell("strays")
             target.expect("pong")
-            self.assertEqual(len(stub_files(target.pid)), 3)
+            self.assertEqual(len(stub_files(target.pid)), 6)
             self.assertWentWell(drive(target.pid, "--events", 10), 1)
             self.assertNoFiles(target.pid)
         self.assertEndsWell(target)

@@ -60,7 +60,7 @@ def state():
 
 def leave_strays():
     """What texts make that run after the collector that had them wait was killed."""
-    for number in range(3):
+    for number in range(6):
         os.memfd_create(f"ptrace-prof-stub.{number}", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
 
 

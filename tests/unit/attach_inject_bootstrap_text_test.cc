@@ -27,7 +27,7 @@ TEST(BootstrapText, IsGuardedAndOfBoundedLength) {
   longest.strays = std::vector<int32_t>(4, 1'000'000);
   longest.salt = UINT32_MAX;
   ExpectGuarded(LoadText(longest));
-  ExpectGuarded(CloseText(longest.strays, longest.prefix));
+  ExpectGuarded(CloseText(std::vector<int32_t>(32, 1'000'000), longest.prefix));
 }
 
 TEST(BootstrapText, AScriptKnowsItsLengthAndItsPath) {
