@@ -145,11 +145,13 @@ class HookedCall final : public RunningCall {
   Result<bool> TryWipe() {
     PP_ASSIGN_OR_RETURN(StoppedThreads threads, StoppedThreads::StopAll(pid_, kStopPatience));
     const TimedStop stop(std::move(threads), cost_);
-    uint64_t now_hooked = 0;
-    if (memory_.ReadValue(hook_.slot, &now_hooked) == ReadStatus::kOk && now_hooked == code_.value) {
+    PP_ASSIGN_OR_RETURN(ThunkState state, State());
+    uint64_t now = 0;
+    // Who makes the call puts it back itself, and comes back here: that is theirs to say.
+    if (state == ThunkState::kWaiting && memory_.ReadValue(hook_.slot, &now) == ReadStatus::kOk && now == code_.value) {
       PP_RETURN_IF_ERROR(PutBack());
+      state = ThunkState::kDone;
     }
-    PP_ASSIGN_OR_RETURN(const ThunkState state, State());
     bool in_use = state == ThunkState::kCalling || (was_hooked_ && state == ThunkState::kWaiting);
     for (const Tid tid : stop.threads()) {
       in_use = in_use || RegistersPointInto(tid, code_, code_ + thunk_.size());
@@ -157,8 +159,8 @@ class HookedCall final : public RunningCall {
     if (in_use) {
       return false;
     }
-    std::vector<uint8_t> now(thunk_.size());
-    if (memory_.Read(code_, now.data(), now.size()) != ReadStatus::kOk || now != thunk_) {
+    std::vector<uint8_t> there(thunk_.size());
+    if (memory_.Read(code_, there.data(), there.size()) != ReadStatus::kOk || there != thunk_) {
       return true;  // it is another program by now
     }
     PP_RETURN_IF_ERROR(WriteCode(stop.threads().front(), code_, std::vector<uint8_t>(thunk_.size())));
