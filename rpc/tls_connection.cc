@@ -1,6 +1,7 @@
 #include "rpc/tls_connection.h"
 
 #include <fmt/format.h>
+#include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <sys/epoll.h>
@@ -17,8 +18,9 @@ namespace ptrace_prof {
 namespace {
 
 constexpr size_t kInBytes = 16 * 1024;    // of one record
-constexpr size_t kOutBytes = 128 * 1024;  // what the kernel takes of a socket pair at once
-constexpr int kRounds = 8;                // then it is another connection's turn
+constexpr size_t kOutBytes = 64 * 1024;  // of the four records that go out in one call of the kernel
+constexpr long kGatheredBytes = kOutBytes + 4 * 256;  // with what TLS adds to each
+constexpr int kRounds = 8;                            // then it is another connection's turn
 constexpr size_t kMostDiscarded = 1 << 20;
 constexpr char kGetSigned[] = "connect with a certificate that the authority of --tls-client-ca has signed";
 constexpr int kIsRevoked = X509_V_ERR_CERT_REVOKED;
@@ -110,7 +112,29 @@ void TlsConnection::BeginServing() {
   in_.bytes.resize(kInBytes);
   out_.bytes.resize(kOutBytes);
   wants_to_write_ = false;
+  GatherRecords();
   state_ = State::kServing;
+}
+
+// OpenSSL writes each record by itself, which costs more than to encrypt it.
+void TlsConnection::GatherRecords() {
+  BIO* const gathered = BIO_new(BIO_f_buffer());
+  if (gathered == nullptr || BIO_set_write_buffer_size(gathered, kGatheredBytes) != 1) {
+    BIO_free(gathered);
+    return;  // one by one, then
+  }
+  BIO* const network = SSL_get_rbio(ssl_.get());
+  BIO_up_ref(network);
+  SSL_set0_wbio(ssl_.get(), BIO_push(gathered, network));
+}
+
+bool TlsConnection::has_unsent() const { return BIO_wpending(SSL_get_wbio(ssl_.get())) > 0; }
+
+void TlsConnection::SendGathered() {
+  BIO* const out = SSL_get_wbio(ssl_.get());
+  if (has_unsent() && BIO_flush(out) <= 0) {
+    peer_ended_ = peer_ended_ || !BIO_should_retry(out);
+  }
 }
 
 UniqueFd TlsConnection::TakeServerEnd() { return std::move(server_end_); }
@@ -169,9 +193,10 @@ void TlsConnection::Advance() {
   } else if (state_ == State::kServing) {
     PumpOut();
     PumpIn();
+    SendGathered();
     if (peer_ended_) {
       state_ = State::kClosed;
-    } else if (server_ended_ && out_.is_empty()) {
+    } else if (server_ended_ && out_.is_empty() && !has_unsent()) {
       ERR_clear_error();
       SSL_shutdown(ssl_.get());
       Linger();
@@ -216,7 +241,8 @@ void TlsConnection::Discard() {
 
 uint32_t TlsConnection::network_interest() const {
   const bool reads = state_ != State::kServing || in_.is_empty();
-  const bool writes = state_ == State::kServing ? !out_.is_empty() : wants_to_write_ && state_ == State::kHandshake;
+  const bool has_more = !out_.is_empty() || has_unsent() || (takes_the_rest_ && !server_ended_);
+  const bool writes = state_ == State::kServing ? has_more : wants_to_write_ && state_ == State::kHandshake;
   return (reads ? EPOLLIN : 0U) | (writes ? EPOLLOUT : 0U);
 }
 

@@ -3,7 +3,7 @@
 //
 //   kHandshake ──certificate verified──► kServing ──either end gone──► kLingering ──► kClosed
 //        └── refused, or too late ──────────────────────────────────────┘
-// Whoever has no good certificate gets no byte past this file and OpenSSL: no HTTP/2 is parsed for them. At most two
+// Whoever has no good certificate gets no byte past this file and OpenSSL: no HTTP/2 is parsed for them. At most three
 // small buffers of what one end has sent and the other not taken; while one is full, nothing more is read for it. A
 // connection that ends badly is kept for a moment after our last word, or the peer would lose that with the reset. Owns
 // both sockets. One thread, which never blocks here.
@@ -35,6 +35,8 @@ class TlsConnection {
 
   // Does what can be done now.
   void Advance();
+  // The local end is not watched any more: what is left in it is taken whenever the network takes more.
+  void TakeTheRest() { takes_the_rest_ = true; }
   // As Advance, where the network says that the connection is lost.
   void Lose();
   // Says no more, and why: of a handshake that took too long, say.
@@ -63,6 +65,9 @@ class TlsConnection {
   static int OnVerified(int good, x509_store_ctx_st* store);
   void Handshake();
   void BeginServing();
+  void GatherRecords();
+  void SendGathered();
+  bool has_unsent() const;  // of what is gathered
   void PumpIn();
   void PumpOut();
   bool FillFromLocal();
@@ -81,6 +86,7 @@ class TlsConnection {
   Buffer in_;        // to the server
   Buffer out_;       // to the network
   bool wants_to_write_ = false;
+  bool takes_the_rest_ = false;
   bool peer_ended_ = false;
   bool server_ended_ = false;
   size_t discarded_ = 0;

@@ -107,7 +107,10 @@ void TlsDoor::Run() {
       const uint64_t data = events[i].data.u64;
       if (data == kListen) {
         AcceptSome();
-      } else if (data != kWake) {
+      } else if (data == kWake) {
+        uint64_t told = 0;  // taken before the wish is looked at: what is told after that wakes again
+        (void)!::read(wake_.get(), &told, sizeof told);
+      } else {
         Serve(data / 2, data % 2 == 1, events[i].events);
       }
     }
@@ -121,8 +124,6 @@ bool TlsDoor::Obey() {
     return true;
   }
   ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, listening_.get(), nullptr);
-  uint64_t told = 0;
-  (void)!::read(wake_.get(), &told, sizeof told);
   if (wish == Wish::kNobodyNew) {
     return true;
   }
@@ -191,6 +192,7 @@ void TlsDoor::Serve(uint64_t id, bool is_local, uint32_t events) {
   }
   Entry& entry = at->second;
   if (is_local && (events & (EPOLLHUP | EPOLLERR)) != 0) {  // said for ever: what it left is read as there is room
+    entry.connection->TakeTheRest();
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, entry.connection->local(), nullptr);
     entry.watches_local = false;
     entry.local_events = std::numeric_limits<uint32_t>::max();
