@@ -23,6 +23,7 @@ constexpr uint64_t kListen = 0;
 constexpr uint64_t kWake = 1;
 constexpr int kAcceptedAtOnce = 8;  // a handshake costs about a millisecond, and others wait
 constexpr Nanos kLingerPatience = Nanos::FromSeconds(2);
+constexpr Nanos kRestPatience = Nanos::FromSeconds(30);  // of a client that does not read what its server said last
 constexpr Nanos kLastWords = Nanos::FromSeconds(1);
 constexpr Nanos kTellingTime = Nanos::FromSeconds(1);
 constexpr size_t kToldAtOnce = 10;
@@ -193,6 +194,7 @@ void TlsDoor::Serve(uint64_t id, bool is_local, uint32_t events) {
   Entry& entry = at->second;
   if (is_local && (events & (EPOLLHUP | EPOLLERR)) != 0) {  // said for ever: what it left is read as there is room
     entry.connection->TakeTheRest();
+    SetDeadline(id, entry, MonotonicNow() + kRestPatience);  // nobody else counts or ends it any more
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, entry.connection->local(), nullptr);
     entry.watches_local = false;
     entry.local_events = std::numeric_limits<uint32_t>::max();

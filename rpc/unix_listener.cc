@@ -5,6 +5,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -18,9 +19,9 @@ namespace {
 constexpr uint64_t kListen = 0;
 constexpr uint64_t kWake = 1;
 constexpr uint64_t kDoor = 2;
+constexpr int kNoDescriptorPauseMs = 20;
 const Error kNoDescriptor{Code::kResourceExhausted, "no descriptor is left for another connection",
                           "raise `ulimit -n`"};
-constexpr Nanos kClosePatience = Nanos::FromSeconds(1);  // whose peer is gone: its calls are cancelled anyway
 
 bool Watch(int epoll, int fd, uint32_t events, uint64_t id) {
   epoll_event event{};
@@ -122,11 +123,12 @@ void UnixListener::RetireRefused() {
 
 UniqueFd UnixListener::AcceptOne() {
   UniqueFd connection(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-  if (!connection.is_open() && (errno == EMFILE || errno == ENFILE)) {
+  if (!connection.is_open() && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
     spare_.reset();
-    UniqueFd(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC)).reset();
+    UniqueFd(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)).reset();
     spare_ = OpenSpare();
     options_.on_refused({}, kNoDescriptor);
+    ::usleep(kNoDescriptorPauseMs * 1000);  // who waits is still there then
   }
   return connection;
 }
@@ -239,7 +241,7 @@ void UnixListener::ReapLoop() {
     retired_.clear();
     lock.unlock();
     for (Connection& connection : ending) {
-      connection.server->Shutdown(kClosePatience);
+      connection.server->Shutdown(Nanos());  // its peer is gone, or was refused and has had its time
       connection = {};
     }
     lock.lock();

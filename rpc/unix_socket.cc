@@ -13,11 +13,14 @@
 #include <cstring>
 #include <memory>
 
+#include "attach/base/types.h"
+
 namespace ptrace_prof {
 namespace {
 
 constexpr int kBacklog = 128;
 constexpr int kEndingMs = 300;
+constexpr Nanos kLockPatience = Nanos::FromSeconds(5);
 
 Result<sockaddr_un> Address(const std::string& path) {
   sockaddr_un address{};
@@ -50,6 +53,18 @@ std::string FolderOf(const std::string& path) {
   return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
 
+// Everybody who may read the folder can have its lock, also one who means ill.
+bool Lock(int folder) {
+  const Nanos deadline = MonotonicNow() + kLockPatience;
+  while (::flock(folder, LOCK_EX | LOCK_NB) != 0) {
+    if ((errno != EWOULDBLOCK && errno != EINTR) || MonotonicNow() > deadline) {
+      return false;
+    }
+    ::poll(nullptr, 0, kEndingMs);
+  }
+  return true;
+}
+
 // The folder of the path, locked until the result goes.
 Result<UniqueFd> LockFolder(const std::string& path, SocketAccess access) {
   const std::string folder = FolderOf(path);
@@ -60,7 +75,11 @@ Result<UniqueFd> LockFolder(const std::string& path, SocketAccess access) {
                       "make it, or choose another socket with --socket");
   }
   UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd.is_open() || ::flock(fd.get(), LOCK_EX) != 0) {
+  if (fd.is_open() && !Lock(fd.get())) {
+    return ErrnoError(errno, fmt::format("somebody else keeps the folder {} for the socket locked (flock)", folder),
+                      fmt::format("`fuser {}` tells who; or choose another socket with --socket", folder));
+  }
+  if (!fd.is_open()) {
     return ErrnoError(errno, fmt::format("cannot use the folder {} for the socket", folder),
                       "choose another socket with --socket");
   }

@@ -13,6 +13,7 @@ namespace {
 namespace v1 = ptraceprof::v1;
 
 constexpr std::chrono::seconds kCancelPatience(5);
+constexpr std::chrono::seconds kStartPatience(30);
 
 }  // namespace
 
@@ -30,7 +31,7 @@ RecordStream::RecordStream(v1::CaptureService::Stub& stub, v1::RecordRequest req
 RecordStream::~RecordStream() {
   context_.TryCancel();
   std::unique_lock lock(mutex_);
-  if (!is_reading_ && !is_done_) {
+  if (!is_reading_ && !is_over_) {
     StartReadLocked();  // it fails, and that ends the call
   }
   changed_.wait(lock, [&] { return is_done_; });
@@ -56,6 +57,7 @@ void RecordStream::OnReadDone(bool ok) {
   const std::lock_guard lock(mutex_);
   is_reading_ = false;
   if (!ok) {
+    is_over_ = true;
     RemoveHold();
     return;
   }
@@ -84,7 +86,10 @@ void RecordStream::OnDone(const grpc::Status& status) {
 
 Result<void> RecordStream::AwaitStart() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return is_done_ || !name_.empty() || !data_.empty(); });
+  if (!changed_.wait_for(lock, kStartPatience, [&] { return is_done_ || !name_.empty() || !data_.empty(); })) {
+    return Error{Code::kUnavailable, "ptrace-profd has not begun the capture within 30 s",
+                 "is the machine overloaded, or ptrace-profd stopped? Try again, or do without it: --host none"};
+  }
   return name_.empty() && end_.code != Code::kOk ? Result<void>(end_) : Result<void>();
 }
 
@@ -97,7 +102,7 @@ Result<CaptureStream::Chunk> RecordStream::Read(std::span<std::byte> buffer, Nan
   }
   std::memcpy(buffer.data(), data_.data() + taken_, size);
   taken_ += size;
-  if (taken_ == data_.size() && !is_reading_ && !is_done_) {
+  if (taken_ == data_.size() && !is_reading_ && !is_over_) {
     StartReadLocked();
   }
   return Chunk{.size = size, .ended = false};

@@ -50,6 +50,7 @@ class RecordStream : public CaptureStream, private grpc::ClientReadReactor<ptrac
   size_t taken_ = 0;  // of data_
   uint64_t offset_ = 0;
   bool is_reading_ = false;
+  bool is_over_ = false;  // no read may begin any more
   bool is_done_ = false;
   bool is_killed_ = false;
   std::optional<Error> damage_;

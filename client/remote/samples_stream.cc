@@ -20,7 +20,7 @@ SamplesStream::SamplesStream(ptraceprof::v1::CaptureService::Stub& stub, ptracep
 SamplesStream::~SamplesStream() {
   context_.TryCancel();
   std::unique_lock lock(mutex_);
-  if (!is_reading_ && !is_done_) {
+  if (!is_reading_ && !is_over_) {
     StartReadLocked();  // it fails, and that ends the call
   }
   changed_.wait(lock, [&] { return is_done_; });
@@ -36,6 +36,7 @@ void SamplesStream::OnReadDone(bool ok) {
   is_reading_ = false;
   has_message_ = ok;
   if (!ok) {
+    is_over_ = true;
     RemoveHold();
   }
   changed_.notify_all();

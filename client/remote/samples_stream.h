@@ -40,6 +40,7 @@ class SamplesStream : public SampleSource, private grpc::ClientReadReactor<ptrac
   std::condition_variable changed_;
   bool is_reading_ = false;
   bool has_message_ = false;
+  bool is_over_ = false;  // no read may begin any more
   bool is_done_ = false;
   bool is_stopped_ = false;
   std::optional<Error> failure_;

@@ -23,13 +23,13 @@ inline constexpr size_t kMaxLaunchGroups = 4096;
 inline constexpr size_t kMaxLaunchMessage = 120 * 1024;  // less than what the kernel takes as one argument
 inline constexpr size_t kMaxLookedCgroup = 32 * 1024;
 inline constexpr size_t kMaxLooked = kMaxLookedCgroup + 8 * 1024;  // a whole kLooked
-inline constexpr size_t kLaunchDescriptors = 3;                    // the stream's end, the control line's end, a pidfd
+inline constexpr size_t kLaunchDescriptors = 4;  // the stream's end, the control line's end, a pidfd, the report's end
 
 // Each with who says it.
 enum class LaunchKind : uint32_t {
   kStart = 1,  // daemon: for which peer, key=value arguments
   kKill,       // daemon: that collector
-  kStarted,    // launcher, for kStart: its pid; three descriptors
+  kStarted,    // launcher, for kStart: its pid; four descriptors
   kFailed,     // launcher, for kStart: stage, errno
   kEnded,      // launcher, once for each kStarted: wait status, CPU time
   kPeer,       // launcher, on a socket of its own, the door: who connected; the connection
@@ -42,6 +42,12 @@ enum class LaunchKind : uint32_t {
 
 // Where starting a collector failed.
 enum class LaunchStage : uint32_t { kNone, kRequest, kResources, kIdentity, kProgram };
+
+// What a started process says by its report where it cannot become the collector.
+struct LaunchFailure {
+  LaunchStage stage = LaunchStage::kNone;
+  int error_number = 0;
+};
 
 struct LaunchHeader {
   LaunchKind kind = LaunchKind::kStart;

@@ -21,6 +21,7 @@ constexpr size_t kMaxChildren = 4096;
 constexpr size_t kMaxPeers = 8192;
 constexpr size_t kMaxVouched = 65536;
 constexpr int kNoDescriptorPauseMs = 20;
+constexpr int kReapMs = 100;  // who has no pidfd does not wake us
 constexpr Nanos kStopPatience = Nanos::FromSeconds(5);
 
 uint32_t CpuMillis(const rusage& used) {
@@ -207,7 +208,16 @@ void Launcher::Start(std::span<const std::byte> packet) {
     Send(answer);
     return;
   }
-  const int descriptors[kLaunchDescriptors] = {started->stream.get(), started->control.get(), started->pidfd.get()};
+  if (!started->pidfd.is_open()) {
+    ::kill(started->pid, SIGKILL);
+    grantors_.push_back({started->pid, {}});  // to be reaped as they are, without a word
+    answer.stage = LaunchStage::kResources;
+    answer.status = EMFILE;
+    Send(answer);
+    return;
+  }
+  const int descriptors[kLaunchDescriptors] = {started->stream.get(), started->control.get(), started->pidfd.get(),
+                                               started->report.get()};
   Send({.kind = LaunchKind::kStarted, .number = answer.number, .pid = started->pid}, descriptors);
   children_[answer.number] = {started->pid, std::move(started->pidfd)};
 }
@@ -236,7 +246,7 @@ void Launcher::EndAll() {
         ::kill(grantor.pid, SIGKILL);
       }
     }
-    Wait(killed ? -1 : static_cast<int>(left.value / 1'000'000) + 1);
+    Wait(killed ? kReapMs : static_cast<int>(left.value / 1'000'000) + 1);
   }
 }
 

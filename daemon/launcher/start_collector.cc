@@ -24,8 +24,7 @@ struct Lines {
   int memory = -1;
   UniqueFd stream_write;
   UniqueFd control_theirs;
-  UniqueFd report_read;
-  UniqueFd report_write;  // closed by exec; before that, a LaunchFailure
+  UniqueFd report_write;  // closed by exec
 };
 
 bool MakeLines(StartedCollector& ours, Lines& theirs) {
@@ -45,7 +44,7 @@ bool MakeLines(StartedCollector& ours, Lines& theirs) {
   if (::pipe2(report, O_CLOEXEC) != 0) {
     return false;
   }
-  theirs.report_read.reset(report[0]);
+  ours.report.reset(report[0]);
   theirs.report_write.reset(report[1]);
   ::fcntl(stream[1], F_SETPIPE_SZ, kPipeBytes);
   return true;
@@ -91,14 +90,6 @@ LaunchFailure BecomeCollector(const CollectorRights& rights, const Lines& lines,
   return {LaunchStage::kProgram, errno};
 }
 
-bool ReadReport(int fd, LaunchFailure& failure) {
-  ssize_t got = 0;
-  do {
-    got = ::read(fd, &failure, sizeof failure);
-  } while (got < 0 && errno == EINTR);
-  return got == sizeof failure;
-}
-
 }  // namespace
 
 std::optional<StartedCollector> StartCollector(const LaunchRequest& request, const CallerIdentity& caller,
@@ -135,19 +126,6 @@ std::optional<StartedCollector> StartCollector(const LaunchRequest& request, con
     ::_exit(127);
   }
   ours.pidfd.reset(static_cast<int>(::syscall(SYS_pidfd_open, ours.pid, 0)));
-  const int no_pidfd = errno;
-  theirs.report_write.reset();
-  bool failed = ReadReport(theirs.report_read.get(), failure);
-  if (!failed && !ours.pidfd.is_open()) {
-    failure = {LaunchStage::kResources, no_pidfd};
-    failed = true;
-    ::kill(ours.pid, SIGKILL);
-  }
-  if (failed) {
-    while (::waitpid(ours.pid, nullptr, 0) < 0 && errno == EINTR) {
-    }
-    return std::nullopt;
-  }
   return ours;
 }
 

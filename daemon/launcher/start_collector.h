@@ -16,15 +16,11 @@ struct StartedCollector {
   UniqueFd stream;   // to read its trace from
   UniqueFd control;  // close it to stop the collector
   UniqueFd pidfd;
+  UniqueFd report;  // ends when the program runs; before that, a LaunchFailure
 };
 
-struct LaunchFailure {
-  LaunchStage stage = LaunchStage::kNone;
-  int error_number = 0;
-};
-
-// For `caller`; `memory`: its line to a MemoryGrantor, closed where there is none. Returns when the program runs, or
-// with nothing and why.
+// For `caller`; `memory`: its line to a MemoryGrantor, closed where there is none. Does not wait for the program to run,
+// which its user and the kernel can hold up for ever. Nothing, and why, where there is no process.
 std::optional<StartedCollector> StartCollector(const LaunchRequest& request, const CallerIdentity& caller,
                                                const UniqueFd& memory, LaunchFailure& failure);
 

@@ -27,7 +27,15 @@ class AnswerCall : public grpc::ServerUnaryReactor {
       Finish(answer_(*session_));
     }
   }
-  void OnCancel() override { session_->Cancel(); }
+  // Its end is the registry's to wait for, not this call's, which its connection waits for.
+  void OnCancel() override {
+    session_->Cancel();
+    const std::lock_guard lock(mutex_);
+    if (!is_finished_) {
+      is_finished_ = true;
+      Finish(grpc::Status::CANCELLED);
+    }
+  }
   void OnDone() override {
     session_->Unsubscribe(listener_);
     delete this;

@@ -1,5 +1,7 @@
 #include "daemon/service/capture_calls.h"
 
+#include <mutex>
+
 #include "daemon/service/capture_message.h"
 #include "daemon/service/session_call.h"
 #include "daemon/service/trace_cursor.h"
@@ -99,7 +101,9 @@ class WatchCall : public SessionCall<v1::CaptureEvent> {
 class RecordCall : public SessionCall<v1::RecordEvent> {
  public:
   RecordCall(std::shared_ptr<CaptureSession> session, CaptureRegistry& captures, uint32_t chunk_size)
-      : SessionCall(std::move(session)), captures_(captures), cursor_(this->session().spool(), 0, chunk_size) {}
+      : SessionCall(std::move(session)), captures_(captures), cursor_(this->session().spool(), 0, chunk_size) {
+    this->session().Hold();
+  }
 
  private:
   bool Next(v1::RecordEvent* event, std::optional<grpc::Status>* end) override {
@@ -126,20 +130,26 @@ class RecordCall : public SessionCall<v1::RecordEvent> {
     return filled.value() || ended;
   }
   void Cancelled() override {
-    if (!session().parameters().keep) {
+    if (WasLast() && !session().parameters().keep) {
       session().Cancel();
     }
   }
   void Detach() override {
     SessionCall::Detach();
-    if (!session().parameters().keep) {
+    if (WasLast() && !session().parameters().keep) {
       captures_.Discard(session().parameters().id);
     }
+  }
+  bool WasLast() {
+    std::call_once(let_go_, [this] { was_last_ = session().LetGo(); });
+    return was_last_;
   }
 
   CaptureRegistry& captures_;
   TraceCursor cursor_;
   ShowAgain again_;
+  std::once_flag let_go_;
+  bool was_last_ = false;
   bool said_first_ = false;
   bool said_last_ = false;
 };

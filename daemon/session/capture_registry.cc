@@ -12,6 +12,8 @@
 namespace ptrace_prof {
 namespace {
 
+constexpr char kToldToEnd[] = "ptrace-profd was told to end";
+
 bool IsValidId(const std::string& id) {
   return id.size() <= 63 && std::all_of(id.begin(), id.end(), [](char c) {
            return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
@@ -69,12 +71,37 @@ std::shared_ptr<CaptureSession> CaptureRegistry::FindRepeated(const Creation& cr
   return nullptr;
 }
 
+bool CaptureRegistry::IsStarting(const std::function<bool(const CaptureParameters&)>& which) const {
+  return std::ranges::any_of(starting_, [&](const CaptureParameters* one) { return which(*one); });
+}
+
+size_t CaptureRegistry::CountStarting(uint32_t owner_uid, bool are_hidden) const {
+  return static_cast<size_t>(std::ranges::count_if(starting_, [&](const CaptureParameters* one) {
+    return one->owner_uid == owner_uid && one->id.empty() == are_hidden;
+  }));
+}
+
+Result<std::shared_ptr<CaptureSession>> CaptureRegistry::StartUnlocked(std::unique_lock<std::mutex>& lock,
+                                                                       const CaptureParameters& parameters,
+                                                                       CollectorStarter& starter) {
+  const auto place = starting_.insert(starting_.end(), &parameters);
+  lock.unlock();
+  auto session = CaptureSession::Start(parameters, starter);
+  lock.lock();
+  starting_.erase(place);
+  started_.notify_all();
+  if (session.has_value() && is_ending_) {
+    session.value()->Cancel(kToldToEnd);
+  }
+  return session;
+}
+
 Result<void> CaptureRegistry::CheckLimits(const Creation& creation, const UserQuota& quota) const {
   const uint32_t uid = creation.owner_uid;
   const auto running = static_cast<size_t>(std::count_if(entries_.begin(), entries_.end(), [&](const auto& known) {
     const CaptureSession& session = *known.second.session;
     return session.parameters().owner_uid == uid && !HasEnded(session.Snapshot().state);
-  }));
+  })) + CountStarting(uid, false);
   if (const size_t most = std::min(limits_.captures_per_user, quota.captures.value_or(SIZE_MAX)); running >= most) {
     return OverQuota(uid, fmt::format("has {} captures going on, and may have {}", running, most),
                      most < limits_.captures_per_user ? quota : UserQuota(),
@@ -119,6 +146,9 @@ CaptureRegistry::CpuUse CaptureRegistry::CpuUseLocked() const {
       use.time = use.time + now.cpu;
     }
   }
+  for (const CaptureParameters* one : starting_) {
+    use.cores += one->cpu_cores;
+  }
   return use;
 }
 
@@ -158,7 +188,8 @@ Result<CpuGrant> CaptureRegistry::CheckNew(const Creation& creation, CollectorSt
                  "the capture's ID is longer than 63 characters or has others than a-z, 0-9 and -",
                  "choose another ID, or none"};
   }
-  if (!creation.id.empty() && entries_.contains(creation.id)) {
+  const bool is_starting = IsStarting([&](const CaptureParameters& one) { return one.id == creation.id; });
+  if (!creation.id.empty() && (entries_.contains(creation.id) || is_starting)) {
     return Because(Reason::kCaptureExists, fmt::format("there is a capture '{}' already", creation.id),
                    "choose another ID, or none", ThingOfCapture(creation.id));
   }
@@ -178,7 +209,12 @@ Result<void> CaptureRegistry::Check(const Creation& creation, CollectorStarter& 
 
 Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& creation, CollectorStarter& starter) {
   const UserQuota quota = starter.quota();
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
+  started_.wait(lock, [&] {  // for the first try
+    return creation.request_id.empty() || !IsStarting([&](const CaptureParameters& one) {
+      return one.request_id == creation.request_id && one.owner_uid == creation.owner_uid;
+    });
+  });
   ExpireLocked();
   if (auto repeated = FindRepeated(creation); repeated != nullptr) {
     return repeated;
@@ -210,20 +246,21 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
     const bool traces = parameters.request.mode != CaptureMode::kSample;  // what is recorded by default may be less
     (traces ? parameters.request.trace.longest : parameters.request.duration) = longest;
   }
-  PP_ASSIGN_OR_RETURN(auto session, CaptureSession::Start(parameters, starter));
+  PP_ASSIGN_OR_RETURN(auto session, StartUnlocked(lock, parameters, starter));
   entries_[parameters.id] = {next_number_++, creation.request_id, session, false};
   return session;
 }
 
 Result<std::shared_ptr<CaptureSession>> CaptureRegistry::StartHidden(const CaptureRequest& request, uint32_t owner_uid,
                                                                      CollectorStarter& starter) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   PP_RETURN_IF_ERROR(CheckNotEnding());
   ExpireLocked();
-  const auto of_owner = std::count_if(hidden_.begin(), hidden_.end(), [&](const auto& session) {
-    return session->parameters().owner_uid == owner_uid;
-  });
-  if (static_cast<size_t>(of_owner) >= limits_.hidden_per_user) {
+  const size_t of_owner =
+      CountStarting(owner_uid, true) + static_cast<size_t>(std::ranges::count_if(hidden_, [&](const auto& session) {
+        return session->parameters().owner_uid == owner_uid;
+      }));
+  if (of_owner >= limits_.hidden_per_user) {
     return Because(Reason::kQuota,
                    fmt::format("user {} has {} dumps and live views going on, which is the limit", owner_uid, of_owner),
                    "end some of them, or try again in a moment", fmt::format("user {}", owner_uid));
@@ -242,7 +279,7 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::StartHidden(const Captu
                                .stop_patience = limits_.stop_patience,
                                .on_end = listener_.on_end};
   Take(grant.value(), parameters);
-  PP_ASSIGN_OR_RETURN(auto session, CaptureSession::Start(parameters, starter));
+  PP_ASSIGN_OR_RETURN(auto session, StartUnlocked(lock, parameters, starter));
   hidden_.push_back(session);
   return session;
 }
@@ -336,7 +373,7 @@ void CaptureRegistry::BeginEnding() {
   const std::lock_guard lock(mutex_);
   is_ending_ = true;
   for (const auto& session : AllLocked()) {
-    session->Cancel("ptrace-profd was told to end");
+    session->Cancel(kToldToEnd);
   }
 }
 
@@ -350,7 +387,9 @@ void CaptureRegistry::HastenEnding() {
 bool CaptureRegistry::AwaitEnds(Nanos deadline) {
   std::vector<std::shared_ptr<CaptureSession>> all;
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    const std::chrono::nanoseconds left((deadline - MonotonicNow()).value);
+    started_.wait_for(lock, left, [this] { return starting_.empty(); });
     all = AllLocked();
   }
   return std::all_of(all.begin(), all.end(), [&](const auto& session) {
@@ -361,8 +400,9 @@ bool CaptureRegistry::AwaitEnds(Nanos deadline) {
 size_t CaptureRegistry::CountGoingOn() {
   const std::lock_guard lock(mutex_);
   const auto all = AllLocked();
-  return static_cast<size_t>(
-      std::count_if(all.begin(), all.end(), [](const auto& session) { return !HasEnded(session->Snapshot().state); }));
+  return starting_.size() + static_cast<size_t>(std::ranges::count_if(all, [](const auto& session) {
+           return !HasEnded(session->Snapshot().state);
+         }));
 }
 
 void CaptureRegistry::Expire() {

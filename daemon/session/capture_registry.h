@@ -5,7 +5,9 @@
 #pragma once
 
 #include <array>
+#include <condition_variable>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -144,6 +146,11 @@ class CaptureRegistry {
     Nanos time;        // used so far
   };
   CpuUse CpuUseLocked() const;  // of those that go on
+  size_t CountStarting(uint32_t owner_uid, bool are_hidden) const;
+  bool IsStarting(const std::function<bool(const CaptureParameters&)>& which) const;
+  // Lets go of the lock meanwhile: a collector's start takes time, and who asked can draw it out.
+  Result<std::shared_ptr<CaptureSession>> StartUnlocked(std::unique_lock<std::mutex>& lock,
+                                                        const CaptureParameters& parameters, CollectorStarter& starter);
   Result<CpuGrant> FindCpu(const CaptureRequest& request, std::optional<double> budget) const;
   static void Take(const CpuGrant& grant, CaptureParameters& parameters);
   std::string FindRival(const Creation& creation) const;
@@ -164,6 +171,8 @@ class CaptureRegistry {
   const RegistryListener listener_;
   mutable std::mutex mutex_;
   Entries entries_;
+  std::list<const CaptureParameters*> starting_;  // by StartUnlocked; they count as if they were there
+  std::condition_variable started_;               // fewer of these
   ForgottenTotals forgotten_;
   // Until they have ended: a session's end takes time, which is not for who lets go of it.
   std::vector<std::shared_ptr<CaptureSession>> hidden_;

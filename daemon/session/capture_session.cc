@@ -175,8 +175,8 @@ void CaptureSession::ObeyCancel() {
       collector_->Stop();
     }
   }
-  if (stopping_since_.has_value() && !killed_ && MonotonicNow() - *stopping_since_ > patience) {
-    killed_ = true;
+  if (stopping_since_.has_value() && !killed_since_.has_value() && MonotonicNow() - *stopping_since_ > patience) {
+    killed_since_ = MonotonicNow();
     collector_->Kill();
   }
 }
@@ -286,7 +286,7 @@ void CaptureSession::TellEnd(std::optional<Error> error) {
   const std::string cancelled =
       cancelled_because_.empty() ? kCancelledWord : fmt::format("{}: {}", kCancelledWord, cancelled_because_);
   now_.end_message = now_.end_message.empty() ? cancelled : fmt::format("{}; {}", cancelled, now_.end_message);
-  if (killed_ && error.has_value()) {
+  if (killed_since_.has_value() && error.has_value()) {
     error->message = fmt::format("the collector did not end {} and was killed: the end of its trace is missing",
                                  in_haste_ ? std::string("in the time that was left")
                                            : fmt::format("within {:g} s", parameters_.stop_patience.seconds()));
@@ -305,20 +305,29 @@ void CaptureSession::TellEnd(std::optional<Error> error) {
   }
 }
 
+// The end of the pipe is not for us to wait for: the user whose collector it is can open it, and what the kernel holds
+// in a wedged target does not even obey SIGKILL.
+bool CaptureSession::HasMore(bool is_silent) {
+  if (killed_since_.has_value() && MonotonicNow() - *killed_since_ > kEndWait) {
+    return false;
+  }
+  const bool had_ended = has_ended_;  // before the pipe was found empty
+  has_ended_ = is_silent && collector_->Wait(Nanos()).has_value();
+  return !(is_silent && had_ended);
+}
+
 void CaptureSession::Run() {
   Nanos told = MonotonicNow();
   for (bool more = true; more;) {
     pollfd ready[] = {{collector_->stream_fd(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
-    ::poll(ready, 2, stopping_since_.has_value() ? kImpatientMs : kSignOfLifeMs);
+    ::poll(ready, 2, has_ended_ ? 0 : stopping_since_.has_value() ? kImpatientMs : kSignOfLifeMs);
     if (ready[1].revents != 0) {
       uint64_t count = 0;
       (void)!::read(wake_.get(), &count, sizeof count);
     }
     ObeyCancel();
     const bool has_bytes = ready[0].revents != 0;
-    if (has_bytes) {
-      more = TakeBytes();
-    }
+    more = (!has_bytes || TakeBytes()) && HasMore(!has_bytes);
     if (const Nanos now = MonotonicNow(); has_bytes || now - told >= Nanos::FromMillis(kSignOfLifeMs)) {
       told = now;
       Tell();

@@ -9,6 +9,7 @@
 // for the collector, in bounded time.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <map>
@@ -57,11 +58,17 @@ class CaptureSession {
   ListenerId Subscribe(std::function<void()> listener);
   void Unsubscribe(ListenerId id);
 
+  // Calls that record it: with the last of them it ends. More than one where a client that lost its connection tries
+  // again. LetGo: whether that was the last.
+  void Hold() { ++holders_; }
+  bool LetGo() { return --holders_ == 0; }
+
  private:
   CaptureSession(const CaptureParameters& parameters, std::unique_ptr<TraceSpool> spool,
                  std::unique_ptr<Collector> collector, UniqueFd wake, Nanos created);
   void Run();
-  bool TakeBytes();                             // false: no more will come
+  bool TakeBytes();
+  bool HasMore(bool is_silent);                             // false: no more will come
   void ObeyLimits();                            // under the mutex
   Error TooMuch() const;                        // of one that nobody keeps
   void TakeTotals();                            // under the mutex
@@ -87,7 +94,9 @@ class CaptureSession {
   bool in_haste_ = false;
   std::optional<Error> trouble_;  // the disk, bytes that are no trace, or too many: what comes then is not stored
   std::optional<Nanos> stopping_since_;
-  bool killed_ = false;
+  std::optional<Nanos> killed_since_;
+  std::atomic<int> holders_ = 0;
+  bool has_ended_ = false;  // the collector, and its pipe was empty
   std::string limit_message_;
 
   std::mutex record_mutex_;

@@ -64,8 +64,7 @@ CollectorProcess::~CollectorProcess() {
   stream_.reset();  // a collector that waits for us to read sees EPIPE
   if (!Wait(kLastWait).has_value()) {
     Kill();
-    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-    }
+    Wait(kLastWait);  // what the kernel holds in a wedged target ends when that lets it go
   }
 }
 

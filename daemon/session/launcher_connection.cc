@@ -16,6 +16,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr Nanos kAnswerPatience = Nanos::FromSeconds(10);
+constexpr Nanos kReportPatience = Nanos::FromSeconds(2);
 constexpr Nanos kLauncherPatience = Nanos::FromSeconds(10);  // longer than the launcher waits for its collectors
 
 Error LauncherGone() {
@@ -23,17 +24,17 @@ Error LauncherGone() {
                  "restart ptrace-profd; captures that go on are not affected, and traces can be fetched until then");
 }
 
-Error Explain(const LaunchHeader& failure) {
-  switch (failure.stage) {
+Error Explain(LaunchStage stage, int error_number) {
+  switch (stage) {
     case LaunchStage::kIdentity: {
-      Error error = ErrnoError(failure.status, "ptrace-profd cannot become the user who asks, to profile as that user",
+      Error error = ErrnoError(error_number, "ptrace-profd cannot become the user who asks, to profile as that user",
                                "run ptrace-profd as root, with CAP_SETUID and CAP_SETGID, or as that user");
       error.reason = Reason::kCannotBecomeCaller;
       error.code = CodeOf(error.reason);
       return error;
     }
     case LaunchStage::kProgram: {
-      Error error = ErrnoError(failure.status, "the launcher cannot start the collector from /proc/self/exe",
+      Error error = ErrnoError(error_number, "the launcher cannot start the collector from /proc/self/exe",
                                "is /proc mounted, may that user execute the file, and is `ulimit -u` large enough?");
       error.reason = Reason::kLauncherFailed;
       return error;
@@ -43,7 +44,7 @@ Error Explain(const LaunchHeader& failure) {
     case LaunchStage::kNone:
     case LaunchStage::kResources: break;
   }
-  Error error = ErrnoError(failure.status, "the launcher cannot make another process",
+  Error error = ErrnoError(error_number, "the launcher cannot make another process",
                            "free some processes (ulimit -u), descriptors (ulimit -n) or memory");
   error.reason = Reason::kOutOfResources;
   error.code = CodeOf(error.reason);
@@ -55,6 +56,17 @@ std::chrono::nanoseconds ToChrono(Nanos time) { return std::chrono::nanoseconds(
 void AwaitEnd(int pidfd, Nanos timeout) {
   pollfd ended{pidfd, POLLIN, 0};
   ::poll(&ended, 1, static_cast<int>(timeout.value / 1'000'000) + 1);
+}
+
+// Nothing where the program runs, or not yet: that its user has stopped it shows by what does not come of it.
+std::optional<LaunchFailure> ReadReport(int report) {
+  AwaitEnd(report, kReportPatience);
+  pollfd is_there{report, POLLIN, 0};
+  LaunchFailure failure;
+  if (::poll(&is_there, 1, 0) == 1 && ::read(report, &failure, sizeof failure) == sizeof failure) {
+    return failure;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -78,11 +90,17 @@ bool LauncherConnection::is_up() const {
 }
 
 bool LauncherConnection::Send(std::span<const std::byte> packet) {
-  ssize_t sent = 0;
-  do {
-    sent = ::send(launcher_.socket.get(), packet.data(), packet.size(), MSG_NOSIGNAL);
-  } while (sent < 0 && errno == EINTR);
-  return sent >= 0;
+  for (const Nanos deadline = MonotonicNow() + kAnswerPatience;;) {
+    if (::send(launcher_.socket.get(), packet.data(), packet.size(), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) {
+      return true;
+    }
+    const Nanos left = deadline - MonotonicNow();
+    if ((errno != EAGAIN && errno != EINTR) || left.value <= 0) {
+      return false;
+    }
+    pollfd has_room{launcher_.socket.get(), POLLOUT, 0};
+    ::poll(&has_room, 1, static_cast<int>(left.value / 1'000'000) + 1);
+  }
 }
 
 Result<void> LauncherConnection::Vouch(const std::vector<Vouching>& users) {
@@ -133,12 +151,18 @@ Result<LauncherConnection::Started> LauncherConnection::Start(PeerNumber peer, P
   const LaunchRequest request{.number = TakeNumber(), .peer = peer.value, .target = target, .arguments = arguments};
   PP_ASSIGN_OR_RETURN(const std::vector<std::byte> packet, EncodeLaunch(request));
   PP_ASSIGN_OR_RETURN(const LaunchHeader answer, Ask(request.number, packet));
-  const std::lock_guard lock(mutex_);
-  if (answer.kind == LaunchKind::kStarted) {
-    return std::move(slots_[request.number].started);
+  std::unique_lock lock(mutex_);
+  if (answer.kind != LaunchKind::kStarted) {
+    slots_.erase(request.number);
+    return Explain(answer.stage, answer.status);
   }
-  slots_.erase(request.number);
-  return Explain(answer);
+  Started started = std::move(slots_[request.number].started);
+  lock.unlock();
+  if (const auto failure = ReadReport(started.report.get()); failure.has_value()) {
+    Forget(started);
+    return Explain(failure->stage, failure->error_number);
+  }
+  return started;
 }
 
 Result<TargetFacts> LauncherConnection::Look(Pid target) {
@@ -259,10 +283,10 @@ void LauncherConnection::TakeAnswer(const LaunchHeader& header, std::span<const 
   if (header.kind == LaunchKind::kEnded) {
     slot->second.status = header.status;
     slot->second.cpu = Nanos::FromMillis(header.cpu_ms);
-  } else if (header.kind == LaunchKind::kStarted && descriptors[2].is_open()) {
+  } else if (header.kind == LaunchKind::kStarted && descriptors[3].is_open()) {
     slot->second.answer = header;
     slot->second.started = {header.number, Pid(header.pid), std::move(descriptors[0]), std::move(descriptors[1]),
-                            std::move(descriptors[2])};
+                            std::move(descriptors[2]), std::move(descriptors[3])};
   } else {
     slot->second.answer = header;
     slot->second.answer->kind = header.kind == LaunchKind::kLooked ? header.kind : LaunchKind::kFailed;

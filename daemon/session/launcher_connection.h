@@ -43,6 +43,7 @@ class LauncherConnection {
     UniqueFd stream;
     UniqueFd control;
     UniqueFd pidfd;
+    UniqueFd report;
   };
 
   explicit LauncherConnection(LauncherProcess launcher);

@@ -3,6 +3,7 @@ add_executable(daemon_service_test
   unit/daemon_service_serving.cc
   unit/daemon_service_captures_test.cc
   unit/daemon_service_inspection_test.cc
+  unit/daemon_service_left_calls_test.cc
   unit/daemon_service_read_trace_test.cc
   unit/daemon_service_reasons_test.cc
   unit/daemon_service_record_test.cc

@@ -121,10 +121,14 @@ std::shared_ptr<grpc::Channel> Serving::ServeOverTls() {
   return ConnectChannel("tls://" + tcp.address, options).value();
 }
 
-Serving::~Serving() {
-  registry_->CancelAll();
+void Serving::HangUp() {
   captures_.reset();
   node_.reset();
+}
+
+Serving::~Serving() {
+  registry_->CancelAll();
+  HangUp();
   in_process_.reset();
   if (listener_ != nullptr) {
     listener_->Shutdown(Nanos::FromSeconds(5));

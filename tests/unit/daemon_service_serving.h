@@ -31,6 +31,8 @@ class Serving {
   ptraceprof::v1::CaptureService::Stub& captures() { return *captures_; }
   ptraceprof::v1::NodeService::Stub& node() { return *node_; }
   CaptureRegistry& registry() { return *registry_; }
+  void HangUp();  // no stub is to be used after that
+  size_t connections() const { return listener_->connections(); }
 
  private:
   std::shared_ptr<grpc::Channel> Serve(Way way);

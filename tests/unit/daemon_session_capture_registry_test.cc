@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <future>
+#include <thread>
+
 #include "daemon/session/capture_registry.h"
 #include "tests/unit/daemon_session_played_captures.h"
 #include "tests/unit/symbolizer_cpython_interpreters.h"
@@ -131,6 +134,49 @@ TEST_F(Registry, ACollectorThatDoesNotEndIsKilledAndTheCaptureIsCancelledAllTheS
   EXPECT_NE(ended.error->message.find("cancelled; "), std::string::npos) << ended.error->message;
   EXPECT_NE(ended.error->message.find("0.01 s"), std::string::npos) << ended.error->message;
   EXPECT_GT(ended.trace_bytes, 0U) << "what there was is kept";
+}
+
+// Its user can open the pipe, and a child of it may have it.
+TEST_F(Registry, ACollectorWhosePipeSomebodyHoldsEndsAllTheSame) {
+  const Session session = Create(kAnn).value();
+  FakeCollectorState& collector = LastCollector();
+  const std::string trace = SmallTrace(false);
+  ASSERT_TRUE(WriteAll(collector.output.get(), trace));
+  collector.status = SIGKILL;
+  collector.ended = true;
+  ASSERT_TRUE(session->WaitForEnd(kPatience));
+  EXPECT_EQ(session->Snapshot().state, CaptureState::kFailed);
+  EXPECT_EQ(session->Snapshot().trace_bytes, trace.size());
+  collector.output.reset();
+}
+
+TEST_F(Registry, NobodyWaitsForAnothersStart) {
+  Limit({.captures_per_user = 1});
+  starter_.is_slow = true;
+  auto slow = std::async(std::launch::async, [&] { return Create(kAnn, "r1", "mine"); });
+  auto again = std::async(std::launch::async, [&] { return Create(kAnn, "r1", "mine"); });
+  while (registry_->CountGoingOn() == 0) {
+    std::this_thread::yield();
+  }
+  EXPECT_TRUE(registry_->List(kAnn).empty());
+  EXPECT_EQ(Create(kBob, "", "mine").error().reason, Reason::kCaptureExists);
+  EXPECT_EQ(Create(kAnn, "", "more").error().reason, Reason::kQuota) << "what starts counts";
+  starter_.is_slow = false;
+  const Session started = slow.get().value();
+  EXPECT_EQ(started->parameters().id, "mine");
+  EXPECT_EQ(again.get().value(), started);
+}
+
+TEST_F(Registry, WhatStartedWhileTheDaemonEndsIsCancelled) {
+  starter_.is_slow = true;
+  auto slow = std::async(std::launch::async, [&] { return Create(kAnn); });
+  while (registry_->CountGoingOn() == 0) {
+    std::this_thread::yield();
+  }
+  registry_->BeginEnding();
+  starter_.is_slow = false;
+  EXPECT_TRUE(registry_->AwaitEnds(MonotonicNow() + kPatience));
+  EXPECT_EQ(slow.get().value()->Snapshot().state, CaptureState::kCancelled);
 }
 
 TEST_F(Registry, DiscardingCancelsHidesAndForgets) {

@@ -29,7 +29,11 @@ class FakeCollector : public Collector {
     state_->killed = true;
     state_->output.reset();
   }
-  std::optional<int> Wait(Nanos) override { return state_->status; }
+  std::optional<int> Wait(Nanos) override {
+    pollfd end{stream_.get(), POLLIN, 0};
+    const bool is_closed = ::poll(&end, 1, 0) == 1 && (end.revents & POLLHUP) != 0;
+    return is_closed || state_->ended ? std::optional<int>(state_->status) : std::nullopt;
+  }
 
  private:
   const UniqueFd stream_;
@@ -40,6 +44,9 @@ class FakeCollector : public Collector {
 }  // namespace
 
 Result<std::unique_ptr<Collector>> FakeStarter::Start(const CaptureRequest& request) {
+  while (is_slow) {
+    ::poll(nullptr, 0, 1);
+  }
   if (refuse) {
     return Error{Code::kResourceExhausted, "the fake was told to refuse", ""};
   }

@@ -21,7 +21,8 @@ struct FakeCollectorState {
   CaptureRequest request;
   std::atomic<bool> stopped = false;
   std::atomic<bool> killed = false;
-  std::atomic<int> status = 0;  // of wait(2)
+  std::atomic<bool> ended = false;  // although its output is open, which somebody else holds
+  std::atomic<int> status = 0;      // of wait(2)
 };
 
 class FakeStarter : public CollectorStarter {
@@ -36,6 +37,7 @@ class FakeStarter : public CollectorStarter {
   void Forget();  // those that were started so far
   std::atomic<bool> deaf = false;
   std::atomic<bool> refuse = false;
+  std::atomic<bool> is_slow = false;  // nothing starts meanwhile
   UserQuota allowed;             // set it before others use this
   std::optional<double> budget;  // likewise
   std::atomic<int> refusals = 0;

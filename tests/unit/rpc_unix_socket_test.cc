@@ -44,6 +44,17 @@ TEST_F(UnixSocket, IsNotTakenFromWhoAnswersThere) {
   EXPECT_NE(second.error().message.find("another server answers at"), std::string::npos);
 }
 
+// The lock of a folder is to be had by whoever may read it.
+TEST_F(UnixSocket, IsNotWaitedForWithoutEnd) {
+  const UniqueFd folder(::open(folder_, O_RDONLY | O_CLOEXEC));
+  ASSERT_EQ(::flock(folder.get(), LOCK_EX), 0);
+  const auto refused = ListenOnUnixSocket(Path("s.sock"));
+  ASSERT_TRUE(refused.has_error());
+  EXPECT_NE(refused.error().message.find("locked"), std::string::npos) << refused.error().message;
+  ASSERT_EQ(::flock(folder.get(), LOCK_UN), 0);
+  EXPECT_TRUE(ListenOnUnixSocket(Path("s.sock")).has_value());
+}
+
 TEST_F(UnixSocket, IsRemovedByWhoMadeIt) {
   auto listener = ListenOnUnixSocket(Path("s.sock"));
   const auto file = FindUnixSocket(Path("s.sock"));
