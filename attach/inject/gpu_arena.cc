@@ -101,6 +101,16 @@ std::string_view GpuArena::step() const { return GpuStepWords(Load(head().step))
 uint32_t GpuArena::leave_cause() const { return Load(head().leave_cause); }
 uint32_t GpuArena::leave_how() const { return Load(head().leave_how); }
 
+std::string_view GpuLeftWords(uint32_t how) {
+  switch (how) {
+    case PP_GPU_LEFT_DORMANT_VERSION: return "to take it down crashes with this version, before 12.6";
+    case PP_GPU_LEFT_DORMANT_NO_CALL: return "no call of ours passed through it, in which it could be taken down";
+    case PP_GPU_LEFT_DORMANT_CAPTURE: return "the job was capturing a CUDA graph all the time";
+    case PP_GPU_LEFT_DORMANT_REFUSED: return "it refused to be taken down";
+    default: return "";
+  }
+}
+
 Error GpuArena::LeftError(Pid pid) const {
   switch (leave_cause()) {
     case PP_GPU_LEAVE_LEASE:

@@ -85,6 +85,9 @@ struct GpuLibrary {
   std::array<uint16_t, PP_GPU_KINDS> kind_results{};
 };
 
+// Why CUPTI stays in a process that was left so (pp_gpu_leave_how), in words; "" where it does not.
+std::string_view GpuLeftWords(uint32_t how);
+
 class GpuArena {
  public:
   // kUnavailable: not made yet, ask again. kDataLoss: this is not the memory that was asked for.

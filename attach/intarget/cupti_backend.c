@@ -38,6 +38,12 @@ static int subscribe(void) {
   return pp_cupti.cuptiSubscribe(&subscriber, pp_cupti_on_callback, 0);
 }
 
+// Ours of an earlier capture, where CUPTI stayed switched off. Attributes can be set only before there are any, and then
+// stay; a flush is refused until there are some.
+static int has_callbacks(void) {
+  return PP_CUPTI_CALL(PP_GPU_STEP_ATTRIBUTES, pp_cupti.cuptiActivityFlushAll(0)) == PP_CUPTI_SUCCESS;
+}
+
 static void set_attribute(uint32_t attribute, void* value, size_t size) {
   if (!pp_cupti.cuptiActivitySetAttribute) return;
   (void)PP_CUPTI_CALL(PP_GPU_STEP_ATTRIBUTES, pp_cupti.cuptiActivitySetAttribute(attribute, &size, value));
@@ -56,6 +62,7 @@ static void set_up(void) {
     pp_gpu.arena->thread_ids =
         PP_CUPTI_CALL(PP_GPU_STEP_THREAD_ID, pp_cupti.cuptiSetThreadIdType(PP_CUPTI_THREAD_ID_SYSTEM)) == 0;
   }
+  if (has_callbacks()) return;
   uint8_t yes = 1;
   size_t limit = pp_gpu_boot_block.device_pool_limit;
   set_attribute(PP_CUPTI_ZEROED_OUT_BUFFER, &yes, sizeof yes);

@@ -99,6 +99,7 @@ pp_gpu_report pp_cupti_failed(enum pp_gpu_step step, int result) {
     case PP_CUPTI_NOT_INITIALIZED:
       report.error = pp_cupti.has_driver ? PP_GPU_ERROR_DRIVER_TOO_OLD : PP_GPU_ERROR_NO_DRIVER;
       break;
+    case PP_CUPTI_NOT_COMPATIBLE:  // the process uses the other of its two interfaces
     case PP_CUPTI_MULTIPLE_SUBSCRIBERS: report.error = PP_GPU_ERROR_CONFLICT; break;
     case PP_CUPTI_INSUFFICIENT_PRIVILEGES:
     case PP_CUPTI_VIRTUALIZED_PRIVILEGES: report.error = PP_GPU_ERROR_NO_PRIVILEGE; break;

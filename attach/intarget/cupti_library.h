@@ -12,6 +12,7 @@ enum pp_cupti_result {
   PP_CUPTI_NOT_MADE = -1,  // ours: the process is ending, so no call was made
   PP_CUPTI_SUCCESS = 0,
   PP_CUPTI_INVALID_PARAMETER = 1,
+  PP_CUPTI_NOT_COMPATIBLE = 14,
   PP_CUPTI_NOT_INITIALIZED = 15,
   PP_CUPTI_VIRTUALIZED_DEVICE = 33,
   PP_CUPTI_INSUFFICIENT_PRIVILEGES = 35,

@@ -134,15 +134,41 @@ void GpuCapture::End(const Error& error) {
 
 void GpuCapture::BeginRecording() {
   const GpuLibrary library = injection_->arena.library();
-  decoder_.emplace(library.strides);
-  accounting_.state = GpuCaptureState::kRecording;
   accounting_.cupti_version = library.version;
   if (library.record_time == PP_GPU_TIME_MONOTONIC) {
     clock_.SetIdentity();
   } else if (library.record_time != PP_GPU_TIME_REALTIME) {
+    injection_->arena.AskToLeave(true);
+    Refuse(Because(Reason::kConflictSubscriber,
+                   fmt::format("another tool in process {} has set the clock of CUPTI to one that is none of ours, and "
+                               "nothing could be put in its place in time",
+                               target_.pid.value),
+                   "record once that tool has ended, or after a restart of the job",
+                   fmt::format("process {}", target_.pid.value)));
+    return;
+  }
+  decoder_.emplace(library.strides);
+  accounting_.state = GpuCaptureState::kRecording;
+  TellUnrecorded(library);
+}
+
+void GpuCapture::TellUnrecorded(const GpuLibrary& library) {
+  std::vector<std::string> refused;
+  for (size_t kind = 0; kind < library.kind_results.size(); ++kind) {
+    const uint16_t result = library.kind_results[kind];
+    if (result != 0 && result != UINT16_MAX) {
+      refused.push_back(fmt::format("{} (error {})", GpuKindName(kind), result));
+    }
+  }
+  if (!refused.empty()) {
+    context_.writer.AddNotice(MonotonicNow(), fmt::format("CUPTI of process {} does not record {}", target_.pid.value,
+                                                          fmt::join(refused, ", ")));
+  }
+  if (!library.system_thread_ids) {
     context_.writer.AddNotice(MonotonicNow(),
-                              "the clock of CUPTI is none that we know: another tool set it, and where GPU operations "
-                              "stand in time is not to be trusted");
+                              fmt::format("CUPTI of process {} does not name threads as the kernel does: whose calls "
+                                          "launched what is not known",
+                                          target_.pid.value));
   }
 }
 
@@ -273,6 +299,13 @@ void GpuCapture::Leave(Nanos patience, const std::function<void()>& meanwhile) {
   if (const auto left = is_gone ? Result<void>() : AwaitLeft(target_.pid, arena, MonotonicNow() + patience, drain);
       left.has_error() && left.error().code != Code::kGone) {
     context_.writer.AddNotice(MonotonicNow(), left.error().message);
+  }
+  if (const std::string_view stays = GpuLeftWords(arena.leave_how());
+      arena.state() == GpuState::kLeft && !stays.empty()) {
+    context_.writer.AddNotice(MonotonicNow(),
+                              fmt::format("CUPTI stays in process {}, switched off: {}; its CUDA calls may be a little "
+                                          "slower until it ends",
+                                          target_.pid.value, stays));
   }
   if (decoder_.has_value() && is_gone) {
     TakeBuffers();  // and the stacks of launches

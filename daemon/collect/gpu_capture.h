@@ -66,6 +66,7 @@ class GpuCapture {
   void End(const Error& error);
   void Follow(Nanos now);
   void BeginRecording();
+  void TellUnrecorded(const GpuLibrary& library);
   void TakeBuffers();
   void Account(Nanos now);
 

@@ -1,9 +1,12 @@
 #include "daemon/collect/gpu_detail.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <span>
+#include <string_view>
+#include <utility>
 
 namespace ptrace_prof {
 namespace {
@@ -14,23 +17,29 @@ enum Kind : uint8_t {
   kDevice = 8,
   kContext = 9,
   kConcurrentKernel = 10,
-  kName = 11,
-  kMarker = 12,
   kOverhead = 17,
-  kCudaEvent = 36,
   kStream = 37,
   kSynchronization = 38,
-  kMemory = 49,
-  kMemoryPool = 50,
   kGraphTrace = 51,
-  kJit = 52,
+};
+
+constexpr std::pair<uint8_t, std::string_view> kKindNames[] = {
+    {kMemcpy, "copies"},
+    {kMemset, "memsets"},
+    {4, "calls of the driver"},
+    {5, "calls of the runtime"},
+    {kDevice, "devices"},
+    {kContext, "contexts"},
+    {kConcurrentKernel, "kernels"},
+    {kOverhead, "overhead of CUPTI"},
+    {kStream, "streams"},
+    {kSynchronization, "synchronisations"},
+    {kGraphTrace, "replays of graphs"},
 };
 
 constexpr uint8_t kInventory[] = {kDevice, kContext, kStream};
 constexpr uint8_t kCoarseKinds[] = {kOverhead, kGraphTrace, kConcurrentKernel};
-constexpr uint8_t kDefaultKinds[] = {kMemcpy, kMemset, kSynchronization, kOverhead, kJit, kConcurrentKernel};
-constexpr uint8_t kFullKinds[] = {kMemcpy, kMemset, kSynchronization, kOverhead, kJit, kCudaEvent, kMemory, kMemoryPool,
-                                  kMarker, kName,   kConcurrentKernel};
+constexpr uint8_t kDefaultKinds[] = {kMemcpy, kMemset, kSynchronization, kOverhead, kConcurrentKernel};
 
 // From one id to another, both included.
 struct Calls {
@@ -102,7 +111,7 @@ constexpr size_t CountAll(const Calls (&rows)[size]) {
   return count;
 }
 static_assert(CountAll(kRuntime) < PP_GPU_MAX_CALLBACKS && CountAll(kDriver) < PP_GPU_MAX_CALLBACKS);
-static_assert(std::size(kFullKinds) < PP_GPU_MAX_KINDS);
+static_assert(std::size(kDefaultKinds) < PP_GPU_MAX_KINDS);
 
 void SetCalls(std::span<const Calls> rows, GpuDetail detail, std::span<uint16_t> calls) {
   std::ranges::fill(calls, uint16_t{0});
@@ -119,9 +128,14 @@ void SetKinds(std::span<const uint8_t> kinds, std::span<uint8_t> to) {
   std::ranges::copy(kinds, to.begin());
 }
 
-constexpr std::span<const uint8_t> kKinds[] = {kCoarseKinds, kDefaultKinds, kFullKinds};
+constexpr std::span<const uint8_t> kKinds[] = {kCoarseKinds, kDefaultKinds, kDefaultKinds};
 
 }  // namespace
+
+std::string GpuKindName(size_t kind) {
+  const auto found = std::ranges::find(kKindNames, kind, &std::pair<uint8_t, std::string_view>::first);
+  return found != std::end(kKindNames) ? std::string(found->second) : fmt::format("records of kind {}", kind);
+}
 
 void SetGpuDetail(GpuDetail detail, pp_gpu_boot* boot) {
   SetKinds(kInventory, boot->inventory_kinds);

@@ -5,7 +5,9 @@
 // that only ask something. What a version of CUPTI does not have it does without.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "attach/abi/gpu_boot.h"
 
@@ -14,8 +16,11 @@ namespace ptrace_prof {
 enum class GpuDetail : uint8_t {
   kCoarse,   // launches and kernels; replays of graphs as a whole
   kDefault,  // and copies, synchronisations, memory calls; replays of graphs node by node
-  kFull,     // and events, allocations, marks of NVTX
+  kFull,     // and calls that record events
 };
+
+// "copies": what records of that kind are of.
+std::string GpuKindName(size_t kind);
 
 // Fills in the kinds and calls.
 void SetGpuDetail(GpuDetail detail, pp_gpu_boot* boot);

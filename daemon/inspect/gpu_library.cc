@@ -41,7 +41,9 @@ constexpr std::string_view kBesideRuntime[] = {"", "/../../cuda_cupti/lib", "/..
 
 GpuLibraryPlace FindBeside(Pid pid, std::string_view runtime) {
   const UniqueFd root(::open(ProcPath(pid, "root").c_str(), O_PATH | O_CLOEXEC));
-  const std::string soname = fmt::format("libcupti.so.{}", MajorVersion(FileName(runtime)));
+  const std::string_view major = MajorVersion(FileName(runtime));
+  // Up to CUDA 11 the name is of the release; 11.8 is the first that we work with.
+  const std::string soname = fmt::format("libcupti.so.{}", major == "11" ? "11.8" : major);
   for (const std::string_view folder : kBesideRuntime) {
     const std::string path = fmt::format("{}{}/{}", Folder(runtime), folder, soname);
     if (root.is_open() && LookInRoot(root, path).is_open()) {

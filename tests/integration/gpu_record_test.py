@@ -51,7 +51,9 @@ class GpuRecord(case.Case):
 
     def truth(self, target):
         self.assertEqual(target.finish(), 0, target.stderr())
-        return json.loads(self.truth_file.read_text())
+        truth = json.loads(self.truth_file.read_text())
+        self.assertEqual({what: times for what, times in truth.get("misuse", {}).items() if times}, {}, "forbidden by CUPTI")
+        return truth
 
     def assertTrue_to(self, truth):
         """What was launched while CUPTI recorded is there, once, as it was."""
@@ -161,6 +163,8 @@ class GpuRecord(case.Case):
                 self.assertLess(self.totals["stacks_refused"], len(told))
                 self.assertOperationsFollow(truth)
                 self.assertAddsUp()
+                stays = [notice for notice in self.notices if "CUPTI stays in process" in notice]
+                self.assertEqual(len(stays), version == "18", self.notices)
                 self.assertGreater(self.totals["attributed_launch"], 0)
                 self.assertIn("taken at the launch", finished.errors)
                 backward = {one["source"] for one in self.operations if one["kind"] == "kernel" and

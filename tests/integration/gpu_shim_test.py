@@ -9,6 +9,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import tempfile
 import sys
 import time
 
@@ -57,11 +58,14 @@ class GpuShimCase(case.Case):
     def setUp(self):
         if self.interpreter.in_root:
             self.skipTest("the doubles are not in its root")
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.truth_file = pathlib.Path(folder.name) / "truth.json"
 
     def job(self, script="cuda_job.py", version="130001", **options):
         environment = {"PP_CUDA_DOUBLES": DOUBLES, "PP_CUDA_VERSION": version,
                        "PP_CUDA_DOUBLE": ",".join(f"{key}={value}" for key, value in options.items())}
-        arguments = ["--version", version] if script == "cuda_job.py" else []
+        arguments = ["--version", version, "--truth", self.truth_file] if script == "cuda_job.py" else []
         return self.start(script, *arguments, env=environment)
 
     def assertGone(self, pid):
@@ -78,6 +82,9 @@ class GpuShimCase(case.Case):
         target.expect("pong")
         self.assertEqual((target.finish(), target.stderr()), (0, ""))
         self.assertRegex(target.stdout(), r"\A(\d+ steps\n)?\Z")
+        if self.truth_file.exists():
+            misuse = json.loads(self.truth_file.read_text())["misuse"]
+            self.assertEqual({what: times for what, times in misuse.items() if times}, {}, "forbidden by CUPTI")
 
     def left(self, target, *options):
         status, said = drive(target.pid, *options)
