@@ -1,0 +1,51 @@
+"""What threads are said to do: running, waiting for the GIL or for something else, by name; who has the GIL; collecting."""
+import pathlib
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from support import case, profiler  # noqa: E402
+
+SLEEPS = {"select", "pselect6", "nanosleep", "clock_nanosleep"}
+WAITS = {"sleeping": SLEEPS, "polling": {"epoll_wait"}, "reading": {"read"}, "locked": {"futex"}}
+PATIENCE = 60  # s
+
+
+class States(case.Case):
+    def test_what_threads_wait_for(self):
+        target = self.start("states.py")
+        seen = set()
+        deadline = time.monotonic() + PATIENCE
+        while not {"gil-wait", "holder", "running"} <= seen and time.monotonic() < deadline:
+            threads = profiler.dump(target.pid)
+            busy = [thread.raw for thread in threads if thread.name.startswith("busy")]
+            self.assertEqual(len(busy), 2)
+            holders = [thread.name for thread in threads if thread.raw["holds_gil"]]
+            self.assertLessEqual(len(holders), 1)
+            self.assertEqual([name for name in holders if not name.startswith("busy")], [])
+            seen.update(thread["state"] for thread in busy)
+            seen.update("holder" for _ in holders)
+        self.assertLessEqual({"gil-wait", "holder", "running"}, seen)
+        for thread in threads:
+            wanted = WAITS.get(thread.name.split("-")[0])
+            if wanted:
+                self.assertEqual(thread.raw["state"], "idle", thread.raw)
+                self.assertIn(thread.raw["detail"], wanted, thread.raw)
+        self.assertUnharmed(target.pid)
+
+    def stacks(self, *script):
+        target = self.start(*script)
+        run = profiler.Recording(target.pid, "--duration", "1s", "--rate", "1khz", "--max-overhead", "off", "--gil")
+        self.addCleanup(run.remove)
+        finished = run.wait()
+        self.assertEqual(finished.status, 0, finished)
+        return [stack for thread in run.sequences() for stack in thread]
+
+    def test_collecting(self):
+        leaves = [stack[-1] for stack in self.stacks("states.py", "gc") if "collecting" in stack]
+        self.assertGreater(leaves.count("<GC>"), len(leaves) / 2, set(leaves))
+        self.assertNotIn("<GC>", [name for stack in self.stacks("busyloop.py") for name in stack])
+
+
+if __name__ == "__main__":
+    case.main()
