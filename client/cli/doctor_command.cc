@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 
 #include "client/cli/command.h"
@@ -39,10 +37,7 @@ class DoctorCommand : public Command {
     CaptureRequest request;
     request.verb = CaptureVerb::kDoctor;
     if (!pid_.empty()) {
-      PP_ASSIGN_OR_RETURN(request.pid, ParsePid(pid_));
-      if (request.pid.value == ::getpid()) {
-        return Because(Reason::kTargetIsProfiler, "this is our own process id", "give that of another process");
-      }
+      PP_ASSIGN_OR_RETURN(request.pid, ParseTarget(pid_));
     }
     PP_ASSIGN_OR_RETURN(const Inspection found, Inspect(backend, request));
     if (found.checks.empty()) {

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 
@@ -71,10 +70,7 @@ class DumpCommand : public Command {
       return Error{Code::kInvalidArgument, "--blocking stops the process, and --no-stops forbids it",
                    "leave one of them out"};
     }
-    PP_ASSIGN_OR_RETURN(request_.pid, ParsePid(pid_));
-    if (request_.pid.value == ::getpid()) {
-      return Because(Reason::kTargetIsProfiler, "this is our own process id", "give that of another process");
-    }
+    PP_ASSIGN_OR_RETURN(request_.pid, ParseTarget(pid_));
     PP_ASSIGN_OR_RETURN(const auto stream, backend.Start(request_, {}));
     ThreadDump dump;
     PP_RETURN_IF_ERROR(ReadAll(*stream, dump));

@@ -1,6 +1,7 @@
 #include "client/cli/option_values.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <charconv>
 #include <cmath>
@@ -177,6 +178,14 @@ Result<Pid> ParsePid(std::string_view text) {
                    fmt::format("a number such as `pgrep -f train.py` prints, at most {}", kLargestPid));
   }
   return Pid(*id);
+}
+
+Result<Pid> ParseTarget(std::string_view text) {
+  PP_ASSIGN_OR_RETURN(const Pid pid, ParsePid(text));
+  if (pid.value == ::getpid()) {
+    return Because(Reason::kTargetIsProfiler, "this is our own process id", "give that of another process");
+  }
+  return pid;
 }
 
 }  // namespace ptrace_prof

@@ -24,5 +24,6 @@ Result<OnFull> ParseOnFull(std::string_view text);
 Result<uint64_t> ParseSize(std::string_view text, uint64_t least, uint64_t most);
 Result<std::vector<Tid>> ParseThreads(std::string_view text);  // 12,14
 Result<Pid> ParsePid(std::string_view text);
+Result<Pid> ParseTarget(std::string_view text);  // the same; kInvalidArgument: it is our own
 
 }  // namespace ptrace_prof

@@ -258,10 +258,7 @@ Result<void> ReadValues(const RecordOptions& options, CaptureRequest& request) {
     return Usage("--blocking stops the process for every sample, and --no-stops forbids it", "leave one of them out");
   }
   if (!options.pid.empty()) {
-    PP_ASSIGN_OR_RETURN(request.pid, ParsePid(options.pid));
-    if (request.pid.value == ::getpid()) {
-      return Usage("this is our own process id", "give that of the process to record");
-    }
+    PP_ASSIGN_OR_RETURN(request.pid, ParseTarget(options.pid));
   }
   PP_RETURN_IF_ERROR(ReadMode(options, request));
   if (!options.gpu_counters.empty()) {

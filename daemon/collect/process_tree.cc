@@ -1,5 +1,7 @@
 #include "daemon/collect/process_tree.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -80,11 +82,19 @@ void ProcessTree::FindChildren(Nanos now, Pid of) {
       continue;
     }
     if (samplers_.size() + candidates_.size() >= kMaxProcesses || known_.size() >= kMaxKnown) {
-      ++not_followed_;
+      TellTooMany(now);
       continue;
     }
     known_[child] = start.value();
     candidates_[child] = {.parent = of, .next_try = now, .interval = kFirstRetry};
+  }
+}
+
+void ProcessTree::TellTooMany(Nanos now) {
+  if (!std::exchange(is_told_too_many_, true)) {
+    context_.writer.AddNotice(now, fmt::format("process {} has {} processes and more: those above that number are not "
+                                               "recorded",
+                                               context_.request.pid.value, kMaxProcesses));
   }
 }
 

@@ -1,7 +1,7 @@
 // The target and its descendants: finds new children, tries to open them, lets go of those that ended.
 //
 // A child that is not (yet) a Python process is tried again for a while, ever less often; a process that exec'ed
-// is closed and opened anew. Bounded: beyond kMaxProcesses children are counted, not followed (fork bombs).
+// is closed and opened anew. Bounded: beyond kMaxProcesses at once children are not followed (fork bombs), which a notice says.
 // Owned by Capture; one thread.
 #pragma once
 
@@ -47,7 +47,6 @@ class ProcessTree {
   const StopRefusal* stop_refusal() const;  // null: none
   size_t node_count() const;
   void CountInto(Accounting& accounting) const;
-  uint64_t not_followed() const { return not_followed_; }
   const std::vector<std::unique_ptr<ProcessSampler>>& samplers() const { return samplers_; }
 
  private:
@@ -61,6 +60,7 @@ class ProcessTree {
 
   void FindChildren(Nanos now, Pid of);
   void TryCandidates(Nanos now);
+  void TellTooMany(Nanos now);
   void Close(size_t index, Nanos now);
 
   const CaptureContext context_;
@@ -71,7 +71,7 @@ class ProcessTree {
   std::unordered_map<Pid, Nanos> known_;  // every process ever looked at, by start time: pids are reused
   bool has_execed_ = false;
   uint64_t processes_ = 0;
-  uint64_t not_followed_ = 0;
+  bool is_told_too_many_ = false;
   uint64_t closed_read_calls_ = 0;
   uint64_t closed_stops_ = 0;
   Nanos closed_stopped_;

@@ -116,6 +116,12 @@ class Answers(TerminalCase):
         self.assertEqual(document["schema"], "ptrace-prof.dump/1")
         self.assertEqual(document["processes"][0]["threads"][0]["tid"], os.getpid())
 
+    def test_ourselves_are_no_target(self):
+        for verb in ("record", "dump", "doctor", "top"):
+            done = subprocess.run(["sh", "-c", f'exec "{BINARY}" {verb} --pid $$'], capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), done)
+            self.assertIn("this is our own process id", done.stderr)
+
     def test_export_from_a_pipe_to_a_pipe(self):
         target = self.spin()
         trace = self.folder / "x.pftrace"

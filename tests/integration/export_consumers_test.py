@@ -77,6 +77,34 @@ class SpeedscopeTest(ExportFiles):
                     self.assertGreater(len(self.open(trace + extension)), 5)
 
 
+class SvgTest(ExportFiles):
+    """A browser opens the picture, and its script zooms and searches."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.start_browser()
+
+    def test_it_zooms_and_searches(self):
+        for trace in TRACES:
+            page = self.browser.open(f"{self.base}/{trace}.svg")
+            page.wait_for("document.querySelectorAll('.frame').length > 1")
+            page.evaluate("window.prompt = () => 'e'")
+            page.evaluate("document.getElementById('search').dispatchEvent(new MouseEvent('click', {bubbles: true}))")
+            share = page.evaluate("document.getElementById('matched').textContent")
+            self.assertRegex(share, r"^Matched: \d+\.\d\d %$")
+            self.assertGreater(page.evaluate("document.querySelectorAll('rect.match').length"), 0)
+            widest = page.evaluate("""(() => {
+                const frame = [...document.querySelectorAll('.frame')].find(one => one.dataset.d == '2');
+                frame.dispatchEvent(new MouseEvent('click', {bubbles: true}));
+                return Number(frame.querySelector('rect').getAttribute('width'));
+            })()""")
+            self.assertGreater(widest, 1179, "it fills the picture")
+            self.assertEqual(page.evaluate("document.getElementById('reset').getAttribute('visibility')"), "visible")
+            self.assertEqual([text for text in page.complaints if "favicon" not in text], [])
+            self.assertNotEqual(page.evaluate("document.title"), "owned")
+
+
 class FileTest(ExportFiles):
     """Formats by what is written about them."""
 

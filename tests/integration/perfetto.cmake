@@ -5,4 +5,5 @@ set_target_properties(perfetto_trace_maker PROPERTIES RUNTIME_OUTPUT_DIRECTORY $
 
 add_test(NAME integration.perfetto
   COMMAND python3 ${CMAKE_CURRENT_SOURCE_DIR}/integration/perfetto_test.py $<TARGET_FILE:perfetto_trace_maker>)
-set_tests_properties(integration.perfetto PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS integration)
+set_tests_properties(integration.perfetto PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS integration
+  ENVIRONMENT "PTRACE_PROF_BIN=$<TARGET_FILE:ptrace-prof>")

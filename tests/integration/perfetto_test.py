@@ -7,6 +7,9 @@ perfetto_test.py PERFETTO_TRACE_MAKER
 import collections
 import json
 import os
+import pathlib
+import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -15,6 +18,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from support.perfetto import Perfetto, unavailable  # noqa: E402
 
+TARGETS = pathlib.Path(__file__).resolve().parent.parent / "targets"
 COMPLAINTS = "select name, severity, idx, value from stats where value != 0 and severity != 'info'"
 PER_THREAD = """select tid, thread.name, count(*) from cpu_profile_stack_sample join thread using (utid)
                 group by tid, thread.name order by tid"""
@@ -64,6 +68,33 @@ class PerfettoTest(unittest.TestCase):
         self.assertEqual(processor.query(FILES)[0], ("Model.layer_0", "/<frozen importlib._bootstrap>"))
         self.assertIn(("Model.layer_1", "/srv/app/layer_1.py"), processor.query(FILES))
         self.assertEqual(processor.query("select pid, name from process where pid > 0"), [(4000, "python4000")])
+
+    def test_a_recording_of_a_real_process(self):
+        binary = os.environ["PTRACE_PROF_BIN"]
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        target = subprocess.Popen([sys.executable, TARGETS / "states.py"], pass_fds=[theirs.fileno()],
+                                  env={**os.environ, "PP_PACT_FD": str(theirs.fileno())})
+        try:
+            self.assertEqual(ours.recv(100), b"ready")
+            trace = os.path.join(self.folder, "real.pftrace")
+            subprocess.run([binary, "record", "--pid", str(target.pid), "-d", "1s", "--rate", "1khz",
+                            "--max-overhead", "off", "--idle", "all", "-q", "-o", trace], check=True)
+        finally:
+            target.kill()
+            target.wait()
+            ours.close()
+            theirs.close()
+        collapsed = subprocess.run([binary, "export", trace, "--format", "collapsed", "-o", "-"], check=True, text=True,
+                                   capture_output=True).stdout
+        written = collections.Counter()
+        for line in collapsed.splitlines():
+            stack, _, count = line.rpartition(" ")
+            written[int(re.match(r"[^;]*\(tid (\d+)\);", stack)[1])] += int(count)
+        processor = self.perfetto.load("real.pftrace")
+        self.assertEqual(processor.query(COMPLAINTS), [])
+        self.assertEqual({tid: count for tid, _name, count in processor.query(PER_THREAD)}, written)
+        self.assertEqual(len(written), 7)
+        self.assertGreater(min(written.values()), 50)
 
     def test_new_incremental_states_and_reused_tids(self):
         self.check_whole("tiny")

@@ -86,6 +86,15 @@ class Recordings(case.Case):
         self.assertGreater(share(recorded, lambda stack: "main" in stacks.plain_names(stack)), 0)
         self.assertUnharmed(target.pid)
 
+    def test_more_processes_than_are_followed(self):
+        target = self.start("many_processes.py", 300)
+        recorded, finished = profiler.record(target.pid, 3, "--rate", "50hz", "--max-overhead", "off")
+        self.assertIn("has 256 processes and more", finished.errors)
+        self.assertGreater(sum(recorded.values()), 0)
+        self.assertUnharmed(target.pid)
+        target.tell("end")
+        self.assertEqual(target.finish(), 0, target.stderr())
+
     def test_exec_is_followed(self):
         target = self.start("exec_churn.py", 5, 1)
         run = profiler.Recording(target.pid, *FAST)
