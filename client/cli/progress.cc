@@ -27,9 +27,10 @@ Progress::Style ProgressStyleForStderr() {
   return ::isatty(STDERR_FILENO) == 1 ? Progress::Style::kLine : Progress::Style::kPlain;
 }
 
-Progress::Progress(Style style, CaptureMode mode, std::string headline)
+Progress::Progress(Style style, CaptureMode mode, Nanos whole, std::string headline)
     : style_(style),
       mode_(mode),
+      whole_(whole),
       is_quiet_(headline.empty()),
       headline_(std::move(headline)),
       begin_(MonotonicNow()),
@@ -56,7 +57,7 @@ void Progress::Show(const Accounting& totals) {
   if (style_ == Style::kSilent || now < next_) {
     return;
   }
-  std::string line = LiveLine(mode_, totals, now - begin_);
+  std::string line = LiveLine(mode_, totals, now - begin_, style_ == Style::kLine ? whole_ : Nanos());
   if (style_ == Style::kLine) {
     line = line.substr(0, TerminalWidth() - 1);  // ASCII only
     std::fputs(fmt::format("\r{}\x1b[K", line).c_str(), stderr);

@@ -14,8 +14,9 @@ namespace ptrace_prof {
 class Progress {
  public:
   enum class Style { kSilent, kLine, kPlain };
-  // `headline` is printed once there is a process in the trace; may be empty.
-  Progress(Style style, CaptureMode mode, std::string headline);
+  // `headline` is printed once there is a process in the trace; may be empty. `whole`: how long it will take, 0 where
+  // nobody knows.
+  Progress(Style style, CaptureMode mode, Nanos whole, std::string headline);
   ~Progress() { Clear(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -30,6 +31,7 @@ class Progress {
  private:
   Style style_;
   CaptureMode mode_;
+  Nanos whole_;
   bool is_quiet_;  // no notes at all
   std::string headline_;
   Nanos begin_;

@@ -59,7 +59,7 @@ int RecordRun::StartFailed(const Error& error) {
 ExitCode RecordRun::Capture(CaptureStream& stream, SpoolFile& spool) {
   const bool silent = talk_ == Talk::kErrorsOnly || stream.command().value > 0;
   Progress progress(silent ? Progress::Style::kSilent : ProgressStyleForStderr(), plan_.request.mode,
-                    talk_ == Talk::kErrorsOnly ? std::string() : Headline());
+                    plan_.request.duration, talk_ == Talk::kErrorsOnly ? std::string() : Headline());
   TraceSpooler spooler(stream, spool, interrupts_, progress,
                        [this](std::string_view notice) { Say("note: " + std::string(notice)); });
   spooler.Run();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "daemon/export/number_text.h"
 
@@ -99,6 +100,21 @@ std::string CallLines(const Accounting& totals) {
   return text;
 }
 
+std::string TimeOf(Nanos elapsed, Nanos whole) {
+  return whole.value <= 0 ? fmt::format("{:>4.0f} s", elapsed.seconds())
+                          : fmt::format("{:>4.0f}/{:g} s", std::floor(elapsed.seconds()), whole.seconds());
+}
+
+// Comes last: where the terminal is narrow, it is what is cut.
+std::string BarOf(Nanos elapsed, Nanos whole) {
+  constexpr size_t kWidth = 20;
+  if (whole.value <= 0) {
+    return "";
+  }
+  const auto drawn = static_cast<size_t>(static_cast<double>(kWidth) * (elapsed.seconds() / whole.seconds()));
+  return fmt::format("  [{:<{}}]", std::string(drawn, '#'), kWidth);
+}
+
 }  // namespace
 
 std::string GpuClosingLines(const GpuAccounting& totals) {
@@ -172,16 +188,19 @@ std::string Percent(uint64_t part, uint64_t whole) {
   return fmt::format("{:.{}f} %", share, share < 1 || share > 99 ? 2 : 1);
 }
 
-std::string LiveLine(CaptureMode mode, const Accounting& totals, Nanos elapsed) {
+std::string LiveLine(CaptureMode mode, const Accounting& totals, Nanos elapsed, Nanos whole) {
+  elapsed = whole.value > 0 ? std::min(elapsed, whole) : elapsed;
+  const std::string time = TimeOf(elapsed, whole);
+  const std::string bar = BarOf(elapsed, whole);
   if (mode == CaptureMode::kTrace) {
     const std::string steps = totals.steps > 0 ? fmt::format("  steps {}", Grouped(totals.steps)) : std::string();
-    return fmt::format("{:>4.0f} s  {} calls and returns{}  lost {}  overhead {:.1f} %", elapsed.seconds(),
-                       Grouped(totals.call_events), steps, Grouped(totals.call_events_lost), Overhead(totals));
+    return fmt::format("{}  {} calls and returns{}  lost {}  overhead {:.1f} %{}", time,
+                       Grouped(totals.call_events), steps, Grouped(totals.call_events_lost), Overhead(totals), bar);
   }
-  return fmt::format("{:>4.0f} s  {} samples  {:.0f} Hz  truncated {}  late {}  lost {}  overhead {:.1f} %",
-                     elapsed.seconds(), Grouped(totals.samples), totals.actual_rate_hz,
+  return fmt::format("{}  {} samples  {:.0f} Hz  truncated {}  late {}  lost {}  overhead {:.1f} %{}", time,
+                     Grouped(totals.samples), totals.actual_rate_hz,
                      Percent(Of(totals, SampleQuality::kTruncated), totals.samples), Grouped(totals.late),
-                     Grouped(totals.lost), Overhead(totals));
+                     Grouped(totals.lost), Overhead(totals), bar);
 }
 
 std::string ClosingLines(CaptureMode mode, const Accounting& totals) {

@@ -18,7 +18,9 @@ std::string Percent(uint64_t part, uint64_t whole);
 //
 // "  12 s  6,150 samples  499 Hz  truncated 0.1 %  late 3  lost 0  overhead 0.4 %"
 // "  12 s  6,150 calls and returns  lost 0  overhead 0.4 %" (kTrace)
-std::string LiveLine(CaptureMode mode, const Accounting& totals, Nanos elapsed);
+// "  12/30 s  6,150 samples  …  overhead 0.4 %  [########            ]": where it is known how long it will take;
+// `whole` 0: it is not.
+std::string LiveLine(CaptureMode mode, const Accounting& totals, Nanos elapsed, Nanos whole = {});
 // Several lines, without a newline at the end: samples, verified, stopped, truncated, late, lost, overhead; or calls
 // and returns, what of them is missing, overhead.
 std::string ClosingLines(CaptureMode mode, const Accounting& totals);

@@ -86,7 +86,7 @@ class TraceSpoolerTest : public testing::Test {
   }
   std::string folder_ = MakeFolder();
   SpoolFile spool_ = SpoolFile::Create(folder_ + "/x").value();
-  Progress progress_{Progress::Style::kSilent, CaptureMode::kSample, ""};
+  Progress progress_{Progress::Style::kSilent, CaptureMode::kSample, Nanos(), ""};
   std::vector<std::string> told_;
   std::function<void(std::string_view)> tell_ = [this](std::string_view notice) { told_.emplace_back(notice); };
 };
