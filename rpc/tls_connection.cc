@@ -17,8 +17,8 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kInBytes = 16 * 1024;    // of one record
-constexpr size_t kOutBytes = 64 * 1024;  // of the four records that go out in one call of the kernel
+constexpr size_t kInBytes = 16 * 1024;                // of one record
+constexpr size_t kOutBytes = 64 * 1024;               // of the four records that go out in one call of the kernel
 constexpr long kGatheredBytes = kOutBytes + 4 * 256;  // with what TLS adds to each
 constexpr int kRounds = 8;                            // then it is another connection's turn
 constexpr size_t kMostDiscarded = 1 << 20;

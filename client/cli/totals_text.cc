@@ -194,8 +194,8 @@ std::string LiveLine(CaptureMode mode, const Accounting& totals, Nanos elapsed, 
   const std::string bar = BarOf(elapsed, whole);
   if (mode == CaptureMode::kTrace) {
     const std::string steps = totals.steps > 0 ? fmt::format("  steps {}", Grouped(totals.steps)) : std::string();
-    return fmt::format("{}  {} calls and returns{}  lost {}  overhead {:.1f} %{}", time,
-                       Grouped(totals.call_events), steps, Grouped(totals.call_events_lost), Overhead(totals), bar);
+    return fmt::format("{}  {} calls and returns{}  lost {}  overhead {:.1f} %{}", time, Grouped(totals.call_events),
+                       steps, Grouped(totals.call_events_lost), Overhead(totals), bar);
   }
   return fmt::format("{}  {} samples  {:.0f} Hz  truncated {}  late {}  lost {}  overhead {:.1f} %{}", time,
                      Grouped(totals.samples), totals.actual_rate_hz,

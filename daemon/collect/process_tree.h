@@ -1,8 +1,8 @@
 // The target and its descendants: finds new children, tries to open them, lets go of those that ended.
 //
 // A child that is not (yet) a Python process is tried again for a while, ever less often; a process that exec'ed
-// is closed and opened anew. Bounded: beyond kMaxProcesses at once children are not followed (fork bombs), which a notice says.
-// Owned by Capture; one thread.
+// is closed and opened anew. Bounded: beyond kMaxProcesses at once children are not followed (fork bombs), which a
+// notice says. Owned by Capture; one thread.
 #pragma once
 
 #include <cstdint>

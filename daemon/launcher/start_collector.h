@@ -19,8 +19,8 @@ struct StartedCollector {
   UniqueFd report;  // ends when the program runs; before that, a LaunchFailure
 };
 
-// For `caller`; `memory`: its line to a MemoryGrantor, closed where there is none. Does not wait for the program to run,
-// which its user and the kernel can hold up for ever. Nothing, and why, where there is no process.
+// For `caller`; `memory`: its line to a MemoryGrantor, closed where there is none. Does not wait for the program to
+// run, which its user and the kernel can hold up for ever. Nothing, and why, where there is no process.
 std::optional<StartedCollector> StartCollector(const LaunchRequest& request, const CallerIdentity& caller,
                                                const UniqueFd& memory, LaunchFailure& failure);
 

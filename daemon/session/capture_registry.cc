@@ -98,10 +98,13 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::StartUnlocked(std::uniq
 
 Result<void> CaptureRegistry::CheckLimits(const Creation& creation, const UserQuota& quota) const {
   const uint32_t uid = creation.owner_uid;
-  const auto running = static_cast<size_t>(std::count_if(entries_.begin(), entries_.end(), [&](const auto& known) {
-    const CaptureSession& session = *known.second.session;
-    return session.parameters().owner_uid == uid && !HasEnded(session.Snapshot().state);
-  })) + CountStarting(uid, false);
+  const auto running = static_cast<size_t>(std::count_if(entries_.begin(), entries_.end(),
+                                                         [&](const auto& known) {
+                                                           const CaptureSession& session = *known.second.session;
+                                                           return session.parameters().owner_uid == uid &&
+                                                                  !HasEnded(session.Snapshot().state);
+                                                         })) +
+                       CountStarting(uid, false);
   if (const size_t most = std::min(limits_.captures_per_user, quota.captures.value_or(SIZE_MAX)); running >= most) {
     return OverQuota(uid, fmt::format("has {} captures going on, and may have {}", running, most),
                      most < limits_.captures_per_user ? quota : UserQuota(),
@@ -212,8 +215,8 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
   std::unique_lock lock(mutex_);
   started_.wait(lock, [&] {  // for the first try
     return creation.request_id.empty() || !IsStarting([&](const CaptureParameters& one) {
-      return one.request_id == creation.request_id && one.owner_uid == creation.owner_uid;
-    });
+             return one.request_id == creation.request_id && one.owner_uid == creation.owner_uid;
+           });
   });
   ExpireLocked();
   if (auto repeated = FindRepeated(creation); repeated != nullptr) {
@@ -400,9 +403,8 @@ bool CaptureRegistry::AwaitEnds(Nanos deadline) {
 size_t CaptureRegistry::CountGoingOn() {
   const std::lock_guard lock(mutex_);
   const auto all = AllLocked();
-  return starting_.size() + static_cast<size_t>(std::ranges::count_if(all, [](const auto& session) {
-           return !HasEnded(session->Snapshot().state);
-         }));
+  return starting_.size() + static_cast<size_t>(std::ranges::count_if(
+                                all, [](const auto& session) { return !HasEnded(session->Snapshot().state); }));
 }
 
 void CaptureRegistry::Expire() {

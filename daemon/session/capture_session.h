@@ -68,7 +68,7 @@ class CaptureSession {
                  std::unique_ptr<Collector> collector, UniqueFd wake, Nanos created);
   void Run();
   bool TakeBytes();
-  bool HasMore(bool is_silent);                             // false: no more will come
+  bool HasMore(bool is_silent);                 // false: no more will come
   void ObeyLimits();                            // under the mutex
   Error TooMuch() const;                        // of one that nobody keeps
   void TakeTotals();                            // under the mutex

@@ -285,8 +285,12 @@ void LauncherConnection::TakeAnswer(const LaunchHeader& header, std::span<const 
     slot->second.cpu = Nanos::FromMillis(header.cpu_ms);
   } else if (header.kind == LaunchKind::kStarted && descriptors[3].is_open()) {
     slot->second.answer = header;
-    slot->second.started = {header.number, Pid(header.pid), std::move(descriptors[0]), std::move(descriptors[1]),
-                            std::move(descriptors[2]), std::move(descriptors[3])};
+    slot->second.started = {header.number,
+                            Pid(header.pid),
+                            std::move(descriptors[0]),
+                            std::move(descriptors[1]),
+                            std::move(descriptors[2]),
+                            std::move(descriptors[3])};
   } else {
     slot->second.answer = header;
     slot->second.answer->kind = header.kind == LaunchKind::kLooked ? header.kind : LaunchKind::kFailed;

@@ -93,7 +93,8 @@ TEST(TotalsText, ABarWhereTheEndIsKnown) {
   const auto line = [](double elapsed) {
     return LiveLine(CaptureMode::kSample, {}, Nanos::FromSeconds(elapsed), Nanos::FromSeconds(30));
   };
-  EXPECT_EQ(line(12), "  12/30 s  0 samples  0 Hz  truncated 0 %  late 0  lost 0  overhead 0.0 %  [########            ]");
+  EXPECT_EQ(line(12),
+            "  12/30 s  0 samples  0 Hz  truncated 0 %  late 0  lost 0  overhead 0.0 %  [########            ]");
   EXPECT_TRUE(line(0).ends_with("[                    ]")) << line(0);
   EXPECT_TRUE(line(31).ends_with("[####################]")) << "it takes a moment to end";
   EXPECT_TRUE(line(31).starts_with("  30/30 s")) << line(31);

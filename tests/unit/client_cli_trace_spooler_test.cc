@@ -151,7 +151,7 @@ TEST_F(TraceSpoolerTest, WhatIsNoTraceIsAnError) {
 
 TEST_F(TraceSpoolerTest, CutTraceCountsWhatArrived) {
   std::vector<std::byte> bytes = TraceOf(100);
-  bytes.resize(bytes.size() - 20);
+  bytes.erase(bytes.end() - 20, bytes.end());
   FakeStream stream(bytes);
   Interrupts interrupts(Interrupts::Mode::kAlone);
   TraceSpooler spooler(stream, spool_, interrupts, progress_, tell_);

@@ -38,8 +38,8 @@ class FakeStarter : public CollectorStarter {
   std::atomic<bool> deaf = false;
   std::atomic<bool> refuse = false;
   std::atomic<bool> is_slow = false;  // nothing starts meanwhile
-  UserQuota allowed;             // set it before others use this
-  std::optional<double> budget;  // likewise
+  UserQuota allowed;                  // set it before others use this
+  std::optional<double> budget;       // likewise
   std::atomic<int> refusals = 0;
   std::atomic<bool> end_at_once = false;  // every collector writes a whole trace and ends
 

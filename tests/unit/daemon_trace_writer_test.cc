@@ -10,6 +10,7 @@
 #include "daemon/trace/trace_writer.h"
 #include "tests/unit/daemon_trace_allocations.h"
 #include "tests/unit/daemon_trace_recorder.h"
+#include "tests/unit/sanitizers.h"
 
 namespace ptrace_prof {
 namespace {
@@ -160,13 +161,9 @@ TEST(TraceWriter, DistinctStacksWithoutEndStayBounded) {
 
 // Sanitizers keep freed memory back, so that there growth means nothing: always 0.
 uint64_t ResidentBytes() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return 0;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-  return 0;
-#endif
-#endif
+  if (kIsSanitized) {
+    return 0;
+  }
   uint64_t total = 0;
   uint64_t resident = 0;
   std::ifstream("/proc/self/statm") >> total >> resident;

@@ -1,5 +1,3 @@
-#include "rpc/tls_door.h"
-
 #include <gtest/gtest.h>
 #include <openssl/ssl.h>
 #include <poll.h>
@@ -10,6 +8,7 @@
 
 #include "attach/base/types.h"
 #include "rpc/tcp_socket.h"
+#include "rpc/tls_door.h"
 #include "tests/unit/rpc_made_certificate.h"
 
 namespace ptrace_prof {
