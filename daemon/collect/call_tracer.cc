@@ -140,7 +140,7 @@ Result<void> CallTracer::Arm() {
   clock_.AddAnchor();
   std::vector<RingFacts> rings;
   rings.reserve(rings_.size());
-  const ThreadsToArm threads{pid_, memory_, process_.python.layout, watch_, roster_, context_.request.max_depth};
+  const ThreadsToArm threads{pid_, memory_, process_.python.layout, watch_, roster_, DepthOf(context_.request)};
   auto stop = ArmUnderStop(threads, [&]() -> Result<void> {
     for (const RingReader& ring : channel.rings()) {
       rings.push_back(ring.Facts());
@@ -192,6 +192,11 @@ void CallTracer::AddSnapshot(const ThreadAtArming& at, const std::vector<RingFac
     return;  // nothing to say of it yet
   }
   const Tid tid = track != nullptr ? track->info.ns_tid : Tid(static_cast<int32_t>(at.entry.native_id));
+  if (!at.is_whole) {
+    context_.writer.AddNotice(begin_, fmt::format("of the stack of thread {} at the beginning, only the innermost {} "
+                                                  "frames are known: ends of the others are counted as unmatched",
+                                                  tid.value, at.frames.size()));
+  }
   ThreadSnapshot snapshot;
   snapshot.frames.reserve(at.frames.size());
   for (auto frame = at.frames.rbegin(); frame != at.frames.rend(); ++frame) {

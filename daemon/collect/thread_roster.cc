@@ -80,7 +80,7 @@ Tid ThreadRoster::HostTid(Tid inner) const {
 void ThreadRoster::Add(Tid inner, const ThreadEntry& entry, size_t interpreter, const InterpreterWatch& watch) {
   const InterpreterEntry& owner = watch.interpreters()[interpreter].entry;
   auto track = std::make_unique<ThreadTrack>(
-      entry, interpreter, ThreadStack(python_.layout, entry.state, owner.address, request_.max_depth));
+      entry, interpreter, ThreadStack(python_.layout, entry.state, owner.address, DepthOf(request_)));
   const Tid tid = HostTid(inner);
   track->info.pid = pid_;
   track->info.tid = tid;

@@ -4,6 +4,7 @@
 // the trace's first packet. Unknown keys and values out of range are errors: nothing from a caller is trusted.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -111,5 +112,11 @@ struct CaptureRequest {
 std::vector<std::string> EncodeRequest(const CaptureRequest& request);
 // kInvalidArgument names the key, the value and the allowed range.
 Result<CaptureRequest> DecodeRequest(const std::vector<std::string>& arguments);
+
+// Frames of a stack that are read. What is open when a trace of calls begins has its ends in there: all of it, then.
+inline uint32_t DepthOf(const CaptureRequest& request) {
+  constexpr uint32_t kWhole = 100'000;
+  return request.mode == CaptureMode::kTrace ? std::max(request.max_depth, kWhole) : request.max_depth;
+}
 
 }  // namespace ptrace_prof

@@ -42,6 +42,18 @@ class TraceMode(case.Case):
         for name, each in PER_BURST.items():
             self.assertLessEqual(abs(counts[name] - each * bursts), 3 * each, counts)
 
+    def test_a_deep_stack_is_whole_at_the_beginning(self):
+        depth = 20000 if self.interpreter.numbers >= (3, 11) else 5000
+        target = self.start("deep.py", depth, "busy")
+        run = profiler.Recording(target.pid, "--mode", "trace", "--duration", "30s", "--buffer", "256M")
+        self.addCleanup(run.remove)
+        run.begun()
+        target.tell("end")  # all of them return
+        finished = run.wait()
+        self.assertIn("lost 0, unmatched ends 0", finished.errors)
+        self.assertNotIn("innermost", finished.errors)
+        self.assertEqual(target.finish(), 0, target.stderr())
+
     def test_every_call_is_there_and_nothing_stays(self):
         target = self.start("traced.py")
         target.tell("look")

@@ -67,6 +67,11 @@ def main():
         table.add(interpreter, mode, *(total[key] for key in ("cycles", *COUNTED, "slowest", "grown")))
     table.add("all", "", done, *(sum(total[key] for total in totals.values()) for key in COUNTED),
               max(total["slowest"] for total in totals.values()), max(total["grown"] for total in totals.values()))
+    unmatched, starved = (sum(total[key] for total in totals.values()) for key in ("unmatched", "starved"))
+    if unmatched or starved > done / 50:
+        table.fail(f"{unmatched} unmatched ends; {starved} traces in which the target made no call")
+    trained = {one.minor for one in trainers()}
+    print("no PyTorch, so training was not traced on CPython", ", ".join(sorted(set(MINORS) - trained)) or "(none)")
     table.end()
 
 

@@ -1,6 +1,7 @@
-"""Waits at the bottom of a recursion of as many frames as the argument says."""
+"""Waits at the bottom of a recursion of as many frames as the argument says; "busy" behind it: works there meanwhile."""
 import sys
 import threading
+import time
 import pact
 
 DEPTH = int(sys.argv[1])
@@ -9,8 +10,23 @@ DEPTH = int(sys.argv[1])
 def descend(depth):
     if depth > 1:
         return descend(depth - 1)
+    if "busy" in sys.argv:
+        return work_until_told()
     pact.say("ready")
     return pact.hear()
+
+
+def rest():
+    time.sleep(0.001)
+
+
+def work_until_told():
+    told = []
+    threading.Thread(target=lambda: told.append(pact.hear())).start()
+    pact.say("ready")
+    while not told:
+        rest()
+    return told[0]
 
 
 def start():
