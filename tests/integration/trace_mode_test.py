@@ -1,9 +1,12 @@
 """`record --mode trace`: every call of real processes of each version, counted against what the target must have done."""
+import os
 import pathlib
 import re
 import shutil
+import signal
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import case, profiler  # noqa: E402
@@ -53,6 +56,22 @@ class TraceMode(case.Case):
         self.assertIn("lost 0, unmatched ends 0", finished.errors)
         self.assertNotIn("innermost", finished.errors)
         self.assertEqual(target.finish(), 0, target.stderr())
+
+    def test_all_that_was_told_before_it_was_killed_is_there(self):
+        target = self.start("alternator.py")
+        run = profiler.Recording(target.pid, "--mode", "trace", "--duration", "60s", "--buffer", "256M")
+        self.addCleanup(run.remove)
+        run.shows("even")
+        turns = []
+        for pause in (0.3, 0):
+            target.tell("clock")
+            turns.append(int(target.expect("clock").text.split()[1]))
+            time.sleep(pause)
+        os.kill(target.pid, signal.SIGKILL)
+        finished = run.wait()
+        self.assertIn("lost 0, unmatched ends 0", finished.errors)
+        counts = self.counts(profiler.must("export", run.trace, "--format", "text", "-o", "-").output)
+        self.assertGreaterEqual(counts["even"] + counts["odd"], turns[1] - turns[0], finished.errors)
 
     def test_every_call_is_there_and_nothing_stays(self):
         target = self.start("traced.py")
