@@ -11,7 +11,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import case, profiler  # noqa: E402
-from support.daemon import AS_USER, BINARY, Daemon, Place, gone, state_of, within_deadline  # noqa: E402
+from support.daemon import AS_USER, Daemon, Place, gone, state_of, within_deadline  # noqa: E402
 from support.target_process import DEADLINE  # noqa: E402
 
 needs_root = unittest.skipUnless(os.getuid() == 0, "only root can become others")

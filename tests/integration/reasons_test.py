@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import daemon  # noqa: E402

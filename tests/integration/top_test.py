@@ -9,7 +9,7 @@ import pathlib
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import interpreters  # noqa: E402
 from support.children import children_of  # noqa: E402
-from support.profiler import BINARY, run  # noqa: E402
+from support.profiler import run  # noqa: E402
 from support.pty_run import CTRL_Z, ENTER, ESCAPE, PAGE_DOWN, PtyRun  # noqa: E402
 from support.target_process import DEADLINE, harm  # noqa: E402
 from support.terminal_run import PYTHON, TerminalCase, main  # noqa: E402
