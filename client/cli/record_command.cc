@@ -88,7 +88,8 @@ class RecordCommand : public Command {
                    "How busy the machine's NVIDIA GPUs are, beside the rest: auto (default: where there are some), on "
                    "(says why where there are none), off")
         ->type_name("WHICH");
-    app.add_option("--max-depth", o.max_depth, "Frames of a stack that are kept (default: 4096)")
+    app.add_option("--max-depth", o.max_depth,
+                   "Frames of a stack that are kept (default: 4096; where calls are traced at least 32768)")
         ->type_name("N")
         ->check(CLI::Range(1, 1'000'000).description(""));
     app.add_flag("--detach", o.detach,

@@ -14,6 +14,8 @@ namespace {
 enum Kind : uint8_t {
   kMemcpy = 1,
   kMemset = 2,
+  kCallsOfDriver = 4,
+  kCallsOfRuntime = 5,
   kDevice = 8,
   kContext = 9,
   kConcurrentKernel = 10,
@@ -26,8 +28,8 @@ enum Kind : uint8_t {
 constexpr std::pair<uint8_t, std::string_view> kKindNames[] = {
     {kMemcpy, "copies"},
     {kMemset, "memsets"},
-    {4, "calls of the driver"},
-    {5, "calls of the runtime"},
+    {kCallsOfDriver, "calls of the driver"},
+    {kCallsOfRuntime, "calls of the runtime"},
     {kDevice, "devices"},
     {kContext, "contexts"},
     {kConcurrentKernel, "kernels"},

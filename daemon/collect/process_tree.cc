@@ -92,9 +92,10 @@ void ProcessTree::FindChildren(Nanos now, Pid of) {
 
 void ProcessTree::TellTooMany(Nanos now) {
   if (!std::exchange(is_told_too_many_, true)) {
-    context_.writer.AddNotice(now, fmt::format("process {} has {} processes and more: those above that number are not "
-                                               "recorded",
-                                               context_.request.pid.value, kMaxProcesses));
+    context_.writer.AddNotice(now,
+                              fmt::format("process {} has more processes than are followed ({} at once, {} in all): "
+                                          "the others are not recorded",
+                                          context_.request.pid.value, kMaxProcesses, kMaxKnown));
   }
 }
 

@@ -98,13 +98,11 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::StartUnlocked(std::uniq
 
 Result<void> CaptureRegistry::CheckLimits(const Creation& creation, const UserQuota& quota) const {
   const uint32_t uid = creation.owner_uid;
-  const auto running = static_cast<size_t>(std::count_if(entries_.begin(), entries_.end(),
-                                                         [&](const auto& known) {
-                                                           const CaptureSession& session = *known.second.session;
-                                                           return session.parameters().owner_uid == uid &&
-                                                                  !HasEnded(session.Snapshot().state);
-                                                         })) +
-                       CountStarting(uid, false);
+  const size_t running =
+      CountStarting(uid, false) + static_cast<size_t>(std::ranges::count_if(entries_, [&](const auto& known) {
+        const CaptureSession& session = *known.second.session;
+        return session.parameters().owner_uid == uid && !HasEnded(session.Snapshot().state);
+      }));
   if (const size_t most = std::min(limits_.captures_per_user, quota.captures.value_or(SIZE_MAX)); running >= most) {
     return OverQuota(uid, fmt::format("has {} captures going on, and may have {}", running, most),
                      most < limits_.captures_per_user ? quota : UserQuota(),

@@ -60,10 +60,10 @@ void AwaitEnd(int pidfd, Nanos timeout) {
 
 // Nothing where the program runs, or not yet: that its user has stopped it shows by what does not come of it.
 std::optional<LaunchFailure> ReadReport(int report) {
-  AwaitEnd(report, kReportPatience);
   pollfd is_there{report, POLLIN, 0};
   LaunchFailure failure;
-  if (::poll(&is_there, 1, 0) == 1 && ::read(report, &failure, sizeof failure) == sizeof failure) {
+  if (::poll(&is_there, 1, static_cast<int>(kReportPatience.value / 1'000'000)) == 1 &&
+      ::read(report, &failure, sizeof failure) == sizeof failure) {
     return failure;
   }
   return std::nullopt;

@@ -113,10 +113,11 @@ std::vector<std::string> EncodeRequest(const CaptureRequest& request);
 // kInvalidArgument names the key, the value and the allowed range.
 Result<CaptureRequest> DecodeRequest(const std::vector<std::string>& arguments);
 
-// Frames of a stack that are read. What is open when a trace of calls begins has its ends in there: all of it, then.
+// Frames of a stack that are read. What is open when a trace of calls begins has its ends in there, so that is more.
+// The target stands still meanwhile: 11 ms for 32,000 frames, but 1.4 s for 90,000 (measured).
 inline uint32_t DepthOf(const CaptureRequest& request) {
-  constexpr uint32_t kWhole = 100'000;
-  return request.mode == CaptureMode::kTrace ? std::max(request.max_depth, kWhole) : request.max_depth;
+  constexpr uint32_t kOfTraces = 32'768;
+  return request.mode == CaptureMode::kTrace ? std::max(request.max_depth, kOfTraces) : request.max_depth;
 }
 
 }  // namespace ptrace_prof

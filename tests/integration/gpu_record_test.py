@@ -52,7 +52,7 @@ class GpuRecord(case.Case):
     def truth(self, target):
         self.assertEqual(target.finish(), 0, target.stderr())
         truth = json.loads(self.truth_file.read_text())
-        self.assertEqual({what: times for what, times in truth.get("misuse", {}).items() if times}, {}, "forbidden by CUPTI")
+        self.assertEqual({what: times for what, times in truth["misuse"].items() if times}, {}, "forbidden by CUPTI")
         return truth
 
     def assertTrue_to(self, truth):

@@ -94,7 +94,6 @@ class PerfettoTest(unittest.TestCase):
         self.assertEqual(processor.query(COMPLAINTS), [])
         self.assertEqual({tid: count for tid, _name, count in processor.query(PER_THREAD)}, written)
         self.assertEqual(len(written), 7)
-        self.assertGreater(min(written.values()), 50)
 
     def test_new_incremental_states_and_reused_tids(self):
         self.check_whole("tiny")

@@ -96,7 +96,7 @@ def main():
     worker.join()
     if options.truth:
         with open(options.truth, "w") as file:
-            file.write(json.dumps(cuda.truth()))
+            file.write(json.dumps({**cuda.truth(), "misuse": cuda.misuse()}))
 
 
 if __name__ == "__main__":
