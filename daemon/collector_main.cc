@@ -127,9 +127,10 @@ Error WithLikelyChild(Error error, Pid pid) {
     if (status.has_value() && status.value().name.find("python") != std::string::npos) {
       error.remedy =
           fmt::format("its child {} ({}) may be meant: --pid {}", child.value, status.value().name, child.value);
-      break;
+      return error;
     }
   }
+  error.remedy = error.reason == Reason::kNotPython ? "`ptrace-prof ps` lists the Python processes that there are" : "";
   return error;
 }
 

@@ -54,40 +54,14 @@ class RecordCommand : public Command {
     app.add_option("-o,--output", o.output, "Where to write (default: ptrace-prof-PID-TIME.html)")->type_name("FILE");
     app.add_option("-f,--format", o.format, FormatHelp())->type_name("FORMAT");
     sampling_.DeclareChoice(app);
-    app.add_option(
-           "--mode", o.mode,
-           "sample (default): looks at the stacks; trace: every call and return, exactly; auto: trace, else sample")
-        ->type_name("MODE");
-    app.add_flag("--c-calls", o.c_calls, "With --mode trace: calls of C functions too");
-    app.add_option("--buffer", o.buffer, "With --mode trace: memory shared with the process (default: 64M)")
-        ->type_name("SIZE");
-    app.add_option("--min-duration", o.min_duration, "With --mode trace: leave out calls that take less: 10us, 1ms")
-        ->type_name("TIME");
-    DeclareStepOptions(app, o);
-    app.add_option("--on-full", o.on_full,
-                   "With --mode trace, when that is full: drop (default; counted, shown as a gap), throttle (the "
-                   "process waits, all its Python threads with it; counted, shown) or stop")
-        ->type_name("WHAT");
-    app.add_flag("--gpu", o.gpu,
-                 "The GPU too (CUDA): kernels, copies and waits, with the Python code that launched them");
-    app.add_option("--gpu-detail", o.gpu_detail, "The same: coarse (kernels only), default, or full (events too)")
-        ->type_name("LEVEL");
-    app.add_option("--filter", o.filter, "With --mode trace: only functions that GLOB matches; may be repeated")
-        ->type_name("GLOB")
-        ->allow_extra_args(false);
-    app.add_option("--exclude", o.exclude, "With --mode trace: leave out functions that GLOB matches; may be repeated")
-        ->type_name("GLOB")
-        ->allow_extra_args(false);
+    DeclareCalls(app);
+    DeclareGpu(app);
     app.add_flag("--force", o.force,
                  "With --mode trace or --gpu: even where the process, or its GPU, is better left alone");
     app.get_option("--max-overhead")
         ->description(
             "CPU that we may use, of one core (default: 1%); off: no limit. With --mode trace: what it may cost "
             "the process (default: off; with --mode auto 5%)");
-    app.add_option("--gpu-counters", o.gpu_counters,
-                   "How busy the machine's NVIDIA GPUs are, beside the rest: auto (default: where there are some), on "
-                   "(says why where there are none), off")
-        ->type_name("WHICH");
     app.add_option("--max-depth", o.max_depth,
                    "Frames of a stack that are kept (default: 4096; where calls are traced at least 32768)")
         ->type_name("N")
@@ -117,6 +91,42 @@ class RecordCommand : public Command {
   }
 
  private:
+  void DeclareCalls(CLI::App& app) {
+    RecordOptions& o = options_;
+    app.add_option(
+           "--mode", o.mode,
+           "sample (default): looks at the stacks; trace: every call and return, exactly; auto: trace, else sample")
+        ->type_name("MODE");
+    app.add_flag("--c-calls", o.c_calls, "With --mode trace: calls of C functions too");
+    app.add_option("--buffer", o.buffer, "With --mode trace: memory shared with the process (default: 64M)")
+        ->type_name("SIZE");
+    app.add_option("--min-duration", o.min_duration, "With --mode trace: leave out calls that take less: 10us, 1ms")
+        ->type_name("TIME");
+    DeclareStepOptions(app, o);
+    app.add_option("--on-full", o.on_full,
+                   "With --mode trace, when that is full: drop (default; counted, shown as a gap), throttle (the "
+                   "process waits, all its Python threads with it; counted, shown) or stop")
+        ->type_name("WHAT");
+    app.add_option("--filter", o.filter, "With --mode trace: only functions that GLOB matches; may be repeated")
+        ->type_name("GLOB")
+        ->allow_extra_args(false);
+    app.add_option("--exclude", o.exclude, "With --mode trace: leave out functions that GLOB matches; may be repeated")
+        ->type_name("GLOB")
+        ->allow_extra_args(false);
+  }
+
+  void DeclareGpu(CLI::App& app) {
+    RecordOptions& o = options_;
+    app.add_flag("--gpu", o.gpu,
+                 "The GPU too (CUDA): kernels, copies and waits, with the Python code that launched them");
+    app.add_option("--gpu-detail", o.gpu_detail, "The same: coarse (kernels only), default, or full (events too)")
+        ->type_name("LEVEL");
+    app.add_option("--gpu-counters", o.gpu_counters,
+                   "How busy the machine's NVIDIA GPUs are, beside the rest: auto (default: where there are some), on "
+                   "(says why where there are none), off")
+        ->type_name("WHICH");
+  }
+
   RecordOptions options_;
   SamplingOptions sampling_{options_};
   const CLI::Option* wait_ = nullptr;
