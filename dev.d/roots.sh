@@ -123,9 +123,10 @@ build_roots() {
 }
 
 PROBE='import sys, sysconfig
-v = ".".join(map(str, sys.version_info[:3]))
+level = {"final": "", "candidate": "rc"}.get(sys.version_info[3])
+v = ".".join(map(str, sys.version_info[:3])) + (f"{level}{sys.version_info[4]}" if level else "")
 v += "t" if sysconfig.get_config_var("Py_GIL_DISABLED") else "d" if hasattr(sys, "gettotalrefcount") else ""
-ours = sys.implementation.name == "cpython" and (3, 8) <= sys.version_info[:2] <= (3, 15)
+ours = sys.implementation.name == "cpython" and level is not None and (3, 8) <= sys.version_info[:2] <= (3, 15)
 print(v if ours else "")'
 
 # One line for an interpreter that starts: version (3.14.0, 3.14.0t free-threaded, 3.14.0d debug), kind, root or "-",
@@ -149,6 +150,9 @@ list_interpreters() {
   done
   for path in /usr/bin/python3.? /usr/bin/python3.?? /usr/local/bin/python3.? /usr/local/bin/python3.??; do
     [ -x "$path" ] && probe system - "$path"
+  done
+  for path in "$PP_CACHE"/free-threaded/*/bin/python3.??t; do
+    [ -x "$path" ] && probe built - "$path"
   done
   for root in "$ROOTS"/*/; do
     root=${root%/}

@@ -135,6 +135,12 @@ setup_demo() { install_packages dev.d/packages/demo.txt; }
 setup_lint() { install_packages dev.d/packages/lint.txt; }
 setup_fuzz() { install_packages dev.d/packages/fuzz.txt; }
 
+setup_free-threaded() {
+  install_packages dev.d/packages/free-threaded.txt
+  bash dev.d/free-threaded.sh
+  find_interpreters
+}
+
 find_interpreters() {
   say "Finding interpreters"
   bash dev.d/roots.sh
@@ -161,13 +167,13 @@ verb_setup() {
   [ $# -gt 0 ] || set -- all
   for what in "$@"; do
     case $what in
-      build | test | demo | lint | fuzz | bench) "setup_$what" ;;
+      build | test | demo | lint | fuzz | bench | free-threaded) "setup_$what" ;;
       # One call of apt for everything.
       all)
         install_packages dev.d/packages/{build,demo,test,lint}.txt tests/debian-packages.txt
         setup_test
         ;;
-      *) die "setup knows build, test, demo, lint, fuzz, bench and all, not '$what'" ;;
+      *) die "setup knows build, test, demo, lint, fuzz, bench, free-threaded and all, not '$what'" ;;
     esac
   done
 }

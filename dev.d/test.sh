@@ -19,7 +19,7 @@ print_interpreters() {
     printf '  %s\n' "${missing[@]}"
     [ "$(id -u)" = 0 ] || echo "  (those that have a root file system in $PP_CACHE/roots are tested as root only)"
   fi
-  grep -q '^[0-9.]*t	' "$list" || echo "  free-threaded CPython (no package of it for Debian)"
+  grep -q '^[0-9.]*t	' "$list" || echo "  free-threaded CPython (\`./dev setup free-threaded\` builds some)"
   rm -f "$list"
 }
 
@@ -34,8 +34,13 @@ print(f"{tests - failed - skipped} passed, {failed} failed, {skipped} skipped")
 PYTHON
 }
 
+# What single tests left out of those that ran, with why: the lines of tests/support/runner.py.
+print_left_out() {
+  sed -n 's/^not tested: //p' "$1" | sort | uniq -c | sed 's/^ *\([0-9]*\) \(.*\)$/  \2 (\1 x)/'
+}
+
 verb_test() {
-  local dir status=0 log junit
+  local dir status=0 log junit tests_log
   # shellcheck source=dev.d/setup.sh
   . dev.d/setup.sh
   # shellcheck source=dev.d/build.sh
@@ -43,7 +48,7 @@ verb_test() {
   setup_test
   build "${PP_PRESET:-release}"
   dir=$(build_dir "${PP_PRESET:-release}")
-  log=$dir/ctest.log junit=$dir/ctest.xml
+  log=$dir/ctest.log junit=$dir/ctest.xml tests_log=$dir/Testing/Temporary/LastTest.log
   rm -f "$junit"
   say "Testing ($PP_JOBS at a time)"
   # What fails is tried once more; ctest's output names it, and what passes then has a fault of its own to be found.
@@ -52,6 +57,10 @@ verb_test() {
     </dev/null 2>&1 | tee "$log" || status=$?
   [ -s "$junit" ] || die "ctest ran no test"
   print_interpreters
+  if [ -n "$(print_left_out "$tests_log")" ]; then
+    echo "Left out of tests that ran:"
+    print_left_out "$tests_log"
+  fi
   echo
   sed -n '/% tests passed/,$p' "$log"
   print_counts "$junit"

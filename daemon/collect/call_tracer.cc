@@ -179,7 +179,10 @@ SnapshotFrame CallTracer::DescribeFrame(const RawFrame& frame) {
   SnapshotFrame described{.code = RemoteAddr(frame.code), .address = RemoteAddr(frame.address)};
   const Layout& layout = process_.python.layout;
   if (layout.Has(&Layout::code_instructions)) {
-    described.at_beginning = frame.instruction <= frame.code + layout.code_instructions + kBeginningBytes;
+    const CodeId known = codes_.Find(frame.code);
+    const CodeId code = known == kNoCode ? codes_.Read(frame.code) : known;
+    const uint64_t at = code == kNoCode ? frame.instruction : codes_.Locate(code, frame.instruction).value_or(UINT64_MAX);
+    described.at_beginning = at <= frame.code + layout.code_instructions + kBeginningBytes;
   } else {
     described.at_beginning = static_cast<int64_t>(frame.instruction) < 0;
   }

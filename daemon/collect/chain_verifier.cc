@@ -24,6 +24,7 @@ constexpr int kMostMends = 6;                  // callers of one chain that have
 constexpr uint32_t kNeverFound = 8;            // doubts of one link, none of which a stop could confirm
 constexpr uint32_t kMostStopsOfSearch = 8;
 constexpr size_t kMaxDoubted = 1 << 16;
+constexpr uint32_t kSightingsOfRoot = 2;             // stops that must find it before it is believed
 constexpr uint64_t kRarestRoot = 20;                 // one in so many stops
 constexpr double kStopShare = 0.005;                 // of the target's time
 constexpr Nanos kFreeStops = Nanos::FromMillis(10);  // at the beginning, when everything is new
@@ -250,7 +251,7 @@ bool ChainVerifier::IsTrustedRoot(const std::vector<RawFrame>& frames) {
   uint32_t* known = roots_.Find(code);
   uint32_t& times = known != nullptr ? *known : *roots_.Insert(code, 0);
   ++times;
-  return times >= rules_.sightings_of_root && uint64_t{times} * kRarestRoot >= exact_reads_;
+  return times >= (rules_.is_only_sample ? 1U : kSightingsOfRoot) && uint64_t{times} * kRarestRoot >= exact_reads_;
 }
 
 VerifiedStack ChainVerifier::Accept(CollectStatus collected, ThreadStack& stack, LinkedChain& chain) {
@@ -326,7 +327,7 @@ bool ChainVerifier::IsOfThatMoment(const Seen& seen, const std::vector<RawFrame>
     return true;
   }
   return chain.nodes.size() > seen.depth && chain.nodes[seen.depth - 1] == seen.node &&
-         linker_.links().HasOneCallee(linker_.code(seen.node), chain.frames[seen.depth - 1].instruction);
+         linker_.links().HasOneCallee(linker_.code(seen.node), linker_.SiteOf(linker_.code(seen.node), chain.frames[seen.depth - 1]));
 }
 
 // The thread was in the callee when the read began, and in another call by the time that the caller was read: then
@@ -380,8 +381,8 @@ VerifiedStack ChainVerifier::Settle(Tid tid, CollectStatus collected, const std:
     out.gone = collected == CollectStatus::kGone;
     return out;
   }
-  if (seen.node == kRootNode && ReadStopped(tid, stack, chain, &out)) {
-    return out;  // the first read said nothing at all
+  if ((seen.node == kRootNode || rules_.is_only_sample) && ReadStopped(tid, stack, chain, &out)) {
+    return out;  // the first read said nothing at all, or may be given up for one of another moment
   }
   out = CutAt(seen.node);
   cut_share_ += kRecent;

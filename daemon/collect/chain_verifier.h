@@ -40,8 +40,7 @@ struct VerifiedStack {
 
 struct VerifierRules {
   bool allow_stops = true;
-  uint32_t sightings_of_root =
-      2;                          // stops that must find a root before it is believed; 1 where there will be one sample
+  bool is_only_sample = false;    // there will be no other: nothing can be learnt for later, and none can be biased
   bool looks_are_scarce = false;  // looking again in vain may take little time: samples follow each other closely
 };
 

@@ -55,11 +55,12 @@ void GpuLaunchStacks::Learn(uint32_t stack, const GpuLaunchArea& area) {
   learned.is_deeper = told->is_deeper;
   for (auto frame = told->frames.rbegin(); frame != told->frames.rend(); ++frame) {
     const CodeId code = CodeOf(*frame);
-    if (code == kNoCode || !codes_.Contains(code, frame->instruction)) {
+    const auto at = code == kNoCode ? std::nullopt : codes_.Locate(code, frame->instruction);
+    if (!at.has_value()) {
       learned.is_cut = true;
       return;
     }
-    learned.frames.push_back({code, frame->instruction});
+    learned.frames.push_back({code, *at});
   }
 }
 

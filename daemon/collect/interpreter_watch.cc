@@ -49,9 +49,14 @@ void InterpreterWatch::Follow(const std::vector<InterpreterEntry>& entries) {
   plan_.Seal();
 }
 
+bool InterpreterWatch::IsEnabled(const GilView& gil) const {
+  return !layout_.Has(&Layout::gil_enabled) || Load<int32_t>(gil.address + layout_.gil_enabled) == kGilForGood;
+}
+
 void InterpreterWatch::UpdateGil(GilView& gil) {
   const uint64_t switches = Load<uint64_t>(gil.address + layout_.gil_switch_number);
-  gil.moved = gil.holder == 0 ? UINT64_MAX : switches - gil.switches;
+  gil.moved = gil.holder == 0 || !gil.is_enabled ? UINT64_MAX : switches - gil.switches;
+  gil.is_enabled = IsEnabled(gil);
   gil.switches = switches;
   gil.holder = Load<uint64_t>(gil.address + layout_.gil_last_holder);
   gil.locked = Load<int32_t>(gil.address + layout_.gil_locked) == 1;
@@ -80,7 +85,7 @@ bool InterpreterWatch::Update() {
 
 const GilView* InterpreterWatch::gil_of(size_t interpreter) const {
   const size_t gil = interpreters_[interpreter].gil;
-  return gil == SIZE_MAX ? nullptr : &gils_[gil];
+  return gil == SIZE_MAX || !gils_[gil].is_enabled ? nullptr : &gils_[gil];
 }
 
 }  // namespace ptrace_prof

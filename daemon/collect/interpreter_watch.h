@@ -21,6 +21,7 @@ namespace ptrace_prof {
 struct GilView {
   RemoteAddr address;
   uint64_t holder = 0;  // PyThreadState* that holds it or held it last
+  bool is_enabled = false;  // it is one: a free-threaded build may have it switched on for good
   bool locked = false;
   uint64_t switches = 0;
   uint64_t moved = UINT64_MAX;  // switches since the sample before; UINT64_MAX: not known
@@ -44,6 +45,7 @@ class InterpreterWatch {
   bool Update();
 
   const std::vector<InterpreterView>& interpreters() const { return interpreters_; }
+  // Null: the threads of that interpreter run without.
   const GilView* gil_of(size_t interpreter) const;
   const std::vector<GilView>& gils() const { return gils_; }
   uint64_t code_generation() const { return code_generation_; }  // sum over interpreters; 0 where there is none
@@ -51,6 +53,7 @@ class InterpreterWatch {
  private:
   template <typename T>
   T Load(RemoteAddr address) const;
+  bool IsEnabled(const GilView& gil) const;
   void UpdateGil(GilView& gil);
 
   const Layout& layout_;

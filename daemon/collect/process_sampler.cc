@@ -1,5 +1,7 @@
 #include "daemon/collect/process_sampler.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -24,7 +26,7 @@ bool MapsCuda(Pid pid) {
 
 VerifierRules RulesFor(const CaptureRequest& request) {
   return {.allow_stops = request.allow_stops,
-          .sightings_of_root = request.verb == CaptureVerb::kDump ? 1U : 2U,
+          .is_only_sample = request.verb == CaptureVerb::kDump,
           .looks_are_scarce = request.rate_hz <= 0};
 }
 
@@ -38,7 +40,18 @@ Result<std::unique_ptr<ProcessSampler>> ProcessSampler::Open(Pid pid, Pid parent
   if (const ReadStatus read = sampler->roster_.Refresh(MonotonicNow(), sampler->watch_); read != ReadStatus::kOk) {
     return Because(Reason::kTargetExited, ThingOf(pid) + " ended while it was being opened", "", ThingOf(pid));
   }
+  if (context.request.gil_only && sampler->RunsWithoutGil()) {
+    return Error{Code::kInvalidArgument,
+                 fmt::format("process {} runs CPython {} without a GIL: no thread would ever be recorded", pid.value,
+                             sampler->process_.python.version_text),
+                 "Leave --gil out."};
+  }
   return sampler;
+}
+
+bool ProcessSampler::RunsWithoutGil() {
+  const auto& interpreters = watch_.interpreters();
+  return !interpreters.empty() && IsGilOff(memory_, process_.python.layout, interpreters.back().entry.gil);
 }
 
 ProcessSampler::ProcessSampler(OpenedProcess process, const CaptureContext& context, SharedLinks* shared)

@@ -66,6 +66,7 @@ class ProcessSampler {
     size_t end;  // requests of the batch up to and including this thread's
   };
 
+  bool RunsWithoutGil();
   bool NeedsWatch(Nanos now) const;
   size_t AppendWords();
   bool IsSameProgram() const;

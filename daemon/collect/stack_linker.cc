@@ -36,6 +36,10 @@ bool StackLinker::IsKnown(const Link& link) {
   return true;
 }
 
+uint64_t StackLinker::SiteOf(CodeId code, const RawFrame& frame) const {
+  return codes_.Locate(code, frame.instruction).value_or(frame.instruction);
+}
+
 void StackLinker::Learn(const Link& link) {
   links_.Add(link);
   if (shared_ != nullptr) {
@@ -95,27 +99,28 @@ LinkResult StackLinker::Follow(const std::vector<RawFrame>& frames, bool cut_roo
   chain->frames.resize(same);
   chain->nodes.resize(same);
   CodeId caller = same == 0 ? kNoCode : code(chain->leaf());
-  uint64_t call = same == 0 ? 0 : chain->frames.back().instruction;
+  uint64_t call = same == 0 ? 0 : SiteOf(caller, chain->frames.back());
   for (size_t depth = same; depth < count; ++depth) {
     const RawFrame& frame = frames[count - 1 - depth];
     const CodeId callee = codes_.Find(frame.code);
-    if (callee == kNoCode || !codes_.Contains(callee, frame.instruction)) {
+    const auto at = callee == kNoCode ? std::nullopt : codes_.Locate(callee, frame.instruction);
+    if (!at.has_value()) {
       const bool is_new = callee == kNoCode && IsPlausibleAddress(frame.code);
       return {is_new ? LinkEnd::kUnknownCode : LinkEnd::kBadFrame, depth};
     }
     const NodeId parent = depth == 0 && cut_root ? CutRoot() : chain->leaf();
     NodeId node;
-    if (const NodeId* known = by_key_.Find({parent.value, callee.value, frame.instruction})) {
+    if (const NodeId* known = by_key_.Find({parent.value, callee.value, *at})) {
       node = *known;
     } else if ((depth == 0 && cut_root) || IsKnown({caller, callee, call})) {
-      node = AddNode(parent, callee, frame.instruction);
+      node = AddNode(parent, callee, *at);
     } else {
       return {LinkEnd::kUnknownLink, depth};
     }
     chain->frames.push_back(frame);
     chain->nodes.push_back(node);
     caller = callee;
-    call = frame.instruction;
+    call = *at;
   }
   return {LinkEnd::kLinked, count};
 }
@@ -126,7 +131,11 @@ std::optional<Link> StackLinker::UnknownLink(const std::vector<RawFrame>& frames
   if (callee == kNoCode) {
     return std::nullopt;
   }
-  return depth == 0 ? Link{kNoCode, callee, 0} : Link{code(chain.leaf()), callee, chain.frames.back().instruction};
+  if (depth == 0) {
+    return Link{kNoCode, callee, 0};
+  }
+  const CodeId caller = code(chain.leaf());
+  return Link{caller, callee, SiteOf(caller, chain.frames.back())};
 }
 
 bool StackLinker::MoveDoubt(const Link& doubted, bool any_caller, const LinkedChain& chain,
@@ -166,7 +175,7 @@ bool StackLinker::MendFromLeaf(std::vector<RawFrame>* frames) const {
     if (callee == kNoCode || code == kNoCode) {
       return false;
     }
-    if (links_.Contains({code, callee, caller.instruction})) {
+    if (links_.Contains({code, callee, SiteOf(code, caller)})) {
       continue;
     }
     if (count((*frames)[i].code) != 1) {
@@ -202,14 +211,15 @@ void StackLinker::Learn(const std::vector<RawFrame>& frames, bool cut_root) {
   for (size_t depth = 0; depth < frames.size(); ++depth) {
     const RawFrame& frame = frames[frames.size() - 1 - depth];
     const CodeId callee = codes_.Find(frame.code);
-    if (callee == kNoCode || !codes_.Contains(callee, frame.instruction)) {
+    const auto at = callee == kNoCode ? std::nullopt : codes_.Locate(callee, frame.instruction);
+    if (!at.has_value()) {
       return;
     }
     if (depth > 0 || !cut_root) {
       Learn(Link{caller, callee, call});
     }
     caller = callee;
-    call = frame.instruction;
+    call = *at;
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <iterator>
 #include <string_view>
 
 #include "symbolizer/cpython/frame_walker.h"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr uint64_t kMaxInstructionBytes = uint64_t{1} << 30;
 constexpr size_t kMaxNameBytes = 4096;
+constexpr size_t kMostCopies = 4096;  // of the instructions of one code: as many as there were threads at a time
 
 template <typename T>
 T Load(const std::byte* block, uint32_t offset) {
@@ -132,8 +134,7 @@ CodeId CodeCache::Read(uint64_t address) {
   return id;
 }
 
-bool CodeCache::Contains(CodeId id, uint64_t instruction) const {
-  const CodeInfo& code = info(id);
+bool CodeCache::Contains(const CodeInfo& code, uint64_t instruction) const {
   switch (layout_.instruction) {
     case InstructionKind::kLastiBytes:
       return static_cast<int64_t>(instruction) < static_cast<int64_t>(code.instructions_end);
@@ -141,24 +142,60 @@ bool CodeCache::Contains(CodeId id, uint64_t instruction) const {
       return static_cast<int64_t>(instruction) * 2 < static_cast<int64_t>(code.instructions_end);
     case InstructionKind::kPrevInstr:
       return instruction + 2 >= code.instructions && instruction < code.instructions_end;
-    case InstructionKind::kInstrPtr:
-      // Free-threaded builds may run a thread-local copy of the instructions: no bound is known here.
-      return layout_.Has(&Layout::code_tlbc) ||
-             (instruction >= code.instructions && instruction < code.instructions_end);
+    case InstructionKind::kInstrPtr: return instruction >= code.instructions && instruction < code.instructions_end;
   }
   return false;
 }
 
-SourcePosition CodeCache::Position(CodeId id, uint64_t instruction) const {
+// CPython 3.14, 3.15: _PyCodeArray (cpython/code.h): how many, then one pointer for each index of a thread; the first is
+// the code object's own, and those of threads that never ran it are null.
+void CodeCache::ReadCopies(CodeInfo& code) {
+  std::array<uint64_t, 1 + kMostCopies> array{};
+  uint64_t address = 0;
+  code.copies.clear();
+  if (memory_.ReadValue(code.address + layout_.code_tlbc, &address) != ReadStatus::kOk ||
+      memory_.ReadValue(RemoteAddr(address), array.data()) != ReadStatus::kOk) {
+    return;
+  }
+  const size_t count = std::min<uint64_t>(array[0], kMostCopies);
+  if (memory_.Read(RemoteAddr(address), array.data(), (1 + count) * sizeof array[0]) != ReadStatus::kOk) {
+    return;
+  }
+  std::copy_if(array.begin() + 1, array.begin() + 1 + count, std::back_inserter(code.copies), IsPlausibleAddress);
+  std::ranges::sort(code.copies);
+}
+
+std::optional<uint64_t> CodeCache::Locate(CodeId id, uint64_t instruction) {
+  CodeInfo& code = codes_[id.value];
+  if (Contains(code, instruction)) {
+    return instruction;
+  }
+  if (!layout_.Has(&Layout::code_tlbc)) {
+    return std::nullopt;
+  }
+  const uint64_t length = code.instructions_end - code.instructions;
+  for (const bool is_fresh : {false, true}) {
+    if (is_fresh) {
+      ReadCopies(code);
+    }
+    const auto after = std::ranges::upper_bound(code.copies, instruction);
+    if (after != code.copies.begin() && instruction - *std::prev(after) < length) {
+      return code.instructions + (instruction - *std::prev(after));
+    }
+  }
+  return std::nullopt;
+}
+
+SourcePosition CodeCache::Position(CodeId id, uint64_t located) const {
   const CodeInfo& code = info(id);
   int64_t offset = 0;
   switch (layout_.instruction) {
-    case InstructionKind::kLastiBytes: offset = static_cast<int64_t>(instruction); break;
-    case InstructionKind::kLastiUnits: offset = static_cast<int64_t>(instruction) * 2; break;
+    case InstructionKind::kLastiBytes: offset = static_cast<int64_t>(located); break;
+    case InstructionKind::kLastiUnits: offset = static_cast<int64_t>(located) * 2; break;
     case InstructionKind::kPrevInstr:
-    case InstructionKind::kInstrPtr: offset = static_cast<int64_t>(instruction - code.instructions); break;
+    case InstructionKind::kInstrPtr: offset = static_cast<int64_t>(located - code.instructions); break;
   }
-  if (!Contains(id, instruction) || offset > static_cast<int64_t>(kMaxInstructionBytes)) {
+  if (!Contains(code, located) || offset > static_cast<int64_t>(kMaxInstructionBytes)) {
     return SourcePosition{.line = code.first_line};
   }
   return decode_(code.line_table, code.first_line, offset);

@@ -33,6 +33,7 @@ struct CodeInfo {
   std::vector<uint8_t> line_table;
   uint64_t instructions = 0;      // address of the first instruction; 0 where f_lasti is an index
   uint64_t instructions_end = 0;  // f_lasti kinds: length in bytes
+  std::vector<uint64_t> copies;   // where threads' copies of the instructions begin, in order
   std::array<uint64_t, 5> fingerprint{};
   uint64_t identity = 0;  // the same in a process and in those that it forked afterwards
 };
@@ -48,9 +49,12 @@ class CodeCache {
   CodeId Read(uint64_t address);
 
   const CodeInfo& info(CodeId id) const { return codes_[id.value]; }
-  // Could a frame of this code hold this instruction?
-  bool Contains(CodeId id, uint64_t instruction) const;
-  SourcePosition Position(CodeId id, uint64_t instruction) const;
+  // What a frame of this code that holds `instruction` executes, as a place in the code object's own instructions, of
+  // which a thread of a free-threaded build (3.14+) may run a copy; nullopt: no frame of this code could hold it. Copies
+  // are read when first met.
+  std::optional<uint64_t> Locate(CodeId id, uint64_t instruction);
+  // `located`: see Locate; of any other, the line where the code begins.
+  SourcePosition Position(CodeId id, uint64_t located) const;
 
   // Re-reads the headers of `ids` in one batch; appends those that changed to `stale` and forgets their addresses.
   ReadStatus Revalidate(const std::vector<CodeId>& ids, std::vector<CodeId>* stale);
@@ -64,6 +68,8 @@ class CodeCache {
   };
   bool ReadInfo(uint64_t address, CodeInfo* info);
   bool IsCodeType(uint64_t type);
+  bool Contains(const CodeInfo& code, uint64_t instruction) const;
+  void ReadCopies(CodeInfo& code);
 
   RemoteMemory& memory_;
   const Layout& layout_;

@@ -146,6 +146,7 @@ Result<void> DeriveFields(const RawOffsets& raw, Layout& layout) {
 
 // What is the same in 3.13, 3.14 and 3.15 and not in _Py_DebugOffsets.
 void AddConstants(Layout& layout) {
+  layout.gil_enabled = layout.free_threaded ? 0 : kAbsent;  // the first field of its structure (pycore_gil.h)
   layout.gil_last_holder = layout.gil_locked = layout.gil_switch_number = kAbsent;  // derived
   layout.line_table = LineTableKind::kLocationTable;
   layout.instruction = InstructionKind::kInstrPtr;

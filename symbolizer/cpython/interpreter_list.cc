@@ -73,6 +73,12 @@ ReadStatus ReadInterpreters(RemoteMemory& memory, const Layout& layout, RemoteAd
   return out->empty() ? (status == ReadStatus::kOk ? ReadStatus::kFault : status) : ReadStatus::kOk;
 }
 
+bool IsGilOff(RemoteMemory& memory, const Layout& layout, RemoteAddr gil) {
+  int32_t enabled = kGilForGood;
+  return layout.Has(&Layout::gil_enabled) && !gil.IsNull() &&
+         memory.ReadValue(gil + layout.gil_enabled, &enabled) == ReadStatus::kOk && enabled != kGilForGood;
+}
+
 ReadStatus ReadThreads(RemoteMemory& memory, const Layout& layout, RemoteAddr interpreter,
                        std::vector<ThreadEntry>* out, bool* complete, ThreadList list) {
   *complete = true;

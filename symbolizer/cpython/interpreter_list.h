@@ -18,8 +18,12 @@ inline constexpr int64_t kMainInterpreter = 0;  // its id
 struct InterpreterEntry {
   RemoteAddr address;
   int64_t id = 0;
-  RemoteAddr gil;  // its _gil_runtime_state; null when there is none (free-threaded)
+  RemoteAddr gil;  // its _gil_runtime_state; null when there is none
 };
+
+// CPython, pycore_gil.h: what `enabled` is where a free-threaded build has its GIL for good, as after an import of a
+// module that needs it; less is how many such modules are being loaded just now.
+inline constexpr int32_t kGilForGood = INT32_MAX;
 
 struct ThreadEntry {
   RemoteAddr state;
@@ -36,6 +40,9 @@ struct ThreadEntry {
 // Newest first, as CPython links them. kGone/kFault/kDenied: nothing usable was read.
 ReadStatus ReadInterpreters(RemoteMemory& memory, const Layout& layout, RemoteAddr runtime,
                             std::vector<InterpreterEntry>* out);
+
+// No thread takes it: so it is in free-threaded builds, mostly. False where it cannot be read.
+bool IsGilOff(RemoteMemory& memory, const Layout& layout, RemoteAddr gil);
 
 enum class ThreadList : uint8_t { kMayChange, kStandsStill };
 

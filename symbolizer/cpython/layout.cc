@@ -25,6 +25,7 @@ constexpr LayoutField kFields[] = {
     {"interp.gc_collecting", &Layout::interp_gc_collecting, 4},
     {"interp.gc_frame", &Layout::interp_gc_frame, 8},
     {"interp.code_generation", &Layout::interp_code_generation, 8},
+    {"gil.enabled", &Layout::gil_enabled, 4},
     {"gil.last_holder", &Layout::gil_last_holder, 8},
     {"gil.locked", &Layout::gil_locked, 4},
     {"gil.switch_number", &Layout::gil_switch_number, 8},

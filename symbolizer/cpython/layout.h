@@ -85,6 +85,7 @@ struct Layout {
   uint32_t interp_code_generation = kAbsent;  // 3.14+: u64, grows when code objects are freed
 
   // _gil_runtime_state
+  uint32_t gil_enabled = kAbsent;  // free-threaded: int; INT_MAX: for good, else off or for moments
   uint32_t gil_last_holder = 8;
   uint32_t gil_locked = 16;         // int; held only if exactly 1
   uint32_t gil_switch_number = 24;  // unsigned long; grows when the holder changes

@@ -83,12 +83,6 @@ class Search {
         elf.FindSymbol("_Py_NegativeRefcount").has_value() || elf.FindSymbol("_Py_RefTotal").has_value();
     Result<Layout> described = ImportDebugOffsets(std::span(bytes).first(size >= 64 ? size : 0));
     if (described.has_value()) {
-      if (described.value().free_threaded) {  // its layout is imported, but never was seen to be right on a real build
-        return Because(Reason::kPythonFreeThreaded,
-                       fmt::format("process {} runs CPython {}: free-threaded builds are not supported yet", pid_.value,
-                                   VersionText(described.value())),
-                       "Run the target with a build that has the GIL.");
-      }
       described.value().debug_build = debug_build;
       return described;
     }

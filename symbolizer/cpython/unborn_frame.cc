@@ -9,8 +9,10 @@ constexpr uint64_t kMostBeginning = 256;  // bytes of code that make cells, one 
 }  // namespace
 
 bool IsUnborn(RemoteMemory& memory, const Layout& layout, const RawFrame& frame) {
+  // A free-threaded build's thread may run a copy of the instructions: there the rest has to tell.
+  const bool may_be_copy = layout.Has(&Layout::code_tlbc);
   if (!layout.Has(&Layout::frame_owner) || !layout.Has(&Layout::code_instructions) ||
-      frame.instruction > frame.code + layout.code_instructions + kMostBeginning) {
+      (!may_be_copy && frame.instruction > frame.code + layout.code_instructions + kMostBeginning)) {
     return false;
   }
   uint8_t owner = 0;

@@ -33,8 +33,7 @@ void ReadStack(RemoteMemory& memory, const Layout& layout, RemoteAddr state, Rem
         id = codes.Read(frame.code);
       }
       if (id != kNoCode && used.size() < 64) {
-        codes.Contains(id, frame.instruction);
-        codes.Position(id, frame.instruction);
+        codes.Position(id, codes.Locate(id, frame.instruction).value_or(frame.instruction));
         used.push_back(id);
       }
     }

@@ -20,7 +20,7 @@ VERSIONS = ("17", "18", "22", "24", "28", "130000", "130001", "130400")
 MEMCPY, MEMSET, RUNTIME, DEVICE, CONTEXT, KERNEL, STREAM, SYNC = 1, 2, 5, 8, 9, 10, 37, 38
 KERNELS_OF_STEP = 15
 sys.path.insert(0, str(ROOT / "tests"))
-from support import interpreters  # noqa: E402
+from support import interpreters, runner  # noqa: E402
 from support.target_process import TargetProcess  # noqa: E402
 
 SCENES = ROOT / "tests/targets/cuda_double_checks.py"
@@ -289,4 +289,4 @@ class Job(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    runner.main()

@@ -6,9 +6,9 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from support import runner  # noqa: E402
 from support.browser import Browser, find_chromium, served  # noqa: E402
 
-SKIPPED = 77
 SPEEDSCOPE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "third_party", "speedscope")
 
 
@@ -39,9 +39,9 @@ def main(*needs):
     missing = [name for present, name in needs if not present]
     if missing:
         print("cannot run here: " + ", ".join(missing) + " is missing")
-        sys.exit(SKIPPED)
+        sys.exit(runner.SKIPPED)
     ExportFiles.maker = os.path.abspath(sys.argv.pop(1))
-    unittest.main()
+    runner.main()
 
 
 CHROMIUM = (find_chromium() is not None, "Chromium (Debian package chromium)")

@@ -9,6 +9,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from support import runner  # noqa: E402
 from support.target_process import DEADLINE  # noqa: E402
 
 BUILD, PREFIX = os.environ.get("PP_BUILD_DIR"), os.environ.get("PP_INSTALL_PREFIX", "/usr/local")
@@ -52,5 +53,4 @@ class Install(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    result = unittest.main(exit=False).result
-    sys.exit(77 if result.skipped and not result.failures else 0 if result.wasSuccessful() else 1)
+    runner.main()

@@ -8,6 +8,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from support import runner  # noqa: E402
 from support.daemon import BINARY as DAEMON  # noqa: E402
 from support.profiler import BINARY  # noqa: E402
 from support.target_process import DEADLINE  # noqa: E402
@@ -73,5 +74,5 @@ class Manual(unittest.TestCase):
 
 if __name__ == "__main__":
     if not shutil.which("groff") or not os.access(BINARY, os.X_OK):
-        raise SystemExit(77)
-    unittest.main()
+        raise SystemExit(runner.SKIPPED)
+    runner.main()

@@ -16,6 +16,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from support import runner  # noqa: E402
 from support.perfetto import Perfetto, unavailable  # noqa: E402
 
 TARGETS = pathlib.Path(__file__).resolve().parent.parent / "targets"
@@ -163,6 +164,6 @@ class PerfettoTest(unittest.TestCase):
 if __name__ == "__main__":
     if unavailable():
         print(f"not tested: {unavailable()}")
-        sys.exit(77)
+        sys.exit(runner.SKIPPED)
     PerfettoTest.maker = os.path.abspath(sys.argv.pop(1))
-    unittest.main()
+    runner.main()

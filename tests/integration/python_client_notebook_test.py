@@ -8,14 +8,13 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import interpreters  # noqa: E402
+from support import interpreters, runner  # noqa: E402
 from support.browser import Browser, Page, find_chromium, served  # noqa: E402
 from support.profiler import BINARY, Recording  # noqa: E402
 from support.target_process import TargetProcess  # noqa: E402
 
 SITE = interpreters.CACHE / f"client-{sys.version_info[0]}.{sys.version_info[1]}"
 FRAMES = "[...document.querySelectorAll('#main .frame')].map(frame => frame.getAttribute('name'))"
-SKIPPED = 77
 
 
 def recorded():
@@ -61,7 +60,7 @@ def check(trace):
 def main(folder):
     if not find_chromium() or not SITE.exists():
         print(f"{'Chromium' if not find_chromium() else SITE} is not there: not tested")
-        return SKIPPED
+        return runner.SKIPPED
     sys.path[:0] = [str(folder / "package"), str(SITE)]
     import ptrace_prof
 

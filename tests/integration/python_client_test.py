@@ -16,7 +16,7 @@ import tempfile
 import threading
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import interpreters  # noqa: E402
+from support import interpreters, runner  # noqa: E402
 from support.certificates import Authority  # noqa: E402
 from support.profiler import BINARY  # noqa: E402
 from support.target_process import TARGETS, TargetProcess, harm  # noqa: E402
@@ -24,7 +24,6 @@ from support.target_process import TARGETS, TargetProcess, harm  # noqa: E402
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TESTS = ROOT / "client/python/tests"
 DAEMON = pathlib.Path(os.environ.get("PTRACE_PROFD_BIN") or pathlib.Path(BINARY).with_name("ptrace-profd"))
-SKIPPED = 77
 
 
 class Server:
@@ -185,10 +184,10 @@ def main(minor):
     if not found or not site(minor).exists():
         print(f"CPython {minor} is not available here: not tested" if not found else
               f"{site(minor)} is not there (./dev setup test makes it): not tested")
-        return SKIPPED
+        return runner.SKIPPED
     if found[0].in_root and not list(pathlib.Path(found[0].root).glob("usr/lib/*/libstdc++.so.6")):
         print(f"{found[0].root} has no libstdc++.so.6, which gRPC needs (./dev setup test unpacks it): not tested")
-        return SKIPPED
+        return runner.SKIPPED
     target_python = next(one for one in interpreters.discover() if not one.in_root)
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
         os.chmod(name, 0o755)  # the daemon of root gives up its rights

@@ -12,7 +12,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import daemon  # noqa: E402
+from support import daemon, runner  # noqa: E402
 
 KERNEL = os.environ.get("PP_UML") or shutil.which("linux.uml")
 PATIENCE = 900  # s
@@ -47,5 +47,4 @@ class RealYama(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    result = unittest.main(exit=False).result
-    sys.exit(77 if result.skipped else 0 if result.wasSuccessful() else 1)
+    runner.main()

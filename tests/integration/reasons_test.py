@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import daemon  # noqa: E402
+from support import daemon, interpreters  # noqa: E402
 from support.profiler import BINARY  # noqa: E402
 from support.target_process import DEADLINE, harm  # noqa: E402
 from support.terminal_run import PYTHON, TerminalCase, TerminalRun, main, needs_root  # noqa: E402
@@ -95,10 +95,14 @@ class Reasons(TerminalCase):
             self.assertRefused("PYTHON_UNSUPPORTED", target.pid)
 
     def test_a_free_threaded_build(self):
-        threaded = next(iter(glob.glob(os.path.expanduser("~/.pyenv/versions/*t/bin/python3"))), None)
-        if threaded is None:
-            self.skipTest("no free-threaded build here")
-        self.assertRefused("PYTHON_FREE_THREADED", self.target(python=threaded).pid)
+        """Sampled like any other; but nothing is brought into it."""
+        threaded = [one for minor in interpreters.FREE_THREADED for one in interpreters.of_minor(minor)]
+        if not threaded:
+            self.skipTest("no free-threaded build here (./dev setup free-threaded makes some)")
+        for one in threaded:
+            target = self.target(python=one.path)
+            chosen = ("record", "--pid", target.pid, "--host", "none", "-d", "1s", "-o", self.folder / "out.pftrace")
+            self.assertEqual(self.told(*chosen, "--mode", "trace"), "PYTHON_FREE_THREADED")
 
     def test_a_thread(self):
         target = self.target(THREAD)

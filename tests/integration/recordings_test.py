@@ -17,11 +17,24 @@ def share(recorded, condition):
 class Recordings(case.Case):
     def test_busyloop(self):
         target = self.start("busyloop.py")
-        recorded, _ = profiler.record(target.pid, 1, "--gil", *FAST)
+        recorded, _ = profiler.record(target.pid, 1, *(() if self.interpreter.is_free_threaded else ("--gil",)), *FAST)
         self.assertGreater(sum(recorded.values()), 50)
         self.assertGreaterEqual(share(recorded, lambda stack: stack[-1].plain == "busy_loop"), 0.95)
 
+    def test_gil_only_where_there_is_none(self):
+        if not self.interpreter.is_free_threaded:
+            return
+        run = profiler.Recording(self.start("busyloop.py").pid, "--duration", "1s", "--gil")
+        self.addCleanup(run.remove)
+        finished = run.wait()
+        self.assertEqual(finished.status, 2, finished)
+        self.assertIn("without a GIL", finished.errors)
+        recorded, _ = profiler.record(self.start("busyloop.py", env={"PYTHON_GIL": "1"}).pid, 1, "--gil", *FAST)
+        self.assertGreater(sum(recorded.values()), 50)
+
     def test_gil_only_leaves_sleepers_out(self):
+        if self.interpreter.is_free_threaded:
+            return
         target = self.start("longsleep.py")
         recorded, _ = profiler.record(target.pid, 1, "--gil", *FAST)
         self.assertLessEqual(sum(recorded.values()), 10)

@@ -16,8 +16,20 @@ class States(case.Case):
         seen = {name: waiting.get(name, ("", "")) for name in WAITS}
         return all(seen[name][0] == "idle" and seen[name][1] in calls for name, calls in WAITS.items())
 
-    def test_what_threads_wait_for(self):
+    def start_with_gil(self, *script):
+        return self.start(*script, env={"PYTHON_GIL": "1"} if self.interpreter.is_free_threaded else None)
+
+    def test_nobody_waits_for_a_gil_that_is_not_there(self):
+        if not self.interpreter.is_free_threaded:
+            return
         target = self.start("states.py")
+        for _ in range(20):
+            busy = [thread.raw for thread in profiler.dump(target.pid) if thread.name.startswith("busy")]
+            self.assertEqual([(thread["state"], thread["holds_gil"]) for thread in busy], [("running", False)] * 2)
+        self.assertUnharmed(target.pid)
+
+    def test_what_threads_wait_for(self):
+        target = self.start_with_gil("states.py")
         seen, waiting = set(), {}
         deadline = time.monotonic() + PATIENCE
         while (not {"gil-wait", "holder", "running"} <= seen or not self.all_wait(waiting)) and time.monotonic() < deadline:
@@ -35,7 +47,7 @@ class States(case.Case):
         self.assertUnharmed(target.pid)
 
     def stacks(self, *script):
-        target = self.start(*script)
+        target = self.start_with_gil(*script)
         run = profiler.Recording(target.pid, "--duration", "1s", "--rate", "1khz", "--max-overhead", "off", "--gil")
         self.addCleanup(run.remove)
         finished = run.wait()

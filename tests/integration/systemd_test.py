@@ -13,6 +13,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import systemd_node  # noqa: E402
+from support import runner  # noqa: E402
 from support.daemon import AS_USER, BINARY, USER, Probe, gone, state_of, within_deadline  # noqa: E402
 from support.target_process import DEADLINE, status_fields  # noqa: E402
 
@@ -155,4 +156,4 @@ class Service(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    runner.main()

@@ -31,6 +31,12 @@ if(TARGET ptrace-prof)
         ${CMAKE_CURRENT_SOURCE_DIR}/integration/${test}_test.py --python ${minor})
     endforeach()
   endforeach()
+  foreach(test lines shapes states unharmed recordings)  # what is read of builds without a GIL, where there are some
+    foreach(minor 3.13t 3.14t 3.15t)
+      pp_script_test(integration.${test}.${minor} 600 integration
+        ${CMAKE_CURRENT_SOURCE_DIR}/integration/${test}_test.py --python ${minor})
+    endforeach()
+  endforeach()
   pp_script_test(integration.gpu_counters 300 integration ${CMAKE_CURRENT_SOURCE_DIR}/integration/gpu_counters_test.py --any)
   set_property(TEST integration.gpu_counters APPEND PROPERTY
     ENVIRONMENT "PP_FAKE_NVML=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/tests/doubles/nvml")

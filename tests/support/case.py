@@ -7,10 +7,8 @@ import os
 import sys
 import unittest
 
-from . import interpreters, profiler
+from . import interpreters, profiler, runner
 from .target_process import TargetProcess, harm
-
-SKIPPED = 77
 
 
 class Case(unittest.TestCase):
@@ -44,12 +42,6 @@ class Case(unittest.TestCase):
         return found[0].stack
 
 
-def _run(names):
-    """(all went well, something was tested)"""
-    result = unittest.main(module="__main__", argv=[sys.argv[0], *names], exit=False, verbosity=1).result
-    return result.wasSuccessful(), result.testsRun > len(result.skipped)
-
-
 def main():
     arguments = sys.argv[1:]
     minors = interpreters.MINORS
@@ -65,6 +57,6 @@ def main():
             print(f"CPython {minor} is not available here: not tested")
             continue
         Case.minor = minor
-        ok, some = _run(arguments)
+        ok, some = runner.run_tests(arguments)
         good, tested = good and ok, tested or some
-    sys.exit(1 if not good else 0 if tested else SKIPPED)
+    sys.exit(runner.exit_status(good, tested))

@@ -9,22 +9,29 @@ import re
 import subprocess
 from dataclasses import dataclass
 
+# Free-threaded builds, which `./dev setup free-threaded` makes: not of the matrix, tested where they are.
+FREE_THREADED = ("3.13t", "3.14t", "3.15t")
 MINORS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
 CACHE = pathlib.Path(os.environ.get("PTRACE_PROF_CACHE", "/var/cache/ptrace-prof"))
 # Where several interpreters of a minor exist, the cheapest to start comes first.
-_KIND_ORDER = ("pyenv", "system", "root")
+_KIND_ORDER = ("pyenv", "system", "built", "root")
 
 
 @dataclass(frozen=True)
 class Interpreter:
-    version: str  # "3.11.7"
-    kind: str     # "pyenv", "system", or "root": inside its own root file system, mount and PID namespace
+    version: str  # "3.11.7", "3.14.4t" free-threaded
+    kind: str     # "pyenv", "system", "built", or "root": inside its own root file system, mount and PID namespace
     root: str     # "" unless kind == "root"
     path: str     # as seen inside the root
 
     @property
     def minor(self):
-        return ".".join(self.version.split(".")[:2])
+        """"3.11", or "3.14t" of a free-threaded build."""
+        return ".".join(self.version.split(".")[:2]) + ("t" if self.is_free_threaded else "")
+
+    @property
+    def is_free_threaded(self):
+        return self.version.endswith("t")
 
     @property
     def in_root(self):
@@ -51,7 +58,8 @@ def _listed():
 
 
 def _version_of(binary):
-    script = "import sys; print('%d.%d.%d' % sys.version_info[:3])"
+    script = ("import sys, sysconfig; print('%d.%d.%d' % sys.version_info[:3]"
+              " + 't' * bool(sysconfig.get_config_var('Py_GIL_DISABLED')))")
     try:
         done = subprocess.run([binary, "-I", "-S", "-c", script], capture_output=True, text=True, timeout=60, check=True)
     except (OSError, subprocess.SubprocessError):
@@ -62,6 +70,10 @@ def _version_of(binary):
 def _found():
     for binary in sorted(pathlib.Path("~/.pyenv/versions").expanduser().glob("*/bin/python3")):
         yield "pyenv", str(binary)
+    for minor in FREE_THREADED:
+        binary = CACHE / "free-threaded" / minor / "bin" / f"python{minor}"
+        if binary.exists():
+            yield "built", str(binary)
     for minor in MINORS:
         for folder in ("/usr/bin", "/usr/local/bin"):
             binary = pathlib.Path(folder, f"python{minor}")
@@ -69,8 +81,8 @@ def _found():
                 yield "system", str(binary)
 
 
-def discover():
-    """Every interpreter of the matrix, cheapest first within a minor."""
+def discover(minors=MINORS):
+    """Every interpreter of these minors, cheapest first within a minor."""
     found = {}
     for interpreter in _listed():
         if interpreter.in_root:
@@ -85,7 +97,7 @@ def discover():
             version = _version_of(binary)
             if version:
                 found[key] = Interpreter(version, kind, "", binary)
-    matrix = [one for one in found.values() if one.minor in MINORS]
+    matrix = [one for one in found.values() if one.minor in minors]
     return sorted(matrix, key=lambda one: (one.numbers[:2], _rank(one), one.numbers, one.path))
 
 
@@ -94,7 +106,7 @@ def _rank(interpreter):
 
 
 def of_minor(minor):
-    return [one for one in discover() if one.minor == minor]
+    return discover((minor,))
 
 
 def missing():

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
+from . import runner
 from .children import children_of
 from .profiler import BINARY
 from .target_process import DEADLINE
@@ -119,8 +120,8 @@ class TerminalCase(unittest.TestCase):
 
 def main():
     if PYTHON is None or not os.access(BINARY, os.X_OK):
-        raise SystemExit(77)
-    unittest.main(module="__main__")
+        raise SystemExit(runner.SKIPPED)
+    runner.main()
 
 
 needs_root = unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "needs root and setpriv")

@@ -48,7 +48,7 @@ class ChainVerifierTest : public ::testing::Test {
   StackTable stacks_;
   CodeCache codes_{python_, python_.layout, python_.code_type};
   StackLinker linker_{codes_, stacks_, false};
-  ChainVerifier verifier_{Pid(getpid()), python_, linker_, {.allow_stops = false, .sightings_of_root = 1}};
+  ChainVerifier verifier_{Pid(getpid()), python_, linker_, {.allow_stops = false, .is_only_sample = true}};
   ThreadStack stack_{python_.layout, python_.state, python_.interpreter, 4096};
   LinkedChain chain_;
   RemoteAddr main_, fa_, fb_, bottom_, top_;

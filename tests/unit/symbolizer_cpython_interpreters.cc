@@ -25,7 +25,7 @@ std::vector<Interpreter> ReadList(const std::string& path) {
     std::istringstream fields(line);
     Interpreter one;
     if (fields >> one.version >> one.kind >> one.root >> one.path) {
-      fields >> one.flavour;
+      one.flavour = one.version.ends_with('t') ? "nogil" : one.version.ends_with('d') ? "debug" : "gil";
       one.root = one.root == "-" ? "" : one.root;
       found.push_back(one);
     }
@@ -77,6 +77,8 @@ std::pair<pid_t, int> Spawn(const std::vector<std::string>& command) {
 
 void PrintTo(const Interpreter& one, std::ostream* out) { *out << one.Label(); }
 
+std::string Interpreter::number() const { return version.substr(0, version.find_last_not_of("td") + 1); }
+
 std::string Interpreter::Label() const {
   std::string label = "py" + version + "_" + kind + (flavour == "gil" ? "" : "_" + flavour);
   std::ranges::replace(label, '.', '_');
@@ -105,6 +107,12 @@ std::vector<Interpreter> Interpreters(int least_minor) {
     found = LookInPyenv();
   }
   std::erase_if(found, [&](const Interpreter& one) { return one.minor() < least_minor; });
+  return found;
+}
+
+std::vector<Interpreter> InterpretersWithGil() {
+  auto found = Interpreters();
+  std::erase_if(found, [](const Interpreter& one) { return one.flavour == "nogil"; });
   return found;
 }
 

@@ -11,13 +11,14 @@
 namespace ptrace_prof {
 
 struct Interpreter {
-  std::string version;          // "3.11.7"
-  std::string kind;             // "pyenv", "system", "root"
+  std::string version;          // "3.11.7", "3.14.4t" free-threaded
+  std::string kind;             // "pyenv", "system", "built", "root"
   std::string root;             // "" or a root file system to run in
   std::string path;             // inside that root
   std::string flavour = "gil";  // "gil", "nogil", "debug"
 
-  std::string Label() const;  // "py3_11_7_pyenv": a name for a test
+  std::string number() const;  // "3.14.4" of "3.14.4t"
+  std::string Label() const;   // "py3_11_7_pyenv": a name for a test
   int minor() const;
   // argv that runs it with these arguments.
   std::vector<std::string> Command(const std::vector<std::string>& arguments) const;
@@ -27,6 +28,8 @@ void PrintTo(const Interpreter& one, std::ostream* out);
 
 // All, or those of at least this minor version.
 std::vector<Interpreter> Interpreters(int least_minor = 8);
+// Without free-threaded builds.
+std::vector<Interpreter> InterpretersWithGil();
 
 // The standard output of a command; nullopt when it does not end with status 0.
 std::optional<std::string> OutputOf(const std::vector<std::string>& command);

@@ -43,6 +43,9 @@ static void Runtime(void) {
 #if PY_VERSION_HEX < 0x03090000
   AT("runtime.gc_collecting", _PyRuntimeState, gc.collecting);
 #endif
+#ifdef Py_GIL_DISABLED
+  AT("gil.enabled", struct _gil_runtime_state, enabled);
+#endif
   AT("gil.last_holder", struct _gil_runtime_state, last_holder);
   AT("gil.locked", struct _gil_runtime_state, locked);
   AT("gil.switch_number", struct _gil_runtime_state, switch_number);

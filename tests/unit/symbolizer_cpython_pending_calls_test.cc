@@ -208,7 +208,7 @@ TEST_P(PendingCallsOf, AreWhereACompilerPutsThem) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, PendingCallsOf, testing::ValuesIn(Interpreters()),
+INSTANTIATE_TEST_SUITE_P(All, PendingCallsOf, testing::ValuesIn(InterpretersWithGil()),
                          [](const auto& one) { return one.param.Label(); });
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(PendingCallsOf);
 

@@ -79,7 +79,7 @@ class InterpreterInProcess : public testing::TestWithParam<Interpreter> {};
 TEST_P(InterpreterInProcess, IsFoundWithTheTypeOfItsCode) {
   const TestTarget target(GetParam().Command(
       {"-c", "print('ready', id(type((lambda: 0).__code__)), flush=True); __import__('time').sleep(600)"}));
-  ExpectFound(target, GetParam().version);
+  ExpectFound(target, GetParam().number());
   const auto process = OpenTarget(target);
   ASSERT_TRUE(process.has_value());
   EXPECT_EQ("ready " + std::to_string(process.value().code_type.value), target.line());
@@ -95,7 +95,7 @@ if os.path.exists('/proc/self/maps'):
     paths = {line.split()[-1] for line in open('/proc/self/maps') if 'python' in line.split()[-1]}
 again = [mmap.mmap(os.open(path, os.O_RDONLY), 0, prot=mmap.PROT_READ) for path in paths if os.path.exists(path)]
 )";
-  ExpectFound(TestTarget(GetParam().Command({"-c", map_again + kWait})), GetParam().version);
+  ExpectFound(TestTarget(GetParam().Command({"-c", map_again + kWait})), GetParam().number());
 }
 
 // Modules are torn down while this object goes away, and its end waits.
@@ -126,7 +126,7 @@ TEST_P(DisguisedInterpreter, IsFoundStripped) {
   for (const std::string& file : copy.Files()) {
     ASSERT_TRUE(OutputOf({"strip", file}).has_value());
   }
-  ExpectFound(TestTarget(copy.Command(copy.executable())), GetParam().version);
+  ExpectFound(TestTarget(copy.Command(copy.executable())), GetParam().number());
 }
 
 TEST_P(DisguisedInterpreter, IsFoundInDeletedFilesOfOtherNames) {
@@ -136,7 +136,7 @@ TEST_P(DisguisedInterpreter, IsFoundInDeletedFilesOfOtherNames) {
   for (const std::string& file : copy.Files()) {
     ASSERT_TRUE(fs::remove(file));
   }
-  ExpectFound(target, GetParam().version);
+  ExpectFound(target, GetParam().number());
 }
 
 // Builds a C program that has an interpreter in it, under a name that does not say so. "" when that fails.
@@ -162,7 +162,7 @@ TEST_P(DisguisedInterpreter, IsFoundWhereItIsEmbedded) {
       BuildHost(scratch, {"-L" + (prefix / "lib").string(), "-lpython3." + std::to_string(GetParam().minor()),
                           "-Wl,-rpath," + (prefix / "lib").string()});
   ASSERT_NE(host, "");
-  ExpectFound(TestTarget({"env", "PYTHONHOME=" + prefix.string(), host}), GetParam().version);
+  ExpectFound(TestTarget({"env", "PYTHONHOME=" + prefix.string(), host}), GetParam().number());
 }
 
 // A program that mentions PyCode_Type gets a copy of it, and that copy is the type of all code objects.
@@ -226,7 +226,7 @@ TEST_P(DisguisedInterpreter, IsFoundWithoutAnyName) {
   elf.seekp(0x28).write(zeros, 8);  // e_shoff
   elf.seekp(0x3C).write(zeros, 4);  // e_shnum, e_shstrndx
   elf.close();
-  ExpectFound(TestTarget({"env", "PYTHONHOME=" + prefix.string(), host}), GetParam().version);
+  ExpectFound(TestTarget({"env", "PYTHONHOME=" + prefix.string(), host}), GetParam().number());
 }
 
 INSTANTIATE_TEST_SUITE_P(All, DisguisedInterpreter, testing::ValuesIn(PyenvInterpreters()),

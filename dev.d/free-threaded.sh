@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# free-threaded.sh: builds free-threaded CPythons (--disable-gil) into $PTRACE_PROF_CACHE/free-threaded/3.XXt, from the sources
+# of Debian, which has no package of them. Some minutes each; one that is there already costs nothing. The tests take
+# them where they are (tests/support/interpreters.py); CI goes without.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# shellcheck source=dev.d/base.sh
+. dev.d/base.sh
+
+POOL=${PP_DEBIAN_MIRROR:-http://deb.debian.org/debian}/pool/main/p
+
+# One line each: minor, version of the source package's tarball. The newest that mirrors keep is as good.
+SOURCES='3.13 3.13.5
+3.14 3.14.4
+3.15 3.15.0~rc1'
+
+build_one() {
+  local minor=$1 version=$2 place=$PP_CACHE/free-threaded/${1}t work started
+  [ -x "$place/bin/python${minor}t" ] && return
+  [ -n "${PP_OFFLINE:-}" ] && { note "PP_OFFLINE is set: no free-threaded CPython $minor"; return; }
+  started=$(date +%s)
+  work=$(mktemp -d)
+  say "Building CPython $version without a GIL (its log: $place.log)"
+  mkdir -p "${place%/*}"
+  if {
+    curl -sSf "$POOL/python$minor/python${minor}_$version.orig.tar.xz" | tar -xJ -C "$work" --strip-components 1 &&
+      (cd "$work" && ./configure -q --disable-gil --prefix="$place" && make -s -j "$PP_JOBS" && make -s install)
+  } >"$place.log" 2>&1; then
+    note "built in $(seconds_since "$started") s"
+  else
+    rm -rf "$place"
+    note "it could not be built: $(tail -n 1 "$place.log")"
+  fi
+  rm -rf "$work"
+}
+
+while read -r minor version; do
+  build_one "$minor" "$version"
+done <<<"$SOURCES"
