@@ -181,7 +181,8 @@ SnapshotFrame CallTracer::DescribeFrame(const RawFrame& frame) {
   if (layout.Has(&Layout::code_instructions)) {
     const CodeId known = codes_.Find(frame.code);
     const CodeId code = known == kNoCode ? codes_.Read(frame.code) : known;
-    const uint64_t at = code == kNoCode ? frame.instruction : codes_.Locate(code, frame.instruction).value_or(UINT64_MAX);
+    const uint64_t at =
+        code == kNoCode ? frame.instruction : codes_.Locate(code, frame.instruction).value_or(UINT64_MAX);
     described.at_beginning = at <= frame.code + layout.code_instructions + kBeginningBytes;
   } else {
     described.at_beginning = static_cast<int64_t>(frame.instruction) < 0;

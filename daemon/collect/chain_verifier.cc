@@ -327,7 +327,8 @@ bool ChainVerifier::IsOfThatMoment(const Seen& seen, const std::vector<RawFrame>
     return true;
   }
   return chain.nodes.size() > seen.depth && chain.nodes[seen.depth - 1] == seen.node &&
-         linker_.links().HasOneCallee(linker_.code(seen.node), linker_.SiteOf(linker_.code(seen.node), chain.frames[seen.depth - 1]));
+         linker_.links().HasOneCallee(linker_.code(seen.node),
+                                      linker_.SiteOf(linker_.code(seen.node), chain.frames[seen.depth - 1]));
 }
 
 // The thread was in the callee when the read began, and in another call by the time that the caller was read: then

@@ -20,7 +20,7 @@ namespace ptrace_prof {
 
 struct GilView {
   RemoteAddr address;
-  uint64_t holder = 0;  // PyThreadState* that holds it or held it last
+  uint64_t holder = 0;      // PyThreadState* that holds it or held it last
   bool is_enabled = false;  // it is one: a free-threaded build may have it switched on for good
   bool locked = false;
   uint64_t switches = 0;

@@ -147,8 +147,8 @@ bool CodeCache::Contains(const CodeInfo& code, uint64_t instruction) const {
   return false;
 }
 
-// CPython 3.14, 3.15: _PyCodeArray (cpython/code.h): how many, then one pointer for each index of a thread; the first is
-// the code object's own, and those of threads that never ran it are null.
+// CPython 3.14, 3.15: _PyCodeArray (cpython/code.h): how many, then one pointer for each index of a thread; the first
+// is the code object's own, and those of threads that never ran it are null.
 void CodeCache::ReadCopies(CodeInfo& code) {
   std::array<uint64_t, 1 + kMostCopies> array{};
   uint64_t address = 0;

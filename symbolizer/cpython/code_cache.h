@@ -50,8 +50,8 @@ class CodeCache {
 
   const CodeInfo& info(CodeId id) const { return codes_[id.value]; }
   // What a frame of this code that holds `instruction` executes, as a place in the code object's own instructions, of
-  // which a thread of a free-threaded build (3.14+) may run a copy; nullopt: no frame of this code could hold it. Copies
-  // are read when first met.
+  // which a thread of a free-threaded build (3.14+) may run a copy; nullopt: no frame of this code could hold it.
+  // Copies are read when first met.
   std::optional<uint64_t> Locate(CodeId id, uint64_t instruction);
   // `located`: see Locate; of any other, the line where the code begins.
   SourcePosition Position(CodeId id, uint64_t located) const;
