@@ -33,6 +33,14 @@ check_tidy() {
   tracked '*.cc' | grep -v -e third_party/ -e ^cmake/ | xargs -P "$PP_JOBS" -n 1 bash dev.d/tidy-one.sh "$1"
 }
 
+# What depends on the processor compiles for aarch64 too.
+check_aarch64() {
+  {
+    git ls-files '*_aarch64.cc'
+    git grep -l -e __x86_64__ -e __aarch64__ -e sys/user.h -e PTRACE_ -- 'attach/*.cc' 'symbolizer/*.cc' 'daemon/*.cc' 'rpc/*.cc'
+  } | xargs -P "$PP_JOBS" -n 1 bash dev.d/aarch64-one.sh "$1"
+}
+
 # The Python client, with the stubs that its build makes: types and style.
 check_python_client() {
   local dir=$1/python_client_lint bin=$PP_CACHE/venv-client/bin
@@ -53,7 +61,8 @@ verb_lint() {
   # clang-tidy needs the compile commands and the generated headers.
   build release
   for step in "check_format ${1:-}" check_shell "python3 tests/lint/check_layers.py" "python3 tests/lint/check_sizes.py" \
-    "python3 tests/lint/check_reasons.py" "python3 tests/lint/test_lint.py" "check_python_client $dir" "check_tidy $dir"; do
+    "python3 tests/lint/check_reasons.py" "python3 tests/lint/test_lint.py" "check_python_client $dir" "check_aarch64 $dir" \
+    "check_tidy $dir"; do
     started=$(date +%s)
     say "lint: ${step/#check_/}"
     # shellcheck disable=SC2086 # words wanted
