@@ -58,6 +58,8 @@ constexpr LayoutField kFields[] = {
     {"code.flags", &Layout::code_flags, 4},
     {"code.local_names", &Layout::code_local_names, 8},
     {"code.local_kinds", &Layout::code_local_kinds, 8},
+    {"code.cell_names", &Layout::code_cell_names, 8},
+    {"code.free_names", &Layout::code_free_names, 8},
     {"code.instructions", &Layout::code_instructions, 2},
     {"code.bytes", &Layout::code_bytes, 8},
     {"code.tlbc", &Layout::code_tlbc, 8},

@@ -129,6 +129,8 @@ struct Layout {
   uint32_t code_flags = kAbsent;
   uint32_t code_local_names = kAbsent;   // co_varnames (<= 3.10) or co_localsplusnames: tuple
   uint32_t code_local_kinds = kAbsent;   // co_localspluskinds: bytes; 3.11+
+  uint32_t code_cell_names = kAbsent;    // <= 3.10: co_cellvars, whose cells stand behind the locals
+  uint32_t code_free_names = kAbsent;    // <= 3.10: co_freevars, behind those
   uint32_t code_instructions = kAbsent;  // 3.11+: co_code_adaptive, inline
   uint32_t code_bytes = kAbsent;         // <= 3.10: co_code, a bytes object
   uint32_t code_tlbc = kAbsent;          // free-threaded 3.14+

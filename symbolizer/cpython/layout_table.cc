@@ -83,6 +83,8 @@ Layout Py38() {
   l.code_first_line = 40;
   l.code_bytes = 48;
   l.code_local_names = 72;
+  l.code_free_names = 80;
+  l.code_cell_names = 88;
   l.code_filename = 104;
   l.code_name = 112;
   l.code_line_table = 120;
@@ -145,6 +147,7 @@ Layout Py311() {
   l.code_kwonly_arg_count = 64;
   l.code_first_line = 72;
   l.code_local_names = 96;
+  l.code_cell_names = l.code_free_names = kAbsent;
   l.code_local_kinds = 104;
   l.code_filename = 112;
   l.code_name = 120;

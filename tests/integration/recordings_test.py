@@ -44,6 +44,31 @@ class Recordings(case.Case):
         recorded, _ = profiler.record(target.pid, 1, *FAST)
         self.assertGreaterEqual(share(recorded, lambda stack: "longsleep" in stacks.plain_names(stack)), 0.95)
 
+    def recorded_threads(self, pid, *options):
+        """The names of the threads that have samples."""
+        run = profiler.Recording(pid, "--duration", "0.5s", *FAST, *options)
+        self.addCleanup(run.remove)
+        finished = run.wait()
+        self.assertEqual(finished.status, 0, finished)
+        named = zip(run.threads(), run.sequences())
+        return {name.split(" (tid")[0].rpartition(" ")[2].split("-")[0] for name, samples in named if samples}
+
+    def test_which_threads_that_wait(self):
+        target = self.start("states.py")
+        busy, idle = {"busy"}, {"sleeping", "polling", "reading", "locked"}
+        for options, threads in (((), busy | {"MainThread"}), (("--idle", "main"), busy | {"MainThread"}),
+                                 (("--idle", "none"), busy), (("--idle", "all"), busy | idle | {"MainThread"}),
+                                 (("--idle",), busy | idle | {"MainThread"})):
+            with self.subTest(options):
+                self.assertEqual(self.recorded_threads(target.pid, *options), threads)
+
+    def test_chosen_threads(self):
+        target = self.start("states.py")
+        tids = {thread.name.split("-")[0]: thread.tid for thread in profiler.dump(target.pid)}
+        for names in (["busy"], ["busy", "MainThread"]):
+            chosen = ",".join(str(tids[name]) for name in names)
+            self.assertEqual(self.recorded_threads(target.pid, "--threads", chosen), set(names))
+
     def turns_seen(self, target):
         """(turns that the target took, turns that the samples show)"""
         run = profiler.Recording(target.pid, "--duration", "1s", "--rate", "5khz", "--max-overhead", "off")

@@ -161,6 +161,20 @@ class Shapes(case.Case):
             self.assertTrue(any("wait_in" in each for each in names), (role, names))
         self.assertEqual({thread.pid for thread in profiler.dump(target.pid)}, {target.pid})
 
+    def test_locals(self):
+        target = self.start_waiting("locals.py")
+        main = next(thread.raw for thread in profiler.dump(target.pid, "--locals") if thread.raw["main"])
+        found = {frame["function"].split(".")[-1]: {one["name"]: (one["value"], one["argument"])
+                                                    for one in frame.get("locals", [])} for frame in main["frames"]}
+        self.assertRegex(found["outer"].pop("inner")[0], "^<function at 0x[0-9a-f]+>$")
+        self.assertEqual(found["outer"], {
+            "first": ("'a\\n'", True), "second": ("2.5", True), "rest": ("(3, b'4')", True), "key": ("(True, -1)", True),
+            "more": ("{'extra': {'q': 'ключ'}}", True), "cell": ("[1, 'two']", False)})
+        self.assertEqual(found["inner"], {
+            "argument": ("41", True), "half": ("41.5", False), "nothing": ("None", False),
+            "cell": ("[1, 'two']", False), "second": ("2.5", False)})
+        self.assertUnharmed(target.pid)
+
     def test_thread_ids(self):
         target = self.start_waiting("thread_names.py")
         for thread in profiler.dump(target.pid):

@@ -150,6 +150,8 @@ static void Code(void) {
 #endif
 #if PY_VERSION_HEX < 0x030B0000
   AT("code.local_names", PyCodeObject, co_varnames);
+  AT("code.free_names", PyCodeObject, co_freevars);
+  AT("code.cell_names", PyCodeObject, co_cellvars);
   AT("code.bytes", PyCodeObject, co_code);
 #else
   AT("code.qualname", PyCodeObject, co_qualname);
