@@ -5,7 +5,9 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <utility>
 
+#include "attach/base/reason.h"
 #include "attach/base/unique_fd.h"
 #include "client/cli/command.h"
 #include "client/cli/export_options.h"
@@ -63,7 +65,11 @@ class ExportCommand : public Command {
     }
     auto exported = ExportTrace(input.value().get(), options_, output_);
     if (exported.has_error()) {
-      return static_cast<int>(Fail(exported.error(), ExportExitCode(exported.error())));
+      Error error = std::move(exported).error();
+      if (error.reason == Reason::kNotATrace && input_ != "-") {
+        error.message = fmt::format("{}: {}", input_, error.message);
+      }
+      return static_cast<int>(Fail(error, ExportExitCode(error)));
     }
     ReportExport(exported.value(), output_);
     return 0;

@@ -6,5 +6,6 @@ set_target_properties(export_maker PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_R
 foreach(test export_consumers html_report)
   add_test(NAME integration.${test}
     COMMAND python3 ${CMAKE_CURRENT_SOURCE_DIR}/integration/${test}_test.py $<TARGET_FILE:export_maker>)
-  set_tests_properties(integration.${test} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS integration)
+  set_tests_properties(integration.${test} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS integration
+    ENVIRONMENT "PTRACE_PROF_BIN=$<TARGET_FILE:ptrace-prof>")
 endforeach()

@@ -9,6 +9,7 @@ import gzip
 import importlib.util
 import json
 import os
+import pathlib
 import re
 import shutil
 import subprocess
@@ -20,6 +21,7 @@ from unittest import mock
 import export_files
 from export_files import ExportFiles
 from support import perfetto
+from support.profiler import BINARY
 
 TRACES = ("sample", "hostile", "long")
 SAMPLES = {"sample": 219, "hostile": 30, "long": 60000}
@@ -107,6 +109,25 @@ class SvgTest(ExportFiles):
 
 class FileTest(ExportFiles):
     """Formats by what is written about them."""
+
+    def peak_memory(self, trace, name):
+        """Of an export, in MiB."""
+        export = subprocess.Popen([BINARY, "export", trace, "-o", self.path("memory.out"), "--format", name],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        _, status, usage = os.wait4(export.pid, 0)
+        export.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(export.returncode, 0)
+        return usage.ru_maxrss / 1024
+
+    def test_memory_does_not_grow_with_the_trace(self):
+        """A trace, and 500 of the kind one behind the other."""
+        once = pathlib.Path(self.path("calls.trace")).read_bytes() + pathlib.Path(self.path("sample.trace")).read_bytes()
+        for name, trace in (("short.pftrace", once), ("huge.pftrace", once * 500)):
+            pathlib.Path(self.path(name)).write_bytes(trace)
+        for name in ("html", "svg", "speedscope", "collapsed", "pprof", "chrome", "perfetto", "text"):
+            with self.subTest(name):
+                short, huge = (self.peak_memory(self.path(trace), name) for trace in ("short.pftrace", "huge.pftrace"))
+                self.assertLess(huge - short, 8, f"{short} MiB, {huge} MiB")
 
     def test_collapsed_lines(self):
         for trace in TRACES:
