@@ -16,7 +16,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
 
 from parts import (compare, cost, footprint, goals, machine, page, read_cost, report, service, slowdown, tools,  # noqa: E402
-                   trace)
+                   trace, training)
 from parts.scenario import SCENARIOS  # noqa: E402
 from parts.target import Target  # noqa: E402
 from support import interpreters, profiler  # noqa: E402
@@ -24,7 +24,7 @@ from support import interpreters, profiler  # noqa: E402
 OUR_PAIRS = 5  # times as many as a peer's: promises are about them
 SHORTEST_PACED = 8  # seconds
 BUSY_PERCENT = 20  # before we start: more is worth a warning
-PARTS = ("compare", "reads", "calls", "memory", "size", "slowdown", "service", "trace", "more")
+PARTS = ("compare", "reads", "calls", "memory", "size", "slowdown", "service", "training", "trace", "more")
 BESIDE_PEERS = ("compare", "slowdown", "more")
 
 
@@ -40,6 +40,7 @@ class Mode:
     pairs: int
     slow_peers: bool       # slowdown of the peers too
     memory_seconds: float
+    training_seconds: float
     service_rounds: int
     trace_minutes: float   # of the part trace
     minutes: float         # no new measurement begins after that
@@ -48,13 +49,13 @@ class Mode:
         """The same, in that time: shorter runs, not fewer repeats."""
         share = min(1, minutes / self.minutes)
         shorter = {name: max(least, getattr(self, name) * share) for name, least in
-                   (("fastest_seconds", 1.5), ("paced_seconds", 3), ("memory_seconds", 8))}
+                   (("fastest_seconds", 1.5), ("paced_seconds", 3), ("memory_seconds", 8), ("training_seconds", 10))}
         return replace(self, name=f"{self.name}, within {minutes:g} minutes", minutes=minutes, **shorter,
                        trace_minutes=min(self.trace_minutes, minutes), slow_peers=self.slow_peers and share == 1)
 
 
-QUICK = Mode("quick: fewer samples than the promises ask for", ("d10", "d60", "t64"), (), 1.5, 3, 1000, 1, 6, False, 8, 10, 3, 11)
-FULL = Mode("full", ("d10", "d60", "t64"), ("d200", "t8"), 6, 35, 1000, 3, 30, True, 60, 40, trace.FULL_MINUTES, 102)
+QUICK = Mode("quick: fewer samples than the promises ask for", ("d10", "d60", "t64"), (), 1.5, 3, 1000, 1, 6, False, 8, 10, 10, 3, 11)
+FULL = Mode("full", ("d10", "d60", "t64"), ("d200", "t8"), 6, 35, 1000, 3, 30, True, 60, 60, 40, trace.FULL_MINUTES, 102)
 
 
 @dataclass
@@ -69,12 +70,14 @@ class Results:
     sizes: list = field(default_factory=list)
     slowdowns: list = field(default_factory=list)
     service: list = field(default_factory=list)
+    training: list = field(default_factory=list)
     tracing: object = None
     commands: set = field(default_factory=set)
     notes: list = field(default_factory=list)
 
     def is_empty(self):
-        measured = (self.fastest, self.paced, self.read_costs, self.calls, self.memory, self.sizes, self.slowdowns, self.service)
+        measured = (self.fastest, self.paced, self.read_costs, self.calls, self.memory, self.sizes, self.slowdowns, self.service,
+                    self.training)
         return not any(measured) and (self.tracing is None or self.tracing.is_empty())
 
 
@@ -172,6 +175,13 @@ class Bench:
                 self.results.service.append(service.measure(str(binary), self.mode.service_rounds))
             except RuntimeError as failure:
                 self.results.notes.append(f"The service: {failure}")
+
+    def training(self):
+        if self.in_time("a training job"):
+            try:
+                self.results.training.append(training.measure(self.mode.training_seconds))
+            except cost.Refused as failure:
+                self.results.notes.append(str(failure))
 
     def trace(self):
         left = self.mode.minutes - (time.monotonic() - self.started) / 60

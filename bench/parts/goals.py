@@ -55,6 +55,21 @@ def _reads(results):
                          f"{cost.ratio:.2f}x ({cost.round_us:.2f} / {cost.bare_us:.2f} us)")
 
 
+def _depth(results):
+    """The same few frames change at the leaf of both, and so do the same bytes."""
+    rounds = {cost.scenario: cost.round_us for cost in results.read_costs}
+    if {"d10", "d200"} <= set(rounds):
+        ratio = rounds["d200"] / rounds["d10"]
+        yield _judge("one sample, depth 200 / depth 10, where the same bytes change", "≤ 1x", ratio, ratio <= 1,
+                     f"{ratio:.2f}x ({rounds['d200']:.2f} / {rounds['d10']:.2f} us)")
+
+
+def _training(results):
+    for one in results.training:
+        yield _judge("samples of a training job that are truncated or took a stop", "≤ 1 %", one.samples or None, one.doubtful <= 1,
+                     f"{one.doubtful:.2f} % ({one.truncated:.2f} + {one.stopped:.2f}) of {one.samples:,}")
+
+
 def _calls(results):
     for calls in results.calls:
         if calls.scenario == "steady":
@@ -116,8 +131,8 @@ def _trace(results):
     return trace_goals.judge(results.tracing) if results.tracing else []
 
 
-_OF_PART = {"compare": (_cpu, _rate, _torn), "more": (_torn,), "reads": (_reads,), "calls": (_calls,), "memory": (_memory,),
-            "size": (_size,), "slowdown": (_slowdown,), "service": (_service,), "trace": (_trace,)}
+_OF_PART = {"compare": (_cpu, _rate, _torn), "more": (_torn,), "reads": (_reads, _depth), "calls": (_calls,), "memory": (_memory,),
+            "size": (_size,), "slowdown": (_slowdown,), "service": (_service,), "training": (_training,), "trace": (_trace,)}
 
 
 def judge(part, results):

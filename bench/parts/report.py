@@ -66,6 +66,11 @@ def _size(results):
                   [[one.what, f"{one.samples:,}", f"{one.size:,}", f"{one.each:.2f}"] for one in results.sizes])
 
 
+def _training(results):
+    return _table(["seconds", "samples", "truncated, %", "by a stop, %"],
+                  [[f"{one.seconds:g}", f"{one.samples:,}", f"{one.truncated:.2f}", f"{one.stopped:.2f}"] for one in results.training])
+
+
 def _shares(values):
     """Of many short calls: the middle one, and those that few are above."""
     ordered = sorted(values)
@@ -120,6 +125,7 @@ SECTIONS = (
     ("compare", "Sampling, beside its peers", _compare),
     ("more", "The same on more targets", _more),
     ("slowdown", "Slowdown of the target", _slowdowns),
+    ("training", "Samples of a training job", _training),
     ("trace", "Exact tracing", _trace),
     ("service", "The service", _service),
     ("reads", "Cost of a sample in bare reads", _reads),
