@@ -24,6 +24,8 @@ constexpr Nanos kRemindEvery = Nanos::FromMillis(5);
 constexpr Nanos kTurn = Nanos::FromMillis(10);
 constexpr int64_t kShortestPause = 20'000;
 constexpr int64_t kLongestPause = 1'000'000;
+constexpr int64_t kLongestPauseOfIdle = 25'000'000;
+constexpr Nanos kIdleAfter = Nanos::FromSeconds(1);  // what waits longer may wait for hours
 // So long a call that was taken may go without its effect; once it is known to be over, so long until that is seen.
 constexpr Nanos kEffectTime = Nanos::FromSeconds(5);
 constexpr Nanos kSeeingTime = Nanos::FromMillis(500);
@@ -61,8 +63,9 @@ class Attempt {
 
   // False: not taken until `deadline`.
   Result<bool> Await(Nanos deadline) {
-    Nanos remind_at = MonotonicNow() + kRemindEvery;
-    for (int64_t pause = kShortestPause;; pause = std::min(pause * 5 / 4, kLongestPause)) {
+    const Nanos begin = MonotonicNow();
+    Nanos remind_at = begin + kRemindEvery;
+    for (int64_t pause = kShortestPause;; pause = std::min(pause * 5 / 4, LongestPause(begin))) {
       PP_ASSIGN_OR_RETURN(const bool there, seen_());
       if (there) {
         return true;
@@ -88,6 +91,10 @@ class Attempt {
       const timespec nap{0, pause};
       ::nanosleep(&nap, nullptr);
     }
+  }
+
+  static int64_t LongestPause(Nanos begin) {
+    return MonotonicNow() - begin > kIdleAfter ? kLongestPauseOfIdle : kLongestPause;
   }
 
   // What the call acts on may be in use at this moment.

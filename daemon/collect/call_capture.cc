@@ -20,6 +20,7 @@ constexpr size_t kBusyRecords = 100'000;    // in one look: the next one must no
 constexpr size_t kMostUnwritten = 250'000;  // records: a pipe takes a while, in which nothing is drained
 constexpr Nanos kFlushEvery = Nanos::FromMillis(50);
 constexpr Nanos kAccountEvery = Nanos::FromMillis(500);
+constexpr Nanos kTellIdleAfter = Nanos::FromSeconds(1);
 constexpr Nanos kLeavePatience = Nanos::FromSeconds(1);
 constexpr Nanos kLeaveGpuPatience = Nanos::FromSeconds(5);
 
@@ -88,16 +89,49 @@ class CallCapture {
     }
     PP_ASSIGN_OR_RETURN(tracer_, CallTracer::Open(request_.pid, Context()));
     BringInGpu();
-    auto installed = tracer_->Install([&] {
-      if (gpu_.has_value()) {
-        gpu_->KeepAlive();
-      }
-      return !stop_.load(std::memory_order_relaxed);
-    });
+    auto installed = Install();
     if (installed.has_error() && gpu_.has_value()) {
       gpu_->Abandon();
     }
     return installed;
+  }
+
+  // A process that runs no Python lets nobody in until it does. Where there is no other way to record it, it is waited
+  // for, however long that takes.
+  Result<void> Install() {
+    const bool is_only_way = terms_.refusal == nullptr;
+    Nanos next_word = MonotonicNow() + kTellIdleAfter;
+    bool is_read = true;
+    const auto go_on = [&] {
+      if (gpu_.has_value()) {
+        gpu_->KeepAlive();
+      }
+      if (const Nanos now = MonotonicNow(); is_only_way && now > next_word) {
+        is_read = TellIdle(now).has_value();
+        next_word = now + kAccountEvery;
+      }
+      return is_read && !stop_.load(std::memory_order_relaxed);
+    };
+    while (true) {
+      auto installed = tracer_->Install(go_on);
+      if (installed.has_value() || installed.error().reason != Reason::kTargetIdle || !is_only_way) {
+        waited_cpu_ = has_told_idle_ ? OwnCpuTime() : Nanos();
+        return installed;
+      }
+    }
+  }
+
+  // Once in words; then what shows whether anybody reads it still.
+  Result<void> TellIdle(Nanos now) {
+    if (!has_told_idle_) {
+      has_told_idle_ = true;
+      writer_.AddNotice(now,
+                        fmt::format("process {} runs no Python code just now, all its threads wait or are in C code: "
+                                    "its calls are traced as soon as one does",
+                                    request_.pid.value));
+    }
+    writer_.SetAccounting(accounting_);
+    return writer_.Flush();
   }
 
   CaptureContext Context() {
@@ -210,7 +244,7 @@ class CallCapture {
     (void)tracer_->CountOtherInterpreters();
     tracer_->CountInto(accounting_);
     accounting_.children_not_traced = children_.count();
-    accounting_.collector_cpu = OwnCpuTime();
+    accounting_.collector_cpu = OwnCpuTime() - waited_cpu_;
     accounting_.wall = now - begin_;
   }
 
@@ -261,6 +295,8 @@ class CallCapture {
   StackHistory history_{stacks_};
   std::unique_ptr<CallTracer> tracer_;
   std::optional<GpuCapture> gpu_;
+  bool has_told_idle_ = false;
+  Nanos waited_cpu_;  // before the window, while nobody ran Python
   Nanos known_until_;  // where the threads were
   Nanos begin_;
   Nanos next_account_;

@@ -52,6 +52,33 @@ class TraceWindow(case.Case):
         for number, begin, end in slices.steps:
             self.assertEqual(len(slices.within("forward", begin, end)), 3, f"step {number}")
 
+    def idle_run(self, *options):
+        """(a target of which no thread runs Python, a run that waits for one)"""
+        target = self.start_waiting("wakes.py")
+        run = profiler.Recording(target.pid, "--mode", "trace", *options)
+        self.addCleanup(run.remove)
+        run.shows("runs no Python code just now")
+        return target, run
+
+    def test_where_nobody_runs_python_it_begins_when_somebody_does(self):
+        target, run = self.idle_run("--duration", "0.5s")
+        target.tell("work")
+        finished = run.wait()
+        self.assertEqual(finished.status, 0, finished)
+        self.assertIn("unmatched ends 0", finished.errors)
+        self.assertTrue(any(frame.plain == "work" for stack in run.stacks() for frame in stack))
+        target.expect("worked")
+        self.assertUnharmed(target.pid)
+
+    def test_waiting_for_it_can_be_ended(self):
+        target, run = self.idle_run()
+        run.interrupt()
+        self.assertIn("CANCELLED", run.wait().errors)
+        self.assertUnharmed(target.pid)
+        target.tell("work")
+        target.expect("worked")
+        self.assertUnharmed(target.pid)
+
     def test_so_many_steps(self):
         target = self.start("steps.py", "train")
         slices, said = self.record(target, "--steps", 3, "--duration", LONG)
