@@ -30,6 +30,7 @@ constexpr Nanos kClosingTime = Nanos::FromMillis(300);
 constexpr Nanos kClosingPause = Nanos::FromMillis(1);
 constexpr Nanos kClosingTurn = Nanos::FromMillis(100);
 constexpr int kClosingTurns = 5;
+constexpr int kMostAgain = 8;
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW;
 
 // Whether we may give a file this size. Where we may not (confinement.cc of daemon/session), the target does: that
@@ -71,6 +72,20 @@ Result<void> Delivery::AwaitClosing() const {
 }
 
 Result<void> Delivery::Run(const EffectSeen& seen) {
+  Result<void> loaded = RunOnce(seen);
+  for (int again = 0; again < kMostAgain && MayTryAgain(loaded); ++again) {
+    loaded = RunOnce(seen);
+  }
+  return loaded;
+}
+
+// What a signal handler of the job raises while a text of ours runs is the job's, and the text is over.
+bool Delivery::MayTryAgain(const Result<void>& loaded) const {
+  return loaded.has_error() && report_.cut_short && MonotonicNow() < patience_.deadline &&
+         (!patience_.go_on || patience_.go_on());
+}
+
+Result<void> Delivery::RunOnce(const EffectSeen& seen) {
   PP_RETURN_IF_ERROR(AwaitClosing());
   PP_ASSIGN_OR_RETURN(const TargetFile file, MakeFile());
   PP_ASSIGN_OR_RETURN(const UniqueFd held, FillFile(file));  // with its lock, until it is loaded
@@ -153,15 +168,17 @@ Result<TargetFile> Delivery::MakeFile() {
   const EffectSeen seen = [&]() -> Result<bool> {
     constexpr int kAllEvery = 16;  // its number may be that of a file that was closed meanwhile
     PP_ASSIGN_OR_RETURN(std::vector<TargetFile> found, files_.FindMemfds(name, ++looks % kAllEvery == 0));
-    if (found.empty()) {
-      return false;
+    for (TargetFile& one : found) {  // several: texts before this one were cut short
+      const Result<UniqueFd> taken = files_.Take(one);
+      if (taken.has_value() && ours_to_grow && ::ftruncate(taken.value().get(), static_cast<off_t>(size)) != 0) {
+        return ErrnoError(errno, "cannot give its size to the file that the target opened for us");
+      }
+      if (taken.has_value() && HasSize(taken.value(), size)) {
+        file = std::move(one);
+        return true;
+      }
     }
-    file = std::move(found.front());
-    const Result<UniqueFd> taken = files_.Take(file);
-    if (taken.has_value() && ours_to_grow && ::ftruncate(taken.value().get(), static_cast<off_t>(size)) != 0) {
-      return ErrnoError(errno, "cannot give its size to the file that the target opened for us");
-    }
-    return taken.has_value() && HasSize(taken.value(), size);
+    return false;
   };
   PP_RETURN_IF_ERROR(RunText(target_, memory_, text, patience_, seen, &report_));
   return file;

@@ -39,6 +39,8 @@ class Delivery {
   const RunReport& report() const { return report_; }
 
  private:
+  Result<void> RunOnce(const EffectSeen& seen);
+  bool MayTryAgain(const Result<void>& loaded) const;
   Result<void> AwaitClosing() const;
   Result<TargetFile> MakeFile();
   Result<UniqueFd> FillFile(const TargetFile& file) const;

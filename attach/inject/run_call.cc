@@ -28,7 +28,7 @@ constexpr int64_t kLongestPauseOfIdle = 25'000'000;
 constexpr Nanos kIdleAfter = Nanos::FromSeconds(1);  // what waits longer may wait for hours
 // So long a call that was taken may go without its effect; once it is known to be over, so long until that is seen.
 constexpr Nanos kEffectTime = Nanos::FromSeconds(5);
-constexpr Nanos kSeeingTime = Nanos::FromMillis(500);
+constexpr Nanos kSeeingTime = Nanos::FromMillis(200);
 
 Error NotTaken(const InjectionTarget& target) {
   const int32_t pid = target.pid.value;
@@ -228,6 +228,8 @@ struct Run {
 
   Result<bool> Try(const InjectionStrategy& strategy, RunningCall& running, Nanos end) {
     Result<bool> done = TakeTurn(target, running, passing, patience, end, seen, &in_use);
+    report->cut_short =
+        done.has_error() && done.error().reason == Reason::kTracerNotLoaded && passing != nullptr && passing->WasRun();
     const Result<Withdrawal> withdrawal = running.Withdraw();  // what is left to be cleared costs stops too
     if (passing != nullptr && !(withdrawal.has_value() && withdrawal.value() == Withdrawal::kTakenBack)) {
       passing->ExpectCall();

@@ -26,8 +26,9 @@ struct Patience {
 };
 
 struct RunReport {
-  std::string_view way;  // name of the strategy by which it worked, last
-  StopCost stops;        // of all
+  std::string_view way;    // name of the strategy by which it worked, last
+  StopCost stops;          // of all
+  bool cut_short = false;  // the last text ran to its end without its effect: a signal handler of the job raised in it
 };
 
 // True once the effect has come about.

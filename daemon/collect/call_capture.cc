@@ -20,7 +20,7 @@ constexpr size_t kBusyRecords = 100'000;    // in one look: the next one must no
 constexpr size_t kMostUnwritten = 250'000;  // records: a pipe takes a while, in which nothing is drained
 constexpr Nanos kFlushEvery = Nanos::FromMillis(50);
 constexpr Nanos kAccountEvery = Nanos::FromMillis(500);
-constexpr Nanos kTellIdleAfter = Nanos::FromSeconds(1);
+constexpr Nanos kTellIdleAfter = Nanos::FromSeconds(2);
 constexpr Nanos kLeavePatience = Nanos::FromSeconds(1);
 constexpr Nanos kLeaveGpuPatience = Nanos::FromSeconds(5);
 
