@@ -30,6 +30,7 @@ constexpr Nanos kClosingTime = Nanos::FromMillis(300);
 constexpr Nanos kClosingPause = Nanos::FromMillis(1);
 constexpr Nanos kClosingTurn = Nanos::FromMillis(100);
 constexpr int kClosingTurns = 5;
+constexpr int kMostClosingTurns = 30;  // where signals of the job cut them short
 constexpr int kMostAgain = 8;
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW;
 
@@ -138,8 +139,8 @@ Result<void> Delivery::CloseAll(std::vector<int32_t> numbers) {
     PP_ASSIGN_OR_RETURN(const std::vector<int32_t> left, StillOpen(numbers));
     return left.empty();
   };
-  for (int turn = 0; turn < kClosingTurns; ++turn) {
-    const Nanos deadline = MonotonicNow() + kClosingTurn;
+  for (int turn = 0; turn < (report_.cut_short ? kMostClosingTurns : kClosingTurns); ++turn) {
+    const Nanos deadline = MonotonicNow() + (turn == 0 || !report_.cut_short ? kClosingTurn : Nanos());
     do {
       PP_ASSIGN_OR_RETURN(numbers, StillOpen(numbers));
       if (numbers.empty()) {

@@ -28,7 +28,7 @@ constexpr int64_t kLongestPauseOfIdle = 25'000'000;
 constexpr Nanos kIdleAfter = Nanos::FromSeconds(1);  // what waits longer may wait for hours
 // So long a call that was taken may go without its effect; once it is known to be over, so long until that is seen.
 constexpr Nanos kEffectTime = Nanos::FromSeconds(5);
-constexpr Nanos kSeeingTime = Nanos::FromMillis(200);
+constexpr Nanos kSeeingTime = Nanos::FromMillis(50);
 
 Error NotTaken(const InjectionTarget& target) {
   const int32_t pid = target.pid.value;
@@ -189,6 +189,7 @@ struct Run {
     PP_ASSIGN_OR_RETURN(std::vector<const InjectionStrategy*> chosen, ChooseStrategies(target));
     Turns turns(std::move(chosen));
     std::optional<Error> refusal = std::move(unplaced);
+    report->cut_short = false;
     if (refusal) {
       turns.DropUsual();
     }
