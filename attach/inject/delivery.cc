@@ -104,10 +104,12 @@ Result<void> Delivery::RunOnce(const EffectSeen& seen) {
                             package_.kind->module,
                             static_cast<uint32_t>(package_.nonce)};
   Result<void> loaded = RunText(target_, memory_, LoadText(request), patience_, seen, &report_);
+  const bool cut_short = report_.cut_short;
   const bool ran = loaded.has_value() || loaded.error().code == Code::kFailedPrecondition;
   if (ran && target_.signal_handlers) {
     PP_RETURN_IF_ERROR(CloseAll({file.number}));
   }
+  report_.cut_short = cut_short;
   return loaded;
 }
 

@@ -296,7 +296,7 @@ class CallCapture {
   std::unique_ptr<CallTracer> tracer_;
   std::optional<GpuCapture> gpu_;
   bool has_told_idle_ = false;
-  Nanos waited_cpu_;  // before the window, while nobody ran Python
+  Nanos waited_cpu_;   // before the window, while nobody ran Python
   Nanos known_until_;  // where the threads were
   Nanos begin_;
   Nanos next_account_;
