@@ -1,5 +1,7 @@
 #include "daemon/peer_services.h"
 
+#include <fmt/format.h>
+
 namespace ptrace_prof {
 
 PeerServices::PeerServices(const PeerIdentity& peer, const SharedParts& shared)
@@ -18,8 +20,12 @@ Result<ProfilerService*> RemoteServices::Route(const CallClaims& claims) {
   const CallVerdict call = callers_.CallerOf(certificate_, claims);
   if (call.verdict.has_error()) {
     const Error& why = call.verdict.error();
-    shared_.audit->Write(
-        {.caller = call.caller, .what = "connect", .target = {}, .outcome = OutcomeOf(why), .error = why});
+    if (const auto untold = shared_.refused_calls.Tell(MonotonicNow()); untold.has_value()) {
+      Error told = why;
+      told.message += *untold > 0 ? fmt::format(" (and {} others before)", *untold) : "";
+      shared_.audit->Write(
+          {.caller = call.caller, .what = "connect", .target = {}, .outcome = OutcomeOf(why), .error = told});
+    }
     return why;
   }
   const std::lock_guard lock(mutex_);

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <utility>
 
+#include "attach/base/told_limit.h"
 #include "daemon/program/audit_log.h"
 #include "daemon/program/logged_starter.h"
 #include "daemon/program/policy_gate.h"
@@ -25,6 +26,7 @@ struct SharedParts {
   const PolicySource& policy;
   AuditLog* audit;
   const DaemonFacts& facts;
+  ToldLimit& refused_calls;  // of connections that none of the identities fits
 };
 
 // The launcher forgets a peer of a connection when this goes; a user that it was told of at the start it never forgets.

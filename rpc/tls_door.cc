@@ -25,8 +25,6 @@ constexpr int kAcceptedAtOnce = 8;  // a handshake costs about a millisecond, an
 constexpr Nanos kLingerPatience = Nanos::FromSeconds(2);
 constexpr Nanos kRestPatience = Nanos::FromSeconds(30);  // of a client that does not read what its server said last
 constexpr Nanos kLastWords = Nanos::FromSeconds(1);
-constexpr Nanos kTellingTime = Nanos::FromSeconds(1);
-constexpr size_t kToldAtOnce = 10;
 constexpr uint32_t kNobody = 0xffffffff;  // no user's number
 constexpr int kNoDescriptorPauseMs = 20;
 
@@ -306,19 +304,12 @@ void TlsDoor::RefuseLate() {
 }
 
 void TlsDoor::TellRefused(Error why) {
-  const Nanos now = MonotonicNow();
-  if (now - told_since_ > kTellingTime) {
-    told_since_ = now;
-    told_ = 0;
-  }
-  if (told_ >= kToldAtOnce) {
-    ++untold_;
+  const std::optional<size_t> untold = told_.Tell(MonotonicNow());
+  if (!untold.has_value()) {
     return;
   }
-  ++told_;
-  if (untold_ > 0) {
-    why.message += fmt::format(" (and {} others before)", untold_);
-    untold_ = 0;
+  if (*untold > 0) {
+    why.message += fmt::format(" (and {} others before)", *untold);
   }
   options_.on_refused(why);
 }

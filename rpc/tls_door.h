@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "attach/base/result.h"
+#include "attach/base/told_limit.h"
 #include "attach/base/types.h"
 #include "attach/base/unique_fd.h"
 #include "rpc/arrival.h"
@@ -92,9 +93,7 @@ class TlsDoor : public Doorkeeper {
   size_t serving_ = 0;
   size_t lingering_ = 0;
   uint64_t next_id_ = 1;
-  Nanos told_since_;
-  size_t told_ = 0;
-  size_t untold_ = 0;
+  ToldLimit told_;
 
   std::atomic<Wish> wish_ = Wish::kNone;
   Nanos end_;  // the latest

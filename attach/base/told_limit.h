@@ -1,0 +1,41 @@
+// How often something is told that others can make happen as often as they like: at most so many times a second, and
+// each time how many went untold before. Any thread.
+#pragma once
+
+#include <cstddef>
+#include <mutex>
+#include <optional>
+
+#include "attach/base/types.h"
+
+namespace ptrace_prof {
+
+class ToldLimit {
+ public:
+  static constexpr size_t kTimesASecond = 10;
+
+  // How many were not told since the last one that was; nullopt: this one is not either.
+  std::optional<size_t> Tell(Nanos now) {
+    const std::lock_guard lock(mutex_);
+    if (since_ == Nanos() || now - since_ > Nanos::FromSeconds(1)) {
+      since_ = now;
+      told_ = 0;
+    }
+    if (told_ >= kTimesASecond) {
+      ++untold_;
+      return std::nullopt;
+    }
+    ++told_;
+    const size_t before = untold_;
+    untold_ = 0;
+    return before;
+  }
+
+ private:
+  std::mutex mutex_;
+  Nanos since_;
+  size_t told_ = 0;
+  size_t untold_ = 0;
+};
+
+}  // namespace ptrace_prof
