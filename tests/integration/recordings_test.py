@@ -45,13 +45,14 @@ class Recordings(case.Case):
         self.assertGreaterEqual(share(recorded, lambda stack: "longsleep" in stacks.plain_names(stack)), 0.95)
 
     def recorded_threads(self, pid, *options):
-        """The names of the threads that have samples."""
+        """The names of the threads that have samples; not of those that had just begun to wait."""
         run = profiler.Recording(pid, "--duration", "0.5s", *FAST, *options)
         self.addCleanup(run.remove)
         finished = run.wait()
         self.assertEqual(finished.status, 0, finished)
-        named = zip(run.threads(), run.sequences())
-        return {name.split(" (tid")[0].rpartition(" ")[2].split("-")[0] for name, samples in named if samples}
+        weights = run.weights()
+        return {name.split(" (tid")[0].rpartition(" ")[2].split("-")[0] for name, weight in weights
+                if weight > max(weight for _, weight in weights) / 10}
 
     def test_which_threads_that_wait(self):
         target = self.start("states.py")

@@ -118,6 +118,10 @@ class Recording(Running):
         """The name of each track."""
         return [profile["name"] for profile in self._speedscope()["profiles"]]
 
+    def weights(self):
+        """(name, weight of all samples) of each track."""
+        return [(profile["name"], sum(profile["weights"])) for profile in self._speedscope()["profiles"]]
+
     def sequences(self):
         """The stacks of each thread in order of time (lists of plain names); the same stack may stand for several."""
         document = self._speedscope()
