@@ -1,10 +1,11 @@
 """What recordings contain: the right functions, idle threads only where asked for, children, bounded churn."""
 import pathlib
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import case, grammar, profiler, stacks  # noqa: E402
-from support.target_process import TARGETS  # noqa: E402
+from support.target_process import DEADLINE, TARGETS  # noqa: E402
 
 FAST = ("--rate", "2khz", "--max-overhead", "off")
 
@@ -54,8 +55,17 @@ class Recordings(case.Case):
         return {name.split(" (tid")[0].rpartition(" ")[2].split("-")[0] for name, weight in weights
                 if weight > max(weight for _, weight in weights) / 10}
 
-    def test_which_threads_that_wait(self):
+    def start_states(self):
+        """A target of which all threads that will wait do."""
         target = self.start("states.py")
+        deadline = time.monotonic() + DEADLINE
+        while sum(thread.raw["state"] == "idle" for thread in profiler.dump(target.pid)) < 5:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+        return target
+
+    def test_which_threads_that_wait(self):
+        target = self.start_states()
         busy, idle = {"busy"}, {"sleeping", "polling", "reading", "locked"}
         for options, threads in (((), busy | {"MainThread"}), (("--idle", "main"), busy | {"MainThread"}),
                                  (("--idle", "none"), busy), (("--idle", "all"), busy | idle | {"MainThread"}),
@@ -64,7 +74,7 @@ class Recordings(case.Case):
                 self.assertEqual(self.recorded_threads(target.pid, *options), threads)
 
     def test_chosen_threads(self):
-        target = self.start("states.py")
+        target = self.start_states()
         tids = {thread.name.split("-")[0]: thread.tid for thread in profiler.dump(target.pid)}
         for names in (["busy"], ["busy", "MainThread"]):
             chosen = ",".join(str(tids[name]) for name in names)
