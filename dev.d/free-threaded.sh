@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# free-threaded.sh: builds free-threaded CPythons (--disable-gil) into $PTRACE_PROF_CACHE/free-threaded/3.XXt, from the sources
+# free-threaded.sh [MINOR ...]: builds free-threaded CPythons (--disable-gil) into $PTRACE_PROF_CACHE/free-threaded/3.XXt, from the sources
 # of Debian, which has no package of them. Some minutes each; one that is there already costs nothing. The tests take
 # them where they are (tests/support/interpreters.py); CI goes without.
 set -euo pipefail
@@ -35,5 +35,5 @@ build_one() {
 }
 
 while read -r minor version; do
-  build_one "$minor" "$version"
+  if [ $# -eq 0 ] || [[ " $* " == *" $minor "* ]]; then build_one "$minor" "$version"; fi
 done <<<"$SOURCES"
