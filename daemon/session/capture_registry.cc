@@ -262,9 +262,12 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::StartHidden(const Captu
         return session->parameters().owner_uid == owner_uid;
       }));
   if (of_owner >= limits_.hidden_per_user) {
-    return Because(Reason::kQuota,
-                   fmt::format("user {} has {} dumps and live views going on, which is the limit", owner_uid, of_owner),
-                   "end some of them, or try again in a moment", fmt::format("user {}", owner_uid));
+    Error refused =
+        Because(Reason::kQuota,
+                fmt::format("user {} has {} dumps and live views going on, which is the limit", owner_uid, of_owner),
+                "end some of them, or try again in a moment", fmt::format("user {}", owner_uid));
+    starter.Refused(request, refused);
+    return refused;
   }
   const auto grant = FindCpu(request, starter.cpu_budget());
   if (grant.has_error()) {

@@ -301,6 +301,17 @@ TEST_F(Registry, ADumpIsInNoList) {
   EXPECT_EQ(session.value()->Snapshot().state, CaptureState::kSucceeded);
 }
 
+TEST_F(Registry, ADumpBeyondTheirNumberIsRefusedAndThatIsTold) {
+  Limit({.hidden_per_user = 1});
+  CaptureRequest request;
+  request.pid = Pid(7);
+  ASSERT_TRUE(registry_->StartHidden(request, kAnn, starter_).has_value());
+  EXPECT_EQ(starter_.refusals, 0);
+  EXPECT_EQ(registry_->StartHidden(request, kAnn, starter_).error().reason, Reason::kQuota);
+  EXPECT_EQ(starter_.refusals, 1);
+  EXPECT_TRUE(registry_->StartHidden(request, kBob, starter_).has_value());
+}
+
 TEST_F(Registry, ADumpThatIsTooLargeFailsAndIsNotStored) {
   constexpr uint64_t kMost = 1 << 20;
   Limit({.hidden_bytes = kMost});
