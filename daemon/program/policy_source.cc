@@ -57,12 +57,14 @@ std::optional<double> PolicySource::cpu_budget() const {
 }
 
 void PolicySource::Reload() {
-  if (file_.empty()) {
+  const std::string file =
+      file_.empty() ? Choose(file_, owner_) : file_;  // the default one may have come since the start
+  if (file.empty()) {
     Log(LogLevel::kInfo, "policy_unchanged",
-        {{"message", "there is no policy to read again"}, {"remedy", "restart ptrace-profd to give it one"}});
+        {{"message", "there is no policy to read"}, {"remedy", std::string("put it into ") + kDefaultPolicyFile}});
     return;
   }
-  auto read = ReadPolicy(file_, owner_);
+  auto read = ReadPolicy(file, owner_);
   if (read.has_error()) {
     Error error = std::move(read).error();
     error.message = "the policy from before still holds: " + error.message;
@@ -73,7 +75,7 @@ void PolicySource::Reload() {
   const std::string changes = PolicyChanges(*current(), *policy);
   const std::lock_guard lock(mutex_);
   current_ = std::move(policy);
-  Log(LogLevel::kInfo, "policy_read_again", {{"file", file_}, {"changes", changes}});
+  Log(LogLevel::kInfo, "policy_read_again", {{"file", file}, {"changes", changes}});
 }
 
 }  // namespace ptrace_prof

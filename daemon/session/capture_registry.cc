@@ -191,7 +191,8 @@ Result<CpuGrant> CaptureRegistry::CheckNew(const Creation& creation, CollectorSt
   }
   const bool is_starting = IsStarting([&](const CaptureParameters& one) { return one.id == creation.id; });
   if (!creation.id.empty() && (entries_.contains(creation.id) || is_starting)) {
-    return Because(Reason::kCaptureExists, fmt::format("there is a capture '{}' already", creation.id),
+    return Because(Reason::kCaptureExists,
+                   fmt::format("there is a capture '{}' already, of this user or another", creation.id),
                    "choose another ID, or none", ThingOfCapture(creation.id));
   }
   PP_RETURN_IF_ERROR(CheckLimits(creation, quota));
