@@ -54,8 +54,13 @@ class Mode:
                        trace_minutes=min(self.trace_minutes, minutes), slow_peers=self.slow_peers and share == 1)
 
 
-QUICK = Mode("quick: fewer samples than the promises ask for", ("d10", "d60", "t64"), (), 1.5, 3, 1000, 1, 6, False, 8, 10, 10, 3, 11)
-FULL = Mode("full", ("d10", "d60", "t64"), ("d200", "t8"), 6, 35, 1000, 3, 30, True, 60, 60, 40, trace.FULL_MINUTES, 102)
+COMPARED = ("d10", "d60", "t64")
+QUICK = Mode("quick: fewer samples than the promises ask for", COMPARED, (),
+             fastest_seconds=1.5, paced_seconds=3, paced_rate=1000, repeats=1, pairs=6, slow_peers=False,
+             memory_seconds=8, training_seconds=10, service_rounds=10, trace_minutes=3, minutes=11)
+FULL = Mode("full", COMPARED, ("d200", "t8"),
+            fastest_seconds=6, paced_seconds=35, paced_rate=1000, repeats=3, pairs=30, slow_peers=True,
+            memory_seconds=60, training_seconds=60, service_rounds=40, trace_minutes=trace.FULL_MINUTES, minutes=102)
 
 
 @dataclass

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "attach/base/wall_clock.h"
+#include "attach/proc/procfs.h"
 #include "daemon/launcher/launcher_process.h"
 #include "daemon/metrics/capture_metrics.h"
 #include "daemon/metrics/scrape_server.h"
@@ -169,22 +170,23 @@ void Reread(PolicySource& policy, const std::optional<TlsServer>& tls) {
       {{"file", file}, {"certificates", std::to_string(tls->trust()->CountRevoked())}});
 }
 
-// Until a signal to end; now and then, looks after what nobody asks for.
-int AwaitSignal(Termination& termination, CaptureRegistry& captures, const LauncherConnection& launcher,
+// Until a signal to end, which is given, or the end of the launcher: 0. Now and then, looks after what nobody asks for.
+int AwaitEnd(Termination& termination, CaptureRegistry& captures, const LauncherConnection& launcher,
                 const std::function<void()>& reread, ServiceNotice& notice) {
   const Nanos pause = std::min(kExpireEvery, notice.alive_every().value_or(kExpireEvery));
-  bool launcher_was_up = true;
+  const UniqueFd launchers_end = launcher.OpenPidfd();
   for (;;) {
-    if (const int signal = termination.Await(pause); signal == SIGHUP) {
+    if (const int signal = termination.Await(pause, launchers_end.get()); signal == SIGHUP) {
       reread();
     } else if (signal != 0) {
+      Log(LogLevel::kInfo, "ending", {{"signal", std::to_string(signal)}});
       return signal;
     }
     captures.Expire();
     notice.Alive();
-    if (launcher_was_up && !launcher.is_up()) {
-      launcher_was_up = false;
-      Log(LogLevel::kError, "launcher_ended", {{"remedy", "restart ptrace-profd: it can start no collector any more"}});
+    if (!launcher.is_up() || (launchers_end.is_open() && HasExited(launchers_end))) {
+      Log(LogLevel::kError, "launcher_ended");
+      return 0;
     }
   }
 }
@@ -221,7 +223,7 @@ Result<std::unique_ptr<ScrapeServer>> AnswerScrapers(MetricsSocket socket, const
   }
   Log(LogLevel::kInfo, "metrics", {{"address", socket.address}});
   return ScrapeServer::Start(std::move(socket.fd), [&] {
-    CaptureUsage usage = captures.Usage(0);
+    CaptureUsage usage = captures.Usage({0, true});
     usage.cpu_budget = policy.cpu_budget();
     return metrics.Page(usage);
   });
@@ -293,6 +295,12 @@ Result<std::unique_ptr<UnixListener>> ListenRemotely(Prepared& prepared, const s
       [&](const PeerIdentity& peer) { return std::make_unique<RemoteServices>(peer, shared, *callers); });
 }
 
+// Nobody else of us may start collectors: whoever started us shall do so again.
+Error LauncherEnded() {
+  return {Code::kUnavailable, "the launcher, which starts the collectors, has ended: it was killed, or has failed",
+          "start ptrace-profd again (systemd does, by the unit in packaging/systemd)"};
+}
+
 Result<void> Serve(Prepared prepared, const DaemonOptions& options, Termination& termination, ServiceNotice& notice) {
   auto door = std::make_unique<DoorAdapter>(std::move(prepared.launcher.door));
   const auto launcher = std::make_shared<LauncherConnection>(std::move(prepared.launcher));
@@ -300,7 +308,7 @@ Result<void> Serve(Prepared prepared, const DaemonOptions& options, Termination&
   PolicySource& policy = *prepared.policy;
   CaptureMetrics metrics;
   audit->TellToo([&metrics](const AuditEntry& entry) {
-    metrics.Decided(entry.what, OutcomeName(entry.outcome), ReasonOf(entry.error));
+    metrics.Decided(entry.what, OutcomeName(entry.outcome), ReasonOf(entry.error), entry.times);
   });
   PP_ASSIGN_OR_RETURN(const auto callers, SettleRemote(prepared, *launcher));
   CaptureRegistry captures(options.spool, options.limits, std::move(prepared.shelf), ListenerFor(metrics));
@@ -314,16 +322,15 @@ Result<void> Serve(Prepared prepared, const DaemonOptions& options, Termination&
   Log(LogLevel::kInfo, "listening",
       {{"socket", prepared.address}, {"spool", options.spool}, {"user", std::to_string(::getuid())}});
   notice.Ready("Listening on " + prepared.address);
-  const int signal = AwaitSignal(
+  const int signal = AwaitEnd(
       termination, captures, *launcher, [&] { Reread(policy, prepared.tls); }, notice);
-  Log(LogLevel::kInfo, "ending", {{"signal", std::to_string(signal)}});
   termination.LetNextOneKill();
   std::vector<UnixListener*> listeners = {listener.get()};
   if (remote != nullptr) {
     listeners.push_back(remote.get());
   }
   Drain(captures, listeners, notice, options.drain);
-  return {};
+  return signal != 0 ? Result<void>() : LauncherEnded();
 }
 
 // The launcher, which ends with the socket to it, and collectors that outlived it.

@@ -23,8 +23,12 @@ Result<ProfilerService*> RemoteServices::Route(const CallClaims& claims) {
     if (const auto untold = shared_.refused_calls.Tell(MonotonicNow()); untold.has_value()) {
       Error told = why;
       told.message += *untold > 0 ? fmt::format(" (and {} others before)", *untold) : "";
-      shared_.audit->Write(
-          {.caller = call.caller, .what = "connect", .target = {}, .outcome = OutcomeOf(why), .error = told});
+      shared_.audit->Write({.caller = call.caller,
+                            .what = "connect",
+                            .target = {},
+                            .outcome = OutcomeOf(why),
+                            .error = told,
+                            .times = 1 + *untold});
     }
     return why;
   }

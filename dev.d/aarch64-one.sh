@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# aarch64-one.sh BUILD_FOLDER FILE: whether the file compiles for aarch64, with the flags that the build has for it; silent when
-# it does, or when the build does not compile the file (nor its
-# twin for this machine). Libraries' headers are this machine's: they are the same there.
+# aarch64-one.sh BUILD_FOLDER FILE: whether the file compiles for aarch64, with the flags that the build has for it;
+# silent when it does, or when the build does not compile the file (nor its twin for this machine). Libraries' headers
+# are this machine's: they are the same there.
 set -euo pipefail
 folder=$1 file=$2
 command=$(/usr/bin/python3 - "$folder/compile_commands.json" "$PWD/${file/_aarch64/_x86_64}" <<'PYTHON'

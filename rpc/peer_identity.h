@@ -22,8 +22,11 @@ struct PeerIdentity {
   std::shared_ptr<const PeerCertificate> certificate = nullptr;  // that was shown; null: who is local shows none
   std::optional<uint32_t> munge_uid = std::nullopt;              // whom munged vouched for, where that was asked
 
+  // Root who may read every process, and to whom captures of everybody are shown: not every root of a container.
+  bool is_administrator = false;
+
   bool SameRights(const PeerIdentity& other) const {
-    return uid == other.uid && gid == other.gid && groups == other.groups;
+    return uid == other.uid && gid == other.gid && groups == other.groups && is_administrator == other.is_administrator;
   }
 };
 

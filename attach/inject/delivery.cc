@@ -31,7 +31,7 @@ constexpr Nanos kClosingPause = Nanos::FromMillis(1);
 constexpr Nanos kClosingTurn = Nanos::FromMillis(100);
 constexpr int kClosingTurns = 5;
 constexpr int kMostClosingTurns = 30;  // where signals of the job cut them short
-constexpr int kMostAgain = 8;
+constexpr int kMostAgain = 8;  // whole loadings that handlers of the job cut short: half of them at the worst seen
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW;
 
 // Whether we may give a file this size. Where we may not (confinement.cc of daemon/session), the target does: that
@@ -104,12 +104,10 @@ Result<void> Delivery::RunOnce(const EffectSeen& seen) {
                             package_.kind->module,
                             static_cast<uint32_t>(package_.nonce)};
   Result<void> loaded = RunText(target_, memory_, LoadText(request), patience_, seen, &report_);
-  const bool cut_short = report_.cut_short;
   const bool ran = loaded.has_value() || loaded.error().code == Code::kFailedPrecondition;
   if (ran && target_.signal_handlers) {
     PP_RETURN_IF_ERROR(CloseAll({file.number}));
   }
-  report_.cut_short = cut_short;
   return loaded;
 }
 
@@ -136,13 +134,21 @@ Result<std::vector<int32_t>> Delivery::StillOpen(const std::vector<int32_t>& num
 
 // A text may be about to close them; a signal handler of the job may end it just before it does, also the one here.
 Result<void> Delivery::CloseAll(std::vector<int32_t> numbers) {
+  RunReport closing;
+  closing.cut_short = report_.cut_short;
+  Result<void> done = CloseInTurns(std::move(numbers), &closing);
+  report_.stops.Add(closing.stops);
+  return done;
+}
+
+Result<void> Delivery::CloseInTurns(std::vector<int32_t> numbers, RunReport* report) {
   numbers.resize(std::min(numbers.size(), kMaxClosed));
   const EffectSeen closed = [&]() -> Result<bool> {
     PP_ASSIGN_OR_RETURN(const std::vector<int32_t> left, StillOpen(numbers));
     return left.empty();
   };
-  for (int turn = 0; turn < (report_.cut_short ? kMostClosingTurns : kClosingTurns); ++turn) {
-    const Nanos deadline = MonotonicNow() + (turn == 0 || !report_.cut_short ? kClosingTurn : Nanos());
+  for (int turn = 0; turn < (report->cut_short ? kMostClosingTurns : kClosingTurns); ++turn) {
+    const Nanos deadline = MonotonicNow() + (turn == 0 || !report->cut_short ? kClosingTurn : Nanos());
     do {
       PP_ASSIGN_OR_RETURN(numbers, StillOpen(numbers));
       if (numbers.empty()) {
@@ -153,7 +159,7 @@ Result<void> Delivery::CloseAll(std::vector<int32_t> numbers) {
     } while (MonotonicNow() < deadline);
     const Patience patience{MonotonicNow() + kClosingTurn, patience_.go_on};
     Result<void> done =
-        RunText(target_, memory_, CloseText(numbers, package_.kind->file_prefix), patience, closed, &report_);
+        RunText(target_, memory_, CloseText(numbers, package_.kind->file_prefix), patience, closed, report);
     if (done.has_error() && (done.error().code == Code::kGone || done.error().code == Code::kCancelled)) {
       return done;
     }

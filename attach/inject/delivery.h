@@ -46,6 +46,7 @@ class Delivery {
   Result<UniqueFd> FillFile(const TargetFile& file) const;
   Result<std::vector<int32_t>> StillOpen(const std::vector<int32_t>& numbers) const;
   Result<void> CloseAll(std::vector<int32_t> numbers);
+  Result<void> CloseInTurns(std::vector<int32_t> numbers, RunReport* report);
 
   const InjectionTarget& target_;
   RemoteMemory& memory_;

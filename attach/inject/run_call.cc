@@ -93,14 +93,14 @@ class Attempt {
     }
   }
 
-  static int64_t LongestPause(Nanos begin) {
-    return MonotonicNow() - begin > kIdleAfter ? kLongestPauseOfIdle : kLongestPause;
-  }
-
   // What the call acts on may be in use at this moment.
   bool JustTaken() const { return taken_at_.value == 0 || MonotonicNow() < taken_at_ + kReadingTime; }
 
  private:
+  static int64_t LongestPause(Nanos begin) {
+    return MonotonicNow() - begin > kIdleAfter ? kLongestPauseOfIdle : kLongestPause;
+  }
+
   const InjectionTarget& target_;
   RunningCall& running_;
   const PassingText* passing_;  // what is called; null: something else

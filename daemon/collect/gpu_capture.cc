@@ -58,10 +58,13 @@ GpuCapture::GpuCapture(const GpuTarget& target, const CaptureContext& context)
 }
 
 // A job that has nearly filled its GPU would run out of memory by our coming.
-Result<void> GpuCapture::CheckMemory() const {
-  const auto free = context_.gpus != nullptr && !context_.request.force
-                        ? context_.gpus->FreeMemoryOf(target_.pid, kMemoryPatience)
-                        : std::nullopt;
+Result<void> GpuCapture::CheckMemory() {
+  if (context_.request.force) {
+    return {};
+  }
+  const auto free =
+      context_.gpus != nullptr ? context_.gpus->FreeMemoryOf(target_.pid, kMemoryPatience) : std::nullopt;
+  memory_is_unknown_ = !free.has_value();
   return free.has_value() ? CheckGpuMemory(target_.pid, *free) : Result<void>();
 }
 
@@ -150,6 +153,12 @@ void GpuCapture::BeginRecording() {
   decoder_.emplace(library.strides);
   accounting_.state = GpuCaptureState::kRecording;
   TellUnrecorded(library);
+  if (memory_is_unknown_) {
+    context_.writer.AddNotice(MonotonicNow(),
+                              fmt::format("how much memory of its GPU process {} has left was not looked at: NVML does "
+                                          "not tell, or /dev/nvidiactl cannot be seen from here",
+                                          target_.pid.value));
+  }
 }
 
 void GpuCapture::TellUnrecorded(const GpuLibrary& library) {

@@ -60,7 +60,7 @@ class GpuCapture {
   void Finish(Nanos now);
 
  private:
-  Result<void> CheckMemory() const;
+  Result<void> CheckMemory();
   Result<GpuInjection> Inject(const std::function<bool()>& go_on);
   void Refuse(const Error& error);
   void End(const Error& error);
@@ -84,6 +84,7 @@ class GpuCapture {
   Nanos attach_deadline_;
   Nanos next_settle_;
   Nanos next_account_;
+  bool memory_is_unknown_ = false;
   bool is_told_no_kernels_ = false;
 };
 

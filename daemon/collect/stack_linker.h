@@ -59,9 +59,9 @@ class StackLinker {
   LinkResult Follow(const std::vector<RawFrame>& frames, bool cut_root, LinkedChain* chain);
   // Reads the code objects that are not known yet.
   void ReadCodes(const std::vector<RawFrame>& frames);
-  // After a Follow that ended before a frame that is code: the link that was missing.
   // Where in the code a frame is, for links: see CodeCache::Locate.
   uint64_t SiteOf(CodeId code, const RawFrame& frame) const;
+  // After a Follow that ended before a frame that is code: the link that was missing.
   std::optional<Link> UnknownLink(const std::vector<RawFrame>& frames, const LinkedChain& chain) const;
   // The same chain, but that the callee in doubt was called from where it is known to be called from: from another
   // place of the same caller, or (`any_caller`) from the only function that it can have been. False: that is not known,

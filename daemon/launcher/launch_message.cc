@@ -101,7 +101,7 @@ Result<LaunchRequest> DecodeLaunch(std::span<const std::byte> packet) {
 std::vector<std::byte> EncodePeer(const PeerMessage& message, LaunchKind kind) {
   const CallerIdentity& who = message.peer.who;
   LaunchHeader header{.kind = kind, .peer = message.number, .pid = message.peer.pid.value};
-  header.status = message.is_express ? 1 : 0;
+  header.status = (kind == LaunchKind::kVouch ? message.is_express : message.peer.is_administrator) ? 1 : 0;
   header.verdict = message.peer.verdict;
   header.uid = who.uid.value;
   header.gid = who.gid.value;
@@ -120,7 +120,7 @@ Result<PeerMessage> DecodePeer(std::span<const std::byte> packet, LaunchKind kin
     return BadMessage("tells of no peer, or goes beyond its bounds");
   }
   PeerMessage message{header.peer, {header.verdict, {Uid(header.uid), Gid(header.gid), {}}, Pid(header.pid)}};
-  message.is_express = header.status == 1;
+  (kind == LaunchKind::kVouch ? message.is_express : message.peer.is_administrator) = header.status == 1;
   message.peer.who.groups.resize(header.groups);
   if (header.groups > 0) {
     std::memcpy(message.peer.who.groups.data(), packet.data(), packet.size());

@@ -26,6 +26,9 @@ struct ExaminedPeer {
   PeerVerdict verdict = PeerVerdict::kHidden;
   CallerIdentity who;
   Pid pid;  // 0: not known
+  // Root to whom we have no capability to give that he does not have: another root, as of a container that was given
+  // less, is one user among others.
+  bool is_administrator = false;
 };
 
 // What a root who may read everybody hands on to a collector.

@@ -96,11 +96,11 @@ void CaptureMetrics::Forgotten(const ForgottenCapture& capture) {
   forgotten_bytes_ += capture.bytes;
 }
 
-void CaptureMetrics::Decided(std::string_view what, std::string_view outcome, Reason reason) {
+void CaptureMetrics::Decided(std::string_view what, std::string_view outcome, Reason reason, size_t times) {
   const std::lock_guard lock(mutex_);
-  ++decisions_[{std::string(what), std::string(outcome)}];
+  decisions_[{std::string(what), std::string(outcome)}] += times;
   if (outcome == "refused") {
-    ++denials_[std::string(ReasonName(reason))];
+    denials_[std::string(ReasonName(reason))] += times;
   }
 }
 

@@ -26,7 +26,7 @@ class CaptureMetrics {
   // Given up to make room, or too old.
   void Forgotten(const ForgottenCapture& capture);
   // `what` was asked for ("record", "connect"), `outcome` came of it ("refused"); `reason`: kUnspecified for none.
-  void Decided(std::string_view what, std::string_view outcome, Reason reason);
+  void Decided(std::string_view what, std::string_view outcome, Reason reason, size_t times = 1);
 
   // `usage`: of everybody.
   std::string Page(const CaptureUsage& usage) const;

@@ -30,6 +30,7 @@ struct AuditEntry {
   AuditOutcome outcome = AuditOutcome::kStarted;
   Error error = {};       // of kRefused and kFailed
   std::string rule = {};  // of the policy, that let it pass or refused it; empty: none
+  size_t times = 1;       // with those like it that were not told
 };
 
 class AuditLog {

@@ -11,7 +11,8 @@ std::optional<Arrival> DoorAdapter::Take() {
                     .gid = came->who.gid.value,
                     .groups = {},
                     .pid = came->pid,
-                    .number = came->number.value};
+                    .number = came->number.value,
+                    .is_administrator = came->is_administrator};
   for (const Gid group : came->who.groups) {
     peer.groups.push_back(group.value);
   }

@@ -98,6 +98,7 @@ Result<PeerIdentity> RemoteCallers::IdentityOf(const LocalUser& user, const Iden
   }
   PeerIdentity identity{.uid = user.uid.value, .gid = user.gid.value, .groups = {}, .pid = {}};
   identity.number = VouchedPeer(user.uid);
+  identity.is_administrator = user.uid == Uid(0);  // whom the policy names only where it says `root = true`
   for (const Gid group : user.groups) {
     identity.groups.push_back(group.value);
   }

@@ -3,6 +3,8 @@
 #include <poll.h>
 #include <sys/signalfd.h>
 
+#include <iterator>
+
 namespace ptrace_prof {
 namespace {
 
@@ -31,9 +33,9 @@ Termination::Termination() {
   signals_.reset(::signalfd(-1, &awaited, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
-int Termination::Await(Nanos timeout) {
-  pollfd pending{signals_.get(), POLLIN, 0};
-  ::poll(&pending, 1, static_cast<int>(timeout.value / 1'000'000));
+int Termination::Await(Nanos timeout, int other) {
+  pollfd pending[] = {{signals_.get(), POLLIN, 0}, {other, POLLIN, 0}};
+  ::poll(pending, std::size(pending), static_cast<int>(timeout.value / 1'000'000));
   signalfd_siginfo info{};
   return ::read(signals_.get(), &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo) : 0;
 }

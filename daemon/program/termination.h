@@ -15,8 +15,8 @@ class Termination {
  public:
   Termination();
 
-  // The signal, or 0 when there was none within `timeout`.
-  int Await(Nanos timeout);
+  // The signal, or 0 when there was none within `timeout`, or before `other` (-1: none) could be read.
+  int Await(Nanos timeout, int other = -1);
   // From now on a signal ends us where we are.
   void LetNextOneKill();
 

@@ -99,7 +99,7 @@ void FillCapture(const CaptureSession& session, v1::Capture* out) {
   for (const std::string& notice : now.notices) {
     out->add_notices(CleanText(notice));
   }
-  out->set_owner_uid(session.parameters().owner_uid);
+  out->set_owner_uid(session.parameters().owner.uid);
   if (now.mode) {
     out->set_mode(ToMessage(*now.mode));
   }

@@ -13,6 +13,7 @@
 #include "daemon/service/listing.h"
 #include "daemon/service/samples_call.h"
 #include "daemon/service/trace_cursor.h"
+#include "daemon/service/user_of.h"
 #include "rpc/messages/request_from_message.h"
 #include "rpc/status.h"
 
@@ -67,7 +68,7 @@ template <typename Request>
 Result<std::shared_ptr<CaptureSession>> CaptureServiceImpl::FindNamedIn(const Request& request) {
   PP_RETURN_IF_ERROR(RefuseUnknownFields(request));
   PP_ASSIGN_OR_RETURN(const std::string id, CaptureIdOf(request.name()));
-  return captures_.Find(id, caller_.uid);
+  return captures_.Find(id, UserOf(caller_));
 }
 
 Result<CaptureRegistry::Creation> CaptureServiceImpl::CreationFrom(const v1::CaptureSpec& spec,
@@ -78,7 +79,7 @@ Result<CaptureRegistry::Creation> CaptureServiceImpl::CreationFrom(const v1::Cap
   PP_ASSIGN_OR_RETURN(CaptureRequest request, RequestFrom(spec));
   return CaptureRegistry::Creation{.id = {},
                                    .request_id = request_id,
-                                   .owner_uid = caller_.uid,
+                                   .owner = UserOf(caller_),
                                    .request = std::move(request),
                                    .max_bytes = spec.max_bytes(),
                                    .keep = spec.keep()};
@@ -86,7 +87,7 @@ Result<CaptureRegistry::Creation> CaptureServiceImpl::CreationFrom(const v1::Cap
 
 // A capture that is not in the registry: it lives as long as the call that waits for it.
 Result<std::shared_ptr<CaptureSession>> CaptureServiceImpl::StartHidden(const CaptureRequest& request) {
-  return captures_.StartHidden(request, caller_.uid, starter_);
+  return captures_.StartHidden(request, UserOf(caller_), starter_);
 }
 
 grpc::ServerUnaryReactor* CaptureServiceImpl::ListProcesses(grpc::CallbackServerContext* context,
@@ -185,7 +186,7 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::GetCapture(grpc::CallbackServerCon
 grpc::ServerUnaryReactor* CaptureServiceImpl::ListCaptures(grpc::CallbackServerContext* context,
                                                            const v1::ListCapturesRequest* request,
                                                            v1::ListCapturesResponse* response) {
-  return Answer(context, FillPage(captures_.List(caller_.uid), *request, response));
+  return Answer(context, FillPage(captures_.List(UserOf(caller_)), *request, response));
 }
 
 grpc::ServerUnaryReactor* CaptureServiceImpl::CancelCapture(grpc::CallbackServerContext* context,
@@ -212,7 +213,7 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::DeleteCapture(grpc::CallbackServer
     captures_.Discard(id);
     return Answer(context, {});
   }
-  const auto deleted = captures_.Delete(id, caller_.uid);
+  const auto deleted = captures_.Delete(id, UserOf(caller_));
   return Answer(context, deleted);
 }
 

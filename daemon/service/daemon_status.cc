@@ -43,7 +43,7 @@ void FillKeeping(const DaemonFacts& facts, const CaptureRegistry& captures, cons
 
 }  // namespace
 
-void FillDaemonStatus(const DaemonFacts& facts, CaptureRegistry& captures, Uid caller, v1::DaemonStatus* out) {
+void FillDaemonStatus(const DaemonFacts& facts, CaptureRegistry& captures, CaptureUser caller, v1::DaemonStatus* out) {
   out->set_node("nodes/" + NodeId());
   out->set_version(PP_VERSION);
   out->set_pid(::getpid());
@@ -53,16 +53,17 @@ void FillDaemonStatus(const DaemonFacts& facts, CaptureRegistry& captures, Uid c
   out->set_user_uid(::getuid());
   out->set_owner_uid(facts.owner.value);
   out->set_multi_user(facts.multi_user);
-  const CaptureUsage usage = captures.Usage(caller.value);
+  const CaptureUsage usage = captures.Usage(caller);
   for (size_t i = 0; i < kStates.size(); ++i) {
     v1::CaptureCount* row = out->add_captures();
     row->set_state(kStates[i]);
     row->set_count(usage.by_state[i]);
   }
   out->set_trace_bytes(usage.trace_bytes);
-  out->set_of_everybody(caller == Uid(0));
+  out->set_of_everybody(caller.is_administrator);
   FillLimits(captures.limits(), out->mutable_limits());
-  if (caller == Uid(0) || caller == facts.owner) {
+  const bool is_owner = Uid(caller.uid) == facts.owner && facts.owner != Uid(0);  // there is more than one root
+  if (caller.is_administrator || is_owner) {
     FillKeeping(facts, captures, usage, out->mutable_keeping());
   }
 }

@@ -10,6 +10,7 @@
 #include "daemon/service/capture_message.h"
 #include "daemon/service/check_message.h"
 #include "daemon/service/daemon_status.h"
+#include "daemon/service/user_of.h"
 #include "daemon/trace/trace_reader.h"
 #include "rpc/messages/request_from_message.h"
 #include "rpc/status.h"
@@ -66,7 +67,7 @@ grpc::ServerUnaryReactor* NodeServiceImpl::GetNode(grpc::CallbackServerContext* 
   if (checked.has_error()) {
     return Refuse(context, checked.error());
   }
-  auto session = captures_.StartHidden(look, caller_.uid, starter_);
+  auto session = captures_.StartHidden(look, UserOf(caller_), starter_);
   if (session.has_error()) {
     return Refuse(context, session.error());
   }
@@ -87,7 +88,7 @@ grpc::ServerUnaryReactor* NodeServiceImpl::GetDaemonStatus(grpc::CallbackServerC
   if (facts_ == nullptr) {
     return Refuse(context, Because(Reason::kNoDaemon, "this is no daemon", "start ptrace-profd"));
   }
-  FillDaemonStatus(*facts_, captures_, Uid(caller_.uid), response);
+  FillDaemonStatus(*facts_, captures_, UserOf(caller_), response);
   auto* reactor = context->DefaultReactor();
   reactor->Finish(grpc::Status::OK);
   return reactor;

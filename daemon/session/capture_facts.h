@@ -24,6 +24,13 @@ inline constexpr size_t kCaptureStates = 6;
 
 constexpr bool HasEnded(CaptureState state) { return state >= CaptureState::kSucceeded; }
 
+// Whose a capture is, or who asks for it.
+struct CaptureUser {
+  uint32_t uid = 0;
+  bool is_administrator = false;  // who sees captures of everybody; see PeerIdentity
+  bool operator==(const CaptureUser&) const = default;
+};
+
 struct CaptureParameters;
 struct CaptureSnapshot;
 // Of a capture that has ended; called on its thread.
@@ -32,7 +39,7 @@ using CaptureEnded = std::function<void(const CaptureParameters&, const CaptureS
 struct CaptureParameters {
   std::string id;
   std::string request_id = {};  // empty: none
-  uint32_t owner_uid = 0;
+  CaptureUser owner = {};
   CaptureRequest request;
   uint64_t max_bytes = 0;  // 0: no limit. One without an ID fails there, others end well
   bool keep = false;

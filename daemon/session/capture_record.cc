@@ -155,7 +155,9 @@ std::string EncodeRecord(const CaptureRecord& record) {
   PutText(json, "schema", kSchema);
   PutText(json, "id", asked.id);
   PutText(json, "request_id", asked.request_id);
-  PutNumber(json, "owner_uid", asked.owner_uid);
+  PutNumber(json, "owner_uid", asked.owner.uid);
+  json.Key("is_administrators");
+  json.Bool(asked.owner.is_administrator);
   PutTexts(json, "request", EncodeRequest(asked.request));
   PutNumber(json, "max_bytes", asked.max_bytes);
   json.Key("keep");
@@ -194,7 +196,7 @@ Result<CaptureRecord> DecodeRecord(std::string_view text) {
   CaptureRecord record;
   record.parameters.id = fields.Text("id");
   record.parameters.request_id = fields.Text("request_id");
-  record.parameters.owner_uid = static_cast<uint32_t>(fields.Number("owner_uid"));
+  record.parameters.owner = {static_cast<uint32_t>(fields.Number("owner_uid")), fields.Truth("is_administrators")};
   record.parameters.max_bytes = fields.Number("max_bytes");
   record.parameters.keep = fields.Truth("keep");
   if (const auto* owner = fields.Find("owner_uid"); owner == nullptr || !owner->IsUint()) {

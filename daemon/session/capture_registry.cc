@@ -57,14 +57,14 @@ CaptureRegistry::~CaptureRegistry() {
   }
 }
 
-bool CaptureRegistry::MaySee(const Entry& entry, uint32_t uid) {
-  return !entry.is_discarded && (uid == 0 || entry.session->parameters().owner_uid == uid);
+bool CaptureRegistry::MaySee(const CaptureSession& session, CaptureUser who) {
+  return who.is_administrator || session.parameters().owner == who;
 }
 
 std::shared_ptr<CaptureSession> CaptureRegistry::FindRepeated(const Creation& creation) const {
   for (const auto& [id, entry] : entries_) {
     if (!creation.request_id.empty() && entry.request_id == creation.request_id && !entry.is_discarded &&
-        entry.session->parameters().owner_uid == creation.owner_uid) {
+        entry.session->parameters().owner == creation.owner) {
       return entry.session;
     }
   }
@@ -77,7 +77,7 @@ bool CaptureRegistry::IsStarting(const std::function<bool(const CaptureParameter
 
 size_t CaptureRegistry::CountStarting(uint32_t owner_uid, bool are_hidden) const {
   return static_cast<size_t>(std::ranges::count_if(starting_, [&](const CaptureParameters* one) {
-    return one->owner_uid == owner_uid && one->id.empty() == are_hidden;
+    return one->owner.uid == owner_uid && one->id.empty() == are_hidden;
   }));
 }
 
@@ -97,11 +97,11 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::StartUnlocked(std::uniq
 }
 
 Result<void> CaptureRegistry::CheckLimits(const Creation& creation, const UserQuota& quota) const {
-  const uint32_t uid = creation.owner_uid;
+  const uint32_t uid = creation.owner.uid;
   const size_t running =
       CountStarting(uid, false) + static_cast<size_t>(std::ranges::count_if(entries_, [&](const auto& known) {
         const CaptureSession& session = *known.second.session;
-        return session.parameters().owner_uid == uid && !HasEnded(session.Snapshot().state);
+        return session.parameters().owner.uid == uid && !HasEnded(session.Snapshot().state);
       }));
   if (const size_t most = std::min(limits_.captures_per_user, quota.captures.value_or(SIZE_MAX)); running >= most) {
     return OverQuota(uid, fmt::format("has {} captures going on, and may have {}", running, most),
@@ -174,8 +174,8 @@ std::string CaptureRegistry::FindRival(const Creation& creation) const {
   for (const auto& [id, entry] : entries_) {
     const CaptureRequest& request = entry.session->parameters().request;
     if (request.mode != CaptureMode::kSample && request.pid == creation.request.pid &&
-        MaySee(entry, creation.owner_uid) && !HasEnded(entry.session->Snapshot().state)) {
-      return fmt::format("capture {} of user {}", id, entry.session->parameters().owner_uid);
+        MaySee(entry, creation.owner) && !HasEnded(entry.session->Snapshot().state)) {
+      return fmt::format("capture {} of user {}", id, entry.session->parameters().owner.uid);
     }
   }
   return {};
@@ -214,7 +214,7 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
   std::unique_lock lock(mutex_);
   started_.wait(lock, [&] {  // for the first try
     return creation.request_id.empty() || !IsStarting([&](const CaptureParameters& one) {
-             return one.request_id == creation.request_id && one.owner_uid == creation.owner_uid;
+             return one.request_id == creation.request_id && one.owner == creation.owner;
            });
   });
   ExpireLocked();
@@ -231,7 +231,7 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
   CaptureParameters parameters{
       .id = creation.id.empty() ? "c" + RandomId() : creation.id,
       .request_id = creation.request_id,
-      .owner_uid = creation.owner_uid,
+      .owner = creation.owner,
       .request = creation.request,
       .max_bytes = creation.max_bytes == 0 ? limits_.bytes : std::min(creation.max_bytes, limits_.bytes),
       .keep = creation.keep,
@@ -239,7 +239,7 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
       .stop_patience = limits_.stop_patience,
       .shelf = shelf_.get(),
       .on_end = listener_.on_end,
-      .account = AccountOf(creation.owner_uid)};
+      .account = AccountOf(creation.owner.uid)};
   Take(grant.value(), parameters);
   parameters.rival = FindRival(creation);
   parameters.account->Limit(quota.bytes.value_or(SpoolAccount::kNoLimit));  // also for captures that go on
@@ -253,20 +253,20 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
   return session;
 }
 
-Result<std::shared_ptr<CaptureSession>> CaptureRegistry::StartHidden(const CaptureRequest& request, uint32_t owner_uid,
+Result<std::shared_ptr<CaptureSession>> CaptureRegistry::StartHidden(const CaptureRequest& request, CaptureUser owner,
                                                                      CollectorStarter& starter) {
   std::unique_lock lock(mutex_);
   PP_RETURN_IF_ERROR(CheckNotEnding());
   ExpireLocked();
   const size_t of_owner =
-      CountStarting(owner_uid, true) + static_cast<size_t>(std::ranges::count_if(hidden_, [&](const auto& session) {
-        return session->parameters().owner_uid == owner_uid;
+      CountStarting(owner.uid, true) + static_cast<size_t>(std::ranges::count_if(hidden_, [&](const auto& session) {
+        return session->parameters().owner.uid == owner.uid;
       }));
   if (of_owner >= limits_.hidden_per_user) {
     Error refused =
         Because(Reason::kQuota,
-                fmt::format("user {} has {} dumps and live views going on, which is the limit", owner_uid, of_owner),
-                "end some of them, or try again in a moment", fmt::format("user {}", owner_uid));
+                fmt::format("user {} has {} dumps and live views going on, which is the limit", owner.uid, of_owner),
+                "end some of them, or try again in a moment", fmt::format("user {}", owner.uid));
     starter.Refused(request, refused);
     return refused;
   }
@@ -276,7 +276,7 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::StartHidden(const Captu
     return grant.error();
   }
   CaptureParameters parameters{.id = {},
-                               .owner_uid = owner_uid,
+                               .owner = owner,
                                .request = request,
                                .max_bytes = limits_.hidden_bytes,
                                .keep = false,
@@ -289,20 +289,20 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::StartHidden(const Captu
   return session;
 }
 
-Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Find(const std::string& id, uint32_t caller_uid) {
+Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Find(const std::string& id, CaptureUser caller) {
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(id);
-  if (found == entries_.end() || !MaySee(found->second, caller_uid)) {
+  if (found == entries_.end() || !MaySee(found->second, caller)) {
     return NoSuchCapture(id);
   }
   return found->second.session;
 }
 
-std::vector<std::shared_ptr<CaptureSession>> CaptureRegistry::List(uint32_t caller_uid) {
+std::vector<std::shared_ptr<CaptureSession>> CaptureRegistry::List(CaptureUser caller) {
   const std::lock_guard lock(mutex_);
   std::vector<const Entry*> seen;
   for (const auto& [id, entry] : entries_) {
-    if (MaySee(entry, caller_uid)) {
+    if (MaySee(entry, caller)) {
       seen.push_back(&entry);
     }
   }
@@ -314,14 +314,14 @@ std::vector<std::shared_ptr<CaptureSession>> CaptureRegistry::List(uint32_t call
   return sessions;
 }
 
-CaptureUsage CaptureRegistry::Usage(uint32_t caller_uid) {
+CaptureUsage CaptureRegistry::Usage(CaptureUser caller) {
   CaptureUsage usage;
   std::set<uint32_t> users;
-  for (const auto& session : List(caller_uid)) {
+  for (const auto& session : List(caller)) {
     const CaptureSnapshot snapshot = session->Snapshot();
     ++usage.by_state[static_cast<size_t>(snapshot.state)];
     usage.trace_bytes += snapshot.trace_bytes;
-    users.insert(session->parameters().owner_uid);
+    users.insert(session->parameters().owner.uid);
   }
   usage.users = users.size();
   const std::lock_guard lock(mutex_);
@@ -329,16 +329,16 @@ CaptureUsage CaptureRegistry::Usage(uint32_t caller_uid) {
   usage.cpu_cores = cpu.cores;
   usage.cpu_time = cpu.time;
   usage.brief = static_cast<size_t>(std::count_if(hidden_.begin(), hidden_.end(), [&](const auto& session) {
-    return (caller_uid == 0 || session->parameters().owner_uid == caller_uid) && !HasEnded(session->Snapshot().state);
+    return MaySee(*session, caller) && !HasEnded(session->Snapshot().state);
   }));
   return usage;
 }
 
-Result<void> CaptureRegistry::Delete(const std::string& id, uint32_t caller_uid) {
+Result<void> CaptureRegistry::Delete(const std::string& id, CaptureUser caller) {
   std::shared_ptr<CaptureSession> doomed;  // ends outside the lock
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(id);
-  if (found == entries_.end() || !MaySee(found->second, caller_uid)) {
+  if (found == entries_.end() || !MaySee(found->second, caller)) {
     return NoSuchCapture(id);
   }
   if (!HasEnded(found->second.session->Snapshot().state)) {
@@ -458,11 +458,11 @@ void CaptureRegistry::ExpireByAmount(const std::vector<Entries::iterator>& ended
   std::map<uint32_t, size_t> count_of;
   for (const auto& entry : ended) {
     bytes += entry->second.session->spool().size();
-    ++count_of[entry->second.session->parameters().owner_uid];
+    ++count_of[entry->second.session->parameters().owner.uid];
   }
   for (const auto& entry : ended) {
     const uint64_t size = entry->second.session->spool().size();
-    size_t& count = count_of[entry->second.session->parameters().owner_uid];
+    size_t& count = count_of[entry->second.session->parameters().owner.uid];
     const bool too_many = count > limits_.kept_per_user;
     if (!too_many && (limits_.kept_bytes == 0 || bytes <= limits_.kept_bytes)) {
       continue;
@@ -478,7 +478,7 @@ void CaptureRegistry::Forget(Entries::iterator entry, std::string_view why) {
   const uint64_t bytes = session.spool().size();
   ++forgotten_.captures;
   forgotten_.bytes += bytes;
-  listener_.on_forgotten({entry->first, session.parameters().owner_uid, bytes, why});
+  listener_.on_forgotten({entry->first, session.parameters().owner.uid, bytes, why});
   Erase(entry);
 }
 
@@ -505,7 +505,7 @@ CaptureRegistry::Restored CaptureRegistry::Restore(const std::function<void(cons
     restored.interrupted += found.was_interrupted ? 1 : 0;
     const std::string id = found.record.parameters.id;
     const std::string request_id = found.record.parameters.request_id;
-    found.record.parameters.account = AccountOf(found.record.parameters.owner_uid);
+    found.record.parameters.account = AccountOf(found.record.parameters.owner.uid);
     entries_[id] = {next_number_++, request_id, CaptureSession::Restore(std::move(found)), false};
   }
   ExpireLocked();

@@ -1,6 +1,6 @@
 // All captures of one server: creating them within limits, finding them by ID, forgetting them.
 //
-// Captures belong to the user who created them; nobody else sees them (root does). With a shelf they outlive us, and
+// Captures belong to the user who created them; nobody else sees them (the administrator does). With a shelf they outlive us, and
 // those of an earlier daemon are among them. Thread-safe. The destructor ends all of them.
 #pragma once
 
@@ -81,7 +81,7 @@ class CaptureRegistry {
   struct Creation {
     std::string id;          // empty: one is chosen
     std::string request_id;  // empty: none
-    uint32_t owner_uid = 0;
+    CaptureUser owner = {};
     CaptureRequest request;
     uint64_t max_bytes = 0;
     bool keep = false;
@@ -95,18 +95,18 @@ class CaptureRegistry {
 
   // A capture that is in no list and lives as long as who asked holds it: a dump, a listing, a live view. Its limits
   // are hidden_per_user and hidden_bytes.
-  Result<std::shared_ptr<CaptureSession>> StartHidden(const CaptureRequest& request, uint32_t owner_uid,
+  Result<std::shared_ptr<CaptureSession>> StartHidden(const CaptureRequest& request, CaptureUser owner,
                                                       CollectorStarter& starter);
 
   // kNotFound, also where it is somebody else's.
-  Result<std::shared_ptr<CaptureSession>> Find(const std::string& id, uint32_t caller_uid);
+  Result<std::shared_ptr<CaptureSession>> Find(const std::string& id, CaptureUser caller);
   // Newest first.
-  std::vector<std::shared_ptr<CaptureSession>> List(uint32_t caller_uid);
-  CaptureUsage Usage(uint32_t caller_uid);
+  std::vector<std::shared_ptr<CaptureSession>> List(CaptureUser caller);
+  CaptureUsage Usage(CaptureUser caller);
   const CaptureLimits& limits() const { return limits_; }
   const std::string& spool_folder() const { return spool_folder_; }
   // kFailedPrecondition: it goes on.
-  Result<void> Delete(const std::string& id, uint32_t caller_uid);
+  Result<void> Delete(const std::string& id, CaptureUser caller);
   // Cancels it if it goes on, and forgets it as soon as it has ended; nobody sees it any more from now on.
   void Discard(const std::string& id);
   void CancelAll();
@@ -137,7 +137,8 @@ class CaptureRegistry {
     bool is_discarded = false;
   };
 
-  static bool MaySee(const Entry& entry, uint32_t uid);
+  static bool MaySee(const CaptureSession& session, CaptureUser who);
+  static bool MaySee(const Entry& entry, CaptureUser who) { return !entry.is_discarded && MaySee(*entry.session, who); }
   std::shared_ptr<CaptureSession> FindRepeated(const Creation& creation) const;
   Result<CpuGrant> CheckNew(const Creation& creation, CollectorStarter& starter, const UserQuota& quota) const;
   Result<void> CheckLimits(const Creation& creation, const UserQuota& quota) const;

@@ -232,7 +232,7 @@ void CaptureSession::ObeyLimits() {
     limit_message_ = fmt::format("the trace has reached its limit of {} bytes", parameters_.max_bytes);
   } else if (const SpoolAccount* account = share_.account(); account != nullptr && account->is_full()) {
     limit_message_ = fmt::format("the traces of user {} together have reached their limit of {} bytes",
-                                 parameters_.owner_uid, account->limit());
+                                 parameters_.owner.uid, account->limit());
   }
 }
 

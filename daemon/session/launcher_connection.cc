@@ -77,8 +77,7 @@ LauncherConnection::LauncherConnection(LauncherProcess launcher)
 LauncherConnection::~LauncherConnection() {
   ::shutdown(launcher_.socket.get(), SHUT_RDWR);
   thread_.join();
-  const UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, launcher_.pid.value, 0)));
-  if (pidfd.is_open()) {
+  if (const UniqueFd pidfd = OpenPidfd(); pidfd.is_open()) {
     AwaitEnd(pidfd.get(), kLauncherPatience);
   }
   ::waitpid(launcher_.pid.value, nullptr, WNOHANG);
@@ -87,6 +86,10 @@ LauncherConnection::~LauncherConnection() {
 bool LauncherConnection::is_up() const {
   const std::lock_guard lock(mutex_);
   return up_;
+}
+
+UniqueFd LauncherConnection::OpenPidfd() const {
+  return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, launcher_.pid.value, 0)));
 }
 
 bool LauncherConnection::Send(std::span<const std::byte> packet) {

@@ -69,6 +69,8 @@ class LauncherConnection {
   void Forget(const Started& collector);
 
   bool is_up() const;
+  // To wait for its end by poll(2). Not open: it has ended already.
+  UniqueFd OpenPidfd() const;
 
  private:
   struct Slot {

@@ -69,7 +69,7 @@ std::optional<LauncherDoor::Arrival> LauncherDoor::Take() {
   }
   PeerMessage& arrived = decoded.value();
   return Arrival{std::move(connection), PeerNumber(arrived.number), std::move(arrived.peer.who), arrived.peer.pid,
-                 Explain(arrived.peer)};
+                 arrived.peer.is_administrator, Explain(arrived.peer)};
 }
 
 }  // namespace ptrace_prof

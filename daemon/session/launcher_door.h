@@ -21,6 +21,7 @@ class LauncherDoor {
     PeerNumber number;
     CallerIdentity who;
     Pid pid;
+    bool is_administrator = false;  // see ExaminedPeer
     Result<void> verdict;  // kUnauthenticated: who that is cannot be said, or means nothing here
   };
 

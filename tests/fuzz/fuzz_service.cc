@@ -43,9 +43,9 @@ struct World {
   World() { starter.end_at_once = true; }
   // There is a capture to be asked for, whatever became of the last one.
   void Renew() {
-    CaptureRegistry::Creation creation{.id = "c", .owner_uid = ::getuid(), .keep = true};
+    CaptureRegistry::Creation creation{.id = "c", .owner = {::getuid()}, .keep = true};
     creation.request.pid = Pid(7);
-    Require(captures.Find("c", ::getuid()).has_value() || captures.Create(creation, starter).has_value());
+    Require(captures.Find("c", {::getuid()}).has_value() || captures.Create(creation, starter).has_value());
   }
   FakeStarter starter;
   CaptureRegistry captures{"/tmp", {.kept_per_user = 8}};

@@ -10,7 +10,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import case, profiler  # noqa: E402
-from support.daemon import AS_USER, BINARY, USER, Daemon, Place, children, gone, state_of, within_deadline  # noqa: E402
+from support.daemon import AS_USER, BINARY, USER, Daemon, Place, gone, state_of, within_deadline  # noqa: E402
 from support.daemon_kills import Kills, combinations  # noqa: E402
 from support.target_process import status_fields  # noqa: E402
 
@@ -311,15 +311,22 @@ class Deaths(DaemonCase):
             with self.subTest(victim=victim, state=state):
                 self.assertEqual(kills.once(victim, state), [])
 
-    def test_a_capture_goes_on_without_the_launcher(self):
+    def test_without_the_launcher_the_captures_end_well_and_who_started_it_is_told(self):
         target = self.start("heartbeat.py")
         daemon = self.daemon()
-        probe = self.probe(daemon, "record", target.pid, 0.5, self.place.folder / "x.pftrace")
+        trace = self.place.folder / "x.pftrace"
+        probe = self.probe(daemon, "record", target.pid, 1000, trace)
         self.assertTrue(probe.hear("STATE_RUNNING"))
+        pids = daemon.processes()
         os.kill(daemon.launcher, signal.SIGKILL)
-        self.assertEqual(state_of(probe.end()[-1]), "STATE_SUCCEEDED")
-        self.assertEqual(daemon.end(), 0)
-        self.assertEqual(children(os.getpid()).count(daemon.pid), 0)
+        last = probe.end()[-1]
+        self.assertTrue(last.startswith("error UNAVAILABLE"), last)
+        self.assertIn("inner", profiler.must("export", trace, "--format", "collapsed", "-o", "-").output)
+        self.assertEqual(daemon.process.wait(), 1, "systemd starts anew what did not end well")
+        self.assertIn("the launcher, which starts the collectors, has ended", daemon.words())
+        self.assertNothingLeft(pids)
+        again = self.daemon()
+        self.assertEqual(state_of(self.probe(again, "record", target.pid, 0.1, trace).end()[-1]), "STATE_SUCCEEDED")
 
 
 if __name__ == "__main__":

@@ -165,6 +165,8 @@ class GpuRecord(case.Case):
                 self.assertAddsUp()
                 stays = [notice for notice in self.notices if "CUPTI stays in process" in notice]
                 self.assertEqual(len(stays), version == "18", self.notices)
+                looked = [notice for notice in self.notices if "was not looked at" in notice]
+                self.assertEqual(len(looked), 1, "NVML knows nothing of a double")
                 self.assertGreater(self.totals["attributed_launch"], 0)
                 self.assertIn("taken at the launch", finished.errors)
                 backward = {one["source"] for one in self.operations if one["kind"] == "kernel" and

@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import unittest
@@ -11,6 +12,14 @@ from support import daemon as daemons  # noqa: E402
 from support.profiler import BINARY, must, run  # noqa: E402
 from support.target_process import DEADLINE, harm  # noqa: E402
 from support.terminal_run import TerminalCase, main  # noqa: E402
+
+
+LESSER_ROOT = ("setpriv", "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace")
+
+
+def may_read_all():
+    status = pathlib.Path("/proc/self/status").read_text()
+    return os.getuid() == 0 and bool(int(re.search(r"CapEff:\s*(\w+)", status).group(1), 16) >> 19 & 1)
 
 
 def lines_of(text):
@@ -40,8 +49,8 @@ class Operating(TerminalCase):
         self.assertEqual(finished.status, 0, str(finished))
         return finished
 
-    def as_user(self, *words):
-        return subprocess.run([*daemons.AS_USER, BINARY, *map(str, words), "--host", self.place.address], timeout=DEADLINE,
+    def as_user(self, *words, prefix=daemons.AS_USER):
+        return subprocess.run([*prefix, BINARY, *map(str, words), "--host", self.place.address], timeout=DEADLINE,
                               capture_output=True, text=True)
 
     def begin(self):
@@ -113,6 +122,23 @@ class ForEverybody(Operating):
         self.assertTrue(all_of_it["of_everybody"])
         self.assertEqual(sum(all_of_it["captures"].values()), 1)
         self.assertNotEqual(all_of_it["user_uid"], 0)
+
+    @unittest.skipUnless(may_read_all(), "needs a root with CAP_SYS_PTRACE")
+    def test_a_root_without_the_right_to_read_all_is_one_user_among_others(self):
+        """As the root of a container into which the socket is mounted."""
+        users = self.spin(prefix=daemons.AS_USER)
+        captures = [self.begin(), self.as_user("record", "--detach", "--pid", users.pid).stdout.strip()]
+        theirs = self.as_user("daemon", "status", "--json", prefix=LESSER_ROOT)
+        self.assertEqual(theirs.returncode, 0, theirs.stderr)
+        told = json.loads(theirs.stdout)
+        self.assertEqual((set(told["captures"].values()), told["of_everybody"], told["keeping"]), ({0}, False, None))
+        for capture in captures:
+            self.assertNotIn(capture, self.as_user("captures", "list", prefix=LESSER_ROOT).stdout)
+            for words in (("captures", "delete", "--force"), ("captures", "cancel"), ("daemon", "cancel")):
+                refused = self.as_user(*words, capture, prefix=LESSER_ROOT)
+                self.assertNotEqual(refused.returncode, 0, words)
+                self.assertIn("no capture", refused.stderr)
+        self.assertEqual(sum(self.status()["captures"].values()), 2)
 
     def test_the_audit_is_for_root(self):
         refused = self.as_user("dump", "--pid", self.target.pid)

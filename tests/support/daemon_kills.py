@@ -63,9 +63,7 @@ class Kills:
             pause()
             self._strike(victim, collectors, client)
             wrong = []
-            if victim == "launcher":
-                wrong += [] if client.hear("batch") else [f"the live view ended with the launcher: {client.lines[-3:]}"]
-            elif victim != "client":
+            if victim != "client":
                 last = client.end()[-1]
                 wrong += [] if last.startswith(("error ", "ended ")) else [f"the live view's last word is: {last}"]
             client.close()
@@ -143,16 +141,15 @@ class Kills:
 
     def _await_ends(self, victim, processes, collectors):
         wrong = []
-        if victim == "daemon":
-            self.daemon.process.wait()
-        doomed = processes if victim == "daemon" else collectors
+        if victim in ("daemon", "launcher"):  # the daemon ends with its launcher
+            status = self.daemon.process.wait()
+            wrong += [] if victim == "daemon" or status == 1 else [f"without a launcher it ended with {status}"]
+        doomed = processes if victim in ("daemon", "launcher") else collectors
         if not within_deadline(lambda: all(map(gone, doomed))):
             wrong.append(f"still there: {[pid for pid in doomed if not gone(pid)]}")
         return wrong
 
     def _end_of_client(self, client, victim, state):
-        if victim == "launcher" and state != "draining":  # the capture goes on without it
-            self.daemon.probe("cancel", client.lines[0].split()[1], prefix=self.prefix).end()
         if victim == "client":
             return []
         last = client.end()[-1]
@@ -174,12 +171,6 @@ class Kills:
             exported = profiler.run("export", self.trace, "--format", "collapsed", "-o", "-")
             if exported.status != 0:
                 wrong.append(f"what was recorded cannot be read: {exported}")
-        if victim == "launcher":
-            refused = self.daemon.probe("create", self.pid, 1, prefix=self.prefix).end()[-1]
-            if not refused.startswith("error UNAVAILABLE") or "restart ptrace-profd" not in refused:
-                wrong.append(f"without a launcher, the daemon says: {refused}")
-            if self.daemon.end() != 0:
-                wrong.append(f"the daemon did not end well: {self.daemon.words()}")
         if victim in ("daemon", "launcher"):
             self.daemon.close()
             self.daemon = Daemon(self.place, prefix=self.prefix)

@@ -58,7 +58,9 @@ def _listed():
 
 
 def _version_of(binary):
+    """As the list of `./dev setup` tells them (PROBE in dev.d/roots.sh)."""
     script = ("import sys, sysconfig; print('%d.%d.%d' % sys.version_info[:3]"
+              " + 'rc%d' % sys.version_info[4] * (sys.version_info[3] == 'candidate')"
               " + 't' * bool(sysconfig.get_config_var('Py_GIL_DISABLED')))")
     try:
         done = subprocess.run([binary, "-I", "-S", "-c", script], capture_output=True, text=True, timeout=60, check=True)

@@ -60,9 +60,19 @@ TEST(LaunchMessage, APeerComesBackWithoutItsCapabilities) {
   EXPECT_EQ(got.value().peer.who.gid, Gid(100));
   EXPECT_EQ(got.value().peer.who.groups, sent.peer.who.groups);
   EXPECT_EQ(got.value().peer.who.capabilities, 0u);
+  EXPECT_FALSE(got.value().peer.is_administrator);
   for (size_t size = 0; size < packet.size(); ++size) {
     EXPECT_TRUE(DecodePeer(std::span(packet).first(size)).has_error()) << size;
   }
+}
+
+TEST(LaunchMessage, AnAdministratorIsToldToBeOne) {
+  PeerMessage sent{9, {PeerVerdict::kKnown, {Uid(0), Gid(0), {}, 1}, Pid(12)}};
+  sent.peer.is_administrator = true;
+  const auto got = DecodePeer(EncodePeer(sent));
+  ASSERT_TRUE(got.has_value()) << got.error().message;
+  EXPECT_TRUE(got.value().peer.is_administrator);
+  EXPECT_FALSE(got.value().is_express);
 }
 
 TEST(LaunchMessage, AUserThatIsVouchedForComesBack) {
@@ -77,6 +87,7 @@ TEST(LaunchMessage, AUserThatIsVouchedForComesBack) {
   EXPECT_EQ(got.value().peer.who.groups, sent.peer.who.groups);
   EXPECT_EQ(got.value().peer.who.capabilities, 0u);
   EXPECT_TRUE(got.value().is_express);
+  EXPECT_FALSE(got.value().peer.is_administrator);
   EXPECT_TRUE(DecodePeer(packet).has_error());  // the door lets nobody in by it
   EXPECT_TRUE(DecodePeer(EncodePeer(sent), LaunchKind::kVouch).has_error());
   for (size_t size = 0; size < packet.size(); ++size) {

@@ -233,7 +233,7 @@ TEST_P(Captures, ManyAtOnceLoseNothingInSilence) {
 TEST_P(Captures, PagesShowEachOnce) {
   FakeStarter starter;
   starter.end_at_once = true;
-  CaptureRegistry::Creation creation{.owner_uid = ::getuid()};
+  CaptureRegistry::Creation creation{.owner = {::getuid()}};
   creation.request.pid = Pid(7);
   std::set<std::string> created;
   for (int i = 0; i < 7; ++i) {

@@ -177,7 +177,7 @@ TEST_P(Reading, AStoppedReaderCostsNoMemory) {
   write(uint64_t{8} << 20);  // whatever buffers there are, are full
   const size_t before = ResidentKib();
   write(kBytes);
-  const auto session = serving_.registry().Find(id, ::getuid());
+  const auto session = serving_.registry().Find(id, {::getuid(), true});
   ASSERT_TRUE(session.has_value());
   EXPECT_TRUE(Eventually([&] { return session.value()->Snapshot().trace_bytes >= kBytes; }));
   const size_t after = ResidentKib();

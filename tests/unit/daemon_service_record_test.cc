@@ -23,7 +23,7 @@ class Recording : public BothWays {
     EXPECT_EQ(HarmOf(target), "");
     EXPECT_TRUE(Eventually([&] {
       serving_.registry().Expire();
-      return serving_.registry().List(::getuid()).empty();
+      return serving_.registry().List({::getuid(), true}).empty();
     }));
   }
 

@@ -18,13 +18,13 @@ class Registry : public testing::Test, protected PlayedCaptures {
   Registry() { Limit({}); }
   ~Registry() override { registry_.reset(); }  // before its folder
 
-  Result<Session> Create(uint32_t owner, const std::string& request_id = "", const std::string& id = "") {
+  Result<Session> Create(CaptureUser owner, const std::string& request_id = "", const std::string& id = "") {
     CaptureRegistry::Creation creation = CreationBy(owner, id);
     creation.request_id = request_id;
     return Ask(creation);
   }
   void Limit(const CaptureLimits& limits) { registry_ = std::make_unique<CaptureRegistry>(folder_.path(), limits); }
-  Session CreateEnded(uint32_t owner) { return AskAndComplete(CreationBy(owner)); }
+  Session CreateEnded(CaptureUser owner) { return AskAndComplete(CreationBy(owner)); }
 
   ScratchDirectory folder_;
 };
@@ -40,6 +40,19 @@ TEST_F(Registry, OthersCapturesCannotBeSeen) {
   EXPECT_TRUE(registry_->List(kBob).empty());
   EXPECT_EQ(registry_->List(kAnn).size(), 1U);
   EXPECT_EQ(registry_->List(kRoot).size(), 1U);
+}
+
+TEST_F(Registry, ARootWhoMayNotReadAllIsOneUserAmongOthers) {
+  const Session anns = Create(kAnn).value();
+  const Session roots = Create(kRoot, "once").value();
+  const Session containers = Create(kContainersRoot, "once").value();
+  EXPECT_NE(containers, roots) << "not by a request's ID either";
+  EXPECT_EQ(registry_->List(kContainersRoot), std::vector<Session>{containers});
+  for (const Session& others : {anns, roots}) {
+    EXPECT_EQ(registry_->Find(others->parameters().id, kContainersRoot).error().code, Code::kNotFound);
+    EXPECT_EQ(registry_->Delete(others->parameters().id, kContainersRoot).error().code, Code::kNotFound);
+  }
+  EXPECT_EQ(registry_->List(kRoot).size(), 3U);
 }
 
 TEST_F(Registry, ARequestIdIsOfOneUser) {
@@ -87,7 +100,7 @@ TEST_F(Registry, KeepsSoManyEndedOnesAndForgetsTheOldest) {
 
 TEST_F(Registry, ForgetsWhatIsOldUnlessItIsToBeKept) {
   Limit({.retention = Nanos(0)});
-  CaptureRegistry::Creation creation{.owner_uid = kAnn, .keep = true};
+  CaptureRegistry::Creation creation{.owner = kAnn, .keep = true};
   creation.request.pid = Pid(7);
   const Session kept = registry_->Create(creation, starter_).value();
   Complete(kept, LastCollector());
@@ -192,7 +205,7 @@ TEST_F(Registry, DiscardingCancelsHidesAndForgets) {
 
 TEST_F(Registry, TheServersLimitsHoldWhateverIsAskedFor) {
   Limit({.bytes = 1000, .duration = Nanos::FromSeconds(5)});
-  CaptureRegistry::Creation creation{.owner_uid = kAnn, .max_bytes = 1'000'000};
+  CaptureRegistry::Creation creation{.owner = kAnn, .max_bytes = 1'000'000};
   creation.request.pid = Pid(7);
   for (const Nanos asked : {Nanos(), Nanos::FromSeconds(2)}) {
     creation.request.duration = asked;
@@ -225,7 +238,7 @@ TEST_F(Registry, QuotasLimitHowManyGoOn) {
 
 TEST_F(Registry, QuotasLimitTheDuration) {
   starter_.allowed = {.name = "short", .captures = {}, .bytes = {}, .duration = Nanos::FromSeconds(10)};
-  CaptureRegistry::Creation creation{.owner_uid = kAnn};
+  CaptureRegistry::Creation creation{.owner = kAnn};
   creation.request.pid = Pid(7);
   creation.request.duration = Nanos::FromSeconds(11);
   EXPECT_EQ(registry_->Check(creation, starter_).error().reason, Reason::kQuota);
@@ -263,7 +276,7 @@ TEST_F(Registry, QuotasLimitTheBytesOfAllTraces) {
 }
 
 TEST_F(Registry, ACaptureEndsWellAtItsSize) {
-  CaptureRegistry::Creation creation{.owner_uid = kAnn, .max_bytes = 100};
+  CaptureRegistry::Creation creation{.owner = kAnn, .max_bytes = 100};
   creation.request.pid = Pid(7);
   const Session session = registry_->Create(creation, starter_).value();
   ASSERT_TRUE(WriteAll(LastCollector().output.get(), SmallTrace(false)));

@@ -22,7 +22,7 @@ CaptureRecord SomeRecord() {
   CaptureRecord record;
   record.parameters.id = "c1";
   record.parameters.request_id = "a \"word\"\n";
-  record.parameters.owner_uid = kAnn;
+  record.parameters.owner = {kAnn.uid, true};
   record.parameters.request.pid = Pid(7);
   record.parameters.request.duration = Nanos::FromSeconds(3);
   record.parameters.max_bytes = 1 << 20;
@@ -49,7 +49,7 @@ TEST(CaptureRecord, ComesBackAsItWas) {
   ASSERT_TRUE(read.has_value()) << read.error().message;
   EXPECT_EQ(EncodeRecord(read.value()), EncodeRecord(record));
   EXPECT_EQ(read.value().parameters.request_id, record.parameters.request_id);
-  EXPECT_EQ(read.value().parameters.owner_uid, kAnn);
+  EXPECT_EQ(read.value().parameters.owner, (CaptureUser{kAnn.uid, true}));
   EXPECT_TRUE(read.value().parameters.keep);
   EXPECT_EQ(read.value().parameters.request.duration, Nanos::FromSeconds(3));
   EXPECT_EQ(read.value().state.totals.samples, 12U);
@@ -271,7 +271,7 @@ TEST_F(KeptCaptures, AreThereAfterTheEndOfTheServer) {
   EXPECT_EQ(EncodeRecord({again->parameters(), again->Snapshot()}), before);
   EXPECT_EQ(again->spool().ReadPackets(0, 1 << 20).value(), two->spool().ReadPackets(0, 1 << 20).value());
   EXPECT_EQ(registry_->Find("cancelled", kAnn).value()->Snapshot().state, CaptureState::kCancelled);
-  EXPECT_TRUE(registry_->Find("two", 1002).has_error()) << "and theirs who made them";
+  EXPECT_TRUE(registry_->Find("two", kBob).has_error()) << "and theirs who made them";
   again->Cancel();  // no effect
   EXPECT_EQ(again->Snapshot().state, CaptureState::kSucceeded);
 }

@@ -98,7 +98,7 @@ class BudgetOfTheRegistry : public testing::Test, protected PlayedCaptures {
   BudgetOfTheRegistry() { registry_ = std::make_unique<CaptureRegistry>(folder_.path(), CaptureLimits()); }
   ~BudgetOfTheRegistry() override { registry_.reset(); }  // before its folder
 
-  Result<Session> Create(uint32_t owner, const CaptureRequest& request) {
+  Result<Session> Create(CaptureUser owner, const CaptureRequest& request) {
     CaptureRegistry::Creation creation = CreationBy(owner);
     creation.request = request;
     return Ask(creation);
@@ -114,30 +114,30 @@ class BudgetOfTheRegistry : public testing::Test, protected PlayedCaptures {
 
 TEST_F(BudgetOfTheRegistry, IsForEverybodyTogether) {
   starter_.budget = 0.1;
-  const Session greedy = Create(1001, Sampling(0)).value();
+  const Session greedy = Create({1001}, Sampling(0)).value();
   EXPECT_DOUBLE_EQ(LastCollector().request.max_overhead, 0.05) << "what its collector is told";
   std::vector<Session> others;
   for (uint32_t user = 1002; user < 1007; ++user) {
-    others.push_back(Create(user, Sampling(0.01)).value());
+    others.push_back(Create({user}, Sampling(0.01)).value());
   }
   EXPECT_DOUBLE_EQ(LastCollector().request.max_overhead, 0.01);
-  EXPECT_NEAR(registry_->Usage(0).cpu_cores, 0.1, 1e-9);
-  const auto one_too_many = Create(1008, Sampling(0.01));
+  EXPECT_NEAR(registry_->Usage(kRoot).cpu_cores, 0.1, 1e-9);
+  const auto one_too_many = Create({1008}, Sampling(0.01));
   ASSERT_TRUE(one_too_many.has_error());
   EXPECT_EQ(one_too_many.error().code, Code::kResourceExhausted);
   EXPECT_EQ(one_too_many.error().reason, Reason::kQuota);
   EXPECT_NE(one_too_many.error().message.find("0.1 cores"), std::string::npos) << one_too_many.error().message;
   EXPECT_FALSE(one_too_many.error().remedy.empty());
   EXPECT_EQ(starter_.refusals, 1) << "the audit hears of it";
-  EXPECT_TRUE(registry_->StartHidden(Sampling(0.01), 1008, starter_).has_error()) << "live views count too";
+  EXPECT_TRUE(registry_->StartHidden(Sampling(0.01), {1008}, starter_).has_error()) << "live views count too";
   ASSERT_EQ(NoticesOf(greedy).size(), 1U);
   EXPECT_NE(NoticesOf(greedy)[0].find("5 % of a core"), std::string::npos) << NoticesOf(greedy)[0];
   EXPECT_TRUE(NoticesOf(others[0]).empty());
-  EXPECT_TRUE(Create(1008, Sampling(0.01)).has_value()) << "some have ended";
+  EXPECT_TRUE(Create({1008}, Sampling(0.01)).has_value()) << "some have ended";
 }
 
 TEST_F(BudgetOfTheRegistry, WithoutOneNothingIsNarrowed) {
-  const Session session = Create(1001, Sampling(0)).value();
+  const Session session = Create({1001}, Sampling(0)).value();
   EXPECT_DOUBLE_EQ(LastCollector().request.max_overhead, 0);
   EXPECT_TRUE(NoticesOf(session).empty());
 }

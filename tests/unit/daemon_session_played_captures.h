@@ -12,17 +12,18 @@
 
 namespace ptrace_prof {
 
-inline constexpr uint32_t kAnn = 1001;
-inline constexpr uint32_t kBob = 1002;
-inline constexpr uint32_t kRoot = 0;
+inline constexpr CaptureUser kAnn{1001};
+inline constexpr CaptureUser kBob{1002};
+inline constexpr CaptureUser kRoot{0, true};
+inline constexpr CaptureUser kContainersRoot{0};
 inline constexpr Nanos kPatience = Nanos::FromSeconds(60);
 
 class PlayedCaptures {
  protected:
   using Session = std::shared_ptr<CaptureSession>;
 
-  static CaptureRegistry::Creation CreationBy(uint32_t owner, const std::string& id = "") {
-    CaptureRegistry::Creation creation{.id = id, .request_id = {}, .owner_uid = owner};
+  static CaptureRegistry::Creation CreationBy(CaptureUser owner, const std::string& id = "") {
+    CaptureRegistry::Creation creation{.id = id, .request_id = {}, .owner = owner};
     creation.request.pid = Pid(7);
     return creation;
   }
