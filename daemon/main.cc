@@ -172,7 +172,7 @@ void Reread(PolicySource& policy, const std::optional<TlsServer>& tls) {
 
 // Until a signal to end, which is given, or the end of the launcher: 0. Now and then, looks after what nobody asks for.
 int AwaitEnd(Termination& termination, CaptureRegistry& captures, const LauncherConnection& launcher,
-                const std::function<void()>& reread, ServiceNotice& notice) {
+             const std::function<void()>& reread, ServiceNotice& notice) {
   const Nanos pause = std::min(kExpireEvery, notice.alive_every().value_or(kExpireEvery));
   const UniqueFd launchers_end = launcher.OpenPidfd();
   for (;;) {

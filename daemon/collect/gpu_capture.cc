@@ -62,8 +62,7 @@ Result<void> GpuCapture::CheckMemory() {
   if (context_.request.force) {
     return {};
   }
-  const auto free =
-      context_.gpus != nullptr ? context_.gpus->FreeMemoryOf(target_.pid, kMemoryPatience) : std::nullopt;
+  const auto free = context_.gpus != nullptr ? context_.gpus->FreeMemoryOf(target_.pid, kMemoryPatience) : std::nullopt;
   memory_is_unknown_ = !free.has_value();
   return free.has_value() ? CheckGpuMemory(target_.pid, *free) : Result<void>();
 }

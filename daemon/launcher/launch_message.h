@@ -55,7 +55,7 @@ struct LaunchHeader {
   uint64_t number = 0;                     // of this collector, chosen by the daemon
   uint64_t peer = 0;                       // kStart, kPeer, kPeerGone: its number, chosen by the launcher, or of a user
   int32_t pid = 0;                         // kStarted; kStart, kLook: of the target, 0: none; kPeer: of the peer
-  int32_t status = 0;                      // kEnded: as of wait(2); kFailed, kLooked: an errno; kVouch: 1: express; kPeer: 1: administrator
+  int32_t status = 0;  // kEnded: as of wait(2); kFailed, kLooked: an errno; kVouch: 1: express; kPeer: 1: administrator
   PeerVerdict verdict = PeerVerdict::kKnown;  // kPeer, kVouch, as all below but the last two
   uint32_t uid = 0;
   uint32_t gid = 0;

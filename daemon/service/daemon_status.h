@@ -11,7 +11,8 @@ class DaemonStatus;
 
 namespace ptrace_prof {
 
-// The administrator and who started the daemon learn where it keeps things; of captures, everybody what CaptureRegistry::List gives.
+// The administrator and who started the daemon learn where it keeps things; of captures, everybody what
+// CaptureRegistry::List gives.
 void FillDaemonStatus(const DaemonFacts& facts, CaptureRegistry& captures, CaptureUser caller,
                       ptraceprof::v1::DaemonStatus* out);
 

@@ -173,8 +173,8 @@ void CaptureRegistry::Take(const CpuGrant& grant, CaptureParameters& parameters)
 std::string CaptureRegistry::FindRival(const Creation& creation) const {
   for (const auto& [id, entry] : entries_) {
     const CaptureRequest& request = entry.session->parameters().request;
-    if (request.mode != CaptureMode::kSample && request.pid == creation.request.pid &&
-        MaySee(entry, creation.owner) && !HasEnded(entry.session->Snapshot().state)) {
+    if (request.mode != CaptureMode::kSample && request.pid == creation.request.pid && MaySee(entry, creation.owner) &&
+        !HasEnded(entry.session->Snapshot().state)) {
       return fmt::format("capture {} of user {}", id, entry.session->parameters().owner.uid);
     }
   }

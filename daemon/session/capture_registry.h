@@ -1,7 +1,7 @@
 // All captures of one server: creating them within limits, finding them by ID, forgetting them.
 //
-// Captures belong to the user who created them; nobody else sees them (the administrator does). With a shelf they outlive us, and
-// those of an earlier daemon are among them. Thread-safe. The destructor ends all of them.
+// Captures belong to the user who created them; nobody else sees them (the administrator does). With a shelf they
+// outlive us, and those of an earlier daemon are among them. Thread-safe. The destructor ends all of them.
 #pragma once
 
 #include <array>

@@ -68,8 +68,8 @@ std::optional<LauncherDoor::Arrival> LauncherDoor::Take() {
     return std::nullopt;
   }
   PeerMessage& arrived = decoded.value();
-  return Arrival{std::move(connection), PeerNumber(arrived.number), std::move(arrived.peer.who), arrived.peer.pid,
-                 arrived.peer.is_administrator, Explain(arrived.peer)};
+  return Arrival{std::move(connection), PeerNumber(arrived.number),    std::move(arrived.peer.who),
+                 arrived.peer.pid,      arrived.peer.is_administrator, Explain(arrived.peer)};
 }
 
 }  // namespace ptrace_prof

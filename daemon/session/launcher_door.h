@@ -22,7 +22,7 @@ class LauncherDoor {
     CallerIdentity who;
     Pid pid;
     bool is_administrator = false;  // see ExaminedPeer
-    Result<void> verdict;  // kUnauthenticated: who that is cannot be said, or means nothing here
+    Result<void> verdict;           // kUnauthenticated: who that is cannot be said, or means nothing here
   };
 
   int fd() const { return socket_.get(); }  // readable where somebody arrived, or nobody will
