@@ -85,9 +85,11 @@ bool ChainVerifier::LinkUp(CollectStatus collected, ThreadStack& stack, LinkedCh
   }
   const bool too_deep = collected == CollectStatus::kTooDeep;
   LinkEnd end = linker_.Follow(stack.frames(), too_deep, &chain).end;
+  if (end == LinkEnd::kUnknownCode && stack.DropDeadShims()) {
+    end = linker_.Follow(stack.frames(), too_deep, &chain).end;
+  }
   if (end == LinkEnd::kUnknownCode) {
-    // Reading code takes longer than many a call lasts: look first.
-    early_ = stack.ReadSeries(memory_, Random(), &series_);
+    LookEarly(stack);
     linker_.ReadCodes(stack.frames());
     end = linker_.Follow(stack.frames(), too_deep, &chain).end;
   }
@@ -97,6 +99,14 @@ bool ChainVerifier::LinkUp(CollectStatus collected, ThreadStack& stack, LinkedCh
   stack.TrustBottom();
   *out = TakeLinked(chain, too_deep ? SampleQuality::kTooDeep : SampleQuality::kVerified);
   return true;
+}
+
+// Reading code takes longer than many a call lasts: look first.
+void ChainVerifier::LookEarly(ThreadStack& stack) {
+  if (const Nanos begin = MonotonicNow(); MayLook(begin)) {
+    early_ = stack.ReadSeries(memory_, Random(), &series_);
+    looked_in_vain_ = looked_in_vain_ + (MonotonicNow() - begin);
+  }
 }
 
 VerifiedStack ChainVerifier::TakeLinked(const LinkedChain& chain, SampleQuality quality) const {

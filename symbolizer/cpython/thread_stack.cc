@@ -192,10 +192,27 @@ void ThreadStack::NoteWalk() {
     highest_ = 0;
     bottom_ = {};  // now and then the shim is read again
   }
+  NoteShims();
   replan_due_ = replan_due_ || pieced_ || is_due;
   if (!chain_.frames.empty()) {
     highest_ = std::max(highest_, chain_.frames.front().address);
   }
+}
+
+// The innermost only: they are the next to go.
+void ThreadStack::NoteShims() {
+  constexpr size_t kNoted = 2;
+  for (size_t i = 0; i < std::min(kNoted, chain_.shims.size()); ++i) {
+    if (std::ranges::find(shims_, chain_.shims[i]) == shims_.end()) {
+      shims_[shims_next_++ % shims_.size()] = chain_.shims[i];
+    }
+  }
+}
+
+bool ThreadStack::DropDeadShims() {
+  return std::erase_if(chain_.frames, [this](const RawFrame& frame) {
+           return std::ranges::find(shims_, frame.address) != shims_.end();
+         }) > 0;
 }
 
 // How many frames there can have been when the thread state was read.

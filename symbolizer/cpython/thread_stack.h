@@ -55,6 +55,10 @@ class ThreadStack {
   // where a stack takes many pieces, 0: not read. The stack of this object stays what it is.
   size_t ReadSeries(RemoteMemory& memory, uint64_t random, Series* series);
 
+  // Leaves out what lies where shims lay lately, on the C stack: a call from C that has returned, and whose shim was
+  // written over before it was read. Whether there was any.
+  bool DropDeadShims();
+
   // The chain proved true: from now on, what lies below its outermost frame need not be read each time.
   void TrustBottom();
 
@@ -65,6 +69,7 @@ class ThreadStack {
   bool LocateCurrent(uint64_t* current);
   CollectStatus Walk(RemoteMemory& memory);
   void NoteWalk();
+  void NoteShims();
   bool IsOfThisThread(const std::byte* state) const;
   uint32_t DepthOf(const std::byte* state) const;
   bool IsOfSeveralMoments(uint32_t depth) const;
@@ -92,6 +97,8 @@ class ThreadStack {
   uint64_t cframe_ = 0;               // last seen tstate->cframe (3.11, 3.12)
   std::array<uint64_t, 4> missed_{};  // frames that lately were not in the plan: they come and go
   uint32_t missed_next_ = 0;
+  std::array<uint64_t, 8> shims_{};  // addresses, as they were met
+  uint32_t shims_next_ = 0;
   uint32_t since_replan_ = 0;
   bool pieced_ = false;  // the last walk had to ask for more
   bool bare_ = false;    // the plan holds nothing but the thread state

@@ -327,6 +327,26 @@ TEST_F(ChainVerifierTest, ShimsArePassedOver) {
   EXPECT_EQ(Names(Sample().stack), "fa<main");
 }
 
+// The call from C has returned, and its C stack is another function's; the frame of the callee is still there.
+TEST_F(ChainVerifierTest, AShimThatWasWrittenOverIsStillNoFrame) {
+  const RemoteAddr shim = python_.Allocate(64);
+  const RemoteAddr elsewhere = python_.Allocate(64);
+  const RemoteAddr no_code = python_.Allocate(64);
+  python_.PutFrame(shim, bottom_, RemoteAddr(3), 0, 3);
+  python_.PutFrame(top_, shim, fa_, 1);
+  EXPECT_EQ(Names(Sample().stack), "fa<main");
+  Sample();  // with a plan that has the shim in it
+  const size_t before = python_.batches;
+  python_.PutFrame(shim, bottom_, no_code, 0);
+  const VerifiedStack sample = Sample();
+  EXPECT_EQ(Names(sample.stack), "fa<main");
+  EXPECT_EQ(sample.quality, SampleQuality::kVerified);
+  EXPECT_EQ(python_.batches, before + 1) << "nothing more is read for it";
+  python_.PutFrame(elsewhere, bottom_, no_code, 0);
+  python_.PutFrame(top_, elsewhere, fa_, 1);
+  EXPECT_EQ(Sample().quality, SampleQuality::kTruncated) << "where no shim was, a frame may be missing";
+}
+
 TEST_F(ChainVerifierTest, AThreadStateOfAnotherInterpreterIsNotRead) {
   python_.Put(python_.state + 8, uint64_t{0x12340});
   EXPECT_FALSE(Sample().readable);
