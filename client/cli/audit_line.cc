@@ -94,6 +94,8 @@ std::optional<AuditRecord> ParseAuditLine(std::string_view line) {
   record.reason = Text(document, "reason");
   record.message = Text(document, "message");
   record.rule = Text(document, "rule");
+  record.capture = Text(document, "capture");
+  record.owner = Uid(static_cast<uint32_t>(Number(document, "owner").value_or(0)));
   record.json = Rewritten(document);
   return record;
 }
@@ -131,6 +133,7 @@ std::string AuditTableLine(const AuditRecord& record, const std::string& user) {
   std::string why = record.reason;
   why += record.message.empty() ? "" : (why.empty() ? "" : ": ") + record.message;
   why += record.rule.empty() ? "" : fmt::format("{}(rule {})", why.empty() ? "" : " ", record.rule);
+  why += record.capture.empty() ? "" : fmt::format("capture {} of user {}", record.capture, record.owner.value);
   std::string line = fmt::format(kColumns, record.time_text.substr(0, 19) + "Z", Printable(user), record.caller.value,
                                  record.what, target, record.outcome, why);
   line.erase(line.find_last_not_of(' ') + 1);

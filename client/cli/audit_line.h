@@ -21,8 +21,10 @@ struct AuditRecord {
   std::string outcome;
   std::string reason;
   std::string message;
-  std::string rule;  // of the policy; empty: none
-  std::string json;  // the whole line again, with all fields, those unknown here too
+  std::string rule;     // of the policy; empty: none
+  std::string capture;  // another user's; empty: none
+  Uid owner;            // of that
+  std::string json;     // the whole line again, with all fields, those unknown here too
 };
 
 // Nothing where it is no whole line of an audit.

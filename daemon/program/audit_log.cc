@@ -76,6 +76,11 @@ std::string AuditLine(const AuditEntry& entry, Nanos time) {
     writer.Key("target");
     writer.Int(entry.target.value);
   }
+  if (entry.capture.has_value()) {
+    PutText(writer, "capture", entry.capture->id);
+    writer.Key("owner");
+    writer.Uint(entry.capture->owner.value);
+  }
   PutText(writer, "outcome", OutcomeName(entry.outcome));
   if (!entry.rule.empty()) {
     PutText(writer, "rule", entry.rule);

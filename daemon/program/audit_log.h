@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,14 +24,21 @@ enum class AuditOutcome : uint8_t {
   kFailed,   // for another reason
 };
 
+// One that is another user's.
+struct AuditedCapture {
+  std::string id;
+  Uid owner;
+};
+
 struct AuditEntry {
   PeerIdentity caller;
-  std::string what;  // "connect", or the verb of a collector
+  std::string what;  // "connect", the verb of a collector, or what was done with `capture`
   Pid target;        // 0: none
   AuditOutcome outcome = AuditOutcome::kStarted;
   Error error = {};       // of kRefused and kFailed
   std::string rule = {};  // of the policy, that let it pass or refused it; empty: none
-  size_t times = 1;       // with those like it that were not told
+  std::optional<AuditedCapture> capture = {};
+  size_t times = 1;  // with those like it that were not told
 };
 
 class AuditLog {

@@ -2,6 +2,7 @@
 
 #include "attach/proc/procfs.h"
 #include "daemon/program/daemon_log.h"
+#include "daemon/session/capture_facts.h"
 
 namespace ptrace_prof {
 namespace {
@@ -94,6 +95,16 @@ void LoggedStarter::Tell(const CaptureRequest& request, const Error& error, cons
 
 void LoggedStarter::Refused(const CaptureRequest& request, const Error& error) {
   Tell(request, error, gate_.quota().name);
+}
+
+void LoggedStarter::Touched(std::string_view what, const CaptureParameters& capture) {
+  if (audit_ != nullptr) {
+    audit_->Write({.caller = caller_,
+                   .what = std::string(what),
+                   .target = capture.request.pid,
+                   .outcome = AuditOutcome::kAllowed,
+                   .capture = AuditedCapture{capture.id, Uid(capture.owner.uid)}});
+  }
 }
 
 Result<void> LoggedStarter::MayProfile(Pid target) {

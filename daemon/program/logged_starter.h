@@ -24,6 +24,7 @@ class LoggedStarter : public CollectorStarter {
   UserQuota quota() override { return gate_.quota(); }
   std::optional<double> cpu_budget() override { return gate_.cpu_budget(); }
   void Refused(const CaptureRequest& request, const Error& error) override;
+  void Touched(std::string_view what, const CaptureParameters& capture) override;
 
  private:
   Result<std::unique_ptr<Collector>> StartJudged(const CaptureRequest& request, PolicyGate::Judgement judgement);

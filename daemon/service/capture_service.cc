@@ -85,6 +85,13 @@ Result<CaptureRegistry::Creation> CaptureServiceImpl::CreationFrom(const v1::Cap
                                    .keep = spec.keep()};
 }
 
+// What an administrator does with captures of others is for the audit.
+void CaptureServiceImpl::TellIfAnothers(std::string_view what, const CaptureSession& session) {
+  if (session.parameters().owner != UserOf(caller_)) {
+    starter_.Touched(what, session.parameters());
+  }
+}
+
 // A capture that is not in the registry: it lives as long as the call that waits for it.
 Result<std::shared_ptr<CaptureSession>> CaptureServiceImpl::StartHidden(const CaptureRequest& request) {
   return captures_.StartHidden(request, UserOf(caller_), starter_);
@@ -197,6 +204,7 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::CancelCapture(grpc::CallbackServer
     return Answer(context, session.error());
   }
   session.value()->Cancel();
+  TellIfAnothers("cancel", *session.value());
   FillCapture(*session.value(), response);
   return Answer(context, {});
 }
@@ -209,11 +217,15 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::DeleteCapture(grpc::CallbackServer
     return Answer(context, session.error());
   }
   const std::string& id = session.value()->parameters().id;
+  Result<void> deleted;
   if (request->force()) {
     captures_.Discard(id);
-    return Answer(context, {});
+  } else {
+    deleted = captures_.Delete(id, UserOf(caller_));
   }
-  const auto deleted = captures_.Delete(id, UserOf(caller_));
+  if (deleted.has_value()) {
+    TellIfAnothers("delete", *session.value());
+  }
   return Answer(context, deleted);
 }
 
@@ -239,6 +251,7 @@ TraceChunkWriter* CaptureServiceImpl::ReadTrace(grpc::CallbackServerContext* /*c
   if (auto checked = session.value()->spool().CheckOffset(request->offset()); checked.has_error()) {
     return FailedCall<v1::TraceChunk>(ToStatus(checked.error()));
   }
+  TellIfAnothers("read", *session.value());
   return StartReadTrace(std::move(session).value(), *request, size.value());
 }
 

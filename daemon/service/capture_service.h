@@ -49,6 +49,7 @@ class CaptureServiceImpl : public ptraceprof::v1::CaptureService::CallbackServic
   Result<std::shared_ptr<CaptureSession>> FindNamedIn(const Request& request);
   Result<CaptureRegistry::Creation> CreationFrom(const ptraceprof::v1::CaptureSpec& spec,
                                                  const std::string& request_id);
+  void TellIfAnothers(std::string_view what, const CaptureSession& session);
   Result<std::shared_ptr<CaptureSession>> StartHidden(const CaptureRequest& request);
 
   const PeerIdentity caller_;

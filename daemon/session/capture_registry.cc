@@ -6,6 +6,7 @@
 #include <chrono>
 #include <set>
 
+#include "attach/base/clean_text.h"
 #include "attach/base/wall_clock.h"
 #include "daemon/session/random_id.h"
 
@@ -61,14 +62,20 @@ bool CaptureRegistry::MaySee(const CaptureSession& session, CaptureUser who) {
   return who.is_administrator || session.parameters().owner == who;
 }
 
-std::shared_ptr<CaptureSession> CaptureRegistry::FindRepeated(const Creation& creation) const {
+Result<std::shared_ptr<CaptureSession>> CaptureRegistry::FindRepeated(const Creation& creation) const {
   for (const auto& [id, entry] : entries_) {
     if (!creation.request_id.empty() && entry.request_id == creation.request_id && !entry.is_discarded &&
         entry.session->parameters().owner == creation.owner) {
+      if (!entry.asked.empty() && entry.asked != EncodeRequest(creation.request)) {
+        return Because(Reason::kInvalidRequest,
+                       fmt::format("request_id '{}' was that of another request, which made capture '{}'",
+                                   CleanText(creation.request_id), id),
+                       "give each request an ID of its own, and only its repetition the same");
+      }
       return entry.session;
     }
   }
-  return nullptr;
+  return std::shared_ptr<CaptureSession>();
 }
 
 bool CaptureRegistry::IsStarting(const std::function<bool(const CaptureParameters&)>& which) const {
@@ -203,7 +210,8 @@ Result<void> CaptureRegistry::Check(const Creation& creation, CollectorStarter& 
   const UserQuota quota = starter.quota();
   const std::lock_guard lock(mutex_);
   ExpireLocked();
-  if (FindRepeated(creation) == nullptr) {
+  PP_ASSIGN_OR_RETURN(const auto repeated, FindRepeated(creation));
+  if (repeated == nullptr) {
     PP_RETURN_IF_ERROR(CheckNew(creation, starter, quota));
   }
   return {};
@@ -218,7 +226,8 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
            });
   });
   ExpireLocked();
-  if (auto repeated = FindRepeated(creation); repeated != nullptr) {
+  PP_ASSIGN_OR_RETURN(auto repeated, FindRepeated(creation));
+  if (repeated != nullptr) {
     return repeated;
   }
   const auto grant = CheckNew(creation, starter, quota);
@@ -249,7 +258,7 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
     (traces ? parameters.request.trace.longest : parameters.request.duration) = longest;
   }
   PP_ASSIGN_OR_RETURN(auto session, StartUnlocked(lock, parameters, starter));
-  entries_[parameters.id] = {next_number_++, creation.request_id, session, false};
+  entries_[parameters.id] = {next_number_++, creation.request_id, EncodeRequest(creation.request), session, false};
   return session;
 }
 
@@ -506,7 +515,7 @@ CaptureRegistry::Restored CaptureRegistry::Restore(const std::function<void(cons
     const std::string id = found.record.parameters.id;
     const std::string request_id = found.record.parameters.request_id;
     found.record.parameters.account = AccountOf(found.record.parameters.owner.uid);
-    entries_[id] = {next_number_++, request_id, CaptureSession::Restore(std::move(found)), false};
+    entries_[id] = {next_number_++, request_id, {}, CaptureSession::Restore(std::move(found)), false};
   }
   ExpireLocked();
   return restored;

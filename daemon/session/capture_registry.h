@@ -88,7 +88,8 @@ class CaptureRegistry {
   };
   // kAlreadyExists: the ID is taken. kResourceExhausted: too many at once, too many bytes, too long, no CPU time left;
   // the limits are ours, the quota of who has the starter, and its budget. Otherwise as CollectorStarter::Start. A
-  // second creation with the same request_id and owner gives the capture of the first.
+  // second creation with the same request_id and owner gives the capture of the first (kInvalidArgument: that was asked
+  // to be another).
   Result<std::shared_ptr<CaptureSession>> Create(const Creation& creation, CollectorStarter& starter);
   // Why Create would refuse it now, apart from what its collector will say.
   Result<void> Check(const Creation& creation, CollectorStarter& starter);
@@ -133,13 +134,15 @@ class CaptureRegistry {
   struct Entry {
     uint64_t number = 0;  // in the order of creation
     std::string request_id;
+    std::vector<std::string> asked;  // EncodeRequest; empty: by a client of an earlier daemon
     std::shared_ptr<CaptureSession> session;
     bool is_discarded = false;
   };
 
   static bool MaySee(const CaptureSession& session, CaptureUser who);
   static bool MaySee(const Entry& entry, CaptureUser who) { return !entry.is_discarded && MaySee(*entry.session, who); }
-  std::shared_ptr<CaptureSession> FindRepeated(const Creation& creation) const;
+  // Null: none. kInvalidArgument: that one asked for something else.
+  Result<std::shared_ptr<CaptureSession>> FindRepeated(const Creation& creation) const;
   Result<CpuGrant> CheckNew(const Creation& creation, CollectorStarter& starter, const UserQuota& quota) const;
   Result<void> CheckLimits(const Creation& creation, const UserQuota& quota) const;
   struct CpuUse {

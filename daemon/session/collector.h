@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "attach/base/result.h"
 #include "attach/base/types.h"
@@ -28,6 +29,8 @@ class Collector {
   virtual void Concluded(const std::optional<Error>&) {}
 };
 
+struct CaptureParameters;
+
 class CollectorStarter {
  public:
   virtual ~CollectorStarter() = default;
@@ -40,6 +43,8 @@ class CollectorStarter {
   virtual std::optional<double> cpu_budget() { return {}; }
   // Nothing was started for that, because of a limit. For those who keep a record.
   virtual void Refused(const CaptureRequest&, const Error&) {}
+  // That was done with a capture of another user's: "read", "cancel" or "delete". For those who keep a record.
+  virtual void Touched(std::string_view /*what*/, const CaptureParameters&) {}
 };
 
 }  // namespace ptrace_prof

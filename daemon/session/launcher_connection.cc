@@ -16,7 +16,8 @@ namespace ptrace_prof {
 namespace {
 
 constexpr Nanos kAnswerPatience = Nanos::FromSeconds(10);
-constexpr Nanos kReportPatience = Nanos::FromSeconds(2);
+// A thread of the service waits; the user can draw it out, by stopping the process that is to become the collector.
+constexpr Nanos kReportPatience = Nanos::FromMillis(250);
 constexpr Nanos kLauncherPatience = Nanos::FromSeconds(10);  // longer than the launcher waits for its collectors
 
 Error LauncherGone() {

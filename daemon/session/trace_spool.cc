@@ -159,7 +159,7 @@ Result<void> TraceSpool::CheckOffset(uint64_t offset) const {
     const std::lock_guard lock(mutex_);
     at = *std::prev(std::upper_bound(landmarks_.begin(), landmarks_.end(), offset));
   }
-  while (at < offset) {  // from block to block: a trace of an earlier daemon has no landmarks
+  while (at < offset) {  // from block to block: a trace of an earlier daemon has no landmarks before this
     PP_ASSIGN_OR_RETURN(const std::string block, ReadExactly(at, std::min(kLandmarkEvery, end - at)));
     uint64_t whole = MeasurePacket(block);
     if (whole == 0) {
@@ -171,6 +171,10 @@ Result<void> TraceSpool::CheckOffset(uint64_t offset) const {
       whole = passed < block.size() ? MeasurePacket(std::string_view(block).substr(passed)) : 0;
     }
     at += passed;
+    const std::lock_guard lock(mutex_);
+    if (at >= landmarks_.back() + kLandmarkEvery / 2) {
+      landmarks_.push_back(at);
+    }
   }
   return at == offset ? Result<void>() : BadOffset(offset, "is inside a packet");
 }

@@ -62,7 +62,9 @@ class TraceSpool {
   std::atomic<uint64_t> committed_ = 0;
   std::atomic<uint64_t> forgotten_ = 0;
   mutable std::mutex mutex_;
-  std::vector<uint64_t> landmarks_{0};  // beginnings of packets, about kLandmarkEvery apart; some not committed yet
+  // Beginnings of packets, about kLandmarkEvery apart; some not committed yet. Of a trace that was made before: as far
+  // as it was looked for them.
+  mutable std::vector<uint64_t> landmarks_{0};
 };
 
 }  // namespace ptrace_prof

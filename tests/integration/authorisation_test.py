@@ -139,6 +139,8 @@ class Authorisation(AuthorisationCase):
                 with self.subTest(caller=who, target=what):
                     waiting = self.daemon.probe("create", self.targets[what].pid, 1000, prefix=self.callers[who])
                     name = waiting.end()[-1].split()[1]
+                    if (who, capabilities) != ("alice", 1 << 19):  # which is refused, and ends at once
+                        self.assertTrue(within_deadline(self.daemon.collectors))
                     for collector in self.daemon.collectors():
                         seen = status_fields(collector)
                         self.assertEqual(seen["Uid"].split(), [owner] * 4)

@@ -118,6 +118,10 @@ class ForEverybody(Operating):
         self.ask("daemon", "cancel", theirs)
         self.assertTrue(daemons.within_deadline(lambda: self.status()["captures"]["cancelled"] == 1))
         must("captures", "delete", theirs, "--host", self.place.address)
+        audited = lines_of(self.ask("audit", "--json").output)
+        self.assertEqual([(line["what"], line["owner"]) for line in audited if line.get("capture") == theirs],
+                         [("cancel", daemons.USER), ("delete", daemons.USER)])
+        self.assertNotIn(capture, [line.get("capture") for line in audited], "root's own")
         all_of_it = self.status()
         self.assertTrue(all_of_it["of_everybody"])
         self.assertEqual(sum(all_of_it["captures"].values()), 1)

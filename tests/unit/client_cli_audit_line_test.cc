@@ -33,6 +33,14 @@ TEST(AuditLineOfTheDaemon, NamesTheRuleOfThePolicy) {
             "2026-11-21T22:10:03Z  x                   2  dump            -  started   (rule support)\n");
 }
 
+TEST(AuditLineOfTheDaemon, NamesWhoseCaptureItWas) {
+  const auto record = ParseAuditLine(
+      R"({"time":"2026-11-21T22:10:03Z","uid":0,"pid":2,"what":"read","target":7,"capture":"c1","owner":1001,"outcome":"allowed"})");
+  ASSERT_TRUE(record.has_value());
+  EXPECT_EQ(AuditTableLine(*record, "root"),
+            "2026-11-21T22:10:03Z  root                2  read            7  allowed   capture c1 of user 1001\n");
+}
+
 TEST(AuditLineOfTheDaemon, WhatIsCutOrNoneIsNotTakenForOne) {
   const std::string whole = kRefused;
   for (size_t size = 0; size < whole.size(); ++size) {

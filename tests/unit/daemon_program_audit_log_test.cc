@@ -34,6 +34,15 @@ TEST(AuditLine, NamesTheRuleThatDecided) {
   EXPECT_STREQ(Parsed(AuditLine(entry, Nanos()))["rule"].GetString(), "jobs");
 }
 
+TEST(AuditLine, NamesTheCaptureOfAnother) {
+  AuditEntry entry = Sample();
+  EXPECT_FALSE(Parsed(AuditLine(entry, Nanos())).HasMember("owner"));
+  entry.capture = AuditedCapture{"c1", Uid(1001)};
+  const auto document = Parsed(AuditLine(entry, Nanos()));
+  EXPECT_STREQ(document["capture"].GetString(), "c1");
+  EXPECT_EQ(document["owner"].GetUint(), 1001u);
+}
+
 TEST(AuditLine, NothingFromOutsideMakesAnotherLineOrField) {
   AuditEntry entry = Sample();
   entry.outcome = AuditOutcome::kRefused;

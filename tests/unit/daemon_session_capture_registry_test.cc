@@ -42,6 +42,16 @@ TEST_F(Registry, OthersCapturesCannotBeSeen) {
   EXPECT_EQ(registry_->List(kRoot).size(), 1U);
 }
 
+TEST_F(Registry, ARequestIdIsOfOneRequest) {
+  const Session first = Create(kAnn, "once").value();
+  EXPECT_EQ(Create(kAnn, "once").value(), first);
+  CaptureRegistry::Creation other = CreationBy(kAnn);
+  other.request_id = "once";
+  other.request.rate_hz = 17;
+  EXPECT_EQ(Ask(other).error().reason, Reason::kInvalidRequest);
+  EXPECT_EQ(registry_->Check(other, starter_).error().reason, Reason::kInvalidRequest);
+}
+
 TEST_F(Registry, ARootWhoMayNotReadAllIsOneUserAmongOthers) {
   const Session anns = Create(kAnn).value();
   const Session roots = Create(kRoot, "once").value();
