@@ -89,7 +89,8 @@ bool ChainVerifier::LinkUp(CollectStatus collected, ThreadStack& stack, LinkedCh
     end = linker_.Follow(stack.frames(), too_deep, &chain).end;
   }
   if (end == LinkEnd::kUnknownCode) {
-    LookEarly(stack);
+    // Reading code takes longer than many a call lasts: look first.
+    early_ = stack.ReadSeries(memory_, Random(), &series_);
     linker_.ReadCodes(stack.frames());
     end = linker_.Follow(stack.frames(), too_deep, &chain).end;
   }
@@ -99,14 +100,6 @@ bool ChainVerifier::LinkUp(CollectStatus collected, ThreadStack& stack, LinkedCh
   stack.TrustBottom();
   *out = TakeLinked(chain, too_deep ? SampleQuality::kTooDeep : SampleQuality::kVerified);
   return true;
-}
-
-// Reading code takes longer than many a call lasts: look first.
-void ChainVerifier::LookEarly(ThreadStack& stack) {
-  if (const Nanos begin = MonotonicNow(); MayLook(begin)) {
-    early_ = stack.ReadSeries(memory_, Random(), &series_);
-    looked_in_vain_ = looked_in_vain_ + (MonotonicNow() - begin);
-  }
 }
 
 VerifiedStack ChainVerifier::TakeLinked(const LinkedChain& chain, SampleQuality quality) const {
@@ -165,7 +158,7 @@ bool ChainVerifier::TryToLearn(const Seen& seen, ThreadStack& stack, CollectStat
   const bool too_deep = *collected == CollectStatus::kTooDeep;
   if (seen.depth == 0) {
     // Of a thread that was put off its CPU as it yielded, all reads are equal.
-    if (!SameCalls(first_, stack.frames()) || linker_.MaySuspendRoot(stack.frames()) ||
+    if (!SameCalls(first_, stack.frames()) || linker_.MayLackCaller(stack.frames()) ||
         !RootStandsStill(stack, collected)) {
       return false;
     }
@@ -250,7 +243,7 @@ bool ChainVerifier::ReadStopped(Tid tid, ThreadStack& stack, LinkedChain& chain,
 // if the thread was put off its CPU there, so can many in a row: what may yield is never believed to be a root. Any
 // other when stops have found it more than once, and not rarely.
 bool ChainVerifier::IsTrustedRoot(const std::vector<RawFrame>& frames) {
-  if (frames.empty() || linker_.MaySuspendRoot(frames)) {
+  if (frames.empty() || linker_.MayLackCaller(frames)) {
     return false;
   }
   if (roots_.size() >= kMaxDoubted) {

@@ -95,7 +95,6 @@ class ChainVerifier {
   bool TryToLearn(const Seen& seen, ThreadStack& stack, CollectStatus* collected);
   Standing StandsStill(size_t depth, int reads, ThreadStack& stack, CollectStatus* collected);
   bool RootStandsStill(ThreadStack& stack, CollectStatus* collected);
-  void LookEarly(ThreadStack& stack);
   bool LinkUp(CollectStatus collected, ThreadStack& stack, LinkedChain& chain, VerifiedStack* out);
   bool ReadStopped(Tid tid, ThreadStack& stack, LinkedChain& chain, VerifiedStack* out);
   bool IsTrustedRoot(const std::vector<RawFrame>& frames);

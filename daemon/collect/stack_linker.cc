@@ -198,10 +198,10 @@ bool StackLinker::MendFromLeaf(std::vector<RawFrame>* frames) const {
   return true;
 }
 
-bool StackLinker::MaySuspendRoot(const std::vector<RawFrame>& frames) {
+bool StackLinker::MayLackCaller(const std::vector<RawFrame>& frames) {
   ReadCodes(frames);
   const CodeId root = frames.empty() ? kNoCode : codes_.Find(frames.back().code);
-  return root != kNoCode && codes_.info(root).may_suspend;
+  return root != kNoCode && (codes_.info(root).may_suspend || codes_.IsAtEntry(root, frames.back().instruction));
 }
 
 void StackLinker::Learn(const std::vector<RawFrame>& frames, bool cut_root) {

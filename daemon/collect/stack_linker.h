@@ -71,8 +71,9 @@ class StackLinker {
   // that does. False: for one of them there is none or more than one, or it would be a recursion.
   bool MendFromLeaf(std::vector<RawFrame>* frames) const;
   const LinkSet& links() const { return links_; }
-  // The outermost frame is of a generator or coroutine, which has no caller while it is suspended, too.
-  bool MaySuspendRoot(const std::vector<RawFrame>& frames);
+  // The outermost frame may have a caller that cannot be seen: it is of a generator or coroutine, which has none while
+  // it is suspended, or has not run an instruction yet, so that its caller may not have been written down yet.
+  bool MayLackCaller(const std::vector<RawFrame>& frames);
   // The chain is known to be exact: enters its links into the set. Stops at a frame that is not code.
   void Learn(const std::vector<RawFrame>& frames, bool cut_root);
   void Learn(const Link& link);

@@ -186,6 +186,15 @@ std::optional<uint64_t> CodeCache::Locate(CodeId id, uint64_t instruction) {
   return std::nullopt;
 }
 
+bool CodeCache::IsAtEntry(CodeId id, uint64_t instruction) const {
+  const CodeInfo& code = info(id);
+  const auto is_first = [&](uint64_t begin) { return instruction == begin || instruction + 2 == begin; };
+  const bool is_index =
+      layout_.instruction == InstructionKind::kLastiBytes || layout_.instruction == InstructionKind::kLastiUnits;
+  return is_index ? static_cast<int64_t>(instruction) <= 0
+                  : is_first(code.instructions) || std::ranges::any_of(code.copies, is_first);
+}
+
 SourcePosition CodeCache::Position(CodeId id, uint64_t located) const {
   const CodeInfo& code = info(id);
   int64_t offset = 0;

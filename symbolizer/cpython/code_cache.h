@@ -53,6 +53,8 @@ class CodeCache {
   // which a thread of a free-threaded build (3.14+) may run a copy; nullopt: no frame of this code could hold it.
   // Copies are read when first met.
   std::optional<uint64_t> Locate(CodeId id, uint64_t instruction);
+  // A frame of this code that holds `instruction` has not gone beyond its first one.
+  bool IsAtEntry(CodeId id, uint64_t instruction) const;
   // `located`: see Locate; of any other, the line where the code begins.
   SourcePosition Position(CodeId id, uint64_t located) const;
 

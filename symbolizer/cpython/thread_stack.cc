@@ -210,9 +210,23 @@ void ThreadStack::NoteShims() {
 }
 
 bool ThreadStack::DropDeadShims() {
-  return std::erase_if(chain_.frames, [this](const RawFrame& frame) {
-           return std::ranges::find(shims_, frame.address) != shims_.end();
-         }) > 0;
+  constexpr size_t kMostAbove = 8;
+  std::vector<RawFrame>& frames = chain_.frames;
+  for (size_t i = 1; i + 1 < frames.size() && i <= kMostAbove; ++i) {
+    if (std::ranges::find(shims_, frames[i].address) == shims_.end()) {
+      continue;
+    }
+    const auto shim = frames.begin() + static_cast<ptrdiff_t>(i);
+    const bool is_recursion = std::any_of(frames.begin(), shim, [&](const RawFrame& above) {
+      return std::any_of(shim + 1, frames.end(), [&](const RawFrame& below) { return below.code == above.code; });
+    });
+    if (is_recursion) {
+      return false;
+    }
+    frames.erase(shim);
+    return true;
+  }
+  return false;
 }
 
 // How many frames there can have been when the thread state was read.

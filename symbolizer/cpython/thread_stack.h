@@ -55,8 +55,9 @@ class ThreadStack {
   // where a stack takes many pieces, 0: not read. The stack of this object stays what it is.
   size_t ReadSeries(RemoteMemory& memory, uint64_t random, Series* series);
 
-  // Leaves out what lies where shims lay lately, on the C stack: a call from C that has returned, and whose shim was
-  // written over before it was read. Whether there was any.
+  // Leaves out what lies, between two frames, where shims lay lately, on the C stack: a call from C that has returned,
+  // and whose shim was written over before it was read. Not where what is above may be of a later moment of a recursion
+  // than what is below. Whether there was any.
   bool DropDeadShims();
 
   // The chain proved true: from now on, what lies below its outermost frame need not be read each time.

@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader, Subset  # noqa: E402
 
 import pact  # noqa: E402
 
-WORKERS, BATCHES = 2, 24  # of an epoch
+WORKERS, BATCHES = 8, 24  # of an epoch
 
 
 def goes_on(steps, limit):

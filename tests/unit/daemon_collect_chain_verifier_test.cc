@@ -84,6 +84,18 @@ TEST_F(ChainVerifierTest, AGeneratorThatHasYieldedIsNoRootHoweverLongItStandsSti
   }
 }
 
+// A frame is the youngest before its caller is written into it, and its thread may lose its CPU in between.
+TEST_F(ChainVerifierTest, AFrameThatHasRunNothingYetIsNoRootHoweverLongItStandsStill) {
+  python_.PutFrame(top_, RemoteAddr(), fa_, 0);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(Sample().quality, SampleQuality::kTruncated);
+    const CollectStatus collected = stack_.Collect(python_, Nanos());
+    EXPECT_EQ(verifier_.Accept(collected, stack_, chain_).quality, SampleQuality::kTruncated);
+  }
+  python_.PutFrame(top_, RemoteAddr(), fa_, 1);
+  EXPECT_EQ(Names(Sample().stack), "fa");
+}
+
 TEST_F(ChainVerifierTest, AnImpossibleLinkIsNeverBelievedWhenItDoesNotLast) {
   Sample();
   InFb();
@@ -342,6 +354,12 @@ TEST_F(ChainVerifierTest, AShimThatWasWrittenOverIsStillNoFrame) {
   EXPECT_EQ(Names(sample.stack), "fa<main");
   EXPECT_EQ(sample.quality, SampleQuality::kVerified);
   EXPECT_EQ(python_.batches, before + 1) << "nothing more is read for it";
+  python_.PutFrame(shim, RemoteAddr(), no_code, 0);
+  EXPECT_EQ(Sample().quality, SampleQuality::kTruncated) << "who called is not known";
+  python_.PutFrame(shim, bottom_, no_code, 0);
+  python_.PutFrame(bottom_, RemoteAddr(), fa_, 1);
+  EXPECT_EQ(Sample().quality, SampleQuality::kTruncated) << "the two halves may be of different moments";
+  python_.PutFrame(bottom_, RemoteAddr(), main_, 5);
   python_.PutFrame(elsewhere, bottom_, no_code, 0);
   python_.PutFrame(top_, elsewhere, fa_, 1);
   EXPECT_EQ(Sample().quality, SampleQuality::kTruncated) << "where no shim was, a frame may be missing";
