@@ -1,6 +1,7 @@
 #include "attach/inject/queued_call.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -27,7 +28,8 @@ Result<void> CheckStoppable(Pid pid) {
     return Because(Reason::kTargetStopped, fmt::format("process {} is stopped (SIGSTOP or job control)", pid.value),
                    fmt::format("Let it go on first: kill -CONT {}", pid.value), ThingOf(pid));
   }
-  if (status.tracer.value != 0) {
+  const bool is_ours = status.tracer.value == ::getpid();  // a thread that did not stop in time before, and is let go
+  if (status.tracer.value != 0 && !is_ours) {
     return Because(
         Reason::kAlreadyTraced,
         fmt::format("process {} is traced by process {}, and only one may do so", pid.value, status.tracer.value),

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 
 #include <atomic>
 #include <cstring>
@@ -187,6 +188,16 @@ TEST_F(QueuedCallTest, RefusesAStoppedTarget) {
   }
   EXPECT_EQ(Refusal(), Code::kFailedPrecondition);
   EXPECT_TRUE(IsEmpty());
+}
+
+// As a thread is that did not stop in time, until it does and is let go.
+TEST_F(QueuedCallTest, OurOwnTracingIsNoOtherTracer) {
+  EXPECT_TRUE(CheckStoppable(child_.pid()).has_value());
+  ASSERT_EQ(::ptrace(PTRACE_SEIZE, child_.pid().value, nullptr, nullptr), 0);
+  EXPECT_TRUE(CheckStoppable(child_.pid()).has_value());
+  const Child other(
+      [tracee = child_.pid().value](auto say) { say(::ptrace(PTRACE_SEIZE, tracee, nullptr, nullptr) == 0 ? 1 : 2); });
+  EXPECT_EQ(other.Hear(), 2U) << "it is traced";
 }
 
 TEST_F(QueuedCallTest, RingsForEachElementOfAList) {
