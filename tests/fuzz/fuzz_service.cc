@@ -5,6 +5,7 @@
 // by field, what a few calls in a row ask for (made_message.h). In the end it is said how often each call was answered
 // and refused; one that never was in a long run is a failure of this fuzzer.
 #include <grpcpp/grpcpp.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -45,7 +46,14 @@ struct World {
   void Renew() {
     CaptureRegistry::Creation creation{.id = "c", .owner = {::getuid()}, .keep = true};
     creation.request.pid = Pid(7);
-    Require(captures.Find("c", {::getuid()}).has_value() || captures.Create(creation, starter).has_value());
+    // One that was forced away is there until its collector has been seen to end.
+    const auto is_there = [&] {
+      return captures.Find("c", {::getuid()}).has_value() || captures.Create(creation, starter).has_value();
+    };
+    for (const Nanos deadline = MonotonicNow() + Nanos::FromSeconds(60); !is_there();) {
+      Require(MonotonicNow() < deadline);
+      ::poll(nullptr, 0, 1);
+    }
   }
   FakeStarter starter;
   CaptureRegistry captures{"/tmp", {.kept_per_user = 8}};
