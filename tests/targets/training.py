@@ -7,6 +7,7 @@ import hashlib
 import os
 import select
 import sys
+import warnings
 
 sys.path.insert(0, os.environ["PP_DEMO"])
 import torch  # noqa: E402
@@ -32,14 +33,16 @@ def main():
     limit = int(sys.argv[1])
     torch.manual_seed(1)
     torch.set_num_threads(1)
+    warnings.filterwarnings("ignore", message="This DataLoader will create 8 worker processes")
     windows = script.Windows(script.corpus())
     loader = DataLoader(Subset(windows, range(8 * BATCHES)), batch_size=8, shuffle=True, num_workers=WORKERS,
                         multiprocessing_context="fork")
     trainer = script.Trainer(script.Transformer(len(windows.vocabulary)), loader)
     losses, steps = hashlib.sha256(), 0
-    pact.say("ready")
     while True:
         for inputs, targets in loader:
+            if steps == 0:
+                pact.say("ready")  # not before: the loader sets up a signal handler with its first workers
             if not goes_on(steps, limit):
                 print(steps, losses.hexdigest())
                 return
