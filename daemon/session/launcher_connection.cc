@@ -21,8 +21,9 @@ constexpr Nanos kReportPatience = Nanos::FromMillis(250);
 constexpr Nanos kLauncherPatience = Nanos::FromSeconds(10);  // longer than the launcher waits for its collectors
 
 Error LauncherGone() {
-  return Because(Reason::kLauncherFailed, "the launcher of ptrace-profd has ended: it can start no collector any more",
-                 "restart ptrace-profd; captures that go on are not affected, and traces can be fetched until then");
+  return Because(
+      Reason::kLauncherFailed, "the launcher of ptrace-profd has ended: it can start no collector any more",
+      "restart ptrace-profd, if systemd does not: it ends the captures that go on, keeps their traces, and ends");
 }
 
 Error Explain(LaunchStage stage, int error_number) {
