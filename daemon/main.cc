@@ -243,13 +243,18 @@ DaemonFacts FactsOf(const Prepared& prepared, const DaemonOptions& options) {
 // Whoever is turned away, by whichever door. Nothing will be asked for them: the launcher, which remembers only so
 // many, need not know them any more.
 auto Refusal(const SharedParts& shared) {
-  return [audit = shared.audit, launcher = shared.launcher](const PeerIdentity& peer, const Error& why) {
+  return [audit = shared.audit, launcher = shared.launcher](const PeerIdentity& peer, const Error& why, size_t times) {
     Log(LogLevel::kWarning, "connection_refused", why);
     if (peer.number != 0) {
       launcher->ForgetPeer(PeerNumber(peer.number));
     }
-    audit->Write({.caller = peer, .what = "connect", .target = {}, .outcome = OutcomeOf(why), .error = why});
+    audit->Write(
+        {.caller = peer, .what = "connect", .target = {}, .outcome = OutcomeOf(why), .error = why, .times = times});
   };
+}
+
+auto OneRefusal(const SharedParts& shared) {
+  return [refuse = Refusal(shared)](const PeerIdentity& peer, const Error& why) { refuse(peer, why, 1); };
 }
 
 Result<std::unique_ptr<UnixListener>> ListenLocally(Prepared& prepared, std::unique_ptr<Doorkeeper> door,
@@ -258,7 +263,7 @@ Result<std::unique_ptr<UnixListener>> ListenLocally(Prepared& prepared, std::uni
                              {.admit = options.multi_user ? [](const PeerIdentity&) -> Result<void> { return {}; }
                                                           : AdmitOnly({prepared.owner, Uid(0)}),
                               .max_per_user = kMaxConnectionsPerUser,
-                              .on_refused = Refusal(shared),
+                              .on_refused = OneRefusal(shared),
                               .doorkeeper = std::move(door),
                               .is_lent = prepared.is_lent},
                              [&](const PeerIdentity& peer) { return std::make_unique<PeerServices>(peer, shared); });
@@ -282,15 +287,16 @@ Result<std::unique_ptr<UnixListener>> ListenRemotely(Prepared& prepared, const s
   }
   const auto refuse = Refusal(shared);
   PP_ASSIGN_OR_RETURN(
-      auto door, TlsDoor::Start(std::move(prepared.tcp.fd), *prepared.tls,
-                                {.identify = [&callers](const PeerCertificate& one) { return callers->Identify(one); },
-                                 .on_refused = [refuse](const Error& why) { refuse(kNobody, why); }}));
+      auto door,
+      TlsDoor::Start(std::move(prepared.tcp.fd), *prepared.tls,
+                     {.identify = [&callers](const PeerCertificate& one) { return callers->Identify(one); },
+                      .on_refused = [refuse](const Error& why, size_t times) { refuse(kNobody, why, times); }}));
   Log(LogLevel::kInfo, "listening_tcp", {{"address", prepared.tcp.address}});
   return UnixListener::Start(
       UniqueFd(),
       {.admit = [](const PeerIdentity&) -> Result<void> { return {}; },
        .max_per_user = kMaxConnectionsPerUser,
-       .on_refused = refuse,
+       .on_refused = OneRefusal(shared),
        .doorkeeper = std::move(door)},
       [&](const PeerIdentity& peer) { return std::make_unique<RemoteServices>(peer, shared, *callers); });
 }

@@ -311,7 +311,7 @@ void TlsDoor::TellRefused(Error why) {
   if (*untold > 0) {
     why.message += fmt::format(" (and {} others before)", *untold);
   }
-  options_.on_refused(why);
+  options_.on_refused(why, 1 + *untold);
 }
 
 }  // namespace ptrace_prof

@@ -30,8 +30,9 @@ namespace ptrace_prof {
 struct TlsDoorOptions {
   // Who a verified certificate is of; an error: nobody, and every call is answered with it. On the door's thread.
   std::function<Result<PeerIdentity>(const PeerCertificate&)> identify;
-  // Whoever did not get that far. On the door's thread; at most some of them each second, the rest counted in the last.
-  std::function<void(const Error&)> on_refused;
+  // Whoever did not get that far. On the door's thread; at most some of them each second: `times` counts those before
+  // it of whom nothing was told, and itself.
+  std::function<void(const Error&, size_t times)> on_refused;
   size_t max_connections = 600;  // that have shown a certificate
   size_t max_handshakes = 128;
   size_t max_handshakes_of_host = 32;

@@ -1,5 +1,6 @@
 #include "client/cli/trace_spooler.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -67,9 +68,15 @@ void TraceSpooler::Take(std::span<const std::byte> bytes) {
 }
 
 void TraceSpooler::TellNotices() {
+  const auto tell = [this](const std::string& notice) {
+    if (told_texts_.insert(notice).second) {
+      progress_.Clear();
+      tell_(notice);
+    }
+  };
+  std::ranges::for_each(stream_.TakeNotices(), tell);
   for (; told_ < meter_.notices().size(); ++told_) {
-    progress_.Clear();
-    tell_(meter_.notices()[told_]);
+    tell(meter_.notices()[told_]);
   }
 }
 

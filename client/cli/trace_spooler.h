@@ -8,6 +8,8 @@
 
 #include <functional>
 #include <optional>
+#include <set>
+#include <string>
 #include <string_view>
 
 #include "client/cli/interrupts.h"
@@ -43,7 +45,8 @@ class TraceSpooler {
   Interrupts& interrupts_;
   Progress& progress_;
   const std::function<void(std::string_view)> tell_;
-  size_t told_ = 0;  // notices
+  size_t told_ = 0;  // notices of the trace
+  std::set<std::string> told_texts_;
   TraceMeter meter_;
   int interrupts_to_stop_;
   std::optional<Nanos> stopping_since_;

@@ -29,6 +29,8 @@ class CaptureStream {
 
   virtual ~CaptureStream() = default;
   virtual Result<Chunk> Read(std::span<std::byte> buffer, Nanos timeout) = 0;
+  // What is to be said of the capture by whoever carries it out, new since the last time; it may be in the trace, too.
+  virtual std::vector<std::string> TakeNotices() { return {}; }
   virtual void Stop() = 0;  // end the capture well: the rest of the trace follows
   virtual void Kill() = 0;
   // After the end of the bytes: kInternal when the collector did not end well (crashed, was killed).

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <utility>
 
 #include "rpc/crc32c.h"
 #include "rpc/status.h"
@@ -63,6 +64,7 @@ void RecordStream::OnReadDone(bool ok) {
   }
   if (event_.has_capture()) {
     name_ = event_.capture().name();
+    notices_.assign(event_.capture().notices().begin(), event_.capture().notices().end());
   } else if (!damage_.has_value()) {
     if (auto taken = TakeChunk(*event_.mutable_chunk()); taken.has_error()) {
       damage_ = std::move(taken).error();
@@ -106,6 +108,11 @@ Result<CaptureStream::Chunk> RecordStream::Read(std::span<std::byte> buffer, Nan
     StartReadLocked();
   }
   return Chunk{.size = size, .ended = false};
+}
+
+std::vector<std::string> RecordStream::TakeNotices() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(notices_, {});
 }
 
 void RecordStream::Stop() {

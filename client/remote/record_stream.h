@@ -25,6 +25,7 @@ class RecordStream : public CaptureStream, private grpc::ClientReadReactor<ptrac
   Result<void> AwaitStart();
 
   Result<Chunk> Read(std::span<std::byte> buffer, Nanos timeout) override;
+  std::vector<std::string> TakeNotices() override;
   void Stop() override;
   void Kill() override;
   Result<void> Finish() override;
@@ -45,7 +46,8 @@ class RecordStream : public CaptureStream, private grpc::ClientReadReactor<ptrac
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::string name_;  // of the capture; empty until the service has said it
+  std::string name_;                  // of the capture; empty until the service has said it
+  std::vector<std::string> notices_;  // that nobody has taken
   std::string data_;
   size_t taken_ = 0;  // of data_
   uint64_t offset_ = 0;

@@ -49,7 +49,7 @@ struct CaptureParameters {
   CaptureEnded on_end = nullptr;
   std::shared_ptr<SpoolAccount> account = {};  // its bytes count here; null: nowhere
   double cpu_cores = 0;                        // that it is counted with, where there is a budget (cpu_budget.h)
-  std::string notice = {};                     // said before those of its trace; empty: none
+  std::vector<std::string> notices = {};       // said before those of its trace
   std::string rival = {};  // which capture may be tracing the target, as far as the owner may know; empty: none
 };
 

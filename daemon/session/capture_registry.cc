@@ -21,6 +21,9 @@ bool IsValidId(const std::string& id) {
          });
 }
 
+bool TracesCalls(const CaptureRequest& request) { return request.mode != CaptureMode::kSample; }
+bool RecordsGpu(const CaptureRequest& request) { return request.gpu != GpuCaptureDetail::kOff; }
+
 std::string ThingOfCapture(const std::string& id) { return "capture " + id; }
 
 // `quota`: whose limit it is; without a name, of the command line.
@@ -172,15 +175,17 @@ Result<CpuGrant> CaptureRegistry::FindCpu(const CaptureRequest& request, std::op
 void CaptureRegistry::Take(const CpuGrant& grant, CaptureParameters& parameters) {
   parameters.cpu_cores = grant.cores;
   NarrowTo(grant, parameters.request);
-  parameters.notice = grant.is_less ? NarrowedNotice(grant) : "";
+  if (grant.is_less) {
+    parameters.notices.push_back(NarrowedNotice(grant));
+  }
 }
 
-// Sampling is shared; of those that trace calls, one has the target, and the kernel's locks in it tell which. Here is
-// only what we know of it for who may see it, should that one's refusal come.
-std::string CaptureRegistry::FindRival(const Creation& creation) const {
+// Sampling is shared; of those that trace calls, one has the target, and of those that record its GPU, one; the
+// kernel's locks in it tell which. Here is only what we know of it for who may see it, should that one's refusal come.
+std::string CaptureRegistry::FindRival(const Creation& creation, bool (*holds)(const CaptureRequest&)) const {
   for (const auto& [id, entry] : entries_) {
     const CaptureRequest& request = entry.session->parameters().request;
-    if (request.mode != CaptureMode::kSample && request.pid == creation.request.pid && MaySee(entry, creation.owner) &&
+    if (holds(request) && request.pid == creation.request.pid && MaySee(entry, creation.owner) &&
         !HasEnded(entry.session->Snapshot().state)) {
       return fmt::format("capture {} of user {}", id, entry.session->parameters().owner.uid);
     }
@@ -250,7 +255,11 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
       .on_end = listener_.on_end,
       .account = AccountOf(creation.owner.uid)};
   Take(grant.value(), parameters);
-  parameters.rival = FindRival(creation);
+  parameters.rival = FindRival(creation, TracesCalls);
+  if (const std::string holder = FindRival(creation, RecordsGpu); RecordsGpu(creation.request) && !holder.empty()) {
+    parameters.notices.push_back(
+        fmt::format("the GPU of process {} is recorded by {}: only one can", creation.request.pid.value, holder));
+  }
   parameters.account->Limit(quota.bytes.value_or(SpoolAccount::kNoLimit));  // also for captures that go on
   const Nanos longest = LongestDuration(limits_.duration, quota);
   if (longest.value > 0 && parameters.request.duration.value == 0) {

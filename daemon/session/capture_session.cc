@@ -89,7 +89,7 @@ CaptureSession::CaptureSession(const CaptureParameters& parameters, std::unique_
       wake_(std::move(wake)),
       share_(parameters.account) {
   now_.created = created;
-  now_.notices = OwnNotices();
+  now_.notices = parameters_.notices;
   share_.Set(spool_->size());
 }
 
@@ -181,14 +181,10 @@ void CaptureSession::ObeyCancel() {
   }
 }
 
-std::vector<std::string> CaptureSession::OwnNotices() const {
-  return parameters_.notice.empty() ? std::vector<std::string>() : std::vector<std::string>{parameters_.notice};
-}
-
 void CaptureSession::TakeTotals() {
   now_.totals = meter_.Totals();
   now_.cpu = std::clamp(now_.totals.collector_cpu, Nanos(), std::max(RealtimeNow() - now_.created, Nanos()));
-  now_.notices = OwnNotices();
+  now_.notices = parameters_.notices;
   now_.notices.insert(now_.notices.end(), meter_.notices().begin(), meter_.notices().end());
   if (!now_.mode && meter_.request()) {
     now_.mode = meter_.request()->mode;

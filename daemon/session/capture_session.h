@@ -68,11 +68,10 @@ class CaptureSession {
                  std::unique_ptr<Collector> collector, UniqueFd wake, Nanos created);
   void Run();
   bool TakeBytes();
-  bool HasMore(bool is_silent);                 // false: no more will come
-  void ObeyLimits();                            // under the mutex
-  Error TooMuch() const;                        // of one that nobody keeps
-  void TakeTotals();                            // under the mutex
-  std::vector<std::string> OwnNotices() const;  // that come before those of the trace
+  bool HasMore(bool is_silent);  // false: no more will come
+  void ObeyLimits();             // under the mutex
+  Error TooMuch() const;         // of one that nobody keeps
+  void TakeTotals();             // under the mutex
   void Wake();
   void ObeyCancel();
   void Conclude();

@@ -10,11 +10,13 @@ from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import case, profiler  # noqa: E402
+from support.daemon import Daemon, Place  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOUBLES = os.environ.get("PP_CUDA_DOUBLES", str(ROOT / "build/bin/tests/cuda"))
 NVML = os.environ.get("PP_FAKE_NVML", str(ROOT / "build/bin/tests/doubles/nvml"))
 DUMP = os.environ.get("PP_GPU_TRACE_DUMP", str(ROOT / "build/bin/tests/gpu_trace_dump"))
+KERNEL = "softmax_warp"  # part of the name of one
 EDGE = 50_000_000  # ns
 WITHIN = 1_000_000  # ns, of what CUPTI's clock and ours differ by
 LAUNCHES = (211, 505, 430, 41, 51, 311)  # calls of the runtime that the job makes
@@ -115,6 +117,40 @@ class GpuRecord(case.Case):
         self.assertAddsUp()
         self.assertIn("samples in", finished.errors)
         self.assertIn("GPU of process", finished.errors)
+
+    def serve(self):
+        place = Place()
+        self.addCleanup(place.close)
+        self.addCleanup(Daemon(place).close)
+        return ("--host", place.address)
+
+    def test_through_a_daemon(self):
+        """By a collector that is confined as a daemon's is."""
+        host = self.serve()
+        for mode in ("sample", "trace"):
+            with self.subTest(mode):
+                target = self.job("--rate", "120")
+                self.record(target, "--mode", mode, *host, duration="2s")
+                self.assertUnharmed(target.pid)
+                self.assertTrue_to(self.truth(target))
+                self.assertEqual(self.totals["state"], "recording", self.totals)
+                self.assertAddsUp()
+
+    def test_one_at_a_time_has_the_gpu_and_the_other_is_told_who(self):
+        host = self.serve()
+        target = self.job()
+        first = profiler.Recording(target.pid, "--gpu", "-d", "1h", *host)
+        self.addCleanup(first.remove)
+        first.shows(KERNEL)
+        finished = self.record(target, *host, duration="500ms")
+        self.assertEqual((self.totals["state"], self.totals["reason"]), ("refused", "BEING_TRACED"), self.totals)
+        self.assertRegex(finished.errors, f"the GPU of process {target.pid} is recorded by capture c[0-9a-f]+ of user 0")
+        self.assertIn("samples in", finished.errors)
+        first.interrupt()
+        self.assertRegex(first.wait().errors, r"GPU of process \d+: [\d,]+ kernels")
+        self.record(target, *host, duration="500ms")
+        self.assertEqual(self.totals["state"], "recording", self.totals)
+        self.assertUnharmed(target.pid)
 
     def sites(self, truth):
         """By correlation: the function of the job that made the call."""

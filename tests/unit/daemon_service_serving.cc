@@ -111,7 +111,7 @@ std::shared_ptr<grpc::Channel> Serving::ServeOverTls() {
   auto tcp = ListenOnTcp(ParseTcpEndpoint("127.0.0.1:0", "a test").value(), "a test", 8).value();
   auto door = TlsDoor::Start(std::move(tcp.fd), TlsServer::Load(made.server).value(),
                              {.identify = [](const PeerCertificate&) -> Result<PeerIdentity> { return Self(); },
-                              .on_refused = [](const Error& why) { ADD_FAILURE() << why.message; }});
+                              .on_refused = [](const Error& why, size_t) { ADD_FAILURE() << why.message; }});
   auto listener = UnixListener::Start(
       UniqueFd(), {.admit = AdmitOnly({Uid(::getuid())}), .doorkeeper = std::move(door).value()},
       [this](const PeerIdentity& peer) { return std::make_unique<PeerServices>(peer, *registry_, starter_); });

@@ -4,7 +4,10 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
+#include <atomic>
+#include <chrono>
 #include <future>
+#include <thread>
 
 #include "attach/base/types.h"
 #include "rpc/tcp_socket.h"
@@ -17,14 +20,23 @@ namespace {
 class TlsDoorTest : public testing::Test {
  protected:
   std::unique_ptr<TlsDoor> Open() {
+    return Open([](const Error& why, size_t) { ADD_FAILURE() << why.message; });
+  }
+  std::unique_ptr<TlsDoor> Open(std::function<void(const Error&, size_t)> on_refused) {
     auto tcp = ListenOnTcp(ParseTcpEndpoint("127.0.0.1:0", "a test").value(), "a test", 8).value();
     address_ = tcp.address;
     auto door = TlsDoor::Start(std::move(tcp.fd), server_,
                                {.identify = [](const PeerCertificate&) -> Result<PeerIdentity> {
                                   return PeerIdentity{.uid = 1, .gid = 1, .groups = {}, .pid = {}};
                                 },
-                                .on_refused = [](const Error& why) { ADD_FAILURE() << why.message; }});
+                                .on_refused = std::move(on_refused)});
     return std::move(door).value();
+  }
+
+  void TalkGarbage() const {
+    const std::unique_ptr<BIO, decltype(&BIO_free_all)> way(BIO_new_connect(address_.c_str()), &BIO_free_all);
+    EXPECT_EQ(BIO_do_connect(way.get()), 1);
+    BIO_write(way.get(), "garbage", 7);
   }
 
   // Connects, waits for `go` and counts what comes until the end; what stands still for 20 s has ended, too.
@@ -63,6 +75,27 @@ TEST_F(TlsDoorTest, EndsWhateverItWasToldJustBefore) {
     }
     door.reset();
   }
+}
+
+TEST_F(TlsDoorTest, CountsWhomItRefusesAlsoWhereItDoesNotTellOfEach) {
+  constexpr size_t kAtOnce = 30;
+  std::atomic<size_t> told = 0;
+  std::atomic<size_t> counted = 0;
+  const auto door = Open([&](const Error&, size_t times) {
+    ++told;
+    counted += times;
+  });
+  size_t made = 0;
+  for (; made < kAtOnce; ++made) {
+    TalkGarbage();
+  }
+  for (const Nanos until = MonotonicNow() + Nanos::FromSeconds(60); counted != made && MonotonicNow() < until;) {
+    TalkGarbage();  // which tells of those before, too
+    ++made;
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  }
+  EXPECT_EQ(counted, made);
+  EXPECT_LT(told, made);
 }
 
 // Of which there is more than goes out at one time.
