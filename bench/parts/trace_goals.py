@@ -11,7 +11,7 @@ EVENT_NS, C_EVENT_NS, OLD_EVENT_NS = 20, 25, 12
 TRAINING, EXCLUDED = 1.05, 1.02
 IDLE = 1.005             # what counts as 1.00x
 EVENTS_PER_SECOND, BYTES_PER_EVENT = 5e6, 15
-BUSY_MS, BLOCKED_MS, STOPPED_MS = 5, 50, 1
+BUSY_MS, BLOCKED_MS, STOPPED_MS, ORPHANED_S = 5, 50, 1, 1
 UNTOUCHED_MS, COMPLETE_S = 1, 2
 MONITORING = (3, 12)
 
@@ -87,6 +87,11 @@ def _ways(found):
                      lambda ms: f"{ms:.1f} ms")
     yield _worst("all threads stopped, p99, the worst", f"≤ {STOPPED_MS} ms", found.entries,
                  lambda entry: percentile(entry.stops, 0.99) / 1000, lambda ms: ms <= STOPPED_MS, lambda ms: f"{ms:.2f} ms")
+    yield _worst("all threads stopped in a capture, p99, the worst", f"≤ {STOPPED_MS} ms", found.entries,
+                 lambda entry: percentile(entry.captures, 0.99) / 1000, lambda ms: ms <= STOPPED_MS, lambda ms: f"{ms:.2f} ms")
+    yield _worst("the collector killed: until nothing of ours is there, the slowest", f"≤ {ORPHANED_S} s", found.entries,
+                 lambda entry: max(entry.orphaned, default=math.nan) / 1e6, lambda seconds: seconds <= ORPHANED_S,
+                 lambda seconds: f"{seconds:.2f} s")
 
 
 def _stream(found):

@@ -1,6 +1,9 @@
 """How long it takes from a request until the stub runs, and for how long all threads stand still: by inject_driver
-(tests/programs), which goes the way of a capture and says what each time took."""
+(tests/programs), which goes the way of a capture and says what each time took, and by captures, whose last stop copies all
+stacks. And for how long the stub stays when its collector is killed."""
 import os
+import re
+import signal
 import subprocess
 import time
 from dataclasses import dataclass, field
@@ -8,11 +11,13 @@ from dataclasses import dataclass, field
 from parts.target import TARGET_CORE
 from parts.tools import REPOSITORY, TOOL_CORE
 from parts.traced import Failed
+from support import profiler, rings
 from support.target_process import TargetProcess
 
 DRIVER = os.environ.get("PP_INJECT_DRIVER", str(REPOSITORY / "build/bin/tests/inject_driver"))
 MODES = (("busy", "busy"), ("main blocked", "sleeping"))  # what is said of it, what the target is told
 AGAIN = 5  # times that each process is entered after the first: the stub is there then
+LONGEST_STOP = re.compile(r"([\d,]+) at most")
 
 
 @dataclass
@@ -23,6 +28,8 @@ class Entry:
     loaded: list = field(default_factory=list)    # us until the stub ran, one of each process
     resident: list = field(default_factory=list)
     stops: list = field(default_factory=list)     # us, the longest of each time
+    captures: list = field(default_factory=list)  # us, the longest stop of each capture
+    orphaned: list = field(default_factory=list)  # us from the kill of a collector until the target has let go of all
     failed: int = 0
 
 
@@ -49,6 +56,37 @@ def _enter(target, entry):
         entry.stops.append(int(longest_stop))
 
 
+def _record(target, duration):
+    return profiler.Recording(target.pid, "--mode", "trace", "-d", duration, preexec=profiler.pinned_to(TOOL_CORE))
+
+
+def _capture(target, entry):
+    run = _record(target, "20ms")
+    try:
+        finished = run.wait()
+    finally:
+        run.remove()
+    longest = LONGEST_STOP.search(finished.errors)
+    if longest:
+        entry.captures.append(int(longest[1].replace(",", "")))
+    else:
+        entry.failed += 1
+
+
+def _orphan(target, entry):
+    run = _record(target, "1h")
+    try:
+        run.shows("count")  # which the target calls all the time
+        for pid in run.children():
+            os.kill(pid, signal.SIGKILL)
+        killed = time.monotonic()
+        while rings.are_mapped(target.pid) and time.monotonic() < killed + 10:
+            time.sleep(0.001)
+        entry.orphaned.append(round(1e6 * (time.monotonic() - killed)))
+    finally:
+        run.remove()
+
+
 def measure(interpreter, processes, deadline):
     """[Entry], one for each mode; fewer processes where the deadline comes first."""
     if not os.access(DRIVER, os.X_OK):
@@ -64,5 +102,7 @@ def measure(interpreter, processes, deadline):
                     target.settle()
                 _pin(target.pid)
                 _enter(target, entry)
+                _capture(target, entry)
+                _orphan(target, entry)
         found.append(entry)
     return found

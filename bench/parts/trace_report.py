@@ -64,8 +64,10 @@ def _spread(values):
 
 
 def _entries(entries):
-    return table(["Python", "target", "loaded, p50 / p99", "resident, p50 / p99", "all stopped, p50 / p99", "failed"],
-                 [[one.python, one.mode, _spread(one.loaded), _spread(one.resident), _spread(one.stops), one.failed]
+    return table(["Python", "target", "loaded, p50 / p99", "resident, p50 / p99", "all stopped, p50 / p99",
+                  "in a capture, p50 / p99", "gone after a kill, p50 / p99", "failed"],
+                 [[one.python, one.mode, _spread(one.loaded), _spread(one.resident), _spread(one.stops), _spread(one.captures),
+                   _spread(one.orphaned), one.failed]
                   for one in entries])
 
 
@@ -94,6 +96,7 @@ def lines(found):
              "function beside torch.profiler(with_stack=True).", "", *_costs(found.training)] if found.training else []
     text += ["### Added time of a peer / ours, without and with --c-calls", "", *_ratios(found.costs + found.training)]
     text += ["### The way in", "", "Request to running: `loaded` into a process that had no stub, `resident` where it was "
-             "there.", "", *_entries(found.entries)]
+             "there. In a capture: the longest of its stops, of which the last one copies all stacks. Gone: from the kill of "
+             "the collector until the target has let go of all that it shared.", "", *_entries(found.entries)]
     text += ["### What becomes of the events", "", *_stream(found)]
     return text + [f"- {note}" for note in dict.fromkeys(found.notes)] + [""]
