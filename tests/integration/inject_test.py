@@ -54,6 +54,10 @@ class InjectCase(case.Case):
             self.assertLess(time.monotonic(), deadline, left)
             time.sleep(0.001)
 
+    def hooks(self, target):
+        target.tell("hooks")
+        return target.expect("hooks").text
+
     def assertEndsWell(self, target):
         self.assertUnharmed(target.pid)
         self.assertNoFiles(target.pid)
@@ -74,7 +78,9 @@ class Inject(InjectCase):
         temporary = tempfile.TemporaryDirectory()
         self.addCleanup(temporary.cleanup)
         target = self.start("injectable.py", mode, interpreter=interpreter, env={"TMPDIR": temporary.name})
+        before = self.hooks(target)
         self.assertWentWell(drive(target.pid, "--count", rounds, "--events", 100), rounds)
+        self.assertEqual(self.hooks(target), before)
         self.assertNoFiles(target.pid)
         self.assertEqual(os.listdir(temporary.name), [])
         self.assertEndsWell(target)
@@ -141,6 +147,41 @@ class Inject(InjectCase):
 
 
 class Confined(InjectCase):
+    def start_in(self, preparation):
+        """In namespaces of its own, after some words of the shell."""
+        if os.geteuid() != 0:
+            self.skipTest("only root can do that to a target")
+        interpreter = next((one for one in self.interpreters if not one.in_root), None)
+        if interpreter is None:
+            self.skipTest("the only interpreter of this version is in a root file system")
+        script = f'mount --make-rprivate / && mount -t proc proc /proc && {preparation} && exec "$@"'
+        return self.start("injectable.py", "threads", interpreter=interpreter, python="unshare",
+                          options=("--mount", "--pid", "--net", "--fork", "--kill-child=SIGKILL", "sh", "-c", script, "sh",
+                                   interpreter.path))
+
+    def test_no_folder_may_be_written_or_run_from(self):
+        target = self.start_in("for place in /tmp /var/tmp /dev/shm; do mount -t tmpfs -o ro,noexec tmpfs $place; done"
+                               " && mount -o remount,bind,ro /")
+        self.assertWentWell(drive(target.pid, "--count", 5, "--events", 100), 5)
+        self.assertEndsWell(target)
+
+    def test_no_memfd_may_be_executable(self):
+        if not os.path.exists("/proc/sys/vm/memfd_noexec"):
+            self.skipTest("Linux 6.3 has vm.memfd_noexec, this one has not")
+        target = self.start_in("echo 2 > /proc/sys/vm/memfd_noexec")
+        self.assertWentWell(drive(target.pid, "--count", 5, "--events", 100), 5)
+        self.assertEndsWell(target)
+
+    def test_a_job_that_may_make_no_memfd(self):
+        """By a system call filter of its own, as sandboxes have them: refused, and nothing is left."""
+        target = self.start("no_memfd.py")
+        done = drive(target.pid, "--timeout-ms", 3000)
+        self.assertEqual(done.returncode, 1)
+        self.assertTrue(done.stdout.startswith("error FAILED_PRECONDITION TRACER_NOT_LOADED"), done.stdout)
+        self.assertUnharmed(target.pid)
+        self.assertNoFiles(target.pid)
+        self.assertEqual((target.finish(), target.stderr()), (0, ""))
+
     def test_collector_that_may_write_no_file(self):
         target = self.start("injectable.py", "threads")
         self.assertWentWell(drive(target.pid, "--events", 10, by=("prlimit", "--fsize=0")), 1)

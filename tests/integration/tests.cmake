@@ -24,7 +24,7 @@ if(TARGET ptrace-prof)
   set_target_properties(hostile_runtime PROPERTIES ENABLE_EXPORTS ON C_STANDARD 11
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/tests)
 
-  foreach(test lines shapes states executables unharmed recordings trace_filter trace_mode trace_semantics trace_throttle
+  foreach(test lines shapes states executables unharmed recordings trace_filter trace_mode trace_refusals trace_semantics trace_throttle
       trace_window)
     foreach(minor ${PP_MINORS})
       pp_script_test(integration.${test}.${minor} 600 integration

@@ -1,4 +1,5 @@
-"""Samples processes that rewrite their own interpreter structures: a pretender of CPython 3.13, and real interpreters.
+"""Samples processes that rewrite their own interpreter structures: a pretender of CPython 3.13, and real interpreters; and
+traces the calls of processes that scribble on what they share with us.
 
 The command must end by itself with a trace, the collector must stay small, whatever it was told.
 """
@@ -15,6 +16,9 @@ from support.target_process import TargetProcess, harm  # noqa: E402
 RUNTIME = os.environ.get("PP_HOSTILE_RUNTIME", str(pathlib.Path(profiler.BINARY).parent / "tests/hostile_runtime"))
 # A target that lies may be refused or lost at any time: these are all documented.
 ALLOWED = (0, 5, 6)
+SAMPLING = ("--rate", "5khz", "--max-overhead", "off", "--max-depth", "500")
+TRACING = (("records", "1M"), ("records", "64M"), ("all", "1M"), ("all", "64M"))  # what is scribbled on, --buffer
+SHRUNK = 99  # the exit status of one that could shrink what we share
 OPTIONS = (("--idle", "all"), ("--idle", "all", "--no-stops"), ("--blocking", "--idle", "all"))
 
 
@@ -36,10 +40,9 @@ def watch(run, bystander):
     return peak
 
 
-def sample(target, seconds, options, bystander):
+def record(target, seconds, options, bystander):
     """What went wrong or None, the peak of memory, the size of the trace, the status."""
-    run = profiler.Recording(target.pid, "--duration", f"{seconds}s", "--rate", "5khz", "--max-overhead", "off",
-                             "--max-depth", "500", *options)
+    run = profiler.Recording(target.pid, "--duration", f"{seconds}s", *options)
     try:
         peak = watch(run, bystander)
         finished = run.wait()
@@ -63,7 +66,7 @@ def one(name, start, seconds, options, bystander, table):
     rounds = peak = size = 0
     with start() as target:
         while time.monotonic() < deadline and target.alive():
-            wrong, rss, written, status = sample(target, max(1, min(10, seconds // 3)), options, bystander)
+            wrong, rss, written, status = record(target, max(1, min(10, seconds // 3)), (*SAMPLING, *options), bystander)
             rounds, peak, size = rounds + 1, max(peak, rss), size + written
             dumped = profiler.run("dump", "--pid", target.pid)
             if wrong is None and dumped.status not in ALLOWED and target.alive():
@@ -79,6 +82,29 @@ def one(name, start, seconds, options, bystander, table):
     table.add(name, " ".join(options), rounds, f"{peak / 1024:.1f}", f"{size / 1024:.0f}")
 
 
+def trace(interpreter, seconds, parsed, bystander, table):
+    """Each time of another process: what it did to itself is not undone."""
+    for what, buffer in TRACING:
+        deadline = time.monotonic() + seconds / len(TRACING)
+        rounds = peak = size = died = 0
+        while rounds == 0 or time.monotonic() < deadline:
+            seed = str(parsed.random.randrange(1 << 30))
+            with TargetProcess("ring_vandal.py", interpreter, [seed, what]) as target:
+                wrong, rss, written, _ = record(target, 1, ("--mode", "trace", "--buffer", buffer), bystander)
+                if not target.alive():
+                    died += 1
+                    wrong = wrong or ("it could shrink what we share" if target.wait() == SHRUNK else None)
+                elif harm(target.pid):
+                    wrong = wrong or str(harm(target.pid))
+            rounds, peak, size = rounds + 1, max(peak, rss), size + written
+            if wrong:
+                table.fail(f"ring vandal on {interpreter}, {what}, {buffer}, seed {seed}: {wrong}")
+        if peak > (soak.limit_mib() + int(buffer[:-1])) * 1024:
+            table.fail(f"ring vandal on {interpreter}: the collector took {peak // 1024} MiB")
+        table.add(f"ring vandal on {interpreter.version}", f"{what}, {buffer}; {died} died of it", rounds, f"{peak / 1024:.1f}",
+                  f"{size / 1024:.0f}")
+
+
 def main():
     parsed = soak.arguments(__doc__, seconds=(60, 6))
     table = soak.Table("target", "options", "recordings", "peak RSS MiB", "traces KiB")
@@ -92,6 +118,8 @@ def main():
             seed = str(parsed.random.randrange(1 << 30))
             one(f"vandal on {interpreter.version}", lambda: TargetProcess("vandal.py", interpreter, [seed]),
                 max(1, parsed.seconds // 6), ("--idle", "all"), other.pid, table)
+        for interpreter in interpreters:
+            trace(interpreter, parsed.seconds if soak.FULL else 1, parsed, other.pid, table)
     table.end()
 
 

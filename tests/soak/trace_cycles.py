@@ -20,9 +20,11 @@ MINORS = ("3.8", "3.11", "3.12", "3.13", "3.14", "3.15")
 
 def kinds(parsed):
     """(interpreter, mode) of all targets that there can be."""
+    modes = parsed.modes.split(",") if parsed.modes else (*MODES, TRAINING)
     found = [(interpreter, mode) for interpreter in soak.chosen(parsed, MINORS) if interpreter.minor in MINORS
-             for mode in MODES]
-    return found + [(one, TRAINING) for one in trainers() if not parsed.python or one.minor in parsed.python.split(",")]
+             for mode in MODES if mode in modes]
+    return found + [(one, TRAINING) for one in trainers()
+                    if TRAINING in modes and (not parsed.python or one.minor in parsed.python.split(","))]
 
 
 def run(interpreter, mode, count, deadline, parsed, table, totals):
@@ -47,7 +49,7 @@ def run(interpreter, mode, count, deadline, parsed, table, totals):
 
 
 def main():
-    parsed = soak.arguments(__doc__, count=(10000, 24), each=(50, 4), minutes=(600.0, 5.0))
+    parsed = soak.arguments(__doc__, count=(10000, 24), each=(50, 4), minutes=(600.0, 5.0), modes=("", ""))
     deadline = time.monotonic() + 60 * parsed.minutes
     table = soak.Table("interpreter", "target", "cycles", "events", "unmatched ends", "starved",
                        "slowest answer, ms", "memory, KiB more")

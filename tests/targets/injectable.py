@@ -1,10 +1,11 @@
-"""Works in one of several ways, answers "ping" with "pong", and knows at its end whether anything was left in it.
+"""Works in one of several ways, answers "ping" with "pong" and "hooks" with what hooks.py says, and knows at its end whether anything was left in it.
 
 Argument: busy, alarms (a signal handler raises all the time: a function,
 method, partial or object, the second argument), threads, sleeping (main waits for messages, 4 workers), idle (everybody waits), asyncio, or forks.
 """
 import functools
 import itertools
+import json
 import os
 import select
 import signal
@@ -12,6 +13,7 @@ import sys
 import threading
 import time
 import pact
+from hooks import hooks
 
 stopping = False
 
@@ -69,6 +71,9 @@ def answer():
     word = pact.hear()
     if word == "strays":
         leave_strays()
+    if word == "hooks":
+        pact.say("hooks", json.dumps(hooks()))
+        return True
     if word in ("ping", "strays"):
         pact.say("pong")
         return True
