@@ -42,8 +42,11 @@
   X(PyExc_RecursionError) /* where the pointers to them are; optional */                    \
   X(PyExc_MemoryError)                                                                      \
   X(PyVectorcall_Function) /* 3.9+; optional */                                             \
-  X(clock_gettime)         /* of the vDSO or libc; only for PP_CLOCK_MONOTONIC */           \
-  X(__errno_location)      /* of libc; optional: errno is then not preserved */
+  X(PyCode_AddWatcher)     /* 3.12+, and with it PyCode_ClearWatcher; optional */           \
+  X(PyCode_ClearWatcher)                                                                    \
+  X(PyUnicode_Type)   /* with the watcher */                                                \
+  X(clock_gettime)    /* of the vDSO or libc; only for PP_CLOCK_MONOTONIC */                \
+  X(__errno_location) /* of libc; optional: errno is then not preserved */
 
 enum pp_function {
 #define PP_FUNCTION_ENUM(name) PP_FN_##name,
@@ -71,6 +74,11 @@ enum pp_function {
   X(code_name)                                                  \
   X(code_filename)                                              \
   X(code_first_line)                                            \
+  X(code_qualname) /* 3.11+ */                                  \
+  X(string_length)                                              \
+  X(string_state)                                               \
+  X(string_kind_shift) /* of what is there, in bits */          \
+  X(string_ascii_data)                                          \
   X(method_def)        /* PyCFunctionObject.m_ml */             \
   X(descriptor_method) /* PyMethodDescrObject.d_method */       \
   X(method_function)   /* PyMethodObject.im_func */             \

@@ -1,8 +1,9 @@
 // The memory that a target and the collector share while a capture traces: one memfd, made and sealed by the target.
 //
 // Page 0 is the pp_channel; then come `ring_count` ring headers of one page each, then the records of ring 0,
-// ring 1, … (`ring_records` each). The collector maps it whole; it trusts none of it: what it needs to know it
-// learnt when it checked the sizes, and everything else is bounded when it is read.
+// ring 1, … (`ring_records` each), then the table of pp_freed, then that of pp_mute if there is one. The collector maps
+// it whole; it trusts none of it: what it needs to know it learnt when it checked the sizes, and everything else is
+// bounded when it is read.
 //
 // Who writes what is said at each field. "armed" does not stand here, because a forked child would share it: it is
 // in the pp_private of the target, which the kernel wipes in a child.
@@ -103,8 +104,11 @@ typedef struct pp_channel {
   uint64_t module_code[8];  // code objects whose first local is told (PP_TAG_SELF); from the first on, 0 ends them
 
   // Written by the target before `state` becomes READY, never after.
-  pp_cost frame_cost;  // of START and RETURN
-  pp_cost call_cost;   // of C_CALL and C_RETURN; only with PP_BOOT_C_CALLS
+  pp_cost frame_cost;     // of START and RETURN
+  pp_cost call_cost;      // of C_CALL and C_RETURN; only with PP_BOOT_C_CALLS
+  uint64_t watches_code;  // != 0: the pp_freed are told (3.12+, unless eight others watch code)
+
+  uint64_t freed;  // written by the target: pp_freed ever told; released after the entry
 } pp_channel;
 
 PP_STATIC_ASSERT(offsetof(pp_channel, nonce) == 24, "fixed");
@@ -112,7 +116,8 @@ PP_STATIC_ASSERT(offsetof(pp_channel, state) == 64, "fixed");
 PP_STATIC_ASSERT(offsetof(pp_channel, lease) == 96, "fixed");
 PP_STATIC_ASSERT(offsetof(pp_channel, module_code) == 112, "fixed");
 PP_STATIC_ASSERT(offsetof(pp_channel, frame_cost) == 176, "fixed");
-PP_STATIC_ASSERT(sizeof(pp_channel) == 208, "fixed");
+PP_STATIC_ASSERT(offsetof(pp_channel, watches_code) == 208, "fixed");
+PP_STATIC_ASSERT(sizeof(pp_channel) == 224, "fixed");
 
 enum pp_ring_state {
   PP_RING_FREE = 0,     // by the collector, once it is drained (or from the beginning)
@@ -200,6 +205,24 @@ typedef struct pp_private {
   uint64_t armed;  // written by the collector: 1 at the arming stop, 0 to disarm
 } pp_private;
 
+// A code object that is about to be freed: what is told at its address later is about another one. Told from before the
+// first event until the stub has left, armed or not, by whoever has the GIL. The n-th is at n modulo PP_FREED_ENTRIES.
+// Of its names, which may go with it, the last characters, as many as fit; of one with others than ASCII, nothing.
+#define PP_FREED_ENTRIES 8192u
+#define PP_FREED_NAME 48u
+#define PP_FREED_FILE 56u
+typedef struct pp_freed {
+  uint64_t when;  // in the clock's units; every event of it is older
+  uint64_t code;
+  int32_t first_line;
+  uint16_t name_length;  // of all of it, as far as that can be said; 0: not told
+  uint16_t file_length;
+  uint8_t name[PP_FREED_NAME];  // co_qualname
+  uint8_t file[PP_FREED_FILE];  // co_filename
+} pp_freed;
+PP_STATIC_ASSERT(offsetof(pp_freed, name) == 24, "fixed");
+PP_STATIC_ASSERT(sizeof(pp_freed) == 128, "two cache lines");
+
 // Code of which nothing is told: an open hash table that the collector writes and callbacks read, while events go on
 // (3.12+). `check` is written before `code`, and is of that very code object, so that another one at its address is
 // not taken for it: PP_MUTE_CHECK of the fields that tell code apart, with a pp_mute_flag. Entries are never taken out.
@@ -228,7 +251,8 @@ enum pp_mute_flag {
 #define PP_RING_OFFSET(index) (PP_PAGE * (1ull + (index)))
 #define PP_RECORDS_OFFSET(rings, records, index) \
   (PP_PAGE * (1ull + (rings)) + (uint64_t)(index) * (records) * sizeof(pp_record))
-#define PP_MUTES_OFFSET(rings, records) PP_RECORDS_OFFSET(rings, records, rings)
+#define PP_FREED_OFFSET(rings, records) PP_RECORDS_OFFSET(rings, records, rings)
+#define PP_MUTES_OFFSET(rings, records) (PP_FREED_OFFSET(rings, records) + PP_FREED_ENTRIES * sizeof(pp_freed))
 #define PP_CHANNEL_SIZE(rings, records, mutes) \
   (PP_MUTES_OFFSET(rings, records) + ((mutes) ? PP_MUTE_ENTRIES * sizeof(pp_mute) : 0u))
 

@@ -56,7 +56,11 @@ constexpr std::string_view kSteps[] = {PP_FOR_EACH_STEP(PP_STEP_WORDS)};
 
 void Channel::Unmapper::operator()(uint8_t* begin) const { ::munmap(begin, size); }
 
-Channel::Channel(uint8_t* begin, const ChannelShape& shape) : memory_(begin, Unmapper{shape.size()}), shape_(shape) {
+Channel::Channel(uint8_t* begin, const ChannelShape& shape)
+    : memory_(begin, Unmapper{shape.size()}),
+      shape_(shape),
+      freed_code_(reinterpret_cast<pp_channel*>(begin),
+                  reinterpret_cast<pp_freed*>(begin + PP_FREED_OFFSET(shape.rings, uint64_t{shape.records}))) {
   rings_.reserve(shape.rings);
   for (uint32_t i = 0; i < shape.rings; ++i) {
     rings_.emplace_back(reinterpret_cast<pp_ring*>(begin + PP_RING_OFFSET(i)),

@@ -15,6 +15,7 @@
 #include "attach/base/result.h"
 #include "attach/base/types.h"
 #include "attach/base/unique_fd.h"
+#include "attach/inject/freed_code_reader.h"
 #include "attach/inject/remote_writer.h"
 #include "attach/inject/ring_reader.h"
 #include "attach/proc/remote_memory.h"
@@ -93,6 +94,7 @@ class Channel {
 
   std::vector<RingReader>& rings() { return rings_; }
   const std::vector<RingReader>& rings() const { return rings_; }
+  FreedCodeReader& freed_code() { return freed_code_; }
   const ChannelShape& shape() const { return shape_; }
   bool monotonic_clock() const { return monotonic_clock_; }
   RemoteAddr private_page() const { return private_page_; }  // mapped in the target as long as it is this program
@@ -115,6 +117,7 @@ class Channel {
   std::unique_ptr<uint8_t, Unmapper> memory_;
   ChannelShape shape_;
   std::vector<RingReader> rings_;
+  FreedCodeReader freed_code_;
   // Read once, when the channel was ready.
   bool monotonic_clock_ = false;
   RemoteAddr private_page_;

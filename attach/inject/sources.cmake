@@ -8,6 +8,7 @@ pp_library(attach/inject
     inject/file_lock.cc
     inject/frame_strategy.cc
     inject/frame_thunk_${CMAKE_SYSTEM_PROCESSOR}.cc
+    inject/freed_code_reader.cc
     inject/gpu_arena.cc
     inject/gpu_failure.cc
     inject/gpu_injection.cc

@@ -1,7 +1,7 @@
 // The beginning and the end of a capture in the target.
 #include "attach/intarget/stub.h"
 
-pp_stub pp_self = {.file = {.descriptor = -1}, .tool_id = UINT32_MAX};
+pp_stub pp_self = {.file = {.descriptor = -1}, .tool_id = UINT32_MAX, .code_watcher = -1};
 
 static const pp_hooks* const kHooks[] = {&pp_monitoring_hooks, &pp_profile_hooks};
 

@@ -222,7 +222,7 @@ static int find_room(pp_slot* slot, uint64_t tail) {
   }
   const uint64_t used = ring->head & pp_self.record_mask, left = chunk_size() - used;
   if (used && left >= PP_GROUP_RECORDS) {  // it was another thread's
-    go_to_chunk(slot, PP_LAP_CHUNK(*lap_at(ring, ring->head)));
+    go_to_chunk(slot, PP_LAP_CHUNK(*lap_at(ring, ring->head)) % pp_self.chunks);
   } else {
     const uint64_t chunk = free_chunk(ring, tail);
     if (chunk == pp_self.chunks) return 0;

@@ -292,6 +292,7 @@ static void measure_costs(void) {
 static enum pp_step switch_on(void) {
   if (!restart_events()) return PP_STEP_RESTART;  // it failed at the end of the capture before
   if (!register_callbacks(event_count())) return PP_STEP_REGISTER;
+  pp_watch_code();
   measure_costs();
   long events = 0;
   for (unsigned i = 0; i < event_count(); ++i) events |= kept.masks[i];
@@ -307,6 +308,7 @@ static pp_error_report install(void) {
     report.error = PP_ERROR_NONE;
   } else {
     give_back();
+    pp_unwatch_code();
   }
   return report;
 }
@@ -315,6 +317,7 @@ static pp_error_report install(void) {
 static void remove_hooks(void) {
   pp_object* holder = py_call(PP_GET_TOOL, "i", (int)pp_self.tool_id);
   if (succeeded(holder) && holder == kept.tool_name) give_back();
+  pp_unwatch_code();
   (void)restart_events();
 }
 

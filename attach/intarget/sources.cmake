@@ -32,8 +32,8 @@ function(pp_in_target_module name file bytes)
 endfunction()
 
 pp_in_target_module(pp_stub ptrace_prof_stub stub_image.inc
-  intarget/boot_block.c intarget/capture.c intarget/event.c intarget/event_cost.c intarget/freestanding.c intarget/module.c
-  intarget/monitoring.c intarget/profile.c intarget/sealed_file.c intarget/shared_memory.c)
+  intarget/boot_block.c intarget/capture.c intarget/event.c intarget/event_cost.c intarget/freed_code.c intarget/freestanding.c
+  intarget/module.c intarget/monitoring.c intarget/profile.c intarget/sealed_file.c intarget/shared_memory.c)
 pp_in_target_module(pp_gpu_shim ptrace_prof_gpu gpu_shim_image.inc
   intarget/cupti_backend.c intarget/cupti_callbacks.c intarget/cupti_finalize.c intarget/cupti_launches.c
   intarget/cupti_library.c intarget/freestanding.c intarget/gpu_boot_block.c intarget/gpu_buffers.c intarget/gpu_clock.c

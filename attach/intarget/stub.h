@@ -84,12 +84,17 @@ typedef struct pp_stub {
   const pp_hooks* hooks;
   uint64_t leaving;
   uint32_t hooks_displaced;
+  int32_t code_watcher;  // its id; negative: there is none
 } pp_stub;
 #pragma GCC visibility push(hidden)
 extern pp_stub pp_self;
 
 extern const pp_hooks pp_monitoring_hooks;  // monitoring.c
 extern const pp_hooks pp_profile_hooks;     // profile.c
+
+// freed_code.c: has code objects told as they are freed, where the interpreter says so; and not any more.
+void pp_watch_code(void);
+void pp_unwatch_code(void);
 
 // For the pending-call queue, and for the module's exec slot: always 0, never leaves an exception.
 int pp_enter(void* unused);

@@ -36,6 +36,9 @@ std::string Cost(const Accounting& totals) {
   if (totals.stops > 0) {
     text += fmt::format("; {} of {:.0f} us on average", Things(totals.stops, "brief stop", "brief stops"),
                         totals.stopped_total.seconds() * 1e6 / static_cast<double>(totals.stops));
+    if (totals.stopped_longest.value > 0) {  // traces of before do not say
+      text += fmt::format(", {:.0f} at most", totals.stopped_longest.seconds() * 1e6);
+    }
   }
   return text;
 }

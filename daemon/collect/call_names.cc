@@ -1,9 +1,12 @@
 #include "daemon/collect/call_names.h"
 
+#include <algorithm>
+
 namespace ptrace_prof {
 namespace {
 
 constexpr size_t kMaxNames = size_t{1} << 20;  // of each kind; a target may make up addresses
+constexpr size_t kMaxFreed = kMaxNames / 2;
 constexpr const char* kTooMany = "[too many functions]";
 
 }  // namespace
@@ -25,6 +28,7 @@ void CallNames::CheckGeneration() {
   }
   generation_ = stacks_.generation();
   codes_.Clear();
+  formers_.Clear();
   modules_.Clear();
   callables_.Clear();
   used_.clear();
@@ -34,6 +38,10 @@ void CallNames::CheckGeneration() {
 bool CallNames::IsStill(RemoteAddr code, Name& name) {
   if (name.checked == 0) {
     return false;
+  }
+  if (freed_ != nullptr && name.checked >= sure_since_) {
+    name.checked = round_;
+    return true;
   }
   asked_.assign(1, code);
   changed_.clear();
@@ -46,11 +54,84 @@ bool CallNames::IsStill(RemoteAddr code, Name& name) {
   return true;
 }
 
-CalledName CallNames::OfCode(RemoteAddr code) {
+CalledName CallNames::OfFormer(RemoteAddr code, uint64_t when) {
+  auto* former = formers_.Find(code, when);
+  if (former == nullptr) {
+    return Gone();
+  }
+  if (!former->name) {
+    const std::optional<Frame> frame = objects_.Freed(former->told);
+    former->name = frame ? Intern(frame, "") : Gone();
+  }
+  return *former->name;
+}
+
+// Gives it a name. False: it went while it was being read, or before; what was read may be somebody else's.
+bool CallNames::Look(RemoteAddr code, uint64_t when) {
+  const std::optional<Frame> frame = objects_.Code(code);
+  TakeFreed();
+  Name& name = *codes_.Find(code.value);
+  if (freed_ != nullptr && (when < name.since || when <= unsure_until_)) {
+    objects_.Forget(code);
+    return false;
+  }
+  name.name = frame ? Intern(frame, "") : Gone();
+  name.checked = round_;
+  if (bool* excluded = excluded_.Find(code.value)) {
+    *excluded = false;  // that was another one
+  }
+  if (name.name.left_out != kShown && left_out_) {
+    left_out_(code, name.name.left_out);
+  }
+  return true;
+}
+
+void CallNames::EndTenancy(const FreedCode& freed) {
+  objects_.Forget(freed.code);
+  Name* name = codes_.Find(freed.code.value);
+  if (name == nullptr && codes_.size() >= kMaxFreed) {  // most of them are where code was once
+    codes_.Clear();
+    formers_.Clear();
+    modules_.Clear();
+    unsure_until_ = freed.when;
+  }
+  if (name == nullptr) {
+    name = codes_.Insert(freed.code.value, {});
+  }
+  const bool is_named = name->checked != 0;
+  const uint64_t known_since = is_named || unsure_until_ == 0 ? 0 : unsure_until_ + 1;
+  formers_.Add({.since = std::max(name->since, known_since),
+                .until = freed.when + 1,
+                .name = is_named ? std::optional(name->name) : std::nullopt,
+                .told = freed});
+  if (name->has_modules) {
+    modules_.Clear();
+  }
+  *name = {.since = std::max(name->since, freed.when + 1)};
+}
+
+void CallNames::TakeFreed() {
+  if (freed_ == nullptr || !freed_->HasMore()) {
+    return;
+  }
+  taken_.clear();
+  if (!freed_->Take(&taken_)) {
+    sure_since_ = round_ + 1;
+    unsure_until_ = freed_->LastTold();
+  }
+  for (const FreedCode& freed : taken_) {
+    EndTenancy(freed);
+  }
+}
+
+CalledName CallNames::OfCode(RemoteAddr code, uint64_t when) {
   CheckGeneration();
   Name* name = codes_.Find(code.value);
   if (name == nullptr && codes_.size() >= kMaxNames) {
     return Intern(std::nullopt, kTooMany);
+  }
+  if (name != nullptr && when < name->since) {
+    return OfFormer(code, when);
   }
   if (name != nullptr && name->used == round_) {
     return name->name;
@@ -59,26 +140,27 @@ CalledName CallNames::OfCode(RemoteAddr code) {
     name = codes_.Insert(code.value, {});
   }
   if (name->checked != round_ && !IsStill(code, *name)) {
-    name->name = Intern(objects_.Code(code), "[code that is gone]");
-    name->checked = round_;
-    if (bool* excluded = excluded_.Find(code.value)) {
-      *excluded = false;  // that was another one
+    if (!Look(code, when)) {
+      return OfFormer(code, when);
     }
-    if (name->name.left_out != kShown && left_out_) {
-      left_out_(code, name->name.left_out);
-    }
+    name = codes_.Find(code.value);  // others may have come
   }
   name->used = round_;
   used_.push_back(code);
   return name->name;
 }
 
-CalledName CallNames::OfModule(RemoteAddr code, RemoteAddr self) {
+CalledName CallNames::OfModule(RemoteAddr code, RemoteAddr self, uint64_t when) {
   CheckGeneration();
-  CalledName called = OfCode(code);  // which looks whether it is still the same
+  CalledName called = OfCode(code, when);  // which looks whether it is still the same
+  Name* name = codes_.Find(code.value);
+  if (name == nullptr || when < name->since) {
+    return called;
+  }
+  name->has_modules = true;
   const std::pair key(code.value, self.value);
-  if (const Name* name = modules_.Find(key)) {
-    return name->name;
+  if (const Name* module = modules_.Find(key)) {
+    return module->name;
   }
   if (modules_.size() >= kMaxNames) {
     return called;
@@ -114,10 +196,8 @@ void CallNames::Exclude(RemoteAddr code) {
   }
 }
 
-void CallNames::Revalidate() {
-  CheckGeneration();
-  ++round_;
-  changed_.clear();
+// Those of the last round, all together.
+void CallNames::CompareUsed() {
   objects_.Changed(used_, &changed_);
   for (const RemoteAddr code : used_) {
     if (Name* name = codes_.Find(code.value)) {
@@ -128,6 +208,16 @@ void CallNames::Revalidate() {
     if (Name* name = codes_.Find(code.value)) {
       name->checked = 0;
     }
+  }
+}
+
+void CallNames::Revalidate() {
+  CheckGeneration();
+  ++round_;
+  changed_.clear();
+  TakeFreed();
+  if (freed_ == nullptr) {
+    CompareUsed();
   }
   used_.clear();
   if (objects_.ModulesMoved() || !changed_.empty()) {

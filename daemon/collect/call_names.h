@@ -1,10 +1,12 @@
 // What a traced target's calls are called: from addresses of code objects and callables to functions of the
 // StackTable, each looked up in the target once; and whether a filter leaves them out.
 //
-// One per traced process, shared by the replayers of its threads; one thread. An address may get a new tenant: after
-// each Revalidate (call it before a drain) every code object is checked once before its name is given again, those of
-// the last drain all together. Knows no CPython: CalledObjects does. What cannot be read any more is a marker, not an
-// error.
+// One per traced process, shared by the replayers of its threads; one thread. An address may get a new tenant. Where
+// the target tells which code it frees and what that was called (WatchFreed), a name holds for the events between two
+// such moments, and one that was read too late is not given. Else, after each Revalidate (call it before a drain),
+// every code object is checked once before its name is given again, those of the last drain all together: code that
+// takes the place of other code within one drain is taken for it. Knows no CPython: CalledObjects does. What cannot be
+// read any more is a marker, not an error.
 #pragma once
 
 #include <functional>
@@ -14,7 +16,9 @@
 
 #include "attach/base/flat_map.h"
 #include "attach/base/types.h"
+#include "attach/inject/freed_code_reader.h"
 #include "daemon/collect/call_filter.h"
+#include "daemon/collect/former_code.h"
 #include "daemon/trace/stack_table.h"
 
 namespace ptrace_prof {
@@ -33,6 +37,10 @@ class CalledObjects {
   virtual std::optional<Frame> Callable(RemoteAddr callable, RemoteAddr method) = 0;
   // Appends those whose tenant is not the one that Code described.
   virtual void Changed(const std::vector<RemoteAddr>& codes, std::vector<RemoteAddr>* changed) = 0;
+  // Another one may be there now.
+  virtual void Forget(RemoteAddr /*code*/) {}
+  // By what was told of it.
+  virtual std::optional<Frame> Freed(const FreedCode& /*freed*/) { return std::nullopt; }
 };
 
 struct CalledName {
@@ -49,8 +57,12 @@ class CallNames {
   CallNames(StackTable& stacks, CalledObjects& objects, CallFilter* filter = nullptr, OnLeftOut left_out = {})
       : stacks_(stacks), objects_(objects), filter_(filter), left_out_(std::move(left_out)) {}
 
-  CalledName OfCode(RemoteAddr code);
-  CalledName OfModule(RemoteAddr code, RemoteAddr self);
+  // Before the first name is given. It must outlive this, or the target tells nothing.
+  void WatchFreed(FreedCodeReader& freed) { freed_ = freed.is_told() ? &freed : nullptr; }
+
+  // `when`: of the event, in the target's ticks.
+  CalledName OfCode(RemoteAddr code, uint64_t when);
+  CalledName OfModule(RemoteAddr code, RemoteAddr self, uint64_t when);
   CalledName OfCallable(RemoteAddr callable, RemoteAddr method);
 
   // A call that is not shown.
@@ -68,6 +80,8 @@ class CallNames {
   }
 
   void Revalidate();
+  // What was freed until now; often enough, or some of it is not known any more.
+  void TakeFreed();
 
  private:
   struct AddressHash {
@@ -80,10 +94,17 @@ class CallNames {
     CalledName name;
     uint32_t checked = 0;  // in which round its tenant was last seen to be the same; 0: it is to be looked up again
     uint32_t used = 0;     // the last round that asked for it
+    uint64_t since = 0;    // events before that are about a former tenant
+    bool has_modules = false;
   };
 
   CalledName Intern(const std::optional<Frame>& frame, const char* unknown);
+  CalledName Gone() { return Intern(std::nullopt, "[code that is gone]"); }
+  CalledName OfFormer(RemoteAddr code, uint64_t when);
+  bool Look(RemoteAddr code, uint64_t when);
+  void EndTenancy(const FreedCode& freed);
   bool IsStill(RemoteAddr code, Name& name);
+  void CompareUsed();
   void CheckGeneration();
 
   StackTable& stacks_;
@@ -92,10 +113,15 @@ class CallNames {
   const OnLeftOut left_out_;
   uint32_t generation_ = stacks_.generation();
   FlatMap<uint64_t, Name, AddressHash> codes_;
+  FormerCode<CalledName> formers_;
   FlatMap<std::pair<uint64_t, uint64_t>, Name, PairHash> modules_;  // by code and self
   FlatMap<std::pair<uint64_t, uint64_t>, Name, PairHash> callables_;
   FlatMap<uint64_t, bool, AddressHash> excluded_;
   uint32_t round_ = 1;
+  FreedCodeReader* freed_ = nullptr;
+  uint32_t sure_since_ = 1;          // from that round on nothing was freed that we do not know of
+  uint64_t unsure_until_ = 0;        // ticks; what was freed before that may not be known
+  std::vector<FreedCode> taken_;     // scratch
   std::vector<RemoteAddr> used_;     // in this round
   std::vector<RemoteAddr> asked_;    // scratch
   std::vector<RemoteAddr> changed_;  // scratch

@@ -31,8 +31,8 @@ CallReplayer::~CallReplayer() { context_.open_calls -= stack_.size(); }
 
 void CallReplayer::Start(const ThreadSnapshot& snapshot) {
   for (const SnapshotFrame& frame : snapshot.frames) {
-    PushNamed({.identity = frame.code.value, .address = frame.address.value}, context_.names.OfCode(frame.code),
-              CallEntry::kRunning, last_);
+    PushNamed({.identity = frame.code.value, .address = frame.address.value},
+              context_.names.OfCode(frame.code, snapshot.when), CallEntry::kRunning, last_);
   }
   if (stack_.empty() || overflow_ > 0) {
     is_first_ = false;
@@ -120,8 +120,9 @@ void CallReplayer::SettleBegin(uint32_t tag, Nanos when) {
     call.generator = tag == PP_TAG_START ? context_.generators.Begin(frame) : context_.generators.Of(frame);
   }
   const RemoteAddr code(pending_.value);
-  const CalledName name =
-      pending_.self != 0 ? context_.names.OfModule(code, RemoteAddr(pending_.self)) : context_.names.OfCode(code);
+  const uint64_t ticks = pending_.when_tag >> PP_TAG_BITS;
+  const CalledName name = pending_.self != 0 ? context_.names.OfModule(code, RemoteAddr(pending_.self), ticks)
+                                             : context_.names.OfCode(code, ticks);
   PushNamed(call, name, EntryOf(tag), when);
 }
 
@@ -225,7 +226,7 @@ LeftOutBy CallReplayer::LeftOutWithCaller() {
     return top == nullptr || top->left_out == kNoCall ? kShown : top->left_out;
   }
   const RemoteAddr caller(pending_.caller);
-  const LeftOutBy by = context_.names.OfCode(caller).left_out;
+  const LeftOutBy by = context_.names.OfCode(caller, pending_.when_tag >> PP_TAG_BITS).left_out;
   const bool is_open = top != nullptr && top->kind == Kind::kPython && top->identity == caller.value;
   return by == kShown && !is_open && context_.names.IsExcluded(caller) ? kNoCall : by;
 }

@@ -102,6 +102,13 @@ ChannelShape CallTracer::Shape() const {
 }
 
 Result<void> CallTracer::BringIn(const std::function<bool()>& go_on) {
+  auto brought = TryToBringIn(go_on);
+  // It may just have set up its first signal handlers, for which a text goes another way: it is looked at anew.
+  const bool is_other = brought.has_error() && brought.error().code == Code::kUnavailable && !target_.signal_handlers;
+  return is_other ? TryToBringIn(go_on) : std::move(brought);
+}
+
+Result<void> CallTracer::TryToBringIn(const std::function<bool()>& go_on) {
   PP_RETURN_IF_ERROR(AwaitStart(pid_, memory_, process_.python, {MonotonicNow() + kEntryPatience, go_on}));
   PP_ASSIGN_OR_RETURN(target_, DescribeForInjection(pid_, memory_, process_.python));
   target_.force = context_.request.force;
@@ -123,6 +130,7 @@ Result<void> CallTracer::BringIn(const std::function<bool()>& go_on) {
   stub.Fill(boot);
   PP_ASSIGN_OR_RETURN(injection_, Inject(target_, memory_, stub, {MonotonicNow() + kEntryPatience, go_on}));
   injection_->channel.TouchAll();
+  names_.WatchFreed(injection_->channel.freed_code());
   rings_.resize(shape.rings);
   if (!process_.mark.is_known()) {  // the stub empties the page when it has left
     space_.Anchor(injection_->channel.private_page(),
@@ -145,6 +153,7 @@ Result<void> CallTracer::Arm() {
     for (const RingReader& ring : channel.rings()) {
       rings.push_back(ring.Facts());
     }
+    armed_at_ = clock_.Ticks();
     Result<void> armed = channel.Arm(memory_, remote_);
     return armed.has_error() && has_left() ? channel.Reason() : std::move(armed);
   });
@@ -202,6 +211,7 @@ void CallTracer::AddSnapshot(const ThreadAtArming& at, const std::vector<RingFac
                                                   tid.value, at.frames.size()));
   }
   ThreadSnapshot snapshot;
+  snapshot.when = armed_at_;
   snapshot.frames.reserve(at.frames.size());
   for (auto frame = at.frames.rbegin(); frame != at.frames.rend(); ++frame) {
     snapshot.frames.push_back(DescribeFrame(*frame));
@@ -351,6 +361,7 @@ size_t CallTracer::DrainRing(size_t index, uint64_t waiting, Nanos now) {
     }
     replayer.Feed({records_.data(), count}, clock_.Line(), now);
     RenewLease(kLease);  // a full ring takes longer than the lease
+    names_.TakeFreed();
     drained += count;
     left -= std::min(left, count);
   }
@@ -526,6 +537,7 @@ void CallTracer::CountInto(Accounting& accounting) const {
   accounting.threads = threads_.size();
   accounting.stops = injection_->report.stops.stops + 1;
   accounting.stopped_total = injection_->report.stops.total + arming_stop_;
+  accounting.stopped_longest = std::max(injection_->report.stops.longest, arming_stop_);
 }
 
 }  // namespace ptrace_prof

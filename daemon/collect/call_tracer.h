@@ -111,6 +111,7 @@ class CallTracer {
 
   CallTracer(OpenedProcess process, const CaptureContext& context);
   Result<void> BringIn(const std::function<bool()>& go_on);
+  Result<void> TryToBringIn(const std::function<bool()>& go_on);
   ChannelShape Shape() const;
   void AddSnapshot(const ThreadAtArming& at, const std::vector<RingFacts>& rings);
   ThreadTrack* TrackOf(const ThreadEntry& entry);
@@ -152,6 +153,7 @@ class CallTracer {
   InjectionTarget target_;
   std::optional<Injection> injection_;
   Nanos begin_;
+  uint64_t armed_at_ = 0;  // ticks
   Nanos arming_stop_;
   std::vector<Ring> rings_;
   ThreadTable<TracedThread> threads_;

@@ -230,7 +230,9 @@ bool ChainVerifier::ReadStopped(Tid tid, ThreadStack& stack, LinkedChain& chain,
     collected = stack.ReadAgain(memory_, false);
   }
   ++counters_.stops;
-  counters_.stopped_total = counters_.stopped_total + (MonotonicNow() - begin);
+  const Nanos stopped_for = MonotonicNow() - begin;
+  counters_.stopped_total = counters_.stopped_total + stopped_for;
+  counters_.stopped_longest = std::max(counters_.stopped_longest, stopped_for);
   if (!IsUsable(collected)) {
     return false;
   }

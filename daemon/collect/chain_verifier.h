@@ -51,6 +51,7 @@ class ChainVerifier {
     uint64_t stops = 0;
     uint64_t failed_stops = 0;
     Nanos stopped_total;
+    Nanos stopped_longest;
   };
 
   ChainVerifier(Pid pid, RemoteMemory& memory, StackLinker& linker, const VerifierRules& rules);

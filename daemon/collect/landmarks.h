@@ -31,6 +31,8 @@ class Landmarks final : public CalledObjects {
   void Changed(const std::vector<RemoteAddr>& codes, std::vector<RemoteAddr>* changed) override {
     objects_.Changed(codes, changed);
   }
+  void Forget(RemoteAddr code) override { objects_.Forget(code); }
+  std::optional<Frame> Freed(const FreedCode& freed) override { return objects_.Freed(freed); }
 
  private:
   CalledObjects& objects_;

@@ -267,7 +267,9 @@ bool ProcessSampler::SampleStopped(Nanos now) {
     }
   }
   ++context_.accounting.stops;
-  context_.accounting.stopped_total = context_.accounting.stopped_total + (MonotonicNow() - begin);
+  const Nanos stopped_for = MonotonicNow() - begin;
+  context_.accounting.stopped_total = context_.accounting.stopped_total + stopped_for;
+  context_.accounting.stopped_longest = std::max(context_.accounting.stopped_longest, stopped_for);
   if (filled < words || !IsSameProgram()) {
     return false;
   }

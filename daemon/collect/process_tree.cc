@@ -50,6 +50,7 @@ void ProcessTree::Close(size_t index, Nanos now) {
   closed_read_calls_ += sampler.read_calls();
   closed_stops_ += sampler.verifier_counters().stops;
   closed_stopped_ = closed_stopped_ + sampler.verifier_counters().stopped_total;
+  closed_stopped_longest_ = std::max(closed_stopped_longest_, sampler.verifier_counters().stopped_longest);
   if (!sampler.HasExited()) {  // another program now, or an interpreter that came down: it may come up again
     candidates_[sampler.pid()] = {.next_try = now + kFirstRetry, .interval = kFirstRetry, .fresh_exec = exec};
   }
@@ -179,16 +180,19 @@ void ProcessTree::CountInto(Accounting& accounting) const {
   accounting.read_calls = closed_read_calls_;
   uint64_t stops = closed_stops_;
   Nanos stopped = closed_stopped_;
+  Nanos longest = closed_stopped_longest_;
   size_t threads = 0;
   for (const auto& sampler : samplers_) {
     accounting.read_calls += sampler->read_calls();
     stops += sampler->verifier_counters().stops;
     stopped = stopped + sampler->verifier_counters().stopped_total;
+    longest = std::max(longest, sampler->verifier_counters().stopped_longest);
     threads += sampler->thread_count();
   }
   if (!context_.request.blocking) {
     accounting.stops = stops;
     accounting.stopped_total = stopped;
+    accounting.stopped_longest = longest;
   }
   accounting.processes = processes_;
   accounting.threads = std::max<uint64_t>(accounting.threads, threads);

@@ -75,6 +75,7 @@ class ProcessTree {
   uint64_t closed_read_calls_ = 0;
   uint64_t closed_stops_ = 0;
   Nanos closed_stopped_;
+  Nanos closed_stopped_longest_;
 };
 
 }  // namespace ptrace_prof

@@ -9,6 +9,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr size_t kMaxName = 256;
+constexpr size_t kMaxCodes = 65'536;    // of which is known what they are; a job may make new ones all the time
 constexpr size_t kMaxModules = 65'536;  // looked into, of a process
 constexpr size_t kMaxPlace = 512;       // bytes
 constexpr size_t kMaxAttributes = 256;  // of a module
@@ -40,6 +41,9 @@ std::optional<RemoteAddr> TargetObjects::Field(RemoteAddr object, uint32_t numbe
 std::optional<Frame> TargetObjects::Code(RemoteAddr code) {
   CodeId id = codes_.Find(code.value);
   if (id == kNoCode) {
+    if (codes_.size() >= kMaxCodes) {
+      codes_.Clear();
+    }
     id = codes_.Read(code.value);
   }
   if (id == kNoCode) {
@@ -50,6 +54,17 @@ std::optional<Frame> TargetObjects::Code(RemoteAddr code) {
   frame.function = info.function;
   frame.file = info.file;
   frame.line = frame.first_line = std::max(info.first_line, 0);
+  return frame;
+}
+
+std::optional<Frame> TargetObjects::Freed(const FreedCode& freed) {
+  if (freed.name.empty()) {
+    return std::nullopt;
+  }
+  Frame frame;
+  frame.function = freed.name;
+  frame.file = freed.file;
+  frame.line = frame.first_line = std::max(freed.first_line, 0);
   return frame;
 }
 

@@ -34,6 +34,8 @@ class TargetObjects final : public CalledObjects {
   bool ModulesMoved() override { return std::exchange(modules_moved_, false); }
   std::optional<Frame> Callable(RemoteAddr callable, RemoteAddr method) override;
   void Changed(const std::vector<RemoteAddr>& codes, std::vector<RemoteAddr>* changed) override;
+  void Forget(RemoteAddr code) override { codes_.Forget(code.value); }
+  std::optional<Frame> Freed(const FreedCode& freed) override;
 
  private:
   // Fields that follow the header of every object, in words.

@@ -85,8 +85,7 @@ void CaptureMetrics::Ended(const CaptureParameters& parameters, const CaptureSna
     Observe(kStoppedBounds, totals.stopped_total.seconds(), stopped_.counts, stopped_.sum);
   }
   if (totals.stops > 0) {
-    Observe(kStopBounds, totals.stopped_total.seconds() / static_cast<double>(totals.stops), mean_stop_.counts,
-            mean_stop_.sum);
+    Observe(kStopBounds, totals.stopped_longest.seconds(), longest_stop_.counts, longest_stop_.sum);
   }
 }
 
@@ -158,9 +157,9 @@ void CaptureMetrics::PutStops(MetricsText& text) const {
   text.Histogram({kAttachBounds, attach_.counts, attach_.sum});
   text.Family("ptrace_prof_stops_total", MetricKind::kCounter, "Brief stops of a thread in ended captures.");
   text.Sample(static_cast<double>(sum_.stops));
-  text.Family("ptrace_prof_stop_seconds", MetricKind::kHistogram,
-              "How long a thread was stopped at a time: the mean of each capture that stopped any.");
-  text.Histogram({kStopBounds, mean_stop_.counts, mean_stop_.sum});
+  text.Family("ptrace_prof_longest_stop_seconds", MetricKind::kHistogram,
+              "How long a thread was stopped at a time: the longest of each capture that stopped any.");
+  text.Histogram({kStopBounds, longest_stop_.counts, longest_stop_.sum});
   text.Family("ptrace_prof_stopped_seconds", MetricKind::kHistogram,
               "How long the threads of a capture were stopped, all stops together.");
   text.Histogram({kStoppedBounds, stopped_.counts, stopped_.sum});

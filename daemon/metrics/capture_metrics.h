@@ -61,7 +61,7 @@ class CaptureMetrics {
   Nanos cpu_;                // of ended captures of every kind
   mutable Nanos shown_cpu_;  // a counter never goes back, though one that ends is nobody's for a moment
   Distribution<kAttachBounds.size()> attach_;
-  Distribution<kStopBounds.size()> mean_stop_;
+  Distribution<kStopBounds.size()> longest_stop_;
   Distribution<kStoppedBounds.size()> stopped_;
 };
 

@@ -54,6 +54,7 @@ struct TimeField {
 };
 constexpr TimeField kTimes[] = {
     {AccountingFields::kStoppedTotalNsFieldNumber, &Accounting::stopped_total},
+    {AccountingFields::kStoppedLongestNsFieldNumber, &Accounting::stopped_longest},
     {AccountingFields::kCollectorCpuNsFieldNumber, &Accounting::collector_cpu},
     {AccountingFields::kWallNsFieldNumber, &Accounting::wall},
     {AccountingFields::kHeldTotalNsFieldNumber, &Accounting::held_total},

@@ -75,8 +75,9 @@ struct Accounting {
   uint64_t missed = 0;        // rounds never taken because we were late or backed off
   uint64_t lost = 0;          // thread-samples that could not be read at all
   uint64_t stale_code = 0;    // samples cut because a code object was freed meanwhile
-  uint64_t stops = 0;         // brief stops of a thread
+  uint64_t stops = 0;         // brief stops of a thread, or of all
   Nanos stopped_total;
+  Nanos stopped_longest;
   Nanos collector_cpu;
   Nanos wall;
   double asked_rate_hz = 0;

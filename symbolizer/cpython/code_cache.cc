@@ -210,6 +210,12 @@ SourcePosition CodeCache::Position(CodeId id, uint64_t located) const {
   return decode_(code.line_table, code.first_line, offset);
 }
 
+void CodeCache::Forget(uint64_t address) {
+  if (CodeId* known = by_address_.Find(address)) {
+    *known = kNoCode;
+  }
+}
+
 ReadStatus CodeCache::Revalidate(const std::vector<CodeId>& ids, std::vector<CodeId>* stale) {
   headers_.resize(std::max<size_t>(headers_.size(), ids.size() * layout_.code_size));
   requests_.clear();

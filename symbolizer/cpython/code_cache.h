@@ -61,6 +61,9 @@ class CodeCache {
   // Re-reads the headers of `ids` in one batch; appends those that changed to `stale` and forgets their addresses.
   ReadStatus Revalidate(const std::vector<CodeId>& ids, std::vector<CodeId>* stale);
 
+  // Another one may be there now. What has its CodeId keeps it.
+  void Forget(uint64_t address);
+
   size_t size() const { return codes_.size() - 1; }
   void Clear();
 

@@ -41,7 +41,7 @@ def stub_files(pid):
             link = os.readlink(f"/proc/{pid}/fd/{number}")
         except FileNotFoundError:
             continue
-        if "ptrace-prof" in link:
+        if "memfd:ptrace-prof" in link:
             found.append(link)
     return found
 

@@ -1,4 +1,6 @@
 """`record --mode trace`: every call of real processes of each version, counted against what the target must have done."""
+import collections
+import ctypes
 import os
 import pathlib
 import re
@@ -8,7 +10,8 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import case, profiler  # noqa: E402
+from support import case, profiler, rings  # noqa: E402
+from support.call_trees import CallTrees  # noqa: E402
 from support.target_process import TargetProcess  # noqa: E402
 
 ROW = re.compile(r"\s*([\d,]+)\s+[\d.]+\s+[\d.]+\s+[\d.]+\s+[\d.]+(?:\s+[\d.]+\s+[\d.]+)?  (\S+)(?: \(|$)")
@@ -20,6 +23,18 @@ posix.write(int(posix.environ[b"PP_PACT_FD"]), b"ready")
 while posix.read(int(posix.environ[b"PP_PACT_FD"]), 1):
     pass
 """
+
+
+CLOCK_SOURCE = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+
+
+def mount_over(place, file):
+    """For this process and those that it starts."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    new_mounts, bind, private = 0x20000, 0x1000, 0x44000  # CLONE_NEWNS, MS_BIND, MS_REC | MS_PRIVATE
+    if (libc.unshare(new_mounts) or libc.mount(b"none", b"/", None, private, None)
+            or libc.mount(file.encode(), place.encode(), None, bind, None)):
+        raise OSError(ctypes.get_errno(), f"mounting {file} over {place}")
 
 
 class TraceMode(case.Case):
@@ -89,6 +104,43 @@ class TraceMode(case.Case):
         self.assertEqual(target.finish(), 0, target.stderr())
         self.assertEqual(target.stdout(), "ended well\n")
         self.assertEqual(target.stderr(), "")
+
+    def test_a_machine_whose_counter_is_not_fit(self):
+        """Times are those of a clock then; the kernel's choice of one is replaced for us alone."""
+        if os.geteuid() != 0:
+            self.skipTest("only root can mount a file over the kernel's")
+        target = self.start("traced.py")
+        with tempfile.NamedTemporaryFile("w") as choice:
+            choice.write("hpet\n")
+            choice.flush()
+            run = profiler.Recording(target.pid, "--mode", "trace", "-d", "500ms", "--buffer", "256M",
+                                     preexec=lambda: mount_over(CLOCK_SOURCE, choice.name))
+            self.addCleanup(run.remove)
+            run.shows("burst")
+            self.assertEqual(rings.clock(target.pid), rings.MONOTONIC)
+            finished = run.wait()
+        self.assertIn("lost 0, unmatched ends 0", finished.errors)
+        self.assertRegex(finished.errors, r"returns in 0\.[56] s")
+        text = profiler.must("export", run.trace, "--format", "text", "-o", "-").output
+        self.assertExact(self.counts(text))
+        self.assertUnharmed(target.pid)
+        self.assertEqual(target.finish(), 0, target.stderr())
+
+    def test_code_that_is_freed_is_not_taken_for_what_comes_to_its_place(self):
+        target = self.start("fleeting.py")
+        with tempfile.TemporaryDirectory() as folder:
+            trace = pathlib.Path(folder, "out.pftrace")
+            profiler.must("record", "--mode", "trace", "--pid", target.pid, "-d", "100ms", "--buffer", "256M", "-o", trace)
+            trees = CallTrees(trace)
+        outcomes = collections.Counter(made.name[-1] == mark.name[-1] for letter in "abc"
+                                       for made in trees.named[f"made_{letter}"] for mark in made.below)
+        outcomes["gone"] = sum(root.name.startswith("mark_") for root in trees.roots)  # below what has no name
+        print(f"{self.interpreter}: {outcomes}")
+        self.assertGreater(sum(outcomes.values()), 100)
+        if self.interpreter.numbers >= (3, 12):  # before, nobody is told
+            self.assertEqual(outcomes[False], 0)
+            self.assertGreater(outcomes[True], 100)
+        self.assertEqual(target.finish(), 0, target.stderr())
 
     def test_threads_that_the_main_thread_waits_for_go_on(self):
         """On 3.11 such a thread stood still for good if something waited for the main thread to look at it."""

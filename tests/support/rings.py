@@ -1,11 +1,13 @@
 """The memory that a traced target shares with its collector, as a bystander sees it: through /proc, only reading."""
+import contextlib
 import mmap
 import os
 import struct
 
 _PAGE = 4096
 _NAME = "ptrace-prof-ring"
-_RING_COUNT, _HOLDS = 12, 144  # in pp_channel, in pp_ring (attach/abi/channel.h)
+_RING_COUNT, _CLOCK, _HOLDS = 12, 20, 144  # in pp_channel, the last in pp_ring (attach/abi/channel.h)
+MONOTONIC = 1  # pp_clock
 
 
 def _descriptor(pid):
@@ -23,11 +25,26 @@ def are_mapped(pid):
         return _NAME in file.read()
 
 
-def holds(pid):
-    """How often its threads have waited for room so far; 0 where it is not traced."""
+@contextlib.contextmanager
+def _memory(pid):
+    """None where it is not traced."""
     path = _descriptor(pid)
     if path is None:
-        return 0
+        yield None
+        return
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as memory:
+        yield memory
+
+
+def clock(pid):
+    with _memory(pid) as memory:
+        return struct.unpack_from("<I", memory, _CLOCK)[0] if memory else None
+
+
+def holds(pid):
+    """How often its threads have waited for room so far; 0 where it is not traced."""
+    with _memory(pid) as memory:
+        if memory is None:
+            return 0
         (rings,) = struct.unpack_from("<I", memory, _RING_COUNT)
         return sum(struct.unpack_from("<Q", memory, _PAGE * (1 + ring) + _HOLDS)[0] for ring in range(rings))

@@ -9,6 +9,7 @@ import traceback
 import pact
 import stub_checks_capture
 import stub_checks_events
+import stub_checks_freed
 import stub_checks_mutes
 import stub_checks_threads
 import stub_checks_waits
@@ -16,7 +17,7 @@ from stub_collector import Capture, Stub, told_layout
 
 pact.say("ready")
 STUB = Stub(told_layout())
-CHECKS = {name: check for module in (stub_checks_events, stub_checks_threads, stub_checks_mutes,
+CHECKS = {name: check for module in (stub_checks_events, stub_checks_threads, stub_checks_mutes, stub_checks_freed,
                                              stub_checks_waits, stub_checks_capture)
           for name, check in vars(module).items() if name.startswith("check_")}
 for _name in sys.argv[1:] or list(CHECKS):

@@ -31,6 +31,7 @@ FOREVER = (1 << 64) - 1
 C_CALLS, MUTES = 1, 2  # pp_boot_flag
 MUTE_BITS = 14
 FRAME_COST, CALL_COST = 176, 192
+WATCHES_CODE, FREED, FREED_ENTRIES, FREED_SIZE = 208, 216, 8192, 128
 # pp_boot, as attach/abi/boot.h has it.
 HEX, ERROR, BUSY, ENTER = 20, 80, 72, 64
 SERVED, NAME, FUNCTIONS, OFFSETS, BOOT_SIZE = 96, 104, 144, 528, 664
@@ -38,7 +39,7 @@ LEASE_AT = 96  # in pp_channel
 TAIL, HOLDS, LAPS = 64, 144, 256  # in pp_ring, and behind it
 CHUNK = 1 << 14
 # What the layout does not say: the same in all versions (3.11 has one word more before c_profilefunc).
-_FIXED = {"method_def": 16, "descriptor_method": 40, "method_function": 16,
+_FIXED = {"method_def": 16, "descriptor_method": 40, "method_function": 16, "string_kind_shift": 2,
           "thread_profile_function": 64 if sys.version_info[:2] == (3, 11) else 56}
 _OTHER_NAMES = {"PyThreadState_GetUnchecked": "_PyThreadState_UncheckedGet"}
 _nonces = itertools.count(1)
@@ -176,7 +177,8 @@ class Capture:
             os.close(file)
         self.rings, self.records = struct.unpack_from("<II", self.memory, 12)
         self.private, self.leave_entry, size = struct.unpack_from("<3Q", self.memory, 32)
-        self.mutes_at = PAGE * (1 + self.rings) + 16 * self.rings * self.records
+        self.freed_at = PAGE * (1 + self.rings) + 16 * self.rings * self.records
+        self.mutes_at = self.freed_at + FREED_SIZE * FREED_ENTRIES
         assert size == self.size == self.mutes_at + (16 << MUTE_BITS) * self.options.get("mutes", False)
         assert self.u32(64) == READY and self.u64(24) == nonce
         self._armed = _word(self.private + 8)
@@ -232,6 +234,18 @@ class Capture:
             place = (place + 1) % (1 << MUTE_BITS)
         self.put(self.mutes_at + 16 * place + 8, (fields & FOREVER & ~3 | only_begins) if check is None else check)
         self.put(self.mutes_at + 16 * place, id(code))
+
+    @property
+    def freed(self):
+        """Addresses of code objects, in the order in which they were freed; the last ones."""
+        count = self.u64(FREED)
+        return [self.u64(self.freed_at + FREED_SIZE * (number % FREED_ENTRIES) + 8)
+                for number in range(max(0, count - FREED_ENTRIES), count)]
+
+    def last_freed(self):
+        """(first line, lengths of its name and file, their last characters)"""
+        at = self.freed_at + FREED_SIZE * ((self.u64(FREED) - 1) % FREED_ENTRIES)
+        return struct.unpack_from("<iHH48s56s", self.memory, at + 16)
 
     def cost(self, at):
         """FRAME_COST, CALL_COST: (events, time)"""

@@ -16,6 +16,7 @@ Accounting SomeTotals() {
   totals.threads = 3;
   totals.stops = 3;
   totals.stopped_total = Nanos(270'000);
+  totals.stopped_longest = Nanos(110'000);
   totals.collector_cpu = Nanos::FromMillis(50);
   totals.wall = Nanos::FromSeconds(10);
   totals.asked_rate_hz = 400;
@@ -27,7 +28,7 @@ TEST(TotalsText, ClosingLines) {
   EXPECT_EQ(ClosingLines(CaptureMode::kSample, SomeTotals()),
             "12,000 samples in 10.0 s at 400 Hz (1 process, 3 threads)\n"
             "  verified 99.95 %, stopped 0.03 %, truncated 0.03 %; late 4, missed 5, lost 6\n"
-            "  overhead 0.50 % of one core; 3 brief stops of 90 us on average");
+            "  overhead 0.50 % of one core; 3 brief stops of 90 us on average, 110 at most");
 }
 
 TEST(TotalsText, NeverRoundsTroubleAway) {

@@ -21,6 +21,7 @@ CaptureSnapshot Succeeded() {
   end.totals.lost = 7;
   end.totals.stops = 4;
   end.totals.stopped_total = Nanos::FromMillis(1);
+  end.totals.stopped_longest = Nanos(400'000);
   return end;
 }
 
@@ -39,8 +40,9 @@ TEST_F(CaptureMetricsTest, CountWhatEndedAndWhatItsTraceSays) {
        {"ptrace_prof_captures_total{what=\"record\",result=\"succeeded\"} 2", "ptrace_prof_recorded_bytes_total 4096",
         "ptrace_prof_samples_total 200", "ptrace_prof_dropped_total{kind=\"samples_lost\"} 14",
         "ptrace_prof_stops_total 8", "ptrace_prof_attach_seconds_bucket{le=\"0.1\"} 0",
-        "ptrace_prof_attach_seconds_bucket{le=\"0.2\"} 2", "ptrace_prof_stop_seconds_bucket{le=\"0.0002\"} 0",
-        "ptrace_prof_stop_seconds_bucket{le=\"0.0005\"} 2", "ptrace_prof_stopped_seconds_bucket{le=\"0.001\"} 2"}) {
+        "ptrace_prof_attach_seconds_bucket{le=\"0.2\"} 2", "ptrace_prof_longest_stop_seconds_bucket{le=\"0.0002\"} 0",
+        "ptrace_prof_longest_stop_seconds_bucket{le=\"0.0005\"} 2",
+        "ptrace_prof_stopped_seconds_bucket{le=\"0.001\"} 2"}) {
     EXPECT_TRUE(Has(line)) << line << "\n" << metrics_.Page({});
   }
 }

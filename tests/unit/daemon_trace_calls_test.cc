@@ -255,6 +255,7 @@ TEST(CallsTest, NoticesAndCountsComeBack) {
   accounting.children_not_traced = 5;
   accounting.holds = 6;
   accounting.held_total = Nanos(7);
+  accounting.stopped_longest = Nanos(8);
   ASSERT_TRUE(traced.writer.End(Nanos(kStart + 3), accounting, EndInfo{}).has_value());
   Recorder recorder;
   TraceReader reader(recorder);
@@ -269,6 +270,7 @@ TEST(CallsTest, NoticesAndCountsComeBack) {
   EXPECT_EQ(recorder.accountings[0].children_not_traced, 5U);
   EXPECT_EQ(recorder.accountings[0].holds, 6U);
   EXPECT_EQ(recorder.accountings[0].held_total, Nanos(7));
+  EXPECT_EQ(recorder.accountings[0].stopped_longest, Nanos(8));
 }
 
 TEST(CallsTest, TimeForWhichAThreadWaitedHasAMarkerOfItsOwn) {

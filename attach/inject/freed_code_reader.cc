@@ -1,0 +1,52 @@
+#include "attach/inject/freed_code_reader.h"
+
+#include <algorithm>
+#include <span>
+
+#include "attach/inject/shared_word.h"
+
+namespace ptrace_prof {
+namespace {
+
+// Whoever spoils it may have put anything there: what is not printable is not believed.
+std::string TextOf(std::span<const uint8_t> tail, size_t length) {
+  const auto characters = tail.first(std::min(length, tail.size()));
+  if (std::ranges::any_of(characters, [](uint8_t one) { return one < 0x20 || one > 0x7e; })) {
+    return {};
+  }
+  return (length > tail.size() ? "…" : "") + std::string(characters.begin(), characters.end());
+}
+
+}  // namespace
+
+bool FreedCodeReader::is_told() const { return Load(head_->watches_code) != 0; }
+
+bool FreedCodeReader::HasMore() const { return Load(head_->freed) != taken_; }
+
+FreedCode FreedCodeReader::EntryAt(uint64_t number) const {
+  pp_freed& entry = table_[number % PP_FREED_ENTRIES];
+  FreedCode freed{RemoteAddr(Load(entry.code)),
+                  Load(entry.when) & UINT64_MAX >> PP_TAG_BITS};  // as times of events are
+  freed.first_line = Load(entry.first_line);
+  freed.name = TextOf(entry.name, Load(entry.name_length));
+  freed.file = TextOf(entry.file, Load(entry.file_length));
+  return freed;
+}
+
+bool FreedCodeReader::Take(std::vector<FreedCode>* freed) {
+  const uint64_t end = Load(head_->freed);
+  const bool is_sane = end - taken_ < PP_FREED_ENTRIES;
+  const size_t before = freed->size();
+  for (; is_sane && taken_ != end; ++taken_) {
+    freed->push_back(EntryAt(taken_));
+  }
+  taken_ = end;
+  // An entry is written before it is counted: that one, too, may have been overwritten meanwhile.
+  if (!is_sane || Load(head_->freed) - (end - (freed->size() - before)) >= PP_FREED_ENTRIES) {
+    freed->resize(before);
+    return false;
+  }
+  return true;
+}
+
+}  // namespace ptrace_prof

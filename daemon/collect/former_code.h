@@ -1,0 +1,71 @@
+// Code objects that a traced target has freed: who was at an address, and from when to when.
+//
+// Rings are read one after the other, so that events of a thread come up when others at that address have been named
+// already. The last ones are kept, some ten thousands of them. One owner, one thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "attach/base/types.h"
+#include "attach/inject/freed_code_reader.h"
+
+namespace ptrace_prof {
+
+// `Name`: what a function is called, once somebody asked.
+template <typename Name>
+class FormerCode {
+ public:
+  struct Tenant {
+    uint64_t since = 0;  // ticks; events before that are not about it
+    uint64_t until = 0;
+    std::optional<Name> name;
+    FreedCode told;
+  };
+
+  // Later than those that were added before.
+  void Add(Tenant tenant) {
+    if (young_count_ >= kGeneration) {
+      old_ = std::move(young_);
+      young_.clear();
+      young_count_ = 0;
+    }
+    ++young_count_;
+    const RemoteAddr code = tenant.told.code;
+    young_[code].push_back(std::move(tenant));
+  }
+
+  // Null: that is not known (any more).
+  Tenant* Find(RemoteAddr code, uint64_t when) {
+    for (auto* tenants : {&young_, &old_}) {
+      const auto at = tenants->find(code);
+      if (at == tenants->end()) {
+        continue;
+      }
+      for (auto tenant = at->second.rbegin(); tenant != at->second.rend(); ++tenant) {
+        if (tenant->since <= when && when < tenant->until) {
+          return &*tenant;
+        }
+      }
+    }
+    return nullptr;
+  }
+
+  void Clear() {
+    young_.clear();
+    old_.clear();
+    young_count_ = 0;
+  }
+
+ private:
+  static constexpr size_t kGeneration = 32'768;
+
+  using Tenants = std::unordered_map<RemoteAddr, std::vector<Tenant>>;
+  Tenants young_;
+  Tenants old_;
+  size_t young_count_ = 0;
+};
+
+}  // namespace ptrace_prof
