@@ -39,7 +39,7 @@ bool CallNames::IsStill(RemoteAddr code, Name& name) {
   if (name.checked == 0) {
     return false;
   }
-  if (freed_ != nullptr && name.checked >= sure_since_) {
+  if (freed_ != nullptr) {
     name.checked = round_;
     return true;
   }
@@ -70,30 +70,40 @@ CalledName CallNames::OfFormer(RemoteAddr code, uint64_t when) {
 bool CallNames::Look(RemoteAddr code, uint64_t when) {
   const std::optional<Frame> frame = objects_.Code(code);
   TakeFreed();
-  Name& name = *codes_.Find(code.value);
-  if (freed_ != nullptr && (when < name.since || when <= unsure_until_)) {
+  Name* name = codes_.Find(code.value);
+  if (name == nullptr) {  // all of them were dropped
+    name = codes_.Insert(code.value, {});
+  }
+  if (freed_ != nullptr && (when < name->since || when <= unsure_until_)) {
     objects_.Forget(code);
     return false;
   }
-  name.name = frame ? Intern(frame, "") : Gone();
-  name.checked = round_;
+  name->name = frame ? Intern(frame, "") : Gone();
+  name->checked = round_;
   if (bool* excluded = excluded_.Find(code.value)) {
     *excluded = false;  // that was another one
   }
-  if (name.name.left_out != kShown && left_out_) {
-    left_out_(code, name.name.left_out);
+  if (name->name.left_out != kShown && left_out_) {
+    left_out_(code, name->name.left_out);
   }
   return true;
+}
+
+// Of code that was at some place until then nobody knows whether it was still there.
+void CallNames::DropNames(uint64_t until) {
+  codes_.Clear();
+  formers_.Clear();
+  modules_.Clear();
+  used_.clear();
+  objects_.ForgetAll();
+  unsure_until_ = until;
 }
 
 void CallNames::EndTenancy(const FreedCode& freed) {
   objects_.Forget(freed.code);
   Name* name = codes_.Find(freed.code.value);
   if (name == nullptr && codes_.size() >= kMaxFreed) {  // most of them are where code was once
-    codes_.Clear();
-    formers_.Clear();
-    modules_.Clear();
-    unsure_until_ = freed.when;
+    DropNames(freed.when);
   }
   if (name == nullptr) {
     name = codes_.Insert(freed.code.value, {});
@@ -116,8 +126,7 @@ void CallNames::TakeFreed() {
   }
   taken_.clear();
   if (!freed_->Take(&taken_)) {
-    sure_since_ = round_ + 1;
-    unsure_until_ = freed_->LastTold();
+    DropNames(freed_->LastTold());
   }
   for (const FreedCode& freed : taken_) {
     EndTenancy(freed);

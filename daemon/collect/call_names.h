@@ -39,6 +39,7 @@ class CalledObjects {
   virtual void Changed(const std::vector<RemoteAddr>& codes, std::vector<RemoteAddr>* changed) = 0;
   // Another one may be there now.
   virtual void Forget(RemoteAddr /*code*/) {}
+  virtual void ForgetAll() {}
   // By what was told of it.
   virtual std::optional<Frame> Freed(const FreedCode& /*freed*/) { return std::nullopt; }
 };
@@ -102,6 +103,7 @@ class CallNames {
   CalledName Gone() { return Intern(std::nullopt, "[code that is gone]"); }
   CalledName OfFormer(RemoteAddr code, uint64_t when);
   bool Look(RemoteAddr code, uint64_t when);
+  void DropNames(uint64_t until);
   void EndTenancy(const FreedCode& freed);
   bool IsStill(RemoteAddr code, Name& name);
   void CompareUsed();
@@ -119,7 +121,6 @@ class CallNames {
   FlatMap<uint64_t, bool, AddressHash> excluded_;
   uint32_t round_ = 1;
   FreedCodeReader* freed_ = nullptr;
-  uint32_t sure_since_ = 1;          // from that round on nothing was freed that we do not know of
   uint64_t unsure_until_ = 0;        // ticks; what was freed before that may not be known
   std::vector<FreedCode> taken_;     // scratch
   std::vector<RemoteAddr> used_;     // in this round

@@ -32,6 +32,7 @@ class Landmarks final : public CalledObjects {
     objects_.Changed(codes, changed);
   }
   void Forget(RemoteAddr code) override { objects_.Forget(code); }
+  void ForgetAll() override { objects_.ForgetAll(); }
   std::optional<Frame> Freed(const FreedCode& freed) override { return objects_.Freed(freed); }
 
  private:

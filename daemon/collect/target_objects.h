@@ -35,6 +35,7 @@ class TargetObjects final : public CalledObjects {
   std::optional<Frame> Callable(RemoteAddr callable, RemoteAddr method) override;
   void Changed(const std::vector<RemoteAddr>& codes, std::vector<RemoteAddr>* changed) override;
   void Forget(RemoteAddr code) override { codes_.Forget(code.value); }
+  void ForgetAll() override { codes_.Clear(); }
   std::optional<Frame> Freed(const FreedCode& freed) override;
 
  private:
