@@ -76,7 +76,7 @@ def _capture(target, entry):
 def _orphan(target, entry):
     run = _record(target, "1h")
     try:
-        run.shows("count")  # which the target calls all the time
+        run.shows("MainThread")  # which is told of once the window has begun
         for pid in run.children():
             os.kill(pid, signal.SIGKILL)
         killed = time.monotonic()
