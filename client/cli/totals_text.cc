@@ -33,8 +33,10 @@ std::string Things(uint64_t count, std::string_view one, std::string_view many) 
 
 std::string Cost(const Accounting& totals) {
   std::string text = fmt::format("\n  overhead {:.2f} % of one core", Overhead(totals));
-  if (totals.stops > 0) {
-    text += fmt::format("; {} of {:.0f} us on average", Things(totals.stops, "brief stop", "brief stops"),
+  if (totals.stops == 1) {
+    text += fmt::format("; 1 brief stop of {:.0f} us", totals.stopped_total.seconds() * 1e6);
+  } else if (totals.stops > 1) {
+    text += fmt::format("; {} brief stops of {:.0f} us on average", Grouped(totals.stops),
                         totals.stopped_total.seconds() * 1e6 / static_cast<double>(totals.stops));
     if (totals.stopped_longest.value > 0) {  // traces of before do not say
       text += fmt::format(", {:.0f} at most", totals.stopped_longest.seconds() * 1e6);

@@ -31,6 +31,14 @@ TEST(TotalsText, ClosingLines) {
             "  overhead 0.50 % of one core; 3 brief stops of 90 us on average, 110 at most");
 }
 
+TEST(TotalsText, OneStopHasNoAverage) {
+  Accounting totals = SomeTotals();
+  totals.stops = 1;
+  totals.stopped_total = totals.stopped_longest = Nanos(68'000);
+  const std::string lines = ClosingLines(CaptureMode::kSample, totals);
+  EXPECT_TRUE(lines.ends_with("; 1 brief stop of 68 us")) << lines;
+}
+
 TEST(TotalsText, NeverRoundsTroubleAway) {
   Accounting totals = SomeTotals();
   totals.samples = 10'000'000;

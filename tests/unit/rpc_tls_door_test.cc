@@ -79,12 +79,8 @@ TEST_F(TlsDoorTest, EndsWhateverItWasToldJustBefore) {
 
 TEST_F(TlsDoorTest, CountsWhomItRefusesAlsoWhereItDoesNotTellOfEach) {
   constexpr size_t kAtOnce = 30;
-  std::atomic<size_t> told = 0;
   std::atomic<size_t> counted = 0;
-  const auto door = Open([&](const Error&, size_t times) {
-    ++told;
-    counted += times;
-  });
+  const auto door = Open([&](const Error&, size_t times) { counted += times; });
   size_t made = 0;
   for (; made < kAtOnce; ++made) {
     TalkGarbage();
@@ -95,7 +91,6 @@ TEST_F(TlsDoorTest, CountsWhomItRefusesAlsoWhereItDoesNotTellOfEach) {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
   }
   EXPECT_EQ(counted, made);
-  EXPECT_LE(told, made);
 }
 
 // Of which there is more than goes out at one time.
