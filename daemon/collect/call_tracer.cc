@@ -11,6 +11,7 @@
 #include <iterator>
 #include <utility>
 
+#include "attach/inject/signal_handlers.h"
 #include "attach/inject/stub_image.h"
 #include "daemon/collect/start_wait.h"
 #include "daemon/collect/stub_boot.h"
@@ -104,8 +105,11 @@ ChannelShape CallTracer::Shape() const {
 Result<void> CallTracer::BringIn(const std::function<bool()>& go_on) {
   auto brought = TryToBringIn(go_on);
   // It may just have set up its first signal handlers, for which a text goes another way: it is looked at anew.
-  const bool is_other = brought.has_error() && brought.error().code == Code::kUnavailable && !target_.signal_handlers;
-  return is_other ? TryToBringIn(go_on) : std::move(brought);
+  if (brought.has_error() && brought.error().code == Code::kUnavailable && !target_.signal_handlers) {
+    const Result<bool> handlers = HasSignalHandlers(pid_);
+    return handlers.has_value() && handlers.value() ? TryToBringIn(go_on) : std::move(brought);
+  }
+  return brought;
 }
 
 Result<void> CallTracer::TryToBringIn(const std::function<bool()>& go_on) {

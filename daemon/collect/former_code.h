@@ -4,6 +4,7 @@
 // already. The last ones are kept, some ten thousands of them. One owner, one thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
@@ -44,10 +45,10 @@ class FormerCode {
       if (at == tenants->end()) {
         continue;
       }
-      for (auto tenant = at->second.rbegin(); tenant != at->second.rend(); ++tenant) {
-        if (tenant->since <= when && when < tenant->until) {
-          return &*tenant;
-        }
+      const auto tenant =
+          std::ranges::partition_point(at->second, [when](const Tenant& one) { return one.until <= when; });
+      if (tenant != at->second.end() && tenant->since <= when) {
+        return &*tenant;
       }
     }
     return nullptr;
