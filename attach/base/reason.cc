@@ -71,6 +71,7 @@ constexpr ReasonRow kRows[] = {
     {Reason::kNoRoomForText, "NO_ROOM_FOR_TEXT", Code::kResourceExhausted},
     {Reason::kNoProcInTarget, "NO_PROC_IN_TARGET", Code::kFailedPrecondition},
     {Reason::kTracerNotLoaded, "TRACER_NOT_LOADED", Code::kFailedPrecondition},
+    {Reason::kTracerLost, "TRACER_LOST", Code::kFailedPrecondition},
     {Reason::kKernelTooOld, "KERNEL_TOO_OLD", Code::kUnimplemented},
     {Reason::kTracingTooCostly, "TRACING_TOO_COSTLY", Code::kFailedPrecondition},
 

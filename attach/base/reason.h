@@ -84,6 +84,7 @@ enum class Reason : uint8_t {
   kNoRoomForText,
   kNoProcInTarget,
   kTracerNotLoaded,
+  kTracerLost,
   kKernelTooOld,
   kTracingTooCostly,
 

@@ -135,10 +135,11 @@ Error Channel::Reason() const {
   }
   if (state() == ChannelState::kLeft) {
     if (Load(head().leave_cause) == PP_LEAVE_LEASE) {
-      return {Code::kCancelled, "the tracer in the target left because it did not hear from us for too long",
-              "The machine gives us too little CPU; try again when it is less busy."};
+      return Because(Reason::kTracerLost, "the tracer in the target left because it did not hear from us for too long",
+                     "The machine gives us too little CPU; try again when it is less busy.");
     }
-    return {Code::kCancelled, "the tracer in the target left because it was asked to", ""};
+    return Because(Reason::kTracerLost, "the tracer in the target left although this capture had not asked it to",
+                   "Something in the process may write to memory that is not its own; else try again.");
   }
   return {Code::kOk, "", ""};
 }

@@ -62,7 +62,7 @@ Error StubFailure(uint32_t error, uint32_t step, int32_t number);
 
 class Channel {
  public:
-  // kUnavailable: not made ready yet, ask again. kDataLoss: this is not the memory that was asked for.
+  // kUnavailable: not made ready yet, ask again. TRACER_LOST: this is not the memory that was asked for.
   // kFailedPrecondition and others: the stub could not begin, and says why.
   static Result<Channel> Take(const UniqueFd& file, const ChannelShape& shape);
 
@@ -84,7 +84,7 @@ class Channel {
   static void AskToLeave(const UniqueFd& file);
   // Events are told from now on. Call it once for each channel, while all threads of the target are stopped; the rings
   // then say on which side of that stop each thread is (pp_ring.last_unarmed; a word that was pending is 0).
-  // kGone; kDataLoss: the page that the target names is not the one.
+  // kGone; TRACER_LOST: the page that the target names is not the one.
   Result<void> Arm(RemoteMemory& memory, RemoteWriter& writer);
   Result<void> Disarm(RemoteMemory& memory, RemoteWriter& writer);
   void SetModuleCode(size_t index, RemoteAddr code);

@@ -200,7 +200,7 @@ Result<UniqueFd> Delivery::FillFile(const TargetFile& file) const {
   // Once it cannot shrink, no access of ours can fault.
   if (::fcntl(fd.get(), F_ADD_SEALS, kSeals) != 0 || ::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode) ||
       static_cast<uint64_t>(info.st_size) != package_.bytes.size()) {
-    return Error{Code::kDataLoss, "what the target opened for us is not the file that was asked for", ""};
+    return Because(Reason::kTracerLost, "what the target opened for us is not the file that was asked for");
   }
   void* memory = ::mmap(nullptr, package_.bytes.size(), PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
   if (memory == MAP_FAILED) {

@@ -90,7 +90,7 @@ std::string_view GpuLeftWords(uint32_t how);
 
 class GpuArena {
  public:
-  // kUnavailable: not made yet, ask again. kDataLoss: this is not the memory that was asked for.
+  // kUnavailable: not made yet, ask again. TRACER_LOST: this is not the memory that was asked for.
   static Result<GpuArena> Take(const UniqueFd& file, const GpuArenaShape& shape);
 
   GpuArena(GpuArena&&) noexcept = default;

@@ -9,6 +9,7 @@
 #include "attach/inject/file_lock.h"
 #include "attach/inject/left_scripts.h"
 #include "attach/inject/resident_stub.h"
+#include "attach/inject/sealed_memory.h"
 #include "attach/inject/strategy.h"
 
 namespace ptrace_prof {
@@ -192,7 +193,7 @@ Result<QueuedCall> QueueLeave(const InjectionTarget& target, RemoteMemory& memor
   CallGuard guard;
   guard.address = channel.leave_entry();  // to leave late is to leave
   if (memory.Read(guard.address, guard.bytes.data(), guard.bytes.size()) != ReadStatus::kOk) {
-    return Error{Code::kDataLoss, "the stub does not say how to leave", ""};
+    return NotTheSharedMemory("it does not say how to leave");
   }
   return QueuedCall::Put(target.pid, memory, target.queue, {channel.leave_entry(), RemoteAddr()}, guard, deadline);
 }

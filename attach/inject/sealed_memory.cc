@@ -7,7 +7,8 @@
 namespace ptrace_prof {
 
 Error NotTheSharedMemory(std::string_view why) {
-  return {Code::kDataLoss, fmt::format("what the target shares is not the memory that was asked for: {}", why), ""};
+  return Because(Reason::kTracerLost,
+                 fmt::format("what the target shares is not the memory that was asked for: {}", why), "");
 }
 
 Result<void> CheckSealedMemory(const UniqueFd& file, uint64_t size) {

@@ -15,10 +15,10 @@ namespace ptrace_prof {
 
 inline constexpr int kSealsNeeded = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
-// kUnavailable: not sealed yet. kDataLoss: something else.
+// kUnavailable: not sealed yet. TRACER_LOST: something else.
 Result<void> CheckSealedMemory(const UniqueFd& file, uint64_t size);
 
-// kDataLoss: what is shared is not what was asked for.
+// TRACER_LOST: what is shared is not what was asked for.
 Error NotTheSharedMemory(std::string_view why);
 
 }  // namespace ptrace_prof

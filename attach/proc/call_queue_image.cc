@@ -13,7 +13,7 @@ Error Unreadable(ReadStatus status) {
     case ReadStatus::kOk:
     case ReadStatus::kFault: break;
   }
-  return {Code::kDataLoss, "the target's pending calls are not where they should be", ""};
+  return Because(Reason::kPythonDamaged, "the target's pending calls are not where they should be");
 }
 
 }  // namespace
@@ -40,7 +40,7 @@ Result<CallQueueImage> CallQueueImage::Read(RemoteMemory& memory, const CallQueu
     return Unreadable(status);
   }
   if (!image.InOrder()) {
-    return Error{Code::kDataLoss, "the target's pending calls do not look like a queue", ""};
+    return Because(Reason::kPythonDamaged, "the target's pending calls do not look like a queue");
   }
   return image;
 }

@@ -59,6 +59,8 @@ constexpr ReasonMapping kReasonMappings[] = {
     {Reason::kForeignProfiler, ExitCode::kNotNow},
     {Reason::kForeignFrameHook, ExitCode::kNotNow},
     {Reason::kTargetStopped, ExitCode::kNotNow},
+    {Reason::kTracerLost, ExitCode::kNotNow},
+    {Reason::kPythonDamaged, ExitCode::kNotPython},
 };
 
 }  // namespace

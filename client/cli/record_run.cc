@@ -87,7 +87,12 @@ ExitCode RecordRun::Conclude(const TraceSpooler& spooler, SpoolFile& spool) {
   if (spooler.disk_error().has_value()) {
     return ExitCode::kOutput;
   }
-  return spooler.collector_error().has_value() ? ExitCode::kInternal : exported;
+  if (spooler.collector_error().has_value()) {
+    return ExitCode::kInternal;
+  }
+  const auto& end = spooler.meter().end();  // that the target ended is a success
+  const bool cut_short = end.has_value() && end->code != Code::kOk && end->code != Code::kGone;
+  return cut_short && exported == ExitCode::kOk ? ExitCodeOf(ErrorOf(*end)) : exported;
 }
 
 ExitCode RecordRun::ConcludeWithoutSamples(const TraceSpooler& spooler, SpoolFile& spool) {

@@ -81,6 +81,10 @@ std::string CallLines(const Accounting& totals) {
   if (totals.calls_too_deep > 0) {
     text += fmt::format(", too deep {}", Grouped(totals.calls_too_deep));
   }
+  if (totals.nonsense > 0) {
+    text += fmt::format("\n  the process told {} of its calls that cannot be: left out",
+                        Things(totals.nonsense, "thing", "things"));
+  }
   if (totals.calls_left_out > 0) {
     text += fmt::format(", too short and left out {}", Things(totals.calls_left_out, "call", "calls"));
   }

@@ -149,8 +149,8 @@ Result<void> RecordStream::Finish() {
                    "what was recorded until then is kept; the target is not affected");
   }
   const bool is_of_the_way = end_.code == Code::kInternal || end_.code == Code::kCancelled ||
-                             end_.code == Code::kUnavailable || end_.code == Code::kDataLoss ||
-                             end_.code == Code::kResourceExhausted;
+                             end_.code == Code::kUnavailable || end_.code == Code::kResourceExhausted ||
+                             (end_.code == Code::kDataLoss && end_.reason != Reason::kPythonDamaged);
   return is_of_the_way ? Result<void>(end_) : Result<void>();
 }
 

@@ -261,6 +261,7 @@ void CallReplayer::BeginGap(Nanos when) {
 
 // `lowest` and `net`: how deep the stack was at its lowest in the gap and at its end, against the gap's beginning.
 void CallReplayer::EndGap(Nanos when, int32_t net, int32_t lowest) {
+  JudgeGap(when);
   lowest = std::min(lowest, 0);
   uint64_t gone = uint64_t{0} - static_cast<uint64_t>(int64_t{lowest});
   const uint64_t not_kept = std::min(overflow_, gone);
@@ -272,6 +273,16 @@ void CallReplayer::EndGap(Nanos when, int32_t net, int32_t lowest) {
   ShowGap(when);
   if (net > lowest) {
     AddUnknown(static_cast<uint64_t>(int64_t{net} - lowest));
+  }
+}
+
+// The target says how many: of more events than there was time for, nothing is known.
+void CallReplayer::JudgeGap(Nanos when) {
+  constexpr uint64_t kAlwaysPossible = 1000;  // short times are known less well
+  constexpr uint64_t kPerNano = 2;            // clocks err, but not that much
+  if (gap_events_ > kAlwaysPossible + kPerNano * static_cast<uint64_t>((when - gap_from_).value)) {
+    gap_events_ = 0;
+    ++context_.counts.strange;
   }
 }
 
@@ -365,6 +376,7 @@ void CallReplayer::Finish(Nanos when) {
   EndOfEvent();
   last_ = now_;
   if (in_gap_) {
+    JudgeGap(now_);
     ShowGap(now_);
   }
   while (!stack_.empty()) {

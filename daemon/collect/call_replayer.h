@@ -156,6 +156,7 @@ class CallReplayer {
   void EndGap(Nanos when, int32_t net, int32_t lowest);
   void AddUnknown(uint64_t calls);
   void ShowGap(Nanos when);
+  void JudgeGap(Nanos when);
   void Push(Call call, CallEntry entry, Nanos when);
   void PushNamed(Call call, CalledName name, CallEntry entry, Nanos when);
   void Pop(CallExit exit, Nanos when);

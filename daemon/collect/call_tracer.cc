@@ -504,15 +504,22 @@ void CallTracer::Finish(Nanos when) {
   roster_.AnnounceEnded(context_.history);
 }
 
-// What the target says of itself: of no ring more than there was time.
-void CallTracer::CountHolds(Accounting& accounting) const {
+// What the target says of itself: of no ring more than there was time, and of nothing more than once a nanosecond.
+void CallTracer::CountWhatItTells(Accounting& accounting) const {
   const Nanos most = MonotonicNow() - begin_;
+  const auto believed = [&](uint64_t count) {
+    const bool can_be = count <= static_cast<uint64_t>(most.value);
+    accounting.nonsense += can_be ? 0 : 1;
+    return can_be ? count : 0;
+  };
+  accounting.call_events_lost += believed(injection_->channel.events_without_ring());
   accounting.holds = 0;
   accounting.held_total = {};
   for (const RingReader& ring : injection_->channel.rings()) {
     const RingFacts facts = ring.Facts();
     const TickMap from_zero{.nanos_per_tick = clock_.Line().nanos_per_tick};
-    accounting.holds += facts.holds;
+    accounting.nonsense += ring.skipped();
+    accounting.holds += believed(facts.holds);
     accounting.held_total = accounting.held_total + std::min(from_zero.ToNanos(facts.held_time), most);
   }
 }
@@ -520,19 +527,20 @@ void CallTracer::CountHolds(Accounting& accounting) const {
 void CallTracer::CountInto(Accounting& accounting) const {
   const CallCounts& counts = calls_.counts;
   accounting.call_events = counts.events;
-  accounting.call_events_lost = counts.lost + injection_->channel.events_without_ring();
+  accounting.call_events_lost = counts.lost;
   accounting.call_gaps = counts.gaps;
   accounting.unmatched_ends = counts.unmatched_ends;
   accounting.implied_ends = counts.implied_ends;
   accounting.ends_of_excluded = counts.ends_of_excluded;
   accounting.calls_too_deep = counts.too_deep;
+  accounting.nonsense = counts.strange;
   accounting.calls_left_out = accounting.events_outside_steps = 0;
   threads_.ForEach([&](const TracedThread& thread) {
     accounting.calls_left_out += thread.filter.left_out();
     accounting.events_outside_steps += thread.gate.left_out();
   });
   accounting.threads_displaced = has_left() ? injection_->channel.hooks_displaced() : 0;
-  CountHolds(accounting);
+  CountWhatItTells(accounting);
   accounting.steps = steps_.recorded_steps();
   accounting.event_cost_ns = EventCost(injection_->channel.event_ticks().frame);
   accounting.c_event_cost_ns = EventCost(injection_->channel.event_ticks().call);

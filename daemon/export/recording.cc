@@ -31,6 +31,7 @@ constexpr CounterFact kCounters[] = {
     {"unmatched ends", [](const Accounting& a) { return a.unmatched_ends; }},
     {"steps", [](const Accounting& a) { return a.steps; }},
     {"implied ends", [](const Accounting& a) { return a.implied_ends; }},
+    {"impossible", [](const Accounting& a) { return a.nonsense; }},
 };
 
 constexpr std::string_view kQualityNames[kSampleQualityCount] = {"verified", "verified under a stop", "truncated",
@@ -55,6 +56,42 @@ void AddProcesses(const Recording& recording, std::vector<std::pair<std::string,
   versions.erase("");
   if (!versions.empty()) {
     facts.emplace_back("Python", fmt::format("{}", fmt::join(versions, ", ")));
+  }
+}
+
+// Of exact calls: how many, and what became of them.
+struct CallCaution {
+  uint64_t Accounting::*count;
+  fmt::format_string<std::string> text;
+};
+constexpr CallCaution kCallCautions[] = {
+    {&Accounting::calls_too_deep, "{} calls were deeper than is kept; their time is their callers'."},
+    {&Accounting::nonsense, "{} things that the process told of its calls cannot be, and were left out."},
+    {&Accounting::calls_left_out,
+     "{} calls were shorter than --min-duration and left out; their time is their callers'."},
+    {&Accounting::events_outside_steps, "{} events came while no step was to be recorded, and are not in it."},
+    {&Accounting::threads_displaced,
+     "{} threads set or cleared a profile function (sys.setprofile): from there on their calls are missing."},
+};
+
+void AddCallCautions(const Accounting& totals, std::vector<std::string>& cautions) {
+  if (totals.call_events_lost > 0) {
+    cautions.push_back(fmt::format("{} events were lost in {} gaps: what was called then is missing, shown as {}.",
+                                   WithCommas(totals.call_events_lost), WithCommas(totals.call_gaps), kLostMarker));
+  }
+  if (totals.holds > 0) {
+    cautions.push_back(fmt::format(
+        "Its threads were held back {} times for {} in all, so that nothing would be lost (--on-full throttle): "
+        "shown as {}.",
+        WithCommas(totals.holds), DurationText(totals.held_total), kHeldMarker));
+  }
+  for (const CallCaution& caution : kCallCautions) {
+    if (totals.*caution.count > 0) {
+      cautions.push_back(fmt::format(caution.text, WithCommas(totals.*caution.count)));
+    }
+  }
+  for (const std::string& sentence : Sentences(totals.left_out)) {
+    cautions.push_back(sentence + ".");
   }
 }
 
@@ -172,38 +209,8 @@ std::vector<std::string> CautionsOf(const Recording& recording) {
     cautions.push_back(
         fmt::format("{} parts of the trace made no sense and were left out.", WithCommas(recording.skipped)));
   }
-  if (recording.accounting && recording.accounting->call_events_lost > 0) {
-    cautions.push_back(fmt::format("{} events were lost in {} gaps: what was called then is missing, shown as {}.",
-                                   WithCommas(recording.accounting->call_events_lost),
-                                   WithCommas(recording.accounting->call_gaps), kLostMarker));
-  }
-  if (recording.accounting && recording.accounting->holds > 0) {
-    cautions.push_back(fmt::format(
-        "Its threads were held back {} times for {} in all, so that nothing would be lost (--on-full throttle): "
-        "shown as {}.",
-        WithCommas(recording.accounting->holds), DurationText(recording.accounting->held_total), kHeldMarker));
-  }
-  if (recording.accounting && recording.accounting->calls_too_deep > 0) {
-    cautions.push_back(fmt::format("{} calls were deeper than is kept; their time is their callers'.",
-                                   WithCommas(recording.accounting->calls_too_deep)));
-  }
-  if (recording.accounting && recording.accounting->calls_left_out > 0) {
-    cautions.push_back(
-        fmt::format("{} calls were shorter than --min-duration and left out; their time is their callers'.",
-                    WithCommas(recording.accounting->calls_left_out)));
-  }
-  if (recording.accounting && recording.accounting->events_outside_steps > 0) {
-    cautions.push_back(fmt::format("{} events came while no step was to be recorded, and are not in it.",
-                                   WithCommas(recording.accounting->events_outside_steps)));
-  }
-  if (recording.accounting && recording.accounting->threads_displaced > 0) {
-    cautions.push_back(fmt::format(
-        "{} threads set or cleared a profile function (sys.setprofile): from there on their calls are missing.",
-        WithCommas(recording.accounting->threads_displaced)));
-  }
-  for (const std::string& sentence :
-       Sentences(recording.accounting ? recording.accounting->left_out : std::vector<LeftOut>())) {
-    cautions.push_back(sentence + ".");
+  if (recording.accounting) {
+    AddCallCautions(*recording.accounting, cautions);
   }
   if (recording.filtered > 0) {
     cautions.push_back(

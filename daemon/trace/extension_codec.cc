@@ -41,6 +41,7 @@ constexpr CountField kCounts[] = {
     {AccountingFields::kImpliedEndsFieldNumber, &Accounting::implied_ends},
     {AccountingFields::kEndsOfExcludedFieldNumber, &Accounting::ends_of_excluded},
     {AccountingFields::kCallsTooDeepFieldNumber, &Accounting::calls_too_deep},
+    {AccountingFields::kNonsenseFieldNumber, &Accounting::nonsense},
     {AccountingFields::kCallsLeftOutFieldNumber, &Accounting::calls_left_out},
     {AccountingFields::kThreadsDisplacedFieldNumber, &Accounting::threads_displaced},
     {AccountingFields::kEventsOutsideStepsFieldNumber, &Accounting::events_outside_steps},

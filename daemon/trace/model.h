@@ -95,6 +95,7 @@ struct Accounting {
   uint64_t implied_ends = 0;          // calls that ended only because a caller did
   uint64_t ends_of_excluded = 0;      // ends of functions that are left out by a filter
   uint64_t calls_too_deep = 0;        // deeper than is kept
+  uint64_t nonsense = 0;              // what the process told of its calls and cannot be: left out
   uint64_t calls_left_out = 0;        // shorter than was asked for
   uint64_t events_outside_steps = 0;  // told while no step was to be recorded: not in the trace
   uint64_t steps = 0;                 // whole steps of the job that were recorded

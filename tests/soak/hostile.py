@@ -5,6 +5,7 @@ The command must end by itself with a trace, the collector must stay small, what
 """
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -16,6 +17,8 @@ from support.target_process import TargetProcess, harm  # noqa: E402
 RUNTIME = os.environ.get("PP_HOSTILE_RUNTIME", str(pathlib.Path(profiler.BINARY).parent / "tests/hostile_runtime"))
 # A target that lies may be refused or lost at any time: these are all documented.
 ALLOWED = (0, 5, 6)
+ALLOWED_OF_TRACING = (*ALLOWED, 10)  # what it shares with us may be past believing
+MOST_LOST = 10_000_000_000  # no second has room for more
 SAMPLING = ("--rate", "5khz", "--max-overhead", "off", "--max-depth", "500")
 TRACING = (("records", "1M"), ("records", "64M"), ("all", "1M"), ("all", "64M"))  # what is scribbled on, --buffer
 SHRUNK = 99  # the exit status of one that could shrink what we share
@@ -40,14 +43,18 @@ def watch(run, bystander):
     return peak
 
 
-def record(target, seconds, options, bystander):
+def most_lost(output):
+    return max([int(number.replace(",", "")) for number in re.findall(r"lost ([\d,]+)", output)], default=0)
+
+
+def record(target, seconds, options, bystander, allowed=ALLOWED):
     """What went wrong or None, the peak of memory, the size of the trace, the status."""
     run = profiler.Recording(target.pid, "--duration", f"{seconds}s", *options)
     try:
         peak = watch(run, bystander)
         finished = run.wait()
         size = run.trace.stat().st_size if run.trace.exists() else 0
-        if finished.status not in ALLOWED:
+        if finished.status not in allowed or most_lost(finished.errors) > MOST_LOST:
             return f"ended badly: {finished}", peak, size, finished.status
         if size and profiler.run("export", run.trace, "--format", "collapsed", "-o", os.devnull).status != 0:
             return "the trace cannot be exported", peak, size, finished.status
@@ -90,7 +97,8 @@ def trace(interpreter, seconds, parsed, bystander, table):
         while rounds == 0 or time.monotonic() < deadline:
             seed = str(parsed.random.randrange(1 << 30))
             with TargetProcess("ring_vandal.py", interpreter, [seed, what]) as target:
-                wrong, rss, written, _ = record(target, 1, ("--mode", "trace", "--buffer", buffer), bystander)
+                wrong, rss, written, _ = record(target, 1, ("--mode", "trace", "--buffer", buffer), bystander,
+                                               ALLOWED_OF_TRACING)
                 if not target.alive():
                     died += 1
                     wrong = wrong or ("it could shrink what we share" if target.wait() == SHRUNK else None)

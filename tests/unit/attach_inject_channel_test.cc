@@ -40,9 +40,9 @@ TEST_F(ChannelTest, IsTakenOnceItIsSealedAndReady) {
 
 TEST_F(ChannelTest, OfAnotherShapeIsRefused) {
   memory_.Seal();
-  EXPECT_EQ(Refusal({3, kShape.records, kShape.nonce}), Code::kDataLoss);
-  EXPECT_EQ(Refusal({2, 2 * kShape.records, kShape.nonce}), Code::kDataLoss);
-  EXPECT_EQ(Refusal({2, kShape.records, 4712}), Code::kDataLoss);
+  EXPECT_EQ(Refusal({3, kShape.records, kShape.nonce}), Code::kFailedPrecondition);
+  EXPECT_EQ(Refusal({2, 2 * kShape.records, kShape.nonce}), Code::kFailedPrecondition);
+  EXPECT_EQ(Refusal({2, kShape.records, 4712}), Code::kFailedPrecondition);
   EXPECT_EQ(Refusal({0, kShape.records, kShape.nonce}), Code::kInvalidArgument);
   EXPECT_EQ(Refusal({2, 300, kShape.nonce}), Code::kInvalidArgument);
   EXPECT_EQ(Refusal({UINT32_MAX, kShape.records, kShape.nonce}), Code::kInvalidArgument);
@@ -50,7 +50,7 @@ TEST_F(ChannelTest, OfAnotherShapeIsRefused) {
                            +[](pp_channel& head) { head.ring_count = 3; }, +[](pp_channel& head) { head.size = 1; }}) {
     const pp_channel good = memory_.head();
     spoil(memory_.head());
-    EXPECT_EQ(Refusal(), Code::kDataLoss);
+    EXPECT_EQ(Refusal(), Code::kFailedPrecondition);
     memory_.head() = good;
   }
 }
@@ -59,7 +59,7 @@ TEST_F(ChannelTest, OnlyAMemfdWillDo) {
   const UniqueFd file(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
   const Result<Channel> channel = Channel::Take(file, kShape);
   ASSERT_TRUE(channel.has_error());
-  EXPECT_EQ(channel.error().code, Code::kDataLoss);
+  EXPECT_EQ(channel.error().reason, Reason::kTracerLost);
 }
 
 TEST_F(ChannelTest, TellsWhyTheStubFailed) {
@@ -132,7 +132,7 @@ TEST_F(ChannelTest, SettlesAtTheArmingWhatIsPending) {
   page.magic = 0;
   const Result<void> again = armed.Arm(memory, writer);
   ASSERT_TRUE(again.has_error());
-  EXPECT_EQ(again.error().code, Code::kDataLoss);
+  EXPECT_EQ(again.error().reason, Reason::kTracerLost);
   EXPECT_EQ(page.armed, 0U);
 }
 

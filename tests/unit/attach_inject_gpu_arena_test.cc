@@ -87,14 +87,14 @@ TEST_F(GpuArenaTest, IsTakenOnceItIsSealedAndBegun) {
 
 TEST_F(GpuArenaTest, OfAnotherShapeIsRefused) {
   memory_.Seal();
-  EXPECT_EQ(Refusal({4, kShape.slot_bytes, kShape.nonce}), Code::kDataLoss);
-  EXPECT_EQ(Refusal({3, 2 * kShape.slot_bytes, kShape.nonce}), Code::kDataLoss);
-  EXPECT_EQ(Refusal({3, kShape.slot_bytes, 4712}), Code::kDataLoss);
+  EXPECT_EQ(Refusal({4, kShape.slot_bytes, kShape.nonce}), Code::kFailedPrecondition);
+  EXPECT_EQ(Refusal({3, 2 * kShape.slot_bytes, kShape.nonce}), Code::kFailedPrecondition);
+  EXPECT_EQ(Refusal({3, kShape.slot_bytes, 4712}), Code::kFailedPrecondition);
   EXPECT_EQ(Refusal({0, kShape.slot_bytes, kShape.nonce}), Code::kInvalidArgument);
   EXPECT_EQ(Refusal({3, kShape.slot_bytes + 1, kShape.nonce}), Code::kInvalidArgument);
   EXPECT_EQ(Refusal({3, UINT32_MAX, kShape.nonce}), Code::kInvalidArgument);
   memory_.head().magic = 0;
-  EXPECT_EQ(Refusal(), Code::kDataLoss);
+  EXPECT_EQ(Refusal(), Code::kFailedPrecondition);
 }
 
 TEST_F(GpuArenaTest, GivesBuffersInTheirOrderAndTakesThemBackZeroed) {

@@ -32,6 +32,8 @@ TEST(ExitCode, TellsCausesApart) {
   EXPECT_EQ(ExitCodeOf(Because(Reason::kQuota, "")), ExitCode::kNotNow);
   EXPECT_EQ(ExitCodeOf(Because(Reason::kTargetIdle, "")), ExitCode::kNotNow);
   EXPECT_EQ(ExitCodeOf(Because(Reason::kServerUnreachable, "")), ExitCode::kNoDaemon);
+  EXPECT_EQ(ExitCodeOf(Because(Reason::kTracerLost, "")), ExitCode::kNotNow);
+  EXPECT_EQ(ExitCodeOf(Because(Reason::kPythonDamaged, "")), ExitCode::kNotPython);
   EXPECT_EQ(ExitCodeOf(Because(Reason::kDiskFull, "")), ExitCode::kOutput);
   EXPECT_EQ(ExitCodeOf(Because(Reason::kProcessNotFound, "")), ExitCode::kNoSuchProcess);
 }

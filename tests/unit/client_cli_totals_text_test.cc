@@ -124,6 +124,10 @@ TEST(TotalsText, OfCalls) {
   EXPECT_NE(lines.find("lost 1,000 (10.0 %) in 1 gap, unmatched ends 0"), std::string::npos) << lines;
   EXPECT_NE(lines.find("--buffer"), std::string::npos) << lines;
   EXPECT_EQ(lines.find("outside"), std::string::npos) << lines;
+  EXPECT_EQ(lines.find("cannot be"), std::string::npos) << lines;
+  totals.nonsense = 3;
+  EXPECT_NE(ClosingLines(CaptureMode::kTrace, totals).find("\n  the process told 3 things of its calls that cannot be"),
+            std::string::npos);
   totals.steps = 2;
   totals.events_outside_steps = 4'000;
   EXPECT_EQ(LiveLine(CaptureMode::kTrace, totals, Nanos::FromSeconds(2)),

@@ -440,6 +440,13 @@ TEST_F(CallReplayerTest, AGapWithoutItsEnd) {
   EXPECT_EQ(context.counts.strange, 2);
 }
 
+TEST_F(CallReplayerTest, AGapWithMoreEventsThanThereWasTimeFor) {
+  EXPECT_EQ(Replay({{PP_TAG_LOST, UINT64_MAX, 10}, {PP_TAG_LOST_END, PP_GAP(0, 0), 2000}}), "10-2000[0 lost]");
+  EXPECT_EQ(Replay({{PP_TAG_LOST, uint64_t{1} << 40, 10}}), "10-1000000[0 lost]");
+  EXPECT_EQ(context.counts.lost, 0);
+  EXPECT_EQ(context.counts.strange, 2);
+}
+
 TEST_F(CallReplayerTest, TimesNeverGoBackNorBeyondNow) {
   EXPECT_EQ(Replay({{PP_TAG_START, 'f', 50},
                     {PP_TAG_START, 'g', 40},

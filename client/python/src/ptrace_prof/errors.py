@@ -155,7 +155,7 @@ class TracingRefused(PreconditionFailed):
 
     reason = "TRACER_NOT_LOADED"
     also: tuple[str, ...] = ("TARGET_STOPPED", "FOREIGN_PROFILER", "FOREIGN_FRAME_HOOK", "NO_PROC_IN_TARGET",
-                             "TRACING_TOO_COSTLY")
+                             "TRACING_TOO_COSTLY", "TRACER_LOST")
 
 
 class RemoteDebugDisabled(TracingRefused):
