@@ -83,6 +83,7 @@ static void give_up(pp_error_report report) {
 
 static void leave_in_child(void) {
   __atomic_store_n(&pp_self.private_page, (pp_private*)0, __ATOMIC_RELEASE);
+  pp_self.freeing_code = 0;  // by a thread that is not here
   pp_self.hooks->remove();
   pp_unmap_in_child();
 }

@@ -1,7 +1,8 @@
 // A PyModuleDef without CPython's headers, for the modules that a bootstrap loads with _imp.create_dynamic.
 //
 // It and its slots have been the same since 3.5; the head of an object is longer where there is no GIL, so there are
-// two definitions. Versions refuse slots that they do not know, hence the rows.
+// two definitions. Versions refuse slots that they do not know, hence the rows; and 3.15 refuses heads without a GIL
+// that are not begun as it would (PyModuleDef_Init).
 #ifndef PTRACE_PROF_ATTACH_INTARGET_MODULE_DEFINITION_H_
 #define PTRACE_PROF_ATTACH_INTARGET_MODULE_DEFINITION_H_
 
@@ -28,6 +29,10 @@ enum { PP_SLOT_EXEC = 2, PP_SLOT_INTERPRETERS = 3, PP_SLOT_GIL = 4, PP_SLOT_COUN
 enum { PP_PYTHON_INTERPRETERS = 0x030c0000, PP_PYTHON_GIL = 0x030d0000, PP_HEAD_WITH_GIL = 16 };
 #define PP_PER_INTERPRETER_GIL ((void*)2)
 #define PP_GIL_NOT_USED ((void*)1)
+// ob_tid; ob_flags (_Py_STATICALLY_ALLOCATED_FLAG, padding before 3.14), ob_mutex, ob_gc_bits, and ob_ref_local
+// (_Py_IMMORTAL_REFCNT_LOCAL); ob_ref_shared; ob_type: PyObject_HEAD_INIT in Include/object.h.
+#define PP_STATIC_HEAD \
+  { 0, 4 | 0xffffffffull << 32, 0, 0 }
 
 typedef struct pp_module_definition {
   pp_module_slot slots[PP_SLOT_COUNT];  // the first one: exec; the others are filled in
@@ -41,11 +46,11 @@ typedef struct pp_module_definition {
   } free_threaded;
 } pp_module_definition;
 
-#define PP_MODULE_DEFINITION(object, called, execute)                                  \
-  {                                                                                    \
-    .slots = {{PP_SLOT_EXEC, (void*)(execute)}},                                       \
-    .with_gil = {.head = {1, 0}, .body = {.name = (called), .slots = (object).slots}}, \
-    .free_threaded = {.body = {.name = (called), .slots = (object).slots}},            \
+#define PP_MODULE_DEFINITION(object, called, execute)                                               \
+  {                                                                                                 \
+    .slots = {{PP_SLOT_EXEC, (void*)(execute)}},                                                    \
+    .with_gil = {.head = {1, 0}, .body = {.name = (called), .slots = (object).slots}},              \
+    .free_threaded = {.head = PP_STATIC_HEAD, .body = {.name = (called), .slots = (object).slots}}, \
   }
 
 // For PyModuleDef_Init, in a version of CPython whose objects have a head of so many bytes.

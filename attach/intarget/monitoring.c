@@ -316,7 +316,11 @@ static pp_error_report install(void) {
 // Where the job has taken our tool id from us, it keeps it.
 static void remove_hooks(void) {
   pp_object* holder = py_call(PP_GET_TOOL, "i", (int)pp_self.tool_id);
-  if (succeeded(holder) && holder == kept.tool_name) give_back();
+  if (succeeded(holder) && holder == kept.tool_name) {
+    give_back();
+  } else if (py_is_free_threaded()) {
+    kept.has_switched_off = 1;  // to restart events stops the world, too
+  }
   pp_unwatch_code();
   (void)restart_events();
 }

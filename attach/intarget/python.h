@@ -48,6 +48,9 @@ static inline pp_object* py_attribute(pp_object* object, const char* name) {
 
 static inline pp_object* py_type(const pp_object* object) { return PP_FIELD(pp_object*, object, object_type); }
 
+// A free-threaded build: the head of an object is longer there.
+static inline int py_is_free_threaded(void) { return pp_boot_block.offsets[PP_OFF_object_type] != sizeof(pp_address); }
+
 // The frame that the thread executes; see pp_offset for the two ways.
 static inline pp_address py_current_frame(pp_address thread) {
   if (PP_HAS_FIELD(thread_frame)) return PP_FIELD(pp_address, thread, thread_frame);

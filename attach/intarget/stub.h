@@ -84,7 +84,8 @@ typedef struct pp_stub {
   const pp_hooks* hooks;
   uint64_t leaving;
   uint32_t hooks_displaced;
-  int32_t code_watcher;  // its id; negative: there is none
+  int32_t code_watcher;   // its id; negative: there is none
+  uint64_t freeing_code;  // a thread writes the next pp_freed
 } pp_stub;
 #pragma GCC visibility push(hidden)
 extern pp_stub pp_self;

@@ -160,13 +160,6 @@ Result<pp_boot> DescribeForStub(Pid pid, RemoteMemory& memory, const PythonProce
 }
 
 Result<InjectionTarget> DescribeForInjection(Pid pid, RemoteMemory& memory, const PythonProcess& process) {
-  if (process.layout.free_threaded) {
-    return Because(
-        Reason::kPythonFreeThreaded,
-        fmt::format("process {} runs CPython {}: such builds are sampled, but nothing is brought into them yet",
-                    pid.value, process.version_text),
-        "Sample it: record without --mode trace and without --gpu.", ThingOf(pid));
-  }
   InjectionTarget target;
   target.pid = pid;
   PP_ASSIGN_OR_RETURN(const Tid own, ReadNamespacedTid(pid, Tid(pid.value)));

@@ -214,10 +214,12 @@ class Finder {
 Result<PendingCalls> FindByRow(Pid pid, RemoteMemory& memory, const PythonProcess& process, RemoteAddr interpreter,
                                const std::optional<CallRunner>& runner) {
   const Layout& layout = process.layout;
-  if (layout.debug_build || layout.free_threaded) {
+  // Without a GIL the interpreter's structures are the same up to its own queue; that of the runtime lies elsewhere.
+  const bool is_elsewhere = layout.free_threaded && runner == CallRunner::kMainThread;
+  if (layout.debug_build || is_elsewhere) {
     return Because(Reason::kUnknownQueueLayout,
-                   fmt::format("process {} runs CPython {}: its pending calls are known for ordinary builds only",
-                               pid.value, process.version_text),
+                   fmt::format("process {} runs CPython {}, of whose builds the pending calls are not known", pid.value,
+                               process.version_text),
                    "Sample it instead (record without --mode trace).", ThingOf(pid));
   }
   for (const PendingCallsRow& row : PendingCallsRows()) {

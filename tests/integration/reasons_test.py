@@ -94,15 +94,17 @@ class Reasons(TerminalCase):
             target = self.target("import os, sys; os.write(1, b'ready\\n'); sys.stdin.read()", python=python)
             self.assertRefused("PYTHON_UNSUPPORTED", target.pid)
 
-    def test_a_free_threaded_build(self):
-        """Sampled like any other; but nothing is brought into it."""
+    def test_the_gpu_of_a_free_threaded_build(self):
+        """Its Python is recorded like any other's."""
         threaded = [one for minor in interpreters.FREE_THREADED for one in interpreters.of_minor(minor)]
         if not threaded:
             self.skipTest("no free-threaded build here (./dev setup free-threaded makes some)")
         for one in threaded:
             target = self.target(python=one.path)
-            chosen = ("record", "--pid", target.pid, "--host", "none", "-d", "1s", "-o", self.folder / "out.pftrace")
-            self.assertEqual(self.told(*chosen, "--mode", "trace"), "PYTHON_FREE_THREADED")
+            done = self.run_one("record", "--pid", target.pid, "--host", "none", "-d", "1s", "--idle", "--gpu", "-o",
+                                self.folder / "out.pftrace")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("of such builds the GPU is not recorded yet", done.stderr)
 
     def test_a_thread(self):
         target = self.target(THREAD)

@@ -8,6 +8,7 @@ include(integration/python_client.cmake OPTIONAL)
 # The soak tests run a slice here, and at full length with PTRACE_PROF_SOAK=1 (./dev soak).
 find_program(PP_TEST_PYTHON NAMES python3 REQUIRED)
 set(PP_MINORS 3.8 3.9 3.10 3.11 3.12 3.13 3.14 3.15)
+set(PP_FREE_THREADED_MINORS 3.13t 3.14t 3.15t)  # where there are some
 
 function(pp_script_test name timeout labels)
   add_test(NAME ${name} COMMAND ${PP_TEST_PYTHON} ${ARGN})
@@ -31,8 +32,8 @@ if(TARGET ptrace-prof)
         ${CMAKE_CURRENT_SOURCE_DIR}/integration/${test}_test.py --python ${minor})
     endforeach()
   endforeach()
-  foreach(test lines shapes states unharmed recordings)  # what is read of builds without a GIL, where there are some
-    foreach(minor 3.13t 3.14t 3.15t)
+  foreach(test lines shapes states unharmed recordings trace_filter trace_mode trace_semantics trace_throttle trace_window)
+    foreach(minor ${PP_FREE_THREADED_MINORS})
       pp_script_test(integration.${test}.${minor} 600 integration
         ${CMAKE_CURRENT_SOURCE_DIR}/integration/${test}_test.py --python ${minor})
     endforeach()

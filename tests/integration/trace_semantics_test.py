@@ -95,7 +95,7 @@ class TraceSemantics(case.Case):
     @property
     def promise(self):
         """What the page says of this test and version."""
-        return promised()[self._testMethodName][self.interpreter.minor]
+        return promised()[self._testMethodName][self.interpreter.release]  # it is the same without a GIL
 
     def assertEndsWell(self, target):
         self.assertUnharmed(target.pid)
@@ -134,6 +134,8 @@ class TraceSemantics(case.Case):
         self.check("monitoring")
 
     def test_cprofile_is_on(self):
+        if self.interpreter.minor == "3.13t":
+            self.skipTest("cProfile of CPython 3.13t breaks by itself where several threads run")
         self.check("profiler")
 
     def test_a_profile_function_set_and_cleared_in_the_window(self):

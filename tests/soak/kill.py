@@ -199,7 +199,7 @@ def of_way(way, chosen):
     if way.by and not os.access(DRIVER, os.X_OK):
         print(f"{way.name}: PP_INJECT_DRIVER={DRIVER} is not there: not tested")
         return []
-    found = [interpreter for interpreter in chosen if interpreter.minor in way.minors]
+    found = [interpreter for interpreter in chosen if interpreter.release in way.minors]
     if not found:
         print(f"{way.name}: no interpreter of {', '.join(way.minors)}: not tested")
     return found

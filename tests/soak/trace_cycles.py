@@ -21,7 +21,7 @@ MINORS = ("3.8", "3.11", "3.12", "3.13", "3.14", "3.15")
 def kinds(parsed):
     """(interpreter, mode) of all targets that there can be."""
     modes = parsed.modes.split(",") if parsed.modes else (*MODES, TRAINING)
-    found = [(interpreter, mode) for interpreter in soak.chosen(parsed, MINORS) if interpreter.minor in MINORS
+    found = [(interpreter, mode) for interpreter in soak.chosen(parsed, MINORS) if interpreter.release in MINORS
              for mode in MODES if mode in modes]
     return found + [(one, TRAINING) for one in trainers()
                     if TRAINING in modes and (not parsed.python or one.minor in parsed.python.split(","))]

@@ -30,6 +30,11 @@ class Interpreter:
         return ".".join(self.version.split(".")[:2]) + ("t" if self.is_free_threaded else "")
 
     @property
+    def release(self):
+        """"3.14", whatever the build."""
+        return self.minor.rstrip("t")
+
+    @property
     def is_free_threaded(self):
         return self.version.endswith("t")
 

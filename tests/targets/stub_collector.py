@@ -39,7 +39,10 @@ LEASE_AT = 96  # in pp_channel
 TAIL, HOLDS, LAPS = 64, 144, 256  # in pp_ring, and behind it
 CHUNK = 1 << 14
 # What the layout does not say: the same in all versions (3.11 has one word more before c_profilefunc).
-_FIXED = {"method_def": 16, "descriptor_method": 40, "method_function": 16, "string_kind_shift": 2,
+_HEAD = object.__basicsize__  # longer on a free-threaded build
+IS_FREE_THREADED = "t" in getattr(sys, "abiflags", "")
+_FIXED = {"method_def": _HEAD, "descriptor_method": _HEAD + 24, "method_function": _HEAD,
+          "string_kind_shift": 8 if IS_FREE_THREADED and sys.version_info >= (3, 14) else 2,
           "thread_profile_function": 64 if sys.version_info[:2] == (3, 11) else 56}
 _OTHER_NAMES = {"PyThreadState_GetUnchecked": "_PyThreadState_UncheckedGet"}
 _nonces = itertools.count(1)
