@@ -21,6 +21,18 @@ void DropUnborn(const ThreadsToArm& from, std::vector<RawFrame>& frames) {
   }
 }
 
+void CopySelves(const ThreadsToArm& from, ThreadAtArming& thread) {
+  thread.selves.reserve(thread.frames.size());
+  for (const RawFrame& frame : thread.frames) {
+    RemoteAddr self;
+    if (std::ranges::find(from.module_codes, RemoteAddr(frame.code)) != from.module_codes.end() &&
+        from.memory.ReadValue(RemoteAddr(frame.address) + from.layout.frame_locals, &self.value) == ReadStatus::kOk) {
+      self.value &= ~from.layout.frame_tag_mask;
+    }
+    thread.selves.push_back(self);
+  }
+}
+
 void CopyStack(const ThreadsToArm& from, const ThreadEntry& entry, RemoteAddr interpreter, ArmingStop& stop) {
   ThreadTrack* track = from.roster.Find(entry.state.value);
   std::optional<ThreadStack> unknown;
@@ -30,8 +42,9 @@ void CopyStack(const ThreadsToArm& from, const ThreadEntry& entry, RemoteAddr in
   ThreadStack& stack = track != nullptr ? track->stack : *unknown;
   const CollectStatus status = stack.ReadAgain(from.memory, false);
   if (status != CollectStatus::kGone && status != CollectStatus::kNoState) {
-    stop.threads.push_back({entry, stack.frames(), status == CollectStatus::kWhole});
+    stop.threads.push_back({entry, stack.frames(), {}, status == CollectStatus::kWhole});
     DropUnborn(from, stop.threads.back().frames);
+    CopySelves(from, stop.threads.back());
   }
 }
 

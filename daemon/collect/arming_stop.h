@@ -8,6 +8,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "attach/base/result.h"
@@ -21,9 +22,10 @@
 namespace ptrace_prof {
 
 struct ThreadAtArming {
-  ThreadEntry entry;             // the roster may not know it
-  std::vector<RawFrame> frames;  // leaf first, without such as are being made (unborn_frame.h)
-  bool is_whole = true;          // false: cut at the depth limit, or the chain made no sense
+  ThreadEntry entry;               // the roster may not know it
+  std::vector<RawFrame> frames;    // leaf first, without such as are being made (unborn_frame.h)
+  std::vector<RemoteAddr> selves;  // of each: its first local, where its code is one of module_codes; else null
+  bool is_whole = true;            // false: cut at the depth limit, or the chain made no sense
 };
 
 // Where threads are found.
@@ -34,6 +36,7 @@ struct ThreadsToArm {
   const InterpreterWatch& watch;
   ThreadRoster& roster;
   uint32_t max_depth;
+  std::span<const RemoteAddr> module_codes;
 };
 
 struct ArmingStop {

@@ -31,8 +31,9 @@ CallReplayer::~CallReplayer() { context_.open_calls -= stack_.size(); }
 
 void CallReplayer::Start(const ThreadSnapshot& snapshot) {
   for (const SnapshotFrame& frame : snapshot.frames) {
-    PushNamed({.identity = frame.code.value, .address = frame.address.value},
-              context_.names.OfCode(frame.code, snapshot.when), CallEntry::kRunning, last_);
+    const CalledName name = frame.self.IsNull() ? context_.names.OfCode(frame.code, snapshot.when)
+                                                : context_.names.OfModule(frame.code, frame.self, snapshot.when);
+    PushNamed({.identity = frame.code.value, .address = frame.address.value}, name, CallEntry::kRunning, last_);
   }
   if (stack_.empty() || overflow_ > 0) {
     is_first_ = false;

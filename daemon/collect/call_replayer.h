@@ -52,6 +52,7 @@ class CallSink {
 struct SnapshotFrame {
   RemoteAddr code;
   RemoteAddr address;         // of the frame itself; null = not known
+  RemoteAddr self;            // the nn.Module that is called; null = none
   bool at_beginning = false;  // it stands where its START or RESUME is told of
 };
 

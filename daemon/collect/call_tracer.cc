@@ -13,6 +13,7 @@
 
 #include "attach/inject/signal_handlers.h"
 #include "attach/inject/stub_image.h"
+#include "daemon/collect/module_call.h"
 #include "daemon/collect/start_wait.h"
 #include "daemon/collect/stub_boot.h"
 
@@ -144,6 +145,18 @@ Result<void> CallTracer::TryToBringIn(const std::function<bool()>& go_on) {
   return {};
 }
 
+// Before anything is told, so that the first call of a module has its name; of a job that imports PyTorch later,
+// landmarks_ finds them.
+void CallTracer::FindModuleCalls() {
+  for (const InterpreterView& view : watch_.interpreters()) {
+    if (view.entry.id == kMainInterpreter) {
+      if (const auto code = FindModuleCall(space_, process_.python.layout, view.entry.address)) {
+        OnLandmark(Landmark::kModuleCall, *code);
+      }
+    }
+  }
+}
+
 Result<void> CallTracer::Arm() {
   Channel& channel = injection_->channel;
   RenewLease(kArmingLease);
@@ -153,7 +166,9 @@ Result<void> CallTracer::Arm() {
   clock_.AddAnchor();
   std::vector<RingFacts> rings;
   rings.reserve(rings_.size());
-  const ThreadsToArm threads{pid_, memory_, process_.python.layout, watch_, roster_, DepthOf(context_.request)};
+  FindModuleCalls();
+  const ThreadsToArm threads{pid_,         memory_, process_.python.layout, watch_, roster_, DepthOf(context_.request),
+                             module_codes_};
   auto stop = ArmUnderStop(threads, [&]() -> Result<void> {
     for (const RingReader& ring : channel.rings()) {
       rings.push_back(ring.Facts());
@@ -218,8 +233,9 @@ void CallTracer::AddSnapshot(const ThreadAtArming& at, const std::vector<RingFac
   ThreadSnapshot snapshot;
   snapshot.when = armed_at_;
   snapshot.frames.reserve(at.frames.size());
-  for (auto frame = at.frames.rbegin(); frame != at.frames.rend(); ++frame) {
-    snapshot.frames.push_back(DescribeFrame(*frame));
+  for (size_t i = at.frames.size(); i-- > 0;) {
+    snapshot.frames.push_back(DescribeFrame(at.frames[i]));
+    snapshot.frames.back().self = at.selves[i];
   }
   // A ring of a thread that ended may name the same state still.
   const auto ring = std::ranges::find_if(rings, [&](const RingFacts& facts) {
@@ -263,9 +279,15 @@ void CallTracer::TakeTenant(Ring& ring, const RingFacts& facts) {
 
 void CallTracer::OnLandmark(Landmark landmark, RemoteAddr code) {
   switch (landmark) {
+    case Landmark::kInnerModuleCall:
+      if (!module_codes_.empty()) {
+        break;
+      }
+      [[fallthrough]];
     case Landmark::kModuleCall:
-      if (module_codes_ < kMaxModuleCodes) {
-        injection_->channel.SetModuleCode(module_codes_++, code);
+      if (module_codes_.size() < kMaxModuleCodes && std::ranges::find(module_codes_, code) == module_codes_.end()) {
+        injection_->channel.SetModuleCode(module_codes_.size(), code);
+        module_codes_.push_back(code);
       }
       break;
     case Landmark::kOptimizerStep: calls_.step_code = code; break;

@@ -120,6 +120,7 @@ class CallTracer {
   TracedThread* ThreadOf(const RingFacts& facts);
   void TakeTenant(Ring& ring, const RingFacts& facts);
   void OnLandmark(Landmark landmark, RemoteAddr code);
+  void FindModuleCalls();
   void LeaveOut(RemoteAddr code, LeftOutBy by);
   bool Mute(RemoteAddr code, MutedEvents events);
   CallBudget::World BudgetWorld();
@@ -148,7 +149,7 @@ class CallTracer {
   CallContext calls_;
   StepMarker steps_;
   std::optional<size_t> step_ring_;  // of the thread that takes the steps
-  size_t module_codes_ = 0;
+  std::vector<RemoteAddr> module_codes_;
   RemoteWriter remote_;
   InjectionTarget target_;
   std::optional<Injection> injection_;

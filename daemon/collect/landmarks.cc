@@ -12,8 +12,10 @@ struct Row {
   Landmark meaning;
 };
 constexpr Row kRows[] = {
-    {"Module._call_impl", "/torch/nn/modules/module.py", Landmark::kModuleCall},
-    {"_call_impl", "/torch/nn/modules/module.py", Landmark::kModuleCall},
+    {"Module._wrapped_call_impl", "/torch/nn/modules/module.py", Landmark::kModuleCall},
+    {"_wrapped_call_impl", "/torch/nn/modules/module.py", Landmark::kModuleCall},
+    {"Module._call_impl", "/torch/nn/modules/module.py", Landmark::kInnerModuleCall},
+    {"_call_impl", "/torch/nn/modules/module.py", Landmark::kInnerModuleCall},
     // Wraps the step of every optimizer (torch/optim/optimizer.py, profile_hook_step).
     {"Optimizer.profile_hook_step.<locals>.wrapper", "/torch/optim/optimizer.py", Landmark::kOptimizerStep},
     {"Optimizer._hook_for_profile.<locals>.profile_hook_step.<locals>.wrapper", "/torch/optim/optimizer.py",

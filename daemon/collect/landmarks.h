@@ -12,8 +12,9 @@
 namespace ptrace_prof {
 
 enum class Landmark : uint8_t {
-  kModuleCall,     // its first local is the nn.Module
-  kOptimizerStep,  // its return ends a step of the job
+  kModuleCall,       // its first local is the nn.Module
+  kInnerModuleCall,  // the same, unless one of the above called it (module_call.h)
+  kOptimizerStep,    // its return ends a step of the job
 };
 
 class Landmarks final : public CalledObjects {

@@ -11,6 +11,7 @@ pp_library(symbolizer/cpython
     cpython/layout.cc
     cpython/layout_table.cc
     cpython/line_table.cc
+    cpython/named_items.cc
     cpython/native_tid.cc
     cpython/object_reader.cc
     cpython/pending_calls.cc

@@ -129,7 +129,8 @@ void Run(std::span<const uint8_t> bytes) {
   CallReplayer replayer(context, checking, Nanos(1));
   ThreadSnapshot snapshot;
   for (uint64_t i = 0; i < (control >> 2) % 4; ++i) {
-    snapshot.frames.push_back({RemoteAddr(i / 2), RemoteAddr(i + 1), (control & 16) != 0});
+    const RemoteAddr self(control & 32 ? i : 0);
+    snapshot.frames.push_back({RemoteAddr(i / 2), RemoteAddr(i + 1), self, (control & 16) != 0});
   }
   snapshot.unarmed_frame = RemoteAddr(control % 3);
   snapshot.unarmed_tag = control % 7;

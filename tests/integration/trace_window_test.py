@@ -27,6 +27,7 @@ class Slices:
         slices = [one for one in events if one.get("ph") == "X"]
         self.steps = sorted((int(one["name"].split("#")[1]), one["ts"], one["ts"] + one["dur"])
                             for one in slices if one["name"].startswith("ProfilerStep#"))
+        self.modules = {one["name"] for one in slices if one["name"].startswith("nn.Module: ")}
         self.calls = collections.defaultdict(list)  # begins, by name
         for one in slices:
             if one.get("cat") == "python_function":
@@ -227,6 +228,9 @@ class TraceWindow(case.Case):
         self.assertEqual([number for number, _, _ in slices.steps], [0, 1])
         for number, begin, end in slices.steps:
             self.assertEqual(len(slices.within("Net.forward", begin, end)), 1, number)
+            called = [slices.within(name, begin, end) for name in ("Net_0", "Linear_0 (layer)")]
+            self.assertEqual([len(calls) for calls in called], [1, 1], number)
+        self.assertEqual(slices.modules, {"nn.Module: Net_0", "nn.Module: Linear_0 (layer)"})  # from the first call on
         slices, said = self.record(target, "--wait", 1, "--warmup", 1, "--active", 1, "--repeat", 2, "--duration", LONG)
         self.assertIn("note: recorded 2 whole steps: 2, 5\n", said)
         self.assertEqual([number for number, _, _ in slices.steps], [2, 5])

@@ -4,6 +4,7 @@ import ctypes
 import functools
 import sys
 import time
+import types
 
 HEADER = object.__basicsize__  # of every object: what follows it is the first field
 OUT, KEEP = [], []
@@ -82,6 +83,10 @@ holder = Net(part=inside)
 KEEP.append(holder)
 for module, name in ((inside, "Linear_4"), (holder, "Net_1"), (inside, "Linear_4 (part)")):
     OUT.append("module 0 %d nn.Module: %s" % (id(module), name))
+torch = types.ModuleType("torch.nn.modules.module")  # as PyTorch calls modules
+exec("class Module:\n def _wrapped_call_impl(self): 0\n __call__ = _wrapped_call_impl", torch.__dict__)
+sys.modules[torch.__name__] = torch
+OUT.append("where_modules_are_called %d 0 -" % id(torch.Module.__call__.__code__))
 print("ready", len(OUT))
 print("\n".join(OUT))
 sys.stdout.flush()

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "attach/proc/process_memory.h"
+#include "daemon/collect/module_call.h"
 #include "daemon/collect/target_objects.h"
 #include "symbolizer/cpython/python_process.h"
 #include "tests/unit/symbolizer_cpython_interpreters.h"
@@ -37,6 +38,15 @@ TEST_P(TargetObjectsTest, AreCalledWhatTheyAre) {
     std::string name;
     line >> kind >> first.value >> second.value;
     std::getline(line >> std::ws, name);
+    if (kind == "where_modules_are_called") {
+      RemoteAddr interpreter;
+      const Layout& layout = process.value().layout;
+      ASSERT_EQ(memory.ReadValue(process.value().runtime + layout.runtime_interpreters_main, &interpreter.value),
+                ReadStatus::kOk);
+      EXPECT_EQ(FindModuleCall(memory, layout, interpreter), first);
+      EXPECT_FALSE(FindModuleCall(memory, layout, RemoteAddr(8)));
+      continue;
+    }
     const std::optional<Frame> frame = kind == "code"     ? objects.Code(first)
                                        : kind == "module" ? objects.Module(first, second)
                                                           : objects.Callable(first, second);

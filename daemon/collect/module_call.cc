@@ -1,0 +1,36 @@
+#include "daemon/collect/module_call.h"
+
+#include "symbolizer/cpython/named_items.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr size_t kMaxMembers = 4096;        // of a class
+constexpr uint32_t kDictBehindFlags = 96;   // PyTypeObject: tp_flags, tp_dict (Include/cpython/object.h)
+constexpr uint32_t kCodeBehindHeadOld = 0;  // PyFunctionObject: func_code, up to 3.9
+constexpr uint32_t kCodeBehindHead = 32;    // behind globals, builtins, name, qualname (Include/cpython/funcobject.h)
+constexpr uint8_t kFirstMinorOfThat = 10;
+
+std::optional<RemoteAddr> PointerAt(RemoteMemory& memory, RemoteAddr at) {
+  RemoteAddr value;
+  return memory.ReadValue(at, &value.value) == ReadStatus::kOk && !value.IsNull() ? std::optional(value) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<RemoteAddr> FindModuleCall(RemoteMemory& memory, const Layout& layout, RemoteAddr interpreter) {
+  ObjectReader reader(memory, layout);
+  const auto module = FindModule(memory, layout, interpreter, "torch.nn.modules.module");
+  const auto type = module ? FindAttribute(reader, *module, "Module") : std::nullopt;
+  const auto members = type ? PointerAt(memory, *type + layout.type_flags + kDictBehindFlags) : std::nullopt;
+  const auto call = members ? FindItem(reader, *members, "__call__", kMaxMembers) : std::nullopt;
+  if (!call || reader.ReadTypeName(*call) != "function") {
+    return std::nullopt;
+  }
+  const uint32_t head = layout.object_type + static_cast<uint32_t>(sizeof(uint64_t));
+  const auto code = PointerAt(
+      memory, *call + head + (layout.version.minor < kFirstMinorOfThat ? kCodeBehindHeadOld : kCodeBehindHead));
+  return code && reader.ReadTypeName(*code) == "code" ? code : std::nullopt;
+}
+
+}  // namespace ptrace_prof
