@@ -24,7 +24,8 @@ from support import interpreters, profiler  # noqa: E402
 OUR_PAIRS = 5  # times as many as a peer's: promises are about them
 SHORTEST_PACED = 8  # seconds
 BUSY_PERCENT = 20  # before we start: more is worth a warning
-PARTS = ("compare", "reads", "calls", "memory", "size", "slowdown", "service", "training", "trace", "more")
+PARTS = ("compare", "reads", "calls", "memory", "size", "slowdown", "service", "training", "trace", "injection",
+         "more")
 BESIDE_PEERS = ("compare", "slowdown", "more")
 
 
@@ -60,7 +61,7 @@ QUICK = Mode("quick: fewer samples than the promises ask for", COMPARED, (),
              memory_seconds=8, training_seconds=10, service_rounds=10, trace_minutes=3, minutes=11)
 FULL = Mode("full", COMPARED, ("d200", "t8"),
             fastest_seconds=6, paced_seconds=35, paced_rate=1000, repeats=3, pairs=30, slow_peers=True,
-            memory_seconds=60, training_seconds=60, service_rounds=40, trace_minutes=trace.FULL_MINUTES, minutes=102)
+            memory_seconds=60, training_seconds=60, service_rounds=40, trace_minutes=trace.FULL_MINUTES, minutes=105)
 
 
 @dataclass
@@ -77,13 +78,14 @@ class Results:
     service: list = field(default_factory=list)
     training: list = field(default_factory=list)
     tracing: object = None
+    ways: object = None
     commands: set = field(default_factory=set)
     notes: list = field(default_factory=list)
 
     def is_empty(self):
         measured = (self.fastest, self.paced, self.read_costs, self.calls, self.memory, self.sizes, self.slowdowns, self.service,
                     self.training)
-        return not any(measured) and (self.tracing is None or self.tracing.is_empty())
+        return not any(measured) and all(found is None or found.is_empty() for found in (self.tracing, self.ways))
 
 
 def say(text):
@@ -189,9 +191,15 @@ class Bench:
                 self.results.notes.append(str(failure))
 
     def trace(self):
-        left = self.mode.minutes - (time.monotonic() - self.started) / 60
         if self.in_time("exact tracing"):
-            self.results.tracing = trace.measure(min(self.mode.trace_minutes, left), say)
+            self.results.tracing = trace.measure(min(self.mode.trace_minutes, self.minutes_left()), say)
+
+    def injection(self):
+        if self.in_time("the tracer's way into a process"):
+            self.results.ways = trace.measure_ways(min(self.mode.trace_minutes, self.minutes_left()), say)
+
+    def minutes_left(self):
+        return self.mode.minutes - (time.monotonic() - self.started) / 60
 
     def _commands(self):
         with Target(SCENARIOS["d10"], self.home) as target:

@@ -131,8 +131,13 @@ def _trace(results):
     return trace_goals.judge(results.tracing) if results.tracing else []
 
 
+def _injection(results):
+    return trace_goals.judge_ways(results.ways) if results.ways else []
+
+
 _OF_PART = {"compare": (_cpu, _rate, _torn), "more": (_torn,), "reads": (_reads, _depth), "calls": (_calls,), "memory": (_memory,),
-            "size": (_size,), "slowdown": (_slowdown,), "service": (_service,), "training": (_training,), "trace": (_trace,)}
+            "size": (_size,), "slowdown": (_slowdown,), "service": (_service,), "training": (_training,), "trace": (_trace,),
+            "injection": (_injection,)}
 
 
 def judge(part, results):

@@ -120,6 +120,10 @@ def _trace(results):
     return trace_report.lines(results.tracing) if results.tracing else []
 
 
+def _injection(results):
+    return trace_report.lines_of_ways(results.ways) if results.ways else []
+
+
 # In the order of the page: part, title, lines.
 SECTIONS = (
     ("compare", "Sampling, beside its peers", _compare),
@@ -127,6 +131,7 @@ SECTIONS = (
     ("slowdown", "Slowdown of the target", _slowdowns),
     ("training", "Samples of a training job", _training),
     ("trace", "Exact tracing", _trace),
+    ("injection", "The tracer's way into a process", _injection),
     ("service", "The service", _service),
     ("reads", "Cost of a sample in bare reads", _reads),
     ("calls", "System calls per thread-sample", _calls),

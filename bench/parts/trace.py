@@ -1,4 +1,5 @@
-"""Exact tracing: what it costs the target beside peers, how soon it is there and gone, and what becomes of the events."""
+"""Exact tracing: what it costs the target beside peers, how soon it is gone, and what becomes of the events; and, a part of its
+own, how soon it is there."""
 import time
 from dataclasses import dataclass, field
 
@@ -6,10 +7,11 @@ from parts import trace_events, trace_injection, trace_stream
 from parts.traced import Failed, with_torch
 from support import interpreters
 
-FULL_MINUTES = 12
-ROUNDS, PROCESSES, LEAVES = 8, 25, 8  # in that time
+FULL_MINUTES, WAYS_MINUTES = 10, 5
+ROUNDS, LEAVES = 8, 8  # in the former
+PROCESSES = 25         # of each mode and version, in the latter
 # Shares of the time after which no more of that is begun.
-EVENTS_UNTIL, TRAINING_UNTIL, STREAM_UNTIL = 0.45, 0.65, 0.75
+EVENTS_UNTIL, TRAINING_UNTIL, STREAM_UNTIL = 0.55, 0.8, 0.9
 
 
 @dataclass
@@ -35,8 +37,8 @@ def _one_of_each_version():
 
 
 class Run:
-    def __init__(self, minutes, say):
-        share = min(1.0, minutes / FULL_MINUTES)
+    def __init__(self, minutes, full_minutes, say):
+        share = min(1.0, minutes / full_minutes)
         self.started, self.minutes, self.say = time.monotonic(), minutes, say
         self.rounds, self.processes, self.leaves = (max(2, round(share * full)) for full in (ROUNDS, PROCESSES, LEAVES))
         self.found = Tracing(notes=[f"No CPython {minor} here." for minor in interpreters.missing()])
@@ -68,7 +70,12 @@ class Run:
                 self.found.versions.setdefault(peer, set()).add(version)
         return measure
 
-    def all(self):
+    def ways(self):
+        self.each("the way in", _one_of_each_version(), 1.0, lambda interpreter, until: self.found.entries.extend(
+            trace_injection.measure(interpreter, self.processes, until)))
+        return self.found
+
+    def calls(self):
         found, candidates, capable = self.found, _one_of_each_version(), with_torch()
         newest = [one for minor in ("3.13", "3.14") for one in candidates if one.minor == minor][-1:] or candidates[-1:]
         self.each("events", candidates, EVENTS_UNTIL, self._costs(trace_events.WORKS, trace_events.PEERS, found.costs))
@@ -82,12 +89,14 @@ class Run:
             found.replay = trace_stream.replay()
         except Failed as failure:
             found.notes.append(str(failure))
-        self.each("leaving", candidates, 0.85,
+        self.each("leaving", candidates, 1.0,
                   lambda interpreter, _: found.leaving.append(trace_stream.leaving(interpreter, self.leaves)))
-        self.each("the way in", candidates, 1.0, lambda interpreter, until: found.entries.extend(
-            trace_injection.measure(interpreter, self.processes, until)))
         return found
 
 
 def measure(minutes, say):
-    return Run(minutes, say).all()
+    return Run(min(FULL_MINUTES, minutes), FULL_MINUTES, say).calls()
+
+
+def measure_ways(minutes, say):
+    return Run(min(WAYS_MINUTES, minutes), WAYS_MINUTES, say).ways()

@@ -84,6 +84,10 @@ def _stream(found):
                           for one in found.leaving if one.microseconds])
 
 
+def _notes(found):
+    return [f"- {note}" for note in dict.fromkeys(found.notes)] + [""]
+
+
 def lines(found):
     versions = "; ".join(f"{peer} {', '.join(sorted(each))}" for peer, each in sorted(found.versions.items()))
     text = ["Calls are traced from outside, with the collector on the other core; cProfile and viztracer run in a process of "
@@ -95,8 +99,11 @@ def lines(found):
     text += ["### A training step", "", "`train_step` of tests/demo/train_transformer.py on one batch; and the recursive "
              "function beside torch.profiler(with_stack=True).", "", *_costs(found.training)] if found.training else []
     text += ["### Added time of a peer / ours, without and with --c-calls", "", *_ratios(found.costs + found.training)]
-    text += ["### The way in", "", "Request to running: `loaded` into a process that had no stub, `resident` where it was "
-             "there. In a capture: the longest of its stops, of which the last one copies all stacks. Gone: from the kill of "
-             "the collector until the target has let go of all that it shared.", "", *_entries(found.entries)]
     text += ["### What becomes of the events", "", *_stream(found)]
-    return text + [f"- {note}" for note in dict.fromkeys(found.notes)] + [""]
+    return text + _notes(found)
+
+
+def lines_of_ways(found):
+    return ["Request to running: `loaded` into a process that had no stub, `resident` where it was there. In a capture: the "
+            "longest of its stops, of which the last one copies all stacks. Gone: from the kill of the collector until the "
+            "target has let go of all that it shared.", "", *_entries(found.entries), *_notes(found)]

@@ -99,7 +99,7 @@ class TraceMode(case.Case):
             target.tell("look")
             self.assertEqual(target.expect("traces").text, before)
         brief = self.counts(self.trace(target, "--min-duration", "1h", ending=", too short and left out [\\d,]+ calls\n"))
-        self.assertNotIn("leaf", brief)
+        self.assertLessEqual(brief.get("leaf", 0), 1)  # that was open at the end: nobody knows for how long it ran
         self.assertIn("work", brief)  # ran when the window began
         self.assertEqual(target.finish(), 0, target.stderr())
         self.assertEqual(target.stdout(), "ended well\n")

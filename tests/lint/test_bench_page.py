@@ -53,7 +53,7 @@ def cost(work, minor, added, **times):
 
 class ExactTracing(unittest.TestCase):
     def judged(self, found):
-        return {goal.what: goal for goal in trace_goals.judge(found)}
+        return {goal.what: goal for goal in trace_goals.judge(found) + trace_goals.judge_ways(found)}
 
     def test_nothing_measured_is_no_claim(self):
         self.assertEqual({goal.verdict for goal in self.judged(Tracing()).values()}, {"no claim"})
@@ -72,7 +72,7 @@ class ExactTracing(unittest.TestCase):
                         training=[cost("train", "3.14", 9000, torch=[3e6])], whole=[Whole("3.14", 10, 0, 1.0, 1.5, 100, 0.5)],
                         entries=[Entry("3.8", "3.8", "busy", [900], [800], [70])], leaving=[Leaving("3.8", [40.0, 50.0])],
                         replay={"Replay, fib": (3e7, None)}, versions={"viztracer": {"1.0"}}, notes=["So it is."])
-        text = "\n".join(trace_report.lines(found))
+        text = "\n".join(trace_report.lines(found) + trace_report.lines_of_ways(found))
         for there in ("9.0 (1.01x)", "training step", "0.90 / 0.90 ms of 1", "45 (40 to 50) us", "30.0 M", "viztracer 1.0",
                       "- So it is."):
             self.assertIn(there, text)
