@@ -21,15 +21,14 @@ void DropUnborn(const ThreadsToArm& from, std::vector<RawFrame>& frames) {
   }
 }
 
-void CopySelves(const ThreadsToArm& from, ThreadAtArming& thread) {
-  thread.selves.reserve(thread.frames.size());
-  for (const RawFrame& frame : thread.frames) {
-    RemoteAddr self;
+void CopyModules(const ThreadsToArm& from, ThreadAtArming& thread) {
+  for (size_t i = 0; !from.module_codes.empty() && i < thread.frames.size(); ++i) {
+    const RawFrame& frame = thread.frames[i];
+    uint64_t self = 0;
     if (std::ranges::find(from.module_codes, RemoteAddr(frame.code)) != from.module_codes.end() &&
-        from.memory.ReadValue(RemoteAddr(frame.address) + from.layout.frame_locals, &self.value) == ReadStatus::kOk) {
-      self.value &= ~from.layout.frame_tag_mask;
+        from.memory.ReadValue(RemoteAddr(frame.address) + from.layout.frame_locals, &self) == ReadStatus::kOk) {
+      thread.modules.push_back({i, RemoteAddr(self & ~from.layout.frame_tag_mask)});
     }
-    thread.selves.push_back(self);
   }
 }
 
@@ -44,7 +43,7 @@ void CopyStack(const ThreadsToArm& from, const ThreadEntry& entry, RemoteAddr in
   if (status != CollectStatus::kGone && status != CollectStatus::kNoState) {
     stop.threads.push_back({entry, stack.frames(), {}, status == CollectStatus::kWhole});
     DropUnborn(from, stop.threads.back().frames);
-    CopySelves(from, stop.threads.back());
+    CopyModules(from, stop.threads.back());
   }
 }
 

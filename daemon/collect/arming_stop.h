@@ -21,11 +21,16 @@
 
 namespace ptrace_prof {
 
+struct CalledModule {
+  size_t frame;     // whose code is one of module_codes
+  RemoteAddr self;  // its first local
+};
+
 struct ThreadAtArming {
-  ThreadEntry entry;               // the roster may not know it
-  std::vector<RawFrame> frames;    // leaf first, without such as are being made (unborn_frame.h)
-  std::vector<RemoteAddr> selves;  // of each: its first local, where its code is one of module_codes; else null
-  bool is_whole = true;            // false: cut at the depth limit, or the chain made no sense
+  ThreadEntry entry;                  // the roster may not know it
+  std::vector<RawFrame> frames;       // leaf first, without such as are being made (unborn_frame.h)
+  std::vector<CalledModule> modules;  // that some of them call
+  bool is_whole = true;               // false: cut at the depth limit, or the chain made no sense
 };
 
 // Where threads are found.

@@ -277,11 +277,8 @@ void CallReplayer::EndGap(Nanos when, int32_t net, int32_t lowest) {
   }
 }
 
-// The target says how many: of more events than there was time for, nothing is known.
 void CallReplayer::JudgeGap(Nanos when) {
-  constexpr uint64_t kAlwaysPossible = 1000;  // short times are known less well
-  constexpr uint64_t kPerNano = 2;            // clocks err, but not that much
-  if (gap_events_ > kAlwaysPossible + kPerNano * static_cast<uint64_t>((when - gap_from_).value)) {
+  if (!CanHaveHappened(gap_events_, when - gap_from_)) {
     gap_events_ = 0;
     ++context_.counts.strange;
   }

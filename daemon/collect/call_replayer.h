@@ -21,6 +21,7 @@
 // Records are hostile: everything is bounded, nothing asserts. Owned by the collector's drain loop; one thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -71,6 +72,12 @@ struct ThreadSnapshot {
     unarmed_pending = (word & PP_UNARMED_PENDING) != 0;
   }
 };
+
+// The target counts; of more events of one thread than there was time for, nothing is believed. Short times are known
+// less well, and clocks err, but not that much.
+constexpr bool CanHaveHappened(uint64_t events, Nanos time) {
+  return events <= 1000 + 2 * static_cast<uint64_t>(std::max<int64_t>(time.value, 0));
+}
 
 // Summed up over the threads of a process.
 struct CallCounts {

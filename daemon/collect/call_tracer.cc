@@ -233,9 +233,11 @@ void CallTracer::AddSnapshot(const ThreadAtArming& at, const std::vector<RingFac
   ThreadSnapshot snapshot;
   snapshot.when = armed_at_;
   snapshot.frames.reserve(at.frames.size());
-  for (size_t i = at.frames.size(); i-- > 0;) {
-    snapshot.frames.push_back(DescribeFrame(at.frames[i]));
-    snapshot.frames.back().self = at.selves[i];
+  for (auto frame = at.frames.rbegin(); frame != at.frames.rend(); ++frame) {
+    snapshot.frames.push_back(DescribeFrame(*frame));
+  }
+  for (const CalledModule& module : at.modules) {
+    snapshot.frames[at.frames.size() - 1 - module.frame].self = module.self;
   }
   // A ring of a thread that ended may name the same state still.
   const auto ring = std::ranges::find_if(rings, [&](const RingFacts& facts) {
@@ -462,9 +464,11 @@ size_t CallTracer::CountOtherInterpreters() {
 }
 
 uint64_t CallTracer::lost_events() {
-  uint64_t lost = calls_.counts.lost + injection_->channel.events_without_ring();
+  const Nanos most = MonotonicNow() - begin_;
+  const auto believed = [most](uint64_t count) { return CanHaveHappened(count, most) ? count : 0; };
+  uint64_t lost = calls_.counts.lost + believed(injection_->channel.events_without_ring());
   for (const RingReader& ring : injection_->channel.rings()) {
-    lost += ring.Facts().lost;
+    lost += believed(ring.Facts().lost);
   }
   return lost;
 }
@@ -526,11 +530,11 @@ void CallTracer::Finish(Nanos when) {
   roster_.AnnounceEnded(context_.history);
 }
 
-// What the target says of itself: of no ring more than there was time, and of nothing more than once a nanosecond.
+// What the target says of itself: of no ring more than there was time.
 void CallTracer::CountWhatItTells(Accounting& accounting) const {
   const Nanos most = MonotonicNow() - begin_;
   const auto believed = [&](uint64_t count) {
-    const bool can_be = count <= static_cast<uint64_t>(most.value);
+    const bool can_be = CanHaveHappened(count, most);
     accounting.nonsense += can_be ? 0 : 1;
     return can_be ? count : 0;
   };

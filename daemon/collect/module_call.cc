@@ -27,9 +27,8 @@ std::optional<RemoteAddr> FindModuleCall(RemoteMemory& memory, const Layout& lay
   if (!call || reader.ReadTypeName(*call) != "function") {
     return std::nullopt;
   }
-  const uint32_t head = layout.object_type + static_cast<uint32_t>(sizeof(uint64_t));
-  const auto code = PointerAt(
-      memory, *call + head + (layout.version.minor < kFirstMinorOfThat ? kCodeBehindHeadOld : kCodeBehindHead));
+  const bool is_old = layout.version.minor < kFirstMinorOfThat;
+  const auto code = PointerAt(memory, *call + layout.var_size + (is_old ? kCodeBehindHeadOld : kCodeBehindHead));
   return code && reader.ReadTypeName(*code) == "code" ? code : std::nullopt;
 }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "symbolizer/cpython/named_items.h"
+
 namespace ptrace_prof {
 namespace {
 
@@ -12,7 +14,6 @@ constexpr size_t kMaxName = 256;
 constexpr size_t kMaxCodes = 65'536;    // of which is known what they are; a job may make new ones all the time
 constexpr size_t kMaxModules = 65'536;  // looked into, of a process
 constexpr size_t kMaxPlace = 512;       // bytes
-constexpr size_t kMaxAttributes = 256;  // of a module
 constexpr size_t kMaxChildren = 4096;
 
 // PyCFunctionObject and PyMethodDescrObject, in words after the header.
@@ -164,17 +165,6 @@ std::optional<Frame> TargetObjects::Module(RemoteAddr, RemoteAddr self) {
                    FrameKind::kModule);
 }
 
-std::optional<RemoteAddr> TargetObjects::ChildrenOf(RemoteAddr module) {
-  std::optional<RemoteAddr> children;
-  reader_.VisitAttributes(module, kMaxAttributes, [&](RemoteAddr key, RemoteAddr value) {
-    if (reader_.ReadString(key, kMaxName) == "_modules") {
-      children = value;
-    }
-    return !children;
-  });
-  return children;
-}
-
 // Gives what `root` holds, directly or not, its place. What was called before its holder moves.
 void TargetObjects::WalkModules(RemoteAddr root) {
   std::unordered_set<RemoteAddr> seen = {root};
@@ -182,7 +172,7 @@ void TargetObjects::WalkModules(RemoteAddr root) {
   for (; !open.empty() && walked_ < kMaxModules; ++walked_) {
     const RemoteAddr module = open.back();
     open.pop_back();
-    const std::optional<RemoteAddr> children = ChildrenOf(module);
+    const std::optional<RemoteAddr> children = FindAttribute(reader_, module, "_modules");
     if (!children) {
       continue;
     }

@@ -46,7 +46,6 @@ class TargetObjects final : public CalledObjects {
   bool IsType(RemoteAddr object);
   std::string NameOfOther(RemoteAddr callable);
   void WalkModules(RemoteAddr root);
-  std::optional<RemoteAddr> ChildrenOf(RemoteAddr module);
 
   RemoteMemory& memory_;
   const Layout& layout_;

@@ -1,6 +1,7 @@
 """`record --mode trace`: every call of real processes of each version, counted against what the target must have done."""
 import collections
 import ctypes
+import json
 import os
 import pathlib
 import re
@@ -8,6 +9,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import case, profiler, rings  # noqa: E402
@@ -98,9 +100,12 @@ class TraceMode(case.Case):
             self.assertUnharmed(target.pid)
             target.tell("look")
             self.assertEqual(target.expect("traces").text, before)
-        brief = self.counts(self.trace(target, "--min-duration", "1h", ending=", too short and left out [\\d,]+ calls\n"))
-        self.assertLessEqual(brief.get("leaf", 0), 1)  # that was open at the end: nobody knows for how long it ran
-        self.assertIn("work", brief)  # ran when the window began
+        brief = json.loads(self.trace(target, "--min-duration", "1h", format="chrome",
+                                      ending=", too short and left out [\\d,]+ calls\n"))
+        finished = {one["name"].split(": ")[-1]: one["args"].get("finished", True) for one in brief["traceEvents"]
+                    if one.get("cat") == "python_function"}
+        self.assertFalse(finished.get("leaf", False))  # of one that was open at the end nobody knows for how long it ran
+        self.assertIn("work", finished)  # ran when the window began
         self.assertEqual(target.finish(), 0, target.stderr())
         self.assertEqual(target.stdout(), "ended well\n")
         self.assertEqual(target.stderr(), "")
@@ -207,6 +212,27 @@ class TraceMode(case.Case):
         self.assertEqual(target.expect("traces").text, before)
         self.assertUnharmed(target.pid)
         self.assertEqual((target.finish(), target.stdout()), (0, "ended well\n"), target.stderr())
+
+    def test_a_collector_that_stood_still_for_too_long(self):
+        """The tracer leaves by itself; what it told until then is there, and why it is not more is said once."""
+        target = self.start("traced.py")
+        run = profiler.Recording(target.pid, "--mode", "trace", "--duration", "1h")
+        self.addCleanup(run.remove)
+        run.shows("burst")
+        collectors = run.children()
+        for pid in collectors:
+            os.kill(pid, signal.SIGSTOP)
+        while rings.are_mapped(target.pid):
+            time.sleep(0.01)
+        for pid in collectors:
+            os.kill(pid, signal.SIGCONT)
+        finished = run.wait()
+        self.assertEqual(finished.status, 10, finished)
+        self.assertEqual(finished.errors.count(profiler.STARVED), 1, finished)
+        self.assertIn("hint: The machine gives us too little CPU", finished.errors)
+        self.assertIn("burst", profiler.must("export", run.trace, "--format", "text", "-o", "-").output)
+        self.assertUnharmed(target.pid)
+        self.assertEqual(target.finish(), 0, target.stderr())
 
     def test_an_interpreter_that_is_still_starting(self):
         if self.interpreter.in_root:

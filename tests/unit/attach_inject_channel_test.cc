@@ -24,6 +24,10 @@ class ChannelTest : public testing::Test {
     const Result<Channel> channel = Channel::Take(memory_.file(), shape);
     return channel.has_value() ? Code::kOk : channel.error().code;
   }
+  Reason Why(const ChannelShape& shape = kShape) const {
+    const Result<Channel> channel = Channel::Take(memory_.file(), shape);
+    return channel.has_value() ? Reason::kUnspecified : channel.error().reason;
+  }
 
   ChannelMemory memory_{kShape};
 };
@@ -40,9 +44,9 @@ TEST_F(ChannelTest, IsTakenOnceItIsSealedAndReady) {
 
 TEST_F(ChannelTest, OfAnotherShapeIsRefused) {
   memory_.Seal();
-  EXPECT_EQ(Refusal({3, kShape.records, kShape.nonce}), Code::kFailedPrecondition);
-  EXPECT_EQ(Refusal({2, 2 * kShape.records, kShape.nonce}), Code::kFailedPrecondition);
-  EXPECT_EQ(Refusal({2, kShape.records, 4712}), Code::kFailedPrecondition);
+  EXPECT_EQ(Why({3, kShape.records, kShape.nonce}), Reason::kTracerLost);
+  EXPECT_EQ(Why({2, 2 * kShape.records, kShape.nonce}), Reason::kTracerLost);
+  EXPECT_EQ(Why({2, kShape.records, 4712}), Reason::kTracerLost);
   EXPECT_EQ(Refusal({0, kShape.records, kShape.nonce}), Code::kInvalidArgument);
   EXPECT_EQ(Refusal({2, 300, kShape.nonce}), Code::kInvalidArgument);
   EXPECT_EQ(Refusal({UINT32_MAX, kShape.records, kShape.nonce}), Code::kInvalidArgument);
@@ -50,7 +54,7 @@ TEST_F(ChannelTest, OfAnotherShapeIsRefused) {
                            +[](pp_channel& head) { head.ring_count = 3; }, +[](pp_channel& head) { head.size = 1; }}) {
     const pp_channel good = memory_.head();
     spoil(memory_.head());
-    EXPECT_EQ(Refusal(), Code::kFailedPrecondition);
+    EXPECT_EQ(Why(), Reason::kTracerLost);
     memory_.head() = good;
   }
 }

@@ -72,6 +72,10 @@ class GpuArenaTest : public testing::Test {
     const Result<GpuArena> arena = GpuArena::Take(memory_.file(), shape);
     return arena.has_value() ? Code::kOk : arena.error().code;
   }
+  Reason Why(const GpuArenaShape& shape = kShape) const {
+    const Result<GpuArena> arena = GpuArena::Take(memory_.file(), shape);
+    return arena.has_value() ? Reason::kUnspecified : arena.error().reason;
+  }
 
   ArenaMemory memory_;
 };
@@ -87,14 +91,14 @@ TEST_F(GpuArenaTest, IsTakenOnceItIsSealedAndBegun) {
 
 TEST_F(GpuArenaTest, OfAnotherShapeIsRefused) {
   memory_.Seal();
-  EXPECT_EQ(Refusal({4, kShape.slot_bytes, kShape.nonce}), Code::kFailedPrecondition);
-  EXPECT_EQ(Refusal({3, 2 * kShape.slot_bytes, kShape.nonce}), Code::kFailedPrecondition);
-  EXPECT_EQ(Refusal({3, kShape.slot_bytes, 4712}), Code::kFailedPrecondition);
+  EXPECT_EQ(Why({4, kShape.slot_bytes, kShape.nonce}), Reason::kTracerLost);
+  EXPECT_EQ(Why({3, 2 * kShape.slot_bytes, kShape.nonce}), Reason::kTracerLost);
+  EXPECT_EQ(Why({3, kShape.slot_bytes, 4712}), Reason::kTracerLost);
   EXPECT_EQ(Refusal({0, kShape.slot_bytes, kShape.nonce}), Code::kInvalidArgument);
   EXPECT_EQ(Refusal({3, kShape.slot_bytes + 1, kShape.nonce}), Code::kInvalidArgument);
   EXPECT_EQ(Refusal({3, UINT32_MAX, kShape.nonce}), Code::kInvalidArgument);
   memory_.head().magic = 0;
-  EXPECT_EQ(Refusal(), Code::kFailedPrecondition);
+  EXPECT_EQ(Why(), Reason::kTracerLost);
 }
 
 TEST_F(GpuArenaTest, GivesBuffersInTheirOrderAndTakesThemBackZeroed) {
