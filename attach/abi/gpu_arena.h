@@ -13,7 +13,7 @@
 
 #include "attach/abi/abi.h"
 
-#define PP_GPU_ABI_VERSION 2u
+#define PP_GPU_ABI_VERSION 3u
 #define PP_GPU_ARENA_MAGIC 0x616e657261757067ull   /* "gpuarena" */
 #define PP_GPU_PRIVATE_MAGIC 0x6576697270757067ull /* "gpuprive" */
 
@@ -104,6 +104,10 @@ enum pp_gpu_leave_cause {
   PP_GPU_LEAVE_LEASE = 2,  // the collector did not renew its lease
   PP_GPU_LEAVE_FATAL = 3,  // CUPTI said that it cannot go on, and took itself down; `error_number`: its result
   PP_GPU_LEAVE_EXIT = 4,   // the process is ending: nothing was touched any more
+  // Found out while recording:
+  PP_GPU_LEAVE_BROKEN = 5,      // records could not be collected; `error_number`: what CUPTI says to that
+  PP_GPU_LEAVE_TAKEN_OVER = 6,  // buffers are asked of another tool
+  PP_GPU_LEAVE_CLOCK = 7,       // CUPTI goes by another clock than before
 };
 
 // In what state CUPTI was left.
@@ -116,6 +120,8 @@ enum pp_gpu_leave_how {
   PP_GPU_LEFT_DORMANT_REFUSED = 5,  // cuptiFinalize failed; `error_number`
   PP_GPU_LEFT_DORMANT_ASKED = 6,    // nobody asked for it (PP_GPU_BOOT_FINALIZE)
   PP_GPU_LEFT_TAKEN_DOWN = 7,       // by CUPTI itself, after a fatal error
+  PP_GPU_LEFT_DORMANT_BROKEN = 8,   // it did not work any more
+  PP_GPU_LEFT_TAKEN_OVER = 9,       // as it was: another tool has it now
 };
 
 // What the times in records are.

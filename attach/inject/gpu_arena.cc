@@ -107,28 +107,15 @@ std::string_view GpuLeftWords(uint32_t how) {
     case PP_GPU_LEFT_DORMANT_NO_CALL: return "no call of ours passed through it, in which it could be taken down";
     case PP_GPU_LEFT_DORMANT_CAPTURE: return "the job was capturing a CUDA graph all the time";
     case PP_GPU_LEFT_DORMANT_REFUSED: return "it refused to be taken down";
+    case PP_GPU_LEFT_DORMANT_BROKEN: return "it did not work any more, so nothing more was asked of it";
     default: return "";
-  }
-}
-
-Error GpuArena::LeftError(Pid pid) const {
-  switch (leave_cause()) {
-    case PP_GPU_LEAVE_LEASE:
-      return {Code::kCancelled, "the shim left because it did not hear from us for too long", ""};
-    case PP_GPU_LEAVE_FATAL:
-      return Because(Reason::kCuptiBlocked,
-                     fmt::format("CUPTI gave up in process {} (error {})", pid.value, Load(head().error_number)),
-                     "What was recorded until then is in the trace.", ThingOf(pid));
-    case PP_GPU_LEAVE_EXIT:
-      return Because(Reason::kTargetExited, fmt::format("process {} is ending", pid.value), "", ThingOf(pid));
-    default: return {Code::kOk, "", ""};
   }
 }
 
 Error GpuArena::Failure(Pid pid) const {
   const GpuState now = state();
   if (now == GpuState::kLeft) {
-    return LeftError(pid);
+    return GpuEarlyEnd(pid, leave_cause(), {0, Load(head().error_step), Load(head().error_number), 0, 0, ""});
   }
   if (now != GpuState::kFailed) {
     return {Code::kOk, "", ""};

@@ -146,7 +146,6 @@ class GpuArena {
   Result<void> ReadHead();
   void Ring();
   void GiveBack(uint32_t index, uint64_t used);
-  Error LeftError(Pid pid) const;
 
   std::unique_ptr<uint8_t, Unmapper> memory_;
   GpuArenaShape shape_;

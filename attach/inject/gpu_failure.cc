@@ -100,6 +100,30 @@ constexpr FailureText kFailures[] = {
     {PP_GPU_ERROR_CALL, Reason::kCuptiBlocked, "CUPTI failed in process {0}, {3}: error {4}", kGoesOn},
 };
 
+// `{0}`: the process, `{1}`: the step, `{2}`: the number.
+struct EarlyEndText {
+  uint32_t cause;
+  Reason reason;
+  std::string_view message;
+  std::string_view remedy;
+};
+constexpr std::string_view kUntilThen = "What was recorded until then is in the trace.";
+constexpr std::string_view kAfterThatTool =
+    "What was recorded until then is in the trace. Record again when that tool has ended.";
+constexpr EarlyEndText kEarlyEnds[] = {
+    {PP_GPU_LEAVE_LEASE, Reason::kCancelled,
+     "the shim in process {0} left because it did not hear from us for too long", kUntilThen},
+    {PP_GPU_LEAVE_FATAL, Reason::kCuptiBlocked, "CUPTI gave up in process {0} (error {2})", kUntilThen},
+    {PP_GPU_LEAVE_BROKEN, Reason::kCuptiBlocked, "CUPTI failed in process {0}, {1}: error {2}", kUntilThen},
+    {PP_GPU_LEAVE_TAKEN_OVER, Reason::kConflictSubscriber,
+     "another tool (often the profiler of PyTorch) has taken CUPTI over in process {0}, so it was left to that",
+     kAfterThatTool},
+    {PP_GPU_LEAVE_CLOCK, Reason::kConflictSubscriber,
+     "the clock of CUPTI in process {0} is not the one it was: another tool (often the profiler of PyTorch) has set it",
+     kAfterThatTool},
+    {PP_GPU_LEAVE_EXIT, Reason::kTargetExited, "process {0} is ending", ""},
+};
+
 }  // namespace
 
 std::string_view GpuStepWords(uint32_t step) { return step < std::size(kSteps) ? kSteps[step] : std::string_view(); }
@@ -124,6 +148,16 @@ Error GpuFailure(Pid pid, const GpuFailureFacts& facts) {
   return Because(text->reason,
                  fmt::format(fmt::runtime(text->message), pid.value, CuptiRelease(facts.version), tool,
                              GpuStepWords(facts.step), number),
+                 std::string(text->remedy), ThingOf(pid));
+}
+
+Error GpuEarlyEnd(Pid pid, uint32_t cause, const GpuFailureFacts& facts) {
+  const auto text = std::ranges::find(kEarlyEnds, cause, &EarlyEndText::cause);
+  if (text == std::end(kEarlyEnds)) {
+    return {Code::kOk, "", ""};
+  }
+  return Because(text->reason,
+                 fmt::format(fmt::runtime(text->message), pid.value, GpuStepWords(facts.step), facts.number),
                  std::string(text->remedy), ThingOf(pid));
 }
 

@@ -21,6 +21,9 @@ struct GpuFailureFacts {
 };
 
 Error GpuFailure(Pid pid, const GpuFailureFacts& facts);
+// Why the shim left although nobody had asked it to (`cause`: pp_gpu_leave_cause), with step and number of `facts`;
+// Code::kOk where it was asked.
+Error GpuEarlyEnd(Pid pid, uint32_t cause, const GpuFailureFacts& facts);
 // "becoming CUPTI's subscriber (cuptiSubscribe)"; "" of none that we know.
 std::string_view GpuStepWords(uint32_t step);
 // What cuptiGetVersion says, as the release of CUDA: "CUDA 12.6".

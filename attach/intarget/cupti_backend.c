@@ -4,12 +4,13 @@
 // kernel has its call; and kernels last. See pp_gpu_step.
 #include "attach/intarget/cupti_library.h"
 
-enum { PP_PROBE_BYTES = 4096, PP_CLOCK_ATTEMPTS = 8, PP_GRACE_TURN_MILLIS = 50 };
+enum { PP_PROBE_BYTES = 4096, PP_GRACE_TURN_MILLIS = 50 };
 
 static void* subscriber;               // null: we are none
 static uint8_t enabled[PP_GPU_KINDS];  // kinds that are switched on
 static uint8_t by_call[PP_GPU_KINDS];  // of RUNTIME and DRIVER: single calls are
 static uint8_t registered;
+static int stride_result;  // of the last record that could not be measured
 
 static pp_gpu_report fine(void) { return (pp_gpu_report){PP_GPU_ERROR_NONE, PP_GPU_STEP_NONE, 0}; }
 
@@ -108,8 +109,10 @@ static void stride_table(uint16_t strides[PP_GPU_KINDS]) {
     for (unsigned i = 0; i < sizeof words / sizeof *words; ++i) words[i] = kind;
     uint8_t *first = 0, *second = 0;
     strides[kind] = 0;
-    if (PP_CUPTI_CALL(PP_GPU_STEP_STRIDES,
-                      pp_cupti.cuptiActivityGetNextRecord((uint8_t*)words, sizeof words, &first))) {
+    const int result =
+        PP_CUPTI_CALL(PP_GPU_STEP_STRIDES, pp_cupti.cuptiActivityGetNextRecord((uint8_t*)words, sizeof words, &first));
+    if (result) {
+      stride_result = result;
       continue;
     }
     second = first;
@@ -121,26 +124,6 @@ static void stride_table(uint16_t strides[PP_GPU_KINDS]) {
   }
 }
 
-// Whose readings enclose that of CUPTI.
-static uint32_t clock_of_records(void) {
-  static const struct {
-    int clock;
-    uint32_t time;
-  } kClocks[] = {{PP_REALTIME, PP_GPU_TIME_REALTIME},
-                 {PP_MONOTONIC, PP_GPU_TIME_MONOTONIC},
-                 {PP_MONOTONIC_RAW, PP_GPU_TIME_MONOTONIC_RAW}};
-  if (!pp_cupti.cuptiGetTimestamp) return PP_GPU_TIME_UNKNOWN;
-  for (unsigned row = 0; row < sizeof kClocks / sizeof *kClocks; ++row) {
-    for (int attempt = 0; attempt < PP_CLOCK_ATTEMPTS; ++attempt) {
-      uint64_t said = 0;
-      const uint64_t before = pp_gpu_now(kClocks[row].clock);
-      const int result = PP_CUPTI_CALL(PP_GPU_STEP_CLOCK, pp_cupti.cuptiGetTimestamp(&said));
-      if (result == 0 && before <= said && said <= pp_gpu_now(kClocks[row].clock)) return kClocks[row].time;
-    }
-  }
-  return PP_GPU_TIME_UNKNOWN;
-}
-
 static pp_gpu_report enable_all(void) {
   const pp_gpu_boot* boot = &pp_gpu_boot_block;
   int (*dump)(uint32_t) = pp_cupti.cuptiActivityEnableAndDump;
@@ -149,6 +132,7 @@ static pp_gpu_report enable_all(void) {
   }
   (void)PP_CUPTI_CALL(PP_GPU_STEP_INVENTORY, pp_cupti.cuptiActivityFlushAll(0));
   if (pp_gpu_is_called_off()) return fine();
+  pp_cupti_begin_watch();
   enable_calls(PP_CUPTI_KIND_RUNTIME, boot->runtime_callbacks, pp_cupti.cuptiActivityEnableRuntimeApi);
   enable_calls(PP_CUPTI_KIND_DRIVER, boot->driver_callbacks, pp_cupti.cuptiActivityEnableDriverApi);
   int result = 0;  // of the last one: kernels, without which there is nothing to see
@@ -172,11 +156,16 @@ static pp_gpu_report attach(void) {
   if (result) return pp_cupti_failed(PP_GPU_STEP_REGISTER, result);
   registered = 1;
   stride_table(pp_gpu.arena->strides);
-  return pp_gpu_is_called_off() ? fine() : enable_all();
+  if (pp_gpu_is_called_off()) return fine();
+  if (!pp_gpu.arena->strides[PP_CUPTI_KIND_CONCURRENT_KERNEL]) {  // nothing could be read
+    return pp_cupti_failed(PP_GPU_STEP_STRIDES, stride_result);
+  }
+  return enable_all();
 }
 
-static void flush_as(enum pp_gpu_step step, uint32_t forced) {
-  (void)PP_CUPTI_CALL(step, pp_cupti.cuptiActivityFlushAll(forced));
+// It synchronises nothing, so that it may be while a stream is captured.
+static int flush_as(enum pp_gpu_step step, uint32_t forced) {
+  const int result = PP_CUPTI_CALL(step, pp_cupti.cuptiActivityFlushAll(forced));
   size_t dropped = 0;
   if (PP_CUPTI_CALL(step, pp_cupti.cuptiActivityGetNumDroppedRecords(0, 0, &dropped)) == 0) {
     __atomic_add_fetch(&pp_gpu.arena->dropped, dropped, __ATOMIC_RELAXED);
@@ -184,22 +173,35 @@ static void flush_as(enum pp_gpu_step step, uint32_t forced) {
   __atomic_add_fetch(&pp_gpu.arena->flushes, 1, __ATOMIC_RELAXED);
   pp_gpu.arena->captures = pp_cupti_captures();
   if (pp_gpu_boot_block.stack_bytes) pp_gpu_count_launches();
+  return result;
 }
 
-static void flush(void) { flush_as(PP_GPU_STEP_FLUSH, 0); }
+static void flush(void) { pp_cupti_look(flush_as(PP_GPU_STEP_FLUSH, 0)); }
 
 // What was launched before calls were switched off, for as long as the collector cares.
 static void await_launched(void) {
   const uint64_t deadline = pp_gpu_now(PP_MONOTONIC) + pp_gpu_boot_block.grace_millis * 1000000ull;
   while (__atomic_load_n(&pp_gpu.arena->wanted, __ATOMIC_ACQUIRE) == PP_GPU_WANT_LEAVE &&
          pp_gpu_now(PP_MONOTONIC) < deadline && !__atomic_load_n(&pp_gpu.exiting, __ATOMIC_ACQUIRE)) {
-    flush_as(PP_GPU_STEP_GRACE, 0);
+    (void)flush_as(PP_GPU_STEP_GRACE, 0);
     pp_gpu_wait(PP_GRACE_TURN_MILLIS);
   }
 }
 
+// What is switched on is the business of whoever has taken it over: to switch it off would take it from them.
+static uint32_t abandon(void) {
+  pp_cupti_forget_launches(subscriber);
+  for (unsigned kind = 0; kind < PP_GPU_KINDS; ++kind) enabled[kind] = by_call[kind] = 0;
+  registered = 0;
+  (void)PP_CUPTI_CALL(PP_GPU_STEP_UNSUBSCRIBE, pp_cupti.cuptiUnsubscribe(subscriber));
+  pp_cupti_forget_captures();
+  subscriber = 0;
+  return PP_GPU_LEFT_TAKEN_OVER;
+}
+
 static uint32_t detach(void) {
   if (!subscriber) return PP_GPU_LEFT_UNTOUCHED;
+  if (pp_gpu.trouble == PP_GPU_LEAVE_TAKEN_OVER || pp_gpu.trouble == PP_GPU_LEAVE_CLOCK) return abandon();
   const pp_gpu_boot* boot = &pp_gpu_boot_block;
   const int recorded = registered;
   pp_cupti_forget_launches(subscriber);
@@ -210,7 +212,7 @@ static uint32_t detach(void) {
     if (enabled[kind]) (void)PP_CUPTI_CALL(PP_GPU_STEP_DISABLE_DEVICE, pp_cupti.cuptiActivityDisable(kind));
     enabled[kind] = 0;
   }
-  if (recorded) flush_as(PP_GPU_STEP_LAST_FLUSH, 1);
+  if (recorded) (void)flush_as(PP_GPU_STEP_LAST_FLUSH, 1);
   registered = 0;
   int32_t number = 0;
   const uint32_t how = pp_cupti_take_down(subscriber, &number);
@@ -220,5 +222,5 @@ static uint32_t detach(void) {
 }
 
 const pp_gpu_backend pp_gpu_cupti_backend = {
-    PP_GPU_BACKEND_CUPTI, pp_cupti_find, attach, flush, detach, clock_of_records, stride_table,
+    PP_GPU_BACKEND_CUPTI, pp_cupti_find, attach, flush, detach, pp_cupti_clock, stride_table,
 };

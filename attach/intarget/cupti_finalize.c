@@ -5,18 +5,10 @@
 #include "attach/intarget/cupti_library.h"
 
 enum { PP_OUR_CALL = 2 /* cuDriverGetVersion */, PP_PATIENCE_MILLIS = 2000, PP_TURN_MILLIS = 20 };
-static const uint32_t kCaptureCalls[] = {495, 496, 497, 498, 539, 540, 720, 721};
 
 static void* current;            // the subscriber, while it may be taken down
 static uint64_t waiting_thread;  // the control thread, while it makes its call; 0: nobody does
 static uint64_t is_down;         // 1 + the result
-
-void pp_cupti_watch_captures(void* subscriber) {
-  for (unsigned i = 0; i < sizeof kCaptureCalls / sizeof *kCaptureCalls; ++i) {  // versions know more or fewer
-    (void)PP_CUPTI_CALL(PP_GPU_STEP_CALLBACKS,
-                        pp_cupti.cuptiEnableCallback(1, subscriber, PP_CUPTI_DOMAIN_DRIVER, kCaptureCalls[i]));
-  }
-}
 
 // Other threads of the job may make the same call.
 void pp_cupti_at_our_call(void) {
@@ -56,6 +48,7 @@ static void call_until_down(void* subscriber, uint64_t deadline) {
 }
 
 static uint32_t take_down(void* subscriber, int32_t* number) {
+  if (pp_gpu.trouble) return PP_GPU_LEFT_DORMANT_BROKEN;
   if (!(pp_gpu_boot_block.flags & PP_GPU_BOOT_FINALIZE)) return PP_GPU_LEFT_DORMANT_ASKED;
   if (pp_cupti.version < PP_CUPTI_12_6 || !pp_cupti.cuptiFinalize) return PP_GPU_LEFT_DORMANT_VERSION;
   if (!pp_cupti.cuDriverGetVersion) return PP_GPU_LEFT_DORMANT_NO_CALL;
@@ -74,5 +67,6 @@ uint32_t pp_cupti_take_down(void* subscriber, int32_t* number) {
   if (how != PP_GPU_LEFT_FINALIZED && how != PP_GPU_LEFT_DORMANT_REFUSED) {
     (void)PP_CUPTI_CALL(PP_GPU_STEP_UNSUBSCRIBE, pp_cupti.cuptiUnsubscribe(subscriber));
   }
+  pp_cupti_forget_captures();
   return how;
 }

@@ -38,7 +38,12 @@ enum pp_cupti_version {
   PP_CUPTI_13_3 = 130300,
 };
 
-enum pp_cupti_kind { PP_CUPTI_KIND_DRIVER = 4, PP_CUPTI_KIND_RUNTIME = 5 };
+enum pp_cupti_kind {
+  PP_CUPTI_KIND_DRIVER = 4,
+  PP_CUPTI_KIND_RUNTIME = 5,
+  PP_CUPTI_KIND_CONTEXT = 9,
+  PP_CUPTI_KIND_CONCURRENT_KERNEL = 10,
+};
 enum pp_cupti_attribute {
   PP_CUPTI_DEVICE_BUFFER_POOL_LIMIT = 2,
   PP_CUPTI_ZEROED_OUT_BUFFER = 5,
@@ -122,13 +127,22 @@ pp_gpu_report pp_cupti_failed(enum pp_gpu_step step, int result);
 void pp_cupti_request_buffer(uint8_t** buffer, size_t* size, size_t* max_records);
 void pp_cupti_complete_buffer(void* context, uint32_t stream, uint8_t* buffer, size_t size, size_t valid);
 void pp_cupti_on_callback(void* user, uint32_t domain, uint32_t cbid, const void* data);
-uint64_t pp_cupti_captures(void);  // of CUDA graphs that have begun and not ended since we subscribed
+// cupti_captures.c
+void pp_cupti_watch_captures(void* subscriber);
+void pp_cupti_forget_captures(void);
+void pp_cupti_at_capture_call(uint32_t domain, uint32_t call, const pp_cupti_call_data* data);  // its exit; any thread
+uint64_t pp_cupti_captures(void);                                                               // that go on
+// cupti_clock.c
+uint32_t pp_cupti_clock(void);             // pp_gpu_time of records
+int pp_cupti_clock_is(uint32_t gpu_time);  // still
+// cupti_watch.c
+void pp_cupti_begin_watch(void);       // before any record of a job's thread is switched on
+void pp_cupti_look(int flush_result);  // after a flush: sets pp_gpu.trouble
 // cupti_launches.c
 void pp_cupti_watch_launches(void* subscriber);
 void pp_cupti_forget_launches(void* subscriber);                                        // if they are watched
 void pp_cupti_on_call(uint32_t domain, uint32_t cbid, const pp_cupti_call_data* call);  // that begins; any thread
 // cupti_finalize.c
-void pp_cupti_watch_captures(void* subscriber);
 uint32_t pp_cupti_take_down(void* subscriber, int32_t* number);  // pp_gpu_leave_how
 void pp_cupti_at_our_call(void);                                 // in the callback of the call that is there for it
 #pragma GCC visibility pop

@@ -39,6 +39,7 @@ static int lease_is_over(void) {
 static uint32_t leave_cause(void) {
   if (__atomic_load_n(&pp_gpu.exiting, __ATOMIC_ACQUIRE)) return PP_GPU_LEAVE_EXIT;
   if (__atomic_load_n(&pp_gpu.fatal, __ATOMIC_ACQUIRE)) return PP_GPU_LEAVE_FATAL;
+  if (pp_gpu.trouble) return pp_gpu.trouble;
   if (wanted() != PP_GPU_WANT_RECORDS) return PP_GPU_LEAVE_ASKED;
   return lease_is_over() ? PP_GPU_LEAVE_LEASE : PP_GPU_LEAVE_NOT;
 }
@@ -96,6 +97,10 @@ static void leave(pp_gpu_report report) {
     arena->error_number = (int32_t)(pp_gpu.fatal - 1);
     arena->leave_how = PP_GPU_LEFT_TAKEN_DOWN;
   }
+  if (pp_gpu.trouble) {
+    arena->error_number = pp_gpu.trouble_number;
+    arena->error_step = PP_GPU_STEP_FLUSH;
+  }
   pp_gpu_pair_clocks();
   pp_gpu_set_step(PP_GPU_STEP_DONE);
   const int failed = report.error && cause == PP_GPU_LEAVE_NOT;
@@ -113,6 +118,8 @@ static void capture(void) {
   pp_gpu.last_beat = 0;
   pp_gpu.beat_seen = 0;
   pp_gpu.fatal = 0;
+  pp_gpu.trouble = 0;
+  pp_gpu.trouble_number = 0;
   pp_gpu.must_give = 0;
   set_state(PP_GPU_STATE_ATTACHING);
   pp_gpu_pair_clocks();

@@ -69,6 +69,8 @@ typedef struct pp_gpu_self {
   uint64_t calling;  // the control thread is in the library
   uint64_t exiting;  // the process is ending
   uint64_t fatal;    // 1 + the result of the library's last words; 0: none
+  uint32_t trouble;  // pp_gpu_leave_cause that the backend found out in `flush`; control thread
+  int32_t trouble_number;
 } pp_gpu_self;
 
 #pragma GCC visibility push(hidden)

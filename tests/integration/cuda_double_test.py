@@ -241,6 +241,30 @@ class Faults(unittest.TestCase):
         self.assertEqual(play("subscribers", slow_attach_ms=300)["first"], 0)
         self.assertGreater(time.monotonic() - started, 0.3)
 
+    def test_flushes_that_fail(self):
+        seen = play("before_register", flush_result=999, flush_fails_after=1)
+        self.assertEqual((seen["flushed"], seen["after"]), (7, 0))
+
+    def test_records_that_cannot_be_walked(self):
+        self.assertEqual(play("one_thread", next_record_result=21)["records"], [])
+
+    def test_gives_up(self):
+        seen = play("gives_up", fatal_after=100, fatal_result=26)
+        self.assertEqual(seen["said"], [26])
+        self.assertEqual(seen["again"], 0)
+        self.assertGreater(seen["untraced"], 0)
+
+    def test_driver_calls_in_those_of_the_runtime(self):
+        seen = play("captured", nested_driver=1)
+        nested = {(1, 539), (1, 497), (1, 307), (1, 514)}
+        self.assertLessEqual(nested, set(map(tuple, seen["calls"])))
+        self.assertEqual(seen["calls"].count([1, 539]), seen["calls"].count([2, 315]))
+        self.assertEqual({tuple(call) for call in play("captured")["calls"]} & nested, set())
+
+    def test_who_counts_what_was_dropped_waits_for_a_delivery(self):
+        """The bait: a lock of the client's around both would never be had."""
+        self.assertEqual(play("bait"), {"while": True, "after": False})
+
     def test_a_name_that_changed(self):
         self.assertEqual(play("reloaded"), ["the_new_one", "the_new_one"])
 

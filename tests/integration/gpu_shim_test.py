@@ -23,7 +23,9 @@ INJECT_DRIVER = os.environ.get("PP_INJECT_DRIVER", str(ROOT / "build/bin/tests/i
 DOUBLES = os.environ.get("PP_CUDA_DOUBLES", str(ROOT / "build/bin/tests/cuda"))
 ROUNDS = int(os.environ.get("PTRACE_PROF_INJECTIONS", "20"))
 KERNEL, RUNTIME, DEVICE, CONTEXT, STREAM = "10", "5", "8", "9", "37"
-FINALIZED, DORMANT_VERSION, DORMANT_NO_CALL, UNTOUCHED = 1, 2, 3, 0
+UNTOUCHED, FINALIZED, DORMANT_VERSION, DORMANT_NO_CALL, DORMANT_CAPTURE = range(5)
+TAKEN_DOWN, DORMANT_BROKEN, TAKEN_OVER = 7, 8, 9
+FATAL, BROKEN, TAKEN, CLOCK = 3, 5, 6, 7  # why it left
 CONTROL_THREAD = "ptrace-prof-gpu"
 
 
@@ -91,6 +93,13 @@ class GpuShimCase(case.Case):
         self.assertEqual(status, 0, said)
         return [one["left"] for one in said if "left" in one]
 
+    def recording(self, target, *options):
+        driver = subprocess.Popen([DRIVER, "--wait", *map(str, options), str(target.pid)], stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE, text=True)
+        self.addCleanup(driver.kill)
+        self.assertIn("recording", driver.stdout.readline())
+        return driver
+
     def refused(self, target, *options):
         status, said = drive(target.pid, *options)
         self.assertEqual(status, 1, said)
@@ -150,12 +159,12 @@ class Records(GpuShimCase):
                 self.assertGreater(json.loads(said.splitlines()[-1])["left"][counter], 0)
                 self.assertEndsWell(target)
 
-    def recording(self, target, *options):
-        driver = subprocess.Popen([DRIVER, "--wait", *map(str, options), str(target.pid)], stdin=subprocess.PIPE,
-                                  stdout=subprocess.PIPE, text=True)
-        self.addCleanup(driver.kill)
-        self.assertIn("recording", driver.stdout.readline())
-        return driver
+    def test_slow_deliveries(self):
+        """Who asks what was dropped waits for a buffer on its way: no lock of ours may be held meanwhile, on either side."""
+        target = self.job(delivery_ms=20)
+        one, = self.left(target, "--kernels", 300)
+        self.assertEqual((one["how"], one["broken"]), (FINALIZED, 0))
+        self.assertEndsWell(target)
 
     def test_second_collector(self):
         target = self.job()
@@ -257,6 +266,121 @@ class Refusals(GpuShimCase):
         one, = self.left(target, "--kernels", 50)
         self.assertEqual(one["how"], DORMANT_NO_CALL)
         self.assertEndsWell(target)
+
+
+class Captures(GpuShimCase):
+    def test_nothing_is_taken_down_while_a_stream_is_captured(self):
+        for options in ({}, {"nested_driver": 1}):  # whether the driver's calls in the runtime's are told, is up to CUPTI
+            with self.subTest(options):
+                target = self.job(**options)
+                with self.recording(target) as driver:
+                    target.tell("capture")
+                    target.expect("capturing")
+                    said = driver.communicate("", timeout=DEADLINE)[0]
+                self.assertEqual(json.loads(said.splitlines()[-1])["left"]["how"], DORMANT_CAPTURE, said)
+                self.assertEqual(self.left(target, "--kernels", 50)[0]["how"], DORMANT_CAPTURE, "the same capture")
+                target.tell("captured")
+                self.assertEqual(target.expect("captured").text, "captured whole")
+                with self.recording(target) as driver:  # nobody told of that end: it is this one that is seen
+                    for word, answer in (("capture", "capturing"), ("captured", "captured")):
+                        target.tell(word)
+                        target.expect(answer)
+                    said = driver.communicate("", timeout=DEADLINE)[0]
+                self.assertEqual(json.loads(said.splitlines()[-1])["left"]["how"], DORMANT_CAPTURE, said)
+                self.assertEndsWell(target)
+
+    def test_a_capture_that_is_over_keeps_nothing_up(self):
+        target = self.job(nested_driver=1)
+        with self.recording(target) as driver:
+            for _ in range(3):
+                target.tell("capture")
+                target.expect("capturing")
+                target.tell("captured")
+                self.assertEqual(target.expect("captured").text, "captured whole")
+            said = driver.communicate("", timeout=DEADLINE)[0]
+        self.assertEqual(json.loads(said.splitlines()[-1])["left"]["how"], FINALIZED, said)
+        self.assertEndsWell(target)
+
+
+class Troubles(GpuShimCase):
+    """What CUPTI, or another tool, does to a capture that is on."""
+
+    def ended(self, target, *doing):
+        """(what the shim said as it left by itself, the error)"""
+        with self.recording(target) as driver:
+            for word, answer in doing:
+                target.tell(word)
+                target.expect(answer)
+            driver.stdin.flush()
+            lines = [json.loads(line) for line in driver.stdout]  # until it ends: nobody asks it to
+            self.assertEqual(driver.wait(timeout=DEADLINE), 1, lines)
+        self.assertEqual([*lines[0], *lines[1]], ["left", "error"])
+        self.assertNotEqual(lines[1]["error"]["remedy"], "", lines)
+        return lines[0]["left"], lines[1]["error"]
+
+    def assertGoesOn(self, target):
+        """Buffers that CUPTI keeps stay mapped, as it may write to them."""
+        target.tell("ping")
+        target.expect("pong")
+        self.assertUnharmed(target.pid)
+        self.assertEqual((target.finish(), target.stderr()), (0, ""))
+
+    def test_buffers_cannot_be_collected_any_more(self):
+        target = self.job(flush_result=999, flush_fails_after=8)
+        left, error = self.ended(target)
+        self.assertEqual((left["cause"], left["how"], error["reason"]), (BROKEN, DORMANT_BROKEN, "CUPTI_BLOCKED"))
+        self.assertIn("(cuptiActivityFlushAll): error 999", error["message"])
+        self.assertGoesOn(target)
+
+    def test_records_cannot_be_measured(self):
+        target = self.job(next_record_result=21)
+        error = self.refused(target)
+        self.assertEqual(error["reason"], "CUPTI_BLOCKED")
+        self.assertIn("(cuptiActivityGetNextRecord): error 21", error["message"])
+        self.assertEndsWell(target)
+
+    def test_cupti_gives_up(self):
+        target = self.job(fatal_after=500, fatal_result=26)
+        left, error = self.ended(target)
+        self.assertEqual((left["cause"], left["how"], error["reason"]), (FATAL, TAKEN_DOWN, "CUPTI_BLOCKED"))
+        self.assertIn("error 26", error["message"])
+        self.assertEqual(self.left(target, "--kernels", 50)[0]["how"], FINALIZED, "it can be begun again")
+        self.assertGoesOn(target)
+
+    def test_another_tool_takes_the_buffers(self):
+        """The profiler of PyTorch does, and does not subscribe: nothing fails, and nothing comes any more."""
+        for version in ("22", "130001"):
+            with self.subTest(version=version):
+                target = self.job(version=version)
+                left, error = self.ended(target, ("profile", "profiling"))
+                self.assertEqual((left["cause"], left["how"], error["reason"]),
+                                 (TAKEN, TAKEN_OVER, "CONFLICT_SUBSCRIBER"))
+                self.assertUnharmed(target.pid)
+                target.tell("profiled")
+                self.assertGreater(int(target.expect("profiled").text.split()[1]), 0, "it has its kernels")
+                self.assertEqual((target.finish(), target.stderr()), (0, ""))
+
+    def test_a_job_that_rests_is_not_taken_for_one_that_was_taken_over(self):
+        for version in ("18", "130001"):
+            with self.subTest(version=version):
+                target = self.job(version=version)
+                with self.recording(target) as driver:
+                    target.tell("pause")
+                    target.expect("paused")
+                    with self.assertRaises(subprocess.TimeoutExpired):
+                        driver.wait(timeout=4)  # a takeover is seen after two
+                    target.tell("resume")
+                    target.expect("resumed")
+                    said = driver.communicate("", timeout=DEADLINE)[0]
+                self.assertEqual(driver.returncode, 0, said)
+                self.assertEndsWell(target)
+
+    def test_the_clock_of_cupti_is_set(self):
+        target = self.job(clock_step_ns=3600 * 10**9, clock_step_after=300)
+        left, error = self.ended(target)
+        self.assertEqual((left["cause"], left["how"], error["reason"]), (CLOCK, TAKEN_OVER, "CONFLICT_SUBSCRIBER"))
+        self.assertIn("clock", error["message"])
+        self.assertGoesOn(target)
 
 
 if __name__ == "__main__":

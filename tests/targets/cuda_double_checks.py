@@ -16,6 +16,7 @@ from cupti_client import KERNEL, RUNTIME, Client
 STEPS = 30
 FOREVER = 1000 * 1000000000
 GET_VERSION = (1, 2)  # cuDriverGetVersion of the driver API
+FATAL_ERROR = (6, 1)  # CUPTI's state
 
 
 def run(model, steps=STEPS):
@@ -265,6 +266,52 @@ def pool(cuda):
     """A pool of two device buffers."""
     cuda.cupti.cuptiActivitySetAttribute(2, ctypes.byref(ctypes.c_size_t(8)), ctypes.byref(ctypes.c_size_t(2)))
     return one_thread(cuda)
+
+
+def gives_up(cuda):
+    """CUPTI takes itself down in the middle, and can be begun again."""
+    client, said = Client(cuda.cupti), []
+    client.on_call = lambda domain, callback, result: said.append(result) if (domain, callback) == FATAL_ERROR else None
+    client.attach()
+    cuda.cupti.cuptiEnableCallback(1, client.subscriber, *FATAL_ERROR)
+    run(Model(cuda))
+    again = Client(cuda.cupti).subscribe()
+    return {"said": said, "again": again,
+            "untraced": sum(call["correlation"] == 0 for call in cuda.truth()["calls"])}
+
+
+def captured(cuda):
+    """Which calls a capture of a graph, and a replay of it, tell of."""
+    client, calls = Client(cuda.cupti), ((1, 307), (1, 497), (1, 514), (1, 539), (2, 311), (2, 315), (2, 319), (2, 505))
+    client.attach()
+    for domain, callback in calls:
+        cuda.cupti.cuptiEnableCallback(1, client.subscriber, domain, callback)
+    run(Model(cuda), 1)
+    return {"calls": client.calls}
+
+
+def bait(cuda):
+    """Whether another thread waits for the count of what was dropped, while and after a buffer is handed over."""
+    client, given, go_on = Client(cuda.cupti, size=4096), threading.Event(), threading.Event()
+    keep = client._complete
+
+    def slow(*arguments):
+        given.set()
+        go_on.wait()
+        keep(*arguments)
+
+    client._callbacks = (client._callbacks[0], cupti_client.COMPLETE(slow), client._callbacks[2])
+    client.attach()
+    run(Model(cuda))
+    given.wait()
+    counting = threading.Thread(target=client.dropped)
+    counting.start()
+    counting.join(0.3)
+    waits = counting.is_alive()
+    go_on.set()
+    counting.join()
+    client.detach()
+    return {"while": waits, "after": counting.is_alive()}
 
 
 def reloaded(cuda):

@@ -3,9 +3,10 @@
 Options: --steps N (0: until told), --rate LAUNCHES (a second and thread; 0: as fast as it goes), --threads N, --version V,
 --no-cupti (its library is not mapped), --truth FILE (what really happened, as JSON, written at the end). Says "ready" when
 every thread did a step. Obeys, each answered when it is done: "ping" ("pong STEPS"); "pause" ("paused": no thread makes a call
-until "resume"); "capture" ("capturing": a stream of its own, until "captured"; then what EndCapture said); "profile"
-("profiling RESULT": as PyTorch's profiler does, it subscribes to CUPTI or is refused, and takes its buffers); anything else ends
-the job.
+until "resume"); "capture" ("capturing": a stream of its own with some launches, until "captured"; then what EndCapture said,
+and if it is a graph, a replay of that); "profile"
+("profiling RESULT": as PyTorch's profiler does, it subscribes to CUPTI or is refused, and takes its buffers); "profiled"
+("profiled KERNELS" that it has); anything else ends the job.
 """
 import argparse
 import json
@@ -17,8 +18,9 @@ import pact
 from cuda_libraries import Cuda, CudaError
 from cupti_client import KERNEL, Client
 
-COMMANDS = ("ping", "pause", "resume", "capture", "profile")
+COMMANDS = ("ping", "pause", "resume", "capture", "profile", "profiled")
 LAUNCHES = 15  # of a step, about
+CAPTURED = 7  # launches in the graph of "capture"
 
 
 class Model:
@@ -163,11 +165,15 @@ class Job:
     def do_capture(self):
         site = self.cuda.site("do_capture")
         stream = self.cuda.stream(site)
+        kernel = self.cuda.kernel("_Z8capturedv", 3000)
         self.cuda.begin_capture(site, stream)
+        for _ in range(CAPTURED):
+            self.cuda.launch(site, kernel, stream)
         pact.say("capturing")
         pact.hear()
         try:
-            self.cuda.end_capture(site, stream)
+            graph = self.cuda.end_capture(site, stream)
+            self.cuda.replay(site, graph, stream)
             pact.say("captured whole")
         except CudaError as error:
             pact.say("captured nothing:", error)
@@ -178,6 +184,10 @@ class Job:
         self.client.register()
         self.cuda.cupti.cuptiActivityEnable(KERNEL)
         pact.say("profiling", subscribed)
+
+    def do_profiled(self):
+        self.cuda.cupti.cuptiActivityFlushAll(0)
+        pact.say("profiled", len(self.client.records(KERNEL)))
 
 
 def parse():

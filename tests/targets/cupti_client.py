@@ -63,6 +63,9 @@ class Client:
 
     def _complete(self, _context, _stream, buffer, size, valid):
         self.completed_on.add(threading.get_native_id())
+        if buffer not in self._given:
+            self.foreign += 1  # of a client whose buffers were taken over
+            return
         self.buffers.append(ctypes.string_at(buffer, valid))
         del self._given[buffer]
 
@@ -71,7 +74,7 @@ class Client:
         if self.on_call:
             self.on_call(domain, callback, ctypes.c_uint32.from_address(_data).value)
 
-    on_call, fill = None, b"\0"
+    on_call, fill, foreign = None, b"\0", 0
 
     def subscribe(self, name="test", size=None):
         if not hasattr(self.library, "cuptiSubscribe_v2"):

@@ -2,7 +2,7 @@
 
 #include <pthread.h>
 
-#include "attach/intarget/gpu_shim.h"
+#include "attach/intarget/cupti_library.h"
 
 static pp_gpu_private private_page;
 static uint64_t thread_state, now;
@@ -50,3 +50,21 @@ void gpu_target_pass_time(uint64_t nanoseconds) { now += nanoseconds; }
 void gpu_target_launch(enum pp_gpu_launch_class of, uint32_t correlation) { pp_gpu_on_launch(of, correlation); }
 void gpu_target_count(void) { pp_gpu_count_launches(); }
 void gpu_target_set_alive(int is_alive) { private_page.alive = (uint64_t)is_alive; }
+
+void gpu_target_call(uint32_t domain, uint32_t call, uint64_t stream, int32_t result) {
+  pp_cupti_call_data data = {.site = PP_CUPTI_API_EXIT, .parameters = &stream, .result = &result};
+  pp_cupti_on_callback(0, domain, call, &data);
+}
+
+static int enable_callback(uint32_t on, void* subscriber, uint32_t domain, uint32_t call) {
+  (void)on, (void)subscriber, (void)domain, (void)call;
+  return PP_CUPTI_SUCCESS;
+}
+
+uint64_t gpu_target_captures(void) { return pp_cupti_captures(); }
+void gpu_target_leave(void) { pp_cupti_forget_captures(); }
+
+void gpu_target_subscribe(void) {
+  pp_cupti.cuptiEnableCallback = enable_callback;
+  pp_cupti_watch_captures(0);
+}

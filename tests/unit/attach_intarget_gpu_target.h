@@ -23,6 +23,11 @@ void gpu_target_launch(enum pp_gpu_launch_class of, uint32_t correlation);
 void gpu_target_count(void);              // into the arena
 void gpu_target_set_alive(int is_alive);  // 0: as in a forked child, or after the capture
 uint64_t gpu_target_self(void);
+// A call of the driver (1) or the runtime (2) that ended so, by its number and its first parameter.
+void gpu_target_call(uint32_t domain, uint32_t call, uint64_t stream, int32_t result);
+uint64_t gpu_target_captures(void);
+void gpu_target_subscribe(void);
+void gpu_target_leave(void);
 
 #ifdef __cplusplus
 }

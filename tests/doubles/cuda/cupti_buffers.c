@@ -120,6 +120,8 @@ static void deliver(void) {
     pthread_mutex_unlock(&cupti.lock);
     pthread_mutex_lock(&delivery);
     cupti_in_complete = 1;
+    int64_t slow = double_option("delivery_ms", 0);
+    if (slow) sleep_until(monotonic_now() + (uint64_t)slow * 1000000);
     complete(NULL, 0, buffer->data, buffer->size, buffer->used);
     cupti_in_complete = 0;
     pthread_mutex_unlock(&delivery);

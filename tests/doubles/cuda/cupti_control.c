@@ -4,6 +4,7 @@
 
 #include "tests/doubles/cuda/clocks.h"
 #include "tests/doubles/cuda/cupti_state.h"
+#include "tests/doubles/cuda/options.h"
 
 static uint32_t domain_of(uint32_t kind) { return kind == kRuntime ? kRuntimeApi : kind == kDriver ? kDriverApi : 0; }
 
@@ -76,6 +77,9 @@ DOUBLE_EXPORT int32_t cuptiActivityFlushAll(uint32_t flag) {
     __atomic_fetch_add(&cupti.misuse.flushes_in_callback, 1, __ATOMIC_RELAXED);
     return kInvalidOperation;
   }
+  static _Atomic int64_t flushes;
+  int64_t wrong = double_option("flush_result", 0);
+  if (wrong && flushes++ >= double_option("flush_fails_after", 0)) return (int32_t)wrong;
   return buffers_flush(flag & 1);
 }
 

@@ -4,6 +4,7 @@
 
 #include "tests/doubles/cuda/cupti_state.h"
 #include "tests/doubles/cuda/cupti_tables.h"
+#include "tests/doubles/cuda/options.h"
 
 const uint32_t personality_version = DOUBLE_VERSION;
 
@@ -35,6 +36,8 @@ DOUBLE_EXPORT int32_t cuptiGetVersion(uint32_t* version) {
 
 DOUBLE_EXPORT int32_t cuptiActivityGetNextRecord(uint8_t* buffer, size_t valid, uint8_t** record) {
   if (cupti_speaks() != kOk) return kUnknown;
+  int64_t wrong = double_option("next_record_result", 0);
+  if (wrong) return (int32_t)wrong;
   if (!buffer || !record) return kInvalidParameter;
   uint8_t* next = buffer;
   if (*record) {

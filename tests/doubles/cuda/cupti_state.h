@@ -38,7 +38,7 @@ enum {
   kSynchronization = 38,
   kKinds = 64
 };
-enum { kDomains = 8, kCallbacks = 1024, kAttributes = 32, kStateDomain = 6 };
+enum { kDomains = 8, kCallbacks = 1024, kAttributes = 32, kStateDomain = 6, kFatalError = 1 };
 
 typedef void (*request_function)(uint8_t** buffer, size_t* size, size_t* records);
 typedef void (*complete_function)(void* context, uint32_t stream, uint8_t* buffer, size_t size, size_t valid);
@@ -82,6 +82,8 @@ const char* callback_name(uint32_t domain, uint32_t callback);
 
 // kOk, with cupti.driver set, or why not. Starts to listen to the driver.
 int32_t cupti_attach(void);
+// Ends by itself, where a test wants that (fatal_after), with its last words to the subscriber.
+void cupti_maybe_give_up(void);
 // Not kOk for versions that say nothing at all without a driver.
 int32_t cupti_speaks(void);
 

@@ -1,6 +1,7 @@
 // Subscribing to callbacks, and finalizing: the part of the double of libcupti of which there is one client.
 #include <dlfcn.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -133,6 +134,44 @@ DOUBLE_EXPORT int32_t cuptiEnableDomain(uint32_t enable, uintptr_t subscriber, u
   return bad ? kInvalidParameter : kOk;
 }
 
+// With the lock held, and then not. `asked`: by the client, who should have taken everything before.
+static void shut_down(int asked) {
+  const struct double_driver* driver = cupti.driver;
+  struct cupti_misuse misuse = cupti.misuse;
+  driver->trace(NULL);
+  pthread_mutex_unlock(&cupti.lock);
+  if (asked) driver->context_syncs(1);
+  buffers_stop();  // not with the lock: the worker may need it to end
+  pthread_mutex_lock(&cupti.lock);
+  if (asked) misuse = cupti.misuse;
+  uint32_t correlation = cupti.correlation;  // goes on, so that the truth has each ID once
+  size_t first = offsetof(struct cupti_state, driver);
+  memset((char*)&cupti + first, 0, sizeof cupti - first);
+  cupti.misuse = misuse;
+  cupti.correlation = correlation;
+  pthread_mutex_unlock(&cupti.lock);
+}
+
+void cupti_maybe_give_up(void) {
+  int64_t after = double_option("fatal_after", -1);
+  static atomic_flag over = ATOMIC_FLAG_INIT;
+  if (after < 0) return;
+  pthread_mutex_lock(&cupti.lock);
+  int due = cupti.driver && cupti.gpu_records >= (uint64_t)after && !atomic_flag_test_and_set(&over);
+  uint32_t result = (uint32_t)double_option("fatal_result", kUnknown);
+  callback_function callback = bit_of(cupti.callbacks[kStateDomain], kFatalError) ? cupti.callback : NULL;
+  void* user = cupti.user;
+  pthread_mutex_unlock(&cupti.lock);
+  if (!due) return;
+  if (callback) callback(user, kStateDomain, kFatalError, &result);
+  pthread_mutex_lock(&cupti.lock);
+  if (cupti.driver) {
+    shut_down(0);
+  } else {
+    pthread_mutex_unlock(&cupti.lock);
+  }
+}
+
 DOUBLE_EXPORT int32_t cuptiFinalize(void) {
   if (cupti_speaks() != kOk) return kUnknown;
   pthread_mutex_lock(&cupti.lock);
@@ -146,19 +185,7 @@ DOUBLE_EXPORT int32_t cuptiFinalize(void) {
   }
   if (!cupti_in_exit) cupti.misuse.finalized_outside_exit++;
   if (cupti.driver->capturing(0)) cupti.misuse.finalized_in_capture++;
-  const struct double_driver* driver = cupti.driver;
-  driver->trace(NULL);
-  pthread_mutex_unlock(&cupti.lock);
-  driver->context_syncs(1);
-  buffers_stop();  // not with the lock: the worker may need it to end
-  pthread_mutex_lock(&cupti.lock);
-  struct cupti_misuse misuse = cupti.misuse;
-  uint32_t correlation = cupti.correlation;  // goes on, so that the truth has each ID once
-  size_t first = offsetof(struct cupti_state, driver);
-  memset((char*)&cupti + first, 0, sizeof cupti - first);
-  cupti.misuse = misuse;
-  cupti.correlation = correlation;
-  pthread_mutex_unlock(&cupti.lock);
+  shut_down(1);
   return kOk;
 }
 

@@ -181,10 +181,14 @@ DOUBLE_EXPORT int32_t cudaRuntimeGetVersion(int* version) {
 }
 
 DOUBLE_EXPORT int32_t cudaStreamBeginCapture(uintptr_t stream, int mode) {
-  (void)mode;
   struct double_call call;
   int32_t refused = enter(&call, 315, "cudaStreamBeginCapture");
   if (refused) return refused;
+  const struct {
+    uintptr_t stream;
+    int mode;
+  } parameters = {stream, mode};
+  call.parameters = &parameters;
   driver->begin(&call);
   return finish(&call, number(stream) == kNull ? kCaptureUnsupported : graph_begin_capture(driver, number(stream)));
 }
@@ -193,6 +197,11 @@ DOUBLE_EXPORT int32_t cudaStreamEndCapture(uintptr_t stream, struct double_graph
   struct double_call call;
   int32_t refused = enter(&call, 319, "cudaStreamEndCapture");
   if (refused) return refused;
+  const struct {
+    uintptr_t stream;
+    struct double_graph** out;
+  } parameters = {stream, out};
+  call.parameters = &parameters;
   driver->begin(&call);
   return finish(&call, graph_end_capture(driver, number(stream), out));
 }

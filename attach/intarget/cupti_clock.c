@@ -1,0 +1,40 @@
+// Which clock the times of CUPTI's records are of: that whose readings enclose CUPTI's.
+//
+// It is CLOCK_REALTIME, unless a tool has put another in its place (cuptiActivityRegisterTimestampCallback), which is
+// the process's and outlives that tool.
+#include "attach/intarget/cupti_library.h"
+
+enum { PP_CLOCK_ATTEMPTS = 8 };
+
+static const struct {
+  int clock;
+  uint32_t time;
+} kClocks[] = {{PP_REALTIME, PP_GPU_TIME_REALTIME},
+               {PP_MONOTONIC, PP_GPU_TIME_MONOTONIC},
+               {PP_MONOTONIC_RAW, PP_GPU_TIME_MONOTONIC_RAW}};
+
+// More than one attempt: the clock may be set between two readings.
+static int encloses(int clock) {
+  for (int attempt = 0; attempt < PP_CLOCK_ATTEMPTS; ++attempt) {
+    uint64_t said = 0;
+    const uint64_t before = pp_gpu_now(clock);
+    const int result = PP_CUPTI_CALL(PP_GPU_STEP_CLOCK, pp_cupti.cuptiGetTimestamp(&said));
+    if (result == PP_CUPTI_NOT_MADE) return 1;  // nothing was seen, and soon all is over
+    if (result == 0 && before <= said && said <= pp_gpu_now(clock)) return 1;
+  }
+  return 0;
+}
+
+uint32_t pp_cupti_clock(void) {
+  for (unsigned row = 0; pp_cupti.cuptiGetTimestamp && row < sizeof kClocks / sizeof *kClocks; ++row) {
+    if (encloses(kClocks[row].clock)) return kClocks[row].time;
+  }
+  return PP_GPU_TIME_UNKNOWN;
+}
+
+int pp_cupti_clock_is(uint32_t gpu_time) {
+  for (unsigned row = 0; row < sizeof kClocks / sizeof *kClocks; ++row) {
+    if (kClocks[row].time == gpu_time) return encloses(kClocks[row].clock);
+  }
+  return 1;  // it was none of ours: there is nothing to compare
+}
