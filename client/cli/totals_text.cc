@@ -150,7 +150,9 @@ std::string GpuClosingLines(const GpuAccounting& totals) {
   const struct {
     uint64_t count;
     const char* what;
-  } doubts[] = {{totals.without_launch, "without a launch"},
+  } doubts[] = {{totals.captured, "captured into graphs"},
+                {totals.replays_unseen, "replays of graphs of which nothing was seen"},
+                {totals.without_launch, "without a launch"},
                 {totals.invalid, "with impossible times"},
                 {totals.invalid_records, "other records with impossible times"},
                 {totals.clock_violations, "before their launch"},

@@ -22,7 +22,9 @@ enum class GpuCallKind : uint8_t {
   kSync,  // waits, or makes a stream wait
   kMemory,
   kEvent,
-  kCapture,
+  kBeginCapture,  // of a stream, into a graph
+  kEndCapture,
+  kInstantiate,  // makes of a graph what can be launched
 };
 
 struct GpuCallRow {

@@ -19,7 +19,8 @@ constexpr Nanos kMemoryPatience = Nanos::FromMillis(500);  // for the driver's a
 constexpr Nanos kSettleEvery = Nanos::FromMillis(100);
 constexpr Nanos kAccountEvery = Nanos::FromMillis(500);
 constexpr Nanos kUnsure = Nanos::FromMillis(1);  // of a buffer's clock: its thread may have waited between two reads
-constexpr size_t kBuffersAtOnce = 16;            // then the other parts of the capture have their turn
+constexpr uint64_t kFewBadTimes = 100;           // in the time of kAccountEvery; what had not ended has none either
+constexpr size_t kBuffersAtOnce = 64;            // then the other parts of the capture have their turn
 constexpr Nanos kRemembered = Nanos::FromSeconds(5);         // so long records may take to come
 constexpr Nanos kLaunchRemembered = Nanos::FromSeconds(60);  // few, and the call may take long
 // Launches a second and thread whose stacks are taken, where calls are not traced.
@@ -52,7 +53,8 @@ GpuCapture::GpuCapture(const GpuTarget& target, const CaptureContext& context)
       launch_stacks_(target.memory, target.python, context.stacks),
       sites_(target.pid, target.roster, *context.history, launch_stacks_, context.stacks, context.writer,
              target.stacks),
-      joiner_(target.pid, context.writer, context.stacks, names_, clock_, sites_) {
+      joiner_(target.pid, context.writer, context.stacks, names_, clock_, sites_),
+      wanted_(DetailOf(context.request.gpu)) {
   accounting_.pid = target.pid;
   accounting_.state = GpuCaptureState::kStarting;
 }
@@ -192,6 +194,13 @@ void GpuCapture::TellUnrecorded(const GpuLibrary& library) {
   }
 }
 
+Error GpuCapture::NotUpInTime(std::string_view when) const {
+  return Because(Reason::kAttachTimeout,
+                 fmt::format("CUPTI in process {} did not come to record {}: it is {}", target_.pid.value, when,
+                             injection_->arena.step()),
+                 "try again later, or without --gpu", ThingOf(target_.pid));
+}
+
 // Where the shim is on its way.
 void GpuCapture::Follow(Nanos now) {
   const GpuState state = injection_->arena.state();
@@ -218,15 +227,20 @@ void GpuCapture::Follow(Nanos now) {
     case GpuState::kNone:
     case GpuState::kAttaching:
       if (accounting_.state == GpuCaptureState::kStarting && now > attach_deadline_) {
-        const std::string step(injection_->arena.step());
+        const Error late = NotUpInTime(fmt::format("within {:.0f} s", kAttachPatience.seconds()));
         injection_->arena.AskToLeave(true);
-        Refuse(Because(Reason::kAttachTimeout,
-                       fmt::format("CUPTI in process {} did not come to record within {:.0f} s: it is {}",
-                                   target_.pid.value, kAttachPatience.seconds(), step),
-                       "try again later, or without --gpu", fmt::format("process {}", target_.pid.value)));
+        Refuse(late);
       }
       break;
   }
+}
+
+void GpuCapture::Decode(const GpuBatch& batch) {
+  decoder_->Decode(batch.records, [this](const GpuRecord& record) {
+    if (wanted_.Has(record)) {
+      joiner_.Take(record);
+    }
+  });
 }
 
 void GpuCapture::TakeBuffers() {
@@ -244,10 +258,11 @@ void GpuCapture::TakeBuffers() {
         if (std::exchange(is_first, false)) {
           names_.NewRound();
         }
+        clock_.Saw(batch.clock.realtime, batch.clock.monotonic);
         if (!clock_.is_known()) {  // else the pairs of the ring are better: it is known how sure they are
           clock_.AddPair(batch.clock.realtime, batch.clock.monotonic, kUnsure);
         }
-        decoder_->Decode(batch.records, [this](const GpuRecord& record) { joiner_.Take(record); });
+        Decode(batch);
       },
       kBuffersAtOnce);
 }
@@ -263,6 +278,7 @@ void GpuCapture::Account(Nanos now) {
     accounting_.unknown_records = decoder_.has_value() ? decoder_->unknown() : 0;
   }
   joiner_.CountInto(accounting_);
+  LookAtTimes();
   const bool sees_none = joiner_.SeesNoKernels(now);
   if (sees_none && accounting_.state == GpuCaptureState::kRecording) {
     accounting_.state = GpuCaptureState::kNoKernels;
@@ -281,6 +297,25 @@ void GpuCapture::Account(Nanos now) {
     accounting_.message.clear();
   }
   context_.writer.AddGpuAccounting(accounting_);
+}
+
+// Once CUPTI has no more room for the times of what a GPU does, or goes by a clock that is none of ours, it gets no
+// better: nothing is made up of that.
+void GpuCapture::LookAtTimes() {
+  const uint64_t bad = accounting_.invalid + accounting_.invalid_records;
+  const uint64_t good = accounting_.kernels + accounting_.copies + accounting_.memsets;
+  const uint64_t more_bad = bad - std::exchange(bad_times_, bad);
+  const uint64_t more_good = good - std::exchange(good_times_, good);
+  if (accounting_.state != GpuCaptureState::kRecording || more_bad < kFewBadTimes || more_bad < more_good) {
+    return;
+  }
+  End(Because(Reason::kCuptiBlocked,
+              fmt::format("CUPTI of process {} gives times that mean nothing ({} of the last {} records), so recording "
+                          "ended",
+                          target_.pid.value, more_bad, more_bad + more_good),
+              "Record for a shorter time, or --gpu-detail coarse: CUPTI may have used up what it keeps for times.",
+              ThingOf(target_.pid)));
+  injection_->arena.AskToLeave(true);
 }
 
 void GpuCapture::Drain(Nanos now, Nanos known_until) {
@@ -308,6 +343,7 @@ void GpuCapture::Leave(Nanos patience, const std::function<void()>& meanwhile) {
   }
   GpuArena& arena = injection_->arena;
   joiner_.Close(MonotonicNow());
+  const Error not_up = NotUpInTime("until the end of the capture");  // as far as it is now
   arena.AskToLeave();
   const auto drain = [&] {
     meanwhile();
@@ -327,11 +363,14 @@ void GpuCapture::Leave(Nanos patience, const std::function<void()>& meanwhile) {
                                           "slower until it ends",
                                           target_.pid.value, stays));
   }
+  if (accounting_.state == GpuCaptureState::kStarting) {
+    Refuse(not_up);
+  }
   if (decoder_.has_value() && is_gone) {
     TakeBuffers();  // and the stacks of launches
-    arena.Salvage([this](const GpuBatch& batch) {
-      decoder_->Decode(batch.records, [this](const GpuRecord& record) { joiner_.Take(record); });
-    });
+  }
+  if (decoder_.has_value() && (is_gone || arena.state() == GpuState::kLeft)) {
+    TakeWhatWasKept(is_gone);
   }
   const uint64_t completed = arena.counts().completed;  // once: the target may go on counting
   while (decoder_.has_value() && completed > accounting_.buffers) {
@@ -340,6 +379,18 @@ void GpuCapture::Leave(Nanos patience, const std::function<void()>& meanwhile) {
     if (accounting_.buffers == before) {
       break;
     }
+  }
+}
+
+// Buffers that CUPTI has not given back: it was taken over, or broke down, or its process is gone. What is in them can
+// be read as far as it was written.
+void GpuCapture::TakeWhatWasKept(bool is_gone) {
+  const size_t kept = injection_->arena.Salvage([this](const GpuBatch& batch) { Decode(batch); });
+  if (kept > 0 && !is_gone) {
+    context_.writer.AddNotice(MonotonicNow(),
+                              fmt::format("CUPTI of process {} has not given back {} of our buffers: of what was "
+                                          "recorded last some may be missing",
+                                          target_.pid.value, kept));
   }
 }
 

@@ -19,6 +19,7 @@
 #include "daemon/collect/gpu_call_sites.h"
 #include "daemon/collect/gpu_clock.h"
 #include "daemon/collect/gpu_decoder.h"
+#include "daemon/collect/gpu_detail.h"
 #include "daemon/collect/gpu_joiner.h"
 #include "daemon/collect/gpu_launch_stacks.h"
 #include "daemon/collect/gpu_names.h"
@@ -68,8 +69,12 @@ class GpuCapture {
   void Follow(Nanos now);
   void BeginRecording();
   void TellUnrecorded(const GpuLibrary& library);
+  Error NotUpInTime(std::string_view when) const;
   void TakeBuffers();
+  void Decode(const GpuBatch& batch);
+  void TakeWhatWasKept(bool is_gone);
   void Account(Nanos now);
+  void LookAtTimes();
 
   const GpuTarget target_;
   const CaptureContext context_;
@@ -78,6 +83,7 @@ class GpuCapture {
   GpuLaunchStacks launch_stacks_;
   GpuThreadSites sites_;
   GpuJoiner joiner_;
+  const GpuWantedCalls wanted_;
   std::optional<GpuInjection> injection_;
   std::optional<Error> refusal_;  // of BringIn
   std::optional<GpuDecoder> decoder_;
@@ -85,6 +91,8 @@ class GpuCapture {
   Nanos attach_deadline_;
   Nanos next_settle_;
   Nanos next_account_;
+  uint64_t bad_times_ = 0;
+  uint64_t good_times_ = 0;
   bool memory_is_unknown_ = false;
   bool is_told_no_kernels_ = false;
 };

@@ -3,9 +3,11 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr int64_t kStep = 1000;             // ns: differences smaller than this are how pairs differ anyway
-constexpr size_t kMaxPieces = 4096;         // a target may make up pairs
-constexpr int64_t kWidest = 1'000'000'000;  // ns: a pair that is less sure says nothing
+constexpr int64_t kStep = 1000;              // ns: differences smaller than this are how pairs differ anyway
+constexpr size_t kMaxPieces = 4096;          // a target may make up pairs
+constexpr int64_t kBefore = 60'000'000'000;  // ns: what was launched before we came may have begun then
+constexpr int64_t kAfter = 1'000'000'000;    // ns: what CUPTI makes of the GPU's clock is an estimate
+constexpr int64_t kWidest = 1'000'000'000;   // ns: a pair that is less sure says nothing
 
 // Hostile numbers wrap around.
 Nanos Sum(Nanos a, Nanos b) {
@@ -26,6 +28,7 @@ void GpuClock::AddPair(Nanos realtime, Nanos monotonic, Nanos width) {
   if (width.value < 0 || width.value > kWidest) {
     return;
   }
+  Saw(realtime, monotonic);
   if (pieces_.empty()) {
     pieces_.push_back({realtime, offset, width});
     return;
@@ -43,6 +46,21 @@ void GpuClock::AddPair(Nanos realtime, Nanos monotonic, Nanos width) {
     last.offset = offset;
     last.width = width;
   }
+}
+
+void GpuClock::Saw(Nanos realtime, Nanos monotonic) {
+  realtime_.Take(realtime);
+  monotonic_.Take(monotonic);
+}
+
+bool GpuClock::IsPossible(uint64_t time) const {
+  const Span& span = is_identity_ ? monotonic_ : realtime_;
+  if (span.first > span.last) {
+    return true;
+  }
+  const auto first = static_cast<uint64_t>(std::max<int64_t>(span.first - std::min(span.first, kBefore), 0));
+  const auto last = static_cast<uint64_t>(std::max<int64_t>(span.last, 0)) + static_cast<uint64_t>(kAfter);
+  return time >= first && time <= last;
 }
 
 // By the last piece that had begun. After the clock was set back that is the earlier one for what it passes again: of

@@ -5,6 +5,7 @@
 // unsure of is a step: counted, and a new piece from there on. One per target; one thread.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -21,6 +22,11 @@ class GpuClock {
   void AddPair(Nanos realtime, Nanos monotonic, Nanos width);
   bool is_known() const { return is_identity_ || !pieces_.empty(); }
 
+  // Of a buffer that was given back then: its records are not of later.
+  void Saw(Nanos realtime, Nanos monotonic);
+  // Whether a record may have that time, by all that was read of the clocks so far. True of all while that is nothing.
+  bool IsPossible(uint64_t time) const;
+
   Nanos ToMonotonic(uint64_t time) const;
   uint64_t steps() const { return steps_; }
 
@@ -31,7 +37,18 @@ class GpuClock {
     Nanos width;
   };
 
+  struct Span {
+    int64_t first = INT64_MAX;
+    int64_t last = INT64_MIN;
+    void Take(Nanos when) {
+      first = std::min(first, when.value);
+      last = std::max(last, when.value);
+    }
+  };
+
   bool is_identity_ = false;
+  Span realtime_;
+  Span monotonic_;
   std::vector<Piece> pieces_;
   uint64_t steps_ = 0;
 };

@@ -58,6 +58,14 @@ constexpr Calls kRuntime[] = {
     {284, 285, GpuDetail::kCoarse},                                    // cudaLaunchHostFunc
     {311, 312, GpuDetail::kCoarse},                                    // cudaGraphLaunch
     {430, 431, GpuDetail::kCoarse},                                    // cudaLaunchKernelExC
+    {310, 310, GpuDetail::kCoarse},                                    // cudaGraphInstantiate
+    {315, 316, GpuDetail::kCoarse},                                    // cudaStreamBeginCapture
+    {319, 320, GpuDetail::kCoarse},                                    // cudaStreamEndCapture
+    {418, 418, GpuDetail::kCoarse},                                    // cudaGraphInstantiateWithFlags
+    {436, 437, GpuDetail::kCoarse},                                    // cudaGraphInstantiateWithParams
+    {443, 443, GpuDetail::kCoarse},                                    // cudaGraphInstantiate (12.0)
+    {452, 453, GpuDetail::kCoarse},                                    // cudaStreamBeginCaptureToGraph (12.3)
+    {562, 563, GpuDetail::kCoarse},                                    // cudaStreamBeginRecaptureToGraph (13.3)
     {505, 506, GpuDetail::kCoarse},                                    // __cudaLaunchKernel (13.0)
     {550, 551, GpuDetail::kCoarse},                                    // cudaLaunchHostFunc_v2
     {20, 20, GpuDetail::kDefault},                                     // cudaMalloc
@@ -90,6 +98,14 @@ constexpr Calls kDriver[] = {
     {514, 515, GpuDetail::kCoarse},                                    // cuGraphLaunch
     {527, 528, GpuDetail::kCoarse},                                    // cuLaunchHostFunc
     {652, 653, GpuDetail::kCoarse},                                    // cuLaunchKernelEx
+    {495, 498, GpuDetail::kCoarse},                                    // cuStreamBeginCapture, cuStreamEndCapture
+    {513, 513, GpuDetail::kCoarse},                                    // cuGraphInstantiate
+    {539, 540, GpuDetail::kCoarse},                                    // cuStreamBeginCapture_v2
+    {578, 578, GpuDetail::kCoarse},                                    // cuGraphInstantiate_v2
+    {643, 643, GpuDetail::kCoarse},                                    // cuGraphInstantiateWithFlags
+    {656, 657, GpuDetail::kCoarse},                                    // cuGraphInstantiateWithParams
+    {720, 721, GpuDetail::kCoarse},                                    // cuStreamBeginCaptureToGraph
+    {846, 847, GpuDetail::kCoarse},                                    // cuStreamBeginRecaptureToGraph
     {17, 17, GpuDetail::kDefault},                                     // cuCtxSynchronize
     {121, 121, GpuDetail::kDefault},                                   // cuEventSynchronize
     {126, 126, GpuDetail::kDefault},                                   // cuStreamSynchronize
@@ -137,6 +153,26 @@ constexpr std::span<const uint8_t> kKinds[] = {kCoarseKinds, kDefaultKinds, kDef
 std::string GpuKindName(size_t kind) {
   const auto found = std::ranges::find(kKindNames, kind, &std::pair<uint8_t, std::string_view>::first);
   return found != std::end(kKindNames) ? std::string(found->second) : fmt::format("records of kind {}", kind);
+}
+
+GpuWantedCalls::GpuWantedCalls(GpuDetail detail) {
+  const auto add = [&](std::span<const Calls> rows, std::bitset<kMostCalls>& wanted) {
+    for (const Calls& row : rows) {
+      for (size_t call = row.first; row.from <= detail && call <= row.last; ++call) {
+        wanted.set(call);
+      }
+    }
+  };
+  add(kRuntime, wanted_[0]);
+  add(kDriver, wanted_[1]);
+}
+
+bool GpuWantedCalls::Has(const GpuRecord& record) const {
+  const bool is_runtime = record.kind == GpuRecordKind::kRuntime;
+  if (!is_runtime && record.kind != GpuRecordKind::kDriver) {
+    return true;
+  }
+  return record.value < kMostCalls && wanted_[is_runtime ? 0 : 1].test(record.value);
 }
 
 void SetGpuDetail(GpuDetail detail, pp_gpu_boot* boot) {

@@ -5,11 +5,14 @@
 // that only ask something. What a version of CUPTI does not have it does without.
 #pragma once
 
+#include <array>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
 #include "attach/abi/gpu_boot.h"
+#include "daemon/collect/gpu_record.h"
 
 namespace ptrace_prof {
 
@@ -21,6 +24,18 @@ enum class GpuDetail : uint8_t {
 
 // "copies": what records of that kind are of.
 std::string GpuKindName(size_t kind);
+
+// The calls of a level of detail. A CUPTI that takes no list of calls (before 12.5) records them all.
+class GpuWantedCalls {
+ public:
+  explicit GpuWantedCalls(GpuDetail detail);
+  // True of what is no call, too.
+  bool Has(const GpuRecord& record) const;
+
+ private:
+  static constexpr size_t kMostCalls = 1024;
+  std::array<std::bitset<kMostCalls>, 2> wanted_;  // of the runtime, of the driver
+};
 
 // Fills in the kinds and calls.
 void SetGpuDetail(GpuDetail detail, pp_gpu_boot* boot);

@@ -1,6 +1,9 @@
 #include "daemon/collect/gpu_joiner.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "daemon/collect/gpu_operation_name.h"
@@ -11,6 +14,9 @@ namespace {
 constexpr Nanos kWaitForLaunch = Nanos::FromMillis(1500);
 constexpr Nanos kNoKernelsFor = Nanos::FromSeconds(2);
 constexpr size_t kMaxWaiting = size_t{1} << 19;  // records; of each kind
+constexpr size_t kMaxGraphs = 4096;
+constexpr size_t kGraphsNamed = 16;
+constexpr uint32_t kCaptureInvalidated = 901;  // what the end of a capture says that came to nothing
 
 bool IsKernel(const GpuOperation& operation) { return operation.kind == GpuOperationKind::kKernel; }
 
@@ -35,7 +41,13 @@ GpuOperationKind KindOf(GpuRecordKind kind) {
 
 GpuJoiner::GpuJoiner(Pid pid, TraceWriter& writer, const StackTable& stacks, GpuNames& names, const GpuClock& clock,
                      GpuCallSites& sites)
-    : writer_(writer), stacks_(stacks), names_(names), clock_(clock), sites_(sites), inventory_(pid, writer, names) {}
+    : pid_(pid),
+      writer_(writer),
+      stacks_(stacks),
+      names_(names),
+      clock_(clock),
+      sites_(sites),
+      inventory_(pid, writer, names) {}
 
 void GpuJoiner::Take(const GpuRecord& record) {
   switch (record.kind) {
@@ -49,7 +61,11 @@ void GpuJoiner::Take(const GpuRecord& record) {
   }
 }
 
-bool GpuJoiner::AreTimesValid(const GpuRecord& record) const { return record.start != 0 && record.end >= record.start; }
+// A time that CUPTI cannot have written yet, or before it recorded anything, is none either.
+bool GpuJoiner::AreTimesValid(const GpuRecord& record) const {
+  return record.start != 0 && record.end >= record.start && clock_.IsPossible(record.start) &&
+         clock_.IsPossible(record.end);
+}
 
 void GpuJoiner::TakeCall(const GpuRecord& record) {
   ++counts_.api_calls;
@@ -151,11 +167,24 @@ void GpuJoiner::NoteLaunch(const Call& call, const GpuCallSite& site) {
   // What is launched while the shim leaves may or may not be recorded: only its kernel says that it was.
   launch.is_implied =
       call.kind == GpuCallKind::kKernel && call.call.result == 0 && !launch.is_outside && call.call.begin <= closed_;
+  launch.is_replay =
+      call.kind == GpuCallKind::kGraph && call.call.result == 0 && !launch.is_outside && call.call.begin <= closed_;
   counts_.launches += launch.is_implied ? 1 : 0;
-  if (launch.is_implied && first_launch_.value == 0) {
+  if (launch.is_implied && first_launch_.value == 0 && !launches_.captures().Covers(launch.begin)) {
     first_launch_ = call.call.end;
   }
   launches_.Add(launch);
+}
+
+void GpuJoiner::FollowGraphs(const Call& call) {
+  const uint32_t result = call.call.result;
+  if (call.kind == GpuCallKind::kBeginCapture && result == 0) {
+    launches_.captures().Begin(call.call.end);
+  } else if (call.kind == GpuCallKind::kEndCapture && (result == 0 || result == kCaptureInvalidated)) {
+    launches_.captures().End(call.call.begin);
+  } else if (call.kind == GpuCallKind::kInstantiate && result == 0) {
+    first_instantiation_ = std::min(first_instantiation_, call.call.begin);
+  }
 }
 
 // The runtime's launch contains the driver's of the same correlation: the outer one is the launch.
@@ -166,6 +195,7 @@ void GpuJoiner::SettleCall(Call& call) {
   call.call.stack_source = site.source;
   const bool is_first = launches_.Find(call.call.correlation) == nullptr;
   if (call.call.correlation != 0 && is_first) {
+    FollowGraphs(call);
     NoteLaunch(call, site);
     call.call.launches = StartsGpuWork(call.kind);
   }
@@ -213,6 +243,10 @@ void GpuJoiner::Write(Operation& waiting, const GpuLaunch* launch) {
   if (launch != nullptr) {
     operation.launched_by = launch->tid;
     operation.launched = launch->begin;
+    if (operation.graph != 0 && replays_.size() < kMaxGraphs) {
+      const auto first = replays_.emplace(operation.graph, launch->begin).first;
+      first->second = std::min(first->second, launch->begin);
+    }
     if (launch->generation == stacks_.generation()) {
       operation.stack = launch->stack;
       operation.stack_source = launch->source;
@@ -254,7 +288,7 @@ void GpuJoiner::SettleOperations(Nanos now, bool is_last) {
       waiting_.push_back(one);
       continue;
     }
-    if (launch != nullptr && IsKernel(one.operation)) {
+    if (launch != nullptr && (IsKernel(one.operation) || launch->is_replay)) {
       launch->is_seen = true;
     }
     if (one.has_times) {
@@ -285,11 +319,34 @@ void GpuJoiner::Settle(Nanos now, Nanos known_until) {
 void GpuJoiner::Finish(Nanos now) {
   Settle(now, Nanos(INT64_MAX));
   SettleOperations(now, true);
+  TellOldGraphs();
+}
+
+// Certain only of those that were replayed before any graph was seen to be instantiated.
+void GpuJoiner::TellOldGraphs() {
+  std::string named;
+  for (const auto& [graph, first] : replays_) {
+    if (first < first_instantiation_ && ++counts_.graphs_before <= kGraphsNamed) {
+      named += fmt::format("{}{}", named.empty() ? "" : ", ", graph);
+    }
+  }
+  if (counts_.graphs_before > 0) {
+    writer_.AddNotice(
+        taking_,
+        fmt::format("of the graphs that process {} replayed, {} had been instantiated before the recording "
+                    "began (graph {}{}): CUPTI may tell of their copies and memsets as kernels, and not of "
+                    "them at all with --gpu-detail coarse",
+                    pid_.value, counts_.graphs_before, named, counts_.graphs_before > kGraphsNamed ? ", …" : ""));
+  }
 }
 
 void GpuJoiner::CountInto(GpuAccounting& accounting) const {
   GpuAccounting counted = counts_;
-  counted.unseen = launches_.CountUnseen();
+  const GpuUnseenLaunches unseen = launches_.CountUnseen();
+  counted.unseen = unseen.kernels;
+  counted.captured = unseen.captured;
+  counted.launches -= unseen.captured;
+  counted.replays_unseen = unseen.replays;
   counted.clock_steps = clock_.steps();
   counted.pid = accounting.pid;
   counted.state = accounting.state;

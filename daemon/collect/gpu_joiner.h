@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -82,13 +83,16 @@ class GpuJoiner {
   GpuOperation Describe(const GpuRecord& record);
   bool AreTimesValid(const GpuRecord& record) const;
   void SettleCall(Call& call);
+  void FollowGraphs(const Call& call);
   void NoteLaunch(const Call& call, const GpuCallSite& site);
   void Write(Operation& operation, const GpuLaunch* launch);
   void CountKernel(const GpuOperation& operation, const GpuLaunch* launch);
   void CountInvalid(const GpuLaunch* launch);
+  void TellOldGraphs();
   void SettleSomeCalls();
   void SettleOperations(Nanos now, bool is_last);
 
+  const Pid pid_;
   TraceWriter& writer_;
   const StackTable& stacks_;
   GpuNames& names_;
@@ -103,7 +107,9 @@ class GpuJoiner {
   Nanos taking_ = MonotonicNow();                  // when what is being taken came
   Nanos known_until_{INT64_MAX};                   // of the last Settle
   GpuAccounting counts_;
-  Nanos first_launch_;  // of a kernel; 0: none
+  Nanos first_launch_;                 // of a kernel; 0: none
+  std::map<uint32_t, Nanos> replays_;  // of each graph the first that was seen
+  Nanos first_instantiation_{INT64_MAX};
   Nanos opened_{INT64_MIN};
   Nanos closed_{INT64_MAX};
 };

@@ -52,14 +52,25 @@ void GpuLaunches::Add(const GpuLaunch& launch) {
   while (is_needed(slots_[SlotOf(launch.correlation)]) && Grow()) {
   }
   GpuLaunch& slot = slots_[SlotOf(launch.correlation)];
-  forgotten_unseen_ += slot.correlation != 0 && slot.is_implied && !slot.is_seen ? 1 : 0;
+  CountIfUnseen(slot, forgotten_);
   slot = launch;
 }
 
-uint64_t GpuLaunches::CountUnseen() const {
-  uint64_t unseen = forgotten_unseen_;
+void GpuLaunches::CountIfUnseen(const GpuLaunch& launch, GpuUnseenLaunches& unseen) const {
+  if (launch.correlation == 0 || launch.is_seen || !(launch.is_implied || launch.is_replay)) {
+    return;
+  }
+  if (captures_.Covers(launch.begin)) {
+    unseen.captured += launch.is_implied ? 1 : 0;
+  } else {
+    ++(launch.is_replay ? unseen.replays : unseen.kernels);
+  }
+}
+
+GpuUnseenLaunches GpuLaunches::CountUnseen() const {
+  GpuUnseenLaunches unseen = forgotten_;
   for (const GpuLaunch& launch : slots_) {
-    unseen += launch.correlation != 0 && launch.is_implied && !launch.is_seen ? 1 : 0;
+    CountIfUnseen(launch, unseen);
   }
   return unseen;
 }

@@ -10,6 +10,7 @@
 
 #include "attach/base/types.h"
 #include "daemon/collect/gpu_calls.h"
+#include "daemon/collect/gpu_graph_captures.h"
 #include "daemon/trace/gpu.h"
 #include "daemon/trace/stack_table.h"
 
@@ -25,8 +26,16 @@ struct GpuLaunch {
   GpuStackSource source = GpuStackSource::kNone;
   GpuCallKind kind = GpuCallKind::kOther;
   bool is_implied = false;  // a kernel is to come
+  bool is_replay = false;   // of a graph: what its nodes are is to come
   bool is_seen = false;     // and has
   bool is_outside = false;  // it was before the capture began
+};
+
+// Launches of which nothing came.
+struct GpuUnseenLaunches {
+  uint64_t kernels = 0;
+  uint64_t captured = 0;  // into a graph: they are none that run
+  uint64_t replays = 0;
 };
 
 class GpuLaunches {
@@ -38,17 +47,19 @@ class GpuLaunches {
   GpuLaunch* Find(uint64_t correlation);
   // It must not be there.
   void Add(const GpuLaunch& launch);
-  // Launches that were forgotten, or are there still, whose kernel never came.
-  uint64_t forgotten_unseen() const { return forgotten_unseen_; }
-  uint64_t CountUnseen() const;
+  // Of those that were forgotten and those that are there still.
+  GpuUnseenLaunches CountUnseen() const;
+  GpuGraphCaptures& captures() { return captures_; }
 
  private:
   size_t SlotOf(uint64_t correlation) const { return correlation & (slots_.size() - 1); }
   bool Grow();
+  void CountIfUnseen(const GpuLaunch& launch, GpuUnseenLaunches& unseen) const;
 
   std::vector<GpuLaunch> slots_;
   uint64_t last_ = 0;
-  uint64_t forgotten_unseen_ = 0;
+  GpuUnseenLaunches forgotten_;
+  GpuGraphCaptures captures_;
 };
 
 }  // namespace ptrace_prof

@@ -163,6 +163,9 @@ struct GpuAccounting {
   uint64_t invalid_records = 0;   // other records of which the same is true
   uint64_t unseen = 0;            // launches of which no kernel came
   uint64_t without_launch = 0;    // kernels of which no call came
+  uint64_t captured = 0;          // launches that became nodes of a graph, and are none of `launches`
+  uint64_t replays_unseen = 0;    // launches of graphs of which no node came
+  uint64_t graphs_before = 0;     // that were replayed, and instantiated before the recording
   uint64_t clock_violations = 0;  // kernels that began before their launch did
   uint64_t clock_steps = 0;       // how often the library's clock was set
   uint64_t declined_buffers = 0;  // there was no room to record into

@@ -57,6 +57,9 @@ constexpr Row<GpuAccounting, uint64_t> kCounts[] = {
     {AccountingFields::kStacksRefusedFieldNumber, &GpuAccounting::stacks_refused},
     {AccountingFields::kStacksLostFieldNumber, &GpuAccounting::stacks_lost},
     {AccountingFields::kInvalidRecordsFieldNumber, &GpuAccounting::invalid_records},
+    {AccountingFields::kCapturedFieldNumber, &GpuAccounting::captured},
+    {AccountingFields::kReplaysUnseenFieldNumber, &GpuAccounting::replays_unseen},
+    {AccountingFields::kGraphsBeforeFieldNumber, &GpuAccounting::graphs_before},
 };
 
 bool Is(const WireField& field, int number) { return field.number == static_cast<uint32_t>(number); }

@@ -3,22 +3,15 @@ import collections
 import json
 import os
 import pathlib
-import subprocess
 import sys
-import tempfile
 from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import case, profiler  # noqa: E402
-from support.daemon import Daemon, Place  # noqa: E402
+from support import case, gpu_case, profiler  # noqa: E402
+from support.gpu_case import DOUBLES, EDGE, ROOT  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-DOUBLES = os.environ.get("PP_CUDA_DOUBLES", str(ROOT / "build/bin/tests/cuda"))
 NVML = os.environ.get("PP_FAKE_NVML", str(ROOT / "build/bin/tests/doubles/nvml"))
-DUMP = os.environ.get("PP_GPU_TRACE_DUMP", str(ROOT / "build/bin/tests/gpu_trace_dump"))
 KERNEL = "softmax_warp"  # part of the name of one
-EDGE = 50_000_000  # ns
-WITHIN = 1_000_000  # ns, of what CUPTI's clock and ours differ by
 LAUNCHES = (211, 505, 430, 41, 51, 311)  # calls of the runtime that the job makes
 GRAPHS = (311,)
 CUT = "[truncated]"
@@ -26,64 +19,7 @@ DEEPEST = 256  # frames of a stack that is taken at a launch
 COARSE = 0.01  # s, between two ticks of the clock that the shim goes by
 
 
-class GpuRecord(case.Case):
-    def setUp(self):
-        if self.interpreter.in_root:
-            self.skipTest("the doubles are not in its root")
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-    def job(self, *arguments, script="cuda_job.py", version="130001", **double):
-        self.truth_file = self.folder / "truth.json"
-        options = ",".join(f"{key}={value}" for key, value in double.items())
-        return self.start(script, "--truth", self.truth_file, "--version", version, *arguments,
-                          env={"PP_CUDA_DOUBLES": DOUBLES, "PP_CUDA_DOUBLE": options})
-
-    def record(self, target, *options, duration="1s"):
-        output = self.folder / "out.pftrace"
-        finished = profiler.must("record", "--gpu", "--pid", target.pid, "--duration", duration, "-o", output, *options)
-        dumped = subprocess.run([DUMP, output], check=True, capture_output=True, text=True).stdout
-        lines = [json.loads(line) for line in dumped.splitlines()]
-        self.operations = [line for line in lines if "kind" in line]
-        self.calls = [line for line in lines if "call" in line]
-        self.totals = lines[-1]
-        self.notices = [line["notice"] for line in lines if "notice" in line]
-        return finished
-
-    def truth(self, target):
-        self.assertEqual(target.finish(), 0, target.stderr())
-        truth = json.loads(self.truth_file.read_text())
-        self.assertEqual({what: times for what, times in truth["misuse"].items() if times}, {}, "forbidden by CUPTI")
-        return truth
-
-    def assertTrue_to(self, truth):
-        """What was launched while CUPTI recorded is there, once, as it was."""
-        launches = [one["launched"] for one in self.operations if one["kind"] == "kernel"]
-        begin, end = min(launches) + EDGE, max(launches) - EDGE  # kinds are switched on and off one after the other
-        called = {call["correlation"]: call["start"] for call in truth["calls"] if call["correlation"]}
-        for kind in ("kernel", "memcpy", "memset"):
-            true = {(one["correlation"], one["node"]): one for one in truth["operations"]
-                    if one["kind"] == kind and one["correlation"]}
-            seen = {(one["correlation"], one["node"]): one for one in self.operations if one["kind"] == kind}
-            self.assertEqual(len(seen), sum(one["kind"] == kind for one in self.operations), f"{kind}: each once")
-            self.assertEqual(set(seen) - set(true), set(), kind)
-            within = {key for key in true if begin < called.get(key[0], 0) < end}
-            self.assertGreater(len(within), 50)
-            self.assertEqual(within - set(seen), set(), kind)
-            for key, one in seen.items():
-                self.assertEqual((one["name"] if kind == "kernel" else "", one["stream"], one["graph"], one["tid"]),
-                                 (true[key]["name"] if kind == "kernel" else "", true[key]["stream"], true[key]["graph"],
-                                  true[key]["tid"]))
-                self.assertLess(abs(one["start"] - true[key]["start"]), WITHIN)
-                self.assertLess(abs(one["end"] - true[key]["end"]), WITHIN)
-
-    def assertAddsUp(self):
-        totals = self.totals
-        self.assertEqual(totals["kernels"] - totals["without_launch"] + totals["invalid"] + totals["unseen"],
-                         totals["launches"], totals)
-        self.assertEqual(totals["skipped"], 0)
-
+class GpuRecord(gpu_case.GpuCase):
     def test_every_kernel_is_there_under_the_function_that_launched_it(self):
         target = self.job()
         finished = self.record(target, "--mode", "trace")
@@ -117,12 +53,6 @@ class GpuRecord(case.Case):
         self.assertAddsUp()
         self.assertIn("samples in", finished.errors)
         self.assertIn("GPU of process", finished.errors)
-
-    def serve(self):
-        place = Place()
-        self.addCleanup(place.close)
-        self.addCleanup(Daemon(place).close)
-        return ("--host", place.address)
 
     def test_through_a_daemon(self):
         """By a collector that is confined as a daemon's is."""

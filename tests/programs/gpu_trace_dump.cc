@@ -61,14 +61,14 @@ class Dump : public TraceVisitor {
     fmt::print(
         "{{\"state\": \"{}\", \"reason\": {}, \"message\": {}, \"cupti\": {}, \"calls\": {}, \"launches\": {}, "
         "\"kernels\": {}, \"dropped\": {}, \"invalid\": {}, \"invalid_records\": {}, \"unseen\": {}, "
-        "\"without_launch\": {}, "
+        "\"without_launch\": {}, \"captured\": {}, \"replays_unseen\": {}, \"graphs_before\": {}, "
         "\"clock_violations\": {}, \"clock_steps\": {}, \"declined\": {}, \"unknown\": {}, \"attributed\": {}, "
         "\"attributed_launch\": {}, \"stacks_refused\": {}, \"stacks_lost\": {}, \"skipped\": {}}}\n",
         kStates[static_cast<size_t>(last_.state)], Quoted(ReasonName(last_.reason)), Quoted(last_.message),
         last_.cupti_version, last_.api_calls, last_.launches, last_.kernels, last_.dropped, last_.invalid,
-        last_.invalid_records, last_.unseen, last_.without_launch, last_.clock_violations, last_.clock_steps,
-        last_.declined_buffers, last_.unknown_records, last_.attributed(), last_.attributed_launch,
-        last_.stacks_refused, last_.stacks_lost, reader->skipped());
+        last_.invalid_records, last_.unseen, last_.without_launch, last_.captured, last_.replays_unseen,
+        last_.graphs_before, last_.clock_violations, last_.clock_steps, last_.declined_buffers, last_.unknown_records,
+        last_.attributed(), last_.attributed_launch, last_.stacks_refused, last_.stacks_lost, reader->skipped());
   }
 
   const TraceReader* reader = nullptr;

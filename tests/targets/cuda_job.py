@@ -3,7 +3,7 @@
 Options: --steps N (0: until told), --rate LAUNCHES (a second and thread; 0: as fast as it goes), --threads N, --version V,
 --no-cupti (its library is not mapped), --truth FILE (what really happened, as JSON, written at the end). Says "ready" when
 every thread did a step. Obeys, each answered when it is done: "ping" ("pong STEPS"); "pause" ("paused": no thread makes a call
-until "resume"); "capture" ("capturing": a stream of its own with some launches, until "captured"; then what EndCapture said,
+until "resume", "resumed NANOSECONDS"); "reload" ("reloaded": a kernel has another name at the same address); "capture" ("capturing": a stream of its own with some launches, until "captured"; then what EndCapture said,
 and if it is a graph, a replay of that); "profile"
 ("profiling RESULT": as PyTorch's profiler does, it subscribes to CUPTI or is refused, and takes its buffers); "profiled"
 ("profiled KERNELS" that it has); anything else ends the job.
@@ -18,7 +18,7 @@ import pact
 from cuda_libraries import Cuda, CudaError
 from cupti_client import KERNEL, Client
 
-COMMANDS = ("ping", "pause", "resume", "capture", "profile", "profiled")
+COMMANDS = ("ping", "pause", "resume", "reload", "capture", "profile", "profiled")
 LAUNCHES = 15  # of a step, about
 CAPTURED = 7  # launches in the graph of "capture"
 
@@ -96,7 +96,7 @@ class Job:
         self.going.set()
         self.stepping = [threading.Lock() for _ in range(options.threads)]
         self.first = threading.Barrier(options.threads + 1)
-        self.steps = [0] * options.threads
+        self.steps, self.models = [0] * options.threads, []
         self.threads = [threading.Thread(target=self.train, args=(number,), name="trainer-%d" % number)
                         for number in range(options.threads)]
 
@@ -109,6 +109,7 @@ class Job:
 
     def loop(self, number):
         model, pause = Model(self.cuda), LAUNCHES / self.options.rate if self.options.rate else 0
+        self.models.append(model)
         model.step()
         self.steps[number] += 1
         self.first.wait()
@@ -160,7 +161,12 @@ class Job:
 
     def do_resume(self):
         self.going.set()
-        pact.say("resumed")
+        pact.say("resumed", time.monotonic_ns())
+
+    def do_reload(self):
+        for model in self.models:
+            self.cuda.runtime.double_reload(model.softmax, b"_Z14another_modulev")
+        pact.say("reloaded")
 
     def do_capture(self):
         site = self.cuda.site("do_capture")

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "daemon/collect/gpu_calls.h"
@@ -164,6 +165,66 @@ TEST(GpuClock, StepsOfTheWallClockAreSeenAndLeftToTheirTime) {
   EXPECT_EQ(clock.ToMonotonic(1013 * kSecond).value, 13 * kSecond);
 }
 
+TEST(GpuClock, TimesThatCannotBeAreKnown) {
+  GpuClock clock;
+  EXPECT_TRUE(clock.IsPossible(1)) << "nothing is known yet";
+  clock.AddPair(Nanos(1000 * kSecond), Nanos(10 * kSecond), Nanos(50));
+  clock.Saw(Nanos(1002 * kSecond), Nanos(12 * kSecond));
+  EXPECT_TRUE(clock.IsPossible(1000 * kSecond - 5));
+  EXPECT_TRUE(clock.IsPossible(1002 * kSecond + 5));
+  EXPECT_FALSE(clock.IsPossible(1002 * kSecond + 2 * kSecond));
+  EXPECT_FALSE(clock.IsPossible(800 * kSecond));
+  EXPECT_FALSE(clock.IsPossible(UINT64_MAX));
+  clock.AddPair(Nanos(INT64_MAX), Nanos(13 * kSecond), Nanos(50));  // what a target may say
+  clock.AddPair(Nanos(INT64_MIN), Nanos(14 * kSecond), Nanos(50));
+  EXPECT_TRUE(clock.IsPossible(5));
+}
+
+TEST(GpuGraphCaptures, LastFromTheirBeginToTheirEndInWhateverOrderTheyAreTold) {
+  GpuGraphCaptures captures;
+  EXPECT_FALSE(captures.Covers(Nanos(50)));
+  captures.End(Nanos(300));
+  EXPECT_TRUE(captures.Covers(Nanos(50))) << "it had begun before";
+  EXPECT_FALSE(captures.Covers(Nanos(300)));
+  captures.Begin(Nanos(100));
+  EXPECT_FALSE(captures.Covers(Nanos(50)));
+  EXPECT_TRUE(captures.Covers(Nanos(200)));
+  captures.Begin(Nanos(150));
+  captures.End(Nanos(250));
+  EXPECT_TRUE(captures.Covers(Nanos(260))) << "of two one goes on";
+  captures.Begin(Nanos(400));
+  EXPECT_FALSE(captures.Covers(Nanos(350)));
+  EXPECT_TRUE(captures.Covers(Nanos(1000))) << "it did not end";
+}
+
+TEST(GpuGraphCaptures, AreBounded) {
+  GpuGraphCaptures captures;
+  captures.Begin(Nanos(0));
+  for (int64_t i = 1; i < 10'000; ++i) {
+    captures.Begin(Nanos(10 * i));
+    captures.End(Nanos(10 * i + 5));
+  }
+  EXPECT_TRUE(captures.Covers(Nanos(99'998))) << "the first one, long forgotten, goes on";
+}
+
+TEST(GpuCalls, OnlyWhatWasAskedForIsTaken) {
+  GpuRecord record;
+  record.kind = GpuRecordKind::kRuntime;
+  for (const auto& [call, coarse, usual, full] : {std::tuple{211, true, true, true},
+                                                  {315, true, true, true},
+                                                  {41, false, true, true},
+                                                  {135, false, false, true},
+                                                  {17, false, false, false},
+                                                  {5000, false, false, false}}) {
+    record.value = static_cast<uint32_t>(call);
+    EXPECT_EQ(GpuWantedCalls(GpuDetail::kCoarse).Has(record), coarse) << call;
+    EXPECT_EQ(GpuWantedCalls(GpuDetail::kDefault).Has(record), usual) << call;
+    EXPECT_EQ(GpuWantedCalls(GpuDetail::kFull).Has(record), full) << call;
+  }
+  record.kind = GpuRecordKind::kKernel;
+  EXPECT_TRUE(GpuWantedCalls(GpuDetail::kCoarse).Has(record));
+}
+
 TEST(GpuCalls, WhatIsRecordedHasAName) {
   for (const GpuDetail detail : {GpuDetail::kCoarse, GpuDetail::kDefault, GpuDetail::kFull}) {
     pp_gpu_boot boot{};
@@ -199,7 +260,7 @@ TEST(GpuLaunches, ItHoldsTheLastOnesInBoundedMemory) {
   EXPECT_NE(launches.Find(2'999'999), nullptr);
   EXPECT_NE(launches.Find(2'500'000), nullptr);
   EXPECT_EQ(launches.Find(1), nullptr);
-  EXPECT_EQ(launches.CountUnseen(), 2'999'999);
+  EXPECT_EQ(launches.CountUnseen().kernels, 2'999'999);
 }
 
 TEST(StackHistory, SaysWhereAThreadWas) {
@@ -454,6 +515,39 @@ TEST(GpuJoiner, TheNodesOfAGraphAreOfItsLaunch) {
   EXPECT_EQ(seen.stacks, (std::vector<std::string>{"train", "train"}));
   EXPECT_EQ(joined.counts.launches, 2);
   EXPECT_EQ(joined.counts.unseen, 0);
+}
+
+TEST(GpuJoiner, WhatIsCapturedIsNoLaunchAndAReplayWithoutNodesIsCounted) {
+  Joined joined;
+  Bytes bytes;
+  bytes
+      .Append(Call(5, 315, joined.At(100), joined.At(110), 1), 0)  // a capture begins
+      .Append(Launch(joined.At(200), 2), 0)
+      .Append(Launch(joined.At(210), 3), 0)
+      .Append(Kernel(joined.At(250), joined.At(260), 3), kKernelSize)  // in another stream
+      .Append(Call(5, 319, joined.At(300), joined.At(310), 4), 0)      // and ends
+      .Append(Call(5, 311, joined.At(400), joined.At(410), 5), 0)
+      .Append(Call(5, 311, joined.At(500), joined.At(510), 6), 0)
+      .Append(Kernel(joined.At(600), joined.At(610), 6), kKernelSize);
+  joined.Take(bytes);
+  joined.Settle(0.1);
+  EXPECT_FALSE(joined.joiner.SeesNoKernels(joined.base + Nanos::FromSeconds(3)));
+  (void)joined.Finish();
+  EXPECT_EQ(joined.counts.captured, 1);
+  EXPECT_EQ(joined.counts.unseen, 0);
+  EXPECT_EQ(joined.counts.replays_unseen, 1);
+  EXPECT_EQ(joined.counts.launches, 2);
+  EXPECT_EQ(joined.counts.kernels, 2);
+  EXPECT_EQ(joined.counts.graphs_before, 1) << "nobody instantiated it";
+}
+
+TEST(GpuJoiner, OnlyCapturedLaunchesAreNoDeadLibrary) {
+  Joined joined;
+  Bytes bytes;
+  bytes.Append(Call(5, 315, joined.At(100), joined.At(110), 1), 0).Append(Launch(joined.At(200), 2), 0);
+  joined.Take(bytes);
+  joined.Settle(0.1);
+  EXPECT_FALSE(joined.joiner.SeesNoKernels(joined.base + Nanos::FromSeconds(3)));
 }
 
 TEST(GpuJoiner, CallsWaitUntilItIsKnownWhereTheirThreadWas) {

@@ -1,0 +1,266 @@
+#!/usr/bin/env python3
+"""`record --gpu` where the doubles of CUDA's libraries have a fault, or somebody dies or comes in between: what is in the trace
+is true, what is missing is counted, the reason is said, and Python is recorded all the same."""
+import os
+import pathlib
+import signal
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from support import case, gpu_case, profiler  # noqa: E402
+from support.daemon import gone, within_deadline  # noqa: E402
+
+KERNEL = "softmax_warp"  # part of the name of one
+HOUR = 3600 * 10**9
+CAPTURED = 7  # launches in the graph that the job makes when it is told to
+REPLAYED = "_Z8capturedv"
+
+
+class GpuFaults(gpu_case.GpuCase):
+    def assertEnded(self, finished, reason, *words):
+        """The GPU's part ended before the capture did; the samples did not."""
+        self.assertEqual((self.totals["state"], self.totals["reason"]), ("ended", reason), self.totals)
+        for word in words:
+            self.assertIn(word, self.totals["message"])
+            self.assertIn(word, finished.errors)
+        self.assertIn("samples in", finished.errors)
+        self.assertGreater(self.totals["kernels"], 0)
+
+    def assertKernelsAreTrue(self, truth):
+        true = {(one["correlation"], one["node"]): one for one in truth["operations"] if one["kind"] == "kernel"}
+        for one in self.operations:
+            if one["kind"] == "kernel":
+                was = true[one["correlation"], one["node"]]
+                self.assertEqual(one["name"], was["name"])
+                self.assertLess(abs(one["start"] - was["start"]), gpu_case.WITHIN)
+
+    def until_it_ended(self, target, *words):
+        """Records until the trace says so, then a little of Python alone."""
+        recording = self.start_recording(target)
+        recording.shows(KERNEL)
+        for word, answer in words:
+            target.tell(word)
+            target.expect(answer)
+        recording.shows("the GPU is not recorded any more")
+        target.tell("ping")
+        target.expect("pong")
+        return self.stop(recording)
+
+    def test_times_that_are_lost(self):
+        for options in ({"zero_after": 2000}, {"pool_records": 32}):  # the shim asks for 64 of them
+            with self.subTest(options):
+                target = self.job(**options)
+                finished = self.until_it_ended(target)
+                self.assertUnharmed(target.pid)
+                self.assertEnded(finished, "CUPTI_BLOCKED", "times that mean nothing")
+                self.assertGreater(self.totals["invalid"], 100)
+                self.assertRegex(finished.errors, r"[\d,]+ with impossible times")
+                self.assertAddsUp()
+                self.assertKernelsAreTrue(self.truth(target))
+
+    def test_the_clock_of_cupti_is_set(self):
+        target = self.job(clock_step_ns=HOUR, clock_step_after=2000)
+        finished = self.until_it_ended(target)
+        self.assertUnharmed(target.pid)
+        self.assertIn(self.totals["reason"], ("CONFLICT_SUBSCRIBER", "CUPTI_BLOCKED"))  # whoever sees it first
+        self.assertEnded(finished, self.totals["reason"])
+        self.assertGreater(self.totals["invalid"] + self.totals["invalid_records"], 0)
+        self.assertKernelsAreTrue(self.truth(target))  # none of them is an hour off
+
+    def test_cupti_breaks_down(self):
+        for options, words in (({"flush_result": 999, "flush_fails_after": 12}, ("(cuptiActivityFlushAll): error 999",)),
+                               ({"fatal_after": 2000, "fatal_result": 26}, ("gave up", "error 26"))):
+            with self.subTest(options):
+                target = self.job(**options)
+                finished = self.until_it_ended(target)
+                self.assertUnharmed(target.pid)
+                self.assertEnded(finished, "CUPTI_BLOCKED", *words)
+                self.assertKernelsAreTrue(self.truth(target))
+
+    def test_records_that_cannot_be_measured(self):
+        target = self.job(next_record_result=21)
+        finished = self.record(target, duration="500ms")
+        self.assertEqual((self.totals["state"], self.totals["reason"]), ("refused", "CUPTI_BLOCKED"), self.totals)
+        self.assertIn("(cuptiActivityGetNextRecord): error 21", self.totals["message"])
+        self.assertIn("samples in", finished.errors)
+
+    def test_another_tool_takes_the_buffers(self):
+        target = self.job()
+        finished = self.until_it_ended(target, ("profile", "profiling"))
+        self.assertUnharmed(target.pid)
+        self.assertEnded(finished, "CONFLICT_SUBSCRIBER", "has taken CUPTI over")
+        self.assertTrue(any("has not given back" in notice for notice in self.notices), self.notices)
+        target.tell("profiled")
+        self.assertGreater(int(target.expect("profiled").text.split()[1]), 0)
+        self.assertKernelsAreTrue(self.truth(target))
+
+    def test_no_call_to_take_it_down_in(self):
+        target = self.job(no_exit=1)
+        finished = self.record(target)
+        self.assertIn("no call of ours passed through it", finished.errors)
+        self.assertAddsUp()
+        self.assertTrue_to(self.truth(target))
+
+    def test_slow_to_come_up(self):
+        """Python is recorded meanwhile; a capture that ends before is told so."""
+        target = self.job(slow_attach_ms=1500)
+        self.record(target, "--mode", "sample", duration="500ms")
+        self.assertEqual((self.totals["state"], self.totals["reason"]), ("refused", "ATTACH_TIMEOUT"), self.totals)
+        self.assertIn("(cupti", self.totals["message"])
+        recording = self.start_recording(target)  # it is as slow again
+        recording.shows(KERNEL)
+        self.stop(recording)
+        self.assertEqual(self.totals["state"], "recording", self.totals)
+        self.assertKernelsAreTrue(self.truth(target))
+
+    def test_sixty_four_threads(self):
+        target = self.job("--threads", "64", "--rate", "150")
+        self.record(target, duration="2s")
+        self.assertUnharmed(target.pid)
+        truth = self.truth(target)
+        self.assertTrue_to(truth)
+        self.assertAddsUp()
+        self.assertGreater(len({one["tid"] for one in self.operations if one["kind"] == "kernel"}), 60)
+
+    def test_a_name_that_changes(self):
+        """Its module is gone, another one lies there."""
+        target = self.job()
+        recording = self.start_recording(target)
+        recording.shows(KERNEL)
+        target.tell("pause")
+        target.expect("paused")
+        target.tell("reload")
+        target.expect("reloaded")
+        target.tell("resume")
+        resumed = int(target.expect("resumed").text.split()[1])
+        recording.shows("another_module")
+        self.stop(recording)
+        names = {one["name"] for one in self.operations if one["kind"] == "kernel" and one["launched"] > resumed}
+        self.assertFalse([name for name in names if KERNEL in name], names)
+        self.assertTrue([name for name in names if "another_module" in name], names)
+        self.assertTrue([one for one in self.operations if KERNEL in one["name"]])
+        self.assertEqual(target.finish(), 0, target.stderr())
+
+    def test_the_job_is_killed(self):
+        """What it did until then is there, buffers that nobody gave back included."""
+        target = self.job()
+        recording = self.start_recording(target)
+        recording.shows(KERNEL)
+        target.signal(signal.SIGKILL)
+        killed = time.monotonic_ns()
+        target.wait()
+        finished = recording.wait()
+        self.read(recording.trace)
+        self.assertIn("GPU of process", finished.errors)
+        self.assertGreater(self.totals["kernels"], 50)
+        self.assertLess(killed - max(one["start"] for one in self.operations), 250_000_000)
+        self.assertEqual(self.totals["skipped"], 0)
+
+    def collector_of(self, recording):
+        collectors = recording.children()
+        self.assertEqual(len(collectors), 1, collectors)
+        return collectors[0]
+
+    def test_the_collector_is_killed_and_another_one_takes_over(self):
+        target = self.job()
+        recording = self.start_recording(target)
+        recording.shows(KERNEL)
+        os.kill(self.collector_of(recording), signal.SIGKILL)
+        self.assertNotEqual(recording.wait().status, 0)
+        finished = self.record(target)  # at once: the shim of before still has CUPTI
+        self.assertEqual(self.totals["state"], "recording", self.totals)
+        self.assertIn("GPU of process", finished.errors)
+        self.assertUnharmed(target.pid)
+        self.assertAddsUp()
+        self.assertTrue_to(self.truth(target))
+
+    def test_the_daemon_is_killed(self):
+        """Its collector ends, the shim leaves, and the next capture is as the first."""
+        host = self.serve()
+        target = self.job()
+        recording = self.start_recording(target, *host)
+        recording.shows(KERNEL)
+        collectors = self.daemon.collectors()
+        self.assertEqual(len(collectors), 1)
+        self.daemon.end(signal.SIGKILL)
+        self.assertNotEqual(recording.wait().status, 0)
+        self.assertTrue(within_deadline(lambda: gone(collectors[0])))
+        self.record(target)
+        self.assertEqual(self.totals["state"], "recording", self.totals)
+        self.assertUnharmed(target.pid)
+        self.assertAddsUp()
+        self.assertTrue_to(self.truth(target))
+
+
+class GpuGraphs(gpu_case.GpuCase):
+    def capture(self, target):
+        target.tell("capture")
+        target.expect("capturing")
+        target.tell("captured")
+        self.assertEqual(target.expect("captured").text, "captured whole")
+
+    def test_what_is_captured_is_no_launch_that_never_ran(self):
+        for options in ({}, {"nested_driver": 1}):
+            with self.subTest(options):
+                target = self.job(**options)
+                recording = self.start_recording(target)
+                recording.shows(KERNEL)
+                self.capture(target)
+                recording.shows(REPLAYED)
+                finished = self.stop(recording)
+                self.assertUnharmed(target.pid)
+                self.assertEqual((self.totals["captured"], self.totals["unseen"], self.totals["replays_unseen"]),
+                                 (CAPTURED, 0, 0), self.totals)
+                self.assertIn(f"{CAPTURED} captured into graphs", finished.errors)
+                self.assertEqual(sum(one["name"] == REPLAYED for one in self.operations), CAPTURED)
+                self.assertAddsUp()
+                self.assertEqual([notice for notice in self.notices if "CUPTI stays" in notice], [])
+                self.truth(target)
+
+    def test_a_capture_that_goes_on_at_the_end(self):
+        target = self.job()
+        recording = self.start_recording(target)
+        recording.shows(KERNEL)
+        target.tell("capture")
+        target.expect("capturing")
+        finished = self.stop(recording)
+        self.assertIn("the job was capturing a CUDA graph all the time", finished.errors)
+        self.assertEqual((self.totals["captured"], self.totals["unseen"]), (CAPTURED, 0), self.totals)
+        self.assertAddsUp()
+        target.tell("captured")
+        self.assertEqual(target.expect("captured").text, "captured whole")
+        self.assertUnharmed(target.pid)
+        self.truth(target)
+
+    def test_a_capture_that_had_begun_before(self):
+        target = self.job()
+        target.tell("capture")
+        target.expect("capturing")
+        recording = self.start_recording(target)
+        recording.shows(KERNEL)
+        target.tell("captured")
+        self.assertEqual(target.expect("captured").text, "captured whole")
+        recording.shows(REPLAYED)
+        self.stop(recording)
+        self.assertEqual(self.totals["unseen"], 0, self.totals)
+        self.assertAddsUp()
+        self.truth(target)
+
+    def test_graphs_of_before_are_named(self):
+        target = self.job("--threads", "2")
+        recording = self.start_recording(target)
+        recording.shows(KERNEL)
+        self.capture(target)
+        recording.shows(REPLAYED)
+        finished = self.stop(recording)
+        old = sorted({one["graph"] for one in self.operations if one["graph"] and one["name"] != REPLAYED})
+        self.assertEqual((len(old), self.totals["graphs_before"]), (2, 2))
+        notice, = [notice for notice in self.notices if "before the recording" in notice]
+        self.assertIn(f"(graph {', '.join(map(str, old))})", notice)
+        self.assertIn(notice, finished.errors)
+        self.truth(target)
+
+
+if __name__ == "__main__":
+    case.main()

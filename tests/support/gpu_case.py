@@ -1,0 +1,98 @@
+"""The base of the tests that record jobs on the doubles of CUDA's libraries: a job with its faults, a recording of it, and
+what of the trace must agree with what the job really did."""
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+
+from . import case, profiler
+from .daemon import Daemon, Place
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DOUBLES = os.environ.get("PP_CUDA_DOUBLES", str(ROOT / "build/bin/tests/cuda"))
+DUMP = os.environ.get("PP_GPU_TRACE_DUMP", str(ROOT / "build/bin/tests/gpu_trace_dump"))
+EDGE = 50_000_000  # ns
+WITHIN = 1_000_000  # ns, of what CUPTI's clock and ours differ by
+
+
+class GpuCase(case.Case):
+    def setUp(self):
+        if self.interpreter.in_root:
+            self.skipTest("the doubles are not in its root")
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def job(self, *arguments, script="cuda_job.py", version="130001", **double):
+        self.truth_file = self.folder / "truth.json"
+        options = ",".join(f"{key}={value}" for key, value in double.items())
+        return self.start(script, "--truth", self.truth_file, "--version", version, *arguments,
+                          env={"PP_CUDA_DOUBLES": DOUBLES, "PP_CUDA_DOUBLE": options})
+
+    def record(self, target, *options, duration="1s"):
+        output = self.folder / "out.pftrace"
+        finished = profiler.must("record", "--gpu", "--pid", target.pid, "--duration", duration, "-o", output, *options)
+        self.read(output)
+        return finished
+
+    def start_recording(self, target, *options):
+        """One that goes on until it is interrupted; then wait() and read(its trace)."""
+        recording = profiler.Recording(target.pid, "--gpu", "--duration", "1h", *options)
+        self.addCleanup(recording.remove)
+        return recording
+
+    def stop(self, recording):
+        recording.interrupt()
+        finished = recording.wait()
+        self.read(recording.trace)
+        return finished
+
+    def read(self, trace):
+        dumped = subprocess.run([DUMP, trace], check=True, capture_output=True, text=True).stdout
+        lines = [json.loads(line) for line in dumped.splitlines()]
+        self.operations = [line for line in lines if "kind" in line]
+        self.calls = [line for line in lines if "call" in line]
+        self.totals = lines[-1]
+        self.notices = [line["notice"] for line in lines if "notice" in line]
+        self.devices = [line for line in lines if "device" in line and "multiprocessors" in line]
+
+    def truth(self, target):
+        self.assertEqual(target.finish(), 0, target.stderr())
+        truth = json.loads(self.truth_file.read_text())
+        self.assertEqual({what: times for what, times in truth["misuse"].items() if times}, {}, "forbidden by CUPTI")
+        return truth
+
+    def assertTrue_to(self, truth):
+        """What was launched while CUPTI recorded is there, once, as it was."""
+        launches = [one["launched"] for one in self.operations if one["kind"] == "kernel"]
+        begin, end = min(launches) + EDGE, max(launches) - EDGE  # kinds are switched on and off one after the other
+        called = {call["correlation"]: call["start"] for call in truth["calls"] if call["correlation"]}
+        for kind in ("kernel", "memcpy", "memset"):
+            true = {(one["correlation"], one["node"]): one for one in truth["operations"]
+                    if one["kind"] == kind and one["correlation"]}
+            seen = {(one["correlation"], one["node"]): one for one in self.operations if one["kind"] == kind}
+            self.assertEqual(len(seen), sum(one["kind"] == kind for one in self.operations), f"{kind}: each once")
+            self.assertEqual(set(seen) - set(true), set(), kind)
+            within = {key for key in true if begin < called.get(key[0], 0) < end}
+            self.assertGreater(len(within), 50)
+            self.assertEqual(within - set(seen), set(), kind)
+            for key, one in seen.items():
+                self.assertEqual((one["name"] if kind == "kernel" else "", one["stream"], one["graph"], one["tid"]),
+                                 (true[key]["name"] if kind == "kernel" else "", true[key]["stream"], true[key]["graph"],
+                                  true[key]["tid"]))
+                self.assertLess(abs(one["start"] - true[key]["start"]), WITHIN)
+                self.assertLess(abs(one["end"] - true[key]["end"]), WITHIN)
+
+    def assertAddsUp(self):
+        totals = self.totals
+        self.assertEqual(totals["kernels"] - totals["without_launch"] + totals["invalid"] + totals["unseen"],
+                         totals["launches"], totals)
+        self.assertEqual(totals["skipped"], 0)
+
+    def serve(self):
+        place = Place()
+        self.addCleanup(place.close)
+        self.daemon = Daemon(place)
+        self.addCleanup(self.daemon.close)
+        return ("--host", place.address)
