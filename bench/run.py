@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
 
-from parts import (compare, cost, footprint, goals, machine, page, read_cost, report, service, slowdown, tools,  # noqa: E402
+from parts import (compare, cost, footprint, goals, gpu_records, machine, page, read_cost, report, service, slowdown, tools,  # noqa: E402
                    trace, training)
 from parts.scenario import SCENARIOS  # noqa: E402
 from parts.target import Target  # noqa: E402
@@ -25,7 +25,7 @@ OUR_PAIRS = 5  # times as many as a peer's: promises are about them
 SHORTEST_PACED = 8  # seconds
 BUSY_PERCENT = 20  # before we start: more is worth a warning
 PARTS = ("compare", "reads", "calls", "memory", "size", "slowdown", "service", "training", "trace", "injection",
-         "more")
+         "gpu", "more")
 BESIDE_PEERS = ("compare", "slowdown", "more")
 
 
@@ -77,6 +77,7 @@ class Results:
     slowdowns: list = field(default_factory=list)
     service: list = field(default_factory=list)
     training: list = field(default_factory=list)
+    gpu: list = field(default_factory=list)
     tracing: object = None
     ways: object = None
     commands: set = field(default_factory=set)
@@ -84,7 +85,7 @@ class Results:
 
     def is_empty(self):
         measured = (self.fastest, self.paced, self.read_costs, self.calls, self.memory, self.sizes, self.slowdowns, self.service,
-                    self.training)
+                    self.training, self.gpu)
         return not any(measured) and all(found is None or found.is_empty() for found in (self.tracing, self.ways))
 
 
@@ -197,6 +198,16 @@ class Bench:
     def injection(self):
         if self.in_time("the tracer's way into a process"):
             self.results.ways = trace.measure_ways(min(self.mode.trace_minutes, self.minutes_left()), say)
+
+    def gpu(self):
+        binary = pathlib.Path(tools.PtraceProf.binary).with_name("bench") / "gpu_records_bench"
+        if not binary.exists():
+            self.results.notes.append(f"The cost of GPU records was not measured: {binary} is missing.")
+        elif self.in_time("GPU records"):
+            try:
+                self.results.gpu.append(gpu_records.measure(str(binary)))
+            except RuntimeError as failure:
+                self.results.notes.append(f"GPU records: {failure}")
 
     def minutes_left(self):
         return self.mode.minutes - (time.monotonic() - self.started) / 60

@@ -15,6 +15,7 @@ RATE_GOAL = 3
 FEWEST_SAMPLES = 100_000  # of ours and of the peer's, for a claim about CPU that may be believed to some percent
 SLOWDOWN_BOUND = 0.005
 MEMORY_BOUND_KIB = 64 * 1024
+GPU_RECORDS = 2e6
 GROWTH_BOUND_KIB = 1024  # what counts as constant
 
 
@@ -135,9 +136,15 @@ def _injection(results):
     return trace_goals.judge_ways(results.ways) if results.ways else []
 
 
+def _gpu(results):
+    for one in results.gpu:
+        yield _judge("GPU records decoded, joined to their launches and encoded per second of one core, median",
+                     f"≥ {GPU_RECORDS / 1e6:g} M", one.rate, one.rate >= GPU_RECORDS, f"{one.rate / 1e6:.1f} M")
+
+
 _OF_PART = {"compare": (_cpu, _rate, _torn), "more": (_torn,), "reads": (_reads, _depth), "calls": (_calls,), "memory": (_memory,),
             "size": (_size,), "slowdown": (_slowdown,), "service": (_service,), "training": (_training,), "trace": (_trace,),
-            "injection": (_injection,)}
+            "injection": (_injection,), "gpu": (_gpu,)}
 
 
 def judge(part, results):

@@ -124,6 +124,17 @@ def _injection(results):
     return trace_report.lines_of_ways(results.ways) if results.ways else []
 
 
+def _gpu(results):
+    return ["Records as CUPTI 13.0 writes them: one call and one kernel for each launch of an eager job, in the cache as they are "
+            "after a buffer was taken. This is the collector's side, and needs no GPU; what CUPTI costs the job was never "
+            "measured.", "", *_table(
+                ["what", "million records per second of one core", "repeats", "bytes of trace per record"],
+                [row for one in results.gpu for row in (
+                    ["decoded", _spread(one.decoded, 1e-6), len(one.decoded), "-"],
+                    ["decoded, joined to their launches and encoded", _spread(one.whole, 1e-6), len(one.whole),
+                     f"{one.each:.1f}"])])]
+
+
 # In the order of the page: part, title, lines.
 SECTIONS = (
     ("compare", "Sampling, beside its peers", _compare),
@@ -132,6 +143,7 @@ SECTIONS = (
     ("training", "Samples of a training job", _training),
     ("trace", "Exact tracing", _trace),
     ("injection", "The tracer's way into a process", _injection),
+    ("gpu", "GPU records", _gpu),
     ("service", "The service", _service),
     ("reads", "Cost of a sample in bare reads", _reads),
     ("calls", "System calls per thread-sample", _calls),

@@ -69,19 +69,8 @@ Result<void> GpuCapture::CheckMemory() {
   return free.has_value() ? CheckGpuMemory(target_.pid, *free) : Result<void>();
 }
 
-// How its shim reads stacks was never tried without a GIL.
-Result<void> GpuCapture::CheckBuild() const {
-  if (!target_.python.layout.free_threaded) {
-    return {};
-  }
-  return Because(Reason::kPythonFreeThreaded,
-                 fmt::format("process {} runs CPython {}: of such builds the GPU is not recorded yet",
-                             target_.pid.value, target_.python.version_text),
-                 "Record without --gpu.", ThingOf(target_.pid));
-}
-
 Result<GpuInjection> GpuCapture::Inject(const std::function<bool()>& go_on) {
-  PP_RETURN_IF_ERROR(CheckBuild());
+  PP_RETURN_IF_ERROR(CheckGpuBuild(target_.pid, target_.python.layout.free_threaded, target_.python.version_text));
   const bool is_sampled = target_.stacks == GpuStackKind::kSampled;
   const GpuWishes wishes{.detail = DetailOf(context_.request.gpu),
                          .force = context_.request.force,

@@ -61,7 +61,6 @@ class GpuCapture {
   void Finish(Nanos now);
 
  private:
-  Result<void> CheckBuild() const;
   Result<void> CheckMemory();
   Result<GpuInjection> Inject(const std::function<bool()>& go_on);
   void Refuse(const Error& error);

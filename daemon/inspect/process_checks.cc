@@ -80,8 +80,12 @@ Check CheckGpuLibraries(Pid pid, const std::vector<MemoryRegion>& regions) {
           ""};
 }
 
-Check CheckGpu(Pid pid, const std::vector<MemoryRegion>& regions, const FreeGpuMemory& free_gpu_memory) {
-  const GpuOutlook outlook = LookAtGpu(pid, regions);
+Check CheckGpu(Pid pid, const std::vector<MemoryRegion>& regions, const Result<PythonProcess>& python,
+               const FreeGpuMemory& free_gpu_memory) {
+  GpuOutlook outlook = LookAtGpu(pid, regions);
+  if (python.has_value()) {
+    outlook.build = CheckGpuBuild(pid, python.value().layout.free_threaded, python.value().version_text);
+  }
   Check check = JudgeGpu(pid, outlook);
   if (check.verdict != Verdict::kOk || !outlook.has_driver) {
     return check;
@@ -124,7 +128,7 @@ std::vector<Check> CheckReadable(Pid pid, const FreeGpuMemory& free_gpu_memory) 
   const auto maps = ReadMaps(pid);
   const std::vector<MemoryRegion> regions = maps.has_value() ? maps.value() : std::vector<MemoryRegion>();
   checks.push_back(CheckGpuLibraries(pid, regions));
-  checks.push_back(CheckGpu(pid, regions, free_gpu_memory));
+  checks.push_back(CheckGpu(pid, regions, python, free_gpu_memory));
   return checks;
 }
 

@@ -9,8 +9,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests")]
 
 import run  # noqa: E402
-from parts import page, trace_goals, trace_report  # noqa: E402
+from parts import goals, page, report, trace_goals, trace_report  # noqa: E402
 from parts.goal import Goal  # noqa: E402
+from parts.gpu_records import GpuRecords  # noqa: E402
 from parts.trace import Tracing  # noqa: E402
 from parts.trace_events import Cost  # noqa: E402
 from parts.trace_injection import Entry  # noqa: E402
@@ -49,6 +50,17 @@ def cost(work, minor, added, **times):
     return Cost(f"{minor}.1 (pyenv)", minor, work, 1000, 1000,
                 {"untraced": [1e6], "apart": [1e6], "before": [1e6], "idle": [1e6], "ours": [1e6 + added],
                  "ours with C": [1e6 + 2 * added], **times})
+
+
+class GpuRecordsPart(unittest.TestCase):
+    def test_is_judged_and_shown(self):
+        for rate, verdict in ((1.9e6, "missed"), (2e6, "met")):
+            results = run.Results(1000, gpu=[GpuRecords([5e7, 6e7], [rate, rate], 80.0)])
+            self.assertFalse(results.is_empty())
+            goal, = goals.judge("gpu", results)
+            self.assertEqual((goal.bound, goal.verdict), ("≥ 2 M", verdict))
+            self.assertIn("55.00 (50.00 to 60.00)", "\n".join(report.lines("gpu", results)))
+        self.assertEqual(goals.judge("gpu", run.Results(1000)), [])
 
 
 class ExactTracing(unittest.TestCase):
