@@ -160,9 +160,9 @@ typedef struct pp_gpu_arena {
   int32_t control_tid;   // of the shim's thread, as gettid(2) says in the target
   uint32_t stack_bytes;  // for stacks of launches; 0: no launch is told of
   uint64_t pad1;
-  uint64_t pad2;
 
   // Written by the shim's thread.
+  uint64_t recording_since;  // CLOCK_MONOTONIC, ns: from then on everything was switched on
   uint32_t state;       // pp_gpu_state, released
   uint32_t step;        // pp_gpu_step
   uint64_t step_since;  // CLOCK_MONOTONIC of the target, ns
@@ -212,6 +212,7 @@ typedef struct pp_gpu_arena {
 } pp_gpu_arena;
 
 PP_STATIC_ASSERT(offsetof(pp_gpu_arena, nonce) == 24, "fixed");
+PP_STATIC_ASSERT(offsetof(pp_gpu_arena, recording_since) == 56, "fixed");
 PP_STATIC_ASSERT(offsetof(pp_gpu_arena, state) == 64, "fixed");
 PP_STATIC_ASSERT(offsetof(pp_gpu_arena, clocks) == 120, "fixed");
 PP_STATIC_ASSERT(offsetof(pp_gpu_arena, handed_out) == 128, "fixed");

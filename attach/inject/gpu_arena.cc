@@ -219,6 +219,7 @@ GpuLibrary GpuArena::library() const {
   library.version = Load(head().backend_version);
   library.driver_version = Load(head().driver_version);
   library.record_time = Load(head().record_time);
+  library.recording_since = Nanos(static_cast<int64_t>(Load(head().recording_since)));
   library.system_thread_ids = Load(head().thread_ids) != 0;
   std::memcpy(library.strides.data(), head().strides, sizeof head().strides);
   std::memcpy(library.kind_results.data(), head().kind_results, sizeof head().kind_results);

@@ -79,6 +79,7 @@ struct GpuLibrary {
   uint32_t version = 0;         // as cuptiGetVersion says
   uint32_t driver_version = 0;  // 0: not known
   uint32_t record_time = 0;     // pp_gpu_time
+  Nanos recording_since;        // on CLOCK_MONOTONIC: what was called before may be recorded in part
   bool system_thread_ids = false;
   std::array<uint16_t, PP_GPU_KINDS> strides{};  // bytes to the next record of each kind; 0: there is none
   // What switching on each kind returned; UINT16_MAX: it was not tried.

@@ -129,6 +129,7 @@ static void capture(void) {
     report = pp_gpu.backend->attach();
   }
   if (!report.error && !pp_gpu_is_called_off()) {
+    pp_gpu.arena->recording_since = pp_gpu_now(PP_MONOTONIC);
     pp_gpu_watch_exit();
     name_thread();
     pp_gpu.arena->record_time = pp_gpu.backend->clock();

@@ -153,6 +153,7 @@ void GpuCapture::BeginRecording() {
     return;
   }
   decoder_.emplace(library.strides);
+  joiner_.Begin(library.recording_since);
   accounting_.state = GpuCaptureState::kRecording;
   TellUnrecorded(library);
   if (memory_is_unknown_) {

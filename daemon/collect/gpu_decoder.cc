@@ -62,6 +62,8 @@ constexpr Field kSyncFields[] = {
 };
 constexpr Field kOverheadFields[] = {
     {4, 4, PP_TO(copy_kind)}, {24, 8, PP_TO(start)}, {32, 8, PP_TO(end)}, {40, 4, PP_TO(correlation)}};
+constexpr Field kJitFields[] = {{4, 4, PP_TO(value)},  {8, 4, PP_TO(copy_kind)}, {12, 4, PP_TO(device)},
+                                {16, 8, PP_TO(start)}, {24, 8, PP_TO(end)},      {32, 4, PP_TO(correlation)}};
 constexpr Field kDeviceFields[] = {
     {16, 8, PP_TO(bytes)},
     {32, 4, ToLimit(GpuLimit::kWarpSize)},
@@ -100,6 +102,7 @@ constexpr Layout kLayouts[] = {
     {GpuRecordKind::kContext, 16, kContextFields},
     {GpuRecordKind::kStream, 20, kStreamFields},
     {GpuRecordKind::kGraph, 40, kGraphFields},
+    {GpuRecordKind::kJit, 40, kJitFields},
 };
 
 template <typename Number>

@@ -23,6 +23,7 @@ enum Kind : uint8_t {
   kStream = 37,
   kSynchronization = 38,
   kGraphTrace = 51,
+  kJit = 52,
 };
 
 constexpr std::pair<uint8_t, std::string_view> kKindNames[] = {
@@ -37,11 +38,12 @@ constexpr std::pair<uint8_t, std::string_view> kKindNames[] = {
     {kStream, "streams"},
     {kSynchronization, "synchronisations"},
     {kGraphTrace, "replays of graphs"},
+    {kJit, "compilations"},
 };
 
 constexpr uint8_t kInventory[] = {kDevice, kContext, kStream};
-constexpr uint8_t kCoarseKinds[] = {kOverhead, kGraphTrace, kConcurrentKernel};
-constexpr uint8_t kDefaultKinds[] = {kMemcpy, kMemset, kSynchronization, kOverhead, kConcurrentKernel};
+constexpr uint8_t kCoarseKinds[] = {kOverhead, kJit, kGraphTrace, kConcurrentKernel};
+constexpr uint8_t kDefaultKinds[] = {kMemcpy, kMemset, kSynchronization, kOverhead, kJit, kConcurrentKernel};
 
 // From one id to another, both included.
 struct Calls {

@@ -31,7 +31,8 @@ GpuOperationKind KindOf(GpuRecordKind kind) {
     case GpuRecordKind::kMemcpyPeer: return GpuOperationKind::kMemcpy;
     case GpuRecordKind::kMemset: return GpuOperationKind::kMemset;
     case GpuRecordKind::kSync: return GpuOperationKind::kSync;
-    case GpuRecordKind::kOverhead: return GpuOperationKind::kOverhead;
+    case GpuRecordKind::kOverhead:
+    case GpuRecordKind::kJit: return GpuOperationKind::kOverhead;
     case GpuRecordKind::kGraph: return GpuOperationKind::kGraph;
     default: return GpuOperationKind::kKernel;
   }
@@ -141,7 +142,7 @@ void GpuJoiner::TakeOperation(const GpuRecord& record) {
   Operation operation;
   operation.operation = Describe(record);
   operation.taken = taking_;
-  if (record.kind == GpuRecordKind::kOverhead) {
+  if (operation.operation.kind == GpuOperationKind::kOverhead) {
     operation.queue = inventory_.OverheadQueue();
   } else {
     const bool has_device = record.kind != GpuRecordKind::kSync;
@@ -151,6 +152,12 @@ void GpuJoiner::TakeOperation(const GpuRecord& record) {
     SettleOperations(taking_, true);
   }
   operations_.push_back(operation);
+}
+
+// What is launched while the shim comes or leaves may or may not be recorded: only its kernel says that it was.
+bool GpuJoiner::ImpliesMore(const Call& call) const {
+  const Nanos begin = call.call.begin;
+  return call.call.result == 0 && begin >= opened_ && begin >= begun_ && begin <= closed_;
 }
 
 void GpuJoiner::NoteLaunch(const Call& call, const GpuCallSite& site) {
@@ -164,11 +171,8 @@ void GpuJoiner::NoteLaunch(const Call& call, const GpuCallSite& site) {
   launch.source = site.source;
   launch.kind = call.kind;
   launch.is_outside = call.call.begin < opened_;
-  // What is launched while the shim leaves may or may not be recorded: only its kernel says that it was.
-  launch.is_implied =
-      call.kind == GpuCallKind::kKernel && call.call.result == 0 && !launch.is_outside && call.call.begin <= closed_;
-  launch.is_replay =
-      call.kind == GpuCallKind::kGraph && call.call.result == 0 && !launch.is_outside && call.call.begin <= closed_;
+  launch.is_implied = call.kind == GpuCallKind::kKernel && ImpliesMore(call);
+  launch.is_replay = call.kind == GpuCallKind::kGraph && ImpliesMore(call);
   counts_.launches += launch.is_implied ? 1 : 0;
   if (launch.is_implied && first_launch_.value == 0 && !launches_.captures().Covers(launch.begin)) {
     first_launch_ = call.call.end;

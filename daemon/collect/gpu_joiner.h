@@ -54,6 +54,8 @@ class GpuJoiner {
   void Settle(Nanos now, Nanos known_until);
   // What was called before is not of this capture, nor what it started.
   void Open(Nanos when) { opened_ = when; }
+  // From when on everything was recorded: a call that began before may lack what it started.
+  void Begin(Nanos when) { begun_ = when; }
   // From now on calls are no longer recorded, while what was launched before still comes: what begins later and has no
   // launch is not of this capture.
   void Close(Nanos when) { closed_ = when; }
@@ -84,6 +86,7 @@ class GpuJoiner {
   bool AreTimesValid(const GpuRecord& record) const;
   void SettleCall(Call& call);
   void FollowGraphs(const Call& call);
+  bool ImpliesMore(const Call& call) const;
   void NoteLaunch(const Call& call, const GpuCallSite& site);
   void Write(Operation& operation, const GpuLaunch* launch);
   void CountKernel(const GpuOperation& operation, const GpuLaunch* launch);
@@ -111,6 +114,7 @@ class GpuJoiner {
   std::map<uint32_t, Nanos> replays_;  // of each graph the first that was seen
   Nanos first_instantiation_{INT64_MAX};
   Nanos opened_{INT64_MIN};
+  Nanos begun_{INT64_MIN};
   Nanos closed_{INT64_MAX};
 };
 

@@ -24,6 +24,10 @@ constexpr std::string_view kOverheads[] = {"Overhead",
                                            "Activity Buffer Request",
                                            "UVM Activity Init"};
 
+// What is made of code as a kernel is first used, from what, and where it comes from or goes to.
+constexpr std::string_view kCompiled[] = {"JIT", "JIT PTX to cubin", "JIT NVVM IR to PTX"};
+constexpr std::string_view kCompilations[] = {"", " (cache load)", " (cache store)", " (compile)"};
+
 std::string_view At(std::span<const std::string_view> words, uint32_t index) {
   return words[index < words.size() ? index : 0];
 }
@@ -40,6 +44,8 @@ std::string GpuOperationName(const GpuRecord& record) {
     case GpuRecordKind::kSync: return std::string(At(kSyncs, record.copy_kind));
     case GpuRecordKind::kOverhead:
       return record.copy_kind == 1 ? "Driver Compiler" : std::string(At(kOverheads, record.copy_kind >> 16));
+    case GpuRecordKind::kJit:
+      return fmt::format("{}{}", At(kCompiled, record.value), At(kCompilations, record.copy_kind));
     case GpuRecordKind::kGraph: return fmt::format("Graph {}", record.graph);
     default: return "?";
   }

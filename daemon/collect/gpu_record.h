@@ -25,6 +25,7 @@ enum class GpuRecordKind : uint32_t {
   kStream = 37,
   kSync = 38,
   kGraph = 51,
+  kJit = 52,
 };
 
 struct GpuRecord {
@@ -46,7 +47,7 @@ struct GpuRecord {
   uint32_t channel = 0;
   uint64_t bytes = 0;      // of a copy; the memory of a device
   uint32_t value = 0;      // of a memset; the number of a call (cbid)
-  uint32_t copy_kind = 0;  // also: what an overhead or a sync is
+  uint32_t copy_kind = 0;  // also: what an overhead, a sync or a compilation is
   uint32_t source = 0;
   uint32_t target = 0;
   uint32_t thread = 0;                      // of a call

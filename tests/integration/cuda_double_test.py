@@ -17,7 +17,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOUBLES = pathlib.Path(os.environ.get("PP_CUDA_DOUBLES", ROOT / "build/bin/tests/cuda"))
 VERSIONS = ("17", "18", "22", "24", "28", "130000", "130001", "130400")
-MEMCPY, MEMSET, RUNTIME, DEVICE, CONTEXT, KERNEL, STREAM, SYNC = 1, 2, 5, 8, 9, 10, 37, 38
+MEMCPY, MEMSET, RUNTIME, DEVICE, CONTEXT, KERNEL, OVERHEAD, STREAM, SYNC, JIT = 1, 2, 5, 8, 9, 10, 17, 37, 38, 52
 KERNELS_OF_STEP = 15
 sys.path.insert(0, str(ROOT / "tests"))
 from support import interpreters, runner  # noqa: E402
@@ -77,6 +77,37 @@ class LateAttach(unittest.TestCase):
         self.assertEqual([record["name"] for record in of_kind(seen, DEVICE)], ["Double of a GPU"])
         self.assertEqual([record["null_stream"] for record in of_kind(seen, CONTEXT)], [7])
         self.assertEqual(sorted(record["stream"] for record in of_kind(seen, STREAM)), [7, 13, 14, 15, 16])
+
+    def test_graphs_as_a_whole(self):
+        seen = play("every_kind", load_every=5, devices=2)
+        replays = [one for one in traced(seen, "memset") if one["graph"]]  # one in each
+        old, new = sorted({one["graph"] for one in replays})
+        wholes = of_kind(seen, 51)
+        self.assertEqual({one["graph"] for one in wholes}, {new})
+        self.assertEqual(len(wholes), sum(one["graph"] == new for one in replays))
+        self.assertEqual({one["graph"] for one in of_kind(seen, KERNEL)}, {0})
+        true = {one["correlation"]: one for one in replays}
+        offset = time.time_ns() - time.monotonic_ns()
+        for one in wholes:
+            self.assertLess(abs(one["end"] - offset - true[one["correlation"]]["end"]), 1000000)  # it is the last node
+            self.assertEqual((one["device"], one["stream"]), (1, true[one["correlation"]]["stream"]))
+        self.assertEqual(sum(one["graph"] == old for one in replays), 30)
+
+    def test_devices(self):
+        seen = play("every_kind", devices=2)
+        self.assertEqual(len(of_kind(seen, DEVICE)), 2)
+        self.assertEqual([(one["context"], one["device"]) for one in of_kind(seen, CONTEXT)], [(1, 0), (2, 1)])
+        devices = {(one["correlation"], one["node"]): one["device"] for one in traced(seen, "kernel")}
+        found = {(one["correlation"], one["node"]): one["device"] for one in of_kind(seen, KERNEL)}
+        self.assertEqual(found, {key: devices[key] for key in found})
+        self.assertEqual(set(found.values()), {0, 1})
+
+    def test_code_that_is_loaded_late(self):
+        seen = play("every_kind", load_every=5)
+        loads = [record for record in of_kind(seen, OVERHEAD) if record["overhead"] == 5 << 16]
+        self.assertGreater(len(loads), 10)
+        self.assertEqual(len(of_kind(seen, JIT)), len(loads))
+        self.assertEqual({(one["entry"], one["operation"]) for one in of_kind(seen, JIT)}, {(1, 3)})
 
     def test_nothing_forbidden_was_done(self):
         self.assertEqual(set(play("late_attach")["misuse"].values()), {0})

@@ -36,7 +36,7 @@ OUR_NAMES = {"start": "start", "end": "end", "device": "deviceId", "context": "c
              "grid_x": "gridX", "block_x": "blockX", "correlation": "correlationId", "name": "name", "node": "graphNodeId",
              "graph": "graphId", "copy_kind": "copyKind", "bytes": "bytes", "type": "type", "null_stream": "nullStreamId",
              "major": "computeCapabilityMajor", "overhead": "overheadKind", "cbid": "cbid", "process": "processId",
-             "thread": "threadId"}
+             "thread": "threadId", "entry": "jitEntryType", "operation": "jitOperationType"}
 OLDEST = {"Kernel": 8, "Memcpy": 5, "Memset": 4, "Device": 4}  # of the versions that we support
 
 

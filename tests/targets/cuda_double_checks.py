@@ -11,7 +11,7 @@ import threading
 import cupti_client
 from cuda_job import Model
 from cuda_libraries import Cuda
-from cupti_client import KERNEL, RUNTIME, Client
+from cupti_client import GRAPH_TRACE, JIT, KERNEL, MEMCPY, MEMSET, OVERHEAD, RUNTIME, Client
 
 STEPS = 30
 FOREVER = 1000 * 1000000000
@@ -66,6 +66,19 @@ def one_thread(cuda):
     detached = client.detach()
     return {"attached": attached, "detached": detached, "records": client.records(), "dropped": client.dropped(),
             "buffers": [buffer.hex() for buffer in client.buffers],
+            "offsets": [client.offsets(buffer) for buffer in client.buffers], **cuda.truth()}
+
+
+def every_kind(cuda):
+    """Graphs as a whole, of before and of later, and code that is loaded late, on two GPUs."""
+    old, client = Model(cuda), Client(cuda.cupti)
+    client.attach((RUNTIME, MEMCPY, MEMSET, OVERHEAD, JIT, GRAPH_TRACE, KERNEL))
+    cuda.set_device(1)
+    new = Model(cuda)
+    run(old)
+    run(new)
+    client.detach((RUNTIME, MEMCPY, MEMSET, OVERHEAD, JIT, GRAPH_TRACE, KERNEL))
+    return {"records": client.records(), "buffers": [buffer.hex() for buffer in client.buffers],
             "offsets": [client.offsets(buffer) for buffer in client.buffers], **cuda.truth()}
 
 

@@ -1,10 +1,10 @@
 """A job on a GPU that is not there: training steps on the doubles of tests/doubles/cuda, in threads, until told to finish.
 
 Options: --steps N (0: until told), --rate LAUNCHES (a second and thread; 0: as fast as it goes), --threads N, --version V,
---no-cupti (its library is not mapped), --truth FILE (what really happened, as JSON, written at the end). Says "ready" when
+--devices N (threads take turns), --triton (a launch of the driver's in each step), --no-cupti (its library is not mapped), --truth FILE (what really happened, as JSON, written at the end). Says "ready" when
 every thread did a step. Obeys, each answered when it is done: "ping" ("pong STEPS"); "pause" ("paused": no thread makes a call
 until "resume", "resumed NANOSECONDS"); "reload" ("reloaded": a kernel has another name at the same address); "capture" ("capturing": a stream of its own with some launches, until "captured"; then what EndCapture said,
-and if it is a graph, a replay of that); "profile"
+and if it is a graph, a replay of that); "replay" (the same graph once more: "replayed"); "profile"
 ("profiling RESULT": as PyTorch's profiler does, it subscribes to CUPTI or is refused, and takes its buffers); "profiled"
 ("profiled KERNELS" that it has); anything else ends the job.
 """
@@ -18,7 +18,7 @@ import pact
 from cuda_libraries import Cuda, CudaError
 from cupti_client import KERNEL, Client
 
-COMMANDS = ("ping", "pause", "resume", "reload", "capture", "profile", "profiled")
+COMMANDS = ("ping", "pause", "resume", "reload", "capture", "replay", "profile", "profiled")
 LAUNCHES = 15  # of a step, about
 CAPTURED = 7  # launches in the graph of "capture"
 
@@ -26,15 +26,17 @@ CAPTURED = 7  # launches in the graph of "capture"
 class Model:
     """One thread's network: each function below launches by itself, so that a profile can tell them apart."""
 
-    def __init__(self, cuda):
+    def __init__(self, cuda, triton=False):
+        self.triton = triton
         self.cuda, self.site = cuda, {name: cuda.site(name) for name in (
             "prepare", "load_batch", "linear", "attention", "loss", "_engine_run_backward", "update", "replay_optimizer",
-            "wait")}
+            "wait", "fused")}
         self.gemm = cuda.kernel("_ZN7cutlass6KernelI4GemmLi128ELi64EEEvNT_6ParamsE", 21000)
         self.softmax = cuda.kernel("_Z15softmax_warp_fwIfLi10EEvPT_PKS0_ii", 6000)
         self.cross_entropy = cuda.kernel("_Z18nll_loss_reductionIfEvPT_PKS0_PKl", 4000)
         self.gradient = cuda.kernel("_ZN7cutlass6KernelI8GemmGradLi128ELi64EEEvNT_6ParamsE", 15000)
         self.adam = cuda.kernel("_Z22multi_tensor_apply_adamIfEvPPT_fffi", 9000)
+        self.pointwise = cuda.kernel("triton_poi_fused_add_relu_0", 3000)
         self.prepare()
 
     def prepare(self):
@@ -57,6 +59,9 @@ class Model:
         self.linear()
         self.cuda.launch(self.site["attention"], self.softmax, self.stream)
         self.linear()
+
+    def fused(self):
+        self.cuda.launch_by_driver(self.site["fused"], self.pointwise, self.stream)
 
     def loss(self):
         self.cuda.launch(self.site["loss"], self.cross_entropy, self.stream)
@@ -83,6 +88,8 @@ class Model:
         self.load_batch()
         for _ in range(2):
             self.attention()
+        if self.triton:
+            self.fused()
         self.loss()
         self.backward()
         self.update()
@@ -108,7 +115,8 @@ class Job:
             raise
 
     def loop(self, number):
-        model, pause = Model(self.cuda), LAUNCHES / self.options.rate if self.options.rate else 0
+        self.cuda.set_device(number % self.options.devices)
+        model, pause = Model(self.cuda, self.options.triton), LAUNCHES / self.options.rate if self.options.rate else 0
         self.models.append(model)
         model.step()
         self.steps[number] += 1
@@ -180,9 +188,14 @@ class Job:
         try:
             graph = self.cuda.end_capture(site, stream)
             self.cuda.replay(site, graph, stream)
+            self.graph = site, graph, stream
             pact.say("captured whole")
         except CudaError as error:
             pact.say("captured nothing:", error)
+
+    def do_replay(self):
+        self.cuda.replay(*self.graph)
+        pact.say("replayed")
 
     def do_profile(self):
         self.client = Client(self.cuda.cupti)
@@ -202,6 +215,8 @@ def parse():
     parser.add_argument("--rate", type=float, default=2000)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--version", default="130001")
+    parser.add_argument("--devices", type=int, default=1)
+    parser.add_argument("--triton", action="store_true")
     parser.add_argument("--no-cupti", action="store_true")
     parser.add_argument("--truth")
     return parser.parse_args()

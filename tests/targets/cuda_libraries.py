@@ -24,7 +24,7 @@ class _Call(ctypes.Structure):
 class _Operation(ctypes.Structure):
     _fields_ = [("start", ctypes.c_uint64), ("end", ctypes.c_uint64), ("name", ctypes.c_char_p),
                 ("bytes", ctypes.c_uint64), ("node", ctypes.c_uint64),
-                *((name, ctypes.c_uint32) for name in ("tid", "index", "kind", "stream", "correlation", "graph"))]
+                *((name, ctypes.c_uint32) for name in ("tid", "index", "kind", "stream", "correlation", "graph", "device"))]
 
 
 KINDS = {1: "kernel", 2: "memcpy", 3: "memset", 4: "sync"}
@@ -67,6 +67,7 @@ class Cuda:
         self.runtime.cudaStreamEndCapture.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
         self.runtime.cudaGraphInstantiate.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64]
         self.runtime.cudaGraphLaunch.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+        self._launch_by_driver = None
         self._launch = getattr(self.runtime, "__cudaLaunchKernel" if int(version) >= 130000 else "cudaLaunchKernel")
 
     def site(self, name):
@@ -108,6 +109,18 @@ class Cuda:
     def launch(self, site, kernel, stream, grid=(64, 1, 1), block=(256, 1, 1), shared=0):
         self._said().append(site)
         self._check(self._launch(kernel, _Dimensions(*grid), _Dimensions(*block), None, shared, stream))
+
+    def launch_by_driver(self, site, kernel, stream, grid=(64, 1, 1), block=(256, 1, 1)):
+        """As Triton does."""
+        if self._launch_by_driver is None:
+            self._launch_by_driver = ctypes.CDLL("libcuda.so.1").cuLaunchKernel  # of the one that is mapped
+            self._launch_by_driver.argtypes = [ctypes.c_void_p] + [ctypes.c_uint] * 7 + [ctypes.c_void_p] * 3
+        self._said().append(site)
+        self._check(self._launch_by_driver(kernel, *grid, *block, 0, stream, None, None))
+
+    def set_device(self, number):
+        """Of this thread's next streams."""
+        self._check(self.runtime.cudaSetDevice(number))
 
     def copy(self, site, size, kind, stream):
         self._said().append(site)

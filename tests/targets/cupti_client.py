@@ -12,6 +12,7 @@ REQUEST = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER
 COMPLETE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
 CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_void_p)
 MEMCPY, MEMSET, DRIVER, RUNTIME, DEVICE, CONTEXT, KERNEL, OVERHEAD, STREAM, SYNCHRONIZATION = 1, 2, 4, 5, 8, 9, 10, 17, 37, 38
+GRAPH_TRACE, JIT = 51, 52
 FIELDS = {  # kind: (name, offset, format)…
     KERNEL: (("start", 16, "Q"), ("end", 24, "Q"), ("device", 40, "I"), ("context", 44, "I"), ("stream", 48, "I"),
              ("grid_x", 52, "I"), ("block_x", 64, "I"), ("correlation", 92, "I"), ("name", 104, "Q"), ("node", 144, "Q"),
@@ -24,6 +25,10 @@ FIELDS = {  # kind: (name, offset, format)…
     DEVICE: (("name", 136, "Q"), ("major", 104, "I")),
     CONTEXT: (("context", 4, "I"), ("device", 8, "I"), ("null_stream", 14, "H")),
     STREAM: (("context", 4, "I"), ("stream", 8, "I")),
+    GRAPH_TRACE: (("correlation", 4, "I"), ("start", 8, "Q"), ("end", 16, "Q"), ("device", 24, "I"), ("graph", 28, "I"),
+                  ("context", 32, "I"), ("stream", 36, "I")),
+    JIT: (("entry", 4, "I"), ("operation", 8, "I"), ("device", 12, "I"), ("start", 16, "Q"), ("end", 24, "Q"),
+          ("correlation", 32, "I")),
     OVERHEAD: (("overhead", 4, "I"), ("start", 24, "Q"), ("end", 32, "Q")),
 }
 FIELDS[RUNTIME] = FIELDS[DRIVER] = (("cbid", 4, "I"), ("start", 8, "Q"), ("end", 16, "Q"), ("process", 24, "I"),

@@ -17,6 +17,7 @@
 #include "daemon/collect/gpu_joiner.h"
 #include "daemon/collect/gpu_launches.h"
 #include "daemon/collect/gpu_names.h"
+#include "daemon/collect/gpu_operation_name.h"
 #include "daemon/collect/stack_history.h"
 #include "daemon/trace/memory_sink.h"
 #include "daemon/trace/trace_reader.h"
@@ -55,7 +56,8 @@ std::array<uint16_t, kGpuRecordKinds> Strides() {
   strides[5] = strides[4] = kCallSize;
   strides[10] = kKernelSize;
   strides[1] = 96;
-  strides[52] = 72;  // which we do not read
+  strides[52] = 72;
+  strides[40] = 136;  // which we do not read
   return strides;
 }
 
@@ -135,13 +137,13 @@ TEST(GpuDecoder, AnOlderShorterRecordLacksItsLastFields) {
 
 TEST(GpuDecoder, PassesOverWhatItDoesNotKnowAndEndsAtWhatCannotBe) {
   GpuDecoder decoder(Strides());
-  Bytes jit;
-  jit.Put(0, uint32_t{52});
-  jit.Put(68, uint32_t{0});
+  Bytes unread;
+  unread.Put(0, uint32_t{40});
+  unread.Put(132, uint32_t{0});
   Bytes unknown;
   unknown.Put(0, uint32_t{63});
   Bytes bytes;
-  bytes.Append(jit, 0).Append(Launch(1, 2), 0).Append(unknown, 100).Append(Launch(3, 4), 0);
+  bytes.Append(unread, 0).Append(Launch(1, 2), 0).Append(unknown, 100).Append(Launch(3, 4), 0);
   EXPECT_EQ(Decode(decoder, bytes.span()).size(), 1);
   EXPECT_EQ(decoder.unknown(), 2);
   // A record that does not fit, and one that was never written.
@@ -151,6 +153,26 @@ TEST(GpuDecoder, PassesOverWhatItDoesNotKnowAndEndsAtWhatCannotBe) {
   Bytes zeros;
   zeros.Append(Launch(1, 2), 400);
   EXPECT_EQ(Decode(decoder, zeros.span()).size(), 1);
+}
+
+TEST(GpuDecoder, ACompilationIsNamed) {
+  GpuDecoder decoder(Strides());
+  Bytes bytes;
+  bytes.Put(0, uint32_t{52});
+  bytes.Put(4, uint32_t{1});
+  bytes.Put(8, uint32_t{3});
+  bytes.Put(16, uint64_t{100});
+  bytes.Put(24, uint64_t{200});
+  bytes.Put(32, uint32_t{9});
+  bytes.Put(68, uint32_t{0});
+  auto records = Decode(decoder, bytes.span());
+  ASSERT_EQ(records.size(), 1);
+  EXPECT_EQ(records[0].start, 100);
+  EXPECT_EQ(records[0].end, 200);
+  EXPECT_EQ(records[0].correlation, 9);
+  EXPECT_EQ(GpuOperationName(records[0]), "JIT PTX to cubin (compile)");
+  records[0].value = records[0].copy_kind = 77;
+  EXPECT_EQ(GpuOperationName(records[0]), "JIT");
 }
 
 TEST(GpuClock, StepsOfTheWallClockAreSeenAndLeftToTheirTime) {
@@ -178,33 +200,6 @@ TEST(GpuClock, TimesThatCannotBeAreKnown) {
   clock.AddPair(Nanos(INT64_MAX), Nanos(13 * kSecond), Nanos(50));  // what a target may say
   clock.AddPair(Nanos(INT64_MIN), Nanos(14 * kSecond), Nanos(50));
   EXPECT_TRUE(clock.IsPossible(5));
-}
-
-TEST(GpuGraphCaptures, LastFromTheirBeginToTheirEndInWhateverOrderTheyAreTold) {
-  GpuGraphCaptures captures;
-  EXPECT_FALSE(captures.Covers(Nanos(50)));
-  captures.End(Nanos(300));
-  EXPECT_TRUE(captures.Covers(Nanos(50))) << "it had begun before";
-  EXPECT_FALSE(captures.Covers(Nanos(300)));
-  captures.Begin(Nanos(100));
-  EXPECT_FALSE(captures.Covers(Nanos(50)));
-  EXPECT_TRUE(captures.Covers(Nanos(200)));
-  captures.Begin(Nanos(150));
-  captures.End(Nanos(250));
-  EXPECT_TRUE(captures.Covers(Nanos(260))) << "of two one goes on";
-  captures.Begin(Nanos(400));
-  EXPECT_FALSE(captures.Covers(Nanos(350)));
-  EXPECT_TRUE(captures.Covers(Nanos(1000))) << "it did not end";
-}
-
-TEST(GpuGraphCaptures, AreBounded) {
-  GpuGraphCaptures captures;
-  captures.Begin(Nanos(0));
-  for (int64_t i = 1; i < 10'000; ++i) {
-    captures.Begin(Nanos(10 * i));
-    captures.End(Nanos(10 * i + 5));
-  }
-  EXPECT_TRUE(captures.Covers(Nanos(99'998))) << "the first one, long forgotten, goes on";
 }
 
 TEST(GpuCalls, OnlyWhatWasAskedForIsTaken) {
@@ -548,6 +543,23 @@ TEST(GpuJoiner, OnlyCapturedLaunchesAreNoDeadLibrary) {
   joined.Take(bytes);
   joined.Settle(0.1);
   EXPECT_FALSE(joined.joiner.SeesNoKernels(joined.base + Nanos::FromSeconds(3)));
+}
+
+TEST(GpuJoiner, WhatWasLaunchedBeforeAllWasSwitchedOnOwesNoKernel) {
+  Joined joined;
+  joined.joiner.Begin(joined.base + Nanos(250));
+  Bytes bytes;
+  bytes.Append(Launch(joined.At(100), 1), 0)
+      .Append(Launch(joined.At(200), 2), 0)
+      .Append(Kernel(joined.At(210), joined.At(220), 2), kKernelSize)
+      .Append(Call(5, 311, joined.At(230), joined.At(240), 3), 0)
+      .Append(Launch(joined.At(300), 4), 0);
+  joined.Take(bytes);
+  (void)joined.Finish();
+  EXPECT_EQ(joined.counts.unseen, 1);
+  EXPECT_EQ(joined.counts.replays_unseen, 0);
+  EXPECT_EQ(joined.counts.launches, 2);
+  EXPECT_EQ(joined.counts.kernels, 1);
 }
 
 TEST(GpuJoiner, CallsWaitUntilItIsKnownWhereTheirThreadWas) {

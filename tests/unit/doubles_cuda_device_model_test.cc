@@ -35,7 +35,7 @@ TEST_F(DeviceModel, ClockIsInvertible) {
 }
 
 TEST_F(DeviceModel, StreamIsInOrder) {
-  const uint32_t stream = model_create_stream();
+  const uint32_t stream = model_create_stream(0);
   const double_op first = Queued(Operation(kOpKernel, stream), 50000);
   const double_op second = Queued(Operation(kOpKernel, stream), 1000);
   EXPECT_GE(second.start, first.end);
@@ -44,17 +44,17 @@ TEST_F(DeviceModel, StreamIsInOrder) {
 }
 
 TEST_F(DeviceModel, StreamsRunBesideEachOther) {
-  const double_op slow = Queued(Operation(kOpKernel, model_create_stream()), uint64_t{1000000000} * 1000);
-  const double_op fast = Queued(Operation(kOpKernel, model_create_stream()), 1000);
+  const double_op slow = Queued(Operation(kOpKernel, model_create_stream(0)), uint64_t{1000000000} * 1000);
+  const double_op fast = Queued(Operation(kOpKernel, model_create_stream(0)), 1000);
   EXPECT_LT(fast.end, slow.end);
   EXPECT_NE(fast.channel, slow.channel);
 }
 
 TEST_F(DeviceModel, CopiesOfADirectionShareAnEngine) {
   const uint64_t long_time = uint64_t{1000000000} * 1000;
-  const double_op there = Queued(Operation(kOpMemcpy, model_create_stream(), 1), long_time);
-  const double_op after = Queued(Operation(kOpMemcpy, model_create_stream(), 1), 1000);
-  const double_op back = Queued(Operation(kOpMemcpy, model_create_stream(), 2), 1000);
+  const double_op there = Queued(Operation(kOpMemcpy, model_create_stream(0), 1), long_time);
+  const double_op after = Queued(Operation(kOpMemcpy, model_create_stream(0), 1), 1000);
+  const double_op back = Queued(Operation(kOpMemcpy, model_create_stream(0), 2), 1000);
   EXPECT_GE(after.start, there.end);
   EXPECT_LT(back.end, there.end);
 }
@@ -62,7 +62,7 @@ TEST_F(DeviceModel, CopiesOfADirectionShareAnEngine) {
 TEST_F(DeviceModel, InventoryHasEveryStream) {
   double_inventory before = {}, after = {};
   model_inventory(&before);
-  const uint32_t stream = model_create_stream();
+  const uint32_t stream = model_create_stream(0);
   model_inventory(&after);
   EXPECT_EQ(after.contexts, 1u);
   EXPECT_EQ(after.stream_ids[0], uint32_t{kNullStream});

@@ -15,6 +15,7 @@
 
 enum {
   kStartAt = 16,
+  kStartOfGraphAt = 8,
   kEndAt = 24,
   kPoolLimit = 2,
   kPoolDefault = 250,
@@ -130,11 +131,18 @@ static void deliver(void) {
   }
 }
 
+// Where its times are: graphs as a whole have them elsewhere.
+static uint8_t* times_of(const struct pending* one) {
+  uint32_t kind;
+  memcpy(&kind, one->buffer->data + one->offset, sizeof kind);
+  return one->buffer->data + one->offset + (kind == kGraphTrace ? kStartOfGraphAt : kStartAt);
+}
+
 static void stamp(const struct pending* one) {
   if (one->broken) return;
   uint64_t start = cupti_time(one->starts), end = cupti_time(one->ends);
-  memcpy(one->buffer->data + one->offset + kStartAt, &start, sizeof start);
-  memcpy(one->buffer->data + one->offset + kEndAt, &end, sizeof end);
+  memcpy(times_of(one), &start, sizeof start);
+  memcpy(times_of(one) + kEndAt - kStartAt, &end, sizeof end);
 }
 
 static void hand_over(struct buffer* buffer) {
@@ -157,7 +165,7 @@ static void flush_all(void) {
   while (force && pending_take_due(UINT64_MAX, &one)) {  // incomplete: their end stays zero
     if (one.starts <= now && !one.broken) {
       uint64_t start = cupti_time(one.starts);
-      memcpy(one.buffer->data + one.offset + kStartAt, &start, sizeof start);
+      memcpy(times_of(&one), &start, sizeof start);
     }
     if (--one.buffer->pending == 0 && one.buffer->retired) hand_over(one.buffer);
   }

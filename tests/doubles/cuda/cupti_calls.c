@@ -93,6 +93,8 @@ static void record(const struct double_call* call) {
 static void leave(struct double_call* call) {
   struct double_call inner = inner_of(call);
   pthread_mutex_lock(&cupti.lock);
+  int64_t loads = double_option("load_every", 0);
+  if (cupti.driver && loads && call->correlation % loads == 1) records_load(call);
   if (inner.cbid) record(&inner);
   record(call);
   pthread_mutex_unlock(&cupti.lock);
@@ -101,9 +103,9 @@ static void leave(struct double_call* call) {
   call_back(call, 1);  // the last thing: the client may finalize in it
 }
 
-static void stream_created(uint32_t stream) {
+static void stream_created(uint32_t stream, uint32_t device) {
   pthread_mutex_lock(&cupti.lock);
-  if (cupti.driver && cupti.kinds[kStreamKind]) records_stream(stream);
+  if (cupti.driver && cupti.kinds[kStreamKind]) records_stream(stream, device);
   pthread_mutex_unlock(&cupti.lock);
 }
 

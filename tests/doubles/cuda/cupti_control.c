@@ -10,6 +10,7 @@ static uint32_t domain_of(uint32_t kind) { return kind == kRuntime ? kRuntimeApi
 
 // A kind of calls is its list: the kind, called later, overrides what the list said.
 static void set_kind(uint32_t kind, int on) {
+  if (kind == kGraphTrace && on && !cupti.kinds[kind]) cupti.old_graphs = cupti.driver->newest_graph(0);
   cupti.kinds[kind] = (uint8_t)on;
   uint32_t domain = domain_of(kind);
   if (domain) memset(cupti.recorded[domain], on ? 0xff : 0, sizeof cupti.recorded[domain]);

@@ -98,6 +98,30 @@ static void synchronisation(const struct double_call* call, const struct double_
   put32(36, UINT32_MAX);  // no event
 }
 
+// One record for all nodes; none of a graph that was there before this was switched on.
+static void graph(const struct double_call* call, const struct double_op* op, uint64_t starts, uint64_t ends) {
+  static __thread uint64_t began;
+  if (op->node_index == 0) began = starts;
+  if (op->node_index + 1 != op->nodes || op->graph <= cupti.old_graphs || !reserve(kGraphTrace, began, ends)) return;
+  put32(4, call->correlation);
+  put32(24, op->device);
+  put32(28, op->graph);
+  put32(32, op->context);
+  put32(36, op->stream);
+}
+
+// Code that was loaded late, and compiled for that.
+void records_load(const struct double_call* call) {
+  enum { kLazyLoading = 5 << 16, kPtxToCubin = 1, kCompile = 3 };
+  records_overhead(kLazyLoading, call->start, call->end);
+  if (!cupti.kinds[kJit] || !reserve(kJit, 0, 0)) return;
+  put32(4, kPtxToCubin);
+  put32(8, kCompile);
+  put64(16, cupti_time(call->start));
+  put64(24, cupti_time(call->end));
+  put32(32, call->correlation);
+}
+
 void records_op(const struct double_call* call, const struct double_op* op) {
   if (op->kind == kOpSync) {
     synchronisation(call, op);
@@ -105,6 +129,10 @@ void records_op(const struct double_call* call, const struct double_op* op) {
   }
   cupti.graphs += op->graph != 0;
   uint64_t starts = cupti.driver->host_time(op->start), ends = cupti.driver->host_time(op->end);
+  if (op->graph && cupti.kinds[kGraphTrace]) {
+    graph(call, op, starts, ends);
+    return;
+  }
   if (op->kind == kOpKernel) kernel(call, op, starts, ends);
   if (op->kind == kOpMemcpy) copy(call, op, starts, ends);
   if (op->kind == kOpMemset) set(call, op, starts, ends);
@@ -119,22 +147,24 @@ void records_overhead(uint32_t overhead, uint64_t start, uint64_t end) {
   put64(32, cupti_time(end));
 }
 
-void records_stream(uint32_t stream) {
+void records_stream(uint32_t stream, uint32_t device) {
   if (!reserve(kStreamKind, 0, 0)) return;
-  put32(4, 1);
+  put32(4, device + 1);
   put32(8, stream);
   put32(16, stream == 7 ? 3 : 1);  // the null stream, or a default one
 }
 
-static void device(void) {
+static void device(uint32_t number) {
+  char uuid[] = "ptrace-prof GPU0";
+  uuid[sizeof uuid - 2] = (char)('0' + number % 10);
   if (!reserve(kDeviceKind, 0, 0)) return;
   put64(16, (uint64_t)80 << 30);
   put32(28, 50u << 20);
   put32(32, 32);
   put32(44, 132);
   put32(104, 9);
-  put32(112, 0);
-  put(120, "ptrace-prof GPU0", 16);                            // its UUID
+  put32(112, number);
+  put(120, uuid, 16);
   put64(136, (uint64_t)(uintptr_t)strdup("Double of a GPU"));  // the client frees it
   put8(144, 1);
 }
@@ -142,14 +172,14 @@ static void device(void) {
 void records_inventory(uint32_t kind) {
   struct double_inventory have;
   cupti.driver->inventory(&have);
-  if (kind == kDeviceKind && have.contexts) device();
-  if (kind == kContextKind && have.contexts && reserve(kContextKind, 0, 0)) {
-    put32(4, 1);
-    put32(8, 0);
+  for (uint32_t i = 0; kind == kDeviceKind && i < have.contexts; i++) device(i);
+  for (uint32_t i = 0; kind == kContextKind && i < have.contexts && reserve(kContextKind, 0, 0); i++) {
+    put32(4, i + 1);
+    put32(8, i);
     put16(12, 1);
     put16(14, 7);  // its null stream
   }
   for (uint32_t i = 0; kind == kStreamKind && have.contexts && i < have.streams; i++) {
-    records_stream(have.stream_ids[i]);
+    records_stream(have.stream_ids[i], have.stream_devices[i]);
   }
 }

@@ -36,6 +36,8 @@ enum {
   kOverhead = 17,
   kStreamKind = 37,
   kSynchronization = 38,
+  kGraphTrace = 51,
+  kJit = 52,
   kKinds = 64
 };
 enum { kDomains = 8, kCallbacks = 1024, kAttributes = 32, kStateDomain = 6, kFatalError = 1 };
@@ -66,6 +68,7 @@ struct cupti_state {
   uint64_t attributes[kAttributes];
   uint32_t correlation;
   uint64_t graphs;       // operations of graphs that were submitted
+  uint32_t old_graphs;   // up to this one they were there when graphs as a whole were switched on
   uint64_t gpu_records;  // since the start, for faults that begin at a certain one
   uint64_t dropped;
   struct cupti_misuse misuse;
@@ -107,7 +110,8 @@ uint64_t cupti_time(uint64_t monotonic);
 void records_call(const struct double_call* call);
 void records_op(const struct double_call* call, const struct double_op* op);
 void records_inventory(uint32_t kind);
-void records_stream(uint32_t stream);
+void records_stream(uint32_t stream, uint32_t device);
+void records_load(const struct double_call* call);
 void records_overhead(uint32_t overhead, uint64_t start, uint64_t end);
 
 #endif

@@ -13,8 +13,9 @@ static struct {
   uint64_t offset;
   int64_t drift_ppb;
   uint64_t backlog;  // ns of queued work from which on a launch waits
-  uint64_t busy_until[kStreams], copies_until[2];
-  uint32_t streams;
+  uint64_t busy_until[kStreams], copies_until[kMostDevices][2];
+  uint32_t device_of[kStreams], devices;
+  uint32_t streams;  // in use; the first are the null streams of the devices
   uint64_t grids;
 } model = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -24,7 +25,10 @@ void model_start(void) {
     model.offset = (uint64_t)double_option("gpu_offset", 77000000000);
     model.drift_ppb = double_option("gpu_drift_ppb", 20000);
     model.backlog = (uint64_t)double_option("backlog_us", 5000) * 1000;
-    model.streams = 1;
+    int64_t devices = double_option("devices", 1);
+    model.devices = devices < 1 ? 1 : devices > kMostDevices ? kMostDevices : (uint32_t)devices;
+    for (uint32_t i = 0; i < model.devices; i++) model.device_of[i] = i;
+    model.streams = model.devices;
     model.zero = monotonic_now();
   }
   pthread_mutex_unlock(&model.lock);
@@ -40,14 +44,18 @@ uint64_t model_host_time(uint64_t ticks) {
   return model.zero + (uint64_t)((__int128)since * 1000000000 / (1000000000 + model.drift_ppb));
 }
 
-static uint32_t slot_of(uint32_t stream) {
-  uint32_t slot = stream == kNullStream ? 0 : stream - kFirstStream + 1;
+static uint32_t slot_of(uint32_t stream, uint32_t device) {
+  uint32_t slot = stream == kNullStream ? device : stream - kFirstStream + model.devices;
   return slot < kStreams ? slot : 0;
 }
 
-uint32_t model_create_stream(void) {
+uint32_t model_devices(void) { return model.devices; }
+uint32_t model_device_of(uint32_t stream) { return model.device_of[slot_of(stream, 0)]; }
+
+uint32_t model_create_stream(uint32_t device) {
   pthread_mutex_lock(&model.lock);
-  uint32_t id = model.streams < kStreams ? kFirstStream + model.streams++ - 1 : 0;
+  uint32_t id = model.streams < kStreams ? kFirstStream + model.streams - model.devices : 0;
+  if (id) model.device_of[model.streams++] = device < model.devices ? device : 0;
   pthread_mutex_unlock(&model.lock);
   return id;
 }
@@ -55,7 +63,7 @@ uint32_t model_create_stream(void) {
 static uint64_t later(uint64_t one, uint64_t other) { return one > other ? one : other; }
 
 void model_queue(struct double_op* op, uint64_t duration) {
-  uint32_t slot = slot_of(op->stream);
+  uint32_t slot = slot_of(op->stream, op->device);
   pthread_mutex_lock(&model.lock);
   for (uint64_t now = monotonic_now(); model.busy_until[slot] > now + model.backlog; now = monotonic_now()) {
     uint64_t until = model.busy_until[slot] - model.backlog / 2;
@@ -65,14 +73,14 @@ void model_queue(struct double_op* op, uint64_t duration) {
   }
   uint64_t start = later(monotonic_now() + kLaunchLatency, model.busy_until[slot] + 1000);
   if (op->kind == kOpMemcpy) {
-    uint64_t* engine = &model.copies_until[op->copy_kind == 2];  // device to host has its own
+    uint64_t* engine = &model.copies_until[model.device_of[slot]][op->copy_kind == 2];  // device to host has its own
     start = later(start, *engine);
     *engine = start + duration;
   }
   model.busy_until[slot] = start + duration;
   op->grid_id = op->kind == kOpKernel ? ++model.grids : 0;
-  op->device = kDevice;
-  op->context = kContext;
+  op->device = model.device_of[slot];
+  op->context = context_of(op->device);
   op->channel = slot + 8;
   op->start = model_ticks(start);
   op->end = model_ticks(start + duration);
@@ -83,7 +91,8 @@ uint64_t model_idle_at(uint32_t stream) {
   uint64_t until = 0;
   pthread_mutex_lock(&model.lock);
   for (uint32_t slot = 0; slot < kStreams; slot++) {
-    if (!stream || slot == slot_of(stream)) until = later(until, model.busy_until[slot]);
+    int is_one = stream == kNullStream ? slot < model.devices : slot == slot_of(stream, 0);
+    if (!stream || is_one) until = later(until, model.busy_until[slot]);
   }
   pthread_mutex_unlock(&model.lock);
   return until;
@@ -91,8 +100,11 @@ uint64_t model_idle_at(uint32_t stream) {
 
 void model_inventory(struct double_inventory* out) {
   pthread_mutex_lock(&model.lock);
-  out->contexts = model.zero ? 1 : 0;
+  out->contexts = model.zero ? model.devices : 0;
   out->streams = model.streams;
-  for (uint32_t i = 0; i < model.streams; i++) out->stream_ids[i] = i ? kFirstStream + i - 1 : kNullStream;
+  for (uint32_t i = 0; i < model.streams; i++) {
+    out->stream_ids[i] = i < model.devices ? kNullStream : kFirstStream + i - model.devices;
+    out->stream_devices[i] = model.device_of[i];
+  }
   pthread_mutex_unlock(&model.lock);
 }

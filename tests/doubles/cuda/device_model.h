@@ -1,5 +1,6 @@
-// The GPU that is not there: one device, one context, streams that work off what is queued in order, one engine for
-// kernels per stream and two for copies. Nothing runs: times are computed at submission. Owned by driver.c; any thread.
+// The GPUs that are not there (option devices), each with one context: streams that work off what is queued in order,
+// one engine for kernels per stream and two for copies. Nothing runs: times are computed at submission. Owned by
+// driver.c; any thread.
 //
 // Its clock runs at its own rate from its own zero (options gpu_offset and gpu_drift_ppb); CUPTI has to convert it.
 #ifndef TESTS_DOUBLES_CUDA_DEVICE_MODEL_H
@@ -7,13 +8,17 @@
 
 #include "tests/doubles/cuda/seam.h"
 
-enum { kNullStream = 7, kFirstStream = 13, kContext = 1, kDevice = 0 };
+enum { kNullStream = 7, kFirstStream = 13, kMostDevices = 8 };
+static inline uint32_t context_of(uint32_t device) { return device + 1; }
 
 void model_start(void);
 uint64_t model_ticks(uint64_t monotonic);
 uint64_t model_host_time(uint64_t ticks);
-uint32_t model_create_stream(void);
-// Sets the times and the channel of `op`, after waiting while the stream is too far behind.
+uint32_t model_devices(void);
+uint32_t model_create_stream(uint32_t device);
+uint32_t model_device_of(uint32_t stream);  // that is no null stream
+// Sets the device (of a null stream it is told), the times and the channel of `op`, after waiting while the stream is
+// too far behind.
 void model_queue(struct double_op* op, uint64_t duration);
 // When the stream has done all it has (0: all streams), CLOCK_MONOTONIC.
 uint64_t model_idle_at(uint32_t stream);

@@ -53,8 +53,9 @@ static void seam_submit(const struct double_call* call, struct double_op* op, ui
 }
 
 static void seam_synchronise(const struct double_call* call, uint32_t stream, uint32_t type) {
-  struct double_op op = {
-      .kind = kOpSync, .stream = stream ? stream : UINT32_MAX, .context = kContext, .sync_type = type};
+  struct double_op op = {.kind = kOpSync, .stream = stream ? stream : UINT32_MAX, .sync_type = type};
+  op.device = stream && stream != kNullStream ? model_device_of(stream) : 0;
+  op.context = context_of(op.device);
   uint64_t until = model_idle_at(stream);
   op.start = monotonic_now();
   if (until > op.start) sleep_until(until);
@@ -63,10 +64,10 @@ static void seam_synchronise(const struct double_call* call, uint32_t stream, ui
   tell(call, &op);
 }
 
-static uint32_t seam_create_stream(void) {
-  uint32_t stream = model_create_stream();
+static uint32_t seam_create_stream(uint32_t device) {
+  uint32_t stream = model_create_stream(device);
   const struct double_tracer* one = atomic_load(&tracer);
-  if (one && stream) one->stream_created(stream);
+  if (one && stream) one->stream_created(stream, model_device_of(stream));
   return stream;
 }
 
@@ -76,6 +77,14 @@ static int32_t seam_capturing(int32_t change) { return atomic_fetch_add(&capture
 static uint32_t seam_context_syncs(uint32_t more) {
   if (more) sleep_until(model_idle_at(0));
   return atomic_fetch_add(&context_syncs, more) + more;
+}
+
+static uint32_t seam_newest_graph(uint32_t made) {
+  static atomic_uint newest;
+  unsigned before = atomic_load(&newest);
+  while (before < made && !atomic_compare_exchange_weak(&newest, &before, made)) {
+  }
+  return atomic_load(&newest);
 }
 
 DOUBLE_EXPORT int32_t cuInit(unsigned flags) {
@@ -98,7 +107,8 @@ static const struct double_driver driver = {sizeof(struct double_driver),
                                             seam_ticks,
                                             model_host_time,
                                             seam_capturing,
-                                            seam_context_syncs};
+                                            seam_context_syncs,
+                                            seam_newest_graph};
 
 DOUBLE_EXPORT int32_t cuGetExportTable(const void** table, const void* uuid) {
   if (!table || !uuid || memcmp(uuid, DOUBLE_SEAM, 16) != 0) return kInvalidValue;

@@ -87,6 +87,8 @@ int graph_invalidate(const struct double_driver* driver, uint32_t stream) {
   return found;
 }
 
+uint32_t graph_id(const struct double_graph* graph) { return graph->id; }
+
 struct double_graph* graph_instantiate(const struct double_graph* graph) {
   struct double_graph* made = malloc(sizeof *made);
   if (!made) return NULL;
@@ -106,6 +108,8 @@ void graph_submit(const struct double_driver* driver, const struct double_call* 
   for (uint32_t i = 0; i < graph->nodes; i++) {
     struct double_op op = graph->node[i].op;
     op.stream = stream;
+    op.node_index = i;
+    op.nodes = graph->nodes;
     driver->submit(call, &op, graph->node[i].duration);
   }
 }

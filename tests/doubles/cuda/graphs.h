@@ -14,6 +14,7 @@ int32_t graph_end_capture(const struct double_driver* driver, uint32_t stream, s
 int graph_captures(uint32_t stream, const struct double_op* op, uint64_t duration);
 // 1 while `stream` (0: any) is being captured; then it is captured no longer, as a synchronisation ends that.
 int graph_invalidate(const struct double_driver* driver, uint32_t stream);
+uint32_t graph_id(const struct double_graph* graph);
 struct double_graph* graph_instantiate(const struct double_graph* graph);
 void graph_submit(const struct double_driver* driver, const struct double_call* call, const struct double_graph* graph,
                   uint32_t stream);

@@ -38,7 +38,7 @@ struct double_op {
   uint64_t bytes;
   uint8_t copy_kind, source_kind, destination_kind;
   uint32_t sync_type;
-  uint32_t graph;
+  uint32_t graph, node_index, nodes;  // of a graph that is replayed: which of how many
   uint64_t node, grid_id;
 };
 
@@ -49,15 +49,15 @@ struct double_kernel {
 };
 
 struct double_inventory {
-  uint32_t contexts, streams;  // streams include the null stream, number 7
-  uint32_t stream_ids[256];
+  uint32_t contexts, streams;  // one context for each device, with a null stream of its own, number 7
+  uint32_t stream_ids[256], stream_devices[256];
 };
 
 struct double_tracer {
   void (*enter)(struct double_call* call);
   void (*submitted)(const struct double_call* call, const struct double_op* op);
   void (*leave)(struct double_call* call);
-  void (*stream_created)(uint32_t stream);
+  void (*stream_created)(uint32_t stream, uint32_t device);
 };
 
 struct double_driver {
@@ -70,13 +70,15 @@ struct double_driver {
   void (*submit)(const struct double_call* call, struct double_op* op, uint64_t duration);
   // Until the stream (0: all of them) has nothing left. Reports the wait as a synchronisation.
   void (*synchronise)(const struct double_call* call, uint32_t stream, uint32_t type);
-  uint32_t (*create_stream)(void);
+  uint32_t (*create_stream)(uint32_t device);
   void (*inventory)(struct double_inventory* out);
   uint64_t (*ticks)(void);                // the GPU's clock now
   uint64_t (*host_time)(uint64_t ticks);  // exact, where CUPTI only estimates
   int32_t (*capturing)(int32_t change);   // +1, -1 or 0; how many streams are being captured
   // How often a context was synchronised, which no capture survives; 1: does so, and waits.
   uint32_t (*context_syncs)(uint32_t more);
+  // The highest number of a graph that can be launched; `made`: there is one more, of that number.
+  uint32_t (*newest_graph)(uint32_t made);
 };
 
 #endif

@@ -45,8 +45,8 @@ void truth_op(const struct double_call* call, const struct double_op* op, uint64
   pthread_mutex_lock(&lock);
   struct truth_op* one = add(&ops, sizeof *one);
   if (one) {
-    *one = (struct truth_op){start,    end,      op->name,   op->bytes,         op->node, call->tid,
-                             made - 1, op->kind, op->stream, call->correlation, op->graph};
+    *one = (struct truth_op){start,    end,      op->name,   op->bytes,         op->node,  call->tid,
+                             made - 1, op->kind, op->stream, call->correlation, op->graph, op->device};
   }
   pthread_mutex_unlock(&lock);
 }

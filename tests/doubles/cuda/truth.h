@@ -18,7 +18,7 @@ struct truth_op {
   uint64_t start, end;  // CLOCK_MONOTONIC, of what the device did, whatever CUPTI says of it
   const char* name;
   uint64_t bytes, node;
-  uint32_t tid, index, kind, stream, correlation, graph;
+  uint32_t tid, index, kind, stream, correlation, graph, device;
 };
 
 void truth_begin(const struct double_call* call);
