@@ -163,10 +163,10 @@ typedef struct pp_gpu_arena {
 
   // Written by the shim's thread.
   uint64_t recording_since;  // CLOCK_MONOTONIC, ns: from then on everything was switched on
-  uint32_t state;       // pp_gpu_state, released
-  uint32_t step;        // pp_gpu_step
-  uint64_t step_since;  // CLOCK_MONOTONIC of the target, ns
-  uint32_t error;       // pp_gpu_error
+  uint32_t state;            // pp_gpu_state, released
+  uint32_t step;             // pp_gpu_step
+  uint64_t step_since;       // CLOCK_MONOTONIC of the target, ns
+  uint32_t error;            // pp_gpu_error
   uint32_t error_step;
   int32_t error_number;
   uint32_t backend_version;  // as cuptiGetVersion says

@@ -8,6 +8,7 @@
 #include "daemon/collect/gpu_shim_boot.h"
 #include "daemon/collect/stub_boot.h"
 #include "daemon/inspect/gpu_library.h"
+#include "daemon/inspect/torch_profiler.h"
 #include "daemon/nvml/nvml_counters.h"
 
 namespace ptrace_prof {
@@ -77,6 +78,9 @@ Result<GpuInjection> GpuCapture::Inject(const std::function<bool()>& go_on) {
                          .launch_rate = is_sampled ? kLaunchRate : 0,
                          .graph_rate = is_sampled ? kGraphRate : 0};
   PP_ASSIGN_OR_RETURN(pp_gpu_boot boot, DescribeForGpuShim(target_.pid, target_.memory, target_.python, wishes));
+  if (!context_.request.force) {
+    PP_RETURN_IF_ERROR(CheckTorchProfiler(target_.pid, target_.memory, target_.python));
+  }
   PP_RETURN_IF_ERROR(CheckMemory());
   PP_ASSIGN_OR_RETURN(InjectionTarget into, DescribeForInjection(target_.pid, target_.memory, target_.python));
   into.force = context_.request.force;

@@ -200,6 +200,10 @@ Check JudgeGpu(Pid pid, const GpuOutlook& outlook) {
         fmt::format("the NVIDIA driver is {}, too old for its CUPTI, that of {}", *outlook.driver, Name(*release)),
         "install the driver that goes with this CUDA, or use an older CUDA for the job");
   }
+  if (outlook.torch_profiler.has_error()) {
+    const Error& error = outlook.torch_profiler.error();
+    return Limited(pid, error.reason, error.message, error.remedy);
+  }
   if (!outlook.other_tool.empty()) {
     return Limited(pid, Reason::kConflictSubscriber,
                    fmt::format("it was entered by {}, and CUPTI serves one tool at a time", outlook.other_tool),

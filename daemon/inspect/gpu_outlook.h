@@ -32,7 +32,9 @@ struct GpuOutlook {
   std::string other_tool;              // that has brought itself in for CUPTI; empty: none is seen
   bool uses_mps = false;
   std::optional<int> driver;  // first number of the version of that library, else of the kernel's module, if they say
-  Result<void> build{};       // whether the GPU of such a build of CPython can be recorded; the caller sets it
+  // What only the interpreter knows; the caller sets it: CheckGpuBuild (gpu_library.h), CheckTorchProfiler.
+  Result<void> build{};
+  Result<void> torch_profiler{};
 };
 
 // By the name of its file: "libcupti.so.12", "libcupti.so.2024.1.1", "libcupti.so.11.2". Nothing: it does not

@@ -12,6 +12,7 @@
 #include "attach/proc/procfs.h"
 #include "daemon/inspect/gpu_libraries.h"
 #include "daemon/inspect/gpu_outlook.h"
+#include "daemon/inspect/torch_profiler.h"
 #include "symbolizer/cpython/python_process.h"
 
 namespace ptrace_prof {
@@ -80,11 +81,12 @@ Check CheckGpuLibraries(Pid pid, const std::vector<MemoryRegion>& regions) {
           ""};
 }
 
-Check CheckGpu(Pid pid, const std::vector<MemoryRegion>& regions, const Result<PythonProcess>& python,
-               const FreeGpuMemory& free_gpu_memory) {
+Check CheckGpu(Pid pid, const std::vector<MemoryRegion>& regions, RemoteMemory& memory,
+               const Result<PythonProcess>& python, const FreeGpuMemory& free_gpu_memory) {
   GpuOutlook outlook = LookAtGpu(pid, regions);
   if (python.has_value()) {
     outlook.build = CheckGpuBuild(pid, python.value().layout.free_threaded, python.value().version_text);
+    outlook.torch_profiler = CheckTorchProfiler(pid, memory, python.value());
   }
   Check check = JudgeGpu(pid, outlook);
   if (check.verdict != Verdict::kOk || !outlook.has_driver) {
@@ -128,7 +130,7 @@ std::vector<Check> CheckReadable(Pid pid, const FreeGpuMemory& free_gpu_memory) 
   const auto maps = ReadMaps(pid);
   const std::vector<MemoryRegion> regions = maps.has_value() ? maps.value() : std::vector<MemoryRegion>();
   checks.push_back(CheckGpuLibraries(pid, regions));
-  checks.push_back(CheckGpu(pid, regions, python, free_gpu_memory));
+  checks.push_back(CheckGpu(pid, regions, memory, python, free_gpu_memory));
   return checks;
 }
 

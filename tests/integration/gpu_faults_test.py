@@ -95,6 +95,18 @@ class GpuFaults(gpu_case.GpuCase):
         self.assertGreater(int(target.expect("profiled").text.split()[1]), 0)
         self.assertKernelsAreTrue(self.truth(target))
 
+    def test_buffers_that_are_taken_from_an_old_cupti(self):
+        """Where all threads share a buffer a takeover cannot be told from a long kernel: what is missing is told at the end."""
+        target = self.job(version="18")
+        recording = self.start_recording(target)
+        recording.shows(KERNEL)
+        target.tell("profile")
+        target.expect("profiling")
+        self.stop(recording)
+        self.assertUnharmed(target.pid)
+        self.assertTrue(any("has not given back" in notice for notice in self.notices), self.notices)
+        self.assertKernelsAreTrue(self.truth(target))
+
     def test_no_call_to_take_it_down_in(self):
         target = self.job(no_exit=1)
         finished = self.record(target)

@@ -202,6 +202,26 @@ class GpuRecord(gpu_case.GpuCase):
         self.assertEqual((self.totals["state"], self.totals["reason"]), ("refused", "CONFLICT_SUBSCRIBER"), self.totals)
         self.assertIn("calls and returns in", finished.errors)
 
+    def test_the_profiler_of_pytorch_runs(self):
+        """Nothing is taken from it: it is told by PyTorch's own note, as CUPTI does not say it."""
+        target = self.job()
+        target.tell("torch")
+        self.assertEqual(target.expect("torch").text, "torch True")
+        finished = self.record(target, "--mode", "trace", duration="500ms")
+        self.assertEqual((self.totals["state"], self.totals["reason"]), ("refused", "CONFLICT_SUBSCRIBER"), self.totals)
+        self.assertIn("the profiler of PyTorch runs", finished.errors)
+        self.assertIn("calls and returns in", finished.errors)
+        check = self.foreseen(target)
+        self.assertEqual((check["verdict"], check["reason"]), ("limited", "CONFLICT_SUBSCRIBER"), check)
+        self.record(target, "--force")
+        self.assertEqual(self.totals["state"], "recording", self.totals)
+        target.tell("torch")
+        self.assertEqual(target.expect("torch").text, "torch False")
+        self.assertEqual(self.foreseen(target)["verdict"], "ok")
+        self.record(target)
+        self.assertEqual(self.totals["state"], "recording", self.totals)
+        self.assertUnharmed(target.pid)
+
     def foreseen(self, target):
         done = json.loads(profiler.must("doctor", "--json", "--pid", target.pid).output)
         return next(check for check in done["checks"] if check["subject"] == "gpu")

@@ -6,19 +6,21 @@ every thread did a step. Obeys, each answered when it is done: "ping" ("pong STE
 until "resume", "resumed NANOSECONDS"); "reload" ("reloaded": a kernel has another name at the same address); "capture" ("capturing": a stream of its own with some launches, until "captured"; then what EndCapture said,
 and if it is a graph, a replay of that); "replay" (the same graph once more: "replayed"); "profile"
 ("profiling RESULT": as PyTorch's profiler does, it subscribes to CUPTI or is refused, and takes its buffers); "profiled"
-("profiled KERNELS" that it has); anything else ends the job.
+("profiled KERNELS" that it has); "torch" ("torch True", then "torch False": what PyTorch notes while its profiler runs); anything else ends the job.
 """
 import argparse
 import json
 import select
+import sys
 import threading
 import time
+import types
 
 import pact
 from cuda_libraries import Cuda, CudaError
 from cupti_client import KERNEL, Client
 
-COMMANDS = ("ping", "pause", "resume", "reload", "capture", "replay", "profile", "profiled")
+COMMANDS = ("ping", "pause", "resume", "reload", "capture", "replay", "profile", "profiled", "torch")
 LAUNCHES = 15  # of a step, about
 CAPTURED = 7  # launches in the graph of "capture"
 
@@ -203,6 +205,12 @@ class Job:
         self.client.register()
         self.cuda.cupti.cuptiActivityEnable(KERNEL)
         pact.say("profiling", subscribed)
+
+    def do_torch(self):
+        """As far as PyTorch's module goes that notes whether its profiler runs."""
+        module = sys.modules.setdefault("torch.autograd.profiler", types.ModuleType("torch.autograd.profiler"))
+        module._is_profiler_enabled = not getattr(module, "_is_profiler_enabled", False)
+        pact.say("torch", module._is_profiler_enabled)
 
     def do_profiled(self):
         self.cuda.cupti.cuptiActivityFlushAll(0)

@@ -105,6 +105,10 @@ TEST(JudgeGpu, SaysWhatACaptureWouldMeet) {
   EXPECT_EQ(ReasonFor(outlook), Reason::kConflictSubscriber);
 
   outlook = Usable();
+  outlook.torch_profiler = Because(Reason::kConflictSubscriber, "the profiler of PyTorch runs", "wait", "");
+  EXPECT_EQ(ReasonFor(outlook), Reason::kConflictSubscriber);
+
+  outlook = Usable();
   outlook.uses_mps = true;
   EXPECT_EQ(ReasonFor(outlook), Reason::kMpsUnsafe);
   outlook.release = CudaRelease{13, -1};
