@@ -121,7 +121,8 @@ class GpuArena {
   // Those that have come back, in that order, at most `limit`; each is zeroed and free again once `visit` returns.
   // How many there were.
   size_t Drain(const std::function<void(const GpuBatch&)>& visit, size_t limit = SIZE_MAX);
-  // Of a target that has ended: what was being written. Such a buffer ends where the first kind is 0.
+  // What was being written when the target ended, or in buffers that the shim left behind as its library kept them:
+  // that may still write. Such a buffer ends where the first kind is 0.
   size_t Salvage(const std::function<void(const GpuBatch&)>& visit);
 
   // What the shim tells of launches. As long as the arena is not moved from.

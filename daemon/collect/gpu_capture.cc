@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/random.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "daemon/collect/gpu_shim_boot.h"
@@ -19,9 +20,9 @@ constexpr Nanos kAttachPatience = Nanos::FromSeconds(10);  // and for the first 
 constexpr Nanos kMemoryPatience = Nanos::FromMillis(500);  // for the driver's answer
 constexpr Nanos kSettleEvery = Nanos::FromMillis(100);
 constexpr Nanos kAccountEvery = Nanos::FromMillis(500);
-constexpr Nanos kUnsure = Nanos::FromMillis(1);  // of a buffer's clock: its thread may have waited between two reads
-constexpr uint64_t kFewBadTimes = 100;           // in the time of kAccountEvery; what had not ended has none either
-constexpr size_t kBuffersAtOnce = 64;            // then the other parts of the capture have their turn
+constexpr Nanos kUnsure = Nanos::FromMillis(1);    // of a buffer's clock: its thread may have waited between two reads
+constexpr uint64_t kFewBadTimes = 100;             // in the time of kAccountEvery; what had not ended has none either
+constexpr size_t kBytesAtOnce = size_t{16} << 20;  // of buffers; then the other parts of the capture have their turn
 constexpr Nanos kRemembered = Nanos::FromSeconds(5);         // so long records may take to come
 constexpr Nanos kLaunchRemembered = Nanos::FromSeconds(60);  // few, and the call may take long
 // Launches a second and thread whose stacks are taken, where calls are not traced.
@@ -258,7 +259,7 @@ void GpuCapture::TakeBuffers() {
         }
         Decode(batch);
       },
-      kBuffersAtOnce);
+      std::max<size_t>(1, kBytesAtOnce / arena.shape().slot_bytes));
 }
 
 void GpuCapture::Account(Nanos now) {

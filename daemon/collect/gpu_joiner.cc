@@ -281,9 +281,9 @@ void GpuJoiner::SettleOperations(Nanos now, bool is_last) {
     Operation& one = operations_[index];
     GpuLaunch* launch = launches_.Find(one.operation.correlation);
     const bool may_wait = one.operation.correlation != 0 && one.operation.kind != GpuOperationKind::kOverhead;
-    const bool is_outside = launch != nullptr
-                                ? launch->is_outside
-                                : one.operation.begin < opened_ || (one.operation.begin > closed_ && is_last);
+    // Once calls are recorded no more, launches get no number.
+    const bool is_late = one.operation.begin > closed_ && (is_last || !may_wait);
+    const bool is_outside = launch != nullptr ? launch->is_outside : one.operation.begin < opened_ || is_late;
     if (is_outside) {
       continue;
     }

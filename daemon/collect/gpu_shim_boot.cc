@@ -25,14 +25,16 @@ constexpr std::string_view kFunctions[] = {PP_GPU_FOR_EACH_FUNCTION(PP_FUNCTION_
 constexpr pp_gpu_function kNeeded[] = {PP_GPU_FN_PyModuleDef_Init, PP_GPU_FN_pthread_create, PP_GPU_FN_pthread_detach,
                                        PP_GPU_FN_dlopen, PP_GPU_FN_dlsym};
 
-// A thread has one until the next flush: so small that there are enough for some hundred threads, and big enough for a
-// thousand launches.
-constexpr uint32_t kSlotBytes = 256 << 10;
+constexpr uint32_t kSlotBytes = 1 << 20;
+// A thread that launches has a slot until the next flush. Of a process with many there are more, each a part of that
+// size; otherwise big ones change hands less often.
+constexpr size_t kManyThreads = 24;
+constexpr uint32_t kParts = 4;
 constexpr uint32_t kFlushMillis = 250;
 constexpr uint32_t kGraceMillis = 500;
 constexpr uint32_t kDevicePoolLimit = 64;  // of 3.2 MB each, for every context
 constexpr uint32_t kStackBytes = 4 << 20;
-constexpr uint32_t kSlotsForStacks = 20;  // what comes with them too
+constexpr uint32_t kSlotsForStacks = 5;  // what comes with them too
 constexpr uint64_t kSecond = 1'000'000'000;
 constexpr uint64_t kBurst = kSecond / 4;  // so much of its rate a thread may have saved up, and spend at once
 
@@ -172,6 +174,11 @@ Result<pp_gpu_boot> DescribeForGpuShim(Pid pid, RemoteMemory& memory, const Pyth
   }
   PP_RETURN_IF_ERROR(SetFunctions(pid, memory, process, regions, boot));
   SetLaunches(process, wishes, boot);
+  PP_ASSIGN_OR_RETURN(const std::vector<Tid> threads, ListThreads(pid));
+  if (threads.size() > kManyThreads) {
+    boot.slot_count *= kParts;
+    boot.slot_bytes /= kParts;
+  }
   return boot;
 }
 

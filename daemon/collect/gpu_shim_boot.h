@@ -20,9 +20,9 @@ struct GpuWishes {
   uint32_t backend = PP_GPU_BACKEND_CUPTI;
   bool force = false;    // versions that are known to crash jobs too
   bool finalize = true;  // take CUPTI down at the end, where its version can
-  uint32_t slots = 252;  // of 256 KiB: with its head the arena is 64 MiB at most
+  uint32_t slots = 63;   // of 1 MiB: with its head the arena is 64 MiB at most
   // Launches a second and thread whose Python stacks are taken as they are made, and of these calls those that launch
-  // a graph; 0: none at all. Takes 20 of the slots.
+  // a graph; 0: none at all. Takes 5 of the slots.
   uint32_t launch_rate = 0;
   uint32_t graph_rate = 0;
   Nanos lease = Nanos::FromSeconds(5);

@@ -31,6 +31,7 @@ class GpuFaults(gpu_case.GpuCase):
         true = {(one["correlation"], one["node"]): one for one in truth["operations"] if one["kind"] == "kernel"}
         for one in self.operations:
             if one["kind"] == "kernel":
+                self.assertNotEqual(one["correlation"], 0)
                 was = true[one["correlation"], one["node"]]
                 self.assertEqual(one["name"], was["name"])
                 self.assertLess(abs(one["start"] - was["start"]), gpu_case.WITHIN)

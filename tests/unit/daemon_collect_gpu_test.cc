@@ -1,4 +1,4 @@
-// From CUPTI's records, as bytes, to what stands in a trace: decoder, clock, join.
+// From CUPTI's records, as bytes, to what stands in a trace: decoder, join.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,8 +24,6 @@
 
 namespace ptrace_prof {
 namespace {
-
-constexpr int64_t kSecond = 1'000'000'000;
 
 class Bytes {
  public:
@@ -173,33 +171,6 @@ TEST(GpuDecoder, ACompilationIsNamed) {
   EXPECT_EQ(GpuOperationName(records[0]), "JIT PTX to cubin (compile)");
   records[0].value = records[0].copy_kind = 77;
   EXPECT_EQ(GpuOperationName(records[0]), "JIT");
-}
-
-TEST(GpuClock, StepsOfTheWallClockAreSeenAndLeftToTheirTime) {
-  GpuClock clock;
-  clock.AddPair(Nanos(1000 * kSecond), Nanos(10 * kSecond), Nanos(50));
-  clock.AddPair(Nanos(1001 * kSecond + 30), Nanos(11 * kSecond), Nanos(60));
-  EXPECT_EQ(clock.steps(), 0);
-  EXPECT_EQ(clock.ToMonotonic(1000 * kSecond + 5).value, 10 * kSecond + 5);
-  clock.AddPair(Nanos(1012 * kSecond), Nanos(12 * kSecond), Nanos(50));  // set forward by ten seconds
-  EXPECT_EQ(clock.steps(), 1);
-  EXPECT_EQ(clock.ToMonotonic(1001 * kSecond).value, 11 * kSecond);
-  EXPECT_EQ(clock.ToMonotonic(1013 * kSecond).value, 13 * kSecond);
-}
-
-TEST(GpuClock, TimesThatCannotBeAreKnown) {
-  GpuClock clock;
-  EXPECT_TRUE(clock.IsPossible(1)) << "nothing is known yet";
-  clock.AddPair(Nanos(1000 * kSecond), Nanos(10 * kSecond), Nanos(50));
-  clock.Saw(Nanos(1002 * kSecond), Nanos(12 * kSecond));
-  EXPECT_TRUE(clock.IsPossible(1000 * kSecond - 5));
-  EXPECT_TRUE(clock.IsPossible(1002 * kSecond + 5));
-  EXPECT_FALSE(clock.IsPossible(1002 * kSecond + 2 * kSecond));
-  EXPECT_FALSE(clock.IsPossible(800 * kSecond));
-  EXPECT_FALSE(clock.IsPossible(UINT64_MAX));
-  clock.AddPair(Nanos(INT64_MAX), Nanos(13 * kSecond), Nanos(50));  // what a target may say
-  clock.AddPair(Nanos(INT64_MIN), Nanos(14 * kSecond), Nanos(50));
-  EXPECT_TRUE(clock.IsPossible(5));
 }
 
 TEST(GpuCalls, OnlyWhatWasAskedForIsTaken) {
@@ -560,6 +531,20 @@ TEST(GpuJoiner, WhatWasLaunchedBeforeAllWasSwitchedOnOwesNoKernel) {
   EXPECT_EQ(joined.counts.replays_unseen, 0);
   EXPECT_EQ(joined.counts.launches, 2);
   EXPECT_EQ(joined.counts.kernels, 1);
+}
+
+TEST(GpuJoiner, WhatIsLaunchedWhileTheShimLeavesIsNotOfTheRecording) {
+  Joined joined;
+  joined.joiner.Close(joined.base + Nanos(250));
+  Bytes bytes;
+  bytes.Append(Launch(joined.At(100), 1), 0)
+      .Append(Kernel(joined.At(300), joined.At(310), 1), kKernelSize)
+      .Append(Kernel(joined.At(400), joined.At(410), 0), kKernelSize);  // its call had no number any more
+  joined.Take(bytes);
+  joined.Settle(0.1);
+  (void)joined.Finish();
+  EXPECT_EQ(joined.counts.kernels, 1);
+  EXPECT_EQ(joined.counts.without_launch, 0);
 }
 
 TEST(GpuJoiner, CallsWaitUntilItIsKnownWhereTheirThreadWas) {
