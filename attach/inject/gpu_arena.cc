@@ -107,6 +107,8 @@ std::string_view GpuLeftWords(uint32_t how) {
     case PP_GPU_LEFT_DORMANT_NO_CALL: return "no call of ours passed through it, in which it could be taken down";
     case PP_GPU_LEFT_DORMANT_CAPTURE: return "the job was capturing a CUDA graph all the time";
     case PP_GPU_LEFT_DORMANT_REFUSED: return "it refused to be taken down";
+    case PP_GPU_LEFT_DORMANT_UP:
+      return "kernels were launched that did not run, as while a CUDA graph is captured that had been begun before";
     case PP_GPU_LEFT_DORMANT_BROKEN: return "it did not work any more, so nothing more was asked of it";
     default: return "";
   }
@@ -131,8 +133,9 @@ void GpuArena::RenewLease() { std::atomic_ref<uint64_t>(head().beat).fetch_add(1
 
 void GpuArena::Ring() { RingBell(head()); }
 
-void GpuArena::AskToLeave(bool now) {
-  Store(head().wanted, uint32_t{now ? PP_GPU_WANT_LEAVE_NOW : PP_GPU_WANT_LEAVE});
+void GpuArena::AskToLeave(GpuLeave how) {
+  constexpr uint32_t kWanted[] = {PP_GPU_WANT_LEAVE, PP_GPU_WANT_LEAVE_NOW, PP_GPU_WANT_LEAVE_UP};
+  Store(head().wanted, kWanted[static_cast<size_t>(how)]);
   Ring();
 }
 

@@ -89,6 +89,12 @@ struct GpuLibrary {
 // Why CUPTI stays in a process that was left so (pp_gpu_leave_how), in words; "" where it does not.
 std::string_view GpuLeftWords(uint32_t how);
 
+enum class GpuLeave : uint8_t {
+  kWhenDone,  // once what was launched so far has been recorded
+  kNow,       // without waiting for that
+  kUp,        // as the first, and CUPTI is not taken down
+};
+
 class GpuArena {
  public:
   // kUnavailable: not made yet, ask again. TRACER_LOST: this is not the memory that was asked for.
@@ -110,9 +116,8 @@ class GpuArena {
 
   // We are alive: to be called at least every third of pp_gpu_boot.lease.
   void RenewLease();
-  // Once what was launched so far has been recorded; `now`: without waiting for that. In state kLeft, buffers may still
-  // be there to be drained.
-  void AskToLeave(bool now = false);
+  // In state kLeft, buffers may still be there to be drained.
+  void AskToLeave(GpuLeave how = GpuLeave::kWhenDone);
   // The same of an arena that is not ours, where it is one.
   static void AskToLeave(const UniqueFd& file);
   // At once instead of with the next turn (pp_gpu_boot.flush_millis).

@@ -198,7 +198,7 @@ Result<void> AwaitRecording(Pid pid, GpuArena& arena, const Patience& patience) 
       case GpuState::kFailed:
       case GpuState::kLeft: {
         Error error = arena.Failure(pid);
-        arena.AskToLeave(true);  // it has been seen
+        arena.AskToLeave(GpuLeave::kNow);  // it has been seen
         return error.code != Code::kOk ? error : Error{Code::kCancelled, "the shim was asked to leave", ""};
       }
       case GpuState::kNone:
@@ -207,11 +207,11 @@ Result<void> AwaitRecording(Pid pid, GpuArena& arena, const Patience& patience) 
     }
     PP_RETURN_IF_ERROR(CheckThere(pid));
     if (MonotonicNow() > patience.deadline) {
-      arena.AskToLeave(true);
+      arena.AskToLeave(GpuLeave::kNow);
       return AttachTimeout(pid, arena);
     }
     if (patience.go_on && !patience.go_on()) {
-      arena.AskToLeave(true);
+      arena.AskToLeave(GpuLeave::kNow);
       return Error{Code::kCancelled, "the capture was ended before CUPTI came up", ""};
     }
     Pause();

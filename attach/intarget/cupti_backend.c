@@ -181,7 +181,9 @@ static void flush(void) { pp_cupti_look(flush_as(PP_GPU_STEP_FLUSH, 0)); }
 // What was launched before calls were switched off, for as long as the collector cares.
 static void await_launched(void) {
   const uint64_t deadline = pp_gpu_now(PP_MONOTONIC) + pp_gpu_boot_block.grace_millis * 1000000ull;
-  while (__atomic_load_n(&pp_gpu.arena->wanted, __ATOMIC_ACQUIRE) == PP_GPU_WANT_LEAVE &&
+  const uint32_t wanted = __atomic_load_n(&pp_gpu.arena->wanted, __ATOMIC_ACQUIRE);
+  const int has_time = wanted == PP_GPU_WANT_LEAVE || wanted == PP_GPU_WANT_LEAVE_UP;
+  while (has_time && __atomic_load_n(&pp_gpu.arena->wanted, __ATOMIC_ACQUIRE) == wanted &&
          pp_gpu_now(PP_MONOTONIC) < deadline && !__atomic_load_n(&pp_gpu.exiting, __ATOMIC_ACQUIRE)) {
     (void)flush_as(PP_GPU_STEP_GRACE, 0);
     pp_gpu_wait(PP_GRACE_TURN_MILLIS);

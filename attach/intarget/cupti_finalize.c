@@ -49,6 +49,7 @@ static void call_until_down(void* subscriber, uint64_t deadline) {
 
 static uint32_t take_down(void* subscriber, int32_t* number) {
   if (pp_gpu.trouble) return PP_GPU_LEFT_DORMANT_BROKEN;
+  if (__atomic_load_n(&pp_gpu.arena->wanted, __ATOMIC_ACQUIRE) == PP_GPU_WANT_LEAVE_UP) return PP_GPU_LEFT_DORMANT_UP;
   if (!(pp_gpu_boot_block.flags & PP_GPU_BOOT_FINALIZE)) return PP_GPU_LEFT_DORMANT_ASKED;
   if (pp_cupti.version < PP_CUPTI_12_6 || !pp_cupti.cuptiFinalize) return PP_GPU_LEFT_DORMANT_VERSION;
   if (!pp_cupti.cuDriverGetVersion) return PP_GPU_LEFT_DORMANT_NO_CALL;

@@ -117,7 +117,7 @@ void GpuCapture::KeepAlive() {
 
 void GpuCapture::Abandon() {
   if (injection_.has_value()) {
-    injection_->arena.AskToLeave(true);
+    injection_->arena.AskToLeave(GpuLeave::kNow);
   }
 }
 
@@ -148,7 +148,7 @@ void GpuCapture::BeginRecording() {
   if (library.record_time == PP_GPU_TIME_MONOTONIC) {
     clock_.SetIdentity();
   } else if (library.record_time != PP_GPU_TIME_REALTIME) {
-    injection_->arena.AskToLeave(true);
+    injection_->arena.AskToLeave(GpuLeave::kNow);
     Refuse(Because(Reason::kConflictSubscriber,
                    fmt::format("another tool in process {} has set the clock of CUPTI to one that is none of ours, and "
                                "nothing could be put in its place in time",
@@ -223,7 +223,7 @@ void GpuCapture::Follow(Nanos now) {
     case GpuState::kAttaching:
       if (accounting_.state == GpuCaptureState::kStarting && now > attach_deadline_) {
         const Error late = NotUpInTime(fmt::format("within {:.0f} s", kAttachPatience.seconds()));
-        injection_->arena.AskToLeave(true);
+        injection_->arena.AskToLeave(GpuLeave::kNow);
         Refuse(late);
       }
       break;
@@ -310,7 +310,7 @@ void GpuCapture::LookAtTimes() {
                           target_.pid.value, more_bad, more_bad + more_good),
               "Record for a shorter time, or --gpu-detail coarse: CUPTI may have used up what it keeps for times.",
               ThingOf(target_.pid)));
-  injection_->arena.AskToLeave(true);
+  injection_->arena.AskToLeave(GpuLeave::kNow);
 }
 
 void GpuCapture::Drain(Nanos now, Nanos known_until) {
@@ -332,6 +332,13 @@ void GpuCapture::Drain(Nanos now, Nanos known_until) {
   }
 }
 
+// To take CUPTI down would make the capture fail. Where records were lost, a kernel that is missing says nothing.
+bool GpuCapture::MayBeCapturing() const {
+  const GpuCounts counts = injection_->arena.counts();
+  return counts.dropped + counts.declined + counts.discarded + counts.invalid == 0 &&
+         joiner_.MayBeCapturing(MonotonicNow());
+}
+
 void GpuCapture::Leave(Nanos patience, const std::function<void()>& meanwhile) {
   if (!injection_.has_value() || accounting_.state == GpuCaptureState::kRefused) {
     return;
@@ -339,7 +346,7 @@ void GpuCapture::Leave(Nanos patience, const std::function<void()>& meanwhile) {
   GpuArena& arena = injection_->arena;
   joiner_.Close(MonotonicNow());
   const Error not_up = NotUpInTime("until the end of the capture");  // as far as it is now
-  arena.AskToLeave();
+  arena.AskToLeave(MayBeCapturing() ? GpuLeave::kUp : GpuLeave::kWhenDone);
   const auto drain = [&] {
     meanwhile();
     arena.RenewLease();

@@ -74,6 +74,7 @@ class GpuCapture {
   void TakeWhatWasKept(bool is_gone);
   void Account(Nanos now);
   void LookAtTimes();
+  bool MayBeCapturing() const;
 
   const GpuTarget target_;
   const CaptureContext context_;

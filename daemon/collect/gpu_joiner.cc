@@ -12,6 +12,8 @@ namespace ptrace_prof {
 namespace {
 
 constexpr Nanos kWaitForLaunch = Nanos::FromMillis(1500);
+constexpr Nanos kKernelComesIn = Nanos::FromSeconds(1);
+constexpr Nanos kLongestCapture = Nanos::FromSeconds(60);
 constexpr Nanos kNoKernelsFor = Nanos::FromSeconds(2);
 constexpr size_t kMaxWaiting = size_t{1} << 19;  // records; of each kind
 constexpr size_t kMaxGraphs = 4096;
@@ -365,6 +367,10 @@ void GpuJoiner::CountInto(GpuAccounting& accounting) const {
   counted.stacks_refused = accounting.stacks_refused;
   counted.stacks_lost = accounting.stacks_lost;
   accounting = std::move(counted);
+}
+
+bool GpuJoiner::MayBeCapturing(Nanos now) const {
+  return counts_.kernels > 0 && launches_.LacksOne(now - kLongestCapture, now - kKernelComesIn);
 }
 
 bool GpuJoiner::SeesNoKernels(Nanos now) const {

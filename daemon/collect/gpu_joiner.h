@@ -66,6 +66,9 @@ class GpuJoiner {
   void CountInto(GpuAccounting& accounting) const;
   // Calls that launch kernels were seen, some time ago, and no kernel at all.
   bool SeesNoKernels(Nanos now) const;
+  // Kernels come, but not all that were launched in the last time, though long enough ago: so it is while a stream is
+  // being captured into a graph since before anything was recorded.
+  bool MayBeCapturing(Nanos now) const;
 
  private:
   struct Call {

@@ -1,5 +1,7 @@
 #include "daemon/collect/gpu_launches.h"
 
+#include <algorithm>
+
 namespace ptrace_prof {
 namespace {
 
@@ -73,6 +75,13 @@ GpuUnseenLaunches GpuLaunches::CountUnseen() const {
     CountIfUnseen(launch, unseen);
   }
   return unseen;
+}
+
+bool GpuLaunches::LacksOne(Nanos first, Nanos last) const {
+  return std::ranges::any_of(slots_, [&](const GpuLaunch& launch) {
+    return launch.correlation != 0 && launch.is_implied && !launch.is_seen && first <= launch.begin &&
+           launch.begin <= last && !captures_.Covers(launch.begin);
+  });
 }
 
 }  // namespace ptrace_prof

@@ -49,6 +49,8 @@ class GpuLaunches {
   void Add(const GpuLaunch& launch);
   // Of those that were forgotten and those that are there still.
   GpuUnseenLaunches CountUnseen() const;
+  // Whether a kernel that was launched between the two has not come, though nothing was captured as far as is known.
+  bool LacksOne(Nanos first, Nanos last) const;
   GpuGraphCaptures& captures() { return captures_; }
 
  private:

@@ -260,6 +260,23 @@ class GpuGraphs(gpu_case.GpuCase):
         self.assertAddsUp()
         self.truth(target)
 
+    def test_a_capture_that_had_begun_before_goes_on_at_the_end(self):
+        """No call tells of it, but that launches do not run: it is not put at risk."""
+        target = self.job()
+        target.tell("capture")
+        target.expect("capturing")
+        recording = self.start_recording(target)
+        recording.shows(KERNEL)
+        target.tell("more")
+        target.expect("more")
+        time.sleep(1.5)  # longer than a kernel may take to come
+        finished = self.stop(recording)
+        self.assertIn("kernels were launched that did not run", finished.errors)
+        target.tell("captured")
+        self.assertEqual(target.expect("captured").text, "captured whole")
+        self.assertUnharmed(target.pid)
+        self.truth(target)
+
     def test_graphs_of_before_are_named(self):
         target = self.job("--threads", "2")
         recording = self.start_recording(target)

@@ -3,7 +3,7 @@
 Options: --steps N (0: until told), --rate LAUNCHES (a second and thread; 0: as fast as it goes), --threads N, --version V,
 --devices N (threads take turns), --triton (a launch of the driver's in each step), --no-cupti (its library is not mapped), --truth FILE (what really happened, as JSON, written at the end). Says "ready" when
 every thread did a step. Obeys, each answered when it is done: "ping" ("pong STEPS"); "pause" ("paused": no thread makes a call
-until "resume", "resumed NANOSECONDS"); "reload" ("reloaded": a kernel has another name at the same address); "capture" ("capturing": a stream of its own with some launches, until "captured"; then what EndCapture said,
+until "resume", "resumed NANOSECONDS"); "reload" ("reloaded": a kernel has another name at the same address); "capture" ("capturing": a stream of its own with some launches, "more" with each "more", until "captured"; then what EndCapture said,
 and if it is a graph, a replay of that); "replay" (the same graph once more: "replayed"); "profile"
 ("profiling RESULT": as PyTorch's profiler does, it subscribes to CUPTI or is refused, and takes its buffers); "profiled"
 ("profiled KERNELS" that it has); "torch" ("torch True", then "torch False": what PyTorch notes while its profiler runs); anything else ends the job.
@@ -186,7 +186,9 @@ class Job:
         for _ in range(CAPTURED):
             self.cuda.launch(site, kernel, stream)
         pact.say("capturing")
-        pact.hear()
+        while pact.hear() == "more":
+            self.cuda.launch(site, kernel, stream)
+            pact.say("more")
         try:
             graph = self.cuda.end_capture(site, stream)
             self.cuda.replay(site, graph, stream)

@@ -507,6 +507,24 @@ TEST(GpuJoiner, WhatIsCapturedIsNoLaunchAndAReplayWithoutNodesIsCounted) {
   EXPECT_EQ(joined.counts.graphs_before, 1) << "nobody instantiated it";
 }
 
+TEST(GpuJoiner, ACaptureThatHadBegunBeforeIsGuessedByKernelsThatDoNotCome) {
+  Joined joined;
+  Bytes bytes;
+  bytes.Append(Launch(joined.At(100), 1), 0)
+      .Append(Kernel(joined.At(300), joined.At(400), 1), kKernelSize)
+      .Append(Launch(joined.At(500), 2), 0);
+  joined.Take(bytes);
+  joined.Settle(0.1);
+  EXPECT_FALSE(joined.joiner.MayBeCapturing(joined.base + Nanos::FromMillis(500))) << "it may yet come";
+  EXPECT_TRUE(joined.joiner.MayBeCapturing(joined.base + Nanos::FromSeconds(2)));
+  EXPECT_FALSE(joined.joiner.MayBeCapturing(joined.base + Nanos::FromSeconds(90))) << "no capture takes so long";
+  Bytes end;
+  end.Append(Call(5, 319, joined.At(600), joined.At(610), 3), 0);
+  joined.Take(end);
+  joined.Settle(0.2);
+  EXPECT_FALSE(joined.joiner.MayBeCapturing(joined.base + Nanos::FromSeconds(2)));
+}
+
 TEST(GpuJoiner, OnlyCapturedLaunchesAreNoDeadLibrary) {
   Joined joined;
   Bytes bytes;
