@@ -157,7 +157,8 @@ std::string GpuClosingLines(const GpuAccounting& totals) {
                 {totals.invalid_records, "other records with impossible times"},
                 {totals.clock_violations, "before their launch"},
                 {totals.clock_steps, "steps of the clock"},
-                {totals.declined_buffers, "times without room"}};
+                {totals.declined_buffers, "times without room"},
+                {totals.unknown_records, "records of kinds unknown"}};
   for (const auto& row : doubts) {
     if (row.count > 0) {
       text += fmt::format(", {} {}", Grouped(row.count), row.what);

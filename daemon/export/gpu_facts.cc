@@ -22,6 +22,9 @@ struct Caution {
 };
 constexpr Caution kCautions[] = {
     {&GpuAccounting::dropped, "{} records of GPU work were dropped by the library for want of room: they are missing."},
+    {&GpuAccounting::declined_buffers,
+     "{} times the library had work of the GPU to write down and nowhere to: what it was is missing."},
+    {&GpuAccounting::unknown_records, "{} records of the library were of kinds that are not known, and were left out."},
     {&GpuAccounting::invalid, "{} kernels had times that mean nothing and were left out."},
     {&GpuAccounting::invalid_records,
      "{} records of calls or GPU work other than kernels had times that mean nothing and were left out."},

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "daemon/export/gpu_facts.h"
 #include "daemon/export/gpu_idle.h"
 #include "daemon/export/gpu_lanes.h"
 #include "tests/unit/daemon_export_exporting.h"
@@ -119,6 +120,23 @@ std::string Report(GpuReport report) {
   const Exported exported = Export(GpuTrace(), ExportFormat::kText, options);
   EXPECT_TRUE(exported.result.has_value());
   return exported.bytes;
+}
+
+// Whatever of GPU work is missing is said by a page of its own words.
+TEST(GpuFactsTest, EveryLossIsACaution) {
+  constexpr uint64_t GpuAccounting::*kLosses[] = {
+      &GpuAccounting::dropped,        &GpuAccounting::declined_buffers, &GpuAccounting::unknown_records,
+      &GpuAccounting::invalid,        &GpuAccounting::invalid_records,  &GpuAccounting::unseen,
+      &GpuAccounting::replays_unseen, &GpuAccounting::graphs_before,    &GpuAccounting::without_launch,
+  };
+  for (const auto loss : kLosses) {
+    Recording recording;
+    recording.gpu_accounting[Pid(7)].*loss = 1234;
+    std::vector<std::string> cautions;
+    AddGpuCautions(recording, cautions);
+    ASSERT_EQ(cautions.size(), 1);
+    EXPECT_NE(cautions[0].find("1,234 "), std::string::npos) << cautions[0];
+  }
 }
 
 TEST(GpuReportTest, EachTellsOfItsOwn) {
