@@ -1,38 +1,54 @@
 #include "daemon/collect/gpu_graph_captures.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kMaxEvents = 4096;
+constexpr size_t kMostKept = 4096;
+constexpr size_t kMostLate = 65'536;
 
 }  // namespace
 
-void GpuGraphCaptures::Note(Nanos when, int change) {
-  const auto place = std::ranges::upper_bound(events_, when, {}, &Event::when);
-  events_.insert(place, {when, change, 0});
-  if (events_.size() > kMaxEvents) {
-    forgotten_ = events_.front().open;
-    events_.erase(events_.begin());
+void GpuGraphCaptures::Note(Nanos when, int64_t change) {
+  if (events_.size() >= 2 * kMostKept) {
+    DropSome();
   }
-  int lowest = 0;
-  int open = 0;
-  for (const Event& event : events_) {
-    open += event.change;
-    lowest = std::min(lowest, open);
+  if (!events_.empty() && when < events_.back().when) {
+    Insert(when, change);
+    return;
   }
-  before_ = std::max(forgotten_, -lowest);
-  open = before_;
+  const int64_t sum = (events_.empty() ? start_ : events_.back().sum) + change;
+  events_.push_back({when, change, sum});
+  lowest_ = std::min(lowest_, sum);
+}
+
+// All sums behind it are others now.
+void GpuGraphCaptures::Insert(Nanos when, int64_t change) {
+  if (++late_ > kMostLate) {
+    return;
+  }
+  events_.insert(std::ranges::upper_bound(events_, when, {}, &Event::when), {when, change, 0});
+  int64_t sum = start_;
+  lowest_ = lowest_dropped_;
   for (Event& event : events_) {
-    open += event.change;
-    event.open = open;
+    event.sum = sum += event.change;
+    lowest_ = std::min(lowest_, sum);
   }
+}
+
+void GpuGraphCaptures::DropSome() {
+  const auto end = events_.begin() + static_cast<std::ptrdiff_t>(kMostKept);
+  start_ = std::prev(end)->sum;
+  lowest_dropped_ = std::min(lowest_dropped_, std::ranges::min_element(events_.begin(), end, {}, &Event::sum)->sum);
+  events_.erase(events_.begin(), end);
 }
 
 bool GpuGraphCaptures::Covers(Nanos when) const {
   const auto after = std::ranges::upper_bound(events_, when, {}, &Event::when);
-  return after == events_.begin() ? !events_.empty() && before_ > 0 : std::prev(after)->open > 0;
+  const int64_t sum = after == events_.begin() ? start_ : std::prev(after)->sum;
+  return sum > lowest_;
 }
 
 }  // namespace ptrace_prof

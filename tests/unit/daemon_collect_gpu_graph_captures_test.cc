@@ -23,6 +23,15 @@ TEST(GpuGraphCaptures, LastFromTheirBeginToTheirEndInWhateverOrderTheyAreTold) {
   EXPECT_TRUE(captures.Covers(Nanos(1000))) << "it did not end";
 }
 
+// What a target makes up: millions of them, each before the last.
+TEST(GpuGraphCaptures, CostNoMoreThanTheyAreWorth) {
+  GpuGraphCaptures captures;
+  for (int64_t i = 0; i < 3'000'000; ++i) {
+    captures.Begin(Nanos(-i));
+  }
+  EXPECT_TRUE(captures.Covers(Nanos(1)));
+}
+
 TEST(GpuGraphCaptures, AreBounded) {
   GpuGraphCaptures captures;
   captures.Begin(Nanos(0));
