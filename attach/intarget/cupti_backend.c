@@ -10,6 +10,7 @@ static void* subscriber;               // null: we are none
 static uint8_t enabled[PP_GPU_KINDS];  // kinds that are switched on
 static uint8_t by_call[PP_GPU_KINDS];  // of RUNTIME and DRIVER: single calls are
 static uint8_t registered;
+static int is_per_thread;  // each thread has buffers of its own
 static int stride_result;  // of the last record that could not be measured
 
 static pp_gpu_report fine(void) { return (pp_gpu_report){PP_GPU_ERROR_NONE, PP_GPU_STEP_NONE, 0}; }
@@ -45,9 +46,10 @@ static int has_callbacks(void) {
   return PP_CUPTI_CALL(PP_GPU_STEP_ATTRIBUTES, pp_cupti.cuptiActivityFlushAll(0)) == PP_CUPTI_SUCCESS;
 }
 
-static void set_attribute(uint32_t attribute, void* value, size_t size) {
-  if (!pp_cupti.cuptiActivitySetAttribute) return;
-  (void)PP_CUPTI_CALL(PP_GPU_STEP_ATTRIBUTES, pp_cupti.cuptiActivitySetAttribute(attribute, &size, value));
+// 1: it was set.
+static int set_attribute(uint32_t attribute, void* value, size_t size) {
+  return pp_cupti.cuptiActivitySetAttribute &&
+         PP_CUPTI_CALL(PP_GPU_STEP_ATTRIBUTES, pp_cupti.cuptiActivitySetAttribute(attribute, &size, value)) == 0;
 }
 
 // What of this a version does not have it does without.
@@ -63,12 +65,13 @@ static void set_up(void) {
     pp_gpu.arena->thread_ids =
         PP_CUPTI_CALL(PP_GPU_STEP_THREAD_ID, pp_cupti.cuptiSetThreadIdType(PP_CUPTI_THREAD_ID_SYSTEM)) == 0;
   }
+  is_per_thread |= pp_cupti.version >= PP_CUPTI_13_0;  // so they are if nobody says otherwise
   if (has_callbacks()) return;
   uint8_t yes = 1;
   size_t limit = pp_gpu_boot_block.device_pool_limit;
-  set_attribute(PP_CUPTI_ZEROED_OUT_BUFFER, &yes, sizeof yes);
-  if (pp_cupti.version >= PP_CUPTI_12_3) set_attribute(PP_CUPTI_PER_THREAD_BUFFER, &yes, sizeof yes);
-  if (limit) set_attribute(PP_CUPTI_DEVICE_BUFFER_POOL_LIMIT, &limit, sizeof limit);
+  (void)set_attribute(PP_CUPTI_ZEROED_OUT_BUFFER, &yes, sizeof yes);
+  if (pp_cupti.version >= PP_CUPTI_12_3) is_per_thread |= set_attribute(PP_CUPTI_PER_THREAD_BUFFER, &yes, sizeof yes);
+  if (limit) (void)set_attribute(PP_CUPTI_DEVICE_BUFFER_POOL_LIMIT, &limit, sizeof limit);
 }
 
 static int enable(enum pp_gpu_step step, uint8_t kind, int (*how)(uint32_t)) {
@@ -132,7 +135,7 @@ static pp_gpu_report enable_all(void) {
   }
   (void)PP_CUPTI_CALL(PP_GPU_STEP_INVENTORY, pp_cupti.cuptiActivityFlushAll(0));
   if (pp_gpu_is_called_off()) return fine();
-  pp_cupti_begin_watch();
+  pp_cupti_begin_watch(is_per_thread);
   enable_calls(PP_CUPTI_KIND_RUNTIME, boot->runtime_callbacks, pp_cupti.cuptiActivityEnableRuntimeApi);
   enable_calls(PP_CUPTI_KIND_DRIVER, boot->driver_callbacks, pp_cupti.cuptiActivityEnableDriverApi);
   int result = 0;  // of the last one: kernels, without which there is nothing to see
@@ -219,6 +222,7 @@ static uint32_t detach(void) {
   int32_t number = 0;
   const uint32_t how = pp_cupti_take_down(subscriber, &number);
   subscriber = 0;
+  if (how == PP_GPU_LEFT_FINALIZED) is_per_thread = 0;  // attributes went with the rest
   if (number) pp_gpu.arena->error_number = number;
   return how;
 }

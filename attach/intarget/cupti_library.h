@@ -136,7 +136,8 @@ uint64_t pp_cupti_captures(void);                                               
 uint32_t pp_cupti_clock(void);             // pp_gpu_time of records
 int pp_cupti_clock_is(uint32_t gpu_time);  // still
 // cupti_watch.c
-void pp_cupti_begin_watch(void);       // before any record of a job's thread is switched on
+// Before any record of a job's thread is switched on. Whether each thread fills buffers of its own.
+void pp_cupti_begin_watch(int is_per_thread);
 void pp_cupti_look(int flush_result);  // after a flush: sets pp_gpu.trouble
 // cupti_launches.c
 void pp_cupti_watch_launches(void* subscriber);

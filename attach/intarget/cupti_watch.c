@@ -1,8 +1,8 @@
 // Whether CUPTI still works for us: looked at with every flush.
 //
 // Buffers and the clock are the process's. A tool that does not subscribe, as the profiler of PyTorch since August 2026,
-// takes both from us without a word, and then nothing would come any more as if the GPU did nothing. What takes nothing
-// from anybody is never fought over: we leave.
+// takes both from us without a word, and then nothing would come any more as if the GPU did nothing. They are not taken
+// back: we leave.
 #include "attach/intarget/cupti_library.h"
 
 enum {
@@ -14,7 +14,7 @@ enum {
 
 static unsigned failed, quiet, silent, wrong;
 static uint64_t seen;
-static int is_probe_sure;
+static int is_probe_sure, has_own_buffer;
 
 // Whatever CUPTI ever did with our buffers counts this up.
 static uint64_t traffic(void) {
@@ -34,7 +34,8 @@ static int probe(void) {
 }
 
 // The first probe tells whether this version answers to it at all, when nobody but us has anything recorded.
-void pp_cupti_begin_watch(void) {
+void pp_cupti_begin_watch(int is_per_thread) {
+  has_own_buffer = is_per_thread;
   failed = quiet = silent = wrong = 0;
   is_probe_sure = 0;
   if (pp_cupti.cuptiActivityEnableAndDump) {
@@ -46,7 +47,7 @@ void pp_cupti_begin_watch(void) {
 
 // A buffer that all threads share may be one of ours which waits for a kernel that runs long: then a probe says nothing.
 static int may_probe(void) {
-  return is_probe_sure && (pp_cupti.version >= PP_CUPTI_12_3 || pp_gpu_buffers_out() == 0);
+  return is_probe_sure && (has_own_buffer || pp_gpu_buffers_out() == 0);
 }
 
 static int has_buffers(void) {
