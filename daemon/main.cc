@@ -127,15 +127,18 @@ Result<Prepared> Prepare(const DaemonOptions& options) {
   Prepared prepared;
   prepared.owner = Uid(::getuid());
   PP_ASSIGN_OR_RETURN(prepared.user, ChooseDaemonUser());
-  PP_RETURN_IF_ERROR(ListenForRemote(options, prepared));
   PP_RETURN_IF_ERROR(StartLauncher(options, prepared));
+  PP_RETURN_IF_ERROR(ListenForRemote(options, prepared));  // after the fork: the key is not for the launcher
   prepared.audit = AuditLog::None();
   if (!options.audit.empty()) {
     PP_ASSIGN_OR_RETURN(prepared.audit, AuditLog::Open(options.audit));
   }
   PP_RETURN_IF_ERROR(PrepareSpoolFolder(options.spool, prepared.user));
   PP_RETURN_IF_ERROR(DropRights(prepared.user));
-  RaiseSystemCallWall();
+  if (!RaiseSystemCallWall()) {
+    Log(LogLevel::kWarning, "no_system_call_filter",
+        {{"message", "the kernel refuses a seccomp filter for the main process, which goes on without it"}});
+  }
   PP_ASSIGN_OR_RETURN(prepared.policy, PolicySource::Open(options.policy, prepared.owner));
   if (prepared.tls.has_value()) {
     PP_RETURN_IF_ERROR(prepared.tls->trust()->ReadRevoked());  // as it will be read again: without rights

@@ -27,6 +27,7 @@
 namespace ptrace_prof {
 namespace {
 
+constexpr std::chrono::milliseconds kLookEvery(100);
 constexpr std::string_view kUnix = "unix:";
 constexpr std::string_view kTls = "tls://";
 constexpr int kKeepaliveMs = 30'000;
@@ -65,17 +66,23 @@ grpc::ChannelArguments Arguments() {
 }
 
 // Asks for the server's health: unlike waiting for the channel, this says why it does not work.
-grpc::Status Ask(const std::shared_ptr<grpc::Channel>& channel, Nanos patience) {
+grpc::Status Ask(const std::shared_ptr<grpc::Channel>& channel, const ChannelOptions& options) {
   grpc::GenericStub stub(channel);
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + std::chrono::nanoseconds(patience.value));
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::nanoseconds(options.patience.value));
   const grpc::Slice nothing("", 0);
   const grpc::ByteBuffer request(&nothing, 1);
   grpc::ByteBuffer response;
   const auto done = std::make_shared<std::promise<grpc::Status>>();  // the callback may return after us
   stub.UnaryCall(&context, "/grpc.health.v1.Health/Check", {}, &request, &response,
                  [done](grpc::Status status) { done->set_value(std::move(status)); });
-  return done->get_future().get();
+  auto answer = done->get_future();
+  while (answer.wait_for(kLookEvery) != std::future_status::ready) {
+    if (options.has_enough()) {
+      context.TryCancel();
+    }
+  }
+  return answer.get();
 }
 
 // A server without that service, or in ill health, is a server.
@@ -164,9 +171,12 @@ Result<std::shared_ptr<grpc::Channel>> ConnectChannel(const std::string& address
     }
   }
   std::shared_ptr<grpc::Channel> channel = grpc::CreateCustomChannel(server, credentials, arguments);
-  const grpc::Status status = Ask(channel, options.patience);
+  const grpc::Status status = Ask(channel, options);
   if (IsAnswer(status)) {
     return channel;
+  }
+  if (status.error_code() == grpc::StatusCode::CANCELLED) {
+    return Error{Code::kCancelled, fmt::format("aborted before {} had answered", address), ""};
   }
   if (is_unix) {  // asked directly, the kernel is more precise than gRPC
     PP_ASSIGN_OR_RETURN(const UniqueFd probe, ConnectToUnixSocket(address.substr(kUnix.size())));

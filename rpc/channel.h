@@ -3,6 +3,7 @@
 // Stateless. The channel that is returned has been seen to work; gRPC connects it again when it breaks.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,11 +27,12 @@ struct ChannelOptions {
   // The socket of munged, of which each call gets a credential; nothing: none. Of a tls:// address.
   std::optional<std::string> munge = std::nullopt;
   Nanos patience = kConnectPatience;
+  std::function<bool()> has_enough = [] { return false; };  // asked while we wait: whether to give up
 };
 
 // kInvalidArgument: no address, or files that are none; kUnavailable: munged does not answer; kNotFound,
-// kPermissionDenied, kUnauthenticated (it does not want us), kUnavailable (nobody answers, or not in time): each with
-// the address, what the system says about it, and what to do.
+// kPermissionDenied, kUnauthenticated (it does not want us), kUnavailable (nobody answers, or not in time), kCancelled:
+// each with the address, what the system says about it, and what to do.
 Result<std::shared_ptr<grpc::Channel>> ConnectChannel(const std::string& address, const ChannelOptions& options = {});
 
 }  // namespace ptrace_prof

@@ -1,6 +1,7 @@
 #include "rpc/connection_server.h"
 
 #include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/resource_quota.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 #include <grpcpp/server_posix.h>
@@ -18,16 +19,14 @@ namespace {
 constexpr int kMinPingIntervalMs = 10'000;  // a client's pings, more of which are taken for an attack
 constexpr int kRemoteKeepaliveMs = 60'000;  // a peer that neither reads nor answers is taken for gone
 constexpr int kRemoteKeepaliveTimeoutMs = 30'000;
-constexpr int kMostCalls = 128;  // at once on a connection
-constexpr int kMostMetadata = 16 * 1024;
 constexpr Nanos kIdle = Nanos::FromSeconds(300);  // also a client that never says anything; a good one connects again
 constexpr Nanos kRefusedIdle = Nanos::FromSeconds(5);
 
 }  // namespace
 
-Result<std::unique_ptr<ConnectionServer>> ConnectionServer::Start(UniqueFd connection,
+Result<std::unique_ptr<ConnectionServer>> ConnectionServer::Start(UniqueFd connection, ConnectionShare share,
                                                                   std::unique_ptr<ConnectionServices> services) {
-  std::unique_ptr<ConnectionServer> server(new ConnectionServer);
+  std::unique_ptr<ConnectionServer> server(new ConnectionServer(std::move(share)));
   server->services_ = std::move(services);
   grpc::ServerBuilder builder;
   if (server->services_->is_remote()) {
@@ -43,8 +42,9 @@ Result<std::unique_ptr<ConnectionServer>> ConnectionServer::Start(UniqueFd conne
   return server;
 }
 
-Result<std::unique_ptr<ConnectionServer>> ConnectionServer::StartRefusing(UniqueFd connection, const Error& why) {
-  std::unique_ptr<ConnectionServer> server(new ConnectionServer);
+Result<std::unique_ptr<ConnectionServer>> ConnectionServer::StartRefusing(UniqueFd connection, ConnectionShare share,
+                                                                          const Error& why) {
+  std::unique_ptr<ConnectionServer> server(new ConnectionServer(std::move(share)));
   server->refusal_ = std::make_unique<RefusingService>(why);
   grpc::ServerBuilder builder;
   builder.RegisterCallbackGenericService(server->refusal_.get());
@@ -55,19 +55,28 @@ Result<std::unique_ptr<ConnectionServer>> ConnectionServer::StartRefusing(Unique
 Result<void> ConnectionServer::Serve(grpc::ServerBuilder& builder, UniqueFd connection, Nanos idle) {
   static std::once_flag once;
   std::call_once(once, [] { grpc::EnableDefaultHealthCheckService(true); });  // of all servers made from now on
+  builder.SetResourceQuota(*share_.memory);
   builder.SetMaxReceiveMessageSize(kMaxRequest);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostCalls);
-  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMostMetadata);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, share_.calls);
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadata);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kMinPingIntervalMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, static_cast<int>(idle.value / 1'000'000));
+  static std::mutex one_at_a_time;  // for FindSocket
+  const std::lock_guard lock(one_at_a_time);
   server_ = builder.BuildAndStart();
   if (server_ == nullptr) {
     return Error{Code::kInternal, "cannot start a gRPC server for a connection", "free some memory or threads"};
   }
-  grpc::AddInsecureChannelFromFd(server_.get(), connection.release());
+  const int fd = connection.release();
+  grpc::AddInsecureChannelFromFd(server_.get(), fd);
+  socket_ = FindSocket(fd);
   return {};
 }
+
+SocketCalls ConnectionServer::CountCalls() const { return ptrace_prof::CountCalls(socket_); }
+
+ConnectionServer::ConnectionServer(ConnectionShare share) : share_(std::move(share)) {}
 
 ConnectionServer::~ConnectionServer() { Shutdown(Nanos()); }
 

@@ -10,8 +10,10 @@
 #include "attach/base/types.h"
 #include "attach/base/unique_fd.h"
 #include "rpc/connection_services.h"
+#include "rpc/socket_calls.h"
 
 namespace grpc {
+class ResourceQuota;
 class Server;
 class ServerBuilder;
 }  // namespace grpc
@@ -20,21 +22,33 @@ namespace ptrace_prof {
 
 class RefusingService;
 
+// What one connection may take of what its user may.
+struct ConnectionShare {
+  std::shared_ptr<grpc::ResourceQuota> memory;  // with all that share it
+  int calls = 128;                              // at once
+};
+
 class ConnectionServer {
  public:
-  static Result<std::unique_ptr<ConnectionServer>> Start(UniqueFd connection,
+  static Result<std::unique_ptr<ConnectionServer>> Start(UniqueFd connection, ConnectionShare share,
                                                          std::unique_ptr<ConnectionServices> services);
   // One that answers every call with `why`.
-  static Result<std::unique_ptr<ConnectionServer>> StartRefusing(UniqueFd connection, const Error& why);
+  static Result<std::unique_ptr<ConnectionServer>> StartRefusing(UniqueFd connection, ConnectionShare share,
+                                                                 const Error& why);
   ~ConnectionServer();
 
+  SocketCalls CountCalls() const;
+  // More than its client was told that it may have at once.
+  bool HasTooManyCalls() const { return CountCalls().open > static_cast<uint64_t>(share_.calls); }
   // No new calls; those that go on may until `patience` is over, then they are cancelled. Waits for all of them.
   void Shutdown(Nanos patience);
 
  private:
-  ConnectionServer() = default;
+  explicit ConnectionServer(ConnectionShare share);
   Result<void> Serve(grpc::ServerBuilder& builder, UniqueFd connection, Nanos idle);
 
+  const ConnectionShare share_;
+  SocketId socket_;
   std::unique_ptr<ConnectionServices> services_;
   std::unique_ptr<RefusingService> refusal_;
   std::unique_ptr<grpc::Server> server_;

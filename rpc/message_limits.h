@@ -6,5 +6,6 @@ namespace ptrace_prof {
 
 inline constexpr int kMaxRequest = 4 << 20;
 inline constexpr int kMaxResponse = 64 << 20;
+inline constexpr int kMaxMetadata = 8 << 10;
 
 }  // namespace ptrace_prof

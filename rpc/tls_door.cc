@@ -27,6 +27,7 @@ constexpr Nanos kRestPatience = Nanos::FromSeconds(30);  // of a client that doe
 constexpr Nanos kLastWords = Nanos::FromSeconds(1);
 constexpr uint32_t kNobody = 0xffffffff;  // no user's number
 constexpr int kNoDescriptorPauseMs = 20;
+constexpr size_t kMostHosts = 4096;
 
 // Of a connection, its network socket is 2n and its local one 2n + 1.
 uint64_t EventOf(uint64_t id, bool is_local) { return id * 2 + (is_local ? 1 : 0); }
@@ -67,7 +68,8 @@ TlsDoor::TlsDoor(UniqueFd listening, TlsServer server, TlsDoorOptions options)
       options_(std::move(options)),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      arrived_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE)) {}
+      arrived_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE)),
+      rate_(options_.pause_of_host, options_.max_at_once_of_host, kMostHosts) {}
 
 void TlsDoor::Tell(Wish wish) {
   wish_ = wish;
@@ -150,8 +152,14 @@ void TlsDoor::AcceptSome() {
       }
       return;
     }
-    KeepAlive(network.get());
     TcpPeer peer = PeerOf(network.get());
+    if (!rate_.Admit(peer.host, MonotonicNow())) {
+      TellRefused(Because(Reason::kQuota, fmt::format("{}: its host connects too often", peer.address),
+                          fmt::format("connect less often: {:g} times a second and {} times at once are let pass",
+                                      1 / options_.pause_of_host.seconds(), options_.max_at_once_of_host)));
+      continue;
+    }
+    KeepAlive(network.get());
     MakeRoom(peer.host);
     const uint64_t id = ++next_id_;
     Entry& entry = entries_[id];

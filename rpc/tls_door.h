@@ -2,7 +2,8 @@
 //
 // A thread of its own accepts, shakes hands and carries the bytes of all connections (tls_connection.h). Until somebody
 // has shown a good certificate they cost one of a bounded number of places, and no longer than a few seconds; when all
-// places are taken, the one that has been at it longest goes, so that silence keeps nobody out.
+// places are taken, the one that has been at it longest goes, so that silence keeps nobody out. A host that connects
+// too often is not even shaken hands with: a handshake is what costs.
 #pragma once
 
 #include <atomic>
@@ -22,6 +23,7 @@
 #include "attach/base/types.h"
 #include "attach/base/unique_fd.h"
 #include "rpc/arrival.h"
+#include "rpc/arrival_rate.h"
 #include "rpc/tls_connection.h"
 #include "rpc/tls_server.h"
 
@@ -36,7 +38,9 @@ struct TlsDoorOptions {
   size_t max_connections = 600;  // that have shown a certificate
   size_t max_handshakes = 128;
   size_t max_handshakes_of_host = 32;
-  size_t max_lingering = 128;  // that were cut and have not closed their end; more are closed at once
+  Nanos pause_of_host = Nanos::FromMillis(20);  // between its connections, on the average
+  size_t max_at_once_of_host = 200;             // after it was quiet
+  size_t max_lingering = 128;                   // that were cut and have not closed their end; more are closed at once
   Nanos handshake_patience = Nanos::FromSeconds(10);
 };
 
@@ -95,6 +99,7 @@ class TlsDoor : public Doorkeeper {
   size_t lingering_ = 0;
   uint64_t next_id_ = 1;
   ToldLimit told_;
+  ArrivalRate rate_;
 
   std::atomic<Wish> wish_ = Wish::kNone;
   Nanos end_;  // the latest

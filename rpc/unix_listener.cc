@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "attach/base/own_memory.h"
 #include "rpc/library_hold.h"
 #include "rpc/peer_credentials.h"
 
@@ -20,6 +21,13 @@ constexpr uint64_t kListen = 0;
 constexpr uint64_t kWake = 1;
 constexpr uint64_t kDoor = 2;
 constexpr int kNoDescriptorPauseMs = 20;
+constexpr int kLookEveryMs = 100;
+constexpr uint64_t kMuchMemory = uint64_t{64} << 20;      // resident; a daemon that is used much has half of it
+constexpr uint64_t kTooMuchMemory = uint64_t{256} << 20;  // traces that are read are the kernel's, not ours
+constexpr size_t kWideConnections = 32;                   // of one user
+constexpr int kMostCalls = 128;                           // at once on each of these
+constexpr int kFewCalls = 8;                              // and on those after them
+constexpr Uid kRefusedUser{0xffffffff};                   // all of them together: no user's number
 const Error kNoDescriptor{Code::kResourceExhausted, "no descriptor is left for another connection",
                           "raise `ulimit -n`"};
 
@@ -102,15 +110,16 @@ void UnixListener::AcceptLoop() {
       }
     }
     RetireRefused();
+    RetireGreedy();
   }
 }
 
 int UnixListener::NextTimeout() const {
   if (refused_.empty()) {
-    return -1;
+    return connections_.empty() ? -1 : kLookEveryMs;
   }
   const Nanos left = refused_.front().first - MonotonicNow();
-  return static_cast<int>(std::max<int64_t>(left.value / 1'000'000 + 1, 0));
+  return static_cast<int>(std::clamp<int64_t>(left.value / 1'000'000 + 1, 0, kLookEveryMs));
 }
 
 void UnixListener::RetireRefused() {
@@ -119,6 +128,32 @@ void UnixListener::RetireRefused() {
     Retire(refused_.front().second);
     refused_.pop_front();
   }
+}
+
+// Who keeps us from serving others: has more calls open than it may, or, where that has become too much, has any whose
+// request does not come; a good client sends that at once. To count costs some microseconds for each connection.
+void UnixListener::RetireGreedy() {
+  const Nanos now = MonotonicNow();
+  if (now - looked_ < Nanos::FromMillis(kLookEveryMs)) {
+    return;
+  }
+  looked_ = now;
+  const uint64_t memory = ReadOwnMemory().resident;
+  if (memory < kMuchMemory) {
+    return;
+  }
+  std::vector<uint64_t> greedy;
+  for (auto& [id, connection] : connections_) {
+    const bool is_silent = memory > kTooMuchMemory && connection.server->CountCalls().silent > 0;
+    if (connection.server->HasTooManyCalls() || (is_silent && connection.was_silent)) {
+      greedy.push_back(id);
+      options_.on_refused(connection.peer,
+                          Because(Reason::kQuota, "a client began more calls than it may, or did not say what they are",
+                                  "keep to the SETTINGS of HTTP/2, and send requests whole"));
+    }
+    connection.was_silent = is_silent;
+  }
+  std::ranges::for_each(greedy, [this](uint64_t id) { Retire(id); });
 }
 
 UniqueFd UnixListener::AcceptOne() {
@@ -158,9 +193,18 @@ void UnixListener::AcceptFromDoorkeeper() {
   }
 }
 
+size_t UnixListener::CountOf(Uid user) const {
+  return static_cast<size_t>(
+      std::ranges::count_if(connections_, [&](const auto& one) { return Uid(one.second.peer.uid) == user; }));
+}
+
+// Many connections are made by those who make few calls on each.
+ConnectionShare UnixListener::ShareOf(Uid user) {
+  return {.memory = memory_.Of(user), .calls = CountOf(user) < kWideConnections ? kMostCalls : kFewCalls};
+}
+
 Result<void> UnixListener::CheckLimits(const PeerIdentity& peer) const {
-  const auto of_user = static_cast<size_t>(std::count_if(
-      connections_.begin(), connections_.end(), [&](const auto& one) { return one.second.user == Uid(peer.uid); }));
+  const size_t of_user = CountOf(Uid(peer.uid));
   if (of_user >= options_.max_per_user) {
     return Because(Reason::kQuota,
                    fmt::format("user {} has {} connections to this server, which is the limit", peer.uid, of_user),
@@ -197,8 +241,11 @@ Result<void> UnixListener::Serve(Arrival arrival, const Result<void>& verdict) {
   const PeerIdentity& peer = arrival.peer;
   UniqueFd watched(::fcntl(arrival.connection.get(), F_DUPFD_CLOEXEC, 3));
   Count(1);  // before anybody is answered
-  auto server = verdict.has_error() ? ConnectionServer::StartRefusing(std::move(arrival.connection), verdict.error())
-                                    : ConnectionServer::Start(std::move(arrival.connection), factory_(peer));
+  ConnectionShare share =
+      verdict.has_error() ? ConnectionShare{memory_.Of(kRefusedUser), kFewCalls} : ShareOf(Uid(peer.uid));
+  auto server = verdict.has_error()
+                    ? ConnectionServer::StartRefusing(std::move(arrival.connection), std::move(share), verdict.error())
+                    : ConnectionServer::Start(std::move(arrival.connection), std::move(share), factory_(peer));
   if (server.has_error()) {
     Count(-1);
     return std::move(server).error();
@@ -208,7 +255,7 @@ Result<void> UnixListener::Serve(Arrival arrival, const Result<void>& verdict) {
     refused_.emplace_back(MonotonicNow() + options_.refusal_time, id);
   }
   const bool is_watched = watched.is_open() && Watch(epoll_.get(), watched.get(), EPOLLRDHUP, id);
-  connections_[id] = {Uid(peer.uid), std::move(watched), std::move(server).value()};
+  connections_[id] = {std::move(watched), std::move(server).value(), peer};
   if (!is_watched) {
     const int reason = errno;
     Retire(id);

@@ -23,6 +23,7 @@
 #include "rpc/arrival.h"
 #include "rpc/connection_server.h"
 #include "rpc/connection_services.h"
+#include "rpc/user_memory.h"
 
 namespace ptrace_prof {
 
@@ -53,9 +54,10 @@ class UnixListener {
 
  private:
   struct Connection {
-    Uid user;
     UniqueFd watched;  // a duplicate, to see the peer go
     std::unique_ptr<ConnectionServer> server;
+    PeerIdentity peer;
+    bool was_silent = false;  // had calls without a request when memory was looked at last
   };
 
   UnixListener(UniqueFd socket, ListenerOptions options, ServicesFactory factory);
@@ -63,12 +65,15 @@ class UnixListener {
   void Accept();
   void AcceptFromDoorkeeper();
   UniqueFd AcceptOne();
+  size_t CountOf(Uid user) const;
+  ConnectionShare ShareOf(Uid user);
   Result<void> CheckLimits(const PeerIdentity& peer) const;
   void Receive(Arrival arrival);
   Result<void> Serve(Arrival arrival, const Result<void>& verdict);
   void Count(int more);
   int NextTimeout() const;
   void RetireRefused();
+  void RetireGreedy();
   void AcceptLoop();
   void ReapLoop();
   void Retire(uint64_t id);
@@ -80,7 +85,9 @@ class UnixListener {
   UniqueFd wake_;
   UniqueFd spare_;  // given up to turn somebody away when descriptors run out
   uint64_t next_id_ = 3;
-  std::map<uint64_t, Connection> connections_;  // of the accepting thread, until that has ended
+  UserMemory memory_;                           // of the accepting thread, as the next two
+  Nanos looked_;                                // at our memory
+  std::map<uint64_t, Connection> connections_;  // until that has ended
 
   std::deque<std::pair<Nanos, uint64_t>> refused_;  // until when, the oldest first; some may have gone
 

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstddef>
 
+#include "attach/base/sanitizers.h"
+
 namespace ptrace_prof {
 namespace {
 
@@ -17,18 +19,6 @@ constexpr uint32_t kFirstForeign = 0x40000000;  // x32: the same architecture to
 #elif defined(__aarch64__)
 constexpr uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
 constexpr uint32_t kFirstForeign = 0x80000000;
-#endif
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
-#else
-constexpr bool kSanitized = false;
 #endif
 
 constexpr uint32_t kRefuse = SECCOMP_RET_ERRNO | EPERM;
@@ -84,7 +74,7 @@ void SystemCallRules::AllowWithout(uint32_t call, uint32_t argument, uint32_t bi
 }
 
 bool SystemCallRules::Install(Rest rest) {
-  if (kSanitized) {
+  if (kIsSanitized) {
     return false;
   }
   Return(rest == Rest::kAllowed ? SECCOMP_RET_ALLOW : kRefuse);

@@ -89,6 +89,9 @@ std::optional<AuditRecord> ParseAuditLine(std::string_view line) {
   record.uid = Uid(static_cast<uint32_t>(*uid));
   record.caller = Pid(static_cast<int32_t>(*pid));
   record.target = Pid(static_cast<int32_t>(Number(document, "target").value_or(0)));
+  if (const auto owner = Number(document, "target_uid"); owner.has_value()) {
+    record.target_text = fmt::format("{} of user {}", Text(document, "target_command"), *owner);
+  }
   record.what = Text(document, "what");
   record.outcome = Text(document, "outcome");
   record.reason = Text(document, "reason");
@@ -133,6 +136,7 @@ std::string AuditTableLine(const AuditRecord& record, const std::string& user) {
   std::string why = record.reason;
   why += record.message.empty() ? "" : (why.empty() ? "" : ": ") + record.message;
   why += record.rule.empty() ? "" : fmt::format("{}(rule {})", why.empty() ? "" : " ", record.rule);
+  why += record.target_text.empty() ? "" : fmt::format("{}({})", why.empty() ? "" : " ", record.target_text);
   why += record.capture.empty() ? "" : fmt::format("capture {} of user {}", record.capture, record.owner.value);
   std::string line = fmt::format(kColumns, record.time_text.substr(0, 19) + "Z", Printable(user), record.caller.value,
                                  record.what, target, record.outcome, why);

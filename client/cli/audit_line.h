@@ -16,7 +16,8 @@ struct AuditRecord {
   std::string time_text;
   Uid uid;
   Pid caller;
-  Pid target;  // 0: none
+  Pid target;               // 0: none
+  std::string target_text;  // what that was: "python3 of user 1000"; empty: not known
   std::string what;
   std::string outcome;
   std::string reason;

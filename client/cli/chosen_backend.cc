@@ -98,6 +98,7 @@ Result<void> ChosenBackend::Connect(const std::string& address) {
   }
   // Of a handshake that fails, gRPC tells stderr its own part of the story; what ConnectChannel says is the whole.
   RedirectLibraryLogs([](std::string_view, std::string_view) {});
+  channel_.has_enough = has_enough_;
   PP_ASSIGN_OR_RETURN(const auto channel, ConnectChannel(address, channel_));
   remote_ = MakeRpcBackend(channel);
   is_of_this_machine_ = address.starts_with("unix:");
@@ -151,7 +152,11 @@ Result<std::unique_ptr<CaptureStream>> ChosenBackend::Start(const CaptureRequest
   if (!is_chosen_) {
     PP_RETURN_IF_ERROR(Choose());
   }
-  return (remote_ != nullptr ? *remote_ : embedded_).Start(request, command);
+  if (remote_ != nullptr) {
+    remote_->GiveUpWhen(has_enough_);
+    return remote_->Start(request, command);
+  }
+  return embedded_.Start(request, command);
 }
 
 Result<std::unique_ptr<SampleSource>> ChosenBackend::StartSamples(const CaptureRequest& request, Nanos interval) {

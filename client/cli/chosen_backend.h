@@ -32,6 +32,7 @@ class ChosenBackend : public CaptureBackend {
   Result<std::unique_ptr<CaptureStream>> Start(const CaptureRequest& request,
                                                const std::vector<std::string>& command) override;
   Result<std::unique_ptr<SampleSource>> StartSamples(const CaptureRequest& request, Nanos interval) override;
+  void GiveUpWhen(const std::function<bool()>& has_enough) override { has_enough_ = has_enough; }
   bool is_of_this_machine() const override { return is_of_this_machine_; }
   Result<CaptureClient*> Captures() override;
   Result<RemoteDaemon> Daemon() override;
@@ -49,6 +50,7 @@ class ChosenBackend : public CaptureBackend {
   ChannelOptions channel_;
   bool uses_munge_ = false;
   std::string munge_socket_;
+  std::function<bool()> has_enough_ = [] { return false; };
   bool is_quiet_ = false;
   bool is_chosen_ = false;
   bool is_of_this_machine_ = true;

@@ -28,6 +28,7 @@ int RecordRun::Run() {
   if (spool->has_error()) {
     return static_cast<int>(Fail(spool->error(), ExitCode::kOutput));
   }
+  backend_.GiveUpWhen([this] { return interrupts_.count() > 0; });
   auto started = backend_.Start(plan_.request, plan_.program);
   if (started.has_error()) {
     return StartFailed(started.error());

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -51,6 +52,8 @@ class CaptureBackend {
   // With a command, `request.pid` does not matter: the command becomes the target.
   virtual Result<std::unique_ptr<CaptureStream>> Start(const CaptureRequest& request,
                                                        const std::vector<std::string>& command) = 0;
+  // While a recording's beginning is waited for, `has_enough` is asked now and then: kCancelled where it says so.
+  virtual void GiveUpWhen(const std::function<bool()>& /*has_enough*/) {}
   // Samples to look at while they are taken, a batch for each `interval`; nothing is kept.
   virtual Result<std::unique_ptr<SampleSource>> StartSamples(const CaptureRequest& request, Nanos interval) = 0;
   // Whether process ids mean processes of this machine. Known once something was started.

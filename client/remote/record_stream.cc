@@ -15,6 +15,7 @@ namespace v1 = ptraceprof::v1;
 
 constexpr std::chrono::seconds kCancelPatience(5);
 constexpr std::chrono::seconds kStartPatience(30);
+constexpr std::chrono::milliseconds kLookEvery(100);
 
 }  // namespace
 
@@ -86,9 +87,17 @@ void RecordStream::OnDone(const grpc::Status& status) {
   changed_.notify_all();
 }
 
-Result<void> RecordStream::AwaitStart() {
+Result<void> RecordStream::AwaitStart(const std::function<bool()>& has_enough) {
+  const auto has_begun = [&] { return is_done_ || !name_.empty() || !data_.empty(); };
+  const auto deadline = std::chrono::steady_clock::now() + kStartPatience;
   std::unique_lock lock(mutex_);
-  if (!changed_.wait_for(lock, kStartPatience, [&] { return is_done_ || !name_.empty() || !data_.empty(); })) {
+  while (!changed_.wait_for(lock, kLookEvery, has_begun)) {
+    if (has_enough()) {
+      return Error{Code::kCancelled, "aborted before ptrace-profd had begun the capture", "nothing was recorded"};
+    }
+    if (std::chrono::steady_clock::now() < deadline) {
+      continue;
+    }
     return Error{Code::kUnavailable, "ptrace-profd has not begun the capture within 30 s",
                  "is the machine overloaded, or ptrace-profd stopped? Try again, or do without it: --host none"};
   }

@@ -8,6 +8,7 @@
 #include <grpcpp/support/client_callback.h>
 
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <string>
 
@@ -21,8 +22,9 @@ class RecordStream : public CaptureStream, private grpc::ClientReadReactor<ptrac
   RecordStream(ptraceprof::v1::CaptureService::Stub& stub, ptraceprof::v1::RecordRequest request);
   ~RecordStream() override;
 
-  // Waits until the service says that the capture exists, or why not.
-  Result<void> AwaitStart();
+  // Waits until the service says that the capture exists, or why not; kCancelled: `has_enough`, which is asked
+  // meanwhile.
+  Result<void> AwaitStart(const std::function<bool()>& has_enough);
 
   Result<Chunk> Read(std::span<std::byte> buffer, Nanos timeout) override;
   std::vector<std::string> TakeNotices() override;

@@ -66,6 +66,8 @@ class RpcBackend : public CaptureBackend {
     return Error{Code::kUnimplemented, "this cannot be asked for over gRPC", ""};
   }
 
+  void GiveUpWhen(const std::function<bool()>& has_enough) override { has_enough_ = has_enough; }
+
   Result<std::unique_ptr<SampleSource>> StartSamples(const CaptureRequest& request, Nanos interval) override {
     v1::StreamSamplesRequest message;
     FillSpec(request, message.mutable_spec());
@@ -81,7 +83,7 @@ class RpcBackend : public CaptureBackend {
     v1::RecordRequest message;
     FillSpec(request, message.mutable_spec());
     auto stream = std::make_unique<RecordStream>(*captures_, std::move(message));
-    PP_RETURN_IF_ERROR(stream->AwaitStart());
+    PP_RETURN_IF_ERROR(stream->AwaitStart(has_enough_));
     return std::unique_ptr<CaptureStream>(std::move(stream));
   }
 
@@ -105,6 +107,7 @@ class RpcBackend : public CaptureBackend {
   const std::unique_ptr<v1::CaptureService::Stub> captures_;
   const std::unique_ptr<v1::NodeService::Stub> node_;
   const std::unique_ptr<CaptureClient> client_;
+  std::function<bool()> has_enough_ = [] { return false; };
 };
 
 }  // namespace

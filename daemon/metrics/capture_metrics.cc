@@ -77,6 +77,10 @@ void CaptureMetrics::Ended(const CaptureParameters& parameters, const CaptureSna
   sum_.call_events += totals.call_events;
   sum_.call_events_lost += totals.call_events_lost;
   sum_.stops += totals.stops;
+  gpu_.kernels += snapshot.gpu.kernels;
+  gpu_.dropped += snapshot.gpu.dropped;
+  gpu_.invalid += snapshot.gpu.invalid;
+  gpu_.unseen += snapshot.gpu.unseen;
   sum_.by_quality[static_cast<size_t>(SampleQuality::kTruncated)] +=
       totals.by_quality[static_cast<size_t>(SampleQuality::kTruncated)];
   if (snapshot.started.value > 0) {
@@ -123,13 +127,18 @@ void CaptureMetrics::PutTraces(MetricsText& text) const {
       {"samples_lost", sum_.lost},
       {"samples_truncated", sum_.by_quality[static_cast<size_t>(SampleQuality::kTruncated)]},
       {"rounds_missed", sum_.missed},
-      {"call_events_lost", sum_.call_events_lost}};
+      {"call_events_lost", sum_.call_events_lost},
+      {"gpu_records_dropped", gpu_.dropped},
+      {"gpu_records_invalid", gpu_.invalid},
+      {"gpu_kernels_unseen", gpu_.unseen}};
   text.Family("ptrace_prof_recorded_bytes_total", MetricKind::kCounter, "Bytes of the traces of ended captures.");
   text.Sample(static_cast<double>(bytes_));
   text.Family("ptrace_prof_samples_total", MetricKind::kCounter, "Samples of threads in ended captures.");
   text.Sample(static_cast<double>(sum_.samples));
   text.Family("ptrace_prof_call_events_total", MetricKind::kCounter, "Calls and returns told in ended captures.");
   text.Sample(static_cast<double>(sum_.call_events));
+  text.Family("ptrace_prof_gpu_kernels_total", MetricKind::kCounter, "GPU kernels seen in ended captures.");
+  text.Sample(static_cast<double>(gpu_.kernels));
   text.Family("ptrace_prof_dropped_total", MetricKind::kCounter, "What is missing in ended captures, by kind.");
   for (const auto& [kind, count] : drops) {
     const Label label{"kind", kind};

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -45,6 +46,10 @@ Result<UniqueFd> ImageFile() {
 
 [[noreturn]] void Become(int image, int out, pid_t parent, const std::string& pause_ms) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  for (const auto resource : {RLIMIT_CORE, RLIMIT_MSGQUEUE}) {  // of other limits, the library's needs are not known
+    const rlimit none{0, 0};
+    ::setrlimit(resource, &none);
+  }
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   if (::getppid() == parent && null >= 0 && ::dup2(null, STDIN_FILENO) >= 0 && ::dup2(null, STDERR_FILENO) >= 0 &&
       ::dup2(out, STDOUT_FILENO) >= 0) {

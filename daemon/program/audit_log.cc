@@ -76,6 +76,11 @@ std::string AuditLine(const AuditEntry& entry, Nanos time) {
     writer.Key("target");
     writer.Int(entry.target.value);
   }
+  if (entry.whom.has_value()) {
+    writer.Key("target_uid");
+    writer.Uint(entry.whom->owner.value);
+    PutText(writer, "target_command", CleanText(entry.whom->command));
+  }
   if (entry.capture.has_value()) {
     PutText(writer, "capture", entry.capture->id);
     writer.Key("owner");

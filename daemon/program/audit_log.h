@@ -30,10 +30,17 @@ struct AuditedCapture {
   Uid owner;
 };
 
+// What the process was when it was asked about: its number may be another's by the time somebody reads this.
+struct AuditedTarget {
+  Uid owner;
+  std::string command;  // as it calls itself
+};
+
 struct AuditEntry {
   PeerIdentity caller;
-  std::string what;  // "connect", the verb of a collector, or what was done with `capture`
-  Pid target;        // 0: none
+  std::string what;                        // "connect", the verb of a collector, or what was done with `capture`
+  Pid target;                              // 0: none
+  std::optional<AuditedTarget> whom = {};  // nothing: it was not found
   AuditOutcome outcome = AuditOutcome::kStarted;
   Error error = {};       // of kRefused and kFailed
   std::string rule = {};  // of the policy, that let it pass or refused it; empty: none

@@ -28,6 +28,7 @@ class AuditedCollector : public Collector {
   void Kill() override { collector_->Kill(); }
   std::optional<int> Wait(Nanos timeout) override { return collector_->Wait(timeout); }
   Nanos cpu_time() const override { return collector_->cpu_time(); }
+  std::optional<Error> WhyNotStarted() override { return collector_->WhyNotStarted(); }
   void Concluded(const std::optional<Error>& error) override {
     entry_.outcome = error.has_value() ? OutcomeOf(*error) : AuditOutcome::kAllowed;
     entry_.error = error.value_or(Error{});
@@ -42,24 +43,36 @@ class AuditedCollector : public Collector {
 
 }  // namespace
 
-Result<std::unique_ptr<Collector>> LoggedStarter::StartJudged(const CaptureRequest& request,
-                                                              PolicyGate::Judgement judgement) {
+Result<std::unique_ptr<Collector>> LoggedStarter::StartJudged(CaptureRequest request, PolicyGate::Judgement judgement) {
   if (judgement.refusal.has_value()) {
     return std::move(*judgement.refusal);
   }
+  if (judgement.target.is_open() && request.start_ticks == 0) {
+    // The collector reads whom we judged, or nobody: the number may be another's by the time that it looks.
+    const auto ticks = ReadStartTicks(request.pid);
+    request.start_ticks = ticks.has_value() ? ticks.value() : 0;
+  }
   PP_ASSIGN_OR_RETURN(auto collector, starter_.Start(request));
   if (judgement.target.is_open() && HasExited(judgement.target)) {
-    return WhyGone(request.pid);  // that collector may be about to read another, whom nobody judged: it ends here
+    return WhyGone(request.pid);
   }
   return collector;
 }
 
+AuditEntry LoggedStarter::EntryFor(const CaptureRequest& request) const {
+  return {.caller = caller_, .what = VerbName(request.verb), .target = request.pid};
+}
+
 Result<std::unique_ptr<Collector>> LoggedStarter::Start(const CaptureRequest& request) {
   PolicyGate::Judgement judgement = gate_.Judge(request.pid);
-  const std::string rule = judgement.rule;
+  AuditEntry entry = EntryFor(request);
+  entry.rule = judgement.rule;
+  if (judgement.facts.has_value()) {
+    entry.whom = AuditedTarget{judgement.facts->owner, judgement.facts->command};
+  }
   auto started = StartJudged(request, std::move(judgement));
   if (started.has_error()) {
-    Tell(request, started.error(), rule);
+    Tell(std::move(entry), started.error());
     return started;
   }
   Log(LogLevel::kInfo, "collector_started",
@@ -70,31 +83,29 @@ Result<std::unique_ptr<Collector>> LoggedStarter::Start(const CaptureRequest& re
   if (audit_ == nullptr) {
     return started;
   }
-  AuditEntry entry{.caller = caller_, .what = VerbName(request.verb), .target = request.pid, .rule = rule};
   audit_->Write(entry);
   return std::unique_ptr<Collector>(
       std::make_unique<AuditedCollector>(std::move(started).value(), std::move(entry), *audit_));
 }
 
-void LoggedStarter::Tell(const CaptureRequest& request, const Error& error, const std::string& rule) {
+void LoggedStarter::Tell(AuditEntry entry, const Error& error) {
   Log(LogLevel::kWarning, "collector_failed",
       {{"uid", std::to_string(caller_.uid)},
        {"caller", std::to_string(caller_.pid.value)},
-       {"verb", VerbName(request.verb)},
-       {"target", std::to_string(request.pid.value)},
+       {"verb", entry.what},
+       {"target", std::to_string(entry.target.value)},
        {"message", error.message}});
   if (audit_ != nullptr) {
-    audit_->Write({.caller = caller_,
-                   .what = VerbName(request.verb),
-                   .target = request.pid,
-                   .outcome = OutcomeOf(error),
-                   .error = error,
-                   .rule = rule});
+    entry.outcome = OutcomeOf(error);
+    entry.error = error;
+    audit_->Write(entry);
   }
 }
 
-void LoggedStarter::Refused(const CaptureRequest& request, const Error& error) {
-  Tell(request, error, gate_.quota().name);
+void LoggedStarter::Refused(const CaptureRequest& request, const Error& error, const std::string& quota) {
+  AuditEntry entry = EntryFor(request);
+  entry.rule = quota;
+  Tell(std::move(entry), error);
 }
 
 void LoggedStarter::Touched(std::string_view what, const CaptureParameters& capture) {

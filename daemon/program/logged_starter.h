@@ -23,12 +23,13 @@ class LoggedStarter : public CollectorStarter {
   Result<void> MayProfile(Pid target) override;
   UserQuota quota() override { return gate_.quota(); }
   std::optional<double> cpu_budget() override { return gate_.cpu_budget(); }
-  void Refused(const CaptureRequest& request, const Error& error) override;
+  void Refused(const CaptureRequest& request, const Error& error, const std::string& quota) override;
   void Touched(std::string_view what, const CaptureParameters& capture) override;
 
  private:
-  Result<std::unique_ptr<Collector>> StartJudged(const CaptureRequest& request, PolicyGate::Judgement judgement);
-  void Tell(const CaptureRequest& request, const Error& error, const std::string& rule);
+  Result<std::unique_ptr<Collector>> StartJudged(CaptureRequest request, PolicyGate::Judgement judgement);
+  AuditEntry EntryFor(const CaptureRequest& request) const;
+  void Tell(AuditEntry entry, const Error& error);
 
   CollectorStarter& starter_;
   const PolicyGate& gate_;

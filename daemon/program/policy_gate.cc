@@ -30,23 +30,25 @@ PolicyGate::PolicyGate(const PeerIdentity& caller, const PolicySource& source,
     : caller_(CallerOf(caller)), source_(source), launcher_(std::move(launcher)) {}
 
 PolicyGate::Judgement PolicyGate::Judge(Pid target) const {
-  const auto policy = source_.current();
-  if (target.value == 0 || !policy->denies_anything()) {
+  if (target.value == 0) {
     return {};
   }
+  const auto policy = source_.current();
   auto pinned = OpenPidfd(target);
-  if (pinned.has_error()) {
-    return {WhyGone(target), "", UniqueFd()};
-  }
   auto facts = launcher_->Look(target);
-  if (HasExited(pinned.value()) || (facts.has_error() && facts.error().code == Code::kGone)) {
-    return {WhyGone(target), "", UniqueFd()};
+  Judgement judgement{.facts = facts.has_value() ? std::optional(facts.value()) : std::nullopt};
+  if (!policy->denies_anything()) {
+    return judgement;
+  }
+  if (pinned.has_error() || HasExited(pinned.value()) || (facts.has_error() && facts.error().code == Code::kGone)) {
+    return {.refusal = WhyGone(target)};
   }
   if (facts.has_error()) {
-    return {std::move(facts).error(), "", UniqueFd()};
+    return {.refusal = std::move(facts).error()};
   }
   PolicyVerdict verdict = policy->Judge(caller_, facts.value());
-  Judgement judgement{std::nullopt, std::move(verdict.rule), std::move(pinned).value()};
+  judgement.rule = std::move(verdict.rule);
+  judgement.target = std::move(pinned).value();
   if (!verdict.allowed) {
     judgement.refusal = Denied(caller_, target, judgement.rule, source_.file());
   }

@@ -22,9 +22,10 @@ class PolicyGate {
   PolicyGate(const PeerIdentity& caller, const PolicySource& source, std::shared_ptr<LauncherConnection> launcher);
 
   struct Judgement {
-    std::optional<Error> refusal;  // POLICY_DENIED, or why there is nothing to judge
-    std::string rule;              // that decided; empty: none
-    UniqueFd target;               // holds whom this is about; closed where no rule had to be asked
+    std::optional<Error> refusal;           // POLICY_DENIED, or why there is nothing to judge
+    std::string rule = {};                  // that decided; empty: none
+    UniqueFd target = {};                   // holds whom this is about; closed where no rule had to be asked
+    std::optional<TargetFacts> facts = {};  // of whom this is about, where they could be had
   };
   // 0: no process in particular, of which a policy says nothing.
   Judgement Judge(Pid target) const;

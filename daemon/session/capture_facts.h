@@ -22,6 +22,13 @@ enum class CaptureState : uint8_t { kPending, kRunning, kDraining, kSucceeded, k
 
 inline constexpr size_t kCaptureStates = 6;
 
+// Why a capture that goes on is ended before its time.
+enum class CancelCause : uint8_t {
+  kAsked,         // by who may
+  kUnattended,    // nobody asks after it any more, nothing else would end it, and nobody said to keep it
+  kDaemonEnding,  // an error, unlike the others: who wants it cannot know
+};
+
 constexpr bool HasEnded(CaptureState state) { return state >= CaptureState::kSucceeded; }
 
 // Whose a capture is, or who asks for it.
@@ -31,6 +38,14 @@ struct CaptureUser {
   bool operator==(const CaptureUser&) const = default;
 };
 
+// What the GPU part of a trace says of itself, of all its processes.
+struct GpuSums {
+  uint64_t kernels = 0;
+  uint64_t dropped = 0;  // records that the library had no room for
+  uint64_t invalid = 0;  // records that mean nothing
+  uint64_t unseen = 0;   // launches of which no kernel came
+};
+
 struct CaptureParameters;
 struct CaptureSnapshot;
 // Of a capture that has ended; called on its thread.
@@ -38,7 +53,8 @@ using CaptureEnded = std::function<void(const CaptureParameters&, const CaptureS
 
 struct CaptureParameters {
   std::string id;
-  std::string request_id = {};  // empty: none
+  std::string request_id = {};          // empty: none
+  std::vector<std::string> asked = {};  // in the words of CaptureRegistry::Creation; empty: by an older daemon's client
   CaptureUser owner = {};
   CaptureRequest request;
   uint64_t max_bytes = 0;  // 0: no limit. One without an ID fails there, others end well
@@ -61,6 +77,7 @@ struct CaptureSnapshot {
   Nanos ended;
   uint64_t trace_bytes = 0;
   Accounting totals;
+  GpuSums gpu;
   Nanos cpu;  // of the collector: as it says, and of one that has ended as the kernel counted it, where that is known
   std::optional<CaptureMode> mode;  // as it is carried out, once that is settled: never kAuto
   std::string sampled_because;      // see CaptureRequest

@@ -158,6 +158,7 @@ std::string EncodeRecord(const CaptureRecord& record) {
   PutNumber(json, "owner_uid", asked.owner.uid);
   json.Key("is_administrators");
   json.Bool(asked.owner.is_administrator);
+  PutTexts(json, "asked", asked.asked);
   PutTexts(json, "request", EncodeRequest(asked.request));
   PutNumber(json, "max_bytes", asked.max_bytes);
   json.Key("keep");
@@ -196,6 +197,7 @@ Result<CaptureRecord> DecodeRecord(std::string_view text) {
   CaptureRecord record;
   record.parameters.id = fields.Text("id");
   record.parameters.request_id = fields.Text("request_id");
+  record.parameters.asked = fields.Texts("asked");
   record.parameters.owner = {static_cast<uint32_t>(fields.Number("owner_uid")), fields.Truth("is_administrators")};
   record.parameters.max_bytes = fields.Number("max_bytes");
   record.parameters.keep = fields.Truth("keep");

@@ -13,8 +13,6 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr char kToldToEnd[] = "ptrace-profd was told to end";
-
 bool IsValidId(const std::string& id) {
   return id.size() <= 63 && std::all_of(id.begin(), id.end(), [](char c) {
            return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
@@ -24,14 +22,22 @@ bool IsValidId(const std::string& id) {
 bool TracesCalls(const CaptureRequest& request) { return request.mode != CaptureMode::kSample; }
 bool RecordsGpu(const CaptureRequest& request) { return request.gpu != GpuCaptureDetail::kOff; }
 
+// What a repetition must ask for again; not as quotas narrowed it.
+std::vector<std::string> WordsOf(const CaptureRegistry::Creation& creation) {
+  std::vector<std::string> words = EncodeRequest(creation.request);
+  words.push_back(fmt::format("max_bytes={}", creation.max_bytes));
+  words.push_back(fmt::format("keep={}", creation.keep));
+  return words;
+}
+
 std::string ThingOfCapture(const std::string& id) { return "capture " + id; }
 
-// `quota`: whose limit it is; without a name, of the command line.
-Error OverQuota(uint32_t uid, std::string_view what, const UserQuota& quota, std::string remedy) {
-  return Because(Reason::kQuota,
-                 fmt::format("user {} {}{}", uid, what,
-                             quota.name.empty() ? "" : fmt::format(" (quota '{}' of the policy)", quota.name)),
-                 std::move(remedy), fmt::format("user {}", uid));
+// `whose` limit it is: of that quota of the policy, or, where empty, of the command line.
+Error OverQuota(uint32_t uid, std::string_view what, const std::string& whose, std::string remedy) {
+  return Because(
+      Reason::kQuota,
+      fmt::format("user {} {}{}", uid, what, whose.empty() ? "" : fmt::format(" (quota '{}' of the policy)", whose)),
+      std::move(remedy), fmt::format("user {}", uid));
 }
 
 // The shorter of the two, of which no time means no limit.
@@ -69,7 +75,7 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::FindRepeated(const Crea
   for (const auto& [id, entry] : entries_) {
     if (!creation.request_id.empty() && entry.request_id == creation.request_id && !entry.is_discarded &&
         entry.session->parameters().owner == creation.owner) {
-      if (!entry.asked.empty() && entry.asked != EncodeRequest(creation.request)) {
+      if (const auto& asked = entry.session->parameters().asked; !asked.empty() && asked != WordsOf(creation)) {
         return Because(Reason::kInvalidRequest,
                        fmt::format("request_id '{}' was that of another request, which made capture '{}'",
                                    CleanText(creation.request_id), id),
@@ -101,12 +107,12 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::StartUnlocked(std::uniq
   starting_.erase(place);
   started_.notify_all();
   if (session.has_value() && is_ending_) {
-    session.value()->Cancel(kToldToEnd);
+    session.value()->Cancel(CancelCause::kDaemonEnding);
   }
   return session;
 }
 
-Result<void> CaptureRegistry::CheckLimits(const Creation& creation, const UserQuota& quota) const {
+Result<void> CaptureRegistry::CheckLimits(const Creation& creation, const UserQuota& quota, std::string& whose) const {
   const uint32_t uid = creation.owner.uid;
   const size_t running =
       CountStarting(uid, false) + static_cast<size_t>(std::ranges::count_if(entries_, [&](const auto& known) {
@@ -114,21 +120,22 @@ Result<void> CaptureRegistry::CheckLimits(const Creation& creation, const UserQu
         return session.parameters().owner.uid == uid && !HasEnded(session.Snapshot().state);
       }));
   if (const size_t most = std::min(limits_.captures_per_user, quota.captures.value_or(SIZE_MAX)); running >= most) {
-    return OverQuota(uid, fmt::format("has {} captures going on, and may have {}", running, most),
-                     most < limits_.captures_per_user ? quota : UserQuota(),
+    whose = most < limits_.captures_per_user ? quota.name : "";
+    return OverQuota(uid, fmt::format("has {} captures going on, and may have {}", running, most), whose,
                      "end one of them: ptrace-prof captures list, ptrace-prof captures cancel ID");
   }
   const auto account = accounts_.find(uid);
   const uint64_t stored = account == accounts_.end() ? 0 : account->second->used();
   if (quota.bytes.has_value() && stored >= *quota.bytes) {
-    return OverQuota(uid, fmt::format("has {} bytes of traces stored, and may have {}", stored, *quota.bytes), quota,
+    whose = quota.name;
+    return OverQuota(uid, fmt::format("has {} bytes of traces stored, and may have {}", stored, *quota.bytes), whose,
                      "delete some of them: ptrace-prof captures list, ptrace-prof captures delete ID");
   }
   const Nanos longest = LongestDuration(limits_.duration, quota);
   if (const Nanos asked = creation.request.duration; longest.value > 0 && asked > longest) {
+    whose = quota.duration == longest ? quota.name : "";
     return OverQuota(
-        uid, fmt::format("asks for {:g} s, and may have captures of {:g} s", asked.seconds(), longest.seconds()),
-        quota.duration == longest ? quota : UserQuota(),
+        uid, fmt::format("asks for {:g} s, and may have captures of {:g} s", asked.seconds(), longest.seconds()), whose,
         "ask for less, or for no duration: then it ends when that time is over");
   }
   return {};
@@ -193,8 +200,8 @@ std::string CaptureRegistry::FindRival(const Creation& creation, bool (*holds)(c
   return {};
 }
 
-Result<CpuGrant> CaptureRegistry::CheckNew(const Creation& creation, CollectorStarter& starter,
-                                           const UserQuota& quota) const {
+Result<CpuGrant> CaptureRegistry::CheckNew(const Creation& creation, CollectorStarter& starter, const UserQuota& quota,
+                                           std::string& whose) const {
   PP_RETURN_IF_ERROR(CheckNotEnding());
   if (!IsValidId(creation.id)) {
     return Error{Code::kInvalidArgument,
@@ -207,7 +214,7 @@ Result<CpuGrant> CaptureRegistry::CheckNew(const Creation& creation, CollectorSt
                    fmt::format("there is a capture '{}' already, of this user or another", creation.id),
                    "choose another ID, or none", ThingOfCapture(creation.id));
   }
-  PP_RETURN_IF_ERROR(CheckLimits(creation, quota));
+  PP_RETURN_IF_ERROR(CheckLimits(creation, quota, whose));
   return FindCpu(creation.request, starter.cpu_budget());
 }
 
@@ -217,7 +224,8 @@ Result<void> CaptureRegistry::Check(const Creation& creation, CollectorStarter& 
   ExpireLocked();
   PP_ASSIGN_OR_RETURN(const auto repeated, FindRepeated(creation));
   if (repeated == nullptr) {
-    PP_RETURN_IF_ERROR(CheckNew(creation, starter, quota));
+    std::string whose;
+    PP_RETURN_IF_ERROR(CheckNew(creation, starter, quota, whose));
   }
   return {};
 }
@@ -235,16 +243,18 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
   if (repeated != nullptr) {
     return repeated;
   }
-  const auto grant = CheckNew(creation, starter, quota);
+  std::string whose;
+  const auto grant = CheckNew(creation, starter, quota, whose);
   if (grant.has_error()) {
     if (grant.error().reason == Reason::kQuota) {
-      starter.Refused(creation.request, grant.error());
+      starter.Refused(creation.request, grant.error(), whose);
     }
     return grant.error();
   }
   CaptureParameters parameters{
       .id = creation.id.empty() ? "c" + RandomId() : creation.id,
       .request_id = creation.request_id,
+      .asked = WordsOf(creation),
       .owner = creation.owner,
       .request = creation.request,
       .max_bytes = creation.max_bytes == 0 ? limits_.bytes : std::min(creation.max_bytes, limits_.bytes),
@@ -267,7 +277,7 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
     (traces ? parameters.request.trace.longest : parameters.request.duration) = longest;
   }
   PP_ASSIGN_OR_RETURN(auto session, StartUnlocked(lock, parameters, starter));
-  entries_[parameters.id] = {next_number_++, creation.request_id, EncodeRequest(creation.request), session, false};
+  entries_[parameters.id] = {next_number_++, creation.request_id, session, false};
   return session;
 }
 
@@ -285,12 +295,12 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::StartHidden(const Captu
         Because(Reason::kQuota,
                 fmt::format("user {} has {} dumps and live views going on, which is the limit", owner.uid, of_owner),
                 "end some of them, or try again in a moment", fmt::format("user {}", owner.uid));
-    starter.Refused(request, refused);
+    starter.Refused(request, refused, "");
     return refused;
   }
   const auto grant = FindCpu(request, starter.cpu_budget());
   if (grant.has_error()) {
-    starter.Refused(request, grant.error());
+    starter.Refused(request, grant.error(), "");
     return grant.error();
   }
   CaptureParameters parameters{.id = {},
@@ -313,6 +323,7 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Find(const std::string&
   if (found == entries_.end() || !MaySee(found->second, caller)) {
     return NoSuchCapture(id);
   }
+  found->second.session->Attend();
   return found->second.session;
 }
 
@@ -396,7 +407,7 @@ void CaptureRegistry::BeginEnding() {
   const std::lock_guard lock(mutex_);
   is_ending_ = true;
   for (const auto& session : AllLocked()) {
-    session->Cancel(kToldToEnd);
+    session->Cancel(CancelCause::kDaemonEnding);
   }
 }
 
@@ -430,7 +441,20 @@ size_t CaptureRegistry::CountGoingOn() {
 void CaptureRegistry::Expire() {
   listings_.Expire();
   const std::lock_guard lock(mutex_);
+  EndUnattended();
   ExpireLocked();
+}
+
+void CaptureRegistry::EndUnattended() {
+  for (const auto& [id, entry] : entries_) {
+    const CaptureParameters& parameters = entry.session->parameters();
+    const bool ends_by_itself = parameters.request.duration.value > 0 ||
+                                (TracesCalls(parameters.request) && parameters.request.trace.longest.value > 0);
+    if (limits_.unattended.value > 0 && !parameters.keep && !ends_by_itself &&
+        entry.session->UnattendedFor() > limits_.unattended) {
+      entry.session->Cancel(CancelCause::kUnattended);
+    }
+  }
 }
 
 void CaptureRegistry::ExpireLocked() {
@@ -524,7 +548,7 @@ CaptureRegistry::Restored CaptureRegistry::Restore(const std::function<void(cons
     const std::string id = found.record.parameters.id;
     const std::string request_id = found.record.parameters.request_id;
     found.record.parameters.account = AccountOf(found.record.parameters.owner.uid);
-    entries_[id] = {next_number_++, request_id, {}, CaptureSession::Restore(std::move(found)), false};
+    entries_[id] = {next_number_++, request_id, CaptureSession::Restore(std::move(found)), false};
   }
   ExpireLocked();
   return restored;

@@ -34,6 +34,8 @@ struct CaptureLimits {
   Nanos kept_for;                              // the same of all; 0: no limit
   uint64_t kept_bytes = 0;  // of the traces of all that have ended; the oldest goes first; 0: no limit
   Nanos stop_patience = Nanos::FromSeconds(10);  // for a collector that was told to end, before it is killed
+  // After which a capture that nobody asks after is ended, unless `keep`, or where it ends by itself; 0: never.
+  Nanos unattended = Nanos::FromSeconds(600);
 };
 
 // A capture whose trace was given up without anybody asking for that.
@@ -89,7 +91,7 @@ class CaptureRegistry {
   // kAlreadyExists: the ID is taken. kResourceExhausted: too many at once, too many bytes, too long, no CPU time left;
   // the limits are ours, the quota of who has the starter, and its budget. Otherwise as CollectorStarter::Start. A
   // second creation with the same request_id and owner gives the capture of the first (kInvalidArgument: that was asked
-  // to be another).
+  // to be another: another request, size or keep), also of an earlier daemon's.
   Result<std::shared_ptr<CaptureSession>> Create(const Creation& creation, CollectorStarter& starter);
   // Why Create would refuse it now, apart from what its collector will say.
   Result<void> Check(const Creation& creation, CollectorStarter& starter);
@@ -121,7 +123,7 @@ class CaptureRegistry {
   size_t CountGoingOn();  // dumps and live views too
   // Listings of processes that are given out page by page.
   KeptListings& listings() { return listings_; }
-  // Forgets what is older than the retention, or too much; called now and then.
+  // Forgets what is older than the retention, or too much, and ends what nobody asks after; called now and then.
   void Expire();
   // Captures that were forgotten so, and the bytes of their traces.
   struct ForgottenTotals {
@@ -134,7 +136,6 @@ class CaptureRegistry {
   struct Entry {
     uint64_t number = 0;  // in the order of creation
     std::string request_id;
-    std::vector<std::string> asked;  // EncodeRequest; empty: by a client of an earlier daemon
     std::shared_ptr<CaptureSession> session;
     bool is_discarded = false;
   };
@@ -143,8 +144,10 @@ class CaptureRegistry {
   static bool MaySee(const Entry& entry, CaptureUser who) { return !entry.is_discarded && MaySee(*entry.session, who); }
   // Null: none. kInvalidArgument: that one asked for something else.
   Result<std::shared_ptr<CaptureSession>> FindRepeated(const Creation& creation) const;
-  Result<CpuGrant> CheckNew(const Creation& creation, CollectorStarter& starter, const UserQuota& quota) const;
-  Result<void> CheckLimits(const Creation& creation, const UserQuota& quota) const;
+  // Where a limit refuses it, it is told whose.
+  Result<CpuGrant> CheckNew(const Creation& creation, CollectorStarter& starter, const UserQuota& quota,
+                            std::string& whose) const;
+  Result<void> CheckLimits(const Creation& creation, const UserQuota& quota, std::string& whose) const;
   struct CpuUse {
     double cores = 0;  // counted with
     Nanos time;        // used so far
@@ -163,6 +166,7 @@ class CaptureRegistry {
   std::vector<std::shared_ptr<CaptureSession>> AllLocked() const;
   using Entries = std::map<std::string, Entry>;
   void ExpireLocked();
+  void EndUnattended();
   std::vector<Entries::iterator> ExpireByAge();  // gives those that have ended and stay, the oldest first
   void ExpireByAmount(const std::vector<Entries::iterator>& ended);
   void Forget(Entries::iterator entry, std::string_view why);

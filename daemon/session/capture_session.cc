@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <vector>
@@ -21,7 +22,10 @@ constexpr int kSignOfLifeMs = 1000;
 constexpr int kImpatientMs = 50;
 constexpr size_t kBufferSize = 256 * 1024;
 constexpr Nanos kEndWait = Nanos::FromSeconds(5);
-constexpr char kCancelledWord[] = "cancelled";
+// By CancelCause.
+constexpr std::array<const char*, 3> kCancelledWords = {
+    "cancelled", "cancelled: nobody asked after it any more, and `keep` is not set",
+    "cancelled: ptrace-profd was told to end"};
 
 std::optional<Error> CheckStatus(const std::optional<int>& status) {
   constexpr char kKept[] = "what was recorded until then is kept; the target is not affected";
@@ -42,6 +46,17 @@ std::optional<Error> CheckStatus(const std::optional<int>& status) {
     return Because(Reason::kCollectorFailed, fmt::format("the collector failed with status {}", WEXITSTATUS(*status)));
   }
   return std::nullopt;
+}
+
+GpuSums SumOf(const std::vector<GpuAccounting>& processes) {
+  GpuSums sum;
+  for (const GpuAccounting& one : processes) {
+    sum.kernels += one.kernels;
+    sum.dropped += one.dropped;
+    sum.invalid += one.invalid + one.invalid_records;
+    sum.unseen += one.unseen;
+  }
+  return sum;
 }
 
 Result<std::unique_ptr<TraceSpool>> MakeSpool(const CaptureParameters& parameters, Nanos created) {
@@ -107,11 +122,10 @@ CaptureSnapshot CaptureSession::Snapshot() const {
   return snapshot;
 }
 
-void CaptureSession::Cancel(std::string_view because) {
+void CaptureSession::Cancel(CancelCause cause) {
   {
     const std::lock_guard lock(mutex_);
-    cancelled_because_ = cancelled_ ? cancelled_because_ : because;
-    cancelled_ = true;
+    cancelled_ = cancelled_.value_or(cause);
   }
   Wake();
 }
@@ -119,7 +133,7 @@ void CaptureSession::Cancel(std::string_view because) {
 void CaptureSession::CancelInHaste() {
   {
     const std::lock_guard lock(mutex_);
-    cancelled_ = true;
+    cancelled_ = cancelled_.value_or(CancelCause::kAsked);
     in_haste_ = true;
   }
   Wake();
@@ -154,6 +168,12 @@ CaptureSession::ListenerId CaptureSession::Subscribe(std::function<void()> liste
 void CaptureSession::Unsubscribe(ListenerId id) {
   const std::lock_guard lock(listeners_mutex_);
   listeners_.erase(id);
+  Attend();
+}
+
+Nanos CaptureSession::UnattendedFor() const {
+  const std::lock_guard lock(listeners_mutex_);
+  return listeners_.empty() ? MonotonicNow() - Nanos(attended_) : Nanos();
 }
 
 void CaptureSession::Tell() {
@@ -168,7 +188,7 @@ void CaptureSession::ObeyCancel() {
   {
     const std::lock_guard lock(mutex_);
     patience = in_haste_ ? Nanos() : patience;
-    const bool stop = cancelled_ || trouble_.has_value() || !limit_message_.empty();
+    const bool stop = cancelled_.has_value() || trouble_.has_value() || !limit_message_.empty();
     if (stop && !stopping_since_.has_value()) {
       stopping_since_ = MonotonicNow();
       now_.state = CaptureState::kDraining;
@@ -183,6 +203,7 @@ void CaptureSession::ObeyCancel() {
 
 void CaptureSession::TakeTotals() {
   now_.totals = meter_.Totals();
+  now_.gpu = SumOf(meter_.gpu_totals());
   now_.cpu = std::clamp(now_.totals.collector_cpu, Nanos(), std::max(RealtimeNow() - now_.created, Nanos()));
   now_.notices = parameters_.notices;
   now_.notices.insert(now_.notices.end(), meter_.notices().begin(), meter_.notices().end());
@@ -246,7 +267,8 @@ void CaptureSession::Conclude() {
     collector_->Kill();
     collector_->Wait(kEndWait);
   }
-  std::optional<Error> error = trouble_.has_value() ? trouble_ : CheckStatus(status);
+  std::optional<Error> error = trouble_.has_value() ? trouble_ : collector_->WhyNotStarted();
+  error = error.has_value() ? error : CheckStatus(status);
   const std::lock_guard lock(mutex_);
   const auto& end = meter_.end();
   const bool was_success =
@@ -273,14 +295,13 @@ void CaptureSession::Conclude() {
 
 // A disk that is full is a failure whatever came later; what a collector does after it was told to end is not.
 void CaptureSession::TellEnd(std::optional<Error> error) {
-  if (!cancelled_ || trouble_.has_value()) {
+  if (!cancelled_.has_value() || trouble_.has_value()) {
     now_.state = error.has_value() ? CaptureState::kFailed : CaptureState::kSucceeded;
     now_.error = std::move(error);
     return;
   }
   now_.state = CaptureState::kCancelled;
-  const std::string cancelled =
-      cancelled_because_.empty() ? kCancelledWord : fmt::format("{}: {}", kCancelledWord, cancelled_because_);
+  const std::string cancelled = kCancelledWords[static_cast<size_t>(*cancelled_)];
   now_.end_message = now_.end_message.empty() ? cancelled : fmt::format("{}; {}", cancelled, now_.end_message);
   if (killed_since_.has_value() && error.has_value()) {
     error->message = fmt::format("the collector did not end {} and was killed: the end of its trace is missing",
@@ -288,7 +309,7 @@ void CaptureSession::TellEnd(std::optional<Error> error) {
                                            : fmt::format("within {:g} s", parameters_.stop_patience.seconds()));
     error->remedy = "what was recorded until then is kept; the target is not affected";
   }
-  const bool was_asked_for = cancelled_because_.empty();
+  const bool was_asked_for = *cancelled_ != CancelCause::kDaemonEnding;
   if (!error.has_value() && !was_asked_for) {
     error = Error{Code::kUnknown, "", "what was recorded until then is kept; the target is not affected"};
     error->thing = parameters_.id.empty() ? "" : "capture " + parameters_.id;

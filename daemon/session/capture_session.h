@@ -44,8 +44,8 @@ class CaptureSession {
   CaptureSnapshot Snapshot() const;
   const TraceSpool& spool() const { return *spool_; }
   void ForgetTraceBefore(uint64_t offset) { spool_->ForgetBefore(offset); }
-  // No effect on one that has ended. `because`: the daemon must (DAEMON_ENDING); empty: it is asked for.
-  void Cancel(std::string_view because = {});
+  // No effect on one that has ended; of two causes the first counts.
+  void Cancel(CancelCause cause = CancelCause::kAsked);
   // The same, and a collector that does not end at once is killed.
   void CancelInHaste();
   bool WaitForEnd(Nanos timeout) const;
@@ -62,6 +62,11 @@ class CaptureSession {
   // again. LetGo: whether that was the last.
   void Hold() { ++holders_; }
   bool LetGo() { return --holders_ == 0; }
+
+  // Somebody asks after it. Who listens does so all the time.
+  void Attend() { attended_ = MonotonicNow().value; }
+  // How long nobody has.
+  Nanos UnattendedFor() const;
 
  private:
   CaptureSession(const CaptureParameters& parameters, std::unique_ptr<TraceSpool> spool,
@@ -88,8 +93,7 @@ class CaptureSession {
   CaptureSnapshot now_;
   TraceMeter meter_;  // of the session's thread
   SpoolShare share_;  // likewise
-  bool cancelled_ = false;
-  std::string cancelled_because_;
+  std::optional<CancelCause> cancelled_;
   bool in_haste_ = false;
   std::optional<Error> trouble_;  // the disk, bytes that are no trace, or too many: what comes then is not stored
   std::optional<Nanos> stopping_since_;
@@ -101,7 +105,8 @@ class CaptureSession {
   std::mutex record_mutex_;
   bool is_saved_ = false;
 
-  std::mutex listeners_mutex_;
+  std::atomic<int64_t> attended_ = MonotonicNow().value;
+  mutable std::mutex listeners_mutex_;
   std::map<ListenerId, std::function<void()>> listeners_;
   ListenerId next_listener_ = 1;
   std::thread thread_;

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "attach/base/result.h"
@@ -23,6 +24,8 @@ class Collector {
   virtual void Kill() = 0;
   // The wait(2) status once the collector has ended; nothing when it has not within `timeout`.
   virtual std::optional<int> Wait(Nanos timeout) = 0;
+  // Of one that has ended: why the collector's program never ran in it. Nothing: it did, as far as is known.
+  virtual std::optional<Error> WhyNotStarted() { return std::nullopt; }
   // CPU time of one that has ended, with its children's, as the kernel counted it. 0: not known.
   virtual Nanos cpu_time() const { return {}; }
   // It has ended, its capture well or with this error. For those who keep a record.
@@ -41,8 +44,9 @@ class CollectorStarter {
   virtual UserQuota quota() { return {}; }
   // Cores that all collectors of this machine may use together, whoever starts them.
   virtual std::optional<double> cpu_budget() { return {}; }
-  // Nothing was started for that, because of a limit. For those who keep a record.
-  virtual void Refused(const CaptureRequest&, const Error&) {}
+  // Nothing was started for that, because of a limit; `quota`: whose, of the policy, empty: another's. For those who
+  // keep a record.
+  virtual void Refused(const CaptureRequest&, const Error&, const std::string& /*quota*/) {}
   // That was done with a capture of another user's: "read", "cancel" or "delete". For those who keep a record.
   virtual void Touched(std::string_view /*what*/, const CaptureParameters&) {}
 };

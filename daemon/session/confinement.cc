@@ -9,6 +9,8 @@
 
 #include <algorithm>
 
+#include "attach/base/sanitizers.h"
+
 namespace ptrace_prof {
 namespace {
 
@@ -22,6 +24,8 @@ constexpr Limit kLimits[] = {
     {RLIMIT_FSIZE, 0},       // pipes do not count
     {RLIMIT_NOFILE, 65536},  // some for each thread that is watched
     {RLIMIT_MSGQUEUE, 0},
+    // What a target can make us remember is bounded in the code; this is for what was overlooked there.
+    {RLIMIT_DATA, kIsSanitized ? RLIM_INFINITY : rlim_t{8} << 30},
 };
 
 void CloseBetween(unsigned first, unsigned last) {

@@ -16,8 +16,6 @@ namespace ptrace_prof {
 namespace {
 
 constexpr Nanos kAnswerPatience = Nanos::FromSeconds(10);
-// A thread of the service waits; the user can draw it out, by stopping the process that is to become the collector.
-constexpr Nanos kReportPatience = Nanos::FromMillis(250);
 constexpr Nanos kLauncherPatience = Nanos::FromSeconds(10);  // longer than the launcher waits for its collectors
 
 Error LauncherGone() {
@@ -58,17 +56,6 @@ std::chrono::nanoseconds ToChrono(Nanos time) { return std::chrono::nanoseconds(
 void AwaitEnd(int pidfd, Nanos timeout) {
   pollfd ended{pidfd, POLLIN, 0};
   ::poll(&ended, 1, static_cast<int>(timeout.value / 1'000'000) + 1);
-}
-
-// Nothing where the program runs, or not yet: that its user has stopped it shows by what does not come of it.
-std::optional<LaunchFailure> ReadReport(int report) {
-  pollfd is_there{report, POLLIN, 0};
-  LaunchFailure failure;
-  if (::poll(&is_there, 1, static_cast<int>(kReportPatience.value / 1'000'000)) == 1 &&
-      ::read(report, &failure, sizeof failure) == sizeof failure) {
-    return failure;
-  }
-  return std::nullopt;
 }
 
 }  // namespace
@@ -156,18 +143,22 @@ Result<LauncherConnection::Started> LauncherConnection::Start(PeerNumber peer, P
   const LaunchRequest request{.number = TakeNumber(), .peer = peer.value, .target = target, .arguments = arguments};
   PP_ASSIGN_OR_RETURN(const std::vector<std::byte> packet, EncodeLaunch(request));
   PP_ASSIGN_OR_RETURN(const LaunchHeader answer, Ask(request.number, packet));
-  std::unique_lock lock(mutex_);
+  const std::lock_guard lock(mutex_);
   if (answer.kind != LaunchKind::kStarted) {
     slots_.erase(request.number);
     return Explain(answer.stage, answer.status);
   }
   Started started = std::move(slots_[request.number].started);
-  lock.unlock();
-  if (const auto failure = ReadReport(started.report.get()); failure.has_value()) {
-    Forget(started);
-    return Explain(failure->stage, failure->error_number);
-  }
   return started;
+}
+
+std::optional<Error> LauncherConnection::WhyNotStarted(const Started& collector) {
+  pollfd is_there{collector.report.get(), POLLIN, 0};
+  LaunchFailure failure;
+  if (::poll(&is_there, 1, 0) != 1 || ::read(collector.report.get(), &failure, sizeof failure) != sizeof failure) {
+    return std::nullopt;
+  }
+  return Explain(failure.stage, failure.error_number);
 }
 
 Result<TargetFacts> LauncherConnection::Look(Pid target) {

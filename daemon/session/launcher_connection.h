@@ -50,8 +50,8 @@ class LauncherConnection {
   ~LauncherConnection();
 
   // For a peer that the launcher let in (launcher_door.h). `target`: whose owner it shall rather be where the caller is
-  // root; 0: nobody's. kUnavailable: the launcher has ended, or does not answer. kPermissionDenied: it may not become
-  // that user.
+  // root; 0: nobody's. kUnavailable: the launcher has ended, or does not answer. Does not wait for the program to run
+  // in it: that could be drawn out by the user who asked, whose process it is.
   Result<Started> Start(PeerNumber peer, Pid target, const std::vector<std::string>& arguments);
   // Tells it, once, before anything is read of anybody: for these users, and no others, a collector can be asked for by
   // VouchedPeer. kUnavailable: the launcher has ended.
@@ -60,6 +60,8 @@ class LauncherConnection {
   Result<TargetFacts> Look(Pid target);
   // That peer is gone: nothing can be started for it any more.
   void ForgetPeer(PeerNumber peer);
+  // Of one that has ended: why its program never ran. kPermissionDenied: it may not become that user.
+  static std::optional<Error> WhyNotStarted(const Started& collector);
   void Kill(const Started& collector);
   // Its wait(2) status once it has ended: 0 where nobody can know it any more.
   std::optional<int> Wait(const Started& collector, Nanos timeout);

@@ -24,6 +24,7 @@ class LaunchedCollector : public Collector {
   void Stop() override { started_.control.reset(); }
   void Kill() override { connection_->Kill(started_); }
   std::optional<int> Wait(Nanos timeout) override { return connection_->Wait(started_, timeout); }
+  std::optional<Error> WhyNotStarted() override { return LauncherConnection::WhyNotStarted(started_); }
   Nanos cpu_time() const override { return connection_->CpuOf(started_); }
 
  private:

@@ -55,7 +55,9 @@ class Attack:
             connection.settimeout(PATIENCE)
             connection.connect(str(self.place.socket))
             return connection
-        connection = socket.create_connection(("127.0.0.1", self.port), timeout=5)
+        # Each from another address: who comes too often from one is not listened to, and nothing would be tried.
+        host = f"127.{self.random.randrange(1, 255)}.{self.random.randrange(255)}.{self.random.randrange(1, 255)}"
+        connection = socket.create_connection(("127.0.0.1", self.port), timeout=5, source_address=(host, 0))
         if way == "certificate":
             connection = self.context.wrap_socket(connection, server_hostname="127.0.0.1")
         connection.settimeout(PATIENCE)

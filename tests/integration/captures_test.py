@@ -13,7 +13,7 @@ import threading
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import daemon as daemons  # noqa: E402
 from support.profiler import must, run  # noqa: E402
-from support.target_process import harm  # noqa: E402
+from support.target_process import harm, status_fields  # noqa: E402
 from support.terminal_run import TerminalCase, main  # noqa: E402
 
 
@@ -206,6 +206,22 @@ class Fetching(CapturesCase):
         self.assertEqual(following.end(), 0, following.words())
         self.assertEqual(self.files(), ["x.collapsed"])
         self.assertEqual(self.listed()[capture]["state"], "running")
+
+    def test_interrupt_while_the_daemon_does_not_answer(self):
+        parts = (self.daemon.launcher, self.daemon.pid)
+        for part in parts:
+            os.kill(part, signal.SIGSTOP)
+            self.addCleanup(os.kill, part, signal.SIGCONT)
+        waiting = self.ptrace_prof("record", "--pid", self.target.pid, "-o", self.folder / "x.html", "--host", self.place.address)
+
+        def takes_interrupts():
+            return int(status_fields(waiting.process.pid)["SigCgt"], 16) & 1 << signal.SIGINT - 1
+
+        self.assertTrue(daemons.within_deadline(takes_interrupts))
+        waiting.process.send_signal(signal.SIGINT)
+        self.assertEqual(waiting.end(), 130, waiting.words())
+        self.assertIn("aborted before", waiting.words())
+        self.assertEqual(self.files(), [])
 
     def test_goes_on_after_a_broken_connection(self):
         capture = self.begin("--rate", "2000", "--max-overhead", "off")

@@ -7,6 +7,7 @@ import re
 import signal
 import socket
 import ssl
+import subprocess
 import sys
 import unittest
 
@@ -37,6 +38,16 @@ common_name = "admin"
 user = "root"
 root = true
 """
+
+
+def writable_memory(pid):
+    with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
+        for line in maps:
+            begin, end = (int(text, 16) for text in line.split()[0].split("-"))
+            if " rw" in line and end - begin < 1 << 28:
+                with contextlib.suppress(OSError):  # what has no page
+                    memory.seek(begin)
+                    yield memory.read(end - begin)
 
 
 @unittest.skipUnless(os.getuid() == 0, "only root can become others")
@@ -85,6 +96,14 @@ class Identities(TlsCase):
         self.refused(self.run_as(self.dashboard, "dump", "--pid", mine, user=0), "does not speak for user '0'")
         self.assertTrue(self.audited(what="connect", reason="PERMISSION_DENIED"))
 
+    def test_the_key_is_in_the_memory_of_main_alone(self):
+        text = subprocess.run(["openssl", "pkey", "-in", self.server.key, "-text", "-noout"], check=True, text=True,
+                              capture_output=True).stdout
+        secret = bytes.fromhex("".join(re.search(r"priv:\n((?:[ \t]+[0-9a-f:]+\n)+)", text)[1].split()).replace(":", ""))[-32:]
+        holders = [pid for pid in (self.daemon.pid, self.daemon.launcher)
+                   if any(form in memory for memory in writable_memory(pid) for form in (secret, secret[::-1]))]
+        self.assertEqual(holders, [self.daemon.pid])
+
     def test_root_only_where_that_is_said(self):
         mine = self.target()
         done = self.run_as(self.admin, "dump", "--pid", mine)
@@ -124,8 +143,9 @@ class Identities(TlsCase):
         place = self.address.removeprefix("tls://").rsplit(":", 1)
         mine = self.target()
         with contextlib.ExitStack() as stack:
-            for _ in range(700):  # more than may be connected
-                garbage = stack.enter_context(socket.create_connection(place, DEADLINE))
+            for number in range(700):  # more than may be connected, of hosts that do not come too often
+                source = (f"127.0.1.{number // 100 + 1}", 0)
+                garbage = stack.enter_context(socket.create_connection(place, DEADLINE, source_address=source))
                 garbage.sendall(b"x" * 100)
             done = self.run_as(self.alice, "dump", "--pid", mine)
             self.assertEqual(done.returncode, 0, done.stderr)
@@ -145,6 +165,30 @@ class Identities(TlsCase):
         self.refused(self.run_as(self.alice, "dump", "--pid", mine), "no [[identity]]")
         reload(IDENTITIES.replace(f"user = {ALICE}", "user = 54777"))
         self.refused(self.run_as(self.alice, "dump", "--pid", mine), "only since ptrace-profd has started")
+
+
+@unittest.skipUnless(os.getuid() == 0, "only root can become others")
+class Crowd(TlsCase):  # with a daemon of its own, which tells ten refusals a second and no more
+    def setUp(self):
+        super().setUp()
+        self.daemon, self.address = self.serve(IDENTITIES, "--multi-user")
+        self.addCleanup(self.daemon.close)
+
+    def test_a_host_that_connects_too_often_is_not_listened_to_and_others_are(self):
+        place = self.address.removeprefix("tls://").rsplit(":", 1)
+        mine = self.target()
+
+        def knock():
+            for _ in range(300):
+                with socket.create_connection(place, DEADLINE, source_address=("127.0.2.1", 0)) as connection, \
+                        contextlib.suppress(OSError):
+                    connection.sendall(b"x" * 100)
+            return "its host connects too often" in self.daemon.words()  # not all are told, of any kind
+
+        self.assertTrue(within_deadline(knock))
+        done = self.run_as(self.alice, "dump", "--pid", mine)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(harm(mine), [])
 
 
 @unittest.skipUnless(os.getuid() == 0, "only root can become others")

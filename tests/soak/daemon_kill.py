@@ -39,7 +39,7 @@ def kill(interpreter, traced, parsed, count, table):
 
 
 def main():
-    parsed = soak.arguments(__doc__, count=(209, 19), traced=(506, 11))
+    parsed = soak.arguments(__doc__, count=(3800, 19), traced=(2200, 11))
     table = soak.Table("mode", "victim", "state", "kills", "failures")
     for traced, count in ((False, parsed.count), (True, parsed.traced)):
         kill(parsed.random.choice(soak.chosen(parsed)), traced, parsed, count, table)

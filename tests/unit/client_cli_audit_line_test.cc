@@ -33,6 +33,14 @@ TEST(AuditLineOfTheDaemon, NamesTheRuleOfThePolicy) {
             "2026-11-21T22:10:03Z  x                   2  dump            -  started   (rule support)\n");
 }
 
+TEST(AuditLineOfTheDaemon, SaysWhatTheTargetWas) {
+  const auto record = ParseAuditLine(
+      R"({"time":"2026-11-21T22:10:03Z","uid":1,"pid":2,"what":"dump","target":7,"target_uid":1002,"target_command":"python3","outcome":"started"})");
+  ASSERT_TRUE(record.has_value());
+  EXPECT_EQ(AuditTableLine(*record, "x"),
+            "2026-11-21T22:10:03Z  x                   2  dump            7  started   (python3 of user 1002)\n");
+}
+
 TEST(AuditLineOfTheDaemon, NamesWhoseCaptureItWas) {
   const auto record = ParseAuditLine(
       R"({"time":"2026-11-21T22:10:03Z","uid":0,"pid":2,"what":"read","target":7,"capture":"c1","owner":1001,"outcome":"allowed"})");

@@ -22,6 +22,7 @@ CaptureSnapshot Succeeded() {
   end.totals.stops = 4;
   end.totals.stopped_total = Nanos::FromMillis(1);
   end.totals.stopped_longest = Nanos(400'000);
+  end.gpu = {.kernels = 50, .dropped = 3, .invalid = 2, .unseen = 1};
   return end;
 }
 
@@ -39,8 +40,11 @@ TEST_F(CaptureMetricsTest, CountWhatEndedAndWhatItsTraceSays) {
   for (const char* line :
        {"ptrace_prof_captures_total{what=\"record\",result=\"succeeded\"} 2", "ptrace_prof_recorded_bytes_total 4096",
         "ptrace_prof_samples_total 200", "ptrace_prof_dropped_total{kind=\"samples_lost\"} 14",
-        "ptrace_prof_stops_total 8", "ptrace_prof_attach_seconds_bucket{le=\"0.1\"} 0",
-        "ptrace_prof_attach_seconds_bucket{le=\"0.2\"} 2", "ptrace_prof_longest_stop_seconds_bucket{le=\"0.0002\"} 0",
+        "ptrace_prof_gpu_kernels_total 100", "ptrace_prof_dropped_total{kind=\"gpu_records_dropped\"} 6",
+        "ptrace_prof_dropped_total{kind=\"gpu_records_invalid\"} 4",
+        "ptrace_prof_dropped_total{kind=\"gpu_kernels_unseen\"} 2", "ptrace_prof_stops_total 8",
+        "ptrace_prof_attach_seconds_bucket{le=\"0.1\"} 0", "ptrace_prof_attach_seconds_bucket{le=\"0.2\"} 2",
+        "ptrace_prof_longest_stop_seconds_bucket{le=\"0.0002\"} 0",
         "ptrace_prof_longest_stop_seconds_bucket{le=\"0.0005\"} 2",
         "ptrace_prof_stopped_seconds_bucket{le=\"0.001\"} 2"}) {
     EXPECT_TRUE(Has(line)) << line << "\n" << metrics_.Page({});

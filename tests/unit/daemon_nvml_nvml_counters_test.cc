@@ -10,10 +10,10 @@
 #include <fstream>
 #include <map>
 
+#include "attach/base/sanitizers.h"
 #include "daemon/nvml/nvml_counters.h"
 #include "daemon/trace/memory_sink.h"
 #include "tests/unit/daemon_trace_recorder.h"
-#include "tests/unit/sanitizers.h"
 
 namespace ptrace_prof {
 namespace {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "attach/base/clean_text.h"
 #include "daemon/program/audit_log.h"
 
 namespace ptrace_prof {
@@ -32,6 +33,15 @@ TEST(AuditLine, NamesTheRuleThatDecided) {
   AuditEntry entry = Sample();
   entry.rule = "jobs";
   EXPECT_STREQ(Parsed(AuditLine(entry, Nanos()))["rule"].GetString(), "jobs");
+}
+
+TEST(AuditLine, SaysWhatTheTargetWas) {
+  AuditEntry entry = Sample();
+  EXPECT_FALSE(Parsed(AuditLine(entry, Nanos())).HasMember("target_uid"));
+  entry.whom = AuditedTarget{Uid(1002), "py\x1bthon"};
+  const auto document = Parsed(AuditLine(entry, Nanos()));
+  EXPECT_EQ(document["target_uid"].GetUint(), 1002u);
+  EXPECT_STREQ(document["target_command"].GetString(), CleanText("py\x1bthon").c_str());
 }
 
 TEST(AuditLine, NamesTheCaptureOfAnother) {

@@ -4,10 +4,10 @@
 
 #include <thread>
 
+#include "attach/base/sanitizers.h"
 #include "rpc/status.h"
 #include "tests/unit/daemon_service_serving.h"
 #include "tests/unit/daemon_session_fake_collector.h"
-#include "tests/unit/sanitizers.h"
 
 namespace ptrace_prof {
 namespace {

@@ -50,6 +50,57 @@ TEST_F(Registry, ARequestIdIsOfOneRequest) {
   other.request.rate_hz = 17;
   EXPECT_EQ(Ask(other).error().reason, Reason::kInvalidRequest);
   EXPECT_EQ(registry_->Check(other, starter_).error().reason, Reason::kInvalidRequest);
+  for (const auto& [max_bytes, keep] : {std::pair<uint64_t, bool>{1000, false}, {0, true}}) {
+    CaptureRegistry::Creation more = CreationBy(kAnn);
+    more.request_id = "once";
+    more.max_bytes = max_bytes;
+    more.keep = keep;
+    EXPECT_EQ(Ask(more).error().reason, Reason::kInvalidRequest) << max_bytes;
+  }
+}
+
+TEST_F(Registry, WhatNobodyAsksAfterEnds) {
+  Limit({.unattended = Nanos(1)});
+  const Session left = Create(kAnn).value();
+  CaptureRegistry::Creation creation = CreationBy(kAnn);
+  creation.keep = true;
+  const Session kept = Ask(creation).value();
+  creation = CreationBy(kAnn);
+  creation.request.duration = Nanos::FromSeconds(3600);
+  const Session ends_by_itself = Ask(creation).value();
+  const Session heard = Create(kAnn).value();
+  const auto listener = heard->Subscribe([] {});
+  registry_->Expire();
+  ASSERT_TRUE(left->WaitForEnd(kPatience));
+  EXPECT_EQ(left->Snapshot().state, CaptureState::kCancelled);
+  EXPECT_NE(left->Snapshot().end_message.find("nobody asked after it any more"), std::string::npos);
+  EXPECT_FALSE(left->Snapshot().error.has_value());
+  for (const Session& other : {kept, ends_by_itself, heard}) {
+    EXPECT_FALSE(HasEnded(other->Snapshot().state));
+  }
+  heard->Unsubscribe(listener);
+  registry_->Expire();
+  EXPECT_TRUE(heard->WaitForEnd(kPatience)) << "who listened has gone";
+}
+
+TEST_F(Registry, WhatIsAskedAfterGoesOn) {
+  Limit({.unattended = Nanos::FromSeconds(3600)});
+  const Session session = Create(kAnn).value();
+  const Nanos before = MonotonicNow();
+  ASSERT_TRUE(registry_->Find(session->parameters().id, kAnn).has_value());
+  EXPECT_LE(session->UnattendedFor(), MonotonicNow() - before);
+  registry_->Expire();
+  EXPECT_FALSE(HasEnded(session->Snapshot().state));
+}
+
+TEST_F(Registry, ACollectorWhoseProgramNeverRanSaysWhy) {
+  const Session session = Create(kAnn).value();
+  LastCollector().status = 127 << 8;
+  LastCollector().not_started = Because(Reason::kCannotBecomeCaller, "it cannot become user 1001");
+  LastCollector().output.reset();
+  ASSERT_TRUE(session->WaitForEnd(kPatience));
+  ASSERT_TRUE(session->Snapshot().error.has_value());
+  EXPECT_EQ(session->Snapshot().error->reason, Reason::kCannotBecomeCaller);
 }
 
 TEST_F(Registry, ARootWhoMayNotReadAllIsOneUserAmongOthers) {
@@ -238,10 +289,12 @@ TEST_F(Registry, QuotasLimitHowManyGoOn) {
   EXPECT_EQ(second.error().reason, Reason::kQuota);
   EXPECT_EQ(second.error().message, "user 1001 has 1 captures going on, and may have 1 (quota 'few' of the policy)");
   EXPECT_EQ(starter_.refusals, 1) << "whoever keeps a record hears of it";
+  EXPECT_EQ(starter_.refused_by, "few");
   starter_.allowed.captures = 1000;
   Limit({.captures_per_user = 1});
   ASSERT_TRUE(Create(kAnn).has_value());
   EXPECT_EQ(Create(kAnn).error().message, "user 1001 has 1 captures going on, and may have 1") << "the stricter counts";
+  EXPECT_EQ(starter_.refused_by, "") << "which is none of the policy's";
   starter_.allowed.captures = 0;
   EXPECT_EQ(Create(kBob).error().reason, Reason::kQuota);
 }

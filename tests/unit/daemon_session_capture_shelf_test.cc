@@ -283,6 +283,8 @@ TEST_F(KeptCaptures, ARepeatedRequestFindsThemToo) {
   CaptureRegistry::Creation creation = CreationBy(kAnn);
   creation.request_id = "of one";
   EXPECT_EQ(Ask(creation).value()->parameters().id, "one");
+  creation.request.rate_hz = 17;
+  EXPECT_EQ(Ask(creation).error().reason, Reason::kInvalidRequest) << "of an earlier daemon's, too";
 }
 
 TEST_F(KeptCaptures, TheOldestGoesFirstAndNoneThatGoesOn) {

@@ -34,6 +34,7 @@ class FakeCollector : public Collector {
     const bool is_closed = ::poll(&end, 1, 0) == 1 && (end.revents & POLLHUP) != 0;
     return is_closed || state_->ended ? std::optional<int>(state_->status) : std::nullopt;
   }
+  std::optional<Error> WhyNotStarted() override { return state_->not_started; }
 
  private:
   const UniqueFd stream_;

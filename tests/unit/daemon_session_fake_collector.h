@@ -21,8 +21,9 @@ struct FakeCollectorState {
   CaptureRequest request;
   std::atomic<bool> stopped = false;
   std::atomic<bool> killed = false;
-  std::atomic<bool> ended = false;  // although its output is open, which somebody else holds
-  std::atomic<int> status = 0;      // of wait(2)
+  std::atomic<bool> ended = false;   // although its output is open, which somebody else holds
+  std::atomic<int> status = 0;       // of wait(2)
+  std::optional<Error> not_started;  // set it before the end of the output
 };
 
 class FakeStarter : public CollectorStarter {
@@ -30,7 +31,10 @@ class FakeStarter : public CollectorStarter {
   Result<std::unique_ptr<Collector>> Start(const CaptureRequest& request) override;
   UserQuota quota() override { return allowed; }
   std::optional<double> cpu_budget() override { return budget; }
-  void Refused(const CaptureRequest&, const Error&) override { ++refusals; }
+  void Refused(const CaptureRequest&, const Error&, const std::string& quota) override {
+    ++refusals;
+    refused_by = quota;
+  }
 
   // As they were started. When one is stopped it ends its trace by itself, unless it is deaf.
   std::vector<std::shared_ptr<FakeCollectorState>> started();
@@ -41,6 +45,7 @@ class FakeStarter : public CollectorStarter {
   UserQuota allowed;                  // set it before others use this
   std::optional<double> budget;       // likewise
   std::atomic<int> refusals = 0;
+  std::string refused_by;                 // the quota that refused last
   std::atomic<bool> end_at_once = false;  // every collector writes a whole trace and ends
 
  private:

@@ -368,8 +368,10 @@ TEST(Launcher, OfAnOrdinaryUserCannotBecomeAnother) {
     LauncherConnection connection(std::move(forked).value());
     (void)!::write(line[1], "+", 1);
     const auto root = TakeArrival(door);
-    const auto refused = connection.Start(root.number, Pid(), {"do=wait"});
-    ::_exit(refused.has_error() && refused.error().reason == Reason::kCannotBecomeCaller ? 0 : 1);
+    const auto started = connection.Start(root.number, Pid(), {"do=wait"});
+    const bool has_ended = started.has_value() && connection.Wait(started.value(), Nanos::FromSeconds(60)) == 127 << 8;
+    const auto why = has_ended ? LauncherConnection::WhyNotStarted(started.value()) : std::nullopt;
+    ::_exit(why.has_value() && why->reason == Reason::kCannotBecomeCaller ? 0 : 1);
   }
   ::close(line[1]);
   EXPECT_EQ(ReadSome(line[0]), "+");

@@ -7,9 +7,9 @@
 #include <cerrno>
 #include <string>
 
+#include "attach/base/sanitizers.h"
 #include "daemon/session/owner_child.h"
 #include "tests/unit/in_child.h"
-#include "tests/unit/sanitizers.h"
 
 namespace ptrace_prof {
 namespace {

@@ -5,12 +5,12 @@
 
 #include <fstream>
 
+#include "attach/base/sanitizers.h"
 #include "daemon/trace/memory_sink.h"
 #include "daemon/trace/trace_reader.h"
 #include "daemon/trace/trace_writer.h"
 #include "tests/unit/daemon_trace_allocations.h"
 #include "tests/unit/daemon_trace_recorder.h"
-#include "tests/unit/sanitizers.h"
 
 namespace ptrace_prof {
 namespace {

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <chrono>
 #include <future>
+#include <mutex>
+#include <string>
 #include <thread>
 
 #include "attach/base/types.h"
@@ -22,14 +24,15 @@ class TlsDoorTest : public testing::Test {
   std::unique_ptr<TlsDoor> Open() {
     return Open([](const Error& why, size_t) { ADD_FAILURE() << why.message; });
   }
-  std::unique_ptr<TlsDoor> Open(std::function<void(const Error&, size_t)> on_refused) {
+  std::unique_ptr<TlsDoor> Open(std::function<void(const Error&, size_t)> on_refused, size_t max_at_once = 200) {
     auto tcp = ListenOnTcp(ParseTcpEndpoint("127.0.0.1:0", "a test").value(), "a test", 8).value();
     address_ = tcp.address;
     auto door = TlsDoor::Start(std::move(tcp.fd), server_,
                                {.identify = [](const PeerCertificate&) -> Result<PeerIdentity> {
                                   return PeerIdentity{.uid = 1, .gid = 1, .groups = {}, .pid = {}};
                                 },
-                                .on_refused = std::move(on_refused)});
+                                .on_refused = std::move(on_refused),
+                                .max_at_once_of_host = max_at_once});
     return std::move(door).value();
   }
 
@@ -91,6 +94,30 @@ TEST_F(TlsDoorTest, CountsWhomItRefusesAlsoWhereItDoesNotTellOfEach) {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
   }
   EXPECT_EQ(counted, made);
+}
+
+TEST_F(TlsDoorTest, DoesNotListenToAHostThatConnectsTooOften) {
+  std::mutex mutex;
+  std::string said;
+  size_t counted = 0;
+  const auto door = Open(
+      [&](const Error& why, size_t times) {
+        const std::lock_guard lock(mutex);
+        said += why.message + "\n";
+        counted += why.reason == Reason::kQuota ? times : 0;
+      },
+      2);
+  for (int i = 0; i < 50; ++i) {
+    TalkGarbage();
+  }
+  for (const Nanos until = MonotonicNow() + Nanos::FromSeconds(60); MonotonicNow() < until;) {
+    if (const std::lock_guard lock(mutex); counted > 0) {
+      break;
+    }
+    TalkGarbage();
+  }
+  const std::lock_guard lock(mutex);
+  EXPECT_NE(said.find("its host connects too often"), std::string::npos) << said;
 }
 
 // Of which there is more than goes out at one time.

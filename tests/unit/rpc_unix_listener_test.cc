@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "attach/base/sanitizers.h"
 #include "ptraceprof/v1/capture_service.grpc.pb.h"
 #include "ptraceprof/v1/node_service.grpc.pb.h"
 #include "rpc/channel.h"
@@ -20,7 +21,6 @@
 #include "rpc/unix_listener.h"
 #include "rpc/unix_socket.h"
 #include "tests/unit/in_child.h"
-#include "tests/unit/sanitizers.h"
 
 namespace ptrace_prof {
 namespace {

@@ -1,0 +1,108 @@
+"""What one client can take of ptrace-profd by HTTP/2 alone: calls, metadata, memory, pings; and that others are served."""
+import pathlib
+import struct
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from support import case  # noqa: E402
+from support.daemon import Daemon, Place, within_deadline  # noqa: E402
+from support.http2_client import Client, call  # noqa: E402
+from support.http2_garbage import DATA, GOAWAY, HEADERS, PING, PREFACE, RST, SETTINGS, frame  # noqa: E402
+from support.target_process import status_fields  # noqa: E402
+
+LIST = b"/ptraceprof.v1.CaptureService/ListCaptures"
+MAX_CONCURRENT_STREAMS, MAX_HEADER_LIST_SIZE, ENHANCE_YOUR_CALM = 3, 6, 11
+EMPTY_MESSAGE = b"\0\0\0\0\0"
+MOST_MIB = 400  # of the daemon, in all of this: docs/security.md
+
+
+class Limits(case.Case):
+    def setUp(self):
+        self.place = Place()
+        self.addCleanup(self.place.close)
+        self.daemon = Daemon(self.place)
+        self.addCleanup(self.daemon.close)
+
+    def client(self, **options):
+        client = Client(self.place.socket, **options)
+        self.addCleanup(client.close)
+        return client
+
+    def settings(self):
+        payload = self.client(confirms=False).hear(SETTINGS)[3]
+        return dict(struct.unpack_from(">HI", payload, at) for at in range(0, len(payload), 6))
+
+    def mib(self):
+        return int(status_fields(self.daemon.pid)["VmRSS"].split()[0]) / 1024
+
+    def serves_others(self):
+        probe = self.daemon.probe("list")
+        self.addCleanup(probe.close)
+        self.assertEqual(probe.end(), [])
+
+    def test_what_is_said_to_everybody(self):
+        first = self.settings()
+        self.assertEqual((first[MAX_CONCURRENT_STREAMS], first[MAX_HEADER_LIST_SIZE]), (128, 8192))
+        for _ in range(40):
+            self.client()
+        self.assertEqual(self.settings()[MAX_CONCURRENT_STREAMS], 8, "of those who have many connections")
+
+    def test_metadata_beyond_the_limit_is_refused(self):
+        client = self.client()
+        client.begin(1, call(LIST, (b"x-a", b"a" * 20_000)))
+        client.say(frame(DATA, 1, 1, EMPTY_MESSAGE))
+        answer = list(client.frames(lambda one: one[2] == 1 and (one[0] == RST or one[1] & 1)))[-1]
+        self.assertTrue(answer[0] == RST or b"grpc-status\x018" in answer[3], answer)  # 8: RESOURCE_EXHAUSTED
+        self.serves_others()
+
+    def test_calls_beyond_the_limit_end_the_connection(self):
+        for confirmed in (True, False):  # where it is not, gRPC itself would let all of them in
+            with self.subTest(confirmed=confirmed):
+                client = self.client(confirms=confirmed)
+                for stream in range(1, 20_001, 2):
+                    client.begin(stream, call(LIST))
+                client.hear_the_end()
+                self.serves_others()
+                self.assertLess(self.mib(), MOST_MIB)
+        self.daemon.hear("began more calls than it may")
+
+    def test_metadata_without_end_ends_the_connection(self):
+        client = self.client(confirms=False)
+        for stream in range(1, 129, 2):
+            client.begin(stream, call(LIST, *((b"x-%d" % n, b"a" * 100_000) for n in range(100))))
+        client.hear_the_end()
+        self.daemon.hear("did not say what they are")
+        self.serves_others()
+
+    def test_messages_that_never_end_are_given_up(self):
+        clients = [self.client() for _ in range(6)]
+        for client in clients:
+            for stream in range(1, 200, 2):
+                client.begin(stream, call(LIST))
+                client.say(frame(DATA, 0, stream, b"\0" + struct.pack(">I", 4_000_000)))
+        for client in clients:
+            for _ in range(60):
+                for stream in range(1, 200, 2):
+                    client.say(frame(DATA, 0, stream, b"x" * 16_000))
+        self.serves_others()
+        self.assertLess(self.mib(), MOST_MIB)
+
+    def test_a_flood_of_pings_ends_the_connection(self):
+        client = self.client()
+        client.say(frame(PING, 0, 0, b"12345678") * 100)
+        goodbye = [one for one in client.hear_the_end() if int.from_bytes(one[3][4:8], "big") == ENHANCE_YOUR_CALM]
+        self.assertTrue(goodbye)
+        self.serves_others()
+
+    def test_who_begins_and_says_no_more_keeps_nobody_out(self):
+        beginnings = (b"", PREFACE[:10], PREFACE, PREFACE + frame(SETTINGS)[:4],
+                      PREFACE + frame(SETTINGS) + frame(HEADERS, 0, 1, call(LIST)[:30]))
+        for turn in range(400):
+            self.client(hello=beginnings[turn % len(beginnings)], confirms=False)
+        self.serves_others()
+        self.assertLess(self.mib(), MOST_MIB)
+        self.assertTrue(within_deadline(lambda: self.daemon.process.poll() is None))
+
+
+if __name__ == "__main__":
+    case.main()
