@@ -448,8 +448,9 @@ void CaptureRegistry::Expire() {
 void CaptureRegistry::EndUnattended() {
   for (const auto& [id, entry] : entries_) {
     const CaptureParameters& parameters = entry.session->parameters();
-    const bool ends_by_itself = parameters.request.duration.value > 0 ||
-                                (TracesCalls(parameters.request) && parameters.request.trace.longest.value > 0);
+    const CaptureMode mode = entry.session->Snapshot().mode.value_or(parameters.request.mode);
+    const Nanos longest = mode == CaptureMode::kSample ? Nanos() : parameters.request.trace.longest;
+    const bool ends_by_itself = parameters.request.duration.value > 0 || longest.value > 0;
     if (limits_.unattended.value > 0 && !parameters.keep && !ends_by_itself &&
         entry.session->UnattendedFor() > limits_.unattended) {
       entry.session->Cancel(CancelCause::kUnattended);

@@ -21,6 +21,7 @@ TARGETS = 4           # that the captures of the crowd share
 UNARY_P50_US = 200
 RSS_MIB = 128         # of the daemon, with the whole crowd
 READER_MIB = 16       # that one more stopped or slow reader may cost
+FAIR = 2              # the most that one gets, of what another of its kind gets
 ROOM_MIB = soak.limit_mib() - 64  # AddressSanitizer keeps what was freed
 
 
@@ -77,8 +78,10 @@ def crowd(daemon, pids, parsed, table):
     table.add(what, f"{found['good']} clients got all, {found['succeeded']} captures succeeded", "all")
     table.add("  samples lost without a word", f"{found['differing']} followers differ", "0")
     table.add("  samples", f"{found['samples']} taken, {found['not_taken']} counted as not taken, of {found['asked']} rounds", "")
-    table.add("  fair: samples of a capture", "{} to {}".format(*found["samples_each"]), "")
-    table.add("  fair: answers to who lists", "{} to {}".format(*found["lists_each"]), "")
+    for what, (fewest, most) in (("samples of a capture", found["samples_each"]), ("answers to who lists", found["lists_each"])):
+        table.add(f"  fair: {what}", f"{fewest} to {most}", f"1 to {FAIR}")
+        if soak.FULL and most > FAIR * fewest:
+            table.fail(f"{what}: {fewest} to {most}")
     table.add("  CPU time of collectors", f"{found['collector_cpu']:.2f} s", "")
     table.add("  daemon's memory", f"{before:.1f} MiB before, {peak:.1f} MiB at the most", f"<= {RSS_MIB} MiB")
     if found["captures"] != parsed.captures or found["succeeded"] != parsed.captures or found["good"] != found["clients"]:
