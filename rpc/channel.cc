@@ -65,6 +65,15 @@ grpc::ChannelArguments Arguments() {
   return arguments;
 }
 
+// A server without that service, or in ill health, is a server.
+bool IsAnswer(const grpc::Status& status) {
+  return status.ok() || status.error_code() == grpc::StatusCode::NOT_FOUND ||
+         status.error_code() == grpc::StatusCode::UNIMPLEMENTED;
+}
+
+// By us, as no server says it.
+const grpc::Status kGivenUp(grpc::StatusCode::DO_NOT_USE, "");
+
 // Asks for the server's health: unlike waiting for the channel, this says why it does not work.
 grpc::Status Ask(const std::shared_ptr<grpc::Channel>& channel, const ChannelOptions& options) {
   grpc::GenericStub stub(channel);
@@ -77,18 +86,15 @@ grpc::Status Ask(const std::shared_ptr<grpc::Channel>& channel, const ChannelOpt
   stub.UnaryCall(&context, "/grpc.health.v1.Health/Check", {}, &request, &response,
                  [done](grpc::Status status) { done->set_value(std::move(status)); });
   auto answer = done->get_future();
+  bool gave_up = false;
   while (answer.wait_for(kLookEvery) != std::future_status::ready) {
     if (options.has_enough()) {
+      gave_up = true;
       context.TryCancel();
     }
   }
-  return answer.get();
-}
-
-// A server without that service, or in ill health, is a server.
-bool IsAnswer(const grpc::Status& status) {
-  return status.ok() || status.error_code() == grpc::StatusCode::NOT_FOUND ||
-         status.error_code() == grpc::StatusCode::UNIMPLEMENTED;
+  const grpc::Status status = answer.get();
+  return gave_up && !IsAnswer(status) ? kGivenUp : status;
 }
 
 Error NoAnswer(const std::string& address, const grpc::Status& status) {
@@ -175,7 +181,7 @@ Result<std::shared_ptr<grpc::Channel>> ConnectChannel(const std::string& address
   if (IsAnswer(status)) {
     return channel;
   }
-  if (status.error_code() == grpc::StatusCode::CANCELLED) {
+  if (status.error_code() == kGivenUp.error_code()) {
     return Error{Code::kCancelled, fmt::format("aborted before {} had answered", address), ""};
   }
   if (is_unix) {  // asked directly, the kernel is more precise than gRPC

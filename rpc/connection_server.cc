@@ -6,6 +6,7 @@
 #include <grpcpp/server_builder.h>
 #include <grpcpp/server_posix.h>
 
+#include <algorithm>
 #include <chrono>
 #include <mutex>
 
@@ -55,10 +56,11 @@ Result<std::unique_ptr<ConnectionServer>> ConnectionServer::StartRefusing(Unique
 Result<void> ConnectionServer::Serve(grpc::ServerBuilder& builder, UniqueFd connection, Nanos idle) {
   static std::once_flag once;
   std::call_once(once, [] { grpc::EnableDefaultHealthCheckService(true); });  // of all servers made from now on
+  InstallCallGuard(builder, known_);
   builder.SetResourceQuota(*share_.memory);
   builder.SetMaxReceiveMessageSize(kMaxRequest);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, share_.calls);
-  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadata);
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, static_cast<int>(kMaxMetadata));
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kMinPingIntervalMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, static_cast<int>(idle.value / 1'000'000));
@@ -74,7 +76,10 @@ Result<void> ConnectionServer::Serve(grpc::ServerBuilder& builder, UniqueFd conn
   return {};
 }
 
-SocketCalls ConnectionServer::CountCalls() const { return ptrace_prof::CountCalls(socket_); }
+ConnectionServer::Calls ConnectionServer::CountCalls() const {
+  const uint64_t open = CountOpenCalls(socket_);
+  return {open, open - std::min(open, known_->count.load()), static_cast<uint64_t>(share_.calls)};
+}
 
 ConnectionServer::ConnectionServer(ConnectionShare share) : share_(std::move(share)) {}
 

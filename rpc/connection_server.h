@@ -9,6 +9,7 @@
 #include "attach/base/result.h"
 #include "attach/base/types.h"
 #include "attach/base/unique_fd.h"
+#include "rpc/call_guard.h"
 #include "rpc/connection_services.h"
 #include "rpc/socket_calls.h"
 
@@ -37,9 +38,13 @@ class ConnectionServer {
                                                                  const Error& why);
   ~ConnectionServer();
 
-  SocketCalls CountCalls() const;
-  // More than its client was told that it may have at once.
-  bool HasTooManyCalls() const { return CountCalls().open > static_cast<uint64_t>(share_.calls); }
+  struct Calls {
+    uint64_t open = 0;
+    uint64_t silent = 0;  // of these, whose request has not come
+    uint64_t most = 0;    // that the client was told
+  };
+  Calls CountCalls() const;
+  uint64_t known_calls() const { return known_->count; }
   // No new calls; those that go on may until `patience` is over, then they are cancelled. Waits for all of them.
   void Shutdown(Nanos patience);
 
@@ -48,6 +53,7 @@ class ConnectionServer {
   Result<void> Serve(grpc::ServerBuilder& builder, UniqueFd connection, Nanos idle);
 
   const ConnectionShare share_;
+  const std::shared_ptr<KnownCalls> known_ = std::make_shared<KnownCalls>();
   SocketId socket_;
   std::unique_ptr<ConnectionServices> services_;
   std::unique_ptr<RefusingService> refusal_;

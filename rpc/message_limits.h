@@ -2,10 +2,12 @@
 // threads.
 #pragma once
 
+#include <cstddef>
+
 namespace ptrace_prof {
 
 inline constexpr int kMaxRequest = 4 << 20;
 inline constexpr int kMaxResponse = 64 << 20;
-inline constexpr int kMaxMetadata = 8 << 10;
+inline constexpr size_t kMaxMetadata = 8 << 10;
 
 }  // namespace ptrace_prof

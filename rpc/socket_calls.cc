@@ -44,8 +44,6 @@ uint64_t Number(const rapidjson::Value* object, const char* key) {
   return number;
 }
 
-uint64_t Less(uint64_t from, uint64_t what) { return from > what ? from - what : 0; }
-
 }  // namespace
 
 // Whatever gRPC makes has the next number: a server, and then its connection.
@@ -68,16 +66,15 @@ SocketId FindSocket(int fd) {
   return name != nullptr && name->IsString() && name->GetString() == fmt::format("fd:{}", fd) ? next : SocketId();
 }
 
-SocketCalls CountCalls(SocketId socket) {
+uint64_t CountOpenCalls(SocketId socket) {
   rapidjson::Document document;
   if (socket == SocketId() || !Read(socket, document)) {
-    return {};
+    return 0;
   }
   const auto* data = Member(&document["socket"], "data");
+  const uint64_t ended = Number(data, "streamsSucceeded") + Number(data, "streamsFailed");
   const uint64_t begun = Number(data, "streamsStarted");
-  const uint64_t failed = Number(data, "streamsFailed");
-  return {.open = Less(begun, Number(data, "streamsSucceeded") + failed),
-          .silent = Less(begun, Number(data, "messagesReceived") + failed)};  // a call of ours has one request
+  return begun > ended ? begun - ended : 0;
 }
 
 }  // namespace ptrace_prof

@@ -2,8 +2,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/sockios.h>
+#include <malloc.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -21,12 +24,14 @@ constexpr uint64_t kListen = 0;
 constexpr uint64_t kWake = 1;
 constexpr uint64_t kDoor = 2;
 constexpr int kNoDescriptorPauseMs = 20;
+constexpr int kQuietPauseMs = 5;
 constexpr int kLookEveryMs = 100;
+constexpr int kStrikes = 3;
 constexpr uint64_t kMuchMemory = uint64_t{64} << 20;      // resident; a daemon that is used much has half of it
 constexpr uint64_t kTooMuchMemory = uint64_t{256} << 20;  // traces that are read are the kernel's, not ours
 constexpr size_t kWideConnections = 32;                   // of one user
 constexpr int kMostCalls = 128;                           // at once on each of these
-constexpr int kFewCalls = 8;                              // and on those after them
+constexpr int kFewCalls = 16;                             // and on those after them
 constexpr Uid kRefusedUser{0xffffffff};                   // all of them together: no user's number
 const Error kNoDescriptor{Code::kResourceExhausted, "no descriptor is left for another connection",
                           "raise `ulimit -n`"};
@@ -36,6 +41,12 @@ bool Watch(int epoll, int fd, uint32_t events, uint64_t id) {
   event.events = events;
   event.data.u64 = id;
   return ::epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+// By whoever has asked malloc for it: less than what is resident, where much was freed.
+uint64_t AllocatedBytes() {
+  const struct mallinfo2 heap = ::mallinfo2();
+  return heap.uordblks + heap.hblkhd;
 }
 
 UniqueFd OpenSpare() { return UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }
@@ -130,30 +141,41 @@ void UnixListener::RetireRefused() {
   }
 }
 
-// Who keeps us from serving others: has more calls open than it may, or, where that has become too much, has any whose
-// request does not come; a good client sends that at once. To count costs some microseconds for each connection.
+// Who makes us hold much: has more calls open than it may, or, where that has become too much, has any whose request
+// does not come; a good client sends that at once. To count costs some microseconds for each connection.
 void UnixListener::RetireGreedy() {
   const Nanos now = MonotonicNow();
   if (now - looked_ < Nanos::FromMillis(kLookEveryMs)) {
     return;
   }
   looked_ = now;
-  const uint64_t memory = ReadOwnMemory().resident;
-  if (memory < kMuchMemory) {
-    return;
+  const uint64_t resident = ReadOwnMemory().resident;
+  const uint64_t memory = resident < kMuchMemory ? 0 : std::min(resident, AllocatedBytes());
+  if (resident > kTooMuchMemory && memory < kMuchMemory) {
+    ::malloc_trim(0);  // what was freed goes back
   }
   std::vector<uint64_t> greedy;
   for (auto& [id, connection] : connections_) {
-    const bool is_silent = memory > kTooMuchMemory && connection.server->CountCalls().silent > 0;
-    if (connection.server->HasTooManyCalls() || (is_silent && connection.was_silent)) {
+    if (memory < kMuchMemory) {
+      connection.strikes = 0;
+    } else if (IsGreedy(connection, memory > kTooMuchMemory)) {
       greedy.push_back(id);
       options_.on_refused(connection.peer,
                           Because(Reason::kQuota, "a client began more calls than it may, or did not say what they are",
                                   "keep to the SETTINGS of HTTP/2, and send requests whole"));
     }
-    connection.was_silent = is_silent;
   }
-  std::ranges::for_each(greedy, [this](uint64_t id) { Retire(id); });
+  for (const uint64_t id : greedy) {
+    ::shutdown(connections_[id].watched.get(), SHUT_RDWR);  // nothing more is read, whenever the reaper comes to it
+    Retire(id);
+  }
+}
+
+// Calls come and go while they are counted: what is seen once may be no more than that.
+bool UnixListener::IsGreedy(Connection& connection, bool is_too_much) {
+  const ConnectionServer::Calls calls = connection.server->CountCalls();
+  connection.strikes = calls.open > calls.most || (is_too_much && calls.silent > 0) ? connection.strikes + 1 : 0;
+  return calls.open > 2 * calls.most || connection.strikes >= kStrikes;
 }
 
 UniqueFd UnixListener::AcceptOne() {
@@ -296,6 +318,19 @@ void UnixListener::ReapLoop() {
   }
 }
 
+// gRPC closes a connection as soon as its last words are in the socket. A client that is still reading them then fails
+// to say how far it is, and takes the connection for broken, with what it has not read.
+void UnixListener::AwaitQuiet(Nanos deadline) const {
+  const auto is_quiet = [](const auto& one) {
+    int unread = 0;
+    return one.second.server->known_calls() == 0 &&
+           (::ioctl(one.second.watched.get(), SIOCOUTQ, &unread) != 0 || unread == 0);
+  };
+  while (!std::ranges::all_of(connections_, is_quiet) && MonotonicNow() < deadline) {
+    ::usleep(kQuietPauseMs * 1000);
+  }
+}
+
 void UnixListener::Shutdown(Nanos patience) {
   if (!accepter_.joinable()) {
     return;
@@ -316,6 +351,7 @@ void UnixListener::Shutdown(Nanos patience) {
   }
   reaper_.join();
   const Nanos deadline = MonotonicNow() + patience;
+  AwaitQuiet(deadline);
   for (auto& [id, connection] : connections_) {
     connection.server->Shutdown(std::max(deadline - MonotonicNow(), Nanos()));
   }

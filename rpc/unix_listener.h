@@ -57,7 +57,7 @@ class UnixListener {
     UniqueFd watched;  // a duplicate, to see the peer go
     std::unique_ptr<ConnectionServer> server;
     PeerIdentity peer;
-    bool was_silent = false;  // had calls without a request when memory was looked at last
+    int strikes = 0;  // how often it held too much, one look after the other
   };
 
   UnixListener(UniqueFd socket, ListenerOptions options, ServicesFactory factory);
@@ -72,8 +72,10 @@ class UnixListener {
   Result<void> Serve(Arrival arrival, const Result<void>& verdict);
   void Count(int more);
   int NextTimeout() const;
+  void AwaitQuiet(Nanos deadline) const;
   void RetireRefused();
   void RetireGreedy();
+  static bool IsGreedy(Connection& connection, bool is_too_much);
   void AcceptLoop();
   void ReapLoop();
   void Retire(uint64_t id);

@@ -28,7 +28,9 @@ int RecordRun::Run() {
   if (spool->has_error()) {
     return static_cast<int>(Fail(spool->error(), ExitCode::kOutput));
   }
-  backend_.GiveUpWhen([this] { return interrupts_.count() > 0; });
+  if (plan_.program.empty()) {  // else the interrupt is the command's
+    backend_.GiveUpWhen([this] { return interrupts_.count() > 0; });
+  }
   auto started = backend_.Start(plan_.request, plan_.program);
   if (started.has_error()) {
     return StartFailed(started.error());

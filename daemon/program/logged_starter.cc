@@ -64,7 +64,7 @@ AuditEntry LoggedStarter::EntryFor(const CaptureRequest& request) const {
 }
 
 Result<std::unique_ptr<Collector>> LoggedStarter::Start(const CaptureRequest& request) {
-  PolicyGate::Judgement judgement = gate_.Judge(request.pid);
+  PolicyGate::Judgement judgement = gate_.Judge(request.pid, audit_ != nullptr);
   AuditEntry entry = EntryFor(request);
   entry.rule = judgement.rule;
   if (judgement.facts.has_value()) {

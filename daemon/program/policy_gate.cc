@@ -29,11 +29,11 @@ PolicyGate::PolicyGate(const PeerIdentity& caller, const PolicySource& source,
                        std::shared_ptr<LauncherConnection> launcher)
     : caller_(CallerOf(caller)), source_(source), launcher_(std::move(launcher)) {}
 
-PolicyGate::Judgement PolicyGate::Judge(Pid target) const {
-  if (target.value == 0) {
+PolicyGate::Judgement PolicyGate::Judge(Pid target, bool wants_facts) const {
+  const auto policy = source_.current();
+  if (target.value == 0 || (!policy->denies_anything() && !wants_facts)) {
     return {};
   }
-  const auto policy = source_.current();
   auto pinned = OpenPidfd(target);
   auto facts = launcher_->Look(target);
   Judgement judgement{.facts = facts.has_value() ? std::optional(facts.value()) : std::nullopt};

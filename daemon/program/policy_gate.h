@@ -27,8 +27,9 @@ class PolicyGate {
     UniqueFd target = {};                   // holds whom this is about; closed where no rule had to be asked
     std::optional<TargetFacts> facts = {};  // of whom this is about, where they could be had
   };
-  // 0: no process in particular, of which a policy says nothing.
-  Judgement Judge(Pid target) const;
+  // 0: no process in particular, of which a policy says nothing. The launcher is asked about it where the policy denies
+  // anything, or `wants_facts`, for a record.
+  Judgement Judge(Pid target, bool wants_facts = false) const;
   UserQuota quota() const { return source_.current()->QuotaOf(caller_); }
   std::optional<double> cpu_budget() const { return source_.cpu_budget(); }
 

@@ -30,6 +30,15 @@ std::vector<std::string> WordsOf(const CaptureRegistry::Creation& creation) {
   return words;
 }
 
+// `mode`: that it was carried out in, once that is known. Samples in place of calls keep the longest time, but know no
+// steps.
+bool EndsByItself(const CaptureRequest& request, std::optional<CaptureMode> mode) {
+  const CallTraceOptions& trace = request.trace;
+  const bool by_time = request.duration.value > 0 || (TracesCalls(request) && trace.longest.value > 0);
+  const bool has_steps = trace.steps > 0 || (trace.schedule.has_value() && trace.schedule->repeat > 0);
+  return by_time || (has_steps && mode.value_or(request.mode) != CaptureMode::kSample);
+}
+
 std::string ThingOfCapture(const std::string& id) { return "capture " + id; }
 
 // `whose` limit it is: of that quota of the policy, or, where empty, of the command line.
@@ -448,11 +457,11 @@ void CaptureRegistry::Expire() {
 void CaptureRegistry::EndUnattended() {
   for (const auto& [id, entry] : entries_) {
     const CaptureParameters& parameters = entry.session->parameters();
-    const CaptureMode mode = entry.session->Snapshot().mode.value_or(parameters.request.mode);
-    const Nanos longest = mode == CaptureMode::kSample ? Nanos() : parameters.request.trace.longest;
-    const bool ends_by_itself = parameters.request.duration.value > 0 || longest.value > 0;
-    if (limits_.unattended.value > 0 && !parameters.keep && !ends_by_itself &&
-        entry.session->UnattendedFor() > limits_.unattended) {
+    if (limits_.unattended.value == 0 || parameters.keep || entry.session->UnattendedFor() <= limits_.unattended) {
+      continue;
+    }
+    const CaptureSnapshot now = entry.session->Snapshot();
+    if (!HasEnded(now.state) && !EndsByItself(parameters.request, now.mode)) {
       entry.session->Cancel(CancelCause::kUnattended);
     }
   }

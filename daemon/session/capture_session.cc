@@ -162,19 +162,17 @@ Result<void> CaptureSession::SaveRecord() {
 CaptureSession::ListenerId CaptureSession::Subscribe(std::function<void()> listener) {
   const std::lock_guard lock(listeners_mutex_);
   listeners_.emplace(next_listener_, std::move(listener));
+  ++listening_;
   return next_listener_++;
 }
 
 void CaptureSession::Unsubscribe(ListenerId id) {
   const std::lock_guard lock(listeners_mutex_);
-  listeners_.erase(id);
+  listening_ -= listeners_.erase(id);
   Attend();
 }
 
-Nanos CaptureSession::UnattendedFor() const {
-  const std::lock_guard lock(listeners_mutex_);
-  return listeners_.empty() ? MonotonicNow() - Nanos(attended_) : Nanos();
-}
+Nanos CaptureSession::UnattendedFor() const { return listening_ == 0 ? MonotonicNow() - Nanos(attended_) : Nanos(); }
 
 void CaptureSession::Tell() {
   const std::lock_guard lock(listeners_mutex_);

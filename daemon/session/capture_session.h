@@ -106,7 +106,8 @@ class CaptureSession {
   bool is_saved_ = false;
 
   std::atomic<int64_t> attended_ = MonotonicNow().value;
-  mutable std::mutex listeners_mutex_;
+  std::atomic<size_t> listening_ = 0;  // how many listeners, for those who may not wait for these
+  std::mutex listeners_mutex_;
   std::map<ListenerId, std::function<void()>> listeners_;
   ListenerId next_listener_ = 1;
   std::thread thread_;

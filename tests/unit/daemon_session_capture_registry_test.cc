@@ -68,6 +68,10 @@ TEST_F(Registry, WhatNobodyAsksAfterEnds) {
   creation = CreationBy(kAnn);
   creation.request.duration = Nanos::FromSeconds(3600);
   const Session ends_by_itself = Ask(creation).value();
+  creation = CreationBy(kAnn);
+  creation.request.mode = CaptureMode::kTrace;
+  creation.request.trace.steps = 3;
+  const Session ends_by_steps = Ask(creation).value();
   const Session heard = Create(kAnn).value();
   const auto listener = heard->Subscribe([] {});
   registry_->Expire();
@@ -75,7 +79,7 @@ TEST_F(Registry, WhatNobodyAsksAfterEnds) {
   EXPECT_EQ(left->Snapshot().state, CaptureState::kCancelled);
   EXPECT_NE(left->Snapshot().end_message.find("nobody asked after it any more"), std::string::npos);
   EXPECT_FALSE(left->Snapshot().error.has_value());
-  for (const Session& other : {kept, ends_by_itself, heard}) {
+  for (const Session& other : {kept, ends_by_itself, ends_by_steps, heard}) {
     EXPECT_FALSE(HasEnded(other->Snapshot().state));
   }
   heard->Unsubscribe(listener);
@@ -88,7 +92,8 @@ TEST_F(Registry, WhatIsAskedAfterGoesOn) {
   const Session session = Create(kAnn).value();
   const Nanos before = MonotonicNow();
   ASSERT_TRUE(registry_->Find(session->parameters().id, kAnn).has_value());
-  EXPECT_LE(session->UnattendedFor(), MonotonicNow() - before);
+  const Nanos unattended = session->UnattendedFor();
+  EXPECT_LE(unattended, MonotonicNow() - before);
   registry_->Expire();
   EXPECT_FALSE(HasEnded(session->Snapshot().state));
 }
