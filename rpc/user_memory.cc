@@ -7,10 +7,10 @@ namespace ptrace_prof {
 
 std::shared_ptr<grpc::ResourceQuota> UserMemory::Of(Uid user) {
   std::erase_if(quotas_, [](const auto& known) { return known.second.expired(); });
-  if (const auto known = quotas_[user].lock(); known != nullptr) {
+  if (auto known = quotas_[user].lock(); known != nullptr) {
     return known;
   }
-  const auto quota = std::make_shared<grpc::ResourceQuota>(fmt::format("user {}", user.value));
+  auto quota = std::make_shared<grpc::ResourceQuota>(fmt::format("user {}", user.value));
   quota->Resize(kMostBytes);
   quotas_[user] = quota;
   return quota;

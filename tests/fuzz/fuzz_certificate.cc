@@ -70,7 +70,7 @@ bool IsComparable(const std::string& name) {
 }
 
 ptrace_prof::PeerCertificate Read(X509* certificate) {
-  const auto peer = ptrace_prof::ReadPeerCertificate(certificate);
+  auto peer = ptrace_prof::ReadPeerCertificate(certificate);
   Check(IsComparable(peer.common_name) && std::ranges::all_of(peer.uris, IsComparable));
   Check(std::ranges::none_of(peer.uris, &std::string::empty));
   const std::string text = ptrace_prof::Describe(peer);
