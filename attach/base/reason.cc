@@ -38,7 +38,6 @@ constexpr ReasonRow kRows[] = {
     {Reason::kPythonEnding, "PYTHON_ENDING", Code::kFailedPrecondition},
     {Reason::kPythonUnsupported, "PYTHON_UNSUPPORTED", Code::kUnimplemented},
     {Reason::kPythonTestRelease, "PYTHON_TEST_RELEASE", Code::kUnimplemented},
-    {Reason::kPythonFreeThreaded, "PYTHON_FREE_THREADED", Code::kUnimplemented},
     {Reason::kPythonTraceRefs, "PYTHON_TRACE_REFS", Code::kUnimplemented},
     {Reason::kPythonNotCpython, "PYTHON_NOT_CPYTHON", Code::kUnimplemented},
     {Reason::kPythonDamaged, "PYTHON_DAMAGED", Code::kDataLoss},

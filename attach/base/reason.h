@@ -49,7 +49,6 @@ enum class Reason : uint8_t {
   kPythonEnding,
   kPythonUnsupported,
   kPythonTestRelease,
-  kPythonFreeThreaded,
   kPythonTraceRefs,
   kPythonNotCpython,
   kPythonDamaged,

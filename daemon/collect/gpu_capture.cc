@@ -72,7 +72,6 @@ Result<void> GpuCapture::CheckMemory() {
 }
 
 Result<GpuInjection> GpuCapture::Inject(const std::function<bool()>& go_on) {
-  PP_RETURN_IF_ERROR(CheckGpuBuild(target_.pid, target_.python.layout.free_threaded, target_.python.version_text));
   const bool is_sampled = target_.stacks == GpuStackKind::kSampled;
   const GpuWishes wishes{.detail = DetailOf(context_.request.gpu),
                          .force = context_.request.force,

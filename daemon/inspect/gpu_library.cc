@@ -98,14 +98,4 @@ bool UsesMps(Pid pid) {
                                      environment.value().find('\0' + std::string(kVariable)) != std::string::npos);
 }
 
-Result<void> CheckGpuBuild(Pid pid, bool is_free_threaded, std::string_view version) {
-  if (!is_free_threaded) {
-    return {};
-  }
-  return Because(
-      Reason::kPythonFreeThreaded,
-      fmt::format("process {} runs CPython {}: of such builds the GPU is not recorded yet", pid.value, version),
-      "Record without --gpu.", ThingOf(pid));
-}
-
 }  // namespace ptrace_prof

@@ -27,8 +27,6 @@ Result<GpuLibraryPlace> FindGpuLibrary(Pid pid, const std::vector<MemoryRegion>&
 // Whether it has mapped the driver's library.
 bool UsesCuda(Pid pid);
 
-// Reason::kPythonFreeThreaded: how the shim reads stacks was never tried without a GIL. `version`: as messages name it.
-Result<void> CheckGpuBuild(Pid pid, bool is_free_threaded, std::string_view version);
 // kLowGpuMemory: with so many bytes free where the process computes, what CUPTI takes could be missing to the job.
 Result<void> CheckGpuMemory(Pid pid, int64_t free_bytes);
 

@@ -181,10 +181,6 @@ Check JudgeGpu(Pid pid, const GpuOutlook& outlook) {
     }
     return Limited(pid, error.reason, error.message, error.remedy);
   }
-  if (outlook.build.has_error()) {
-    const Error& error = outlook.build.error();
-    return Limited(pid, error.reason, error.message, error.remedy);
-  }
   if (!outlook.has_driver) {
     return {pid, "gpu", Verdict::kOk,
             "it has not begun to use CUDA: `record --gpu` has nothing to record as long as that is so", ""};

@@ -32,8 +32,7 @@ struct GpuOutlook {
   std::string other_tool;              // that has brought itself in for CUPTI; empty: none is seen
   bool uses_mps = false;
   std::optional<int> driver;  // first number of the version of that library, else of the kernel's module, if they say
-  // What only the interpreter knows; the caller sets it: CheckGpuBuild (gpu_library.h), CheckTorchProfiler.
-  Result<void> build{};
+  // What only the interpreter knows; the caller sets it: CheckTorchProfiler.
   Result<void> torch_profiler{};
 };
 

@@ -85,7 +85,6 @@ Check CheckGpu(Pid pid, const std::vector<MemoryRegion>& regions, RemoteMemory& 
                const Result<PythonProcess>& python, const FreeGpuMemory& free_gpu_memory) {
   GpuOutlook outlook = LookAtGpu(pid, regions);
   if (python.has_value()) {
-    outlook.build = CheckGpuBuild(pid, python.value().layout.free_threaded, python.value().version_text);
     outlook.torch_profiler = CheckTorchProfiler(pid, memory, python.value());
   }
   Check check = JudgeGpu(pid, outlook);

@@ -1,5 +1,5 @@
 # `record --gpu` against the doubles of CUDA's libraries.
-foreach(minor ${PP_MINORS})
+foreach(minor ${PP_MINORS} ${PP_FREE_THREADED_MINORS})
   add_test(NAME integration.gpu_record.${minor}
     COMMAND ${PP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/integration/gpu_record_test.py --python ${minor})
   set_tests_properties(integration.gpu_record.${minor} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS integration

@@ -1,5 +1,5 @@
 # The GPU shim in jobs on the doubles of CUDA, by gpu_driver (tests/programs).
-foreach(minor ${PP_MINORS})
+foreach(minor ${PP_MINORS} ${PP_FREE_THREADED_MINORS})
   add_test(NAME integration.gpu_shim.${minor}
     COMMAND ${PP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/integration/gpu_shim_test.py --python ${minor})
   set_tests_properties(integration.gpu_shim.${minor} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS integration

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import daemon, interpreters  # noqa: E402
+from support import daemon  # noqa: E402
 from support.profiler import BINARY  # noqa: E402
 from support.target_process import DEADLINE, harm  # noqa: E402
 from support.terminal_run import PYTHON, TerminalCase, TerminalRun, main, needs_root  # noqa: E402
@@ -93,18 +93,6 @@ class Reasons(TerminalCase):
         for python in old:
             target = self.target("import os, sys; os.write(1, b'ready\\n'); sys.stdin.read()", python=python)
             self.assertRefused("PYTHON_UNSUPPORTED", target.pid)
-
-    def test_the_gpu_of_a_free_threaded_build(self):
-        """Its Python is recorded like any other's."""
-        threaded = [one for minor in interpreters.FREE_THREADED for one in interpreters.of_minor(minor)]
-        if not threaded:
-            self.skipTest("no free-threaded build here (./dev setup free-threaded makes some)")
-        for one in threaded:
-            target = self.target(python=one.path)
-            done = self.run_one("record", "--pid", target.pid, "--host", "none", "-d", "1s", "--idle", "--gpu", "-o",
-                                self.folder / "out.pftrace")
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertIn("of such builds the GPU is not recorded yet", done.stderr)
 
     def test_a_thread(self):
         target = self.target(THREAD)

@@ -75,13 +75,6 @@ TEST(JudgeGpu, SaysWhatACaptureWouldMeet) {
   EXPECT_EQ(ReasonFor(outlook), Reason::kCuptiBlocked);
 
   outlook = Usable();
-  outlook.build = CheckGpuBuild(kPid, true, "3.14.8 free-threaded");
-  EXPECT_EQ(ReasonFor(outlook), Reason::kPythonFreeThreaded);
-  EXPECT_NE(JudgeGpu(kPid, outlook).cause.find("3.14.8 free-threaded"), std::string::npos);
-  outlook.build = CheckGpuBuild(kPid, false, "3.14.8");
-  EXPECT_EQ(ReasonFor(outlook), Reason::kUnspecified);
-
-  outlook = Usable();
   outlook.release = CudaRelease{11, 7};
   EXPECT_EQ(ReasonFor(outlook), Reason::kCuptiTooOld);
   outlook.release = CudaRelease{10, -1};

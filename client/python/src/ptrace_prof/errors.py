@@ -201,8 +201,7 @@ class PythonUnsupported(Unsupported):
     """This version or build of Python cannot be read."""
 
     reason = "PYTHON_UNSUPPORTED"
-    also: tuple[str, ...] = ("PYTHON_TEST_RELEASE", "PYTHON_FREE_THREADED", "PYTHON_TRACE_REFS",
-                             "PYTHON_NOT_CPYTHON")
+    also: tuple[str, ...] = ("PYTHON_TEST_RELEASE", "PYTHON_TRACE_REFS", "PYTHON_NOT_CPYTHON")
 
 
 class ResourceExhausted(PtraceProfError):
