@@ -16,7 +16,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOUBLES = pathlib.Path(os.environ.get("PP_CUDA_DOUBLES", ROOT / "build/bin/tests/cuda"))
-VERSIONS = ("17", "18", "22", "24", "28", "130000", "130001", "130400")
+VERSIONS = ("17", "18", "22", "24", "28", "130000", "130001", "130400", "130500")
 MEMCPY, MEMSET, RUNTIME, DEVICE, CONTEXT, KERNEL, OVERHEAD, STREAM, SYNC, JIT = 1, 2, 5, 8, 9, 10, 17, 37, 38, 52
 KERNELS_OF_STEP = 15
 sys.path.insert(0, str(ROOT / "tests"))

@@ -136,7 +136,7 @@ class Records(GpuShimCase):
         self.assertEndsWell(target)
 
     def test_versions(self):
-        for version, how in (("18", DORMANT_VERSION), ("24", FINALIZED), ("130400", FINALIZED)):
+        for version, how in (("18", DORMANT_VERSION), ("24", FINALIZED), ("130400", FINALIZED), ("130500", FINALIZED)):
             with self.subTest(version=version):
                 target = self.job(version=version)
                 for one in self.left(target, "--count", 2, "--kernels", 200):

@@ -1,5 +1,6 @@
-// Bytes of a record by library and activity kind, as the real cuptiActivityGetNextRecord steps over them. 130400 (13.4)
-// steps over nothing without a driver: its row is the 13.0 one with the structures that grew, and unverified.
+// Bytes of a record by library and activity kind, as the real cuptiActivityGetNextRecord steps over them. From 130400
+// (13.4) on that steps over nothing without a driver: those rows are the 13.0 one with the structures that grew, held
+// against the headers only (integration.cuda_headers).
 #include "tests/doubles/cuda/cupti_tables.h"
 
 // clang-format off
@@ -43,6 +44,11 @@ const struct record_sizes_of record_sizes[] = {
       0, 112, 104, 248,  40,  40,   0,   0, 192,  40, 248,  32,  56,  40,   0,   0,
       0,  56, 144,  40,  40,   0,  96,   0,   0, 104,  32,  24,  24,   0,   0,   0,
       0, 152, 152, 120,  56,  24,  56,  24,  88,   0,   0,   0,   0,  80, 168,  40,
+     40, 128,  80,  56,  72,  56,  64,  32,  56,  24,  48, 304,   0,   0,   0,   0,}},
+  {130500, {
+      0, 112, 104, 248,  40,  40,   0,   0, 192,  40, 248,  32,  56,  40,   0,   0,
+      0,  56, 144,  40,  40,   0,  96,   0,   0, 104,  32,  24,  24,   0,   0,   0,
+      0, 152, 152, 120,  80,  24,  56,  24,  88,   0,   0,   0,   0,  80, 168,  40,
      40, 128,  80,  56,  72,  56,  64,  32,  56,  24,  48, 304,   0,   0,   0,   0,}},
 };
 // clang-format on

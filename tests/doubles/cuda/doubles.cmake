@@ -60,7 +60,8 @@ foreach(row
     "18 libcupti.so.11.8 cuda_cupti cuda_runtime libcudart.so.11.0" "22 libcupti.so.12 cuda_cupti cuda_runtime libcudart.so.12"
     "24 libcupti.so.12 cuda_cupti cuda_runtime libcudart.so.12" "28 libcupti.so.12 cuda_cupti cuda_runtime libcudart.so.12"
     "130000 libcupti.so.13 cu13 cu13 libcudart.so.13"
-    "130001 libcupti.so.13 cu13 cu13 libcudart.so.13" "130400 libcupti.so.13 cu13 cu13 libcudart.so.13")
+    "130001 libcupti.so.13 cu13 cu13 libcudart.so.13" "130400 libcupti.so.13 cu13 cu13 libcudart.so.13"
+    "130500 libcupti.so.13 cu13 cu13 libcudart.so.13")
   separate_arguments(row)
   list(GET row 0 version)
   list(GET row 1 cupti)
