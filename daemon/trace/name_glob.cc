@@ -8,10 +8,12 @@ namespace ptrace_prof {
 namespace {
 
 constexpr size_t kNone = std::string_view::npos;
+constexpr size_t kMostShown = 64;  // characters of a pattern that a message quotes
 
 Error Bad(std::string_view text, std::string_view why) {
   return {Code::kInvalidArgument,
-          fmt::format("'{}' is no pattern for names: {}", CleanText(text.substr(0, kMaxGlobBytes)), why),
+          fmt::format("'{}' is no pattern for names: {}",
+                      Shortened(CleanText(text.substr(0, kMaxGlobBytes)), kMostShown), why),
           "* stands for any text, ? for one character, [a-z] for one of these; \\ takes the next one as it stands"};
 }
 
