@@ -47,6 +47,7 @@ class Names : public RemoteMemory {
 
 class Sites : public GpuCallSites {
  public:
+  ThreadHandle ThreadOf(uint32_t) override { return thread_; }
   Sites(ThreadHandle thread, StackTable& stacks) : thread_(thread) {
     for (int i = 0; i < 100; ++i) {
       Frame frame;

@@ -43,7 +43,8 @@ class ExportCommand : public Command {
     app.add_option("--threads", threads_, "Only these threads, by id or name")->delimiter(',');
     app.add_option("--pids", pids_, "Only these processes")->delimiter(',');
     app.add_option("--report", report_,
-                   "Only these tables, as text: GPU time by kernels, stacks (of Python) or modules (nn.Module)")
+                   "Only these tables, as text: GPU time by kernels, stacks (of Python) or modules "
+                   "(nn.Module); or the ranges that the job annotates (NVTX)")
         ->type_name("WHAT");
     app.add_flag("--no-idle", options_.no_idle, "Leave out samples of threads that were idle");
     app.add_flag("--lines", lines_, "Tell the lines of a function apart (default: as the format expects)");

@@ -34,6 +34,7 @@ class GpuThreadSites final : public GpuCallSites {
         kind_(kind) {}
 
   GpuCallSite Of(const GpuCallPlace& call) override;
+  ThreadHandle ThreadOf(uint32_t thread) override { return Find(thread).handle; }
   // Threads come and go: before each batch of calls.
   void Refresh();
 

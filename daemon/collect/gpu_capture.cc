@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "attach/base/clean_text.h"
 #include "daemon/collect/gpu_shim_boot.h"
 #include "daemon/collect/stub_boot.h"
 #include "daemon/inspect/gpu_library.h"
@@ -56,6 +57,7 @@ GpuCapture::GpuCapture(const GpuTarget& target, const CaptureContext& context)
       sites_(target.pid, target.roster, *context.history, launch_stacks_, context.stacks, context.writer,
              target.stacks),
       joiner_(target.pid, context.writer, context.stacks, names_, clock_, sites_),
+      annotations_(context.writer, names_, clock_, sites_),
       wanted_(DetailOf(context.request.gpu)) {
   accounting_.pid = target.pid;
   accounting_.state = GpuCaptureState::kStarting;
@@ -231,7 +233,9 @@ void GpuCapture::Follow(Nanos now) {
 
 void GpuCapture::Decode(const GpuBatch& batch) {
   decoder_->Decode(batch.records, [this](const GpuRecord& record) {
-    if (wanted_.Has(record)) {
+    if (record.kind == GpuRecordKind::kMarker) {
+      annotations_.Take(record);
+    } else if (wanted_.Has(record)) {
       joiner_.Take(record);
     }
   });
@@ -272,6 +276,7 @@ void GpuCapture::Account(Nanos now) {
     accounting_.unknown_records = decoder_.has_value() ? decoder_->unknown() : 0;
   }
   joiner_.CountInto(accounting_);
+  annotations_.CountInto(accounting_);
   LookAtTimes();
   const bool sees_none = joiner_.SeesNoKernels(now);
   if (sees_none && accounting_.state == GpuCaptureState::kRecording) {
@@ -323,6 +328,7 @@ void GpuCapture::Drain(Nanos now, Nanos known_until) {
     next_settle_ = now + kSettleEvery;
     sites_.Refresh();
     joiner_.Settle(now, known_until);
+    annotations_.Settle();
     context_.history->Forget(now - kRemembered);
     launch_stacks_.Forget(now - kLaunchRemembered);
   }
@@ -395,11 +401,33 @@ void GpuCapture::TakeWhatWasKept(bool is_gone) {
   }
 }
 
+// Where they were asked for: a library of the job binds its NVTX calls at the first of them, for good, to what the
+// environment names then.
+void GpuCapture::TellNoAnnotations() {
+  if (!decoder_.has_value() || DetailOf(context_.request.gpu) != GpuDetail::kFull || annotations_.has_seen_any()) {
+    return;
+  }
+  const std::string named = NvtxInjectionOf(target_.pid);
+  context_.writer.AddNotice(
+      MonotonicNow(),
+      named.empty()
+          ? fmt::format(
+                "no NVTX range or mark of process {} was seen: it was started without NVTX_INJECTION64_PATH, and "
+                "a library that has called NVTX without it goes on calling nothing; start the job with the path "
+                "of its libcupti in that variable",
+                target_.pid.value)
+          : fmt::format(
+                "no NVTX range or mark of process {} was seen: by NVTX_INJECTION64_PATH its NVTX calls go to {}",
+                target_.pid.value, CleanText(named)));
+}
+
 void GpuCapture::Finish(Nanos now) {
   if (injection_.has_value()) {
     sites_.Refresh();
     joiner_.Finish(now);
+    annotations_.Finish(now);
     Account(now);
+    TellNoAnnotations();
   }
 }
 

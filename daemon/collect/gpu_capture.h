@@ -16,6 +16,7 @@
 #include "attach/inject/gpu_injection.h"
 #include "attach/proc/remote_memory.h"
 #include "daemon/collect/capture_context.h"
+#include "daemon/collect/gpu_annotations.h"
 #include "daemon/collect/gpu_call_sites.h"
 #include "daemon/collect/gpu_clock.h"
 #include "daemon/collect/gpu_decoder.h"
@@ -50,7 +51,10 @@ class GpuCapture {
   // Instead of Begin: nothing comes of this capture. The shim leaves by itself.
   void Abandon();
   // From when on it is recorded: launches before that are left out. Not called: from the first record on.
-  void Open(Nanos when) { joiner_.Open(when); }
+  void Open(Nanos when) {
+    joiner_.Open(when);
+    annotations_.Open(when);
+  }
   // Takes what came; some times a second at least, as it also keeps the shim alive. `known_until`: where the threads
   // were is known up to then.
   void Drain(Nanos now, Nanos known_until);
@@ -75,6 +79,7 @@ class GpuCapture {
   void Account(Nanos now);
   void LookAtTimes();
   bool MayBeCapturing() const;
+  void TellNoAnnotations();
 
   const GpuTarget target_;
   const CaptureContext context_;
@@ -83,6 +88,7 @@ class GpuCapture {
   GpuLaunchStacks launch_stacks_;
   GpuThreadSites sites_;
   GpuJoiner joiner_;
+  GpuAnnotations annotations_;
   const GpuWantedCalls wanted_;
   std::optional<GpuInjection> injection_;
   std::optional<Error> refusal_;  // of BringIn

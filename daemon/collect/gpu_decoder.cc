@@ -86,6 +86,10 @@ constexpr Field kStreamFields[] = {
 constexpr Field kGraphFields[] = {{4, 4, PP_TO(correlation)}, {8, 8, PP_TO(start)},  {16, 8, PP_TO(end)},
                                   {24, 4, PP_TO(device)},     {28, 4, PP_TO(graph)}, {32, 4, PP_TO(context)},
                                   {36, 4, PP_TO(stream)}};
+// At 20 it says what it is of; of a thread, its process and itself follow. The name is null where a range ends.
+constexpr Field kMarkerFields[] = {{4, 4, PP_TO(flags)},   {8, 8, PP_TO(start)},   {16, 4, PP_TO(value)},
+                                   {20, 4, PP_TO(source)}, {28, 4, PP_TO(thread)}, {40, 8, PP_TO(name)},
+                                   {48, 8, PP_TO(domain)}};
 
 #undef PP_TO
 
@@ -103,6 +107,7 @@ constexpr Layout kLayouts[] = {
     {GpuRecordKind::kStream, 20, kStreamFields},
     {GpuRecordKind::kGraph, 40, kGraphFields},
     {GpuRecordKind::kJit, 40, kJitFields},
+    {GpuRecordKind::kMarker, 48, kMarkerFields},
 };
 
 template <typename Number>

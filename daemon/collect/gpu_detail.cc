@@ -19,6 +19,7 @@ enum Kind : uint8_t {
   kDevice = 8,
   kContext = 9,
   kConcurrentKernel = 10,
+  kMarker = 12,
   kOverhead = 17,
   kStream = 37,
   kSynchronization = 38,
@@ -34,6 +35,7 @@ constexpr std::pair<uint8_t, std::string_view> kKindNames[] = {
     {kDevice, "devices"},
     {kContext, "contexts"},
     {kConcurrentKernel, "kernels"},
+    {kMarker, "ranges and marks of NVTX"},
     {kOverhead, "overhead of CUPTI"},
     {kStream, "streams"},
     {kSynchronization, "synchronisations"},
@@ -44,6 +46,8 @@ constexpr std::pair<uint8_t, std::string_view> kKindNames[] = {
 constexpr uint8_t kInventory[] = {kDevice, kContext, kStream};
 constexpr uint8_t kCoarseKinds[] = {kOverhead, kJit, kGraphTrace, kConcurrentKernel};
 constexpr uint8_t kDefaultKinds[] = {kMemcpy, kMemset, kSynchronization, kOverhead, kJit, kConcurrentKernel};
+// What the job annotates costs as often as it does, which may be several times for each launch.
+constexpr uint8_t kFullKinds[] = {kMarker, kMemcpy, kMemset, kSynchronization, kOverhead, kJit, kConcurrentKernel};
 
 // From one id to another, both included.
 struct Calls {
@@ -131,7 +135,7 @@ constexpr size_t CountAll(const Calls (&rows)[size]) {
   return count;
 }
 static_assert(CountAll(kRuntime) < PP_GPU_MAX_CALLBACKS && CountAll(kDriver) < PP_GPU_MAX_CALLBACKS);
-static_assert(std::size(kDefaultKinds) < PP_GPU_MAX_KINDS);
+static_assert(std::size(kFullKinds) < PP_GPU_MAX_KINDS);
 
 void SetCalls(std::span<const Calls> rows, GpuDetail detail, std::span<uint16_t> calls) {
   std::ranges::fill(calls, uint16_t{0});
@@ -148,7 +152,7 @@ void SetKinds(std::span<const uint8_t> kinds, std::span<uint8_t> to) {
   std::ranges::copy(kinds, to.begin());
 }
 
-constexpr std::span<const uint8_t> kKinds[] = {kCoarseKinds, kDefaultKinds, kDefaultKinds};
+constexpr std::span<const uint8_t> kKinds[] = {kCoarseKinds, kDefaultKinds, kFullKinds};
 
 }  // namespace
 

@@ -19,7 +19,7 @@ namespace ptrace_prof {
 enum class GpuDetail : uint8_t {
   kCoarse,   // launches and kernels; replays of graphs as a whole
   kDefault,  // and copies, synchronisations, memory calls; replays of graphs node by node
-  kFull,     // and calls that record events
+  kFull,     // and calls that record events, and what the job annotates by NVTX
 };
 
 // "copies": what records of that kind are of.

@@ -40,6 +40,8 @@ class GpuCallSites {
  public:
   virtual ~GpuCallSites() = default;
   virtual GpuCallSite Of(const GpuCallPlace& call) = 0;
+  // `thread`: as records name it.
+  virtual ThreadHandle ThreadOf(uint32_t thread) = 0;
 };
 
 class GpuJoiner {

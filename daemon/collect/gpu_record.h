@@ -20,6 +20,7 @@ enum class GpuRecordKind : uint32_t {
   kDevice = 8,
   kContext = 9,
   kKernel = 10,
+  kMarker = 12,
   kOverhead = 17,
   kMemcpyPeer = 22,
   kStream = 37,
@@ -36,7 +37,8 @@ struct GpuRecord {
   uint32_t context = 0;
   uint32_t stream = 0;
   uint32_t correlation = 0;
-  uint64_t name = 0;  // an address in the target: of a kernel, of a device
+  uint64_t name = 0;    // an address in the target: of a kernel, of a device, of a marker
+  uint64_t domain = 0;  // the same, of a marker's domain
   std::array<uint32_t, 3> grid{};
   std::array<uint32_t, 3> block{};
   uint32_t registers = 0;
@@ -46,15 +48,15 @@ struct GpuRecord {
   uint32_t graph = 0;
   uint32_t channel = 0;
   uint64_t bytes = 0;      // of a copy; the memory of a device
-  uint32_t value = 0;      // of a memset; the number of a call (cbid)
+  uint32_t value = 0;      // of a memset; the number of a call (cbid) or of a marker
   uint32_t copy_kind = 0;  // also: what an overhead, a sync or a compilation is
-  uint32_t source = 0;
+  uint32_t source = 0;     // also: what a marker is of
   uint32_t target = 0;
-  uint32_t thread = 0;                      // of a call
+  uint32_t thread = 0;                      // of a call or a marker
   uint32_t result = 0;                      // of a call or a sync
   uint32_t event = 0;                       // of a sync
   uint32_t priority = 0;                    // of a stream
-  uint32_t flags = 0;                       // of a stream; the default stream of a context
+  uint32_t flags = 0;                       // of a stream or a marker; the default stream of a context
   std::array<uint32_t, 9> device_limits{};  // by GpuLimit
   std::array<uint8_t, 16> uuid{};
 };

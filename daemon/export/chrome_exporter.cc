@@ -32,6 +32,9 @@ class ChromeExporter : public FormatExporter {
   void OnSpan(const Span& span) override;
   void OnGpuOperation(GpuQueueId queue, const GpuOperation& operation) override { gpu_.OnOperation(queue, operation); }
   void OnGpuApiCall(TrackId track, const GpuApiCall& call) override { gpu_.OnApiCall(track, call); }
+  void OnGpuAnnotation(TrackId track, const GpuAnnotation& annotation) override {
+    gpu_.OnAnnotation(track, annotation);
+  }
   Result<void> Finish() override;
 
  private:

@@ -49,7 +49,7 @@ std::string ListOfFormats() {
   return list;
 }
 
-constexpr std::string_view kReports[] = {"kernels", "stacks", "modules"};  // by GpuReport
+constexpr std::string_view kReports[] = {"kernels", "stacks", "modules", "ranges"};  // by GpuReport
 
 Result<void> CheckOptions(const FormatInfo& format, const ExportOptions& options, const std::string& output_path) {
   const bool filtered = !options.threads.empty() || !options.processes.empty() || options.no_idle;

@@ -38,6 +38,7 @@ enum class GpuReport : uint8_t {
   kKernels,  // by kernel, and why the GPUs were idle
   kStacks,   // by the Python stack that launched it
   kModules,  // by nn.Module
+  kRanges,   // none: the time of threads in the ranges that the job annotates
 };
 
 // kInvalidArgument names the choices.

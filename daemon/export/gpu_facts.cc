@@ -39,6 +39,12 @@ constexpr Caution kCautions[] = {
     {&GpuAccounting::clock_violations,
      "{} kernels seem to begin before they were launched: their times are not to be "
      "compared with those of threads."},
+    {&GpuAccounting::annotations_without_begin,
+     "{} ranges of NVTX had begun before they were recorded: their names are not known, and they were left out."},
+    {&GpuAccounting::annotations_without_end,
+     "{} ranges of NVTX went on when the recording ended: they are cut there."},
+    {&GpuAccounting::annotations_lost,
+     "{} begins and marks of NVTX were left out: their times or threads mean nothing, or there were too many at once."},
     {&GpuAccounting::clock_steps, "The clock of the GPU's library was set {} times during the recording."},
 };
 

@@ -1,5 +1,6 @@
-// What an exporter is told of GPUs while the trace is read: operations on queues, and the calls of threads that
-// launched them. Devices and queues themselves are facts of the Recording, there before their first operation.
+// What an exporter is told of GPUs while the trace is read: operations on queues, the calls of threads that
+// launched them, and what threads annotate. Devices and queues themselves are facts of the Recording, there before
+// their first operation.
 #pragma once
 
 #include "daemon/trace/gpu.h"
@@ -12,6 +13,7 @@ class GpuSink {
   virtual ~GpuSink() = default;
   virtual void OnGpuOperation(GpuQueueId, const GpuOperation&) {}
   virtual void OnGpuApiCall(TrackId, const GpuApiCall&) {}
+  virtual void OnGpuAnnotation(TrackId, const GpuAnnotation&) {}
 };
 
 }  // namespace ptrace_prof

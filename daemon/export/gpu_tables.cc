@@ -90,7 +90,31 @@ void GpuTables::WriteFunctions(const std::vector<GpuFunctionRow>& rows, std::str
   WriteMore(rows.size(), limit);
 }
 
+// Of each thread by itself, and with what lies within them: these times are no parts of a whole.
+void GpuTables::WriteRanges(size_t limit) {
+  const std::vector<GpuRangeRow> rows = totals_.Ranges();
+  context_.out.Write(
+      fmt::format("\nRanges and marks of the job (NVTX), time of its threads\n{:>13} {:>10} {:>11} {:>11}  {}\n", "ms",
+                  "count", "mean µs", "longest µs", "domain: name"));
+  for (const GpuRangeRow& row : std::span(rows).first(std::min(limit, rows.size()))) {
+    const double mean = Micros(row.work.time) / static_cast<double>(row.work.count);
+    const std::string domain = row.domain.empty() ? "" : Shortened(CleanText(row.domain), kMaxLabel) + ": ";
+    context_.out.Write(fmt::format("{:>13.3f} {:>10} {:>11.3f} {:>11.3f}  {}{}\n", Millis(row.work.time),
+                                   WithCommas(row.work.count), mean, Micros(row.work.longest), domain,
+                                   Shortened(CleanText(row.name), kMaxLabel)));
+  }
+  WriteMore(rows.size(), limit);
+}
+
 void GpuTables::Write(GpuReport report) {
+  if (report == GpuReport::kRanges) {
+    if (totals_.Ranges().empty()) {
+      context_.out.Write("\nNo range or mark of NVTX: --gpu-detail full records them.\n");
+    } else {
+      WriteRanges(kReportRows);
+    }
+    return;
+  }
   if (totals_.is_empty()) {
     context_.out.Write("\nNo kernel, copy or memset of a GPU.\n");
     return;
@@ -101,6 +125,7 @@ void GpuTables::Write(GpuReport report) {
       WriteKernels(kReportRows);
       break;
     case GpuReport::kStacks: WriteStacks(kReportRows); break;
+    case GpuReport::kRanges: break;  // said above
     case GpuReport::kModules: {
       const auto rows = totals_.Modules(functions_);
       if (rows.empty()) {
@@ -114,6 +139,9 @@ void GpuTables::Write(GpuReport report) {
 }
 
 void GpuTables::WriteAll() {
+  if (!totals_.Ranges().empty()) {
+    WriteRanges(kRows);
+  }
   if (totals_.is_empty()) {
     return;
   }

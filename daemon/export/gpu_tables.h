@@ -20,6 +20,7 @@ class GpuTables {
   void WriteDevices();
   void WriteKernels(size_t limit);
   void WriteStacks(size_t limit);
+  void WriteRanges(size_t limit);
   void WriteFunctions(const std::vector<GpuFunctionRow>& rows, std::string_view what, size_t limit);
   void WriteMore(size_t rows, size_t limit);
   std::string Share(Nanos part) const;

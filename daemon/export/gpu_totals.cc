@@ -74,6 +74,19 @@ void GpuTotals::Add(GpuQueueId queue, const GpuOperation& operation) {
   all_ = all_ + duration;
 }
 
+void GpuTotals::Add(const GpuAnnotation& annotation) {
+  ranges_[{annotation.domain, annotation.name}].Add(std::max(annotation.end - annotation.begin, Nanos()));
+}
+
+std::vector<GpuRangeRow> GpuTotals::Ranges() const {
+  std::vector<GpuRangeRow> rows;
+  for (const auto& [key, work] : ranges_) {
+    rows.push_back({key.first, key.second, work});
+  }
+  std::ranges::stable_sort(rows, [](const GpuRangeRow& a, const GpuRangeRow& b) { return a.work.time > b.work.time; });
+  return rows;
+}
+
 std::vector<GpuNameRow> GpuTotals::Names() const {
   std::vector<GpuNameRow> rows;
   for (const auto& [name, row] : names_) {

@@ -35,6 +35,13 @@ struct GpuNameRow {
   GpuWork work;
 };
 
+// Ranges and marks of one name and domain.
+struct GpuRangeRow {
+  std::string_view domain;
+  std::string_view name;
+  GpuWork work;
+};
+
 struct GpuFunctionRow {
   uint32_t function = 0;  // of the FunctionTable
   Nanos self;             // of what it launched itself
@@ -52,6 +59,7 @@ class GpuTotals {
   explicit GpuTotals(const Recording& recording) : recording_(recording) {}
 
   void Add(GpuQueueId queue, const GpuOperation& operation);
+  void Add(const GpuAnnotation& annotation);
 
   bool is_empty() const { return names_.empty(); }
   Nanos all() const { return all_; }  // of what `names` tells of
@@ -63,6 +71,7 @@ class GpuTotals {
   std::vector<GpuFunctionRow> Functions(FunctionTable& functions) const { return Rows(functions, false); }
   std::vector<GpuFunctionRow> Modules(FunctionTable& functions) const { return Rows(functions, true); }
   std::vector<GpuDeviceRow> Devices();
+  std::vector<GpuRangeRow> Ranges() const;
 
  private:
   std::vector<GpuFunctionRow> Rows(FunctionTable& functions, bool modules) const;
@@ -71,6 +80,7 @@ class GpuTotals {
   const Recording& recording_;
   std::unordered_map<std::string_view, GpuNameRow> names_;
   std::unordered_map<StackId, GpuWork> stacks_;
+  std::map<std::pair<std::string_view, std::string_view>, GpuWork> ranges_;  // by domain and name
   std::array<Nanos, kGpuStackSources> by_source_{};
   std::map<std::string, GpuIdle> devices_;
   std::vector<GpuIdle*> device_of_queue_;

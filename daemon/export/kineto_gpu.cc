@@ -22,6 +22,8 @@ constexpr std::array<std::string_view, kGpuOperationKinds> kCategories = {"kerne
 constexpr std::array<std::string_view, kGpuApis> kApiCategories = {"cuda_runtime", "cuda_driver"};
 constexpr std::array<std::string_view, kGpuStackSources> kSources = {"none", "exact", "sampled", "backward",
                                                                      "at the launch"};
+constexpr std::array<std::string_view, kGpuAnnotationKinds> kAnnotationKinds = {"range", "mark",
+                                                                                "range that went on at the end"};
 
 int64_t NumberOf(uint32_t id) { return id == kNoGpuNumber ? -1 : int64_t{id}; }
 
@@ -155,6 +157,27 @@ void KinetoGpu::OnApiCall(TrackId track, const GpuApiCall& call) {
   if (call.launches && call.correlation != 0 && writer_.TakeRoom(call.begin)) {
     writer_.Flow(place, "s", kFlow, call.correlation, call.begin);
   }
+}
+
+// As Kineto has what record_function annotates. Ranges of one thread that only overlap are drawn as a viewer likes:
+// there is one row for a thread.
+void KinetoGpu::OnAnnotation(TrackId track, const GpuAnnotation& annotation) {
+  if (!writer_.TakeRoom(annotation.begin)) {
+    return;
+  }
+  is_empty_ = false;
+  const ThreadInfo& thread = context_.recording.threads[track.value].info;
+  const std::string name = CleanText(annotation.name);
+  writer_.Start({thread.pid.value, thread.tid.value}, "user_annotation", name.empty() ? "unnamed" : name,
+                annotation.begin, annotation.end);
+  json_.Name("args");
+  json_.StartObject();
+  json_.Member("NVTX", kAnnotationKinds[static_cast<size_t>(annotation.kind) % kGpuAnnotationKinds]);
+  if (!annotation.domain.empty()) {
+    json_.Member("domain", CleanText(annotation.domain));
+  }
+  json_.EndObject();
+  json_.EndObject();
 }
 
 void KinetoGpu::WriteNames() {

@@ -22,6 +22,7 @@ class KinetoGpu {
 
   void OnOperation(GpuQueueId queue, const GpuOperation& operation);
   void OnApiCall(TrackId track, const GpuApiCall& call);
+  void OnAnnotation(TrackId track, const GpuAnnotation& annotation);
   bool is_empty() const { return is_empty_; }
 
   void WriteNames();             // of GPUs and streams: events

@@ -231,6 +231,16 @@ void SpanFeed::OnGpuApiCall(TrackId track, const GpuApiCall& call) {
   gpu_sink_->OnGpuApiCall(track, bounded);
 }
 
+void SpanFeed::OnGpuAnnotation(TrackId track, const GpuAnnotation& annotation) {
+  if (gpu_sink_ == nullptr || track.value >= tracks_.size() || !recording_.threads[track.value].selected) {
+    return;
+  }
+  GpuAnnotation bounded = annotation;
+  bounded.begin = Bounded(annotation.begin);
+  bounded.end = std::max(Bounded(annotation.end), bounded.begin);
+  gpu_sink_->OnGpuAnnotation(track, bounded);
+}
+
 void SpanFeed::OnGpuAccounting(const GpuAccounting& accounting) {
   if (Selected(accounting.pid)) {
     recording_.gpu_accounting[accounting.pid] = accounting;

@@ -37,6 +37,7 @@ class TextExporter : public FormatExporter {
 
   void OnSpan(const Span& span) override { totals_.Add(span); }
   void OnGpuOperation(GpuQueueId queue, const GpuOperation& operation) override { gpu_.Add(queue, operation); }
+  void OnGpuAnnotation(TrackId, const GpuAnnotation& annotation) override { gpu_.Add(annotation); }
   Result<void> Finish() override;
 
  private:

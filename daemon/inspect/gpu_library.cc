@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
 #include <string_view>
 
 #include "attach/base/unique_fd.h"
@@ -53,6 +55,18 @@ GpuLibraryPlace FindBeside(Pid pid, std::string_view runtime) {
   return {};
 }
 
+// Of its environment at the start; `variable` ends with "=". Nothing: it is not there.
+std::optional<std::string> VariableOf(Pid pid, std::string_view variable) {
+  const Result<std::string> environment = ReadProcFile(ProcPath(pid, "environ"));
+  const std::string text = environment.has_value() ? '\0' + environment.value() : std::string();
+  const size_t at = text.find('\0' + std::string(variable));
+  if (at == std::string::npos) {
+    return std::nullopt;
+  }
+  const size_t begin = at + 1 + variable.size();
+  return text.substr(begin, std::min(text.find('\0', begin), text.size()) - begin);
+}
+
 }  // namespace
 
 Result<GpuLibraryPlace> FindGpuLibrary(Pid pid, const std::vector<MemoryRegion>& regions) {
@@ -91,11 +105,8 @@ Result<void> CheckGpuMemory(Pid pid, int64_t free_bytes) {
                  "Have the job leave 256 MiB free, or insist with --force.", ThingOf(pid));
 }
 
-bool UsesMps(Pid pid) {
-  constexpr std::string_view kVariable = "CUDA_MPS_PIPE_DIRECTORY=";
-  const Result<std::string> environment = ReadProcFile(ProcPath(pid, "environ"));
-  return environment.has_value() && (environment.value().starts_with(kVariable) ||
-                                     environment.value().find('\0' + std::string(kVariable)) != std::string::npos);
-}
+bool UsesMps(Pid pid) { return VariableOf(pid, "CUDA_MPS_PIPE_DIRECTORY=").has_value(); }
+
+std::string NvtxInjectionOf(Pid pid) { return VariableOf(pid, "NVTX_INJECTION64_PATH=").value_or(""); }
 
 }  // namespace ptrace_prof

@@ -133,6 +133,22 @@ struct GpuApiCall {
   GpuStackSource stack_source = GpuStackSource::kNone;
 };
 
+enum class GpuAnnotationKind : uint8_t {
+  kRange,
+  kMark,       // a moment
+  kOpenRange,  // that went on when the recording ended: its end is that
+};
+inline constexpr size_t kGpuAnnotationKinds = 3;
+
+// What a thread of the target says of itself to whoever traces its GPU (NVTX).
+struct GpuAnnotation {
+  GpuAnnotationKind kind = GpuAnnotationKind::kRange;
+  Nanos begin;
+  Nanos end;
+  std::string_view name;
+  std::string_view domain;  // who says it; empty: the default one
+};
+
 enum class GpuCaptureState : uint8_t {
   kOff,        // not asked for
   kStarting,   // asked for, and nothing is known yet
@@ -171,7 +187,11 @@ struct GpuAccounting {
   uint64_t declined_buffers = 0;  // there was no room to record into
   uint64_t unknown_records = 0;   // of a kind or length that we do not know
   uint64_t buffers = 0;
-  uint64_t attributed_exact = 0;  // kernels with a stack, by how it was found
+  uint64_t annotations = 0;                // ranges and marks of the job itself, in the trace
+  uint64_t annotations_without_begin = 0;  // that only ended while recorded: not in the trace
+  uint64_t annotations_without_end = 0;    // that went on at the end
+  uint64_t annotations_lost = 0;           // there were too many at once, or their times mean nothing
+  uint64_t attributed_exact = 0;           // kernels with a stack, by how it was found
   uint64_t attributed_sampled = 0;
   uint64_t attributed_backward = 0;
   uint64_t attributed_launch = 0;

@@ -60,6 +60,10 @@ constexpr Row<GpuAccounting, uint64_t> kCounts[] = {
     {AccountingFields::kCapturedFieldNumber, &GpuAccounting::captured},
     {AccountingFields::kReplaysUnseenFieldNumber, &GpuAccounting::replays_unseen},
     {AccountingFields::kGraphsBeforeFieldNumber, &GpuAccounting::graphs_before},
+    {AccountingFields::kAnnotationsFieldNumber, &GpuAccounting::annotations},
+    {AccountingFields::kAnnotationsWithoutBeginFieldNumber, &GpuAccounting::annotations_without_begin},
+    {AccountingFields::kAnnotationsWithoutEndFieldNumber, &GpuAccounting::annotations_without_end},
+    {AccountingFields::kAnnotationsLostFieldNumber, &GpuAccounting::annotations_lost},
 };
 
 bool Is(const WireField& field, int number) { return field.number == static_cast<uint32_t>(number); }

@@ -275,6 +275,18 @@ uint32_t GpuSequence::StackIid(StackId stack, WireEncoder& out) {
   return iid;
 }
 
+uint32_t GpuSequence::DomainIid(std::string_view domain, WireEncoder& out) {
+  domain = domain.substr(0, kMaxStackText);
+  if (const auto known = domains_.find(domain); known != domains_.end()) {
+    return known->second;
+  }
+  const auto iid = static_cast<uint32_t>(kGpuStackSourceTexts.size()) + texts_;
+  DefineText(
+      domain, [&](WireEncoder& extra) { extra.Bytes(trace::GpuText::kDomainFieldNumber, domain); }, out);
+  domains_.emplace(domain, iid);
+  return iid;
+}
+
 uint64_t GpuSequence::LaneUuid(size_t lane) const { return StateTrackUuid(origin_, place_.uuid ^ lane); }
 
 // Where there is room for the slice, as far as was told until now; described at its first use.
@@ -284,7 +296,12 @@ size_t GpuSequence::Lane(Nanos begin, Nanos end, WireEncoder& out) {
     ++lane;
   }
   lane_ends_[lane] = std::max(lane_ends_[lane], end.value);
-  for (; lanes_described_ <= lane; ++lanes_described_) {
+  DescribeLanes(lane, out);
+  return lane;
+}
+
+void GpuSequence::DescribeLanes(size_t last, WireEncoder& out) {
+  for (; lanes_described_ <= last; ++lanes_described_) {
     Packet(out, pf::TracePacket::SEQ_NEEDS_INCREMENTAL_STATE, [&] {
       out.Message(pf::TracePacket::kTrackDescriptorFieldNumber, [&] {
         out.Varint(pf::TrackDescriptor::kUuidFieldNumber, LaneUuid(lanes_described_));
@@ -293,7 +310,6 @@ size_t GpuSequence::Lane(Nanos begin, Nanos end, WireEncoder& out) {
       });
     });
   }
-  return lane;
 }
 
 void GpuSequence::AddStack(StackId stack, GpuStackSource source, uint32_t iid, Event& event) const {
@@ -383,11 +399,38 @@ void GpuSequence::AddCall(const GpuApiCall& call, WireEncoder& out) {
   EncodeEnd(std::max(call.begin, call.end), 0, out);
 }
 
+void GpuSequence::AddAnnotation(const GpuAnnotation& annotation, WireEncoder& out) {
+  if (!described_) {
+    EncodePreamble(out);
+  }
+  const bool is_mark = annotation.kind == GpuAnnotationKind::kMark;
+  const Nanos end = std::max(annotation.begin, annotation.end);
+  const uint32_t name = NameIid(annotation.name, out);
+  const uint32_t domain = annotation.domain.empty() ? 0 : DomainIid(annotation.domain, out);
+  const size_t lane = is_mark ? 0 : nesting_.Add(annotation.begin, end);
+  DescribeLanes(lane, out);
+  Event event(*this, annotation.begin, is_mark ? pf::TrackEvent::TYPE_INSTANT : pf::TrackEvent::TYPE_SLICE_BEGIN);
+  event.Field(pf::TrackEvent::kNameIidFieldNumber, name);
+  event.Field(pf::TrackEvent::kCategoryIidsFieldNumber, kGpuAnnotationCategory);
+  if (lane > 0) {
+    event.Field(pf::TrackEvent::kTrackUuidFieldNumber, LaneUuid(lane));
+  }
+  if (domain != 0) {
+    event.Text(GpuNote::kDomain, domain);
+  }
+  event.NoteIfSet(GpuNote::kStillOpen, annotation.kind == GpuAnnotationKind::kOpenRange ? 1 : 0);
+  event.Append(tail_, out);
+  if (!is_mark) {
+    EncodeEnd(end, lane, out);
+  }
+}
+
 void GpuSequence::Reset() {
   interner_.Clear();
   names_.clear();
   shapes_.clear();
   stack_texts_.Clear();
+  domains_.clear();
   texts_ = 0;
   described_ = false;
   lanes_described_ = 1;

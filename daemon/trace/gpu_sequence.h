@@ -1,10 +1,11 @@
-// The operations of one GPU queue in a trace being written, or the runtime's calls of one thread: slices on a track
-// and a packet sequence of their own.
+// The operations of one GPU queue in a trace being written, or the runtime's calls of one thread, or the ranges that it
+// annotates: slices on a track and a packet sequence of their own.
 //
 // Owned by GpuWriter. Encodes at once and keeps nothing but its interning tables: some 80 bytes an operation. Records
 // of a GPU come in no order: each is told of as a begin with its end right behind it, at times that count from a fixed
 // base, and Perfetto sorts. Operations that overlap others of their queue, which slices of one track may not, go on a
-// track beside it. A launch and what it launched are joined by the flow of their correlation.
+// track beside it; ranges may lie within one another. A launch and what it launched are joined by the flow of their
+// correlation.
 #pragma once
 
 #include <array>
@@ -14,6 +15,7 @@
 
 #include "daemon/trace/gpu.h"
 #include "daemon/trace/iid_map.h"
+#include "daemon/trace/nesting_lanes.h"
 #include "daemon/trace/sequence_interner.h"
 #include "daemon/trace/trace_origin.h"
 #include "daemon/trace/wire_encoder.h"
@@ -35,6 +37,7 @@ class GpuSequence {
 
   void AddOperation(const GpuOperation& operation, WireEncoder& out);
   void AddCall(const GpuApiCall& call, WireEncoder& out);
+  void AddAnnotation(const GpuAnnotation& annotation, WireEncoder& out);
 
   // Forgets the tables; the next packets begin a new incremental state.
   void Reset();
@@ -60,9 +63,11 @@ class GpuSequence {
   uint32_t NameIid(std::string_view name, WireEncoder& out);
   uint32_t ShapeIid(const GpuShape& shape, WireEncoder& out);
   uint32_t StackIid(StackId stack, WireEncoder& out);
+  uint32_t DomainIid(std::string_view domain, WireEncoder& out);
   std::string StackText(StackId stack) const;
   uint64_t LaneUuid(size_t lane) const;
   size_t Lane(Nanos begin, Nanos end, WireEncoder& out);
+  void DescribeLanes(size_t last, WireEncoder& out);
   void AddStack(StackId stack, GpuStackSource source, uint32_t iid, Event& event) const;
   void AddFlow(uint64_t correlation, Event& event) const;
   void EncodeEnd(Nanos when, size_t lane, WireEncoder& out) const;
@@ -79,7 +84,9 @@ class GpuSequence {
   std::unordered_map<std::string, uint32_t, TextHash, std::equal_to<>> names_;
   std::unordered_map<GpuShape, uint32_t, ShapeHash> shapes_;
   IidMap stack_texts_;  // StackId → iid
+  std::unordered_map<std::string, uint32_t, TextHash, std::equal_to<>> domains_;
   std::array<int64_t, kLanes> lane_ends_{};
+  NestingLanes nesting_{kLanes};
   size_t lanes_described_ = 1;
 };
 

@@ -136,6 +136,7 @@ void GpuTrack::DefineText(std::string_view message, const SequenceTables& tables
           text = *stack;
         }
         break;
+      case trace::GpuText::kDomainFieldNumber: text = vocabulary_.GpuName(field.bytes); break;
       default: break;
     }
   }
@@ -147,13 +148,18 @@ void GpuTrack::DefineText(std::string_view message, const SequenceTables& tables
 void GpuTrack::OnTrackEvent(std::string_view message, uint64_t timestamp, TraceVisitor& visitor) {
   const Event event(message);
   const Nanos when(static_cast<int64_t>(static_cast<uint64_t>(base_.value) + timestamp));
-  if (event.type == pf::TrackEvent::TYPE_SLICE_BEGIN) {
-    Begin(event, when);
-  } else if (event.type == pf::TrackEvent::TYPE_SLICE_END) {
-    End(when, visitor);
-  } else {
-    vocabulary_.Skip();
+  switch (event.type) {
+    case pf::TrackEvent::TYPE_SLICE_BEGIN: Begin(event, when); break;
+    case pf::TrackEvent::TYPE_SLICE_END: End(when, visitor); break;
+    case pf::TrackEvent::TYPE_INSTANT: Mark(event, when, visitor); break;
+    default: vocabulary_.Skip(); break;
   }
+}
+
+// Null: there is none of that number.
+const GpuTrack::Text* GpuTrack::TextOf(uint64_t iid) const {
+  const uint64_t index = iid - kGpuStackSourceTexts.size();  // wraps around for none: too big
+  return index < texts_.size() ? &texts_[index] : nullptr;
 }
 
 void GpuTrack::Begin(const Event& event, Nanos when) {
@@ -161,57 +167,86 @@ void GpuTrack::Begin(const Event& event, Nanos when) {
     vocabulary_.Skip();  // whose end never came
   }
   open_ = {};
-  const uint64_t first = kind_ == Kind::kQueue ? 1 : kGpuOperationKinds + 1;
-  const uint64_t count = kind_ == Kind::kQueue ? kGpuOperationKinds : kGpuApis;
-  if (event.name_iid == 0 || event.name_iid > names_.size() || event.category < first ||
-      event.category - first >= count) {
+  const bool is_queue = kind_ == Kind::kQueue;
+  const uint64_t kind = event.category - (is_queue ? 1 : kGpuOperationKinds + 1);
+  if (event.name_iid == 0 || event.name_iid > names_.size()) {
+    vocabulary_.Skip();
+  } else if (is_queue && kind < kGpuOperationKinds) {
+    open_ = OperationOf(event, when);
+  } else if (!is_queue && kind < kGpuApis) {
+    open_ = CallOf(event, when);
+  } else if (!is_queue && event.category == kGpuAnnotationCategory) {
+    open_ = AnnotationOf(event, when);
+  } else {
+    vocabulary_.Skip();
+  }
+}
+
+void GpuTrack::Mark(const Event& event, Nanos when, TraceVisitor& visitor) {
+  if (kind_ != Kind::kThread || event.category != kGpuAnnotationCategory || event.name_iid == 0 ||
+      event.name_iid > names_.size()) {
     vocabulary_.Skip();
     return;
   }
-  const auto text = [&](GpuNote note) -> const Text* {
-    const uint64_t index = event.note(note) - kGpuStackSourceTexts.size();  // wraps around for none: too big
-    return index < texts_.size() ? &texts_[index] : nullptr;
-  };
-  const Text* stack_text = text(GpuNote::kPython);
-  const StackId* stack_id = stack_text != nullptr ? std::get_if<StackId>(stack_text) : nullptr;
-  const StackId stack = stack_id != nullptr ? *stack_id : kEmptyStack;
-  const auto source = OneOf(event.note(GpuNote::kStackSource), GpuStackSource::kLaunch);
-  if (kind_ == Kind::kThread) {
-    open_ = GpuApiCall{.api = static_cast<GpuApi>(event.category - first),
-                       .begin = when,
-                       .end = when,
-                       .name = names_[event.name_iid - 1],
-                       .function = event.small(GpuNote::kFunction),
-                       .correlation = event.note(GpuNote::kCorrelation),
-                       .result = event.small(GpuNote::kResult),
-                       .launches = event.has_flow,
-                       .stack = stack,
-                       .stack_source = source};
-    return;
-  }
-  const Text* shape_text = text(GpuNote::kShape);
+  GpuAnnotation mark = AnnotationOf(event, when);
+  mark.kind = GpuAnnotationKind::kMark;
+  visitor.OnGpuAnnotation(thread_, mark);
+}
+
+GpuAnnotation GpuTrack::AnnotationOf(const Event& event, Nanos when) const {
+  const Text* text = TextOf(event.note(GpuNote::kDomain));
+  const std::string_view* domain = text != nullptr ? std::get_if<std::string_view>(text) : nullptr;
+  const bool is_open = event.note(GpuNote::kStillOpen) != 0;
+  return {.kind = is_open ? GpuAnnotationKind::kOpenRange : GpuAnnotationKind::kRange,
+          .begin = when,
+          .end = when,
+          .name = names_[event.name_iid - 1],
+          .domain = domain != nullptr ? *domain : std::string_view()};
+}
+
+GpuApiCall GpuTrack::CallOf(const Event& event, Nanos when) const {
+  return {.api = static_cast<GpuApi>(event.category - kGpuOperationKinds - 1),
+          .begin = when,
+          .end = when,
+          .name = names_[event.name_iid - 1],
+          .function = event.small(GpuNote::kFunction),
+          .correlation = event.note(GpuNote::kCorrelation),
+          .result = event.small(GpuNote::kResult),
+          .launches = event.has_flow,
+          .stack = StackOf(event),
+          .stack_source = OneOf(event.note(GpuNote::kStackSource), GpuStackSource::kLaunch)};
+}
+
+StackId GpuTrack::StackOf(const Event& event) const {
+  const Text* text = TextOf(event.note(GpuNote::kPython));
+  const StackId* stack = text != nullptr ? std::get_if<StackId>(text) : nullptr;
+  return stack != nullptr ? *stack : kEmptyStack;
+}
+
+GpuOperation GpuTrack::OperationOf(const Event& event, Nanos when) const {
+  const Text* shape_text = TextOf(event.note(GpuNote::kShape));
   const GpuShape* shape = shape_text != nullptr ? std::get_if<GpuShape>(shape_text) : nullptr;
   const uint64_t delay = event.note(GpuNote::kLaunchDelay);
-  open_ = GpuOperation{.kind = static_cast<GpuOperationKind>(event.category - first),
-                       .begin = when,
-                       .end = when,
-                       .name = names_[event.name_iid - 1],
-                       .correlation = event.note(GpuNote::kCorrelation),
-                       .shape = shape != nullptr ? *shape : GpuShape{},
-                       .bytes = event.note(GpuNote::kBytes),
-                       .value = event.small(GpuNote::kValue),
-                       .copy_kind = OneOf(event.note(GpuNote::kCopyKind), GpuCopyKind::kPtoP),
-                       .source = OneOf(event.note(GpuNote::kSource), GpuMemory::kManagedStatic),
-                       .target = OneOf(event.note(GpuNote::kTarget), GpuMemory::kManagedStatic),
-                       .sync = OneOf(event.note(GpuNote::kSync), GpuSync::kContext),
-                       .event = event.small(GpuNote::kEvent),
-                       .graph = event.small(GpuNote::kGraph),
-                       .graph_node = event.note(GpuNote::kGraphNode),
-                       .channel = event.small(GpuNote::kChannel),
-                       .launched_by = Tid(static_cast<int32_t>(event.small(GpuNote::kThread))),
-                       .launched = event.has_delay ? Nanos(Minus(when.value, delay)) : Nanos(),
-                       .stack = stack,
-                       .stack_source = source};
+  return {.kind = static_cast<GpuOperationKind>(event.category - 1),
+          .begin = when,
+          .end = when,
+          .name = names_[event.name_iid - 1],
+          .correlation = event.note(GpuNote::kCorrelation),
+          .shape = shape != nullptr ? *shape : GpuShape{},
+          .bytes = event.note(GpuNote::kBytes),
+          .value = event.small(GpuNote::kValue),
+          .copy_kind = OneOf(event.note(GpuNote::kCopyKind), GpuCopyKind::kPtoP),
+          .source = OneOf(event.note(GpuNote::kSource), GpuMemory::kManagedStatic),
+          .target = OneOf(event.note(GpuNote::kTarget), GpuMemory::kManagedStatic),
+          .sync = OneOf(event.note(GpuNote::kSync), GpuSync::kContext),
+          .event = event.small(GpuNote::kEvent),
+          .graph = event.small(GpuNote::kGraph),
+          .graph_node = event.note(GpuNote::kGraphNode),
+          .channel = event.small(GpuNote::kChannel),
+          .launched_by = Tid(static_cast<int32_t>(event.small(GpuNote::kThread))),
+          .launched = event.has_delay ? Nanos(Minus(when.value, delay)) : Nanos(),
+          .stack = StackOf(event),
+          .stack_source = OneOf(event.note(GpuNote::kStackSource), GpuStackSource::kLaunch)};
 }
 
 void GpuTrack::End(Nanos when, TraceVisitor& visitor) {
@@ -221,6 +256,9 @@ void GpuTrack::End(Nanos when, TraceVisitor& visitor) {
   } else if (auto* call = std::get_if<GpuApiCall>(&open_)) {
     call->end = std::max(call->begin, when);
     visitor.OnGpuApiCall(thread_, *call);
+  } else if (auto* annotation = std::get_if<GpuAnnotation>(&open_)) {
+    annotation->end = std::max(annotation->begin, when);
+    visitor.OnGpuAnnotation(thread_, *annotation);
   } else {
     vocabulary_.Skip();
   }

@@ -1,5 +1,5 @@
 // A sequence of GPU events in a trace being read: turns its track events into operations of a queue, or calls of a
-// thread.
+// thread, or what a thread annotates.
 //
 // Owned by TraceReader, one per sequence. Hostile input: names and texts must come with ids that count up, as our
 // writer gives them, and the vocabulary bounds them; an end without a begin is counted and skipped, marks that are not
@@ -39,12 +39,18 @@ class GpuTrack {
  private:
   enum class Kind : uint8_t { kNone, kQueue, kThread };
   struct Event;
-  using Text = std::variant<std::monostate, GpuShape, StackId>;
+  using Text = std::variant<std::monostate, GpuShape, StackId, std::string_view>;
 
   bool Admit(uint64_t iid, size_t expected, size_t bytes);
   void DefineName(std::string_view message);
   void DefineText(std::string_view message, const SequenceTables& tables);
+  const Text* TextOf(uint64_t iid) const;
   void Begin(const Event& event, Nanos when);
+  void Mark(const Event& event, Nanos when, TraceVisitor& visitor);
+  StackId StackOf(const Event& event) const;
+  GpuApiCall CallOf(const Event& event, Nanos when) const;
+  GpuOperation OperationOf(const Event& event, Nanos when) const;
+  GpuAnnotation AnnotationOf(const Event& event, Nanos when) const;
   void End(Nanos when, TraceVisitor& visitor);
 
   ReaderVocabulary& vocabulary_;
@@ -55,7 +61,7 @@ class GpuTrack {
   std::vector<std::string_view> names_;  // [iid - 1]
   std::vector<Text> texts_;              // after those that are always the same
   size_t charged_ = 0;
-  std::variant<std::monostate, GpuOperation, GpuApiCall> open_;
+  std::variant<std::monostate, GpuOperation, GpuApiCall, GpuAnnotation> open_;
 };
 
 }  // namespace ptrace_prof

@@ -13,9 +13,10 @@
 
 namespace ptrace_prof {
 
-// Of operations by GpuOperationKind, then of calls by GpuApi. The iid is the index + 1.
-inline constexpr std::array<std::string_view, kGpuOperationKinds + kGpuApis> kGpuCategories = {
-    "kernel", "memcpy", "memset", "sync", "overhead", "graph", "runtime", "driver"};
+// Of operations by GpuOperationKind, then of calls by GpuApi, then of annotations. The iid is the index + 1.
+inline constexpr std::array<std::string_view, kGpuOperationKinds + kGpuApis + 1> kGpuCategories = {
+    "kernel", "memcpy", "memset", "sync", "overhead", "graph", "runtime", "driver", "nvtx"};
+inline constexpr size_t kGpuAnnotationCategory = kGpuCategories.size();
 
 enum class GpuNote : uint8_t {
   kNone,
@@ -37,8 +38,10 @@ enum class GpuNote : uint8_t {
   kChannel,
   kFunction,
   kResult,
+  kDomain,     // an interned text
+  kStillOpen,  // 1: the range went on
 };
-inline constexpr size_t kGpuNotes = 19;
+inline constexpr size_t kGpuNotes = 21;
 // The iid is the index.
 inline constexpr std::array<std::string_view, kGpuNotes> kGpuNoteNames = {"",
                                                                           "correlation",
@@ -58,7 +61,9 @@ inline constexpr std::array<std::string_view, kGpuNotes> kGpuNoteNames = {"",
                                                                           "event",
                                                                           "channel",
                                                                           "cbid",
-                                                                          "result"};
+                                                                          "result",
+                                                                          "domain",
+                                                                          "went on at the end"};
 
 // The first interned texts. By GpuStackSource; the first has none. The iid is the index.
 inline constexpr std::array<std::string_view, kGpuStackSources> kGpuStackSourceTexts = {

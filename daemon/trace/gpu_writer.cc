@@ -17,6 +17,7 @@ constexpr uint64_t kDeviceSalt = 0x67707544;
 constexpr uint64_t kQueueSalt = 0x67707551;
 constexpr uint64_t kWaitsSalt = 0x67707557;
 constexpr uint64_t kCallsSalt = 0x67707543;
+constexpr uint64_t kAnnotationsSalt = 0x67707541;
 
 uint64_t Uuid(const TraceOrigin& origin, uint64_t parent, uint64_t salt, const GpuQueue& queue) {
   const uint64_t what = MixBits(salt ^ queue.context) ^ (uint64_t{queue.stream} << 32 | queue.device);
@@ -44,8 +45,10 @@ void GpuWriter::ForEach(Visit visit) {
       }
     }
   }
-  for (auto& [thread, sequence] : calls_) {
-    visit(*sequence);
+  for (Threads* threads : {&calls_, &annotations_}) {
+    for (auto& [thread, sequence] : *threads) {
+      visit(*sequence);
+    }
   }
 }
 
@@ -109,23 +112,29 @@ void GpuWriter::AddOperation(GpuQueueHandle handle, const GpuOperation& operatio
   sequence->AddOperation(operation, out);
 }
 
-void GpuWriter::AddThread(uint32_t thread, uint64_t process_uuid, uint64_t thread_uuid) {
-  GpuSequencePlace place;
-  place.process_uuid = process_uuid;
-  place.uuid = Uuid(origin_, thread_uuid, kCallsSalt, {});
-  place.parent_uuid = thread_uuid;
-  place.name = "GPU calls";
-  place.sequence_id = new_sequence_();
-  WireEncoder about;
-  about.Varint(trace::GpuTrack::kThreadUuidFieldNumber, thread_uuid);
-  place.about = about.buffer();
-  calls_[thread] = std::make_unique<GpuSequence>(std::move(place), origin_, stacks_, names_);
+GpuSequence& GpuWriter::Of(const GpuThread& thread, const ThreadTrack& track, Threads& threads) {
+  std::unique_ptr<GpuSequence>& sequence = threads[thread.number];
+  if (sequence == nullptr) {
+    GpuSequencePlace place;
+    place.process_uuid = thread.process_uuid;
+    place.uuid = Uuid(origin_, thread.uuid, track.salt, {});
+    place.parent_uuid = thread.uuid;
+    place.name = track.name;
+    place.sequence_id = new_sequence_();
+    WireEncoder about;
+    about.Varint(trace::GpuTrack::kThreadUuidFieldNumber, thread.uuid);
+    place.about = about.buffer();
+    sequence = std::make_unique<GpuSequence>(std::move(place), origin_, stacks_, names_);
+  }
+  return *sequence;
 }
 
-void GpuWriter::AddCall(uint32_t thread, const GpuApiCall& call, WireEncoder& out) {
-  if (const auto sequence = calls_.find(thread); sequence != calls_.end()) {
-    sequence->second->AddCall(call, out);
-  }
+void GpuWriter::AddCall(const GpuThread& thread, const GpuApiCall& call, WireEncoder& out) {
+  Of(thread, {kCallsSalt, "GPU calls"}, calls_).AddCall(call, out);
+}
+
+void GpuWriter::AddAnnotation(const GpuThread& thread, const GpuAnnotation& annotation, WireEncoder& out) {
+  Of(thread, {kAnnotationsSalt, "NVTX"}, annotations_).AddAnnotation(annotation, out);
 }
 
 void GpuWriter::Reset() {

@@ -18,6 +18,12 @@ namespace ptrace_prof {
 
 using GpuQueueHandle = StrongId<struct GpuQueueHandleTag, uint32_t>;
 
+struct GpuThread {
+  uint32_t number = 0;  // any that is that thread's until EndThread
+  uint64_t process_uuid = 0;
+  uint64_t uuid = 0;
+};
+
 class GpuWriter {
  public:
   // `trace_sequence`: of packets about the whole trace. `new_sequence` gives another at each call.
@@ -32,11 +38,12 @@ class GpuWriter {
   void AddDevice(const GpuDevice& device);
   GpuQueueHandle AddQueue(const GpuQueue& queue, uint64_t process_uuid);
   void AddOperation(GpuQueueHandle queue, const GpuOperation& operation, WireEncoder& out);
-  // `thread`: any number that is that thread's until EndThread.
-  void AddCall(uint32_t thread, const GpuApiCall& call, WireEncoder& out);
-  bool KnowsThread(uint32_t thread) const { return calls_.contains(thread); }
-  void AddThread(uint32_t thread, uint64_t process_uuid, uint64_t thread_uuid);
-  void EndThread(uint32_t thread) { calls_.erase(thread); }
+  void AddCall(const GpuThread& thread, const GpuApiCall& call, WireEncoder& out);
+  void AddAnnotation(const GpuThread& thread, const GpuAnnotation& annotation, WireEncoder& out);
+  void EndThread(uint32_t number) {
+    calls_.erase(number);
+    annotations_.erase(number);
+  }
 
   void Reset();
   void ResetLargerThan(size_t entries);
@@ -50,10 +57,16 @@ class GpuWriter {
     std::unique_ptr<GpuSequence> work;
     std::unique_ptr<GpuSequence> waits;
   };
+  using Threads = std::unordered_map<uint32_t, std::unique_ptr<GpuSequence>>;
+  struct ThreadTrack {
+    uint64_t salt;
+    const char* name;
+  };
 
   template <typename Visit>
   void ForEach(Visit visit);
   uint64_t DescribeDevice(const Queue& queue, WireEncoder& out);
+  GpuSequence& Of(const GpuThread& thread, const ThreadTrack& track, Threads& threads);
   std::unique_ptr<GpuSequence> OpenQueue(const Queue& queue, bool is_waits, WireEncoder& out);
 
   const TraceOrigin origin_;
@@ -63,7 +76,8 @@ class GpuWriter {
   const std::function<uint32_t()> new_sequence_;
   std::map<std::pair<int32_t, uint32_t>, std::string> device_names_;  // by pid and number
   std::vector<Queue> queues_;                                         // by handle
-  std::unordered_map<uint32_t, std::unique_ptr<GpuSequence>> calls_;
+  Threads calls_;
+  Threads annotations_;
 };
 
 }  // namespace ptrace_prof

@@ -44,6 +44,7 @@ pp_library(daemon/trace
     trace/gpu_sequence.cc
     trace/gpu_track.cc
     trace/gpu_writer.cc
+    trace/nesting_lanes.cc
     trace/inspection_codec.cc
     trace/left_out.cc
     trace/name_glob.cc

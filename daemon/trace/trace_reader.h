@@ -55,6 +55,7 @@ class TraceVisitor {
   virtual void OnGpuQueue(GpuQueueId, const GpuQueue&) {}
   virtual void OnGpuOperation(GpuQueueId, const GpuOperation&) {}
   virtual void OnGpuApiCall(TrackId, const GpuApiCall&) {}
+  virtual void OnGpuAnnotation(TrackId, const GpuAnnotation&) {}
   virtual void OnGpuAccounting(const GpuAccounting&) {}
   // A number over time: told of before its values, which come in order of time.
   virtual void OnCounter(CounterId, const CounterInfo&) {}

@@ -69,6 +69,8 @@ struct TraceWriter::Impl {
   void WithCalls(ThreadHandle handle, Encode encode);
   template <typename Encode>
   void WithGpu(Encode encode);
+  template <typename Encode>
+  void WithGpuThread(ThreadHandle handle, Encode encode);
 
   ByteSink& sink;
   const StackTable& stacks;
@@ -235,6 +237,20 @@ void TraceWriter::Impl::WithGpu(Encode encode) {
   if (out.buffer().size() > kMaxOutput) {
     Drain();
   }
+}
+
+template <typename Encode>
+void TraceWriter::Impl::WithGpuThread(ThreadHandle handle, Encode encode) {
+  ThreadSequence* thread = Find(handle);
+  if (thread == nullptr) {
+    return;
+  }
+  if (!thread->is_described()) {
+    EncodeThread(*thread);  // the track comes before what is below it
+  }
+  WithGpu([&](GpuWriter& writer, WireEncoder& encoder) {
+    encode(writer, GpuThread{handle.value, thread->process_uuid(), thread->thread_uuid()}, encoder);
+  });
 }
 
 // Starts new incremental states where the ids of stacks have changed their meaning or tables have grown too big.
@@ -431,19 +447,13 @@ void TraceWriter::AddGpuOperation(GpuQueueHandle queue, const GpuOperation& oper
 }
 
 void TraceWriter::AddGpuApiCall(ThreadHandle handle, const GpuApiCall& call) {
-  Impl& w = *impl_;
-  ThreadSequence* thread = w.Find(handle);
-  if (thread == nullptr) {
-    return;
-  }
-  if (!thread->is_described()) {
-    w.EncodeThread(*thread);  // the track comes before what is below it
-  }
-  w.WithGpu([&](GpuWriter& gpu, WireEncoder& out) {
-    if (!gpu.KnowsThread(handle.value)) {
-      gpu.AddThread(handle.value, thread->process_uuid(), thread->thread_uuid());
-    }
-    gpu.AddCall(handle.value, call, out);
+  impl_->WithGpuThread(
+      handle, [&](GpuWriter& gpu, const GpuThread& thread, WireEncoder& out) { gpu.AddCall(thread, call, out); });
+}
+
+void TraceWriter::AddGpuAnnotation(ThreadHandle handle, const GpuAnnotation& annotation) {
+  impl_->WithGpuThread(handle, [&](GpuWriter& gpu, const GpuThread& thread, WireEncoder& out) {
+    gpu.AddAnnotation(thread, annotation, out);
   });
 }
 

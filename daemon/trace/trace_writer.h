@@ -70,6 +70,7 @@ class TraceWriter {
   GpuQueueHandle AddGpuQueue(const GpuQueue& queue);
   void AddGpuOperation(GpuQueueHandle queue, const GpuOperation& operation);
   void AddGpuApiCall(ThreadHandle thread, const GpuApiCall& call);
+  void AddGpuAnnotation(ThreadHandle thread, const GpuAnnotation& annotation);
   void AddGpuAccounting(const GpuAccounting& accounting);
 
   // Numbers over time. `when` never goes back on one counter.

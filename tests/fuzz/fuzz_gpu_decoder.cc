@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "daemon/collect/gpu_annotations.h"
 #include "daemon/collect/gpu_decoder.h"
 #include "daemon/collect/gpu_joiner.h"
 #include "daemon/trace/memory_sink.h"
@@ -25,6 +26,7 @@ void Require(bool holds) {
 class OneThread : public GpuCallSites {
  public:
   explicit OneThread(ThreadHandle thread) : thread_(thread) {}
+  ThreadHandle ThreadOf(uint32_t) override { return thread_; }
   GpuCallSite Of(const GpuCallPlace&) override { return {.thread = thread_, .tid = Tid(7)}; }
 
  private:
@@ -37,7 +39,12 @@ class Checking : public TraceVisitor {
     ++operations;
     Require(operation.begin <= operation.end);
   }
+  void OnGpuAnnotation(TrackId, const GpuAnnotation& annotation) override {
+    ++annotations;
+    Require(annotation.begin <= annotation.end);
+  }
   size_t operations = 0;
+  size_t annotations = 0;
 };
 
 std::array<uint16_t, kGpuRecordKinds> Strides(const uint8_t* data, size_t size, bool real) {
@@ -49,7 +56,7 @@ std::array<uint16_t, kGpuRecordKinds> Strides(const uint8_t* data, size_t size, 
     strides[8] = 184;
     strides[9] = 32;
     strides[10] = 216;
-    strides[17] = strides[38] = strides[51] = 56;
+    strides[12] = strides[17] = strides[38] = strides[51] = 56;
     strides[37] = 24;
     return strides;
   }
@@ -82,6 +89,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   GpuNames names(memory);
   GpuClock clock;
   clock.AddPair(Nanos(data[0]), Nanos(1000), Nanos(50));
+  GpuAnnotations annotations(writer, names, clock, sites);
   GpuJoiner joiner(Pid(7), writer, stacks, names, clock, sites);
   size_t records = 0;
   const size_t pieces = 1 + data[0] / 64;
@@ -90,16 +98,22 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const size_t end = 1 + (size - 1) * (piece + 1) / pieces;
     decoder.Decode({data + begin, end - begin}, [&](const GpuRecord& record) {
       ++records;
-      joiner.Take(record);
+      if (record.kind == GpuRecordKind::kMarker) {
+        annotations.Take(record);
+      } else {
+        joiner.Take(record);
+      }
     });
     joiner.Settle(Nanos(static_cast<int64_t>(piece) * 1'000'000'000), Nanos(INT64_MAX));
+    annotations.Settle();
   }
+  annotations.Finish(Nanos(INT64_MAX / 2));
   joiner.Finish(Nanos(INT64_MAX / 2));
   Require(records <= decoder.records() && decoder.records() <= size / 4);
   Require(writer.End(Nanos(1), Accounting{}, EndInfo{}).has_value());
   Checking checking;
   TraceReader reader(checking);
   Require(reader.Feed(std::as_bytes(std::span(sink.bytes()))).has_value());
-  Require(checking.operations <= records);
+  Require(checking.operations + checking.annotations <= records);
   return 0;
 }

@@ -109,6 +109,25 @@ class LateAttach(unittest.TestCase):
         self.assertEqual(len(of_kind(seen, JIT)), len(loads))
         self.assertEqual({(one["entry"], one["operation"]) for one in of_kind(seen, JIT)}, {(1, 3)})
 
+    def test_annotations(self):
+        """Two records for a range, which its number joins, from whichever threads; the name is in the first only."""
+        for version in ("18", "130001"):
+            seen = play("annotations", version)
+            marks = sorted(of_kind(seen, 12), key=lambda one: one["timestamp"])  # threads have buffers of their own
+            text = {0: "", **{int(address): one for address, one in seen["texts"].items()}}
+            told = [(one["flags"], one["name"] or "", text[one["domain"]]) for one in marks]
+            across = ("across threads", "domain")
+            self.assertEqual(told, [(2, "inner", ""), (2, *across), (2, "other", ""), (4, "", ""), (1, "mark", ""),
+                                    (4, "", ""), (4, "", ""), (4, "", ""), (4, "", "")])
+            begins = {one["number"]: one["thread"] for one in marks if one["flags"] == 2}
+            self.assertEqual(len(begins), 3)
+            ends = [one for one in marks if one["flags"] == 4]
+            self.assertEqual([one["number"] in begins for one in ends], [True, True, False, True, False],
+                             "what had begun before ends without a begin")
+            self.assertEqual({(one["object"], one["process"]) for one in marks}, {(2, seen["process"])})
+            self.assertNotEqual(ends[0]["thread"], begins[ends[0]["number"]])
+            self.assertEqual(ends[1]["thread"], begins[ends[1]["number"]])
+
     def test_nothing_forbidden_was_done(self):
         self.assertEqual(set(play("late_attach")["misuse"].values()), {0})
 

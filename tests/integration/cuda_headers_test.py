@@ -36,8 +36,9 @@ OUR_NAMES = {"start": "start", "end": "end", "device": "deviceId", "context": "c
              "grid_x": "gridX", "block_x": "blockX", "correlation": "correlationId", "name": "name", "node": "graphNodeId",
              "graph": "graphId", "copy_kind": "copyKind", "bytes": "bytes", "type": "type", "null_stream": "nullStreamId",
              "major": "computeCapabilityMajor", "overhead": "overheadKind", "cbid": "cbid", "process": "processId",
-             "thread": "threadId", "entry": "jitEntryType", "operation": "jitOperationType"}
-OLDEST = {"Kernel": 8, "Memcpy": 5, "Memset": 4, "Device": 4}  # of the versions that we support
+             "thread": "threadId", "entry": "jitEntryType", "operation": "jitOperationType", "flags": "flags", "timestamp": "timestamp", "number": "id",
+             "object": "objectKind", "domain": "domain"}
+OLDEST = {"Marker": 2, "Kernel": 8, "Memcpy": 5, "Memset": 4, "Device": 4}  # of the versions that we support
 
 
 def include_folder(version):
@@ -105,6 +106,8 @@ class Headers(unittest.TestCase):
 
     def fields(self, there):
         """(structure, field, where we say it is)"""
+        yield "Marker2", "objectId.pt.processId", 24
+        yield "Marker2", "objectId.pt.threadId", 28
         for kind, fields in FIELDS.items():
             for name, body in there.items():
                 match = re.fullmatch(STRUCTURES[kind] + r"(\d*)", name)

@@ -26,6 +26,7 @@ std::string Quoted(std::string_view text) {
 
 constexpr const char* kKinds[] = {"kernel", "memcpy", "memset", "sync", "overhead", "graph"};
 constexpr const char* kSources[] = {"none", "exact", "sampled", "backward", "launch"};
+constexpr const char* kAnnotations[] = {"range", "mark", "open"};
 constexpr const char* kStates[] = {"off", "starting", "recording", "refused", "no kernels", "ended"};
 
 class Dump : public TraceVisitor {
@@ -54,6 +55,11 @@ class Dump : public TraceVisitor {
         Quoted(call.name), call.function, call.begin.value, call.end.value, call.correlation, tids_[track.value],
         kSources[static_cast<size_t>(call.stack_source)], Stack(call.stack));
   }
+  void OnGpuAnnotation(TrackId track, const GpuAnnotation& one) override {
+    fmt::print("{{\"annotation\": {}, \"what\": \"{}\", \"domain\": {}, \"start\": {}, \"end\": {}, \"tid\": {}}}\n",
+               Quoted(one.name), kAnnotations[static_cast<size_t>(one.kind)], Quoted(one.domain), one.begin.value,
+               one.end.value, tids_[track.value]);
+  }
   void OnGpuAccounting(const GpuAccounting& totals) override { last_ = totals; }
   void OnNotice(Nanos, std::string_view text) override { fmt::print("{{\"notice\": {}}}\n", Quoted(text)); }
 
@@ -63,12 +69,15 @@ class Dump : public TraceVisitor {
         "\"kernels\": {}, \"dropped\": {}, \"invalid\": {}, \"invalid_records\": {}, \"unseen\": {}, "
         "\"without_launch\": {}, \"captured\": {}, \"replays_unseen\": {}, \"graphs_before\": {}, "
         "\"clock_violations\": {}, \"clock_steps\": {}, \"declined\": {}, \"unknown\": {}, \"attributed\": {}, "
-        "\"attributed_launch\": {}, \"stacks_refused\": {}, \"stacks_lost\": {}, \"skipped\": {}}}\n",
+        "\"attributed_launch\": {}, \"stacks_refused\": {}, \"stacks_lost\": {}, \"annotations\": {}, "
+        "\"annotations_without_begin\": {}, \"annotations_without_end\": {}, \"annotations_lost\": {}, "
+        "\"skipped\": {}}}\n",
         kStates[static_cast<size_t>(last_.state)], Quoted(ReasonName(last_.reason)), Quoted(last_.message),
         last_.cupti_version, last_.api_calls, last_.launches, last_.kernels, last_.dropped, last_.invalid,
         last_.invalid_records, last_.unseen, last_.without_launch, last_.captured, last_.replays_unseen,
         last_.graphs_before, last_.clock_violations, last_.clock_steps, last_.declined_buffers, last_.unknown_records,
-        last_.attributed(), last_.attributed_launch, last_.stacks_refused, last_.stacks_lost, reader->skipped());
+        last_.attributed(), last_.attributed_launch, last_.stacks_refused, last_.stacks_lost, last_.annotations,
+        last_.annotations_without_begin, last_.annotations_without_end, last_.annotations_lost, reader->skipped());
   }
 
   const TraceReader* reader = nullptr;

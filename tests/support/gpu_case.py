@@ -24,11 +24,11 @@ class GpuCase(case.Case):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def job(self, *arguments, script="cuda_job.py", version="130001", **double):
+    def job(self, *arguments, script="cuda_job.py", version="130001", env=None, **double):
         self.truth_file = self.folder / "truth.json"
         options = ",".join(f"{key}={value}" for key, value in double.items())
         return self.start(script, "--truth", self.truth_file, "--version", version, *arguments,
-                          env={"PP_CUDA_DOUBLES": DOUBLES, "PP_CUDA_DOUBLE": options})
+                          env={"PP_CUDA_DOUBLES": DOUBLES, "PP_CUDA_DOUBLE": options, **(env or {})})
 
     def record(self, target, *options, duration="1s"):
         output = self.folder / "out.pftrace"
@@ -54,6 +54,7 @@ class GpuCase(case.Case):
         self.operations = [line for line in lines if "kind" in line]
         self.calls = [line for line in lines if "call" in line]
         self.totals = lines[-1]
+        self.annotations = [line for line in lines if "annotation" in line]
         self.notices = [line["notice"] for line in lines if "notice" in line]
         self.devices = [line for line in lines if "device" in line and "multiprocessors" in line]
 

@@ -11,7 +11,8 @@ import threading
 import cupti_client
 from cuda_job import Model
 from cuda_libraries import Cuda
-from cupti_client import GRAPH_TRACE, JIT, KERNEL, MEMCPY, MEMSET, OVERHEAD, RUNTIME, Client
+from cuda_nvtx import Nvtx
+from cupti_client import GRAPH_TRACE, JIT, KERNEL, MARKER, MEMCPY, MEMSET, OVERHEAD, RUNTIME, Client
 
 STEPS = 30
 FOREVER = 1000 * 1000000000
@@ -69,15 +70,51 @@ def one_thread(cuda):
             "offsets": [client.offsets(buffer) for buffer in client.buffers], **cuda.truth()}
 
 
+def nvtx_to(cuda, library="libdouble_nvtx.so"):
+    """NVTX of a library that makes its first call now, bound to the process's CUPTI."""
+    os.environ["NVTX_INJECTION64_PATH"] = cuda.cupti._name
+    return Nvtx(library)
+
+
+def annotations(cuda):
+    """Two libraries, of which one called NVTX before there was anything to bind to; a range that was there before."""
+    os.environ.pop("NVTX_INJECTION64_PATH", None)
+    early, client = Nvtx("libdouble_nvtx_other.so"), Client(cuda.cupti)
+    early.mark("bound to nothing")
+    nvtx = nvtx_to(cuda)
+    nvtx.push("before")
+    started = nvtx.start("across threads", "domain")
+    client.attach((MARKER,))
+    nvtx.push("inner")
+    across = nvtx.start("across threads", "domain")
+    thread = threading.Thread(target=lambda: (nvtx.push("other"), nvtx.end(across), nvtx.mark("mark"), nvtx.pop()))
+    thread.start()
+    thread.join()
+    early.mark("still bound to nothing")
+    nvtx.end(started)
+    nvtx.pop()
+    nvtx.pop()
+    client.detach((MARKER,))
+    nvtx.mark("after")
+    texts = {record["domain"]: ctypes.string_at(record["domain"]).decode() for record in client.records(MARKER)
+             if record["domain"]}
+    return {"records": client.records(MARKER), "texts": texts, "truth": nvtx.truth, "process": os.getpid(),
+            "thread": threading.get_native_id()}
+
+
 def every_kind(cuda):
     """Graphs as a whole, of before and of later, and code that is loaded late, on two GPUs."""
     old, client = Model(cuda), Client(cuda.cupti)
-    client.attach((RUNTIME, MEMCPY, MEMSET, OVERHEAD, JIT, GRAPH_TRACE, KERNEL))
+    client.attach((MARKER, RUNTIME, MEMCPY, MEMSET, OVERHEAD, JIT, GRAPH_TRACE, KERNEL))
     cuda.set_device(1)
     new = Model(cuda)
     run(old)
     run(new)
-    client.detach((RUNTIME, MEMCPY, MEMSET, OVERHEAD, JIT, GRAPH_TRACE, KERNEL))
+    nvtx = nvtx_to(cuda)
+    nvtx.push("range", "domain")
+    nvtx.mark("mark")
+    nvtx.pop()
+    client.detach((MARKER, RUNTIME, MEMCPY, MEMSET, OVERHEAD, JIT, GRAPH_TRACE, KERNEL))
     return {"records": client.records(), "buffers": [buffer.hex() for buffer in client.buffers],
             "offsets": [client.offsets(buffer) for buffer in client.buffers], **cuda.truth()}
 

@@ -1,7 +1,8 @@
 """A job on a GPU that is not there: training steps on the doubles of tests/doubles/cuda, in threads, until told to finish.
 
 Options: --steps N (0: until told), --rate LAUNCHES (a second and thread; 0: as fast as it goes), --threads N, --version V,
---devices N (threads take turns), --triton (a launch of the driver's in each step), --no-cupti (its library is not mapped), --truth FILE (what really happened, as JSON, written at the end). Says "ready" when
+--devices N (threads take turns), --triton (a launch of the driver's in each step), --no-cupti (its library is not mapped),
+--nvtx (it annotates what it does; "epoch" begins before it is ready and ends on "epoch", "epoch over", where the next begins), --truth FILE (what really happened, as JSON, written at the end). Says "ready" when
 every thread did a step. Obeys, each answered when it is done: "ping" ("pong STEPS"); "pause" ("paused": no thread makes a call
 until "resume", "resumed NANOSECONDS"); "reload" ("reloaded": a kernel has another name at the same address); "capture" ("capturing": a stream of its own with some launches, "more" with each "more", until "captured"; then what EndCapture said,
 and if it is a graph, a replay of that); "replay" (the same graph once more: "replayed"); "profile"
@@ -18,9 +19,10 @@ import types
 
 import pact
 from cuda_libraries import Cuda, CudaError
+from cuda_nvtx import Nvtx
 from cupti_client import KERNEL, Client
 
-COMMANDS = ("ping", "pause", "resume", "reload", "capture", "replay", "profile", "profiled", "torch")
+COMMANDS = ("ping", "pause", "resume", "reload", "capture", "replay", "profile", "profiled", "torch", "epoch")
 LAUNCHES = 15  # of a step, about
 CAPTURED = 7  # launches in the graph of "capture"
 
@@ -28,8 +30,8 @@ CAPTURED = 7  # launches in the graph of "capture"
 class Model:
     """One thread's network: each function below launches by itself, so that a profile can tell them apart."""
 
-    def __init__(self, cuda, triton=False):
-        self.triton = triton
+    def __init__(self, cuda, triton=False, nvtx=None):
+        self.triton, self.nvtx, self.fetch, self.steps = triton, nvtx, None, 0
         self.cuda, self.site = cuda, {name: cuda.site(name) for name in (
             "prepare", "load_batch", "linear", "attention", "loss", "_engine_run_backward", "update", "replay_optimizer",
             "wait", "fused")}
@@ -86,7 +88,29 @@ class Model:
     def wait(self):
         self.cuda.synchronise(self.site["wait"], self.stream)
 
+    def annotated_step(self):
+        """Ranges in one another, one that reaches from the middle of a step into the next, a mark."""
+        nvtx, self.steps = self.nvtx, self.steps + 1
+        nvtx.push("step %d" % self.steps)
+        if self.fetch:
+            nvtx.end(self.fetch)
+        nvtx.push("forward", "model")
+        nvtx.push("attention")
+        self.attention()
+        nvtx.pop()
+        self.attention()
+        nvtx.pop()
+        nvtx.mark("forward is done", "model")
+        self.fetch = nvtx.start("fetch")
+        self.backward()
+        self.update()
+        self.wait()
+        nvtx.pop()
+
     def step(self):
+        if self.nvtx:
+            self.annotated_step()
+            return
         self.load_batch()
         for _ in range(2):
             self.attention()
@@ -101,6 +125,7 @@ class Model:
 class Job:
     def __init__(self, cuda, options):
         self.cuda, self.options = cuda, options
+        self.nvtx = Nvtx() if options.nvtx else None
         self.done, self.going = threading.Event(), threading.Event()
         self.going.set()
         self.stepping = [threading.Lock() for _ in range(options.threads)]
@@ -118,7 +143,7 @@ class Job:
 
     def loop(self, number):
         self.cuda.set_device(number % self.options.devices)
-        model, pause = Model(self.cuda, self.options.triton), LAUNCHES / self.options.rate if self.options.rate else 0
+        model, pause = Model(self.cuda, self.options.triton, self.nvtx), LAUNCHES / self.options.rate if self.options.rate else 0
         self.models.append(model)
         model.step()
         self.steps[number] += 1
@@ -138,6 +163,7 @@ class Job:
         for thread in self.threads:
             thread.start()
         self.first.wait()
+        self.epoch = self.nvtx and self.nvtx.start("epoch")
         pact.say("ready")
         while not self.options.steps and not self.done.is_set():
             self.obey(pact.hear() if pact.descriptor() >= 0 else None)
@@ -201,6 +227,11 @@ class Job:
         self.cuda.replay(*self.graph)
         pact.say("replayed")
 
+    def do_epoch(self):
+        self.nvtx.end(self.epoch)
+        self.epoch = self.nvtx.start("epoch")
+        pact.say("epoch over")
+
     def do_profile(self):
         self.client = Client(self.cuda.cupti)
         subscribed = self.client.subscribe("PyTorch profiler")
@@ -228,6 +259,7 @@ def parse():
     parser.add_argument("--devices", type=int, default=1)
     parser.add_argument("--triton", action="store_true")
     parser.add_argument("--no-cupti", action="store_true")
+    parser.add_argument("--nvtx", action="store_true")
     parser.add_argument("--truth")
     return parser.parse_args()
 
@@ -240,7 +272,8 @@ def main():
     print("%d steps" % sum(job.steps), flush=True)
     if options.truth:
         with open(options.truth, "w") as file:
-            file.write(json.dumps({"steps": sum(job.steps), **cuda.truth(), "misuse": cuda.misuse()}))
+            file.write(json.dumps({"steps": sum(job.steps), **cuda.truth(), "misuse": cuda.misuse(),
+                                   "annotations": job.nvtx.truth if job.nvtx else []}))
 
 
 if __name__ == "__main__":

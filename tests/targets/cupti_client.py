@@ -12,7 +12,7 @@ REQUEST = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER
 COMPLETE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
 CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_void_p)
 MEMCPY, MEMSET, DRIVER, RUNTIME, DEVICE, CONTEXT, KERNEL, OVERHEAD, STREAM, SYNCHRONIZATION = 1, 2, 4, 5, 8, 9, 10, 17, 37, 38
-GRAPH_TRACE, JIT = 51, 52
+GRAPH_TRACE, JIT, MARKER = 51, 52, 12
 FIELDS = {  # kind: (name, offset, format)…
     KERNEL: (("start", 16, "Q"), ("end", 24, "Q"), ("device", 40, "I"), ("context", 44, "I"), ("stream", 48, "I"),
              ("grid_x", 52, "I"), ("block_x", 64, "I"), ("correlation", 92, "I"), ("name", 104, "Q"), ("node", 144, "Q"),
@@ -29,6 +29,8 @@ FIELDS = {  # kind: (name, offset, format)…
                   ("context", 32, "I"), ("stream", 36, "I")),
     JIT: (("entry", 4, "I"), ("operation", 8, "I"), ("device", 12, "I"), ("start", 16, "Q"), ("end", 24, "Q"),
           ("correlation", 32, "I")),
+    MARKER: (("flags", 4, "I"), ("timestamp", 8, "Q"), ("number", 16, "I"), ("object", 20, "I"), ("process", 24, "I"),
+             ("thread", 28, "I"), ("name", 40, "Q"), ("domain", 48, "Q")),
     OVERHEAD: (("overhead", 4, "I"), ("start", 24, "Q"), ("end", 32, "Q")),
 }
 FIELDS[RUNTIME] = FIELDS[DRIVER] = (("cbid", 4, "I"), ("start", 8, "Q"), ("end", 16, "Q"), ("process", 24, "I"),

@@ -290,6 +290,10 @@ class Sites : public GpuCallSites {
     correlations.push_back(call.correlation);
     return site;
   }
+  ThreadHandle ThreadOf(uint32_t thread) override {
+    asked.push_back(thread);
+    return site.thread;
+  }
   GpuCallSite site;
   std::vector<uint32_t> asked;
   std::vector<uint32_t> correlations;

@@ -125,9 +125,18 @@ std::string Report(GpuReport report) {
 // Whatever of GPU work is missing is said by a page of its own words.
 TEST(GpuFactsTest, EveryLossIsACaution) {
   constexpr uint64_t GpuAccounting::*kLosses[] = {
-      &GpuAccounting::dropped,        &GpuAccounting::declined_buffers, &GpuAccounting::unknown_records,
-      &GpuAccounting::invalid,        &GpuAccounting::invalid_records,  &GpuAccounting::unseen,
-      &GpuAccounting::replays_unseen, &GpuAccounting::graphs_before,    &GpuAccounting::without_launch,
+      &GpuAccounting::dropped,
+      &GpuAccounting::declined_buffers,
+      &GpuAccounting::unknown_records,
+      &GpuAccounting::invalid,
+      &GpuAccounting::invalid_records,
+      &GpuAccounting::unseen,
+      &GpuAccounting::replays_unseen,
+      &GpuAccounting::graphs_before,
+      &GpuAccounting::without_launch,
+      &GpuAccounting::annotations_without_begin,
+      &GpuAccounting::annotations_without_end,
+      &GpuAccounting::annotations_lost,
   };
   for (const auto loss : kLosses) {
     Recording recording;
@@ -148,6 +157,10 @@ TEST(GpuReportTest, EachTellsOfItsOwn) {
   EXPECT_NE(stacks.find("Trainer.step (/srv/job/train.py:28);nn.Module: Linear_0 (layers.3)"), std::string::npos)
       << stacks;
   EXPECT_NE(stacks.find("[no Python stack]"), std::string::npos);
+  const std::string ranges = Report(GpuReport::kRanges);
+  EXPECT_NE(ranges.find("        3.980          1    3980.000    3980.000  model <1>: forward"), std::string::npos)
+      << ranges;
+  EXPECT_EQ(ranges.find("gemm"), std::string::npos);
   EXPECT_NE(Report(GpuReport::kModules).find("nn.Module: Linear_0 (layers.3)"), std::string::npos);
 }
 

@@ -235,6 +235,23 @@ void AddGpuWork(Scene& scene, GpuScene gpu, GpuQueueHandle compute, GpuQueueHand
   scene.writer.EndStep(gpu.thread, kStart + Nanos::FromMillis(160));
 }
 
+// What the job says of these steps: ranges within one another, one across two steps, a mark.
+void Annotate(Scene& scene, ThreadHandle thread) {
+  using Kind = GpuAnnotationKind;
+  const auto at = [](int64_t us) { return kStart + Nanos::FromMillis(100) + Nanos(1000 * us); };
+  const GpuAnnotation annotations[] = {
+      {Kind::kRange, at(20), at(4000), "forward", "model <1>"},
+      {Kind::kMark, at(4100), at(4100), "forward is done", ""},
+      {Kind::kRange, at(5), at(19'990), "step 0", ""},
+      {Kind::kRange, at(10'000), at(25'000), "fetch", ""},
+      {Kind::kRange, at(20'005), at(39'990), "step 1", ""},
+      {Kind::kOpenRange, at(1), at(60'000), "epoch", ""},
+  };
+  for (const GpuAnnotation& annotation : annotations) {
+    scene.writer.AddGpuAnnotation(thread, annotation);
+  }
+}
+
 }  // namespace
 
 std::string TraceOfRanks(const std::vector<int>& ranks) {
@@ -280,8 +297,12 @@ std::string GpuTrace() {
   scene.Run(main, at, scene.Stack({module, step}), 250);
   AddGpuWork(scene, {scene, main, Tid(4000)}, compute, copies, scene.Stack({module, step, linear}),
              scene.Stack({module, step, load}));
+  Annotate(scene, main);
   GpuAccounting accounting;
   accounting.pid = Pid(4000);
+  accounting.annotations = 6;
+  accounting.annotations_without_begin = 2;
+  accounting.annotations_without_end = 1;
   accounting.state = GpuCaptureState::kRecording;
   accounting.launches = 210;
   accounting.kernels = 210;

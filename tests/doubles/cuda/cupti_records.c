@@ -1,5 +1,6 @@
 // Records of activity, byte for byte where the real library puts its fields. A field that a personality's structure is
 // too short for is left out. With the lock held.
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
@@ -145,6 +146,18 @@ void records_overhead(uint32_t overhead, uint64_t start, uint64_t end) {
   put32(12, (uint32_t)getpid());
   put64(24, cupti_time(start));
   put64(32, cupti_time(end));
+}
+
+void records_marker(const struct marker* marker) {
+  if (!reserve(kMarker, 0, 0)) return;
+  put32(4, marker->flags);
+  put64(8, cupti_time(marker->when));
+  put32(16, marker->number);
+  put32(20, 2);  // of a thread
+  put32(24, (uint32_t)getpid());
+  put32(28, cupti.thread_id_type ? (uint32_t)gettid() : (uint32_t)pthread_self());
+  put64(40, (uint64_t)(uintptr_t)marker->name);
+  put64(48, (uint64_t)(uintptr_t)marker->domain);
 }
 
 void records_stream(uint32_t stream, uint32_t device) {

@@ -33,6 +33,7 @@ enum {
   kDeviceKind = 8,
   kContextKind = 9,
   kConcurrentKernel = 10,
+  kMarker = 12,
   kOverhead = 17,
   kStreamKind = 37,
   kSynchronization = 38,
@@ -112,6 +113,12 @@ void records_op(const struct double_call* call, const struct double_op* op);
 void records_inventory(uint32_t kind);
 void records_stream(uint32_t stream, uint32_t device);
 void records_load(const struct double_call* call);
+struct marker {
+  uint32_t flags, number;
+  uint64_t when;
+  const char *name, *domain;
+};
+void records_marker(const struct marker* marker);  // of this thread
 void records_overhead(uint32_t overhead, uint64_t start, uint64_t end);
 
 #endif

@@ -20,7 +20,7 @@ function(pp_double_exports version soname file)
   endforeach()
   list(APPEND hidden "*")
   list(JOIN hidden "; " hidden)
-  file(CONFIGURE OUTPUT ${file} CONTENT "${soname} { global: cupti*; double_*; local: ${hidden}; };\n")
+  file(CONFIGURE OUTPUT ${file} CONTENT "${soname} { global: cupti*; double_*; InitializeInjectionNvtx2; local: ${hidden}; };\n")
 endfunction()
 
 # No sanitizer: they are loaded into interpreters that have none.
@@ -48,10 +48,11 @@ function(pp_double target soname folder)
 endfunction()
 
 pp_double_objects(cupti cupti_subscriber.c cupti_control.c cupti_calls.c cupti_records.c cupti_buffers.c cupti_second.c
-  cupti_names_table.c cupti_sizes_table.c pending.c)
+  cupti_nvtx.c cupti_names_table.c cupti_sizes_table.c pending.c)
 pp_double_objects(driver driver.c device_model.c truth.c)
 pp_double_objects(runtime runtime.c graphs.c)
 pp_double_objects(engine engine.c)
+pp_double_objects(nvtx nvtx.c)
 
 add_custom_target(cuda_double ALL)
 # version of CUPTI, its SONAME, its folder and cudart's in site-packages/nvidia, SONAME of cudart
@@ -84,4 +85,8 @@ foreach(row
   target_link_libraries(cuda_double_torch_${version} PRIVATE
     -L${PP_DOUBLE_ROOT}/${version}/site-packages/${runtime_folder} -l:${cudart})
   set_target_properties(cuda_double_torch_${version} PROPERTIES BUILD_RPATH "\$ORIGIN/../../${runtime_folder}")
+endforeach()
+# Two libraries of a job that have NVTX in them.
+foreach(name libdouble_nvtx.so libdouble_nvtx_other.so)
+  pp_double(cuda_${name} ${name} . $<TARGET_OBJECTS:cuda_double_nvtx>)
 endforeach()
