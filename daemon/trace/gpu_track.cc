@@ -169,13 +169,12 @@ void GpuTrack::Begin(const Event& event, Nanos when) {
   open_ = {};
   const bool is_queue = kind_ == Kind::kQueue;
   const uint64_t kind = event.category - (is_queue ? 1 : kGpuOperationKinds + 1);
-  if (event.name_iid == 0 || event.name_iid > names_.size()) {
-    vocabulary_.Skip();
-  } else if (is_queue && kind < kGpuOperationKinds) {
+  const bool is_named = event.name_iid != 0 && event.name_iid <= names_.size();
+  if (is_named && is_queue && kind < kGpuOperationKinds) {
     open_ = OperationOf(event, when);
-  } else if (!is_queue && kind < kGpuApis) {
+  } else if (is_named && !is_queue && kind < kGpuApis) {
     open_ = CallOf(event, when);
-  } else if (!is_queue && event.category == kGpuAnnotationCategory) {
+  } else if (is_named && !is_queue && event.category == kGpuAnnotationCategory) {
     open_ = AnnotationOf(event, when);
   } else {
     vocabulary_.Skip();
