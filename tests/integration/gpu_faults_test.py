@@ -10,6 +10,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import case, gpu_case, profiler  # noqa: E402
 from support.daemon import gone, within_deadline  # noqa: E402
+from support.gpu_case import TROUBLE  # noqa: E402
 
 KERNEL = "softmax_warp"  # part of the name of one
 HOUR = 3600 * 10**9
@@ -61,8 +62,8 @@ class GpuFaults(gpu_case.GpuCase):
                 self.assertKernelsAreTrue(self.truth(target))
 
     def test_the_clock_of_cupti_is_set(self):
-        target = self.job(clock_step_ns=HOUR, clock_step_after=2000)
-        finished = self.until_it_ended(target)
+        target = self.job(clock_step_ns=HOUR, clock_step_after=0, on_word=1)
+        finished = self.until_it_ended(target, TROUBLE)
         self.assertUnharmed(target.pid)
         self.assertIn(self.totals["reason"], ("CONFLICT_SUBSCRIBER", "CUPTI_BLOCKED"))  # whoever sees it first
         self.assertEnded(finished, self.totals["reason"])
@@ -70,11 +71,11 @@ class GpuFaults(gpu_case.GpuCase):
         self.assertKernelsAreTrue(self.truth(target))  # none of them is an hour off
 
     def test_cupti_breaks_down(self):
-        for options, words in (({"flush_result": 999, "flush_fails_after": 12}, ("(cuptiActivityFlushAll): error 999",)),
-                               ({"fatal_after": 2000, "fatal_result": 26}, ("gave up", "error 26"))):
+        for options, words in (({"flush_result": 999, "flush_fails_after": 0}, ("(cuptiActivityFlushAll): error 999",)),
+                               ({"fatal_after": 0, "fatal_result": 26}, ("gave up", "error 26"))):
             with self.subTest(options):
-                target = self.job(**options)
-                finished = self.until_it_ended(target)
+                target = self.job(**options, on_word=1)
+                finished = self.until_it_ended(target, TROUBLE)
                 self.assertUnharmed(target.pid)
                 self.assertEnded(finished, "CUPTI_BLOCKED", *words)
                 self.assertKernelsAreTrue(self.truth(target))

@@ -15,6 +15,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import case  # noqa: E402
+from support.gpu_case import TROUBLE  # noqa: E402
 from support.target_process import DEADLINE  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -326,8 +327,8 @@ class Troubles(GpuShimCase):
         self.assertEqual((target.finish(), target.stderr()), (0, ""))
 
     def test_buffers_cannot_be_collected_any_more(self):
-        target = self.job(flush_result=999, flush_fails_after=8)
-        left, error = self.ended(target)
+        target = self.job(flush_result=999, flush_fails_after=0, on_word=1)
+        left, error = self.ended(target, TROUBLE)
         self.assertEqual((left["cause"], left["how"], error["reason"]), (BROKEN, DORMANT_BROKEN, "CUPTI_BLOCKED"))
         self.assertIn("(cuptiActivityFlushAll): error 999", error["message"])
         self.assertGoesOn(target)
@@ -340,8 +341,8 @@ class Troubles(GpuShimCase):
         self.assertEndsWell(target)
 
     def test_cupti_gives_up(self):
-        target = self.job(fatal_after=500, fatal_result=26)
-        left, error = self.ended(target)
+        target = self.job(fatal_after=0, fatal_result=26, on_word=1)
+        left, error = self.ended(target, TROUBLE)
         self.assertEqual((left["cause"], left["how"], error["reason"]), (FATAL, TAKEN_DOWN, "CUPTI_BLOCKED"))
         self.assertIn("error 26", error["message"])
         self.assertEqual(self.left(target, "--kernels", 50)[0]["how"], FINALIZED, "it can be begun again")
@@ -376,8 +377,8 @@ class Troubles(GpuShimCase):
                 self.assertEndsWell(target)
 
     def test_the_clock_of_cupti_is_set(self):
-        target = self.job(clock_step_ns=3600 * 10**9, clock_step_after=300)
-        left, error = self.ended(target)
+        target = self.job(clock_step_ns=3600 * 10**9, clock_step_after=0, on_word=1)
+        left, error = self.ended(target, TROUBLE)
         self.assertEqual((left["cause"], left["how"], error["reason"]), (CLOCK, TAKEN_OVER, "CONFLICT_SUBSCRIBER"))
         self.assertIn("clock", error["message"])
         self.assertGoesOn(target)

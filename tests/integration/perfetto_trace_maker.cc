@@ -190,7 +190,7 @@ int MakeAll(const std::string& folder) {
   Maker plain(Plan{});
   plain.Run();
   Save(folder, "plain", plain.sink.bytes(), plain.expected);
-  Save(folder, "truncated", plain.sink.bytes().substr(0, plain.sink.bytes().size() * 2 / 3), plain.expected);
+  Save(folder, "truncated", plain.sink.bytes().substr(0, plain.sink.bytes().size() * 4 / 5), plain.expected);
 
   Plan small;  // a seed for the reader's fuzzer, too
   small.threads = 2;

@@ -31,6 +31,9 @@ def find_chromium():
     return os.environ.get("PP_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 
 
+PATIENCE = 180.0  # seconds; generous: a machine may be busy, and nothing here measures time
+
+
 class BrowserError(Exception):
     pass
 
@@ -93,10 +96,10 @@ class Page:
         self._session = session
         self.complaints = []  # uncaught exceptions and console errors, as text
 
-    def command(self, method, timeout=60, **params):
+    def command(self, method, timeout=PATIENCE, **params):
         return self._browser.command(method, session=self._session, timeout=timeout, **params)
 
-    def evaluate(self, expression, timeout=60):
+    def evaluate(self, expression, timeout=PATIENCE):
         """The value of a JavaScript expression; promises are awaited."""
         answer = self.command("Runtime.evaluate", timeout=timeout, expression=expression, awaitPromise=True,
                               returnByValue=True)
@@ -105,7 +108,7 @@ class Page:
             raise BrowserError(details.get("exception", {}).get("description") or details["text"])
         return answer["result"].get("value")
 
-    def wait_for(self, expression, timeout=60):
+    def wait_for(self, expression, timeout=PATIENCE):
         """Polls until the expression is true; gives its value."""
         deadline = time.monotonic() + timeout
         while True:
@@ -161,7 +164,7 @@ class Browser:
                 break
             time.sleep(0.1)
 
-    def open(self, url, timeout=60):
+    def open(self, url, timeout=PATIENCE):
         target = self.command("Target.createTarget", url="about:blank")["targetId"]
         session = self.command("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         page = self._pages[session] = Page(self, session)
@@ -171,7 +174,7 @@ class Browser:
         page.wait_for("document.readyState == 'complete' && location.href != 'about:blank'", timeout)
         return page
 
-    def command(self, method, session=None, timeout=60, **params):
+    def command(self, method, session=None, timeout=PATIENCE, **params):
         self._next_id += 1
         message = {"id": self._next_id, "method": method, "params": params}
         if session:

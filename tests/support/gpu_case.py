@@ -12,6 +12,7 @@ from .daemon import Daemon, Place
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOUBLES = os.environ.get("PP_CUDA_DOUBLES", str(ROOT / "build/bin/tests/cuda"))
 DUMP = os.environ.get("PP_GPU_TRACE_DUMP", str(ROOT / "build/bin/tests/gpu_trace_dump"))
+TROUBLE = ("trouble", "troubled")  # word and answer: from here on the double does what a test wants of it (on_word)
 EDGE = 50_000_000  # ns
 WITHIN = 1_000_000  # ns, of what CUPTI's clock and ours differ by
 

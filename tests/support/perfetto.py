@@ -134,7 +134,7 @@ class TraceProcessor:
                 if 5 in fields:
                     raise QueryError(fields[5].decode())
                 return fields
-            self._stream += base64.b64decode(self._page.evaluate("take()", timeout=120))
+            self._stream += base64.b64decode(self._page.evaluate("take()"))
 
     def _whole_messages(self):
         try:

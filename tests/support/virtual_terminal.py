@@ -9,6 +9,7 @@ import re
 TYPE = "xterm-256color"
 _CSI = re.compile(r"\x1b\[([?>]?)([\d;]*)([@A-Za-z`])")
 _OTHER = re.compile(r"\x1b(?:[78=>McDE]|[()][0-9A-Z]|\]104\x07)")  # the last: colours as they were
+_BEGUN = re.compile(r"\x1b(?:\[[?>]?[\d;]*|[()]|\]1?0?4?)?")
 _MODES_AT_START = {7, 25}  # lines wrap, the cursor is seen
 _IGNORED_FINALS = "mtnc"  # colours; window titles; questions
 
@@ -55,6 +56,10 @@ class VirtualTerminal:
                 at += 1
                 continue
             match = _CSI.match(text, at) or _OTHER.match(text, at)
+            next_one = text.find("\x1b", at + 1)
+            if not match and next_one > 0 and _BEGUN.fullmatch(text, at, next_one):
+                at = next_one  # cut short: what is on its way when Ctrl-Z is pressed, the kernel throws away
+                continue
             if not match:
                 if len(text) - at < 40:  # the rest is on its way
                     self._pending = text[at:]

@@ -22,7 +22,7 @@ from cuda_libraries import Cuda, CudaError
 from cuda_nvtx import Nvtx
 from cupti_client import KERNEL, Client
 
-COMMANDS = ("ping", "pause", "resume", "reload", "capture", "replay", "profile", "profiled", "torch", "epoch")
+COMMANDS = ("ping", "pause", "resume", "reload", "capture", "replay", "profile", "profiled", "torch", "epoch", "trouble")
 LAUNCHES = 15  # of a step, about
 CAPTURED = 7  # launches in the graph of "capture"
 
@@ -191,13 +191,14 @@ class Job:
         self.going.clear()
         for lock in self.stepping:  # no thread is in a step any more
             lock.acquire()
-        pact.say("paused")
+        pact.say("paused", time.monotonic_ns())
         for lock in self.stepping:
             lock.release()
 
     def do_resume(self):
+        now = time.monotonic_ns()
         self.going.set()
-        pact.say("resumed", time.monotonic_ns())
+        pact.say("resumed", now)
 
     def do_reload(self):
         for model in self.models:
@@ -238,6 +239,10 @@ class Job:
         self.client.register()
         self.cuda.cupti.cuptiActivityEnable(KERNEL)
         pact.say("profiling", subscribed)
+
+    def do_trouble(self):
+        self.cuda.cupti.double_trouble()
+        pact.say("troubled")
 
     def do_torch(self):
         """As far as PyTorch's module goes that notes whether its profiler runs."""

@@ -53,8 +53,8 @@ uint64_t cupti_time(uint64_t monotonic) {
     offset = real - before - (after - before) / 2;
     read_at = now;
   }
-  int64_t from = double_option("clock_step_after", -1);
-  uint64_t step = from >= 0 && cupti.gpu_records >= (uint64_t)from ? (uint64_t)double_option("clock_step_ns", 0) : 0;
+  int steps = cupti_fault_is_due(double_option("clock_step_after", -1), cupti.gpu_records);
+  uint64_t step = steps ? (uint64_t)double_option("clock_step_ns", 0) : 0;
   return monotonic + offset + step;
 }
 

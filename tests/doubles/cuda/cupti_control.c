@@ -78,9 +78,9 @@ DOUBLE_EXPORT int32_t cuptiActivityFlushAll(uint32_t flag) {
     __atomic_fetch_add(&cupti.misuse.flushes_in_callback, 1, __ATOMIC_RELAXED);
     return kInvalidOperation;
   }
-  static _Atomic int64_t flushes;
+  static _Atomic uint64_t flushes;
   int64_t wrong = double_option("flush_result", 0);
-  if (wrong && flushes++ >= double_option("flush_fails_after", 0)) return (int32_t)wrong;
+  if (wrong && cupti_fault_is_due(double_option("flush_fails_after", 0), flushes++)) return (int32_t)wrong;
   return buffers_flush(flag & 1);
 }
 

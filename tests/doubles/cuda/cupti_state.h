@@ -86,6 +86,8 @@ const char* callback_name(uint32_t domain, uint32_t callback);
 
 // kOk, with cupti.driver set, or why not. Starts to listen to the driver.
 int32_t cupti_attach(void);
+// Whether a fault that a test wants after so many of something is due when it has seen so many; negative: never.
+int cupti_fault_is_due(int64_t after, uint64_t seen);
 // Ends by itself, where a test wants that (fatal_after), with its last words to the subscriber.
 void cupti_maybe_give_up(void);
 // Not kOk for versions that say nothing at all without a driver.
