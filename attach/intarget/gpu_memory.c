@@ -114,21 +114,19 @@ static void await_quiet(void) {
   }
 }
 
-// A buffer that the library has not given back may still be written to: its memory stays, and children get it too.
+// A buffer that the library has not given back may still be written to: its memory stays, and children get it too, from
+// before on they could not make a place of their own for it (in_child).
 void pp_gpu_unmap_memory(void) {
   pp_gpu_arena* arena = pp_gpu.arena;
   if (arena) {
     if (pp_gpu.private_page) await_quiet();
     const int unused = pp_gpu.slots == 0 || pp_gpu_buffers_out() == 0;
+    if (!unused) pp_system_call(PP_SYS_madvise, (uint64_t)arena, pp_gpu.arena_size, PP_MADV_DOFORK, 0, 0, 0);
     pp_gpu.arena = 0;
     pp_gpu.slots = 0;
     pp_gpu.slot_count = 0;
     pp_gpu.launches = 0;
-    if (unused) {
-      pp_system_call(PP_SYS_munmap, (uint64_t)arena, pp_gpu.arena_size, 0, 0, 0, 0);
-    } else {
-      pp_system_call(PP_SYS_madvise, (uint64_t)arena, pp_gpu.arena_size, PP_MADV_DOFORK, 0, 0, 0);
-    }
+    if (unused) pp_system_call(PP_SYS_munmap, (uint64_t)arena, pp_gpu.arena_size, 0, 0, 0, 0);
   }
   pp_close_sealed_file(&pp_gpu.file);
 }

@@ -11,7 +11,7 @@ constexpr size_t kMostWhole = size_t{1} << 18;   // that wait to be written
 
 // CUPTI's flags of a marker, and what it says that the marker is of.
 enum : uint32_t { kInstantaneous = 1, kStart = 2, kEnd = 4 };
-constexpr uint32_t kOfThread = 2;
+enum : uint32_t { kOfProcess = 1, kOfThread = 2 };
 
 }  // namespace
 
@@ -20,7 +20,7 @@ void GpuAnnotations::Take(const GpuRecord& record) {
   const bool is_start = (record.flags & kStart) != 0;
   const bool is_end = !is_start && (record.flags & kEnd) != 0;
   const bool is_mark = !is_start && !is_end && (record.flags & kInstantaneous) != 0;
-  const bool has_place = is_end || record.source == kOfThread;
+  const bool has_place = is_end || record.source == kOfThread || record.source == kOfProcess;
   if (record.start == 0 || !clock_.IsPossible(record.start) || !has_place || !(is_start || is_end || is_mark)) {
     ++lost_;
     return;
@@ -29,6 +29,12 @@ void GpuAnnotations::Take(const GpuRecord& record) {
   if (is_end) {
     End(record.value, half);
     return;
+  }
+  if (half.when > closed_) {
+    return;
+  }
+  if (record.source == kOfProcess) {
+    half.thread = record.process;  // what is of no thread is shown with the main one
   }
   half.name = names_.Of(RemoteAddr(record.name));
   half.domain = record.domain != 0 ? names_.Of(RemoteAddr(record.domain)) : std::string_view();
@@ -82,11 +88,15 @@ void GpuAnnotations::Settle() {
   whole_.clear();
 }
 
-void GpuAnnotations::Finish(Nanos now) {
+void GpuAnnotations::Finish(Nanos now, uint64_t lacks) {
   without_begin_ += ends_.size();
-  without_end_ += begins_.size();
-  for (const auto& [number, begin] : begins_) {
-    Add(begin, std::max(now, begin.when), GpuAnnotationKind::kOpenRange);
+  if (lacks > 0) {
+    lost_ += begins_.size();  // some may have gone on, others had an end that was lost: nobody knows which
+  } else {
+    without_end_ += begins_.size();
+    for (const auto& [number, begin] : begins_) {
+      Add(begin, std::max(std::min(now, closed_), begin.when), GpuAnnotationKind::kOpenRange);
+    }
   }
   ends_.clear();
   begins_.clear();

@@ -3,9 +3,11 @@
 //
 // A begin and its end are records of their own with the same number, and come in no order. A range is written once both
 // are there, on the track of the thread that began it; what had begun before has no name and is only counted, what goes
-// on at the end is written up to there. Bounded whatever the target says. One per target; one thread.
+// on at the end is written up to there, unless its end may be among records that were lost. Bounded whatever the target
+// says. One per target; one thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <unordered_map>
@@ -29,10 +31,12 @@ class GpuAnnotations {
   void Take(const GpuRecord& record);
   // What ended before is not of this capture.
   void Open(Nanos when) { opened_ = when; }
+  // What begins later is not of it, and what goes on is cut there. The first time counts.
+  void Close(Nanos when) { closed_ = std::min(closed_, when); }
   // Writes what is whole.
   void Settle();
-  // No more will come: writes everything.
-  void Finish(Nanos now);
+  // No more will come: writes everything. `lacks`: how many records of the process, or buffers of them, were lost.
+  void Finish(Nanos now, uint64_t lacks);
 
   bool has_seen_any() const { return has_seen_any_; }
   // The counters of this side; the others are left alone.
@@ -63,6 +67,7 @@ class GpuAnnotations {
   Halves ends_;
   std::vector<Whole> whole_;
   Nanos opened_{INT64_MIN};
+  Nanos closed_{INT64_MAX};
   bool has_seen_any_ = false;
   uint64_t written_ = 0;
   uint64_t without_begin_ = 0;

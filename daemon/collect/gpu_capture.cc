@@ -53,11 +53,12 @@ GpuCapture::GpuCapture(const GpuTarget& target, const CaptureContext& context)
     : target_(target),
       context_(context),
       names_(target.memory),
+      texts_(target.memory),
       launch_stacks_(target.memory, target.python, context.stacks),
       sites_(target.pid, target.roster, *context.history, launch_stacks_, context.stacks, context.writer,
              target.stacks),
       joiner_(target.pid, context.writer, context.stacks, names_, clock_, sites_),
-      annotations_(context.writer, names_, clock_, sites_),
+      annotations_(context.writer, texts_, clock_, sites_),
       wanted_(DetailOf(context.request.gpu)) {
   accounting_.pid = target.pid;
   accounting_.state = GpuCaptureState::kStarting;
@@ -77,6 +78,7 @@ Result<GpuInjection> GpuCapture::Inject(const std::function<bool()>& go_on) {
   const bool is_sampled = target_.stacks == GpuStackKind::kSampled;
   const GpuWishes wishes{.detail = DetailOf(context_.request.gpu),
                          .force = context_.request.force,
+                         .finalize = !MayCallForAnnotations(),
                          .launch_rate = is_sampled ? kLaunchRate : 0,
                          .graph_rate = is_sampled ? kGraphRate : 0};
   PP_ASSIGN_OR_RETURN(pp_gpu_boot boot, DescribeForGpuShim(target_.pid, target_.memory, target_.python, wishes));
@@ -93,7 +95,18 @@ Result<GpuInjection> GpuCapture::Inject(const std::function<bool()>& go_on) {
   return InjectGpu(into, target_.memory, shim, {MonotonicNow() + kEntryPatience, go_on});
 }
 
+bool GpuCapture::WantsAnnotations() const { return DetailOf(context_.request.gpu) == GpuDetail::kFull; }
+
+// Libraries of the job that bound their NVTX calls to CUPTI go on calling it, also while it is taken down and after
+// that; nobody says what becomes of such calls, so it is not.
+bool GpuCapture::MayCallForAnnotations() const {
+  return WantsAnnotations() && (!nvtx_injection_.has_value() || nvtx_injection_->find("libcupti") != std::string::npos);
+}
+
 void GpuCapture::BringIn(const std::function<bool()>& go_on) {
+  if (auto named = NvtxInjectionOf(target_.pid); named.has_value()) {
+    nvtx_injection_ = std::move(named).value();
+  }
   auto injected = Inject(go_on);
   if (injected.has_error()) {
     refusal_ = std::move(injected).error();
@@ -135,6 +148,7 @@ void GpuCapture::Refuse(const Error& error) {
 
 // While it was recording.
 void GpuCapture::End(const Error& error) {
+  annotations_.Close(MonotonicNow());
   accounting_.state = GpuCaptureState::kEnded;
   accounting_.reason = ReasonOf(error);
   accounting_.message = error.message;
@@ -255,6 +269,7 @@ void GpuCapture::TakeBuffers() {
       [this, &is_first](const GpuBatch& batch) {
         if (std::exchange(is_first, false)) {
           names_.NewRound();
+          texts_.NewRound();
         }
         clock_.Saw(batch.clock.realtime, batch.clock.monotonic);
         if (!clock_.is_known()) {  // else the pairs of the ring are better: it is known how sure they are
@@ -337,19 +352,23 @@ void GpuCapture::Drain(Nanos now, Nanos known_until) {
   }
 }
 
-// To take CUPTI down would make the capture fail. Where records were lost, a kernel that is missing says nothing.
-bool GpuCapture::MayBeCapturing() const {
+// Records, or buffers of them, that were lost.
+uint64_t GpuCapture::CountLacks() const {
   const GpuCounts counts = injection_->arena.counts();
-  return counts.dropped + counts.declined + counts.discarded + counts.invalid == 0 &&
-         joiner_.MayBeCapturing(MonotonicNow());
+  return counts.dropped + counts.declined + counts.discarded + counts.invalid;
 }
+
+// To take CUPTI down would make the capture fail. Where records were lost, a kernel that is missing says nothing.
+bool GpuCapture::MayBeCapturing() const { return CountLacks() == 0 && joiner_.MayBeCapturing(MonotonicNow()); }
 
 void GpuCapture::Leave(Nanos patience, const std::function<void()>& meanwhile) {
   if (!injection_.has_value() || accounting_.state == GpuCaptureState::kRefused) {
     return;
   }
   GpuArena& arena = injection_->arena;
-  joiner_.Close(MonotonicNow());
+  const Nanos now = MonotonicNow();
+  joiner_.Close(now);
+  annotations_.Close(now);
   const Error not_up = NotUpInTime("until the end of the capture");  // as far as it is now
   arena.AskToLeave(MayBeCapturing() ? GpuLeave::kUp : GpuLeave::kWhenDone);
   const auto drain = [&] {
@@ -404,28 +423,26 @@ void GpuCapture::TakeWhatWasKept(bool is_gone) {
 // Where they were asked for: a library of the job binds its NVTX calls at the first of them, for good, to what the
 // environment names then.
 void GpuCapture::TellNoAnnotations() {
-  if (!decoder_.has_value() || DetailOf(context_.request.gpu) != GpuDetail::kFull || annotations_.has_seen_any()) {
+  if (!decoder_.has_value() || !WantsAnnotations() || annotations_.has_seen_any()) {
     return;
   }
-  const std::string named = NvtxInjectionOf(target_.pid);
-  context_.writer.AddNotice(
-      MonotonicNow(),
-      named.empty()
-          ? fmt::format(
-                "no NVTX range or mark of process {} was seen: it was started without NVTX_INJECTION64_PATH, and "
-                "a library that has called NVTX without it goes on calling nothing; start the job with the path "
-                "of its libcupti in that variable",
-                target_.pid.value)
-          : fmt::format(
-                "no NVTX range or mark of process {} was seen: by NVTX_INJECTION64_PATH its NVTX calls go to {}",
-                target_.pid.value, CleanText(named)));
+  std::string told = fmt::format("no NVTX range or mark of process {} was seen", target_.pid.value);
+  if (nvtx_injection_.has_value()) {
+    told +=
+        nvtx_injection_->empty()
+            ? ": it was started without NVTX_INJECTION64_PATH, and a library that has called NVTX without it goes on "
+              "calling nothing; start the job with the path of the very libcupti that it loads in that variable (not "
+              "with CUDA 13.0 before its update 1, which crashes on that)"
+            : fmt::format(": by NVTX_INJECTION64_PATH its NVTX calls go to {}", CleanText(*nvtx_injection_));
+  }
+  context_.writer.AddNotice(MonotonicNow(), told);
 }
 
 void GpuCapture::Finish(Nanos now) {
   if (injection_.has_value()) {
     sites_.Refresh();
     joiner_.Finish(now);
-    annotations_.Finish(now);
+    annotations_.Finish(now, CountLacks());
     Account(now);
     TellNoAnnotations();
   }

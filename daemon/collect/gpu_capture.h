@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "attach/base/result.h"
 #include "attach/base/types.h"
@@ -79,11 +80,15 @@ class GpuCapture {
   void Account(Nanos now);
   void LookAtTimes();
   bool MayBeCapturing() const;
+  bool WantsAnnotations() const;
+  bool MayCallForAnnotations() const;
+  uint64_t CountLacks() const;
   void TellNoAnnotations();
 
   const GpuTarget target_;
   const CaptureContext context_;
   GpuNames names_;
+  GpuNames texts_;  // of annotations: there may be more of them than names of kernels have room
   GpuClock clock_;
   GpuLaunchStacks launch_stacks_;
   GpuThreadSites sites_;
@@ -91,7 +96,8 @@ class GpuCapture {
   GpuAnnotations annotations_;
   const GpuWantedCalls wanted_;
   std::optional<GpuInjection> injection_;
-  std::optional<Error> refusal_;  // of BringIn
+  std::optional<Error> refusal_;               // of BringIn
+  std::optional<std::string> nvtx_injection_;  // where NVTX calls of the process go; nothing: not known
   std::optional<GpuDecoder> decoder_;
   GpuAccounting accounting_;
   Nanos attach_deadline_;

@@ -87,9 +87,9 @@ constexpr Field kGraphFields[] = {{4, 4, PP_TO(correlation)}, {8, 8, PP_TO(start
                                   {24, 4, PP_TO(device)},     {28, 4, PP_TO(graph)}, {32, 4, PP_TO(context)},
                                   {36, 4, PP_TO(stream)}};
 // At 20 it says what it is of; of a thread, its process and itself follow. The name is null where a range ends.
-constexpr Field kMarkerFields[] = {{4, 4, PP_TO(flags)},   {8, 8, PP_TO(start)},   {16, 4, PP_TO(value)},
-                                   {20, 4, PP_TO(source)}, {28, 4, PP_TO(thread)}, {40, 8, PP_TO(name)},
-                                   {48, 8, PP_TO(domain)}};
+constexpr Field kMarkerFields[] = {{4, 4, PP_TO(flags)},   {8, 8, PP_TO(start)},    {16, 4, PP_TO(value)},
+                                   {20, 4, PP_TO(source)}, {24, 4, PP_TO(process)}, {28, 4, PP_TO(thread)},
+                                   {40, 8, PP_TO(name)},   {48, 8, PP_TO(domain)}};
 
 #undef PP_TO
 

@@ -1,4 +1,5 @@
-// The names of a target's kernels and devices: text at addresses of its memory, read once and looked at again.
+// The names of a target's kernels and devices, or of what it annotates: text at addresses of its memory, read once and
+// looked at again.
 //
 // A module that is unloaded gives its addresses back, and the next one puts other names there: the beginning of a name
 // is compared once in each round (NewRound, before a batch of records) in which it is asked for. What cannot be read is
@@ -28,7 +29,7 @@ class GpuNames {
   std::string_view Keep(std::string_view text);
 
  private:
-  static constexpr size_t kBeginning = 32;
+  static constexpr size_t kBeginning = 128;
   struct Name {
     std::string_view text;
     std::array<char, kBeginning> beginning{};  // up to the end of the text, zeros behind it

@@ -52,6 +52,7 @@ struct GpuRecord {
   uint32_t copy_kind = 0;  // also: what an overhead, a sync or a compilation is
   uint32_t source = 0;     // also: what a marker is of
   uint32_t target = 0;
+  uint32_t process = 0;                     // of a marker
   uint32_t thread = 0;                      // of a call or a marker
   uint32_t result = 0;                      // of a call or a sync
   uint32_t event = 0;                       // of a sync

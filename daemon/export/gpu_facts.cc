@@ -44,7 +44,8 @@ constexpr Caution kCautions[] = {
     {&GpuAccounting::annotations_without_end,
      "{} ranges of NVTX went on when the recording ended: they are cut there."},
     {&GpuAccounting::annotations_lost,
-     "{} begins and marks of NVTX were left out: their times or threads mean nothing, or there were too many at once."},
+     "{} begins and marks of NVTX were left out: their times or threads mean nothing, their ends may be among records "
+     "that were lost, or there were too many at once."},
     {&GpuAccounting::clock_steps, "The clock of the GPU's library was set {} times during the recording."},
 };
 

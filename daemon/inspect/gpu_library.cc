@@ -56,15 +56,15 @@ GpuLibraryPlace FindBeside(Pid pid, std::string_view runtime) {
 }
 
 // Of its environment at the start; `variable` ends with "=". Nothing: it is not there.
-std::optional<std::string> VariableOf(Pid pid, std::string_view variable) {
-  const Result<std::string> environment = ReadProcFile(ProcPath(pid, "environ"));
-  const std::string text = environment.has_value() ? '\0' + environment.value() : std::string();
+Result<std::optional<std::string>> VariableOf(Pid pid, std::string_view variable) {
+  PP_ASSIGN_OR_RETURN(const std::string environment, ReadProcFile(ProcPath(pid, "environ")));
+  const std::string text = '\0' + environment;
   const size_t at = text.find('\0' + std::string(variable));
   if (at == std::string::npos) {
-    return std::nullopt;
+    return std::optional<std::string>();
   }
   const size_t begin = at + 1 + variable.size();
-  return text.substr(begin, std::min(text.find('\0', begin), text.size()) - begin);
+  return std::optional(text.substr(begin, std::min(text.find('\0', begin), text.size()) - begin));
 }
 
 }  // namespace
@@ -105,8 +105,14 @@ Result<void> CheckGpuMemory(Pid pid, int64_t free_bytes) {
                  "Have the job leave 256 MiB free, or insist with --force.", ThingOf(pid));
 }
 
-bool UsesMps(Pid pid) { return VariableOf(pid, "CUDA_MPS_PIPE_DIRECTORY=").has_value(); }
+bool UsesMps(Pid pid) {
+  const auto pipe = VariableOf(pid, "CUDA_MPS_PIPE_DIRECTORY=");
+  return pipe.has_value() && pipe.value().has_value();
+}
 
-std::string NvtxInjectionOf(Pid pid) { return VariableOf(pid, "NVTX_INJECTION64_PATH=").value_or(""); }
+Result<std::string> NvtxInjectionOf(Pid pid) {
+  PP_ASSIGN_OR_RETURN(const std::optional<std::string> path, VariableOf(pid, "NVTX_INJECTION64_PATH="));
+  return path.value_or("");
+}
 
 }  // namespace ptrace_prof

@@ -30,8 +30,9 @@ bool UsesCuda(Pid pid);
 // kLowGpuMemory: with so many bytes free where the process computes, what CUPTI takes could be missing to the job.
 Result<void> CheckGpuMemory(Pid pid, int64_t free_bytes);
 
-// The library that NVTX calls of the process go to, as its environment named it at the start; empty: nowhere.
-std::string NvtxInjectionOf(Pid pid);
+// The library that NVTX calls of the process go to, as its environment named it at the start; empty: nowhere. An error:
+// its environment cannot be read.
+Result<std::string> NvtxInjectionOf(Pid pid);
 
 // Whether the job shares its GPU with others by CUDA's MPS.
 bool UsesMps(Pid pid);

@@ -190,7 +190,7 @@ struct GpuAccounting {
   uint64_t annotations = 0;                // ranges and marks of the job itself, in the trace
   uint64_t annotations_without_begin = 0;  // that only ended while recorded: not in the trace
   uint64_t annotations_without_end = 0;    // that went on at the end
-  uint64_t annotations_lost = 0;           // there were too many at once, or their times mean nothing
+  uint64_t annotations_lost = 0;           // too many at once, times of nothing, ends that may be lost
   uint64_t attributed_exact = 0;           // kernels with a stack, by how it was found
   uint64_t attributed_sampled = 0;
   uint64_t attributed_backward = 0;

@@ -107,7 +107,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     joiner.Settle(Nanos(static_cast<int64_t>(piece) * 1'000'000'000), Nanos(INT64_MAX));
     annotations.Settle();
   }
-  annotations.Finish(Nanos(INT64_MAX / 2));
+  annotations.Finish(Nanos(INT64_MAX / 2), 0);
   joiner.Finish(Nanos(INT64_MAX / 2));
   Require(records <= decoder.records() && decoder.records() <= size / 4);
   Require(writer.End(Nanos(1), Accounting{}, EndInfo{}).has_value());

@@ -86,8 +86,8 @@ struct Said {
     put(48, domain);
     decoder->Decode(record, [&](const GpuRecord& one) { annotations.Take(one); });
   }
-  std::vector<What> Finish(int64_t now = 1000) {
-    annotations.Finish(base + Nanos(now));
+  std::vector<What> Finish(int64_t now = 1000, uint64_t lacks = 0) {
+    annotations.Finish(base + Nanos(now), lacks);
     annotations.CountInto(counts);
     EXPECT_TRUE(writer.End(base, Accounting{}, EndInfo{}).has_value());
     Seen seen(base);
@@ -164,6 +164,38 @@ TEST(GpuAnnotations, WhatEndedBeforeTheCaptureIsNone) {
   said.Tell(kBegin, 3, 100, Said::NameAt(kSecond));
   said.Tell(kEnd, 3, 400);
   EXPECT_EQ(said.Finish(), (std::vector<What>{{Kind::kRange, 100, 400, "second", ""}}));
+}
+
+TEST(GpuAnnotations, WhatGoesOnIsCutWhereTheCaptureIsOver) {
+  Said said;
+  said.Tell(kBegin, 1, 100, Said::NameAt(kFirst));
+  said.Tell(kBegin, 2, 200, Said::NameAt(kSecond));
+  said.annotations.Close(said.base + Nanos(300));
+  said.annotations.Close(said.base + Nanos(900));  // it is over already
+  said.Tell(kEnd, 2, 400);
+  said.Tell(kBegin, 3, 350, Said::NameAt(kFirst));
+  said.Tell(kMark, 4, 350, Said::NameAt(kFirst));
+  EXPECT_EQ(said.Finish(),
+            (std::vector<What>{{Kind::kOpenRange, 100, 300, "first", ""}, {Kind::kRange, 200, 400, "second", ""}}));
+  EXPECT_EQ(said.counts.annotations_without_end, 1);
+  EXPECT_EQ(said.counts.annotations_without_begin + said.counts.annotations_lost, 0);
+}
+
+TEST(GpuAnnotations, WhereRecordsAreMissingNothingIsSaidToGoOn) {
+  Said said;
+  said.Tell(kBegin, 1, 100, Said::NameAt(kFirst));
+  said.Tell(kBegin, 2, 200, Said::NameAt(kSecond));
+  said.Tell(kEnd, 2, 400);
+  EXPECT_EQ(said.Finish(1000, 1), (std::vector<What>{{Kind::kRange, 200, 400, "second", ""}}));
+  EXPECT_EQ(said.counts.annotations_without_end, 0);
+  EXPECT_EQ(said.counts.annotations_lost, 1);
+}
+
+TEST(GpuAnnotations, WhatIsOfTheProcessIsOfItsMainThread) {
+  Said said;
+  said.Tell(kMark, 1, 100, Said::NameAt(kFirst), 0, 1);
+  EXPECT_EQ(said.Finish().size(), 1);
+  EXPECT_EQ(said.sites.asked, std::vector<uint32_t>{7});
 }
 
 // A target that makes up ranges costs no more than so much memory.
