@@ -19,7 +19,8 @@ enum class GpuCallKind : uint8_t {
   kHost,    // a function of the host, in a stream
   kCopy,
   kSet,
-  kSync,  // waits, or makes a stream wait
+  kSync,        // waits for what the GPU does
+  kStreamWait,  // makes a stream wait
   kMemory,
   kEvent,
   kBeginCapture,  // of a stream, into a graph

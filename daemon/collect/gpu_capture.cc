@@ -174,6 +174,9 @@ void GpuCapture::BeginRecording() {
   }
   decoder_.emplace(library.strides);
   joiner_.Begin(library.recording_since);
+  if (DetailOf(context_.request.gpu) == GpuDetail::kCoarse) {
+    joiner_.ExpectNoReplays();
+  }
   accounting_.state = GpuCaptureState::kRecording;
   TellUnrecorded(library);
   if (memory_is_unknown_) {
@@ -293,24 +296,43 @@ void GpuCapture::Account(Nanos now) {
   joiner_.CountInto(accounting_);
   annotations_.CountInto(accounting_);
   LookAtTimes();
-  const bool sees_none = joiner_.SeesNoKernels(now);
+  LookAtSilence(now);
+  context_.writer.AddGpuAccounting(accounting_);
+}
+
+void GpuCapture::LookAtSilence(Nanos now) {
+  const GpuSilence::State silence = joiner_.silence().At(now);
+  const bool sees_none = silence != GpuSilence::State::kNone;
   if (sees_none && accounting_.state == GpuCaptureState::kRecording) {
     accounting_.state = GpuCaptureState::kNoKernels;
     accounting_.reason = Reason::kNoKernelsSeen;
-    accounting_.message = "calls that launch kernels were seen, and no kernel";
-    if (!std::exchange(is_told_no_kernels_, true)) {
-      context_.writer.AddNotice(now,
-                                fmt::format("process {} launches kernels, and CUPTI tells of none: its tracing may "
-                                            "be dead for the life of the process (a second tool, or an earlier "
-                                            "session of a profiler)",
-                                            target_.pid.value));
-    }
+    accounting_.message = accounting_.kernels + accounting_.invalid == 0
+                              ? "calls that launch kernels or graphs were seen, and no kernel"
+                              : "calls that launch kernels or graphs were seen, and of the last ones no kernel";
   } else if (!sees_none && accounting_.state == GpuCaptureState::kNoKernels) {
     accounting_.state = GpuCaptureState::kRecording;
     accounting_.reason = Reason::kUnspecified;
     accounting_.message.clear();
   }
-  context_.writer.AddGpuAccounting(accounting_);
+  if (accounting_.state == GpuCaptureState::kNoKernels) {
+    TellSilence(now, silence);
+  }
+}
+
+// Once, and once more where a guess becomes certain.
+void GpuCapture::TellSilence(Nanos now, GpuSilence::State silence) {
+  if (silence <= told_silence_) {
+    return;
+  }
+  told_silence_ = silence;
+  const bool is_certain = silence == GpuSilence::State::kCertain;
+  const bool has_begun = accounting_.kernels + accounting_.invalid > 0;
+  context_.writer.AddNotice(
+      now, fmt::format("process {} launches kernels or graphs{}, and CUPTI tells of no kernel{}: {}its tracing may be "
+                       "dead for the life "
+                       "of the process (a second tool, or an earlier session of a profiler)",
+                       target_.pid.value, is_certain ? " and waits for them" : "", has_begun ? " any more" : "",
+                       is_certain ? "" : "a kernel takes very long, or a graph is still being captured, or "));
 }
 
 // Once CUPTI has no more room for the times of what a GPU does, or goes by a clock that is none of ours, it gets no

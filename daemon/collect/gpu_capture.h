@@ -79,6 +79,8 @@ class GpuCapture {
   void TakeWhatWasKept(bool is_gone);
   void Account(Nanos now);
   void LookAtTimes();
+  void LookAtSilence(Nanos now);
+  void TellSilence(Nanos now, GpuSilence::State silence);
   bool MayBeCapturing() const;
   bool WantsAnnotations() const;
   bool MayCallForAnnotations() const;
@@ -106,7 +108,7 @@ class GpuCapture {
   uint64_t bad_times_ = 0;
   uint64_t good_times_ = 0;
   bool memory_is_unknown_ = false;
-  bool is_told_no_kernels_ = false;
+  GpuSilence::State told_silence_ = GpuSilence::State::kNone;
 };
 
 }  // namespace ptrace_prof

@@ -14,7 +14,6 @@ namespace {
 constexpr Nanos kWaitForLaunch = Nanos::FromMillis(1500);
 constexpr Nanos kKernelComesIn = Nanos::FromSeconds(1);
 constexpr Nanos kLongestCapture = Nanos::FromSeconds(60);
-constexpr Nanos kNoKernelsFor = Nanos::FromSeconds(2);
 constexpr size_t kMaxWaiting = size_t{1} << 19;  // records; of each kind
 constexpr size_t kMaxGraphs = 4096;
 constexpr size_t kGraphsNamed = 16;
@@ -128,6 +127,9 @@ GpuOperation GpuJoiner::Describe(const GpuRecord& record) {
 }
 
 void GpuJoiner::TakeOperation(const GpuRecord& record) {
+  if (record.kind == GpuRecordKind::kKernel || record.kind == GpuRecordKind::kGraph) {
+    has_heard_ = true;
+  }
   if (!AreTimesValid(record)) {
     if (record.kind == GpuRecordKind::kKernel && operations_.size() < kMaxWaiting) {
       Operation timeless;
@@ -176,10 +178,16 @@ void GpuJoiner::NoteLaunch(const Call& call, const GpuCallSite& site) {
   launch.is_implied = call.kind == GpuCallKind::kKernel && ImpliesMore(call);
   launch.is_replay = call.kind == GpuCallKind::kGraph && ImpliesMore(call);
   counts_.launches += launch.is_implied ? 1 : 0;
-  if (launch.is_implied && first_launch_.value == 0 && !launches_.captures().Covers(launch.begin)) {
-    first_launch_ = call.call.end;
-  }
+  FollowSilence(call, launch);
   launches_.Add(launch);
+}
+
+void GpuJoiner::FollowSilence(const Call& call, const GpuLaunch& launch) {
+  if ((launch.is_implied && !launches_.captures().Covers(launch.begin)) || (launch.is_replay && replays_owe_)) {
+    silence_.Launched(call.thread, launch.begin);
+  } else if (call.kind == GpuCallKind::kSync && call.call.result == 0) {
+    silence_.Waited(call.thread, call.call.begin, call.call.end);
+  }
 }
 
 void GpuJoiner::FollowGraphs(const Call& call) {
@@ -188,6 +196,7 @@ void GpuJoiner::FollowGraphs(const Call& call) {
     launches_.captures().Begin(call.call.end);
   } else if (call.kind == GpuCallKind::kEndCapture && (result == 0 || result == kCaptureInvalidated)) {
     launches_.captures().End(call.call.begin);
+    silence_.EndAt(call.call.end);  // it may have begun before anything was recorded
   } else if (call.kind == GpuCallKind::kInstantiate && result == 0) {
     first_instantiation_ = std::min(first_instantiation_, call.call.begin);
   }
@@ -309,6 +318,9 @@ void GpuJoiner::SettleOperations(Nanos now, bool is_last) {
 void GpuJoiner::Settle(Nanos now, Nanos known_until) {
   taking_ = now;
   known_until_ = known_until;
+  if (std::exchange(has_heard_, false)) {
+    silence_.EndAt(now);
+  }
   const auto is_before = [](const Call& a, const Call& b) {
     return std::pair(a.call.begin, b.call.end) < std::pair(b.call.begin, a.call.end);  // the outer one first
   };
@@ -371,10 +383,6 @@ void GpuJoiner::CountInto(GpuAccounting& accounting) const {
 
 bool GpuJoiner::MayBeCapturing(Nanos now) const {
   return counts_.kernels > 0 && launches_.LacksOne(now - kLongestCapture, now - kKernelComesIn);
-}
-
-bool GpuJoiner::SeesNoKernels(Nanos now) const {
-  return first_launch_.value != 0 && counts_.kernels == 0 && now - first_launch_ > kNoKernelsFor;
 }
 
 }  // namespace ptrace_prof

@@ -18,6 +18,7 @@
 #include "daemon/collect/gpu_launches.h"
 #include "daemon/collect/gpu_names.h"
 #include "daemon/collect/gpu_record.h"
+#include "daemon/collect/gpu_silence.h"
 #include "daemon/trace/trace_writer.h"
 
 namespace ptrace_prof {
@@ -66,8 +67,9 @@ class GpuJoiner {
 
   // The counters of this side; the others are left alone.
   void CountInto(GpuAccounting& accounting) const;
-  // Calls that launch kernels were seen, some time ago, and no kernel at all.
-  bool SeesNoKernels(Nanos now) const;
+  // Replays of graphs owe nothing: of those of before, nothing is told.
+  void ExpectNoReplays() { replays_owe_ = false; }
+  const GpuSilence& silence() const { return silence_; }
   // Kernels come, but not all that were launched in the last time, though long enough ago: so it is while a stream is
   // being captured into a graph since before anything was recorded.
   bool MayBeCapturing(Nanos now) const;
@@ -91,6 +93,7 @@ class GpuJoiner {
   bool AreTimesValid(const GpuRecord& record) const;
   void SettleCall(Call& call);
   void FollowGraphs(const Call& call);
+  void FollowSilence(const Call& call, const GpuLaunch& launch);
   bool ImpliesMore(const Call& call) const;
   void NoteLaunch(const Call& call, const GpuCallSite& site);
   void Write(Operation& operation, const GpuLaunch* launch);
@@ -115,7 +118,9 @@ class GpuJoiner {
   Nanos taking_ = MonotonicNow();                  // when what is being taken came
   Nanos known_until_{INT64_MAX};                   // of the last Settle
   GpuAccounting counts_;
-  Nanos first_launch_;                 // of a kernel; 0: none
+  GpuSilence silence_;
+  bool has_heard_ = false;  // from the GPU, since the last Settle
+  bool replays_owe_ = true;
   std::map<uint32_t, Nanos> replays_;  // of each graph the first that was seen
   Nanos first_instantiation_{INT64_MAX};
   Nanos opened_{INT64_MIN};

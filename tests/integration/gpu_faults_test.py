@@ -80,6 +80,28 @@ class GpuFaults(gpu_case.GpuCase):
                 self.assertEnded(finished, "CUPTI_BLOCKED", *words)
                 self.assertKernelsAreTrue(self.truth(target))
 
+    def test_kernels_that_do_not_come(self):
+        """From the start, of replays of graphs too; from some time on; and none is missed where CUPTI has no times for them."""
+        for arguments, options, told in (((), {}, "tells of no kernel:"), (("--replays",), {}, "tells of no kernel:"),
+                                         ((), {"on_word": 1}, "tells of no kernel any more:")):
+            with self.subTest(arguments, **options):
+                target = self.job(*arguments, no_kernels=1, **options)
+                recording = self.start_recording(target)
+                if options:
+                    recording.shows(KERNEL)
+                    target.tell(TROUBLE[0])
+                    target.expect(TROUBLE[1])
+                recording.shows(told)
+                finished = self.stop(recording)
+                self.assertUnharmed(target.pid)
+                self.assertEqual((self.totals["state"], self.totals["reason"]), ("no kernels", "NO_KERNELS_SEEN"))
+                self.assertIn("calls that launch kernels or graphs were seen", finished.errors)
+                self.truth(target)
+        target = self.job("--rate", "60", "--threads", "1", zero_after=1)
+        self.record(target, duration="4s")
+        self.assertEqual(self.totals["state"], "recording", self.totals)
+        self.assertGreater(self.totals["invalid"], 10)
+
     def test_records_that_cannot_be_measured(self):
         target = self.job(next_record_result=21)
         finished = self.record(target, duration="500ms")

@@ -254,7 +254,7 @@ class GpuRecord(gpu_case.GpuCase):
 
     def test_launches_without_kernels(self):
         target = self.job(no_kernels=1)
-        self.record(target, "--mode", "trace", duration="4s")
+        self.record(target, "--mode", "trace", duration="5s")
         self.assertEqual((self.totals["state"], self.totals["reason"]), ("no kernels", "NO_KERNELS_SEEN"), self.totals)
         self.assertGreater(self.totals["unseen"], 0)
 

@@ -1,7 +1,8 @@
 """A job on a GPU that is not there: training steps on the doubles of tests/doubles/cuda, in threads, until told to finish.
 
 Options: --steps N (0: until told), --rate LAUNCHES (a second and thread; 0: as fast as it goes), --threads N, --version V,
---devices N (threads take turns), --triton (a launch of the driver's in each step), --no-cupti (its library is not mapped),
+--devices N (threads take turns), --triton (a launch of the driver's in each step), --replays (a step is the replay of a graph
+of kernels, and a wait), --no-cupti (its library is not mapped),
 --nvtx (it annotates what it does; "epoch" begins before it is ready and ends on "epoch", "epoch over", where the next begins), --truth FILE (what really happened, as JSON, written at the end). Says "ready" when
 every thread did a step. Obeys, each answered when it is done: "ping" ("pong STEPS"); "pause" ("paused": no thread makes a call
 until "resume", "resumed NANOSECONDS"); "reload" ("reloaded": a kernel has another name at the same address); "capture" ("capturing": a stream of its own with some launches, "more" with each "more", until "captured"; then what EndCapture said,
@@ -30,8 +31,8 @@ CAPTURED = 7  # launches in the graph of "capture"
 class Model:
     """One thread's network: each function below launches by itself, so that a profile can tell them apart."""
 
-    def __init__(self, cuda, triton=False, nvtx=None):
-        self.triton, self.nvtx, self.fetch, self.steps = triton, nvtx, None, 0
+    def __init__(self, cuda, triton=False, nvtx=None, replays=False):
+        self.triton, self.nvtx, self.replays, self.fetch, self.steps = triton, nvtx, replays, None, 0
         self.cuda, self.site = cuda, {name: cuda.site(name) for name in (
             "prepare", "load_batch", "linear", "attention", "loss", "_engine_run_backward", "update", "replay_optimizer",
             "wait", "fused")}
@@ -50,7 +51,8 @@ class Model:
         cuda.begin_capture(site, self.stream)
         for _ in range(4):
             cuda.launch(site, self.adam, self.stream)
-        cuda.fill(site, 1 << 16, self.stream)
+        if not self.replays:
+            cuda.fill(site, 1 << 16, self.stream)
         self.optimizer = cuda.end_capture(site, self.stream)
 
     def load_batch(self):
@@ -111,6 +113,10 @@ class Model:
         if self.nvtx:
             self.annotated_step()
             return
+        if self.replays:
+            self.replay_optimizer()
+            self.wait()
+            return
         self.load_batch()
         for _ in range(2):
             self.attention()
@@ -143,7 +149,8 @@ class Job:
 
     def loop(self, number):
         self.cuda.set_device(number % self.options.devices)
-        model, pause = Model(self.cuda, self.options.triton, self.nvtx), LAUNCHES / self.options.rate if self.options.rate else 0
+        model = Model(self.cuda, self.options.triton, self.nvtx, self.options.replays)
+        pause = LAUNCHES / self.options.rate if self.options.rate else 0
         self.models.append(model)
         model.step()
         self.steps[number] += 1
@@ -263,6 +270,7 @@ def parse():
     parser.add_argument("--version", default="130001")
     parser.add_argument("--devices", type=int, default=1)
     parser.add_argument("--triton", action="store_true")
+    parser.add_argument("--replays", action="store_true")
     parser.add_argument("--no-cupti", action="store_true")
     parser.add_argument("--nvtx", action="store_true")
     parser.add_argument("--truth")

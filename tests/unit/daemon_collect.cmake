@@ -9,7 +9,9 @@ add_executable(daemon_collect_test
   unit/daemon_collect_gpu_annotations_test.cc
   unit/daemon_collect_gpu_clock_test.cc
   unit/daemon_collect_gpu_graph_captures_test.cc
+  unit/daemon_collect_gpu_joiner_test.cc
   unit/daemon_collect_gpu_launch_stacks_test.cc
+  unit/daemon_collect_gpu_silence_test.cc
   unit/daemon_collect_gpu_test.cc
   unit/daemon_collect_link_evidence_test.cc
   unit/daemon_collect_pacer_test.cc

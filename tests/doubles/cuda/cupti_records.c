@@ -40,7 +40,8 @@ void records_call(const struct double_call* call) {
 
 static void kernel(const struct double_call* call, const struct double_op* op, uint64_t starts, uint64_t ends) {
   uint32_t kind = cupti.kinds[kConcurrentKernel] ? kConcurrentKernel : kKernel;
-  if (!cupti.kinds[kind] || double_option("no_kernels", 0) || !reserve(kind, starts, ends)) return;
+  if (!cupti.kinds[kind] || (double_option("no_kernels", 0) && cupti_fault_is_due(0, 0))) return;
+  if (!reserve(kind, starts, ends)) return;
   put16(6, 32);  // registers
   put32(40, op->device);
   put32(44, op->context);
