@@ -123,6 +123,7 @@ enum pp_gpu_leave_how {
   PP_GPU_LEFT_DORMANT_BROKEN = 8,   // it did not work any more
   PP_GPU_LEFT_TAKEN_OVER = 9,       // as it was: another tool has it now
   PP_GPU_LEFT_DORMANT_UP = 10,      // the collector wanted it (PP_GPU_WANT_LEAVE_UP)
+  PP_GPU_LEFT_DORMANT_UNSURE = 11,  // nobody could say that no stream is being captured
 };
 
 // What the times in records are.
@@ -135,7 +136,7 @@ enum pp_gpu_time {
 
 enum pp_gpu_wanted {
   PP_GPU_WANT_RECORDS = 0,
-  PP_GPU_WANT_LEAVE = 1,
+  PP_GPU_WANT_LEAVE = 1,      // the only one with which CUPTI is taken down
   PP_GPU_WANT_LEAVE_NOW = 2,  // without waiting for what was launched
   PP_GPU_WANT_LEAVE_UP = 3,   // as the first, but CUPTI is not taken down: a stream may be being captured
 };

@@ -91,7 +91,7 @@ std::string_view GpuLeftWords(uint32_t how);
 
 enum class GpuLeave : uint8_t {
   kWhenDone,  // once what was launched so far has been recorded
-  kNow,       // without waiting for that
+  kNow,       // without waiting for that, and CUPTI is not taken down
   kUp,        // as the first, and CUPTI is not taken down
 };
 

@@ -40,8 +40,8 @@ static int subscribe(void) {
   return pp_cupti.cuptiSubscribe(&subscriber, pp_cupti_on_callback, 0);
 }
 
-// Ours of an earlier capture, where CUPTI stayed switched off. Attributes can be set only before there are any, and then
-// stay; a flush is refused until there are some.
+// Ours of an earlier capture, where CUPTI stayed switched off, or another tool's. The attributes of buffers can be set
+// only before there are any, and then stay; a flush is refused until there are some.
 static int has_callbacks(void) {
   return PP_CUPTI_CALL(PP_GPU_STEP_ATTRIBUTES, pp_cupti.cuptiActivityFlushAll(0)) == PP_CUPTI_SUCCESS;
 }
@@ -66,12 +66,12 @@ static void set_up(void) {
         PP_CUPTI_CALL(PP_GPU_STEP_THREAD_ID, pp_cupti.cuptiSetThreadIdType(PP_CUPTI_THREAD_ID_SYSTEM)) == 0;
   }
   is_per_thread |= pp_cupti.version >= PP_CUPTI_13_0;  // so they are if nobody says otherwise
+  size_t limit = pp_gpu_boot_block.device_pool_limit;
+  if (limit) (void)set_attribute(PP_CUPTI_DEVICE_BUFFER_POOL_LIMIT, &limit, sizeof limit);
   if (has_callbacks()) return;
   uint8_t yes = 1;
-  size_t limit = pp_gpu_boot_block.device_pool_limit;
   (void)set_attribute(PP_CUPTI_ZEROED_OUT_BUFFER, &yes, sizeof yes);
   if (pp_cupti.version >= PP_CUPTI_12_3) is_per_thread |= set_attribute(PP_CUPTI_PER_THREAD_BUFFER, &yes, sizeof yes);
-  if (limit) (void)set_attribute(PP_CUPTI_DEVICE_BUFFER_POOL_LIMIT, &limit, sizeof limit);
 }
 
 static int enable(enum pp_gpu_step step, uint8_t kind, int (*how)(uint32_t)) {
@@ -193,9 +193,15 @@ static void await_launched(void) {
   }
 }
 
-// What is switched on is the business of whoever has taken it over: to switch it off would take it from them.
+// What is switched on is the business of whoever has taken it over: to switch it off would take it from them. But for
+// kinds that the tool we know of (PyTorch's profiler) never asks for: nobody else would ever switch those off, and graphs
+// as a whole would keep their kernels from it.
 static uint32_t abandon(void) {
+  static const uint8_t kOurs[] = {PP_CUPTI_KIND_MARKER, PP_CUPTI_KIND_GRAPH, PP_CUPTI_KIND_JIT};
   pp_cupti_forget_launches(subscriber);
+  for (unsigned i = 0; i < sizeof kOurs; ++i) {
+    if (enabled[kOurs[i]]) (void)PP_CUPTI_CALL(PP_GPU_STEP_DISABLE_DEVICE, pp_cupti.cuptiActivityDisable(kOurs[i]));
+  }
   for (unsigned kind = 0; kind < PP_GPU_KINDS; ++kind) enabled[kind] = by_call[kind] = 0;
   registered = 0;
   (void)PP_CUPTI_CALL(PP_GPU_STEP_UNSUBSCRIBE, pp_cupti.cuptiUnsubscribe(subscriber));
@@ -204,9 +210,15 @@ static uint32_t abandon(void) {
   return PP_GPU_LEFT_TAKEN_OVER;
 }
 
+// Who sets the clock may have taken the buffers, too: only where they surely are ours what is switched on is.
+static int is_taken_over(void) {
+  return pp_gpu.trouble == PP_GPU_LEAVE_TAKEN_OVER ||
+         (pp_gpu.trouble == PP_GPU_LEAVE_CLOCK && !pp_cupti_has_buffers());
+}
+
 static uint32_t detach(void) {
   if (!subscriber) return PP_GPU_LEFT_UNTOUCHED;
-  if (pp_gpu.trouble == PP_GPU_LEAVE_TAKEN_OVER || pp_gpu.trouble == PP_GPU_LEAVE_CLOCK) return abandon();
+  if (is_taken_over()) return abandon();
   const pp_gpu_boot* boot = &pp_gpu_boot_block;
   const int recorded = registered;
   pp_cupti_forget_launches(subscriber);

@@ -1,7 +1,8 @@
 // Taking CUPTI down: only at the exit of a call of the driver may that be, so we make such a call, and do it there.
 //
-// It waits for all contexts of the process, which is not allowed while a stream is being captured: then, and where
-// nothing comes of it in time, CUPTI stays as it is, with nothing switched on.
+// It waits for all contexts of the process, which is not allowed while a stream is being captured: then, where nobody
+// who knows has said that none is (a capture may have begun before us), and where nothing comes of it in time, CUPTI
+// stays as it is, with nothing switched on.
 #include "attach/intarget/cupti_library.h"
 
 enum { PP_OUR_CALL = 2 /* cuDriverGetVersion */, PP_PATIENCE_MILLIS = 2000, PP_TURN_MILLIS = 20 };
@@ -49,10 +50,12 @@ static void call_until_down(void* subscriber, uint64_t deadline) {
 
 static uint32_t take_down(void* subscriber, int32_t* number) {
   if (pp_gpu.trouble) return PP_GPU_LEFT_DORMANT_BROKEN;
-  if (__atomic_load_n(&pp_gpu.arena->wanted, __ATOMIC_ACQUIRE) == PP_GPU_WANT_LEAVE_UP) return PP_GPU_LEFT_DORMANT_UP;
+  const uint32_t wanted = __atomic_load_n(&pp_gpu.arena->wanted, __ATOMIC_ACQUIRE);
+  if (wanted == PP_GPU_WANT_LEAVE_UP) return PP_GPU_LEFT_DORMANT_UP;
   if (!(pp_gpu_boot_block.flags & PP_GPU_BOOT_FINALIZE)) return PP_GPU_LEFT_DORMANT_ASKED;
   if (pp_cupti.version < PP_CUPTI_12_6 || !pp_cupti.cuptiFinalize) return PP_GPU_LEFT_DORMANT_VERSION;
   if (!pp_cupti.cuDriverGetVersion) return PP_GPU_LEFT_DORMANT_NO_CALL;
+  if (wanted != PP_GPU_WANT_LEAVE) return PP_GPU_LEFT_DORMANT_UNSURE;
   const uint64_t deadline = pp_gpu_now(PP_MONOTONIC) + PP_PATIENCE_MILLIS * 1000000ull;
   pp_gpu_set_step(PP_GPU_STEP_FINALIZE);
   if (!await_no_capture(deadline)) return PP_GPU_LEFT_DORMANT_CAPTURE;

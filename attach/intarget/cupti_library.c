@@ -82,11 +82,11 @@ static pp_gpu_report check_driver(void) {
   return fine();
 }
 
+// The library last: where it has to be loaded, it stays.
 pp_gpu_report pp_cupti_find(void) {
-  pp_gpu_report report = find_functions();
-  if (report.error) return report;
   find_driver();
-  report = check_driver();
+  pp_gpu_report report = check_driver();
+  if (!report.error) report = find_functions();
   if (!report.error) report = check_version();
   pp_gpu.must_give = pp_cupti.version < PP_CUPTI_12_9;
   if (!report.error && pp_gpu.must_give) report = pp_gpu_map_spares();

@@ -43,6 +43,9 @@ enum pp_cupti_kind {
   PP_CUPTI_KIND_RUNTIME = 5,
   PP_CUPTI_KIND_CONTEXT = 9,
   PP_CUPTI_KIND_CONCURRENT_KERNEL = 10,
+  PP_CUPTI_KIND_MARKER = 12,
+  PP_CUPTI_KIND_GRAPH = 51,
+  PP_CUPTI_KIND_JIT = 52,
 };
 enum pp_cupti_attribute {
   PP_CUPTI_DEVICE_BUFFER_POOL_LIMIT = 2,
@@ -139,6 +142,7 @@ int pp_cupti_clock_is(uint32_t gpu_time);  // still
 // Before any record of a job's thread is switched on. Whether each thread fills buffers of its own.
 void pp_cupti_begin_watch(int is_per_thread);
 void pp_cupti_look(int flush_result);  // after a flush: sets pp_gpu.trouble
+int pp_cupti_has_buffers(void);        // 1: CUPTI surely asks us for them still
 // cupti_launches.c
 void pp_cupti_watch_launches(void* subscriber);
 void pp_cupti_forget_launches(void* subscriber);                                        // if they are watched

@@ -62,6 +62,11 @@ static int has_buffers(void) {
   return silent < PP_SILENT_PROBES;
 }
 
+int pp_cupti_has_buffers(void) {
+  const uint64_t before = traffic();
+  return may_probe() && probe() && traffic() != before;
+}
+
 static int has_clock(void) {
   wrong = pp_cupti_clock_is(pp_gpu.arena->record_time) ? 0 : wrong + 1;
   return wrong < PP_WRONG_CLOCKS;

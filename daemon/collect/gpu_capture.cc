@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "attach/base/clean_text.h"
+#include "attach/proc/maps.h"
 #include "daemon/collect/gpu_shim_boot.h"
 #include "daemon/collect/stub_boot.h"
 #include "daemon/inspect/gpu_library.h"
+#include "daemon/inspect/gpu_outlook.h"
 #include "daemon/inspect/torch_profiler.h"
 #include "daemon/nvml/nvml_counters.h"
 
@@ -83,7 +86,10 @@ Result<GpuInjection> GpuCapture::Inject(const std::function<bool()>& go_on) {
                          .graph_rate = is_sampled ? kGraphRate : 0};
   PP_ASSIGN_OR_RETURN(pp_gpu_boot boot, DescribeForGpuShim(target_.pid, target_.memory, target_.python, wishes));
   if (!context_.request.force) {
-    PP_RETURN_IF_ERROR(CheckTorchProfiler(target_.pid, target_.memory, target_.python));
+    PP_ASSIGN_OR_RETURN(const std::vector<MemoryRegion> regions, ReadMaps(target_.pid));
+    GpuOutlook outlook = LookAtGpu(target_.pid, regions);
+    outlook.torch_profiler = CheckTorchProfiler(target_.pid, target_.memory, target_.python);
+    PP_RETURN_IF_ERROR(CheckGpuCompany(target_.pid, outlook));
   }
   PP_RETURN_IF_ERROR(CheckMemory());
   PP_ASSIGN_OR_RETURN(InjectionTarget into, DescribeForInjection(target_.pid, target_.memory, target_.python));
@@ -351,7 +357,7 @@ void GpuCapture::LookAtTimes() {
                           target_.pid.value, more_bad, more_bad + more_good),
               "Record for a shorter time, or --gpu-detail coarse: CUPTI may have used up what it keeps for times.",
               ThingOf(target_.pid)));
-  injection_->arena.AskToLeave(GpuLeave::kNow);
+  injection_->arena.AskToLeave(HowToLeave());
 }
 
 void GpuCapture::Drain(Nanos now, Nanos known_until) {
@@ -380,8 +386,10 @@ uint64_t GpuCapture::CountLacks() const {
   return counts.dropped + counts.declined + counts.discarded + counts.invalid;
 }
 
-// To take CUPTI down would make the capture fail. Where records were lost, a kernel that is missing says nothing.
-bool GpuCapture::MayBeCapturing() const { return CountLacks() == 0 && joiner_.MayBeCapturing(MonotonicNow()); }
+// To take CUPTI down would make the capture of a graph fail. Where records were lost nobody can say that there is none.
+GpuLeave GpuCapture::HowToLeave() const {
+  return CountLacks() > 0 || joiner_.MayBeCapturing(MonotonicNow()) ? GpuLeave::kUp : GpuLeave::kWhenDone;
+}
 
 void GpuCapture::Leave(Nanos patience, const std::function<void()>& meanwhile) {
   if (!injection_.has_value() || accounting_.state == GpuCaptureState::kRefused) {
@@ -392,7 +400,7 @@ void GpuCapture::Leave(Nanos patience, const std::function<void()>& meanwhile) {
   joiner_.Close(now);
   annotations_.Close(now);
   const Error not_up = NotUpInTime("until the end of the capture");  // as far as it is now
-  arena.AskToLeave(MayBeCapturing() ? GpuLeave::kUp : GpuLeave::kWhenDone);
+  arena.AskToLeave(HowToLeave());
   const auto drain = [&] {
     meanwhile();
     arena.RenewLease();

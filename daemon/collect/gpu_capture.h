@@ -81,7 +81,7 @@ class GpuCapture {
   void LookAtTimes();
   void LookAtSilence(Nanos now);
   void TellSilence(Nanos now, GpuSilence::State silence);
-  bool MayBeCapturing() const;
+  GpuLeave HowToLeave() const;
   bool WantsAnnotations() const;
   bool MayCallForAnnotations() const;
   uint64_t CountLacks() const;

@@ -13,6 +13,8 @@ namespace {
 
 constexpr Nanos kWaitForLaunch = Nanos::FromMillis(1500);
 constexpr Nanos kKernelComesIn = Nanos::FromSeconds(1);
+constexpr Nanos kKernelPasses = Nanos::FromMillis(200);    // others of later launches, on another stream
+constexpr Nanos kKernelIsToldIn = Nanos::FromMillis(400);  // by a flush, if it was short
 constexpr Nanos kLongestCapture = Nanos::FromSeconds(60);
 constexpr size_t kMaxWaiting = size_t{1} << 19;  // records; of each kind
 constexpr size_t kMaxGraphs = 4096;
@@ -381,8 +383,13 @@ void GpuJoiner::CountInto(GpuAccounting& accounting) const {
   accounting = std::move(counted);
 }
 
+// Kernels come in about the order in which they were launched, however far behind the GPU is.
 bool GpuJoiner::MayBeCapturing(Nanos now) const {
-  return counts_.kernels > 0 && launches_.LacksOne(now - kLongestCapture, now - kKernelComesIn);
+  const Nanos recorded = now - std::max(begun_, now - kLongestCapture);
+  const Nanos patience = std::clamp(Nanos(recorded.value / 4), kKernelPasses, kKernelComesIn);
+  const Nanos seen = launches_.LastSeen();
+  const Nanos last = seen.value == 0 ? now - kKernelIsToldIn : seen - patience;
+  return launches_.LacksOne(now - kLongestCapture, std::max(last, now - kKernelComesIn));
 }
 
 }  // namespace ptrace_prof

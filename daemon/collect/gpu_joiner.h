@@ -70,8 +70,8 @@ class GpuJoiner {
   // Replays of graphs owe nothing: of those of before, nothing is told.
   void ExpectNoReplays() { replays_owe_ = false; }
   const GpuSilence& silence() const { return silence_; }
-  // Kernels come, but not all that were launched in the last time, though long enough ago: so it is while a stream is
-  // being captured into a graph since before anything was recorded.
+  // A kernel that was launched has not come, and later ones have, or none at all: so it is while a stream is being
+  // captured into a graph since before anything was recorded.
   bool MayBeCapturing(Nanos now) const;
 
  private:

@@ -84,4 +84,14 @@ bool GpuLaunches::LacksOne(Nanos first, Nanos last) const {
   });
 }
 
+Nanos GpuLaunches::LastSeen() const {
+  Nanos last;
+  for (const GpuLaunch& launch : slots_) {
+    if (launch.correlation != 0 && launch.is_implied && launch.is_seen) {
+      last = std::max(last, launch.begin);
+    }
+  }
+  return last;
+}
+
 }  // namespace ptrace_prof

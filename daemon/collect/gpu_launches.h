@@ -51,6 +51,8 @@ class GpuLaunches {
   GpuUnseenLaunches CountUnseen() const;
   // Whether a kernel that was launched between the two has not come, though nothing was captured as far as is known.
   bool LacksOne(Nanos first, Nanos last) const;
+  // When the last launch was made whose kernel has come; 0: none has.
+  Nanos LastSeen() const;
   GpuGraphCaptures& captures() { return captures_; }
 
  private:

@@ -14,6 +14,9 @@
 namespace ptrace_prof {
 namespace {
 
+constexpr std::string_view kCupti = "libcupti.so";
+constexpr std::string_view kMpsControl = "/tmp/nvidia-mps/control";  // unless the environment says otherwise
+
 std::string_view FileName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 std::string_view Folder(std::string_view path) { return path.substr(0, path.rfind('/')); }
 
@@ -70,9 +73,12 @@ Result<std::optional<std::string>> VariableOf(Pid pid, std::string_view variable
 }  // namespace
 
 Result<GpuLibraryPlace> FindGpuLibrary(Pid pid, const std::vector<MemoryRegion>& regions) {
-  const std::string mapped = FindMapped(regions, "libcupti.so");
+  const std::string mapped = FindMapped(regions, kCupti);
   if (!mapped.empty()) {
-    return GpuLibraryPlace{std::string(FileName(mapped)), mapped, true};
+    const bool has_others = std::ranges::any_of(regions, [&](const MemoryRegion& region) {
+      return FileName(region.path).starts_with(kCupti) && region.path != mapped;
+    });
+    return GpuLibraryPlace{std::string(FileName(mapped)), mapped, true, has_others};
   }
   const std::string runtime = FindMapped(regions, "libcudart.so");
   if (runtime.empty() && FindMapped(regions, "libcuda.so").empty()) {
@@ -86,7 +92,9 @@ Result<GpuLibraryPlace> FindGpuLibrary(Pid pid, const std::vector<MemoryRegion>&
                    "Install CUPTI of the same CUDA for the job (the package nvidia-cuda-cupti), or import torch in it.",
                    ThingOf(pid));
   }
-  return beside;
+  GpuLibraryPlace place = beside;
+  place.is_unsure = !FindMapped(regions, "libtorch_cuda").empty();
+  return place;
 }
 
 bool UsesCuda(Pid pid) {
@@ -106,8 +114,11 @@ Result<void> CheckGpuMemory(Pid pid, int64_t free_bytes) {
 }
 
 bool UsesMps(Pid pid) {
-  const auto pipe = VariableOf(pid, "CUDA_MPS_PIPE_DIRECTORY=");
-  return pipe.has_value() && pipe.value().has_value();
+  if (const auto pipe = VariableOf(pid, "CUDA_MPS_PIPE_DIRECTORY="); pipe.has_value() && pipe.value().has_value()) {
+    return true;
+  }
+  const UniqueFd root(::open(ProcPath(pid, "root").c_str(), O_PATH | O_CLOEXEC));
+  return root.is_open() && LookInRoot(root, kMpsControl).is_open();
 }
 
 Result<std::string> NvtxInjectionOf(Pid pid) {

@@ -18,6 +18,8 @@ struct GpuLibraryPlace {
   std::string soname;   // as far as its file's name tells
   std::string path;     // as the target sees it
   bool mapped = false;  // else it is to be loaded
+  bool is_unsure =
+      false;  // there may be another one in the process: several are mapped, or PyTorch was linked with one
 };
 
 // The target's own CUPTI, or, where it has mapped CUDA and no CUPTI, the one that belongs to that. Reason::kNoCuda: it

@@ -173,6 +173,27 @@ GpuOutlook LookAtGpu(Pid pid, const std::vector<MemoryRegion>& regions) {
   return outlook;
 }
 
+Result<void> CheckGpuCompany(Pid pid, const GpuOutlook& outlook) {
+  if (outlook.torch_profiler.has_error()) {
+    return outlook.torch_profiler;
+  }
+  if (!outlook.other_tool.empty()) {
+    return Because(
+        Reason::kConflictSubscriber,
+        fmt::format("process {} was entered by {}, and CUPTI serves one tool at a time", pid.value, outlook.other_tool),
+        "Stop that tool, or start the job without it; --force tries all the same.", ThingOf(pid));
+  }
+  if (outlook.library.has_value() && outlook.library.value().is_unsure) {
+    return Because(
+        Reason::kCuptiBlocked,
+        fmt::format("process {} has more than one CUPTI, or a PyTorch that was linked with one of its own, and "
+                    "only the one that serves its CUDA can be used",
+                    pid.value),
+        fmt::format("Have the job load one of them; --force uses {}.", outlook.library.value().path), ThingOf(pid));
+  }
+  return {};
+}
+
 Check JudgeGpu(Pid pid, const GpuOutlook& outlook) {
   if (outlook.library.has_error()) {
     const Error& error = outlook.library.error();
@@ -196,14 +217,9 @@ Check JudgeGpu(Pid pid, const GpuOutlook& outlook) {
         fmt::format("the NVIDIA driver is {}, too old for its CUPTI, that of {}", *outlook.driver, Name(*release)),
         "install the driver that goes with this CUDA, or use an older CUDA for the job");
   }
-  if (outlook.torch_profiler.has_error()) {
-    const Error& error = outlook.torch_profiler.error();
+  if (const Result<void> company = CheckGpuCompany(pid, outlook); company.has_error()) {
+    const Error& error = company.error();
     return Limited(pid, error.reason, error.message, error.remedy);
-  }
-  if (!outlook.other_tool.empty()) {
-    return Limited(pid, Reason::kConflictSubscriber,
-                   fmt::format("it was entered by {}, and CUPTI serves one tool at a time", outlook.other_tool),
-                   "stop that tool, or start the job without it");
   }
   if (outlook.uses_mps && release && IsBefore(*release, kSafeWithMps)) {
     return Limited(pid, Reason::kMpsUnsafe, "it shares its GPU by MPS, under which a CUPTI before CUDA 13 can hang it",

@@ -41,6 +41,8 @@ struct GpuOutlook {
 std::optional<CudaRelease> CuptiReleaseOf(std::string_view file_name);
 
 GpuOutlook LookAtGpu(Pid pid, const std::vector<MemoryRegion>& regions);
+// Of this what CUPTI itself would not refuse: it is one tool's alone, and there must be one of it in the process.
+Result<void> CheckGpuCompany(Pid pid, const GpuOutlook& outlook);
 // But for the memory of the GPU: CheckGpuMemory (gpu_library.h).
 Check JudgeGpu(Pid pid, const GpuOutlook& outlook);
 // Of a process that may be recorded: with so much of its GPU's memory free.

@@ -109,6 +109,16 @@ class GpuFaults(gpu_case.GpuCase):
         self.assertIn("(cuptiActivityGetNextRecord): error 21", self.totals["message"])
         self.assertIn("samples in", finished.errors)
 
+    def test_another_tool_is_seen_before_anything_is_brought_in(self):
+        target = self.job(env={"CUDA_INJECTION64_PATH": "/opt/tool.so"})
+        finished = self.record(target, duration="300ms")
+        self.assertEqual((self.totals["state"], self.totals["reason"]), ("refused", "CONFLICT_SUBSCRIBER"), self.totals)
+        self.assertIn("CUDA_INJECTION64_PATH", finished.errors)
+        self.assertNotIn("ptrace-prof", pathlib.Path(f"/proc/{target.pid}/maps").read_text())
+        self.record(target, "--force", duration="500ms")
+        self.assertEqual(self.totals["state"], "recording", self.totals)
+        self.truth(target)
+
     def test_another_tool_takes_the_buffers(self):
         target = self.job()
         finished = self.until_it_ended(target, ("profile", "profiling"))
@@ -192,11 +202,6 @@ class GpuFaults(gpu_case.GpuCase):
         self.assertGreater(self.totals["kernels"], 50)
         self.assertLess(killed - max(one["start"] for one in self.operations), 250_000_000)
         self.assertEqual(self.totals["skipped"], 0)
-
-    def collector_of(self, recording):
-        collectors = recording.children()
-        self.assertEqual(len(collectors), 1, collectors)
-        return collectors[0]
 
     def test_the_collector_is_killed_and_another_one_takes_over(self):
         target = self.job()
@@ -299,6 +304,41 @@ class GpuGraphs(gpu_case.GpuCase):
         self.assertEqual(target.expect("captured").text, "captured whole")
         self.assertUnharmed(target.pid)
         self.truth(target)
+
+    def capturing_alone(self):
+        """(a job that does nothing but capture a graph, since before it is recorded; its recording)"""
+        target = self.job()
+        for word, answer in (("pause", "paused"), ("capture", "capturing")):
+            target.tell(word)
+            target.expect(answer)
+        recording = self.start_recording(target)
+        self.await_all_on(recording, target, "more", "more")
+        return target, recording
+
+    def assertCapturedWhole(self, target):
+        target.tell("captured")
+        self.assertEqual(target.expect("captured").text, "captured whole")
+        self.assertUnharmed(target.pid)
+        target.tell("resume")
+        target.expect("resumed")
+        self.truth(target)
+
+    def test_a_capture_that_had_begun_before_in_a_job_that_does_nothing_else(self):
+        target, recording = self.capturing_alone()
+        for _ in range(10):  # longer than a kernel may take to be told of
+            target.tell("more")
+            target.expect("more")
+            time.sleep(0.1)
+        finished = self.stop(recording)
+        self.assertIn("kernels were launched that did not run", finished.errors)
+        self.assertCapturedWhole(target)
+
+    def test_a_capture_that_had_begun_before_whose_collector_is_killed(self):
+        target, recording = self.capturing_alone()
+        os.kill(self.collector_of(recording), signal.SIGKILL)
+        self.assertNotEqual(recording.wait().status, 0)
+        self.assertTrue(within_deadline(lambda: "ptrace-prof-arena" not in pathlib.Path(f"/proc/{target.pid}/maps").read_text()))
+        self.assertCapturedWhole(target)
 
     def test_graphs_of_before_are_named(self):
         target = self.job("--threads", "2")

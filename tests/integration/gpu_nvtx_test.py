@@ -4,13 +4,12 @@ libraries, where NVTX is bound as it is in a real job: by each library at its fi
 import json
 import pathlib
 import sys
-import threading
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import case, gpu_case, profiler  # noqa: E402
 
 FULL = ("--gpu-detail", "full")
-KERNEL, DEVICE = "softmax_warp", "Double of a GPU"
+KERNEL = "softmax_warp"
 THREADS = 2
 
 
@@ -28,11 +27,7 @@ class GpuNvtx(gpu_case.GpuCase):
         """A recording that begins and ends while the job makes no call."""
         self.say(target, ("pause", "paused"))
         recording = self.start_recording(target, *options)
-        watching = threading.Thread(target=recording.shows, args=(DEVICE,))  # then everything is switched on
-        watching.start()
-        while watching.is_alive():
-            self.say(target, ("ping", "pong"))  # its Python has to run for us to come in
-            watching.join(0.01)
+        self.await_all_on(recording, target, "ping", "pong")
         target.tell("resume")
         self.resumed = int(target.expect("resumed").text.split()[1])
         recording.shows(KERNEL)

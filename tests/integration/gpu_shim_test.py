@@ -379,9 +379,9 @@ class Troubles(GpuShimCase):
     def test_the_clock_of_cupti_is_set(self):
         target = self.job(clock_step_ns=3600 * 10**9, clock_step_after=0, on_word=1)
         left, error = self.ended(target, TROUBLE)
-        self.assertEqual((left["cause"], left["how"], error["reason"]), (CLOCK, TAKEN_OVER, "CONFLICT_SUBSCRIBER"))
+        self.assertEqual((left["cause"], left["how"], error["reason"]), (CLOCK, DORMANT_BROKEN, "CONFLICT_SUBSCRIBER"))
         self.assertIn("clock", error["message"])
-        self.assertGoesOn(target)
+        self.assertEndsWell(target)
 
 
 if __name__ == "__main__":

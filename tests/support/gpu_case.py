@@ -5,6 +5,7 @@ import os
 import pathlib
 import subprocess
 import tempfile
+import threading
 
 from . import case, profiler
 from .daemon import Daemon, Place
@@ -13,6 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOUBLES = os.environ.get("PP_CUDA_DOUBLES", str(ROOT / "build/bin/tests/cuda"))
 DUMP = os.environ.get("PP_GPU_TRACE_DUMP", str(ROOT / "build/bin/tests/gpu_trace_dump"))
 TROUBLE = ("trouble", "troubled")  # word and answer: from here on the double does what a test wants of it (on_word)
+DEVICE = "Double of a GPU"  # seen once the records of everything are switched on
 EDGE = 50_000_000  # ns
 WITHIN = 1_000_000  # ns, of what CUPTI's clock and ours differ by
 
@@ -42,6 +44,20 @@ class GpuCase(case.Case):
         recording = profiler.Recording(target.pid, "--gpu", "--duration", "1h", *options)
         self.addCleanup(recording.remove)
         return recording
+
+    def await_all_on(self, recording, target, *saying):
+        """Until everything is switched on, in a job that launches nothing: what is said to it has its Python run meanwhile."""
+        watching = threading.Thread(target=recording.shows, args=(DEVICE,))
+        watching.start()
+        while watching.is_alive():
+            target.tell(saying[0])
+            target.expect(saying[1])
+            watching.join(0.01)
+
+    def collector_of(self, recording):
+        collectors = recording.children()
+        self.assertEqual(len(collectors), 1, collectors)
+        return collectors[0]
 
     def stop(self, recording):
         recording.interrupt()

@@ -171,6 +171,43 @@ TEST(GpuJoiner, ACaptureThatHadBegunBeforeIsGuessedByKernelsThatDoNotCome) {
   EXPECT_FALSE(joined.joiner.MayBeCapturing(joined.base + Nanos::FromSeconds(2)));
 }
 
+TEST(GpuJoiner, WhereNoKernelCameAtAllACaptureMayBeGoingOn) {
+  Joined joined;
+  joined.joiner.Begin(joined.base);
+  Bytes bytes;
+  bytes.Append(Launch(joined.At(100), 1), 0);
+  joined.Take(bytes);
+  joined.Settle(0.1);
+  EXPECT_FALSE(joined.joiner.MayBeCapturing(joined.base + Nanos::FromMillis(300))) << "it may yet come";
+  EXPECT_TRUE(joined.joiner.MayBeCapturing(joined.base + Nanos::FromMillis(500)));
+}
+
+TEST(GpuJoiner, WhereLaterKernelsCameACaptureMayBeGoingOnHoweverShortTheRecording) {
+  constexpr int64_t kLater = 300'000'000;
+  Joined joined;
+  joined.joiner.Begin(joined.base);
+  Bytes bytes;
+  bytes.Append(Launch(joined.At(100), 1), 0)
+      .Append(Launch(joined.At(kLater), 2), 0)
+      .Append(Kernel(joined.At(kLater + 10), joined.At(kLater + 20), 2), kKernelSize);
+  joined.Take(bytes);
+  joined.Settle(0.5);
+  EXPECT_TRUE(joined.joiner.MayBeCapturing(joined.base + Nanos::FromMillis(600)));
+}
+
+TEST(GpuJoiner, AGpuThatIsFarBehindIsNoCapture) {
+  Joined joined;
+  joined.joiner.Begin(joined.base);
+  Bytes bytes;
+  bytes.Append(Launch(joined.At(100), 1), 0)
+      .Append(Launch(joined.At(200'000'000), 2), 0)
+      .Append(Launch(joined.At(300'000'000), 3), 0)
+      .Append(Kernel(joined.At(550'000'000), joined.At(560'000'000), 1), kKernelSize);
+  joined.Take(bytes);
+  joined.Settle(0.6);
+  EXPECT_FALSE(joined.joiner.MayBeCapturing(joined.base + Nanos::FromMillis(600)));
+}
+
 TEST(GpuJoiner, WhatWasLaunchedBeforeAllWasSwitchedOnOwesNoKernel) {
   Joined joined;
   joined.joiner.Begin(joined.base + Nanos(250));

@@ -102,6 +102,12 @@ TEST(JudgeGpu, SaysWhatACaptureWouldMeet) {
   EXPECT_EQ(ReasonFor(outlook), Reason::kConflictSubscriber);
 
   outlook = Usable();
+  EXPECT_TRUE(CheckGpuCompany(kPid, outlook).has_value());
+  outlook.library.value().is_unsure = true;
+  EXPECT_EQ(ReasonFor(outlook), Reason::kCuptiBlocked);
+  EXPECT_TRUE(CheckGpuCompany(kPid, outlook).has_error());
+
+  outlook = Usable();
   outlook.uses_mps = true;
   EXPECT_EQ(ReasonFor(outlook), Reason::kMpsUnsafe);
   outlook.release = CudaRelease{13, -1};
@@ -121,6 +127,16 @@ TEST(LookAtGpu, FindsToolsByWhatIsMapped) {
   EXPECT_TRUE(LookAtGpu(Pid(::getpid()), regions).has_driver);
   EXPECT_EQ(LookAtGpu(Pid(::getpid()), regions).driver, 580);
   EXPECT_EQ(LookAtGpu(Pid(::getpid()), regions).other_tool, "");
+}
+
+TEST(LookAtGpu, KnowsThatThereMayBeTwoOfThem) {
+  std::vector<MemoryRegion> regions(3);
+  regions[0].path = "/opt/cuda/libcupti.so.13";
+  regions[1].path = "/opt/cuda/libcupti.so.13";  // its other segments
+  regions[2].path = "/usr/lib/libcuda.so.1";
+  EXPECT_FALSE(LookAtGpu(Pid(::getpid()), regions).library.value().is_unsure);
+  regions[1].path = "/opt/nsight/libcupti.so.13";
+  EXPECT_TRUE(LookAtGpu(Pid(::getpid()), regions).library.value().is_unsure);
 }
 
 }  // namespace

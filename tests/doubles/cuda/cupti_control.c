@@ -128,7 +128,7 @@ DOUBLE_EXPORT int32_t cuptiActivitySetAttribute(uint32_t which, size_t* size, co
   int32_t refused = attribute(which, size, value);
   if (refused) return refused;
   pthread_mutex_lock(&cupti.lock);
-  if (cupti.request) cupti.misuse.late_attributes++;
+  if (cupti.request && which != 2) cupti.misuse.late_attributes++;  // how many buffers a device has may change
   uint64_t wide = 0;
   memcpy(&wide, value, *size < sizeof wide ? *size : sizeof wide);
   cupti.attributes[which] = wide + 1;  // 0: as it comes
