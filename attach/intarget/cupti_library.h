@@ -1,6 +1,6 @@
 // CUPTI and the driver as the shim sees them: functions found by name in what the job has mapped, and the few numbers
-// of theirs that we use. Own declarations, so that no toolkit is needed to build; tests/oracle holds them to the real
-// ones.
+// of theirs that we use. Own declarations, so that no toolkit is needed to build; where real headers are at hand,
+// tests/integration/cuda_declarations_test.py holds these to them.
 //
 // Control thread. Any optional function may be null.
 #ifndef PTRACE_PROF_ATTACH_INTARGET_CUPTI_LIBRARY_H_
@@ -86,7 +86,7 @@ typedef struct pp_cupti_call_data {
   uint64_t* correlation_data;
   uint32_t correlation;
 } pp_cupti_call_data;
-PP_STATIC_ASSERT(offsetof(pp_cupti_call_data, correlation) == 64, "as in CUDA 11.8 to 13.4");
+PP_STATIC_ASSERT(offsetof(pp_cupti_call_data, correlation) == 64, "as in CUDA 11.8 to 13.5");
 
 #define PP_CUPTI_FOR_EACH_FUNCTION(NEEDED, OPTIONAL)                                           \
   NEEDED(cuptiGetVersion, (uint32_t*))                                                         \

@@ -58,11 +58,15 @@ def structures(folder, files=("cupti_activity.h", "cupti_activity_deprecated.h")
     return found
 
 
+def write_cuda_headers(place):
+    for header in CUDA_HEADERS:
+        pathlib.Path(place, header).write_text(TYPES if header == "cuda.h" else "#include <cuda.h>\n")
+
+
 def evaluate(folder, expressions):
     """The values of C expressions about what the headers declare."""
     with tempfile.TemporaryDirectory() as place:
-        for header in CUDA_HEADERS:
-            pathlib.Path(place, header).write_text(TYPES if header == "cuda.h" else "#include <cuda.h>\n")
+        write_cuda_headers(place)
         lines = "".join(f'  printf("%zu\\n", (size_t)({one}));\n' for one in expressions)
         pathlib.Path(place, "ask.c").write_text(
             "#include <stdio.h>\n#include <cupti_result.h>\n#include <cupti_callbacks.h>\n#include <cupti_activity.h>\n"
