@@ -30,7 +30,7 @@ def names(library):
     """{"domain callback": name}, and of results."""
     found = {}
     for domain in (1, 2):
-        for callback in range(1, 600):
+        for callback in range(1, 1024):
             name = ctypes.c_char_p()
             if library.cuptiGetCallbackName(domain, callback, ctypes.byref(name)) == 0 and name.value:
                 found["%d %d" % (domain, callback)] = name.value.decode()
