@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # ./dev demo: records a live PyTorch training script by its PID and says where the picture is.
-# ./dev demo gpu: records a job that computes on a GPU, and the GPU with it.
+# ./dev demo gpu: records a job that computes on a GPU, and the GPU with it: that training script where there is a GPU and a
+# PyTorch that sees it (the python3 of PATH), else a job on doubles of CUDA's libraries.
 
 DEMO_SECONDS=10
 
@@ -12,28 +13,40 @@ verb_demo() {
   esac
 }
 
-# The job computes nothing: it runs on doubles of CUDA's libraries, whether this machine has a GPU or not.
+has_gpu() {
+  [ -e /dev/nvidiactl ] && python3 -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' 2>/dev/null
+}
+
 demo_gpu() {
-  local out=$PP_ROOT/build/demo record=$PP_ROOT/build/bin/ptrace-prof job word=
+  local out=$PP_ROOT/build/demo record=$PP_ROOT/build/bin/ptrace-prof job word='' truth
   # shellcheck source=dev.d/setup.sh
   . dev.d/setup.sh
   # shellcheck source=dev.d/build.sh
   . dev.d/build.sh
   install_packages dev.d/packages/build.txt
-  build release ptrace-prof cuda_double
   mkdir -p "$out"
-  say "Starting a job on doubles of CUDA's libraries (tests/targets/cuda_job.py)"
-  coproc JOB { exec /usr/bin/python3 tests/targets/cuda_job.py --rate 5000 --threads 2 2>"$out/gpu.log"; }
+  if has_gpu; then
+    build release ptrace-prof
+    truth="All of it is real."
+    say "Starting a training script on this machine's GPU (tests/demo/train_transformer.py --device cuda)"
+    coproc JOB { exec python3 tests/demo/train_transformer.py --device cuda --seconds 120 2>"$out/gpu.log"; }
+  else
+    build release ptrace-prof cuda_double
+    truth="There is no GPU here with a PyTorch that sees it: kernels, their times and the device are doubles'; all else is real."
+    say "Starting a job on doubles of CUDA's libraries (tests/targets/cuda_job.py)"
+    coproc JOB { exec /usr/bin/python3 tests/targets/cuda_job.py --rate 5000 --threads 2 2>"$out/gpu.log"; }
+  fi
   job=$JOB_PID
   # shellcheck disable=SC2064 # the process of now
   trap "kill $job 2>/dev/null || true; wait $job 2>/dev/null || true" EXIT
-  read -r -u "${JOB[0]}" word || true
-  [ -n "$word" ] || { tail -n 5 "$out/gpu.log" >&2; die "the job did not start (above)"; }
+  # What either says when it runs begins like this; anything before is of others.
+  while read -r -u "${JOB[0]}" word && [[ $word != ready* && $word != running* ]]; do :; done
+  [[ $word == ready* || $word == running* ]] || { tail -n 5 "$out/gpu.log" >&2; die "the job did not start (above)"; }
   say "Recording it for 2 s: ptrace-prof record --pid $job --gpu --mode trace"
   "$record" record --pid "$job" --gpu --mode trace --duration 2 -o "$out/gpu.pftrace"
   "$record" export "$out/gpu.pftrace" -o "$out/gpu.html"
   "$record" export "$out/gpu.pftrace" --report kernels | head -n 20 || true
-  say "Done. The kernels, their times and the device are the doubles'; all else is real. Open one of:"
+  say "Done. $truth Open one of:"
   note "$out/gpu.html      timeline with a row for each stream, GPU time by kernel and by function"
   note "$out/gpu.pftrace   in https://ui.perfetto.dev"
 }

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""A real training job, small enough to start in seconds: a character-level transformer on PyTorch, CPU only.
+"""A real training job, small enough to start in seconds: a character-level transformer on PyTorch, on the CPU or on a GPU.
 
 The text it learns is a module of Python's own library, the data comes through a DataLoader with worker processes, and every step
 does what larger jobs do: collate, forward, loss, backward, clip, optimizer step, now and then an evaluation and a
 checkpoint. Prints "ready PID" once it is training; ends after --seconds, on SIGTERM, or never.
 
-    python3 train_transformer.py [--seconds N] [--workers N] [--ready-fd FD]
+    python3 train_transformer.py [--seconds N] [--workers N] [--device cuda] [--ready-fd FD]
 """
 import argparse
 import io
@@ -83,15 +83,15 @@ class Transformer(nn.Module):
         self.head = nn.Linear(width, vocabulary)
 
     def forward(self, x):
-        x = self.tokens(x) + self.positions(torch.arange(x.shape[1]))
+        x = self.tokens(x) + self.positions(torch.arange(x.shape[1], device=x.device))
         for block in self.blocks:
             x = block(x)
         return self.head(x)
 
 
 class Trainer:
-    def __init__(self, model, loader):
-        self.model, self.loader = model, loader
+    def __init__(self, model, loader, device="cpu"):
+        self.model, self.loader, self.device = model.to(device), loader, device
         self.optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4)
         self.step_number = 0
 
@@ -121,7 +121,8 @@ class Trainer:
     def epochs(self):
         """Trains for ever; yields the loss of every step."""
         while True:
-            for inputs, targets in self.loader:
+            for batch in self.loader:
+                inputs, targets = (tensor.to(self.device) for tensor in batch)
                 loss = self.train_step(inputs, targets)
                 if self.step_number % 25 == 0:
                     self.evaluate(inputs, targets)
@@ -141,6 +142,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=math.inf)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--device", default="cpu")
     parser.add_argument("--ready-fd", type=int, default=None)
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
@@ -149,7 +151,7 @@ def main():
     dataset = Windows(corpus())
     loader = DataLoader(dataset, batch_size=8, shuffle=True, num_workers=arguments.workers,
                         persistent_workers=arguments.workers > 0)
-    trainer = Trainer(Transformer(len(dataset.vocabulary)), loader)
+    trainer = Trainer(Transformer(len(dataset.vocabulary)), loader, arguments.device)
     deadline = time.monotonic() + arguments.seconds
     for loss in trainer.epochs():
         if trainer.step_number == 1:
