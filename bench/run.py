@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
 
-from parts import (compare, cost, footprint, goals, gpu_records, machine, page, read_cost, report, service, slowdown, tools,  # noqa: E402
+from parts import (compare, cost, footprint, goals, gpu_doubles, gpu_records, machine, page, read_cost, report, service, slowdown, tools,  # noqa: E402
                    trace, training)
 from parts.scenario import SCENARIOS  # noqa: E402
 from parts.target import Target  # noqa: E402
@@ -25,7 +25,7 @@ OUR_PAIRS = 5  # times as many as a peer's: promises are about them
 SHORTEST_PACED = 8  # seconds
 BUSY_PERCENT = 20  # before we start: more is worth a warning
 PARTS = ("compare", "reads", "calls", "memory", "size", "slowdown", "service", "training", "trace", "injection",
-         "gpu", "more")
+         "gpu", "doubles", "more")
 BESIDE_PEERS = ("compare", "slowdown", "more")
 
 
@@ -78,6 +78,7 @@ class Results:
     service: list = field(default_factory=list)
     training: list = field(default_factory=list)
     gpu: list = field(default_factory=list)
+    doubles: list = field(default_factory=list)
     tracing: object = None
     ways: object = None
     commands: set = field(default_factory=set)
@@ -85,7 +86,7 @@ class Results:
 
     def is_empty(self):
         measured = (self.fastest, self.paced, self.read_costs, self.calls, self.memory, self.sizes, self.slowdowns, self.service,
-                    self.training, self.gpu)
+                    self.training, self.gpu, self.doubles)
         return not any(measured) and all(found is None or found.is_empty() for found in (self.tracing, self.ways))
 
 
@@ -208,6 +209,15 @@ class Bench:
                 self.results.gpu.append(gpu_records.measure(str(binary)))
             except RuntimeError as failure:
                 self.results.notes.append(f"GPU records: {failure}")
+
+    def doubles(self):
+        if gpu_doubles.missing():
+            self.results.notes.append(f"GPU captures on doubles were not measured: {', '.join(gpu_doubles.missing())} missing.")
+        elif self.in_time("GPU captures on doubles"):
+            try:
+                self.results.doubles.append(gpu_doubles.measure(self.home, say))
+            except RuntimeError as failure:
+                self.results.notes.append(f"GPU captures on doubles: {failure}")
 
     def minutes_left(self):
         return self.mode.minutes - (time.monotonic() - self.started) / 60

@@ -16,6 +16,8 @@ FEWEST_SAMPLES = 100_000  # of ours and of the peer's, for a claim about CPU tha
 SLOWDOWN_BOUND = 0.005
 MEMORY_BOUND_KIB = 64 * 1024
 GPU_RECORDS = 2e6
+FIRST_KERNEL_MS = (300, 2000)  # p50, p99
+HAND_OFF_US = 1  # of a MiB
 GROWTH_BOUND_KIB = 1024  # what counts as constant
 
 
@@ -142,9 +144,25 @@ def _gpu(results):
                      f"≥ {GPU_RECORDS / 1e6:g} M", one.rate, one.rate >= GPU_RECORDS, f"{one.rate / 1e6:.1f} M")
 
 
+def _on_a_double(what, bound, measured, met, text):
+    """What holds on a double is no claim about a GPU, where it takes longer; what a double misses a GPU misses too."""
+    goal = _judge(what, f"{bound} on a GPU", measured, met, f"{text} on a double of CUDA")
+    return replace(goal, verdict="no claim") if goal.verdict == "met" else goal
+
+
+def _doubles(results):
+    for one in results.doubles:
+        count, (p50, p99) = len(one.first_kernel_ms), FIRST_KERNEL_MS
+        what = "from the command until the first kernel is in the stream, of a job that replays graphs"
+        for name, value, bound in (("p50", one.p50, p50), ("p99", one.p99, p99)):
+            yield _on_a_double(f"{what}, {name}", f"≤ {bound} ms", value, value <= bound, f"{value:.0f} ms of {count}")
+        yield _on_a_double("a buffer of 1 MiB handed out and taken back, in the target, median", f"≤ {HAND_OFF_US} us", one.pair_us,
+                           one.pair_us <= HAND_OFF_US, f"{one.pair_us:.2f} us of {len(one.take_back_ns):,}")
+
+
 _OF_PART = {"compare": (_cpu, _rate, _torn), "more": (_torn,), "reads": (_reads, _depth), "calls": (_calls,), "memory": (_memory,),
             "size": (_size,), "slowdown": (_slowdown,), "service": (_service,), "training": (_training,), "trace": (_trace,),
-            "injection": (_injection,), "gpu": (_gpu,)}
+            "injection": (_injection,), "gpu": (_gpu,), "doubles": (_doubles,)}
 
 
 def judge(part, results):

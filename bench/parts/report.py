@@ -4,6 +4,7 @@ from parts.compare import asked, ratios
 from parts.scenario import SCENARIOS
 from parts.statistics_of_ratios import interval, median
 from parts.table import table as _table
+from parts.trace_injection import percentile
 
 
 def _spread(values, scale):
@@ -135,6 +136,22 @@ def _gpu(results):
                      f"{one.each:.1f}"])])]
 
 
+def _doubles(results):
+    def row(what, values, scale, unit):
+        return [what, *(f"{scale * percentile(values, share):.2f} {unit}" for share in (0, 0.5, 0.99)), f"{len(values):,}"]
+
+    return ["On doubles of CUDA's libraries: the job, the way in, the shim and the collector are real; CUPTI, the driver and the GPU "
+            "are not, and take next to no time. None of this was measured on a GPU, where it is longer. Each attach is of a fresh "
+            "job, which replays graphs that were there before; it begins with the start of the command, and CUPTI is flushed "
+            "four times a second. The times of buffers are the shim's on threads of the job, with two readings of the clock in each.",
+            "", *_table(["what", "least", "p50", "p99", "of"], [line for one in results.doubles for line in (
+                row("until the first kernel is in the stream", one.first_kernel_ms, 1, "ms"),
+                row("a buffer of 1 MiB handed out", one.hand_out_ns, 0.001, "us"),
+                row("a buffer of 1 MiB taken back", one.take_back_ns, 0.001, "us"))]),
+            *(line for one in results.doubles if one.without
+              for line in (f"Attaches after which no kernel came: {one.without}.", ""))]
+
+
 # In the order of the page: part, title, lines.
 SECTIONS = (
     ("compare", "Sampling, beside its peers", _compare),
@@ -144,6 +161,7 @@ SECTIONS = (
     ("trace", "Exact tracing", _trace),
     ("injection", "The tracer's way into a process", _injection),
     ("gpu", "GPU records", _gpu),
+    ("doubles", "GPU, on doubles of CUDA", _doubles),
     ("service", "The service", _service),
     ("reads", "Cost of a sample in bare reads", _reads),
     ("calls", "System calls per thread-sample", _calls),

@@ -11,6 +11,7 @@ sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests")]
 import run  # noqa: E402
 from parts import goals, page, report, trace_goals, trace_report  # noqa: E402
 from parts.goal import Goal  # noqa: E402
+from parts.gpu_doubles import GpuDoubles  # noqa: E402
 from parts.gpu_records import GpuRecords  # noqa: E402
 from parts.trace import Tracing  # noqa: E402
 from parts.trace_events import Cost  # noqa: E402
@@ -61,6 +62,19 @@ class GpuRecordsPart(unittest.TestCase):
             self.assertEqual((goal.bound, goal.verdict), ("≥ 2 M", verdict))
             self.assertIn("55.00 (50.00 to 60.00)", "\n".join(report.lines("gpu", results)))
         self.assertEqual(goals.judge("gpu", run.Results(1000)), [])
+
+
+class GpuDoublesPart(unittest.TestCase):
+    def test_nothing_is_claimed_of_a_gpu(self):
+        for first, nanoseconds, verdicts in ((250.0, 400, ["no claim"] * 3), (2500.0, 600, ["missed"] * 3)):
+            results = run.Results(1000, doubles=[GpuDoubles("3.11", [first] * 50, 1, [nanoseconds], [nanoseconds])])
+            self.assertFalse(results.is_empty())
+            found = goals.judge("doubles", results)
+            self.assertEqual([goal.verdict for goal in found], verdicts)
+            self.assertTrue(all("on a double" in goal.measured for goal in found))
+            text = "\n".join(report.lines("doubles", results))
+            for there in (f"{first:.2f} ms", f"{nanoseconds / 1000:.2f} us", "no kernel came: 1"):
+                self.assertIn(there, text)
 
 
 class ExactTracing(unittest.TestCase):

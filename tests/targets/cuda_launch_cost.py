@@ -1,8 +1,10 @@
 """A thread on the doubles of CUDA, so many frames of Python deep, that launches when it is told to: "measure COUNT" is answered
-with "took NANOSECONDS"; anything else ends it. Option: --depth N.
+with "took NANOSECONDS", "buffers" with "times JSON": nanoseconds in which its client handed out, and took back, the last buffers;
+anything else ends it. Option: --depth N.
 """
 import argparse
 import ctypes
+import json
 import threading
 import time
 
@@ -12,11 +14,23 @@ from cuda_libraries import Cuda
 ABOVE = 3  # frames: the module, main, serve
 
 
+def buffer_times(cuda):
+    found = []
+    for of_requests in (1, 0):
+        times = (ctypes.c_uint32 * 4096)()
+        count = cuda.cupti.double_buffer_times(of_requests, times)
+        found.append(list(times[:count]))
+    return json.dumps(found)
+
+
 def serve(cuda, kernel):
     cuda.runtime.double_launch_many(ctypes.c_void_p(kernel), ctypes.c_uint64(1))  # from now on it uses CUDA
     pact.say("ready")
     while True:
         word, *count = pact.hear().split()
+        if word == "buffers":
+            pact.say("times", buffer_times(cuda))
+            continue
         if word != "measure":
             return
         pact.say("took", cuda.runtime.double_launch_many(ctypes.c_void_p(kernel), ctypes.c_uint64(int(count[0]))))
@@ -44,7 +58,7 @@ def main():
     depth = parser.parse_args().depth
     threading.Thread(target=run_python, daemon=True).start()
     cuda = Cuda()
-    cuda.runtime.double_launch_many.restype = ctypes.c_uint64
+    cuda.runtime.double_launch_many.restype = cuda.cupti.double_buffer_times.restype = ctypes.c_uint64
     below(depth - ABOVE - 1, cuda, cuda.kernel("_Z4tinyv", 1))
 
 

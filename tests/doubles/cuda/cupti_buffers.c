@@ -23,7 +23,8 @@ enum {
   kPerThread = 9,
   kDeclineSafely = 27,
   kDroppedWithoutDriver = 23,
-  kWorkerPeriod = 1000000
+  kWorkerPeriod = 1000000,
+  kTimed = 4096
 };
 
 struct holder {  // of the buffer that a thread, or everybody, fills
@@ -39,6 +40,10 @@ static pthread_cond_t work, flushed = PTHREAD_COND_INITIALIZER;
 static pthread_t worker;
 static int running, stopping, force;
 static uint64_t flush_wanted, flush_done;
+static struct {  // nanoseconds that the client took, the newest in place of the oldest
+  uint32_t nanoseconds[kTimed];
+  uint64_t count;
+} request_times, complete_times;
 
 uint64_t cupti_time(uint64_t monotonic) {
   static uint64_t offset, read_at;
@@ -95,9 +100,12 @@ static int fill(struct holder* holder) {
   size_t size = 0, records = 0;
   pthread_mutex_unlock(&cupti.lock);
   cupti_in_request = 1;
+  uint64_t before = monotonic_now();
   request(&data, &size, &records);
+  uint64_t took = monotonic_now() - before;
   cupti_in_request = 0;
   pthread_mutex_lock(&cupti.lock);
+  if (data) request_times.nanoseconds[request_times.count++ % kTimed] = (uint32_t)took;
   if (!data && personality_version < kDeclineSafely) {
     fputs("double of libcupti: the client declined a buffer, which this version does not survive\n", stderr);
     raise(SIGSEGV);
@@ -123,7 +131,9 @@ static void deliver(void) {
     cupti_in_complete = 1;
     int64_t slow = double_option("delivery_ms", 0);
     if (slow) sleep_until(monotonic_now() + (uint64_t)slow * 1000000);
+    uint64_t before = monotonic_now();
     complete(NULL, 0, buffer->data, buffer->size, buffer->used);
+    complete_times.nanoseconds[complete_times.count++ % kTimed] = (uint32_t)(monotonic_now() - before);
     cupti_in_complete = 0;
     pthread_mutex_unlock(&delivery);
     free(buffer);
@@ -258,6 +268,15 @@ uint8_t* buffers_reserve(uint32_t kind, uint64_t starts, uint64_t ends) {
   current->used += size;
   current->records++;
   return current->data + one.offset;
+}
+
+// How long the client took to hand out and to take back the last buffers, for figures; how many times are told of each.
+DOUBLE_EXPORT uint64_t double_buffer_times(int of_requests, uint32_t nanoseconds[kTimed]) {
+  pthread_mutex_lock(&cupti.lock);
+  uint64_t count = of_requests ? request_times.count : complete_times.count;
+  memcpy(nanoseconds, of_requests ? request_times.nanoseconds : complete_times.nanoseconds, kTimed * sizeof *nanoseconds);
+  pthread_mutex_unlock(&cupti.lock);
+  return count < kTimed ? count : kTimed;
 }
 
 int32_t buffers_flush(int forced) {
