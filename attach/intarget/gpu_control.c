@@ -10,7 +10,8 @@ enum {
   PP_PR_SET_NAME = 15,
   PP_FUTEX_WAIT = 0,
   PP_SEEN_TURN_MILLIS = 100,
-  PP_IDLE_TURNS = 4,  // of those in which nothing is expected, each so many is flushed
+  PP_FIRST_FLUSH = 8,  // so much earlier than the later ones
+  PP_IDLE_TURNS = 4,   // of those in which nothing is expected, each so many is flushed
 };
 // All but those by which libc itself reaches every thread (setuid, pthread_cancel).
 #define PP_BLOCKED_SIGNALS (~(1ull << 31 | 1ull << 32))
@@ -54,12 +55,14 @@ void pp_gpu_wait(uint64_t millis) {
   heard = __atomic_load_n(&pp_gpu.arena->bell, __ATOMIC_ACQUIRE);
 }
 
-// Flushing is dear: where no buffer is out and none came back, there is hardly anything to come.
+// Flushing is dear: where no buffer is out and none came back, there is hardly anything to come. The first records are
+// waited for by somebody who wants to see that there are any.
 static void record_until_called_off(void) {
   uint64_t completed = 0;
-  uint32_t flush = 0;
+  uint32_t flush = 0, millis = pp_gpu_boot_block.flush_millis / PP_FIRST_FLUSH;
   for (unsigned idle = 0; !pp_gpu_is_called_off();) {
-    pp_gpu_wait(pp_gpu_boot_block.flush_millis);
+    pp_gpu_wait(millis);
+    millis = millis * 2 < pp_gpu_boot_block.flush_millis ? millis * 2 : pp_gpu_boot_block.flush_millis;
     if (pp_gpu_is_called_off()) return;
     const uint64_t now = __atomic_load_n(&pp_gpu.arena->completed, __ATOMIC_RELAXED);
     const uint32_t asked = __atomic_load_n(&pp_gpu.arena->flush, __ATOMIC_ACQUIRE);
