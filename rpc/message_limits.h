@@ -1,5 +1,5 @@
 // How large a message may be. A request of ours is tiny; a response may hold one large packet, or a dump of many
-// threads.
+// threads. What clients take is more than what we send, as servers of other versions may send more.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,7 @@ namespace ptrace_prof {
 
 inline constexpr int kMaxRequest = 4 << 20;
 inline constexpr int kMaxResponse = 64 << 20;
+inline constexpr size_t kMaxAnswer = size_t{16} << 20;
 inline constexpr size_t kMaxMetadata = 8 << 10;
 
 }  // namespace ptrace_prof

@@ -1,18 +1,46 @@
 #include "daemon/service/answer_at_end.h"
 
+#include <fmt/format.h>
+
 #include <mutex>
 
 #include "daemon/trace/trace_reader.h"
+#include "rpc/status.h"
 
 namespace ptrace_prof {
 namespace {
 
 constexpr size_t kReadAtOnce = 1 << 20;
 
+// Whether there is room for the message, which then has it until the call is done.
+grpc::Status Hold(const HeldAnswer& answer, UnsentBytes::Share& share) {
+  const size_t size = answer.message.ByteSizeLong();
+  auto taken = answer.unsent.Take(answer.user, size);
+  if (!taken.has_value()) {
+    answer.message.Clear();
+    return ToStatus(NoRoomForAnswer(size));
+  }
+  share = std::move(*taken);
+  return grpc::Status::OK;
+}
+
+class AnsweredCall : public grpc::ServerUnaryReactor {
+ public:
+  AnsweredCall(const HeldAnswer& answer, const Result<void>& outcome) {
+    Finish(outcome.has_error() ? ToStatus(outcome.error()) : Hold(answer, share_));
+  }
+
+ private:
+  void OnDone() override { delete this; }
+
+  UnsentBytes::Share share_;
+};
+
 class AnswerCall : public grpc::ServerUnaryReactor {
  public:
-  AnswerCall(std::shared_ptr<CaptureSession> session, std::function<grpc::Status(const CaptureSession&)> answer)
-      : session_(std::move(session)), answer_(std::move(answer)) {}
+  AnswerCall(std::shared_ptr<CaptureSession> session, HeldAnswer answer,
+             std::function<grpc::Status(const CaptureSession&)> fill)
+      : session_(std::move(session)), answer_(answer), fill_(std::move(fill)) {}
 
   void Begin() {
     listener_ = session_->Subscribe([this] { FinishIfEnded(); });
@@ -24,7 +52,8 @@ class AnswerCall : public grpc::ServerUnaryReactor {
     const std::lock_guard lock(mutex_);
     if (!is_finished_ && HasEnded(session_->Snapshot().state)) {
       is_finished_ = true;
-      Finish(answer_(*session_));
+      const grpc::Status filled = fill_(*session_);
+      Finish(filled.ok() ? Hold(answer_, share_) : filled);
     }
   }
   // Its end is the registry's to wait for, not this call's, which its connection waits for.
@@ -42,7 +71,9 @@ class AnswerCall : public grpc::ServerUnaryReactor {
   }
 
   const std::shared_ptr<CaptureSession> session_;
-  const std::function<grpc::Status(const CaptureSession&)> answer_;
+  const HeldAnswer answer_;
+  const std::function<grpc::Status(const CaptureSession&)> fill_;
+  UnsentBytes::Share share_;
   std::mutex mutex_;
   bool is_finished_ = false;
   CaptureSession::ListenerId listener_ = 0;
@@ -50,11 +81,22 @@ class AnswerCall : public grpc::ServerUnaryReactor {
 
 }  // namespace
 
-grpc::ServerUnaryReactor* AnswerAtEnd(std::shared_ptr<CaptureSession> session,
-                                      std::function<grpc::Status(const CaptureSession&)> answer) {
-  auto* call = new AnswerCall(std::move(session), std::move(answer));
+grpc::ServerUnaryReactor* AnswerAtEnd(std::shared_ptr<CaptureSession> session, HeldAnswer answer,
+                                      std::function<grpc::Status(const CaptureSession&)> fill) {
+  auto* call = new AnswerCall(std::move(session), answer, std::move(fill));
   call->Begin();
   return call;
+}
+
+grpc::ServerUnaryReactor* AnswerNow(HeldAnswer answer, const Result<void>& outcome) {
+  return new AnsweredCall(answer, outcome);
+}
+
+Error NoRoomForAnswer(size_t bytes) {
+  return Because(
+      Reason::kQuota,
+      fmt::format("an answer of {} bytes finds no room: too much is kept that clients have not read yet", bytes),
+      "read what was asked for, or try again in a moment");
 }
 
 Result<void> ReadWholeTrace(const CaptureSession& session, TraceVisitor& visitor) {

@@ -36,9 +36,9 @@ class ShowAgain {
 
 class ReadTraceCall : public SessionCall<v1::TraceChunk> {
  public:
-  ReadTraceCall(std::shared_ptr<CaptureSession> session, const v1::ReadTraceRequest& request, uint32_t chunk_size)
-      : SessionCall(std::move(session)),
-        cursor_(this->session().spool(), request.offset(), chunk_size),
+  ReadTraceCall(std::shared_ptr<CaptureSession> session, const v1::ReadTraceRequest& request, Reader reader)
+      : SessionCall(std::move(session), reader.unsent, reader.user),
+        cursor_(this->session().spool(), request.offset(), reader.chunk_size),
         follow_(request.follow()) {}
 
  private:
@@ -76,8 +76,8 @@ class ReadTraceCall : public SessionCall<v1::TraceChunk> {
 
 class WatchCall : public SessionCall<v1::CaptureEvent> {
  public:
-  using SessionCall::SessionCall;
-  explicit WatchCall(std::shared_ptr<CaptureSession> session) : SessionCall(std::move(session)) {}
+  WatchCall(std::shared_ptr<CaptureSession> session, Reader reader)
+      : SessionCall(std::move(session), reader.unsent, reader.user) {}
 
  private:
   bool Next(v1::CaptureEvent* event, std::optional<grpc::Status>* end) override {
@@ -100,8 +100,10 @@ class WatchCall : public SessionCall<v1::CaptureEvent> {
 
 class RecordCall : public SessionCall<v1::RecordEvent> {
  public:
-  RecordCall(std::shared_ptr<CaptureSession> session, CaptureRegistry& captures, uint32_t chunk_size)
-      : SessionCall(std::move(session)), captures_(captures), cursor_(this->session().spool(), 0, chunk_size) {
+  RecordCall(std::shared_ptr<CaptureSession> session, CaptureRegistry& captures, Reader reader)
+      : SessionCall(std::move(session), reader.unsent, reader.user),
+        captures_(captures),
+        cursor_(this->session().spool(), 0, reader.chunk_size) {
     this->session().Hold();
   }
 
@@ -157,20 +159,20 @@ class RecordCall : public SessionCall<v1::RecordEvent> {
 }  // namespace
 
 TraceChunkWriter* StartReadTrace(std::shared_ptr<CaptureSession> session, const v1::ReadTraceRequest& request,
-                                 uint32_t chunk_size) {
-  auto* call = new ReadTraceCall(std::move(session), request, chunk_size);  // deletes itself
+                                 Reader reader) {
+  auto* call = new ReadTraceCall(std::move(session), request, reader);  // deletes itself
   call->Begin();
   return call;
 }
 
-WatchWriter* StartWatch(std::shared_ptr<CaptureSession> session) {
-  auto* call = new WatchCall(std::move(session));
+WatchWriter* StartWatch(std::shared_ptr<CaptureSession> session, Reader reader) {
+  auto* call = new WatchCall(std::move(session), reader);
   call->Begin();
   return call;
 }
 
-RecordWriter* StartRecord(std::shared_ptr<CaptureSession> session, CaptureRegistry& captures, uint32_t chunk_size) {
-  auto* call = new RecordCall(std::move(session), captures, chunk_size);
+RecordWriter* StartRecord(std::shared_ptr<CaptureSession> session, CaptureRegistry& captures, Reader reader) {
+  auto* call = new RecordCall(std::move(session), captures, reader);
   call->Begin();
   return call;
 }

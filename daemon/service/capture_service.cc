@@ -92,6 +92,10 @@ void CaptureServiceImpl::TellIfAnothers(std::string_view what, const CaptureSess
   }
 }
 
+HeldAnswer CaptureServiceImpl::Held(google::protobuf::MessageLite& message) {
+  return {captures_.unsent(), caller_.uid, message};
+}
+
 // A capture that is not in the registry: it lives as long as the call that waits for it.
 Result<std::shared_ptr<CaptureSession>> CaptureServiceImpl::StartHidden(const CaptureRequest& request) {
   return captures_.StartHidden(request, UserOf(caller_), starter_);
@@ -109,7 +113,7 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::ListProcesses(grpc::CallbackServer
   }
   const ListingKeeper keeper{captures_.listings(), Uid(caller_.uid), starter_};
   if (!page.value().listing.empty()) {
-    return Answer(context, AnswerLaterPage(*request, page.value(), keeper, response));
+    return AnswerNow(Held(*response), AnswerLaterPage(*request, page.value(), keeper, response));
   }
   CaptureRequest list;
   list.verb = CaptureVerb::kList;
@@ -117,7 +121,7 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::ListProcesses(grpc::CallbackServer
   if (session.has_error()) {
     return Answer(context, session.error());
   }
-  return AnswerAtEnd(std::move(session).value(),
+  return AnswerAtEnd(std::move(session).value(), Held(*response),
                      [page = page.value(), keeper, request, response](const CaptureSession& ended) {
                        const auto answered = AnswerFirstPage(ended, *request, page, keeper, response);
                        return answered.has_error() ? ToStatus(answered.error()) : grpc::Status::OK;
@@ -138,8 +142,10 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::DumpStacks(grpc::CallbackServerCon
   if (session.has_error()) {
     return Answer(context, session.error());
   }
-  return AnswerAtEnd(std::move(session).value(),
-                     [response](const CaptureSession& ended) { return FillDump(ended, response); });
+  return AnswerAtEnd(std::move(session).value(), Held(*response), [this, response](const CaptureSession& ended) {
+    const std::lock_guard one_at_a_time(captures_.unsent().making());
+    return FillDump(ended, response);
+  });
 }
 
 grpc::ServerUnaryReactor* CaptureServiceImpl::CreateCapture(grpc::CallbackServerContext* context,
@@ -167,7 +173,7 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::CreateCapture(grpc::CallbackServer
       return Answer(context, session.error());
     }
     *response->mutable_spec() = request->spec();
-    return AnswerAtEnd(std::move(session).value(), [](const CaptureSession& ended) {
+    return AnswerAtEnd(std::move(session).value(), Held(*response), [](const CaptureSession& ended) {
       const auto error = ended.Snapshot().error;
       return error.has_value() ? ToStatus(*error) : grpc::Status::OK;
     });
@@ -190,10 +196,10 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::GetCapture(grpc::CallbackServerCon
   return Answer(context, {});
 }
 
-grpc::ServerUnaryReactor* CaptureServiceImpl::ListCaptures(grpc::CallbackServerContext* context,
+grpc::ServerUnaryReactor* CaptureServiceImpl::ListCaptures(grpc::CallbackServerContext* /*context*/,
                                                            const v1::ListCapturesRequest* request,
                                                            v1::ListCapturesResponse* response) {
-  return Answer(context, FillPage(captures_.List(UserOf(caller_)), *request, response));
+  return AnswerNow(Held(*response), FillPage(captures_.List(UserOf(caller_)), *request, response));
 }
 
 grpc::ServerUnaryReactor* CaptureServiceImpl::CancelCapture(grpc::CallbackServerContext* context,
@@ -235,7 +241,7 @@ WatchWriter* CaptureServiceImpl::WatchCapture(grpc::CallbackServerContext* /*con
   if (session.has_error()) {
     return FailedCall<v1::CaptureEvent>(ToStatus(session.error()));
   }
-  return StartWatch(std::move(session).value());
+  return StartWatch(std::move(session).value(), {0, captures_.unsent(), caller_.uid});
 }
 
 TraceChunkWriter* CaptureServiceImpl::ReadTrace(grpc::CallbackServerContext* /*context*/,
@@ -252,7 +258,7 @@ TraceChunkWriter* CaptureServiceImpl::ReadTrace(grpc::CallbackServerContext* /*c
     return FailedCall<v1::TraceChunk>(ToStatus(checked.error()));
   }
   TellIfAnothers("read", *session.value());
-  return StartReadTrace(std::move(session).value(), *request, size.value());
+  return StartReadTrace(std::move(session).value(), *request, {size.value(), captures_.unsent(), caller_.uid});
 }
 
 RecordWriter* CaptureServiceImpl::Record(grpc::CallbackServerContext* /*context*/, const v1::RecordRequest* request) {
@@ -271,7 +277,7 @@ RecordWriter* CaptureServiceImpl::Record(grpc::CallbackServerContext* /*context*
   if (session.has_error()) {
     return FailedCall<v1::RecordEvent>(ToStatus(session.error()));
   }
-  return StartRecord(std::move(session).value(), captures_, size.value());
+  return StartRecord(std::move(session).value(), captures_, {size.value(), captures_.unsent(), caller_.uid});
 }
 
 SamplesWriter* CaptureServiceImpl::StreamSamples(grpc::CallbackServerContext* /*context*/,
@@ -300,7 +306,7 @@ SamplesWriter* CaptureServiceImpl::StreamSamples(grpc::CallbackServerContext* /*
   if (session.has_error()) {
     return FailedCall<v1::SampleBatch>(ToStatus(session.error()));
   }
-  return StartSamples(std::move(session).value(), interval.value());
+  return StartSamples(std::move(session).value(), interval.value(), captures_.unsent());
 }
 
 }  // namespace ptrace_prof

@@ -1,6 +1,7 @@
 // CaptureService of ptraceprof.v1 for one caller. Callback API; see profiler_service.h.
 #pragma once
 
+#include "daemon/service/answer_at_end.h"
 #include "daemon/session/capture_registry.h"
 #include "daemon/session/collector.h"
 #include "ptraceprof/v1/capture_service.grpc.pb.h"
@@ -51,6 +52,7 @@ class CaptureServiceImpl : public ptraceprof::v1::CaptureService::CallbackServic
                                                  const std::string& request_id);
   void TellIfAnothers(std::string_view what, const CaptureSession& session);
   Result<std::shared_ptr<CaptureSession>> StartHidden(const CaptureRequest& request);
+  HeldAnswer Held(google::protobuf::MessageLite& message);
 
   const PeerIdentity caller_;
   CaptureRegistry& captures_;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "attach/base/clean_text.h"
 #include "daemon/trace/state_name.h"
 #include "daemon/trace/thread_dump.h"
@@ -15,11 +17,10 @@ namespace {
 namespace v1 = ptraceprof::v1;
 
 constexpr size_t kReadAtOnce = 1 << 20;
-constexpr size_t kMostBytes = kMaxResponse / 2;  // as text grows where it is made clean
 
 Error TooMuch() {
   return Because(Reason::kQuota,
-                 fmt::format("the stacks of all threads are more than the {} MiB of an answer", kMaxResponse >> 20),
+                 fmt::format("the stacks of all threads are more than the {} MiB of an answer", kMaxAnswer >> 20),
                  "ask for less (one process, fewer frames), or record a capture and read its trace");
 }
 
@@ -59,8 +60,9 @@ void FillThread(const DumpedThread& thread, v1::ThreadStack* out) {
 }  // namespace
 
 grpc::Status FillDump(const CaptureSession& session, v1::DumpStacksResponse* out) {
-  ThreadDump dump(kMostBytes);
   const TraceSpool& spool = session.spool();
+  const size_t room = kMaxAnswer - std::min<uint64_t>(spool.size(), kMaxAnswer);
+  ThreadDump dump(room / 2);  // as text grows where it is made clean
   while (out->trace().size() < spool.size()) {
     const auto bytes = spool.ReadPackets(out->trace().size(), kReadAtOnce);
     if (bytes.has_error()) {
@@ -81,7 +83,7 @@ grpc::Status FillDump(const CaptureSession& session, v1::DumpStacksResponse* out
       FillThread(thread, out->add_threads());
     }
   }
-  if (dump.has_left_out() || out->ByteSizeLong() > kMaxResponse) {
+  if (out->ByteSizeLong() > kMaxAnswer) {
     out->Clear();
     return ToStatus(TooMuch());
   }

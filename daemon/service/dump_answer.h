@@ -11,7 +11,8 @@ class DumpStacksResponse;
 
 namespace ptrace_prof {
 
-// The whole trace and the stacks in it; an error when it holds none, and says why.
+// The whole trace and the stacks in it; an error when it holds none, and says why. Of the stacks, what would make the
+// answer too large is left out, and those threads are marked as truncated: in the trace they are whole.
 grpc::Status FillDump(const CaptureSession& session, ptraceprof::v1::DumpStacksResponse* out);
 
 }  // namespace ptrace_prof

@@ -71,7 +71,8 @@ grpc::ServerUnaryReactor* NodeServiceImpl::GetNode(grpc::CallbackServerContext* 
   if (session.has_error()) {
     return Refuse(context, session.error());
   }
-  return AnswerAtEnd(std::move(session).value(), [response](const CaptureSession& ended) {
+  const HeldAnswer answer{captures_.unsent(), caller_.uid, *response};
+  return AnswerAtEnd(std::move(session).value(), answer, [response](const CaptureSession& ended) {
     FillIdentity(response);
     Checks checks(response);
     const auto read = ReadWholeTrace(ended, checks);

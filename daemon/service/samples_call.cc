@@ -45,8 +45,10 @@ void FillCounters(const SampleBatch::Counters& counters, v1::SampleCounters* out
 
 class SamplesCall : public SessionCall<v1::SampleBatch> {
  public:
-  SamplesCall(std::shared_ptr<CaptureSession> session, Nanos interval)
-      : SessionCall(std::move(session)), interval_(interval), next_(MonotonicNow() + interval) {}
+  SamplesCall(const std::shared_ptr<CaptureSession>& session, Nanos interval, UnsentBytes& unsent)
+      : SessionCall(session, unsent, session->parameters().owner.uid),
+        interval_(interval),
+        next_(MonotonicNow() + interval) {}
 
  private:
   bool Next(v1::SampleBatch* message, std::optional<grpc::Status>* end) override {
@@ -150,8 +152,8 @@ Result<Nanos> IntervalFrom(const v1::StreamSamplesRequest& request) {
   return interval;
 }
 
-SamplesWriter* StartSamples(std::shared_ptr<CaptureSession> session, Nanos interval) {
-  auto* call = new SamplesCall(std::move(session), interval);  // deletes itself
+SamplesWriter* StartSamples(std::shared_ptr<CaptureSession> session, Nanos interval, UnsentBytes& unsent) {
+  auto* call = new SamplesCall(session, interval, unsent);  // deletes itself
   call->Begin();
   return call;
 }

@@ -5,6 +5,7 @@
 
 #include "attach/base/types.h"
 #include "daemon/session/capture_session.h"
+#include "daemon/session/unsent_bytes.h"
 #include "ptraceprof/v1/capture_service.grpc.pb.h"
 
 namespace ptrace_prof {
@@ -16,6 +17,6 @@ Result<Nanos> IntervalFrom(const ptraceprof::v1::StreamSamplesRequest& request);
 
 // `session` is hidden and ends with the call. While a client is slow its samples are counted together; what does not
 // fit into a batch then is thinned, and counted as such. So little of it waits on disk, however slow the client is.
-SamplesWriter* StartSamples(std::shared_ptr<CaptureSession> session, Nanos interval);
+SamplesWriter* StartSamples(std::shared_ptr<CaptureSession> session, Nanos interval, UnsentBytes& unsent);
 
 }  // namespace ptrace_prof

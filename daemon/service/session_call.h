@@ -19,7 +19,8 @@ class SessionCall : public StreamCall<Message> {
   }
 
  protected:
-  explicit SessionCall(std::shared_ptr<CaptureSession> session) : session_(std::move(session)) {}
+  SessionCall(std::shared_ptr<CaptureSession> session, UnsentBytes& unsent, uint32_t user)
+      : StreamCall<Message>(unsent, user), session_(std::move(session)) {}
   CaptureSession& session() { return *session_; }
   const std::shared_ptr<CaptureSession>& shared_session() { return session_; }
   void Detach() override { session_->Unsubscribe(listener_); }

@@ -2,13 +2,19 @@
 //
 // Pump() may be called from any thread: by a listener of what the call is about, and by gRPC when a write is done. The
 // derived class says what comes next; it is asked under the call's lock and must not block. The object deletes itself
-// when gRPC is done with it, after Detach(), which must make sure that nobody calls Pump any more.
+// when gRPC is done with it, after Detach(), which must make sure that nobody calls Pump any more. A message that the
+// client does not take counts among what is kept for its user; where that is too much, the call ends with QUOTA.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>
 
 #include <mutex>
 #include <optional>
+#include <utility>
+
+#include "daemon/service/answer_at_end.h"
+#include "daemon/session/unsent_bytes.h"
+#include "rpc/status.h"
 
 namespace ptrace_prof {
 
@@ -27,17 +33,17 @@ class StreamCall : public grpc::ServerWriteReactor<Message> {
       FinishLocked(grpc::Status(grpc::StatusCode::CANCELLED, "the client went away, or its time was over"));
       return;
     }
-    message_.Clear();
+    message_ = {};  // Clear() would keep its memory
     std::optional<grpc::Status> end;
     if (Next(&message_, &end)) {
-      is_writing_ = true;
-      this->StartWrite(&message_);
+      Write();
     } else if (end.has_value()) {
       FinishLocked(*end);
     }
   }
 
  protected:
+  StreamCall(UnsentBytes& unsent, uint32_t user) : unsent_(unsent), user_(user) {}
   // Fills `message` and returns true; or says how the call ends; or neither: nothing to say for now.
   virtual bool Next(Message* message, std::optional<grpc::Status>* end) = 0;
   // What can be done while the client has not taken the last message; under the lock, too.
@@ -50,6 +56,7 @@ class StreamCall : public grpc::ServerWriteReactor<Message> {
     {
       const std::lock_guard lock(mutex_);
       is_writing_ = false;
+      share_ = {};
       is_cancelled_ = is_cancelled_ || !ok;
     }
     Pump();
@@ -66,11 +73,25 @@ class StreamCall : public grpc::ServerWriteReactor<Message> {
     Detach();
     delete this;
   }
+  void Write() {
+    const size_t size = message_.ByteSizeLong();
+    auto share = unsent_.Take(user_, size);
+    if (!share.has_value()) {
+      FinishLocked(ToStatus(NoRoomForAnswer(size)));
+      return;
+    }
+    share_ = std::move(*share);
+    is_writing_ = true;
+    this->StartWrite(&message_);
+  }
   void FinishLocked(const grpc::Status& status) {
     is_finished_ = true;
     this->Finish(status);
   }
 
+  UnsentBytes& unsent_;
+  const uint32_t user_;
+  UnsentBytes::Share share_;  // of the message that is being written
   std::mutex mutex_;
   Message message_;
   bool is_writing_ = false;

@@ -20,6 +20,9 @@ bool IsValidId(const std::string& id) {
 }
 
 bool TracesCalls(const CaptureRequest& request) { return request.mode != CaptureMode::kSample; }
+bool IsKept(const CaptureParameters& parameters) { return !parameters.id.empty(); }
+bool IsBrief(const CaptureParameters& parameters) { return parameters.request.verb != CaptureVerb::kRecord; }
+bool IsLive(const CaptureParameters& parameters) { return !IsKept(parameters) && !IsBrief(parameters); }
 bool RecordsGpu(const CaptureRequest& request) { return request.gpu != GpuCaptureDetail::kOff; }
 
 // What a repetition must ask for again; not as quotas narrowed it.
@@ -66,6 +69,7 @@ CaptureRegistry::CaptureRegistry(std::string spool_folder, CaptureLimits limits,
                                  RegistryListener listener)
     : spool_folder_(std::move(spool_folder)),
       limits_(limits),
+      unsent_(limits.unsent),
       shelf_(std::move(shelf)),
       listener_(std::move(listener)) {}
 
@@ -100,10 +104,9 @@ bool CaptureRegistry::IsStarting(const std::function<bool(const CaptureParameter
   return std::ranges::any_of(starting_, [&](const CaptureParameters* one) { return which(*one); });
 }
 
-size_t CaptureRegistry::CountStarting(uint32_t owner_uid, bool are_hidden) const {
-  return static_cast<size_t>(std::ranges::count_if(starting_, [&](const CaptureParameters* one) {
-    return one->owner.uid == owner_uid && one->id.empty() == are_hidden;
-  }));
+size_t CaptureRegistry::CountStarting(uint32_t owner_uid, bool (*which)(const CaptureParameters&)) const {
+  return static_cast<size_t>(std::ranges::count_if(
+      starting_, [&](const CaptureParameters* one) { return one->owner.uid == owner_uid && which(*one); }));
 }
 
 Result<std::shared_ptr<CaptureSession>> CaptureRegistry::StartUnlocked(std::unique_lock<std::mutex>& lock,
@@ -124,7 +127,7 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::StartUnlocked(std::uniq
 Result<void> CaptureRegistry::CheckLimits(const Creation& creation, const UserQuota& quota, std::string& whose) const {
   const uint32_t uid = creation.owner.uid;
   const size_t running =
-      CountStarting(uid, false) + static_cast<size_t>(std::ranges::count_if(entries_, [&](const auto& known) {
+      CountStarting(uid, IsKept) + static_cast<size_t>(std::ranges::count_if(entries_, [&](const auto& known) {
         const CaptureSession& session = *known.second.session;
         return session.parameters().owner.uid == uid && !HasEnded(session.Snapshot().state);
       }));
@@ -290,36 +293,47 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
   return session;
 }
 
+// One whose answer its client has not taken is among them: the call holds it.
+Result<void> CaptureRegistry::CheckHidden(const CaptureRequest& request, uint32_t uid) const {
+  const bool is_brief = request.verb != CaptureVerb::kRecord;
+  const auto which = is_brief ? IsBrief : IsLive;
+  const size_t going_on =
+      CountStarting(uid, which) + static_cast<size_t>(std::ranges::count_if(hidden_, [&](const auto& session) {
+        return session->parameters().owner.uid == uid && which(session->parameters());
+      }));
+  if (going_on < (is_brief ? limits_.brief_per_user : limits_.live_per_user)) {
+    return {};
+  }
+  return OverQuota(
+      uid,
+      fmt::format("has {} {} going on, which is the limit", going_on,
+                  is_brief ? "dumps, listings and diagnoses" : "live views"),
+      "", is_brief ? "take the answers of those, or try again in a moment" : "end some of them, or try again later");
+}
+
 Result<std::shared_ptr<CaptureSession>> CaptureRegistry::StartHidden(const CaptureRequest& request, CaptureUser owner,
                                                                      CollectorStarter& starter) {
   std::unique_lock lock(mutex_);
   PP_RETURN_IF_ERROR(CheckNotEnding());
   ExpireLocked();
-  const size_t of_owner =
-      CountStarting(owner.uid, true) + static_cast<size_t>(std::ranges::count_if(hidden_, [&](const auto& session) {
-        return session->parameters().owner.uid == owner.uid;
-      }));
-  if (of_owner >= limits_.hidden_per_user) {
-    Error refused =
-        Because(Reason::kQuota,
-                fmt::format("user {} has {} dumps and live views going on, which is the limit", owner.uid, of_owner),
-                "end some of them, or try again in a moment", fmt::format("user {}", owner.uid));
-    starter.Refused(request, refused, "");
-    return refused;
+  if (auto possible = CheckHidden(request, owner.uid); possible.has_error()) {
+    starter.Refused(request, possible.error(), "");
+    return std::move(possible).error();
   }
   const auto grant = FindCpu(request, starter.cpu_budget());
   if (grant.has_error()) {
     starter.Refused(request, grant.error(), "");
     return grant.error();
   }
-  CaptureParameters parameters{.id = {},
-                               .owner = owner,
-                               .request = request,
-                               .max_bytes = limits_.hidden_bytes,
-                               .keep = false,
-                               .spool_folder = spool_folder_,
-                               .stop_patience = limits_.stop_patience,
-                               .on_end = listener_.on_end};
+  CaptureParameters parameters{
+      .id = {},
+      .owner = owner,
+      .request = request,
+      .max_bytes = request.verb == CaptureVerb::kRecord ? limits_.live_bytes : limits_.brief_bytes,
+      .keep = false,
+      .spool_folder = spool_folder_,
+      .stop_patience = limits_.stop_patience,
+      .on_end = listener_.on_end};
   Take(grant.value(), parameters);
   PP_ASSIGN_OR_RETURN(auto session, StartUnlocked(lock, parameters, starter));
   hidden_.push_back(session);

@@ -20,14 +20,18 @@
 #include "daemon/session/capture_session.h"
 #include "daemon/session/cpu_budget.h"
 #include "daemon/session/kept_listings.h"
+#include "daemon/session/unsent_bytes.h"
 
 namespace ptrace_prof {
 
 struct CaptureLimits {
   size_t captures_per_user = 64;               // going on at once
-  size_t hidden_per_user = 256;                // dumps, listings and live views at once
+  size_t brief_per_user = 16;                  // dumps, listings and diagnoses at once, until their answers are sent
+  size_t live_per_user = 32;                   // live views at once
   size_t kept_per_user = 256;                  // ended, with their traces; the oldest goes first
-  uint64_t hidden_bytes = uint64_t{64} << 20;  // of one of these that wait to be sent: no message is larger
+  uint64_t brief_bytes = uint64_t{16} << 20;   // of one dump, listing or diagnosis: that is one message
+  uint64_t live_bytes = uint64_t{64} << 20;    // of one live view that wait to be counted
+  UnsentBytes::Bounds unsent;                  // in memory
   uint64_t bytes = uint64_t{8} << 30;          // of one trace
   Nanos duration;                              // of one capture; 0: no limit
   Nanos retention = Nanos::FromSeconds(3600);  // of a trace after its capture ended, unless `keep`
@@ -97,7 +101,7 @@ class CaptureRegistry {
   Result<void> Check(const Creation& creation, CollectorStarter& starter);
 
   // A capture that is in no list and lives as long as who asked holds it: a dump, a listing, a live view. Its limits
-  // are hidden_per_user and hidden_bytes.
+  // are those of brief ones, or of live views.
   Result<std::shared_ptr<CaptureSession>> StartHidden(const CaptureRequest& request, CaptureUser owner,
                                                       CollectorStarter& starter);
 
@@ -123,6 +127,8 @@ class CaptureRegistry {
   size_t CountGoingOn();  // dumps and live views too
   // Listings of processes that are given out page by page.
   KeptListings& listings() { return listings_; }
+  // What of answers is kept in memory until clients take it.
+  UnsentBytes& unsent() { return unsent_; }
   // Forgets what is older than the retention, or too much, and ends what nobody asks after; called now and then.
   void Expire();
   // Captures that were forgotten so, and the bytes of their traces.
@@ -153,7 +159,8 @@ class CaptureRegistry {
     Nanos time;        // used so far
   };
   CpuUse CpuUseLocked() const;  // of those that go on
-  size_t CountStarting(uint32_t owner_uid, bool are_hidden) const;
+  size_t CountStarting(uint32_t owner_uid, bool (*which)(const CaptureParameters&)) const;
+  Result<void> CheckHidden(const CaptureRequest& request, uint32_t uid) const;
   bool IsStarting(const std::function<bool(const CaptureParameters&)>& which) const;
   // Lets go of the lock meanwhile: a collector's start takes time, and who asked can draw it out.
   Result<std::shared_ptr<CaptureSession>> StartUnlocked(std::unique_lock<std::mutex>& lock,
@@ -175,6 +182,7 @@ class CaptureRegistry {
   const std::string spool_folder_;
   const CaptureLimits limits_;
   KeptListings listings_{KeptListings::Bounds{}};
+  UnsentBytes unsent_;
   const std::unique_ptr<CaptureShelf> shelf_;
   const RegistryListener listener_;
   mutable std::mutex mutex_;

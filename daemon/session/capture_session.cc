@@ -254,8 +254,8 @@ void CaptureSession::ObeyLimits() {
 // Of what is asked for at once, or shown as it comes, a part is no answer.
 Error CaptureSession::TooMuch() const {
   return Because(Reason::kQuota,
-                 fmt::format("more than the {} MiB that are held for a dump, a listing or a live view",
-                             parameters_.max_bytes >> 20),
+                 fmt::format("more than the {} MiB that are held for {}", parameters_.max_bytes >> 20,
+                             parameters_.request.verb == CaptureVerb::kRecord ? "a live view" : "a dump or a listing"),
                  "ask for less (one process, fewer frames), or record a capture and read its trace");
 }
 

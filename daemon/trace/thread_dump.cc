@@ -24,10 +24,12 @@ void ThreadDump::OnSample(TrackId track, Nanos, StackId stack, SampleQuality qua
   const StackTable& stacks = reader_.stacks();
   for (StackId at = stack; at != kEmptyStack; at = stacks.parent(at)) {
     const Frame& frame = stacks.frame(stacks.leaf(at));
-    bytes_ += sizeof frame + frame.function.size() + frame.file.size();
-    if (has_left_out()) {
+    const size_t bytes = sizeof frame + frame.function.size() + frame.file.size();
+    if (bytes > most_bytes_ - bytes_) {
+      thread.quality = SampleQuality::kTruncated;
       return;
     }
+    bytes_ += bytes;
     thread.frames.push_back(frame);
   }
 }

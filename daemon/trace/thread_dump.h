@@ -33,11 +33,10 @@ struct DumpedProcess {
 class ThreadDump : private TraceVisitor {
  public:
   // In a trace equal stacks and names stand once; here each thread has its own. Where all of them would have more bytes
-  // than that, the rest is left out.
+  // than that, the rest is left out, and threads that lack some of it are marked as truncated.
   explicit ThreadDump(size_t most_bytes = SIZE_MAX) : most_bytes_(most_bytes), reader_(*this) {}
   Result<void> Feed(std::span<const std::byte> bytes) { return reader_.Feed(bytes); }
 
-  bool has_left_out() const { return bytes_ > most_bytes_; }
   const std::optional<EndInfo>& end() const { return end_; }
   // In the order in which the collector named them.
   std::vector<DumpedProcess> Processes() const;

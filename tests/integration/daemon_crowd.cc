@@ -4,8 +4,8 @@
 //   daemon_crowd ADDRESS unary CALLS                     one client asks, one call after the other: microseconds
 //   daemon_crowd ADDRESS crowd CLIENTS CAPTURES SECONDS PID...   captures of these processes in turn; a third of the
 //       clients lists them, a third watches one, a third follows a trace, all to the end
-//   daemon_crowd ADDRESS stopped NAME|live:PID CLIENTS   each reads a first message and no more: says `ready`, and ends
-//       with its input
+//   daemon_crowd ADDRESS stopped NAME|live:PID|dump:PID CLIENTS   each reads a first message and no more: says `ready`,
+//       and ends with its input. A dump is asked for, and not read at all
 //   daemon_crowd ADDRESS slow NAME CLIENTS               each reads a chunk, waits, and so on; like stopped
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
@@ -44,6 +44,7 @@ constexpr auto kSipPause = std::chrono::milliseconds(50);
 constexpr auto kAwhile = std::chrono::milliseconds(1000);
 constexpr uint32_t kLargestChunk = 1 << 20;
 constexpr std::string_view kLive = "live:";
+constexpr std::string_view kDump = "dump:";
 constexpr Nanos kConnecting = Nanos::FromSeconds(120);
 
 std::shared_ptr<grpc::Channel> Connect(const std::string& address) {
@@ -304,6 +305,26 @@ void Sip(Stream& stream, Message message, std::optional<std::chrono::millisecond
   }
 }
 
+// Nobody waits at the queue, so nobody reads what comes.
+void LeaveUnread(Stub& stub, grpc::ClientContext& context, pid_t pid, Lingering& lingering) {
+  api::DumpStacksRequest request;
+  request.mutable_target()->set_pid(pid);
+  api::DumpStacksResponse response;
+  grpc::Status status;
+  grpc::CompletionQueue queue;
+  const auto call = stub.AsyncDumpStacks(&context, request, &queue);
+  call->Finish(&response, &status, &queue);
+  lingering.Arrive();
+  while (!lingering.IsOver(kAwhile)) {
+  }
+  void* tag = nullptr;
+  bool ok = false;
+  queue.Next(&tag, &ok);
+  queue.Shutdown();
+  while (queue.Next(&tag, &ok)) {
+  }
+}
+
 int RunReaders(const std::string& address, const Words& words, std::optional<std::chrono::milliseconds> pause) {
   const std::string& what = words.at(0);
   const int clients = std::stoi(words.at(1));
@@ -314,6 +335,12 @@ int RunReaders(const std::string& address, const Words& words, std::optional<std
     request.mutable_interval()->set_nanos(50'000'000);
     return Linger(address, clients, [&](Stub& stub, grpc::ClientContext& context, Lingering& lingering) {
       Sip(*stub.StreamSamples(&context, request), api::SampleBatch(), pause, lingering);
+    });
+  }
+  if (what.starts_with(kDump)) {
+    const pid_t pid = std::stoi(what.substr(kDump.size()));
+    return Linger(address, clients, [&](Stub& stub, grpc::ClientContext& context, Lingering& lingering) {
+      LeaveUnread(stub, context, pid, lingering);
     });
   }
   api::ReadTraceRequest request;

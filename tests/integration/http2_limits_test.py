@@ -1,15 +1,32 @@
 """What one client can take of ptrace-profd by HTTP/2 alone: calls, metadata, memory, pings; and that others are served."""
 import pathlib
 import struct
+import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import case  # noqa: E402
+from support import case, profiler  # noqa: E402
 from support.daemon import Daemon, Place, within_deadline  # noqa: E402
 from support.http2_client import Client, call  # noqa: E402
 from support.http2_garbage import DATA, GOAWAY, HEADERS, PING, PREFACE, RST, SETTINGS, frame  # noqa: E402
 from support.target_process import status_fields  # noqa: E402
 
+DUMP = b"/ptraceprof.v1.CaptureService/DumpStacks"
+DEEP = """
+import threading
+NAME = "f" * 250
+THREADS = 60
+up = threading.Barrier(THREADS + 1)
+space = {"up": up}
+exec(f"def {NAME}(n):\\n  if n: return {NAME}(n - 1)\\n  up.wait()\\n  up.wait()", space)
+for _ in range(THREADS):
+    threading.Thread(target=space[NAME], args=(900,), daemon=True).start()
+up.wait()
+print("ready", flush=True)
+threading.Event().wait()
+"""  # 14 MB of frames
+INITIAL_WINDOW = 4
+CALLS, BRIEF = 64, 16  # at once, and of these that are dumps: docs/daemon.md
 LIST = b"/ptraceprof.v1.CaptureService/ListCaptures"
 HEALTH = b"/grpc.health.v1.Health/Watch"  # goes on
 MAX_CONCURRENT_STREAMS, MAX_HEADER_LIST_SIZE, ENHANCE_YOUR_CALM = 3, 6, 11
@@ -101,6 +118,32 @@ class Limits(case.Case):
                     client.say(frame(DATA, 0, stream, b"x" * 16_000))
         self.serves_others()
         self.assertLess(self.mib(), MOST_MIB)
+
+    def test_dumps_whose_answers_nobody_reads(self):
+        target = subprocess.Popen([sys.executable, "-I", "-S", "-c", DEEP], stdout=subprocess.PIPE)
+        self.addCleanup(target.communicate)
+        self.addCleanup(target.kill)
+        self.assertEqual(target.stdout.readline(), b"ready\n")
+        client = self.client(hello=PREFACE + frame(SETTINGS, payload=struct.pack(">HI", INITIAL_WINDOW, 0)))  # no byte
+        pid = bytes([target.pid & 127 | 128, target.pid >> 7 & 127 | 128, target.pid >> 14 & 127])
+        request = b"\x0a" + bytes([len(pid) + 1]) + b"\x08" + pid
+        for stream in range(1, 2 * CALLS, 2):
+            client.begin(stream, call(DUMP))
+            client.say(frame(DATA, 1, stream, b"\0" + struct.pack(">I", len(request)) + request))
+        refused = set()
+        for kind, flags, stream, payload in client.frames(lambda one: len(refused) >= CALLS - BRIEF):
+            if kind == HEADERS and flags & 1:
+                self.assertTrue(b"which is the limit" in payload or b"finds no room" in payload, payload)
+                refused.add(stream)
+            if len(refused) == CALLS - BRIEF:
+                break
+        self.assertTrue(within_deadline(lambda: not self.daemon.collectors()))
+        self.serves_others()
+        self.assertLess(self.mib(), MOST_MIB / 2)
+        dump = "dump", "--pid", target.pid, "--host", self.place.address
+        self.assertIn("dumps, listings and diagnoses going on", profiler.run(*dump).errors)
+        client.close()
+        self.assertTrue(within_deadline(lambda: profiler.run(*dump).status == 0), profiler.run(*dump).errors)
 
     def test_a_flood_of_pings_ends_the_connection(self):
         client = self.client()

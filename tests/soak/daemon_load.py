@@ -25,11 +25,25 @@ FAIR = 2              # the most that one gets, of what another of its kind gets
 ROOM_MIB = soak.limit_mib() - 64  # AddressSanitizer keeps what was freed
 
 
-class Calling:
-    """A process that does nothing but call: its trace grows by megabytes a second."""
+# A process that does nothing but call: its trace grows by megabytes a second.
+CALLING = "def step(n): return n + 1\nprint('ready', flush=True)\nn = 0\nwhile True: n = step(n)"
+# One whose dump is as large as an answer may be, or nearly.
+DEEP = """
+import threading
+NAME = "f" * 250
+up = threading.Barrier(61)
+space = {"up": up}
+exec(f"def {NAME}(n):\\n  if n: return {NAME}(n - 1)\\n  up.wait()\\n  up.wait()", space)
+for _ in range(60):
+    threading.Thread(target=space[NAME], args=(900,), daemon=True).start()
+up.wait()
+print("ready", flush=True)
+threading.Event().wait()
+"""
 
-    def __init__(self, interpreter):
-        code = "def step(n): return n + 1\nprint('ready', flush=True)\nn = 0\nwhile True: n = step(n)"
+
+class Running:
+    def __init__(self, interpreter, code):
         self.process = subprocess.Popen([interpreter.path, "-I", "-S", "-c", code], stdout=subprocess.PIPE)
         self.pid = self.process.pid
 
@@ -139,11 +153,13 @@ def main():
         unary(daemon, parsed.calls, table)
         targets = [stack.enter_context(TargetProcess("busyloop.py", interpreter)) for _ in range(TARGETS)]
         crowd(daemon, [target.pid for target in targets], parsed, table)
-        calling = stack.enter_context(Calling(interpreter))
+        calling = stack.enter_context(Running(interpreter, CALLING))
         name, size = big_trace(daemon, calling.pid, parsed.traced)
         readers(daemon, "stopped", name, parsed.readers, f"readers that stop, of a trace of {size:.0f} MiB", table)
         readers(daemon, "slow", name, parsed.readers, "slow readers of it", table)
         readers(daemon, "stopped", f"live:{targets[1].pid}", parsed.readers, "live views that stop", table)
+        deep = stack.enter_context(Running(interpreter, DEEP))
+        readers(daemon, "stopped", f"dump:{deep.pid}", parsed.readers, "clients that do not read a dump of 15 MB", table)
         for target in targets:
             if harm(target.pid):
                 table.fail(f"a target is harmed: {harm(target.pid)}")

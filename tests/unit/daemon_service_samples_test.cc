@@ -278,7 +278,7 @@ TEST_P(Samples, OfAClientThatDoesNotReadAreNotStored) {
   constexpr int kSamples = 4000;
   constexpr uint64_t kMost = 6 << 20;
   FakeStarter starter;
-  Serving serving(GetParam(), {.hidden_bytes = kMost}, &starter);
+  Serving serving(GetParam(), {.live_bytes = kMost}, &starter);
   grpc::ClientContext context;
   v1::StreamSamplesRequest request;
   *request.mutable_spec() = SpecFor(7);

@@ -383,22 +383,38 @@ TEST_F(Registry, ADumpIsInNoList) {
 }
 
 TEST_F(Registry, ADumpBeyondTheirNumberIsRefusedAndThatIsTold) {
-  Limit({.hidden_per_user = 1});
+  Limit({.brief_per_user = 1});
   CaptureRequest request;
   request.pid = Pid(7);
+  request.verb = CaptureVerb::kDump;
   ASSERT_TRUE(registry_->StartHidden(request, kAnn, starter_).has_value());
   EXPECT_EQ(starter_.refusals, 0);
   EXPECT_EQ(registry_->StartHidden(request, kAnn, starter_).error().reason, Reason::kQuota);
   EXPECT_EQ(starter_.refusals, 1);
   EXPECT_TRUE(registry_->StartHidden(request, kBob, starter_).has_value());
+  request.verb = CaptureVerb::kRecord;
+  EXPECT_TRUE(registry_->StartHidden(request, kAnn, starter_).has_value()) << "live views are counted by themselves";
+}
+
+TEST_F(Registry, ADumpCountsUntilItsAnswerIsTaken) {
+  Limit({.brief_per_user = 1});
+  CaptureRequest request;
+  request.pid = Pid(7);
+  request.verb = CaptureVerb::kDump;
+  Session held = registry_->StartHidden(request, kAnn, starter_).value();
+  Complete(held, LastCollector());
+  EXPECT_EQ(registry_->StartHidden(request, kAnn, starter_).error().reason, Reason::kQuota);
+  held.reset();
+  EXPECT_TRUE(registry_->StartHidden(request, kAnn, starter_).has_value());
 }
 
 TEST_F(Registry, ADumpThatIsTooLargeFailsAndIsNotStored) {
   constexpr uint64_t kMost = 1 << 20;
-  Limit({.hidden_bytes = kMost});
+  Limit({.brief_bytes = kMost});
   starter_.deaf = true;
   CaptureRequest request;
   request.pid = Pid(7);
+  request.verb = CaptureVerb::kDump;
   const Session session = registry_->StartHidden(request, kAnn, starter_).value();
   const auto collector = starter_.started().back();
   const std::string part = SmallTrace(false, 2000);
