@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attach/base/told_users.h"
 #include "attach/base/wall_clock.h"
 #include "attach/proc/procfs.h"
 #include "daemon/launcher/launcher_process.h"
@@ -256,8 +257,17 @@ auto Refusal(const SharedParts& shared) {
   };
 }
 
-auto OneRefusal(const SharedParts& shared) {
-  return [refuse = Refusal(shared)](const PeerIdentity& peer, const Error& why) { refuse(peer, why, 1); };
+// Anybody may be turned away as often as they knock: the rest is counted with the next one of that user.
+auto RefusalOfMany(const SharedParts& shared) {
+  return [refuse = Refusal(shared), told = std::make_shared<ToldUsers>(), launcher = shared.launcher](
+             const PeerIdentity& peer, const Error& why) {
+    const auto untold = told->Tell(peer.uid, MonotonicNow());
+    if (untold.has_value()) {
+      refuse(peer, WithUntold(why, *untold), 1 + *untold);
+    } else if (peer.number != 0) {
+      launcher->ForgetPeer(PeerNumber(peer.number));
+    }
+  };
 }
 
 Result<std::unique_ptr<UnixListener>> ListenLocally(Prepared& prepared, std::unique_ptr<Doorkeeper> door,
@@ -266,7 +276,7 @@ Result<std::unique_ptr<UnixListener>> ListenLocally(Prepared& prepared, std::uni
                              {.admit = options.multi_user ? [](const PeerIdentity&) -> Result<void> { return {}; }
                                                           : AdmitOnly({prepared.owner, Uid(0)}),
                               .max_per_user = kMaxConnectionsPerUser,
-                              .on_refused = OneRefusal(shared),
+                              .on_refused = RefusalOfMany(shared),
                               .doorkeeper = std::move(door),
                               .is_lent = prepared.is_lent},
                              [&](const PeerIdentity& peer) { return std::make_unique<PeerServices>(peer, shared); });
@@ -299,7 +309,7 @@ Result<std::unique_ptr<UnixListener>> ListenRemotely(Prepared& prepared, const s
       UniqueFd(),
       {.admit = [](const PeerIdentity&) -> Result<void> { return {}; },
        .max_per_user = kMaxConnectionsPerUser,
-       .on_refused = OneRefusal(shared),
+       .on_refused = RefusalOfMany(shared),
        .doorkeeper = std::move(door)},
       [&](const PeerIdentity& peer) { return std::make_unique<RemoteServices>(peer, shared, *callers); });
 }

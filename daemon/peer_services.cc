@@ -1,7 +1,5 @@
 #include "daemon/peer_services.h"
 
-#include <fmt/format.h>
-
 namespace ptrace_prof {
 
 PeerServices::PeerServices(const PeerIdentity& peer, const SharedParts& shared)
@@ -21,13 +19,11 @@ Result<ProfilerService*> RemoteServices::Route(const CallClaims& claims) {
   if (call.verdict.has_error()) {
     const Error& why = call.verdict.error();
     if (const auto untold = shared_.refused_calls.Tell(MonotonicNow()); untold.has_value()) {
-      Error told = why;
-      told.message += *untold > 0 ? fmt::format(" (and {} others before)", *untold) : "";
       shared_.audit->Write({.caller = call.caller,
                             .what = "connect",
                             .target = {},
                             .outcome = OutcomeOf(why),
-                            .error = told,
+                            .error = WithUntold(why, *untold),
                             .times = 1 + *untold});
     }
     return why;

@@ -316,10 +316,7 @@ void TlsDoor::TellRefused(Error why) {
   if (!untold.has_value()) {
     return;
   }
-  if (*untold > 0) {
-    why.message += fmt::format(" (and {} others before)", *untold);
-  }
-  options_.on_refused(why, 1 + *untold);
+  options_.on_refused(WithUntold(std::move(why), *untold), 1 + *untold);
 }
 
 }  // namespace ptrace_prof

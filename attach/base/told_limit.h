@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <mutex>
 #include <optional>
+#include <string>
 
+#include "attach/base/result.h"
 #include "attach/base/types.h"
 
 namespace ptrace_prof {
@@ -37,5 +39,11 @@ class ToldLimit {
   size_t told_ = 0;
   size_t untold_ = 0;
 };
+
+// What is told, with how many like it were not.
+inline Error WithUntold(Error why, size_t untold) {
+  why.message += untold > 0 ? " (and " + std::to_string(untold) + " others before)" : "";
+  return why;
+}
 
 }  // namespace ptrace_prof

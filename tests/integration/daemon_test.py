@@ -1,11 +1,13 @@
 """ptrace-profd as a process: its socket, its rights, how it starts and ends, and what a death of one of its parts leaves."""
 import os
 import pathlib
+import re
 import signal
 import socket
 import stat
 import subprocess
 import sys
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
@@ -71,6 +73,26 @@ class Socket(DaemonCase):
         self.assertIn("--multi-user", said)
         daemon.hear("event=connection_refused")
         self.assertIn(f"user {USER} ", daemon.words())
+
+    @needs_root
+    def test_who_knocks_very_often_does_not_fill_the_log(self):
+        daemon = self.daemon()
+        os.chmod(self.place.socket.parent, 0o755)
+        os.chmod(self.place.socket, 0o666)
+        knocks = 500
+        knock = (f"import socket\nfor _ in range({knocks}): one = socket.socket(socket.AF_UNIX); one.connect({str(self.place.socket)!r}); "
+                 "one.close()")
+        begin = time.monotonic()
+        subprocess.run([*AS_USER, sys.executable, "-I", "-S", "-c", knock], check=True)
+
+        def told():
+            lines = [line for line in daemon.words().splitlines() if "event=connection_refused" in line]
+            return len(lines), len(lines) + sum(map(int, re.findall(r"and (\d+) others before", "".join(lines))))
+
+        # A later one tells of those that were not told.
+        self.assertTrue(within_deadline(lambda: bool(self.probe(daemon, "list", prefix=AS_USER).end()) and told()[1] > knocks))
+        self.assertLess(told()[0], 10 * (2 + time.monotonic() - begin))
+        self.assertEqual(self.probe(daemon, "list").end(), [])
 
     @needs_root
     def test_root_may_use_the_daemon_of_a_user(self):

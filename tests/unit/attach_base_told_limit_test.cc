@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "attach/base/told_limit.h"
+#include "attach/base/told_users.h"
 
 namespace ptrace_prof {
 namespace {
@@ -15,6 +15,26 @@ TEST(ToldLimit, TellsTenASecondAndHowManyItDidNot) {
   EXPECT_FALSE(limit.Tell(begin + Nanos::FromMillis(999)).has_value());
   EXPECT_EQ(limit.Tell(begin + Nanos::FromMillis(1001)), 2U);
   EXPECT_EQ(limit.Tell(begin + Nanos::FromMillis(1002)), 0U);
+}
+
+TEST(ToldUsers, OneDoesNotHideAnother) {
+  ToldUsers users;
+  const Nanos begin = Nanos::FromSeconds(5);
+  for (size_t i = 0; i < 3 * ToldLimit::kTimesASecond; ++i) {
+    EXPECT_EQ(users.Tell(1001, begin).has_value(), i < ToldLimit::kTimesASecond);
+  }
+  EXPECT_EQ(users.Tell(1002, begin), 0U);
+  EXPECT_EQ(users.Tell(1001, begin + Nanos::FromMillis(1001)), 2 * ToldLimit::kTimesASecond);
+}
+
+TEST(ToldUsers, ThoseBeyondTheirNumberShareOne) {
+  ToldUsers users;
+  const Nanos begin = Nanos::FromSeconds(5);
+  size_t told = 0;
+  for (uint32_t user = 0; user < 2 * ToldUsers::kMostUsers; ++user) {
+    told += users.Tell(user, begin).has_value() ? 1 : 0;
+  }
+  EXPECT_EQ(told, ToldUsers::kMostUsers + ToldLimit::kTimesASecond);
 }
 
 }  // namespace
