@@ -60,6 +60,7 @@ constexpr char kTcpOption[] = "--listen-tcp";
 const PeerIdentity kNobody{.uid = 0xffffffff, .gid = 0xffffffff, .groups = {}, .pid = {}};
 constexpr int kTcpBacklog = 128;
 constexpr size_t kMaxConnectionsPerUser = 500;  // of 1000: nobody keeps all others out
+constexpr size_t kReservedConnections = 16;     // and all others together not the administrator, who looks why
 
 // What needs rights or a single thread, done.
 struct Prepared {
@@ -275,6 +276,7 @@ Result<std::unique_ptr<UnixListener>> ListenLocally(Prepared& prepared, std::uni
   return UnixListener::Start(std::move(prepared.socket),
                              {.admit = options.multi_user ? [](const PeerIdentity&) -> Result<void> { return {}; }
                                                           : AdmitOnly({prepared.owner, Uid(0)}),
+                              .reserved = kReservedConnections,
                               .max_per_user = kMaxConnectionsPerUser,
                               .on_refused = RefusalOfMany(shared),
                               .doorkeeper = std::move(door),

@@ -241,7 +241,8 @@ void UnixListener::Receive(Arrival arrival) {
     options_.on_refused(peer, kNoDescriptor);
     return;
   }
-  if (connections() >= options_.max_connections) {  // there is no room even for a refusal
+  if (connections() + (peer.is_administrator ? 0 : options_.reserved) >=
+      options_.max_connections) {  // there is no room even for a refusal
     options_.on_refused(peer, {Code::kResourceExhausted,
                                fmt::format("there are {} connections already: process {} is turned away",
                                            options_.max_connections, peer.pid.value),

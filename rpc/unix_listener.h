@@ -30,6 +30,7 @@ namespace ptrace_prof {
 struct ListenerOptions {
   std::function<Result<void>(const PeerIdentity&)> admit;  // on the listener's thread, as all of these
   size_t max_connections = 1000;
+  size_t reserved = 0;  // of these, for administrators alone
   size_t max_per_user = 1000;
   std::function<void(const PeerIdentity&, const Error&)> on_refused;
   Nanos refusal_time = Nanos::FromSeconds(5);  // so long a refused connection may hear why, and then is closed

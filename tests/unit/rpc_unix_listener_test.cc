@@ -1,6 +1,7 @@
 // The listener with a service of the test's own behind it, and clients of gRPC's in front.
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <grpc/grpc.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
@@ -429,6 +430,61 @@ TEST_F(Listening, ADoorkeeperAcceptsAndIsReplacedWhenItLeaves) {
   guests->first.reset();
   guests->second.reset();
   EXPECT_TRUE(Eventually([&] { return listener_->connections() == 0; }));
+}
+
+// Lets one in after the other, each of whom the test says who it is.
+class Guests : public Doorkeeper {
+ public:
+  Guests() {
+    int ends[2];
+    EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    read_.reset(ends[0]);
+    knock_.reset(ends[1]);
+  }
+  UniqueFd Come(bool is_administrator) {
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends_), 0);
+    EXPECT_EQ(::write(knock_.get(), is_administrator ? "r" : "u", 1), 1);
+    return UniqueFd(ends_[1]);
+  }
+  int fd() const override { return read_.get(); }
+  std::optional<Arrival> Take() override {
+    char who = 0;
+    EXPECT_EQ(::read(read_.get(), &who, 1), 1);
+    return Arrival{UniqueFd(ends_[0]), {.uid = who == 'r' ? 0U : 7U, .number = 1, .is_administrator = who == 'r'}, {}};
+  }
+  bool has_left() const override { return false; }
+  void StopLettingIn() override {}
+
+ private:
+  UniqueFd read_, knock_;
+  int ends_[2] = {-1, -1};  // of who came last; written before it knocks
+};
+
+TEST_F(Listening, AllOthersTogetherDoNotKeepTheAdministratorOut) {
+  listener_.reset();
+  refusals_ = 0;
+  auto owned = std::make_unique<Guests>();
+  auto* const guests = owned.get();
+  auto listener = UnixListener::Start(ListenOnUnixSocket(path_).value(),
+                                      {.admit = [](const PeerIdentity&) -> Result<void> { return {}; },
+                                       .max_connections = 4,
+                                       .reserved = 2,
+                                       .on_refused = [this](const PeerIdentity&, const Error&) { ++refusals_; },
+                                       .doorkeeper = std::move(owned)},
+                                      [](const PeerIdentity& peer) { return std::make_unique<TestServices>(peer); });
+  listener_ = std::move(listener).value();
+  std::vector<UniqueFd> connected;
+  const auto come = [&](bool is_administrator, size_t connections, int refusals) {
+    connected.push_back(guests->Come(is_administrator));
+    return Eventually([&] { return listener_->connections() == connections && refusals_ == refusals; });
+  };
+  EXPECT_TRUE(come(false, 1, 0));
+  EXPECT_TRUE(come(false, 2, 0));
+  EXPECT_TRUE(come(false, 2, 1));
+  EXPECT_TRUE(IsClosed(connected.back()));
+  EXPECT_TRUE(come(true, 3, 1));
+  EXPECT_TRUE(come(true, 4, 1));
+  EXPECT_TRUE(come(true, 4, 2)) << "there is an end to their places too";
 }
 
 TEST_F(Listening, NobodyKeepsAllOthersOut) {
