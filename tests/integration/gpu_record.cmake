@@ -1,7 +1,12 @@
-# `record --gpu` against the doubles of CUDA's libraries.
-foreach(minor ${PP_MINORS} ${PP_FREE_THREADED_MINORS})
+# `record --gpu` against the doubles of CUDA's libraries: what is CPython's for each version, the rest once.
+foreach(minor ${PP_MINORS} ${PP_FREE_THREADED_MINORS} once)
+  if(minor STREQUAL once)
+    set(part --any WhateverPython)
+  else()
+    set(part --python ${minor} GpuRecord)
+  endif()
   add_test(NAME integration.gpu_record.${minor}
-    COMMAND ${PP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/integration/gpu_record_test.py --python ${minor})
+    COMMAND ${PP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/integration/gpu_record_test.py ${part})
   set_tests_properties(integration.gpu_record.${minor} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS integration
     ENVIRONMENT "PTRACE_PROF_BIN=$<TARGET_FILE:ptrace-prof>;PTRACE_PROFD_BIN=$<TARGET_FILE:ptrace-profd>;PP_GPU_TRACE_DUMP=$<TARGET_FILE:gpu_trace_dump>;PP_CUDA_DOUBLES=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/tests/cuda;PP_FAKE_NVML=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/tests/doubles/nvml;PYTHONDONTWRITEBYTECODE=1")
 endforeach()

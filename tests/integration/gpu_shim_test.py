@@ -136,37 +136,6 @@ class Records(GpuShimCase):
         self.assertEqual(thread_names(target.pid), threads)
         self.assertEndsWell(target)
 
-    def test_versions(self):
-        for version, how in (("18", DORMANT_VERSION), ("24", FINALIZED), ("130400", FINALIZED), ("130500", FINALIZED)):
-            with self.subTest(version=version):
-                target = self.job(version=version)
-                for one in self.left(target, "--count", 2, "--kernels", 200):
-                    self.assertEqual(one["how"], how)
-                    self.assertGreaterEqual(one["kinds"][KERNEL], 200)
-                self.assertEndsWell(target)
-
-    def test_nobody_takes_the_buffers(self):
-        """Slots run out: records are lost and counted, before 12.9 in buffers that are thrown away; the job goes on."""
-        for version, counter in (("22", "discarded"), ("130001", "declined")):
-            with self.subTest(version=version):
-                target = self.job(version=version)
-                with self.recording(target, "--no-drain", "--slots", 1) as driver:
-                    for _ in range(20):
-                        target.tell("ping")
-                        target.expect("pong")
-                        time.sleep(0.05)  # for launches to happen: none of them is waited for
-                    said = driver.communicate("", timeout=DEADLINE)[0]
-                self.assertEqual(driver.returncode, 0, said)
-                self.assertGreater(json.loads(said.splitlines()[-1])["left"][counter], 0)
-                self.assertEndsWell(target)
-
-    def test_slow_deliveries(self):
-        """Who asks what was dropped waits for a buffer on its way: no lock of ours may be held meanwhile, on either side."""
-        target = self.job(delivery_ms=20)
-        one, = self.left(target, "--kernels", 300)
-        self.assertEqual((one["how"], one["broken"]), (FINALIZED, 0))
-        self.assertEndsWell(target)
-
     def test_second_collector(self):
         target = self.job()
         with self.recording(target) as driver:
@@ -231,6 +200,41 @@ class Records(GpuShimCase):
         self.assertGone(target.pid)
         self.assertEqual(target.finish(), 0, target.stderr())
         self.assertEqual(target.stdout(), "ended well\n")
+
+
+class Buffers(GpuShimCase):
+    """As are the classes below, what is CUPTI's and not CPython's: tested once."""
+
+    def test_versions(self):
+        for version, how in (("18", DORMANT_VERSION), ("24", FINALIZED), ("130400", FINALIZED), ("130500", FINALIZED)):
+            with self.subTest(version=version):
+                target = self.job(version=version)
+                for one in self.left(target, "--count", 2, "--kernels", 200):
+                    self.assertEqual(one["how"], how)
+                    self.assertGreaterEqual(one["kinds"][KERNEL], 200)
+                self.assertEndsWell(target)
+
+    def test_nobody_takes_the_buffers(self):
+        """Slots run out: records are lost and counted, before 12.9 in buffers that are thrown away; the job goes on."""
+        for version, counter in (("22", "discarded"), ("130001", "declined")):
+            with self.subTest(version=version):
+                target = self.job(version=version)
+                with self.recording(target, "--no-drain", "--slots", 1) as driver:
+                    for _ in range(20):
+                        target.tell("ping")
+                        target.expect("pong")
+                        time.sleep(0.05)  # for launches to happen: none of them is waited for
+                    said = driver.communicate("", timeout=DEADLINE)[0]
+                self.assertEqual(driver.returncode, 0, said)
+                self.assertGreater(json.loads(said.splitlines()[-1])["left"][counter], 0)
+                self.assertEndsWell(target)
+
+    def test_slow_deliveries(self):
+        """Who asks what was dropped waits for a buffer on its way: no lock of ours may be held meanwhile, on either side."""
+        target = self.job(delivery_ms=20)
+        one, = self.left(target, "--kernels", 300)
+        self.assertEqual((one["how"], one["broken"]), (FINALIZED, 0))
+        self.assertEndsWell(target)
 
 
 class Refusals(GpuShimCase):
