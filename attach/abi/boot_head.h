@@ -21,7 +21,7 @@ typedef struct pp_boot_head {
   uint32_t error;        // of the capture `served`
   uint32_t error_step;
   int32_t error_number;
-  uint32_t pad0;
+  uint32_t sessions;     // of the GPU shim: so many captures switched on what its library records
   uint64_t served;       // the nonce that was last taken up
   char memory_name[40];  // of the memfd that it makes; zero-terminated
 } pp_boot_head;

@@ -100,7 +100,7 @@ typedef struct pp_gpu_boot {
   uint32_t error;       // pp_gpu_error: only where it came to no arena that could say it
   uint32_t error_step;  // pp_gpu_step
   int32_t error_number;
-  uint32_t pad0;
+  uint32_t sessions;  // so many captures switched on what the library records
   uint64_t served;
   char arena_name[40];
   uint64_t functions[PP_GPU_FN_CAPACITY];

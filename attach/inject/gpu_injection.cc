@@ -64,7 +64,9 @@ class ArenaTaker {
     arena_->RenewLease();
     return true;
   }
-  GpuInjection Take(InjectionReport report) { return {std::move(*arena_), std::move(file_), report}; }
+  GpuInjection Take(InjectionReport report, uint64_t sessions_before) {
+    return {std::move(*arena_), std::move(file_), report, sessions_before};
+  }
 
  private:
   // Of a shim that could not even make an arena.
@@ -103,6 +105,9 @@ class ResidentShim {
         return shim.head.busy == static_cast<uint64_t>(target_.own_pid.value);
       });
       if (busy == shims.end()) {
+        for (const ResidentStub& shim : shims) {
+          sessions_ += shim.head.sessions;
+        }
         return shims.empty() ? std::optional<ResidentStub>() : shims.front();
       }
       if (MonotonicNow() > deadline) {
@@ -115,6 +120,8 @@ class ResidentShim {
       PP_RETURN_IF_ERROR(SendAway());
     }
   }
+
+  uint64_t sessions() const { return sessions_; }  // once Find has returned: of all that are there
 
  private:
   Result<void> SendAway() {
@@ -132,6 +139,7 @@ class ResidentShim {
   const InjectionTarget& target_;
   RemoteMemory& memory_;
   const TargetFiles& files_;
+  uint64_t sessions_ = 0;
 };
 
 Result<RunReport> Enter(const InjectionTarget& target, RemoteMemory& memory, const ResidentStub& shim,
@@ -174,7 +182,8 @@ Result<GpuInjection> InjectGpu(const InjectionTarget& target, RemoteMemory& memo
   PP_RETURN_IF_ERROR(RemoveLeftScripts(target, memory, left));
   ArenaTaker taker(target, memory, files, image.boot());
   const EffectSeen seen = [&] { return taker.Look(); };
-  PP_ASSIGN_OR_RETURN(const std::optional<ResidentStub> shim, ResidentShim(target, memory, files).Find());
+  ResidentShim resident(target, memory, files);
+  PP_ASSIGN_OR_RETURN(const std::optional<ResidentStub> shim, resident.Find());
   Delivery delivery(target, memory, files, image.package(), patience);
   if (shim && CanCall(target)) {
     PP_RETURN_IF_ERROR(delivery.CloseStrays());
@@ -187,7 +196,7 @@ Result<GpuInjection> InjectGpu(const InjectionTarget& target, RemoteMemory& memo
   }
   report.stops.Add(left);
   report.took = MonotonicNow() - begin;
-  return taker.Take(report);
+  return taker.Take(report, resident.sessions());
 }
 
 Result<void> AwaitRecording(Pid pid, GpuArena& arena, const Patience& patience) {

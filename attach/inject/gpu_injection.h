@@ -20,6 +20,7 @@ struct GpuInjection {
   GpuArena arena;
   UniqueFd file;  // of the arena: with it goes the lock that keeps other collectors away
   InjectionReport report;
+  uint64_t sessions_before;  // of shims of our version in this process: so many captures had records switched on
 };
 
 // `image`: filled in. Errors as of Inject; kAlreadyExists: another collector records the GPU of this process.

@@ -163,6 +163,7 @@ static pp_gpu_report attach(void) {
   if (!pp_gpu.arena->strides[PP_CUPTI_KIND_CONCURRENT_KERNEL]) {  // nothing could be read
     return pp_cupti_failed(PP_GPU_STEP_STRIDES, stride_result);
   }
+  ++pp_gpu_boot_block.sessions;
   return enable_all();
 }
 

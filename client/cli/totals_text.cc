@@ -152,6 +152,7 @@ std::string GpuClosingLines(const GpuAccounting& totals) {
     const char* what;
   } doubts[] = {{totals.captured, "captured into graphs"},
                 {totals.replays_unseen, "replays of graphs of which nothing was seen"},
+                {totals.unlinked, "operations of graphs whose launch is not known"},
                 {totals.without_launch, "without a launch"},
                 {totals.invalid, "with impossible times"},
                 {totals.invalid_records, "other records with impossible times"},

@@ -29,6 +29,8 @@ constexpr uint64_t kFewBadTimes = 100;             // in the time of kAccountEve
 constexpr size_t kBytesAtOnce = size_t{16} << 20;  // of buffers; then the other parts of the capture have their turn
 constexpr Nanos kRemembered = Nanos::FromSeconds(5);         // so long records may take to come
 constexpr Nanos kLaunchRemembered = Nanos::FromSeconds(60);  // few, and the call may take long
+// From 13.1 update 1 on, correlations of graphs are right in the second session of a process and later ones, too.
+constexpr uint32_t kLinksGraphsAgain = 130101;
 // Launches a second and thread whose stacks are taken, where calls are not traced.
 constexpr uint32_t kLaunchRate = 200;
 constexpr uint32_t kGraphRate = 20;
@@ -180,6 +182,9 @@ void GpuCapture::BeginRecording() {
   }
   decoder_.emplace(library.strides);
   joiner_.Begin(library.recording_since);
+  if (injection_->sessions_before > 0 && library.version < kLinksGraphsAgain) {
+    joiner_.DistrustGraphs();
+  }
   if (DetailOf(context_.request.gpu) == GpuDetail::kCoarse) {
     joiner_.ExpectNoReplays();
   }

@@ -100,7 +100,7 @@ GpuOperation GpuJoiner::Describe(const GpuRecord& record) {
   operation.kind = KindOf(record.kind);
   operation.begin = clock_.ToMonotonic(record.start);
   operation.end = clock_.ToMonotonic(record.end);
-  operation.correlation = launches_.Widen(record.correlation);
+  operation.correlation = IsUnlinked(record) ? 0 : launches_.Widen(record.correlation);
   operation.graph = record.graph;
   operation.graph_node = record.graph_node;
   operation.channel = record.channel;
@@ -133,7 +133,7 @@ void GpuJoiner::TakeOperation(const GpuRecord& record) {
     has_heard_ = true;
   }
   if (!AreTimesValid(record)) {
-    if (record.kind == GpuRecordKind::kKernel && operations_.size() < kMaxWaiting) {
+    if (record.kind == GpuRecordKind::kKernel && !IsUnlinked(record) && operations_.size() < kMaxWaiting) {
       Operation timeless;
       timeless.operation.correlation = launches_.Widen(record.correlation);
       timeless.operation.begin = timeless.operation.end = taking_;
@@ -148,6 +148,7 @@ void GpuJoiner::TakeOperation(const GpuRecord& record) {
   Operation operation;
   operation.operation = Describe(record);
   operation.taken = taking_;
+  operation.is_unlinked = IsUnlinked(record);
   if (operation.operation.kind == GpuOperationKind::kOverhead) {
     operation.queue = inventory_.OverheadQueue();
   } else {
@@ -178,14 +179,15 @@ void GpuJoiner::NoteLaunch(const Call& call, const GpuCallSite& site) {
   launch.kind = call.kind;
   launch.is_outside = call.call.begin < opened_;
   launch.is_implied = call.kind == GpuCallKind::kKernel && ImpliesMore(call);
-  launch.is_replay = call.kind == GpuCallKind::kGraph && ImpliesMore(call);
+  launch.is_replay = call.kind == GpuCallKind::kGraph && !are_graphs_unlinked_ && ImpliesMore(call);
   counts_.launches += launch.is_implied ? 1 : 0;
   FollowSilence(call, launch);
   launches_.Add(launch);
 }
 
 void GpuJoiner::FollowSilence(const Call& call, const GpuLaunch& launch) {
-  if ((launch.is_implied && !launches_.captures().Covers(launch.begin)) || (launch.is_replay && replays_owe_)) {
+  if ((launch.is_implied && !launches_.captures().Covers(launch.begin)) ||
+      (call.kind == GpuCallKind::kGraph && replays_owe_ && ImpliesMore(call))) {
     silence_.Launched(call.thread, launch.begin);
   } else if (call.kind == GpuCallKind::kSync && call.call.result == 0) {
     silence_.Waited(call.thread, call.call.begin, call.call.end);
@@ -228,8 +230,13 @@ void GpuJoiner::SettleSomeCalls() {
   calls_.erase(calls_.begin(), middle);
 }
 
-void GpuJoiner::CountKernel(const GpuOperation& operation, const GpuLaunch* launch) {
+void GpuJoiner::CountKernel(const Operation& waiting, const GpuLaunch* launch) {
+  const GpuOperation& operation = waiting.operation;
   ++counts_.kernels;
+  if (waiting.is_unlinked) {
+    ++counts_.launches;  // a replay's, whichever it was
+    return;
+  }
   if (launch == nullptr) {
     ++counts_.without_launch;
     return;
@@ -269,8 +276,9 @@ void GpuJoiner::Write(Operation& waiting, const GpuLaunch* launch) {
       operation.stack_source = launch->source;
     }
   }
+  counts_.unlinked += waiting.is_unlinked ? 1 : 0;
   switch (operation.kind) {
-    case GpuOperationKind::kKernel: CountKernel(operation, launch); break;
+    case GpuOperationKind::kKernel: CountKernel(waiting, launch); break;
     case GpuOperationKind::kMemcpy: ++counts_.copies; break;
     case GpuOperationKind::kMemset: ++counts_.memsets; break;
     case GpuOperationKind::kSync: ++counts_.syncs; break;
@@ -340,6 +348,7 @@ void GpuJoiner::Finish(Nanos now) {
   Settle(now, Nanos(INT64_MAX));
   SettleOperations(now, true);
   TellOldGraphs();
+  TellUnlinked();
 }
 
 // Certain only of those that were replayed before any graph was seen to be instantiated.
@@ -357,6 +366,16 @@ void GpuJoiner::TellOldGraphs() {
                     "began (graph {}{}): CUPTI may tell of their copies and memsets as kernels, and not of "
                     "them at all with --gpu-detail coarse",
                     pid_.value, counts_.graphs_before, named, counts_.graphs_before > kGraphsNamed ? ", …" : ""));
+  }
+}
+
+void GpuJoiner::TellUnlinked() {
+  if (counts_.unlinked > 0) {
+    writer_.AddNotice(taking_,
+                      fmt::format("{} operations of graphs of process {} have no launch and no Python stack: CUPTI had "
+                                  "been used in the process before, and then tells wrongly which call replayed a graph "
+                                  "(CUDA 13.1 update 1 mends that)",
+                                  counts_.unlinked, pid_.value));
   }
 }
 

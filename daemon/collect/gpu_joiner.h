@@ -69,6 +69,8 @@ class GpuJoiner {
   void CountInto(GpuAccounting& accounting) const;
   // Replays of graphs owe nothing: of those of before, nothing is told.
   void ExpectNoReplays() { replays_owe_ = false; }
+  // Which launch an operation of a graph is of cannot be believed: it gets none.
+  void DistrustGraphs() { are_graphs_unlinked_ = true; }
   const GpuSilence& silence() const { return silence_; }
   // A kernel that was launched has not come, and later ones have, or none at all: so it is while a stream is being
   // captured into a graph since before anything was recorded.
@@ -84,12 +86,15 @@ class GpuJoiner {
     GpuOperation operation;
     GpuQueueHandle queue;
     Nanos taken;
-    bool has_times = true;  // else it is kept only to find its launch
+    bool has_times = true;     // else it is kept only to find its launch
+    bool is_unlinked = false;  // its launch cannot be found
   };
 
   void TakeCall(const GpuRecord& record);
   void TakeOperation(const GpuRecord& record);
   GpuOperation Describe(const GpuRecord& record);
+  // Whose launch is not told rightly.
+  bool IsUnlinked(const GpuRecord& record) const { return are_graphs_unlinked_ && record.graph != 0; }
   bool AreTimesValid(const GpuRecord& record) const;
   void SettleCall(Call& call);
   void FollowGraphs(const Call& call);
@@ -97,9 +102,10 @@ class GpuJoiner {
   bool ImpliesMore(const Call& call) const;
   void NoteLaunch(const Call& call, const GpuCallSite& site);
   void Write(Operation& operation, const GpuLaunch* launch);
-  void CountKernel(const GpuOperation& operation, const GpuLaunch* launch);
+  void CountKernel(const Operation& waiting, const GpuLaunch* launch);
   void CountInvalid(const GpuLaunch* launch);
   void TellOldGraphs();
+  void TellUnlinked();
   void SettleSomeCalls();
   void SettleOperations(Nanos now, bool is_last);
 
@@ -121,6 +127,7 @@ class GpuJoiner {
   GpuSilence silence_;
   bool has_heard_ = false;  // from the GPU, since the last Settle
   bool replays_owe_ = true;
+  bool are_graphs_unlinked_ = false;
   std::map<uint32_t, Nanos> replays_;  // of each graph the first that was seen
   Nanos first_instantiation_{INT64_MAX};
   Nanos opened_{INT64_MIN};

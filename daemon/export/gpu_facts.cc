@@ -35,6 +35,9 @@ constexpr Caution kCautions[] = {
     {&GpuAccounting::graphs_before,
      "{} of the graphs that were replayed had been instantiated before the recording: their copies and memsets may be "
      "told of as kernels."},
+    {&GpuAccounting::unlinked,
+     "{} operations of graphs have no launch and no Python stack, as the library tells wrongly which call replayed a "
+     "graph where it had been used before in the process."},
     {&GpuAccounting::without_launch, "{} kernels had no launch that was seen: nobody knows whose they are."},
     {&GpuAccounting::clock_violations,
      "{} kernels seem to begin before they were launched: their times are not to be "

@@ -181,6 +181,7 @@ struct GpuAccounting {
   uint64_t without_launch = 0;    // kernels of which no call came
   uint64_t captured = 0;          // launches that became nodes of a graph, and are none of `launches`
   uint64_t replays_unseen = 0;    // launches of graphs of which no node came
+  uint64_t unlinked = 0;          // operations of graphs of which the library tells wrongly who launched them
   uint64_t graphs_before = 0;     // that were replayed, and instantiated before the recording
   uint64_t clock_violations = 0;  // kernels that began before their launch did
   uint64_t clock_steps = 0;       // how often the library's clock was set

@@ -64,6 +64,7 @@ constexpr Row<GpuAccounting, uint64_t> kCounts[] = {
     {AccountingFields::kAnnotationsWithoutBeginFieldNumber, &GpuAccounting::annotations_without_begin},
     {AccountingFields::kAnnotationsWithoutEndFieldNumber, &GpuAccounting::annotations_without_end},
     {AccountingFields::kAnnotationsLostFieldNumber, &GpuAccounting::annotations_lost},
+    {AccountingFields::kUnlinkedFieldNumber, &GpuAccounting::unlinked},
 };
 
 bool Is(const WireField& field, int number) { return field.number == static_cast<uint32_t>(number); }

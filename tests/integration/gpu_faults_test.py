@@ -340,6 +340,35 @@ class GpuGraphs(gpu_case.GpuCase):
         self.assertTrue(within_deadline(lambda: "ptrace-prof-arena" not in pathlib.Path(f"/proc/{target.pid}/maps").read_text()))
         self.assertCapturedWhole(target)
 
+    def test_graphs_of_a_second_session(self):
+        """An older CUPTI tells wrongly which call replayed them: then it is not said. 13.1 update 1 mends that."""
+        for version, options in (("130001", {"wrong_graphs": 3}), ("28", {"wrong_graphs": 3}), ("130400", {})):
+            with self.subTest(version):
+                target = self.job(version=version, **options)
+                for is_second in (False, True):
+                    finished = self.record(target, "--mode", "trace")
+                    of_graphs = [one for one in self.operations if one["graph"]]
+                    self.assertGreater(len(of_graphs), 20)
+                    is_unlinked = is_second and bool(options)
+                    self.assertEqual(self.totals["unlinked"], is_unlinked and len(of_graphs))
+                    self.assertEqual({one["source"] for one in of_graphs}, {"none" if is_unlinked else "exact"})
+                    self.assertEqual({(one["tid"], one["correlation"]) == (0, 0) for one in of_graphs}, {is_unlinked})
+                    self.assertEqual((self.totals["unseen"], self.totals["without_launch"], self.totals["replays_unseen"]),
+                                     (0, 0, 0), self.totals)
+                    self.assertAddsUp()
+                    told = [notice for notice in self.notices if "which call replayed a graph" in notice]
+                    self.assertEqual(len(told), is_unlinked, self.notices)
+                    self.assertEqual("whose launch is not known" in finished.errors, is_unlinked)
+                self.assertUnharmed(target.pid)
+                self.assertOthersAreTrue(self.truth(target))
+
+    def assertOthersAreTrue(self, truth):
+        """Those of no graph are under the function that launched them."""
+        functions = {one["correlation"]: one["python"] for one in truth["operations"] if not one["graph"]}
+        for one in self.operations:
+            if one["kind"] in ("kernel", "memcpy", "memset") and not one["graph"]:
+                self.assertIn(functions[one["correlation"]], [name.split(".")[-1] for name in one["stack"]][-3:])
+
     def test_graphs_of_before_are_named(self):
         target = self.job("--threads", "2")
         recording = self.start_recording(target)

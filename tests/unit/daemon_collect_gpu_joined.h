@@ -35,6 +35,11 @@ class Bytes {
     bytes_.resize(std::max(bytes_.size(), at + size));
     return *this;
   }
+  // A kernel that is of this graph; 0: of none.
+  Bytes& Of(uint32_t graph) {
+    Put(156, graph);
+    return *this;
+  }
   std::span<const uint8_t> span() const { return bytes_; }
 
  private:

@@ -130,6 +130,28 @@ TEST(GpuJoiner, TheNodesOfAGraphAreOfItsLaunch) {
   EXPECT_EQ(joined.counts.unseen, 0);
 }
 
+TEST(GpuJoiner, WhereGraphsAreToldWronglyTheirOperationsHaveNoLaunch) {
+  Joined joined;
+  joined.joiner.DistrustGraphs();
+  Bytes bytes;
+  bytes.Append(Launch(joined.At(100), 1), 0)
+      .Append(Kernel(joined.At(110), joined.At(120), 1).Of(0), kKernelSize)
+      .Append(Call(5, 311, joined.At(200), joined.At(210), 2), 0)
+      .Append(Kernel(joined.At(220), joined.At(230), 1), kKernelSize)   // of the graph, as it is told
+      .Append(Kernel(joined.At(240), joined.At(250), 77), kKernelSize)  // the same
+      .Append(Kernel(0, 0, 1), kKernelSize);
+  joined.Take(bytes);
+  const Seen seen = joined.Finish();
+  EXPECT_EQ(seen.stacks, (std::vector<std::string>{"train", "", ""}));
+  EXPECT_EQ(seen.operations[1].launched_by, Tid());
+  EXPECT_EQ(seen.operations[1].correlation, 0);
+  EXPECT_EQ(joined.counts.unlinked, 2);
+  EXPECT_EQ(joined.counts.kernels, 3);
+  EXPECT_EQ(joined.counts.launches, 3);
+  EXPECT_EQ(joined.counts.invalid_records, 1);
+  EXPECT_EQ(joined.counts.without_launch + joined.counts.unseen + joined.counts.replays_unseen, 0);
+}
+
 TEST(GpuJoiner, WhatIsCapturedIsNoLaunchAndAReplayWithoutNodesIsCounted) {
   Joined joined;
   Bytes bytes;

@@ -134,6 +134,7 @@ TEST(GpuFactsTest, EveryLossIsACaution) {
       &GpuAccounting::replays_unseen,
       &GpuAccounting::graphs_before,
       &GpuAccounting::without_launch,
+      &GpuAccounting::unlinked,
       &GpuAccounting::annotations_without_begin,
       &GpuAccounting::annotations_without_end,
       &GpuAccounting::annotations_lost,

@@ -38,6 +38,12 @@ void records_call(const struct double_call* call) {
   put32(36, (uint32_t)call->result);
 }
 
+// Of the call, or of another one.
+static uint32_t correlation_of(const struct double_call* call, const struct double_op* op) {
+  uint32_t wrong = op->graph && cupti.sessions > 1 ? (uint32_t)double_option("wrong_graphs", 0) : 0;
+  return call->correlation > wrong ? call->correlation - wrong : call->correlation;
+}
+
 static void kernel(const struct double_call* call, const struct double_op* op, uint64_t starts, uint64_t ends) {
   uint32_t kind = cupti.kinds[kConcurrentKernel] ? kConcurrentKernel : kKernel;
   if (!cupti.kinds[kind] || (double_option("no_kernels", 0) && cupti_fault_is_due(0, 0))) return;
@@ -52,7 +58,7 @@ static void kernel(const struct double_call* call, const struct double_op* op, u
   }
   put32(76, 0);
   put32(80, op->shared);
-  put32(92, call->correlation);
+  put32(92, correlation_of(call, op));
   put64(96, op->grid_id);
   put64(104, (uint64_t)(uintptr_t)op->name);
   put64(144, op->node);
@@ -66,7 +72,7 @@ static void transfer(const struct double_call* call, const struct double_op* op,
   put32(32, op->device);
   put32(36, op->context);
   put32(40, op->stream);
-  put32(44, call->correlation);
+  put32(44, correlation_of(call, op));
   put64(graph_node, op->node);
   put32(graph_node + 8, op->graph);
   put32(graph_node + 12, op->channel);
@@ -105,7 +111,7 @@ static void graph(const struct double_call* call, const struct double_op* op, ui
   static __thread uint64_t began;
   if (op->node_index == 0) began = starts;
   if (op->node_index + 1 != op->nodes || op->graph <= cupti.old_graphs || !reserve(kGraphTrace, began, ends)) return;
-  put32(4, call->correlation);
+  put32(4, correlation_of(call, op));
   put32(24, op->device);
   put32(28, op->graph);
   put32(32, op->context);

@@ -55,6 +55,7 @@ struct cupti_misuse {
 
 struct cupti_state {
   pthread_mutex_t lock;
+  uint32_t sessions;  // clients that ever subscribed, whatever was taken down in between
   const struct double_driver* driver;
   int subscribed;
   uint32_t generation;  // of the calls that this process uses: 0 none yet, 1 or 2

@@ -78,6 +78,7 @@ static int32_t subscribe(uintptr_t* subscriber, callback_function callback, void
     return kMultipleSubscribers;
   }
   cupti.subscribed = 1;
+  cupti.sessions++;
   cupti.callback = callback;
   cupti.user = user;
   memset(cupti.name, 0, sizeof cupti.name);
