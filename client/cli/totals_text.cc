@@ -154,6 +154,7 @@ std::string GpuClosingLines(const GpuAccounting& totals) {
                 {totals.replays_unseen, "replays of graphs of which nothing was seen"},
                 {totals.unlinked, "operations of graphs whose launch is not known"},
                 {totals.without_launch, "without a launch"},
+                {totals.ambiguous, "of a backward that several threads waited for, without a stack"},
                 {totals.invalid, "with impossible times"},
                 {totals.invalid_records, "other records with impossible times"},
                 {totals.clock_violations, "before their launch"},

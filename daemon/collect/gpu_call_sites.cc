@@ -10,10 +10,8 @@ namespace ptrace_prof {
 namespace {
 
 constexpr size_t kMaxThreads = 8192;
-constexpr uint32_t kLookDeep = 16;                      // frames: the engine's wait is at the leaf, or nearly so
 constexpr Nanos kSampledMost = Nanos::FromMillis(100);  // a sample that is further away says nothing
 constexpr std::string_view kEngineThread = "pt_autograd";
-constexpr std::string_view kEngineWait = "_engine_run_backward";
 
 }  // namespace
 
@@ -57,26 +55,16 @@ const GpuThreadSites::Known& GpuThreadSites::Find(uint32_t thread) {
   return threads_.emplace(thread, AddUnknown(Tid(static_cast<int32_t>(thread)))).first->second;
 }
 
-bool GpuThreadSites::IsWaitingForEngine(StackId stack) const {
-  for (uint32_t i = 0; i < kLookDeep && stack != kEmptyStack; ++i, stack = stacks_.parent(stack)) {
-    const std::string_view function = stacks_.frame(stacks_.leaf(stack)).function;
-    if (function.ends_with(kEngineWait)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-StackId GpuThreadSites::WaitingForEngine(Nanos when) const {
-  StackId found = kEmptyStack;
+GpuEngineWait GpuThreadSites::WaitFor(Nanos when) const {
+  GpuEngineWait wait(stacks_);
   history_.ForEachThread([&](ThreadHandle thread) {
     const std::optional<StackId> stack =
         kind_ == GpuStackKind::kTraced ? history_.At(thread, when) : history_.Nearest(thread, when, kSampledMost);
-    if (stack && IsWaitingForEngine(*stack)) {
-      found = *stack;
+    if (stack) {
+      wait.Look(*stack);
     }
   });
-  return found;
+  return wait;
 }
 
 GpuCallSite GpuThreadSites::Of(const GpuCallPlace& call) {
@@ -95,7 +83,9 @@ GpuCallSite GpuThreadSites::Of(const GpuCallPlace& call) {
     site.stack = *stack;
     site.source = kind_ == GpuStackKind::kTraced ? GpuStackSource::kExact : GpuStackSource::kSampled;
   } else if (known.is_engine) {
-    site.stack = WaitingForEngine(when);
+    const GpuEngineWait wait = WaitFor(when);
+    site.stack = wait.stack();
+    site.is_ambiguous = wait.is_ambiguous();
     site.source = site.stack != kEmptyStack ? GpuStackSource::kBackward : GpuStackSource::kNone;
   }
   return site;

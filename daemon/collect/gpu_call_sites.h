@@ -2,8 +2,8 @@
 //
 // Traced calls give the stack exactly, and so does a stack that was taken at the call itself; samples give the nearest
 // one, an approximation. Threads of PyTorch's autograd engine run no Python: what they launch is on behalf of the
-// thread that waits for the engine at that moment. Threads that Python does not know get a track of their own. One per
-// target; one thread.
+// thread that waits for the engine at that moment (gpu_engine_wait.h). Threads that Python does not know get a track of
+// their own. One per target; one thread.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "attach/base/types.h"
+#include "daemon/collect/gpu_engine_wait.h"
 #include "daemon/collect/gpu_joiner.h"
 #include "daemon/collect/gpu_launch_stacks.h"
 #include "daemon/collect/stack_history.h"
@@ -48,8 +49,7 @@ class GpuThreadSites final : public GpuCallSites {
 
   const Known& Find(uint32_t thread);
   Known AddUnknown(Tid inner);
-  StackId WaitingForEngine(Nanos when) const;
-  bool IsWaitingForEngine(StackId stack) const;
+  GpuEngineWait WaitFor(Nanos when) const;
 
   const Pid pid_;
   ThreadRoster& roster_;

@@ -176,6 +176,7 @@ void GpuJoiner::NoteLaunch(const Call& call, const GpuCallSite& site) {
   launch.stack = site.stack;
   launch.generation = stacks_.generation();
   launch.source = site.source;
+  launch.is_ambiguous = site.is_ambiguous;
   launch.kind = call.kind;
   launch.is_outside = call.call.begin < opened_;
   launch.is_implied = call.kind == GpuCallKind::kKernel && ImpliesMore(call);
@@ -244,7 +245,7 @@ void GpuJoiner::CountKernel(const Operation& waiting, const GpuLaunch* launch) {
   counts_.launches += launch->is_implied ? 0 : 1;  // a node of a graph: nobody said how many there are
   counts_.clock_violations += operation.begin < launch->begin ? 1 : 0;
   switch (operation.stack_source) {
-    case GpuStackSource::kNone: break;
+    case GpuStackSource::kNone: counts_.ambiguous += launch->is_ambiguous ? 1 : 0; break;
     case GpuStackSource::kExact: ++counts_.attributed_exact; break;
     case GpuStackSource::kSampled: ++counts_.attributed_sampled; break;
     case GpuStackSource::kBackward: ++counts_.attributed_backward; break;

@@ -28,6 +28,7 @@ struct GpuCallSite {
   Tid tid;  // of the host
   StackId stack = kEmptyStack;
   GpuStackSource source = GpuStackSource::kNone;
+  bool is_ambiguous = false;  // there is more than one stack that it might be
 };
 
 struct GpuCallPlace {

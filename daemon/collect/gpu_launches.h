@@ -25,10 +25,11 @@ struct GpuLaunch {
   uint32_t generation = 0;  // of the StackTable that `stack` is of
   GpuStackSource source = GpuStackSource::kNone;
   GpuCallKind kind = GpuCallKind::kOther;
-  bool is_implied = false;  // a kernel is to come
-  bool is_replay = false;   // of a graph: what its nodes are is to come
-  bool is_seen = false;     // and has
-  bool is_outside = false;  // it was before the capture began
+  bool is_implied = false;    // a kernel is to come
+  bool is_replay = false;     // of a graph: what its nodes are is to come
+  bool is_seen = false;       // and has
+  bool is_ambiguous = false;  // its stack is one of several
+  bool is_outside = false;    // it was before the capture began
 };
 
 // Launches of which nothing came.

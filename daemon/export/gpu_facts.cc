@@ -39,6 +39,9 @@ constexpr Caution kCautions[] = {
      "{} operations of graphs have no launch and no Python stack, as the library tells wrongly which call replayed a "
      "graph where it had been used before in the process."},
     {&GpuAccounting::without_launch, "{} kernels had no launch that was seen: nobody knows whose they are."},
+    {&GpuAccounting::ambiguous,
+     "{} kernels were launched by the autograd engine while several threads waited for it at different places: nobody "
+     "knows whose they are."},
     {&GpuAccounting::clock_violations,
      "{} kernels seem to begin before they were launched: their times are not to be "
      "compared with those of threads."},

@@ -196,6 +196,7 @@ struct GpuAccounting {
   uint64_t attributed_sampled = 0;
   uint64_t attributed_backward = 0;
   uint64_t attributed_launch = 0;
+  uint64_t ambiguous = 0;  // without one, as more than one thread waited for the autograd engine that launched them
   // Launches whose stacks were not taken although calls are not traced: too fast after one another; for want of room.
   uint64_t stacks_refused = 0;
   uint64_t stacks_lost = 0;

@@ -65,6 +65,7 @@ constexpr Row<GpuAccounting, uint64_t> kCounts[] = {
     {AccountingFields::kAnnotationsWithoutEndFieldNumber, &GpuAccounting::annotations_without_end},
     {AccountingFields::kAnnotationsLostFieldNumber, &GpuAccounting::annotations_lost},
     {AccountingFields::kUnlinkedFieldNumber, &GpuAccounting::unlinked},
+    {AccountingFields::kAmbiguousFieldNumber, &GpuAccounting::ambiguous},
 };
 
 bool Is(const WireField& field, int number) { return field.number == static_cast<uint32_t>(number); }

@@ -122,6 +122,26 @@ class GpuDetail(gpu_case.GpuCase):
         others = {one["source"] for one in self.operations if one["kind"] == "kernel"} - {"backward"}
         self.assertEqual(others, {"exact"})
 
+    def test_two_threads_that_wait_for_the_engine(self):
+        """From different places: what it launches then is of the right one, or of none and counted."""
+        target = self.job("--unlike", "--rate", "0")
+        finished = self.record(target, "--mode", "trace")
+        truth = self.truth(target)
+        functions = {one["correlation"]: one["python"] for one in truth["operations"]}
+        names = {id(one): {name.split(".")[-1] for name in one["stack"]} for one in self.operations}
+        elsewhere = {one["stream"] for one in self.operations if "update_elsewhere" in names[id(one)]}
+        self.assertEqual(len(elsewhere), 1)
+        backward = [one for one in self.operations if one["kind"] == "kernel" and
+                    functions[one["correlation"]] == "_engine_run_backward"]
+        told = [one for one in backward if one["source"] == "backward"]
+        self.assertGreater(len(told), 20)
+        for one in told:
+            self.assertEqual("backward_elsewhere" in names[id(one)], one["stream"] in elsewhere, one)
+        self.assertGreater(self.totals["ambiguous"], 0)
+        self.assertEqual(self.totals["ambiguous"], len(backward) - len(told))
+        self.assertIn("of a backward that several threads waited for", finished.errors)
+        self.assertAddsUp()
+
 
 if __name__ == "__main__":
     case.main()

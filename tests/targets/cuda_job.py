@@ -2,7 +2,7 @@
 
 Options: --steps N (0: until told), --rate LAUNCHES (a second and thread; 0: as fast as it goes), --threads N, --version V,
 --devices N (threads take turns), --triton (a launch of the driver's in each step), --replays (a step is the replay of a graph
-of kernels, and a wait), --no-cupti (its library is not mapped),
+of kernels, and a wait), --unlike (every other thread runs backward from elsewhere), --no-cupti (its library is not mapped),
 --nvtx (it annotates what it does; "epoch" begins before it is ready and ends on "epoch", "epoch over", where the next begins), --truth FILE (what really happened, as JSON, written at the end). Says "ready" when
 every thread did a step. Obeys, each answered when it is done: "ping" ("pong STEPS"); "pause" ("paused": no thread makes a call
 until "resume", "resumed NANOSECONDS"); "reload" ("reloaded": a kernel has another name at the same address); "capture" ("capturing": a stream of its own with some launches, "more" with each "more", until "captured"; then what EndCapture said,
@@ -128,6 +128,22 @@ class Model:
         self.wait()
 
 
+class UnlikeModel(Model):
+    """As good as the other, but launches from other places."""
+
+    def backward(self):
+        self.backward_elsewhere()
+
+    def backward_elsewhere(self):
+        self._engine_run_backward()
+
+    def update(self):
+        self.update_elsewhere()
+
+    def update_elsewhere(self):
+        super().update()
+
+
 class Job:
     def __init__(self, cuda, options):
         self.cuda, self.options = cuda, options
@@ -149,7 +165,8 @@ class Job:
 
     def loop(self, number):
         self.cuda.set_device(number % self.options.devices)
-        model = Model(self.cuda, self.options.triton, self.nvtx, self.options.replays)
+        kind = UnlikeModel if self.options.unlike and number % 2 else Model
+        model = kind(self.cuda, self.options.triton, self.nvtx, self.options.replays)
         pause = LAUNCHES / self.options.rate if self.options.rate else 0
         self.models.append(model)
         model.step()
@@ -271,6 +288,7 @@ def parse():
     parser.add_argument("--devices", type=int, default=1)
     parser.add_argument("--triton", action="store_true")
     parser.add_argument("--replays", action="store_true")
+    parser.add_argument("--unlike", action="store_true")
     parser.add_argument("--no-cupti", action="store_true")
     parser.add_argument("--nvtx", action="store_true")
     parser.add_argument("--truth")

@@ -135,6 +135,7 @@ TEST(GpuFactsTest, EveryLossIsACaution) {
       &GpuAccounting::graphs_before,
       &GpuAccounting::without_launch,
       &GpuAccounting::unlinked,
+      &GpuAccounting::ambiguous,
       &GpuAccounting::annotations_without_begin,
       &GpuAccounting::annotations_without_end,
       &GpuAccounting::annotations_lost,
