@@ -145,12 +145,12 @@ std::string GpuClosingLines(const GpuAccounting& totals) {
       text += fmt::format(" ({} {})", Percent(row.count, totals.kernels), row.what);
     }
   }
-  text += fmt::format("; launches {}, kernels lost {}", Grouped(totals.launches),
-                      Grouped(std::max(totals.unseen, totals.dropped)));
+  text += fmt::format("; launches {}, kernels lost {}", Grouped(totals.launches), Grouped(totals.unseen));
   const struct {
     uint64_t count;
     const char* what;
-  } doubts[] = {{totals.captured, "captured into graphs"},
+  } doubts[] = {{totals.dropped, "records dropped by the library"},
+                {totals.captured, "captured into graphs"},
                 {totals.replays_unseen, "replays of graphs of which nothing was seen"},
                 {totals.unlinked, "operations of graphs whose launch is not known"},
                 {totals.without_launch, "without a launch"},

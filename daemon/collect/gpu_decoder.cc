@@ -68,6 +68,7 @@ constexpr Field kDeviceFields[] = {
     {16, 8, PP_TO(bytes)},
     {32, 4, ToLimit(GpuLimit::kWarpSize)},
     {44, 4, ToLimit(GpuLimit::kMultiprocessors)},
+    {52, 4, ToLimit(GpuLimit::kWarpsPerMultiprocessor)},
     {60, 4, ToLimit(GpuLimit::kSharedMemoryPerMultiprocessor)},
     {64, 4, ToLimit(GpuLimit::kRegistersPerMultiprocessor)},
     {68, 4, ToLimit(GpuLimit::kRegistersPerBlock)},
@@ -79,6 +80,11 @@ constexpr Field kDeviceFields[] = {
     {120, 8, PP_TO(uuid)},
     {128, 8, PP_TO(uuid) + 8},
     {136, 8, PP_TO(name)},
+    {145, 1, PP_TO(is_slice)},
+    {152, 4, PP_TO(gpu_instance)},
+    {156, 4, PP_TO(compute_instance)},
+    {160, 8, PP_TO(slice_uuid)},
+    {168, 8, PP_TO(slice_uuid) + 8},
 };
 constexpr Field kContextFields[] = {{4, 4, PP_TO(context)}, {8, 4, PP_TO(device)}, {14, 2, PP_TO(flags)}};
 constexpr Field kStreamFields[] = {

@@ -12,12 +12,22 @@ constexpr size_t kMaxObjects = 65'536;
 
 uint64_t StreamKey(uint32_t context, uint32_t stream) { return uint64_t{context} << 32 | stream; }
 
-std::string UuidText(const std::array<uint8_t, 16>& uuid) {
-  std::string text = "GPU-";
+std::string UuidText(std::string text, const std::array<uint8_t, 16>& uuid) {
   for (size_t i = 0; i < uuid.size(); ++i) {
     text += fmt::format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
   }
   return text;
+}
+
+// Of a slice (MIG) its own, else all slices of a GPU would be one device; as its numbers there where it has none.
+std::string UuidOf(const GpuRecord& record) {
+  if (record.is_slice == 0) {
+    return UuidText("GPU-", record.uuid);
+  }
+  if (record.slice_uuid != std::array<uint8_t, 16>{}) {
+    return UuidText("MIG-", record.slice_uuid);
+  }
+  return fmt::format("{}/{}/{}", UuidText("MIG-GPU-", record.uuid), record.gpu_instance, record.compute_instance);
 }
 
 }  // namespace
@@ -31,12 +41,13 @@ void GpuInventory::LearnDevice(const GpuRecord& record) {
   device.pid = pid_;
   device.id = record.device;
   device.name = names_.Of(RemoteAddr(record.name));
-  device.uuid = UuidText(record.uuid);
+  device.uuid = UuidOf(record);
   device.memory_bytes = record.bytes;
   device.compute_major = limit(GpuLimit::kComputeMajor);
   device.compute_minor = limit(GpuLimit::kComputeMinor);
   device.multiprocessors = limit(GpuLimit::kMultiprocessors);
   device.max_threads_per_block = limit(GpuLimit::kThreadsPerBlock);
+  device.max_threads_per_multiprocessor = limit(GpuLimit::kWarpsPerMultiprocessor) * limit(GpuLimit::kWarpSize);
   device.registers_per_block = limit(GpuLimit::kRegistersPerBlock);
   device.registers_per_multiprocessor = limit(GpuLimit::kRegistersPerMultiprocessor);
   device.shared_memory_per_block = limit(GpuLimit::kSharedMemoryPerBlock);

@@ -52,14 +52,18 @@ struct GpuRecord {
   uint32_t copy_kind = 0;  // also: what an overhead, a sync or a compilation is
   uint32_t source = 0;     // also: what a marker is of
   uint32_t target = 0;
-  uint32_t process = 0;                     // of a marker
-  uint32_t thread = 0;                      // of a call or a marker
-  uint32_t result = 0;                      // of a call or a sync
-  uint32_t event = 0;                       // of a sync
-  uint32_t priority = 0;                    // of a stream
-  uint32_t flags = 0;                       // of a stream or a marker; the default stream of a context
-  std::array<uint32_t, 9> device_limits{};  // by GpuLimit
+  uint32_t process = 0;                      // of a marker
+  uint32_t thread = 0;                       // of a call or a marker
+  uint32_t result = 0;                       // of a call or a sync
+  uint32_t event = 0;                        // of a sync
+  uint32_t priority = 0;                     // of a stream
+  uint32_t flags = 0;                        // of a stream or a marker; the default stream of a context
+  std::array<uint32_t, 10> device_limits{};  // by GpuLimit
   std::array<uint8_t, 16> uuid{};
+  uint32_t is_slice = 0;  // a device of MIG; then
+  uint32_t gpu_instance = 0;
+  uint32_t compute_instance = 0;
+  std::array<uint8_t, 16> slice_uuid{};
 };
 
 // What device_limits are.
@@ -73,6 +77,7 @@ enum class GpuLimit : uint8_t {
   kThreadsPerBlock,
   kComputeMajor,
   kComputeMinor,
+  kWarpsPerMultiprocessor,
 };
 
 }  // namespace ptrace_prof

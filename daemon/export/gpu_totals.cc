@@ -141,8 +141,16 @@ std::vector<GpuDeviceRow> GpuTotals::Devices() {
   std::vector<GpuDeviceRow> rows;
   for (auto& [key, idle] : devices_) {
     if (const GpuTime time = idle.Result(); time.all.value > 0) {
-      rows.push_back({key.substr(0, key.find('\n')), time});
+      rows.push_back({key, time});
     }
+  }
+  // Two that are called the same are told apart by what else is known of them.
+  const auto label = [](const GpuDeviceRow& row) { return row.label.substr(0, row.label.find('\n')); };
+  const std::vector<GpuDeviceRow> all = rows;
+  for (GpuDeviceRow& row : rows) {
+    const auto same = std::ranges::count(all, label(row), label);
+    const size_t more = row.label.find('\n');
+    row.label = same == 1 || more == std::string::npos ? label(row) : row.label.replace(more, 1, ", ");
   }
   return rows;
 }

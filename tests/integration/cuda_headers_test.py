@@ -37,7 +37,9 @@ OUR_NAMES = {"start": "start", "end": "end", "device": "deviceId", "context": "c
              "graph": "graphId", "copy_kind": "copyKind", "bytes": "bytes", "type": "type", "null_stream": "nullStreamId",
              "major": "computeCapabilityMajor", "overhead": "overheadKind", "cbid": "cbid", "process": "processId",
              "thread": "threadId", "entry": "jitEntryType", "operation": "jitOperationType", "flags": "flags", "timestamp": "timestamp", "number": "id",
-             "object": "objectKind", "domain": "domain"}
+             "object": "objectKind", "domain": "domain", "warp": "numThreadsPerWarp", "warps": "maxWarpsPerMultiprocessor",
+             "slice": "isMigEnabled", "gpu_instance": "gpuInstanceId", "compute_instance": "computeInstanceId",
+             "slice_uuid": "migUuid"}
 OLDEST = {"Marker": 2, "Kernel": 8, "Memcpy": 5, "Memset": 4, "Device": 4}  # of the versions that we support
 
 

@@ -99,6 +99,15 @@ class GpuDetail(gpu_case.GpuCase):
         text = profiler.must("export", self.folder / "out.pftrace", "--format", "chrome", "-o", "-").output
         self.assertIn("GPU 1", text)
 
+    def test_two_slices_of_a_gpu(self):
+        target = self.job("--devices", "2", devices=2, mig=1)
+        self.record(target)
+        self.assertTrue_to(self.truth(target))
+        self.assertEqual([one["device"] for one in self.devices], [0, 1])
+        self.assertEqual(len({one["uuid"] for one in self.devices}), 2, self.devices)
+        self.assertEqual({one["uuid"][:4] for one in self.devices}, {"MIG-"})
+        self.assertEqual({one["threads"] for one in self.devices}, {2048})
+
     def test_code_that_is_loaded_late(self):
         target = self.job(load_every=50)
         self.record(target)

@@ -33,8 +33,8 @@ class Dump : public TraceVisitor {
  public:
   void OnThread(TrackId track, const ThreadInfo& thread) override { tids_[track.value] = thread.tid.value; }
   void OnGpuDevice(const GpuDevice& device) override {
-    fmt::print("{{\"device\": {}, \"name\": {}, \"multiprocessors\": {}}}\n", device.id, Quoted(device.name),
-               device.multiprocessors);
+    fmt::print("{{\"device\": {}, \"name\": {}, \"uuid\": {}, \"multiprocessors\": {}, \"threads\": {}}}\n", device.id,
+               Quoted(device.name), Quoted(device.uuid), device.multiprocessors, device.max_threads_per_multiprocessor);
   }
   void OnGpuQueue(GpuQueueId id, const GpuQueue& queue) override { queues_[id.value] = queue; }
   void OnGpuOperation(GpuQueueId id, const GpuOperation& one) override {

@@ -88,13 +88,14 @@ TEST(TotalsText, OfAGpu) {
       "  with a Python stack 95.0 % (25.0 % taken at the launch) (60.0 % of a sample nearby) (10.0 % of the thread "
       "that waits for autograd); launches 1,002, kernels lost 2, 1 before their launch\n"
       "  stacks not taken at the launch: 7,500 came too fast for that, 0 had no room");
+  totals.dropped = 9;  // of any kind
   totals.captured = 7;
   totals.replays_unseen = 3;
   totals.declined_buffers = 4;
   totals.unknown_records = 5;
-  EXPECT_NE(GpuClosingLines(totals).find(
-                "kernels lost 2, 7 captured into graphs, 3 replays of graphs of which nothing was seen, 1 before their "
-                "launch, 4 times without room, 5 records of kinds unknown\n"),
+  EXPECT_NE(GpuClosingLines(totals).find("kernels lost 2, 9 records dropped by the library, 7 captured into graphs, 3 "
+                                         "replays of graphs of which nothing was seen, 1 before their "
+                                         "launch, 4 times without room, 5 records of kinds unknown\n"),
             std::string::npos)
       << GpuClosingLines(totals);
   totals.state = GpuCaptureState::kRefused;

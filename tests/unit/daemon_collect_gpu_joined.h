@@ -54,6 +54,7 @@ inline std::array<uint16_t, kGpuRecordKinds> Strides() {
   strides[5] = strides[4] = kCallSize;
   strides[10] = kKernelSize;
   strides[1] = 96;
+  strides[8] = 184;
   strides[52] = 72;
   strides[40] = 136;  // which we do not read
   return strides;
@@ -136,6 +137,7 @@ class Sites : public GpuCallSites {
 };
 
 struct Seen : TraceVisitor {
+  void OnGpuDevice(const GpuDevice& device) override { devices.push_back(device); }
   void OnGpuOperation(GpuQueueId, const GpuOperation& operation) override {
     operations.push_back(operation);
     stacks.push_back(
@@ -146,6 +148,7 @@ struct Seen : TraceVisitor {
     names.emplace_back(call.name);
   }
   const TraceReader* reader = nullptr;
+  std::vector<GpuDevice> devices;
   std::vector<GpuOperation> operations;
   std::vector<std::string> stacks;
   std::vector<GpuApiCall> calls;

@@ -101,6 +101,34 @@ TEST(GpuJoiner, WhatDoesNotAddUpIsCounted) {
             joined.counts.launches);
 }
 
+Bytes Device(uint32_t number, bool is_slice, uint8_t slice_uuid) {
+  Bytes record;
+  record.Put(0, uint32_t{8});
+  record.Put(32, uint32_t{32});
+  record.Put(52, uint32_t{48});
+  record.Put(112, number);
+  record.Put(120, uint8_t{0xab});
+  record.Put(145, static_cast<uint8_t>(is_slice ? 1 : 0));
+  record.Put(152, uint32_t{3});
+  record.Put(156, uint32_t{1});
+  record.Put(160, slice_uuid);
+  record.Put(183, uint8_t{0});
+  return record;
+}
+
+TEST(GpuJoiner, SlicesOfAGpuAreDevicesOfTheirOwn) {
+  Joined joined;
+  Bytes bytes;
+  bytes.Append(Device(0, false, 7), 0).Append(Device(1, true, 0xcd), 0).Append(Device(2, true, 0), 0);
+  joined.Take(bytes);
+  const Seen seen = joined.Finish();
+  ASSERT_EQ(seen.devices.size(), 3);
+  EXPECT_EQ(seen.devices[0].uuid, "GPU-ab000000-0000-0000-0000-000000000000");
+  EXPECT_EQ(seen.devices[1].uuid, "MIG-cd000000-0000-0000-0000-000000000000");
+  EXPECT_EQ(seen.devices[2].uuid, "MIG-GPU-ab000000-0000-0000-0000-000000000000/3/1");
+  EXPECT_EQ(seen.devices[0].max_threads_per_multiprocessor, 1536);
+}
+
 TEST(GpuJoiner, TheDriversCallWithinTheRuntimesIsNoLaunchOfItsOwn) {
   Joined joined;
   Bytes bytes;

@@ -176,17 +176,26 @@ void records_stream(uint32_t stream, uint32_t device) {
 
 static void device(uint32_t number) {
   char uuid[] = "ptrace-prof GPU0";
-  uuid[sizeof uuid - 2] = (char)('0' + number % 10);
+  const int is_slice = double_option("mig", 0) != 0;
+  if (!is_slice) uuid[sizeof uuid - 2] = (char)('0' + number % 10);
   if (!reserve(kDeviceKind, 0, 0)) return;
   put64(16, (uint64_t)80 << 30);
   put32(28, 50u << 20);
   put32(32, 32);
   put32(44, 132);
+  put32(52, 64);
   put32(104, 9);
   put32(112, number);
   put(120, uuid, 16);
   put64(136, (uint64_t)(uintptr_t)strdup("Double of a GPU"));  // the client frees it
   put8(144, 1);
+  if (is_slice) {
+    put8(145, 1);
+    put32(152, number + 1);
+    memcpy(uuid, "slice", 5);
+    uuid[sizeof uuid - 2] = (char)('0' + number % 10);
+    put(160, uuid, 16);
+  }
 }
 
 void records_inventory(uint32_t kind) {
