@@ -154,6 +154,9 @@ std::string GpuClosingLines(const GpuAccounting& totals) {
                 {totals.replays_unseen, "replays of graphs of which nothing was seen"},
                 {totals.unlinked, "operations of graphs whose launch is not known"},
                 {totals.without_launch, "without a launch"},
+                {totals.graphs_without_launch, "graphs without a launch"},
+                {totals.copies_without_launch, "copies without a launch"},
+                {totals.memsets_without_launch, "memsets without a launch"},
                 {totals.ambiguous, "of a backward that several threads waited for, without a stack"},
                 {totals.invalid, "with impossible times"},
                 {totals.invalid_records, "other records with impossible times"},
@@ -165,6 +168,10 @@ std::string GpuClosingLines(const GpuAccounting& totals) {
     if (row.count > 0) {
       text += fmt::format(", {} {}", Grouped(row.count), row.what);
     }
+  }
+  if (totals.uncovered_ns > 0) {
+    text += fmt::format("\n  not recorded for {} of the time",
+                        DurationText(Nanos(static_cast<int64_t>(totals.uncovered_ns))));
   }
   if (totals.stacks_refused > 0 || totals.stacks_lost > 0) {
     text += fmt::format("\n  stacks not taken at the launch: {} came too fast for that, {} had no room",

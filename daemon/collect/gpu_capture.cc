@@ -126,6 +126,7 @@ void GpuCapture::BringIn(const std::function<bool()>& go_on) {
 }
 
 void GpuCapture::Begin() {
+  coverage_.Open(MonotonicNow());
   if (refusal_.has_value()) {
     Refuse(*refusal_);
   }
@@ -157,6 +158,7 @@ void GpuCapture::Refuse(const Error& error) {
 // While it was recording.
 void GpuCapture::End(const Error& error) {
   annotations_.Close(MonotonicNow());
+  coverage_.End(MonotonicNow());
   accounting_.state = GpuCaptureState::kEnded;
   accounting_.reason = ReasonOf(error);
   accounting_.message = error.message;
@@ -182,6 +184,7 @@ void GpuCapture::BeginRecording() {
   }
   decoder_.emplace(library.strides);
   joiner_.Begin(library.recording_since);
+  coverage_.Begin(library.recording_since);
   if (injection_->sessions_before > 0 && library.version < kLinksGraphsAgain) {
     joiner_.DistrustGraphs();
   }
@@ -306,6 +309,7 @@ void GpuCapture::Account(Nanos now) {
   }
   joiner_.CountInto(accounting_);
   annotations_.CountInto(accounting_);
+  accounting_.uncovered_ns = static_cast<uint64_t>(coverage_.Missing(now, clock_.unsure()).value);
   LookAtTimes();
   LookAtSilence(now);
   context_.writer.AddGpuAccounting(accounting_);
@@ -403,6 +407,7 @@ void GpuCapture::Leave(Nanos patience, const std::function<void()>& meanwhile) {
   GpuArena& arena = injection_->arena;
   const Nanos now = MonotonicNow();
   joiner_.Close(now);
+  coverage_.Close(now);
   annotations_.Close(now);
   const Error not_up = NotUpInTime("until the end of the capture");  // as far as it is now
   arena.AskToLeave(HowToLeave());

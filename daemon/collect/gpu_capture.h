@@ -20,6 +20,7 @@
 #include "daemon/collect/gpu_annotations.h"
 #include "daemon/collect/gpu_call_sites.h"
 #include "daemon/collect/gpu_clock.h"
+#include "daemon/collect/gpu_coverage.h"
 #include "daemon/collect/gpu_decoder.h"
 #include "daemon/collect/gpu_detail.h"
 #include "daemon/collect/gpu_joiner.h"
@@ -54,6 +55,7 @@ class GpuCapture {
   // From when on it is recorded: launches before that are left out. Not called: from the first record on.
   void Open(Nanos when) {
     joiner_.Open(when);
+    coverage_.Open(when);
     annotations_.Open(when);
   }
   // Takes what came; some times a second at least, as it also keeps the shim alive. `known_until`: where the threads
@@ -102,6 +104,7 @@ class GpuCapture {
   std::optional<std::string> nvtx_injection_;  // where NVTX calls of the process go; nothing: not known
   std::optional<GpuDecoder> decoder_;
   GpuAccounting accounting_;
+  GpuCoverage coverage_;
   Nanos attach_deadline_;
   Nanos next_settle_;
   Nanos next_account_;

@@ -1,5 +1,7 @@
 #include "daemon/collect/gpu_clock.h"
 
+#include <utility>
+
 namespace ptrace_prof {
 namespace {
 
@@ -7,7 +9,8 @@ constexpr int64_t kStep = 1000;              // ns: differences smaller than thi
 constexpr size_t kMaxPieces = 4096;          // a target may make up pairs
 constexpr int64_t kBefore = 60'000'000'000;  // ns: what was launched before we came may have begun then
 constexpr int64_t kAfter = 1'000'000'000;    // ns: what CUPTI makes of the GPU's clock is an estimate
-constexpr int64_t kWidest = 1'000'000'000;   // ns: a pair that is less sure says nothing
+constexpr int64_t kMostUnsure = int64_t{1} << 60;
+constexpr int64_t kWidest = 1'000'000'000;  // ns: a pair that is less sure says nothing
 
 // Hostile numbers wrap around.
 Nanos Sum(Nanos a, Nanos b) {
@@ -29,6 +32,8 @@ void GpuClock::AddPair(Nanos realtime, Nanos monotonic, Nanos width) {
     return;
   }
   Saw(realtime, monotonic);
+  const Nanos between(
+      std::clamp<int64_t>(Difference(monotonic, std::exchange(last_pair_, monotonic)).value, 0, kBefore));
   if (pieces_.empty()) {
     pieces_.push_back({realtime, offset, width});
     return;
@@ -37,6 +42,7 @@ void GpuClock::AddPair(Nanos realtime, Nanos monotonic, Nanos width) {
   const auto unsure = static_cast<uint64_t>(kStep + width.value + last.width.value);
   if (Distance(offset, last.offset) > unsure) {
     ++steps_;
+    unsure_ = Nanos(std::min<int64_t>(unsure_.value + between.value, kMostUnsure));
     if (pieces_.size() < kMaxPieces) {
       pieces_.push_back({realtime, offset, width});
     } else {

@@ -29,6 +29,8 @@ class GpuClock {
 
   Nanos ToMonotonic(uint64_t time) const;
   uint64_t steps() const { return steps_; }
+  // Of the time between the readings before and after each step: when something was then is not known.
+  Nanos unsure() const { return unsure_; }
 
  private:
   struct Piece {
@@ -51,6 +53,8 @@ class GpuClock {
   Span monotonic_;
   std::vector<Piece> pieces_;
   uint64_t steps_ = 0;
+  Nanos last_pair_;  // on ours
+  Nanos unsure_;
 };
 
 }  // namespace ptrace_prof

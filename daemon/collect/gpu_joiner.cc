@@ -277,14 +277,21 @@ void GpuJoiner::Write(Operation& waiting, const GpuLaunch* launch) {
       operation.stack_source = launch->source;
     }
   }
+  const bool is_orphan = launch == nullptr && !waiting.is_unlinked;
   counts_.unlinked += waiting.is_unlinked ? 1 : 0;
   switch (operation.kind) {
     case GpuOperationKind::kKernel: CountKernel(waiting, launch); break;
-    case GpuOperationKind::kMemcpy: ++counts_.copies; break;
-    case GpuOperationKind::kMemset: ++counts_.memsets; break;
+    case GpuOperationKind::kMemcpy:
+      ++counts_.copies;
+      counts_.copies_without_launch += is_orphan ? 1 : 0;
+      break;
+    case GpuOperationKind::kMemset:
+      ++counts_.memsets;
+      counts_.memsets_without_launch += is_orphan ? 1 : 0;
+      break;
     case GpuOperationKind::kSync: ++counts_.syncs; break;
     case GpuOperationKind::kOverhead: ++counts_.overheads; break;
-    case GpuOperationKind::kGraph: break;
+    case GpuOperationKind::kGraph: counts_.graphs_without_launch += is_orphan ? 1 : 0; break;
   }
   writer_.AddGpuOperation(waiting.queue, operation);
 }

@@ -39,6 +39,9 @@ constexpr Caution kCautions[] = {
      "{} operations of graphs have no launch and no Python stack, as the library tells wrongly which call replayed a "
      "graph where it had been used before in the process."},
     {&GpuAccounting::without_launch, "{} kernels had no launch that was seen: nobody knows whose they are."},
+    {&GpuAccounting::graphs_without_launch, "{} replays of graphs had no launch that was seen."},
+    {&GpuAccounting::copies_without_launch, "{} copies had no launch that was seen."},
+    {&GpuAccounting::memsets_without_launch, "{} memsets had no launch that was seen."},
     {&GpuAccounting::ambiguous,
      "{} kernels were launched by the autograd engine while several threads waited for it at different places: nobody "
      "knows whose they are."},
@@ -68,6 +71,9 @@ void AddGpuFacts(const Recording& recording, std::vector<std::pair<std::string, 
     attributed += accounting.attributed();
   }
   facts.emplace_back("with a Python stack", PercentText(attributed, kernels));
+  if (const uint64_t uncovered = SumOf(recording, &GpuAccounting::uncovered_ns); uncovered > 0) {
+    facts.emplace_back("GPU not recorded for", DurationText(Nanos(static_cast<int64_t>(uncovered))));
+  }
 }
 
 void AddGpuCautions(const Recording& recording, std::vector<std::string>& cautions) {

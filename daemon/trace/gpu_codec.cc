@@ -66,6 +66,10 @@ constexpr Row<GpuAccounting, uint64_t> kCounts[] = {
     {AccountingFields::kAnnotationsLostFieldNumber, &GpuAccounting::annotations_lost},
     {AccountingFields::kUnlinkedFieldNumber, &GpuAccounting::unlinked},
     {AccountingFields::kAmbiguousFieldNumber, &GpuAccounting::ambiguous},
+    {AccountingFields::kGraphsWithoutLaunchFieldNumber, &GpuAccounting::graphs_without_launch},
+    {AccountingFields::kCopiesWithoutLaunchFieldNumber, &GpuAccounting::copies_without_launch},
+    {AccountingFields::kMemsetsWithoutLaunchFieldNumber, &GpuAccounting::memsets_without_launch},
+    {AccountingFields::kUncoveredNsFieldNumber, &GpuAccounting::uncovered_ns},
 };
 
 bool Is(const WireField& field, int number) { return field.number == static_cast<uint32_t>(number); }

@@ -156,8 +156,10 @@ class GpuFaults(gpu_case.GpuCase):
         self.assertIn("(cupti", self.totals["message"])
         recording = self.start_recording(target)  # it is as slow again
         recording.shows(KERNEL)
-        self.stop(recording)
+        finished = self.stop(recording)
         self.assertEqual(self.totals["state"], "recording", self.totals)
+        self.assertGreater(self.totals["uncovered_ns"], 1_000_000_000, "until it was up")
+        self.assertRegex(finished.errors, r"not recorded for \d\.\d+ s of the time")
         self.assertKernelsAreTrue(self.truth(target))
 
     def test_sixty_four_threads(self):

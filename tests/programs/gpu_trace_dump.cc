@@ -71,14 +71,16 @@ class Dump : public TraceVisitor {
         "\"clock_violations\": {}, \"clock_steps\": {}, \"declined\": {}, \"unknown\": {}, \"attributed\": {}, "
         "\"attributed_launch\": {}, \"stacks_refused\": {}, \"stacks_lost\": {}, \"annotations\": {}, "
         "\"annotations_without_begin\": {}, \"annotations_without_end\": {}, \"annotations_lost\": {}, "
-        "\"unlinked\": {}, \"ambiguous\": {}, \"skipped\": {}}}\n",
+        "\"unlinked\": {}, \"ambiguous\": {}, \"others_without_launch\": [{}, {}, {}], \"uncovered_ns\": {}, "
+        "\"skipped\": {}}}\n",
         kStates[static_cast<size_t>(last_.state)], Quoted(ReasonName(last_.reason)), Quoted(last_.message),
         last_.cupti_version, last_.api_calls, last_.launches, last_.kernels, last_.dropped, last_.invalid,
         last_.invalid_records, last_.unseen, last_.without_launch, last_.captured, last_.replays_unseen,
         last_.graphs_before, last_.clock_violations, last_.clock_steps, last_.declined_buffers, last_.unknown_records,
         last_.attributed(), last_.attributed_launch, last_.stacks_refused, last_.stacks_lost, last_.annotations,
         last_.annotations_without_begin, last_.annotations_without_end, last_.annotations_lost, last_.unlinked,
-        last_.ambiguous, reader->skipped());
+        last_.ambiguous, last_.graphs_without_launch, last_.copies_without_launch, last_.memsets_without_launch,
+        last_.uncovered_ns, reader->skipped());
   }
 
   const TraceReader* reader = nullptr;

@@ -55,6 +55,8 @@ inline std::array<uint16_t, kGpuRecordKinds> Strides() {
   strides[10] = kKernelSize;
   strides[1] = 96;
   strides[8] = 184;
+  strides[2] = 88;
+  strides[51] = 56;
   strides[52] = 72;
   strides[40] = 136;  // which we do not read
   return strides;

@@ -145,6 +145,30 @@ TEST(GpuJoiner, TheDriversCallWithinTheRuntimesIsNoLaunchOfItsOwn) {
   EXPECT_EQ(joined.counts.launches, 1);
 }
 
+TEST(GpuJoiner, WhatElseHasNoLaunchIsCountedToo) {
+  Joined joined;
+  Bytes copy;
+  copy.Put(0, uint32_t{1});
+  copy.Put(16, joined.At(100));
+  copy.Put(24, joined.At(110));
+  copy.Put(44, uint32_t{9});
+  Bytes set = copy;
+  set.Put(0, uint32_t{2});
+  Bytes whole;
+  whole.Put(0, uint32_t{51});
+  whole.Put(4, uint32_t{9});
+  whole.Put(8, joined.At(200));
+  whole.Put(16, joined.At(210));
+  Bytes bytes;
+  bytes.Append(copy, 96).Append(set, 88).Append(whole, 56);
+  joined.Take(bytes);
+  EXPECT_EQ(joined.Finish().operations.size(), 3);
+  EXPECT_EQ(joined.counts.copies_without_launch, 1);
+  EXPECT_EQ(joined.counts.memsets_without_launch, 1);
+  EXPECT_EQ(joined.counts.graphs_without_launch, 1);
+  EXPECT_EQ(joined.counts.without_launch, 0);
+}
+
 TEST(GpuJoiner, TheNodesOfAGraphAreOfItsLaunch) {
   Joined joined;
   Bytes bytes;

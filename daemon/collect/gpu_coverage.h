@@ -1,0 +1,38 @@
+// How much of a capture the GPU was not recorded in: until CUPTI came up, after it ended before the capture did, and
+// where nobody knows when something was, as a clock was set meanwhile.
+//
+//   Open ── Begin ══ recorded ══ End (before the capture does) ── Close (the capture's end)
+//
+// What was never begun was never recorded. Times come from a target, and may be anything. One per target; one thread.
+#pragma once
+
+#include <algorithm>
+
+#include "attach/base/types.h"
+
+namespace ptrace_prof {
+
+class GpuCoverage {
+ public:
+  void Open(Nanos when) { opened_ = when; }
+  void Begin(Nanos when) { begun_ = when; }
+  void End(Nanos when) { ended_ = std::min(ended_, when); }
+  void Close(Nanos when) { closed_ = std::min(closed_, when); }
+
+  // Up to `now`. `unsure`: the time between readings of a clock that was set between them.
+  Nanos Missing(Nanos now, Nanos unsure) const {
+    const Nanos end = std::min(now, closed_);
+    const Nanos whole = end - std::min(opened_, end);
+    const Nanos from = std::clamp(begun_, std::min(opened_, end), end);
+    const Nanos to = std::clamp(ended_, from, end);
+    return std::min(whole, whole - (to - from) + unsure);
+  }
+
+ private:
+  Nanos opened_;
+  Nanos begun_{INT64_MAX};
+  Nanos ended_{INT64_MAX};
+  Nanos closed_{INT64_MAX};
+};
+
+}  // namespace ptrace_prof
