@@ -109,6 +109,8 @@ std::string CallLines(const Accounting& totals) {
   return text;
 }
 
+std::string TimeText(uint64_t nanoseconds) { return DurationText(Nanos(static_cast<int64_t>(nanoseconds))); }
+
 std::string TimeOf(Nanos elapsed, Nanos whole) {
   return whole.value <= 0 ? fmt::format("{:>4.0f} s", elapsed.seconds())
                           : fmt::format("{:>4.0f}/{:g} s", std::floor(elapsed.seconds()), whole.seconds());
@@ -169,9 +171,13 @@ std::string GpuClosingLines(const GpuAccounting& totals) {
       text += fmt::format(", {} {}", Grouped(row.count), row.what);
     }
   }
+  if (totals.early_most_ns > 0) {
+    text +=
+        fmt::format("\n  kernels before their launch: by {} (median), {} (99 %), {} (most)",
+                    TimeText(totals.early_median_ns), TimeText(totals.early_p99_ns), TimeText(totals.early_most_ns));
+  }
   if (totals.uncovered_ns > 0) {
-    text += fmt::format("\n  not recorded for {} of the time",
-                        DurationText(Nanos(static_cast<int64_t>(totals.uncovered_ns))));
+    text += fmt::format("\n  not recorded for {} of the time", TimeText(totals.uncovered_ns));
   }
   if (totals.stacks_refused > 0 || totals.stacks_lost > 0) {
     text += fmt::format("\n  stacks not taken at the launch: {} came too fast for that, {} had no room",

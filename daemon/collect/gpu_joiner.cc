@@ -243,7 +243,9 @@ void GpuJoiner::CountKernel(const Operation& waiting, const GpuLaunch* launch) {
     return;
   }
   counts_.launches += launch->is_implied ? 0 : 1;  // a node of a graph: nobody said how many there are
-  counts_.clock_violations += operation.begin < launch->begin ? 1 : 0;
+  if (operation.begin < launch->begin) {
+    early_.Add(launch->begin - operation.begin);
+  }
   switch (operation.stack_source) {
     case GpuStackSource::kNone: counts_.ambiguous += launch->is_ambiguous ? 1 : 0; break;
     case GpuStackSource::kExact: ++counts_.attributed_exact; break;
@@ -394,6 +396,10 @@ void GpuJoiner::CountInto(GpuAccounting& accounting) const {
   counted.captured = unseen.captured;
   counted.launches -= unseen.captured;
   counted.replays_unseen = unseen.replays;
+  counted.clock_violations = early_.count();
+  counted.early_median_ns = static_cast<uint64_t>(early_.Quantile(0.5).value);
+  counted.early_p99_ns = static_cast<uint64_t>(early_.Quantile(0.99).value);
+  counted.early_most_ns = static_cast<uint64_t>(early_.most().value);
   counted.clock_steps = clock_.steps();
   counted.pid = accounting.pid;
   counted.state = accounting.state;

@@ -14,6 +14,7 @@
 
 #include "attach/base/types.h"
 #include "daemon/collect/gpu_clock.h"
+#include "daemon/collect/gpu_early.h"
 #include "daemon/collect/gpu_inventory.h"
 #include "daemon/collect/gpu_launches.h"
 #include "daemon/collect/gpu_names.h"
@@ -125,6 +126,7 @@ class GpuJoiner {
   Nanos taking_ = MonotonicNow();                  // when what is being taken came
   Nanos known_until_{INT64_MAX};                   // of the last Settle
   GpuAccounting counts_;
+  GpuEarly early_;
   GpuSilence silence_;
   bool has_heard_ = false;  // from the GPU, since the last Settle
   bool replays_owe_ = true;

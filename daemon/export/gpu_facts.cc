@@ -76,6 +76,25 @@ void AddGpuFacts(const Recording& recording, std::vector<std::pair<std::string, 
   }
 }
 
+namespace {
+
+// Of whichever process has the worst clock.
+void AddEarly(const Recording& recording, std::vector<std::string>& cautions) {
+  const GpuAccounting* worst = nullptr;
+  for (const auto& [pid, accounting] : recording.gpu_accounting) {
+    worst = worst == nullptr || accounting.early_most_ns > worst->early_most_ns ? &accounting : worst;
+  }
+  const auto text = [](uint64_t nanoseconds) { return DurationText(Nanos(static_cast<int64_t>(nanoseconds))); };
+  if (worst != nullptr && worst->early_most_ns > 0) {
+    cautions.push_back(
+        fmt::format("Kernels seem to begin before they were launched by {} at the median, {} in 99 % of "
+                    "these cases, {} at most.",
+                    text(worst->early_median_ns), text(worst->early_p99_ns), text(worst->early_most_ns)));
+  }
+}
+
+}  // namespace
+
 void AddGpuCautions(const Recording& recording, std::vector<std::string>& cautions) {
   for (const auto& [pid, accounting] : recording.gpu_accounting) {
     if (!accounting.message.empty()) {
@@ -88,6 +107,7 @@ void AddGpuCautions(const Recording& recording, std::vector<std::string>& cautio
       cautions.push_back(fmt::format(fmt::runtime(caution.sentence), WithCommas(count)));
     }
   }
+  AddEarly(recording, cautions);
 }
 
 }  // namespace ptrace_prof

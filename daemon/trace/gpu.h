@@ -188,6 +188,9 @@ struct GpuAccounting {
   uint64_t unlinked = 0;        // operations of graphs of which the library tells wrongly who launched them
   uint64_t graphs_before = 0;   // that were replayed, and instantiated before the recording
   uint64_t clock_violations = 0;  // kernels that began before their launch did
+  uint64_t early_median_ns = 0;   // by how much those did: quantiles to an eighth of them,
+  uint64_t early_p99_ns = 0;
+  uint64_t early_most_ns = 0;     // and the most of all
   uint64_t clock_steps = 0;       // how often the library's clock was set
   uint64_t declined_buffers = 0;  // there was no room to record into
   uint64_t unknown_records = 0;   // of a kind or length that we do not know

@@ -70,6 +70,9 @@ constexpr Row<GpuAccounting, uint64_t> kCounts[] = {
     {AccountingFields::kCopiesWithoutLaunchFieldNumber, &GpuAccounting::copies_without_launch},
     {AccountingFields::kMemsetsWithoutLaunchFieldNumber, &GpuAccounting::memsets_without_launch},
     {AccountingFields::kUncoveredNsFieldNumber, &GpuAccounting::uncovered_ns},
+    {AccountingFields::kEarlyMedianNsFieldNumber, &GpuAccounting::early_median_ns},
+    {AccountingFields::kEarlyP99NsFieldNumber, &GpuAccounting::early_p99_ns},
+    {AccountingFields::kEarlyMostNsFieldNumber, &GpuAccounting::early_most_ns},
 };
 
 bool Is(const WireField& field, int number) { return field.number == static_cast<uint32_t>(number); }

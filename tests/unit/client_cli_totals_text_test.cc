@@ -98,6 +98,14 @@ TEST(TotalsText, OfAGpu) {
                                          "launch, 4 times without room, 5 records of kinds unknown\n"),
             std::string::npos)
       << GpuClosingLines(totals);
+  totals.early_median_ns = 1'200;
+  totals.early_p99_ns = 8'000;
+  totals.early_most_ns = 2'500'000;
+  totals.uncovered_ns = 310'000'000;
+  EXPECT_NE(GpuClosingLines(totals).find("\n  kernels before their launch: by 1 µs (median), 8 µs (99 %), 2.5 ms (most)"
+                                         "\n  not recorded for 310.0 ms of the time\n"),
+            std::string::npos)
+      << GpuClosingLines(totals);
   totals.state = GpuCaptureState::kRefused;
   totals.message = "no CUDA";
   EXPECT_EQ(GpuClosingLines(totals), "GPU of process 7: not recorded (no CUDA)");

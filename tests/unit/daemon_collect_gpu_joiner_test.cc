@@ -96,6 +96,8 @@ TEST(GpuJoiner, WhatDoesNotAddUpIsCounted) {
   EXPECT_EQ(joined.counts.unseen, 1);
   EXPECT_EQ(joined.counts.without_launch, 2);
   EXPECT_EQ(joined.counts.clock_violations, 1);
+  EXPECT_EQ(joined.counts.early_median_ns, 50);
+  EXPECT_EQ(joined.counts.early_most_ns, 50);
   // Every launch is accounted for.
   EXPECT_EQ(joined.counts.kernels - joined.counts.without_launch + joined.counts.invalid + joined.counts.unseen,
             joined.counts.launches);
