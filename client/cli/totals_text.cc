@@ -126,6 +126,13 @@ std::string BarOf(Nanos elapsed, Nanos whole) {
   return fmt::format("  [{:<{}}]", std::string(drawn, '#'), kWidth);
 }
 
+// From which on they do; traces of before do not say.
+std::string RatesOf(const GpuAccounting& totals) {
+  return totals.launch_rate == 0 ? ""
+                                 : fmt::format(" (above {} a second and thread, of graphs {})",
+                                               Grouped(totals.launch_rate), Grouped(totals.graph_rate));
+}
+
 }  // namespace
 
 std::string GpuClosingLines(const GpuAccounting& totals) {
@@ -180,8 +187,8 @@ std::string GpuClosingLines(const GpuAccounting& totals) {
     text += fmt::format("\n  not recorded for {} of the time", TimeText(totals.uncovered_ns));
   }
   if (totals.stacks_refused > 0 || totals.stacks_lost > 0) {
-    text += fmt::format("\n  stacks not taken at the launch: {} came too fast for that, {} had no room",
-                        Grouped(totals.stacks_refused), Grouped(totals.stacks_lost));
+    text += fmt::format("\n  stacks not taken at the launch: {} came too fast for that{}, {} had no room",
+                        Grouped(totals.stacks_refused), RatesOf(totals), Grouped(totals.stacks_lost));
   }
   if (!totals.message.empty()) {
     text += "\n  " + totals.message;

@@ -86,6 +86,8 @@ Result<GpuInjection> GpuCapture::Inject(const std::function<bool()>& go_on) {
                          .finalize = !MayCallForAnnotations(),
                          .launch_rate = is_sampled ? kLaunchRate : 0,
                          .graph_rate = is_sampled ? kGraphRate : 0};
+  accounting_.launch_rate = wishes.launch_rate;
+  accounting_.graph_rate = wishes.graph_rate;
   PP_ASSIGN_OR_RETURN(pp_gpu_boot boot, DescribeForGpuShim(target_.pid, target_.memory, target_.python, wishes));
   if (!context_.request.force) {
     PP_ASSIGN_OR_RETURN(const std::vector<MemoryRegion> regions, ReadMaps(target_.pid));

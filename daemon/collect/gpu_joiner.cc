@@ -413,6 +413,8 @@ void GpuJoiner::CountInto(GpuAccounting& accounting) const {
   counted.buffers = accounting.buffers;
   counted.stacks_refused = accounting.stacks_refused;
   counted.stacks_lost = accounting.stacks_lost;
+  counted.launch_rate = accounting.launch_rate;
+  counted.graph_rate = accounting.graph_rate;
   accounting = std::move(counted);
 }
 

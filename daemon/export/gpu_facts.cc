@@ -71,6 +71,13 @@ void AddGpuFacts(const Recording& recording, std::vector<std::pair<std::string, 
     attributed += accounting.attributed();
   }
   facts.emplace_back("with a Python stack", PercentText(attributed, kernels));
+  for (const auto& [pid, accounting] : recording.gpu_accounting) {
+    if (accounting.launch_rate > 0) {
+      facts.emplace_back("stacks at launches", fmt::format("at most {} a second and thread, of graphs {}",
+                                                           accounting.launch_rate, accounting.graph_rate));
+      break;  // it is the same of all
+    }
+  }
   if (const uint64_t uncovered = SumOf(recording, &GpuAccounting::uncovered_ns); uncovered > 0) {
     facts.emplace_back("GPU not recorded for", DurationText(Nanos(static_cast<int64_t>(uncovered))));
   }

@@ -206,6 +206,8 @@ struct GpuAccounting {
   uint64_t ambiguous = 0;  // without one, as more than one thread waited for the autograd engine that launched them
   // Launches whose stacks were not taken although calls are not traced: too fast after one another; for want of room.
   uint64_t stacks_refused = 0;
+  uint64_t launch_rate = 0;  // a second and thread, from which on that is too fast; 0: they are not taken there
+  uint64_t graph_rate = 0;   // the same of launches of graphs
   uint64_t stacks_lost = 0;
 
   uint64_t attributed() const {

@@ -73,6 +73,8 @@ constexpr Row<GpuAccounting, uint64_t> kCounts[] = {
     {AccountingFields::kEarlyMedianNsFieldNumber, &GpuAccounting::early_median_ns},
     {AccountingFields::kEarlyP99NsFieldNumber, &GpuAccounting::early_p99_ns},
     {AccountingFields::kEarlyMostNsFieldNumber, &GpuAccounting::early_most_ns},
+    {AccountingFields::kLaunchRateFieldNumber, &GpuAccounting::launch_rate},
+    {AccountingFields::kGraphRateFieldNumber, &GpuAccounting::graph_rate},
 };
 
 bool Is(const WireField& field, int number) { return field.number == static_cast<uint32_t>(number); }

@@ -128,6 +128,7 @@ class GpuRecord(Launches):
                 told, missed = self.told(truth)
                 self.assertLessEqual(len(missed), self.totals["stacks_refused"])
                 self.assertEqual(self.totals["stacks_lost"], 0)
+                self.assertEqual(self.totals["rates"], [200, 20])
                 self.assertLess(self.totals["stacks_refused"], len(told))
                 self.assertOperationsFollow(truth)
                 self.assertAddsUp()

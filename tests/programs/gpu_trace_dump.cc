@@ -72,7 +72,7 @@ class Dump : public TraceVisitor {
         "\"attributed_launch\": {}, \"stacks_refused\": {}, \"stacks_lost\": {}, \"annotations\": {}, "
         "\"annotations_without_begin\": {}, \"annotations_without_end\": {}, \"annotations_lost\": {}, "
         "\"unlinked\": {}, \"ambiguous\": {}, \"others_without_launch\": [{}, {}, {}], \"uncovered_ns\": {}, "
-        "\"early_ns\": [{}, {}, {}], "
+        "\"early_ns\": [{}, {}, {}], \"rates\": [{}, {}], "
         "\"skipped\": {}}}\n",
         kStates[static_cast<size_t>(last_.state)], Quoted(ReasonName(last_.reason)), Quoted(last_.message),
         last_.cupti_version, last_.api_calls, last_.launches, last_.kernels, last_.dropped, last_.invalid,
@@ -81,7 +81,8 @@ class Dump : public TraceVisitor {
         last_.attributed(), last_.attributed_launch, last_.stacks_refused, last_.stacks_lost, last_.annotations,
         last_.annotations_without_begin, last_.annotations_without_end, last_.annotations_lost, last_.unlinked,
         last_.ambiguous, last_.graphs_without_launch, last_.copies_without_launch, last_.memsets_without_launch,
-        last_.uncovered_ns, last_.early_median_ns, last_.early_p99_ns, last_.early_most_ns, reader->skipped());
+        last_.uncovered_ns, last_.early_median_ns, last_.early_p99_ns, last_.early_most_ns, last_.launch_rate,
+        last_.graph_rate, reader->skipped());
   }
 
   const TraceReader* reader = nullptr;

@@ -82,12 +82,15 @@ TEST(TotalsText, OfAGpu) {
   totals.attributed_launch = 250;
   totals.attributed_sampled = 600;
   totals.stacks_refused = 7'500;
+  totals.launch_rate = 200;
+  totals.graph_rate = 20;
   EXPECT_EQ(
       GpuClosingLines(totals),
       "GPU of process 7: 1,000 kernels, 1 copy, 0 memsets, 0 waits\n"
       "  with a Python stack 95.0 % (25.0 % taken at the launch) (60.0 % of a sample nearby) (10.0 % of the thread "
       "that waits for autograd); launches 1,002, kernels lost 2, 1 before their launch\n"
-      "  stacks not taken at the launch: 7,500 came too fast for that, 0 had no room");
+      "  stacks not taken at the launch: 7,500 came too fast for that (above 200 a second and thread, of graphs 20), 0 "
+      "had no room");
   totals.dropped = 9;  // of any kind
   totals.captured = 7;
   totals.replays_unseen = 3;
