@@ -8,7 +8,8 @@ every thread did a step. Obeys, each answered when it is done: "ping" ("pong STE
 until "resume", "resumed NANOSECONDS"); "reload" ("reloaded": a kernel has another name at the same address); "capture" ("capturing": a stream of its own with some launches, "more" with each "more", until "captured"; then what EndCapture said,
 and if it is a graph, a replay of that); "replay" (the same graph once more: "replayed"); "profile"
 ("profiling RESULT": as PyTorch's profiler does, it subscribes to CUPTI or is refused, and takes its buffers); "profiled"
-("profiled KERNELS" that it has); "torch" ("torch True", then "torch False": what PyTorch notes while its profiler runs); anything else ends the job.
+("profiled KERNELS" that it has); "second" ("second RESULT": a tool that uses CUPTI's second generation of calls begins) and "release"
+("released": it has unsubscribed); "torch" ("torch True", then "torch False": what PyTorch notes while its profiler runs); anything else ends the job.
 """
 import argparse
 import json
@@ -23,7 +24,8 @@ from cuda_libraries import Cuda, CudaError
 from cuda_nvtx import Nvtx
 from cupti_client import KERNEL, Client
 
-COMMANDS = ("ping", "pause", "resume", "reload", "capture", "replay", "profile", "profiled", "torch", "epoch", "trouble")
+COMMANDS = ("ping", "pause", "resume", "reload", "capture", "replay", "profile", "profiled", "torch", "epoch", "trouble",
+            "second", "release")
 LAUNCHES = 15  # of a step, about
 CAPTURED = 7  # launches in the graph of "capture"
 
@@ -263,6 +265,15 @@ class Job:
         self.client.register()
         self.cuda.cupti.cuptiActivityEnable(KERNEL)
         pact.say("profiling", subscribed)
+
+    def do_second(self):
+        self.client = Client(self.cuda.cupti)
+        subscribed = self.client.subscribe("a tool of the second generation")
+        pact.say("second", subscribed or self.cuda.cupti.cuptiActivityEnable_v2(self.client.subscriber, KERNEL, None))
+
+    def do_release(self):
+        self.cuda.cupti.cuptiUnsubscribe(self.client.subscriber)
+        pact.say("released")
 
     def do_trouble(self):
         self.cuda.cupti.double_trouble()

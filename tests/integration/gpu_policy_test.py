@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""Which versions of CUPTI the GPU shim works with and which it leaves alone, what --force changes about that, and what it says where
+a tool uses CUPTI's second generation of calls. On doubles of CUDA (tests/doubles/cuda).
+"""
+import json
+
+import gpu_shim_test as shim
+from support import case, profiler
+
+MPS = {"CUDA_MPS_PIPE_DIRECTORY": "/tmp/nvidia-mps"}
+OLD, BAD, SECOND = "17", "130000", "130400"
+
+
+class Policy(shim.GpuShimCase):
+    def start_job(self, version, env=None, **options):
+        """Without the truth: what is refused leaves none."""
+        return self.start("cuda_job.py", "--version", version, env={
+            "PP_CUDA_DOUBLES": shim.DOUBLES, "PP_CUDA_DOUBLE": ",".join(f"{key}={value}" for key, value in options.items()),
+            **(env or {})})
+
+    def assertRefused(self, target, reason, *options):
+        error = self.refused(target, *options)
+        self.assertEqual(error["reason"], reason, error)
+        self.assertUnharmed(target.pid)
+        self.assertGone(target.pid)
+        return error["message"]
+
+    def assertRecords(self, target, *options, how=shim.FINALIZED):
+        one, = self.left(target, "--kernels", 100, *options)
+        self.assertEqual((one["how"], one["broken"], one["declined"]), (how, 0, 0), one)
+        self.assertGreaterEqual(one["kinds"][shim.KERNEL], 100)
+
+    def test_too_old(self):
+        """--force is no way past it: what such records look like was never held to a header."""
+        target = self.start_job(OLD)
+        for options in ((), ("--force",)):
+            self.assertIn("11.8 is the oldest", self.assertRefused(target, "CUPTI_TOO_OLD", *options))
+        self.assertEndsWell(target)
+
+    def test_known_to_crash_jobs(self):
+        target = self.start_job(BAD)
+        self.assertIn("that of CUDA 13.0,", self.assertRefused(target, "CUPTI_BLOCKED"))
+        self.assertRecords(target, "--force")
+        self.assertEndsWell(target)
+
+    def test_versions_that_work(self):
+        for version, how in (("18", shim.DORMANT_VERSION), ("22", shim.DORMANT_VERSION), ("24", shim.FINALIZED),
+                             ("28", shim.FINALIZED), ("130001", shim.FINALIZED), ("130500", shim.FINALIZED)):
+            with self.subTest(version=version):
+                target = self.start_job(version)
+                self.assertRecords(target, how=how)
+                self.assertEndsWell(target)
+
+    def test_the_driver_is_too_old(self):
+        """For the CUPTI that the job has: nothing can be forced there."""
+        for version, driver in (("130001", 12090), ("130400", 12090), ("28", 11080)):
+            with self.subTest(version=version):
+                target = self.start_job(version, driver=driver)
+                for options in ((), ("--force",)):
+                    self.assertRefused(target, "DRIVER_TOO_OLD", *options)
+                self.assertEndsWell(target)
+
+    def test_mps(self):
+        target = self.start_job("28", MPS)
+        self.assertIn("CUDA 12.9 update 1", self.assertRefused(target, "MPS_UNSAFE"))
+        self.assertRecords(target, "--force")
+        self.assertEndsWell(target)
+        target = self.start_job("130001", MPS)
+        self.assertRecords(target)
+        self.assertEndsWell(target)
+
+    def test_captures_are_refused_so_too(self):
+        """doctor foresees what can be seen from outside, which the update of 13.0 is not."""
+        for version, env, reason, words, foretold in (
+                (OLD, None, "CUPTI_TOO_OLD", "11.8 is the oldest", True), (BAD, None, "CUPTI_BLOCKED", "known to crash jobs", False),
+                ("24", MPS, "MPS_UNSAFE", "shares its GPU by MPS", True)):
+            with self.subTest(version=version):
+                target = self.start_job(version, env)
+                record = ("record", "--gpu", "--pid", target.pid, "--duration", "500ms", "-o", self.truth_file.with_suffix(".pftrace"))
+                finished = profiler.must(*record)
+                self.assertRegex(finished.errors, f"note: the GPU is not recorded: .*{words}")
+                self.assertIn("samples in", finished.errors)
+                foreseen = next(check for check in json.loads(profiler.must("doctor", "--json", "--pid", target.pid).output)["checks"]
+                                if check["subject"] == "gpu")
+                self.assertEqual(foreseen["reason"], reason if foretold else None, foreseen)
+                if reason != "CUPTI_TOO_OLD":
+                    self.assertRegex(profiler.must(*record, "--force").errors, r"GPU of process \d+: [1-9][\d,]* kernels")
+                self.assertEndsWell(target)
+
+    def test_the_second_generation_of_calls(self):
+        """A tool that uses it keeps what it has; where only its traces are left, CUPTI still does not take the first."""
+        target = self.start_job(SECOND)
+        target.tell("second")
+        self.assertEqual(target.expect("second").text, "second 0")
+        for options in ((), ("--force",)):
+            self.assertIn('"a tool of the second generation"', self.assertRefused(target, "CONFLICT_SUBSCRIBER", *options))
+        target.tell("release")
+        target.expect("released")
+        self.assertRefused(target, "CONFLICT_SUBSCRIBER")
+        self.assertEndsWell(target)
+
+    def test_that_generation_while_we_record(self):
+        """It is that tool that is refused then, and can begin afterwards."""
+        target = self.start_job(SECOND)
+        with self.recording(target) as driver:
+            target.tell("second")
+            self.assertEqual(target.expect("second").text, "second 39")
+            driver.communicate("", timeout=shim.DEADLINE)
+        self.assertEqual(driver.returncode, 0)
+        target.tell("second")
+        self.assertEqual(target.expect("second").text, "second 0")
+        target.tell("release")
+        target.expect("released")
+        self.assertEndsWell(target)
+
+
+if __name__ == "__main__":
+    case.main()
