@@ -121,7 +121,11 @@ Result<UniqueFd> OpenPidfd(Pid pid) {
 
 bool HasExited(const UniqueFd& pidfd) {
   pollfd request{pidfd.get(), POLLIN, 0};
-  return ::poll(&request, 1, 0) > 0;
+  int ready = 0;
+  do {
+    ready = ::poll(&request, 1, 0);
+  } while (ready < 0 && errno == EINTR);
+  return ready != 0;
 }
 
 }  // namespace ptrace_prof

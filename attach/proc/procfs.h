@@ -52,7 +52,8 @@ struct ExecutableId {
 Result<ExecutableId> ReadExecutableId(Pid pid);
 
 Result<UniqueFd> OpenPidfd(Pid pid);
-// True once the process behind the pidfd has ended (zombie or gone).
+// True once the process behind the pidfd has ended (zombie or gone), and where the kernel does not say: rights hang on
+// this, and whoever is the same user may lower our limits so that poll(2) fails.
 bool HasExited(const UniqueFd& pidfd);
 
 }  // namespace ptrace_prof

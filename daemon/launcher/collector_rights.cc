@@ -1,24 +1,16 @@
 #include "daemon/launcher/collector_rights.h"
 
 #include <sys/prctl.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
 
 #include "attach/base/capability_sets.h"
+#include "attach/proc/memory_grants.h"
 #include "attach/proc/procfs.h"
 
 namespace ptrace_prof {
 namespace {
-
-// 0 where the kernel lets this process read the target: the address is nobody's, so EFAULT means yes.
-int AskKernel(Pid target) {
-  char byte = 0;
-  const iovec local{&byte, 1};
-  const iovec remote{nullptr, 1};
-  return ::process_vm_readv(target.value, &local, 1, &remote, 1, 0) >= 0 || errno == EFAULT ? 0 : errno;
-}
 
 // For the program that follows, which need not be root's.
 int Keep(uint64_t capabilities) {
@@ -39,7 +31,7 @@ int KeepWhatTheTargetNeeds(const CollectorRights& rights, uint64_t available) {
   if (const int refused = SetCapabilities({reserve, 0, reserve}); refused != 0) {
     return refused;
   }
-  const bool is_needed = AskKernel(rights.target) == EPERM && !HasExited(rights.pinned);
+  const bool is_needed = ProbeMemory(rights.target) == EPERM && !HasExited(rights.pinned);
   return Keep(is_needed ? reserve : 0);
 }
 

@@ -15,16 +15,18 @@
 #include "attach/base/system_call_rules.h"
 #include "attach/proc/memory_grants.h"
 #include "attach/proc/proc_file.h"
+#include "attach/proc/procfs.h"
 
 namespace ptrace_prof {
 namespace {
 
 constexpr int kLine = 3;
 constexpr uint32_t kCalls[] = {
-    SYS_read,    SYS_sendmsg, SYS_close,      SYS_readlinkat, SYS_capset,   SYS_futex,        SYS_mmap,
-    SYS_munmap,  SYS_brk,     SYS_exit_group, SYS_capget,     SYS_mprotect, SYS_rt_sigreturn, SYS_restart_syscall,
+    SYS_read,     SYS_sendmsg,    SYS_close,      SYS_readlinkat, SYS_capset,   SYS_futex,        SYS_mmap,
+    SYS_munmap,   SYS_brk,        SYS_exit_group, SYS_capget,     SYS_mprotect, SYS_rt_sigreturn, SYS_restart_syscall,
+    SYS_ppoll,    SYS_pidfd_open,
 #if defined(__x86_64__)
-    SYS_readlink
+    SYS_readlink, SYS_poll,
 #endif
 };
 
@@ -45,8 +47,10 @@ int Open(Pid pid, UniqueFd& memory) {
   return memory.is_open() ? 0 : errno == EACCES ? EPERM : errno;
 }
 
+// The caller may stop us anywhere in here, and make of that number another process meanwhile.
 int Grant(Pid pid, UniqueFd& memory) {
-  if (const int refused = AskToLook(pid); refused != 0) {
+  const auto pinned = OpenPidfd(pid);
+  if (const int refused = pinned.has_error() ? ESRCH : AskToLook(pid); refused != 0) {
     return refused;
   }
   if (Open(pid, memory) != 0 && IsScopeOne()) {
@@ -61,7 +65,8 @@ int Grant(Pid pid, UniqueFd& memory) {
       return refused;
     }
   }
-  return memory.is_open() ? AskToLook(pid) : EPERM;
+  const int refused = memory.is_open() ? AskToLook(pid) : EPERM;
+  return HasExited(pinned.value()) ? ESRCH : refused;
 }
 
 // The caller, for good, with one right in reserve; nothing of the launcher's is left.

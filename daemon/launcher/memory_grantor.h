@@ -5,8 +5,9 @@
 // the collector asks for (memory_grants.h) it first asks the kernel without that right, and in the mode that Yama
 // leaves alone: is this the caller's own, dumpable, without capabilities? Then it takes the right up for one call,
 // which opens the memory for reading: other security modules are asked there, in the mode of a tracer. Then it asks
-// again: what may be looked at before and after was no other program in between whose memory lives on. An exec leaves
-// nothing to read behind what was opened. It parses nothing but that fixed message, and ends when the collector does.
+// again, and whether the process, held by a pidfd since before the first question, is there still: what may be looked
+// at before and after was no other program in between whose memory lives on. An exec leaves nothing to read behind what
+// was opened. It parses nothing but that fixed message, and ends when the collector does.
 #pragma once
 
 #include <sys/types.h>

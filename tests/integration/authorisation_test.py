@@ -3,16 +3,24 @@
 Each caller asks the kernel for itself, and the daemon about the same processes; the two answers must be one.
 """
 import contextlib
+import ctypes
+import errno
 import json
 import os
 import pathlib
+import platform
+import re
+import socket
 import stat
+import struct
 import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import access_cases, case, yama  # noqa: E402
+from support.call_stops import CallStops  # noqa: E402
+from support.chosen_pid import Sleeper  # noqa: E402
 from support.daemon import Daemon, Place, children, within_deadline  # noqa: E402
 from support.target_process import harm, status_fields  # noqa: E402
 
@@ -188,6 +196,38 @@ class Authorisation(AuthorisationCase):
 
 
 WAIVE = 'yama = "waive"\n'
+CAPSET, OPENAT, SENDMSG = {"x86_64": (126, 257, 46), "aarch64": (91, 56, 211)}.get(platform.machine(), (None,) * 3)
+PIDFD_GETFD = 438
+
+
+def line_of(collector):
+    """The collector's end of its line to who opens memory for it, as ours too."""
+    number = re.search(rb"memory_line=(\d+)", pathlib.Path(f"/proc/{collector}/cmdline").read_bytes())[1]
+    pidfd = os.pidfd_open(collector)
+    try:
+        line = ctypes.CDLL(None).syscall(PIDFD_GETFD, pidfd, int(number), 0)
+    finally:
+        os.close(pidfd)
+    return socket.socket(fileno=line)
+
+
+def ask(line, pid):
+    line.send(struct.pack("<Qii", 1, pid, 0))
+
+
+def granted(line, pid):
+    """0, or why it is not."""
+    ask(line, pid)
+    return answer(line)
+
+
+def answer(line):
+    said, descriptors, _, _ = socket.recv_fds(line, 16, 1)
+    for descriptor in descriptors:
+        os.close(descriptor)
+    refused = struct.unpack("<Qii", said)[1]
+    assert bool(descriptors) == (refused == 0), said
+    return refused
 
 
 @unittest.skipUnless(os.getuid() == 0, "only root can become others")
@@ -245,6 +285,39 @@ class YamaWaived(AuthorisationCase):
                               "exec(code + code[4:10] + '()')")
         self.assertIn(b"before", trace)
         self.assertNotIn(b"secret", trace)
+
+    @unittest.skipIf(yama.REAL, "user-mode Linux does not tell which system call a process is at")
+    def test_who_is_another_process_while_it_is_opened_is_not(self):
+        """As somebody who stops who opens memory, and has a number used again by a process that is out of
+        their reach, and once more by one that is not."""
+        swaps = [(CAPSET, access_cases.ALICE), (OPENAT, access_cases.OTHER_GROUP), (CAPSET, access_cases.ALICE)]
+        with self.capture() as (grantor, collector), line_of(collector) as line, \
+                contextlib.closing(Sleeper(access_cases.ALICE)) as mine:
+            pid = mine.pid
+            self.assertEqual(granted(line, pid), 0)
+            with CallStops(grantor) as calls:
+                ask(line, pid)
+                for call in calls:
+                    if swaps and call == swaps[0][0]:
+                        mine.become(swaps.pop(0)[1])
+                    elif call == SENDMSG:
+                        break
+            self.assertEqual((answer(line), swaps), (errno.ESRCH, []))
+
+    @contextlib.contextmanager
+    def capture(self):
+        """Of alice's, which goes on: who opens memory for it, and the collector, which has asked what it had to."""
+        alice = self.callers["alice"]
+        name = self.daemon.probe("create", self.targets[MINE].pid, 1000, prefix=alice).end()[-1].split()[1]
+        watching = self.daemon.probe("watch", name, prefix=alice)
+        try:
+            self.assertTrue(watching.hear("STATE_RUNNING"), watching.lines)
+            (grantor,), (collector,) = self.grantors(), self.daemon.collectors()
+            yield grantor, collector
+        finally:
+            self.daemon.probe("cancel", name, prefix=alice).end()
+            watching.end()
+            self.daemon.probe("delete", name, prefix=alice).end()
 
     def test_what_is_waived_is_reading(self):
         said = self.daemon.probe("create", f"trace:{self.targets[MINE].pid}", 1, prefix=self.callers["alice"]).end()
