@@ -244,6 +244,7 @@ void GpuCapture::Follow(Nanos now) {
     case GpuState::kFailed:
       if (accounting_.state == GpuCaptureState::kStarting) {
         Refuse(injection_->arena.Failure(target_.pid));
+        injection_->arena.AskToLeave(GpuLeave::kNow);  // it waits for being seen
       }
       break;
     case GpuState::kLeft:
