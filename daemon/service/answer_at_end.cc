@@ -36,56 +36,111 @@ class AnsweredCall : public grpc::ServerUnaryReactor {
   UnsentBytes::Share share_;
 };
 
+enum class AnswerWhen : uint8_t { kAtStart, kAtEnd };
+
+//   kStarting ──► kStarted ──► kFilling ──► kFinished
+//       └─cancelled──┴──► kFinished: at once where the start had not begun; of what goes on, the end is awaited
 class AnswerCall : public grpc::ServerUnaryReactor {
  public:
-  AnswerCall(std::shared_ptr<CaptureSession> session, HeldAnswer answer,
-             std::function<grpc::Status(const CaptureSession&)> fill)
-      : session_(std::move(session)), answer_(answer), fill_(std::move(fill)) {}
+  AnswerCall(StartOfCapture start, HeldAnswer answer, FillAnswer fill, AnswerWhen when)
+      : start_(std::move(start)), answer_(answer), fill_(std::move(fill)), when_(when) {}
 
   void Begin() {
-    listener_ = session_->Subscribe([this] { FinishIfEnded(); });
-    FinishIfEnded();
+    ticket_ = answer_.pool.Add(answer_.user, [this] { Start(); });
   }
 
  private:
-  void FinishIfEnded() {
-    const std::lock_guard lock(mutex_);
-    if (!is_finished_ && HasEnded(session_->Snapshot().state)) {
-      is_finished_ = true;
-      const grpc::Status filled = fill_(*session_);
-      Finish(filled.ok() ? Hold(answer_, share_) : filled);
+  enum class State : uint8_t { kStarting, kStarted, kFilling, kFinished };
+
+  // On a thread of the pool, which leaves this object before OnDone has the mutex.
+  void Start() {
+    auto started = start_();
+    if (started.has_error()) {
+      const std::lock_guard lock(mutex_);
+      FinishLocked(ToStatus(started.error()));
+      return;
     }
+    session_ = std::move(started).value();
+    if (when_ == AnswerWhen::kAtEnd) {
+      listener_ = session_->Subscribe([this] { FinishIfEnded(); });
+    }
+    std::unique_lock lock(mutex_);
+    state_ = State::kStarted;
+    FinishIfEndedLocked(lock);
+  }
+  void FinishIfEnded() {
+    std::unique_lock lock(mutex_);
+    FinishIfEndedLocked(lock);
+  }
+  void FinishIfEndedLocked(std::unique_lock<std::mutex>& lock) {
+    const bool is_time = when_ == AnswerWhen::kAtStart || HasEnded(session_->Snapshot().state);
+    if (state_ != State::kStarted || (!is_time && !is_cancelled_)) {
+      return;
+    }
+    if (is_cancelled_) {
+      CancelLocked();
+      return;
+    }
+    state_ = State::kFilling;
+    lock.unlock();  // it may ask the launcher, and whoever cancels does not wait for that
+    const grpc::Status filled = fill_(*session_);
+    lock.lock();
+    FinishLocked(is_cancelled_ ? grpc::Status::CANCELLED : filled.ok() ? Hold(answer_, share_) : filled);
   }
   // Its end is the registry's to wait for, not this call's, which its connection waits for.
+  void CancelLocked() {
+    if (when_ == AnswerWhen::kAtEnd && session_ != nullptr) {
+      session_->Cancel();
+    }
+    FinishLocked(grpc::Status::CANCELLED);
+  }
+  void FinishLocked(const grpc::Status& status) {
+    state_ = State::kFinished;
+    Finish(status);
+  }
   void OnCancel() override {
-    session_->Cancel();
+    const bool never_begins = answer_.pool.Withdraw(answer_.user, ticket_);
     const std::lock_guard lock(mutex_);
-    if (!is_finished_) {
-      is_finished_ = true;
-      Finish(grpc::Status::CANCELLED);
+    is_cancelled_ = true;
+    if (never_begins || state_ == State::kStarted) {
+      CancelLocked();
     }
   }
   void OnDone() override {
-    session_->Unsubscribe(listener_);
+    { const std::lock_guard left(mutex_); }
+    if (session_ != nullptr && when_ == AnswerWhen::kAtEnd) {
+      session_->Unsubscribe(listener_);
+    }
     delete this;
   }
 
-  const std::shared_ptr<CaptureSession> session_;
+  const StartOfCapture start_;
   const HeldAnswer answer_;
-  const std::function<grpc::Status(const CaptureSession&)> fill_;
+  const FillAnswer fill_;
+  const AnswerWhen when_;
+  StartPool::Ticket ticket_ = 0;
   UnsentBytes::Share share_;
+  std::shared_ptr<CaptureSession> session_;
   std::mutex mutex_;
-  bool is_finished_ = false;
+  State state_ = State::kStarting;
+  bool is_cancelled_ = false;
   CaptureSession::ListenerId listener_ = 0;
 };
 
-}  // namespace
-
-grpc::ServerUnaryReactor* AnswerAtEnd(std::shared_ptr<CaptureSession> session, HeldAnswer answer,
-                                      std::function<grpc::Status(const CaptureSession&)> fill) {
-  auto* call = new AnswerCall(std::move(session), answer, std::move(fill));
+grpc::ServerUnaryReactor* Answer(StartOfCapture start, const HeldAnswer& answer, FillAnswer fill, AnswerWhen when) {
+  auto* call = new AnswerCall(std::move(start), answer, std::move(fill), when);
   call->Begin();
   return call;
+}
+
+}  // namespace
+
+grpc::ServerUnaryReactor* AnswerAtEnd(StartOfCapture start, HeldAnswer answer, FillAnswer fill) {
+  return Answer(std::move(start), answer, std::move(fill), AnswerWhen::kAtEnd);
+}
+
+grpc::ServerUnaryReactor* AnswerAtStart(StartOfCapture start, HeldAnswer answer, FillAnswer fill) {
+  return Answer(std::move(start), answer, std::move(fill), AnswerWhen::kAtStart);
 }
 
 grpc::ServerUnaryReactor* AnswerNow(HeldAnswer answer, const Result<void>& outcome) {

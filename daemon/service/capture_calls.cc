@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "daemon/service/capture_message.h"
+#include "daemon/service/failed_call.h"
 #include "daemon/service/session_call.h"
 #include "daemon/service/trace_cursor.h"
 #include "rpc/status.h"
@@ -36,31 +37,33 @@ class ShowAgain {
 
 class ReadTraceCall : public SessionCall<v1::TraceChunk> {
  public:
-  ReadTraceCall(std::shared_ptr<CaptureSession> session, const v1::ReadTraceRequest& request, Reader reader)
-      : SessionCall(std::move(session), reader.unsent, reader.user),
-        cursor_(this->session().spool(), request.offset(), reader.chunk_size),
+  ReadTraceCall(const v1::ReadTraceRequest& request, const Reader& reader)
+      : SessionCall(reader.unsent, reader.user),
+        offset_(request.offset()),
+        chunk_size_(reader.chunk_size),
         follow_(request.follow()) {}
 
  private:
+  void Adopt() override { cursor_.emplace(session().spool(), offset_, chunk_size_); }
   bool Next(v1::TraceChunk* chunk, std::optional<grpc::Status>* end) override {
     if (said_last_) {
       *end = grpc::Status::OK;
       return false;
     }
     const bool ended = HasEnded(session().Snapshot().state);  // before the look at the bytes: then there are no more
-    const auto filled = cursor_.Fill(chunk);
+    const auto filled = cursor_->Fill(chunk);
     if (filled.has_error()) {
       *end = ToStatus(filled.error());
       return false;
     }
     if (filled.value()) {
-      said_last_ = ended && !cursor_.has_more();
+      said_last_ = ended && !cursor_->has_more();
       chunk->set_last(said_last_);
       return true;
     }
     if (ended) {
       said_last_ = true;
-      cursor_.FillLast(chunk);
+      cursor_->FillLast(chunk);
       return true;
     }
     if (!follow_) {
@@ -69,15 +72,16 @@ class ReadTraceCall : public SessionCall<v1::TraceChunk> {
     return false;
   }
 
-  TraceCursor cursor_;
+  const uint64_t offset_;
+  const uint32_t chunk_size_;
   const bool follow_;
+  std::optional<TraceCursor> cursor_;
   bool said_last_ = false;
 };
 
 class WatchCall : public SessionCall<v1::CaptureEvent> {
  public:
-  WatchCall(std::shared_ptr<CaptureSession> session, Reader reader)
-      : SessionCall(std::move(session), reader.unsent, reader.user) {}
+  explicit WatchCall(const Reader& reader) : SessionCall(reader.unsent, reader.user) {}
 
  private:
   bool Next(v1::CaptureEvent* event, std::optional<grpc::Status>* end) override {
@@ -100,14 +104,14 @@ class WatchCall : public SessionCall<v1::CaptureEvent> {
 
 class RecordCall : public SessionCall<v1::RecordEvent> {
  public:
-  RecordCall(std::shared_ptr<CaptureSession> session, CaptureRegistry& captures, Reader reader)
-      : SessionCall(std::move(session), reader.unsent, reader.user),
-        captures_(captures),
-        cursor_(this->session().spool(), 0, reader.chunk_size) {
-    this->session().Hold();
-  }
+  RecordCall(CaptureRegistry& captures, const Reader& reader)
+      : SessionCall(reader.unsent, reader.user), captures_(captures), chunk_size_(reader.chunk_size) {}
 
  private:
+  void Adopt() override {
+    cursor_.emplace(session().spool(), 0, chunk_size_);
+    session().Hold();
+  }
   bool Next(v1::RecordEvent* event, std::optional<grpc::Status>* end) override {
     const CaptureSnapshot now = session().Snapshot();
     if (said_last_) {
@@ -120,7 +124,7 @@ class RecordCall : public SessionCall<v1::RecordEvent> {
       FillCapture(session(), event->mutable_capture());
       return true;
     }
-    const auto filled = cursor_.Fill(event->mutable_chunk());
+    const auto filled = cursor_->Fill(event->mutable_chunk());
     if (filled.has_error()) {
       *end = ToStatus(filled.error());
       return false;
@@ -138,7 +142,7 @@ class RecordCall : public SessionCall<v1::RecordEvent> {
   }
   void Detach() override {
     SessionCall::Detach();
-    if (WasLast() && !session().parameters().keep) {
+    if (has_session() && WasLast() && !session().parameters().keep) {
       captures_.Discard(session().parameters().id);
     }
   }
@@ -148,7 +152,8 @@ class RecordCall : public SessionCall<v1::RecordEvent> {
   }
 
   CaptureRegistry& captures_;
-  TraceCursor cursor_;
+  const uint32_t chunk_size_;
+  std::optional<TraceCursor> cursor_;
   ShowAgain again_;
   std::once_flag let_go_;
   bool was_last_ = false;
@@ -158,22 +163,25 @@ class RecordCall : public SessionCall<v1::RecordEvent> {
 
 }  // namespace
 
-TraceChunkWriter* StartReadTrace(std::shared_ptr<CaptureSession> session, const v1::ReadTraceRequest& request,
-                                 Reader reader) {
-  auto* call = new ReadTraceCall(std::move(session), request, reader);  // deletes itself
-  call->Begin();
+TraceChunkWriter* StartReadTrace(GetCapture get, const v1::ReadTraceRequest& request, const Reader& reader) {
+  auto got = get();
+  if (got.has_error()) {
+    return FailedCall<v1::TraceChunk>(ToStatus(got.error()));
+  }
+  auto* call = new ReadTraceCall(request, reader);  // deletes itself
+  got.value() != nullptr ? call->Begin(std::move(got).value()) : call->Begin(reader.pool, std::move(get));
   return call;
 }
 
-WatchWriter* StartWatch(std::shared_ptr<CaptureSession> session, Reader reader) {
-  auto* call = new WatchCall(std::move(session), reader);
-  call->Begin();
+WatchWriter* StartWatch(std::shared_ptr<CaptureSession> session, const Reader& reader) {
+  auto* call = new WatchCall(reader);
+  call->Begin(std::move(session));
   return call;
 }
 
-RecordWriter* StartRecord(std::shared_ptr<CaptureSession> session, CaptureRegistry& captures, Reader reader) {
-  auto* call = new RecordCall(std::move(session), captures, reader);
-  call->Begin();
+RecordWriter* StartRecord(GetCapture start, CaptureRegistry& captures, const Reader& reader) {
+  auto* call = new RecordCall(captures, reader);
+  call->Begin(reader.pool, std::move(start));
   return call;
 }
 

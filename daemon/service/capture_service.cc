@@ -93,12 +93,16 @@ void CaptureServiceImpl::TellIfAnothers(std::string_view what, const CaptureSess
 }
 
 HeldAnswer CaptureServiceImpl::Held(google::protobuf::MessageLite& message) {
-  return {captures_.unsent(), caller_.uid, message};
+  return {captures_.unsent(), captures_.starts(), caller_.uid, message};
 }
 
-// A capture that is not in the registry: it lives as long as the call that waits for it.
-Result<std::shared_ptr<CaptureSession>> CaptureServiceImpl::StartHidden(const CaptureRequest& request) {
-  return captures_.StartHidden(request, UserOf(caller_), starter_);
+Reader CaptureServiceImpl::ReaderOf(uint32_t chunk_size) {
+  return {caller_.uid, captures_.unsent(), captures_.starts(), chunk_size};
+}
+
+// Of a capture that is not in the registry: it lives as long as the call that waits for it.
+StartOfCapture CaptureServiceImpl::HiddenStart(const CaptureRequest& request) {
+  return [this, request] { return captures_.StartHidden(request, UserOf(caller_), starter_); };
 }
 
 grpc::ServerUnaryReactor* CaptureServiceImpl::ListProcesses(grpc::CallbackServerContext* context,
@@ -117,11 +121,7 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::ListProcesses(grpc::CallbackServer
   }
   CaptureRequest list;
   list.verb = CaptureVerb::kList;
-  auto session = StartHidden(list);
-  if (session.has_error()) {
-    return Answer(context, session.error());
-  }
-  return AnswerAtEnd(std::move(session).value(), Held(*response),
+  return AnswerAtEnd(HiddenStart(list), Held(*response),
                      [page = page.value(), keeper, request, response](const CaptureSession& ended) {
                        const auto answered = AnswerFirstPage(ended, *request, page, keeper, response);
                        return answered.has_error() ? ToStatus(answered.error()) : grpc::Status::OK;
@@ -138,11 +138,7 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::DumpStacks(grpc::CallbackServerCon
   if (wanted.has_error()) {
     return Answer(context, wanted.error());
   }
-  auto session = StartHidden(wanted.value());
-  if (session.has_error()) {
-    return Answer(context, session.error());
-  }
-  return AnswerAtEnd(std::move(session).value(), Held(*response), [this, response](const CaptureSession& ended) {
+  return AnswerAtEnd(HiddenStart(wanted.value()), Held(*response), [this, response](const CaptureSession& ended) {
     const std::lock_guard one_at_a_time(captures_.unsent().making());
     return FillDump(ended, response);
   });
@@ -168,22 +164,18 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::CreateCapture(grpc::CallbackServer
     look.mode = CaptureMode::kSample;  // what a dump is made of
     look.trace = {};
     look.subprocesses = false;
-    auto session = StartHidden(look);
-    if (session.has_error()) {
-      return Answer(context, session.error());
-    }
     *response->mutable_spec() = request->spec();
-    return AnswerAtEnd(std::move(session).value(), Held(*response), [](const CaptureSession& ended) {
+    return AnswerAtEnd(HiddenStart(look), Held(*response), [](const CaptureSession& ended) {
       const auto error = ended.Snapshot().error;
       return error.has_value() ? ToStatus(*error) : grpc::Status::OK;
     });
   }
-  const auto session = captures_.Create(creation.value(), starter_);
-  if (session.has_error()) {
-    return Answer(context, session.error());
-  }
-  FillCapture(*session.value(), response);
-  return Answer(context, {});
+  return AnswerAtStart([this, wanted = creation.value()] { return captures_.Create(wanted, starter_); },
+                       Held(*response),
+                       [response](const CaptureSession& started) {
+                         FillCapture(started, response);
+                         return grpc::Status::OK;
+                       });
 }
 
 grpc::ServerUnaryReactor* CaptureServiceImpl::GetCapture(grpc::CallbackServerContext* context,
@@ -241,7 +233,7 @@ WatchWriter* CaptureServiceImpl::WatchCapture(grpc::CallbackServerContext* /*con
   if (session.has_error()) {
     return FailedCall<v1::CaptureEvent>(ToStatus(session.error()));
   }
-  return StartWatch(std::move(session).value(), {0, captures_.unsent(), caller_.uid});
+  return StartWatch(std::move(session).value(), ReaderOf());
 }
 
 TraceChunkWriter* CaptureServiceImpl::ReadTrace(grpc::CallbackServerContext* /*context*/,
@@ -254,11 +246,16 @@ TraceChunkWriter* CaptureServiceImpl::ReadTrace(grpc::CallbackServerContext* /*c
   if (size.has_error()) {
     return FailedCall<v1::TraceChunk>(ToStatus(size.error()));
   }
-  if (auto checked = session.value()->spool().CheckOffset(request->offset()); checked.has_error()) {
-    return FailedCall<v1::TraceChunk>(ToStatus(checked.error()));
-  }
-  TellIfAnothers("read", *session.value());
-  return StartReadTrace(std::move(session).value(), *request, {size.value(), captures_.unsent(), caller_.uid});
+  const auto get = [this, session = session.value(),
+                    offset = request->offset()]() -> Result<std::shared_ptr<CaptureSession>> {
+    PP_ASSIGN_OR_RETURN(const bool is_checked, session->spool().CheckOffset(offset));
+    if (!is_checked) {
+      return std::shared_ptr<CaptureSession>();
+    }
+    TellIfAnothers("read", *session);
+    return session;
+  };
+  return StartReadTrace(get, *request, ReaderOf(size.value()));
 }
 
 RecordWriter* CaptureServiceImpl::Record(grpc::CallbackServerContext* /*context*/, const v1::RecordRequest* request) {
@@ -273,11 +270,8 @@ RecordWriter* CaptureServiceImpl::Record(grpc::CallbackServerContext* /*context*
   if (creation.has_error()) {
     return FailedCall<v1::RecordEvent>(ToStatus(creation.error()));
   }
-  auto session = captures_.Create(creation.value(), starter_);
-  if (session.has_error()) {
-    return FailedCall<v1::RecordEvent>(ToStatus(session.error()));
-  }
-  return StartRecord(std::move(session).value(), captures_, {size.value(), captures_.unsent(), caller_.uid});
+  return StartRecord([this, wanted = creation.value()] { return captures_.Create(wanted, starter_); }, captures_,
+                     ReaderOf(size.value()));
 }
 
 SamplesWriter* CaptureServiceImpl::StreamSamples(grpc::CallbackServerContext* /*context*/,
@@ -302,11 +296,7 @@ SamplesWriter* CaptureServiceImpl::StreamSamples(grpc::CallbackServerContext* /*
         ToStatus(Error{Code::kInvalidArgument, "keep and max_bytes are about a trace, and live samples leave none",
                        "leave them out, or use Record"}));
   }
-  auto session = StartHidden(wanted.value());
-  if (session.has_error()) {
-    return FailedCall<v1::SampleBatch>(ToStatus(session.error()));
-  }
-  return StartSamples(std::move(session).value(), interval.value(), captures_.unsent());
+  return StartSamples(HiddenStart(wanted.value()), interval.value(), ReaderOf());
 }
 
 }  // namespace ptrace_prof

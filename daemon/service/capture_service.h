@@ -2,6 +2,7 @@
 #pragma once
 
 #include "daemon/service/answer_at_end.h"
+#include "daemon/service/reader.h"
 #include "daemon/session/capture_registry.h"
 #include "daemon/session/collector.h"
 #include "ptraceprof/v1/capture_service.grpc.pb.h"
@@ -51,7 +52,8 @@ class CaptureServiceImpl : public ptraceprof::v1::CaptureService::CallbackServic
   Result<CaptureRegistry::Creation> CreationFrom(const ptraceprof::v1::CaptureSpec& spec,
                                                  const std::string& request_id);
   void TellIfAnothers(std::string_view what, const CaptureSession& session);
-  Result<std::shared_ptr<CaptureSession>> StartHidden(const CaptureRequest& request);
+  StartOfCapture HiddenStart(const CaptureRequest& request);
+  Reader ReaderOf(uint32_t chunk_size = 0);
   HeldAnswer Held(google::protobuf::MessageLite& message);
 
   const PeerIdentity caller_;

@@ -67,12 +67,9 @@ grpc::ServerUnaryReactor* NodeServiceImpl::GetNode(grpc::CallbackServerContext* 
   if (checked.has_error()) {
     return Refuse(context, checked.error());
   }
-  auto session = captures_.StartHidden(look, UserOf(caller_), starter_);
-  if (session.has_error()) {
-    return Refuse(context, session.error());
-  }
-  const HeldAnswer answer{captures_.unsent(), caller_.uid, *response};
-  return AnswerAtEnd(std::move(session).value(), answer, [response](const CaptureSession& ended) {
+  const HeldAnswer answer{captures_.unsent(), captures_.starts(), caller_.uid, *response};
+  const auto start = [this, look] { return captures_.StartHidden(look, UserOf(caller_), starter_); };
+  return AnswerAtEnd(start, answer, [response](const CaptureSession& ended) {
     FillIdentity(response);
     Checks checks(response);
     const auto read = ReadWholeTrace(ended, checks);

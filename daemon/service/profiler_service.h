@@ -1,8 +1,8 @@
 // The gRPC services of ptraceprof.v1 for one caller, over captures that all callers share.
 //
 // Whoever accepts a connection makes one of these for its peer, registers services() with a server for that connection
-// (rpc/…), and keeps it as long as that server. Callback API: no call blocks a thread of gRPC's for longer than it
-// takes to start a process. Knows messages and the domain; opens no other process's memory.
+// (rpc/…), and keeps it as long as that server. Callback API: no call blocks a thread of gRPC's; what has to
+// wait for the launcher, or to look through a long trace, does so in the registry's pool (start_pool.h). Knows messages and the domain; opens no other process's memory.
 #pragma once
 
 #include <memory>

@@ -45,12 +45,10 @@ void FillCounters(const SampleBatch::Counters& counters, v1::SampleCounters* out
 
 class SamplesCall : public SessionCall<v1::SampleBatch> {
  public:
-  SamplesCall(const std::shared_ptr<CaptureSession>& session, Nanos interval, UnsentBytes& unsent)
-      : SessionCall(session, unsent, session->parameters().owner.uid),
-        interval_(interval),
-        next_(MonotonicNow() + interval) {}
+  SamplesCall(Nanos interval, const Reader& reader) : SessionCall(reader.unsent, reader.user), interval_(interval) {}
 
  private:
+  void Adopt() override { next_ = MonotonicNow() + interval_; }
   bool Next(v1::SampleBatch* message, std::optional<grpc::Status>* end) override {
     if (parts_.has_value()) {
       Meanwhile();
@@ -121,7 +119,9 @@ class SamplesCall : public SessionCall<v1::SampleBatch> {
   void Cancelled() override { session().Cancel(); }
   void Detach() override {
     SessionCall::Detach();
-    session().Cancel();
+    if (has_session()) {
+      session().Cancel();
+    }
   }
 
   const Nanos interval_;
@@ -152,9 +152,10 @@ Result<Nanos> IntervalFrom(const v1::StreamSamplesRequest& request) {
   return interval;
 }
 
-SamplesWriter* StartSamples(std::shared_ptr<CaptureSession> session, Nanos interval, UnsentBytes& unsent) {
-  auto* call = new SamplesCall(session, interval, unsent);  // deletes itself
-  call->Begin();
+SamplesWriter* StartSamples(std::function<Result<std::shared_ptr<CaptureSession>>()> start, Nanos interval,
+                            const Reader& reader) {
+  auto* call = new SamplesCall(interval, reader);  // deletes itself
+  call->Begin(reader.pool, std::move(start));
   return call;
 }
 

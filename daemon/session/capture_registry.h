@@ -20,6 +20,7 @@
 #include "daemon/session/capture_session.h"
 #include "daemon/session/cpu_budget.h"
 #include "daemon/session/kept_listings.h"
+#include "daemon/session/start_pool.h"
 #include "daemon/session/unsent_bytes.h"
 
 namespace ptrace_prof {
@@ -129,6 +130,8 @@ class CaptureRegistry {
   KeptListings& listings() { return listings_; }
   // What of answers is kept in memory until clients take it.
   UnsentBytes& unsent() { return unsent_; }
+  // For whoever must not wait until a capture has been started, as Create and StartHidden do.
+  StartPool& starts() { return starts_; }
   // Forgets what is older than the retention, or too much, and ends what nobody asks after; called now and then.
   void Expire();
   // Captures that were forgotten so, and the bytes of their traces.
@@ -195,6 +198,7 @@ class CaptureRegistry {
   std::map<uint32_t, std::shared_ptr<SpoolAccount>> accounts_;  // by user
   uint64_t next_number_ = 1;
   bool is_ending_ = false;
+  StartPool starts_{4};  // last: its jobs use all of this
 };
 
 }  // namespace ptrace_prof

@@ -149,7 +149,7 @@ void TraceSpool::ForgetBefore(uint64_t offset) {
   }
 }
 
-Result<void> TraceSpool::CheckOffset(uint64_t offset) const {
+Result<bool> TraceSpool::CheckOffset(uint64_t offset) const {
   const uint64_t end = size();
   if (offset > end) {
     return BadOffset(offset, fmt::format("is behind its end, {}", end));
@@ -159,7 +159,8 @@ Result<void> TraceSpool::CheckOffset(uint64_t offset) const {
     const std::lock_guard lock(mutex_);
     at = *std::prev(std::upper_bound(landmarks_.begin(), landmarks_.end(), offset));
   }
-  while (at < offset) {  // from block to block: a trace of an earlier daemon has no landmarks before this
+  for (const uint64_t begin = at;
+       at < offset;) {  // from block to block: a trace of an earlier daemon has no landmarks before this
     PP_ASSIGN_OR_RETURN(const std::string block, ReadExactly(at, std::min(kLandmarkEvery, end - at)));
     uint64_t whole = MeasurePacket(block);
     if (whole == 0) {
@@ -175,8 +176,11 @@ Result<void> TraceSpool::CheckOffset(uint64_t offset) const {
     if (at >= landmarks_.back() + kLandmarkEvery / 2) {
       landmarks_.push_back(at);
     }
+    if (at < offset && at - begin > kCheckAtOnce) {
+      return false;
+    }
   }
-  return at == offset ? Result<void>() : BadOffset(offset, "is inside a packet");
+  return at == offset ? Result<bool>(true) : BadOffset(offset, "is inside a packet");
 }
 
 // The last landmark in (from, until], or 0.

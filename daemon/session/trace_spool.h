@@ -40,8 +40,10 @@ class TraceSpool {
   // Bytes that take up space still.
   uint64_t stored() const { return size() - forgotten_.load(std::memory_order_relaxed); }
 
-  // kOutOfRange: `offset` is behind the end or inside a packet.
-  Result<void> CheckOffset(uint64_t offset) const;
+  // kOutOfRange: `offset` is behind the end or inside a packet. False: it is not known yet, and more is when this is
+  // called again: a trace of an earlier daemon is looked through, so much at a time.
+  static constexpr uint64_t kCheckAtOnce = 8 << 20;
+  Result<bool> CheckOffset(uint64_t offset) const;
   // Whole packets from `offset`, the beginning of one, on: at most `most` bytes, but at least one packet. Empty at the
   // end.
   Result<std::string> ReadPackets(uint64_t offset, size_t most) const;

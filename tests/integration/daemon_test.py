@@ -5,6 +5,7 @@ import re
 import signal
 import socket
 import stat
+import struct
 import subprocess
 import sys
 import time
@@ -14,6 +15,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import case, profiler  # noqa: E402
 from support.daemon import AS_USER, BINARY, USER, Daemon, Place, gone, state_of, within_deadline  # noqa: E402
 from support.daemon_kills import Kills, combinations  # noqa: E402
+from support.http2_client import Client, call  # noqa: E402
+from support.http2_garbage import DATA, HEADERS, frame  # noqa: E402
 from support.target_process import status_fields  # noqa: E402
 
 needs_root = unittest.skipUnless(os.getuid() == 0, "only root can become others")
@@ -260,6 +263,41 @@ class Service(DaemonCase):
         going_on.end()
         refused = self.probe(daemon, "create", target.pid, 1).end()[-1]
         self.assertTrue(refused.startswith("error RESOURCE_EXHAUSTED"), refused)
+
+    def test_who_waits_for_a_launcher_that_hangs_holds_up_nobody(self):
+        target = self.start("heartbeat.py")
+        daemon = self.daemon()
+        client = Client(self.place.socket)  # the launcher lets nobody in while it is stopped
+        self.addCleanup(client.close)
+        launcher = daemon.launcher
+        os.kill(launcher, signal.SIGSTOP)
+        self.addCleanup(lambda: gone(launcher) or os.kill(launcher, signal.SIGCONT))
+        pid = bytes([target.pid & 127 | 128, target.pid >> 7 & 127 | 128, target.pid >> 14 & 127])
+        request = b"\x0a" + bytes([len(pid) + 1]) + b"\x08" + pid
+        capture = b"/ptraceprof.v1.CaptureService/"
+        starts = ((capture + b"DumpStacks", request), (capture + b"ListProcesses", b""),
+                  (capture + b"CreateCapture", b"\x0a" + bytes([len(request)]) + request),
+                  (capture + b"Record", b"\x0a" + bytes([len(request)]) + request),
+                  (capture + b"StreamSamples", b"\x0a" + bytes([len(request)]) + request))
+        waiting = {}
+        for stream in range(1, 41, 2):
+            method, message = starts[stream // 2 % len(starts)]
+            waiting[stream] = method
+            client.begin(stream, call(method))
+            client.say(frame(DATA, 1, stream, b"\0" + struct.pack(">I", len(message)) + message))
+        for stream, method in ((51, capture + b"ListCaptures"), (53, b"/ptraceprof.v1.NodeService/GetDaemonStatus")):
+            client.begin(stream, call(method))
+            client.say(frame(DATA, 1, stream, b"\0\0\0\0\0"))
+        ended = []
+        for kind, flags, stream, _ in client.frames(lambda one: one[2] in (51, 53) and one[0] == HEADERS and one[1] & 1):
+            if kind == HEADERS and flags & 1:
+                ended.append(stream)
+        self.assertEqual([waiting.get(stream) for stream in ended], [None] * len(ended))
+        os.kill(launcher, signal.SIGCONT)
+        client.close()  # with it all of them end
+        self.assertTrue(within_deadline(lambda: not daemon.collectors()))
+        self.assertUnharmed(target.pid)
+        self.assertEqual(daemon.end(), 0)
 
     def test_garbage_hurts_nobody(self):
         daemon = self.daemon()

@@ -84,6 +84,25 @@ TEST_F(Spooling, FindsItsWayInALargeTrace) {
   }
 }
 
+TEST_F(Spooling, LooksThroughALongTraceOfAnEarlierDaemonInPieces) {
+  const std::string piece = SmallTrace(false, 2000);
+  std::string whole;
+  while (whole.size() < 3 * TraceSpool::kCheckAtOnce) {
+    whole += piece;
+  }
+  auto made = TraceSpool::CreateNamed(folder_.path(), "long").value();
+  ASSERT_TRUE(Append(*made, whole).has_value());
+  const auto spool = TraceSpool::OpenNamed(folder_.path(), "long", whole.size()).value();
+  const uint64_t boundary = whole.size() - piece.size();
+  size_t turns = 1;
+  while (!spool->CheckOffset(boundary).value()) {
+    ++turns;
+  }
+  EXPECT_GE(turns, 3U);
+  EXPECT_TRUE(spool->CheckOffset(boundary).value()) << "at once the second time";
+  EXPECT_EQ(spool->CheckOffset(boundary - 1).error().code, Code::kOutOfRange);
+}
+
 TEST_F(Spooling, WhatCameBeforeTheDamageIsKept) {
   const auto damaged = Append(*spool_, trace_ + "\xff\xff\xff" + trace_);
   ASSERT_TRUE(damaged.has_error());

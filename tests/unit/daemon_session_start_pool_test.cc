@@ -1,0 +1,89 @@
+// Jobs that take long, and who gets the next turn.
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <future>
+#include <mutex>
+#include <vector>
+
+#include "daemon/session/start_pool.h"
+
+namespace ptrace_prof {
+namespace {
+
+// A pool of one thread that is busy until Release().
+class BusyPool : public testing::Test {
+ protected:
+  BusyPool() {
+    std::promise<void> began;
+    pool_.Add(1, [this, &began] {
+      began.set_value();
+      released_.get_future().wait();
+    });
+    began.get_future().wait();
+  }
+  StartPool::Ticket Note(uint32_t user, int what) {
+    return pool_.Add(user, [this, what] {
+      const std::lock_guard lock(mutex_);
+      done_.push_back(what);
+      changed_.notify_all();
+    });
+  }
+  std::vector<int> Release(size_t jobs) {
+    released_.set_value();
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return done_.size() == jobs; });
+    return done_;
+  }
+
+  std::promise<void> released_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<int> done_;
+  StartPool pool_{1};
+};
+
+TEST_F(BusyPool, UsersTakeTurns) {
+  Note(1, 10);
+  Note(1, 11);
+  Note(1, 12);
+  Note(2, 20);
+  Note(3, 30);
+  Note(2, 21);
+  EXPECT_EQ(Release(6), (std::vector<int>{20, 30, 10, 21, 11, 12}));
+}
+
+TEST_F(BusyPool, WhatHasNotBegunCanBeWithdrawn) {
+  const StartPool::Ticket first = Note(2, 20);
+  Note(2, 21);
+  const StartPool::Ticket last = Note(3, 30);
+  EXPECT_TRUE(pool_.Withdraw(2, first));
+  EXPECT_FALSE(pool_.Withdraw(2, first));
+  EXPECT_TRUE(pool_.Withdraw(3, last));
+  EXPECT_EQ(Release(1), (std::vector<int>{21}));
+}
+
+TEST(StartPool, HasAThreadForEachJobThatWaitsUntilThereAreEnough) {
+  StartPool pool(3);
+  std::promise<void> all;
+  std::mutex mutex;
+  int begun = 0;
+  std::promise<void> release;
+  const std::shared_future<void> released = release.get_future().share();
+  for (uint32_t user = 0; user < 3; ++user) {
+    pool.Add(user, [&] {
+      {
+        const std::lock_guard lock(mutex);
+        if (++begun == 3) {
+          all.set_value();
+        }
+      }
+      released.wait();
+    });
+  }
+  all.get_future().wait();
+  release.set_value();
+}
+
+}  // namespace
+}  // namespace ptrace_prof
