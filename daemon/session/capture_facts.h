@@ -25,7 +25,7 @@ inline constexpr size_t kCaptureStates = 6;
 // Why a capture that goes on is ended before its time.
 enum class CancelCause : uint8_t {
   kAsked,         // by who may
-  kUnattended,    // nobody asks after it any more, nothing else would end it, and nobody said to keep it
+  kUnattended,    // nobody asks after it any more, and nobody said to keep it
   kDaemonEnding,  // an error, unlike the others: who wants it cannot know
 };
 

@@ -33,15 +33,6 @@ std::vector<std::string> WordsOf(const CaptureRegistry::Creation& creation) {
   return words;
 }
 
-// `mode`: that it was carried out in, once that is known. Samples in place of calls keep the longest time, but know no
-// steps.
-bool EndsByItself(const CaptureRequest& request, std::optional<CaptureMode> mode) {
-  const CallTraceOptions& trace = request.trace;
-  const bool by_time = request.duration.value > 0 || (TracesCalls(request) && trace.longest.value > 0);
-  const bool has_steps = trace.steps > 0 || (trace.schedule.has_value() && trace.schedule->repeat > 0);
-  return by_time || (has_steps && mode.value_or(request.mode) != CaptureMode::kSample);
-}
-
 std::string ThingOfCapture(const std::string& id) { return "capture " + id; }
 
 // `whose` limit it is: of that quota of the policy, or, where empty, of the command line.
@@ -474,8 +465,7 @@ void CaptureRegistry::EndUnattended() {
     if (limits_.unattended.value == 0 || parameters.keep || entry.session->UnattendedFor() <= limits_.unattended) {
       continue;
     }
-    const CaptureSnapshot now = entry.session->Snapshot();
-    if (!HasEnded(now.state) && !EndsByItself(parameters.request, now.mode)) {
+    if (!HasEnded(entry.session->Snapshot().state)) {
       entry.session->Cancel(CancelCause::kUnattended);
     }
   }

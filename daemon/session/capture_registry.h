@@ -39,8 +39,8 @@ struct CaptureLimits {
   Nanos kept_for;                              // the same of all; 0: no limit
   uint64_t kept_bytes = 0;  // of the traces of all that have ended; the oldest goes first; 0: no limit
   Nanos stop_patience = Nanos::FromSeconds(10);  // for a collector that was told to end, before it is killed
-  // After which a capture that nobody asks after is ended, unless `keep`, or where it ends by itself; 0: never.
-  Nanos unattended = Nanos::FromSeconds(600);
+  // After which a capture that nobody asks after is ended, unless `keep`: its client is gone; 0: never.
+  Nanos unattended = Nanos::FromSeconds(60);
 };
 
 // A capture whose trace was given up without anybody asking for that.

@@ -157,8 +157,9 @@ class Client:
 
     def create_capture(self, pid: int, *, capture_id: str = "", request_id: str = "", validate_only: bool = False,
                        **asked: Unpack[CaptureOptions]) -> Capture:
-        """Starts a capture that goes on without this client; read_trace() gets what it records.
+        """Starts a capture that goes on without this call; read_trace() gets what it records.
 
+        Without keep=True it is cancelled when nobody has asked after it for a minute (watching and reading count).
         capture_id: a-z, 0-9 and -, at most 63 characters; empty: the server chooses. request_id: a retry with the
         same one returns the capture of the first try. validate_only: only say whether it could be started.
         Raises as record(), and CaptureExists.
