@@ -85,10 +85,15 @@ class StreamCall : public grpc::ServerWriteReactor<Message> {
   }
   void OnCancel() final {
     bool was_open = false;
+    bool has_failed = false;
     {
       const std::lock_guard lock(mutex_);
       is_cancelled_ = true;
       was_open = is_open_;
+      has_failed = failure_.has_value();
+    }
+    if (has_failed) {
+      return;  // there is nothing that it is about
     }
     if (was_open) {
       Cancelled();
