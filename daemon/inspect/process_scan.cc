@@ -13,7 +13,9 @@ namespace ptrace_prof {
 namespace {
 
 constexpr size_t kMapsLimit = 4 << 20;
-constexpr size_t kCmdlineLimit = 16 << 10;
+constexpr size_t kArgumentLimit = 16 << 10;  // of the path of a program
+// That is shown: a user with thousands of processes must not make a listing too large for everybody.
+constexpr size_t kCmdlineLimit = 1 << 10;
 constexpr std::string_view kNames[] = {"python", "pypy"};
 
 std::string_view BaseName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
@@ -105,7 +107,7 @@ class Scan {
     }
     bool named = NamesPython(status.value().name);
     if (!named && kind == CandidateKind::kUnreadable) {
-      const auto text = ReadProcFile(ProcPath(pid, "cmdline"), kCmdlineLimit);
+      const auto text = ReadProcFile(ProcPath(pid, "cmdline"), kArgumentLimit);
       named =
           text.has_value() && NamesPython(BaseName(std::string_view(text.value()).substr(0, text.value().find('\0'))));
     }
