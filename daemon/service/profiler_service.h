@@ -2,7 +2,8 @@
 //
 // Whoever accepts a connection makes one of these for its peer, registers services() with a server for that connection
 // (rpc/…), and keeps it as long as that server. Callback API: no call blocks a thread of gRPC's; what has to
-// wait for the launcher, or to look through a long trace, does so in the registry's pool (start_pool.h). Knows messages and the domain; opens no other process's memory.
+// wait for the launcher, or to look through a long trace, does so in the registry's pool (start_pool.h). Knows messages
+// and the domain; opens no other process's memory.
 #pragma once
 
 #include <memory>
