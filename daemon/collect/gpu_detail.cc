@@ -74,6 +74,8 @@ constexpr Calls kRuntime[] = {
     {562, 563, GpuDetail::kCoarse},                                    // cudaStreamBeginRecaptureToGraph (13.3)
     {505, 506, GpuDetail::kCoarse},                                    // __cudaLaunchKernel (13.0)
     {550, 551, GpuDetail::kCoarse},                                    // cudaLaunchHostFunc_v2
+    {534, 534, GpuDetail::kDefault},                                   // cudaExecutionCtxSynchronize (13.1)
+    {544, 544, GpuDetail::kDefault},                                   // cudaExecutionCtxWaitEvent
     {20, 20, GpuDetail::kDefault},                                     // cudaMalloc
     {22, 22, GpuDetail::kDefault},                                     // cudaFree
     {31, 52, GpuDetail::kDefault},                                     // cudaMemcpy…, cudaMemset…
@@ -97,33 +99,51 @@ constexpr Calls kRuntime[] = {
 };
 
 constexpr Calls kDriver[] = {
-    {307, 307, GpuDetail::kCoarse},                                    // cuLaunchKernel
-    {442, 442, GpuDetail::kCoarse},                                    // _ptsz
-    {477, 478, GpuDetail::kCoarse},                                    // cuLaunchCooperativeKernel
-    {480, 480, GpuDetail::kCoarse},                                    // …MultiDevice
-    {514, 515, GpuDetail::kCoarse},                                    // cuGraphLaunch
-    {527, 528, GpuDetail::kCoarse},                                    // cuLaunchHostFunc
-    {652, 653, GpuDetail::kCoarse},                                    // cuLaunchKernelEx
-    {495, 498, GpuDetail::kCoarse},                                    // cuStreamBeginCapture, cuStreamEndCapture
-    {513, 513, GpuDetail::kCoarse},                                    // cuGraphInstantiate
-    {539, 540, GpuDetail::kCoarse},                                    // cuStreamBeginCapture_v2
-    {578, 578, GpuDetail::kCoarse},                                    // cuGraphInstantiate_v2
-    {643, 643, GpuDetail::kCoarse},                                    // cuGraphInstantiateWithFlags
-    {656, 657, GpuDetail::kCoarse},                                    // cuGraphInstantiateWithParams
-    {720, 721, GpuDetail::kCoarse},                                    // cuStreamBeginCaptureToGraph
-    {846, 847, GpuDetail::kCoarse},                                    // cuStreamBeginRecaptureToGraph
-    {17, 17, GpuDetail::kDefault},                                     // cuCtxSynchronize
-    {121, 121, GpuDetail::kDefault},                                   // cuEventSynchronize
-    {126, 126, GpuDetail::kDefault},                                   // cuStreamSynchronize
-    {249, 254, GpuDetail::kDefault},                                   // cuMemset…
-    {276, 295, GpuDetail::kDefault},                                   // cuMemcpy…, cuStreamWaitEvent
-    {305, 306, GpuDetail::kDefault},                                   // cuMemcpy
-    {318, 321, GpuDetail::kDefault},                                   // cuMemcpyPeer
-    {397, 399, GpuDetail::kDefault},                                   // copies, _ptds
-    {408, 409, GpuDetail::kDefault}, {418, 423, GpuDetail::kDefault},  // copies, _ptsz
-    {426, 426, GpuDetail::kDefault}, {436, 436, GpuDetail::kDefault},  // cuStreamWaitEvent_ptsz
-    {440, 440, GpuDetail::kDefault},                                   // cuStreamSynchronize_ptsz
-    {800, 800, GpuDetail::kDefault},                                   // cuCtxSynchronize_v2
+    {307, 307, GpuDetail::kCoarse},   // cuLaunchKernel
+    {442, 442, GpuDetail::kCoarse},   // _ptsz
+    {477, 478, GpuDetail::kCoarse},   // cuLaunchCooperativeKernel
+    {480, 480, GpuDetail::kCoarse},   // …MultiDevice
+    {514, 515, GpuDetail::kCoarse},   // cuGraphLaunch
+    {527, 528, GpuDetail::kCoarse},   // cuLaunchHostFunc
+    {652, 653, GpuDetail::kCoarse},   // cuLaunchKernelEx
+    {495, 498, GpuDetail::kCoarse},   // cuStreamBeginCapture, cuStreamEndCapture
+    {513, 513, GpuDetail::kCoarse},   // cuGraphInstantiate
+    {539, 540, GpuDetail::kCoarse},   // cuStreamBeginCapture_v2
+    {578, 578, GpuDetail::kCoarse},   // cuGraphInstantiate_v2
+    {643, 643, GpuDetail::kCoarse},   // cuGraphInstantiateWithFlags
+    {656, 657, GpuDetail::kCoarse},   // cuGraphInstantiateWithParams
+    {720, 721, GpuDetail::kCoarse},   // cuStreamBeginCaptureToGraph
+    {783, 783, GpuDetail::kCoarse},   // cuStreamBeginCaptureToCig (12.8)
+    {814, 814, GpuDetail::kCoarse},   // _ptsz
+    {815, 816, GpuDetail::kCoarse},   // cuStreamEndCaptureToCig
+    {831, 832, GpuDetail::kCoarse},   // cuLaunchHostFunc_v2
+    {846, 847, GpuDetail::kCoarse},   // cuStreamBeginRecaptureToGraph
+    {17, 17, GpuDetail::kDefault},    // cuCtxSynchronize
+    {121, 121, GpuDetail::kDefault},  // cuEventSynchronize
+    {126, 126, GpuDetail::kDefault},  // cuStreamSynchronize
+    {216, 216, GpuDetail::kDefault},  // cuMemsetD8Async
+    {218, 218, GpuDetail::kDefault},  // …D16Async
+    {220, 220, GpuDetail::kDefault},  // …D32Async
+    {222, 222, GpuDetail::kDefault},  // …D2D8Async
+    {224, 224, GpuDetail::kDefault},  // …D2D16Async
+    {226, 226, GpuDetail::kDefault},  // …D2D32Async
+    {249, 254, GpuDetail::kDefault},  // cuMemset…
+    {276, 295, GpuDetail::kDefault},  // cuMemcpy…, cuStreamWaitEvent
+    {305, 306, GpuDetail::kDefault},  // cuMemcpy
+    {318, 321, GpuDetail::kDefault},  // cuMemcpyPeer
+    {397, 416, GpuDetail::kDefault},  // copies and sets, _ptds
+    {418, 433, GpuDetail::kDefault},  // copies and sets, _ptsz
+    {436, 436, GpuDetail::kDefault},  // cuStreamWaitEvent_ptsz
+    {440, 440, GpuDetail::kDefault},  // cuStreamSynchronize_ptsz
+    {750, 750, GpuDetail::kDefault},  // cuGreenCtxWaitEvent (12.5)
+    {756, 756, GpuDetail::kDefault},  // cuCtxWaitEvent
+    {776, 779, GpuDetail::kDefault},  // cuMemcpyBatchAsync, cuMemcpy3DBatchAsync (12.8)
+    {796, 799, GpuDetail::kDefault},  // their _v2
+    {800, 800, GpuDetail::kDefault},  // cuCtxSynchronize_v2
+    {837, 840, GpuDetail::kDefault},  // cuMemcpyWithAttributesAsync, cuMemcpy3DWithAttributesAsync
+    {119, 119, GpuDetail::kFull},     // cuEventRecord
+    {441, 441, GpuDetail::kFull},     // _ptsz
+    {587, 588, GpuDetail::kFull},     // cuEventRecordWithFlags
 };
 
 template <size_t size>

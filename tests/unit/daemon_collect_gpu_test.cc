@@ -108,6 +108,27 @@ TEST(GpuCalls, OnlyWhatWasAskedForIsTaken) {
   EXPECT_TRUE(GpuWantedCalls(GpuDetail::kCoarse).Has(record));
 }
 
+// Of legacy interfaces, and of memory other than cudaMalloc, there is a name only.
+TEST(GpuCalls, WhatLaunchesCopiesOrWaitsIsRecorded) {
+  constexpr uint32_t kLastOfCuda3 = 117;
+  const GpuWantedCalls wanted(GpuDetail::kFull);
+  size_t count = 0;
+  for (const GpuCallRow& row : GpuCallRows()) {
+    const bool is_legacy =
+        row.api == GpuApi::kDriver
+            ? row.number <= kLastOfCuda3 && row.number != 17
+            : row.name.starts_with("cudaLaunch_") || row.name == "cudaLaunch" || row.name == "cudaThreadSynchronize";
+    if (!is_legacy && row.kind != GpuCallKind::kMemory && row.kind != GpuCallKind::kOther) {
+      GpuRecord record;
+      record.kind = row.api == GpuApi::kRuntime ? GpuRecordKind::kRuntime : GpuRecordKind::kDriver;
+      record.value = row.number;
+      EXPECT_TRUE(wanted.Has(record)) << row.name;
+      ++count;
+    }
+  }
+  EXPECT_GT(count, 150);
+}
+
 TEST(GpuCalls, WhatIsRecordedHasAName) {
   for (const GpuDetail detail : {GpuDetail::kCoarse, GpuDetail::kDefault, GpuDetail::kFull}) {
     pp_gpu_boot boot{};
