@@ -186,7 +186,13 @@ OwnerReport RunConfined(const OwnerWork& work) {
 }
 
 Result<void> List(const CaptureRequest& request, ByteSink& sink, UniqueFd control) {
+  LimitResources();
   PP_ASSIGN_OR_RETURN(const StopLine line, StopLine::Watch(std::move(control)));
+  PP_ASSIGN_OR_RETURN(const bool has_rights, KeepRightsToStartOwners());
+  if (has_rights) {  // what children say that were at targets is hostile; who has no rights has his users' names looked
+                     // up
+    InstallSystemCallFilter(TargetAccess::kList);
+  }
   const StackTable stacks;
   TraceWriter writer(sink, stacks, request);
   PP_RETURN_IF_ERROR(ListProcesses(RunConfined, line.stop(), writer));

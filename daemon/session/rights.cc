@@ -66,7 +66,16 @@ void ForbidRegaining() {
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
+constexpr uint64_t kToStartOwners = kSysPtrace | kSetuid | uint64_t{1} << CAP_SETGID | uint64_t{1} << CAP_KILL;
+
 }  // namespace
+
+Result<bool> KeepRightsToStartOwners() {
+  ForbidRegaining();
+  const uint64_t kept = PermittedCapabilities() & kToStartOwners;
+  PP_RETURN_IF_ERROR(SetCapabilities(kept, kept));
+  return kept != 0;
+}
 
 Result<RightsKept> SurrenderRights(const TargetOwner& owner, const std::function<int()>& probe) {
   ForbidRegaining();

@@ -29,4 +29,9 @@ enum class RightsKept : uint8_t {
 // kFailedPrecondition: root cannot become the owner (no CAP_SETUID).
 Result<RightsKept> SurrenderRights(const TargetOwner& owner, const std::function<int()>& probe);
 
+// For a process that itself reads no target, and starts children that do, each of which surrenders its rights: what
+// they need to become owners, to look at processes and to be ended stays, all else goes for good. False: there is
+// nothing to be kept, as with an ordinary user.
+Result<bool> KeepRightsToStartOwners();
+
 }  // namespace ptrace_prof

@@ -1,6 +1,8 @@
 #include "daemon/session/system_call_filter.h"
 
 #include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -88,12 +90,23 @@ constexpr uint32_t kFree[] = {
 #endif
 };
 
-// Its arguments lie in memory, where a filter cannot look: a kernel without it, so that whoever would like to use it
-// takes openat(2).
-constexpr uint32_t kNotThere[] = {SYS_openat2};
+// Their arguments lie in memory, where a filter cannot look: a kernel without them, so that whoever would like to use
+// them takes openat(2) and clone(2).
+constexpr uint32_t kNotThere[] = {SYS_openat2, SYS_clone3};
 
 // What a stub is brought in by, and the memory that it shares taken over.
 constexpr uint32_t kOfTracing[] = {SYS_process_vm_writev, SYS_pidfd_getfd, SYS_ftruncate};
+
+// What a child is made by that becomes somebody else (owner_child.h), and what it does before its own filter is on.
+constexpr uint32_t kOfListing[] = {
+    SYS_pipe2, SYS_set_robust_list, SYS_setgroups, SYS_setresgid, SYS_setresuid, SYS_capset, SYS_setitimer,
+#if defined(__x86_64__)
+    SYS_alarm,
+#endif
+};
+constexpr uint32_t kNoPlainFork = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_THREAD | CLONE_PARENT | CLONE_NEWNS |
+                                  CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |
+                                  CLONE_NEWNET;
 
 struct Checked {
   uint32_t call;
@@ -107,15 +120,26 @@ std::vector<Checked> CheckedCalls(TargetAccess access) {
   if (access == TargetAccess::kWrite) {
     requests.insert(requests.end(), {PTRACE_PEEKDATA, PTRACE_POKEDATA, PTRACE_GETREGSET});
   }
-  return {
+  std::vector<Checked> calls = {
       {SYS_ptrace, 0, std::move(requests)},
-      {SYS_kill, 1, {0}},  // the question whether a process is there
-      {SYS_tgkill, 0, {static_cast<uint32_t>(::getpid())}},
-      {SYS_prctl, 0, {PR_SET_TIMERSLACK, PR_SET_NAME}},
       {SYS_openat, 2, {}, O_ACCMODE | O_CREAT | O_TRUNC},
       {SYS_mmap, 2, {}, PROT_EXEC},
       {SYS_mprotect, 2, {}, PROT_EXEC},
   };
+  if (access == TargetAccess::kList) {
+    calls.insert(calls.end(), {{SYS_kill, 1, {0, SIGKILL}},
+                               {SYS_tgkill, 2, {SIGABRT}},
+                               {SYS_clone, 0, {}, kNoPlainFork},
+                               {SYS_prctl,
+                                0,
+                                {PR_SET_KEEPCAPS, PR_CAPBSET_DROP, PR_CAP_AMBIENT, PR_SET_NO_NEW_PRIVS,
+                                 PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_SET_NAME}}});
+  } else {
+    calls.insert(calls.end(), {{SYS_kill, 1, {0}},  // the question whether a process is there
+                               {SYS_tgkill, 0, {static_cast<uint32_t>(::getpid())}},
+                               {SYS_prctl, 0, {PR_SET_TIMERSLACK, PR_SET_NAME}}});
+  }
+  return calls;
 }
 
 }  // namespace
@@ -125,6 +149,8 @@ bool InstallSystemCallFilter(TargetAccess access) {
   rules.Allow(kFree);
   if (access == TargetAccess::kWrite) {
     rules.Allow(kOfTracing);
+  } else if (access == TargetAccess::kList) {
+    rules.Allow(kOfListing);
   }
   for (const Checked& checked : CheckedCalls(access)) {
     if (checked.allowed.empty()) {

@@ -11,8 +11,9 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import daemon, interpreters  # noqa: E402
+from support.children import children_of  # noqa: E402
 from support.profiler import BINARY  # noqa: E402
-from support.target_process import DEADLINE, TargetProcess, copy_of, harm  # noqa: E402
+from support.target_process import DEADLINE, TargetProcess, copy_of, harm, status_fields  # noqa: E402
 from support.terminal_run import AS_NOBODY, PYTHON, TerminalCase, main, needs_root  # noqa: E402
 
 PTRACE_SEIZE = 0x4206
@@ -237,6 +238,24 @@ class Ps(Inspecting):
         self.assertEqual(rows[mine.pid]["rank"], 3)
         reasons = sorted("was not started" in rows[trap.pid]["reason"] for trap in traps)
         self.assertEqual(reasons, [False, False, False, True, True])
+
+    @needs_root
+    def test_who_lists_for_root_keeps_what_it_needs_to_start_others(self):
+        """It decodes what children say that were at targets. (A trap keeps one of them waiting meanwhile.)"""
+        self.trap(uid=54322)
+        listing = self.ptrace_prof("ps", "--json")
+        self.assertTrue(daemon.within_deadline(lambda: children_of(listing.pid)))
+        lister = listing.collector()
+        self.assertTrue(daemon.within_deadline(lambda: status_fields(lister)["Seccomp"] == "2"))
+        seen = status_fields(lister)
+        needed = 1 << 5 | 1 << 6 | 1 << 7 | 1 << 19  # KILL, SETGID, SETUID, SYS_PTRACE
+        self.assertEqual(int(seen["CapPrm"], 16) & ~needed, 0)
+        self.assertEqual([int(seen[which], 16) for which in ("CapInh", "CapBnd", "CapAmb")], [0, 0, 0])
+        self.assertEqual(seen["NoNewPrivs"], "1")
+        limits = pathlib.Path(f"/proc/{lister}/limits").read_text()
+        self.assertRegex(limits, r"Max file size +0 +0 ")
+        self.assertRegex(limits, r"Max core file size +0 +0 ")
+        self.assertEqual(listing.end(), 0, listing.words())
 
     def trap(self, uid=None):
         trap = subprocess.Popen([PYTHON, "-S", "-c", TRAP, *([] if uid is None else [str(uid)])], stdin=subprocess.PIPE,

@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/openat2.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -8,6 +9,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -49,6 +51,27 @@ TEST_F(SystemCallFilter, RefusesWhatACollectorHasNoUseFor) {
   EXPECT_EQ(Behind([] { return ::unlink("/nowhere"); }), EPERM);
   EXPECT_EQ(Behind([] { return ::setsid(); }), EPERM);
   EXPECT_EQ(Behind([] { return ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); }), EPERM);
+}
+
+TEST_F(SystemCallFilter, LetsWhoListsMakeChildrenAndNothingElse) {
+  const auto listing = [](const std::function<long()>& call) { return Behind(call, TargetAccess::kList); };
+  EXPECT_EQ(listing([]() -> long {
+              const pid_t child = ::fork();
+              if (child == 0) {
+                ::_exit(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && InstallSystemCallFilter(TargetAccess::kRead)
+                            ? 0
+                            : 1);
+              }
+              int status = -1;
+              return ::waitpid(child, &status, 0) == child && status == 0 ? 0 : -1;
+            }),
+            kWorked);
+  EXPECT_EQ(listing([] { return ::socket(AF_UNIX, SOCK_STREAM, 0); }), EPERM);
+  EXPECT_EQ(listing([] { return ::execl("/bin/true", "true", nullptr); }), EPERM);
+  EXPECT_EQ(listing([] { return ::kill(::getppid(), SIGUSR1); }), EPERM);
+  EXPECT_EQ(listing([] { return ::open("/dev/null", O_RDWR); }), EPERM);
+  EXPECT_EQ(listing([] { return ::process_vm_writev(::getpid(), nullptr, 0, nullptr, 0, 0); }), EPERM);
+  EXPECT_EQ(listing([] { return ::syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0); }), EPERM);
 }
 
 TEST_F(SystemCallFilter, OpensNothingForWriting) {
