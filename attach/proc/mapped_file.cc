@@ -31,8 +31,17 @@ UniqueFd LookInsideRoot(Pid pid, const MemoryRegion& region) {
   return root.is_open() && !region.deleted ? LookInRoot(root, region.path) : UniqueFd();
 }
 
-UniqueFd LookAtPath(Pid, const MemoryRegion& region) {
-  return region.deleted ? UniqueFd() : UniqueFd(::open(region.path.c_str(), kLook));
+bool IsInOurMountNamespace(Pid pid) {
+  struct stat theirs {};
+  struct stat ours {};
+  return ::stat(ProcPath(pid, "ns/mnt").c_str(), &theirs) == 0 && ::stat("/proc/self/ns/mnt", &ours) == 0 &&
+         theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino;
+}
+
+// In maps a path is what it is to us, also that of a process in another root directory. Of another mount namespace it
+// may name a file of ours that has nothing to do with the target.
+UniqueFd LookAtPath(Pid pid, const MemoryRegion& region) {
+  return region.deleted || !IsInOurMountNamespace(pid) ? UniqueFd() : UniqueFd(::open(region.path.c_str(), kLook));
 }
 
 // On these, stat(2) and maps name different devices for one file: maps has the superblock's (overlayfs before Linux
