@@ -12,6 +12,7 @@
 
 #include "attach/base/capability_sets.h"
 #include "attach/base/descriptor_packet.h"
+#include "attach/base/sanitizers.h"
 #include "attach/base/system_call_rules.h"
 #include "attach/proc/memory_grants.h"
 #include "attach/proc/proc_file.h"
@@ -85,8 +86,7 @@ bool BecomeGrantor(const CallerIdentity& caller, const UniqueFd& line) {
   SystemCallRules rules;
   rules.Allow(kCalls);
   rules.AllowWithout(SYS_openat, 2, O_ACCMODE | O_CREAT | O_TRUNC);
-  rules.Install(SystemCallRules::Rest::kRefused);
-  return true;
+  return rules.Install(SystemCallRules::Rest::kRefused) || kIsSanitized;
 }
 
 [[noreturn]] void Serve(const CallerIdentity& caller, const UniqueFd& line) {
