@@ -140,6 +140,19 @@ class Authorisation(AuthorisationCase):
         pids = [self.targets[what].pid for what in ("alice's", "bob's", "root's")]
         self.assertEqual([daemon for daemon, _ in self.ask(prefix, pids)], [True, False, False])
 
+    def test_the_root_of_a_container_is_root_without_capabilities(self):
+        """With PID and mount namespaces of its own and the capabilities that containers have. (The numbers of processes mean others there: the
+        kernel is asked by such a root outside.)"""
+        fewer = "-sys_ptrace,-sys_admin,-dac_read_search,-perfmon,-checkpoint_restore"
+        prefix = (*access_cases.IN_PID_NAMESPACE, "unshare", "--mount", "setpriv", f"--bounding-set={fewer}", f"--inh-caps={fewer}")
+        pids = [target.pid for target in self.targets.values()]
+        truth = access_cases.kernel_allows(self.callers["root without any capability"], pids)
+        for what, kernel, (daemon, words) in zip(self.targets, truth, self.ask(prefix, pids)):
+            with self.subTest(what):
+                self.assertEqual(daemon, kernel, words)
+        self.assertIn(False, truth)
+        self.assertIn(True, truth)
+
     def test_collectors_are_the_weaker_of_caller_and_owner(self):
         owner = str(access_cases.ALICE)
         for what, capabilities in (("alice's", 0), ("alice's, not dumpable", 1 << 19)):
