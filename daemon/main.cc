@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attach/base/sanitizers.h"
 #include "attach/base/told_users.h"
 #include "attach/base/wall_clock.h"
 #include "attach/proc/procfs.h"
@@ -138,6 +139,11 @@ Result<Prepared> Prepare(const DaemonOptions& options) {
   PP_RETURN_IF_ERROR(PrepareSpoolFolder(options.spool, prepared.user));
   PP_RETURN_IF_ERROR(DropRights(prepared.user));
   if (!RaiseSystemCallWall()) {
+    if (options.multi_user && !kIsSanitized) {  // then it refuses launcher and collectors theirs, too
+      return Error{Code::kFailedPrecondition,
+                   "the kernel refuses a seccomp filter, without which ptrace-profd does not serve every user",
+                   "run a kernel with CONFIG_SECCOMP_FILTER, or leave out --multi-user"};
+    }
     Log(LogLevel::kWarning, "no_system_call_filter",
         {{"message", "the kernel refuses a seccomp filter for the main process, which goes on without it"}});
   }
