@@ -341,8 +341,9 @@ Result<void> Serve(Prepared prepared, const DaemonOptions& options, Termination&
   CaptureRegistry captures(options.spool, options.limits, std::move(prepared.shelf), ListenerFor(metrics));
   Restore(captures, notice);
   const DaemonFacts facts = FactsOf(prepared, options);
+  ToldUsers refused_starts;
   ToldLimit refused_calls;
-  const SharedParts shared{captures, launcher, policy, audit, facts, refused_calls};
+  const SharedParts shared{captures, launcher, policy, audit, facts, refused_starts, refused_calls};
   PP_ASSIGN_OR_RETURN(const auto listener, ListenLocally(prepared, std::move(door), options, shared));
   PP_ASSIGN_OR_RETURN(const auto remote, ListenRemotely(prepared, callers, shared));
   PP_ASSIGN_OR_RETURN(const auto scrapes, AnswerScrapers(std::move(prepared.metrics), metrics, captures, policy));

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <utility>
 
-#include "attach/base/told_limit.h"
+#include "attach/base/told_users.h"
 #include "daemon/program/audit_log.h"
 #include "daemon/program/logged_starter.h"
 #include "daemon/program/policy_gate.h"
@@ -26,6 +26,7 @@ struct SharedParts {
   const PolicySource& policy;
   AuditLog* audit;
   const DaemonFacts& facts;
+  ToldUsers& refused_starts;
   ToldLimit& refused_calls;  // of connections that none of the identities fits
 };
 

@@ -1,14 +1,21 @@
 #include "rpc/peer_credentials.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <cerrno>
 #include <fstream>
+#include <string>
+
+#include "attach/base/unique_fd.h"
 
 namespace ptrace_prof {
 namespace {
 
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
 #ifndef SO_PEERGROUPS
 #define SO_PEERGROUPS 59
 #endif
@@ -54,6 +61,19 @@ Result<PeerIdentity> ReadPeerIdentity(int connection) {
   }
   PP_ASSIGN_OR_RETURN(std::vector<uint32_t> groups, ReadGroups(connection));
   return PeerIdentity{.uid = peer.uid, .gid = peer.gid, .groups = std::move(groups), .pid = Pid(peer.pid)};
+}
+
+std::string ReadPeerCommand(int connection, Pid process) {
+  int raw = -1;
+  socklen_t size = sizeof raw;
+  if (::getsockopt(connection, SOL_SOCKET, SO_PEERPIDFD, &raw, &size) != 0) {
+    return "";
+  }
+  const UniqueFd pinned(raw);
+  std::string command;
+  std::getline(std::ifstream(fmt::format("/proc/{}/comm", process.value)), command);
+  pollfd end{pinned.get(), POLLIN, 0};
+  return ::poll(&end, 1, 0) == 0 ? command : "";  // it was alive all the time, so the number was its
 }
 
 }  // namespace ptrace_prof

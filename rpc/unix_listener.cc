@@ -236,6 +236,9 @@ Result<void> UnixListener::CheckLimits(const PeerIdentity& peer) const {
 }
 
 void UnixListener::Receive(Arrival arrival) {
+  if (arrival.connection.is_open() && arrival.peer.pid.value != 0) {
+    arrival.peer.command = ReadPeerCommand(arrival.connection.get(), arrival.peer.pid);
+  }
   const PeerIdentity peer = arrival.peer;
   if (!arrival.connection.is_open()) {  // the peer sees its connection closed
     options_.on_refused(peer, kNoDescriptor);

@@ -63,6 +63,9 @@ std::string AuditLine(const AuditEntry& entry, Nanos time) {
   writer.Uint(entry.caller.gid);
   writer.Key("pid");
   writer.Int(entry.caller.pid.value);
+  if (!entry.caller.command.empty()) {
+    PutText(writer, "command", CleanText(entry.caller.command));
+  }
   if (entry.caller.certificate != nullptr) {
     PutText(writer, "certificate", Describe(*entry.caller.certificate));
     PutText(writer, "address", entry.caller.certificate->address);

@@ -96,16 +96,32 @@ void LoggedStarter::Tell(AuditEntry entry, const Error& error) {
        {"target", std::to_string(entry.target.value)},
        {"message", error.message}});
   if (audit_ != nullptr) {
-    entry.outcome = OutcomeOf(error);
+    entry.outcome = entry.capture.has_value() ? AuditOutcome::kRefused : OutcomeOf(error);
     entry.error = error;
     audit_->Write(entry);
+  }
+}
+
+// What costs us nothing to refuse, a caller can have refused as often as it likes.
+void LoggedStarter::TellSometimes(AuditEntry entry, const Error& error) {
+  if (const auto untold = told_.Tell(caller_.uid, MonotonicNow()); untold.has_value()) {
+    entry.times = 1 + *untold;
+    Tell(std::move(entry), WithUntold(error, *untold));
   }
 }
 
 void LoggedStarter::Refused(const CaptureRequest& request, const Error& error, const std::string& quota) {
   AuditEntry entry = EntryFor(request);
   entry.rule = quota;
-  Tell(std::move(entry), error);
+  TellSometimes(std::move(entry), error);
+}
+
+void LoggedStarter::Kept(std::string_view what, const CaptureParameters& capture, const Error& error) {
+  TellSometimes({.caller = caller_,
+                 .what = std::string(what),
+                 .target = capture.request.pid,
+                 .capture = AuditedCapture{capture.id, Uid(capture.owner.uid)}},
+                error);
 }
 
 void LoggedStarter::Touched(std::string_view what, const CaptureParameters& capture) {

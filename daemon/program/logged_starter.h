@@ -5,6 +5,7 @@
 // collectors.
 #pragma once
 
+#include "attach/base/told_users.h"
 #include "attach/base/types.h"
 #include "daemon/program/audit_log.h"
 #include "daemon/program/policy_gate.h"
@@ -15,26 +16,30 @@ namespace ptrace_prof {
 
 class LoggedStarter : public CollectorStarter {
  public:
-  // `audit`: null where there is none.
-  LoggedStarter(CollectorStarter& starter, const PolicyGate& gate, PeerIdentity caller, AuditLog* audit)
-      : starter_(starter), gate_(gate), caller_(std::move(caller)), audit_(audit) {}
+  // `audit`: null where there is none. `told`: of what each user is refused by us, how much is told.
+  LoggedStarter(CollectorStarter& starter, const PolicyGate& gate, PeerIdentity caller, AuditLog* audit,
+                ToldUsers& told)
+      : starter_(starter), gate_(gate), caller_(std::move(caller)), audit_(audit), told_(told) {}
 
   Result<std::unique_ptr<Collector>> Start(const CaptureRequest& request) override;
   Result<void> MayProfile(Pid target) override;
   UserQuota quota() override { return gate_.quota(); }
   std::optional<double> cpu_budget() override { return gate_.cpu_budget(); }
   void Refused(const CaptureRequest& request, const Error& error, const std::string& quota) override;
+  void Kept(std::string_view what, const CaptureParameters& capture, const Error& error) override;
   void Touched(std::string_view what, const CaptureParameters& capture) override;
 
  private:
   Result<std::unique_ptr<Collector>> StartJudged(CaptureRequest request, PolicyGate::Judgement judgement);
   AuditEntry EntryFor(const CaptureRequest& request) const;
   void Tell(AuditEntry entry, const Error& error);
+  void TellSometimes(AuditEntry entry, const Error& error);
 
   CollectorStarter& starter_;
   const PolicyGate& gate_;
   const PeerIdentity caller_;
   AuditLog* const audit_;
+  ToldUsers& told_;
 };
 
 }  // namespace ptrace_prof

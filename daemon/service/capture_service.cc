@@ -65,10 +65,14 @@ Result<void> FillPage(const std::vector<std::shared_ptr<CaptureSession>>& sessio
 }  // namespace
 
 template <typename Request>
-Result<std::shared_ptr<CaptureSession>> CaptureServiceImpl::FindNamedIn(const Request& request) {
+Result<std::shared_ptr<CaptureSession>> CaptureServiceImpl::FindNamedIn(const Request& request, std::string_view what) {
   PP_RETURN_IF_ERROR(RefuseUnknownFields(request));
   PP_ASSIGN_OR_RETURN(const std::string id, CaptureIdOf(request.name()));
-  return captures_.Find(id, UserOf(caller_));
+  auto found = captures_.Find(id, UserOf(caller_));
+  if (const auto anothers = found.has_error() ? captures_.FindAnothers(id, UserOf(caller_)) : nullptr) {
+    starter_.Kept(what, anothers->parameters(), found.error());
+  }
+  return found;
 }
 
 Result<CaptureRegistry::Creation> CaptureServiceImpl::CreationFrom(const v1::CaptureSpec& spec,
@@ -180,7 +184,7 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::CreateCapture(grpc::CallbackServer
 
 grpc::ServerUnaryReactor* CaptureServiceImpl::GetCapture(grpc::CallbackServerContext* context,
                                                          const v1::GetCaptureRequest* request, v1::Capture* response) {
-  const auto session = FindNamedIn(*request);
+  const auto session = FindNamedIn(*request, "read");
   if (session.has_error()) {
     return Answer(context, session.error());
   }
@@ -197,7 +201,7 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::ListCaptures(grpc::CallbackServerC
 grpc::ServerUnaryReactor* CaptureServiceImpl::CancelCapture(grpc::CallbackServerContext* context,
                                                             const v1::CancelCaptureRequest* request,
                                                             v1::Capture* response) {
-  const auto session = FindNamedIn(*request);
+  const auto session = FindNamedIn(*request, "cancel");
   if (session.has_error()) {
     return Answer(context, session.error());
   }
@@ -210,7 +214,7 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::CancelCapture(grpc::CallbackServer
 grpc::ServerUnaryReactor* CaptureServiceImpl::DeleteCapture(grpc::CallbackServerContext* context,
                                                             const v1::DeleteCaptureRequest* request,
                                                             google::protobuf::Empty* /*response*/) {
-  const auto session = FindNamedIn(*request);
+  const auto session = FindNamedIn(*request, "delete");
   if (session.has_error()) {
     return Answer(context, session.error());
   }
@@ -229,7 +233,7 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::DeleteCapture(grpc::CallbackServer
 
 WatchWriter* CaptureServiceImpl::WatchCapture(grpc::CallbackServerContext* /*context*/,
                                               const v1::WatchCaptureRequest* request) {
-  auto session = FindNamedIn(*request);
+  auto session = FindNamedIn(*request, "read");
   if (session.has_error()) {
     return FailedCall<v1::CaptureEvent>(ToStatus(session.error()));
   }
@@ -238,7 +242,7 @@ WatchWriter* CaptureServiceImpl::WatchCapture(grpc::CallbackServerContext* /*con
 
 TraceChunkWriter* CaptureServiceImpl::ReadTrace(grpc::CallbackServerContext* /*context*/,
                                                 const v1::ReadTraceRequest* request) {
-  auto session = FindNamedIn(*request);
+  auto session = FindNamedIn(*request, "read");
   if (session.has_error()) {
     return FailedCall<v1::TraceChunk>(ToStatus(session.error()));
   }

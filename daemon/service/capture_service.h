@@ -48,7 +48,7 @@ class CaptureServiceImpl : public ptraceprof::v1::CaptureService::CallbackServic
  private:
   // The capture that `request` names.
   template <typename Request>
-  Result<std::shared_ptr<CaptureSession>> FindNamedIn(const Request& request);
+  Result<std::shared_ptr<CaptureSession>> FindNamedIn(const Request& request, std::string_view what);
   Result<CaptureRegistry::Creation> CreationFrom(const ptraceprof::v1::CaptureSpec& spec,
                                                  const std::string& request_id);
   void TellIfAnothers(std::string_view what, const CaptureSession& session);

@@ -49,6 +49,14 @@ Nanos LongestDuration(Nanos limit, const UserQuota& quota) {
   return limit.value == 0 || own.value == 0 ? std::max(limit, own) : std::min(limit, own);
 }
 
+// What is wrong with a request is not worth a record.
+void Tell(CollectorStarter& starter, const CaptureRequest& request, const Error& error, const std::string& whose) {
+  if (error.reason == Reason::kQuota || error.reason == Reason::kCaptureExists ||
+      error.reason == Reason::kDaemonEnding) {
+    starter.Refused(request, error, whose);
+  }
+}
+
 Error NoSuchCapture(const std::string& id) {
   return Because(Reason::kCaptureNotFound, fmt::format("there is no capture '{}'", id),
                  "ptrace-prof captures list shows those that there are", ThingOfCapture(id));
@@ -203,20 +211,29 @@ std::string CaptureRegistry::FindRival(const Creation& creation, bool (*holds)(c
   return {};
 }
 
+// What another user has called a capture is nobody's business.
+Result<void> CaptureRegistry::CheckId(const Creation& creation) const {
+  const auto known = entries_.find(creation.id);
+  const auto is_it = [&](const CaptureParameters& one) { return one.id == creation.id; };
+  const auto is_own = [&](const CaptureParameters& one) { return is_it(one) && one.owner == creation.owner; };
+  if (!creation.id.empty() &&
+      (IsStarting(is_own) || (known != entries_.end() && MaySee(known->second, creation.owner)))) {
+    return Because(Reason::kCaptureExists, fmt::format("there is a capture '{}' already", creation.id),
+                   "choose another ID, or none", ThingOfCapture(creation.id));
+  }
+  const bool is_taken = !creation.id.empty() && (known != entries_.end() || IsStarting(is_it));
+  return IsValidId(creation.id) && !is_taken
+             ? Result<void>()
+             : Error{Code::kInvalidArgument,
+                     "the capture cannot have this ID: one has at most 63 characters, of a-z, 0-9 and -, and is not "
+                     "one that the daemon has use for",
+                     "choose another ID, or none"};
+}
+
 Result<CpuGrant> CaptureRegistry::CheckNew(const Creation& creation, CollectorStarter& starter, const UserQuota& quota,
                                            std::string& whose) const {
   PP_RETURN_IF_ERROR(CheckNotEnding());
-  if (!IsValidId(creation.id)) {
-    return Error{Code::kInvalidArgument,
-                 "the capture's ID is longer than 63 characters or has others than a-z, 0-9 and -",
-                 "choose another ID, or none"};
-  }
-  const bool is_starting = IsStarting([&](const CaptureParameters& one) { return one.id == creation.id; });
-  if (!creation.id.empty() && (entries_.contains(creation.id) || is_starting)) {
-    return Because(Reason::kCaptureExists,
-                   fmt::format("there is a capture '{}' already, of this user or another", creation.id),
-                   "choose another ID, or none", ThingOfCapture(creation.id));
-  }
+  PP_RETURN_IF_ERROR(CheckId(creation));
   PP_RETURN_IF_ERROR(CheckLimits(creation, quota, whose));
   return FindCpu(creation.request, starter.cpu_budget());
 }
@@ -228,7 +245,10 @@ Result<void> CaptureRegistry::Check(const Creation& creation, CollectorStarter& 
   PP_ASSIGN_OR_RETURN(const auto repeated, FindRepeated(creation));
   if (repeated == nullptr) {
     std::string whose;
-    PP_RETURN_IF_ERROR(CheckNew(creation, starter, quota, whose));
+    if (const auto grant = CheckNew(creation, starter, quota, whose); grant.has_error()) {
+      Tell(starter, creation.request, grant.error(), whose);
+      return grant.error();
+    }
   }
   return {};
 }
@@ -249,9 +269,7 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
   std::string whose;
   const auto grant = CheckNew(creation, starter, quota, whose);
   if (grant.has_error()) {
-    if (grant.error().reason == Reason::kQuota) {
-      starter.Refused(creation.request, grant.error(), whose);
-    }
+    Tell(starter, creation.request, grant.error(), whose);
     return grant.error();
   }
   CaptureParameters parameters{
@@ -305,9 +323,10 @@ Result<void> CaptureRegistry::CheckHidden(const CaptureRequest& request, uint32_
 Result<std::shared_ptr<CaptureSession>> CaptureRegistry::StartHidden(const CaptureRequest& request, CaptureUser owner,
                                                                      CollectorStarter& starter) {
   std::unique_lock lock(mutex_);
-  PP_RETURN_IF_ERROR(CheckNotEnding());
   ExpireLocked();
-  if (auto possible = CheckHidden(request, owner.uid); possible.has_error()) {
+  auto possible = CheckNotEnding();
+  possible = possible.has_error() ? std::move(possible) : CheckHidden(request, owner.uid);
+  if (possible.has_error()) {
     starter.Refused(request, possible.error(), "");
     return std::move(possible).error();
   }
@@ -329,6 +348,12 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::StartHidden(const Captu
   PP_ASSIGN_OR_RETURN(auto session, StartUnlocked(lock, parameters, starter));
   hidden_.push_back(session);
   return session;
+}
+
+std::shared_ptr<CaptureSession> CaptureRegistry::FindAnothers(const std::string& id, CaptureUser caller) {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(id);
+  return found == entries_.end() || MaySee(*found->second.session, caller) ? nullptr : found->second.session;
 }
 
 Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Find(const std::string& id, CaptureUser caller) {

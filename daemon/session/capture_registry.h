@@ -106,6 +106,8 @@ class CaptureRegistry {
   Result<std::shared_ptr<CaptureSession>> StartHidden(const CaptureRequest& request, CaptureUser owner,
                                                       CollectorStarter& starter);
 
+  // Null: there is none, or the caller may see it. For a record of who asks for what is not theirs.
+  std::shared_ptr<CaptureSession> FindAnothers(const std::string& id, CaptureUser caller);
   // kNotFound, also where it is somebody else's.
   Result<std::shared_ptr<CaptureSession>> Find(const std::string& id, CaptureUser caller);
   // Newest first.
@@ -173,6 +175,7 @@ class CaptureRegistry {
   std::string FindRival(const Creation& creation, bool (*holds)(const CaptureRequest&)) const;
   std::shared_ptr<SpoolAccount> AccountOf(uint32_t uid);
   Result<void> CheckNotEnding() const;
+  Result<void> CheckId(const Creation& creation) const;
   std::vector<std::shared_ptr<CaptureSession>> AllLocked() const;
   using Entries = std::map<std::string, Entry>;
   void ExpireLocked();

@@ -44,9 +44,11 @@ class CollectorStarter {
   virtual UserQuota quota() { return {}; }
   // Cores that all collectors of this machine may use together, whoever starts them.
   virtual std::optional<double> cpu_budget() { return {}; }
-  // Nothing was started for that, because of a limit; `quota`: whose, of the policy, empty: another's. For those who
-  // keep a record.
+  // Nothing was started for that, because of a limit, a name that is taken, or our end; `quota`: whose, of the policy,
+  // empty: another's. For those who keep a record.
   virtual void Refused(const CaptureRequest&, const Error&, const std::string& /*quota*/) {}
+  // That was asked of a capture of another user's, who is told that there is none. For those who keep a record.
+  virtual void Kept(std::string_view /*what*/, const CaptureParameters&, const Error&) {}
   // That was done with a capture of another user's: "read", "cancel" or "delete". For those who keep a record.
   virtual void Touched(std::string_view /*what*/, const CaptureParameters&) {}
 };

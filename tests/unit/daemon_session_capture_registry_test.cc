@@ -241,7 +241,8 @@ TEST_F(Registry, NobodyWaitsForAnothersStart) {
     std::this_thread::yield();
   }
   EXPECT_TRUE(registry_->List(kAnn).empty());
-  EXPECT_EQ(Create(kBob, "", "mine").error().reason, Reason::kCaptureExists);
+  EXPECT_EQ(Create(kAnn, "", "mine").error().reason, Reason::kCaptureExists);
+  EXPECT_EQ(Create(kBob, "", "mine").error().code, Code::kInvalidArgument);
   EXPECT_EQ(Create(kAnn, "", "more").error().reason, Reason::kQuota) << "what starts counts";
   starter_.is_slow = false;
   const Session started = slow.get().value();
@@ -373,6 +374,19 @@ TEST_F(Registry, TheEndOfTheServerEndsAll) {
   for (const auto& collector : starter_.started()) {
     EXPECT_TRUE(collector->stopped);
   }
+}
+
+TEST_F(Registry, WhatOthersCallTheirCapturesIsNobodysBusiness) {
+  const Session mine = Create(kAnn, "", "mine").value();
+  EXPECT_EQ(Create(kAnn, "", "mine").error().reason, Reason::kCaptureExists);
+  EXPECT_EQ(Create(kRoot, "", "mine").error().reason, Reason::kCaptureExists);
+  EXPECT_EQ(starter_.refusals, 2);
+  const Error hidden = Create(kBob, "", "mine").error();
+  EXPECT_EQ(hidden.code, Code::kInvalidArgument);
+  EXPECT_EQ(hidden.message, Create(kBob, "", "Mine!").error().message) << "as if it were no good ID";
+  EXPECT_EQ(registry_->FindAnothers("mine", kBob), mine);
+  EXPECT_EQ(registry_->FindAnothers("mine", kAnn), nullptr);
+  EXPECT_EQ(registry_->FindAnothers("none", kBob), nullptr);
 }
 
 TEST_F(Registry, ADumpIsInNoList) {
