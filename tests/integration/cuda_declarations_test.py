@@ -32,14 +32,17 @@ FIELDS_OF = {
     "API": {"value": "cbid"}, "Synchronization": {"copy_kind": "type"}, "Overhead": {"copy_kind": "overheadKind"},
     "Jit": {"value": "jitEntryType", "copy_kind": "jitOperationType"}, "Context": {"flags": "nullStreamId"},
     "Device": {"bytes": "globalMemorySize", "device": "id", "kWarpSize": "numThreadsPerWarp",
-               "kMultiprocessors": "numMultiprocessors", "kSharedMemoryPerMultiprocessor": "maxSharedMemoryPerMultiprocessor",
+               "kMultiprocessors": "numMultiprocessors", "kWarpsPerMultiprocessor": "maxWarpsPerMultiprocessor",
+               "kSharedMemoryPerMultiprocessor": "maxSharedMemoryPerMultiprocessor",
                "kRegistersPerMultiprocessor": "maxRegistersPerMultiprocessor", "kRegistersPerBlock": "maxRegistersPerBlock",
                "kSharedMemoryPerBlock": "maxSharedMemoryPerBlock", "kThreadsPerBlock": "maxThreadsPerBlock",
-               "kComputeMajor": "computeCapabilityMajor", "kComputeMinor": "computeCapabilityMinor"},
+               "kComputeMajor": "computeCapabilityMajor", "kComputeMinor": "computeCapabilityMinor",
+               "is_slice": "isMigEnabled", "gpu_instance": "gpuInstanceId", "compute_instance": "computeInstanceId",
+               "slice_uuid": "migUuid.bytes[0]", "slice_uuid + 8": "migUuid.bytes[8]"},
     "Marker": {"start": "timestamp", "value": "id", "source": "objectKind", "process": "objectId.pt.processId",
                "thread": "objectId.pt.threadId", "flags": "flags"}}
 FIELDS_OF["MemcpyPtoP"] = FIELDS_OF["Memcpy"]
-WIDER = ("uuid.bytes[0]", "uuid.bytes[8]")  # read eight bytes at a time
+WIDER = ("uuid.bytes[0]", "uuid.bytes[8]", "migUuid.bytes[0]", "migUuid.bytes[8]")  # read eight bytes at a time
 
 # Enumerators of gpu_record.h and gpu_detail.cc, and CUPTI's.
 KINDS = {"kMemcpy": "MEMCPY", "kMemset": "MEMSET", "kDriver": "DRIVER", "kCallsOfDriver": "DRIVER", "kRuntime": "RUNTIME",
