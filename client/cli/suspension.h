@@ -1,8 +1,8 @@
 // Ctrl-Z and `fg`, for a program that has taken the terminal over: SIGTSTP and SIGCONT become something to ask for, so
 // that the terminal is given back before we stop and taken again afterwards, on the thread that knows it.
 //
-// What was ignored when we started stays ignored. Make it after whatever else handles these signals; the destructor
-// puts back what was there. One object at a time; its handlers are for any thread, the rest for one.
+// What was ignored when we started stays ignored. Make it before ncurses, which takes SIGTSTP where nobody has it; the
+// destructor puts back what was there. One object at a time; its handlers are for any thread, the rest for one.
 #pragma once
 
 #include <signal.h>

@@ -127,7 +127,9 @@ struct TopScreen::Impl {
   std::FILE* keyboard = nullptr;  // ours when it is not stdin
   bool utf8 = false;
   bool colours = false;
-  std::optional<Suspension> suspension;  // replaces ncurses' handler, which would draw in the middle of anything
+  // There before ncurses is, which then leaves these signals alone: its handler would draw in the middle of anything,
+  // and it ignores SIGTSTP whenever it draws, so that Ctrl-Z came to nothing now and then.
+  std::optional<Suspension> suspension;
 
   int keyboard_fd() const { return ::fileno(keyboard); }
   void SetUp();
@@ -204,12 +206,12 @@ Result<std::unique_ptr<TopScreen>> TopScreen::Open() {
     return Error{Code::kUnimplemented, "there is a screen but no keyboard: standard input is no terminal",
                  "--text needs neither"};
   }
+  impl->suspension.emplace();
   impl->screen = ::newterm(nullptr, stdout, impl->keyboard);
   if (impl->screen == nullptr) {
     return Error{Code::kUnimplemented, "this terminal cannot be used as a screen", "--text needs none"};
   }
   impl->SetUp();
-  impl->suspension.emplace();
   return std::unique_ptr<TopScreen>(new TopScreen(std::move(impl)));
 }
 
