@@ -113,9 +113,6 @@ constexpr Calls kDriver[] = {
     {643, 643, GpuDetail::kCoarse},   // cuGraphInstantiateWithFlags
     {656, 657, GpuDetail::kCoarse},   // cuGraphInstantiateWithParams
     {720, 721, GpuDetail::kCoarse},   // cuStreamBeginCaptureToGraph
-    {783, 783, GpuDetail::kCoarse},   // cuStreamBeginCaptureToCig (12.8)
-    {814, 814, GpuDetail::kCoarse},   // _ptsz
-    {815, 816, GpuDetail::kCoarse},   // cuStreamEndCaptureToCig
     {831, 832, GpuDetail::kCoarse},   // cuLaunchHostFunc_v2
     {846, 847, GpuDetail::kCoarse},   // cuStreamBeginRecaptureToGraph
     {17, 17, GpuDetail::kDefault},    // cuCtxSynchronize
