@@ -52,12 +52,16 @@ class UnsentBytes {
   std::optional<Share> Take(uint32_t user, size_t message) {
     const uint64_t bytes = uint64_t{message} * 2;  // as it is, and as it is written
     const std::lock_guard lock(mutex_);
-    uint64_t& of_user = users_[user];
+    const auto known = users_.find(user);
+    const uint64_t of_user = known == users_.end() ? 0 : known->second;
     const bool is_small = message <= bounds_.small;
     if (of_user + bytes > bounds_.per_user || (!is_small && total_ + bytes > bounds_.total)) {
       return std::nullopt;
     }
-    of_user += bytes;
+    if (bytes == 0) {
+      return Share();  // users_ has those of whom something is kept
+    }
+    users_[user] = of_user + bytes;
     total_ += bytes;
     return Share(*this, user, bytes);
   }
