@@ -108,9 +108,7 @@ std::string_view GpuLeftWords(uint32_t how) {
     case PP_GPU_LEFT_DORMANT_CAPTURE: return "the job was capturing a CUDA graph all the time";
     case PP_GPU_LEFT_DORMANT_REFUSED: return "it refused to be taken down";
     case PP_GPU_LEFT_DORMANT_UP:
-      return "kernels were launched that did not run or were lost, as while a CUDA graph is captured that had been "
-             "begun "
-             "before";
+      return "kernels were launched that did not run or were lost, as while a CUDA graph is captured since before";
     case PP_GPU_LEFT_DORMANT_UNSURE: return "whether a CUDA graph is being captured is not known";
     case PP_GPU_LEFT_DORMANT_ASKED:
       return "libraries of the job may call it at any time, for what they annotate by NVTX";

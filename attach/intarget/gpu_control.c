@@ -59,7 +59,7 @@ void pp_gpu_wait(uint64_t millis) {
 // waited for by somebody who wants to see that there are any.
 static void record_until_called_off(void) {
   uint64_t completed = 0;
-  uint32_t flush = 0, millis = pp_gpu_boot_block.flush_millis / PP_FIRST_FLUSH;
+  uint32_t flush = 0, millis = pp_gpu_boot_block.flush_millis / PP_FIRST_FLUSH + 1;
   for (unsigned idle = 0; !pp_gpu_is_called_off();) {
     pp_gpu_wait(millis);
     millis = millis * 2 < pp_gpu_boot_block.flush_millis ? millis * 2 : pp_gpu_boot_block.flush_millis;
