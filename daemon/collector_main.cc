@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,8 @@
 #include "daemon/inspect/gpu_library.h"
 #include "daemon/inspect/process_list.h"
 #include "daemon/nvml/nvml_counters.h"
+#include "daemon/policy/child_rules.h"
+#include "daemon/session/child_policy.h"
 #include "daemon/session/command_launch.h"
 #include "daemon/session/confinement.h"
 #include "daemon/session/owner_child.h"
@@ -41,6 +44,7 @@ struct Invocation {
   UniqueFd stream;
   UniqueFd control;
   UniqueFd memory;  // the line to who grants it; closed: there is none
+  std::optional<Policy> child_rules;
   std::vector<std::string> request;
   std::vector<std::string> command;
 };
@@ -65,6 +69,11 @@ Result<Invocation> ParseInvocation(int argc, char** argv) {
   int i = 4;
   if (const std::string_view first(argc > i ? argv[i] : ""); first.starts_with(kMemoryLineWord)) {
     PP_ASSIGN_OR_RETURN(invocation.memory, TakeFd(argv[i++] + kMemoryLineWord.size()));
+  }
+  if (const std::string_view next(argc > i ? argv[i] : ""); next.starts_with(kChildRulesWord)) {
+    PP_ASSIGN_OR_RETURN(invocation.child_rules,
+                        DecodeChildRules(next.substr(std::string_view(kChildRulesWord).size())));
+    ++i;
   }
   for (; i < argc && std::string_view(argv[i]) != "--"; ++i) {
     invocation.request.emplace_back(argv[i]);
@@ -149,7 +158,7 @@ Result<void> CheckStart(const CaptureRequest& request) {
   return {};
 }
 
-Result<void> CaptureHardened(const CaptureRequest& request, ByteSink& sink, UniqueFd control) {
+Result<void> CaptureHardened(const CaptureRequest& request, ByteSink& sink, UniqueFd control, ChildJudge judge) {
   PP_RETURN_IF_ERROR(CheckStart(request));
   PP_RETURN_IF_ERROR(Harden(request.pid));
   std::unique_ptr<ScriptKeeper> scripts;
@@ -164,12 +173,12 @@ Result<void> CaptureHardened(const CaptureRequest& request, ByteSink& sink, Uniq
                             : nullptr;
   LimitResources();
   PP_ASSIGN_OR_RETURN(const StopLine line, StopLine::Watch(std::move(control)));
-  InstallSystemCallFilter(only_reads ? TargetAccess::kRead : TargetAccess::kWrite);
-  return RunCapture(request, sink, line.stop(), {scripts.get(), counters.get()});
+  PP_RETURN_IF_ERROR(RequireSystemCallFilter(only_reads ? TargetAccess::kRead : TargetAccess::kWrite));
+  return RunCapture(request, sink, line.stop(), {scripts.get(), counters.get(), std::move(judge)});
 }
 
-Result<void> Capture(const CaptureRequest& request, ByteSink& sink, UniqueFd control) {
-  auto outcome = CaptureHardened(request, sink, std::move(control));
+Result<void> Capture(const CaptureRequest& request, ByteSink& sink, UniqueFd control, ChildJudge judge) {
+  auto outcome = CaptureHardened(request, sink, std::move(control), std::move(judge));
   if (outcome.has_error() && request.wait_for_python) {
     PP_RETURN_IF_ERROR(CheckLaunched(request.pid));  // it may have ended anywhere on the way
   }
@@ -191,7 +200,7 @@ Result<void> List(const CaptureRequest& request, ByteSink& sink, UniqueFd contro
   PP_ASSIGN_OR_RETURN(const bool has_rights, KeepRightsToStartOwners());
   if (has_rights) {  // what children say that were at targets is hostile; who has no rights has his users' names looked
                      // up
-    InstallSystemCallFilter(TargetAccess::kList);
+    PP_RETURN_IF_ERROR(RequireSystemCallFilter(TargetAccess::kList));
   }
   const StackTable stacks;
   TraceWriter writer(sink, stacks, request);
@@ -208,8 +217,7 @@ Result<void> Doctor(const CaptureRequest& request, ByteSink& sink, UniqueFd) {
     PP_RETURN_IF_ERROR(Harden(request.pid));
     gpus = UsesCuda(request.pid) ? NvmlCounters::Start(GpuCounters::kOff, true) : nullptr;
     LimitResources();
-    InstallSystemCallFilter(TargetAccess::kRead);
-    return {};
+    return RequireSystemCallFilter(TargetAccess::kRead);
   };
   const auto free_gpu_memory = [&] {
     return gpus != nullptr ? gpus->FreeMemoryOf(request.pid, kGpuPatience) : std::nullopt;
@@ -220,10 +228,17 @@ Result<void> Doctor(const CaptureRequest& request, ByteSink& sink, UniqueFd) {
   return writer.End(MonotonicNow(), Accounting{}, EndInfo{});
 }
 
-Result<void> RunVerb(const CaptureRequest& request, ByteSink& sink, UniqueFd control) {
+ChildJudge JudgeBy(std::optional<Policy> rules) {
+  if (!rules.has_value()) {
+    return {};
+  }
+  return [rules = std::move(*rules)](Pid pid) { return WhyNotFollow(rules, pid); };
+}
+
+Result<void> RunVerb(const CaptureRequest& request, ByteSink& sink, UniqueFd control, ChildJudge judge) {
   switch (request.verb) {
     case CaptureVerb::kRecord:
-    case CaptureVerb::kDump: return Capture(request, sink, std::move(control));
+    case CaptureVerb::kDump: return Capture(request, sink, std::move(control), std::move(judge));
     case CaptureVerb::kList: return List(request, sink, std::move(control));
     case CaptureVerb::kDoctor: return Doctor(request, sink, std::move(control));
   }
@@ -256,7 +271,8 @@ int CollectorMain(int argc, char** argv) {
   LeaveTerminal(std::move(kept));
   UseMemoryGrants(std::move(invocation.memory));
   PipeSink sink(std::move(invocation.stream));
-  Result<void> outcome = request.has_value() ? RunVerb(request.value(), sink, std::move(invocation.control))
+  Result<void> outcome = request.has_value() ? RunVerb(request.value(), sink, std::move(invocation.control),
+                                                       JudgeBy(std::move(invocation.child_rules)))
                                              : Result<void>(request.error());
   if (!outcome.has_error()) {
     return 0;

@@ -74,7 +74,8 @@ class Capture {
 
   CaptureContext Context() {
     const bool has_gpu = request_.gpu != GpuCaptureDetail::kOff;
-    return {request_, stacks_, writer_, accounting_, aids_.scripts, has_gpu ? &history_ : nullptr, aids_.counters};
+    return {request_,       stacks_,     writer_, accounting_, aids_.scripts, has_gpu ? &history_ : nullptr,
+            aids_.counters, &aids_.judge};
   }
 
   // Once the target is a Python process: of its children's GPUs nothing is recorded. True: it was now, and took a

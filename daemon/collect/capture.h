@@ -10,6 +10,7 @@
 #include <atomic>
 
 #include "attach/base/result.h"
+#include "daemon/collect/child_judge.h"
 #include "daemon/trace/byte_sink.h"
 #include "daemon/trace/capture_request.h"
 
@@ -22,6 +23,7 @@ class ScriptFiles;
 struct CaptureAids {
   ScriptFiles* scripts = nullptr;    // makes files for the target, where this process may not (see script_keeper.h)
   NvmlCounters* counters = nullptr;  // of GPUs; null: there shall be none
+  ChildJudge judge;                  // of what is followed; empty: nobody has anything against it
 };
 
 Result<void> RunCapture(const CaptureRequest& request, ByteSink& sink, const std::atomic<bool>& stop,

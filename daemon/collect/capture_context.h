@@ -1,6 +1,7 @@
 // What all processes of one capture share. References only: RunCapture and RunCallCapture own what they point to.
 #pragma once
 
+#include "daemon/collect/child_judge.h"
 #include "daemon/trace/capture_request.h"
 #include "daemon/trace/model.h"
 #include "daemon/trace/stack_table.h"
@@ -17,9 +18,10 @@ struct CaptureContext {
   StackTable& stacks;
   TraceWriter& writer;
   Accounting& accounting;
-  ScriptFiles* scripts = nullptr;   // of a capture that traces calls or a GPU: see RunCapture
-  StackHistory* history = nullptr;  // where threads were is noted here, for who records a GPU; null: nobody does
-  NvmlCounters* gpus = nullptr;     // what is known of the machine's GPUs; null: nothing
+  ScriptFiles* scripts = nullptr;     // of a capture that traces calls or a GPU: see RunCapture
+  StackHistory* history = nullptr;    // where threads were is noted here, for who records a GPU; null: nobody does
+  NvmlCounters* gpus = nullptr;       // what is known of the machine's GPUs; null: nothing
+  const ChildJudge* judge = nullptr;  // see CaptureAids; null: of a capture that follows nobody
 };
 
 }  // namespace ptrace_prof

@@ -14,6 +14,7 @@ constexpr Nanos kFirstRetry = Nanos::FromMillis(20);
 constexpr Nanos kLongestRetry = Nanos::FromSeconds(2);
 constexpr Nanos kLongestRetryWhileStarting = Nanos::FromMillis(50);  // nothing is recorded meanwhile
 constexpr int kMaxTries = 40;
+constexpr size_t kMaxToldDenied = 8;
 constexpr size_t kMaxKnown = 65536;  // remembered pids; a fork bomb must not grow us
 
 // Can what PythonProcess::Open refused become possible later (interpreter still starting, exec to come)?
@@ -100,6 +101,22 @@ void ProcessTree::TellTooMany(Nanos now) {
   }
 }
 
+// Of many that are denied the first ones are told, and that there are more.
+bool ProcessTree::MayFollow(Pid pid, Nanos now) {
+  const auto why_not =
+      context_.judge != nullptr && *context_.judge ? (*context_.judge)(pid) : std::optional<std::string>();
+  if (!why_not.has_value()) {
+    return true;
+  }
+  if (++denied_ <= kMaxToldDenied) {
+    context_.writer.AddNotice(now,
+                              fmt::format("process {}, {}, is not recorded, nor are its children: {}{}", pid.value,
+                                          pid == context_.request.pid ? "another program now" : "a child", *why_not,
+                                          denied_ == kMaxToldDenied ? "; more of them are not told" : ""));
+  }
+  return false;
+}
+
 void ProcessTree::TryCandidates(Nanos now) {
   const bool starting = context_.request.wait_for_python && !has_opened();
   const Nanos longest = starting ? kLongestRetryWhileStarting : kLongestRetry;
@@ -107,6 +124,10 @@ void ProcessTree::TryCandidates(Nanos now) {
     auto& [pid, candidate] = *it;
     if (now < candidate.next_try) {
       ++it;
+      continue;
+    }
+    if (!MayFollow(pid, now)) {
+      it = candidates_.erase(it);
       continue;
     }
     auto opened = ProcessSampler::Open(pid, candidate.parent, context_, &links_);

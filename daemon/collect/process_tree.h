@@ -61,6 +61,7 @@ class ProcessTree {
   void FindChildren(Nanos now, Pid of);
   void TryCandidates(Nanos now);
   void TellTooMany(Nanos now);
+  bool MayFollow(Pid pid, Nanos now);
   void Close(size_t index, Nanos now);
 
   const CaptureContext context_;
@@ -72,6 +73,7 @@ class ProcessTree {
   bool has_execed_ = false;
   uint64_t processes_ = 0;
   bool is_told_too_many_ = false;
+  size_t denied_ = 0;  // processes that the judge had something against
   uint64_t closed_read_calls_ = 0;
   uint64_t closed_stops_ = 0;
   Nanos closed_stopped_;

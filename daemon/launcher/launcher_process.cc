@@ -86,7 +86,9 @@ Result<LauncherProcess> ForkLauncher(const UniqueFd& listening, const std::funct
       (void)closed->release();  // with all others
     }
     KeepLaunchingRights();
-    NarrowSystemCalls();
+    if (!NarrowSystemCalls() && errno == ENOMEM) {  // else the kernel has none, which main finds out, too
+      ::_exit(1);
+    }
     Launcher launcher(std::move(kept), yama);
     launcher.Run();
     if (at_end) {

@@ -132,6 +132,25 @@ PolicyVerdict Policy::Judge(const PolicyCaller& caller, const TargetFacts& targe
   return {allows_by_default, ""};
 }
 
+Policy Policy::About(const PolicyCaller& caller) const {
+  Policy about;
+  about.allows_by_default = allows_by_default;
+  for (const PolicyRule& rule : rules) {
+    if (!Concerns(rule.callers, caller)) {
+      continue;
+    }
+    const bool fits_everything = rule.owners.empty() && rule.commands.empty() && rule.programs.empty() &&
+                                 rule.containers.empty() && rule.cgroups.empty();
+    if (fits_everything && rule.allows) {  // what comes after it is never reached
+      about.allows_by_default = true;
+      break;
+    }
+    about.rules.push_back(rule);
+    about.rules.back().callers = {};
+  }
+  return about;
+}
+
 UserQuota Policy::QuotaOf(const PolicyCaller& caller) const {
   for (const PolicyQuota& entry : quotas) {
     if (Concerns(entry.callers, caller)) {

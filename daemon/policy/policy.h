@@ -77,6 +77,8 @@ struct Policy {
   // A fact that could not be found out fits a rule that denies, and none that allows.
   PolicyVerdict Judge(const PolicyCaller& caller, const TargetFacts& target) const;
   UserQuota QuotaOf(const PolicyCaller& caller) const;
+  // Its rules and default alone, as they are for that caller: whoever is judged by them is judged as that one would be.
+  Policy About(const PolicyCaller& caller) const;
   // False: Judge says the same of every caller and every target, yes.
   bool denies_anything() const;
 };

@@ -52,6 +52,7 @@ Result<std::unique_ptr<Collector>> LoggedStarter::StartJudged(CaptureRequest req
     const auto ticks = ReadStartTicks(request.pid);
     request.start_ticks = ticks.has_value() ? ticks.value() : 0;
   }
+  request.child_rules = gate_.child_rules();
   PP_ASSIGN_OR_RETURN(auto collector, starter_.Start(request));
   if (judgement.target.is_open() && HasExited(judgement.target)) {
     return WhyGone(request.pid);

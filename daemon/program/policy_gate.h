@@ -11,6 +11,7 @@
 
 #include "attach/base/result.h"
 #include "attach/base/unique_fd.h"
+#include "daemon/policy/child_rules.h"
 #include "daemon/program/policy_source.h"
 #include "daemon/session/launcher_connection.h"
 #include "rpc/peer_identity.h"
@@ -30,6 +31,8 @@ class PolicyGate {
   // 0: no process in particular, of which a policy says nothing. The launcher is asked about it where the policy denies
   // anything, or `wants_facts`, for a record.
   Judgement Judge(Pid target, bool wants_facts = false) const;
+  // For whom the collector comes to follow; empty: it may be anybody.
+  std::string child_rules() const { return EncodeChildRules(*source_.current(), caller_); }
   UserQuota quota() const { return source_.current()->QuotaOf(caller_); }
   std::optional<double> cpu_budget() const { return source_.cpu_budget(); }
 

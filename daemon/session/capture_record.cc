@@ -9,6 +9,7 @@
 #include <array>
 #include <cctype>
 
+#include "attach/base/hexadecimal.h"
 #include "daemon/trace/extension_codec.h"
 #include "daemon/trace/wire_encoder.h"
 
@@ -18,7 +19,6 @@ namespace {
 constexpr char kSchema[] = "ptrace-prof.capture/1";
 constexpr std::array<const char*, 6> kStates = {"pending", "running", "draining", "succeeded", "failed", "cancelled"};
 constexpr int kModes = 3;  // of CaptureMode
-constexpr size_t kDigits = 2;
 
 using Writer = rapidjson::Writer<rapidjson::StringBuffer>;
 
@@ -39,23 +39,6 @@ void PutTexts(Writer& json, const char* key, const std::vector<std::string>& val
     json.String(value.data(), static_cast<rapidjson::SizeType>(value.size()));
   }
   json.EndArray();
-}
-
-std::string Hexadecimal(std::string_view bytes) {
-  std::string text;
-  for (const char byte : bytes) {
-    fmt::format_to(std::back_inserter(text), "{:02x}", static_cast<unsigned char>(byte));
-  }
-  return text;
-}
-
-std::string FromHexadecimal(std::string_view text) {
-  const auto value = [](char digit) { return digit <= '9' ? digit - '0' : digit - 'a' + 10; };
-  std::string bytes;
-  for (size_t i = 0; i + 1 < text.size(); i += kDigits) {
-    bytes += static_cast<char>(value(text[i]) << 4 | (value(text[i + 1]) & 15));
-  }
-  return bytes;
 }
 
 void PutError(Writer& json, const Error& error) {
@@ -133,7 +116,7 @@ Result<CaptureSnapshot> StateIn(const Fields& fields) {
   state.started = fields.Time("started");
   state.ended = fields.Time("ended");
   state.trace_bytes = fields.Number("trace_bytes");
-  state.totals = DecodeAccounting(FromHexadecimal(fields.Text("totals")));
+  state.totals = DecodeAccounting(FromHexadecimal(fields.Text("totals")).value_or(""));
   if (const uint64_t mode = fields.Number("mode"); fields.Find("mode") != nullptr && mode < kModes) {
     state.mode = static_cast<CaptureMode>(mode);
   }
@@ -170,7 +153,7 @@ std::string EncodeRecord(const CaptureRecord& record) {
   PutNumber(json, "trace_bytes", state.trace_bytes);
   WireEncoder totals;
   EncodeAccounting(state.totals, totals);
-  PutText(json, "totals", Hexadecimal(totals.buffer()));
+  PutText(json, "totals", ToHexadecimal(totals.buffer()));
   if (state.mode.has_value()) {
     PutNumber(json, "mode", static_cast<uint64_t>(*state.mode));
   }

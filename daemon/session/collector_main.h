@@ -7,6 +7,9 @@
 
 namespace ptrace_prof {
 
+// Before the words of the request, where there are any.
+inline constexpr char kChildRulesWord[] = "child_rules=";  // EncodeChildRules
+
 int CollectorMain(int argc, char** argv);
 
 }  // namespace ptrace_prof

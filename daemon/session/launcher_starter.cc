@@ -1,5 +1,7 @@
 #include "daemon/session/launcher_starter.h"
 
+#include "daemon/session/collector_main.h"
+
 namespace ptrace_prof {
 namespace {
 
@@ -35,9 +37,13 @@ class LaunchedCollector : public Collector {
 }  // namespace
 
 Result<std::unique_ptr<Collector>> LauncherStarter::Start(const CaptureRequest& request) {
+  std::vector<std::string> words = EncodeRequest(request);
+  if (!request.child_rules.empty()) {
+    words.insert(words.begin(), kChildRulesWord + request.child_rules);
+  }
   const bool reads_target = request.verb == CaptureVerb::kRecord || request.verb == CaptureVerb::kDump;
   PP_ASSIGN_OR_RETURN(LauncherConnection::Started started,
-                      connection_->Start(peer_, reads_target ? request.pid : Pid(), EncodeRequest(request)));
+                      connection_->Start(peer_, reads_target ? request.pid : Pid(), words));
   return std::unique_ptr<Collector>(std::make_unique<LaunchedCollector>(connection_, std::move(started)));
 }
 

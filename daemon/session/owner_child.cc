@@ -86,7 +86,9 @@ OwnerChildReport RunAsOwner(const TargetOwner& owner, const std::function<int()>
     ::alarm(kLongestLife);
     LimitResources();
     const std::optional<Error> denied = kept.has_error() ? std::optional(kept.error()) : std::nullopt;
-    InstallSystemCallFilter(TargetAccess::kRead);
+    if (RequireSystemCallFilter(TargetAccess::kRead).has_error()) {
+      ::_exit(1);
+    }
     PipeSink sink(std::move(write_end));
     work(denied, sink);
     ::_exit(0);

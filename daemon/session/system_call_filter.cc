@@ -1,6 +1,7 @@
 #include "daemon/session/system_call_filter.h"
 
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -14,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "attach/base/sanitizers.h"
 #include "attach/base/system_call_rules.h"
 
 namespace ptrace_prof {
@@ -161,6 +163,18 @@ bool InstallSystemCallFilter(TargetAccess access) {
   }
   rules.Refuse(kNotThere, ENOSYS);
   return rules.Install(SystemCallRules::Rest::kRefused);
+}
+
+Result<void> RequireSystemCallFilter(TargetAccess access) {
+  if (InstallSystemCallFilter(access)) {
+    return {};
+  }
+  const int why = errno;
+  const int mode = ::prctl(PR_GET_SECCOMP, 0, 0, 0, 0);
+  const bool is_behind_one = mode == SECCOMP_MODE_FILTER || (mode < 0 && errno == EPERM);  // which a filter says
+  return kIsSanitized || !is_behind_one
+             ? Result<void>()
+             : ErrnoError(why, "the filter of system calls cannot be put on", "free some memory, and try again");
 }
 
 }  // namespace ptrace_prof

@@ -6,6 +6,8 @@
 // Call once, in a process with one thread and with no_new_privs set. Everything else then fails with EPERM.
 #pragma once
 
+#include "attach/base/result.h"
+
 namespace ptrace_prof {
 
 enum class TargetAccess { kRead, kWrite, kList };
@@ -13,5 +15,9 @@ enum class TargetAccess { kRead, kWrite, kList };
 // False where the kernel has no seccomp, or in a sanitizer build, whose runtime needs more: the collector works as well
 // without this wall.
 bool InstallSystemCallFilter(TargetAccess access);
+
+// The same; an error where it failed although somebody's filter is on this process already (the launcher's, a
+// container's), which proves that the kernel has such: then nothing may be read without ours.
+Result<void> RequireSystemCallFilter(TargetAccess access);
 
 }  // namespace ptrace_prof

@@ -7,7 +7,9 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <utility>
 
+#include "attach/base/hexadecimal.h"
 #include "daemon/trace/name_glob.h"
 
 namespace ptrace_prof {
@@ -77,41 +79,24 @@ std::string PrintThreads(const std::vector<Tid>& threads) {
 // Patterns, each ended by a character that none of them may have in it.
 // A pattern may be of any characters, an argument (launch_message.cc) may not: its bytes in hexadecimal.
 constexpr char kGlobEnd = ',';
-constexpr int kHex = 16;
 
 std::string PrintGlobs(const std::vector<std::string>& globs) {
   std::string text;
   for (const std::string& glob : globs) {
-    for (const char c : glob) {
-      text += fmt::format("{:02x}", static_cast<uint8_t>(c));
-    }
-    text += kGlobEnd;
+    text += ToHexadecimal(glob) + kGlobEnd;
   }
   return text;
-}
-
-bool ParseHex(std::string_view text, std::string& out) {
-  if (text.size() % 2 != 0) {
-    return false;
-  }
-  for (size_t at = 0; at < text.size(); at += 2) {
-    uint8_t byte = 0;
-    const auto [end, error] = std::from_chars(text.data() + at, text.data() + at + 2, byte, kHex);
-    if (error != std::errc() || end != text.data() + at + 2) {
-      return false;
-    }
-    out += static_cast<char>(byte);
-  }
-  return true;
 }
 
 // What they may be is for CheckGlobs to say.
 bool ParseGlobs(std::string_view text, std::vector<std::string>& out) {
   while (!text.empty()) {
     const size_t end = text.find(kGlobEnd);
-    if (end == std::string_view::npos || !ParseHex(text.substr(0, end), out.emplace_back())) {
+    auto glob = end == std::string_view::npos ? std::nullopt : FromHexadecimal(text.substr(0, end));
+    if (!glob.has_value()) {
       return false;
     }
+    out.push_back(std::move(*glob));
     text.remove_prefix(end + 1);
   }
   return true;

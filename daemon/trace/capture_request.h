@@ -107,6 +107,9 @@ struct CaptureRequest {
   bool locals = false;                            // dump only
   GpuCounters gpu_counters = GpuCounters::kAuto;  // kRecord only
   bool wait_for_python = false;  // the target is still starting: wait until it, or a child, is a Python process
+  // Of the administrator, for the collector alone, which is given it beside the words below: no caller can say it, no
+  // trace has it (daemon/policy/child_rules.h).
+  std::string child_rules;
 };
 
 std::vector<std::string> EncodeRequest(const CaptureRequest& request);

@@ -155,6 +155,27 @@ class ForEverybody(Operating):
         self.assertEqual([(line["uid"], line["what"], line["target"]) for line in found],
                          [(daemons.USER, "dump", self.target.pid)])
 
+    def test_what_users_try_with_captures_of_others_is_in_the_audit(self):
+        capture = self.begin()
+        name = json.loads(self.ask("captures", "list", "--json").output)["captures"][0]["name"]
+        for words in (("cancel", name), ("delete", name), ("read", name, self.place.folder / "x")):
+            probe = self.daemon.probe(*words, prefix=daemons.AS_USER)
+            self.addCleanup(probe.close)
+            self.assertRegex(probe.end()[-1], "error NOT_FOUND", "that there is one is nobody's business")
+        found = lines_of(self.ask("audit", "--uid", daemons.USER, "--json").output)
+        self.assertEqual([(line["what"], line["capture"], line["owner"], line["target"], line["outcome"]) for line in found],
+                         [(what, capture, 0, self.target.pid, "refused") for what in ("cancel", "delete", "read")])
+        version = tuple(int(number) for number in os.uname().release.split(".")[:2])
+        self.assertEqual({"command" in line for line in found}, {version >= (6, 5)})
+        self.assertEqual(self.status()["captures"]["running"], 1)
+
+    def test_what_ends_with_the_daemon_is_in_the_audit(self):
+        self.begin()
+        self.assertEqual(self.daemon.end(), 0)
+        recorded = [line for line in lines_of(self.audit.read_text()) if line["what"] == "record"]
+        self.assertEqual([(line["outcome"], line.get("reason")) for line in recorded],
+                         [("started", None), ("failed", "DAEMON_ENDING")])
+
 
 class Audit(Operating):
     def setUp(self):

@@ -17,6 +17,44 @@ ALICE, BOB = access_cases.ALICE, access_cases.BOB
 GUESTS, STAFF = 54400, 54401  # groups
 NAMED = "import ctypes; ctypes.CDLL(None).prctl(15, b'{}')"  # PR_SET_NAME
 
+# Three processes, each in a function of its own. At the end of a line from us the first becomes another program, which
+# is given as an argument; all end when that one has gone.
+FAMILY = """
+import ctypes, os, sys
+hold, release = os.pipe()
+os.set_inheritable(release, True)
+
+def tell(name):
+    ctypes.CDLL(None).prctl(15, name.encode())
+    print(name, os.getpid(), flush=True)
+
+def in_job():
+    os.read(hold, 1)
+
+def in_other():
+    os.read(hold, 1)
+
+def in_parent():
+    sys.stdin.readline()
+
+for name, inside in (("job-1", in_job), ("other", in_other)):
+    if os.fork() == 0:
+        os.close(release)
+        tell(name)
+        inside()
+        os._exit(0)
+tell("parent")
+in_parent()
+os.execv(sys.argv[1], [sys.argv[1], "-I", "-S", "-c", sys.argv[2]])
+"""
+ANOTHER = """
+import os, sys
+def in_another():
+    sys.stdin.readline()
+print("another", os.getpid(), flush=True)
+in_another()
+"""
+
 RULES = f"""
 [[rule]]
 name = "no-guests"
@@ -157,6 +195,38 @@ class Rules(PolicyCase):
         for words in (("record", job, 1, self.place.folder / "x"), ("create", job, 1), ("create", f"trace:{job}", 1)):
             self.assertIn("error PERMISSION_DENIED", self.probe(daemon, *words).end()[-1])
         self.assertEqual(daemon.collectors(), [])
+
+    def family(self, program):
+        """A process of FAMILY that becomes `program`, and the number of each by its name."""
+        first = subprocess.Popen([*access_cases.as_user(ALICE), access_cases.PYTHON, "-I", "-S", "-c", FAMILY, program,
+                                  ANOTHER], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd="/")
+        for close in (first.stdout.close, first.wait, first.kill, first.stdin.close):
+            self.addCleanup(close)
+        return first, {name: int(pid) for name, pid in (first.stdout.readline().split() for _ in range(3))}
+
+    def test_children_and_what_the_target_becomes_are_judged_when_they_are_met(self):
+        self.serve(rule("no-jobs", "command = 'job-*'"))
+        first, pids = self.family(access_cases._special(self.place.folder, "job-2", 0, 0o755))
+        address = ("--host", self.place.address)
+        dumped = profiler.dump(first.pid, "--subprocesses", *address)
+        self.assertEqual({thread.pid for thread in dumped}, {first.pid, pids["other"]})
+        recording = profiler.Recording(first.pid, "--idle", "all", *address)
+        self.addCleanup(recording.remove)
+        recording.shows("in_other")
+        first.stdin.write("become another\n")
+        first.stdin.flush()
+        self.assertEqual(first.stdout.readline(), f"another {first.pid}\n")
+        recording.shows("another program now")
+        recording.interrupt()
+        errors = recording.wait().errors
+        seen = {frame.plain for stack in recording.stacks() for frame in stack}
+        self.assertEqual({name: name in seen for name in ("in_parent", "in_other", "in_job", "in_another")},
+                         {"in_parent": True, "in_other": True, "in_job": False, "in_another": False}, errors)
+        for pid, which in ((pids["job-1"], "a child"), (first.pid, "another program now")):
+            self.assertIn(f"process {pid}, {which}, is not recorded, nor are its children: the policy of this machine does "
+                          "not let you profile it: rule 'no-jobs'", errors)
+        for pid in pids.values():
+            self.assertEqual(harm(pid), [])
 
     def test_who_is_not_there_is_not_judged(self):
         daemon = self.serve(rule("all"))

@@ -74,6 +74,18 @@ TEST_F(SystemCallFilter, LetsWhoListsMakeChildrenAndNothingElse) {
   EXPECT_EQ(listing([] { return ::syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0); }), EPERM);
 }
 
+TEST_F(SystemCallFilter, IsRequiredWhereOneIsOnAlready) {
+  const auto require = [] { return RequireSystemCallFilter(TargetAccess::kRead).has_error() ? 1 : 0; };
+  EXPECT_EQ(InChild([&] {
+              ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+              return require();
+            }),
+            0);
+  // Behind it no other can be put on.
+  EXPECT_EQ(Behind([&]() -> long { return require() == 1 ? 0 : -1; }), kWorked);
+  EXPECT_EQ(Behind([&]() -> long { return require() == 1 ? 0 : -1; }, TargetAccess::kWrite), kWorked);
+}
+
 TEST_F(SystemCallFilter, OpensNothingForWriting) {
   EXPECT_EQ(Behind([] { return ::open("/dev/null", O_RDONLY | O_CLOEXEC); }), kWorked);
   EXPECT_EQ(Behind([] { return ::open("/dev/null", O_WRONLY); }), EPERM);
