@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attach/base/capability_sets.h"
 #include "attach/proc/access_diagnosis.h"
 #include "attach/proc/memory_grants.h"
 #include "attach/proc/procfs.h"
@@ -22,6 +23,7 @@
 #include "daemon/inspect/doctor.h"
 #include "daemon/inspect/gpu_library.h"
 #include "daemon/inspect/process_list.h"
+#include "daemon/launcher/memory_grantor.h"
 #include "daemon/nvml/nvml_counters.h"
 #include "daemon/policy/child_rules.h"
 #include "daemon/session/child_policy.h"
@@ -112,10 +114,24 @@ Result<void> CheckLaunched(Pid pid) {
   return {};
 }
 
-Result<void> Harden(Pid pid) {
+// What of a target is needed: to have it read alone, or also to have it stopped, or traced.
+enum class Need { kReading, kStopping };
+
+// Where nothing but Yama keeps the target from its owner, root's right goes to somebody who opens its memory and parses
+// nothing, so that we need none. Not for what takes a tracer: rights of that kind cannot be handed over.
+void DelegateOpening(const ProcessStatus& owner) {
+  if (!HasMemoryGrants() && (PermittedCapabilities() & kSysPtrace) != 0) {
+    UseMemoryGrants(StartMemoryGrantor({.uid = Uid(owner.uid_real), .gid = Gid(owner.gid_real)}).line);
+  }
+}
+
+Result<void> Harden(Pid pid, Need need) {
   PP_RETURN_IF_ERROR(CheckTarget(pid));
   PP_ASSIGN_OR_RETURN(const ProcessStatus status, ReadProcessStatus(pid));
   const Asker asker = CurrentAsker();
+  if (need == Need::kReading) {
+    DelegateOpening(status);
+  }
   int refused = 0;
   const auto probe = [&] { return refused = AskKernel(pid); };
   auto kept = SurrenderRights({.uid = status.uid_real, .gid = status.gid_real}, probe);
@@ -160,9 +176,9 @@ Result<void> CheckStart(const CaptureRequest& request) {
 
 Result<void> CaptureHardened(const CaptureRequest& request, ByteSink& sink, UniqueFd control, ChildJudge judge) {
   PP_RETURN_IF_ERROR(CheckStart(request));
-  PP_RETURN_IF_ERROR(Harden(request.pid));
-  std::unique_ptr<ScriptKeeper> scripts;
   const bool only_reads = request.mode == CaptureMode::kSample && request.gpu == GpuCaptureDetail::kOff;
+  PP_RETURN_IF_ERROR(Harden(request.pid, only_reads && !request.blocking ? Need::kReading : Need::kStopping));
+  std::unique_ptr<ScriptKeeper> scripts;
   if (!only_reads) {
     auto started = ScriptKeeper::Start(request.pid);
     scripts = started.has_value() ? std::move(started).value() : nullptr;  // there are other ways in
@@ -214,7 +230,7 @@ constexpr Nanos kGpuPatience = Nanos::FromSeconds(1);
 Result<void> Doctor(const CaptureRequest& request, ByteSink& sink, UniqueFd) {
   std::unique_ptr<NvmlCounters> gpus;
   const auto harden = [&]() -> Result<void> {
-    PP_RETURN_IF_ERROR(Harden(request.pid));
+    PP_RETURN_IF_ERROR(Harden(request.pid, Need::kStopping));  // it says whether that can be done, too
     gpus = UsesCuda(request.pid) ? NvmlCounters::Start(GpuCounters::kOff, true) : nullptr;
     LimitResources();
     return RequireSystemCallFilter(TargetAccess::kRead);

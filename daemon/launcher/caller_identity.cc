@@ -5,6 +5,8 @@
 
 #include <cerrno>
 
+#include "attach/base/capability_sets.h"
+
 namespace ptrace_prof {
 
 static_assert(sizeof(Gid) == sizeof(gid_t), "groups are handed to the kernel as they are");
@@ -12,7 +14,8 @@ static_assert(sizeof(Gid) == sizeof(gid_t), "groups are handed to the kernel as 
 int BecomeCaller(const CallerIdentity& caller) {
   const uid_t uid = caller.uid.value;
   const gid_t gid = caller.gid.value;
-  if (uid != 0 && ::getuid() == uid && ::geteuid() == uid) {
+  const bool is_bound = uid != 0 || (PermittedCapabilities() & uint64_t{1} << CAP_SETGID) == 0;
+  if (is_bound && ::getuid() == uid && ::geteuid() == uid) {
     return 0;
   }
   const auto* groups = reinterpret_cast<const gid_t*>(caller.groups.data());

@@ -83,6 +83,7 @@ bool BecomeGrantor(const CallerIdentity& caller, const UniqueFd& line) {
   }
   ::prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0);
   ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   SystemCallRules rules;
   rules.Allow(kCalls);
   rules.AllowWithout(SYS_openat, 2, O_ACCMODE | O_CREAT | O_TRUNC);

@@ -1,13 +1,14 @@
 // Opens the memory of processes for one collector, where nothing but kernel.yama.ptrace_scope = 1 keeps it from its
 // caller, and the administrator has waived that. The answers are those that the kernel would give with the scope at 0.
 //
-// A process of its own, a child of the launcher's, as the caller, with CAP_SYS_PTRACE in reserve. Of each process that
-// the collector asks for (memory_grants.h) it first asks the kernel without that right, and in the mode that Yama
-// leaves alone: is this the caller's own, dumpable, without capabilities? Then it takes the right up for one call,
-// which opens the memory for reading: other security modules are asked there, in the mode of a tracer. Then it asks
-// again, and whether the process, held by a pidfd since before the first question, is there still: what may be looked
-// at before and after was no other program in between whose memory lives on. An exec leaves nothing to read behind what
-// was opened. It parses nothing but that fixed message, and ends when the collector does.
+// A process of its own: a child of the launcher's, as the caller, or of a collector of root's, as the owner of its
+// target, which needs no waiver. It has CAP_SYS_PTRACE in reserve. Of each process that the collector asks for
+// (memory_grants.h) it first asks the kernel without that right, and in the mode that Yama leaves alone: is this its
+// user's own, dumpable, without capabilities? Then it takes the right up for one call, which opens the memory for
+// reading: other security modules are asked there, in the mode of a tracer. Then it asks again, and whether the
+// process, held by a pidfd since before the first question, is there still: what may be looked at before and after was
+// no other program in between whose memory lives on. An exec leaves nothing to read behind what was opened. It parses
+// nothing but that fixed message, and ends when the collector does.
 #pragma once
 
 #include <sys/types.h>
@@ -26,7 +27,7 @@ struct MemoryGrantor {
   UniqueFd line;  // the collector's end
 };
 
-// For a caller without CAP_SYS_PTRACE, where that is waived.
+// For a caller without CAP_SYS_PTRACE. The process that calls this has it, permitted.
 MemoryGrantor StartMemoryGrantor(const CallerIdentity& caller);
 
 }  // namespace ptrace_prof

@@ -2,39 +2,21 @@
 
 #include <fmt/format.h>
 #include <grp.h>
-#include <linux/capability.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 
+#include "attach/base/capability_sets.h"
+
 namespace ptrace_prof {
 namespace {
 
-constexpr uint64_t kSysPtrace = uint64_t{1} << CAP_SYS_PTRACE;
 constexpr uint64_t kSetuid = uint64_t{1} << CAP_SETUID;
 
-uint64_t PermittedCapabilities() {
-  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-  __user_cap_data_struct data[2] = {};
-  if (::syscall(SYS_capget, &header, data) != 0) {
-    return 0;
-  }
-  return data[0].permitted | (uint64_t{data[1].permitted} << 32);
-}
-
-Result<void> SetCapabilities(uint64_t permitted, uint64_t effective) {
-  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-  __user_cap_data_struct data[2] = {};
-  for (int word = 0; word < 2; ++word) {
-    data[word].permitted = static_cast<uint32_t>(permitted >> (32 * word));
-    data[word].effective = static_cast<uint32_t>(effective >> (32 * word));
-  }
-  if (::syscall(SYS_capset, &header, data) != 0) {
-    return ErrnoError(errno, "cannot give up capabilities");
-  }
-  return {};
+Result<void> Keep(uint64_t permitted, uint64_t effective) {
+  const int refused = SetCapabilities({permitted, effective, 0});
+  return refused == 0 ? Result<void>() : ErrnoError(refused, "cannot give up capabilities");
 }
 
 // Takes the identity of the owner; capabilities stay permitted for the moment.
@@ -59,9 +41,7 @@ Result<void> BecomeOwner(const TargetOwner& owner) {
 }
 
 void ForbidRegaining() {
-  for (int capability = 0; capability <= 63; ++capability) {
-    ::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);  // fails for a user without rights: nothing to drop then
-  }
+  DropBounds(0);
   ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
@@ -73,7 +53,7 @@ constexpr uint64_t kToStartOwners = kSysPtrace | kSetuid | uint64_t{1} << CAP_SE
 Result<bool> KeepRightsToStartOwners() {
   ForbidRegaining();
   const uint64_t kept = PermittedCapabilities() & kToStartOwners;
-  PP_RETURN_IF_ERROR(SetCapabilities(kept, kept));
+  PP_RETURN_IF_ERROR(Keep(kept, kept));
   return kept != 0;
 }
 
@@ -81,17 +61,17 @@ Result<RightsKept> SurrenderRights(const TargetOwner& owner, const std::function
   ForbidRegaining();
   PP_RETURN_IF_ERROR(BecomeOwner(owner));
   const uint64_t reserve = PermittedCapabilities() & kSysPtrace;
-  PP_RETURN_IF_ERROR(SetCapabilities(reserve, 0));
+  PP_RETURN_IF_ERROR(Keep(reserve, 0));
   int refused = probe();
   if (refused == 0) {
-    PP_RETURN_IF_ERROR(SetCapabilities(0, 0));
+    PP_RETURN_IF_ERROR(Keep(0, 0));
     return RightsKept::kNone;
   }
   if (reserve != 0) {
-    PP_RETURN_IF_ERROR(SetCapabilities(reserve, reserve));
+    PP_RETURN_IF_ERROR(Keep(reserve, reserve));
     refused = probe();
     if (refused == 0) {
-      return RightsKept::kSysPtrace;
+      return RightsKept::kToPtrace;
     }
   }
   return Error{Code::kPermissionDenied, "the kernel refuses access to the target", ""};

@@ -21,7 +21,7 @@ struct TargetOwner {
 
 enum class RightsKept : uint8_t {
   kNone,
-  kSysPtrace,
+  kToPtrace,  // CAP_SYS_PTRACE
 };
 
 // `probe` asks the kernel and returns 0 or the errno of its refusal.

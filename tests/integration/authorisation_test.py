@@ -356,6 +356,31 @@ class _Refused(AuthorisationCase):
 class YamaObeyed(_Refused):
     SCOPE = 1
 
+    def roots_collector(self, target):
+        """What it has permitted while a capture of root's goes on, and what that recorded."""
+        name = self.daemon.probe("create", target, 1000).end()[-1].split()[1]
+        watching, trace = self.daemon.probe("watch", name), self.place.folder / "trace"
+        self.assertTrue(watching.hear("STATE_RUNNING"), watching.lines)
+        collector, = self.daemon.collectors()
+        permitted = int(status_fields(collector)["CapPrm"], 16)
+        self.daemon.probe("cancel", name).end()
+        self.assertIn("STATE_CANCELLED", watching.end()[-1])
+        self.daemon.probe("read", name, trace).end()
+        self.daemon.probe("delete", name).end()
+        self.assertTrue(within_deadline(lambda: self.daemon.collectors() == []))
+        return permitted, trace.read_bytes()
+
+    def test_a_collector_for_root_has_no_right_where_it_only_reads(self):
+        """Somebody else has it, who opens what the owner may look at."""
+        for what, kept in (("alice's", 0), ("root's without capabilities", 0), ("alice's, not dumpable", 1 << 19),
+                           ("root's", 1 << 19)):
+            with self.subTest(what):
+                permitted, trace = self.roots_collector(self.targets[what].pid)
+                self.assertEqual(permitted, kept)
+                self.assertIn(b"<module>", trace)
+        permitted, _ = self.roots_collector(f"trace:{self.targets[MINE].pid}")
+        self.assertEqual(permitted, 1 << 19, "a tracer's right cannot be handed over")
+
 
 @unittest.skipUnless(os.getuid() == 0, "only root can become others")
 class AdministratorsOnly(_Refused):

@@ -5,6 +5,7 @@ import signal
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from support import yama  # noqa: E402
 from support.target_process import status_fields  # noqa: E402
 from support.terminal_run import AS_NOBODY, TerminalCase, main, needs_root  # noqa: E402
 
@@ -47,6 +48,12 @@ class Rights(TerminalCase):
         seen = self.collector_of()
         self.assertIn(int(seen["CapPrm"], 16), (0, SYS_PTRACE))  # 0: a root without capabilities itself
         self.assertEqual(int(seen["CapBnd"], 16), 0)
+
+    @needs_root
+    def test_of_root_none_stays_where_nothing_but_yama_keeps_it_from_the_owner(self):
+        seen = self.collector_of(target_prefix=AS_NOBODY, prefix=yama.prefix(1))
+        self.assertEqual(seen["Uid"].split(), ["65534"] * 4)
+        self.assertEqual(int(seen["CapPrm"], 16), 0)
 
     @needs_root
     def test_ordinary_user(self):
