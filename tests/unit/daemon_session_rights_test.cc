@@ -61,9 +61,8 @@ TEST_F(RightsTest, KeepsOneCapabilityWhereTheKernelWantsIt) {
   EXPECT_EQ(InChild([] {
               const auto probe = [] { return (StatusField("CapEff") & kSysPtrace) != 0 ? 0 : EPERM; };
               const auto kept = SurrenderRights({.uid = kNobody, .gid = kNobody}, probe);
-              return kept.has_value() && kept.value() == RightsKept::kToPtrace &&
-                     StatusField("CapPrm") == kSysPtrace && StatusField("CapEff") == kSysPtrace &&
-                     ::getuid() == kNobody;
+              return kept.has_value() && kept.value() == RightsKept::kToPtrace && StatusField("CapPrm") == kSysPtrace &&
+                     StatusField("CapEff") == kSysPtrace && ::getuid() == kNobody;
             }),
             1);
 }
