@@ -11,7 +11,7 @@ DOUBLES = os.environ.get("PP_CUDA_DOUBLES", os.path.join(os.path.dirname(os.path
                                                          "build", "bin", "tests", "cuda"))
 
 
-class _Dimensions(ctypes.Structure):
+class Dimensions(ctypes.Structure):
     _fields_ = [(axis, ctypes.c_uint32) for axis in "xyz"]
 
 
@@ -27,6 +27,7 @@ class _Operation(ctypes.Structure):
                 *((name, ctypes.c_uint32) for name in ("tid", "index", "kind", "stream", "correlation", "graph", "device"))]
 
 
+FOREVER = 1000 * 1000000000  # ns
 KINDS = {1: "kernel", 2: "memcpy", 3: "memset", 4: "sync"}
 
 
@@ -49,14 +50,20 @@ class Cuda:
         self.runtime = ctypes.CDLL(find(version, "libcudart.so.*"))
         self.engine = ctypes.CDLL(os.path.join(DOUBLES, str(version), "site-packages", "torch", "lib", "libtorch_cuda.so"))
         self.engine.engine_run_backward.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32]
-        self.cupti = ctypes.CDLL(find(version, "libcupti.so.*")) if cupti else None
+        # A test may have put something in front of it.
+        self.cupti = ctypes.CDLL(os.environ.get("PP_CUPTI_LIBRARY") or find(version, "libcupti.so.*")) if cupti else None
         self._sites, self._of_thread, self._local = [], {}, threading.local()
         self._backward = threading.Lock()
         self.runtime.double_kernel.restype = ctypes.c_void_p
         self.runtime.double_kernel.argtypes = [ctypes.c_char_p, ctypes.c_uint64]
         self.runtime.double_reload.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
-        for launch in (self.runtime.cudaLaunchKernel, getattr(self.runtime, "__cudaLaunchKernel")):
-            launch.argtypes = [ctypes.c_void_p, _Dimensions, _Dimensions, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
+        self._launch_by_driver = None
+        self._launch = getattr(self.runtime, "__cudaLaunchKernel" if int(version) >= 130000 else "cudaLaunchKernel")
+        self._declare()
+
+    def _declare(self):
+        for launch in (self.runtime.cudaLaunchKernel, self._launch):
+            launch.argtypes = [ctypes.c_void_p, Dimensions, Dimensions, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
         self.runtime.cudaMemcpyAsync.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int,
                                                  ctypes.c_void_p]
         self.runtime.cudaMemsetAsync.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t, ctypes.c_void_p]
@@ -67,8 +74,6 @@ class Cuda:
         self.runtime.cudaStreamEndCapture.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
         self.runtime.cudaGraphInstantiate.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64]
         self.runtime.cudaGraphLaunch.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
-        self._launch_by_driver = None
-        self._launch = getattr(self.runtime, "__cudaLaunchKernel" if int(version) >= 130000 else "cudaLaunchKernel")
 
     def site(self, name):
         """A number for a function of the job."""
@@ -106,9 +111,16 @@ class Cuda:
     def kernel(self, name, nanoseconds):
         return self.runtime.double_kernel(name.encode(), nanoseconds)
 
+    def held_kernel(self, name):
+        """One that is not over before `release`: here it never is."""
+        return self.kernel(name, FOREVER)
+
+    def release(self):
+        pass
+
     def launch(self, site, kernel, stream, grid=(64, 1, 1), block=(256, 1, 1), shared=0):
         self._said().append(site)
-        self._check(self._launch(kernel, _Dimensions(*grid), _Dimensions(*block), None, shared, stream))
+        self._check(self._launch(kernel, Dimensions(*grid), Dimensions(*block), None, shared, stream))
 
     def launch_by_driver(self, site, kernel, stream, grid=(64, 1, 1), block=(256, 1, 1)):
         """As Triton does."""
@@ -189,3 +201,11 @@ class Cuda:
         index = plain.pop("index")
         plain["python"] = self._sites[said[index]] if index < len(said) else None
         return plain
+
+
+def open_cuda(version="130001", cupti=True):
+    """The doubles, or the real libraries where the environment names them."""
+    if not os.environ.get("PP_CUDA_RUNTIME"):
+        return Cuda(version, cupti)
+    from cuda_on_gpu import CudaOnGpu
+    return CudaOnGpu(cupti)

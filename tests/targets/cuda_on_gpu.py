@@ -1,0 +1,110 @@
+"""The real libcudart and libcuda as a job of Python uses them, where there is a GPU: what cuda_libraries.Cuda is on the doubles,
+with kernels that really run. PP_CUDA_RUNTIME is the path of libcudart, PP_CUPTI_LIBRARY that of libcupti.
+"""
+import ctypes
+import os
+import threading
+
+from cuda_libraries import Cuda, Dimensions
+
+MEMORY = 1 << 20  # of the device and of the host, for all copies
+MAPPED_AND_PORTABLE = 3
+# A kernel of a name: it runs for so many nanoseconds, or until the host says so.
+HEAD = """.version 7.0
+.target sm_75
+.address_size 64
+"""
+TIMED = HEAD + """.visible .entry %s()
+{
+  .reg .u64 %%begin, %%now, %%since;
+  .reg .pred %%goes_on;
+  mov.u64 %%begin, %%globaltimer;
+again:
+  mov.u64 %%now, %%globaltimer;
+  sub.u64 %%since, %%now, %%begin;
+  setp.lt.u64 %%goes_on, %%since, %d;
+  @%%goes_on bra again;
+  ret;
+}
+"""
+HELD = HEAD + """.visible .entry %s(.param .u64 word)
+{
+  .reg .u64 %%word;
+  .reg .u32 %%said;
+  .reg .pred %%goes_on;
+  ld.param.u64 %%word, [word];
+again:
+  ld.volatile.global.u32 %%said, [%%word];
+  setp.eq.u32 %%goes_on, %%said, 0;
+  @%%goes_on bra again;
+  ret;
+}
+"""
+
+
+class CudaOnGpu(Cuda):
+    def __init__(self, cupti=True):
+        self.runtime = ctypes.CDLL(os.environ["PP_CUDA_RUNTIME"])
+        self.driver = ctypes.CDLL("libcuda.so.1")
+        self.cupti = ctypes.CDLL(os.environ["PP_CUPTI_LIBRARY"]) if cupti else None
+        self._sites, self._arguments, self._local = [], {}, threading.local()
+        self._launch = getattr(self.runtime, "__cudaLaunchKernel", self.runtime.cudaLaunchKernel)  # the first from 13.0 on
+        self._of_thread = {}
+        self._declare()
+        self.driver.cuLaunchKernel.argtypes = [ctypes.c_void_p] + [ctypes.c_uint] * 7 + [ctypes.c_void_p] * 3
+        self.runtime.cudaLibraryLoadData.argtypes = [ctypes.c_void_p, ctypes.c_char_p] + [
+            ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint] * 2
+        self.runtime.cudaLibraryGetKernel.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p]
+        self.runtime.cudaHostAlloc.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint]
+        self._check(self.runtime.cudaFree(None))  # the context is made
+        self._device = self._made(0, self.runtime.cudaMalloc, MEMORY)
+        self._host = self._made(0, self.runtime.cudaHostAlloc, MEMORY, MAPPED_AND_PORTABLE)
+        self._word = ctypes.c_uint32.from_address(self._made(0, self.runtime.cudaHostAlloc, 64, MAPPED_AND_PORTABLE))
+
+    def _load(self, name, text):
+        library, kernel = ctypes.c_void_p(), ctypes.c_void_p()
+        self._check(self.runtime.cudaLibraryLoadData(ctypes.byref(library), text.encode(), None, None, 0, None, None, 0))
+        self._check(self.runtime.cudaLibraryGetKernel(ctypes.byref(kernel), library, name.encode()))
+        return kernel.value
+
+    def kernel(self, name, nanoseconds):
+        return self._load(name, TIMED % (name, nanoseconds))
+
+    def held_kernel(self, name):
+        kernel = self._load(name, HELD % name)
+        self._word.value = 0
+        word = ctypes.c_uint64(ctypes.addressof(self._word))
+        self._arguments[kernel] = word, (ctypes.c_void_p * 1)(ctypes.addressof(word))
+        return kernel
+
+    def release(self):
+        self._word.value = 1
+
+    def _given(self, kernel):
+        return self._arguments[kernel][1] if kernel in self._arguments else None
+
+    def launch(self, site, kernel, stream, grid=(64, 1, 1), block=(256, 1, 1), shared=0):
+        self._check(self._launch(kernel, Dimensions(*grid), Dimensions(*block), self._given(kernel), shared, stream))
+
+    def launch_by_driver(self, site, kernel, stream, grid=(64, 1, 1), block=(256, 1, 1)):
+        self._check(self.driver.cuLaunchKernel(kernel, *grid, *block, 0, stream, self._given(kernel), None))
+
+    def run_backward(self, site, kernel, stream, launches):
+        """By a thread of its own, as an engine's, though one that has Python."""
+        thread = threading.Thread(target=lambda: [self.launch(site, kernel, stream) for _ in range(launches)])
+        thread.start()
+        thread.join()
+
+    def copy(self, site, size, kind, stream):
+        to, of = (self._device, self._host) if kind == 1 else (self._host, self._device)
+        self._check(self.runtime.cudaMemcpyAsync(to, of, min(size, MEMORY), kind, stream))
+
+    def fill(self, site, size, stream):
+        self._check(self.runtime.cudaMemsetAsync(self._device, 0, min(size, MEMORY), stream))
+
+    def truth(self):
+        """Nobody knows."""
+        return {"calls": [], "operations": []}
+
+    def misuse(self):
+        return {}

@@ -1,0 +1,144 @@
+"""The scenarios of the transcripts: the GPU shim comes into tests/targets/cuda_scene.py by gpu_driver, records, and leaves, while the
+job does what it is told. The same bodies with a real libcupti and with its double.
+
+Nothing depends on how long something takes: what must have happened before the next word is waited for in the transcript.
+"""
+import json
+import os
+import pathlib
+import subprocess
+
+from support.target_process import DEADLINE, TargetProcess
+
+from . import transcript
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DRIVER = os.environ.get("PP_GPU_DRIVER", str(ROOT / "build/bin/tests/gpu_driver"))
+FLUSH = "cuptiActivityFlushAll"
+
+
+class Recording:
+    """The shim in the job, from when it records until it has left."""
+
+    def __init__(self, play, options):
+        self.play = play
+        self.process = subprocess.Popen([DRIVER, "--wait", *options, str(play.job.pid)], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+        self.first = json.loads(self.process.stdout.readline())
+
+    def flush(self):
+        """A whole flush of all that was done so far, and what the shim asks after it."""
+        since = self.play.last_line()
+
+        def flushed(events):
+            later = [event for event in events if event["line"] > since and event["thread"].startswith("control")]
+            begins = [event["line"] for event in later if event["event"] == "enter" and event["call"] == FLUSH]
+            return any(event["event"] == "leave" and event["call"] == "cuptiGetTimestamp" and event["line"] > begins[0]
+                       for event in later if begins)
+
+        self.play.growing.wait_for("a flush", flushed)
+
+    def leave(self):
+        self.process.communicate("", timeout=DEADLINE)
+
+    def leaves_by_itself(self):
+        self.process.stdout.read()
+        self.process.wait(timeout=DEADLINE)
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+
+class Play:
+    def __init__(self, job, path):
+        self.job, self.growing = job, transcript.Growing(path)
+
+    def say(self, word):
+        self.job.tell(word)
+        self.job.expect("did")
+
+    def last_line(self):
+        return max((event["line"] for event in self.growing.events()), default=0)
+
+    def record(self, *options):
+        recording = Recording(self, options)
+        if "recording" not in recording.first:
+            raise AssertionError(f"the shim does not record: {recording.first}")
+        return recording
+
+    def refused(self):
+        done = subprocess.run([DRIVER, str(self.job.pid)], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=DEADLINE)
+        if done.returncode == 0:
+            raise AssertionError(f"the shim was not refused: {done.stdout}")
+
+
+def attach(play):
+    """To a job that does nothing: what there is of it, and out again."""
+    recording = play.record("--keep")
+    recording.flush()
+    recording.leave()
+
+
+def run(play):
+    """Two threads work, each launch is told of as it begins."""
+    recording = play.record("--keep", "--launch-rate", "all")
+    for _ in range(2):
+        play.say("work")
+        recording.flush()
+    recording.leave()
+
+
+def detach(play):
+    """While a kernel runs: held back until the last flush; then again, after a detach that left CUPTI up."""
+    recording = play.record("--keep")
+    play.say("hold")
+    recording.flush()
+    recording.leave()
+    play.say("release")
+    recording = play.record("--keep")
+    play.say("work")
+    recording.flush()
+    recording.leave()
+
+
+def finalize(play):
+    """Taken down at the exit of a call, after graphs were replayed; and once more."""
+    for _ in range(2):
+        recording = play.record()
+        play.say("work")
+        recording.flush()
+        recording.leave()
+        play.say("work")
+
+
+def conflict(play):
+    """A tool is there first; then it comes second; then it takes the buffers, as it may."""
+    play.say("other")
+    play.refused()
+    play.say("leave")
+    recording = play.record("--keep")
+    play.say("other")
+    play.say("work")
+    recording.flush()
+    play.say("take")
+    play.say("work")
+    recording.leaves_by_itself()
+    play.say("give")
+
+
+ALL = {body.__name__: body for body in (attach, run, detach, finalize, conflict)}
+FINALIZES = 24  # from this version on there is something to see of `finalize`
+
+
+def of_version(version):
+    return [name for name in ALL if name != "finalize" or int(version) >= FINALIZES]
+
+
+def record(name, version, interpreter, environment, path):
+    """The events of scenario `name`; `environment`: which libraries the job has."""
+    pathlib.Path(path).unlink(missing_ok=True)
+    with TargetProcess("cuda_scene.py", interpreter, [version], env={**environment, "PP_CUPTI_TRANSCRIPT": str(path)}) as job:
+        ALL[name](Play(job, path))
+        if job.finish():
+            raise AssertionError(f"{name}: the job ended badly: {job.stderr()}")
+    return transcript.parse(pathlib.Path(path).read_text())
