@@ -14,7 +14,7 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import case  # noqa: E402
+from support import case, real_cuda  # noqa: E402
 from support.gpu_case import TROUBLE  # noqa: E402
 from support.target_process import DEADLINE  # noqa: E402
 
@@ -65,7 +65,8 @@ class GpuShimCase(case.Case):
         self.addCleanup(folder.cleanup)
         self.truth_file = pathlib.Path(folder.name) / "truth.json"
 
-    def job(self, script="cuda_job.py", version="130001", **options):
+    def job(self, script="cuda_job.py", version=real_cuda.USUAL, **options):
+        real_cuda.leave_out_what_doubles_do(self, version, options)
         environment = {"PP_CUDA_DOUBLES": DOUBLES, "PP_CUDA_VERSION": version,
                        "PP_CUDA_DOUBLE": ",".join(f"{key}={value}" for key, value in options.items())}
         arguments = ["--version", version, "--truth", self.truth_file] if script == "cuda_job.py" else []

@@ -6,3 +6,7 @@ function(pp_transcripts_test name)
 endfunction()
 pp_transcripts_test(transcripts Comparer Scenarios Recorder)
 pp_transcripts_test(transcripts_of_real_cupti Double)
+# The command that records them, with doubles in the place of real libraries.
+add_test(NAME integration.on_a_gpu COMMAND ${PP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/integration/on_a_gpu_test.py)
+set_tests_properties(integration.on_a_gpu PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS integration
+  ENVIRONMENT "PP_PROGRAMS=${CMAKE_RUNTIME_OUTPUT_DIRECTORY};PYTHONDONTWRITEBYTECODE=1")

@@ -5,7 +5,7 @@ import contextlib
 import os
 import threading
 import pact
-from cuda_libraries import Cuda
+from cuda_libraries import open_cuda
 from cuda_job import Model
 
 
@@ -23,7 +23,7 @@ def child():
 
 
 def main():
-    cuda, done = Cuda(os.environ.get("PP_CUDA_VERSION", "130001")), threading.Event()
+    cuda, done = open_cuda(os.environ.get("PP_CUDA_VERSION", "130001")), threading.Event()
     model = Model(cuda)
     counts = {"children": 0, "bad": 0}
 

@@ -1,4 +1,5 @@
-"""A job on a GPU that is not there: training steps on the doubles of tests/doubles/cuda, in threads, until told to finish.
+"""A job on a GPU that is not there: training steps on the doubles of tests/doubles/cuda, in threads, until told to finish. On real
+libraries where the environment names them (cuda_on_gpu.py).
 
 Options: --steps N (0: until told), --rate LAUNCHES (a second and thread; 0: as fast as it goes), --threads N, --version V,
 --devices N (threads take turns), --triton (a launch of the driver's in each step), --replays (a step is the replay of a graph
@@ -20,7 +21,7 @@ import time
 import types
 
 import pact
-from cuda_libraries import Cuda, CudaError
+from cuda_libraries import CudaError, open_cuda
 from cuda_nvtx import Nvtx
 from cupti_client import KERNEL, Client
 
@@ -308,7 +309,7 @@ def parse():
 
 def main():
     options = parse()
-    cuda = Cuda(options.version, cupti=not options.no_cupti)
+    cuda = open_cuda(options.version, cupti=not options.no_cupti)
     job = Job(cuda, options)
     job.run()
     print("%d steps" % sum(job.steps), flush=True)

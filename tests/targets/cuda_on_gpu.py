@@ -4,11 +4,13 @@ with kernels that really run. PP_CUDA_RUNTIME is the path of libcudart, PP_CUPTI
 import ctypes
 import os
 import threading
+from concurrent import futures
 
 from cuda_libraries import Cuda, Dimensions
 
 MEMORY = 1 << 20  # of the device and of the host, for all copies
 MAPPED_AND_PORTABLE = 3
+CAPTURES_OF_THREAD = 1
 # A kernel of a name: it runs for so many nanoseconds, or until the host says so.
 HEAD = """.version 7.0
 .target sm_75
@@ -44,19 +46,20 @@ again:
 
 class CudaOnGpu(Cuda):
     def __init__(self, cupti=True):
+        os.environ.setdefault("CUDA_MODULE_LOADING", "EAGER")  # not in the middle of what is captured
         self.runtime = ctypes.CDLL(os.environ["PP_CUDA_RUNTIME"])
+        self._check(self.runtime.cudaFree(None))  # now there is a context, and the driver is mapped
         self.driver = ctypes.CDLL("libcuda.so.1")
         self.cupti = ctypes.CDLL(os.environ["PP_CUPTI_LIBRARY"]) if cupti else None
         self._sites, self._arguments, self._local = [], {}, threading.local()
         self._launch = getattr(self.runtime, "__cudaLaunchKernel", self.runtime.cudaLaunchKernel)  # the first from 13.0 on
-        self._of_thread = {}
+        self._of_thread, self._engine = {}, futures.ThreadPoolExecutor(1)
         self._declare()
         self.driver.cuLaunchKernel.argtypes = [ctypes.c_void_p] + [ctypes.c_uint] * 7 + [ctypes.c_void_p] * 3
         self.runtime.cudaLibraryLoadData.argtypes = [ctypes.c_void_p, ctypes.c_char_p] + [
             ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint] * 2
         self.runtime.cudaLibraryGetKernel.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p]
         self.runtime.cudaHostAlloc.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint]
-        self._check(self.runtime.cudaFree(None))  # the context is made
         self._device = self._made(0, self.runtime.cudaMalloc, MEMORY)
         self._host = self._made(0, self.runtime.cudaHostAlloc, MEMORY, MAPPED_AND_PORTABLE)
         self._word = ctypes.c_uint32.from_address(self._made(0, self.runtime.cudaHostAlloc, 64, MAPPED_AND_PORTABLE))
@@ -91,9 +94,7 @@ class CudaOnGpu(Cuda):
 
     def run_backward(self, site, kernel, stream, launches):
         """By a thread of its own, as an engine's, though one that has Python."""
-        thread = threading.Thread(target=lambda: [self.launch(site, kernel, stream) for _ in range(launches)])
-        thread.start()
-        thread.join()
+        self._engine.submit(lambda: [self.launch(site, kernel, stream) for _ in range(launches)]).result()
 
     def copy(self, site, size, kind, stream):
         to, of = (self._device, self._host) if kind == 1 else (self._host, self._device)
@@ -101,6 +102,10 @@ class CudaOnGpu(Cuda):
 
     def fill(self, site, size, stream):
         self._check(self.runtime.cudaMemsetAsync(self._device, 0, min(size, MEMORY), stream))
+
+    def begin_capture(self, site, stream):
+        """What other threads do meanwhile is no part of it."""
+        self._check(self.runtime.cudaStreamBeginCapture(stream, CAPTURES_OF_THREAD))
 
     def truth(self):
         """Nobody knows."""

@@ -15,10 +15,11 @@ def double_of(version):
     return next(iter(sorted((DOUBLES / version / "site-packages/nvidia").glob("*/lib/libcupti.so.*"))), None)
 
 
-def _one(name, version, interpreter, library, environment):
+def _one(name, version, interpreter, library, environment, path=None):
     with tempfile.TemporaryDirectory() as folder:
         _, of_recorder = recorder.put_before(library, folder)
-        return scenarios.record(name, version, interpreter, {**environment, **of_recorder}, pathlib.Path(folder, "lines"))
+        return scenarios.record(name, version, interpreter, {**environment, **of_recorder},
+                                path or pathlib.Path(folder, "lines"))
 
 
 def on_double(name, version, interpreter, **options):
@@ -27,10 +28,9 @@ def on_double(name, version, interpreter, **options):
     return _one(name, version, interpreter, double_of(version), {"PP_CUDA_DOUBLES": str(DOUBLES), "PP_CUDA_DOUBLE": told})
 
 
-def on_libraries(version, interpreter, cupti, cudart):
-    """{scenario: its events} on real libraries, one after the other: there may be one GPU only."""
-    return {name: _one(name, version, interpreter, cupti, {"PP_CUDA_RUNTIME": str(cudart)})
-            for name in scenarios.of_version(version)}
+def on_libraries(name, version, interpreter, cupti, cudart, path):
+    """The events of a scenario on such libraries as a GPU's; `path` is where they are written down, and stay if it fails."""
+    return _one(name, version, interpreter, cupti, {"PP_CUDA_RUNTIME": str(cudart)}, path)
 
 
 def together(jobs):

@@ -50,7 +50,7 @@ endfunction()
 pp_double_objects(cupti cupti_subscriber.c cupti_control.c cupti_calls.c cupti_records.c cupti_buffers.c cupti_second.c
   cupti_nvtx.c cupti_names_table.c cupti_sizes_table.c pending.c)
 pp_double_objects(driver driver.c device_model.c truth.c)
-pp_double_objects(runtime runtime.c graphs.c)
+pp_double_objects(runtime runtime.c graphs.c libraries.c)
 pp_double_objects(engine engine.c)
 pp_double_objects(nvtx nvtx.c)
 
