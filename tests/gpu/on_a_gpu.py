@@ -3,11 +3,12 @@
 transcripts of the real libcupti (tests/transcripts), to be committed.
 
     python3 tests/gpu/on_a_gpu.py OUT [--programs FOLDER] [--cudart FILE] [--cupti FILE] [--doubles VERSION] [--quick]
+        [--part transcripts|tests]
 
-Needs Python 3.9 or later, the driver, libcudart and libcupti (of NVIDIA's packages in this Python, or of a toolkit; 12.8 or later for
-kernels as text), root or leave to trace; nothing from the network. Of this repository: tests, attach/intarget/cupti_library.h,
-and the programs, best those of `./dev build static ptrace-prof gpu_driver inject_driver cupti_recorder cuda_double`, which
-need no library of this machine. Exit status 1: a test failed, or a scenario did not come to its end.
+Needs Python 3.10 or later, the driver, libcudart and libcupti (of NVIDIA's packages in this Python, or of a toolkit; 12.8 or later for
+kernels as text), root or leave to trace; nothing from the network. Of this repository: the folder tests and the programs, best
+those of `./dev build static ptrace-prof gpu_driver inject_driver gpu_trace_dump cupti_recorder cuda_double`, which need
+nothing of this machine but, the last two, glibc 2.34 or later. Exit status 1: a test failed, or a scenario did not come to its end.
 
 OUT/report.txt is all that was said. OUT/transcripts/VERSION goes to tests/transcripts/data. --doubles: the doubles in the place of
 the real libraries, to try this command where there is no GPU; its transcripts are marked so and are for nobody. --quick: one
@@ -28,8 +29,10 @@ import libraries  # noqa: E402
 
 DRIVER_SAYS = pathlib.Path("/proc/driver/nvidia/version")
 PROGRAMS = {"PTRACE_PROF_BIN": "ptrace-prof", "PP_GPU_DRIVER": "tests/gpu_driver", "PP_INJECT_DRIVER": "tests/inject_driver",
-            "PP_CUPTI_RECORDER": "tests/cupti_recorder.so", "PP_CUDA_DOUBLES": "tests/cuda"}
-TESTS = (("gpu_shim_test.py", "--any", "Records", "Buffers", "Refusals", "Captures", "Troubles"),)
+            "PP_GPU_TRACE_DUMP": "tests/gpu_trace_dump", "PP_CUPTI_RECORDER": "tests/cupti_recorder.so",
+            "PP_CUDA_DOUBLES": "tests/cuda"}
+TESTS = (("gpu_shim_test.py", "--any", "Records", "Buffers", "Refusals", "Captures", "Troubles"),
+         ("gpu_anywhere_test.py", "--any"))
 QUICK = ("run",), (("gpu_shim_test.py", "--any", "Records.test_kernels_and_what_belongs_to_them"),)
 LONGEST = 400  # seconds for one file of tests
 
@@ -55,12 +58,13 @@ def parse():
     parser.add_argument("--cupti", type=pathlib.Path)
     parser.add_argument("--doubles", metavar="VERSION")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--part", choices=("transcripts", "tests"))
     options = parser.parse_args()
     static = ROOT / "build/static/bin"
     options.programs = (options.programs or (static if (static / "ptrace-prof").exists() else ROOT / "build/bin")).resolve()
     for variable, program in PROGRAMS.items():
         os.environ.setdefault(variable, str(options.programs / program))
-    for variable in ("PTRACE_PROF_BIN", "PP_GPU_DRIVER", "PP_INJECT_DRIVER", "PP_CUPTI_RECORDER"):
+    for variable in set(PROGRAMS) - {"PP_CUDA_DOUBLES"}:
         if not pathlib.Path(os.environ[variable]).exists():
             sys.exit(f"{os.environ[variable]} is not there: build it, and bring it here")
     of_double = pathlib.Path(os.environ["PP_CUDA_DOUBLES"], options.doubles or "", "site-packages/nvidia")
@@ -127,8 +131,14 @@ def main():
     version = libraries.version_of(options.cupti, options.cudart)
     report.say(f"CUPTI {version} ({options.cupti}), {options.cudart}, Python {platform.python_version()}, "
                f"{DRIVER_SAYS.read_text().splitlines()[0] if DRIVER_SAYS.exists() else 'no driver of NVIDIA'}")
-    record(options, version, report)
-    run_tests(options, report)
+    if options.part != "tests":
+        record(options, version, report)
+    if options.part != "transcripts":
+        run_tests(options, report)
+    conclude(options, version, report)
+
+
+def conclude(options, version, report):
     if options.doubles:
         report.say("These were doubles: nothing of this is to be committed.")
     else:

@@ -40,7 +40,7 @@ class OnDoubles(unittest.TestCase):
 
     def test_says_where_the_double_is_otherwise(self):
         """Than a library that tells of the driver's calls too."""
-        done, report = self.run_it("--doubles", VERSION, "--quick", PP_CUDA_DOUBLE="nested_driver=1")
+        done, report = self.run_it("--doubles", VERSION, "--quick", "--part", "transcripts", PP_CUDA_DOUBLE="nested_driver=1")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn(f"the double of {VERSION} does not do the same; first in what launcher#1 does and is told, step", report)
         self.assertIn("\n  the real library: is told at the entry of the driver's 307 (", report)
@@ -51,7 +51,7 @@ class OnDoubles(unittest.TestCase):
         self.assertRegex(report, "\nFailed: scenario run: .*, gpu_shim_test.py\n")
 
     def test_a_scenario_that_does_not_end_is_kept(self):
-        done, report = self.run_it("--doubles", VERSION, "--quick", PP_CUDA_DOUBLE="foreign=1")
+        done, report = self.run_it("--doubles", VERSION, "--quick", "--part", "transcripts", PP_CUDA_DOUBLE="foreign=1")
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertIn("FAILED: scenario run: the shim does not record", report)
         events = transcript.parse((self.out / "run-unfinished.jsonl").read_text())

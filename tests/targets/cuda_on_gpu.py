@@ -1,9 +1,14 @@
 """The real libcudart and libcuda as a job of Python uses them, where there is a GPU: what cuda_libraries.Cuda is on the doubles,
 with kernels that really run. PP_CUDA_RUNTIME is the path of libcudart, PP_CUPTI_LIBRARY that of libcupti.
+
+The truth is what the job knows: "operations": [{kind, python, tid, begin, end, names}], one for each call that starts something,
+with the time that the call took (nanoseconds of CLOCK_MONOTONIC) and the names of the kernels that it started, in their order.
 """
+import contextlib
 import ctypes
 import os
 import threading
+import time
 from concurrent import futures
 
 from cuda_libraries import Cuda, Dimensions
@@ -54,6 +59,7 @@ class CudaOnGpu(Cuda):
         self._sites, self._arguments, self._local = [], {}, threading.local()
         self._launch = getattr(self.runtime, "__cudaLaunchKernel", self.runtime.cudaLaunchKernel)  # the first from 13.0 on
         self._of_thread, self._engine = {}, futures.ThreadPoolExecutor(1)
+        self._names, self._nodes, self._truth = {}, {}, []
         self._declare()
         self.driver.cuLaunchKernel.argtypes = [ctypes.c_void_p] + [ctypes.c_uint] * 7 + [ctypes.c_void_p] * 3
         self.runtime.cudaLibraryLoadData.argtypes = [ctypes.c_void_p, ctypes.c_char_p] + [
@@ -68,7 +74,20 @@ class CudaOnGpu(Cuda):
         library, kernel = ctypes.c_void_p(), ctypes.c_void_p()
         self._check(self.runtime.cudaLibraryLoadData(ctypes.byref(library), text.encode(), None, None, 0, None, None, 0))
         self._check(self.runtime.cudaLibraryGetKernel(ctypes.byref(kernel), library, name.encode()))
+        self._names[kernel.value] = (name,)
         return kernel.value
+
+    @contextlib.contextmanager
+    def _telling(self, site, kind, names=()):
+        """Of a call that starts something, or adds to what is captured."""
+        captured = getattr(self._local, "captured", None)
+        begin = time.monotonic_ns()
+        yield
+        if captured is None:
+            self._truth.append({"kind": kind, "python": self._sites[site], "tid": threading.get_native_id(),
+                                "begin": begin, "end": time.monotonic_ns(), "names": names})
+        else:
+            captured.extend(names)
 
     def kernel(self, name, nanoseconds):
         return self._load(name, TIMED % (name, nanoseconds))
@@ -87,10 +106,12 @@ class CudaOnGpu(Cuda):
         return self._arguments[kernel][1] if kernel in self._arguments else None
 
     def launch(self, site, kernel, stream, grid=(64, 1, 1), block=(256, 1, 1), shared=0):
-        self._check(self._launch(kernel, Dimensions(*grid), Dimensions(*block), self._given(kernel), shared, stream))
+        with self._telling(site, "kernel", self._names[kernel]):
+            self._check(self._launch(kernel, Dimensions(*grid), Dimensions(*block), self._given(kernel), shared, stream))
 
     def launch_by_driver(self, site, kernel, stream, grid=(64, 1, 1), block=(256, 1, 1)):
-        self._check(self.driver.cuLaunchKernel(kernel, *grid, *block, 0, stream, self._given(kernel), None))
+        with self._telling(site, "kernel", self._names[kernel]):
+            self._check(self.driver.cuLaunchKernel(kernel, *grid, *block, 0, stream, self._given(kernel), None))
 
     def run_backward(self, site, kernel, stream, launches):
         """By a thread of its own, as an engine's, though one that has Python."""
@@ -98,18 +119,30 @@ class CudaOnGpu(Cuda):
 
     def copy(self, site, size, kind, stream):
         to, of = (self._device, self._host) if kind == 1 else (self._host, self._device)
-        self._check(self.runtime.cudaMemcpyAsync(to, of, min(size, MEMORY), kind, stream))
+        with self._telling(site, "memcpy"):
+            self._check(self.runtime.cudaMemcpyAsync(to, of, min(size, MEMORY), kind, stream))
 
     def fill(self, site, size, stream):
-        self._check(self.runtime.cudaMemsetAsync(self._device, 0, min(size, MEMORY), stream))
+        with self._telling(site, "memset"):
+            self._check(self.runtime.cudaMemsetAsync(self._device, 0, min(size, MEMORY), stream))
 
     def begin_capture(self, site, stream):
         """What other threads do meanwhile is no part of it."""
         self._check(self.runtime.cudaStreamBeginCapture(stream, CAPTURES_OF_THREAD))
+        self._local.captured = []
+
+    def end_capture(self, site, stream):
+        nodes, self._local.captured = self._local.captured, None
+        graph = super().end_capture(site, stream)
+        self._nodes[graph] = nodes
+        return graph
+
+    def replay(self, site, graph, stream):
+        with self._telling(site, "graph", self._nodes[graph]):
+            self._check(self.runtime.cudaGraphLaunch(graph, stream))
 
     def truth(self):
-        """Nobody knows."""
-        return {"calls": [], "operations": []}
+        return {"calls": [], "operations": self._truth}
 
     def misuse(self):
         return {}

@@ -22,7 +22,7 @@ class Recording:
 
     def __init__(self, play, options):
         self.play = play
-        self.process = subprocess.Popen([DRIVER, "--wait", *options, str(play.job.pid)], stdin=subprocess.PIPE,
+        self.process = subprocess.Popen([DRIVER, "--wait", "--slots", "16", *options, str(play.job.pid)], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True)
         self.first = json.loads(self.process.stdout.readline())
 
