@@ -11,6 +11,9 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
+
+import cuda_double_oracle_test as oracle
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import interpreters, runner  # noqa: E402
@@ -175,6 +178,18 @@ class Recorder(unittest.TestCase):
         for path in libraries:
             with self.subTest(path.parent.name), tempfile.TemporaryDirectory() as folder:
                 self.check(path, folder)
+
+    def test_real_libraries_answer_through_it(self):
+        """What can be asked of them without a driver."""
+        if not oracle.TALKING:
+            self.skipTest("no real libcupti that talks without a driver is in the cache (./dev setup test fetches some)")
+        for version in {oracle.TALKING[0], oracle.TALKING[-1]}:
+            with self.subTest(version=version), tempfile.TemporaryDirectory() as folder:
+                real = oracle.real(version)
+                stand_in, environment = recorder.put_before(real, folder)
+                with mock.patch.dict(os.environ, {**environment, "PP_CUPTI_TRANSCRIPT": f"{folder}/lines"}):
+                    for question in ("version", "strides"):
+                        self.assertEqual(oracle.ask(stand_in, question), oracle.ask(real, question))
 
     def test_a_function_that_is_lacking_is_not_found(self):
         with tempfile.TemporaryDirectory() as folder:

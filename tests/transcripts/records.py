@@ -76,7 +76,7 @@ def strides(events):
 
 def buffers(events):
     """{name: Buffer}"""
-    open_calls, found = collections.defaultdict(list), {}
+    open_calls, asked_of, found = collections.defaultdict(list), {}, {}
     for event in events:
         thread = event["thread"]
         if event["event"] == "enter":
@@ -84,10 +84,10 @@ def buffers(events):
         elif event["event"] == "leave":
             open_calls[thread].pop()
         elif event["event"] == "request":
-            asked_of = event["of"]
+            asked_of[thread] = event["of"]
         elif event["event"] == "requested" and event["buffer"]:
             inside = call_text(open_calls[thread][-1]) if open_calls[thread] else ""
-            found[event["buffer"]] = Buffer(thread, inside, asked_of, event["line"])
+            found[event["buffer"]] = Buffer(thread, inside, asked_of[thread], event["line"])
         elif event["event"] == "complete":
             flushing = sorted((on, call_text(calls[-1])) for on, calls in open_calls.items()
                               if calls and calls[-1]["call"] == "cuptiActivityFlushAll")
