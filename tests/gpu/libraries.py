@@ -22,6 +22,12 @@ def find(name):
     return next((found.resolve() for folder in _folders() for found in sorted(folder.glob(f"{name}.so.*"))), None)
 
 
+def gpus():
+    """Their models, as the driver tells them."""
+    told = (path.read_text() for path in sorted(pathlib.Path("/proc/driver/nvidia/gpus").glob("*/information")))
+    return [line.partition(":")[2].strip() for text in told for line in text.splitlines() if line.startswith("Model:")]
+
+
 def version_of(cupti, cudart):
     """What cuptiGetVersion says, asked in a process of its own."""
     done = subprocess.run([sys.executable, "-c", ASK.format(cudart=str(cudart), cupti=str(cupti))], capture_output=True,

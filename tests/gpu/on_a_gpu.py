@@ -46,9 +46,9 @@ class Report:
         print(*words, flush=True)
         print(*words, file=self.file, flush=True)
 
-    def fail(self, what):
+    def fail(self, what, why="above"):
         self.failed.append(what)
-        self.say(f"FAILED: {what}")
+        self.say(f"FAILED: {what}: {why}")
 
 
 def parse():
@@ -78,11 +78,15 @@ def parse():
     return options
 
 
+def driver():
+    return DRIVER_SAYS.read_text().splitlines()[0] if DRIVER_SAYS.exists() else None
+
+
 def about(options, version, scenario):
     """What a transcript is of."""
     return {"scenario": scenario, "version": version, "real": options.doubles is None,
             "cupti": options.cupti.name, "cudart": options.cudart.name, "python": platform.python_version(),
-            "driver": DRIVER_SAYS.read_text().splitlines()[0] if DRIVER_SAYS.exists() else None}
+            "driver": driver(), "gpu": libraries.gpus()}
 
 
 def record(options, version, report):
@@ -96,7 +100,7 @@ def record(options, version, report):
         try:
             events = recording.on_libraries(name, version, this, options.cupti, options.cudart, path)
         except Exception as error:  # whatever it is, the others are tried too, and what there is of this one is kept
-            report.fail(f"scenario {name}: {error}")
+            report.fail(f"scenario {name}", error)
             continue
         path.unlink()
         transcript.write(folder / (name + transcript.SUFFIX), about(options, version, name), events)
@@ -107,7 +111,7 @@ def record(options, version, report):
         try:
             difference = comparing.first_difference(events, recording.on_double(name, version, this))
         except Exception as error:  # what was recorded is what counts: the comparison can be made elsewhere
-            report.fail(f"comparison of {name} with the double of {version}: {error!r}")
+            report.fail(f"comparison of {name} with the double of {version}", repr(error))
             continue
         report.say(f"  the double of {version} does the same" if difference is None else
                    f"  the double of {version} does not do the same; first in {difference}")
@@ -144,7 +148,7 @@ def main():
     report = Report(options.out / "report.txt")
     version = libraries.version_of(options.cupti, options.cudart)
     report.say(f"CUPTI {version} ({options.cupti}), {options.cudart}, Python {platform.python_version()}, "
-               f"{DRIVER_SAYS.read_text().splitlines()[0] if DRIVER_SAYS.exists() else 'no driver of NVIDIA'}")
+               f"{driver() or 'no driver of NVIDIA'}, {', '.join(libraries.gpus()) or 'no GPU'}")
     if options.part != "tests":
         record(options, version, report)
     if options.part != "transcripts":
@@ -155,7 +159,7 @@ def main():
 def conclude(options, version, report):
     if options.doubles:
         report.say("These were doubles: nothing of this is to be committed.")
-    else:
+    elif (options.out / "transcripts").exists():
         report.say(f"To be committed: {options.out}/transcripts/{version} as tests/transcripts/data/{version}. Then "
                    "`./dev test -R transcripts` holds the double to it; what it finds is mended in tests/doubles/cuda.")
     report.say(f"Failed: {', '.join(report.failed) or 'nothing'}")

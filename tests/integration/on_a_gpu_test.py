@@ -48,7 +48,7 @@ class OnDoubles(unittest.TestCase):
     def test_says_what_failed(self):
         done, report = self.run_it("--doubles", VERSION, "--quick", PP_GPU_DRIVER="/bin/false")
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
-        self.assertRegex(report, "\nFailed: scenario run: .*, gpu_shim_test.py\n")
+        self.assertRegex(report, "\nFailed: scenario run, gpu_shim_test.py\n$")
 
     def test_a_scenario_that_does_not_end_is_kept(self):
         done, report = self.run_it("--doubles", VERSION, "--quick", "--part", "transcripts", PP_CUDA_DOUBLE="foreign=1")
