@@ -26,6 +26,7 @@ class Recording:
         self.play = play
         self.process = subprocess.Popen([DRIVER, "--wait", "--slots", "16", *options, str(play.job.pid)], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True)
+        play.drivers.append(self.process)
         self.first = json.loads(self.process.stdout.readline())
 
     def flush(self):
@@ -52,7 +53,15 @@ class Recording:
 
 class Play:
     def __init__(self, job, path):
-        self.job, self.growing = job, transcript.Growing(path)
+        self.job, self.growing, self.drivers = job, transcript.Growing(path), []
+
+    def end(self):
+        """Whatever went wrong: nothing of it stays."""
+        for driver in self.drivers:
+            driver.kill()
+            driver.wait()
+            driver.stdin.close()
+            driver.stdout.close()
 
     def say(self, word):
         self.job.tell(word)
@@ -140,7 +149,11 @@ def record(name, version, interpreter, environment, path):
     """The events of scenario `name`; `environment`: which libraries the job has."""
     pathlib.Path(path).unlink(missing_ok=True)
     with TargetProcess("cuda_scene.py", interpreter, [version], env={**environment, "PP_CUPTI_TRANSCRIPT": str(path)}) as job:
-        ALL[name](Play(job, path))
+        play = Play(job, path)
+        try:
+            ALL[name](play)
+        finally:
+            play.end()
         if job.finish():
             raise AssertionError(f"{name}: the job ended badly: {job.stderr()}")
     return transcript.parse(pathlib.Path(path).read_text())
