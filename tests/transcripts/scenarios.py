@@ -14,7 +14,7 @@ from support.target_process import DEADLINE, TargetProcess
 from . import transcript
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-DRIVER = os.environ.get("PP_GPU_DRIVER", str(ROOT / "build/bin/tests/gpu_driver"))
+DRIVE = os.environ.get("PP_GPU_DRIVER", str(ROOT / "build/bin/tests/gpu_driver")), "--timeout-ms", "60000"  # a GPU takes its time
 FLUSH = "cuptiActivityFlushAll"
 PATIENCE = 60  # seconds, for what takes less than ten
 
@@ -24,7 +24,7 @@ class Recording:
 
     def __init__(self, play, options):
         self.play = play
-        self.process = subprocess.Popen([DRIVER, "--wait", "--slots", "16", *options, str(play.job.pid)], stdin=subprocess.PIPE,
+        self.process = subprocess.Popen([*DRIVE, "--wait", "--slots", "16", *options, str(play.job.pid)], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True)
         play.drivers.append(self.process)
         self.first = json.loads(self.process.stdout.readline())
@@ -77,7 +77,7 @@ class Play:
         return recording
 
     def refused(self):
-        done = subprocess.run([DRIVER, str(self.job.pid)], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        done = subprocess.run([*DRIVE, str(self.job.pid)], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=DEADLINE)
         if done.returncode == 0:
             raise AssertionError(f"the shim was not refused: {done.stdout}")
