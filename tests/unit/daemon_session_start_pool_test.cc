@@ -64,12 +64,12 @@ TEST_F(BusyPool, WhatHasNotBegunCanBeWithdrawn) {
 }
 
 TEST(StartPool, HasAThreadForEachJobThatWaitsUntilThereAreEnough) {
-  StartPool pool(3);
   std::promise<void> all;
   std::mutex mutex;
   int begun = 0;
   std::promise<void> release;
   const std::shared_future<void> released = release.get_future().share();
+  StartPool pool(3);  // goes first: until its threads have ended they look at these
   for (uint32_t user = 0; user < 3; ++user) {
     pool.Add(user, [&] {
       {
