@@ -103,14 +103,14 @@ uint64_t pp_cupti_captures(void) {
   return count;
 }
 
-void pp_cupti_watch_captures(void* subscriber) {
+void pp_cupti_watch_captures(void) {
   if (pp_gpu_now(PP_MONOTONIC) - left_at > PP_BELIEVED_SECONDS * 1000000000ull) {
     for (unsigned i = 0; i < PP_CAPTURES; ++i) __atomic_store_n(&captured[i], 0, __ATOMIC_RELEASE);
     __atomic_store_n(&uncounted, 0, __ATOMIC_RELEASE);
   }
   for (unsigned i = 0; i < sizeof kCalls / sizeof *kCalls; ++i) {
     (void)PP_CUPTI_CALL(PP_GPU_STEP_CALLBACKS,
-                        pp_cupti.cuptiEnableCallback(1, subscriber, kCalls[i].domain, kCalls[i].call));
+                        pp_cupti.cuptiEnableCallback(1, pp_cupti.subscriber, kCalls[i].domain, kCalls[i].call));
   }
 }
 

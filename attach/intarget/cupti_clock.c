@@ -18,7 +18,7 @@ static int encloses(int clock) {
   for (int attempt = 0; attempt < PP_CLOCK_ATTEMPTS; ++attempt) {
     uint64_t said = 0;
     const uint64_t before = pp_gpu_now(clock);
-    const int result = PP_CUPTI_CALL(PP_GPU_STEP_CLOCK, pp_cupti.cuptiGetTimestamp(&said));
+    const int result = PP_CUPTI_CALL(PP_GPU_STEP_CLOCK, pp_cupti_calls->timestamp(&said));
     if (result == PP_CUPTI_NOT_MADE) return 1;  // nothing was seen, and soon all is over
     if (result == 0 && before <= said && said <= pp_gpu_now(clock)) return 1;
   }
@@ -26,7 +26,7 @@ static int encloses(int clock) {
 }
 
 uint32_t pp_cupti_clock(void) {
-  for (unsigned row = 0; pp_cupti.cuptiGetTimestamp && row < sizeof kClocks / sizeof *kClocks; ++row) {
+  for (unsigned row = 0; row < sizeof kClocks / sizeof *kClocks; ++row) {
     if (encloses(kClocks[row].clock)) return kClocks[row].time;
   }
   return PP_GPU_TIME_UNKNOWN;

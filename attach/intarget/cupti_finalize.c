@@ -7,7 +7,6 @@
 
 enum { PP_OUR_CALL = 2 /* cuDriverGetVersion */, PP_PATIENCE_MILLIS = 2000, PP_TURN_MILLIS = 20 };
 
-static void* current;            // the subscriber, while it may be taken down
 static uint64_t waiting_thread;  // the control thread, while it makes its call; 0: nobody does
 static uint64_t is_down;         // 1 + the result
 
@@ -15,7 +14,7 @@ static uint64_t is_down;         // 1 + the result
 void pp_cupti_at_our_call(void) {
   const uint64_t thread = __atomic_load_n(&waiting_thread, __ATOMIC_ACQUIRE);
   if (!thread || thread != (uint64_t)pp_system_call(PP_SYS_gettid, 0, 0, 0, 0, 0, 0) || is_down) return;
-  pp_cupti.cuptiUnsubscribe(current);
+  pp_cupti.cuptiUnsubscribe(pp_cupti.subscriber);
   is_down = 1 + (uint64_t)(uint32_t)pp_cupti.cuptiFinalize();
 }
 
@@ -27,13 +26,12 @@ static int await_no_capture(uint64_t deadline) {
   return 1;
 }
 
-static void call_until_down(void* subscriber, uint64_t deadline) {
+static void call_until_down(uint64_t deadline) {
   if (PP_CUPTI_CALL(PP_GPU_STEP_FINALIZE,
-                    pp_cupti.cuptiEnableCallback(1, subscriber, PP_CUPTI_DOMAIN_DRIVER, PP_OUR_CALL))) {
+                    pp_cupti.cuptiEnableCallback(1, pp_cupti.subscriber, PP_CUPTI_DOMAIN_DRIVER, PP_OUR_CALL))) {
     return;
   }
   const uint64_t self = (uint64_t)pp_system_call(PP_SYS_gettid, 0, 0, 0, 0, 0, 0);
-  current = subscriber;
   for (;;) {
     int version = 0;
     __atomic_store_n(&waiting_thread, self, __ATOMIC_RELEASE);
@@ -44,11 +42,11 @@ static void call_until_down(void* subscriber, uint64_t deadline) {
   }
   if (!is_down) {
     (void)PP_CUPTI_CALL(PP_GPU_STEP_FINALIZE,
-                        pp_cupti.cuptiEnableCallback(0, subscriber, PP_CUPTI_DOMAIN_DRIVER, PP_OUR_CALL));
+                        pp_cupti.cuptiEnableCallback(0, pp_cupti.subscriber, PP_CUPTI_DOMAIN_DRIVER, PP_OUR_CALL));
   }
 }
 
-static uint32_t take_down(void* subscriber, int32_t* number) {
+static uint32_t take_down(int32_t* number) {
   if (pp_gpu.trouble) return PP_GPU_LEFT_DORMANT_BROKEN;
   const uint32_t wanted = __atomic_load_n(&pp_gpu.arena->wanted, __ATOMIC_ACQUIRE);
   if (wanted == PP_GPU_WANT_LEAVE_UP) return PP_GPU_LEFT_DORMANT_UP;
@@ -60,16 +58,16 @@ static uint32_t take_down(void* subscriber, int32_t* number) {
   pp_gpu_set_step(PP_GPU_STEP_FINALIZE);
   if (!await_no_capture(deadline)) return PP_GPU_LEFT_DORMANT_CAPTURE;
   is_down = 0;
-  call_until_down(subscriber, deadline);
+  call_until_down(deadline);
   if (!is_down) return PP_GPU_LEFT_DORMANT_NO_CALL;
   *number = (int32_t)(is_down - 1);
   return *number == 0 ? PP_GPU_LEFT_FINALIZED : PP_GPU_LEFT_DORMANT_REFUSED;
 }
 
-uint32_t pp_cupti_take_down(void* subscriber, int32_t* number) {
-  const uint32_t how = take_down(subscriber, number);
+uint32_t pp_cupti_take_down(int32_t* number) {
+  const uint32_t how = take_down(number);
   if (how != PP_GPU_LEFT_FINALIZED && how != PP_GPU_LEFT_DORMANT_REFUSED) {
-    (void)PP_CUPTI_CALL(PP_GPU_STEP_UNSUBSCRIBE, pp_cupti.cuptiUnsubscribe(subscriber));
+    (void)PP_CUPTI_CALL(PP_GPU_STEP_UNSUBSCRIBE, pp_cupti.cuptiUnsubscribe(pp_cupti.subscriber));
   }
   pp_cupti_forget_captures();
   return how;

@@ -117,21 +117,52 @@ typedef struct pp_cupti_library {
   int (*cuDeviceGetCount)(int*);
   int has_driver;
   uint32_t version;
+  void* subscriber;  // what it knows us by; null: it does not
 } pp_cupti_library;
+
+// Switches the records of one call on or off.
+typedef int (*pp_cupti_single_call)(uint32_t call, uint8_t on);
+
+// What CUPTI's generations of calls do differently. They do not mix in a process. All return a pp_cupti_result.
+typedef struct pp_cupti_generation {
+  int (*subscribe)(void);
+  int (*name_threads)(void);  // by gettid
+  int (*set_attribute)(uint32_t attribute, void* value, size_t size);
+  int (*hand_in_buffers)(void);
+  int (*measure)(void);                  // fills in strides, as far as it can before kinds are switched on
+  const uint8_t* (*device_kinds)(void);  // as pp_gpu_boot.device_kinds
+  int (*enable)(uint32_t kind);
+  int (*enable_and_dump)(uint32_t kind);
+  int (*disable)(uint32_t kind);
+  pp_cupti_single_call (*single_call)(uint32_t kind);  // null: all of an API or none
+  int (*timestamp)(uint64_t*);
+  int (*dropped)(size_t*);
+  int (*flush)(uint32_t forced);
+  uint32_t (*leave)(int32_t* number);  // pp_gpu_leave_how
+  // 1: buffers and attributes are the process's, so another tool may have set them, or take them over.
+  int is_of_process;
+} pp_cupti_generation;
 
 #pragma GCC visibility push(hidden)
 extern pp_cupti_library pp_cupti;
+extern const pp_cupti_generation* pp_cupti_calls;  // that are in use
+extern const pp_cupti_generation pp_cupti_first;   // cupti_first.c
 
 pp_gpu_report pp_cupti_find(void);
 // What went wrong, by what a call returned.
 pp_gpu_report pp_cupti_failed(enum pp_gpu_step step, int result);
 
+// cupti_subscribe.c
+int pp_cupti_subscribe_as(size_t size_of_params, uint8_t allow_others);
+// cupti_measure.c
+typedef int (*pp_cupti_next_record)(uint8_t* bytes, size_t size, uint8_t** record);
+int pp_cupti_measure(uint32_t kind, pp_cupti_next_record next);  // into the strides; what the first step returned
 // cupti_callbacks.c
 void pp_cupti_request_buffer(uint8_t** buffer, size_t* size, size_t* max_records);
 void pp_cupti_complete_buffer(void* context, uint32_t stream, uint8_t* buffer, size_t size, size_t valid);
 void pp_cupti_on_callback(void* user, uint32_t domain, uint32_t cbid, const void* data);
 // cupti_captures.c
-void pp_cupti_watch_captures(void* subscriber);
+void pp_cupti_watch_captures(void);
 void pp_cupti_forget_captures(void);
 void pp_cupti_at_capture_call(uint32_t domain, uint32_t call, const pp_cupti_call_data* data);  // its exit; any thread
 uint64_t pp_cupti_captures(void);                                                               // that go on
@@ -144,12 +175,12 @@ void pp_cupti_begin_watch(int is_per_thread);
 void pp_cupti_look(int flush_result);  // after a flush: sets pp_gpu.trouble
 int pp_cupti_has_buffers(void);        // 1: CUPTI surely asks us for them still
 // cupti_launches.c
-void pp_cupti_watch_launches(void* subscriber);
-void pp_cupti_forget_launches(void* subscriber);                                        // if they are watched
+void pp_cupti_watch_launches(void);
+void pp_cupti_forget_launches(void);                                                    // if they are watched
 void pp_cupti_on_call(uint32_t domain, uint32_t cbid, const pp_cupti_call_data* call);  // that begins; any thread
 // cupti_finalize.c
-uint32_t pp_cupti_take_down(void* subscriber, int32_t* number);  // pp_gpu_leave_how
-void pp_cupti_at_our_call(void);                                 // in the callback of the call that is there for it
+uint32_t pp_cupti_take_down(int32_t* number);  // pp_gpu_leave_how
+void pp_cupti_at_our_call(void);               // in the callback of the call that is there for it
 #pragma GCC visibility pop
 
 // A call of the library, unless the process is ending.

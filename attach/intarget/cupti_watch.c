@@ -26,8 +26,8 @@ static uint64_t traffic(void) {
 // Has CUPTI write down which contexts there are: a record for which it needs a buffer. 1: it asked us for one.
 static int probe(void) {
   const uint64_t before = traffic();
-  if (PP_CUPTI_CALL(PP_GPU_STEP_FLUSH, pp_cupti.cuptiActivityEnableAndDump(PP_CUPTI_KIND_CONTEXT)) ||
-      PP_CUPTI_CALL(PP_GPU_STEP_FLUSH, pp_cupti.cuptiActivityFlushAll(0))) {
+  if (PP_CUPTI_CALL(PP_GPU_STEP_FLUSH, pp_cupti_calls->enable_and_dump(PP_CUPTI_KIND_CONTEXT)) ||
+      PP_CUPTI_CALL(PP_GPU_STEP_FLUSH, pp_cupti_calls->flush(0))) {
     return 1;  // it does not say
   }
   return traffic() != before;
@@ -38,7 +38,7 @@ void pp_cupti_begin_watch(int is_per_thread) {
   has_own_buffer = is_per_thread;
   failed = quiet = silent = wrong = 0;
   is_probe_sure = 0;
-  if (pp_cupti.cuptiActivityEnableAndDump) {
+  if (pp_cupti_calls->is_of_process && pp_cupti.cuptiActivityEnableAndDump) {
     const uint64_t before = traffic();
     is_probe_sure = probe() && traffic() != before;
   }

@@ -40,7 +40,6 @@ typedef struct pp_gpu_backend {
   uint32_t (*detach)(void);
   // pp_gpu_time of records.
   uint32_t (*clock)(void);
-  void (*stride_table)(uint16_t strides[PP_GPU_KINDS]);
 } pp_gpu_backend;
 
 typedef struct pp_gpu_self {

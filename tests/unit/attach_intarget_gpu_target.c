@@ -66,5 +66,5 @@ void gpu_target_leave(void) { pp_cupti_forget_captures(); }
 
 void gpu_target_subscribe(void) {
   pp_cupti.cuptiEnableCallback = enable_callback;
-  pp_cupti_watch_captures(0);
+  pp_cupti_watch_captures();
 }

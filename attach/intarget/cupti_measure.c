@@ -1,0 +1,17 @@
+// How long CUPTI's records are: its own iteration over them says so, on made-up bytes, once for each kind.
+#include "attach/intarget/cupti_library.h"
+
+enum { PP_PROBE_BYTES = 4096 };
+
+int pp_cupti_measure(uint32_t kind, pp_cupti_next_record next) {
+  uint32_t words[PP_PROBE_BYTES / sizeof(uint32_t)] __attribute__((aligned(16)));
+  for (unsigned i = 0; i < sizeof words / sizeof *words; ++i) words[i] = kind;
+  uint8_t *first = 0, *second = 0;
+  pp_gpu.arena->strides[kind] = 0;
+  const int result = PP_CUPTI_CALL(PP_GPU_STEP_STRIDES, next((uint8_t*)words, sizeof words, &first));
+  if (result) return result;
+  second = first;
+  if (PP_CUPTI_CALL(PP_GPU_STEP_STRIDES, next((uint8_t*)words, sizeof words, &second))) return 0;
+  if (second > first && second - first < PP_PROBE_BYTES) pp_gpu.arena->strides[kind] = (uint16_t)(second - first);
+  return 0;
+}

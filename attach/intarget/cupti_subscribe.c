@@ -1,0 +1,20 @@
+// Becoming CUPTI's subscriber by the call that says who we are, and who is there already.
+#include "attach/intarget/cupti_library.h"
+
+// Names come from another tool: what is no plain letter is left out.
+static void keep_other_name(const char* name) {
+  unsigned length = 0;
+  for (unsigned i = 0; i < PP_GPU_NAME_BYTES - 1 && name[i]; ++i) {
+    if (name[i] >= ' ' && name[i] <= '~') pp_gpu.arena->other_tool[length++] = name[i];
+  }
+  pp_gpu.arena->other_tool[length] = 0;
+}
+
+int pp_cupti_subscribe_as(size_t size, uint8_t allow_others) {
+  char other[PP_GPU_NAME_BYTES] = {0};
+  pp_cupti_subscriber_params params = {size, "ptrace-prof", other, sizeof other, allow_others, {0}};
+  const int result = pp_cupti.cuptiSubscribe_v2(&pp_cupti.subscriber, pp_cupti_on_callback, 0, &params);
+  other[sizeof other - 1] = 0;
+  if (other[0] && (result == PP_CUPTI_MULTIPLE_SUBSCRIBERS || !result)) keep_other_name(other);
+  return result;
+}
