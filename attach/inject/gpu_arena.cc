@@ -112,6 +112,7 @@ std::string_view GpuLeftWords(uint32_t how) {
     case PP_GPU_LEFT_DORMANT_UNSURE: return "whether a CUDA graph is being captured is not known";
     case PP_GPU_LEFT_DORMANT_ASKED:
       return "libraries of the job may call it at any time, for what they annotate by NVTX";
+    case PP_GPU_LEFT_DORMANT_SHARED: return "other tools may have its second generation of calls too";
     case PP_GPU_LEFT_DORMANT_BROKEN: return "it did not work any more, so nothing more was asked of it";
     default: return "";
   }
@@ -125,11 +126,14 @@ Error GpuArena::Failure(Pid pid) const {
   if (now != GpuState::kFailed) {
     return {Code::kOk, "", ""};
   }
+  return GpuFailure(pid, {Load(head().error), Load(head().error_step), Load(head().error_number),
+                          Load(head().backend_version), Load(head().driver_version), OtherTool()});
+}
+
+std::string GpuArena::OtherTool() const {
   char name[PP_GPU_NAME_BYTES];
   std::memcpy(name, head().other_tool, sizeof name);
-  const std::string tool = CleanText({name, ::strnlen(name, sizeof name)});
-  return GpuFailure(pid, {Load(head().error), Load(head().error_step), Load(head().error_number),
-                          Load(head().backend_version), Load(head().driver_version), tool});
+  return CleanText({name, ::strnlen(name, sizeof name)});
 }
 
 void GpuArena::RenewLease() { std::atomic_ref<uint64_t>(head().beat).fetch_add(1, std::memory_order_release); }
@@ -229,7 +233,24 @@ GpuLibrary GpuArena::library() const {
   library.system_thread_ids = Load(head().thread_ids) != 0;
   std::memcpy(library.strides.data(), head().strides, sizeof head().strides);
   std::memcpy(library.kind_results.data(), head().kind_results, sizeof head().kind_results);
+  library.first_tool = OtherTool();
   return library;
+}
+
+std::optional<GpuLayouts> GpuArena::NewLayouts() {
+  const uint32_t told = Load(head().layouts_told);
+  if (told == layouts_seen_) {
+    return std::nullopt;
+  }
+  layouts_seen_ = told;
+  GpuLayouts layouts;
+  for (size_t row = 0; row < layouts.rows.size(); ++row) {
+    const uint32_t state = Load(head().layouts[row].state);
+    std::memcpy(&layouts.rows[row], &head().layouts[row], sizeof layouts.rows[row]);
+    layouts.rows[row].state = state;
+  }
+  std::memcpy(layouts.strides.data(), head().strides, sizeof head().strides);
+  return layouts;
 }
 
 GpuCounts GpuArena::counts() const {

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -84,6 +85,13 @@ struct GpuLibrary {
   std::array<uint16_t, PP_GPU_KINDS> strides{};  // bytes to the next record of each kind; 0: there is none
   // What switching on each kind returned; UINT16_MAX: it was not tried.
   std::array<uint16_t, PP_GPU_KINDS> kind_results{};
+  std::string first_tool;  // that has CUPTI too, since before us; "": none is known
+};
+
+// Where the library puts the fields that were asked for, as far as it has said so: by the rows of pp_gpu_boot.fields.
+struct GpuLayouts {
+  std::array<uint16_t, PP_GPU_KINDS> strides{};
+  std::array<pp_gpu_layout, PP_GPU_LAYOUTS> rows{};
 };
 
 // Why CUPTI stays in a process that was left so (pp_gpu_leave_how), in words; "" where it does not.
@@ -134,6 +142,8 @@ class GpuArena {
   GpuLaunchArea& launches() { return launches_; }
 
   GpuLibrary library() const;
+  // If there is something new; to be asked for with every buffer, before that is read.
+  std::optional<GpuLayouts> NewLayouts();
   GpuCounts counts() const;
   // Those that came since the last time; the ring holds PP_GPU_CLOCKS of them.
   std::vector<GpuClockPair> NewClocks();
@@ -151,6 +161,7 @@ class GpuArena {
   pp_gpu_slot& slot(uint32_t index) const;
   std::span<uint8_t> buffer(uint32_t index) const;
   Result<void> ReadHead();
+  std::string OtherTool() const;
   void Ring();
   void GiveBack(uint32_t index, uint64_t used);
 
@@ -159,6 +170,7 @@ class GpuArena {
   GpuLaunchArea launches_;
   Tid control_thread_;
   uint64_t clocks_seen_ = 0;
+  uint32_t layouts_seen_ = 0;
   uint64_t invalid_ = 0;
 };
 

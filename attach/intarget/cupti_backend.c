@@ -33,7 +33,8 @@ static void set_up(void) {
         PP_GPU_STEP_CALLBACKS,
         pp_cupti.cuptiEnableCallback(1, pp_cupti.subscriber, PP_CUPTI_DOMAIN_STATE, PP_CUPTI_STATE_FATAL_ERROR));
   }
-  if (pp_gpu_boot_block.flags & PP_GPU_BOOT_FINALIZE && pp_cupti.version >= PP_CUPTI_12_6) {
+  if (pp_cupti_calls->is_of_process && pp_gpu_boot_block.flags & PP_GPU_BOOT_FINALIZE &&
+      pp_cupti.version >= PP_CUPTI_12_6) {  // it will be taken down
     pp_cupti_watch_captures();
   }
   pp_gpu.arena->thread_ids = PP_CUPTI_CALL(PP_GPU_STEP_THREAD_ID, pp_cupti_calls->name_threads()) == 0;
@@ -51,6 +52,7 @@ static int enable(enum pp_gpu_step step, uint8_t kind, int (*how)(uint32_t)) {
   const int result = PP_CUPTI_CALL(step, how(kind));
   pp_gpu.arena->kind_results[kind] = (uint16_t)result;
   enabled[kind] = result == 0;
+  if (!result) pp_cupti_calls->measure_one(kind);
   return result;
 }
 
@@ -87,6 +89,7 @@ static pp_gpu_report enable_all(void) {
   }
   (void)PP_CUPTI_CALL(PP_GPU_STEP_INVENTORY, pp_cupti_calls->flush(0));
   if (pp_gpu_is_called_off()) return fine();
+  if (pp_cupti_calls->lacks_layouts()) return (pp_gpu_report){PP_GPU_ERROR_NO_LAYOUT, PP_GPU_STEP_INVENTORY, 0};
   pp_cupti_begin_watch(is_per_thread);
   enable_calls(PP_CUPTI_KIND_RUNTIME, boot->runtime_callbacks);
   enable_calls(PP_CUPTI_KIND_DRIVER, boot->driver_callbacks);
@@ -194,6 +197,23 @@ static pp_gpu_report find_first(void) {
   return pp_cupti_find();
 }
 
+// Where there is no second generation the first does.
+static pp_gpu_report find_second(void) {
+  const pp_gpu_report report = find_first();
+  if (report.error) return report;
+  if (pp_cupti_has_second()) {
+    pp_cupti_calls = &pp_cupti_second;
+  } else {
+    pp_gpu.backend = &pp_gpu_cupti_backend;
+    pp_gpu.arena->backend = PP_GPU_BACKEND_CUPTI;
+  }
+  return report;
+}
+
 const pp_gpu_backend pp_gpu_cupti_backend = {
     PP_GPU_BACKEND_CUPTI, find_first, attach, flush, detach, pp_cupti_clock,
+};
+
+const pp_gpu_backend pp_gpu_cupti_second_backend = {
+    PP_GPU_BACKEND_CUPTI_SECOND, find_second, attach, flush, detach, pp_cupti_clock,
 };

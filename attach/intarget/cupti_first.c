@@ -40,6 +40,8 @@ static int measure(void) {
   return pp_gpu.arena->strides[PP_CUPTI_KIND_CONCURRENT_KERNEL] ? PP_CUPTI_SUCCESS : result;
 }
 
+static void measure_one(uint32_t kind) { (void)kind; }
+
 static const uint8_t* device_kinds(void) { return pp_gpu_boot_block.device_kinds; }
 
 static int enable(uint32_t kind) { return pp_cupti.cuptiActivityEnable(kind); }
@@ -64,7 +66,24 @@ static int dropped(size_t* count) { return pp_cupti.cuptiActivityGetNumDroppedRe
 
 static int flush(uint32_t forced) { return pp_cupti.cuptiActivityFlushAll(forced); }
 
+static int lacks_layouts(void) { return 0; }
+
 const pp_cupti_generation pp_cupti_first = {
-    subscribe, name_threads, set_attribute, hand_in_buffers, measure, device_kinds,       enable, enable_and_dump,
-    disable,   single_call,  timestamp,     dropped,         flush,   pp_cupti_take_down, 1,
+    .subscribe = subscribe,
+    .name_threads = name_threads,
+    .set_attribute = set_attribute,
+    .hand_in_buffers = hand_in_buffers,
+    .measure = measure,
+    .measure_one = measure_one,
+    .lacks_layouts = lacks_layouts,
+    .device_kinds = device_kinds,
+    .enable = enable,
+    .enable_and_dump = enable_and_dump,
+    .disable = disable,
+    .single_call = single_call,
+    .timestamp = timestamp,
+    .dropped = dropped,
+    .flush = flush,
+    .leave = pp_cupti_take_down,
+    .is_of_process = 1,
 };

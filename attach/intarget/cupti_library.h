@@ -6,6 +6,7 @@
 #ifndef PTRACE_PROF_ATTACH_INTARGET_CUPTI_LIBRARY_H_
 #define PTRACE_PROF_ATTACH_INTARGET_CUPTI_LIBRARY_H_
 
+#include "attach/intarget/cupti_records.h"
 #include "attach/intarget/gpu_shim.h"
 
 enum pp_cupti_result {
@@ -14,6 +15,7 @@ enum pp_cupti_result {
   PP_CUPTI_INVALID_PARAMETER = 1,
   PP_CUPTI_NOT_COMPATIBLE = 14,
   PP_CUPTI_NOT_INITIALIZED = 15,
+  PP_CUPTI_INVALID_KIND = 21,
   PP_CUPTI_VIRTUALIZED_DEVICE = 33,
   PP_CUPTI_INSUFFICIENT_PRIVILEGES = 35,
   PP_CUPTI_MULTIPLE_SUBSCRIBERS = 39,
@@ -35,15 +37,20 @@ enum pp_cupti_version {
   PP_CUPTI_12_6 = 24,  // can be taken down
   PP_CUPTI_12_9 = 27,  // survives that it is given no buffer
   PP_CUPTI_13_0 = 130000,
-  PP_CUPTI_13_3 = 130300,
+  PP_CUPTI_13_3 = 130300,  // has the second generation of calls
+  PP_CUPTI_13_4 = 130400,  // takes lists of calls in it
 };
+// What cuDriverGetVersion says of one.
+enum { PP_CUDA_DRIVER_13_3 = 13030 };
 
 enum pp_cupti_kind {
+  PP_CUPTI_KIND_MEMCPY = 1,
   PP_CUPTI_KIND_DRIVER = 4,
   PP_CUPTI_KIND_RUNTIME = 5,
   PP_CUPTI_KIND_CONTEXT = 9,
   PP_CUPTI_KIND_CONCURRENT_KERNEL = 10,
   PP_CUPTI_KIND_MARKER = 12,
+  PP_CUPTI_KIND_MEMCPY_PEER = 22,
   PP_CUPTI_KIND_GRAPH = 51,
   PP_CUPTI_KIND_JIT = 52,
 };
@@ -51,6 +58,10 @@ enum pp_cupti_attribute {
   PP_CUPTI_DEVICE_BUFFER_POOL_LIMIT = 2,
   PP_CUPTI_ZEROED_OUT_BUFFER = 5,
   PP_CUPTI_PER_THREAD_BUFFER = 9,
+  // Of the second generation:
+  PP_CUPTI_CHOSEN_FIELDS = 11,
+  PP_CUPTI_GRAPHS_AS_A_WHOLE = 20,
+  PP_CUPTI_THREAD_ID_TYPE = 21,
 };
 enum pp_cupti_domain { PP_CUPTI_DOMAIN_DRIVER = 1, PP_CUPTI_DOMAIN_RUNTIME = 2, PP_CUPTI_DOMAIN_STATE = 6 };
 enum { PP_CUPTI_STATE_FATAL_ERROR = 1, PP_CUPTI_THREAD_ID_SYSTEM = 1, PP_CUPTI_API_ENTER = 0, PP_CUPTI_API_EXIT = 1 };
@@ -106,7 +117,21 @@ PP_STATIC_ASSERT(offsetof(pp_cupti_call_data, correlation) == 64, "as in CUDA 11
   OPTIONAL(cuptiActivityEnableDriverApi, (uint32_t, uint8_t))                                  \
   OPTIONAL(cuptiSetThreadIdType, (uint32_t))                                                   \
   OPTIONAL(cuptiGetTimestamp, (uint64_t*))                                                     \
-  OPTIONAL(cuptiFinalize, (void))
+  OPTIONAL(cuptiFinalize, (void))                                                              \
+  PP_CUPTI_FOR_EACH_SECOND_FUNCTION(OPTIONAL)
+
+// Of the second generation, which is used where there are all of them.
+#define PP_CUPTI_FOR_EACH_SECOND_FUNCTION(OPTIONAL)                                                       \
+  OPTIONAL(cuptiActivityRegisterCallbacks_v2, (void*, pp_cupti_request_second, pp_cupti_complete_second)) \
+  OPTIONAL(cuptiActivityEnable_v2, (void*, uint32_t, pp_cupti_config*))                                   \
+  OPTIONAL(cuptiActivityEnableAndDump_v2, (void*, uint32_t, pp_cupti_config*))                            \
+  OPTIONAL(cuptiActivityDisable_v2, (void*, uint32_t, pp_cupti_config*))                                  \
+  OPTIONAL(cuptiActivitySetAttribute_v2, (void*, uint32_t, size_t*, void*))                               \
+  OPTIONAL(cuptiActivityGetAttribute_v2, (void*, uint32_t, size_t*, void*))                               \
+  OPTIONAL(cuptiActivityGetNextRecord_v2, (void*, uint8_t*, size_t, uint8_t**))                           \
+  OPTIONAL(cuptiActivityGetNumDroppedRecords_v2, (void*, void*, uint32_t, size_t*))                       \
+  OPTIONAL(cuptiActivityGetEnabledKinds, (void*, uint32_t*, uint32_t*, uint32_t*))                        \
+  OPTIONAL(cuptiGetTimestamp_v2, (void*, uint64_t*))
 
 typedef struct pp_cupti_library {
 #define PP_CUPTI_FIELD(name, parameters) int(*name) parameters;
@@ -129,7 +154,9 @@ typedef struct pp_cupti_generation {
   int (*name_threads)(void);  // by gettid
   int (*set_attribute)(uint32_t attribute, void* value, size_t size);
   int (*hand_in_buffers)(void);
-  int (*measure)(void);                  // fills in strides, as far as it can before kinds are switched on
+  int (*measure)(void);                  // fills in strides before any kind is switched on
+  void (*measure_one)(uint32_t kind);    // that of one which is
+  int (*lacks_layouts)(void);            // 1: nothing says what is where in the records that came
   const uint8_t* (*device_kinds)(void);  // as pp_gpu_boot.device_kinds
   int (*enable)(uint32_t kind);
   int (*enable_and_dump)(uint32_t kind);
@@ -147,6 +174,7 @@ typedef struct pp_cupti_generation {
 extern pp_cupti_library pp_cupti;
 extern const pp_cupti_generation* pp_cupti_calls;  // that are in use
 extern const pp_cupti_generation pp_cupti_first;   // cupti_first.c
+extern const pp_cupti_generation pp_cupti_second;  // cupti_second.c
 
 pp_gpu_report pp_cupti_find(void);
 // What went wrong, by what a call returned.
@@ -160,7 +188,16 @@ int pp_cupti_measure(uint32_t kind, pp_cupti_next_record next);  // into the str
 // cupti_callbacks.c
 void pp_cupti_request_buffer(uint8_t** buffer, size_t* size, size_t* max_records);
 void pp_cupti_complete_buffer(void* context, uint32_t stream, uint8_t* buffer, size_t size, size_t valid);
+void pp_cupti_request_buffer_second(uint8_t** buffer, size_t* size, size_t* max_records, const void* info);
+void pp_cupti_complete_buffer_second(uint8_t* buffer, size_t size, size_t valid, const pp_cupti_complete_info* info);
 void pp_cupti_on_callback(void* user, uint32_t domain, uint32_t cbid, const void* data);
+// cupti_second.c
+int pp_cupti_has_second(void);  // whether library and driver are new enough
+// cupti_layouts.c
+const pp_gpu_fields* pp_cupti_fields_of(uint32_t kind);  // null: none are asked for
+// Of a buffer that comes back; any thread.
+void pp_cupti_learn_layouts(const pp_cupti_complete_info* info);
+int pp_cupti_lacks_layouts(void);  // buffers came back, and nothing was said
 // cupti_captures.c
 void pp_cupti_watch_captures(void);
 void pp_cupti_forget_captures(void);

@@ -71,6 +71,8 @@ class GpuJoiner {
   void CountInto(GpuAccounting& accounting) const;
   // Replays of graphs owe nothing: of those of before, nothing is told.
   void ExpectNoReplays() { replays_owe_ = false; }
+  // Correlations in records are of 64 bits.
+  void ExpectWideCorrelations() { launches_.ExpectWide(); }
   // Which launch an operation of a graph is of cannot be believed: it gets none.
   void DistrustGraphs() { are_graphs_unlinked_ = true; }
   const GpuSilence& silence() const { return silence_; }

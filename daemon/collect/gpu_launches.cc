@@ -14,7 +14,11 @@ constexpr Nanos kYoung = Nanos::FromSeconds(30);
 GpuLaunches::GpuLaunches() : slots_(kFirstSlots) {}
 
 // The nearest to the last one that ends in these bits.
-uint64_t GpuLaunches::Widen(uint32_t correlation) {
+uint64_t GpuLaunches::Widen(uint64_t said) {
+  if (are_wide_) {
+    return said;
+  }
+  const auto correlation = static_cast<uint32_t>(said);
   if (last_ == 0) {
     last_ = correlation;
     return correlation;

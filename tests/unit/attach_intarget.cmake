@@ -18,8 +18,8 @@ include(GoogleTest)
 gtest_discover_tests(attach_intarget_test PROPERTIES TIMEOUT 300)
 
 # The same of the GPU shim.
-set(PP_SHIM_SOURCES cupti_backend cupti_callbacks cupti_captures cupti_clock cupti_finalize cupti_first cupti_launches
-  cupti_library cupti_measure cupti_subscribe cupti_watch gpu_boot_block gpu_buffers gpu_clock gpu_control gpu_exit gpu_launches gpu_memory gpu_null gpu_walk sealed_file)
+set(PP_SHIM_SOURCES cupti_backend cupti_callbacks cupti_captures cupti_clock cupti_finalize cupti_first cupti_launches cupti_layouts
+  cupti_library cupti_measure cupti_second cupti_subscribe cupti_watch gpu_boot_block gpu_buffers gpu_clock gpu_control gpu_exit gpu_launches gpu_memory gpu_null gpu_walk sealed_file)
 list(TRANSFORM PP_SHIM_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/attach/intarget/)
 list(TRANSFORM PP_SHIM_SOURCES APPEND .c)
 add_library(attach_intarget_gpu_objects OBJECT ${PP_SHIM_SOURCES} unit/attach_intarget_gpu_target.c)

@@ -17,10 +17,11 @@ struct callback_data {
 
 // With the lock held. IDs exist while anything needs them: a kind of call, a list of calls, a callback.
 static int correlates(void) {
-  uint64_t any = cupti.kinds[kRuntime] || cupti.kinds[kDriver];
-  for (int domain = kDriverApi; domain <= kRuntimeApi; domain++) {
-    for (int word = 0; word < kCallbacks / 64; word++) {
-      any |= cupti.callbacks[domain][word] | cupti.recorded[domain][word];
+  uint64_t any = any_kind(kRuntime) || any_kind(kDriver);
+  for (const struct cupti_client* one = cupti.clients; one < cupti.clients + kClients; one++) {
+    for (int domain = kDriverApi; domain <= kRuntimeApi; domain++) {
+      for (int word = 0; word < kCallbacks / 64; word++)
+        any |= one->callbacks[domain][word] | one->recorded[domain][word];
     }
   }
   return any != 0;
@@ -47,11 +48,11 @@ static struct double_call inner_of(const struct double_call* call) {
   return inner;
 }
 
-static void call_back(struct double_call* call, uint32_t site) {
+static void call_client(const struct cupti_client* client, struct double_call* call, uint32_t site) {
   pthread_mutex_lock(&cupti.lock);
-  callback_function callback = cupti.callback;
-  void* user = cupti.user;
-  int wanted = cupti.driver && callback && bit_of(cupti.callbacks[call->domain], call->cbid);
+  callback_function callback = client->callback;
+  void* user = client->user;
+  int wanted = cupti.driver && callback && bit_of(client->callbacks[call->domain], call->cbid);
   pthread_mutex_unlock(&cupti.lock);
   if (!wanted || (site && double_option("no_exit", 0))) return;
   struct callback_data data = {.site = site,
@@ -68,10 +69,17 @@ static void call_back(struct double_call* call, uint32_t site) {
   cupti_in_exit -= site;
 }
 
+static void call_back(struct double_call* call, uint32_t site) {
+  for (int i = 0; i < kClients; i++) call_client(&cupti.clients[i], call, site);
+}
+
 static void enter(struct double_call* call) {
   pthread_mutex_lock(&cupti.lock);
   if (cupti.driver && correlates()) {
-    if (++cupti.correlation == 0) cupti.correlation = 1;  // 0 means none
+    if (++cupti.correlation == 0) {  // 0 means none
+      cupti.correlation = 1;
+      cupti.wraps++;
+    }
     call->correlation = cupti.correlation;
   }
   pthread_mutex_unlock(&cupti.lock);
@@ -87,7 +95,7 @@ static void submitted(const struct double_call* call, const struct double_op* op
 }
 
 static void record(const struct double_call* call) {
-  if (cupti.driver && bit_of(cupti.recorded[call->domain], call->cbid)) records_call(call);
+  if (cupti.driver) records_call(call);
 }
 
 static void leave(struct double_call* call) {
@@ -105,7 +113,7 @@ static void leave(struct double_call* call) {
 
 static void stream_created(uint32_t stream, uint32_t device) {
   pthread_mutex_lock(&cupti.lock);
-  if (cupti.driver && cupti.kinds[kStreamKind]) records_stream(stream, device);
+  if (cupti.driver) records_stream(stream, device);
   pthread_mutex_unlock(&cupti.lock);
 }
 

@@ -10,9 +10,10 @@ const uint32_t personality_version = DOUBLE_VERSION;
 
 int32_t personality_no_driver(void) { return personality_version < 130000 ? kNotInitialised : kUnknown; }
 
+// Of a version without a row, those of the next one that has one.
 size_t personality_record_size(uint32_t kind) {
   for (int row = 0; kind < kKinds && row < record_size_rows; row++) {
-    if (record_sizes[row].version == personality_version) return record_sizes[row].bytes[kind];
+    if (record_sizes[row].version >= personality_version) return record_sizes[row].bytes[kind];
   }
   return 0;
 }

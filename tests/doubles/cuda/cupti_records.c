@@ -8,34 +8,63 @@
 #include "tests/doubles/cuda/cupti_state.h"
 #include "tests/doubles/cuda/options.h"
 
-static uint8_t* record;
-static size_t record_size;
+static __thread struct draft draft;
+static __thread const struct cupti_client* only;  // of whom the record is; NULL: of all
 
 static void put(size_t at, const void* value, size_t size) {
-  if (at + size <= record_size) memcpy(record + at, value, size);
+  if (at + size <= personality_record_size(draft.kind)) memcpy(draft.bytes + at, value, size);
 }
 static void put8(size_t at, uint8_t value) { put(at, &value, sizeof value); }
 static void put16(size_t at, uint16_t value) { put(at, &value, sizeof value); }
 static void put32(size_t at, uint32_t value) { put(at, &value, sizeof value); }
 static void put64(size_t at, uint64_t value) { put(at, &value, sizeof value); }
 
-// `ends`: when the device is done with it, 0 for what is complete already.
-static int reserve(uint32_t kind, uint64_t starts, uint64_t ends) {
-  record = buffers_reserve(kind, starts, ends);
-  record_size = personality_record_size(kind);
-  if (record) put32(0, kind);
-  return record != NULL;
+// `ends`: when the device is done with it, 0 for what is complete already. Written down by finish().
+static int begin(uint32_t kind, uint64_t starts, uint64_t ends) {
+  if (!any_kind(kind)) return 0;
+  memset(&draft, 0, sizeof draft);
+  draft.kind = kind;
+  draft.starts = starts;
+  draft.ends = ends;
+  draft.client = only;
+  put32(0, kind);
+  return 1;
+}
+static void finish(void) { buffers_write(&draft); }
+
+static void put_correlation(size_t at, uint32_t correlation) {
+  draft.correlation = correlation;
+  put32(at, correlation);
+}
+
+static void put_thread(size_t at, uint32_t tid) {
+  draft.thread_at = at;
+  draft.thread = (uint32_t)pthread_self();
+  put32(at, tid);
+}
+
+// Of calls there are lists beside their kinds.
+static int wants_call(const struct double_call* call) {
+  int wanted = 0;
+  for (int i = 0; i < kClients; i++) wanted |= bit_of(cupti.clients[i].recorded[call->domain], call->cbid);
+  return wanted;
 }
 
 void records_call(const struct double_call* call) {
-  if (!reserve(call->domain == kRuntimeApi ? kRuntime : kDriver, 0, 0)) return;
+  if (!wants_call(call)) return;
+  memset(&draft, 0, sizeof draft);
+  draft.kind = call->domain == kRuntimeApi ? kRuntime : kDriver;
+  draft.domain = call->domain;
+  draft.call = call->cbid;
+  put32(0, draft.kind);
   put32(4, call->cbid);
   put64(8, cupti_time(call->start));
   put64(16, cupti_time(call->end));
   put32(24, (uint32_t)getpid());
-  put32(28, cupti.thread_id_type ? call->tid : (uint32_t)pthread_self());
-  put32(32, call->correlation);
+  put_thread(28, call->tid);
+  put_correlation(32, call->correlation);
   put32(36, (uint32_t)call->result);
+  finish();
 }
 
 // Of the call, or of another one.
@@ -45,9 +74,9 @@ static uint32_t correlation_of(const struct double_call* call, const struct doub
 }
 
 static void kernel(const struct double_call* call, const struct double_op* op, uint64_t starts, uint64_t ends) {
-  uint32_t kind = cupti.kinds[kConcurrentKernel] ? kConcurrentKernel : kKernel;
-  if (!cupti.kinds[kind] || (double_option("no_kernels", 0) && cupti_fault_is_due(0, 0))) return;
-  if (!reserve(kind, starts, ends)) return;
+  uint32_t kind = any_kind(kConcurrentKernel) ? kConcurrentKernel : kKernel;
+  if (double_option("no_kernels", 0) && cupti_fault_is_due(0, 0)) return;
+  if (!begin(kind, starts, ends)) return;
   put16(6, 32);  // registers
   put32(40, op->device);
   put32(44, op->context);
@@ -58,12 +87,13 @@ static void kernel(const struct double_call* call, const struct double_op* op, u
   }
   put32(76, 0);
   put32(80, op->shared);
-  put32(92, correlation_of(call, op));
+  put_correlation(92, correlation_of(call, op));
   put64(96, op->grid_id);
   put64(104, (uint64_t)(uintptr_t)op->name);
   put64(144, op->node);
   put32(156, op->graph);
   put32(168, op->channel);
+  finish();
 }
 
 // Copies and memsets have their fields from 16 on in the same places.
@@ -72,63 +102,71 @@ static void transfer(const struct double_call* call, const struct double_op* op,
   put32(32, op->device);
   put32(36, op->context);
   put32(40, op->stream);
-  put32(44, correlation_of(call, op));
+  put_correlation(44, correlation_of(call, op));
   put64(graph_node, op->node);
   put32(graph_node + 8, op->graph);
   put32(graph_node + 12, op->channel);
 }
 
 static void copy(const struct double_call* call, const struct double_op* op, uint64_t starts, uint64_t ends) {
-  if (!cupti.kinds[kMemcpy] || !reserve(kMemcpy, starts, ends)) return;
+  if (!begin(kMemcpy, starts, ends)) return;
   put8(4, op->copy_kind);
   put8(5, op->source_kind);
   put8(6, op->destination_kind);
   put8(7, 1);  // asynchronous
   transfer(call, op, 64);
+  finish();
 }
 
 static void set(const struct double_call* call, const struct double_op* op, uint64_t starts, uint64_t ends) {
-  if (!cupti.kinds[kMemset] || !reserve(kMemset, starts, ends)) return;
+  if (!begin(kMemset, starts, ends)) return;
   put32(4, op->value);
   put16(48, 1);  // asynchronous
   put16(50, op->destination_kind);
   transfer(call, op, 64);
+  finish();
 }
 
 static void synchronisation(const struct double_call* call, const struct double_op* op) {
-  if (!cupti.kinds[kSynchronization] || !reserve(kSynchronization, 0, 0)) return;
+  if (!begin(kSynchronization, 0, 0)) return;
   put32(4, op->sync_type);
   put64(8, cupti_time(op->start));
   put64(16, cupti_time(op->end));
-  put32(24, call->correlation);
+  put_correlation(24, call->correlation);
   put32(28, op->context);
   put32(32, op->stream);
   put32(36, UINT32_MAX);  // no event
+  finish();
 }
 
 // One record for all nodes; none of a graph that was there before this was switched on.
 static void graph(const struct double_call* call, const struct double_op* op, uint64_t starts, uint64_t ends) {
   static __thread uint64_t began;
   if (op->node_index == 0) began = starts;
-  if (op->node_index + 1 != op->nodes || op->graph <= cupti.old_graphs || !reserve(kGraphTrace, began, ends)) return;
-  put32(4, correlation_of(call, op));
+  if (op->node_index + 1 != op->nodes || op->graph <= cupti.old_graphs || !begin(kGraphTrace, began, ends)) return;
+  put_correlation(4, correlation_of(call, op));
   put32(24, op->device);
   put32(28, op->graph);
   put32(32, op->context);
   put32(36, op->stream);
+  finish();
 }
 
 // Code that was loaded late, and compiled for that.
 void records_load(const struct double_call* call) {
   enum { kLazyLoading = 5 << 16, kPtxToCubin = 1, kCompile = 3 };
   records_overhead(kLazyLoading, call->start, call->end);
-  if (!cupti.kinds[kJit] || !reserve(kJit, 0, 0)) return;
+  if (!begin(kJit, 0, 0)) return;
   put32(4, kPtxToCubin);
   put32(8, kCompile);
   put64(16, cupti_time(call->start));
   put64(24, cupti_time(call->end));
-  put32(32, call->correlation);
+  put_correlation(32, call->correlation);
+  finish();
 }
+
+// Of the process, or of all clients of the second generation.
+static int are_graphs_whole(void) { return cupti.generation == 2 ? cupti.whole_graphs == 2 : any_kind(kGraphTrace); }
 
 void records_op(const struct double_call* call, const struct double_op* op) {
   if (op->kind == kOpSync) {
@@ -137,7 +175,7 @@ void records_op(const struct double_call* call, const struct double_op* op) {
   }
   cupti.graphs += op->graph != 0;
   uint64_t starts = cupti.driver->host_time(op->start), ends = cupti.driver->host_time(op->end);
-  if (op->graph && cupti.kinds[kGraphTrace]) {
+  if (op->graph && are_graphs_whole()) {
     graph(call, op, starts, ends);
     return;
   }
@@ -147,38 +185,41 @@ void records_op(const struct double_call* call, const struct double_op* op) {
 }
 
 void records_overhead(uint32_t overhead, uint64_t start, uint64_t end) {
-  if (!cupti.kinds[kOverhead] || !reserve(kOverhead, 0, 0)) return;
+  if (!begin(kOverhead, 0, 0)) return;
   put32(4, overhead);
   put32(8, 1);  // of the process
   put32(12, (uint32_t)getpid());
   put64(24, cupti_time(start));
   put64(32, cupti_time(end));
+  finish();
 }
 
 void records_marker(const struct marker* marker) {
-  if (!reserve(kMarker, 0, 0)) return;
+  if (!begin(kMarker, 0, 0)) return;
   put32(4, marker->flags);
   put64(8, cupti_time(marker->when));
   put32(16, marker->number);
   put32(20, 2);  // of a thread
   put32(24, (uint32_t)getpid());
-  put32(28, cupti.thread_id_type ? (uint32_t)gettid() : (uint32_t)pthread_self());
+  put_thread(28, (uint32_t)gettid());
   put64(40, (uint64_t)(uintptr_t)marker->name);
   put64(48, (uint64_t)(uintptr_t)marker->domain);
+  finish();
 }
 
 void records_stream(uint32_t stream, uint32_t device) {
-  if (!reserve(kStreamKind, 0, 0)) return;
+  if (!begin(kStreamKind, 0, 0)) return;
   put32(4, device + 1);
   put32(8, stream);
   put32(16, stream == 7 ? 3 : 1);  // the null stream, or a default one
+  finish();
 }
 
 static void device(uint32_t number) {
   char uuid[] = "ptrace-prof GPU0";
   const int is_slice = double_option("mig", 0) != 0;
   if (!is_slice) uuid[sizeof uuid - 2] = (char)('0' + number % 10);
-  if (!reserve(kDeviceKind, 0, 0)) return;
+  if (!begin(kDeviceKind, 0, 0)) return;
   put64(16, (uint64_t)80 << 30);
   put32(28, 50u << 20);
   put32(32, 32);
@@ -196,19 +237,23 @@ static void device(uint32_t number) {
     uuid[sizeof uuid - 2] = (char)('0' + number % 10);
     put(160, uuid, 16);
   }
+  finish();
 }
 
-void records_inventory(uint32_t kind) {
+void records_inventory(const struct cupti_client* client, uint32_t kind) {
   struct double_inventory have;
+  only = client;
   cupti.driver->inventory(&have);
   for (uint32_t i = 0; kind == kDeviceKind && i < have.contexts; i++) device(i);
-  for (uint32_t i = 0; kind == kContextKind && i < have.contexts && reserve(kContextKind, 0, 0); i++) {
+  for (uint32_t i = 0; kind == kContextKind && i < have.contexts && begin(kContextKind, 0, 0); i++) {
     put32(4, i + 1);
     put32(8, i);
     put16(12, 1);
     put16(14, 7);  // its null stream
+    finish();
   }
   for (uint32_t i = 0; kind == kStreamKind && have.contexts && i < have.streams; i++) {
     records_stream(have.stream_ids[i], have.stream_devices[i]);
   }
+  only = NULL;
 }

@@ -9,7 +9,10 @@ set(PP_DOUBLE_ROOT ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/tests/cuda)
 # Which calls a version of CUPTI lacks.
 set(PP_DOUBLE_SINCE_24 cuptiActivityEnableRuntimeApi cuptiActivityEnableDriverApi)
 set(PP_DOUBLE_SINCE_130000 cuptiSubscribe_v2)
-set(PP_DOUBLE_SINCE_130300 cuptiActivityEnable_v2 cuptiActivityDisable_v2 cuptiActivityGetStructSize)
+set(PP_DOUBLE_SINCE_130300 cuptiActivityEnable_v2 cuptiActivityEnableAndDump_v2 cuptiActivityDisable_v2
+  cuptiActivityRegisterCallbacks_v2 cuptiActivitySetAttribute_v2 cuptiActivityGetAttribute_v2 cuptiActivityGetNextRecord_v2
+  cuptiActivityGetNumDroppedRecords_v2 cuptiActivityGetEnabledKinds cuptiGetTimestamp_v2 cuptiIsTracingSessionRunning
+  cuptiActivityGetStructSize)
 
 function(pp_double_exports version soname file)
   set(hidden "")
@@ -48,7 +51,7 @@ function(pp_double target soname folder)
 endfunction()
 
 pp_double_objects(cupti cupti_subscriber.c cupti_control.c cupti_calls.c cupti_records.c cupti_buffers.c cupti_second.c
-  cupti_nvtx.c cupti_names_table.c cupti_sizes_table.c pending.c)
+  cupti_layouts.c cupti_fields_table.c cupti_nvtx.c cupti_names_table.c cupti_sizes_table.c pending.c)
 pp_double_objects(driver driver.c device_model.c truth.c)
 pp_double_objects(runtime runtime.c graphs.c libraries.c)
 pp_double_objects(engine engine.c)
@@ -61,7 +64,8 @@ foreach(row
     "18 libcupti.so.11.8 cuda_cupti cuda_runtime libcudart.so.11.0" "22 libcupti.so.12 cuda_cupti cuda_runtime libcudart.so.12"
     "24 libcupti.so.12 cuda_cupti cuda_runtime libcudart.so.12" "28 libcupti.so.12 cuda_cupti cuda_runtime libcudart.so.12"
     "130000 libcupti.so.13 cu13 cu13 libcudart.so.13"
-    "130001 libcupti.so.13 cu13 cu13 libcudart.so.13" "130400 libcupti.so.13 cu13 cu13 libcudart.so.13"
+    "130001 libcupti.so.13 cu13 cu13 libcudart.so.13" "130300 libcupti.so.13 cu13 cu13 libcudart.so.13"
+    "130400 libcupti.so.13 cu13 cu13 libcudart.so.13"
     "130500 libcupti.so.13 cu13 cu13 libcudart.so.13")
   separate_arguments(row)
   list(GET row 0 version)
