@@ -175,6 +175,8 @@ static uint32_t detach(void) {
   const pp_gpu_boot* boot = &pp_gpu_boot_block;
   const int recorded = registered;
   pp_cupti_forget_launches();
+  // Buffers may tell of kinds that are on only where the fields of those are.
+  if (recorded && !pp_cupti_calls->is_of_process) (void)flush_as(PP_GPU_STEP_GRACE, 0);
   disable_calls(PP_CUPTI_KIND_RUNTIME, boot->runtime_callbacks);
   disable_calls(PP_CUPTI_KIND_DRIVER, boot->driver_callbacks);
   if (recorded && pp_gpu.arena->state == PP_GPU_STATE_DETACHING) await_launched();

@@ -103,6 +103,9 @@ static int enable_by(int (*how)(void*, uint32_t, pp_cupti_config*), uint32_t kin
       {sizeof(pp_cupti_selection), asked->count, fields},
       list.count ? &options : 0,
   };
+  const int result = how(pp_cupti.subscriber, kind, &config);
+  if (!result || !list.count) return result;
+  config.options = 0;
   return how(pp_cupti.subscriber, kind, &config);
 }
 

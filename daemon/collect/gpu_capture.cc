@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "attach/base/clean_text.h"
+#include "attach/inject/gpu_failure.h"
 #include "attach/proc/maps.h"
 #include "daemon/collect/gpu_shim_boot.h"
 #include "daemon/collect/stub_boot.h"
@@ -34,6 +35,7 @@ constexpr uint32_t kLinksGraphsAgain = 130101;
 // Launches a second and thread whose stacks are taken, where calls are not traced.
 constexpr uint32_t kLaunchRate = 200;
 constexpr uint32_t kGraphRate = 20;
+constexpr std::string_view kOwnName = "ptrace-prof";  // that of the shim to CUPTI
 
 uint64_t MakeNonce() {
   uint64_t nonce = 0;
@@ -81,11 +83,14 @@ Result<void> GpuCapture::CheckMemory() {
 
 Result<GpuInjection> GpuCapture::Inject(const std::function<bool()>& go_on) {
   const bool is_sampled = target_.stacks == GpuStackKind::kSampled;
-  const GpuWishes wishes{.detail = DetailOf(context_.request.gpu),
-                         .force = context_.request.force,
-                         .finalize = !MayCallForAnnotations(),
-                         .launch_rate = is_sampled ? kLaunchRate : 0,
-                         .graph_rate = is_sampled ? kGraphRate : 0};
+  const bool wants_second = context_.request.gpu_api == GpuCallGeneration::kSecond;
+  const GpuWishes wishes{
+      .detail = DetailOf(context_.request.gpu),
+      .backend = wants_second ? uint32_t{PP_GPU_BACKEND_CUPTI_SECOND} : uint32_t{PP_GPU_BACKEND_CUPTI},
+      .force = context_.request.force,
+      .finalize = !MayCallForAnnotations(),
+      .launch_rate = is_sampled ? kLaunchRate : 0,
+      .graph_rate = is_sampled ? kGraphRate : 0};
   accounting_.launch_rate = wishes.launch_rate;
   accounting_.graph_rate = wishes.graph_rate;
   PP_ASSIGN_OR_RETURN(pp_gpu_boot boot, DescribeForGpuShim(target_.pid, target_.memory, target_.python, wishes));
@@ -184,14 +189,27 @@ void GpuCapture::BeginRecording() {
                    fmt::format("process {}", target_.pid.value)));
     return;
   }
-  decoder_.emplace(library.strides);
+  is_second_ = library.backend == PP_GPU_BACKEND_CUPTI_SECOND;
+  if (is_second_) {
+    decoder_.emplace();
+    joiner_.ExpectWideCorrelations();
+  } else {
+    decoder_.emplace(library.strides);
+  }
   joiner_.Begin(library.recording_since);
   coverage_.Begin(library.recording_since);
   if (injection_->sessions_before > 0 && library.version < kLinksGraphsAgain) {
     joiner_.DistrustGraphs();
   }
-  if (DetailOf(context_.request.gpu) == GpuDetail::kCoarse) {
+  const bool wants_whole = DetailOf(context_.request.gpu) == GpuDetail::kCoarse;
+  const bool are_whole =
+      is_second_ ? library.kind_results[static_cast<size_t>(GpuRecordKind::kGraph)] == 0 : wants_whole;
+  if (are_whole) {
     joiner_.ExpectNoReplays();
+  }
+  TellGeneration(library);
+  if (are_whole != wants_whole) {
+    TellWholeGraphs(are_whole);
   }
   accounting_.state = GpuCaptureState::kRecording;
   TellUnrecorded(library);
@@ -201,6 +219,41 @@ void GpuCapture::BeginRecording() {
                                           "not tell, or /dev/nvidiactl cannot be seen from here",
                                           target_.pid.value));
   }
+}
+
+// Of the second generation of calls, where that was asked for.
+void GpuCapture::TellGeneration(const GpuLibrary& library) {
+  if (context_.request.gpu_api != GpuCallGeneration::kSecond) {
+    return;
+  }
+  const auto tell = [&](const std::string& words) { context_.writer.AddNotice(MonotonicNow(), words); };
+  if (library.backend != PP_GPU_BACKEND_CUPTI_SECOND) {
+    tell(
+        fmt::format("the second generation of CUPTI's calls needs CUDA 13.3 and driver r610 or later; process {} has "
+                    "the CUPTI of {} and a driver for CUDA {}.{}, so the first is used",
+                    target_.pid.value, CuptiRelease(library.version), library.driver_version / 1000,
+                    library.driver_version % 1000 / 10));
+    return;
+  }
+  tell(
+      fmt::format("the GPU of process {} is recorded by the second generation of CUPTI's calls, which has never been "
+                  "tried on a real library",
+                  target_.pid.value));
+  if (!library.first_tool.empty() && library.first_tool.find(kOwnName) == std::string::npos) {
+    tell(fmt::format("CUPTI of process {} is shared with \"{}\"", target_.pid.value, library.first_tool));
+  }
+}
+
+void GpuCapture::TellWholeGraphs(bool are_whole) {
+  context_.writer.AddNotice(
+      MonotonicNow(),
+      are_whole
+          ? fmt::format("another tool has CUPTI of process {} tell of CUDA graphs as a whole, for all tools: their "
+                        "kernels are not recorded one by one",
+                        target_.pid.value)
+          : fmt::format("nodes of CUDA graphs of process {} are recorded one by one: with the second generation "
+                        "of CUPTI's calls, graphs as a whole would be so for every tool until the process ends",
+                        target_.pid.value));
 }
 
 void GpuCapture::TellUnrecorded(const GpuLibrary& library) {
@@ -266,6 +319,9 @@ void GpuCapture::Follow(Nanos now) {
 }
 
 void GpuCapture::Decode(const GpuBatch& batch) {
+  if (const auto layouts = injection_->arena.NewLayouts(); layouts.has_value() && is_second_) {
+    decoder_->Learn(*layouts);
+  }
   decoder_->Decode(batch.records, [this](const GpuRecord& record) {
     if (record.kind == GpuRecordKind::kMarker) {
       annotations_.Take(record);

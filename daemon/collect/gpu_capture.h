@@ -75,6 +75,8 @@ class GpuCapture {
   void Follow(Nanos now);
   void BeginRecording();
   void TellUnrecorded(const GpuLibrary& library);
+  void TellGeneration(const GpuLibrary& library);
+  void TellWholeGraphs(bool are_whole);
   Error NotUpInTime(std::string_view when) const;
   void TakeBuffers();
   void Decode(const GpuBatch& batch);
@@ -111,6 +113,7 @@ class GpuCapture {
   uint64_t bad_times_ = 0;
   uint64_t good_times_ = 0;
   bool memory_is_unknown_ = false;
+  bool is_second_ = false;  // the generation of CUPTI's calls that is used
   GpuSilence::State told_silence_ = GpuSilence::State::kNone;
 };
 

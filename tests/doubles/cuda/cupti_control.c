@@ -154,7 +154,7 @@ static int32_t attribute(uint32_t which, const size_t* size, const void* value) 
 
 static int32_t set_attribute(struct cupti_client* client, uint32_t which, const size_t* size, const void* value) {
   pthread_mutex_lock(&cupti.lock);
-  if (has_buffers(client) && which != kPoolLimit && which != kChosenFields) cupti.misuse.late_attributes++;
+  if (has_buffers(client) && which != kPoolLimit && which <= kFirstOfSecond) cupti.misuse.late_attributes++;
   uint64_t wide = 0;
   memcpy(&wide, value, *size < sizeof wide ? *size : sizeof wide);
   client->attributes[which] = wide + 1;  // 0: as it comes

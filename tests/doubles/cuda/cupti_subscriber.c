@@ -49,7 +49,10 @@ int32_t cupti_attach(void) {
     uint64_t slow = (uint64_t)double_option("slow_attach_ms", 0);
     if (slow) sleep_until(monotonic_now() + slow * 1000000);
     cupti.driver = found;
-    if (!cupti.correlation) cupti.correlation = (uint32_t)double_option("correlation", 0);
+    if (!cupti.correlation) {
+      cupti.correlation = (uint32_t)double_option("correlation", 0);
+      cupti.wraps = (uint64_t)double_option("correlation_high", 0);
+    }
     found->trace(&calls_tracer);
   }
   pthread_mutex_unlock(&cupti.lock);
