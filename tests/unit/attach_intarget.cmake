@@ -28,7 +28,7 @@ target_compile_definitions(attach_intarget_gpu_objects PRIVATE ${PP_STUB_TEST_DE
 set_target_properties(attach_intarget_gpu_objects PROPERTIES
   C_STANDARD 11 C_EXTENSIONS ON COMPILE_OPTIONS "${PP_STUB_TEST_FLAGS}")
 add_executable(attach_intarget_gpu_test unit/attach_intarget_gpu_captures_test.cc
-  unit/attach_intarget_gpu_launches_test.cc unit/attach_intarget_gpu_walk_test.cc)
+  unit/attach_intarget_gpu_launches_test.cc unit/attach_intarget_gpu_layouts_test.cc unit/attach_intarget_gpu_walk_test.cc)
 target_link_libraries(attach_intarget_gpu_test PRIVATE attach_intarget_gpu_objects pp_attach_inject GTest::gtest_main)
 pp_target_defaults(attach_intarget_gpu_test)
 gtest_discover_tests(attach_intarget_gpu_test PROPERTIES TIMEOUT 60)
