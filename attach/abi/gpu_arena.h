@@ -135,7 +135,7 @@ enum pp_gpu_time {
   PP_GPU_TIME_UNKNOWN = 0,
   PP_GPU_TIME_REALTIME = 1,
   PP_GPU_TIME_MONOTONIC = 2,
-  PP_GPU_TIME_MONOTONIC_RAW = 3,
+  PP_GPU_TIME_OTHER = 3,  // of another clock, at its own rate: the pairs are of it, not of CLOCK_REALTIME
 };
 
 enum pp_gpu_wanted {
@@ -145,11 +145,11 @@ enum pp_gpu_wanted {
   PP_GPU_WANT_LEAVE_UP = 3,   // as the first, but CUPTI is not taken down: a stream may be being captured
 };
 
-// The same moment on two clocks. `sequence` counts from 1 and is written last, released; while it is 0 the entry is
-// being written.
+// The same moment on two clocks: CLOCK_REALTIME, or the library's (PP_GPU_TIME_OTHER), and CLOCK_MONOTONIC. `sequence`
+// counts from 1 and is written last, released; while it is 0 the entry is being written.
 typedef struct pp_gpu_clock {
   uint64_t sequence;
-  uint64_t realtime;   // ns
+  uint64_t realtime;   // ns, or what the library's clock counts
   uint64_t monotonic;  // ns
   uint64_t width;      // ns: so far apart the two may be
 } pp_gpu_clock;

@@ -213,9 +213,9 @@ static pp_gpu_report find_second(void) {
 }
 
 const pp_gpu_backend pp_gpu_cupti_backend = {
-    PP_GPU_BACKEND_CUPTI, find_first, attach, flush, detach, pp_cupti_clock,
+    PP_GPU_BACKEND_CUPTI, find_first, attach, flush, detach, pp_cupti_clock, pp_cupti_read_clock,
 };
 
 const pp_gpu_backend pp_gpu_cupti_second_backend = {
-    PP_GPU_BACKEND_CUPTI_SECOND, find_second, attach, flush, detach, pp_cupti_clock,
+    PP_GPU_BACKEND_CUPTI_SECOND, find_second, attach, flush, detach, pp_cupti_clock, pp_cupti_read_clock,
 };

@@ -1,7 +1,7 @@
 // Which clock the times of CUPTI's records are of: that whose readings enclose CUPTI's.
 //
-// It is CLOCK_REALTIME, unless a tool has put another in its place (cuptiActivityRegisterTimestampCallback), which is
-// the process's and outlives that tool.
+// It is CLOCK_REALTIME, unless a tool has put another in its place (cuptiActivityRegisterTimestampCallback; PyTorch's
+// profiler: the processor's counter), which is the process's and outlives that tool.
 #include "attach/intarget/cupti_library.h"
 
 enum { PP_CLOCK_ATTEMPTS = 8 };
@@ -9,9 +9,7 @@ enum { PP_CLOCK_ATTEMPTS = 8 };
 static const struct {
   int clock;
   uint32_t time;
-} kClocks[] = {{PP_REALTIME, PP_GPU_TIME_REALTIME},
-               {PP_MONOTONIC, PP_GPU_TIME_MONOTONIC},
-               {PP_MONOTONIC_RAW, PP_GPU_TIME_MONOTONIC_RAW}};
+} kClocks[] = {{PP_REALTIME, PP_GPU_TIME_REALTIME}, {PP_MONOTONIC, PP_GPU_TIME_MONOTONIC}};
 
 // More than one attempt: the clock may be set between two readings.
 static int encloses(int clock) {
@@ -29,12 +27,17 @@ uint32_t pp_cupti_clock(void) {
   for (unsigned row = 0; row < sizeof kClocks / sizeof *kClocks; ++row) {
     if (encloses(kClocks[row].clock)) return kClocks[row].time;
   }
-  return PP_GPU_TIME_UNKNOWN;
+  return pp_cupti_read_clock() ? PP_GPU_TIME_OTHER : PP_GPU_TIME_UNKNOWN;
+}
+
+uint64_t pp_cupti_read_clock(void) {
+  uint64_t said = 0;
+  return PP_CUPTI_CALL(PP_GPU_STEP_CLOCK, pp_cupti_calls->timestamp(&said)) == 0 ? said : 0;
 }
 
 int pp_cupti_clock_is(uint32_t gpu_time) {
   for (unsigned row = 0; row < sizeof kClocks / sizeof *kClocks; ++row) {
     if (kClocks[row].time == gpu_time) return encloses(kClocks[row].clock);
   }
-  return 1;  // it was none of ours: there is nothing to compare
+  return 1;  // it is none of ours: whoever reads the pairs sees whether it is still the same
 }

@@ -205,6 +205,7 @@ void pp_cupti_at_capture_call(uint32_t domain, uint32_t call, const pp_cupti_cal
 uint64_t pp_cupti_captures(void);                                                               // that go on
 // cupti_clock.c
 uint32_t pp_cupti_clock(void);             // pp_gpu_time of records
+uint64_t pp_cupti_read_clock(void);        // 0: it does not say
 int pp_cupti_clock_is(uint32_t gpu_time);  // still
 // cupti_watch.c
 // Before any record of a job's thread is switched on. Whether each thread fills buffers of its own.

@@ -74,9 +74,9 @@ static void record_until_called_off(void) {
     if (idle % PP_IDLE_TURNS == 0) {
       pp_gpu_set_step(PP_GPU_STEP_FLUSH);
       pp_gpu.backend->flush();
-      pp_gpu_set_step(PP_GPU_STEP_RECORDING);
     }
     pp_gpu_pair_clocks();
+    pp_gpu_set_step(PP_GPU_STEP_RECORDING);
   }
 }
 
@@ -105,7 +105,7 @@ static void leave(pp_gpu_report report) {
     arena->error_number = pp_gpu.trouble_number;
     arena->error_step = PP_GPU_STEP_FLUSH;
   }
-  pp_gpu_pair_clocks();
+  if (arena->record_time != PP_GPU_TIME_OTHER) pp_gpu_pair_clocks();  // the library is not asked any more
   pp_gpu_set_step(PP_GPU_STEP_DONE);
   const int failed = report.error && cause == PP_GPU_LEAVE_NOT;
   if (failed) set_error(report);
@@ -126,7 +126,6 @@ static void capture(void) {
   pp_gpu.trouble_number = 0;
   pp_gpu.must_give = 0;
   set_state(PP_GPU_STATE_ATTACHING);
-  pp_gpu_pair_clocks();
   pp_gpu_report report = pp_gpu.backend->probe();
   if (!report.error && !pp_gpu_is_called_off()) {
     pp_gpu_watch_exit();
@@ -137,6 +136,7 @@ static void capture(void) {
     pp_gpu_watch_exit();
     name_thread();
     pp_gpu.arena->record_time = pp_gpu.backend->clock();
+    pp_gpu_pair_clocks();
     pp_gpu_set_step(PP_GPU_STEP_RECORDING);
     set_state(PP_GPU_STATE_RECORDING);
     record_until_called_off();

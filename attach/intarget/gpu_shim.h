@@ -40,6 +40,8 @@ typedef struct pp_gpu_backend {
   uint32_t (*detach)(void);
   // pp_gpu_time of records.
   uint32_t (*clock)(void);
+  // What the clock of records says now; 0: nothing. Asked where that is PP_GPU_TIME_OTHER.
+  uint64_t (*read_clock)(void);
 } pp_gpu_backend;
 
 typedef struct pp_gpu_self {

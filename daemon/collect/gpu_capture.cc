@@ -179,6 +179,13 @@ void GpuCapture::BeginRecording() {
   accounting_.cupti_version = library.version;
   if (library.record_time == PP_GPU_TIME_MONOTONIC) {
     clock_.SetIdentity();
+  } else if (library.record_time == PP_GPU_TIME_OTHER) {
+    clock_.SetFitted();
+    context_.writer.AddNotice(
+        MonotonicNow(),
+        fmt::format("another tool in process {} has CUPTI go by a clock of its own (PyTorch's profiler does): "
+                    "times of the GPU are fitted to ours, by readings of both",
+                    target_.pid.value));
   } else if (library.record_time != PP_GPU_TIME_REALTIME) {
     injection_->arena.AskToLeave(GpuLeave::kNow);
     Refuse(Because(Reason::kConflictSubscriber,
@@ -331,13 +338,29 @@ void GpuCapture::Decode(const GpuBatch& batch) {
   });
 }
 
+// Buffers wait until times can be told, which takes a few readings of a clock that is none of ours.
+bool GpuCapture::HasClock() {
+  if (!clock_.is_fitted() || clock_.is_known()) {
+    return true;
+  }
+  if (injection_->arena.state() == GpuState::kLeft && accounting_.state == GpuCaptureState::kRecording) {
+    End(Because(
+        Reason::kConflictSubscriber,
+        fmt::format("another tool in process {} has CUPTI go by a clock of its own, and there was no time to fit it "
+                    "to ours",
+                    target_.pid.value),
+        "record for longer: a second is enough", ThingOf(target_.pid)));
+  }
+  return false;
+}
+
 void GpuCapture::TakeBuffers() {
   GpuArena& arena = injection_->arena;
   for (const GpuClockPair& pair : arena.NewClocks()) {
     clock_.AddPair(pair.realtime, pair.monotonic, pair.width);
   }
   launch_stacks_.Take(arena.launches());
-  if (!decoder_.has_value()) {
+  if (!decoder_.has_value() || !HasClock()) {
     return;
   }
   bool is_first = true;

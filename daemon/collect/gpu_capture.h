@@ -78,6 +78,7 @@ class GpuCapture {
   void TellGeneration(const GpuLibrary& library);
   void TellWholeGraphs(bool are_whole);
   Error NotUpInTime(std::string_view when) const;
+  bool HasClock();
   void TakeBuffers();
   void Decode(const GpuBatch& batch);
   void TakeWhatWasKept(bool is_gone);

@@ -31,6 +31,11 @@ void GpuClock::AddPair(Nanos realtime, Nanos monotonic, Nanos width) {
   if (width.value < 0 || width.value > kWidest) {
     return;
   }
+  if (fit_.has_value()) {
+    monotonic_.Take(monotonic);
+    fit_->Add(static_cast<uint64_t>(realtime.value), monotonic, width);
+    return;
+  }
   Saw(realtime, monotonic);
   const Nanos between(
       std::clamp<int64_t>(Difference(monotonic, std::exchange(last_pair_, monotonic)).value, 0, kBefore));
@@ -60,9 +65,14 @@ void GpuClock::Saw(Nanos realtime, Nanos monotonic) {
 }
 
 bool GpuClock::IsPossible(uint64_t time) const {
-  const Span& span = is_identity_ ? monotonic_ : realtime_;
+  const bool is_ours = is_identity_ || fit_.has_value();
+  const Span& span = is_ours ? monotonic_ : realtime_;
   if (span.first > span.last) {
     return true;
+  }
+  if (fit_.has_value()) {
+    const Nanos when = fit_->ToMonotonic(time);
+    time = when.value < 0 ? UINT64_MAX : static_cast<uint64_t>(when.value);
   }
   const auto first = static_cast<uint64_t>(std::max<int64_t>(span.first - std::min(span.first, kBefore), 0));
   const auto last = static_cast<uint64_t>(std::max<int64_t>(span.last, 0)) + static_cast<uint64_t>(kAfter);
@@ -72,6 +82,9 @@ bool GpuClock::IsPossible(uint64_t time) const {
 // By the last piece that had begun. After the clock was set back that is the earlier one for what it passes again: of
 // the two readings of such a time nobody can say which it was.
 Nanos GpuClock::ToMonotonic(uint64_t time) const {
+  if (fit_.has_value()) {
+    return fit_->ToMonotonic(time);
+  }
   const Nanos at(static_cast<int64_t>(time));
   if (is_identity_ || pieces_.empty()) {
     return at;

@@ -1,16 +1,21 @@
-// From CUPTI's clock (CLOCK_REALTIME, as a rule) to ours: a map of pieces, one for each time the wall clock was set.
+// From CUPTI's clock (CLOCK_REALTIME, as a rule) to ours: a map of pieces, one for each time the wall clock was set, or
+// of lines between readings, where it is another clock.
 //
 // The two clocks run at the same rate, so that between two settings their difference is constant and every pair of
 // readings gives it; the narrowest pair of a piece is believed. A difference that changes by more than the pairs are
-// unsure of is a step: counted, and a new piece from there on. One per target; one thread.
+// unsure of is a step: counted, and a new piece from there on. Another clock (a tool can have CUPTI go by any, the
+// processor's counter say) has a rate of its own, for which the readings at both ends of a while are asked, over and
+// over: a rate that drifts is followed. One per target; one thread.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "attach/base/types.h"
+#include "daemon/collect/clock_fit.h"
 
 namespace ptrace_prof {
 
@@ -18,9 +23,13 @@ class GpuClock {
  public:
   // Where records are on CLOCK_MONOTONIC already.
   void SetIdentity() { is_identity_ = true; }
+  // Where they are on a clock of its own rate, of which the pairs are then. Before there is a pair.
+  void SetFitted() { fit_.emplace(); }
   // Pairs come in the order in which they were taken. `width`: so far apart the readings may be.
   void AddPair(Nanos realtime, Nanos monotonic, Nanos width);
-  bool is_known() const { return is_identity_ || !pieces_.empty(); }
+  // Whether times can be told.
+  bool is_known() const { return fit_.has_value() ? fit_->is_known() : is_identity_ || !pieces_.empty(); }
+  bool is_fitted() const { return fit_.has_value(); }
 
   // Of a buffer that was given back then: its records are not of later.
   void Saw(Nanos realtime, Nanos monotonic);
@@ -28,7 +37,7 @@ class GpuClock {
   bool IsPossible(uint64_t time) const;
 
   Nanos ToMonotonic(uint64_t time) const;
-  uint64_t steps() const { return steps_; }
+  uint64_t steps() const { return fit_.has_value() ? fit_->steps() : steps_; }
   // Of the time between the readings before and after each step: when something was then is not known.
   Nanos unsure() const { return unsure_; }
 
@@ -49,6 +58,7 @@ class GpuClock {
   };
 
   bool is_identity_ = false;
+  std::optional<ClockFit> fit_;
   Span realtime_;
   Span monotonic_;
   std::vector<Piece> pieces_;

@@ -2,7 +2,7 @@ pp_library(daemon/collect
   SOURCES collect/arming_stop.cc collect/call_budget.cc collect/call_capture.cc collect/call_filter.cc
           collect/call_names.cc collect/call_replayer.cc
           collect/call_tracer.cc collect/call_window.cc collect/capture.cc collect/chain_verifier.cc
-          collect/child_count.cc collect/gpu_annotations.cc collect/gpu_call_sites.cc collect/gpu_calls.cc collect/gpu_calls_table.cc
+          collect/child_count.cc collect/clock_fit.cc collect/gpu_annotations.cc collect/gpu_call_sites.cc collect/gpu_calls.cc collect/gpu_calls_table.cc
           collect/gpu_capture.cc collect/gpu_clock.cc collect/gpu_decoder.cc collect/gpu_detail.cc collect/gpu_early.cc collect/gpu_fields.cc
           collect/gpu_engine_wait.cc
           collect/gpu_graph_captures.cc

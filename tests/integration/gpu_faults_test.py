@@ -61,6 +61,19 @@ class GpuFaults(gpu_case.GpuCase):
                 self.assertAddsUp()
                 self.assertKernelsAreTrue(self.truth(target))
 
+    def test_a_clock_of_another_tools_is_fitted_to_ours(self):
+        for mode in ("sample", "trace"):
+            with self.subTest(mode):
+                target = self.job(clock_ticks_per_us=2419, clock_drift_ppb=70_000)
+                finished = self.record(target, "--mode", mode)
+                self.assertUnharmed(target.pid)
+                truth = self.truth(target)
+                self.assertTrue_to(truth)
+                self.assertAddsUp()
+                self.assertEqual((self.totals["state"], self.totals["clock_steps"], self.totals["clock_violations"]),
+                                 ("recording", 0, 0))
+                self.assertIn("times of the GPU are fitted to ours", finished.errors)
+
     def test_the_clock_of_cupti_is_set(self):
         target = self.job(clock_step_ns=HOUR, clock_step_after=0, on_word=1)
         finished = self.until_it_ended(target, TROUBLE)

@@ -7,6 +7,7 @@ add_executable(daemon_collect_test
   unit/daemon_collect_chain_verifier_test.cc
   unit/daemon_collect_child_count_test.cc
   unit/daemon_collect_gpu_annotations_test.cc
+  unit/daemon_collect_clock_fit_test.cc
   unit/daemon_collect_gpu_clock_test.cc
   unit/daemon_collect_gpu_coverage_test.cc
   unit/daemon_collect_gpu_early_test.cc
