@@ -45,13 +45,20 @@ typedef struct pp_gpu_backend {
 } pp_gpu_backend;
 
 typedef struct pp_gpu_self {
-  // Of the capture that is on.
+  // A cache line, of what callbacks begin with.
+  uint64_t users;                // threads in a callback that uses the arena
+  pp_gpu_private* private_page;  // kept from the first capture on
+  uint8_t* spares;               // buffers to be thrown away; null: none were needed yet. Kept
+  uint64_t pad[5];
+
+  // Of the capture that is on: another line, and what follows it.
   pp_gpu_arena* arena;  // null: none
-  uint64_t arena_size;
   pp_gpu_slot* slots;
   uint8_t* buffers;
-  pp_gpu_clock* clocks;
   uint64_t slot_count, slot_bytes;
+  uint64_t must_give;  // the library does not survive it when it is given no buffer
+  uint64_t arena_size;
+  pp_gpu_clock* clocks;
   pp_gpu_launch* launches;  // null: none is told of
   uint64_t* stack_index;
   uint8_t* stacks;
@@ -59,20 +66,16 @@ typedef struct pp_gpu_self {
   pp_sealed_file file;
   const pp_gpu_backend* backend;
   uint64_t last_beat, beat_seen;
-  uint64_t must_give;  // the library does not survive it when it is given no buffer
 
   // Kept from the first capture on.
-  pp_gpu_private* private_page;
-  uint8_t* spares;  // buffers to be thrown away; null: none were needed yet
   uint64_t fork_handler, exit_handlers;
 
-  uint64_t users;    // threads in a callback that uses the arena
   uint64_t calling;  // the control thread is in the library
   uint64_t exiting;  // the process is ending
   uint64_t fatal;    // 1 + the result of the library's last words; 0: none
   uint32_t trouble;  // pp_gpu_leave_cause that the backend found out in `flush`; control thread
   int32_t trouble_number;
-} pp_gpu_self;
+} __attribute__((aligned(PP_CACHE_LINE))) pp_gpu_self;
 
 #pragma GCC visibility push(hidden)
 extern pp_gpu_boot pp_gpu_boot_block;
