@@ -113,7 +113,8 @@ void Declare(CLI::App& app, DaemonOptions& options, RawOptions& raw) {
       ->type_name("TIME")
       ->default_str("7d");
   app.add_option("--keep-bytes", options.limits.kept_bytes,
-                 "Of all traces of ended captures together; the oldest goes first. In bytes or with a unit")
+                 "Of all traces of ended captures together; of the user who has most the oldest goes first. In "
+                 "bytes or with a unit")
       ->transform(CLI::AsSizeValue(false))
       ->type_name("SIZE")
       ->default_str("32GB");

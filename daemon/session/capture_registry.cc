@@ -8,6 +8,7 @@
 
 #include "attach/base/clean_text.h"
 #include "attach/base/wall_clock.h"
+#include "daemon/session/excess_traces.h"
 #include "daemon/session/random_id.h"
 
 namespace ptrace_prof {
@@ -535,22 +536,13 @@ std::vector<CaptureRegistry::Entries::iterator> CaptureRegistry::ExpireByAge() {
 }
 
 void CaptureRegistry::ExpireByAmount(const std::vector<Entries::iterator>& ended) {
-  uint64_t bytes = 0;
-  std::map<uint32_t, size_t> count_of;
+  std::vector<KeptTrace> kept;
   for (const auto& entry : ended) {
-    bytes += entry->second.session->spool().size();
-    ++count_of[entry->second.session->parameters().owner.uid];
+    const CaptureSession& session = *entry->second.session;
+    kept.push_back({session.parameters().owner.uid, session.spool().size()});
   }
-  for (const auto& entry : ended) {
-    const uint64_t size = entry->second.session->spool().size();
-    size_t& count = count_of[entry->second.session->parameters().owner.uid];
-    const bool too_many = count > limits_.kept_per_user;
-    if (!too_many && (limits_.kept_bytes == 0 || bytes <= limits_.kept_bytes)) {
-      continue;
-    }
-    --count;
-    bytes -= size;
-    Forget(entry, too_many ? "count" : "bytes");
+  for (const ExcessTrace& excess : FindExcessTraces(kept, limits_.kept_per_user, limits_.kept_bytes)) {
+    Forget(ended[excess.index], excess.why);
   }
 }
 

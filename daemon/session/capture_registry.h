@@ -37,7 +37,7 @@ struct CaptureLimits {
   Nanos duration;                              // of one capture; 0: no limit
   Nanos retention = Nanos::FromSeconds(3600);  // of a trace after its capture ended, unless `keep`
   Nanos kept_for;                              // the same of all; 0: no limit
-  uint64_t kept_bytes = 0;  // of the traces of all that have ended; the oldest goes first; 0: no limit
+  uint64_t kept_bytes = 0;  // of the traces of all that have ended; the oldest of who has most goes first; 0: no limit
   Nanos stop_patience = Nanos::FromSeconds(10);  // for a collector that was told to end, before it is killed
   // After which a capture that nobody asks after is ended, unless `keep`: its client is gone; 0: never.
   Nanos unattended = Nanos::FromSeconds(60);

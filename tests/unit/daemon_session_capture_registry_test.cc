@@ -167,6 +167,21 @@ TEST_F(Registry, KeepsSoManyEndedOnesAndForgetsTheOldest) {
   EXPECT_EQ(registry_->List(kAnn).front()->parameters().id, ids[3]) << "newest first";
 }
 
+TEST_F(Registry, WhereThereIsTooMuchWhoHasMostGivesTheOldest) {
+  Limit({.kept_bytes = 3 * SmallTrace().size()});
+  const std::string bobs = CreateEnded(kBob)->parameters().id;
+  std::vector<std::string> anns;
+  for (int i = 0; i < 4; ++i) {
+    anns.push_back(CreateEnded(kAnn)->parameters().id);
+  }
+  registry_->Expire();
+  EXPECT_TRUE(registry_->Find(bobs, kBob).has_value()) << "the oldest of all";
+  EXPECT_TRUE(registry_->Find(anns[0], kAnn).has_error());
+  EXPECT_TRUE(registry_->Find(anns[1], kAnn).has_error());
+  EXPECT_TRUE(registry_->Find(anns[2], kAnn).has_value());
+  EXPECT_TRUE(registry_->Find(anns[3], kAnn).has_value());
+}
+
 TEST_F(Registry, ForgetsWhatIsOldUnlessItIsToBeKept) {
   Limit({.retention = Nanos(0)});
   CaptureRegistry::Creation creation{.owner = kAnn, .keep = true};
