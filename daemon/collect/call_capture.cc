@@ -142,7 +142,8 @@ class CallCapture {
             accounting_,
             terms_.aids.scripts,
             has_gpu ? &history_ : nullptr,
-            terms_.aids.counters};
+            terms_.aids.counters,
+            &terms_.aids.judge};
   }
 
   // Before the stub: up to 3.11 nobody may be called in where calls are traced. What comes into the target for it is

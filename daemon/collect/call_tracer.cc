@@ -48,7 +48,7 @@ uint64_t MakeNonce() {
 bool CanSwitchOff(const PythonVersion& version) { return version.minor >= 12; }
 
 Result<std::unique_ptr<CallTracer>> CallTracer::Open(Pid pid, const CaptureContext& context) {
-  PP_ASSIGN_OR_RETURN(OpenedProcess process, OpenedProcess::Open(pid, Pid()));
+  PP_ASSIGN_OR_RETURN(OpenedProcess process, OpenedProcess::Open(pid, Pid(), context.judge));
   std::unique_ptr<CallTracer> tracer(new CallTracer(std::move(process), context));
   PP_RETURN_IF_ERROR(tracer->CheckBudget());
   return tracer;

@@ -21,7 +21,7 @@ struct CaptureContext {
   ScriptFiles* scripts = nullptr;     // of a capture that traces calls or a GPU: see RunCapture
   StackHistory* history = nullptr;    // where threads were is noted here, for who records a GPU; null: nobody does
   NvmlCounters* gpus = nullptr;       // what is known of the machine's GPUs; null: nothing
-  const ChildJudge* judge = nullptr;  // see CaptureAids; null: of a capture that follows nobody
+  const ChildJudge* judge = nullptr;  // see CaptureAids; null: nobody has anything against anything
 };
 
 }  // namespace ptrace_prof

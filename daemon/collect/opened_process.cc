@@ -1,5 +1,7 @@
 #include "daemon/collect/opened_process.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "attach/proc/proc_file.h"
@@ -34,13 +36,17 @@ ProcessInfo Describe(Pid pid, Pid parent, const ProcessStatus& status, const Pyt
 
 }  // namespace
 
-Result<OpenedProcess> OpenedProcess::Open(Pid pid, Pid parent) {
+Result<OpenedProcess> OpenedProcess::Open(Pid pid, Pid parent, const ChildJudge* judge) {
   PP_ASSIGN_OR_RETURN(UniqueFd pidfd, OpenPidfd(pid));
   PP_ASSIGN_OR_RETURN(const ExecutableId executable, ReadExecutableId(pid));
   PP_ASSIGN_OR_RETURN(const ProcessStatus status, ReadProcessStatus(pid));
   ProcessMemory memory(pid);
   const ProgramMark mark = ProgramMark::Read(pid, memory);  // first: what is found later is of this program, or of none
   PP_ASSIGN_OR_RETURN(PythonProcess python, PythonProcess::Open(pid, memory));
+  if (const auto why_not = judge != nullptr && *judge ? (*judge)(pid) : std::nullopt; why_not.has_value()) {
+    return Because(Reason::kPolicyDenied, fmt::format("process {} is another program by now: {}", pid.value, *why_not),
+                   "ask the administrator of this machine", ThingOf(pid));
+  }
   ProcessInfo info = Describe(pid, parent, status, python);
   return OpenedProcess{std::move(pidfd), executable, mark, std::move(python), std::move(info)};
 }

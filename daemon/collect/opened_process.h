@@ -9,14 +9,16 @@
 #include "attach/proc/anchored_memory.h"
 #include "attach/proc/procfs.h"
 #include "attach/proc/program_mark.h"
+#include "daemon/collect/child_judge.h"
 #include "daemon/trace/model.h"
 #include "symbolizer/cpython/python_process.h"
 
 namespace ptrace_prof {
 
 struct OpenedProcess {
-  // Errors as those of PythonProcess::Open.
-  static Result<OpenedProcess> Open(Pid pid, Pid parent);
+  // Errors as those of PythonProcess::Open; kPolicyDenied: the judge has something against what is in there by now, so
+  // that no program is recorded that came after the one it had been asked about.
+  static Result<OpenedProcess> Open(Pid pid, Pid parent, const ChildJudge* judge);
 
   bool HasExited() const { return ptrace_prof::HasExited(pidfd); }
   // Another program is in the process, be it the same file once more.

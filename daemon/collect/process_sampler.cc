@@ -34,7 +34,7 @@ VerifierRules RulesFor(const CaptureRequest& request) {
 
 Result<std::unique_ptr<ProcessSampler>> ProcessSampler::Open(Pid pid, Pid parent, const CaptureContext& context,
                                                              SharedLinks* shared) {
-  PP_ASSIGN_OR_RETURN(OpenedProcess process, OpenedProcess::Open(pid, parent));
+  PP_ASSIGN_OR_RETURN(OpenedProcess process, OpenedProcess::Open(pid, parent, context.judge));
   std::unique_ptr<ProcessSampler> sampler(new ProcessSampler(std::move(process), context, shared));
   context.writer.AddProcess(sampler->process_.info);
   if (const ReadStatus read = sampler->roster_.Refresh(MonotonicNow(), sampler->watch_); read != ReadStatus::kOk) {

@@ -134,7 +134,7 @@ void ProcessTree::TryCandidates(Nanos now) {
     if (opened.has_value()) {
       samplers_.push_back(std::move(opened).value());
       ++processes_;
-    } else if (MayBecomePython(opened.error().code) &&
+    } else if ((MayBecomePython(opened.error().code) || opened.error().reason == Reason::kPolicyDenied) &&  // then told
                (++candidate.tries < kMaxTries || context_.request.wait_for_python)) {
       candidate.interval = std::min(Nanos(candidate.interval.value * 3 / 2), longest);
       candidate.next_try = now + candidate.interval;

@@ -10,10 +10,12 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import access_cases, case, profiler  # noqa: E402
+from support.call_stops import CallStops  # noqa: E402
 from support.daemon import Daemon, Place, within_deadline  # noqa: E402
 from support.target_process import DEADLINE, harm  # noqa: E402
 
 ALICE, BOB = access_cases.ALICE, access_cases.BOB
+CLONE = 56  # how the C library forks
 GUESTS, STAFF = 54400, 54401  # groups
 NAMED = "import ctypes; ctypes.CDLL(None).prctl(15, b'{}')"  # PR_SET_NAME
 
@@ -192,7 +194,8 @@ class Rules(PolicyCase):
         self.assertFalse(listed[job]["profilable"], listed[job])
         self.assertEqual(listed[job]["reason_code"], "POLICY_DENIED", listed[job])
         self.assertIn("rule 'no-jobs'", listed[job]["reason"])
-        for words in (("record", job, 1, self.place.folder / "x"), ("create", job, 1), ("create", f"trace:{job}", 1)):
+        for words in (("record", job, 1, self.place.folder / "x"), ("create", job, 1), ("create", f"trace:{job}", 1),
+                      ("stream", job)):
             self.assertIn("error PERMISSION_DENIED", self.probe(daemon, *words).end()[-1])
         self.assertEqual(daemon.collectors(), [])
 
@@ -227,6 +230,28 @@ class Rules(PolicyCase):
                           "not let you profile it: rule 'no-jobs'", errors)
         for pid in pids.values():
             self.assertEqual(harm(pid), [])
+
+    def test_a_program_that_comes_after_the_judgement_is_judged_too(self):
+        """By the collector, as main has judged the one before it: it comes as the launcher starts the collector."""
+        daemon = self.serve(rule("no-jobs", "command = 'job-*'"))
+        program = access_cases._special(self.place.folder, "job-3", 0, 0o755)
+        for way in ("", "trace:"):
+            with self.subTest(way):
+                first, _ = self.family(program)
+                with CallStops(daemon.launcher) as calls:
+                    asking = daemon.probe("create", f"{way}{first.pid}", 1000, prefix=access_cases.as_user(ALICE))
+                    for call in calls:
+                        if call == CLONE:
+                            break
+                    first.stdin.write("become another\n")
+                    first.stdin.flush()
+                    self.assertEqual(first.stdout.readline(), f"another {first.pid}\n")
+                words = asking.end()
+                name = words[-1].split()[1]
+                watched = "\n".join(daemon.probe("watch", name, prefix=access_cases.as_user(ALICE)).end())
+                self.assertIn("STATE_FAILED", watched, words)
+                self.assertIn("another program by now: the policy of this machine does not let you profile it: rule 'no-jobs'", watched)
+                self.assertEqual(harm(first.pid), [])
 
     def test_who_is_not_there_is_not_judged(self):
         daemon = self.serve(rule("all"))
