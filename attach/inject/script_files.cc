@@ -70,14 +70,6 @@ Result<void> CheckSameUser(Pid pid) {
                ""};
 }
 
-Result<UniqueFd> OpenRoot(Pid pid) {
-  UniqueFd root(::open(ProcPath(pid, "root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!root.is_open()) {
-    return ErrnoError(errno, fmt::format("cannot look into the root directory of process {}", pid.value));
-  }
-  return root;
-}
-
 // The names in a directory that begin so.
 std::vector<std::string> NamesIn(const UniqueFd& folder, std::string_view prefix) {
   std::vector<std::string> names;
@@ -111,12 +103,24 @@ Result<std::string> ScriptPrefix(Pid pid) {
   return fmt::format("ptrace-prof.{}.{}.", pid.value, start);
 }
 
+Result<void> ScriptFolder::Open() {
+  if (root_.is_open()) {
+    return {};
+  }
+  root_.reset(::open(ProcPath(pid_, "root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!root_.is_open()) {
+    return ErrnoError(errno, fmt::format("cannot look into the root directory of process {}", pid_.value));
+  }
+  paths_ = Folders(pid_);
+  return {};
+}
+
 Result<std::string> ScriptFolder::Make() {
   PP_RETURN_IF_ERROR(CheckSameUser(pid_));
   PP_ASSIGN_OR_RETURN(prefix_, ScriptPrefix(pid_));
-  PP_ASSIGN_OR_RETURN(const UniqueFd root, OpenRoot(pid_));
-  for (const std::string& folder : Folders(pid_)) {
-    Result<std::string> path = MakeIn(root, folder);
+  PP_RETURN_IF_ERROR(Open());
+  for (const std::string& folder : paths_) {
+    Result<std::string> path = MakeIn(folder);
     if (path.has_value()) {
       return path;
     }
@@ -126,8 +130,8 @@ Result<std::string> ScriptFolder::Make() {
                "Sample it instead (record without --mode trace)."};
 }
 
-Result<std::string> ScriptFolder::MakeIn(const UniqueFd& root, const std::string& folder) {
-  UniqueFd opened = OpenFolder(root, folder);
+Result<std::string> ScriptFolder::MakeIn(const std::string& folder) {
+  UniqueFd opened = OpenFolder(root_, folder);
   if (!opened.is_open()) {
     return ErrnoError(errno, fmt::format("cannot open {} of process {}", folder, pid_.value));
   }
@@ -167,11 +171,11 @@ Result<uint32_t> ScriptFolder::Readers() {
   return static_cast<uint32_t>(size > size_ ? size - size_ : 0);
 }
 
-Result<std::vector<UniqueFd>> ScriptFolder::OpenFolders() const {
-  PP_ASSIGN_OR_RETURN(const UniqueFd root, OpenRoot(pid_));
+Result<std::vector<UniqueFd>> ScriptFolder::OpenFolders() {
+  PP_RETURN_IF_ERROR(Open());
   std::vector<UniqueFd> folders;
-  for (const std::string& path : Folders(pid_)) {
-    if (UniqueFd folder = OpenFolder(root, path); folder.is_open()) {
+  for (const std::string& path : paths_) {
+    if (UniqueFd folder = OpenFolder(root_, path); folder.is_open()) {
       folders.push_back(std::move(folder));
     }
   }

@@ -49,6 +49,10 @@ class ScriptFolder final : public ScriptFiles {
   explicit ScriptFolder(Pid pid) : pid_(pid) {}
   ~ScriptFolder() override = default;
 
+  // Looks up the root of the target and where it has its temporary files: all that may take a right over the target.
+  // What is asked first does so by itself.
+  Result<void> Open();
+
   Result<std::string> Make() override;
   Result<void> Fill(std::string_view text) override;
   Result<uint32_t> Readers() override;
@@ -58,10 +62,12 @@ class ScriptFolder final : public ScriptFiles {
 
  private:
   // Of the first directory in which it can be made.
-  Result<std::string> MakeIn(const UniqueFd& root, const std::string& folder);
-  Result<std::vector<UniqueFd>> OpenFolders() const;
+  Result<std::string> MakeIn(const std::string& folder);
+  Result<std::vector<UniqueFd>> OpenFolders();
 
   Pid pid_;
+  UniqueFd root_;
+  std::vector<std::string> paths_;
   std::string prefix_;
   UniqueFd folder_;
   std::string name_;

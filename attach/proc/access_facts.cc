@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <charconv>
 
+#include "attach/proc/own_namespaces.h"
 #include "attach/proc/proc_file.h"
-#include "attach/proc/user_namespace.h"
 
 namespace ptrace_prof {
 namespace {

@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -11,8 +13,12 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <span>
 #include <string>
 #include <utility>
+
+#include "attach/base/capability_sets.h"
+#include "attach/base/system_call_rules.h"
 
 namespace ptrace_prof {
 namespace {
@@ -62,6 +68,33 @@ Reply Do(ScriptFolder& folder, std::string_view asked) {
   }
 }
 
+// To make, fill, empty and remove a file in a directory that is found through another one.
+constexpr uint32_t kCalls[] = {
+    SYS_read,      SYS_write,   SYS_pwrite64,       SYS_close,        SYS_lseek,    SYS_fstat,      SYS_newfstatat,
+    SYS_statx,     SYS_openat,  SYS_readlinkat,     SYS_getdents64,   SYS_unlinkat, SYS_ftruncate,  SYS_fcntl,
+    SYS_getrandom, SYS_geteuid, SYS_getpid,         SYS_gettid,       SYS_brk,      SYS_munmap,     SYS_mremap,
+    SYS_madvise,   SYS_futex,   SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_exit,     SYS_exit_group,
+};
+constexpr rlimit kScriptBytes{64 << 10, 64 << 10};
+constexpr rlimit kFiles{256, 256};
+constexpr rlimit kNone{0, 0};
+
+// What may take a right over the target has been looked up. What is read from here on are names of its files.
+bool Confine() {
+  ::setrlimit(RLIMIT_CORE, &kNone);
+  ::setrlimit(RLIMIT_FSIZE, &kScriptBytes);
+  ::setrlimit(RLIMIT_NOFILE, &kFiles);
+  if (SetCapabilities({}) != 0 || ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
+    return false;
+  }
+  SystemCallRules rules;
+  rules.Allow(kCalls);
+  rules.AllowWithout(SYS_mmap, 2, PROT_EXEC);
+  const uint32_t self = static_cast<uint32_t>(::getpid());
+  rules.AllowIfOneOf(SYS_tgkill, 0, std::span(&self, 1));                    // abort()
+  return rules.Install(SystemCallRules::Rest::kRefused) || errno != ENOMEM;  // else without, as the collector
+}
+
 [[noreturn]] void Serve(int line, Pid target) {
   ::prctl(PR_SET_NAME, "ptrace-prof-kee");
   ::syscall(SYS_close_range, 3, line - 1, 0);
@@ -69,6 +102,10 @@ Reply Do(ScriptFolder& folder, std::string_view asked) {
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   ::dup2(null, STDERR_FILENO);
   ScriptFolder folder(target);
+  (void)folder.Open().has_error();  // said to who asks for a script
+  if (!Confine()) {
+    ::_exit(1);
+  }
   std::array<char, kMostBytes> buffer{};
   for (;;) {
     const ssize_t got = ::read(line, buffer.data(), buffer.size());

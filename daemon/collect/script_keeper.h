@@ -1,9 +1,9 @@
 // Makes the scripts for a target (attach/inject/script_files.h) in the name of a collector that may write no file: a
 // small process of its own, forked before the collector is confined and before it reads a byte of the target.
 //
-// It can do this one thing, in the temporary directory of that one target, as the target's own user: nothing that the
-// target could not do itself. It ends with the collector's end of the line. Start from a process with one thread; the
-// rest belongs to one thread too.
+// It can do this one thing, in the temporary directory of that one target, as the target's own user, without any
+// capability and behind a filter of its own: nothing that the target could not do itself. It ends with the collector's
+// end of the line. Start from a process with one thread; the rest belongs to one thread too.
 #pragma once
 
 #include <memory>

@@ -11,7 +11,7 @@
 
 #include "attach/base/descriptor_packet.h"
 #include "attach/base/types.h"
-#include "attach/proc/user_namespace.h"
+#include "attach/proc/own_namespaces.h"
 #include "daemon/launcher/start_collector.h"
 
 namespace ptrace_prof {

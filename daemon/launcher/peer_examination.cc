@@ -8,8 +8,8 @@
 #include <cerrno>
 
 #include "attach/base/capability_sets.h"
+#include "attach/proc/own_namespaces.h"
 #include "attach/proc/procfs.h"
-#include "attach/proc/user_namespace.h"
 #include "daemon/launcher/launch_message.h"
 
 #ifndef SO_PEERGROUPS
@@ -58,14 +58,15 @@ PeerVerdict LookAt(ExaminedPeer& peer, const UniqueFd& pidfd) {
   std::optional<bool> is_ours = InOurUserNamespace(peer.pid);
   // Root, whom a launcher of a user, or of the root of a container, cannot look at and can give nothing.
   const bool is_root = peer.who.uid.value == 0;
+  const bool is_contained = InOurPidNamespace(peer.pid) == false;  // the kernel lets it name nobody out here
   const bool is_above_us = !is_ours.has_value() && is_root && !MayLookAtAll();
   if (is_above_us) {
     is_ours = true;
-  } else if (is_root) {
+  } else if (is_root && !is_contained) {
     const auto status = ReadProcessStatus(peer.pid);
     peer.who.capabilities = status.has_value() ? status.value().cap_effective & kHandedOn : 0;
   }
-  peer.is_administrator = is_root && ((peer.who.capabilities & kSysPtrace) != 0 || !MayLookAtAll());
+  peer.is_administrator = is_root && !is_contained && ((peer.who.capabilities & kSysPtrace) != 0 || !MayLookAtAll());
   if (HasExited(pidfd)) {
     return PeerVerdict::kEnded;  // and all of that may have been about another
   }

@@ -27,7 +27,7 @@ struct ExaminedPeer {
   CallerIdentity who;
   Pid pid;  // 0: not known
   // Root to whom we have no capability to give that he does not have: another root, as of a container that was given
-  // less, is one user among others.
+  // less or has processes of its own (a PID namespace), is one user among others.
   bool is_administrator = false;
 };
 

@@ -74,7 +74,6 @@ constexpr uint32_t kFree[] = {
     SYS_getrandom,
     SYS_getrusage,
     SYS_getrlimit,
-    SYS_prlimit64,
     SYS_sched_getaffinity,
     SYS_rt_sigaction,
     SYS_rt_sigprocmask,
@@ -125,6 +124,7 @@ std::vector<Checked> CheckedCalls(TargetAccess access) {
   std::vector<Checked> calls = {
       {SYS_ptrace, 0, std::move(requests)},
       {SYS_openat, 2, {}, O_ACCMODE | O_CREAT | O_TRUNC},
+      {SYS_prlimit64, 0, {0}},  // ours
       {SYS_mmap, 2, {}, PROT_EXEC},
       {SYS_mprotect, 2, {}, PROT_EXEC},
   };

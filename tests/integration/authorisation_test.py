@@ -141,17 +141,19 @@ class Authorisation(AuthorisationCase):
         self.assertEqual([daemon for daemon, _ in self.ask(prefix, pids)], [True, False, False])
 
     def test_the_root_of_a_container_is_root_without_capabilities(self):
-        """With PID and mount namespaces of its own and the capabilities that containers have. (The numbers of processes mean others there: the
-        kernel is asked by such a root outside.)"""
+        """With PID and mount namespaces of its own, and the capabilities that containers have or all of them, as containers may be
+        given CAP_SYS_PTRACE for their own processes. (The numbers of processes mean others there: the kernel is asked by a root
+        without any outside.)"""
         fewer = "-sys_ptrace,-sys_admin,-dac_read_search,-perfmon,-checkpoint_restore"
-        prefix = (*access_cases.IN_PID_NAMESPACE, "unshare", "--mount", "setpriv", f"--bounding-set={fewer}", f"--inh-caps={fewer}")
+        container = (*access_cases.IN_PID_NAMESPACE, "unshare", "--mount")
         pids = [target.pid for target in self.targets.values()]
         truth = access_cases.kernel_allows(self.callers["root without any capability"], pids)
-        for what, kernel, (daemon, words) in zip(self.targets, truth, self.ask(prefix, pids)):
-            with self.subTest(what):
-                self.assertEqual(daemon, kernel, words)
         self.assertIn(False, truth)
         self.assertIn(True, truth)
+        for which, prefix in (("usual", ("setpriv", f"--bounding-set={fewer}", f"--inh-caps={fewer}")), ("all", ())):
+            for what, kernel, (daemon, words) in zip(self.targets, truth, self.ask((*container, *prefix), pids)):
+                with self.subTest(capabilities=which, target=what):
+                    self.assertEqual(daemon, kernel, words)
 
     def test_collectors_are_the_weaker_of_caller_and_owner(self):
         owner = str(access_cases.ALICE)
@@ -169,6 +171,27 @@ class Authorisation(AuthorisationCase):
                         self.assertEqual(seen["NoNewPrivs"], "1")
                     for verb in ("cancel", "watch", "delete"):
                         self.daemon.probe(verb, name).end()
+
+    def test_who_makes_scripts_has_no_right(self):
+        """Of a capture that traces, for whose collector root's right over the target is kept."""
+        target = self.targets["alice's, not dumpable"].pid
+        name = self.daemon.probe("create", f"trace:{target}", 1000).end()[-1].split()[1]
+
+        def keepers():
+            return [pid for collector in self.daemon.collectors() for pid in children(collector)
+                    if status_fields(pid)["Name"] == "ptrace-prof-kee"]
+
+        def has_no_right(pid):
+            seen = status_fields(pid)
+            return (seen["Uid"].split() == [str(access_cases.ALICE)] * 4 and int(seen["CapPrm"], 16) == int(seen["CapEff"], 16) == 0
+                    and seen["NoNewPrivs"] == "1" and int(seen["Seccomp_filters"]) > int(status_fields(self.daemon.launcher)["Seccomp_filters"]))
+
+        self.assertTrue(within_deadline(keepers))
+        collector, = self.daemon.collectors()
+        self.assertEqual(int(status_fields(collector)["CapPrm"], 16), 1 << 19)
+        self.assertTrue(within_deadline(lambda: all(has_no_right(pid) for pid in keepers())), [status_fields(pid) for pid in keepers()])
+        for verb in ("cancel", "watch", "delete"):
+            self.daemon.probe(verb, name).end()
 
     def test_traces_are_their_owners(self):
         alice, bob = self.callers["alice"], self.callers["bob"]

@@ -191,7 +191,8 @@ class Rights(DaemonCase):
         self.assertEqual(int(launcher["CapPrm"], 16) & ~kept, 0)
         self.assertEqual(launcher["NoNewPrivs"], "1")
         probe = self.probe(daemon, "record", target.pid, 1000, self.place.folder / "x")
-        probe.hear("STATE_RUNNING")
+        self.assertTrue(probe.hear("STATE_RUNNING"), probe.lines)
+        self.assertTrue(daemon.collectors())
         for collector in daemon.collectors():
             seen = status_fields(collector)
             self.assertEqual(seen["Seccomp"], "2")

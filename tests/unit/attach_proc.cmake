@@ -11,7 +11,7 @@ add_executable(attach_proc_test
   unit/attach_proc_procfs_test.cc
   unit/attach_proc_program_mark_test.cc
   unit/attach_proc_thread_activity_test.cc
-  unit/attach_proc_user_namespace_test.cc)
+  unit/attach_proc_own_namespaces_test.cc)
 target_link_libraries(attach_proc_test PRIVATE pp_attach_proc GTest::gtest_main)
 pp_target_defaults(attach_proc_test)
 include(GoogleTest)

@@ -9,7 +9,7 @@
 #include <functional>
 #include <vector>
 
-#include "attach/proc/user_namespace.h"
+#include "attach/proc/own_namespaces.h"
 #include "daemon/launcher/launch_message.h"
 #include "daemon/launcher/peer_examination.h"
 #include "tests/unit/in_child.h"

@@ -1,4 +1,5 @@
-// What numbers of users mean here: in the user namespace of this process. Stateless.
+// Who is in the namespaces of this process, in which the numbers of users and processes mean what they mean here.
+// Stateless.
 #pragma once
 
 #include <optional>
@@ -9,6 +10,7 @@ namespace ptrace_prof {
 
 // Nothing: the kernel does not tell, or there is no /proc.
 std::optional<bool> InOurUserNamespace(Pid pid);
+std::optional<bool> InOurPidNamespace(Pid pid);
 // As which user the kernel shows those who have no number in our user namespace.
 Uid OverflowUid();
 
