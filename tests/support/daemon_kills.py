@@ -25,14 +25,20 @@ def combinations(traced=False):
 class Kills:
     """Kills on one target, again and again; the daemon is started anew where it or its launcher was killed.
 
+    `prefix`: in front of clients, who are that user then; and of the daemon, unless it is one for all users (`multi_user`).
     `traced`: the captures trace calls instead of taking samples.
     """
 
-    def __init__(self, place, target, prefix=(), traced=False):
-        self.place, self.target, self.prefix, self.traced = place, target, prefix, traced
+    def __init__(self, place, target, prefix=(), traced=False, multi_user=False):
+        self.place, self.target, self.prefix, self.traced, self.multi_user = place, target, prefix, traced, multi_user
         self.pid = f"trace:{target.pid}" if traced else target.pid
         self.trace = place.folder / "out.pftrace"
-        self.daemon = Daemon(place, prefix=prefix)
+        self.daemon = self._start()
+
+    def _start(self):
+        if self.multi_user:
+            return Daemon(self.place, "--multi-user", "--socket", self.place.socket, "--spool", self.place.spool)
+        return Daemon(self.place, prefix=self.prefix)
 
     def close(self):
         self.daemon.close()
@@ -42,7 +48,7 @@ class Kills:
         self.trace.unlink(missing_ok=True)
         if state in ("streaming", "reading"):
             return (self._streaming if state == "streaming" else self._reading)(victim, pause)
-        bystander = subprocess.Popen(["sleep", "1000"]) if state == "pending" else None
+        bystander = subprocess.Popen([*self.prefix, "sleep", "1000"]) if state == "pending" else None
         client = self._begin(f"wait:{bystander.pid}" if bystander else self.pid)
         try:
             wrong = self._kill(client, victim, state, pause)
@@ -173,7 +179,7 @@ class Kills:
                 wrong.append(f"what was recorded cannot be read: {exported}")
         if victim in ("daemon", "launcher"):
             self.daemon.close()
-            self.daemon = Daemon(self.place, prefix=self.prefix)
+            self.daemon = self._start()
         return wrong + self._next_one()
 
     def _next_one(self):

@@ -52,9 +52,9 @@ def _inside_root(root, arguments, folders):
 class TargetProcess:
     """with TargetProcess("longsleep.py", interpreter) as target: … target.pid …"""
 
-    def __init__(self, script, interpreter, arguments=(), env=None, options=(), python=None, name=None, folders=None):
-        """`python`: another executable to run the interpreter by; `name`: a path to the script, if not in TARGETS;
-        `folders`: {place in a root: folder of ours}, for interpreters that are in one."""
+    def __init__(self, script, interpreter, arguments=(), env=None, options=(), python=None, name=None, folders=None, prefix=()):
+        """`python`: another executable to run the interpreter by; `name`: a path to the script, if not in TARGETS; `prefix`: in front
+        of the command; `folders`: {place in a root: folder of ours}, for interpreters that are in one."""
         self.interpreter = interpreter
         arguments = [str(argument) for argument in arguments]
         self._messages = []
@@ -64,7 +64,7 @@ class TargetProcess:
             self.script = str(script)
         else:
             self.script = name or (f"/mnt/{script}" if in_root else str(TARGETS / script))
-            command = [python or interpreter.path, *options, self.script, *arguments]
+            command = [*prefix, python or interpreter.path, *options, self.script, *arguments]
         if in_root:
             command = _inside_root(interpreter.root, command, folders or {})
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
