@@ -194,6 +194,14 @@ static uint32_t detach(void) {
   return how;
 }
 
+static void forget(void) {
+  pp_cupti.subscriber = 0;
+  for (unsigned kind = 0; kind < PP_GPU_KINDS; ++kind) enabled[kind] = by_call[kind] = 0;
+  registered = 0;
+  pp_cupti_forget_launches();
+  pp_cupti_forget_captures();
+}
+
 static pp_gpu_report find_first(void) {
   pp_cupti_calls = &pp_cupti_first;
   return pp_cupti_find();
@@ -213,9 +221,9 @@ static pp_gpu_report find_second(void) {
 }
 
 const pp_gpu_backend pp_gpu_cupti_backend = {
-    PP_GPU_BACKEND_CUPTI, find_first, attach, flush, detach, pp_cupti_clock, pp_cupti_read_clock,
+    PP_GPU_BACKEND_CUPTI, find_first, attach, flush, detach, pp_cupti_clock, pp_cupti_read_clock, forget,
 };
 
 const pp_gpu_backend pp_gpu_cupti_second_backend = {
-    PP_GPU_BACKEND_CUPTI_SECOND, find_second, attach, flush, detach, pp_cupti_clock, pp_cupti_read_clock,
+    PP_GPU_BACKEND_CUPTI_SECOND, find_second, attach, flush, detach, pp_cupti_clock, pp_cupti_read_clock, forget,
 };

@@ -31,7 +31,7 @@ void pp_cupti_watch_launches(void) {
 }
 
 void pp_cupti_forget_launches(void) {
-  if (watched) enable_all(0);
+  if (watched && pp_cupti.subscriber) enable_all(0);
   watched = 0;
 }
 

@@ -201,6 +201,7 @@ static void forget_parent(void) {
   pp_gpu.launches = 0;
   pp_gpu.slot_count = pp_gpu.users = pp_gpu.calling = pp_gpu.exiting = 0;
   pp_close_sealed_file(&pp_gpu.file);
+  if (pp_gpu.backend) pp_gpu.backend->forget();
   pp_gpu.private_page->magic = PP_GPU_PRIVATE_MAGIC;
   pp_gpu_boot_block.busy = 0;
 }

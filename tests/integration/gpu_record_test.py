@@ -3,6 +3,7 @@ import collections
 import json
 import os
 import pathlib
+import signal
 import sys
 from unittest import mock
 
@@ -176,6 +177,30 @@ class GpuRecord(Launches):
 class WhateverPython(Launches):
     """What is CUPTI's and not CPython's: tested once."""
 
+    def test_a_child_of_a_job_that_is_recorded_is_left_alone(self):
+        """It has a copy of what the shim knew, and of a CUPTI whose threads have stayed in its parent."""
+        target = self.start("cuda_forks.py", env={"PP_CUDA_DOUBLES": DOUBLES}, options=["-W", "ignore"])
+        recording = profiler.Recording(target.pid, "--gpu", "--no-subprocesses", "-d", "1h")
+        self.addCleanup(recording.remove)
+        recording.shows(KERNEL)
+        target.tell("child")
+        child = target.expect("child").pid
+        for _ in range(2):
+            of_child = profiler.Recording(child, "--gpu", "-d", "500ms")
+            self.addCleanup(of_child.remove)
+            finished = of_child.wait()
+            self.assertEqual(finished.status, 0, finished.errors)
+            self.read(of_child.trace)
+            self.assertEqual((self.totals["state"], self.totals["reason"]), ("refused", "NO_CUDA"), finished.errors)
+        self.assertUnharmed(child)
+        os.kill(child, signal.SIGUSR1)
+        self.assertEqual(target.expect("calls").text, "calls 0")
+        recording.interrupt()
+        self.assertRegex(recording.wait().errors, r"GPU of process \d+: [\d,]+ kernels")
+        target.tell("finish")
+        target.expect("bad")
+        self.assertEqual((target.wait(), target.stderr()), (0, ""))
+
     def test_fast_launches_are_told_as_often_as_is_allowed(self):
         target = self.job("--rate", "20000", "--threads", "3")
         finished = self.record(target, duration="2s")
@@ -265,6 +290,8 @@ class WhateverPython(Launches):
         self.record(target, "--mode", "trace", duration="5s")
         self.assertEqual((self.totals["state"], self.totals["reason"]), ("no kernels", "NO_KERNELS_SEEN"), self.totals)
         self.assertGreater(self.totals["unseen"], 0)
+        self.record(target, "--gpu-detail", "coarse", duration="5s")  # which does not have what the job waits for
+        self.assertEqual((self.totals["state"], self.totals["reason"]), ("no kernels", "NO_KERNELS_SEEN"), self.totals)
 
     def records_now(self, target, recording):
         """By what is said when CUPTI records; a job that does nothing at all does not take the shim up either."""

@@ -1,8 +1,10 @@
 """A job on the doubles of CUDA (tests/doubles/cuda) that launches all the time and forks: each child looks whether it has
-anything of a profiler's shared memory, and ends. Answers "ping" with "pong CHILDREN"; on "finish" it says how many have.
+anything of a profiler's shared memory, and ends. Answers "ping" with "pong CHILDREN"; on "finish" it says how many have. On "child" it
+forks one that stays and says "child"; at SIGUSR1 that one says "calls N", how many calls of libcupti were made in it, and ends.
 """
 import contextlib
 import os
+import signal
 import threading
 import pact
 from cuda_libraries import open_cuda
@@ -22,6 +24,18 @@ def child():
         os._exit(status)
 
 
+def lasting_child(cuda):
+    if os.fork() == 0:
+        def end(*_):
+            pact.say("calls", cuda.misuse()["calls_in_child"])
+            os._exit(0)
+
+        signal.signal(signal.SIGUSR1, end)
+        pact.say("child")
+        while True:
+            sum(range(1000))
+
+
 def main():
     cuda, done = open_cuda(os.environ.get("PP_CUDA_VERSION", "130001")), threading.Event()
     model = Model(cuda)
@@ -39,8 +53,11 @@ def main():
     worker = threading.Thread(target=work)
     worker.start()
     pact.say("ready")
-    while pact.hear() == "ping":
-        pact.say("pong", counts["children"])
+    while (word := pact.hear()) != "finish":
+        if word == "child":
+            lasting_child(cuda)
+        else:
+            pact.say("pong", counts["children"])
     done.set()
     worker.join()
     pact.say("bad", counts["bad"])

@@ -60,6 +60,7 @@ struct cupti_misuse {
   uint64_t calls_in_request, flushes_in_callback, dirty_buffers, misaligned_buffers;
   uint64_t finalized_outside_exit, finalized_in_capture, undelivered_at_finalize, late_attributes;
   uint64_t forced_on_others;  // flushes that tore records from other clients
+  uint64_t calls_in_child;    // of a process that was forked after the library was loaded
 };
 
 struct layout;

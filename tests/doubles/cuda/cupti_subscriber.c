@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include <time.h>
 
 #include "tests/doubles/cuda/clocks.h"
@@ -39,7 +40,16 @@ static void find_driver(void) {
   too_old = double_option("driver", 13000) < least;
 }
 
+static pid_t home;
+
+__attribute__((constructor)) static void remember_home(void) { home = getpid(); }
+
+static void note_caller(void) {
+  if (getpid() != home) __atomic_fetch_add(&cupti.misuse.calls_in_child, 1, __ATOMIC_RELAXED);
+}
+
 int32_t cupti_attach(void) {
+  note_caller();
   if (cupti_in_request) __atomic_fetch_add(&cupti.misuse.calls_in_request, 1, __ATOMIC_RELAXED);
   pthread_once(&once, find_driver);
   if (!found) return personality_no_driver();
@@ -60,6 +70,7 @@ int32_t cupti_attach(void) {
 }
 
 int32_t cupti_speaks(void) {
+  note_caller();
   if (personality_version < kSilentWithoutDriver) return kOk;
   pthread_once(&once, find_driver);
   return found ? kOk : kUnknown;

@@ -11,7 +11,7 @@
 #include "tests/doubles/cuda/options.h"
 #include "tests/doubles/cuda/truth.h"
 
-enum { kInvalidValue = 1, kDriverVersion = 2, kLaunchKernel = 307, kStreamSynchronize = 126 };
+enum { kInvalidValue = 1, kNotInitialised = 3, kDriverVersion = 2, kLaunchKernel = 307, kStreamSynchronize = 126 };
 
 static _Atomic(const struct double_tracer*) tracer;
 static atomic_int captures;
@@ -87,9 +87,20 @@ static uint32_t seam_newest_graph(uint32_t made) {
   return atomic_load(&newest);
 }
 
+static atomic_int home;  // who has begun to use it
+
 DOUBLE_EXPORT int32_t cuInit(unsigned flags) {
   if (flags) return kInvalidValue;
   model_start();
+  atomic_store(&home, getpid());
+  return 0;
+}
+
+// Of a process that has not begun to use it, a forked child of one that has included.
+DOUBLE_EXPORT int32_t cuDeviceGetCount(int* count) {
+  if (!count) return kInvalidValue;
+  if (atomic_load(&home) != getpid()) return kNotInitialised;
+  *count = (int)model_devices();
   return 0;
 }
 
