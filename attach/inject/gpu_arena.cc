@@ -223,6 +223,18 @@ size_t GpuArena::Salvage(const std::function<void(const GpuBatch&)>& visit) {
   return count;
 }
 
+void GpuArena::LetGo() {
+  for (uint32_t i = 0; i < shape_.slots; ++i) {
+    if (Load(slot(i).state) != PP_GPU_SLOT_HELD) {
+      ::madvise(buffer(i).data(), buffer(i).size(), MADV_REMOVE);
+    }
+  }
+  const uint64_t launches = PP_GPU_LAUNCHES_OFFSET(shape_.slots, uint64_t{shape_.slot_bytes});
+  if (launches < shape_.size()) {
+    ::madvise(memory_.get() + launches, shape_.size() - launches, MADV_REMOVE);
+  }
+}
+
 GpuLibrary GpuArena::library() const {
   GpuLibrary library;
   library.backend = Load(head().backend);

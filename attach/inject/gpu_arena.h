@@ -137,6 +137,9 @@ class GpuArena {
   // What was being written when the target ended, or in buffers that the shim left behind as its library kept them:
   // that may still write. Such a buffer ends where the first kind is 0.
   size_t Salvage(const std::function<void(const GpuBatch&)>& visit);
+  // The memory of all but buffers that the library still has, of a shim that has left: the shim keeps what it mapped as
+  // long as there are such, and each capture would take as much again. Nothing can be read here any more.
+  void LetGo();
 
   // What the shim tells of launches. As long as the arena is not moved from.
   GpuLaunchArea& launches() { return launches_; }

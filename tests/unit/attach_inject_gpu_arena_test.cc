@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -120,6 +121,24 @@ TEST_F(GpuArenaTest, GivesBuffersInTheirOrderAndTakesThemBackZeroed) {
     ASSERT_EQ(memory_.buffer(0)[at], 0);
   }
   EXPECT_EQ(arena.Drain([](const GpuBatch&) {}), 0U);
+}
+
+TEST_F(GpuArenaTest, LetsGoOfAllButWhatTheLibraryHas) {
+  GpuArena arena = Open();
+  const auto bytes_there = [&] {
+    struct stat info {};
+    ::fstat(memory_.file().get(), &info);
+    return static_cast<uint64_t>(info.st_blocks) * 512;
+  };
+  for (uint32_t i = 0; i < kShape.slots; ++i) {
+    memory_.Fill(i, 100, i + 1);
+  }
+  memory_.slot(1).state = PP_GPU_SLOT_HELD;
+  ASSERT_GE(bytes_there(), kShape.slots * uint64_t{kShape.slot_bytes});
+  arena.LetGo();
+  EXPECT_LT(bytes_there(), 2 * uint64_t{kShape.slot_bytes});
+  EXPECT_EQ(memory_.buffer(1)[kShape.slot_bytes - 1], 0x5a);
+  EXPECT_EQ(memory_.buffer(2)[0], 0);
 }
 
 TEST_F(GpuArenaTest, LeavesOutWhatMakesNoSense) {
