@@ -59,6 +59,8 @@ static void learn(const pp_gpu_fields* asked, const pp_cupti_record_layout* told
   if (state == PP_GPU_LAYOUT_CONTRADICTED) return;
   const int is_known = state == PP_GPU_LAYOUT_KNOWN;
   if (!makes_sense(told) || !take(asked, told, layout, is_known)) {
+    // Such records can be stepped over as long as it is certain how long they are.
+    if (is_known && told->bytes != layout->bytes) set16(&pp_gpu.arena->strides[asked->kind], 0);
     set_state(layout, PP_GPU_LAYOUT_CONTRADICTED);
   } else if (!is_known) {
     uint16_t* stride = &pp_gpu.arena->strides[asked->kind];

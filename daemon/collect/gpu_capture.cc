@@ -398,7 +398,8 @@ void GpuCapture::Account(Nanos now) {
 }
 
 void GpuCapture::LookAtSilence(Nanos now) {
-  const GpuSilence::State silence = joiner_.silence().At(now);
+  const bool is_nothing = has_finished_ && joiner_.silence().heard().value == 0;
+  const GpuSilence::State silence = is_nothing ? joiner_.silence().AtEndOfNothing(now) : joiner_.silence().At(now);
   const bool sees_none = silence != GpuSilence::State::kNone;
   if (sees_none && accounting_.state == GpuCaptureState::kRecording) {
     accounting_.state = GpuCaptureState::kNoKernels;
@@ -520,13 +521,18 @@ void GpuCapture::Leave(Nanos patience, const std::function<void()>& meanwhile) {
   if (decoder_.has_value() && (is_gone || arena.state() == GpuState::kLeft)) {
     TakeWhatWasKept(is_gone);
   }
-  const uint64_t completed = arena.counts().completed;  // once: the target may go on counting
-  while (decoder_.has_value() && completed > accounting_.buffers) {
+  // As many as there are, and no more: the target may go on counting, and giving back.
+  const uint64_t completed = arena.counts().completed;
+  const uint64_t most = accounting_.buffers + arena.shape().slots;
+  while (decoder_.has_value() && completed > accounting_.buffers && accounting_.buffers < most) {
     const uint64_t before = accounting_.buffers;
     TakeBuffers();
     if (accounting_.buffers == before) {
       break;
     }
+  }
+  if (arena.state() == GpuState::kLeft) {
+    arena.LetGo();
   }
 }
 
@@ -539,6 +545,15 @@ void GpuCapture::TakeWhatWasKept(bool is_gone) {
                               fmt::format("CUPTI of process {} has not given back {} of our buffers: of what was "
                                           "recorded last some may be missing",
                                           target_.pid.value, kept));
+  }
+}
+
+void GpuCapture::TellUnread(Nanos now) {
+  if (const uint64_t bytes = decoder_.has_value() ? decoder_->unread_bytes() : 0; bytes > 0) {
+    context_.writer.AddNotice(
+        now, fmt::format("{} bytes of CUPTI's records in process {} could not be read: they are behind "
+                         "one of which it is not known how long it is",
+                         bytes, target_.pid.value));
   }
 }
 
@@ -565,7 +580,9 @@ void GpuCapture::Finish(Nanos now) {
     sites_.Refresh();
     joiner_.Finish(now);
     annotations_.Finish(now, CountLacks());
+    has_finished_ = true;
     Account(now);
+    TellUnread(now);
     TellNoAnnotations();
   }
 }

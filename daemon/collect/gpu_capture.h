@@ -86,6 +86,7 @@ class GpuCapture {
   void LookAtTimes();
   void LookAtSilence(Nanos now);
   void TellSilence(Nanos now, GpuSilence::State silence);
+  void TellUnread(Nanos now);
   GpuLeave HowToLeave() const;
   bool WantsAnnotations() const;
   bool MayCallForAnnotations() const;
@@ -116,6 +117,7 @@ class GpuCapture {
   bool memory_is_unknown_ = false;
   bool is_second_ = false;  // the generation of CUPTI's calls that is used
   GpuSilence::State told_silence_ = GpuSilence::State::kNone;
+  bool has_finished_ = false;  // all that came has been taken
 };
 
 }  // namespace ptrace_prof

@@ -142,11 +142,15 @@ GpuDecoder::GpuDecoder(std::span<const uint16_t> strides) {
   }
 }
 
-// A plan that reads nothing where what is said cannot be.
+// A plan that reads nothing where what is said cannot be, and steps over such records where their length is known.
 GpuDecoder::Plan GpuDecoder::PlanFor(const GpuFieldsOfKind& chosen, const pp_gpu_layout& layout, uint16_t stride) {
   Plan plan;
+  if (layout.state != PP_GPU_LAYOUT_KNOWN) {
+    plan.stride = stride >= kKindBytes ? stride : 0;
+    return plan;
+  }
   const bool has_kind = layout.sizes[0] == kKindBytes && layout.offsets[0] == 0;
-  if (layout.state != PP_GPU_LAYOUT_KNOWN || !has_kind || layout.bytes < kKindBytes || stride < layout.bytes) {
+  if (!has_kind || layout.bytes < kKindBytes || stride < layout.bytes) {
     return plan;
   }
   plan.stride = stride;
@@ -184,6 +188,7 @@ size_t GpuDecoder::Next(std::span<const uint8_t> bytes, GpuRecord& record) {
   }
   if (kind >= plans_.size() || plans_[kind].stride == 0 || plans_[kind].stride > bytes.size()) {
     ++unknown_;
+    unread_bytes_ += bytes.size();
     return 0;
   }
   const Plan& plan = plans_[kind];

@@ -46,8 +46,10 @@ class GpuDecoder {
   }
 
   uint64_t records() const { return records_; }
-  // Records of kinds that we do not read, and buffers whose rest made no sense.
+  // Records that we do not read, and buffers whose rest made no sense.
   uint64_t unknown() const { return unknown_; }
+  // Of those rests: how many records are in them nobody knows.
+  uint64_t unread_bytes() const { return unread_bytes_; }
 
  private:
   struct Copy {
@@ -68,6 +70,7 @@ class GpuDecoder {
   std::array<Plan, kGpuRecordKinds> plans_;
   uint64_t records_ = 0;
   uint64_t unknown_ = 0;
+  uint64_t unread_bytes_ = 0;
 };
 
 }  // namespace ptrace_prof

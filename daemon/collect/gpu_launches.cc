@@ -15,7 +15,7 @@ GpuLaunches::GpuLaunches() : slots_(kFirstSlots) {}
 
 // The nearest to the last one that ends in these bits.
 uint64_t GpuLaunches::Widen(uint64_t said) {
-  if (are_wide_) {
+  if (are_wide_ || said == 0) {  // 0: there is none
     return said;
   }
   const auto correlation = static_cast<uint32_t>(said);

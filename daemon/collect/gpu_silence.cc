@@ -41,4 +41,9 @@ GpuSilence::State GpuSilence::At(Nanos now) const {
   return IsOpen(run_) && last_ - run_ > kUnproven ? State::kLikely : State::kNone;
 }
 
+GpuSilence::State GpuSilence::AtEndOfNothing(Nanos now) const {
+  const State state = At(now);
+  return state == State::kNone && IsOpen(run_) && last_ - run_ > kLong ? State::kLikely : state;
+}
+
 }  // namespace ptrace_prof

@@ -32,6 +32,9 @@ class GpuSilence {
   void EndAt(Nanos when) { heard_ = std::max(heard_, when); }
 
   State At(Nanos now) const;
+  // Of a recording in which nothing came at all, at its end: then it takes no longer than with a wait, and stays a
+  // guess.
+  State AtEndOfNothing(Nanos now) const;
   Nanos heard() const { return heard_; }  // of the last thing
 
  private:

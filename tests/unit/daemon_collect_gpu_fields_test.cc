@@ -43,6 +43,7 @@ class KernelLayout {
     return Decode(decoder_, bytes);
   }
   uint64_t unknown() const { return decoder_.unknown(); }
+  uint64_t unread_bytes() const { return decoder_.unread_bytes(); }
 
  private:
   GpuLayouts layouts_;
@@ -103,11 +104,16 @@ TEST(GpuFields, NothingIsReadOfAKindBeforeItIsKnownWhereItsFieldsAre) {
     KernelLayout layout = Usual();
     layout.row().state = state;
     Bytes bytes;
-    bytes.Append(OneKernel(1), 40);
+    bytes.Append(OneKernel(1), 40).Append(OneKernel(2), 40);
     EXPECT_TRUE(layout.Read(bytes.span()).empty()) << state;
-    EXPECT_EQ(layout.unknown(), 1);
+    EXPECT_EQ(layout.unknown(), 2) << "what is behind it is found all the same";
+    EXPECT_EQ(layout.unread_bytes(), 0);
+    layout.layouts().strides[kKernelKind] = 0;
+    EXPECT_TRUE(layout.Read(bytes.span()).empty());
+    EXPECT_EQ(layout.unread_bytes(), 80) << "unless nobody knows where";
+    layout.layouts().strides[kKernelKind] = 40;
     layout.row().state = PP_GPU_LAYOUT_KNOWN;
-    EXPECT_EQ(layout.Read(bytes.span()).size(), 1) << state;
+    EXPECT_EQ(layout.Read(bytes.span()).size(), 2) << state;
   }
 }
 

@@ -75,6 +75,17 @@ TEST(GpuSilence, KernelsWithoutTimesAreKernels) {
   EXPECT_EQ(watched.most, Watched::State::kNone);
 }
 
+TEST(GpuSilence, WhereNothingCameUntilTheEndAGuessTakesLessLong) {
+  GpuSilence silence;
+  for (int64_t ms = 0; ms <= 1500; ms += 100) {
+    silence.Launched(1, Nanos::FromMillis(5000 + ms));
+  }
+  EXPECT_EQ(silence.AtEndOfNothing(Nanos::FromMillis(6600)), GpuSilence::State::kNone);
+  silence.Launched(1, Nanos::FromMillis(7100));
+  EXPECT_EQ(silence.At(Nanos::FromMillis(7200)), GpuSilence::State::kNone);
+  EXPECT_EQ(silence.AtEndOfNothing(Nanos::FromMillis(7200)), GpuSilence::State::kLikely);
+}
+
 TEST(GpuSilence, AKernelMayTakeLong) {
   Watched watched;
   watched.Go(0, 9000, Launch);

@@ -150,6 +150,8 @@ TEST(GpuLaunches, CorrelationsCountOnWhereTheyWrap) {
   EXPECT_EQ(launches.Widen(5), 0x1'0000'0005);
   EXPECT_EQ(launches.Widen(0xfffffff5), 0xfffffff5);
   EXPECT_EQ(launches.Widen(6), 0x1'0000'0006);
+  EXPECT_EQ(launches.Widen(0), 0) << "there is none";
+  EXPECT_EQ(launches.Widen(0xfffffff6), 0xfffffff6) << "and nothing has wrapped by that";
 }
 
 TEST(GpuLaunches, ItHoldsTheLastOnesInBoundedMemory) {
