@@ -1,22 +1,24 @@
 """A crowd of clients on one ptrace-profd: what they get, what it costs them, and what the daemon's memory does.
 
-Listing, watching and following while many captures go on; readers that stop and readers that are slow. In one table. Nothing
-may be lost without being counted, and memory is bounded. Figures of time are told; they are judged at full length, where the
+Listing, watching and following while many captures go on; readers that stop and readers that are slow; as root, the crowd once
+more in halves that are two users', each with processes of their own. In one table. Nothing may be lost without being counted, and memory is bounded. Figures of time are told; they are judged at full length, where the
 machine has no other work.
 """
 import contextlib
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import soak  # noqa: E402
+from support import access_cases, interpreters, soak  # noqa: E402
 from support.daemon import Daemon, Place, state_of  # noqa: E402
-from support.target_process import DEADLINE, TargetProcess, harm  # noqa: E402
+from support.target_process import DEADLINE, TARGETS as TARGETS_FOLDER, TargetProcess, harm  # noqa: E402
 
 CROWD = os.environ.get("PP_DAEMON_CROWD", "")
+SYSTEM = interpreters.Interpreter("the system's", "system", "", access_cases.PYTHON)
 TARGETS = 4           # that the captures of the crowd share
 UNARY_P50_US = 200
 RSS_MIB = 128         # of the daemon, with the whole crowd
@@ -81,6 +83,36 @@ def unary(daemon, calls, table):
     is_quiet = os.getloadavg()[0] < len(os.sched_getaffinity(0))
     if soak.FULL and is_quiet and times["p50"] > UNARY_P50_US:
         table.fail(f"unary p50 is {times['p50']} us")
+
+
+def users(parsed, table):
+    """Half of the crowd is alice's and half bob's: what one gets and the other is judged as among clients of one."""
+    names = {"alice": access_cases.ALICE, "bob": access_cases.BOB}
+    with contextlib.closing(Place()) as place, contextlib.ExitStack() as stack:
+        folder = shutil.copytree(TARGETS_FOLDER, place.folder / "targets")
+        daemon = stack.enter_context(contextlib.closing(Daemon(place, "--multi-user", "--socket", place.socket, "--spool", place.spool)))
+        crowds = {}
+        with open(CROWD, "rb") as program:  # they may not pass the folders that it is in
+            for name, uid in names.items():
+                prefix = access_cases.as_user(uid)
+                targets = [stack.enter_context(TargetProcess("busyloop.py", SYSTEM, name=str(folder / "busyloop.py"), prefix=prefix))
+                           for _ in range(TARGETS // 2)]
+                words = [place.address, "crowd", parsed.clients // 2, parsed.captures // 2, parsed.seconds, *(one.pid for one in targets)]
+                crowds[name] = subprocess.Popen([*prefix, f"/proc/self/fd/{program.fileno()}", *map(str, words)], text=True,
+                                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, pass_fds=(program.fileno(),), cwd="/")
+        found = {name: json.loads(one.communicate(timeout=10 * DEADLINE)[0]) for name, one in crowds.items()}
+        for name, one in found.items():
+            table.add(f"two users: {name}", f"{one['good']} of {one['clients']} clients got all, {one['succeeded']} of {one['captures']} captures",
+                      "all")
+            if one["succeeded"] != parsed.captures // 2 or one["good"] != one["clients"] or one["differing"] or not one["samples"]:
+                table.fail(f"not everybody got everything: {name}, {one}")
+        for what, field in (("samples of a capture", "samples_each"), ("answers to who lists", "lists_each")):
+            fewest, most = (pick(one[field][place] for one in found.values()) for place, pick in enumerate((min, max)))
+            table.add(f"  fair: {what}", f"{fewest} to {most}", f"1 to {FAIR}")
+            if soak.FULL and most > FAIR * fewest:
+                table.fail(f"two users, {what}: {fewest} to {most}")
+        if daemon.end() != 0:
+            table.fail(f"the daemon for all users did not end well: {daemon.words()[-500:]}")
 
 
 def crowd(daemon, pids, parsed, table):
@@ -165,6 +197,8 @@ def main():
                 table.fail(f"a target is harmed: {harm(target.pid)}")
         if daemon.end() != 0:
             table.fail(f"the daemon did not end well: {daemon.words()[-500:]}")
+    if os.getuid() == 0:
+        users(parsed, table)
     print(f"load of the machine (1 minute): {os.getloadavg()[0]:.1f} on {len(os.sched_getaffinity(0))} CPUs")
     table.end()
 
