@@ -1,5 +1,6 @@
 #include "daemon/inspect/gpu_outlook.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +8,8 @@
 #include <iterator>
 #include <string_view>
 
+#include "attach/base/unique_fd.h"
+#include "attach/proc/path_in_root.h"
 #include "attach/proc/proc_file.h"
 
 namespace ptrace_prof {
@@ -28,6 +31,12 @@ constexpr NamedByYear kByYear[] = {
 constexpr int kFirstYear = 2000;
 constexpr CudaRelease kOldest{11, 8};
 constexpr CudaRelease kSafeWithMps{13, 0};
+
+// The first CUPTI of CUDA 13.0, which crashes jobs: its file in toolkits, and in wheels, whose file says "13" only,
+// what pip puts beside their package. Both of the updates of 13.0 have 2025.3.1, and 13.0.85.
+constexpr int kCrashingFile[] = {2025, 3, 0};
+constexpr std::string_view kFileInWheels = "libcupti.so.13";
+constexpr std::string_view kCrashingWheel = "../../../nvidia_cuda_cupti-13.0.48.dist-info";  // from nvidia/cu13/lib
 
 // The oldest driver that serves each CUDA, by NVIDIA's release notes (minor-version compatibility).
 struct DriverRow {
@@ -68,7 +77,21 @@ std::vector<int> Numbers(std::string_view text) {
   return numbers;
 }
 
+constexpr std::string_view kBeforeRelease = "libcupti.so.";
+
 std::string_view FileName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+// Of a wheel nothing is read or listed, only looked whether what has that name is there.
+bool CrashesJobs(Pid pid, const GpuLibraryPlace& library) {
+  const std::string_view file = FileName(library.path);
+  if (file != kFileInWheels) {
+    return file.starts_with(kBeforeRelease) &&
+           std::ranges::equal(Numbers(file.substr(kBeforeRelease.size())), kCrashingFile);
+  }
+  const UniqueFd root(::open(ProcPath(pid, "root").c_str(), O_PATH | O_CLOEXEC));
+  const std::string_view folder = std::string_view(library.path).substr(0, library.path.size() - file.size());
+  return root.is_open() && LookInRoot(root, std::string(folder) + std::string(kCrashingWheel)).is_open();
+}
 
 std::string OtherTool(Pid pid, const std::vector<MemoryRegion>& regions) {
   for (const Trace& trace : kFiles) {
@@ -141,11 +164,10 @@ bool IsDriverTooOld(const CudaRelease& release, int driver) {
 }  // namespace
 
 std::optional<CudaRelease> CuptiReleaseOf(std::string_view file_name) {
-  constexpr std::string_view kBefore = "libcupti.so.";
-  if (!file_name.starts_with(kBefore)) {
+  if (!file_name.starts_with(kBeforeRelease)) {
     return std::nullopt;
   }
-  const std::vector<int> numbers = Numbers(file_name.substr(kBefore.size()));
+  const std::vector<int> numbers = Numbers(file_name.substr(kBeforeRelease.size()));
   if (numbers.empty()) {
     return std::nullopt;
   }
@@ -165,10 +187,15 @@ std::optional<CudaRelease> CuptiReleaseOf(std::string_view file_name) {
 
 GpuOutlook LookAtGpu(Pid pid, const std::vector<MemoryRegion>& regions) {
   const MemoryRegion* driver = FindDriver(regions);
-  GpuOutlook outlook{FindGpuLibrary(pid, regions), {},           driver != nullptr,
-                     OtherTool(pid, regions),      UsesMps(pid), DriverVersion(driver)};
+  GpuOutlook outlook{.library = FindGpuLibrary(pid, regions),
+                     .release = {},
+                     .has_driver = driver != nullptr,
+                     .other_tool = OtherTool(pid, regions),
+                     .uses_mps = UsesMps(pid),
+                     .driver = DriverVersion(driver)};
   if (outlook.library.has_value()) {
     outlook.release = CuptiReleaseOf(FileName(outlook.library.value().path));
+    outlook.crashes_jobs = CrashesJobs(pid, outlook.library.value());
   }
   return outlook;
 }
@@ -210,6 +237,10 @@ Check JudgeGpu(Pid pid, const GpuOutlook& outlook) {
   if (release && IsBefore(*release, kOldest)) {
     return Limited(pid, Reason::kCuptiTooOld, "its CUPTI is older than that of CUDA 11.8, the oldest that works",
                    "use a newer CUDA toolkit or PyTorch for the job");
+  }
+  if (outlook.crashes_jobs) {
+    return Limited(pid, Reason::kCuptiBlocked, "its CUPTI is that of CUDA 13.0, which is known to crash jobs",
+                   "use CUDA 13.0 update 1 or later for the job, or insist with --force");
   }
   if (release && outlook.driver && IsDriverTooOld(*release, *outlook.driver)) {
     return Limited(

@@ -28,6 +28,7 @@ struct CudaRelease {
 struct GpuOutlook {
   Result<GpuLibraryPlace> library;
   std::optional<CudaRelease> release;  // of that library; minor -1: only the first number is known
+  bool crashes_jobs = false;           // that library is known to: the first of CUDA 13.0
   bool has_driver = false;             // the driver's library is mapped: it has begun to use CUDA
   std::string other_tool;              // that has brought itself in for CUPTI; empty: none is seen
   bool uses_mps = false;

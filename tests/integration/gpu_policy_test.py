@@ -3,6 +3,9 @@
 a tool uses CUPTI's second generation of calls. On doubles of CUDA (tests/doubles/cuda).
 """
 import json
+import pathlib
+import shutil
+import tempfile
 
 import gpu_shim_test as shim
 from support import case, profiler
@@ -29,6 +32,11 @@ class Policy(shim.GpuShimCase):
         one, = self.left(target, "--kernels", 100, *options)
         self.assertEqual((one["how"], one["broken"], one["declined"]), (how, 0, 0), one)
         self.assertGreaterEqual(one["kinds"][shim.KERNEL], 100)
+
+    def assertForetold(self, target, reason):
+        checks = json.loads(profiler.must("doctor", "--json", "--pid", target.pid).output)["checks"]
+        foreseen, = [check for check in checks if check["subject"] == "gpu"]
+        self.assertEqual(foreseen["reason"], reason, foreseen)
 
     def test_too_old(self):
         """--force is no way past it: what such records look like was never held to a header."""
@@ -69,20 +77,29 @@ class Policy(shim.GpuShimCase):
         self.assertRecords(target)
         self.assertEndsWell(target)
 
+    def test_the_updates_of_13_0_are_told_apart_from_outside(self):
+        """By the names of files: of a toolkit's, and of what is beside a wheel's."""
+        self.assertForetold(self.start_job("130001"), None)
+        for file, version, reason in (("libcupti.so.2025.3.0", BAD, "CUPTI_BLOCKED"), ("libcupti.so.2025.3.1", "130001", None)):
+            with self.subTest(file), tempfile.TemporaryDirectory() as folder:
+                toolkits = pathlib.Path(folder, file)
+                shutil.copy(pathlib.Path(shim.DOUBLES, version, "site-packages/nvidia/cu13/lib/libcupti.so.13"), toolkits)
+                target = self.start_job(version, {"PP_CUPTI_LIBRARY": str(toolkits)})
+                self.assertForetold(target, reason)
+                self.assertEndsWell(target)
+
     def test_captures_are_refused_so_too(self):
-        """doctor foresees what can be seen from outside, which the update of 13.0 is not."""
-        for version, env, reason, words, foretold in (
-                (OLD, None, "CUPTI_TOO_OLD", "11.8 is the oldest", True), (BAD, None, "CUPTI_BLOCKED", "known to crash jobs", False),
-                ("24", MPS, "MPS_UNSAFE", "shares its GPU by MPS", True)):
+        """doctor foresees it."""
+        for version, env, reason, words in (
+                (OLD, None, "CUPTI_TOO_OLD", "11.8 is the oldest"), (BAD, None, "CUPTI_BLOCKED", "known to crash jobs"),
+                ("24", MPS, "MPS_UNSAFE", "shares its GPU by MPS")):
             with self.subTest(version=version):
                 target = self.start_job(version, env)
                 record = ("record", "--gpu", "--pid", target.pid, "--duration", "500ms", "-o", self.truth_file.with_suffix(".pftrace"))
                 finished = profiler.must(*record)
                 self.assertRegex(finished.errors, f"note: the GPU is not recorded: .*{words}")
                 self.assertIn("samples in", finished.errors)
-                foreseen = next(check for check in json.loads(profiler.must("doctor", "--json", "--pid", target.pid).output)["checks"]
-                                if check["subject"] == "gpu")
-                self.assertEqual(foreseen["reason"], reason if foretold else None, foreseen)
+                self.assertForetold(target, reason)
                 if reason != "CUPTI_TOO_OLD":
                     self.assertRegex(profiler.must(*record, "--force").errors, r"GPU of process \d+: [1-9][\d,]* kernels")
                 self.assertEndsWell(target)

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <string>
 
 #include "daemon/inspect/gpu_outlook.h"
@@ -11,7 +12,10 @@ namespace {
 constexpr Pid kPid(4711);
 
 GpuOutlook Usable() {
-  return {GpuLibraryPlace{"libcupti.so.12", "/opt/libcupti.so.12", true}, CudaRelease{12, 4}, true, "", false, 550};
+  return {.library = GpuLibraryPlace{"libcupti.so.12", "/opt/libcupti.so.12", true},
+          .release = CudaRelease{12, 4},
+          .has_driver = true,
+          .driver = 550};
 }
 
 Reason ReasonFor(const GpuOutlook& outlook) {
@@ -89,6 +93,11 @@ TEST(JudgeGpu, SaysWhatACaptureWouldMeet) {
   EXPECT_EQ(ReasonFor(outlook), Reason::kUnspecified);
 
   outlook = Usable();
+  outlook.release = CudaRelease{13, 0};
+  outlook.crashes_jobs = true;
+  EXPECT_EQ(ReasonFor(outlook), Reason::kCuptiBlocked) << "which the driver does not mend";
+
+  outlook = Usable();
   const Check usable = JudgeGpu(kPid, outlook);
   EXPECT_EQ(JudgeGpuMemory(kPid, 255 << 20, usable).reason, Reason::kLowGpuMemory);
   EXPECT_EQ(JudgeGpuMemory(kPid, 256 << 20, usable).verdict, Verdict::kOk);
@@ -127,6 +136,39 @@ TEST(LookAtGpu, FindsToolsByWhatIsMapped) {
   EXPECT_TRUE(LookAtGpu(Pid(::getpid()), regions).has_driver);
   EXPECT_EQ(LookAtGpu(Pid(::getpid()), regions).driver, 580);
   EXPECT_EQ(LookAtGpu(Pid(::getpid()), regions).other_tool, "");
+}
+
+bool CrashesJobs(const std::string& library) {
+  std::vector<MemoryRegion> regions(1);
+  regions[0].path = library;
+  return LookAtGpu(Pid(::getpid()), regions).crashes_jobs;
+}
+
+TEST(LookAtGpu, KnowsTheFirstCuptiOfCuda13OfToolkits) {
+  EXPECT_TRUE(CrashesJobs("/opt/cuda/libcupti.so.2025.3.0"));
+  EXPECT_TRUE(CrashesJobs("/opt/cuda/libcupti.so.2025.3.0 (deleted)"));
+  for (const char* other : {"2025.3.1", "2025.3", "2025.3.00.1", "2025.4.0", "2024.3.0", "2025.30", "13", ""}) {
+    EXPECT_FALSE(CrashesJobs("/opt/cuda/libcupti.so." + std::string(other))) << other;
+  }
+}
+
+TEST(LookAtGpu, KnowsTheFirstCuptiOfCuda13OfWheels) {
+  std::string name = (std::filesystem::temp_directory_path() / "pp-wheels-XXXXXX").string();
+  ASSERT_NE(::mkdtemp(name.data()), nullptr);
+  const std::filesystem::path place = name;
+  const std::string library = place / "nvidia/cu13/lib/libcupti.so.13";
+  std::filesystem::create_directories(place / "nvidia/cu13/lib");
+  EXPECT_FALSE(CrashesJobs(library));
+  for (const char* other : {"nvidia_cuda_cupti-13.0.85.dist-info", "nvidia_cuda_runtime-13.0.48.dist-info"}) {
+    std::filesystem::create_directory(place / other);
+    EXPECT_FALSE(CrashesJobs(library)) << other;
+  }
+  std::filesystem::create_directory(place / "nvidia_cuda_cupti-13.0.48.dist-info");
+  EXPECT_TRUE(CrashesJobs(library));
+  EXPECT_FALSE(CrashesJobs(place / "nvidia/cu13/lib/libcupti.so.12"));
+  EXPECT_FALSE(CrashesJobs(place / "nvidia/elsewhere/lib/libcupti.so.13")) << "there is no such folder";
+  EXPECT_FALSE(CrashesJobs("libcupti.so.13"));
+  std::filesystem::remove_all(place);
 }
 
 TEST(LookAtGpu, KnowsThatThereMayBeTwoOfThem) {

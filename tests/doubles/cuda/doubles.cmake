@@ -58,6 +58,9 @@ pp_double_objects(engine engine.c)
 pp_double_objects(nvtx nvtx.c)
 
 add_custom_target(cuda_double ALL)
+# What pip puts beside the packages of wheels whose file does not say which update of CUDA 13.0 it is of.
+file(MAKE_DIRECTORY ${PP_DOUBLE_ROOT}/130000/site-packages/nvidia_cuda_cupti-13.0.48.dist-info
+  ${PP_DOUBLE_ROOT}/130001/site-packages/nvidia_cuda_cupti-13.0.85.dist-info)
 # version of CUPTI, its SONAME, its folder and cudart's in site-packages/nvidia, SONAME of cudart
 foreach(row
     "17 libcupti.so.11.7 cuda_cupti cuda_runtime libcudart.so.11.0"
