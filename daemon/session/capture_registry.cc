@@ -20,11 +20,15 @@ bool IsValidId(const std::string& id) {
          });
 }
 
-bool TracesCalls(const CaptureRequest& request) { return request.mode != CaptureMode::kSample; }
+// One that may, as its collector chooses, until that has chosen.
+bool TracesCalls(const CaptureRequest& request, const CaptureSnapshot& now) {
+  return now.mode.value_or(request.mode) != CaptureMode::kSample;
+}
 bool IsKept(const CaptureParameters& parameters) { return !parameters.id.empty(); }
 bool IsBrief(const CaptureParameters& parameters) { return parameters.request.verb != CaptureVerb::kRecord; }
 bool IsLive(const CaptureParameters& parameters) { return !IsKept(parameters) && !IsBrief(parameters); }
 bool RecordsGpu(const CaptureRequest& request) { return request.gpu != GpuCaptureDetail::kOff; }
+bool HoldsGpu(const CaptureRequest& request, const CaptureSnapshot&) { return RecordsGpu(request); }
 
 // What a repetition must ask for again; not as quotas narrowed it.
 std::vector<std::string> WordsOf(const CaptureRegistry::Creation& creation) {
@@ -201,11 +205,14 @@ void CaptureRegistry::Take(const CpuGrant& grant, CaptureParameters& parameters)
 
 // Sampling is shared; of those that trace calls, one has the target, and of those that record its GPU, one; the
 // kernel's locks in it tell which. Here is only what we know of it for who may see it, should that one's refusal come.
-std::string CaptureRegistry::FindRival(const Creation& creation, bool (*holds)(const CaptureRequest&)) const {
+std::string CaptureRegistry::FindRival(const Creation& creation,
+                                       bool (*holds)(const CaptureRequest&, const CaptureSnapshot&)) const {
   for (const auto& [id, entry] : entries_) {
     const CaptureRequest& request = entry.session->parameters().request;
-    if (holds(request) && request.pid == creation.request.pid && MaySee(entry, creation.owner) &&
-        !HasEnded(entry.session->Snapshot().state)) {
+    if (request.pid != creation.request.pid || !MaySee(entry, creation.owner)) {
+      continue;
+    }
+    if (const CaptureSnapshot now = entry.session->Snapshot(); !HasEnded(now.state) && holds(request, now)) {
       return fmt::format("capture {} of user {}", id, entry.session->parameters().owner.uid);
     }
   }
@@ -288,7 +295,7 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
       .account = AccountOf(creation.owner.uid)};
   Take(grant.value(), parameters);
   parameters.rival = FindRival(creation, TracesCalls);
-  if (const std::string holder = FindRival(creation, RecordsGpu); RecordsGpu(creation.request) && !holder.empty()) {
+  if (const std::string holder = FindRival(creation, HoldsGpu); RecordsGpu(creation.request) && !holder.empty()) {
     parameters.notices.push_back(
         fmt::format("the GPU of process {} is recorded by {}: only one can", creation.request.pid.value, holder));
   }

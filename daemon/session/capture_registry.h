@@ -172,7 +172,7 @@ class CaptureRegistry {
                                                         const CaptureParameters& parameters, CollectorStarter& starter);
   Result<CpuGrant> FindCpu(const CaptureRequest& request, std::optional<double> budget) const;
   static void Take(const CpuGrant& grant, CaptureParameters& parameters);
-  std::string FindRival(const Creation& creation, bool (*holds)(const CaptureRequest&)) const;
+  std::string FindRival(const Creation& creation, bool (*holds)(const CaptureRequest&, const CaptureSnapshot&)) const;
   std::shared_ptr<SpoolAccount> AccountOf(uint32_t uid);
   Result<void> CheckNotEnding() const;
   Result<void> CheckId(const Creation& creation) const;

@@ -124,6 +124,30 @@ TEST_F(Registry, ARootWhoMayNotReadAllIsOneUserAmongOthers) {
   EXPECT_EQ(registry_->List(kRoot).size(), 3U);
 }
 
+// What a refusal may name.
+TEST_F(Registry, TheRivalIsOneThatTracesAndNoneThatSamplesInstead) {
+  const auto asked_for = [&](CaptureMode mode) {
+    CaptureRegistry::Creation creation = CreationBy(kAnn);
+    creation.request.mode = mode;
+    return Ask(creation).value();
+  };
+  const Session sampled = asked_for(CaptureMode::kSample);
+  const Session chooses = asked_for(CaptureMode::kAuto);
+  EXPECT_EQ(chooses->parameters().rival, "");
+  FakeCollectorState& its = LastCollector();
+  const std::string is_it = "capture " + chooses->parameters().id + " of user 1001";
+  EXPECT_EQ(AskAndComplete(CreationBy(kAnn))->parameters().rival, is_it) << "it has not chosen yet";
+  ASSERT_TRUE(WriteAll(its.output.get(), SmallTrace(false)));  // which says that samples are taken
+  while (!chooses->Snapshot().mode.has_value()) {
+    std::this_thread::yield();
+  }
+  ASSERT_FALSE(HasEnded(chooses->Snapshot().state));
+  const Session traces = asked_for(CaptureMode::kTrace);
+  EXPECT_EQ(traces->parameters().rival, "");
+  EXPECT_EQ(Create(kAnn).value()->parameters().rival, "capture " + traces->parameters().id + " of user 1001");
+  EXPECT_EQ(Create(kBob).value()->parameters().rival, "");
+}
+
 TEST_F(Registry, ARequestIdIsOfOneUser) {
   const Session first = Create(kAnn, "r1").value();
   EXPECT_EQ(Create(kAnn, "r1").value(), first);
