@@ -231,6 +231,34 @@ class GpuFaults(gpu_case.GpuCase):
         self.assertAddsUp()
         self.assertTrue_to(self.truth(target))
 
+    def test_the_collector_falls_behind(self):
+        """Buffers that nobody takes are all full soon, one of each thread at every flush: what has no room then is counted, and
+        once the collector goes on, so does the recording."""
+        target = self.job("--threads", "16", "--rate", "500")
+        recording = self.start_recording(target)
+        recording.shows(KERNEL)
+        collector = self.collector_of(recording)
+        os.kill(collector, signal.SIGSTOP)
+        time.sleep(3)  # the shim leaves where it hears nothing for five
+        os.kill(collector, signal.SIGCONT)
+        for word, answer in (("capture", "capturing"), ("captured", "captured")):
+            target.tell(word)
+            target.expect(answer)
+        self.assertTrue(within_deadline(lambda: self.shows_replay(target, recording)))
+        finished = self.stop(recording)
+        self.assertUnharmed(target.pid)
+        self.assertEqual(self.totals["state"], "recording", self.totals)
+        self.assertGreater(self.totals["declined"], 0, self.totals)
+        self.assertIn(f", {self.totals['declined']:,} times without room", finished.errors)
+        self.assertAddsUp()
+        self.assertKernelsAreTrue(self.truth(target))
+
+    def shows_replay(self, target, recording):
+        """Of a graph that the job has captured: replays it until one was recorded."""
+        target.tell("replay")
+        target.expect("replayed")
+        return REPLAYED.encode() in recording.spool.read_bytes()
+
     def test_the_daemon_is_killed(self):
         """Its collector ends, the shim leaves, and the next capture is as the first."""
         host = self.serve()
