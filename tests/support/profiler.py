@@ -35,10 +35,10 @@ class Finished:
 class Running:
     """A run that goes on: for tests that interfere with it."""
 
-    def __init__(self, *arguments, preexec=None):
+    def __init__(self, *arguments, preexec=None, prefix=()):
         self.arguments = [str(argument) for argument in arguments]
         self._output, self._errors = tempfile.TemporaryFile(), tempfile.TemporaryFile()
-        self.process = subprocess.Popen([BINARY, *self.arguments], stdin=subprocess.DEVNULL, stdout=self._output,
+        self.process = subprocess.Popen([*prefix, BINARY, *self.arguments], stdin=subprocess.DEVNULL, stdout=self._output,
                                         stderr=self._errors, preexec_fn=preexec)
 
     @property
@@ -73,12 +73,15 @@ class Running:
 
 
 class Recording(Running):
-    """`record` of a process into a folder of its own, which goes with it."""
+    """`record` of a process into a folder of its own, which goes with it. `prefix`: in front of the command; it may be another
+    user's then."""
 
-    def __init__(self, pid, *options, preexec=None):
+    def __init__(self, pid, *options, preexec=None, prefix=()):
         self._folder = tempfile.TemporaryDirectory()
+        if prefix:
+            os.chmod(self._folder.name, 0o777)
         self.trace = pathlib.Path(self._folder.name, "out.pftrace")
-        super().__init__("record", "--pid", pid, "-o", self.trace, *options, preexec=preexec)
+        super().__init__("record", "--pid", pid, "-o", self.trace, *options, preexec=preexec, prefix=prefix)
 
     @property
     def spool(self):
