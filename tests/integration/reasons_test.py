@@ -5,13 +5,14 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import daemon  # noqa: E402
-from support.profiler import BINARY  # noqa: E402
+from support.profiler import BINARY, Recording  # noqa: E402
 from support.target_process import DEADLINE, harm  # noqa: E402
 from support.terminal_run import PYTHON, TerminalCase, TerminalRun, main, needs_root  # noqa: E402
 
@@ -22,6 +23,12 @@ WAIT = "import os, sys{}; print('ready', flush=True); sys.stdin.read()"
 THREAD = WAIT.format(", threading; threading.Thread(target=sys.stdin.read, daemon=True).start()")
 UNDUMPABLE = WAIT.format(", ctypes; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)")
 CHANGED = WAIT.format(f"; os.setresgid({daemon.USER}, {daemon.USER}, {daemon.USER}); os.setresuid({daemon.USER}, {daemon.USER}, 0)")
+EXECS = """import os, select, sys
+def works(): sum(range(1000))
+print('ready', flush=True)
+while not select.select([0], [], [], 0)[0]: works()
+os.execv(sys.argv[1], ['sleep', '1000'])
+"""
 TOLD = re.compile(r"^error: .* \[([A-Z_]+)\]$", re.MULTILINE)
 libc = ctypes.CDLL(None, use_errno=True)
 libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
@@ -133,6 +140,31 @@ class Reasons(TerminalCase):
     @needs_root
     def test_one_that_has_changed_its_ids(self):
         self.assertRefused("TARGET_CHANGED_IDS", self.target(CHANGED).pid, prefix=daemon.AS_USER)
+
+    def test_one_that_becomes_another_program(self):
+        """Its calls are over at once; of samples there could be more for a minute, should it be a launcher of Python."""
+        place = daemon.Place()
+        self.addCleanup(place.close)
+        script = place.folder / "execs.py"  # a file: what a trace has of the function is not the command line then
+        script.write_text(EXECS)
+        runs = {}
+        for mode in ("trace", "sample"):
+            target = self.target(command=(PYTHON, "-S", script, shutil.which("sleep")))
+            recording = Recording(target.pid, "--duration", "1h", "--mode", mode)
+            self.addCleanup(recording.remove)
+            recording.shows("works")
+            runs[mode] = target, recording
+        for target, _ in runs.values():
+            target.stdin.write(b"go\n")
+            target.stdin.flush()
+        for mode, (target, recording) in runs.items():
+            with self.subTest(mode):
+                finished = recording.wait()
+                self.assertEqual(finished.status, 0, finished)
+                self.assertIsNone(target.poll())
+                self.assertIn(f"process {target.pid} has become another program (exec)", finished.errors)
+                self.assertIn(b"TARGET_EXECED", recording.trace.read_bytes())
+                self.assertTrue(any("works" in stack for stack in map(str, recording.stacks())))
 
     @needs_root
     def test_root_without_the_right(self):
