@@ -192,7 +192,8 @@ TEST_F(Registry, KeepsSoManyEndedOnesAndForgetsTheOldest) {
 }
 
 TEST_F(Registry, WhereThereIsTooMuchWhoHasMostGivesTheOldest) {
-  Limit({.kept_bytes = 3 * SmallTrace().size()});
+  const uint64_t one = SmallTrace().size();  // traces differ by a byte or two
+  Limit({.kept_bytes = 3 * one + one / 2});
   const std::string bobs = CreateEnded(kBob)->parameters().id;
   std::vector<std::string> anns;
   for (int i = 0; i < 4; ++i) {
