@@ -154,7 +154,10 @@ std::string GpuClosingLines(const GpuAccounting& totals) {
       text += fmt::format(" ({} {})", Percent(row.count, totals.kernels), row.what);
     }
   }
-  text += fmt::format("; launches {}, kernels lost {}", Grouped(totals.launches), Grouped(totals.unseen));
+  // Where buffers of records had no room the calls that launched kernels may be lost with these.
+  const std::string_view least = totals.declined_buffers > 0 ? "at least " : "";
+  text +=
+      fmt::format("; launches {}{}, kernels lost {}{}", least, Grouped(totals.launches), least, Grouped(totals.unseen));
   const struct {
     uint64_t count;
     const char* what;

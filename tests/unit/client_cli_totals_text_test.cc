@@ -96,7 +96,8 @@ TEST(TotalsText, OfAGpu) {
   totals.replays_unseen = 3;
   totals.declined_buffers = 4;
   totals.unknown_records = 5;
-  EXPECT_NE(GpuClosingLines(totals).find("kernels lost 2, 9 records dropped by the library, 7 captured into graphs, 3 "
+  EXPECT_NE(GpuClosingLines(totals).find("launches at least 1,002, kernels lost at least 2, 9 records dropped by the "
+                                         "library, 7 captured into graphs, 3 "
                                          "replays of graphs of which nothing was seen, 1 before their "
                                          "launch, 4 times without room, 5 records of kinds unknown\n"),
             std::string::npos)
