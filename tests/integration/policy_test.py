@@ -239,7 +239,7 @@ class Rules(PolicyCase):
             with self.subTest(way):
                 first, _ = self.family(program)
                 with CallStops(daemon.launcher) as calls:
-                    asking = daemon.probe("create", f"{way}{first.pid}", 1000, prefix=access_cases.as_user(ALICE))
+                    asking = daemon.probe("create", f"{way}{first.pid}", 2, prefix=access_cases.as_user(ALICE))
                     for call in calls:
                         if call == CLONE:
                             break
