@@ -186,14 +186,14 @@ void GpuArena::GiveBack(uint32_t index, uint64_t used) {
   Store(slot(index).state, uint32_t{PP_GPU_SLOT_FREE});
 }
 
-size_t GpuArena::Drain(const std::function<void(const GpuBatch&)>& visit, size_t limit) {
+size_t GpuArena::Drain(const std::function<void(const GpuBatch&)>& visit, size_t limit, Nanos until) {
   struct Full {
     uint64_t sequence;
     uint32_t index;
   };
   std::vector<Full> full;
   for (uint32_t i = 0; i < shape_.slots; ++i) {
-    if (Load(slot(i).state) == PP_GPU_SLOT_FULL) {
+    if (Load(slot(i).state) == PP_GPU_SLOT_FULL && Load(slot(i).monotonic) <= static_cast<uint64_t>(until.value)) {
       full.push_back({Load(slot(i).sequence), i});
     }
   }

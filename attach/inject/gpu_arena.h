@@ -131,9 +131,10 @@ class GpuArena {
   // At once instead of with the next turn (pp_gpu_boot.flush_millis).
   void FlushNow();
 
-  // Those that have come back, in that order, at most `limit`; each is zeroed and free again once `visit` returns.
-  // How many there were.
-  size_t Drain(const std::function<void(const GpuBatch&)>& visit, size_t limit = SIZE_MAX);
+  // Those that have come back, on CLOCK_MONOTONIC not after `until`, in that order, at most `limit`; each is zeroed and
+  // free again once `visit` returns. How many there were.
+  size_t Drain(const std::function<void(const GpuBatch&)>& visit, size_t limit = SIZE_MAX,
+               Nanos until = Nanos(INT64_MAX));
   // What was being written when the target ended, or in buffers that the shim left behind as its library kept them:
   // that may still write. Such a buffer ends where the first kind is 0.
   size_t Salvage(const std::function<void(const GpuBatch&)>& visit);

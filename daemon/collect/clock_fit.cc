@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace ptrace_prof {
 namespace {
 
 constexpr Nanos kApart = Nanos::FromMillis(50);  // with pairs that are sure to 100 ns, rates are to 2 in a million then
+constexpr int64_t kSure = 5000;                  // the time between the ends of a line is so many times their widths
+constexpr int64_t kPart = 8;  // a reading that is nearer to one end than this part of a line does not tell of a step
 constexpr size_t kMost = 4096;
+constexpr size_t kMostWaiting = 16;
 constexpr int64_t kStep = 1000;           // ns: differences smaller than this are how pairs differ anyway
 constexpr long double kDrift = 0.000'2L;  // of the rate, from one line to the next: far more than oscillators do
 
@@ -22,70 +26,150 @@ Nanos ClockFit::OnLine(const Reading& from, const Reading& to, uint64_t counted)
   return Nanos(static_cast<int64_t>(std::clamp<long double>(std::round(when), -kLast, kLast)));
 }
 
-void ClockFit::Begin(const Reading& reading) {
-  readings_.push_back(reading);
-  readings_.back().is_first = true;
+namespace {
+
+// What two readings are unsure of together. Widths may be anything.
+int64_t WidthOf(Nanos one, Nanos other) {
+  constexpr int64_t kWide = int64_t{1} << 40;
+  return std::clamp<int64_t>(one.value, 0, kWide) + std::clamp<int64_t>(other.value, 0, kWide);
 }
+
+bool AreSure(Nanos apart, int64_t width) { return apart >= kApart && apart.value / kSure >= width; }
+
+}  // namespace
 
 void ClockFit::Add(uint64_t counted, Nanos monotonic, Nanos width) {
-  const Reading reading{counted, monotonic, width, false};
-  if (monotonic.value < 0 || (!readings_.empty() && monotonic < readings_.back().monotonic)) {
+  if (monotonic.value < 0 || monotonic < seen_) {
     return;
   }
-  if (readings_.empty()) {
-    Begin(reading);
-    return;
+  const Reading reading{counted, monotonic, width, false, counted};
+  if (is_settled_) {
+    Follow(reading);
+  } else {
+    Await(reading);
+  }
+  seen_ = monotonic;
+}
+
+void ClockFit::Step(Nanos unsure) {
+  ++steps_;
+  unsure_ = unsure_ + unsure;
+}
+
+void ClockFit::Follow(const Reading& reading) {
+  const Reading& last = readings_.back();
+  const Reading& before = readings_[readings_.size() - 2];
+  const int64_t width = WidthOf(reading.width, last.width);
+  const Nanos since = reading.monotonic - last.monotonic;
+  bool is_off = reading.counted <= last.counted;
+  if (!is_off) {
+    // Beyond a line, what its ends are unsure of grows with the distance.
+    const long double share = kDrift + 1.0L / static_cast<long double>(kSure);
+    const long double unsure = kStep + width + static_cast<long double>(since.value) * share;
+    const auto when = static_cast<long double>(OnLine(before, last, reading.counted).value);
+    is_off = std::abs(when - static_cast<long double>(reading.monotonic.value)) > unsure;
+  }
+  if (is_off) {
+    Step(reading.monotonic - seen_);
+    waiting_ = {reading};
+    is_settled_ = is_disputed_ = false;
+  } else if (AreSure(since, width)) {
+    readings_.push_back(reading);
   }
   if (readings_.size() >= kMost) {
-    readings_.erase(readings_.begin(), readings_.begin() + kMost / 2);
+    const bool is_lone = readings_[kMost / 2 + 1].is_first;  // its line went with the one before it
+    readings_.erase(readings_.begin(), readings_.begin() + kMost / 2 + (is_lone ? 1 : 0));
     readings_.front().is_first = true;
-  }
-  const Reading last = readings_.back();
-  if (counted <= last.counted) {
-    ++steps_;
-    Begin(reading);
-    return;
-  }
-  if (!last.is_first) {
-    const Reading& before = readings_[readings_.size() - 2];
-    const auto since = static_cast<long double>(monotonic.value - last.monotonic.value);
-    const long double unsure = kStep + width.value + last.width.value + since * kDrift;
-    const auto off = static_cast<long double>(OnLine(before, last, counted).value - monotonic.value);
-    if (std::abs(off) > unsure) {
-      ++steps_;
-      Begin(reading);
-      return;
-    }
-  }
-  if (monotonic - last.monotonic >= kApart) {
-    readings_.push_back(reading);
-    ++lines_;
   }
 }
 
-Nanos ClockFit::ToMonotonic(uint64_t counted) const {
+void ClockFit::Await(const Reading& reading) {
+  if (!waiting_.empty() && reading.counted <= waiting_.back().counted) {
+    Step(reading.monotonic - waiting_.front().monotonic);
+    waiting_.clear();
+    is_disputed_ = false;
+  }
+  waiting_.push_back(reading);
+  for (auto from = BestStart(); from != waiting_.end(); from = BestStart()) {
+    if (AgreeWith(*from, reading)) {
+      Settle(*from, reading);
+      return;
+    }
+    // A step, between any of them: those after it will agree.
+    steps_ += std::exchange(is_disputed_, true) ? 0 : 1;
+    unsure_ = unsure_ + (waiting_[1].monotonic - waiting_[0].monotonic);
+    waiting_.erase(waiting_.begin());
+  }
+  if (waiting_.size() > kMostWaiting) {  // the sure ones stay, and get further apart
+    waiting_.erase(std::max_element(waiting_.begin() + 1, waiting_.end() - 1,
+                                    [](const Reading& a, const Reading& b) { return a.width < b.width; }));
+  }
+}
+
+// From where there may be a line to the last one, past another; the surest.
+ClockFit::Readings::const_iterator ClockFit::BestStart() const {
+  const Reading& to = waiting_.back();
+  auto best = waiting_.end();
+  for (auto from = waiting_.begin(); from != waiting_.end(); ++from) {
+    const Nanos apart = to.monotonic - from->monotonic;
+    const bool has_witness = std::any_of(from + 1, waiting_.end(), [&](const Reading& one) {
+      return std::min((one.monotonic - from->monotonic).value, (to.monotonic - one.monotonic).value) >=
+             apart.value / kPart;
+    });
+    const bool is_surer = best == waiting_.end() || from->width < best->width;
+    if (has_witness && is_surer && AreSure(apart, WidthOf(from->width, to.width))) {
+      best = from;
+    }
+  }
+  return best;
+}
+
+bool ClockFit::AgreeWith(const Reading& from, const Reading& to) const {
+  return std::all_of(waiting_.begin(), waiting_.end(), [&](const Reading& one) {
+    const auto since = static_cast<long double>((to.monotonic - one.monotonic).value);
+    const long double unsure = kStep + WidthOf(one.width, from.width) + WidthOf(to.width, {}) + since * kDrift;
+    const auto when = static_cast<long double>(OnLine(from, to, one.counted).value);
+    return std::abs(when - static_cast<long double>(one.monotonic.value)) <= unsure;
+  });
+}
+
+void ClockFit::Settle(const Reading& from, const Reading& to) {
+  readings_.push_back(from);
+  readings_.back().is_first = true;
+  readings_.back().begin = waiting_.front().counted;
+  readings_.push_back(to);
+  waiting_.clear();
+  is_settled_ = true;
+  is_disputed_ = false;
+}
+
+std::optional<Nanos> ClockFit::At(uint64_t counted) const {
+  if (readings_.empty() || (!waiting_.empty() && counted >= waiting_.front().counted)) {
+    return std::nullopt;
+  }
   // The last reading that is not after it. After the clock was set back that is the later one.
   size_t at = readings_.size();
-  while (at > 0 && readings_[at - 1].counted > counted) {
+  while (at > 0 && readings_[at - 1].begin > counted) {
     --at;
   }
   const size_t from = at > 0 ? at - 1 : 0;
-  const auto leads_to = [&](size_t index) { return index < readings_.size() && !readings_[index].is_first; };
-  if (leads_to(from + 1)) {
+  if (LeadsTo(from + 1)) {
     return OnLine(readings_[from], readings_[from + 1], counted);
   }
-  if (leads_to(from)) {
-    return OnLine(readings_[from - 1], readings_[from], counted);
+  // Beyond the last line before a step. What would be later there than the first reading after the step is not of
+  // before it.
+  const Nanos when = OnLine(readings_[from - 1], readings_[from], counted);
+  if (from + 1 < readings_.size()) {
+    const Reading& first = readings_[from + 1];
+    const Reading& next = readings_[from + 2];
+    return when > OnLine(first, next, first.begin) ? OnLine(first, next, counted) : when;
   }
-  // Between a step and the first line after it: at the rate of the line before.
-  for (size_t line = from; line > 0; --line) {
-    if (leads_to(line)) {
-      const Nanos as_before = OnLine(readings_[line - 1], readings_[line], counted);
-      const Nanos then = OnLine(readings_[line - 1], readings_[line], readings_[from].counted);
-      return readings_[from].monotonic + (as_before - then);
-    }
+  if (!waiting_.empty() && when > waiting_.front().monotonic) {
+    return std::nullopt;
   }
-  return readings_.empty() ? Nanos() : readings_[from].monotonic;
+  return when;
 }
+
+Nanos ClockFit::unsure() const { return waiting_.empty() ? unsure_ : unsure_ + (seen_ - waiting_.front().monotonic); }
 
 }  // namespace ptrace_prof

@@ -26,7 +26,6 @@ constexpr Nanos kMemoryPatience = Nanos::FromMillis(500);  // for the driver's a
 constexpr Nanos kSettleEvery = Nanos::FromMillis(100);
 constexpr Nanos kAccountEvery = Nanos::FromMillis(500);
 constexpr Nanos kUnsure = Nanos::FromMillis(1);    // of a buffer's clock: its thread may have waited between two reads
-constexpr uint64_t kFewBadTimes = 100;             // in the time of kAccountEvery; what had not ended has none either
 constexpr size_t kBytesAtOnce = size_t{16} << 20;  // of buffers; then the other parts of the capture have their turn
 constexpr Nanos kRemembered = Nanos::FromSeconds(5);         // so long records may take to come
 constexpr Nanos kLaunchRemembered = Nanos::FromSeconds(60);  // few, and the call may take long
@@ -174,9 +173,8 @@ void GpuCapture::End(const Error& error) {
                                                         error.remedy.empty() ? "" : "; ", error.remedy));
 }
 
-void GpuCapture::BeginRecording() {
-  const GpuLibrary library = injection_->arena.library();
-  accounting_.cupti_version = library.version;
+// False: refused.
+bool GpuCapture::TakeClock(const GpuLibrary& library) {
   if (library.record_time == PP_GPU_TIME_MONOTONIC) {
     clock_.SetIdentity();
   } else if (library.record_time == PP_GPU_TIME_OTHER) {
@@ -194,6 +192,15 @@ void GpuCapture::BeginRecording() {
                                target_.pid.value),
                    "record once that tool has ended, or after a restart of the job",
                    fmt::format("process {}", target_.pid.value)));
+    return false;
+  }
+  return true;
+}
+
+void GpuCapture::BeginRecording() {
+  const GpuLibrary library = injection_->arena.library();
+  accounting_.cupti_version = library.version;
+  if (!TakeClock(library)) {
     return;
   }
   is_second_ = library.backend == PP_GPU_BACKEND_CUPTI_SECOND;
@@ -330,6 +337,7 @@ void GpuCapture::Decode(const GpuBatch& batch) {
     decoder_->Learn(*layouts);
   }
   decoder_->Decode(batch.records, [this](const GpuRecord& record) {
+    untold_ += is_over_ && record.start != 0 && !clock_.IsTold(record.start) ? 1 : 0;
     if (record.kind == GpuRecordKind::kMarker) {
       annotations_.Take(record);
     } else if (wanted_.Has(record)) {
@@ -338,21 +346,9 @@ void GpuCapture::Decode(const GpuBatch& batch) {
   });
 }
 
-// Buffers wait until times can be told, which takes a few readings of a clock that is none of ours.
-bool GpuCapture::HasClock() {
-  if (!clock_.is_fitted() || clock_.is_known()) {
-    return true;
-  }
-  if (injection_->arena.state() == GpuState::kLeft && accounting_.state == GpuCaptureState::kRecording) {
-    End(Because(
-        Reason::kConflictSubscriber,
-        fmt::format("another tool in process {} has CUPTI go by a clock of its own, and there was no time to fit it "
-                    "to ours",
-                    target_.pid.value),
-        "record for longer: a second is enough", ThingOf(target_.pid)));
-  }
-  return false;
-}
+// Buffers wait until times can be told, which takes a few readings of a clock that is none of ours, and until there is
+// a reading that is later, as the clock may have been set before that. At the end nothing is left to wait for.
+bool GpuCapture::MayDecode() const { return clock_.is_settled() || !clock_.is_fitted() || is_over_; }
 
 void GpuCapture::TakeBuffers() {
   GpuArena& arena = injection_->arena;
@@ -360,7 +356,7 @@ void GpuCapture::TakeBuffers() {
     clock_.AddPair(pair.realtime, pair.monotonic, pair.width);
   }
   launch_stacks_.Take(arena.launches());
-  if (!decoder_.has_value() || !HasClock()) {
+  if (!decoder_.has_value() || !MayDecode()) {
     return;
   }
   bool is_first = true;
@@ -371,12 +367,14 @@ void GpuCapture::TakeBuffers() {
           texts_.NewRound();
         }
         clock_.Saw(batch.clock.realtime, batch.clock.monotonic);
-        if (!clock_.is_known()) {  // else the pairs of the ring are better: it is known how sure they are
+        // Where there are none of the ring: of those it is known how sure they are.
+        if (!clock_.is_known() && !clock_.is_fitted()) {
           clock_.AddPair(batch.clock.realtime, batch.clock.monotonic, kUnsure);
         }
         Decode(batch);
       },
-      std::max<size_t>(1, kBytesAtOnce / arena.shape().slot_bytes));
+      std::max<size_t>(1, kBytesAtOnce / arena.shape().slot_bytes),
+      clock_.is_fitted() && !is_over_ ? clock_.last_pair() : Nanos(INT64_MAX));
 }
 
 void GpuCapture::Account(Nanos now) {
@@ -433,23 +431,12 @@ void GpuCapture::TellSilence(Nanos now, GpuSilence::State silence) {
                        is_certain ? "" : "a kernel takes very long, or a graph is still being captured, or "));
 }
 
-// Once CUPTI has no more room for the times of what a GPU does, or goes by a clock that is none of ours, it gets no
-// better: nothing is made up of that.
 void GpuCapture::LookAtTimes() {
-  const uint64_t bad = accounting_.invalid + accounting_.invalid_records;
-  const uint64_t good = accounting_.kernels + accounting_.copies + accounting_.memsets;
-  const uint64_t more_bad = bad - std::exchange(bad_times_, bad);
-  const uint64_t more_good = good - std::exchange(good_times_, good);
-  if (accounting_.state != GpuCaptureState::kRecording || more_bad < kFewBadTimes || more_bad < more_good) {
-    return;
+  const std::optional<Error> lost = times_.Look(target_.pid, accounting_);
+  if (lost.has_value() && accounting_.state == GpuCaptureState::kRecording && untold_ == 0) {
+    End(*lost);
+    injection_->arena.AskToLeave(HowToLeave());
   }
-  End(Because(Reason::kCuptiBlocked,
-              fmt::format("CUPTI of process {} gives times that mean nothing ({} of the last {} records), so recording "
-                          "ended",
-                          target_.pid.value, more_bad, more_bad + more_good),
-              "Record for a shorter time, or --gpu-detail coarse: CUPTI may have used up what it keeps for times.",
-              ThingOf(target_.pid)));
-  injection_->arena.AskToLeave(HowToLeave());
 }
 
 void GpuCapture::Drain(Nanos now, Nanos known_until) {
@@ -478,9 +465,11 @@ uint64_t GpuCapture::CountLacks() const {
   return counts.dropped + counts.declined + counts.discarded + counts.invalid;
 }
 
-// To take CUPTI down would make the capture of a graph fail. Where records were lost nobody can say that there is none.
+// To take CUPTI down would make the capture of a graph fail. Where records were lost, or are yet to be read, nobody can
+// say that there is none.
 GpuLeave GpuCapture::HowToLeave() const {
-  return CountLacks() > 0 || joiner_.MayBeCapturing(MonotonicNow()) ? GpuLeave::kUp : GpuLeave::kWhenDone;
+  return CountLacks() > 0 || !MayDecode() || joiner_.MayBeCapturing(MonotonicNow()) ? GpuLeave::kUp
+                                                                                    : GpuLeave::kWhenDone;
 }
 
 void GpuCapture::Leave(Nanos patience, const std::function<void()>& meanwhile) {
@@ -515,24 +504,53 @@ void GpuCapture::Leave(Nanos patience, const std::function<void()>& meanwhile) {
   if (accounting_.state == GpuCaptureState::kStarting) {
     Refuse(not_up);
   }
-  if (decoder_.has_value() && is_gone) {
+  if (decoder_.has_value()) {
+    TakeTheRest(is_gone);
+  }
+  if (arena.state() == GpuState::kLeft) {
+    arena.LetGo();
+  }
+}
+
+void GpuCapture::TakeTheRest(bool is_gone) {
+  GpuArena& arena = injection_->arena;
+  is_over_ = true;
+  if (is_gone) {
     TakeBuffers();  // and the stacks of launches
   }
-  if (decoder_.has_value() && (is_gone || arena.state() == GpuState::kLeft)) {
+  if (is_gone || arena.state() == GpuState::kLeft) {
     TakeWhatWasKept(is_gone);
   }
   // As many as there are, and no more: the target may go on counting, and giving back.
   const uint64_t completed = arena.counts().completed;
   const uint64_t most = accounting_.buffers + arena.shape().slots;
-  while (decoder_.has_value() && completed > accounting_.buffers && accounting_.buffers < most) {
+  while (completed > accounting_.buffers && accounting_.buffers < most) {
     const uint64_t before = accounting_.buffers;
     TakeBuffers();
     if (accounting_.buffers == before) {
       break;
     }
   }
-  if (arena.state() == GpuState::kLeft) {
-    arena.LetGo();
+  TellUntold();
+}
+
+// Of records for whose time there was no line: they are counted as those whose times mean nothing.
+void GpuCapture::TellUntold() {
+  const bool is_ours = !clock_.is_fitted() || clock_.is_known();
+  if (!is_ours && accounting_.state == GpuCaptureState::kRecording) {
+    End(Because(
+        Reason::kConflictSubscriber,
+        fmt::format("another tool in process {} has CUPTI go by a clock of its own, and there was no time to fit it "
+                    "to ours",
+                    target_.pid.value),
+        "record for longer: a second is enough", ThingOf(target_.pid)));
+  }
+  if (untold_ > 0) {
+    context_.writer.AddNotice(
+        MonotonicNow(),
+        fmt::format("{} records of the GPU of process {} are left out: when they were made is not known, "
+                    "as the clock of CUPTI was not fitted to ours{}",
+                    untold_, target_.pid.value, is_ours ? " again since it was set" : ""));
   }
 }
 

@@ -26,6 +26,7 @@
 #include "daemon/collect/gpu_joiner.h"
 #include "daemon/collect/gpu_launch_stacks.h"
 #include "daemon/collect/gpu_names.h"
+#include "daemon/collect/gpu_time_check.h"
 #include "daemon/collect/thread_roster.h"
 #include "symbolizer/cpython/python_process.h"
 
@@ -74,14 +75,17 @@ class GpuCapture {
   void End(const Error& error);
   void Follow(Nanos now);
   void BeginRecording();
+  bool TakeClock(const GpuLibrary& library);
   void TellUnrecorded(const GpuLibrary& library);
   void TellGeneration(const GpuLibrary& library);
   void TellWholeGraphs(bool are_whole);
   Error NotUpInTime(std::string_view when) const;
-  bool HasClock();
+  bool MayDecode() const;
   void TakeBuffers();
   void Decode(const GpuBatch& batch);
+  void TakeTheRest(bool is_gone);
   void TakeWhatWasKept(bool is_gone);
+  void TellUntold();
   void Account(Nanos now);
   void LookAtTimes();
   void LookAtSilence(Nanos now);
@@ -112,8 +116,9 @@ class GpuCapture {
   Nanos attach_deadline_;
   Nanos next_settle_;
   Nanos next_account_;
-  uint64_t bad_times_ = 0;
-  uint64_t good_times_ = 0;
+  GpuTimeCheck times_;
+  uint64_t untold_ = 0;   // records that were left out at the end, as CUPTI's clock was not fitted to ours
+  bool is_over_ = false;  // no more readings of clocks come, nor buffers
   bool memory_is_unknown_ = false;
   bool is_second_ = false;  // the generation of CUPTI's calls that is used
   GpuSilence::State told_silence_ = GpuSilence::State::kNone;

@@ -33,6 +33,7 @@ void GpuClock::AddPair(Nanos realtime, Nanos monotonic, Nanos width) {
   }
   if (fit_.has_value()) {
     monotonic_.Take(monotonic);
+    last_pair_ = std::max(last_pair_, monotonic);
     fit_->Add(static_cast<uint64_t>(realtime.value), monotonic, width);
     return;
   }
@@ -67,23 +68,33 @@ void GpuClock::Saw(Nanos realtime, Nanos monotonic) {
 bool GpuClock::IsPossible(uint64_t time) const {
   const bool is_ours = is_identity_ || fit_.has_value();
   const Span& span = is_ours ? monotonic_ : realtime_;
+  if (fit_.has_value()) {
+    const std::optional<Nanos> when = fit_->At(time);
+    if (!when.has_value()) {
+      return false;
+    }
+    time = when->value < 0 ? UINT64_MAX : static_cast<uint64_t>(when->value);
+  }
   if (span.first > span.last) {
     return true;
-  }
-  if (fit_.has_value()) {
-    const Nanos when = fit_->ToMonotonic(time);
-    time = when.value < 0 ? UINT64_MAX : static_cast<uint64_t>(when.value);
   }
   const auto first = static_cast<uint64_t>(std::max<int64_t>(span.first - std::min(span.first, kBefore), 0));
   const auto last = static_cast<uint64_t>(std::max<int64_t>(span.last, 0)) + static_cast<uint64_t>(kAfter);
   return time >= first && time <= last;
 }
 
+Nanos GpuClock::unsure() const {
+  if (!fit_.has_value()) {
+    return unsure_;
+  }
+  return fit_->is_known() ? std::min(fit_->unsure(), Nanos(kMostUnsure)) : Nanos(kMostUnsure);
+}
+
 // By the last piece that had begun. After the clock was set back that is the earlier one for what it passes again: of
 // the two readings of such a time nobody can say which it was.
 Nanos GpuClock::ToMonotonic(uint64_t time) const {
   if (fit_.has_value()) {
-    return fit_->ToMonotonic(time);
+    return fit_->At(time).value_or(Nanos());
   }
   const Nanos at(static_cast<int64_t>(time));
   if (is_identity_ || pieces_.empty()) {

@@ -30,16 +30,26 @@ class GpuClock {
   // Whether times can be told.
   bool is_known() const { return fit_.has_value() ? fit_->is_known() : is_identity_ || !pieces_.empty(); }
   bool is_fitted() const { return fit_.has_value(); }
+  // Whether those can of what comes now: not so for a while after a step of a clock that is fitted.
+  bool is_settled() const { return fit_.has_value() ? fit_->is_settled() : is_known(); }
+
+  // When the last readings were taken, on ours.
+  Nanos last_pair() const { return last_pair_; }
+  // Whether there is a line for that, where the clock is fitted.
+  bool IsTold(uint64_t time) const { return !fit_.has_value() || fit_->At(time).has_value(); }
 
   // Of a buffer that was given back then: its records are not of later.
   void Saw(Nanos realtime, Nanos monotonic);
-  // Whether a record may have that time, by all that was read of the clocks so far. True of all while that is nothing.
+  // Whether a record may have that time, by all that was read of the clocks so far. True of all while that is nothing;
+  // where the clock is fitted, of none while there is no line for it.
   bool IsPossible(uint64_t time) const;
 
+  // Of what is possible.
   Nanos ToMonotonic(uint64_t time) const;
   uint64_t steps() const { return fit_.has_value() ? fit_->steps() : steps_; }
-  // Of the time between the readings before and after each step: when something was then is not known.
-  Nanos unsure() const { return unsure_; }
+  // Of the time between the readings before and after each step: when something was then is not known. All of it, where
+  // a clock that is to be fitted never was.
+  Nanos unsure() const;
 
  private:
   struct Piece {

@@ -8,7 +8,7 @@ pp_library(daemon/collect
           collect/gpu_graph_captures.cc
           collect/gpu_inventory.cc collect/gpu_joiner.cc collect/gpu_launch_stacks.cc collect/gpu_launches.cc
           collect/gpu_names.cc collect/gpu_operation_name.cc collect/gpu_shim_boot.cc
-          collect/gpu_silence.cc
+          collect/gpu_silence.cc collect/gpu_time_check.cc
           collect/interpreter_watch.cc collect/landmarks.cc
           collect/locals_reader.cc collect/mapped_functions.cc collect/module_call.cc collect/opened_process.cc collect/pacer.cc
           collect/process_sampler.cc collect/round_times.cc

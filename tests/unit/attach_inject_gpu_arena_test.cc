@@ -141,6 +141,19 @@ TEST_F(GpuArenaTest, LetsGoOfAllButWhatTheLibraryHas) {
   EXPECT_EQ(memory_.buffer(2)[0], 0);
 }
 
+TEST_F(GpuArenaTest, LeavesWhatCameBackLaterForLater) {
+  GpuArena arena = Open();
+  memory_.Fill(0, 300, 9);
+  memory_.slot(0).monotonic = 20;
+  memory_.Fill(2, 100, 8);
+  std::vector<uint64_t> sequences;
+  const auto note = [&](const GpuBatch& batch) { sequences.push_back(batch.sequence); };
+  EXPECT_EQ(arena.Drain(note, SIZE_MAX, Nanos(19)), 1U);
+  EXPECT_EQ(arena.Drain(note, SIZE_MAX, Nanos(19)), 0U);
+  EXPECT_EQ(arena.Drain(note, SIZE_MAX, Nanos(20)), 1U);
+  EXPECT_EQ(sequences, (std::vector<uint64_t>{8, 9}));
+}
+
 TEST_F(GpuArenaTest, LeavesOutWhatMakesNoSense) {
   GpuArena arena = Open();
   memory_.Fill(1, uint64_t{kShape.slot_bytes} + 1, 1);

@@ -35,5 +35,72 @@ TEST(GpuClock, TimesThatCannotBeAreKnown) {
   EXPECT_TRUE(clock.IsPossible(5));
 }
 
+constexpr int64_t kMilli = 1'000'000;
+constexpr int64_t kBegin = 500 * kSecond;
+
+uint64_t Counter(int64_t monotonic) { return static_cast<uint64_t>(monotonic) * 5 / 2 + 987'654'321; }
+
+// A pair each tenth of a second, from `begin` on until before `end` tenths.
+void AddPairs(GpuClock& clock, int begin, int end, int64_t set = 0) {
+  for (int i = begin; i < end; ++i) {
+    const int64_t at = kBegin + i * 100 * kMilli;
+    clock.AddPair(Nanos(static_cast<int64_t>(Counter(at + set))), Nanos(at), Nanos(100));
+  }
+}
+
+TEST(GpuClock, OfAClockThatIsNotFittedYetNoTimeIsTold) {
+  GpuClock clock;
+  clock.SetFitted();
+  EXPECT_FALSE(clock.is_known());
+  EXPECT_FALSE(clock.IsPossible(Counter(kBegin)));
+  AddPairs(clock, 0, 1);
+  EXPECT_FALSE(clock.is_known());
+  for (const int64_t at : {kBegin, kBegin + 50 * kMilli, int64_t{0}}) {
+    EXPECT_FALSE(clock.IsPossible(Counter(at))) << "one reading says nothing of others";
+    EXPECT_FALSE(clock.IsTold(Counter(at)));
+  }
+  EXPECT_GT(clock.unsure().value, 1000 * kSecond) << "nobody knows when anything was";
+  AddPairs(clock, 1, 4);
+  EXPECT_TRUE(clock.is_known());
+  EXPECT_TRUE(clock.is_settled());
+  EXPECT_TRUE(clock.IsPossible(Counter(kBegin + 50 * kMilli)));
+  EXPECT_EQ(clock.ToMonotonic(Counter(kBegin + 50 * kMilli)).value, kBegin + 50 * kMilli);
+  EXPECT_EQ(clock.unsure().value, 0);
+  EXPECT_EQ(clock.last_pair().value, kBegin + 300 * kMilli);
+}
+
+TEST(GpuClock, TimesThatCannotBeAreKnownOfAFittedClock) {
+  GpuClock clock;
+  clock.SetFitted();
+  AddPairs(clock, 0, 10);
+  clock.Saw(Nanos(5), Nanos(kBegin + 2 * kSecond));
+  EXPECT_TRUE(clock.IsPossible(Counter(kBegin - kSecond)));
+  EXPECT_TRUE(clock.IsPossible(Counter(kBegin + 2 * kSecond)));
+  EXPECT_FALSE(clock.IsPossible(0));
+  EXPECT_FALSE(clock.IsPossible(Counter(kBegin + 4 * kSecond)));
+  EXPECT_FALSE(clock.IsPossible(Counter(kBegin - 100 * kSecond)));
+  EXPECT_FALSE(clock.IsPossible(UINT64_MAX));
+  clock.AddPair(Nanos(7), Nanos(kBegin + 3 * kSecond), Nanos(2 * kSecond));  // that says nothing
+  EXPECT_EQ(clock.steps(), 0);
+}
+
+TEST(GpuClock, TheTimeAroundAStepOfAFittedClockIsUnsure) {
+  GpuClock clock;
+  clock.SetFitted();
+  AddPairs(clock, 0, 10);
+  AddPairs(clock, 10, 11, 30 * kSecond);
+  EXPECT_EQ(clock.steps(), 1);
+  EXPECT_FALSE(clock.is_settled());
+  EXPECT_TRUE(clock.is_known());
+  EXPECT_FALSE(clock.IsPossible(Counter(kBegin + kSecond + 30 * kSecond)));
+  EXPECT_TRUE(clock.IsPossible(Counter(kBegin + 800 * kMilli)));
+  AddPairs(clock, 11, 20, 30 * kSecond);
+  EXPECT_TRUE(clock.is_settled());
+  EXPECT_EQ(clock.steps(), 1);
+  EXPECT_EQ(clock.unsure().value, 100 * kMilli);
+  EXPECT_EQ(clock.ToMonotonic(Counter(kBegin + 1500 * kMilli + 30 * kSecond)).value, kBegin + 1500 * kMilli);
+  EXPECT_EQ(clock.ToMonotonic(Counter(kBegin + 500 * kMilli)).value, kBegin + 500 * kMilli);
+}
+
 }  // namespace
 }  // namespace ptrace_prof
