@@ -11,14 +11,27 @@ static const struct {
   uint32_t time;
 } kClocks[] = {{PP_REALTIME, PP_GPU_TIME_REALTIME}, {PP_MONOTONIC, PP_GPU_TIME_MONOTONIC}};
 
-// More than one attempt: the clock may be set between two readings.
+enum seen { PP_CLOCK_IS_OTHER, PP_CLOCK_IS_THIS, PP_CLOCK_NOT_SEEN };
+
+static enum seen look_at(int clock) {
+  uint64_t said = 0;
+  const uint64_t before = pp_gpu_now(clock);
+  const int result = PP_CUPTI_CALL(PP_GPU_STEP_CLOCK, pp_cupti_calls->timestamp(&said));
+  if (result == PP_CUPTI_NOT_MADE) return PP_CLOCK_NOT_SEEN;
+  return result == 0 && before <= said && said <= pp_gpu_now(clock) ? PP_CLOCK_IS_THIS : PP_CLOCK_IS_OTHER;
+}
+
+// More than one attempt: the clock may be set between two readings. Where nothing can be seen, soon all is over.
 static int encloses(int clock) {
   for (int attempt = 0; attempt < PP_CLOCK_ATTEMPTS; ++attempt) {
-    uint64_t said = 0;
-    const uint64_t before = pp_gpu_now(clock);
-    const int result = PP_CUPTI_CALL(PP_GPU_STEP_CLOCK, pp_cupti_calls->timestamp(&said));
-    if (result == PP_CUPTI_NOT_MADE) return 1;  // nothing was seen, and soon all is over
-    if (result == 0 && before <= said && said <= pp_gpu_now(clock)) return 1;
+    if (look_at(clock) != PP_CLOCK_IS_OTHER) return 1;
+  }
+  return 0;
+}
+
+static int is_ours(void) {
+  for (unsigned row = 0; row < sizeof kClocks / sizeof *kClocks; ++row) {
+    if (look_at(kClocks[row].clock) == PP_CLOCK_IS_THIS) return 1;
   }
   return 0;
 }
@@ -39,5 +52,5 @@ int pp_cupti_clock_is(uint32_t gpu_time) {
   for (unsigned row = 0; row < sizeof kClocks / sizeof *kClocks; ++row) {
     if (kClocks[row].time == gpu_time) return encloses(kClocks[row].clock);
   }
-  return 1;  // it is none of ours: whoever reads the pairs sees whether it is still the same
+  return !is_ours();  // whether it is still the same other one is seen by whoever reads the pairs
 }

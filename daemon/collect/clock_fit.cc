@@ -11,9 +11,12 @@ constexpr Nanos kApart = Nanos::FromMillis(50);  // with pairs that are sure to 
 constexpr int64_t kSure = 5000;                  // the time between the ends of a line is so many times their widths
 constexpr int64_t kPart = 8;  // a reading that is nearer to one end than this part of a line does not tell of a step
 constexpr size_t kMost = 4096;
+constexpr size_t kMostPieces = 16;
 constexpr size_t kMostWaiting = 16;
 constexpr int64_t kStep = 1000;           // ns: differences smaller than this are how pairs differ anyway
 constexpr long double kDrift = 0.000'2L;  // of the rate, from one line to the next: far more than oscillators do
+// So much later than the last reading a record may be, and what a record of after a step tells of before that.
+constexpr Nanos kLate = Nanos::FromMillis(1000);
 
 }  // namespace
 
@@ -22,8 +25,14 @@ Nanos ClockFit::OnLine(const Reading& from, const Reading& to, uint64_t counted)
                            static_cast<long double>(to.counted - from.counted);
   const long double since = static_cast<long double>(counted) - static_cast<long double>(from.counted);
   const long double when = static_cast<long double>(from.monotonic.value) + rate * since;
-  constexpr int64_t kLast = int64_t{1} << 62;
   return Nanos(static_cast<int64_t>(std::clamp<long double>(std::round(when), -kLast, kLast)));
+}
+
+// The first line leads back, and the last one on.
+Nanos ClockFit::OnLines(const Readings& ends, uint64_t counted) {
+  const auto after = std::upper_bound(ends.begin() + 1, ends.end() - 1, counted,
+                                      [](uint64_t value, const Reading& end) { return value < end.counted; });
+  return OnLine(*(after - 1), *after, counted);
 }
 
 namespace {
@@ -39,10 +48,10 @@ bool AreSure(Nanos apart, int64_t width) { return apart >= kApart && apart.value
 }  // namespace
 
 void ClockFit::Add(uint64_t counted, Nanos monotonic, Nanos width) {
-  if (monotonic.value < 0 || monotonic < seen_) {
+  if (monotonic.value > kLast || monotonic < seen_) {
     return;
   }
-  const Reading reading{counted, monotonic, width, false, counted};
+  const Reading reading{counted, monotonic, width};
   if (is_settled_) {
     Follow(reading);
   } else {
@@ -57,8 +66,9 @@ void ClockFit::Step(Nanos unsure) {
 }
 
 void ClockFit::Follow(const Reading& reading) {
-  const Reading& last = readings_.back();
-  const Reading& before = readings_[readings_.size() - 2];
+  Readings& ends = pieces_.back().ends;
+  const Reading& last = ends.back();
+  const Reading& before = ends[ends.size() - 2];
   const int64_t width = WidthOf(reading.width, last.width);
   const Nanos since = reading.monotonic - last.monotonic;
   bool is_off = reading.counted <= last.counted;
@@ -71,21 +81,22 @@ void ClockFit::Follow(const Reading& reading) {
   }
   if (is_off) {
     Step(reading.monotonic - seen_);
+    pieces_.back().until = reading.monotonic;
+    since_ = seen_;
     waiting_ = {reading};
     is_settled_ = is_disputed_ = false;
   } else if (AreSure(since, width)) {
-    readings_.push_back(reading);
+    ends.push_back(reading);
   }
-  if (readings_.size() >= kMost) {
-    const bool is_lone = readings_[kMost / 2 + 1].is_first;  // its line went with the one before it
-    readings_.erase(readings_.begin(), readings_.begin() + kMost / 2 + (is_lone ? 1 : 0));
-    readings_.front().is_first = true;
+  if (ends.size() >= kMost) {
+    ends.erase(ends.begin(), ends.begin() + kMost / 2);
   }
 }
 
 void ClockFit::Await(const Reading& reading) {
   if (!waiting_.empty() && reading.counted <= waiting_.back().counted) {
     Step(reading.monotonic - waiting_.front().monotonic);
+    since_ = seen_;
     waiting_.clear();
     is_disputed_ = false;
   }
@@ -98,6 +109,7 @@ void ClockFit::Await(const Reading& reading) {
     // A step, between any of them: those after it will agree.
     steps_ += std::exchange(is_disputed_, true) ? 0 : 1;
     unsure_ = unsure_ + (waiting_[1].monotonic - waiting_[0].monotonic);
+    since_ = waiting_[0].monotonic;
     waiting_.erase(waiting_.begin());
   }
   if (waiting_.size() > kMostWaiting) {  // the sure ones stay, and get further apart
@@ -134,40 +146,40 @@ bool ClockFit::AgreeWith(const Reading& from, const Reading& to) const {
 }
 
 void ClockFit::Settle(const Reading& from, const Reading& to) {
-  readings_.push_back(from);
-  readings_.back().is_first = true;
-  readings_.back().begin = waiting_.front().counted;
-  readings_.push_back(to);
+  if (pieces_.size() >= kMostPieces) {
+    pieces_.erase(pieces_.begin());
+  }
+  pieces_.push_back({since_, {}, {from, to}});
   waiting_.clear();
   is_settled_ = true;
   is_disputed_ = false;
 }
 
+Nanos ClockFit::UntilOf(const Piece& piece) const {
+  if (!is_settled_ || &piece != &pieces_.back()) {
+    return piece.until;
+  }
+  return pieces_.size() > 1 ? seen_ + kLate : Nanos(kLast);  // what is later there may be of before the step
+}
+
+// By the last piece in whose time that is. After the clock was set back that is the later one for what it passes again:
+// of the two readings of such a time nobody can say which it was. What was over before a step may have its time from
+// after it.
 std::optional<Nanos> ClockFit::At(uint64_t counted) const {
-  if (readings_.empty() || (!waiting_.empty() && counted >= waiting_.front().counted)) {
+  if (!waiting_.empty() && counted >= waiting_.front().counted) {
     return std::nullopt;
   }
-  // The last reading that is not after it. After the clock was set back that is the later one.
-  size_t at = readings_.size();
-  while (at > 0 && readings_[at - 1].begin > counted) {
-    --at;
+  std::optional<Nanos> nearly;
+  for (auto piece = pieces_.rbegin(); piece != pieces_.rend(); ++piece) {
+    const Nanos when = OnLines(piece->ends, counted);
+    if (when <= UntilOf(*piece) && when >= piece->since) {
+      return when;
+    }
+    if (!nearly.has_value() && when <= UntilOf(*piece) && when >= piece->since - kLate) {
+      nearly = when;
+    }
   }
-  const size_t from = at > 0 ? at - 1 : 0;
-  if (LeadsTo(from + 1)) {
-    return OnLine(readings_[from], readings_[from + 1], counted);
-  }
-  // Beyond the last line before a step. What would be later there than the first reading after the step is not of
-  // before it.
-  const Nanos when = OnLine(readings_[from - 1], readings_[from], counted);
-  if (from + 1 < readings_.size()) {
-    const Reading& first = readings_[from + 1];
-    const Reading& next = readings_[from + 2];
-    return when > OnLine(first, next, first.begin) ? OnLine(first, next, counted) : when;
-  }
-  if (!waiting_.empty() && when > waiting_.front().monotonic) {
-    return std::nullopt;
-  }
-  return when;
+  return nearly;
 }
 
 Nanos ClockFit::unsure() const { return waiting_.empty() ? unsure_ : unsure_ + (seen_ - waiting_.front().monotonic); }

@@ -25,7 +25,7 @@ class ClockFit {
   // In the order in which they were taken. `width`: so far apart the two readings may be.
   void Add(uint64_t counted, Nanos monotonic, Nanos width);
   // There is a line; and there is one for what comes now, too.
-  bool is_known() const { return !readings_.empty(); }
+  bool is_known() const { return !pieces_.empty(); }
   bool is_settled() const { return is_settled_; }
   // Nothing: it counted so at no time that is known.
   std::optional<Nanos> At(uint64_t counted) const;
@@ -35,14 +35,21 @@ class ClockFit {
   Nanos unsure() const;
 
  private:
+  static constexpr int64_t kLast = int64_t{1} << 62;  // no time is later, nor earlier than its negative
+
   struct Reading {
     uint64_t counted;
     Nanos monotonic;
     Nanos width;
-    bool is_first;   // no line leads to it
-    uint64_t begin;  // where the first one is not the first reading after the step: what that one counted
   };
   using Readings = std::vector<Reading>;
+
+  // Between two steps.
+  struct Piece {
+    Nanos since;    // when the clock was last read before
+    Nanos until;    // and first after; of the last one: not known
+    Readings ends;  // of lines, two or more
+  };
 
   void Follow(const Reading& reading);
   void Await(const Reading& reading);
@@ -50,15 +57,17 @@ class ClockFit {
   bool AgreeWith(const Reading& from, const Reading& to) const;
   void Settle(const Reading& from, const Reading& to);
   void Step(Nanos unsure);
-  bool LeadsTo(size_t index) const { return index < readings_.size() && !readings_[index].is_first; }
+  Nanos UntilOf(const Piece& piece) const;
   // By the line between these two; `from` is before `to`, on both clocks.
   static Nanos OnLine(const Reading& from, const Reading& to, uint64_t counted);
+  static Nanos OnLines(const Readings& ends, uint64_t counted);
 
-  Readings readings_;  // ends of lines
-  Readings waiting_;   // while it is not settled: those since it began, or since the step
+  std::vector<Piece> pieces_;
+  Readings waiting_;  // while it is not settled: those since it began, or since the step
   bool is_settled_ = false;
   bool is_disputed_ = false;  // those did not agree: the step is counted
-  Nanos seen_;                // the last one
+  Nanos since_{-kLast};       // when the clock was read last before the first of those
+  Nanos seen_;                // the last reading
   uint64_t steps_ = 0;
   Nanos unsure_;
 };

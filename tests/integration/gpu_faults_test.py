@@ -49,6 +49,10 @@ class GpuFaults(gpu_case.GpuCase):
         target.expect("pong")
         return self.stop(recording)
 
+    def steps_of(self, target):
+        target.tell("ping")
+        return int(target.expect("pong").text.split()[1])
+
     def test_times_that_are_lost(self):
         for options in ({"zero_after": 2000}, {"pool_records": 32}):  # the shim asks for 64 of them
             with self.subTest(options):
@@ -73,6 +77,66 @@ class GpuFaults(gpu_case.GpuCase):
                 self.assertEqual((self.totals["state"], self.totals["clock_steps"], self.totals["clock_violations"]),
                                  ("recording", 0, 0))
                 self.assertIn("times of the GPU are fitted to ours", finished.errors)
+
+    def test_a_clock_of_another_tools_is_set(self):
+        """Or another one comes in its place. What is recorded goes on, and nothing is made up across that."""
+        for options in ({"clock_step_ns": HOUR}, {"clock_step_ticks_per_us": 1000}, {"clock_step_ticks_per_us": 3001}):
+            with self.subTest(options):
+                target = self.job(clock_ticks_per_us=2419, clock_step_after=0, on_word=1, **options)
+                recording = self.start_recording(target)
+                recording.shows(KERNEL)
+                target.tell(TROUBLE[0])
+                target.expect(TROUBLE[1])
+                told = time.monotonic_ns()
+                target.tell("capture")
+                target.expect("capturing")
+                target.tell("captured")
+                self.assertEqual(target.expect("captured").text, "captured whole")
+                recording.shows(REPLAYED)
+                finished = self.stop(recording)
+                self.assertUnharmed(target.pid)
+                self.assertEqual((self.totals["state"], self.totals["clock_steps"]), ("recording", 1), self.totals)
+                self.assertIn("1 steps of the clock", finished.errors)
+                self.assertGreater(self.totals["uncovered_ns"], 10_000_000, "around the step")
+                self.assertAddsUp()
+                self.assertKernelsAreTrue(self.truth(target))
+                for is_after in (False, True):
+                    self.assertGreater(sum((one["start"] > told) == is_after for one in self.operations), 50)
+
+    def test_a_clock_of_another_tools_is_taken_away(self):
+        target = self.job(clock_ticks_per_us=2419, clock_step_after=0, on_word=1, clock_step_ticks_per_us=0)
+        finished = self.until_it_ended(target, TROUBLE)
+        self.assertUnharmed(target.pid)
+        self.assertEnded(finished, "CONFLICT_SUBSCRIBER", "is not the one it was")
+        self.assertKernelsAreTrue(self.truth(target))
+
+    def test_a_clock_of_another_tools_that_could_not_be_fitted(self):
+        """As the job is killed, or the recording ends, before there is a line: readings that take so long make none."""
+        for is_killed in (False, True):
+            with self.subTest(is_killed=is_killed):
+                target = self.job("--threads", "2", clock_ticks_per_us=2419, timestamp_ms=4)
+                recording = self.start_recording(target)
+                recording.shows("times of the GPU are fitted to ours")
+                begun = self.steps_of(target)
+                self.assertTrue(within_deadline(lambda: self.steps_of(target) > begun + 20))
+                if is_killed:
+                    target.signal(signal.SIGKILL)
+                    target.wait()
+                    finished = recording.wait()
+                    self.read(recording.trace)
+                else:
+                    finished = self.stop(recording)
+                self.assertEqual((self.totals["state"], self.totals["reason"]), ("ended", "CONFLICT_SUBSCRIBER"), self.totals)
+                self.assertIn("there was no time to fit it", finished.errors)
+                self.assertEqual((self.operations, self.totals["kernels"]), ([], 0))
+                self.assertGreater(self.totals["invalid_records"], 50)
+                notice, = [notice for notice in self.notices if "are left out: when they were made is not known" in notice]
+                self.assertGreater(int(notice.split()[0]), 50)
+                self.assertIn("samples in", finished.errors)
+                self.assertGreater(self.totals["uncovered_ns"], 1_000_000, "all of it")
+                if not is_killed:
+                    self.assertUnharmed(target.pid)
+                    self.truth(target)
 
     def test_the_clock_of_cupti_is_set(self):
         target = self.job(clock_step_ns=HOUR, clock_step_after=0, on_word=1)

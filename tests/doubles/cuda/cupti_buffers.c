@@ -50,8 +50,11 @@ static uint64_t counter_at(uint64_t monotonic, int64_t ticks_per_us) {
 }
 
 uint64_t cupti_time(uint64_t monotonic) {
-  const int64_t ticks_per_us = double_option("clock_ticks_per_us", 0);
-  if (ticks_per_us) return counter_at(monotonic, ticks_per_us);
+  int steps = cupti_fault_is_due(double_option("clock_step_after", -1), cupti.gpu_records);
+  uint64_t step = steps ? (uint64_t)double_option("clock_step_ns", 0) : 0;
+  int64_t ticks_per_us = double_option("clock_ticks_per_us", 0);
+  if (steps) ticks_per_us = double_option("clock_step_ticks_per_us", ticks_per_us);
+  if (ticks_per_us) return counter_at(monotonic + step, ticks_per_us);
   static uint64_t offset, read_at;
   uint64_t now = monotonic_now();
   if (now - read_at > 10000000 || !read_at) {
@@ -64,8 +67,6 @@ uint64_t cupti_time(uint64_t monotonic) {
     offset = real - before - (after - before) / 2;
     read_at = now;
   }
-  int steps = cupti_fault_is_due(double_option("clock_step_after", -1), cupti.gpu_records);
-  uint64_t step = steps ? (uint64_t)double_option("clock_step_ns", 0) : 0;
   return monotonic + offset + step;
 }
 
@@ -298,9 +299,10 @@ static void write_for(struct cupti_client* client, const struct draft* draft) {
   const struct layout* layout = client->layouts[draft->kind];
   struct buffer* buffer = NULL;
   int broken = loses_times(client);
-  uint8_t* record = drops(draft->ends) ? NULL
-                                       : reserve(client, layout ? layout_bytes(layout) : personality_record_size(draft->kind),
-                                                 &buffer);
+  uint8_t* record =
+      drops(draft->ends)
+          ? NULL
+          : reserve(client, layout ? layout_bytes(layout) : personality_record_size(draft->kind), &buffer);
   if (!record) {
     client->dropped++;
     return;
@@ -348,7 +350,8 @@ void buffers_leave(struct cupti_client* client) {
 DOUBLE_EXPORT uint64_t double_buffer_times(int of_requests, uint32_t nanoseconds[kTimed]) {
   pthread_mutex_lock(&cupti.lock);
   uint64_t count = of_requests ? request_times.count : complete_times.count;
-  memcpy(nanoseconds, of_requests ? request_times.nanoseconds : complete_times.nanoseconds, kTimed * sizeof *nanoseconds);
+  memcpy(nanoseconds, of_requests ? request_times.nanoseconds : complete_times.nanoseconds,
+         kTimed * sizeof *nanoseconds);
   pthread_mutex_unlock(&cupti.lock);
   return count < kTimed ? count : kTimed;
 }

@@ -102,6 +102,8 @@ DOUBLE_EXPORT int32_t cuptiActivityFlushPeriod(uint32_t milliseconds) {
 }
 
 static int32_t tell_time(uint64_t* timestamp) {
+  int64_t slow = double_option("timestamp_ms", 0);
+  if (slow) sleep_until(monotonic_now() + (uint64_t)slow * 1000000);
   pthread_mutex_lock(&cupti.lock);
   uint64_t real = clock_now(CLOCK_REALTIME), now = monotonic_now(), offset = cupti_time(now) - now;
   *timestamp = cupti.driver ? now + offset : real;
