@@ -184,6 +184,9 @@ bool GpuCapture::TakeClock(const GpuLibrary& library) {
         fmt::format("another tool in process {} has CUPTI go by a clock of its own (PyTorch's profiler does): "
                     "times of the GPU are fitted to ours, by readings of both",
                     target_.pid.value));
+    if (const std::string zeros = times_.Begin(target_.pid, library); !zeros.empty()) {
+      context_.writer.AddNotice(MonotonicNow(), zeros);
+    }
   } else if (library.record_time != PP_GPU_TIME_REALTIME) {
     injection_->arena.AskToLeave(GpuLeave::kNow);
     Refuse(Because(Reason::kConflictSubscriber,
@@ -432,7 +435,7 @@ void GpuCapture::TellSilence(Nanos now, GpuSilence::State silence) {
 }
 
 void GpuCapture::LookAtTimes() {
-  const std::optional<Error> lost = times_.Look(target_.pid, accounting_);
+  const std::optional<Error> lost = times_.Look(target_.pid, accounting_, joiner_.zeros());
   if (lost.has_value() && accounting_.state == GpuCaptureState::kRecording && untold_ == 0) {
     End(*lost);
     injection_->arena.AskToLeave(HowToLeave());

@@ -133,6 +133,7 @@ void GpuJoiner::TakeOperation(const GpuRecord& record) {
     has_heard_ = true;
   }
   if (!AreTimesValid(record)) {
+    zeros_ += record.start == 0 || record.end == 0 ? 1 : 0;
     if (record.kind == GpuRecordKind::kKernel && !IsUnlinked(record) && operations_.size() < kMaxWaiting) {
       Operation timeless;
       timeless.operation.correlation = launches_.Widen(record.correlation);

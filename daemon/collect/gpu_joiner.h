@@ -76,6 +76,8 @@ class GpuJoiner {
   // Which launch an operation of a graph is of cannot be believed: it gets none.
   void DistrustGraphs() { are_graphs_unlinked_ = true; }
   const GpuSilence& silence() const { return silence_; }
+  // Operations without times, as CUPTI had none for them.
+  uint64_t zeros() const { return zeros_; }
   // A kernel that was launched has not come, and later ones have, or none at all: so it is while a stream is being
   // captured into a graph since before anything was recorded.
   bool MayBeCapturing(Nanos now) const;
@@ -130,6 +132,7 @@ class GpuJoiner {
   GpuAccounting counts_;
   GpuEarly early_;
   GpuSilence silence_;
+  uint64_t zeros_ = 0;
   bool has_heard_ = false;  // from the GPU, since the last Settle
   bool replays_owe_ = true;
   bool are_graphs_unlinked_ = false;

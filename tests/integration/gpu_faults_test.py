@@ -103,6 +103,44 @@ class GpuFaults(gpu_case.GpuCase):
                 for is_after in (False, True):
                     self.assertGreater(sum((one["start"] > told) == is_after for one in self.operations), 50)
 
+    def test_a_clock_of_another_tools_with_a_cupti_that_has_no_times_then(self):
+        """Documented of 12.6 update 2 to 13.0: at the begin of a recording, and after the GPU was idle."""
+        for version, has_bug in (("28", True), ("130001", True), ("130300", False)):
+            with self.subTest(version):
+                target = self.job(version=version, clock_ticks_per_us=2419, callback_zeros_ms=200)
+                recording = self.start_recording(target)
+                recording.shows(KERNEL)
+                target.tell("pause")
+                target.expect("paused")
+                time.sleep(0.3)  # idle
+                target.tell("resume")
+                resumed = int(target.expect("resumed").text.split()[1])
+                time.sleep(0.6)
+                self.stop(recording)
+                self.assertUnharmed(target.pid)
+                self.assertEqual(self.totals["state"], "recording", self.totals)
+                told = [notice for notice in self.notices if "13.1 mends it" in notice]
+                self.assertEqual((len(told), self.totals["invalid"] > 100), (has_bug, has_bug), self.totals)
+                self.assertAddsUp()
+                self.assertKernelsAreTrue(self.truth(target))
+                after = [one["start"] - resumed for one in self.operations if one["kind"] == "kernel"]
+                self.assertEqual(any(0 < since < 150_000_000 for since in after), not has_bug)
+                self.assertTrue(any(since > 250_000_000 for since in after))
+
+    def test_a_clock_of_another_tools_with_a_cupti_that_has_no_times_at_all(self):
+        target = self.job(clock_ticks_per_us=2419, callback_zeros_ms=100_000)
+        recording = self.start_recording(target)
+        recording.shows("the GPU is not recorded any more")
+        target.tell("ping")
+        target.expect("pong")
+        finished = self.stop(recording)
+        self.assertUnharmed(target.pid)
+        self.assertEqual((self.totals["state"], self.totals["reason"], self.totals["kernels"]), ("ended", "CUPTI_BLOCKED", 0))
+        self.assertIn("a bug that 13.1 mends", self.totals["message"])
+        self.assertIn("Use CUDA 13.1 or later", finished.errors)
+        self.assertGreater(self.totals["invalid"], 1000)
+        self.truth(target)
+
     def test_a_clock_of_another_tools_is_taken_away(self):
         target = self.job(clock_ticks_per_us=2419, clock_step_after=0, on_word=1, clock_step_ticks_per_us=0)
         finished = self.until_it_ended(target, TROUBLE)

@@ -9,6 +9,7 @@ add_executable(daemon_collect_test
   unit/daemon_collect_gpu_annotations_test.cc
   unit/daemon_collect_clock_fit_test.cc
   unit/daemon_collect_gpu_clock_test.cc
+  unit/daemon_collect_gpu_time_check_test.cc
   unit/daemon_collect_gpu_coverage_test.cc
   unit/daemon_collect_gpu_early_test.cc
   unit/daemon_collect_gpu_engine_wait_test.cc
