@@ -30,12 +30,15 @@ class GpuFaults(gpu_case.GpuCase):
 
     def assertKernelsAreTrue(self, truth):
         true = {(one["correlation"], one["node"]): one for one in truth["operations"] if one["kind"] == "kernel"}
+        errors = []
         for one in self.operations:
             if one["kind"] == "kernel":
                 self.assertNotEqual(one["correlation"], 0)
                 was = true[one["correlation"], one["node"]]
                 self.assertEqual(one["name"], was["name"])
                 self.assertLess(abs(one["start"] - was["start"]), gpu_case.WITHIN)
+                errors.append(one["start"] - was["start"])
+        self.assertMostlyWithin(errors)
 
     def until_it_ended(self, target, *words):
         """Records until the trace says so, then a little of Python alone."""

@@ -4,6 +4,7 @@ import collections
 import json
 import os
 import pathlib
+import statistics
 import subprocess
 import tempfile
 import threading
@@ -18,6 +19,9 @@ TROUBLE = ("trouble", "troubled")  # word and answer: from here on the double do
 DEVICE = "Double of a GPU"  # seen once the records of everything are switched on
 EDGE = 50_000_000  # ns
 WITHIN = 1_000_000  # ns, of what CUPTI's clock and ours differ by
+# The same of most. The double itself is within some 2 us: it reads its clock anew each 10 ms, between two readings that are no
+# further apart. What a busy machine does to single pairs of readings is not in a median: the narrowest are believed.
+MOSTLY_WITHIN = 20_000
 
 
 class GpuCase(case.Case):
@@ -30,6 +34,7 @@ class GpuCase(case.Case):
 
     def job(self, *arguments, script="cuda_job.py", version="130001", env=None, **double):
         self.truth_file = self.folder / "truth.json"
+        self.double = double
         options = ",".join(f"{key}={value}" for key, value in double.items())
         return self.start(script, "--truth", self.truth_file, "--version", version, *arguments,
                           env={"PP_CUDA_DOUBLES": DOUBLES, "PP_CUDA_DOUBLE": options, **(env or {})})
@@ -103,8 +108,13 @@ class GpuCase(case.Case):
                                   true[key]["tid"]))
                 self.assertLess(abs(one["start"] - true[key]["start"]), WITHIN)
                 self.assertLess(abs(one["end"] - true[key]["end"]), WITHIN)
-
+            self.assertMostlyWithin([one["start"] - true[key]["start"] for key, one in seen.items()])
         self.assertUnlinkedAre(truth)
+
+    def assertMostlyWithin(self, errors):
+        """Where the clock was set, the time around that may be off."""
+        if len(errors) > 50 and not any(option.startswith("clock_step") for option in self.double):
+            self.assertLess(statistics.median(abs(error) for error in errors), MOSTLY_WITHIN)
 
     def is_linked(self, one):
         """Not so operations of graphs in a second session with an older CUPTI, and what is of calls that had begun before any
