@@ -15,7 +15,7 @@ constexpr size_t kMostPieces = 16;
 constexpr size_t kMostWaiting = 16;
 constexpr int64_t kStep = 1000;           // ns: differences smaller than this are how pairs differ anyway
 constexpr long double kDrift = 0.000'2L;  // of the rate, from one line to the next: far more than oscillators do
-// So much later than the last reading a record may be, and what a record of after a step tells of before that.
+// So much later than the last reading a record may be.
 constexpr Nanos kLate = Nanos::FromMillis(1000);
 
 }  // namespace
@@ -74,7 +74,8 @@ void ClockFit::Follow(const Reading& reading) {
   bool is_off = reading.counted <= last.counted;
   if (!is_off) {
     // Beyond a line, what its ends are unsure of grows with the distance.
-    const long double share = kDrift + 1.0L / static_cast<long double>(kSure);
+    const long double share = kDrift + static_cast<long double>(WidthOf(before.width, last.width)) /
+                                           static_cast<long double>((last.monotonic - before.monotonic).value);
     const long double unsure = kStep + width + static_cast<long double>(since.value) * share;
     const auto when = static_cast<long double>(OnLine(before, last, reading.counted).value);
     is_off = std::abs(when - static_cast<long double>(reading.monotonic.value)) > unsure;
@@ -163,23 +164,18 @@ Nanos ClockFit::UntilOf(const Piece& piece) const {
 }
 
 // By the last piece in whose time that is. After the clock was set back that is the later one for what it passes again:
-// of the two readings of such a time nobody can say which it was. What was over before a step may have its time from
-// after it.
+// of the two readings of such a time nobody can say which it was.
 std::optional<Nanos> ClockFit::At(uint64_t counted) const {
   if (!waiting_.empty() && counted >= waiting_.front().counted) {
     return std::nullopt;
   }
-  std::optional<Nanos> nearly;
   for (auto piece = pieces_.rbegin(); piece != pieces_.rend(); ++piece) {
     const Nanos when = OnLines(piece->ends, counted);
     if (when <= UntilOf(*piece) && when >= piece->since) {
       return when;
     }
-    if (!nearly.has_value() && when <= UntilOf(*piece) && when >= piece->since - kLate) {
-      nearly = when;
-    }
   }
-  return nearly;
+  return std::nullopt;
 }
 
 Nanos ClockFit::unsure() const { return waiting_.empty() ? unsure_ : unsure_ + (seen_ - waiting_.front().monotonic); }

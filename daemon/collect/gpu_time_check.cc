@@ -9,7 +9,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr uint64_t kFewBadTimes = 100;  // in such a time; what had not ended has none either
+constexpr uint64_t kFewBadTimes = 100;  // between two looks; what had not ended has none either
 constexpr uint32_t kZeroLooks = 10;     // so long a GPU may be without times, if they come after that
 constexpr uint32_t kFirstWithZeros = 24;
 constexpr uint32_t kFirstWithout = 130100;

@@ -118,6 +118,9 @@ TEST(ClockFit, SeesAStepBeforeThereIsALine) {
     EXPECT_EQ(fit.steps(), 1) << stepped;
     EXPECT_TRUE(fit.is_settled()) << stepped;
     EXPECT_GE(fit.unsure().value, 100 * kMilli) << stepped;
+    if (stepped < 300) {
+      EXPECT_FALSE(fit.At(counter(0)).has_value()) << "there is no line for what was before";
+    }
     for (const int64_t at : {stepped, stepped + 50, int64_t{900}, int64_t{990}}) {
       EXPECT_LE(std::abs(fit.At(counter(at))->value - (kBegin + at * kMilli)), 1) << stepped << ", " << at;
     }
