@@ -125,7 +125,9 @@ Error StubFailure(uint32_t error, uint32_t step, int32_t number) {
       return Because(failure.reason, fmt::format("{}{}", failure.message, where), std::string(failure.remedy));
     }
   }
-  return {Code::kUnknown, fmt::format("the stub failed with number {}{}", error, where), ""};
+  return Because(Reason::kTracerLost,
+                 fmt::format("the stub failed with number {}{}, which it has no word for", error, where),
+                 "Something in the process may write to memory that is not its own; else try again.");
 }
 
 Error Channel::Reason() const {

@@ -133,6 +133,34 @@ std::string RatesOf(const GpuAccounting& totals) {
                                                Grouped(totals.launch_rate), Grouped(totals.graph_rate));
 }
 
+std::string DoubtsOf(const GpuAccounting& totals) {
+  const struct {
+    uint64_t count;
+    const char* what;
+  } doubts[] = {{totals.dropped, "records dropped by the library"},
+                {totals.captured, "captured into graphs"},
+                {totals.replays_unseen, "replays of graphs of which nothing was seen"},
+                {totals.unlinked, "operations of graphs whose launch is not known"},
+                {totals.without_launch, "without a launch"},
+                {totals.graphs_without_launch, "graphs without a launch"},
+                {totals.copies_without_launch, "copies without a launch"},
+                {totals.memsets_without_launch, "memsets without a launch"},
+                {totals.ambiguous, "of a backward that several threads waited for, without a stack"},
+                {totals.invalid, "with impossible times"},
+                {totals.invalid_records, "other records with impossible times"},
+                {totals.clock_violations, "before their launch"},
+                {totals.clock_steps, "steps of the clock"},
+                {totals.declined_buffers, "times without room"},
+                {totals.unknown_records, "records of kinds unknown"}};
+  std::string text;
+  for (const auto& row : doubts) {
+    if (row.count > 0) {
+      text += fmt::format(", {} {}", Grouped(row.count), row.what);
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string GpuClosingLines(const GpuAccounting& totals) {
@@ -158,29 +186,7 @@ std::string GpuClosingLines(const GpuAccounting& totals) {
   const std::string_view least = totals.declined_buffers > 0 ? "at least " : "";
   text +=
       fmt::format("; launches {}{}, kernels lost {}{}", least, Grouped(totals.launches), least, Grouped(totals.unseen));
-  const struct {
-    uint64_t count;
-    const char* what;
-  } doubts[] = {{totals.dropped, "records dropped by the library"},
-                {totals.captured, "captured into graphs"},
-                {totals.replays_unseen, "replays of graphs of which nothing was seen"},
-                {totals.unlinked, "operations of graphs whose launch is not known"},
-                {totals.without_launch, "without a launch"},
-                {totals.graphs_without_launch, "graphs without a launch"},
-                {totals.copies_without_launch, "copies without a launch"},
-                {totals.memsets_without_launch, "memsets without a launch"},
-                {totals.ambiguous, "of a backward that several threads waited for, without a stack"},
-                {totals.invalid, "with impossible times"},
-                {totals.invalid_records, "other records with impossible times"},
-                {totals.clock_violations, "before their launch"},
-                {totals.clock_steps, "steps of the clock"},
-                {totals.declined_buffers, "times without room"},
-                {totals.unknown_records, "records of kinds unknown"}};
-  for (const auto& row : doubts) {
-    if (row.count > 0) {
-      text += fmt::format(", {} {}", Grouped(row.count), row.what);
-    }
-  }
+  text += DoubtsOf(totals);
   if (totals.early_most_ns > 0) {
     text +=
         fmt::format("\n  kernels before their launch: by {} (median), {} (99 %), {} (most)",

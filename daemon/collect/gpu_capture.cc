@@ -10,6 +10,7 @@
 #include "attach/base/clean_text.h"
 #include "attach/inject/gpu_failure.h"
 #include "attach/proc/maps.h"
+#include "daemon/collect/gpu_library_notices.h"
 #include "daemon/collect/gpu_shim_boot.h"
 #include "daemon/collect/stub_boot.h"
 #include "daemon/inspect/gpu_library.h"
@@ -34,7 +35,6 @@ constexpr uint32_t kLinksGraphsAgain = 130101;
 // Launches a second and thread whose stacks are taken, where calls are not traced.
 constexpr uint32_t kLaunchRate = 200;
 constexpr uint32_t kGraphRate = 20;
-constexpr std::string_view kOwnName = "ptrace-prof";  // that of the shim to CUPTI
 
 uint64_t MakeNonce() {
   uint64_t nonce = 0;
@@ -219,76 +219,18 @@ void GpuCapture::BeginRecording() {
     joiner_.DistrustGraphs();
   }
   const bool wants_whole = DetailOf(context_.request.gpu) == GpuDetail::kCoarse;
-  const bool are_whole =
-      is_second_ ? library.kind_results[static_cast<size_t>(GpuRecordKind::kGraph)] == 0 : wants_whole;
-  if (are_whole) {
+  if (AreGpuGraphsWhole(library, wants_whole)) {
     joiner_.ExpectNoReplays();
   }
-  TellGeneration(library);
-  if (are_whole != wants_whole) {
-    TellWholeGraphs(are_whole);
-  }
   accounting_.state = GpuCaptureState::kRecording;
-  TellUnrecorded(library);
+  const bool wants_second = context_.request.gpu_api == GpuCallGeneration::kSecond;
+  for (const std::string& notice : GpuLibraryNotices(target_.pid, library, wants_second, wants_whole)) {
+    context_.writer.AddNotice(MonotonicNow(), notice);
+  }
   if (memory_is_unknown_) {
     context_.writer.AddNotice(MonotonicNow(),
                               fmt::format("how much memory of its GPU process {} has left was not looked at: NVML does "
                                           "not tell, or /dev/nvidiactl cannot be seen from here",
-                                          target_.pid.value));
-  }
-}
-
-// Of the second generation of calls, where that was asked for.
-void GpuCapture::TellGeneration(const GpuLibrary& library) {
-  if (context_.request.gpu_api != GpuCallGeneration::kSecond) {
-    return;
-  }
-  const auto tell = [&](const std::string& words) { context_.writer.AddNotice(MonotonicNow(), words); };
-  if (library.backend != PP_GPU_BACKEND_CUPTI_SECOND) {
-    tell(
-        fmt::format("the second generation of CUPTI's calls needs CUDA 13.3 and driver r610 or later; process {} has "
-                    "the CUPTI of {} and a driver for CUDA {}.{}, so the first is used",
-                    target_.pid.value, CuptiRelease(library.version), library.driver_version / 1000,
-                    library.driver_version % 1000 / 10));
-    return;
-  }
-  tell(
-      fmt::format("the GPU of process {} is recorded by the second generation of CUPTI's calls, which has never been "
-                  "tried on a real library",
-                  target_.pid.value));
-  if (!library.first_tool.empty() && library.first_tool.find(kOwnName) == std::string::npos) {
-    tell(fmt::format("CUPTI of process {} is shared with \"{}\"", target_.pid.value, library.first_tool));
-  }
-}
-
-void GpuCapture::TellWholeGraphs(bool are_whole) {
-  context_.writer.AddNotice(
-      MonotonicNow(),
-      are_whole
-          ? fmt::format("another tool has CUPTI of process {} tell of CUDA graphs as a whole, for all tools: their "
-                        "kernels are not recorded one by one",
-                        target_.pid.value)
-          : fmt::format("nodes of CUDA graphs of process {} are recorded one by one: with the second generation "
-                        "of CUPTI's calls, graphs as a whole would be so for every tool until the process ends",
-                        target_.pid.value));
-}
-
-void GpuCapture::TellUnrecorded(const GpuLibrary& library) {
-  std::vector<std::string> refused;
-  for (size_t kind = 0; kind < library.kind_results.size(); ++kind) {
-    const uint16_t result = library.kind_results[kind];
-    if (result != 0 && result != UINT16_MAX) {
-      refused.push_back(fmt::format("{} (error {})", GpuKindName(kind), result));
-    }
-  }
-  if (!refused.empty()) {
-    context_.writer.AddNotice(MonotonicNow(), fmt::format("CUPTI of process {} does not record {}", target_.pid.value,
-                                                          fmt::join(refused, ", ")));
-  }
-  if (!library.system_thread_ids) {
-    context_.writer.AddNotice(MonotonicNow(),
-                              fmt::format("CUPTI of process {} does not name threads as the kernel does: whose calls "
-                                          "launched what is not known",
                                           target_.pid.value));
   }
 }

@@ -76,9 +76,6 @@ class GpuCapture {
   void Follow(Nanos now);
   void BeginRecording();
   bool TakeClock(const GpuLibrary& library);
-  void TellUnrecorded(const GpuLibrary& library);
-  void TellGeneration(const GpuLibrary& library);
-  void TellWholeGraphs(bool are_whole);
   Error NotUpInTime(std::string_view when) const;
   bool MayDecode() const;
   void TakeBuffers();

@@ -6,7 +6,7 @@ pp_library(daemon/collect
           collect/gpu_capture.cc collect/gpu_clock.cc collect/gpu_decoder.cc collect/gpu_detail.cc collect/gpu_early.cc collect/gpu_fields.cc
           collect/gpu_engine_wait.cc
           collect/gpu_graph_captures.cc
-          collect/gpu_inventory.cc collect/gpu_joiner.cc collect/gpu_launch_stacks.cc collect/gpu_launches.cc
+          collect/gpu_inventory.cc collect/gpu_joiner.cc collect/gpu_launch_stacks.cc collect/gpu_library_notices.cc collect/gpu_launches.cc
           collect/gpu_names.cc collect/gpu_operation_name.cc collect/gpu_shim_boot.cc
           collect/gpu_silence.cc collect/gpu_time_check.cc
           collect/interpreter_watch.cc collect/landmarks.cc

@@ -7,7 +7,7 @@ import tempfile
 from . import recorder, scenarios
 
 DOUBLES = pathlib.Path(os.environ.get("PP_CUDA_DOUBLES", recorder.ROOT / "build/bin/tests/cuda"))
-AT_ONCE = 8  # they wait most of the time
+AT_ONCE = 2 * (os.cpu_count() or 1)  # they wait most of the time
 
 
 def double_of(version):

@@ -77,7 +77,7 @@ TEST_F(ChannelTest, TellsWhyTheStubFailed) {
   EXPECT_EQ(channel.error().message,
             "a system call failed in the target, mapping private memory (mmap): Cannot allocate memory");
   memory_.head().error_step = UINT32_MAX;
-  EXPECT_EQ(StubFailure(UINT32_MAX, UINT32_MAX, 0).code, Code::kUnknown);
+  EXPECT_EQ(StubFailure(UINT32_MAX, UINT32_MAX, 0).reason, Reason::kTracerLost) << "written over";
 }
 
 TEST_F(ChannelTest, GivesRecordsInTheirOrderRoundAndRound) {

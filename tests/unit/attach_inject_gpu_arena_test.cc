@@ -228,7 +228,7 @@ TEST(GpuFailure, HasAReasonForEachErrorAndARemedyWhereSomethingCanBeDone) {
     EXPECT_NE(said.message.find('7'), std::string::npos) << error;
     EXPECT_TRUE(!said.remedy.empty() || said.reason == Reason::kInternal) << error;
   }
-  EXPECT_EQ(GpuFailure(Pid(7), {UINT32_MAX, UINT32_MAX, 0, 0, 0, ""}).code, Code::kUnknown);
+  EXPECT_EQ(GpuFailure(Pid(7), {UINT32_MAX, UINT32_MAX, 0, 0, 0, ""}).reason, Reason::kTracerLost);
   EXPECT_EQ(CuptiRelease(24), "CUDA 12.6");
   EXPECT_EQ(CuptiRelease(130001), "CUDA 13.0 update 1");
   EXPECT_EQ(CuptiRelease(UINT32_MAX), "CUDA after 13.5");
