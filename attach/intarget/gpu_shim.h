@@ -42,7 +42,8 @@ typedef struct pp_gpu_backend {
   uint32_t (*clock)(void);
   // What the clock of records says now; 0: nothing. Asked where that is PP_GPU_TIME_OTHER.
   uint64_t (*read_clock)(void);
-  // In a forked child: what is switched on is so in the parent. Calls nothing of the library, whose threads are not here.
+  // In a forked child: what is switched on is so in the parent. Calls nothing of the library, whose threads are not
+  // here.
   void (*forget)(void);
 } pp_gpu_backend;
 

@@ -4,8 +4,8 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "tests/doubles/cuda/clocks.h"
 #include "tests/doubles/cuda/cupti_calls.h"
