@@ -247,8 +247,12 @@ void GpuCapture::Follow(Nanos now) {
   const GpuState state = injection_->arena.state();
   const bool has_begun = decoder_.has_value();
   switch (state) {
-    case GpuState::kRecording:
     case GpuState::kDetaching:
+      if (injection_->arena.library().record_time == PP_GPU_TIME_UNKNOWN) {
+        break;  // it was called off before it recorded
+      }
+      [[fallthrough]];
+    case GpuState::kRecording:
       if (!has_begun) {
         BeginRecording();
       }
