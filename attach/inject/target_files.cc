@@ -34,13 +34,25 @@ std::string MemfdName(Pid pid, int32_t number) {
   return std::string(text);
 }
 
+// It may be read all the same, by a right over it that root has: of its files that right says nothing.
+Error KeepsItsFiles(Pid pid) {
+  return Because(Reason::kTargetNotDumpable,
+                 fmt::format("process {} is protected from its own user (not dumpable), so the memory that it would "
+                             "share cannot be taken from it",
+                             pid.value),
+                 "sample it: record without --mode trace and without --gpu", ThingOf(pid));
+}
+
 }  // namespace
 
 Result<TargetFiles> TargetFiles::Of(Pid pid) {
   PP_ASSIGN_OR_RETURN(UniqueFd pidfd, OpenPidfd(pid));
   TargetFiles files(pid, std::move(pidfd));
-  PP_ASSIGN_OR_RETURN(const std::vector<int32_t> numbers, ListNumericEntries(ProcPath(pid, "fd")));
-  files.known_.insert(numbers.begin(), numbers.end());
+  const auto numbers = ListNumericEntries(ProcPath(pid, "fd"));
+  if (numbers.has_error()) {
+    return numbers.error().code == Code::kPermissionDenied ? KeepsItsFiles(pid) : numbers.error();
+  }
+  files.known_.insert(numbers.value().begin(), numbers.value().end());
   return files;
 }
 

@@ -22,7 +22,7 @@ struct TargetFile {
 
 class TargetFiles {
  public:
-  // kGone, kPermissionDenied; kUnimplemented: a kernel before 5.6, which cannot hand us a descriptor.
+  // kGone, TARGET_NOT_DUMPABLE; kUnimplemented: a kernel before 5.6, which cannot hand us a descriptor.
   static Result<TargetFiles> Of(Pid pid);
 
   // The memfds whose names begin so. `all`: look at every file, else at the new ones.

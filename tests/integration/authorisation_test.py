@@ -172,6 +172,14 @@ class Authorisation(AuthorisationCase):
                     for verb in ("cancel", "watch", "delete"):
                         self.daemon.probe(verb, name).end()
 
+    def test_what_is_kept_from_its_owner_is_sampled_not_traced(self):
+        target = self.targets["alice's, not dumpable"].pid
+        name = self.daemon.probe("create", f"trace:{target}", 1).end()[-1].split()[1]
+        last = self.daemon.probe("watch", name).end()[-1]
+        self.assertIn("STATE_FAILED", last)
+        self.assertIn("is protected from its own user", last)
+        self.daemon.probe("delete", name).end()
+
     def test_traces_are_their_owners(self):
         alice, bob = self.callers["alice"], self.callers["bob"]
         created = self.daemon.probe("create", self.targets["alice's"].pid, 1000, prefix=alice).end()[-1]
