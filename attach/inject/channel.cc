@@ -125,9 +125,7 @@ Error StubFailure(uint32_t error, uint32_t step, int32_t number) {
       return Because(failure.reason, fmt::format("{}{}", failure.message, where), std::string(failure.remedy));
     }
   }
-  return Because(Reason::kTracerLost,
-                 fmt::format("the stub failed with number {}{}, which it has no word for", error, where),
-                 "Something in the process may write to memory that is not its own; else try again.");
+  return WrittenOver(fmt::format("the stub failed with number {}{}, which it has no word for", error, where));
 }
 
 Error Channel::Reason() const {
@@ -140,8 +138,7 @@ Error Channel::Reason() const {
       return Because(Reason::kTracerLost, "the tracer in the target left because it did not hear from us for too long",
                      "The machine gives us too little CPU; try again when it is less busy.");
     }
-    return Because(Reason::kTracerLost, "the tracer in the target left although this capture had not asked it to",
-                   "Something in the process may write to memory that is not its own; else try again.");
+    return WrittenOver("the tracer in the target left although this capture had not asked it to");
   }
   return {Code::kOk, "", ""};
 }

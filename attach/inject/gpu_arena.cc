@@ -193,7 +193,7 @@ size_t GpuArena::Drain(const std::function<void(const GpuBatch&)>& visit, size_t
   };
   std::vector<Full> full;
   for (uint32_t i = 0; i < shape_.slots; ++i) {
-    if (Load(slot(i).state) == PP_GPU_SLOT_FULL && Load(slot(i).monotonic) <= static_cast<uint64_t>(until.value)) {
+    if (Load(slot(i).state) == PP_GPU_SLOT_FULL && static_cast<int64_t>(Load(slot(i).monotonic)) <= until.value) {
       full.push_back({Load(slot(i).sequence), i});
     }
   }

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "attach/abi/gpu_arena.h"
+#include "attach/inject/sealed_memory.h"
 
 namespace ptrace_prof {
 namespace {
@@ -139,11 +140,9 @@ std::string_view CuptiRelease(uint32_t version) {
 Error GpuFailure(Pid pid, const GpuFailureFacts& facts) {
   const auto text = std::ranges::find(kFailures, facts.error, &FailureText::error);
   if (text == std::end(kFailures)) {
-    return Because(Reason::kTracerLost,
-                   fmt::format("the GPU of process {} cannot be recorded: the shim failed with number {}, which it has "
-                               "no word for",
-                               pid.value, facts.error),
-                   "Something in the process may write to memory that is not its own; else try again.");
+    return WrittenOver(fmt::format(
+        "the GPU of process {} cannot be recorded: the shim failed with number {}, which it has no word for", pid.value,
+        facts.error));
   }
   const std::string tool = facts.other_tool.empty() ? "another tool (often the profiler of PyTorch)"
                                                     : fmt::format("\"{}\"", facts.other_tool);

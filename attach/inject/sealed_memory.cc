@@ -4,11 +4,18 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <utility>
+
 namespace ptrace_prof {
 
 Error NotTheSharedMemory(std::string_view why) {
   return Because(Reason::kTracerLost,
                  fmt::format("what the target shares is not the memory that was asked for: {}", why), "");
+}
+
+Error WrittenOver(std::string message) {
+  return Because(Reason::kTracerLost, std::move(message),
+                 "Something in the process may write to memory that is not its own; else try again.");
 }
 
 Result<void> CheckSealedMemory(const UniqueFd& file, uint64_t size) {

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "attach/base/result.h"
@@ -20,5 +21,7 @@ Result<void> CheckSealedMemory(const UniqueFd& file, uint64_t size);
 
 // TRACER_LOST: what is shared is not what was asked for.
 Error NotTheSharedMemory(std::string_view why);
+// TRACER_LOST: what is shared says what our side never writes.
+Error WrittenOver(std::string message);
 
 }  // namespace ptrace_prof

@@ -247,13 +247,10 @@ void GpuCapture::Follow(Nanos now) {
   const GpuState state = injection_->arena.state();
   const bool has_begun = decoder_.has_value();
   switch (state) {
-    case GpuState::kDetaching:
-      if (injection_->arena.library().record_time == PP_GPU_TIME_UNKNOWN) {
-        break;  // it was called off before it recorded
-      }
-      [[fallthrough]];
     case GpuState::kRecording:
-      if (!has_begun) {
+    case GpuState::kDetaching:  // where it was called off before it recorded, its clock is not known
+      if (!has_begun &&
+          (state == GpuState::kRecording || injection_->arena.library().record_time != PP_GPU_TIME_UNKNOWN)) {
         BeginRecording();
       }
       break;
