@@ -58,6 +58,8 @@ void Round(benchmark::State& state) {
   CaptureRequest request;
   request.pid = g_pid;
   request.idle = IdlePolicy::kAll;
+  request.rate_hz = 0;
+  request.stops = StopPolicy::kNone;
   StackTable stacks;
   NullSink sink;
   TraceWriter writer(sink, stacks, request);
@@ -71,8 +73,9 @@ void Round(benchmark::State& state) {
   constexpr int kRoundsPerFlush = 250;  // about what Capture does at 1 kHz
   constexpr int kWarmUp = 2000;
   int rounds = 0;
+  Pacer pacer(0, {});  // at once
   const auto sample = [&] {
-    if (!sampler->Sample(MonotonicNow())) {
+    if (!sampler->Sample(pacer)) {
       return false;
     }
     if (++rounds % kRoundsPerFlush == 0) {

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
 
-from parts import (compare, cost, footprint, goals, gpu_doubles, gpu_records, machine, page, read_cost, report, service, slowdown, tools,  # noqa: E402
+from parts import (compare, cost, footprint, goals, gpu_doubles, gpu_records, machine, page, pauses, read_cost, report, service, slowdown, tools,  # noqa: E402
                    trace, training)
 from parts.scenario import SCENARIOS  # noqa: E402
 from parts.target import Target  # noqa: E402
@@ -24,9 +24,10 @@ from support import interpreters, profiler  # noqa: E402
 OUR_PAIRS = 5  # times as many as a peer's: promises are about them
 SHORTEST_PACED = 8  # seconds
 BUSY_PERCENT = 20  # before we start: more is worth a warning
-PARTS = ("compare", "reads", "calls", "memory", "size", "slowdown", "service", "training", "trace", "injection",
+PARTS = ("compare", "reads", "calls", "memory", "size", "slowdown", "pauses", "service", "training", "trace", "injection",
          "gpu", "doubles", "more")
-BESIDE_PEERS = ("compare", "slowdown", "more")
+BESIDE_PEERS = ("compare", "slowdown", "pauses", "more")
+PAUSE_REPEATS = 3
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Mode:
     slow_peers: bool       # slowdown of the peers too
     memory_seconds: float
     training_seconds: float
+    pause_seconds: float
     service_rounds: int
     trace_minutes: float   # of the part trace
     minutes: float         # no new measurement begins after that
@@ -50,7 +52,7 @@ class Mode:
         """The same, in that time: shorter runs, not fewer repeats."""
         share = min(1, minutes / self.minutes)
         shorter = {name: max(least, getattr(self, name) * share) for name, least in
-                   (("fastest_seconds", 1.5), ("paced_seconds", 3), ("memory_seconds", 8), ("training_seconds", 10))}
+                   (("fastest_seconds", 1.5), ("paced_seconds", 3), ("memory_seconds", 8), ("training_seconds", 10), ("pause_seconds", 5))}
         return replace(self, name=f"{self.name}, within {minutes:g} minutes", minutes=minutes, **shorter,
                        trace_minutes=min(self.trace_minutes, minutes), slow_peers=self.slow_peers and share == 1)
 
@@ -58,10 +60,10 @@ class Mode:
 COMPARED = ("d10", "d60", "t64")
 QUICK = Mode("quick: fewer samples than the promises ask for", COMPARED, (),
              fastest_seconds=1.5, paced_seconds=3, paced_rate=1000, repeats=1, pairs=6, slow_peers=False,
-             memory_seconds=8, training_seconds=10, service_rounds=10, trace_minutes=3, minutes=11)
+             memory_seconds=8, training_seconds=10, pause_seconds=3, service_rounds=10, trace_minutes=3, minutes=11)
 FULL = Mode("full", COMPARED, ("d200", "t8"),
             fastest_seconds=6, paced_seconds=35, paced_rate=1000, repeats=3, pairs=30, slow_peers=True,
-            memory_seconds=60, training_seconds=60, service_rounds=40, trace_minutes=trace.FULL_MINUTES, minutes=105)
+            memory_seconds=60, training_seconds=60, pause_seconds=12, service_rounds=40, trace_minutes=trace.FULL_MINUTES, minutes=105)
 
 
 @dataclass
@@ -75,6 +77,7 @@ class Results:
     memory: list = field(default_factory=list)
     sizes: list = field(default_factory=list)
     slowdowns: list = field(default_factory=list)
+    pauses: list = field(default_factory=list)
     service: list = field(default_factory=list)
     training: list = field(default_factory=list)
     gpu: list = field(default_factory=list)
@@ -85,8 +88,8 @@ class Results:
     notes: list = field(default_factory=list)
 
     def is_empty(self):
-        measured = (self.fastest, self.paced, self.read_costs, self.calls, self.memory, self.sizes, self.slowdowns, self.service,
-                    self.training, self.gpu, self.doubles)
+        measured = (self.fastest, self.paced, self.read_costs, self.calls, self.memory, self.sizes, self.slowdowns, self.pauses,
+                    self.service, self.training, self.gpu, self.doubles)
         return not any(measured) and all(found is None or found.is_empty() for found in (self.tracing, self.ways))
 
 
@@ -165,15 +168,27 @@ class Bench:
             footprint.trace_size(target, 1000, min(10, self.mode.memory_seconds))))
 
     def slowdown(self):
-        for interpreter, able in compare.groups(self.peers):
-            for tool in able if self.mode.slow_peers else able[:1]:
-                if self.in_time(f"slowdown by {tool.name}"):
-                    with Target(SCENARIOS["d10"], interpreter) as target:
-                        deadline = self.started + 60 * self.mode.minutes
-                        pairs = self.mode.pairs * (OUR_PAIRS if tool.name == tools.PtraceProf.name else 1)
-                        found = slowdown.measure(tool, target, 1000, pairs, deadline)
-                    self.results.slowdowns.append(found)
-                    say(f"  slowdown by {tool.name} on {interpreter.minor}: {found.claim(0.005)[1]}")
+        """The time that is left is shared out evenly."""
+        todo = [(tool, interpreter, rate) for interpreter, able in compare.groups(self.peers)
+                for tool in (able if self.mode.slow_peers else able[:1]) for rate in goals.SLOWDOWN_BOUNDS]
+        for number, one in enumerate(todo):
+            self.slowdown_at(*one, time.monotonic() + 60 * self.minutes_left() / (len(todo) - number))
+
+    def pauses(self):
+        try:
+            self.results.pauses = pauses.measure(self.peers, min(PAUSE_REPEATS, self.mode.repeats), self.mode.pause_seconds,
+                                                 self.in_time, say)
+        except cost.Refused as failure:
+            self.results.notes.append(str(failure))
+
+    def slowdown_at(self, tool, interpreter, rate, deadline):
+        if not self.in_time(f"slowdown by {tool.name} at {rate} Hz"):
+            return
+        with Target(SCENARIOS["d10"], interpreter) as target:
+            pairs = self.mode.pairs * (OUR_PAIRS if tool.name == tools.PtraceProf.name else 1)
+            found = slowdown.measure(tool, target, rate, pairs, deadline)
+        self.results.slowdowns.append(found)
+        say(f"  slowdown by {tool.name} on {interpreter.minor} at {rate} Hz: {found.claim(found.wall, goals.SLOWDOWN_BOUNDS[rate])[1]}")
 
     def service(self):
         binary = pathlib.Path(tools.PtraceProf.binary).with_name("bench") / "rpc_bench"

@@ -62,7 +62,7 @@ class Target {
     now_ += kInterval + static_cast<int64_t>(random_() % 400'000) - 200'000;
     for (int i = 0; i < kThreads; ++i) {
       const int which = order_[at_++ % std::size(order_)] * kThreads + i;
-      writer.AddSample(threads_[i], Nanos(now_), known_[which], SampleQuality::kVerified);
+      writer.AddSample(threads_[i], Nanos(now_), known_[which], SampleQuality::kSeen);
     }
   }
   // Each thread takes or loses the GIL about `per_second` times a second.

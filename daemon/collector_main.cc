@@ -15,10 +15,13 @@
 #include <vector>
 
 #include "attach/base/capability_sets.h"
+#include "attach/base/real_time.h"
 #include "attach/proc/access_diagnosis.h"
 #include "attach/proc/memory_grants.h"
 #include "attach/proc/procfs.h"
+#include "attach/ptrace/held_start.h"
 #include "daemon/collect/capture.h"
+#include "daemon/collect/python_descendants.h"
 #include "daemon/collect/script_keeper.h"
 #include "daemon/inspect/doctor.h"
 #include "daemon/inspect/gpu_library.h"
@@ -142,20 +145,14 @@ Result<void> Harden(Pid pid, Need need) {
 }
 
 // A launcher (timeout, sudo, a shell) is easily taken for the Python process that it started.
-Error WithLikelyChild(Error error, Pid pid) {
-  const auto children = ListChildren(pid);
-  if (error.code != Code::kFailedPrecondition || !error.remedy.empty() || children.has_error()) {
+Error WithAdvice(Error error, Pid pid) {
+  if (error.code != Code::kFailedPrecondition || !error.remedy.empty()) {
     return error;
   }
-  for (const Pid child : children.value()) {
-    const auto status = ReadProcessStatus(child);
-    if (status.has_value() && status.value().name.find("python") != std::string::npos) {
-      error.remedy =
-          fmt::format("its child {} ({}) may be meant: --pid {}", child.value, status.value().name, child.value);
-      return error;
-    }
+  error.remedy = AdviceForLauncher(pid);
+  if (error.remedy.empty() && error.reason == Reason::kNotPython) {
+    error.remedy = "`ptrace-prof ps` lists the Python processes that there are";
   }
-  error.remedy = error.reason == Reason::kNotPython ? "`ptrace-prof ps` lists the Python processes that there are" : "";
   return error;
 }
 
@@ -177,7 +174,11 @@ Result<void> CheckStart(const CaptureRequest& request) {
 Result<void> CaptureHardened(const CaptureRequest& request, ByteSink& sink, UniqueFd control, ChildJudge judge) {
   PP_RETURN_IF_ERROR(CheckStart(request));
   const bool only_reads = request.mode == CaptureMode::kSample && request.gpu == GpuCaptureDetail::kOff;
-  PP_RETURN_IF_ERROR(Harden(request.pid, only_reads && !request.blocking ? Need::kReading : Need::kStopping));
+  if (!AllowRealTime() && only_reads) {
+    TakeRealTimeForGood();
+  }
+  PP_RETURN_IF_ERROR(
+      Harden(request.pid, only_reads && request.stops != StopPolicy::kAll ? Need::kReading : Need::kStopping));
   std::unique_ptr<ScriptKeeper> scripts;
   if (!only_reads) {
     auto started = ScriptKeeper::Start(request.pid);
@@ -190,7 +191,7 @@ Result<void> CaptureHardened(const CaptureRequest& request, ByteSink& sink, Uniq
   LimitResources();
   PP_ASSIGN_OR_RETURN(const StopLine line, StopLine::Watch(std::move(control)));
   PP_RETURN_IF_ERROR(RequireSystemCallFilter(only_reads ? TargetAccess::kRead : TargetAccess::kWrite));
-  return RunCapture(request, sink, line.stop(), {scripts.get(), counters.get(), std::move(judge)});
+  return RunCapture(request, sink, line.stop(), {scripts.get(), counters.get(), std::move(judge), &line.sharers()});
 }
 
 Result<void> Capture(const CaptureRequest& request, ByteSink& sink, UniqueFd control, ChildJudge judge) {
@@ -198,7 +199,7 @@ Result<void> Capture(const CaptureRequest& request, ByteSink& sink, UniqueFd con
   if (outcome.has_error() && request.wait_for_python) {
     PP_RETURN_IF_ERROR(CheckLaunched(request.pid));  // it may have ended anywhere on the way
   }
-  return outcome.has_error() ? WithLikelyChild(std::move(outcome).error(), request.pid) : std::move(outcome);
+  return outcome.has_error() ? WithAdvice(std::move(outcome).error(), request.pid) : std::move(outcome);
 }
 
 // A process of a list that keeps us waiting for so long is left.
@@ -261,6 +262,15 @@ Result<void> RunVerb(const CaptureRequest& request, ByteSink& sink, UniqueFd con
   return {};
 }
 
+// What traces calls shall have them from the first one on. GPUs are brought in by threads, which nobody holds.
+LaunchHold HoldFor(const CaptureRequest& request) {
+  if (request.mode == CaptureMode::kSample || request.gpu != GpuCaptureDetail::kOff) {
+    return {};
+  }
+  constexpr Nanos kStep = Nanos::FromMillis(1);
+  return {[](Pid pid) { HoldStart(pid); }, [kStep] { PauseOrStep(kStep); }, [] { LetStartGo(); }};
+}
+
 }  // namespace
 
 int CollectorMain(int argc, char** argv) {
@@ -273,7 +283,7 @@ int CollectorMain(int argc, char** argv) {
   Invocation& invocation = parsed.value();
   auto request = DecodeRequest(invocation.request);
   if (request.has_value() && !invocation.command.empty()) {
-    auto launched = LaunchCommand(invocation.command, invocation.control.get());
+    auto launched = LaunchCommand(invocation.command, invocation.control.get(), HoldFor(request.value()));
     if (launched.has_error()) {
       return 1;  // the parent was told
     }

@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attach/base/real_time.h"
 #include "attach/base/sanitizers.h"
 #include "attach/base/told_users.h"
 #include "attach/base/wall_clock.h"
@@ -103,6 +104,7 @@ Result<void> ListenForRemote(const DaemonOptions& options, Prepared& prepared) {
 
 // Of a socket that was passed to us, the file is no concern of ours.
 Result<void> StartLauncher(const DaemonOptions& options, Prepared& prepared) {
+  AllowRealTime();  // for collectors, which have no right to it by then
   if (!options.metrics.empty()) {
     const ScrapeReach reach = options.metrics_remote ? ScrapeReach::kAnywhere : ScrapeReach::kThisMachine;
     PP_ASSIGN_OR_RETURN(prepared.metrics, ListenForScrapers(options.metrics, reach));

@@ -107,6 +107,45 @@ real_cupti() {
   done < <(sed '/^#/d' tests/doubles/cuda/real_libraries.txt)
 }
 
+# The programs of tests/truth that nobody here wrote: pyperformance's benchmarks, PP_CACHE/pyperformance/bm_NAME/run_benchmark.py. A
+# machine that cannot have them goes without, and the test says so.
+truth_programs() {
+  local wheel=pyperformance==1.13.0 folder=$PP_CACHE/pyperformance
+  [ "$(cat "$folder/stamp" 2>/dev/null)" = "$wheel" ] && return
+  [ -n "${PP_OFFLINE:-}" ] && { note "PP_OFFLINE is set: no $wheel"; return; }
+  rm -rf "$folder" "$folder.part"
+  mkdir -p "$folder.part"
+  if "$PP_VENV/bin/pip" -q --disable-pip-version-check download --no-deps --only-binary :all: -d "$folder.part" "$wheel" \
+    >"$folder.log" 2>&1 && python3 -m zipfile -e "$folder.part"/*.whl "$folder.part"; then
+    mv "$folder.part/pyperformance/data-files/benchmarks" "$folder"
+    echo "$wheel" >"$folder/stamp"
+    note "$wheel"
+  else
+    note "no $wheel: $(grep -m 1 ERROR "$folder.log" || echo "see $folder.log")"
+  fi
+  rm -rf "$folder.part"
+}
+
+# greenlet for each version, PP_CACHE/greenlet/MINOR, for tests/integration/trace_greenlets_test.py. A machine that cannot have
+# it goes without, and the test says so.
+greenlets() {
+  local minor folder
+  for minor in 3.8 3.9 3.10 3.11 3.12 3.13 3.14 3.15; do
+    folder=$PP_CACHE/greenlet/$minor
+    [ -d "$folder/greenlet" ] && continue
+    [ -n "${PP_OFFLINE:-}" ] && { note "PP_OFFLINE is set: no greenlet for CPython $minor"; continue; }
+    rm -rf "$folder" "$folder.part"
+    mkdir -p "$PP_CACHE/greenlet"
+    if "$PP_VENV/bin/pip" -q --disable-pip-version-check install --no-deps --no-compile --target "$folder.part" \
+      --python-version "$minor" --only-binary :all: greenlet >"$folder.log" 2>&1; then
+      mv "$folder.part" "$folder"
+      note "greenlet for CPython $minor"
+    else
+      note "no greenlet for CPython $minor: $(grep -m 1 ERROR "$folder.log" || echo "see $folder.log")"
+    fi
+  done
+}
+
 # A virtual environment in the cache with the packages that Debian lacks. Sets PP_VENV. $1: its name; then the lists.
 python_environment() {
   local name=$1 lists=() list stamp started
@@ -152,6 +191,8 @@ setup_test() {
   python_client_packages
   python_environment test tests/requirements.txt
   real_cupti
+  truth_programs
+  greenlets
   find_interpreters
 }
 

@@ -44,7 +44,13 @@
   X(PyVectorcall_Function) /* 3.9+; optional */                                             \
   X(PyCode_AddWatcher)     /* 3.12+, and with it PyCode_ClearWatcher; optional */           \
   X(PyCode_ClearWatcher)                                                                    \
-  X(PyUnicode_Type)   /* with the watcher */                                                \
+  X(PyUnicode_Type)                                                                         \
+  X(PyCode_Type)                                                                            \
+  X(PyType_Type)                                                                            \
+  X(PyModule_Type)                                                                          \
+  X(PyWrapperDescr_Type)                                                                    \
+  X(_PyMethodWrapper_Type)                                                                  \
+  X(PyCapsule_GetPointer)                                                                   \
   X(clock_gettime)    /* of the vDSO or libc; only for PP_CLOCK_MONOTONIC */                \
   X(__errno_location) /* of libc; optional: errno is then not preserved */
 
@@ -66,8 +72,10 @@ enum pp_function {
   X(thread_profile_function) /* <= 3.11: c_profilefunc */       \
   X(interp_threads_head)                                        \
   X(frame_code)                                                 \
+  X(frame_owner) /* 3.11+ */                                    \
   X(frame_locals)                                               \
   X(frame_instruction)                                          \
+  X(frame_previous)                                             \
   X(code_flags)                                                 \
   X(code_bytes) /* <= 3.10: co_code, whose bytes begin at: */   \
   X(bytes_data)                                                 \
@@ -79,10 +87,13 @@ enum pp_function {
   X(string_state)                                               \
   X(string_kind_shift) /* of what is there, in bits */          \
   X(string_ascii_data)                                          \
+  X(string_compact_data)                                        \
   X(method_def)        /* PyCFunctionObject.m_ml */             \
   X(descriptor_method) /* PyMethodDescrObject.d_method */       \
   X(method_function)   /* PyMethodObject.im_func */             \
-  X(object_type)
+  X(object_type)                                                \
+  X(type_name)                                                  \
+  X(type_flags)
 
 enum pp_offset {
 #define PP_OFFSET_ENUM(name) PP_OFF_##name,

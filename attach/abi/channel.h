@@ -106,7 +106,7 @@ typedef struct pp_channel {
   // Written by the target before `state` becomes READY, never after.
   pp_cost frame_cost;     // of START and RETURN
   pp_cost call_cost;      // of C_CALL and C_RETURN; only with PP_BOOT_C_CALLS
-  uint64_t watches_code;  // != 0: the pp_freed are told (3.12+, unless eight others watch code)
+  uint64_t watches_code;  // != 0: the pp_freed are told
 
   uint64_t freed;  // written by the target: pp_freed ever told; released after the entry
 } pp_channel;
@@ -205,19 +205,21 @@ typedef struct pp_private {
   uint64_t armed;  // written by the collector: 1 at the arming stop, 0 to disarm
 } pp_private;
 
-// A code object that is about to be freed: what is told at its address later is about another one. Told from before the
-// first event until the stub has left, armed or not, by whoever has the GIL. The n-th is at n modulo PP_FREED_ENTRIES.
-// Of its names, which may go with it, the last characters, as many as fit; of one with others than ASCII, nothing.
+// A code object or class that is about to be freed: what is told at its address later is about another one. Told from
+// before the first event until the stub has left, armed or not, by whoever has the GIL. The n-th is at n modulo
+// PP_FREED_ENTRIES. Of its names, which may go with it, the last characters, as many as fit; of one with others than
+// ASCII, nothing.
 #define PP_FREED_ENTRIES 8192u
 #define PP_FREED_NAME 48u
 #define PP_FREED_FILE 56u
+#define PP_FREED_TYPE INT32_MIN
 typedef struct pp_freed {
   uint64_t when;  // in the clock's units; every event of it is older
   uint64_t code;
-  int32_t first_line;
+  int32_t first_line;    // PP_FREED_TYPE: it is a class
   uint16_t name_length;  // of all of it, as far as that can be said; 0: not told
   uint16_t file_length;
-  uint8_t name[PP_FREED_NAME];  // co_qualname
+  uint8_t name[PP_FREED_NAME];  // co_qualname, tp_name
   uint8_t file[PP_FREED_FILE];  // co_filename
 } pp_freed;
 PP_STATIC_ASSERT(offsetof(pp_freed, name) == 24, "fixed");

@@ -1,6 +1,6 @@
 // One event of a traced thread: 16 bytes in its ring.
 //
-// `when_tag` holds the time in its upper 60 bits and the tag in its lower four: ticks of the TSC, or nanoseconds of
+// `when_tag` holds the time in its upper 59 bits and the tag in its lower five: ticks of the TSC, or nanoseconds of
 // CLOCK_MONOTONIC where the TSC is not fit (pp_channel.clock says which). Times of one ring never decrease. What
 // `value` means is said at each tag; addresses are the target's, and as untrusted as all of its memory.
 #ifndef PTRACE_PROF_ATTACH_ABI_RECORD_H_
@@ -31,8 +31,13 @@ enum pp_tag {
   PP_TAG_C_RAISE = 9,
   // Said of the record just before, at the same time.
   PP_TAG_FRAME = 10,  // value: address of the frame; after START, RESUME, THROW, YIELD, RETURN, UNWIND of generators
-  PP_TAG_SELF = 11,   // value: first local (an nn.Module); after START of one of pp_channel.module_code
-  PP_TAG_CODE = 12,   // value: PyMethodDef* of the callable of a C_CALL, read while it was alive
+  // After START of one of pp_channel.module_code, value: its first local (an nn.Module). After a C_CALL, value: the
+  // class that has the method which is called, or, of a callable without CODE that is no class itself, its class. Of a
+  // method whose PyMethodDef is no other class's, not each time.
+  PP_TAG_SELF = 11,
+  // Value: PyMethodDef* of the callable of a C_CALL (of a slot, its wrapperbase*, which begins alike; of a wrapper that
+  // functools.lru_cache made, the code object that it wraps), read while it was alive.
+  PP_TAG_CODE = 12,
   // The ring was full. A pair: the first has the time of the first lost event and value = how many were lost; the
   // second the time when there was room again and value = what they did to the stack (PP_GAP_NET, PP_GAP_LOWEST).
   // Where none was lost, the thread waited for room in between (pp_boot.longest_hold).
@@ -40,10 +45,18 @@ enum pp_tag {
   PP_TAG_LOST_END = 14,
   // Said of the record just before, at the same time, while the channel has a table of pp_mute.
   PP_TAG_CALLER = 15,  // value: the code object that calls; after C_CALL
+  // What follows is on another stack of the thread (of a greenlet), or maybe so; value: its outermost frame, + 1 where
+  // that is about to begin. Told while there are greenlets, and first of all.
+  PP_TAG_SWITCH = 16,
+  // Before SWITCH, to a stack of which nothing was told, or not since the last gap; value: code of a frame in it, from
+  // the innermost on, at most PP_MAX_TOLD of them.
+  PP_TAG_BELOW = 17,
+  PP_TAG_LEAVES = 18,  // the thread goes to another stack now, or tries to: of which the next SWITCH tells
 };
 
-#define PP_TAG_BITS 4u
-#define PP_TAG_MASK 15u
+#define PP_MAX_TOLD 4096u
+#define PP_TAG_BITS 5u
+#define PP_TAG_MASK 31u
 
 // Of a gap, counting START, RESUME, THROW and C_CALL as +1 and their ends as -1: where the stack's depth was at the end
 // of it, and where it was lowest (<= 0), both against the beginning. So -LOWEST frames that were open before the gap

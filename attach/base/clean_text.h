@@ -1,7 +1,9 @@
-// Makes text out of bytes that a target or a trace chose: valid UTF-8 without control characters.
+// Makes text out of bytes that a target or a trace chose: valid UTF-8 in which every character can be seen.
 //
-// Names come from processes that may be hostile: no terminal escape, line break or broken UTF-8 gets past here.
-// Each offending byte becomes U+FFFD. Every exporter and every message passes names through this before anything else.
+// Names come from processes that may be hostile: no terminal escape, line break, change of the writing direction,
+// invisible character or broken UTF-8 gets past here. Each is written out as Python's repr() does: a control character
+// or an offending byte as \x1b, any other as \u202e or \U000e0041. What comes out is left as it is by a second call.
+// Every exporter, every message and every line for a terminal passes foreign text through this. Stateless.
 #pragma once
 
 #include <string>

@@ -18,6 +18,7 @@
 #include "attach/inject/bootstrap_text.h"
 #include "attach/inject/file_lock.h"
 #include "attach/proc/proc_file.h"
+#include "attach/ptrace/held_start.h"
 
 namespace ptrace_prof {
 namespace {
@@ -67,8 +68,7 @@ Result<void> Delivery::AwaitClosing() const {
     if (open.empty() || MonotonicNow() > deadline) {
       return {};
     }
-    const timespec pause{0, kClosingPause.value};
-    ::nanosleep(&pause, nullptr);
+    PauseOrStep(kClosingPause);
   }
 }
 
@@ -154,8 +154,7 @@ Result<void> Delivery::CloseInTurns(std::vector<int32_t> numbers, RunReport* rep
       if (numbers.empty()) {
         return {};
       }
-      const timespec pause{0, kClosingPause.value};
-      ::nanosleep(&pause, nullptr);
+      PauseOrStep(kClosingPause);
     } while (MonotonicNow() < deadline);
     const Patience patience{MonotonicNow() + kClosingTurn, patience_.go_on};
     Result<void> done =

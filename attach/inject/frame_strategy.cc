@@ -53,10 +53,10 @@ class HookedCall final : public RunningCall {
     }
   }
 
-  Result<void> Begin(const InjectedCall& call, Nanos deadline) {
+  Result<void> Begin(const InjectedCall& call, const Patience& patience) {
     call_ = call.function;
     raises_ = call.raises ? UINT32_MAX : 0;
-    return RetryStops([&] { return TryHook(call.guard); }, NotStopped(), deadline);
+    return RetryStops([&] { return TryHook(call.guard); }, NotStopped(), patience);
   }
 
   Result<bool> Taken() override {
@@ -185,7 +185,7 @@ class HookedCall final : public RunningCall {
 };
 
 Result<std::unique_ptr<RunningCall>> Perform(const InjectionTarget& target, RemoteMemory& memory,
-                                             const InjectedCall& call, Nanos deadline) {
+                                             const InjectedCall& call, const Patience& patience) {
   RemoteAddr code;
   for (const MemoryTail& tail : target.frame_hook->code_tails) {
     code = code.IsNull() ? FindZeros(memory, tail, kMaxThunkBytes) : code;
@@ -196,7 +196,7 @@ Result<std::unique_ptr<RunningCall>> Perform(const InjectionTarget& target, Remo
   }
   PP_ASSIGN_OR_RETURN(Slack context, Slack::Borrow(target.pid, memory, target.tails, sizeof(ThunkContext) + 1));
   auto hooked = std::make_unique<HookedCall>(target, memory, std::move(context), code);
-  PP_RETURN_IF_ERROR(hooked->Begin(call, deadline));
+  PP_RETURN_IF_ERROR(hooked->Begin(call, patience));
   return std::unique_ptr<RunningCall>(std::move(hooked));
 }
 

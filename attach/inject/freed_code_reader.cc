@@ -28,6 +28,7 @@ FreedCode FreedCodeReader::EntryAt(uint64_t number) const {
   FreedCode freed{RemoteAddr(Load(entry.code)),
                   Load(entry.when) & UINT64_MAX >> PP_TAG_BITS};  // as times of events are
   freed.first_line = Load(entry.first_line);
+  freed.is_type = freed.first_line == PP_FREED_TYPE;
   freed.name = TextOf(entry.name, Load(entry.name_length));
   freed.file = TextOf(entry.file, Load(entry.file_length));
   return freed;

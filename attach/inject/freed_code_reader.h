@@ -1,4 +1,4 @@
-// The code objects that a traced target freed, as its stub tells them (pp_freed in attach/abi/channel.h).
+// The code objects and classes that a traced target freed, as its stub tells them (pp_freed in attach/abi/channel.h).
 //
 // They are told before the memory is given back: where a name was read at an address and nothing was told of that
 // address since, the name is that of whoever was there. Shared memory is the target's to spoil: bounded, never trusted
@@ -18,6 +18,7 @@ struct FreedCode {
   RemoteAddr code;
   uint64_t when = 0;  // ticks of the channel's clock; every event of it is older
   int32_t first_line = 0;
+  bool is_type = false;
   std::string name = {};  // after "…" where there was more; empty: not told
   std::string file = {};
 };

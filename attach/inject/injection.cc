@@ -11,6 +11,7 @@
 #include "attach/inject/resident_stub.h"
 #include "attach/inject/sealed_memory.h"
 #include "attach/inject/strategy.h"
+#include "attach/ptrace/held_start.h"
 
 namespace ptrace_prof {
 namespace {
@@ -139,8 +140,7 @@ class Resident {
         return memory_.ReadValue(stub.boot + offsetof(pp_boot, busy), &busy) == ReadStatus::kOk && busy == 0;
       });
     }
-    const timespec pause{0, kPause.value};
-    ::nanosleep(&pause, nullptr);  // it may just be beginning, or ending by itself
+    PauseOrStep(kPause);  // it may just be beginning, or ending by itself
     return {};
   }
 
@@ -195,7 +195,8 @@ Result<QueuedCall> QueueLeave(const InjectionTarget& target, RemoteMemory& memor
   if (memory.Read(guard.address, guard.bytes.data(), guard.bytes.size()) != ReadStatus::kOk) {
     return NotTheSharedMemory("it does not say how to leave");
   }
-  return QueuedCall::Put(target.pid, memory, target.queue, {channel.leave_entry(), RemoteAddr()}, guard, deadline);
+  return QueuedCall::Put(target.pid, memory, target.queue, {channel.leave_entry(), RemoteAddr()}, guard,
+                         Patience{deadline, nullptr});
 }
 
 }  // namespace ptrace_prof

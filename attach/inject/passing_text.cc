@@ -24,7 +24,7 @@ PassingText::PassingText(const InjectionTarget& target, RemoteMemory& memory, Sl
     : target_(target), memory_(memory), text_(std::move(text)), context_(std::move(context)), code_(code) {}
 
 Result<std::unique_ptr<PassingText>> PassingText::Put(const InjectionTarget& target, RemoteMemory& memory,
-                                                      std::string_view text, Nanos deadline) {
+                                                      std::string_view text, const Patience& patience) {
   const std::optional<TextRunner>& runner = target.text_runner;
   if (!runner || target.no_queue || TextThunk().empty()) {
     return Error{Code::kUnimplemented, "nothing has to pass", ""};
@@ -50,7 +50,7 @@ Result<std::unique_ptr<PassingText>> PassingText::Put(const InjectionTarget& tar
   std::unique_ptr<PassingText> made(new PassingText(target, memory, std::move(place), std::move(data), code));
   made->guard_ = {at, {}, at};
   std::memcpy(made->guard_.bytes.data(), text.data(), std::min(made->guard_.bytes.size(), text.size()));
-  PP_RETURN_IF_ERROR(RetryStops([&] { return made->TryWriteCode(); }, NotStopped(), deadline));
+  PP_RETURN_IF_ERROR(RetryStops([&] { return made->TryWriteCode(); }, NotStopped(), patience));
   return made;
 }
 

@@ -24,7 +24,7 @@ class PassingText {
   // kUnimplemented: not on this machine, or the target does not call for it. kResourceExhausted: no room. Others as
   // StoppedThreads::StopAll.
   static Result<std::unique_ptr<PassingText>> Put(const InjectionTarget& target, RemoteMemory& memory,
-                                                  std::string_view text, Nanos deadline);
+                                                  std::string_view text, const Patience& patience);
   ~PassingText();
   PassingText(const PassingText&) = delete;
   PassingText& operator=(const PassingText&) = delete;

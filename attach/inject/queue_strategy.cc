@@ -39,9 +39,9 @@ class CallInQueue final : public RunningCall {
 };
 
 Result<std::unique_ptr<RunningCall>> Perform(const InjectionTarget& target, RemoteMemory& memory,
-                                             const InjectedCall& call, Nanos deadline) {
+                                             const InjectedCall& call, const Patience& patience) {
   PP_ASSIGN_OR_RETURN(QueuedCall queued,
-                      QueuedCall::Put(target.pid, memory, target.queue, call.function, call.guard, deadline));
+                      QueuedCall::Put(target.pid, memory, target.queue, call.function, call.guard, patience));
   return std::unique_ptr<RunningCall>(std::make_unique<CallInQueue>(std::move(queued)));
 }
 

@@ -1,11 +1,13 @@
 #include "attach/inject/queued_call.h"
 
 #include <fmt/format.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "attach/inject/call_bell.h"
+#include "attach/proc/frozen_group.h"
 #include "attach/proc/procfs.h"
 #include "attach/ptrace/stopped_threads.h"
 
@@ -22,30 +24,47 @@ bool GuardHolds(RemoteMemory& memory, const CallGuard& guard) {
   return memory.Read(guard.address, now.data(), now.size()) == ReadStatus::kOk && now == guard.bytes;
 }
 
+// Who still traces it after some ms: samplers do so for some tens of microseconds at a time. Not ourselves: of us it is
+// a thread that did not stop in time before, and is let go.
+Pid LastingTracer(Pid pid, const ProcessStatus& first) {
+  constexpr int kLooks = 10;
+  Pid tracer = first.tracer;
+  for (int look = 0; look < kLooks && tracer.value != 0 && tracer.value != ::getpid(); ++look) {
+    const timespec nap{0, 1'000'000};
+    ::nanosleep(&nap, nullptr);
+    const Result<ProcessStatus> now = ReadProcessStatus(pid);
+    tracer = now.has_value() ? now.value().tracer : Pid();
+  }
+  return tracer.value == ::getpid() ? Pid() : tracer;
+}
+
 Result<void> CheckStoppable(Pid pid) {
   PP_ASSIGN_OR_RETURN(const ProcessStatus status, ReadProcessStatus(pid));
   if (status.state == 'T') {
     return Because(Reason::kTargetStopped, fmt::format("process {} is stopped (SIGSTOP or job control)", pid.value),
                    fmt::format("Let it go on first: kill -CONT {}", pid.value), ThingOf(pid));
   }
-  const bool is_ours = status.tracer.value == ::getpid();  // a thread that did not stop in time before, and is let go
-  if (status.tracer.value != 0 && !is_ours) {
-    return Because(
-        Reason::kAlreadyTraced,
-        fmt::format("process {} is traced by process {}, and only one may do so", pid.value, status.tracer.value),
-        "End that debugger or tracer first.", ThingOf(pid));
+  if (const std::string file = FrozenGroupOf(pid); !file.empty()) {
+    return Because(Reason::kTargetStopped, fmt::format("process {} stands in a frozen cgroup ({})", pid.value, file),
+                   "Thaw the group first.", ThingOf(pid));
+  }
+  const Pid tracer = LastingTracer(pid, status);
+  if (tracer.value != 0) {
+    return Because(Reason::kAlreadyTraced,
+                   fmt::format("process {} is traced by process {}, and only one may do so", pid.value, tracer.value),
+                   "End that debugger or tracer first.", ThingOf(pid));
   }
   return {};
 }
 
 Result<QueuedCall> QueuedCall::Put(Pid pid, RemoteMemory& memory, const CallQueue& queue, const QueuedFunction& call,
-                                   const CallGuard& guard, Nanos deadline) {
+                                   const CallGuard& guard, const Patience& patience) {
   PP_RETURN_IF_ERROR(CheckStoppable(pid));
   auto state = std::make_unique<State>(State{pid, &memory, RemoteWriter(pid), queue, call, guard, 0, false, {}});
   const Error locked = Because(Reason::kPendingQueueLocked,
                                fmt::format("the pending calls of process {} were locked all the time", pid.value),
                                "Try again.", ThingOf(pid));
-  PP_RETURN_IF_ERROR(RetryStops([&] { return TryPut(*state, kStopPatience); }, locked, deadline));
+  PP_RETURN_IF_ERROR(RetryStops([&] { return TryPut(*state, kStopPatience); }, locked, patience));
   return QueuedCall(std::move(state));
 }
 

@@ -39,16 +39,17 @@ enum class Withdrawal { kTakenBack, kTaken, kLeft };
 // Whether the bytes of a guard are there.
 bool GuardHolds(RemoteMemory& memory, const CallGuard& guard);
 
-// That a process can be stopped and goes on afterwards. kFailedPrecondition: it is stopped (SIGSTOP), or traced by
-// another.
+// That a process can be stopped and goes on afterwards. kFailedPrecondition: it is stopped (SIGSTOP), stands in a
+// frozen cgroup, or is traced by another.
 Result<void> CheckStoppable(Pid pid);
 
 class QueuedCall {
  public:
-  // kResourceExhausted: the queue is full. kUnavailable: its lock was held, or threads did not stop, until `deadline`.
-  // kDataLoss: it is no queue in order. kGone: ended, or another program by now. kFailedPrecondition: CheckStoppable.
+  // kResourceExhausted: the queue is full. kUnavailable: its lock was held, or threads did not stop, until its
+  // deadline. kDataLoss: it is no queue in order. kGone: ended, or another program by now. kFailedPrecondition:
+  // CheckStoppable.
   static Result<QueuedCall> Put(Pid pid, RemoteMemory& memory, const CallQueue& queue, const QueuedFunction& call,
-                                const CallGuard& guard, Nanos deadline);
+                                const CallGuard& guard, const Patience& patience);
 
   QueuedCall(QueuedCall&&) noexcept = default;
   QueuedCall& operator=(QueuedCall&&) = delete;

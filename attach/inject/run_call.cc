@@ -16,6 +16,7 @@
 #include "attach/inject/signal_handlers.h"
 #include "attach/inject/slack.h"
 #include "attach/inject/strategy.h"
+#include "attach/ptrace/held_start.h"
 
 namespace ptrace_prof {
 namespace {
@@ -88,8 +89,7 @@ class Attempt {
         PP_RETURN_IF_ERROR(running_.Remind());
         remind_at = now + kRemindEvery;
       }
-      const timespec nap{0, pause};
-      ::nanosleep(&nap, nullptr);
+      PauseOrStep(Nanos(pause));
     }
   }
 
@@ -203,7 +203,7 @@ struct Run {
         PP_RETURN_IF_ERROR(CheckHandlers(target));
       }
       const Nanos end = turns.IsAlone() ? patience.deadline : std::min(patience.deadline, MonotonicNow() + turn);
-      const Result<std::unique_ptr<RunningCall>> running = strategy->perform(target, memory, call, patience.deadline);
+      const Result<std::unique_ptr<RunningCall>> running = strategy->perform(target, memory, call, patience);
       if (running.has_error() && MayWorkOtherwise(running.error())) {
         if (!refusal) {
           refusal = running.error();
@@ -261,14 +261,14 @@ Result<Slack> Place(const InjectionTarget& target, RemoteMemory& memory, std::st
 
 // kUnimplemented: the target does not call for it.
 Result<std::unique_ptr<PassingText>> PlacePassing(const InjectionTarget& target, RemoteMemory& memory,
-                                                  std::string_view text, Nanos deadline) {
-  auto passing = PassingText::Put(target, memory, AsPassing(text), deadline);
+                                                  std::string_view text, const Patience& patience) {
+  auto passing = PassingText::Put(target, memory, AsPassing(text), patience);
   if (passing.has_value() || passing.error().code != Code::kResourceExhausted) {
     return passing;
   }
   PP_ASSIGN_OR_RETURN(const size_t reclaimed, ReclaimLeftTexts(target, memory));
   if (reclaimed > 0) {
-    passing = PassingText::Put(target, memory, AsPassing(text), deadline);
+    passing = PassingText::Put(target, memory, AsPassing(text), patience);
   }
   if (passing.has_value() || passing.error().code != Code::kResourceExhausted) {
     return passing;
@@ -313,7 +313,7 @@ Result<void> RunCall(const InjectionTarget& target, RemoteMemory& memory, const 
 
 Result<void> RunText(const InjectionTarget& target, RemoteMemory& memory, std::string_view text,
                      const Patience& patience, const EffectSeen& seen, RunReport* report) {
-  const auto passing = PlacePassing(target, memory, text, patience.deadline);
+  const auto passing = PlacePassing(target, memory, text, patience);
   if (passing.has_error() && passing.error().code != Code::kUnimplemented) {
     return passing.error();  // without it a handler that raises in the text would end the job
   }

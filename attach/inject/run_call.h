@@ -18,13 +18,6 @@ namespace ptrace_prof {
 // So long after its call was taken a text is no longer read, however busy the machine is: its reader copies it first.
 inline constexpr Nanos kReadingTime = Nanos::FromSeconds(1);
 
-// Until when to wait for a target, and whether to go on at all: asked every millisecond or so from when a call waits
-// in the target (may be empty).
-struct Patience {
-  Nanos deadline;
-  std::function<bool()> go_on;
-};
-
 struct RunReport {
   std::string_view way;    // name of the strategy by which it worked, last
   StopCost stops;          // of all

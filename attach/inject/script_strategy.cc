@@ -49,8 +49,8 @@ class ScriptedCall final : public RunningCall {
         path_(std::move(path)) {}
   ~ScriptedCall() override { static_cast<void>(Withdraw().has_value()); }
 
-  Result<void> Begin(std::string_view prefix, Nanos deadline) {
-    return RetryStops([&] { return TryAsk(prefix); }, NotStopped(), deadline);
+  Result<void> Begin(std::string_view prefix, const Patience& patience) {
+    return RetryStops([&] { return TryAsk(prefix); }, NotStopped(), patience);
   }
 
   Result<bool> Taken() override {
@@ -147,7 +147,7 @@ class ScriptedCall final : public RunningCall {
 };
 
 Result<std::unique_ptr<RunningCall>> Perform(const InjectionTarget& target, RemoteMemory& memory,
-                                             const InjectedCall& call, Nanos deadline) {
+                                             const InjectedCall& call, const Patience& patience) {
   if (call.text.empty()) {
     return Error{Code::kUnimplemented, "a script can call no function of ours", ""};
   }
@@ -158,7 +158,7 @@ Result<std::unique_ptr<RunningCall>> Perform(const InjectionTarget& target, Remo
     return Error{Code::kUnavailable, fmt::format("the path {} is too long for a script", path), ""};
   }
   PP_RETURN_IF_ERROR(target.script_files->Fill(AsScript(call.text, target.own_pid, path)));
-  PP_RETURN_IF_ERROR(scripted->Begin(prefix, deadline));
+  PP_RETURN_IF_ERROR(scripted->Begin(prefix, patience));
   return std::unique_ptr<RunningCall>(std::move(scripted));
 }
 

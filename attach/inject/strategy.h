@@ -60,7 +60,7 @@ struct InjectionStrategy {
   // Of all that can be known beforehand.
   Result<void> (*applies)(const InjectionTarget& target);
   Result<std::unique_ptr<RunningCall>> (*perform)(const InjectionTarget& target, RemoteMemory& memory,
-                                                  const InjectedCall& call, Nanos deadline);
+                                                  const InjectedCall& call, const Patience& patience);
 };
 
 std::span<const InjectionStrategy* const> InjectionStrategies();

@@ -5,16 +5,15 @@
 #include <algorithm>
 #include <string>
 
+#include "attach/ptrace/held_start.h"
+
 namespace ptrace_prof {
 namespace {
 
 constexpr Nanos kPause = Nanos::FromMillis(1);
 constexpr int kLooksForLateThreads = 100;
 
-void Pause() {
-  const timespec pause{0, kPause.value};
-  ::nanosleep(&pause, nullptr);
-}
+void Pause() { PauseOrStep(kPause); }
 
 // Threads that did not stop in time can only be let go when they do. Who does not in this time is so at a later stop.
 void ReleaseLate() {
@@ -40,6 +39,11 @@ void StopCost::Add(const StopCost& other) {
 Error NotStopped() { return {Code::kUnavailable, "the threads of the target did not stop", "Try again."}; }
 
 Result<void> RetryStops(const std::function<Result<bool>()>& attempt, const Error& otherwise, Nanos deadline) {
+  return RetryStops(attempt, otherwise, Patience{deadline, nullptr});
+}
+
+Result<void> RetryStops(const std::function<Result<bool>()>& attempt, const Error& otherwise,
+                        const Patience& patience) {
   for (;;) {
     Result<bool> done = attempt();
     ReleaseLate();
@@ -49,7 +53,10 @@ Result<void> RetryStops(const std::function<Result<bool>()>& attempt, const Erro
     if (done.has_value() && done.value()) {
       return {};
     }
-    if (MonotonicNow() > deadline) {
+    if (patience.go_on && !patience.go_on()) {
+      return Error{Code::kCancelled, "the capture was ended before its target let us in", ""};
+    }
+    if (MonotonicNow() > patience.deadline) {
       return done.has_error() ? Error{Code::kUnavailable, done.error().message, "Try again."} : otherwise;
     }
     Pause();

@@ -40,8 +40,16 @@ class TimedStop {
   Nanos begin_ = MonotonicNow();
 };
 
+// Until when to wait for a target, and whether to go on at all: asked every millisecond or so (may be empty).
+struct Patience {
+  Nanos deadline;
+  std::function<bool()> go_on;
+};
+
 // Tries again every millisecond, until `attempt` (one under a stop) gives true or an error that does not pass.
 // `otherwise`: it did not give true until `deadline`. kUnavailable: the threads did not stop until then.
+// kCancelled: it is not to go on.
+Result<void> RetryStops(const std::function<Result<bool>()>& attempt, const Error& otherwise, const Patience& patience);
 Result<void> RetryStops(const std::function<Result<bool>()>& attempt, const Error& otherwise, Nanos deadline);
 // The usual `otherwise`, for attempts that fail only so.
 Error NotStopped();

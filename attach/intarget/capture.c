@@ -1,5 +1,5 @@
 // The beginning and the end of a capture in the target.
-#include "attach/intarget/stub.h"
+#include "attach/intarget/event.h"
 
 pp_stub pp_self = {.file = {.descriptor = -1}, .tool_id = UINT32_MAX, .code_watcher = -1};
 
@@ -47,7 +47,9 @@ static pp_error_report begin(void) {
     const uint64_t where = PP_MUTES_OFFSET(pp_boot_block.ring_count, (uint64_t)pp_boot_block.ring_records);
     pp_self.mutes = (pp_mute*)((char*)pp_self.channel + where);
   }
-  pp_self.is_special = pp_self.clock != PP_CLOCK_TSC || pp_self.mutes;
+  pp_self.follows = (uint64_t)pp_has_greenlets();
+  pp_self.greenlet_code = 0;
+  pp_self.is_special = pp_self.clock != PP_CLOCK_TSC || pp_self.mutes || pp_self.follows;
   pp_self.sweep = 0;
   pp_self.hooks_displaced = 0;
   pp_self.tool_id = UINT32_MAX;
@@ -60,6 +62,7 @@ static pp_error_report begin(void) {
     __atomic_store_n(&pp_self.private_page, (pp_private*)0, __ATOMIC_RELEASE);
     return report;
   }
+  if (pp_self.follows) pp_watch_switches();
   pp_self.channel->tool_id = pp_self.tool_id;
   __atomic_store_n(&pp_self.channel->state, PP_STATE_READY, __ATOMIC_RELEASE);
   return report;
@@ -85,6 +88,7 @@ static void leave_in_child(void) {
   __atomic_store_n(&pp_self.private_page, (pp_private*)0, __ATOMIC_RELEASE);
   pp_self.freeing_code = 0;  // by a thread that is not here
   pp_self.hooks->remove();
+  pp_unwatch_switches();
   pp_unmap_in_child();
 }
 
@@ -92,6 +96,7 @@ static void leave_in_target(enum pp_leave_cause cause) {
   __atomic_store_n(&pp_self.private_page->armed, 0, __ATOMIC_SEQ_CST);
   __atomic_store_n(&pp_self.private_page, (pp_private*)0, __ATOMIC_SEQ_CST);
   pp_self.hooks->remove();
+  pp_unwatch_switches();
   pp_self.channel->leave_cause = cause;
   pp_self.channel->hooks_displaced = pp_self.hooks_displaced;
   __atomic_store_n(&pp_self.channel->state, PP_STATE_LEFT, __ATOMIC_RELEASE);

@@ -112,14 +112,21 @@ static uint32_t take_ring(int32_t tid) {
   return PP_NO_RING;
 }
 
+static void name_thread(pp_slot* slot, pp_address thread, int32_t tid) {
+  slot->tid = tid;
+  slot->native_id = PP_HAS_FIELD(thread_native_id) ? PP_FIELD(int32_t, thread, thread_native_id) : 0;
+}
+
 // Makes `slot` lead to the ring of `index`, and lets it be found.
 static void bind(pp_slot* slot, pp_address thread, int32_t tid, uint32_t index) {
   pp_slot* before = pp_self.tables->ring_slots[index];
   if (before && before != slot && before->ring_index == index) drop_key(before);  // of another thread state of ours
   pp_self.tables->ring_slots[index] = slot;
-  slot->tid = tid;
+  name_thread(slot, thread, tid);
+  slot->root = slot->top = 0;
   slot->ring_index = index;
   slot->ring = (pp_ring*)((char*)pp_self.channel + PP_RING_OFFSET(index));
+  slot->owned = pp_self.tables->owned[index];
   slot->ring->full_at = slot->ring->head;  // find_room says where its records go
   slot->ring->thread_state = thread;
   __atomic_store_n(&slot->ring->state, PP_RING_LIVE, __ATOMIC_RELEASE);
@@ -131,7 +138,8 @@ static void bind_waiting(pp_slot* slot, pp_address thread, int32_t tid) {
   pp_ring* ring = &pp_self.tables->waiting[slot - pp_self.tables->slots];
   ring->head = 0;
   begin_ring(ring, tid);
-  slot->tid = tid;
+  name_thread(slot, thread, tid);
+  slot->root = slot->top = 0;
   slot->ring_index = PP_NO_RING;
   slot->ring = ring;
   __atomic_store_n(&slot->thread_state, thread, __ATOMIC_RELEASE);
@@ -156,6 +164,7 @@ pp_slot* pp_find_slot_slowly(pp_address thread) {
 
 static int32_t depth_change(unsigned tag) {
   const unsigned begins = 1u << PP_TAG_START | 1u << PP_TAG_RESUME | 1u << PP_TAG_THROW | 1u << PP_TAG_C_CALL;
+  if (tag == PP_TAG_SWITCH) return 0;
   return begins >> tag & 1 ? 1 : -1;
 }
 
@@ -337,6 +346,7 @@ static uint64_t asked_self(pp_address thread, pp_address code) {
 }
 
 void pp_record_frame(pp_address thread, unsigned tag, pp_address code) {
+  if (tag == PP_TAG_START && !py_is_function(code)) pp_note_module(tag, code);
   uint64_t now;
   const pp_slot* slot = pp_begin_event(thread, tag, &now);
   if (!slot) return;
@@ -346,18 +356,6 @@ void pp_record_frame(pp_address thread, unsigned tag, pp_address code) {
   if (py_may_suspend(code)) pp_write(slot, head++, now, PP_TAG_FRAME, py_current_frame(thread));
   const uint64_t self = tag == PP_TAG_START ? asked_self(thread, code) : 0;
   if (self) pp_write(slot, head++, now, PP_TAG_SELF, self);
-  pp_publish(ring, head);
-}
-
-void pp_record_call(pp_address thread, const pp_object* callable, uint64_t method, pp_address caller) {
-  uint64_t now;
-  const pp_slot* slot = pp_begin_event(thread, PP_TAG_C_CALL, &now);
-  if (!slot) return;
-  pp_ring* ring = slot->ring;
-  uint64_t head = ring->head;
-  pp_write(slot, head++, now, PP_TAG_C_CALL, (uint64_t)callable);
-  if (method) pp_write(slot, head++, now, PP_TAG_CODE, method);
-  if (caller) pp_write(slot, head++, now, PP_TAG_CALLER, caller);
   pp_publish(ring, head);
 }
 
@@ -379,9 +377,14 @@ int pp_event_while_unarmed(const pp_private* page, pp_address thread, unsigned t
     pp_leave_from_hook(PP_LEAVE_FORKED);
     return 0;
   }
+  const pp_address frame = py_current_frame(thread);
+  if ((tag == PP_TAG_START || tag == PP_TAG_RETURN) && PP_HAS_FIELD(frame_code)) {
+    const pp_address code = PP_FIELD(pp_address, frame, frame_code) & ~(pp_address)pp_boot_block.frame_tag_mask;
+    if (!py_is_function(code)) pp_note_module(tag, code);
+  }
   pp_slot* slot = pp_find_slot(thread);
   if (!slot) return __atomic_load_n(&page->armed, __ATOMIC_SEQ_CST) == 1;
-  const uint64_t word = PP_UNARMED(py_current_frame(thread), tag);
+  const uint64_t word = PP_UNARMED(frame, tag);
   __atomic_store_n(&slot->ring->last_unarmed, word | PP_UNARMED_PENDING, __ATOMIC_SEQ_CST);
   if (__atomic_load_n(&page->armed, __ATOMIC_SEQ_CST) == 1) return 1;
   if (__atomic_exchange_n(&slot->ring->last_unarmed, word, __ATOMIC_SEQ_CST) != (word | PP_UNARMED_PENDING)) return 1;

@@ -21,12 +21,20 @@ PP_COLD void pp_leave_as_told(void);
 // Another thread has got the address of this thread state, or will.
 PP_COLD void pp_forget_thread(pp_address thread);
 PP_COLD uint64_t pp_nanoseconds(void);
-// A frame of code that may be suspended, or of code whose first local was asked for.
+// A frame of code that may be suspended, that is no function, or whose first local was asked for.
 void pp_record_frame(pp_address thread, unsigned tag, pp_address code);
-// With the PyMethodDef of what is called, if it has one, and the code that calls, if that is asked for.
-void pp_record_call(pp_address thread, const pp_object* callable, uint64_t method, pp_address caller);
+// method_owner.c: with what tells its name, and the code that calls, if that is asked for.
+void pp_record_call(pp_address thread, const pp_object* callable, pp_address caller);
 // Whether an event of `code` is left out, for which there is an entry.
 PP_COLD int pp_is_muted(const pp_mute* mute, pp_address code, unsigned tag);
+// Tells first that the thread is on another stack, if it is. False: the event is lost, for want of room.
+PP_COLD int pp_follow(pp_slot* slot, unsigned tag, uint64_t* now);
+// greenlets.c: whether the program has them. Calls the interpreter, as the next two do.
+int pp_has_greenlets(void);
+void pp_watch_switches(void);
+// A module begins or ends to run: maybe the one that brings greenlets.
+PP_COLD void pp_note_module(unsigned tag, pp_address code);
+void pp_unwatch_switches(void);
 // As it was before its thread told of anything. Only before the collector has the channel.
 void pp_empty_ring(pp_ring* ring);
 
@@ -39,7 +47,7 @@ pp_cost pp_measure(const char* function, unsigned events_of_a_call, pp_tell_code
 static inline uint64_t pp_now(void) { return pp_likely(pp_self.clock == PP_CLOCK_TSC) ? pp_ticks() : pp_nanoseconds(); }
 
 static inline int pp_is_same_thread(const pp_slot* slot, pp_address thread) {
-  return !PP_HAS_FIELD(thread_native_id) || PP_FIELD(int32_t, thread, thread_native_id) == slot->tid;
+  return !PP_HAS_FIELD(thread_native_id) || PP_FIELD(int32_t, thread, thread_native_id) == slot->native_id;
 }
 
 static inline uint64_t pp_hash(pp_address thread) { return (thread * 0x9e3779b97f4a7c15ull) >> (64 - PP_SLOT_BITS); }
@@ -102,8 +110,13 @@ static inline pp_slot* pp_begin_event(pp_address thread, unsigned tag, uint64_t*
   *now = pp_likely(time >= ring->last_time) ? time : ring->last_time;
   if (pp_unlikely(ring->head >= ring->full_at)) {
     *now = pp_make_room(slot, *now, tag);
-    if (!*now) return 0;  // not even the ring may be there any more
+    if (!*now) {  // not even the ring may be there any more
+      slot->root = 0;
+      return 0;
+    }
   }
+  if (pp_unlikely(pp_self.follows) && !pp_follow(slot, tag, now)) return 0;
+  ring = slot->ring;
   ring->last_time = *now;
   return slot;
 }
@@ -123,10 +136,16 @@ static inline __attribute__((always_inline)) void pp_record_one(pp_address threa
 
 // Whether an event of PP_TAG_START or RETURN, or of a C call, may not go the short way while pp_self.is_special.
 static inline int pp_is_special(unsigned tag, uint64_t value) {
-  if (pp_self.clock != PP_CLOCK_TSC || tag == PP_TAG_C_CALL) return 1;
+  if (pp_self.clock != PP_CLOCK_TSC || pp_self.follows || tag == PP_TAG_C_CALL) return 1;
   if (tag != PP_TAG_START && tag != PP_TAG_RETURN) return 0;
   return __atomic_load_n(&pp_self.mutes[PP_MUTE_HASH(value)].code, __ATOMIC_ACQUIRE) != 0;
 }
+
+// Where the ring remembers of that method that its class was told.
+static inline uint64_t* pp_owned_at(const pp_slot* slot, uint64_t method) {
+  return &slot->owned[(method * 0x9e3779b97f4a7c15ull) >> 56];
+}
+PP_STATIC_ASSERT(PP_OWNED == 256, "by eight bits");
 
 // The whole way of most events, without a call in it: of this thread, whose ring has room. False: nothing was done, and
 // it is to go the long way. `more`: a second record, or 0.
@@ -146,6 +165,7 @@ static inline __attribute__((always_inline)) int pp_record_quickly(pp_address th
   pp_ring* ring = slot->ring;
   const uint64_t head = ring->head;
   if (pp_unlikely(head >= ring->full_at || time < ring->last_time)) return 0;
+  if (tag == PP_TAG_C_CALL && pp_unlikely(!more || *pp_owned_at(slot, more) != more)) return 0;
   ring->last_time = time;
   pp_write(slot, head, time, tag, value);
   if (more) pp_write(slot, head + 1, time, PP_TAG_CODE, more);
@@ -153,14 +173,15 @@ static inline __attribute__((always_inline)) int pp_record_quickly(pp_address th
   return 1;
 }
 
-// The same for a frame of code that is never suspended.
+// The same for a frame of code that is never suspended, and begins nothing but a function.
 static inline __attribute__((always_inline)) int pp_frame_quickly(pp_address thread, unsigned tag, pp_address code) {
-  return pp_likely(!py_may_suspend(code)) && pp_record_quickly(thread, tag, code, 0);
+  const int is_plain = tag == PP_TAG_START ? py_is_function(code) : !py_may_suspend(code);
+  return pp_likely(is_plain) && pp_record_quickly(thread, tag, code, 0);
 }
 
 // A frame of `code` begins or stops to run.
 static inline __attribute__((always_inline)) void pp_frame_event(pp_address thread, unsigned tag, pp_address code) {
-  const int asked = tag == PP_TAG_START && pp_self.channel->module_code[0] != 0;
+  const int asked = tag == PP_TAG_START && (pp_self.channel->module_code[0] != 0 || !py_is_function(code));
   if (pp_unlikely(asked || py_may_suspend(code))) {
     pp_record_frame(thread, tag, code);
   } else {
@@ -181,10 +202,8 @@ static inline uint64_t pp_method_of(const pp_object* callable) {
 }
 
 static inline void pp_call_event(pp_address thread, unsigned tag, const pp_object* callable, pp_address caller) {
-  const uint64_t method = tag == PP_TAG_C_CALL ? pp_method_of(callable) : 0;
-  const int tells_caller = tag == PP_TAG_C_CALL && pp_self.mutes;
-  if (method || pp_unlikely(tells_caller)) {
-    pp_record_call(thread, callable, method, tells_caller ? caller : 0);
+  if (tag == PP_TAG_C_CALL) {
+    pp_record_call(thread, callable, pp_self.mutes ? caller : 0);
   } else {
     pp_record_one(thread, tag, (uint64_t)callable);
   }

@@ -109,7 +109,7 @@ static uint64_t more_time(pp_object* loop, pp_object* function, pp_ring* ring, p
 pp_cost pp_measure(const char* function, unsigned events_of_a_call, pp_tell_code tell) {
   pp_cost cost = {0, 0};
   if (handed_on.type) return cost;  // one at a time
-  const pp_slot* slot = pp_find_slot(py_thread_state());
+  pp_slot* slot = pp_find_slot(py_thread_state());
   pp_object* loop = slot ? evaluate(kLoop) : 0;
   pp_object* called = loop ? evaluate(function) : 0;
   if (called) {
@@ -118,6 +118,7 @@ pp_cost pp_measure(const char* function, unsigned events_of_a_call, pp_tell_code
     cost.time = more_time(loop, called, slot->ring, tell);
     __atomic_store_n(&pp_self.private_page->armed, 0, __ATOMIC_RELAXED);
     pp_empty_ring(slot->ring);
+    slot->root = slot->top = 0;  // nobody was told
   }
   if (cost.time) cost.events = (uint64_t)PP_CALLS * events_of_a_call;
   py_release(called);

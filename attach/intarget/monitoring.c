@@ -147,7 +147,7 @@ static struct {
   long masks[PP_EVENTS];
   pp_object* disable;         // immortal, as None is
   uint64_t has_switched_off;  // `disable` was answered since events were last restarted
-  uint64_t measured_clock;    // pp_clock of the costs
+  uint64_t measured_way;      // of the costs
   pp_cost frame_cost, call_cost;
   pp_object* tool_name;  // of this capture: what get_tool must say while the id is ours
 } kept;
@@ -279,8 +279,9 @@ static int tell_calls(pp_object* code, int is_told) {
 }
 
 static void measure_costs(void) {
-  if (kept.measured_clock != pp_self.clock) kept.frame_cost.events = kept.call_cost.events = 0;
-  kept.measured_clock = pp_self.clock;
+  const uint64_t way = pp_self.clock << 1 | (pp_self.follows != 0);
+  if (kept.measured_way != way) kept.frame_cost.events = kept.call_cost.events = 0;
+  kept.measured_way = way;
   if (!kept.frame_cost.events) kept.frame_cost = pp_measure("lambda _: None", 2, &tell_frames);
   if (pp_self.c_calls && !kept.call_cost.events) {
     kept.call_cost = pp_measure("lambda _: len(()) and None", 2, &tell_calls);

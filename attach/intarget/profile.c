@@ -19,6 +19,7 @@ enum {
   PP_PYTHON_310 = 0x030a0000,
   PP_PYTHON_311 = 0x030b0000,
   PP_RETURN_VALUE = 83,   // in all of 3.8–3.11
+  PP_YIELD_VALUE = 86,    // the same
   PP_RESUME = 151,        // 3.11; its argument is 0 at the beginning of a function
   PP_RESUME_QUICK = 150,  // 3.11: the same, specialised
   PP_RESUME_AFTER_YIELD = 1,
@@ -130,6 +131,24 @@ static int is_call_untold(pp_address frame, pp_address code) {
   return (operation == PP_RESUME || operation == PP_RESUME_QUICK) && instruction >> 8 <= PP_RESUME_AFTER_YIELD;
 }
 
+// 3.11: what is thrown into a generator that waits for another one goes straight to that. Where the other then returns,
+// the first goes on behind the instruction that would tell so: it stands at its yield until then, as no frame that runs
+// does.
+static void tell_untold_resume(pp_address thread, pp_address frame) {
+  if (pp_boot_block.python_hex < PP_PYTHON_311) return;
+  const pp_address waiting = PP_FIELD(pp_address, frame, frame_previous);
+  if (!waiting) return;
+  const pp_address code = PP_FIELD(pp_address, waiting, frame_code);
+  if (!py_may_suspend(code) || (instruction_at(waiting, code) & 0xff) != PP_YIELD_VALUE) return;
+  uint64_t now;
+  const pp_slot* slot = pp_begin_event(thread, PP_TAG_RESUME, &now);
+  if (!slot) return;
+  const uint64_t head = slot->ring->head;
+  pp_write(slot, head, now, PP_TAG_RESUME, code);
+  pp_write(slot, head + 1, now, PP_TAG_FRAME, waiting);
+  pp_publish(slot->ring, head + 2);
+}
+
 static __attribute__((noinline)) void tell_frame(pp_address thread, int what, const pp_object* argument,
                                                  pp_address frame, pp_address code) {
   const unsigned tag = what == PP_WHAT_CALL ? tag_of_call(frame, code) : tag_of_return(frame, code, argument);
@@ -138,6 +157,7 @@ static __attribute__((noinline)) void tell_frame(pp_address thread, int what, co
     pp_frame_event(thread, tag_of_call(frame, code), code);
   }
   pp_frame_event(thread, tag, code);
+  if (tag == PP_TAG_RETURN && py_may_suspend(code)) tell_untold_resume(thread, frame);
 }
 
 static inline __attribute__((always_inline)) void on_frame(pp_address thread, int what, const pp_object* argument) {
@@ -175,6 +195,7 @@ static int on_event(pp_object* self, pp_object* frame_object, int what, pp_objec
 static void remove_hooks(void) {
   pp_self.hooks_displaced = count_others(on_event, on_event);
   replace_everywhere(on_event, 0);
+  pp_unwatch_code();
 }
 
 static pp_error_report install(void) {
@@ -182,6 +203,7 @@ static pp_error_report install(void) {
   covered.interpreter = PP_FIELD(pp_address, py_thread_state(), thread_interp);
   covered.refused = 0;
   if (count_others(0, on_event)) return (pp_error_report){PP_ERROR_PROFILER_PRESENT, PP_STEP_SET_PROFILE, 0};
+  pp_watch_code();
   if (replace_everywhere(0, on_event)) return fine;
   remove_hooks();
   return (pp_error_report){PP_ERROR_PYTHON_CALL, PP_STEP_SET_PROFILE, 0};

@@ -60,6 +60,9 @@ static inline pp_address py_current_frame(pp_address thread) {
 // Generators, coroutines and asynchronous generators: code whose frames may be suspended.
 static inline int py_may_suspend(pp_address code) { return (PP_FIELD(uint32_t, code, code_flags) & 0x2a0u) != 0; }
 
+// The code of a function, which may not be suspended: none of a module or of a class's body.
+static inline int py_is_function(pp_address code) { return (PP_FIELD(uint32_t, code, code_flags) & 0x2a2u) == 2; }
+
 // What must be as before when the interpreter goes on: a pending exception and errno.
 typedef struct pp_preserved {
   pp_object *type, *value, *traceback;

@@ -33,7 +33,9 @@ endfunction()
 
 pp_in_target_module(pp_stub ptrace_prof_stub stub_image.inc
   intarget/boot_block.c intarget/capture.c intarget/event.c intarget/event_cost.c intarget/freed_code.c intarget/freestanding.c
-  intarget/module.c intarget/monitoring.c intarget/profile.c intarget/sealed_file.c intarget/shared_memory.c)
+  intarget/greenlets.c
+  intarget/method_owner.c intarget/module.c intarget/monitoring.c intarget/profile.c intarget/sealed_file.c intarget/shared_memory.c
+  intarget/switches.c)
 pp_in_target_module(pp_gpu_shim ptrace_prof_gpu gpu_shim_image.inc
   intarget/cupti_backend.c intarget/cupti_callbacks.c intarget/cupti_captures.c intarget/cupti_clock.c
   intarget/cupti_finalize.c intarget/cupti_first.c intarget/cupti_launches.c intarget/cupti_layouts.c

@@ -20,32 +20,39 @@
 #define pp_unlikely(condition) __builtin_expect(!!(condition), 0)
 #define PP_COLD __attribute__((noinline, cold))
 
-// Records that one event may take: a gap before it, itself, and two that say more of it.
-enum { PP_GAP_RECORDS = 2, PP_GROUP_RECORDS = PP_GAP_RECORDS + 3 };
+// Records that one event may take: a gap before it, itself, and three that say more of it.
+enum { PP_GAP_RECORDS = 2, PP_GROUP_RECORDS = PP_GAP_RECORDS + 4 };
 
 // Which ring a thread writes to: an entry of an open hash table in private memory. An entry is found by its key and
 // then belongs to the thread that has it; only keys are changed by others.
 enum { PP_NO_RING = 0xffff };
 typedef struct pp_slot {
   uint64_t thread_state;  // 0: never used; 1: used before
+  uint64_t root;          // switches.c: the outermost frame of the stack that it is on; 0: not known
+  uint64_t top;           // and the innermost one after the last event
   int32_t tid;
+  int32_t native_id;    // that the thread state had, which is not the tid where C code has forked
   uint32_t ring_index;  // PP_NO_RING: its thread waits for one
   pp_ring* ring;
   pp_record* records;  // of the chunk
+  uint64_t* owned;     // methods whose class this ring has told
   uint64_t thrown;     // the frame that a THROW was last told of
 } pp_slot;
 
 // Private memory, wiped in children. Mapped at the first capture and then kept: a late word of the collector (`armed`)
 // never meets memory of somebody else.
+enum { PP_OWNED = 256 };     // methods that a ring remembers
 enum { PP_SLOT_BITS = 12 };  // so many slots that at most a quarter of them is ever in use
 typedef struct pp_tables {
   union {
     pp_private page;
     char whole_page[PP_PAGE];
   };
-  int32_t ring_tids[PP_MAX_RINGS];     // of each ring; 0: none
-  uint16_t ring_mapped[PP_MAX_RINGS];  // chunks of it that are, from the first on
+  uint64_t seen_stacks[1 << PP_SLOT_BITS];  // switches.c: of which it was told what is in them
+  int32_t ring_tids[PP_MAX_RINGS];          // of each ring; 0: none
+  uint16_t ring_mapped[PP_MAX_RINGS];       // chunks of it that are, from the first on
   pp_slot* ring_slots[PP_MAX_RINGS];
+  uint64_t owned[PP_MAX_RINGS][PP_OWNED];  // see pp_slot
   pp_slot slots[1 << PP_SLOT_BITS];
   pp_ring waiting[1 << PP_SLOT_BITS];  // of each slot, while no ring is free for its thread: always full
 } pp_tables;
@@ -68,11 +75,13 @@ typedef struct pp_stub {
   pp_private* private_page;  // of `tables`, while a capture is on
   pp_tables* tables;
   pp_channel* channel;
-  uint64_t record_mask;  // records of a chunk - 1
-  uint64_t room;         // records in a ring from which on it is full
-  uint64_t chunks;       // of a ring; 1: it is used round and round
-  uint64_t clock;        // pp_clock
-  uint64_t is_special;   // whether there is more to an event than to write it down with the counter's time
+  uint64_t record_mask;    // records of a chunk - 1
+  uint64_t room;           // records in a ring from which on it is full
+  uint64_t chunks;         // of a ring; 1: it is used round and round
+  uint64_t clock;          // pp_clock
+  uint64_t follows;        // switches between stacks are told
+  uint64_t greenlet_code;  // of the module that brings them, while it runs
+  uint64_t is_special;     // whether there is more to an event than to write it down with the counter's time
   uint64_t longest_hold;
   uint64_t c_calls;  // whether calls of C functions are told
   pp_mute* mutes;    // the table in the channel; null: there is none

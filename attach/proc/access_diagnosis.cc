@@ -53,7 +53,7 @@ constexpr Rule kAllowedInPrinciple[] = {
      [](const AccessFacts& f) {
        return Words{fmt::format("{} is already traced by process {} ({}), and Linux allows one tracer", Subject(f),
                                 f.target.tracer.value, f.tracer_name.empty() ? "name unknown" : f.tracer_name),
-                    "end that debugger or tracer first, or sample without stops"};
+                    "end that debugger or tracer first, or sample with --nonblocking"};
      }},
     {Reason::kSeccompDenied, [](const AccessFacts& f) { return f.asker.seccomp_mode != 0; },
      [](const AccessFacts& f) {

@@ -46,6 +46,24 @@ bool ReceiveAnswer(Nanos deadline, MemoryAnswer& answer, UniqueFd& descriptor) {
   return got > 0;
 }
 
+// What was answered: 0, or an errno.
+int Ask(Pid pid, Tid tid, UniqueFd& memory) {
+  const Nanos now = MonotonicNow();
+  // A time is a number that no forked child, which shares the line, has used: answers to one that was killed are left.
+  const MemoryQuestion question{static_cast<uint64_t>(now.value), pid.value, tid.value};
+  if (!g_line.is_open() || ::write(g_line.get(), &question, sizeof question) != sizeof question) {
+    return EPERM;
+  }
+  MemoryAnswer answer;
+  while (ReceiveAnswer(now + kPatience, answer, memory)) {
+    if (answer.number == question.number) {
+      return answer.refused;
+    }
+  }
+  memory.reset();
+  return EPERM;
+}
+
 int AskKernel(Pid pid) {
   char byte = 0;
   const iovec local{&byte, 1};
@@ -60,20 +78,18 @@ void UseMemoryGrants(UniqueFd line) { g_line = std::move(line); }
 bool HasMemoryGrants() { return g_line.is_open(); }
 
 int AskForMemory(Pid pid, UniqueFd& memory) {
-  const Nanos now = MonotonicNow();
-  // A time is a number that no forked child, which shares the line, has used: answers to one that was killed are left.
-  const MemoryQuestion question{static_cast<uint64_t>(now.value), pid.value, 0};
-  if (!g_line.is_open() || ::write(g_line.get(), &question, sizeof question) != sizeof question) {
-    return EPERM;
-  }
-  MemoryAnswer answer;
-  while (ReceiveAnswer(now + kPatience, answer, memory)) {
-    if (answer.number == question.number) {
-      return answer.refused != 0 || memory.is_open() ? answer.refused : EPERM;
-    }
-  }
-  memory.reset();
-  return EPERM;
+  const int refused = Ask(pid, Tid(), memory);
+  return refused != 0 || memory.is_open() ? refused : EPERM;
+}
+
+int AskToStop(Pid pid, Tid tid) {
+  UniqueFd none;
+  return Ask(pid, tid, none);
+}
+
+void LetGoOfStopped() {
+  UniqueFd none;
+  (void)Ask(Pid(), Tid(), none);
 }
 
 int ProbeMemory(Pid pid) {
@@ -91,8 +107,9 @@ Error OnlyGrantedToRead(Pid pid) {
   return Because(
       Reason::kYamaDenied,
       ThingOf(pid) +
-          " can be read, and neither stopped nor traced: kernel.yama.ptrace_scope is 1, and what the "
-          "administrator of this machine waives of it in ptrace-profd's policy is reading",
+          " can be sampled, thread by thread, and neither stopped as a whole nor traced: kernel.yama.ptrace_scope is "
+          "1, "
+          "and what the administrator of this machine waives of it in ptrace-profd's policy is sampling",
       "sample it without --blocking (--mode sample), or start the program with `ptrace-prof record -- COMMAND`",
       ThingOf(pid));
 }

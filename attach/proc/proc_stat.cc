@@ -6,6 +6,9 @@ namespace {
 // proc_pid_stat(5) numbers the fields from 1; the state, 3, is the first one after the name.
 constexpr int kStateField = 3;
 constexpr int kParentField = 4;
+constexpr int kReapedFaultsField = 11;
+constexpr int kUserField = 14;  // then: kernel, and both of reaped children
+constexpr int kThreadsField = 20;
 constexpr int kStartTimeField = 22;
 
 // " S 1 7 …": what follows the name.
@@ -32,6 +35,14 @@ std::optional<ProcStat> ParseProcStat(std::string_view text) {
     ++field;
     if (field == kParentField) {
       stat.ppid = static_cast<int32_t>(number);
+    } else if (field == kReapedFaultsField) {
+      stat.reaped_faults = static_cast<uint64_t>(number);
+    } else if (field == kUserField || field == kUserField + 1) {
+      stat.cpu_ticks += static_cast<uint64_t>(number);
+    } else if (field == kUserField + 2 || field == kUserField + 3) {
+      stat.reaped_cpu_ticks += static_cast<uint64_t>(number);
+    } else if (field == kThreadsField) {
+      stat.threads = static_cast<uint32_t>(number);
     } else if (field == kStartTimeField) {
       stat.start_ticks = static_cast<uint64_t>(number);
     }

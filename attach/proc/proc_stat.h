@@ -14,7 +14,11 @@ namespace ptrace_prof {
 struct ProcStat {
   char state = '?';
   int32_t ppid = 0;
-  uint64_t start_ticks = 0;  // since boot, in 1/sysconf(_SC_CLK_TCK) seconds
+  uint64_t start_ticks = 0;  // since boot, in 1/sysconf(_SC_CLK_TCK) seconds, as all ticks here
+  uint32_t threads = 1;
+  uint64_t cpu_ticks = 0;         // used so far, by user and kernel
+  uint64_t reaped_faults = 0;     // minor faults of children that it has waited for: grows with every one of them
+  uint64_t reaped_cpu_ticks = 0;  // and what those used
 };
 
 std::optional<ProcStat> ParseProcStat(std::string_view text);

@@ -68,20 +68,29 @@ Result<std::vector<Pid>> ListChildren(Pid pid) {
   return children;
 }
 
-Result<uint64_t> ReadStartTicks(Pid pid) {
+Result<ProcStat> ReadProcStat(Pid pid) {
   const std::string path = ProcPath(pid, "stat");
   PP_ASSIGN_OR_RETURN(const std::string text, ReadProcFile(path));
   const std::optional<ProcStat> stat = ParseProcStat(text);
   if (!stat.has_value()) {
     return Error{Code::kInternal, path + " does not look like a process stat line", ""};
   }
-  return stat->start_ticks;
+  return *stat;
+}
+
+Nanos OfTicks(uint64_t ticks) {
+  static const int64_t ticks_per_second = ::sysconf(_SC_CLK_TCK);
+  return Nanos(static_cast<int64_t>(ticks) * (1'000'000'000 / ticks_per_second));
+}
+
+Result<uint64_t> ReadStartTicks(Pid pid) {
+  PP_ASSIGN_OR_RETURN(const ProcStat stat, ReadProcStat(pid));
+  return stat.start_ticks;
 }
 
 Result<Nanos> ReadStartTime(Pid pid) {
-  static const int64_t ticks_per_second = ::sysconf(_SC_CLK_TCK);
   PP_ASSIGN_OR_RETURN(const uint64_t ticks, ReadStartTicks(pid));
-  return Nanos(static_cast<int64_t>(ticks) * (1'000'000'000 / ticks_per_second));
+  return OfTicks(ticks);
 }
 
 Result<std::string> ReadThreadName(Pid pid, Tid tid) {

@@ -11,6 +11,7 @@
 #include "attach/base/result.h"
 #include "attach/base/types.h"
 #include "attach/base/unique_fd.h"
+#include "attach/proc/proc_stat.h"
 
 namespace ptrace_prof {
 
@@ -37,6 +38,9 @@ Result<std::vector<std::string>> ReadCmdline(Pid pid);
 Result<std::vector<Tid>> ListThreads(Pid pid);
 // Direct children of all threads (task/*/children).
 Result<std::vector<Pid>> ListChildren(Pid pid);
+// One line of it for all threads together.
+Result<ProcStat> ReadProcStat(Pid pid);
+Nanos OfTicks(uint64_t ticks);
 // Start time since boot: with the pid it names a process for good.
 Result<Nanos> ReadStartTime(Pid pid);
 Result<uint64_t> ReadStartTicks(Pid pid);              // the same in clock ticks (sysconf(_SC_CLK_TCK) a second)

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include "attach/proc/proc_file.h"
 #include "attach/proc/proc_stat.h"
@@ -56,12 +57,15 @@ Result<ThreadActivity::Usage> ThreadActivity::Look() {
   return Usage{Nanos(fields[0]), Nanos(fields[1]), static_cast<uint64_t>(fields[2])};
 }
 
-WaitReason ThreadActivity::Reason() {
-  if (!reason_opened_) {
+void ThreadActivity::OpenReasons() {
+  if (!std::exchange(reason_opened_, true)) {
     stat_ = OpenFile("stat");
     syscall_ = OpenFile("syscall");  // may be refused: then only the state is known
-    reason_opened_ = true;
   }
+}
+
+WaitReason ThreadActivity::Reason() {
+  OpenReasons();
   // `syscall` first: it is the cheaper one, and for a thread that runs it says all there is to say.
   const WaitReason reason = BlockedReason();
   if (reason.kind == WaitKind::kRunning) {
@@ -74,10 +78,13 @@ WaitReason ThreadActivity::Reason() {
   }
   const char state = ParseProcState(stat);
   if (const WaitKind kind = WaitKindOfState(state); kind != WaitKind::kUnknown) {
-    return WaitReason{.kind = kind};
+    return WaitReason{.kind = kind, .call = kind == WaitKind::kStopped ? StopperOfState(state) : ""};
   }
   WaitReason blocked = reason;
-  if (state == 'D') {
+  if (blocked.kind == WaitKind::kUnknown && state != '?') {
+    blocked.kind = WaitKind::kOther;  // `syscall` cannot be read, and it does not run
+  }
+  if (state == 'D' && blocked.kind != WaitKind::kStopped) {
     blocked.kind = WaitKind::kDisk;
   }
   return blocked;
@@ -89,6 +96,9 @@ WaitReason ThreadActivity::BlockedReason() {
   // A wait that a signal or a tracer interrupted goes on as "restart_syscall": the kernel function tells which.
   if (reason.call == "restart_syscall") {
     reason.kind = WaitKindOfRestart(ReadAgain(OpenFile("wchan"), buffer));
+  } else if (reason.kind == WaitKind::kOther && reason.call.empty() && IsFrozen(ReadAgain(OpenFile("wchan"), buffer))) {
+    reason.kind = WaitKind::kStopped;
+    reason.call = "a frozen cgroup";
   }
   return reason;
 }

@@ -3,8 +3,9 @@
 //
 // Look() is the cheap one (schedstat only). Reason() reads what the kernel will say about a blocked thread; its two
 // descriptors are opened at the first call, so a thread that is only looked at costs one.
-// Everything degrades: without rights to `syscall` and `wchan` only the run state is known.
-// One object per thread of the target, used from one thread.
+// Everything degrades: without rights to `syscall` and `wchan` (of a process that changed its user, for one) the
+// state's letter in `stat` tells whether it runs, and nothing of what it waits for. One object per thread of the
+// target, used from one thread.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,7 @@ enum class WaitKind : uint8_t {
   kChild,    // wait4, waitid
   kDevice,   // ioctl on a device (GPU drivers)
   kDisk,     // state D
-  kStopped,  // SIGSTOP or a tracer
+  kStopped,  // by what `call` says: a signal (SIGSTOP), a debugger, a frozen cgroup
   kDead,
   kOther,
 };
@@ -57,6 +58,7 @@ class ThreadActivity {
  private:
   ThreadActivity(Pid pid, Tid tid) : pid_(pid), tid_(tid) {}
   UniqueFd OpenFile(std::string_view name) const;
+  void OpenReasons();
   WaitReason BlockedReason();
 
   Pid pid_;

@@ -77,6 +77,15 @@ WaitKind WaitKindOfRestart(std::string_view wchan) {
   return wchan.find("poll") != std::string_view::npos ? WaitKind::kPoll : WaitKind::kSleep;
 }
 
+std::string_view StopperOfState(char state) { return state == 't' ? "a debugger" : "a signal"; }
+
+bool IsFrozen(std::string_view wchan) {
+  // The second freezer's function is often part of its caller, in which a thread waits for nothing else than that and
+  // the stops whose state is T or t.
+  return wchan.find("refrigerator") != std::string_view::npos || wchan.find("freez") != std::string_view::npos ||
+         wchan == "get_signal";
+}
+
 WaitKind WaitKindOfState(char state) {
   switch (state) {
     case 'R': return WaitKind::kRunning;

@@ -29,6 +29,10 @@ std::span<const SyscallWait> SyscallWaits();
 WaitReason ParseSyscallFile(std::string_view text);
 // What a call waits in that the kernel goes on with as restart_syscall, from the kernel function it waits in.
 WaitKind WaitKindOfRestart(std::string_view wchan);
+// What stopped a thread whose state is T or t.
+std::string_view StopperOfState(char state);
+// Of a thread that does not run and is in no system call: from the kernel function that it waits in.
+bool IsFrozen(std::string_view wchan);
 // For a state letter that already says everything (R, T, t, Z, X); kUnknown for S, D and others.
 WaitKind WaitKindOfState(char state);
 

@@ -11,6 +11,8 @@
 #include "attach/proc/proc_file.h"
 #include "attach/proc/proc_stat.h"
 #include "attach/proc/procfs.h"
+#include "attach/ptrace/guarded_seize.h"
+#include "attach/ptrace/held_start.h"
 #include "attach/ptrace/late_threads.h"
 
 namespace ptrace_prof {
@@ -18,6 +20,16 @@ namespace {
 
 // How long a thread that was killed while we held it may take to die before it becomes a late one.
 constexpr Nanos kPatienceWithTheDying = Nanos::FromMillis(2);
+
+// Another sampler holds a thread for some tens of microseconds, or for some ms where it has no CPU: who meets one tries
+// again, for longer where much hangs on it.
+constexpr Nanos kOthersStop{50'000};
+constexpr Nanos kMostOthersStop{3'000'000};
+constexpr Nanos kLongOthersStop{100'000'000};
+constexpr Nanos kLongestPause{8'000'000};
+
+constexpr int kStaysHeld = -1;  // in place of a signal: of a program that is held for longer than this stop
+constexpr Nanos kHeldPatience = Nanos::FromMillis(200);
 
 // Waits a little longer from time to time: a stop takes a few microseconds when the thread runs on another CPU (we look
 // again at once), a slice when it shares ours (we yield), and as long as the scheduler likes when it does not run.
@@ -44,16 +56,6 @@ class Backoff {
   int64_t pause_ = 20'000;
 };
 
-// The kernel refuses to seize a thread that has ended but is not reaped with the same EPERM as one that is protected.
-bool HasEnded(Pid pid, Tid tid) {
-  const Result<std::string> stat = ReadProcFile(ProcTaskPath(pid, tid, "stat"));
-  if (stat.has_error()) {
-    return stat.error().code == Code::kGone;
-  }
-  const char state = ParseProcState(stat.value());
-  return state == 'Z' || state == 'X';
-}
-
 Error Gone(Pid pid) { return Because(Reason::kTargetExited, ThingOf(pid) + " has ended", "", ThingOf(pid)); }
 
 // Where a process may be read, another tracer is the one cause that we can meet.
@@ -67,10 +69,19 @@ Error WithTracer(Error refused, Pid pid, Tid tid) {
   return Because(Reason::kAlreadyTraced,
                  ThingOf(pid) + " is already traced by " + ThingOf(tracer) + " (" +
                      (other.has_value() ? other.value().name : "name unknown") + "), and Linux allows one tracer",
-                 "end that debugger or tracer first, or sample without --blocking", ThingOf(pid));
+                 "end that debugger or tracer first, or sample with --nonblocking", ThingOf(pid));
 }
 
 }  // namespace
+
+bool StoppedThreads::HasEnded(Pid pid, Tid tid) {
+  const Result<std::string> stat = ReadProcFile(ProcTaskPath(pid, tid, "stat"));
+  if (stat.has_error()) {
+    return stat.error().code == Code::kGone;
+  }
+  const char state = ParseProcState(stat.value());
+  return state == 'Z' || state == 'X';
+}
 
 Result<StoppedThreads> StoppedThreads::Stop(Pid pid, Tid tid, Nanos timeout) {
   ReleaseLate();
@@ -78,7 +89,9 @@ Result<StoppedThreads> StoppedThreads::Stop(Pid pid, Tid tid, Nanos timeout) {
   StoppedThreads stopped(pid);
   // A thread id alone could by now be that of another process.
   if (::access(ProcTaskPath(pid, tid, "").c_str(), F_OK) == 0) {
-    PP_ASSIGN_OR_RETURN([[maybe_unused]] const bool seized, stopped.Seize(tid));
+    GuardedSeize seize;
+    PP_ASSIGN_OR_RETURN([[maybe_unused]] const bool seized, stopped.Seize(tid, seize));
+    stopped.Interrupt(tid);
     PP_RETURN_IF_ERROR(stopped.AwaitStops(deadline));
   }
   if (stopped.threads_.empty() && HasEnded(pid, Tid(pid.value)) && HasEnded(pid, tid)) {
@@ -87,52 +100,110 @@ Result<StoppedThreads> StoppedThreads::Stop(Pid pid, Tid tid, Nanos timeout) {
   return stopped;
 }
 
-Result<StoppedThreads> StoppedThreads::StopAll(Pid pid, Nanos timeout) {
+Result<StoppedThreads> StoppedThreads::StopAll(Pid pid, Nanos timeout, const std::function<Tid()>& first) {
+  return StopAll(pid, {.most = timeout}, first);
+}
+
+Result<StoppedThreads> StoppedThreads::StopAllAtOnce(Pid pid, Nanos at_once, const std::function<Tid()>& first) {
+  return StopAll(pid, {.most = at_once, .is_enough = true}, first);
+}
+
+Result<StoppedThreads> StoppedThreads::StopAtOnce(Pid pid, std::span<const Tid> threads, Nanos at_once,
+                                                  const std::function<Tid()>& first) {
+  return StopAll(pid, {.most = at_once, .is_enough = true, .only = threads}, first);
+}
+
+Result<StoppedThreads> StoppedThreads::StopAll(Pid pid, const Wait& wait, const std::function<Tid()>& first) {
+  const Nanos deadline = MonotonicNow() + (wait.is_enough ? kMostOthersStop : kLongOthersStop);
+  for (Nanos pause = kOthersStop;; pause = std::min(Nanos(pause.value * 2), kLongestPause)) {
+    Result<StoppedThreads> stopped = TryToStopAll(pid, wait, first);
+    const bool is_refused = stopped.has_error() && (stopped.error().reason == Reason::kAlreadyTraced ||
+                                                    stopped.error().code == Code::kPermissionDenied);
+    if (!is_refused || MonotonicNow() + pause > deadline) {
+      return stopped;
+    }
+    const timespec nap{0, pause.value};
+    ::nanosleep(&nap, nullptr);
+  }
+}
+
+Result<StoppedThreads> StoppedThreads::TryToStopAll(Pid pid, const Wait& wait, const std::function<Tid()>& first) {
   ReleaseLate();
-  const Nanos deadline = MonotonicNow() + timeout;
+  const Nanos deadline = MonotonicNow() + wait.most;
   StoppedThreads stopped(pid);
+  GuardedSeize seize;
   // A thread that was not in the list yet was made by one that was not stopped yet: once a whole round finds nothing
   // to seize, nobody is left who could make one.
   for (bool grew = true; grew;) {
     grew = false;
-    PP_ASSIGN_OR_RETURN(const std::vector<Tid> present, ListThreads(pid));
+    std::vector<Tid> present(wait.only.begin(), wait.only.end());
+    if (wait.only.empty()) {
+      PP_ASSIGN_OR_RETURN(present, ListThreads(pid));
+    }
     for (const Tid tid : present) {
       if (stopped.Knows(tid)) {
         continue;
       }
-      Result<bool> seized = stopped.Seize(tid);
+      Result<bool> seized = stopped.Seize(tid, seize);
       if (seized.has_error()) {
+        stopped.Interrupt(tid);
         (void)stopped.AwaitStops(deadline);                    // only a stopped thread can be let go
         { const StoppedThreads let_go = std::move(stopped); }  // before anything is looked up
         return WithTracer(std::move(seized).error(), pid, tid);
       }
-      grew |= seized.value();
+      grew |= seized.value() && wait.only.empty();
     }
-    PP_RETURN_IF_ERROR(stopped.AwaitStops(deadline));
+    stopped.Interrupt(first ? first() : Tid());
+    if (auto awaited = stopped.AwaitStops(wait.is_enough ? MonotonicNow() + wait.most : deadline);
+        awaited.has_error() && !wait.is_enough) {
+      return std::move(awaited).error();
+    }
   }
-  if (stopped.threads_.empty()) {
+  if (stopped.threads_.empty() && stopped.seized_.empty()) {
     return Gone(pid);
   }
   return stopped;
 }
 
-bool StoppedThreads::Knows(Tid tid) const { return std::find(threads_.begin(), threads_.end(), tid) != threads_.end(); }
+bool StoppedThreads::Knows(Tid tid) const {
+  return std::ranges::find(threads_, tid) != threads_.end() || std::ranges::find(seized_, tid) != seized_.end();
+}
 
-Result<bool> StoppedThreads::Seize(Tid tid) {
+Result<bool> StoppedThreads::Seize(Tid tid, GuardedSeize& seize) {
+  if (IsHeld(pid_) && tid.value == pid_.value) {
+    if (StopHeldStart(MonotonicNow() + kHeldPatience)) {
+      threads_.push_back(tid);
+      signals_.push_back(kStaysHeld);
+      return true;
+    }
+    LetStartGo();
+  }
   if (TakeLateThread(tid)) {
     seized_.push_back(tid);
+    traced_.push_back(tid);
     return true;
   }
-  if (::ptrace(PTRACE_SEIZE, tid.value, nullptr, nullptr) != 0) {
-    const int err = errno;
+  if (const int err = seize.Seize(tid, traced_); err != 0) {
     if (err == ESRCH || HasEnded(pid_, tid)) {
       return false;
     }
     return ErrnoError(err, "cannot stop thread " + std::to_string(tid.value) + " of " + ThingOf(pid_));
   }
   seized_.push_back(tid);
-  ::ptrace(PTRACE_INTERRUPT, tid.value, nullptr, nullptr);  // fails only if it has died, which the wait tells
+  if (tid.value != pid_.value) {
+    traced_.push_back(tid);
+  }
   return true;
+}
+
+// Fails only for one that has died, which the wait tells.
+void StoppedThreads::Interrupt(Tid first) {
+  if (const auto its = std::ranges::find(seized_, first); its != seized_.end()) {
+    std::iter_swap(its, seized_.begin());
+  }
+  for (const Tid tid : seized_) {
+    ::ptrace(PTRACE_INTERRUPT, tid.value, nullptr, nullptr);
+  }
 }
 
 void StoppedThreads::CollectStops() {
@@ -155,11 +226,17 @@ Result<void> StoppedThreads::AwaitStops(Nanos deadline) {
       return Error{Code::kDeadlineExceeded,
                    "thread " + std::to_string(seized_.front().value) + " of process " + std::to_string(pid_.value) +
                        " did not stop in time: it waits uninterruptibly, or gets no CPU",
-                   "try again, or sample without stops"};
+                   "try again, or sample with --nonblocking"};
     }
     backoff.Wait();
   }
   return {};
+}
+
+Error StoppedThreads::ExplainRefusal(Pid pid, Tid tid, int refusal) {
+  Error refused = ErrnoError(refusal, "cannot stop thread " + std::to_string(tid.value) + " of " + ThingOf(pid));
+  refused.remedy = "sample with --nonblocking, which reads without stops (shares of short calls are less certain then)";
+  return WithTracer(std::move(refused), pid, tid);
 }
 
 size_t StoppedThreads::ReleaseLate() { return ReleaseLateThreads(); }
@@ -167,7 +244,7 @@ size_t StoppedThreads::ReleaseLate() { return ReleaseLateThreads(); }
 StoppedThreads::~StoppedThreads() {
   bool killed = false;
   for (size_t i = 0; i < threads_.size(); ++i) {
-    if (!DetachTracee(threads_[i], signals_[i])) {
+    if (signals_[i] != kStaysHeld && !DetachTracee(threads_[i], signals_[i])) {
       AddLateThread(threads_[i]);
       killed = true;
     }

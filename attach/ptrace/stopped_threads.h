@@ -16,6 +16,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <span>
 #include <vector>
 
 #include "attach/base/result.h"
@@ -24,6 +26,8 @@
 
 namespace ptrace_prof {
 
+class GuardedSeize;
+
 class StoppedThreads {
  public:
   // kPermissionDenied: Yama, capabilities, seccomp or another tracer (access_diagnosis.h explains which); StopAll says
@@ -31,7 +35,20 @@ class StoppedThreads {
   // kDeadlineExceeded: a thread did not stop in time (uninterruptible sleep, no CPU); the others are let go.
   // kGone: the process ended.
   static Result<StoppedThreads> Stop(Pid pid, Tid tid, Nanos timeout);
-  static Result<StoppedThreads> StopAll(Pid pid, Nanos timeout);
+  // `first`: asked when all threads are ready to be stopped: which one is stopped before the others, because it is the
+  // one that goes on meanwhile.
+  static Result<StoppedThreads> StopAll(Pid pid, Nanos timeout, const std::function<Tid()>& first = nullptr);
+  // Waits for none longer than that. Who has not stopped by then is in the kernel or has no CPU, and stops before its
+  // next instruction: its stack stands still as well. Call ReleaseLate when SIGCHLD comes, until that returns 0.
+  static Result<StoppedThreads> StopAllAtOnce(Pid pid, Nanos at_once, const std::function<Tid()>& first);
+  // The same of these alone, each of which must be one of that process.
+  static Result<StoppedThreads> StopAtOnce(Pid pid, std::span<const Tid> threads, Nanos at_once,
+                                           const std::function<Tid()>& first);
+
+  // The kernel refuses to seize a thread that has ended but is not reaped with the same EPERM as one that is protected.
+  static bool HasEnded(Pid pid, Tid tid);
+  // Why PTRACE_SEIZE of that thread failed with that errno: kAlreadyTraced and by whom, or kPermissionDenied.
+  static Error ExplainRefusal(Pid pid, Tid tid, int refusal);
 
   // Detaches from the threads of this (calling) thread that stopped too late or were killed while they were held, as
   // far as the kernel allows it now. The number that remains: call again. Costs nothing when there is none.
@@ -46,17 +63,26 @@ class StoppedThreads {
  private:
   explicit StoppedThreads(Pid pid) : pid_(pid) {}
 
+  struct Wait {
+    Nanos most;
+    bool is_enough = false;     // of who has not stopped by then nothing more is wanted
+    std::span<const Tid> only;  // empty: all
+  };
+  static Result<StoppedThreads> StopAll(Pid pid, const Wait& wait, const std::function<Tid()>& first);
+  static Result<StoppedThreads> TryToStopAll(Pid pid, const Wait& wait, const std::function<Tid()>& first);
   bool Knows(Tid tid) const;
-  // True if the thread was seized now, false if it has ended.
-  Result<bool> Seize(Tid tid);
+  // True if the thread was seized now, false if it has ended. It goes on until Interrupt.
+  Result<bool> Seize(Tid tid, GuardedSeize& seize);
+  void Interrupt(Tid first);
   // Until every seized thread is stopped or dead.
   Result<void> AwaitStops(Nanos deadline);
   // The threads of seized_ that have stopped move to threads_.
   void CollectStops();
 
   Pid pid_;
-  std::vector<Tid> seized_;   // interrupted, not seen to stop yet
+  std::vector<Tid> seized_;   // not seen to stop yet
   std::vector<Tid> threads_;  // stopped
+  std::vector<Tid> traced_;   // both, without the first thread
   std::vector<int> signals_;  // for each of threads_: the signal to deliver on detach, or 0
 };
 

@@ -32,8 +32,8 @@ class Row:
         return median([run.samples / run.sampling for run in self.runs])
 
     @property
-    def verified_rate(self):
-        return median([run.samples * run.output.verified / run.sampling for run in self.runs])
+    def good_rate(self):
+        return median([run.samples * run.output.good / run.sampling for run in self.runs])
 
     @property
     def torn(self):

@@ -7,13 +7,15 @@ from parts.goal import Goal
 from parts.goal import judged as _judge
 from parts.statistics_of_ratios import median
 from parts.tools import FASTEST, PtraceProf
+from parts.trace_injection import percentile
 
 # (peer, interpreter, how many times less CPU per thread-sample we promise)
 CPU_GOALS = (("Tachyon", TACHYON, 3), ("austin", COMMON, 5), ("py-spy --nonblocking", COMMON, 30))
 CPU_SCENARIOS = ("d10", "d60", "t64")
 RATE_GOAL = 3
 FEWEST_SAMPLES = 100_000  # of ours and of the peer's, for a claim about CPU that may be believed to some percent
-SLOWDOWN_BOUND = 0.005
+SLOWDOWN_BOUNDS = {100: 0.006, 1000: 0.03}  # by rate: each sample is a stop
+PAUSE_BOUNDS_US = {100: ((0.5, 50), (0.9, 80)), 1000: ((0.5, 30),)}  # by rate
 MEMORY_BOUND_KIB = 64 * 1024
 GPU_RECORDS = 2e6
 FIRST_KERNEL_MS = (300, 2000)  # p50, p99
@@ -36,13 +38,13 @@ def _cpu(results):
 
 
 def _rate(results):
-    """Ours: samples that it calls verified; the peers': all that they do not call errors themselves."""
+    """Of samples that the tools do not call errors themselves."""
     for scenario in CPU_SCENARIOS:
         here = [row for row in results.fastest if row.scenario == scenario and row.runs]
         pairs = []
         for minor in {row.minor for row in here}:
-            ours = [row.verified_rate for row in here if row.minor == minor and row.tool == PtraceProf.name]
-            best = max(((row.verified_rate, row.tool) for row in here
+            ours = [row.good_rate for row in here if row.minor == minor and row.tool == PtraceProf.name]
+            best = max(((row.good_rate, row.tool) for row in here
                         if row.minor == minor and row.tool != PtraceProf.name), default=None)
             if ours and best and best[0] > 0:
                 pairs.append((ours[0] / best[0], best[1]))
@@ -69,8 +71,8 @@ def _depth(results):
 
 def _training(results):
     for one in results.training:
-        yield _judge("samples of a training job that are truncated or took a stop", "≤ 1 %", one.samples or None, one.doubtful <= 1,
-                     f"{one.doubtful:.2f} % ({one.truncated:.2f} + {one.stopped:.2f}) of {one.samples:,}")
+        yield _judge("samples of a training job that are not whole", "≤ 1 %", one.samples or None, one.not_whole <= 1,
+                     f"{one.not_whole:.2f} % ({one.truncated:.2f} + {one.torn:.2f}) of {one.samples:,}")
 
 
 def _calls(results):
@@ -107,8 +109,20 @@ def _size(results):
 def _slowdown(results):
     for slowdown in results.slowdowns:
         if slowdown.tool == PtraceProf.name:
-            verdict, text = slowdown.claim(SLOWDOWN_BOUND)
-            yield Goal(f"target CPU per unit of work at 1 kHz, {slowdown.scenario}", "≤ +0.5 %", text, verdict)
+            bound = SLOWDOWN_BOUNDS[slowdown.rate]
+            for what, values in (("CPU", slowdown.cpu), ("wall time", slowdown.wall)):
+                verdict, text = slowdown.claim(values, bound)
+                yield Goal(f"target's {what} per unit of work at {slowdown.rate:,} Hz, {slowdown.scenario}, {slowdown.minor}",
+                           f"≤ +{100 * bound:g} %", text, verdict)
+
+
+def _pauses(results):
+    for one in results.pauses:
+        if one.tool == PtraceProf.name and one.gaps:
+            for share, bound in PAUSE_BOUNDS_US[one.rate]:
+                value = 1e6 * percentile(one.own, share)
+                yield _judge(f"a pause by the target's own clock, depth 10, at {one.rate:,} Hz, {one.minor}, p{100 * share:.0f}",
+                             f"≤ {bound} us", value, value <= bound, f"{value:.0f} us")
 
 
 def _service(results):
@@ -161,7 +175,7 @@ def _doubles(results):
 
 
 _OF_PART = {"compare": (_cpu, _rate, _torn), "more": (_torn,), "reads": (_reads, _depth), "calls": (_calls,), "memory": (_memory,),
-            "size": (_size,), "slowdown": (_slowdown,), "service": (_service,), "training": (_training,), "trace": (_trace,),
+            "size": (_size,), "slowdown": (_slowdown,), "pauses": (_pauses,), "service": (_service,), "training": (_training,), "trace": (_trace,),
             "injection": (_injection,), "gpu": (_gpu,), "doubles": (_doubles,)}
 
 

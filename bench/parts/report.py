@@ -41,6 +41,26 @@ def _slowdowns(results):
     return _table(["target", "Python", "tool", "Hz", "CPU per unit of work", "wall time per unit", "pairs"], body)
 
 
+def _microseconds(values, share):
+    return f"{1e6 * percentile(values, share):.0f}" if values else "-"
+
+
+def _pauses(results):
+    body = []
+    for one in results.pauses:
+        if one.refused and not one.samples:
+            body.append([one.scenario, one.minor, one.tool, f"{one.rate:,}", one.refused.replace("\n", " ")[:90]] + [""] * 6)
+            continue
+        cpu = [f"{one.samples:,}", _spread(one.per_sample, 1e6)]
+        own = one.own
+        seen = [f"{len(own) / one.seconds:.0f}", *(_microseconds(own, share) for share in (0.5, 0.9, 1)), f"{100 * one.share:.2f} %"]
+        body.append([one.scenario, one.minor, one.tool, f"{one.rate:,}", *cpu, *(seen if one.without == one.without else ["-"] * 5)])
+    return ["By the target's own clock: gaps of more than 8 us between two readings of it, less as many as there were without a "
+            "tool, the shortest ones. CPU with start and output, of the command and its children.", "", *_table(
+                ["target", "Python", "tool", "Hz", "samples", "CPU us per sample", "pauses per s", "p50, us", "p90, us", "longest, us",
+                 "of the time"], body)]
+
+
 def _reads(results):
     return _table(["target", "Python", "bare read of 1 KiB, us", "round, us", "threads", "reads per round",
                    "thread-sample / bare read"],
@@ -68,8 +88,8 @@ def _size(results):
 
 
 def _training(results):
-    return _table(["seconds", "samples", "truncated, %", "by a stop, %"],
-                  [[f"{one.seconds:g}", f"{one.samples:,}", f"{one.truncated:.2f}", f"{one.stopped:.2f}"] for one in results.training])
+    return _table(["seconds", "samples", "truncated, %", "torn, %"],
+                  [[f"{one.seconds:g}", f"{one.samples:,}", f"{one.truncated:.2f}", f"{one.torn:.2f}"] for one in results.training])
 
 
 def _shares(values):
@@ -157,6 +177,7 @@ SECTIONS = (
     ("compare", "Sampling, beside its peers", _compare),
     ("more", "The same on more targets", _more),
     ("slowdown", "Slowdown of the target", _slowdowns),
+    ("pauses", "Pauses of the target", _pauses),
     ("training", "Samples of a training job", _training),
     ("trace", "Exact tracing", _trace),
     ("injection", "The tracer's way into a process", _injection),

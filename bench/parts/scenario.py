@@ -29,5 +29,6 @@ SCENARIOS = {scenario.name: scenario for scenario in (
     _calls("t8", "8 busy threads, depth 20", 20, 8, 0, 2_000),
     _calls("t64", "1 busy thread and 63 that wait, depth 20", 20, 1, 63, 1_000),
     _calls("steady", "one thread, depth 60, a stack that stands still", 60, 1, 0, 1_000, "steady"),
+    Scenario("p10", "one thread, depth 10, that notes when it stood still", "pauses.py", ("10",), 1_000, 1, 0),
     Scenario("mixed", "an ordinary program: JSON, sorting, generators, regular expressions", "mixed.py", (), 1_000, 4, 0),
 )}

@@ -34,11 +34,12 @@ class Slowdown:
     cpu: list = field(default_factory=list)   # with / without - 1, one for each pair
     wall: list = field(default_factory=list)
 
-    def claim(self, bound):
-        """("met" | "missed" | "no claim", sentence) on CPU per unit of work."""
-        low, high = interval(self.cpu)
-        text = f"{100 * median(self.cpu):+.2f} % [{100 * low:+.2f}, {100 * high:+.2f}], {len(self.cpu)} pairs"
-        if len(self.cpu) < FEWEST_PAIRS:
+    @staticmethod
+    def claim(values, bound):
+        """("met" | "missed" | "no claim", sentence) on CPU or wall time per unit of work."""
+        low, high = interval(values)
+        text = f"{100 * median(values):+.2f} % [{100 * low:+.2f}, {100 * high:+.2f}], {len(values)} pairs"
+        if len(values) < FEWEST_PAIRS:
             return "no claim", f"{text}: fewer than {FEWEST_PAIRS}"
         if not high - low <= bound:  # NaN too
             return "no claim", f"{text}: the interval is wider than the bound"

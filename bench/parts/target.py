@@ -11,6 +11,7 @@ from dataclasses import dataclass
 TARGETS = pathlib.Path(__file__).resolve().parent.parent / "targets"
 TARGET_CORE = 0
 MOST_BUSY = 8  # threads that count their work, in any scenario
+GAPS, RING = 4096, 65_536  # see targets/pauses.py
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,9 @@ class Target:
         if interpreter.in_root:
             command = _inside_root(interpreter.root, command)
         self._memory = os.memfd_create("ptrace-prof-bench")
-        os.truncate(self._memory, 4096)
-        self._counters = mmap.mmap(self._memory, 4096)
+        size = GAPS + 8 * (1 + RING)
+        os.truncate(self._memory, size)
+        self._counters = mmap.mmap(self._memory, size)
         self._last = self._words()
         ready, theirs = os.pipe()
         environment = {**os.environ, "PP_COUNTER_FD": str(self._memory), "PP_READY_FD": str(theirs)}
@@ -78,6 +80,15 @@ class Target:
             words = self._words()
         self._last = words
         return Reading(sum(words[1::2]) / 1e9, time.monotonic(), sum(words[0::2]))
+
+    def gap_count(self):
+        return struct.unpack_from("Q", self._counters, GAPS)[0]
+
+    def gaps_since(self, count):
+        """Seconds of each, the last RING of them at most."""
+        now = self.gap_count()
+        return [struct.unpack_from("Q", self._counters, GAPS + 8 * (1 + number % RING))[0] / 1e9
+                for number in range(max(count, now - RING), now)]
 
     def _words(self):
         return struct.unpack_from(f"{2 * MOST_BUSY}Q", self._counters)

@@ -24,7 +24,7 @@ FASTEST = 10_000_000  # a rate that means: as fast as you can
 class Output:
     stacks: collections.Counter   # of tuples of Frame, outermost first
     said: str                     # the tool's own words on errors
-    verified: float = 1.0         # share of the samples that it calls good
+    good: float = 1.0             # share of the samples that it does not call errors itself
     facts: dict = field(default_factory=dict)
 
     @property
@@ -90,6 +90,7 @@ def _ask(command):
 
 class PtraceProf(Tool):
     name = "ptrace-prof"
+    stops_target = True  # a thread for each sample: stood still meanwhile, it would hold that one
     minors = interpreters.MINORS
     fewest_seconds = 0.05
     settle, turn = 0.0005, 0.002  # what it missed is not made up for
@@ -109,10 +110,10 @@ class PtraceProf(Tool):
         if output.suffix == ".collapsed":
             stacks = profiler.collapsed(output.read_text())
         qualities = {word: float(number) for word, number in
-                     re.findall(r"(verified|stopped|truncated|unverified) [<>]?([\d.]+) %", said)}
-        bad = qualities.get("truncated", 0) + qualities.get("unverified", 0)
+                     re.findall(r"(truncated|torn) [<>]?([\d.]+) %", said)}
+        bad = qualities.get("truncated", 0) + qualities.get("torn", 0)
         facts = {"samples": int(_first(r"([\d,]+) samples? in", said, "0").replace(",", "")), **qualities}
-        return Output(stacks, f"{bad:.2f} % truncated, {qualities.get('stopped', 0):.2f} % by a stop", 1 - bad / 100, facts)
+        return Output(stacks, f"{bad:.2f} % truncated or torn", 1 - bad / 100, facts)
 
     def version(self):
         return _ask([self.binary, "--version"])
@@ -179,6 +180,12 @@ class Austin(Tool):
         return _ask([*self.prefix, self.binary, "--version"])
 
 
+def _namespaced(pid):
+    """As it is called in our PID namespace and in those below, to its own."""
+    lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(line.split()[1:] for line in lines if line.startswith("NSpid:"))
+
+
 class Tachyon(Tool):
     """CPython 3.15's own profiling.sampling, run inside the root of its target."""
     suffix = "tachyon"
@@ -194,10 +201,12 @@ class Tachyon(Tool):
     def _inside(self, target):
         if not target.interpreter.in_root:
             return []
-        return ["nsenter", "-t", str(target.pid), "-m", "-r", "-w"]
+        into = ["-p"] if len(_namespaced(target.pid)) > 1 else []
+        return ["nsenter", "-t", str(target.pid), "-m", "-r", "-w", *into]
 
     def command(self, target, rate, seconds, output):
-        return [*self._inside(target), self.interpreter.path, "-m", "profiling.sampling", "attach", str(target.pid), "-a",
+        pid = _namespaced(target.pid)[-1] if target.interpreter.in_root else str(target.pid)
+        return [*self._inside(target), self.interpreter.path, "-m", "profiling.sampling", "attach", pid, "-a",
                 "-r", str(min(rate, self.fastest)), "-d", f"{max(1, round(seconds))}", "--collapsed", "-o",
                 f"/tmp/{output.name}" if target.interpreter.in_root else str(output), *self.options]
 

@@ -1,7 +1,9 @@
 """What an event costs a traced process, beside the same work untraced and under peers that run inside it.
 
 Two processes for each interpreter, on one core and in turns: ours is traced from outside, the other has the peers in it.
-What is added is told against the same process without anybody. Medians over all turns of all rounds.
+What is added is told against the same process without anybody. Medians over all turns of all rounds. A virtual machine may
+change its speed by half for seconds: what is to be told to a percent, a stub that is there or does nothing, is a ratio of
+ratios, each of two turns that follow each other, of ours and of the other process, which nobody watches then.
 """
 import time
 from dataclasses import dataclass, field
@@ -13,6 +15,7 @@ PEERS = ("cProfile", "viztracer")
 WORKS = ("fib", "methods", "c_calls", "loop")
 TURNS = {"train": 10, "torch": 3}
 TURNS_OF_ANY = 6
+PAIRS = 12  # of turns of both processes, one after another
 
 
 @dataclass
@@ -24,9 +27,16 @@ class Cost:
     events: int = 0     # of Python functions in a turn
     c_events: int = 0
     times: dict = field(default_factory=dict)
+    pairs: dict = field(default_factory=dict)  # a turn of ours / the next one of the other process, by the same
 
     def note(self, kind, times):
         self.times.setdefault(kind, []).extend(times)
+
+    def is_paired(self, *kinds):
+        return all(self.pairs.get(kind) for kind in kinds)
+
+    def ratio_of_pairs(self, kind, base):
+        return median(self.pairs[kind]) / median(self.pairs[base])
 
     def has(self, *kinds):
         return all(self.times.get(kind) for kind in kinds)
@@ -44,7 +54,12 @@ class Cost:
     @property
     def idle(self):
         """With a stub that is there and does nothing, against before there was one."""
-        return median(self.times.get("idle", [])) / median(self.times.get("before", []))
+        return self.ratio_of_pairs("idle", "before")
+
+    @property
+    def excluded(self):
+        """Under a trace that leaves all of it out, against none."""
+        return self.ratio_of_pairs("excluded", "idle")
 
     def per_event(self, kind):
         """ns for each event of a Python function."""
@@ -76,7 +91,7 @@ class Measurement:
             for work, cost in self.costs.items():
                 cost.events, cost.c_events = apart.counted(work)
             self.peers = [peer for peer in self.peers if self._is_there(apart, peer)]
-            self._idle(ours)
+            self._beside(ours, apart)
             for done in range(rounds):
                 if done and time.monotonic() > deadline:
                     self.refusals.append(f"{self.interpreter.version}: {done} of {rounds} rounds, for lack of time.")
@@ -102,14 +117,24 @@ class Measurement:
         for work, cost in self.costs.items():
             cost.note(kind, self._once(worker, work, under))
 
-    def _idle(self, ours):
-        """Before the first trace and after it, as near to each other as can be."""
-        for _ in range(3):
-            self._turns(ours, "before")
+    def _pairs(self, ours, apart, kind):
+        for work, cost in self.costs.items():
+            for _ in range(PAIRS):
+                (mine,), (theirs,) = (worker.times("none", work, 1) for worker in (ours, apart))
+                cost.pairs.setdefault(kind, []).append(mine / theirs)
+
+    def _beside(self, ours, apart):
+        """Before the first trace, after it, and in one that leaves everything out."""
+        self._pairs(ours, apart, "before")
         with Trace(ours):
             pass
-        for _ in range(3):
-            self._turns(ours, "idle")
+        self._pairs(ours, apart, "idle")
+        if self.excludes and self.interpreter.numbers >= (3, 12):
+            with Trace(ours, "--exclude", "*"):
+                for work in self.costs:
+                    self._once(ours, work)  # it is switched off where it is met first
+                self._pairs(ours, apart, "excluded")
+            self._pairs(ours, apart, "idle")
 
     def _traced(self, ours, kind, *options):
         trace = Trace(ours, *options)
@@ -127,8 +152,6 @@ class Measurement:
         self._traced(ours, "ours")
         self._turns(ours, "untraced")
         self._traced(ours, "ours with C", "--c-calls")
-        if self.excludes and self.interpreter.numbers >= (3, 12):
-            self._traced(ours, "excluded", "--exclude", "*")
         self._turns(apart, "apart")
         for peer in list(self.peers):
             try:

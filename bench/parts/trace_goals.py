@@ -9,7 +9,7 @@ from parts.traced import as_numbers
 CPROFILE, OTHERS = 2, 3  # times less added time than theirs, 3.12 and later
 EVENT_NS, C_EVENT_NS, OLD_EVENT_NS = 20, 25, 12
 TRAINING, EXCLUDED = 1.05, 1.02
-IDLE = 1.005             # what counts as 1.00x
+IDLE = 0.01
 EVENTS_PER_SECOND, BYTES_PER_EVENT = 5e6, 15
 BUSY_MS, BLOCKED_MS, STOPPED_MS, ORPHANED_S = 5, 50, 1, 1
 UNTOUCHED_MS, COMPLETE_S = 1, 2
@@ -49,13 +49,15 @@ def _events(found):
     yield _worst("an event of a Python function, 3.8 and 3.9, the worst", f"≤ {OLD_EVENT_NS} ns",
                  _since(python, (3, 8), (3, 9)), lambda cost: cost.per_event("ours"), lambda ns: ns <= OLD_EVENT_NS,
                  _nanoseconds)
-    idle = sorted(cost.idle for cost in found.costs if cost.has("before", "idle"))
-    yield judged("work beside a stub that is there and idle, median of all", "1.00x", median(idle), median(idle) < IDLE,
-                 f"{median(idle):.3f}x ({idle[0]:.2f} to {idle[-1]:.2f}, {len(idle)} works)" if idle else "")
-    if any(cost.has("excluded") for cost in found.costs):
+    for python in dict.fromkeys(cost.python for cost in found.costs):
+        idle = sorted(cost.idle for cost in found.costs if cost.python == python and cost.is_paired("before", "idle"))
+        yield judged(f"work beside a stub that is there and idle, median of all, {python}", f"1.00 ± {IDLE:g}x", median(idle),
+                     abs(median(idle) - 1) <= IDLE, f"{median(idle):.3f}x ({idle[0]:.3f} to {idle[-1]:.3f}, {len(idle)} works)"
+                     if idle else "")
+    if any(cost.is_paired("excluded") for cost in found.costs):
         yield _worst("filtered code, 3.12 and later, the worst", f"≤ {EXCLUDED}x",
-                     [cost for cost in _since(found.costs, MONITORING) if cost.has("excluded")],
-                     lambda cost: cost.slowdown("excluded"), lambda times: times <= EXCLUDED, _times)
+                     [cost for cost in _since(found.costs, MONITORING) if cost.is_paired("excluded")],
+                     lambda cost: cost.excluded, lambda times: times <= EXCLUDED, _times)
 
 
 def _training(found):

@@ -28,18 +28,18 @@ def _c_cell(cost):
     return f"{cost.per_c_event:.1f}"
 
 
-def _idle(cost):
-    return f"{cost.idle:.3f}x" if cost.has("before", "idle") else "-"
+def _paired(cost, kind, base):
+    return f"{cost.ratio_of_pairs(kind, base):.3f}x" if cost.is_paired(kind, base) else "-"
 
 
 def _costs(costs):
-    kinds = ("ours", "ours with C", *(["excluded"] if any(cost.has("excluded") for cost in costs) else []), "cProfile",
-             "viztracer", *(["torch"] if any(cost.has("torch") for cost in costs) else []))
-    names = {"ours": "ours", "ours with C": "ours, --c-calls", "excluded": "ours, all excluded", "torch": "torch.profiler"}
-    return table(["Python", "work", "ms", "events", "idle stub", *(names.get(kind, kind) for kind in kinds), "a C event"],
+    kinds = ("ours", "ours with C", "cProfile", "viztracer", *(["torch"] if any(cost.has("torch") for cost in costs) else []))
+    names = {"ours": "ours", "ours with C": "ours, --c-calls", "torch": "torch.profiler"}
+    return table(["Python", "work", "ms", "events", "idle stub", "all excluded", *(names.get(kind, kind) for kind in kinds),
+                  "a C event"],
                  [[cost.python, _WORDS[cost.work], f"{median(cost.times.get('untraced', [])) / 1e6:.2f}",
-                   f"{cost.events:,} + {cost.c_events:,}", _idle(cost), *(_per_event(cost, kind) for kind in kinds),
-                   _c_cell(cost)]
+                   f"{cost.events:,} + {cost.c_events:,}", _paired(cost, "idle", "before"), _paired(cost, "excluded", "idle"),
+                   *(_per_event(cost, kind) for kind in kinds), _c_cell(cost)]
                   for cost in costs])
 
 

@@ -1,4 +1,5 @@
 """How true samples of a real training job are: the demo's script (PyTorch of Debian, data loader workers), at the default rate."""
+import contextlib
 import pathlib
 import subprocess
 import tempfile
@@ -16,11 +17,11 @@ class Training:
     seconds: float
     samples: int
     truncated: float  # percent
-    stopped: float
+    torn: float
 
     @property
-    def doubtful(self):
-        return self.truncated + self.stopped
+    def not_whole(self):
+        return self.truncated + self.torn
 
 
 def _started():
@@ -31,16 +32,28 @@ def _started():
     return job
 
 
-def measure(seconds):
+@contextlib.contextmanager
+def running():
     job = _started()
     try:
-        with tempfile.TemporaryDirectory(prefix="ptrace-prof-bench-") as folder:
-            finished = profiler.must("record", "--pid", job.pid, "--duration", f"{seconds:g}s", "-o", f"{folder}/out.pftrace",
-                                     deadline=seconds + 120)
+        yield job
     finally:
         job.terminate()
         job.wait()
         job.stdout.close()
+
+
+class Interpreter:
+    """Of the job."""
+    minor = "3.11"
+    in_root = False
+
+
+def measure(seconds):
+    with running() as job:
+        with tempfile.TemporaryDirectory(prefix="ptrace-prof-bench-") as folder:
+            finished = profiler.must("record", "--pid", job.pid, "--duration", f"{seconds:g}s", "-o", f"{folder}/out.pftrace",
+                                     deadline=seconds + 120)
     shares = profiler.rates(finished)
     samples = int(finished.errors.split(" samples in ")[0].split()[-1].replace(",", ""))
-    return Training(seconds, samples, shares["truncated"], shares["stopped"])
+    return Training(seconds, samples, shares["truncated"], shares.get("torn", 0.0))

@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "client/cli/printable.h"
+#include "attach/base/clean_text.h"
 
 namespace ptrace_prof {
 namespace {
@@ -24,7 +24,7 @@ Error CannotRead(const std::string& path, int error) {
       error == EACCES || error == EPERM ? "the audit is for root, or who started ptrace-profd: try sudo"
       : error == ENOENT ? "ptrace-profd writes it where it was told to: --audit FILE; give the same with --file"
                         : "give another with --file";
-  return ErrnoError(error, fmt::format("cannot read the audit {}", Printable(path)), remedy);
+  return ErrnoError(error, fmt::format("cannot read the audit {}", CleanText(path)), remedy);
 }
 
 Result<UniqueFd> OpenPlain(const std::string& path) {
@@ -34,7 +34,7 @@ Result<UniqueFd> OpenPlain(const std::string& path) {
     return CannotRead(path, errno);
   }
   if (!S_ISREG(there.st_mode)) {
-    return Error{Code::kInvalidArgument, fmt::format("{} is no plain file", Printable(path)),
+    return Error{Code::kInvalidArgument, fmt::format("{} is no plain file", CleanText(path)),
                  "give the file that ptrace-profd writes with --audit"};
   }
   return fd;

@@ -9,8 +9,8 @@
 #include <charconv>
 #include <ctime>
 
+#include "attach/base/clean_text.h"
 #include "client/cli/option_values.h"
-#include "client/cli/printable.h"
 
 namespace ptrace_prof {
 namespace {
@@ -49,7 +49,7 @@ std::optional<Nanos> ParseMoment(const std::string& text) {
 std::string Text(const rapidjson::Value& object, const char* key) {
   const auto at = object.FindMember(key);
   const bool is_there = at != object.MemberEnd() && at->value.IsString();
-  return is_there ? Printable({at->value.GetString(), at->value.GetStringLength()}) : std::string();
+  return is_there ? CleanText({at->value.GetString(), at->value.GetStringLength()}) : std::string();
 }
 
 std::optional<int64_t> Number(const rapidjson::Value& object, const char* key) {
@@ -60,14 +60,14 @@ std::optional<int64_t> Number(const rapidjson::Value& object, const char* key) {
 std::string Rewritten(rapidjson::Document& document) {
   for (rapidjson::SizeType i = 0; i < document.MemberCount(); ++i) {
     if (rapidjson::Value& value = (document.MemberBegin() + i)->value; value.IsString()) {
-      const std::string clean = Printable({value.GetString(), value.GetStringLength()});
+      const std::string clean = CleanText({value.GetString(), value.GetStringLength()});
       value.SetString(clean.data(), static_cast<rapidjson::SizeType>(clean.size()), document.GetAllocator());
     }
   }
   rapidjson::StringBuffer buffer;
   rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
   document.Accept(writer);
-  return Printable({buffer.GetString(), buffer.GetSize()});
+  return CleanText({buffer.GetString(), buffer.GetSize()});
 }
 
 }  // namespace
@@ -121,7 +121,7 @@ Result<Nanos> ParseSince(std::string_view text, Nanos now) {
   }
   const auto before = ParseDuration(text);
   if (before.has_error()) {
-    return Error{Code::kInvalidArgument, fmt::format("--since '{}' is no time", Printable(text)),
+    return Error{Code::kInvalidArgument, fmt::format("--since '{}' is no time", CleanText(text)),
                  "give how long ago (90s, 30m, 2h, 3d), or a moment in UTC (2026-11-21, 2026-11-21T22:10)"};
   }
   return now - before.value();
@@ -138,7 +138,7 @@ std::string AuditTableLine(const AuditRecord& record, const std::string& user) {
   why += record.rule.empty() ? "" : fmt::format("{}(rule {})", why.empty() ? "" : " ", record.rule);
   why += record.target_text.empty() ? "" : fmt::format("{}({})", why.empty() ? "" : " ", record.target_text);
   why += record.capture.empty() ? "" : fmt::format("capture {} of user {}", record.capture, record.owner.value);
-  std::string line = fmt::format(kColumns, record.time_text.substr(0, 19) + "Z", Printable(user), record.caller.value,
+  std::string line = fmt::format(kColumns, record.time_text.substr(0, 19) + "Z", CleanText(user), record.caller.value,
                                  record.what, target, record.outcome, why);
   line.erase(line.find_last_not_of(' ') + 1);
   return line + "\n";

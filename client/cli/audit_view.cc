@@ -6,10 +6,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include "attach/base/clean_text.h"
 #include "attach/base/wall_clock.h"
 #include "client/cli/messages.h"
 #include "client/cli/option_values.h"
-#include "client/cli/printable.h"
 
 namespace ptrace_prof {
 namespace {
@@ -61,7 +61,7 @@ Result<std::string> AuditView::ChooseFile(CaptureBackend& backend) const {
   }
   if (!backend.is_of_this_machine()) {
     return Error{Code::kInvalidArgument,
-                 fmt::format("the audit is a file of the daemon's machine, {}", Printable(daemon.value().node)),
+                 fmt::format("the audit is a file of the daemon's machine, {}", CleanText(daemon.value().node)),
                  "run ptrace-prof audit there"};
   }
   return daemon.value().keeping->audit;
@@ -72,7 +72,7 @@ Result<AuditFilter> AuditView::ReadFilter() const {
   if (!user_.empty()) {
     filter.uid = UserNames::Find(user_);
     if (!filter.uid) {
-      return Error{Code::kInvalidArgument, fmt::format("there is no user '{}'", Printable(user_)),
+      return Error{Code::kInvalidArgument, fmt::format("there is no user '{}'", CleanText(user_)),
                    "give a name or a number to --uid"};
     }
   }

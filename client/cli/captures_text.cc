@@ -9,8 +9,8 @@
 #include <array>
 #include <vector>
 
+#include "attach/base/clean_text.h"
 #include "client/cli/export_options.h"
-#include "client/cli/printable.h"
 #include "client/cli/totals_text.h"
 #include "client/cli/user_names.h"
 
@@ -43,19 +43,19 @@ std::string EndText(const RemoteCapture& capture) {
     return "-";
   }
   if (capture.error.has_value()) {
-    return Printable(capture.error->message);
+    return CleanText(capture.error->message);
   }
   if (!capture.end_message.empty()) {
-    return Printable(capture.end_message);
+    return CleanText(capture.end_message);
   }
   return capture.state == RemoteState::kCancelled ? "cancelled" : "as asked";
 }
 
 Row Cells(const RemoteCapture& capture, Nanos now, UserNames& names) {
-  return {Printable(capture.id()),
+  return {CleanText(capture.id()),
           std::string(StateName(capture.state)),
           std::to_string(capture.pid.value),
-          Printable(names.Of(capture.owner)),
+          CleanText(names.Of(capture.owner)),
           ShortTime(std::max(Nanos(), now - capture.created)),
           ShortTime(Recorded(capture, now)),
           Grouped(capture.samples),
@@ -80,7 +80,7 @@ std::string Line(const Row& row, const std::array<size_t, kColumns>& widths, Use
 
 template <typename Writer>
 void Put(Writer& json, const char* key, std::string_view text) {
-  const std::string clean = Printable(text);
+  const std::string clean = CleanText(text);
   json.Key(key);
   json.String(clean.data(), static_cast<rapidjson::SizeType>(clean.size()));
 }
@@ -117,7 +117,7 @@ void PutCapture(Writer& json, const RemoteCapture& capture) {
   Put(json, "trace_bytes", capture.trace_bytes);
   Put(json, "samples", capture.samples);
   Put(json, "truncated", capture.truncated);
-  Put(json, "unverified", capture.unverified);
+  Put(json, "torn", capture.torn);
   Put(json, "lost", capture.lost);
   Put(json, "processes", capture.processes);
   Put(json, "threads", capture.threads);
@@ -125,7 +125,7 @@ void PutCapture(Writer& json, const RemoteCapture& capture) {
   json.Key("notices");
   json.StartArray();
   for (const std::string& notice : capture.notices) {
-    const std::string clean = Printable(notice);
+    const std::string clean = CleanText(notice);
     json.String(clean.data(), static_cast<rapidjson::SizeType>(clean.size()));
   }
   json.EndArray();

@@ -202,7 +202,7 @@ std::string Manual(const CLI::App& root) {
 
 int RunCommandLine(int argc, char** argv, CaptureBackend& embedded) {
   ChosenBackend backend(embedded);
-  CLI::App root("Shows where a live Python process spends its time, without pausing it.", "ptrace-prof");
+  CLI::App root("Shows where a live Python process spends its time.", "ptrace-prof");
   std::vector<Entry> entries = DeclareAll(root, backend);
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.size() == 1 && words[0] == kManualWord) {

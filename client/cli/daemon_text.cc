@@ -4,9 +4,9 @@
 #include <rapidjson/prettywriter.h>
 #include <rapidjson/stringbuffer.h>
 
+#include "attach/base/clean_text.h"
 #include "client/cli/captures_text.h"
 #include "client/cli/export_options.h"
-#include "client/cli/printable.h"
 #include "client/cli/totals_text.h"
 #include "client/cli/user_names.h"
 
@@ -16,7 +16,7 @@ namespace {
 using Json = rapidjson::PrettyWriter<rapidjson::StringBuffer>;
 
 std::string Line(std::string_view what, std::string_view text) {
-  return fmt::format("  {:<10} {}\n", what, Printable(text));
+  return fmt::format("  {:<10} {}\n", what, CleanText(text));
 }
 
 std::string User(UserNames& names, Uid uid) {
@@ -52,7 +52,7 @@ std::string KeepingText(const RemoteDaemon& daemon) {
 }
 
 void Put(Json& json, const char* key, std::string_view text) {
-  const std::string clean = Printable(text);
+  const std::string clean = CleanText(text);
   json.Key(key);
   json.String(clean.data(), static_cast<rapidjson::SizeType>(clean.size()));
 }
@@ -102,8 +102,8 @@ void PutKeeping(Json& json, const RemoteDaemon& daemon) {
 std::string DaemonText(const RemoteDaemon& daemon) {
   UserNames names;
   const std::string owner = User(names, daemon.owner);
-  std::string text = fmt::format("ptrace-profd {} on {}\n", Printable(daemon.version),
-                                 Printable(daemon.node.substr(daemon.node.rfind('/') + 1)));
+  std::string text = fmt::format("ptrace-profd {} on {}\n", CleanText(daemon.version),
+                                 CleanText(daemon.node.substr(daemon.node.rfind('/') + 1)));
   text += Line("up", fmt::format("{}, as process {}", ShortTime(daemon.now - daemon.started), daemon.pid.value));
   text += Line("address", daemon.address);
   text +=

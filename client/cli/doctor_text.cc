@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "client/cli/printable.h"
+#include "attach/base/clean_text.h"
 #include "client/cli/verdict_word.h"
 
 namespace ptrace_prof {
@@ -10,9 +10,9 @@ namespace {
 
 std::string Line(const Check& check) {
   std::string text =
-      fmt::format("  {:<8} {:<19} {}\n", VerdictWord(check.verdict), Printable(check.subject), Printable(check.cause));
+      fmt::format("  {:<8} {:<19} {}\n", VerdictWord(check.verdict), CleanText(check.subject), CleanText(check.cause));
   if (!check.remedy.empty()) {
-    text += fmt::format("  {:<8} {:<19} -> {}\n", "", "", Printable(check.remedy));
+    text += fmt::format("  {:<8} {:<19} -> {}\n", "", "", CleanText(check.remedy));
   }
   return text;
 }

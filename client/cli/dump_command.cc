@@ -49,8 +49,9 @@ class DumpCommand : public Command {
     app.add_flag("-j,--json", json_, "As JSON (its schema is in docs/cli.md)");
     app.add_flag("--no-group", no_group_, "Print every thread, even when several do the same");
     app.add_flag("--subprocesses", request_.subprocesses, "Its children, too");
-    app.add_flag("--blocking", request_.blocking, "Stop the process while its stacks are read");
-    app.add_flag("--no-stops", no_stops_, "Never stop a thread, not even briefly");
+    app.add_flag("--blocking", blocking_, "Stop the whole process while its stacks are read: all of one instant");
+    app.add_flag("--nonblocking,--no-stops", nonblocking_,
+                 "Stop nothing (default: a thread that runs, for some tens of microseconds)");
     DeclareLaterFlags(app);
     app.footer(kFooter);
     request_.subprocesses = false;
@@ -65,11 +66,11 @@ class DumpCommand : public Command {
   Result<ExitCode> Dump(CaptureBackend& backend) {
     request_.verb = CaptureVerb::kDump;
     request_.idle = IdlePolicy::kAll;
-    request_.allow_stops = !no_stops_;
-    if (request_.blocking && no_stops_) {
-      return Error{Code::kInvalidArgument, "--blocking stops the process, and --no-stops forbids it",
+    if (blocking_ && nonblocking_) {
+      return Error{Code::kInvalidArgument, "--blocking stops the process, and --nonblocking forbids it",
                    "leave one of them out"};
     }
+    request_.stops = blocking_ ? StopPolicy::kAll : nonblocking_ ? StopPolicy::kNone : StopPolicy::kBrief;
     PP_ASSIGN_OR_RETURN(request_.pid, ParseTarget(pid_));
     PP_ASSIGN_OR_RETURN(const auto stream, backend.Start(request_, {}));
     ThreadDump dump;
@@ -87,7 +88,8 @@ class DumpCommand : public Command {
   CaptureRequest request_;
   bool json_ = false;
   bool no_group_ = false;
-  bool no_stops_ = false;
+  bool blocking_ = false;
+  bool nonblocking_ = false;
 };
 
 }  // namespace

@@ -5,19 +5,20 @@
 
 #include <array>
 
-#include "client/cli/printable.h"
+#include "attach/base/clean_text.h"
 
 namespace ptrace_prof {
 namespace {
 
 using Writer = rapidjson::PrettyWriter<rapidjson::StringBuffer>;
 
-constexpr std::array<const char*, 6> kStateNames = {"unknown", "running", "gil-wait", "idle", "gpu-wait", "disk-wait"};
-constexpr std::array<const char*, kSampleQualityCount> kQualityNames = {"verified", "stopped", "truncated", "too-deep",
-                                                                        "unverified"};
+constexpr std::array<const char*, 7> kStateNames = {"unknown",  "running",   "gil-wait",   "idle",
+                                                    "gpu-wait", "disk-wait", "job-stopped"};
+constexpr std::array<const char*, kSampleQualityCount> kQualityNames = {
+    "seen", "stopped", "truncated", "too-deep", "unverified", "torn", "stale-names"};
 
 void Put(Writer& json, const char* key, std::string_view text) {
-  const std::string clean = Printable(text);
+  const std::string clean = CleanText(text);
   json.Key(key);
   json.String(clean.data(), static_cast<rapidjson::SizeType>(clean.size()));
 }
@@ -105,7 +106,7 @@ std::string DumpJson(std::span<const DumpedProcess> processes) {
     json.Key("command_line");
     json.StartArray();
     for (const std::string& word : process.info.cmdline) {
-      const std::string clean = Printable(word);
+      const std::string clean = CleanText(word);
       json.String(clean.data(), static_cast<rapidjson::SizeType>(clean.size()));
     }
     json.EndArray();

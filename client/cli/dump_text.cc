@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "client/cli/printable.h"
+#include "attach/base/clean_text.h"
 
 namespace ptrace_prof {
 namespace {
@@ -19,6 +19,7 @@ constexpr StateWord kStateWords[] = {
     {ThreadState::kIdle, "idle", "idle in "},
     {ThreadState::kGpuWait, "waits for the GPU", "waits for the GPU in "},
     {ThreadState::kDiskWait, "uninterruptible wait", "uninterruptible wait in "},
+    {ThreadState::kJobStopped, "stopped", "stopped by "},
 };
 
 struct QualityWord {
@@ -26,9 +27,10 @@ struct QualityWord {
   std::string_view note;
 };
 constexpr QualityWord kQualityNotes[] = {
-    {SampleQuality::kTruncated, "the rest of this stack could not be verified: it moved while it was read"},
+    {SampleQuality::kTruncated, "the rest of this stack could not be read"},
     {SampleQuality::kTooDeep, "deeper than --max-depth"},
-    {SampleQuality::kUnverified, "this stack moved while it was read and may be wrong in parts"},
+    {SampleQuality::kTorn, "the rest of this stack moved while it was read without a stop"},
+    {SampleQuality::kStaleNames, "code of this stack was freed before its name could be read"},
 };
 
 bool SameStory(const DumpedThread& a, const DumpedThread& b) {
@@ -37,7 +39,7 @@ bool SameStory(const DumpedThread& a, const DumpedThread& b) {
 }
 
 std::string ThreadTitle(const DumpedThread& thread) {
-  std::string title = fmt::format("{} \"{}\"", thread.info.tid.value, Printable(thread.info.name));
+  std::string title = fmt::format("{} \"{}\"", thread.info.tid.value, CleanText(thread.info.name));
   if (thread.info.ns_tid.value != 0 && thread.info.ns_tid != thread.info.tid) {
     title += fmt::format(" ({} in its container)", thread.info.ns_tid.value);
   }
@@ -54,14 +56,14 @@ void AppendStack(const DumpedThread& thread, std::string& text) {
   for (uint32_t i = 0; i < thread.frames.size(); ++i) {
     const Frame& frame = thread.frames[i];
     if (frame.kind == FrameKind::kMarker) {
-      text += fmt::format("    {}\n", Printable(frame.function));
+      text += fmt::format("    {}\n", CleanText(frame.function));
       continue;
     }
-    text += fmt::format("    {} ({})\n", Printable(frame.function), PlaceText(frame));
+    text += fmt::format("    {} ({})\n", CleanText(frame.function), PlaceText(frame));
     if (const auto locals = thread.locals.find(i); locals != thread.locals.end()) {
       for (const LocalVariable& local : locals->second) {
-        text += fmt::format("        {}{} = {}\n", local.is_argument ? "arg " : "", Printable(local.name),
-                            Printable(local.value));
+        text += fmt::format("        {}{} = {}\n", local.is_argument ? "arg " : "", CleanText(local.name),
+                            CleanText(local.value));
       }
     }
   }
@@ -114,7 +116,7 @@ std::string ProcessTitle(const ProcessInfo& process) {
     title += fmt::format(" ({} in its container)", process.ns_pid.value);
   }
   return fmt::format("{}: {}\nPython {}; the most recent call is first\n", title,
-                     Printable(command.empty() ? process.name : command), Printable(process.python));
+                     CleanText(command.empty() ? process.name : command), CleanText(process.python));
 }
 
 }  // namespace
@@ -122,14 +124,14 @@ std::string ProcessTitle(const ProcessInfo& process) {
 std::string StateText(ThreadState state, std::string_view detail) {
   for (const StateWord& row : kStateWords) {
     if (row.state == state) {
-      return detail.empty() ? std::string(row.alone) : std::string(row.with_detail) + Printable(detail);
+      return detail.empty() ? std::string(row.alone) : std::string(row.with_detail) + CleanText(detail);
     }
   }
   return "state unknown";
 }
 
 std::string PlaceText(const Frame& frame) {
-  std::string place = Printable(frame.file);
+  std::string place = CleanText(frame.file);
   if (frame.line <= 0) {
     return place;
   }

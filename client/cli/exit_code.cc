@@ -11,7 +11,7 @@ constexpr ExitCodeRow kExitCodes[] = {
     {ExitCode::kOk, "done; a target that ended by itself counts as done"},
     {ExitCode::kInternal, "a fault of ours, or of this machine"},
     {ExitCode::kUsage, "the command line makes no sense, or names a thread, a kernel thread or ourselves"},
-    {ExitCode::kNoSuchProcess, "no such process, or no such capture"},
+    {ExitCode::kNoSuchProcess, "no such process, thread or capture"},
     {ExitCode::kPermission, "not permitted: the message says by whom and what to do"},
     {ExitCode::kNotPython, "nothing that we can read: not Python, a version or flavour we do not know, a zombie"},
     {ExitCode::kGone, "the target ended before anything was recorded"},

@@ -30,6 +30,11 @@ Result<UniqueFd> OpenInput(const std::string& path) {
   if (::fstat(fd.get(), &info) == 0 && S_ISDIR(info.st_mode)) {
     return Error{Code::kNotFound, fmt::format("{} is a directory", path), "name the .pftrace in it"};
   }
+  unsigned char magic[2] = {};
+  if (::pread(fd.get(), magic, sizeof magic, 0) == sizeof magic && magic[0] == 0x1f && magic[1] == 0x8b) {
+    return Error{Code::kDataLoss, fmt::format("{} is compressed", path),
+                 fmt::format("decompress it on the way: gunzip -c {} | ptrace-prof export - -o OUTPUT", path)};
+  }
   return fd;
 }
 

@@ -18,7 +18,9 @@ std::string FormatHelp() {
   for (const FormatInfo& info : ExportFormats()) {
     names += fmt::format("{}{}", names.empty() ? "" : ", ", info.name);
   }
-  return fmt::format("Format of the output: {} (default: by the extension of the file)", names);
+  return fmt::format(
+      "Format of the output: {} (default: by the extension of the file; with .gz behind it the file is compressed)",
+      names);
 }
 
 std::string WithExtension(std::string_view trace, const FormatInfo& format) {

@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "client/cli/printable.h"
+#include "attach/base/clean_text.h"
 #include "client/cli/verdict_word.h"
 
 namespace ptrace_prof {
@@ -16,7 +16,7 @@ using Writer = rapidjson::PrettyWriter<rapidjson::StringBuffer>;
 constexpr std::array<const char*, 3> kKindNames = {"python", "library-only", "ended"};
 
 void Text(Writer& json, std::string_view text) {
-  const std::string clean = Printable(text);
+  const std::string clean = CleanText(text);
   json.String(clean.data(), static_cast<rapidjson::SizeType>(clean.size()));
 }
 

@@ -5,17 +5,17 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "client/cli/printable.h"
+#include "attach/base/clean_text.h"
 
 namespace ptrace_prof {
 namespace {
 
 void Print(std::string_view label, const Error& error) {
   const std::string_view reason = ReasonName(error.reason);
-  std::string text = fmt::format("{}: {}{}\n", label, Printable(error.message),
+  std::string text = fmt::format("{}: {}{}\n", label, CleanText(error.message),
                                  reason.empty() ? std::string() : fmt::format(" [{}]", reason));
   if (!error.remedy.empty()) {
-    text += fmt::format("hint: {}\n", Printable(error.remedy));
+    text += fmt::format("hint: {}\n", CleanText(error.remedy));
   }
   std::fputs(text.c_str(), stderr);
 }
@@ -28,7 +28,7 @@ void PrintNote(std::string_view text) {
   for (bool more = true; more;) {
     const size_t end = text.find('\n');
     more = end != std::string_view::npos;
-    std::fputs((Printable(text.substr(0, end)) + "\n").c_str(), stderr);
+    std::fputs((CleanText(text.substr(0, end)) + "\n").c_str(), stderr);
     text.remove_prefix(more ? end + 1 : text.size());
   }
 }

@@ -36,6 +36,13 @@ Progress::Progress(Style style, CaptureMode mode, Nanos whole, std::string headl
       begin_(MonotonicNow()),
       next_(begin_ + (style == Style::kPlain ? kPlainEvery : kRedraw)) {}
 
+std::string ChoiceText(const CaptureRequest& carried_out) {
+  const std::string& why = carried_out.sampled_because;
+  return carried_out.mode == CaptureMode::kTrace ? "tracing every call"
+         : why.empty()                           ? "sampling, not tracing"
+                                                 : fmt::format("sampling, not tracing: {}", why);
+}
+
 void Progress::Settle(const CaptureRequest& request) {
   if (mode_ != CaptureMode::kAuto) {
     return;
@@ -43,8 +50,7 @@ void Progress::Settle(const CaptureRequest& request) {
   mode_ = request.mode;
   if (!is_quiet_) {
     Clear();
-    PrintNote(mode_ == CaptureMode::kTrace ? "tracing every call"
-                                           : fmt::format("sampling, not tracing: {}", request.sampled_because));
+    PrintNote(ChoiceText(request));
   }
 }
 

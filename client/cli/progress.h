@@ -39,6 +39,9 @@ class Progress {
   bool drawn_ = false;
 };
 
+// What kAuto came to, and why if that is known.
+std::string ChoiceText(const CaptureRequest& carried_out);
+
 // kLine on a terminal, else kPlain.
 Progress::Style ProgressStyleForStderr();
 

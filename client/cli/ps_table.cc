@@ -6,7 +6,7 @@
 #include <array>
 #include <vector>
 
-#include "client/cli/printable.h"
+#include "attach/base/clean_text.h"
 
 namespace ptrace_prof {
 namespace {
@@ -55,7 +55,7 @@ Row Cells(const ProcessEntry& entry, UserNames& users) {
              OrDash(GpuText(entry)),
              CommandText(entry)};
   for (std::string& cell : row) {
-    cell = Printable(cell);
+    cell = CleanText(cell);
   }
   return row;
 }
@@ -92,8 +92,8 @@ std::string Remark(const ProcessEntry& entry, size_t indent) {
     return "";
   }
   std::string text = fmt::format("{}^ {}: {}", std::string(indent, ' '),
-                                 entry.profilable ? "limited" : "cannot be profiled", Printable(entry.cause));
-  return text + (entry.remedy.empty() ? "" : fmt::format(" -- {}", Printable(entry.remedy))) + "\n";
+                                 entry.profilable ? "limited" : "cannot be profiled", CleanText(entry.cause));
+  return text + (entry.remedy.empty() ? "" : fmt::format(" -- {}", CleanText(entry.remedy))) + "\n";
 }
 
 }  // namespace

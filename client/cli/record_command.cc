@@ -16,13 +16,13 @@ namespace ptrace_prof {
 namespace {
 
 constexpr char kFooter[] =
-    "The default of 400 Hz gives 10,000 samples of a thread in 25 seconds, enough to tell 1 % shares apart, and is "
-    "what 1 %\n"
-    "of one core allows on a fast machine: waking up costs 5 to 18 us of CPU each time (measured; on slow or virtual "
-    "ones\n"
-    "up to 60), reading a thread 2 to 8 us. Elsewhere --max-overhead has the rate go down, and the last lines say so. "
-    "A\n"
-    "higher rate shows shorter work, not truer shares.\n"
+    "The default of 100 Hz gives 3,000 samples of a thread in 30 seconds. For each the thread that runs is stopped for "
+    "some tens of\n"
+    "microseconds, threads that wait are read as they stand; the last lines say how long stops took. --max-stopped "
+    "and\n"
+    "--max-overhead have the rate go down, and the last lines say which of them did. A higher rate shows shorter work "
+    "sooner,\n"
+    "not truer shares.\n"
     "\n"
     "Examples:\n"
     "  ptrace-prof record --pid 4711                          until Ctrl-C; then writes a web page\n"
@@ -79,6 +79,9 @@ class RecordCommand : public Command {
     auto plan = MakeRecordPlan(options_, context.program);
     if (plan.has_error()) {
       return static_cast<int>(Fail(plan.error()));
+    }
+    if (const auto place = CheckPlace(options_.output); !options_.output.empty() && place.has_error()) {
+      return static_cast<int>(Fail(place.error(), ExitCode::kOutput));  // before anything is waited for
     }
     if (auto found = FindTarget(context.backend, options_, plan.value()); found.has_error()) {
       return static_cast<int>(Fail(found.error()));

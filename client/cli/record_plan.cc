@@ -83,6 +83,10 @@ Result<void> ChooseTarget(const RecordOptions& options, const std::vector<std::s
                              program.empty() ? "--name" : "a command"),
                  kRemedy);
   }
+  if (!program.empty() && !options.threads.empty()) {
+    return Usage("--threads names threads of a process that runs, and the command has none yet",
+                 "leave it out, and give `export --threads` the names or ids of those that are to be shown");
+  }
   plan.program = program;
   if (options.is_waiting && options.name.empty() && !WaitsForSteps(options)) {
     return Usage("--wait waits for a process that --name describes, and there is none",
@@ -143,11 +147,11 @@ Result<void> ReadFilters(const RecordOptions& options, CallTraceOptions& trace) 
 
 // What calls cannot have.
 Result<void> CheckAuto(const RecordOptions& options, CaptureMode mode) {
-  if (mode == CaptureMode::kAuto && (options.gil || options.blocking || options.no_stops)) {
+  if (mode == CaptureMode::kAuto && (options.gil || options.blocking || options.nonblocking)) {
     return Usage(fmt::format("{} is about samples, and --mode auto takes none where calls can be traced",
                              options.gil        ? "--gil"
                              : options.blocking ? "--blocking"
-                                                : "--no-stops"),
+                                                : "--nonblocking"),
                  "leave it out, or take --mode sample");
   }
   return {};
@@ -180,7 +184,8 @@ Result<void> ReadMode(const RecordOptions& options, CaptureRequest& request) {
       {!options.threads.empty(), "--threads", CaptureMode::kSample},
       {options.gil, "--gil", CaptureMode::kSample},
       {options.blocking, "--blocking", CaptureMode::kSample},
-      {options.no_stops, "--no-stops", CaptureMode::kSample},
+      {options.nonblocking, "--nonblocking", CaptureMode::kSample},
+      {!options.max_stopped.empty(), "--max-stopped", CaptureMode::kSample},
   };
   for (const auto& row : rows) {
     if (row.given && request.mode != row.of && request.mode != CaptureMode::kAuto) {
@@ -248,9 +253,13 @@ Result<void> ReadValues(const RecordOptions& options, CaptureRequest& request) {
   }
   if (!options.rate.empty()) {
     PP_ASSIGN_OR_RETURN(request.rate_hz, ParseRate(options.rate));
+    request.max_stopped = 0;  // who asks for a rate is to have it
   }
   if (!options.max_overhead.empty()) {
     PP_ASSIGN_OR_RETURN(request.max_overhead, ParsePercent(options.max_overhead));
+  }
+  if (!options.max_stopped.empty()) {
+    PP_ASSIGN_OR_RETURN(request.max_stopped, ParsePercent(options.max_stopped));
   }
   if (!options.threads.empty()) {
     PP_ASSIGN_OR_RETURN(request.threads, ParseThreads(options.threads));
@@ -258,8 +267,9 @@ Result<void> ReadValues(const RecordOptions& options, CaptureRequest& request) {
   if (!options.idle.empty()) {
     PP_ASSIGN_OR_RETURN(request.idle, ParseIdle(options.idle));
   }
-  if (options.blocking && options.no_stops) {
-    return Usage("--blocking stops the process for every sample, and --no-stops forbids it", "leave one of them out");
+  if (options.blocking && options.nonblocking) {
+    return Usage("--blocking stops the process for every sample, and --nonblocking forbids it",
+                 "leave one of them out");
   }
   if (!options.pid.empty()) {
     PP_ASSIGN_OR_RETURN(request.pid, ParseTarget(options.pid));
@@ -273,8 +283,9 @@ Result<void> ReadValues(const RecordOptions& options, CaptureRequest& request) {
   request.max_depth = options.max_depth;
   request.gil_only = options.gil;
   request.subprocesses = options.subprocesses;
-  request.blocking = options.blocking;
-  request.allow_stops = !options.no_stops;
+  request.stops = options.blocking                              ? StopPolicy::kAll
+                  : options.nonblocking || request.rate_hz <= 0 ? StopPolicy::kNone
+                                                                : StopPolicy::kBrief;
   return {};
 }
 

@@ -49,7 +49,8 @@ struct RecordOptions {
   bool gil = false;
   bool subprocesses = true;
   bool blocking = false;
-  bool no_stops = false;
+  bool nonblocking = false;
+  std::string max_stopped;
   bool detach = false;
   bool quiet = false;
 };

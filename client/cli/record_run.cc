@@ -23,6 +23,9 @@ RecordRun::RecordRun(CaptureBackend& backend, const RecordPlan& plan, Talk talk)
       interrupts_(plan.program.empty() ? Interrupts::Mode::kAlone : Interrupts::Mode::kWithCommand) {}
 
 int RecordRun::Run() {
+  if (const auto place = CheckPlace(plan_.output); place.has_error()) {
+    return static_cast<int>(Fail(place.error(), ExitCode::kOutput));
+  }
   std::optional<Result<SpoolFile>> spool(writes_to_file() ? SpoolFile::Create(plan_.spool_base)
                                                           : SpoolFile::CreateNameless(plan_.spool_base));
   if (spool->has_error()) {
@@ -118,8 +121,8 @@ ExitCode RecordRun::ConcludeWithoutSamples(const TraceSpooler& spooler, SpoolFil
     SayTotals(spooler);
   } else if (!plan_.request.threads.empty()) {
     PrintNote(
-        "none of the threads of --threads did anything meanwhile: the recording is empty (`ptrace-prof dump` shows "
-        "the threads that there are; --idle=all records those that wait, too)");
+        "none of the threads of --threads did anything meanwhile: the recording is empty (--idle=all records threads "
+        "that wait, too)");
   } else {
     PrintNote("no thread did anything meanwhile: the recording is empty (--idle=all records threads that wait, too)");
   }
@@ -148,7 +151,7 @@ void RecordRun::AbortOnNextInterrupt(const SpoolFile& spool) {
 }
 
 ExitCode RecordRun::Export(SpoolFile& spool) {
-  if (plan_.format == ExportFormat::kPerfetto && writes_to_file()) {
+  if (plan_.format == ExportFormat::kPerfetto && writes_to_file() && !IsCompressed(plan_.output)) {
     if (auto renamed = spool.RenameTo(plan_.output); renamed.has_error()) {
       PrintError(renamed.error());
       KeepTrace(spool);

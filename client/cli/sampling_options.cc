@@ -26,9 +26,16 @@ void SamplingOptions::DeclareChoice(CLI::App& app) {
       ->expected(0, 1);
   app.add_flag("--no-subprocesses", no_subprocesses_, "Only the process itself, not its children");
   app.add_flag("--subprocesses", subprocesses_, "Its children too (default)")->excludes("--no-subprocesses");
-  app.add_flag("--blocking", o.blocking, "Stop the process for every sample: exact, but slows it down");
-  app.add_flag("--no-stops", o.no_stops, "Never stop a thread, not even briefly for a doubtful sample");
-  app.add_option("--max-overhead", o.max_overhead, "CPU that we may use, of one core (default: 1%); off: no limit")
+  app.add_flag(
+      "--nonblocking,--no-stops", o.nonblocking,
+      "Stop nothing: stacks that move while they are read are cut and marked torn (default: a thread that runs "
+      "is stopped for some tens of microseconds for each sample)");
+  app.add_flag("--blocking", o.blocking, "Stop the whole process for every sample: all threads at one instant");
+  app.add_option("--max-overhead", o.max_overhead,
+                 "CPU that we may use, of one core, at the price of the rate (default: off, no limit)")
+      ->type_name("PCT");
+  app.add_option("--max-stopped", o.max_stopped,
+                 "Time for which the process may stand still for us (default: 1%, no limit with --rate); off: no limit")
       ->type_name("PCT");
   idle_ = app.get_option("--idle");
 }

@@ -11,8 +11,8 @@
 #include <cerrno>
 #include <string_view>
 
+#include "attach/base/clean_text.h"
 #include "attach/base/unique_fd.h"
-#include "client/cli/printable.h"
 
 namespace ptrace_prof {
 namespace {
@@ -53,7 +53,7 @@ Located LocateSource(Pid process, const std::string& path) {
 }
 
 Error Unreadable(const std::string& path, std::string_view reason) {
-  return Error{Code::kNotFound, Printable(fmt::format("no source of {}: {}", path, reason)), ""};
+  return Error{Code::kNotFound, CleanText(fmt::format("no source of {}: {}", path, reason)), ""};
 }
 
 Result<std::string> ReadAll(int fd, const std::string& path) {
@@ -86,7 +86,7 @@ std::string ShownLine(std::string_view line) {
       expanded += c;
     }
   }
-  return Printable(expanded);
+  return CleanText(expanded);
 }
 
 std::vector<std::string> SplitLines(std::string_view text) {
@@ -119,7 +119,7 @@ Result<SourceFile> ReadSourceFile(Pid process, const std::string& path) {
     return Unreadable(path, ErrnoError(errno, "it cannot be opened").message);
   }
   PP_ASSIGN_OR_RETURN(const std::string text, ReadAll(file.get(), path));
-  return SourceFile{.where = Printable(located.where), .lines = SplitLines(text)};
+  return SourceFile{.where = CleanText(located.where), .lines = SplitLines(text)};
 }
 
 }  // namespace ptrace_prof

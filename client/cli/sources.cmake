@@ -35,7 +35,6 @@ pp_library(client/cli
     cli/messages.cc
     cli/named_target.cc
     cli/option_values.cc
-    cli/printable.cc
     cli/progress.cc
     cli/ps_command.cc
     cli/ps_table.cc

@@ -69,7 +69,7 @@ Result<StepSchedule> ReadWords(const RecordOptions& options) {
 }  // namespace
 
 void DeclareStepOptions(CLI::App& app, RecordOptions& options) {
-  app.add_option("--steps", options.steps, "With --mode trace: end after N whole steps of torch.optim")->type_name("N");
+  app.add_option("--steps", options.steps, "With --mode trace: N whole steps of torch.optim, no more")->type_name("N");
   for (const Word& word : kWords) {
     if (word.help != nullptr) {
       app.add_option(word.option, options.*word.text, word.help)->type_name("N");

@@ -137,6 +137,11 @@ size_t TopModel::live_threads() const {
                                            [](const TopThread& one) { return one.state != ThreadState::kUnknown; }));
 }
 
+size_t TopModel::stopped_threads() const {
+  return static_cast<size_t>(std::ranges::count_if(
+      names_.threads(), [](const TopThread& one) { return one.state == ThreadState::kJobStopped; }));
+}
+
 std::map<int32_t, TopCell> TopModel::LinesOf(const std::string& file) const {
   return CountsOfLines(names_, tally(), query_.scope, file);
 }

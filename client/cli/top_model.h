@@ -50,6 +50,7 @@ class TopModel {
   const TopTally& tally() const;
   const std::map<Pid, SampleBatch::Process>& processes() const { return names_.processes(); }
   size_t live_threads() const;
+  size_t stopped_threads() const;  // of these: those that stand still (SIGSTOP, a debugger, a frozen cgroup)
   std::map<int32_t, TopCell> LinesOf(const std::string& file) const;
   Nanos window_length() const { return window_length_; }
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "client/cli/printable.h"
+#include "attach/base/clean_text.h"
 #include "client/cli/top_text.h"
 
 namespace ptrace_prof {
@@ -66,9 +66,9 @@ std::string ShownText(const TopSession& session) {
                                  model.rows().size(), NameOf(query.sort), query.reversed ? " (reversed)" : "");
   text += model.since_start() ? "since the start" : fmt::format("last {:g} s", model.window_length().seconds());
   if (session.page() == TopSession::Page::kFilter) {
-    text += fmt::format(", filter: {}_", Printable(query.filter));
+    text += fmt::format(", filter: {}_", CleanText(query.filter));
   } else if (!query.filter.empty()) {
-    text += fmt::format(", filter: {}", Printable(query.filter));
+    text += fmt::format(", filter: {}", CleanText(query.filter));
   }
   return text + (model.paused() ? "  [PAUSED]" : "");
 }
@@ -78,7 +78,7 @@ void DrawHead(const TopSession& session, std::vector<TopLine>& lines) {
   if (session.notice().empty()) {
     lines.push_back({TopTotalsText(session.model()), TopStyle::kPlain});
   } else {
-    lines.push_back({Printable(session.notice()), TopStyle::kNotice});
+    lines.push_back({CleanText(session.notice()), TopStyle::kNotice});
   }
   lines.push_back({ShownText(session), TopStyle::kPlain});
 }
@@ -120,8 +120,15 @@ std::string RowLine(const TopSession& session, const TopRow& row, ScreenSize siz
     return TopRowText(row, view, static_cast<size_t>(size.columns));
   }
   std::string text = TopRowText(row, view, column);
+  if (text.size() > column) {
+    size_t end = column;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) {
+      --end;  // no character is cut
+    }
+    text.resize(end);
+  }
   text.resize(column, ' ');
-  return Printable(text) + " | " + SourceOf(session, row);  // a character may have been cut
+  return text + " | " + SourceOf(session, row);
 }
 
 void DrawTable(const TopSession& session, ScreenSize size, std::vector<TopLine>& lines) {
@@ -141,7 +148,7 @@ void DrawTable(const TopSession& session, ScreenSize size, std::vector<TopLine>&
   }
   if (rows.empty()) {
     lines.push_back({model.query().filter.empty()
-                         ? "  nothing was sampled: every thread waits (--idle shows waiting, too)"
+                         ? "  nothing was sampled: every thread waits or is stopped (--idle shows waiting, too)"
                          : "  nothing that matches the filter",
                      TopStyle::kFaint});
   }
@@ -151,8 +158,8 @@ void DrawSource(const TopSession& session, ScreenSize size, std::vector<TopLine>
   const TopSession::Source& source = session.source();
   const Result<SourceFile>& file = session.FileOf(source.path);
   if (file.has_error()) {
-    lines.push_back({Printable(source.path), TopStyle::kHeading});
-    lines.push_back({"  " + Printable(file.error().message), TopStyle::kFaint});
+    lines.push_back({CleanText(source.path), TopStyle::kHeading});
+    lines.push_back({"  " + CleanText(file.error().message), TopStyle::kFaint});
     return;
   }
   lines.push_back(

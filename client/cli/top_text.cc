@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "client/cli/printable.h"
+#include "attach/base/clean_text.h"
 #include "client/cli/totals_text.h"
 
 namespace ptrace_prof {
@@ -29,8 +29,9 @@ struct StateWord {
   std::string_view word;
 };
 constexpr StateWord kStates[] = {
-    {ThreadState::kUnknown, "ended"}, {ThreadState::kRunning, "running"},  {ThreadState::kGilWait, "GIL wait"},
-    {ThreadState::kIdle, "idle"},     {ThreadState::kGpuWait, "GPU wait"}, {ThreadState::kDiskWait, "disk wait"},
+    {ThreadState::kUnknown, "ended"},      {ThreadState::kRunning, "running"},  {ThreadState::kGilWait, "GIL wait"},
+    {ThreadState::kIdle, "idle"},          {ThreadState::kGpuWait, "GPU wait"}, {ThreadState::kDiskWait, "disk wait"},
+    {ThreadState::kJobStopped, "stopped"},
 };
 
 const ViewWords& WordsOf(TopView view) {
@@ -61,28 +62,28 @@ std::string FileText(const std::string& file, size_t used, size_t width) {
 }
 
 std::string CodeText(const TopRow& row, size_t width) {
-  std::string name = Printable(row.name);
+  std::string name = CleanText(row.name);
   if (row.file.empty()) {
     return name;
   }
   const std::string line = row.line > 0 ? fmt::format(":{}", row.line) : "";
-  return fmt::format("{} ({}{})", name, FileText(Printable(row.file), name.size() + line.size() + 3, width), line);
+  return fmt::format("{} ({}{})", name, FileText(CleanText(row.file), name.size() + line.size() + 3, width), line);
 }
 
 std::string ThreadText(const TopRow& row) {
   if (row.pid.value == 0) {
-    return Printable(row.name);
+    return CleanText(row.name);
   }
-  return fmt::format("{:<9} {:>7} {:>7}  {}{}", StateText(row.state), row.pid.value, row.tid.value, Printable(row.name),
+  return fmt::format("{:<9} {:>7} {:>7}  {}{}", StateText(row.state), row.pid.value, row.tid.value, CleanText(row.name),
                      row.holds_gil ? " [GIL]" : "");
 }
 
 std::string ProcessText(const TopRow& row) {
   if (row.pid.value == 0) {
-    return Printable(row.name);
+    return CleanText(row.name);
   }
   const std::string parent = row.parent.value > 0 ? fmt::format("of {}", row.parent.value) : "";
-  return fmt::format("{:>7} {:<10} {}", row.pid.value, parent, Printable(row.command.empty() ? row.name : row.command));
+  return fmt::format("{:>7} {:<10} {}", row.pid.value, parent, CleanText(row.command.empty() ? row.name : row.command));
 }
 
 }  // namespace
@@ -125,7 +126,7 @@ std::string TopTargetText(const TopModel& model, Pid pid) {
     return fmt::format("process {}", pid.value);
   }
   const SampleBatch::Process& info = process->second;
-  return Printable(fmt::format("process {}: {}, CPython {}", pid.value, info.command.empty() ? info.name : info.command,
+  return CleanText(fmt::format("process {}: {}, CPython {}", pid.value, info.command.empty() ? info.name : info.command,
                                info.python.empty() ? "?" : info.python));
 }
 
@@ -137,8 +138,12 @@ std::string TopTotalsText(const TopModel& model) {
       fmt::format("{} samples in {:.1f} s at {:.0f} Hz, {} {}; truncated {}, lost {}", Grouped(counters.samples),
                   tally.span().seconds(), counters.actual_rate_hz, threads, threads == 1 ? "thread" : "threads",
                   Percent(counters.Of(SampleQuality::kTruncated), counters.samples), Grouped(counters.lost));
-  if (const uint64_t unverified = counters.Of(SampleQuality::kUnverified); unverified > 0) {
-    text += fmt::format(", unverified {}", Percent(unverified, counters.samples));
+  if (const uint64_t torn = counters.Of(SampleQuality::kTorn); torn > 0) {
+    text += fmt::format(", torn {}", Percent(torn, counters.samples));
+  }
+  if (const size_t stopped = model.stopped_threads(); stopped > 0) {
+    text +=
+        fmt::format("; {} stopped, as by Ctrl-Z or a debugger", stopped == threads ? "all" : std::to_string(stopped));
   }
   if (counters.thinned > 0) {
     text += fmt::format(", left out {} (too many different stacks to show)", Grouped(counters.thinned));

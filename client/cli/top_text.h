@@ -20,7 +20,7 @@ std::string TopRowText(const TopRow& row, TopView view, size_t width = 0);
 
 // "process 4711: python3 train.py, CPython 3.11.7"
 std::string TopTargetText(const TopModel& model, Pid pid);
-// "2,000 samples in 5.0 s at 400 Hz, 3 threads; truncated 0 %, lost 0"
+// "2,000 samples in 20.0 s at 100 Hz, 3 threads; truncated 0 %, lost 0"
 std::string TopTotalsText(const TopModel& model);
 
 }  // namespace ptrace_prof

@@ -15,10 +15,13 @@ struct QualityWord {
   const char* word;
   bool always;  // shown even when there is none
 };
+constexpr Nanos kWorthTelling = Nanos::FromMillis(100);
 constexpr QualityWord kQualityWords[] = {
-    {SampleQuality::kVerified, "verified", true},      {SampleQuality::kStopped, "stopped", true},
-    {SampleQuality::kTruncated, "truncated", true},    {SampleQuality::kTooDeep, "too deep", false},
-    {SampleQuality::kUnverified, "unverified", false},
+    {SampleQuality::kTruncated, "truncated", true},
+    {SampleQuality::kTooDeep, "too deep", false},
+    {SampleQuality::kTorn, "torn", false},
+    {SampleQuality::kStaleNames, "with names that are gone", false},
+    {SampleQuality::kFormerlyUnverified, "unverified", false},
 };
 
 uint64_t Of(const Accounting& totals, SampleQuality quality) { return totals.by_quality[static_cast<size_t>(quality)]; }
@@ -31,18 +34,48 @@ std::string Things(uint64_t count, std::string_view one, std::string_view many) 
   return fmt::format("{} {}", Grouped(count), count == 1 ? one : many);
 }
 
-std::string Cost(const Accounting& totals) {
-  std::string text = fmt::format("\n  overhead {:.2f} % of one core", Overhead(totals));
-  if (totals.stops == 1) {
-    text += fmt::format("; 1 brief stop of {:.0f} us", totals.stopped_total.seconds() * 1e6);
-  } else if (totals.stops > 1) {
-    text += fmt::format("; {} brief stops of {:.0f} us on average", Grouped(totals.stops),
-                        totals.stopped_total.seconds() * 1e6 / static_cast<double>(totals.stops));
-    if (totals.stopped_longest.value > 0) {  // traces of before do not say
-      text += fmt::format(", {:.0f} at most", totals.stopped_longest.seconds() * 1e6);
+double StoppedShare(const Accounting& totals) {
+  return totals.wall.value > 0 ? 100 * totals.stopped_total.seconds() / totals.wall.seconds() : 0;
+}
+
+// What stops did or could not do; nothing where all went as usual.
+std::string Disturbances(const Accounting& totals) {
+  const struct {
+    uint64_t count;
+    const char* what;
+  } rows[] = {
+      {totals.refused_stops, "stops refused (another tracer has the process)"},
+      {totals.interrupted_waits, "waits of the process ended early by a stop (EINTR; --nonblocking ends none)"}};
+  std::string text;
+  for (const auto& row : rows) {
+    if (row.count > 0) {
+      text += fmt::format("\n  {} {}", Grouped(row.count), row.what);
     }
   }
   return text;
+}
+
+std::string Cost(const Accounting& totals) {
+  const Accounting& t = totals;
+  const double sampling = t.wall.value > 0 ? 100 * (t.collector_cpu - t.starting_cpu).seconds() / t.wall.seconds() : 0;
+  std::string text = fmt::format("\n  overhead {:.2f} % of one core", sampling);
+  if (totals.starting_cpu.value > 0) {
+    text += fmt::format(" (and {:.2f} s of CPU to begin)", totals.starting_cpu.seconds());
+  }
+  if (totals.stops == 1) {
+    text += fmt::format("; 1 brief stop of {:.0f} us", totals.stopped_total.seconds() * 1e6);
+  } else if (totals.stops > 1) {
+    text += fmt::format("; {} brief stops", Grouped(totals.stops));
+    if (totals.stopped_median.value > 0) {
+      text += fmt::format(" of {:.0f} us (half of them; 9 of 10 {:.0f}, longest {:.0f}), {:.2f} % of the time",
+                          totals.stopped_median.seconds() * 1e6, totals.stopped_p90.seconds() * 1e6,
+                          totals.stopped_longest.seconds() * 1e6, StoppedShare(totals));
+    } else {  // traces of before do not say
+      text += fmt::format(" of {:.0f} us on average",
+                          totals.stopped_total.seconds() * 1e6 / static_cast<double>(totals.stops));
+    }
+  }
+  return text + Disturbances(totals);
 }
 
 // What telling cost the process, as far as that was measured there. An event that is lost has been told of, too.
@@ -81,6 +114,9 @@ std::string CallLines(const Accounting& totals) {
   if (totals.calls_too_deep > 0) {
     text += fmt::format(", too deep {}", Grouped(totals.calls_too_deep));
   }
+  if (totals.calls_without_name > 0) {
+    text += fmt::format(", without a name {}", Grouped(totals.calls_without_name));
+  }
   if (totals.nonsense > 0) {
     text += fmt::format("\n  the process told {} of its calls that cannot be: left out",
                         Things(totals.nonsense, "thing", "things"));
@@ -98,6 +134,11 @@ std::string CallLines(const Accounting& totals) {
   }
   for (const std::string& sentence : Sentences(totals.left_out)) {
     text += "\n  " + sentence;
+  }
+  if (totals.call_events + totals.call_events_lost == 0) {
+    text +=
+        "\n  no call began or ended meanwhile: Python stayed in one function, or runs compiled code that tells of none "
+        "(Nuitka, Cython, C); --mode sample shows where the time goes";
   }
   text += CostOfEvents(totals);
   text += Cost(totals);
@@ -246,6 +287,20 @@ std::string LiveLine(CaptureMode mode, const Accounting& totals, Nanos elapsed, 
                      Grouped(totals.lost), Overhead(totals), bar);
 }
 
+namespace {
+
+// Why the rate fell, and what lifts that.
+std::string_view LimitMet(const Accounting& totals) {
+  switch (totals.limit) {
+    case RateLimit::kCpu: return "--max-overhead was met (off, or a larger share, lifts it)";
+    case RateLimit::kStops: return "--max-stopped was met (off, or a larger share, lifts it)";
+    case RateLimit::kNone: break;
+  }
+  return "the machine was busy, and the collector got no CPU in time";
+}
+
+}  // namespace
+
 std::string ClosingLines(CaptureMode mode, const Accounting& totals) {
   if (mode == CaptureMode::kTrace) {
     return CallLines(totals);
@@ -263,13 +318,22 @@ std::string ClosingLines(CaptureMode mode, const Accounting& totals) {
   }
   text +=
       fmt::format("; late {}, missed {}, lost {}", Grouped(totals.late), Grouped(totals.missed), Grouped(totals.lost));
-  if (totals.stale_code > 0) {
-    text += fmt::format(", stale code {}", Grouped(totals.stale_code));
+  if (totals.state_unknown > 0) {
+    text += fmt::format(", running or not unknown {}", Grouped(totals.state_unknown));
+  }
+  if (totals.stood_still >= kWorthTelling) {
+    text += fmt::format("\n  stood still for {:.1f} s (stopped by a signal or a debugger, or frozen)",
+                        totals.stood_still.seconds());
   }
   text += Cost(totals);
+  if (const uint64_t torn = Of(totals, SampleQuality::kTorn); torn > 0) {
+    text += fmt::format(
+        "\n  {} of the samples moved while they were read without a stop: shares of code that makes many calls can be "
+        "off by tens of percent; leave --nonblocking out for true ones",
+        Percent(torn, totals.samples));
+  }
   if (totals.asked_rate_hz > 0 && totals.actual_rate_hz < 0.9 * totals.asked_rate_hz) {
-    text += fmt::format("\n  {:.0f} Hz were asked for: backed off to keep to --max-overhead, or the machine was busy",
-                        totals.asked_rate_hz);
+    text += fmt::format("\n  {:.0f} Hz were asked for: {}", totals.asked_rate_hz, LimitMet(totals));
   }
   return text;
 }

@@ -21,7 +21,7 @@ std::string Percent(uint64_t part, uint64_t whole);
 // "  12/30 s  6,150 samples  …  overhead 0.4 %  [########            ]": where it is known how long it will take;
 // `whole` 0: it is not.
 std::string LiveLine(CaptureMode mode, const Accounting& totals, Nanos elapsed, Nanos whole = {});
-// Several lines, without a newline at the end: samples, verified, stopped, truncated, late, lost, overhead; or calls
+// Several lines, without a newline at the end: samples, their marks, late, missed, lost, overhead, stops; or calls
 // and returns, what of them is missing, overhead.
 std::string ClosingLines(CaptureMode mode, const Accounting& totals);
 // Of the GPU of one process: what was seen, what of it has a Python stack, what does not add up; or why there is none.

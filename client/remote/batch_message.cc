@@ -67,11 +67,16 @@ void BatchAssembly::AddCounters(const v1::SampleBatch& message) {
   const v1::SampleCounters& from = message.counters();
   SampleBatch::Counters& to = batch_.counters;
   to.samples += from.samples();
-  to.by_quality[static_cast<size_t>(SampleQuality::kVerified)] += from.verified();
-  to.by_quality[static_cast<size_t>(SampleQuality::kStopped)] += from.stopped();
   to.by_quality[static_cast<size_t>(SampleQuality::kTruncated)] += from.truncated();
   to.by_quality[static_cast<size_t>(SampleQuality::kTooDeep)] += from.too_deep();
-  to.by_quality[static_cast<size_t>(SampleQuality::kUnverified)] += from.unverified();
+  to.by_quality[static_cast<size_t>(SampleQuality::kTorn)] += from.torn();
+  to.by_quality[static_cast<size_t>(SampleQuality::kStaleNames)] += from.stale_names();
+  uint64_t marked = 0;
+  for (const SampleQuality quality :
+       {SampleQuality::kTruncated, SampleQuality::kTooDeep, SampleQuality::kTorn, SampleQuality::kStaleNames}) {
+    marked += to.by_quality[static_cast<size_t>(quality)];
+  }
+  to.by_quality[static_cast<size_t>(SampleQuality::kSeen)] = to.samples - std::min(marked, to.samples);
   to.thinned += message.thinned();
   to.lost += from.lost();
   to.missed += from.missed_rounds();

@@ -39,7 +39,7 @@ RemoteCapture CaptureOf(const v1::Capture& message) {
   capture.trace_bytes = message.trace_bytes();
   capture.samples = message.totals().samples();
   capture.truncated = message.totals().truncated();
-  capture.unverified = message.totals().unverified();
+  capture.torn = message.totals().torn();
   capture.lost = message.totals().lost();
   capture.processes = message.totals().processes();
   capture.threads = message.totals().threads();

@@ -28,7 +28,7 @@ struct RemoteCapture {
   uint64_t trace_bytes = 0;
   uint64_t samples = 0;
   uint64_t truncated = 0;
-  uint64_t unverified = 0;
+  uint64_t torn = 0;
   uint64_t lost = 0;
   uint64_t processes = 0;
   uint64_t threads = 0;

@@ -39,7 +39,7 @@ void CopyStack(const ThreadsToArm& from, const ThreadEntry& entry, RemoteAddr in
     unknown.emplace(from.layout, entry.state, interpreter, from.max_depth);
   }
   ThreadStack& stack = track != nullptr ? track->stack : *unknown;
-  const CollectStatus status = stack.ReadAgain(from.memory, false);
+  const CollectStatus status = stack.ReadAgain(from.memory);
   if (status != CollectStatus::kGone && status != CollectStatus::kNoState) {
     stop.threads.push_back({entry, stack.frames(), {}, status == CollectStatus::kWhole});
     DropUnborn(from, stop.threads.back().frames);

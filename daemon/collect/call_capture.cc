@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 #include <poll.h>
 
+#include "attach/inject/queued_call.h"
 #include "attach/proc/memory_grants.h"
+#include "attach/proc/procfs.h"
+#include "attach/ptrace/held_start.h"
 #include "daemon/collect/call_tracer.h"
 #include "daemon/collect/call_window.h"
 #include "daemon/collect/child_count.h"
+#include "daemon/collect/entry_wait.h"
 #include "daemon/collect/gpu_capture.h"
 #include "daemon/collect/stack_history.h"
 #include "daemon/nvml/nvml_counters.h"
@@ -15,7 +19,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr int kPauseMs = 1;  // between two looks at rings that are not busy
-constexpr int kAwaitMs = 2;
+constexpr Nanos kAwait = Nanos::FromMillis(2);
 constexpr size_t kBusyRecords = 100'000;    // in one look: the next one must not wait
 constexpr size_t kMostUnwritten = 250'000;  // records: a pipe takes a while, in which nothing is drained
 constexpr Nanos kFlushEvery = Nanos::FromMillis(50);
@@ -48,10 +52,13 @@ class CallCapture {
       return told ? armed : Refuse(std::move(armed).error());
     }
     begin_ = MonotonicNow();
+    waited_cpu_ = request_.wait_for_python ? OwnCpuTime() : waited_cpu_;  // what came before is not of the window
+    TellLateness();
     if (gpu_.has_value()) {
       gpu_->Open(begin_);
     }
-    window.Begin(begin_);
+    const bool waited = has_told_idle_ && request_.duration >= EntryWait::kPatience;
+    window.Begin(waited ? asked_at_ : begin_);  // a wait is of the time that was asked for
     TellLimit();
     auto recorded = Record(window);
     const Nanos end = MonotonicNow();
@@ -84,6 +91,7 @@ class CallCapture {
     if (IsReadByGrant(request_.pid)) {
       return OnlyGrantedToRead(request_.pid);
     }
+    PP_RETURN_IF_ERROR(CheckStoppable(request_.pid));  // before anything is waited for
     if (terms_.refusal != nullptr) {
       PP_RETURN_IF_ERROR(CheckCost());
     }
@@ -97,11 +105,12 @@ class CallCapture {
   }
 
   // A process that runs no Python lets nobody in until it does. Where there is no other way to record it, it is waited
-  // for, however long that takes.
+  // for as long as that may be of use.
   Result<void> Install() {
     const bool is_only_way = terms_.refusal == nullptr;
     Nanos next_word = MonotonicNow() + kTellIdleAfter;
     bool is_read = true;
+    EntryWait wait(request_, tracer_->memory(), tracer_->python(), asked_at_);
     const auto go_on = [&] {
       if (gpu_.has_value()) {
         gpu_->KeepAlive();
@@ -110,10 +119,15 @@ class CallCapture {
         is_read = TellIdle(now).has_value();
         next_word = now + kAccountEvery;
       }
-      return is_read && !stop_.load(std::memory_order_relaxed);
+      // What has just begun is about to come to its program.
+      const bool may_come = request_.wait_for_python || wait.Look(MonotonicNow());
+      return may_come && is_read && !stop_.load(std::memory_order_relaxed);
     };
     while (true) {
       auto installed = tracer_->Install(go_on);
+      if (installed.has_error() && wait.error()) {
+        return *wait.error();
+      }
       if (installed.has_value() || installed.error().reason != Reason::kTargetIdle || !is_only_way) {
         waited_cpu_ = has_told_idle_ ? OwnCpuTime() : Nanos();
         return installed;
@@ -168,6 +182,22 @@ class CallCapture {
     }
   }
 
+  // A program that we started is traced from its first line on, or it is said by how much it was ahead of us.
+  void TellLateness() {
+    const bool was_held = IsHeld(request_.pid);
+    LetStartGo();
+    const auto started = ReadStartTime(request_.pid);
+    if (!request_.wait_for_python || was_held || started.has_error()) {
+      return;
+    }
+    timespec since_boot{};
+    ::clock_gettime(CLOCK_BOOTTIME, &since_boot);
+    const Nanos now(int64_t{since_boot.tv_sec} * 1'000'000'000 + since_boot.tv_nsec);
+    writer_.AddNotice(begin_, fmt::format("process {} had run for {} ms when tracing began: the calls until then are "
+                                          "not in the trace",
+                                          request_.pid.value, (now - started.value()).value / 1'000'000));
+  }
+
   // Of a limit that the user may not know of.
   void TellLimit() {
     if (terms_.refusal != nullptr && request_.trace.max_overhead > 0) {
@@ -204,11 +234,13 @@ class CallCapture {
     ProcessMemory memory(request_.pid);
     while (true) {
       const auto python = PythonProcess::Open(request_.pid, memory);
-      if (python.has_value() || HasExited(pidfd) || stop_.load(std::memory_order_relaxed) ||
-          (python.error().code != Code::kFailedPrecondition && python.error().code != Code::kGone)) {
+      // One that is held may stand where its files are being mapped, and looks damaged then.
+      const bool may_come = python.has_error() && (python.error().code == Code::kFailedPrecondition ||
+                                                   python.error().code == Code::kGone || IsHeld(request_.pid));
+      if (!may_come || HasExited(pidfd) || stop_.load(std::memory_order_relaxed)) {
         return python.has_value() ? Result<void>() : python.error();
       }
-      ::poll(nullptr, 0, kAwaitMs);
+      PauseOrStep(kAwait);
     }
   }
 
@@ -296,6 +328,7 @@ class CallCapture {
   StackHistory history_{stacks_};
   std::unique_ptr<CallTracer> tracer_;
   std::optional<GpuCapture> gpu_;
+  const Nanos asked_at_ = MonotonicNow();
   bool has_told_idle_ = false;
   Nanos waited_cpu_;   // before the window, while nobody ran Python
   Nanos known_until_;  // where the threads were
@@ -308,7 +341,9 @@ class CallCapture {
 Result<void> RunCallCapture(const CaptureRequest& request, ByteSink& sink, const std::atomic<bool>& stop,
                             const CallCaptureTerms& terms) {
   CallCapture capture(request, sink, stop, terms);
-  return capture.Run();
+  Result<void> ran = capture.Run();
+  LetStartGo();  // whatever the reason: there may be another way, in which it is not held
+  return ran;
 }
 
 }  // namespace ptrace_prof

@@ -8,6 +8,7 @@ namespace {
 constexpr size_t kMaxNames = size_t{1} << 20;  // of each kind; a target may make up addresses
 constexpr size_t kMaxFreed = kMaxNames / 2;
 constexpr const char* kTooMany = "[too many functions]";
+constexpr const char* kCacheClass = "functools._lru_cache_wrapper";
 
 }  // namespace
 
@@ -18,7 +19,7 @@ CalledName CallNames::Intern(const std::optional<Frame>& frame, const char* unkn
   Frame marker;
   marker.function = unknown;
   marker.kind = FrameKind::kMarker;
-  return {stacks_.InternFrame(marker)};
+  return {stacks_.InternFrame(marker), kShown, true};
 }
 
 // Ids of a cleared StackTable mean nothing.
@@ -54,21 +55,21 @@ bool CallNames::IsStill(RemoteAddr code, Name& name) {
   return true;
 }
 
-CalledName CallNames::OfFormer(RemoteAddr code, uint64_t when) {
+CalledName CallNames::OfFormer(Kind kind, RemoteAddr code, uint64_t when) {
   auto* former = formers_.Find(code, when);
-  if (former == nullptr) {
-    return Gone();
+  if (former == nullptr || former->told.is_type != (kind == Kind::kType)) {
+    return Gone(kind);
   }
   if (!former->name) {
     const std::optional<Frame> frame = objects_.Freed(former->told);
-    former->name = frame ? Intern(frame, "") : Gone();
+    former->name = frame ? Intern(frame, "") : Gone(kind);
   }
   return *former->name;
 }
 
 // Gives it a name. False: it went while it was being read, or before; what was read may be somebody else's.
-bool CallNames::Look(RemoteAddr code, uint64_t when) {
-  const std::optional<Frame> frame = objects_.Code(code);
+bool CallNames::Look(Kind kind, RemoteAddr code, uint64_t when) {
+  const std::optional<Frame> frame = kind == Kind::kCode ? objects_.Code(code) : objects_.Type(code);
   TakeFreed();
   Name* name = codes_.Find(code.value);
   if (name == nullptr) {  // all of them were dropped
@@ -78,8 +79,11 @@ bool CallNames::Look(RemoteAddr code, uint64_t when) {
     objects_.Forget(code);
     return false;
   }
-  name->name = frame ? Intern(frame, "") : Gone();
+  name->name = frame ? Intern(frame, "") : Gone(kind);
   name->checked = round_;
+  if (kind == Kind::kType) {
+    return true;
+  }
   if (bool* excluded = excluded_.Find(code.value)) {
     *excluded = false;  // that was another one
   }
@@ -133,14 +137,16 @@ void CallNames::TakeFreed() {
   }
 }
 
-CalledName CallNames::OfCode(RemoteAddr code, uint64_t when) {
+CalledName CallNames::OfCode(RemoteAddr code, uint64_t when) { return Of(Kind::kCode, code, when); }
+
+CalledName CallNames::Of(Kind kind, RemoteAddr code, uint64_t when) {
   CheckGeneration();
   Name* name = codes_.Find(code.value);
   if (name == nullptr && codes_.size() >= kMaxNames) {
     return Intern(std::nullopt, kTooMany);
   }
   if (name != nullptr && when < name->since) {
-    return OfFormer(code, when);
+    return OfFormer(kind, code, when);
   }
   if (name != nullptr && name->used == round_) {
     return name->name;
@@ -148,14 +154,17 @@ CalledName CallNames::OfCode(RemoteAddr code, uint64_t when) {
   if (name == nullptr) {
     name = codes_.Insert(code.value, {});
   }
-  if (name->checked != round_ && !IsStill(code, *name)) {
-    if (!Look(code, when)) {
-      return OfFormer(code, when);
+  const bool looks_anew = kind == Kind::kType && freed_ == nullptr;
+  if (name->checked != round_ && (looks_anew || !IsStill(code, *name))) {
+    if (!Look(kind, code, when)) {
+      return OfFormer(kind, code, when);
     }
     name = codes_.Find(code.value);  // others may have come
   }
   name->used = round_;
-  used_.push_back(code);
+  if (kind == Kind::kCode) {
+    used_.push_back(code);
+  }
   return name->name;
 }
 
@@ -181,20 +190,83 @@ CalledName CallNames::OfModule(RemoteAddr code, RemoteAddr self, uint64_t when) 
   return called;
 }
 
-CalledName CallNames::OfCallable(RemoteAddr callable, RemoteAddr method) {
-  CheckGeneration();
-  // A C function is its PyMethodDef, which is static; the objects that carry it come and go.
-  const std::pair key = method.IsNull() ? std::pair(callable.value, uint64_t{0}) : std::pair(uint64_t{0}, method.value);
+CalledName CallNames::NameMember(const std::string& owner, RemoteAddr method) {
+  const std::optional<std::string> member =
+      method.IsNull() ? std::optional<std::string>("__call__") : objects_.Method(method);
+  if (!member) {
+    return Intern(std::nullopt, "[C function that is gone]");
+  }
+  if (method.IsNull() && (owner == "function" || owner == "method")) {
+    return {FrameId(), kNoCall};  // it tells of itself
+  }
+  Frame frame;
+  frame.function = owner + "." + *member;
+  frame.kind = FrameKind::kC;
+  return Intern(frame, "");
+}
+
+CalledName CallNames::NameWrapper(FrameId wrapped) {
+  Frame frame;
+  frame.function = "functools.lru_cache(" + stacks_.frame(wrapped).function + ")";
+  frame.kind = FrameKind::kC;
+  return Intern(frame, "");
+}
+
+// A method of a class, or an instance that is called itself.
+CalledName CallNames::OfMember(const CalledThing& called, uint64_t when) {
+  const CalledName owner = Of(Kind::kType, called.owner, when);
+  if (owner.is_marker) {
+    return owner;
+  }
+  uint64_t member = called.method.value;
+  const bool is_wrapper = member != 0 && stacks_.frame(owner.function).function == kCacheClass;
+  if (is_wrapper) {
+    const CalledName code = Of(Kind::kCode, called.method, when);
+    if (code.is_marker) {
+      return code;
+    }
+    member = code.function.value;
+  }
+  const std::pair key(uint64_t{owner.function.value} + 1, member);
   const Name* name = callables_.Find(key);
   if (name == nullptr && callables_.size() >= kMaxNames) {
     return Intern(std::nullopt, kTooMany);
   }
   if (name == nullptr) {
-    const std::optional<Frame> frame = objects_.Callable(callable, method);
-    const CalledName found = frame ? Intern(frame, "") : CalledName{FrameId(), kNoCall};
-    name = callables_.Insert(key, {.name = found});
+    const std::string owner_name = stacks_.frame(owner.function).function;
+    name = callables_.Insert(key, {.name = is_wrapper ? NameWrapper(FrameId(static_cast<uint32_t>(member)))
+                                                      : NameMember(owner_name, called.method)});
   }
   return name->name;
+}
+
+CalledName CallNames::OfCallable(const CalledThing& called, uint64_t when) {
+  CheckGeneration();
+  if (called.method.IsNull()) {
+    return called.owner.IsNull() ? Of(Kind::kType, called.callable, when) : OfMember(called, when);
+  }
+  // A C function is its PyMethodDef, which is static; the objects that carry it come and go.
+  const std::pair key(uint64_t{0}, called.method.value);
+  if (!called.owner.IsNull()) {
+    const CalledName name = OfMember(called, when);
+    Name* known = callables_.Find(key);
+    if (known == nullptr && callables_.size() < kMaxNames) {
+      known = callables_.Insert(key, {});
+    }
+    if (known != nullptr && !name.is_marker) {
+      known->name = name;
+    }
+    return name;
+  }
+  const Name* known = callables_.Find(key);
+  if (known == nullptr && callables_.size() >= kMaxNames) {
+    return Intern(std::nullopt, kTooMany);
+  }
+  if (known == nullptr) {
+    const std::optional<Frame> frame = objects_.Callable(called.callable, called.method);
+    known = callables_.Insert(key, {.name = frame ? Intern(frame, "") : CalledName{FrameId(), kNoCall}});
+  }
+  return known->name;
 }
 
 void CallNames::Exclude(RemoteAddr code) {

@@ -3,7 +3,8 @@
 //
 // One per traced process, shared by the replayers of its threads; one thread. An address may get a new tenant. Where
 // the target tells which code it frees and what that was called (WatchFreed), a name holds for the events between two
-// such moments, and one that was read too late is not given. Else, after each Revalidate (call it before a drain),
+// such moments, and one that was read too late is not given; the same of classes (both are "code" in the names here).
+// Else, after each Revalidate (call it before a drain),
 // every code object is checked once before its name is given again, those of the last drain all together: code that
 // takes the place of other code within one drain is taken for it. Knows no CPython: CalledObjects does. What cannot be
 // read any more is a marker, not an error.
@@ -11,6 +12,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -32,9 +34,11 @@ class CalledObjects {
   virtual std::optional<Frame> Module(RemoteAddr code, RemoteAddr self) = 0;
   // Since it was last asked: are modules called otherwise than Module said?
   virtual bool ModulesMoved() { return false; }
-  // `method` is the PyMethodDef, or null where the callable is no C function (a type, a partial). Empty: its calls are
-  // not to be shown.
+  // A function of a module, by its PyMethodDef.
   virtual std::optional<Frame> Callable(RemoteAddr callable, RemoteAddr method) = 0;
+  // A class; and a method alone, by its PyMethodDef.
+  virtual std::optional<Frame> Type(RemoteAddr /*type*/) { return std::nullopt; }
+  virtual std::optional<std::string> Method(RemoteAddr /*method*/) { return std::nullopt; }
   // Appends those whose tenant is not the one that Code described.
   virtual void Changed(const std::vector<RemoteAddr>& codes, std::vector<RemoteAddr>* changed) = 0;
   // Another one may be there now.
@@ -44,9 +48,17 @@ class CalledObjects {
   virtual std::optional<Frame> Freed(const FreedCode& /*freed*/) { return std::nullopt; }
 };
 
+// What a C_CALL says of what is called; see PP_TAG_CODE and PP_TAG_SELF.
+struct CalledThing {
+  RemoteAddr callable;
+  RemoteAddr method;  // null: it is no C function, but a class or an instance
+  RemoteAddr owner;   // null: none, or it has been told before; without `method`, of a class
+};
+
 struct CalledName {
   FrameId function;
   LeftOutBy left_out = kShown;
+  bool is_marker = false;  // instead of a name, which cannot be had
 };
 
 class CallNames {
@@ -64,7 +76,7 @@ class CallNames {
   // `when`: of the event, in the target's ticks.
   CalledName OfCode(RemoteAddr code, uint64_t when);
   CalledName OfModule(RemoteAddr code, RemoteAddr self, uint64_t when);
-  CalledName OfCallable(RemoteAddr callable, RemoteAddr method);
+  CalledName OfCallable(const CalledThing& called, uint64_t when);
 
   // A call that is not shown.
   void CountLeftOut(LeftOutBy by) {
@@ -98,11 +110,18 @@ class CallNames {
     uint64_t since = 0;    // events before that are about a former tenant
     bool has_modules = false;
   };
+  enum class Kind : uint8_t { kCode, kType };
 
   CalledName Intern(const std::optional<Frame>& frame, const char* unknown);
-  CalledName Gone() { return Intern(std::nullopt, "[code that is gone]"); }
-  CalledName OfFormer(RemoteAddr code, uint64_t when);
-  bool Look(RemoteAddr code, uint64_t when);
+  CalledName Gone(Kind kind) {
+    return Intern(std::nullopt, kind == Kind::kCode ? "[code that is gone]" : "[class that is gone]");
+  }
+  CalledName Of(Kind kind, RemoteAddr code, uint64_t when);
+  CalledName OfFormer(Kind kind, RemoteAddr code, uint64_t when);
+  CalledName OfMember(const CalledThing& called, uint64_t when);
+  CalledName NameMember(const std::string& owner, RemoteAddr method);
+  CalledName NameWrapper(FrameId wrapped);
+  bool Look(Kind kind, RemoteAddr code, uint64_t when);
   void DropNames(uint64_t until);
   void EndTenancy(const FreedCode& freed);
   bool IsStill(RemoteAddr code, Name& name);

@@ -27,8 +27,6 @@ bool IsEnd(uint32_t tag) { return tag == PP_TAG_RETURN || tag == PP_TAG_YIELD ||
 CallReplayer::CallReplayer(CallContext& context, CallSink& sink, Nanos begin)
     : context_(context), sink_(sink), now_(begin), last_(begin) {}
 
-CallReplayer::~CallReplayer() { context_.open_calls -= stack_.size(); }
-
 void CallReplayer::Start(const ThreadSnapshot& snapshot) {
   for (const SnapshotFrame& frame : snapshot.frames) {
     const CalledName name = frame.self.IsNull() ? context_.names.OfCode(frame.code, snapshot.when)
@@ -39,6 +37,7 @@ void CallReplayer::Start(const ThreadSnapshot& snapshot) {
     is_first_ = false;
     return;
   }
+  root_ = stack_.front().address;
   top_may_tell_ = snapshot.frames.back().at_beginning;
   if (snapshot.unarmed_frame.IsNull() || snapshot.unarmed_frame != snapshot.frames.back().address) {
     return;
@@ -61,6 +60,12 @@ void CallReplayer::Feed(std::span<const pp_record> records, const TickMap& ticks
       case PP_TAG_SELF: pending_.self = record.value; break;
       case PP_TAG_CODE: pending_.method = record.value; break;
       case PP_TAG_CALLER: pending_.caller = record.value; break;
+      case PP_TAG_BELOW:
+        EndOfEvent();
+        if (below_.size() < PP_MAX_TOLD) {
+          below_.push_back(record.value);
+        }
+        break;
       default: Settle(); pending_ = {.when_tag = record.when_tag, .value = record.value};
     }
   }
@@ -83,6 +88,9 @@ void CallReplayer::Settle() {
     ++context_.counts.strange;
     EndGap(when, 0, 0);
   }
+  if (tag != PP_TAG_SWITCH) {
+    left_.reset();
+  }
   switch (tag) {
     case PP_TAG_START:
     case PP_TAG_RESUME:
@@ -93,6 +101,8 @@ void CallReplayer::Settle() {
     case PP_TAG_C_CALL: BeginC(when); break;
     case PP_TAG_C_RETURN:
     case PP_TAG_C_RAISE: EndC(tag, when); break;
+    case PP_TAG_SWITCH: SettleSwitch(when); break;
+    case PP_TAG_LEAVES: left_ = when; break;
     case PP_TAG_LOST: BeginGap(when); break;
     case PP_TAG_LOST_END:
       if (in_gap_) {
@@ -208,7 +218,10 @@ void CallReplayer::DropAbove(RemoteAddr frame, Nanos when) {
 }
 
 void CallReplayer::BeginC(Nanos when) {
-  CalledName name = context_.names.OfCallable(RemoteAddr(pending_.value), RemoteAddr(pending_.method));
+  CalledName name = context_.names.OfCallable({.callable = RemoteAddr(pending_.value),
+                                               .method = RemoteAddr(pending_.method),
+                                               .owner = RemoteAddr(pending_.self)},
+                                              pending_.when_tag >> PP_TAG_BITS);
   ++context_.counts.events;
   is_first_ = false;
   if (!stack_.empty()) {
@@ -289,6 +302,7 @@ void CallReplayer::ShowGap(Nanos when) {
   context_.counts.gaps += gap_events_ > 0 ? 1 : 0;
   context_.counts.lost += gap_events_;
   sink_.Lost(gap_from_, when, gap_events_);
+  ForgetStacks();
 }
 
 // Calls that began in the gap and are still open: their ends will come.
@@ -305,6 +319,7 @@ void CallReplayer::PushNamed(Call call, CalledName name, CallEntry entry, Nanos 
   call.function = name.function;
   call.left_out = name.left_out;
   call.shown = name.left_out == kShown;
+  context_.counts.nameless += call.shown && name.is_marker ? 1 : 0;
   if (!call.shown && entry == CallEntry::kCall) {
     context_.names.CountLeftOut(name.left_out);
   }
@@ -326,6 +341,9 @@ void CallReplayer::Push(Call call, CallEntry entry, Nanos when) {
     }
   }
   stack_.push_back(call);
+  if (has_switched_ && call.shown) {
+    call.generator = NameStack();
+  }
   ++context_.open_calls;
   if (call.shown) {
     sink_.Begin(when, call.function, entry, call.generator);
@@ -336,6 +354,9 @@ void CallReplayer::Pop(CallExit exit, Nanos when) {
   const Call call = stack_.back();
   stack_.pop_back();
   --context_.open_calls;
+  if (stack_.empty()) {
+    EndStack();
+  }
   if (call.shown) {
     sink_.End(when, exit);
   }
@@ -345,11 +366,6 @@ void CallReplayer::Pop(CallExit exit, Nanos when) {
   if (call.identity == context_.step_code.value && call.identity != 0 && exit == CallExit::kReturn) {
     sink_.StepEnded(when);
   }
-}
-
-bool CallReplayer::HasOpen(RemoteAddr code) const {
-  return std::any_of(stack_.begin(), stack_.end(),
-                     [code](const Call& call) { return call.identity == code.value && call.kind == Kind::kPython; });
 }
 
 // Ends the innermost call of that identity, and those above it first. False: there is none.
@@ -378,8 +394,9 @@ void CallReplayer::Finish(Nanos when) {
     ShowGap(now_);
   }
   while (!stack_.empty()) {
-    Pop(CallExit::kCut, now_);
+    Pop(CallExit::kCut, left_.value_or(now_));
   }
+  DropParked();
   overflow_ = 0;
 }
 

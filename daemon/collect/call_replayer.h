@@ -17,13 +17,19 @@
 // not Python code and was called by such a one is left out with it. From some moment on, nothing may be told of such
 // calls any more: those that were open then end with their caller, which nobody sees.
 //
+// A thread may have several stacks (greenlets), told apart by their outermost frames. At a switch the open slices of
+// the one that is left end as suspended, and those of the one that goes on begin anew: each stretch of a greenlet nests
+// by itself, and the outermost slices of one greenlet have one GeneratorId.
+//
 // A generator or coroutine is a slice for each stretch in which it runs, all with one GeneratorId.
 // Records are hostile: everything is bounded, nothing asserts. Owned by the collector's drain loop; one thread.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "attach/abi/channel.h"
@@ -87,6 +93,7 @@ struct CallCounts {
   uint64_t unmatched_ends = 0;    // fit no open call: left out
   uint64_t implied_ends = 0;      // of calls that ended because a caller did
   uint64_t ends_of_excluded = 0;  // of functions that a filter leaves out
+  uint64_t nameless = 0;          // calls whose name could not be had
   uint64_t too_deep = 0;          // calls beyond the depth that is kept
   uint64_t reconciled = 0;        // events that only told what the snapshot had shown
   uint64_t strange = 0;           // records that make no sense
@@ -161,6 +168,14 @@ class CallReplayer {
   LeftOutBy LeftOutWithCaller();
   void EndC(uint32_t tag, Nanos when);
   void BeginGap(Nanos when);
+  void SettleSwitch(Nanos when);
+  void Park(Nanos when);
+  void TakeUp(uint64_t root, bool is_new, Nanos when);
+  void Resync(CallEntry entry, Nanos when);
+  void ForgetStacks();
+  void DropParked();
+  GeneratorId NameStack();
+  void EndStack();
   void EndGap(Nanos when, int32_t net, int32_t lowest);
   void AddUnknown(uint64_t calls);
   void ShowGap(Nanos when);
@@ -178,7 +193,14 @@ class CallReplayer {
   Nanos last_;
   Pending pending_;
   std::vector<Call> stack_;
-  uint64_t overflow_ = 0;  // calls above stack_ that are not kept
+  uint64_t root_ = 0;                                       // which stack that is; 0: not known
+  std::unordered_map<uint64_t, std::vector<Call>> parked_;  // the other ones that are not empty
+  std::vector<uint64_t> below_;                             // told of the stack that is switched to
+  std::optional<Nanos> left_;                               // when it was left, where nothing was told since
+  bool follows_ = false;                                    // it is told which stack that is
+  bool has_switched_ = false;
+  bool is_doubtful_ = false;  // events were lost: what is in the stack is told again
+  uint64_t overflow_ = 0;     // calls above stack_ that are not kept
   bool in_gap_ = false;
   Nanos gap_from_;
   uint64_t gap_events_ = 0;

@@ -388,9 +388,9 @@ size_t CallTracer::DrainRing(size_t index, uint64_t waiting, Nanos now) {
     if (count == 0) {
       break;
     }
+    names_.TakeFreed();  // whoever freed an address had told so before the next one there told anything
     replayer.Feed({records_.data(), count}, clock_.Line(), now);
     RenewLease(kLease);  // a full ring takes longer than the lease
-    names_.TakeFreed();
     drained += count;
     left -= std::min(left, count);
   }
@@ -558,6 +558,7 @@ void CallTracer::CountInto(Accounting& accounting) const {
   accounting.unmatched_ends = counts.unmatched_ends;
   accounting.implied_ends = counts.implied_ends;
   accounting.ends_of_excluded = counts.ends_of_excluded;
+  accounting.calls_without_name = counts.nameless;
   accounting.calls_too_deep = counts.too_deep;
   accounting.nonsense = counts.strange;
   accounting.calls_left_out = accounting.events_outside_steps = 0;

@@ -55,13 +55,10 @@ Nanos CallWindow::Length() const {
     return request_.duration;
   }
   const Nanos longest = request_.trace.longest.value > 0 ? request_.trace.longest : kForever;
-  return TaxOf(version_) != nullptr && !ends_by_steps() ? std::min(kTaxedWindow, longest) : longest;
+  return TaxOf(version_) != nullptr && !ends_by_steps() ? std::min(waited_ + kTaxedWindow, longest) : longest;
 }
 
-Nanos CallWindow::StepPatience() const {
-  const Nanos length = Length();
-  return request_.trace.schedule ? std::min(kStepPatience, Nanos(length.value / 2)) : kStepPatience;
-}
+Nanos CallWindow::StepPatience() const { return std::min(kStepPatience, Nanos(Length().value / 2)); }
 
 bool CallWindow::TellBefore() const {
   if (const Tax* tax = TaxOf(version_)) {
@@ -96,13 +93,13 @@ void CallWindow::LookForSteps(Nanos now) {
   }
   const std::string looked =
       fmt::format("no step of a torch.optim.Optimizer has ended in {:g} s", StepPatience().seconds());
+  waited_ = ends_by_steps() ? now - begin_ : Nanos();
   gave_up_ = true;
   steps_.GiveUp(now);
   const Nanos left = begin_ + std::min(Length(), kForever - begin_) - now;
   const std::string until = Length() == kForever ? std::string("until the process ends or it is stopped")
                                                  : fmt::format("for {:.1f} s", std::max(left, Nanos()).seconds());
-  tell_(fmt::format("{}: recording goes on by time, {}{}", looked, until,
-                    request_.trace.schedule ? "; everything is recorded from here on" : ""));
+  tell_(fmt::format("{}: recording goes on by time, {}; everything is recorded from here on", looked, until));
 }
 
 void CallWindow::TellAfter(Nanos now, const LeftAside& aside) const {
@@ -128,8 +125,8 @@ void CallWindow::TellAfter(Nanos now, const LeftAside& aside) const {
 void CallWindow::TellSteps(Nanos now) const {
   if (!steps_.step().has_value()) {
     if (steps_.has_plan() && !gave_up_) {
-      tell_(fmt::format("no step of a torch.optim.Optimizer ended in {:.1f} s: {}", (now - begin_).seconds(),
-                        steps_.is_on_at_first() ? "recorded by time" : "nothing was recorded"));
+      tell_(fmt::format("no step of a torch.optim.Optimizer ended in {:.1f} s: nothing was recorded",
+                        (now - begin_).seconds()));
     }
     return;
   }

@@ -4,7 +4,7 @@
 //
 // It ends by its duration, by the steps that were asked for (StepMarker), or at the first loss where that was asked
 // for; without a duration after kTaxedWindow where tracing slows down every bytecode. Where steps were asked for and
-// none is seen for kStepPatience (or half the duration, if a schedule records nothing until then), it goes on by time.
+// none is seen for kStepPatience (or half the duration, as nothing is recorded until then), it goes on by time.
 // The capture ends it in all other ways. Pure decisions: knows neither target nor trace. Owned by the capture; one
 // thread.
 #pragma once
@@ -57,6 +57,7 @@ class CallWindow {
   const Tell tell_;
   Nanos begin_;
   bool gave_up_ = false;
+  Nanos waited_;  // for the steps that should have ended it, until we gave up
   uint64_t lost_at_end_ = 0;
 };
 

@@ -1,13 +1,15 @@
 #include "daemon/collect/capture.h"
 
 #include <poll.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <optional>
 #include <string>
 
-#include "attach/base/clean_text.h"
+#include "attach/base/real_time.h"
 #include "attach/proc/access_diagnosis.h"
+#include "attach/proc/check_threads.h"
 #include "attach/proc/memory_grants.h"
 #include "attach/ptrace/stopped_threads.h"
 #include "daemon/collect/call_capture.h"
@@ -15,6 +17,7 @@
 #include "daemon/collect/locals_reader.h"
 #include "daemon/collect/pacer.h"
 #include "daemon/collect/process_tree.h"
+#include "daemon/collect/sampled_instead.h"
 #include "daemon/collect/stack_history.h"
 #include "daemon/nvml/nvml_counters.h"
 #include "daemon/trace/trace_writer.h"
@@ -25,14 +28,17 @@ namespace {
 constexpr Nanos kFlushEvery = Nanos::FromMillis(100);
 constexpr Nanos kFirstFlush = Nanos::FromMillis(10);  // somebody may be waiting to see the first sample
 constexpr Nanos kLookEvery = Nanos::FromMillis(100);
-constexpr Nanos kLookAtLeast = Nanos::FromSeconds(2);
+constexpr Nanos kLookForChildren = Nanos::FromMillis(8);
 constexpr Nanos kLookWhileEmpty = Nanos::FromMillis(20);
 constexpr int kIdleMillis = 5;
 constexpr Nanos kAccountEvery = Nanos::FromMillis(500);
 constexpr size_t kMaxNodes = 100'000;  // then the stack tables start anew: memory stays bounded in a run of any length
 constexpr Nanos kRefusalPatience = Nanos::FromMillis(500);
+constexpr int kPatientTries = 5;
 constexpr Nanos kSamplesKnown = Nanos::FromMillis(150);
 constexpr Nanos kLeaveGpuPatience = Nanos::FromSeconds(5);
+constexpr Nanos kAMoment(50'000);
+constexpr int kLooksForLate = 2000;  // of a dump
 constexpr Nanos kForever = Nanos(INT64_MAX);
 
 class Capture {
@@ -43,11 +49,13 @@ class Capture {
         aids_(aids),
         writer_(sink, stacks_, request),
         tree_(Context(), [this](ProcessSampler& sampler) { EndGpu(sampler); }),
-        pacer_(request.rate_hz, request.max_overhead) {}
+        pacer_(request.verb == CaptureVerb::kDump ? 0 : request.rate_hz,
+               {request.max_overhead, request.max_stopped, aids.stop_sharers}) {}
 
   Result<void> Run() {
     PP_RETURN_IF_ERROR(tree_.OpenRoot());
     begin_ = MonotonicNow();
+    starting_cpu_ = OwnCpuTime();
     if (request_.verb == CaptureVerb::kDump) {
       return Dump();
     }
@@ -57,12 +65,21 @@ class Capture {
  private:
   Result<void> Dump() {
     tree_.Look(begin_);
-    do {
-      tree_.Sample(MonotonicNow());
+    tree_.Sample(pacer_);
+    while ((tree_.stop_refusal() != nullptr || tree_.is_waiting_for_stop()) && ::poll(nullptr, 0, kIdleMillis) == 0) {
       if (const auto refused = LastingRefusal(); refused.has_value()) {
         return Finish(EndOf(*refused));
       }
-    } while (tree_.stop_refusal() != nullptr && ::poll(nullptr, 0, kIdleMillis) == 0);
+      if (tree_.is_waiting_for_stop()) {
+        tree_.PollLate();
+      } else {
+        tree_.Sample(pacer_);
+      }
+    }
+    for (int look = 0; look < kLooksForLate && StoppedThreads::ReleaseLate() > 0; ++look) {
+      const timespec nap{0, kAMoment.value};
+      ::nanosleep(&nap, nullptr);
+    }
     tree_.Flush();
     if (request_.locals) {  // they belong to the sample written last
       for (const auto& sampler : tree_.samplers()) {
@@ -128,6 +145,11 @@ class Capture {
     Nanos next_flush = begin_ + kFirstFlush;
     Nanos next_look = begin_;
     Nanos now = begin_;
+    if (request_.rate_hz > 0) {
+      TakeRealTime();
+    } else {
+      LeaveRealTime();  // it would take a whole CPU from everybody else
+    }
     while (now < end && !stop_.load(std::memory_order_relaxed)) {
       if (now >= next_look) {
         tree_.Look(now);
@@ -145,9 +167,12 @@ class Capture {
         end = end == kForever ? end : end + (begun - now);
         now = begun;
       }
-      tree_.Sample(now);
-      StoppedThreads::ReleaseLate();
-      if (const auto refused = LastingRefusal(); refused.has_value() && accounting_.stops == 0) {
+      if (tree_.is_waiting_for_stop()) {
+        tree_.PollLate();
+      }
+      tree_.Sample(pacer_);
+      const bool has_late = StoppedThreads::ReleaseLate() > 0;
+      if (const auto refused = LastingRefusal(); refused.has_value() && !HasStopped()) {
         return Finish(EndOf(*refused));  // it would go on like that; a tracer that comes later costs samples
       }
       if (now >= next_flush) {
@@ -160,10 +185,13 @@ class Capture {
       if (tree_.empty()) {
         ::poll(nullptr, 0, kIdleMillis);  // at the rate "max" the pacer does not wait
       }
-      now = pacer_.Wait(end, stop_);
+      pacer_.Govern(MonotonicNow(), tree_.stopped_most());
+      const Nanos due = std::min({tree_.NextInstant(), next_look, next_flush, end});
+      now = pacer_.Wait(due, stop_, has_late || tree_.is_waiting_for_stop());
     }
     const bool ended = tree_.empty();
     tree_.Flush();
+    tree_.TellAtEnd(MonotonicNow());
     LeaveGpu(kLeaveGpuPatience);
     return Finish(ended ? EndOf(TargetEnded()) : EndInfo{});
   }
@@ -171,8 +199,15 @@ class Capture {
   // Another collector that holds the target for a sample is soon gone; a debugger is not.
   std::optional<Error> LastingRefusal() const {
     const StopRefusal* refusal = tree_.stop_refusal();
-    const bool lasts = refusal != nullptr && MonotonicNow() - refusal->since > kRefusalPatience;
+    const bool lasts =
+        refusal != nullptr && refusal->times >= kPatientTries && MonotonicNow() - refusal->since > kRefusalPatience;
     return lasts ? std::optional(refusal->error) : std::nullopt;
+  }
+
+  // Was there a time when the kernel let us?
+  bool HasStopped() {
+    tree_.CountInto(accounting_);
+    return accounting_.stops > 0;
   }
 
   Error TargetEnded() const {
@@ -184,11 +219,13 @@ class Capture {
     return Because(Reason::kTargetExited, target + " ended", "", target);
   }
 
-  // Looking for children costs an open file per thread: it may take a thousandth of our time, no more. While nothing
-  // is recorded, the next interpreter shall not be missed for long.
+  // The tree takes care of what a look costs. While nothing is recorded, the next interpreter shall not be missed for
+  // long.
   Nanos UntilNextLook(Nanos took) const {
-    return tree_.empty() ? std::max(kLookWhileEmpty, Nanos(took.value * 10))
-                         : std::clamp(Nanos(took.value * 1000), kLookEvery, kLookAtLeast);
+    if (tree_.empty()) {
+      return std::max(kLookWhileEmpty, Nanos(took.value * 10));
+    }
+    return request_.subprocesses ? kLookForChildren : kLookEvery;
   }
 
   Nanos EndFrom(Nanos begin) const { return request_.duration.value > 0 ? begin + request_.duration : kForever; }
@@ -214,12 +251,14 @@ class Capture {
   void Account(Nanos now) {
     tree_.CountInto(accounting_);
     accounting_.late = pacer_.late();
-    accounting_.missed = pacer_.missed();
+    accounting_.missed = pacer_.missed() + accounting_.missed_instants;
+    accounting_.rounds = pacer_.instants();
+    accounting_.limit = pacer_.limit();
+    accounting_.starting_cpu = starting_cpu_;
     accounting_.collector_cpu = OwnCpuTime();
     accounting_.wall = now - begin_;
     accounting_.asked_rate_hz = request_.rate_hz;
-    const double seconds = accounting_.wall.seconds();
-    accounting_.actual_rate_hz = seconds > 0 ? static_cast<double>(accounting_.rounds) / seconds : 0;
+    accounting_.actual_rate_hz = pacer_.rate_hz(now);
   }
 
   Result<void> Finish(const EndInfo& end) {
@@ -243,22 +282,16 @@ class Capture {
   bool has_gpu_ended_ = false;
   Pacer pacer_;
   Nanos begin_;
+  Nanos starting_cpu_;  // until then
   Nanos next_account_;
 };
 
-// What is asked for where calls cannot be traced.
-CaptureRequest AsSamples(const CaptureRequest& request, const Error& refusal) {
-  CaptureRequest samples = request;
-  samples.mode = CaptureMode::kSample;
-  samples.sampled_because = Shortened(CleanText(refusal.message), kMaxSentence / 4);
-  if (request.trace.steps > 0 || request.trace.schedule) {
-    samples.sampled_because += "; without calls there are no steps: it goes by time";
-  }
-  if (request.duration.value == 0) {
-    samples.duration = request.trace.longest;
-  }
-  samples.trace = {};
-  return samples;
+// A thread that stops late says so by this signal, which Pacer waits for.
+void BlockChildSignals() {
+  sigset_t child;
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  ::pthread_sigmask(SIG_BLOCK, &child, nullptr);
 }
 
 }  // namespace
@@ -266,6 +299,8 @@ CaptureRequest AsSamples(const CaptureRequest& request, const Error& refusal) {
 Result<void> RunCapture(const CaptureRequest& request, ByteSink& sink, const std::atomic<bool>& stop,
                         const CaptureAids& aids) {
   PP_RETURN_IF_ERROR(CheckTarget(request.pid));
+  PP_RETURN_IF_ERROR(
+      CheckThreads(request.pid, request.threads, request.subprocesses ? Descendants::kToo : Descendants::kLeftOut));
   CaptureRequest chosen = request;
   if (request.mode != CaptureMode::kSample) {
     chosen.mode = CaptureMode::kTrace;
@@ -278,11 +313,11 @@ Result<void> RunCapture(const CaptureRequest& request, ByteSink& sink, const std
     chosen = AsSamples(request, *refusal);
   }
   if (IsReadByGrant(chosen.pid)) {
-    if (chosen.blocking) {
+    if (chosen.stops == StopPolicy::kAll) {
       return OnlyGrantedToRead(chosen.pid);
     }
-    chosen.allow_stops = false;  // all would be refused
   }
+  BlockChildSignals();
   Capture capture(chosen, sink, stop, aids);
   return capture.Run();
 }

@@ -24,6 +24,7 @@ struct CaptureAids {
   ScriptFiles* scripts = nullptr;    // makes files for the target, where this process may not (see script_keeper.h)
   NvmlCounters* counters = nullptr;  // of GPUs; null: there shall be none
   ChildJudge judge;                  // of what is followed; empty: nobody has anything against it
+  const std::atomic<uint32_t>* stop_sharers = nullptr;  // captures that have max_stopped together; null: this one alone
 };
 
 Result<void> RunCapture(const CaptureRequest& request, ByteSink& sink, const std::atomic<bool>& stop,

@@ -88,6 +88,9 @@ StackId GpuLaunchStacks::Intern(const KnownStack& stack) {
   StackId id = stack.is_deeper && !stack.frames.empty() ? with_marker(kEmptyStack) : kEmptyStack;
   for (const KnownFrame& frame : stack.frames) {
     const CodeInfo& info = codes_.info(frame.code);
+    if (info.is_internal) {
+      continue;  // its time is its caller's
+    }
     const SourcePosition position = codes_.Position(frame.code, frame.instruction);
     id = stacks_.InternStack(
         id, stacks_.InternFrame(

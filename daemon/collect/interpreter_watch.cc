@@ -19,6 +19,7 @@ T InterpreterWatch::Load(RemoteAddr address) const {
 }
 
 void InterpreterWatch::Follow(const std::vector<InterpreterEntry>& entries) {
+  is_unread_ = true;
   interpreters_.clear();
   gils_.clear();
   plan_.Clear();
@@ -64,6 +65,7 @@ void InterpreterWatch::UpdateGil(GilView& gil) {
 
 bool InterpreterWatch::Update() {
   bool changed = false;
+  is_unread_ = false;
   code_generation_ = 0;
   for (GilView& gil : gils_) {
     UpdateGil(gil);

@@ -43,6 +43,8 @@ class InterpreterWatch {
   // After the batch was read. true: some thread list has a new head. (New interpreters are
   // found when the roster is refreshed.)
   bool Update();
+  // Nothing was read of what is followed now: which GILs are in use is not known.
+  bool is_unread() const { return is_unread_; }
 
   const std::vector<InterpreterView>& interpreters() const { return interpreters_; }
   // Null: the threads of that interpreter run without.
@@ -62,6 +64,7 @@ class InterpreterWatch {
   std::vector<InterpreterView> interpreters_;
   std::vector<GilView> gils_;
   uint64_t code_generation_ = 0;
+  bool is_unread_ = true;
 };
 
 }  // namespace ptrace_prof

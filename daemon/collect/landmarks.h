@@ -29,6 +29,8 @@ class Landmarks final : public CalledObjects {
   std::optional<Frame> Callable(RemoteAddr callable, RemoteAddr method) override {
     return objects_.Callable(callable, method);
   }
+  std::optional<Frame> Type(RemoteAddr type) override { return objects_.Type(type); }
+  std::optional<std::string> Method(RemoteAddr method) override { return objects_.Method(method); }
   void Changed(const std::vector<RemoteAddr>& codes, std::vector<RemoteAddr>* changed) override {
     objects_.Changed(codes, changed);
   }

@@ -1,9 +1,11 @@
 #include "daemon/collect/pacer.h"
 
+#include <signal.h>
 #include <sys/prctl.h>
 #include <time.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace ptrace_prof {
 namespace {
@@ -11,6 +13,8 @@ namespace {
 constexpr Nanos kGovernEvery = Nanos::FromMillis(200);
 constexpr Nanos kLongestNap = Nanos::FromMillis(100);
 constexpr double kMaxSlowdown = 100;
+constexpr Nanos kLate = Nanos(200'000);
+constexpr double kRecent = 3;  // seconds: one long stop among many short ones counts for so long
 // Opening the target and meeting all its code for the first time costs more than the rest and does not come again.
 constexpr Nanos kLearning = Nanos::FromMillis(500);
 // At the rate `max`: a round that took long is made up for, so that its place is not sampled less for it, unless that
@@ -21,9 +25,9 @@ constexpr uint32_t kUsualEvery = 1024;
 
 }  // namespace
 
-Pacer::Pacer(double rate_hz, double max_overhead)
+Pacer::Pacer(double rate_hz, const Limits& limits)
     : mean_ns_(rate_hz > 0 ? 1e9 / rate_hz : 0),
-      max_overhead_(max_overhead),
+      limits_(limits),
       deadline_(MonotonicNow()),
       begin_(deadline_),
       governed_(deadline_),
@@ -33,16 +37,43 @@ Pacer::Pacer(double rate_hz, double max_overhead)
   prctl(PR_SET_TIMERSLACK, 1000);  // the default of 50 us would show at high rates
 }
 
-double Pacer::actual_rate_hz() const { return mean_ns_ > 0 ? 1e9 / (mean_ns_ * slowdown_) : 0; }
-
 double Pacer::Jitter() {
   random_ = random_ * 6364136223846793005ULL + 1442695040888963407ULL;
   return 0.5 + static_cast<double>(random_ >> 11) * 0x1p-53;
 }
 
-Nanos Pacer::NextInterval() { return Nanos(static_cast<int64_t>(mean_ns_ * slowdown_ * Jitter())); }
+Nanos Pacer::Interval() { return Nanos(static_cast<int64_t>(mean_ns_ * slowdown_ * Jitter())); }
+
+Nanos Pacer::First(Nanos now) {
+  return mean_ns_ > 0 ? now + Nanos(static_cast<int64_t>(mean_ns_ * (Jitter() - 0.5))) : now;
+}
+
+Nanos Pacer::Next(Nanos instant, Nanos now) {
+  ++instants_;
+  if (mean_ns_ <= 0) {
+    return now;
+  }
+  const Nanos behind = now - instant;
+  late_ += behind > kLate ? 1 : 0;
+  const Nanos next = instant + Interval();
+  if (next > now) {
+    between_ = between_ + (next - instant);
+    return next;
+  }
+  const auto mean = static_cast<int64_t>(mean_ns_ * slowdown_);
+  missed_ += static_cast<uint64_t>(std::max<int64_t>((now - next).value / mean, 0)) + 1;
+  const Nanos anew = now + Interval();
+  between_ = between_ + (anew - instant);
+  return anew;
+}
+
+double Pacer::rate_hz(Nanos now) const {
+  const double seconds = mean_ns_ > 0 ? between_.seconds() : (now - begin_).seconds();
+  return seconds > 0 ? static_cast<double>(mean_ns_ > 0 ? instants_ : turns_) / seconds : 0;
+}
 
 Nanos Pacer::WaitLittle(Nanos now, Nanos until) {
+  ++turns_;
   rounds_.Add(now - began_);
   if (++rounds_since_usual_ == kUsualEvery) {
     usual_ = rounds_.Usual();
@@ -58,37 +89,56 @@ Nanos Pacer::WaitLittle(Nanos now, Nanos until) {
   return now;
 }
 
-void Pacer::Govern(Nanos now) {
-  if (max_overhead_ <= 0 || now - governed_ < kGovernEvery) {
+void Pacer::Recent::Add(double seconds, double stopped) {
+  const double keep = std::exp(-seconds / kRecent);
+  seconds_ = seconds_ * keep + seconds;
+  stopped_ = stopped_ * keep + stopped;
+}
+
+void Pacer::Govern(Nanos now, Nanos stopped) {
+  if (now - governed_ < kGovernEvery) {
     return;
   }
   const Nanos cpu = OwnCpuTime();
-  if (now - begin_ >= kLearning) {
-    const double recent = (cpu - cpu_at_govern_).seconds() / (now - governed_).seconds();
-    slowdown_ = std::clamp(slowdown_ * std::clamp(recent / max_overhead_, 0.7, 2.0), 1.0, kMaxSlowdown);
+  const double seconds = (now - governed_).seconds();
+  if (limits_.overhead > 0 && now - begin_ >= kLearning) {
+    const double excess = (cpu - cpu_at_govern_).seconds() / seconds / limits_.overhead;
+    slowdown_for_cpu_ = std::clamp(slowdown_for_cpu_ * std::clamp(excess, 0.7, 2.0), 1.0, kMaxSlowdown);
+  }
+  if (limits_.stopped > 0) {
+    const uint32_t sharers = limits_.sharers == nullptr ? 1 : std::max<uint32_t>(*limits_.sharers, 1);
+    unthinned_.Add(seconds, (stopped - stopped_at_govern_).seconds() * slowdown_);
+    slowdown_for_stops_ = std::clamp(unthinned_.share() * sharers / limits_.stopped, 1.0, kMaxSlowdown);
+  }
+  slowdown_ = std::max(slowdown_for_cpu_, slowdown_for_stops_);
+  if (slowdown_ > 1) {
+    limit_ = slowdown_for_stops_ >= slowdown_for_cpu_ ? RateLimit::kStops : RateLimit::kCpu;
   }
   governed_ = now;
   cpu_at_govern_ = cpu;
+  stopped_at_govern_ = stopped;
 }
 
-Nanos Pacer::Wait(Nanos until, const std::atomic<bool>& stop) {
+Nanos Pacer::Wait(Nanos until, const std::atomic<bool>& stop, bool wake_for_stops) {
   Nanos now = MonotonicNow();
   if (mean_ns_ <= 0) {
     return WaitLittle(now, until);
   }
-  Govern(now);
-  deadline_ = deadline_ + NextInterval();
-  const auto mean = static_cast<int64_t>(mean_ns_ * slowdown_);
-  if (const int64_t behind = (now - deadline_).value; behind > mean) {
-    ++late_;
-    missed_ += static_cast<uint64_t>(behind / mean);
-    deadline_ = now;
-  }
-  const Nanos wake = std::min(deadline_, until);
-  while (now < wake && !stop.load(std::memory_order_relaxed)) {
-    const Nanos nap = std::min(wake, now + kLongestNap);
-    const timespec ts{.tv_sec = nap.value / 1'000'000'000, .tv_nsec = nap.value % 1'000'000'000};
-    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, nullptr);
+  while (now < until && !stop.load(std::memory_order_relaxed)) {
+    const Nanos nap = std::min(until, now + kLongestNap);
+    if (wake_for_stops) {
+      sigset_t child;
+      sigemptyset(&child);
+      sigaddset(&child, SIGCHLD);
+      const Nanos length = nap - now;
+      const timespec ts{.tv_sec = length.value / 1'000'000'000, .tv_nsec = length.value % 1'000'000'000};
+      if (::sigtimedwait(&child, nullptr, &ts) == SIGCHLD) {
+        return MonotonicNow();
+      }
+    } else {
+      const timespec ts{.tv_sec = nap.value / 1'000'000'000, .tv_nsec = nap.value % 1'000'000'000};
+      clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, nullptr);
+    }
     now = MonotonicNow();
   }
   return now;

@@ -6,16 +6,11 @@
 #include <utility>
 
 #include "attach/proc/maps.h"
-#include "attach/ptrace/stopped_threads.h"
 
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kFewThreads = 8;             // reading so many costs less than a second call
-constexpr Nanos kOneMoment = Nanos(200'000);  // for one batch: what takes longer was put to sleep in its middle
-constexpr int kReads = 3;
-constexpr Nanos kWatchOneThreadEvery = Nanos::FromMillis(1);
-constexpr Nanos kStopAllTimeout = Nanos::FromMillis(100);
+constexpr size_t kMostWaiting = 4096;  // instants
 
 bool MapsCuda(Pid pid) {
   const auto maps = ReadMaps(pid);
@@ -24,18 +19,11 @@ bool MapsCuda(Pid pid) {
          });
 }
 
-VerifierRules RulesFor(const CaptureRequest& request) {
-  return {.allow_stops = request.allow_stops,
-          .is_only_sample = request.verb == CaptureVerb::kDump,
-          .looks_are_scarce = request.rate_hz <= 0};
-}
-
 }  // namespace
 
-Result<std::unique_ptr<ProcessSampler>> ProcessSampler::Open(Pid pid, Pid parent, const CaptureContext& context,
-                                                             SharedLinks* shared) {
+Result<std::unique_ptr<ProcessSampler>> ProcessSampler::Open(Pid pid, Pid parent, const CaptureContext& context) {
   PP_ASSIGN_OR_RETURN(OpenedProcess process, OpenedProcess::Open(pid, parent, context.judge));
-  std::unique_ptr<ProcessSampler> sampler(new ProcessSampler(std::move(process), context, shared));
+  std::unique_ptr<ProcessSampler> sampler(new ProcessSampler(std::move(process), context));
   context.writer.AddProcess(sampler->process_.info);
   if (const ReadStatus read = sampler->roster_.Refresh(MonotonicNow(), sampler->watch_); read != ReadStatus::kOk) {
     return Because(Reason::kTargetExited, ThingOf(pid) + " ended while it was being opened", "", ThingOf(pid));
@@ -54,294 +42,323 @@ bool ProcessSampler::RunsWithoutGil() {
   return !interpreters.empty() && IsGilOff(memory_, process_.python.layout, interpreters.back().entry.gil);
 }
 
-ProcessSampler::ProcessSampler(OpenedProcess process, const CaptureContext& context, SharedLinks* shared)
+ProcessSampler::ProcessSampler(OpenedProcess process, const CaptureContext& context)
     : process_(std::move(process)),
       pid_(process_.info.pid),
       context_(context),
       memory_(pid_),
       space_(memory_),
       codes_(space_, process_.python.layout, process_.python.code_type),
-      linker_(codes_, context.stacks, context.request.verb == CaptureVerb::kDump, shared),
-      verifier_(pid_, memory_, linker_, RulesFor(context.request)),
-      buffer_(codes_, linker_),
+      builder_(codes_, context.stacks, context.request.verb == CaptureVerb::kDump),
+      buffer_(codes_, builder_),
       watch_(process_.python.layout, process_.python.runtime),
       roster_(pid_, process_.info.ns_pid, space_, process_.python, context.request, context.writer),
-      mark_word_(process_.mark.word),
-      has_cuda_(MapsCuda(pid_)) {
+      reader_({process_, memory_, watch_, roster_, codes_, builder_, context.accounting, context.request.gil_only}),
+      has_cuda_(MapsCuda(pid_)),
+      watched_(pid_) {
   process_.Anchor(space_);
+  reader_.on_move = [this](ThreadTrack& track) {
+    if (track.watch.has_value() && track.watch->is_blocked()) {
+      track.watch->StackMoved();
+    }
+    watched_.Wake(track);
+  };
 }
 
 ProcessSampler::~ProcessSampler() = default;
 
-bool ProcessSampler::Sample(Nanos now) { return context_.request.blocking ? SampleStopped(now) : SampleLive(now); }
-
-void ProcessSampler::AppendTrack(ThreadTrack& track) {
-  track.stack.AppendRequests(&batch_);
-  in_batch_.push_back({&track, batch_.size()});
+std::optional<size_t> ProcessSampler::IndexOf(RemoteAddr gil) const {
+  const auto& gils = watch_.gils();
+  const auto found = std::ranges::find(gils, gil, &GilView::address);
+  return found == gils.end() || !found->is_enabled ? std::nullopt
+                                                   : std::optional(static_cast<size_t>(found - gils.begin()));
 }
 
-// Can the thread's stack differ from what the last sample saw, given how often the GIL changed hands since?
-bool ProcessSampler::MayHaveMoved(const ThreadTrack& track, uint64_t switches) const {
-  if (!track.wanted) {
-    return false;
+// The groups of now keep their instants; each new one draws its first.
+void ProcessSampler::FollowGils(Nanos now, Pacer& pacer) {
+  std::vector<RemoteAddr> wanted;
+  for (size_t i = 0; i < watch_.interpreters().size(); ++i) {
+    const GilView* gil = watch_.gil_of(i);
+    const RemoteAddr address = gil == nullptr ? RemoteAddr() : gil->address;
+    if (std::ranges::find(wanted, address) == wanted.end()) {
+      wanted.push_back(address);
+    }
   }
-  const GilView* gil = watch_.gil_of(track.interpreter);
-  const bool is_holder = gil != nullptr && gil->holder == track.entry.state.value;
-  if (context_.request.gil_only) {
-    return is_holder || gil == nullptr;
-  }
-  return !track.has_last || gil == nullptr || is_holder || switches > 1;
-}
-
-// A stack that was read half now and half a time slice later may be none. When we are put to sleep has nothing to do
-// with what the target does: to read again does not bias.
-ReadStatus ProcessSampler::ReadBatch(size_t* filled) {
-  for (int read = 1;; ++read) {
-    batch_read_at_ = MonotonicNow();
-    const ReadStatus status = memory_.ReadBatch(batch_, filled);
-    batch_read_by_ = MonotonicNow();
-    if (read == kReads || batch_read_by_ - batch_read_at_ < kOneMoment) {
-      return status;
+  std::erase_if(groups_, [&](const Group& group) { return std::ranges::find(wanted, group.gil) == wanted.end(); });
+  for (const RemoteAddr address : wanted) {
+    if (std::ranges::find(groups_, address, &Group::gil) == groups_.end()) {
+      groups_.push_back({address, pacer.First(now)});
     }
   }
 }
 
-bool ProcessSampler::CollectTrack(ThreadTrack& track, Nanos read_at) {
-  return Judge(track, track.stack.Collect(memory_, read_at));
+Nanos ProcessSampler::NextInstant() const {
+  Nanos next(INT64_MAX);
+  for (const Group& group : groups_) {
+    next = std::min(next, group.next);
+  }
+  return groups_.empty() ? Nanos() : next;
 }
 
 // false: the process is gone.
-bool ProcessSampler::Judge(ThreadTrack& track, CollectStatus collected) {
-  const NodeId before = track.last.leaf;
-  track.last = verifier_.Verify(track.info.tid, collected, track.stack, track.chain);
-  track.has_last = track.last.readable;
-  if (!track.last.readable) {
-    ++context_.accounting.lost;
-    roster_.RefreshSoon();
-  }
-  if (track.last.leaf != before && track.watch.has_value() && track.watch->is_blocked()) {
-    track.watch->StackMoved();
-  }
-  return !track.last.gone;
-}
-
-// Threads that the first batch left out although the GIL changed hands meanwhile.
-bool ProcessSampler::CollectMoved() {
-  first_.clear();
-  for (const InBatch& read : in_batch_) {
-    first_.push_back(read.track);
-  }
-  batch_.clear();
-  in_batch_.clear();
-  for (const auto& track : roster_.tracks()) {
-    const GilView* gil = watch_.gil_of(track->interpreter);
-    if (gil != nullptr && gil->moved != 0 && MayHaveMoved(*track, gil->moved) &&
-        std::find(first_.begin(), first_.end(), track.get()) == first_.end()) {
-      AppendTrack(*track);
-    }
-  }
-  if (in_batch_.empty()) {
-    return true;
-  }
-  size_t filled = 0;
-  const ReadStatus status = ReadBatch(&filled);
-  if (status == ReadStatus::kGone || status == ReadStatus::kDenied) {
-    return false;
-  }
-  return CollectBatch(filled);
-}
-
-bool ProcessSampler::CollectBatch(size_t filled) {
-  for (const InBatch& read : in_batch_) {
-    if (!CollectTrack(*read.track, read.end <= filled ? batch_read_at_ : Nanos())) {
+bool ProcessSampler::Judge(InstantReader::Outcome outcome, Nanos now) {
+  if (outcome == InstantReader::Outcome::kEnded) {
+    if (HasExited() || HasExeced()) {
       return false;
     }
-  }
-  return true;
-}
-
-// The interpreter's words tell which of several threads to read. With one thread they may be a little old.
-bool ProcessSampler::NeedsWatch(Nanos now) const {
-  return roster_.tracks().size() != 1 || context_.request.gil_only || now - watched_ >= kWatchOneThreadEvery;
-}
-
-// How many requests that were.
-size_t ProcessSampler::AppendWords() {
-  watch_.AppendRequests(&batch_);
-  if (process_.mark.is_known()) {
-    batch_.push_back({process_.mark.where, &mark_word_, sizeof mark_word_});
-  }
-  return batch_.size();
-}
-
-bool ProcessSampler::IsSameProgram() const { return mark_word_ == process_.mark.word; }
-
-void ProcessSampler::AppendFirst() {
-  const bool few = roster_.tracks().size() <= kFewThreads;
-  for (const auto& track : roster_.tracks()) {
-    // Where the GIL went from hand to hand lately it will have done so again: one call for all, if they are few.
-    const GilView* gil = watch_.gil_of(track->interpreter);
-    if (MayHaveMoved(*track, few && gil != nullptr ? gil->moved : 0)) {
-      AppendTrack(*track);
-    }
-  }
-}
-
-bool ProcessSampler::SampleLive(Nanos now) {
-  batch_.clear();
-  in_batch_.clear();
-  const bool watching = NeedsWatch(now);
-  const size_t words = watching ? AppendWords() : 0;
-  AppendFirst();
-  size_t filled = 0;
-  const ReadStatus status = ReadBatch(&filled);
-  if (status == ReadStatus::kGone || status == ReadStatus::kDenied) {
-    return false;
-  }
-  if (watching && !IsSameProgram()) {
-    return false;
-  }
-  if (filled < words) {  // an interpreter is gone, or all of them
-    if (HasExeced()) {
-      return false;
-    }
-    ++context_.accounting.lost;
+    ++context_.accounting.lost;  // an interpreter is gone, or all of them
     return roster_.Refresh(now, watch_) == ReadStatus::kOk;
   }
-  bool heads_changed = false;
-  if (watching) {
-    watched_ = now;
-    heads_changed = watch_.Update();
-  }
-  if (!CollectBatch(filled) || (watching && !CollectMoved())) {
-    return false;
-  }
-  if ((heads_changed || roster_.IsRefreshDue(now)) && !RefreshThreads(now)) {
-    return false;
-  }
-  Emit(now);
   return true;
 }
 
-// Reads the lists again and samples the threads that are new.
-bool ProcessSampler::RefreshThreads(Nanos now) {
-  const ReadStatus status = roster_.Refresh(now, watch_);
-  if (status == ReadStatus::kGone || status == ReadStatus::kDenied) {
+// Threads that are new are read once as they are: at the next instant they will be taken with the others.
+bool ProcessSampler::SampleGroup(RemoteAddr gil, Nanos now) {
+  InstantReader::Outcome outcome = reader_.Take(IndexOf(gil), now);
+  if (outcome == InstantReader::Outcome::kTaken && HasNewStates(now)) {
+    outcome = reader_.Take(IndexOf(gil), now);
+  }
+  if (!Judge(outcome, now)) {
     return false;
   }
-  for (const auto& track : roster_.tracks()) {
-    if (!track->has_last && track->wanted && !CollectTrack(*track, Nanos())) {
+  if (outcome == InstantReader::Outcome::kTaken) {
+    Emit(now, gil);
+  } else if (outcome == InstantReader::Outcome::kLate) {
+    instants_.assign(1, now);
+    group_ = gil;
+  } else if (outcome == InstantReader::Outcome::kMissed) {
+    ++context_.accounting.missed_instants;
+  }
+  return true;
+}
+
+InstantReader::Outcome ProcessSampler::TakeTogether(Nanos now) {
+  return context_.request.stops == StopPolicy::kAll ? reader_.TakeAllStopped(now) : reader_.TakeLoosely(now);
+}
+
+// A thread that goes into a subinterpreter has a state there that did not exist before, or was another thread's: what
+// was seen of it so far is where it went in, which is not where it is.
+bool ProcessSampler::HasNewStates(Nanos now) {
+  return watch_.interpreters().size() > 1 && roster_.IsRefreshDue(now) &&
+         roster_.Refresh(now, watch_) == ReadStatus::kOk;
+}
+
+bool ProcessSampler::SampleAll(Nanos now) {
+  if (context_.request.stops == StopPolicy::kAll) {
+    for (const auto& track : roster_.tracks()) {
+      LookAtState(now, *track);  // before: a wait that we interrupt is none for a moment
+    }
+  }
+  InstantReader::Outcome outcome = TakeTogether(now);
+  if (outcome == InstantReader::Outcome::kTaken && HasNewStates(now)) {
+    outcome = TakeTogether(now);
+  }
+  if (!Judge(outcome, now)) {
+    return false;
+  }
+  if (outcome == InstantReader::Outcome::kTaken) {
+    Emit(now, std::nullopt);
+  } else if (outcome == InstantReader::Outcome::kMissed) {
+    ++context_.accounting.missed_instants;
+  }
+  return true;
+}
+
+bool ProcessSampler::Sample(Pacer& pacer) {
+  Nanos now = MonotonicNow();
+  if (roster_.IsRefreshDue(now) && !reader_.is_waiting()) {  // for one of the threads that are listed now
+    const ReadStatus status = roster_.Refresh(now, watch_);
+    if (status == ReadStatus::kGone || status == ReadStatus::kDenied) {
       return false;
     }
   }
+  if (watch_.is_unread() && !Judge(reader_.ReadWords(), now)) {
+    return false;
+  }
+  FollowGils(now, pacer);
+  const bool together = context_.request.stops != StopPolicy::kBrief;
+  for (size_t i = 0; i < groups_.size(); ++i) {
+    if (groups_[i].next > now) {
+      continue;
+    }
+    if (reader_.is_waiting() && !PollLate()) {
+      return false;
+    }
+    now = MonotonicNow();
+    groups_[i].next = pacer.Next(groups_[i].next, now);
+    if (reader_.is_waiting()) {
+      if (groups_[i].gil == group_ && instants_.size() < kMostWaiting) {
+        instants_.push_back(now);
+      } else {
+        ++context_.accounting.missed_instants;
+      }
+      continue;
+    }
+    if (!(together ? SampleAll(now) : SampleGroup(groups_[i].gil, now))) {
+      return false;
+    }
+    if (together) {
+      std::ranges::for_each(groups_, [&](Group& group) { group.next = groups_[i].next; });
+      break;
+    }
+  }
   return true;
 }
 
-// --blocking: the whole process stands still while its stacks are copied; names are looked up afterwards.
-void ProcessSampler::NoteRefusal(const Error& error, Nanos now) {
-  const bool by_kernel = error.reason == Reason::kAlreadyTraced || error.code == Code::kPermissionDenied;
-  const Nanos since = stop_refusal_.has_value() ? stop_refusal_->since : now;
-  stop_refusal_ = by_kernel ? std::optional(StopRefusal{error, since}) : std::nullopt;
+bool ProcessSampler::PollLate() {
+  const InstantReader::Outcome outcome = reader_.PollLate();
+  if (outcome == InstantReader::Outcome::kTaken) {
+    for (const Nanos instant : instants_) {
+      Emit(instant, group_);
+    }
+    instants_.clear();
+  } else if (outcome == InstantReader::Outcome::kMissed) {
+    context_.accounting.missed_instants += std::exchange(instants_, {}).size();
+  }
+  return Judge(outcome, MonotonicNow());
 }
 
-bool ProcessSampler::SampleStopped(Nanos now) {
-  if (roster_.IsRefreshDue(now) && roster_.Refresh(now, watch_) == ReadStatus::kGone) {
-    return false;
+void ProcessSampler::LookAtState(Nanos now, ThreadTrack& track) {
+  if (!track.watch.has_value() || track.passed != Passed::kNot || !track.watch->IsDue(now)) {
+    return;
   }
-  batch_.clear();
-  const size_t words = AppendWords();
-  collected_.clear();
-  size_t filled = 0;
-  const Nanos begin = MonotonicNow();
-  {
-    const auto stopped = StoppedThreads::StopAll(pid_, kStopAllTimeout);
-    if (stopped.has_error()) {
-      ++context_.accounting.lost;
-      NoteRefusal(stopped.error(), begin);
-      return stopped.error().code != Code::kGone;
-    }
-    stop_refusal_.reset();
-    (void)memory_.ReadBatch(batch_, &filled);
-    for (const auto& track : roster_.tracks()) {
-      collected_.push_back(track->stack.ReadAgain(memory_, false));
-    }
+  const GilView* gil = watch_.gil_of(track.interpreter);
+  const Nanos before = track.watch->cpu();
+  track.watch->Look(now, gil == nullptr ? RemoteAddr() : gil->address, has_cuda_);
+  if (track.caller == nullptr && track.callee == nullptr) {  // else nobody knows who tells of it
+    watched_.NoteCpu(track.watch->cpu() - before);
   }
-  ++context_.accounting.stops;
-  const Nanos stopped_for = MonotonicNow() - begin;
-  context_.accounting.stopped_total = context_.accounting.stopped_total + stopped_for;
-  context_.accounting.stopped_longest = std::max(context_.accounting.stopped_longest, stopped_for);
-  if (filled < words || !IsSameProgram()) {
-    return false;
-  }
-  watched_ = now;
-  if (watch_.Update()) {
-    roster_.RefreshSoon();
-  }
-  for (size_t i = 0; i < collected_.size(); ++i) {
-    ThreadTrack& track = *roster_.tracks()[i];
-    track.has_last = collected_[i] == CollectStatus::kWhole || collected_[i] == CollectStatus::kTooDeep;
-    if (track.has_last) {
-      track.last = verifier_.Accept(collected_[i], track.stack, track.chain);
-    } else {
-      ++context_.accounting.lost;
-    }
-  }
-  Emit(now);
-  return true;
 }
 
 void ProcessSampler::WatchState(Nanos now, ThreadTrack& track, bool holds_gil) {
   if (!track.watch.has_value()) {
     return;
   }
-  if (track.watch->IsDue(now)) {
-    const GilView* gil = watch_.gil_of(track.interpreter);
-    track.watch->Look(now, gil == nullptr ? RemoteAddr() : gil->address, has_cuda_);
+  if (context_.request.stops != StopPolicy::kAll) {
+    LookAtState(now, track);
   }
   StateInfo state = track.watch->state();
+  standstill_.Saw(state.state == ThreadState::kRunning, track.watch->stands_still() ? state.detail : "");
   if (holds_gil && state.state == ThreadState::kGilWait) {
     state = {.state = ThreadState::kRunning};  // it got the GIL since the look
   }
   state.holds_gil = holds_gil;
-  const auto& written = track.written_state;
+  const auto& written = *track.written_state;
   if (!written.has_value() || written->state != state.state || written->detail != state.detail) {
     context_.writer.SetState(track.handle, now, state);
-    track.written_state = state;
+    *track.written_state = state;
   }
+}
+
+// What an instant makes of the stack that was seen of it last.
+ProcessSampler::Verdict ProcessSampler::VerdictOn(const ThreadTrack& track, bool holds_gil) const {
+  if (!track.wanted || !track.has_last || IsSaidByOther(track)) {
+    return Verdict::kNothing;
+  }
+  if (context_.request.verb == CaptureVerb::kDump) {
+    return Verdict::kSample;
+  }
+  if (track.last.stack == kEmptyStack || (context_.request.gil_only && !holds_gil)) {
+    return Verdict::kNothing;
+  }
+  const bool wants_all = context_.request.idle == IdlePolicy::kAll;
+  if (wants_all || !track.watch.has_value()) {
+    return Verdict::kSample;
+  }
+  const bool wants_idle = context_.request.idle == IdlePolicy::kMain && track.info.is_main;
+  const bool is_left_out = track.watch->stands_still() || (!wants_idle && !holds_gil && track.watch->is_idle());
+  return is_left_out ? Verdict::kSkip : Verdict::kSample;
+}
+
+// Of a thread that goes on waiting where it waits.
+Passed ProcessSampler::Foresee(const ThreadTrack& track) const {
+  const auto& written = *track.written_state;
+  const StateInfo& state = track.watch->state();
+  const bool is_told = written.has_value() && written->state == state.state && written->detail == state.detail;
+  if (!is_told || (track.wanted && !track.has_last)) {
+    return Passed::kNot;
+  }
+  switch (VerdictOn(track, false)) {
+    case Verdict::kNothing: return Passed::kSilently;
+    case Verdict::kSkip: return Passed::kAsSkipped;
+    case Verdict::kSample: break;
+  }
+  return Passed::kNot;
+}
+
+// Where a thread goes into a subinterpreter that shares the GIL, CPython up to 3.11 goes on naming the state outside.
+bool ProcessSampler::HoldsGil(const ThreadTrack& track) const {
+  const GilView* gil = watch_.gil_of(track.interpreter);
+  if (gil == nullptr || !gil->locked) {
+    return false;
+  }
+  bool holds = gil->holder == track.entry.state.value;
+  if (process_.python.layout.Has(&Layout::runtime_gil)) {
+    for (const ThreadTrack* caller = track.caller; caller != nullptr; caller = caller->caller) {
+      holds = holds || gil->holder == caller->entry.state.value;
+    }
+  }
+  return holds;
+}
+
+// Another state of the same thread stands for it now. From 3.12 on, who has a GIL is surely not in another interpreter.
+bool ProcessSampler::IsSaidByOther(const ThreadTrack& track) const {
+  const bool is_outside = track.caller != nullptr && (!track.has_last || track.last.stack == kEmptyStack);
+  const bool is_here = !process_.python.layout.Has(&Layout::runtime_gil) && HoldsGil(track);
+  return is_outside || (!is_here && track.is_inside());
 }
 
 void ProcessSampler::EmitTrack(Nanos now, ThreadTrack& track) {
-  const GilView* gil = watch_.gil_of(track.interpreter);
-  const bool holds_gil = gil != nullptr && gil->locked && gil->holder == track.entry.state.value;
-  WatchState(now, track, holds_gil);
-  if (!track.wanted || !track.has_last) {
+  if (IsSaidByOther(track)) {
     return;
   }
-  const bool is_dump = context_.request.verb == CaptureVerb::kDump;
-  if (!is_dump) {
-    if (track.last.stack == kEmptyStack || (context_.request.gil_only && !holds_gil)) {
-      return;
-    }
-    const bool idle_wanted =
-        context_.request.idle == IdlePolicy::kAll || (context_.request.idle == IdlePolicy::kMain && track.info.is_main);
-    if (!idle_wanted && !holds_gil && track.watch.has_value() && track.watch->is_idle()) {
-      ++context_.accounting.idle_skipped;
-      return;
-    }
+  const bool holds_gil = HoldsGil(track);
+  WatchState(now, track, holds_gil);
+  const Verdict verdict = VerdictOn(track, holds_gil);
+  if (verdict == Verdict::kSkip) {
+    ++context_.accounting.idle_skipped;
   }
-  StackId stack = track.last.stack;
-  DoubtfulId doubtful = track.last.doubtful;
-  if (holds_gil && watch_.interpreters()[track.interpreter].collecting) {
-    stack = linker_.WithMarker(stack, kGcMarker);
-    doubtful = kNotDoubtful;
+  if (verdict != Verdict::kSample) {
+    return;
   }
-  buffer_.Add({track.handle, track.last.quality, now, stack, track.last.leaf, doubtful});
+  if (!track.watch.has_value() || track.watch->state().state == ThreadState::kUnknown) {
+    ++context_.accounting.state_unknown;
+  }
+  const bool collecting = holds_gil && watch_.interpreters()[track.interpreter].collecting;
+  buffer_.Add({track.handle, track.last.quality, now, track.last.stack, track.last.leaf, collecting});
 }
 
-void ProcessSampler::Emit(Nanos now) {
-  for (const auto& track : roster_.tracks()) {
-    EmitTrack(now, *track);
+// A thread that has taken a GIL has news, wherever it waited before.
+void ProcessSampler::WakeHolders() {
+  for (const GilView& gil : watch_.gils()) {
+    ThreadTrack* holder = gil.locked ? roster_.Find(gil.holder) : nullptr;
+    if (holder != nullptr && holder->passed != Passed::kNot) {
+      holder->watch->StackMoved();
+      watched_.Wake(*holder);
+    }
   }
+}
+
+// Of the threads of that GIL (null: of those without one), or of all.
+void ProcessSampler::Emit(Nanos now, const std::optional<RemoteAddr>& gil) {
+  watched_.Choose(now, roster_.tracks(), roster_.changes(),
+                  [this](const ThreadTrack& track) { return Foresee(track); });
+  WakeHolders();
+  const auto concerns = [&](size_t interpreter) {
+    const GilView* own = watch_.gil_of(interpreter);
+    return !gil.has_value() || (own == nullptr ? RemoteAddr() : own->address) == *gil;
+  };
+  for (ThreadTrack* track : watched_.watched()) {
+    if (concerns(track->interpreter)) {
+      EmitTrack(now, *track);
+    }
+  }
+  for (size_t i = 0; i < watched_.skipped().size(); ++i) {
+    context_.accounting.idle_skipped += concerns(i) ? watched_.skipped()[i] : 0;
+  }
+  const Nanos stood = standstill_.EndRound(now);
+  watched_.Judge(now, stood.value > 0);
+  context_.accounting.stood_still = context_.accounting.stood_still + stood;
 }
 
 void ProcessSampler::Flush() {
@@ -351,33 +368,23 @@ void ProcessSampler::Flush() {
   const uint64_t generation = watch_.code_generation();
   const bool trusted = generation != 0 && generation == checked_generation_;
   checked_generation_ = generation;
-  const bool stale = buffer_.Settle(trusted, verifier_.doubtful(), context_);
-  for (const auto& track : roster_.tracks()) {
-    track->last.doubtful = kNotDoubtful;
-  }
-  if (stale) {
-    for (const auto& track : roster_.tracks()) {
-      track->chain.Clear();
-      track->has_last = false;
-    }
+  if (buffer_.Settle(trusted, context_)) {
+    roster_.ForgetStacks();
   }
   roster_.AnnounceEnded(context_.history);
 }
 
 void ProcessSampler::ForgetStacks() {
-  linker_.ClearStacks();
-  for (const auto& track : roster_.tracks()) {
-    track->chain.Clear();
-    track->has_last = false;
-  }
+  builder_.ClearStacks();
+  roster_.ForgetStacks();
 }
 
 void ProcessSampler::Finish(Nanos now, bool exec) {
   if (exec) {
     // What was read after the last look at the mark, of that round too, may be of both programs.
-    context_.accounting.lost += buffer_.DropSince(watched_);
+    context_.accounting.lost += buffer_.DropSince(reader_.words_read());
   }
-  buffer_.Settle(true, verifier_.doubtful(), context_);
+  buffer_.Settle(true, context_);
   roster_.EndAll(now);
   roster_.AnnounceEnded(context_.history);
   context_.writer.EndProcess(pid_, now, exec ? "replaced itself by another program (exec)" : "exited");

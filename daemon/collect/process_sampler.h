@@ -1,13 +1,14 @@
 // Samples one process: the loop that everybody should read first.
 //
-// A round is one batched read of the interpreter's few words and of the stacks that can have changed, a walk over the
-// bytes, and one buffered entry per thread. What is not known yet (a new frame, link or thread) costs extra reads
-// once. Flush writes the buffered samples out after checking that their code objects still
-// exist. The mark of the program (OpenedProcess) is read with the words: what an exec left of it is not taken for its
-// successor, nor the other way round. Owned by Capture; one thread.
+// Each GIL of the process (and the threads that run without one, together) has instants of its own, drawn beforehand by
+// the Pacer. At an instant InstantReader takes the stacks, and one buffered entry per thread is made of them. Flush
+// writes the buffered samples out after checking that their code objects still exist. The mark of the program
+// (OpenedProcess) is read with the stacks: what an exec left of it is not taken for its successor, nor the other way
+// round. Owned by ProcessTree; one thread.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "attach/base/result.h"
@@ -15,31 +16,33 @@
 #include "attach/proc/anchored_memory.h"
 #include "attach/proc/process_memory.h"
 #include "daemon/collect/capture_context.h"
-#include "daemon/collect/chain_verifier.h"
+#include "daemon/collect/instant_reader.h"
 #include "daemon/collect/interpreter_watch.h"
 #include "daemon/collect/opened_process.h"
+#include "daemon/collect/pacer.h"
 #include "daemon/collect/sample_buffer.h"
-#include "daemon/collect/stack_linker.h"
+#include "daemon/collect/stack_builder.h"
+#include "daemon/collect/standstill.h"
 #include "daemon/collect/thread_roster.h"
+#include "daemon/collect/watched_threads.h"
 #include "daemon/trace/model.h"
 #include "symbolizer/cpython/code_cache.h"
 
 namespace ptrace_prof {
 
-struct StopRefusal {
-  Error error;
-  Nanos since;
-};
-
 class ProcessSampler {
  public:
-  // As PythonProcess::Open. The process and its threads are announced to the writer. `shared`: see StackLinker.
-  static Result<std::unique_ptr<ProcessSampler>> Open(Pid pid, Pid parent, const CaptureContext& context,
-                                                      SharedLinks* shared = nullptr);
+  // As PythonProcess::Open. The process and its threads are announced to the writer.
+  static Result<std::unique_ptr<ProcessSampler>> Open(Pid pid, Pid parent, const CaptureContext& context);
   ~ProcessSampler();
 
-  // false: the process ended, or is another program now (exec): call Finish.
-  bool Sample(Nanos now);
+  // The next instant of one of its GILs; the past: at once.
+  Nanos NextInstant() const;
+  // Takes what is due. false: the process ended, or is another program now (exec): call Finish.
+  bool Sample(Pacer& pacer);
+  // A thread was asked to stop and has not yet: it must be looked after soon.
+  bool is_waiting() const { return reader_.is_waiting(); }
+  bool PollLate();
   void Flush();
   // After a Flush that precedes StackTable::Clear.
   void ForgetStacks();
@@ -48,42 +51,45 @@ class ProcessSampler {
   Pid pid() const { return pid_; }
   bool HasExited() const { return process_.HasExited(); }
   bool HasExeced() { return process_.HasExeced(memory_); }
-  // Set while the kernel refuses to stop the process (`blocking`): another tracer holds it, perhaps only briefly.
-  const std::optional<StopRefusal>& stop_refusal() const { return stop_refusal_; }
+  // Set while the kernel refuses to stop the process: another tracer holds it, perhaps only briefly.
+  const std::optional<StopRefusal>& stop_refusal() const { return reader_.refusal(); }
   const PythonProcess& python() const { return process_.python; }
-  size_t thread_count() { return roster_.tracks().size(); }
-  size_t node_count() const { return linker_.node_count(); }
+  size_t thread_count() const { return roster_.thread_count(); }
+  size_t node_count() const { return builder_.node_count(); }
   uint64_t read_calls() const { return memory_.calls(); }
-  const ChainVerifier::Counters& verifier_counters() const { return verifier_.counters(); }
+  const StopTimes& stop_times() const { return reader_.stop_times(); }
+  const Standstill& standstill() const { return standstill_; }
   ThreadRoster& roster() { return roster_; }
   RemoteMemory& memory() { return memory_; }
 
  private:
-  ProcessSampler(OpenedProcess process, const CaptureContext& context, SharedLinks* shared);
+  ProcessSampler(OpenedProcess process, const CaptureContext& context);
 
-  struct InBatch {
-    ThreadTrack* track;
-    size_t end;  // requests of the batch up to and including this thread's
+  // Who draws instants: a GIL, or (gil null) the threads without one.
+  struct Group {
+    RemoteAddr gil;
+    Nanos next;
   };
 
+  enum class Verdict : uint8_t { kNothing, kSkip, kSample };  // kSkip: it waits, is left out and counted
+
   bool RunsWithoutGil();
-  bool NeedsWatch(Nanos now) const;
-  size_t AppendWords();
-  bool IsSameProgram() const;
-  void AppendFirst();
-  bool SampleLive(Nanos now);
-  bool SampleStopped(Nanos now);
-  void NoteRefusal(const Error& error, Nanos now);
-  void AppendTrack(ThreadTrack& track);
-  bool MayHaveMoved(const ThreadTrack& track, uint64_t switches) const;
-  ReadStatus ReadBatch(size_t* filled);
-  bool CollectTrack(ThreadTrack& track, Nanos read_at);
-  bool Judge(ThreadTrack& track, CollectStatus collected);
-  bool CollectBatch(size_t filled);
-  bool CollectMoved();
-  bool RefreshThreads(Nanos now);
-  void Emit(Nanos now);
+  void FollowGils(Nanos now, Pacer& pacer);
+  std::optional<size_t> IndexOf(RemoteAddr gil) const;
+  bool SampleGroup(RemoteAddr gil, Nanos now);
+  bool SampleAll(Nanos now);
+  bool Judge(InstantReader::Outcome outcome, Nanos now);
+  void ReadNew();
+  void Emit(Nanos now, const std::optional<RemoteAddr>& gil);
   void EmitTrack(Nanos now, ThreadTrack& track);
+  Passed Foresee(const ThreadTrack& track) const;
+  Verdict VerdictOn(const ThreadTrack& track, bool holds_gil) const;
+  void WakeHolders();
+  bool HoldsGil(const ThreadTrack& track) const;
+  bool IsSaidByOther(const ThreadTrack& track) const;
+  bool HasNewStates(Nanos now);
+  InstantReader::Outcome TakeTogether(Nanos now);
+  void LookAtState(Nanos now, ThreadTrack& track);
   void WatchState(Nanos now, ThreadTrack& track, bool holds_gil);
 
   const OpenedProcess process_;
@@ -92,22 +98,18 @@ class ProcessSampler {
   ProcessMemory memory_;
   AnchoredMemory space_;  // names and lists of threads are not looked up in another program
   CodeCache codes_;
-  StackLinker linker_;
-  ChainVerifier verifier_;
+  StackBuilder builder_;
   SampleBuffer buffer_;
   InterpreterWatch watch_;
   ThreadRoster roster_;
-  std::vector<ReadRequest> batch_;
-  std::vector<InBatch> in_batch_;
-  Nanos batch_read_at_;
-  Nanos batch_read_by_;
-  std::vector<ThreadTrack*> first_;
-  std::vector<CollectStatus> collected_;
+  InstantReader reader_;
+  std::vector<Group> groups_;
+  std::vector<Nanos> instants_;  // for which the thread that stops late stands: it has not run since the first of them
+  RemoteAddr group_;             // and whose they are
   uint64_t checked_generation_ = 0;
-  std::optional<StopRefusal> stop_refusal_;
-  Nanos watched_;  // when the interpreters' words were read last, and the mark of the program was in place
-  uint64_t mark_word_ = 0;
   bool has_cuda_ = false;
+  Standstill standstill_;
+  WatchedThreads watched_;
 };
 
 }  // namespace ptrace_prof

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "attach/base/real_time.h"
+#include "attach/base/reason.h"
+#include "attach/proc/fork_trace.h"
 #include "attach/proc/procfs.h"
 
 namespace ptrace_prof {
@@ -13,9 +16,13 @@ namespace {
 constexpr Nanos kFirstRetry = Nanos::FromMillis(20);
 constexpr Nanos kLongestRetry = Nanos::FromSeconds(2);
 constexpr Nanos kLongestRetryWhileStarting = Nanos::FromMillis(50);  // nothing is recorded meanwhile
+constexpr Nanos kBeforeExec = Nanos::FromMillis(2);
 constexpr int kMaxTries = 40;
 constexpr size_t kMaxToldDenied = 8;
-constexpr size_t kMaxKnown = 65536;  // remembered pids; a fork bomb must not grow us
+constexpr size_t kMaxToldStandstills = 8;
+constexpr Nanos kShortStandstill = Nanos::FromMillis(100);
+constexpr Nanos kExitsEvery = Nanos::FromMillis(100);
+constexpr int kFirstTries = 3;  // what ended until then may have been a Python process that was just starting
 
 // Can what PythonProcess::Open refused become possible later (interpreter still starting, exec to come)?
 bool MayBecomePython(Code code) { return code == Code::kFailedPrecondition; }
@@ -23,8 +30,11 @@ bool MayBecomePython(Code code) { return code == Code::kFailedPrecondition; }
 }  // namespace
 
 Result<void> ProcessTree::OpenRoot() {
-  auto opened = ProcessSampler::Open(context_.request.pid, Pid(), context_, &links_);
+  auto opened = ProcessSampler::Open(context_.request.pid, Pid(), context_);
   if (opened.has_error()) {
+    if (opened.error().reason == Reason::kNotPython && context_.request.subprocesses && OpenDescendants()) {
+      return {};
+    }
     if (!context_.request.wait_for_python || !MayBecomePython(opened.error().code)) {
       return std::move(opened).error();
     }
@@ -34,10 +44,27 @@ Result<void> ProcessTree::OpenRoot() {
   }
   samplers_.push_back(std::move(opened).value());
   ++processes_;
-  if (const auto start = ReadStartTime(context_.request.pid); start.has_value()) {
-    known_[context_.request.pid] = start.value();
-  }
   return {};
+}
+
+// Where the target itself is a shell, a launcher or a master that is no Python.
+bool ProcessTree::OpenDescendants() {
+  auto launcher = OpenPidfd(context_.request.pid);
+  if (context_.request.wait_for_python || launcher.has_error()) {
+    return false;
+  }
+  const Nanos now = MonotonicNow();
+  FindChildren(now);
+  TryCandidates(now);
+  if (samplers_.empty()) {
+    return false;
+  }
+  launcher_ = std::move(launcher).value();
+  candidates_[context_.request.pid] = {.next_try = now + kFirstRetry, .interval = kFirstRetry};
+  context_.writer.AddNotice(now, fmt::format("process {} is not a Python process: its descendants are recorded, and of "
+                                             "them no GPU",
+                                             context_.request.pid.value));
+  return true;
 }
 
 void ProcessTree::Close(size_t index, Nanos now) {
@@ -46,49 +73,67 @@ void ProcessTree::Close(size_t index, Nanos now) {
   if (on_close_) {
     on_close_(sampler);
   }
+  TellStandstill(now, sampler);
   sampler.Finish(now, exec);
   has_execed_ = has_execed_ || (exec && sampler.pid() == context_.request.pid);
   closed_read_calls_ += sampler.read_calls();
-  closed_stops_ += sampler.verifier_counters().stops;
-  closed_stopped_ = closed_stopped_ + sampler.verifier_counters().stopped_total;
-  closed_stopped_longest_ = std::max(closed_stopped_longest_, sampler.verifier_counters().stopped_longest);
+  closed_stops_.Add(sampler.stop_times());
   if (!sampler.HasExited()) {  // another program now, or an interpreter that came down: it may come up again
-    candidates_[sampler.pid()] = {.next_try = now + kFirstRetry, .interval = kFirstRetry, .fresh_exec = exec};
+    candidates_[sampler.pid()] = {.next_try = now + kFirstRetry, .interval = kFirstRetry, .is_counted = true};
   }
   samplers_.erase(samplers_.begin() + static_cast<std::ptrdiff_t>(index));
 }
 
-void ProcessTree::Sample(Nanos now) {
-  context_.accounting.rounds += samplers_.empty() ? 0 : 1;
+Nanos ProcessTree::NextInstant() const {
+  Nanos next(INT64_MAX);
+  for (const auto& sampler : samplers_) {
+    next = std::min(next, sampler->NextInstant());
+  }
+  return next;
+}
+
+void ProcessTree::Sample(Pacer& pacer) {
   for (size_t i = 0; i < samplers_.size();) {
-    if (samplers_[i]->Sample(now)) {
+    if (samplers_[i]->NextInstant() > MonotonicNow() || samplers_[i]->Sample(pacer)) {
       ++i;
     } else {
-      Close(i, now);
+      Close(i, MonotonicNow());
     }
   }
 }
 
-void ProcessTree::FindChildren(Nanos now, Pid of) {
-  const auto children = ListChildren(of);
-  if (children.has_error()) {
-    return;
+bool ProcessTree::is_waiting_for_stop() const {
+  return std::ranges::any_of(samplers_, [](const auto& sampler) { return sampler->is_waiting(); });
+}
+
+Nanos ProcessTree::stopped_most() const {
+  Nanos most;
+  for (const auto& sampler : samplers_) {
+    most = std::max(most, sampler->stop_times().total());
   }
-  for (const Pid child : children.value()) {
-    const auto start = ReadStartTime(child);
-    if (start.has_error()) {
-      continue;
+  return most;
+}
+
+void ProcessTree::PollLate() {
+  for (size_t i = 0; i < samplers_.size();) {
+    if (!samplers_[i]->is_waiting() || samplers_[i]->PollLate()) {
+      ++i;
+    } else {
+      Close(i, MonotonicNow());
     }
-    const auto found = known_.find(child);
-    if (found != known_.end() && found->second == start.value()) {
-      continue;
-    }
-    if (samplers_.size() + candidates_.size() >= kMaxProcesses || known_.size() >= kMaxKnown) {
+  }
+}
+
+void ProcessTree::FindChildren(Nanos now) {
+  if (!children_.has_begun()) {
+    children_.Begin(context_.request.pid);
+  }
+  for (const ChildWatch::Birth& birth : children_.Look(now)) {
+    if (samplers_.size() + candidates_.size() >= kMaxProcesses || children_.is_full()) {
       TellTooMany(now);
       continue;
     }
-    known_[child] = start.value();
-    candidates_[child] = {.parent = of, .next_try = now, .interval = kFirstRetry};
+    candidates_[birth.pid] = {.parent = birth.parent, .next_try = now, .interval = kFirstRetry};
   }
 }
 
@@ -97,7 +142,7 @@ void ProcessTree::TellTooMany(Nanos now) {
     context_.writer.AddNotice(now,
                               fmt::format("process {} has more processes than are followed ({} at once, {} in all): "
                                           "the others are not recorded",
-                                          context_.request.pid.value, kMaxProcesses, kMaxKnown));
+                                          context_.request.pid.value, kMaxProcesses, ChildWatch::kMaxKnown));
   }
 }
 
@@ -130,22 +175,37 @@ void ProcessTree::TryCandidates(Nanos now) {
       it = candidates_.erase(it);
       continue;
     }
-    auto opened = ProcessSampler::Open(pid, candidate.parent, context_, &links_);
+    if (candidate.parent != Pid() && HaveOneMemory(pid, candidate.parent).value_or(false)) {
+      candidate.next_try = now + kBeforeExec;  // what is in that memory is its parent
+      ++it;
+      continue;
+    }
+    const UsualPriority usual;  // to open a process takes long
+    auto opened = ProcessSampler::Open(pid, candidate.parent, context_);
     if (opened.has_value()) {
       samplers_.push_back(std::move(opened).value());
-      ++processes_;
+      processes_ += candidate.is_counted ? 0 : 1;
     } else if ((MayBecomePython(opened.error().code) || opened.error().reason == Reason::kPolicyDenied) &&  // then told
                (++candidate.tries < kMaxTries || context_.request.wait_for_python)) {
       candidate.interval = std::min(Nanos(candidate.interval.value * 3 / 2), longest);
       candidate.next_try = now + candidate.interval;
       ++it;
       continue;
+    } else if (opened.error().code == Code::kGone && candidate.parent != Pid() && candidate.tries < kFirstTries) {
+      ++ended_unopened_;
     }
     it = candidates_.erase(it);
   }
 }
 
-void ProcessTree::Look(Nanos now) {
+void ProcessTree::LetGo(Nanos now) {
+  if (now < next_exits_) {
+    return;
+  }
+  next_exits_ = now + kExitsEvery;
+  if (launcher_.is_open() && HasExited(launcher_)) {
+    launcher_.reset();
+  }
   for (size_t i = 0; i < samplers_.size();) {
     if (samplers_[i]->HasExited() || samplers_[i]->HasExeced()) {
       Close(i, now);
@@ -153,19 +213,46 @@ void ProcessTree::Look(Nanos now) {
       ++i;
     }
   }
+}
+
+void ProcessTree::Look(Nanos now) {
+  LetGo(now);
   if (context_.request.subprocesses) {
-    for (size_t i = 0; i < samplers_.size(); ++i) {
-      FindChildren(now, samplers_[i]->pid());
-    }
-    std::vector<Pid> others;  // a shell or launcher may start the interpreter
-    for (const auto& [pid, candidate] : candidates_) {
-      others.push_back(pid);
-    }
-    for (const Pid pid : others) {
-      FindChildren(now, pid);
-    }
+    FindChildren(now);
   }
   TryCandidates(now);
+}
+
+void ProcessTree::TellUnseen(Nanos now) {
+  const ChildWatch::Unseen& unseen = children_.unseen();
+  const uint64_t least = unseen.children + ended_unopened_;
+  if (least + (unseen.cpu.value > 0 ? unseen.more : 0) == 0) {
+    return;
+  }
+  context_.writer.AddNotice(
+      now,
+      fmt::format("at least {} child process{} ended before {} could be looked at{}{}: not in the recording",
+                  std::max<uint64_t>(least, 1), least > 1 ? "es" : "", least > 1 ? "they" : "it",
+                  unseen.more > 0 ? fmt::format(" (and {} more at most)", unseen.more) : "",
+                  unseen.cpu.value > 0 ? fmt::format(", with {:.2f} s of CPU or more", unseen.cpu.seconds()) : ""));
+}
+
+// Of many the first ones.
+void ProcessTree::TellStandstill(Nanos now, const ProcessSampler& sampler) {
+  const Standstill& stood = sampler.standstill();
+  if (stood.total() > kShortStandstill && ++stood_still_ <= kMaxToldStandstills) {
+    context_.writer.AddNotice(
+        now, fmt::format("process {} stood still for {:.1f} s, stopped by {}: nothing of that time is in tables and "
+                         "graphs unless waiting is (--idle all)",
+                         sampler.pid().value, stood.total().seconds(), stood.by()));
+  }
+}
+
+void ProcessTree::TellAtEnd(Nanos now) {
+  for (const auto& sampler : samplers_) {
+    TellStandstill(now, *sampler);
+  }
+  TellUnseen(now);
 }
 
 void ProcessTree::Flush() {
@@ -181,12 +268,18 @@ void ProcessTree::ForgetStacks() {
 }
 
 const StopRefusal* ProcessTree::stop_refusal() const {
+  const StopRefusal* refusal = nullptr;
   for (const auto& sampler : samplers_) {
-    if (sampler->pid() == context_.request.pid && sampler->stop_refusal().has_value()) {
+    const bool is_refused = sampler->stop_refusal().has_value();
+    if (is_refused && sampler->pid() == context_.request.pid) {
       return &*sampler->stop_refusal();
     }
+    if (!is_refused && launcher_.is_open()) {
+      return nullptr;  // of the others there is something
+    }
+    refusal = is_refused && launcher_.is_open() ? &*sampler->stop_refusal() : refusal;
   }
-  return nullptr;
+  return refusal;
 }
 
 size_t ProcessTree::node_count() const {
@@ -199,22 +292,18 @@ size_t ProcessTree::node_count() const {
 
 void ProcessTree::CountInto(Accounting& accounting) const {
   accounting.read_calls = closed_read_calls_;
-  uint64_t stops = closed_stops_;
-  Nanos stopped = closed_stopped_;
-  Nanos longest = closed_stopped_longest_;
+  StopTimes stops = closed_stops_;
   size_t threads = 0;
   for (const auto& sampler : samplers_) {
     accounting.read_calls += sampler->read_calls();
-    stops += sampler->verifier_counters().stops;
-    stopped = stopped + sampler->verifier_counters().stopped_total;
-    longest = std::max(longest, sampler->verifier_counters().stopped_longest);
+    stops.Add(sampler->stop_times());
     threads += sampler->thread_count();
   }
-  if (!context_.request.blocking) {
-    accounting.stops = stops;
-    accounting.stopped_total = stopped;
-    accounting.stopped_longest = longest;
-  }
+  accounting.stops = stops.count();
+  accounting.stopped_total = stops.total();
+  accounting.stopped_longest = stops.longest();
+  accounting.stopped_median = stops.Quantile(0.5);
+  accounting.stopped_p90 = stops.Quantile(0.9);
   accounting.processes = processes_;
   accounting.threads = std::max<uint64_t>(accounting.threads, threads);
 }

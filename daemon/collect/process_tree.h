@@ -1,8 +1,10 @@
-// The target and its descendants: finds new children, tries to open them, lets go of those that ended.
+// The target and its descendants: opens those that are born, lets go of those that ended.
 //
-// A child that is not (yet) a Python process is tried again for a while, ever less often; a process that exec'ed
-// is closed and opened anew. Bounded: beyond kMaxProcesses at once children are not followed (fork bombs), which a
-// notice says. Owned by Capture; one thread.
+// A child that is not (yet) a Python process is tried again for a while, ever less often, and not before its exec where
+// it has its parent's memory until then (vfork); a process that exec'ed is closed and opened anew. A target that is no
+// Python itself (a shell, a launcher) is waited for as long as it lives, where its descendants are recorded. Bounded:
+// beyond kMaxProcesses at once children are not followed (fork bombs), which a notice says. Owned by Capture; one
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +16,11 @@
 
 #include "attach/base/result.h"
 #include "attach/base/types.h"
+#include "attach/base/unique_fd.h"
+#include "daemon/collect/child_watch.h"
+#include "daemon/collect/pacer.h"
 #include "daemon/collect/process_sampler.h"
-#include "daemon/collect/shared_links.h"
+#include "daemon/collect/stop_times.h"
 
 namespace ptrace_prof {
 
@@ -31,22 +36,32 @@ class ProcessTree {
 
   // Opens the process the request names. Its error is the capture's.
   Result<void> OpenRoot();
-  // Samples everything; drops what ended.
-  void Sample(Nanos now);
-  // A few times a second: new children, retries, exits.
+  // The next instant of any process; the past where one has none yet.
+  Nanos NextInstant() const;
+  // Samples what is due; drops what ended.
+  void Sample(Pacer& pacer);
+  // Some thread was asked to stop and has not yet: PollLate must be called soon, and when a SIGCHLD comes.
+  bool is_waiting_for_stop() const;
+  void PollLate();
+  // For how long the process that stood still most has stood still.
+  Nanos stopped_most() const;
+  // Every few ms, so that children are noticed at their birth: new children, retries; exits now and then.
   void Look(Nanos now);
   void Flush();
   void ForgetStacks();
 
   bool has_opened() const { return processes_ > 0; }  // there was a Python process, or is
   bool empty() const { return samplers_.empty(); }
-  bool is_waiting() const { return !candidates_.empty(); }  // something may still become a Python process
+  // Something may still become a Python process.
+  bool is_waiting() const { return !candidates_.empty() || launcher_.is_open(); }
   // The target has become another program; whether it runs on, or what that is, is not known here.
   bool has_execed() const { return has_execed_; }
-  // Of the target: see ProcessSampler.
+  // Of the target, or of all that there are where it is a launcher: see ProcessSampler.
   const StopRefusal* stop_refusal() const;  // null: none
   size_t node_count() const;
   void CountInto(Accounting& accounting) const;
+  // Says at the end what was missed, and who stood still.
+  void TellAtEnd(Nanos now);
   const std::vector<std::unique_ptr<ProcessSampler>>& samplers() const { return samplers_; }
 
  private:
@@ -55,10 +70,14 @@ class ProcessTree {
     Nanos next_try;
     Nanos interval;
     int tries = 0;
-    bool fresh_exec = false;
+    bool is_counted = false;  // it was a Python process before: another image (exec) is no other process
   };
 
-  void FindChildren(Nanos now, Pid of);
+  bool OpenDescendants();
+  void LetGo(Nanos now);
+  void TellUnseen(Nanos now);
+  void TellStandstill(Nanos now, const ProcessSampler& sampler);
+  void FindChildren(Nanos now);
   void TryCandidates(Nanos now);
   void TellTooMany(Nanos now);
   bool MayFollow(Pid pid, Nanos now);
@@ -66,18 +85,19 @@ class ProcessTree {
 
   const CaptureContext context_;
   const OnClose on_close_;
-  SharedLinks links_;
   std::vector<std::unique_ptr<ProcessSampler>> samplers_;
   std::unordered_map<Pid, Candidate> candidates_;
-  std::unordered_map<Pid, Nanos> known_;  // every process ever looked at, by start time: pids are reused
+  ChildWatch children_;
+  UniqueFd launcher_;  // pidfd of the target, if it is no Python, while it lives
+  Nanos next_exits_;
+  size_t stood_still_ = 0;       // processes that did
+  uint64_t ended_unopened_ = 0;  // children that were gone before it was known what they are
   bool has_execed_ = false;
   uint64_t processes_ = 0;
   bool is_told_too_many_ = false;
   size_t denied_ = 0;  // processes that the judge had something against
   uint64_t closed_read_calls_ = 0;
-  uint64_t closed_stops_ = 0;
-  Nanos closed_stopped_;
-  Nanos closed_stopped_longest_;
+  StopTimes closed_stops_;
 };
 
 }  // namespace ptrace_prof

@@ -1,9 +1,8 @@
 // Samples of one process between two flushes, held back until the code objects in them were seen to be still there.
 //
 // A code object that was freed and reused between two checks could lend its old name to new samples; Settle
-// re-reads the headers of all code in the buffered stacks (one batch), cuts stacks above a code object that changed,
-// marks them, and only then hands the samples to the writer. Samples whose links became known meanwhile are whole
-// again (doubtful_chains.h). One per process.
+// re-reads the headers of all code in the buffered stacks (one batch), takes the names of those that changed out of the
+// stacks, marks them, and only then hands the samples to the writer. One per process.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +10,7 @@
 
 #include "attach/base/types.h"
 #include "daemon/collect/capture_context.h"
-#include "daemon/collect/doubtful_chains.h"
-#include "daemon/collect/stack_linker.h"
+#include "daemon/collect/stack_builder.h"
 #include "daemon/trace/model.h"
 #include "daemon/trace/trace_writer.h"
 #include "symbolizer/cpython/code_cache.h"
@@ -23,14 +21,14 @@ class SampleBuffer {
  public:
   struct Entry {
     ThreadHandle thread;
-    SampleQuality quality = SampleQuality::kVerified;
+    SampleQuality quality = SampleQuality::kSeen;
     Nanos when;
     StackId stack;
     NodeId leaf;
-    DoubtfulId doubtful = kNotDoubtful;
+    bool is_collecting = false;  // garbage: shown as the stack's leaf
   };
 
-  SampleBuffer(CodeCache& codes, StackLinker& linker) : codes_(codes), linker_(linker) {}
+  SampleBuffer(CodeCache& codes, StackBuilder& builder) : codes_(codes), builder_(builder) {}
 
   void Add(const Entry& entry) { entries_.push_back(entry); }
   size_t size() const { return entries_.size(); }
@@ -39,15 +37,14 @@ class SampleBuffer {
 
   // Checks (unless `trusted`: nothing was freed since the last time) and writes out. true: some code was stale, chains
   // linked so far must be forgotten.
-  bool Settle(bool trusted, DoubtfulChains& doubtful, const CaptureContext& context);
+  bool Settle(bool trusted, const CaptureContext& context);
 
  private:
-  void ResolveDoubtful(DoubtfulChains& doubtful);
   void CollectCodes();
-  NodeId FirstGood(NodeId node) const;
+  bool HasStale(NodeId leaf) const;
 
   CodeCache& codes_;
-  StackLinker& linker_;
+  StackBuilder& builder_;
   std::vector<Entry> entries_;
   std::vector<CodeId> used_;
   std::vector<CodeId> stale_;

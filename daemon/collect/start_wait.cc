@@ -1,17 +1,17 @@
 #include "daemon/collect/start_wait.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 #include <time.h>
 
 #include "attach/proc/procfs.h"
+#include "attach/ptrace/held_start.h"
 #include "symbolizer/cpython/interpreter_start.h"
 
 namespace ptrace_prof {
 namespace {
 
 constexpr Nanos kLongEnough = Nanos::FromSeconds(60);
-constexpr int kPauseMs = 1;
+constexpr Nanos kPause = Nanos::FromMillis(1);
 
 Nanos SinceBoot() {
   timespec now{};
@@ -39,7 +39,7 @@ Result<void> AwaitStart(Pid pid, RemoteMemory& memory, const PythonProcess& pyth
                      fmt::format("the interpreter of process {} is still starting", pid.value),
                      "Try again when it has come to its program.", ThingOf(pid));
     }
-    ::poll(nullptr, 0, kPauseMs);
+    PauseOrStep(kPause);
   }
 }
 

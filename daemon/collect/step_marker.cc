@@ -20,7 +20,8 @@ std::optional<StepSchedule> ScheduleOf(const StepPlan& plan) {
 
 StepMarker::StepMarker(const StepPlan& plan)
     : has_plan_(plan.schedule || plan.steps > 0),
-      is_on_at_first_(!plan.schedule),
+      is_on_at_first_(!has_plan_),
+      ends_by_number_(!plan.schedule && plan.steps > 0),
       schedule_(ScheduleOf(plan)),
       is_on_(is_on_at_first_) {}
 
@@ -48,9 +49,11 @@ void StepMarker::CountWhole() {
 
 void StepMarker::GiveUp(Nanos when) {
   if (is_on_at_first_ || is_over_) {
-    return;  // everything is recorded anyway; steps that come late still count
+    return;  // everything is recorded anyway
   }
-  schedule_.reset();
+  if (!ends_by_number_) {
+    schedule_.reset();
+  }
   Turns(when, true);
 }
 

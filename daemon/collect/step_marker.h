@@ -1,8 +1,8 @@
 // Counts the steps of a training job and says which are recorded: told of each step's end, it knows the next one's
 // number, what the plan has to do, and when the recording goes on and off.
 //
-//   on or off at once ──first end: step 0──► by the plan, step by step ──► over
-//                     └──GiveUp──► on, whatever the plan says
+//   off ──first end: step 0──► by the plan, step by step ──► over
+//    └──GiveUp──► on, whatever a schedule says; so many steps still end it
 //
 // The first end that is seen begins step 0: what ran before it was no whole step. Without a plan every step is
 // recorded, and so is what comes before the first. Owned by whoever traces the process in which the steps end; one
@@ -20,7 +20,7 @@
 namespace ptrace_prof {
 
 struct StepPlan {
-  uint64_t steps = 0;                    // so many whole ones, and what comes before them; 0: all
+  uint64_t steps = 0;                    // so many whole ones, and nothing else; 0: all
   std::optional<StepSchedule> schedule;  // instead: these, and nothing else
 };
 
@@ -41,7 +41,7 @@ class StepMarker {
 
   // A step has ended, the next one begins. What there is to do now, in order.
   std::span<const StepDuty> OnStepEnd(Nanos when);
-  // No steps come: what a schedule would leave out is recorded from now on.
+  // No steps come: what the plan would leave out is recorded from now on.
   void GiveUp(Nanos when);
 
   bool has_plan() const { return has_plan_; }
@@ -64,6 +64,7 @@ class StepMarker {
 
   bool has_plan_;
   bool is_on_at_first_;
+  bool ends_by_number_;
   std::optional<StepSchedule> schedule_;
   std::optional<uint64_t> step_;
   StepAction action_ = StepAction::kNone;

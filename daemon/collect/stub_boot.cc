@@ -66,8 +66,10 @@ constexpr OffsetSource kOffsets[] = {
     {PP_OFF_thread_interp, &Layout::thread_interp},
     {PP_OFF_interp_threads_head, &Layout::interp_threads_head},
     {PP_OFF_frame_code, &Layout::frame_code},
+    {PP_OFF_frame_owner, &Layout::frame_owner},
     {PP_OFF_frame_locals, &Layout::frame_locals},
     {PP_OFF_frame_instruction, &Layout::frame_instruction},
+    {PP_OFF_frame_previous, &Layout::frame_previous},
     {PP_OFF_code_flags, &Layout::code_flags},
     {PP_OFF_code_name, &Layout::code_name},
     {PP_OFF_code_filename, &Layout::code_filename},
@@ -77,9 +79,12 @@ constexpr OffsetSource kOffsets[] = {
     {PP_OFF_string_state, &Layout::string_state},
     {PP_OFF_string_kind_shift, &Layout::string_kind_shift},
     {PP_OFF_string_ascii_data, &Layout::string_ascii_data},
+    {PP_OFF_string_compact_data, &Layout::string_compact_data},
     {PP_OFF_code_bytes, &Layout::code_bytes},
     {PP_OFF_bytes_data, &Layout::bytes_data},
     {PP_OFF_object_type, &Layout::object_type},
+    {PP_OFF_type_name, &Layout::type_name},
+    {PP_OFF_type_flags, &Layout::type_flags},
 };
 
 void SetOffsets(const Layout& layout, pp_boot& boot) {

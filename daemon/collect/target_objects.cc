@@ -16,12 +16,9 @@ constexpr size_t kMaxModules = 65'536;  // looked into, of a process
 constexpr size_t kMaxPlace = 512;       // bytes
 constexpr size_t kMaxChildren = 4096;
 
-// PyCFunctionObject and PyMethodDescrObject, in words after the header.
+// PyCFunctionObject, in words after the header.
 constexpr uint32_t kMethodOfFunction = 0;
-constexpr uint32_t kSelfOfFunction = 1;
 constexpr uint32_t kModuleOfFunction = 2;
-constexpr uint32_t kTypeOfDescriptor = 0;
-constexpr uint32_t kMethodOfDescriptor = 3;
 
 Frame NotPython(std::string name, FrameKind kind) {
   Frame frame;
@@ -62,6 +59,9 @@ std::optional<Frame> TargetObjects::Freed(const FreedCode& freed) {
   if (freed.name.empty()) {
     return std::nullopt;
   }
+  if (freed.is_type) {
+    return NotPython(freed.name, FrameKind::kC);
+  }
   Frame frame;
   frame.function = freed.name;
   frame.file = freed.file;
@@ -87,43 +87,29 @@ void TargetObjects::Changed(const std::vector<RemoteAddr>& codes, std::vector<Re
   }
 }
 
-std::optional<Frame> TargetObjects::Callable(RemoteAddr callable, RemoteAddr method) {
-  if (method.IsNull()) {
-    const std::string name = NameOfOther(callable);
-    return name.empty() ? std::nullopt : std::optional(NotPython(name, FrameKind::kC));
-  }
+std::optional<Frame> TargetObjects::Type(RemoteAddr type) {
+  const std::optional<std::string> name = IsType(type) ? reader_.ReadNameOfType(type) : std::nullopt;
+  return name && !name->empty() ? std::optional(NotPython(*name, FrameKind::kC)) : std::nullopt;
+}
+
+std::optional<std::string> TargetObjects::Method(RemoteAddr method) {
   RemoteAddr text;
-  std::optional<std::string> name;
-  if (memory_.ReadValue(method, &text.value) == ReadStatus::kOk) {
-    name = reader_.ReadCText(text, kMaxName);
-  }
+  return memory_.ReadValue(method, &text.value) == ReadStatus::kOk ? reader_.ReadCText(text, kMaxName) : std::nullopt;
+}
+
+std::optional<Frame> TargetObjects::Callable(RemoteAddr callable, RemoteAddr method) {
+  const std::optional<std::string> name = Method(method);
   if (!name) {
     return NotPython("[C function that is gone]", FrameKind::kMarker);
   }
-  const std::string owner = OwnerOf(callable, method);
-  return NotPython(owner.empty() ? *name : owner + "." + *name, FrameKind::kC);
+  const std::string module = ModuleOf(callable, method);
+  return NotPython(module.empty() ? *name : module + "." + *name, FrameKind::kC);
 }
 
-// Of a C function: its module, its type, or nothing.
-std::string TargetObjects::OwnerOf(RemoteAddr callable, RemoteAddr method) {
-  if (Field(callable, kMethodOfFunction) == method) {
-    const auto self = Field(callable, kSelfOfFunction);
-    return self && !self->IsNull() ? OwnerOfBound(*self, callable) : "";
-  }
-  if (Field(callable, kMethodOfDescriptor) == method) {
-    const auto type = Field(callable, kTypeOfDescriptor);
-    return type ? reader_.ReadNameOfType(*type).value_or("") : "";
-  }
-  return "";  // the object that carried it is gone
-}
-
-std::string TargetObjects::OwnerOfBound(RemoteAddr self, RemoteAddr callable) {
-  if (IsType(self)) {  // a class method
-    return reader_.ReadNameOfType(self).value_or("");
-  }
-  std::string type = reader_.ReadTypeName(self).value_or("");
-  if (type != "module") {
-    return type;
+// Of a C function, if the object that carried it is still there.
+std::string TargetObjects::ModuleOf(RemoteAddr callable, RemoteAddr method) {
+  if (Field(callable, kMethodOfFunction) != method) {
+    return "";
   }
   const auto module = Field(callable, kModuleOfFunction);
   const std::string name =
@@ -137,15 +123,6 @@ bool TargetObjects::IsType(RemoteAddr object) {
   uint64_t flags = 0;
   return memory_.ReadValue(object + layout_.object_type, &type.value) == ReadStatus::kOk &&
          memory_.ReadValue(type + layout_.type_flags, &flags) == ReadStatus::kOk && (flags & kTypeSubclass) != 0;
-}
-
-// Of a callable that is no C function: a type is called by its name, another object by that of its type.
-std::string TargetObjects::NameOfOther(RemoteAddr callable) {
-  if (IsType(callable)) {
-    return reader_.ReadNameOfType(callable).value_or("");
-  }
-  const std::string type = reader_.ReadTypeName(callable).value_or("");
-  return type == "function" || type == "method" ? "" : type;
 }
 
 std::optional<Frame> TargetObjects::Module(RemoteAddr, RemoteAddr self) {

@@ -1,7 +1,8 @@
 // Names what a traced target calls, by looking into its memory: code objects, C functions, nn.Modules.
 //
 // Does not stop the target: an object may change or go while it is read, and then has no name, or is named by what can
-// still be read (a PyMethodDef is static). C functions are called by their owner: "list.append", "time.sleep", "len".
+// still be read (a PyMethodDef is static). C functions are called by their module: "time.sleep", "len"; what belongs to
+// a class the target says (PP_TAG_SELF).
 // An nn.Module is told apart as torch.profiler does it, by its class and a number, and by where it stands in the
 // outermost module that was called: "nn.Module: Linear_0 (layers.3.attn)". One whose holder is only seen later (the
 // recording began inside of it) gets its place then. One per traced process; one thread.
@@ -33,6 +34,8 @@ class TargetObjects final : public CalledObjects {
   std::optional<Frame> Module(RemoteAddr code, RemoteAddr self) override;
   bool ModulesMoved() override { return std::exchange(modules_moved_, false); }
   std::optional<Frame> Callable(RemoteAddr callable, RemoteAddr method) override;
+  std::optional<Frame> Type(RemoteAddr type) override;
+  std::optional<std::string> Method(RemoteAddr method) override;
   void Changed(const std::vector<RemoteAddr>& codes, std::vector<RemoteAddr>* changed) override;
   void Forget(RemoteAddr code) override { codes_.Forget(code.value); }
   void ForgetAll() override { codes_.Clear(); }
@@ -41,10 +44,8 @@ class TargetObjects final : public CalledObjects {
  private:
   // Fields that follow the header of every object, in words.
   std::optional<RemoteAddr> Field(RemoteAddr object, uint32_t number);
-  std::string OwnerOf(RemoteAddr callable, RemoteAddr method);
-  std::string OwnerOfBound(RemoteAddr self, RemoteAddr callable);
+  std::string ModuleOf(RemoteAddr callable, RemoteAddr method);
   bool IsType(RemoteAddr object);
-  std::string NameOfOther(RemoteAddr callable);
   void WalkModules(RemoteAddr root);
 
   RemoteMemory& memory_;

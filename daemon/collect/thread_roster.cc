@@ -13,9 +13,13 @@ namespace ptrace_prof {
 namespace {
 
 constexpr Nanos kRefreshEvery = Nanos::FromMillis(250);
+constexpr Nanos kRefreshSeldom = Nanos::FromSeconds(1);
+constexpr int64_t kRefreshShare = 500;                   // of the time may go into lists that are what they were
 constexpr Nanos kFirstNamings = Nanos::FromMillis(100);  // a thread sets its name shortly after it starts
 constexpr Nanos kLaterNamings = Nanos::FromMillis(5000);
 constexpr uint32_t kQuickNamings = 2;
+constexpr int64_t kQuickShare = 100;  // of the time may be spent on names, where threads are new
+constexpr int64_t kLaterShare = 500;  // and where none is
 constexpr size_t kMaxThreads = 4096;  // of one process; the others are not followed
 
 // The states of threads that have not begun: up to CPython 3.11 they still have the idents of the thread that began
@@ -69,6 +73,20 @@ Tid ThreadRoster::InnerTid(const ThreadEntry& entry) {
   return tid_finder_->Find(entry.ident).value_or(Tid());
 }
 
+// C code that forks and does not tell CPython (PyOS_AfterFork_Child) leaves the tid of the parent's thread in the
+// state.
+Tid ThreadRoster::TidOf(const ThreadEntry& entry) {
+  const Tid inner = InnerTid(entry);
+  const bool may_be_forked = entries_.size() == 1 && interpreters_.size() == 1 && inner != Tid() && tracks_.empty();
+  if (may_be_forked && pid_ == ns_pid_ && inner != Tid(pid_.value)) {
+    const auto tids = ListThreads(pid_);
+    if (tids.has_value() && std::ranges::find(tids.value(), inner) == tids.value().end()) {
+      return Tid(pid_.value);  // who forked is the only thread that the child began with
+    }
+  }
+  return inner;
+}
+
 Tid ThreadRoster::HostTid(Tid inner) const {
   if (pid_ == ns_pid_) {
     return inner;
@@ -94,14 +112,16 @@ void ThreadRoster::Add(Tid inner, const ThreadEntry& entry, size_t interpreter, 
   if (tid != Tid()) {
     track->watch.emplace(pid_, tid);
   }
-  track->handle = writer_.AddThread(track->info);
+  track->written_state = std::make_shared<std::optional<StateInfo>>();
   by_state_[entry.state.value] = track.get();
   tracks_.push_back(std::move(track));
-  next_naming_ = std::min(next_naming_, last_naming_ + kFirstNamings);
+  ++changes_;
+  next_naming_ = std::min(next_naming_, last_naming_ + quick_naming_);
   quick_namings_ = 0;
 }
 
 ReadStatus ThreadRoster::Refresh(Nanos now, InterpreterWatch& watch) {
+  const Nanos begin = MonotonicNow();
   next_refresh_ = now + kRefreshEvery;
   ReadStatus status = ReadInterpreters(memory_, python_.layout, python_.runtime, &interpreters_);
   if (status != ReadStatus::kOk) {
@@ -112,6 +132,7 @@ ReadStatus ThreadRoster::Refresh(Nanos now, InterpreterWatch& watch) {
                                  return a.address == b.entry.address && a.id == b.entry.id && a.gil == b.entry.gil;
                                });
   if (!same) {
+    settled_.clear();
     MoveTracks(now, watch);
   }
   for (auto& track : tracks_) {
@@ -120,6 +141,9 @@ ReadStatus ThreadRoster::Refresh(Nanos now, InterpreterWatch& watch) {
   bool all_complete = true;
   tids_are_read_ = false;
   for (size_t i = 0; i < interpreters_.size(); ++i) {
+    if (IsSettled(i)) {
+      continue;
+    }
     entries_.clear();
     bool complete = true;
     status = ReadThreads(memory_, python_.layout, interpreters_[i].address, &entries_, &complete);
@@ -127,8 +151,13 @@ ReadStatus ThreadRoster::Refresh(Nanos now, InterpreterWatch& watch) {
       return status;
     }
     all_complete = all_complete && complete && status == ReadStatus::kOk;
+    const std::vector<ThreadEntry> all = entries_;
     DropUnborn(complete && status == ReadStatus::kOk, entries_);
     FollowEntries(now, i, complete, watch);
+    if (all_complete && all.size() == entries_.size() &&
+        std::ranges::all_of(all, [this](const ThreadEntry& entry) { return by_state_.contains(entry.state.value); })) {
+      settled_[interpreters_[i].address.value] = all;
+    }
   }
   if (all_complete && AreMissing()) {
     std::erase_if(tracks_, [&](const std::unique_ptr<ThreadTrack>& track) {
@@ -139,8 +168,27 @@ ReadStatus ThreadRoster::Refresh(Nanos now, InterpreterWatch& watch) {
       return true;
     });
   }
+  LinkStates(now);
+  next_refresh_ =
+      now + std::clamp(Nanos((MonotonicNow() - begin).value * kRefreshShare), kRefreshEvery, kRefreshSeldom);
   NameThreads(now, watch);
   return ReadStatus::kOk;
+}
+
+// All of its threads are followed, and they are the same as the last time.
+bool ThreadRoster::IsSettled(size_t interpreter) {
+  const auto found = settled_.find(interpreters_[interpreter].address.value);
+  if (found == settled_.end()) {
+    return false;
+  }
+  if (!AreStillThreads(memory_, python_.layout, interpreters_[interpreter].address, found->second)) {
+    settled_.erase(found);
+    return false;
+  }
+  for (auto& track : tracks_) {
+    track->listed = track->listed || track->interpreter == interpreter;
+  }
+  return true;
 }
 
 void ThreadRoster::FollowEntries(Nanos now, size_t interpreter, bool complete, const InterpreterWatch& watch) {
@@ -160,7 +208,7 @@ void ThreadRoster::FollowEntries(Nanos now, size_t interpreter, bool complete, c
     if (!std::exchange(tids_are_read_, true)) {
       ReadTids();
     }
-    if (const Tid inner = InnerTid(entry); !IsOnItsWay(inner, complete)) {
+    if (const Tid inner = TidOf(entry); !IsOnItsWay(inner, complete)) {
       Add(inner, entry, interpreter, watch);
     }
   }
@@ -213,7 +261,61 @@ void ThreadRoster::MoveTracks(Nanos now, InterpreterWatch& watch) {
     track->has_last = false;
     return false;
   });
+  ++changes_;
   watch.Follow(interpreters_);
+}
+
+void ThreadRoster::ForgetStacks() {
+  ++changes_;
+  for (const auto& track : tracks_) {
+    track->chain.Clear();
+    track->has_last = false;
+  }
+}
+
+// Up to 3.12 a subinterpreter's state names the thread that made it: that is who runs it where there is but one.
+bool ThreadRoster::AreOneThread(const std::vector<ThreadTrack*>& states) const {
+  return states.size() > 1 && states.front()->info.tid != Tid() &&
+         (python_.layout.state_names_runner || states.size() == tracks_.size());
+}
+
+void ThreadRoster::Announce(Nanos now, ThreadTrack& track, const ThreadTrack* outer) {
+  if (outer == nullptr) {
+    const bool is_lent = track.is_announced && track.caller != nullptr;
+    if (!track.is_announced || is_lent) {  // it was taken for another state of a thread that is not its own
+      track.handle = writer_.AddThread(track.info);
+      track.written_state = std::make_shared<std::optional<StateInfo>>();
+    }
+  } else if (!track.is_announced || track.handle != outer->handle) {
+    if (track.is_announced) {
+      ended_.emplace_back(track.handle, now);
+    }
+    track.handle = outer->handle;
+    track.written_state = outer->written_state;
+  }
+  track.is_announced = true;
+}
+
+// Which states are of one thread, the main interpreter's outermost; who is new gets its handle.
+void ThreadRoster::LinkStates(Nanos now) {
+  std::unordered_map<Tid, std::vector<ThreadTrack*>> by_tid;
+  for (auto& track : tracks_) {
+    by_tid[track->info.tid].push_back(track.get());
+  }
+  thread_count_ = 0;
+  for (const auto& track : tracks_) {
+    std::vector<ThreadTrack*> states = std::exchange(by_tid[track->info.tid], {});
+    const bool are_one = interpreters_.size() > 1 && AreOneThread(states);
+    std::ranges::sort(states, {}, [](const ThreadTrack* state) {
+      return std::pair(state->info.interpreter_id, state->entry.state.value);
+    });
+    thread_count_ += are_one ? 1 : states.size();
+    for (size_t i = 0; i < states.size(); ++i) {
+      Announce(now, *states[i], are_one && i > 0 ? states[0] : nullptr);
+      states[i]->caller = are_one && i > 0 ? states[i - 1] : nullptr;
+      states[i]->callee = are_one && i + 1 < states.size() ? states[i + 1] : nullptr;
+    }
+  }
 }
 
 void ThreadRoster::EndAll(Nanos now) {
@@ -224,8 +326,15 @@ void ThreadRoster::EndAll(Nanos now) {
 }
 
 void ThreadRoster::End(Nanos now, const ThreadTrack& track) {
-  ended_.emplace_back(track.handle, now);
+  const bool is_shared = std::ranges::any_of(tracks_, [&](const std::unique_ptr<ThreadTrack>& other) {
+    return other != nullptr && other.get() != &track && other->is_announced && other->handle == track.handle &&
+           by_state_.contains(other->entry.state.value);
+  });
+  if (track.is_announced && !is_shared) {
+    ended_.emplace_back(track.handle, now);
+  }
   by_state_.erase(track.entry.state.value);
+  ++changes_;
 }
 
 void ThreadRoster::AnnounceEnded(StackHistory* history) {
@@ -257,20 +366,28 @@ void ThreadRoster::NameThreads(Nanos now, const InterpreterWatch& watch) {
   if (now < next_naming_) {
     return;
   }
+  now = MonotonicNow();
   last_naming_ = now;
-  next_naming_ = now + (++quick_namings_ <= kQuickNamings ? kFirstNamings : kLaterNamings);
+  bool all_named = true;
   for (size_t i = 0; i < watch.interpreters().size(); ++i) {
     const auto names = ReadThreadNames(memory_, python_.layout, watch.interpreters()[i].entry.address);
     for (auto& track : tracks_) {
-      if (track->interpreter != i) {
+      if (track->interpreter != i || track->caller != nullptr) {
         continue;
       }
+      all_named = all_named && names.contains(track->entry.ident);
       if (std::string name = NameOf(*track, names); name != track->info.name) {
         track->info.name = std::move(name);
         writer_.RenameThread(track->handle, track->info.name);
       }
     }
   }
+  const Nanos cost = MonotonicNow() - now;
+  quick_naming_ = std::max(kFirstNamings, Nanos(cost.value * kQuickShare));
+  const Nanos later = std::max(kLaterNamings, Nanos(cost.value * kLaterShare));
+  const bool is_done =
+      all_named && quick_naming_ > kFirstNamings;  // to see whether they are called otherwise by now is dear
+  next_naming_ = now + (++quick_namings_ <= kQuickNamings && !is_done ? std::min(quick_naming_, later) : later);
 }
 
 }  // namespace ptrace_prof

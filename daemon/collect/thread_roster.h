@@ -41,16 +41,26 @@ class ThreadRoster {
   std::vector<std::unique_ptr<ThreadTrack>>& tracks() { return tracks_; }
   const std::vector<std::unique_ptr<ThreadTrack>>& tracks() const { return tracks_; }
   ThreadTrack* Find(uint64_t state);
+  size_t thread_count() const { return thread_count_; }  // a thread in a subinterpreter once
+  // Other than it was when tracks() was another list, or what was seen of its threads was forgotten.
+  uint64_t changes() const { return changes_; }
+  // What was seen last is not what is there now.
+  void ForgetStacks();
 
  private:
   void Add(Tid inner, const ThreadEntry& entry, size_t interpreter, const InterpreterWatch& watch);
   bool IsOnItsWay(Tid inner, bool complete) const;
   void FollowEntries(Nanos now, size_t interpreter, bool complete, const InterpreterWatch& watch);
   bool AreMissing();
+  bool IsSettled(size_t interpreter);
+  bool AreOneThread(const std::vector<ThreadTrack*>& states) const;
+  void LinkStates(Nanos now);
+  void Announce(Nanos now, ThreadTrack& track, const ThreadTrack* outer);
   void MoveTracks(Nanos now, InterpreterWatch& watch);
   Tid InnerTid(const ThreadEntry& entry);
   Tid HostTid(Tid inner) const;
   void ReadTids();
+  Tid TidOf(const ThreadEntry& entry);
   void NameThreads(Nanos now, const InterpreterWatch& watch);
   void End(Nanos now, const ThreadTrack& track);
   std::string NameOf(const ThreadTrack& track, const std::unordered_map<uint64_t, std::string>& names) const;
@@ -68,10 +78,14 @@ class ThreadRoster {
   std::optional<NativeTidFinder> tid_finder_;
   std::vector<InterpreterEntry> interpreters_;
   std::vector<ThreadEntry> entries_;
+  std::unordered_map<uint64_t, std::vector<ThreadEntry>> settled_;  // by interpreter: lists of which all are followed
+  uint64_t changes_ = 0;
+  size_t thread_count_ = 0;
   Nanos next_refresh_;
   std::vector<std::pair<ThreadHandle, Nanos>> ended_;
   Nanos next_naming_;
   Nanos last_naming_;
+  Nanos quick_naming_;  // after which a new thread's name is looked for
   uint32_t quick_namings_ = 0;
 };
 

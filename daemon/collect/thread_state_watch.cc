@@ -7,7 +7,6 @@ namespace ptrace_prof {
 namespace {
 
 constexpr Nanos kShortest = Nanos::FromMillis(5);
-constexpr Nanos kLongest = Nanos::FromMillis(40);
 constexpr uint64_t kGilStructSize = 256;  // last_holder … mutexes and condition variables (CPython: pycore_gil.h)
 
 }  // namespace
@@ -30,12 +29,12 @@ StateInfo ThreadStateWatch::Classify(const WaitReason& reason, RemoteAddr gil, b
         return {.state = ThreadState::kGilWait};
       }
       return {.state = ThreadState::kIdle, .detail = reason.call};
+    case WaitKind::kStopped: return {.state = ThreadState::kJobStopped, .detail = reason.call};
     case WaitKind::kSleep:
     case WaitKind::kPoll:
     case WaitKind::kRead:
     case WaitKind::kWrite:
     case WaitKind::kChild:
-    case WaitKind::kStopped:
     case WaitKind::kDead:
     case WaitKind::kOther: break;
   }
@@ -60,7 +59,7 @@ void ThreadStateWatch::Look(Nanos now, RemoteAddr gil, bool has_cuda) {
     state_ = Classify(activity_->Reason(), gil, has_cuda);
   }
   usage_ = usage.value();  // a thread that did not run meanwhile waits where it waited
-  interval_ = state_.state == before ? std::min(Nanos(interval_.value * 2), kLongest) : kShortest;
+  interval_ = state_.state == before ? std::clamp(Nanos(interval_.value * 2), kShortest, kLongest) : kShortest;
   if (state_.state == ThreadState::kRunning) {
     interval_ = kShortest;  // a thread that begins to wait is news
   }

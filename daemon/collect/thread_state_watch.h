@@ -21,14 +21,23 @@ class ThreadStateWatch {
 
   bool IsDue(Nanos now) const { return now >= next_look_; }
   // Its stack moved: look at the next opportunity.
-  void StackMoved() { next_look_ = Nanos(); }
+  void StackMoved() {
+    next_look_ = Nanos();
+    interval_ = Nanos();
+  }
+  // It waits, and has for some time: a look says something new only where it has run.
+  bool is_calm() const { return state_.state == ThreadState::kIdle && interval_ >= kLongest; }
   // `gil`: where the GIL's structure lies, null if there is none. `has_cuda`: libcuda is mapped.
   void Look(Nanos now, RemoteAddr gil, bool has_cuda);
+  Nanos cpu() const { return usage_.has_value() ? usage_->cpu : Nanos(); }  // that it had used at the last look
   const StateInfo& state() const { return state_; }
   bool is_blocked() const { return state_.state != ThreadState::kUnknown && state_.state != ThreadState::kRunning; }
   bool is_idle() const { return state_.state == ThreadState::kIdle || state_.state == ThreadState::kDiskWait; }
+  bool stands_still() const { return state_.state == ThreadState::kJobStopped; }
 
  private:
+  static constexpr Nanos kLongest = Nanos::FromMillis(40);
+
   StateInfo Classify(const WaitReason& reason, RemoteAddr gil, bool has_cuda) const;
 
   std::optional<ThreadActivity> activity_;

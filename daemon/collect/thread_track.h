@@ -1,14 +1,16 @@
-// One thread of the target as the collector follows it: its stack reader, its last linked chain, its state.
+// One thread of the target as the collector follows it: its stack reader, its last stack, its state.
 //
-// A PyThreadState, not a kernel thread: a thread that runs code of two interpreters has two. Plain aggregate; owned by
-// ThreadRoster.
+// A PyThreadState, not a kernel thread: a thread that runs code of two interpreters has two, which share their handle.
+// Plain aggregate; owned by ThreadRoster.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "attach/base/types.h"
-#include "daemon/collect/chain_verifier.h"
-#include "daemon/collect/stack_linker.h"
+#include "attach/proc/run_probe.h"
+#include "daemon/collect/stack_builder.h"
 #include "daemon/collect/thread_state_watch.h"
 #include "daemon/trace/model.h"
 #include "daemon/trace/trace_writer.h"
@@ -17,6 +19,19 @@
 
 namespace ptrace_prof {
 
+struct TakenStack {
+  StackId stack = kEmptyStack;
+  NodeId leaf = kRootNode;
+  SampleQuality quality = SampleQuality::kSeen;
+};
+
+// Whether it is gone through at each instant (watched_threads.h).
+enum class Passed : uint8_t {
+  kNot,
+  kSilently,   // there would be nothing to tell of it
+  kAsSkipped,  // its samples would be left out, and are counted
+};
+
 struct ThreadTrack {
   ThreadTrack(const ThreadEntry& thread, size_t interpreter_index, ThreadStack reader)
       : entry(thread), interpreter(interpreter_index), stack(std::move(reader)) {}
@@ -24,15 +39,35 @@ struct ThreadTrack {
   ThreadEntry entry;
   size_t interpreter;  // index into InterpreterWatch::interpreters()
   ThreadStack stack;
-  LinkedChain chain;
-  VerifiedStack last;  // of the last sample
+  BuiltChain chain;
+  TakenStack last;  // what was seen last
   bool has_last = false;
+  uint64_t seen_switches = 0;           // how often its GIL had changed hands when that was seen
+  bool was_holder = false;              // and whether it had it, or had had it last
+  std::optional<uint64_t> seen_slices;  // where there is no GIL: how often it had been put on a CPU
   ThreadInfo info;
   ThreadHandle handle;
-  bool wanted = true;                     // --threads
-  bool listed = true;                     // still in the interpreter's list
-  std::optional<ThreadStateWatch> watch;  // none when the kernel thread is not known
-  std::optional<StateInfo> written_state;
+  bool wanted = true;  // --threads
+  Passed passed = Passed::kNot;
+  bool listed = true;                                       // still in the interpreter's list
+  std::optional<RunProbe> probe;                            // opened when first needed
+  std::optional<ThreadStateWatch> watch;                    // none when the kernel thread is not known
+  std::shared_ptr<std::optional<StateInfo>> written_state;  // of the thread, whichever of its states is looked at
+  // A thread that runs code of several interpreters has a state in each: one thread, one handle. The stack of this one
+  // stands below the caller's; while a callee has frames, this one has no news.
+  bool is_announced = false;  // it has a handle
+  ThreadTrack* caller = nullptr;
+  ThreadTrack* callee = nullptr;
+
+  bool is_inside() const {
+    for (const ThreadTrack* inner = callee; inner != nullptr; inner = inner->callee) {
+      if (inner->has_last ? inner->last.stack != kEmptyStack : inner->entry.has_frames) {
+        return true;
+      }
+    }
+    return false;
+  }
+  int depth() const { return caller == nullptr ? 0 : 1 + caller->depth(); }
 };
 
 }  // namespace ptrace_prof

@@ -24,6 +24,8 @@ constexpr std::string_view kText[] = {".txt"};
 
 using Factory = std::unique_ptr<FormatExporter> (*)(ExportContext);
 
+constexpr std::string_view kCompressed = ".gz";
+
 constexpr FormatInfo kFormats[] = {
     {ExportFormat::kHtml, "html", kHtml, "one interactive page: flame graph, icicle, search, timeline; offline", false},
     {ExportFormat::kSvg, "svg", kSvg, "flame graph as one interactive picture", false},
@@ -47,6 +49,33 @@ std::string ListOfFormats() {
     list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", info.name, info.extensions.front());
   }
   return list;
+}
+
+std::string Choices() { return fmt::format("Formats are {}; choose by extension or with --format.", ListOfFormats()); }
+
+// By the longest that it ends in; else, of a compressed file, by the one in front of ".gz".
+Result<ExportFormat> FormatOfExtension(std::string_view path) {
+  const FormatInfo* found = nullptr;
+  size_t longest = 0;
+  for (const FormatInfo& info : kFormats) {
+    for (const std::string_view extension : info.extensions) {
+      if (extension.size() > longest && path.ends_with(extension)) {
+        longest = extension.size();
+        found = &info;
+      }
+    }
+  }
+  if (found != nullptr) {
+    return found->format;
+  }
+  if (!IsCompressed(path)) {
+    return Error{Code::kInvalidArgument, fmt::format("the extension of {} does not tell the format", path), Choices()};
+  }
+  const auto inner = FormatOfExtension(path.substr(0, path.size() - kCompressed.size()));
+  return inner.has_value()
+             ? inner
+             : Error{Code::kInvalidArgument, fmt::format("{} tells that it is compressed, and not its format", path),
+                     fmt::format("Name it in front, as in NAME.json.gz, or give --format. {}", Choices())};
 }
 
 constexpr std::string_view kReports[] = {"kernels", "stacks", "modules", "ranges"};  // by GpuReport
@@ -100,7 +129,7 @@ Result<ExportSummary> ExportSpans(int input_fd, Factory factory, const ExportOpt
   PP_RETURN_IF_ERROR(ReadAll(input_fd, reader, out));
   feed.Finish();
   recording.skipped = reader.skipped();
-  recording.cut = reader.mid_packet() || !recording.end;
+  recording.cut = recording.cut || reader.mid_packet() || !recording.end;
   PP_RETURN_IF_ERROR(exporter->Finish());
   summary.samples = recording.samples;
   summary.filtered = recording.filtered;
@@ -129,28 +158,21 @@ Result<GpuReport> ParseGpuReport(std::string_view text) {
                "Reports are kernels, stacks and modules."};
 }
 
+bool IsCompressed(std::string_view output_path) { return output_path.ends_with(kCompressed); }
+
 Result<ExportFormat> ChooseFormat(std::string_view name, std::string_view output_path) {
-  const FormatInfo* found = nullptr;
-  size_t longest = 0;
+  if (name.empty()) {
+    return FormatOfExtension(output_path);
+  }
   for (const FormatInfo& info : kFormats) {
-    if (!name.empty() && info.name == name) {
+    if (info.name == name) {
       return info.format;
     }
-    for (const std::string_view extension : info.extensions) {
-      if (name.empty() && extension.size() > longest && output_path.ends_with(extension)) {
-        longest = extension.size();
-        found = &info;
-      }
-    }
   }
-  if (found != nullptr) {
-    return found->format;
-  }
-  return Error{Code::kInvalidArgument,
-               name.empty() ? fmt::format("the extension of {} does not tell the format", output_path)
-                            : fmt::format("there is no format called {}", name),
-               fmt::format("Formats are {}; choose by extension or with --format.", ListOfFormats())};
+  return Error{Code::kInvalidArgument, fmt::format("there is no format called {}", name), Choices()};
 }
+
+Result<void> CheckPlace(const std::string& output_path) { return CheckFolderOf(output_path); }
 
 Result<ExportSummary> ExportTrace(int input_fd, const ExportOptions& options, const std::string& output_path) {
   if (!options.format) {
@@ -160,7 +182,9 @@ Result<ExportSummary> ExportTrace(int input_fd, const ExportOptions& options, co
   }
   const FormatInfo& format = InfoOf(*options.format);
   PP_RETURN_IF_ERROR(CheckOptions(format, options, output_path));
-  PP_ASSIGN_OR_RETURN(auto out, Output::Open(output_path));
+  const bool is_compressed = IsCompressed(output_path) && format.format != ExportFormat::kPprof;
+  PP_ASSIGN_OR_RETURN(
+      auto out, Output::Open(output_path, is_compressed ? Output::Compression::kGzip : Output::Compression::kNone));
   const Factory factory = kFactories[static_cast<size_t>(format.format)];
   auto result =
       factory == nullptr ? CopyTrace(input_fd, *out) : ExportSpans(input_fd, factory, options, output_path, *out);

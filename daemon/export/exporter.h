@@ -30,7 +30,7 @@ struct FormatInfo {
 
 std::span<const FormatInfo> ExportFormats();
 const FormatInfo& InfoOf(ExportFormat format);
-// By `name` unless it is empty, else by the extension of `output_path`. The error lists what there is.
+// By `name` unless it is empty, else by the extension of `output_path`, without ".gz". The error lists what there is.
 Result<ExportFormat> ChooseFormat(std::string_view name, std::string_view output_path);
 
 // What the text format tells of, instead of everything: GPU time.
@@ -63,6 +63,12 @@ struct ExportSummary {
   bool cut = false;                // the trace ends without its closing packet
   std::vector<std::string> notes;  // sentences a user should see: limits hit, data left out
 };
+
+// An output of this name is compressed, whatever its format ("run.json.gz"); pprof's always is, and but once.
+bool IsCompressed(std::string_view output_path);
+
+// Whether an output of this name can be written, as far as its folder tells: known before there is anything to write.
+Result<void> CheckPlace(const std::string& output_path);
 
 // `input_fd` is not closed. `output_path` "-" is standard output.
 Result<ExportSummary> ExportTrace(int input_fd, const ExportOptions& options, const std::string& output_path);

@@ -10,7 +10,7 @@ namespace {
 
 uint64_t SumOf(const Recording& recording, uint64_t GpuAccounting::*count) {
   uint64_t sum = 0;
-  for (const auto& [pid, accounting] : recording.gpu_accounting) {
+  for (const auto& [key, accounting] : recording.gpu_accounting) {
     sum += accounting.*count;
   }
   return sum;
@@ -67,11 +67,11 @@ void AddGpuFacts(const Recording& recording, std::vector<std::pair<std::string, 
   }
   facts.emplace_back("kernels", WithCommas(kernels));
   uint64_t attributed = 0;
-  for (const auto& [pid, accounting] : recording.gpu_accounting) {
+  for (const auto& [key, accounting] : recording.gpu_accounting) {
     attributed += accounting.attributed();
   }
   facts.emplace_back("with a Python stack", PercentText(attributed, kernels));
-  for (const auto& [pid, accounting] : recording.gpu_accounting) {
+  for (const auto& [key, accounting] : recording.gpu_accounting) {
     if (accounting.launch_rate > 0) {
       facts.emplace_back("stacks at launches", fmt::format("at most {} a second and thread, of graphs {}",
                                                            accounting.launch_rate, accounting.graph_rate));
@@ -88,7 +88,7 @@ namespace {
 // Of whichever process has the worst clock.
 void AddEarly(const Recording& recording, std::vector<std::string>& cautions) {
   const GpuAccounting* worst = nullptr;
-  for (const auto& [pid, accounting] : recording.gpu_accounting) {
+  for (const auto& [key, accounting] : recording.gpu_accounting) {
     worst = worst == nullptr || accounting.early_most_ns > worst->early_most_ns ? &accounting : worst;
   }
   const auto text = [](uint64_t nanoseconds) { return DurationText(Nanos(static_cast<int64_t>(nanoseconds))); };
@@ -103,9 +103,9 @@ void AddEarly(const Recording& recording, std::vector<std::string>& cautions) {
 }  // namespace
 
 void AddGpuCautions(const Recording& recording, std::vector<std::string>& cautions) {
-  for (const auto& [pid, accounting] : recording.gpu_accounting) {
+  for (const auto& [key, accounting] : recording.gpu_accounting) {
     if (!accounting.message.empty()) {
-      cautions.push_back(CleanText(fmt::format("GPU of process {}: {}{}{}", pid.value, accounting.message,
+      cautions.push_back(CleanText(fmt::format("GPU of process {}: {}{}{}", accounting.pid.value, accounting.message,
                                                accounting.remedy.empty() ? "" : "; ", accounting.remedy)));
     }
   }

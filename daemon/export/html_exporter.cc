@@ -173,7 +173,7 @@ Result<void> HtmlExporter::WriteTotals(TrackId track) {
     totals.resize(std::max<size_t>(totals.size(), node + 1));
     const uint64_t weight = WeightOf(span, exact);
     totals[node].weight += weight;
-    totals[node].idle += span.state == ThreadState::kIdle ? weight : 0;
+    totals[node].idle += span.state == ThreadState::kIdle || span.state == ThreadState::kJobStopped ? weight : 0;
     totals[node].calls += exact && span.samples > 0 && IsNewCall(span.entry) ? 1 : 0;
     totals[node].stretches += span.samples;
   }));

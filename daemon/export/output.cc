@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -27,7 +28,18 @@ bool IsStream(const std::string& path) {
 
 }  // namespace
 
-Result<std::unique_ptr<Output>> Output::Open(const std::string& path) {
+Result<std::unique_ptr<Output>> Output::Open(const std::string& path, Compression compression) {
+  PP_ASSIGN_OR_RETURN(auto output, OpenPlain(path));
+  if (compression == Compression::kGzip) {
+    output->gzip_ = std::make_unique<GzipStream>();
+    if (!output->gzip_->ready()) {
+      return Error{Code::kResourceExhausted, "zlib could not be set up: no memory", ""};
+    }
+  }
+  return output;
+}
+
+Result<std::unique_ptr<Output>> Output::OpenPlain(const std::string& path) {
   if (path.empty()) {
     return Error{Code::kInvalidArgument, "the name of the output file is empty", "Name one with -o."};
   }
@@ -45,6 +57,7 @@ Result<std::unique_ptr<Output>> Output::Open(const std::string& path) {
     }
     return std::unique_ptr<Output>(new Output(path, "", std::move(fd)));
   }
+  PP_RETURN_IF_ERROR(CheckFolderOf(path));
   std::string target = ResolveLinks(path);
   std::string temporary = fmt::format("{}.tmp.{}", target, ::getpid());
   ::unlink(temporary.c_str());  // left by a killed process that had our pid
@@ -93,13 +106,27 @@ void Output::WriteOut(std::string_view bytes) {
   }
 }
 
+void Output::Pass(std::string_view bytes) {
+  constexpr size_t kPiece = size_t{1} << 20;
+  if (gzip_ == nullptr) {
+    WriteOut(bytes);
+    return;
+  }
+  for (; !bytes.empty(); bytes.remove_prefix(std::min(kPiece, bytes.size()))) {
+    gzip_->Write(bytes.substr(0, kPiece), GzipStream::Flush::kNone, [this](std::string_view out) { WriteOut(out); });
+  }
+}
+
 void Output::Flush() {
-  WriteOut(buffer_);
+  Pass(buffer_);
   buffer_.clear();
 }
 
 Result<void> Output::Commit() {
   Flush();
+  if (gzip_ != nullptr) {
+    gzip_->Write({}, GzipStream::Flush::kFinish, [this](std::string_view out) { WriteOut(out); });
+  }
   PP_RETURN_IF_ERROR(std::move(status_));
   status_ = {};
   if (temporary_.empty()) {
@@ -115,6 +142,30 @@ Result<void> Output::Commit() {
     return status_;
   }
   temporary_.clear();
+  return {};
+}
+
+Result<void> CheckFolderOf(const std::string& path) {
+  if (path == "-" || IsStream(path)) {
+    return {};
+  }
+  const std::string folder = TemporaryFolderFor(path);
+  constexpr std::string_view kElsewhere = "make it first, or name another place with -o";
+  struct stat status {};
+  if (::stat(folder.c_str(), &status) != 0) {
+    const int error = errno;
+    return error == ENOENT ? Error{Code::kNotFound, fmt::format("there is no folder {} for {}", folder, path),
+                                   std::string(kElsewhere)}
+                           : ErrnoError(error, fmt::format("cannot write {}", path), kElsewhere);
+  }
+  if (!S_ISDIR(status.st_mode)) {
+    return Error{Code::kNotFound, fmt::format("{} is no folder: {} cannot be made in it", folder, path),
+                 "name another place with -o"};
+  }
+  if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
+    return ErrnoError(errno, fmt::format("cannot write into the folder {}", folder),
+                      "name a place that you may write to with -o");
+  }
   return {};
 }
 

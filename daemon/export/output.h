@@ -2,7 +2,8 @@
 //
 // A regular file is written beside its place as NAME.tmp.<pid>, synced and renamed by Commit; without Commit
 // nothing of it remains. Devices and pipes are written directly ("-" is standard output). Errors are sticky and
-// come out of Commit, so that writing code stays straight. One owner, one thread.
+// come out of Commit, so that writing code stays straight. What is written may be compressed on its way. One owner, one
+// thread.
 #pragma once
 
 #include <memory>
@@ -11,12 +12,15 @@
 
 #include "attach/base/result.h"
 #include "attach/base/unique_fd.h"
+#include "daemon/export/gzip_stream.h"
 
 namespace ptrace_prof {
 
 class Output {
  public:
-  static Result<std::unique_ptr<Output>> Open(const std::string& path);
+  enum class Compression : uint8_t { kNone, kGzip };
+
+  static Result<std::unique_ptr<Output>> Open(const std::string& path, Compression compression = Compression::kNone);
   ~Output();
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
@@ -26,7 +30,7 @@ class Output {
       Flush();
     }
     if (bytes.size() > kBufferSize) {
-      WriteOut(bytes);
+      Pass(bytes);
     } else {
       buffer_.append(bytes);
     }
@@ -34,14 +38,16 @@ class Output {
   void Put(char c) { Write(std::string_view(&c, 1)); }
 
   bool failed() const { return status_.has_error(); }
-  uint64_t bytes_written() const { return bytes_written_ + buffer_.size(); }
+  uint64_t bytes_written() const { return bytes_written_; }  // once it is committed
   Result<void> Commit();
 
  private:
   static constexpr size_t kBufferSize = 64 * 1024;
 
   Output(std::string path, std::string temporary, UniqueFd fd);
+  static Result<std::unique_ptr<Output>> OpenPlain(const std::string& path);
   void Flush();
+  void Pass(std::string_view bytes);
   void WriteOut(std::string_view bytes);
   void Fail(int err);
 
@@ -50,9 +56,13 @@ class Output {
   std::string temporary_;  // empty for streams
   UniqueFd fd_;
   std::string buffer_;
+  std::unique_ptr<GzipStream> gzip_;
   uint64_t bytes_written_ = 0;
   Result<void> status_;
 };
+
+// kNotFound, kPermissionDenied: there is no such folder, or nothing may be made in it.
+Result<void> CheckFolderOf(const std::string& path);
 
 // The folder for temporary files that belong to an output: beside it, or TMPDIR for streams.
 std::string TemporaryFolderFor(const std::string& output_path);

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <string_view>
 
+#include "attach/base/clean_text.h"
+
 namespace ptrace_prof {
 namespace {
 
@@ -36,8 +38,8 @@ void WriteCounters(const Recording& recording, Nanos end, JsonOutput& json) {
   json.StartArray();
   for (const CounterSeries& series : recording.counters) {
     json.StartObject();
-    json.Member("group", series.info.group);
-    json.Member("name", series.info.name);
+    json.Member("group", CleanText(series.info.group));
+    json.Member("name", CleanText(series.info.name));
     json.Member("unit", kUnits[static_cast<size_t>(series.info.unit)]);
     json.Member("most", series.info.most);
     json.Member("peak", series.peak());

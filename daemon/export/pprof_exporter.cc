@@ -2,12 +2,11 @@
 // labelled by thread.
 //
 // Field numbers are those of pprof.proto beside this file; the encoder is the trace's own.
-#include <zlib.h>
-
 #include <map>
 
 #include "daemon/export/format_exporter.h"
 #include "daemon/export/function_table.h"
+#include "daemon/export/gzip_stream.h"
 #include "daemon/export/stack_totals.h"
 #include "daemon/trace/wire_encoder.h"
 
@@ -42,40 +41,9 @@ enum : int { kId = 1, kName = 2, kFilename = 4, kStartLine = 5 };
 
 constexpr uint32_t kNoFunction = UINT32_MAX;  // of a sample with an empty stack
 
-// Compresses into an Output.
-class GzipStream {
- public:
-  explicit GzipStream(Output& out) : out_(out) {
-    constexpr int kGzipWindow = 15 + 16;
-    ready_ = ::deflateInit2(&stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzipWindow, 8, Z_DEFAULT_STRATEGY) == Z_OK;
-  }
-  ~GzipStream() { ::deflateEnd(&stream_); }
-  GzipStream(const GzipStream&) = delete;
-  GzipStream& operator=(const GzipStream&) = delete;
-
-  bool ready() const { return ready_; }
-  void Write(std::string& bytes, int flush) {
-    stream_.next_in = reinterpret_cast<Bytef*>(bytes.data());
-    stream_.avail_in = static_cast<uInt>(bytes.size());
-    do {
-      stream_.next_out = reinterpret_cast<Bytef*>(buffer_);
-      stream_.avail_out = sizeof(buffer_);
-      ::deflate(&stream_, flush);
-      out_.Write({buffer_, sizeof(buffer_) - stream_.avail_out});
-    } while (stream_.avail_out == 0);
-  }
-
- private:
-  Output& out_;
-  z_stream stream_{};
-  bool ready_ = false;
-  char buffer_[16 * 1024];
-};
-
 class PprofExporter : public FormatExporter {
  public:
-  explicit PprofExporter(ExportContext context)
-      : context_(std::move(context)), functions_(context_.stacks, false), gzip_(context_.out) {}
+  explicit PprofExporter(ExportContext context) : context_(std::move(context)), functions_(context_.stacks, false) {}
 
   void OnSpan(const Span& span) override { totals_.Add(span); }
   Result<void> Finish() override;
@@ -88,7 +56,7 @@ class PprofExporter : public FormatExporter {
   void WriteLabel(const std::string& key, int64_t number);
   void WriteSample(const StackTotal& total);
   void WriteTables();
-  void Drain(int flush);
+  void Drain(GzipStream::Flush flush);
 
   ExportContext context_;
   FunctionTable functions_;
@@ -114,9 +82,9 @@ uint64_t PprofExporter::LocationOf(FrameId frame) {
   return locations_.try_emplace({functions_.IdOf(frame), at}, locations_.size() + 1).first->second;
 }
 
-void PprofExporter::Drain(int flush) {
-  if (flush == Z_FINISH || wire_.buffer().size() > 64 * 1024) {
-    gzip_.Write(wire_.buffer(), flush);
+void PprofExporter::Drain(GzipStream::Flush flush) {
+  if (flush == GzipStream::Flush::kFinish || wire_.buffer().size() > 64 * 1024) {
+    gzip_.Write(wire_.buffer(), flush, [this](std::string_view bytes) { context_.out.Write(bytes); });
     wire_.Clear();
   }
 }
@@ -163,7 +131,7 @@ void PprofExporter::WriteSample(const StackTotal& total) {
     WriteLabel("process", ProcessLabel(context_.recording, thread.pid));
     WriteLabel("process_id", thread.pid.value);
   });
-  Drain(Z_NO_FLUSH);
+  Drain(GzipStream::Flush::kNone);
 }
 
 void PprofExporter::WriteTables() {
@@ -176,7 +144,7 @@ void PprofExporter::WriteTables() {
         wire_.VarintIfSet(line::kLine, static_cast<uint64_t>(where.second));
       });
     });
-    Drain(Z_NO_FLUSH);
+    Drain(GzipStream::Flush::kNone);
   }
   for (uint32_t id = 0; id <= functions_.size(); ++id) {
     const bool known = id < functions_.size();
@@ -188,7 +156,7 @@ void PprofExporter::WriteTables() {
       wire_.Varint(function::kFilename, String(info.file));
       wire_.VarintIfSet(function::kStartLine, static_cast<uint64_t>(info.line));
     });
-    Drain(Z_NO_FLUSH);
+    Drain(GzipStream::Flush::kNone);
   }
 }
 
@@ -225,9 +193,9 @@ Result<void> PprofExporter::Finish() {
   wire_.Varint(profile::kDefaultSampleType, String("wall"));
   for (const std::string& text : strings_) {
     wire_.Bytes(profile::kStringTable, text);
-    Drain(Z_NO_FLUSH);
+    Drain(GzipStream::Flush::kNone);
   }
-  Drain(Z_FINISH);
+  Drain(GzipStream::Flush::kFinish);
   return {};
 }
 

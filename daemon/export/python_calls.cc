@@ -59,10 +59,9 @@ std::string PythonCalls::NameOf(FrameId frame) {
 
 void PythonCalls::WriteCall(const Track& track, TrackId id, Nanos when, std::optional<CallExit> exit) {
   const Call& call = track.open.back();
-  const bool marker = context_.stacks.frame(call.frame).kind == FrameKind::kMarker;
   const ThreadInfo& thread = context_.recording.threads[id.value].info;
-  writer_.Start({thread.pid.value, thread.tid.value}, marker ? "overhead" : "python_function", NameOf(call.frame),
-                call.start, std::max(when, call.start));
+  writer_.Start({thread.pid.value, thread.tid.value}, call.entry == CallEntry::kGap ? "overhead" : "python_function",
+                NameOf(call.frame), call.start, std::max(when, call.start));
   json_.Name("args");
   json_.StartObject();
   json_.Member("Python id", static_cast<int64_t>(call.id));

@@ -21,8 +21,8 @@ struct CounterFact {
   uint64_t (*value)(const Accounting&);
 };
 constexpr CounterFact kCounters[] = {
-    {"late rounds", [](const Accounting& a) { return a.late; }},
-    {"missed rounds", [](const Accounting& a) { return a.missed; }},
+    {"instants more than 200 us late", [](const Accounting& a) { return a.late; }},
+    {"missed instants", [](const Accounting& a) { return a.missed; }},
     {"lost samples", [](const Accounting& a) { return a.lost; }},
     {"idle samples left out", [](const Accounting& a) { return a.idle_skipped; }},
     {"brief stops", [](const Accounting& a) { return a.stops; }},
@@ -34,20 +34,20 @@ constexpr CounterFact kCounters[] = {
     {"impossible", [](const Accounting& a) { return a.nonsense; }},
 };
 
-constexpr std::string_view kQualityNames[kSampleQualityCount] = {"verified", "verified under a stop", "truncated",
-                                                                 "too deep", "unverified"};
+constexpr std::string_view kQualityNames[kSampleQualityCount] = {"",           "stopped", "truncated", "too deep",
+                                                                 "unverified", "torn",    "names gone"};
 
 void AddProcesses(const Recording& recording, std::vector<std::pair<std::string, std::string>>& facts) {
   if (recording.processes.empty()) {
     return;
   }
   const ProcessInfo& process = recording.processes.begin()->second;
-  if (recording.processes.size() == 1) {
+  if (recording.started.size() <= 1) {
     facts.emplace_back("pid", process.ns_pid == process.pid || process.ns_pid.value == 0
                                   ? std::to_string(process.pid.value)
                                   : fmt::format("{} ({} in its container)", process.pid.value, process.ns_pid.value));
   } else {
-    facts.emplace_back("processes", std::to_string(recording.processes.size()));
+    facts.emplace_back("processes", std::to_string(recording.started.size()));
   }
   std::set<std::string> versions;
   for (const auto& [pid, info] : recording.processes) {
@@ -66,6 +66,9 @@ struct CallCaution {
 };
 constexpr CallCaution kCallCautions[] = {
     {&Accounting::calls_too_deep, "{} calls were deeper than is kept; their time is their callers'."},
+    {&Accounting::calls_without_name,
+     "{} calls have no name: what was called was gone before its name could be kept. They are called [… that is "
+     "gone]."},
     {&Accounting::nonsense, "{} things that the process told of its calls cannot be, and were left out."},
     {&Accounting::calls_left_out,
      "{} calls were shorter than --min-duration and left out; their time is their callers'."},
@@ -159,6 +162,10 @@ std::string ThreadLabel(const RecordedThread& thread) {
 
 std::vector<std::pair<std::string, std::string>> FactsOf(const Recording& recording) {
   std::vector<std::pair<std::string, std::string>> facts;
+  const bool merged = recording.captures > 1;
+  if (merged) {
+    facts.emplace_back("captures", std::to_string(recording.captures));
+  }
   AddProcesses(recording, facts);
   facts.emplace_back("threads", std::to_string(recording.ThreadsInOrder().size()));
   facts.emplace_back(recording.exact ? "calls" : "samples",
@@ -166,12 +173,12 @@ std::vector<std::pair<std::string, std::string>> FactsOf(const Recording& record
   AddGpuFacts(recording, facts);
   const Accounting* totals = recording.accounting ? &*recording.accounting : nullptr;
   const Nanos length = totals != nullptr ? totals->wall : recording.last - recording.first;
-  facts.emplace_back("duration", DurationText(length));
+  facts.emplace_back(merged ? "durations together" : "duration", DurationText(length));
   if (totals != nullptr && totals->actual_rate_hz > 0) {
-    facts.emplace_back("rate", fmt::format("{:.0f} Hz", totals->actual_rate_hz));
+    facts.emplace_back(merged ? "mean rate" : "rate", fmt::format("{:.0f} Hz", totals->actual_rate_hz));
   }
   for (size_t i = 0; i < kSampleQualityCount; ++i) {
-    if (recording.by_quality[i] > 0) {
+    if (recording.by_quality[i] > 0 && !kQualityNames[i].empty()) {
       facts.emplace_back(kQualityNames[i], PercentText(recording.by_quality[i], recording.samples));
     }
   }
@@ -187,8 +194,9 @@ std::vector<std::pair<std::string, std::string>> FactsOf(const Recording& record
     facts.emplace_back("tracer", fmt::format("{:.0f} ns per event, subtracted", totals->event_cost_ns));
   }
   if (totals->wall.value > 0 && !recording.exact) {
-    facts.emplace_back("overhead", fmt::format("{:.2f} % of one core",
-                                               100 * totals->collector_cpu.seconds() / totals->wall.seconds()));
+    facts.emplace_back(
+        merged ? "mean overhead" : "overhead",
+        fmt::format("{:.2f} % of one core", 100 * totals->collector_cpu.seconds() / totals->wall.seconds()));
   }
   return facts;
 }
@@ -212,11 +220,21 @@ std::vector<std::string> CautionsOf(const Recording& recording) {
   if (recording.accounting) {
     AddCallCautions(*recording.accounting, cautions);
   }
+  if (recording.costs_differ && recording.exact) {
+    cautions.push_back("The cost of tracing differs between the captures, and is not subtracted.");
+  }
   if (recording.filtered > 0) {
     cautions.push_back(
         fmt::format("Filters left out {} {}.", WithCommas(recording.filtered), recording.exact ? "calls" : "samples"));
   }
-  const uint64_t unverified = recording.by_quality[static_cast<size_t>(SampleQuality::kUnverified)];
+  const uint64_t unverified = recording.by_quality[static_cast<size_t>(SampleQuality::kFormerlyUnverified)];
+  const uint64_t torn = recording.by_quality[static_cast<size_t>(SampleQuality::kTorn)];
+  if (torn > 0) {
+    cautions.push_back(fmt::format(
+        "{} samples moved while they were read without a stop (--nonblocking) and are cut where they moved: shares of "
+        "code that makes many calls can be off by tens of percent.",
+        WithCommas(torn)));
+  }
   if (unverified > 0) {
     cautions.push_back(
         fmt::format("{} samples could not be verified: their stacks may mix two moments.", WithCommas(unverified)));

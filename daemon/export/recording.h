@@ -5,6 +5,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,18 +36,21 @@ struct RecordedStep {
 struct Recording {
   std::optional<CaptureRequest> request;
   std::optional<Nanos> clock_offset;  // from CLOCK_MONOTONIC to the time of day
+  uint64_t captures = 0;              // whose traces lie one after the other in the file
   std::map<Pid, ProcessInfo> processes;
-  std::vector<RecordedThread> threads;  // by TrackId
+  std::set<std::pair<Pid, Nanos>> started;  // pid and start of each: pids of two hosts may be equal
+  std::vector<RecordedThread> threads;      // by TrackId
   std::vector<RecordedStep> steps;
   std::vector<CounterSeries> counters;  // by CounterId
   std::vector<GpuDevice> gpu_devices;
-  std::vector<GpuQueue> gpu_queues;  // by GpuQueueId
-  std::map<Pid, GpuAccounting> gpu_accounting;
-  uint64_t gpu_operations = 0;  // exported
+  std::vector<GpuQueue> gpu_queues;                                  // by GpuQueueId
+  std::map<std::pair<uint64_t, Pid>, GpuAccounting> gpu_accounting;  // by capture
+  uint64_t gpu_operations = 0;                                       // exported
   Nanos gpu_first;
   Nanos gpu_last;
-  std::optional<Accounting> accounting;
-  std::optional<EndInfo> end;
+  std::optional<Accounting> accounting;  // of all captures together
+  bool costs_differ = false;             // what an event of a call costs was not the same in all captures
+  std::optional<EndInfo> end;            // of the last capture
   std::vector<std::string> notices;
   bool exact = false;  // calls were traced: weights are nanoseconds, not samples
   uint64_t calls = 0;  // exact ones, begun within the recording

@@ -20,7 +20,7 @@ struct Span {
   Nanos end;
   StackId stack;
   uint32_t samples = 0;
-  SampleQuality quality = SampleQuality::kVerified;
+  SampleQuality quality = SampleQuality::kSeen;
   ThreadState state = ThreadState::kUnknown;
   CallEntry entry = CallEntry::kCall;  // of the call that begins
   bool ends = false;                   // the call on top ends with this span

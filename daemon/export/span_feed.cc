@@ -4,6 +4,8 @@
 #include <limits>
 #include <string>
 
+#include "daemon/export/accounting_sum.h"
+
 namespace ptrace_prof {
 namespace {
 
@@ -22,7 +24,20 @@ Nanos Bounded(Nanos time) { return std::clamp(time, Nanos(0), kMaxTime); }
 
 }  // namespace
 
+// What was known of the capture so far is not taken for the next one's.
+void SpanFeed::EndCapture() {
+  earlier_ = recording_.accounting;
+  recording_.cut = recording_.cut || !recording_.end;
+  if (recording_.end && !recording_.end->message.empty()) {
+    OnNotice(Nanos(), recording_.end->message);
+  }
+  recording_.end.reset();
+}
+
 void SpanFeed::OnRequest(const CaptureRequest& request) {
+  if (recording_.captures++ > 0) {
+    EndCapture();
+  }
   if (!recording_.request) {
     recording_.request = request;
   }
@@ -38,7 +53,10 @@ void SpanFeed::OnStart(Nanos realtime, Nanos monotonic) {
   }
 }
 
-void SpanFeed::OnProcess(const ProcessInfo& process) { recording_.processes[process.pid] = process; }
+void SpanFeed::OnProcess(const ProcessInfo& process) {
+  recording_.processes[process.pid] = process;
+  recording_.started.emplace(process.pid, process.start_time);
+}
 
 bool SpanFeed::Selected(Pid pid) const {
   const auto& pids = options_.processes;
@@ -113,7 +131,8 @@ void SpanFeed::OnSample(TrackId id, Nanos when, StackId stack, SampleQuality qua
   Track& track = tracks_[id.value];
   when = std::max(Bounded(when), track.last);
   const ThreadState state = StateAt(track, when);
-  const bool left_out = !recording_.threads[id.value].selected || (options_.no_idle && state == ThreadState::kIdle);
+  const bool left_out = !recording_.threads[id.value].selected ||
+                        (options_.no_idle && (state == ThreadState::kIdle || state == ThreadState::kJobStopped));
   const bool gap = when - track.last > Nanos(interval_.value * kLongGap);
   Span& open = track.open;
   if (left_out || gap || open.stack != stack || open.quality != quality || open.state != state ||
@@ -243,7 +262,7 @@ void SpanFeed::OnGpuAnnotation(TrackId track, const GpuAnnotation& annotation) {
 
 void SpanFeed::OnGpuAccounting(const GpuAccounting& accounting) {
   if (Selected(accounting.pid)) {
-    recording_.gpu_accounting[accounting.pid] = accounting;
+    recording_.gpu_accounting[{recording_.captures, accounting.pid}] = accounting;
   }
 }
 
@@ -266,7 +285,8 @@ void SpanFeed::OnAccounting(const Accounting& now) {
                            kMaxInterval);
   }
   previous_ = now;
-  recording_.accounting = now;
+  recording_.accounting = earlier_ ? SumOf(*earlier_, now) : now;
+  recording_.costs_differ = earlier_ && earlier_->event_cost_ns != now.event_cost_ns;
 }
 
 void SpanFeed::OnNotice(Nanos, std::string_view text) {

@@ -65,6 +65,7 @@ class SpanFeed : public TraceVisitor {
   ThreadState StateAt(Track& track, Nanos when);
   void Close(Track& track, Nanos end);
   bool NextCallSpan(TrackId id, Nanos& when, std::optional<CallExit> exit);
+  void EndCapture();
   void Count(RecordedThread& thread, Nanos when, SampleQuality quality);
 
   const ExportOptions& options_;
@@ -75,6 +76,7 @@ class SpanFeed : public TraceVisitor {
   std::vector<Track> tracks_;
   Nanos interval_ = Nanos::FromMillis(10);  // between rounds, as lately measured
   std::optional<Accounting> previous_;
+  std::optional<Accounting> earlier_;  // of the captures before this one
 };
 
 }  // namespace ptrace_prof

@@ -1,6 +1,7 @@
 // speedscope's JSON (https://www.speedscope.app/file-format-schema.json): a sampled profile per thread, in order of
 // time, weights in seconds. Stretches without samples (an idle thread) are samples with an empty stack. Where calls
-// were traced: an evented profile per thread, in nanoseconds.
+// were traced: an evented profile per thread, in nanoseconds. A profile begins when its thread was first seen, on a
+// clock that all of them share and that is 0 at the first sample or call of all.
 #include "daemon/export/format_exporter.h"
 #include "daemon/export/function_table.h"
 #include "daemon/export/json_output.h"
@@ -59,7 +60,8 @@ Result<void> SpeedscopeExporter::WriteCalls(TrackId track) {
   json_.Name("events");
   json_.StartArray();
   std::vector<FrameId> open;
-  Nanos end = context_.recording.first;
+  const Nanos begin = context_.recording.threads[track.value].first;
+  Nanos end = begin;
   PP_RETURN_IF_ERROR(spool_.ForEach(track, [&](const Span& span) {
     const FrameId leaf = stacks.leaf(span.stack);
     if (span.samples > 0) {
@@ -76,7 +78,7 @@ Result<void> SpeedscopeExporter::WriteCalls(TrackId track) {
     WriteEvent("C", open.back(), end);  // the trace was cut
   }
   json_.EndArray();
-  json_.Member("startValue", int64_t{0});
+  json_.Member("startValue", (begin - context_.recording.first).value);
   json_.Member("endValue", (end - context_.recording.first).value);
   json_.EndObject();
   return {};
@@ -90,7 +92,8 @@ Result<void> SpeedscopeExporter::WriteProfile(TrackId track) {
   StartProfile(track, "sampled", "seconds");
   json_.Name("samples");
   json_.StartArray();
-  Nanos at = recording.first;
+  const Nanos begin = recording.threads[track.value].first;
+  Nanos at = begin;
   std::vector<uint32_t> path;
   const auto write_sample = [&](const Span& span) {
     if (span.start > at) {
@@ -110,7 +113,7 @@ Result<void> SpeedscopeExporter::WriteProfile(TrackId track) {
   json_.EndArray();
   json_.Name("weights");
   json_.StartArray();
-  at = recording.first;
+  at = begin;
   const auto write_weight = [&](const Span& span) {
     if (span.start > at) {
       json_.Double((span.start - at).seconds());
@@ -120,7 +123,8 @@ Result<void> SpeedscopeExporter::WriteProfile(TrackId track) {
   };
   PP_RETURN_IF_ERROR(spool_.ForEach(track, write_weight));
   json_.EndArray();
-  json_.Member("startValue", int64_t{0});
+  json_.Name("startValue");
+  json_.Double((begin - recording.first).seconds());
   json_.Name("endValue");
   json_.Double((end - recording.first).seconds());
   json_.EndObject();

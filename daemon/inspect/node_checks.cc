@@ -32,7 +32,7 @@ Reason WhoForbids(const NodeFacts& f) {
 
 Judgement MemoryReading(const NodeFacts& f) {
   switch (f.read_errno) {
-    case 0: return {Verdict::kOk, "process_vm_readv works: targets are read without being stopped", ""};
+    case 0: return {Verdict::kOk, "process_vm_readv works: the memory of targets can be read", ""};
     case ENOSYS:
       return {Verdict::kMissing,
               fmt::format("this kernel ({}) has no process_vm_readv: it was built without CONFIG_CROSS_MEMORY_ATTACH",
@@ -48,13 +48,14 @@ Judgement MemoryReading(const NodeFacts& f) {
 
 Judgement Ptrace(const NodeFacts& f) {
   if (f.ptrace_errno == 0) {
-    return {Verdict::kOk, "ptrace works: a thread is stopped for microseconds where a sample cannot be settled else",
-            ""};
+    return {Verdict::kOk, "ptrace works: a thread that runs is stopped for tens of microseconds for each sample", ""};
   }
-  return {Verdict::kLimited,
-          fmt::format("ptrace is forbidden here ({}){}: no sample can be settled by a stop, so more are cut and marked",
-                      Words(f.ptrace_errno), f.seccomp_mode != 0 ? ", a seccomp filter is in force" : ""),
-          std::string(kContainerRemedy) + ", or --security-opt seccomp=unconfined", WhoForbids(f)};
+  return {
+      Verdict::kLimited,
+      fmt::format("ptrace is forbidden here ({}){}: no thread can be stopped for a sample, only --nonblocking works",
+                  Words(f.ptrace_errno), f.seccomp_mode != 0 ? ", a seccomp filter is in force" : ""),
+      std::string(kContainerRemedy) + ", or --security-opt seccomp=unconfined; or sample with --nonblocking",
+      WhoForbids(f)};
 }
 
 Judgement Yama(const NodeFacts& f) {

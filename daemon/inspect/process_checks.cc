@@ -43,20 +43,19 @@ Check CheckTracer(Pid pid) {
   }
   const Result<ProcessStatus> status = ReadProcessStatus(pid);
   if (status.has_error() || status.value().tracer.value == 0) {
-    return {pid, "tracer", Verdict::kOk, "nobody traces it: a thread can be stopped where a sample needs it", ""};
+    return {pid, "tracer", Verdict::kOk, "nobody traces it: its threads can be stopped for samples", ""};
   }
   const Pid tracer = status.value().tracer;
   const Result<ProcessStatus> other = ReadProcessStatus(tracer);
-  return {
-      pid,
-      "tracer",
-      Verdict::kLimited,
-      fmt::format("it is traced by process {} ({}), and Linux allows one tracer: a stack that moves while it is read "
-                  "cannot be settled by a stop, so more samples are cut and marked",
-                  tracer.value, other.has_value() ? other.value().name : "name unknown"),
-      "end that debugger or tracer for whole stacks",
-      Code::kOk,
-      Reason::kAlreadyTraced};
+  return {pid,
+          "tracer",
+          Verdict::kLimited,
+          fmt::format("it is traced by process {} ({}), and Linux allows one tracer: no thread can be stopped for a "
+                      "sample, only --nonblocking works",
+                      tracer.value, other.has_value() ? other.value().name : "name unknown"),
+          "end that debugger or tracer, or sample with --nonblocking (stacks that move meanwhile are marked torn)",
+          Code::kOk,
+          Reason::kAlreadyTraced};
 }
 
 Check CheckThreadStates(Pid pid) {

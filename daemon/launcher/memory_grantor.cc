@@ -3,12 +3,15 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "attach/base/capability_sets.h"
 #include "attach/base/descriptor_packet.h"
@@ -17,18 +20,19 @@
 #include "attach/proc/memory_grants.h"
 #include "attach/proc/proc_file.h"
 #include "attach/proc/procfs.h"
+#include "attach/ptrace/brief_stop.h"
 
 namespace ptrace_prof {
 namespace {
 
 constexpr int kLine = 3;
 constexpr uint32_t kCalls[] = {
-    SYS_read,     SYS_sendmsg,    SYS_close,      SYS_readlinkat, SYS_capset,   SYS_futex,        SYS_mmap,
-    SYS_munmap,   SYS_brk,        SYS_exit_group, SYS_capget,     SYS_mprotect, SYS_rt_sigreturn, SYS_restart_syscall,
-    SYS_ppoll,    SYS_pidfd_open,
 #if defined(__x86_64__)
-    SYS_readlink, SYS_poll,
+    SYS_readlink,   SYS_poll,
 #endif
+    SYS_read,       SYS_sendmsg, SYS_close,      SYS_readlinkat,      SYS_capset,        SYS_futex,           SYS_mmap,
+    SYS_munmap,     SYS_brk,     SYS_exit_group, SYS_capget,          SYS_mprotect,      SYS_rt_sigreturn,    SYS_ppoll,
+    SYS_pidfd_open, SYS_waitid,  SYS_nanosleep,  SYS_restart_syscall, SYS_clock_gettime, SYS_clock_nanosleep,
 };
 
 bool IsScopeOne() {
@@ -48,6 +52,19 @@ int Open(Pid pid, UniqueFd& memory) {
   return memory.is_open() ? 0 : errno == EACCES ? EPERM : errno;
 }
 
+// Takes up the right for one call and lays it down again: never with it afterwards.
+template <typename Call>
+bool WithRight(Call call) {
+  if (SetCapabilities({kSysPtrace, kSysPtrace, 0}) != 0) {
+    return false;
+  }
+  call();
+  if (SetCapabilities({kSysPtrace, 0, 0}) != 0) {
+    ::_exit(1);
+  }
+  return true;
+}
+
 // The caller may stop us anywhere in here, and make of that number another process meanwhile.
 int Grant(Pid pid, UniqueFd& memory) {
   const auto pinned = OpenPidfd(pid);
@@ -55,14 +72,8 @@ int Grant(Pid pid, UniqueFd& memory) {
     return refused;
   }
   if (Open(pid, memory) != 0 && IsScopeOne()) {
-    if (const int failed = SetCapabilities({kSysPtrace, kSysPtrace, 0}); failed != 0) {
-      return EPERM;
-    }
-    const int refused = Open(pid, memory);
-    if (SetCapabilities({kSysPtrace, 0, 0}) != 0) {
-      ::_exit(1);  // never with it
-    }
-    if (refused != 0) {
+    int refused = EPERM;
+    if (!WithRight([&] { refused = Open(pid, memory); }) || refused != 0) {
       return refused;
     }
   }
@@ -87,24 +98,107 @@ bool BecomeGrantor(const CallerIdentity& caller, const UniqueFd& line) {
   SystemCallRules rules;
   rules.Allow(kCalls);
   rules.AllowWithout(SYS_openat, 2, O_ACCMODE | O_CREAT | O_TRUNC);
+  const uint32_t stops[] = {PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH};
+  rules.AllowIfOneOf(SYS_ptrace, 0, stops);
   return rules.Install(SystemCallRules::Rest::kRefused) || kIsSanitized;
 }
+
+// What was granted so far, and the thread of it that stands still, or is to.
+class Granted {
+ public:
+  int Add(Pid pid, UniqueFd& memory) {
+    const int refused = Grant(pid, memory);
+    if (refused == 0 && Find(pid) == nullptr && processes_.size() < kMostProcesses) {
+      if (auto pidfd = OpenPidfd(pid); pidfd.has_value()) {
+        processes_.emplace_back(pid, std::move(pidfd).value());
+      }
+    }
+    return refused;
+  }
+
+  // 0: it stands still. The questions are those of Grant once more, since the process may have changed its user
+  // meanwhile.
+  int Stop(Pid pid, Tid tid) {
+    const UniqueFd* pidfd = Find(pid);
+    if (pidfd == nullptr || stop_.state() != BriefStop::State::kNone) {
+      return pidfd == nullptr ? EPERM : EBUSY;
+    }
+    if (HasExited(*pidfd) || !IsThreadOf(pid, tid)) {
+      return ESRCH;
+    }
+    if (const int refused = AskToLook(pid); refused != 0) {
+      return refused;
+    }
+    stop_ = BriefStop(pid, tid, StopVia::kOwnRight);
+    if (stop_.state() == BriefStop::State::kRefused && IsScopeOne() &&
+        !WithRight([&] { stop_ = BriefStop(pid, tid, StopVia::kOwnRight); })) {
+      return EPERM;
+    }
+    const BriefStop::State state = stop_.Await(kPatience);
+    const int looked = AskToLook(pid);
+    if (state == BriefStop::State::kStopped && looked == 0 && !HasExited(*pidfd)) {
+      return 0;
+    }
+    const int refusal = stop_.refusal();
+    if (state == BriefStop::State::kComing) {
+      return EAGAIN;  // LetGo follows when it has come
+    }
+    stop_.Release();
+    return looked != 0 ? looked : refusal != 0 ? refusal : ESRCH;
+  }
+
+  void LetGo() {
+    while (stop_.state() == BriefStop::State::kComing && stop_.Await(kPatience) == BriefStop::State::kComing) {
+    }
+    stop_.Release();
+  }
+  bool is_coming() const { return stop_.state() == BriefStop::State::kComing; }
+
+ private:
+  static constexpr size_t kMostProcesses = 1024;
+  static constexpr Nanos kPatience = Nanos::FromMillis(20);
+
+  const UniqueFd* Find(Pid pid) {
+    std::erase_if(processes_, [](const auto& process) { return HasExited(process.second); });
+    for (const auto& [granted, pidfd] : processes_) {
+      if (granted == pid) {
+        return &pidfd;
+      }
+    }
+    return nullptr;
+  }
+  static bool IsThreadOf(Pid pid, Tid tid) {
+    return UniqueFd(::open(ProcTaskPath(pid, tid, "stat").c_str(), O_RDONLY | O_CLOEXEC)).is_open();
+  }
+
+  std::vector<std::pair<Pid, UniqueFd>> processes_;
+  BriefStop stop_;
+};
 
 [[noreturn]] void Serve(const CallerIdentity& caller, const UniqueFd& line) {
   if (!BecomeGrantor(caller, line)) {
     ::_exit(1);
   }
   MemoryQuestion question;
+  Granted granted_so_far;
   while (::read(kLine, &question, sizeof question) == sizeof question) {
     UniqueFd memory;
     MemoryAnswer answer{.number = question.number, .refused = ESRCH};
-    if (question.pid > 0) {
-      answer.refused = Grant(Pid(question.pid), memory);
+    if (question.pid > 0 && question.tid > 0) {
+      answer.refused = granted_so_far.Stop(Pid(question.pid), Tid(question.tid));
+    } else if (question.pid > 0) {
+      answer.refused = granted_so_far.Add(Pid(question.pid), memory);
+    } else if (question.pid == 0) {
+      granted_so_far.LetGo();
+      answer.refused = 0;
     }
     const int granted = memory.get();
-    const std::span<const int> descriptors(&granted, answer.refused == 0 ? 1 : 0);
+    const std::span<const int> descriptors(&granted, memory.is_open() && answer.refused == 0 ? 1 : 0);
     if (SendPacket(kLine, std::as_bytes(std::span(&answer, 1)), descriptors) != 0) {
       break;
+    }
+    if (granted_so_far.is_coming()) {
+      granted_so_far.LetGo();  // as soon as it comes: nobody holds it any more
     }
   }
   ::_exit(0);

@@ -1,5 +1,6 @@
-// Opens the memory of processes for one collector, where nothing but kernel.yama.ptrace_scope = 1 keeps it from its
-// caller, and the administrator has waived that. The answers are those that the kernel would give with the scope at 0.
+// Opens the memory of processes for one collector, and stops and lets go of single threads of them, where nothing but
+// kernel.yama.ptrace_scope = 1 keeps it from its caller, and the administrator has waived that. The answers are those
+// that the kernel would give with the scope at 0.
 //
 // A process of its own: a child of the launcher's, as the caller, or of a collector of root's, as the owner of its
 // target, which needs no waiver. It has CAP_SYS_PTRACE in reserve. Of each process that the collector asks for
@@ -7,8 +8,10 @@
 // user's own, dumpable, without capabilities? Then it takes the right up for one call, which opens the memory for
 // reading: other security modules are asked there, in the mode of a tracer. Then it asks again, and whether the
 // process, held by a pidfd since before the first question, is there still: what may be looked at before and after was
-// no other program in between whose memory lives on. An exec leaves nothing to read behind what was opened. It parses
-// nothing but that fixed message, and ends when the collector does.
+// no other program in between whose memory lives on. An exec leaves nothing to read behind what was opened. It stops
+// threads (PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH; its filter knows no other request) only of processes that it
+// granted, one at a time, after the same questions. It parses nothing but that fixed message, and ends when the
+// collector does; what it holds then goes on.
 #pragma once
 
 #include <sys/types.h>

@@ -25,6 +25,7 @@ class AuditedCollector : public Collector {
 
   int stream_fd() const override { return collector_->stream_fd(); }
   void Stop() override { collector_->Stop(); }
+  void ShareStops(uint8_t captures) override { collector_->ShareStops(captures); }
   void Kill() override { collector_->Kill(); }
   std::optional<int> Wait(Nanos timeout) override { return collector_->Wait(timeout); }
   Nanos cpu_time() const override { return collector_->cpu_time(); }

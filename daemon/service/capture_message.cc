@@ -52,16 +52,20 @@ Result<std::string> CaptureIdOf(const std::string& name) {
 void FillTotals(const Accounting& totals, v1::Totals* out) {
   const auto of = [&](SampleQuality quality) { return totals.by_quality[static_cast<size_t>(quality)]; };
   out->set_samples(totals.samples);
-  out->set_verified(of(SampleQuality::kVerified));
-  out->set_stopped(of(SampleQuality::kStopped));
   out->set_truncated(of(SampleQuality::kTruncated) + of(SampleQuality::kTooDeep));
-  out->set_unverified(of(SampleQuality::kUnverified));
+  out->set_torn(of(SampleQuality::kTorn));
+  out->set_stale_names(of(SampleQuality::kStaleNames));
   out->set_lost(totals.lost);
-  out->set_late_rounds(totals.late);
+  out->set_late_instants(totals.late);
+  out->set_refused_stops(totals.refused_stops);
+  out->set_interrupted_waits(totals.interrupted_waits);
   out->set_missed_rounds(totals.missed);
   out->set_idle_skipped(totals.idle_skipped);
   out->set_stops(totals.stops);
   *out->mutable_stopped_time() = TimeUtil::NanosecondsToDuration(totals.stopped_total.value);
+  *out->mutable_stop_p50() = TimeUtil::NanosecondsToDuration(totals.stopped_median.value);
+  *out->mutable_stop_p90() = TimeUtil::NanosecondsToDuration(totals.stopped_p90.value);
+  *out->mutable_stop_longest() = TimeUtil::NanosecondsToDuration(totals.stopped_longest.value);
   *out->mutable_collector_cpu_time() = TimeUtil::NanosecondsToDuration(totals.collector_cpu.value);
   *out->mutable_wall_time() = TimeUtil::NanosecondsToDuration(totals.wall.value);
   out->set_actual_rate_hz(totals.actual_rate_hz);

@@ -53,7 +53,7 @@ void FillThread(const DumpedThread& thread, v1::ThreadStack* out) {
   out->set_state(std::string(StateName(thread.state)));
   out->set_state_detail(CleanText(thread.detail));
   out->set_truncated(thread.quality == SampleQuality::kTruncated || thread.quality == SampleQuality::kTooDeep);
-  out->set_unverified(thread.quality == SampleQuality::kUnverified);
+  out->set_torn(thread.quality == SampleQuality::kTorn);
   FillFrames(thread, out);
 }
 

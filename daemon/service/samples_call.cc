@@ -31,11 +31,10 @@ google::protobuf::Timestamp Calendar(Nanos when) {
 
 void FillCounters(const SampleBatch::Counters& counters, v1::SampleCounters* out) {
   out->set_samples(counters.samples);
-  out->set_verified(counters.Of(SampleQuality::kVerified));
-  out->set_stopped(counters.Of(SampleQuality::kStopped));
   out->set_truncated(counters.Of(SampleQuality::kTruncated));
   out->set_too_deep(counters.Of(SampleQuality::kTooDeep));
-  out->set_unverified(counters.Of(SampleQuality::kUnverified));
+  out->set_torn(counters.Of(SampleQuality::kTorn));
+  out->set_stale_names(counters.Of(SampleQuality::kStaleNames));
   out->set_lost(counters.lost);
   out->set_missed_rounds(counters.missed);
   *out->mutable_collector_cpu_time() =

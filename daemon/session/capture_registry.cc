@@ -10,6 +10,7 @@
 #include "attach/base/wall_clock.h"
 #include "daemon/session/excess_traces.h"
 #include "daemon/session/random_id.h"
+#include "daemon/session/stop_shares.h"
 
 namespace ptrace_prof {
 namespace {
@@ -307,6 +308,7 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
   }
   PP_ASSIGN_OR_RETURN(auto session, StartUnlocked(lock, parameters, starter));
   entries_[parameters.id] = {next_number_++, creation.request_id, session, false};
+  ShareStopsAmong(AllLocked());
   return session;
 }
 
@@ -355,6 +357,7 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::StartHidden(const Captu
   Take(grant.value(), parameters);
   PP_ASSIGN_OR_RETURN(auto session, StartUnlocked(lock, parameters, starter));
   hidden_.push_back(session);
+  ShareStopsAmong(AllLocked());
   return session;
 }
 
@@ -490,6 +493,7 @@ void CaptureRegistry::Expire() {
   const std::lock_guard lock(mutex_);
   EndUnattended();
   ExpireLocked();
+  ShareStopsAmong(AllLocked());
 }
 
 void CaptureRegistry::EndUnattended() {

@@ -139,6 +139,12 @@ void CaptureSession::CancelInHaste() {
   Wake();
 }
 
+void CaptureSession::ShareStops(uint8_t captures) {
+  if (sharers_.exchange(captures) != captures) {
+    Wake();
+  }
+}
+
 void CaptureSession::Wake() {
   const uint64_t one = 1;
   (void)!::write(wake_.get(), &one, sizeof one);
@@ -182,6 +188,10 @@ void CaptureSession::Tell() {
 }
 
 void CaptureSession::ObeyCancel() {
+  if (const uint8_t sharers = sharers_; sharers != told_sharers_) {
+    told_sharers_ = sharers;
+    collector_->ShareStops(sharers);
+  }
   Nanos patience = parameters_.stop_patience;
   {
     const std::lock_guard lock(mutex_);

@@ -49,6 +49,8 @@ class CaptureSession {
   // The same, and a collector that does not end at once is killed.
   void CancelInHaste();
   bool WaitForEnd(Nanos timeout) const;
+  // See Collector::ShareStops.
+  void ShareStops(uint8_t captures);
   // For one that has ended: writes its record, where that could not be done yet.
   Result<void> SaveRecord();
 
@@ -99,7 +101,9 @@ class CaptureSession {
   std::optional<Nanos> stopping_since_;
   std::optional<Nanos> killed_since_;
   std::atomic<int> holders_ = 0;
-  bool has_ended_ = false;  // the collector, and its pipe was empty
+  std::atomic<uint8_t> sharers_ = 1;  // asked for, and
+  uint8_t told_sharers_ = 1;          // of the session's thread
+  bool has_ended_ = false;            // the collector, and its pipe was empty
   std::string limit_message_;
 
   std::mutex record_mutex_;

@@ -22,6 +22,8 @@ class Collector {
   virtual int stream_fd() const = 0;  // its trace; the collector owns the descriptor
   virtual void Stop() = 0;            // end well: the rest of the trace follows
   virtual void Kill() = 0;
+  // So many captures stop threads of its target: it keeps to its part of what they may use together.
+  virtual void ShareStops(uint8_t captures) = 0;
   // The wait(2) status once the collector has ended; nothing when it has not within `timeout`.
   virtual std::optional<int> Wait(Nanos timeout) = 0;
   // Of one that has ended: why the collector's program never ran in it. Nothing: it did, as far as is known.

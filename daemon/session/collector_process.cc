@@ -12,6 +12,7 @@
 #include <cerrno>
 
 #include "daemon/session/command_launch.h"
+#include "daemon/session/stop_line.h"
 
 namespace ptrace_prof {
 namespace {
@@ -104,6 +105,8 @@ Result<CollectorProcess> CollectorProcess::Start(const CollectorSpec& spec) {
 }
 
 Result<Pid> CollectorProcess::AwaitCommand() { return ReceiveLaunchReport(control_.get()); }
+
+void CollectorProcess::ShareStops(uint8_t captures) { TellSharers(control_, captures); }
 
 void CollectorProcess::Stop() { control_.reset(); }
 

@@ -42,6 +42,7 @@ class CollectorProcess {
   int stream_fd() const { return stream_.get(); }
   void Stop();
   void Kill();
+  void ShareStops(uint8_t captures);
   // The wait(2) status once the collector has ended; nothing when it has not within `timeout`.
   std::optional<int> Wait(Nanos timeout);
 

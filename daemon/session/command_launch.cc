@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,15 +25,22 @@ void Report(int control, std::string_view word, int number) {
   (void)::send(control, line.data(), line.size(), MSG_NOSIGNAL);
 }
 
-[[noreturn]] void ExecCommand(const std::vector<char*>& argv, int failure_pipe) {
+// `go`: nobody is waited for where that is closed.
+[[noreturn]] void ExecCommand(const std::vector<char*>& argv, int failure_pipe, UniqueFd go) {
+  for (char byte = 0; ::read(go.get(), &byte, 1) < 0 && errno == EINTR;) {
+  }
   ::execvp(argv[0], argv.data());
   const int err = errno;
   (void)!::write(failure_pipe, &err, sizeof err);
   ::_exit(127);
 }
 
-int ReadExecFailure(int fd) {
+int ReadExecFailure(int fd, const LaunchHold& hold) {
   int err = 0;
+  pollfd told{fd, POLLIN, 0};
+  while (hold.step && ::poll(&told, 1, 0) == 0) {
+    hold.step();
+  }
   ssize_t got = 0;
   while ((got = ::read(fd, &err, sizeof err)) < 0 && errno == EINTR) {
   }
@@ -41,7 +49,7 @@ int ReadExecFailure(int fd) {
 
 }  // namespace
 
-Result<Pid> LaunchCommand(const std::vector<std::string>& command, int control) {
+Result<Pid> LaunchCommand(const std::vector<std::string>& command, int control, const LaunchHold& hold) {
   std::vector<char*> argv;
   for (const std::string& word : command) {
     argv.push_back(const_cast<char*>(word.c_str()));
@@ -54,14 +62,29 @@ Result<Pid> LaunchCommand(const std::vector<std::string>& command, int control) 
   }
   UniqueFd failure_read(failure[0]);
   UniqueFd failure_write(failure[1]);
+  int go[2];
+  if (::pipe2(go, O_CLOEXEC) != 0) {
+    Report(control, "failed", errno);
+    return ErrnoError(errno, "cannot make a pipe");
+  }
+  UniqueFd go_read(go[0]);
+  UniqueFd go_write(go[1]);
   const pid_t pid = ::fork();
   if (pid == 0) {
-    ExecCommand(argv, failure_write.get());
+    go_write.reset();
+    ExecCommand(argv, failure_write.get(), std::move(go_read));
   }
   const int fork_errno = pid < 0 ? errno : 0;
+  if (pid > 0 && hold.begin) {
+    hold.begin(Pid(pid));
+  }
   failure_write.reset();
-  if (const int err = fork_errno != 0 ? fork_errno : ReadExecFailure(failure_read.get()); err != 0) {
+  go_write.reset();
+  if (const int err = fork_errno != 0 ? fork_errno : ReadExecFailure(failure_read.get(), hold); err != 0) {
     if (pid > 0) {
+      if (hold.let_go) {
+        hold.let_go();
+      }
       ::waitpid(pid, nullptr, 0);
     }
     Report(control, "failed", err);

@@ -7,6 +7,7 @@
 // LaunchCommand: call before hardening and before any thread is started.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,9 +16,16 @@
 
 namespace ptrace_prof {
 
+// Of a command that is to be recorded from its first instruction on (attach/ptrace/held_start.h). Where empty: it runs.
+struct LaunchHold {
+  std::function<void(Pid)> begin;  // it waits, and runs the command afterwards
+  std::function<void()> step;      // again and again until it has
+  std::function<void()> let_go;    // it could not run it
+};
+
 // Runs in the collector. Reports on `control` in either case. Our signal handlers become defaults in the command, what
 // is ignored stays ignored: the dispositions are those that our caller gave us.
-Result<Pid> LaunchCommand(const std::vector<std::string>& command, int control);
+Result<Pid> LaunchCommand(const std::vector<std::string>& command, int control, const LaunchHold& hold = {});
 
 // Runs in the parent: waits for the report. `kUnavailable`: the collector ended without one.
 Result<Pid> ReceiveLaunchReport(int control);

@@ -1,6 +1,7 @@
 #include "daemon/session/launcher_starter.h"
 
 #include "daemon/session/collector_main.h"
+#include "daemon/session/stop_line.h"
 
 namespace ptrace_prof {
 namespace {
@@ -24,6 +25,7 @@ class LaunchedCollector : public Collector {
 
   int stream_fd() const override { return started_.stream.get(); }
   void Stop() override { started_.control.reset(); }
+  void ShareStops(uint8_t captures) override { TellSharers(started_.control, captures); }
   void Kill() override { connection_->Kill(started_); }
   std::optional<int> Wait(Nanos timeout) override { return connection_->Wait(started_, timeout); }
   std::optional<Error> WhyNotStarted() override { return LauncherConnection::WhyNotStarted(started_); }

@@ -12,6 +12,7 @@ class LocalCollector : public Collector {
   explicit LocalCollector(CollectorProcess process) : process_(std::move(process)) {}
   int stream_fd() const override { return process_.stream_fd(); }
   void Stop() override { process_.Stop(); }
+  void ShareStops(uint8_t captures) override { process_.ShareStops(captures); }
   void Kill() override { process_.Kill(); }
   std::optional<int> Wait(Nanos timeout) override { return process_.Wait(timeout); }
 

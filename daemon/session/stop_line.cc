@@ -1,8 +1,8 @@
 #include "daemon/session/stop_line.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,11 +12,18 @@ namespace {
 
 std::atomic<bool> g_stop{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler writes it");
+std::atomic<uint32_t> g_sharers{1};
+static_assert(std::atomic<uint32_t>::is_always_lock_free);
 std::atomic<int> g_control{-1};
 
+// Takes what was told. Async-signal-safe; the descriptor does not block.
 bool IsClosed(int fd) {
-  pollfd state{fd, POLLIN, 0};
-  return ::poll(&state, 1, 0) == 1;  // nothing is ever sent on it: readable means end of file
+  uint8_t sharers = 0;
+  ssize_t got = 0;
+  while ((got = ::read(fd, &sharers, 1)) == 1) {
+    g_sharers.store(sharers > 0 ? sharers : 1);
+  }
+  return got == 0 || (errno != EAGAIN && errno != EINTR);
 }
 
 void OnTerminate(int) { g_stop.store(true); }
@@ -43,6 +50,7 @@ Result<StopLine> StopLine::Watch(UniqueFd control) {
   const int fd = line.control_.get();
   g_control.store(fd);
   g_stop.store(false);
+  g_sharers.store(1);
   Handle(SIGTERM, OnTerminate);
   Handle(SIGIO, OnControl);
   const int flags = ::fcntl(fd, F_GETFL);
@@ -56,5 +64,13 @@ Result<StopLine> StopLine::Watch(UniqueFd control) {
 }
 
 const std::atomic<bool>& StopLine::stop() const { return g_stop; }
+
+const std::atomic<uint32_t>& StopLine::sharers() const { return g_sharers; }
+
+void TellSharers(const UniqueFd& control, uint8_t captures) {
+  if (control.is_open()) {
+    (void)::send(control.get(), &captures, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
+}
 
 }  // namespace ptrace_prof

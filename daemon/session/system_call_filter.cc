@@ -1,6 +1,7 @@
 #include "daemon/session/system_call_filter.h"
 
 #include <fcntl.h>
+#include <linux/kcmp.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
@@ -78,6 +79,7 @@ constexpr uint32_t kFree[] = {
     SYS_rt_sigaction,
     SYS_rt_sigprocmask,
     SYS_rt_sigreturn,
+    SYS_rt_sigtimedwait,
     SYS_sigaltstack,
     SYS_exit,
     SYS_exit_group,
@@ -117,14 +119,16 @@ struct Checked {
 };
 
 std::vector<Checked> CheckedCalls(TargetAccess access) {
-  std::vector<uint32_t> requests = {PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH};
+  std::vector<uint32_t> requests = {PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH, PTRACE_GETREGSET};
   if (access == TargetAccess::kWrite) {
-    requests.insert(requests.end(), {PTRACE_PEEKDATA, PTRACE_POKEDATA, PTRACE_GETREGSET});
+    requests.insert(requests.end(), {PTRACE_PEEKDATA, PTRACE_POKEDATA, PTRACE_SYSCALL, PTRACE_GET_SYSCALL_INFO});
   }
   std::vector<Checked> calls = {
       {SYS_ptrace, 0, std::move(requests)},
       {SYS_openat, 2, {}, O_ACCMODE | O_CREAT | O_TRUNC},
-      {SYS_prlimit64, 0, {0}},  // ours
+      {SYS_prlimit64, 0, {0}},   // ours
+      {SYS_kcmp, 2, {KCMP_VM}},  // whether a child has done its exec
+      {SYS_sched_setscheduler, 0, {0}},
       {SYS_mmap, 2, {}, PROT_EXEC},
       {SYS_mprotect, 2, {}, PROT_EXEC},
   };

@@ -109,6 +109,7 @@ constexpr std::string_view kGpuCounterNames[] = {"auto", "on", "off"};
 constexpr std::string_view kGpuNames[] = {"off", "coarse", "default", "full"};
 constexpr std::string_view kGpuApiNames[] = {"v1", "v2"};
 constexpr std::string_view kIdleNames[] = {"main", "all", "none"};
+constexpr std::string_view kStopNames[] = {"brief", "none", "all"};
 
 template <typename Enum, size_t N>
 bool ParseName(std::string_view text, const std::string_view (&names)[N], Enum& out) {
@@ -225,10 +226,12 @@ constexpr KeyRow kKeys[] = {
      [](std::string_view t, CaptureRequest& r) { return ParseBool(t, r.gil_only); }},
     {"subprocesses", "0 or 1", [](const CaptureRequest& r) { return PrintBool(r.subprocesses); },
      [](std::string_view t, CaptureRequest& r) { return ParseBool(t, r.subprocesses); }},
-    {"blocking", "0 or 1", [](const CaptureRequest& r) { return PrintBool(r.blocking); },
-     [](std::string_view t, CaptureRequest& r) { return ParseBool(t, r.blocking); }},
-    {"allow_stops", "0 or 1", [](const CaptureRequest& r) { return PrintBool(r.allow_stops); },
-     [](std::string_view t, CaptureRequest& r) { return ParseBool(t, r.allow_stops); }},
+    {"stops", "brief, none or all",
+     [](const CaptureRequest& r) { return std::string(kStopNames[static_cast<size_t>(r.stops)]); },
+     [](std::string_view t, CaptureRequest& r) { return ParseName(t, kStopNames, r.stops); }},
+    {"max_stopped", "0 (no limit) to 1 of the time",
+     [](const CaptureRequest& r) { return fmt::format("{}", r.max_stopped); },
+     [](std::string_view t, CaptureRequest& r) { return ParseIn<double>(t, 0, 1, r.max_stopped); }},
     {"locals", "0 or 1", [](const CaptureRequest& r) { return PrintBool(r.locals); },
      [](std::string_view t, CaptureRequest& r) { return ParseBool(t, r.locals); }},
     {"gpu_counters", "auto, on or off",
@@ -292,8 +295,8 @@ Result<void> CheckWhole(const CaptureRequest& request) {
   if (request.mode != CaptureMode::kSample && request.verb != CaptureVerb::kRecord) {
     return Invalid(fmt::format("mode={} goes with verb=record only", mode), "leave mode out, or record");
   }
-  if (request.mode != CaptureMode::kSample && (request.gil_only || request.blocking || !request.allow_stops)) {
-    return Invalid(fmt::format("gil_only, blocking and allow_stops=0 are about samples, and mode={} takes none{}", mode,
+  if (request.mode != CaptureMode::kSample && (request.gil_only || request.stops != StopPolicy::kBrief)) {
+    return Invalid(fmt::format("gil_only and stops are about samples, and mode={} takes none{}", mode,
                                request.mode == CaptureMode::kAuto ? " where it can" : ""),
                    "leave them out, or take mode=sample");
   }

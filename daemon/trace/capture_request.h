@@ -30,6 +30,13 @@ enum class IdlePolicy : uint8_t {
   kNone,
 };
 
+// What stands still while a sample is taken.
+enum class StopPolicy : uint8_t {
+  kBrief,  // a thread that runs, for tens of microseconds
+  kNone,   // nothing: a stack that moves meanwhile is torn
+  kAll,    // the whole process
+};
+
 enum class CaptureMode : uint8_t {
   kSample,  // looks at the stacks many times a second, from outside
   kTrace,   // every call and return, told by a stub inside the target
@@ -83,7 +90,7 @@ inline constexpr uint64_t kMaxBufferBytes = uint64_t{4} << 30;
 // Of sampled_because.
 inline constexpr size_t kMaxSentence = 1000;
 
-inline constexpr double kDefaultRateHz = 400;
+inline constexpr double kDefaultRateHz = 100;
 inline constexpr double kMaxRateHz = 200'000;
 inline constexpr uint32_t kDefaultMaxDepth = 4096;
 
@@ -101,14 +108,14 @@ struct CaptureRequest {
   uint64_t start_ticks = 0;  // of the process that is meant, in clock ticks since boot; 0 = whichever has that pid
   Nanos duration;            // 0 = until the target ends or the reader of the pipe goes away
   double rate_hz = kDefaultRateHz;  // 0 = as fast as possible
-  double max_overhead = 0.01;       // CPU of the collector as a share of one core; 0 = no limit
+  double max_overhead = 0;          // CPU of the collector as a share of one core; 0 = no limit
+  double max_stopped = 0.01;        // time for which a process stands still for its samples, as a share; 0 = no limit
   uint32_t max_depth = kDefaultMaxDepth;
   IdlePolicy idle = IdlePolicy::kMain;
   std::vector<Tid> threads;  // only these (host tids); empty = all
   bool gil_only = false;     // only the thread that holds the GIL
   bool subprocesses = true;
-  bool blocking = false;                          // stop the process for every sample
-  bool allow_stops = true;                        // a brief stop of one thread may settle a doubtful sample
+  StopPolicy stops = StopPolicy::kBrief;
   bool locals = false;                            // dump only
   GpuCounters gpu_counters = GpuCounters::kAuto;  // kRecord only
   bool wait_for_python = false;  // the target is still starting: wait until it, or a child, is a Python process

@@ -25,9 +25,10 @@ constexpr CountField kCounts[] = {
     {AccountingFields::kRoundsFieldNumber, &Accounting::rounds},
     {AccountingFields::kSamplesFieldNumber, &Accounting::samples},
     {AccountingFields::kIdleSkippedFieldNumber, &Accounting::idle_skipped},
-    {AccountingFields::kLateFieldNumber, &Accounting::late},
+    {AccountingFields::kLateInstantsFieldNumber, &Accounting::late},
     {AccountingFields::kMissedFieldNumber, &Accounting::missed},
     {AccountingFields::kLostFieldNumber, &Accounting::lost},
+    {AccountingFields::kStateUnknownFieldNumber, &Accounting::state_unknown},
     {AccountingFields::kStaleCodeFieldNumber, &Accounting::stale_code},
     {AccountingFields::kStopsFieldNumber, &Accounting::stops},
     {AccountingFields::kReadCallsFieldNumber, &Accounting::read_calls},
@@ -40,6 +41,7 @@ constexpr CountField kCounts[] = {
     {AccountingFields::kUnmatchedEndsFieldNumber, &Accounting::unmatched_ends},
     {AccountingFields::kImpliedEndsFieldNumber, &Accounting::implied_ends},
     {AccountingFields::kEndsOfExcludedFieldNumber, &Accounting::ends_of_excluded},
+    {AccountingFields::kCallsWithoutNameFieldNumber, &Accounting::calls_without_name},
     {AccountingFields::kCallsTooDeepFieldNumber, &Accounting::calls_too_deep},
     {AccountingFields::kNonsenseFieldNumber, &Accounting::nonsense},
     {AccountingFields::kCallsLeftOutFieldNumber, &Accounting::calls_left_out},
@@ -47,6 +49,11 @@ constexpr CountField kCounts[] = {
     {AccountingFields::kEventsOutsideStepsFieldNumber, &Accounting::events_outside_steps},
     {AccountingFields::kStepsFieldNumber, &Accounting::steps},
     {AccountingFields::kChildrenNotTracedFieldNumber, &Accounting::children_not_traced},
+    {AccountingFields::kRefusedStopsFieldNumber, &Accounting::refused_stops},
+    {AccountingFields::kLateStopsFieldNumber, &Accounting::late_stops},
+    {AccountingFields::kInterruptedWaitsFieldNumber, &Accounting::interrupted_waits},
+    {AccountingFields::kHolderChangesFieldNumber, &Accounting::holder_changes},
+    {AccountingFields::kMissedInstantsFieldNumber, &Accounting::missed_instants},
 };
 
 struct TimeField {
@@ -57,8 +64,12 @@ constexpr TimeField kTimes[] = {
     {AccountingFields::kStoppedTotalNsFieldNumber, &Accounting::stopped_total},
     {AccountingFields::kStoppedLongestNsFieldNumber, &Accounting::stopped_longest},
     {AccountingFields::kCollectorCpuNsFieldNumber, &Accounting::collector_cpu},
+    {AccountingFields::kStoodStillNsFieldNumber, &Accounting::stood_still},
     {AccountingFields::kWallNsFieldNumber, &Accounting::wall},
     {AccountingFields::kHeldTotalNsFieldNumber, &Accounting::held_total},
+    {AccountingFields::kStoppedMedianNsFieldNumber, &Accounting::stopped_median},
+    {AccountingFields::kStoppedP90NsFieldNumber, &Accounting::stopped_p90},
+    {AccountingFields::kStartingCpuNsFieldNumber, &Accounting::starting_cpu},
 };
 
 struct RateField {
@@ -121,6 +132,7 @@ void EncodeAccounting(const Accounting& accounting, WireEncoder& out) {
   for (const RateField& row : kRates) {
     out.DoubleIfSet(row.number, accounting.*row.member);
   }
+  out.VarintIfSet(AccountingFields::kLimitFieldNumber, static_cast<uint64_t>(accounting.limit));
   for (const LeftOut& left_out : accounting.left_out) {
     out.Message(AccountingFields::kLeftOutFieldNumber, [&] { EncodeLeftOut(left_out, out); });
   }
@@ -145,6 +157,9 @@ Accounting DecodeAccounting(std::string_view message) {
       if (Is(field, row.number)) {
         accounting.*row.member = field.AsDouble();
       }
+    }
+    if (Is(field, AccountingFields::kLimitFieldNumber) && field.value <= static_cast<uint64_t>(RateLimit::kStops)) {
+      accounting.limit = static_cast<RateLimit>(field.value);
     }
     if (Is(field, AccountingFields::kByQualityFieldNumber) && quality < kSampleQualityCount) {
       accounting.by_quality[quality++] = field.value;

@@ -39,24 +39,27 @@ struct ThreadInfo {
   bool is_main = false;
 };
 
-// How far a sample can be trusted.
+// What a sample is. One that is not marked is a fact: the whole stack of the thread at one instant.
 enum class SampleQuality : uint8_t {
-  kVerified,    // every link was seen to hold
-  kStopped,     // verified under one brief stop of the thread
-  kTruncated,   // cut at the first link that could not be verified; carries a "[truncated]" leaf
-  kTooDeep,     // deeper than the limit; carries a "[truncated]" root
-  kUnverified,  // links could not be verified and no stop was allowed; whole but unproven
+  kSeen,
+  kFormerlyStopped,     // of traces before format 2; not written any more
+  kTruncated,           // callers, or the youngest frames, could not be read: a "[truncated]" frame stands for them
+  kTooDeep,             // deeper than the limit; carries a "[truncated]" root
+  kFormerlyUnverified,  // of traces before format 2; not written any more
+  kTorn,                // read without a stop while it moved; carries a "[torn]" leaf above what stood still
+  kStaleNames,          // whole, but code of it was freed before its name could be read
 };
-inline constexpr size_t kSampleQualityCount = 5;
+inline constexpr size_t kSampleQualityCount = 7;
 
 // What a thread was doing when sampled. Combined from several signals; kUnknown is an honest answer.
 enum class ThreadState : uint8_t {
   kUnknown,
-  kRunning,   // on a CPU (or runnable)
-  kGilWait,   // waiting for the GIL
-  kIdle,      // blocked in a wait: sleep, poll, lock, read
-  kGpuWait,   // blocked inside the CUDA driver or runtime
-  kDiskWait,  // uninterruptible
+  kRunning,     // on a CPU (or runnable)
+  kGilWait,     // waiting for the GIL
+  kIdle,        // blocked in a wait: sleep, poll, lock, read
+  kGpuWait,     // blocked inside the CUDA driver or runtime
+  kDiskWait,    // uninterruptible
+  kJobStopped,  // stands still whatever it would do: SIGSTOP, a debugger, a frozen cgroup
 };
 
 struct StateInfo {
@@ -65,19 +68,33 @@ struct StateInfo {
   std::string_view detail;  // static text: "futex", "epoll_wait", "nanosleep", "cudaStreamSynchronize"; may be empty
 };
 
+// What kept the rate below the one that was asked for.
+enum class RateLimit : uint8_t { kNone, kCpu, kStops };
+
 // Running totals, written about once a second and at the end; the last one wins.
 struct Accounting {
   uint64_t rounds = 0;   // sampling instants
   uint64_t samples = 0;  // thread-samples written, all qualities
   std::array<uint64_t, kSampleQualityCount> by_quality{};
-  uint64_t idle_skipped = 0;  // thread-samples left out because the thread was idle (see --idle)
-  uint64_t late = 0;          // rounds that began more than one interval late
-  uint64_t missed = 0;        // rounds never taken because we were late or backed off
-  uint64_t lost = 0;          // thread-samples that could not be read at all
-  uint64_t stale_code = 0;    // samples cut because a code object was freed meanwhile
-  uint64_t stops = 0;         // brief stops of a thread, or of all
+  uint64_t idle_skipped = 0;   // thread-samples left out because the thread was idle (see --idle)
+  uint64_t late = 0;           // instants at which we woke more than 200 us late
+  uint64_t missed = 0;         // instants never taken because we were late or backed off
+  uint64_t lost = 0;           // thread-samples that could not be read at all
+  uint64_t state_unknown = 0;  // thread-samples of which it is not known whether the thread ran
+  Nanos stood_still;           // for which processes were stopped by a signal or a debugger, or frozen: all together
+  uint64_t stale_code = 0;     // samples that lost names because a code object was freed before they were written out
+  uint64_t stops = 0;          // brief stops of a thread, or of all
   Nanos stopped_total;
   Nanos stopped_longest;
+  Nanos stopped_median;            // half of the stops took no longer
+  Nanos stopped_p90;               // nine of ten took no longer
+  uint64_t refused_stops = 0;      // of which the kernel allowed none: another tracer had the thread
+  uint64_t late_stops = 0;         // that came later than 50 us: the thread was off its CPU or in the kernel
+  uint64_t interrupted_waits = 0;  // system calls of the target that a stop ended early (EINTR)
+  uint64_t holder_changes = 0;     // the GIL had gone to another thread between the look and the stop
+  uint64_t missed_instants = 0;    // at which the thread that runs could not be taken
+  Nanos starting_cpu;              // of collector_cpu: until the first sample
+  RateLimit limit = RateLimit::kNone;
   Nanos collector_cpu;
   Nanos wall;
   double asked_rate_hz = 0;
@@ -94,6 +111,7 @@ struct Accounting {
   uint64_t unmatched_ends = 0;        // ends of calls that had not begun: left out
   uint64_t implied_ends = 0;          // calls that ended only because a caller did
   uint64_t ends_of_excluded = 0;      // ends of functions that are left out by a filter
+  uint64_t calls_without_name = 0;    // whose code, or what was called, is gone
   uint64_t calls_too_deep = 0;        // deeper than is kept
   uint64_t nonsense = 0;              // what the process told of its calls and cannot be: left out
   uint64_t calls_left_out = 0;        // shorter than was asked for

@@ -27,8 +27,12 @@ enum class FrameKind : uint8_t {
   kModule,  // the call of one nn.Module: "nn.Module: Linear_0 (layers.3.attn)"
 };
 
-// The leaf of a stack that was cut where it could not be verified, and the root of one that was too deep.
+// The leaf of a stack the rest of which could not be read, and the root of one that was too deep.
 inline constexpr std::string_view kTruncatedMarker = "[truncated]";
+// The leaf of a stack that moved while it was read without a stop: below it is what stood still.
+inline constexpr std::string_view kTornMarker = "[torn]";
+// Code that was freed before its name could be read.
+inline constexpr std::string_view kGoneMarker = "[code that is gone]";
 // The leaf of a thread that is collecting garbage.
 inline constexpr std::string_view kGcMarker = "<GC>";
 

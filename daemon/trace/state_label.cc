@@ -6,7 +6,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr std::array<std::string_view, kThreadStateCount> kLabels = {
-    "unknown", "running", "waiting for the GIL", "idle", "waiting for the GPU", "waiting for a disk",
+    "unknown", "running", "waiting for the GIL", "idle", "waiting for the GPU", "waiting for a disk", "job-stopped",
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 namespace ptrace_prof {
 
-inline constexpr size_t kThreadStateCount = static_cast<size_t>(ThreadState::kDiskWait) + 1;
+inline constexpr size_t kThreadStateCount = static_cast<size_t>(ThreadState::kJobStopped) + 1;
 
 std::string StateLabel(const StateInfo& info);
 

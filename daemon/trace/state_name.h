@@ -8,8 +8,8 @@
 
 namespace ptrace_prof {
 
-inline constexpr std::array<std::string_view, 6> kStateNames = {"unknown", "running",  "gil-wait",
-                                                                "idle",    "gpu-wait", "disk-wait"};
+inline constexpr std::array<std::string_view, 7> kStateNames = {"unknown",  "running",   "gil-wait",   "idle",
+                                                                "gpu-wait", "disk-wait", "job-stopped"};
 
 constexpr std::string_view StateName(ThreadState state) {
   return kStateNames[static_cast<size_t>(state) % kStateNames.size()];

@@ -20,7 +20,7 @@ struct DumpedThread {
   ThreadState state = ThreadState::kUnknown;
   bool holds_gil = false;
   std::string detail;
-  SampleQuality quality = SampleQuality::kVerified;
+  SampleQuality quality = SampleQuality::kSeen;
   std::vector<Frame> frames;                              // leaf first
   std::map<uint32_t, std::vector<LocalVariable>> locals;  // by index into frames
 };

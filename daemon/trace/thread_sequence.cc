@@ -169,7 +169,7 @@ void ThreadSequence::EncodeSampleRange(size_t begin, size_t end, bool with_local
   WireEncoder& extras = interner_.extras();
   uint64_t unmarked = 0;
   for (size_t i = begin; i < end; ++i) {
-    if (samples_[i].quality == SampleQuality::kVerified) {
+    if (samples_[i].quality == SampleQuality::kSeen) {
       ++unmarked;
       continue;
     }

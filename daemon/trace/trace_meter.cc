@@ -6,6 +6,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr size_t kMaxGpuProcesses = 1024;
+constexpr size_t kMaxProcesses = 65'536;
 
 }  // namespace
 
@@ -17,6 +18,16 @@ Accounting TraceMeter::Totals() const {
   }
   totals.processes = std::max(totals.processes, processes_);
   return totals;
+}
+
+void TraceMeter::OnProcess(const ProcessInfo& process) {
+  if (begun_.size() >= kMaxProcesses && !begun_.contains(process.pid)) {
+    ++processes_;
+    return;
+  }
+  const auto [known, is_new] = begun_.try_emplace(process.pid, process.start_time);
+  processes_ += is_new || known->second != process.start_time ? 1 : 0;
+  known->second = process.start_time;
 }
 
 void TraceMeter::OnSample(TrackId, Nanos, StackId, SampleQuality quality) {

@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "daemon/trace/trace_reader.h"
@@ -36,7 +37,7 @@ class TraceMeter : private TraceVisitor {
 
  private:
   void OnRequest(const CaptureRequest& request) override { request_ = request; }
-  void OnProcess(const ProcessInfo&) override { ++processes_; }
+  void OnProcess(const ProcessInfo& process) override;
   void OnSample(TrackId, Nanos, StackId, SampleQuality quality) override;
   void OnCallBegin(TrackId, Nanos, StackId, CallEntry, GeneratorId) override;
   void OnNotice(Nanos when, std::string_view text) override;
@@ -54,6 +55,7 @@ class TraceMeter : private TraceVisitor {
   bool has_calls_ = false;
   std::array<uint64_t, kSampleQualityCount> by_quality_{};
   uint64_t processes_ = 0;
+  std::unordered_map<Pid, Nanos> begun_;  // when: another image (exec) is no other process
 };
 
 }  // namespace ptrace_prof

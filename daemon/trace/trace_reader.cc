@@ -444,7 +444,7 @@ void TraceReader::Impl::OnSamples(const Packet& packet, Sequence& sequence) {
       deltas.push_back(field.AsSigned());
     }
   }
-  // Where the next sample that is not kVerified is, and what it is.
+  // Where the next sample that is not kSeen is, and what it is.
   WireDecoder extension(packet.extension);
   WireDecoder marks({});
   const auto next_mark = [&]() -> uint64_t {
@@ -472,10 +472,10 @@ void TraceReader::Impl::OnSamples(const Packet& packet, Sequence& sequence) {
       break;
     }
     sequence.sample_us = Add(sequence.sample_us, deltas[index++]);
-    SampleQuality quality = SampleQuality::kVerified;
+    SampleQuality quality = SampleQuality::kSeen;
     if (mark != UINT64_MAX && unmarked == mark >> kQualityBits) {
       const uint64_t value = mark & ((1 << kQualityBits) - 1);
-      quality = value < kSampleQualityCount ? static_cast<SampleQuality>(value) : SampleQuality::kUnverified;
+      quality = value < kSampleQualityCount ? static_cast<SampleQuality>(value) : SampleQuality::kTruncated;
       mark = next_mark();
       unmarked = 0;
     } else {

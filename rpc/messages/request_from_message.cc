@@ -72,6 +72,7 @@ Result<void> ReadRate(const v1::SampleOptions& options, CaptureRequest& request)
     return Invalid(fmt::format("sample.rate_hz is {}", options.rate_hz()), "give 0.001 to 200000");
   }
   request.rate_hz = options.as_fast_as_possible() ? 0 : options.rate_hz() == 0 ? kDefaultRateHz : options.rate_hz();
+  const bool has_rate = options.as_fast_as_possible() || options.rate_hz() > 0;
   if (options.no_overhead_limit() && options.has_max_overhead()) {
     return Invalid("sample.max_overhead and sample.no_overhead_limit are both given", "leave one of them out");
   }
@@ -82,6 +83,17 @@ Result<void> ReadRate(const v1::SampleOptions& options, CaptureRequest& request)
   request.max_overhead = options.no_overhead_limit()  ? 0
                          : options.has_max_overhead() ? options.max_overhead()
                                                       : request.max_overhead;
+  if (options.no_stopped_limit() && options.has_max_stopped()) {
+    return Invalid("sample.max_stopped and sample.no_stopped_limit are both given", "leave one of them out");
+  }
+  if (options.has_max_stopped() && !(options.max_stopped() > 0 && options.max_stopped() <= 1)) {
+    return Invalid(fmt::format("sample.max_stopped is {}", options.max_stopped()),
+                   "give a share of the time, above 0 and at most 1, or no_stopped_limit");
+  }
+  request.max_stopped = options.no_stopped_limit()  ? 0
+                        : options.has_max_stopped() ? options.max_stopped()
+                        : has_rate                  ? 0  // who asks for a rate is to have it
+                                                    : request.max_stopped;
   return {};
 }
 
@@ -92,6 +104,16 @@ Result<void> ReadIdle(const v1::SampleOptions& options, CaptureRequest& request)
   }
   request.idle = *idle;
   return {};
+}
+
+template <typename Message>
+Result<StopPolicy> ReadStops(const Message& message, std::string_view prefix) {
+  const bool none = message.nonblocking() || message.no_stops();
+  if (message.blocking() && none) {
+    return Invalid(fmt::format("{0}blocking stops the process for every sample, and {0}nonblocking forbids it", prefix),
+                   "leave one of them out");
+  }
+  return message.blocking() ? StopPolicy::kAll : none ? StopPolicy::kNone : StopPolicy::kBrief;
 }
 
 Result<void> ReadSampling(const v1::SampleOptions& options, CaptureRequest& request) {
@@ -105,15 +127,13 @@ Result<void> ReadSampling(const v1::SampleOptions& options, CaptureRequest& requ
   for (const int32_t tid : options.threads()) {
     request.threads.emplace_back(tid);
   }
-  if (options.blocking() && options.no_stops()) {
-    return Invalid("sample.blocking stops the process for every sample, and sample.no_stops forbids it",
-                   "leave one of them out");
+  PP_ASSIGN_OR_RETURN(request.stops, ReadStops(options, "sample."));
+  if (request.rate_hz <= 0 && request.stops == StopPolicy::kBrief) {
+    request.stops = StopPolicy::kNone;  // the target would stand still
   }
   request.max_depth = options.max_depth() == 0 ? kDefaultMaxDepth : options.max_depth();
   request.gil_only = options.gil_only();
   request.subprocesses = !options.no_subprocesses();
-  request.blocking = options.blocking();
-  request.allow_stops = !options.no_stops();
   request.wait_for_python = options.wait_for_python();
   return {};
 }
@@ -181,7 +201,9 @@ Result<void> RefuseSampling(const v1::SampleOptions& options) {
                {"threads", options.threads_size() > 0},
                {"gil_only", options.gil_only()},
                {"blocking", options.blocking()},
-               {"no_stops", options.no_stops()}};
+               {"nonblocking", options.nonblocking() || options.no_stops()},
+               {"max_stopped", options.has_max_stopped()},
+               {"no_stopped_limit", options.no_stopped_limit()}};
   for (const auto& word : words) {
     if (word.is_given) {
       return Invalid(fmt::format("sample.{} is about samples, and MODE_TRACE takes none", word.name),
@@ -315,13 +337,9 @@ Result<CaptureRequest> RequestFrom(const v1::DumpStacksRequest& dump) {
   request.verb = CaptureVerb::kDump;
   request.idle = IdlePolicy::kAll;
   PP_RETURN_IF_ERROR(ReadTarget(dump.target(), request));
-  if (dump.blocking() && dump.no_stops()) {
-    return Invalid("blocking stops the process, and no_stops forbids it", "leave one of them out");
-  }
+  PP_ASSIGN_OR_RETURN(request.stops, ReadStops(dump, ""));
   request.subprocesses = !dump.no_subprocesses();
   request.locals = dump.locals();
-  request.blocking = dump.blocking();
-  request.allow_stops = !dump.no_stops();
   request.max_depth = dump.max_depth() == 0 ? kDefaultMaxDepth : dump.max_depth();
   return DecodeRequest(EncodeRequest(request));
 }

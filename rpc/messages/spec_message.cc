@@ -105,8 +105,12 @@ void FillSpec(const CaptureRequest& request, v1::CaptureSpec* out) {
     sample.add_threads(tid.value);
   }
   sample.set_gil_only(request.gil_only);
-  sample.set_blocking(request.blocking);
-  sample.set_no_stops(!request.allow_stops);
+  sample.set_blocking(request.stops == StopPolicy::kAll);
+  sample.set_nonblocking(request.stops == StopPolicy::kNone);
+  if (request.max_stopped > 0) {
+    sample.set_max_stopped(request.max_stopped);
+  }
+  sample.set_no_stopped_limit(request.max_stopped == 0);
 }
 
 void FillDumpRequest(const CaptureRequest& request, v1::DumpStacksRequest* out) {
@@ -114,8 +118,8 @@ void FillDumpRequest(const CaptureRequest& request, v1::DumpStacksRequest* out) 
   out->mutable_target()->set_start_time_ticks(request.start_ticks);
   out->set_no_subprocesses(!request.subprocesses);
   out->set_locals(request.locals);
-  out->set_blocking(request.blocking);
-  out->set_no_stops(!request.allow_stops);
+  out->set_blocking(request.stops == StopPolicy::kAll);
+  out->set_nonblocking(request.stops == StopPolicy::kNone);
   out->set_max_depth(request.max_depth);
 }
 

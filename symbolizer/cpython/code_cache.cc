@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
 #include <iterator>
-#include <string_view>
 
 #include "symbolizer/cpython/frame_walker.h"
 #include "symbolizer/cpython/object_reader.h"
@@ -14,6 +12,9 @@ namespace {
 
 constexpr uint64_t kMaxInstructionBytes = uint64_t{1} << 30;
 constexpr size_t kMaxNameBytes = 4096;
+constexpr uint32_t kConstsBehindHeader = 8;  // co_consts comes next to ob_size from 3.11 on (Include/cpython/code.h)
+constexpr uint64_t kMaxPlaceholderBytes = 64;
+constexpr const char* kPlaceholder = "Compiled function bytecode used";  // what it would raise
 constexpr size_t kMostCopies = 4096;  // of the instructions of one code: as many as there were threads at a time
 
 template <typename T>
@@ -21,22 +22,6 @@ T Load(const std::byte* block, uint32_t offset) {
   T value{};
   std::memcpy(&value, block + offset, sizeof value);
   return value;
-}
-
-std::array<uint64_t, 5> Fingerprint(const Layout& layout, const std::byte* code) {
-  const uint64_t qualname = layout.Has(&Layout::code_qualname) ? Load<uint64_t>(code, layout.code_qualname) : 0;
-  return {Load<uint64_t>(code, layout.object_type), Load<uint64_t>(code, layout.code_filename),
-          Load<uint64_t>(code, layout.code_name), qualname ^ (Load<uint64_t>(code, layout.code_line_table) << 1),
-          static_cast<uint64_t>(Load<int32_t>(code, layout.code_first_line))};
-}
-
-uint64_t IdentityOf(const CodeInfo& code) {
-  const std::hash<std::string_view> text;
-  uint64_t identity = MixHash(code.address.value, MixHash(text(code.function), text(code.file)));
-  for (const uint64_t word : code.fingerprint) {
-    identity = MixHash(identity, word);
-  }
-  return identity;
 }
 
 }  // namespace
@@ -51,6 +36,26 @@ CodeCache::CodeCache(RemoteMemory& memory, const Layout& layout, RemoteAddr code
 void CodeCache::Clear() {
   by_address_.Clear();
   codes_.resize(1);
+  large_line_tables_ = 0;
+}
+
+CodeFingerprint CodeCache::FingerprintOf(const std::byte* code) const {
+  const uint64_t qualname = layout_.Has(&Layout::code_qualname) ? Load<uint64_t>(code, layout_.code_qualname) : 0;
+  return {Load<uint64_t>(code, layout_.object_type), Load<uint64_t>(code, layout_.code_filename),
+          Load<uint64_t>(code, layout_.code_name), qualname ^ (Load<uint64_t>(code, layout_.code_line_table) << 1),
+          static_cast<uint64_t>(Load<int32_t>(code, layout_.code_first_line))};
+}
+
+bool CodeCache::IsSame(CodeId id) {
+  headers_.resize(std::max<size_t>(headers_.size(), layout_.code_size));
+  return memory_.Read(info(id).address, headers_.data(), layout_.code_size) == ReadStatus::kOk &&
+         FingerprintOf(headers_.data()) == info(id).fingerprint;
+}
+
+void CodeCache::Confirm(CodeId id, uint64_t generation) {
+  CodeInfo& code = codes_[id.value];
+  code.confirmed = static_cast<uint8_t>(std::min(code.confirmed + 1, 255));
+  code.generation = generation;
 }
 
 CodeId CodeCache::Find(uint64_t address) const {
@@ -83,7 +88,7 @@ bool CodeCache::ReadInfo(uint64_t address, CodeInfo* info) {
     return false;
   }
   info->address = RemoteAddr(address);
-  info->fingerprint = Fingerprint(layout_, code);
+  info->fingerprint = FingerprintOf(code);
   info->first_line = Load<int32_t>(code, layout_.code_first_line);
   info->may_suspend = layout_.Has(&Layout::code_flags) && MaySuspend(Load<uint32_t>(code, layout_.code_flags));
   const uint32_t name_field = layout_.Has(&Layout::code_qualname) ? layout_.code_qualname : layout_.code_name;
@@ -112,11 +117,39 @@ bool CodeCache::ReadInfo(uint64_t address, CodeInfo* info) {
   }
   info->function = std::move(*function);
   info->file = std::move(*path);
-  if (auto lines = reader.ReadBytes(table, kMaxLineTableBytes)) {
-    info->line_table = std::move(*lines);
+  info->is_internal = info->file == "<shim>" || (info->file == "__init__" && info->function == "__init__");
+  if (!IsCompiled(*info, code)) {
+    ReadLineTable(table, info);
   }
-  info->identity = IdentityOf(*info);
   return true;
+}
+
+// Nuitka's functions have code objects for their names; the bytecode is empty up to 3.10, and a placeholder of one
+// statement later, the same for all.
+bool CodeCache::IsCompiled(const CodeInfo& info, const std::byte* header) {
+  const uint64_t length = info.instructions_end - info.instructions;
+  if (length == 0 || length > kMaxPlaceholderBytes || info.instructions == 0) {
+    return length == 0;
+  }
+  ObjectReader reader(memory_, layout_);
+  const auto consts = reader.ReadTuple(RemoteAddr(Load<uint64_t>(header, layout_.var_size + kConstsBehindHeader)), 2);
+  return consts.has_value() && std::ranges::any_of(*consts, [&](RemoteAddr one) {  // the first, or after the docstring
+           return reader.ReadString(one, kMaxNameBytes) == kPlaceholder;
+         });
+}
+
+void CodeCache::ReadLineTable(RemoteAddr table, CodeInfo* info) {
+  ObjectReader reader(memory_, layout_);
+  const size_t room = std::max(kMaxLargeLineTables - large_line_tables_, kLargeLineTableBytes);
+  auto lines = reader.ReadBytes(table, std::min(kMaxLineTableBytes, room));
+  if (!lines.has_value()) {
+    return;
+  }
+  if (lines->size() > kLargeLineTableBytes) {
+    large_line_tables_ += lines->size();
+  }
+  info->line_table = std::move(*lines);
+  info->has_line_table = true;
 }
 
 CodeId CodeCache::Read(uint64_t address) {
@@ -186,15 +219,6 @@ std::optional<uint64_t> CodeCache::Locate(CodeId id, uint64_t instruction) {
   return std::nullopt;
 }
 
-bool CodeCache::IsAtEntry(CodeId id, uint64_t instruction) const {
-  const CodeInfo& code = info(id);
-  const auto is_first = [&](uint64_t begin) { return instruction == begin || instruction + 2 == begin; };
-  const bool is_index =
-      layout_.instruction == InstructionKind::kLastiBytes || layout_.instruction == InstructionKind::kLastiUnits;
-  return is_index ? static_cast<int64_t>(instruction) <= 0
-                  : is_first(code.instructions) || std::ranges::any_of(code.copies, is_first);
-}
-
 SourcePosition CodeCache::Position(CodeId id, uint64_t located) const {
   const CodeInfo& code = info(id);
   int64_t offset = 0;
@@ -204,10 +228,13 @@ SourcePosition CodeCache::Position(CodeId id, uint64_t located) const {
     case InstructionKind::kPrevInstr:
     case InstructionKind::kInstrPtr: offset = static_cast<int64_t>(located - code.instructions); break;
   }
+  if (!code.has_line_table) {
+    return {};
+  }
   if (!Contains(code, located) || offset > static_cast<int64_t>(kMaxInstructionBytes)) {
     return SourcePosition{.line = code.first_line};
   }
-  return decode_(code.line_table, code.first_line, offset);
+  return decode_(code.line_table, code.first_line, offset, code.line_cursor);
 }
 
 void CodeCache::Forget(uint64_t address) {
@@ -229,7 +256,7 @@ ReadStatus CodeCache::Revalidate(const std::vector<CodeId>& ids, std::vector<Cod
       return status;
     }
     for (size_t i = done; i < done + filled; ++i) {
-      if (Fingerprint(layout_, headers_.data() + i * layout_.code_size) != info(ids[i]).fingerprint) {
+      if (FingerprintOf(headers_.data() + i * layout_.code_size) != info(ids[i]).fingerprint) {
         stale->push_back(ids[i]);
       }
     }

@@ -3,6 +3,9 @@
 // Read once, then checked again: an address may be freed and reused by another code object, so each entry
 // carries a fingerprint of the header, and Revalidate (called before samples are written out) tells which entries
 // no longer hold. A reused address gets a new CodeId. Does not stop the target. One owner, one thread.
+//
+// Line tables are kept whole; one that is larger than kMaxLineTableBytes, or would be one too many of the large ones,
+// is not, and its function's instructions have no line.
 #pragma once
 
 #include <array>
@@ -22,20 +25,34 @@ namespace ptrace_prof {
 using CodeId = StrongId<struct CodeIdTag, uint32_t>;
 inline constexpr CodeId kNoCode{0};
 
+// A generated module of a hundred thousand lines has a table of one MiB.
+inline constexpr size_t kMaxLineTableBytes = size_t{64} << 20;
+inline constexpr size_t kLargeLineTableBytes = size_t{1} << 20;
+inline constexpr size_t kMaxLargeLineTables = size_t{128} << 20;  // bytes of all that are larger than that
+
+// What tells a code object from another at its address.
+using CodeFingerprint = std::array<uint64_t, 5>;
+
 struct CodeInfo {
   RemoteAddr address;
   std::string function;  // qualified name where there is one, else the name
   std::string file;
   int32_t first_line = 0;
   bool may_suspend = false;  // of a generator, a coroutine, or both
-  RemoteAddr name_object;    // co_name, co_filename themselves
+  // The interpreter's own, of which its tracebacks show nothing either: 3.12's trampoline (file "<shim>"), and what
+  // stands between a class that is called and its __init__ from 3.12 on (Objects/codeobject.c: _Py_InitCleanup).
+  bool is_internal = false;
+  RemoteAddr name_object;  // co_name, co_filename themselves
   RemoteAddr file_object;
   std::vector<uint8_t> line_table;
+  bool has_line_table = false;  // it could be read; it may be empty; of what Nuitka compiled it tells nothing
+  mutable LineCursor line_cursor;
   uint64_t instructions = 0;      // address of the first instruction; 0 where f_lasti is an index
   uint64_t instructions_end = 0;  // f_lasti kinds: length in bytes
   std::vector<uint64_t> copies;   // where threads' copies of the instructions begin, in order
-  std::array<uint64_t, 5> fingerprint{};
-  uint64_t identity = 0;  // the same in a process and in those that it forked afterwards
+  CodeFingerprint fingerprint{};
+  uint8_t confirmed = 0;    // how often it was found to be the same since; see Confirm
+  uint64_t generation = 0;  // the interpreter's count of freed code objects when it was found to be the same last
 };
 
 class CodeCache {
@@ -48,14 +65,19 @@ class CodeCache {
   // Reads it from the target. kNoCode: what is there is not a code object (now).
   CodeId Read(uint64_t address);
 
+  static constexpr size_t kMostHeaderBytes = 512;
+  uint32_t header_size() const { return layout_.code_size; }
+  CodeFingerprint FingerprintOf(const std::byte* header) const;
+  // Reads its header again: is it the same code object still?
+  bool IsSame(CodeId id);
+  void Confirm(CodeId id, uint64_t generation);
+
   const CodeInfo& info(CodeId id) const { return codes_[id.value]; }
   // What a frame of this code that holds `instruction` executes, as a place in the code object's own instructions, of
   // which a thread of a free-threaded build (3.14+) may run a copy; nullopt: no frame of this code could hold it.
   // Copies are read when first met.
   std::optional<uint64_t> Locate(CodeId id, uint64_t instruction);
-  // A frame of this code that holds `instruction` has not gone beyond its first one.
-  bool IsAtEntry(CodeId id, uint64_t instruction) const;
-  // `located`: see Locate; of any other, the line where the code begins.
+  // `located`: see Locate; of any other, the line where the code begins. No line where the table could not be read.
   SourcePosition Position(CodeId id, uint64_t located) const;
 
   // Re-reads the headers of `ids` in one batch; appends those that changed to `stale` and forgets their addresses.
@@ -72,6 +94,8 @@ class CodeCache {
     uint64_t operator()(uint64_t address) const { return MixHash(address, 0); }
   };
   bool ReadInfo(uint64_t address, CodeInfo* info);
+  bool IsCompiled(const CodeInfo& info, const std::byte* header);
+  void ReadLineTable(RemoteAddr table, CodeInfo* info);
   bool IsCodeType(uint64_t type);
   bool Contains(const CodeInfo& code, uint64_t instruction) const;
   void ReadCopies(CodeInfo& code);
@@ -81,7 +105,8 @@ class CodeCache {
   LineTableDecoder decode_;
   uint64_t code_type_;
   FlatMap<uint64_t, CodeId, AddressHash> by_address_;
-  std::vector<CodeInfo> codes_;  // [0] is kNoCode
+  std::vector<CodeInfo> codes_;   // [0] is kNoCode
+  size_t large_line_tables_ = 0;  // bytes
   std::vector<std::byte> headers_;
   std::vector<ReadRequest> requests_;
 };

@@ -41,19 +41,14 @@ class CycleDetector {
   uint32_t next_landmark_ = 1;
 };
 
-bool IsBottom(uint64_t at, const ChainBottom& bottom, const FrameChain& chain) {
-  return at == bottom.shim && !chain.frames.empty() && chain.frames.back().address == bottom.frame &&
-         chain.frames.back().code == bottom.code;
-}
-
 }  // namespace
 
-WalkResult WalkFrames(const Layout& layout, const FrameBytes& bytes, uint64_t first, const ChainBottom& bottom,
-                      uint32_t max_depth, FrameChain* chain) {
+WalkResult WalkFrames(const Layout& layout, const FrameBytes& bytes, uint64_t first, uint32_t max_depth,
+                      FrameChain* chain) {
   const bool has_owner = layout.Has(&Layout::frame_owner);
   uint64_t at = first;
   CycleDetector cycle;
-  while (at != 0 && !IsBottom(at, bottom, *chain)) {
+  while (at != 0) {
     if (!IsPlausibleAddress(at) || cycle.IsBack(at)) {
       return {WalkEnd::kBad, 0};
     }
@@ -66,21 +61,16 @@ WalkResult WalkFrames(const Layout& layout, const FrameBytes& bytes, uint64_t fi
         return {WalkEnd::kBad, 0};
       }
       chain->shims.push_back(at);
-      chain->end_shim = at;
     } else {
       if (chain->frames.size() >= max_depth) {
         return {WalkEnd::kTooDeep, 0};
       }
       const uint64_t code = Load<uint64_t>(frame + layout.frame_code) & ~layout.frame_tag_mask;
-      chain->end_shim = 0;
       if (code != 0 || !chain->frames.empty()) {  // 0: the leaf returned meanwhile, its caller is the leaf now
         chain->frames.push_back({at, code, LoadInstruction(layout, frame)});
       }
     }
     at = Load<uint64_t>(frame + layout.frame_previous);
-  }
-  if (at != 0) {
-    chain->end_shim = at;
   }
   return {WalkEnd::kRoot, 0};
 }

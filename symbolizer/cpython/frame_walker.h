@@ -2,7 +2,8 @@
 //
 // Works on PyFrameObject chains (<= 3.10) and _PyInterpreterFrame chains alike: the Layout says where the fields are.
 // Shim frames (owner >= layout.owner_no_python) have no code; they are passed over and listed, because the next
-// read must cover them too. Nothing that is read is believed: the result is a claim that StackLinker verifies.
+// read must cover them too. Nothing that is read is believed: lengths are bounded, and who names the
+// frames (StackBuilder) checks that they are of code.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +26,10 @@ struct RawFrame {
 struct FrameChain {
   std::vector<RawFrame> frames;  // leaf first
   std::vector<uint64_t> shims;
-  uint64_t end_shim = 0;  // the shim that ended the chain, 0 if it ended otherwise
 
   void Clear() {
     frames.clear();
     shims.clear();
-    end_shim = 0;
   }
 };
 
@@ -62,18 +61,10 @@ struct FrameBytes {
   }
 };
 
-// A shim with nothing below it, known from an earlier walk, and the frame above it: a walk that comes to both ends
-// there and need not read the shim. (Both: a torn frame can point anywhere.)
-struct ChainBottom {
-  uint64_t shim = 0;
-  uint64_t frame = 0;
-  uint64_t code = 0;
-};
-
-// Appends to `chain` the frames from `first` on, until null or `bottom`. A leaf whose code is null returned while it
-// was read (3.14 clears it) and is left out. To continue after kMissing: make the bytes available and call again with
+// Appends to `chain` the frames from `first` on, until null. A leaf whose code is null has returned (3.14 clears
+// it) and is left out. To continue after kMissing: make the bytes available and call again with
 // first = missing.
-WalkResult WalkFrames(const Layout& layout, const FrameBytes& bytes, uint64_t first, const ChainBottom& bottom,
-                      uint32_t max_depth, FrameChain* chain);
+WalkResult WalkFrames(const Layout& layout, const FrameBytes& bytes, uint64_t first, uint32_t max_depth,
+                      FrameChain* chain);
 
 }  // namespace ptrace_prof

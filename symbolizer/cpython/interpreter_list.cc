@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <span>
 
 #include "symbolizer/cpython/frame_walker.h"
 
@@ -12,7 +13,7 @@ constexpr size_t kMaxInterpreters = 1024;
 constexpr size_t kMaxThreads = 16384;
 constexpr int kBeginnings = 8;  // of a walk, where threads begin all the time
 
-uint64_t LoadWord(const std::vector<std::byte>& block, uint32_t offset) {
+uint64_t LoadWord(std::span<const std::byte> block, uint32_t offset) {
   uint64_t value = 0;
   if (offset != kAbsent && offset + sizeof value <= block.size()) {
     std::memcpy(&value, block.data() + offset, sizeof value);
@@ -123,6 +124,37 @@ ReadStatus ReadThreads(RemoteMemory& memory, const Layout& layout, RemoteAddr in
     at = next == at ? 0 : next;
   }
   return ReadStatus::kOk;
+}
+
+bool AreStillThreads(RemoteMemory& memory, const Layout& layout, RemoteAddr interpreter,
+                     const std::vector<ThreadEntry>& newest_first) {
+  if (newest_first.empty()) {
+    return false;
+  }
+  const uint32_t size = layout.thread_size;
+  std::vector<std::byte> blocks(newest_first.size() * size);
+  uint64_t head = 0;
+  std::vector<ReadRequest> batch = {{interpreter + layout.interp_threads_head, &head, sizeof head}};
+  for (size_t i = 0; i < newest_first.size(); ++i) {
+    batch.push_back({newest_first[i].state, &blocks[i * size], size});
+  }
+  size_t filled = 0;
+  if (memory.ReadBatch(batch, &filled) != ReadStatus::kOk || head != newest_first.front().state.value) {
+    return false;
+  }
+  for (size_t i = 0; i < newest_first.size(); ++i) {
+    const ThreadEntry& entry = newest_first[i];
+    const std::span<const std::byte> block(&blocks[i * size], size);
+    const uint64_t next = LoadWord(block, layout.thread_next);
+    const bool is_last = i + 1 == newest_first.size();
+    const bool is_linked = is_last ? next == 0 || next == entry.state.value : next == newest_first[i + 1].state.value;
+    if (!is_linked || LoadWord(block, layout.thread_interp) != interpreter.value ||
+        LoadWord(block, layout.thread_id) != entry.ident ||
+        LoadWord(block, layout.thread_native_id) != entry.native_id) {
+      return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace ptrace_prof

@@ -33,7 +33,6 @@ constexpr LayoutField kFields[] = {
     {"thread.next", &Layout::thread_next, 8},
     {"thread.interp", &Layout::thread_interp, 8},
     {"thread.frame", &Layout::thread_frame, 8},
-    {"thread.recursion_depth", &Layout::thread_recursion_depth, 4},
     {"thread.cframe", &Layout::thread_cframe, 8},
     {"cframe.current_frame", &Layout::cframe_current_frame, 8},
     {"thread.base_frame", &Layout::thread_base_frame, 8},

@@ -61,6 +61,7 @@ struct Layout {
   PythonVersion version;
   bool free_threaded = false;
   bool debug_build = false;
+  bool state_names_runner = true;  // 3.13+: the thread that a state names runs it; before, of a subinterpreter: made it
   LineTableKind line_table = LineTableKind::kLocationTable;
   InstructionKind instruction = InstructionKind::kInstrPtr;
   IntegerKind integer = IntegerKind::kTag;
@@ -94,9 +95,8 @@ struct Layout {
   uint32_t thread_prev = kAbsent;
   uint32_t thread_next = kAbsent;
   uint32_t thread_interp = kAbsent;
-  uint32_t thread_frame = kAbsent;            // <= 3.10: PyFrameObject*; 3.13+: _PyInterpreterFrame*
-  uint32_t thread_recursion_depth = kAbsent;  // <= 3.10: int; evaluations in progress, frames and more
-  uint32_t thread_cframe = kAbsent;           // 3.11, 3.12: _PyCFrame*, on the C stack
+  uint32_t thread_frame = kAbsent;   // <= 3.10: PyFrameObject*; 3.13+: _PyInterpreterFrame*
+  uint32_t thread_cframe = kAbsent;  // 3.11, 3.12: _PyCFrame*, on the C stack
   uint32_t cframe_current_frame = kAbsent;
   uint32_t thread_base_frame =
       kAbsent;                   // 3.15: pointer to the bottom frame (a shim), which lies behind the thread state

@@ -69,7 +69,6 @@ Layout Py38() {
   l.thread_next = 8;
   l.thread_interp = 16;
   l.thread_frame = 24;
-  l.thread_recursion_depth = 32;
   l.thread_id = 176;
   // Include/frameobject.h
   l.frame_previous = 24;
@@ -130,7 +129,6 @@ Layout Py311() {
   l.interp_modules = 888;
   // cpython/pystate.h
   l.thread_frame = kAbsent;
-  l.thread_recursion_depth = kAbsent;
   l.thread_cframe = 56;
   l.cframe_current_frame = 8;
   l.thread_id = 152;
@@ -220,6 +218,7 @@ Result<Layout> LayoutFor(PythonVersion version, bool debug_build) {
     if (version.major == 3 && version.minor == row.minor) {
       Layout layout = row.make();
       layout.version = version;
+      layout.state_names_runner = false;
       layout.debug_build = debug_build;  // --with-pydebug moves none of these fields
       CoverFields(layout);
       PP_RETURN_IF_ERROR(ValidateLayout(layout));

@@ -16,35 +16,34 @@ SourcePosition LineOnly(int64_t line) {
 
 // CPython 3.8, 3.9 (Objects/lnotab_notes.txt): pairs of address increment and line increment; a line begins at the
 // address that its pair ends at.
-SourcePosition DecodeLnotab(std::span<const uint8_t> table, int32_t first_line, int64_t instruction) {
-  int64_t line = first_line;
-  int64_t address = 0;
-  for (size_t i = 0; i + 1 < table.size(); i += 2) {
-    address += table[i];
-    if (address > instruction) {
+SourcePosition DecodeLnotab(std::span<const uint8_t> table, int32_t first_line, int64_t instruction,
+                            LineCursor& cursor) {
+  for (; cursor.at + 1 < table.size(); cursor.at += 2) {
+    if (cursor.address + table[cursor.at] > instruction) {
       break;
     }
-    line += static_cast<int8_t>(table[i + 1]);
+    cursor.address += table[cursor.at];
+    cursor.lines += static_cast<int8_t>(table[cursor.at + 1]);
   }
-  return LineOnly(line);
+  return LineOnly(first_line + cursor.lines);
 }
 
 // CPython 3.10 (PEP 626): pairs of length and line increment, each for the instructions that it covers; -128 says
 // that they have no line.
-SourcePosition DecodeLineTable310(std::span<const uint8_t> table, int32_t first_line, int64_t instruction) {
+SourcePosition DecodeLineTable310(std::span<const uint8_t> table, int32_t first_line, int64_t instruction,
+                                  LineCursor& cursor) {
   if (instruction < 0) {
     return LineOnly(first_line);
   }
   constexpr int8_t kNoLine = -128;
-  int64_t line = first_line;
-  int64_t end = 0;
-  for (size_t i = 0; i + 1 < table.size(); i += 2) {
-    end += table[i];
-    const auto delta = static_cast<int8_t>(table[i + 1]);
-    line += delta == kNoLine ? 0 : delta;
-    if (end > instruction) {
-      return delta == kNoLine ? SourcePosition{} : LineOnly(line);
+  for (; cursor.at + 1 < table.size(); cursor.at += 2) {
+    const auto delta = static_cast<int8_t>(table[cursor.at + 1]);
+    const int64_t lines = cursor.lines + (delta == kNoLine ? 0 : delta);
+    if (cursor.address + table[cursor.at] > instruction) {
+      return delta == kNoLine ? SourcePosition{} : LineOnly(first_line + lines);
     }
+    cursor.address += table[cursor.at];
+    cursor.lines = lines;
   }
   return {};
 }
@@ -52,29 +51,32 @@ SourcePosition DecodeLineTable310(std::span<const uint8_t> table, int32_t first_
 // CPython 3.11+ (Objects/locations.md): entries that begin with the only byte whose highest bit is set.
 class LocationEntries {
  public:
-  LocationEntries(std::span<const uint8_t> table, int32_t first_line) : table_(table), line_(first_line) {}
+  LocationEntries(std::span<const uint8_t> table, int32_t first_line, const LineCursor& from)
+      : table_(table), first_line_(first_line), next_(from) {}
 
   // False at the end of the table.
   bool Next() {
-    while (at_ < table_.size() && (table_[at_] & 0x80) == 0) {
-      ++at_;
+    while (next_.at < table_.size() && (table_[next_.at] & 0x80) == 0) {
+      ++next_.at;
     }
-    if (at_ == table_.size()) {
+    if (next_.at == table_.size()) {
       return false;
     }
-    const uint8_t first = table_[at_++];
-    end_ += ((first & 7) + 1) * kCodeUnit;
+    begin_ = next_;
+    const uint8_t first = table_[next_.at++];
+    next_.address += ((first & 7) + 1) * kCodeUnit;
     Decode((first >> 3) & 15);
     return true;
   }
-  int64_t end() const { return end_; }
+  const LineCursor& begin() const { return begin_; }
+  int64_t end() const { return next_.address; }
   const SourcePosition& position() const { return position_; }
 
  private:
   static constexpr int64_t kCodeUnit = 2;
   enum : unsigned { kOneLine0 = 10, kNoColumns = 13, kLong = 14, kNone = 15 };
 
-  uint8_t Byte() { return at_ < table_.size() && (table_[at_] & 0x80) == 0 ? table_[at_++] : 0; }
+  uint8_t Byte() { return next_.at < table_.size() && (table_[next_.at] & 0x80) == 0 ? table_[next_.at++] : 0; }
 
   // Six bits a byte, lowest first; more than six bytes are not a number of CPython's.
   uint32_t Varint() {
@@ -99,13 +101,14 @@ class LocationEntries {
       return;
     }
     if (code == kLong || code == kNoColumns) {
-      line_ += SignedVarint();
+      next_.lines += SignedVarint();
     } else if (code >= kOneLine0) {
-      line_ += code - kOneLine0;
+      next_.lines += code - kOneLine0;
     }
-    position_ = LineOnly(line_);
+    const int64_t line = first_line_ + next_.lines;
+    position_ = LineOnly(line);
     if (code == kLong) {
-      position_.end_line = Clamp(line_ + Varint());
+      position_.end_line = Clamp(line + Varint());
       position_.column = static_cast<int32_t>(Clamp(Varint())) - 1;
       position_.end_column = static_cast<int32_t>(Clamp(Varint())) - 1;
     } else if (code < kOneLine0) {
@@ -119,19 +122,21 @@ class LocationEntries {
   }
 
   std::span<const uint8_t> table_;
-  size_t at_ = 0;
-  int64_t line_;
-  int64_t end_ = 0;
+  int64_t first_line_;
+  LineCursor begin_;
+  LineCursor next_;
   SourcePosition position_;
 };
 
-SourcePosition DecodeLocationTable(std::span<const uint8_t> table, int32_t first_line, int64_t instruction) {
+SourcePosition DecodeLocationTable(std::span<const uint8_t> table, int32_t first_line, int64_t instruction,
+                                   LineCursor& cursor) {
   if (instruction < 0) {
     return LineOnly(first_line);
   }
-  LocationEntries entries(table, first_line);
+  LocationEntries entries(table, first_line, cursor);
   while (entries.Next()) {
     if (entries.end() > instruction) {
+      cursor = entries.begin();
       return entries.position();
     }
   }
@@ -142,11 +147,11 @@ SourcePosition DecodeLocationTable(std::span<const uint8_t> table, int32_t first
 
 LineTableDecoder DecoderFor(LineTableKind kind) {
   switch (kind) {
-    case LineTableKind::kLnotab: return DecodeLnotab;
-    case LineTableKind::kLineTable310: return DecodeLineTable310;
-    case LineTableKind::kLocationTable: return DecodeLocationTable;
+    case LineTableKind::kLnotab: return LineTableDecoder(DecodeLnotab);
+    case LineTableKind::kLineTable310: return LineTableDecoder(DecodeLineTable310);
+    case LineTableKind::kLocationTable: break;
   }
-  return DecodeLocationTable;
+  return LineTableDecoder(DecodeLocationTable);
 }
 
 }  // namespace ptrace_prof

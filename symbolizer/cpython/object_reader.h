@@ -17,7 +17,6 @@
 namespace ptrace_prof {
 
 inline constexpr size_t kMaxStringBytes = 64 * 1024;
-inline constexpr size_t kMaxLineTableBytes = 1024 * 1024;
 
 class ObjectReader {
  public:

@@ -45,26 +45,16 @@ bool ReadPlan::Seal() {
       return false;
     }
   }
-  size_ = total;
   hint_ = 0;
-  Show(0);
-  MakeRoom(1);
+  if (bytes_.size() < total) {
+    bytes_.resize(total);
+  }
   return true;
 }
 
-void ReadPlan::MakeRoom(size_t copies) {
-  if (bytes_.size() < copies * size_) {
-    bytes_.resize(copies * size_);
-  }
-}
-
-void ReadPlan::AppendRequests(std::vector<ReadRequest>* batch, size_t copy, Order order) {
-  const auto begin = static_cast<std::ptrdiff_t>(batch->size());
+void ReadPlan::AppendRequests(std::vector<ReadRequest>* batch) {
   for (const Region& region : regions_) {
-    batch->push_back({RemoteAddr(region.start), bytes_.data() + copy * size_ + region.offset, region.size});
-  }
-  if (order == Order::kBackwards) {
-    std::reverse(batch->begin() + begin, batch->end());
+    batch->push_back({RemoteAddr(region.start), bytes_.data() + region.offset, region.size});
   }
 }
 
@@ -79,7 +69,7 @@ const std::byte* ReadPlan::FindElsewhere(uint64_t address, uint32_t size) const 
     return nullptr;
   }
   hint_ = static_cast<size_t>(next - 1 - regions_.begin());
-  return bytes_.data() + shown_ + region.offset + (address - region.start);
+  return bytes_.data() + region.offset + (address - region.start);
 }
 
 }  // namespace ptrace_prof

@@ -3,8 +3,7 @@
 // The plan is a prediction: the addresses that the previous sample visited, merged where a gap costs less than
 // another iovec (one iovec ≈ 0.37 us, 2 KiB of copying ≈ 0.2 us; facts measured with process_vm_readv), with some
 // room above the youngest frame for calls made since. Add addresses, Seal, append the requests to a batch, read,
-// Find. The same pieces can be read several times in one batch, each time into a copy of its own; Show says in which
-// one Find looks. No allocation once the sizes have settled. One owner, one thread.
+// Find. No allocation once the sizes have settled. One owner, one thread.
 #pragma once
 
 #include <cstddef>
@@ -28,22 +27,14 @@ class ReadPlan {
   // Sorts and merges. false: more than kMaxBytes; the plan is then unusable.
   bool Seal();
 
-  void AppendRequests(std::vector<ReadRequest>* batch) { AppendRequests(batch, 0, Order::kForwards); }
-  enum class Order : uint8_t { kForwards, kBackwards };
-  // Room for so many copies must have been made since Seal.
-  void AppendRequests(std::vector<ReadRequest>* batch, size_t copy, Order order);
-  void MakeRoom(size_t copies);
-  // In which copy Find looks from now on; after Seal in the first.
-  void Show(size_t copy) { shown_ = copy * size_; }
-  size_t request_count() const { return regions_.size(); }
-  size_t size() const { return size_; }  // bytes of one copy
+  void AppendRequests(std::vector<ReadRequest>* batch);
 
   // The bytes at [address, address + size), or null when the plan does not cover them.
   const std::byte* Find(uint64_t address, uint32_t size) const {
     if (hint_ < regions_.size()) {
       const Region& region = regions_[hint_];
       if (address >= region.start && address - region.start + size <= region.size) {
-        return bytes_.data() + shown_ + region.offset + (address - region.start);
+        return bytes_.data() + region.offset + (address - region.start);
       }
     }
     return FindElsewhere(address, size);
@@ -53,14 +44,12 @@ class ReadPlan {
   struct Region {
     uint64_t start = 0;
     uint32_t size = 0;
-    uint32_t offset = 0;  // in a copy
+    uint32_t offset = 0;
   };
   const std::byte* FindElsewhere(uint64_t address, uint32_t size) const;
 
   std::vector<Region> regions_;  // sorted by start after Seal
   std::vector<std::byte> bytes_;
-  size_t size_ = 0;
-  size_t shown_ = 0;         // where the copy begins
   mutable size_t hint_ = 0;  // where the last Find hit
 };
 

@@ -2,22 +2,16 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 namespace ptrace_prof {
 namespace {
 
-constexpr int kMaxRounds = 4;                // predictions tried before the chain is called broken
-constexpr Nanos kOneMoment = Nanos(50'000);  // for the pieces of one chain: a few reads
-constexpr uint32_t kReplanEvery = 64;        // samples: sheds what the stack no longer needs
-constexpr uint32_t kRoomAbove = 1024;        // for calls made since the last sample
-constexpr uint64_t kMostRoom = 8192;         // reading 8 KiB more costs less than another call
-constexpr uint32_t kProbeBelow = 3072;       // callers usually lie just below a frame in the same chunk
+constexpr int kMaxRounds = 4;           // predictions tried before the chain is called broken
+constexpr uint32_t kReplanEvery = 64;   // samples: sheds what the stack no longer needs
+constexpr uint32_t kRoomAbove = 1024;   // for calls made since the last sample
+constexpr uint64_t kMostRoom = 8192;    // reading 8 KiB more costs less than another call
+constexpr uint32_t kProbeBelow = 3072;  // callers usually lie just below a frame in the same chunk
 constexpr uint32_t kCframeSize = 16;
-constexpr size_t kLongestSeries = 8;  // moments: the call's own cost is an eighth then
-constexpr size_t kMostPieces = 16;    // of a stack that is read in series: with more it is they that cost
-constexpr size_t kMostBytes = 32 * 1024;
-constexpr uint64_t kMostDelays = 3;  // between two moments, 0.3 us each
 
 uint64_t LoadWord(const std::byte* from) {
   uint64_t value;
@@ -28,7 +22,7 @@ uint64_t LoadWord(const std::byte* from) {
 // The fields that are looked at.
 uint32_t StateSize(const Layout& layout) {
   uint32_t end = layout.thread_interp + sizeof(uint64_t);
-  for (const auto field : {&Layout::thread_frame, &Layout::thread_cframe, &Layout::thread_recursion_depth}) {
+  for (const auto field : {&Layout::thread_frame, &Layout::thread_cframe}) {
     end = layout.Has(field) ? std::max<uint32_t>(end, layout.*field + sizeof(uint64_t)) : end;
   }
   return std::min(end, layout.thread_size);
@@ -58,12 +52,10 @@ void ThreadStack::Replan() {
     plan_.Add(RemoteAddr(frame.address), layout_.frame_size);
   }
   for (const uint64_t shim : chain_.shims) {
-    if (shim != bottom_.shim) {
-      plan_.Add(RemoteAddr(shim), layout_.frame_size);
-    }
+    plan_.Add(RemoteAddr(shim), layout_.frame_size);
   }
   for (const uint64_t missed : missed_) {
-    if (missed != 0 && missed != bottom_.shim) {
+    if (missed != 0) {
       plan_.Add(RemoteAddr(missed), layout_.frame_size);
     }
   }
@@ -88,7 +80,6 @@ void ThreadStack::PlanRoom(uint64_t leaf) {
 void ThreadStack::Forget() {
   chain_.Clear();
   cframe_ = 0;
-  bottom_ = {};
   highest_ = 0;
   missed_ = {};
   bare_ = true;
@@ -121,15 +112,13 @@ bool ThreadStack::LocateCurrent(uint64_t* current) {
 
 void ThreadStack::AppendRequests(std::vector<ReadRequest>* batch) {
   ReplanIfDue();
-  plan_.Show(0);
   plan_.AppendRequests(batch);
 }
 
-ReadStatus ThreadStack::ReadPlanned(RemoteMemory& memory, bool backwards) {
+ReadStatus ThreadStack::ReadPlanned(RemoteMemory& memory) {
   ReplanIfDue();
-  plan_.Show(0);
   requests_.clear();
-  plan_.AppendRequests(&requests_, 0, backwards ? ReadPlan::Order::kBackwards : ReadPlan::Order::kForwards);
+  plan_.AppendRequests(&requests_);
   size_t filled = 0;
   return memory.ReadBatch(requests_, &filled);
 }
@@ -159,7 +148,7 @@ CollectStatus ThreadStack::Walk(RemoteMemory& memory) {
   fetched_.Clear();
   chain_.Clear();
   pieced_ = false;
-  WalkResult walk = WalkFrames(layout_, bytes, current_, bottom_, max_depth_, &chain_);
+  WalkResult walk = WalkFrames(layout_, bytes, current_, max_depth_, &chain_);
   for (uint32_t fetches = 0; walk.end == WalkEnd::kMissing && fetches < max_depth_; ++fetches) {
     if (fetches < missed_.size()) {
       Remember(walk.missing);
@@ -172,7 +161,7 @@ CollectStatus ThreadStack::Walk(RemoteMemory& memory) {
     if (status != ReadStatus::kOk) {
       return CollectStatus::kBroken;
     }
-    walk = WalkFrames(layout_, bytes, walk.missing, bottom_, max_depth_, &chain_);
+    walk = WalkFrames(layout_, bytes, walk.missing, max_depth_, &chain_);
   }
   NoteWalk();
   switch (walk.end) {
@@ -190,80 +179,21 @@ void ThreadStack::NoteWalk() {
   if (is_due) {
     since_replan_ = 0;
     highest_ = 0;
-    bottom_ = {};  // now and then the shim is read again
   }
-  NoteShims();
   replan_due_ = replan_due_ || pieced_ || is_due;
   if (!chain_.frames.empty()) {
     highest_ = std::max(highest_, chain_.frames.front().address);
   }
 }
 
-// The innermost only: they are the next to go.
-void ThreadStack::NoteShims() {
-  constexpr size_t kNoted = 2;
-  for (size_t i = 0; i < std::min(kNoted, chain_.shims.size()); ++i) {
-    if (std::ranges::find(shims_, chain_.shims[i]) == shims_.end()) {
-      shims_[shims_next_++ % shims_.size()] = chain_.shims[i];
-    }
-  }
-}
-
-bool ThreadStack::DropDeadShims() {
-  constexpr size_t kMostAbove = 8;
-  std::vector<RawFrame>& frames = chain_.frames;
-  for (size_t i = 1; i + 1 < frames.size() && i <= kMostAbove; ++i) {
-    if (std::ranges::find(shims_, frames[i].address) == shims_.end()) {
-      continue;
-    }
-    const auto shim = frames.begin() + static_cast<ptrdiff_t>(i);
-    const bool is_recursion = std::any_of(frames.begin(), shim, [&](const RawFrame& above) {
-      return std::any_of(shim + 1, frames.end(), [&](const RawFrame& below) { return below.code == above.code; });
-    });
-    if (is_recursion) {
-      return false;
-    }
-    frames.erase(shim);
-    return true;
-  }
-  return false;
-}
-
-// How many frames there can have been when the thread state was read.
-uint32_t ThreadStack::DepthOf(const std::byte* state) const {
-  if (!layout_.Has(&Layout::thread_recursion_depth)) {
-    return UINT32_MAX;
-  }
-  uint32_t depth = 0;
-  std::memcpy(&depth, state + layout_.thread_recursion_depth, sizeof depth);
-  return depth;
-}
-
-// Frames on the heap (up to 3.10) are used again at any depth: where a recursion goes up and down meanwhile, the upper
-// part of one moment leads to the lower part of another, and only the number of frames tells.
-bool ThreadStack::IsOfSeveralMoments(uint32_t depth) const {
-  constexpr size_t kBeingLeft = 1;  // it is counted no more, but is the youngest still
-  if (chain_.frames.size() <= size_t{depth} + kBeingLeft) {
-    return false;
-  }
-  std::vector<uint64_t> codes;
-  codes.reserve(chain_.frames.size());
-  for (const RawFrame& frame : chain_.frames) {
-    codes.push_back(frame.code);
-  }
-  std::sort(codes.begin(), codes.end());
-  return std::adjacent_find(codes.begin(), codes.end()) != codes.end();
-}
-
 bool ThreadStack::IsOfThisThread(const std::byte* state) const {
   return state != nullptr && LoadWord(state + layout_.thread_interp) == interpreter_.value;
 }
 
-CollectStatus ThreadStack::Collect(RemoteMemory& memory, Nanos read_at) {
-  for (int round = 0; round < kMaxRounds; ++round) {
-    if (read_at == Nanos()) {
-      read_at = MonotonicNow();
-      const ReadStatus status = ReadPlanned(memory, false);
+CollectStatus ThreadStack::Collect(RemoteMemory& memory, bool filled) {
+  for (int round = 0; round < kMaxRounds; ++round, filled = false) {
+    if (!filled) {
+      const ReadStatus status = ReadPlanned(memory);
       if (status == ReadStatus::kGone || status == ReadStatus::kDenied) {
         return CollectStatus::kGone;
       }
@@ -272,111 +202,20 @@ CollectStatus ThreadStack::Collect(RemoteMemory& memory, Nanos read_at) {
           return CollectStatus::kNoState;
         }
         Forget();  // a predicted place is gone: start again from the thread state
-        read_at = Nanos();
         continue;
       }
     }
-    const std::byte* state = plan_.Find(state_.value, state_size_);
-    if (!IsOfThisThread(state)) {
+    if (!IsOfThisThread(plan_.Find(state_.value, state_size_))) {
       return CollectStatus::kNoState;
     }
-    const uint32_t depth = DepthOf(state);
     if (LocateCurrent(&current_)) {
-      const CollectStatus status = Walk(memory);
-      if (status == CollectStatus::kWhole && IsOfSeveralMoments(depth)) {
-        read_at = Nanos();
-        continue;
-      }
-      if (!pieced_ || round + 1 == kMaxRounds || MonotonicNow() - read_at < kOneMoment) {
-        return status;
-      }
-    } else {
-      replan_due_ = true;
+      return Walk(memory);
     }
-    read_at = Nanos();
+    replan_due_ = true;
   }
   return CollectStatus::kBroken;
 }
 
-void ThreadStack::TrustBottom() {
-  if (chain_.end_shim == bottom_.shim || chain_.frames.empty()) {
-    return;
-  }
-  bottom_ = {chain_.end_shim, chain_.frames.back().address, chain_.frames.back().code};
-  replan_due_ = true;
-}
-
-CollectStatus ThreadStack::ReadAgain(RemoteMemory& memory, bool backwards) {
-  const Nanos read_at = MonotonicNow();
-  const ReadStatus status = ReadPlanned(memory, backwards);
-  if (status == ReadStatus::kGone || status == ReadStatus::kDenied) {
-    return CollectStatus::kGone;
-  }
-  return Collect(memory, status == ReadStatus::kOk ? read_at : Nanos());
-}
-
-size_t ThreadStack::SeriesLength() const {
-  return plan_.request_count() <= kMostPieces && plan_.size() <= kMostBytes ? kLongestSeries : 1;
-}
-
-size_t ThreadStack::ReadSeries(RemoteMemory& memory, uint64_t random, Series* series) {
-  ReplanIfDue();
-  const size_t moments = SeriesLength();
-  plan_.MakeRoom(moments);
-  requests_.clear();
-  for (size_t i = 0; i < moments; ++i, random /= kMostDelays + 1) {
-    plan_.AppendRequests(&requests_, i, i % 2 == 0 ? ReadPlan::Order::kBackwards : ReadPlan::Order::kForwards);
-    for (uint64_t delays = random % (kMostDelays + 1); delays > 0; --delays) {
-      requests_.push_back({state_, ignored_.data(), static_cast<uint32_t>(ignored_.size())});
-    }
-  }
-  size_t filled = 0;
-  const Nanos read_at = MonotonicNow();
-  if (memory.ReadBatch(requests_, &filled) != ReadStatus::kOk) {
-    return 0;
-  }
-  CollectSeries(memory, moments, read_at, series);
-  return moments;
-}
-
-// All are walked before anything else is read: that would go where they lie.
-void ThreadStack::CollectSeries(RemoteMemory& memory, size_t moments, Nanos read_at, Series* series) {
-  if (series->size() < moments) {
-    series->resize(moments);
-  }
-  std::swap(chain_, kept_);
-  for (size_t i = 0; i < moments; ++i) {
-    Moment& moment = (*series)[i];
-    moment.status.reset();
-    plan_.Show(i);
-    const std::byte* state = plan_.Find(state_.value, state_size_);
-    if (!IsOfThisThread(state)) {
-      moment.status = CollectStatus::kNoState;
-      continue;
-    }
-    const uint32_t depth = DepthOf(state);
-    if (!LocateCurrent(&current_)) {
-      replan_due_ = true;
-      continue;
-    }
-    const CollectStatus status = Walk(memory);
-    const bool is_one = !(status == CollectStatus::kWhole && IsOfSeveralMoments(depth)) &&
-                        !(pieced_ && MonotonicNow() - read_at >= kOneMoment);
-    if (is_one) {
-      moment.status = status;
-      std::swap(moment.chain, chain_);
-    }
-  }
-  plan_.Show(0);
-  std::swap(chain_, kept_);
-}
-
-CollectStatus ThreadStack::Take(Moment& moment, RemoteMemory& memory) {
-  if (!moment.status.has_value()) {
-    return Collect(memory, Nanos());
-  }
-  std::swap(chain_, moment.chain);
-  return *moment.status;
-}
+CollectStatus ThreadStack::ReadAgain(RemoteMemory& memory) { return Collect(memory, false); }
 
 }  // namespace ptrace_prof

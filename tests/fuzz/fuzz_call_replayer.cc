@@ -31,6 +31,9 @@ class Anything : public CalledObjects {
   std::optional<Frame> Callable(RemoteAddr callable, RemoteAddr) override {
     return callable.value % 4 == 3 ? std::nullopt : std::optional(Named("callable", callable));
   }
+  std::optional<Frame> Type(RemoteAddr type) override {
+    return type.value % 4 == 3 ? std::nullopt : std::optional(Named("class", type));
+  }
   void Changed(const std::vector<RemoteAddr>& codes, std::vector<RemoteAddr>* changed) override {
     changed->insert(changed->end(), codes.begin(), codes.begin() + static_cast<ptrdiff_t>(codes.size() / 2));
   }

@@ -22,8 +22,8 @@ void ReadStack(RemoteMemory& memory, const Layout& layout, RemoteAddr state, Rem
     stack.AppendRequests(&batch);
     size_t filled = 0;
     const bool fresh = memory.ReadBatch(batch, &filled) == ReadStatus::kOk;
-    stack.Collect(memory, fresh ? MonotonicNow() : Nanos());
-    stack.ReadAgain(memory, sample % 2 != 0);
+    stack.Collect(memory, fresh);
+    stack.ReadAgain(memory);
     if (stack.frames().size() > kMaxDepth) {
       std::abort();
     }
@@ -68,7 +68,7 @@ void ReadEverything(RemoteMemory& memory, const Layout& layout) {
 bool ReadsAHealthyWorld(RemoteMemory& memory, const Layout& layout) {
   ThreadStack stack(layout, FakeWorld::Thread(0), FakeWorld::Interpreter(0), kMaxDepth);
   CodeCache codes(memory, layout, RemoteAddr(0));
-  return stack.ReadAgain(memory, false) == CollectStatus::kWhole && stack.frames().size() >= 15 &&
+  return stack.ReadAgain(memory) == CollectStatus::kWhole && stack.frames().size() >= 15 &&
          codes.Read(FakeWorld::CodeObject(0).value) != kNoCode;
 }
 

@@ -18,6 +18,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       if (found.line < 0 || found.end_line < 0 || found.column < -1 || found.end_column < -1) {
         std::abort();
       }
+      LineCursor cursor;
+      for (const int64_t at : {instruction / 2, instruction, instruction / 3, instruction}) {
+        const SourcePosition near = DecoderFor(kind)(table, first_line, at, cursor);
+        if (at == instruction && (near.line != found.line || near.end_column != found.end_column)) {
+          std::abort();
+        }
+      }
     }
   }
   return 0;

@@ -37,7 +37,7 @@ class Checker : public TraceVisitor {
   }
   void OnState(TrackId track, Nanos, const StateInfo& info) override {
     Require(track.value < tracks_);
-    Require(info.state <= ThreadState::kDiskWait);
+    Require(info.state <= ThreadState::kJobStopped);
     Require(info.detail.size() <= 256);
   }
   void OnCallBegin(TrackId track, Nanos, StackId stack, CallEntry entry, GeneratorId) override {

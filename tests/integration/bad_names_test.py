@@ -3,6 +3,7 @@ through a daemon, every word that comes out is text, and nobody hears of protobu
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,11 @@ from support.profiler import BINARY  # noqa: E402
 from support.target_process import DEADLINE, TARGETS, harm  # noqa: E402
 from support.terminal_run import PYTHON, TerminalCase, main  # noqa: E402
 
-BAD_WORD = b"\xff\xc3( \xed\xa0\x80"
+BAD_WORD = b"\xff\xc3( \xed\xa0\x80" + "\u202e\u2069\u2029\ufeff".encode()
+# What is never shown as it is: characters without a picture, but for line ends, and surrogates.
+HIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff]")
+JSON_HIDDEN = re.compile(r"(?<!\\)(\\\\)*\\u(00[0189]|061c|20[026]|d[89a-f]|feff)", re.IGNORECASE)
+TEXTS = ("html", "svg", "collapsed", "txt", "speedscope.json", "json")
 FORMATS = ("html", "svg", "collapsed", "txt", "pftrace", "speedscope.json", "pb.gz", "json")
 
 
@@ -53,9 +58,17 @@ class BadNames(TerminalCase):
                               timeout=DEADLINE)
         errors = done.stderr.decode()  # must be text
         self.assertEqual(done.returncode, status, errors)
-        for word in ("protobuf", "UTF-8", "utf8", "\x1b"):
+        for word in ("protobuf", "UTF-8", "utf8"):
             self.assertNotIn(word, errors)
-        return done.stdout.decode(), errors
+        output = done.stdout.decode()
+        for words in (errors, output):
+            self.assert_seen(words, "--json" in arguments)
+        return output, errors
+
+    def assert_seen(self, words, is_json):
+        """Every character of it has a picture, also when the escapes of JSON have been taken out."""
+        found = HIDDEN.search(words) or (is_json and JSON_HIDDEN.search(words))
+        self.assertFalse(found, found and words[max(found.start() - 60, 0):found.end() + 60])
 
     def test_looking(self):
         target = self.target()
@@ -78,6 +91,10 @@ class BadNames(TerminalCase):
                 output = self.folder / f"x.{name}"
                 self.said(host, "record", "--pid", target.pid, "-d", "200ms", "-o", output)
                 self.assertGreater(output.stat().st_size, 0)
+                if name in TEXTS:
+                    text = output.read_text()
+                    self.assertIn("bad\ufffd\ufffd\\u202e\\u2066", text.replace("\\\\", "\\"), name)
+                    self.assert_seen(text, "json" in name)
             self.assertIn("bad", (self.folder / "x.collapsed").read_text())
             self.said(host, "record", "--name", "bad_names.py", "-d", "200ms", "-o", self.folder / "x.collapsed")
 

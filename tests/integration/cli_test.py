@@ -44,6 +44,46 @@ class Refusals(TerminalCase):
         for command in ("record", "dump"):
             self.refuse(3, command, "--pid", NO_SUCH_PID - 1, says=[NO_SUCH_PID - 1])
 
+    def test_no_such_thread(self):
+        target, other = self.spin(), self.spin()
+        for tids in ("1", f"{target.pid},1", str(other.pid)):
+            wrong = tids.rsplit(",", 1)[-1]
+            words = self.refuse(3, "record", "--pid", target.pid, "--threads", tids, "-d", "200ms", "-o",
+                                self.folder / "x.html", says=[f"process {target.pid} has no thread {wrong}"])
+            self.assertNotIn("recording", words)
+            self.refuse(3, "top", "--pid", target.pid, "--threads", tids, "--count", 1, says=[wrong])
+        self.refuse(2, "record", "--threads", "1", "-o", self.folder / "x.html", "--", "true", says=["--threads"])
+        self.assertEqual(self.files(), [])
+        done = run("record", "--pid", target.pid, "--threads", target.pid, "-d", "200ms", "-f", "text", "-o", "-")
+        self.assertIn("spin", done.output)
+
+    def test_thread_of_a_child(self):
+        parent = subprocess.Popen([PYTHON, "-c", "import os\nchild = os.fork()\nif child: os.write(1, b'%d\\n' % child)\n"
+                                   "while True: sum(range(1000))"], stdout=subprocess.PIPE)
+        self.addCleanup(self._end, parent)
+        child = int(parent.stdout.readline())
+        self.addCleanup(os.kill, child, signal.SIGKILL)
+        asked = ("record", "--pid", parent.pid, "--threads", child, "-d", "500ms", "-f", "text", "-o")
+        done = run(*asked, "-")
+        self.assertEqual(done.status, 0, done)
+        self.assertIn("<module>", done.output)
+        self.refuse(3, *asked, self.folder / "x.txt", "--no-subprocesses", says=[child])
+        self.assertEqual(self.files(), [])
+
+    def test_no_such_folder(self):
+        nowhere, file = self.folder / "no" / "x.html", self.folder / "file"
+        file.write_text("")
+        trace = self.folder / "x.pftrace"
+        target = self.spin()
+        self.assertEqual(run("record", "--pid", target.pid, "-d", "200ms", "-q", "-o", trace).status, 0)
+        for verb in (["record", "--pid", target.pid], ["record", "--name", "nothing is called so", "--wait"], ["export", trace],
+                     ["record"]):
+            command = ["--", "touch", self.folder / "ran"] if len(verb) == 1 else []
+            words = self.refuse(7, *verb, "-o", nowhere, *command, says=[f"there is no folder {nowhere.parent} for {nowhere}"])
+            self.assertNotIn("tmp.", words.replace(str(self.folder), ""))
+            self.refuse(7, *verb, "-o", file / "x.html", *command, says=[f"{file}"])
+        self.assertEqual(self.files(), ["file", "x.pftrace"])
+
     def test_not_python(self):
         target = subprocess.Popen(["sleep", "1000"])
         self.addCleanup(self._end, target)
@@ -142,7 +182,7 @@ class Endings(TerminalCase):
     def test_duration(self):
         _, process = self.recording("-d", "500ms")
         self.assertEqual(process.end(), 0, process.words())
-        for word in ("samples in", "verified", "truncated", "stopped", "late", "lost", "overhead", "wrote"):
+        for word in ("samples in", "truncated", "brief stop", "late", "lost", "overhead", "wrote"):
             self.assertIn(word, process.words())
         self.assertEqual(self.files(), ["x.collapsed"])
 

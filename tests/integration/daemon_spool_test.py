@@ -72,6 +72,8 @@ class Restarted(SpoolCase):
     def test_what_went_on_has_failed_and_its_trace_is_there(self):
         first = self.daemon()
         names = [self.begin(first) for _ in range(3)]
+        for name in names:
+            self.assertTrue(within_deadline(lambda: "inner" in self.functions(first, name)))
         self.kill(first)
         second = self.daemon()
         self.assertIn("event=restored captures=3 interrupted=3", second.words())
@@ -246,8 +248,8 @@ class Disk(SpoolCase):
         self.assertEqual(daemon.end(), 0)
 
     def test_one_that_fails_ends_the_capture_with_what_there_was(self):
-        daemon = self.daemon(prefix=(sys.executable, FAILING_DISK, "12288"))
-        name = self.begin(daemon)
+        daemon = self.daemon(prefix=(sys.executable, FAILING_DISK, "16384"))
+        name = self.begin(daemon)  # a brief one needs 10 KiB
         last = self.probe(daemon, "watch", name).end()[-1]
         self.assertEqual(state_of(last), "STATE_FAILED", last)
         self.assertIn("Input/output error", last)

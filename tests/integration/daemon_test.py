@@ -331,11 +331,12 @@ class End(DaemonCase):
             self.assertTrue(probe.hear("STATE_RUNNING"))
             pids = daemon.processes()
             self.assertEqual(len(pids), 3, "the daemon, its launcher, a collector")
+            read = ("export", self.place.folder / "x.pftrace", "--format", "collapsed", "-o", "-")
+            self.assertTrue(within_deadline(lambda: "inner" in profiler.run(*read).output))
             self.assertEqual(daemon.end(number), 0, daemon.words())
             last = probe.end()[-1]
             self.assertTrue(state_of(last) == "STATE_CANCELLED" or last.startswith("error UNAVAILABLE"), last)
-            self.assertIn("inner", profiler.must("export", self.place.folder / "x.pftrace", "--format", "collapsed", "-o",
-                                                 "-").output)
+            self.assertIn("inner", profiler.must(*read).output)
             self.assertNothingLeft(pids)
             self.assertUnharmed(target.pid)
 

@@ -56,6 +56,17 @@ class LinesAgree(case.Case):
             with self.subTest(str(interpreter)):
                 self.check(interpreter)
 
+    def test_compiled_code_has_a_name_and_no_line(self):
+        for interpreter in self.interpreters:
+            if interpreter.numbers < (3, 11):
+                continue  # such code is empty there, and cannot be made in Python
+            with self.subTest(str(interpreter)):
+                target = self.start_waiting("looks_compiled.py", interpreter=interpreter)
+                stack = profiler.dump(target.pid)[0].raw["frames"]
+                lines = {frame["function"].rpartition(".")[2]: frame.get("line") for frame in stack}
+                self.assertFalse(lines["compiled"], lines)
+                self.assertTrue(lines["main"] and lines["<lambda>"], lines)
+
 
 if __name__ == "__main__":
     case.main()

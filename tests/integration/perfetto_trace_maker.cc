@@ -140,7 +140,7 @@ class Maker {
       stack = stacks_.InternStack(stack, stacks_.InternFrame(frame));
       leaf = frame.function;
     }
-    const auto quality = random_() % 10 == 0 ? SampleQuality::kTruncated : SampleQuality::kVerified;
+    const auto quality = random_() % 10 == 0 ? SampleQuality::kTruncated : SampleQuality::kSeen;
     writer_.AddSample(handle, Nanos(now_), stack, quality);
     ++expected.samples[{info.tid.value, info.name}];
     ++expected.leaves[depth == 0 ? "[no Python frame]" : leaf];

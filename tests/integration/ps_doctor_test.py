@@ -115,7 +115,7 @@ class Ps(Inspecting):
         self.assertEqual(entry["kind"], "python")
         self.assertEqual((entry["uid"], entry["namespace_pid"]), (os.geteuid(), target.pid))
         self.assertEqual(entry["parent_pid"], os.getpid())
-        self.assertRegex(entry["command_line"][-1], "^0.1 [?\ufffd]\\[31m$")
+        self.assertRegex(entry["command_line"][-1], r"^0.1 \\x1b\[31m$")
         self.assertEqual((entry["rank"], entry["world_size"], entry["slurm_job"]), (None, None, None))
         self.assertEqual(entry["gpu_libraries"], [])
         self.assertEqual(harm(target.pid), [])

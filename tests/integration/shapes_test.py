@@ -46,6 +46,14 @@ class Shapes(case.Case):
         self.assertIn(line_of("negative_lines.py", "element"), [line for _, line in stack])
         self.ends_well(target)
 
+    def test_huge_module(self):
+        target = self.start_waiting("huge_module.py")
+        _, line, size = target.expect("line").text.split()
+        self.assertGreater(int(size), 1 << 20)
+        frames = self.plain(self.main_stack(target))
+        self.assertIn(("<module>", int(line)), frames)
+        self.ends_well(target)
+
     def test_thread_names(self):
         target = self.start_waiting("thread_names.py")
         names = {f"CustomThreadName-{number}" for number in range(10)} | {"MainThread"}
@@ -121,10 +129,32 @@ class Shapes(case.Case):
         self.assertEqual(len(main), 1)
         self.assertEqual(main[0].tid, target.pid)
         self.assertIn("main_wait", stacks.plain_names(main[0].stack))
-        for number in (0, 1):
-            self.assertNotEqual(waiting[f"sub_wait_{number}"].raw["interpreter"], 0)
-        self.assertNotEqual(waiting["sub_wait_0"].raw["interpreter"], waiting["sub_wait_1"].raw["interpreter"])
+        if self.interpreter.numbers >= (3, 13):  # a state says which thread runs it: one thread, its callers below
+            self.assertEqual(len(threads), 3, threads)
+            for number in (0, 1):
+                thread = waiting[f"sub_wait_{number}"]
+                self.assertTrue(thread.name.startswith(f"sub-{number}"), thread)
+                self.assertIn("Thread.run", [frame.name.split(" ")[0] for frame in thread.stack])
+        else:
+            for number in (0, 1):
+                self.assertNotEqual(waiting[f"sub_wait_{number}"].raw["interpreter"], 0)
+            self.assertNotEqual(waiting["sub_wait_0"].raw["interpreter"], waiting["sub_wait_1"].raw["interpreter"])
         self.ends_well(target)
+
+    def test_a_thread_in_a_subinterpreter_is_one_thread(self):
+        for way in ((), ("--blocking",), ("--nonblocking",)):
+            target = self.start("goes_into_subinterpreter.py")
+            counts, run = profiler.record(target.pid, 2, *way)
+            inside = sum(count for stack, count in counts.items() if "inner" in stacks.plain_names(stack))
+            below = sum(count for stack, count in counts.items()
+                        if {"inner", "outer"} <= set(stacks.plain_names(stack)))
+            waits = sum(count for stack, count in counts.items()
+                        if stack[-1].name == "outer" or stack[-1].name.endswith("<lambda>"))
+            self.assertGreater(inside, 10, (way, counts))
+            self.assertEqual(below, inside, (way, counts))
+            self.assertLess(waits, sum(counts.values()) / 8, (way, counts))
+            self.assertIn("(1 process, 1 thread)", run.errors)
+            self.assertEqual(len(profiler.dump(target.pid)), 1)
 
     def test_legacy_subinterpreters(self):
         self.check_subinterpreters("legacy")

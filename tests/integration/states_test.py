@@ -1,10 +1,15 @@
 """What threads are said to do: running, waiting for the GIL or for something else, by name; who has the GIL; collecting."""
+import collections
+import os
 import pathlib
+import re
+import signal
 import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import case, profiler  # noqa: E402
+from support.target_process import status_fields  # noqa: E402
 
 SLEEPS = {"select", "pselect6", "nanosleep", "clock_nanosleep"}
 WAITS = {"sleeping": SLEEPS, "polling": {"epoll_wait"}, "reading": {"read"}, "locked": {"futex"}}
@@ -15,6 +20,13 @@ class States(case.Case):
     def all_wait(self, waiting):
         seen = {name: waiting.get(name, ("", "")) for name in WAITS}
         return all(seen[name][0] == "idle" and seen[name][1] in calls for name, calls in WAITS.items())
+
+    @staticmethod
+    def by_name(threads):
+        return {thread.name.split("-")[0]: (thread.raw["state"], thread.raw["detail"]) for thread in threads}
+
+    def waits(self, target, *options):
+        return self.by_name(profiler.dump(target.pid, *options))
 
     def start_with_gil(self, *script):
         return self.start(*script, env={"PYTHON_GIL": "1"} if self.interpreter.is_free_threaded else None)
@@ -41,23 +53,75 @@ class States(case.Case):
             self.assertEqual([name for name in holders if not name.startswith("busy")], [])
             seen.update(thread["state"] for thread in busy)
             seen.update("holder" for _ in holders)
-            waiting = {thread.name.split("-")[0]: (thread.raw["state"], thread.raw["detail"]) for thread in threads}
+            waiting = self.by_name(threads)
         self.assertLessEqual({"gil-wait", "holder", "running"}, seen)
         self.assertTrue(self.all_wait(waiting), waiting)
         self.assertUnharmed(target.pid)
 
-    def stacks(self, *script):
+    def test_waits_under_a_stop_are_waits(self):
+        target = self.start_with_gil("states.py")
+        deadline = time.monotonic() + PATIENCE
+        for _ in range(10):
+            while not self.all_wait(self.waits(target)) and time.monotonic() < deadline:
+                pass  # also who was interrupted in epoll_wait by the last stop, and waits for the GIL to wait again
+            waiting = self.waits(target, "--blocking")
+            self.assertTrue(self.all_wait(waiting), waiting)
+        self.assertUnharmed(target.pid)
+
+    def test_one_that_wakes_among_many_is_seen(self):
+        target = self.start("many_waiting.py")
+        stacks, run = profiler.record(target.pid, 3)
+        seen = sum(count for stack, count in stacks.items() if any(frame.plain == "wakes" for frame in stack))
+        self.assertGreater(seen, 25, run)  # a sixth of 300 instants on an idle machine, more on a busy one
+        self.assertUnharmed(target.pid)
+
+    def test_one_that_is_stopped_stands_still(self):
+        reading = ((), ("--nonblocking",))
+        for script, ways in ((("busyloop.py",), (*reading, ("--blocking",))), (("many_waiting.py", "asleep"), reading)):
+            with self.subTest(script):
+                self.stands_still(self.start(*script), ways)
+
+    @staticmethod
+    def have_all_stopped(pid):
+        stats = [task.joinpath("stat").read_text() for task in pathlib.Path(f"/proc/{pid}/task").iterdir()]
+        return all(stat.rpartition(")")[2].split()[0] == "T" for stat in stats)
+
+    def stands_still(self, target, ways):
+        os.kill(target.pid, signal.SIGSTOP)
+        self.addCleanup(os.kill, target.pid, signal.SIGCONT)
+        deadline = time.monotonic() + PATIENCE
+        while not self.have_all_stopped(target.pid) and time.monotonic() < deadline:
+            pass
+        for options in ways:
+            states = {(thread.raw["state"], thread.raw["detail"]) for thread in profiler.dump(target.pid, *options)}
+            self.assertEqual(states, {("job-stopped", "a signal")}, options)
+            run = profiler.Recording(target.pid, "--duration", "1s", *options)
+            self.addCleanup(run.remove)
+            finished = run.wait()
+            self.assertEqual(finished.status, 0, finished)
+            stood = re.search(r"stood still for ([\d.]+) s", finished.errors)
+            self.assertTrue(stood, finished)
+            self.assertGreater(float(stood[1]), 0.5, finished)
+            awake = max(run.stacks().values(), default=0)  # after a stop of ours each wakes up to stop again
+            self.assertLess(awake, 10, (options, finished))
+        self.assertTrue(status_fields(target.pid)["State"].startswith("T"))
+
+    def leaves_in(self, function, *script):
+        """Samples by their youngest frame, of the stacks that go through a function."""
         target = self.start_with_gil(*script)
-        run = profiler.Recording(target.pid, "--duration", "1s", "--rate", "1khz", "--max-overhead", "off", "--gil")
-        self.addCleanup(run.remove)
-        finished = run.wait()
-        self.assertEqual(finished.status, 0, finished)
-        return [stack for thread in run.sequences() for stack in thread]
+        stacks, _ = profiler.record(target.pid, 1, "--rate", "1khz", "--gil")
+        leaves = collections.Counter()
+        for stack, count in stacks.items():
+            if any(frame.plain == function for frame in stack):
+                leaves[stack[-1].name] += count
+        return leaves
 
     def test_collecting(self):
-        leaves = [stack[-1] for stack in self.stacks("states.py", "gc") if "collecting" in stack]
-        self.assertGreater(leaves.count("<GC>"), len(leaves) / 2, set(leaves))
-        self.assertNotIn("<GC>", [name for stack in self.stacks("busyloop.py") for name in stack])
+        leaves = self.leaves_in("collecting", "states.py", "gc")
+        self.assertGreater(leaves["<GC>"], sum(leaves.values()) / 2, leaves)
+        busy = self.leaves_in("busy_loop", "busyloop.py")
+        self.assertGreater(sum(busy.values()), 0)
+        self.assertEqual(busy["<GC>"], 0)
 
 
 if __name__ == "__main__":

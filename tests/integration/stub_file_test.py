@@ -13,7 +13,7 @@ STUB = pathlib.Path(os.environ.get("PP_STUB", ROOT / "build/release/attach/ptrac
 
 class StubFile(unittest.TestCase):
     path, init, header, magic = STUB, "PyInit__ptrace_prof_stub", "attach/abi/boot.h", "PP_BOOT_MAGIC"
-    most = 32 << 10
+    most = 40 << 10
 
     def readelf(self, *options):
         return subprocess.run(["readelf", "-W", *options, str(self.path)], capture_output=True, text=True, check=True).stdout

@@ -25,14 +25,14 @@ if(TARGET ptrace-prof)
   set_target_properties(hostile_runtime PROPERTIES ENABLE_EXPORTS ON C_STANDARD 11
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/tests)
 
-  foreach(test lines shapes states executables unharmed recordings trace_filter trace_mode trace_refusals trace_semantics trace_throttle
-      trace_window)
+  foreach(test lines shapes states children executables unharmed recordings trace_filter trace_greenlets trace_mode trace_names trace_refusals
+      trace_semantics trace_start trace_throttle trace_waits trace_window)
     foreach(minor ${PP_MINORS})
       pp_script_test(integration.${test}.${minor} 600 integration
         ${CMAKE_CURRENT_SOURCE_DIR}/integration/${test}_test.py --python ${minor})
     endforeach()
   endforeach()
-  foreach(test lines shapes states unharmed recordings trace_filter trace_mode trace_semantics trace_throttle trace_window)
+  foreach(test lines shapes states unharmed recordings trace_filter trace_mode trace_names trace_semantics trace_throttle trace_window)
     foreach(minor ${PP_FREE_THREADED_MINORS})
       pp_script_test(integration.${test}.${minor} 600 integration
         ${CMAKE_CURRENT_SOURCE_DIR}/integration/${test}_test.py --python ${minor})
@@ -48,6 +48,9 @@ if(TARGET ptrace-prof)
       pp_script_test(soak.${soak} "" soak ${CMAKE_CURRENT_SOURCE_DIR}/soak/${soak}.py)
     endif()
   endforeach()
+  pp_script_test(soak.truth "" "soak;truth" ${CMAKE_CURRENT_SOURCE_DIR}/truth/truth.py)
+  # It measures shares of time: nothing else may run beside it.
+  set_tests_properties(soak.truth PROPERTIES RUN_SERIAL TRUE)
   set_property(TEST soak.kill APPEND PROPERTY ENVIRONMENT "PP_INJECT_DRIVER=$<TARGET_FILE:inject_driver>")
 endif()
 include(integration/daemon.cmake)

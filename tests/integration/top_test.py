@@ -230,7 +230,7 @@ class Screen(Top):
 
     def test_names_are_harmless(self):
         top, _ = self.watch()
-        top.await_text("e\ufffd]0;evil\ufffdvil (")
+        top.await_text(r"e\x1b]0;evil\x07vil (")
         self.assertNotIn("\x1b]0;evil", top.terminal.raw)
 
     def test_colours(self):
@@ -357,7 +357,7 @@ class Text(Top):
         self.assertEqual(finished.output.count("SELF %"), 3)
         self.assertEqual(finished.output.count(f"process {target.pid}: "), 3)
         self.assertIn("hot (", finished.output)
-        self.assertIn("e\ufffd]0;evil\ufffdvil (", finished.output)
+        self.assertIn(r"e\x1b]0;evil\x07vil (", finished.output)
         self.assertNotIn("\x1b", finished.output)
 
     def test_what_is_shown_can_be_chosen(self):

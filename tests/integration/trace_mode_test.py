@@ -142,9 +142,8 @@ class TraceMode(case.Case):
         outcomes["gone"] = sum(root.name.startswith("mark_") for root in trees.roots)  # below what has no name
         print(f"{self.interpreter}: {outcomes}")
         self.assertGreater(sum(outcomes.values()), 100)
-        if self.interpreter.numbers >= (3, 12):  # before, nobody is told
-            self.assertEqual(outcomes[False], 0)
-            self.assertGreater(outcomes[True], 100)
+        self.assertEqual(outcomes[False], 0)
+        self.assertGreater(outcomes[True], 100)
         self.assertEqual(target.finish(), 0, target.stderr())
 
     def test_threads_that_the_main_thread_waits_for_go_on(self):

@@ -1,6 +1,7 @@
 """A profiled process does what it would have done: same output, same exit status, never left traced or stopped."""
 import pathlib
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import case, profiler  # noqa: E402
@@ -29,6 +30,13 @@ class Unharmed(case.Case):
 
     def test_blocking(self):
         self.check("--rate", "1khz", "--blocking", "--max-overhead", "off")
+
+    def test_who_waits_for_events_goes_on_waiting(self):
+        target = self.start("waits_among_hands.py")
+        time.sleep(0.3)  # until it does
+        self.assertGreater(sum(profiler.record(target.pid, 1, "--rate", "1khz", "--max-stopped", "off")[0].values()), 100)
+        target.tell("count")
+        self.assertEqual(target.expect("count").text, "count 0")
 
     def test_repeated_dumps(self):
         wanted = self.undisturbed()

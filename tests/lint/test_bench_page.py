@@ -47,10 +47,10 @@ class Page(unittest.TestCase):
         self.assertEqual(page.render(kept), (ROOT / "docs/benchmarks.md").read_text())
 
 
-def cost(work, minor, added, **times):
+def cost(work, minor, added, idle=1.0, excluded=1.0, **times):
     return Cost(f"{minor}.1 (pyenv)", minor, work, 1000, 1000,
-                {"untraced": [1e6], "apart": [1e6], "before": [1e6], "idle": [1e6], "ours": [1e6 + added],
-                 "ours with C": [1e6 + 2 * added], **times})
+                {"untraced": [1e6], "apart": [1e6], "ours": [1e6 + added], "ours with C": [1e6 + 2 * added], **times},
+                {"before": [1.0, 1.2], "idle": [1.1 * idle], "excluded": [1.1 * idle * excluded]})
 
 
 class GpuRecordsPart(unittest.TestCase):
@@ -91,7 +91,17 @@ class ExactTracing(unittest.TestCase):
         self.assertEqual((python.verdict, python.measured), ("missed", "21.0 ns (CPython 3.14.1 (pyenv), methods)"))
         self.assertEqual(goals["time added by cProfile / by us, 3.12 and later, the worst"].measured,
                          "2.0x (CPython 3.14.1 (pyenv), methods)")
-        self.assertEqual(goals["work beside a stub that is there and idle, median of all"].verdict, "met")
+
+    def test_an_idle_stub_is_judged_by_interpreter_and_excluded_code_by_the_worst(self):
+        costs = [cost("fib", "3.12", 9000), cost("methods", "3.12", 9000), cost("fib", "3.14", 9000, idle=1.01),
+                 cost("methods", "3.14", 9000, excluded=1.03)]
+        goals = self.judged(Tracing(costs=costs))
+        for minor, verdict in (("3.12", "met"), ("3.14", "met")):
+            self.assertEqual(goals[f"work beside a stub that is there and idle, median of all, {minor}.1 (pyenv)"].verdict, verdict)
+        slow = self.judged(Tracing(costs=[cost("fib", "3.14", 9000, idle=0.98)]))
+        self.assertEqual(slow["work beside a stub that is there and idle, median of all, 3.14.1 (pyenv)"].verdict, "missed")
+        excluded = goals["filtered code, 3.12 and later, the worst"]
+        self.assertEqual((excluded.verdict, excluded.measured), ("missed", "1.03x (CPython 3.14.1 (pyenv), methods)"))
 
     def test_everything_has_its_table(self):
         found = Tracing(costs=[cost("fib", "3.8", 9000), cost("c_calls", "3.12", 9000), cost("loop", "3.11", 9000)],

@@ -22,6 +22,7 @@ class Names : public CalledObjects {
   std::optional<Frame> Callable(RemoteAddr callable, RemoteAddr method) override {
     return Named(method.IsNull() ? callable : method, FrameKind::kC);
   }
+  std::optional<Frame> Type(RemoteAddr type) override { return Named(type, FrameKind::kC); }
   void Changed(const std::vector<RemoteAddr>&, std::vector<RemoteAddr>*) override {}
 
   std::map<uint64_t, std::string> names;

@@ -2,7 +2,8 @@
 
 Several recordings: their spread tells the standard error, which is large on a busy machine. At full length (5 s each)
 the mean difference must be below 1 % (absolute) beyond two standard errors; the slice (half a second each, much of
-which goes into learning the target's calls) allows seven, so that it does not fail by chance.
+which is start-up) allows seven, so that it does not fail by chance. `--rate max` reads without stops: what it is off by
+is told, not judged.
 """
 import json
 import math
@@ -46,6 +47,7 @@ def chunk(target, seconds, rate, cpu):
 
 
 def measure(interpreter, seconds, rate, table):
+    """Of one rate; what is read without stops has no bound."""
     target_cpu, our_cpu = soak.two_cpus()
     differences, truths, counts, tiny = [[], [], []], [0.0] * 3, [0] * 3, 0
     with TargetProcess("bias.py", interpreter) as target:
@@ -62,7 +64,7 @@ def measure(interpreter, seconds, rate, table):
     for slot, name in enumerate(FUNCTIONS):
         mean, error = statistics.mean(differences[slot]), statistics.stdev(differences[slot]) / math.sqrt(CHUNKS)
         worst.append((abs(mean), error))
-        if abs(mean) > BOUND + ERRORS * error:
+        if rate != "max" and abs(mean) > BOUND + ERRORS * error:
             table.fail(f"{interpreter}: {name} differs by {100 * mean:.2f} ± {100 * error:.2f} %")
     if sum(counts) < 100:
         table.fail(f"{interpreter}: {sum(counts)} samples")

@@ -1,4 +1,5 @@
-"""Kills the command or the collector with SIGKILL at random moments of a recording; the target must not notice.
+"""Kills the command or the collector with SIGKILL at random moments of a recording; the target must not notice. Samples
+are taken undisturbed, or while signals, SIGSTOP and SIGCONT, or a debugger come and go.
 
 After each: alive, untraced, not stopped, still beating, nothing of ours left running. Once per target, in the end: exit
 status and output as if never profiled; and where calls were traced, the tracer has left and the next one may come.
@@ -15,7 +16,7 @@ import time
 from dataclasses import dataclass
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import profiler, rings, soak  # noqa: E402
+from support import profiler, rings, soak, unrest  # noqa: E402
 from support.children import children_of  # noqa: E402
 from support.target_process import DEADLINE, TargetProcess, harm  # noqa: E402
 
@@ -80,8 +81,18 @@ def within_deadline(condition):
     return True
 
 
-def kill_once(target, victim, mode, moment):
+def kill_once(target, victim, mode, moment, disturbance=None):
     """Returns a list of what went wrong."""
+    with unrest.around(target.pid, disturbance):
+        wrong = kill_run(target, victim, mode, moment)
+    if not within_deadline(lambda: not harm(target.pid)):
+        wrong += harm(target.pid)
+    target.tell("ping")
+    target.expect("pong")
+    return wrong
+
+
+def kill_run(target, victim, mode, moment):
     run = profiler.Recording(target.pid, *mode)
     try:
         if not within_deadline(lambda: run.children() or run.process.poll() is not None) or not run.children():
@@ -99,10 +110,6 @@ def kill_once(target, victim, mode, moment):
             wrong.append("the command died of the collector's death")
         if not within_deadline(lambda: all(gone(pid) for pid in (*collectors, *keepers))):
             wrong.append("the collector outlived its command")
-        if not within_deadline(lambda: not harm(target.pid)):
-            wrong += harm(target.pid)
-        target.tell("ping")
-        target.expect("pong")
         return wrong
     except subprocess.TimeoutExpired:
         return ["the command hangs"]
@@ -169,7 +176,8 @@ def check_end(target, what, ended, table):
 
 def kill_samples(interpreter, victim, count, random, table):
     mode = random.choice(MODES)
-    what = f"{interpreter}, {victim}, {' '.join(mode)}"
+    disturbance = random.choice((None, *unrest.KINDS))
+    what = f"{interpreter}, {victim}, {' '.join(mode)}, {disturbance or 'undisturbed'}"
     with TargetProcess("heartbeat.py", interpreter) as target:
         for number in range(count):
             moment = random_moment(random)

@@ -37,7 +37,7 @@ class CallTrees:
         document = json.loads(profiler.must("export", trace, "--format", "chrome", "-o", "-").output)
         events = [event for event in document["traceEvents"] if event.get("cat") == "python_function"]
         self.calls = {event["args"]["Python id"]: self._call(event) for event in events}
-        self.markers = [event["name"] for event in document["traceEvents"] if event.get("cat") == "overhead"]
+        self.markers = [event["name"] for event in events if event["name"].startswith("[")]
         self.roots = []
         for event in sorted(events, key=lambda event: event["args"]["Python id"]):
             parent = self.calls.get(event["args"]["Python parent id"])

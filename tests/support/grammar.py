@@ -99,11 +99,13 @@ class Grammar:
         return False
 
     def fault(self, stack):
-        """What is impossible about a stack (outermost frame first), or None. Markers of ours are passed over."""
-        frames = [frame for frame in stack if not frame.is_marker]
+        """What is impossible about a stack (outermost frame first), or None. What a marker stands for may be anything."""
         caller = None
         outside = False
-        for frame in frames:
+        for frame in stack:
+            if frame.is_marker:
+                caller, outside = None, True
+                continue
             bad = self._bad_frame(frame)
             if bad:
                 return bad
@@ -114,7 +116,7 @@ class Grammar:
                 outside = True
                 continue
             if caller is None:
-                headless = bool(stack) and stack[0].is_marker or outside  # truncated, or a thread's own beginning
+                headless = outside  # truncated, of code that is gone, or a thread's own beginning
                 if not headless and frame.line not in self._roots and frame.line:
                     return f"a stack beginning at {frame.plain}:{frame.line}"
                 if not headless and not frame.line and frame.plain != "<module>":

@@ -172,11 +172,11 @@ def parse_dump(document):
     return threads
 
 
-_RATES = re.compile(r"(verified|stopped|truncated|too deep|unverified) ([<>]?)([\d.]+) %")
+_RATES = re.compile(r"(truncated|too deep|torn|with names that are gone) ([<>]?)([\d.]+) %")
 
 
 def rates(finished):
-    """What the closing lines say of the samples: {"verified": 99.9, …} in percent."""
+    """What the closing lines say of the samples: {"truncated": 0.1, …} in percent."""
     return {kind: float(number) for kind, _, number in _RATES.findall(finished.errors)}
 
 
@@ -199,7 +199,7 @@ def collapsed(text):
 
 def python_frames(stack):
     """Without the roots that name process and thread."""
-    return tuple(frame for frame in stack if frame.file or frame.is_marker)
+    return tuple(frame for frame in stack if frame.file or frame.is_marker or frame.name == "<GC>")
 
 
 def pinned_to(cpu):

@@ -6,18 +6,20 @@ import os
 import threading
 import types
 
-BAD = "bad\udcff\ud800"  # bytes that are no UTF-8, as Python keeps them, and half of a surrogate pair
+# Bytes that are no UTF-8, as Python keeps them, half of a surrogate pair, what turns the direction of writing, what cannot
+# be seen.
+BAD = "bad\udcff\ud800\u202e\u2066\u200f\u061c\u2028\ufeff\x9b"
 
 
 def template(work):
-    text = "\ud83d and \udcfe"
+    text = "\ud83d and \u202e\udcfe"
     while True:
         work(text)
 
 
 def named(function, name):
     code = function.__code__
-    names = {"co_name": name, "co_filename": "/tmp/\udc80\ufffe\x1b[2J.py", "co_varnames": ("work\udcc3", "text\ud800")}
+    names = {"co_name": name, "co_filename": "/tmp/\udc80\ufffe\x1b[2J\u202d.py", "co_varnames": ("work\udcc3", "text\ud800\u2067")}
     if hasattr(code, "co_qualname"):
         names["co_qualname"] = f"Class\udced.{name}"
     return types.FunctionType(code.replace(**names), {})
@@ -41,5 +43,5 @@ def begin():
 
 with open("/proc/self/comm", "wb") as comm:
     comm.write(b"\xff\xfe\xc3(")
-threading.Thread(target=named(template, BAD + "1"), args=(compute,), name="thread\udcff\ud800", daemon=True).start()
+threading.Thread(target=named(template, BAD + "1"), args=(compute,), name="thread\udcff\ud800\u202e", daemon=True).start()
 named(template, BAD + "2")(compute)

@@ -1,4 +1,5 @@
-"""Code objects are told as they are freed (3.12 and later), by a watcher that is there for the capture alone."""
+"""Code objects are told as they are freed: from 3.12 on by a watcher, else by the word of their type that says how they
+are; either is there for the capture alone."""
 import contextlib
 import ctypes
 import gc
@@ -8,7 +9,11 @@ import sys
 from stub_collector import FREED, IS_FREE_THREADED, WATCHES_CODE, Capture
 
 CAN_WATCH = sys.version_info >= (3, 12)
+# tp_name, tp_basicsize, tp_itemsize, tp_dealloc, behind the head of an object with a size
+_CODE = type(compile("0", "", "eval"))
+_frees = ctypes.c_uint64.from_address(id(_CODE) + bytes.__basicsize__ - 9 + 24)  # bytes: a hash and a byte more
 ALL_WATCHERS = 8  # CODE_MAX_WATCHERS
+NAMES = ("co_name", "co_qualname") if sys.version_info >= (3, 11) else ("co_name",)
 _nobody = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_void_p)(lambda event, code: 0)
 
 
@@ -47,26 +52,22 @@ def free_watchers():
 
 def check_code_is_told_as_it_is_freed(stub):
     with Capture(stub) as capture:
-        assert bool(capture.u64(WATCHES_CODE)) == CAN_WATCH
+        assert capture.u64(WATCHES_CODE)
         armed = make_and_free()
         capture.disarm()
         unarmed = make_and_free()
         told, named = capture.freed, capture.last_freed()
-    if CAN_WATCH:
-        assert armed in told and told[-1] == unarmed, (armed, unarmed, told)
-        assert named[:3] == (1, 8, 5) and named[3].startswith(b"<module>") and named[4].startswith(b"freed"), named
-    else:
-        assert not told
+    assert armed in told and told[-1] == unarmed, (armed, unarmed, told)
+    assert named[:3] == (1, 8, 5) and named[3].startswith(b"<module>") and named[4].startswith(b"freed"), named
 
 
 def check_more_code_is_freed_than_is_kept(stub):
     with Capture(stub) as capture:
-        for _ in range(10000 if CAN_WATCH else 0):
+        for _ in range(10000):
             compile("0", "freed", "eval")
         collect()
         last = make_and_free()
-        if CAN_WATCH:
-            assert capture.u64(FREED) >= 10000 and capture.freed[-1] == last
+        assert capture.u64(FREED) >= 10000 and capture.freed[-1] == last
 
 
 def check_names_are_told_as_far_as_they_fit(stub):
@@ -78,15 +79,55 @@ def check_names_are_told_as_far_as_they_fit(stub):
 
     with Capture(stub) as capture:
         code = compile("0", "file", "eval")
-        for name in ("n" * 20, "a" + "z" * 500, "\u0416" * 60, Text("t" * 100)) if CAN_WATCH else ():
+        for name in ("n" * 20, "a" + "z" * 500, "\u0416" * 60, Text("t" * 100)):
             collect()  # what there was before
-            code.replace(co_name=name, co_qualname=name)
+            code.replace(**dict.fromkeys(NAMES, name))
             collect()
             _, length, _, copied, _ = capture.last_freed()
             is_told = name.isascii() and type(name) is str
             assert length == (len(name) if is_told else 0), (name, length)
             if is_told:
                 assert copied[:length] == name.encode()[-len(copied):], (name, copied)
+
+
+def check_the_word_of_the_type_goes_with_the_capture(stub):
+    before = _frees.value
+    with all_watchers_taken() if CAN_WATCH else contextlib.nullcontext():
+        with Capture(stub):
+            meanwhile = _frees.value
+        assert _frees.value == before, (_frees.value, before)
+        with Capture(stub) as capture:
+            assert _frees.value == meanwhile
+            capture.expire()
+            make_and_free()  # whose call is an event
+        assert _frees.value == before, (_frees.value, before)
+    assert (meanwhile != before) == (not CAN_WATCH or not IS_FREE_THREADED)  # there the watcher is from the first capture on
+
+
+def check_a_function_of_the_job_in_that_word_stays(stub):
+    """It may call ours for ever: nothing of ours is taken away, and none is put in front of itself."""
+    if CAN_WATCH:
+        return
+    freed = []
+    with Capture(stub) as capture:
+        behind = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(_frees.value)
+
+        @ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
+        def frees(code):
+            freed.append(code)
+            behind(code)
+        ours, theirs = _frees.value, ctypes.cast(frees, ctypes.c_void_p).value
+        _frees.value = theirs
+        assert make_and_free() in capture.freed
+    assert _frees.value == theirs and freed
+    with Capture(stub) as capture:
+        assert not capture.u64(WATCHES_CODE)
+        make_and_free()
+    assert _frees.value == theirs
+    _frees.value = ours
+    with Capture(stub) as capture:
+        assert capture.u64(WATCHES_CODE)
+    assert make_and_free() and _frees.value != ours
 
 
 def check_the_watcher_goes_with_the_capture(stub):
@@ -103,18 +144,15 @@ def check_the_watcher_goes_with_the_capture(stub):
     assert free_watchers() == before
 
 
-def check_without_a_watcher_it_traces_all_the_same(stub):
-    if not CAN_WATCH or IS_FREE_THREADED:  # there ours is from the first capture on
+def check_code_is_told_without_a_watcher(stub):
+    if not CAN_WATCH:
         return
     with all_watchers_taken():
         with Capture(stub) as capture:
-            assert not capture.u64(WATCHES_CODE)
-            make_and_free()
-            told = capture.u64(FREED)
-            events = capture.raw(0)
-    assert not told and events
-    with Capture(stub) as capture:
-        assert capture.u64(WATCHES_CODE)
+            assert capture.u64(WATCHES_CODE)
+            where = make_and_free()
+            told, events = capture.freed, capture.raw(0)
+    assert where in told and events
 
 
 def check_a_child_tells_nothing_of_its_code(stub):

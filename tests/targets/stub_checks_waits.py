@@ -91,7 +91,7 @@ def _beside(capture, index, what):
 def _parse(output):
     data = os.pread(output, 1 << 24, 0)
     os.close(output)
-    return [(when >> 4, TAGS[when & 15], value) for when, value in struct.iter_unpack("<QQ", data)]
+    return [(when >> 5, TAGS[when & 31], value) for when, value in struct.iter_unpack("<QQ", data)]
 
 
 def _waiting(stub, what):

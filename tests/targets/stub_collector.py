@@ -22,7 +22,8 @@ MAGIC = struct.pack("<2Q", 0x626f6f7470747261, 0x63652d70726f6600)
 PAGE = 4096
 ABSENT = 0xFFFFFFFF
 TAGS = ("NONE", "START", "RESUME", "THROW", "RETURN", "YIELD", "UNWIND", "C_CALL", "C_RETURN", "C_RAISE", "FRAME",
-        "SELF", "CODE", "LOST", "LOST_END", "CALLER")
+        "SELF", "CODE", "LOST", "LOST_END", "CALLER",
+        "SWITCH", "BELOW", "LEAVES")
 READY, LEFT, FAILED = 1, 2, 3
 LIVE, ENDED = 2, 3
 PROFILER_PRESENT = 1
@@ -302,7 +303,7 @@ class Capture:
             place = self.place(index, at)
             if place is not None:
                 when, value = struct.unpack_from("<QQ", memory or self.memory, base + 16 * place)
-                found.append((when >> 4, TAGS[when & 15], value))
+                found.append((when >> 5, TAGS[when & 31], value))
         return found
 
     def place(self, index, at):

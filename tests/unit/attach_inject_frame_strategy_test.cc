@@ -99,7 +99,7 @@ class FrameStrategyTest : public testing::Test {
   Result<std::unique_ptr<RunningCall>> Perform(bool raises = false) {
     return kFrameStrategy.perform(
         target_, memory_, {{RemoteAddr(reinterpret_cast<uint64_t>(&BroughtIn)), RemoteAddr(4711)}, guard_, {}, raises},
-        MonotonicNow() + kLong);
+        {MonotonicNow() + kLong, [] { return true; }});
   }
   template <typename Condition>
   static bool Eventually(Condition condition) {

@@ -87,7 +87,7 @@ class QueuedCallTest : public testing::Test {
   static RemoteAddr At(const volatile void* address) { return RemoteAddr(reinterpret_cast<uint64_t>(address)); }
   Result<QueuedCall> Put(uint64_t argument, Nanos timeout = kLong) {
     return QueuedCall::Put(child_.pid(), memory_, queue_, {RemoteAddr(0x1000), RemoteAddr(argument)}, guard_,
-                           MonotonicNow() + timeout);
+                           Patience{MonotonicNow() + timeout, nullptr});
   }
   Code Refusal(Nanos timeout = Nanos::FromMillis(1)) {
     const Result<QueuedCall> call = Put(1, timeout);

@@ -1,5 +1,5 @@
 # The stub's own code, in an ordinary program: without what stands in for libc in the target.
-set(PP_STUB_SOURCES boot_block capture event event_cost freed_code module monitoring profile sealed_file
+set(PP_STUB_SOURCES boot_block capture event event_cost freed_code greenlets method_owner module monitoring profile switches sealed_file
   shared_memory)
 list(TRANSFORM PP_STUB_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/attach/intarget/)
 list(TRANSFORM PP_STUB_SOURCES APPEND .c)

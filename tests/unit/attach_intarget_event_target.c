@@ -5,7 +5,7 @@
 static uint64_t records = 256;
 
 static uint64_t thread_state[2];  // the frame, and nothing else
-static uint64_t code[2];          // its flags
+static uint64_t code[2] = {2};    // its flags
 
 static pp_address current_thread(void) { return (pp_address)thread_state; }
 
@@ -31,7 +31,7 @@ uint64_t event_target_records(void) { return records; }
 
 void event_target_set_records(uint64_t count) { records = count; }
 
-void event_target_be_generator(int is_generator) { code[0] = is_generator ? 0x20 : 0; }
+void event_target_be_generator(int is_generator) { code[0] = is_generator ? 0x22 : 2; }
 
 void event_target_forget_thread(void) { pp_forget_thread(py_thread_state()); }
 

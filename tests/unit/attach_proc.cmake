@@ -1,5 +1,5 @@
 add_executable(attach_proc_test
-  unit/attach_base_hexadecimal_test.cc unit/attach_base_told_limit_test.cc
+  unit/attach_base_clean_text_test.cc unit/attach_base_hexadecimal_test.cc unit/attach_base_told_limit_test.cc
   unit/attach_proc_access_diagnosis_test.cc
   unit/attach_proc_anchored_memory_test.cc
   unit/attach_proc_cgroup_facts_test.cc
@@ -8,6 +8,7 @@ add_executable(attach_proc_test
   unit/attach_proc_memory_grants_test.cc
   unit/attach_proc_path_in_root_test.cc
   unit/attach_proc_process_memory_test.cc
+  unit/attach_proc_fork_trace_test.cc
   unit/attach_proc_procfs_test.cc
   unit/attach_proc_program_mark_test.cc
   unit/attach_proc_thread_activity_test.cc

@@ -1,6 +1,7 @@
 // Threads that stop too late, and threads that die while they are held.
 #include <gtest/gtest.h>
 #include <spawn.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 
 #include <thread>
@@ -8,8 +9,10 @@
 #include "attach/proc/proc_file.h"
 #include "attach/proc/proc_stat.h"
 #include "attach/proc/procfs.h"
+#include "attach/ptrace/guarded_seize.h"
 #include "attach/ptrace/late_threads.h"
 #include "attach/ptrace/stopped_threads.h"
+#include "attach/ptrace/tracee.h"
 #include "tests/unit/attach_child.h"
 
 namespace ptrace_prof {
@@ -136,6 +139,31 @@ TEST(LateThreads, AnExecByAnotherThreadGoesThrough) {
   }));
   EXPECT_EQ(StoppedThreads::ReleaseLate(), 0u);
   EXPECT_EQ(ReadProcessStatus(target.pid()).value().tracer, Pid(0));
+}
+
+// PTRACE_SEIZE waits for the exec, and the exec for us.
+TEST(GuardedSeize, AnExecByAnotherThreadGoesThrough) {
+  const Child target([](auto say) {
+    std::thread held([say] {
+      say(static_cast<uint64_t>(::syscall(SYS_gettid)));
+      SitStill();
+    });
+    Child::WaitForParent();
+    ::execl("/bin/sleep", "sleep", "1000", nullptr);
+    ::_exit(1);
+  });
+  const Tid held(static_cast<int32_t>(target.Hear()));
+  const ExecutableId before = ReadExecutableId(target.pid()).value();
+  GuardedSeize seize;
+  ASSERT_EQ(seize.Seize(held, {}), 0);
+  target.Release();
+  ASSERT_TRUE(Eventually([&] { return StateOf(held) == 'Z'; }));
+  const Tid held_alone[] = {held};
+  ASSERT_EQ(seize.Seize(Tid(target.pid().value), held_alone), 0) << "of the new program";
+  EXPECT_FALSE(ReadExecutableId(target.pid()).value() == before);
+  ASSERT_EQ(::ptrace(PTRACE_INTERRUPT, target.pid().value, nullptr, nullptr), 0);
+  ASSERT_TRUE(Eventually([&] { return LookAtTracee(Tid(target.pid().value)).stopped(); }));
+  EXPECT_TRUE(DetachTracee(Tid(target.pid().value), 0));
 }
 
 }  // namespace

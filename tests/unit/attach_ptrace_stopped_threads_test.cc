@@ -3,6 +3,7 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <thread>
@@ -141,6 +142,40 @@ TEST_F(StoppedThreadsTest, AMovedOneStillHolds) {
     const StoppedThreads second(std::move(first).value());
     EXPECT_EQ(StateOf(pid(), tid(1)), 't');
   }
+  ExpectUntouched();
+}
+
+// They share one CPU with us: while we have it they cannot stop, and do not go on either before they do.
+TEST_F(StoppedThreadsTest, WhoHasNoCpuStandsStillBeforeItStops) {
+  StartBusyTarget();
+  cpu_set_t one, all;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof all, &all), 0);
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<size_t>(::sched_getcpu()), &one);
+  for (int i = 0; i < kThreads; ++i) {
+    ASSERT_EQ(::sched_setaffinity(tid(i).value, sizeof one, &one), 0);
+  }
+  ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+  size_t late = 0;
+  for (int round = 0; round < 200; ++round) {
+    {
+      const auto stopped = StoppedThreads::StopAllAtOnce(pid(), Nanos(), [&] { return tid(round % kThreads); });
+      ASSERT_TRUE(stopped.has_value()) << stopped.error().message;
+      uint64_t beats[kThreads];
+      std::ranges::copy(board_.beats, beats);
+      late += kThreads - stopped.value().threads().size();
+      const Nanos later = MonotonicNow() + Nanos(200'000);
+      while (MonotonicNow() < later) {
+        ::sched_yield();
+      }
+      for (int i = 0; i < kThreads; ++i) {
+        ASSERT_EQ(board_.beats[i], beats[i]) << "thread " << i << ", round " << round;
+      }
+    }
+    ASSERT_TRUE(Eventually([] { return StoppedThreads::ReleaseLate() == 0; }));
+  }
+  EXPECT_GT(late, 0u);
+  ::sched_setaffinity(0, sizeof all, &all);
   ExpectUntouched();
 }
 

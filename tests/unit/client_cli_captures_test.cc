@@ -59,7 +59,7 @@ TEST(CapturesText, TableSaysHowItEnded) {
   const std::vector<RemoteCapture> captures = {Ended(), Named("pending")};
   const std::string table = CapturesTable(captures, Nanos::FromSeconds(1120), Uid());
   EXPECT_NE(table.find("ID"), std::string::npos);
-  EXPECT_NE(table.find("c1       succeeded  4711  02:00  01:05   26,000  2.0 KiB  the target ex?[2Jited"),
+  EXPECT_NE(table.find("c1       succeeded  4711  02:00  01:05   26,000  2.0 KiB  the target ex\\x1b[2Jited"),
             std::string::npos)
       << table;
   EXPECT_NE(table.find("pending  pending"), std::string::npos) << table;

@@ -16,7 +16,7 @@ TEST(DumpJson, SaysEverything) {
                  .is_main = true};
   thread.state = ThreadState::kGilWait;
   thread.holds_gil = false;
-  thread.quality = SampleQuality::kStopped;
+  thread.quality = SampleQuality::kStaleNames;
   thread.frames = {
       {.function = "f", .file = "a.py", .line = 3, .end_line = 4, .column = 0, .end_column = 9, .first_line = 1},
       {.function = "<GC>", .kind = FrameKind::kMarker}};
@@ -38,10 +38,10 @@ TEST(DumpJson, SaysEverything) {
   EXPECT_STREQ(p["command_line"][1].GetString(), "-c");
   const auto& t = p["threads"][0];
   EXPECT_EQ(t["tid"].GetInt(), 71);
-  EXPECT_STREQ(t["name"].GetString(), "w??");
+  EXPECT_STREQ(t["name"].GetString(), "w\\x1b\\xff");
   EXPECT_EQ(t["python_ident"].GetUint64(), UINT64_MAX);
   EXPECT_STREQ(t["state"].GetString(), "gil-wait");
-  EXPECT_STREQ(t["quality"].GetString(), "stopped");
+  EXPECT_STREQ(t["quality"].GetString(), "stale-names");
   EXPECT_TRUE(t["main"].GetBool());
   EXPECT_FALSE(t["holds_gil"].GetBool());
   const auto& f = t["frames"][0];

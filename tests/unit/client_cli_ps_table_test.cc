@@ -49,7 +49,7 @@ TEST(PsTable, ColumnsLineUp) {
             " PID  USER        PYTHON  RANK  JOB       CONTAINER            GPU        COMMAND\n"
             "   5  4000000123  ?       -     -         -                    -          [python3]\n"
             "      ^ cannot be profiled: it belongs to bob -- ask bob\n"
-            "4711  4000000123  3.11.7  3/8   12.batch  docker:0123456789ab  cuda,nccl  python3 träin.py --x?[0m\n");
+            "4711  4000000123  3.11.7  3/8   12.batch  docker:0123456789ab  cuda,nccl  python3 träin.py --x\\x1b[0m\n");
 }
 
 TEST(PsTable, CutsLinesToTheTerminalButNoReasons) {
@@ -86,7 +86,7 @@ TEST(PsJson, HasEveryField) {
   EXPECT_EQ(document[1]["rank"].GetInt(), 3);
   EXPECT_EQ(document[1]["uid"].GetUint(), kNobodyKnown.value);
   EXPECT_STREQ(document[1]["gpu_libraries"][1].GetString(), "libnccl");
-  EXPECT_STREQ(document[1]["command_line"][2].GetString(), "--x?[0m");
+  EXPECT_STREQ(document[1]["command_line"][2].GetString(), "--x\\x1b[0m");
 }
 
 TEST(PsJson, NothingIsAnEmptyArray) {

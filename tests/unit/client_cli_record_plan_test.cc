@@ -13,7 +13,7 @@ TEST(RecordPlan, Defaults) {
   EXPECT_EQ(plan.request.rate_hz, kDefaultRateHz);
   EXPECT_EQ(plan.request.idle, IdlePolicy::kMain);
   EXPECT_TRUE(plan.request.subprocesses);
-  EXPECT_TRUE(plan.request.allow_stops);
+  EXPECT_EQ(plan.request.stops, StopPolicy::kBrief);
   EXPECT_EQ(plan.format, ExportFormat::kHtml);
   EXPECT_TRUE(plan.output.starts_with("ptrace-prof-4711-")) << plan.output;
   EXPECT_TRUE(plan.output.ends_with(".html")) << plan.output;
@@ -31,7 +31,7 @@ TEST(RecordPlan, TakesEveryOption) {
   options.max_depth = 10;
   options.gil = true;
   options.subprocesses = false;
-  options.no_stops = true;
+  options.nonblocking = true;
   const RecordPlan plan = MakeRecordPlan(options, {}).value();
   EXPECT_EQ(plan.request.duration, Nanos::FromSeconds(120));
   EXPECT_EQ(plan.request.rate_hz, 1000);
@@ -41,7 +41,7 @@ TEST(RecordPlan, TakesEveryOption) {
   EXPECT_EQ(plan.request.max_depth, 10U);
   EXPECT_TRUE(plan.request.gil_only);
   EXPECT_FALSE(plan.request.subprocesses);
-  EXPECT_FALSE(plan.request.allow_stops);
+  EXPECT_EQ(plan.request.stops, StopPolicy::kNone);
   EXPECT_EQ(plan.format, ExportFormat::kSvg);
   EXPECT_EQ(plan.output, "x.svg");
 }
@@ -116,7 +116,7 @@ TEST(RecordPlan, SpoolsElsewhereForDevices) {
 
 TEST(RecordPlan, RefusesContradictions) {
   RecordOptions both = ForPid();
-  both.blocking = both.no_stops = true;
+  both.blocking = both.nonblocking = true;
   RecordOptions folder = ForPid();
   folder.output = "/tmp";
   RecordOptions extension = ForPid();

@@ -33,7 +33,8 @@ class SourceFileTest : public testing::Test {
 TEST_F(SourceFileTest, LinesAreShownAsPythonMeansThem) {
   const std::string path = Write("x.py", "def f():\r\n\treturn 1\n\n    x\ty\x1b[31m\n\xff last");
   const SourceFile file = ReadSourceFile(Pid(::getpid()), path).value();
-  EXPECT_EQ(file.lines, (std::vector<std::string>{"def f():", "        return 1", "", "    x   y?[31m", "? last"}));
+  EXPECT_EQ(file.lines,
+            (std::vector<std::string>{"def f():", "        return 1", "", "    x   y\\x1b[31m", "\\xff last"}));
   EXPECT_EQ(file.where, path);
 }
 

@@ -69,7 +69,7 @@ TEST_F(TopSessionTest, TheTable) {
   EXPECT_TRUE(Shows("| read()"));
   EXPECT_EQ(reads_, 1) << "a file is read once";
   Type("3");
-  EXPECT_TRUE(Shows("?[31mred"));
+  EXPECT_TRUE(Shows("\\x1b[31mred"));
   Press(Kind::kTab);
   EXPECT_TRUE(Shows("PROCESS"));
   Press(Kind::kTab);
@@ -139,8 +139,8 @@ TEST_F(TopSessionTest, EntersAThreadAndComesBack) {
 }
 
 TEST_F(TopSessionTest, SaysThatItEnded) {
-  session_.SetNotice("process 71 ended\x1b");
-  EXPECT_TRUE(Shows("process 71 ended?"));
+  session_.SetNotice("process 71 ended\u202e");
+  EXPECT_TRUE(Shows("process 71 ended\\u202e"));
   EXPECT_TRUE(Shows("step ("));
 }
 

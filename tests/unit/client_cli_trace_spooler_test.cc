@@ -30,7 +30,7 @@ std::vector<std::byte> TraceOf(int samples) {
       writer.AddThread({.pid = Pid(70), .tid = Tid(70), .ns_tid = Tid(70), .name = "MainThread"});
   writer.AddNotice(Nanos(1), "it costs something");
   for (int i = 0; i < samples; ++i) {
-    writer.AddSample(thread, Nanos(1'000'000 * (i + 1)), stack, SampleQuality::kVerified);
+    writer.AddSample(thread, Nanos(1'000'000 * (i + 1)), stack, SampleQuality::kSeen);
   }
   writer.AddNotice(Nanos(2), "something is not in it");
   Accounting totals;

@@ -2,9 +2,9 @@ add_executable(daemon_collect_test
   unit/daemon_collect_call_budget_test.cc
   unit/daemon_collect_call_filter_test.cc
   unit/daemon_collect_call_names_test.cc
+  unit/daemon_collect_call_replayer_stacks_test.cc
   unit/daemon_collect_call_replayer_test.cc
   unit/daemon_collect_call_window_test.cc
-  unit/daemon_collect_chain_verifier_test.cc
   unit/daemon_collect_child_count_test.cc
   unit/daemon_collect_gpu_annotations_test.cc
   unit/daemon_collect_clock_fit_test.cc
@@ -19,10 +19,10 @@ add_executable(daemon_collect_test
   unit/daemon_collect_gpu_launch_stacks_test.cc
   unit/daemon_collect_gpu_silence_test.cc
   unit/daemon_collect_gpu_test.cc
-  unit/daemon_collect_link_evidence_test.cc
   unit/daemon_collect_pacer_test.cc
   unit/daemon_collect_round_times_test.cc
   unit/daemon_collect_read_plan_test.cc
+  unit/daemon_collect_sampled_instead_test.cc
   unit/daemon_collect_step_gate_test.cc
   unit/daemon_collect_step_marker_test.cc
   unit/daemon_collect_thread_table_test.cc

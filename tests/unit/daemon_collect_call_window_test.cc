@@ -104,7 +104,8 @@ TEST(CallWindow, WithoutStepsItGoesOnByTimeAndSaysSo) {
   EXPECT_FALSE(by_number.window.IsOver(At(30), 0));
   EXPECT_FALSE(by_number.window.IsOver(At(31), 0));
   EXPECT_EQ(by_number.said,
-            "no step of a torch.optim.Optimizer has ended in 30 s: recording goes on by time, for 30.0 s\n");
+            "no step of a torch.optim.Optimizer has ended in 30 s: recording goes on by time, for 30.0 s; "
+            "everything is recorded from here on\n");
   EXPECT_TRUE(by_number.window.IsOver(At(60), 0));
 
   Opened by_schedule({.schedule = StepSchedule{.warmup = 1, .active = 1, .repeat = 1}}, 8);
@@ -119,14 +120,15 @@ TEST(CallWindow, WithoutStepsItGoesOnByTimeAndSaysSo) {
 
   Opened taxed({.steps = 2}, 0, 11);
   EXPECT_FALSE(taxed.window.IsOver(At(29), 0));
-  EXPECT_TRUE(taxed.window.IsOver(At(30), 0));
+  EXPECT_FALSE(taxed.window.IsOver(At(31), 0));  // by time, and from here on
+  EXPECT_TRUE(taxed.window.IsOver(At(33), 0));
 }
 
-TEST(CallWindow, AShortWindowWithoutSteps) {
-  Opened opened({.steps = 2}, 1);
-  EXPECT_TRUE(opened.window.IsOver(At(1), 0));
+TEST(CallWindow, EndedBeforeAStepCame) {
+  Opened opened({.steps = 2}, 60);
+  EXPECT_FALSE(opened.window.IsOver(At(1), 0));
   opened.window.TellAfter(At(1), {});
-  EXPECT_EQ(opened.said, "no step of a torch.optim.Optimizer ended in 1.0 s: recorded by time\n");
+  EXPECT_EQ(opened.said, "no step of a torch.optim.Optimizer ended in 1.0 s: nothing was recorded\n");
 }
 
 TEST(CallWindow, EndsAtTheFirstLossWhereThatIsAskedFor) {

@@ -106,7 +106,7 @@ TEST_F(StepGateTest, AGapIsShownAsFarAsItIsRecorded) {
   EXPECT_EQ(lines.text, " 20(a running 25-30[6 lost] 30)cut");
 }
 
-TEST_F(StepGateTest, ANumberOfStepsIsOnAtOnce) {
+TEST_F(StepGateTest, ANumberOfStepsIsThoseSteps) {
   StepMarker few({.steps = 1, .schedule = {}});
   Lines lines(&few);
   StepGate gate(few, lines);
@@ -116,7 +116,7 @@ TEST_F(StepGateTest, ANumberOfStepsIsOnAtOnce) {
   gate.StepEnded(Nanos(3));
   gate.End(Nanos(4), CallExit::kReturn);
   gate.End(Nanos(5), CallExit::kCut);
-  EXPECT_EQ(lines.text, " 0(m running 1step 2(f 3step 3)cut 3)cut");
+  EXPECT_EQ(lines.text, " 1step 1(m running 2(f 3step 3)cut 3)cut");
   EXPECT_EQ(gate.left_out(), 1U);
 }
 

@@ -38,17 +38,17 @@ TEST(StepMarker, WithoutAPlanEveryStepIsMarked) {
   EXPECT_EQ(Stretches(marker), "0-3");
 }
 
-TEST(StepMarker, SoManyStepsAndWhatComesBefore) {
+TEST(StepMarker, SoManyStepsAndNothingElse) {
   StepMarker marker({.steps = 3, .schedule = {}});
   EXPECT_TRUE(marker.has_plan());
-  EXPECT_EQ(Steps(marker, 3), "on");
+  EXPECT_EQ(Steps(marker, 3), "off +10");
   EXPECT_EQ(marker.recorded_steps(), 2U);
   marker.OnStepEnd(Nanos(40));
   EXPECT_TRUE(marker.is_over());
   EXPECT_FALSE(marker.is_recording());
-  ASSERT_EQ(marker.turns().size(), 1U);
-  EXPECT_EQ(marker.turns()[0].when, Nanos(40));
-  EXPECT_FALSE(marker.turns()[0].is_on);
+  ASSERT_EQ(marker.turns().size(), 2U);
+  EXPECT_EQ(marker.turns()[1].when, Nanos(40));
+  EXPECT_FALSE(marker.turns()[1].is_on);
   marker.OnStepEnd(Nanos(50));  // counts no more
   EXPECT_EQ(marker.recorded_steps(), 3U);
   EXPECT_EQ(Stretches(marker), "0-2");
@@ -56,7 +56,7 @@ TEST(StepMarker, SoManyStepsAndWhatComesBefore) {
 
 TEST(StepMarker, OneStep) {
   StepMarker marker({.steps = 1, .schedule = {}});
-  EXPECT_EQ(Steps(marker, 2), "on -20 over");
+  EXPECT_EQ(Steps(marker, 2), "off +10 -20 over");
   EXPECT_EQ(Stretches(marker), "0-0");
 }
 
@@ -84,7 +84,7 @@ TEST(StepMarker, WhereNoStepComesEverythingIsRecorded) {
   EXPECT_EQ(Stretches(marker), "0-1");
   StepMarker by_number({.steps = 2, .schedule = {}});
   by_number.GiveUp(Nanos(7));
-  EXPECT_EQ(Steps(by_number, 3), "on -30 over");  // late ones still end it
+  EXPECT_EQ(Steps(by_number, 3), "off +7 -30 over");  // late ones still end it
 }
 
 TEST(StepMarker, TurnsNeverGoBackInTime) {

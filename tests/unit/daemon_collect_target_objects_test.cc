@@ -49,6 +49,7 @@ TEST_P(TargetObjectsTest, AreCalledWhatTheyAre) {
     }
     const std::optional<Frame> frame = kind == "code"     ? objects.Code(first)
                                        : kind == "module" ? objects.Module(first, second)
+                                       : second.IsNull()  ? objects.Type(first)
                                                           : objects.Callable(first, second);
     if (name == "-") {
       EXPECT_FALSE(frame) << frame->function;

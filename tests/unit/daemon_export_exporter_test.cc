@@ -33,7 +33,12 @@ TEST(ChooseFormatTest, GoesByTheLongestExtensionUnlessNamed) {
       {"", "a.txt", ExportFormat::kText},
       {"", "a.perfetto-trace", ExportFormat::kPerfetto},
       {"", "a.pftrace", ExportFormat::kPerfetto},
+      {"", "a.json.gz", ExportFormat::kChrome},
+      {"", "a.speedscope.json.gz", ExportFormat::kSpeedscope},
+      {"", "a.pftrace.gz", ExportFormat::kPerfetto},
+      {"", "a.pb.gz.gz", ExportFormat::kPprof},
       {"text", "a.html", ExportFormat::kText},
+      {"chrome", "a.gz", ExportFormat::kChrome},
   };
   for (const auto& test : kCases) {
     const auto format = ChooseFormat(test.name, test.path);
@@ -46,7 +51,8 @@ TEST(ChooseFormatTest, GoesByTheLongestExtensionUnlessNamed) {
 }
 
 TEST(ChooseFormatTest, UnknownOnesListWhatThereIs) {
-  for (const auto& [name, path] : {std::pair("", "a.exe"), std::pair("pdf", "a.html")}) {
+  for (const auto& [name, path] : {std::pair("", "a.exe"), std::pair("pdf", "a.html"), std::pair("", "a.gz"),
+                                   std::pair("", "a.exe.gz"), std::pair("", "a.gz.gz")}) {
     const auto format = ChooseFormat(name, path);
     ASSERT_TRUE(format.has_error());
     EXPECT_EQ(format.error().code, Code::kInvalidArgument);
@@ -109,8 +115,11 @@ TEST(ExportTest, HostileNamesComeOutClean) {
     const Exported exported = Export(HostileTrace(), info.format);
     ASSERT_TRUE(exported.result.has_value()) << info.name;
     const std::string bytes = Essence(info.format, exported.bytes);
-    EXPECT_EQ(bytes.find("\x1b["), std::string::npos) << info.name;
-    EXPECT_EQ(bytes.find("\xe2\x80\xae"), std::string::npos) << info.name;
+    for (const char* hidden : {"\x1b[", "\u202e", "\u2066", "\u2028", "\u200f", "\u061c", "\ufeff", "\u009b"}) {
+      EXPECT_EQ(bytes.find(hidden), std::string::npos) << info.name << ": " << CleanText(hidden);
+    }
+    EXPECT_NE(bytes.find("\\u202ereversed"), std::string::npos) << info.name << ": is written out";
+    EXPECT_EQ(exported.bytes.find("\\u001b"), std::string::npos) << info.name << ": no viewer gets it of JSON";
     if (info.format == ExportFormat::kHtml || info.format == ExportFormat::kSvg) {
       EXPECT_EQ(bytes.find("<img"), std::string::npos) << info.name;
       EXPECT_EQ(exported.bytes.find("<script>"), std::string::npos) << info.name;
@@ -151,6 +160,28 @@ TEST(OutputTest, ReplacesAFileOnlyWhenWhole) {
   ASSERT_TRUE(ExportTo(SampleTrace(), {}, path).has_value());
   EXPECT_NE(ReadFile(path).find("Linear.forward"), std::string::npos);
   EXPECT_EQ(folder.FileCount(), 1);
+}
+
+TEST(OutputTest, IsCompressedWhereItsNameSaysSo) {
+  const ScratchFolder folder;
+  const std::string trace = LongTrace(2);
+  for (const FormatInfo& info : ExportFormats()) {
+    const std::string path = folder.PathOf(std::string("run") + std::string(info.extensions.back()) + ".gz");
+    const auto result = ExportTo(trace, {}, path);
+    ASSERT_TRUE(result.has_value()) << info.name << ": " << result.error().message;
+    EXPECT_EQ(result.value().format, info.format);
+    const std::string bytes = ReadFile(path);
+    EXPECT_EQ(result.value().bytes, bytes.size()) << info.name;
+    const std::string plain = Export(trace, info.format).bytes;
+    if (info.format == ExportFormat::kPprof) {
+      EXPECT_EQ(bytes, plain) << "compressed once";
+    } else {
+      EXPECT_EQ(Essence(info.format, Decompress(bytes)), Essence(info.format, plain)) << info.name;
+      EXPECT_LT(bytes.size(), plain.size()) << info.name;
+    }
+  }
+  ASSERT_TRUE(ExportTo(trace, {.format = ExportFormat::kChrome}, folder.PathOf("run.gz")).has_value());
+  EXPECT_EQ(Decompress(ReadFile(folder.PathOf("run.gz"))), Export(trace, ExportFormat::kChrome).bytes);
 }
 
 TEST(OutputTest, WritesThroughASymbolicLink) {
@@ -214,17 +245,24 @@ TEST(OutputTest, AWriteThatFailsHalfwayLeavesNothing) {
   }
 }
 
-TEST(CleanTextTest, KeepsTextAndReplacesTheRest) {
-  EXPECT_EQ(CleanText("plain <ünïcode> 漢字 🙂"), "plain <ünïcode> 漢字 🙂");
-  const std::string bad = "\xEF\xBF\xBD";
-  for (const std::string text :
-       {"\x1b", "\n", "\x7f", "\xff", "\xc0\x80", "\xe2\x80", "\xc2\x9b", "\xf5\x80\x80\x80"}) {
-    const std::string clean = CleanText(text);
-    EXPECT_EQ(clean.substr(0, 3), bad);
-    EXPECT_EQ(clean.size() % 3, 0);
-    EXPECT_EQ(CleanText(clean), clean);
+// Traces of several captures may simply lie one after the other in a file.
+TEST(ExportTest, AHeaderOfSeveralCapturesHoldsWhatIsTrueOfAllOfThem) {
+  const std::string both = Export(SampleTrace() + LongTrace(2), ExportFormat::kText).bytes;
+  const std::string header = both.substr(0, both.find("All threads"));
+  for (const char* fact :
+       {"captures: 2 ", "processes: 2 ", "samples: 2,219 ", "durations together: 2.40 s", "mean rate: 500 Hz",
+        "brief stops: 2 ", "more than 200 us late: 6 ", "idle samples left out: 240 ", "mean overhead: 0.50 %"}) {
+    EXPECT_NE(header.find(fact), std::string::npos) << fact << " in " << header;
   }
-  EXPECT_EQ(CleanText("\xed\xa0\x80").find("\xed\xa0"), std::string::npos);
+}
+
+TEST(ExportTest, ASpeedscopeProfileBeginsWhenItsThreadWasFirstSeen) {
+  const std::string calls = Export(CallTrace(), ExportFormat::kSpeedscope).bytes;
+  EXPECT_NE(calls.find(R"("startValue":500,"endValue":5500)"), std::string::npos) << calls;
+  const std::string samples = Export(SampleTrace(), ExportFormat::kSpeedscope).bytes;
+  EXPECT_NE(samples.find(R"("samples":[[7],[],[7]],"weights":[0.01,0.15,0.014],"startValue":0.05,"endValue":0.224)"),
+            std::string::npos)
+      << samples;
 }
 
 }  // namespace

@@ -14,6 +14,16 @@
 namespace ptrace_prof {
 namespace {
 
+std::string Between(const std::string& text, const std::string& from, const std::string& to) {
+  const size_t begin = text.find(from);
+  const size_t end = text.find(to, begin + from.size());
+  return begin == std::string::npos || end == std::string::npos
+             ? "missing"
+             : text.substr(begin + from.size(), end - begin - from.size());
+}
+
+}  // namespace
+
 std::string Decompress(const std::string& bytes) {
   z_stream stream{};
   if (::inflateInit2(&stream, 15 + 16) != Z_OK) {
@@ -33,16 +43,6 @@ std::string Decompress(const std::string& bytes) {
   ::inflateEnd(&stream);
   return status == Z_STREAM_END ? out : "not gzip";
 }
-
-std::string Between(const std::string& text, const std::string& from, const std::string& to) {
-  const size_t begin = text.find(from);
-  const size_t end = text.find(to, begin + from.size());
-  return begin == std::string::npos || end == std::string::npos
-             ? "missing"
-             : text.substr(begin + from.size(), end - begin - from.size());
-}
-
-}  // namespace
 
 ScratchFolder::ScratchFolder() {
   std::string name = std::filesystem::temp_directory_path() / "export-test-XXXXXX";

@@ -31,6 +31,7 @@ struct Exported {
 Exported Export(const std::string& trace, ExportFormat format, ExportOptions options = {});
 Result<ExportSummary> ExportTo(const std::string& trace, const ExportOptions& options, const std::string& path);
 std::string ReadFile(const std::string& path);
+std::string Decompress(const std::string& bytes);  // "not gzip" where it is none, or not whole
 // What is comparable between runs and readable in a diff: decompressed, without the viewer and its nonce.
 std::string Essence(ExportFormat format, const std::string& bytes);
 

@@ -145,7 +145,7 @@ TEST(GpuFactsTest, EveryLossIsACaution) {
   };
   for (const auto loss : kLosses) {
     Recording recording;
-    recording.gpu_accounting[Pid(7)].*loss = 1234;
+    recording.gpu_accounting[{1, Pid(7)}].*loss = 1234;
     std::vector<std::string> cautions;
     AddGpuCautions(recording, cautions);
     ASSERT_EQ(cautions.size(), 1);

@@ -56,8 +56,7 @@ struct Scene {
                        .python = "3.11.7",
                        .start_time = Nanos::FromSeconds(900)});
   }
-  void Run(ThreadHandle thread, Nanos& at, StackId stack, int samples,
-           SampleQuality quality = SampleQuality::kVerified) {
+  void Run(ThreadHandle thread, Nanos& at, StackId stack, int samples, SampleQuality quality = SampleQuality::kSeen) {
     for (int i = 0; i < samples; ++i, at = at + kStep) {
       writer.AddSample(thread, at, stack, quality);
     }
@@ -105,7 +104,7 @@ std::string SampleTrace() {
   scene.Run(main, at, scene.Stack({module, train, step}), 40);
   scene.Run(main, at, scene.Stack({module, train, step, linear}), 100);
   scene.Run(main, at, scene.Stack({module, train, step_loss}), 20);
-  scene.Run(main, at, scene.Stack({module, train, walk, walk, walk}), 10, SampleQuality::kStopped);
+  scene.Run(main, at, scene.Stack({module, train, walk, walk, walk}), 10, SampleQuality::kStaleNames);
   scene.Run(main, at, scene.Stack({module, train, truncated}), 2, SampleQuality::kTruncated);
   scene.writer.SetState(main, at, {ThreadState::kIdle, false, "futex"});
   scene.Run(main, at, scene.Stack({module, wait}), 28);
@@ -117,7 +116,7 @@ std::string SampleTrace() {
   scene.Run(loader, loader_at, scene.Stack({Python("load", "/srv/job/data.py", 10, 8)}), 7);
   Nanos worker_at = kStart + Nanos::FromMillis(10);
   scene.Run(worker, worker_at, kEmptyStack, 3);
-  scene.Run(worker, worker_at, scene.Stack({Python("<module>", "<string>", 1, 1)}), 4, SampleQuality::kUnverified);
+  scene.Run(worker, worker_at, scene.Stack({Python("<module>", "<string>", 1, 1)}), 4, SampleQuality::kTorn);
   return scene.End(at, 219);
 }
 
@@ -126,13 +125,14 @@ std::string HostileTrace() {
   const std::string script = "</script><script>document.title='owned'</script>";
   const std::string image = "<img src=x onerror=\"document.title='owned'\">";
   scene.Process(4000, 1, {"python3", script, image});
-  const ThreadHandle main = scene.Thread(4000, 4000, fmt::format("a;b\n{}", image));
+  const ThreadHandle main = scene.Thread(4000, 4000, fmt::format("a;b\n\u202e{}", image));
   Nanos at = kStart;
   std::vector<Frame> frames = {
       Python(script, image, 1, 1),
       Python("semi;colon 12", "dir;x/\"quoted\"'.py", 2, 2),
       Python("\x1b[31mred\x1b]0;title\x07", "\xff\xfe\x80", 3, 3),
       Python("]]>&amp;<![CDATA[", "--><!--", 4, 4),
+      Python("\u061c\u200f\u2066\u2028\ufeff", "\u009b31m\u202d.py", 6, 6),
       Python("\xe2\x80\xae"
              "reversed\xed\xa0\x80",
              std::string("nul\0byte", 8), -5, -7),
@@ -141,7 +141,7 @@ std::string HostileTrace() {
       Python(std::string(5000, 'x'), "long.py", 2147483647, 2147483647),
   };
   scene.Run(main, at, scene.Stack(frames), 10);
-  frames.resize(6);
+  frames.resize(7);
   scene.Run(main, at, scene.Stack(frames), 10);
   std::vector<Frame> deep(3000, Python("deep", "deep.py", 1, 1));
   scene.Run(main, at, scene.Stack(deep), 10);
@@ -332,7 +332,7 @@ std::string LongTrace(int seconds) {
     for (int depth = 0; depth < 12; ++depth) {
       frames.push_back(Python(fmt::format("f{}", (i >> (depth / 2)) % (depth + 2)), "long.py", 10 * depth + i % 3, 1));
     }
-    scene.writer.AddSample(main, at, scene.Stack(frames), SampleQuality::kVerified);
+    scene.writer.AddSample(main, at, scene.Stack(frames), SampleQuality::kSeen);
     if (i % 500 == 0 && scene.writer.Flush().has_error()) {
       return {};
     }

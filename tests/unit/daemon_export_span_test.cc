@@ -34,7 +34,7 @@ struct Feeding {
     feed.set_sink(&collected);
   }
   void Sample(int64_t ms, uint32_t stack) {
-    feed.OnSample(kTrack, Nanos::FromMillis(ms), StackId(stack), SampleQuality::kVerified);
+    feed.OnSample(kTrack, Nanos::FromMillis(ms), StackId(stack), SampleQuality::kSeen);
   }
   const std::vector<Span>& Finish() {
     feed.Finish();
@@ -97,7 +97,7 @@ TEST(SpanFeedTest, StatesToldAheadSplitSpans) {
 TEST(SpanFeedTest, TimeNeverGoesBackNorOverflows) {
   Feeding feeding;
   for (const int64_t when : {INT64_MAX, INT64_MIN, int64_t{5}, INT64_MAX}) {
-    feeding.feed.OnSample(kTrack, Nanos(when), StackId(1), SampleQuality::kVerified);
+    feeding.feed.OnSample(kTrack, Nanos(when), StackId(1), SampleQuality::kSeen);
   }
   Nanos at;
   for (const Span& span : feeding.Finish()) {

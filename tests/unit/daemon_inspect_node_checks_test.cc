@@ -45,8 +45,8 @@ const Case kCases[] = {
        f.seccomp_mode = 2;
      },
      "memory-reading", Verdict::kMissing, "seccomp", "--cap-add=SYS_PTRACE"},
-    {"forbidden ptrace", [](NodeFacts& f) { f.ptrace_errno = EPERM; }, "ptrace", Verdict::kLimited, "cut and marked",
-     "SYS_PTRACE"},
+    {"forbidden ptrace", [](NodeFacts& f) { f.ptrace_errno = EPERM; }, "ptrace", Verdict::kLimited,
+     "only --nonblocking works", "SYS_PTRACE"},
     {"no Yama", [](NodeFacts&) {}, "yama", Verdict::kOk, "no Yama", ""},
     {"Yama 0", [](NodeFacts& f) { f.yama_scope = 0; }, "yama", Verdict::kOk, "is 0", ""},
     {"Yama 1", [](NodeFacts& f) { f.yama_scope = 1; }, "yama", Verdict::kLimited, "record -- COMMAND",

@@ -207,7 +207,7 @@ TEST(NvmlCountersTest, ARefusalIsToldWhereCountersWereAskedForOnly) {
     ASSERT_EQ(back.visitor.notices.size(), asked == GpuCounters::kOn ? 1 : 0);
     if (asked == GpuCounters::kOn) {
       EXPECT_EQ(back.visitor.notices[0].second,
-                "no counters of GPUs: there is \xEF\xBF\xBD none (--gpu-counters off asks for none)");
+                "no counters of GPUs: there is \\x1b none (--gpu-counters off asks for none)");
     }
   }
 }

@@ -20,11 +20,12 @@ namespace v1 = ptraceprof::v1;
 
 class Reasons : public BothWays {
  protected:
-  Error Dump(pid_t pid, bool blocking = false) {
+  Error Dump(pid_t pid, bool blocking = false, bool nonblocking = false) {
     grpc::ClientContext context;
     v1::DumpStacksRequest request;
     request.mutable_target()->set_pid(pid);
     request.set_blocking(blocking);
+    request.set_nonblocking(nonblocking);
     v1::DumpStacksResponse response;
     return FromStatus(serving_.captures().DumpStacks(&context, request, &response));
   }
@@ -114,7 +115,10 @@ TEST_P(Reasons, OfOneThatIsTraced) {
     EXPECT_EQ(error.thing, Process(target->pid()));
     EXPECT_NE(error.remedy, "");
   }
-  EXPECT_EQ(Dump(target->pid()).code, Code::kOk) << "to be read it need not be stopped";
+  const Error by_default = Dump(target->pid());
+  EXPECT_EQ(ReasonName(by_default.reason), "ALREADY_TRACED") << by_default.message;
+  EXPECT_NE(by_default.remedy.find("--nonblocking"), std::string::npos) << by_default.remedy;
+  EXPECT_EQ(Dump(target->pid(), false, true).code, Code::kOk) << "to be read it need not be stopped";
 }
 
 TEST_P(Reasons, OfCaptures) {

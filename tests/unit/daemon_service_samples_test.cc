@@ -269,8 +269,8 @@ TEST_P(Samples, OfManyStacksArriveWhole) {
   EXPECT_TRUE(in_parts);
   EXPECT_EQ(sum.samples, uint64_t{kSamples});
   EXPECT_EQ(in_threads + sum.thinned, uint64_t{kSamples}) << "each is there, or counted as left out";
-  EXPECT_EQ(sum.Of(SampleQuality::kUnverified), uint64_t{kSamples / kSampleQualityCount});
-  EXPECT_EQ(message.totals().unverified(), uint64_t{kSamples / kSampleQualityCount});
+  EXPECT_EQ(sum.Of(SampleQuality::kTorn), uint64_t{kSamples / kSampleQualityCount});
+  EXPECT_EQ(message.totals().torn(), uint64_t{kSamples / kSampleQualityCount});
 }
 
 // Its samples are counted together; neither the daemon's disk nor its memory grows with what it does not take.

@@ -5,6 +5,7 @@ add_executable(daemon_session_test
   unit/daemon_session_command_launch_test.cc unit/daemon_session_cpu_budget_test.cc unit/daemon_session_owner_child_test.cc
   unit/daemon_session_pipe_sink_test.cc
   unit/daemon_session_rights_test.cc unit/daemon_session_start_pool_test.cc unit/daemon_session_stop_line_test.cc
+  unit/daemon_session_stop_shares_test.cc
   unit/daemon_session_system_call_filter_test.cc unit/daemon_session_unsent_bytes_test.cc)
 target_link_libraries(daemon_session_test PRIVATE pp_daemon_session GTest::gtest_main)
 pp_target_defaults(daemon_session_test)

@@ -25,6 +25,7 @@ class FakeCollector : public Collector {
       state_->output.reset();
     }
   }
+  void ShareStops(uint8_t) override {}
   void Kill() override {
     state_->killed = true;
     state_->output.reset();
@@ -100,7 +101,7 @@ std::string SmallTrace(bool with_end, uint32_t samples) {
     frame.file = "/srv/app/module.py";
     frame.line = static_cast<int32_t>(i % 50 + 1);
     const StackId stack = stacks.InternStack(kEmptyStack, stacks.InternFrame(frame));
-    writer.AddSample(thread, Nanos(1'000'000'000 + int64_t{i} * 1'000'000), stack, SampleQuality::kVerified);
+    writer.AddSample(thread, Nanos(1'000'000'000 + int64_t{i} * 1'000'000), stack, SampleQuality::kSeen);
     (void)writer.Flush().has_error();
     ++totals.samples;
     ++totals.by_quality[0];

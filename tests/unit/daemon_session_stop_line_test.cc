@@ -42,5 +42,20 @@ TEST(StopLine, StopsOnSigterm) {
   EXPECT_TRUE(line.stop().load());
 }
 
+TEST(StopLine, TellsHowManyShareStops) {
+  Ends ends = MakeEnds();
+  TellSharers(ends.ours, 2);
+  const StopLine line = StopLine::Watch(std::move(ends.theirs)).value();
+  EXPECT_EQ(line.sharers().load(), 2u);
+  TellSharers(ends.ours, 7);
+  EXPECT_EQ(line.sharers().load(), 7u);
+  EXPECT_FALSE(line.stop().load());
+  TellSharers(ends.ours, 1);
+  ends.ours.reset();
+  EXPECT_EQ(line.sharers().load(), 1u);
+  EXPECT_TRUE(line.stop().load());
+  TellSharers(ends.ours, 3);  // closed: told to nobody
+}
+
 }  // namespace
 }  // namespace ptrace_prof

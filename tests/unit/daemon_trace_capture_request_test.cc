@@ -18,8 +18,8 @@ CaptureRequest Unusual() {
   request.threads = {Tid(1), Tid(4'194'304)};
   request.gil_only = true;
   request.subprocesses = false;
-  request.blocking = true;
-  request.allow_stops = false;
+  request.stops = StopPolicy::kAll;
+  request.max_stopped = 0.05;
   request.locals = true;
   return request;
 }
@@ -43,8 +43,8 @@ TEST(CaptureRequest, ComesBackAsItWas) {
     EXPECT_EQ(back.threads, request.threads);
     EXPECT_EQ(back.gil_only, request.gil_only);
     EXPECT_EQ(back.subprocesses, request.subprocesses);
-    EXPECT_EQ(back.blocking, request.blocking);
-    EXPECT_EQ(back.allow_stops, request.allow_stops);
+    EXPECT_EQ(back.stops, request.stops);
+    EXPECT_EQ(back.max_stopped, request.max_stopped);
     EXPECT_EQ(back.locals, request.locals);
   }
 }
@@ -59,7 +59,7 @@ TEST(CaptureRequest, AModeThatWasChosenSaysWhy) {
   EXPECT_TRUE(DecodeRequest({"pid=1", "sampled_because=two\nlines"}).has_error());
   EXPECT_TRUE(DecodeRequest({"pid=1", "sampled_because=" + std::string(kMaxSentence + 1, 'x')}).has_error());
   EXPECT_EQ(DecodeRequest({"pid=1", "mode=auto"}).value().mode, CaptureMode::kAuto);
-  for (const char* about_samples : {"gil_only=1", "blocking=1", "allow_stops=0", "verb=dump"}) {
+  for (const char* about_samples : {"gil_only=1", "stops=all", "stops=none", "verb=dump"}) {
     EXPECT_TRUE(DecodeRequest({"pid=1", "mode=auto", about_samples}).has_error()) << about_samples;
   }
 }
@@ -154,7 +154,7 @@ INSTANTIATE_TEST_SUITE_P(
         std::pair("schedule=active=1", "mode=trace"), std::pair("schedule=wait=1", "active at least 1"),
         std::pair("on_full=block", "drop, stop or throttle"), std::pair("gpu=all", "off, coarse, default or full"),
         std::pair("gpu_api=v3", "v1 or v2"), std::pair("gpu_api=v2", "goes with gpu only"),
-        std::pair("blocking=2", "0 or 1")));
+        std::pair("stops=some", "brief, none or all")));
 
 TEST(CaptureRequest, StepsComeBackAsTheyWere) {
   CaptureRequest request;

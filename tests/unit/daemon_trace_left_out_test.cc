@@ -39,7 +39,7 @@ TEST(LeftOut, Sentences) {
       {{LeftOutCause::kExcluded, "f", 1, 1'234'567, false}, "--exclude 'f' left out 1 function (1,234,567 calls)"},
       {{LeftOutCause::kExcluded, "f", 2, 1, true},
        "--exclude 'f' left out 2 functions (1 call, and those that came after they were switched off in the process)"},
-      {{LeftOutCause::kExcluded, "a\nb", 0, 0, false}, "--exclude 'a�b' matched nothing that was called"},
+      {{LeftOutCause::kExcluded, "a\nb", 0, 0, false}, R"(--exclude 'a\x0ab' matched nothing that was called)"},
       {{LeftOutCause::kFilter, "f", 3, 0, false}, ""},
       {{LeftOutCause::kFilter, "f", 0, 0, false}, "--filter 'f' matched nothing that was called"},
       {{LeftOutCause::kNotFiltered, "", 12, 1'000, false}, "--filter left out 12 functions (1,000 calls)"},

@@ -44,7 +44,7 @@ std::string SmallTrace(int32_t pid = 100, const TraceOrigin& origin = FixedOrigi
       now += 1000;
       writer.SetState(thread, Nanos(now), {i < 5 ? ThreadState::kRunning : ThreadState::kIdle, false, "futex"});
       writer.AddSample(thread, Nanos(now), stacks.InternStack(kEmptyStack, stacks.InternFrame(frame)),
-                       SampleQuality::kVerified);
+                       SampleQuality::kSeen);
     }
     EXPECT_TRUE(writer.Flush().has_value());
   }
@@ -226,7 +226,7 @@ TEST(TraceReader, MarksBeyondTheSamplesAndUnknownQualities) {
   marks->add_mark(UINT64_MAX);
   ReadBack back(Preamble() + Packed(packet));
   ASSERT_EQ(back.visitor.threads[TrackId(0)].samples.size(), 1u);
-  EXPECT_EQ(back.visitor.threads[TrackId(0)].samples[0].quality, SampleQuality::kUnverified);
+  EXPECT_EQ(back.visitor.threads[TrackId(0)].samples[0].quality, SampleQuality::kTruncated);
 }
 
 TEST(TraceReader, StrangeCodesAndStatesAreUnknown) {

@@ -67,7 +67,7 @@ class Scenario {
     }
     Accounting accounting;
     accounting.samples = samples;
-    accounting.by_quality = {1, 2, 3, 4, 5};
+    accounting.by_quality = {1, 2, 3, 4, 5, 6, 7};
     accounting.wall = Nanos(77);
     accounting.asked_rate_hz = 500.5;
     accounting.threads = 3;
@@ -152,7 +152,8 @@ class Scenario {
   }
   void AddSample(Thread& thread) {
     const StackId stack = RandomStack(random_, stacks_);
-    const auto quality = random_() % 3 == 0 ? static_cast<SampleQuality>(random_() % 5) : SampleQuality::kVerified;
+    const auto quality =
+        random_() % 3 == 0 ? static_cast<SampleQuality>(random_() % kSampleQualityCount) : SampleQuality::kSeen;
     writer_.AddSample(thread.handle, Nanos(now_), stack, quality);
     thread.samples.push_back({now_, FramesOf(stacks_, stack), quality});
     ++samples;
@@ -231,7 +232,7 @@ TEST_P(RoundTrip, TellsWhatItWasTold) {
   EXPECT_EQ(back.visitor.ends[0].thing, "process 7");
   ASSERT_EQ(back.visitor.accountings.size(), 1u);
   EXPECT_EQ(back.visitor.accountings[0].samples, scenario.samples);
-  EXPECT_EQ(back.visitor.accountings[0].by_quality, (std::array<uint64_t, 5>{1, 2, 3, 4, 5}));
+  EXPECT_EQ(back.visitor.accountings[0].by_quality, (std::array<uint64_t, 7>{1, 2, 3, 4, 5, 6, 7}));
   EXPECT_EQ(back.visitor.accountings[0].asked_rate_hz, 500.5);
   EXPECT_EQ(back.visitor.accountings[0].wall, Nanos(77));
 }

@@ -46,7 +46,7 @@ class SampleBatcherTest : public testing::Test {
     return stack;
   }
 
-  void Sample(ThreadHandle thread, StackId stack, int times = 1, SampleQuality quality = SampleQuality::kVerified) {
+  void Sample(ThreadHandle thread, StackId stack, int times = 1, SampleQuality quality = SampleQuality::kSeen) {
     for (int i = 0; i < times; ++i) {
       writer_.AddSample(thread, now_, stack, quality);
       now_ = now_ + Nanos::FromMillis(1);
@@ -89,7 +89,7 @@ TEST_F(SampleBatcherTest, CountsStacksOfThreads) {
   const ThreadHandle worker = Thread(72, "worker");
   Sample(main, Stack({"main:3", "f:10"}), 5);
   Sample(main, Stack({"main:3"}), 2, SampleQuality::kTruncated);
-  Sample(worker, Stack({"run:7", "f:10"}), 3, SampleQuality::kStopped);
+  Sample(worker, Stack({"run:7", "f:10"}), 3, SampleQuality::kStaleNames);
   Sample(worker, kEmptyStack);
   Pass();
   EXPECT_TRUE(batcher_.any_process());
@@ -99,7 +99,7 @@ TEST_F(SampleBatcherTest, CountsStacksOfThreads) {
                 {"MainThread: f:10 main:3", 5}, {"MainThread: main:3", 2}, {"worker: f:10 run:7", 3}, {"worker:", 1}}));
   EXPECT_EQ(batch.counters.samples, 11U);
   EXPECT_EQ(batch.counters.Of(SampleQuality::kTruncated), 2U);
-  EXPECT_EQ(batch.counters.Of(SampleQuality::kStopped), 3U);
+  EXPECT_EQ(batch.counters.Of(SampleQuality::kStaleNames), 3U);
   EXPECT_EQ(batch.counters.thinned, 0U);
   EXPECT_EQ(batch.end, Nanos(5));
   ASSERT_EQ(batch.processes.size(), 1U);

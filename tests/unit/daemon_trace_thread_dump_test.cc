@@ -28,7 +28,7 @@ std::string ManyThreadsInOneStack() {
   }
   for (int i = 0; i < kThreads; ++i) {
     writer.AddSample(writer.AddThread({.pid = Pid(10), .tid = Tid(11 + i)}), Nanos(5'000'000'000'000), stack,
-                     SampleQuality::kVerified);
+                     SampleQuality::kSeen);
   }
   EXPECT_TRUE(writer.End(Nanos(5'000'000'001'000), Accounting{}, EndInfo{}).has_value());
   return sink.bytes();

@@ -71,7 +71,7 @@ struct Target {
   void Round(const std::vector<StackId>& known, uint32_t number) {
     now += 2'000'000;
     for (size_t i = 0; i < threads.size(); ++i) {
-      writer.AddSample(threads[i], Nanos(now), known[(number * 31 + i) % known.size()], SampleQuality::kVerified);
+      writer.AddSample(threads[i], Nanos(now), known[(number * 31 + i) % known.size()], SampleQuality::kSeen);
     }
   }
 
@@ -144,7 +144,7 @@ TEST(TraceWriter, DistinctStacksWithoutEndStayBounded) {
       frame.function = "f";
       frame.line = static_cast<int32_t>(round);
       const StackId stack = target.stacks.InternStack(kEmptyStack, target.stacks.InternFrame(frame));
-      target.writer.AddSample(thread, Nanos(target.now), stack, SampleQuality::kVerified);
+      target.writer.AddSample(thread, Nanos(target.now), stack, SampleQuality::kSeen);
       ++samples;
     }
     if (round % 125 == 124) {
@@ -208,7 +208,7 @@ TEST(TraceWriter, ThreadsThatComeAndGoLeaveNothingBehind) {
       const ThreadHandle thread = target.writer.AddThread(info);
       EXPECT_LE(thread.value, 8u);
       target.now += 1'000'000;
-      target.writer.AddSample(thread, Nanos(target.now), stack, SampleQuality::kVerified);
+      target.writer.AddSample(thread, Nanos(target.now), stack, SampleQuality::kSeen);
       target.writer.EndThread(thread, Nanos(target.now));
       if (i % 100 == 99) {
         ASSERT_TRUE(target.writer.Flush().has_value());

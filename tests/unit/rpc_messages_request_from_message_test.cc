@@ -94,7 +94,7 @@ const Bad kBad[] = {
     {"threads", Threads(1, 0)},
     {"threads", Threads(1, -7)},
     {"threads", Threads(1, std::numeric_limits<int32_t>::max())},
-    {"no_stops",
+    {"nonblocking",
      [](v1::CaptureSpec& spec) {
        spec.mutable_sample()->set_blocking(true);
        spec.mutable_sample()->set_no_stops(true);
@@ -260,7 +260,7 @@ TEST(RequestFromMessage, PatternsAreBoundedBeforeAnybodyReadsThem) {
 
 TEST(RequestFromMessage, OptionsAboutSamplesAreRefusedWithATrace) {
   for (const char* name : {"rate_hz", "as_fast_as_possible", "max_overhead", "no_overhead_limit", "idle", "threads",
-                           "gil_only", "blocking", "no_stops"}) {
+                           "gil_only", "blocking", "nonblocking", "max_stopped", "no_stopped_limit"}) {
     v1::CaptureSpec spec = Good();
     spec.set_mode(v1::MODE_TRACE);
     v1::SampleOptions& sample = *spec.mutable_sample();

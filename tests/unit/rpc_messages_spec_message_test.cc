@@ -38,10 +38,9 @@ TEST(SpecMessage, LosesNothing) {
   all.subprocesses = false;
   all.wait_for_python = true;
   all.gpu_counters = GpuCounters::kOn;
-  all.allow_stops = false;
+  all.stops = StopPolicy::kNone;
   ExpectSame(all);
-  all.allow_stops = true;
-  all.blocking = true;
+  all.stops = StopPolicy::kAll;
   ExpectSame(all);
   all.gpu = GpuCaptureDetail::kCoarse;
   all.force = true;
@@ -61,7 +60,7 @@ TEST(SpecMessage, OfADumpLosesNothing) {
   dump.idle = IdlePolicy::kAll;  // as always in a dump
   dump.locals = true;
   dump.subprocesses = false;
-  dump.allow_stops = false;
+  dump.stops = StopPolicy::kNone;
   dump.max_depth = 99;
   v1::DumpStacksRequest message;
   FillDumpRequest(dump, &message);

@@ -82,8 +82,8 @@ TEST(Status, IsTextWhateverItNames) {
   const Error error{Code::kFailedPrecondition, "process 7 (\xff\xed\xa0\x80) is not Python", "look at \xc3(\x1b[2J"};
   const grpc::Status sent = ToStatus(error);
   const Error arrived = FromStatus(sent);
-  EXPECT_EQ(arrived.message, "process 7 (\uFFFD\uFFFD\uFFFD\uFFFD) is not Python");
-  EXPECT_EQ(arrived.remedy, "look at \uFFFD(\uFFFD[2J");
+  EXPECT_EQ(arrived.message, "process 7 (\\xff\\xed\\xa0\\x80) is not Python");
+  EXPECT_EQ(arrived.remedy, "look at \\xc3(\\x1b[2J");
   google::rpc::Status details;
   EXPECT_TRUE(details.ParseFromString(sent.error_details())) << "proto3 takes no strings that are none";
 }

@@ -50,6 +50,7 @@ Tally Compare(LineTableKind kind, std::istream& dump) {
   const LineTableDecoder decode = DecoderFor(kind);
   Tally tally;
   std::vector<uint8_t> table;
+  LineCursor cursor;
   int32_t first_line = 0;
   int64_t at = 0;
   for (std::string line; tally.wrong < 10 && std::getline(dump, line);) {
@@ -59,6 +60,7 @@ Tally Compare(LineTableKind kind, std::istream& dump) {
       fields >> word >> first_line >> hex;
       table = FromHex(hex);
       at = 0;
+      cursor = {};
       ++tally.codes;
       tally.largest_table = std::max(tally.largest_table, table.size());
       continue;
@@ -69,6 +71,7 @@ Tally Compare(LineTableKind kind, std::istream& dump) {
     for (; at < end; at += 2) {
       ++tally.units;
       const SourcePosition found = decode(table, first_line, at);
+      EXPECT_EQ(decode(table, first_line, at, cursor), found) << "with the cursor, byte " << at;
       if (!(found == expected)) {
         ++tally.wrong;
         EXPECT_EQ(found, expected) << "code object " << tally.codes << ", byte " << at;

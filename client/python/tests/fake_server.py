@@ -61,8 +61,8 @@ def check_spec(context, spec):
         refuse(context, f"sample.rate_hz is {spec.sample.rate_hz}: it must be at most 200000")
     if spec.sample.HasField("max_overhead") and not 0 < spec.sample.max_overhead <= 1:
         refuse(context, f"sample.max_overhead is {spec.sample.max_overhead}: it must be in (0, 1]")
-    if spec.sample.blocking and spec.sample.no_stops:
-        refuse(context, "sample.blocking contradicts sample.no_stops")
+    if spec.sample.blocking and spec.sample.nonblocking:
+        refuse(context, "sample.blocking contradicts sample.nonblocking")
     if not pathlib.Path(f"/proc/{spec.target.pid}").exists():
         abort(context, grpc.StatusCode.NOT_FOUND, "PROCESS_NOT_FOUND", f"there is no process {spec.target.pid}")
     if spec.target.start_time_ticks not in (0, start_ticks(spec.target.pid)):

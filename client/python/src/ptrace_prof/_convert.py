@@ -10,9 +10,10 @@ from ._proto import capture_pb2, capture_service_pb2, node_service_pb2
 from ._status import code_name, from_status
 from .errors import DataLoss
 
-_PLAIN_TOTALS = ("samples", "verified", "stopped", "truncated", "unverified", "lost", "late_rounds", "missed_rounds",
-                 "idle_skipped", "stops", "actual_rate_hz", "processes", "threads", "call_events", "call_events_lost",
-                 "events_outside_steps", "steps", "children_not_traced", "holds")
+_PLAIN_TOTALS = ("samples", "truncated", "torn", "stale_names", "lost", "late_instants", "missed_rounds",
+                 "refused_stops", "interrupted_waits", "idle_skipped", "stops", "actual_rate_hz", "processes",
+                 "threads", "call_events", "call_events_lost", "events_outside_steps", "steps",
+                 "children_not_traced", "holds")
 
 
 def seconds(moment: Any) -> float:
@@ -30,7 +31,8 @@ def _time(message: Any, field: str) -> Optional[float]:
 
 def totals(message: capture_pb2.Totals) -> model.Totals:
     return model.Totals(**{name: getattr(message, name) for name in _PLAIN_TOTALS},
-                        stopped_time=seconds(message.stopped_time),
+                        stopped_time=seconds(message.stopped_time), stop_p50=seconds(message.stop_p50),
+                        stop_p90=seconds(message.stop_p90), stop_longest=seconds(message.stop_longest),
                         collector_cpu_time=seconds(message.collector_cpu_time), wall_time=seconds(message.wall_time),
                         held_time=seconds(message.held_time))
 
@@ -61,7 +63,7 @@ def thread_stack(message: capture_service_pb2.ThreadStack) -> model.ThreadStack:
                          tuple(model.Variable(one.name, one.value, one.is_argument) for one in frame.locals))
         for frame in message.frames)
     return model.ThreadStack(message.pid, message.tid, message.name, message.is_main, message.holds_gil, message.state,
-                             message.state_detail, message.truncated, frames, message.unverified)
+                             message.state_detail, message.truncated, frames, message.torn)
 
 
 def process(message: capture_service_pb2.PythonProcess) -> model.PythonProcess:

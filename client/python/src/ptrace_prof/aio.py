@@ -93,11 +93,12 @@ class AsyncClient:
             request.page_token = page.next_page_token
 
     async def stacks(self, pid: int, *, subprocesses: bool = True, locals: bool = False,  # noqa: A002
-                     blocking: bool = False, stops: bool = True, max_depth: Optional[int] = None,
-                     start_time_ticks: Optional[int] = None) -> list[ThreadStack]:
+                     blocking: bool = False, nonblocking: bool = False, stops: bool = True,
+                     max_depth: Optional[int] = None, start_time_ticks: Optional[int] = None) -> list[ThreadStack]:
         """See Client.stacks()."""
         request = options.dump_request(pid, start_time_ticks=start_time_ticks, subprocesses=subprocesses,
-                                       locals=locals, blocking=blocking, stops=stops, max_depth=max_depth)
+                                       locals=locals, blocking=blocking, nonblocking=nonblocking, stops=stops,
+                                       max_depth=max_depth)
         return [_convert.thread_stack(one) for one in (await self._call(self._captures.DumpStacks, request)).threads]
 
     async def record(self, pid: int, *, on_progress: Optional[Progress] = None, request_id: str = "",

@@ -90,16 +90,18 @@ class Client:
             request.page_token = page.next_page_token
 
     def stacks(self, pid: int, *, subprocesses: bool = True, locals: bool = False,  # noqa: A002
-               blocking: bool = False, stops: bool = True, max_depth: Optional[int] = None,
+               blocking: bool = False, nonblocking: bool = False, stops: bool = True, max_depth: Optional[int] = None,
                start_time_ticks: Optional[int] = None) -> list[ThreadStack]:
         """What every thread of a process, and of its children, is doing now.
 
         locals: with local variables, as short texts. blocking: stop the process for the moment, so that all stacks
-        are of one instant. stops: False never stops a thread. max_depth: frames; None: 4096.
+        are of one instant. nonblocking: nothing is stopped, and a stack that moves meanwhile is cut and marked torn
+        (stops=False is its former name). max_depth: frames; None: 4096.
         Raises ProcessNotFound, NotPython, PermissionDenied, TargetGone.
         """
         request = options.dump_request(pid, start_time_ticks=start_time_ticks, subprocesses=subprocesses,
-                                       locals=locals, blocking=blocking, stops=stops, max_depth=max_depth)
+                                       locals=locals, blocking=blocking, nonblocking=nonblocking, stops=stops,
+                                       max_depth=max_depth)
         return [_convert.thread_stack(one) for one in self._call(self._captures.DumpStacks, request).threads]
 
     # One call: record, and watch live.
@@ -113,7 +115,7 @@ class Client:
 
         on_progress: called with the Capture at every change of its state and once a second.
         asked: see CaptureOptions: duration, mode, rate_hz, max_overhead, max_depth, idle, threads, gil_only,
-            subprocesses, blocking, stops, wait_for_python, max_bytes, keep, start_time_ticks.
+            subprocesses, blocking, nonblocking, wait_for_python, max_bytes, keep, start_time_ticks.
         Raises ProcessNotFound, NotPython, PermissionDenied, AlreadyTraced, CollectorFailed, DataLoss (damaged on the
         way) and so on; what had been recorded until then is in the error's `trace`.
         """

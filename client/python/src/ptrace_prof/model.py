@@ -30,16 +30,20 @@ class Totals:
     """Counts of a whole capture so far."""
 
     samples: int = 0          #: samples of a thread, of all qualities
-    verified: int = 0         #: every link of the stack was seen to hold
-    stopped: int = 0          #: the same, under a brief stop of the thread
-    truncated: int = 0        #: cut where it could not be verified, and marked
-    unverified: int = 0       #: whole, but a link could not be proved and no stop was allowed
+    truncated: int = 0        #: a part of the stack could not be read, or it was too deep
+    torn: int = 0             #: moved while it was read without a stop, and is cut where it moved
+    stale_names: int = 0      #: whole, but code of it was freed before its name could be read
     lost: int = 0             #: could not be read at all
-    late_rounds: int = 0      #: began more than one interval late
-    missed_rounds: int = 0    #: never taken
+    late_instants: int = 0    #: at which the collector woke more than 200 us late
+    missed_rounds: int = 0    #: instants never taken
+    refused_stops: int = 0    #: another tracer had the thread
+    interrupted_waits: int = 0  #: system calls of the process that a stop ended early (EINTR)
     idle_skipped: int = 0     #: left out because the thread waited
     stops: int = 0            #: brief stops of a thread
     stopped_time: float = 0.0        #: seconds
+    stop_p50: float = 0.0            #: half of the stops took no longer; seconds
+    stop_p90: float = 0.0            #: seconds
+    stop_longest: float = 0.0        #: seconds
     collector_cpu_time: float = 0.0  #: seconds
     wall_time: float = 0.0           #: seconds
     actual_rate_hz: float = 0.0      #: samples per second of each thread
@@ -99,11 +103,11 @@ class ThreadStack:
     name: str
     is_main: bool
     holds_gil: bool
-    state: str         #: "running", "idle", "gil-wait", "gpu-wait", "disk-wait", "unknown"
+    state: str         #: "running", "idle", "gil-wait", "gpu-wait", "disk-wait", "job-stopped", "unknown"
     state_detail: str  #: "epoll_wait"; may be empty
-    truncated: bool    #: cut where it could not be verified, or at max_depth
+    truncated: bool    #: a part of it could not be read, or is beyond max_depth
     frames: tuple[StackFrame, ...] = ()  #: innermost first; empty: a native thread
-    unverified: bool = False  #: whole, but a link could not be proved and no stop was allowed (stops=False)
+    torn: bool = False  #: it moved while it was read without a stop (nonblocking=True)
 
     def __str__(self) -> str:
         what = f"{self.state} ({self.state_detail})" if self.state_detail else self.state

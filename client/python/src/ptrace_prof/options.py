@@ -43,7 +43,8 @@ class CaptureOptions(TypedDict, total=False):
     c_calls: with mode "trace", calls of C functions too.
     buffer_bytes: with mode "trace", memory shared with the target for its events. Left out: 64 MiB.
     min_duration: with mode "trace", calls that take less, in seconds, are left out, and counted. Left out: none.
-    steps: with mode "trace", end after so many whole steps of a torch.optim.Optimizer; `duration` is then the most.
+    steps: with mode "trace", so many whole steps, and nothing else, of a torch.optim.Optimizer; `duration` is then the
+        most.
     schedule: with mode "trace", which steps are recorded, and how many; not with `steps`.
     on_full: with mode "trace", what is done when the memory for events is full: "drop" (they are lost until there is
         room, counted, and shown as a gap), "throttle" (the thread waits for room, and with it all that wait for the
@@ -53,9 +54,9 @@ class CaptureOptions(TypedDict, total=False):
     exclude: with mode "trace", none that one of these patterns matches.
     force: with mode "trace" or `gpu`, also where the target disabled remote debugging; with `gpu`, also where the CUPTI
         of the target is known to crash jobs, or its GPU is nearly full.
-    rate_hz: samples per second of each thread; math.inf: no pause at all. Left out: 400.
+    rate_hz: samples per second of each thread; math.inf: as fast as it goes, without stops. Left out: 100.
     max_overhead: CPU time that the collector may use, as a share of one core, above 0, at most 1; the rate goes down
-        to keep it. math.inf: no limit. Left out: 0.01. With mode "trace": what it may cost the target, of one core;
+        to keep it. math.inf or left out: no limit. With mode "trace": what it may cost the target, of one core;
         functions are switched off to keep it, and named in the trace (CPython 3.12 and later). Left out: no limit;
         with mode "auto" 0.05, and a target that cannot be kept to it is sampled.
     max_depth: frames of one stack that are kept. Left out: 4096.
@@ -67,8 +68,10 @@ class CaptureOptions(TypedDict, total=False):
         driver have it (CUDA 13.3, r610); that was never tried on a real library. Left out: "v1".
     gil_only: only the thread that holds the GIL.
     subprocesses: False leaves out the children of the target.
-    blocking: stop the whole target for every sample.
-    stops: False never stops a thread, not even briefly for a doubtful sample.
+    blocking: stop the whole target for every sample: all its threads at one instant. Left out: only a thread that runs
+        is stopped, for some tens of microseconds; threads that wait are read as they stand.
+    nonblocking: nothing is stopped; a stack that moves while it is read is cut and marked torn. stops=False: its former
+        name.
     wait_for_python: the target may not be a Python process yet; wait until it, or a child, is one.
     max_bytes: the capture ends well when its trace has reached this size, bytes.
     keep: the capture, with its trace, outlives this client.
@@ -96,6 +99,7 @@ class CaptureOptions(TypedDict, total=False):
     gil_only: bool
     subprocesses: bool
     blocking: bool
+    nonblocking: bool
     stops: bool
     wait_for_python: bool
     max_bytes: Optional[int]
@@ -158,7 +162,8 @@ def _sample(options: CaptureOptions) -> capture_pb2.SampleOptions:
         max_depth=options.get("max_depth"), idle=_one_of(_IDLE, "idle", idle) if idle else None,
         threads=list(options.get("threads") or ()), gil_only=options.get("gil_only"),
         no_subprocesses=not options.get("subprocesses", True), blocking=options.get("blocking"),
-        no_stops=not options.get("stops", True), wait_for_python=options.get("wait_for_python"))
+        nonblocking=options.get("nonblocking") or not options.get("stops", True),
+        wait_for_python=options.get("wait_for_python"))
 
 
 def _schedule(schedule: Optional[StepSchedule]) -> Optional[capture_pb2.StepSchedule]:
@@ -223,11 +228,11 @@ def samples_request(pid: int, interval: Optional[float],
 
 
 def dump_request(pid: int, *, start_time_ticks: Optional[int] = None, subprocesses: bool = True, locals: bool = False,
-                 blocking: bool = False, stops: bool = True,
+                 blocking: bool = False, nonblocking: bool = False, stops: bool = True,
                  max_depth: Optional[int] = None) -> capture_service_pb2.DumpStacksRequest:
     return _checked(  # type: ignore[no-any-return]
         capture_service_pb2.DumpStacksRequest, target=target(pid, start_time_ticks), no_subprocesses=not subprocesses,
-        locals=locals, blocking=blocking, no_stops=not stops, max_depth=max_depth)
+        locals=locals, blocking=blocking, nonblocking=nonblocking or not stops, max_depth=max_depth)
 
 
 def processes_request(*, uid: Optional[int] = None, name: str = "", job_id: str = "", rank: Optional[int] = None,

@@ -1,0 +1,118 @@
+#include "attach/ptrace/brief_stop.h"
+
+#include <elf.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <time.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "attach/proc/memory_grants.h"
+#include "attach/ptrace/late_threads.h"
+#include "attach/ptrace/tracee.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr int kLooksAtOnce = 60;  // of about 0.3 us each: a thread that runs on another CPU traps within a few of them
+constexpr long kNap = 20'000;
+
+// Where the kernel's registers of a thread hold the number of its system call and what that returned.
+#if defined(__x86_64__)
+constexpr size_t kRegisters = 27;
+constexpr size_t kResult = 10;  // rax
+constexpr size_t kCall = 15;    // orig_rax; -1: not in a call
+bool IsInCall(const std::array<uint64_t, 64>& registers) { return static_cast<int64_t>(registers[kCall]) >= 0; }
+#elif defined(__aarch64__)
+constexpr size_t kRegisters = 34;
+constexpr size_t kResult = 0;  // x0; no register tells the call, so that a function's -4 counts too
+bool IsInCall(const std::array<uint64_t, 64>&) { return true; }
+#endif
+
+}  // namespace
+
+BriefStop::BriefStop(Pid pid, Tid tid, StopVia via) : tid_(tid), via_(via), asked_(MonotonicNow()) {
+  if (via_ == StopVia::kGrant) {
+    refusal_ = AskToStop(pid, tid);
+    state_ = refusal_ == 0 ? State::kStopped : refusal_ == ESRCH ? State::kGone : State::kRefused;
+    return;
+  }
+  if (::ptrace(PTRACE_SEIZE, tid.value, nullptr, nullptr) != 0) {
+    refusal_ = errno;
+    state_ = refusal_ == ESRCH ? State::kGone : State::kRefused;
+    return;
+  }
+  ::ptrace(PTRACE_INTERRUPT, tid.value, nullptr, nullptr);  // fails only if it has died, which Look tells
+  state_ = State::kComing;
+}
+
+BriefStop::BriefStop(BriefStop&& other) noexcept { *this = std::move(other); }
+
+BriefStop& BriefStop::operator=(BriefStop&& other) noexcept {
+  if (this != &other) {
+    Release();
+    tid_ = other.tid_;
+    via_ = other.via_;
+    state_ = std::exchange(other.state_, State::kNone);
+    refusal_ = other.refusal_;
+    signal_ = other.signal_;
+    asked_ = other.asked_;
+  }
+  return *this;
+}
+
+BriefStop::State BriefStop::Look() {
+  const TraceeStatus status = LookAtTracee(tid_);
+  if (status.stopped()) {
+    signal_ = status.signal;
+    return State::kStopped;
+  }
+  if (status.state == TraceeState::kRunning) {
+    return State::kComing;
+  }
+  if (status.state == TraceeState::kDead) {
+    ReapTracee(tid_);
+  }
+  return State::kGone;
+}
+
+BriefStop::State BriefStop::Await(Nanos patience) {
+  if (state_ != State::kComing) {
+    return state_;
+  }
+  const Nanos end = MonotonicNow() + patience;
+  for (int looks = 0; (state_ = Look()) == State::kComing; ++looks) {
+    if (looks < kLooksAtOnce) {
+      continue;
+    }
+    if (MonotonicNow() >= end) {
+      break;
+    }
+    const timespec nap{0, kNap};
+    ::nanosleep(&nap, nullptr);
+  }
+  return state_;
+}
+
+bool BriefStop::HasInterruptedCall() const {
+  if (state_ != State::kStopped || via_ == StopVia::kGrant || signal_ != 0) {
+    return false;
+  }
+  std::array<uint64_t, 64> registers{};
+  iovec into{registers.data(), kRegisters * sizeof registers[0]};
+  return ::ptrace(PTRACE_GETREGSET, tid_.value, reinterpret_cast<void*>(uint64_t{NT_PRSTATUS}), &into) == 0 &&
+         IsInCall(registers) && static_cast<int64_t>(registers[kResult]) == -EINTR;
+}
+
+void BriefStop::Release() {
+  const State state = std::exchange(state_, State::kNone);
+  if (state == State::kStopped && via_ == StopVia::kGrant) {
+    LetGoOfStopped();
+  } else if (state == State::kComing || (state == State::kStopped && !DetachTracee(tid_, signal_))) {
+    AddLateThread(tid_);  // or it was killed: its end is ours to take note of
+  }
+}
+
+}  // namespace ptrace_prof

@@ -1,0 +1,171 @@
+#include "attach/ptrace/held_start.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <string>
+
+#include "attach/proc/proc_file.h"
+#include "attach/ptrace/late_threads.h"
+#include "attach/ptrace/tracee.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr int kSystemCallSignal = SIGTRAP | 0x80;  // PTRACE_O_TRACESYSGOOD
+constexpr int kEventShift = 8;
+// What starts for longer is not about to run a program in Python, or nobody is there for it.
+constexpr Nanos kLongestHold = Nanos::FromSeconds(10);
+constexpr Nanos kPatience = Nanos::FromMillis(200);
+constexpr int64_t kShortNap = 50'000;
+constexpr int kYields = 50;
+
+struct Held {
+  Pid pid;
+  bool is_stopped = false;
+  int stop = 0;  // as waitid says it
+  Nanos until;
+};
+
+thread_local Held held;
+
+intptr_t SignalOf(int stop) {
+  const bool is_signal = stop >> kEventShift == 0 && stop != kSystemCallSignal;
+  return is_signal ? stop : 0;
+}
+
+bool IsGroupStop(int stop) { return stop >> kEventShift == PTRACE_EVENT_STOP && (stop & 0x7f) != SIGTRAP; }
+
+// Whether it stands now. Never consumes the end of the program, which is for who waits for it.
+bool Look() {
+  siginfo_t info{};
+  const int how = WEXITED | WSTOPPED | WNOWAIT | WNOHANG | __WALL;
+  const bool is_there = ::waitid(P_PID, static_cast<id_t>(held.pid.value), &info, how) == 0;
+  if (is_there && info.si_pid != 0 && (info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED)) {
+    held.is_stopped = true;
+    held.stop = info.si_status;
+  } else if (!is_there || info.si_pid != 0) {
+    held = {};  // it has ended
+  }
+  return held.is_stopped;
+}
+
+void Await(Nanos deadline) {
+  for (int look = 0; held.pid.value != 0 && !Look() && MonotonicNow() < deadline; ++look) {
+    if (look < kYields) {
+      ::sched_yield();
+    } else {
+      const timespec nap{0, kShortNap};
+      ::nanosleep(&nap, nullptr);
+    }
+  }
+}
+
+bool GivesRights(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) {
+    return false;
+  }
+  return (info.st_mode & (S_ISUID | S_ISGID)) != 0 || ::getxattr(path.c_str(), "security.capability", nullptr, 0) > 0;
+}
+
+std::string PathAt(uint64_t address) {
+  std::string path(PATH_MAX, '\0');
+  size_t size = 0;
+  while (size < path.size()) {  // page by page: what follows it may not be there
+    const size_t part = std::min<size_t>(path.size() - size, 4096 - (address + size) % 4096);
+    const iovec to{path.data() + size, part};
+    const iovec from{reinterpret_cast<void*>(address + size), part};
+    if (::process_vm_readv(held.pid.value, &to, 1, &from, 1, 0) != static_cast<ssize_t>(part)) {
+      break;
+    }
+    const size_t end = path.find('\0', size);
+    size += part;
+    if (end < size) {
+      return path.substr(0, end);
+    }
+  }
+  return {};
+}
+
+// An exec of a program to which the kernel gives rights: not while somebody traces it.
+bool IsAboutToGetRights() {
+  __ptrace_syscall_info info{};
+  if (held.stop != kSystemCallSignal || ::ptrace(PTRACE_GET_SYSCALL_INFO, held.pid.value, sizeof info, &info) <= 0 ||
+      info.op != PTRACE_SYSCALL_INFO_ENTRY || (info.entry.nr != SYS_execve && info.entry.nr != SYS_execveat)) {
+    return false;
+  }
+  const std::string path = PathAt(info.entry.args[info.entry.nr == SYS_execve ? 0 : 1]);
+  if (path.empty() || info.entry.nr == SYS_execveat) {
+    return true;  // it cannot be known
+  }
+  return GivesRights(ProcPath(held.pid, path.front() == '/' ? "root" + path : "cwd/" + path));
+}
+
+}  // namespace
+
+bool HoldStart(Pid child) {
+  LetStartGo();
+  if (::ptrace(PTRACE_SEIZE, child.value, nullptr, PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC) != 0) {
+    return false;
+  }
+  ::ptrace(PTRACE_INTERRUPT, child.value, nullptr, nullptr);
+  held = {.pid = child, .is_stopped = false, .stop = 0, .until = MonotonicNow() + kLongestHold};
+  Await(MonotonicNow() + kPatience);
+  return held.pid == child;
+}
+
+bool IsHeld(Pid pid) { return held.pid.value != 0 && held.pid == pid; }
+
+void PauseOrStep(Nanos nap) {
+  if (held.pid.value == 0) {
+    const timespec time{nap.value / 1'000'000'000, nap.value % 1'000'000'000};
+    ::nanosleep(&time, nullptr);
+    return;
+  }
+  if (Look()) {
+    if (IsGroupStop(held.stop) || MonotonicNow() > held.until || IsAboutToGetRights()) {
+      LetStartGo();
+      return;
+    }
+    held.is_stopped = false;
+    if (::ptrace(PTRACE_SYSCALL, held.pid.value, nullptr, SignalOf(held.stop)) != 0 && errno != ESRCH) {
+      LetStartGo();
+      return;
+    }
+  }
+  Await(MonotonicNow() + nap);
+}
+
+bool StopHeldStart(Nanos deadline) {
+  if (held.pid.value != 0 && !Look()) {
+    ::ptrace(PTRACE_INTERRUPT, held.pid.value, nullptr, nullptr);
+    Await(deadline);
+  }
+  return held.pid.value != 0 && held.is_stopped;
+}
+
+void LetStartGo() {
+  const Pid pid = held.pid;
+  if (pid.value == 0) {
+    return;
+  }
+  if (StopHeldStart(MonotonicNow() + kPatience)) {
+    DetachTracee(Tid(pid.value), static_cast<int>(SignalOf(held.stop)));
+  } else if (held.pid.value != 0) {
+    AddLateThread(Tid(pid.value));
+  }
+  held = {};
+}
+
+}  // namespace ptrace_prof

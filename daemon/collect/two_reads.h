@@ -1,0 +1,40 @@
+// Two reads of one thread's stack, between which it may have gone on: what of them is certain.
+//
+// Pure functions.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "symbolizer/cpython/frame_walker.h"
+#include "symbolizer/cpython/thread_stack.h"
+
+namespace ptrace_prof {
+
+inline bool IsUsable(CollectStatus status) {
+  return status == CollectStatus::kWhole || status == CollectStatus::kTooDeep;
+}
+
+// The same calls in progress; the youngest frame may be at another instruction, where it was read by one load.
+inline bool AreSameCalls(const std::vector<RawFrame>& a, const std::vector<RawFrame>& b) {
+  return a.size() == b.size() && (a.empty() || (a[0].address == b[0].address && a[0].code == b[0].code &&
+                                                std::equal(a.begin() + 1, a.end(), b.begin() + 1)));
+}
+
+// How many of the outermost frames of `a` are certain: those that are in `b` too, and the one below which they part,
+// which has gone on meanwhile.
+inline size_t CertainFrames(const std::vector<RawFrame>& a, const std::vector<RawFrame>& b) {
+  const size_t most = std::min(a.size(), b.size());
+  size_t same = 0;
+  while (same < most && a[a.size() - 1 - same] == b[b.size() - 1 - same]) {
+    ++same;
+  }
+  if (same < most) {
+    const RawFrame& one = a[a.size() - 1 - same];
+    const RawFrame& other = b[b.size() - 1 - same];
+    same += one.address == other.address && one.code == other.code ? 1 : 0;
+  }
+  return same;
+}
+
+}  // namespace ptrace_prof

@@ -1,0 +1,19 @@
+"""1,000 calls of `first` before anything else, then calls of `rest` until told to end: by a line, or the end of its input."""
+import select
+import sys
+
+
+def first(number):
+    return number
+
+
+for i in range(1000):
+    first(i)
+
+
+def rest():
+    return select.select([sys.stdin], [], [], 0.001)[0]
+
+
+while not rest():
+    pass

@@ -1,0 +1,15 @@
+"""Waits in a function whose code object is as those of Nuitka's functions are from CPython 3.11 on, and in a usual one."""
+import pact
+
+
+def compiled(call):
+    call("Compiled function bytecode used")
+
+
+def main():
+    pact.say("ready")
+    compiled(lambda _: pact.hear())  # line: wait
+    print("ended well")
+
+
+main()

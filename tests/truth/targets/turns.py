@@ -1,0 +1,48 @@
+"""10, 20 and 70 % by turns of a few microseconds, and by turns of about a hundred: the same loop, 1, 2 and 7 times as long."""
+from own_time import serve, took
+
+TURN = """
+def {name}():
+    total = 0
+    for number in range({amount}):
+        total += number
+"""
+PARTS = (("ten", 1), ("twenty", 2), ("seventy", 7))
+KINDS = (("few", 25), ("hundred", 900))
+for kind, unit in KINDS:
+    for part, share in PARTS:
+        exec(compile(TURN.format(name=f"{part}_{kind}", amount=unit * share), "turns", "exec"), globals())
+
+
+def by_few(times):
+    for _ in range(times):
+        seventy_few()  # noqa: F821
+        ten_few()  # noqa: F821
+        twenty_few()  # noqa: F821
+
+
+def by_hundred(times):
+    for _ in range(times):
+        seventy_hundred()  # noqa: F821
+        ten_hundred()  # noqa: F821
+        twenty_hundred()  # noqa: F821
+
+
+def cost(function):
+    """Of one call, in ns."""
+    def repeat(times):
+        for _ in range(times):
+            function()
+    times = max(1, 3000000 // max(1, took(repeat, 10) // 10))
+    return min(took(repeat, times) for _ in range(9)) / times
+
+
+def inside(_times):
+    known = {}
+    for kind, _ in KINDS:
+        costs = {f"{part}_{kind}": cost(globals()[f"{part}_{kind}"]) for part, _ in PARTS}
+        known[f"by_{kind}"] = {name: each / sum(costs.values()) for name, each in costs.items()}
+    return known
+
+
+serve([by_few, by_hundred], inside, 6000000)
