@@ -110,8 +110,7 @@ std::string_view GpuLeftWords(uint32_t how) {
     case PP_GPU_LEFT_DORMANT_UP:
       return "kernels were launched that did not run or were lost, as while a CUDA graph is captured since before";
     case PP_GPU_LEFT_DORMANT_UNSURE: return "whether a CUDA graph is being captured is not known";
-    case PP_GPU_LEFT_DORMANT_ASKED:
-      return "libraries of the job may call it at any time, for what they annotate by NVTX";
+    case PP_GPU_LEFT_DORMANT_ASKED: return "to take it down can end a job's CUDA with error 719 (seen with CUDA 13.0)";
     case PP_GPU_LEFT_DORMANT_SHARED: return "other tools may have its second generation of calls too";
     case PP_GPU_LEFT_DORMANT_BROKEN: return "it did not work any more, so nothing more was asked of it";
     default: return "";
@@ -133,7 +132,10 @@ Error GpuArena::Failure(Pid pid) const {
 std::string GpuArena::OtherTool() const {
   char name[PP_GPU_NAME_BYTES];
   std::memcpy(name, head().other_tool, sizeof name);
-  return CleanText({name, ::strnlen(name, sizeof name)});
+  std::string_view text(name, ::strnlen(name, sizeof name));
+  constexpr std::string_view kPrefix = "CUPTI for ";  // of CUPTI's own (13.0), and its word for no name
+  text.remove_prefix(text.starts_with(kPrefix) ? kPrefix.size() : 0);
+  return text == "<not provided>" ? "" : CleanText(text);
 }
 
 void GpuArena::RenewLease() { std::atomic_ref<uint64_t>(head().beat).fetch_add(1, std::memory_order_release); }

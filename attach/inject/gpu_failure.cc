@@ -87,8 +87,9 @@ constexpr FailureText kFailures[] = {
      "process {0} has not loaded the CUDA driver: it does not use CUDA, or not yet",
      "Try again once it works on its GPU."},
     {PP_GPU_ERROR_DRIVER_TOO_OLD, Reason::kDriverTooOld,
-     "the CUDA driver is too old for the CUPTI of process {0}, that of {1}",
-     "Install the driver that goes with this CUDA toolkit, or use an older toolkit for the job."},
+     "the CUPTI of process {0}, that of {1}, does not begin: the CUDA driver is too old for it, or CUDA has failed in "
+     "the job",
+     "Look for a CUDA error in the job's output; else install the driver that goes with its CUDA toolkit."},
     {PP_GPU_ERROR_NO_PRIVILEGE, Reason::kNoPrivilege,
      "the driver does not let the user of process {0} record its GPU (CUPTI error {4})",
      "Ask the administrator about NVreg_RestrictProfilingToAdminUsers, or run the job with CAP_PERFMON."},

@@ -4,22 +4,19 @@
 // kernel has its call; and kernels last. See pp_gpu_step.
 #include "attach/intarget/cupti_library.h"
 
-enum { PP_GRACE_TURN_MILLIS = 50 };
+enum { PP_GRACE_TURN_MILLIS = 50, PP_AGAIN_MILLIS = 1000, PP_AGAIN_TURN_MILLIS = 20 };
+enum {
+  PP_CALLS = 2048,
+  PP_UNKNOWN_CALLS = 64
+};  // more than any API has; so many unknown ones in a row: there are no more
 
 const pp_cupti_generation* pp_cupti_calls = &pp_cupti_first;
 
 static uint8_t enabled[PP_GPU_KINDS];  // kinds that are switched on
-static uint8_t by_call[PP_GPU_KINDS];  // of RUNTIME and DRIVER: single calls are
 static uint8_t registered;
 static int is_per_thread;  // each thread has buffers of its own
 
 static pp_gpu_report fine(void) { return (pp_gpu_report){PP_GPU_ERROR_NONE, PP_GPU_STEP_NONE, 0}; }
-
-// Ours of an earlier capture, where CUPTI stayed switched off, or another tool's. The attributes of buffers can be set
-// only before there are any, and then stay; a flush is refused until there are some.
-static int has_callbacks(void) {
-  return PP_CUPTI_CALL(PP_GPU_STEP_ATTRIBUTES, pp_cupti_calls->flush(0)) == PP_CUPTI_SUCCESS;
-}
 
 // 1: it was set.
 static int set_attribute(uint32_t attribute, void* value, size_t size) {
@@ -41,7 +38,8 @@ static void set_up(void) {
   is_per_thread |= pp_cupti.version >= PP_CUPTI_13_0;  // so they are if nobody says otherwise
   size_t limit = pp_gpu_boot_block.device_pool_limit;
   if (limit) (void)set_attribute(PP_CUPTI_DEVICE_BUFFER_POOL_LIMIT, &limit, sizeof limit);
-  if (pp_cupti_calls->is_of_process && has_callbacks()) return;
+  // Those of buffers would stay for whichever tool comes after us, and that one does not know of them.
+  if (pp_cupti_calls->is_of_process) return;
   uint8_t yes = 1;
   (void)set_attribute(PP_CUPTI_ZEROED_OUT_BUFFER, &yes, sizeof yes);
   if (pp_cupti.version >= PP_CUPTI_12_3) is_per_thread |= set_attribute(PP_CUPTI_PER_THREAD_BUFFER, &yes, sizeof yes);
@@ -56,27 +54,25 @@ static int enable(enum pp_gpu_step step, uint8_t kind, int (*how)(uint32_t)) {
   return result;
 }
 
-// Only certain calls, where this version can; else all, of which the collector takes those.
+// Only certain calls are wanted. A call that is switched on by itself records nothing once there is a context (seen
+// with CUPTI 13.0 on an H200; without a word), so the kind is switched on, and all others are switched off, where this
+// version can; else the collector leaves them out.
 static void enable_calls(uint8_t kind, const uint16_t* calls) {
-  if (!calls[0]) return;
+  if (!calls[0] || enable(PP_GPU_STEP_ENABLE_CALLS, kind, pp_cupti_calls->enable)) return;
   const pp_cupti_single_call single = pp_cupti_calls->single_call(kind);
-  if (!single) {
-    (void)enable(PP_GPU_STEP_ENABLE_CALLS, kind, pp_cupti_calls->enable);
-    return;
-  }
-  by_call[kind] = 1;
-  pp_gpu.arena->kind_results[kind] = 0;
+  if (!single) return;
+  uint64_t wanted[PP_CALLS / 64] = {0};
   for (unsigned i = 0; i < PP_GPU_MAX_CALLBACKS && calls[i]; ++i) {
-    const int result = PP_CUPTI_CALL(PP_GPU_STEP_ENABLE_CALLS, single(calls[i], 1));
-    if (i == 0) pp_gpu.arena->kind_results[kind] = (uint16_t)result;
+    if (calls[i] < PP_CALLS) wanted[calls[i] / 64] |= 1ull << (calls[i] % 64);
+  }
+  for (uint32_t call = 1, unknown = 0; call < PP_CALLS && unknown < PP_UNKNOWN_CALLS && !pp_gpu_is_called_off();
+       ++call) {
+    if (wanted[call / 64] >> (call % 64) & 1) continue;
+    unknown = PP_CUPTI_CALL(PP_GPU_STEP_ENABLE_CALLS, single(call, 0)) ? unknown + 1 : 0;
   }
 }
 
-static void disable_calls(uint8_t kind, const uint16_t* calls) {
-  for (unsigned i = 0; by_call[kind] && i < PP_GPU_MAX_CALLBACKS && calls[i]; ++i) {
-    (void)PP_CUPTI_CALL(PP_GPU_STEP_DISABLE_CALLS, pp_cupti_calls->single_call(kind)(calls[i], 0));
-  }
-  by_call[kind] = 0;
+static void disable_calls(uint8_t kind) {
   if (enabled[kind]) (void)PP_CUPTI_CALL(PP_GPU_STEP_DISABLE_CALLS, pp_cupti_calls->disable(kind));
   enabled[kind] = 0;
 }
@@ -101,8 +97,21 @@ static pp_gpu_report enable_all(void) {
   return result ? pp_cupti_failed(PP_GPU_STEP_ENABLE_DEVICE, result) : fine();
 }
 
+// Right after it was taken down, CUPTI says for a while that it is not initialised (seen with 13.0).
+static int subscribe(void) {
+  const uint64_t deadline = pp_gpu_now(PP_MONOTONIC) + PP_AGAIN_MILLIS * 1000000ull;
+  for (;;) {
+    const int result = PP_CUPTI_CALL(PP_GPU_STEP_SUBSCRIBE, pp_cupti_calls->subscribe());
+    if (result != PP_CUPTI_NOT_INITIALIZED || !pp_gpu_boot_block.sessions || pp_gpu_now(PP_MONOTONIC) > deadline ||
+        pp_gpu_is_called_off()) {
+      return result;
+    }
+    pp_gpu_wait(PP_AGAIN_TURN_MILLIS);
+  }
+}
+
 static pp_gpu_report attach(void) {
-  int result = PP_CUPTI_CALL(PP_GPU_STEP_SUBSCRIBE, pp_cupti_calls->subscribe());
+  int result = subscribe();
   if (result) {
     pp_cupti.subscriber = 0;
     return pp_cupti_failed(PP_GPU_STEP_SUBSCRIBE, result);
@@ -155,7 +164,7 @@ static uint32_t abandon(void) {
   for (unsigned i = 0; i < sizeof kOurs; ++i) {
     if (enabled[kOurs[i]]) (void)PP_CUPTI_CALL(PP_GPU_STEP_DISABLE_DEVICE, pp_cupti_calls->disable(kOurs[i]));
   }
-  for (unsigned kind = 0; kind < PP_GPU_KINDS; ++kind) enabled[kind] = by_call[kind] = 0;
+  for (unsigned kind = 0; kind < PP_GPU_KINDS; ++kind) enabled[kind] = 0;
   registered = 0;
   (void)PP_CUPTI_CALL(PP_GPU_STEP_UNSUBSCRIBE, pp_cupti.cuptiUnsubscribe(pp_cupti.subscriber));
   pp_cupti_forget_captures();
@@ -172,13 +181,12 @@ static int is_taken_over(void) {
 static uint32_t detach(void) {
   if (!pp_cupti.subscriber) return PP_GPU_LEFT_UNTOUCHED;
   if (is_taken_over()) return abandon();
-  const pp_gpu_boot* boot = &pp_gpu_boot_block;
   const int recorded = registered;
   pp_cupti_forget_launches();
   // Buffers may tell of kinds that are on only where the fields of those are.
   if (recorded && !pp_cupti_calls->is_of_process) (void)flush_as(PP_GPU_STEP_GRACE, 0);
-  disable_calls(PP_CUPTI_KIND_RUNTIME, boot->runtime_callbacks);
-  disable_calls(PP_CUPTI_KIND_DRIVER, boot->driver_callbacks);
+  disable_calls(PP_CUPTI_KIND_RUNTIME);
+  disable_calls(PP_CUPTI_KIND_DRIVER);
   if (recorded && pp_gpu.arena->state == PP_GPU_STATE_DETACHING) await_launched();
   for (uint8_t kind = PP_GPU_KINDS; kind-- > 0;) {
     if (enabled[kind]) (void)PP_CUPTI_CALL(PP_GPU_STEP_DISABLE_DEVICE, pp_cupti_calls->disable(kind));
@@ -196,7 +204,7 @@ static uint32_t detach(void) {
 
 static void forget(void) {
   pp_cupti.subscriber = 0;
-  for (unsigned kind = 0; kind < PP_GPU_KINDS; ++kind) enabled[kind] = by_call[kind] = 0;
+  for (unsigned kind = 0; kind < PP_GPU_KINDS; ++kind) enabled[kind] = 0;
   registered = 0;
   pp_cupti_forget_launches();
   pp_cupti_forget_captures();

@@ -36,7 +36,8 @@ def _collapsed(text, frame):
     stacks = collections.Counter()
     for line in text.splitlines():
         path, _, count = line.rpartition(" ")
-        stacks[tuple(frame(part) for part in path.split(";"))] += int(count)
+        if count.isdigit():  # a name that was read out of something else (Tachyon: a docstring) can be of several lines
+            stacks[tuple(frame(part) for part in path.split(";"))] += int(count)
     return stacks
 
 

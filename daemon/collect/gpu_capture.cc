@@ -87,7 +87,6 @@ Result<GpuInjection> GpuCapture::Inject(const std::function<bool()>& go_on) {
       .detail = DetailOf(context_.request.gpu),
       .backend = wants_second ? uint32_t{PP_GPU_BACKEND_CUPTI_SECOND} : uint32_t{PP_GPU_BACKEND_CUPTI},
       .force = context_.request.force,
-      .finalize = !MayCallForAnnotations(),
       .launch_rate = is_sampled ? kLaunchRate : 0,
       .graph_rate = is_sampled ? kGraphRate : 0};
   accounting_.launch_rate = wishes.launch_rate;
@@ -110,12 +109,6 @@ Result<GpuInjection> GpuCapture::Inject(const std::function<bool()>& go_on) {
 }
 
 bool GpuCapture::WantsAnnotations() const { return DetailOf(context_.request.gpu) == GpuDetail::kFull; }
-
-// Libraries of the job that bound their NVTX calls to CUPTI go on calling it, also while it is taken down and after
-// that; nobody says what becomes of such calls, so it is not.
-bool GpuCapture::MayCallForAnnotations() const {
-  return WantsAnnotations() && (!nvtx_injection_.has_value() || nvtx_injection_->find("libcupti") != std::string::npos);
-}
 
 void GpuCapture::BringIn(const std::function<bool()>& go_on) {
   if (auto named = NvtxInjectionOf(target_.pid); named.has_value()) {

@@ -90,7 +90,6 @@ class GpuCapture {
   void TellUnread(Nanos now);
   GpuLeave HowToLeave() const;
   bool WantsAnnotations() const;
-  bool MayCallForAnnotations() const;
   uint64_t CountLacks() const;
   void TellNoAnnotations();
 

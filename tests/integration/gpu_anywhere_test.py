@@ -62,7 +62,8 @@ class Anywhere(gpu_case.GpuCase):
         self.assertGreater(len(within), 200)
         self.assertEqual([key for key in within if key not in seen], [], "calls of the job of which nothing is there")
         for key in within:
-            kernels = [one["name"] for one, _ in seen[key] if one["kind"] == "kernel"]
+            # A graph's memset is told as a kernel of that name by 13.0.
+            kernels = [one["name"] for one, _ in seen[key] if one["kind"] == "kernel" and one["name"] != "memset32"]
             self.assertEqual(collections.Counter(kernels), collections.Counter(seen[key][0][1]["names"]), seen[key])
         return [pair for pairs in seen.values() for pair in pairs]
 

@@ -259,20 +259,15 @@ class GpuFaults(gpu_case.GpuCase):
         self.assertTrue(any("has not given back" in notice for notice in self.notices), self.notices)
         self.assertKernelsAreTrue(self.truth(target))
 
-    def test_no_call_to_take_it_down_in(self):
-        target = self.job(no_exit=1)
-        finished = self.record(target)
-        self.assertIn("no call of ours passed through it", finished.errors)
-        self.assertAddsUp()
-        self.assertTrue_to(self.truth(target))
-
     def test_slow_to_come_up(self):
         """Python is recorded meanwhile; a capture that ends before is told so."""
         target = self.job(slow_attach_ms=1500)
         self.record(target, "--mode", "sample", duration="500ms")
         self.assertEqual((self.totals["state"], self.totals["reason"]), ("refused", "ATTACH_TIMEOUT"), self.totals)
         self.assertIn("(cupti", self.totals["message"])
-        recording = self.start_recording(target)  # it is as slow again
+        self.truth(target)
+        target = self.job(slow_attach_ms=1500)
+        recording = self.start_recording(target)
         recording.shows(KERNEL)
         finished = self.stop(recording)
         self.assertEqual(self.totals["state"], "recording", self.totals)
@@ -404,7 +399,6 @@ class GpuGraphs(gpu_case.GpuCase):
                 self.assertIn(f"{CAPTURED} captured into graphs", finished.errors)
                 self.assertEqual(sum(one["name"] == REPLAYED for one in self.operations), CAPTURED)
                 self.assertAddsUp()
-                self.assertEqual([notice for notice in self.notices if "CUPTI stays" in notice], [])
                 self.truth(target)
 
     def test_a_capture_that_goes_on_at_the_end(self):
@@ -413,8 +407,7 @@ class GpuGraphs(gpu_case.GpuCase):
         recording.shows(KERNEL)
         target.tell("capture")
         target.expect("capturing")
-        finished = self.stop(recording)
-        self.assertIn("the job was capturing a CUDA graph all the time", finished.errors)
+        self.stop(recording)
         self.assertEqual((self.totals["captured"], self.totals["unseen"]), (CAPTURED, 0), self.totals)
         self.assertAddsUp()
         target.tell("captured")

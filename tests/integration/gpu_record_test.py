@@ -135,7 +135,7 @@ class GpuRecord(Launches):
                 self.assertOperationsFollow(truth)
                 self.assertAddsUp()
                 stays = [notice for notice in self.notices if "CUPTI stays in process" in notice]
-                self.assertEqual(len(stays), version == "18", self.notices)
+                self.assertEqual(len(stays), 1, self.notices)
                 looked = [notice for notice in self.notices if "was not looked at" in notice]
                 self.assertEqual(len(looked), 1, "NVML knows nothing of a double")
                 self.assertGreater(self.totals["attributed_launch"], 0)

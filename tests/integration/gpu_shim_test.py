@@ -25,6 +25,9 @@ DOUBLES = os.environ.get("PP_CUDA_DOUBLES", str(ROOT / "build/bin/tests/cuda"))
 ROUNDS = int(os.environ.get("PTRACE_PROF_INJECTIONS", "20"))
 KERNEL, RUNTIME, DEVICE, CONTEXT, STREAM = "10", "5", "8", "9", "37"
 UNTOUCHED, FINALIZED, DORMANT_VERSION, DORMANT_NO_CALL, DORMANT_CAPTURE = range(5)
+KEPT = []  # of CUPTI
+if real_cuda.IS_REAL:  # taking it down ends jobs there (docs/gpu.md)
+    KEPT, FINALIZED = ["--keep"], 6
 TAKEN_DOWN, DORMANT_BROKEN, TAKEN_OVER = 7, 8, 9
 DORMANT_SHARED = 12
 SECOND = 2  # of backends
@@ -34,7 +37,7 @@ CONTROL_THREAD = "ptrace-prof-gpu"
 
 def drive(pid, *options):
     """(exit status, what was said)"""
-    done = subprocess.run([DRIVER, *map(str, options), str(pid)], capture_output=True, text=True, timeout=DEADLINE,
+    done = subprocess.run([DRIVER, *KEPT, *map(str, options), str(pid)], capture_output=True, text=True, timeout=DEADLINE,
                           stdin=subprocess.DEVNULL)
     return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -98,7 +101,7 @@ class GpuShimCase(case.Case):
         return [one["left"] for one in said if "left" in one]
 
     def recording(self, target, *options):
-        driver = subprocess.Popen([DRIVER, "--wait", *map(str, options), str(target.pid)], stdin=subprocess.PIPE,
+        driver = subprocess.Popen([DRIVER, *KEPT, "--wait", *map(str, options), str(target.pid)], stdin=subprocess.PIPE,
                                   stdout=subprocess.PIPE, text=True)
         self.addCleanup(driver.kill)
         self.assertIn("recording", driver.stdout.readline())

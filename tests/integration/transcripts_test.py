@@ -142,8 +142,8 @@ class Scenarios(unittest.TestCase):
                 ("run", "records of launcher#2 in recording 1", "the runtime's 311.*a kernel.*graph 2.*a kernel.*graph 2"),
                 ("detach", "records of launcher#1 in recording 1", "not over"),
                 ("finalize", "what control#2 does and is told", "cuptiFinalize.* → 0 in that callback"),
-                ("conflict", "what control#1 does and is told", "cuptiSubscribe_v2.* → 39, other another tool"),
-                ("conflict", "what tool does and is told", "cuptiSubscribe_v2.* → 39, other ptrace-prof"),
+                ("conflict", "what control#1 does and is told", "cuptiSubscribe_v2.* → 39, other CUPTI for another tool"),
+                ("conflict", "what tool does and is told", "cuptiSubscribe_v2.* → 39, other CUPTI for ptrace-prof"),
                 ("conflict", "where buffers are asked for", "launcher is asked.*registrant#2's")):
             with self.subTest(scenario=name, words=words):
                 self.assertShows(name, heading, words)

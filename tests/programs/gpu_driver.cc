@@ -40,7 +40,7 @@ struct Wishes {
   int count = 1;
   Nanos timeout = Nanos::FromSeconds(10);
   uint64_t kernels = 0;
-  GpuWishes gpu;
+  GpuWishes gpu{.finalize = true};  // on doubles
   bool leave = true;
   bool wait = false;
   bool drain = true;

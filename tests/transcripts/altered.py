@@ -110,7 +110,7 @@ def register_refused(events):
 # (scenario, what is altered, words of the difference)
 ALL = (
     ("attach", other_order, "step 3.*real library: cuptiEnableCallback.*double: cuptiSetThreadIdType"),
-    ("conflict", second_subscriber, "real library: cuptiSubscribe_v2.*→ 39, other another tool.*double: .* → 0, "),
+    ("conflict", second_subscriber, "real library: cuptiSubscribe_v2.*→ 39, other CUPTI for another tool.*double: .* → 0, "),
     ("run", delivered_elsewhere, "how buffers are given back.*given back on worker.*given back on control"),
     ("run", asked_elsewhere, "where buffers are asked for.*launcher is asked.*worker is asked"),
     ("detach", nothing_held_back, r"how buffers.*not over,.*FlushAll\(flag 1\).*not over,.*FlushAll\(flag 0\)"),

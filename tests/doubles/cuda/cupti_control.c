@@ -8,7 +8,7 @@
 
 static uint32_t domain_of(uint32_t kind) { return kind == kRuntime ? kRuntimeApi : kind == kDriver ? kDriverApi : 0; }
 
-// A kind of calls is its list: the kind, called later, overrides what the list said.
+// A kind of calls is all of them: switched on or off, it forgets what was said of single ones.
 void switch_kind_of(struct cupti_client* client, uint32_t kind, int on) {
   if (kind == kGraphTrace && on && !any_kind(kind)) cupti.old_graphs = cupti.driver->newest_graph(0);
   client->kinds[kind] = (uint8_t)on;
@@ -47,12 +47,29 @@ DOUBLE_EXPORT int32_t cuptiActivityEnableAndDump(uint32_t kind) {
   return kOk;
 }
 
+// How many calls the API has (CUPTI_RUNTIME_TRACE_CBID_SIZE and its like in the headers).
+uint32_t calls_of(uint32_t domain) {
+  if (domain != kRuntimeApi && domain != kDriverApi) return kCallbacks;
+  static const struct {
+    uint32_t since, runtime, driver;
+  } kCalls[] = {{130400, 566, 868}, {130000, 523, 807}, {28, 487, 784}, {0, 480, 763}};
+  int row = 0;
+  while (personality_version < kCalls[row].since) row++;
+  return domain == kRuntimeApi ? kCalls[row].runtime : kCalls[row].driver;
+}
+
+// A job on the double always has a context, as one that is attached to late: then a call by itself is taken and does
+// nothing until its kind is on (seen with 13.0 on an H200).
 static int32_t switch_call(uint32_t domain, uint32_t callback, uint8_t on) {
   int32_t refused = cupti_attach();
   if (refused) return refused;
-  if (callback >= kCallbacks) return kInvalidParameter;
+  if (callback >= calls_of(domain)) return kInvalidParameter;
   if (cupti.generation == 2) return kNotCompatible;
   pthread_mutex_lock(&cupti.lock);
+  if (!cupti.clients[0].kinds[domain == kRuntimeApi ? kRuntime : kDriver]) {
+    pthread_mutex_unlock(&cupti.lock);
+    return kOk;
+  }
   uint64_t bit = (uint64_t)1 << (callback % 64), *word = &cupti.clients[0].recorded[domain][callback / 64];
   *word = on ? *word | bit : *word & ~bit;
   pthread_mutex_unlock(&cupti.lock);

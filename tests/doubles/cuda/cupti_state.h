@@ -130,6 +130,7 @@ static inline int has_buffers(const struct cupti_client* client) { return client
 
 // cupti_second.c. kOk, or that the process uses calls of the other generation.
 int32_t cupti_generation(uint32_t generation);
+uint32_t calls_of(uint32_t domain);  // cupti_control.c; callbacks have lower numbers
 void switch_kind_of(struct cupti_client* client, uint32_t kind, int on);  // cupti_control.c; with the lock held
 // The number that a client of the second generation is given for one of 32 bits that was given last or shortly before.
 uint64_t wide_correlation(uint32_t correlation);

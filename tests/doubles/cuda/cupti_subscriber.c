@@ -110,10 +110,10 @@ static struct cupti_client* free_client(int several) {
   return NULL;
 }
 
+// As 13.0 words it.
 static void tell_owner(const struct subscriber_parameters* parameters, const char* owner) {
   if (parameters && parameters->old_name && parameters->old_size) {
-    strncpy(parameters->old_name, owner, parameters->old_size - 1);
-    parameters->old_name[parameters->old_size - 1] = 0;
+    snprintf(parameters->old_name, parameters->old_size, "CUPTI for %s", *owner ? owner : "<not provided>");
   }
 }
 
@@ -183,7 +183,7 @@ DOUBLE_EXPORT int32_t cuptiEnableCallback(uint32_t enable, uintptr_t subscriber,
   if (cupti_speaks() != kOk) return kUnknown;
   pthread_mutex_lock(&cupti.lock);
   struct cupti_client* client = client_of(subscriber);
-  int bad = !client || !domain || domain >= kDomains || callback >= kCallbacks;
+  int bad = !client || !domain || domain >= kDomains || callback >= calls_of(domain);
   if (!bad) {
     uint64_t bit = (uint64_t)1 << (callback % 64), *word = &client->callbacks[domain][callback / 64];
     *word = enable ? *word | bit : *word & ~bit;
