@@ -106,9 +106,11 @@ typedef struct pp_channel {
   // Written by the target before `state` becomes READY, never after.
   pp_cost frame_cost;     // of START and RETURN
   pp_cost call_cost;      // of C_CALL and C_RETURN; only with PP_BOOT_C_CALLS
-  uint64_t watches_code;  // != 0: the pp_freed are told
+  uint64_t watches_code;  // != 0: the pp_freed are told; 0 again before one is not, as the target leaves
 
-  uint64_t freed;  // written by the target: pp_freed ever told; released after the entry
+  // Written by the target.
+  uint64_t freed;         // pp_freed ever told; released after the entry
+  uint64_t freed_unsure;  // time; what was freed until then may not have been told
 } pp_channel;
 
 PP_STATIC_ASSERT(offsetof(pp_channel, nonce) == 24, "fixed");
@@ -117,7 +119,7 @@ PP_STATIC_ASSERT(offsetof(pp_channel, lease) == 96, "fixed");
 PP_STATIC_ASSERT(offsetof(pp_channel, module_code) == 112, "fixed");
 PP_STATIC_ASSERT(offsetof(pp_channel, frame_cost) == 176, "fixed");
 PP_STATIC_ASSERT(offsetof(pp_channel, watches_code) == 208, "fixed");
-PP_STATIC_ASSERT(sizeof(pp_channel) == 224, "fixed");
+PP_STATIC_ASSERT(sizeof(pp_channel) == 232, "fixed");
 
 enum pp_ring_state {
   PP_RING_FREE = 0,     // by the collector, once it is drained (or from the beginning)

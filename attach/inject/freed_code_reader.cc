@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "attach/inject/shared_word.h"
 
@@ -21,7 +22,9 @@ std::string TextOf(std::span<const uint8_t> tail, size_t length) {
 
 bool FreedCodeReader::is_told() const { return Load(head_->watches_code) != 0; }
 
-bool FreedCodeReader::HasMore() const { return Load(head_->freed) != taken_; }
+uint64_t FreedCodeReader::Unsure() const { return Load(head_->freed_unsure) & UINT64_MAX >> PP_TAG_BITS; }
+
+bool FreedCodeReader::HasMore() const { return Load(head_->freed) != taken_ || Unsure() != unsure_; }
 
 FreedCode FreedCodeReader::EntryAt(uint64_t number) const {
   pp_freed& entry = table_[number % PP_FREED_ENTRIES];
@@ -34,7 +37,8 @@ FreedCode FreedCodeReader::EntryAt(uint64_t number) const {
   return freed;
 }
 
-bool FreedCodeReader::Take(std::vector<FreedCode>* freed) {
+bool FreedCodeReader::Take(std::vector<FreedCode>* freed, uint64_t* unsure) {
+  const uint64_t told_unsure = Unsure();
   const uint64_t end = Load(head_->freed);
   const bool is_sane = end - taken_ < PP_FREED_ENTRIES;
   const size_t before = freed->size();
@@ -45,9 +49,20 @@ bool FreedCodeReader::Take(std::vector<FreedCode>* freed) {
   // An entry is written before it is counted: that one, too, may have been overwritten meanwhile.
   if (!is_sane || Load(head_->freed) - (end - (freed->size() - before)) >= PP_FREED_ENTRIES) {
     freed->resize(before);
+    unsure_ = told_unsure;
+    *unsure = std::max(told_unsure, EntryAt(taken_ - 1).when);
     return false;
   }
-  return true;
+  if (told_unsure == std::exchange(unsure_, told_unsure)) {
+    return true;
+  }
+  // What was told besides may be of later: what it says holds for what is freed before as well.
+  *unsure = told_unsure;
+  for (const FreedCode& one : *freed) {
+    *unsure = std::max(*unsure, one.when);
+  }
+  freed->resize(before);
+  return false;
 }
 
 }  // namespace ptrace_prof

@@ -31,17 +31,18 @@ class FreedCodeReader {
   bool is_told() const;
   // Something was told since the last Take.
   bool HasMore() const;
-  // Appends what was told since, in its order. False: some of that was overwritten before it was read, and nothing is
-  // appended; what is missing was told until LastTold.
-  bool Take(std::vector<FreedCode>* freed);
-  uint64_t LastTold() const { return EntryAt(taken_ - 1).when; }
+  // Appends what was told since, in its order. False: some of that was not told, or overwritten before it was read, and
+  // nothing is appended; what is missing was freed until `unsure`.
+  bool Take(std::vector<FreedCode>* freed, uint64_t* unsure);
 
  private:
   FreedCode EntryAt(uint64_t number) const;
+  uint64_t Unsure() const;
 
   pp_channel* head_;
   pp_freed* table_;
   uint64_t taken_ = 0;
+  uint64_t unsure_ = 0;  // as Take said last
 };
 
 }  // namespace ptrace_prof

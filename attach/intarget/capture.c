@@ -94,6 +94,7 @@ static void leave_in_child(void) {
 
 static void leave_in_target(enum pp_leave_cause cause) {
   __atomic_store_n(&pp_self.private_page->armed, 0, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&pp_self.channel->watches_code, 0, __ATOMIC_SEQ_CST);  // before something is freed untold
   __atomic_store_n(&pp_self.private_page, (pp_private*)0, __ATOMIC_SEQ_CST);
   pp_self.hooks->remove();
   pp_unwatch_switches();

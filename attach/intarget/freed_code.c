@@ -28,6 +28,14 @@ static int take_turn(void) {
   return 0;
 }
 
+// Before the memory is given back, as what is told is.
+static void be_unsure(uint64_t until) {
+  uint64_t* word = &pp_self.channel->freed_unsure;
+  uint64_t before = __atomic_load_n(word, __ATOMIC_RELAXED);
+  while (before < until && !__atomic_compare_exchange_n(word, &before, until, 1, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+  }
+}
+
 // Up to 3.10 code has no other name.
 static const pp_object* name_of(const pp_object* code) {
   return PP_HAS_FIELD(code_qualname) ? PP_FIELD(const pp_object*, code, code_qualname)
@@ -59,8 +67,8 @@ static void describe(pp_freed* freed, const pp_object* object, int is_type) {
 static void tell(const pp_object* object, int is_type) {
   const pp_private* page = __atomic_load_n(&pp_self.private_page, __ATOMIC_ACQUIRE);
   if (!page || page->magic != PP_PRIVATE_MAGIC) return;  // in a child there is no table
-  if (!take_turn()) {  // who has it has lost its CPU: so many are missing that the collector knows of a gap
-    __atomic_fetch_add(&pp_self.channel->freed, PP_FREED_ENTRIES + 1, __ATOMIC_RELEASE);
+  if (!take_turn()) {                                    // who has it has lost its CPU
+    be_unsure(pp_now());
     return;
   }
   const uint64_t where = PP_FREED_OFFSET(pp_boot_block.ring_count, (uint64_t)pp_boot_block.ring_records);

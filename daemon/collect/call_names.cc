@@ -67,15 +67,17 @@ CalledName CallNames::OfFormer(Kind kind, RemoteAddr code, uint64_t when) {
   return *former->name;
 }
 
-// Gives it a name. False: it went while it was being read, or before; what was read may be somebody else's.
+// Gives it a name. False: it went while it was being read, or before, or nobody knows; what was read may be somebody
+// else's.
 bool CallNames::Look(Kind kind, RemoteAddr code, uint64_t when) {
   const std::optional<Frame> frame = kind == Kind::kCode ? objects_.Code(code) : objects_.Type(code);
   TakeFreed();
   Name* name = codes_.Find(code.value);
   if (name == nullptr) {  // all of them were dropped
-    name = codes_.Insert(code.value, {});
+    name = InsertCode(code);
   }
-  if (freed_ != nullptr && (when < name->since || when <= unsure_until_)) {
+  const bool is_told = freed_ == nullptr || freed_->is_told();
+  if (when < name->since || !is_told) {
     objects_.Forget(code);
     return false;
   }
@@ -93,6 +95,9 @@ bool CallNames::Look(Kind kind, RemoteAddr code, uint64_t when) {
   return true;
 }
 
+// Whoever is there may have come since some of what was freed was not known.
+CallNames::Name* CallNames::InsertCode(RemoteAddr code) { return codes_.Insert(code.value, {.since = sure_since_}); }
+
 // Of code that was at some place until then nobody knows whether it was still there.
 void CallNames::DropNames(uint64_t until) {
   codes_.Clear();
@@ -100,7 +105,7 @@ void CallNames::DropNames(uint64_t until) {
   modules_.Clear();
   used_.clear();
   objects_.ForgetAll();
-  unsure_until_ = until;
+  sure_since_ = until + 1;
 }
 
 void CallNames::EndTenancy(const FreedCode& freed) {
@@ -110,11 +115,10 @@ void CallNames::EndTenancy(const FreedCode& freed) {
     DropNames(freed.when);
   }
   if (name == nullptr) {
-    name = codes_.Insert(freed.code.value, {});
+    name = InsertCode(freed.code);
   }
   const bool is_named = name->checked != 0;
-  const uint64_t known_since = is_named || unsure_until_ == 0 ? 0 : unsure_until_ + 1;
-  formers_.Add({.since = std::max(name->since, known_since),
+  formers_.Add({.since = name->since,
                 .until = freed.when + 1,
                 .name = is_named ? std::optional(name->name) : std::nullopt,
                 .told = freed});
@@ -129,8 +133,8 @@ void CallNames::TakeFreed() {
     return;
   }
   taken_.clear();
-  if (!freed_->Take(&taken_)) {
-    DropNames(freed_->LastTold());
+  if (uint64_t unsure = 0; !freed_->Take(&taken_, &unsure)) {
+    DropNames(unsure);
   }
   for (const FreedCode& freed : taken_) {
     EndTenancy(freed);
@@ -145,14 +149,14 @@ CalledName CallNames::Of(Kind kind, RemoteAddr code, uint64_t when) {
   if (name == nullptr && codes_.size() >= kMaxNames) {
     return Intern(std::nullopt, kTooMany);
   }
-  if (name != nullptr && when < name->since) {
+  if (name == nullptr) {
+    name = InsertCode(code);
+  }
+  if (when < name->since) {
     return OfFormer(kind, code, when);
   }
-  if (name != nullptr && name->used == round_) {
+  if (name->used == round_) {
     return name->name;
-  }
-  if (name == nullptr) {
-    name = codes_.Insert(code.value, {});
   }
   const bool looks_anew = kind == Kind::kType && freed_ == nullptr;
   if (name->checked != round_ && (looks_anew || !IsStill(code, *name))) {

@@ -122,6 +122,7 @@ class CallNames {
   CalledName NameMember(const std::string& owner, RemoteAddr method);
   CalledName NameWrapper(FrameId wrapped);
   bool Look(Kind kind, RemoteAddr code, uint64_t when);
+  Name* InsertCode(RemoteAddr code);
   void DropNames(uint64_t until);
   void EndTenancy(const FreedCode& freed);
   bool IsStill(RemoteAddr code, Name& name);
@@ -140,7 +141,7 @@ class CallNames {
   FlatMap<uint64_t, bool, AddressHash> excluded_;
   uint32_t round_ = 1;
   FreedCodeReader* freed_ = nullptr;
-  uint64_t unsure_until_ = 0;        // ticks; what was freed before that may not be known
+  uint64_t sure_since_ = 0;          // ticks; some of what was freed before is not known
   std::vector<FreedCode> taken_;     // scratch
   std::vector<RemoteAddr> used_;     // in this round
   std::vector<RemoteAddr> asked_;    // scratch

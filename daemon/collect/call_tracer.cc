@@ -488,6 +488,7 @@ void CallTracer::Leave(Nanos patience) {
   const Nanos deadline = MonotonicNow() + patience;
   takes_turns_ = false;
   (void)channel.Disarm(memory_, remote_);  // a target that is gone needs none of this
+  Drain();                                 // names are to be had as long as the target tells what it frees
   channel.AskToLeave();
   for (const Nanos asked = MonotonicNow(); !has_left() && MonotonicNow() < asked + kLeavesByItself;) {
     ::nanosleep(&kShortPause, nullptr);

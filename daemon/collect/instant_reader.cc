@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <utility>
 
@@ -429,50 +430,64 @@ InstantReader::Outcome InstantReader::TakeHolder(size_t gil, ThreadTrack& holder
   return TakeRunning(holder, gil, now);
 }
 
+// Of a thread that waits: its stack, below those of its callers in other interpreters; nothing if it has not run since
+// it was read. False: it runs.
+bool InstantReader::TakeWaiting(ThreadTrack& track) {
+  for (int tries = 0; tries < 2; ++tries) {
+    const auto slices = ProbeOf(track).Slices();
+    if (ProbeOf(track).Look() != RunProbe::State::kWaits) {
+      return false;
+    }
+    if (track.has_last && slices.has_value() && slices == track.seen_slices) {
+      return true;
+    }
+    statuses_.clear();
+    standing_.clear();
+    for (ThreadTrack* one = &track; one != nullptr; one = one->caller) {
+      standing_.push_back(one);
+      statuses_.push_back(one->stack.ReadAgain(memory_));
+    }
+    if (!slices.has_value() || ProbeOf(track).Slices() != slices) {
+      continue;
+    }
+    frame_codes_.Begin(watch_.code_generation());
+    for (size_t i = standing_.size(); i-- > 0;) {  // outermost first
+      frame_codes_.Note(standing_[i]->stack.frames());
+      Accept(*standing_[i], statuses_[i]);
+    }
+    track.seen_slices = slices;
+    return true;
+  }
+  return false;
+}
+
+// Each thread once, by the innermost of its states that has frames.
 InstantReader::Outcome InstantReader::TakeFree(Nanos now) {
   const size_t count = roster_.tracks().size();
   ++turn_;
   if (!ReadTogether(AppendWords())) {
     return Outcome::kEnded;
   }
+  std::vector<ThreadTrack*> tracks;
   for (size_t i = 0; i < count && i < roster_.tracks().size(); ++i) {
-    ThreadTrack& track = *roster_.tracks()[(i + turn_) % count];
-    if (!track.wanted || GilOf(track) != nullptr) {
+    tracks.push_back(roster_.tracks()[(i + turn_) % count].get());
+  }
+  std::ranges::stable_sort(tracks, std::greater(), &ThreadTrack::depth);  // whether they are inside decides for callers
+  for (ThreadTrack* track : tracks) {
+    if (!track->wanted || GilOf(*track) != nullptr || track->is_inside() || TakeWaiting(*track)) {
       continue;
     }
-    bool stood = false;
-    for (int tries = 0; tries < 2 && !stood; ++tries) {
-      const auto slices = ProbeOf(track).Slices();
-      if (ProbeOf(track).Look() != RunProbe::State::kWaits) {
-        break;
-      }
-      if (track.has_last && slices.has_value() && slices == track.seen_slices) {
-        stood = true;  // it has not run since it was read
-        break;
-      }
-      const CollectStatus collected = track.stack.ReadAgain(memory_);
-      stood = slices.has_value() && ProbeOf(track).Slices() == slices;
-      if (stood) {
-        frame_codes_.Begin(watch_.code_generation());
-        frame_codes_.Note(track.stack.frames());
-        Accept(track, collected);
-        track.seen_slices = slices;
-      }
-    }
-    if (stood) {
-      continue;
-    }
-    track.seen_slices.reset();
-    if (!MayStop(track)) {
+    track->seen_slices.reset();
+    if (!MayStop(*track)) {
       ++accounting_.lost;
-      track.has_last = false;
+      track->has_last = false;
       continue;
     }
-    const Outcome outcome = TakeRunning(track, std::nullopt, now);
+    const Outcome outcome = TakeRunning(*track, std::nullopt, now);
     if (outcome == Outcome::kEnded || outcome == Outcome::kLate) {
       return outcome;
     }
-    track.has_last = track.has_last && outcome == Outcome::kTaken;
+    track->has_last = track->has_last && outcome == Outcome::kTaken;
   }
   return Outcome::kTaken;
 }

@@ -118,6 +118,7 @@ class InstantReader {
   Outcome ReadStanding(ThreadTrack* holder, std::optional<size_t> gil);
   Outcome AcceptStanding();
   Outcome TakeOthers(size_t gil, const ThreadTrack* holder);
+  bool TakeWaiting(ThreadTrack& track);
   Outcome TakeFree(Nanos now);
   Tid HolderNow(size_t gil);
   std::vector<ThreadTrack*> TracksOf(std::optional<size_t> gil) const;

@@ -201,6 +201,11 @@ TEST_F(CallNamesTest, WhereMoreWasFreedThanIsKeptNoNameOfBeforeIsBelieved) {
   EXPECT_EQ(At(later, kNew), "new");
   EXPECT_EQ(At(later, kOther), "other");
   EXPECT_EQ(At(later), "second");
+  EXPECT_EQ(At(60, kOther), kGone) << "of a ring that is read later";
+  Free(kOther, later + 10, "");
+  names_.Revalidate();
+  EXPECT_EQ(At(60, kOther), kGone);
+  EXPECT_EQ(At(later, kOther), "other");
   EXPECT_EQ(memory_.comparisons, 0);
 }
 
@@ -239,6 +244,29 @@ TEST_F(CallNamesTest, WithoutAWordNamesAreCompared) {
   EXPECT_EQ(At(20), "first") << "once a round";
   names_.Revalidate();
   EXPECT_EQ(At(30), "second");
+}
+
+TEST_F(CallNamesTest, WhatMayNotHaveBeenToldIsNobodysName) {
+  Watch();
+  memory_.tenants[kPlace] = "first";
+  EXPECT_EQ(At(10), "first");
+  memory_.tenants[kPlace] = "second";  // freed at 20, and not told
+  head_.freed_unsure = 20;
+  Free(RemoteAddr(0x2000), 25, "other");
+  names_.Revalidate();
+  EXPECT_EQ(At(15), kGone);
+  EXPECT_EQ(At(30), "second");
+  EXPECT_EQ(At(22), kGone) << "what was told with it was left out";
+}
+
+TEST_F(CallNamesTest, OnceTheTargetHasLeftOnlyWhatIsKnownHasAName) {
+  constexpr RemoteAddr kNew{0x2000};
+  Watch();
+  memory_.tenants = {{kPlace, "first"}, {kNew, "new"}};
+  EXPECT_EQ(At(10), "first");
+  memory_.before_reading = [this] { head_.watches_code = 0; };
+  EXPECT_EQ(At(20, kNew), kGone) << "it may have been freed since";
+  EXPECT_EQ(At(20), "first");
 }
 
 TEST_F(CallNamesTest, ASpoiltTableIsBounded) {
