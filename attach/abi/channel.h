@@ -104,11 +104,11 @@ typedef struct pp_channel {
   uint64_t module_code[8];  // code objects whose first local is told (PP_TAG_SELF); from the first on, 0 ends them
 
   // Written by the target before `state` becomes READY, never after.
-  pp_cost frame_cost;     // of START and RETURN
-  pp_cost call_cost;      // of C_CALL and C_RETURN; only with PP_BOOT_C_CALLS
-  uint64_t watches_code;  // != 0: the pp_freed are told; 0 again before one is not, as the target leaves
+  pp_cost frame_cost;  // of START and RETURN
+  pp_cost call_cost;   // of C_CALL and C_RETURN; only with PP_BOOT_C_CALLS
 
   // Written by the target.
+  uint64_t watches_code;  // != 0: the pp_freed are told, from before READY until the target begins to leave
   uint64_t freed;         // pp_freed ever told; released after the entry
   uint64_t freed_unsure;  // time; what was freed until then may not have been told
 } pp_channel;

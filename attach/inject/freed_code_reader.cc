@@ -47,21 +47,13 @@ bool FreedCodeReader::Take(std::vector<FreedCode>* freed, uint64_t* unsure) {
   }
   taken_ = end;
   // An entry is written before it is counted: that one, too, may have been overwritten meanwhile.
-  if (!is_sane || Load(head_->freed) - (end - (freed->size() - before)) >= PP_FREED_ENTRIES) {
-    freed->resize(before);
-    unsure_ = told_unsure;
-    *unsure = std::max(told_unsure, EntryAt(taken_ - 1).when);
-    return false;
-  }
-  if (told_unsure == std::exchange(unsure_, told_unsure)) {
+  const bool is_overwritten = !is_sane || Load(head_->freed) - (end - (freed->size() - before)) >= PP_FREED_ENTRIES;
+  const bool is_unsure = std::exchange(unsure_, told_unsure) != told_unsure;
+  if (!is_overwritten && !is_unsure) {
     return true;
   }
-  // What was told besides may be of later: what it says holds for what is freed before as well.
-  *unsure = told_unsure;
-  for (const FreedCode& one : *freed) {
-    *unsure = std::max(*unsure, one.when);
-  }
   freed->resize(before);
+  *unsure = std::max(told_unsure, EntryAt(taken_ - 1).when);
   return false;
 }
 

@@ -27,7 +27,7 @@ class FreedCodeReader {
  public:
   FreedCodeReader(pp_channel* head, pp_freed* table) : head_(head), table_(table) {}
 
-  // Whether they are told at all.
+  // Whether they are told, now.
   bool is_told() const;
   // Something was told since the last Take.
   bool HasMore() const;

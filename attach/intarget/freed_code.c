@@ -67,8 +67,8 @@ static void describe(pp_freed* freed, const pp_object* object, int is_type) {
 static void tell(const pp_object* object, int is_type) {
   const pp_private* page = __atomic_load_n(&pp_self.private_page, __ATOMIC_ACQUIRE);
   if (!page || page->magic != PP_PRIVATE_MAGIC) return;  // in a child there is no table
-  if (!take_turn()) {                                    // who has it has lost its CPU
-    be_unsure(pp_now());
+  if (!take_turn()) {
+    be_unsure(pp_now());  // who has it has lost its CPU
     return;
   }
   const uint64_t where = PP_FREED_OFFSET(pp_boot_block.ring_count, (uint64_t)pp_boot_block.ring_records);

@@ -3,11 +3,11 @@
 //
 // One per traced process, shared by the replayers of its threads; one thread. An address may get a new tenant. Where
 // the target tells which code it frees and what that was called (WatchFreed), a name holds for the events between two
-// such moments, and one that was read too late is not given; the same of classes (both are "code" in the names here).
-// Else, after each Revalidate (call it before a drain),
-// every code object is checked once before its name is given again, those of the last drain all together: code that
-// takes the place of other code within one drain is taken for it. Knows no CPython: CalledObjects does. What cannot be
-// read any more is a marker, not an error.
+// such moments, and one that was read too late, or when nothing was told any more, is not given; the same of classes
+// (both are "code" in the names here). Else, after each Revalidate (call it before a drain), every code object is
+// checked once before its name is given again, those of the last drain all together: code that takes the place of other
+// code within one drain is taken for it. Knows no CPython: CalledObjects does. What cannot be read any more is a
+// marker, not an error.
 #pragma once
 
 #include <functional>

@@ -485,10 +485,11 @@ void CallTracer::CloseGap(size_t index) {
 
 void CallTracer::Leave(Nanos patience) {
   Channel& channel = injection_->channel;
-  const Nanos deadline = MonotonicNow() + patience;
   takes_turns_ = false;
   (void)channel.Disarm(memory_, remote_);  // a target that is gone needs none of this
-  Drain();                                 // names are to be had as long as the target tells what it frees
+  // What is freed is told until the target leaves: only so long are names that are read now those of then.
+  Drain();
+  const Nanos deadline = MonotonicNow() + patience;
   channel.AskToLeave();
   for (const Nanos asked = MonotonicNow(); !has_left() && MonotonicNow() < asked + kLeavesByItself;) {
     ::nanosleep(&kShortPause, nullptr);

@@ -451,10 +451,10 @@ bool InstantReader::TakeWaiting(ThreadTrack& track) {
       continue;
     }
     frame_codes_.Begin(watch_.code_generation());
-    for (size_t i = standing_.size(); i-- > 0;) {  // outermost first
-      frame_codes_.Note(standing_[i]->stack.frames());
-      Accept(*standing_[i], statuses_[i]);
+    for (const ThreadTrack* one : standing_) {
+      frame_codes_.Note(one->stack.frames());
     }
+    AcceptAll(standing_, statuses_, false);
     track.seen_slices = slices;
     return true;
   }
