@@ -424,17 +424,16 @@ class Troubles(GpuShimCase):
         self.assertGoesOn(target)
 
     def test_another_tool_takes_the_buffers(self):
-        """The profiler of PyTorch does, and does not subscribe: nothing fails, and nothing comes any more."""
-        for version in ("22", "130001"):
-            with self.subTest(version=version):
-                target = self.job(version=version)
-                left, error = self.ended(target, ("profile", "profiling"))
-                self.assertEqual((left["cause"], left["how"], error["reason"]),
-                                 (TAKEN, TAKEN_OVER, "CONFLICT_SUBSCRIBER"))
-                self.assertUnharmed(target.pid)
-                target.tell("profiled")
-                self.assertGreater(int(target.expect("profiled").text.split()[1]), 0, "it has its kernels")
-                self.assertEqual((target.finish(), target.stderr()), (0, ""))
+        """The profiler of PyTorch does, and does not subscribe: nothing fails, and nothing comes any more.
+
+        Seen where threads have buffers of their own, as from 13.0 on (before: gpu_faults_test.py)."""
+        target = self.job(version="130001")
+        left, error = self.ended(target, ("profile", "profiling"))
+        self.assertEqual((left["cause"], left["how"], error["reason"]), (TAKEN, TAKEN_OVER, "CONFLICT_SUBSCRIBER"))
+        self.assertUnharmed(target.pid)
+        target.tell("profiled")
+        self.assertGreater(int(target.expect("profiled").text.split()[1]), 0, "it has its kernels")
+        self.assertEqual((target.finish(), target.stderr()), (0, ""))
 
     def test_a_job_that_rests_is_not_taken_for_one_that_was_taken_over(self):
         for version in ("18", "130001"):
