@@ -8,6 +8,7 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -61,8 +62,25 @@ HEAD = ("| program, CPython | samples | of the reference | largest difference, p
         "| against its own clock | the reference against it | verdict |\n" + "|---" * 10 + "|")
 
 
+def summary(rows):
+    """By program, of all versions: the largest difference, the most that was cut, and on which versions it does not hold."""
+    programs = {}
+    for row in rows:
+        program, minor, rate = re.fullmatch(r"(.*), (3\.\d+t?)(, .*)?", row["cell"]).groups()
+        programs.setdefault(program + (rate or ""), []).append((minor, row))
+    text = ["| program | CPython | largest difference, points ± standard error | cut %, at most | verdict |", "|---" * 5 + "|"]
+    for program, measured in programs.items():
+        differences = [(minor, each) for minor, row in measured for each in row["worst"]]
+        minor, worst = max(differences, key=lambda pair: abs(pair[1]["value"]), default=("", None))
+        failing = [minor for minor, row in measured if verdicts(row)]
+        text.append("| " + " | ".join((
+            program, ", ".join(minor for minor, _ in measured), f"{_largest([worst])} ({minor})" if worst else "–",
+            f"{100 * max(row['cut'] for _, row in measured):.2f}", "**fails** on " + ", ".join(failing) if failing else "holds")) + " |")
+    return text
+
+
 def write_table(rows, skipped, path):
-    text = [HEAD, *(line(row) for row in rows)]
+    text = [*summary(rows), "", HEAD, *(line(row) for row in rows)]
     if skipped:
         text += ["", "Not measured here:", *(f"- {name}: {why}" for name, why in skipped)]
     path.parent.mkdir(parents=True, exist_ok=True)

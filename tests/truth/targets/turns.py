@@ -1,5 +1,5 @@
 """10, 20 and 70 % by turns of a few microseconds, and by turns of about a hundred: the same loop, 1, 2 and 7 times as long."""
-from own_time import serve, took
+from own_time import costs_of, serve
 
 TURN = """
 def {name}():
@@ -28,19 +28,10 @@ def by_hundred(times):
         twenty_hundred()  # noqa: F821
 
 
-def cost(function):
-    """Of one call, in ns."""
-    def repeat(times):
-        for _ in range(times):
-            function()
-    times = max(1, 3000000 // max(1, took(repeat, 10) // 10))
-    return min(took(repeat, times) for _ in range(9)) / times
-
-
 def inside(_times):
     known = {}
-    for kind, _ in KINDS:
-        costs = {f"{part}_{kind}": cost(globals()[f"{part}_{kind}"]) for part, _ in PARTS}
+    for kind, unit in KINDS:
+        costs = costs_of([globals()[f"{part}_{kind}"] for part, _ in PARTS], times=5000 // unit)
         known[f"by_{kind}"] = {name: each / sum(costs.values()) for name, each in costs.items()}
     return known
 
