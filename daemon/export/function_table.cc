@@ -42,8 +42,10 @@ std::string_view ShortPath(std::string_view path) {
       return path.substr(at + folder.size());
     }
   }
-  if (const size_t at = path.rfind("/lib/python3"); at != std::string_view::npos) {
-    const size_t slash = path.find('/', at + 5);
+  constexpr std::string_view kLibrary = "lib/python3";
+  const size_t at = path.rfind(kLibrary);  // of a path that was cut, too: "…lib/python3.13/keyword.py"
+  if (at != std::string_view::npos && (path.substr(0, at).ends_with('/') || path.substr(0, at) == "…")) {
+    const size_t slash = path.find('/', at + kLibrary.size());
     return slash == std::string_view::npos ? path : path.substr(slash + 1);
   }
   return path;

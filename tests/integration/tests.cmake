@@ -26,7 +26,7 @@ if(TARGET ptrace-prof)
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/tests)
 
   foreach(test lines shapes states children executables unharmed recordings trace_filter trace_greenlets trace_mode trace_names trace_refusals
-      trace_semantics trace_start trace_throttle trace_waits trace_window)
+      trace_semantics trace_start trace_suites trace_throttle trace_waits trace_window)
     foreach(minor ${PP_MINORS})
       pp_script_test(integration.${test}.${minor} 600 integration
         ${CMAKE_CURRENT_SOURCE_DIR}/integration/${test}_test.py --python ${minor})
