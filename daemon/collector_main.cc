@@ -188,7 +188,7 @@ Result<void> CaptureHardened(const CaptureRequest& request, ByteSink& sink, Uniq
   const auto counters = request.verb == CaptureVerb::kRecord
                             ? NvmlCounters::Start(request.gpu_counters, has_gpu && !request.force)
                             : nullptr;
-  LimitResources();
+  LimitResources(only_reads ? 0 : kMostTracerBytes);
   PP_ASSIGN_OR_RETURN(const StopLine line, StopLine::Watch(std::move(control)));
   PP_RETURN_IF_ERROR(RequireSystemCallFilter(only_reads ? TargetAccess::kRead : TargetAccess::kWrite));
   return RunCapture(request, sink, line.stop(), {scripts.get(), counters.get(), std::move(judge), &line.sharers()});
@@ -212,7 +212,7 @@ OwnerReport RunConfined(const OwnerWork& work) {
 }
 
 Result<void> List(const CaptureRequest& request, ByteSink& sink, UniqueFd control) {
-  LimitResources();
+  LimitResources(0);
   PP_ASSIGN_OR_RETURN(const StopLine line, StopLine::Watch(std::move(control)));
   PP_ASSIGN_OR_RETURN(const bool has_rights, KeepRightsToStartOwners());
   if (has_rights) {  // what children say that were at targets is hostile; who has no rights has his users' names looked
@@ -233,7 +233,7 @@ Result<void> Doctor(const CaptureRequest& request, ByteSink& sink, UniqueFd) {
   const auto harden = [&]() -> Result<void> {
     PP_RETURN_IF_ERROR(Harden(request.pid, Need::kStopping));  // it says whether that can be done, too
     gpus = UsesCuda(request.pid) ? NvmlCounters::Start(GpuCounters::kOff, true) : nullptr;
-    LimitResources();
+    LimitResources(0);
     return RequireSystemCallFilter(TargetAccess::kRead);
   };
   const auto free_gpu_memory = [&] {

@@ -82,13 +82,6 @@ std::string MakeFileText(const MakeFileRequest& request) {
         "   if d<0:continue\n",
         request.memfd_create.value, request.file_name);
   }
-  std::string sized;
-  if (request.size > 0) {
-    sized = fmt::format(
-        "  try:p.ftruncate(d,{})\n"
-        "  except OSError:p.close(d)\n",
-        request.size);
-  }
   // 11: MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL; 3: the same for kernels before 6.3.
   return Guarded(
       fmt::format("if p.getpid()=={}:\n"
@@ -96,9 +89,8 @@ std::string MakeFileText(const MakeFileRequest& request) {
                   "  try:d=p.memfd_create('{}',f)\n"
                   "  except OSError:continue\n"
                   "{}"
-                  "{}"
                   "  break\n",
-                  request.own_pid.value, request.file_name, otherwise, sized));
+                  request.own_pid.value, request.file_name, otherwise));
 }
 
 std::string LoadText(const LoadRequest& request) {

@@ -25,7 +25,6 @@ inline constexpr std::string_view kTextBegin =
 struct MakeFileRequest {
   Pid own_pid;  // as the target sees itself
   std::string_view file_name;
-  size_t size = 0;          // that it gets at once; 0: none
   RemoteAddr memfd_create;  // of the target's libc, for a Python that was built without it (null: there is none)
 };
 std::string MakeFileText(const MakeFileRequest& request);

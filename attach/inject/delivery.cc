@@ -35,16 +35,16 @@ constexpr int kMostClosingTurns = 30;  // where signals of the job cut them shor
 constexpr int kMostAgain = 8;  // whole loadings that handlers of the job cut short: half of them at the worst seen
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW;
 
-// Whether we may give a file this size. Where we may not (confinement.cc of daemon/session), the target does: that
-// takes longer, as its thread may have to wait for the interpreter's lock in between.
-bool MayGrowFiles(size_t size) {
+// The file gets its size from us: a target that goes beyond a limit of its own (RLIMIT_FSIZE) would die of SIGXFSZ.
+Result<void> CheckMayGrow(size_t size) {
   rlimit limit{};
-  return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= size;
-}
-
-bool HasSize(const UniqueFd& file, size_t size) {
-  struct stat info {};
-  return ::fstat(file.get(), &info) == 0 && static_cast<uint64_t>(info.st_size) == size;
+  if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < size) {
+    return Because(Reason::kTracerNotLoaded,
+                   fmt::format("ptrace-prof may write files of {} bytes (RLIMIT_FSIZE), and its tracer has {}",
+                               limit.rlim_cur, size),
+                   "raise that limit for ptrace-prof (ulimit -f unlimited), or sample instead");
+  }
+  return {};
 }
 
 }  // namespace
@@ -169,8 +169,8 @@ Result<void> Delivery::CloseInTurns(std::vector<int32_t> numbers, RunReport* rep
 Result<TargetFile> Delivery::MakeFile() {
   const std::string name = StubFileName(*package_.kind, package_.nonce);
   const size_t size = package_.bytes.size();
-  const bool ours_to_grow = MayGrowFiles(size);
-  const std::string text = MakeFileText({target_.own_pid, name, ours_to_grow ? 0 : size, target_.memfd_create});
+  PP_RETURN_IF_ERROR(CheckMayGrow(size));
+  const std::string text = MakeFileText({target_.own_pid, name, target_.memfd_create});
   TargetFile file;
   int looks = 0;
   const EffectSeen seen = [&]() -> Result<bool> {
@@ -178,13 +178,14 @@ Result<TargetFile> Delivery::MakeFile() {
     PP_ASSIGN_OR_RETURN(std::vector<TargetFile> found, files_.FindMemfds(name, ++looks % kAllEvery == 0));
     for (TargetFile& one : found) {  // several: texts before this one were cut short
       const Result<UniqueFd> taken = files_.Take(one);
-      if (taken.has_value() && ours_to_grow && ::ftruncate(taken.value().get(), static_cast<off_t>(size)) != 0) {
+      if (taken.has_error()) {
+        continue;
+      }
+      if (::ftruncate(taken.value().get(), static_cast<off_t>(size)) != 0) {
         return ErrnoError(errno, "cannot give its size to the file that the target opened for us");
       }
-      if (taken.has_value() && HasSize(taken.value(), size)) {
-        file = std::move(one);
-        return true;
-      }
+      file = std::move(one);
+      return true;
     }
     return false;
   };

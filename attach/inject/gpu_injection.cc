@@ -14,6 +14,7 @@
 
 #include "attach/inject/file_lock.h"
 #include "attach/inject/gpu_failure.h"
+#include "attach/inject/job_limits.h"
 #include "attach/inject/left_scripts.h"
 #include "attach/inject/resident_stub.h"
 #include "attach/inject/strategy.h"
@@ -30,6 +31,10 @@ void Pause() {
   ::nanosleep(&pause, nullptr);
 }
 
+GpuArenaShape ShapeOf(const pp_gpu_boot& boot) {
+  return {boot.slot_count, boot.slot_bytes, boot.nonce, boot.stack_bytes};
+}
+
 // The arena of one capture, once it is there.
 class ArenaTaker {
  public:
@@ -37,7 +42,7 @@ class ArenaTaker {
       : pid_(target.pid),
         memory_(memory),
         files_(files),
-        shape_{boot.slot_count, boot.slot_bytes, boot.nonce, boot.stack_bytes},
+        shape_(ShapeOf(boot)),
         name_(StubMemoryName(kGpuShim, boot.nonce)) {}
 
   // False: not yet.
@@ -174,6 +179,7 @@ Result<GpuInjection> InjectGpu(const InjectionTarget& target, RemoteMemory& memo
   const Nanos begin = MonotonicNow();
   PP_ASSIGN_OR_RETURN([[maybe_unused]] const auto strategies, ChooseStrategies(target));
   PP_RETURN_IF_ERROR(Delivery::CheckTarget(target.pid));
+  PP_RETURN_IF_ERROR(CheckFileSizeLimit(target.pid, ShapeOf(image.boot()).size()));
   PP_ASSIGN_OR_RETURN(const TargetFiles files, TargetFiles::Of(target.pid));
   PP_RETURN_IF_ERROR(files.CheckTaking());
   PP_RETURN_IF_ERROR(CheckNobodyElse(target.pid, files, kGpuShim));

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "attach/inject/file_lock.h"
+#include "attach/inject/job_limits.h"
 #include "attach/inject/left_scripts.h"
 #include "attach/inject/resident_stub.h"
 #include "attach/inject/sealed_memory.h"
@@ -19,6 +20,10 @@ namespace {
 constexpr Nanos kEndOfOthers = Nanos::FromSeconds(3);
 constexpr Nanos kPause = Nanos::FromMillis(2);
 
+ChannelShape ShapeOf(const pp_boot& boot) {
+  return {boot.ring_count, boot.ring_records, boot.nonce, (boot.flags & PP_BOOT_MUTES) != 0};
+}
+
 // The channel of one capture, once it is there and ready.
 class ChannelTaker {
  public:
@@ -26,7 +31,7 @@ class ChannelTaker {
       : pid_(pid),
         memory_(memory),
         files_(files),
-        shape_{boot.ring_count, boot.ring_records, boot.nonce, (boot.flags & PP_BOOT_MUTES) != 0},
+        shape_(ShapeOf(boot)),
         name_(ChannelFileName(boot.nonce)) {}
 
   // False: not yet.
@@ -159,6 +164,7 @@ Result<Injection> Inject(const InjectionTarget& target, RemoteMemory& memory, co
   InjectionReport report;
   PP_ASSIGN_OR_RETURN([[maybe_unused]] const auto strategies, ChooseStrategies(target));
   PP_RETURN_IF_ERROR(Delivery::CheckTarget(target.pid));
+  PP_RETURN_IF_ERROR(CheckFileSizeLimit(target.pid, ShapeOf(image.boot()).size()));
   PP_ASSIGN_OR_RETURN(const TargetFiles files, TargetFiles::Of(target.pid));
   PP_RETURN_IF_ERROR(files.CheckTaking());
   PP_RETURN_IF_ERROR(CheckNobodyElse(target.pid, files, kTracerStub));

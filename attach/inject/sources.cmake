@@ -15,6 +15,7 @@ pp_library(attach/inject
     inject/gpu_launch_area.cc
     inject/gpu_shim_file.cc
     inject/injection.cc
+    inject/job_limits.cc
     inject/left_scripts.cc
     inject/left_texts.cc
     inject/passing_text.cc

@@ -21,12 +21,19 @@ struct Limit {
 
 constexpr Limit kLimits[] = {
     {RLIMIT_CORE, 0},
-    {RLIMIT_FSIZE, 0},       // pipes do not count
     {RLIMIT_NOFILE, 65536},  // some for each thread that is watched
     {RLIMIT_MSGQUEUE, 0},
     // What a target can make us remember is bounded in the code; this is for what was overlooked there.
     {RLIMIT_DATA, kIsSanitized ? RLIM_INFINITY : rlim_t{8} << 30},
 };
+
+void Lower(const Limit& limit) {
+  rlimit now{};
+  ::getrlimit(limit.resource, &now);
+  const rlim_t value = std::min(limit.value, now.rlim_max);
+  const rlimit wanted{value, value};
+  ::setrlimit(limit.resource, &wanted);
+}
 
 void CloseBetween(unsigned first, unsigned last) {
   if (first <= last) {
@@ -56,14 +63,11 @@ void LeaveTerminal(std::vector<int> kept) {
   (void)!::chdir("/");
 }
 
-void LimitResources() {
+void LimitResources(uint64_t file_bytes) {
   for (const Limit& limit : kLimits) {
-    rlimit now{};
-    ::getrlimit(limit.resource, &now);
-    const rlim_t value = std::min(limit.value, now.rlim_max);
-    const rlimit wanted{value, value};
-    ::setrlimit(limit.resource, &wanted);
+    Lower(limit);
   }
+  Lower({RLIMIT_FSIZE, file_bytes});  // pipes do not count
 }
 
 }  // namespace ptrace_prof

@@ -4,6 +4,7 @@
 // Call once, after the command was launched: nothing of this is for the command. One thread.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "attach/base/result.h"
@@ -12,7 +13,9 @@ namespace ptrace_prof {
 
 // Leaves the terminal and closes every descriptor but these and stderr.
 void LeaveTerminal(std::vector<int> kept);
-// No core dumps (they would hold the target's data), no files written, no programs started.
-void LimitResources();
+// No core dumps (they would hold the target's data), no files written but for memory files of that many bytes.
+void LimitResources(uint64_t file_bytes);
+// Of a tracer that is brought into a target.
+inline constexpr uint64_t kMostTracerBytes = 1 << 20;
 
 }  // namespace ptrace_prof

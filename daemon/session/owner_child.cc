@@ -84,7 +84,7 @@ OwnerChildReport RunAsOwner(const TargetOwner& owner, const std::function<int()>
     }
     ::signal(SIGALRM, SIG_DFL);
     ::alarm(kLongestLife);
-    LimitResources();
+    LimitResources(0);
     const std::optional<Error> denied = kept.has_error() ? std::optional(kept.error()) : std::nullopt;
     if (RequireSystemCallFilter(TargetAccess::kRead).has_error()) {
       ::_exit(1);

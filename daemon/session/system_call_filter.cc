@@ -29,7 +29,7 @@ constexpr uint32_t kFree[] = {
     SYS_waitid,
     SYS_wait4,
     SYS_recvmsg,  // memory that was granted; no socket can be made
-    // files, of which RLIMIT_FSIZE lets none be written
+    // files, of which RLIMIT_FSIZE lets none be written (confinement.h)
     SYS_read,
     SYS_pread64,
     SYS_readv,

@@ -182,11 +182,6 @@ class Confined(InjectCase):
         self.assertNoFiles(target.pid)
         self.assertEqual((target.finish(), target.stderr()), (0, ""))
 
-    def test_collector_that_may_write_no_file(self):
-        target = self.start("injectable.py", "threads")
-        self.assertWentWell(drive(target.pid, "--events", 10, by=("prlimit", "--fsize=0")), 1)
-        self.assertEndsWell(target)
-
 
 class Refusals(InjectCase):
     def refused(self, target, code, words):

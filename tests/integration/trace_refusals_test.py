@@ -71,6 +71,13 @@ class TraceRefusals(case.Case):
         self.assertFalse(self.output.exists())
         self.assertEndsWell(target)
 
+    def test_its_files_may_not_be_large(self):
+        """It would die of SIGXFSZ."""
+        target = self.start_waiting_for_its_end("files")
+        self.assertRefused(target, "TRACER_NOT_LOADED")
+        self.assertIn("RLIMIT_FSIZE", self.record(target, "trace").errors)
+        self.assertEndsWell(target)
+
     def test_stopped(self):
         target = self.start_waiting_for_its_end("nothing")
         target.signal(signal.SIGSTOP)

@@ -1,9 +1,12 @@
 """A job that an exact trace cannot get into, for one of several reasons. Its main thread waits for its end, a worker works.
 
-Argument: frames (another tool evaluates them, up to 3.11), profiler (the only place for one is taken), or nothing.
+Argument: frames (another tool evaluates them, up to 3.11), profiler (the only place for one is taken), files (none may
+be above 16 KiB, and SIGXFSZ has its default action, as in programs that embed Python), or nothing.
 """
 import ctypes
 import mmap
+import resource
+import signal
 import struct
 import sys
 import threading
@@ -43,8 +46,13 @@ def take_the_profilers_place():
         threading.setprofile(lambda *_: None)
 
 
+def limit_files():
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (16384, 16384))
+
+
 mode = sys.argv[1]
-{"frames": evaluate_frames, "profiler": take_the_profilers_place, "nothing": lambda: None}[mode]()
+{"frames": evaluate_frames, "profiler": take_the_profilers_place, "files": limit_files, "nothing": lambda: None}[mode]()
 threading.Thread(target=work, daemon=True).start()
 pact.say("ready")
 while pact.hear() != "finish":

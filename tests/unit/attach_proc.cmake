@@ -7,6 +7,7 @@ add_executable(attach_proc_test
   unit/attach_proc_mapped_file_test.cc
   unit/attach_proc_memory_grants_test.cc
   unit/attach_proc_path_in_root_test.cc
+  unit/attach_proc_process_limits_test.cc
   unit/attach_proc_process_memory_test.cc
   unit/attach_proc_fork_trace_test.cc
   unit/attach_proc_procfs_test.cc
