@@ -143,6 +143,8 @@ Error Channel::Reason() const {
   return {Code::kOk, "", ""};
 }
 
+RemoteAddr Channel::own_text() const { return RemoteAddr(Load(head().own_text)); }
+
 void Channel::RenewLease(uint64_t until) { Store(head().lease, until); }
 
 void Channel::AskToLeave() { Store(head().leave, uint64_t{1}); }

@@ -32,7 +32,7 @@ static void describe_channel(void) {
   channel->lease = boot->lease;
 }
 
-static pp_error_report begin(void) {
+static pp_error_report begin(uint64_t text) {
   pp_error_report report = {PP_ERROR_BOOT, PP_STEP_NONE, 0};
   if (!boot_makes_sense()) return report;
   report = pp_map_memory();
@@ -63,6 +63,7 @@ static pp_error_report begin(void) {
     return report;
   }
   if (pp_self.follows) pp_watch_switches();
+  if (pp_self.channel->watches_code) pp_self.channel->own_text = text;
   pp_self.channel->tool_id = pp_self.tool_id;
   __atomic_store_n(&pp_self.channel->state, PP_STATE_READY, __ATOMIC_RELEASE);
   return report;
@@ -127,8 +128,7 @@ int pp_leave(void* unused) {
   return 0;
 }
 
-int pp_enter(void* unused) {
-  (void)unused;
+int pp_enter(void* text) {
   if (!is_target()) return 0;  // a forked copy of the queued call, or of the script that loads us
   const pp_private* inherited = __atomic_load_n(&pp_self.private_page, __ATOMIC_ACQUIRE);
   if (inherited && inherited->magic != PP_PRIVATE_MAGIC) pp_leave_from_hook(PP_LEAVE_FORKED);
@@ -141,7 +141,7 @@ int pp_enter(void* unused) {
   const pp_preserved kept = py_preserve();
   // Installing may run code of the job (audit hooks), and so events: none of them may end what is not whole yet.
   __atomic_store_n(&pp_self.leaving, 1, __ATOMIC_SEQ_CST);
-  const pp_error_report report = begin();
+  const pp_error_report report = begin((uint64_t)text);
   __atomic_store_n(&pp_self.leaving, 0, __ATOMIC_SEQ_CST);
   if (report.error) {
     give_up(report);

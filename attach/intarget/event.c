@@ -379,7 +379,7 @@ int pp_event_while_unarmed(const pp_private* page, pp_address thread, unsigned t
   }
   const pp_address frame = py_current_frame(thread);
   if ((tag == PP_TAG_START || tag == PP_TAG_RETURN) && PP_HAS_FIELD(frame_code)) {
-    const pp_address code = PP_FIELD(pp_address, frame, frame_code) & ~(pp_address)pp_boot_block.frame_tag_mask;
+    const pp_address code = py_code_of(frame);
     if (!py_is_function(code)) pp_note_module(tag, code);
   }
   pp_slot* slot = pp_find_slot(thread);

@@ -67,6 +67,7 @@ static void describe(pp_freed* freed, const pp_object* object, int is_type) {
 static void tell(const pp_object* object, int is_type) {
   const pp_private* page = __atomic_load_n(&pp_self.private_page, __ATOMIC_ACQUIRE);
   if (!page || page->magic != PP_PRIVATE_MAGIC) return;  // in a child there is no table
+  if (pp_self.channel->own_text == (uint64_t)object) __atomic_store_n(&pp_self.channel->own_text, 0, __ATOMIC_RELEASE);
   if (!take_turn()) {
     be_unsure(pp_now());  // who has it has lost its CPU
     return;

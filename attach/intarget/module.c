@@ -1,10 +1,14 @@
 // The module that a bootstrap loads with _imp.create_dynamic: its exec slot calls pp_enter. It is in no sys.modules.
 #include "attach/intarget/module_definition.h"
+#include "attach/intarget/python.h"
 #include "attach/intarget/stub.h"
 
+// By the text of Python that loads us.
 static int execute(pp_object* module) {
   (void)module;
-  return pp_enter(0);
+  const pp_address thread = PP_HAS_FUNCTION(PyThreadState_GetUnchecked) ? py_thread_state() : 0;
+  const pp_address frame = thread ? py_current_frame(thread) : 0;
+  return pp_enter(frame && PP_HAS_FIELD(frame_code) ? (void*)py_code_of(frame) : 0);
 }
 
 static pp_module_definition definition = PP_MODULE_DEFINITION(definition, "_ptrace_prof_stub", execute);

@@ -57,6 +57,10 @@ static inline pp_address py_current_frame(pp_address thread) {
   return PP_FIELD(pp_address, PP_FIELD(pp_address, thread, thread_cframe), cframe_current_frame);
 }
 
+static inline pp_address py_code_of(pp_address frame) {
+  return PP_FIELD(pp_address, frame, frame_code) & ~(pp_address)pp_boot_block.frame_tag_mask;
+}
+
 // Generators, coroutines and asynchronous generators: code whose frames may be suspended.
 static inline int py_may_suspend(pp_address code) { return (PP_FIELD(uint32_t, code, code_flags) & 0x2a0u) != 0; }
 

@@ -107,7 +107,7 @@ void pp_watch_code(void);
 void pp_unwatch_code(void);
 
 // For the pending-call queue, and for the module's exec slot: always 0, never leaves an exception.
-int pp_enter(void* unused);
+int pp_enter(void* text);  // the code object of the text that loads it; null: it was there
 int pp_leave(void* unused);
 void pp_set_ring_size(uint64_t records);  // event.c
 // Of a callback, in the middle of an event.

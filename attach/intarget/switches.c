@@ -21,10 +21,6 @@ static pp_address real(pp_address frame) {
 
 static pp_address below(pp_address frame) { return real(PP_FIELD(pp_address, frame, frame_previous)); }
 
-static pp_address code_of(pp_address frame) {
-  return PP_FIELD(pp_address, frame, frame_code) & ~(pp_address)pp_boot_block.frame_tag_mask;
-}
-
 static pp_address outermost(pp_address frame) {
   pp_address next = below(frame);
   for (unsigned i = 0; next && i < PP_MAX_WALK; ++i, next = below(frame)) frame = next;
@@ -51,7 +47,7 @@ static int tell_switch(pp_slot* slot, uint64_t* now, unsigned tag, pp_address ro
   const unsigned most = PP_MAX_TOLD < pp_boot_block.ring_records / 4 ? PP_MAX_TOLD : pp_boot_block.ring_records / 4;
   pp_address frame = is_known ? 0 : top;
   for (unsigned i = 0; frame && i < most; ++i, frame = below(frame)) {
-    if (!put(slot, now, tag, PP_TAG_BELOW, code_of(frame))) return 0;
+    if (!put(slot, now, tag, PP_TAG_BELOW, py_code_of(frame))) return 0;
   }
   if (!put(slot, now, tag, PP_TAG_SWITCH, root | (top ? 0 : PP_IS_NEW))) return 0;
   *seen = root;
@@ -63,7 +59,7 @@ int pp_follow(pp_slot* slot, unsigned tag, uint64_t* now) {
   const unsigned ends = 1u << PP_TAG_RETURN | 1u << PP_TAG_YIELD | 1u << PP_TAG_UNWIND;
   const pp_address frame = real(py_current_frame(slot->thread_state));
   if (!frame) return 1;
-  if (pp_unlikely(pp_self.greenlet_code != 0)) pp_note_module(tag, code_of(frame));
+  if (pp_unlikely(pp_self.greenlet_code != 0)) pp_note_module(tag, py_code_of(frame));
   const pp_address under = below(frame);
   const pp_address top = begins >> tag & 1 ? under : frame;
   if (pp_unlikely(!slot->root || !top || top != slot->top)) {

@@ -133,14 +133,20 @@ void CallFilter::NoteFunction(LeftOutBy by, const Frame& function) {
   }
 }
 
+namespace {
+
+bool IsCounted(LeftOutBy by) { return by != kShown && by != kNoCall && by != kOurOwn; }
+
+}  // namespace
+
 void CallFilter::CountCall(LeftOutBy by) {
-  if (by != kShown && by != kNoCall) {
+  if (IsCounted(by)) {
     ++RowOf(by).calls;
   }
 }
 
 void CallFilter::NoteSwitchedOff(LeftOutBy by) {
-  if (by != kShown && by != kNoCall) {
+  if (IsCounted(by)) {
     RowOf(by).switched_off = true;
   }
 }

@@ -29,8 +29,9 @@ CallReplayer::CallReplayer(CallContext& context, CallSink& sink, Nanos begin)
 
 void CallReplayer::Start(const ThreadSnapshot& snapshot) {
   for (const SnapshotFrame& frame : snapshot.frames) {
-    const CalledName name = frame.self.IsNull() ? context_.names.OfCode(frame.code, snapshot.when)
-                                                : context_.names.OfModule(frame.code, frame.self, snapshot.when);
+    const CalledName name = frame.is_ours         ? CalledName{FrameId(), kOurOwn}
+                            : frame.self.IsNull() ? context_.names.OfCode(frame.code, snapshot.when)
+                                                  : context_.names.OfModule(frame.code, frame.self, snapshot.when);
     PushNamed({.identity = frame.code.value, .address = frame.address.value}, name, CallEntry::kRunning, last_);
   }
   if (stack_.empty() || overflow_ > 0) {
@@ -240,6 +241,9 @@ LeftOutBy CallReplayer::LeftOutWithCaller() {
     return top == nullptr || top->left_out == kNoCall ? kShown : top->left_out;
   }
   const RemoteAddr caller(pending_.caller);
+  if (top != nullptr && top->left_out == kOurOwn) {
+    return kOurOwn;
+  }
   const LeftOutBy by = context_.names.OfCode(caller, pending_.when_tag >> PP_TAG_BITS).left_out;
   const bool is_open = top != nullptr && top->kind == Kind::kPython && top->identity == caller.value;
   return by == kShown && !is_open && context_.names.IsExcluded(caller) ? kNoCall : by;

@@ -61,6 +61,7 @@ struct SnapshotFrame {
   RemoteAddr address;         // of the frame itself; null = not known
   RemoteAddr self;            // the nn.Module that is called; null = none
   bool at_beginning = false;  // it stands where its START or RESUME is told of
+  bool is_ours = false;       // of a text by which we came in: not shown
 };
 
 struct ThreadSnapshot {

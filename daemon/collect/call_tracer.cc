@@ -43,6 +43,15 @@ uint64_t MakeNonce() {
   return nonce;
 }
 
+// The text that has brought the stub in, and the one that has called that.
+void MarkOwn(RemoteAddr text, std::vector<SnapshotFrame>& frames) {
+  const auto loads = std::ranges::find(frames, text, &SnapshotFrame::code);
+  if (!text.IsNull() && loads != frames.end()) {
+    loads->is_ours = true;
+    std::prev(loads, loads != frames.begin())->is_ours = true;
+  }
+}
+
 }  // namespace
 
 bool CanSwitchOff(const PythonVersion& version) { return version.minor >= 12; }
@@ -174,6 +183,7 @@ Result<void> CallTracer::Arm() {
       rings.push_back(ring.Facts());
     }
     armed_at_ = clock_.Ticks();
+    own_text_ = channel.own_text();
     Result<void> armed = channel.Arm(memory_, remote_);
     return armed.has_error() && has_left() ? channel.Reason() : std::move(armed);
   });
@@ -236,6 +246,7 @@ void CallTracer::AddSnapshot(const ThreadAtArming& at, const std::vector<RingFac
   for (auto frame = at.frames.rbegin(); frame != at.frames.rend(); ++frame) {
     snapshot.frames.push_back(DescribeFrame(*frame));
   }
+  MarkOwn(own_text_, snapshot.frames);
   for (const CalledModule& module : at.modules) {
     snapshot.frames[at.frames.size() - 1 - module.frame].self = module.self;
   }

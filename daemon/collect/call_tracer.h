@@ -155,6 +155,7 @@ class CallTracer {
   std::optional<Injection> injection_;
   Nanos begin_;
   uint64_t armed_at_ = 0;  // ticks
+  RemoteAddr own_text_;    // as Channel::own_text, then
   Nanos arming_stop_;
   std::vector<Ring> rings_;
   ThreadTable<TracedThread> threads_;
