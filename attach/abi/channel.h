@@ -111,7 +111,7 @@ typedef struct pp_channel {
   uint64_t watches_code;  // != 0: the pp_freed are told, from before READY until the target begins to leave
   uint64_t freed;         // pp_freed ever told; released after the entry
   uint64_t freed_unsure;  // time; what was freed until then may not have been told
-  uint64_t own_text;      // the code of the text that has loaded the stub, until it is freed; its caller is ours as well
+  uint64_t own_text;  // the code of the text that has loaded the stub, until it is freed; its caller is ours as well
 } pp_channel;
 
 PP_STATIC_ASSERT(offsetof(pp_channel, nonce) == 24, "fixed");

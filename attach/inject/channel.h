@@ -99,7 +99,8 @@ class Channel {
   bool monotonic_clock() const { return monotonic_clock_; }
   RemoteAddr private_page() const { return private_page_; }  // mapped in the target as long as it is this program
   RemoteAddr leave_entry() const { return leave_entry_; }    // int(void*), for the target's queue of calls
-  // The code object of the text that has loaded the stub, while it is there; null: it is over. It was called by another one of ours.
+  // The code object of the text that has loaded the stub, while it is there; null: it is over. It was called by another
+  // one of ours.
   RemoteAddr own_text() const;
   uint32_t tool_id() const { return tool_id_; }
   uint64_t events_without_ring() const;

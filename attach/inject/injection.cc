@@ -28,11 +28,7 @@ ChannelShape ShapeOf(const pp_boot& boot) {
 class ChannelTaker {
  public:
   ChannelTaker(Pid pid, RemoteMemory& memory, const TargetFiles& files, const pp_boot& boot)
-      : pid_(pid),
-        memory_(memory),
-        files_(files),
-        shape_(ShapeOf(boot)),
-        name_(ChannelFileName(boot.nonce)) {}
+      : pid_(pid), memory_(memory), files_(files), shape_(ShapeOf(boot)), name_(ChannelFileName(boot.nonce)) {}
 
   // False: not yet.
   Result<bool> Look() {

@@ -11,12 +11,13 @@ Result<void> CheckFileSizeLimit(Pid pid, uint64_t bytes) {
   if (limit >= bytes) {
     return {};
   }
-  return Because(Reason::kTracerNotLoaded,
-                 fmt::format("process {} may make files of {} bytes (RLIMIT_FSIZE, ulimit -f), and the memory that it "
-                             "would share with us has {}",
-                             pid.value, limit, bytes),
-                 fmt::format("raise its limit (prlimit --pid {} --fsize=unlimited), or sample it, without --gpu", pid.value),
-                 ThingOf(pid));
+  return Because(
+      Reason::kTracerNotLoaded,
+      fmt::format("process {} may make files of {} bytes (RLIMIT_FSIZE, ulimit -f), and the memory that it "
+                  "would share with us has {}",
+                  pid.value, limit, bytes),
+      fmt::format("raise its limit (prlimit --pid {} --fsize=unlimited), or sample it, without --gpu", pid.value),
+      ThingOf(pid));
 }
 
 }  // namespace ptrace_prof

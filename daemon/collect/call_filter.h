@@ -24,7 +24,7 @@ namespace ptrace_prof {
 // What leaves a function out: a number that belongs to one CallFilter.
 using LeftOutBy = StrongId<struct LeftOutByTag, uint16_t>;
 inline constexpr LeftOutBy kShown{0};
-inline constexpr LeftOutBy kNoCall{UINT16_MAX};  // not a call of its own; not counted
+inline constexpr LeftOutBy kNoCall{UINT16_MAX};      // not a call of its own; not counted
 inline constexpr LeftOutBy kOurOwn{UINT16_MAX - 1};  // what we have the target do, and what that calls; not counted
 
 class CallFilter {

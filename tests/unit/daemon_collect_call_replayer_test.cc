@@ -51,8 +51,9 @@ TEST_F(CallReplayerTest, TheSnapshotsFramesRunFromTheBeginning) {
 TEST_F(CallReplayerTest, WhatHasBroughtTheTracerInIsNotShown) {
   ThreadSnapshot snapshot = Standing("abc");
   snapshot.frames[1].is_ours = snapshot.frames[2].is_ours = true;
-  const std::vector<Said> said = {{PP_TAG_C_CALL, 'L'}, {PP_TAG_CODE, 8},     {PP_TAG_C_RETURN, 'L'}, {PP_TAG_RETURN, 'c'},
-                                  {PP_TAG_RETURN, 'b'}, {PP_TAG_START, 'f'}, {PP_TAG_RETURN, 'f'}};
+  const std::vector<Said> said = {{PP_TAG_C_CALL, 'L'}, {PP_TAG_CODE, 8},     {PP_TAG_C_RETURN, 'L'},
+                                  {PP_TAG_RETURN, 'c'}, {PP_TAG_RETURN, 'b'}, {PP_TAG_START, 'f'},
+                                  {PP_TAG_RETURN, 'f'}};
   EXPECT_EQ(Replay(said, snapshot), "0(a running 5(f 6) 1000000)cut");
   EXPECT_EQ(context.counts.unmatched_ends + context.counts.nameless, 0);
 }
