@@ -21,5 +21,7 @@ Error ExplainAccess(const AccessFacts& facts);
 // Checks that can be made before touching the target: pid exists, is a process (not a thread id), is not a zombie,
 // a kernel thread or ourselves. kNotFound, kInvalidArgument, kFailedPrecondition; each with its reason.
 Result<void> CheckTarget(Pid pid);
+// Also while another thread than the first execs: the first has ended then, and the process has not.
+bool IsThere(Pid pid);
 
 }  // namespace ptrace_prof

@@ -75,4 +75,9 @@ Result<void> CheckTarget(Pid pid) {
   return {};
 }
 
+bool IsThere(Pid pid) {
+  const Result<void> there = CheckTarget(pid);
+  return there.has_value() || there.error().reason == Reason::kMainThreadEnded;
+}
+
 }  // namespace ptrace_prof

@@ -10,7 +10,8 @@
 #include <utility>
 
 #include "attach/proc/memory_grants.h"
-#include "attach/ptrace/late_threads.h"
+#include "attach/ptrace/guarded_seize.h"
+#include "attach/ptrace/traced_threads.h"
 #include "attach/ptrace/tracee.h"
 
 namespace ptrace_prof {
@@ -33,17 +34,18 @@ bool IsInCall(const std::array<uint64_t, 64>&) { return true; }
 
 }  // namespace
 
-BriefStop::BriefStop(Pid pid, Tid tid, StopVia via) : tid_(tid), via_(via), asked_(MonotonicNow()) {
+BriefStop::BriefStop(Pid pid, Tid tid, StopVia via) : pid_(pid), tid_(tid), via_(via), asked_(MonotonicNow()) {
   if (via_ == StopVia::kGrant) {
     refusal_ = AskToStop(pid, tid);
     state_ = refusal_ == 0 ? State::kStopped : refusal_ == ESRCH ? State::kGone : State::kRefused;
     return;
   }
-  if (::ptrace(PTRACE_SEIZE, tid.value, nullptr, nullptr) != 0) {
-    refusal_ = errno;
+  refusal_ = GuardedSeize::SeizeOne(tid);
+  if (refusal_ != 0) {
     state_ = refusal_ == ESRCH ? State::kGone : State::kRefused;
     return;
   }
+  AddTracedThread(pid, tid);
   ::ptrace(PTRACE_INTERRUPT, tid.value, nullptr, nullptr);  // fails only if it has died, which Look tells
   state_ = State::kComing;
 }
@@ -53,6 +55,7 @@ BriefStop::BriefStop(BriefStop&& other) noexcept { *this = std::move(other); }
 BriefStop& BriefStop::operator=(BriefStop&& other) noexcept {
   if (this != &other) {
     Release();
+    pid_ = other.pid_;
     tid_ = other.tid_;
     via_ = other.via_;
     state_ = std::exchange(other.state_, State::kNone);
@@ -74,6 +77,11 @@ BriefStop::State BriefStop::Look() {
   }
   if (status.state == TraceeState::kDead) {
     ReapTracee(tid_);
+  }
+  RemoveTracedThread(tid_);
+  const Tid first(pid_.value);
+  if (status.state == TraceeState::kNotTraced && tid_ != first && IsTracedAsFirst(pid_)) {
+    AddLateThread(pid_, first);  // it has become another program, which stops at its first instruction
   }
   return State::kGone;
 }
@@ -111,7 +119,9 @@ void BriefStop::Release() {
   if (state == State::kStopped && via_ == StopVia::kGrant) {
     LetGoOfStopped();
   } else if (state == State::kComing || (state == State::kStopped && !DetachTracee(tid_, signal_))) {
-    AddLateThread(tid_);  // or it was killed: its end is ours to take note of
+    AddLateThread(pid_, tid_);  // or it was killed: its end is ours to take note of
+  } else if (state == State::kStopped) {
+    RemoveTracedThread(tid_);
   }
 }
 

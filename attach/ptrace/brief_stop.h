@@ -4,8 +4,7 @@
 // of its signals. When we are killed the kernel lets the thread go. A thread that does not trap at once is in the
 // kernel or off its CPU; it traps before its next instruction of user code, and from then on waits for us: whoever got
 // kComing calls Await again, soon, until that ends. ptrace binds to the calling thread. While one is kStopped: no
-// logging, no allocation, no waiting for anything else. Never two at a time in one process: an exec by another of its
-// threads waits until each thread that we trace is let go, and PTRACE_SEIZE waits for that exec.
+// logging, no allocation, no waiting for anything else. Never two at a time in one process.
 //
 // A thread that waits in epoll_wait, semop, sigtimedwait and a few more (signal(7), "Interruption of system calls … by
 // stop signals") gets EINTR from a stop: see attach/proc/run_probe.h for whether it waits.
@@ -45,12 +44,13 @@ class BriefStop {
   // Has the stop ended a system call of the thread's early, which failed with EINTR? Only while it stands still.
   bool HasInterruptedCall() const;
   // Lets it go, with the signal that the stop held up. A thread that has not trapped becomes a late one
-  // (late_threads.h).
+  // (traced_threads.h).
   void Release();
 
  private:
   State Look();
 
+  Pid pid_;
   Tid tid_;
   StopVia via_ = StopVia::kOwnRight;
   State state_ = State::kNone;

@@ -1,4 +1,4 @@
-// PTRACE_SEIZE of a thread while other threads of its process are held.
+// PTRACE_SEIZE of a thread while this thread traces others, of its process perhaps.
 //
 // PTRACE_SEIZE waits while a thread of that process execs (cred_guard_mutex; man 2 ptrace, "execve(2) under ptrace"),
 // and the exec waits until the tracer has taken note of the end of each thread that it killed: so whoever seizes one
@@ -20,9 +20,11 @@ class GuardedSeize {
   GuardedSeize(const GuardedSeize&) = delete;
   GuardedSeize& operator=(const GuardedSeize&) = delete;
 
-  // `held`: the threads of that process that this thread traces, without the first one, whose end nobody waits for.
-  // 0, or what errno says.
+  // `held`: what this thread traces of that process besides TracedThreads(), without the first thread, whose end nobody
+  // waits for. 0, or what errno says.
   int Seize(Tid tid, std::span<const Tid> held);
+  // Where nothing else is held: costs no more than the call where nothing is traced at all.
+  static int SeizeOne(Tid tid);
 
  private:
   sigset_t mask_{};  // that was in place

@@ -16,7 +16,7 @@
 #include <string>
 
 #include "attach/proc/proc_file.h"
-#include "attach/ptrace/late_threads.h"
+#include "attach/ptrace/traced_threads.h"
 #include "attach/ptrace/tracee.h"
 
 namespace ptrace_prof {
@@ -163,7 +163,7 @@ void LetStartGo() {
   if (StopHeldStart(MonotonicNow() + kPatience)) {
     DetachTracee(Tid(pid.value), static_cast<int>(SignalOf(held.stop)));
   } else if (held.pid.value != 0) {
-    AddLateThread(Tid(pid.value));
+    AddLateThread(pid, Tid(pid.value));
   }
   held = {};
 }

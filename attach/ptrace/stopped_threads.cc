@@ -13,7 +13,7 @@
 #include "attach/proc/procfs.h"
 #include "attach/ptrace/guarded_seize.h"
 #include "attach/ptrace/held_start.h"
-#include "attach/ptrace/late_threads.h"
+#include "attach/ptrace/traced_threads.h"
 
 namespace ptrace_prof {
 namespace {
@@ -35,9 +35,8 @@ constexpr Nanos kHeldPatience = Nanos::FromMillis(200);
 // again at once), a slice when it shares ours (we yield), and as long as the scheduler likes when it does not run.
 class Backoff {
  public:
+  bool is_long() const { return looks_ > kLooksAtOnce + kYields; }
   void Wait() {
-    constexpr int kLooksAtOnce = 8;  // of about half a microsecond each
-    constexpr int kYields = 40;
     constexpr int64_t kLongest = 500'000;
     if (++looks_ <= kLooksAtOnce) {
       return;
@@ -52,6 +51,9 @@ class Backoff {
   }
 
  private:
+  static constexpr int kLooksAtOnce = 8;  // of about half a microsecond each
+  static constexpr int kYields = 40;
+
   int looks_ = 0;
   int64_t pause_ = 20'000;
 };
@@ -207,7 +209,8 @@ void StoppedThreads::Interrupt(Tid first) {
 }
 
 void StoppedThreads::CollectStops() {
-  std::erase_if(seized_, [this](Tid tid) {
+  bool is_lost = false;
+  std::erase_if(seized_, [&](Tid tid) {
     const TraceeStatus status = LookAtTracee(tid);
     if (status.stopped()) {
       threads_.push_back(tid);
@@ -215,8 +218,34 @@ void StoppedThreads::CollectStops() {
     } else if (status.state == TraceeState::kDead) {
       ReapTracee(tid);
     }
+    is_lost = is_lost || (status.state == TraceeState::kNotTraced && tid.value != pid_.value);
     return status.state != TraceeState::kRunning;
   });
+  const Tid first(pid_.value);
+  if (is_lost && !Knows(first) && IsTracedAsFirst(pid_)) {
+    seized_.push_back(first);
+  }
+}
+
+// An exec kills them all, and waits until the end of each has been noted. Who execs has the id of the first thread
+// then, stopped or not.
+void StoppedThreads::LookAtHeld() {
+  for (size_t i = 0; i < threads_.size();) {
+    const TraceeStatus status =
+        signals_[i] == kStaysHeld ? TraceeStatus{TraceeState::kInterrupted} : LookAtTracee(threads_[i]);
+    if (status.stopped()) {
+      ++i;
+      continue;
+    }
+    if (status.state == TraceeState::kDead) {
+      ReapTracee(threads_[i]);
+    } else if (status.state == TraceeState::kRunning) {
+      seized_.push_back(threads_[i]);
+    }
+    const auto at = static_cast<ptrdiff_t>(i);
+    threads_.erase(threads_.begin() + at);
+    signals_.erase(signals_.begin() + at);
+  }
 }
 
 Result<void> StoppedThreads::AwaitStops(Nanos deadline) {
@@ -229,6 +258,9 @@ Result<void> StoppedThreads::AwaitStops(Nanos deadline) {
                    "try again, or sample with --nonblocking"};
     }
     backoff.Wait();
+    if (backoff.is_long()) {
+      LookAtHeld();
+    }
   }
   return {};
 }
@@ -245,12 +277,12 @@ StoppedThreads::~StoppedThreads() {
   bool killed = false;
   for (size_t i = 0; i < threads_.size(); ++i) {
     if (signals_[i] != kStaysHeld && !DetachTracee(threads_[i], signals_[i])) {
-      AddLateThread(threads_[i]);
+      AddLateThread(pid_, threads_[i]);
       killed = true;
     }
   }
   for (const Tid tid : seized_) {
-    AddLateThread(tid);
+    AddLateThread(pid_, tid);
   }
   const Nanos deadline = MonotonicNow() + kPatienceWithTheDying;
   Backoff backoff;

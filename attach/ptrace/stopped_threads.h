@@ -78,6 +78,8 @@ class StoppedThreads {
   Result<void> AwaitStops(Nanos deadline);
   // The threads of seized_ that have stopped move to threads_.
   void CollectStops();
+  // The threads of threads_ that stand no more leave it.
+  void LookAtHeld();
 
   Pid pid_;
   std::vector<Tid> seized_;   // not seen to stop yet

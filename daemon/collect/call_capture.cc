@@ -7,11 +7,13 @@
 #include "attach/proc/memory_grants.h"
 #include "attach/proc/procfs.h"
 #include "attach/ptrace/held_start.h"
+#include "attach/ptrace/traced_threads.h"
 #include "daemon/collect/call_tracer.h"
 #include "daemon/collect/call_window.h"
 #include "daemon/collect/child_count.h"
 #include "daemon/collect/entry_wait.h"
 #include "daemon/collect/gpu_capture.h"
+#include "daemon/collect/patient_open.h"
 #include "daemon/collect/stack_history.h"
 #include "daemon/nvml/nvml_counters.h"
 
@@ -35,6 +37,7 @@ class CallCapture {
       : request_(request), stop_(stop), terms_(terms), writer_(sink, stacks_, request), children_(request.pid) {}
 
   Result<void> Run() {
+    const LettingGo letting_go(LetGoOf::kLate);
     if (auto begun = Begin(); begun.has_error()) {
       return Refuse(std::move(begun).error());
     }
@@ -95,7 +98,8 @@ class CallCapture {
     if (terms_.refusal != nullptr) {
       PP_RETURN_IF_ERROR(CheckCost());
     }
-    PP_ASSIGN_OR_RETURN(tracer_, CallTracer::Open(request_.pid, Context()));
+    PP_ASSIGN_OR_RETURN(tracer_,
+                        OpenPatiently(request_.pid, [this] { return CallTracer::Open(request_.pid, Context()); }));
     BringInGpu();
     auto installed = Install();
     if (installed.has_error() && gpu_.has_value()) {

@@ -14,6 +14,7 @@
 #include "attach/inject/signal_handlers.h"
 #include "attach/inject/stub_image.h"
 #include "daemon/collect/module_call.h"
+#include "daemon/collect/patient_open.h"
 #include "daemon/collect/start_wait.h"
 #include "daemon/collect/stub_boot.h"
 
@@ -170,7 +171,7 @@ Result<void> CallTracer::Arm() {
   Channel& channel = injection_->channel;
   RenewLease(kArmingLease);
   if (roster_.Refresh(MonotonicNow(), watch_) != ReadStatus::kOk) {
-    return Error{Code::kGone, fmt::format("process {} ended while it was being opened", pid_.value), ""};
+    return LostWhileOpened(pid_);
   }
   clock_.AddAnchor();
   std::vector<RingFacts> rings;

@@ -12,10 +12,12 @@
 #include "attach/proc/check_threads.h"
 #include "attach/proc/memory_grants.h"
 #include "attach/ptrace/stopped_threads.h"
+#include "attach/ptrace/traced_threads.h"
 #include "daemon/collect/call_capture.h"
 #include "daemon/collect/gpu_capture.h"
 #include "daemon/collect/locals_reader.h"
 #include "daemon/collect/pacer.h"
+#include "daemon/collect/patient_open.h"
 #include "daemon/collect/process_tree.h"
 #include "daemon/collect/sampled_instead.h"
 #include "daemon/collect/stack_history.h"
@@ -103,6 +105,7 @@ class Capture {
     }
     for (const auto& sampler : tree_.samplers()) {
       if (sampler->pid() == request_.pid) {
+        const LettingGo letting_go(LetGoOf::kAll);
         gpu_.emplace(GpuTarget{.pid = request_.pid,
                                .memory = sampler->memory(),
                                .python = sampler->python(),
@@ -152,7 +155,7 @@ class Capture {
     }
     while (now < end && !stop_.load(std::memory_order_relaxed)) {
       if (now >= next_look) {
-        tree_.Look(now);
+        Look(now);
         next_look = now + UntilNextLook(MonotonicNow() - now);
         if (request_.wait_for_python && !tree_.has_opened()) {
           begin_ = now;
@@ -176,6 +179,7 @@ class Capture {
         return Finish(EndOf(*refused));  // it would go on like that; a tracer that comes later costs samples
       }
       if (now >= next_flush) {
+        const LettingGo letting_go(LetGoOf::kAll);
         DrainGpu(now);
         if (auto flushed = Flush(now); flushed.has_error()) {
           return flushed;  // nobody reads any more: there is no one to tell
@@ -189,7 +193,7 @@ class Capture {
       const Nanos due = std::min({tree_.NextInstant(), next_look, next_flush, end});
       now = pacer_.Wait(due, stop_, has_late || tree_.is_waiting_for_stop());
     }
-    const bool ended = tree_.empty();
+    const bool ended = tree_.empty() && !tree_.IsStartingAgain();
     tree_.Flush();
     tree_.TellAtEnd(MonotonicNow());
     LeaveGpu(kLeaveGpuPatience);
@@ -208,6 +212,11 @@ class Capture {
   bool HasStopped() {
     tree_.CountInto(accounting_);
     return accounting_.stops > 0;
+  }
+
+  void Look(Nanos now) {
+    const LettingGo letting_go(LetGoOf::kAll);
+    tree_.Look(now);
   }
 
   Error TargetEnded() const {
@@ -298,7 +307,7 @@ void BlockChildSignals() {
 
 Result<void> RunCapture(const CaptureRequest& request, ByteSink& sink, const std::atomic<bool>& stop,
                         const CaptureAids& aids) {
-  PP_RETURN_IF_ERROR(CheckTarget(request.pid));
+  PP_RETURN_IF_ERROR(OpenPatiently(request.pid, [&] { return CheckTarget(request.pid); }));
   PP_RETURN_IF_ERROR(
       CheckThreads(request.pid, request.threads, request.subprocesses ? Descendants::kToo : Descendants::kLeftOut));
   CaptureRequest chosen = request;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "attach/proc/maps.h"
+#include "daemon/collect/patient_open.h"
 
 namespace ptrace_prof {
 namespace {
@@ -26,7 +27,7 @@ Result<std::unique_ptr<ProcessSampler>> ProcessSampler::Open(Pid pid, Pid parent
   std::unique_ptr<ProcessSampler> sampler(new ProcessSampler(std::move(process), context));
   context.writer.AddProcess(sampler->process_.info);
   if (const ReadStatus read = sampler->roster_.Refresh(MonotonicNow(), sampler->watch_); read != ReadStatus::kOk) {
-    return Because(Reason::kTargetExited, ThingOf(pid) + " ended while it was being opened", "", ThingOf(pid));
+    return LostWhileOpened(pid);
   }
   if (context.request.gil_only && sampler->RunsWithoutGil()) {
     return Error{Code::kInvalidArgument,

@@ -7,8 +7,10 @@
 
 #include "attach/base/real_time.h"
 #include "attach/base/reason.h"
+#include "attach/proc/access_diagnosis.h"
 #include "attach/proc/fork_trace.h"
 #include "attach/proc/procfs.h"
+#include "daemon/collect/patient_open.h"
 
 namespace ptrace_prof {
 namespace {
@@ -24,13 +26,17 @@ constexpr Nanos kShortStandstill = Nanos::FromMillis(100);
 constexpr Nanos kExitsEvery = Nanos::FromMillis(100);
 constexpr int kFirstTries = 3;  // what ended until then may have been a Python process that was just starting
 
+// Of another program in the place of one in Python; until then it may be one that starts.
+constexpr int kStartingTries = 8;
+
 // Can what PythonProcess::Open refused become possible later (interpreter still starting, exec to come)?
 bool MayBecomePython(Code code) { return code == Code::kFailedPrecondition; }
 
 }  // namespace
 
 Result<void> ProcessTree::OpenRoot() {
-  auto opened = ProcessSampler::Open(context_.request.pid, Pid(), context_);
+  const auto open = [this] { return ProcessSampler::Open(context_.request.pid, Pid(), context_); };
+  auto opened = context_.request.wait_for_python ? open() : OpenPatiently(context_.request.pid, open);
   if (opened.has_error()) {
     if (opened.error().reason == Reason::kNotPython && context_.request.subprocesses && OpenDescendants()) {
       return {};
@@ -162,6 +168,13 @@ bool ProcessTree::MayFollow(Pid pid, Nanos now) {
   return false;
 }
 
+// A program that has just begun (exec) is not all there at first.
+bool ProcessTree::MayOpenLater(Pid pid, const Candidate& candidate, const Error& error) {
+  const bool has_just_begun =
+      candidate.is_counted && candidate.tries < kStartingTries && error.code != Code::kPermissionDenied && IsThere(pid);
+  return MayBecomePython(error.code) || error.reason == Reason::kPolicyDenied || has_just_begun;  // then told
+}
+
 void ProcessTree::TryCandidates(Nanos now) {
   const bool starting = context_.request.wait_for_python && !has_opened();
   const Nanos longest = starting ? kLongestRetryWhileStarting : kLongestRetry;
@@ -185,7 +198,7 @@ void ProcessTree::TryCandidates(Nanos now) {
     if (opened.has_value()) {
       samplers_.push_back(std::move(opened).value());
       processes_ += candidate.is_counted ? 0 : 1;
-    } else if ((MayBecomePython(opened.error().code) || opened.error().reason == Reason::kPolicyDenied) &&  // then told
+    } else if (MayOpenLater(pid, candidate, opened.error()) &&
                (++candidate.tries < kMaxTries || context_.request.wait_for_python)) {
       candidate.interval = std::min(Nanos(candidate.interval.value * 3 / 2), longest);
       candidate.next_try = now + candidate.interval;
@@ -196,6 +209,11 @@ void ProcessTree::TryCandidates(Nanos now) {
     }
     it = candidates_.erase(it);
   }
+}
+
+bool ProcessTree::IsStartingAgain() const {
+  const auto candidate = candidates_.find(context_.request.pid);
+  return candidate != candidates_.end() && candidate->second.is_counted && candidate->second.tries < kStartingTries;
 }
 
 void ProcessTree::LetGo(Nanos now) {

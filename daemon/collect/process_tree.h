@@ -56,6 +56,8 @@ class ProcessTree {
   bool is_waiting() const { return !candidates_.empty() || launcher_.is_open(); }
   // The target has become another program; whether it runs on, or what that is, is not known here.
   bool has_execed() const { return has_execed_; }
+  // It has just become another program (exec), of which it is not known yet whether Python will run in it.
+  bool IsStartingAgain() const;
   // Of the target, or of all that there are where it is a launcher: see ProcessSampler.
   const StopRefusal* stop_refusal() const;  // null: none
   size_t node_count() const;
@@ -79,6 +81,7 @@ class ProcessTree {
   void TellStandstill(Nanos now, const ProcessSampler& sampler);
   void FindChildren(Nanos now);
   void TryCandidates(Nanos now);
+  static bool MayOpenLater(Pid pid, const Candidate& candidate, const Error& error);
   void TellTooMany(Nanos now);
   bool MayFollow(Pid pid, Nanos now);
   void Close(size_t index, Nanos now);

@@ -11,7 +11,7 @@ pp_library(daemon/collect
           collect/gpu_names.cc collect/gpu_operation_name.cc collect/gpu_shim_boot.cc
           collect/gpu_silence.cc collect/gpu_time_check.cc
           collect/interpreter_watch.cc collect/landmarks.cc
-          collect/locals_reader.cc collect/mapped_functions.cc collect/module_call.cc collect/opened_process.cc collect/pacer.cc
+          collect/locals_reader.cc collect/mapped_functions.cc collect/module_call.cc collect/opened_process.cc collect/pacer.cc collect/patient_open.cc
           collect/process_sampler.cc collect/round_times.cc
           collect/process_tree.cc collect/python_descendants.cc collect/sample_buffer.cc collect/script_keeper.cc collect/stack_history.cc
           collect/frame_codes.cc collect/instant_reader.cc collect/instant_reader_together.cc collect/stack_builder.cc collect/standstill.cc

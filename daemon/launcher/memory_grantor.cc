@@ -21,6 +21,7 @@
 #include "attach/proc/proc_file.h"
 #include "attach/proc/procfs.h"
 #include "attach/ptrace/brief_stop.h"
+#include "attach/ptrace/traced_threads.h"
 
 namespace ptrace_prof {
 namespace {
@@ -28,11 +29,13 @@ namespace {
 constexpr int kLine = 3;
 constexpr uint32_t kCalls[] = {
 #if defined(__x86_64__)
-    SYS_readlink,   SYS_poll,
+    SYS_readlink,       SYS_poll,
 #endif
-    SYS_read,       SYS_sendmsg, SYS_close,      SYS_readlinkat,      SYS_capset,        SYS_futex,           SYS_mmap,
-    SYS_munmap,     SYS_brk,     SYS_exit_group, SYS_capget,          SYS_mprotect,      SYS_rt_sigreturn,    SYS_ppoll,
-    SYS_pidfd_open, SYS_waitid,  SYS_nanosleep,  SYS_restart_syscall, SYS_clock_gettime, SYS_clock_nanosleep,
+    SYS_read,           SYS_sendmsg,      SYS_close,           SYS_readlinkat,    SYS_capset,
+    SYS_futex,          SYS_mmap,         SYS_munmap,          SYS_brk,           SYS_exit_group,
+    SYS_capget,         SYS_mprotect,     SYS_rt_sigreturn,    SYS_ppoll,         SYS_pidfd_open,
+    SYS_waitid,         SYS_nanosleep,    SYS_restart_syscall, SYS_clock_gettime, SYS_clock_nanosleep,
+    SYS_rt_sigprocmask, SYS_rt_sigaction,
 };
 
 bool IsScopeOne() {
@@ -179,6 +182,7 @@ class Granted {
   if (!BecomeGrantor(caller, line)) {
     ::_exit(1);
   }
+  const LettingGo letting_go(LetGoOf::kLate);  // who waits for the next question waits long
   MemoryQuestion question;
   Granted granted_so_far;
   while (::read(kLine, &question, sizeof question) == sizeof question) {

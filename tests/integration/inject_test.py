@@ -99,7 +99,7 @@ class Inject(InjectCase):
     def enter_while_handlers_raise(self, kind, *options):
         target = self.start("injectable.py", "alarms", kind)
         # What the handler cuts short is tried again, some times; on a busy machine it may be quicker each time.
-        if any(drive(target.pid, *options).returncode == 0 for _ in range(2)):
+        if any(drive(target.pid, *options).returncode == 0 for _ in range(5)):
             self.assertEndsWell(target)
         else:  # why it ended says more than that it did
             self.fail((target.finish(), target.stderr()) if harm(target.pid) else "its handler was quicker each time")

@@ -18,3 +18,6 @@ add_executable(gpu_trace_dump programs/gpu_trace_dump.cc)
 target_link_libraries(gpu_trace_dump PRIVATE pp_daemon_trace)
 pp_target_defaults(gpu_trace_dump)
 set_target_properties(gpu_trace_dump PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/tests)
+
+add_executable(exec_stamp programs/exec_stamp.c)
+set_target_properties(exec_stamp PROPERTIES C_STANDARD 11 RUNTIME_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/tests)

@@ -1,5 +1,5 @@
 add_executable(attach_ptrace_test
-  unit/attach_ptrace_late_threads_test.cc
+  unit/attach_ptrace_traced_threads_test.cc
   unit/attach_ptrace_stopped_threads_test.cc
   unit/attach_ptrace_tracee_test.cc)
 target_link_libraries(attach_ptrace_test PRIVATE pp_attach_ptrace GTest::gtest_main Threads::Threads)

@@ -2,7 +2,7 @@
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
-#include "attach/ptrace/late_threads.h"
+#include "attach/ptrace/traced_threads.h"
 #include "attach/ptrace/tracee.h"
 #include "tests/unit/attach_child.h"
 
@@ -81,7 +81,7 @@ TEST_F(SignalStopTest, DetachingDeliversTheSignal) {
 }
 
 TEST_F(SignalStopTest, ReleasingALateThreadDeliversTheSignal) {
-  AddLateThread(tid());
+  AddLateThread(Pid(tid().value), tid());
   EXPECT_EQ(ReleaseLateThreads(), 0u);
   EXPECT_EQ(child_.Hear(), 7u);
 }

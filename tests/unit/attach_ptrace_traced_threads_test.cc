@@ -4,14 +4,16 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "attach/proc/proc_file.h"
 #include "attach/proc/proc_stat.h"
 #include "attach/proc/procfs.h"
+#include "attach/ptrace/brief_stop.h"
 #include "attach/ptrace/guarded_seize.h"
-#include "attach/ptrace/late_threads.h"
 #include "attach/ptrace/stopped_threads.h"
+#include "attach/ptrace/traced_threads.h"
 #include "attach/ptrace/tracee.h"
 #include "tests/unit/attach_child.h"
 
@@ -164,6 +166,83 @@ TEST(GuardedSeize, AnExecByAnotherThreadGoesThrough) {
   ASSERT_EQ(::ptrace(PTRACE_INTERRUPT, target.pid().value, nullptr, nullptr), 0);
   ASSERT_TRUE(Eventually([&] { return LookAtTracee(Tid(target.pid().value)).stopped(); }));
   EXPECT_TRUE(DetachTracee(Tid(target.pid().value), 0));
+}
+
+// A stop that follows finds the end of the first one not noted yet.
+TEST(BriefStop, AnExecThatKilledWhoStoodStillDoesNotHoldUpTheNextStop) {
+  const Child target([](auto say) {
+    std::thread held([say] {
+      say(static_cast<uint64_t>(::syscall(SYS_gettid)));
+      SitStill();
+    });
+    Child::WaitForParent();
+    ::execl("/bin/sleep", "sleep", "1000", nullptr);
+    ::_exit(1);
+  });
+  const Tid held(static_cast<int32_t>(target.Hear()));
+  BriefStop first(target.pid(), held, StopVia::kOwnRight);
+  ASSERT_EQ(first.Await(kLong), BriefStop::State::kStopped);
+  target.Release();
+  ASSERT_TRUE(Eventually([&] { return StateOf(held) == 'Z'; }));
+  first.Release();
+  BriefStop second(target.pid(), Tid(target.pid().value), StopVia::kOwnRight);
+  ASSERT_EQ(second.Await(kLong), BriefStop::State::kStopped) << "of the new program";
+  second.Release();
+  EXPECT_EQ(StoppedThreads::ReleaseLate(), 0u);
+  EXPECT_EQ(ReadProcessStatus(target.pid()).value().tracer, Pid(0));
+}
+
+// It has the id of the first thread then, and would stand at its first instruction until we end.
+TEST(LateThreads, WhoExecsUnderAnotherIdIsLetGo) {
+  const Child target([](auto say) {
+    std::thread held([say] {
+      say(static_cast<uint64_t>(::syscall(SYS_gettid)));
+      SitStill();
+    });
+    std::thread execs([say] {
+      say(static_cast<uint64_t>(::syscall(SYS_gettid)));
+      Child::WaitForParent();
+      ::execl("/bin/sleep", "sleep", "1000", nullptr);
+      ::_exit(1);
+    });
+    SitStill();
+  });
+  const Tid one(static_cast<int32_t>(target.Hear()));
+  const Tid other(static_cast<int32_t>(target.Hear()));
+  const Tid held = std::min(one, other, [](Tid a, Tid b) { return a.value < b.value; });
+  const Tid execs = held == one ? other : one;
+  const ExecutableId before = ReadExecutableId(target.pid()).value();
+  ASSERT_EQ(GuardedSeize::SeizeOne(execs), 0);
+  AddTracedThread(target.pid(), execs);
+  BriefStop stop(target.pid(), held, StopVia::kOwnRight);
+  ASSERT_EQ(stop.Await(kLong), BriefStop::State::kStopped);
+  target.Release();
+  ASSERT_TRUE(Eventually([&] { return StateOf(execs) == 'D'; })) << "it waits for the end of the one that is held";
+  ASSERT_EQ(::ptrace(PTRACE_INTERRUPT, execs.value, nullptr, nullptr), 0);
+  AddLateThread(target.pid(), execs);
+  stop.Release();
+  EXPECT_TRUE(Eventually([] { return StoppedThreads::ReleaseLate() == 0; }));
+  EXPECT_FALSE(ReadExecutableId(target.pid()).value() == before);
+  EXPECT_EQ(ReadProcessStatus(target.pid()).value().tracer, Pid(0));
+}
+
+TEST(LettingGo, ALateThreadGoesOnWithoutBeingAskedFor) {
+  const Child target([](auto say) {
+    const pid_t child = ::vfork();
+    if (child == 0) {
+      Child::WaitForParent();
+      ::_exit(0);
+    }
+    say(2);
+    SitStill();
+  });
+  const Tid main(target.pid().value);
+  ASSERT_TRUE(Eventually([&] { return StateOf(main) == 'D'; }));
+  const LettingGo letting_go(LetGoOf::kLate);
+  ASSERT_TRUE(StoppedThreads::Stop(target.pid(), main, Nanos::FromMillis(5)).has_error());
+  target.Release();
+  EXPECT_EQ(target.Hear(), 2u);
+  EXPECT_EQ(StoppedThreads::ReleaseLate(), 0u);
 }
 
 }  // namespace
