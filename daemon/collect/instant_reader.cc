@@ -518,8 +518,9 @@ InstantReader::Outcome InstantReader::Take(std::optional<size_t> gil, Nanos now)
     return TakeFree(now);
   }
   if (via_ == StopVia::kOwnRight && IsHandedOn(*gil, now)) {  // a grantor stops one at a time
-    ++accounting_.holder_changes;
-    return TakeAllStopped(now, gil);
+    if (const auto outcome = TakeHandedOn(*gil, now)) {
+      return *outcome;
+    }
   }
   // The one thread that there is has it, or had it last.
   const bool is_known = roster_.tracks().size() == 1 && watch_.gils()[*gil].holder != 0;

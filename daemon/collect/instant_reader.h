@@ -5,9 +5,9 @@
 // last thing before; its frames are not read before the stop, which would slow code that calls much. Where the GIL had
 // gone to another thread by then, that one is taken next. Without a GIL each thread that runs is stopped, one after the
 // other. A thread that waits is not stopped: it did nothing if it waited before and after it was read and was put on no
-// CPU in between. Where a GIL has changed hands more than once a millisecond lately, all threads of the process are
-// stopped, since the holder that is looked up would not be the one that is stopped. Nothing that is read decides
-// whether there is a sample: that would choose by what the program does.
+// CPU in between. Where a GIL has changed hands more than once a millisecond lately, its threads that run
+// or may want it are stopped together, if they are not too many: the holder that is looked up would not be the one that
+// is stopped. Nothing that is read decides whether there is a sample: that would choose by what the program does.
 //
 //   Take ──► the holder runs ──► stop ──► stands still within 50 us ──► read, let go ──► kTaken
 //        │                        │                 └─► not yet: read; then again when it comes: equal is a fact,
@@ -70,8 +70,8 @@ class InstantReader {
   Outcome Take(std::optional<size_t> gil, Nanos now);
   // All threads without a stop: each is read twice, and what differs is torn.
   Outcome TakeLoosely(Nanos now);
-  // All threads while the whole process stands still, or those of that GIL while they do.
-  Outcome TakeAllStopped(Nanos now, std::optional<size_t> gil = std::nullopt);
+  // All threads while the whole process stands still.
+  Outcome TakeAllStopped(Nanos now);
 
   // A thread that was asked to stop and has not: no other thread of the process is stopped until it does. kLate: still.
   bool is_waiting() const { return late_.has_value(); }
@@ -122,10 +122,17 @@ class InstantReader {
   Outcome TakeFree(Nanos now);
   Tid HolderNow(size_t gil);
   std::vector<ThreadTrack*> TracksOf(std::optional<size_t> gil) const;
-  std::vector<Tid> ThreadsToStop(const std::vector<ThreadTrack*>& tracks);
+  struct Together {
+    std::vector<ThreadTrack*> tracks;  // to be read
+    std::vector<Tid> tids;             // while these stand still; none: all of the process
+  };
+  Together ChooseTogether(size_t gil, Nanos now);
   Result<StoppedThreads> StopTogether(const std::optional<size_t>& gil, const std::vector<Tid>& tids);
-  bool ReadAllStacks(const std::vector<ThreadTrack*>& tracks, std::optional<size_t> gil);
-  bool HaveOthersGoneOn(size_t gil);
+  bool ReadAllStacks(const std::vector<ThreadTrack*>& tracks);
+  bool IsIdle(ThreadTrack& track, Nanos now) const;
+  std::optional<Outcome> TakeHandedOn(size_t gil, Nanos now);
+  Outcome TakeTogether(const Together& chosen, std::optional<size_t> gil, Nanos now);
+  void TakeLeftAlone();
   void Remember(Error refusal, Nanos now);
   Outcome RefusedAll(const Error& error, Nanos now);
   void CollectAll(std::vector<CollectStatus>& collected);

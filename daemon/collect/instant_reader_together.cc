@@ -1,5 +1,6 @@
 // Instants at which several threads stand still at once.
 #include <algorithm>
+#include <functional>
 
 #include "daemon/collect/instant_reader.h"
 
@@ -7,6 +8,8 @@ namespace ptrace_prof {
 namespace {
 
 constexpr Nanos kAllAtOnce = Nanos(100'000);
+// A thread that wants the GIL looks for it every 5 ms (sys.getswitchinterval) at least.
+constexpr Nanos kIdle = Nanos::FromMillis(20);
 
 }  // namespace
 
@@ -23,22 +26,45 @@ Tid InstantReader::HolderNow(size_t gil) {
   return holder == nullptr ? Tid() : holder->info.tid;
 }
 
-// Of the threads of one GIL, those that run or want it; the others wait for something else, and are left alone.
-std::vector<Tid> InstantReader::ThreadsToStop(const std::vector<ThreadTrack*>& tracks) {
-  std::vector<Tid> tids;
+// It has waited, and has not been put on a CPU, for so long that it does not wait for its turn.
+bool InstantReader::IsIdle(ThreadTrack& track, Nanos now) const {
+  const std::optional<uint64_t> slices = ProbeOf(track).Slices();
+  if (slices.has_value() && slices == track.idle_slices) {
+    return now - track.idle_since > kIdle;
+  }
+  const bool waits = ProbeOf(track).Look() == RunProbe::State::kWaits;
+  track.idle_slices = waits ? slices : std::nullopt;
+  track.idle_since = now;
+  return false;
+}
+
+// Of the threads of one GIL those that run, or may want it, are to be stopped; the others wait for something else, and
+// are left alone: each stop takes its time, for which those that were stopped before stand still. Those that are passed
+// over (watched_threads.h) are asked in turns.
+InstantReader::Together InstantReader::ChooseTogether(size_t gil, Nanos now) {
+  constexpr size_t kTurns = 16;
+  const std::vector<ThreadTrack*> tracks = TracksOf(gil);
+  const uint64_t holder = watch_.gils()[gil].holder;
+  Together chosen;
   left_alone_.clear();
-  for (ThreadTrack* track : tracks) {
-    const bool is_listed = std::ranges::find(tids, track->info.tid) != tids.end();  // by another state of it
-    if (track->info.tid == Tid() || is_listed || !ProbeOf(*track).is_there()) {
+  ++turn_;
+  for (size_t i = 0; i < tracks.size(); ++i) {
+    ThreadTrack& track = *tracks[i];
+    const bool is_passed = track.passed != Passed::kNot && track.has_last && track.entry.state.value != holder;
+    if (is_passed && (i + turn_) % kTurns != 0) {
       continue;
     }
-    if (ProbeOf(*track).WaitsForEvents()) {
-      left_alone_.push_back(track);
+    const bool is_listed = std::ranges::find(chosen.tids, track.info.tid) != chosen.tids.end();  // by another state
+    if (track.info.tid == Tid() || is_listed || !ProbeOf(track).is_there()) {
+      chosen.tracks.push_back(&track);
+    } else if (IsIdle(track, now) || ProbeOf(track).WaitsForEvents()) {
+      left_alone_.push_back(&track);
     } else {
-      tids.push_back(track->info.tid);
+      chosen.tracks.push_back(&track);
+      chosen.tids.push_back(track.info.tid);
     }
   }
-  return tids;
+  return chosen;
 }
 
 // Those threads of that GIL; nullopt: all of the process, those without Python too.
@@ -48,14 +74,8 @@ Result<StoppedThreads> InstantReader::StopTogether(const std::optional<size_t>& 
                          : StoppedThreads::StopAllAtOnce(pid_, kAllAtOnce, holder);
 }
 
-// Whether one that was left alone has woken up, and taken the GIL, since the words were read.
-bool InstantReader::HaveOthersGoneOn(size_t gil) {
-  const uint64_t switches = watch_.gils()[gil].switches;
-  return !left_alone_.empty() && (!ReadTogether(AppendWords()) || watch_.gils()[gil].switches != switches);
-}
-
 // The words, and of each thread whether its stack could be read. False: the process has ended.
-bool InstantReader::ReadAllStacks(const std::vector<ThreadTrack*>& tracks, std::optional<size_t> gil) {
+bool InstantReader::ReadAllStacks(const std::vector<ThreadTrack*>& tracks) {
   const bool there = ReadTogether(AppendWords());
   frame_codes_.Begin(watch_.code_generation());
   statuses_.clear();
@@ -63,10 +83,20 @@ bool InstantReader::ReadAllStacks(const std::vector<ThreadTrack*>& tracks, std::
     statuses_.push_back(track->stack.ReadAgain(memory_));
     frame_codes_.Note(track->stack.frames());
   }
-  if (!there || !gil.has_value() || !HaveOthersGoneOn(*gil)) {
-    left_alone_.clear();  // they stood still
-  }
   return there;
+}
+
+// They stood still, unless they do no longer.
+void InstantReader::TakeLeftAlone() {
+  std::ranges::stable_sort(left_alone_, std::greater(),
+                           &ThreadTrack::depth);  // whether they are inside decides for callers
+  for (ThreadTrack* track : left_alone_) {
+    const bool is_known = track->has_last && track->idle_slices.has_value() && track->idle_slices == track->seen_slices;
+    if (!is_known && !track->is_inside() && !TakeWaiting(*track)) {
+      ++accounting_.lost;  // it has gone on, and where it was at that instant is not known
+      track->has_last = false;
+    }
+  }
 }
 
 // Which threads stand still, or did: all of that GIL, and those that called into its interpreter.
@@ -85,32 +115,45 @@ std::vector<ThreadTrack*> InstantReader::TracksOf(std::optional<size_t> gil) con
   return tracks;
 }
 
-InstantReader::Outcome InstantReader::TakeAllStopped(Nanos now, std::optional<size_t> gil) {
-  const std::vector<ThreadTrack*> tracks = TracksOf(gil);
-  const std::vector<Tid> tids = gil.has_value() ? ThreadsToStop(tracks) : std::vector<Tid>();
+// nullopt: they are too many, and the first would stand still for too long.
+std::optional<InstantReader::Outcome> InstantReader::TakeHandedOn(size_t gil, Nanos now) {
+  constexpr size_t kMostTogether = 64;
+  const Together chosen = ChooseTogether(gil, now);
+  if (chosen.tids.size() > kMostTogether) {
+    return std::nullopt;
+  }
+  ++accounting_.holder_changes;
+  const Outcome outcome = TakeTogether(chosen, gil, now);
+  if (outcome == Outcome::kTaken) {
+    TakeLeftAlone();
+  }
+  return outcome;
+}
+
+InstantReader::Outcome InstantReader::TakeAllStopped(Nanos now) {
+  return TakeTogether({TracksOf(std::nullopt), {}}, std::nullopt, now);
+}
+
+InstantReader::Outcome InstantReader::TakeTogether(const Together& chosen, std::optional<size_t> gil, Nanos now) {
   bool there = false;
-  if (gil.has_value() && tids.empty()) {
-    there = ReadAllStacks(tracks, gil);  // they all wait
+  if (gil.has_value() && chosen.tids.empty()) {
+    there = ReadAllStacks(chosen.tracks);  // they all wait
   } else {
     const Nanos begin = MonotonicNow();
     {
-      const auto stopped = StopTogether(gil, tids);
+      const auto stopped = StopTogether(gil, chosen.tids);
       if (stopped.has_error()) {
         return RefusedAll(stopped.error(), now);
       }
       refusal_.reset();
-      there = ReadAllStacks(tracks, gil);
+      there = ReadAllStacks(chosen.tracks);
     }
     times_.Add(MonotonicNow() - begin);
   }
   if (!there) {
     return Outcome::kEnded;
   }
-  for (ThreadTrack* track : left_alone_) {  // which of them has gone on is not known
-    track->has_last = false;
-    statuses_[static_cast<size_t>(std::ranges::find(tracks, track) - tracks.begin())] = CollectStatus::kNoState;
-  }
-  AcceptAll(tracks, statuses_, true);
+  AcceptAll(chosen.tracks, statuses_, true);
   return Outcome::kTaken;
 }
 

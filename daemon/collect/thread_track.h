@@ -44,7 +44,9 @@ struct ThreadTrack {
   bool has_last = false;
   uint64_t seen_switches = 0;           // how often its GIL had changed hands when that was seen
   bool was_holder = false;              // and whether it had it, or had had it last
-  std::optional<uint64_t> seen_slices;  // where there is no GIL: how often it had been put on a CPU
+  std::optional<uint64_t> seen_slices;  // how often it had been put on a CPU when it was read as it waited
+  std::optional<uint64_t> idle_slices;  // and when it was found to wait
+  Nanos idle_since;                     // as long as it has not been put on one since
   ThreadInfo info;
   ThreadHandle handle;
   bool wanted = true;  // --threads

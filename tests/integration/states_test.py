@@ -75,6 +75,26 @@ class States(case.Case):
         self.assertGreater(seen, 25, run)  # a sixth of 300 instants on an idle machine, more on a busy one
         self.assertUnharmed(target.pid)
 
+    @staticmethod
+    def turns_on_a_cpu(pid, tids):
+        return {tid: int(pathlib.Path(f"/proc/{pid}/task/{tid}/schedstat").read_text().split()[2]) for tid in tids}
+
+    def test_many_that_wait_are_left_alone_while_others_hand_on_the_gil(self):
+        """To stop them all takes long, for which the two that work would stand still."""
+        if self.interpreter.is_free_threaded:
+            return
+        target = self.start("many_waiting.py", "handing")
+        idle = sorted(map(int, os.listdir(f"/proc/{target.pid}/task")))[1:-2]
+        self.assertEqual(len(idle), 200)
+        time.sleep(0.5)  # until they wait, all of them
+        before = self.turns_on_a_cpu(target.pid, idle)
+        stacks, run = profiler.record(target.pid, 2, "--rate", "400")
+        after = self.turns_on_a_cpu(target.pid, idle)
+        self.assertLess(sum(after[tid] != before[tid] for tid in idle), 20, run)
+        seen = sum(count for stack, count in stacks.items() if any(frame.plain == "hands_on" for frame in stack))
+        self.assertGreater(seen, 50, run)
+        self.assertUnharmed(target.pid)
+
     def test_one_that_is_stopped_stands_still(self):
         reading = ((), ("--nonblocking",))
         for script, ways in ((("busyloop.py",), (*reading, ("--blocking",))), (("many_waiting.py", "asleep"), reading)):

@@ -1,4 +1,5 @@
-"""200 threads that wait, and one more that wakes up, works for some 20 ms and sleeps again. Argument "asleep": it does not."""
+"""200 threads that wait, and one more that wakes up, works for some 20 ms and sleeps again. Argument "asleep": it does not;
+"handing": in its place, begun last, two that hand the GIL to each other all the time."""
 import os
 import sys
 import threading
@@ -18,11 +19,28 @@ def wakes():
             pass
 
 
+def hands_on(mine, others):
+    while True:
+        mine.acquire()
+        for _ in range(200):
+            pass
+        others.release()
+
+
+def hand_on():
+    locks = threading.Lock(), threading.Lock()
+    locks[1].acquire()
+    for pair in (locks, locks[::-1]):
+        threading.Thread(target=hands_on, args=pair, daemon=True).start()
+
+
 def main():
     threading.stack_size(131072)
     for _ in range(200):
         threading.Thread(target=waits, args=(threading.Event(),), daemon=True).start()
-    if sys.argv[1:] != ["asleep"]:
+    if sys.argv[1:] == ["handing"]:
+        hand_on()
+    elif sys.argv[1:] != ["asleep"]:
         threading.Thread(target=wakes, name="wakes", daemon=True).start()
     pact.say("ready")
     pact.hear()
