@@ -10,6 +10,7 @@ namespace {
 constexpr Nanos kAllAtOnce = Nanos(100'000);
 // A thread that wants the GIL looks for it every 5 ms (sys.getswitchinterval) at least.
 constexpr Nanos kIdle = Nanos::FromMillis(20);
+constexpr size_t kMostTogether = 64;  // the first of them stands still until the last has stopped
 
 }  // namespace
 
@@ -46,6 +47,7 @@ InstantReader::Together InstantReader::ChooseTogether(size_t gil, Nanos now) {
   const std::vector<ThreadTrack*> tracks = TracksOf(gil);
   const uint64_t holder = watch_.gils()[gil].holder;
   Together chosen;
+  const bool are_many = tracks.size() > kMostTogether;  // else the looks take longer than they save
   left_alone_.clear();
   ++turn_;
   for (size_t i = 0; i < tracks.size(); ++i) {
@@ -57,7 +59,7 @@ InstantReader::Together InstantReader::ChooseTogether(size_t gil, Nanos now) {
     const bool is_listed = std::ranges::find(chosen.tids, track.info.tid) != chosen.tids.end();  // by another state
     if (track.info.tid == Tid() || is_listed || !ProbeOf(track).is_there()) {
       chosen.tracks.push_back(&track);
-    } else if (IsIdle(track, now) || ProbeOf(track).WaitsForEvents()) {
+    } else if ((are_many && IsIdle(track, now)) || ProbeOf(track).WaitsForEvents()) {
       left_alone_.push_back(&track);
     } else {
       chosen.tracks.push_back(&track);
@@ -117,7 +119,6 @@ std::vector<ThreadTrack*> InstantReader::TracksOf(std::optional<size_t> gil) con
 
 // nullopt: they are too many, and the first would stand still for too long.
 std::optional<InstantReader::Outcome> InstantReader::TakeHandedOn(size_t gil, Nanos now) {
-  constexpr size_t kMostTogether = 64;
   const Together chosen = ChooseTogether(gil, now);
   if (chosen.tids.size() > kMostTogether) {
     return std::nullopt;
