@@ -11,18 +11,11 @@ namespace {
 
 int RawSeize(Tid tid) { return ::ptrace(PTRACE_SEIZE, tid.value, nullptr, nullptr) == 0 ? 0 : errno; }
 
-sigset_t Child() {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGCHLD);
-  return set;
-}
-
 }  // namespace
 
 GuardedSeize::GuardedSeize() {
   InstallNotingOfEnds();
-  const sigset_t child = Child();
+  const sigset_t child = ChildSignal();
   ::pthread_sigmask(SIG_BLOCK, &child, &mask_);
 }
 
@@ -32,7 +25,7 @@ int GuardedSeize::Seize(Tid tid, std::span<const Tid> held) {
   if (held.empty() && TracedThreads().empty()) {
     return RawSeize(tid);
   }
-  const sigset_t child = Child();
+  const sigset_t child = ChildSignal();
   NoteEndsMeanwhile(&held);
   ::pthread_sigmask(SIG_UNBLOCK, &child, nullptr);
   NoteEndsOf(held);  // whose signal was taken before

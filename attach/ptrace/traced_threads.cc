@@ -111,38 +111,37 @@ Fate Release(const TracedThread& thread) {
   return Fate::kOver;
 }
 
-sigset_t Child() {
+void Put(const TracedThread& thread) {
+  const Change change;
+  std::erase_if(change.threads(), [&thread](const TracedThread& one) { return one.tid == thread.tid; });
+  change.threads().push_back(thread);
+}
+
+}  // namespace
+
+sigset_t ChildSignal() {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGCHLD);
   return set;
 }
 
-}  // namespace
-
 std::span<TracedThread> TracedThreads() { return Own().threads; }
 
-void AddTracedThread(Pid process, Tid tid) {
-  const Change change;
-  std::erase_if(change.threads(), [tid](const TracedThread& thread) { return thread.tid == tid; });
-  change.threads().push_back({process, tid, false});
-}
+void AddTracedThread(Pid process, Tid tid) { Put({.process = process, .tid = tid}); }
+void AddLateThread(Pid process, Tid tid) { Put({.process = process, .tid = tid, .is_late = true}); }
 
 void RemoveTracedThread(Tid tid) {
   const Change change;
   std::erase_if(change.threads(), [tid](const TracedThread& thread) { return thread.tid == tid; });
 }
 
-void AddLateThread(Pid process, Tid tid) {
-  const Change change;
-  std::erase_if(change.threads(), [tid](const TracedThread& thread) { return thread.tid == tid; });
-  change.threads().push_back({process, tid, true});
-}
-
+// One that the handler let go a moment ago is nobody's: who took it for a held one would believe that it stands still.
 bool TakeLateThread(Tid tid) {
   const Change change;
-  return std::erase_if(change.threads(),
-                       [tid](const TracedThread& thread) { return thread.is_late && thread.tid == tid; }) > 0;
+  return std::erase_if(change.threads(), [tid](const TracedThread& thread) {
+           return thread.is_late && !thread.is_over && thread.tid == tid;
+         }) > 0;
 }
 
 size_t ReleaseLateThreads() {
@@ -205,7 +204,7 @@ LettingGo::LettingGo(LetGoOf whom) {
   InstallNotingOfEnds();
   letting_go.store(whom);
   letting_go_of.store(&Own());
-  const sigset_t child = Child();
+  const sigset_t child = ChildSignal();
   ::pthread_sigmask(SIG_UNBLOCK, &child, &mask_);
   if (!Own().threads.empty()) {
     NoteEndsOf(Own().threads, whom);  // who stopped before

@@ -62,6 +62,7 @@ class LettingGo {
   sigset_t mask_{};  // that was in place
 };
 
+sigset_t ChildSignal();  // the set of SIGCHLD alone
 // The handler that both this and GuardedSeize need. Where SIGCHLD is ignored, the kernel notes ends by itself; a
 // handler of somebody else's stays.
 void InstallNotingOfEnds();

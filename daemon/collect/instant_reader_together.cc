@@ -88,7 +88,7 @@ bool InstantReader::ReadAllStacks(const std::vector<ThreadTrack*>& tracks) {
   return there;
 }
 
-// They stood still, unless they do no longer.
+// They wait, and are read as they stand; those that were read since they began to wait need not be.
 void InstantReader::TakeLeftAlone() {
   std::ranges::stable_sort(left_alone_, std::greater(),
                            &ThreadTrack::depth);  // whether they are inside decides for callers

@@ -75,6 +75,12 @@ class States(case.Case):
         self.assertGreater(seen, 25, run)  # a sixth of 300 instants on an idle machine, more on a busy one
         self.assertUnharmed(target.pid)
 
+    def await_sleep(self, pid, tids):
+        deadline = time.monotonic() + PATIENCE
+        stats = [pathlib.Path(f"/proc/{pid}/task/{tid}/stat") for tid in tids]
+        while any(stat.read_text().rpartition(")")[2].split()[0] != "S" for stat in stats):
+            self.assertLess(time.monotonic(), deadline, "they never all waited")
+
     @staticmethod
     def turns_on_a_cpu(pid, tids):
         return {tid: int(pathlib.Path(f"/proc/{pid}/task/{tid}/schedstat").read_text().split()[2]) for tid in tids}
@@ -86,7 +92,7 @@ class States(case.Case):
         target = self.start("many_waiting.py", "handing")
         idle = sorted(map(int, os.listdir(f"/proc/{target.pid}/task")))[1:-2]
         self.assertEqual(len(idle), 200)
-        time.sleep(0.5)  # until they wait, all of them
+        self.await_sleep(target.pid, idle)
         before = self.turns_on_a_cpu(target.pid, idle)
         stacks, run = profiler.record(target.pid, 2, "--rate", "400")
         after = self.turns_on_a_cpu(target.pid, idle)
