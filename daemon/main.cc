@@ -332,7 +332,7 @@ Error LauncherEnded() {
 
 Result<void> Serve(Prepared prepared, const DaemonOptions& options, Termination& termination, ServiceNotice& notice) {
   auto door = std::make_unique<DoorAdapter>(std::move(prepared.launcher.door));
-  const auto launcher = std::make_shared<LauncherConnection>(std::move(prepared.launcher));
+  PP_ASSIGN_OR_RETURN(const auto launcher, LauncherConnection::Open(std::move(prepared.launcher)));
   AuditLog* const audit = prepared.audit.get();
   PolicySource& policy = *prepared.policy;
   CaptureMetrics metrics;

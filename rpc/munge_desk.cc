@@ -9,6 +9,8 @@
 #include <mutex>
 #include <optional>
 
+#include "attach/base/started_thread.h"
+
 namespace ptrace_prof {
 namespace {
 
@@ -108,7 +110,7 @@ Result<MungeWord> MungeDesk::Read(const std::string& credential, const std::stri
     return Late(socket);
   }
   if (!thread_.joinable()) {
-    thread_ = std::thread(&MungeDesk::Run, state_);
+    PP_ASSIGN_OR_RETURN(thread_, StartThread([state = state_] { Run(state); }));
   }
   const auto question = std::make_shared<Question>(Question{credential, socket, std::nullopt});
   const auto is_answered = [&] { return question->answer.has_value(); };

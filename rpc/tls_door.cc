@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <limits>
 
+#include "attach/base/started_thread.h"
 #include "rpc/tcp_socket.h"
 
 namespace ptrace_prof {
@@ -58,7 +59,7 @@ Result<std::unique_ptr<TlsDoor>> TlsDoor::Start(UniqueFd listening, TlsServer se
       !SetWatch(door->epoll_.get(), EPOLL_CTL_ADD, door->wake_.get(), EPOLLIN, kWake)) {
     return ErrnoError(errno, "cannot watch the TCP socket");
   }
-  door->thread_ = std::thread([raw = door.get()] { raw->Run(); });
+  PP_ASSIGN_OR_RETURN(door->thread_, StartThread([raw = door.get()] { raw->Run(); }));
   return door;
 }
 

@@ -14,6 +14,7 @@
 #include <cerrno>
 
 #include "attach/base/own_memory.h"
+#include "attach/base/started_thread.h"
 #include "rpc/library_hold.h"
 #include "rpc/peer_credentials.h"
 
@@ -69,8 +70,8 @@ Result<std::unique_ptr<UnixListener>> UnixListener::Start(UniqueFd socket, Liste
   std::unique_ptr<UnixListener> listener(new UnixListener(std::move(socket), std::move(options), std::move(factory)));
   PP_RETURN_IF_ERROR(listener->Open());
   HoldLibrary();
-  listener->reaper_ = std::thread([raw = listener.get()] { raw->ReapLoop(); });
-  listener->accepter_ = std::thread([raw = listener.get()] { raw->AcceptLoop(); });
+  PP_ASSIGN_OR_RETURN(listener->reaper_, StartThread([raw = listener.get()] { raw->ReapLoop(); }));
+  PP_ASSIGN_OR_RETURN(listener->accepter_, StartThread([raw = listener.get()] { raw->AcceptLoop(); }));
   return listener;
 }
 
@@ -112,16 +113,21 @@ void UnixListener::AcceptLoop() {
       if (events[i].data.u64 == kWake) {
         return;
       }
-      if (events[i].data.u64 == kListen) {
-        Accept();
-      } else if (events[i].data.u64 == kDoor) {
-        AcceptFromDoorkeeper();
-      } else {
-        Retire(events[i].data.u64);
-      }
+      (void)Attempt(
+          [this, what = events[i].data.u64] { ServeEvent(what); });  // without memory: the peer sees it closed
     }
     RetireRefused();
     RetireGreedy();
+  }
+}
+
+void UnixListener::ServeEvent(uint64_t what) {
+  if (what == kListen) {
+    Accept();
+  } else if (what == kDoor) {
+    AcceptFromDoorkeeper();
+  } else {
+    Retire(what);
   }
 }
 
@@ -255,6 +261,7 @@ void UnixListener::Receive(Arrival arrival) {
   Result<void> verdict = arrival.verdict;
   verdict = verdict.has_error() ? std::move(verdict) : CheckLimits(peer);
   verdict = verdict.has_error() ? std::move(verdict) : options_.admit(peer);
+  verdict = verdict.has_error() ? std::move(verdict) : CheckRoomForMore();
   if (verdict.has_error()) {
     options_.on_refused(peer, verdict.error());
   }
@@ -336,12 +343,14 @@ void UnixListener::AwaitQuiet(Nanos deadline) const {
 }
 
 void UnixListener::Shutdown(Nanos patience) {
-  if (!accepter_.joinable()) {
+  if (!reaper_.joinable()) {
     return;
   }
   const uint64_t one = 1;
   (void)!::write(wake_.get(), &one, sizeof one);
-  accepter_.join();
+  if (accepter_.joinable()) {  // not where there was no thread for it
+    accepter_.join();
+  }
   if (options_.doorkeeper != nullptr) {
     options_.doorkeeper->StopLettingIn();
   }

@@ -78,6 +78,7 @@ class UnixListener {
   void RetireGreedy();
   static bool IsGreedy(Connection& connection, bool is_too_much);
   void AcceptLoop();
+  void ServeEvent(uint64_t what);
   void ReapLoop();
   void Retire(uint64_t id);
 

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "attach/base/result.h"
+
 namespace ptrace_prof {
 
 struct OwnMemory {  // bytes; 0: /proc does not say
@@ -11,5 +13,9 @@ struct OwnMemory {  // bytes; 0: /proc does not say
 };
 
 OwnMemory ReadOwnMemory();
+
+// Whether there is room for something more: below a limit of the address space (RLIMIT_AS) the libraries that we use
+// end the process where they find no memory. OUT_OF_RESOURCES: less than 32 MiB are left.
+Result<void> CheckRoomForMore();
 
 }  // namespace ptrace_prof

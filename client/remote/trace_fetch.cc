@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "attach/base/started_thread.h"
 #include "client/remote/retries.h"
 #include "rpc/crc32c.h"
 #include "rpc/status.h"
@@ -23,11 +24,21 @@ bool IsWorthAnotherTry(Code code) { return code == Code::kUnavailable || code ==
 }  // namespace
 
 TraceFetch::TraceFetch(v1::CaptureService::Stub& stub, std::string name, FetchMode mode)
-    : stub_(stub), name_(std::move(name)), mode_(mode), thread_([this] { Run(); }) {}
+    : stub_(stub), name_(std::move(name)), mode_(mode) {
+  auto thread = StartThread([this] { Run(); });
+  if (thread.has_error()) {
+    error_ = std::move(thread).error();
+    is_done_ = true;
+  } else {
+    thread_ = std::move(thread).value();
+  }
+}
 
 TraceFetch::~TraceFetch() {
   Stop();
-  thread_.join();
+  if (thread_.joinable()) {
+    thread_.join();
+  }
 }
 
 void TraceFetch::Run() {

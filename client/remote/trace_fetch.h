@@ -53,7 +53,7 @@ class TraceFetch : public CaptureStream {
   bool is_done_ = false;
   std::optional<Error> error_;
 
-  std::thread thread_;  // the last member: it uses the others
+  std::thread thread_;  // none where there was no thread to be had: error_ says so
 };
 
 }  // namespace ptrace_prof

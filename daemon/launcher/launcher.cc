@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "attach/base/descriptor_packet.h"
+#include "attach/base/started_thread.h"
 #include "attach/base/types.h"
 #include "attach/proc/own_namespaces.h"
 #include "daemon/launcher/start_collector.h"
@@ -33,7 +34,9 @@ uint32_t CpuMillis(const rusage& used) {
 
 void Launcher::Run() {
   while (!closed_) {
-    Wait(-1);
+    if (Attempt([this] { Wait(-1); }).has_error()) {
+      ::poll(nullptr, 0, kNoDescriptorPauseMs);
+    }
   }
 }
 

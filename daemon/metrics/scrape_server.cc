@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "attach/base/started_thread.h"
 #include "attach/base/types.h"
 #include "daemon/metrics/http_request.h"
 
@@ -78,7 +79,7 @@ Result<std::unique_ptr<ScrapeServer>> ScrapeServer::Start(UniqueFd listening, st
     return ErrnoError(errno, "cannot wait for scrapers");
   }
   std::unique_ptr<ScrapeServer> server(new ScrapeServer(std::move(listening), std::move(wake), std::move(page)));
-  server->thread_ = std::thread([raw = server.get()] { raw->Run(); });
+  PP_ASSIGN_OR_RETURN(server->thread_, StartThread([raw = server.get()] { raw->Run(); }));
   return server;
 }
 

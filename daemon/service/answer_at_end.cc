@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <mutex>
 
 #include "daemon/trace/trace_reader.h"
@@ -46,7 +47,12 @@ class AnswerCall : public grpc::ServerUnaryReactor {
       : start_(std::move(start)), answer_(answer), fill_(std::move(fill)), when_(when) {}
 
   void Begin() {
-    ticket_ = answer_.pool.Add(answer_.user, [this] { Start(); });
+    const auto queued = answer_.pool.Add(
+        answer_.user, [this] { Start(); }, ticket_);
+    if (queued.has_error()) {
+      const std::lock_guard lock(mutex_);
+      FinishLocked(ToStatus(queued.error()));
+    }
   }
 
  private:
@@ -118,7 +124,7 @@ class AnswerCall : public grpc::ServerUnaryReactor {
   const HeldAnswer answer_;
   const FillAnswer fill_;
   const AnswerWhen when_;
-  StartPool::Ticket ticket_ = 0;
+  std::atomic<StartPool::Ticket> ticket_ = 0;
   UnsentBytes::Share share_;
   std::shared_ptr<CaptureSession> session_;
   std::mutex mutex_;

@@ -49,7 +49,11 @@ class SessionCall : public StreamCall<Message> {
 
  private:
   void Queue() {
-    ticket_ = pool_->Add(user_, [this] { Get(); });
+    const auto queued = pool_->Add(
+        user_, [this] { Get(); }, ticket_);  // from then on this may be gone
+    if (queued.has_error()) {
+      this->Open(ToStatus(queued.error()));
+    }
   }
   void Get() {
     auto got = get_();

@@ -13,6 +13,8 @@
 #include <chrono>
 #include <vector>
 
+#include "attach/base/own_memory.h"
+#include "attach/base/started_thread.h"
 #include "attach/base/wall_clock.h"
 
 namespace ptrace_prof {
@@ -69,22 +71,31 @@ Result<std::unique_ptr<TraceSpool>> MakeSpool(const CaptureParameters& parameter
 
 Result<std::shared_ptr<CaptureSession>> CaptureSession::Start(const CaptureParameters& parameters,
                                                               CollectorStarter& starter) {
+  PP_RETURN_IF_ERROR(CheckRoomForMore());
   UniqueFd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!wake.is_open()) {
     return ErrnoError(errno, "cannot make an eventfd");
   }
   const Nanos created = RealtimeNow();
   PP_ASSIGN_OR_RETURN(auto spool, MakeSpool(parameters, created));
-  auto collector = starter.Start(parameters.request);
-  if (collector.has_error()) {
+  const auto not_begun = [&](Error why) {
     if (parameters.shelf != nullptr) {
       parameters.shelf->Remove(parameters.id);
     }
-    return std::move(collector).error();
+    return why;
+  };
+  auto collector = starter.Start(parameters.request);
+  if (collector.has_error()) {
+    return not_begun(std::move(collector).error());
   }
   std::shared_ptr<CaptureSession> session(
       new CaptureSession(parameters, std::move(spool), std::move(collector).value(), std::move(wake), created));
-  session->thread_ = std::thread([raw = session.get()] { raw->Run(); });
+  auto thread = StartThread([raw = session.get()] { raw->Run(); });
+  if (thread.has_error()) {
+    session->collector_->Kill();
+    return not_begun(std::move(thread).error());
+  }
+  session->thread_ = std::move(thread).value();
   return session;
 }
 

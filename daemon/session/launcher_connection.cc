@@ -12,6 +12,8 @@
 #include <chrono>
 #include <cstring>
 
+#include "attach/base/started_thread.h"
+
 namespace ptrace_prof {
 namespace {
 
@@ -60,12 +62,17 @@ void AwaitEnd(int pidfd, Nanos timeout) {
 
 }  // namespace
 
-LauncherConnection::LauncherConnection(LauncherProcess launcher)
-    : launcher_(std::move(launcher)), thread_([this] { Receive(); }) {}
+Result<std::shared_ptr<LauncherConnection>> LauncherConnection::Open(LauncherProcess launcher) {
+  std::shared_ptr<LauncherConnection> connection(new LauncherConnection(std::move(launcher)));
+  PP_ASSIGN_OR_RETURN(connection->thread_, StartThread([raw = connection.get()] { raw->Receive(); }));
+  return connection;
+}
 
 LauncherConnection::~LauncherConnection() {
   ::shutdown(launcher_.socket.get(), SHUT_RDWR);
-  thread_.join();
+  if (thread_.joinable()) {
+    thread_.join();
+  }
   if (const UniqueFd pidfd = OpenPidfd(); pidfd.is_open()) {
     AwaitEnd(pidfd.get(), kLauncherPatience);
   }

@@ -46,7 +46,7 @@ class LauncherConnection {
     UniqueFd report;
   };
 
-  explicit LauncherConnection(LauncherProcess launcher);
+  static Result<std::shared_ptr<LauncherConnection>> Open(LauncherProcess launcher);
   ~LauncherConnection();
 
   // For a peer that the launcher let in (launcher_door.h). `target`: whose owner it shall rather be where the caller is
@@ -75,6 +75,7 @@ class LauncherConnection {
   UniqueFd OpenPidfd() const;
 
  private:
+  explicit LauncherConnection(LauncherProcess launcher) : launcher_(std::move(launcher)) {}
   struct Slot {
     std::optional<LaunchHeader> answer;
     Started started;                // kStarted

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "attach/base/started_thread.h"
+
 namespace ptrace_prof {
 
 StartPool::~StartPool() {
@@ -13,18 +15,25 @@ StartPool::~StartPool() {
   std::ranges::for_each(threads_, [](std::thread& thread) { thread.join(); });
 }
 
-StartPool::Ticket StartPool::Add(uint32_t user, std::function<void()> job) {
+Result<void> StartPool::Add(uint32_t user, std::function<void()> job, std::atomic<Ticket>& ticket) {
   const std::lock_guard lock(mutex_);
-  jobs_[user].emplace_back(next_, std::move(job));
-  size_t waiting = 0;
+  size_t waiting = 1;
   for (const auto& [whose, jobs] : jobs_) {
     waiting += jobs.size();
   }
   if (waiting > idle_ && threads_.size() < most_) {
-    threads_.emplace_back([this] { Run(); });
+    threads_.reserve(most_);
+    auto thread = StartThread([this] { Run(); });
+    if (thread.has_value()) {
+      threads_.push_back(std::move(thread).value());
+    } else if (threads_.empty()) {
+      return std::move(thread).error();
+    }
   }
+  ticket = next_;
+  jobs_[user].emplace_back(next_++, std::move(job));
   changed_.notify_one();
-  return next_++;
+  return {};
 }
 
 bool StartPool::Withdraw(uint32_t user, Ticket ticket) {

@@ -6,6 +6,7 @@
 // have begun; nobody may have others in it then.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "attach/base/result.h"
+
 namespace ptrace_prof {
 
 class StartPool {
@@ -26,7 +29,9 @@ class StartPool {
   explicit StartPool(size_t threads) : most_(threads) {}
   ~StartPool();
 
-  Ticket Add(uint32_t user, std::function<void()> job);
+  // `ticket` is set before the job can begin. OUT_OF_RESOURCES: there is no thread, and none to be had; the job never
+  // begins.
+  Result<void> Add(uint32_t user, std::function<void()> job, std::atomic<Ticket>& ticket);
   // Whether it never begins; false: it has begun, and maybe ended.
   bool Withdraw(uint32_t user, Ticket ticket);
 

@@ -126,18 +126,18 @@ void AskAHostileLauncher(const std::vector<Crafted>& packets) {
   {
     LauncherProcess process;
     process.socket = std::move(sockets.ours);
-    LauncherConnection connection(std::move(process));
+    const auto connection = LauncherConnection::Open(std::move(process)).value();
     for (size_t i = 0; i < kMostPackets; ++i) {
       if (i % 2 == 0) {
-        (void)connection.Look(Pid(1)).has_error();
+        (void)connection->Look(Pid(1)).has_error();
         continue;
       }
-      auto started = connection.Start(PeerNumber(1), Pid(1), {"verb=dump"});
+      auto started = connection->Start(PeerNumber(1), Pid(1), {"verb=dump"});
       if (started.has_value()) {
         Require(started.value().pidfd.is_open());
-        (void)connection.Wait(started.value(), Nanos()).has_value();
-        (void)connection.CpuOf(started.value());
-        connection.Forget(started.value());
+        (void)connection->Wait(started.value(), Nanos()).has_value();
+        (void)connection->CpuOf(started.value());
+        connection->Forget(started.value());
       }
     }
   }

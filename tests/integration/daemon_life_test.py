@@ -2,6 +2,7 @@
 import contextlib
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import socket
@@ -11,7 +12,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import case, profiler  # noqa: E402
-from support.daemon import AS_USER, Daemon, Place, gone, state_of, within_deadline  # noqa: E402
+from support.daemon import AS_USER, USER, Daemon, Place, gone, state_of, within_deadline  # noqa: E402
 from support.target_process import DEADLINE  # noqa: E402
 
 needs_root = unittest.skipUnless(os.getuid() == 0, "only root can become others")
@@ -76,6 +77,91 @@ class Manager:
 
     def close(self):
         self._socket.close()
+
+
+@contextlib.contextmanager
+def as_user():
+    """Root need not have CAP_SYS_RESOURCE, and a user may set the limits of its own processes."""
+    os.setresgid(USER, USER, 0)
+    os.setresuid(USER, USER, 0)
+    try:
+        yield
+    finally:
+        os.setresuid(0, 0, 0)
+        os.setresgid(0, 0, 0)
+
+
+@needs_root
+class Starvation(LifeCase):
+    """No thread, descriptor or memory to be had: what that hits is refused, what goes on goes on."""
+
+    def setUp(self):
+        super().setUp()
+        self.target = self.start("heartbeat.py", python="/usr/bin/python3", prefix=AS_USER)
+        self.daemon_ = self.daemon(prefix=AS_USER)
+        self.name = self.begin_as_user()
+
+    def begin_as_user(self):
+        line = self.probe(self.daemon_, "create", self.target.pid, 1000, prefix=AS_USER).end()[-1]
+        self.assertTrue(line.startswith("capture "), line)
+        name = line.split()[1]
+        self.assertTrue(within_deadline(lambda: self.bytes_of(name) > 0))
+        return name
+
+    def bytes_of(self, name):
+        lines = self.probe(self.daemon_, "list", prefix=AS_USER).end()
+        found = [line.split(maxsplit=4) for line in lines if line.split()[1] == name]
+        self.assertEqual(len(found), 1, lines)
+        self.assertIn(found[0][2], ("STATE_PENDING", "STATE_RUNNING"), found)
+        return int(found[0][3])
+
+    def starve(self, which, amounts, processes):
+        """What `create` says with each of these soft limits."""
+        said = []
+        for amount in amounts:
+            with as_user():
+                before = {pid: resource.prlimit(pid, which) for pid in processes}
+                for pid, (_, hard) in before.items():
+                    resource.prlimit(pid, which, (amount, hard))
+            said.append(self.probe(self.daemon_, "create", self.target.pid, 1000, prefix=AS_USER).end()[-1])
+            with as_user():
+                for pid, limits in before.items():
+                    resource.prlimit(pid, which, limits)
+        return said
+
+    def judge(self, said):
+        """How many were refused."""
+        self.assertIsNone(self.daemon_.process.poll(), self.daemon_.words())
+        names = [line.split()[1] for line in said if line.startswith("capture ")]
+        refused = [line for line in said if not line.startswith("capture ")]
+        for line in refused:
+            self.assertRegex(line, "^error (RESOURCE_EXHAUSTED|UNAVAILABLE) ", "no room, or no connection")
+        for name in names:
+            self.probe(self.daemon_, "delete", name, prefix=AS_USER).end()
+        before = self.bytes_of(self.name)
+        self.assertTrue(within_deadline(lambda: self.bytes_of(self.name) > before), "what was there goes on")
+        self.begin_as_user()
+        return len(refused)
+
+    def test_threads(self):
+        used = sum(len(os.listdir(f"/proc/{pid}/task")) for pid in os.listdir("/proc")
+                   if pid.isdigit() and os.stat(f"/proc/{pid}").st_uid == USER)
+        said = self.starve(resource.RLIMIT_NPROC, range(used, used + 24, 5), [self.daemon_.pid, self.daemon_.launcher])
+        self.assertGreater(self.judge(said), 0, said)
+
+    def test_descriptors(self):
+        for pid in (self.daemon_.pid, self.daemon_.launcher):
+            used = len(os.listdir(f"/proc/{pid}/fd"))
+            with self.subTest(pid):
+                said = self.starve(resource.RLIMIT_NOFILE, range(used, used + 24), [pid])
+                self.assertGreater(self.judge(said), 0, said)
+
+    def test_memory(self):
+        for pid, least in ((self.daemon_.pid, 8), (self.daemon_.launcher, 0)):
+            used = int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[0]) << 12
+            with self.subTest(pid):
+                said = self.starve(resource.RLIMIT_AS, [used + (more << 20) for more in range(least, 64, 8)], [pid])
+                self.assertGreater(self.judge(said), 0 if least > 0 else -1, said)
 
 
 class Notices(LifeCase):

@@ -21,7 +21,7 @@ MODES = {"default": (), "1 kHz": ("--rate", "1khz"), "together": ("--blocking", 
          "trace": ("--mode", "trace"), "no stops": ("--nonblocking", "--rate", "1khz")}
 # Of a process that execs, which is none and never without Python for long.
 ENDED = re.compile(r"process \d+ ended|in which no Python runs")
-SAMPLES = re.compile(r"^([\d,]+) (?:samples|calls|events)", re.MULTILINE)
+SAMPLES = re.compile(r"^([\d,]+) (?:samples?|calls? (?:and|or) returns?)", re.MULTILINE)
 
 
 def record(pid, options, folder, deadline):
@@ -66,7 +66,7 @@ def main():
     if not os.access(STAMP, os.X_OK):
         sys.exit(f"PP_EXEC_STAMP={STAMP} is not there: build it first")
     chosen = [one for one in soak.chosen(parsed, ("3.11", "3.13")) if not one.in_root]
-    table = soak.Table("mode", "CPython", "execs", "recordings", "samples or calls", "median ms", "99 % ms", "longest ms")
+    table = soak.Table("mode", "CPython", "execs", "recordings", "samples or events", "median ms", "99 % ms", "longest ms")
     each = max(parsed.count // (len(chosen) * len(MODES)), 1)
     with tempfile.TemporaryDirectory() as folder:
         for interpreter in chosen:

@@ -11,6 +11,7 @@
 #include "attach/inject/strategy.h"
 #include "attach/proc/process_memory.h"
 #include "tests/unit/attach_child.h"
+#include "tests/unit/eventually.h"
 
 namespace ptrace_prof {
 namespace {
@@ -100,14 +101,6 @@ class FrameStrategyTest : public testing::Test {
     return kFrameStrategy.perform(
         target_, memory_, {{RemoteAddr(reinterpret_cast<uint64_t>(&BroughtIn)), RemoteAddr(4711)}, guard_, {}, raises},
         {MonotonicNow() + kLong, [] { return true; }});
-  }
-  template <typename Condition>
-  static bool Eventually(Condition condition) {
-    const Nanos deadline = MonotonicNow() + kLong;
-    while (!condition() && MonotonicNow() < deadline) {
-      ::sched_yield();
-    }
-    return condition();
   }
   // Nothing of ours is left in the page, as the target sees it.
   bool IsZero(const void* page) {

@@ -13,6 +13,7 @@
 #include "attach/proc/procfs.h"
 #include "attach/ptrace/stopped_threads.h"
 #include "tests/unit/attach_child.h"
+#include "tests/unit/eventually.h"
 
 namespace ptrace_prof {
 namespace {
@@ -39,19 +40,6 @@ void Beat(Board& board, int index) {
 char StateOf(Pid pid, Tid tid) {
   const auto stat = ReadProcFile(ProcTaskPath(pid, tid, "stat"));
   return stat.has_value() ? ParseProcState(stat.value()) : 'X';
-}
-
-// Gives a condition every chance; no test waits for a fixed time.
-template <typename Condition>
-bool Eventually(Condition condition) {
-  const Nanos deadline = MonotonicNow() + kLong;
-  while (!condition()) {
-    if (MonotonicNow() > deadline) {
-      return false;
-    }
-    ::sched_yield();
-  }
-  return true;
 }
 
 class StoppedThreadsTest : public testing::Test {

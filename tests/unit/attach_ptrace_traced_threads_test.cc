@@ -16,28 +16,29 @@
 #include "attach/ptrace/traced_threads.h"
 #include "attach/ptrace/tracee.h"
 #include "tests/unit/attach_child.h"
+#include "tests/unit/eventually.h"
 
 namespace ptrace_prof {
 namespace {
 
 constexpr Nanos kLong = Nanos::FromMillis(20'000);
 
-template <typename Condition>
-bool Eventually(Condition condition) {
-  const Nanos deadline = MonotonicNow() + kLong;
-  while (!condition()) {
-    if (MonotonicNow() > deadline) {
-      return false;
-    }
-    ::sched_yield();
-  }
-  return true;
-}
-
 void SitStill() {
   for (;;) {
     ::pause();
   }
+}
+
+// Says the id of a second thread, which sits still; the first execs when it is let.
+template <typename Say>
+void SitBesideAnExec(Say say) {
+  std::thread held([say] {
+    say(static_cast<uint64_t>(::syscall(SYS_gettid)));
+    SitStill();
+  });
+  Child::WaitForParent();
+  ::execl("/bin/sleep", "sleep", "1000", nullptr);
+  ::_exit(1);
 }
 
 char StateOf(Tid tid) {
@@ -115,15 +116,7 @@ TEST(LateThreads, TheParentOfAProcessThatIsKilledWhileHeldHearsOfIt) {
 }
 
 TEST(LateThreads, AnExecByAnotherThreadGoesThrough) {
-  const Child target([](auto say) {
-    std::thread held([say] {
-      say(static_cast<uint64_t>(::syscall(SYS_gettid)));
-      SitStill();
-    });
-    Child::WaitForParent();
-    ::execl("/bin/sleep", "sleep", "1000", nullptr);
-    ::_exit(1);
-  });
+  const Child target([](auto say) { SitBesideAnExec(say); });
   const Tid held(static_cast<int32_t>(target.Hear()));
   const ExecutableId before = ReadExecutableId(target.pid()).value();
   {
@@ -145,15 +138,7 @@ TEST(LateThreads, AnExecByAnotherThreadGoesThrough) {
 
 // PTRACE_SEIZE waits for the exec, and the exec for us.
 TEST(GuardedSeize, AnExecByAnotherThreadGoesThrough) {
-  const Child target([](auto say) {
-    std::thread held([say] {
-      say(static_cast<uint64_t>(::syscall(SYS_gettid)));
-      SitStill();
-    });
-    Child::WaitForParent();
-    ::execl("/bin/sleep", "sleep", "1000", nullptr);
-    ::_exit(1);
-  });
+  const Child target([](auto say) { SitBesideAnExec(say); });
   const Tid held(static_cast<int32_t>(target.Hear()));
   const ExecutableId before = ReadExecutableId(target.pid()).value();
   GuardedSeize seize;
@@ -170,15 +155,7 @@ TEST(GuardedSeize, AnExecByAnotherThreadGoesThrough) {
 
 // A stop that follows finds the end of the first one not noted yet.
 TEST(BriefStop, AnExecThatKilledWhoStoodStillDoesNotHoldUpTheNextStop) {
-  const Child target([](auto say) {
-    std::thread held([say] {
-      say(static_cast<uint64_t>(::syscall(SYS_gettid)));
-      SitStill();
-    });
-    Child::WaitForParent();
-    ::execl("/bin/sleep", "sleep", "1000", nullptr);
-    ::_exit(1);
-  });
+  const Child target([](auto say) { SitBesideAnExec(say); });
   const Tid held(static_cast<int32_t>(target.Hear()));
   BriefStop first(target.pid(), held, StopVia::kOwnRight);
   ASSERT_EQ(first.Await(kLong), BriefStop::State::kStopped);

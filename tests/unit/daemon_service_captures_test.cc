@@ -7,6 +7,7 @@
 #include "rpc/status.h"
 #include "tests/unit/daemon_service_serving.h"
 #include "tests/unit/daemon_session_fake_collector.h"
+#include "tests/unit/eventually.h"
 
 namespace ptrace_prof {
 namespace {

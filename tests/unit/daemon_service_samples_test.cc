@@ -12,6 +12,7 @@
 #include "daemon/trace/trace_writer.h"
 #include "tests/unit/daemon_service_serving.h"
 #include "tests/unit/daemon_session_fake_collector.h"
+#include "tests/unit/eventually.h"
 
 namespace ptrace_prof {
 namespace {

@@ -218,17 +218,6 @@ v1::Capture AwaitEnd(Serving& serving, const std::string& name) {
   return event.capture();
 }
 
-bool Eventually(const std::function<bool()>& condition) {
-  const Nanos deadline = MonotonicNow() + Nanos::FromSeconds(60);
-  while (!condition()) {
-    if (MonotonicNow() > deadline) {
-      return false;
-    }
-    ::poll(nullptr, 0, 1);
-  }
-  return true;
-}
-
 namespace {
 
 std::vector<std::string> TasksOf(pid_t pid) {

@@ -83,7 +83,6 @@ Received ReadTrace(Serving& serving, const ptraceprof::v1::ReadTraceRequest& req
 
 ptraceprof::v1::Capture AwaitEnd(Serving& serving, const std::string& name);
 
-bool Eventually(const std::function<bool()>& condition);
 // Children of this process but the targets: collectors.
 std::vector<pid_t> Collectors(const std::vector<pid_t>& targets);
 size_t CountCollectors(const std::vector<pid_t>& targets);

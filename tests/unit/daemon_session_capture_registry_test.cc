@@ -2,12 +2,15 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <future>
 #include <thread>
 
 #include "daemon/session/capture_registry.h"
 #include "tests/unit/daemon_session_played_captures.h"
+#include "tests/unit/in_child.h"
+#include "tests/unit/no_thread.h"
 #include "tests/unit/symbolizer_cpython_interpreters.h"
 
 namespace ptrace_prof {
@@ -40,6 +43,20 @@ TEST_F(Registry, OthersCapturesCannotBeSeen) {
   EXPECT_TRUE(registry_->List(kBob).empty());
   EXPECT_EQ(registry_->List(kAnn).size(), 1U);
   EXPECT_EQ(registry_->List(kRoot).size(), 1U);
+}
+
+TEST_F(Registry, WithNoThreadToBeHadACaptureIsRefusedAndItsCollectorEnds) {
+  EXPECT_EQ(InChild([this] {
+              if (::chmod(folder_.path().c_str(), 0777) != 0 || !AllowNoThread()) {
+                return 2;
+              }
+              const auto created = Create(kAnn);
+              return created.has_error() && created.error().reason == Reason::kOutOfResources &&
+                             registry_->List(kAnn).empty() && starter_.started().front()->killed
+                         ? 0
+                         : 1;
+            }),
+            0);
 }
 
 TEST_F(Registry, ARequestIdIsOfOneRequest) {

@@ -112,7 +112,7 @@ class Launching : public testing::Test {
     ASSERT_TRUE(forked.has_value());
     launcher_pid_ = forked.value().pid.value;
     door_ = std::make_unique<LauncherDoor>(std::move(forked.value().door));
-    connection_ = std::make_unique<LauncherConnection>(std::move(forked).value());
+    connection_ = LauncherConnection::Open(std::move(forked).value()).value();
     const UniqueFd mine = entrance_.Connect();
     const auto arrival = TakeArrival(*door_);
     ASSERT_FALSE(arrival.verdict.has_error()) << arrival.verdict.error().message;
@@ -147,7 +147,7 @@ class Launching : public testing::Test {
   pid_t launcher_pid_ = -1;
   PeerNumber myself_;
   std::unique_ptr<LauncherDoor> door_;
-  std::unique_ptr<LauncherConnection> connection_;
+  std::shared_ptr<LauncherConnection> connection_;
 };
 
 TEST_F(Launching, RunsOurProgramAndSaysHowItEnded) {
@@ -365,11 +365,11 @@ TEST(Launcher, OfAnOrdinaryUserCannotBecomeAnother) {
     }
     auto forked = ForkLauncher(entrance.socket());
     LauncherDoor door(std::move(forked.value().door));
-    LauncherConnection connection(std::move(forked).value());
+    const auto connection = LauncherConnection::Open(std::move(forked).value()).value();
     (void)!::write(line[1], "+", 1);
     const auto root = TakeArrival(door);
-    const auto started = connection.Start(root.number, Pid(), {"do=wait"});
-    const bool has_ended = started.has_value() && connection.Wait(started.value(), Nanos::FromSeconds(60)) == 127 << 8;
+    const auto started = connection->Start(root.number, Pid(), {"do=wait"});
+    const bool has_ended = started.has_value() && connection->Wait(started.value(), Nanos::FromSeconds(60)) == 127 << 8;
     const auto why = has_ended ? LauncherConnection::WhyNotStarted(started.value()) : std::nullopt;
     ::_exit(why.has_value() && why->reason == Reason::kCannotBecomeCaller ? 0 : 1);
   }

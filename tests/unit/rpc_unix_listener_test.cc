@@ -21,6 +21,7 @@
 #include "rpc/status.h"
 #include "rpc/unix_listener.h"
 #include "rpc/unix_socket.h"
+#include "tests/unit/eventually.h"
 #include "tests/unit/in_child.h"
 
 namespace ptrace_prof {
@@ -77,18 +78,6 @@ class TestServices : public ConnectionServices {
   Introduction introduction_;
   Endless endless_;
 };
-
-template <typename Condition>
-bool Eventually(Condition condition) {
-  const Nanos deadline = MonotonicNow() + Nanos::FromSeconds(60);
-  while (!condition()) {
-    if (MonotonicNow() > deadline) {
-      return false;
-    }
-    ::poll(nullptr, 0, 1);
-  }
-  return true;
-}
 
 size_t CountDescriptors() {
   size_t count = 0;

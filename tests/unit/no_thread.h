@@ -1,0 +1,15 @@
+// Makes this process one that can start no thread, for good: for a forked child.
+#pragma once
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace ptrace_prof {
+
+// False: it could not be made so. Root is exempt from the limit, so it becomes another user.
+inline bool AllowNoThread() {
+  const rlimit none{0, 0};
+  return ::setrlimit(RLIMIT_NPROC, &none) == 0 && (::geteuid() != 0 || ::setuid(54321) == 0);
+}
+
+}  // namespace ptrace_prof
