@@ -21,6 +21,7 @@
 
 #include "attach/base/real_time.h"
 #include "attach/base/sanitizers.h"
+#include "attach/base/standard_descriptors.h"
 #include "attach/base/told_users.h"
 #include "attach/base/wall_clock.h"
 #include "attach/proc/procfs.h"
@@ -58,6 +59,7 @@ constexpr Nanos kForOneTrace = Nanos::FromSeconds(300);  // an earlier daemon's,
 constexpr Nanos kReapPatience = Nanos::FromSeconds(10);
 constexpr int kReapPauseMs = 5;
 constexpr int kFailedStatus = 1;
+constexpr rlim_t kFewestDescriptors = 256;
 constexpr char kTcpOption[] = "--listen-tcp";
 const PeerIdentity kNobody{.uid = 0xffffffff, .gid = 0xffffffff, .groups = {}, .pid = {}};
 constexpr int kTcpBacklog = 128;
@@ -159,12 +161,20 @@ Result<Prepared> Prepare(const DaemonOptions& options) {
 }
 
 // A descriptor or three for each connection, and more for each capture.
-void RaiseDescriptorLimit() {
+// As far as it may be.
+Result<void> RaiseDescriptorLimit() {
   rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-    limit.rlim_cur = limit.rlim_max;
-    ::setrlimit(RLIMIT_NOFILE, &limit);
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) {
+    return {};
   }
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  if (limit.rlim_max >= kFewestDescriptors) {
+    return {};
+  }
+  return Because(Reason::kOutOfResources,
+                 fmt::format("ptrace-profd may have {} open files, and wants {}", limit.rlim_max, kFewestDescriptors),
+                 "raise the hard limit (ulimit -Hn, LimitNOFILE=)");
 }
 
 // What an administrator may change while we run.
@@ -385,8 +395,8 @@ int DaemonMain(const DaemonOptions& options) {
     Log(LogLevel::kWarning, "library_said", {{"library", std::string(library)}, {"message", std::string(message)}});
   });
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);  // of collectors whose launcher died
-  RaiseDescriptorLimit();
-  auto prepared = Prepare(options);
+  const auto has_descriptors = RaiseDescriptorLimit();
+  auto prepared = has_descriptors.has_error() ? Result<Prepared>(has_descriptors.error()) : Prepare(options);
   auto outcome = prepared.has_error() ? Result<void>(std::move(prepared).error())
                                       : Serve(std::move(prepared).value(), options, termination, notice);
   ReapChildren();
@@ -403,6 +413,7 @@ int DaemonMain(const DaemonOptions& options) {
 
 int main(int argc, char** argv) {
   using namespace ptrace_prof;
+  OccupyStandardDescriptors();
   if (::getuid() != ::geteuid() || ::getgid() != ::getegid()) {
     fmt::print(stderr, "ptrace-profd: it must not be a set-user-ID or set-group-ID program\n  chmod ug-s the file\n");
     return kFailedStatus;

@@ -250,11 +250,11 @@ void UnixListener::Receive(Arrival arrival) {
     options_.on_refused(peer, kNoDescriptor);
     return;
   }
-  if (connections() + (peer.is_administrator ? 0 : options_.reserved) >=
-      options_.max_connections) {  // there is no room even for a refusal
+  const size_t most = options_.max_connections - (peer.is_administrator ? 0 : options_.reserved);
+  if (const size_t there = connections(); there >= most) {  // there is no room even for a refusal
     options_.on_refused(peer, {Code::kResourceExhausted,
-                               fmt::format("there are {} connections already: process {} is turned away",
-                                           options_.max_connections, peer.pid.value),
+                               fmt::format("there are {} connections already, of {}: process {} is turned away", there,
+                                           most, peer.pid.value),
                                ""});
     return;
   }
@@ -273,6 +273,7 @@ void UnixListener::Receive(Arrival arrival) {
 Result<void> UnixListener::Serve(Arrival arrival, const Result<void>& verdict) {
   const PeerIdentity& peer = arrival.peer;
   UniqueFd watched(::fcntl(arrival.connection.get(), F_DUPFD_CLOEXEC, 3));
+  int reason = watched.is_open() ? 0 : errno;
   Count(1);  // before anybody is answered
   ConnectionShare share =
       verdict.has_error() ? ConnectionShare{memory_.Of(kRefusedUser), kFewCalls} : ShareOf(Uid(peer.uid));
@@ -287,10 +288,11 @@ Result<void> UnixListener::Serve(Arrival arrival, const Result<void>& verdict) {
   if (verdict.has_error()) {
     refused_.emplace_back(MonotonicNow() + options_.refusal_time, id);
   }
-  const bool is_watched = watched.is_open() && Watch(epoll_.get(), watched.get(), EPOLLRDHUP, id);
+  if (watched.is_open() && !Watch(epoll_.get(), watched.get(), EPOLLRDHUP, id)) {
+    reason = errno;
+  }
   connections_[id] = {std::move(watched), std::move(server).value(), peer};
-  if (!is_watched) {
-    const int reason = errno;
+  if (reason != 0) {
     Retire(id);
     return ErrnoError(reason, "cannot watch a connection", "raise `ulimit -n`");
   }

@@ -166,8 +166,10 @@ Result<UniqueFd> ListenOnUnixSocket(const std::string& path, SocketAccess access
 Result<UnixSocketFile> FindUnixSocket(const std::string& path) {
   const std::unique_ptr<char, decltype(&::free)> folder(::realpath(FolderOf(path).c_str(), nullptr), &::free);
   struct stat there {};
-  if (folder == nullptr || ::lstat(path.c_str(), &there) != 0 || !S_ISSOCK(there.st_mode)) {
-    return ErrnoError(errno, "cannot find the socket " + path + " again", "is something removing files there?");
+  const bool is_there = folder != nullptr && ::lstat(path.c_str(), &there) == 0;
+  if (!is_there || !S_ISSOCK(there.st_mode)) {
+    return ErrnoError(is_there ? ENOTSOCK : errno, "cannot find the socket " + path + " again",
+                      "is something removing files there?");
   }
   return Identify(folder.get(), path.substr(path.rfind('/') + 1), there);
 }

@@ -75,8 +75,10 @@ Reason ReasonOf(const Error& error) {
 
 Error ErrnoError(int err, std::string_view message, std::string_view remedy) {
   std::string text(message);
-  text += ": ";
-  text += std::generic_category().message(err);
+  if (err != 0) {  // else it is not known
+    text += ": ";
+    text += std::generic_category().message(err);
+  }
   return Error{CodeForErrno(err), std::move(text), std::string(remedy), ReasonForErrno(err)};
 }
 

@@ -22,7 +22,6 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr Nanos kStopPatience = Nanos::FromMillis(200);
 constexpr Nanos kWipePatience = Nanos::FromSeconds(1);
 
 Result<void> Applies(const InjectionTarget& target) {
@@ -87,7 +86,7 @@ class HookedCall final : public RunningCall {
   }
 
   Result<bool> TryHook(const CallGuard& guard) {
-    PP_ASSIGN_OR_RETURN(StoppedThreads threads, StoppedThreads::StopAll(pid_, kStopPatience));
+    PP_ASSIGN_OR_RETURN(StoppedThreads threads, StopForAMoment(pid_));
     const TimedStop stop(std::move(threads), cost_);
     uint64_t now = 0;
     if (memory_.ReadValue(hook_.slot, &now) != ReadStatus::kOk || !GuardHolds(memory_, guard)) {
@@ -107,7 +106,7 @@ class HookedCall final : public RunningCall {
     PP_RETURN_IF_ERROR(context_.Put({reinterpret_cast<const char*>(&context), sizeof context}));
     thunk_ = MakeFrameThunk(context_.address(), hook_.function, hook_.arguments);
     written_ = true;
-    PP_RETURN_IF_ERROR(WriteCode(stop.threads().front(), code_, thunk_));
+    PP_RETURN_IF_ERROR(WriteCode(stop.any(), code_, thunk_));
     original_ = now;
     hooked_ = true;
     was_hooked_ = true;
@@ -116,7 +115,7 @@ class HookedCall final : public RunningCall {
   }
 
   Result<bool> TryUnhook(Withdrawal* withdrawal) {
-    PP_ASSIGN_OR_RETURN(StoppedThreads threads, StoppedThreads::StopAll(pid_, kStopPatience));
+    PP_ASSIGN_OR_RETURN(StoppedThreads threads, StopForAMoment(pid_));
     const TimedStop stop(std::move(threads), cost_);
     PP_ASSIGN_OR_RETURN(const ThunkState state, State());
     uint64_t now = 0;
@@ -143,7 +142,7 @@ class HookedCall final : public RunningCall {
   // The instructions, once nobody is or can come among them. False: somebody is. They were hooked, and it may not have
   // been possible to unhook them.
   Result<bool> TryWipe() {
-    PP_ASSIGN_OR_RETURN(StoppedThreads threads, StoppedThreads::StopAll(pid_, kStopPatience));
+    PP_ASSIGN_OR_RETURN(StoppedThreads threads, StopForAMoment(pid_));
     const TimedStop stop(std::move(threads), cost_);
     PP_ASSIGN_OR_RETURN(ThunkState state, State());
     uint64_t now = 0;
@@ -153,17 +152,14 @@ class HookedCall final : public RunningCall {
       state = ThunkState::kDone;
     }
     bool in_use = state == ThunkState::kCalling || (was_hooked_ && state == ThunkState::kWaiting);
-    for (const Tid tid : stop.threads()) {
-      in_use = in_use || RegistersPointInto(tid, code_, code_ + thunk_.size());
-    }
-    if (in_use) {
+    if (in_use || stop.PointsInto(pid_, code_, code_ + thunk_.size())) {
       return false;
     }
     std::vector<uint8_t> there(thunk_.size());
     if (memory_.Read(code_, there.data(), there.size()) != ReadStatus::kOk || there != thunk_) {
       return true;  // it is another program by now
     }
-    PP_RETURN_IF_ERROR(WriteCode(stop.threads().front(), code_, std::vector<uint8_t>(thunk_.size())));
+    PP_RETURN_IF_ERROR(WriteCode(stop.any(), code_, std::vector<uint8_t>(thunk_.size())));
     return true;
   }
 

@@ -12,7 +12,6 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr Nanos kStopPatience = Nanos::FromMillis(200);
 constexpr Nanos kPatience = Nanos::FromSeconds(1);
 
 struct LeftScript {
@@ -50,7 +49,7 @@ Result<void> RemoveLeftScripts(const InjectionTarget& target, RemoteMemory& memo
                    "Wait for the end of that capture, or cancel it.", ThingOf(target.pid));
   }
   const auto clear = [&]() -> Result<bool> {
-    PP_ASSIGN_OR_RETURN(StoppedThreads stopped, StoppedThreads::StopAll(target.pid, kStopPatience));
+    PP_ASSIGN_OR_RETURN(StoppedThreads stopped, StopForAMoment(target.pid));
     const TimedStop stop(std::move(stopped), cost);
     PP_ASSIGN_OR_RETURN(const std::vector<LeftScript> left, Find(threads, "/" + prefix));
     for (const LeftScript& script : left) {

@@ -14,7 +14,6 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr Nanos kStopPatience = Nanos::FromMillis(200);
 constexpr Nanos kWipePatience = Nanos::FromSeconds(1);
 
 }  // namespace
@@ -64,13 +63,13 @@ PassingText::~PassingText() {
 }
 
 Result<bool> PassingText::TryWriteCode() {
-  PP_ASSIGN_OR_RETURN(StoppedThreads threads, StoppedThreads::StopAll(target_.pid, kStopPatience));
+  PP_ASSIGN_OR_RETURN(StoppedThreads threads, StopForAMoment(target_.pid));
   const TimedStop stop(std::move(threads), cost_);
   if (!GuardHolds(memory_, guard_)) {
     return Error{Code::kGone, "the target has become another program", ""};
   }
   written_ = true;
-  PP_RETURN_IF_ERROR(WriteCode(stop.threads().front(), code_, TextThunk()));
+  PP_RETURN_IF_ERROR(WriteCode(stop.any(), code_, TextThunk()));
   return true;
 }
 
@@ -98,20 +97,16 @@ bool PassingText::IsOver() {
 }
 
 Result<bool> PassingText::TryWipe() {
-  PP_ASSIGN_OR_RETURN(StoppedThreads threads, StoppedThreads::StopAll(target_.pid, kStopPatience));
+  PP_ASSIGN_OR_RETURN(StoppedThreads threads, StopForAMoment(target_.pid));
   const TimedStop stop(std::move(threads), cost_);
   std::vector<uint8_t> now(TextThunk().size());
   if (memory_.Read(code_, now.data(), now.size()) != ReadStatus::kOk || !std::ranges::equal(now, TextThunk())) {
     return true;  // it is another program by now
   }
-  bool in_use = !IsOver();
-  for (const Tid tid : stop.threads()) {
-    in_use = in_use || RegistersPointInto(tid, code_, code_ + TextThunk().size());
-  }
-  if (in_use) {
+  if (!IsOver() || stop.PointsInto(target_.pid, code_, code_ + TextThunk().size())) {
     return false;
   }
-  PP_RETURN_IF_ERROR(WriteCode(stop.threads().front(), code_, std::vector<uint8_t>(TextThunk().size())));
+  PP_RETURN_IF_ERROR(WriteCode(stop.any(), code_, std::vector<uint8_t>(TextThunk().size())));
   return true;
 }
 

@@ -14,7 +14,6 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr Nanos kStopPatience = Nanos::FromMillis(200);
 constexpr Nanos kTakeBackPatience = Nanos::FromSeconds(1);
 
 }  // namespace
@@ -64,12 +63,12 @@ Result<QueuedCall> QueuedCall::Put(Pid pid, RemoteMemory& memory, const CallQueu
   const Error locked = Because(Reason::kPendingQueueLocked,
                                fmt::format("the pending calls of process {} were locked all the time", pid.value),
                                "Try again.", ThingOf(pid));
-  PP_RETURN_IF_ERROR(RetryStops([&] { return TryPut(*state, kStopPatience); }, locked, patience));
+  PP_RETURN_IF_ERROR(RetryStops([&] { return TryPut(*state); }, locked, patience));
   return QueuedCall(std::move(state));
 }
 
-Result<bool> QueuedCall::TryPut(State& state, Nanos patience) {
-  PP_ASSIGN_OR_RETURN(StoppedThreads threads, StoppedThreads::StopAll(state.pid, patience));
+Result<bool> QueuedCall::TryPut(State& state) {
+  PP_ASSIGN_OR_RETURN(StoppedThreads threads, StopForAMoment(state.pid));
   const TimedStop stop(std::move(threads), state.cost);
   PP_ASSIGN_OR_RETURN(const bool unlocked, CallQueueImage::IsUnlocked(*state.memory, state.queue));
   if (!unlocked) {
@@ -125,8 +124,8 @@ Result<void> QueuedCall::Ring() {
   return state_->writer.WriteValue(state_->queue.bell.word, static_cast<uint32_t>(state_->queue.bell.bits));
 }
 
-Result<bool> QueuedCall::TryTakeBack(State& state, Nanos patience) {
-  PP_ASSIGN_OR_RETURN(StoppedThreads threads, StoppedThreads::StopAll(state.pid, patience));
+Result<bool> QueuedCall::TryTakeBack(State& state) {
+  PP_ASSIGN_OR_RETURN(StoppedThreads threads, StopForAMoment(state.pid));
   const TimedStop stop(std::move(threads), state.cost);
   PP_ASSIGN_OR_RETURN(const bool unlocked, CallQueueImage::IsUnlocked(*state.memory, state.queue));
   if (!unlocked || !GuardHolds(*state.memory, state.guard)) {
@@ -160,7 +159,7 @@ Result<Withdrawal> QueuedCall::Withdraw() {
           withdrawal = Withdrawal::kTaken;
           return true;
         }
-        PP_ASSIGN_OR_RETURN(const bool back, TryTakeBack(*state_, kStopPatience));
+        PP_ASSIGN_OR_RETURN(const bool back, TryTakeBack(*state_));
         withdrawal = back ? Withdrawal::kTakenBack : Withdrawal::kLeft;
         state_->taken_back = back;
         state_->open &= !back;

@@ -79,8 +79,8 @@ class QueuedCall {
   explicit QueuedCall(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
   // One attempt each, under a stop. False: not now.
-  static Result<bool> TryPut(State& state, Nanos patience);
-  static Result<bool> TryTakeBack(State& state, Nanos patience);
+  static Result<bool> TryPut(State& state);
+  static Result<bool> TryTakeBack(State& state);
 
   std::unique_ptr<State> state_;  // null: moved from
 };

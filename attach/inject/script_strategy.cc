@@ -25,7 +25,6 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr Nanos kStopPatience = Nanos::FromMillis(200);
 constexpr Nanos kClearPatience = Nanos::FromSeconds(1);
 constexpr Nanos kReadingPatience = Nanos::FromSeconds(1);
 constexpr Nanos kReadingPause = Nanos(200'000);
@@ -87,7 +86,7 @@ class ScriptedCall final : public RunningCall {
 
  private:
   Result<bool> TryAsk(std::string_view prefix) {
-    PP_ASSIGN_OR_RETURN(StoppedThreads threads, StoppedThreads::StopAll(pid_, kStopPatience));
+    PP_ASSIGN_OR_RETURN(StoppedThreads threads, StopForAMoment(pid_));
     const TimedStop stop(std::move(threads), cost_);
     PP_ASSIGN_OR_RETURN(const std::vector<RemoteAddr> all, threads_.List());
     for (const RemoteAddr thread : all) {
@@ -107,7 +106,7 @@ class ScriptedCall final : public RunningCall {
   }
 
   Result<bool> TryClear() {
-    PP_ASSIGN_OR_RETURN(StoppedThreads threads, StoppedThreads::StopAll(pid_, kStopPatience));
+    PP_ASSIGN_OR_RETURN(StoppedThreads threads, StopForAMoment(pid_));
     const TimedStop stop(std::move(threads), cost_);
     PP_ASSIGN_OR_RETURN(const std::vector<RemoteAddr> alive, threads_.List());
     taken_ = 0;

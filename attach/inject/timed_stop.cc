@@ -5,24 +5,46 @@
 #include <algorithm>
 #include <string>
 
+#include "attach/proc/thread_activity.h"
 #include "attach/ptrace/held_start.h"
+#include "attach/ptrace/tracee_code.h"
 
 namespace ptrace_prof {
 namespace {
 
 constexpr Nanos kPause = Nanos::FromMillis(1);
+constexpr Nanos kLongestPause = Nanos::FromMillis(64);
+constexpr Nanos kMoment = Nanos::FromMillis(5);
 constexpr int kLooksForLateThreads = 100;
-
-void Pause() { PauseOrStep(kPause); }
 
 // Threads that did not stop in time can only be let go when they do. Who does not in this time is so at a later stop.
 void ReleaseLate() {
   for (int look = 0; look < kLooksForLateThreads && StoppedThreads::ReleaseLate() > 0; ++look) {
-    Pause();
+    PauseOrStep(kPause);
   }
 }
 
 }  // namespace
+
+Result<StoppedThreads> StopForAMoment(Pid pid) {
+  PP_ASSIGN_OR_RETURN(StoppedThreads stopped, StoppedThreads::StopAllAtOnce(pid, kMoment, nullptr));
+  if (stopped.threads().empty()) {
+    return Error{Code::kDeadlineExceeded, NotStopped().message, NotStopped().remedy};
+  }
+  return stopped;
+}
+
+bool TimedStop::PointsInto(Pid pid, RemoteAddr begin, RemoteAddr end) const {
+  // Of one that waits in a system call the kernel tells where it does; nothing of ours calls the kernel from there.
+  const auto waits_elsewhere = [&](Tid tid) {
+    auto activity = ThreadActivity::Open(pid, tid);
+    const WaitReason reason = activity.has_value() ? activity.value().Reason() : WaitReason{};
+    const RemoteAddr at = reason.instruction_pointer;
+    return !reason.call.empty() && !at.IsNull() && (at.value < begin.value || at.value >= end.value);
+  };
+  return !std::ranges::all_of(threads_->coming(), waits_elsewhere) ||
+         std::ranges::any_of(threads_->threads(), [&](Tid tid) { return RegistersPointInto(tid, begin, end); });
+}
 
 void StopCost::Add(Nanos held) {
   ++stops;
@@ -44,7 +66,7 @@ Result<void> RetryStops(const std::function<Result<bool>()>& attempt, const Erro
 
 Result<void> RetryStops(const std::function<Result<bool>()>& attempt, const Error& otherwise,
                         const Patience& patience) {
-  for (;;) {
+  for (Nanos pause = kPause;;) {
     Result<bool> done = attempt();
     ReleaseLate();
     if (done.has_error() && done.error().code != Code::kDeadlineExceeded) {
@@ -59,7 +81,10 @@ Result<void> RetryStops(const std::function<Result<bool>()>& attempt, const Erro
     if (MonotonicNow() > patience.deadline) {
       return done.has_error() ? Error{Code::kUnavailable, done.error().message, "Try again."} : otherwise;
     }
-    Pause();
+    PauseOrStep(pause);
+    if (done.has_error()) {  // they stood for long, and for nothing
+      pause = std::min(Nanos(pause.value * 2), kLongestPause);
+    }
   }
 }
 

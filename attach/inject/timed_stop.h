@@ -22,6 +22,10 @@ struct StopCost {
   void Add(const StopCost& other);
 };
 
+// All threads, for 5 ms at the most. Of one that is in the kernel or has no CPU nothing is awaited: it stops before its
+// next instruction. kDeadlineExceeded: not one has stopped. Other errors as StoppedThreads::StopAll.
+Result<StoppedThreads> StopForAMoment(Pid pid);
+
 class TimedStop {
  public:
   TimedStop(StoppedThreads threads, StopCost& cost) : threads_(std::move(threads)), cost_(cost) {}
@@ -32,7 +36,10 @@ class TimedStop {
     cost_.Add(MonotonicNow() - begin_);
   }
 
-  const std::vector<Tid>& threads() const { return threads_->threads(); }
+  // One that has stopped.
+  Tid any() const { return threads_->threads().front(); }
+  // Whether some thread may be among these instructions, or come there without asking where they are.
+  bool PointsInto(Pid pid, RemoteAddr begin, RemoteAddr end) const;
 
  private:
   std::optional<StoppedThreads> threads_;

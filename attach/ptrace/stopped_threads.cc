@@ -11,6 +11,7 @@
 #include "attach/proc/proc_file.h"
 #include "attach/proc/proc_stat.h"
 #include "attach/proc/procfs.h"
+#include "attach/proc/run_probe.h"
 #include "attach/ptrace/guarded_seize.h"
 #include "attach/ptrace/held_start.h"
 #include "attach/ptrace/traced_threads.h"
@@ -132,6 +133,7 @@ Result<StoppedThreads> StoppedThreads::StopAll(Pid pid, const Wait& wait, const 
 Result<StoppedThreads> StoppedThreads::TryToStopAll(Pid pid, const Wait& wait, const std::function<Tid()>& first) {
   ReleaseLate();
   const Nanos deadline = MonotonicNow() + wait.most;
+  Nanos enough;  // since the first were interrupted
   StoppedThreads stopped(pid);
   GuardedSeize seize;
   // A thread that was not in the list yet was made by one that was not stopped yet: once a whole round finds nothing
@@ -156,8 +158,10 @@ Result<StoppedThreads> StoppedThreads::TryToStopAll(Pid pid, const Wait& wait, c
       grew |= seized.value() && wait.only.empty();
     }
     stopped.Interrupt(first ? first() : Tid());
-    if (auto awaited = stopped.AwaitStops(wait.is_enough ? MonotonicNow() + wait.most : deadline);
-        awaited.has_error() && !wait.is_enough) {
+    if (wait.is_enough) {
+      enough = enough.value != 0 ? enough : MonotonicNow() + wait.most;
+      (void)stopped.AwaitStops(enough, Until::kOrWaiting).has_error();
+    } else if (auto awaited = stopped.AwaitStops(deadline); awaited.has_error()) {
       return std::move(awaited).error();
     }
   }
@@ -248,9 +252,16 @@ void StoppedThreads::LookAtHeld() {
   }
 }
 
-Result<void> StoppedThreads::AwaitStops(Nanos deadline) {
+bool StoppedThreads::AllComingWait() const {
+  return std::ranges::all_of(seized_, [&](Tid tid) { return RunProbe(pid_, tid).Look() == RunProbe::State::kWaits; });
+}
+
+Result<void> StoppedThreads::AwaitStops(Nanos deadline, Until until) {
   Backoff backoff;
   for (CollectStops(); !seized_.empty(); CollectStops()) {
+    if (until == Until::kOrWaiting && backoff.is_long() && AllComingWait()) {
+      return {};
+    }
     if (MonotonicNow() > deadline) {
       return Error{Code::kDeadlineExceeded,
                    "thread " + std::to_string(seized_.front().value) + " of process " + std::to_string(pid_.value) +

@@ -38,8 +38,9 @@ class StoppedThreads {
   // `first`: asked when all threads are ready to be stopped: which one is stopped before the others, because it is the
   // one that goes on meanwhile.
   static Result<StoppedThreads> StopAll(Pid pid, Nanos timeout, const std::function<Tid()>& first = nullptr);
-  // Waits for none longer than that. Who has not stopped by then is in the kernel or has no CPU, and stops before its
-  // next instruction: its stack stands still as well. Call ReleaseLate when SIGCHLD comes, until that returns 0.
+  // Waits for none longer than that, and hardly for one that the kernel says to wait (state D). Who has not stopped by
+  // then is in the kernel or has no CPU, and stops before its next instruction: its stack stands still as well. Call
+  // ReleaseLate when SIGCHLD comes, until that returns 0.
   static Result<StoppedThreads> StopAllAtOnce(Pid pid, Nanos at_once, const std::function<Tid()>& first);
   // The same of these alone, each of which must be one of that process.
   static Result<StoppedThreads> StopAtOnce(Pid pid, std::span<const Tid> threads, Nanos at_once,
@@ -59,6 +60,8 @@ class StoppedThreads {
   ~StoppedThreads();
 
   const std::vector<Tid>& threads() const { return threads_; }
+  // Those of StopAllAtOnce that have not stopped: they do before their next instruction.
+  const std::vector<Tid>& coming() const { return seized_; }
 
  private:
   explicit StoppedThreads(Pid pid) : pid_(pid) {}
@@ -74,8 +77,10 @@ class StoppedThreads {
   // True if the thread was seized now, false if it has ended. It goes on until Interrupt.
   Result<bool> Seize(Tid tid, GuardedSeize& seize);
   void Interrupt(Tid first);
-  // Until every seized thread is stopped or dead.
-  Result<void> AwaitStops(Nanos deadline);
+  // Until every seized thread is stopped or dead; with kOrWaiting, or waits in the kernel.
+  enum class Until : uint8_t { kStopped, kOrWaiting };
+  Result<void> AwaitStops(Nanos deadline, Until until = Until::kStopped);
+  bool AllComingWait() const;
   // The threads of seized_ that have stopped move to threads_.
   void CollectStops();
   // The threads of threads_ that stand no more leave it.

@@ -5,7 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <iostream>
 #include <optional>
+#include <sstream>
 
 #include "client/cli/chosen_backend.h"
 #include "client/cli/command.h"
@@ -13,6 +15,7 @@
 #include "client/cli/help_format.h"
 #include "client/cli/later_flags.h"
 #include "client/cli/messages.h"
+#include "daemon/manual/empty_values.h"
 #include "daemon/manual/manual_page.h"
 
 namespace ptrace_prof {
@@ -204,6 +207,7 @@ int RunCommandLine(int argc, char** argv, CaptureBackend& embedded) {
   ChosenBackend backend(embedded);
   CLI::App root("Shows where a live Python process spends its time.", "ptrace-prof");
   std::vector<Entry> entries = DeclareAll(root, backend);
+  RefuseEmptyValues(root);
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.size() == 1 && words[0] == kManualWord) {
     return static_cast<int>(PrintOut(Manual(root)));
@@ -221,7 +225,10 @@ int RunCommandLine(int argc, char** argv, CaptureBackend& embedded) {
   try {
     root.parse(ours);
   } catch (const CLI::Success& asked) {  // --help, --version
-    return root.exit(asked);
+    std::ostringstream said;
+    const int status = root.exit(asked, said, std::cerr);
+    const ExitCode printed = PrintOut(said.str());
+    return printed != ExitCode::kOk ? static_cast<int>(printed) : status;
   } catch (const CLI::ParseError& error) {
     return static_cast<int>(Fail(UsageError(error, root)));
   }

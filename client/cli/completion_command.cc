@@ -1,5 +1,4 @@
 #include <CLI/CLI.hpp>
-#include <cstdio>
 
 #include "client/cli/command.h"
 #include "client/cli/completion.h"
@@ -22,8 +21,7 @@ class CompletionCommand : public Command {
     if (script.has_error()) {
       return static_cast<int>(Fail(script.error()));
     }
-    std::fputs(script.value().c_str(), stdout);
-    return 0;
+    return static_cast<int>(PrintOut(script.value()));
   }
 
  private:

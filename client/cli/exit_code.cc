@@ -33,6 +33,7 @@ constexpr Mapping kMappings[] = {
     {Code::kOutOfRange, ExitCode::kUsage},
     {Code::kNotFound, ExitCode::kNoSuchProcess},
     {Code::kPermissionDenied, ExitCode::kPermission},
+    {Code::kUnauthenticated, ExitCode::kPermission},
     {Code::kFailedPrecondition, ExitCode::kNotPython},
     {Code::kUnimplemented, ExitCode::kNotPython},
     {Code::kGone, ExitCode::kGone},

@@ -2,12 +2,14 @@
 
 #include <unistd.h>
 
+#include "attach/base/standard_descriptors.h"
 #include "client/cli/command_line.h"
 #include "client/cli/embedded.h"
 #include "client/cli/messages.h"
 
 int main(int argc, char** argv) {
   using namespace ptrace_prof;
+  OccupyStandardDescriptors();
   if (::getuid() != ::geteuid() || ::getgid() != ::getegid()) {
     return static_cast<int>(
         Fail({Code::kPermissionDenied, "ptrace-prof must not be a set-user-ID or set-group-ID program",

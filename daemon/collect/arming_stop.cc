@@ -9,7 +9,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr Nanos kPatience = Nanos::FromMillis(500);
+constexpr Nanos kMoment = Nanos::FromMillis(5);
 
 // Their ends are never told. Finalizers may run on top of one, seldom more than a few frames.
 void DropUnborn(const ThreadsToArm& from, std::vector<RawFrame>& frames) {
@@ -66,7 +66,7 @@ Result<ArmingStop> StopAndArm(const ThreadsToArm& threads, const std::function<R
   ArmingStop stop;
   stop.threads.reserve(threads.roster.tracks().size());
   const Nanos begin = MonotonicNow();
-  PP_ASSIGN_OR_RETURN(const StoppedThreads stopped, StoppedThreads::StopAll(threads.pid, kPatience));
+  PP_ASSIGN_OR_RETURN(const StoppedThreads stopped, StoppedThreads::StopAllAtOnce(threads.pid, kMoment, nullptr));
   stop.when = MonotonicNow();
   CopyStacks(threads, stop);
   PP_RETURN_IF_ERROR(arm());

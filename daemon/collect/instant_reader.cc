@@ -418,7 +418,8 @@ InstantReader::Outcome InstantReader::TakeHolder(size_t gil, ThreadTrack& holder
     }
     return TakeStanding(nullptr, gil, &stood);
   }
-  if (state == RunProbe::State::kWaits) {
+  // Who is inside another interpreter, with a GIL of its own, runs and yet stands still where it went in.
+  if (state == RunProbe::State::kWaits || (holder.is_inside() && !watch_.gils()[gil].locked)) {
     const Outcome outcome = TakeStanding(&holder, gil, &stood);
     if (outcome == Outcome::kEnded || stood) {
       return outcome;

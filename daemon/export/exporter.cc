@@ -172,7 +172,7 @@ Result<ExportFormat> ChooseFormat(std::string_view name, std::string_view output
   return Error{Code::kInvalidArgument, fmt::format("there is no format called {}", name), Choices()};
 }
 
-Result<void> CheckPlace(const std::string& output_path) { return CheckFolderOf(output_path); }
+Result<void> CheckPlace(const std::string& output_path) { return CheckPlaceOf(output_path); }
 
 Result<ExportSummary> ExportTrace(int input_fd, const ExportOptions& options, const std::string& output_path) {
   if (!options.format) {

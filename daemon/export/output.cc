@@ -15,10 +15,20 @@ namespace {
 
 constexpr std::string_view kRemedy = "Free some space or name another place with -o; the trace itself is untouched.";
 
-// rename(2) would replace a symbolic link instead of the file that it stands for.
+enum class LinkAt : uint8_t { kNone, kOurs, kOthers };
+
+LinkAt LookForLink(const std::string& path) {
+  struct stat there {};
+  if (::lstat(path.c_str(), &there) != 0 || !S_ISLNK(there.st_mode)) {
+    return LinkAt::kNone;
+  }
+  return there.st_uid == ::geteuid() ? LinkAt::kOurs : LinkAt::kOthers;
+}
+
+// rename(2) would replace a symbolic link instead of the file that it stands for. Only one of our own is followed.
 std::string ResolveLinks(const std::string& path) {
   char resolved[PATH_MAX];
-  return ::realpath(path.c_str(), resolved) != nullptr ? resolved : path;
+  return LookForLink(path) == LinkAt::kOurs && ::realpath(path.c_str(), resolved) != nullptr ? resolved : path;
 }
 
 bool IsStream(const std::string& path) {
@@ -43,6 +53,7 @@ Result<std::unique_ptr<Output>> Output::OpenPlain(const std::string& path) {
   if (path.empty()) {
     return Error{Code::kInvalidArgument, "the name of the output file is empty", "Name one with -o."};
   }
+  PP_RETURN_IF_ERROR(CheckPlaceOf(path));
   if (path == "-") {
     UniqueFd fd(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
     if (!fd.is_open()) {
@@ -57,7 +68,6 @@ Result<std::unique_ptr<Output>> Output::OpenPlain(const std::string& path) {
     }
     return std::unique_ptr<Output>(new Output(path, "", std::move(fd)));
   }
-  PP_RETURN_IF_ERROR(CheckFolderOf(path));
   std::string target = ResolveLinks(path);
   std::string temporary = fmt::format("{}.tmp.{}", target, ::getpid());
   ::unlink(temporary.c_str());  // left by a killed process that had our pid
@@ -145,8 +155,18 @@ Result<void> Output::Commit() {
   return {};
 }
 
-Result<void> CheckFolderOf(const std::string& path) {
-  if (path == "-" || IsStream(path)) {
+Result<void> CheckPlaceOf(const std::string& path) {
+  if (path == "-") {
+    const int mode = ::fcntl(STDOUT_FILENO, F_GETFL);
+    return mode == -1 || (mode & O_ACCMODE) == O_RDONLY
+               ? ErrnoError(EBADF, "cannot write to standard output", "it is closed: name a file with -o")
+               : Result<void>();
+  }
+  if (LookForLink(path) == LinkAt::kOthers) {  // it would lead root to whatever file it likes
+    return Error{Code::kPermissionDenied, fmt::format("{} is a symbolic link of another user's", path),
+                 "remove it, or name another file with -o"};
+  }
+  if (IsStream(path)) {
     return {};
   }
   const std::string folder = TemporaryFolderFor(path);

@@ -61,8 +61,9 @@ class Output {
   Result<void> status_;
 };
 
-// kNotFound, kPermissionDenied: there is no such folder, or nothing may be made in it.
-Result<void> CheckFolderOf(const std::string& path);
+// Whether an output can be there. kNotFound, kPermissionDenied: there is no such folder, nothing may be made in it, or
+// a symbolic link of another user's stands there. kInternal: standard output is closed.
+Result<void> CheckPlaceOf(const std::string& path);
 
 // The folder for temporary files that belong to an output: beside it, or TMPDIR for streams.
 std::string TemporaryFolderFor(const std::string& output_path);

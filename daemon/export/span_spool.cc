@@ -41,8 +41,9 @@ void SpanSpool::WriteBlock(Track& track) {
     const ssize_t written = ::pwrite(file_.get(), bytes + done, kBlockBytes - done, static_cast<off_t>(size_ + done));
     if (written > 0) {
       done += static_cast<size_t>(written);
-    } else if (errno != EINTR) {
-      status_ = ErrnoError(errno, fmt::format("cannot write a temporary file in {}", folder_), kRemedy);
+    } else if (written == 0 || errno != EINTR) {
+      status_ = ErrnoError(written == 0 ? ENOSPC : errno, fmt::format("cannot write a temporary file in {}", folder_),
+                           kRemedy);
     }
   }
   track.blocks.push_back(size_);

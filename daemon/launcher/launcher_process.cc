@@ -35,7 +35,7 @@ void LeaveDaemon() {
 // Every descriptor but the first three and the sockets, which become 3, 4 and 5.
 LauncherSockets CloseOthers(const LauncherSockets& sockets) {
   constexpr int kFirst = 3;
-  constexpr int kAside = 64;  // so that none is overwritten before it was moved
+  constexpr int kAside = kFirst + 3;  // so that none is overwritten before it was moved
   int moved[3];
   int count = 0;
   for (const UniqueFd* socket : {&sockets.commands, &sockets.door, &sockets.listening}) {
@@ -82,6 +82,9 @@ Result<LauncherProcess> ForkLauncher(const UniqueFd& listening, const std::funct
   if (pid == 0) {
     LeaveDaemon();
     LauncherSockets kept = CloseOthers(theirs);
+    if (!kept.commands.is_open() || !kept.door.is_open() || !kept.listening.is_open()) {
+      ::_exit(1);
+    }
     for (UniqueFd* closed : {&ours.socket, &ours.door, &theirs.commands, &theirs.door, &theirs.listening}) {
       (void)closed->release();  // with all others
     }

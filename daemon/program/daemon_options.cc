@@ -5,9 +5,12 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
+#include <iostream>
 #include <string_view>
 
+#include "daemon/manual/empty_values.h"
 #include "daemon/manual/manual_page.h"
 #include "rpc/default_socket.h"
 
@@ -187,6 +190,7 @@ ParsedOptions ParseDaemonOptions(int argc, char** argv) {
   RawOptions raw;
   CLI::App app("Serves captures of Python processes over gRPC.", "ptrace-profd");
   Declare(app, parsed.options, raw);
+  RefuseEmptyValues(app);
   if (argc == 2 && std::string_view(argv[1]) == kManualWord) {
     fmt::print(
         "{}",
@@ -205,6 +209,9 @@ ParsedOptions ParseDaemonOptions(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {  // --help, --version
     parsed.exit_status = app.exit(asked);
+    if (!std::cout.flush()) {
+      parsed.exit_status = Fail(ErrnoError(errno, "cannot write to standard output"));
+    }
     return parsed;
   } catch (const CLI::ParseError& error) {
     parsed.exit_status = Fail({Code::kInvalidArgument, error.what(), "see `ptrace-profd --help`"});

@@ -25,10 +25,13 @@ constexpr size_t kReadAtOnce = 1 << 20;
 std::string With(const std::string& id, std::string_view suffix) { return id + std::string(suffix); }
 
 Result<std::string> ReadFile(int folder, const std::string& name) {
-  const UniqueFd file(::openat(folder, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const UniqueFd file(::openat(folder, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
   struct stat there {};
   if (!file.is_open() || ::fstat(file.get(), &there) != 0) {
     return ErrnoError(errno, "cannot read it");
+  }
+  if (!S_ISREG(there.st_mode)) {
+    return Error{Code::kDataLoss, "it is no regular file", ""};
   }
   if (there.st_size > kLongestRecord) {
     return Error{Code::kDataLoss, "it is too long", ""};

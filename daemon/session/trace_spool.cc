@@ -55,10 +55,13 @@ Result<std::unique_ptr<TraceSpool>> TraceSpool::CreateNamed(const std::string& f
 Result<std::unique_ptr<TraceSpool>> TraceSpool::OpenNamed(const std::string& folder, const std::string& name,
                                                           std::optional<uint64_t> size) {
   const std::string path = folder + "/" + name;
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
   struct stat there {};
   if (!fd.is_open() || ::fstat(fd.get(), &there) != 0) {
     return StorageError(errno, folder, "cannot read the trace " + name, "");
+  }
+  if (!S_ISREG(there.st_mode)) {
+    return Error{Code::kDataLoss, fmt::format("{} in {} is no regular file", name, folder), ""};
   }
   std::unique_ptr<TraceSpool> spool(new TraceSpool(std::move(fd), folder));
   spool->written_ = static_cast<uint64_t>(there.st_size);

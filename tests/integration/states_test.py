@@ -101,6 +101,12 @@ class States(case.Case):
         self.assertGreater(seen, 50, run)
         self.assertUnharmed(target.pid)
 
+    def test_one_that_is_inside_a_subinterpreter_is_stopped_for_that_alone(self):
+        target = self.start("lets_nobody_in.py", "subinterpreter")
+        said = profiler.must("record", "--pid", target.pid, "--rate", "200", "-d", "2s", "-o", "-", "-f", "text").errors
+        counts = {what: int(number.replace(",", "")) for number, what in re.findall(r"([\d,]+) (samples|brief stops)", said)}
+        self.assertLess(counts["brief stops"], 1.5 * counts["samples"], said)
+
     def test_one_that_is_stopped_stands_still(self):
         reading = ((), ("--nonblocking",))
         for script, ways in ((("busyloop.py",), (*reading, ("--blocking",))), (("many_waiting.py", "asleep"), reading)):

@@ -74,6 +74,19 @@ class TraceWaits(case.Case):
         target.signal(signal.SIGCONT)
         self.assertUnharmed(target.pid)
 
+    def test_a_thread_that_no_signal_reaches(self):
+        target = self.start("in_state_d.py")
+        fifo = f"/proc/{target.pid}/root{target.expect('waits').text.split()[1]}"
+        for times in range(2):  # the second one meets what the first has left
+            traced = self.running(target, "-d", "300ms").wait(SOON)
+            self.assertEqual(traced.status, 0, traced)
+            self.assertRegex(traced.errors, r"(?m)^[1-9][\d,]* calls and returns in", times)
+            states = [status_fields(target.pid, tid)["State"][0] for tid in os.listdir(f"/proc/{target.pid}/task")]
+            self.assertIn("D", states)
+        with open(fifo, "wb"):
+            target.expect("spawned")
+        self.assertUnharmed(target.pid)
+
     def test_only_a_subinterpreter(self):
         if self.interpreter.numbers[:2] == (3, 8):
             self.skipTest("any interpreter lets a tracer in, and is traced")

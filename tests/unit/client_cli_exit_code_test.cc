@@ -22,6 +22,7 @@ TEST(ExitCode, TellsCausesApart) {
   EXPECT_EQ(ExitCodeOf(Code::kOk), ExitCode::kOk);
   EXPECT_EQ(ExitCodeOf(Code::kNotFound), ExitCode::kNoSuchProcess);
   EXPECT_EQ(ExitCodeOf(Code::kPermissionDenied), ExitCode::kPermission);
+  EXPECT_EQ(ExitCodeOf(Code::kUnauthenticated), ExitCode::kPermission);
   EXPECT_EQ(ExitCodeOf(Code::kFailedPrecondition), ExitCode::kNotPython);
   EXPECT_EQ(ExitCodeOf(Code::kUnimplemented), ExitCode::kNotPython);
   EXPECT_EQ(ExitCodeOf(Code::kGone), ExitCode::kGone);

@@ -216,9 +216,10 @@ TEST_F(Shelf, StrangeFilesAreNamedAndLeft) {
   ::rename((folder_.path() + "/c1.json").c_str(), (folder_.path() + "/other.json").c_str());
   std::ofstream(folder_.path() + "/bad.json") << "{";
   ASSERT_EQ(::symlink("/etc/passwd", (folder_.path() + "/link.json").c_str()), 0);
+  ASSERT_EQ(::mkfifo((folder_.path() + "/fifo.json").c_str(), 0600), 0);
   EXPECT_TRUE(Find().empty());
-  EXPECT_EQ(troubles_.size(), 4U) << "a trace without a record, and three records that are none";
-  for (const char* name : {"other.json", "bad.json", "link.json", "c1.pftrace"}) {
+  EXPECT_EQ(troubles_.size(), 5U) << "a trace without a record, and four records that are none";
+  for (const char* name : {"other.json", "bad.json", "link.json", "c1.pftrace", "fifo.json"}) {
     EXPECT_TRUE(Exists(name)) << name;
   }
 }

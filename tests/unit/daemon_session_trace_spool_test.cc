@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 
@@ -156,6 +157,14 @@ TEST_F(Spooling, WhatIsForgottenTakesUpNoSpace) {
   EXPECT_EQ(spool_->ReadPackets(first.value().size(), trace.size()).value(), trace.substr(first.value().size()));
   spool_->ForgetBefore(UINT64_MAX);
   EXPECT_LT(spool_->stored(), uint64_t{64} << 10);
+}
+
+TEST(TraceSpool, DoesNotWaitAtAPipe) {
+  const ScratchDirectory folder;
+  ASSERT_EQ(::mkfifo((folder.path() + "/pipe").c_str(), 0600), 0);
+  const auto opened = TraceSpool::OpenNamed(folder.path(), "pipe", std::nullopt);
+  ASSERT_TRUE(opened.has_error());
+  EXPECT_EQ(opened.error().message, "pipe in " + folder.path() + " is no regular file");
 }
 
 TEST(TraceSpool, SaysWhichFolderIsMissing) {

@@ -1,0 +1,18 @@
+#include "attach/base/standard_descriptors.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <initializer_list>
+
+namespace ptrace_prof {
+
+void OccupyStandardDescriptors() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(fd, F_GETFD) == -1) {
+      (void)::open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR);  // the lowest number that is free: this one
+    }
+  }
+}
+
+}  // namespace ptrace_prof
