@@ -21,7 +21,8 @@ Result<uint32_t> ChunkSizeFrom(uint32_t max_chunk_bytes);
 
 class TraceCursor {
  public:
-  TraceCursor(const TraceSpool& spool, uint64_t offset, uint32_t most) : spool_(spool), offset_(offset), most_(most) {}
+  TraceCursor(const TraceSpool& spool, uint64_t offset, uint32_t most)
+      : spool_(spool), file_(spool.Hold()), offset_(offset), most_(most) {}
 
   bool has_more() const { return spool_.size() > offset_; }
   // The next chunk; false: there is none for now.
@@ -30,6 +31,7 @@ class TraceCursor {
 
  private:
   const TraceSpool& spool_;
+  const TraceSpool::Reading file_;
   uint64_t offset_;
   const uint32_t most_;
 };

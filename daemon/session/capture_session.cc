@@ -157,8 +157,11 @@ void CaptureSession::ShareStops(uint8_t captures) {
 }
 
 void CaptureSession::Wake() {
-  const uint64_t one = 1;
-  (void)!::write(wake_.get(), &one, sizeof one);
+  const std::lock_guard lock(mutex_);
+  if (wake_.is_open()) {
+    const uint64_t one = 1;
+    (void)!::write(wake_.get(), &one, sizeof one);
+  }
 }
 
 bool CaptureSession::WaitForEnd(Nanos timeout) const {
@@ -352,6 +355,14 @@ bool CaptureSession::HasMore(bool is_silent) {
   return !(is_silent && had_ended);
 }
 
+// Hundreds of ended captures are kept.
+void CaptureSession::Rest() {
+  collector_.reset();
+  spool_->Rest();
+  const std::lock_guard lock(mutex_);
+  wake_.reset();
+}
+
 void CaptureSession::Run() {
   Nanos told = MonotonicNow();
   for (bool more = true; more;) {
@@ -372,6 +383,7 @@ void CaptureSession::Run() {
   Conclude();
   collector_->Concluded(Snapshot().error);
   (void)SaveRecord().has_error();  // the registry tries again
+  Rest();
   if (parameters_.on_end) {
     parameters_.on_end(parameters_, Snapshot());
   }

@@ -82,16 +82,17 @@ class CaptureSession {
   void Wake();
   void ObeyCancel();
   void Conclude();
+  void Rest();
   void TellEnd(std::optional<Error> error);
   void Tell();
 
   const CaptureParameters parameters_;
-  const std::unique_ptr<TraceSpool> spool_;
-  const std::unique_ptr<Collector> collector_;
-  const UniqueFd wake_;  // an eventfd
+  const std::unique_ptr<TraceSpool> spool_;  // without a descriptor once it has ended and nobody reads
+  std::unique_ptr<Collector> collector_;     // of the session's thread; none once it has ended
 
   mutable std::mutex mutex_;
   mutable std::condition_variable ended_;
+  UniqueFd wake_;  // an eventfd, until it has ended
   CaptureSnapshot now_;
   TraceMeter meter_;  // of the session's thread
   SpoolShare share_;  // likewise

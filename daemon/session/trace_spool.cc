@@ -44,17 +44,16 @@ Result<std::unique_ptr<TraceSpool>> TraceSpool::Create(const std::string& folder
 }
 
 Result<std::unique_ptr<TraceSpool>> TraceSpool::CreateNamed(const std::string& folder, const std::string& name) {
-  const std::string path = folder + "/" + name;
+  std::string path = folder + "/" + name;
   UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!fd.is_open()) {
     return StorageError(errno, folder, "cannot make a file for the trace", "free some space there");
   }
-  return std::unique_ptr<TraceSpool>(new TraceSpool(std::move(fd), folder));
+  return std::unique_ptr<TraceSpool>(new TraceSpool(std::move(fd), folder, std::move(path)));
 }
 
-Result<std::unique_ptr<TraceSpool>> TraceSpool::OpenNamed(const std::string& folder, const std::string& name,
-                                                          std::optional<uint64_t> size) {
-  const std::string path = folder + "/" + name;
+Result<UniqueFd> TraceSpool::OpenToRead(const std::string& path, const std::string& folder) {
+  const std::string name = path.substr(path.rfind('/') + 1);
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
   struct stat there {};
   if (!fd.is_open() || ::fstat(fd.get(), &there) != 0) {
@@ -63,14 +62,52 @@ Result<std::unique_ptr<TraceSpool>> TraceSpool::OpenNamed(const std::string& fol
   if (!S_ISREG(there.st_mode)) {
     return Error{Code::kDataLoss, fmt::format("{} in {} is no regular file", name, folder), ""};
   }
-  std::unique_ptr<TraceSpool> spool(new TraceSpool(std::move(fd), folder));
+  return fd;
+}
+
+Result<std::unique_ptr<TraceSpool>> TraceSpool::OpenNamed(const std::string& folder, const std::string& name,
+                                                          std::optional<uint64_t> size) {
+  std::string path = folder + "/" + name;
+  PP_ASSIGN_OR_RETURN(UniqueFd fd, OpenToRead(path, folder));
+  struct stat there {};
+  ::fstat(fd.get(), &there);
+  std::unique_ptr<TraceSpool> spool(new TraceSpool(std::move(fd), folder, std::move(path)));
   spool->written_ = static_cast<uint64_t>(there.st_size);
   if (size.has_value() && *size <= spool->written_) {
     spool->committed_.store(*size, std::memory_order_release);
   } else {
     PP_RETURN_IF_ERROR(spool->FindWhatIsWhole(spool->written_));
   }
+  spool->Rest();
   return spool;
+}
+
+TraceSpool::TraceSpool(UniqueFd fd, std::string folder, std::string path)
+    : folder_(std::move(folder)), path_(std::move(path)), kept_(std::make_shared<const UniqueFd>(std::move(fd))) {
+  open_ = kept_;
+}
+
+void TraceSpool::Rest() {
+  const std::lock_guard lock(file_mutex_);
+  if (!path_.empty()) {
+    kept_.reset();
+  }
+}
+
+Result<TraceSpool::Reading> TraceSpool::File() const {
+  const std::lock_guard lock(file_mutex_);
+  if (Reading open = open_.lock(); open != nullptr) {
+    return open;
+  }
+  PP_ASSIGN_OR_RETURN(UniqueFd fd, OpenToRead(path_, folder_));
+  auto file = std::make_shared<const UniqueFd>(std::move(fd));
+  open_ = file;
+  return Reading(std::move(file));
+}
+
+TraceSpool::Reading TraceSpool::Hold() const {
+  auto file = File();
+  return file.has_error() ? nullptr : std::move(file).value();
 }
 
 // Of damaged bytes, what came before counts.
@@ -100,7 +137,7 @@ Result<void> TraceSpool::Frame(std::string_view text) {
 Result<void> TraceSpool::Append(std::span<const std::byte> bytes) {
   auto framed = Frame({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   for (size_t done = 0; done < bytes.size();) {
-    const ssize_t put = ::pwrite(fd_.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(written_));
+    const ssize_t put = ::pwrite(kept_->get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(written_));
     if (put < 0 && errno == EINTR) {
       continue;
     }
@@ -132,9 +169,10 @@ void TraceSpool::CommitWhatIsWhole() {
 }
 
 Result<std::string> TraceSpool::ReadExactly(uint64_t offset, size_t size) const {
+  PP_ASSIGN_OR_RETURN(const Reading file, File());
   std::string bytes(size, '\0');
   for (size_t done = 0; done < size;) {
-    const ssize_t got = ::pread(fd_.get(), bytes.data() + done, size - done, static_cast<off_t>(offset + done));
+    const ssize_t got = ::pread(file->get(), bytes.data() + done, size - done, static_cast<off_t>(offset + done));
     if (got == 0 || (got < 0 && errno != EINTR)) {
       return StorageError(got == 0 ? EIO : errno, folder_, "cannot read the stored trace", "");
     }
@@ -147,7 +185,7 @@ void TraceSpool::ForgetBefore(uint64_t offset) {
   constexpr uint64_t kBlock = 64 * 1024;
   const uint64_t blocks = std::min(offset, size()) / kBlock * kBlock;
   if (blocks > 0 &&
-      ::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(blocks)) == 0) {
+      ::fallocate(kept_->get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(blocks)) == 0) {
     forgotten_.store(blocks, std::memory_order_relaxed);
   }
 }

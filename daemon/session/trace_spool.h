@@ -1,7 +1,7 @@
 // The trace of one capture on disk: in a file without a name, gone with us, whatever happens; or in one that stays.
 //
-// Append from one thread; the rest from any. Only whole packets count as size(), so that every prefix that a reader
-// gets is a valid trace. Bytes come from a collector and are hostile.
+// Append, ForgetBefore and Rest from one thread; the rest from any. Only whole packets count as size(), so that every
+// prefix that a reader gets is a valid trace. Bytes come from a collector and are hostile.
 #pragma once
 
 #include <atomic>
@@ -40,6 +40,12 @@ class TraceSpool {
   // Bytes that take up space still.
   uint64_t stored() const { return size() - forgotten_.load(std::memory_order_relaxed); }
 
+  // Nothing is appended any more. A file that has a name is closed, and open again while somebody reads.
+  void Rest();
+  // Who holds it reads on to the end although the file's name may go. Null: it cannot be read, which reading says.
+  using Reading = std::shared_ptr<const UniqueFd>;
+  Reading Hold() const;
+
   // kOutOfRange: `offset` is behind the end or inside a packet. False: it is not known yet, and more is when this is
   // called again: a trace of an earlier daemon is looked through, so much at a time.
   static constexpr uint64_t kCheckAtOnce = 8 << 20;
@@ -49,15 +55,21 @@ class TraceSpool {
   Result<std::string> ReadPackets(uint64_t offset, size_t most) const;
 
  private:
-  TraceSpool(UniqueFd fd, std::string folder) : fd_(std::move(fd)), folder_(std::move(folder)) {}
+  // `path`: empty where it has no name.
+  TraceSpool(UniqueFd fd, std::string folder, std::string path = {});
+  static Result<UniqueFd> OpenToRead(const std::string& path, const std::string& folder);
+  Result<Reading> File() const;
   Result<void> Frame(std::string_view text);
   Result<void> FindWhatIsWhole(uint64_t end);
   void CommitWhatIsWhole();
   uint64_t LandmarkWithin(uint64_t from, uint64_t until) const;
   Result<std::string> ReadExactly(uint64_t offset, size_t size) const;
 
-  UniqueFd fd_;
   const std::string folder_;  // for messages
+  const std::string path_;
+  mutable std::mutex file_mutex_;
+  Reading kept_;                                // until it rests
+  mutable std::weak_ptr<const UniqueFd> open_;  // somebody reads
   PacketFramer framer_;
   uint64_t written_ = 0;
   uint64_t next_landmark_ = 1;

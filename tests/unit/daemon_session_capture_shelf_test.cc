@@ -11,7 +11,9 @@
 
 #include "daemon/session/capture_registry.h"
 #include "daemon/session/capture_shelf.h"
+#include "tests/unit/count_descriptors.h"
 #include "tests/unit/daemon_session_played_captures.h"
+#include "tests/unit/eventually.h"
 #include "tests/unit/in_child.h"
 #include "tests/unit/symbolizer_cpython_interpreters.h"
 
@@ -277,6 +279,26 @@ TEST_F(KeptCaptures, AreThereAfterTheEndOfTheServer) {
   EXPECT_EQ(again->Snapshot().state, CaptureState::kSucceeded);
 }
 
+TEST_F(KeptCaptures, HaveNoDescriptorUnlessSomebodyReads) {
+  Serve({});
+  const size_t before = CountDescriptors();
+  std::vector<Session> sessions;
+  for (int i = 0; i < 20; ++i) {
+    sessions.push_back(CreateEnded("c" + std::to_string(i)));
+    starter_.Forget();
+  }
+  EXPECT_TRUE(Eventually([&] { return CountDescriptors() == before; })) << before << ", " << CountDescriptors();
+  {
+    const TraceSpool::Reading one = sessions.front()->spool().Hold();
+    const TraceSpool::Reading other = sessions.front()->spool().Hold();
+    EXPECT_EQ(CountDescriptors(), before + 1);
+  }
+  EXPECT_EQ(sessions.front()->spool().ReadPackets(0, 1 << 20).value().size(), sessions.front()->spool().size());
+  EXPECT_EQ(CountDescriptors(), before);
+  Serve({});
+  EXPECT_EQ(CountDescriptors(), before) << "those of an earlier daemon";
+}
+
 TEST_F(KeptCaptures, ARepeatedRequestFindsThemToo) {
   Serve({});
   CreateEnded("one");
@@ -313,6 +335,7 @@ TEST_F(KeptCaptures, AgeCountsForAll) {
   Serve({.kept_for = Nanos(1)});
   const Session read = CreateEnded("one", true);
   const uint64_t size = read->spool().size();
+  const TraceSpool::Reading reading = read->spool().Hold();
   registry_->Expire();
   EXPECT_TRUE(Ids().empty());
   ASSERT_EQ(forgotten_.size(), 1U);

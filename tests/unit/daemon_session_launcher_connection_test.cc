@@ -1,6 +1,5 @@
 // The launcher as the daemon knows it: a process at the other end of a LauncherConnection, starting this very program.
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <gtest/gtest.h>
@@ -19,6 +18,7 @@
 #include "daemon/launcher/launcher_process.h"
 #include "daemon/session/launcher_connection.h"
 #include "daemon/session/launcher_door.h"
+#include "tests/unit/count_descriptors.h"
 
 namespace ptrace_prof {
 namespace {
@@ -34,16 +34,6 @@ std::string ReadSome(int fd) {
 bool HasEnded(int pidfd, int timeout_ms = 60'000) {
   pollfd ended{pidfd, POLLIN, 0};
   return ::poll(&ended, 1, timeout_ms) == 1;
-}
-
-int CountDescriptors() {
-  int count = 0;
-  DIR* folder = ::opendir("/proc/self/fd");
-  while (::readdir(folder) != nullptr) {
-    ++count;
-  }
-  ::closedir(folder);
-  return count;
 }
 
 // A listening socket without a name in any folder, and connections to it.
@@ -217,7 +207,7 @@ TEST_F(Launching, CollectorsGoOnWhenTheLauncherIsKilled) {
 
 TEST_F(Launching, FromManyThreadsWithoutLeavingAnything) {
   connection_->Wait(Start("do=describe"), kLong);
-  const int before = CountDescriptors();
+  const size_t before = CountDescriptors();
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([this] {

@@ -1,6 +1,5 @@
 // The listener with a service of the test's own behind it, and clients of gRPC's in front.
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <grpc/grpc.h>
 #include <grpcpp/generic/generic_stub.h>
@@ -21,6 +20,7 @@
 #include "rpc/status.h"
 #include "rpc/unix_listener.h"
 #include "rpc/unix_socket.h"
+#include "tests/unit/count_descriptors.h"
 #include "tests/unit/eventually.h"
 #include "tests/unit/in_child.h"
 
@@ -78,16 +78,6 @@ class TestServices : public ConnectionServices {
   Introduction introduction_;
   Endless endless_;
 };
-
-size_t CountDescriptors() {
-  size_t count = 0;
-  DIR* folder = ::opendir("/proc/self/fd");
-  while (::readdir(folder) != nullptr) {
-    ++count;
-  }
-  ::closedir(folder);
-  return count;
-}
 
 size_t ResidentKib() {
   std::ifstream file("/proc/self/statm");
