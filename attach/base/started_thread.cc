@@ -11,8 +11,11 @@ namespace {
 constexpr char kNoThread[] = "cannot start another thread";
 constexpr char kRemedy[] = "raise the limit of processes (ulimit -u, TasksMax, pids.max), or end some";
 
-Error OutOfMemory() {
+// With words where there is room for them.
+Error OutOfMemory() try {
   return Because(Reason::kOutOfResources, "there is no memory left", "raise its limit, or end what uses it");
+} catch (const std::bad_alloc&) {
+  return Error{Code::kResourceExhausted, {}, {}, Reason::kOutOfResources};
 }
 
 }  // namespace

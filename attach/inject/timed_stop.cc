@@ -27,7 +27,7 @@ void ReleaseLate() {
 }  // namespace
 
 Result<StoppedThreads> StopForAMoment(Pid pid) {
-  PP_ASSIGN_OR_RETURN(StoppedThreads stopped, StoppedThreads::StopAllAtOnce(pid, kMoment, nullptr));
+  PP_ASSIGN_OR_RETURN(StoppedThreads stopped, StoppedThreads::StopAll(pid, kMoment));
   if (stopped.threads().empty()) {
     return Error{Code::kDeadlineExceeded, NotStopped().message, NotStopped().remedy};
   }
@@ -40,7 +40,8 @@ bool TimedStop::PointsInto(Pid pid, RemoteAddr begin, RemoteAddr end) const {
     auto activity = ThreadActivity::Open(pid, tid);
     const WaitReason reason = activity.has_value() ? activity.value().Reason() : WaitReason{};
     const RemoteAddr at = reason.instruction_pointer;
-    return !reason.call.empty() && !at.IsNull() && (at.value < begin.value || at.value >= end.value);
+    return reason.kind != WaitKind::kStopped && !reason.call.empty() && !at.IsNull() &&
+           (at.value < begin.value || at.value >= end.value);
   };
   return !std::ranges::all_of(threads_->coming(), waits_elsewhere) ||
          std::ranges::any_of(threads_->threads(), [&](Tid tid) { return RegistersPointInto(tid, begin, end); });

@@ -22,8 +22,8 @@ struct StopCost {
   void Add(const StopCost& other);
 };
 
-// All threads, for 5 ms at the most. Of one that is in the kernel or has no CPU nothing is awaited: it stops before its
-// next instruction. kDeadlineExceeded: not one has stopped. Other errors as StoppedThreads::StopAll.
+// All threads, or an error within 5 ms or so: as StoppedThreads::StopAll. kDeadlineExceeded also where not one has
+// stopped, since it takes one to write into the code of the target.
 Result<StoppedThreads> StopForAMoment(Pid pid);
 
 class TimedStop {

@@ -11,7 +11,7 @@
 #include "attach/proc/proc_file.h"
 #include "attach/proc/proc_stat.h"
 #include "attach/proc/procfs.h"
-#include "attach/proc/run_probe.h"
+#include "attach/proc/quiet_wait.h"
 #include "attach/ptrace/guarded_seize.h"
 #include "attach/ptrace/held_start.h"
 #include "attach/ptrace/traced_threads.h"
@@ -28,6 +28,8 @@ constexpr Nanos kOthersStop{50'000};
 constexpr Nanos kMostOthersStop{3'000'000};
 constexpr Nanos kLongOthersStop{100'000'000};
 constexpr Nanos kLongestPause{8'000'000};
+
+constexpr Nanos kNextRound{1'000'000};  // for who was not there in the first one, of many that must not stand for long
 
 constexpr int kStaysHeld = -1;  // in place of a signal: of a program that is held for longer than this stop
 constexpr Nanos kHeldPatience = Nanos::FromMillis(200);
@@ -95,7 +97,7 @@ Result<StoppedThreads> StoppedThreads::Stop(Pid pid, Tid tid, Nanos timeout) {
     GuardedSeize seize;
     PP_ASSIGN_OR_RETURN([[maybe_unused]] const bool seized, stopped.Seize(tid, seize));
     stopped.Interrupt(tid);
-    PP_RETURN_IF_ERROR(stopped.AwaitStops(deadline));
+    PP_RETURN_IF_ERROR(stopped.AwaitStops(deadline, Until::kStopped));
   }
   if (stopped.threads_.empty() && HasEnded(pid, Tid(pid.value)) && HasEnded(pid, tid)) {
     return Gone(pid);
@@ -132,13 +134,11 @@ Result<StoppedThreads> StoppedThreads::StopAll(Pid pid, const Wait& wait, const 
 
 Result<StoppedThreads> StoppedThreads::TryToStopAll(Pid pid, const Wait& wait, const std::function<Tid()>& first) {
   ReleaseLate();
-  const Nanos deadline = MonotonicNow() + wait.most;
-  Nanos enough;  // since the first were interrupted
   StoppedThreads stopped(pid);
   GuardedSeize seize;
   // A thread that was not in the list yet was made by one that was not stopped yet: once a whole round finds nothing
   // to seize, nobody is left who could make one.
-  for (bool grew = true; grew;) {
+  for (bool grew = true, is_first = true; grew; is_first = false) {
     grew = false;
     std::vector<Tid> present(wait.only.begin(), wait.only.end());
     if (wait.only.empty()) {
@@ -151,17 +151,19 @@ Result<StoppedThreads> StoppedThreads::TryToStopAll(Pid pid, const Wait& wait, c
       Result<bool> seized = stopped.Seize(tid, seize);
       if (seized.has_error()) {
         stopped.Interrupt(tid);
-        (void)stopped.AwaitStops(deadline);                    // only a stopped thread can be let go
-        { const StoppedThreads let_go = std::move(stopped); }  // before anything is looked up
+        (void)stopped.AwaitStops(MonotonicNow() + wait.most, Until::kQuiet);  // only a stopped thread can be let go
+        { const StoppedThreads let_go = std::move(stopped); }                 // before anything is looked up
         return WithTracer(std::move(seized).error(), pid, tid);
       }
       grew |= seized.value() && wait.only.empty();
     }
+    if (!grew && !is_first) {
+      break;
+    }
     stopped.Interrupt(first ? first() : Tid());
-    if (wait.is_enough) {
-      enough = enough.value != 0 ? enough : MonotonicNow() + wait.most;
-      (void)stopped.AwaitStops(enough, Until::kOrWaiting).has_error();
-    } else if (auto awaited = stopped.AwaitStops(deadline); awaited.has_error()) {
+    const Nanos most = is_first || !wait.is_enough ? wait.most : std::min(wait.most, kNextRound);
+    if (auto awaited = stopped.AwaitStops(MonotonicNow() + most, Until::kQuiet);
+        awaited.has_error() && !wait.is_enough) {
       return std::move(awaited).error();
     }
   }
@@ -184,12 +186,8 @@ Result<bool> StoppedThreads::Seize(Tid tid, GuardedSeize& seize) {
     }
     LetStartGo();
   }
-  if (TakeLateThread(tid)) {
-    seized_.push_back(tid);
-    traced_.push_back(tid);
-    return true;
-  }
-  if (const int err = seize.Seize(tid, traced_); err != 0) {
+  const bool is_held = TakeLateThread(tid);
+  if (const int err = is_held ? 0 : seize.Seize(tid, traced_); err != 0) {
     if (err == ESRCH || HasEnded(pid_, tid)) {
       return false;
     }
@@ -252,14 +250,11 @@ void StoppedThreads::LookAtHeld() {
   }
 }
 
-bool StoppedThreads::AllComingWait() const {
-  return std::ranges::all_of(seized_, [&](Tid tid) { return RunProbe(pid_, tid).Look() == RunProbe::State::kWaits; });
-}
-
 Result<void> StoppedThreads::AwaitStops(Nanos deadline, Until until) {
   Backoff backoff;
   for (CollectStops(); !seized_.empty(); CollectStops()) {
-    if (until == Until::kOrWaiting && backoff.is_long() && AllComingWait()) {
+    if (until == Until::kQuiet && backoff.is_long() &&
+        std::ranges::all_of(seized_, [&](Tid tid) { return WaitsQuietly(pid_, tid); })) {
       return {};
     }
     if (MonotonicNow() > deadline) {

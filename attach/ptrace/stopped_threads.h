@@ -32,8 +32,10 @@ class StoppedThreads {
  public:
   // kPermissionDenied: Yama, capabilities, seccomp or another tracer (access_diagnosis.h explains which); StopAll says
   // kAlreadyTraced, and by whom.
-  // kDeadlineExceeded: a thread did not stop in time (uninterruptible sleep, no CPU); the others are let go.
-  // kGone: the process ended.
+  // A thread that waits in the kernel (state D: a disk, vfork) is not awaited: it stops before its next instruction,
+  // and does nothing there that others can see. kDeadlineExceeded: a thread did not stop in time, which begins when all
+  // were asked to (it has no CPU, or is just making a thread or an exec); the others are let go. kGone: the process
+  // ended.
   static Result<StoppedThreads> Stop(Pid pid, Tid tid, Nanos timeout);
   // `first`: asked when all threads are ready to be stopped: which one is stopped before the others, because it is the
   // one that goes on meanwhile.
@@ -60,7 +62,7 @@ class StoppedThreads {
   ~StoppedThreads();
 
   const std::vector<Tid>& threads() const { return threads_; }
-  // Those of StopAllAtOnce that have not stopped: they do before their next instruction.
+  // Those that have not stopped: they do before their next instruction.
   const std::vector<Tid>& coming() const { return seized_; }
 
  private:
@@ -77,10 +79,9 @@ class StoppedThreads {
   // True if the thread was seized now, false if it has ended. It goes on until Interrupt.
   Result<bool> Seize(Tid tid, GuardedSeize& seize);
   void Interrupt(Tid first);
-  // Until every seized thread is stopped or dead; with kOrWaiting, or waits in the kernel.
-  enum class Until : uint8_t { kStopped, kOrWaiting };
-  Result<void> AwaitStops(Nanos deadline, Until until = Until::kStopped);
-  bool AllComingWait() const;
+  // Until every seized thread is stopped or dead; kQuiet: or waits in the kernel where others see nothing of it.
+  enum class Until : uint8_t { kStopped, kQuiet };
+  Result<void> AwaitStops(Nanos deadline, Until until);
   // The threads of seized_ that have stopped move to threads_.
   void CollectStops();
   // The threads of threads_ that stand no more leave it.

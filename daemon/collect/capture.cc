@@ -194,6 +194,7 @@ class Capture {
       now = pacer_.Wait(due, stop_, has_late || tree_.is_waiting_for_stop());
     }
     const bool ended = tree_.empty() && !tree_.IsStartingAgain();
+    const LettingGo letting_go(LetGoOf::kAll);  // nobody else lets go who stops late
     tree_.Flush();
     tree_.TellAtEnd(MonotonicNow());
     LeaveGpu(kLeaveGpuPatience);

@@ -157,14 +157,9 @@ void InstantReader::Show(ThreadTrack& track, const TakenStack& taken) {
   track.has_last = true;
 }
 
-// A generator that yields is for some nanoseconds the youngest frame and has no caller. Where the thread's stacks began
-// elsewhere before, callers are missing.
-bool InstantReader::LacksCaller(const ThreadTrack& track, const std::vector<CodeId>& names) const {
-  const Frames& frames = track.stack.frames();
-  if (frames.empty() || names.back() == kNoCode || !codes_.info(names.back()).may_suspend) {
-    return false;
-  }
-  return !track.chain.frames.empty() && track.chain.frames.front().address != frames.back().address;
+bool InstantReader::LacksCaller(ThreadTrack& track, const std::vector<CodeId>& names) const {
+  const bool may_suspend = !names.empty() && names.back() != kNoCode && codes_.info(names.back()).may_suspend;
+  return track.doubt.LacksCaller(track.chain, track.stack.frames(), may_suspend);
 }
 
 // What it called from: the stack of the state in which the thread was before.

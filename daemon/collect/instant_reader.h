@@ -142,7 +142,7 @@ class InstantReader {
   bool Accept(ThreadTrack& track, CollectStatus collected);
   void AcceptTorn(ThreadTrack& track, const std::vector<RawFrame>& first);
   void Show(ThreadTrack& track, const TakenStack& taken);
-  bool LacksCaller(const ThreadTrack& track, const std::vector<CodeId>& names) const;
+  bool LacksCaller(ThreadTrack& track, const std::vector<CodeId>& names) const;
 
   const OpenedProcess& process_;
   ProcessMemory& memory_;

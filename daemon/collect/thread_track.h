@@ -10,6 +10,7 @@
 
 #include "attach/base/types.h"
 #include "attach/proc/run_probe.h"
+#include "daemon/collect/caller_doubt.h"
 #include "daemon/collect/stack_builder.h"
 #include "daemon/collect/thread_state_watch.h"
 #include "daemon/trace/model.h"
@@ -40,7 +41,8 @@ struct ThreadTrack {
   size_t interpreter;  // index into InterpreterWatch::interpreters()
   ThreadStack stack;
   BuiltChain chain;
-  TakenStack last;  // what was seen last
+  CallerDoubt doubt;  // of its outermost frame
+  TakenStack last;    // what was seen last
   bool has_last = false;
   uint64_t seen_switches = 0;           // how often its GIL had changed hands when that was seen
   bool was_holder = false;              // and whether it had it, or had had it last

@@ -22,10 +22,11 @@ LinkAt LookForLink(const std::string& path) {
   if (::lstat(path.c_str(), &there) != 0 || !S_ISLNK(there.st_mode)) {
     return LinkAt::kNone;
   }
-  return there.st_uid == ::geteuid() ? LinkAt::kOurs : LinkAt::kOthers;
+  return there.st_uid == ::geteuid() || there.st_uid == 0 ? LinkAt::kOurs : LinkAt::kOthers;  // /dev/stdout is root's
 }
 
-// rename(2) would replace a symbolic link instead of the file that it stands for. Only one of our own is followed.
+// rename(2) would replace a symbolic link instead of the file that it stands for. Only one of our own, or of root's, is
+// followed.
 std::string ResolveLinks(const std::string& path) {
   char resolved[PATH_MAX];
   return LookForLink(path) == LinkAt::kOurs && ::realpath(path.c_str(), resolved) != nullptr ? resolved : path;

@@ -33,10 +33,7 @@ uint32_t CpuMillis(const rusage& used) {
 }  // namespace
 
 void Launcher::Run() {
-  while (!closed_) {
-    if (Attempt([this] { Wait(-1); }).has_error()) {
-      ::poll(nullptr, 0, kNoDescriptorPauseMs);
-    }
+  while (!closed_ && (Attempt([this] { Wait(-1); }).has_value() || ::poll(nullptr, 0, kNoDescriptorPauseMs) <= 0)) {
   }
 }
 
@@ -221,8 +218,8 @@ void Launcher::Start(std::span<const std::byte> packet) {
   }
   const int descriptors[kLaunchDescriptors] = {started->stream.get(), started->control.get(), started->pidfd.get(),
                                                started->report.get()};
-  Send({.kind = LaunchKind::kStarted, .number = answer.number, .pid = started->pid}, descriptors);
   children_[answer.number] = {started->pid, std::move(started->pidfd)};
+  Send({.kind = LaunchKind::kStarted, .number = answer.number, .pid = started->pid}, descriptors);
 }
 
 bool Launcher::Send(const LaunchHeader& header, std::span<const int> descriptors) {

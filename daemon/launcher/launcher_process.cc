@@ -44,9 +44,10 @@ LauncherSockets CloseOthers(const LauncherSockets& sockets) {
   LauncherSockets kept;
   UniqueFd* places[3] = {&kept.commands, &kept.door, &kept.listening};
   for (int i = 0; i < count; ++i) {
-    if (moved[i] >= 0 && ::dup3(moved[i], kFirst + i, O_CLOEXEC) >= 0) {
-      places[i]->reset(kFirst + i);
+    if (moved[i] < 0 || ::dup3(moved[i], kFirst + i, O_CLOEXEC) < 0) {
+      ::_exit(1);
     }
+    places[i]->reset(kFirst + i);
   }
   ::syscall(SYS_close_range, kFirst + 3, ~0U, 0);
   return kept;
@@ -82,9 +83,6 @@ Result<LauncherProcess> ForkLauncher(const UniqueFd& listening, const std::funct
   if (pid == 0) {
     LeaveDaemon();
     LauncherSockets kept = CloseOthers(theirs);
-    if (!kept.commands.is_open() || !kept.door.is_open() || !kept.listening.is_open()) {
-      ::_exit(1);
-    }
     for (UniqueFd* closed : {&ours.socket, &ours.door, &theirs.commands, &theirs.door, &theirs.listening}) {
       (void)closed->release();  // with all others
     }

@@ -250,7 +250,7 @@ TraceChunkWriter* CaptureServiceImpl::ReadTrace(grpc::CallbackServerContext* /*c
   if (size.has_error()) {
     return FailedCall<v1::TraceChunk>(ToStatus(size.error()));
   }
-  const auto get = [this, session = session.value(),
+  const auto get = [this, session = session.value(), file = session.value()->spool().Hold(),
                     offset = request->offset()]() -> Result<std::shared_ptr<CaptureSession>> {
     PP_ASSIGN_OR_RETURN(const bool is_checked, session->spool().CheckOffset(offset));
     if (!is_checked) {

@@ -383,11 +383,11 @@ void CaptureSession::Run() {
   Conclude();
   collector_->Concluded(Snapshot().error);
   (void)SaveRecord().has_error();  // the registry tries again
-  Rest();
   if (parameters_.on_end) {
     parameters_.on_end(parameters_, Snapshot());
   }
   Tell();
+  Rest();  // last: one that cannot be ended is waited for
 }
 
 }  // namespace ptrace_prof

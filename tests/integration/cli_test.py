@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import resource
+import shlex
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import threading
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support.daemon import within_deadline  # noqa: E402
 from support.profiler import BINARY, run  # noqa: E402
-from support.target_process import harm  # noqa: E402
+from support.target_process import DEADLINE, harm  # noqa: E402
 from support.terminal_run import AS_NOBODY, PYTHON, TerminalCase, await_exit, main, needs_root  # noqa: E402
 
 NO_SUCH_PID = 4194304  # the largest there can be is one less
@@ -33,6 +34,45 @@ class Refusals(TerminalCase):
                           ["export"], ["completion", "tcsh"], ["--frobnicate"]):
             with self.subTest(arguments):
                 self.refuse(2, *arguments)
+
+    def test_empty_values(self):
+        for arguments in (["record", "--pid", "1", "-o", ""], ["export", "x.pftrace", "-o", ""], ["export", ""],
+                          ["record", "--name", ""], ["captures", "fetch", "x", "-o", ""]):
+            with self.subTest(arguments):
+                self.refuse(2, *arguments, says=["its value is empty"])
+
+    def test_standard_output_that_is_closed_or_full(self):
+        for arguments in (["--help"], ["--version"], ["completion", "bash"], ["record", "--help"]):
+            for output in (">&-", ">/dev/full"):
+                with self.subTest((*arguments, output)):
+                    command = f"exec {shlex.quote(str(BINARY))} {' '.join(arguments)} {output}"
+                    done = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, text=True, timeout=DEADLINE)
+                    self.assertEqual(done.returncode, 7, done.stderr)
+                    self.assertIn("cannot write to standard output", done.stderr)
+
+    def test_nothing_lands_in_a_trace_where_descriptors_are_closed(self):
+        target = self.spin()
+        trace = self.folder / "x.pftrace"
+        command = f"exec {shlex.quote(str(BINARY))} record --pid {target.pid} -d 200ms -o {trace} <&- >&- 2>&-"
+        self.assertEqual(subprocess.run(["sh", "-c", command], timeout=DEADLINE).returncode, 0)
+        self.assertIn("spin", run("export", trace, "-f", "text", "-o", "-").output)
+        command = f"exec {shlex.quote(str(BINARY))} record --pid {target.pid} -d 1000s -o - >&-"
+        done = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, text=True, timeout=DEADLINE)
+        self.assertEqual(done.returncode, 7, done.stderr)
+        self.assertIn("cannot write to standard output", done.stderr)
+
+    @needs_root
+    def test_links_of_others_are_not_followed(self):
+        target, precious, link = self.spin(), self.folder / "precious", self.folder / "x.html"
+        precious.write_text("precious")
+        link.symlink_to(precious)
+        os.chown(link, 54321, 54321, follow_symlinks=False)
+        self.refuse(7, "record", "--pid", target.pid, "-d", "200ms", "-o", link, says=["a symbolic link of another user's"])
+        self.assertEqual(precious.read_text(), "precious")
+        os.chown(link, 0, 0, follow_symlinks=False)
+        self.assertEqual(run("record", "--pid", target.pid, "-d", "200ms", "-o", link).status, 0)
+        self.assertNotEqual(precious.read_bytes()[:8], b"precious")
+        self.assertTrue(link.is_symlink())
 
     def test_what_later_versions_have(self):
         for flags in (["--native"],):

@@ -123,10 +123,12 @@ class Starvation(LifeCase):
                 before = {pid: resource.prlimit(pid, which) for pid in processes}
                 for pid, (_, hard) in before.items():
                     resource.prlimit(pid, which, (amount, hard))
-            said.append(self.probe(self.daemon_, "create", self.target.pid, 1000, prefix=AS_USER).end()[-1])
-            with as_user():
-                for pid, limits in before.items():
-                    resource.prlimit(pid, which, limits)
+            try:
+                said.append(self.probe(self.daemon_, "create", self.target.pid, 1000, prefix=AS_USER).end()[-1])
+            finally:
+                with as_user():
+                    for pid, limits in before.items():
+                        resource.prlimit(pid, which, limits)
         return said
 
     def judge(self, said):
@@ -144,9 +146,9 @@ class Starvation(LifeCase):
         return len(refused)
 
     def test_threads(self):
-        used = sum(len(os.listdir(f"/proc/{pid}/task")) for pid in os.listdir("/proc")
-                   if pid.isdigit() and os.stat(f"/proc/{pid}").st_uid == USER)
-        said = self.starve(resource.RLIMIT_NPROC, range(used, used + 24, 5), [self.daemon_.pid, self.daemon_.launcher])
+        own = [self.daemon_.pid, self.daemon_.launcher]
+        used = sum(len(os.listdir(f"/proc/{pid}/task")) for pid in (*own, self.target.pid))  # and who else is that user
+        said = self.starve(resource.RLIMIT_NPROC, range(used - 4, used + 24, 4), own)
         self.assertGreater(self.judge(said), 0, said)
 
     def test_descriptors(self):
@@ -161,7 +163,8 @@ class Starvation(LifeCase):
             used = int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[0]) << 12
             with self.subTest(pid):
                 said = self.starve(resource.RLIMIT_AS, [used + (more << 20) for more in range(least, 64, 8)], [pid])
-                self.assertGreater(self.judge(said), 0 if least > 0 else -1, said)
+                refused = self.judge(said)
+                self.assertTrue(refused > 0 or pid == self.daemon_.launcher, said)
 
 
 class Notices(LifeCase):

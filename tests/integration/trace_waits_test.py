@@ -77,6 +77,7 @@ class TraceWaits(case.Case):
     def test_a_thread_that_no_signal_reaches(self):
         target = self.start("in_state_d.py")
         fifo = f"/proc/{target.pid}/root{target.expect('waits').text.split()[1]}"
+        self.addCleanup(lambda: os.path.exists(fifo) and os.close(os.open(fifo, os.O_RDWR)))
         for times in range(2):  # the second one meets what the first has left
             traced = self.running(target, "-d", "300ms").wait(SOON)
             self.assertEqual(traced.status, 0, traced)

@@ -73,6 +73,31 @@ TEST(LateThreads, AThreadInUninterruptibleSleepIsReleasedWhenItStops) {
   EXPECT_EQ(ReadProcessStatus(target.pid()).value().tracer, Pid(0));
 }
 
+TEST(StoppedThreads, WhoWaitsForTheChildOfAVforkIsNotAwaited) {
+  const Child target([](auto say) {
+    say(1);
+    const pid_t child = ::vfork();
+    if (child == 0) {
+      Child::WaitForParent();
+      ::_exit(0);
+    }
+    say(2);
+    SitStill();
+  });
+  ASSERT_EQ(target.Hear(), 1u);
+  const Tid main(target.pid().value);
+  ASSERT_TRUE(Eventually([&] { return StateOf(main) == 'D'; }));
+  {
+    const auto stopped = StoppedThreads::StopAll(target.pid(), kLong);
+    ASSERT_TRUE(stopped.has_value());
+    EXPECT_TRUE(stopped.value().threads().empty());
+    EXPECT_EQ(stopped.value().coming(), std::vector<Tid>{main});
+  }
+  target.Release();
+  EXPECT_TRUE(Eventually([] { return StoppedThreads::ReleaseLate() == 0; }));
+  EXPECT_EQ(target.Hear(), 2u);
+}
+
 TEST(LateThreads, AChildThatIsKilledWhileHeldKeepsItsExitStatusForUs) {
   Child target([](auto say) {
     std::thread([] { SitStill(); }).detach();

@@ -5,7 +5,7 @@ add_executable(daemon_collect_test
   unit/daemon_collect_call_replayer_stacks_test.cc
   unit/daemon_collect_call_replayer_test.cc
   unit/daemon_collect_call_window_test.cc
-  unit/daemon_collect_child_count_test.cc
+  unit/daemon_collect_caller_doubt_test.cc unit/daemon_collect_child_count_test.cc
   unit/daemon_collect_gpu_annotations_test.cc
   unit/daemon_collect_clock_fit_test.cc
   unit/daemon_collect_gpu_clock_test.cc
