@@ -82,8 +82,8 @@ def one(name, start, seconds, options, bystander, table):
                 table.fail(f"{name}, {' '.join(options)}: {wrong}")
             if status != 0:
                 deadline -= 0.5  # refused at once: not for ever
-        if target.alive() and harm(target.pid):
-            table.fail(f"{name}: {harm(target.pid)}")
+        if (found := harm(target.pid)) and target.alive():
+            table.fail(f"{name}: {found}")
         if peak > soak.limit_mib() * 1024:
             table.fail(f"{name}: the collector took {peak // 1024} MiB")
     table.add(name, " ".join(options), rounds, f"{peak / 1024:.1f}", f"{size / 1024:.0f}")
@@ -102,8 +102,8 @@ def trace(interpreter, seconds, parsed, bystander, table):
                 if not target.alive():
                     died += 1
                     wrong = wrong or ("it could shrink what we share" if target.wait() == SHRUNK else None)
-                elif harm(target.pid):
-                    wrong = wrong or str(harm(target.pid))
+                elif (found := harm(target.pid)) and target.alive():  # it may have died of it just now
+                    wrong = wrong or str(found)
             rounds, peak, size = rounds + 1, max(peak, rss), size + written
             if wrong:
                 table.fail(f"ring vandal on {interpreter}, {what}, {buffer}, seed {seed}: {wrong}")
