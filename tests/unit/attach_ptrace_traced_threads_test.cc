@@ -46,19 +46,20 @@ char StateOf(Tid tid) {
   return stat.has_value() ? ParseProcState(stat.value()) : 'X';
 }
 
-// vfork(2) leaves the parent in an uninterruptible wait until its child is through.
+// vfork(2) leaves the parent in an uninterruptible wait until its child is through; then it says 2.
+template <typename Say>
+void WaitForAVfork(Say say) {
+  const pid_t child = ::vfork();
+  if (child == 0) {
+    Child::WaitForParent();
+    ::_exit(0);
+  }
+  say(2);
+  SitStill();
+}
+
 TEST(LateThreads, AThreadInUninterruptibleSleepIsReleasedWhenItStops) {
-  const Child target([](auto say) {
-    say(1);
-    const pid_t child = ::vfork();
-    if (child == 0) {
-      Child::WaitForParent();
-      ::_exit(0);
-    }
-    say(2);
-    SitStill();
-  });
-  ASSERT_EQ(target.Hear(), 1u);
+  const Child target([](auto say) { WaitForAVfork(say); });
   const Tid main(target.pid().value);
   ASSERT_TRUE(Eventually([&] { return StateOf(main) == 'D'; }));
   for (int again = 0; again < 3; ++again) {
@@ -74,17 +75,7 @@ TEST(LateThreads, AThreadInUninterruptibleSleepIsReleasedWhenItStops) {
 }
 
 TEST(StoppedThreads, WhoWaitsForTheChildOfAVforkIsNotAwaited) {
-  const Child target([](auto say) {
-    say(1);
-    const pid_t child = ::vfork();
-    if (child == 0) {
-      Child::WaitForParent();
-      ::_exit(0);
-    }
-    say(2);
-    SitStill();
-  });
-  ASSERT_EQ(target.Hear(), 1u);
+  const Child target([](auto say) { WaitForAVfork(say); });
   const Tid main(target.pid().value);
   ASSERT_TRUE(Eventually([&] { return StateOf(main) == 'D'; }));
   {
@@ -229,15 +220,7 @@ TEST(LateThreads, WhoExecsUnderAnotherIdIsLetGo) {
 }
 
 TEST(LettingGo, ALateThreadGoesOnWithoutBeingAskedFor) {
-  const Child target([](auto say) {
-    const pid_t child = ::vfork();
-    if (child == 0) {
-      Child::WaitForParent();
-      ::_exit(0);
-    }
-    say(2);
-    SitStill();
-  });
+  const Child target([](auto say) { WaitForAVfork(say); });
   const Tid main(target.pid().value);
   ASSERT_TRUE(Eventually([&] { return StateOf(main) == 'D'; }));
   const LettingGo letting_go(LetGoOf::kLate);
