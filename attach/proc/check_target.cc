@@ -29,7 +29,9 @@ Error NotVisible(Pid pid) {
                  ThingOf(pid));
 }
 
-Error Ended(Pid pid, const ProcessStatus& status) {
+bool IsOver(const ProcessStatus& status) { return status.state == 'Z' || status.state == 'X'; }
+
+Result<void> Ended(Pid pid, const ProcessStatus& status) {
   const Result<std::vector<int32_t>> threads = ListNumericEntries(ProcPath(pid, "task"));
   if (status.state == 'Z' && threads.has_value() && threads.value().size() > 1) {
     return Because(Reason::kMainThreadEnded,
@@ -37,6 +39,12 @@ Error Ended(Pid pid, const ProcessStatus& status) {
                                "be reached under this pid",
                                pid.value, status.name),
                    "", ThingOf(pid));
+  }
+  // Where a thread execs that is not the first, that one is a zombie until the other takes its id (de_thread in Linux'
+  // fs/exec.c): only what is one before and after has ended.
+  const Result<ProcessStatus> again = ReadProcessStatus(pid);
+  if (again.has_value() && !IsOver(again.value())) {
+    return {};
   }
   return Because(Reason::kTargetIsZombie,
                  fmt::format("process {} ({}) has ended; it is a zombie until its parent {} ({}) takes note", pid.value,
@@ -64,8 +72,8 @@ Result<void> CheckTarget(Pid pid) {
                    fmt::format("{} is a thread of process {} ({})", pid.value, status.tgid.value, NameOf(status.tgid)),
                    fmt::format("use --pid {}", status.tgid.value), ThingOf(status.tgid));
   }
-  if (status.state == 'Z' || status.state == 'X') {
-    return Ended(pid, status);
+  if (IsOver(status)) {
+    PP_RETURN_IF_ERROR(Ended(pid, status));
   }
   if (status.kernel_thread) {
     return Because(Reason::kTargetIsKernelThread,

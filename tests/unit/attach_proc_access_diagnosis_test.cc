@@ -225,6 +225,19 @@ TEST(CheckTarget, KnowsAMainThreadThatEndedBeforeTheOthers) {
   EXPECT_TRUE(Contains(check.error().message, "main thread")) << check.error().message;
 }
 
+// In the middle of an exec by another thread the first one is a zombie, and for a moment the only one.
+TEST(CheckTarget, AProcessOfWhichAThreadExecsHasNotEnded) {
+  for (int i = 0; i < 300; ++i) {
+    const Child child([](auto) { std::thread([] { ::execl("/bin/sleep", "sleep", "1000", nullptr); }).join(); });
+    std::string name;
+    while (name != "sleep" && !HasFailure()) {
+      const auto check = CheckTarget(child.pid());
+      EXPECT_TRUE(check.has_value() || check.error().reason == Reason::kMainThreadEnded) << i << check.error().message;
+      name = ReadProcessStatus(child.pid()).value().name;
+    }
+  }
+}
+
 TEST(CheckTarget, KnowsKernelThreads) {
   const auto kthreadd = ReadProcessStatus(Pid(2));
   if (kthreadd.has_error() || kthreadd.value().name != "kthreadd") {
