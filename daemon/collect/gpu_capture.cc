@@ -211,13 +211,12 @@ void GpuCapture::BeginRecording() {
   if (injection_->sessions_before > 0 && library.version < kLinksGraphsAgain) {
     joiner_.DistrustGraphs();
   }
-  const bool wants_whole = DetailOf(context_.request.gpu) == GpuDetail::kCoarse;
-  if (AreGpuGraphsWhole(library, wants_whole)) {
+  if (AreGpuGraphsWhole(library)) {
     joiner_.ExpectNoReplays();
   }
   accounting_.state = GpuCaptureState::kRecording;
   const bool wants_second = context_.request.gpu_api == GpuCallGeneration::kSecond;
-  for (const std::string& notice : GpuLibraryNotices(target_.pid, library, wants_second, wants_whole)) {
+  for (const std::string& notice : GpuLibraryNotices(target_.pid, library, wants_second)) {
     context_.writer.AddNotice(MonotonicNow(), notice);
   }
   if (memory_is_unknown_) {
@@ -436,8 +435,8 @@ void GpuCapture::Leave(Nanos patience, const std::function<void()>& meanwhile) {
   if (const std::string_view stays = GpuLeftWords(arena.leave_how());
       arena.state() == GpuState::kLeft && !stays.empty()) {
     context_.writer.AddNotice(MonotonicNow(),
-                              fmt::format("CUPTI stays in process {}, switched off: {}; its CUDA calls may be a little "
-                                          "slower until it ends",
+                              fmt::format("CUPTI stays in process {}, switched off: {}; its CUDA calls may be slower "
+                                          "until it ends (10 to 50 % where that was seen)",
                                           target_.pid.value, stays));
   }
   if (accounting_.state == GpuCaptureState::kStarting) {

@@ -17,8 +17,8 @@
 namespace ptrace_prof {
 
 enum class GpuDetail : uint8_t {
-  kCoarse,   // launches and kernels; replays of graphs as a whole
-  kDefault,  // and copies, synchronisations, memory calls; replays of graphs node by node
+  kCoarse,   // launches and kernels, those of graphs node by node
+  kDefault,  // and copies, synchronisations, memory calls
   kFull,     // and calls that record events, and what the job annotates by NVTX
 };
 

@@ -374,8 +374,7 @@ void GpuJoiner::TellOldGraphs() {
     writer_.AddNotice(
         taking_,
         fmt::format("of the graphs that process {} replayed, {} had been instantiated before the recording "
-                    "began (graph {}{}): CUPTI may tell of their copies and memsets as kernels, and not of "
-                    "them at all with --gpu-detail coarse",
+                    "began (graph {}{}): CUPTI may record their copies and memsets as kernels",
                     pid_.value, counts_.graphs_before, named, counts_.graphs_before > kGraphsNamed ? ", …" : ""));
   }
 }

@@ -33,17 +33,6 @@ void AddGeneration(Pid pid, const GpuLibrary& library, std::vector<std::string>&
   }
 }
 
-std::string GraphsNotice(Pid pid, bool are_whole) {
-  return are_whole ? fmt::format(
-                         "another tool has CUPTI of process {} tell of CUDA graphs as a whole, for all tools: their "
-                         "kernels are not recorded one by one",
-                         pid.value)
-                   : fmt::format(
-                         "nodes of CUDA graphs of process {} are recorded one by one: with the second generation "
-                         "of CUPTI's calls, graphs as a whole would be so for every tool until the process ends",
-                         pid.value);
-}
-
 void AddUnrecorded(Pid pid, const GpuLibrary& library, std::vector<std::string>& notices) {
   std::vector<std::string> refused;
   for (size_t kind = 0; kind < library.kind_results.size(); ++kind) {
@@ -65,17 +54,20 @@ void AddUnrecorded(Pid pid, const GpuLibrary& library, std::vector<std::string>&
 
 }  // namespace
 
-bool AreGpuGraphsWhole(const GpuLibrary& library, bool wants_whole) {
-  return IsSecond(library) ? library.kind_results[static_cast<size_t>(GpuRecordKind::kGraph)] == 0 : wants_whole;
+bool AreGpuGraphsWhole(const GpuLibrary& library) {
+  return IsSecond(library) && library.kind_results[static_cast<size_t>(GpuRecordKind::kGraph)] == 0;
 }
 
-std::vector<std::string> GpuLibraryNotices(Pid pid, const GpuLibrary& library, bool wants_second, bool wants_whole) {
+std::vector<std::string> GpuLibraryNotices(Pid pid, const GpuLibrary& library, bool wants_second) {
   std::vector<std::string> notices;
   if (wants_second) {
     AddGeneration(pid, library, notices);
   }
-  if (const bool are_whole = AreGpuGraphsWhole(library, wants_whole); are_whole != wants_whole) {
-    notices.push_back(GraphsNotice(pid, are_whole));
+  if (AreGpuGraphsWhole(library)) {
+    notices.push_back(
+        fmt::format("another tool has CUPTI of process {} record CUDA graphs as a whole, for all tools: their kernels "
+                    "are not recorded one by one",
+                    pid.value));
   }
   AddUnrecorded(pid, library, notices);
   return notices;

@@ -10,10 +10,10 @@
 
 namespace ptrace_prof {
 
-// Whether CUDA graphs are recorded as a whole, not node by node.
-bool AreGpuGraphsWhole(const GpuLibrary& library, bool wants_whole);
+// Whether another tool of CUPTI's second generation has CUDA graphs recorded as a whole, not node by node.
+bool AreGpuGraphsWhole(const GpuLibrary& library);
 
 // `wants_second`: the second generation of CUPTI's calls was asked for.
-std::vector<std::string> GpuLibraryNotices(Pid pid, const GpuLibrary& library, bool wants_second, bool wants_whole);
+std::vector<std::string> GpuLibraryNotices(Pid pid, const GpuLibrary& library, bool wants_second);
 
 }  // namespace ptrace_prof

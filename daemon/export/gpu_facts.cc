@@ -29,9 +29,7 @@ constexpr Caution kCautions[] = {
     {&GpuAccounting::invalid_records,
      "{} records of calls or GPU work other than kernels had times that mean nothing and were left out."},
     {&GpuAccounting::unseen, "{} launches had no kernel that was seen."},
-    {&GpuAccounting::replays_unseen,
-     "{} replays of graphs had no operation that was seen. With --gpu-detail coarse CUPTI tells of no graph that was "
-     "instantiated before the recording."},
+    {&GpuAccounting::replays_unseen, "{} replays of graphs had no operation that was seen."},
     {&GpuAccounting::graphs_before,
      "{} of the graphs that were replayed had been instantiated before the recording: their copies and memsets may be "
      "told of as kernels."},

@@ -98,6 +98,18 @@ class Trace:
         return f"{told}; stacks {dict(sources)}, {100 * stacked / max(1, len(self.kernels)):.3f} % with one"
 
 
+class Pairs:
+    """Ratios of one job's steps to another's, slot by slot."""
+
+    def __init__(self, ratios):
+        self.mean = statistics.mean(ratios)
+        self.error = statistics.stdev(ratios) / len(ratios) ** 0.5 if len(ratios) > 1 else float("nan")
+
+    def against(self, first):
+        ratio = self.mean / first.mean
+        return f"x{ratio:.4f} +- {ratio * ((self.error / self.mean) ** 2 + (first.error / first.mean) ** 2) ** 0.5:.4f}"
+
+
 class Measurement:
     def __init__(self, options):
         self.options = options
@@ -203,56 +215,61 @@ class Measurement:
         self.say(f"  memory {memory / 2**20:.0f} -> {int(job.ask('memory')) / 2**20:.0f} MiB, threads, files, mappings {looks} -> {job.looks()}")
         job.stop()
 
-    def attaches_with_graphs(self):
-        job = self.job(*GRAPHS)
-        memory, looks, kernels, first = int(job.ask("memory")), job.looks(), [], time.monotonic_ns()
-        time.sleep(0.5)
-        before = statistics.median(job.durations(first, time.monotonic_ns()))
-        for _ in range(self.options.attaches):
-            self.record(job, duration="200ms", *(("--mode", "trace") if _ % 2 else ()))
-            trace = self.read()
-            kernels.append(len(trace.kernels))
-            if _ in (0, 1, self.options.attaches - 1):
-                self.say(f"  attach {_}:", trace.summary(), *trace.notices)
-        time.sleep(0.3)
-        last = time.monotonic_ns()
-        time.sleep(0.5)
-        self.say(f"{len(kernels)} attaches with graphs: kernels {min(kernels)} to {max(kernels)}; step {before:.3f} -> "
-                 f"{statistics.median(job.durations(last, time.monotonic_ns())):.3f} ms; memory {memory / 2**20:.0f} -> "
-                 f"{int(job.ask('memory')) / 2**20:.0f} MiB, threads, files, mappings {looks} -> {job.looks()}")
-        job.stop()
-
     def overhead(self):
-        """Step times against those of a job beside it that nobody records: whatever else the machine does is in both."""
+        """Step times against those of a job beside it that nobody records. One of them runs at a time, in turns: what the machine does
+        meanwhile is in both."""
         for way, options in (("eager", EAGER), ("graphs", GRAPHS), ("GPU-bound", BOUND)):
             job, other = self.job(*options), self.job(*options)
-            rows = collections.defaultdict(list)
-            marks = [("before", time.monotonic_ns(), 0)]
-            time.sleep(1)
-            for _ in range(self.options.rounds):
-                for detail, more in DETAILS.items():
-                    marks[-1] = (marks[-1][0], marks[-1][1], time.monotonic_ns())
-                    begin, end, _ = self.record(job, *(more or ()), gpu=more is not None, duration="1200ms")
-                    trace = self.read() if more is not None else None
-                    launched = [one["launched"] for one in trace.kernels if one["launched"]] if trace else [begin + 300_000_000, end]
-                    marks.append((detail, min(launched) + 200_000_000, max(launched) - 100_000_000))
-                    rows[detail].append(len(launched) / max(1e-9, (max(launched) - min(launched)) / 1e9))
-                    time.sleep(0.3)
-                    marks.append((f"after {detail}", time.monotonic_ns(), 0))
-                    time.sleep(0.8)
-            marks[-1] = (marks[-1][0], marks[-1][1], time.monotonic_ns())
-            first = None
-            for name, begin, end in marks:
-                mine, theirs = job.durations(begin, end), other.durations(begin, end)
-                if not mine or not theirs:
-                    continue
-                ratio = statistics.mean(mine) / statistics.mean(theirs)
-                first = first or ratio
-                self.say(f"{way}, {name}: x{ratio / first:.3f} of the job beside it ({statistics.mean(mine):.3f} ms, "
-                         f"{len(mine)} steps{f', {rows[name][0]:,.0f} launches/s' if name in rows else ''})")
-            self.say(f"  memory of the device, all: {int(job.ask('memory')) / 2**20:.0f} MiB; threads, files, mappings {job.looks()} of {other.looks()}")
-            job.stop()
-            other.stop()
+            for one in (job, other):
+                os.kill(one.pid, signal.SIGSTOP)
+            at_first = self.pairs(job, other)
+            self.say(f"{way}, before: {at_first.mean:.4f} +- {at_first.error:.4f} of the job beside it; device "
+                     f"{self.memory_in(job)} MiB")
+            for detail, more in DETAILS.items():
+                launches = []
+                during = Pairs([self.recorded_pair(job, other, more, launches) for _ in range(self.options.rounds)])
+                self.say(f"{way}, {detail}: {during.against(at_first)}; {statistics.mean(launches):,.0f} launches/s")
+                self.say(f"{way}, after {detail}: {self.pairs(job, other).against(at_first)}")
+            self.say(f"  device {self.memory_in(job)} MiB")
+            for one in (job, other):
+                os.kill(one.pid, signal.SIGCONT)
+                one.stop()
+
+    @staticmethod
+    def memory_in(job):
+        os.kill(job.pid, signal.SIGCONT)
+        used = int(job.ask("memory")) >> 20
+        os.kill(job.pid, signal.SIGSTOP)
+        return used
+
+    @staticmethod
+    def turn(job, seconds=0.4):
+        """ms of a step while it runs alone."""
+        os.kill(job.pid, signal.SIGCONT)
+        time.sleep(0.05)
+        begin = time.monotonic_ns()
+        time.sleep(seconds)
+        end = time.monotonic_ns()
+        os.kill(job.pid, signal.SIGSTOP)
+        return statistics.mean(job.durations(begin, end))
+
+    def pairs(self, job, other):
+        return Pairs([self.turn(job) / self.turn(other) if number % 2 else 1 / (self.turn(other) / self.turn(job))
+                      for number in range(6 * self.options.rounds)])
+
+    def recorded_pair(self, job, other, more, launches):
+        first = self.turn(other)
+        os.kill(job.pid, signal.SIGCONT)
+        begin, end, _ = self.record(job, *(more or ()), gpu=more is not None, duration="1200ms")
+        os.kill(job.pid, signal.SIGSTOP)
+        begin, end = begin + 300_000_000, end - 300_000_000
+        if more is not None:
+            launched = [one["launched"] for one in self.read().kernels if one["launched"]]
+            begin, end = min(launched) + 200_000_000, max(launched) - 100_000_000
+            launches.append(len(launched) / (max(launched) - min(launched)) * 1e9)
+        else:
+            launches.append(0)
+        return statistics.mean(job.durations(begin, end)) / statistics.mean((first, self.turn(other)))
 
     def taken_down(self):
         """Does a job bear that CUPTI is taken down (cuptiFinalize)? And that it stays?"""

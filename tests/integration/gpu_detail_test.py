@@ -36,24 +36,16 @@ class GpuDetail(gpu_case.GpuCase):
         for version in ("130001", "22"):
             with self.subTest(version=version):
                 target = self.job("--triton", version=version)
-                finished = self.capture(target, "--gpu-detail", "coarse")
+                self.capture(target, "--gpu-detail", "coarse")
                 self.assertUnharmed(target.pid)
                 kinds = self.kinds()
-                self.assertEqual(set(kinds), {"kernel", "graph"}, kinds)
+                self.assertEqual(set(kinds), {"kernel"}, kinds)  # of graphs those of their nodes
                 self.assertEqual({one["call"] for one in self.calls} - COARSE, set())
                 self.assertIn("cuLaunchKernel", {one["call"] for one in self.calls})
-                self.assertEqual({one["graph"] for one in self.operations if one["kind"] == "kernel"}, {0})
-                self.assertEqual(self.totals["unseen"], 0, self.totals)
-                self.assertGreater(self.totals["replays_unseen"], 0, "of the graphs of before nothing is told")
-                self.assertIn("replays of graphs of which nothing was seen", finished.errors)
+                self.assertGreater(len({one["graph"] for one in self.operations}), 2)
+                self.assertEqual((self.totals["unseen"], self.totals["replays_unseen"]), (0, 0), self.totals)
                 self.assertAddsUp()
-                begins = {}
-                for one in self.truth(target)["operations"]:
-                    begins[one["correlation"]] = min(one["start"], begins.get(one["correlation"], one["start"]))
-                wholes = [one for one in self.operations if one["kind"] == "graph"]
-                self.assertEqual(len(wholes), 2, "of that of the recording all")
-                for one in wholes:
-                    self.assertLess(abs(one["start"] - begins[one["correlation"]]), gpu_case.WITHIN)
+                self.assertTrue_to(self.truth(target), ["kernel"])
 
     def test_default(self):
         target = self.job("--triton")

@@ -66,11 +66,9 @@ class Alone(GpuSecond):
         self.assertEqual(sources, {"exact", "backward"})
 
     def test_coarse(self):
-        """Graphs as a whole would be so for every tool, for as long as the job lives: their nodes are told one by one."""
         target = self.job(**NEW)
         self.record(target, *SECOND, "--gpu-detail", "coarse")
         self.assertSecond()
-        self.assertTrue(any("recorded one by one" in notice for notice in self.notices), self.notices)
         self.assertEqual({one["kind"] for one in self.operations}, {"kernel"})
         self.assertIn(True, {one["graph"] != 0 for one in self.operations})
         self.assertAddsUp()
@@ -186,7 +184,7 @@ class Company(GpuSecond):
         recording.shows("cudaGraphInstantiate")
         self.stop(recording)
         self.assertSecond()
-        self.assertTrue(any("tell of CUDA graphs as a whole" in notice for notice in self.notices), self.notices)
+        self.assertTrue(any("record CUDA graphs as a whole" in notice for notice in self.notices), self.notices)
         self.assertEqual({one["graph"] for one in self.operations if one["kind"] == "kernel"}, {0})
         self.assertIn("graph", {one["kind"] for one in self.operations})
         self.truth(target)

@@ -87,12 +87,12 @@ class GpuCase(case.Case):
         self.assertEqual({what: times for what, times in truth["misuse"].items() if times}, {}, "forbidden by CUPTI")
         return truth
 
-    def assertTrue_to(self, truth):
+    def assertTrue_to(self, truth, kinds=("kernel", "memcpy", "memset")):
         """What was launched while CUPTI recorded is there, once, as it was."""
         launches = [one["launched"] for one in self.operations if one["kind"] == "kernel" and self.is_linked(one)]
         begin, end = min(launches) + EDGE, max(launches) - EDGE  # kinds are switched on and off one after the other
         called = {call["correlation"]: call["start"] for call in truth["calls"] if call["correlation"]}
-        for kind in ("kernel", "memcpy", "memset"):
+        for kind in kinds:
             true = {(one["correlation"], one["node"]): one for one in truth["operations"]
                     if one["kind"] == kind and one["correlation"] and self.is_linked(one)}
             of_kind = [one for one in self.operations if one["kind"] == kind and self.is_linked(one)]
