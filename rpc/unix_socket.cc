@@ -18,7 +18,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr int kBacklog = 128;
+constexpr int kBacklog = 4096;  // as far as net.core.somaxconn lets it
 constexpr int kEndingMs = 300;
 constexpr Nanos kLockPatience = Nanos::FromSeconds(5);
 

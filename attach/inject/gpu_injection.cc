@@ -25,6 +25,7 @@ namespace {
 // A shim whose collector was killed may be in the middle of taking CUPTI down.
 constexpr Nanos kEndOfOthers = Nanos::FromSeconds(6);
 constexpr Nanos kPause = Nanos::FromMillis(1);
+constexpr uint64_t kPrivateBytes = 64 << 20;  // the shim's spare buffers, its thread, and what CUPTI makes for itself
 
 void Pause() {
   const timespec pause{0, kPause.value};
@@ -179,7 +180,7 @@ Result<GpuInjection> InjectGpu(const InjectionTarget& target, RemoteMemory& memo
   const Nanos begin = MonotonicNow();
   PP_ASSIGN_OR_RETURN([[maybe_unused]] const auto strategies, ChooseStrategies(target));
   PP_RETURN_IF_ERROR(Delivery::CheckTarget(target.pid));
-  PP_RETURN_IF_ERROR(CheckFileSizeLimit(target.pid, ShapeOf(image.boot()).size()));
+  PP_RETURN_IF_ERROR(CheckJobLimits(target.pid, {ShapeOf(image.boot()).size(), kPrivateBytes}, target.force));
   PP_ASSIGN_OR_RETURN(const TargetFiles files, TargetFiles::Of(target.pid));
   PP_RETURN_IF_ERROR(files.CheckTaking());
   PP_RETURN_IF_ERROR(CheckNobodyElse(target.pid, files, kGpuShim));

@@ -19,6 +19,7 @@ namespace {
 
 constexpr Nanos kEndOfOthers = Nanos::FromSeconds(3);
 constexpr Nanos kPause = Nanos::FromMillis(2);
+constexpr uint64_t kPrivateBytes = 5 << 20;  // the stub's tables, and its code
 
 ChannelShape ShapeOf(const pp_boot& boot) {
   return {boot.ring_count, boot.ring_records, boot.nonce, (boot.flags & PP_BOOT_MUTES) != 0};
@@ -160,7 +161,7 @@ Result<Injection> Inject(const InjectionTarget& target, RemoteMemory& memory, co
   InjectionReport report;
   PP_ASSIGN_OR_RETURN([[maybe_unused]] const auto strategies, ChooseStrategies(target));
   PP_RETURN_IF_ERROR(Delivery::CheckTarget(target.pid));
-  PP_RETURN_IF_ERROR(CheckFileSizeLimit(target.pid, ShapeOf(image.boot()).size()));
+  PP_RETURN_IF_ERROR(CheckJobLimits(target.pid, {ShapeOf(image.boot()).size(), kPrivateBytes}, target.force));
   PP_ASSIGN_OR_RETURN(const TargetFiles files, TargetFiles::Of(target.pid));
   PP_RETURN_IF_ERROR(files.CheckTaking());
   PP_RETURN_IF_ERROR(CheckNobodyElse(target.pid, files, kTracerStub));

@@ -1,23 +1,158 @@
 #include "attach/inject/job_limits.h"
 
 #include <fmt/format.h>
+#include <linux/capability.h>
 
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "attach/proc/memory_group.h"
+#include "attach/proc/proc_file.h"
 #include "attach/proc/process_limits.h"
+#include "attach/proc/procfs.h"
 
 namespace ptrace_prof {
+namespace {
 
-Result<void> CheckFileSizeLimit(Pid pid, uint64_t bytes) {
-  const uint64_t limit = SoftLimitOf(pid, kFileSizeLimit).value_or(UINT64_MAX);
-  if (limit >= bytes) {
+constexpr uint64_t kMebibyte = 1 << 20;
+constexpr uint64_t kDescriptors = 4;  // at once: the loaded file, the shared memory, and what a text looks at
+constexpr int kMostParents = 64;      // up to the first process of a PID namespace
+
+struct Job {
+  Pid pid;
+  ProcessStatus status;
+  std::string limits;  // text of /proc/<pid>/limits
+};
+
+// What a job has used of a limit, what is needed of it, and how much shall be left for the job.
+struct Share {
+  uint64_t used = 0, needed = 0, kept = 0;
+};
+
+Share OfFileSize(const Job&, const JobNeeds& needs) { return {0, needs.shared_bytes, 0}; }
+
+Share OfAddressSpace(const Job& job, const JobNeeds& needs) {
+  return {job.status.memory_size, needs.shared_bytes + needs.private_bytes, 64 * kMebibyte};
+}
+
+Share OfData(const Job& job, const JobNeeds& needs) {
+  return {job.status.memory_data, needs.private_bytes, 16 * kMebibyte};
+}
+
+// Where most of its memory is locked so will be what is mapped from now on (mlockall(MCL_FUTURE), which is not shown).
+Share OfLockedMemory(const Job& job, const JobNeeds& needs) {
+  const bool is_all = job.status.memory_locked > job.status.memory_size / 2;
+  const bool may_exceed = (job.status.cap_effective >> CAP_IPC_LOCK & 1) != 0;
+  return is_all && !may_exceed ? Share{job.status.memory_locked, needs.shared_bytes + needs.private_bytes, 0} : Share{};
+}
+
+Share OfDescriptors(const Job& job, const JobNeeds&) {
+  const Result<std::vector<int32_t>> open = ListNumericEntries(ProcPath(job.pid, "fd"));
+  return {open.has_value() ? open.value().size() : 0, kDescriptors, 8};
+}
+
+struct Limit {
+  std::string_view in_proc;  // as /proc/<pid>/limits calls it
+  std::string_view name;
+  std::string_view option;  // of prlimit(1)
+  std::string_view unit;
+  Share (*share)(const Job&, const JobNeeds&);
+};
+constexpr Limit kLimits[] = {
+    {kFileSizeLimit, "RLIMIT_FSIZE, ulimit -f", "fsize", "bytes in a file", &OfFileSize},
+    {"Max address space", "RLIMIT_AS, ulimit -v", "as", "bytes of address space", &OfAddressSpace},
+    {"Max data size", "RLIMIT_DATA, ulimit -d", "data", "bytes of data", &OfData},
+    {"Max locked memory", "RLIMIT_MEMLOCK, ulimit -l", "memlock", "bytes of locked memory", &OfLockedMemory},
+    {"Max open files", "RLIMIT_NOFILE, ulimit -n", "nofile", "open files", &OfDescriptors},
+};
+
+Error Refusal(Pid pid, std::string message, std::string remedy) {
+  return Because(Reason::kTracerNotLoaded, std::move(message), std::move(remedy), ThingOf(pid));
+}
+
+Result<void> Check(const Limit& limit, const Job& job, const JobNeeds& needs) {
+  const uint64_t most = ParseSoftLimit(job.limits, limit.in_proc).value_or(UINT64_MAX);
+  const Share share = most == UINT64_MAX ? Share{} : limit.share(job, needs);
+  if (share.needed == 0 || share.used + share.needed + share.kept <= most) {
     return {};
   }
-  return Because(
-      Reason::kTracerNotLoaded,
-      fmt::format("process {} may make files of {} bytes (RLIMIT_FSIZE, ulimit -f), and the memory that it "
-                  "would share with us has {}",
-                  pid.value, limit, bytes),
-      fmt::format("raise its limit (prlimit --pid {} --fsize=unlimited), or sample it, without --gpu", pid.value),
-      ThingOf(pid));
+  const std::string kept = share.kept > 0 ? fmt::format(", beside {} that it keeps for itself", share.kept) : "";
+  return Refusal(
+      job.pid,
+      fmt::format("process {} may have {} {} ({}) and has {}: what would be brought in needs {}{}", job.pid.value, most,
+                  limit.unit, limit.name, share.used, share.needed, kept),
+      fmt::format("raise its limit (prlimit --pid {} --{}=unlimited), take a smaller --buffer, or sample it, without "
+                  "--gpu",
+                  job.pid.value, limit.option));
+}
+
+// What the memory that we share with it costs counts where we are, as we touch it first.
+Result<void> CheckMemoryGroup(Pid pid, const JobNeeds& needs) {
+  constexpr uint64_t kKept = 16 * kMebibyte;
+  const std::optional<GroupMemory> memory = GroupMemoryOf(pid);
+  const uint64_t needed = needs.private_bytes + (SharesMemoryGroup(pid) ? needs.shared_bytes : 0);
+  if (!memory.has_value() || memory->room >= needed + kKept) {
+    return {};
+  }
+  return Refusal(
+      pid,
+      fmt::format("the control group of process {} ({}) has {} MiB of its {} MiB of memory left: what would be brought "
+                  "in needs {}, beside {} that are kept for the job",
+                  pid.value, memory->folder, memory->room / kMebibyte, memory->limit / kMebibyte, needed / kMebibyte,
+                  kKept / kMebibyte),
+      "raise that limit, take a smaller --buffer, or sample it, without --gpu");
+}
+
+// The first process of its PID namespace: under the same filters runs all that a container has. That process itself is
+// as its container was set up.
+std::optional<uint64_t> FiltersOfItsPlace(const ProcessStatus& job) {
+  ProcessStatus one = job;
+  for (int i = 0; i < kMostParents; ++i) {
+    if (one.ns_pids.size() != job.ns_pids.size()) {
+      return std::nullopt;  // who began it is outside
+    }
+    if (!one.ns_pids.empty() && one.ns_pids.back() == 1) {
+      return one.seccomp_filters;
+    }
+    Result<ProcessStatus> parent = ReadProcessStatus(one.ppid);
+    if (parent.has_error()) {
+      return std::nullopt;
+    }
+    one = std::move(parent).value();
+  }
+  return std::nullopt;
+}
+
+// What a filter does cannot be read without rights over the whole machine. Those of containers refuse; one that the job
+// or its service manager added may kill.
+Result<void> CheckFilters(const ProcessStatus& status, Pid pid) {
+  const uint64_t own = status.seccomp_filters.value_or(0);
+  if (own == 0 || own <= FiltersOfItsPlace(status).value_or(own)) {
+    return {};
+  }
+  return Refusal(pid,
+                 fmt::format("process {} has a system call filter of its own (seccomp), which may kill it for what "
+                             "would be brought in: memfd_create, mmap and the like",
+                             pid.value),
+                 "sample it, without --gpu, or use --force if its filter only refuses");
+}
+
+}  // namespace
+
+Result<void> CheckJobLimits(Pid pid, const JobNeeds& needs, bool force) {
+  Result<ProcessStatus> status = ReadProcessStatus(pid);
+  Result<std::string> limits = ReadProcFile(ProcPath(pid, "limits"));
+  if (status.has_error() || limits.has_error()) {
+    return {};  // it has ended, which others tell
+  }
+  const Job job{pid, std::move(status).value(), std::move(limits).value()};
+  for (const Limit& limit : kLimits) {
+    PP_RETURN_IF_ERROR(Check(limit, job, needs));
+  }
+  PP_RETURN_IF_ERROR(CheckMemoryGroup(pid, needs));
+  return force ? Result<void>() : CheckFilters(job.status, pid);
 }
 
 }  // namespace ptrace_prof

@@ -37,9 +37,12 @@ static pp_error_report map_channel(uint64_t size) {
   return result < 0 ? failed(PP_STEP_DONT_FORK, result) : kFine;
 }
 
-// All zero, without a page of it in use.
+// All zero, without a page of it in use, but where the job has locked all its memory (mlockall).
 static void empty_tables(void) {
-  pp_system_call(PP_SYS_madvise, (uint64_t)pp_self.tables, sizeof(pp_tables), PP_MADV_DONTNEED, 0, 0, 0);
+  const int64_t result =
+      pp_system_call(PP_SYS_madvise, (uint64_t)pp_self.tables, sizeof(pp_tables), PP_MADV_DONTNEED, 0, 0, 0);
+  volatile uint64_t* words = (volatile uint64_t*)pp_self.tables;
+  for (uint64_t i = 0; result < 0 && i < sizeof(pp_tables) / sizeof *words; ++i) words[i] = 0;
 }
 
 static pp_error_report map_tables(void) {

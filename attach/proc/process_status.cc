@@ -31,6 +31,9 @@ int64_t FirstNumber(std::string_view text) {
   return first;
 }
 
+// "  8192 kB", in bytes.
+uint64_t Kibibytes(std::string_view text) { return static_cast<uint64_t>(FirstNumber(text)) << 10; }
+
 Pid PidIn(std::string_view text) { return Pid(static_cast<int32_t>(FirstNumber(text))); }
 
 // "real effective saved fs".
@@ -91,12 +94,20 @@ constexpr LineRule kRules[] = {
        to.kthread_seen = true;
        to.status.kernel_thread = FirstNumber(v) != 0;
      }},
-    {"VmSize", [](std::string_view, Lines& to) { to.memory_seen = true; }},
+    {"VmSize",
+     [](std::string_view v, Lines& to) {
+       to.memory_seen = true;
+       to.status.memory_size = Kibibytes(v);
+     }},
+    {"VmData", [](std::string_view v, Lines& to) { to.status.memory_data = Kibibytes(v); }},
+    {"VmLck", [](std::string_view v, Lines& to) { to.status.memory_locked = Kibibytes(v); }},
     {"CapEff", [](std::string_view v,
                   Lines& to) { std::from_chars(v.data(), v.data() + v.size(), to.status.cap_effective, 16); }},
     {"SigCgt", [](std::string_view v,
                   Lines& to) { std::from_chars(v.data(), v.data() + v.size(), to.status.caught_signals, 16); }},
     {"Seccomp", [](std::string_view v, Lines& to) { to.status.seccomp_mode = static_cast<int>(FirstNumber(v)); }},
+    {"Seccomp_filters",
+     [](std::string_view v, Lines& to) { to.status.seccomp_filters = static_cast<uint64_t>(FirstNumber(v)); }},
 };
 
 void ApplyLine(std::string_view line, Lines& to) {

@@ -28,6 +28,8 @@ struct ProcessStatus {
   uint64_t cap_effective = 0;
   uint64_t caught_signals = 0;  // bit N - 1: signal N has a handler
   int seccomp_mode = 0;
+  std::optional<uint64_t> seccomp_filters;  // how many there are; nullopt: the kernel does not say (before 5.9)
+  uint64_t memory_size = 0, memory_data = 0, memory_locked = 0;  // bytes: VmSize, VmData, VmLck
 };
 
 // /proc/<pid>/status; for a thread pass its tid as pid.

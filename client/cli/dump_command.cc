@@ -9,6 +9,7 @@
 #include "client/cli/messages.h"
 #include "client/cli/option_values.h"
 #include "daemon/trace/thread_dump.h"
+#include "daemon/trace/trace_meter.h"
 
 namespace ptrace_prof {
 namespace {
@@ -24,8 +25,8 @@ constexpr char kFooter[] =
     "  ptrace-prof dump --pid 4711 --locals\n"
     "  ptrace-prof dump --pid 4711 --json | jq '.processes[].threads[] | select(.holds_gil)'\n";
 
-// Everything the stream has, into the dump.
-Result<void> ReadAll(CaptureStream& stream, ThreadDump& dump) {
+// Everything the stream has, into the dump, and what there is to be said about it.
+Result<void> ReadAll(CaptureStream& stream, ThreadDump& dump, TraceMeter& meter) {
   const Nanos deadline = MonotonicNow() + kPatience;
   std::vector<std::byte> buffer(64 * 1024);
   while (MonotonicNow() < deadline) {
@@ -34,6 +35,7 @@ Result<void> ReadAll(CaptureStream& stream, ThreadDump& dump) {
       return stream.Finish();
     }
     PP_RETURN_IF_ERROR(dump.Feed(std::span(buffer).first(chunk.size)));
+    PP_RETURN_IF_ERROR(meter.Feed(std::span(buffer).first(chunk.size)));
   }
   stream.Kill();
   return Error{Code::kDeadlineExceeded,
@@ -74,7 +76,11 @@ class DumpCommand : public Command {
     PP_ASSIGN_OR_RETURN(request_.pid, ParseTarget(pid_));
     PP_ASSIGN_OR_RETURN(const auto stream, backend.Start(request_, {}));
     ThreadDump dump;
-    PP_RETURN_IF_ERROR(ReadAll(*stream, dump));
+    TraceMeter meter;
+    PP_RETURN_IF_ERROR(ReadAll(*stream, dump, meter));
+    for (const std::string& notice : meter.notices()) {
+      PrintNote("note: " + notice);
+    }
     const std::vector<DumpedProcess> processes = dump.Processes();
     if (processes.empty() && dump.end().has_value() && dump.end()->code != Code::kOk) {
       return ErrorOf(*dump.end());

@@ -51,7 +51,8 @@ std::string ThreadTitle(const DumpedThread& thread) {
 
 void AppendStack(const DumpedThread& thread, std::string& text) {
   if (thread.frames.empty()) {
-    text += "    (no Python frame: native code)\n";
+    text += thread.quality == SampleQuality::kTruncated ? "    (its stack could not be read: it moved meanwhile)\n"
+                                                        : "    (no Python frame: native code)\n";
   }
   for (uint32_t i = 0; i < thread.frames.size(); ++i) {
     const Frame& frame = thread.frames[i];

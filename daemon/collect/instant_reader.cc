@@ -101,6 +101,7 @@ bool InstantReader::MayHaveMoved(const ThreadTrack& track) const {
 
 std::vector<ThreadTrack*> InstantReader::Movers(std::optional<size_t> gil, const ThreadTrack* without) {
   std::vector<ThreadTrack*> movers;
+  bool all = true;
   Standing standing{.changes = roster_.changes(), .without = without};
   if (gil.has_value()) {
     standing.switches = watch_.gils()[*gil].switches;
@@ -110,12 +111,19 @@ std::vector<ThreadTrack*> InstantReader::Movers(std::optional<size_t> gil, const
       return movers;
     }
   }
-  for (const auto& track : roster_.tracks()) {
-    if (track.get() != without && track->wanted && !holder_only_ && IsOf(*track, gil) && MayHaveMoved(*track)) {
-      movers.push_back(track.get());
+  for (size_t i = 0; i < roster_.tracks().size(); ++i) {
+    ThreadTrack& track = *roster_.tracks()[i];
+    if (&track == without || !track.wanted || holder_only_ || !IsOf(track, gil) ||
+        !(track.is_stale || MayHaveMoved(track))) {
+      continue;
+    }
+    track.is_stale = roster_.tracks().size() > kVeryManyThreads && IsPassed(track, i);
+    all = all && !track.is_stale;
+    if (!track.is_stale) {
+      movers.push_back(&track);
     }
   }
-  if (gil.has_value() && movers.empty()) {
+  if (gil.has_value() && movers.empty() && all) {
     unmoved_[*gil] = standing;
   }
   return movers;
@@ -153,13 +161,15 @@ void InstantReader::Show(ThreadTrack& track, const TakenStack& taken) {
   if (track.has_last && taken.leaf != track.last.leaf && on_move) {
     on_move(track);
   }
+  track.moved = track.has_last && taken.leaf != track.last.leaf ? words_read_ : track.moved;
   track.last = taken;
   track.has_last = true;
+  track.is_stale = false;
 }
 
 bool InstantReader::LacksCaller(ThreadTrack& track, const std::vector<CodeId>& names) const {
   const bool may_suspend = !names.empty() && names.back() != kNoCode && codes_.info(names.back()).may_suspend;
-  return track.doubt.LacksCaller(track.chain, track.stack.frames(), may_suspend);
+  return track.doubt.LacksCaller(track.chain, track.stack.frames(), may_suspend || track.stack.lacks_base());
 }
 
 // What it called from: the stack of the state in which the thread was before.
@@ -389,7 +399,7 @@ InstantReader::Outcome InstantReader::AcceptStanding() {
 
 // The threads that wait for the GIL or do without it, where they are too many to be read under the stop.
 InstantReader::Outcome InstantReader::TakeOthers(size_t gil, const ThreadTrack* holder) {
-  for (int read = 0; read < kRereads; ++read) {
+  for (int read = 0; read < (roster_.tracks().size() > kVeryManyThreads ? 1 : kRereads); ++read) {
     const std::vector<ThreadTrack*> movers = Movers(gil, holder);
     if (movers.empty()) {
       return Outcome::kTaken;
@@ -400,7 +410,7 @@ InstantReader::Outcome InstantReader::TakeOthers(size_t gil, const ThreadTrack* 
       return outcome;
     }
   }
-  accounting_.lost += Movers(gil, holder).size();
+  TakeOneByOne(Movers(gil, holder));
   return Outcome::kTaken;
 }
 
@@ -510,6 +520,7 @@ bool InstantReader::IsHandedOn(size_t gil, Nanos now) {
 }
 
 InstantReader::Outcome InstantReader::Take(std::optional<size_t> gil, Nanos now) {
+  turn_ += gil.has_value() ? 1 : 0;
   if (!gil.has_value()) {
     return TakeFree(now);
   }

@@ -104,6 +104,7 @@ class InstantReader {
   bool IsOf(const ThreadTrack& track, std::optional<size_t> gil) const;
   const GilView* GilOf(const ThreadTrack& track) const { return watch_.gil_of(track.interpreter); }
   bool MayHaveMoved(const ThreadTrack& track) const;
+  bool IsPassed(const ThreadTrack& track, size_t place) const;
   NodeId RootOf(const ThreadTrack& track) const;
   void AcceptAll(const std::vector<ThreadTrack*>& read, const std::vector<CollectStatus>& statuses, bool count_lost);
   std::vector<ThreadTrack*> Movers(std::optional<size_t> gil, const ThreadTrack* without);
@@ -119,6 +120,7 @@ class InstantReader {
   Outcome AcceptStanding();
   Outcome TakeOthers(size_t gil, const ThreadTrack* holder);
   bool TakeWaiting(ThreadTrack& track);
+  void TakeOneByOne(const std::vector<ThreadTrack*>& tracks);
   Outcome TakeFree(Nanos now);
   Tid HolderNow(size_t gil);
   std::vector<ThreadTrack*> TracksOf(std::optional<size_t> gil) const;
@@ -182,7 +184,7 @@ class InstantReader {
     bool operator==(const Standing&) const = default;
   };
   std::vector<std::optional<Standing>> unmoved_;
-  size_t turn_ = 0;  // whose turn is first, without a GIL
+  size_t turn_ = 0;  // of those that are asked in turns
 };
 
 }  // namespace ptrace_prof

@@ -39,21 +39,28 @@ bool InstantReader::IsIdle(ThreadTrack& track, Nanos now) const {
   return false;
 }
 
+// Those whose samples are left out (watched_threads.h) are asked in turns: what may have moved meanwhile is not shown
+// before it was read again.
+bool InstantReader::IsPassed(const ThreadTrack& track, size_t place) const {
+  constexpr size_t kTurns = 16;
+  const GilView* gil = GilOf(track);
+  const bool holds = gil != nullptr && gil->holder == track.entry.state.value;
+  return track.passed != Passed::kNot && track.has_last && !holds && (place + turn_) % kTurns != 0;
+}
+
 // Of the threads of one GIL those that run, or may want it, are to be stopped; the others wait for something else, and
 // are left alone: each stop takes its time, for which those that were stopped before stand still. Those that are passed
 // over (watched_threads.h) are asked in turns.
 InstantReader::Together InstantReader::ChooseTogether(size_t gil, Nanos now) {
-  constexpr size_t kTurns = 16;
   const std::vector<ThreadTrack*> tracks = TracksOf(gil);
-  const uint64_t holder = watch_.gils()[gil].holder;
   Together chosen;
   const bool are_many = tracks.size() > kMostTogether;  // else the looks take longer than they save
   left_alone_.clear();
   ++turn_;
   for (size_t i = 0; i < tracks.size(); ++i) {
     ThreadTrack& track = *tracks[i];
-    const bool is_passed = track.passed != Passed::kNot && track.has_last && track.entry.state.value != holder;
-    if (is_passed && (i + turn_) % kTurns != 0) {
+    track.is_stale = track.is_stale || IsPassed(track, i);
+    if (IsPassed(track, i)) {
       continue;
     }
     const bool is_listed = std::ranges::find(chosen.tids, track.info.tid) != chosen.tids.end();  // by another state
@@ -86,6 +93,17 @@ bool InstantReader::ReadAllStacks(const std::vector<ThreadTrack*>& tracks) {
     frame_codes_.Note(track->stack.frames());
   }
   return there;
+}
+
+// The GIL goes on faster than all of them can be read: each as it waits. There are not descriptors for all of them.
+void InstantReader::TakeOneByOne(const std::vector<ThreadTrack*>& tracks) {
+  for (ThreadTrack* track : tracks) {
+    const bool had_probe = track->probe.has_value();
+    accounting_.lost += TakeWaiting(*track) ? 0 : 1;
+    if (!had_probe) {
+      track->probe.reset();
+    }
+  }
 }
 
 // They wait, and are read as they stand; those that were read since they began to wait need not be.

@@ -29,6 +29,9 @@ Result<std::unique_ptr<ProcessSampler>> ProcessSampler::Open(Pid pid, Pid parent
   if (const ReadStatus read = sampler->roster_.Refresh(MonotonicNow(), sampler->watch_); read != ReadStatus::kOk) {
     return LostWhileOpened(pid);
   }
+  if (sampler->roster_.left_out() > 0 && sampler->reader_.ReadWords() == InstantReader::Outcome::kTaken) {
+    (void)sampler->roster_.Refresh(MonotonicNow(), sampler->watch_);  // now it is known who holds the GIL
+  }
   if (context.request.gil_only && sampler->RunsWithoutGil()) {
     return Error{Code::kInvalidArgument,
                  fmt::format("process {} runs CPython {} without a GIL: no thread would ever be recorded", pid.value,
@@ -315,6 +318,9 @@ void ProcessSampler::EmitTrack(Nanos now, ThreadTrack& track) {
   }
   const bool holds_gil = HoldsGil(track);
   WatchState(now, track, holds_gil);
+  if (track.is_stale) {
+    return;  // the next instant reads it
+  }
   const Verdict verdict = VerdictOn(track, holds_gil);
   if (verdict == Verdict::kSkip) {
     ++context_.accounting.idle_skipped;
@@ -362,6 +368,25 @@ void ProcessSampler::Emit(Nanos now, const std::optional<RemoteAddr>& gil) {
   context_.accounting.stood_still = context_.accounting.stood_still + stood;
 }
 
+// Again only where it has become many more.
+void ProcessSampler::TellLeftOut(Nanos now) {
+  if (roster_.tracks().size() > kVeryManyThreads && context_.request.verb != CaptureVerb::kDump &&
+      context_.request.idle != IdlePolicy::kAll && !std::exchange(has_told_turns_, true)) {
+    context_.writer.AddNotice(now,
+                              fmt::format("process {} has {} threads: of those that have waited for more than 2 s, "
+                                          "what they do without the GIL for less than 0.2 s may be missing",
+                                          pid_.value, roster_.tracks().size()));
+  }
+  const size_t left_out = roster_.left_out();
+  if (left_out > 2 * told_left_out_) {
+    told_left_out_ = left_out;
+    context_.writer.AddNotice(now,
+                              fmt::format("process {} has more threads than are followed: {} of {} are not recorded "
+                                          "(its main thread, and those seen with the GIL, are)",
+                                          pid_.value, left_out, left_out + roster_.tracks().size()));
+  }
+}
+
 void ProcessSampler::Flush() {
   if (context_.request.verb != CaptureVerb::kDump && HasExeced()) {
     return;  // the next round sees it, and Finish writes what is left
@@ -372,6 +397,7 @@ void ProcessSampler::Flush() {
   if (buffer_.Settle(trusted, context_)) {
     roster_.ForgetStacks();
   }
+  TellLeftOut(MonotonicNow());
   roster_.AnnounceEnded(context_.history);
 }
 
@@ -386,6 +412,7 @@ void ProcessSampler::Finish(Nanos now, bool exec) {
     context_.accounting.lost += buffer_.DropSince(reader_.words_read());
   }
   buffer_.Settle(true, context_);
+  TellLeftOut(now);
   roster_.EndAll(now);
   roster_.AnnounceEnded(context_.history);
   context_.writer.EndProcess(pid_, now, exec ? "replaced itself by another program (exec)" : "exited");

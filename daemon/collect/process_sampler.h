@@ -74,6 +74,7 @@ class ProcessSampler {
   enum class Verdict : uint8_t { kNothing, kSkip, kSample };  // kSkip: it waits, is left out and counted
 
   bool RunsWithoutGil();
+  void TellLeftOut(Nanos now);
   void FollowGils(Nanos now, Pacer& pacer);
   std::optional<size_t> IndexOf(RemoteAddr gil) const;
   bool SampleGroup(RemoteAddr gil, Nanos now);
@@ -107,6 +108,8 @@ class ProcessSampler {
   std::vector<Nanos> instants_;  // for which the thread that stops late stands: it has not run since the first of them
   RemoteAddr group_;             // and whose they are
   uint64_t checked_generation_ = 0;
+  size_t told_left_out_ = 0;
+  bool has_told_turns_ = false;
   bool has_cuda_ = false;
   Standstill standstill_;
   WatchedThreads watched_;

@@ -21,6 +21,7 @@ constexpr uint32_t kQuickNamings = 2;
 constexpr int64_t kQuickShare = 100;  // of the time may be spent on names, where threads are new
 constexpr int64_t kLaterShare = 500;  // and where none is
 constexpr size_t kMaxThreads = 4096;  // of one process; the others are not followed
+constexpr size_t kMaxHolders = 64;    // beyond that, of those that were found to hold the GIL
 
 // The states of threads that have not begun: up to CPython 3.11 they still have the idents of the thread that began
 // them, later none at all. In a list whose end is missing nobody knows whose ident that is.
@@ -123,6 +124,7 @@ void ThreadRoster::Add(Tid inner, const ThreadEntry& entry, size_t interpreter, 
 ReadStatus ThreadRoster::Refresh(Nanos now, InterpreterWatch& watch) {
   const Nanos begin = MonotonicNow();
   next_refresh_ = now + kRefreshEvery;
+  soonest_refresh_ = next_refresh_;
   ReadStatus status = ReadInterpreters(memory_, python_.layout, python_.runtime, &interpreters_);
   if (status != ReadStatus::kOk) {
     return status;
@@ -139,6 +141,7 @@ ReadStatus ThreadRoster::Refresh(Nanos now, InterpreterWatch& watch) {
     track->listed = false;
   }
   bool all_complete = true;
+  left_out_ = 0;
   tids_are_read_ = false;
   for (size_t i = 0; i < interpreters_.size(); ++i) {
     if (IsSettled(i)) {
@@ -191,27 +194,41 @@ bool ThreadRoster::IsSettled(size_t interpreter) {
   return true;
 }
 
+// Of more than are followed the main thread, which is the oldest, and whoever holds the GIL come first.
 void ThreadRoster::FollowEntries(Nanos now, size_t interpreter, bool complete, const InterpreterWatch& watch) {
-  for (const ThreadEntry& entry : entries_) {
-    ThreadTrack* known = Find(entry.state.value);
-    if (known != nullptr && known->entry.IsSameThread(entry)) {
-      known->listed = true;
-      continue;
-    }
-    if (known != nullptr) {  // it ended, and a new one has the address of its state
-      End(now, *known);
-      std::erase_if(tracks_, [known](const std::unique_ptr<ThreadTrack>& track) { return track.get() == known; });
-    }
-    if (tracks_.size() >= kMaxThreads) {
-      continue;
-    }
-    if (!std::exchange(tids_are_read_, true)) {
-      ReadTids();
-    }
-    if (const Tid inner = TidOf(entry); !IsOnItsWay(inner, complete)) {
-      Add(inner, entry, interpreter, watch);
-    }
+  const GilView* gil = watch.gil_of(interpreter);
+  const uint64_t holder = gil != nullptr ? gil->holder : 0;
+  if (entries_.size() > kMaxThreads) {
+    (void)Follow(now, entries_.back(), kMaxThreads, interpreter, complete, watch);
   }
+  for (const ThreadEntry& entry : entries_) {
+    const size_t most = kMaxThreads + (entry.state.value == holder ? kMaxHolders : 0);
+    left_out_ += Follow(now, entry, most, interpreter, complete, watch) ? 0 : 1;
+  }
+}
+
+// False: there is no room for it.
+bool ThreadRoster::Follow(Nanos now, const ThreadEntry& entry, size_t most, size_t interpreter, bool complete,
+                          const InterpreterWatch& watch) {
+  ThreadTrack* known = Find(entry.state.value);
+  if (known != nullptr && known->entry.IsSameThread(entry)) {
+    known->listed = true;
+    return true;
+  }
+  if (known != nullptr) {  // it ended, and a new one has the address of its state
+    End(now, *known);
+    std::erase_if(tracks_, [known](const std::unique_ptr<ThreadTrack>& track) { return track.get() == known; });
+  }
+  if (tracks_.size() >= most) {
+    return false;
+  }
+  if (!std::exchange(tids_are_read_, true)) {
+    ReadTids();
+  }
+  if (const Tid inner = TidOf(entry); !IsOnItsWay(inner, complete)) {
+    Add(inner, entry, interpreter, watch);
+  }
+  return true;
 }
 
 // Where tids can be found at all, a thread without one is at its very beginning or end. The next time tells.

@@ -5,6 +5,7 @@
 // `threading`, else from the kernel. One per process; same thread as the sampler.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -32,7 +33,8 @@ class ThreadRoster {
   // Re-reads interpreters (into `watch`) and threads. A status other than kOk: nothing changed here.
   ReadStatus Refresh(Nanos now, InterpreterWatch& watch);
   bool IsRefreshDue(Nanos now) const { return now >= next_refresh_; }
-  void RefreshSoon() { next_refresh_ = Nanos(); }
+  // Where some are left out, which may be those that are missed, no sooner than a while after the last time.
+  void RefreshSoon() { next_refresh_ = std::min(next_refresh_, left_out_ > 0 ? soonest_refresh_ : Nanos()); }
   void EndAll(Nanos now);
   // Tells the writer about the threads that ended, and the history, if there is one. Not before their last samples were
   // handed to it.
@@ -42,6 +44,7 @@ class ThreadRoster {
   const std::vector<std::unique_ptr<ThreadTrack>>& tracks() const { return tracks_; }
   ThreadTrack* Find(uint64_t state);
   size_t thread_count() const { return thread_count_; }  // a thread in a subinterpreter once
+  size_t left_out() const { return left_out_; }          // states of threads that are too many to be followed
   // Other than it was when tracks() was another list, or what was seen of its threads was forgotten.
   uint64_t changes() const { return changes_; }
   // What was seen last is not what is there now.
@@ -51,6 +54,8 @@ class ThreadRoster {
   void Add(Tid inner, const ThreadEntry& entry, size_t interpreter, const InterpreterWatch& watch);
   bool IsOnItsWay(Tid inner, bool complete) const;
   void FollowEntries(Nanos now, size_t interpreter, bool complete, const InterpreterWatch& watch);
+  bool Follow(Nanos now, const ThreadEntry& entry, size_t most, size_t interpreter, bool complete,
+              const InterpreterWatch& watch);
   bool AreMissing();
   bool IsSettled(size_t interpreter);
   bool AreOneThread(const std::vector<ThreadTrack*>& states) const;
@@ -81,7 +86,9 @@ class ThreadRoster {
   std::unordered_map<uint64_t, std::vector<ThreadEntry>> settled_;  // by interpreter: lists of which all are followed
   uint64_t changes_ = 0;
   size_t thread_count_ = 0;
+  size_t left_out_ = 0;
   Nanos next_refresh_;
+  Nanos soonest_refresh_;
   std::vector<std::pair<ThreadHandle, Nanos>> ended_;
   Nanos next_naming_;
   Nanos last_naming_;

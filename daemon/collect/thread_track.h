@@ -33,6 +33,9 @@ enum class Passed : uint8_t {
   kAsSkipped,  // its samples would be left out, and are counted
 };
 
+// Of more than these, the stacks of those that have not moved for a while are read in turns.
+inline constexpr size_t kVeryManyThreads = 2048;
+
 struct ThreadTrack {
   ThreadTrack(const ThreadEntry& thread, size_t interpreter_index, ThreadStack reader)
       : entry(thread), interpreter(interpreter_index), stack(std::move(reader)) {}
@@ -44,6 +47,8 @@ struct ThreadTrack {
   CallerDoubt doubt;  // of its outermost frame
   TakenStack last;    // what was seen last
   bool has_last = false;
+  bool is_stale = false;                // it may have moved since, and was passed over
+  Nanos moved;                          // when it was last seen elsewhere than before
   uint64_t seen_switches = 0;           // how often its GIL had changed hands when that was seen
   bool was_holder = false;              // and whether it had it, or had had it last
   std::optional<uint64_t> seen_slices;  // how often it had been put on a CPU when it was read as it waited

@@ -5,7 +5,8 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kFewThreads = 32;  // to go through them all costs next to nothing
+constexpr size_t kFewThreads = 32;                  // to go through them all costs next to nothing
+constexpr Nanos kRestless = Nanos::FromSeconds(2);  // where threads are very many: since it moved
 constexpr Nanos kChooseEvery = Nanos::FromMillis(100);
 constexpr Nanos kJudgeOften = Nanos::FromMillis(40);
 constexpr Nanos kJudgeSeldom = Nanos::FromMillis(300);
@@ -34,7 +35,9 @@ void WatchedThreads::Choose(Nanos now, const Tracks& tracks, uint64_t changes, c
   watched_.clear();
   skipped_.clear();
   for (const auto& track : tracks) {
-    const bool may_pass = !all_ && track != tracks.front() && track->watch.has_value() && track->watch->is_calm();
+    const bool is_restless = tracks.size() > kVeryManyThreads && now - track->moved < kRestless;
+    const bool may_pass =
+        !all_ && !is_restless && track != tracks.front() && track->watch.has_value() && track->watch->is_calm();
     track->passed = may_pass ? foresee(*track) : Passed::kNot;
     passed_ += track->passed == Passed::kNot ? 0 : 1;
     if (track->passed == Passed::kNot) {

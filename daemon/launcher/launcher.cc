@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <vector>
 
@@ -22,7 +23,8 @@ constexpr size_t kMaxChildren = 4096;
 constexpr size_t kMaxPeers = 8192;
 constexpr size_t kMaxVouched = 65536;
 constexpr int kNoDescriptorPauseMs = 20;
-constexpr int kReapMs = 100;  // who has no pidfd does not wake us
+constexpr int kMostLetIn = 8;  // between two looks at all else
+constexpr int kReapMs = 100;   // who has no pidfd does not wake us
 constexpr Nanos kStopPatience = Nanos::FromSeconds(5);
 
 uint32_t CpuMillis(const rusage& used) {
@@ -40,7 +42,7 @@ void Launcher::Run() {
 void Launcher::Wait(int timeout_ms) {
   std::vector<pollfd> events;
   events.push_back({closed_ ? -1 : sockets_.commands.get(), POLLIN, 0});
-  events.push_back({closed_ || arrival_.has_value() ? -1 : sockets_.listening.get(), POLLIN, 0});
+  events.push_back({closed_ ? -1 : sockets_.listening.get(), POLLIN, 0});
   events.push_back({closed_ ? -1 : sockets_.door.get(), static_cast<short>(arrival_.has_value() ? POLLOUT : 0), 0});
   for (const auto& [number, child] : children_) {
     events.push_back({child.pidfd.get(), POLLIN, 0});
@@ -48,7 +50,7 @@ void Launcher::Wait(int timeout_ms) {
   for (const Child& grantor : grantors_) {
     events.push_back({grantor.pidfd.get(), POLLIN, 0});
   }
-  if (::poll(events.data(), events.size(), timeout_ms) < 0) {
+  if (::poll(events.data(), events.size(), TimeoutFor(timeout_ms)) < 0) {
     return;
   }
   ReapEnded();
@@ -62,41 +64,56 @@ void Launcher::Wait(int timeout_ms) {
     sockets_.door.reset();
     sockets_.listening.reset();
     arrival_.reset();
+    arrivals_ = {};
     return;
   }
   if (events[1].revents != 0) {
-    AcceptPeer();
+    arrivals_.Take(sockets_.listening.get(), MonotonicNow());
   }
-  if (arrival_.has_value()) {
-    LetIn();
-  }
+  LetIn();
 }
 
-void Launcher::AcceptPeer() {
-  UniqueFd connection(::accept4(sockets_.listening.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-  if (!connection.is_open()) {
-    if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
-      ::poll(nullptr, 0, kNoDescriptorPauseMs);  // who waits is still there then
-    }
-    return;
+// Until it is the turn of somebody who knocks; who finds no room at the door waits for that.
+int Launcher::TimeoutFor(int wanted_ms) const {
+  const std::optional<Nanos> turn = closed_ || arrival_.has_value() ? std::nullopt : arrivals_.NextTurn();
+  if (!turn.has_value()) {
+    return wanted_ms;
   }
-  PeerMessage message{next_peer_++, ExaminePeer(connection.get())};
-  if (message.peer.verdict == PeerVerdict::kKnown && peers_.size() >= kMaxPeers) {
-    message.peer.verdict = PeerVerdict::kTooMany;
-  }
-  arrival_ = {std::move(connection), std::move(message)};
+  const auto left = static_cast<int>(std::max((*turn - MonotonicNow()).value + 999'999, int64_t{0}) / 1'000'000);
+  return wanted_ms < 0 ? left : std::min(wanted_ms, left);
 }
 
 void Launcher::LetIn() {
+  for (int i = 0; i < kMostLetIn; ++i) {
+    if (!arrival_.has_value()) {
+      UniqueFd connection = arrivals_.Next(MonotonicNow());
+      if (!connection.is_open()) {
+        return;
+      }
+      PeerMessage message{next_peer_++, ExaminePeer(connection.get())};
+      if (message.peer.verdict == PeerVerdict::kKnown && peers_.size() >= kMaxPeers) {
+        message.peer.verdict = PeerVerdict::kTooMany;
+      }
+      arrival_ = {std::move(connection), std::move(message)};
+    }
+    if (!HandOnArrival()) {
+      return;
+    }
+  }
+}
+
+// False: later.
+bool Launcher::HandOnArrival() {
   const int descriptors[] = {arrival_->connection.get()};
   const int refused = SendPacket(sockets_.door.get(), EncodePeer(arrival_->message), descriptors, MSG_DONTWAIT);
   if (refused == EAGAIN || refused == ENOBUFS || refused == ETOOMANYREFS) {
-    return;  // later
+    return false;
   }
   if (refused == 0 && arrival_->message.peer.verdict == PeerVerdict::kKnown) {
     peers_[arrival_->message.number] = arrival_->message.peer.who;
   }
   arrival_.reset();
+  return true;
 }
 
 void Launcher::ReapEnded() {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "attach/base/unique_fd.h"
+#include "daemon/launcher/arrivals.h"
 #include "daemon/launcher/launch_message.h"
 #include "daemon/launcher/memory_grantor.h"
 
@@ -50,8 +51,9 @@ class Launcher {
   void Serve();  // one message
   void Obey(const LaunchHeader& header, std::span<const std::byte> packet);
   void Vouch(std::span<const std::byte> packet);
-  void AcceptPeer();
   void LetIn();
+  bool HandOnArrival();
+  int TimeoutFor(int wanted_ms) const;
   void Wait(int timeout_ms);
   void ReapEnded();  // and say so
   void Start(std::span<const std::byte> packet);
@@ -63,6 +65,7 @@ class Launcher {
   const YamaRule yama_;
   bool closed_ = false;
   uint64_t next_peer_ = 1;
+  Arrivals arrivals_;
   std::optional<Arrival> arrival_;
   std::map<uint64_t, CallerIdentity> peers_;    // those who are connected
   std::map<uint64_t, CallerIdentity> vouched_;  // whom the daemon may speak for

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
+#include <ranges>
 #include <set>
 
+#include "attach/base/boot_clock.h"
 #include "attach/base/clean_text.h"
 #include "attach/base/wall_clock.h"
 #include "daemon/session/excess_traces.h"
@@ -515,34 +518,31 @@ void CaptureRegistry::ExpireLocked() {
 }
 
 std::vector<CaptureRegistry::Entries::iterator> CaptureRegistry::ExpireByAge() {
-  const Nanos now = RealtimeNow();
+  const Nanos now = BoottimeNow();
   std::vector<std::pair<Nanos, Entries::iterator>> stay;
   for (auto at = entries_.begin(); at != entries_.end();) {
     const auto entry = at++;
-    const CaptureSnapshot snapshot = entry->second.session->Snapshot();
-    if (!HasEnded(snapshot.state)) {
+    if (!HasEnded(entry->second.session->Snapshot().state)) {
       continue;
     }
-    const Nanos age = now - snapshot.ended;
+    const Nanos age = entry->second.age.At(now);
     if (entry->second.is_discarded) {
       Erase(entry);
-    } else if ((!entry->second.session->parameters().keep && age > limits_.retention) ||
-               (limits_.kept_for.value > 0 && age > limits_.kept_for)) {
+    } else if ((!entry->second.session->parameters().keep && age >= limits_.retention) ||
+               (limits_.kept_for.value > 0 && age >= limits_.kept_for)) {
       Forget(entry, "age");
     } else {
-      stay.emplace_back(snapshot.ended, entry);
+      stay.emplace_back(age, entry);
       if (auto saved = entry->second.session->SaveRecord(); saved.has_error()) {
         listener_.on_trouble(saved.error());
       }
     }
   }
   std::stable_sort(stay.begin(), stay.end(), [](const auto& a, const auto& b) {
-    return std::pair(a.first.value, a.second->second.number) < std::pair(b.first.value, b.second->second.number);
+    return std::pair(-a.first.value, a.second->second.number) < std::pair(-b.first.value, b.second->second.number);
   });
   std::vector<Entries::iterator> ended;
-  for (const auto& [when, entry] : stay) {
-    ended.push_back(entry);
-  }
+  std::ranges::copy(stay | std::views::values, std::back_inserter(ended));
   return ended;
 }
 
@@ -588,9 +588,10 @@ CaptureRegistry::Restored CaptureRegistry::Restore(const std::function<void(cons
     ++restored.captures;
     restored.interrupted += found.was_interrupted ? 1 : 0;
     const std::string id = found.record.parameters.id;
-    const std::string request_id = found.record.parameters.request_id;
     found.record.parameters.account = AccountOf(found.record.parameters.owner.uid);
-    entries_[id] = {next_number_++, request_id, CaptureSession::Restore(std::move(found)), false};
+    auto session = CaptureSession::Restore(std::move(found));
+    const TraceAge age(RealtimeNow() - session->Snapshot().ended);
+    entries_[id] = {next_number_++, session->parameters().request_id, session, false, age};
   }
   ExpireLocked();
   return restored;

@@ -21,6 +21,7 @@
 #include "daemon/session/cpu_budget.h"
 #include "daemon/session/kept_listings.h"
 #include "daemon/session/start_pool.h"
+#include "daemon/session/trace_age.h"
 #include "daemon/session/unsent_bytes.h"
 
 namespace ptrace_prof {
@@ -149,6 +150,7 @@ class CaptureRegistry {
     std::string request_id;
     std::shared_ptr<CaptureSession> session;
     bool is_discarded = false;
+    TraceAge age = {};
   };
 
   static bool MaySee(const CaptureSession& session, CaptureUser who);

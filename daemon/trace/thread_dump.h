@@ -20,7 +20,7 @@ struct DumpedThread {
   ThreadState state = ThreadState::kUnknown;
   bool holds_gil = false;
   std::string detail;
-  SampleQuality quality = SampleQuality::kSeen;
+  SampleQuality quality = SampleQuality::kTruncated;      // until there is a sample
   std::vector<Frame> frames;                              // leaf first
   std::map<uint32_t, std::vector<LocalVariable>> locals;  // by index into frames
 };

@@ -56,7 +56,8 @@ WalkResult WalkFrames(const Layout& layout, const FrameBytes& bytes, uint64_t fi
     if (frame == nullptr) {
       return {WalkEnd::kMissing, at};
     }
-    if (has_owner && Load<uint8_t>(frame + layout.frame_owner) >= layout.owner_no_python) {
+    chain->ends_in_shim = has_owner && Load<uint8_t>(frame + layout.frame_owner) >= layout.owner_no_python;
+    if (chain->ends_in_shim) {
       if (chain->shims.size() >= kMaxShims) {
         return {WalkEnd::kBad, 0};
       }

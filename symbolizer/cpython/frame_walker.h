@@ -26,10 +26,12 @@ struct RawFrame {
 struct FrameChain {
   std::vector<RawFrame> frames;  // leaf first
   std::vector<uint64_t> shims;
+  bool ends_in_shim = false;  // the outermost of all was one
 
   void Clear() {
     frames.clear();
     shims.clear();
+    ends_in_shim = false;
   }
 };
 

@@ -10,7 +10,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr size_t kMaxInterpreters = 1024;
-constexpr size_t kMaxThreads = 16384;
+constexpr size_t kMaxThreads = 65536;
 constexpr int kBeginnings = 8;  // of a walk, where threads begin all the time
 
 uint64_t LoadWord(std::span<const std::byte> block, uint32_t offset) {

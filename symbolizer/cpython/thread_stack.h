@@ -40,6 +40,12 @@ class ThreadStack {
   // Reads this thread alone, and collects.
   CollectStatus ReadAgain(RemoteMemory& memory);
 
+  // From 3.12 on the interpreter has a shim below all of them, while it runs them: where that is not there, callers may
+  // be missing (a frame is for some instructions the youngest one before it is linked to its caller), or who runs them
+  // is not the interpreter (Nuitka).
+  bool lacks_base() const {
+    return layout_.owner_no_python != Layout{}.owner_no_python && !chain_.frames.empty() && !chain_.ends_in_shim;
+  }
   bool was_pieced() const { return pieced_; }                            // the last chain took more than one read
   const std::vector<RawFrame>& frames() const { return chain_.frames; }  // leaf first
 

@@ -9,7 +9,7 @@ add_test(NAME integration.daemon
   COMMAND ${PP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/integration/daemon_test.py --any)
 set_tests_properties(integration.daemon PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS integration
   ENVIRONMENT "${PP_DAEMON_ENVIRONMENT}")
-foreach(test daemon_life daemon_spool http2_limits shared_target)
+foreach(test daemon_life daemon_spool daemon_flood http2_limits shared_target)
   add_test(NAME integration.${test} COMMAND ${PP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/integration/${test}_test.py --any)
   set_tests_properties(integration.${test} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS integration
     ENVIRONMENT "${PP_DAEMON_ENVIRONMENT}")

@@ -41,6 +41,8 @@ if(TARGET ptrace-prof)
   pp_script_test(integration.gpu_counters 300 integration ${CMAKE_CURRENT_SOURCE_DIR}/integration/gpu_counters_test.py --any)
   set_property(TEST integration.gpu_counters APPEND PROPERTY
     ENVIRONMENT "PP_FAKE_NVML=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/tests/doubles/nvml")
+  pp_script_test(integration.many_threads 600 integration ${CMAKE_CURRENT_SOURCE_DIR}/integration/many_threads_test.py --any)
+  pp_script_test(integration.job_limits 600 integration ${CMAKE_CURRENT_SOURCE_DIR}/integration/job_limits_test.py --any)
   pp_script_test(integration.containers 600 integration ${CMAKE_CURRENT_SOURCE_DIR}/integration/containers_test.py --any)
 
   foreach(soak kill fate execs hostile fidelity bias memory crowd trace_cycles)

@@ -4,6 +4,7 @@ add_executable(attach_proc_test
   unit/attach_proc_access_diagnosis_test.cc
   unit/attach_proc_anchored_memory_test.cc
   unit/attach_proc_cgroup_facts_test.cc
+  unit/attach_proc_cgroup_folders_test.cc
   unit/attach_proc_maps_test.cc
   unit/attach_proc_mapped_file_test.cc
   unit/attach_proc_memory_grants_test.cc

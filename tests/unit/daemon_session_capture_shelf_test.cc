@@ -336,6 +336,7 @@ TEST_F(KeptCaptures, AgeCountsForAll) {
   const Session read = CreateEnded("one", true);
   const uint64_t size = read->spool().size();
   const TraceSpool::Reading reading = read->spool().Hold();
+  registry_->Expire();  // sees that it has ended
   registry_->Expire();
   EXPECT_TRUE(Ids().empty());
   ASSERT_EQ(forgotten_.size(), 1U);

@@ -6,6 +6,7 @@ add_executable(symbolizer_cpython_test
   unit/symbolizer_cpython_object_reader_test.cc
   unit/symbolizer_cpython_pending_calls_test.cc
   unit/symbolizer_cpython_python_process_test.cc
+  unit/symbolizer_cpython_thread_stack_test.cc
   unit/symbolizer_cpython_version_finder_test.cc)
 target_link_libraries(symbolizer_cpython_test PRIVATE pp_symbolizer_cpython GTest::gtest_main)
 target_compile_definitions(symbolizer_cpython_test PRIVATE

@@ -1,0 +1,106 @@
+"""A user who connects to the daemon's socket and leaves, in a loop and in many processes, or stays with as many connections as it
+gets, keeps nobody else from it."""
+import contextlib
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from support import case  # noqa: E402
+from support.daemon import AS_USER, Daemon, Place  # noqa: E402
+
+FLOODS = 8
+COMMANDS = 15
+LONGEST = 5  # seconds: on a machine that is used by others, too
+LEAVING = """
+import socket, sys
+count = 0
+print("ready", flush=True)
+while True:
+    one = socket.socket(socket.AF_UNIX)
+    try:
+        one.connect(sys.argv[1])
+    except OSError:
+        pass
+    one.close()
+"""
+SPINNING = """
+print("ready", flush=True)
+while True:
+    pass
+"""
+STAYING = """
+import socket, sys, time
+held = []
+print("ready", flush=True)
+while True:
+    one = socket.socket(socket.AF_UNIX)
+    one.settimeout(1)
+    try:
+        one.connect(sys.argv[1])
+        held.append(one)
+    except OSError:
+        time.sleep(0.01)
+    del held[:-400]
+"""
+
+
+@unittest.skipUnless(os.geteuid() == 0, "takes root, to be two users")
+class Floods(case.Case):
+    def setUp(self):
+        place = Place()
+        self.addCleanup(place.close)
+        self.daemon = Daemon(place, "--multi-user", "--socket", place.socket, "--spool", place.spool)
+        self.addCleanup(self.daemon.close)
+
+    @contextlib.contextmanager
+    def flood(self, program):
+        running = [subprocess.Popen([*AS_USER, sys.executable, "-S", "-E", "-c", program, self.daemon.place.socket],
+                                    stdout=subprocess.PIPE) for _ in range(FLOODS)]
+        try:
+            for one in running:
+                self.assertEqual(one.stdout.readline(), b"ready\n")
+            time.sleep(0.3)
+            yield
+        finally:
+            for one in running:
+                one.kill()
+                one.wait()
+                one.stdout.close()
+
+    def commands(self, prefix=()):
+        """How long each took, in seconds; all of them are answered."""
+        took = []
+        for _ in range(COMMANDS):
+            begin = time.monotonic()
+            probe = self.daemon.probe("list", prefix=prefix)
+            lines = probe.end()
+            took.append(time.monotonic() - begin)
+            self.assertEqual((probe.status, [line for line in lines if line.startswith("error")]), (0, []))
+        return took
+
+    def test_who_connects_and_leaves(self):
+        self.beside(LEAVING)
+
+    def test_who_connects_and_stays(self):
+        self.beside(STAYING)
+
+    def beside(self, program):
+        with self.flood(SPINNING):
+            quiet = self.commands()
+        with self.flood(program):
+            flooded = self.commands()
+            others = self.commands(prefix=("setpriv", "--reuid=54399", "--regid=54399", "--clear-groups"))
+        print(f"root's command: {statistics.median(quiet) * 1e3:.0f} ms beside as many that only work, beside the flood {statistics.median(flooded) * 1e3:.0f}, "
+              f"longest {max(flooded) * 1e3:.0f}; another user's {statistics.median(others) * 1e3:.0f}, longest {max(others) * 1e3:.0f}")
+        self.assertLess(max(flooded), LONGEST)
+        self.assertLess(max(others), LONGEST)
+        self.commands()
+
+
+if __name__ == "__main__":
+    case.main()
