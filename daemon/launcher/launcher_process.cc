@@ -88,6 +88,7 @@ Result<LauncherProcess> ForkLauncher(const UniqueFd& listening, const std::funct
   PP_RETURN_IF_ERROR(MakePair(ours.door, theirs.door));
   ::fcntl(ours.door.get(), F_SETFL, O_RDWR | O_NONBLOCK);
   theirs.listening.reset(::fcntl(listening.get(), F_DUPFD_CLOEXEC, 3));
+  ::fcntl(theirs.listening.get(), F_SETFL, O_RDWR | O_NONBLOCK);  // one of a service manager's may not be
   const pid_t pid = ::fork();
   if (pid < 0) {
     return ErrnoError(errno, "cannot start the launcher", "free some processes (ulimit -u) or memory");
