@@ -51,8 +51,8 @@ std::string ThreadTitle(const DumpedThread& thread) {
 
 void AppendStack(const DumpedThread& thread, std::string& text) {
   if (thread.frames.empty()) {
-    text += thread.quality == SampleQuality::kTruncated ? "    (its stack could not be read: it moved meanwhile)\n"
-                                                        : "    (no Python frame: native code)\n";
+    text += thread.was_read ? "    (no Python frame: native code)\n"
+                            : "    (its stack could not be read: it moved meanwhile)\n";
   }
   for (uint32_t i = 0; i < thread.frames.size(); ++i) {
     const Frame& frame = thread.frames[i];
@@ -69,7 +69,7 @@ void AppendStack(const DumpedThread& thread, std::string& text) {
     }
   }
   for (const QualityWord& row : kQualityNotes) {
-    if (row.quality == thread.quality) {
+    if (thread.was_read && row.quality == thread.quality) {
       text += fmt::format("    note: {}\n", row.note);
     }
   }

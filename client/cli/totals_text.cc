@@ -296,7 +296,10 @@ std::string_view LimitMet(const Accounting& totals) {
     case RateLimit::kStops: return "--max-stopped was met (off, or a larger share, lifts it)";
     case RateLimit::kNone: break;
   }
-  return "the machine was busy, and the collector got no CPU in time";
+  constexpr double kOwnFault = 60;  // percent of a core: so much of its time it worked itself
+  return Overhead(totals) >= kOwnFault
+             ? "the collector could not read so much in time (fewer threads or processes help)"
+             : "the machine was busy, and the collector got no CPU in time";
 }
 
 }  // namespace

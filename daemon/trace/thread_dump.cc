@@ -14,11 +14,19 @@ void ThreadDump::OnProcess(const ProcessInfo& process) {
   }
 }
 
-void ThreadDump::OnThread(TrackId track, const ThreadInfo& thread) { threads_[track].info = thread; }
+void ThreadDump::OnThread(TrackId track, const ThreadInfo& thread) {
+  const auto [at, is_new] = threads_.try_emplace(track);
+  at->second.info = thread;
+  if (is_new) {
+    at->second.was_read = false;  // until there is a sample
+    at->second.quality = SampleQuality::kTruncated;
+  }
+}
 
 void ThreadDump::OnSample(TrackId track, Nanos, StackId stack, SampleQuality quality) {
   DumpedThread& thread = threads_[track];
   thread.quality = quality;
+  thread.was_read = true;
   thread.frames.clear();
   thread.locals.clear();
   const StackTable& stacks = reader_.stacks();

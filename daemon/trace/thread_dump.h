@@ -20,7 +20,8 @@ struct DumpedThread {
   ThreadState state = ThreadState::kUnknown;
   bool holds_gil = false;
   std::string detail;
-  SampleQuality quality = SampleQuality::kTruncated;      // until there is a sample
+  SampleQuality quality = SampleQuality::kSeen;
+  bool was_read = true;                                   // else nothing is known of its stack
   std::vector<Frame> frames;                              // leaf first
   std::map<uint32_t, std::vector<LocalVariable>> locals;  // by index into frames
 };

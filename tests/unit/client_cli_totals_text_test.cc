@@ -78,6 +78,10 @@ TEST(TotalsText, SaysWhichLimitWasMet) {
     EXPECT_NE(ClosingLines(CaptureMode::kSample, totals).find(std::string("400 Hz were asked for: ") + words),
               std::string::npos);
   }
+  totals.limit = RateLimit::kNone;
+  totals.collector_cpu = totals.starting_cpu + totals.wall;
+  EXPECT_NE(ClosingLines(CaptureMode::kSample, totals).find("the collector could not read so much in time"),
+            std::string::npos);
 }
 
 TEST(TotalsText, NamesRareQualitiesOnlyWhenThereAreSome) {
