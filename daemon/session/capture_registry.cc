@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
-#include <ranges>
 #include <set>
 
 #include "attach/base/boot_clock.h"
@@ -542,7 +541,7 @@ std::vector<CaptureRegistry::Entries::iterator> CaptureRegistry::ExpireByAge() {
     return std::pair(-a.first.value, a.second->second.number) < std::pair(-b.first.value, b.second->second.number);
   });
   std::vector<Entries::iterator> ended;
-  std::ranges::copy(stay | std::views::values, std::back_inserter(ended));
+  std::ranges::transform(stay, std::back_inserter(ended), [](const auto& one) { return one.second; });
   return ended;
 }
 
