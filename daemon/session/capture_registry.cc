@@ -7,7 +7,6 @@
 #include <iterator>
 #include <set>
 
-#include "attach/base/boot_clock.h"
 #include "attach/base/clean_text.h"
 #include "attach/base/wall_clock.h"
 #include "daemon/session/excess_traces.h"
@@ -517,7 +516,7 @@ void CaptureRegistry::ExpireLocked() {
 }
 
 std::vector<CaptureRegistry::Entries::iterator> CaptureRegistry::ExpireByAge() {
-  const Nanos now = BoottimeNow();
+  const Nanos now = MonotonicNow();
   std::vector<std::pair<Nanos, Entries::iterator>> stay;
   for (auto at = entries_.begin(); at != entries_.end();) {
     const auto entry = at++;

@@ -15,8 +15,8 @@ class TraceAge {
   // Ended before we were: that long ago by the date, which is all that is known then. Negative: it lies ahead.
   explicit TraceAge(Nanos before) : before_(std::max(before, Nanos())) {}
 
-  // To be asked soon after the end, and again: it counts from then on. `now`: CLOCK_BOOTTIME, which goes on while the
-  // machine is suspended.
+  // To be asked soon after the end, and again: it counts from then on. `now`: CLOCK_MONOTONIC, so that nothing grows
+  // older while the machine is suspended.
   Nanos At(Nanos now) {
     if (!since_.has_value()) {
       since_ = now - before_;
