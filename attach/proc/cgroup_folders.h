@@ -1,7 +1,6 @@
 // Where the files of a control group lie, of each line of /proc/<pid>/cgroup ("6:freezer:/jobs/7").
 #pragma once
 
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>

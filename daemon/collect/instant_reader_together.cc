@@ -59,8 +59,8 @@ InstantReader::Together InstantReader::ChooseTogether(size_t gil, Nanos now) {
   ++turn_;
   for (size_t i = 0; i < tracks.size(); ++i) {
     ThreadTrack& track = *tracks[i];
-    track.is_stale = track.is_stale || IsPassed(track, i);
     if (IsPassed(track, i)) {
+      track.is_stale = true;
       continue;
     }
     const bool is_listed = std::ranges::find(chosen.tids, track.info.tid) != chosen.tids.end();  // by another state

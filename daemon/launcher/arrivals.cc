@@ -1,6 +1,7 @@
 #include "daemon/launcher/arrivals.h"
 
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -10,7 +11,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr int kAtOnce = 64;               // taken between two looks at all else
-constexpr size_t kMostWaiting = 256;      // of one user
+constexpr size_t kMostWaiting = 256;      // of one user, where there are descriptors for four such
 constexpr size_t kMostUsers = 1024;       // that are remembered
 constexpr int kNoDescriptorPauseMs = 20;  // who waits is still there then
 constexpr Nanos kLookEvery = Nanos::FromMillis(20);
@@ -22,7 +23,14 @@ bool HasLeft(const UniqueFd& connection) {
   return ::poll(&look, 1, 0) > 0 && (look.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
+size_t MostWaiting() {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? std::min<size_t>(kMostWaiting, limit.rlim_cur / 4) : kMostWaiting;
+}
+
 }  // namespace
+
+Arrivals::Arrivals() : most_waiting_(MostWaiting()) {}
 
 Nanos Arrivals::TurnOf(uid_t uid, const User& user) {
   return uid == 0 ? Nanos() : user.used_up_until - Nanos(kPace.value * (kWithoutPace - 1));
@@ -55,11 +63,11 @@ void Arrivals::Sort(UniqueFd connection, Nanos now) {
     return;
   }
   User& user = users_[credentials.uid];
-  if (user.waiting.size() >= kMostWaiting && now >= user.next_look) {
+  if (user.waiting.size() >= most_waiting_ && now >= user.next_look) {
     user.next_look = now + kLookEvery;
     std::erase_if(user.waiting, &HasLeft);
   }
-  if (user.waiting.size() < kMostWaiting) {
+  if (user.waiting.size() < most_waiting_) {
     user.waiting.push_back(std::move(connection));
   }
 }

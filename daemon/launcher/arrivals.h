@@ -18,6 +18,8 @@ namespace ptrace_prof {
 
 class Arrivals {
  public:
+  Arrivals();
+
   // Some of who knocks. What a user has no place for any more is closed.
   void Take(int listening, Nanos now);
   // Whose turn it is; not open: nobody's.
@@ -37,6 +39,7 @@ class Arrivals {
   std::map<uid_t, User>::iterator WhoseTurn(Nanos now);
   static Nanos TurnOf(uid_t uid, const User& user);
 
+  size_t most_waiting_;
   std::map<uid_t, User> users_;
   uid_t last_ = 0;  // whose turn it was
 };
