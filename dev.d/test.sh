@@ -39,6 +39,17 @@ print_left_out() {
   sed -n 's/^not tested: //p' "$1" | sort | uniq -c | sed 's/^ *\([0-9]*\) \(.*\)$/  \2 (\1 x)/'
 }
 
+# What each test that failed printed last, so that the end of the log says why.
+print_why() {
+  /usr/bin/python3 - "$1" <<'PYTHON'
+import sys, xml.etree.ElementTree as tree
+for test in tree.parse(sys.argv[1]).getroot().iter("testcase"):
+    if test.get("status") == "fail":
+        print(f"\nwhat {test.get('name')} printed last:")
+        print("\n".join("  " + line[:400] for line in (test.findtext("system-out") or "").strip().splitlines()[-40:]))
+PYTHON
+}
+
 verb_test() {
   local dir status=0 log junit tests_log
   # shellcheck source=dev.d/setup.sh
@@ -63,6 +74,7 @@ verb_test() {
   fi
   echo
   sed -n '/% tests passed/,$p' "$log"
+  print_why "$junit"
   print_counts "$junit"
   return "$status"
 }

@@ -23,13 +23,13 @@ bool GuardHolds(RemoteMemory& memory, const CallGuard& guard) {
   return memory.Read(guard.address, now.data(), now.size()) == ReadStatus::kOk && now == guard.bytes;
 }
 
-// Who still traces it after some ms: samplers do so for some tens of microseconds at a time. Not ourselves: of us it is
-// a thread that did not stop in time before, and is let go.
+// Who still traces it after a second: samplers do so for some tens of microseconds at a time, longer where they have to
+// wait for the processor. Not ourselves: of us it is a thread that did not stop in time before, and is let go.
 Pid LastingTracer(Pid pid, const ProcessStatus& first) {
-  constexpr int kLooks = 10;
+  constexpr int kLooks = 100;
   Pid tracer = first.tracer;
   for (int look = 0; look < kLooks && tracer.value != 0 && tracer.value != ::getpid(); ++look) {
-    const timespec nap{0, 1'000'000};
+    const timespec nap{0, look < 10 ? 1'000'000 : 11'000'000};
     ::nanosleep(&nap, nullptr);
     const Result<ProcessStatus> now = ReadProcessStatus(pid);
     tracer = now.has_value() ? now.value().tracer : Pid();

@@ -13,20 +13,19 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import case  # noqa: E402
 from support.daemon import AS_USER, Daemon, Place  # noqa: E402
 
+PYTHON = "/usr/bin/python3"  # one that other users may run
 FLOODS = 8
 COMMANDS = 15
 LONGEST = 5  # seconds: on a machine that is used by others, too
 LEAVING = """
 import socket, sys
-count = 0
 print("ready", flush=True)
 while True:
-    one = socket.socket(socket.AF_UNIX)
     try:
-        one.connect(sys.argv[1])
+        with socket.socket(socket.AF_UNIX) as one:
+            one.connect(sys.argv[1])
     except OSError:
         pass
-    one.close()
 """
 SPINNING = """
 print("ready", flush=True)
@@ -34,8 +33,9 @@ while True:
     pass
 """
 STAYING = """
-import socket, sys, time
+import resource, socket, sys, time
 held = []
+most = min(400, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
 print("ready", flush=True)
 while True:
     one = socket.socket(socket.AF_UNIX)
@@ -45,7 +45,7 @@ while True:
         held.append(one)
     except OSError:
         time.sleep(0.01)
-    del held[:-400]
+    del held[:-most]
 """
 
 
@@ -59,13 +59,14 @@ class Floods(case.Case):
 
     @contextlib.contextmanager
     def flood(self, program):
-        running = [subprocess.Popen([*AS_USER, sys.executable, "-S", "-E", "-c", program, self.daemon.place.socket],
+        running = [subprocess.Popen([*AS_USER, PYTHON, "-I", "-S", "-c", program, self.daemon.place.socket],
                                     stdout=subprocess.PIPE) for _ in range(FLOODS)]
         try:
             for one in running:
                 self.assertEqual(one.stdout.readline(), b"ready\n")
             time.sleep(0.3)
             yield
+            self.assertEqual([one.poll() for one in running], [None] * FLOODS, "floods that ended")
         finally:
             for one in running:
                 one.kill()

@@ -1,8 +1,7 @@
-#include "attach/proc/cgroup_folders.h"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "attach/proc/cgroup_folders.h"
 #include "attach/proc/memory_group.h"
 
 namespace ptrace_prof {

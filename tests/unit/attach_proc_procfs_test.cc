@@ -26,7 +26,8 @@ TEST(ParseProcessStatus, ReadsTheFieldsOfARealText) {
   const auto status = ParseProcessStatus(
       "Name:\tpy\\n\\\\x\nUmask:\t0022\nState:\tt (tracing "
       "stop)\nTgid:\t70\nNgid:\t0\nPid:\t71\nPPid:\t7\nTracerPid:\t123\n"
-      "Uid:\t1\t2\t3\t4\nGid:\t5\t6\t7\t8\nNSpid:\t71\t9\t2\nKthread:\t0\nVmSize:\t 10 kB\nVmLck:\t 3 kB\nVmData:\t 4 kB\n"
+      "Uid:\t1\t2\t3\t4\nGid:\t5\t6\t7\t8\nNSpid:\t71\t9\t2\nKthread:\t0\nVmSize:\t 10 kB\nVmLck:\t 3 kB\nVmData:\t 4 "
+      "kB\n"
       "CapEff:\t0000000000080000\nSeccomp:\t2\nSeccomp_filters:\t3\n");
   ASSERT_TRUE(status.has_value());
   EXPECT_EQ(status->name, "py\n\\x");

@@ -460,7 +460,7 @@ TEST_F(Listening, AllOthersTogetherDoNotKeepTheAdministratorOut) {
   EXPECT_TRUE(come(false, 1, 0));
   EXPECT_TRUE(come(false, 2, 0));
   EXPECT_TRUE(come(false, 2, 1));
-  EXPECT_TRUE(IsClosed(connected.back()));
+  EXPECT_TRUE(Eventually([&] { return IsClosed(connected.back()); }));
   EXPECT_TRUE(come(true, 3, 1));
   EXPECT_TRUE(come(true, 4, 1));
   EXPECT_TRUE(come(true, 4, 2)) << "there is an end to their places too";
