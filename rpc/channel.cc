@@ -11,7 +11,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <fstream>
 #include <future>
 #include <iterator>
@@ -97,6 +99,14 @@ grpc::Status Ask(const std::shared_ptr<grpc::Channel>& channel, const ChannelOpt
   return gave_up && !IsAnswer(status) ? kGivenUp : status;
 }
 
+// The kernel's queue of that socket was full. gRPC never waits in it: it is told EAGAIN, takes that for a connection in
+// the making and finds none (EINVAL of recvmsg).
+bool FoundNoPlace(const grpc::Status& status) {
+  return status.error_code() == grpc::StatusCode::UNAVAILABLE && ReasonOf(status).empty() &&
+         (status.error_message().find(::strerror(EINVAL)) != std::string::npos ||
+          status.error_message().find(::strerror(EAGAIN)) != std::string::npos);
+}
+
 Error NoAnswer(const std::string& address, const grpc::Status& status) {
   const bool late = status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
   return Because(Reason::kServerUnreachable,
@@ -176,8 +186,15 @@ Result<std::shared_ptr<grpc::Channel>> ConnectChannel(const std::string& address
       arguments.SetSslTargetNameOverride(options.server_name);
     }
   }
+  const Nanos deadline = MonotonicNow() + options.patience;
   std::shared_ptr<grpc::Channel> channel = grpc::CreateCustomChannel(server, credentials, arguments);
-  const grpc::Status status = Ask(channel, options);
+  grpc::Status status = Ask(channel, options);
+  while (is_unix && FoundNoPlace(status) && MonotonicNow() < deadline) {
+    // This waits in the queue, as long as others do: then there are places again.
+    PP_ASSIGN_OR_RETURN(const UniqueFd probe, ConnectToUnixSocket(address.substr(kUnix.size())));
+    channel = grpc::CreateCustomChannel(server, credentials, arguments);
+    status = Ask(channel, options);
+  }
   if (IsAnswer(status)) {
     return channel;
   }

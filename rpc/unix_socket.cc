@@ -18,7 +18,8 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr int kBacklog = 4096;  // as far as net.core.somaxconn lets it
+constexpr timeval kPatience{5, 0};  // with a queue that is full
+constexpr int kBacklog = 4096;      // as far as net.core.somaxconn lets it
 constexpr int kEndingMs = 300;
 constexpr Nanos kLockPatience = Nanos::FromSeconds(5);
 
@@ -189,6 +190,7 @@ void RemoveUnixSocket(const UnixSocketFile& file) {
 Result<UniqueFd> ConnectToUnixSocket(const std::string& path) {
   PP_ASSIGN_OR_RETURN(const sockaddr_un address, Address(path));
   PP_ASSIGN_OR_RETURN(UniqueFd fd, NewSocket(0));
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);
   if (::connect(fd.get(), Generic(address), sizeof address) == 0) {
     return fd;
   }
@@ -208,6 +210,8 @@ Result<UniqueFd> ConnectToUnixSocket(const std::string& path) {
       }
       return Because(Reason::kServerUnreachable, fmt::format("nobody answers at {}", path),
                      "start ptrace-profd again: the one that made this socket has ended");
+    case EAGAIN:
+      return Because(Reason::kServerUnreachable, fmt::format("too many wait at {} already", path), "try again");
     default: return ErrnoError(errno, "cannot connect to " + path);
   }
 }

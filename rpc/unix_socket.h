@@ -42,7 +42,8 @@ Result<UnixSocketFile> FindUnixSocket(const std::string& path);
 // Never waits for anybody.
 void RemoveUnixSocket(const UnixSocketFile& file);
 
-// Connects, which says at once what is wrong: kNotFound, kPermissionDenied, kUnavailable (nobody answers).
+// Connects, which says at once what is wrong: kNotFound, kPermissionDenied, kUnavailable (nobody answers). Where too
+// many wait there it waits with them, for five seconds at the most: kUnavailable.
 Result<UniqueFd> ConnectToUnixSocket(const std::string& path);
 
 // Connects for a moment and never waits: 0, or the errno of it (EAGAIN: too many wait there already).

@@ -10,7 +10,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr int kAtOnce = 64;               // taken between two looks at all else
+constexpr int kAtOnce = 256;              // taken between two looks at all else
 constexpr size_t kMostWaiting = 256;      // of one user, where there are descriptors for four such
 constexpr size_t kMostUsers = 1024;       // that are remembered
 constexpr int kNoDescriptorPauseMs = 20;  // who waits is still there then

@@ -18,6 +18,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr int kSocketBytes = 1 << 19;
+constexpr int kDoorBytes = 1 << 12;  // a handful of arrivals: who comes first is settled before the door
 
 // Away from the terminal and from signals that are meant for the daemon: the end of the socket is what ends us.
 void LeaveDaemon() {
@@ -66,7 +67,7 @@ LauncherSockets CloseOthers(const LauncherSockets& sockets) {
 }
 
 // Packets go to `ours`, and the other way.
-Result<void> MakePair(UniqueFd& ours, UniqueFd& theirs) {
+Result<void> MakePair(UniqueFd& ours, UniqueFd& theirs, int bytes) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
     return ErrnoError(errno, "cannot make a socket pair to the launcher");
@@ -74,7 +75,7 @@ Result<void> MakePair(UniqueFd& ours, UniqueFd& theirs) {
   ours.reset(ends[0]);
   theirs.reset(ends[1]);
   for (const int end : ends) {
-    ::setsockopt(end, SOL_SOCKET, SO_SNDBUF, &kSocketBytes, sizeof kSocketBytes);
+    ::setsockopt(end, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
   }
   return {};
 }
@@ -84,8 +85,8 @@ Result<void> MakePair(UniqueFd& ours, UniqueFd& theirs) {
 Result<LauncherProcess> ForkLauncher(const UniqueFd& listening, const std::function<void()>& at_end, YamaRule yama) {
   LauncherProcess ours;
   LauncherSockets theirs;
-  PP_RETURN_IF_ERROR(MakePair(ours.socket, theirs.commands));
-  PP_RETURN_IF_ERROR(MakePair(ours.door, theirs.door));
+  PP_RETURN_IF_ERROR(MakePair(ours.socket, theirs.commands, kSocketBytes));
+  PP_RETURN_IF_ERROR(MakePair(ours.door, theirs.door, kDoorBytes));
   ::fcntl(ours.door.get(), F_SETFL, O_RDWR | O_NONBLOCK);
   theirs.listening.reset(::fcntl(listening.get(), F_DUPFD_CLOEXEC, 3));
   ::fcntl(theirs.listening.get(), F_SETFL, O_RDWR | O_NONBLOCK);  // one of a service manager's may not be

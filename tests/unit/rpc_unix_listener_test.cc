@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <future>
 #include <fstream>
 
 #include "attach/base/sanitizers.h"
@@ -110,10 +111,14 @@ class Listening : public testing::Test {
 
   void Listen(std::vector<Uid> admitted) {
     listener_.reset();
-    refusals_ = 0;
     auto socket = ListenOnUnixSocket(path_);
     ASSERT_TRUE(socket.has_value()) << socket.error().message;
-    auto listener = UnixListener::Start(std::move(socket).value(),
+    ServeAt(std::move(socket).value(), std::move(admitted));
+  }
+
+  void ServeAt(UniqueFd socket, std::vector<Uid> admitted) {
+    refusals_ = 0;
+    auto listener = UnixListener::Start(std::move(socket),
                                         {.admit = AdmitOnly(std::move(admitted)),
                                          .on_refused = [this](const PeerIdentity&, const Error&) { ++refusals_; }},
                                         [](const PeerIdentity& peer) { return std::make_unique<TestServices>(peer); });
@@ -481,6 +486,24 @@ TEST_F(Listening, NobodyKeepsAllOthersOut) {
   const grpc::Status status = Ask(Connect(), &node);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_EQ(ReasonOf(status), "QUOTA");
+}
+
+TEST_F(Listening, WhoFindsTheQueueFullWaitsInIt) {
+  listener_.reset();
+  UniqueFd socket = ListenOnUnixSocket(path_).value();
+  ASSERT_EQ(::listen(socket.get(), 1), 0);  // again, and shorter
+  std::vector<UniqueFd> before_us;
+  while (KnockAtUnixSocket(path_).value() != EAGAIN) {
+    before_us.push_back(ConnectToUnixSocket(path_).value());
+    ASSERT_LT(before_us.size(), 10U);
+  }
+  auto connecting = std::async(std::launch::async, [&] { return ConnectChannel("unix:" + path_); });
+  ASSERT_EQ(connecting.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout) << "it waits";
+  ServeAt(std::move(socket), {Uid(::getuid())});
+  auto channel = connecting.get();
+  ASSERT_TRUE(channel.has_value()) << channel.error().message;
+  Node node;
+  EXPECT_TRUE(Ask(channel.value(), &node).ok());
 }
 
 TEST(Channel, SaysWhyItCannotConnect) {
