@@ -11,8 +11,8 @@
 
 #include <atomic>
 #include <filesystem>
-#include <future>
 #include <fstream>
+#include <future>
 
 #include "attach/base/sanitizers.h"
 #include "ptraceprof/v1/capture_service.grpc.pb.h"
