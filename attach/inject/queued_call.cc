@@ -43,7 +43,8 @@ Result<void> CheckStoppable(Pid pid) {
     return Because(Reason::kTargetStopped, fmt::format("process {} is stopped (SIGSTOP or job control)", pid.value),
                    fmt::format("Let it go on first: kill -CONT {}", pid.value), ThingOf(pid));
   }
-  if (const std::string file = FrozenGroupOf(pid); !file.empty()) {
+  const bool runs = status.state == 'R';  // what stands frozen does not
+  if (const std::string file = runs ? "" : FrozenGroupOf(pid); !file.empty()) {
     return Because(Reason::kTargetStopped, fmt::format("process {} stands in a frozen cgroup ({})", pid.value, file),
                    "Thaw the group first.", ThingOf(pid));
   }

@@ -18,7 +18,7 @@ DRIVER = os.environ.get("PP_INJECT_DRIVER", str(REPOSITORY / "build/bin/tests/in
 MODES = (("busy", "busy"), ("main blocked", "sleeping"))  # what is said of it, what the target is told
 ORPHANS = 4  # of the processes of a mode: each takes most of a second
 AGAIN = 5  # times that each process is entered after the first: the stub is there then
-LONGEST_STOP = re.compile(r"([\d,]+) at most")
+LONGEST_STOP = re.compile(r"(?:brief stop of|longest) ([\d,]+)")
 
 
 @dataclass

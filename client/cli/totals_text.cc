@@ -70,9 +70,12 @@ std::string Cost(const Accounting& totals) {
       text += fmt::format(" of {:.0f} us (half of them; 9 of 10 {:.0f}, longest {:.0f}), {:.2f} % of the time",
                           totals.stopped_median.seconds() * 1e6, totals.stopped_p90.seconds() * 1e6,
                           totals.stopped_longest.seconds() * 1e6, StoppedShare(totals));
-    } else {  // traces of before do not say
+    } else {  // so few stops as a tracer's have no quantiles
       text += fmt::format(" of {:.0f} us on average",
                           totals.stopped_total.seconds() * 1e6 / static_cast<double>(totals.stops));
+      if (totals.stopped_longest.value > 0) {
+        text += fmt::format(", longest {:.0f}", totals.stopped_longest.seconds() * 1e6);
+      }
     }
   }
   return text + Disturbances(totals);

@@ -7,7 +7,7 @@ namespace {
 
 constexpr size_t kFewThreads = 32;                  // to go through them all costs next to nothing
 constexpr Nanos kRestless = Nanos::FromSeconds(2);  // where threads are very many: since it moved
-constexpr Nanos kChooseEvery = Nanos::FromMillis(100);
+constexpr Nanos kChooseEvery = Nanos::FromMillis(250);
 constexpr Nanos kJudgeOften = Nanos::FromMillis(40);
 constexpr Nanos kJudgeSeldom = Nanos::FromMillis(300);
 constexpr int64_t kShare = 600;  // of the time may go into the clock of a process with very many threads

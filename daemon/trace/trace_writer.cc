@@ -29,6 +29,7 @@ constexpr size_t kMaxOutput = 256 * 1024;  // buffered before it goes to the sin
 constexpr size_t kMaxPendingSamples = 32 * 1024;  // of one thread
 constexpr size_t kMaxSequenceEntries = 128 * 1024;
 constexpr size_t kMaxEntries = 1024 * 1024;  // of all sequences, some 20 bytes each
+constexpr int kFlushesPerCheck = 8;          // of how large the tables are: what comes meanwhile is little beside that
 constexpr size_t kMaxStates = 4096;
 
 // States are compared by content; `detail` is static text and need not be copied.
@@ -63,6 +64,7 @@ struct TraceWriter::Impl {
   void ResetTables();
   void Drain();
   ThreadSequence* Find(ThreadHandle handle);
+  void Use(uint32_t handle);
   CallSequence* CallsOf(ThreadHandle handle);
   CallSequence* OpenCalls(ThreadHandle handle);
   template <typename Encode>
@@ -86,6 +88,9 @@ struct TraceWriter::Impl {
   std::vector<std::optional<ThreadSequence>> threads;  // by handle
   std::vector<std::unique_ptr<CallSequence>> calls;    // by handle; null where no call was told of
   std::vector<uint32_t> free_handles;
+  std::vector<uint32_t> used;  // handles of those that may have something pending: of very many threads most wait
+  std::vector<bool> is_used;   // by handle
+  int flushes = 0;
   std::unordered_set<uint64_t> counter_groups;  // the uuids of tracks that were described
   std::vector<uint64_t> counter_uuids;          // by CounterId
   std::vector<StateInfo> states;                // state n is states[n - 1]
@@ -184,7 +189,19 @@ uint32_t TraceWriter::Impl::StateNumber(const StateInfo& info) {
 }
 
 ThreadSequence* TraceWriter::Impl::Find(ThreadHandle handle) {
-  return handle.value < threads.size() && threads[handle.value] ? &*threads[handle.value] : nullptr;
+  if (handle.value >= threads.size() || !threads[handle.value]) {
+    return nullptr;
+  }
+  Use(handle.value);
+  return &*threads[handle.value];
+}
+
+void TraceWriter::Impl::Use(uint32_t handle) {
+  is_used.resize(threads.size());
+  if (!is_used[handle]) {
+    is_used[handle] = true;
+    used.push_back(handle);
+  }
 }
 
 void TraceWriter::Impl::EncodeThread(ThreadSequence& thread) {
@@ -341,6 +358,7 @@ ThreadHandle TraceWriter::AddThread(const ThreadInfo& thread) {
   }
   const uint32_t handle = w.free_handles.back();
   w.free_handles.pop_back();
+  w.Use(handle);
   const auto process = w.process_uuids.find(thread.pid);
   w.threads[handle].emplace(thread, process == w.process_uuids.end() ? 0 : process->second, w.NewSequenceId(), w.origin,
                             w.stacks, w.names);
@@ -518,12 +536,16 @@ void TraceWriter::SetAccounting(const Accounting& accounting) { impl_->accountin
 
 Result<void> TraceWriter::Flush() {
   Impl& w = *impl_;
-  w.CheckTables();
-  for (auto& thread : w.threads) {
-    if (thread && thread->has_pending()) {
+  if (++w.flushes % kFlushesPerCheck == 0) {
+    w.CheckTables();
+  }
+  for (const uint32_t handle : w.used) {
+    if (auto& thread = w.threads[handle]; thread && thread->has_pending()) {
       w.EncodeThread(*thread);
     }
   }
+  w.used.clear();
+  w.is_used.assign(w.is_used.size(), false);
   if (w.accounting) {
     w.Packet(0, [&] {
       w.out.Message(trace::kPtraceProfFieldNumber, [&] {

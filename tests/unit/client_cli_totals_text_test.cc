@@ -58,6 +58,13 @@ TEST(TotalsText, OneStopHasNoAverage) {
   EXPECT_TRUE(lines.ends_with("; 1 brief stop of 68 us")) << lines;
 }
 
+TEST(TotalsText, FewStopsHaveALongestOne) {
+  Accounting totals = SomeTotals();
+  totals.stopped_median = totals.stopped_p90 = Nanos();
+  const std::string lines = ClosingLines(CaptureMode::kTrace, totals);
+  EXPECT_NE(lines.find("; 3 brief stops of 90 us on average, longest 110"), std::string::npos) << lines;
+}
+
 TEST(TotalsText, NeverRoundsTroubleAway) {
   Accounting totals = SomeTotals();
   totals.samples = 10'000'000;
