@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "attach/base/real_time.h"
+#include "attach/base/root_environment.h"
 #include "attach/base/sanitizers.h"
 #include "attach/base/standard_descriptors.h"
 #include "attach/base/told_users.h"
@@ -33,6 +34,7 @@
 #include "daemon/program/daemon_log.h"
 #include "daemon/program/daemon_options.h"
 #include "daemon/program/daemon_user.h"
+#include "daemon/program/descriptor_shares.h"
 #include "daemon/program/door_adapter.h"
 #include "daemon/program/drain.h"
 #include "daemon/program/metrics_socket.h"
@@ -63,8 +65,7 @@ constexpr rlim_t kFewestDescriptors = 256;
 constexpr char kTcpOption[] = "--listen-tcp";
 const PeerIdentity kNobody{.uid = 0xffffffff, .gid = 0xffffffff, .groups = {}, .pid = {}};
 constexpr int kTcpBacklog = 128;
-constexpr size_t kMaxConnectionsPerUser = 500;  // of 1000: nobody keeps all others out
-constexpr size_t kReservedConnections = 16;     // and all others together not the administrator, who looks why
+constexpr size_t kReservedConnections = 16;  // all others together do not keep out the administrator, who looks why
 
 // What needs rights or a single thread, done.
 struct Prepared {
@@ -158,6 +159,12 @@ Result<Prepared> Prepare(const DaemonOptions& options) {
   PP_RETURN_IF_ERROR(TrySpoolFolder(options.spool));
   PP_ASSIGN_OR_RETURN(prepared.shelf, CaptureShelf::Open(options.spool));
   return prepared;
+}
+
+// Nobody keeps all others out.
+DescriptorShares Shares() {
+  rlimit limit{};
+  return SharesOf(::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY);
 }
 
 // A descriptor or three for each connection, and more for each capture.
@@ -294,8 +301,9 @@ Result<std::unique_ptr<UnixListener>> ListenLocally(Prepared& prepared, std::uni
   return UnixListener::Start(std::move(prepared.socket),
                              {.admit = options.multi_user ? [](const PeerIdentity&) -> Result<void> { return {}; }
                                                           : AdmitOnly({prepared.owner, Uid(0)}),
-                              .reserved = kReservedConnections,
-                              .max_per_user = kMaxConnectionsPerUser,
+                              .max_connections = Shares().connections,
+                              .reserved = std::min(kReservedConnections, Shares().connections / 4),
+                              .max_per_user = Shares().connections_per_user,
                               .on_refused = RefusalOfMany(shared),
                               .doorkeeper = std::move(door),
                               .is_lent = prepared.is_lent},
@@ -328,7 +336,8 @@ Result<std::unique_ptr<UnixListener>> ListenRemotely(Prepared& prepared, const s
   return UnixListener::Start(
       UniqueFd(),
       {.admit = [](const PeerIdentity&) -> Result<void> { return {}; },
-       .max_per_user = kMaxConnectionsPerUser,
+       .max_connections = Shares().connections,
+       .max_per_user = Shares().connections_per_user,
        .on_refused = RefusalOfMany(shared),
        .doorkeeper = std::move(door)},
       [&](const PeerIdentity& peer) { return std::make_unique<RemoteServices>(peer, shared, *callers); });
@@ -350,7 +359,10 @@ Result<void> Serve(Prepared prepared, const DaemonOptions& options, Termination&
     metrics.Decided(entry.what, OutcomeName(entry.outcome), ReasonOf(entry.error), entry.times);
   });
   PP_ASSIGN_OR_RETURN(const auto callers, SettleRemote(prepared, *launcher));
-  CaptureRegistry captures(options.spool, options.limits, std::move(prepared.shelf), ListenerFor(metrics));
+  CaptureLimits limits = options.limits;
+  limits.captures_per_user = std::min(limits.captures_per_user, Shares().captures_per_user);
+  limits.live_per_user = std::min(limits.live_per_user, Shares().live_per_user);
+  CaptureRegistry captures(options.spool, limits, std::move(prepared.shelf), ListenerFor(metrics));
   Restore(captures, notice);
   const DaemonFacts facts = FactsOf(prepared, options);
   ToldUsers refused_starts;
@@ -421,6 +433,7 @@ int main(int argc, char** argv) {
   if (argc >= 2 && std::string_view(argv[1]) == kCollectorArgument) {
     return CollectorMain(argc, argv);
   }
+  ForgetLibraryVariables();
   const ParsedOptions parsed = ParseDaemonOptions(argc, argv);
   return parsed.exit_status.has_value() ? *parsed.exit_status : DaemonMain(parsed.options);
 }

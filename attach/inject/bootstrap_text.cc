@@ -8,26 +8,23 @@ namespace ptrace_prof {
 namespace {
 
 // What a signal handler of the job has raised in our text was meant for the job: n is the signal, 0 if it was not that.
-// Handlers are functions, methods, functools.partial, or objects that can be called.
+// Handlers are functions, methods, functools.partial, or objects that can be called. Of an interpreter that is about to
+// end, modules are gone: then it is nobody's.
 constexpr std::string_view kWhose =
-    "from sys import modules as m,exc_info as x\\n"
-    "s=m['_signal']\\n"
-    "k,_,t=x()\\n"
-    "c={}\\n"
-    "h='__code__'\\n"
-    "for i in range(1,65):\\n"
-    " f=s.getsignal(i)\\n"
-    " for a in'func','__call__':f=f if hasattr(f,h)else getattr(f,a,f)\\n"
-    " c[id(getattr(f,h,0))]=i\\n"
-    "n=2*(k is KeyboardInterrupt)\\n"
-    "while t:\\n"
-    " n=c.get(id(t.tb_frame.f_code),n)\\n"
-    " t=t.tb_next\\n";
+    "n=0\\n"
+    "try:\\n"
+    " from sys import modules as m,exc_info as x;k,_,t=x();s=m['_signal'];c={};h='__code__'\\n"
+    " for i in range(1,65):\\n"
+    "  f=s.getsignal(i)\\n"
+    "  for a in'func','__call__':f=f if hasattr(f,h)else getattr(f,a,f)\\n"
+    "  c[id(getattr(f,h,0))]=i\\n"
+    " n=2*(k is KeyboardInterrupt)\\n"
+    " while t:n=c.get(id(t.tb_frame.f_code),n);t=t.tb_next\\n"
+    "except Exception:0\\n";
 // Where no exception may pass, the signal comes again, by a thread of its own that has no more to do and runs once we
 // are through. From 3.10 on that is no signal for the kernel, which would end a job that has no handler by then.
 constexpr std::string_view kAgain =
-    "t=m['_thread']\\n"
-    "if n:t.start_new_thread(t.interrupt_main if m['sys'].hexversion>>16>777 else s.raise_signal,(n,))";
+    "if n:t=m['_thread'];t.start_new_thread(t.interrupt_main if m['sys'].hexversion>>16>777 else s.raise_signal,(n,))";
 constexpr std::string_view kPass = "if n:raise";
 constexpr std::string_view kCatch = "except BaseException:";
 // Of code that is near its limits we would be what is too much: the text has not run, and nobody hears of it.

@@ -17,7 +17,7 @@
 
 namespace ptrace_prof {
 
-inline constexpr size_t kMaxTextBytes = 1024;
+inline constexpr size_t kMaxTextBytes = 1056;
 // What every text begins with; no other string of a Python program does.
 inline constexpr std::string_view kTextBegin =
     "try:exec.__class__ is [].append.__class__ and exec(\"from sys import modules as m\\np=m['posix']\\n";

@@ -89,6 +89,12 @@ Result<UniqueFd> TargetFiles::Take(const TargetFile& file) const {
     return Because(Reason::kKernelTooOld, "this kernel cannot share a descriptor of another process",
                    "Tracing needs Linux 5.6 or later; sampling does not.");
   }
+  if (!taken.is_open() && errno == EBADF) {
+    return Because(Reason::kTracerNotLoaded,
+                   fmt::format("process {} has closed descriptor {} just then: it may have become another program",
+                               pid_.value, file.number),
+                   "Try again.", ThingOf(pid_));
+  }
   if (!taken.is_open()) {
     return ErrnoError(errno, fmt::format("cannot share descriptor {} of process {}", file.number, pid_.value));
   }

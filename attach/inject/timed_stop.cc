@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <string>
 
+#include "attach/proc/proc_file.h"
+#include "attach/proc/proc_stat.h"
+#include "attach/proc/procfs.h"
 #include "attach/proc/thread_activity.h"
 #include "attach/ptrace/held_start.h"
 #include "attach/ptrace/tracee_code.h"
@@ -16,6 +19,7 @@ constexpr Nanos kPause = Nanos::FromMillis(1);
 constexpr Nanos kLongestPause = Nanos::FromMillis(64);
 constexpr Nanos kMoment = Nanos::FromMillis(5);
 constexpr int kLooksForLateThreads = 100;
+constexpr size_t kMostAtOnce = 64;  // threads: to stop one takes some 10 to 60 us, for which the first ones stand
 
 // Threads that did not stop in time can only be let go when they do. Who does not in this time is so at a later stop.
 void ReleaseLate() {
@@ -24,10 +28,30 @@ void ReleaseLate() {
   }
 }
 
+// Of many threads those that run, and the main one. nullopt: they are few, or all of them run.
+std::optional<std::vector<Tid>> TheRunning(Pid pid) {
+  const Result<std::vector<Tid>> threads = ListThreads(pid);
+  if (threads.has_error() || threads.value().size() <= kMostAtOnce) {
+    return std::nullopt;
+  }
+  std::vector<Tid> running;
+  for (const Tid tid : threads.value()) {
+    const Result<std::string> stat = ReadProcFile(ProcTaskPath(pid, tid, "stat"));
+    const char state = stat.has_value() ? ParseProcState(stat.value()) : 'X';
+    if (tid.value == pid.value || state == 'R' || state == 'D') {
+      running.push_back(tid);
+    }
+  }
+  return running.size() <= kMostAtOnce ? std::optional(std::move(running)) : std::nullopt;
+}
+
 }  // namespace
 
 Result<StoppedThreads> StopForAMoment(Pid pid) {
-  PP_ASSIGN_OR_RETURN(StoppedThreads stopped, StoppedThreads::StopAll(pid, kMoment));
+  const std::optional<std::vector<Tid>> running = TheRunning(pid);
+  PP_ASSIGN_OR_RETURN(StoppedThreads stopped, running.has_value()
+                                                  ? StoppedThreads::StopAtOnce(pid, *running, kMoment, nullptr)
+                                                  : StoppedThreads::StopAll(pid, kMoment));
   if (stopped.threads().empty()) {
     return Error{Code::kDeadlineExceeded, NotStopped().message, NotStopped().remedy};
   }

@@ -23,7 +23,10 @@ struct StopCost {
 };
 
 // All threads, or an error within 5 ms or so: as StoppedThreads::StopAll. kDeadlineExceeded also where not one has
-// stopped, since it takes one to write into the code of the target.
+// stopped, since it takes one to write into the code of the target. Where threads are many, those that wait in the
+// kernel go on waiting: none of them is among instructions of ours or writes to what we write to. One that is woken
+// just then finds what we write as another thread's: it is put in the order in which the interpreter's own code puts
+// it.
 Result<StoppedThreads> StopForAMoment(Pid pid);
 
 class TimedStop {

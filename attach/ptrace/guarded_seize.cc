@@ -2,6 +2,7 @@
 
 #include <sys/ptrace.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "attach/ptrace/traced_threads.h"
@@ -28,7 +29,9 @@ int GuardedSeize::Seize(Tid tid, std::span<const Tid> held) {
   const sigset_t child = ChildSignal();
   NoteEndsMeanwhile(&held);
   ::pthread_sigmask(SIG_UNBLOCK, &child, nullptr);
-  NoteEndsOf(held);  // whose signal was taken before
+  // The signal of the last one's end may have been taken before it was among them; those of the others wait or were
+  // heard.
+  NoteEndsOf(held.last(std::min<size_t>(held.size(), 1)));
   NoteEndsOf(TracedThreads(), LetGoOf::kNone);
   const int error = RawSeize(tid);
   ::pthread_sigmask(SIG_BLOCK, &child, nullptr);

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 
+#include "attach/base/root_environment.h"
 #include "client/cli/messages.h"
 #include "client/remote/rpc_backend.h"
 #include "client/remote/sample_source.h"
@@ -93,6 +94,7 @@ void ChosenBackend::ReadTlsVariables() {
 }
 
 Result<void> ChosenBackend::Connect(const std::string& address) {
+  ForgetLibraryVariables();  // a daemon starts no command of ours
   if (address.starts_with("tls://")) {
     ReadTlsVariables();
   }

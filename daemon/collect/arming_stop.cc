@@ -1,51 +1,16 @@
 #include "daemon/collect/arming_stop.h"
 
-#include <algorithm>
 #include <optional>
 
 #include "attach/ptrace/stopped_threads.h"
-#include "symbolizer/cpython/unborn_frame.h"
+#include "daemon/collect/arming_at_holder.h"
+#include "daemon/collect/thread_at_arming.h"
 
 namespace ptrace_prof {
 namespace {
 
 constexpr Nanos kMoment = Nanos::FromMillis(5);
-
-// Their ends are never told. Finalizers may run on top of one, seldom more than a few frames.
-void DropUnborn(const ThreadsToArm& from, std::vector<RawFrame>& frames) {
-  constexpr size_t kMostLooked = 32;
-  for (size_t i = std::min(frames.size(), kMostLooked); i-- > 0;) {
-    if (IsUnborn(from.memory, from.layout, frames[i])) {
-      frames.erase(frames.begin() + static_cast<ptrdiff_t>(i));
-    }
-  }
-}
-
-void CopyModules(const ThreadsToArm& from, ThreadAtArming& thread) {
-  for (size_t i = 0; !from.module_codes.empty() && i < thread.frames.size(); ++i) {
-    const RawFrame& frame = thread.frames[i];
-    uint64_t self = 0;
-    if (std::ranges::find(from.module_codes, RemoteAddr(frame.code)) != from.module_codes.end() &&
-        from.memory.ReadValue(RemoteAddr(frame.address) + from.layout.frame_locals, &self) == ReadStatus::kOk) {
-      thread.modules.push_back({i, RemoteAddr(self & ~from.layout.frame_tag_mask)});
-    }
-  }
-}
-
-void CopyStack(const ThreadsToArm& from, const ThreadEntry& entry, RemoteAddr interpreter, ArmingStop& stop) {
-  ThreadTrack* track = from.roster.Find(entry.state.value);
-  std::optional<ThreadStack> unknown;
-  if (track == nullptr) {
-    unknown.emplace(from.layout, entry.state, interpreter, from.max_depth);
-  }
-  ThreadStack& stack = track != nullptr ? track->stack : *unknown;
-  const CollectStatus status = stack.ReadAgain(from.memory);
-  if (status != CollectStatus::kGone && status != CollectStatus::kNoState) {
-    stop.threads.push_back({entry, stack.frames(), {}, status == CollectStatus::kWhole});
-    DropUnborn(from, stop.threads.back().frames);
-    CopyModules(from, stop.threads.back());
-  }
-}
+constexpr size_t kMostAtOnce = 64;  // threads: to stop one takes some 10 to 60 us, for which the first ones stand
 
 void CopyStacks(const ThreadsToArm& from, ArmingStop& stop) {
   std::vector<ThreadEntry> entries;
@@ -57,7 +22,9 @@ void CopyStacks(const ThreadsToArm& from, ArmingStop& stop) {
     bool complete = true;  // nobody can change the lists now
     (void)ReadThreads(from.memory, from.layout, view.entry.address, &entries, &complete, ThreadList::kStandsStill);
     for (const ThreadEntry& entry : entries) {
-      CopyStack(from, entry, view.entry.address, stop);
+      if (auto thread = CopyThread(from, entry, view.entry.address)) {
+        stop.threads.push_back(*std::move(thread));
+      }
     }
   }
 }
@@ -77,6 +44,12 @@ Result<ArmingStop> StopAndArm(const ThreadsToArm& threads, const std::function<R
 }  // namespace
 
 Result<ArmingStop> ArmUnderStop(const ThreadsToArm& threads, const std::function<Result<void>()>& arm) {
+  if (threads.roster.tracks().size() > kMostAtOnce) {
+    PP_ASSIGN_OR_RETURN(std::optional<ArmingStop> stop, ArmAtHolder(threads, arm));
+    if (stop.has_value()) {
+      return *std::move(stop);
+    }
+  }
   auto stop = StopAndArm(threads, arm);
   StoppedThreads::ReleaseLate();
   return stop;

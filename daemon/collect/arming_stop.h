@@ -1,10 +1,11 @@
 // The one moment between a stub that is installed and one that records: every stack as it is then.
 //
-// All threads of the process are stopped once, the main interpreter's list of threads and the stack of each are read
-// raw, `arm` is called, and the threads go on: what happens afterwards is recorded, what happened before is in the
-// stacks. Nothing is named or written out meanwhile. Who is there is read during the stop and not before: threads begin
-// and end while the others are being stopped, and a new one may have the thread state's address of one that ended. The
-// roster only says where the frames of those that it knows were lately. Call from the capture's thread.
+// All threads of the process are stopped once (of many, where there is a GIL, its holder alone: arming_at_holder.h),
+// the main interpreter's list of threads and the stack of each are read raw, `arm` is called, and the threads go on:
+// what happens afterwards is recorded, what happened before is in the stacks. Nothing is named or written out
+// meanwhile. Who is there is read during the stop and not before: threads begin and end while the others are being
+// stopped, and a new one may have the thread state's address of one that ended. The roster only says where the frames
+// of those that it knows were lately. Call from the capture's thread.
 #pragma once
 
 #include <functional>
@@ -38,7 +39,7 @@ struct ThreadsToArm {
   Pid pid;
   RemoteMemory& memory;
   const Layout& layout;
-  const InterpreterWatch& watch;
+  InterpreterWatch& watch;
   ThreadRoster& roster;
   uint32_t max_depth;
   std::span<const RemoteAddr> module_codes;

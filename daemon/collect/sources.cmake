@@ -1,5 +1,5 @@
 pp_library(daemon/collect
-  SOURCES collect/arming_stop.cc collect/call_budget.cc collect/call_capture.cc collect/call_filter.cc
+  SOURCES collect/arming_at_holder.cc collect/arming_stop.cc collect/call_budget.cc collect/call_capture.cc collect/call_filter.cc
           collect/call_names.cc collect/call_replayer.cc collect/call_replayer_stacks.cc collect/child_watch.cc
           collect/call_tracer.cc collect/call_window.cc collect/capture.cc
           collect/child_count.cc collect/clock_fit.cc collect/cpu_of_others.cc collect/entry_wait.cc
@@ -17,6 +17,6 @@ pp_library(daemon/collect
           collect/frame_codes.cc collect/instant_reader.cc collect/instant_reader_together.cc collect/stack_builder.cc collect/standstill.cc
           collect/stop_times.cc
           collect/start_wait.cc collect/step_marker.cc collect/sampled_instead.cc collect/stub_boot.cc
-          collect/target_objects.cc collect/thread_roster.cc collect/thread_state_watch.cc collect/tick_clock.cc collect/watched_threads.cc
+          collect/target_objects.cc collect/thread_at_arming.cc collect/thread_roster.cc collect/thread_state_watch.cc collect/tick_clock.cc collect/watched_threads.cc
   DEPS pp_daemon_inspect pp_daemon_nvml pp_daemon_trace pp_symbolizer_cpython pp_attach_inject pp_attach_stub_image pp_attach_ptrace pp_attach_proc
        pp_attach_base)

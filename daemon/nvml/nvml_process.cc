@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <string>
 
+#include "attach/base/root_environment.h"
 #include "daemon/nvml/nvml_image.h"
 
 #ifndef MFD_EXEC
@@ -56,7 +57,8 @@ Result<UniqueFd> ImageFile() {
     std::string name = "ptrace-prof-nvml";
     std::string pause = pause_ms;
     std::array<char*, 3> arguments = {name.data(), pause.data(), nullptr};
-    ::syscall(SYS_execveat, image, "", arguments.data(), environ, AT_EMPTY_PATH);
+    char* nothing = nullptr;  // the library that it loads for another is the system's
+    ::syscall(SYS_execveat, image, "", arguments.data(), IsRootForAnother() ? &nothing : environ, AT_EMPTY_PATH);
   }
   ::_exit(127);
 }

@@ -9,7 +9,7 @@ add_test(NAME integration.daemon
   COMMAND ${PP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/integration/daemon_test.py --any)
 set_tests_properties(integration.daemon PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS integration
   ENVIRONMENT "${PP_DAEMON_ENVIRONMENT}")
-foreach(test daemon_life daemon_spool daemon_flood http2_limits shared_target)
+foreach(test daemon_life daemon_spool daemon_flood daemon_shares http2_limits shared_target)
   add_test(NAME integration.${test} COMMAND ${PP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/integration/${test}_test.py --any)
   set_tests_properties(integration.${test} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS integration
     ENVIRONMENT "${PP_DAEMON_ENVIRONMENT}")
@@ -38,13 +38,18 @@ set_target_properties(daemon_crowd PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_R
 add_test(NAME soak.daemon_load COMMAND ${PP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/soak/daemon_load.py)
 set_tests_properties(soak.daemon_load PROPERTIES SKIP_RETURN_CODE 77 LABELS soak
   ENVIRONMENT "${PP_DAEMON_ENVIRONMENT};PP_DAEMON_CROWD=$<TARGET_FILE:daemon_crowd>")
+add_test(NAME soak.week COMMAND ${PP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/soak/week.py)
+add_test(NAME soak.races COMMAND ${PP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/soak/races.py)
+set_tests_properties(soak.races soak.week PROPERTIES SKIP_RETURN_CODE 77 LABELS soak ENVIRONMENT "${PP_DAEMON_ENVIRONMENT}")
 add_test(NAME integration.tls COMMAND ${PP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/integration/tls_test.py --any)
+add_test(NAME integration.hostile_environment
+  COMMAND ${PP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/integration/hostile_environment_test.py --any)
 add_test(NAME integration.munge COMMAND ${PP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/integration/munge_test.py --any)
 set_tests_properties(integration.munge PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS integration
   FIXTURES_REQUIRED python_client_package
   ENVIRONMENT "${PP_DAEMON_ENVIRONMENT};PP_CLIENT_PACKAGE=${PROJECT_BINARY_DIR}/python_client")
 add_test(NAME fuzz.http2_garbage COMMAND ${PP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/http2_garbage.py --seconds 10)
-set_tests_properties(integration.tls fuzz.http2_garbage PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS integration
+set_tests_properties(integration.tls integration.hostile_environment fuzz.http2_garbage PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS integration
   ENVIRONMENT "${PP_DAEMON_ENVIRONMENT}")
 add_test(NAME soak.daemon_kill COMMAND ${PP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/soak/daemon_kill.py)
 set_tests_properties(soak.daemon_kill PROPERTIES SKIP_RETURN_CODE 77 LABELS soak ENVIRONMENT "${PP_DAEMON_ENVIRONMENT}")

@@ -7,6 +7,7 @@ import re
 import sys
 import tempfile
 import time
+import unittest
 from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
@@ -46,6 +47,13 @@ class GpuCounters(case.Case):
             assert time.monotonic() < deadline, self.log.read_text()
             time.sleep(0.01)
         self.assertNotIn("violation", self.log.read_text())
+
+    @unittest.skipUnless(os.getuid() == 0, "of others it is their own library")
+    def test_root_for_another_loads_no_library_of_theirs(self):
+        with mock.patch.dict(os.environ, SUDO_UID="1000"):
+            counters, _ = self.record("--gpu-counters", "auto")
+        self.assertEqual(counters, [])
+        self.assertFalse(self.log.exists())
 
     def test_numbers_of_two_gpus(self):
         counters, said = self.record("--gpu-counters", "on")

@@ -168,6 +168,10 @@ class HtmlReport(ExportFiles):
         for view in ("flame", "icicle", "table", "sandwich"):
             self.click(page, f"[data-view={view}]")
             self.assertEqual(page.evaluate("document.images.length"), 0)
+            links = page.evaluate("[...document.querySelectorAll('[href], [src], [action]')].map(one => one.outerHTML)"
+                                  ".filter(text => /javascript:|data:text/i.test(text))")
+            self.assertEqual(links, [])
+            self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth - window.innerWidth"), 0, view)
         self.assertEqual(page.evaluate("document.scripts.length"), 3)
         self.assertIn("</script><script>", page.evaluate("document.title"))
         self.assertTrue(page.evaluate("document.title").endswith("ptrace-prof"))

@@ -25,14 +25,14 @@ if(TARGET ptrace-prof)
   set_target_properties(hostile_runtime PROPERTIES ENABLE_EXPORTS ON C_STANDARD 11
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/tests)
 
-  foreach(test lines shapes states children executables unharmed recordings trace_filter trace_greenlets trace_mode trace_names trace_refusals
+  foreach(test lines many_threads_trace shapes states children executables unharmed recordings trace_filter trace_greenlets trace_mode trace_names trace_refusals
       trace_semantics trace_start trace_suites trace_throttle trace_waits trace_window)
     foreach(minor ${PP_MINORS})
       pp_script_test(integration.${test}.${minor} 600 integration
         ${CMAKE_CURRENT_SOURCE_DIR}/integration/${test}_test.py --python ${minor})
     endforeach()
   endforeach()
-  foreach(test lines shapes states unharmed recordings trace_filter trace_mode trace_names trace_semantics trace_throttle trace_window)
+  foreach(test lines many_threads_trace shapes states unharmed recordings trace_filter trace_mode trace_names trace_semantics trace_throttle trace_window)
     foreach(minor ${PP_FREE_THREADED_MINORS})
       pp_script_test(integration.${test}.${minor} 600 integration
         ${CMAKE_CURRENT_SOURCE_DIR}/integration/${test}_test.py --python ${minor})

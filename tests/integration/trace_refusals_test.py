@@ -57,6 +57,13 @@ class TraceRefusals(case.Case):
         self.assertEqual(self.record(target, "trace").status, 0)
         self.assertEndsWell(target)
 
+    def test_an_interpreter_that_is_about_to_end_hears_nothing_of_us(self):
+        """Its modules are gone before the last call that may wait for it."""
+        target = self.start("without_modules.py")
+        for _ in range(8):  # some come just then
+            self.record(target, "trace")
+        self.assertEndsWell(target)
+
     def test_another_tool_evaluates_its_frames(self):
         if self.interpreter.numbers[:2] not in ((3, 9), (3, 10), (3, 11)):
             self.skipTest("no frame hook from 3.12 on, and none that a job could set by ctypes in 3.8")

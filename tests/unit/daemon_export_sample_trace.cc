@@ -139,7 +139,11 @@ std::string HostileTrace() {
       Python("", "", 0, 0),
       Python("__proto__", "constructor", 5, 5),
       Python(std::string(5000, 'x'), "long.py", 2147483647, 2147483647),
+      Python("javascript:document.title='owned'", "javascript:document.title='owned'", 7, 7),
+      Python(script + "${document.title='owned'}`", "data:text/html," + script, 8, 8),
   };
+  scene.writer.AddNotice(kStart, "javascript:document.title='owned' " + script + image);
+  scene.writer.AddNotice(kStart, std::string(3000, 'w'));
   scene.Run(main, at, scene.Stack(frames), 10);
   frames.resize(7);
   scene.Run(main, at, scene.Stack(frames), 10);

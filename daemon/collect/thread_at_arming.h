@@ -1,0 +1,14 @@
+// The stack of one thread as it is copied when tracing begins: raw, without names.
+#pragma once
+
+#include <optional>
+
+#include "attach/base/types.h"
+#include "daemon/collect/arming_stop.h"
+
+namespace ptrace_prof {
+
+// nullopt: there is no such thread any more.
+std::optional<ThreadAtArming> CopyThread(const ThreadsToArm& from, const ThreadEntry& entry, RemoteAddr interpreter);
+
+}  // namespace ptrace_prof
