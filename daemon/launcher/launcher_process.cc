@@ -35,8 +35,7 @@ void LeaveDaemon() {
   }
 }
 
-// Who knocks and leaves in a loop fills the kernel's queue as fast as its processes may run: we take them off it before
-// they run again. What we start begins as usual. Where we may not, it takes longer.
+// Who knocks in a loop is taken off the kernel's queue before it runs again. What we start begins as usual.
 void ComeFirst() {
   constexpr int kFirst = -10;
   const sched_param usual{};
