@@ -11,7 +11,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr int kAtOnce = 256;              // taken between two looks at all else
-constexpr size_t kMostWaiting = 256;      // of one user, where there are descriptors for four such
+constexpr size_t kMostWaiting = 1024;     // of one user, where there are descriptors for four such
 constexpr size_t kMostUsers = 1024;       // that are remembered
 constexpr int kNoDescriptorPauseMs = 20;  // who waits is still there then
 constexpr Nanos kLookEvery = Nanos::FromMillis(20);
