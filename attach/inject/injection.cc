@@ -123,6 +123,7 @@ class Resident {
 
   Result<void> SendAway(const ResidentStub& stub) {
     PP_ASSIGN_OR_RETURN(const std::vector<TargetFile> channels, files_.FindMemfds(kTracerStub.memory_prefix, true));
+    PP_RETURN_IF_ERROR(FreeHeldRunner(target_.pid, memory_, target_.queue));  // who brought it in may have been killed
     for (const TargetFile& channel : channels) {
       const Result<UniqueFd> file = files_.Take(channel);
       if (file.has_error()) {

@@ -57,9 +57,33 @@ Result<void> CheckStoppable(Pid pid) {
   return {};
 }
 
+Result<void> FreeHeldRunner(Pid pid, RemoteMemory& memory, const CallQueue& queue) {
+  uint32_t count = 0;
+  if (!queue.bell.holds_traced || memory.ReadValue(queue.count, &count) != ReadStatus::kOk || count == 0) {
+    return {};
+  }
+  const Result<CallQueueImage> looked = CallQueueImage::Read(memory, queue);
+  if (looked.has_error() || looked.value().waiting() > 0) {
+    return {};  // those are heard in a moment
+  }
+  Result<StoppedThreads> stopped = StopForAMoment(pid);
+  if (stopped.has_error()) {
+    return stopped.error().code == Code::kDeadlineExceeded ? Result<void>() : std::move(stopped).error();
+  }
+  PP_ASSIGN_OR_RETURN(const bool unlocked, CallQueueImage::IsUnlocked(memory, queue));
+  const Result<CallQueueImage> image = CallQueueImage::Read(memory, queue);
+  if (!unlocked || image.has_error() || image.value().waiting() > 0) {
+    return {};
+  }
+  RemoteWriter writer(pid);
+  PP_RETURN_IF_ERROR(writer.WriteValue(queue.count, uint32_t{0}));
+  return QuietBell(memory, writer, queue.bell);
+}
+
 Result<QueuedCall> QueuedCall::Put(Pid pid, RemoteMemory& memory, const CallQueue& queue, const QueuedFunction& call,
                                    const CallGuard& guard, const Patience& patience) {
   PP_RETURN_IF_ERROR(CheckStoppable(pid));
+  PP_RETURN_IF_ERROR(FreeHeldRunner(pid, memory, queue));
   auto state = std::make_unique<State>(State{pid, &memory, RemoteWriter(pid), queue, call, guard, 0, false, {}});
   const Error locked = Because(Reason::kPendingQueueLocked,
                                fmt::format("the pending calls of process {} were locked all the time", pid.value),
@@ -76,6 +100,9 @@ Result<bool> QueuedCall::TryPut(State& state) {
     return false;
   }
   PP_ASSIGN_OR_RETURN(CallQueueImage image, CallQueueImage::Read(*state.memory, state.queue));
+  if (state.queue.bell.holds_traced && image.waiting() > 0) {
+    return false;  // one after another: what waits there may begin to trace before ours is made
+  }
   if (image.full()) {
     return Because(Reason::kPendingQueueFull,
                    fmt::format("the queue of pending calls of process {} is full", state.pid.value),
@@ -109,6 +136,9 @@ Result<bool> QueuedCall::Taken() {
   }
   const bool waits = image.value().Waits(state_->slot) && image.value().At(state_->slot) == state_->call;
   state_->open = waits;
+  if (!waits) {
+    PP_RETURN_IF_ERROR(FreeHeldRunner(state_->pid, *state_->memory, state_->queue));
+  }
   return !waits;
 }
 

@@ -43,6 +43,11 @@ bool GuardHolds(RemoteMemory& memory, const CallGuard& guard);
 // frozen cgroup, or is traced by another.
 Result<void> CheckStoppable(Pid pid);
 
+// Where a traced thread makes no step while the bell is set (CallBell::holds_traced): the one that makes the calls does
+// not answer to a bell that is rung while it makes one, so that a text that comes then, once calls are traced, would
+// never go on. Is nothing waiting any more, the bell goes back. Costs a stop where that is so, and else a read.
+Result<void> FreeHeldRunner(Pid pid, RemoteMemory& memory, const CallQueue& queue);
+
 class QueuedCall {
  public:
   // kResourceExhausted: the queue is full. kUnavailable: its lock was held, or threads did not stop, until its

@@ -51,7 +51,7 @@ Interrupts::Interrupts(Mode mode) {
   g_to_forward.store(0);
   g_abort_status.store(-1);
   g_file_to_name.store(-1);
-  installed_ = mode == Mode::kAlone ? 3 : kSignals.size();
+  installed_ = mode == Mode::kAlone ? 4 : kSignals.size();
   for (size_t i = 0; i < installed_; ++i) {
     ::sigaction(kSignals[i], nullptr, &old_[i]);
     // A shell without job control starts background programs with SIGINT ignored; `kill -INT` shall end a recording.

@@ -32,6 +32,9 @@ void CopyStacks(const ThreadsToArm& from, ArmingStop& stop) {
 Result<ArmingStop> StopAndArm(const ThreadsToArm& threads, const std::function<Result<void>()>& arm) {
   ArmingStop stop;
   stop.threads.reserve(threads.roster.tracks().size());
+  for (const auto& track : threads.roster.tracks()) {  // so that one read is enough then, however deep it is
+    (void)track->stack.ReadAgain(threads.memory);
+  }
   const Nanos begin = MonotonicNow();
   PP_ASSIGN_OR_RETURN(const StoppedThreads stopped, StoppedThreads::StopAllAtOnce(threads.pid, kMoment, nullptr));
   stop.when = MonotonicNow();

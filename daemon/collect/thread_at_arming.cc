@@ -37,7 +37,7 @@ std::optional<ThreadAtArming> CopyThread(const ThreadsToArm& from, const ThreadE
     unknown.emplace(from.layout, entry.state, interpreter, from.max_depth);
   }
   ThreadStack& stack = track != nullptr ? track->stack : *unknown;
-  const CollectStatus status = stack.ReadAgain(from.memory, MonotonicNow() + kLongestCollect);
+  const CollectStatus status = stack.ReadAgain(from.memory);
   if (status == CollectStatus::kGone || status == CollectStatus::kNoState) {
     return std::nullopt;
   }

@@ -227,7 +227,7 @@ class Endings(TerminalCase):
         self.assertEqual(self.files(), ["x.collapsed"])
 
     def test_interrupt_ends_it_well(self):
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT):
             target, process = self.recording()
             process.process.send_signal(number)
             self.assertEqual(process.end(), 0, process.words())

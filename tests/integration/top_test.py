@@ -243,7 +243,7 @@ class Screen(Top):
 
 class Ends(Top):
     def test_signals(self):
-        for ending in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, "\x03", "q"):
+        for ending in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, "\x03", "q"):
             with self.subTest(ending):
                 top, target = self.watch()
                 if isinstance(ending, str):
