@@ -156,7 +156,7 @@ Result<void> Delivery::CloseInTurns(std::vector<int32_t> numbers, RunReport* rep
       }
       PauseOrStep(kClosingPause);
     } while (MonotonicNow() < deadline);
-    const Patience patience{MonotonicNow() + kClosingTurn, patience_.go_on};
+    const Patience patience{MonotonicNow() + kClosingTurn, patience_.go_on, patience_.is_ready};
     Result<void> done =
         RunText(target_, memory_, CloseText(numbers, package_.kind->file_prefix), patience, closed, report);
     if (done.has_error() && (done.error().code == Code::kGone || done.error().code == Code::kCancelled)) {

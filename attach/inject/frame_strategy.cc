@@ -55,7 +55,7 @@ class HookedCall final : public RunningCall {
   Result<void> Begin(const InjectedCall& call, const Patience& patience) {
     call_ = call.function;
     raises_ = call.raises ? UINT32_MAX : 0;
-    return RetryStops([&] { return TryHook(call.guard); }, NotStopped(), patience);
+    return RetryStops([&] { return TryHook(call.guard, patience); }, NotStopped(), patience);
   }
 
   Result<bool> Taken() override {
@@ -85,7 +85,7 @@ class HookedCall final : public RunningCall {
     return ErrnoError(EPERM, fmt::format("cannot read process {}", pid_.value));
   }
 
-  Result<bool> TryHook(const CallGuard& guard) {
+  Result<bool> TryHook(const CallGuard& guard, const Patience& patience) {
     PP_ASSIGN_OR_RETURN(StoppedThreads threads, StopForAMoment(pid_));
     const TimedStop stop(std::move(threads), cost_);
     uint64_t now = 0;
@@ -96,6 +96,9 @@ class HookedCall final : public RunningCall {
       return Because(Reason::kForeignFrameHook,
                      fmt::format("another tool evaluates the frames of process {} (PEP 523)", pid_.value),
                      "End it there, try again when the main thread works, or sample instead.", ThingOf(pid_));
+    }
+    if (!patience.may_begin()) {
+      return false;
     }
     // What was rung before, by whomever, must not hold the thread that comes by once its calls are traced. The main
     // thread sees for itself that calls wait when it goes on.

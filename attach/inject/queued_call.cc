@@ -84,11 +84,12 @@ Result<QueuedCall> QueuedCall::Put(Pid pid, RemoteMemory& memory, const CallQueu
                                    const CallGuard& guard, const Patience& patience) {
   PP_RETURN_IF_ERROR(CheckStoppable(pid));
   PP_RETURN_IF_ERROR(FreeHeldRunner(pid, memory, queue));
-  auto state = std::make_unique<State>(State{pid, &memory, RemoteWriter(pid), queue, call, guard, 0, false, {}});
+  auto state = std::make_unique<State>(State{pid, &memory, RemoteWriter(pid), queue, call, guard, &patience});
   const Error locked = Because(Reason::kPendingQueueLocked,
                                fmt::format("the pending calls of process {} were locked all the time", pid.value),
                                "Try again.", ThingOf(pid));
   PP_RETURN_IF_ERROR(RetryStops([&] { return TryPut(*state); }, locked, patience));
+  state->patience = nullptr;
   return QueuedCall(std::move(state));
 }
 
@@ -110,6 +111,9 @@ Result<bool> QueuedCall::TryPut(State& state) {
   }
   if (!GuardHolds(*state.memory, state.guard)) {
     return Error{Code::kGone, "the target has become another program", ""};
+  }
+  if (!state.patience->may_begin()) {
+    return false;
   }
   if (HoldsAThread(*state.memory, state.queue)) {
     return Because(Reason::kForeignProfiler,

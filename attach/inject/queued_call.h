@@ -76,6 +76,7 @@ class QueuedCall {
     CallQueue queue;
     QueuedFunction call;
     CallGuard guard;
+    const Patience* patience = nullptr;  // while it is put
     uint32_t slot = 0;
     bool open = false;  // put, and not known to be out of the queue
     bool taken_back = false;

@@ -49,7 +49,7 @@ class ScriptedCall final : public RunningCall {
   ~ScriptedCall() override { static_cast<void>(Withdraw().has_value()); }
 
   Result<void> Begin(std::string_view prefix, const Patience& patience) {
-    return RetryStops([&] { return TryAsk(prefix); }, NotStopped(), patience);
+    return RetryStops([&] { return TryAsk(prefix, patience); }, NotStopped(), patience);
   }
 
   Result<bool> Taken() override {
@@ -85,9 +85,12 @@ class ScriptedCall final : public RunningCall {
   const StopCost& cost() const override { return cost_; }
 
  private:
-  Result<bool> TryAsk(std::string_view prefix) {
+  Result<bool> TryAsk(std::string_view prefix, const Patience& patience) {
     PP_ASSIGN_OR_RETURN(StoppedThreads threads, StopForAMoment(pid_));
     const TimedStop stop(std::move(threads), cost_);
+    if (!patience.may_begin()) {
+      return false;
+    }
     PP_ASSIGN_OR_RETURN(const std::vector<RemoteAddr> all, threads_.List());
     for (const RemoteAddr thread : all) {
       PP_ASSIGN_OR_RETURN(const ScriptRequest before, threads_.Read(thread));

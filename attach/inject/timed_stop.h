@@ -54,6 +54,10 @@ class TimedStop {
 struct Patience {
   Nanos deadline;
   std::function<bool()> go_on;
+  // Asked under the stop that would put something into the target: is it ready for that? Later if not. May be empty.
+  std::function<bool()> is_ready = nullptr;
+
+  bool may_begin() const { return !is_ready || is_ready(); }
 };
 
 // Tries again every millisecond, until `attempt` (one under a stop) gives true or an error that does not pass.

@@ -19,15 +19,28 @@ Nanos SinceBoot() {
   return Nanos(int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec);
 }
 
+bool HasStartedNow(RemoteMemory& memory, const PythonProcess& python) {
+  uint64_t interpreter = 0;
+  const RemoteAddr main = python.runtime + python.layout.runtime_interpreters_main;
+  return memory.ReadValue(main, &interpreter) == ReadStatus::kOk && interpreter != 0 &&
+         HasStarted(memory, python.layout, RemoteAddr(interpreter));
+}
+
 }  // namespace
+
+std::function<bool()> StartedStill(Pid pid, RemoteMemory& memory, const PythonProcess& python) {
+  const Result<Nanos> began = ReadStartTime(pid);
+  const bool is_old = began.has_value() && SinceBoot() - began.value() > kLongEnough;
+  if (is_old && !HasStartedNow(memory, python)) {
+    return nullptr;
+  }
+  return [&memory, &python] { return HasStartedNow(memory, python); };
+}
 
 Result<void> AwaitStart(Pid pid, RemoteMemory& memory, const PythonProcess& python, const Patience& patience) {
   PP_ASSIGN_OR_RETURN(const Nanos began, ReadStartTime(pid));
   for (;;) {
-    uint64_t interpreter = 0;
-    const RemoteAddr main = python.runtime + python.layout.runtime_interpreters_main;
-    const bool read = memory.ReadValue(main, &interpreter) == ReadStatus::kOk && interpreter != 0;
-    if (SinceBoot() - began > kLongEnough || (read && HasStarted(memory, python.layout, RemoteAddr(interpreter)))) {
+    if (SinceBoot() - began > kLongEnough || HasStartedNow(memory, python)) {
       return {};
     }
     PP_RETURN_IF_ERROR(ReadStartTime(pid));

@@ -1,6 +1,8 @@
 // Waits for an interpreter that has only just begun: nothing can be brought into one that cannot import yet.
 #pragma once
 
+#include <functional>
+
 #include "attach/base/result.h"
 #include "attach/base/types.h"
 #include "attach/inject/run_call.h"
@@ -12,5 +14,9 @@ namespace ptrace_prof {
 // kPythonNotStarted: it has not got there until the patience ended. kCancelled: go_on. A process that has been there
 // for long has started, whatever it has made of its modules.
 Result<void> AwaitStart(Pid pid, RemoteMemory& memory, const PythonProcess& python, const Patience& patience);
+
+// For Patience::is_ready: a process that execs the same program once more is at its beginning again, and what is known
+// of it still fits. Empty for one that has been there for long and did without such modules.
+std::function<bool()> StartedStill(Pid pid, RemoteMemory& memory, const PythonProcess& python);
 
 }  // namespace ptrace_prof
