@@ -143,9 +143,9 @@ Result<void> CallTracer::TryToBringIn(const std::function<bool()>& go_on) {
   const std::span<const std::byte> image = StubImage();
   PP_ASSIGN_OR_RETURN(StubFile stub, StubFile::Parse({reinterpret_cast<const uint8_t*>(image.data()), image.size()}));
   stub.Fill(boot);
-  PP_ASSIGN_OR_RETURN(injection_,
-                      Inject(target_, memory_, stub,
-                             {MonotonicNow() + kEntryPatience, go_on, StartedStill(pid_, memory_, process_.python)}));
+  PP_ASSIGN_OR_RETURN(
+      injection_,
+      Inject(target_, memory_, stub, {MonotonicNow() + kEntryPatience, go_on, StartedStill(pid_, memory_, process_)}));
   RenewLease(kArmingLease);  // that of the way in is long
   injection_->channel.TouchAll();
   names_.WatchFreed(injection_->channel.freed_code());

@@ -28,13 +28,13 @@ bool HasStartedNow(RemoteMemory& memory, const PythonProcess& python) {
 
 }  // namespace
 
-std::function<bool()> StartedStill(Pid pid, RemoteMemory& memory, const PythonProcess& python) {
+std::function<bool()> StartedStill(Pid pid, RemoteMemory& memory, const OpenedProcess& process) {
   const Result<Nanos> began = ReadStartTime(pid);
   const bool is_old = began.has_value() && SinceBoot() - began.value() > kLongEnough;
-  if (is_old && !HasStartedNow(memory, python)) {
-    return nullptr;
-  }
-  return [&memory, &python] { return HasStartedNow(memory, python); };
+  const bool does_without = is_old && !HasStartedNow(memory, process.python);
+  return [&memory, &process, does_without] {
+    return !process.HasExeced(memory) && (does_without || HasStartedNow(memory, process.python));
+  };
 }
 
 Result<void> AwaitStart(Pid pid, RemoteMemory& memory, const PythonProcess& python, const Patience& patience) {
