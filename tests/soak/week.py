@@ -203,7 +203,8 @@ class Week:
         elif last.startswith("error "):
             self.said[f"{words[0]}: {last.split()[1]}"] += 1
             was_killed = "the collector was ended by signal 9" in last
-            if last.split()[1] in ("INTERNAL", "UNKNOWN", "DATA_LOSS", "UNIMPLEMENTED") and not was_killed:
+            # Not UNIMPLEMENTED: of a process that execs just then it may be said that its version is not known.
+            if last.split()[1] in ("INTERNAL", "UNKNOWN", "DATA_LOSS") and not was_killed:
                 self.table.fail(f"{words}: {last}")
         else:
             self.said[f"{words[0]}: answered"] += 1
@@ -301,7 +302,7 @@ def compare(before, after, table):
     for what, was in before.items():
         most = f"{was + bounds[what]:.0f}" if what in bounds else f"{KEEP_MIB * 1.1:.0f}" if what == "spool, MiB" else ""
         table.add(f"daemon: {what}", f"{was:.1f}", f"{after[what]:.1f}", most)
-        if most and after[what] > float(most):
+        if most and after[what] > float(most) and (soak.FULL or what != "memory, MiB"):  # it comes to its size in minutes
             table.fail(f"{what}: {was} in the middle, {after[what]} in the end")
 
 
