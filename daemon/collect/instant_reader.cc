@@ -254,7 +254,7 @@ void InstantReader::Remember(Error refusal, Nanos now) {
 void InstantReader::CollectAll(std::vector<CollectStatus>& collected) {
   frame_codes_.Begin(watch_.code_generation());
   for (size_t i = 0; i < in_batch_.size(); ++i) {
-    collected.push_back(in_batch_[i]->stack.Collect(memory_, ends_[i] <= filled_, words_read_ + kLongestCollect));
+    collected.push_back(in_batch_[i]->stack.Collect(memory_, ends_[i] <= filled_));
     frame_codes_.Note(in_batch_[i]->stack.frames());
   }
 }

@@ -89,7 +89,7 @@ bool InstantReader::ReadAllStacks(const std::vector<ThreadTrack*>& tracks) {
   frame_codes_.Begin(watch_.code_generation());
   statuses_.clear();
   for (ThreadTrack* track : tracks) {
-    statuses_.push_back(track->stack.ReadAgain(memory_, MonotonicNow() + kLongestCollect));
+    statuses_.push_back(track->stack.ReadAgain(memory_));
     frame_codes_.Note(track->stack.frames());
   }
   return there;

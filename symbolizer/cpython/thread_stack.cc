@@ -12,7 +12,6 @@ constexpr uint32_t kRoomAbove = 1024;   // for calls made since the last sample
 constexpr uint64_t kMostRoom = 8192;    // reading 8 KiB more costs less than another call
 constexpr uint32_t kProbeBelow = 3072;  // callers usually lie just below a frame in the same chunk
 constexpr uint32_t kCframeSize = 16;
-constexpr uint32_t kFewFetches = 64;  // a fraction of a millisecond: what takes longer then is that we have no CPU
 
 uint64_t LoadWord(const std::byte* from) {
   uint64_t value;
@@ -144,17 +143,13 @@ void ThreadStack::Remember(uint64_t missed) {
 }
 
 // Walks from current_ to the root, fetching what the plan lacks on the way.
-CollectStatus ThreadStack::Walk(RemoteMemory& memory, Nanos deadline) {
+CollectStatus ThreadStack::Walk(RemoteMemory& memory) {
   const FrameBytes bytes{plan_, fetched_};
   fetched_.Clear();
   chain_.Clear();
   pieced_ = false;
   WalkResult walk = WalkFrames(layout_, bytes, current_, max_depth_, &chain_);
   for (uint32_t fetches = 0; walk.end == WalkEnd::kMissing && fetches < max_depth_; ++fetches) {
-    if (fetches >= kFewFetches && MonotonicNow() > deadline) {
-      walk.end = WalkEnd::kTooDeep;
-      break;
-    }
     if (fetches < missed_.size()) {
       Remember(walk.missing);
     }
@@ -195,7 +190,7 @@ bool ThreadStack::IsOfThisThread(const std::byte* state) const {
   return state != nullptr && LoadWord(state + layout_.thread_interp) == interpreter_.value;
 }
 
-CollectStatus ThreadStack::Collect(RemoteMemory& memory, bool filled, Nanos deadline) {
+CollectStatus ThreadStack::Collect(RemoteMemory& memory, bool filled) {
   for (int round = 0; round < kMaxRounds; ++round, filled = false) {
     if (!filled) {
       const ReadStatus status = ReadPlanned(memory);
@@ -214,13 +209,13 @@ CollectStatus ThreadStack::Collect(RemoteMemory& memory, bool filled, Nanos dead
       return CollectStatus::kNoState;
     }
     if (LocateCurrent(&current_)) {
-      return Walk(memory, deadline);
+      return Walk(memory);
     }
     replan_due_ = true;
   }
   return CollectStatus::kBroken;
 }
 
-CollectStatus ThreadStack::ReadAgain(RemoteMemory& memory, Nanos deadline) { return Collect(memory, false, deadline); }
+CollectStatus ThreadStack::ReadAgain(RemoteMemory& memory) { return Collect(memory, false); }
 
 }  // namespace ptrace_prof

@@ -19,12 +19,9 @@
 
 namespace ptrace_prof {
 
-// What may be spent on the stack of a thread that stands still for it. What is missing then is on the side of the root.
-inline constexpr Nanos kLongestCollect = Nanos::FromMillis(3);
-
 enum class CollectStatus : uint8_t {
   kWhole,    // reached the root
-  kTooDeep,  // cut at the depth limit, or when the time was over; the leaf side is kept
+  kTooDeep,  // cut at the depth limit; the leaf side is kept
   kBroken,   // the chain moved under us or makes no sense; frames() holds what was linked before the bad place
   kNoState,  // the thread state is gone or is another thread's now
   kGone,     // the process is gone
@@ -39,9 +36,9 @@ class ThreadStack {
 
   // After a batch that filled all requests of this thread (`filled`); otherwise, and where the prediction was too far
   // off, this thread is read alone.
-  CollectStatus Collect(RemoteMemory& memory, bool filled, Nanos deadline = kNoDeadline);
+  CollectStatus Collect(RemoteMemory& memory, bool filled);
   // Reads this thread alone, and collects.
-  CollectStatus ReadAgain(RemoteMemory& memory, Nanos deadline = kNoDeadline);
+  CollectStatus ReadAgain(RemoteMemory& memory);
 
   // From 3.12 on the interpreter has a shim below all of them, while it runs them: where that is not there, callers may
   // be missing (a frame is for some instructions the youngest one before it is linked to its caller), or who runs them
@@ -54,8 +51,7 @@ class ThreadStack {
 
  private:
   bool LocateCurrent(uint64_t* current);
-  static constexpr Nanos kNoDeadline = Nanos(INT64_MAX);
-  CollectStatus Walk(RemoteMemory& memory, Nanos deadline);
+  CollectStatus Walk(RemoteMemory& memory);
   void NoteWalk();
   bool IsOfThisThread(const std::byte* state) const;
   ReadStatus Fetch(RemoteMemory& memory, uint64_t frame);
