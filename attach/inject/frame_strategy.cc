@@ -97,7 +97,8 @@ class HookedCall final : public RunningCall {
                      fmt::format("another tool evaluates the frames of process {} (PEP 523)", pid_.value),
                      "End it there, try again when the main thread works, or sample instead.", ThingOf(pid_));
     }
-    if (!patience.may_begin()) {
+    PP_ASSIGN_OR_RETURN(const bool may_begin, patience.may_begin());
+    if (!may_begin) {
       return false;
     }
     // What was rung before, by whomever, must not hold the thread that comes by once its calls are traced. The main

@@ -112,7 +112,8 @@ Result<bool> QueuedCall::TryPut(State& state) {
   if (!GuardHolds(*state.memory, state.guard)) {
     return Error{Code::kGone, "the target has become another program", ""};
   }
-  if (!state.patience->may_begin()) {
+  PP_ASSIGN_OR_RETURN(const bool may_begin, state.patience->may_begin());
+  if (!may_begin) {
     return false;
   }
   if (HoldsAThread(*state.memory, state.queue)) {

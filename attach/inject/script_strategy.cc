@@ -88,7 +88,8 @@ class ScriptedCall final : public RunningCall {
   Result<bool> TryAsk(std::string_view prefix, const Patience& patience) {
     PP_ASSIGN_OR_RETURN(StoppedThreads threads, StopForAMoment(pid_));
     const TimedStop stop(std::move(threads), cost_);
-    if (!patience.may_begin()) {
+    PP_ASSIGN_OR_RETURN(const bool may_begin, patience.may_begin());
+    if (!may_begin) {
       return false;
     }
     PP_ASSIGN_OR_RETURN(const std::vector<RemoteAddr> all, threads_.List());

@@ -1,6 +1,7 @@
 #include "attach/inject/stub_kind.h"
 
 #include <fmt/format.h>
+#include <sys/random.h>
 
 #include <cstring>
 
@@ -10,6 +11,13 @@ namespace {
 Error NoStub(std::string_view why) { return {Code::kInvalidArgument, fmt::format("this is no stub: {}", why), ""}; }
 
 }  // namespace
+
+uint64_t MakeNonce() {
+  uint64_t nonce = 0;
+  while (nonce == 0 && ::getrandom(&nonce, sizeof nonce, 0) == sizeof nonce) {
+  }
+  return nonce;
+}
 
 std::string StubFileName(const StubKind& kind, uint64_t nonce) {
   return fmt::format("{}{:016x}", kind.file_prefix, nonce);

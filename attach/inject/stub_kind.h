@@ -34,6 +34,9 @@ struct StubPackage {
   std::span<const uint8_t> bytes;
 };
 
+// Tells a capture from any other: never 0, unless the kernel has no random numbers.
+uint64_t MakeNonce();
+
 // The names of the two memfds of a capture.
 std::string StubFileName(const StubKind& kind, uint64_t nonce);
 std::string StubMemoryName(const StubKind& kind, uint64_t nonce);

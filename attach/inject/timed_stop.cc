@@ -19,7 +19,6 @@ constexpr Nanos kPause = Nanos::FromMillis(1);
 constexpr Nanos kLongestPause = Nanos::FromMillis(64);
 constexpr Nanos kMoment = Nanos::FromMillis(5);
 constexpr int kLooksForLateThreads = 100;
-constexpr size_t kMostAtOnce = 64;  // threads: to stop one takes some 10 to 60 us, for which the first ones stand
 
 // Threads that did not stop in time can only be let go when they do. Who does not in this time is so at a later stop.
 void ReleaseLate() {
@@ -31,7 +30,7 @@ void ReleaseLate() {
 // Of many threads those that run, and the main one. nullopt: they are few, or all of them run.
 std::optional<std::vector<Tid>> TheRunning(Pid pid) {
   const Result<std::vector<Tid>> threads = ListThreads(pid);
-  if (threads.has_error() || threads.value().size() <= kMostAtOnce) {
+  if (threads.has_error() || threads.value().size() <= kMostStoppedAtOnce) {
     return std::nullopt;
   }
   std::vector<Tid> running;
@@ -42,7 +41,7 @@ std::optional<std::vector<Tid>> TheRunning(Pid pid) {
       running.push_back(tid);
     }
   }
-  return running.size() <= kMostAtOnce ? std::optional(std::move(running)) : std::nullopt;
+  return running.size() <= kMostStoppedAtOnce ? std::optional(std::move(running)) : std::nullopt;
 }
 
 }  // namespace

@@ -22,6 +22,9 @@ struct StopCost {
   void Add(const StopCost& other);
 };
 
+// Threads, of a target that has a GIL: to stop one takes some 10 to 60 us, for which the first ones stand.
+constexpr size_t kMostStoppedAtOnce = 64;
+
 // All threads, or an error within 5 ms or so: as StoppedThreads::StopAll. kDeadlineExceeded also where not one has
 // stopped, since it takes one to write into the code of the target. Where threads are many, those that wait in the
 // kernel go on waiting: none of them is among instructions of ours or writes to what we write to. One that is woken
@@ -54,10 +57,11 @@ class TimedStop {
 struct Patience {
   Nanos deadline;
   std::function<bool()> go_on;
-  // Asked under the stop that would put something into the target: is it ready for that? Later if not. May be empty.
-  std::function<bool()> is_ready = nullptr;
+  // Asked under the stop that would put something into the target: is it ready for that? Later if not; an error ends
+  // the attempts. May be empty.
+  std::function<Result<bool>()> is_ready = nullptr;
 
-  bool may_begin() const { return !is_ready || is_ready(); }
+  Result<bool> may_begin() const { return is_ready ? is_ready() : Result<bool>(true); }
 };
 
 // Tries again every millisecond, until `attempt` (one under a stop) gives true or an error that does not pass.

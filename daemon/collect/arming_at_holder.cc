@@ -55,7 +55,7 @@ class HolderArming {
       if (!List()) {
         return std::optional<ArmingStop>();
       }
-      for (int pass = 0; pass < kPasses && CopyMoved() > kFewMoved; ++pass) {
+      for (int pass = 0; pass < kPasses && CopyMoved(kNoDeadline) > kFewMoved; ++pass) {
       }
       PP_ASSIGN_OR_RETURN(const GilWords words, FollowGil());
       auto armed = words.locked == 1 ? ArmWithHolder(words, arm) : ArmWithNone(words, arm);
@@ -123,13 +123,13 @@ class HolderArming {
     opened_.clear();
   }
 
-  void Copy(Standing& one, std::optional<uint64_t> slices) {
+  void Copy(Standing& one, std::optional<uint64_t> slices, Nanos deadline) {
     one.slices = one.track->probe->Look() == RunProbe::State::kWaits ? slices : std::nullopt;
-    one.copy = CopyThread(from_, one.entry, interpreter_);
+    one.copy = CopyThread(from_, one.entry, interpreter_, deadline);
   }
 
   // Reads who may have moved since it was read. How many that were.
-  size_t CopyMoved() {
+  size_t CopyMoved(Nanos deadline) {
     holders_.clear();
     size_t moved = 0;
     for (size_t i = 0; i < threads_.size(); ++i) {
@@ -139,7 +139,7 @@ class HolderArming {
       Standing& one = threads_[i];
       const std::optional<uint64_t> slices = one.track->probe->Slices();
       if (!slices.has_value() || one.slices != slices) {
-        Copy(one, slices);
+        Copy(one, slices, deadline);
         ++moved;
       }
     }
@@ -165,10 +165,10 @@ class HolderArming {
     return words;
   }
 
-  void CopyHolders() {
+  void CopyHolders(Nanos deadline) {
     for (Standing& one : threads_) {
       if (std::ranges::find(holders_, one.entry.state.value) != holders_.end()) {
-        Copy(one, one.track->probe->Slices());
+        Copy(one, one.track->probe->Slices(), deadline);
       }
     }
   }
@@ -183,10 +183,11 @@ class HolderArming {
   using Armed = Result<std::optional<ArmingStop>>;
 
   Armed ArmWithHolder(const GilWords& words, const std::function<Result<void>()>& arm) {
-    const ThreadTrack* holder = from_.roster.Find(words.holder);
+    ThreadTrack* holder = from_.roster.Find(words.holder);
     if (holder == nullptr || holder->info.tid == Tid()) {
       return std::optional<ArmingStop>();  // it is not listed yet, or not any more
     }
+    holder->stack.Prime(from_.memory);
     Armed armed = std::optional<ArmingStop>();
     {
       BriefStop stop(from_.pid, holder->info.tid, StopVia::kOwnRight);
@@ -216,9 +217,9 @@ class HolderArming {
   Armed ArmNow(const GilWords& words, Nanos begin, const std::function<Result<void>()>& arm) {
     PP_RETURN_IF_ERROR(FollowGil());
     if (are_known_) {
-      CopyHolders();
+      CopyHolders(begin + kLongestRead);
     } else {
-      CopyMoved();
+      CopyMoved(begin + kLongestRead);
     }
     const bool are_all = AreStillThreads(from_.memory, from_.layout, interpreter_, entries_);
     PP_ASSIGN_OR_RETURN(const GilWords before, ReadWords());

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "attach/inject/timed_stop.h"
 #include "attach/ptrace/stopped_threads.h"
 #include "daemon/collect/arming_at_holder.h"
 #include "daemon/collect/thread_at_arming.h"
@@ -10,9 +11,9 @@ namespace ptrace_prof {
 namespace {
 
 constexpr Nanos kMoment = Nanos::FromMillis(5);
-constexpr size_t kMostAtOnce = 64;  // threads: to stop one takes some 10 to 60 us, for which the first ones stand
 
 void CopyStacks(const ThreadsToArm& from, ArmingStop& stop) {
+  const Nanos deadline = MonotonicNow() + kLongestRead;
   std::vector<ThreadEntry> entries;
   for (const InterpreterView& view : from.watch.interpreters()) {
     if (view.entry.id != kMainInterpreter) {
@@ -22,7 +23,7 @@ void CopyStacks(const ThreadsToArm& from, ArmingStop& stop) {
     bool complete = true;  // nobody can change the lists now
     (void)ReadThreads(from.memory, from.layout, view.entry.address, &entries, &complete, ThreadList::kStandsStill);
     for (const ThreadEntry& entry : entries) {
-      if (auto thread = CopyThread(from, entry, view.entry.address)) {
+      if (auto thread = CopyThread(from, entry, view.entry.address, deadline)) {
         stop.threads.push_back(*std::move(thread));
       }
     }
@@ -32,9 +33,6 @@ void CopyStacks(const ThreadsToArm& from, ArmingStop& stop) {
 Result<ArmingStop> StopAndArm(const ThreadsToArm& threads, const std::function<Result<void>()>& arm) {
   ArmingStop stop;
   stop.threads.reserve(threads.roster.tracks().size());
-  for (const auto& track : threads.roster.tracks()) {  // so that one read is enough then, however deep it is
-    (void)track->stack.ReadAgain(threads.memory);
-  }
   const Nanos begin = MonotonicNow();
   PP_ASSIGN_OR_RETURN(const StoppedThreads stopped, StoppedThreads::StopAllAtOnce(threads.pid, kMoment, nullptr));
   stop.when = MonotonicNow();
@@ -47,7 +45,13 @@ Result<ArmingStop> StopAndArm(const ThreadsToArm& threads, const std::function<R
 }  // namespace
 
 Result<ArmingStop> ArmUnderStop(const ThreadsToArm& threads, const std::function<Result<void>()>& arm) {
-  if (threads.roster.tracks().size() > kMostAtOnce) {
+  size_t pieces = 0;
+  for (const auto& track : threads.roster.tracks()) {
+    (void)track->stack.ReadAgain(threads.memory);  // so that one read is enough then, however deep it is
+    track->stack.Prime(threads.memory);
+    pieces += track->stack.pieces();
+  }
+  if (threads.roster.tracks().size() > kMostStoppedAtOnce || pieces > kMostPieces) {
     PP_ASSIGN_OR_RETURN(std::optional<ArmingStop> stop, ArmAtHolder(threads, arm));
     if (stop.has_value()) {
       return *std::move(stop);

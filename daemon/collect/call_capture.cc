@@ -114,7 +114,7 @@ class CallCapture {
     const bool is_only_way = terms_.refusal == nullptr;
     Nanos next_word = MonotonicNow() + kTellIdleAfter;
     bool is_read = true;
-    EntryWait wait(request_, tracer_->memory(), tracer_->python(), asked_at_);
+    EntryWait wait(request_, tracer_->memory(), tracer_->process().python, asked_at_);
     const auto go_on = [&] {
       if (gpu_.has_value()) {
         gpu_->KeepAlive();
@@ -172,7 +172,7 @@ class CallCapture {
     }
     gpu_.emplace(GpuTarget{.pid = request_.pid,
                            .memory = tracer_->memory(),
-                           .python = tracer_->python(),
+                           .process = tracer_->process(),
                            .roster = tracer_->roster(),
                            .stacks = GpuStackKind::kTraced},
                  Context());

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/random.h>
 #include <time.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 
 #include "attach/inject/signal_handlers.h"
 #include "attach/inject/stub_image.h"
+#include "attach/inject/stub_kind.h"
 #include "daemon/collect/module_call.h"
 #include "daemon/collect/patient_open.h"
 #include "daemon/collect/start_wait.h"
@@ -36,13 +36,6 @@ constexpr size_t kTurn = 65'536;         // records of a ring, while threads wai
 constexpr int kLooks = 3;                // for a thread that has just begun
 constexpr Nanos kLongestHold = Nanos::FromMillis(250);
 constexpr uint64_t kBeginningBytes = 8;  // from the first instruction to the one that tells of the call
-
-uint64_t MakeNonce() {
-  uint64_t nonce = 0;
-  while (nonce == 0 && ::getrandom(&nonce, sizeof nonce, 0) == sizeof nonce) {
-  }
-  return nonce;
-}
 
 // The text that has brought the stub in, and the one that has called that.
 void MarkOwn(RemoteAddr text, std::vector<SnapshotFrame>& frames) {
@@ -118,13 +111,19 @@ Result<void> CallTracer::BringIn(const std::function<bool()>& go_on) {
   // It may just have set up its first signal handlers, for which a text goes another way: it is looked at anew.
   if (brought.has_error() && brought.error().code == Code::kUnavailable && !target_.signal_handlers) {
     const Result<bool> handlers = HasSignalHandlers(pid_);
-    return handlers.has_value() && handlers.value() ? TryToBringIn(go_on) : std::move(brought);
+    if (handlers.has_value() && handlers.value()) {
+      brought = TryToBringIn(go_on);
+    }
+  }
+  if (brought.has_error() && HasExeced()) {
+    return LostWhileOpened(pid_);  // what was read of two programs may look like one of a version that nobody knows
   }
   return brought;
 }
 
 Result<void> CallTracer::TryToBringIn(const std::function<bool()>& go_on) {
-  PP_RETURN_IF_ERROR(AwaitStart(pid_, memory_, process_.python, {MonotonicNow() + kEntryPatience, go_on}));
+  const auto has_started = StartedStill(pid_, memory_, process_);
+  PP_RETURN_IF_ERROR(AwaitStart(pid_, {MonotonicNow() + kEntryPatience, go_on, has_started}));
   PP_ASSIGN_OR_RETURN(target_, DescribeForInjection(pid_, memory_, process_.python));
   target_.force = context_.request.force;
   target_.script_files = context_.scripts;
@@ -143,9 +142,8 @@ Result<void> CallTracer::TryToBringIn(const std::function<bool()>& go_on) {
   const std::span<const std::byte> image = StubImage();
   PP_ASSIGN_OR_RETURN(StubFile stub, StubFile::Parse({reinterpret_cast<const uint8_t*>(image.data()), image.size()}));
   stub.Fill(boot);
-  PP_ASSIGN_OR_RETURN(
-      injection_,
-      Inject(target_, memory_, stub, {MonotonicNow() + kEntryPatience, go_on, StartedStill(pid_, memory_, process_)}));
+  PP_ASSIGN_OR_RETURN(injection_,
+                      Inject(target_, memory_, stub, {MonotonicNow() + kEntryPatience, go_on, has_started}));
   RenewLease(kArmingLease);  // that of the way in is long
   injection_->channel.TouchAll();
   names_.WatchFreed(injection_->channel.freed_code());

@@ -74,7 +74,7 @@ class CallTracer {
   // far.
   size_t CountOtherInterpreters();
   Error LeaveReason() const { return injection_->channel.Reason(); }
-  const PythonProcess& python() const { return process_.python; }
+  const OpenedProcess& process() const { return process_; }
   const Layout& layout() const { return process_.python.layout; }
   RemoteMemory& memory() { return space_; }
   ThreadRoster& roster() { return roster_; }

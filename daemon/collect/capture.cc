@@ -108,7 +108,7 @@ class Capture {
         const LettingGo letting_go(LetGoOf::kAll);
         gpu_.emplace(GpuTarget{.pid = request_.pid,
                                .memory = sampler->memory(),
-                               .python = sampler->python(),
+                               .process = sampler->process(),
                                .roster = sampler->roster(),
                                .stacks = GpuStackKind::kSampled},
                      Context());

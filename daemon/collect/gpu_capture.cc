@@ -1,7 +1,6 @@
 #include "daemon/collect/gpu_capture.h"
 
 #include <fmt/format.h>
-#include <sys/random.h>
 
 #include <algorithm>
 #include <utility>
@@ -9,9 +8,12 @@
 
 #include "attach/base/clean_text.h"
 #include "attach/inject/gpu_failure.h"
+#include "attach/inject/stub_kind.h"
 #include "attach/proc/maps.h"
 #include "daemon/collect/gpu_library_notices.h"
 #include "daemon/collect/gpu_shim_boot.h"
+#include "daemon/collect/patient_open.h"
+#include "daemon/collect/start_wait.h"
 #include "daemon/collect/stub_boot.h"
 #include "daemon/inspect/gpu_library.h"
 #include "daemon/inspect/gpu_outlook.h"
@@ -36,13 +38,6 @@ constexpr uint32_t kLinksGraphsAgain = 130101;
 constexpr uint32_t kLaunchRate = 200;
 constexpr uint32_t kGraphRate = 20;
 
-uint64_t MakeNonce() {
-  uint64_t nonce = 0;
-  while (nonce == 0 && ::getrandom(&nonce, sizeof nonce, 0) == sizeof nonce) {
-  }
-  return nonce;
-}
-
 GpuDetail DetailOf(GpuCaptureDetail detail) {
   switch (detail) {
     case GpuCaptureDetail::kCoarse: return GpuDetail::kCoarse;
@@ -60,7 +55,7 @@ GpuCapture::GpuCapture(const GpuTarget& target, const CaptureContext& context)
       context_(context),
       names_(target.memory),
       texts_(target.memory),
-      launch_stacks_(target.memory, target.python, context.stacks),
+      launch_stacks_(target.memory, target.process.python, context.stacks),
       sites_(target.pid, target.roster, *context.history, launch_stacks_, context.stacks, context.writer,
              target.stacks),
       joiner_(target.pid, context.writer, context.stacks, names_, clock_, sites_),
@@ -91,21 +86,24 @@ Result<GpuInjection> GpuCapture::Inject(const std::function<bool()>& go_on) {
       .graph_rate = is_sampled ? kGraphRate : 0};
   accounting_.launch_rate = wishes.launch_rate;
   accounting_.graph_rate = wishes.graph_rate;
-  PP_ASSIGN_OR_RETURN(pp_gpu_boot boot, DescribeForGpuShim(target_.pid, target_.memory, target_.python, wishes));
+  PP_ASSIGN_OR_RETURN(pp_gpu_boot boot,
+                      DescribeForGpuShim(target_.pid, target_.memory, target_.process.python, wishes));
   if (!context_.request.force) {
     PP_ASSIGN_OR_RETURN(const std::vector<MemoryRegion> regions, ReadMaps(target_.pid));
     GpuOutlook outlook = LookAtGpu(target_.pid, regions);
-    outlook.torch_profiler = CheckTorchProfiler(target_.pid, target_.memory, target_.python);
+    outlook.torch_profiler = CheckTorchProfiler(target_.pid, target_.memory, target_.process.python);
     PP_RETURN_IF_ERROR(CheckGpuCompany(target_.pid, outlook));
   }
   PP_RETURN_IF_ERROR(CheckMemory());
-  PP_ASSIGN_OR_RETURN(InjectionTarget into, DescribeForInjection(target_.pid, target_.memory, target_.python));
+  PP_ASSIGN_OR_RETURN(InjectionTarget into, DescribeForInjection(target_.pid, target_.memory, target_.process.python));
   into.force = context_.request.force;
   into.script_files = context_.scripts;
   boot.nonce = MakeNonce();
   PP_ASSIGN_OR_RETURN(GpuShimFile shim, GpuShimFile::Carried());
   shim.Fill(boot);
-  return InjectGpu(into, target_.memory, shim, {MonotonicNow() + kEntryPatience, go_on});
+  return InjectGpu(
+      into, target_.memory, shim,
+      {MonotonicNow() + kEntryPatience, go_on, StartedStill(target_.pid, target_.memory, target_.process)});
 }
 
 bool GpuCapture::WantsAnnotations() const { return DetailOf(context_.request.gpu) == GpuDetail::kFull; }
@@ -115,6 +113,9 @@ void GpuCapture::BringIn(const std::function<bool()>& go_on) {
     nvtx_injection_ = std::move(named).value();
   }
   auto injected = Inject(go_on);
+  if (injected.has_error() && target_.process.HasExeced(target_.memory)) {
+    injected = LostWhileOpened(target_.pid);
+  }
   if (injected.has_error()) {
     refusal_ = std::move(injected).error();
     return;

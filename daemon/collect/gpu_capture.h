@@ -27,15 +27,15 @@
 #include "daemon/collect/gpu_launch_stacks.h"
 #include "daemon/collect/gpu_names.h"
 #include "daemon/collect/gpu_time_check.h"
+#include "daemon/collect/opened_process.h"
 #include "daemon/collect/thread_roster.h"
-#include "symbolizer/cpython/python_process.h"
 
 namespace ptrace_prof {
 
 struct GpuTarget {
   Pid pid;
   RemoteMemory& memory;
-  const PythonProcess& python;
+  const OpenedProcess& process;
   ThreadRoster& roster;
   GpuStackKind stacks;
 };

@@ -13,13 +13,15 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr Nanos kAtOnce = Nanos(50'000);       // a thread that runs on another CPU has stopped by then
-constexpr Nanos kSoon = Nanos::FromMillis(1);  // then others are looked after meanwhile
-constexpr int kTries = 4;                      // to stop a thread that somebody else traces
-constexpr int kHandOvers = 4;                  // of the GIL between the look and the stop, followed at one instant
-constexpr int kRereads = 8;                    // of threads that wait, where the GIL went on meanwhile
-constexpr size_t kManyThreads = 256;           // to go through them costs more than the rest of a stop
-constexpr size_t kFewThreads = 16;             // reading so many more under the stop costs less than another call
+constexpr Nanos kAtOnce = Nanos(50'000);               // a thread that runs on another CPU has stopped by then
+constexpr Nanos kSoon = Nanos::FromMillis(1);          // then others are looked after meanwhile
+constexpr Nanos kLongestFirst = Nanos::FromMillis(1);  // read while a stop comes
+constexpr int kTries = 4;                              // to stop a thread that somebody else traces
+constexpr int kHandOvers = 4;         // of the GIL between the look and the stop, followed at one instant
+constexpr int kRereads = 8;           // of threads that wait, where the GIL went on meanwhile
+constexpr size_t kManyThreads = 256;  // to go through them costs more than the rest of a stop
+constexpr size_t kFewPieces = 256;    // of memory, of each such stack
+constexpr size_t kFewThreads = 16;    // reading so many more under the stop costs less than another call
 
 using Frames = std::vector<RawFrame>;
 
@@ -209,10 +211,12 @@ bool InstantReader::Accept(ThreadTrack& track, CollectStatus collected) {
   const std::vector<CodeId>& names = frame_codes_.Name(frames);
   TakenStack taken;
   const bool lacks_caller = LacksCaller(track, names);
-  const bool cut_root = collected == CollectStatus::kTooDeep || lacks_caller;
-  taken.leaf = builder_.Build(frames, names, cut_root, &track.chain, frames.empty() ? kRootNode : RootOf(track));
+  const bool is_cut = collected == CollectStatus::kTooDeep || collected == CollectStatus::kTooLong;
+  taken.leaf =
+      builder_.Build(frames, names, is_cut || lacks_caller, &track.chain, frames.empty() ? kRootNode : RootOf(track));
   taken.stack = builder_.stack(taken.leaf);
-  if (collected == CollectStatus::kBroken || lacks_caller) {  // the leaf side is there, its callers are not
+  if (collected == CollectStatus::kBroken || collected == CollectStatus::kTooLong ||
+      lacks_caller) {  // the leaf side is there, its callers are not
     taken.quality = SampleQuality::kTruncated;
   } else if (collected == CollectStatus::kTooDeep) {
     taken.quality = SampleQuality::kTooDeep;
@@ -250,15 +254,6 @@ void InstantReader::Remember(Error refusal, Nanos now) {
                                   : StopRefusal{std::move(refusal), now};
 }
 
-// The chains of the batch that was read, and the headers of what is new in them: all while their threads stand still.
-void InstantReader::CollectAll(std::vector<CollectStatus>& collected) {
-  frame_codes_.Begin(watch_.code_generation());
-  for (size_t i = 0; i < in_batch_.size(); ++i) {
-    collected.push_back(in_batch_[i]->stack.Collect(memory_, ends_[i] <= filled_));
-    frame_codes_.Note(in_batch_[i]->stack.frames());
-  }
-}
-
 // The thread stands still: reads it, and those that cannot take the GIL meanwhile, and lets it go. `first`: what was
 // read of it before the stop came, if it came late.
 InstantReader::Outcome InstantReader::ReadHeld(BriefStop& stop, ThreadTrack& track, std::optional<size_t> gil,
@@ -272,7 +267,9 @@ InstantReader::Outcome InstantReader::ReadHeld(BriefStop& stop, ThreadTrack& tra
   if (gil.has_value() && roster_.tracks().size() <= kManyThreads) {
     const std::vector<ThreadTrack*> movers = Movers(gil, &track);
     for (size_t i = 0; movers.size() <= kFewThreads && i < movers.size(); ++i) {
-      AppendTrack(*movers[i]);
+      if (movers[i]->stack.is_known() && movers[i]->stack.pieces() < kFewPieces) {
+        AppendTrack(*movers[i]);
+      }
     }
   }
   const bool there = ReadTogether(words);
@@ -281,7 +278,7 @@ InstantReader::Outcome InstantReader::ReadHeld(BriefStop& stop, ThreadTrack& tra
   if (there) {
     const bool is_holder = !gil.has_value() || watch_.gils()[*gil].holder == track.entry.state.value;
     in_batch_.resize(is_holder ? in_batch_.size() : own);  // else the GIL went on, and the others with it
-    CollectAll(collected);
+    CollectAll(collected, since + kLongestRead);
   }
   accounting_.interrupted_waits += stop.HasInterruptedCall() ? 1 : 0;
   stop.Release();
@@ -307,6 +304,9 @@ InstantReader::Outcome InstantReader::ReadHeld(BriefStop& stop, ThreadTrack& tra
 }
 
 InstantReader::Outcome InstantReader::TakeRunning(ThreadTrack& track, std::optional<size_t> gil, Nanos now) {
+  for (ThreadTrack* one = &track; one != nullptr; one = one->caller) {
+    one->stack.Prime(memory_);
+  }
   BriefStop stop(pid_, track.info.tid, via_);
   for (int tries = 1; stop.state() == BriefStop::State::kRefused && tries < kTries; ++tries) {
     const timespec nap{0, kAtOnce.value};
@@ -315,7 +315,7 @@ InstantReader::Outcome InstantReader::TakeRunning(ThreadTrack& track, std::optio
   }
   BriefStop::State state = stop.Await(kAtOnce);
   if (state == BriefStop::State::kComing) {
-    const CollectStatus collected = track.stack.ReadAgain(memory_);
+    const CollectStatus collected = track.stack.ReadAgain(memory_, stop.asked() + kLongestFirst);
     First first{IsUsable(collected), track.stack.frames()};
     if (stop.Await(kSoon) == BriefStop::State::kComing || stop.state() == BriefStop::State::kStopped) {
       late_.emplace(Late{std::move(stop), &track, gil, std::move(first)});
@@ -386,7 +386,7 @@ InstantReader::Outcome InstantReader::ReadStanding(ThreadTrack* holder, std::opt
   standing_ = in_batch_;
   const bool whole = filled_ == batch_.size();
   statuses_.clear();
-  CollectAll(statuses_);
+  CollectAll(statuses_, kNoDeadline);
   const bool pieced =
       std::ranges::any_of(standing_, [](const ThreadTrack* track) { return track->stack.was_pieced(); });
   return (whole && !pieced) || ReadTogether(AppendWords()) ? Outcome::kTaken : Outcome::kEnded;

@@ -137,7 +137,7 @@ class InstantReader {
   void TakeLeftAlone();
   void Remember(Error refusal, Nanos now);
   Outcome RefusedAll(const Error& error, Nanos now);
-  void CollectAll(std::vector<CollectStatus>& collected);
+  void CollectAll(std::vector<CollectStatus>& collected, Nanos deadline);
   Outcome ReadHeld(BriefStop& stop, ThreadTrack& track, std::optional<size_t> gil, Nanos since, const First* first);
   Outcome Refused(const BriefStop& stop, ThreadTrack& track, Nanos now);
 

@@ -83,13 +83,23 @@ Result<StoppedThreads> InstantReader::StopTogether(const std::optional<size_t>& 
                          : StoppedThreads::StopAllAtOnce(pid_, kAllAtOnce, holder);
 }
 
+// The chains of the batch that was read, and the headers of what is new in them: all while their threads stand still.
+void InstantReader::CollectAll(std::vector<CollectStatus>& collected, Nanos deadline) {
+  frame_codes_.Begin(watch_.code_generation());
+  for (size_t i = 0; i < in_batch_.size(); ++i) {
+    collected.push_back(in_batch_[i]->stack.Collect(memory_, ends_[i] <= filled_, deadline));
+    frame_codes_.Note(in_batch_[i]->stack.frames());
+  }
+}
+
 // The words, and of each thread whether its stack could be read. False: the process has ended.
 bool InstantReader::ReadAllStacks(const std::vector<ThreadTrack*>& tracks) {
   const bool there = ReadTogether(AppendWords());
   frame_codes_.Begin(watch_.code_generation());
   statuses_.clear();
+  const Nanos deadline = MonotonicNow() + kLongestRead;
   for (ThreadTrack* track : tracks) {
-    statuses_.push_back(track->stack.ReadAgain(memory_));
+    statuses_.push_back(track->stack.ReadAgain(memory_, deadline));
     frame_codes_.Note(track->stack.frames());
   }
   return there;
@@ -138,7 +148,11 @@ std::vector<ThreadTrack*> InstantReader::TracksOf(std::optional<size_t> gil) con
 // nullopt: they are too many, and the first would stand still for too long.
 std::optional<InstantReader::Outcome> InstantReader::TakeHandedOn(size_t gil, Nanos now) {
   const Together chosen = ChooseTogether(gil, now);
-  if (chosen.tids.size() > kMostTogether) {
+  size_t pieces = 0;
+  for (const ThreadTrack* track : chosen.tracks) {
+    pieces += track->stack.pieces();
+  }
+  if (chosen.tids.size() > kMostTogether || pieces > kMostPieces) {
     return std::nullopt;
   }
   ++accounting_.holder_changes;
@@ -158,6 +172,9 @@ InstantReader::Outcome InstantReader::TakeTogether(const Together& chosen, std::
   if (gil.has_value() && chosen.tids.empty()) {
     there = ReadAllStacks(chosen.tracks);  // they all wait
   } else {
+    for (ThreadTrack* track : chosen.tracks) {
+      track->stack.Prime(memory_);
+    }
     const Nanos begin = MonotonicNow();
     {
       const auto stopped = StopTogether(gil, chosen.tids);

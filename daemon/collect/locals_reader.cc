@@ -120,7 +120,7 @@ class FrameLocals {
 }  // namespace
 
 void WriteLocals(ProcessSampler& sampler, TraceWriter& writer) {
-  const Layout& layout = sampler.python().layout;
+  const Layout& layout = sampler.process().python.layout;
   if (!layout.Has(&Layout::code_local_names) || !layout.Has(&Layout::frame_locals)) {
     return;
   }

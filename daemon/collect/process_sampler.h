@@ -53,7 +53,7 @@ class ProcessSampler {
   bool HasExeced() { return process_.HasExeced(memory_); }
   // Set while the kernel refuses to stop the process: another tracer holds it, perhaps only briefly.
   const std::optional<StopRefusal>& stop_refusal() const { return reader_.refusal(); }
-  const PythonProcess& python() const { return process_.python; }
+  const OpenedProcess& process() const { return process_; }
   size_t thread_count() const { return roster_.thread_count(); }
   size_t node_count() const { return builder_.node_count(); }
   uint64_t read_calls() const { return memory_.calls(); }

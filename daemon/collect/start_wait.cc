@@ -5,6 +5,7 @@
 
 #include "attach/proc/procfs.h"
 #include "attach/ptrace/held_start.h"
+#include "daemon/collect/patient_open.h"
 #include "symbolizer/cpython/interpreter_start.h"
 
 namespace ptrace_prof {
@@ -28,19 +29,22 @@ bool HasStartedNow(RemoteMemory& memory, const PythonProcess& python) {
 
 }  // namespace
 
-std::function<bool()> StartedStill(Pid pid, RemoteMemory& memory, const OpenedProcess& process) {
+std::function<Result<bool>()> StartedStill(Pid pid, RemoteMemory& memory, const OpenedProcess& process) {
   const Result<Nanos> began = ReadStartTime(pid);
   const bool is_old = began.has_value() && SinceBoot() - began.value() > kLongEnough;
   const bool does_without = is_old && !HasStartedNow(memory, process.python);
-  return [&memory, &process, does_without] {
-    return !process.HasExeced(memory) && (does_without || HasStartedNow(memory, process.python));
+  return [pid, &memory, &process, does_without]() -> Result<bool> {
+    if (process.HasExeced(memory)) {
+      return LostWhileOpened(pid);
+    }
+    return does_without || HasStartedNow(memory, process.python);
   };
 }
 
-Result<void> AwaitStart(Pid pid, RemoteMemory& memory, const PythonProcess& python, const Patience& patience) {
-  PP_ASSIGN_OR_RETURN(const Nanos began, ReadStartTime(pid));
+Result<void> AwaitStart(Pid pid, const Patience& patience) {
   for (;;) {
-    if (SinceBoot() - began > kLongEnough || HasStartedNow(memory, python)) {
+    PP_ASSIGN_OR_RETURN(const bool may_begin, patience.may_begin());
+    if (may_begin) {
       return {};
     }
     PP_RETURN_IF_ERROR(ReadStartTime(pid));

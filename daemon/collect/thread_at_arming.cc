@@ -30,14 +30,15 @@ void CopyModules(const ThreadsToArm& from, ThreadAtArming& thread) {
 
 }  // namespace
 
-std::optional<ThreadAtArming> CopyThread(const ThreadsToArm& from, const ThreadEntry& entry, RemoteAddr interpreter) {
+std::optional<ThreadAtArming> CopyThread(const ThreadsToArm& from, const ThreadEntry& entry, RemoteAddr interpreter,
+                                         Nanos deadline) {
   ThreadTrack* track = from.roster.Find(entry.state.value);
   std::optional<ThreadStack> unknown;
   if (track == nullptr) {
     unknown.emplace(from.layout, entry.state, interpreter, from.max_depth);
   }
   ThreadStack& stack = track != nullptr ? track->stack : *unknown;
-  const CollectStatus status = stack.ReadAgain(from.memory);
+  const CollectStatus status = stack.ReadAgain(from.memory, deadline);
   if (status == CollectStatus::kGone || status == CollectStatus::kNoState) {
     return std::nullopt;
   }

@@ -8,7 +8,8 @@
 
 namespace ptrace_prof {
 
-// nullopt: there is no such thread any more.
-std::optional<ThreadAtArming> CopyThread(const ThreadsToArm& from, const ThreadEntry& entry, RemoteAddr interpreter);
+// nullopt: there is no such thread any more. `deadline`: of one that stands still for it.
+std::optional<ThreadAtArming> CopyThread(const ThreadsToArm& from, const ThreadEntry& entry, RemoteAddr interpreter,
+                                         Nanos deadline);
 
 }  // namespace ptrace_prof

@@ -28,6 +28,7 @@ class ReadPlan {
   bool Seal();
 
   void AppendRequests(std::vector<ReadRequest>* batch);
+  size_t pieces() const { return regions_.size(); }
 
   // The bytes at [address, address + size), or null when the plan does not cover them.
   const std::byte* Find(uint64_t address, uint32_t size) const {

@@ -12,6 +12,7 @@ constexpr uint32_t kRoomAbove = 1024;   // for calls made since the last sample
 constexpr uint64_t kMostRoom = 8192;    // reading 8 KiB more costs less than another call
 constexpr uint32_t kProbeBelow = 3072;  // callers usually lie just below a frame in the same chunk
 constexpr uint32_t kCframeSize = 16;
+constexpr uint32_t kFewFetches = 64;  // a fraction of a millisecond: what takes longer then is that we have no CPU
 
 uint64_t LoadWord(const std::byte* from) {
   uint64_t value;
@@ -43,13 +44,24 @@ void ThreadStack::ReplanIfDue() {
 
 void ThreadStack::Replan() {
   replan_due_ = false;
+  bare_ = false;
+  for (size_t frames = chain_.frames.size(); !Plan(frames); frames /= 2) {
+    if (frames == 0) {
+      Forget();
+      return;
+    }
+  }
+}
+
+// So many of the frames last seen, from the leaf on. False: that is more than may be read at once.
+bool ThreadStack::Plan(size_t frames) {
   plan_.Clear();
   plan_.Add(state_, state_size_);
   if (cframe_ != 0) {
     plan_.Add(RemoteAddr(cframe_), kCframeSize);
   }
-  for (const RawFrame& frame : chain_.frames) {
-    plan_.Add(RemoteAddr(frame.address), layout_.frame_size);
+  for (size_t i = 0; i < frames; ++i) {
+    plan_.Add(RemoteAddr(chain_.frames[i].address), layout_.frame_size);
   }
   for (const uint64_t shim : chain_.shims) {
     plan_.Add(RemoteAddr(shim), layout_.frame_size);
@@ -62,10 +74,7 @@ void ThreadStack::Replan() {
   if (!chain_.frames.empty()) {
     PlanRoom(chain_.frames.front().address);
   }
-  bare_ = false;
-  if (!plan_.Seal()) {
-    Forget();
-  }
+  return plan_.Seal() && plan_.pieces() <= kMostPieces;
 }
 
 // Room above the leaf for the calls to come: as far up as the stack reached lately, else to the end of the page.
@@ -143,13 +152,17 @@ void ThreadStack::Remember(uint64_t missed) {
 }
 
 // Walks from current_ to the root, fetching what the plan lacks on the way.
-CollectStatus ThreadStack::Walk(RemoteMemory& memory) {
+CollectStatus ThreadStack::Walk(RemoteMemory& memory, Nanos deadline) {
   const FrameBytes bytes{plan_, fetched_};
   fetched_.Clear();
   chain_.Clear();
-  pieced_ = false;
+  pieced_ = is_unknown_ = false;
   WalkResult walk = WalkFrames(layout_, bytes, current_, max_depth_, &chain_);
   for (uint32_t fetches = 0; walk.end == WalkEnd::kMissing && fetches < max_depth_; ++fetches) {
+    if (fetches >= kFewFetches && MonotonicNow() > deadline) {
+      is_unknown_ = true;
+      break;
+    }
     if (fetches < missed_.size()) {
       Remember(walk.missing);
     }
@@ -164,6 +177,9 @@ CollectStatus ThreadStack::Walk(RemoteMemory& memory) {
     walk = WalkFrames(layout_, bytes, walk.missing, max_depth_, &chain_);
   }
   NoteWalk();
+  if (is_unknown_) {
+    return CollectStatus::kTooLong;
+  }
   switch (walk.end) {
     case WalkEnd::kRoot: return CollectStatus::kWhole;
     case WalkEnd::kTooDeep: return CollectStatus::kTooDeep;
@@ -190,7 +206,7 @@ bool ThreadStack::IsOfThisThread(const std::byte* state) const {
   return state != nullptr && LoadWord(state + layout_.thread_interp) == interpreter_.value;
 }
 
-CollectStatus ThreadStack::Collect(RemoteMemory& memory, bool filled) {
+CollectStatus ThreadStack::Collect(RemoteMemory& memory, bool filled, Nanos deadline) {
   for (int round = 0; round < kMaxRounds; ++round, filled = false) {
     if (!filled) {
       const ReadStatus status = ReadPlanned(memory);
@@ -209,13 +225,20 @@ CollectStatus ThreadStack::Collect(RemoteMemory& memory, bool filled) {
       return CollectStatus::kNoState;
     }
     if (LocateCurrent(&current_)) {
-      return Walk(memory);
+      return Walk(memory, deadline);
     }
     replan_due_ = true;
   }
   return CollectStatus::kBroken;
 }
 
-CollectStatus ThreadStack::ReadAgain(RemoteMemory& memory) { return Collect(memory, false); }
+CollectStatus ThreadStack::ReadAgain(RemoteMemory& memory, Nanos deadline) { return Collect(memory, false, deadline); }
+
+void ThreadStack::Prime(RemoteMemory& memory) {
+  if (!is_known()) {
+    (void)ReadAgain(memory);
+  }
+  ReplanIfDue();
+}
 
 }  // namespace ptrace_prof

@@ -19,9 +19,16 @@
 
 namespace ptrace_prof {
 
+// What may be spent on the stacks of threads that stand still for it.
+inline constexpr Nanos kLongestRead = Nanos::FromMillis(3);
+inline constexpr Nanos kNoDeadline = Nanos(INT64_MAX);
+// Of memory at one stop: some 0.2 us each.
+inline constexpr size_t kMostPieces = 8192;
+
 enum class CollectStatus : uint8_t {
   kWhole,    // reached the root
   kTooDeep,  // cut at the depth limit; the leaf side is kept
+  kTooLong,  // cut at the deadline; the leaf side is kept
   kBroken,   // the chain moved under us or makes no sense; frames() holds what was linked before the bad place
   kNoState,  // the thread state is gone or is another thread's now
   kGone,     // the process is gone
@@ -35,10 +42,15 @@ class ThreadStack {
   void AppendRequests(std::vector<ReadRequest>* batch);
 
   // After a batch that filled all requests of this thread (`filled`); otherwise, and where the prediction was too far
-  // off, this thread is read alone.
-  CollectStatus Collect(RemoteMemory& memory, bool filled);
+  // off, this thread is read alone. `deadline`: of one that stands still for it.
+  CollectStatus Collect(RemoteMemory& memory, bool filled, Nanos deadline = kNoDeadline);
   // Reads this thread alone, and collects.
-  CollectStatus ReadAgain(RemoteMemory& memory);
+  CollectStatus ReadAgain(RemoteMemory& memory, Nanos deadline = kNoDeadline);
+  // Before a stop: has ready what to ask for then. Of a stack that is not known yet, or could not be read in time, that
+  // is read as it goes.
+  void Prime(RemoteMemory& memory);
+  bool is_known() const { return !bare_ && !is_unknown_; }
+  size_t pieces() const { return plan_.pieces(); }  // of memory that a sample asks for
 
   // From 3.12 on the interpreter has a shim below all of them, while it runs them: where that is not there, callers may
   // be missing (a frame is for some instructions the youngest one before it is linked to its caller), or who runs them
@@ -51,12 +63,13 @@ class ThreadStack {
 
  private:
   bool LocateCurrent(uint64_t* current);
-  CollectStatus Walk(RemoteMemory& memory);
+  CollectStatus Walk(RemoteMemory& memory, Nanos deadline);
   void NoteWalk();
   bool IsOfThisThread(const std::byte* state) const;
   ReadStatus Fetch(RemoteMemory& memory, uint64_t frame);
   void Remember(uint64_t missed);
   void Replan();
+  bool Plan(size_t frames);
   void ReplanIfDue();
   void PlanRoom(uint64_t leaf);
   void Forget();
@@ -79,6 +92,7 @@ class ThreadStack {
   bool pieced_ = false;  // the last walk had to ask for more
   bool bare_ = false;    // the plan holds nothing but the thread state
   bool replan_due_ = false;
+  bool is_unknown_ = true;  // no walk yet, or the last one came to its deadline
   std::vector<ReadRequest> requests_;
 };
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstddef>
+#include <vector>
 
 #include "attach/proc/process_memory.h"
 #include "symbolizer/cpython/thread_stack.h"
@@ -68,6 +69,53 @@ TEST(ThreadStack, WithoutShimsTheOutermostFrameIsTheBase) {
   layout.owner_no_python = Layout{}.owner_no_python;
   const Frame leaf{kCode, 0, 0, kPython};
   EXPECT_FALSE(Lacks(layout, leaf, 1));
+}
+
+// Frames that lie far from each other, as up to 3.10: none is read with another.
+std::vector<Frame> Scattered(size_t depth, size_t apart) {
+  std::vector<Frame> frames(depth * apart);
+  for (size_t i = 0; i < depth; ++i) {
+    const uint64_t caller = i == 0 ? 0 : AddressOf(frames[(i - 1) * apart]);
+    frames[i * apart] = {kCode, caller, i, kPython};
+  }
+  return frames;
+}
+
+constexpr Nanos kOver = Nanos(0);
+
+TEST(ThreadStack, IsCutOnTheSideOfTheRootWhenTheTimeOfAStopIsOver) {
+  constexpr size_t kApart = 4096 / sizeof(Frame);
+  const std::vector<Frame> frames = Scattered(1000, kApart);
+  const State state{kInterpreter, AddressOf(frames[999 * kApart])};
+  ProcessMemory memory{Pid(::getpid())};
+  const Layout layout = WithShims();
+  ThreadStack stack(layout, RemoteAddr(reinterpret_cast<uint64_t>(&state)), RemoteAddr(kInterpreter), 4096);
+  EXPECT_FALSE(stack.is_known());
+  EXPECT_EQ(stack.ReadAgain(memory, kOver), CollectStatus::kTooLong);
+  ASSERT_GE(stack.frames().size(), 64u) << "a few are asked for in any case";
+  EXPECT_LT(stack.frames().size(), 1000u);
+  EXPECT_EQ(stack.frames().front().address, AddressOf(frames[999 * kApart]));
+  EXPECT_FALSE(stack.is_known());
+  stack.Prime(memory);
+  EXPECT_TRUE(stack.is_known());
+  EXPECT_EQ(stack.ReadAgain(memory, kOver), CollectStatus::kWhole) << "what was prepared is read at once";
+  EXPECT_EQ(stack.frames().size(), 1000u);
+}
+
+TEST(ThreadStack, OfOneThatIsTooDeepForOneReadTheLeafSideIsPlanned) {
+  constexpr size_t kApart = 4096 / sizeof(Frame);
+  constexpr size_t kDepth = 2 * kMostPieces;
+  const std::vector<Frame> frames = Scattered(kDepth, kApart);
+  const State state{kInterpreter, AddressOf(frames[(kDepth - 1) * kApart])};
+  ProcessMemory memory{Pid(::getpid())};
+  const Layout layout = WithShims();
+  ThreadStack stack(layout, RemoteAddr(reinterpret_cast<uint64_t>(&state)), RemoteAddr(kInterpreter), 2 * kDepth);
+  stack.Prime(memory);
+  EXPECT_LE(stack.pieces(), kMostPieces);
+  EXPECT_EQ(stack.ReadAgain(memory, kOver), CollectStatus::kTooLong);
+  EXPECT_GE(stack.frames().size(), kMostPieces / 4);
+  EXPECT_EQ(stack.ReadAgain(memory), CollectStatus::kWhole);
+  EXPECT_EQ(stack.frames().size(), kDepth);
 }
 
 }  // namespace
