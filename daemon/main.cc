@@ -6,6 +6,7 @@
 // One that a service manager passed (passed_socket.h) stays.
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -397,6 +398,7 @@ void ReapChildren() {
 }
 
 int DaemonMain(const DaemonOptions& options) {
+  ::mallopt(M_ARENA_MAX, 2);  // threads come and go with each connection: one each for them grew for hours
   Termination termination;
   StartLog();
   ServiceNotice notice;

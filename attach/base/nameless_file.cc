@@ -9,8 +9,21 @@
 
 namespace ptrace_prof {
 
+namespace {
+
+std::string_view RemedyOf(int err, std::string_view usual) {
+  switch (err) {
+    case EROFS: return "its file system is read-only: make it writable (mount -o remount,rw), or use another folder";
+    case ENOSPC:
+    case EDQUOT: return "free some space there";
+    default: return usual;
+  }
+}
+
+}  // namespace
+
 Error StorageError(int err, const std::string& folder, std::string_view message, std::string_view remedy) {
-  Error error = ErrnoError(err, std::string(message) + " in " + folder, remedy);
+  Error error = ErrnoError(err, std::string(message) + " in " + folder, RemedyOf(err, remedy));
   error.reason = error.reason == Reason::kUnspecified ? Reason::kStorageFailed : error.reason;
   error.code = CodeOf(error.reason);
   error.thing = "folder " + folder;

@@ -58,14 +58,15 @@ struct Limit {
   std::string_view name;
   std::string_view option;  // of prlimit(1)
   std::string_view unit;
+  bool is_of_buffer;  // a smaller one needs less
   Share (*share)(const Job&, const JobNeeds&);
 };
 constexpr Limit kLimits[] = {
-    {kFileSizeLimit, "RLIMIT_FSIZE, ulimit -f", "fsize", "bytes in a file", &OfFileSize},
-    {"Max address space", "RLIMIT_AS, ulimit -v", "as", "bytes of address space", &OfAddressSpace},
-    {"Max data size", "RLIMIT_DATA, ulimit -d", "data", "bytes of data", &OfData},
-    {"Max locked memory", "RLIMIT_MEMLOCK, ulimit -l", "memlock", "bytes of locked memory", &OfLockedMemory},
-    {"Max open files", "RLIMIT_NOFILE, ulimit -n", "nofile", "open files", &OfDescriptors},
+    {kFileSizeLimit, "RLIMIT_FSIZE, ulimit -f", "fsize", "bytes in a file", true, &OfFileSize},
+    {"Max address space", "RLIMIT_AS, ulimit -v", "as", "bytes of address space", true, &OfAddressSpace},
+    {"Max data size", "RLIMIT_DATA, ulimit -d", "data", "bytes of data", true, &OfData},
+    {"Max locked memory", "RLIMIT_MEMLOCK, ulimit -l", "memlock", "bytes of locked memory", true, &OfLockedMemory},
+    {"Max open files", "RLIMIT_NOFILE, ulimit -n", "nofile", "open files", false, &OfDescriptors},
 };
 
 Error Refusal(Pid pid, std::string message, std::string remedy) {
@@ -79,13 +80,11 @@ Result<void> Check(const Limit& limit, const Job& job, const JobNeeds& needs) {
     return {};
   }
   const std::string kept = share.kept > 0 ? fmt::format(", beside {} that it keeps for itself", share.kept) : "";
-  return Refusal(
-      job.pid,
-      fmt::format("process {} may have {} {} ({}) and has {}: what would be brought in needs {}{}", job.pid.value, most,
-                  limit.unit, limit.name, share.used, share.needed, kept),
-      fmt::format("raise its limit (prlimit --pid {} --{}=unlimited), take a smaller --buffer, or sample it, without "
-                  "--gpu",
-                  job.pid.value, limit.option));
+  return Refusal(job.pid,
+                 fmt::format("process {} may have {} {} ({}) and has {}: what would be brought in needs {}{}",
+                             job.pid.value, most, limit.unit, limit.name, share.used, share.needed, kept),
+                 fmt::format("raise its limit (prlimit --pid {} --{}=unlimited), {}or sample it, without --gpu",
+                             job.pid.value, limit.option, limit.is_of_buffer ? "take a smaller --buffer, " : ""));
 }
 
 // What the memory that we share with it costs counts where we are, as we touch it first.

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <optional>
@@ -71,6 +72,12 @@ bool Serve(Scraper& scraper, short ready, const std::function<std::string()>& pa
   return scraper.answer.empty() || Write(scraper);
 }
 
+// Who gives way to one that comes: of those that have not asked yet, if there are any. Whoever scrapes asks at once.
+std::vector<Scraper>::iterator Oldest(std::vector<Scraper>& scrapers) {
+  const auto silent = std::ranges::find(scrapers, false, &Scraper::is_answered);
+  return silent != scrapers.end() ? silent : scrapers.begin();
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ScrapeServer>> ScrapeServer::Start(UniqueFd listening, std::function<std::string()> page) {
@@ -94,8 +101,7 @@ ScrapeServer::~ScrapeServer() {
 void ScrapeServer::Run() {
   std::vector<Scraper> scrapers;
   for (;;) {
-    std::vector<pollfd> watched = {{wake_.get(), POLLIN, 0},
-                                   {scrapers.size() < kMostConnections ? listening_.get() : -1, POLLIN, 0}};
+    std::vector<pollfd> watched = {{wake_.get(), POLLIN, 0}, {listening_.get(), POLLIN, 0}};
     for (const Scraper& scraper : scrapers) {
       watched.push_back({scraper.socket.get(), static_cast<short>(scraper.answer.empty() ? POLLIN : POLLOUT), 0});
     }
@@ -108,6 +114,9 @@ void ScrapeServer::Run() {
     if (watched[1].revents != 0) {
       UniqueFd socket(::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
       if (socket.is_open()) {
+        if (scrapers.size() == kMostConnections) {
+          scrapers.erase(Oldest(scrapers));
+        }
         scrapers.push_back({std::move(socket), MonotonicNow() + kPatience});
       } else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
         ::poll(nullptr, 0, kPauseMs);

@@ -425,6 +425,9 @@ Result<void> CaptureRegistry::Delete(const std::string& id, CaptureUser caller) 
     return Because(Reason::kCaptureNotEnded, fmt::format("capture '{}' goes on", id), "cancel it first, or force it",
                    ThingOfCapture(id));
   }
+  if (shelf_ != nullptr) {
+    PP_RETURN_IF_ERROR(shelf_->Remove(id));
+  }
   doomed = found->second.session;
   Erase(found);
   return {};
@@ -566,7 +569,7 @@ void CaptureRegistry::Forget(Entries::iterator entry, std::string_view why) {
 
 CaptureRegistry::Entries::iterator CaptureRegistry::Erase(Entries::iterator entry) {
   if (shelf_ != nullptr) {
-    shelf_->Remove(entry->first);
+    (void)shelf_->Remove(entry->first);  // what stays there is found at the next start
   }
   return entries_.erase(entry);
 }

@@ -80,7 +80,7 @@ Result<std::shared_ptr<CaptureSession>> CaptureSession::Start(const CaptureParam
   PP_ASSIGN_OR_RETURN(auto spool, MakeSpool(parameters, created));
   const auto not_begun = [&](Error why) {
     if (parameters.shelf != nullptr) {
-      parameters.shelf->Remove(parameters.id);
+      (void)parameters.shelf->Remove(parameters.id);
     }
     return why;
   };
@@ -104,6 +104,7 @@ std::shared_ptr<CaptureSession> CaptureSession::Restore(CaptureShelf::Found foun
       new CaptureSession(found.record.parameters, std::move(found.spool), nullptr, UniqueFd(), Nanos()));
   session->now_ = std::move(found.record.state);
   session->is_saved_ = true;
+  session->meter_.reset();
   return session;
 }
 
@@ -224,14 +225,14 @@ void CaptureSession::ObeyCancel() {
 }
 
 void CaptureSession::TakeTotals() {
-  now_.totals = meter_.Totals();
-  now_.gpu = SumOf(meter_.gpu_totals());
+  now_.totals = meter_->Totals();
+  now_.gpu = SumOf(meter_->gpu_totals());
   now_.cpu = std::clamp(now_.totals.collector_cpu, Nanos(), std::max(RealtimeNow() - now_.created, Nanos()));
   now_.notices = parameters_.notices;
-  now_.notices.insert(now_.notices.end(), meter_.notices().begin(), meter_.notices().end());
-  if (!now_.mode && meter_.request()) {
-    now_.mode = meter_.request()->mode;
-    now_.sampled_because = meter_.request()->sampled_because;
+  now_.notices.insert(now_.notices.end(), meter_->notices().begin(), meter_->notices().end());
+  if (!now_.mode && meter_->request()) {
+    now_.mode = meter_->request()->mode;
+    now_.sampled_because = meter_->request()->sampled_because;
   }
 }
 
@@ -246,7 +247,7 @@ bool CaptureSession::TakeBytes() {
     return true;  // read on, so that the collector can end
   }
   auto stored = spool_->Append(bytes);
-  auto read = stored.has_error() ? std::move(stored) : meter_.Feed(bytes);
+  auto read = stored.has_error() ? std::move(stored) : meter_->Feed(bytes);
   const std::lock_guard lock(mutex_);
   if (read.has_error()) {
     trouble_ = std::move(read).error();
@@ -292,9 +293,9 @@ void CaptureSession::Conclude() {
   std::optional<Error> error = trouble_.has_value() ? trouble_ : collector_->WhyNotStarted();
   error = error.has_value() ? error : CheckStatus(status);
   const std::lock_guard lock(mutex_);
-  const auto& end = meter_.end();
+  const auto& end = meter_->end();
   const bool was_success =
-      end.has_value() && (end->code == Code::kOk || (end->code == Code::kGone && meter_.recorded_anything()));
+      end.has_value() && (end->code == Code::kOk || (end->code == Code::kGone && meter_->recorded_anything()));
   if (!error.has_value() && !was_success) {
     error =
         end.has_value() ? ErrorOf(*end) : Because(Reason::kCollectorFailed, "the collector ended before its trace did");
@@ -358,6 +359,7 @@ bool CaptureSession::HasMore(bool is_silent) {
 // Hundreds of ended captures are kept.
 void CaptureSession::Rest() {
   collector_.reset();
+  meter_.reset();
   spool_->Rest();
   const std::lock_guard lock(mutex_);
   wake_.reset();

@@ -94,8 +94,8 @@ class CaptureSession {
   mutable std::condition_variable ended_;
   UniqueFd wake_;  // an eventfd, until it has ended
   CaptureSnapshot now_;
-  TraceMeter meter_;  // of the session's thread
-  SpoolShare share_;  // likewise
+  std::unique_ptr<TraceMeter> meter_ = std::make_unique<TraceMeter>();  // of the session's thread, until it has ended
+  SpoolShare share_;                                                    // likewise
   std::optional<CancelCause> cancelled_;
   bool in_haste_ = false;
   std::optional<Error> trouble_;  // the disk, bytes that are no trace, or too many: what comes then is not stored

@@ -217,12 +217,18 @@ Result<void> CaptureShelf::WriteLocked(const CaptureRecord& record) {
   return {};
 }
 
-void CaptureShelf::Remove(const std::string& id) {
+Result<void> CaptureShelf::Remove(const std::string& id) {
   const std::lock_guard lock(mutex_);
-  if (ids_.erase(id) > 0) {
-    ::unlinkat(folder_.get(), With(id, kRecord).c_str(), 0);
-    ::unlinkat(folder_.get(), With(id, kTrace).c_str(), 0);
+  if (!ids_.contains(id)) {
+    return {};
   }
+  for (const std::string& name : {With(id, kRecord), With(id, kTrace)}) {
+    if (::unlinkat(folder_.get(), name.c_str(), 0) != 0 && errno != ENOENT) {
+      return StorageError(errno, path_, fmt::format("cannot remove {}", name), "remove it there");
+    }
+  }
+  ids_.erase(id);
+  return {};
 }
 
 }  // namespace ptrace_prof

@@ -40,8 +40,8 @@ class CaptureShelf {
   Result<std::unique_ptr<TraceSpool>> Begin(const CaptureRecord& record);
   // A new record in place of the one before. Of what was removed, none is written.
   Result<void> Write(const CaptureRecord& record);
-  // Trace and record; who reads the trace still, can go on.
-  void Remove(const std::string& id);
+  // Trace and record; who reads the trace still, can go on. A StorageError: they are there as before.
+  Result<void> Remove(const std::string& id);
 
  private:
   CaptureShelf(UniqueFd folder, std::string path) : folder_(std::move(folder)), path_(std::move(path)) {}

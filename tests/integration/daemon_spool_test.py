@@ -5,6 +5,7 @@ import pathlib
 import pwd
 import shutil
 import signal
+import subprocess
 import sys
 import unittest
 
@@ -245,6 +246,30 @@ class Disk(SpoolCase):
         for one in (name, bystander):  # what could not be written down then has been by now
             record = spool / f"{one.split('/')[-1]}.json"
             self.assertTrue(within_deadline(lambda: b'"failed"' in record.read_bytes()), record.read_bytes())
+        self.assertEqual(daemon.end(), 0)
+
+    @needs_root
+    def test_one_that_becomes_read_only_keeps_what_it_has(self):
+        daemon = self.mounted("4m")
+
+        def remount(how):
+            subprocess.run(["nsenter", "--target", str(daemon.pid), "--mount", "mount", "-o", f"remount,{how}",
+                            str(self.place.spool)], check=True)
+
+        kept = self.record(daemon)
+        remount("ro")
+        for words in (("create", self.target.pid, 1), ("record", self.target.pid, 1, self.place.folder / "t"),
+                      ("delete", kept)):
+            refused = self.probe(daemon, *words).end()[-1]
+            self.assertIn("Read-only file system", refused, words)
+            self.assertIn("mount -o remount,rw", refused, words)
+        self.assertIn(kept, self.list(daemon), "what could not be removed is said to be there")
+        self.assertIn("inner", self.functions(daemon, kept))
+        remount("rw")
+        self.assertEqual(self.probe(daemon, "delete", kept).end(), [])
+        self.assertNotIn(kept, self.list(daemon))
+        self.assertEqual([name for name in os.listdir(f"/proc/{daemon.pid}/root{self.place.spool}") if "json" in name], [])
+        self.record(daemon)
         self.assertEqual(daemon.end(), 0)
 
     def test_one_that_fails_ends_the_capture_with_what_there_was(self):

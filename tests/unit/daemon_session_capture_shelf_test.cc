@@ -172,7 +172,7 @@ TEST_F(Shelf, AnOffsetIsFoundInATraceOfAnEarlierDaemon) {
 TEST_F(Shelf, WhatWasRemovedIsNotWrittenAgain) {
   auto shelf = Open();
   const auto spool = std::move(shelf->Begin(SomeRecord())).value();
-  shelf->Remove("c1");
+  EXPECT_TRUE(shelf->Remove("c1").has_value());
   EXPECT_TRUE(shelf->Write(SomeRecord()).has_value());
   EXPECT_FALSE(Exists("c1.json"));
   EXPECT_FALSE(Exists("c1.pftrace"));
