@@ -425,9 +425,7 @@ Result<void> CaptureRegistry::Delete(const std::string& id, CaptureUser caller) 
     return Because(Reason::kCaptureNotEnded, fmt::format("capture '{}' goes on", id), "cancel it first, or force it",
                    ThingOfCapture(id));
   }
-  if (shelf_ != nullptr) {
-    PP_RETURN_IF_ERROR(shelf_->Remove(id));
-  }
+  PP_RETURN_IF_ERROR(shelf_ != nullptr ? shelf_->Remove(id) : Result<void>());
   doomed = found->second.session;
   Erase(found);
   return {};
