@@ -54,4 +54,12 @@ UsualPriority::~UsualPriority() {
   }
 }
 
+UrgentPriority::UrgentPriority() : took_(!t_has_real_time && TakeRealTime()) {}
+
+UrgentPriority::~UrgentPriority() {
+  if (took_) {
+    LeaveRealTime();
+  }
+}
+
 }  // namespace ptrace_prof

@@ -31,4 +31,16 @@ class UsualPriority {
   bool had_real_time_;
 };
 
+// The priority for as long as it lives, as far as the rights go: while somebody stands still for us.
+class UrgentPriority {
+ public:
+  UrgentPriority();
+  ~UrgentPriority();
+  UrgentPriority(const UrgentPriority&) = delete;
+  UrgentPriority& operator=(const UrgentPriority&) = delete;
+
+ private:
+  const bool took_;
+};
+
 }  // namespace ptrace_prof

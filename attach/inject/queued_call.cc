@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "attach/base/real_time.h"
 #include "attach/inject/call_bell.h"
 #include "attach/proc/frozen_group.h"
 #include "attach/proc/procfs.h"
@@ -66,6 +67,7 @@ Result<void> FreeHeldRunner(Pid pid, RemoteMemory& memory, const CallQueue& queu
   if (looked.has_error() || looked.value().waiting() > 0) {
     return {};  // those are heard in a moment
   }
+  const UrgentPriority urgent;
   Result<StoppedThreads> stopped = StopForAMoment(pid);
   if (stopped.has_error()) {
     return stopped.error().code == Code::kDeadlineExceeded ? Result<void>() : std::move(stopped).error();

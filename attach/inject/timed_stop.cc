@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "attach/base/real_time.h"
 #include "attach/proc/proc_file.h"
 #include "attach/proc/proc_stat.h"
 #include "attach/proc/procfs.h"
@@ -42,6 +43,11 @@ std::optional<std::vector<Tid>> TheRunning(Pid pid) {
     }
   }
   return running.size() <= kMostStoppedAtOnce ? std::optional(std::move(running)) : std::nullopt;
+}
+
+Result<bool> AtOnce(const std::function<Result<bool>()>& attempt) {
+  const UrgentPriority urgent;
+  return attempt();
 }
 
 }  // namespace
@@ -91,7 +97,7 @@ Result<void> RetryStops(const std::function<Result<bool>()>& attempt, const Erro
 Result<void> RetryStops(const std::function<Result<bool>()>& attempt, const Error& otherwise,
                         const Patience& patience) {
   for (Nanos pause = kPause;;) {
-    Result<bool> done = attempt();
+    Result<bool> done = AtOnce(attempt);
     ReleaseLate();
     if (done.has_error() && done.error().code != Code::kDeadlineExceeded) {
       return std::move(done).error();

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <vector>
 
+#include "attach/base/real_time.h"
 #include "attach/proc/run_probe.h"
 #include "attach/ptrace/brief_stop.h"
 #include "attach/ptrace/stopped_threads.h"
@@ -190,6 +191,7 @@ class HolderArming {
     holder->stack.Prime(from_.memory);
     Armed armed = std::optional<ArmingStop>();
     {
+      const UrgentPriority urgent;
       BriefStop stop(from_.pid, holder->info.tid, StopVia::kOwnRight);
       switch (stop.Await(kComes)) {
         case BriefStop::State::kRefused:  // another capture has it for a moment; else it is refused at the end, in

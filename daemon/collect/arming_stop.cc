@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "attach/base/real_time.h"
 #include "attach/inject/timed_stop.h"
 #include "attach/ptrace/stopped_threads.h"
 #include "daemon/collect/arming_at_holder.h"
@@ -31,6 +32,7 @@ void CopyStacks(const ThreadsToArm& from, ArmingStop& stop) {
 }
 
 Result<ArmingStop> StopAndArm(const ThreadsToArm& threads, const std::function<Result<void>()>& arm) {
+  const UrgentPriority urgent;
   ArmingStop stop;
   stop.threads.reserve(threads.roster.tracks().size());
   const Nanos begin = MonotonicNow();

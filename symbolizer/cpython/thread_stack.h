@@ -20,7 +20,7 @@
 namespace ptrace_prof {
 
 // What may be spent on the stacks of threads that stand still for it.
-inline constexpr Nanos kLongestRead = Nanos::FromMillis(3);
+inline constexpr Nanos kLongestRead = Nanos::FromMillis(2);
 inline constexpr Nanos kNoDeadline = Nanos(INT64_MAX);
 // Of memory at one stop: some 0.2 us each.
 inline constexpr size_t kMostPieces = 8192;
