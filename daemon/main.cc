@@ -24,7 +24,7 @@
 #include "attach/base/root_environment.h"
 #include "attach/base/sanitizers.h"
 #include "attach/base/standard_descriptors.h"
-#include "attach/base/told_users.h"
+#include "attach/base/user_report_limits.h"
 #include "attach/base/wall_clock.h"
 #include "attach/proc/procfs.h"
 #include "daemon/launcher/launcher_process.h"
@@ -286,7 +286,7 @@ auto Refusal(const SharedParts& shared) {
 
 // Anybody may be turned away as often as they knock: the rest is counted with the next one of that user.
 auto RefusalOfMany(const SharedParts& shared) {
-  return [refuse = Refusal(shared), told = std::make_shared<ToldUsers>(), launcher = shared.launcher](
+  return [refuse = Refusal(shared), told = std::make_shared<UserReportLimits>(), launcher = shared.launcher](
              const PeerIdentity& peer, const Error& why) {
     const auto untold = told->Tell(peer.uid, MonotonicNow());
     if (untold.has_value()) {
@@ -366,8 +366,8 @@ Result<void> Serve(Prepared prepared, const DaemonOptions& options, Termination&
   CaptureRegistry captures(options.spool, limits, std::move(prepared.shelf), ListenerFor(metrics));
   Restore(captures, notice);
   const DaemonFacts facts = FactsOf(prepared, options);
-  ToldUsers refused_starts;
-  ToldLimit refused_calls;
+  UserReportLimits refused_starts;
+  ReportLimit refused_calls;
   const SharedParts shared{captures, launcher, policy, audit, facts, refused_starts, refused_calls};
   PP_ASSIGN_OR_RETURN(const auto listener, ListenLocally(prepared, std::move(door), options, shared));
   PP_ASSIGN_OR_RETURN(const auto remote, ListenRemotely(prepared, callers, shared));

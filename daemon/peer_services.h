@@ -7,7 +7,7 @@
 #include <mutex>
 #include <utility>
 
-#include "attach/base/told_users.h"
+#include "attach/base/user_report_limits.h"
 #include "daemon/program/audit_log.h"
 #include "daemon/program/logged_starter.h"
 #include "daemon/program/policy_gate.h"
@@ -26,8 +26,8 @@ struct SharedParts {
   const PolicySource& policy;
   AuditLog* audit;
   const DaemonFacts& facts;
-  ToldUsers& refused_starts;
-  ToldLimit& refused_calls;  // of connections that none of the identities fits
+  UserReportLimits& refused_starts;
+  ReportLimit& refused_calls;  // of connections that none of the identities fits
 };
 
 // The launcher forgets a peer of a connection when this goes; a user that it was told of at the start it never forgets.

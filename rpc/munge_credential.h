@@ -2,7 +2,7 @@
 // of this process, and read again on another host with the same key. The one place that knows libmunge.
 //
 // Stateless; any thread. Blocks while munged works, and where it is silent for as long as libmunge likes to try again,
-// which is many seconds: whoever must not wait asks munge_desk.h.
+// which is many seconds: whoever must not wait asks munge_worker.h.
 #pragma once
 
 #include <string>

@@ -21,7 +21,7 @@ MungeVerdict MungeVerifier::Verify(const CallClaims& claims, const std::string& 
                                                                : "what this call shows is no MUNGE credential",
                                   kMakeOne)};
   }
-  const auto word = desk_.Read(*credential, socket);
+  const auto word = worker_.Read(*credential, socket);
   if (word.has_error()) {
     return {std::nullopt, word.error()};
   }

@@ -11,7 +11,7 @@
 #include "attach/base/types.h"
 #include "rpc/call_claims.h"
 #include "rpc/munge_binding.h"
-#include "rpc/munge_desk.h"
+#include "rpc/munge_worker.h"
 #include "rpc/tls_server.h"
 
 namespace ptrace_prof {
@@ -25,7 +25,7 @@ class MungeVerifier {
  public:
   // `server`: whose certificate clients see.
   explicit MungeVerifier(TlsServer server, MungedCalls munged = {})
-      : server_(std::move(server)), desk_(std::move(munged)) {}
+      : server_(std::move(server)), worker_(std::move(munged)) {}
 
   // Waits for munged, for a bounded time. kUnauthenticated: there is no good credential for this call; kUnavailable:
   // munged does not answer at `socket`.
@@ -35,7 +35,7 @@ class MungeVerifier {
   Result<void> Compare(const MungeWord& word, const CallClaims& claims) const;
 
   const TlsServer server_;
-  MungeDesk desk_;
+  MungeWorker worker_;
 };
 
 }  // namespace ptrace_prof

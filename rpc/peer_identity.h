@@ -26,10 +26,6 @@ struct PeerIdentity {
 
   // Root who may read every process, and to whom captures of everybody are shown: not every root of a container.
   bool is_administrator = false;
-
-  bool SameRights(const PeerIdentity& other) const {
-    return uid == other.uid && gid == other.gid && groups == other.groups && is_administrator == other.is_administrator;
-  }
 };
 
 }  // namespace ptrace_prof

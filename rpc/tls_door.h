@@ -18,8 +18,8 @@
 #include <thread>
 #include <utility>
 
+#include "attach/base/report_limit.h"
 #include "attach/base/result.h"
-#include "attach/base/told_limit.h"
 #include "attach/base/types.h"
 #include "attach/base/unique_fd.h"
 #include "rpc/arrival.h"
@@ -98,7 +98,7 @@ class TlsDoor : public Doorkeeper {
   size_t serving_ = 0;
   size_t lingering_ = 0;
   uint64_t next_id_ = 1;
-  ToldLimit told_;
+  ReportLimit told_;
   ArrivalRate rate_;
 
   std::atomic<Wish> wish_ = Wish::kNone;

@@ -44,7 +44,8 @@ std::string LoadText(const LoadRequest& request);
 // or a collector was killed.
 std::string CloseText(std::span<const int32_t> descriptors, std::string_view prefix);
 
-// One of these as what is run where its exceptions may pass (passing_text.h): those of the job's signal handlers do.
+// One of these as what is run where its exceptions may pass (propagating_text.h): those of the job's signal handlers
+// do.
 std::string AsPassing(std::string_view text);
 
 // One of these as a script of that path, which any number of threads may run: the first one does what the text says.

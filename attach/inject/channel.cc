@@ -105,7 +105,6 @@ Result<void> Channel::ReadHead() {
       said.size != shape_.size()) {
     return NotTheSharedMemory("it is that of another capture");
   }
-  monotonic_clock_ = said.clock != PP_CLOCK_TSC;
   private_page_ = RemoteAddr(said.private_page);
   leave_entry_ = RemoteAddr(said.leave_entry);
   tool_id_ = said.tool_id;

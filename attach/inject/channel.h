@@ -96,7 +96,6 @@ class Channel {
   const std::vector<RingReader>& rings() const { return rings_; }
   FreedCodeReader& freed_code() { return freed_code_; }
   const ChannelShape& shape() const { return shape_; }
-  bool monotonic_clock() const { return monotonic_clock_; }
   RemoteAddr private_page() const { return private_page_; }  // mapped in the target as long as it is this program
   RemoteAddr leave_entry() const { return leave_entry_; }    // int(void*), for the target's queue of calls
   // The code object of the text that has loaded the stub, while it is there; null: it is over. It was called by another
@@ -122,7 +121,6 @@ class Channel {
   std::vector<RingReader> rings_;
   FreedCodeReader freed_code_;
   // Read once, when the channel was ready.
-  bool monotonic_clock_ = false;
   RemoteAddr private_page_;
   RemoteAddr leave_entry_;
   uint32_t tool_id_ = UINT32_MAX;

@@ -12,9 +12,9 @@
 #include <cstring>
 #include <utility>
 
-#include "attach/inject/call_bell.h"
+#include "attach/inject/code_cave.h"
+#include "attach/inject/eval_breaker.h"
 #include "attach/inject/frame_thunk.h"
-#include "attach/inject/slack.h"
 #include "attach/inject/strategy.h"
 #include "attach/inject/timed_stop.h"
 #include "attach/ptrace/tracee_code.h"
@@ -36,10 +36,10 @@ Result<void> Applies(const InjectionTarget& target) {
 
 class HookedCall final : public RunningCall {
  public:
-  HookedCall(const InjectionTarget& target, RemoteMemory& memory, Slack context, RemoteAddr code)
+  HookedCall(const InjectionTarget& target, RemoteMemory& memory, CodeCave context, RemoteAddr code)
       : pid_(target.pid),
         memory_(memory),
-        bell_(target.queue.bell),
+        breaker_(target.queue.breaker),
         hook_(*target.frame_hook),
         context_(std::move(context)),
         code_(code) {}
@@ -101,10 +101,10 @@ class HookedCall final : public RunningCall {
     if (!may_begin) {
       return false;
     }
-    // What was rung before, by whomever, must not hold the thread that comes by once its calls are traced. The main
+    // What was set before, by anybody, must not hold the thread that comes by once its calls are traced. The main
     // thread sees for itself that calls wait when it goes on.
     RemoteWriter writer(pid_);
-    PP_RETURN_IF_ERROR(QuietBell(memory_, writer, bell_));
+    PP_RETURN_IF_ERROR(ClearEvalBreaker(memory_, writer, breaker_));
     const ThunkContext context{hook_.slot.value, now, call_.function.value, call_.argument.value, code_.value, 0,
                                raises_};
     PP_RETURN_IF_ERROR(context_.Put({reinterpret_cast<const char*>(&context), sizeof context}));
@@ -169,9 +169,9 @@ class HookedCall final : public RunningCall {
 
   Pid pid_;
   RemoteMemory& memory_;
-  const CallBell bell_;
+  const EvalBreaker breaker_;
   FrameHook hook_;
-  Slack context_;
+  CodeCave context_;
   RemoteAddr code_;
   QueuedFunction call_;
   uint32_t raises_ = 0;  // as in the context
@@ -194,7 +194,7 @@ Result<std::unique_ptr<RunningCall>> Perform(const InjectionTarget& target, Remo
     return Because(Reason::kNoRoomForText, fmt::format("process {} has no unused memory for code", target.pid.value),
                    "Try again when its main thread works, or sample instead.", ThingOf(target.pid));
   }
-  PP_ASSIGN_OR_RETURN(Slack context, Slack::Borrow(target.pid, memory, target.tails, sizeof(ThunkContext) + 1));
+  PP_ASSIGN_OR_RETURN(CodeCave context, CodeCave::Borrow(target.pid, memory, target.tails, sizeof(ThunkContext) + 1));
   auto hooked = std::make_unique<HookedCall>(target, memory, std::move(context), code);
   PP_RETURN_IF_ERROR(hooked->Begin(call, patience));
   return std::unique_ptr<RunningCall>(std::move(hooked));

@@ -75,7 +75,7 @@ Error TracedAlready(Pid pid) {
                  "Wait for the end of that capture, or cancel it.", ThingOf(pid));
 }
 
-// Where nobody may be called to take it away (bell.holds_traced).
+// Where nobody may be called to take it away (breaker.holds_traced).
 Error NotGoneYet(Pid pid) {
   return Because(
       Reason::kBeingTraced,
@@ -100,7 +100,7 @@ class Resident {
         return stub;
       }
       if (MonotonicNow() > deadline) {
-        return target_.queue.bell.holds_traced ? NotGoneYet(target_.pid) : TracedAlready(target_.pid);
+        return target_.queue.breaker.holds_traced ? NotGoneYet(target_.pid) : TracedAlready(target_.pid);
       }
       PP_RETURN_IF_ERROR(SendAway(*stub));
     }
@@ -130,7 +130,7 @@ class Resident {
         continue;  // closed meanwhile
       }
       Channel::AskToLeave(file.value());  // at its next event, should that be sooner than what follows
-      if (!CanCall(target_) || target_.queue.bell.holds_traced) {
+      if (!CanCall(target_) || target_.queue.breaker.holds_traced) {
         continue;
       }
       PP_ASSIGN_OR_RETURN(const RemoteAddr leave, stub.LeaveEntry(target_.pid, file.value()));
@@ -191,7 +191,7 @@ Result<QueuedCall> QueueLeave(const InjectionTarget& target, RemoteMemory& memor
   if (target.no_queue) {
     return *target.no_queue;
   }
-  if (target.queue.bell.holds_traced) {
+  if (target.queue.breaker.holds_traced) {
     return Error{Code::kUnimplemented, "no call may wait in this interpreter while its calls are traced", ""};
   }
   CallGuard guard;

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "attach/base/real_time.h"
-#include "attach/inject/call_bell.h"
+#include "attach/inject/eval_breaker.h"
 #include "attach/proc/frozen_group.h"
 #include "attach/proc/procfs.h"
 #include "attach/ptrace/stopped_threads.h"
@@ -60,7 +60,7 @@ Result<void> CheckStoppable(Pid pid) {
 
 Result<void> FreeHeldRunner(Pid pid, RemoteMemory& memory, const CallQueue& queue) {
   uint32_t count = 0;
-  if (!queue.bell.holds_traced || memory.ReadValue(queue.count, &count) != ReadStatus::kOk || count == 0) {
+  if (!queue.breaker.holds_traced || memory.ReadValue(queue.count, &count) != ReadStatus::kOk || count == 0) {
     return {};
   }
   const Result<CallQueueImage> looked = CallQueueImage::Read(memory, queue);
@@ -79,7 +79,7 @@ Result<void> FreeHeldRunner(Pid pid, RemoteMemory& memory, const CallQueue& queu
   }
   RemoteWriter writer(pid);
   PP_RETURN_IF_ERROR(writer.WriteValue(queue.count, uint32_t{0}));
-  return QuietBell(memory, writer, queue.bell);
+  return ClearEvalBreaker(memory, writer, queue.breaker);
 }
 
 Result<QueuedCall> QueuedCall::Put(Pid pid, RemoteMemory& memory, const CallQueue& queue, const QueuedFunction& call,
@@ -103,7 +103,7 @@ Result<bool> QueuedCall::TryPut(State& state) {
     return false;
   }
   PP_ASSIGN_OR_RETURN(CallQueueImage image, CallQueueImage::Read(*state.memory, state.queue));
-  if (state.queue.bell.holds_traced && image.waiting() > 0) {
+  if (state.queue.breaker.holds_traced && image.waiting() > 0) {
     return false;  // one after another: what waits there may begin to trace before ours is made
   }
   if (image.full()) {
@@ -129,7 +129,7 @@ Result<bool> QueuedCall::TryPut(State& state) {
   state.slot = image.Append(state.call);
   PP_RETURN_IF_ERROR(state.writer.Write(image.address(), image.bytes()));
   state.open = true;
-  PP_RETURN_IF_ERROR(RingBell(*state.memory, state.writer, state.queue.bell));
+  PP_RETURN_IF_ERROR(SetEvalBreaker(*state.memory, state.writer, state.queue.breaker));
   return true;
 }
 
@@ -150,7 +150,7 @@ Result<bool> QueuedCall::Taken() {
 }
 
 Result<void> QueuedCall::Ring() {
-  if (!state_->queue.bell.forgets || !state_->open) {
+  if (!state_->queue.breaker.forgets || !state_->open) {
     return {};
   }
   if (!GuardHolds(*state_->memory, state_->guard)) {
@@ -159,7 +159,7 @@ Result<void> QueuedCall::Ring() {
   if (!state_->queue.counts) {
     PP_RETURN_IF_ERROR(state_->writer.WriteValue(state_->queue.count, uint32_t{1}));
   }
-  return state_->writer.WriteValue(state_->queue.bell.word, static_cast<uint32_t>(state_->queue.bell.bits));
+  return state_->writer.WriteValue(state_->queue.breaker.word, static_cast<uint32_t>(state_->queue.breaker.bits));
 }
 
 Result<bool> QueuedCall::TryTakeBack(State& state) {
@@ -172,9 +172,9 @@ Result<bool> QueuedCall::TryTakeBack(State& state) {
   PP_ASSIGN_OR_RETURN(CallQueueImage image, CallQueueImage::Read(*state.memory, state.queue));
   if (image.TakeBack(state.slot, state.call)) {
     PP_RETURN_IF_ERROR(state.writer.Write(image.address(), image.bytes()));
-    if (state.queue.bell.holds_traced && image.waiting() == 0) {
+    if (state.queue.breaker.holds_traced && image.waiting() == 0) {
       PP_RETURN_IF_ERROR(state.writer.WriteValue(state.queue.count, uint32_t{0}));
-      PP_RETURN_IF_ERROR(QuietBell(*state.memory, state.writer, state.queue.bell));
+      PP_RETURN_IF_ERROR(ClearEvalBreaker(*state.memory, state.writer, state.queue.breaker));
     }
     return true;
   }

@@ -43,9 +43,10 @@ bool GuardHolds(RemoteMemory& memory, const CallGuard& guard);
 // frozen cgroup, or is traced by another.
 Result<void> CheckStoppable(Pid pid);
 
-// Where a traced thread makes no step while the bell is set (CallBell::holds_traced): the one that makes the calls does
-// not answer to a bell that is rung while it makes one, so that a text that comes then, once calls are traced, would
-// never go on. Is nothing waiting any more, the bell goes back. Costs a stop where that is so, and else a read.
+// Where a traced thread makes no step while the breaker is set (EvalBreaker::holds_traced): the one that makes the
+// calls does not answer to a breaker that is set while it makes one, so that a text that comes then, once calls are
+// traced, would never go on. Is nothing waiting any more, the breaker goes back. Costs a stop where that is so, and
+// else a read.
 Result<void> FreeHeldRunner(Pid pid, RemoteMemory& memory, const CallQueue& queue);
 
 class QueuedCall {

@@ -1,9 +1,9 @@
 // Writes into the memory of a target: the one place that does.
 //
 // By process_vm_writev(2); where a page is not writable for the target itself nothing is written. Who writes says why
-// it may: what is nobody's (slack.h), what is ours (the stub's own block), or while all threads are stopped. One piece
-// that spans no more than kUnbrokenBytes is written whole or not at all, even if we are killed meanwhile: the kernel
-// looks for a signal only once for so many pages. Not thread-safe.
+// it may: what is nobody's (code_cave.h), what is ours (the stub's own block), or while all threads are stopped. One
+// piece that spans no more than kUnbrokenBytes is written whole or not at all, even if we are killed meanwhile: the
+// kernel looks for a signal only once for so many pages. Not thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "attach/inject/bootstrap_text.h"
+#include "attach/inject/code_cave.h"
 #include "attach/inject/left_texts.h"
-#include "attach/inject/passing_text.h"
+#include "attach/inject/propagating_text.h"
 #include "attach/inject/signal_handlers.h"
-#include "attach/inject/slack.h"
 #include "attach/inject/strategy.h"
 #include "attach/ptrace/held_start.h"
 
@@ -58,7 +58,7 @@ Error NoEffect(Pid pid) {
 // One call by one strategy, until its effect is seen, or somebody's patience ends.
 class Attempt {
  public:
-  Attempt(const InjectionTarget& target, RunningCall& running, const PassingText* passing, const Patience& patience,
+  Attempt(const InjectionTarget& target, RunningCall& running, const PropagatingText* passing, const Patience& patience,
           const EffectSeen& seen)
       : target_(target), running_(running), passing_(passing), patience_(patience), seen_(seen) {}
 
@@ -103,7 +103,7 @@ class Attempt {
 
   const InjectionTarget& target_;
   RunningCall& running_;
-  const PassingText* passing_;  // what is called; null: something else
+  const PropagatingText* passing_;  // what is called; null: something else
   const Patience& patience_;
   const EffectSeen& seen_;
   Nanos taken_at_;
@@ -111,7 +111,7 @@ class Attempt {
 };
 
 // True: done. False: it was not taken up, and is called back.
-Result<bool> TakeTurn(const InjectionTarget& target, RunningCall& running, const PassingText* passing,
+Result<bool> TakeTurn(const InjectionTarget& target, RunningCall& running, const PropagatingText* passing,
                       const Patience& patience, Nanos deadline, const EffectSeen& seen, bool* in_use) {
   Attempt attempt(target, running, passing, patience, seen);
   Result<bool> done = attempt.Await(deadline);
@@ -181,7 +181,7 @@ struct Run {
   const Patience& patience;
   const EffectSeen& seen;
   RunReport* report;
-  PassingText* passing = nullptr;  // what is called; null: something else
+  PropagatingText* passing = nullptr;  // what is called; null: something else
   bool in_use = false;
 
   // `unplaced`: why there is no such call, but only its text.
@@ -241,34 +241,34 @@ struct Run {
   }
 };
 
-Result<Slack> BorrowRoom(const InjectionTarget& target, RemoteMemory& memory, size_t size) {
-  Result<Slack> slack = Slack::Borrow(target.pid, memory, target.tails, size);
-  if (slack.has_value() || slack.error().code != Code::kResourceExhausted) {
-    return slack;
+Result<CodeCave> BorrowRoom(const InjectionTarget& target, RemoteMemory& memory, size_t size) {
+  Result<CodeCave> cave = CodeCave::Borrow(target.pid, memory, target.tails, size);
+  if (cave.has_value() || cave.error().code != Code::kResourceExhausted) {
+    return cave;
   }
   PP_ASSIGN_OR_RETURN(const size_t reclaimed, ReclaimLeftTexts(target, memory));
-  return reclaimed > 0 ? Slack::Borrow(target.pid, memory, target.tails, size) : std::move(slack);
+  return reclaimed > 0 ? CodeCave::Borrow(target.pid, memory, target.tails, size) : std::move(cave);
 }
 
-Result<Slack> Place(const InjectionTarget& target, RemoteMemory& memory, std::string_view text) {
+Result<CodeCave> Place(const InjectionTarget& target, RemoteMemory& memory, std::string_view text) {
   if (target.no_queue) {
     return *target.no_queue;
   }
-  PP_ASSIGN_OR_RETURN(Slack slack, BorrowRoom(target, memory, text.size() + 1));
-  PP_RETURN_IF_ERROR(slack.Put(text));
-  return slack;
+  PP_ASSIGN_OR_RETURN(CodeCave cave, BorrowRoom(target, memory, text.size() + 1));
+  PP_RETURN_IF_ERROR(cave.Put(text));
+  return cave;
 }
 
 // kUnimplemented: the target does not call for it.
-Result<std::unique_ptr<PassingText>> PlacePassing(const InjectionTarget& target, RemoteMemory& memory,
-                                                  std::string_view text, const Patience& patience) {
-  auto passing = PassingText::Put(target, memory, AsPassing(text), patience);
+Result<std::unique_ptr<PropagatingText>> PlacePassing(const InjectionTarget& target, RemoteMemory& memory,
+                                                      std::string_view text, const Patience& patience) {
+  auto passing = PropagatingText::Put(target, memory, AsPassing(text), patience);
   if (passing.has_value() || passing.error().code != Code::kResourceExhausted) {
     return passing;
   }
   PP_ASSIGN_OR_RETURN(const size_t reclaimed, ReclaimLeftTexts(target, memory));
   if (reclaimed > 0) {
-    passing = PassingText::Put(target, memory, AsPassing(text), patience);
+    passing = PropagatingText::Put(target, memory, AsPassing(text), patience);
   }
   if (passing.has_value() || passing.error().code != Code::kResourceExhausted) {
     return passing;
@@ -280,7 +280,7 @@ Result<std::unique_ptr<PassingText>> PlacePassing(const InjectionTarget& target,
                  "Sample it instead (record without --mode trace).", ThingOf(target.pid));
 }
 
-Result<void> RunPassing(Run& run, PassingText& passing, std::string_view text) {
+Result<void> RunPassing(Run& run, PropagatingText& passing, std::string_view text) {
   run.passing = &passing;
   Result<void> done = run.Through({passing.call(), passing.guard(), text, true}, std::nullopt);
   run.report->stops.Add(passing.cost());
@@ -289,16 +289,16 @@ Result<void> RunPassing(Run& run, PassingText& passing, std::string_view text) {
 
 Result<void> RunPrinting(Run& run, std::string_view text) {
   PP_RETURN_IF_ERROR(CheckHandlers(run.target));
-  Result<Slack> slack = Place(run.target, run.memory, text);
-  if (slack.has_error()) {
-    return run.Through({{}, {}, text}, std::move(slack).error());
+  Result<CodeCave> cave = Place(run.target, run.memory, text);
+  if (cave.has_error()) {
+    return run.Through({{}, {}, text}, std::move(cave).error());
   }
-  const RemoteAddr at = slack.value().address();
+  const RemoteAddr at = cave.value().address();
   CallGuard guard{at, {}, at};
   std::memcpy(guard.bytes.data(), text.data(), std::min(guard.bytes.size(), text.size()));
   Result<void> done = run.Through({{run.target.run_text, at}, guard, text}, std::nullopt);
   if (run.in_use) {
-    slack.value().LeaveText();  // whoever reads it must not be cut short
+    cave.value().LeaveText();  // whoever reads it must not be cut short
   }
   return done;
 }

@@ -2,7 +2,7 @@
 pp_library(attach/inject
   SOURCES
     inject/bootstrap_text.cc
-    inject/call_bell.cc
+    inject/eval_breaker.cc
     inject/channel.cc
     inject/delivery.cc
     inject/file_lock.cc
@@ -18,7 +18,7 @@ pp_library(attach/inject
     inject/job_limits.cc
     inject/left_scripts.cc
     inject/left_texts.cc
-    inject/passing_text.cc
+    inject/propagating_text.cc
     inject/queue_strategy.cc
     inject/queued_call.cc
     inject/remote_writer.cc
@@ -30,7 +30,7 @@ pp_library(attach/inject
     inject/script_threads.cc
     inject/sealed_memory.cc
     inject/signal_handlers.cc
-    inject/slack.cc
+    inject/code_cave.cc
     inject/strategy.cc
     inject/stub_file.cc
     inject/stub_kind.cc

@@ -6,8 +6,8 @@
 // is for the caller to see (run_call.h).
 //
 // No row makes a stopped thread call anything, not even mmap(2) for a page to put a text into where the target has no
-// room for one (Slack): from when a thread's registers are exchanged until they are back it needs us to go on well, and
-// we may be killed at any instruction. Without room, the rows that need it refuse (Reason::kNoRoomForText).
+// room for one (CodeCave): from when a thread's registers are exchanged until they are back it needs us to go on well,
+// and we may be killed at any instruction. Without room, the rows that need it refuse (Reason::kNoRoomForText).
 #pragma once
 
 #include <memory>

@@ -2,7 +2,7 @@
 // carries.
 //
 // Constant data; any thread. It knows nothing of how the stub gets into a target: whoever does that copies the bytes,
-// fills in the pp_boot at StubBootOffset(), and writes them to a memfd there. In a target that holds the stub already,
+// fills in the boot block that FindBootBlock finds, and writes them to a memfd there. In a target that holds the stub already,
 // the same block is found in its writable mapping by the same magic words.
 #pragma once
 
@@ -13,8 +13,6 @@
 namespace ptrace_prof {
 
 std::span<const std::byte> StubImage();
-// Where in the image the pp_boot is, in bytes; it is 8-byte aligned and occurs once.
-size_t StubBootOffset();
 // The name of the module for the spec given to _imp.create_dynamic: its init function is PyInit_<name>.
 inline constexpr std::string_view kStubModule = "_ptrace_prof_stub";
 

@@ -1,5 +1,5 @@
 // Where a program keeps calls that its own threads shall make at their next safe point: a ring of {function, argument}
-// in its memory, a lock, a count, and a bell that makes threads look there.
+// in its memory, a lock, a count, and a breaker that makes threads look there.
 //
 // Plain addresses and offsets. Who found the queue knows what program that is (symbolizer/cpython/pending_calls.h);
 // who puts a call there (attach/inject) does not. In memory the count comes first, then the calls, then the two ends
@@ -18,11 +18,11 @@ namespace ptrace_prof {
 inline constexpr size_t kMaxCallQueueBytes = 16 << 10;
 
 // What must change for a thread to look at the queue: bits in one word, or in one word of each element of a list.
-struct CallBell {
+struct EvalBreaker {
   RemoteAddr word;      // null: the list below
   uint8_t width = 4;    // bytes of a word: 4 or 8
   uint64_t bits = 1;    // set, the others stay as they are
-  bool forgets = true;  // the program may reset the word although calls wait: ring again until one is made
+  bool forgets = true;  // the program may reset the word although calls wait: set it again until one is made
 
   RemoteAddr list_head;     // where the address of the first element is
   uint32_t list_next = 0;   // in an element: the address of the next
@@ -58,8 +58,8 @@ struct CallQueue {
   uint32_t limit = 31;  // so many may wait
   RemoteAddr first;     // int: slot of the oldest call; behind it the slot of the next one to come
 
-  CallBell bell;
-  std::optional<TracedFlags> traced;  // where bell.holds_traced
+  EvalBreaker breaker;
+  std::optional<TracedFlags> traced;  // where breaker.holds_traced
 
   size_t size() const { return first + 8 - count; }
 };

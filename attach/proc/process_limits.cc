@@ -4,7 +4,6 @@
 #include <charconv>
 #include <string>
 
-#include "attach/proc/proc_file.h"
 
 namespace ptrace_prof {
 
@@ -31,11 +30,6 @@ std::optional<uint64_t> ParseSoftLimit(std::string_view limits, std::string_view
     return parsed.ec == std::errc() ? std::optional(limit) : std::nullopt;
   }
   return std::nullopt;
-}
-
-std::optional<uint64_t> SoftLimitOf(Pid pid, std::string_view name) {
-  const Result<std::string> text = ReadProcFile(ProcPath(pid, "limits"));
-  return text.has_value() ? ParseSoftLimit(text.value(), name) : std::nullopt;
 }
 
 }  // namespace ptrace_prof

@@ -13,7 +13,5 @@ inline constexpr std::string_view kFileSizeLimit = "Max file size";  // RLIMIT_F
 
 // The soft limit of that name, UINT64_MAX where there is none; nullopt: the text does not say.
 std::optional<uint64_t> ParseSoftLimit(std::string_view limits, std::string_view name);
-// The same of a process; nullopt too where it has ended.
-std::optional<uint64_t> SoftLimitOf(Pid pid, std::string_view name);
 
 }  // namespace ptrace_prof

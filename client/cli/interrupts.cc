@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cerrno>
 
-#include "attach/base/nameless_file.h"
+#include "attach/base/anonymous_file.h"
 
 namespace ptrace_prof {
 namespace {

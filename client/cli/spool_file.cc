@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "attach/base/nameless_file.h"
+#include "attach/base/anonymous_file.h"
 
 namespace ptrace_prof {
 namespace {
@@ -40,7 +40,7 @@ Result<SpoolFile> SpoolFile::Create(const std::string& output) {
 
 Result<SpoolFile> SpoolFile::CreateNameless(const std::string& base) {
   OutliveSizeLimit();
-  PP_ASSIGN_OR_RETURN(UniqueFd fd, OpenNamelessFile(base.substr(0, base.rfind('/') + 1)));
+  PP_ASSIGN_OR_RETURN(UniqueFd fd, OpenAnonymousFile(base.substr(0, base.rfind('/') + 1)));
   return SpoolFile(base + kEnding, std::move(fd), Name::kNone);
 }
 

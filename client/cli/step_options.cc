@@ -84,10 +84,6 @@ bool WaitsForSteps(const RecordOptions& options) {
   return options.is_waiting && options.name.empty() && HasSchedulePart(options);
 }
 
-bool ChoosesSteps(const RecordOptions& options) {
-  return !options.steps.empty() || !options.schedule.empty() || HasSchedulePart(options);
-}
-
 Result<void> ReadStepOptions(const RecordOptions& options, CallTraceOptions& trace) {
   const bool has_parts = HasSchedulePart(options);
   if (has_parts && !options.schedule.empty()) {

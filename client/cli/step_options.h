@@ -19,8 +19,6 @@ void DeclareStepOptions(CLI::App& app, RecordOptions& options);
 
 // Is --wait, where it is given, a number of steps?
 bool WaitsForSteps(const RecordOptions& options);
-// Any of them was given.
-bool ChoosesSteps(const RecordOptions& options);
 // kInvalidArgument names the option and what may stand there.
 Result<void> ReadStepOptions(const RecordOptions& options, CallTraceOptions& trace);
 

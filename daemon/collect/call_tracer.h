@@ -79,7 +79,6 @@ class CallTracer {
   RemoteMemory& memory() { return space_; }
   ThreadRoster& roster() { return roster_; }
   const InjectionReport& injection() const { return injection_->report; }
-  Nanos arming_stop() const { return arming_stop_; }
   void CountInto(Accounting& accounting) const;
 
  private:

@@ -80,7 +80,6 @@ class ProcessSampler {
   bool SampleGroup(RemoteAddr gil, Nanos now);
   bool SampleAll(Nanos now);
   bool Judge(InstantReader::Outcome outcome, Nanos now);
-  void ReadNew();
   void Emit(Nanos now, const std::optional<RemoteAddr>& gil);
   void EmitTrack(Nanos now, ThreadTrack& track);
   Passed Foresee(const ThreadTrack& track) const;

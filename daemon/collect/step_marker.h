@@ -54,7 +54,6 @@ class StepMarker {
   bool is_recording() const { return action_ == StepAction::kRecord || action_ == StepAction::kRecordAndSave; }
   // Whatever comes, nothing more is recorded.
   bool is_over() const { return is_over_; }
-  uint64_t whole_steps() const { return step_.value_or(0); }
   uint64_t recorded_steps() const { return recorded_; }
   std::span<const Stretch> stretches() const { return stretches_; }
 

@@ -7,7 +7,7 @@
 #include <cerrno>
 
 #include "attach/base/capability_sets.h"
-#include "attach/base/needless_calls.h"
+#include "attach/base/denied_system_calls.h"
 #include "attach/base/system_call_rules.h"
 
 namespace ptrace_prof {
@@ -39,7 +39,7 @@ void KeepLaunchingRights() {
 bool NarrowSystemCalls() {
   constexpr uint32_t kFamilies[] = {AF_UNIX};
   SystemCallRules rules;
-  rules.Refuse(NeedlessCalls(), EPERM);
+  rules.Refuse(DeniedSystemCalls(), EPERM);
   rules.Refuse(kRefused, EPERM);
   rules.AllowIfOneOf(SYS_socket, 0, kFamilies);
   return rules.Install(SystemCallRules::Rest::kAllowed);

@@ -5,8 +5,8 @@
 // collectors.
 #pragma once
 
-#include "attach/base/told_users.h"
 #include "attach/base/types.h"
+#include "attach/base/user_report_limits.h"
 #include "daemon/program/audit_log.h"
 #include "daemon/program/policy_gate.h"
 #include "daemon/session/collector.h"
@@ -18,7 +18,7 @@ class LoggedStarter : public CollectorStarter {
  public:
   // `audit`: null where there is none. `told`: of what each user is refused by us, how much is told.
   LoggedStarter(CollectorStarter& starter, const PolicyGate& gate, PeerIdentity caller, AuditLog* audit,
-                ToldUsers& told)
+                UserReportLimits& told)
       : starter_(starter), gate_(gate), caller_(std::move(caller)), audit_(audit), told_(told) {}
 
   Result<std::unique_ptr<Collector>> Start(const CaptureRequest& request) override;
@@ -39,7 +39,7 @@ class LoggedStarter : public CollectorStarter {
   const PolicyGate& gate_;
   const PeerIdentity caller_;
   AuditLog* const audit_;
-  ToldUsers& told_;
+  UserReportLimits& told_;
 };
 
 }  // namespace ptrace_prof

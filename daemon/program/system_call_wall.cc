@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstdint>
 
-#include "attach/base/needless_calls.h"
+#include "attach/base/denied_system_calls.h"
 #include "attach/base/system_call_rules.h"
 
 namespace ptrace_prof {
@@ -60,7 +60,7 @@ constexpr uint32_t kFamilies[] = {AF_UNIX, AF_INET, AF_INET6};
 
 bool RaiseSystemCallWall() {
   SystemCallRules rules;
-  rules.Refuse(NeedlessCalls(), EPERM);
+  rules.Refuse(DeniedSystemCalls(), EPERM);
   rules.Refuse(kRefused, EPERM);
   rules.AllowIfOneOf(SYS_socket, 0, kFamilies);
   return rules.Install(SystemCallRules::Rest::kAllowed);

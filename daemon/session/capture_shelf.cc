@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "attach/base/nameless_file.h"
+#include "attach/base/anonymous_file.h"
 #include "daemon/trace/trace_meter.h"
 
 namespace ptrace_prof {

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "attach/base/nameless_file.h"
+#include "attach/base/anonymous_file.h"
 #include "daemon/trace/wire_decoder.h"
 
 namespace ptrace_prof {
@@ -39,7 +39,7 @@ Error BadOffset(uint64_t offset, std::string_view what) {
 }  // namespace
 
 Result<std::unique_ptr<TraceSpool>> TraceSpool::Create(const std::string& folder) {
-  PP_ASSIGN_OR_RETURN(UniqueFd fd, OpenNamelessFile(folder));
+  PP_ASSIGN_OR_RETURN(UniqueFd fd, OpenAnonymousFile(folder));
   return std::unique_ptr<TraceSpool>(new TraceSpool(std::move(fd), folder));
 }
 

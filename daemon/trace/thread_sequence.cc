@@ -229,12 +229,4 @@ void ThreadSequence::Reset() {
   described_ = Described::kNot;
 }
 
-size_t ThreadSequence::DropPending() {
-  const size_t dropped = samples_.size();
-  samples_.clear();
-  states_.clear();
-  locals_.Clear();
-  return dropped;
-}
-
 }  // namespace ptrace_prof

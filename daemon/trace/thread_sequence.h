@@ -35,8 +35,6 @@ class ThreadSequence {
   void EncodeEnd(Nanos when, WireEncoder& out);
   // Forgets the tables; the next packets begin a new incremental state.
   void Reset();
-  // Drops what is pending; returns how many samples that were.
-  size_t DropPending();
   size_t entries() const { return interner_.entries(); }
   bool is_described() const { return described_ == kDone; }
   uint64_t process_uuid() const { return process_uuid_; }

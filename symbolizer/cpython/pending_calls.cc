@@ -39,7 +39,7 @@ class Finder {
     queue.first = pending + row_.first;
     PP_RETURN_IF_ERROR(SetLock(pending, queue));
     PP_RETURN_IF_ERROR(SetLimit(pending, queue));
-    SetBell(queue);
+    SetBreaker(queue);
     PP_RETURN_IF_ERROR(CheckNeighbours(queue));
     PP_RETURN_IF_ERROR(CheckCalls(queue));
     const RemoteAddr eval_frame = row_.eval_frame != kAbsent ? interpreter_ + row_.eval_frame : RemoteAddr();
@@ -119,23 +119,23 @@ class Finder {
     return {};
   }
 
-  void SetBell(CallQueue& queue) const {
+  void SetBreaker(CallQueue& queue) const {
     if (row_.breaker.anchor != PendingAnchor::kThread) {
-      queue.bell.word = Place(row_.breaker);
+      queue.breaker.word = Place(row_.breaker);
       if (layout().version.minor == 11) {
         SetHolding(queue);
       }
       return;
     }
     // Whoever takes the GIL sees for itself that calls wait: only who has it must be told, and once is enough.
-    queue.bell.forgets = false;
-    queue.bell.width = 8;
-    queue.bell.bits = kCallsToDoBit;
-    queue.bell.list_head = interpreter_ + layout().interp_threads_head;
-    queue.bell.list_next = layout().thread_next;
-    queue.bell.list_owner = layout().thread_interp;
-    queue.bell.list_word = layout().thread_interp + static_cast<uint32_t>(row_.breaker.offset);
-    queue.bell.owner = interpreter_;
+    queue.breaker.forgets = false;
+    queue.breaker.width = 8;
+    queue.breaker.bits = kCallsToDoBit;
+    queue.breaker.list_head = interpreter_ + layout().interp_threads_head;
+    queue.breaker.list_next = layout().thread_next;
+    queue.breaker.list_owner = layout().thread_interp;
+    queue.breaker.list_word = layout().thread_interp + static_cast<uint32_t>(row_.breaker.offset);
+    queue.breaker.owner = interpreter_;
   }
 
   // 3.11: where calls are traced, RESUME looks at the breaker, and begins anew after that (DO_TRACING in
@@ -145,10 +145,10 @@ class Finder {
     constexpr int32_t kAsyncExceptionAt = 4;  // behind calls_to_do
     constexpr int32_t kDropRequestAt = 4;     // behind eval_breaker
     constexpr int32_t kSignalsBefore = 8;     // _PyRuntime.ceval: signals_pending, then the GIL
-    queue.bell.forgets = false;
-    queue.bell.holds_traced = true;
-    queue.bell.reasons = {queue.bell.word + kDropRequestAt, queue.count + kAsyncExceptionAt,
-                          process_.runtime + (layout().runtime_gil - kSignalsBefore)};
+    queue.breaker.forgets = false;
+    queue.breaker.holds_traced = true;
+    queue.breaker.reasons = {queue.breaker.word + kDropRequestAt, queue.count + kAsyncExceptionAt,
+                             process_.runtime + (layout().runtime_gil - kSignalsBefore)};
     queue.traced = TracedFlags{.head = interpreter_ + layout().interp_threads_head,
                                .next = layout().thread_next,
                                .native_id = layout().thread_native_id,
@@ -157,8 +157,8 @@ class Finder {
   }
 
   Result<void> CheckNeighbours(const CallQueue& queue) const {
-    if (!queue.bell.word.IsNull()) {
-      PP_ASSIGN_OR_RETURN(const auto requests, (Value<std::array<uint32_t, 2>>(queue.bell.word)));
+    if (!queue.breaker.word.IsNull()) {
+      PP_ASSIGN_OR_RETURN(const auto requests, (Value<std::array<uint32_t, 2>>(queue.breaker.word)));
       if (requests[0] > 1 || requests[1] > 1) {  // and gil_drop_request
         return Implausible("the words beside them are no requests");
       }

@@ -84,7 +84,7 @@ Result<void> Leave(const InjectionTarget& target, RemoteMemory& memory, Channel&
   PP_RETURN_IF_ERROR(channel.Disarm(memory, writer));
   channel.AskToLeave();
   std::optional<QueuedCall> call;
-  if (!target.no_queue && !target.queue.bell.holds_traced) {  // else it leaves at its next event
+  if (!target.no_queue && !target.queue.breaker.holds_traced) {  // else it leaves at its next event
     PP_ASSIGN_OR_RETURN(QueuedCall queued, QueueLeave(target, memory, channel, deadline));
     call.emplace(std::move(queued));
   }

@@ -8,7 +8,7 @@ add_executable(attach_inject_test
   unit/attach_inject_run_call_test.cc
   unit/attach_inject_script_files_test.cc
   unit/attach_inject_script_threads_test.cc
-  unit/attach_inject_slack_test.cc
+  unit/attach_inject_code_cave_test.cc
   unit/attach_inject_text_thunk_test.cc
   unit/attach_inject_stub_file_test.cc)
 target_link_libraries(attach_inject_test PRIVATE pp_attach_inject GTest::gtest_main Threads::Threads)

@@ -22,7 +22,7 @@ constexpr uint32_t kSlots = 4;
 // A queue as CPython up to 3.12 has it, made small.
 struct Queue {
   uint32_t lock = 1;
-  uint32_t bell = 0;
+  uint32_t breaker = 0;
   uint32_t count = 0;
   uint32_t pad = 0;
   struct {
@@ -43,7 +43,7 @@ class LeftTextsTest : public testing::Test {
     target_.queue.slots = kSlots;
     target_.queue.limit = kSlots - 1;
     target_.queue.first = Address(&queue_.first);
-    target_.queue.bell.word = Address(&queue_.bell);
+    target_.queue.breaker.word = Address(&queue_.breaker);
     target_.tails = {{Address(page_ + kFrom), kPage - kFrom}};
   }
   ~LeftTextsTest() override { ::munmap(page_, kPage); }

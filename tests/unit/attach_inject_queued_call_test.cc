@@ -23,7 +23,7 @@ constexpr uint32_t kSlots = 4;
 // As CPython 3.13 and later have it, made small. Shared by the test and its target, at one address in both.
 struct Board {
   std::atomic<uint32_t> lock;  // 0: free
-  std::atomic<uint32_t> bell;
+  std::atomic<uint32_t> breaker;
   uint32_t pad;
   uint32_t count;
   struct {
@@ -42,7 +42,7 @@ struct Board {
 
 void Serve(Board& board) {
   for (;;) {
-    if (!board.serve || (board.bell & 4) == 0) {
+    if (!board.serve || (board.breaker & 4) == 0) {
       ::sched_yield();
       continue;
     }
@@ -51,7 +51,7 @@ void Serve(Board& board) {
     board.calls[board.first] = {};
     board.first = (board.first + 1) % kSlots;
     board.count--;
-    board.bell &= ~4U;
+    board.breaker &= ~4U;
     board.lock = 0;
     board.served = argument;
   }
@@ -77,8 +77,8 @@ class QueuedCallTest : public testing::Test {
     queue_.slots = kSlots;
     queue_.limit = kSlots;
     queue_.first = At(&board_.first);
-    queue_.bell.word = At(&board_.bell);
-    queue_.bell.bits = 4;
+    queue_.breaker.word = At(&board_.breaker);
+    queue_.breaker.bits = 4;
     guard_ = {At(board_.text), {}, At(board_.text)};
     std::memcpy(guard_.bytes.data(), board_.text, sizeof board_.text);
   }
@@ -168,7 +168,7 @@ TEST_F(QueuedCallTest, RefusesAQueueThatIsFullLockedOrOutOfOrder) {
   board_.lock = 1;
   EXPECT_EQ(Refusal(), Code::kUnavailable);
   EXPECT_TRUE(IsEmpty());
-  EXPECT_EQ(board_.bell & 4, 0U);
+  EXPECT_EQ(board_.breaker & 4, 0U);
   ExpectFree();
 }
 
@@ -209,7 +209,7 @@ TEST_F(QueuedCallTest, RingsForEachElementOfAList) {
   elements[1] = {At(&elements[2]).value, 99, 1};
   elements[2] = {0, 77, 0};
   board_.served = At(&elements[0]).value;
-  queue_.bell = {RemoteAddr(), 8, 4, false, At(&board_.served), 0, 8, 16, RemoteAddr(99)};
+  queue_.breaker = {RemoteAddr(), 8, 4, false, At(&board_.served), 0, 8, 16, RemoteAddr(99)};
   queue_.calls = At(&elements[3]);
   queue_.slots = queue_.limit = 1;
   const Result<QueuedCall> call = Put(1);
@@ -220,17 +220,17 @@ TEST_F(QueuedCallTest, RingsForEachElementOfAList) {
 }
 
 TEST_F(QueuedCallTest, ABellThatMayHoldThreadsDoesNotStayBehind) {
-  queue_.bell.bits = 1;
-  queue_.bell.holds_traced = true;
-  queue_.bell.reasons.fill(At(&board_.pad));
+  queue_.breaker.bits = 1;
+  queue_.breaker.holds_traced = true;
+  queue_.breaker.reasons.fill(At(&board_.pad));
   for (const uint32_t others : {0U, 1U}) {
-    board_.bell = 0;
+    board_.breaker = 0;
     board_.pad = others;
     Result<QueuedCall> call = Put(1);
     ASSERT_TRUE(call.has_value()) << call.error().message;
-    EXPECT_EQ(board_.bell, 1U);
+    EXPECT_EQ(board_.breaker, 1U);
     EXPECT_EQ(call.value().Withdraw().value(), Withdrawal::kTakenBack);
-    EXPECT_EQ(board_.bell, others) << "it may be somebody else's";
+    EXPECT_EQ(board_.breaker, others) << "it may be somebody else's";
     EXPECT_TRUE(IsEmpty());
   }
 }

@@ -5,6 +5,7 @@
 
 #include "attach/abi/boot.h"
 #include "attach/inject/stub_image.h"
+#include "attach/inject/stub_kind.h"
 
 namespace ptrace_prof {
 namespace {
@@ -17,9 +18,12 @@ TEST(StubImage, IsAnElfFileWithABootBlockOfThisVersion) {
                         "ELF",
                         4),
             0);
-  ASSERT_LE(StubBootOffset() + sizeof(pp_boot), image.size());
+  const auto at = FindBootBlock(kTracerStub, {reinterpret_cast<const uint8_t*>(image.data()), image.size()});
+  ASSERT_TRUE(at.has_value());
+  ASSERT_LE(at.value() + sizeof(pp_boot), image.size());
+  EXPECT_EQ(at.value() % alignof(pp_boot), 0u);
   pp_boot boot;
-  std::memcpy(&boot, image.data() + StubBootOffset(), sizeof(boot));
+  std::memcpy(&boot, image.data() + at.value(), sizeof(boot));
   EXPECT_EQ(boot.magic[0], PP_BOOT_MAGIC_0);
   EXPECT_EQ(boot.magic[1], PP_BOOT_MAGIC_1);
   EXPECT_EQ(boot.abi_version, PP_ABI_VERSION);

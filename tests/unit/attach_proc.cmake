@@ -1,6 +1,6 @@
 add_executable(attach_proc_test
   unit/attach_base_clean_text_test.cc unit/attach_base_hexadecimal_test.cc unit/attach_base_root_environment_test.cc unit/attach_base_started_thread_test.cc
-  unit/attach_base_told_limit_test.cc
+  unit/attach_base_report_limit_test.cc
   unit/attach_proc_access_diagnosis_test.cc
   unit/attach_proc_anchored_memory_test.cc
   unit/attach_proc_cgroup_facts_test.cc

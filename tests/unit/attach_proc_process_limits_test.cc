@@ -2,6 +2,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "attach/proc/proc_file.h"
 #include "attach/proc/process_limits.h"
 
 namespace ptrace_prof {
@@ -25,13 +26,14 @@ TEST(ProcessLimits, WhatIsNotSaidIsNotKnown) {
     EXPECT_EQ(ParseSoftLimit(kText, name), std::nullopt) << name;
   }
   EXPECT_EQ(ParseSoftLimit("", "Max file size"), std::nullopt);
-  EXPECT_EQ(SoftLimitOf(Pid(0x7fffffff), kFileSizeLimit), std::nullopt);
 }
 
 TEST(ProcessLimits, OfOurselvesAreOurs) {
   rlimit limit{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &limit), 0);
-  EXPECT_EQ(SoftLimitOf(Pid(::getpid()), kFileSizeLimit), limit.rlim_cur);
+  const auto text = ReadProcFile(ProcPath(Pid(::getpid()), "limits"));
+  ASSERT_TRUE(text.has_value());
+  EXPECT_EQ(ParseSoftLimit(text.value(), kFileSizeLimit), limit.rlim_cur);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ class NarrowedSystemCalls : public testing::Test {
 };
 
 TEST_F(NarrowedSystemCalls, RefuseWhatNeitherItNorCollectorsNeed) {
-  for (const Try& one : NeedlessTries()) {
+  for (const Try& one : DeniedTries()) {
     EXPECT_EQ(Behind(one.call), EPERM) << one.name;
   }
   EXPECT_EQ(Behind([] { return ::socket(AF_INET, SOCK_STREAM, 0); }), EPERM);

@@ -33,7 +33,7 @@ struct Try {
 };
 
 // With arguments that do no harm where they are not refused, and another answer than EPERM.
-inline std::vector<Try> NeedlessTries() {
+inline std::vector<Try> DeniedTries() {
   const auto with_bad_arguments = [](const char* name, long number) {
     return Try{name, [number] { return ::syscall(number, -1, -1, -1, -1, -1, -1); }};
   };

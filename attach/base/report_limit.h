@@ -1,5 +1,5 @@
-// How often something is told that others can make happen as often as they like: at most so many times a second, and
-// each time how many went untold before. Any thread.
+// Limits how often the log reports an event that others can cause at will: at most kTimesASecond times a second. Each
+// report says how many were left out before it. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace ptrace_prof {
 
-class ToldLimit {
+class ReportLimit {
  public:
   static constexpr size_t kTimesASecond = 10;
 

@@ -1,4 +1,4 @@
-#include "attach/base/needless_calls.h"
+#include "attach/base/denied_system_calls.h"
 
 #include <sys/syscall.h>
 
@@ -77,6 +77,6 @@ constexpr uint32_t kNeedless[] = {
 
 }  // namespace
 
-std::span<const uint32_t> NeedlessCalls() { return kNeedless; }
+std::span<const uint32_t> DeniedSystemCalls() { return kNeedless; }
 
 }  // namespace ptrace_prof

@@ -1,5 +1,5 @@
-// A ToldLimit for each user, so that what one makes happen often does not hide what another does. Users beyond a
-// number, which one alone may have by user namespaces, share one. Any thread.
+// A ReportLimit for each user, so that one user's many events do not hide another's. Beyond a fixed number of users
+// (one person may have many by user namespaces) the rest share one limit. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -8,19 +8,19 @@
 #include <mutex>
 #include <optional>
 
-#include "attach/base/told_limit.h"
+#include "attach/base/report_limit.h"
 
 namespace ptrace_prof {
 
-class ToldUsers {
+class UserReportLimits {
  public:
   static constexpr size_t kMostUsers = 1000;
 
-  // As ToldLimit::Tell; those that were not told are that user's.
+  // As ReportLimit::Tell; those that were not told are that user's.
   std::optional<size_t> Tell(uint32_t user, Nanos now) { return Of(user).Tell(now); }
 
  private:
-  ToldLimit& Of(uint32_t user) {
+  ReportLimit& Of(uint32_t user) {
     const std::lock_guard lock(mutex_);
     if (const auto known = users_.find(user); known != users_.end()) {
       return known->second;
@@ -29,8 +29,8 @@ class ToldUsers {
   }
 
   std::mutex mutex_;
-  std::map<uint32_t, ToldLimit> users_;
-  ToldLimit others_;
+  std::map<uint32_t, ReportLimit> users_;
+  ReportLimit others_;
 };
 
 }  // namespace ptrace_prof

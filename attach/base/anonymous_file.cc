@@ -1,4 +1,4 @@
-#include "attach/base/nameless_file.h"
+#include "attach/base/anonymous_file.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ Error StorageError(int err, const std::string& folder, std::string_view message,
   return error;
 }
 
-Result<UniqueFd> OpenNamelessFile(const std::string& folder) {
+Result<UniqueFd> OpenAnonymousFile(const std::string& folder) {
   constexpr char kMessage[] = "cannot make a file for the trace";
   constexpr char kRemedy[] = "set TMPDIR to a folder that can be written";
   UniqueFd fd(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));

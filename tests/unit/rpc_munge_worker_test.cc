@@ -4,7 +4,7 @@
 #include <atomic>
 #include <future>
 
-#include "rpc/munge_desk.h"
+#include "rpc/munge_worker.h"
 
 namespace ptrace_prof {
 namespace {
@@ -20,11 +20,11 @@ MungedCalls Quick(std::atomic<int>& asked) {
           .knock = [](const std::string&) -> Result<void> { return {}; }};
 }
 
-TEST(MungeDesk, HandsOnWhatMungedSays) {
+TEST(MungeWorker, HandsOnWhatMungedSays) {
   std::atomic<int> asked = 0;
-  MungeDesk desk(Quick(asked), {kForEver, kForEver, kForEver});
+  MungeWorker worker(Quick(asked), {kForEver, kForEver, kForEver});
   for (const char* credential : {"a", "b"}) {
-    const auto word = desk.Read(credential, "/s");
+    const auto word = worker.Read(credential, "/s");
     ASSERT_TRUE(word.has_value());
     EXPECT_EQ(word.value().payload, credential);
     EXPECT_EQ(word.value().uid, Uid(7));
@@ -32,30 +32,30 @@ TEST(MungeDesk, HandsOnWhatMungedSays) {
   EXPECT_EQ(asked, 2);
 }
 
-TEST(MungeDesk, ARefusalOfMungedsIsAnAnswerAndNoTrouble) {
+TEST(MungeWorker, ARefusalOfMungedsIsAnAnswerAndNoTrouble) {
   MungedCalls munged;
   munged.read = [](const std::string& credential, const std::string&) -> Result<MungeWord> {
     return credential == "good" ? Result<MungeWord>(MungeWord{Uid(7), ""})
                                 : Result<MungeWord>(Error{Code::kUnauthenticated, "Replayed credential", ""});
   };
-  MungeDesk desk(munged, {kForEver, kForEver, kForEver});
-  EXPECT_EQ(desk.Read("bad", "/s").error().code, Code::kUnauthenticated);
-  EXPECT_TRUE(desk.Read("good", "/s").has_value());
+  MungeWorker worker(munged, {kForEver, kForEver, kForEver});
+  EXPECT_EQ(worker.Read("bad", "/s").error().code, Code::kUnauthenticated);
+  EXPECT_TRUE(worker.Read("good", "/s").has_value());
 }
 
-TEST(MungeDesk, WhereNobodyIsThatIsRememberedForAWhile) {
+TEST(MungeWorker, WhereNobodyIsThatIsRememberedForAWhile) {
   std::atomic<int> asked = 0;
   const MungedCalls gone{.read = [&asked](const std::string&, const std::string& socket) -> Result<MungeWord> {
                            ++asked;
                            return Error{Code::kUnavailable, "munged does not answer at " + socket, ""};
                          },
                          .knock = {}};
-  MungeDesk remembers(gone, {kForEver, kForEver, kForEver});
+  MungeWorker remembers(gone, {kForEver, kForEver, kForEver});
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(remembers.Read("a", "/s").error().message, "munged does not answer at /s");
   }
   EXPECT_EQ(asked, 1);
-  MungeDesk forgets(gone, {kForEver, kForEver, Nanos()});
+  MungeWorker forgets(gone, {kForEver, kForEver, Nanos()});
   for (int i = 0; i < 3; ++i) {
     EXPECT_TRUE(forgets.Read("a", "/s").has_error());
   }
@@ -91,21 +91,21 @@ struct Silent {
   }
 };
 
-TEST(MungeDesk, NobodyAtTheDoorIsSaidWithoutWaitingForTheRest) {
+TEST(MungeWorker, NobodyAtTheDoorIsSaidWithoutWaitingForTheRest) {
   Silent munged;
   {
-    MungeDesk desk(munged.Calls(Error{Code::kUnavailable, "nobody", ""}), {kAtOnce, kForEver, kForEver});
-    EXPECT_EQ(desk.Read("a", "/s").error().message, "nobody");
+    MungeWorker worker(munged.Calls(Error{Code::kUnavailable, "nobody", ""}), {kAtOnce, kForEver, kForEver});
+    EXPECT_EQ(worker.Read("a", "/s").error().message, "nobody");
     munged.let.set_value();
   }
   EXPECT_EQ(munged.asked, 1);
 }
 
-TEST(MungeDesk, AnswersNobodyWhileMungedHangsAndEverybodyAfterwards) {
+TEST(MungeWorker, AnswersNobodyWhileMungedHangsAndEverybodyAfterwards) {
   Silent munged;
-  MungeDesk desk(munged.Calls({}), {kAtOnce, kAtOnce, Nanos()});
+  MungeWorker worker(munged.Calls({}), {kAtOnce, kAtOnce, Nanos()});
   for (int i = 0; i < 3; ++i) {
-    const auto word = desk.Read("a", "/s");
+    const auto word = worker.Read("a", "/s");
     ASSERT_TRUE(word.has_error());
     EXPECT_EQ(word.error().code, Code::kUnavailable);
     EXPECT_NE(word.error().message.find("says nothing"), std::string::npos) << word.error().message;
@@ -113,15 +113,15 @@ TEST(MungeDesk, AnswersNobodyWhileMungedHangsAndEverybodyAfterwards) {
   EXPECT_EQ(munged.asked, 1) << "who comes later does not stand in line behind it";
   munged.let.set_value();
   munged.done.get_future().wait();
-  while (desk.Read("a", "/s").has_error()) {  // until its thread has put the late answer down
+  while (worker.Read("a", "/s").has_error()) {  // until its thread has put the late answer down
   }
 }
 
-TEST(MungeDesk, ItsEndDoesNotWaitForAMungedThatHangs) {
+TEST(MungeWorker, ItsEndDoesNotWaitForAMungedThatHangs) {
   static Silent munged;  // its thread lives on for a moment
   {
-    MungeDesk desk(munged.Calls({}), {kAtOnce, kAtOnce, Nanos()});
-    EXPECT_TRUE(desk.Read("a", "/s").has_error());
+    MungeWorker worker(munged.Calls({}), {kAtOnce, kAtOnce, Nanos()});
+    EXPECT_TRUE(worker.Read("a", "/s").has_error());
   }
   munged.let.set_value();
   munged.done.get_future().wait();

@@ -1,4 +1,4 @@
-#include "attach/inject/slack.h"
+#include "attach/inject/code_cave.h"
 
 #include <fmt/format.h>
 
@@ -40,12 +40,12 @@ RemoteAddr FindZeros(RemoteMemory& memory, const MemoryTail& tail, size_t size) 
   return {};
 }
 
-Result<Slack> Slack::Borrow(Pid pid, RemoteMemory& memory, std::span<const MemoryTail> candidates, size_t size) {
+Result<CodeCave> CodeCave::Borrow(Pid pid, RemoteMemory& memory, std::span<const MemoryTail> candidates, size_t size) {
   PP_ASSIGN_OR_RETURN(const std::vector<MemoryRegion> regions, ReadMaps(pid));
   for (const MemoryTail& candidate : candidates) {
     const RemoteAddr from = FindZeros(memory, candidate, size);
     if (!from.IsNull() && IsWritable(regions, from, size)) {
-      return Slack(pid, memory, from, size);
+      return CodeCave(pid, memory, from, size);
     }
   }
   return Because(Reason::kNoRoomForText,
@@ -53,20 +53,20 @@ Result<Slack> Slack::Borrow(Pid pid, RemoteMemory& memory, std::span<const Memor
                  "Sample it instead (record without --mode trace).", ThingOf(pid));
 }
 
-Slack::Slack(Slack&& other) noexcept
+CodeCave::CodeCave(CodeCave&& other) noexcept
     : memory_(other.memory_),
       writer_(other.writer_),
       address_(std::exchange(other.address_, RemoteAddr())),
       size_(other.size_),
       text_(std::move(other.text_)) {}
 
-Slack::~Slack() {
+CodeCave::~CodeCave() {
   if (!address_.IsNull()) {
     static_cast<void>(Clear().has_value());
   }
 }
 
-Result<void> Slack::Put(std::string_view text) {
+Result<void> CodeCave::Put(std::string_view text) {
   if (text.size() >= size_) {
     return Error{Code::kInternal, "a text is longer than the memory that was borrowed for it", ""};
   }
@@ -75,14 +75,14 @@ Result<void> Slack::Put(std::string_view text) {
   return writer_.Write(address_, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
 }
 
-bool Slack::HoldsText() const {
+bool CodeCave::HoldsText() const {
   std::array<char, kTold> now{};
   const size_t size = std::min(now.size(), text_.size() - std::min(text_.size(), kWiped));
   return memory_->Read(address_ + kWiped, now.data(), size) == ReadStatus::kOk &&
          std::string_view(now.data(), size) == std::string_view(text_).substr(std::min(text_.size(), kWiped), size);
 }
 
-Result<void> Slack::Clear() {
+Result<void> CodeCave::Clear() {
   if (text_.empty() || !HoldsText()) {
     return {};
   }

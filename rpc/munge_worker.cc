@@ -1,4 +1,4 @@
-#include "rpc/munge_desk.h"
+#include "rpc/munge_worker.h"
 
 #include <fmt/format.h>
 
@@ -26,13 +26,13 @@ Error Late(const std::string& socket) {
 
 }  // namespace
 
-struct MungeDesk::Question {
+struct MungeWorker::Question {
   const std::string credential;
   const std::string socket;
   std::optional<Result<MungeWord>> answer;
 };
 
-struct MungeDesk::State {
+struct MungeWorker::State {
   explicit State(MungedCalls calls) : munged(std::move(calls)) {}
 
   const MungedCalls munged;
@@ -49,10 +49,10 @@ struct MungeDesk::State {
   Nanos trouble_until;
 };
 
-MungeDesk::MungeDesk(MungedCalls munged, MungePatience patience)
+MungeWorker::MungeWorker(MungedCalls munged, MungePatience patience)
     : patience_(patience), state_(std::make_shared<State>(std::move(munged))) {}
 
-MungeDesk::~MungeDesk() {
+MungeWorker::~MungeWorker() {
   if (!thread_.joinable()) {
     return;
   }
@@ -68,7 +68,7 @@ MungeDesk::~MungeDesk() {
   }
 }
 
-void MungeDesk::Run(const std::shared_ptr<State>& state) {
+void MungeWorker::Run(const std::shared_ptr<State>& state) {
   std::unique_lock lock(state->mutex);
   for (;;) {
     state->asked.wait(lock, [&] { return state->ends || !state->waiting.empty(); });
@@ -92,7 +92,7 @@ void MungeDesk::Run(const std::shared_ptr<State>& state) {
 }
 
 // With the mutex held.
-Result<MungeWord> MungeDesk::GiveUp(const std::shared_ptr<Question>& question, const Error& why) {
+Result<MungeWord> MungeWorker::GiveUp(const std::shared_ptr<Question>& question, const Error& why) {
   std::erase(state_->waiting, question);
   state_->is_stuck = state_->is_stuck || state_->in_work == question;
   state_->trouble = why;
@@ -100,7 +100,7 @@ Result<MungeWord> MungeDesk::GiveUp(const std::shared_ptr<Question>& question, c
   return why;
 }
 
-Result<MungeWord> MungeDesk::Read(const std::string& credential, const std::string& socket) {
+Result<MungeWord> MungeWorker::Read(const std::string& credential, const std::string& socket) {
   State& state = *state_;
   std::unique_lock lock(state.mutex);
   if (state.trouble.has_value() && (state.is_stuck || MonotonicNow() < state.trouble_until)) {

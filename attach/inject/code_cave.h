@@ -1,9 +1,9 @@
-// Some bytes of a target's memory that belong to nobody, borrowed for a text and given back as they were: zero.
+// A code cave: unused zero bytes in a target, borrowed for a text and made zero again afterwards.
 //
-// The end of the last page of a writable segment (the candidates come from who knows ELF). Only bytes that are zero are
-// taken, and zero they become again when this object goes: a call that is still queued then runs an empty text. What a
-// killed collector left behind is not zero: left_texts.h gives it back. Not thread-safe. A target may have become
-// another program: only bytes that are still what was put there are made zero.
+// The cave is the end of the last page of a writable segment; the caller finds the candidates in the ELF files. The
+// destructor makes the bytes zero again, so that a call that is still queued runs an empty text, but only where they
+// are still what Put wrote: the target may have become another program. left_texts.h clears what a killed collector
+// left. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +23,14 @@ namespace ptrace_prof {
 // as can be. Null: there are none.
 RemoteAddr FindZeros(RemoteMemory& memory, const MemoryTail& tail, size_t size);
 
-class Slack {
+class CodeCave {
  public:
   // kResourceExhausted: none of the candidates has `size` zero bytes (one of which stays behind the text).
-  static Result<Slack> Borrow(Pid pid, RemoteMemory& memory, std::span<const MemoryTail> candidates, size_t size);
+  static Result<CodeCave> Borrow(Pid pid, RemoteMemory& memory, std::span<const MemoryTail> candidates, size_t size);
 
-  Slack(Slack&& other) noexcept;
-  Slack& operator=(Slack&&) = delete;
-  ~Slack();
+  CodeCave(CodeCave&& other) noexcept;
+  CodeCave& operator=(CodeCave&&) = delete;
+  ~CodeCave();
 
   RemoteAddr address() const { return address_; }
   size_t size() const { return size_; }
@@ -42,7 +42,7 @@ class Slack {
   void LeaveText() { text_.clear(); }
 
  private:
-  Slack(Pid pid, RemoteMemory& memory, RemoteAddr address, size_t size)
+  CodeCave(Pid pid, RemoteMemory& memory, RemoteAddr address, size_t size)
       : memory_(&memory), writer_(pid), address_(address), size_(size) {}
 
   // Whether what was put there is there still, apart from its first word, which others may have wiped.

@@ -1,4 +1,4 @@
-#include "attach/inject/call_bell.h"
+#include "attach/inject/eval_breaker.h"
 
 #include <array>
 #include <cstring>
@@ -9,13 +9,13 @@ namespace {
 constexpr int kMaxElements = 16384;
 constexpr size_t kElementBytes = 256;  // of an element, at most, are read
 
-Result<void> SetBits(RemoteMemory& memory, RemoteWriter& writer, const CallBell& bell, RemoteAddr at) {
+Result<void> SetBits(RemoteMemory& memory, RemoteWriter& writer, const EvalBreaker& breaker, RemoteAddr at) {
   uint64_t word = 0;
-  if (memory.Read(at, &word, bell.width) != ReadStatus::kOk) {
+  if (memory.Read(at, &word, breaker.width) != ReadStatus::kOk) {
     return {};  // it is gone, and with it who would have listened
   }
-  word |= bell.bits;
-  return writer.Write(at, {reinterpret_cast<const uint8_t*>(&word), bell.width});
+  word |= breaker.bits;
+  return writer.Write(at, {reinterpret_cast<const uint8_t*>(&word), breaker.width});
 }
 
 struct Element {
@@ -23,49 +23,49 @@ struct Element {
   uint64_t owner = 0;
 };
 
-bool ReadElement(RemoteMemory& memory, const CallBell& bell, RemoteAddr at, Element* element) {
+bool ReadElement(RemoteMemory& memory, const EvalBreaker& breaker, RemoteAddr at, Element* element) {
   std::array<uint8_t, kElementBytes> bytes{};
-  const size_t size = std::max(bell.list_next, bell.list_owner) + sizeof(uint64_t);
+  const size_t size = std::max(breaker.list_next, breaker.list_owner) + sizeof(uint64_t);
   if (size > bytes.size() || memory.Read(at, bytes.data(), size) != ReadStatus::kOk) {
     return false;
   }
-  std::memcpy(&element->next, bytes.data() + bell.list_next, sizeof element->next);
-  std::memcpy(&element->owner, bytes.data() + bell.list_owner, sizeof element->owner);
+  std::memcpy(&element->next, bytes.data() + breaker.list_next, sizeof element->next);
+  std::memcpy(&element->owner, bytes.data() + breaker.list_owner, sizeof element->owner);
   return true;
 }
 
 }  // namespace
 
-Result<void> RingBell(RemoteMemory& memory, RemoteWriter& writer, const CallBell& bell) {
-  if (!bell.word.IsNull()) {
-    return SetBits(memory, writer, bell, bell.word);
+Result<void> SetEvalBreaker(RemoteMemory& memory, RemoteWriter& writer, const EvalBreaker& breaker) {
+  if (!breaker.word.IsNull()) {
+    return SetBits(memory, writer, breaker, breaker.word);
   }
   uint64_t at = 0;
-  if (memory.ReadValue(bell.list_head, &at) != ReadStatus::kOk) {
+  if (memory.ReadValue(breaker.list_head, &at) != ReadStatus::kOk) {
     return {};
   }
   for (int count = 0; at != 0 && count < kMaxElements; ++count) {
     Element element;
-    if (!ReadElement(memory, bell, RemoteAddr(at), &element) || element.owner != bell.owner.value) {
+    if (!ReadElement(memory, breaker, RemoteAddr(at), &element) || element.owner != breaker.owner.value) {
       break;
     }
-    PP_RETURN_IF_ERROR(SetBits(memory, writer, bell, RemoteAddr(at) + bell.list_word));
+    PP_RETURN_IF_ERROR(SetBits(memory, writer, breaker, RemoteAddr(at) + breaker.list_word));
     at = element.next;
   }
   return {};
 }
 
-Result<void> QuietBell(RemoteMemory& memory, RemoteWriter& writer, const CallBell& bell) {
-  if (!bell.holds_traced || bell.word.IsNull()) {
+Result<void> ClearEvalBreaker(RemoteMemory& memory, RemoteWriter& writer, const EvalBreaker& breaker) {
+  if (!breaker.holds_traced || breaker.word.IsNull()) {
     return {};
   }
-  for (const RemoteAddr reason : bell.reasons) {
+  for (const RemoteAddr reason : breaker.reasons) {
     int32_t value = 0;
     if (reason.IsNull() || memory.ReadValue(reason, &value) != ReadStatus::kOk || value != 0) {
       return {};
     }
   }
-  return writer.WriteValue(bell.word, uint32_t{0});
+  return writer.WriteValue(breaker.word, uint32_t{0});
 }
 
 bool HoldsAThread(RemoteMemory& memory, const CallQueue& queue) {

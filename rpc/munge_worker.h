@@ -1,15 +1,14 @@
-// Reads MUNGE credentials for threads that must not be kept waiting, such as gRPC's: a thread of its own talks to
-// munged, and who asks waits for a bounded time.
+// Reads MUNGE credentials on a thread of its own, so that the callers' threads (gRPC's) wait for a bounded time only.
 //
 //   answered in time (munged takes less than a millisecond) ──────────────────► that answer
 //   no answer for a moment ──► nobody is at the socket ───────────────────────► refused at once, with its name
 //                         └──► somebody is ──► no answer in all the time ─────► refused
-// Of several, one waits that long, the others a moment.
-// After a refusal of the last two kinds all who ask are refused at once with the same words, for a second and for as
-// long as libmunge is still trying. So a munged that hangs or has gone costs those who do not need it next to nothing.
+// Of several callers one waits that long, the others a moment.
+// After a refusal of the last two kinds every caller is refused at once with the same words, for a second and for as
+// long as libmunge still tries. A munged that hangs or has gone thus costs callers without a credential next to
+// nothing.
 //
-// Any thread may ask. It starts its thread when it is asked first; at its end it leaves one alone that munged keeps
-// waiting.
+// Any thread may call it. The first call starts the thread; the destructor abandons a thread that munged keeps waiting.
 #pragma once
 
 #include <functional>
@@ -29,18 +28,18 @@ struct MungePatience {
   Nanos after_trouble = Nanos::FromMillis(1000);
 };
 
-// munged, as the desk needs it: tests have others.
+// munged, as the worker needs it: tests have others.
 struct MungedCalls {
   std::function<Result<MungeWord>(const std::string& credential, const std::string& socket)> read = ReadMungeCredential;
   std::function<Result<void>(const std::string& socket)> knock = KnockAtMunged;
 };
 
-class MungeDesk {
+class MungeWorker {
  public:
-  explicit MungeDesk(MungedCalls munged = {}, MungePatience patience = {});
-  ~MungeDesk();
-  MungeDesk(const MungeDesk&) = delete;
-  MungeDesk& operator=(const MungeDesk&) = delete;
+  explicit MungeWorker(MungedCalls munged = {}, MungePatience patience = {});
+  ~MungeWorker();
+  MungeWorker(const MungeWorker&) = delete;
+  MungeWorker& operator=(const MungeWorker&) = delete;
 
   // As ReadMungeCredential, in a second at the most. kUnavailable, too: munged does not answer in that time.
   Result<MungeWord> Read(const std::string& credential, const std::string& socket);

@@ -1,9 +1,9 @@
-// A text of Python in a target, with the few instructions by which a call (of the queue, or of the frame hook) runs it
-// and lets pass what a signal handler of the job raises meanwhile (text_thunk.h): for jobs that have such handlers.
+// A text of Python that a call in the target runs, and that propagates the exception which a signal handler of the job
+// raises meanwhile (text_thunk.h). Jobs that have signal handlers need it.
 //
-// The instructions lie in the unused end of a page of code, text and context in that of a page of data; all is zero
-// again when this object goes, unless a thread may come there still. If we are killed, they stay, and a call that waits
-// can be made. Belongs to one thread, the one that may trace.
+// Its instructions lie in a cave of code, text and context in a cave of data. The destructor makes them zero again,
+// unless a thread may still come there. If we are killed they stay, so that a queued call finds them. Belongs to one
+// thread, the one that may trace.
 #pragma once
 
 #include <memory>
@@ -11,23 +11,23 @@
 
 #include "attach/base/result.h"
 #include "attach/base/types.h"
+#include "attach/inject/code_cave.h"
 #include "attach/inject/injection_target.h"
 #include "attach/inject/queued_call.h"
-#include "attach/inject/slack.h"
 #include "attach/inject/timed_stop.h"
 #include "attach/proc/remote_memory.h"
 
 namespace ptrace_prof {
 
-class PassingText {
+class PropagatingText {
  public:
   // kUnimplemented: not on this machine, or the target does not call for it. kResourceExhausted: no room. Others as
   // StoppedThreads::StopAll.
-  static Result<std::unique_ptr<PassingText>> Put(const InjectionTarget& target, RemoteMemory& memory,
-                                                  std::string_view text, const Patience& patience);
-  ~PassingText();
-  PassingText(const PassingText&) = delete;
-  PassingText& operator=(const PassingText&) = delete;
+  static Result<std::unique_ptr<PropagatingText>> Put(const InjectionTarget& target, RemoteMemory& memory,
+                                                      std::string_view text, const Patience& patience);
+  ~PropagatingText();
+  PropagatingText(const PropagatingText&) = delete;
+  PropagatingText& operator=(const PropagatingText&) = delete;
 
   QueuedFunction call() const { return {code_, context_.address()}; }
   const CallGuard& guard() const { return guard_; }
@@ -39,7 +39,8 @@ class PassingText {
   void ExpectCall() { may_be_called_ = true; }
 
  private:
-  PassingText(const InjectionTarget& target, RemoteMemory& memory, Slack text, Slack context, RemoteAddr code);
+  PropagatingText(const InjectionTarget& target, RemoteMemory& memory, CodeCave text, CodeCave context,
+                  RemoteAddr code);
   Result<bool> TryWriteCode();
   // False: somebody is, or may come, among the instructions.
   Result<bool> TryWipe();
@@ -47,8 +48,8 @@ class PassingText {
 
   const InjectionTarget& target_;
   RemoteMemory& memory_;
-  Slack text_;
-  Slack context_;
+  CodeCave text_;
+  CodeCave context_;
   RemoteAddr code_;
   CallGuard guard_;
   bool written_ = false;

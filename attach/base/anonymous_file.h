@@ -1,5 +1,5 @@
-// Files for data on their way: they have no name, so that they are gone with their last descriptor, whatever happens to
-// us. Stateless.
+// Files without a name, for data that is on its way: the kernel frees one with its last descriptor, also when we are
+// killed. Stateless.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace ptrace_prof {
 [[nodiscard]] Error StorageError(int err, const std::string& folder, std::string_view message, std::string_view remedy);
 
 // In `folder`, which must exist; for reading and writing, of its owner alone. Fails with a StorageError.
-Result<UniqueFd> OpenNamelessFile(const std::string& folder);
+Result<UniqueFd> OpenAnonymousFile(const std::string& folder);
 
 // Gives such a file a name after all, which nobody may have yet. 0, or the errno: ENOENT on a file system that has no
 // files without a name. Async-signal-safe.

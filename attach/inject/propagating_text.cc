@@ -1,4 +1,4 @@
-#include "attach/inject/passing_text.h"
+#include "attach/inject/propagating_text.h"
 
 #include <algorithm>
 #include <cstring>
@@ -18,12 +18,12 @@ constexpr Nanos kWipePatience = Nanos::FromSeconds(1);
 
 }  // namespace
 
-PassingText::PassingText(const InjectionTarget& target, RemoteMemory& memory, Slack text, Slack context,
-                         RemoteAddr code)
+PropagatingText::PropagatingText(const InjectionTarget& target, RemoteMemory& memory, CodeCave text, CodeCave context,
+                                 RemoteAddr code)
     : target_(target), memory_(memory), text_(std::move(text)), context_(std::move(context)), code_(code) {}
 
-Result<std::unique_ptr<PassingText>> PassingText::Put(const InjectionTarget& target, RemoteMemory& memory,
-                                                      std::string_view text, const Patience& patience) {
+Result<std::unique_ptr<PropagatingText>> PropagatingText::Put(const InjectionTarget& target, RemoteMemory& memory,
+                                                              std::string_view text, const Patience& patience) {
   const std::optional<TextRunner>& runner = target.text_runner;
   if (!runner || target.no_queue || TextThunk().empty()) {
     return Error{Code::kUnimplemented, "nothing has to pass", ""};
@@ -35,10 +35,10 @@ Result<std::unique_ptr<PassingText>> PassingText::Put(const InjectionTarget& tar
   if (code.IsNull()) {
     return Error{Code::kResourceExhausted, "there is no unused memory for code", ""};
   }
-  PP_ASSIGN_OR_RETURN(Slack place, Slack::Borrow(target.pid, memory, target.tails, text.size() + 1));
+  PP_ASSIGN_OR_RETURN(CodeCave place, CodeCave::Borrow(target.pid, memory, target.tails, text.size() + 1));
   PP_RETURN_IF_ERROR(place.Put(text));
   const RemoteAddr at = place.address();
-  PP_ASSIGN_OR_RETURN(Slack data, Slack::Borrow(target.pid, memory, target.tails, sizeof(TextThunkContext) + 1));
+  PP_ASSIGN_OR_RETURN(CodeCave data, CodeCave::Borrow(target.pid, memory, target.tails, sizeof(TextThunkContext) + 1));
   TextThunkContext context;
   context.add_module = runner->add_module.value;
   context.get_dictionary = runner->get_dictionary.value;
@@ -46,14 +46,14 @@ Result<std::unique_ptr<PassingText>> PassingText::Put(const InjectionTarget& tar
   context.release = runner->release.value;
   context.text = at.value;
   PP_RETURN_IF_ERROR(data.Put({reinterpret_cast<const char*>(&context), sizeof context}));
-  std::unique_ptr<PassingText> made(new PassingText(target, memory, std::move(place), std::move(data), code));
+  std::unique_ptr<PropagatingText> made(new PropagatingText(target, memory, std::move(place), std::move(data), code));
   made->guard_ = {at, {}, at};
   std::memcpy(made->guard_.bytes.data(), text.data(), std::min(made->guard_.bytes.size(), text.size()));
   PP_RETURN_IF_ERROR(RetryStops([&] { return made->TryWriteCode(); }, NotStopped(), patience));
   return made;
 }
 
-PassingText::~PassingText() {
+PropagatingText::~PropagatingText() {
   const bool wiped =
       !written_ || RetryStops([&] { return TryWipe(); }, NotStopped(), MonotonicNow() + kWipePatience).has_value();
   if (!wiped) {
@@ -62,7 +62,7 @@ PassingText::~PassingText() {
   }
 }
 
-Result<bool> PassingText::TryWriteCode() {
+Result<bool> PropagatingText::TryWriteCode() {
   PP_ASSIGN_OR_RETURN(StoppedThreads threads, StopForAMoment(target_.pid));
   const TimedStop stop(std::move(threads), cost_);
   if (!GuardHolds(memory_, guard_)) {
@@ -73,14 +73,14 @@ Result<bool> PassingText::TryWriteCode() {
   return true;
 }
 
-bool PassingText::WasRun() const {
+bool PropagatingText::WasRun() const {
   uint32_t state = 0;
   return memory_.ReadValue(context_.address() + offsetof(TextThunkContext, state), &state) == ReadStatus::kOk &&
          state == static_cast<uint32_t>(ThunkState::kDone);
 }
 
 // Under a stop: nobody waits to come here, and who came has gone again.
-bool PassingText::IsOver() {
+bool PropagatingText::IsOver() {
   uint32_t state = 0;
   if (memory_.ReadValue(context_.address() + offsetof(TextThunkContext, state), &state) != ReadStatus::kOk ||
       state == static_cast<uint32_t>(ThunkState::kCalling) ||
@@ -96,7 +96,7 @@ bool PassingText::IsOver() {
   return queue.has_value();
 }
 
-Result<bool> PassingText::TryWipe() {
+Result<bool> PropagatingText::TryWipe() {
   PP_ASSIGN_OR_RETURN(StoppedThreads threads, StopForAMoment(target_.pid));
   const TimedStop stop(std::move(threads), cost_);
   std::vector<uint8_t> now(TextThunk().size());
