@@ -60,6 +60,11 @@ def structures(folder, files=("cupti_activity.h", "cupti_activity_deprecated.h")
     return found
 
 
+def write_cuda_headers(place):
+    for header in CUDA_HEADERS:
+        pathlib.Path(place, header).write_text(TYPES if header == "cuda.h" else "#include <cuda.h>\n")
+
+
 def evaluate(folder, expressions):
     """The values of C expressions about what the headers declare."""
     with tempfile.TemporaryDirectory() as place:
