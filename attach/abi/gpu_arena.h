@@ -13,7 +13,7 @@
 
 #include "attach/abi/abi.h"
 
-#define PP_GPU_ABI_VERSION 4u
+#define PP_GPU_ABI_VERSION 5u
 #define PP_GPU_ARENA_MAGIC 0x616e657261757067ull   /* "gpuarena" */
 #define PP_GPU_PRIVATE_MAGIC 0x6576697270757067ull /* "gpuprive" */
 
@@ -23,8 +23,6 @@
 #define PP_GPU_CLOCKS 128u /* a page of them */
 #define PP_GPU_KINDS 64u
 #define PP_GPU_NAME_BYTES 64u
-#define PP_GPU_LAYOUTS 16u             /* kinds of which fields are asked for (pp_gpu_boot.fields) */
-#define PP_GPU_LAYOUT_FIELDS 24u       /* of one kind */
 #define PP_GPU_LAUNCH_RING (16u << 10) /* launches */
 #define PP_GPU_STACK_INDEX (16u << 10) /* entries */
 #define PP_GPU_STACK_FRAMES 256u       /* of one stack, from the launch on outwards */
@@ -60,7 +58,6 @@ enum pp_gpu_error {
   PP_GPU_ERROR_MPS = 16,
   PP_GPU_ERROR_UNSUPPORTED = 17,  // vGPU, confidential computing, MIG and the like; `error_number`: the result
   PP_GPU_ERROR_CALL = 18,         // `error_number`: what the library returned for `error_step`
-  PP_GPU_ERROR_NO_LAYOUT = 19,    // it gives back records without saying where their fields are
 };
 
 // What is being done, and in which words a message says so.
@@ -127,7 +124,6 @@ enum pp_gpu_leave_how {
   PP_GPU_LEFT_TAKEN_OVER = 9,       // as it was: another tool has it now
   PP_GPU_LEFT_DORMANT_UP = 10,      // the collector wanted it (PP_GPU_WANT_LEAVE_UP)
   PP_GPU_LEFT_DORMANT_UNSURE = 11,  // nobody could say that no stream is being captured
-  PP_GPU_LEFT_DORMANT_SHARED = 12,  // other tools may have it too (PP_GPU_BACKEND_CUPTI_SECOND)
 };
 
 // What the times in records are.
@@ -155,25 +151,8 @@ typedef struct pp_gpu_clock {
 } pp_gpu_clock;
 PP_STATIC_ASSERT(sizeof(pp_gpu_clock) * PP_GPU_CLOCKS == PP_PAGE, "a page of them");
 
-enum pp_gpu_layout_state {
-  PP_GPU_LAYOUT_UNKNOWN = 0,
-  PP_GPU_LAYOUT_KNOWN = 1,         // released: the rest is not changed any more
-  PP_GPU_LAYOUT_CONTRADICTED = 2,  // the library said something else later
-};
-
-// Where the library puts the fields that were asked for.
-typedef struct pp_gpu_layout {
-  uint32_t state;
-  uint32_t bytes;  // of a record
-  // In the order of pp_gpu_boot.fields.
-  uint16_t offsets[PP_GPU_LAYOUT_FIELDS];
-  uint8_t sizes[PP_GPU_LAYOUT_FIELDS];  // 0: it has no such field
-} pp_gpu_layout;
-PP_STATIC_ASSERT(sizeof(pp_gpu_layout) == 80, "fixed");
-
 typedef struct pp_gpu_arena {
-  // Written by the target before `state` becomes ATTACHING, never after, but for `backend`, which is that of what was
-  // asked for until it is known what can be had.
+  // Written by the target before `state` becomes ATTACHING, never after.
   uint64_t magic;
   uint32_t abi_version;
   uint32_t slot_count;
@@ -233,13 +212,6 @@ typedef struct pp_gpu_arena {
   // Written by the collector.
   uint64_t launch_tail;  // launches taken
   uint64_t pad7[7];
-
-  // Written by threads of the target: by the rows of pp_gpu_boot.fields. A buffer whose records are laid out so is
-  // given back after that.
-  uint32_t layouts_told;  // counted up whenever the state of one has changed
-  uint32_t pad8;
-  uint64_t pad9[7];
-  pp_gpu_layout layouts[PP_GPU_LAYOUTS];
 } pp_gpu_arena;
 
 PP_STATIC_ASSERT(offsetof(pp_gpu_arena, nonce) == 24, "fixed");
@@ -253,8 +225,7 @@ PP_STATIC_ASSERT(offsetof(pp_gpu_arena, kind_results) == 384, "fixed");
 PP_STATIC_ASSERT(offsetof(pp_gpu_arena, beat) == 512, "fixed");
 PP_STATIC_ASSERT(offsetof(pp_gpu_arena, launch_head) == 576, "fixed");
 PP_STATIC_ASSERT(offsetof(pp_gpu_arena, launch_tail) == 640, "fixed");
-PP_STATIC_ASSERT(offsetof(pp_gpu_arena, layouts) == 768, "fixed");
-PP_STATIC_ASSERT(sizeof(pp_gpu_arena) == 2048 && sizeof(pp_gpu_arena) <= PP_PAGE, "fixed");
+PP_STATIC_ASSERT(sizeof(pp_gpu_arena) == 704 && sizeof(pp_gpu_arena) <= PP_PAGE, "fixed");
 
 enum pp_gpu_slot_state {
   PP_GPU_SLOT_FREE = 0,  // by the collector (or from the beginning): all of it is zero

@@ -38,7 +38,6 @@ PP_STATIC_ASSERT(PP_GPU_FN_COUNT <= PP_GPU_FN_CAPACITY, "room");
 enum pp_gpu_backend_id {
   PP_GPU_BACKEND_NULL = 0,  // from nowhere: everything else works as ever
   PP_GPU_BACKEND_CUPTI = 1,
-  PP_GPU_BACKEND_CUPTI_SECOND = 2,  // by its second generation of calls; where there is none, as by the first
 };
 
 enum pp_gpu_boot_flag {
@@ -82,14 +81,6 @@ typedef struct pp_gpu_python {
   uint32_t code_first_line;  // int32
 } pp_gpu_python;
 PP_STATIC_ASSERT(sizeof(pp_gpu_python) == 72, "fixed");
-
-// The fields that are wanted of a kind of record, where the library lets us choose.
-typedef struct pp_gpu_fields {
-  uint8_t kind;                       // 0: the list of kinds ends here
-  uint8_t count;                      // 1..PP_GPU_LAYOUT_FIELDS
-  uint8_t ids[PP_GPU_LAYOUT_FIELDS];  // as the library numbers them; first that of the kind
-} pp_gpu_fields;
-PP_STATIC_ASSERT(sizeof(pp_gpu_fields) == 26, "fixed");
 
 typedef struct pp_gpu_boot {
   uint64_t magic[2];
@@ -135,7 +126,6 @@ typedef struct pp_gpu_boot {
   uint16_t runtime_launches[PP_GPU_MAX_CALLBACKS];
   uint16_t driver_launches[PP_GPU_MAX_CALLBACKS];
   pp_gpu_python python;
-  pp_gpu_fields fields[PP_GPU_LAYOUTS];
 } pp_gpu_boot;
 
 PP_ASSERT_BOOT_HEAD(pp_gpu_boot, arena_name);
@@ -147,7 +137,6 @@ PP_STATIC_ASSERT(offsetof(pp_gpu_boot, library_soname) == 992, "fixed");
 PP_STATIC_ASSERT(offsetof(pp_gpu_boot, stack_bytes) == 1312, "fixed");
 PP_STATIC_ASSERT(offsetof(pp_gpu_boot, runtime_launches) == 1352, "fixed");
 PP_STATIC_ASSERT(offsetof(pp_gpu_boot, python) == 1992, "fixed");
-PP_STATIC_ASSERT(offsetof(pp_gpu_boot, fields) == 2064, "fixed");
-PP_STATIC_ASSERT(sizeof(pp_gpu_boot) == 2480, "fixed");
+PP_STATIC_ASSERT(sizeof(pp_gpu_boot) == 2064, "fixed");
 
 #endif  // PTRACE_PROF_ATTACH_ABI_GPU_BOOT_H_

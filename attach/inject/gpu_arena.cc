@@ -111,7 +111,6 @@ std::string_view GpuLeftWords(uint32_t how) {
       return "kernels were launched that did not run or were lost, as while a CUDA graph is captured since before";
     case PP_GPU_LEFT_DORMANT_UNSURE: return "whether a CUDA graph is being captured is not known";
     case PP_GPU_LEFT_DORMANT_ASKED: return "to take it down can end a job's CUDA with error 719 (seen with CUDA 13.0)";
-    case PP_GPU_LEFT_DORMANT_SHARED: return "other tools may have its second generation of calls too";
     case PP_GPU_LEFT_DORMANT_BROKEN: return "it did not work any more, so nothing more was asked of it";
     default: return "";
   }
@@ -241,30 +240,12 @@ GpuLibrary GpuArena::library() const {
   GpuLibrary library;
   library.backend = Load(head().backend);
   library.version = Load(head().backend_version);
-  library.driver_version = Load(head().driver_version);
   library.record_time = Load(head().record_time);
   library.recording_since = Nanos(static_cast<int64_t>(Load(head().recording_since)));
   library.system_thread_ids = Load(head().thread_ids) != 0;
   std::memcpy(library.strides.data(), head().strides, sizeof head().strides);
   std::memcpy(library.kind_results.data(), head().kind_results, sizeof head().kind_results);
-  library.first_tool = OtherTool();
   return library;
-}
-
-std::optional<GpuLayouts> GpuArena::NewLayouts() {
-  const uint32_t told = Load(head().layouts_told);
-  if (told == layouts_seen_) {
-    return std::nullopt;
-  }
-  layouts_seen_ = told;
-  GpuLayouts layouts;
-  for (size_t row = 0; row < layouts.rows.size(); ++row) {
-    const uint32_t state = Load(head().layouts[row].state);
-    std::memcpy(&layouts.rows[row], &head().layouts[row], sizeof layouts.rows[row]);
-    layouts.rows[row].state = state;
-  }
-  std::memcpy(layouts.strides.data(), head().strides, sizeof head().strides);
-  return layouts;
 }
 
 GpuCounts GpuArena::counts() const {

@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -76,22 +75,14 @@ struct GpuCounts {
 
 // What is known of the library once it records.
 struct GpuLibrary {
-  uint32_t backend = 0;         // pp_gpu_backend_id
-  uint32_t version = 0;         // as cuptiGetVersion says
-  uint32_t driver_version = 0;  // 0: not known
-  uint32_t record_time = 0;     // pp_gpu_time
-  Nanos recording_since;        // on CLOCK_MONOTONIC: what was called before may be recorded in part
+  uint32_t backend = 0;      // pp_gpu_backend_id
+  uint32_t version = 0;      // as cuptiGetVersion says
+  uint32_t record_time = 0;  // pp_gpu_time
+  Nanos recording_since;     // on CLOCK_MONOTONIC: what was called before may be recorded in part
   bool system_thread_ids = false;
   std::array<uint16_t, PP_GPU_KINDS> strides{};  // bytes to the next record of each kind; 0: there is none
   // What switching on each kind returned; UINT16_MAX: it was not tried.
   std::array<uint16_t, PP_GPU_KINDS> kind_results{};
-  std::string first_tool;  // that has CUPTI too, since before us; "": none is known
-};
-
-// Where the library puts the fields that were asked for, as far as it has said so: by the rows of pp_gpu_boot.fields.
-struct GpuLayouts {
-  std::array<uint16_t, PP_GPU_KINDS> strides{};
-  std::array<pp_gpu_layout, PP_GPU_LAYOUTS> rows{};
 };
 
 // Why CUPTI stays in a process that was left so (pp_gpu_leave_how), in words; "" where it does not.
@@ -146,8 +137,6 @@ class GpuArena {
   GpuLaunchArea& launches() { return launches_; }
 
   GpuLibrary library() const;
-  // If there is something new; to be asked for with every buffer, before that is read.
-  std::optional<GpuLayouts> NewLayouts();
   GpuCounts counts() const;
   // Those that came since the last time; the ring holds PP_GPU_CLOCKS of them.
   std::vector<GpuClockPair> NewClocks();
@@ -174,7 +163,6 @@ class GpuArena {
   GpuLaunchArea launches_;
   Tid control_thread_;
   uint64_t clocks_seen_ = 0;
-  uint32_t layouts_seen_ = 0;
   uint64_t invalid_ = 0;
 };
 

@@ -99,9 +99,6 @@ constexpr FailureText kFailures[] = {
     {PP_GPU_ERROR_UNSUPPORTED, Reason::kCuptiBlocked,
      "CUPTI cannot record the GPU of process {0}: it is virtual, partitioned, or in confidential mode (error {4})",
      kGoesOn},
-    {PP_GPU_ERROR_NO_LAYOUT, Reason::kCuptiBlocked,
-     "the CUPTI of process {0}, that of {1}, does not say where the fields of its records are",
-     "Record with --gpu-api v1."},
     {PP_GPU_ERROR_CALL, Reason::kCuptiBlocked, "CUPTI failed in process {0}, {3}: error {4}", kGoesOn},
 };
 

@@ -10,18 +10,10 @@ enum {
   PP_UNKNOWN_CALLS = 64
 };  // more than any API has; so many unknown ones in a row: there are no more
 
-const pp_cupti_generation* pp_cupti_calls = &pp_cupti_first;
-
 static uint8_t enabled[PP_GPU_KINDS];  // kinds that are switched on
 static uint8_t registered;
-static int is_per_thread;  // each thread has buffers of its own
 
 static pp_gpu_report fine(void) { return (pp_gpu_report){PP_GPU_ERROR_NONE, PP_GPU_STEP_NONE, 0}; }
-
-// 1: it was set.
-static int set_attribute(uint32_t attribute, void* value, size_t size) {
-  return PP_CUPTI_CALL(PP_GPU_STEP_ATTRIBUTES, pp_cupti_calls->set_attribute(attribute, value, size)) == 0;
-}
 
 // What of this a version does not have it does without.
 static void set_up(void) {
@@ -30,19 +22,17 @@ static void set_up(void) {
         PP_GPU_STEP_CALLBACKS,
         pp_cupti.cuptiEnableCallback(1, pp_cupti.subscriber, PP_CUPTI_DOMAIN_STATE, PP_CUPTI_STATE_FATAL_ERROR));
   }
-  if (pp_cupti_calls->is_of_process && pp_gpu_boot_block.flags & PP_GPU_BOOT_FINALIZE &&
-      pp_cupti.version >= PP_CUPTI_12_6) {  // it will be taken down
+  if (pp_gpu_boot_block.flags & PP_GPU_BOOT_FINALIZE && pp_cupti.version >= PP_CUPTI_12_6) {  // it will be taken down
     pp_cupti_watch_captures();
   }
-  pp_gpu.arena->thread_ids = PP_CUPTI_CALL(PP_GPU_STEP_THREAD_ID, pp_cupti_calls->name_threads()) == 0;
-  is_per_thread |= pp_cupti.version >= PP_CUPTI_13_0;  // so they are if nobody says otherwise
+  pp_gpu.arena->thread_ids = PP_CUPTI_CALL(PP_GPU_STEP_THREAD_ID, pp_cupti_name_threads()) == 0;
+  // Attributes of buffers are left alone: they would stay for whichever tool comes after us, which does not know of
+  // them.
   size_t limit = pp_gpu_boot_block.device_pool_limit;
-  if (limit) (void)set_attribute(PP_CUPTI_DEVICE_BUFFER_POOL_LIMIT, &limit, sizeof limit);
-  // Those of buffers would stay for whichever tool comes after us, and that one does not know of them.
-  if (pp_cupti_calls->is_of_process) return;
-  uint8_t yes = 1;
-  (void)set_attribute(PP_CUPTI_ZEROED_OUT_BUFFER, &yes, sizeof yes);
-  if (pp_cupti.version >= PP_CUPTI_12_3) is_per_thread |= set_attribute(PP_CUPTI_PER_THREAD_BUFFER, &yes, sizeof yes);
+  if (limit) {
+    (void)PP_CUPTI_CALL(PP_GPU_STEP_ATTRIBUTES,
+                        pp_cupti_set_attribute(PP_CUPTI_DEVICE_BUFFER_POOL_LIMIT, &limit, sizeof limit));
+  }
 }
 
 static int enable(enum pp_gpu_step step, uint8_t kind, int (*how)(uint32_t)) {
@@ -50,7 +40,6 @@ static int enable(enum pp_gpu_step step, uint8_t kind, int (*how)(uint32_t)) {
   const int result = PP_CUPTI_CALL(step, how(kind));
   pp_gpu.arena->kind_results[kind] = (uint16_t)result;
   enabled[kind] = result == 0;
-  if (!result) pp_cupti_calls->measure_one(kind);
   return result;
 }
 
@@ -58,8 +47,8 @@ static int enable(enum pp_gpu_step step, uint8_t kind, int (*how)(uint32_t)) {
 // with CUPTI 13.0 on an H200; without a word), so the kind is switched on, and all others are switched off, where this
 // version can; else the collector leaves them out.
 static void enable_calls(uint8_t kind, const uint16_t* calls) {
-  if (!calls[0] || enable(PP_GPU_STEP_ENABLE_CALLS, kind, pp_cupti_calls->enable)) return;
-  const pp_cupti_single_call single = pp_cupti_calls->single_call(kind);
+  if (!calls[0] || enable(PP_GPU_STEP_ENABLE_CALLS, kind, pp_cupti.cuptiActivityEnable)) return;
+  const pp_cupti_single_call single = pp_cupti_single_call_of(kind);
   if (!single) return;
   uint64_t wanted[PP_CALLS / 64] = {0};
   for (unsigned i = 0; i < PP_GPU_MAX_CALLBACKS && calls[i]; ++i) {
@@ -73,25 +62,23 @@ static void enable_calls(uint8_t kind, const uint16_t* calls) {
 }
 
 static void disable_calls(uint8_t kind) {
-  if (enabled[kind]) (void)PP_CUPTI_CALL(PP_GPU_STEP_DISABLE_CALLS, pp_cupti_calls->disable(kind));
+  if (enabled[kind]) (void)PP_CUPTI_CALL(PP_GPU_STEP_DISABLE_CALLS, pp_cupti.cuptiActivityDisable(kind));
   enabled[kind] = 0;
 }
 
 static pp_gpu_report enable_all(void) {
   const pp_gpu_boot* boot = &pp_gpu_boot_block;
-  const uint8_t* device_kinds = pp_cupti_calls->device_kinds();
   for (unsigned i = 0; i < PP_GPU_MAX_KINDS && boot->inventory_kinds[i]; ++i) {
-    (void)enable(PP_GPU_STEP_INVENTORY, boot->inventory_kinds[i], pp_cupti_calls->enable_and_dump);
+    (void)enable(PP_GPU_STEP_INVENTORY, boot->inventory_kinds[i], pp_cupti_enable_and_dump);
   }
-  (void)PP_CUPTI_CALL(PP_GPU_STEP_INVENTORY, pp_cupti_calls->flush(0));
+  (void)PP_CUPTI_CALL(PP_GPU_STEP_INVENTORY, pp_cupti.cuptiActivityFlushAll(0));
   if (pp_gpu_is_called_off()) return fine();
-  if (pp_cupti_calls->lacks_layouts()) return (pp_gpu_report){PP_GPU_ERROR_NO_LAYOUT, PP_GPU_STEP_INVENTORY, 0};
-  pp_cupti_begin_watch(is_per_thread);
+  pp_cupti_begin_watch(pp_cupti.version >= PP_CUPTI_13_0);
   enable_calls(PP_CUPTI_KIND_RUNTIME, boot->runtime_callbacks);
   enable_calls(PP_CUPTI_KIND_DRIVER, boot->driver_callbacks);
   int result = 0;  // of the last one: kernels, without which there is nothing to see
-  for (unsigned i = 0; i < PP_GPU_MAX_KINDS && device_kinds[i] && !pp_gpu_is_called_off(); ++i) {
-    result = enable(PP_GPU_STEP_ENABLE_DEVICE, device_kinds[i], pp_cupti_calls->enable);
+  for (unsigned i = 0; i < PP_GPU_MAX_KINDS && boot->device_kinds[i] && !pp_gpu_is_called_off(); ++i) {
+    result = enable(PP_GPU_STEP_ENABLE_DEVICE, boot->device_kinds[i], pp_cupti.cuptiActivityEnable);
   }
   if (!result && boot->stack_bytes) pp_cupti_watch_launches();
   return result ? pp_cupti_failed(PP_GPU_STEP_ENABLE_DEVICE, result) : fine();
@@ -101,7 +88,7 @@ static pp_gpu_report enable_all(void) {
 static int subscribe(void) {
   const uint64_t deadline = pp_gpu_now(PP_MONOTONIC) + PP_AGAIN_MILLIS * 1000000ull;
   for (;;) {
-    const int result = PP_CUPTI_CALL(PP_GPU_STEP_SUBSCRIBE, pp_cupti_calls->subscribe());
+    const int result = PP_CUPTI_CALL(PP_GPU_STEP_SUBSCRIBE, pp_cupti_subscribe());
     if (result != PP_CUPTI_NOT_INITIALIZED || !pp_gpu_boot_block.sessions || pp_gpu_now(PP_MONOTONIC) > deadline ||
         pp_gpu_is_called_off()) {
       return result;
@@ -118,10 +105,11 @@ static pp_gpu_report attach(void) {
   }
   if (pp_gpu_is_called_off()) return fine();
   set_up();
-  result = PP_CUPTI_CALL(PP_GPU_STEP_REGISTER, pp_cupti_calls->hand_in_buffers());
+  result = PP_CUPTI_CALL(PP_GPU_STEP_REGISTER,
+                         pp_cupti.cuptiActivityRegisterCallbacks(pp_cupti_request_buffer, pp_cupti_complete_buffer));
   if (result) return pp_cupti_failed(PP_GPU_STEP_REGISTER, result);
   registered = 1;
-  result = pp_cupti_calls->measure();
+  result = pp_cupti_measure_all();
   if (pp_gpu_is_called_off()) return fine();
   if (result) return pp_cupti_failed(PP_GPU_STEP_STRIDES, result);
   ++pp_gpu_boot_block.sessions;
@@ -130,9 +118,9 @@ static pp_gpu_report attach(void) {
 
 // It synchronises nothing, so that it may be while a stream is captured.
 static int flush_as(enum pp_gpu_step step, uint32_t forced) {
-  const int result = PP_CUPTI_CALL(step, pp_cupti_calls->flush(forced));
+  const int result = PP_CUPTI_CALL(step, pp_cupti.cuptiActivityFlushAll(forced));
   size_t dropped = 0;
-  if (PP_CUPTI_CALL(step, pp_cupti_calls->dropped(&dropped)) == 0) {
+  if (PP_CUPTI_CALL(step, pp_cupti.cuptiActivityGetNumDroppedRecords(0, 0, &dropped)) == 0) {
     __atomic_add_fetch(&pp_gpu.arena->dropped, dropped, __ATOMIC_RELAXED);
   }
   __atomic_add_fetch(&pp_gpu.arena->flushes, 1, __ATOMIC_RELAXED);
@@ -162,7 +150,7 @@ static uint32_t abandon(void) {
   static const uint8_t kOurs[] = {PP_CUPTI_KIND_MARKER, PP_CUPTI_KIND_GRAPH, PP_CUPTI_KIND_JIT};
   pp_cupti_forget_launches();
   for (unsigned i = 0; i < sizeof kOurs; ++i) {
-    if (enabled[kOurs[i]]) (void)PP_CUPTI_CALL(PP_GPU_STEP_DISABLE_DEVICE, pp_cupti_calls->disable(kOurs[i]));
+    if (enabled[kOurs[i]]) (void)PP_CUPTI_CALL(PP_GPU_STEP_DISABLE_DEVICE, pp_cupti.cuptiActivityDisable(kOurs[i]));
   }
   for (unsigned kind = 0; kind < PP_GPU_KINDS; ++kind) enabled[kind] = 0;
   registered = 0;
@@ -174,8 +162,7 @@ static uint32_t abandon(void) {
 
 // Who sets the clock may have taken the buffers, too: only where they surely are ours what is switched on is.
 static int is_taken_over(void) {
-  return pp_gpu.trouble == PP_GPU_LEAVE_TAKEN_OVER ||
-         (pp_cupti_calls->is_of_process && pp_gpu.trouble == PP_GPU_LEAVE_CLOCK && !pp_cupti_has_buffers());
+  return pp_gpu.trouble == PP_GPU_LEAVE_TAKEN_OVER || (pp_gpu.trouble == PP_GPU_LEAVE_CLOCK && !pp_cupti_has_buffers());
 }
 
 static uint32_t detach(void) {
@@ -183,21 +170,18 @@ static uint32_t detach(void) {
   if (is_taken_over()) return abandon();
   const int recorded = registered;
   pp_cupti_forget_launches();
-  // Buffers may tell of kinds that are on only where the fields of those are.
-  if (recorded && !pp_cupti_calls->is_of_process) (void)flush_as(PP_GPU_STEP_GRACE, 0);
   disable_calls(PP_CUPTI_KIND_RUNTIME);
   disable_calls(PP_CUPTI_KIND_DRIVER);
   if (recorded && pp_gpu.arena->state == PP_GPU_STATE_DETACHING) await_launched();
   for (uint8_t kind = PP_GPU_KINDS; kind-- > 0;) {
-    if (enabled[kind]) (void)PP_CUPTI_CALL(PP_GPU_STEP_DISABLE_DEVICE, pp_cupti_calls->disable(kind));
+    if (enabled[kind]) (void)PP_CUPTI_CALL(PP_GPU_STEP_DISABLE_DEVICE, pp_cupti.cuptiActivityDisable(kind));
     enabled[kind] = 0;
   }
   if (recorded) (void)flush_as(PP_GPU_STEP_LAST_FLUSH, 1);
   registered = 0;
   int32_t number = 0;
-  const uint32_t how = pp_cupti_calls->leave(&number);
+  const uint32_t how = pp_cupti_take_down(&number);
   pp_cupti.subscriber = 0;
-  if (how == PP_GPU_LEFT_FINALIZED) is_per_thread = 0;  // attributes went with the rest
   if (number) pp_gpu.arena->error_number = number;
   return how;
 }
@@ -210,28 +194,6 @@ static void forget(void) {
   pp_cupti_forget_captures();
 }
 
-static pp_gpu_report find_first(void) {
-  pp_cupti_calls = &pp_cupti_first;
-  return pp_cupti_find();
-}
-
-// Where there is no second generation the first does.
-static pp_gpu_report find_second(void) {
-  const pp_gpu_report report = find_first();
-  if (report.error) return report;
-  if (pp_cupti_has_second()) {
-    pp_cupti_calls = &pp_cupti_second;
-  } else {
-    pp_gpu.backend = &pp_gpu_cupti_backend;
-    pp_gpu.arena->backend = PP_GPU_BACKEND_CUPTI;
-  }
-  return report;
-}
-
 const pp_gpu_backend pp_gpu_cupti_backend = {
-    PP_GPU_BACKEND_CUPTI, find_first, attach, flush, detach, pp_cupti_clock, pp_cupti_read_clock, forget,
-};
-
-const pp_gpu_backend pp_gpu_cupti_second_backend = {
-    PP_GPU_BACKEND_CUPTI_SECOND, find_second, attach, flush, detach, pp_cupti_clock, pp_cupti_read_clock, forget,
+    PP_GPU_BACKEND_CUPTI, pp_cupti_find, attach, flush, detach, pp_cupti_clock, pp_cupti_read_clock, forget,
 };

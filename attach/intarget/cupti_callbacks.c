@@ -18,17 +18,6 @@ void pp_cupti_complete_buffer(void* context, uint32_t stream, uint8_t* buffer, s
   if (buffer) pp_gpu_give_buffer(buffer, valid);
 }
 
-void pp_cupti_request_buffer_second(uint8_t** buffer, size_t* size, size_t* max_records, const void* info) {
-  (void)info;
-  pp_cupti_request_buffer(buffer, size, max_records);
-}
-
-// What it says of records goes with the call: it is taken before the buffer is.
-void pp_cupti_complete_buffer_second(uint8_t* buffer, size_t size, size_t valid, const pp_cupti_complete_info* info) {
-  pp_cupti_learn_layouts(info);
-  pp_cupti_complete_buffer(0, 0, buffer, size, valid);
-}
-
 void pp_cupti_on_callback(void* user, uint32_t domain, uint32_t cbid, const void* data) {
   (void)user;
   if (domain == PP_CUPTI_DOMAIN_RUNTIME || domain == PP_CUPTI_DOMAIN_DRIVER) {

@@ -16,7 +16,7 @@ enum seen { PP_CLOCK_IS_OTHER, PP_CLOCK_IS_THIS, PP_CLOCK_NOT_SEEN };
 static enum seen look_at(int clock) {
   uint64_t said = 0;
   const uint64_t before = pp_gpu_now(clock);
-  const int result = PP_CUPTI_CALL(PP_GPU_STEP_CLOCK, pp_cupti_calls->timestamp(&said));
+  const int result = PP_CUPTI_CALL(PP_GPU_STEP_CLOCK, pp_cupti_timestamp(&said));
   if (result == PP_CUPTI_NOT_MADE) return PP_CLOCK_NOT_SEEN;
   return result == 0 && before <= said && said <= pp_gpu_now(clock) ? PP_CLOCK_IS_THIS : PP_CLOCK_IS_OTHER;
 }
@@ -45,7 +45,7 @@ uint32_t pp_cupti_clock(void) {
 
 uint64_t pp_cupti_read_clock(void) {
   uint64_t said = 0;
-  return PP_CUPTI_CALL(PP_GPU_STEP_CLOCK, pp_cupti_calls->timestamp(&said)) == 0 ? said : 0;
+  return PP_CUPTI_CALL(PP_GPU_STEP_CLOCK, pp_cupti_timestamp(&said)) == 0 ? said : 0;
 }
 
 int pp_cupti_clock_is(uint32_t gpu_time) {

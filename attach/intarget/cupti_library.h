@@ -6,7 +6,6 @@
 #ifndef PTRACE_PROF_ATTACH_INTARGET_CUPTI_LIBRARY_H_
 #define PTRACE_PROF_ATTACH_INTARGET_CUPTI_LIBRARY_H_
 
-#include "attach/intarget/cupti_records.h"
 #include "attach/intarget/gpu_shim.h"
 
 enum pp_cupti_result {
@@ -15,7 +14,6 @@ enum pp_cupti_result {
   PP_CUPTI_INVALID_PARAMETER = 1,
   PP_CUPTI_NOT_COMPATIBLE = 14,
   PP_CUPTI_NOT_INITIALIZED = 15,
-  PP_CUPTI_INVALID_KIND = 21,
   PP_CUPTI_VIRTUALIZED_DEVICE = 33,
   PP_CUPTI_INSUFFICIENT_PRIVILEGES = 35,
   PP_CUPTI_MULTIPLE_SUBSCRIBERS = 39,
@@ -32,37 +30,23 @@ enum pp_cupti_result {
 enum pp_cupti_version {
   PP_CUPTI_11_8 = 18,
   PP_CUPTI_12_2 = 20,
-  PP_CUPTI_12_3 = 21,
   PP_CUPTI_12_5 = 23,
   PP_CUPTI_12_6 = 24,  // can be taken down
   PP_CUPTI_12_9 = 27,  // survives that it is given no buffer
   PP_CUPTI_13_0 = 130000,
-  PP_CUPTI_13_3 = 130300,  // has the second generation of calls
-  PP_CUPTI_13_4 = 130400,  // takes lists of calls in it
+  PP_CUPTI_13_3 = 130300,
 };
-// What cuDriverGetVersion says of one.
-enum { PP_CUDA_DRIVER_13_3 = 13030 };
 
 enum pp_cupti_kind {
-  PP_CUPTI_KIND_MEMCPY = 1,
   PP_CUPTI_KIND_DRIVER = 4,
   PP_CUPTI_KIND_RUNTIME = 5,
   PP_CUPTI_KIND_CONTEXT = 9,
   PP_CUPTI_KIND_CONCURRENT_KERNEL = 10,
   PP_CUPTI_KIND_MARKER = 12,
-  PP_CUPTI_KIND_MEMCPY_PEER = 22,
   PP_CUPTI_KIND_GRAPH = 51,
   PP_CUPTI_KIND_JIT = 52,
 };
-enum pp_cupti_attribute {
-  PP_CUPTI_DEVICE_BUFFER_POOL_LIMIT = 2,
-  PP_CUPTI_ZEROED_OUT_BUFFER = 5,
-  PP_CUPTI_PER_THREAD_BUFFER = 9,
-  // Of the second generation:
-  PP_CUPTI_CHOSEN_FIELDS = 11,
-  PP_CUPTI_GRAPHS_AS_A_WHOLE = 20,
-  PP_CUPTI_THREAD_ID_TYPE = 21,
-};
+enum pp_cupti_attribute { PP_CUPTI_DEVICE_BUFFER_POOL_LIMIT = 2 };
 enum pp_cupti_domain { PP_CUPTI_DOMAIN_DRIVER = 1, PP_CUPTI_DOMAIN_RUNTIME = 2, PP_CUPTI_DOMAIN_STATE = 6 };
 enum { PP_CUPTI_STATE_FATAL_ERROR = 1, PP_CUPTI_THREAD_ID_SYSTEM = 1, PP_CUPTI_API_ENTER = 0, PP_CUPTI_API_EXIT = 1 };
 enum { PP_CUDA_SUCCESS = 0, PP_CUDA_NOT_INITIALIZED = 3, PP_CUDA_CAPTURE_INVALIDATED = 901 };
@@ -117,21 +101,7 @@ PP_STATIC_ASSERT(offsetof(pp_cupti_call_data, correlation) == 64, "as in CUDA 11
   OPTIONAL(cuptiActivityEnableDriverApi, (uint32_t, uint8_t))                                  \
   OPTIONAL(cuptiSetThreadIdType, (uint32_t))                                                   \
   OPTIONAL(cuptiGetTimestamp, (uint64_t*))                                                     \
-  OPTIONAL(cuptiFinalize, (void))                                                              \
-  PP_CUPTI_FOR_EACH_SECOND_FUNCTION(OPTIONAL)
-
-// Of the second generation, which is used where there are all of them.
-#define PP_CUPTI_FOR_EACH_SECOND_FUNCTION(OPTIONAL)                                                       \
-  OPTIONAL(cuptiActivityRegisterCallbacks_v2, (void*, pp_cupti_request_second, pp_cupti_complete_second)) \
-  OPTIONAL(cuptiActivityEnable_v2, (void*, uint32_t, pp_cupti_config*))                                   \
-  OPTIONAL(cuptiActivityEnableAndDump_v2, (void*, uint32_t, pp_cupti_config*))                            \
-  OPTIONAL(cuptiActivityDisable_v2, (void*, uint32_t, pp_cupti_config*))                                  \
-  OPTIONAL(cuptiActivitySetAttribute_v2, (void*, uint32_t, size_t*, void*))                               \
-  OPTIONAL(cuptiActivityGetAttribute_v2, (void*, uint32_t, size_t*, void*))                               \
-  OPTIONAL(cuptiActivityGetNextRecord_v2, (void*, uint8_t*, size_t, uint8_t**))                           \
-  OPTIONAL(cuptiActivityGetNumDroppedRecords_v2, (void*, void*, uint32_t, size_t*))                       \
-  OPTIONAL(cuptiActivityGetEnabledKinds, (void*, uint32_t*, uint32_t*, uint32_t*))                        \
-  OPTIONAL(cuptiGetTimestamp_v2, (void*, uint64_t*))
+  OPTIONAL(cuptiFinalize, (void))
 
 typedef struct pp_cupti_library {
 #define PP_CUPTI_FIELD(name, parameters) int(*name) parameters;
@@ -148,56 +118,27 @@ typedef struct pp_cupti_library {
 // Switches the records of one call on or off.
 typedef int (*pp_cupti_single_call)(uint32_t call, uint8_t on);
 
-// What CUPTI's generations of calls do differently. They do not mix in a process. All return a pp_cupti_result.
-typedef struct pp_cupti_generation {
-  int (*subscribe)(void);
-  int (*name_threads)(void);  // by gettid
-  int (*set_attribute)(uint32_t attribute, void* value, size_t size);
-  int (*hand_in_buffers)(void);
-  int (*measure)(void);                  // fills in strides before any kind is switched on
-  void (*measure_one)(uint32_t kind);    // that of one which is
-  int (*lacks_layouts)(void);            // 1: nothing says what is where in the records that came
-  const uint8_t* (*device_kinds)(void);  // as pp_gpu_boot.device_kinds
-  int (*enable)(uint32_t kind);
-  int (*enable_and_dump)(uint32_t kind);
-  int (*disable)(uint32_t kind);
-  pp_cupti_single_call (*single_call)(uint32_t kind);  // null: all of an API or none
-  int (*timestamp)(uint64_t*);
-  int (*dropped)(size_t*);
-  int (*flush)(uint32_t forced);
-  uint32_t (*leave)(int32_t* number);  // pp_gpu_leave_how
-  // 1: buffers and attributes are the process's, so another tool may have set them, or take them over.
-  int is_of_process;
-} pp_cupti_generation;
-
 #pragma GCC visibility push(hidden)
 extern pp_cupti_library pp_cupti;
-extern const pp_cupti_generation* pp_cupti_calls;  // that are in use
-extern const pp_cupti_generation pp_cupti_first;   // cupti_first.c
-extern const pp_cupti_generation pp_cupti_second;  // cupti_second.c
 
 pp_gpu_report pp_cupti_find(void);
 // What went wrong, by what a call returned.
 pp_gpu_report pp_cupti_failed(enum pp_gpu_step step, int result);
 
-// cupti_subscribe.c
-int pp_cupti_subscribe_as(size_t size_of_params, uint8_t allow_others);
+// All of these return a pp_cupti_result. cupti_subscribe.c
+int pp_cupti_subscribe(void);
+// cupti_calls.c
+int pp_cupti_name_threads(void);  // by gettid
+int pp_cupti_set_attribute(uint32_t attribute, void* value, size_t size);
+int pp_cupti_enable_and_dump(uint32_t kind);
+pp_cupti_single_call pp_cupti_single_call_of(uint32_t kind);  // null: all of an API or none
+int pp_cupti_timestamp(uint64_t*);
 // cupti_measure.c
-typedef int (*pp_cupti_next_record)(uint8_t* bytes, size_t size, uint8_t** record);
-int pp_cupti_measure(uint32_t kind, pp_cupti_next_record next);  // into the strides; what the first step returned
+int pp_cupti_measure_all(void);  // fills in strides, before any kind is switched on
 // cupti_callbacks.c
 void pp_cupti_request_buffer(uint8_t** buffer, size_t* size, size_t* max_records);
 void pp_cupti_complete_buffer(void* context, uint32_t stream, uint8_t* buffer, size_t size, size_t valid);
-void pp_cupti_request_buffer_second(uint8_t** buffer, size_t* size, size_t* max_records, const void* info);
-void pp_cupti_complete_buffer_second(uint8_t* buffer, size_t size, size_t valid, const pp_cupti_complete_info* info);
 void pp_cupti_on_callback(void* user, uint32_t domain, uint32_t cbid, const void* data);
-// cupti_second.c
-int pp_cupti_has_second(void);  // whether library and driver are new enough
-// cupti_layouts.c
-const pp_gpu_fields* pp_cupti_fields_of(uint32_t kind);  // null: none are asked for
-// Of a buffer that comes back; any thread.
-void pp_cupti_learn_layouts(const pp_cupti_complete_info* info);
-int pp_cupti_lacks_layouts(void);  // buffers came back, and nothing was said
 // cupti_captures.c
 void pp_cupti_watch_captures(void);
 void pp_cupti_forget_captures(void);

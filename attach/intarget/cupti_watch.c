@@ -1,8 +1,8 @@
 // Whether CUPTI still works for us: looked at with every flush.
 //
-// Buffers and the clock are the process's. A tool that does not subscribe, as the profiler of PyTorch since August 2026,
-// takes both from us without a word, and then nothing would come any more as if the GPU did nothing. They are not taken
-// back: we leave.
+// Buffers and the clock are the process's. A tool that does not subscribe, as the profiler of PyTorch since August
+// 2026, takes both from us without a word, and then nothing would come any more as if the GPU did nothing. They are not
+// taken back: we leave.
 #include "attach/intarget/cupti_library.h"
 
 enum {
@@ -26,8 +26,8 @@ static uint64_t traffic(void) {
 // Has CUPTI write down which contexts there are: a record for which it needs a buffer. 1: it asked us for one.
 static int probe(void) {
   const uint64_t before = traffic();
-  if (PP_CUPTI_CALL(PP_GPU_STEP_FLUSH, pp_cupti_calls->enable_and_dump(PP_CUPTI_KIND_CONTEXT)) ||
-      PP_CUPTI_CALL(PP_GPU_STEP_FLUSH, pp_cupti_calls->flush(0))) {
+  if (PP_CUPTI_CALL(PP_GPU_STEP_FLUSH, pp_cupti_enable_and_dump(PP_CUPTI_KIND_CONTEXT)) ||
+      PP_CUPTI_CALL(PP_GPU_STEP_FLUSH, pp_cupti.cuptiActivityFlushAll(0))) {
     return 1;  // it does not say
   }
   return traffic() != before;
@@ -38,17 +38,16 @@ void pp_cupti_begin_watch(int is_per_thread) {
   has_own_buffer = is_per_thread;
   failed = quiet = silent = wrong = 0;
   is_probe_sure = 0;
-  if (pp_cupti_calls->is_of_process && pp_cupti.cuptiActivityEnableAndDump) {
+  if (pp_cupti.cuptiActivityEnableAndDump) {
     const uint64_t before = traffic();
     is_probe_sure = probe() && traffic() != before;
   }
   seen = traffic();
 }
 
-// A buffer that all threads share may be one of ours which waits for a kernel that runs long: then a probe says nothing.
-static int may_probe(void) {
-  return is_probe_sure && (has_own_buffer || pp_gpu_buffers_out() == 0);
-}
+// A buffer that all threads share may be one of ours which waits for a kernel that runs long: then a probe says
+// nothing.
+static int may_probe(void) { return is_probe_sure && (has_own_buffer || pp_gpu_buffers_out() == 0); }
 
 static int has_buffers(void) {
   const uint64_t now = traffic();

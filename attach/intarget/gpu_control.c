@@ -3,8 +3,7 @@
 
 pp_gpu_self pp_gpu = {.file = {.descriptor = -1}};
 
-static const pp_gpu_backend* const kBackends[] = {&pp_gpu_null_backend, &pp_gpu_cupti_backend,
-                                                  &pp_gpu_cupti_second_backend};
+static const pp_gpu_backend* const kBackends[] = {&pp_gpu_null_backend, &pp_gpu_cupti_backend};
 
 enum {
   PP_SIG_SETMASK = 2,

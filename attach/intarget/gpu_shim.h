@@ -30,7 +30,7 @@ typedef struct pp_gpu_report {
 // thread. A call that could not be made because the process is ending is as good as made.
 typedef struct pp_gpu_backend {
   uint32_t id;  // pp_gpu_backend_id
-  // Finds the library and looks whether it can be used; switches nothing on. May put another backend in its place.
+  // Finds the library and looks whether it can be used; switches nothing on.
   pp_gpu_report (*probe)(void);
   // Switches records on. Where it fails, or `pp_gpu_is_called_off` meanwhile, it leaves the undoing to detach.
   pp_gpu_report (*attach)(void);
@@ -84,9 +84,8 @@ typedef struct pp_gpu_self {
 extern pp_gpu_boot pp_gpu_boot_block;
 extern pp_gpu_self pp_gpu;
 
-extern const pp_gpu_backend pp_gpu_null_backend;          // gpu_null.c
-extern const pp_gpu_backend pp_gpu_cupti_backend;         // cupti_backend.c
-extern const pp_gpu_backend pp_gpu_cupti_second_backend;  // the same
+extern const pp_gpu_backend pp_gpu_null_backend;   // gpu_null.c
+extern const pp_gpu_backend pp_gpu_cupti_backend;  // cupti_backend.c
 
 // gpu_control.c
 int pp_gpu_enter(void* unused);  // for the pending-call queue and the module's exec slot: always 0

@@ -95,7 +95,6 @@ std::string Bash(const CLI::App& root) {
       "    -p|--pid) COMPREPLY=($(compgen -W \"$(pgrep -f python 2>/dev/null)\" -- \"$current\")); return ;;\n"
       "    -f|--format) COMPREPLY=($(compgen -W \"{}\" -- \"$current\")); return ;;\n"
       "    --idle) COMPREPLY=($(compgen -W \"main all none\" -- \"$current\")); return ;;\n"
-      "    --gpu-api) COMPREPLY=($(compgen -W \"v1 v2\" -- \"$current\")); return ;;\n"
       "    --gpu-counters) COMPREPLY=($(compgen -W \"auto on off\" -- \"$current\")); return ;;\n"
       "    --gpu-detail) COMPREPLY=($(compgen -W \"coarse default full\" -- \"$current\")); return ;;\n"
       "    --on-full) COMPREPLY=($(compgen -W \"drop throttle stop\" -- \"$current\")); return ;;\n"

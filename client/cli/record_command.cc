@@ -124,10 +124,6 @@ class RecordCommand : public Command {
                  "The GPU too (CUDA): kernels, copies and waits, with the Python code that launched them");
     app.add_option("--gpu-detail", o.gpu_detail, "The same: coarse (kernels only), default, or full (events too)")
         ->type_name("LEVEL");
-    app.add_option("--gpu-api", o.gpu_api,
-                   "The same, by which of CUPTI's generations of calls: v1 (default), or v2, which other tools can "
-                   "share (CUDA 13.3, driver r610; never tried on a real library)")
-        ->type_name("WHICH");
     app.add_option("--gpu-counters", o.gpu_counters,
                    "How busy the machine's NVIDIA GPUs are, beside the rest: auto (default: where there are some), on "
                    "(says why where there are none), off")

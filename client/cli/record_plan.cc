@@ -222,13 +222,9 @@ Result<void> ReadGpu(const RecordOptions& options, CaptureRequest& request) {
               {"default", GpuCaptureDetail::kDefault},
               {"full", GpuCaptureDetail::kFull}};
   const std::string_view asked = !options.gpu_detail.empty() ? std::string_view(options.gpu_detail) : "default";
-  if (!options.gpu && options.gpu_detail.empty() && options.gpu_api.empty()) {
+  if (!options.gpu && options.gpu_detail.empty()) {
     return {};
   }
-  if (!options.gpu_api.empty() && options.gpu_api != "v1" && options.gpu_api != "v2") {
-    return Usage(fmt::format("--gpu-api {} is not known", CleanText(options.gpu_api)), "give v1 or v2");
-  }
-  request.gpu_api = options.gpu_api == "v2" ? GpuCallGeneration::kSecond : GpuCallGeneration::kFirst;
   for (const auto& row : rows) {
     if (row.name == asked) {
       request.gpu = row.detail;

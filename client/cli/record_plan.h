@@ -33,7 +33,6 @@ struct RecordOptions {
   std::string min_duration;
   std::string on_full;
   std::string gpu_detail;
-  std::string gpu_api;
   std::string steps;
   std::string schedule;  // whole, or its parts, of which `wait` may be one:
   std::string skip_first;

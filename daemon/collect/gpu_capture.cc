@@ -77,13 +77,10 @@ Result<void> GpuCapture::CheckMemory() {
 
 Result<GpuInjection> GpuCapture::Inject(const std::function<bool()>& go_on) {
   const bool is_sampled = target_.stacks == GpuStackKind::kSampled;
-  const bool wants_second = context_.request.gpu_api == GpuCallGeneration::kSecond;
-  const GpuWishes wishes{
-      .detail = DetailOf(context_.request.gpu),
-      .backend = wants_second ? uint32_t{PP_GPU_BACKEND_CUPTI_SECOND} : uint32_t{PP_GPU_BACKEND_CUPTI},
-      .force = context_.request.force,
-      .launch_rate = is_sampled ? kLaunchRate : 0,
-      .graph_rate = is_sampled ? kGraphRate : 0};
+  const GpuWishes wishes{.detail = DetailOf(context_.request.gpu),
+                         .force = context_.request.force,
+                         .launch_rate = is_sampled ? kLaunchRate : 0,
+                         .graph_rate = is_sampled ? kGraphRate : 0};
   accounting_.launch_rate = wishes.launch_rate;
   accounting_.graph_rate = wishes.graph_rate;
   PP_ASSIGN_OR_RETURN(pp_gpu_boot boot,
@@ -200,24 +197,14 @@ void GpuCapture::BeginRecording() {
   if (!TakeClock(library)) {
     return;
   }
-  is_second_ = library.backend == PP_GPU_BACKEND_CUPTI_SECOND;
-  if (is_second_) {
-    decoder_.emplace();
-    joiner_.ExpectWideCorrelations();
-  } else {
-    decoder_.emplace(library.strides);
-  }
+  decoder_.emplace(library.strides);
   joiner_.Begin(library.recording_since);
   coverage_.Begin(library.recording_since);
   if (injection_->sessions_before > 0 && library.version < kLinksGraphsAgain) {
     joiner_.DistrustGraphs();
   }
-  if (AreGpuGraphsWhole(library)) {
-    joiner_.ExpectNoReplays();
-  }
   accounting_.state = GpuCaptureState::kRecording;
-  const bool wants_second = context_.request.gpu_api == GpuCallGeneration::kSecond;
-  for (const std::string& notice : GpuLibraryNotices(target_.pid, library, wants_second)) {
+  for (const std::string& notice : GpuLibraryNotices(target_.pid, library)) {
     context_.writer.AddNotice(MonotonicNow(), notice);
   }
   if (memory_is_unknown_) {
@@ -272,9 +259,6 @@ void GpuCapture::Follow(Nanos now) {
 }
 
 void GpuCapture::Decode(const GpuBatch& batch) {
-  if (const auto layouts = injection_->arena.NewLayouts(); layouts.has_value() && is_second_) {
-    decoder_->Learn(*layouts);
-  }
   decoder_->Decode(batch.records, [this](const GpuRecord& record) {
     untold_ += is_over_ && record.start != 0 && !clock_.IsTold(record.start) ? 1 : 0;
     if (record.kind == GpuRecordKind::kMarker) {

@@ -116,7 +116,6 @@ class GpuCapture {
   uint64_t untold_ = 0;   // records that were left out at the end, as CUPTI's clock was not fitted to ours
   bool is_over_ = false;  // no more readings of clocks come, nor buffers
   bool memory_is_unknown_ = false;
-  bool is_second_ = false;  // the generation of CUPTI's calls that is used
   GpuSilence::State told_silence_ = GpuSilence::State::kNone;
   bool has_finished_ = false;  // all that came has been taken
 };

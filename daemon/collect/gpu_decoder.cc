@@ -1,14 +1,12 @@
 #include "daemon/collect/gpu_decoder.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kKindBytes = 4;         // at the beginning of every record
-constexpr uint8_t kMostFieldBytes = 16;  // a UUID
+constexpr size_t kKindBytes = 4;  // at the beginning of every record
 
 struct Field {
   uint16_t from;  // offset in CUPTI's record
@@ -142,40 +140,6 @@ GpuDecoder::GpuDecoder(std::span<const uint16_t> strides) {
   }
 }
 
-// A plan that reads nothing where what is said cannot be, and steps over such records where their length is known.
-GpuDecoder::Plan GpuDecoder::PlanFor(const GpuFieldsOfKind& chosen, const pp_gpu_layout& layout, uint16_t stride) {
-  Plan plan;
-  if (layout.state != PP_GPU_LAYOUT_KNOWN) {
-    plan.stride = stride >= kKindBytes ? stride : 0;
-    return plan;
-  }
-  const bool has_kind = layout.sizes[0] == kKindBytes && layout.offsets[0] == 0;
-  if (!has_kind || layout.bytes < kKindBytes || stride < layout.bytes) {
-    return plan;
-  }
-  plan.stride = stride;
-  plan.is_read = true;
-  plan.source = chosen.source;
-  for (size_t i = 0; i < chosen.fields.size(); ++i) {
-    const GpuField& field = chosen.fields[i];
-    const uint8_t size = layout.sizes[i + 1];
-    const uint16_t from = layout.offsets[i + 1];
-    const bool is_number = size <= sizeof(uint64_t) && std::has_single_bit(size);
-    if ((is_number || (size == field.size && size == kMostFieldBytes)) && from + size <= layout.bytes) {
-      plan.copies.push_back({from, field.to, std::min(size, field.size)});
-    }
-  }
-  return plan;
-}
-
-void GpuDecoder::Learn(const GpuLayouts& layouts) {
-  const std::span<const GpuFieldsOfKind> chosen = GpuChosenFields();
-  for (size_t i = 0; i < chosen.size(); ++i) {
-    const auto kind = static_cast<size_t>(chosen[i].kind);
-    plans_[kind] = PlanFor(chosen[i], layouts.rows[i], layouts.strides[kind]);
-  }
-}
-
 // The first record, and its size; 0: there is no more.
 size_t GpuDecoder::Next(std::span<const uint8_t> bytes, GpuRecord& record) {
   uint32_t kind = 0;
@@ -200,15 +164,13 @@ size_t GpuDecoder::Next(std::span<const uint8_t> bytes, GpuRecord& record) {
   }
   record = {};
   record.kind = static_cast<GpuRecordKind>(kind);
-  record.source = plan.source;
   auto* to = reinterpret_cast<uint8_t*>(&record);
   for (const Copy& copy : plan.copies) {  // little-endian: the lower bytes of a wider field
     switch (copy.size) {
       case 1: CopyNumber<uint8_t>(bytes.data() + copy.from, to + copy.to); break;
       case 2: CopyNumber<uint16_t>(bytes.data() + copy.from, to + copy.to); break;
       case 4: CopyNumber<uint32_t>(bytes.data() + copy.from, to + copy.to); break;
-      case 8: CopyNumber<uint64_t>(bytes.data() + copy.from, to + copy.to); break;
-      default: std::memcpy(to + copy.to, bytes.data() + copy.from, copy.size); break;
+      default: CopyNumber<uint64_t>(bytes.data() + copy.from, to + copy.to); break;
     }
   }
   return plan.stride;

@@ -1,10 +1,10 @@
 // Cuts a buffer of CUPTI into its records and reads the fields that we use: the one home of CUPTI's layouts.
 //
-// Works on bytes and on what the library in the target says of its own records (how far each kind's are apart; where
-// the fields were chosen, also where they are), and knows nothing of where they lie. The bytes are hostile and may
-// change while they are read, and so is what is said of them: nothing is read outside the buffer, each field once, and
-// a record that cannot be ends the buffer. Otherwise offsets are a table: the beginnings of CUPTI's structures never
-// changed, later versions only append; a field behind what a version's record has is 0.
+// Works on bytes and on what the library in the target says of its own records (how far each kind's are apart), and
+// knows nothing of where they lie. The bytes are hostile and may change while they are read, and so is what is said of
+// them: nothing is read outside the buffer, each field once, and a record that cannot be ends the buffer. Offsets are a
+// table: the beginnings of CUPTI's structures never changed, later versions only append; a field behind what a
+// version's record has is 0.
 #pragma once
 
 #include <array>
@@ -13,8 +13,6 @@
 #include <span>
 #include <vector>
 
-#include "attach/inject/gpu_arena.h"
-#include "daemon/collect/gpu_fields.h"
 #include "daemon/collect/gpu_record.h"
 
 namespace ptrace_prof {
@@ -25,9 +23,6 @@ class GpuDecoder {
  public:
   // `strides`: bytes from one record of a kind to the next; 0: the library has no such kind.
   explicit GpuDecoder(std::span<const uint16_t> strides);
-  // Of records whose fields were chosen (GpuChosenFields). None is read before it is known where those are.
-  GpuDecoder() = default;
-  void Learn(const GpuLayouts& layouts);
 
   // Calls visit(const GpuRecord&) for each record of a kind that we know.
   template <typename Visit>
@@ -55,16 +50,14 @@ class GpuDecoder {
   struct Copy {
     uint16_t from;
     uint16_t to;
-    uint8_t size;  // 1, 2, 4, 8, 16
+    uint8_t size;  // 1, 2, 4, 8
   };
   struct Plan {
     uint16_t stride = 0;
     bool is_read = false;
-    uint32_t source = 0;  // what GpuRecord.source is if nothing is copied there
     std::vector<Copy> copies;
   };
 
-  static Plan PlanFor(const GpuFieldsOfKind& chosen, const pp_gpu_layout& layout, uint16_t stride);
   size_t Next(std::span<const uint8_t> bytes, GpuRecord& record);
 
   std::array<Plan, kGpuRecordKinds> plans_;

@@ -189,7 +189,7 @@ void GpuJoiner::NoteLaunch(const Call& call, const GpuCallSite& site) {
 
 void GpuJoiner::FollowSilence(const Call& call, const GpuLaunch& launch) {
   if ((launch.is_implied && !launches_.captures().Covers(launch.begin)) ||
-      (call.kind == GpuCallKind::kGraph && replays_owe_ && ImpliesMore(call))) {
+      (call.kind == GpuCallKind::kGraph && ImpliesMore(call))) {
     silence_.Launched(call.thread, launch.begin);
   } else if (call.kind == GpuCallKind::kSync && call.call.result == 0) {
     silence_.Waited(call.thread, call.call.begin, call.call.end);

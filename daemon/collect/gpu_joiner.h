@@ -69,10 +69,6 @@ class GpuJoiner {
 
   // The counters of this side; the others are left alone.
   void CountInto(GpuAccounting& accounting) const;
-  // Replays of graphs owe nothing: of those of before, nothing is told.
-  void ExpectNoReplays() { replays_owe_ = false; }
-  // Correlations in records are of 64 bits.
-  void ExpectWideCorrelations() { launches_.ExpectWide(); }
   // Which launch an operation of a graph is of cannot be believed: it gets none.
   void DistrustGraphs() { are_graphs_unlinked_ = true; }
   const GpuSilence& silence() const { return silence_; }
@@ -134,7 +130,6 @@ class GpuJoiner {
   GpuSilence silence_;
   uint64_t zeros_ = 0;
   bool has_heard_ = false;  // from the GPU, since the last Settle
-  bool replays_owe_ = true;
   bool are_graphs_unlinked_ = false;
   std::map<uint32_t, Nanos> replays_;  // of each graph the first that was seen
   Nanos first_instantiation_{INT64_MAX};

@@ -14,11 +14,10 @@ constexpr Nanos kYoung = Nanos::FromSeconds(30);
 GpuLaunches::GpuLaunches() : slots_(kFirstSlots) {}
 
 // The nearest to the last one that ends in these bits.
-uint64_t GpuLaunches::Widen(uint64_t said) {
-  if (are_wide_ || said == 0) {  // 0: there is none
-    return said;
+uint64_t GpuLaunches::Widen(uint32_t correlation) {
+  if (correlation == 0) {  // there is none
+    return 0;
   }
-  const auto correlation = static_cast<uint32_t>(said);
   if (last_ == 0) {
     last_ = correlation;
     return correlation;

@@ -2,7 +2,7 @@
 //
 // A table of slots in which newer correlations take the place of older ones: bounded, without an allocation in the
 // steady state, and as correlations count up it holds the last ones. It grows while what it would have to forget is
-// young. Correlations are 32 bits in most records and wrap; Widen makes them count on. One per target; one thread.
+// young. Correlations are 32 bits in records and wrap; Widen makes them count on. One per target; one thread.
 #pragma once
 
 #include <cstdint>
@@ -43,9 +43,7 @@ class GpuLaunches {
  public:
   GpuLaunches();
 
-  uint64_t Widen(uint64_t correlation);
-  // They are of 64 bits and do not wrap.
-  void ExpectWide() { are_wide_ = true; }
+  uint64_t Widen(uint32_t correlation);
   // Null: not there, or forgotten. Until the next Add.
   GpuLaunch* Find(uint64_t correlation);
   // It must not be there.
@@ -65,7 +63,6 @@ class GpuLaunches {
 
   std::vector<GpuLaunch> slots_;
   uint64_t last_ = 0;
-  bool are_wide_ = false;
   GpuUnseenLaunches forgotten_;
   GpuGraphCaptures captures_;
 };

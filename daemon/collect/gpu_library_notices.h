@@ -1,5 +1,5 @@
-// What is to be told of a GPU's library once it records: what of its answers differs from what was asked. Pure
-// functions.
+// What is to be told of a GPU's library once it records: what of its answers differs from what was asked. A
+// pure function.
 #pragma once
 
 #include <string>
@@ -10,10 +10,6 @@
 
 namespace ptrace_prof {
 
-// Whether another tool of CUPTI's second generation has CUDA graphs recorded as a whole, not node by node.
-bool AreGpuGraphsWhole(const GpuLibrary& library);
-
-// `wants_second`: the second generation of CUPTI's calls was asked for.
-std::vector<std::string> GpuLibraryNotices(Pid pid, const GpuLibrary& library, bool wants_second);
+std::vector<std::string> GpuLibraryNotices(Pid pid, const GpuLibrary& library);
 
 }  // namespace ptrace_prof

@@ -36,9 +36,9 @@ struct GpuRecord {
   uint32_t device = 0;
   uint32_t context = 0;
   uint32_t stream = 0;
-  uint64_t correlation = 0;  // of 32 bits in records whose fields cannot be chosen
-  uint64_t name = 0;         // an address in the target: of a kernel, of a device, of a marker
-  uint64_t domain = 0;       // the same, of a marker's domain
+  uint32_t correlation = 0;
+  uint64_t name = 0;    // an address in the target: of a kernel, of a device, of a marker
+  uint64_t domain = 0;  // the same, of a marker's domain
   std::array<uint32_t, 3> grid{};
   std::array<uint32_t, 3> block{};
   uint32_t registers = 0;

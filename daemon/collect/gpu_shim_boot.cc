@@ -12,7 +12,6 @@
 #include "attach/proc/maps.h"
 #include "attach/proc/procfs.h"
 #include "daemon/collect/gpu_calls.h"
-#include "daemon/collect/gpu_fields.h"
 #include "daemon/collect/mapped_functions.h"
 #include "daemon/inspect/gpu_library.h"
 #include "symbolizer/cpython/interpreter_symbols.h"
@@ -169,7 +168,6 @@ Result<pp_gpu_boot> DescribeForGpuShim(Pid pid, RemoteMemory& memory, const Pyth
   boot.grace_millis = kGraceMillis;
   boot.device_pool_limit = kDevicePoolLimit;
   SetGpuDetail(wishes.detail, &boot);
-  SetGpuFields(&boot);
   PP_ASSIGN_OR_RETURN(const std::vector<MemoryRegion> regions, ReadMaps(pid));
   if (wishes.backend != PP_GPU_BACKEND_NULL) {
     PP_RETURN_IF_ERROR(SetLibrary(pid, regions, boot));

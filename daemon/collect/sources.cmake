@@ -4,7 +4,7 @@ pp_library(daemon/collect
           collect/call_tracer.cc collect/call_window.cc collect/capture.cc
           collect/child_count.cc collect/clock_fit.cc collect/cpu_of_others.cc collect/entry_wait.cc
           collect/gpu_annotations.cc collect/gpu_call_sites.cc collect/gpu_calls.cc collect/gpu_calls_table.cc
-          collect/gpu_capture.cc collect/gpu_clock.cc collect/gpu_decoder.cc collect/gpu_detail.cc collect/gpu_early.cc collect/gpu_fields.cc
+          collect/gpu_capture.cc collect/gpu_clock.cc collect/gpu_decoder.cc collect/gpu_detail.cc collect/gpu_early.cc
           collect/gpu_engine_wait.cc
           collect/gpu_graph_captures.cc
           collect/gpu_inventory.cc collect/gpu_joiner.cc collect/gpu_launch_stacks.cc collect/gpu_library_notices.cc collect/gpu_launches.cc

@@ -107,7 +107,6 @@ constexpr std::string_view kModeNames[] = {"sample", "trace", "auto"};
 constexpr std::string_view kOnFullNames[] = {"drop", "stop", "throttle"};
 constexpr std::string_view kGpuCounterNames[] = {"auto", "on", "off"};
 constexpr std::string_view kGpuNames[] = {"off", "coarse", "default", "full"};
-constexpr std::string_view kGpuApiNames[] = {"v1", "v2"};
 constexpr std::string_view kIdleNames[] = {"main", "all", "none"};
 constexpr std::string_view kStopNames[] = {"brief", "none", "all"};
 
@@ -190,12 +189,6 @@ constexpr KeyRow kKeys[] = {
        return r.gpu == GpuCaptureDetail::kOff ? std::string() : std::string(kGpuNames[static_cast<size_t>(r.gpu)]);
      },
      [](std::string_view t, CaptureRequest& r) { return ParseName(t, kGpuNames, r.gpu); }},
-    {"gpu_api", "v1 or v2",
-     [](const CaptureRequest& r) {
-       return r.gpu_api == GpuCallGeneration::kFirst ? std::string()
-                                                     : std::string(kGpuApiNames[static_cast<size_t>(r.gpu_api)]);
-     },
-     [](std::string_view t, CaptureRequest& r) { return ParseName(t, kGpuApiNames, r.gpu_api); }},
     {"pid", "1 to 4194304, or 0 for a verb that needs none",
      [](const CaptureRequest& r) { return std::to_string(r.pid.value); },
      [](std::string_view t, CaptureRequest& r) { return ParseIn<int32_t>(t, 0, kMaxPid, r.pid.value); }},
@@ -309,9 +302,6 @@ Result<void> CheckWhole(const CaptureRequest& request) {
   }
   if (request.gpu != GpuCaptureDetail::kOff && request.verb != CaptureVerb::kRecord) {
     return Invalid("gpu goes with verb=record only", "leave gpu out, or record");
-  }
-  if (request.gpu_api != GpuCallGeneration::kFirst && request.gpu == GpuCaptureDetail::kOff) {
-    return Invalid("gpu_api goes with gpu only", "leave gpu_api out, or record a GPU");
   }
   if (request.locals && request.verb != CaptureVerb::kDump) {
     return Invalid("locals=1 goes with verb=dump only", "leave locals out, or dump");

@@ -65,10 +65,6 @@ enum class GpuCaptureDetail : uint8_t {
   kFull,     // and events
 };
 
-// By which of CUPTI's generations of calls; the second one, where library and driver have it, can be shared with other
-// tools.
-enum class GpuCallGeneration : uint8_t { kFirst, kSecond };
-
 // Of kTrace, and of kAuto as far as it comes to that.
 struct CallTraceOptions {
   bool c_calls = false;                        // calls of C functions too
@@ -100,7 +96,6 @@ struct CaptureRequest {
   std::string sampled_because;  // of a trace: why kAuto came to kSample; empty: it was not asked, or could trace
   CallTraceOptions trace;
   GpuCaptureDetail gpu = GpuCaptureDetail::kOff;  // of the process itself, not of its children
-  GpuCallGeneration gpu_api = GpuCallGeneration::kFirst;
   // Comes in even where the job disabled remote debugging, or where what we know of CUPTI or its GPU speaks against it.
   // Only where something comes in: with calls that are traced, or a GPU.
   bool force = false;

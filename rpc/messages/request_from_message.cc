@@ -213,19 +213,6 @@ Result<void> RefuseSampling(const v1::SampleOptions& options) {
   return {};
 }
 
-Result<void> ReadGpuApi(const v1::CaptureSpec& spec, CaptureRequest& request) {
-  switch (spec.gpu_api()) {
-    case v1::GPU_API_UNSPECIFIED:
-    case v1::GPU_API_V1: return {};
-    case v1::GPU_API_V2: request.gpu_api = GpuCallGeneration::kSecond; return {};
-    default: break;
-  }
-  return Because(
-      Reason::kNotYet,
-      fmt::format("gpu_api {} is not known to this version of ptrace-prof", static_cast<int>(spec.gpu_api())),
-      "use GPU_API_V1 or GPU_API_V2");
-}
-
 Result<void> ReadGpu(const v1::CaptureSpec& spec, CaptureRequest& request) {
   switch (spec.gpu()) {
     case v1::GPU_DETAIL_UNSPECIFIED: return {};
@@ -321,7 +308,6 @@ Result<CaptureRequest> RequestFrom(const v1::CaptureSpec& spec) {
   PP_RETURN_IF_ERROR(ReadMode(spec, request));
   PP_RETURN_IF_ERROR(ReadGpuCounters(spec, request));
   PP_RETURN_IF_ERROR(ReadGpu(spec, request));
-  PP_RETURN_IF_ERROR(ReadGpuApi(spec, request));
   request.force = spec.force();
   if (request.force && request.mode == CaptureMode::kSample && request.gpu == GpuCaptureDetail::kOff) {
     return Invalid("force goes with MODE_TRACE, MODE_AUTO or gpu",

@@ -68,9 +68,6 @@ void FillSpec(const CaptureRequest& request, v1::CaptureSpec* out) {
   out->set_mode(ToMessage(request.mode));
   out->set_gpu_counters(ToMessage(request.gpu_counters));
   out->set_gpu(ToMessage(request.gpu));
-  if (request.gpu_api == GpuCallGeneration::kSecond) {
-    out->set_gpu_api(v1::GPU_API_V2);
-  }
   out->set_force(request.force);
   if (request.mode != CaptureMode::kSample) {
     out->mutable_trace()->set_c_calls(request.trace.c_calls);

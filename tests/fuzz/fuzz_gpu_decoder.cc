@@ -1,8 +1,7 @@
 // Any bytes as buffers of a GPU's records, with any strides: what is read stays within them, and what comes out of the
 // join and the trace is bounded and makes sense.
 //
-// The first byte: how strides are given (as a library has them, or by the bytes), whether fields were chosen, and where
-// they are then follows from the bytes too; and in how many settles.
+// The first byte: how strides are given (as a library has them, or by the bytes), and in how many settles.
 #include <array>
 #include <cstdint>
 #include <cstdlib>
@@ -67,23 +66,6 @@ std::array<uint16_t, kGpuRecordKinds> Strides(const uint8_t* data, size_t size, 
   return strides;
 }
 
-GpuLayouts Layouts(const uint8_t* data, size_t size) {
-  GpuLayouts layouts;
-  layouts.strides = Strides(data, size, false);
-  size_t at = 0;
-  const auto next = [&] { return size == 0 ? uint8_t{0} : data[at++ % size]; };
-  for (pp_gpu_layout& row : layouts.rows) {
-    row.state = next() % 3;
-    row.bytes = next();
-    for (size_t i = 1; i < PP_GPU_LAYOUT_FIELDS; ++i) {
-      row.offsets[i] = next();
-      row.sizes[i] = uint8_t(1 << next() % 6);
-    }
-    row.sizes[0] = next() % 2 == 0 ? 4 : next();
-  }
-  return layouts;
-}
-
 }  // namespace
 }  // namespace ptrace_prof
 
@@ -93,11 +75,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   GpuDecoder decoder(Strides(data + 1, size - 1, (data[0] & 1) == 0));
-  const bool is_chosen = (data[0] & 2) != 0;
-  if (is_chosen) {
-    decoder = GpuDecoder();
-    decoder.Learn(Layouts(data + 1, size - 1));
-  }
   FakeMemory memory;
   for (size_t i = 1; i < size; ++i) {
     memory.Put(FakeMemory::kBase + i - 1, data[i]);
@@ -114,9 +91,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   clock.AddPair(Nanos(data[0]), Nanos(1000), Nanos(50));
   GpuAnnotations annotations(writer, names, clock, sites);
   GpuJoiner joiner(Pid(7), writer, stacks, names, clock, sites);
-  if (is_chosen) {
-    joiner.ExpectWideCorrelations();
-  }
   size_t records = 0;
   const size_t pieces = 1 + data[0] / 64;
   for (size_t piece = 0; piece < pieces; ++piece) {

@@ -164,31 +164,6 @@ class Rules(unittest.TestCase):
         self.assertEqual(play("subscribers"),
                          {"wrong": 1, "first": 0, "second": 39, "owner": "CUPTI for the first", "left": 0, "again": 0})
 
-    def test_generations_of_calls_do_not_mix(self):
-        self.assertEqual(play("generations", "130400"), {"seen": [0, 14, 14, 0, 0, 14], "size": [0, 248]})
-
-    def test_several_tools_of_the_second_generation(self):
-        seen = play("several", "130400", driver=13040)
-        self.assertEqual(seen.pop("of the first generation"), [39, 14, 14, 14, 14, 14, 14])
-        self.assertEqual(seen, {"attached": [[0, 0, 0], [0, 0, 0]], "alone": 39, "owner": "CUPTI for the first", "forced": 1, "finalized": 0,
-                                "kernels": [KERNELS_OF_STEP, 2 * KERNELS_OF_STEP], "left": [0, 0], "again": [0, 14]})
-
-    def test_an_older_driver_lets_no_tools_share(self):
-        seen = play("several", "130400", driver=13020)
-        self.assertEqual((seen["attached"][0][0], seen["alone"]), (39, 0))
-
-    def test_fields_that_are_chosen(self):
-        for version in ("130300", "130400"):
-            with self.subTest(version=version):
-                seen = play("chosen", version, driver=13040, correlation_high=5)
-                answers = ("none", "not the kind first", "no such", "of calls", "some", "others", "late")
-                self.assertEqual([seen[one] for one in answers], [1, 1, 1, 0, 0, 14, 14])
-                self.assertEqual(seen["layout"], [40, {"0": [0, 4], "24": [8, 8], "8": [16, 8], "7": [24, 8], "22": [32, 8]}])
-                true = sorted((5 << 32 | one["correlation"], one["name"]) for one in traced(seen, "kernel"))
-                self.assertEqual(sorted((number, name) for number, name, _ in seen["kernels"]), true)
-                self.assertGreater(min(took for _, _, took in seen["kernels"]), 0)
-                self.assertGreater(seen["calls seen"], 0)
-
     def test_buffers_belong_to_whoever_registered_last(self):
         self.assertEqual(play("stolen_buffers"), {"registered": 0, "first": KERNELS_OF_STEP, "then": KERNELS_OF_STEP,
                                                   "second": KERNELS_OF_STEP})

@@ -40,9 +40,6 @@ OUR_NAMES = {"start": "start", "end": "end", "device": "deviceId", "context": "c
              "object": "objectKind", "domain": "domain", "warp": "numThreadsPerWarp", "warps": "maxWarpsPerMultiprocessor",
              "slice": "isMigEnabled", "gpu_instance": "gpuInstanceId", "compute_instance": "computeInstanceId",
              "slice_uuid": "migUuid"}
-FIELD_LISTS = {1: "Memcpy", 2: "Memset", 5: "Api", 8: "Device", 9: "Context", 10: "Kernel", 12: "Marker", 17: "Overhead",
-               22: "Memcpy2", 37: "Stream", 38: "Synchronization", 51: "GraphTrace", 52: "Jit"}
-PLACES = {(12, "processId"): "objectId.pt.processId", (12, "threadId"): "objectId.pt.threadId"}
 OLDEST = {"Marker": 2, "Kernel": 8, "Memcpy": 5, "Memset": 4, "Device": 4}  # of the versions that we support
 
 
@@ -61,18 +58,6 @@ def structures(folder, files=("cupti_activity.h", "cupti_activity_deprecated.h")
                                          text, flags=re.S):
                 found[name] = body
     return found
-
-
-def field_lists(folder):
-    """{list of fields of a kind: [(name in the structures, type)…] by number}, as the headers have them in their comments."""
-    text, lists = (folder / "cupti_activity.h").read_text(errors="replace"), {}
-    for body, name in re.findall(r"typedef enum\s*\{((?:(?!typedef enum).)*?)\}\s*CUpti_Activity(\w+)FieldIds", text, flags=re.S):
-        rows = lists[name] = []
-        for comment, enumerator in re.findall(r"/\*\*(.*?)\*/\s*\w+_FIELD_(\w+)", body, flags=re.S):
-            said = re.search(r"\*\s*((?:const )?\w+ ?\**)\s*(\w+);", comment)
-            # What it is called there, but for one whose comment is another field's.
-            rows.append(("end" if enumerator == "END" else said.group(2), said.group(1)) if said else None)
-    return lists
 
 
 def write_cuda_headers(place):
@@ -124,27 +109,6 @@ class Headers(unittest.TestCase):
                 places = evaluate(include_folder(version), [f"offsetof(CUpti_CallbackData, {field})" for field in (
                     "callbackSite", "functionReturnValue", "correlationId")])
                 self.assertEqual(places, [0, 24, 64])
-
-    def test_fields_that_can_be_chosen(self):
-        """The double's table of them (cupti_fields_table.c): numbers, where they are predefined, how long they are if chosen."""
-        text = (double.ROOT / "tests/doubles/cuda/cupti_fields_table.c").read_text()
-        rows = [tuple(row) for row in re.findall(r"\{(\d+), (\d+), (\d+), (\d+), (\w+)\}", text)]
-        for version in [version for version in HERE if int(version) >= 130300]:
-            with self.subTest(version=version):
-                there = structures(include_folder(version), ("cupti_activity.h",))
-                lists, expressions = field_lists(include_folder(version)), []
-                for kind, number, _, _, _ in rows:
-                    start = STRUCTURES[int(kind)]
-                    structure = max((name for name in there if re.fullmatch(start + r"\d*", name)),
-                                    key=lambda name: int(name[len(start):] or 1))
-                    theirs, declared = lists[FIELD_LISTS[int(kind)]][int(number)]
-                    expressions += [f"offsetof(CUpti_Activity{structure}, {PLACES.get((int(kind), theirs), theirs)})",
-                                    f"sizeof({declared})"]
-                said = evaluate(include_folder(version), expressions)
-                wrong = [(row, at, size) for row, at, size in zip(rows, said[::2], said[1::2])
-                         if (int(row[2]), 8 if row[4] == "kCorrelation" else int(row[4])) != (at, size)]
-                self.assertEqual(wrong, [])
-                self.assertGreater(len(rows), 100)
 
     def fields(self, there):
         """(structure, field, where we say it is)"""

@@ -61,15 +61,6 @@ class GpuNvtx(gpu_case.GpuCase):
         self.assertLessEqual(between[0] - gpu_case.WITHIN, when)
         self.assertLessEqual(when, between[1] + gpu_case.WITHIN)
 
-    def test_by_the_second_generation_of_calls(self):
-        target = self.annotated(version="130400", driver=13040)
-        self.capture(target, *FULL, "--gpu-api", "v2")
-        self.assertTrue(any("second generation" in notice for notice in self.notices), self.notices)
-        self.assertSaid(self.truth(target)["annotations"])
-        self.assertEqual([self.totals[f"annotations{name}"] for name in ("", "_without_begin", "_without_end", "_lost")],
-                         [len(self.annotations), 1 + THREADS, 1 + THREADS, 0])
-        self.assertEqual((self.totals["skipped"], self.totals["unknown"]), (0, 0))
-
     def test_what_the_job_said(self):
         for version in ("18", "130001", "130400"):
             with self.subTest(version=version):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Which versions of CUPTI the GPU shim works with and which it leaves alone, what --force changes about that, and what it says where
-a tool uses CUPTI's second generation of calls. On doubles of CUDA (tests/doubles/cuda).
+"""Which versions of CUPTI the GPU shim works with and which it leaves alone, and what --force changes about that. On doubles of CUDA
+(tests/doubles/cuda).
 """
 import json
 import pathlib
@@ -11,7 +11,7 @@ import gpu_shim_test as shim
 from support import case, profiler
 
 MPS = {"CUDA_MPS_PIPE_DIRECTORY": "/tmp/nvidia-mps"}
-OLD, BAD, SECOND = "17", "130000", "130400"
+OLD, BAD = "17", "130000"
 
 
 class Policy(shim.GpuShimCase):
@@ -103,32 +103,6 @@ class Policy(shim.GpuShimCase):
                 if reason != "CUPTI_TOO_OLD":
                     self.assertRegex(profiler.must(*record, "--force").errors, r"GPU of process \d+: [1-9][\d,]* kernels")
                 self.assertEndsWell(target)
-
-    def test_the_second_generation_of_calls(self):
-        """A tool that uses it keeps what it has; where only its traces are left, CUPTI still does not take the first."""
-        target = self.start_job(SECOND)
-        target.tell("second")
-        self.assertEqual(target.expect("second").text, "second 0")
-        for options in ((), ("--force",)):
-            self.assertIn('"a tool of the second generation"', self.assertRefused(target, "CONFLICT_SUBSCRIBER", *options))
-        target.tell("release")
-        target.expect("released")
-        self.assertRefused(target, "CONFLICT_SUBSCRIBER")
-        self.assertEndsWell(target)
-
-    def test_that_generation_while_we_record(self):
-        """It is that tool that is refused then, and can begin afterwards."""
-        target = self.start_job(SECOND)
-        with self.recording(target) as driver:
-            target.tell("second")
-            self.assertEqual(target.expect("second").text, "second 39")
-            driver.communicate("", timeout=shim.DEADLINE)
-        self.assertEqual(driver.returncode, 0)
-        target.tell("second")
-        self.assertEqual(target.expect("second").text, "second 0")
-        target.tell("release")
-        target.expect("released")
-        self.assertEndsWell(target)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ foreach(minor ${PP_MINORS} ${PP_FREE_THREADED_MINORS} once)
     ENVIRONMENT "PTRACE_PROF_BIN=$<TARGET_FILE:ptrace-prof>;PTRACE_PROFD_BIN=$<TARGET_FILE:ptrace-profd>;PP_GPU_TRACE_DUMP=$<TARGET_FILE:gpu_trace_dump>;PP_CUDA_DOUBLES=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/tests/cuda;PP_FAKE_NVML=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/tests/doubles/nvml;PYTHONDONTWRITEBYTECODE=1")
 endforeach()
 # The same with the faults of the doubles, and with jobs of all sorts: once, as these are CUPTI's and not CPython's.
-foreach(part gpu_faults gpu_detail gpu_nvtx gpu_anywhere gpu_second gpu_shared)
+foreach(part gpu_faults gpu_detail gpu_nvtx gpu_anywhere gpu_shared)
   add_test(NAME integration.${part}
     COMMAND ${PP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/integration/${part}_test.py --any)
   set_tests_properties(integration.${part} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS integration

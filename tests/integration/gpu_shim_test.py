@@ -29,8 +29,6 @@ KEPT = []  # of CUPTI
 if real_cuda.IS_REAL:  # taking it down ends jobs there (docs/gpu.md)
     KEPT, FINALIZED = ["--keep"], 6
 TAKEN_DOWN, DORMANT_BROKEN, TAKEN_OVER = 7, 8, 9
-DORMANT_SHARED = 12
-SECOND = 2  # of backends
 FATAL, BROKEN, TAKEN, CLOCK = 3, 5, 6, 7  # why it left
 CONTROL_THREAD = "ptrace-prof-gpu"
 
@@ -243,71 +241,6 @@ class Buffers(GpuShimCase):
         self.assertEndsWell(target)
 
 
-class Second(GpuShimCase):
-    """By CUPTI's second generation of calls."""
-
-    def job(self, **options):
-        return super().job(version="130400", driver=13040, **options)
-
-    def test_again_and_again(self):
-        target = self.job()
-        files, threads = open_files(target.pid), thread_names(target.pid)
-        status, said = drive(target.pid, "--second", "--count", ROUNDS, "--kernels", 50)
-        self.assertEqual(status, 0, said)
-        self.assertEqual({one["recording"]["backend"] for one in said if "recording" in one}, {SECOND})
-        self.assertEqual({one["left"]["how"] for one in said if "left" in one}, {DORMANT_SHARED})
-        self.assertEqual({one["left"]["broken"] for one in said if "left" in one}, {0})
-        self.assertGone(target.pid)
-        self.assertEqual(open_files(target.pid), files)
-        self.assertEqual([name for name in thread_names(target.pid) if "prof" in name], [])
-        self.assertGreaterEqual(len(thread_names(target.pid)), len(threads), "CUPTI's own stay")
-        self.assertEndsWell(target)
-
-    def test_killed_collector(self):
-        target = self.job()
-        with self.recording(target, "--second", "--lease-ms", 300) as driver:
-            driver.send_signal(signal.SIGKILL)
-        self.assertGone(target.pid)
-        self.assertEqual(len(self.left(target, "--second", "--kernels", 50)), 1)
-        self.assertEndsWell(target)
-
-    def test_target_ends_while_recorded(self):
-        target = self.job()
-        with self.recording(target, "--second") as driver:
-            self.assertEqual((target.finish(), target.stderr()), (0, ""))
-            driver.communicate("", timeout=DEADLINE)
-
-    def test_nobody_takes_the_buffers(self):
-        target = self.job()
-        with self.recording(target, "--second", "--no-drain", "--slots", 1) as driver:
-            shared = 0
-            while shared < 200:  # until the slot is full and more was wanted
-                target.tell("ping")
-                shared = int(target.expect("pong").text.split()[1])
-            said = driver.communicate("", timeout=DEADLINE)[0]
-        self.assertEqual(driver.returncode, 0, said)
-        self.assertGreater(json.loads(said.splitlines()[-1])["left"]["declined"], 0)
-        self.assertEndsWell(target)
-
-    def test_slow_deliveries(self):
-        target = self.job(delivery_ms=20)
-        one, = self.left(target, "--second", "--kernels", 300)
-        self.assertEqual((one["how"], one["broken"]), (DORMANT_SHARED, 0))
-        self.assertEndsWell(target)
-
-    def test_records_that_cannot_be_measured_are_as_long_as_it_is_said(self):
-        target = self.job(next_record_result=21)
-        self.assertEqual(self.left(target, "--second")[0]["how"], DORMANT_SHARED)
-        self.assertEndsWell(target)
-
-    def test_results_of_subscribing(self):
-        for result, reason in ((15, "DRIVER_TOO_OLD"), (35, "NO_PRIVILEGE"), (39, "CONFLICT_SUBSCRIBER")):
-            with self.subTest(result=result):
-                target = self.job(subscribe_result=result)
-                self.assertEqual(self.refused(target, "--second")["reason"], reason)
-                self.assertEndsWell(target)
-
-
 class Refusals(GpuShimCase):
     def test_no_cuda(self):
         target = self.start("injectable.py", "busy")
@@ -322,7 +255,8 @@ class Refusals(GpuShimCase):
         self.assertEndsWell(target)
 
     def test_results_of_subscribing(self):
-        for result, reason in ((15, "DRIVER_TOO_OLD"), (35, "NO_PRIVILEGE"), (41, "CUPTI_BLOCKED"), (8, "CUPTI_BLOCKED")):
+        for result, reason in ((14, "CONFLICT_SUBSCRIBER"), (15, "DRIVER_TOO_OLD"), (35, "NO_PRIVILEGE"), (39, "CONFLICT_SUBSCRIBER"),
+                               (41, "CUPTI_BLOCKED"), (8, "CUPTI_BLOCKED")):
             with self.subTest(result=result):
                 target = self.job(subscribe_result=result)
                 self.assertEqual(self.refused(target)["reason"], reason)

@@ -67,7 +67,7 @@ class StubFile(unittest.TestCase):
 class GpuShimFile(StubFile):
     path, init = STUB.with_name("ptrace_prof_gpu.so"), "PyInit__ptrace_prof_gpu"
     header, magic = "attach/abi/gpu_boot.h", "PP_GPU_BOOT_MAGIC"
-    most = 40 << 10  # both generations of CUPTI's calls are in it
+    most = 32 << 10
 
     def test_names_no_function_of_cuda_but_by_text(self):
         """What it calls of CUPTI it looks up where the job has mapped it."""

@@ -151,7 +151,6 @@ class Scenarios(unittest.TestCase):
 
 class Recorder(unittest.TestCase):
     def test_passes_on_every_call_of_the_shim(self):
-        """Of the first generation: without the second's, the shim takes the first."""
         table = re.search(r"#define PP_CUPTI_FOR_EACH_FUNCTION\(.*?[^\\]\n", LIBRARY_HEADER.read_text(), re.DOTALL).group()
         used = set(re.findall(r"(?:NEEDED|OPTIONAL)\((cupti\w+),", table))
         self.assertGreater(len(used), 15)

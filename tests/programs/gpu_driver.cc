@@ -2,14 +2,13 @@
 // way of attach/inject, without a capture around it. For tests and for figures.
 //
 //   gpu_driver [--count N] [--timeout-ms N] [--kernels N] [--detail coarse|default|full] [--null] [--force]
-//              [--second] [--keep] [--no-leave] [--wait] [--no-drain] [--slots N] [--lease-ms N]
+//              [--keep] [--no-leave] [--wait] [--no-drain] [--slots N] [--lease-ms N]
 //              [--launch-rate N|all [--graph-rate N|all]] PID
 //
 // For each time one line of JSON once it records ({"recording": …}) and one at the end ({"left": …}); or {"error": …}
 // and exit status 1. --kernels: so many records of kernels are waited for. --wait: records until the end of its
 // standard input. --no-drain: buffers are not taken. --no-leave: ends without asking the shim to leave. --keep: CUPTI
-// is not taken down. --second: by CUPTI's second generation of calls. --launch-rate: launches a second and thread of
-// which the Python stack is taken.
+// is not taken down. --launch-rate: launches a second and thread of which the Python stack is taken.
 #include <getopt.h>
 #include <poll.h>
 #include <sys/random.h>
@@ -220,14 +219,12 @@ uint32_t RateNamed(std::string_view text) {
 
 int main(int argc, char** argv) {
   using ptrace_prof::Nanos;
-  const option options[] = {{"count", 1, nullptr, 'c'},       {"timeout-ms", 1, nullptr, 't'},
-                            {"kernels", 1, nullptr, 'k'},     {"detail", 1, nullptr, 'd'},
-                            {"null", 0, nullptr, '0'},        {"force", 0, nullptr, 'f'},
-                            {"keep", 0, nullptr, 'K'},        {"no-leave", 0, nullptr, 'n'},
-                            {"wait", 0, nullptr, 'w'},        {"no-drain", 0, nullptr, 'D'},
-                            {"slots", 1, nullptr, 's'},       {"lease-ms", 1, nullptr, 'l'},
-                            {"launch-rate", 1, nullptr, 'r'}, {"graph-rate", 1, nullptr, 'g'},
-                            {"second", 0, nullptr, '2'},      {}};
+  const option options[] = {
+      {"count", 1, nullptr, 'c'},       {"timeout-ms", 1, nullptr, 't'}, {"kernels", 1, nullptr, 'k'},
+      {"detail", 1, nullptr, 'd'},      {"null", 0, nullptr, '0'},       {"force", 0, nullptr, 'f'},
+      {"keep", 0, nullptr, 'K'},        {"no-leave", 0, nullptr, 'n'},   {"wait", 0, nullptr, 'w'},
+      {"no-drain", 0, nullptr, 'D'},    {"slots", 1, nullptr, 's'},      {"lease-ms", 1, nullptr, 'l'},
+      {"launch-rate", 1, nullptr, 'r'}, {"graph-rate", 1, nullptr, 'g'}, {}};
   ptrace_prof::Wishes wishes;
   for (int choice = 0; (choice = ::getopt_long(argc, argv, "", options, nullptr)) != -1;) {
     switch (choice) {
@@ -236,7 +233,6 @@ int main(int argc, char** argv) {
       case 'k': wishes.kernels = std::strtoull(optarg, nullptr, 10); break;
       case 'd': wishes.gpu.detail = ptrace_prof::DetailNamed(optarg); break;
       case '0': wishes.gpu.backend = PP_GPU_BACKEND_NULL; break;
-      case '2': wishes.gpu.backend = PP_GPU_BACKEND_CUPTI_SECOND; break;
       case 'f': wishes.gpu.force = true; break;
       case 'K': wishes.gpu.finalize = false; break;
       case 'n': wishes.leave = false; break;

@@ -12,7 +12,7 @@ import cupti_client
 from cuda_job import Model
 from cuda_libraries import Cuda
 from cuda_nvtx import Nvtx
-from cupti_client import GRAPH_TRACE, JIT, KERNEL, MARKER, MEMCPY, MEMSET, OVERHEAD, RUNTIME, Client, SecondClient
+from cupti_client import GRAPH_TRACE, JIT, KERNEL, MARKER, MEMCPY, MEMSET, OVERHEAD, RUNTIME, Client
 
 STEPS = 30
 FOREVER = 1000 * 1000000000
@@ -375,67 +375,6 @@ def reloaded(cuda):
     cuda.launch(site, kernel, stream)
     client.detach()
     return [record["name"] for record in client.records(KERNEL)]
-
-
-def generations(cuda):
-    """Calls of the second generation first, then of the first; and the other way round once it is over."""
-    client, library = Client(cuda.cupti), cuda.cupti
-    library.cuptiActivityEnable_v2.argtypes = [ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p]
-    size = ctypes.c_size_t()
-    client.subscribe()
-    seen = [library.cuptiActivityEnable_v2(client.subscriber, KERNEL, None), library.cuptiActivityEnable(KERNEL),
-            client.register()]
-    library.cuptiFinalize()
-    client.subscribe()
-    seen += [client.register(), library.cuptiActivityEnable(KERNEL),
-             library.cuptiActivityEnable_v2(client.subscriber, KERNEL, None)]
-    return {"seen": seen, "size": [library.cuptiActivityGetStructSize(KERNEL, 130400, ctypes.byref(size)), size.value]}
-
-
-def several(cuda):
-    """Tools that share, one that does not, and calls of the first generation meanwhile."""
-    library = cuda.cupti
-    first, second, alone = SecondClient(library), SecondClient(library), SecondClient(library)
-    alone.several = 0
-    seen = {"attached": [first.attach(name="the first"), second.attach()], "alone": alone.subscribe(), "owner": alone.old_name}
-    value = ctypes.c_uint64()
-    size = ctypes.c_size_t(8)
-    seen["of the first generation"] = [
-        Client(library).subscribe(), library.cuptiActivityEnable(KERNEL), first.__class__.__mro__[1].register(first),
-        library.cuptiActivityGetNumDroppedRecords(None, 0, ctypes.byref(value)), library.cuptiGetTimestamp(ctypes.byref(value)),
-        library.cuptiActivitySetAttribute(2, ctypes.byref(size), ctypes.byref(value)), library.cuptiSetThreadIdType(1)]
-    run(Model(cuda), 1)
-    library.cuptiActivityFlushAll(1)
-    seen["forced"] = cuda.misuse()["forced_on_others"]
-    first.disable(KERNEL)
-    seen["finalized"] = library.cuptiFinalize()
-    run(Model(cuda), 1)
-    second.disable(KERNEL)
-    library.cuptiActivityFlushAll(1)
-    seen["kernels"] = [len(one.records(KERNEL)) for one in (first, second)]
-    seen["left"] = [library.cuptiUnsubscribe(one.subscriber) for one in (first, second)]
-    seen["again"] = [Client(library).subscribe(), library.cuptiActivityEnable(KERNEL)]
-    return seen
-
-
-def chosen(cuda):
-    """Fields of records: what can be chosen, and when; and that they are what the job did."""
-    start, end, correlation, name = 7, 8, 22, 24
-    client = SecondClient(cuda.cupti)
-    seen = {"attached": [client.subscribe(), client.register(), client.set_attribute(client.CHOSEN_FIELDS, 1)],
-            "none": client.enable(KERNEL), "not the kind first": client.choose(KERNEL, (start, 0)),
-            "no such": client.choose(KERNEL, (0, 99)), "of calls": client.choose(RUNTIME, (0, 6, 1)),
-            "some": client.choose(KERNEL, (0, name, end, start, correlation)),
-            "others": client.choose(KERNEL, (0, start)), "late": client.set_attribute(client.CHOSEN_FIELDS, 0)}
-    run(Model(cuda), 1)
-    cuda.cupti.cuptiActivityFlushAll(0)
-    client.disable(KERNEL)
-    client.disable(RUNTIME)
-    cuda.cupti.cuptiActivityFlushAll(1)
-    kernels = [{field: int.from_bytes(value, "little") for field, value in one.items()} for one in client.chosen_records(KERNEL)]
-    return {**seen, "layout": client.layouts[KERNEL], "calls seen": len(client.chosen_records(RUNTIME)),
-            "kernels": [(one[correlation], ctypes.string_at(one[name]).decode(), one[end] - one[start]) for one in kernels],
-            **cuda.truth()}
 
 
 def main():

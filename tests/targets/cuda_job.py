@@ -9,9 +9,7 @@ every thread did a step. Obeys, each answered when it is done: "ping" ("pong STE
 until "resume", "resumed NANOSECONDS"); "reload" ("reloaded": a kernel has another name at the same address); "capture" ("capturing": a stream of its own with some launches, "more" with each "more", until "captured"; then what EndCapture said,
 and if it is a graph, a replay of that); "replay" (the same graph once more: "replayed"); "profile"
 ("profiling RESULT": as PyTorch's profiler does, it subscribes to CUPTI or is refused, and takes its buffers); "profiled"
-("profiled KERNELS" that it has); "second" ("second RESULT": a tool that uses CUPTI's second generation of calls begins) and "release"
-("released": it has unsubscribed); "share" ("sharing RESULT…": a tool of that generation that lets others have CUPTI too; "whole": and has
-graphs told as a whole) and "shared" ("shared KERNELS DROPPED" that it has); "torch" ("torch True", then "torch False": what PyTorch notes while its profiler runs); anything else ends the job.
+("profiled KERNELS" that it has); "torch" ("torch True", then "torch False": what PyTorch notes while its profiler runs); anything else ends the job.
 """
 import argparse
 import json
@@ -24,10 +22,9 @@ import types
 import pact
 from cuda_libraries import CudaError, open_cuda
 from cuda_nvtx import Nvtx
-from cupti_client import GRAPH_TRACE, KERNEL, Client, SecondClient
+from cupti_client import KERNEL, Client
 
-COMMANDS = ("ping", "pause", "resume", "reload", "capture", "replay", "profile", "profiled", "torch", "epoch", "trouble",
-            "second", "release", "share", "whole", "shared")
+COMMANDS = ("ping", "pause", "resume", "reload", "capture", "replay", "profile", "profiled", "torch", "epoch", "trouble")
 LAUNCHES = 15  # of a step, about
 CAPTURED = 7  # launches in the graph of "capture"
 
@@ -267,31 +264,6 @@ class Job:
         self.client.register()
         self.cuda.cupti.cuptiActivityEnable(KERNEL)
         pact.say("profiling", subscribed)
-
-    def do_second(self):
-        self.client = Client(self.cuda.cupti)
-        subscribed = self.client.subscribe("a tool of the second generation")
-        pact.say("second", subscribed or self.cuda.cupti.cuptiActivityEnable_v2(self.client.subscriber, KERNEL, None))
-
-    def do_share(self, whole=False):
-        self.client = SecondClient(self.cuda.cupti)
-        results = [self.client.subscribe("a tool that shares")]
-        if not results[0]:
-            results += [self.client.register()]
-            results += [self.client.set_attribute(self.client.GRAPHS_AS_A_WHOLE, 1)] if whole else []
-            results += [self.client.enable(kind) for kind in ((KERNEL, GRAPH_TRACE) if whole else (KERNEL,))]
-        pact.say("sharing", *results)
-
-    def do_whole(self):
-        self.do_share(True)
-
-    def do_shared(self):
-        self.cuda.cupti.cuptiActivityFlushAll(0)
-        pact.say("shared", len(self.client.records(KERNEL)), self.client.dropped())
-
-    def do_release(self):
-        self.cuda.cupti.cuptiUnsubscribe(self.client.subscriber)
-        pact.say("released")
 
     def do_trouble(self):
         self.cuda.cupti.double_trouble()

@@ -100,13 +100,13 @@ class Cuda:
 
     def misuse(self):
         """What clients of libcupti did that they must not: struct cupti_misuse."""
-        counts = (ctypes.c_uint64 * 10)()
+        counts = (ctypes.c_uint64 * 9)()
         if self.cupti is None:
             return {}
         self.cupti.double_cupti_misuse(counts)
         return dict(zip(("calls_in_request", "flushes_in_callback", "dirty_buffers", "misaligned_buffers",
                          "finalized_outside_exit", "finalized_in_capture", "undelivered_at_finalize",
-                         "late_attributes", "forced_on_others", "calls_in_child"), counts))
+                         "late_attributes", "calls_in_child"), counts))
 
     def kernel(self, name, nanoseconds):
         return self.runtime.double_kernel(name.encode(), nanoseconds)

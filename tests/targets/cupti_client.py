@@ -10,9 +10,6 @@ import threading
 REQUEST = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_size_t),
                            ctypes.POINTER(ctypes.c_size_t))
 COMPLETE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
-REQUEST_2 = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_size_t),
-                             ctypes.POINTER(ctypes.c_size_t), ctypes.c_void_p)
-COMPLETE_2 = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_void_p)
 CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_void_p)
 MEMCPY, MEMSET, DRIVER, RUNTIME, DEVICE, CONTEXT, KERNEL, OVERHEAD, STREAM, SYNCHRONIZATION = 1, 2, 4, 5, 8, 9, 10, 17, 37, 38
 GRAPH_TRACE, JIT, MARKER = 51, 52, 12
@@ -87,13 +84,11 @@ class Client:
 
     on_call, fill, foreign = None, b"\0", 0
 
-    several = 0
-
     def subscribe(self, name="test", size=None):
         if not hasattr(self.library, "cuptiSubscribe_v2"):
             return self.library.cuptiSubscribe(ctypes.byref(self.subscriber), self._callbacks[2], None)
         old = ctypes.create_string_buffer(64)
-        parameters = Parameters(size or self._parameters_size(), name.encode(), ctypes.addressof(old), 64, self.several)
+        parameters = Parameters(size or self._parameters_size(), name.encode(), ctypes.addressof(old), 64, 0)
         result = self.library.cuptiSubscribe_v2(ctypes.byref(self.subscriber), self._callbacks[2], None,
                                                 ctypes.byref(parameters))
         self.old_name = old.value.decode()
@@ -144,84 +139,3 @@ class Client:
         if record.get("name"):
             record["name"] = ctypes.string_at(record["name"]).decode()
         return record
-
-
-class SecondClient(Client):
-    """By the second generation of calls (13.3 and later), which it shares with whoever uses that too. Its records are as they are
-    predefined."""
-    several = 1
-    GRAPHS_AS_A_WHOLE = 20
-
-    def __init__(self, library, size=1 << 16):
-        super().__init__(library, size)
-        self.layouts = {}  # {kind: (bytes, {field: (offset, bytes)})} as it was last told
-        self._callbacks_2 = REQUEST_2(lambda buffer, size, records, _: self._request(buffer, size, records)), COMPLETE_2(
-            self._complete_2)
-        handle, number, place = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p
-        for name, arguments in (("RegisterCallbacks", (handle, place, place)), ("Enable", (handle, number, place)),
-                                ("EnableAndDump", (handle, number, place)), ("Disable", (handle, number, place)),
-                                ("SetAttribute", (handle, number, place, place)), ("GetAttribute", (handle, number, place, place)),
-                                ("GetNextRecord", (handle, place, ctypes.c_size_t, place)),
-                                ("GetNumDroppedRecords", (handle, place, number, place))):
-            getattr(library, f"cuptiActivity{name}_v2").argtypes = list(arguments)
-        library.cuptiGetTimestamp_v2.argtypes = [handle, place]
-        library.cuptiActivityGetEnabledKinds.argtypes = [handle, place, place, place]
-
-    def register(self):
-        return self.library.cuptiActivityRegisterCallbacks_v2(self.subscriber, *self._callbacks_2)
-
-    def enable(self, kind, configuration=None):
-        return self.library.cuptiActivityEnable_v2(self.subscriber, kind, configuration)
-
-    def disable(self, kind):
-        return self.library.cuptiActivityDisable_v2(self.subscriber, kind, None)
-
-    def set_attribute(self, number, value, kind=ctypes.c_uint8):
-        value = kind(value)
-        return self.library.cuptiActivitySetAttribute_v2(
-            self.subscriber, number, ctypes.byref(ctypes.c_size_t(ctypes.sizeof(value))), ctypes.byref(value))
-
-    CHOSEN_FIELDS = 11
-
-    def _complete_2(self, buffer, size, valid, info):
-        told = (ctypes.c_uint64 * 4).from_address(info)
-        for kind, place in enumerate((ctypes.c_uint64 * told[3]).from_address(told[2]) if told[2] else ()):
-            if place:
-                layout = (ctypes.c_uint64 * 4).from_address(place)
-                entries = [(ctypes.c_uint64 * 5).from_address(layout[1] + 40 * i) for i in range(layout[2])]
-                self.layouts[kind] = layout[3], {one[1] & 0xffffffff: (one[2], one[3]) for one in entries}
-        self._complete(None, 0, buffer, size, valid)
-
-    def chosen_records(self, kind):
-        """[{field: bytes}…]"""
-        bytes_of = {one: layout[0] for one, layout in self.layouts.items()}
-        found = []
-        for buffer in self.buffers:
-            at = 0
-            while at < len(buffer):
-                here = struct.unpack_from("I", buffer, at)[0]
-                if here == kind:
-                    found.append({field: buffer[at + offset:at + offset + size]
-                                  for field, (offset, size) in self.layouts[kind][1].items()})
-                at += bytes_of[here]
-        return found
-
-    def choose(self, kind, fields):
-        """Records of these fields only."""
-        numbers = (ctypes.c_int * len(fields))(*fields)
-        size = 40 if self._version() >= 130400 else 32
-        return self.enable(kind, (ctypes.c_uint64 * 5)(size, 24, len(fields), ctypes.addressof(numbers), 0))
-
-    def attach(self, kinds=(KERNEL,), name="a tool that shares"):
-        return [self.subscribe(name), self.register(), *(self.enable(kind) for kind in kinds)]
-
-    def dropped(self):
-        count = ctypes.c_size_t()
-        result = self.library.cuptiActivityGetNumDroppedRecords_v2(self.subscriber, None, 0, ctypes.byref(count))
-        return count.value if result == 0 else -result
-
-    def offsets(self, buffer):
-        memory, record, found = ctypes.create_string_buffer(buffer, len(buffer)), ctypes.c_void_p(), []
-        while self.library.cuptiActivityGetNextRecord_v2(self.subscriber, memory, len(buffer), ctypes.byref(record)) == 0:
-            found.append(record.value - ctypes.addressof(memory))
-        return found

@@ -77,8 +77,7 @@ def has(library):
               "GetTimestamp", "GetResultString", "GetCallbackName", "SetThreadIdType", "GetThreadIdType", "ActivityEnable",
               "ActivityEnableAndDump", "ActivityDisable", "ActivityEnableRuntimeApi", "ActivityEnableDriverApi",
               "ActivityRegisterCallbacks", "ActivityFlushAll", "ActivityFlushPeriod", "ActivityGetNextRecord",
-              "ActivityGetNumDroppedRecords", "ActivitySetAttribute", "ActivityGetAttribute", "ActivityEnable_v2",
-              "ActivityDisable_v2", "ActivityGetStructSize")
+              "ActivityGetNumDroppedRecords", "ActivitySetAttribute", "ActivityGetAttribute")
     return [name for name in wanted if hasattr(library, "cupti" + name)]
 
 

@@ -248,26 +248,5 @@ TEST(GpuShimFile, IsCarriedByOurProgramAndToldItsPart) {
   EXPECT_EQ(again.value().boot().nonce, boot.nonce);
 }
 
-TEST(GpuArena, WhereFieldsAreIsToldOnceForEachChange) {
-  const ArenaMemory memory;
-  memory.Seal();
-  auto arena = GpuArena::Take(memory.file(), kShape);
-  ASSERT_TRUE(arena.has_value());
-  EXPECT_FALSE(arena.value().NewLayouts().has_value());
-  memory.head().layouts[1] = {.state = PP_GPU_LAYOUT_KNOWN, .bytes = 40, .offsets = {0, 8}, .sizes = {4, 8}};
-  memory.head().strides[1] = 48;
-  memory.head().layouts_told = 1;
-  const auto layouts = arena.value().NewLayouts();
-  ASSERT_TRUE(layouts.has_value());
-  EXPECT_EQ(layouts->rows[0].state, uint32_t{PP_GPU_LAYOUT_UNKNOWN});
-  EXPECT_EQ(layouts->rows[1].state, uint32_t{PP_GPU_LAYOUT_KNOWN});
-  EXPECT_EQ(layouts->rows[1].offsets[1], 8);
-  EXPECT_EQ(layouts->strides[1], 48);
-  EXPECT_FALSE(arena.value().NewLayouts().has_value());
-  memory.head().layouts[1].state = PP_GPU_LAYOUT_CONTRADICTED;
-  memory.head().layouts_told = 2;
-  EXPECT_EQ(arena.value().NewLayouts()->rows[1].state, uint32_t{PP_GPU_LAYOUT_CONTRADICTED});
-}
-
 }  // namespace
 }  // namespace ptrace_prof

@@ -68,13 +68,3 @@ void gpu_target_subscribe(void) {
   pp_cupti.cuptiEnableCallback = enable_callback;
   pp_cupti_watch_captures();
 }
-
-void gpu_target_ask(uint8_t kind, const uint8_t* ids, uint8_t count) {
-  pp_gpu_fields* row = pp_gpu_boot_block.fields;
-  row[1].kind = 0;
-  row->kind = kind;
-  row->count = count;
-  for (uint8_t i = 0; i < count; ++i) row->ids[i] = ids[i];
-}
-
-void gpu_target_complete(const void* info) { pp_cupti_complete_buffer_second(0, 0, 0, info); }

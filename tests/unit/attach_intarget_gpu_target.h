@@ -28,10 +28,6 @@ void gpu_target_call(uint32_t domain, uint32_t call, uint64_t stream, int32_t re
 uint64_t gpu_target_captures(void);
 void gpu_target_subscribe(void);
 void gpu_target_leave(void);
-// Of one kind of record these fields, by their numbers.
-void gpu_target_ask(uint8_t kind, const uint8_t* ids, uint8_t count);
-// CUPTI gives back no buffer, but says what it says with one (pp_cupti_complete_info).
-void gpu_target_complete(const void* info);
 
 #ifdef __cplusplus
 }

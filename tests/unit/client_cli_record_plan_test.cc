@@ -69,17 +69,6 @@ TEST(RecordPlan, OnlyWhatComesInCanBeForced) {
   EXPECT_TRUE(MakeRecordPlan(options, {}).value().request.force);
 }
 
-TEST(RecordPlan, AskingForAGenerationOfCallsAsksForTheGpu) {
-  RecordOptions options = ForPid();
-  options.gpu_api = "v2";
-  EXPECT_EQ(MakeRecordPlan(options, {}).value().request.gpu, GpuCaptureDetail::kDefault);
-  EXPECT_EQ(MakeRecordPlan(options, {}).value().request.gpu_api, GpuCallGeneration::kSecond);
-  options.gpu_api = "v1";
-  EXPECT_EQ(MakeRecordPlan(options, {}).value().request.gpu_api, GpuCallGeneration::kFirst);
-  options.gpu_api = "2";
-  EXPECT_EQ(MakeRecordPlan(options, {}).error().message, "--gpu-api 2 is not known");
-}
-
 TEST(RecordPlan, WhoLeavesTheChoiceToUsHasALimit) {
   RecordOptions options = ForPid();
   options.mode = "trace";

@@ -13,7 +13,6 @@ add_executable(daemon_collect_test
   unit/daemon_collect_gpu_coverage_test.cc
   unit/daemon_collect_gpu_early_test.cc
   unit/daemon_collect_gpu_engine_wait_test.cc
-  unit/daemon_collect_gpu_fields_test.cc
   unit/daemon_collect_gpu_graph_captures_test.cc
   unit/daemon_collect_gpu_joiner_test.cc
   unit/daemon_collect_gpu_launch_stacks_test.cc

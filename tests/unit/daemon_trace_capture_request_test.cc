@@ -153,7 +153,6 @@ INSTANTIATE_TEST_SUITE_P(
         std::pair("steps=-1", "steps"), std::pair("steps=1000000001", "1000000000"), std::pair("steps=1", "mode=trace"),
         std::pair("schedule=active=1", "mode=trace"), std::pair("schedule=wait=1", "active at least 1"),
         std::pair("on_full=block", "drop, stop or throttle"), std::pair("gpu=all", "off, coarse, default or full"),
-        std::pair("gpu_api=v3", "v1 or v2"), std::pair("gpu_api=v2", "goes with gpu only"),
         std::pair("stops=some", "brief, none or all")));
 
 TEST(CaptureRequest, StepsComeBackAsTheyWere) {
@@ -164,14 +163,12 @@ TEST(CaptureRequest, StepsComeBackAsTheyWere) {
   request.trace.on_full = OnFull::kStop;
   request.trace.longest = Nanos(9);
   request.gpu = GpuCaptureDetail::kFull;
-  request.gpu_api = GpuCallGeneration::kSecond;
   auto back = DecodeRequest(EncodeRequest(request));
   ASSERT_TRUE(back.has_value()) << back.error().message;
   EXPECT_EQ(back.value().trace.steps, 7U);
   EXPECT_EQ(back.value().trace.on_full, OnFull::kStop);
   EXPECT_EQ(back.value().trace.longest, Nanos(9));
   EXPECT_EQ(back.value().gpu, GpuCaptureDetail::kFull);
-  EXPECT_EQ(back.value().gpu_api, GpuCallGeneration::kSecond);
   EXPECT_FALSE(back.value().trace.schedule.has_value());
   request.trace.schedule = StepSchedule{.skip_first = 1, .wait = 2, .warmup = 3, .active = 4, .repeat = 5};
   EXPECT_TRUE(DecodeRequest(EncodeRequest(request)).has_error());

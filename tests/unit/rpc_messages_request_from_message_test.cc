@@ -130,19 +130,6 @@ TEST(RequestFromMessage, OnlyWhatComesInCanBeForced) {
   EXPECT_TRUE(RequestFrom(spec).value().force);
 }
 
-TEST(RequestFromMessage, TheGenerationOfCallsGoesWithAGpu) {
-  v1::CaptureSpec spec = Good();
-  spec.set_gpu_api(v1::GPU_API_V2);
-  EXPECT_EQ(RequestFrom(spec).error().code, Code::kInvalidArgument);
-  spec.set_gpu(v1::GPU_DETAIL_DEFAULT);
-  ASSERT_TRUE(RequestFrom(spec).has_value());
-  EXPECT_EQ(RequestFrom(spec).value().gpu_api, GpuCallGeneration::kSecond);
-  spec.set_gpu_api(v1::GPU_API_V1);
-  EXPECT_EQ(RequestFrom(spec).value().gpu_api, GpuCallGeneration::kFirst);
-  spec.set_gpu_api(static_cast<v1::GpuApi>(77));
-  EXPECT_EQ(RequestFrom(spec).error().code, Code::kUnimplemented);
-}
-
 TEST(RequestFromMessage, ATraceKeepsItsOptions) {
   CaptureRequest asked;
   asked.pid = Pid(4711);

@@ -45,8 +45,6 @@ TEST(SpecMessage, LosesNothing) {
   all.gpu = GpuCaptureDetail::kCoarse;
   all.force = true;
   ExpectSame(all);
-  all.gpu_api = GpuCallGeneration::kSecond;
-  ExpectSame(all);
   for (const IdlePolicy idle : {IdlePolicy::kMain, IdlePolicy::kAll, IdlePolicy::kNone}) {
     all.idle = idle;
     ExpectSame(all);

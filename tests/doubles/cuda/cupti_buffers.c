@@ -31,8 +31,8 @@ struct holder {  // of the buffer that a thread, or everybody, fills
   struct holder* next;
 };
 
-static struct holder shared[kClients];  // of each client, the first of all holders
-static __thread struct holder* mine[kClients];
+static struct holder shared;  // the first of all holders
+static __thread struct holder* mine;
 static struct buffer* ready;
 static pthread_mutex_t delivery;  // held while the client takes a buffer, and to read what was dropped
 static pthread_cond_t work, flushed = PTHREAD_COND_INITIALIZER;
@@ -72,16 +72,15 @@ uint64_t cupti_time(uint64_t monotonic) {
   return monotonic + offset + step;
 }
 
-static struct holder* holder_of_thread(const struct cupti_client* client) {
-  int number = (int)(client - cupti.clients);
-  uint64_t wish = client->attributes[kPerThread];
-  if (wish ? wish == 1 : personality_version < kOfCuda13) return &shared[number];
-  if (!mine[number]) {
-    mine[number] = calloc(1, sizeof *mine[number]);
-    mine[number]->next = shared[number].next;
-    shared[number].next = mine[number];
+static struct holder* holder_of_thread(void) {
+  uint64_t wish = cupti.attributes[kPerThread];
+  if (wish ? wish == 1 : personality_version < kOfCuda13) return &shared;
+  if (!mine) {
+    mine = calloc(1, sizeof *mine);
+    mine->next = shared.next;
+    shared.next = mine;
   }
-  return mine[number];
+  return mine;
 }
 
 static void retire(struct holder* holder) {
@@ -94,9 +93,9 @@ static void retire(struct holder* holder) {
   pthread_cond_signal(&work);
 }
 
-static void check(const struct cupti_client* client, const struct buffer* buffer) {
+static void check(const struct buffer* buffer) {
   if ((uintptr_t)buffer->data % 8) cupti.misuse.misaligned_buffers++;
-  if (client->attributes[kZeroedOut] != 2) {
+  if (cupti.attributes[kZeroedOut] != 2) {
     memset(buffer->data, 0, buffer->size);
   } else if (buffer->data[0] || memcmp(buffer->data, buffer->data + 1, buffer->size - 1) != 0) {
     cupti.misuse.dirty_buffers++;
@@ -104,21 +103,14 @@ static void check(const struct cupti_client* client, const struct buffer* buffer
 }
 
 // Asks the client, without the lock.
-static int fill(struct cupti_client* client, struct holder* holder) {
-  request_function request = client->request;
-  request_function_2 request_2 = client->request_2;
-  uint64_t session = request_2 ? client->session : 0;  // those of the process are whoever's who has them
+static int fill(struct holder* holder) {
+  request_function request = cupti.request;
   uint8_t* data = NULL;
   size_t size = 0, records = 0;
   pthread_mutex_unlock(&cupti.lock);
   cupti_in_request = 1;
   uint64_t before = monotonic_now();
-  static const size_t request_info = sizeof request_info;
-  if (request_2) {
-    request_2(&data, &size, &records, &request_info);
-  } else {
-    request(&data, &size, &records);
-  }
+  request(&data, &size, &records);
   uint64_t took = monotonic_now() - before;
   cupti_in_request = 0;
   pthread_mutex_lock(&cupti.lock);
@@ -127,63 +119,46 @@ static int fill(struct cupti_client* client, struct holder* holder) {
     fputs("double of libcupti: the client declined a buffer, which this version does not survive\n", stderr);
     raise(SIGSEGV);
   }
-  if (!data || size < 1024 || !has_buffers(client) || (session && client->session != session)) return 0;
+  if (!data || size < 1024 || !cupti.request) return 0;
   if (holder->current) retire(holder);
   struct buffer* buffer = calloc(1, sizeof *buffer);
   buffer->data = data;
   buffer->size = size;
   buffer->most = records ? records : UINT64_MAX;
-  buffer->client = (int)(client - cupti.clients);
-  buffer->session = session;
-  check(client, buffer);
+  check(buffer);
   holder->current = buffer;
   return 1;
-}
-
-// What it says of records is theirs only as long as that takes.
-static void give_back(const struct buffer* buffer, complete_function complete, complete_function_2 complete_2,
-                      struct complete_info* info) {
-  if (complete_2) {
-    complete_2(buffer->data, buffer->size, buffer->used, info);
-  } else if (complete) {
-    complete(NULL, 0, buffer->data, buffer->size, buffer->used);
-  }
 }
 
 static void deliver(void) {
   while (ready) {
     struct buffer* buffer = ready;
     ready = buffer->next;
-    const struct cupti_client* client = &cupti.clients[buffer->client];
-    int is_there = !buffer->session || client->session == buffer->session;
-    complete_function complete = is_there ? client->complete : NULL;
-    complete_function_2 complete_2 = is_there ? client->complete_2 : NULL;
-    struct complete_info* info = complete_2 ? layouts_told(client) : NULL;
+    complete_function complete = cupti.complete;
     pthread_mutex_unlock(&cupti.lock);
     pthread_mutex_lock(&delivery);
     cupti_in_complete = 1;
     int64_t slow = double_option("delivery_ms", 0);
     if (slow) sleep_until(monotonic_now() + (uint64_t)slow * 1000000);
     uint64_t before = monotonic_now();
-    give_back(buffer, complete, complete_2, info);
+    if (complete) complete(NULL, 0, buffer->data, buffer->size, buffer->used);
     complete_times.nanoseconds[complete_times.count++ % kTimed] = (uint32_t)(monotonic_now() - before);
     cupti_in_complete = 0;
     pthread_mutex_unlock(&delivery);
     free(buffer);
-    layouts_forget(info);
     pthread_mutex_lock(&cupti.lock);
   }
 }
 
 static void put_time(const struct pending* one, size_t at, uint64_t monotonic) {
   uint64_t time = cupti_time(monotonic);
-  if (at != SIZE_MAX) memcpy(one->buffer->data + at, &time, sizeof time);
+  memcpy(one->buffer->data + at, &time, sizeof time);
 }
 
 static void stamp(const struct pending* one) {
   if (one->broken) return;
   put_time(one, one->start_at, one->starts);
-  put_time(one, one->end_at, one->ends);
+  put_time(one, one->start_at + kEndAfterStart, one->ends);
 }
 
 static void hand_over(struct buffer* buffer) {
@@ -207,10 +182,8 @@ static void flush_all(void) {
     if (one.starts <= now && !one.broken) put_time(&one, one.start_at, one.starts);
     if (--one.buffer->pending == 0 && one.buffer->retired) hand_over(one.buffer);
   }
-  for (int i = 0; i < kClients; i++) {
-    for (struct holder* holder = &shared[i]; holder; holder = holder->next) {
-      if (holder->current && holder->current->used && !holder->current->pending) retire(holder);
-    }
+  for (struct holder* holder = &shared; holder; holder = holder->next) {
+    if (holder->current && holder->current->used && !holder->current->pending) retire(holder);
   }
   force = 0;
 }
@@ -264,34 +237,34 @@ static int drops(uint64_t ends) {
 }
 
 // From some record on the times are lost: by wish, or because all device buffers that the pool may have are in use.
-static int loses_times(const struct cupti_client* client) {
+static int loses_times(void) {
   int64_t after = double_option("zero_after", -1), each = double_option("pool_records", 0);
-  uint64_t limit = client->attributes[kPoolLimit] ? client->attributes[kPoolLimit] - 1 : kPoolDefault;
+  uint64_t limit = cupti.attributes[kPoolLimit] ? cupti.attributes[kPoolLimit] - 1 : kPoolDefault;
   return (after >= 0 && cupti.gpu_records > (uint64_t)after) ||
          (each > 0 && cupti.gpu_records > limit * (uint64_t)each);
 }
 
 // A bug of these versions, as NVIDIA documents it: where a tool has registered a clock, kernels have no times at the
 // begin of a session and after the GPU was idle. How long that lasts is not documented.
-static int loses_times_to_clock(const struct cupti_client* client, const struct draft* draft) {
+static int loses_times_to_clock(const struct draft* draft) {
   static uint64_t session, busy_until, zero_until;
   const uint64_t length = (uint64_t)double_option("callback_zeros_ms", 0) * 1000000;
   if (!length || !double_option("clock_ticks_per_us", 0) || personality_version < kFirstWithZeros ||
       personality_version >= kFirstWithoutZeros || (draft->kind != kKernel && draft->kind != kConcurrentKernel)) {
     return 0;
   }
-  if (client->session != session || draft->starts > busy_until + length) zero_until = draft->starts + length;
-  session = client->session;
+  if (cupti.sessions != session || draft->starts > busy_until + length) zero_until = draft->starts + length;
+  session = cupti.sessions;
   if (draft->ends > busy_until) busy_until = draft->ends;
   return draft->starts < zero_until;
 }
 
 // Room for a record of so many bytes; NULL: it is dropped.
-static uint8_t* reserve(struct cupti_client* client, size_t size, struct buffer** in) {
-  struct holder* holder = holder_of_thread(client);
+static uint8_t* reserve(size_t size, struct buffer** in) {
+  struct holder* holder = holder_of_thread();
   struct buffer* current = holder->current;
   if (current && (current->size - current->used < size || current->records == current->most)) retire(holder);
-  if (!holder->current && !fill(client, holder)) return NULL;
+  if (!holder->current && !fill(holder)) return NULL;
   current = holder->current;
   current->used += size;
   current->records++;
@@ -299,68 +272,34 @@ static uint8_t* reserve(struct cupti_client* client, size_t size, struct buffer*
   return current->data + current->used - size;
 }
 
-static void put_draft(const struct cupti_client* client, const struct draft* draft, uint8_t* record) {
-  struct draft mine_alone = *draft;
-  if (draft->thread_at && !client->thread_id_type) {
-    memcpy(mine_alone.bytes + draft->thread_at, &draft->thread, sizeof draft->thread);
-  }
-  const struct layout* layout = client->layouts[draft->kind];
-  if (layout) {
-    layout_fill(layout, mine_alone.bytes, wide_correlation(draft->correlation), record);
-  } else {
-    memcpy(record, mine_alone.bytes, personality_record_size(draft->kind));
-  }
-}
-
-static void write_for(struct cupti_client* client, const struct draft* draft) {
-  const struct layout* layout = client->layouts[draft->kind];
-  struct buffer* buffer = NULL;
-  int broken = loses_times(client) || loses_times_to_clock(client, draft);
-  uint8_t* record =
-      drops(draft->ends)
-          ? NULL
-          : reserve(client, layout ? layout_bytes(layout) : personality_record_size(draft->kind), &buffer);
-  if (!record) {
-    client->dropped++;
-    return;
-  }
-  put_draft(client, draft, record);
-  if (!draft->ends) return;
-  size_t start = draft->kind == kGraphTrace ? kStartOfGraphAt : kStartAt, at = (size_t)(record - buffer->data);
-  size_t start_at = layout_place(layout, start), end_at = layout_place(layout, start + kEndAfterStart);
-  struct pending one = {.buffer = buffer,
-                        .start_at = start_at == SIZE_MAX ? SIZE_MAX : at + start_at,
-                        .end_at = end_at == SIZE_MAX ? SIZE_MAX : at + end_at,
-                        .starts = draft->starts,
-                        .ends = draft->ends,
-                        .broken = broken};
-  if (!pending_any()) pthread_cond_signal(&work);
-  pending_add(&one);
-  buffer->pending++;
-}
-
-static int wants(const struct cupti_client* client, const struct draft* draft) {
-  if (!has_buffers(client) || (draft->client && draft->client != client)) return 0;  // nobody registered: discarded
-  return draft->call ? bit_of(client->recorded[draft->domain], draft->call) : client->kinds[draft->kind];
+static int wants(const struct draft* draft) {
+  if (!cupti.request) return 0;  // nobody registered: discarded
+  return draft->call ? bit_of(cupti.recorded[draft->domain], draft->call) : cupti.kinds[draft->kind];
 }
 
 void buffers_write(const struct draft* draft) {
-  int is_first = 1;
-  for (int i = 0; i < kClients; i++) {
-    if (!wants(&cupti.clients[i], draft)) continue;
-    if (is_first) cupti.gpu_records += draft->ends != 0;
-    is_first = 0;
-    start_worker();
-    write_for(&cupti.clients[i], draft);
+  if (!wants(draft)) return;
+  cupti.gpu_records += draft->ends != 0;
+  start_worker();
+  struct buffer* buffer = NULL;
+  int broken = loses_times() || loses_times_to_clock(draft);
+  size_t size = personality_record_size(draft->kind);
+  uint8_t* record = drops(draft->ends) ? NULL : reserve(size, &buffer);
+  if (!record) {
+    cupti.dropped++;
+    return;
   }
-}
-
-void buffers_leave(struct cupti_client* client) {
-  for (struct holder* holder = &shared[client - cupti.clients]; holder; holder = holder->next) {
-    if (holder->current) retire(holder);
-  }
-  client->request = NULL;
-  client->request_2 = NULL;
+  memcpy(record, draft->bytes, size);
+  if (!draft->ends) return;
+  struct pending one = {
+      .buffer = buffer,
+      .start_at = (size_t)(record - buffer->data) + (draft->kind == kGraphTrace ? kStartOfGraphAt : kStartAt),
+      .starts = draft->starts,
+      .ends = draft->ends,
+      .broken = broken};
+  if (!pending_any()) pthread_cond_signal(&work);
+  pending_add(&one);
+  buffer->pending++;
 }
 
 // How long the client took to hand out and to take back the last buffers, for figures; how many times are told of each.
@@ -375,9 +314,7 @@ DOUBLE_EXPORT uint64_t double_buffer_times(int of_requests, uint32_t nanoseconds
 
 int32_t buffers_flush(int forced) {
   pthread_mutex_lock(&cupti.lock);
-  int has_any = 0;  // without any it is as good (seen with 13.0 on an H100)
-  for (int i = 0; i < kClients; i++) has_any |= has_buffers(&cupti.clients[i]);
-  if (running && has_any) {
+  if (running && cupti.request) {  // without any buffer it is as good (seen with 13.0 on an H100)
     uint64_t ticket = ++flush_wanted;
     force |= forced;
     pthread_cond_signal(&work);
@@ -397,40 +334,25 @@ void buffers_stop(void) {
   if (joins) pthread_join(worker, NULL);
   pthread_mutex_lock(&cupti.lock);
   pending_clear();
-  for (int i = 0; i < kClients; i++) {
-    for (struct holder* holder = &shared[i]; holder; holder = holder->next) {
-      if (holder->current && holder->current->used) cupti.misuse.undelivered_at_finalize++;
-      free(holder->current);
-      holder->current = NULL;
-    }
+  for (struct holder* holder = &shared; holder; holder = holder->next) {
+    if (holder->current && holder->current->used) cupti.misuse.undelivered_at_finalize++;
+    free(holder->current);
+    holder->current = NULL;
   }
   pthread_mutex_unlock(&cupti.lock);
 }
 
 // Waits while a buffer is given back.
-static int32_t take_dropped(struct cupti_client* client, size_t* dropped) {
-  if (!dropped) return kInvalidParameter;
-  if (running) pthread_mutex_lock(&delivery);
-  pthread_mutex_lock(&cupti.lock);
-  *dropped = client->dropped;
-  client->dropped = 0;
-  pthread_mutex_unlock(&cupti.lock);
-  if (running) pthread_mutex_unlock(&delivery);
-  return kOk;
-}
-
 DOUBLE_EXPORT int32_t cuptiActivityGetNumDroppedRecords(void* context, uint32_t stream, size_t* dropped) {
   int32_t refused = personality_version < kDroppedWithoutDriver ? cupti_attach() : cupti_speaks();
   if (refused) return refused;
   (void)context, (void)stream;
-  return cupti.generation == 2 ? kNotCompatible : take_dropped(&cupti.clients[0], dropped);
-}
-
-DOUBLE_EXPORT int32_t cuptiActivityGetNumDroppedRecords_v2(uintptr_t subscriber, void* context, uint32_t stream,
-                                                           size_t* dropped) {
-  int32_t refused = cupti_attach();
-  if (refused) return refused;
-  (void)context, (void)stream;
-  struct cupti_client* client = client_of(subscriber);
-  return client ? take_dropped(client, dropped) : kInvalidParameter;
+  if (!dropped) return kInvalidParameter;
+  if (running) pthread_mutex_lock(&delivery);
+  pthread_mutex_lock(&cupti.lock);
+  *dropped = cupti.dropped;
+  cupti.dropped = 0;
+  pthread_mutex_unlock(&cupti.lock);
+  if (running) pthread_mutex_unlock(&delivery);
+  return kOk;
 }

@@ -17,11 +17,10 @@ struct callback_data {
 
 // With the lock held. IDs exist while anything needs them: a kind of call, a list of calls, a callback.
 static int correlates(void) {
-  uint64_t any = any_kind(kRuntime) || any_kind(kDriver);
-  for (const struct cupti_client* one = cupti.clients; one < cupti.clients + kClients; one++) {
-    for (int domain = kDriverApi; domain <= kRuntimeApi; domain++) {
-      for (int word = 0; word < kCallbacks / 64; word++)
-        any |= one->callbacks[domain][word] | one->recorded[domain][word];
+  uint64_t any = cupti.kinds[kRuntime] || cupti.kinds[kDriver];
+  for (int domain = kDriverApi; domain <= kRuntimeApi; domain++) {
+    for (int word = 0; word < kCallbacks / 64; word++) {
+      any |= cupti.callbacks[domain][word] | cupti.recorded[domain][word];
     }
   }
   return any != 0;
@@ -48,11 +47,11 @@ static struct double_call inner_of(const struct double_call* call) {
   return inner;
 }
 
-static void call_client(const struct cupti_client* client, struct double_call* call, uint32_t site) {
+static void call_back(struct double_call* call, uint32_t site) {
   pthread_mutex_lock(&cupti.lock);
-  callback_function callback = client->callback;
-  void* user = client->user;
-  int wanted = cupti.driver && callback && bit_of(client->callbacks[call->domain], call->cbid);
+  callback_function callback = cupti.callback;
+  void* user = cupti.user;
+  int wanted = cupti.driver && callback && bit_of(cupti.callbacks[call->domain], call->cbid);
   pthread_mutex_unlock(&cupti.lock);
   if (!wanted || (site && double_option("no_exit", 0))) return;
   struct callback_data data = {.site = site,
@@ -69,17 +68,10 @@ static void call_client(const struct cupti_client* client, struct double_call* c
   cupti_in_exit -= site;
 }
 
-static void call_back(struct double_call* call, uint32_t site) {
-  for (int i = 0; i < kClients; i++) call_client(&cupti.clients[i], call, site);
-}
-
 static void enter(struct double_call* call) {
   pthread_mutex_lock(&cupti.lock);
   if (cupti.driver && correlates()) {
-    if (++cupti.correlation == 0) {  // 0 means none
-      cupti.correlation = 1;
-      cupti.wraps++;
-    }
+    if (++cupti.correlation == 0) cupti.correlation = 1;  // 0 means none
     call->correlation = cupti.correlation;
   }
   pthread_mutex_unlock(&cupti.lock);

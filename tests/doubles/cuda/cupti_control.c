@@ -9,27 +9,15 @@
 static uint32_t domain_of(uint32_t kind) { return kind == kRuntime ? kRuntimeApi : kind == kDriver ? kDriverApi : 0; }
 
 // A kind of calls is all of them: switched on or off, it forgets what was said of single ones.
-void switch_kind_of(struct cupti_client* client, uint32_t kind, int on) {
-  if (kind == kGraphTrace && on && !any_kind(kind)) cupti.old_graphs = cupti.driver->newest_graph(0);
-  client->kinds[kind] = (uint8_t)on;
-  uint32_t domain = domain_of(kind);
-  if (domain) memset(client->recorded[domain], on ? 0xff : 0, sizeof client->recorded[domain]);
-}
-
-static int is_recording(const struct cupti_client* client) {
-  int any = 0;
-  for (int kind = 0; kind < kKinds; kind++) any |= client->kinds[kind];
-  return any;
-}
-
 static int32_t switch_kind(uint32_t kind, int on) {
   int32_t refused = cupti_attach();
   if (refused) return refused;
   if (kind >= kKinds || !personality_record_size(kind)) return kInvalidKind;
-  refused = cupti_generation(1);
-  if (refused) return refused;
   pthread_mutex_lock(&cupti.lock);
-  switch_kind_of(&cupti.clients[0], kind, on);
+  if (kind == kGraphTrace && on && !cupti.kinds[kind]) cupti.old_graphs = cupti.driver->newest_graph(0);
+  cupti.kinds[kind] = (uint8_t)on;
+  uint32_t domain = domain_of(kind);
+  if (domain) memset(cupti.recorded[domain], on ? 0xff : 0, sizeof cupti.recorded[domain]);
   pthread_mutex_unlock(&cupti.lock);
   return kOk;
 }
@@ -42,7 +30,7 @@ DOUBLE_EXPORT int32_t cuptiActivityEnableAndDump(uint32_t kind) {
   int32_t refused = switch_kind(kind, 1);
   if (refused) return refused;
   pthread_mutex_lock(&cupti.lock);
-  records_inventory(&cupti.clients[0], kind);
+  records_inventory(kind);
   pthread_mutex_unlock(&cupti.lock);
   return kOk;
 }
@@ -64,13 +52,12 @@ static int32_t switch_call(uint32_t domain, uint32_t callback, uint8_t on) {
   int32_t refused = cupti_attach();
   if (refused) return refused;
   if (callback >= calls_of(domain)) return kInvalidParameter;
-  if (cupti.generation == 2) return kNotCompatible;
   pthread_mutex_lock(&cupti.lock);
-  if (!cupti.clients[0].kinds[domain == kRuntimeApi ? kRuntime : kDriver]) {
+  if (!cupti.kinds[domain == kRuntimeApi ? kRuntime : kDriver]) {
     pthread_mutex_unlock(&cupti.lock);
     return kOk;
   }
-  uint64_t bit = (uint64_t)1 << (callback % 64), *word = &cupti.clients[0].recorded[domain][callback / 64];
+  uint64_t bit = (uint64_t)1 << (callback % 64), *word = &cupti.recorded[domain][callback / 64];
   *word = on ? *word | bit : *word & ~bit;
   pthread_mutex_unlock(&cupti.lock);
   return kOk;
@@ -87,10 +74,9 @@ DOUBLE_EXPORT int32_t cuptiActivityEnableDriverApi(uint32_t callback, uint8_t en
 DOUBLE_EXPORT int32_t cuptiActivityRegisterCallbacks(request_function request, complete_function complete) {
   if (cupti_speaks() != kOk) return kUnknown;
   if (!request || !complete) return kInvalidParameter;
-  if (cupti_generation(1) != kOk) return kNotCompatible;
   pthread_mutex_lock(&cupti.lock);
-  cupti.clients[0].request = request;  // of the process: a second client takes it from the first without a word
-  cupti.clients[0].complete = complete;
+  cupti.request = request;  // of the process: a second client takes it from the first without a word
+  cupti.complete = complete;
   pthread_mutex_unlock(&cupti.lock);
   return kOk;
 }
@@ -105,11 +91,6 @@ DOUBLE_EXPORT int32_t cuptiActivityFlushAll(uint32_t flag) {
   static _Atomic uint64_t flushes;
   int64_t wrong = double_option("flush_result", 0);
   if (wrong && cupti_fault_is_due(double_option("flush_fails_after", 0), flushes++)) return (int32_t)wrong;
-  pthread_mutex_lock(&cupti.lock);
-  int busy = 0;
-  for (int i = 0; i < kClients; i++) busy += is_recording(&cupti.clients[i]);
-  if (flag & 1 && cupti.generation == 2) cupti.misuse.forced_on_others += busy > 0;
-  pthread_mutex_unlock(&cupti.lock);
   return buffers_flush(flag & 1);
 }
 
@@ -118,7 +99,9 @@ DOUBLE_EXPORT int32_t cuptiActivityFlushPeriod(uint32_t milliseconds) {
   return cupti_attach();
 }
 
-static int32_t tell_time(uint64_t* timestamp) {
+DOUBLE_EXPORT int32_t cuptiGetTimestamp(uint64_t* timestamp) {
+  if (cupti_speaks() != kOk) return kUnknown;
+  if (!timestamp) return kInvalidParameter;
   int64_t slow = double_option("timestamp_ms", 0);
   if (slow) sleep_until(monotonic_now() + (uint64_t)slow * 1000000);
   pthread_mutex_lock(&cupti.lock);
@@ -128,25 +111,11 @@ static int32_t tell_time(uint64_t* timestamp) {
   return kOk;
 }
 
-DOUBLE_EXPORT int32_t cuptiGetTimestamp(uint64_t* timestamp) {
-  if (cupti_speaks() != kOk) return kUnknown;
-  if (!timestamp) return kInvalidParameter;
-  if (cupti.generation == 2) return kNotCompatible;
-  return tell_time(timestamp);
-}
-
-DOUBLE_EXPORT int32_t cuptiGetTimestamp_v2(uintptr_t subscriber, uint64_t* timestamp) {
-  int32_t refused = cupti_attach();
-  if (refused) return refused;
-  return client_of(subscriber) && timestamp ? tell_time(timestamp) : kInvalidParameter;
-}
-
 DOUBLE_EXPORT int32_t cuptiSetThreadIdType(uint32_t type) {
   int32_t refused = cupti_attach();
   if (refused) return refused;
   if (type > 1) return kInvalidParameter;
-  if (cupti.generation == 2) return kNotCompatible;
-  cupti.clients[0].thread_id_type = type;
+  cupti.thread_id_type = type;
   return kOk;
 }
 
@@ -154,96 +123,41 @@ DOUBLE_EXPORT int32_t cuptiGetThreadIdType(uint32_t* type) {
   int32_t refused = cupti_attach();
   if (refused) return refused;
   if (!type) return kInvalidParameter;
-  *type = cupti.clients[0].thread_id_type;
+  *type = cupti.thread_id_type;
   return kOk;
 }
 
-// In bytes, by number; 0: the first generation has none such. From 11 on those of the second.
-static const uint8_t attribute_bytes[kAttributes] = {8, 8, 8, 8, 8, 1, 8, 8, 1, 1, 8, 1,
-                                                     1, 1, 1, 1, 1, 1, 1, 1, 1, 4, 8, 1};
-enum { kFirstOfSecond = 10, kState = 12, kChosenFields = 11, kThreadIdType = 21 };
+// In bytes, by number.
+static const uint8_t attribute_bytes[kAttributes] = {8, 8, 8, 8, 8, 1, 8, 8, 1, 1};
 
 static int32_t attribute(uint32_t which, const size_t* size, const void* value) {
   int32_t refused = cupti_attach();
   if (refused) return refused;
-  if (!size || !value || which >= kAttributes || !attribute_bytes[which]) return kInvalidParameter;
+  if (!size || !value || which >= kAttributes) return kInvalidParameter;
   if (which == kPerThread && personality_version < 21) return kInvalidParameter;
   return *size < attribute_bytes[which] ? kTooSmall : kOk;
-}
-
-static int32_t set_attribute(struct cupti_client* client, uint32_t which, const size_t* size, const void* value) {
-  pthread_mutex_lock(&cupti.lock);
-  if (has_buffers(client) && which != kPoolLimit && which <= kFirstOfSecond) cupti.misuse.late_attributes++;
-  uint64_t wide = 0;
-  memcpy(&wide, value, *size < sizeof wide ? *size : sizeof wide);
-  client->attributes[which] = wide + 1;  // 0: as it comes
-  pthread_mutex_unlock(&cupti.lock);
-  return kOk;
-}
-
-static int32_t get_attribute(struct cupti_client* client, uint32_t which, size_t* size, void* value) {
-  static const uint64_t defaults[kAttributes] = {[0] = 3355443, [1] = 3355443, [2] = 250, [3] = 65536, [4] = 250};
-  pthread_mutex_lock(&cupti.lock);
-  uint64_t wide = client->attributes[which] ? client->attributes[which] - 1 : defaults[which];
-  if (which == kPerThread && !client->attributes[which]) wide = personality_version >= kOfCuda13;
-  if (which == kGraphsAsAWhole) wide = cupti.whole_graphs == 2;
-  if (which == kState) wide = cupti.generation == 2 ? (uint64_t)cupti.allows_several : 2;
-  memcpy(value, &wide, *size < sizeof wide ? *size : sizeof wide);
-  pthread_mutex_unlock(&cupti.lock);
-  return kOk;
 }
 
 DOUBLE_EXPORT int32_t cuptiActivitySetAttribute(uint32_t which, size_t* size, const void* value) {
   int32_t refused = attribute(which, size, value);
   if (refused) return refused;
-  if (which >= kFirstOfSecond) return kInvalidParameter;
-  return cupti.generation == 2 ? kNotCompatible : set_attribute(&cupti.clients[0], which, size, value);
-}
-
-DOUBLE_EXPORT int32_t cuptiActivityGetAttribute(uint32_t which, size_t* size, void* value) {
-  int32_t refused = attribute(which, size, value);
-  if (refused) return refused;
-  if (which >= kFirstOfSecond) return kInvalidParameter;
-  return cupti.generation == 2 ? kNotCompatible : get_attribute(&cupti.clients[0], which, size, value);
-}
-
-static int is_anything_on(void) {
-  int any = 0;
-  for (int i = 0; i < kClients; i++) any |= is_recording(&cupti.clients[i]);
-  return any;
-}
-
-// Which of them are the client's, and which all have; what must come before kinds are switched on.
-static int32_t set_own(struct cupti_client* client, uint32_t which, const void* value) {
-  uint8_t byte = *(const uint8_t*)value;
-  if (which == kChosenFields) {
-    if (is_recording(client)) return kNotCompatible;
-    client->chooses_fields = byte;
-  } else if (which == kThreadIdType) {
-    if (byte > 1) return kInvalidParameter;
-    client->thread_id_type = byte;
-  } else if (which == kGraphsAsAWhole) {
-    if (is_anything_on() || (cupti.whole_graphs && cupti.whole_graphs != byte + 1)) return kNotCompatible;
-    cupti.whole_graphs = (uint8_t)(byte + 1);
-  }
+  pthread_mutex_lock(&cupti.lock);
+  if (cupti.request && which != kPoolLimit) cupti.misuse.late_attributes++;
+  uint64_t wide = 0;
+  memcpy(&wide, value, *size < sizeof wide ? *size : sizeof wide);
+  cupti.attributes[which] = wide + 1;
+  pthread_mutex_unlock(&cupti.lock);
   return kOk;
 }
 
-DOUBLE_EXPORT int32_t cuptiActivitySetAttribute_v2(uintptr_t subscriber, uint32_t which, size_t* size,
-                                                   const void* value) {
+DOUBLE_EXPORT int32_t cuptiActivityGetAttribute(uint32_t which, size_t* size, void* value) {
+  static const uint64_t defaults[kAttributes] = {[0] = 3355443, [1] = 3355443, [2] = 250, [3] = 65536, [4] = 250};
   int32_t refused = attribute(which, size, value);
-  struct cupti_client* client = client_of(subscriber);
-  if (!refused) refused = !client || which == kState ? kInvalidParameter : cupti_generation(2);
   if (refused) return refused;
   pthread_mutex_lock(&cupti.lock);
-  refused = set_own(client, which, value);
+  uint64_t wide = cupti.attributes[which] ? cupti.attributes[which] - 1 : defaults[which];
+  if (which == kPerThread && !cupti.attributes[which]) wide = personality_version >= kOfCuda13;
+  memcpy(value, &wide, *size < sizeof wide ? *size : sizeof wide);
   pthread_mutex_unlock(&cupti.lock);
-  return refused ? refused : set_attribute(client, which, size, value);
-}
-
-DOUBLE_EXPORT int32_t cuptiActivityGetAttribute_v2(uintptr_t subscriber, uint32_t which, size_t* size, void* value) {
-  int32_t refused = attribute(which, size, value);
-  struct cupti_client* client = client_of(subscriber);
-  if (refused || (!client && which != kState)) return refused ? refused : kInvalidParameter;
-  return get_attribute(client ? client : &cupti.clients[0], which, size, value);
+  return kOk;
 }

@@ -34,7 +34,7 @@ static const char* kept(const char* text) {
 
 static void tell(uint32_t flags, uint32_t number, const char* domain, const char* name) {
   pthread_mutex_lock(&cupti.lock);
-  if (cupti.driver && any_kind(kMarker)) {
+  if (cupti.driver && cupti.kinds[kMarker]) {
     records_marker(&(struct marker){flags, number, monotonic_now(), kept(name), kept(domain)});
   }
   pthread_mutex_unlock(&cupti.lock);

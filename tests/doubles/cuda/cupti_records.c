@@ -9,7 +9,6 @@
 #include "tests/doubles/cuda/options.h"
 
 static __thread struct draft draft;
-static __thread const struct cupti_client* only;  // of whom the record is; NULL: of all
 
 static void put(size_t at, const void* value, size_t size) {
   if (at + size <= personality_record_size(draft.kind)) memcpy(draft.bytes + at, value, size);
@@ -21,37 +20,21 @@ static void put64(size_t at, uint64_t value) { put(at, &value, sizeof value); }
 
 // `ends`: when the device is done with it, 0 for what is complete already. Written down by finish().
 static int begin(uint32_t kind, uint64_t starts, uint64_t ends) {
-  if (!any_kind(kind)) return 0;
+  if (!cupti.kinds[kind]) return 0;
   memset(&draft, 0, sizeof draft);
   draft.kind = kind;
   draft.starts = starts;
   draft.ends = ends;
-  draft.client = only;
   put32(0, kind);
   return 1;
 }
 static void finish(void) { buffers_write(&draft); }
 
-static void put_correlation(size_t at, uint32_t correlation) {
-  draft.correlation = correlation;
-  put32(at, correlation);
-}
-
-static void put_thread(size_t at, uint32_t tid) {
-  draft.thread_at = at;
-  draft.thread = (uint32_t)pthread_self();
-  put32(at, tid);
-}
+static void put_thread(size_t at, uint32_t tid) { put32(at, cupti.thread_id_type ? tid : (uint32_t)pthread_self()); }
 
 // Of calls there are lists beside their kinds.
-static int wants_call(const struct double_call* call) {
-  int wanted = 0;
-  for (int i = 0; i < kClients; i++) wanted |= bit_of(cupti.clients[i].recorded[call->domain], call->cbid);
-  return wanted;
-}
-
 void records_call(const struct double_call* call) {
-  if (!wants_call(call)) return;
+  if (!bit_of(cupti.recorded[call->domain], call->cbid)) return;
   memset(&draft, 0, sizeof draft);
   draft.kind = call->domain == kRuntimeApi ? kRuntime : kDriver;
   draft.domain = call->domain;
@@ -62,7 +45,7 @@ void records_call(const struct double_call* call) {
   put64(16, cupti_time(call->end));
   put32(24, (uint32_t)getpid());
   put_thread(28, call->tid);
-  put_correlation(32, call->correlation);
+  put32(32, call->correlation);
   put32(36, (uint32_t)call->result);
   finish();
 }
@@ -74,7 +57,7 @@ static uint32_t correlation_of(const struct double_call* call, const struct doub
 }
 
 static void kernel(const struct double_call* call, const struct double_op* op, uint64_t starts, uint64_t ends) {
-  uint32_t kind = any_kind(kConcurrentKernel) ? kConcurrentKernel : kKernel;
+  uint32_t kind = cupti.kinds[kConcurrentKernel] ? kConcurrentKernel : kKernel;
   if (double_option("no_kernels", 0) && cupti_fault_is_due(0, 0)) return;
   if (!begin(kind, starts, ends)) return;
   put16(6, 32);  // registers
@@ -87,7 +70,7 @@ static void kernel(const struct double_call* call, const struct double_op* op, u
   }
   put32(76, 0);
   put32(80, op->shared);
-  put_correlation(92, correlation_of(call, op));
+  put32(92, correlation_of(call, op));
   put64(96, op->grid_id);
   put64(104, (uint64_t)(uintptr_t)op->name);
   put64(144, op->node);
@@ -102,7 +85,7 @@ static void transfer(const struct double_call* call, const struct double_op* op,
   put32(32, op->device);
   put32(36, op->context);
   put32(40, op->stream);
-  put_correlation(44, correlation_of(call, op));
+  put32(44, correlation_of(call, op));
   put64(graph_node, op->node);
   put32(graph_node + 8, op->graph);
   put32(graph_node + 12, op->channel);
@@ -132,7 +115,7 @@ static void synchronisation(const struct double_call* call, const struct double_
   put32(4, op->sync_type);
   put64(8, cupti_time(op->start));
   put64(16, cupti_time(op->end));
-  put_correlation(24, call->correlation);
+  put32(24, call->correlation);
   put32(28, op->context);
   put32(32, op->stream);
   put32(36, UINT32_MAX);  // no event
@@ -144,7 +127,7 @@ static void graph(const struct double_call* call, const struct double_op* op, ui
   static __thread uint64_t began;
   if (op->node_index == 0) began = starts;
   if (op->node_index + 1 != op->nodes || op->graph <= cupti.old_graphs || !begin(kGraphTrace, began, ends)) return;
-  put_correlation(4, correlation_of(call, op));
+  put32(4, correlation_of(call, op));
   put32(24, op->device);
   put32(28, op->graph);
   put32(32, op->context);
@@ -161,12 +144,9 @@ void records_load(const struct double_call* call) {
   put32(8, kCompile);
   put64(16, cupti_time(call->start));
   put64(24, cupti_time(call->end));
-  put_correlation(32, call->correlation);
+  put32(32, call->correlation);
   finish();
 }
-
-// Of the process, or of all clients of the second generation.
-static int are_graphs_whole(void) { return cupti.generation == 2 ? cupti.whole_graphs == 2 : any_kind(kGraphTrace); }
 
 void records_op(const struct double_call* call, const struct double_op* op) {
   if (op->kind == kOpSync) {
@@ -175,7 +155,7 @@ void records_op(const struct double_call* call, const struct double_op* op) {
   }
   cupti.graphs += op->graph != 0;
   uint64_t starts = cupti.driver->host_time(op->start), ends = cupti.driver->host_time(op->end);
-  if (op->graph && are_graphs_whole()) {
+  if (op->graph && cupti.kinds[kGraphTrace]) {
     graph(call, op, starts, ends);
     return;
   }
@@ -240,9 +220,8 @@ static void device(uint32_t number) {
   finish();
 }
 
-void records_inventory(const struct cupti_client* client, uint32_t kind) {
+void records_inventory(uint32_t kind) {
   struct double_inventory have;
-  only = client;
   cupti.driver->inventory(&have);
   for (uint32_t i = 0; kind == kDeviceKind && i < have.contexts; i++) device(i);
   for (uint32_t i = 0; kind == kContextKind && i < have.contexts && begin(kContextKind, 0, 0); i++) {
@@ -255,5 +234,4 @@ void records_inventory(const struct cupti_client* client, uint32_t kind) {
   for (uint32_t i = 0; kind == kStreamKind && have.contexts && i < have.streams; i++) {
     records_stream(have.stream_ids[i], have.stream_devices[i]);
   }
-  only = NULL;
 }

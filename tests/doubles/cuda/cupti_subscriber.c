@@ -22,7 +22,7 @@ struct subscriber_parameters {
   const char* name;
   char* old_name;
   size_t old_size;
-  uint8_t several;  // from 13.3 on
+  uint8_t several;  // from 13.3 on; not played
 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -59,10 +59,7 @@ int32_t cupti_attach(void) {
     uint64_t slow = (uint64_t)double_option("slow_attach_ms", 0);
     if (slow) sleep_until(monotonic_now() + slow * 1000000);
     cupti.driver = found;
-    if (!cupti.correlation) {
-      cupti.correlation = (uint32_t)double_option("correlation", 0);
-      cupti.wraps = (uint64_t)double_option("correlation_high", 0);
-    }
+    if (!cupti.correlation) cupti.correlation = (uint32_t)double_option("correlation", 0);
     found->trace(&calls_tracer);
   }
   pthread_mutex_unlock(&cupti.lock);
@@ -76,39 +73,7 @@ int32_t cupti_speaks(void) {
   return found ? kOk : kUnknown;
 }
 
-struct cupti_client* client_of(uintptr_t subscriber) {
-  for (struct cupti_client* one = cupti.clients; one < cupti.clients + kClients; one++) {
-    if (subscriber == (uintptr_t)one && one->subscribed) return one;
-  }
-  return NULL;
-}
-
-int any_kind(uint32_t kind) {
-  int any = 0;
-  for (int i = 0; i < kClients; i++) any |= cupti.clients[i].kinds[kind];
-  return any;
-}
-
-// The first that is there; NULL: nobody is.
-static const struct cupti_client* first_client(void) {
-  const struct cupti_client* first = NULL;
-  for (const struct cupti_client* one = cupti.clients; one < cupti.clients + kClients; one++) {
-    if (one->subscribed && (!first || one->session < first->session)) first = one;
-  }
-  return first;
-}
-
-// Where another one has its place; NULL: there is none. One client of the second generation does not make a process one
-// of the first, nor the other way round.
-static struct cupti_client* free_client(int several) {
-  int may_share = several && cupti.generation != 1 && double_option("driver", 13000) >= kDriverOfSecond;
-  if (several && !may_share) return NULL;
-  if (first_client() && !(may_share && cupti.allows_several)) return NULL;
-  for (struct cupti_client* one = cupti.clients; one < cupti.clients + (several ? kClients : 1); one++) {
-    if (!one->subscribed) return one;
-  }
-  return NULL;
-}
+static int wrong(uintptr_t subscriber) { return !cupti.subscribed || subscriber != (uintptr_t)&cupti; }
 
 // As 13.0 words it.
 static void tell_owner(const struct subscriber_parameters* parameters, const char* owner) {
@@ -117,18 +82,13 @@ static void tell_owner(const struct subscriber_parameters* parameters, const cha
   }
 }
 
-static void enter(struct cupti_client* client, int several, callback_function callback, void* user, const char* name) {
-  if (several) {
-    memset(client, 0, sizeof *client);
-    cupti.generation = 2;
-  }
-  cupti.allows_several = several;
-  client->subscribed = 1;
-  client->session = ++cupti.sessions;
-  client->callback = callback;
-  client->user = user;
-  memset(client->name, 0, sizeof client->name);
-  if (name) strncpy(client->name, name, sizeof client->name - 1);
+static void enter(callback_function callback, void* user, const char* name) {
+  cupti.subscribed = 1;
+  cupti.sessions++;
+  cupti.callback = callback;
+  cupti.user = user;
+  memset(cupti.name, 0, sizeof cupti.name);
+  if (name) strncpy(cupti.name, name, sizeof cupti.name - 1);
 }
 
 static int32_t subscribe(uintptr_t* subscriber, callback_function callback, void* user,
@@ -137,18 +97,16 @@ static int32_t subscribe(uintptr_t* subscriber, callback_function callback, void
   int32_t refused = cupti_attach();
   if (!refused) refused = (int32_t)double_option("subscribe_result", 0);
   if (refused) return refused;
-  int several = personality_version >= kSecondGeneration && parameters && parameters->several;
   pthread_mutex_lock(&cupti.lock);
-  const struct cupti_client* first = first_client();
-  const char* owner = first ? first->name : double_option("foreign", 0) ? "another profiler" : NULL;
-  struct cupti_client* client = owner && !first ? NULL : free_client(several);
-  if (owner) tell_owner(parameters, owner);
-  if (client) {
-    enter(client, several, callback, user, parameters ? parameters->name : NULL);
-    *subscriber = (uintptr_t)client;
+  const char* owner = cupti.subscribed ? cupti.name : double_option("foreign", 0) ? "another profiler" : NULL;
+  if (owner) {
+    tell_owner(parameters, owner);
+  } else {
+    enter(callback, user, parameters ? parameters->name : NULL);
+    *subscriber = (uintptr_t)&cupti;
   }
   pthread_mutex_unlock(&cupti.lock);
-  return client ? kOk : kMultipleSubscribers;
+  return owner ? kMultipleSubscribers : kOk;
 }
 
 DOUBLE_EXPORT int32_t cuptiSubscribe(uintptr_t* subscriber, callback_function callback, void* user) {
@@ -165,27 +123,22 @@ DOUBLE_EXPORT int32_t cuptiSubscribe_v2(uintptr_t* subscriber, callback_function
 DOUBLE_EXPORT int32_t cuptiUnsubscribe(uintptr_t subscriber) {
   if (cupti_speaks() != kOk) return kUnknown;
   pthread_mutex_lock(&cupti.lock);
-  struct cupti_client* client = client_of(subscriber);
-  if (client) {
-    memset(client->callbacks, 0, sizeof client->callbacks);
-    client->subscribed = 0;
-    client->callback = NULL;
-    if (cupti.generation == 2) {
-      buffers_leave(client);
-      memset(client, 0, sizeof *client);
-    }
+  int bad = wrong(subscriber);
+  if (!bad) {
+    memset(cupti.callbacks, 0, sizeof cupti.callbacks);
+    cupti.subscribed = 0;
+    cupti.callback = NULL;
   }
   pthread_mutex_unlock(&cupti.lock);
-  return client ? kOk : kInvalidParameter;
+  return bad ? kInvalidParameter : kOk;
 }
 
 DOUBLE_EXPORT int32_t cuptiEnableCallback(uint32_t enable, uintptr_t subscriber, uint32_t domain, uint32_t callback) {
   if (cupti_speaks() != kOk) return kUnknown;
   pthread_mutex_lock(&cupti.lock);
-  struct cupti_client* client = client_of(subscriber);
-  int bad = !client || !domain || domain >= kDomains || callback >= calls_of(domain);
+  int bad = wrong(subscriber) || !domain || domain >= kDomains || callback >= calls_of(domain);
   if (!bad) {
-    uint64_t bit = (uint64_t)1 << (callback % 64), *word = &client->callbacks[domain][callback / 64];
+    uint64_t bit = (uint64_t)1 << (callback % 64), *word = &cupti.callbacks[domain][callback / 64];
     *word = enable ? *word | bit : *word & ~bit;
   }
   pthread_mutex_unlock(&cupti.lock);
@@ -195,9 +148,8 @@ DOUBLE_EXPORT int32_t cuptiEnableCallback(uint32_t enable, uintptr_t subscriber,
 DOUBLE_EXPORT int32_t cuptiEnableDomain(uint32_t enable, uintptr_t subscriber, uint32_t domain) {
   if (cupti_speaks() != kOk) return kUnknown;
   pthread_mutex_lock(&cupti.lock);
-  struct cupti_client* client = client_of(subscriber);
-  int bad = !client || !domain || domain >= kDomains;
-  if (!bad) memset(client->callbacks[domain], enable ? 0xff : 0, sizeof client->callbacks[domain]);
+  int bad = wrong(subscriber) || !domain || domain >= kDomains;
+  if (!bad) memset(cupti.callbacks[domain], enable ? 0xff : 0, sizeof cupti.callbacks[domain]);
   pthread_mutex_unlock(&cupti.lock);
   return bad ? kInvalidParameter : kOk;
 }
@@ -213,12 +165,10 @@ static void shut_down(int asked) {
   pthread_mutex_lock(&cupti.lock);
   if (asked) misuse = cupti.misuse;
   uint32_t correlation = cupti.correlation;  // goes on, so that the truth has each ID once
-  uint64_t wraps = cupti.wraps;
   size_t first = offsetof(struct cupti_state, driver);
   memset((char*)&cupti + first, 0, sizeof cupti - first);
   cupti.misuse = misuse;
   cupti.correlation = correlation;
-  cupti.wraps = wraps;
   pthread_mutex_unlock(&cupti.lock);
 }
 
@@ -237,14 +187,11 @@ void cupti_maybe_give_up(void) {
   pthread_mutex_lock(&cupti.lock);
   int due = cupti.driver && cupti_fault_is_due(after, cupti.gpu_records) && !atomic_flag_test_and_set(&over);
   uint32_t result = (uint32_t)double_option("fatal_result", kUnknown);
-  struct cupti_client heard = cupti.clients[0];
-  for (int i = 0; i < kClients; i++) {
-    if (bit_of(cupti.clients[i].callbacks[kStateDomain], kFatalError)) heard = cupti.clients[i];
-  }
-  callback_function callback = bit_of(heard.callbacks[kStateDomain], kFatalError) ? heard.callback : NULL;
+  callback_function callback = bit_of(cupti.callbacks[kStateDomain], kFatalError) ? cupti.callback : NULL;
+  void* user = cupti.user;
   pthread_mutex_unlock(&cupti.lock);
   if (!due) return;
-  if (callback) callback(heard.user, kStateDomain, kFatalError, &result);
+  if (callback) callback(user, kStateDomain, kFatalError, &result);
   pthread_mutex_lock(&cupti.lock);
   if (cupti.driver) {
     shut_down(0);
@@ -257,12 +204,6 @@ DOUBLE_EXPORT int32_t cuptiFinalize(void) {
   if (cupti_speaks() != kOk) return kUnknown;
   pthread_mutex_lock(&cupti.lock);
   if (!cupti.driver) {
-    pthread_mutex_unlock(&cupti.lock);
-    return kOk;
-  }
-  int clients = 0;
-  for (int i = 0; i < kClients; i++) clients += cupti.clients[i].subscribed;
-  if (clients > 1) {  // the others go on
     pthread_mutex_unlock(&cupti.lock);
     return kOk;
   }

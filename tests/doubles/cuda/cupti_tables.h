@@ -23,11 +23,4 @@ extern const struct result_name_row {
 } result_names[];
 extern const int result_name_rows;
 
-// Of a kind; the calls of the runtime's row are the driver's too.
-enum { kCorrelation = 0xff };
-extern const struct field_row {
-  uint8_t kind, id, from, predefined, bytes;  // bytes: or kCorrelation, 8 that are not made of those
-} fields[];
-extern const int field_rows;
-
 #endif

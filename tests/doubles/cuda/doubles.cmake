@@ -9,14 +9,10 @@ set(PP_DOUBLE_ROOT ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/tests/cuda)
 # Which calls a version of CUPTI lacks.
 set(PP_DOUBLE_SINCE_24 cuptiActivityEnableRuntimeApi cuptiActivityEnableDriverApi)
 set(PP_DOUBLE_SINCE_130000 cuptiSubscribe_v2)
-set(PP_DOUBLE_SINCE_130300 cuptiActivityEnable_v2 cuptiActivityEnableAndDump_v2 cuptiActivityDisable_v2
-  cuptiActivityRegisterCallbacks_v2 cuptiActivitySetAttribute_v2 cuptiActivityGetAttribute_v2 cuptiActivityGetNextRecord_v2
-  cuptiActivityGetNumDroppedRecords_v2 cuptiActivityGetEnabledKinds cuptiGetTimestamp_v2 cuptiIsTracingSessionRunning
-  cuptiActivityGetStructSize)
 
 function(pp_double_exports version soname file)
   set(hidden "")
-  foreach(since 24 130000 130300)
+  foreach(since 24 130000)
     if(version LESS since)
       list(APPEND hidden ${PP_DOUBLE_SINCE_${since}})
     endif()
@@ -50,8 +46,8 @@ function(pp_double target soname folder)
   add_dependencies(cuda_double ${target})
 endfunction()
 
-pp_double_objects(cupti cupti_subscriber.c cupti_control.c cupti_calls.c cupti_records.c cupti_buffers.c cupti_second.c
-  cupti_layouts.c cupti_fields_table.c cupti_nvtx.c cupti_names_table.c cupti_sizes_table.c pending.c)
+pp_double_objects(cupti cupti_subscriber.c cupti_control.c cupti_calls.c cupti_records.c cupti_buffers.c cupti_nvtx.c
+  cupti_names_table.c cupti_sizes_table.c pending.c)
 pp_double_objects(driver driver.c device_model.c truth.c)
 pp_double_objects(runtime runtime.c graphs.c libraries.c)
 pp_double_objects(engine engine.c)

@@ -11,16 +11,14 @@ struct buffer {
   uint64_t records, most;
   uint32_t pending;  // records in it that are not complete
   int retired;       // nobody fills it any more
-  int client;        // whose it is
-  uint64_t session;  // and as which
   struct buffer* next;
 };
 
 struct pending {
   struct buffer* buffer;
-  size_t start_at, end_at;  // in the buffer
-  uint64_t starts, ends;    // CLOCK_MONOTONIC
-  int broken;               // its times stay zero
+  size_t start_at;        // where its start is in the buffer; its end follows
+  uint64_t starts, ends;  // CLOCK_MONOTONIC
+  int broken;             // its times stay zero
 };
 
 void pending_add(const struct pending* one);

@@ -15,7 +15,6 @@ _ON_FULL = {"drop": capture_pb2.ON_FULL_DROP, "stop": capture_pb2.ON_FULL_STOP,
             "throttle": capture_pb2.ON_FULL_THROTTLE}
 _GPU = {"off": capture_pb2.GPU_DETAIL_UNSPECIFIED, "coarse": capture_pb2.GPU_DETAIL_COARSE,
         "default": capture_pb2.GPU_DETAIL_DEFAULT, "full": capture_pb2.GPU_DETAIL_FULL}
-_GPU_APIS = {"v1": capture_pb2.GPU_API_V1, "v2": capture_pb2.GPU_API_V2}
 _MODES = {"sample": capture_pb2.MODE_SAMPLE, "trace": capture_pb2.MODE_TRACE, "auto": capture_pb2.MODE_AUTO}
 
 
@@ -64,8 +63,6 @@ class CaptureOptions(TypedDict, total=False):
     threads: only these thread IDs.
     gpu: what is recorded of the GPU beside Python: "off", "coarse" (kernels and their launches), "default" (and copies,
         synchronisations, memory calls) or "full" (and events). What stands in its way is in Capture.notices.
-    gpu_api: by which of CUPTI's generations of calls: "v1", or "v2", which other tools can share, where library and
-        driver have it (CUDA 13.3, r610); that was never tried on a real library. Left out: "v1".
     gil_only: only the thread that holds the GIL.
     subprocesses: False leaves out the children of the target.
     blocking: stop the whole target for every sample: all its threads at one instant. Left out: only a thread that runs
@@ -95,7 +92,6 @@ class CaptureOptions(TypedDict, total=False):
     idle: Literal["main", "all", "none"]
     threads: Iterable[int]
     gpu: Literal["off", "coarse", "default", "full"]
-    gpu_api: Literal["v1", "v2"]
     gil_only: bool
     subprocesses: bool
     blocking: bool
@@ -207,7 +203,6 @@ def capture_spec(pid: int, options: CaptureOptions) -> capture_pb2.CaptureSpec:
     spec = _checked(capture_pb2.CaptureSpec, target=target(pid, options.get("start_time_ticks")),
                     mode=_one_of(_MODES, "mode", options.get("mode") or "sample"), sample=_sample(options),
                     gpu=_one_of(_GPU, "gpu", options.get("gpu") or "off"), trace=_trace(options),
-                    gpu_api=_one_of(_GPU_APIS, "gpu_api", options["gpu_api"]) if options.get("gpu_api") else None,
                     max_bytes=options.get("max_bytes"), keep=options.get("keep"),
                     force=options.get("force"))
     set_duration(spec, "duration", options.get("duration"))
