@@ -1,7 +1,7 @@
 # The GPU shim in jobs on the doubles of CUDA, by gpu_driver (tests/programs): what is CPython's for each version, the rest once.
 foreach(minor ${PP_MINORS} ${PP_FREE_THREADED_MINORS} once)
   if(minor STREQUAL once)
-    set(part --any Buffers Second Refusals Captures Troubles)
+    set(part --any Buffers Refusals Captures Troubles)
   else()
     set(part --python ${minor} Records)
   endif()
