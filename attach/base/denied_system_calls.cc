@@ -5,7 +5,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr uint32_t kNeedless[] = {
+constexpr uint32_t kDenied[] = {
     // other views of the machine
     SYS_mount,
     SYS_umount2,
@@ -77,6 +77,6 @@ constexpr uint32_t kNeedless[] = {
 
 }  // namespace
 
-std::span<const uint32_t> DeniedSystemCalls() { return kNeedless; }
+std::span<const uint32_t> DeniedSystemCalls() { return kDenied; }
 
 }  // namespace ptrace_prof

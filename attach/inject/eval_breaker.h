@@ -13,7 +13,7 @@ namespace ptrace_prof {
 // alone.
 Result<void> SetEvalBreaker(RemoteMemory& memory, RemoteWriter& writer, const EvalBreaker& breaker);
 
-// Takes it back where nobody else rang it, as far as that is known (EvalBreaker::reasons). Under the same condition.
+// Clears the bits where nobody else set them, as far as that is known (EvalBreaker::reasons). Under the same condition.
 Result<void> ClearEvalBreaker(RemoteMemory& memory, RemoteWriter& writer, const EvalBreaker& breaker);
 
 // Whether the breaker would hold a thread for good: one whose calls are traced, by us or by another (TracedFlags).

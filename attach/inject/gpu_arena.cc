@@ -41,7 +41,7 @@ GpuClockPair PairOf(uint64_t realtime, uint64_t monotonic, uint64_t width) {
           Nanos(static_cast<int64_t>(width))};
 }
 
-void SetEvalBreaker(pp_gpu_arena& head) {
+void WakeShim(pp_gpu_arena& head) {
   std::atomic_ref<uint32_t>(head.bell).fetch_add(1, std::memory_order_release);
   ::syscall(SYS_futex, &head.bell, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
@@ -139,7 +139,7 @@ std::string GpuArena::OtherTool() const {
 
 void GpuArena::RenewLease() { std::atomic_ref<uint64_t>(head().beat).fetch_add(1, std::memory_order_release); }
 
-void GpuArena::Ring() { SetEvalBreaker(head()); }
+void GpuArena::Ring() { WakeShim(head()); }
 
 void GpuArena::AskToLeave(GpuLeave how) {
   constexpr uint32_t kWanted[] = {PP_GPU_WANT_LEAVE, PP_GPU_WANT_LEAVE_NOW, PP_GPU_WANT_LEAVE_UP};
@@ -161,7 +161,7 @@ void GpuArena::AskToLeave(const UniqueFd& file) {
   auto& arena = *static_cast<pp_gpu_arena*>(begin);
   if (arena.magic == PP_GPU_ARENA_MAGIC && arena.abi_version == PP_GPU_ABI_VERSION) {
     Store(arena.wanted, uint32_t{PP_GPU_WANT_LEAVE_NOW});
-    SetEvalBreaker(arena);
+    WakeShim(arena);
   }
   ::munmap(begin, sizeof(pp_gpu_arena));
 }

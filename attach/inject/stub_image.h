@@ -2,8 +2,8 @@
 // carries.
 //
 // Constant data; any thread. It knows nothing of how the stub gets into a target: whoever does that copies the bytes,
-// fills in the boot block that FindBootBlock finds, and writes them to a memfd there. In a target that holds the stub already,
-// the same block is found in its writable mapping by the same magic words.
+// fills in the boot block that FindBootBlock finds, and writes them to a memfd there. In a target that holds the stub
+// already, the same block is found in its writable mapping by the same magic words.
 #pragma once
 
 #include <cstddef>

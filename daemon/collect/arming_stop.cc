@@ -44,20 +44,29 @@ Result<ArmingStop> StopAndArm(const ThreadsToArm& threads, const std::function<R
   return stop;
 }
 
-}  // namespace
-
-Result<ArmingStop> ArmUnderStop(const ThreadsToArm& threads, const std::function<Result<void>()>& arm) {
+// So that one read of each is enough in the stop, however deep it is. How many pieces of memory all of them are.
+size_t PrimeAll(const ThreadsToArm& threads) {
   size_t pieces = 0;
   for (const auto& track : threads.roster.tracks()) {
-    (void)track->stack.ReadAgain(threads.memory);  // so that one read is enough then, however deep it is
+    (void)track->stack.ReadAgain(threads.memory);
     track->stack.Prime(threads.memory);
     pieces += track->stack.pieces();
   }
-  if (threads.roster.tracks().size() > kMostStoppedAtOnce || pieces > kMostPieces) {
+  return pieces;
+}
+
+}  // namespace
+
+Result<ArmingStop> ArmUnderStop(const ThreadsToArm& threads, const std::function<Result<void>()>& arm) {
+  const bool are_many = threads.roster.tracks().size() > kMostStoppedAtOnce;
+  if (are_many || PrimeAll(threads) > kMostPieces) {
     PP_ASSIGN_OR_RETURN(std::optional<ArmingStop> stop, ArmAtHolder(threads, arm));
     if (stop.has_value()) {
       return *std::move(stop);
     }
+  }
+  if (are_many) {
+    PrimeAll(threads);
   }
   auto stop = StopAndArm(threads, arm);
   StoppedThreads::ReleaseLate();
