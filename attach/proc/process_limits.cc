@@ -4,7 +4,6 @@
 #include <charconv>
 #include <string>
 
-
 namespace ptrace_prof {
 
 // "Max file size             16384                unlimited            bytes"

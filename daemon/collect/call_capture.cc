@@ -20,6 +20,7 @@
 namespace ptrace_prof {
 namespace {
 
+constexpr int kArmingTries = 5;
 constexpr int kPauseMs = 1;  // between two looks at rings that are not busy
 constexpr Nanos kAwait = Nanos::FromMillis(2);
 constexpr size_t kBusyRecords = 100'000;    // in one look: the next one must not wait
@@ -52,6 +53,7 @@ class CallCapture {
     }
     if (auto armed = tracer_->Arm(); armed.has_error()) {
       LeaveGpu();
+      arming_raced_ = armed.error().code == Code::kUnavailable && !told;
       return told ? armed : Refuse(std::move(armed).error());
     }
     begin_ = MonotonicNow();
@@ -76,6 +78,9 @@ class CallCapture {
     window.TellAfter(end, {.children = children_.count(), .interpreters = interpreters});
     return Finish(ended, left);
   }
+
+  // A thread went on at the very instant of arming, and nothing was written: another try is likely to succeed.
+  bool arming_raced() const { return arming_raced_; }
 
  private:
   // Before anything was written: there may be another way.
@@ -334,6 +339,7 @@ class CallCapture {
   std::optional<GpuCapture> gpu_;
   const Nanos asked_at_ = MonotonicNow();
   bool has_told_idle_ = false;
+  bool arming_raced_ = false;
   Nanos waited_cpu_;   // before the window, while nobody ran Python
   Nanos known_until_;  // where the threads were
   Nanos begin_;
@@ -344,8 +350,16 @@ class CallCapture {
 
 Result<void> RunCallCapture(const CaptureRequest& request, ByteSink& sink, const std::atomic<bool>& stop,
                             const CallCaptureTerms& terms) {
-  CallCapture capture(request, sink, stop, terms);
-  Result<void> ran = capture.Run();
+  Result<void> ran;
+  bool is_over = false;
+  for (int left = kArmingTries; left > 0 && !is_over; --left) {
+    if (terms.refusal != nullptr) {
+      terms.refusal->reset();
+    }
+    CallCapture capture(request, sink, stop, terms);
+    ran = capture.Run();
+    is_over = !capture.arming_raced();
+  }
   LetStartGo();  // whatever the reason: there may be another way, in which it is not held
   return ran;
 }
