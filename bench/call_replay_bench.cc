@@ -115,7 +115,7 @@ class Records {
 };
 
 struct Collector {
-  explicit Collector(ByteSink& sink) : writer(sink, stacks, CaptureRequest{}, TraceOrigin{}) {
+  explicit Collector(ByteSink& sink) : writer(sink, stacks, CaptureTask{}, TraceOrigin{}) {
     ProcessInfo process;
     process.pid = Pid(1);
     writer.AddProcess(process);

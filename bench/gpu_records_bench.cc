@@ -131,8 +131,8 @@ BENCHMARK(Decode);
 void DecodeJoinEncode(benchmark::State& state) {
   CountingSink sink;
   StackTable stacks;
-  CaptureRequest request;
-  request.pid = Pid(7);
+  CaptureTask request;
+  SetTarget(Pid(7), &request);
   TraceWriter writer(sink, stacks, request);
   writer.AddProcess({.pid = Pid(7)});
   Sites sites(writer.AddThread({.pid = Pid(7), .tid = Tid(7)}), stacks);

@@ -55,11 +55,11 @@ void BareRead(benchmark::State& state) {
 BENCHMARK(BareRead);
 
 void Round(benchmark::State& state) {
-  CaptureRequest request;
-  request.pid = g_pid;
-  request.idle = IdlePolicy::kAll;
-  request.rate_hz = 0;
-  request.stops = StopPolicy::kNone;
+  CaptureTask request;
+  SetTarget(g_pid, &request);
+  request.mutable_spec()->mutable_sample()->set_idle(v1::IDLE_POLICY_ALL);
+  request.mutable_spec()->mutable_sample()->set_rate_hz(0);
+  request.mutable_spec()->mutable_sample()->set_nonblocking(true);
   StackTable stacks;
   NullSink sink;
   TraceWriter writer(sink, stacks, request);

@@ -25,7 +25,6 @@
 namespace ptrace_prof {
 namespace {
 
-namespace v1 = ptraceprof::v1;
 using Stub = v1::CaptureService::Stub;
 
 constexpr int kRounds = 40;

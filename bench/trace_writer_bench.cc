@@ -34,7 +34,7 @@ class CountingSink : public ByteSink {
 // One simulated target. Every thread has its own 375 of the stacks, which share their outer frames.
 class Target {
  public:
-  explicit Target(ByteSink& sink) : writer(sink, stacks_, CaptureRequest{}, TraceOrigin::Here()) {
+  explicit Target(ByteSink& sink) : writer(sink, stacks_, CaptureTask{}, TraceOrigin::Here()) {
     ProcessInfo process;
     process.pid = Pid(1);
     writer.AddProcess(process);

@@ -38,6 +38,7 @@
 #include "daemon/session/stop_line.h"
 #include "daemon/session/system_call_filter.h"
 #include "daemon/trace/trace_writer.h"
+#include "rpc/messages/task_word.h"
 
 namespace ptrace_prof {
 namespace {
@@ -49,8 +50,7 @@ struct Invocation {
   UniqueFd stream;
   UniqueFd control;
   UniqueFd memory;  // the line to who grants it; closed: there is none
-  std::optional<Policy> child_rules;
-  std::vector<std::string> request;
+  std::string task;
   std::vector<std::string> command;
 };
 
@@ -75,15 +75,10 @@ Result<Invocation> ParseInvocation(int argc, char** argv) {
   if (const std::string_view first(argc > i ? argv[i] : ""); first.starts_with(kMemoryLineWord)) {
     PP_ASSIGN_OR_RETURN(invocation.memory, TakeFd(argv[i++] + kMemoryLineWord.size()));
   }
-  if (const std::string_view next(argc > i ? argv[i] : ""); next.starts_with(kChildRulesWord)) {
-    PP_ASSIGN_OR_RETURN(invocation.child_rules,
-                        DecodeChildRules(next.substr(std::string_view(kChildRulesWord).size())));
-    ++i;
+  invocation.task = argc > i ? argv[i++] : "";
+  if (i < argc && std::string_view(argv[i]) == "--") {
+    invocation.command.assign(argv + i + 1, argv + argc);
   }
-  for (; i < argc && std::string_view(argv[i]) != "--"; ++i) {
-    invocation.request.emplace_back(argv[i]);
-  }
-  invocation.command.assign(argv + std::min(i + 1, argc), argv + argc);
   return invocation;
 }
 
@@ -157,36 +152,36 @@ Error WithAdvice(Error error, Pid pid) {
 }
 
 // A pid is used again; who asked may have meant its owner of then.
-Result<void> CheckStart(const CaptureRequest& request) {
-  if (request.start_ticks == 0) {
+Result<void> CheckStart(const CaptureTask& request) {
+  if (request.spec().target().start_time_ticks() == 0) {
     return {};
   }
-  PP_ASSIGN_OR_RETURN(const uint64_t ticks, ReadStartTicks(request.pid));
-  if (ticks != request.start_ticks) {
+  PP_ASSIGN_OR_RETURN(const uint64_t ticks, ReadStartTicks(TargetOf(request)));
+  if (ticks != request.spec().target().start_time_ticks()) {
     return Because(
         Reason::kProcessNotFound,
-        fmt::format("process {} is not the one that was meant: it started at another time", request.pid.value),
-        "list the processes again", ThingOf(request.pid));
+        fmt::format("process {} is not the one that was meant: it started at another time", TargetOf(request).value),
+        "list the processes again", ThingOf(TargetOf(request)));
   }
   return {};
 }
 
-Result<void> CaptureHardened(const CaptureRequest& request, ByteSink& sink, UniqueFd control, ChildJudge judge) {
+Result<void> CaptureHardened(const CaptureTask& request, ByteSink& sink, UniqueFd control, ChildJudge judge) {
   PP_RETURN_IF_ERROR(CheckStart(request));
-  const bool only_reads = request.mode == CaptureMode::kSample && request.gpu == GpuCaptureDetail::kOff;
+  const bool only_reads = request.spec().mode() == v1::MODE_SAMPLE && request.spec().gpu() == v1::GPU_DETAIL_UNSPECIFIED;
   if (!AllowRealTime() && only_reads) {
     TakeRealTimeForGood();
   }
   PP_RETURN_IF_ERROR(
-      Harden(request.pid, only_reads && request.stops != StopPolicy::kAll ? Need::kReading : Need::kStopping));
+      Harden(TargetOf(request), only_reads && StopsOf(request.spec().sample()) != StopPolicy::kAll ? Need::kReading : Need::kStopping));
   std::unique_ptr<ScriptKeeper> scripts;
   if (!only_reads) {
-    auto started = ScriptKeeper::Start(request.pid);
+    auto started = ScriptKeeper::Start(TargetOf(request));
     scripts = started.has_value() ? std::move(started).value() : nullptr;  // there are other ways in
   }
-  const bool has_gpu = request.gpu != GpuCaptureDetail::kOff;
-  const auto counters = request.verb == CaptureVerb::kRecord
-                            ? NvmlCounters::Start(request.gpu_counters, has_gpu && !request.force)
+  const bool has_gpu = request.spec().gpu() != v1::GPU_DETAIL_UNSPECIFIED;
+  const auto counters = request.verb() == CaptureTask::RECORD
+                            ? NvmlCounters::Start(request.spec().gpu_counters(), has_gpu && !request.spec().force())
                             : nullptr;
   LimitResources(only_reads ? 0 : kMostTracerBytes);
   PP_ASSIGN_OR_RETURN(const StopLine line, StopLine::Watch(std::move(control)));
@@ -194,12 +189,12 @@ Result<void> CaptureHardened(const CaptureRequest& request, ByteSink& sink, Uniq
   return RunCapture(request, sink, line.stop(), {scripts.get(), counters.get(), std::move(judge), &line.sharers()});
 }
 
-Result<void> Capture(const CaptureRequest& request, ByteSink& sink, UniqueFd control, ChildJudge judge) {
+Result<void> Capture(const CaptureTask& request, ByteSink& sink, UniqueFd control, ChildJudge judge) {
   auto outcome = CaptureHardened(request, sink, std::move(control), std::move(judge));
-  if (outcome.has_error() && request.wait_for_python) {
-    PP_RETURN_IF_ERROR(CheckLaunched(request.pid));  // it may have ended anywhere on the way
+  if (outcome.has_error() && request.spec().sample().wait_for_python()) {
+    PP_RETURN_IF_ERROR(CheckLaunched(TargetOf(request)));  // it may have ended anywhere on the way
   }
-  return outcome.has_error() ? WithAdvice(std::move(outcome).error(), request.pid) : std::move(outcome);
+  return outcome.has_error() ? WithAdvice(std::move(outcome).error(), TargetOf(request)) : std::move(outcome);
 }
 
 // A process of a list that keeps us waiting for so long is left.
@@ -211,7 +206,7 @@ OwnerReport RunConfined(const OwnerWork& work) {
   return {std::move(report.bytes), std::move(report.ended)};
 }
 
-Result<void> List(const CaptureRequest& request, ByteSink& sink, UniqueFd control) {
+Result<void> List(const CaptureTask& request, ByteSink& sink, UniqueFd control) {
   LimitResources(0);
   PP_ASSIGN_OR_RETURN(const StopLine line, StopLine::Watch(std::move(control)));
   PP_ASSIGN_OR_RETURN(const bool has_rights, KeepRightsToStartOwners());
@@ -228,43 +223,46 @@ Result<void> List(const CaptureRequest& request, ByteSink& sink, UniqueFd contro
 // NVIDIA's driver may take a while to come up where nobody uses it.
 constexpr Nanos kGpuPatience = Nanos::FromSeconds(1);
 
-Result<void> Doctor(const CaptureRequest& request, ByteSink& sink, UniqueFd) {
+Result<void> Doctor(const CaptureTask& request, ByteSink& sink, UniqueFd) {
   std::unique_ptr<NvmlCounters> gpus;
   const auto harden = [&]() -> Result<void> {
-    PP_RETURN_IF_ERROR(Harden(request.pid, Need::kStopping));  // it says whether that can be done, too
-    gpus = UsesCuda(request.pid) ? NvmlCounters::Start(GpuCounters::kOff, true) : nullptr;
+    PP_RETURN_IF_ERROR(Harden(TargetOf(request), Need::kStopping));  // it says whether that can be done, too
+    gpus = UsesCuda(TargetOf(request)) ? NvmlCounters::Start(v1::GPU_COUNTERS_OFF, true) : nullptr;
     LimitResources(0);
     return RequireSystemCallFilter(TargetAccess::kRead);
   };
   const auto free_gpu_memory = [&] {
-    return gpus != nullptr ? gpus->FreeMemoryOf(request.pid, kGpuPatience) : std::nullopt;
+    return gpus != nullptr ? gpus->FreeMemoryOf(TargetOf(request), kGpuPatience) : std::nullopt;
   };
   const StackTable stacks;
   TraceWriter writer(sink, stacks, request);
-  Diagnose(request.pid, harden, free_gpu_memory, writer);
+  Diagnose(TargetOf(request), harden, free_gpu_memory, writer);
   return writer.End(MonotonicNow(), Accounting{}, EndInfo{});
 }
 
-ChildJudge JudgeBy(std::optional<Policy> rules) {
-  if (!rules.has_value()) {
-    return {};
+// Takes the rules out of the task: they are no part of what the trace says of itself.
+Result<ChildJudge> TakeJudge(CaptureTask* task) {
+  if (task->child_rules().empty()) {
+    return ChildJudge();
   }
-  return [rules = std::move(*rules)](Pid pid) { return WhyNotFollow(rules, pid); };
+  PP_ASSIGN_OR_RETURN(Policy rules, DecodeChildRules(task->child_rules()));
+  task->clear_child_rules();
+  return ChildJudge([rules = std::move(rules)](Pid pid) { return WhyNotFollow(rules, pid); });
 }
 
-Result<void> RunVerb(const CaptureRequest& request, ByteSink& sink, UniqueFd control, ChildJudge judge) {
-  switch (request.verb) {
-    case CaptureVerb::kRecord:
-    case CaptureVerb::kDump: return Capture(request, sink, std::move(control), std::move(judge));
-    case CaptureVerb::kList: return List(request, sink, std::move(control));
-    case CaptureVerb::kDoctor: return Doctor(request, sink, std::move(control));
+Result<void> RunVerb(const CaptureTask& request, ByteSink& sink, UniqueFd control, ChildJudge judge) {
+  switch (request.verb()) {
+    case CaptureTask::RECORD:
+    case CaptureTask::DUMP: return Capture(request, sink, std::move(control), std::move(judge));
+    case CaptureTask::LIST: return List(request, sink, std::move(control));
+    case CaptureTask::DOCTOR: return Doctor(request, sink, std::move(control));
+    default: return {};
   }
-  return {};
 }
 
 // What traces calls shall have them from the first one on. GPUs are brought in by threads, which nobody holds.
-LaunchHold HoldFor(const CaptureRequest& request) {
-  if (request.mode == CaptureMode::kSample || request.gpu != GpuCaptureDetail::kOff) {
+LaunchHold HoldFor(const CaptureTask& request) {
+  if (request.spec().mode() == v1::MODE_SAMPLE || request.spec().gpu() != v1::GPU_DETAIL_UNSPECIFIED) {
     return {};
   }
   constexpr Nanos kStep = Nanos::FromMillis(1);
@@ -281,14 +279,14 @@ int CollectorMain(int argc, char** argv) {
     return 2;
   }
   Invocation& invocation = parsed.value();
-  auto request = DecodeRequest(invocation.request);
+  auto request = DecodeTask(invocation.task);
   if (request.has_value() && !invocation.command.empty()) {
     auto launched = LaunchCommand(invocation.command, invocation.control.get(), HoldFor(request.value()));
     if (launched.has_error()) {
       return 1;  // the parent was told
     }
-    request.value().pid = launched.value();
-    request.value().wait_for_python = true;
+    SetTarget(launched.value(), &request.value());
+    request.value().mutable_spec()->mutable_sample()->set_wait_for_python(true);
   }
   std::vector<int> kept{invocation.stream.get(), invocation.control.get()};
   if (invocation.memory.is_open()) {
@@ -297,15 +295,18 @@ int CollectorMain(int argc, char** argv) {
   LeaveTerminal(std::move(kept));
   UseMemoryGrants(std::move(invocation.memory));
   PipeSink sink(std::move(invocation.stream));
-  Result<void> outcome = request.has_value() ? RunVerb(request.value(), sink, std::move(invocation.control),
-                                                       JudgeBy(std::move(invocation.child_rules)))
-                                             : Result<void>(request.error());
+  const auto run = [&]() -> Result<void> {
+    PP_RETURN_IF_ERROR(request);
+    PP_ASSIGN_OR_RETURN(ChildJudge judge, TakeJudge(&request.value()));
+    return RunVerb(request.value(), sink, std::move(invocation.control), std::move(judge));
+  };
+  const Result<void> outcome = run();
   if (!outcome.has_error()) {
     return 0;
   }
   // Nothing was recorded; the reason is the whole trace.
   const StackTable stacks;
-  TraceWriter writer(sink, stacks, request.has_value() ? request.value() : CaptureRequest{});
+  TraceWriter writer(sink, stacks, request.has_value() ? request.value() : CaptureTask{});
   return writer.End(MonotonicNow(), Accounting{}, EndOf(outcome.error())).has_error() ? 1 : 0;
 }
 

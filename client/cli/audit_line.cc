@@ -1,3 +1,4 @@
+#include "rpc/messages/quantity.h"
 #include "client/cli/audit_line.h"
 
 #include <fmt/format.h>
@@ -10,7 +11,7 @@
 #include <ctime>
 
 #include "attach/base/clean_text.h"
-#include "client/cli/option_values.h"
+#include "client/cli/process_id.h"
 
 namespace ptrace_prof {
 namespace {

@@ -9,7 +9,7 @@
 #include "attach/base/clean_text.h"
 #include "attach/base/wall_clock.h"
 #include "client/cli/messages.h"
-#include "client/cli/option_values.h"
+#include "client/cli/process_id.h"
 
 namespace ptrace_prof {
 namespace {

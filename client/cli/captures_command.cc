@@ -37,10 +37,10 @@ class FetchBackend : public CaptureBackend {
  public:
   FetchBackend(CaptureClient& client, std::string name, FetchMode mode)
       : client_(client), name_(std::move(name)), mode_(mode) {}
-  Result<std::unique_ptr<CaptureStream>> Start(const CaptureRequest&, const std::vector<std::string>&) override {
+  Result<std::unique_ptr<CaptureStream>> Start(const CaptureTask&, const std::vector<std::string>&) override {
     return client_.Fetch(name_, mode_);
   }
-  Result<std::unique_ptr<SampleSource>> StartSamples(const CaptureRequest&, Nanos) override {
+  Result<std::unique_ptr<SampleSource>> StartSamples(const CaptureTask&, Nanos) override {
     return Error{Code::kUnimplemented, "a kept trace has no live samples", ""};
   }
 
@@ -152,7 +152,7 @@ class CapturesCommand : public Command {
                    capture.has_ended() ? "" : "with --follow we wait for it"};
     }
     output_.pid = std::to_string(capture.pid.value);
-    PP_ASSIGN_OR_RETURN(RecordPlan plan, MakeRecordPlan(output_, {}));
+    PP_ASSIGN_OR_RETURN(RecordPlan plan, MakeRecordPlan(output_, {}, {}));
     plan.headline = fmt::format("fetching capture {} of process {}{}", capture.id(), capture.pid.value,
                                 follow_ && !capture.has_ended() ? ", until it ends or Ctrl-C" : "");
     FetchBackend backend(*client_, capture.name, follow_ ? FetchMode::kFollow : FetchMode::kUntilNow);

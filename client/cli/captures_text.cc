@@ -104,7 +104,7 @@ void PutCapture(Writer& json, const RemoteCapture& capture) {
   Put(json, "id", capture.id());
   Put(json, "name", capture.name);
   Put(json, "state", StateName(capture.state));
-  Put(json, "mode", !capture.mode ? "" : *capture.mode == CaptureMode::kTrace ? "trace" : "sample");
+  Put(json, "mode", !capture.mode ? "" : *capture.mode == v1::MODE_TRACE ? "trace" : "sample");
   Put(json, "sampled_because", capture.sampled_because);
   Put(json, "pid", static_cast<uint64_t>(capture.pid.value));
   Put(json, "owner_uid", capture.owner.value);

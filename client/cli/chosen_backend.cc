@@ -146,7 +146,7 @@ Result<void> ChosenBackend::Choose() {
   return Connect("unix:" + socket);
 }
 
-Result<std::unique_ptr<CaptureStream>> ChosenBackend::Start(const CaptureRequest& request,
+Result<std::unique_ptr<CaptureStream>> ChosenBackend::Start(const CaptureTask& request,
                                                             const std::vector<std::string>& command) {
   if (!command.empty() && (host_.empty() || host_ == kNoDaemon)) {
     return embedded_.Start(request, command);
@@ -161,7 +161,7 @@ Result<std::unique_ptr<CaptureStream>> ChosenBackend::Start(const CaptureRequest
   return embedded_.Start(request, command);
 }
 
-Result<std::unique_ptr<SampleSource>> ChosenBackend::StartSamples(const CaptureRequest& request, Nanos interval) {
+Result<std::unique_ptr<SampleSource>> ChosenBackend::StartSamples(const CaptureTask& request, Nanos interval) {
   if (!is_chosen_) {
     PP_RETURN_IF_ERROR(Choose());
   }

@@ -29,9 +29,9 @@ class ChosenBackend : public CaptureBackend {
   // Say nothing about the choice.
   void BeQuiet() { is_quiet_ = true; }
 
-  Result<std::unique_ptr<CaptureStream>> Start(const CaptureRequest& request,
+  Result<std::unique_ptr<CaptureStream>> Start(const CaptureTask& request,
                                                const std::vector<std::string>& command) override;
-  Result<std::unique_ptr<SampleSource>> StartSamples(const CaptureRequest& request, Nanos interval) override;
+  Result<std::unique_ptr<SampleSource>> StartSamples(const CaptureTask& request, Nanos interval) override;
   void GiveUpWhen(const std::function<bool()>& has_enough) override { has_enough_ = has_enough; }
   bool is_of_this_machine() const override { return is_of_this_machine_; }
   Result<CaptureClient*> Captures() override;

@@ -5,7 +5,7 @@
 #include "client/cli/inspection.h"
 #include "client/cli/inspection_json.h"
 #include "client/cli/messages.h"
-#include "client/cli/option_values.h"
+#include "client/cli/process_id.h"
 
 namespace ptrace_prof {
 namespace {
@@ -34,21 +34,23 @@ class DoctorCommand : public Command {
 
  private:
   Result<ExitCode> Examine(CaptureBackend& backend) {
-    CaptureRequest request;
-    request.verb = CaptureVerb::kDoctor;
+    CaptureTask task;
+    task.set_verb(CaptureTask::DOCTOR);
+    Pid pid;
     if (!pid_.empty()) {
-      PP_ASSIGN_OR_RETURN(request.pid, ParseTarget(pid_));
+      PP_ASSIGN_OR_RETURN(pid, ParseTarget(pid_));
+      SetTarget(pid, &task);
     }
-    PP_ASSIGN_OR_RETURN(const Inspection found, Inspect(backend, request));
+    PP_ASSIGN_OR_RETURN(const Inspection found, Inspect(backend, task));
     if (found.checks.empty()) {
       return found.end.code == Code::kOk ? Because(Reason::kCollectorFailed, "the diagnosis is empty", "try again")
                                          : ErrorOf(found.end);
     }
-    const std::string text = json_ ? DoctorJson(found, request.pid) : DoctorText(found, request.pid);
+    const std::string text = json_ ? DoctorJson(found, pid) : DoctorText(found, pid);
     if (const ExitCode printed = PrintOut(text); printed != ExitCode::kOk) {
       return printed;
     }
-    return ExitCodeOf(OutcomeFor(found, request.pid));
+    return ExitCodeOf(OutcomeFor(found, pid));
   }
 
   std::string pid_;

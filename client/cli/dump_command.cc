@@ -7,9 +7,10 @@
 #include "client/cli/dump_text.h"
 #include "client/cli/later_flags.h"
 #include "client/cli/messages.h"
-#include "client/cli/option_values.h"
+#include "client/cli/process_id.h"
 #include "daemon/trace/thread_dump.h"
 #include "daemon/trace/trace_meter.h"
+#include "rpc/messages/task_from_message.h"
 
 namespace ptrace_prof {
 namespace {
@@ -47,16 +48,15 @@ class DumpCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
     app.add_option("-p,--pid", pid_, "The process to look at")->type_name("PID")->required();
-    app.add_flag("-l,--locals", request_.locals, "Arguments and local variables, too");
+    app.add_flag("-l,--locals", locals_, "Arguments and local variables, too");
     app.add_flag("-j,--json", json_, "As JSON (its schema is in docs/cli.md)");
     app.add_flag("--no-group", no_group_, "Print every thread, even when several do the same");
-    app.add_flag("--subprocesses", request_.subprocesses, "Its children, too");
+    app.add_flag("--subprocesses", subprocesses_, "Its children, too");
     app.add_flag("--blocking", blocking_, "Stop the whole process while its stacks are read: all of one instant");
     app.add_flag("--nonblocking,--no-stops", nonblocking_,
                  "Stop nothing (default: a thread that runs, for some tens of microseconds)");
     DeclareLaterFlags(app);
     app.footer(kFooter);
-    request_.subprocesses = false;
   }
 
   int Run(const CommandContext& context) override {
@@ -66,15 +66,19 @@ class DumpCommand : public Command {
 
  private:
   Result<ExitCode> Dump(CaptureBackend& backend) {
-    request_.verb = CaptureVerb::kDump;
-    request_.idle = IdlePolicy::kAll;
     if (blocking_ && nonblocking_) {
       return Error{Code::kInvalidArgument, "--blocking stops the process, and --nonblocking forbids it",
                    "leave one of them out"};
     }
-    request_.stops = blocking_ ? StopPolicy::kAll : nonblocking_ ? StopPolicy::kNone : StopPolicy::kBrief;
-    PP_ASSIGN_OR_RETURN(request_.pid, ParseTarget(pid_));
-    PP_ASSIGN_OR_RETURN(const auto stream, backend.Start(request_, {}));
+    v1::DumpStacksRequest wanted;
+    wanted.set_locals(locals_);
+    wanted.set_no_subprocesses(!subprocesses_);
+    wanted.set_blocking(blocking_);
+    wanted.set_nonblocking(nonblocking_);
+    PP_ASSIGN_OR_RETURN(const Pid pid, ParseTarget(pid_));
+    wanted.mutable_target()->set_pid(pid.value);
+    PP_ASSIGN_OR_RETURN(const CaptureTask task, TaskFrom(wanted));
+    PP_ASSIGN_OR_RETURN(const auto stream, backend.Start(task, {}));
     ThreadDump dump;
     TraceMeter meter;
     PP_RETURN_IF_ERROR(ReadAll(*stream, dump, meter));
@@ -91,7 +95,8 @@ class DumpCommand : public Command {
   }
 
   std::string pid_;
-  CaptureRequest request_;
+  bool locals_ = false;
+  bool subprocesses_ = false;
   bool json_ = false;
   bool no_group_ = false;
   bool blocking_ = false;

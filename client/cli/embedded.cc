@@ -79,13 +79,13 @@ class EmbeddedBackend : public CaptureBackend {
         server_(service_.services()),
         rpc_(MakeRpcBackend(server_.Connect())) {}
 
-  Result<std::unique_ptr<CaptureStream>> Start(const CaptureRequest& request,
+  Result<std::unique_ptr<CaptureStream>> Start(const CaptureTask& request,
                                                const std::vector<std::string>& command) override {
     if (command.empty()) {
       return rpc_->Start(request, {});
     }
-    CaptureRequest sent = request;
-    sent.pid = Pid(::getpid());  // a placeholder
+    CaptureTask sent = request;
+    SetTarget(Pid(::getpid()), &sent);  // a placeholder
     starter_.LaunchNext(command);
     auto stream = rpc_->Start(sent, {});
     PP_ASSIGN_OR_RETURN(const Pid launched, starter_.launched());
@@ -95,7 +95,7 @@ class EmbeddedBackend : public CaptureBackend {
     return std::unique_ptr<CaptureStream>(std::make_unique<CommandStream>(std::move(stream).value(), launched));
   }
 
-  Result<std::unique_ptr<SampleSource>> StartSamples(const CaptureRequest& request, Nanos interval) override {
+  Result<std::unique_ptr<SampleSource>> StartSamples(const CaptureTask& request, Nanos interval) override {
     return rpc_->StartSamples(request, interval);
   }
 
@@ -110,11 +110,11 @@ class EmbeddedBackend : public CaptureBackend {
 // The commands that need no capture (export, --help) start no server.
 class LazyBackend : public CaptureBackend {
  public:
-  Result<std::unique_ptr<CaptureStream>> Start(const CaptureRequest& request,
+  Result<std::unique_ptr<CaptureStream>> Start(const CaptureTask& request,
                                                const std::vector<std::string>& command) override {
     return Backend().Start(request, command);
   }
-  Result<std::unique_ptr<SampleSource>> StartSamples(const CaptureRequest& request, Nanos interval) override {
+  Result<std::unique_ptr<SampleSource>> StartSamples(const CaptureTask& request, Nanos interval) override {
     return Backend().StartSamples(request, interval);
   }
 

@@ -12,7 +12,7 @@
 #include "client/cli/command.h"
 #include "client/cli/export_options.h"
 #include "client/cli/messages.h"
-#include "client/cli/option_values.h"
+#include "client/cli/process_id.h"
 
 namespace ptrace_prof {
 namespace {

@@ -36,7 +36,7 @@ Code OutcomeFor(const Inspection& inspection, Pid pid) {
   return Code::kOk;
 }
 
-Result<Inspection> Inspect(CaptureBackend& backend, const CaptureRequest& request) {
+Result<Inspection> Inspect(CaptureBackend& backend, const CaptureTask& request) {
   PP_ASSIGN_OR_RETURN(const auto stream, backend.Start(request, {}));
   Gatherer gatherer;
   TraceReader reader(gatherer);

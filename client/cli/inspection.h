@@ -23,6 +23,6 @@ struct Inspection {
 Code OutcomeFor(const Inspection& inspection, Pid pid);
 
 // Asks and waits for all of the answer. An answer without an end is kDataLoss; an end with an error is no error here.
-Result<Inspection> Inspect(CaptureBackend& backend, const CaptureRequest& request);
+Result<Inspection> Inspect(CaptureBackend& backend, const CaptureTask& request);
 
 }  // namespace ptrace_prof

@@ -19,8 +19,8 @@ constexpr Nanos kPause = Nanos::FromMillis(500);
 constexpr size_t kMostShown = 20;
 
 Result<std::vector<ProcessEntry>> Look(CaptureBackend& backend, const CommandPattern& pattern) {
-  CaptureRequest list;
-  list.verb = CaptureVerb::kList;
+  CaptureTask list;
+  list.set_verb(CaptureTask::LIST);
   PP_ASSIGN_OR_RETURN(const Inspection found, Inspect(backend, list));
   if (found.end.code != Code::kOk) {
     return ErrorOf(found.end);
@@ -110,7 +110,7 @@ std::vector<ProcessEntry> MatchesOf(std::span<const ProcessEntry> entries, const
   return matches;
 }
 
-Result<void> FindNamed(CaptureBackend& backend, const NamedQuery& query, CaptureRequest& request) {
+Result<void> FindNamed(CaptureBackend& backend, const NamedQuery& query, CaptureTask& task) {
   PP_ASSIGN_OR_RETURN(const CommandPattern pattern, CommandPattern::Compile(query.pattern));
   PP_ASSIGN_OR_RETURN(const auto matches,
                       query.wait.has_value() ? Await(backend, query, pattern) : Look(backend, pattern));
@@ -121,9 +121,10 @@ Result<void> FindNamed(CaptureBackend& backend, const NamedQuery& query, Capture
   if (matches.size() > 1) {
     return Ambiguous(matches, query.pattern);
   }
-  request.pid = matches[0].pid;
-  request.start_ticks = TicksOf(matches[0].start_time);
-  request.wait_for_python = query.wait.has_value();  // it may have begun this very moment
+  v1::CaptureSpec& spec = *task.mutable_spec();
+  spec.mutable_target()->set_pid(matches[0].pid.value);
+  spec.mutable_target()->set_start_time_ticks(TicksOf(matches[0].start_time));
+  spec.mutable_sample()->set_wait_for_python(query.wait.has_value());  // it may have begun this very moment
   return {};
 }
 

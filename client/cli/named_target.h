@@ -27,8 +27,8 @@ struct NamedQuery {
 std::vector<ProcessEntry> MatchesOf(std::span<const ProcessEntry> entries, const CommandPattern& pattern,
                                     Pid ourselves);
 
-// Of `request`, sets who is recorded. kNotFound: nobody matches (in time). kInvalidArgument: the pattern is none, or
+// Sets the target of `task`. kNotFound: nobody matches (in time). kInvalidArgument: the pattern is none, or
 // several match; they are listed on stderr. kCancelled: Ctrl-C while waiting.
-Result<void> FindNamed(CaptureBackend& backend, const NamedQuery& query, CaptureRequest& request);
+Result<void> FindNamed(CaptureBackend& backend, const NamedQuery& query, CaptureTask& task);
 
 }  // namespace ptrace_prof

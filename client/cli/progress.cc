@@ -27,7 +27,7 @@ Progress::Style ProgressStyleForStderr() {
   return ::isatty(STDERR_FILENO) == 1 ? Progress::Style::kLine : Progress::Style::kPlain;
 }
 
-Progress::Progress(Style style, CaptureMode mode, Nanos whole, std::string headline)
+Progress::Progress(Style style, v1::Mode mode, Nanos whole, std::string headline)
     : style_(style),
       mode_(mode),
       whole_(whole),
@@ -36,18 +36,18 @@ Progress::Progress(Style style, CaptureMode mode, Nanos whole, std::string headl
       begin_(MonotonicNow()),
       next_(begin_ + (style == Style::kPlain ? kPlainEvery : kRedraw)) {}
 
-std::string ChoiceText(const CaptureRequest& carried_out) {
-  const std::string& why = carried_out.sampled_because;
-  return carried_out.mode == CaptureMode::kTrace ? "tracing every call"
+std::string ChoiceText(const CaptureTask& carried_out) {
+  const std::string& why = carried_out.sampled_because();
+  return carried_out.spec().mode() == v1::MODE_TRACE ? "tracing every call"
          : why.empty()                           ? "sampling, not tracing"
                                                  : fmt::format("sampling, not tracing: {}", why);
 }
 
-void Progress::Settle(const CaptureRequest& request) {
-  if (mode_ != CaptureMode::kAuto) {
+void Progress::Settle(const CaptureTask& request) {
+  if (mode_ != v1::MODE_AUTO) {
     return;
   }
-  mode_ = request.mode;
+  mode_ = request.spec().mode();
   if (!is_quiet_) {
     Clear();
     PrintNote(ChoiceText(request));

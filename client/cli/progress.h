@@ -6,7 +6,7 @@
 #include <string>
 
 #include "attach/base/types.h"
-#include "daemon/trace/capture_request.h"
+#include "rpc/messages/capture_task.h"
 #include "daemon/trace/model.h"
 
 namespace ptrace_prof {
@@ -16,13 +16,13 @@ class Progress {
   enum class Style { kSilent, kLine, kPlain };
   // `headline` is printed once there is a process in the trace; may be empty. `whole`: how long it will take, 0 where
   // nobody knows.
-  Progress(Style style, CaptureMode mode, Nanos whole, std::string headline);
+  Progress(Style style, v1::Mode mode, Nanos whole, std::string headline);
   ~Progress() { Clear(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
   // What kAuto came to, as the trace says; says it aloud, once.
-  void Settle(const CaptureRequest& request);
+  void Settle(const CaptureTask& request);
   // As often as you like; draws now and then.
   void Show(const Accounting& totals);
   // Call before anything else is printed.
@@ -30,7 +30,7 @@ class Progress {
 
  private:
   Style style_;
-  CaptureMode mode_;
+  v1::Mode mode_;
   Nanos whole_;
   bool is_quiet_;  // no notes at all
   std::string headline_;
@@ -40,7 +40,7 @@ class Progress {
 };
 
 // What kAuto came to, and why if that is known.
-std::string ChoiceText(const CaptureRequest& carried_out);
+std::string ChoiceText(const CaptureTask& carried_out);
 
 // kLine on a terminal, else kPlain.
 Progress::Style ProgressStyleForStderr();

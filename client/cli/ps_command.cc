@@ -57,8 +57,8 @@ class PsCommand : public Command {
       }
     }
     PP_ASSIGN_OR_RETURN(const CommandPattern pattern, CommandPattern::Compile(pattern_));
-    CaptureRequest request;
-    request.verb = CaptureVerb::kList;
+    CaptureTask request;
+    request.set_verb(CaptureTask::LIST);
     PP_ASSIGN_OR_RETURN(Inspection found, Inspect(backend, request));
     if (found.end.code != Code::kOk) {
       return ErrorOf(found.end);

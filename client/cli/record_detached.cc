@@ -11,7 +11,7 @@ namespace ptrace_prof {
 namespace {
 
 // As it is once it has left the state in which everything begins.
-Result<RemoteCapture> Begin(CaptureClient& client, const CaptureRequest& request) {
+Result<RemoteCapture> Begin(CaptureClient& client, const CaptureTask& request) {
   PP_ASSIGN_OR_RETURN(RemoteCapture capture, client.Create(request));
   const auto is_enough = [&](const RemoteCapture& now) {
     capture = now;
@@ -23,7 +23,7 @@ Result<RemoteCapture> Begin(CaptureClient& client, const CaptureRequest& request
 
 }  // namespace
 
-int RecordDetached(CaptureBackend& backend, const CaptureRequest& request, bool quiet) {
+int RecordDetached(CaptureBackend& backend, const CaptureTask& request, bool quiet) {
   const auto client = backend.Captures();
   if (client.has_error()) {
     return static_cast<int>(Fail(client.error()));

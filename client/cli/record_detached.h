@@ -7,6 +7,6 @@ namespace ptrace_prof {
 
 // Prints the ID on stdout once the capture has begun; one that cannot begin is an error, and is not kept. The exit
 // status.
-int RecordDetached(CaptureBackend& backend, const CaptureRequest& request, bool quiet);
+int RecordDetached(CaptureBackend& backend, const CaptureTask& request, bool quiet);
 
 }  // namespace ptrace_prof

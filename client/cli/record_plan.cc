@@ -1,17 +1,16 @@
+#include "rpc/messages/quantity.h"
 #include "client/cli/record_plan.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <ctime>
 
-#include "attach/base/clean_text.h"
-#include "client/cli/option_values.h"
-#include "client/cli/step_options.h"
-#include "daemon/trace/name_glob.h"
+#include "client/cli/process_id.h"
 
 namespace ptrace_prof {
 namespace {
@@ -44,7 +43,7 @@ std::string DefaultOutput(const RecordPlan& plan) {
     return "-";
   }
   const std::string target =
-      plan.program.empty() ? std::to_string(plan.request.pid.value) : ProgramName(plan.program[0]);
+      plan.program.empty() ? std::to_string(TargetOf(plan.task).value) : ProgramName(plan.program[0]);
   return fmt::format("ptrace-prof-{}-{}{}", target, TimeOfDay(), InfoOf(plan.format).extensions.front());
 }
 
@@ -83,14 +82,14 @@ Result<void> ChooseTarget(const RecordOptions& options, const std::vector<std::s
                              program.empty() ? "--name" : "a command"),
                  kRemedy);
   }
-  if (!program.empty() && !options.threads.empty()) {
+  if (!program.empty() && plan.task.spec().sample().threads_size() > 0) {
     return Usage("--threads names threads of a process that runs, and the command has none yet",
                  "leave it out, and give `export --threads` the names or ids of those that are to be shown");
   }
   plan.program = program;
-  if (options.is_waiting && options.name.empty() && !WaitsForSteps(options)) {
-    return Usage("--wait waits for a process that --name describes, and there is none",
-                 "give --name PATTERN; or --active N, where it is of a schedule of steps");
+  if (!options.pid.empty()) {
+    PP_ASSIGN_OR_RETURN(const Pid pid, ParseTarget(options.pid));
+    SetTarget(pid, &plan.task);
   }
   if (options.name.empty()) {
     return {};
@@ -123,182 +122,37 @@ Result<void> CheckDetach(const RecordOptions& options, const std::vector<std::st
   return {};
 }
 
-Result<void> CheckGlobs(std::string_view option, const std::vector<std::string>& globs) {
-  if (globs.size() > kMaxGlobs) {
-    return Usage(fmt::format("{} is given {} times", option, globs.size()),
-                 fmt::format("give at most {}: one pattern may stand for many names", kMaxGlobs));
-  }
-  for (const std::string& glob : globs) {
-    if (const auto compiled = NameGlob::Compile(glob); compiled.has_error()) {
-      return Usage(fmt::format("{}: {}", option, compiled.error().message), compiled.error().remedy);
-    }
-  }
-  return {};
-}
-
-// Which functions a trace is about.
-Result<void> ReadFilters(const RecordOptions& options, CallTraceOptions& trace) {
-  PP_RETURN_IF_ERROR(CheckGlobs("--filter", options.filter));
-  PP_RETURN_IF_ERROR(CheckGlobs("--exclude", options.exclude));
-  trace.filter = options.filter;
-  trace.exclude = options.exclude;
-  return {};
-}
-
-// What calls cannot have.
-Result<void> CheckAuto(const RecordOptions& options, CaptureMode mode) {
-  if (mode == CaptureMode::kAuto && (options.gil || options.blocking || options.nonblocking)) {
-    return Usage(fmt::format("{} is about samples, and --mode auto takes none where calls can be traced",
-                             options.gil        ? "--gil"
-                             : options.blocking ? "--blocking"
-                                                : "--nonblocking"),
-                 "leave it out, or take --mode sample");
-  }
-  return {};
-}
-
-// Options that are about one way of recording and not the other.
-Result<void> ReadMode(const RecordOptions& options, CaptureRequest& request) {
-  if (!options.mode.empty()) {
-    PP_ASSIGN_OR_RETURN(request.mode, ParseMode(options.mode));
-  }
-  struct {
-    bool given;
-    const char* name;
-    CaptureMode of;
-  } const rows[] = {
-      {options.c_calls, "--c-calls", CaptureMode::kTrace},
-      {!options.min_duration.empty(), "--min-duration", CaptureMode::kTrace},
-      {!options.buffer.empty(), "--buffer", CaptureMode::kTrace},
-      {!options.on_full.empty(), "--on-full", CaptureMode::kTrace},
-      {!options.steps.empty(), "--steps", CaptureMode::kTrace},
-      {!options.schedule.empty(), "--schedule", CaptureMode::kTrace},
-      {!options.skip_first.empty(), "--skip-first", CaptureMode::kTrace},
-      {!options.warmup.empty(), "--warmup", CaptureMode::kTrace},
-      {!options.active.empty(), "--active", CaptureMode::kTrace},
-      {!options.repeat.empty(), "--repeat", CaptureMode::kTrace},
-      {!options.filter.empty(), "--filter", CaptureMode::kTrace},
-      {!options.exclude.empty(), "--exclude", CaptureMode::kTrace},
-      {!options.rate.empty(), "--rate", CaptureMode::kSample},
-      {!options.idle.empty(), "--idle", CaptureMode::kSample},
-      {!options.threads.empty(), "--threads", CaptureMode::kSample},
-      {options.gil, "--gil", CaptureMode::kSample},
-      {options.blocking, "--blocking", CaptureMode::kSample},
-      {options.nonblocking, "--nonblocking", CaptureMode::kSample},
-      {!options.max_stopped.empty(), "--max-stopped", CaptureMode::kSample},
-  };
-  for (const auto& row : rows) {
-    if (row.given && request.mode != row.of && request.mode != CaptureMode::kAuto) {
-      return Usage(fmt::format("{} goes with --mode {}", row.name, row.of == CaptureMode::kTrace ? "trace" : "sample"),
-                   fmt::format("leave {} out, or take that mode", row.name));
-    }
-  }
-  PP_RETURN_IF_ERROR(CheckAuto(options, request.mode));
-  PP_RETURN_IF_ERROR(ReadFilters(options, request.trace));
-  if (request.mode != CaptureMode::kSample && !options.max_overhead.empty()) {  // of samples it limits what we use
-    PP_ASSIGN_OR_RETURN(request.trace.max_overhead, ParsePercent(options.max_overhead));
-  } else if (request.mode == CaptureMode::kAuto) {
-    request.trace.max_overhead = kAutoTraceOverhead;
-  }
-  request.trace.c_calls = options.c_calls;
-  if (!options.min_duration.empty()) {
-    PP_ASSIGN_OR_RETURN(request.trace.min_duration, ParseDuration(options.min_duration, "leave it out for all calls"));
-  }
-  PP_RETURN_IF_ERROR(ReadStepOptions(options, request.trace));
-  if (!options.on_full.empty()) {
-    PP_ASSIGN_OR_RETURN(request.trace.on_full, ParseOnFull(options.on_full));
-  }
-  if (!options.buffer.empty()) {
-    PP_ASSIGN_OR_RETURN(request.trace.buffer_bytes, ParseSize(options.buffer, kMinBufferBytes, kMaxBufferBytes));
-  }
-  return {};
-}
-
-Result<void> ReadGpu(const RecordOptions& options, CaptureRequest& request) {
-  const struct {
-    std::string_view name;
-    GpuCaptureDetail detail;
-  } rows[] = {{"coarse", GpuCaptureDetail::kCoarse},
-              {"default", GpuCaptureDetail::kDefault},
-              {"full", GpuCaptureDetail::kFull}};
-  const std::string_view asked = !options.gpu_detail.empty() ? std::string_view(options.gpu_detail) : "default";
-  if (!options.gpu && options.gpu_detail.empty()) {
-    return {};
-  }
-  for (const auto& row : rows) {
-    if (row.name == asked) {
-      request.gpu = row.detail;
-      return {};
-    }
-  }
-  return Usage(fmt::format("--gpu-detail {} is not known", CleanText(asked)), "give coarse, default or full");
-}
-
-// After mode and GPU: samples bring nothing in.
-Result<void> ReadForce(const RecordOptions& options, CaptureRequest& request) {
-  if (options.force && request.mode == CaptureMode::kSample && request.gpu == GpuCaptureDetail::kOff) {
-    return Usage("--force goes with --mode trace or --gpu", "leave --force out, or take one of them");
-  }
-  request.force = options.force;
-  return {};
-}
-
-Result<void> ReadValues(const RecordOptions& options, CaptureRequest& request) {
-  if (!options.duration.empty()) {
-    PP_ASSIGN_OR_RETURN(request.duration, ParseDuration(options.duration));
-  }
-  if (!options.rate.empty()) {
-    PP_ASSIGN_OR_RETURN(request.rate_hz, ParseRate(options.rate));
-    request.max_stopped = 0;  // who asks for a rate is to have it
-  }
-  if (!options.max_overhead.empty()) {
-    PP_ASSIGN_OR_RETURN(request.max_overhead, ParsePercent(options.max_overhead));
-  }
-  if (!options.max_stopped.empty()) {
-    PP_ASSIGN_OR_RETURN(request.max_stopped, ParsePercent(options.max_stopped));
-  }
-  if (!options.threads.empty()) {
-    PP_ASSIGN_OR_RETURN(request.threads, ParseThreads(options.threads));
-  }
-  if (!options.idle.empty()) {
-    PP_ASSIGN_OR_RETURN(request.idle, ParseIdle(options.idle));
-  }
-  if (options.blocking && options.nonblocking) {
-    return Usage("--blocking stops the process for every sample, and --nonblocking forbids it",
-                 "leave one of them out");
-  }
-  if (!options.pid.empty()) {
-    PP_ASSIGN_OR_RETURN(request.pid, ParseTarget(options.pid));
-  }
-  PP_RETURN_IF_ERROR(ReadMode(options, request));
-  if (!options.gpu_counters.empty()) {
-    PP_ASSIGN_OR_RETURN(request.gpu_counters, ParseGpuCounters(options.gpu_counters));
-  }
-  PP_RETURN_IF_ERROR(ReadGpu(options, request));
-  PP_RETURN_IF_ERROR(ReadForce(options, request));
-  request.max_depth = options.max_depth;
-  request.gil_only = options.gil;
-  request.subprocesses = options.subprocesses;
-  request.stops = options.blocking                              ? StopPolicy::kAll
-                  : options.nonblocking || request.rate_hz <= 0 ? StopPolicy::kNone
-                                                                : StopPolicy::kBrief;
-  return {};
-}
-
 }  // namespace
 
-Result<CaptureRequest> MakeRecordRequest(const RecordOptions& options) {
-  CaptureRequest request;
-  request.verb = CaptureVerb::kRecord;
-  PP_RETURN_IF_ERROR(ReadValues(options, request));
-  return request;
+Result<void> ReadWait(bool is_written, RecordOptions& options, SpecOptions& spec) {
+  constexpr std::string_view kParts[] = {"trace.schedule.active", "trace.schedule.warmup", "trace.schedule.skip_first",
+                                         "trace.schedule.repeat"};
+  const bool has_parts = std::ranges::any_of(kParts, [&](std::string_view path) { return spec.Says(path); });
+  if (!is_written) {
+    return {};
+  }
+  if (options.name.empty() && !has_parts) {
+    return Usage("--wait waits for a process that --name describes, and there is none",
+                 "give --name PATTERN; or --active N, where it is of a schedule of steps");
+  }
+  if (!options.name.empty() && has_parts) {
+    return Usage(
+        "--wait is both for the process of --name and for the steps of a schedule, and which is meant is not clear",
+        "write the schedule in one word: --schedule wait=1,warmup=1,active=3,repeat=1");
+  }
+  options.is_waiting = !options.name.empty();
+  if (has_parts) {
+    spec.Say("trace.schedule.wait", options.wait);
+  }
+  return {};
 }
 
-Result<RecordPlan> MakeRecordPlan(const RecordOptions& options, const std::vector<std::string>& program) {
+Result<RecordPlan> MakeRecordPlan(const RecordOptions& options, const v1::CaptureSpec& spec,
+                                  const std::vector<std::string>& program) {
   RecordPlan plan;
+  *plan.task.mutable_spec() = spec;
   PP_RETURN_IF_ERROR(ChooseTarget(options, program, plan));
   PP_RETURN_IF_ERROR(CheckDetach(options, program));
-  PP_ASSIGN_OR_RETURN(plan.request, MakeRecordRequest(options));
   PP_RETURN_IF_ERROR(CheckOutput(options.output));
   const bool by_default = options.format.empty() && (options.output.empty() || options.output == "-");
   PP_ASSIGN_OR_RETURN(plan.format, ChooseFormat(by_default ? "html" : options.format, options.output));
@@ -310,7 +164,7 @@ Result<void> FindTarget(CaptureBackend& backend, const RecordOptions& options, R
   if (!plan.named.has_value()) {
     return {};
   }
-  PP_RETURN_IF_ERROR(FindNamed(backend, *plan.named, plan.request));
+  PP_RETURN_IF_ERROR(FindNamed(backend, *plan.named, plan.task));
   NameOutput(options, plan);
   return {};
 }

@@ -5,14 +5,21 @@
 #include "client/cli/command_status.h"
 #include "client/cli/export_options.h"
 #include "client/cli/messages.h"
-#include "client/cli/step_options.h"
 #include "client/cli/totals_text.h"
+#include "rpc/messages/step_schedule.h"
 
 namespace ptrace_prof {
 namespace {
 
 constexpr int kCommandNotFound = 127;  // as shells do
 constexpr int kCommandNotStarted = 126;
+
+std::string StepsText(const v1::TraceOptions& trace) {
+  if (trace.steps() > 0) {
+    return fmt::format("{} whole step{}, ", trace.steps(), trace.steps() == 1 ? "" : "s");
+  }
+  return trace.has_schedule() ? fmt::format("in the steps of {}, ", PrintStepSchedule(trace.schedule())) : "";
+}
 
 }  // namespace
 
@@ -34,7 +41,7 @@ int RecordRun::Run() {
   if (plan_.program.empty()) {  // else the interrupt is the command's
     backend_.GiveUpWhen([this] { return interrupts_.count() > 0; });
   }
-  auto started = backend_.Start(plan_.request, plan_.program);
+  auto started = backend_.Start(plan_.task, plan_.program);
   if (started.has_error()) {
     return StartFailed(started.error());
   }
@@ -64,8 +71,8 @@ int RecordRun::StartFailed(const Error& error) {
 
 ExitCode RecordRun::Capture(CaptureStream& stream, SpoolFile& spool) {
   const bool silent = talk_ == Talk::kErrorsOnly || stream.command().value > 0;
-  Progress progress(silent ? Progress::Style::kSilent : ProgressStyleForStderr(), plan_.request.mode,
-                    plan_.request.duration, talk_ == Talk::kErrorsOnly ? std::string() : Headline());
+  Progress progress(silent ? Progress::Style::kSilent : ProgressStyleForStderr(), plan_.task.spec().mode(),
+                    DurationOf(plan_.task), talk_ == Talk::kErrorsOnly ? std::string() : Headline());
   TraceSpooler spooler(stream, spool, interrupts_, progress,
                        [this](std::string_view notice) { Say("note: " + std::string(notice)); });
   spooler.Run();
@@ -116,10 +123,10 @@ ExitCode RecordRun::ConcludeWithoutSamples(const TraceSpooler& spooler, SpoolFil
   if (end.has_value() && end->code != Code::kOk) {
     return Fail(ErrorOf(*end));
   }
-  if (plan_.request.mode == CaptureMode::kTrace) {
+  if (plan_.task.spec().mode() == v1::MODE_TRACE) {
     PrintNote("nothing was called that was to be recorded: the recording is empty");
     SayTotals(spooler);
-  } else if (!plan_.request.threads.empty()) {
+  } else if (!plan_.task.spec().sample().threads().empty()) {
     PrintNote(
         "none of the threads of --threads did anything meanwhile: the recording is empty (--idle=all records threads "
         "that wait, too)");
@@ -187,19 +194,21 @@ std::string RecordRun::Headline() const {
   if (!plan_.headline.empty()) {
     return plan_.headline;
   }
-  const CaptureRequest& request = plan_.request;
-  const std::string rate =
-      request.rate_hz > 0 ? fmt::format("at up to {:g} Hz", request.rate_hz) : "as fast as possible";
-  const std::string until = request.duration.value > 0 ? fmt::format("for {:g} s", request.duration.seconds())
-                            : plan_.program.empty()    ? "until it ends or Ctrl-C"
-                                                       : "until it ends";
-  const std::string steps = StepsText(request.trace);
-  const std::string what = plan_.program.empty() ? fmt::format("process {}", request.pid.value) : plan_.program[0];
-  if (request.mode == CaptureMode::kTrace) {
-    return fmt::format("tracing every call of {}{}, {}{}", what, request.trace.c_calls ? ", of C functions too" : "",
-                       steps, steps.empty() || request.duration.value == 0 ? until : "at most " + until);
+  const v1::CaptureSpec& spec = plan_.task.spec();
+  const double hertz = RateOf(spec.sample());
+  const std::string rate = hertz > 0 ? fmt::format("at up to {:g} Hz", hertz) : "as fast as possible";
+  const Nanos duration = DurationOf(plan_.task);
+  const std::string until = duration.value > 0       ? fmt::format("for {:g} s", duration.seconds())
+                            : plan_.program.empty() ? "until it ends or Ctrl-C"
+                                                     : "until it ends";
+  const std::string what =
+      plan_.program.empty() ? fmt::format("process {}", TargetOf(plan_.task).value) : plan_.program[0];
+  if (spec.mode() == v1::MODE_TRACE) {
+    const std::string steps = StepsText(spec.trace());
+    return fmt::format("tracing every call of {}{}, {}{}", what, spec.trace().c_calls() ? ", of C functions too" : "",
+                       steps, steps.empty() || duration.value == 0 ? until : "at most " + until);
   }
-  if (request.mode == CaptureMode::kAuto) {
+  if (spec.mode() == v1::MODE_AUTO) {
     return fmt::format("recording {}, {}", what, until);
   }
   return fmt::format("recording {} {}, {}", what, rate, until);
@@ -213,7 +222,7 @@ void RecordRun::SayTotals(const TraceSpooler& spooler) const {
     }
   }
   const auto& carried_out = spooler.meter().request();
-  Say(ClosingLines(carried_out.has_value() ? carried_out->mode : plan_.request.mode, spooler.meter().Totals()));
+  Say(ClosingLines(carried_out.has_value() ? carried_out->spec().mode() : plan_.task.spec().mode(), spooler.meter().Totals()));
   for (const GpuAccounting& gpu : spooler.meter().gpu_totals()) {
     Say(GpuClosingLines(gpu));
   }

@@ -34,7 +34,7 @@ pp_library(client/cli
     cli/later_flags.cc
     cli/messages.cc
     cli/named_target.cc
-    cli/option_values.cc
+    cli/process_id.cc
     cli/progress.cc
     cli/ps_command.cc
     cli/ps_table.cc
@@ -42,9 +42,8 @@ pp_library(client/cli
     cli/record_detached.cc
     cli/record_plan.cc
     cli/record_run.cc
-    cli/sampling_options.cc
     cli/source_file.cc
-    cli/step_options.cc
+    cli/spec_options.cc
     cli/suspension.cc
     cli/spool_file.cc
     cli/top_blocks.cc

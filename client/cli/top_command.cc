@@ -4,12 +4,13 @@
 
 #include <CLI/CLI.hpp>
 
+#include "rpc/messages/quantity.h"
 #include "client/cli/command.h"
 #include "client/cli/interrupts.h"
 #include "client/cli/later_flags.h"
 #include "client/cli/messages.h"
-#include "client/cli/option_values.h"
-#include "client/cli/sampling_options.h"
+#include "client/cli/process_id.h"
+#include "client/cli/spec_options.h"
 #include "client/cli/top_blocks.h"
 #include "client/cli/top_live.h"
 #include "client/cli/top_text.h"
@@ -66,8 +67,7 @@ Result<SampleBatch> AwaitFirst(SampleSource& source, const Interrupts& interrupt
 class TopCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
-    sampling_.DeclarePid(app, "The process to watch, with its children");
-    sampling_.DeclareRate(app);
+    app.add_option("-p,--pid", pid_, "The process to watch, with its children")->type_name("PID");
     app.add_option("-i,--interval", interval_,
                    "Time between two blocks of text, or pictures (default: 2s, on a screen 0.5s)")
         ->type_name("TIME");
@@ -81,20 +81,19 @@ class TopCommand : public Command {
     app.add_option("--by", by_, "What a row is: functions (default), lines, threads, processes")->type_name("VIEW");
     app.add_option("--sort", sort_, "By self (default), total or name")->type_name("COLUMN");
     app.add_option("--filter", settings_.query.filter, "Only rows with this in their name or file")->type_name("TEXT");
-    sampling_.DeclareChoice(app);
+    spec_.Declare(app, [](const OptionRow& row) { return row.path.starts_with("sample."); });
     DeclareLaterFlags(app);
     app.footer(kFooter);
   }
 
   int Run(const CommandContext& context) override {
-    sampling_.Finish();
-    auto request = MakeRequest();
-    if (request.has_error()) {
-      return static_cast<int>(Fail(request.error(), ExitCode::kUsage));
+    auto task = MakeTask();
+    if (task.has_error()) {
+      return static_cast<int>(Fail(task.error(), ExitCode::kUsage));
     }
     ::signal(SIGPIPE, SIG_IGN);  // a pipe that nobody reads is an error of writing
     const Interrupts interrupts(Interrupts::Mode::kAlone);
-    const auto source = context.backend.StartSamples(request.value(), kBatchInterval);
+    const auto source = context.backend.StartSamples(task.value(), kBatchInterval);
     if (source.has_error()) {
       return static_cast<int>(Fail(source.error()));
     }
@@ -103,21 +102,23 @@ class TopCommand : public Command {
   }
 
  private:
-  Result<CaptureRequest> MakeRequest() {
-    if (options_.pid.empty()) {
+  Result<CaptureTask> MakeTask() {
+    if (pid_.empty()) {
       return Error{Code::kInvalidArgument, "there is no process to watch", "give --pid PID"};
     }
-    PP_ASSIGN_OR_RETURN(CaptureRequest request, MakeRecordRequest(options_));
-    request.gpu_counters = GpuCounters::kOff;  // there is no place for them
+    CaptureTask task;
+    PP_ASSIGN_OR_RETURN(*task.mutable_spec(), spec_.Read());
+    PP_ASSIGN_OR_RETURN(settings_.pid, ParseTarget(pid_));
+    SetTarget(settings_.pid, &task);
+    task.mutable_spec()->set_gpu_counters(v1::GPU_COUNTERS_OFF);  // there is no place for them
     PP_ASSIGN_OR_RETURN(settings_.query.view, Choose("--by", by_, kViews));
     PP_ASSIGN_OR_RETURN(settings_.query.sort, Choose("--sort", sort_, kSorts));
     if (!interval_.empty()) {
       PP_ASSIGN_OR_RETURN(settings_.interval, ParseDuration(interval_, "leave it out for the usual one"));
     }
-    settings_.pid = request.pid;
     settings_.limit = limit_;
     settings_.count = count_;
-    return request;
+    return task;
   }
 
   ExitCode Watch(SampleSource& source, const Interrupts& interrupts) {
@@ -150,8 +151,8 @@ class TopCommand : public Command {
     return PrintTopBlocks(source, first, settings_, interrupts);
   }
 
-  RecordOptions options_;
-  SamplingOptions sampling_{options_};
+  SpecOptions spec_;
+  std::string pid_;
   TopSettings settings_;
   std::string interval_;
   std::string by_;

@@ -275,11 +275,11 @@ std::string Percent(uint64_t part, uint64_t whole) {
   return fmt::format("{:.{}f} %", share, share < 1 || share > 99 ? 2 : 1);
 }
 
-std::string LiveLine(CaptureMode mode, const Accounting& totals, Nanos elapsed, Nanos whole) {
+std::string LiveLine(v1::Mode mode, const Accounting& totals, Nanos elapsed, Nanos whole) {
   elapsed = whole.value > 0 ? std::min(elapsed, whole) : elapsed;
   const std::string time = TimeOf(elapsed, whole);
   const std::string bar = BarOf(elapsed, whole);
-  if (mode == CaptureMode::kTrace) {
+  if (mode == v1::MODE_TRACE) {
     const std::string steps = totals.steps > 0 ? fmt::format("  steps {}", Grouped(totals.steps)) : std::string();
     return fmt::format("{}  {} calls and returns{}  lost {}  overhead {:.1f} %{}", time, Grouped(totals.call_events),
                        steps, Grouped(totals.call_events_lost), Overhead(totals), bar);
@@ -307,8 +307,8 @@ std::string_view LimitMet(const Accounting& totals) {
 
 }  // namespace
 
-std::string ClosingLines(CaptureMode mode, const Accounting& totals) {
-  if (mode == CaptureMode::kTrace) {
+std::string ClosingLines(v1::Mode mode, const Accounting& totals) {
+  if (mode == v1::MODE_TRACE) {
     return CallLines(totals);
   }
   std::string text =

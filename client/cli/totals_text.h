@@ -4,7 +4,7 @@
 #include <string>
 
 #include "attach/base/types.h"
-#include "daemon/trace/capture_request.h"
+#include "rpc/messages/capture_task.h"
 #include "daemon/trace/gpu.h"
 #include "daemon/trace/model.h"
 
@@ -20,10 +20,10 @@ std::string Percent(uint64_t part, uint64_t whole);
 // "  12 s  6,150 calls and returns  lost 0  overhead 0.4 %" (kTrace)
 // "  12/30 s  6,150 samples  …  overhead 0.4 %  [########            ]": where it is known how long it will take;
 // `whole` 0: it is not.
-std::string LiveLine(CaptureMode mode, const Accounting& totals, Nanos elapsed, Nanos whole = {});
+std::string LiveLine(v1::Mode mode, const Accounting& totals, Nanos elapsed, Nanos whole = {});
 // Several lines, without a newline at the end: samples, their marks, late, missed, lost, overhead, stops; or calls
 // and returns, what of them is missing, overhead.
-std::string ClosingLines(CaptureMode mode, const Accounting& totals);
+std::string ClosingLines(v1::Mode mode, const Accounting& totals);
 // Of the GPU of one process: what was seen, what of it has a Python stack, what does not add up; or why there is none.
 std::string GpuClosingLines(const GpuAccounting& totals);
 

@@ -15,7 +15,7 @@
 #include "attach/base/result.h"
 #include "attach/base/types.h"
 #include "client/remote/remote_daemon.h"
-#include "daemon/trace/capture_request.h"
+#include "rpc/messages/capture_task.h"
 
 namespace ptrace_prof {
 
@@ -50,12 +50,12 @@ class CaptureBackend {
  public:
   virtual ~CaptureBackend() = default;
   // With a command, `request.pid` does not matter: the command becomes the target.
-  virtual Result<std::unique_ptr<CaptureStream>> Start(const CaptureRequest& request,
+  virtual Result<std::unique_ptr<CaptureStream>> Start(const CaptureTask& request,
                                                        const std::vector<std::string>& command) = 0;
   // While a recording's beginning is waited for, `has_enough` is asked now and then: kCancelled where it says so.
   virtual void GiveUpWhen(const std::function<bool()>& /*has_enough*/) {}
   // Samples to look at while they are taken, a batch for each `interval`; nothing is kept.
-  virtual Result<std::unique_ptr<SampleSource>> StartSamples(const CaptureRequest& request, Nanos interval) = 0;
+  virtual Result<std::unique_ptr<SampleSource>> StartSamples(const CaptureTask& request, Nanos interval) = 0;
   // Whether process ids mean processes of this machine. Known once something was started.
   virtual bool is_of_this_machine() const { return true; }
   // The captures that live longer than we do, valid as long as this object. kUnavailable: nobody is there to keep them.

@@ -13,13 +13,11 @@
 #include "client/remote/state_message.h"
 #include "client/remote/trace_fetch.h"
 #include "ptraceprof/v1/capture_service.grpc.pb.h"
-#include "rpc/messages/spec_message.h"
 #include "rpc/status.h"
 
 namespace ptrace_prof {
 namespace {
 
-namespace v1 = ptraceprof::v1;
 using google::protobuf::util::TimeUtil;
 
 constexpr int kPage = 1000;
@@ -44,7 +42,7 @@ RemoteCapture CaptureOf(const v1::Capture& message) {
   capture.processes = message.totals().processes();
   capture.threads = message.totals().threads();
   if (message.mode() == v1::MODE_SAMPLE || message.mode() == v1::MODE_TRACE) {
-    capture.mode = message.mode() == v1::MODE_TRACE ? CaptureMode::kTrace : CaptureMode::kSample;
+    capture.mode = message.mode() == v1::MODE_TRACE ? v1::MODE_TRACE : v1::MODE_SAMPLE;
   }
   capture.sampled_because = message.sampled_because();
   capture.end_message = message.end_message();
@@ -117,13 +115,13 @@ class RpcCaptureClient : public CaptureClient {
   explicit RpcCaptureClient(const std::shared_ptr<grpc::Channel>& channel)
       : stub_(v1::CaptureService::NewStub(channel)) {}
 
-  Result<RemoteCapture> Create(const CaptureRequest& request) override {
+  Result<RemoteCapture> Create(const CaptureTask& request) override {
     v1::CreateCaptureRequest message;
-    FillSpec(request, message.mutable_spec());
+    *message.mutable_spec() = request.spec();
     message.mutable_spec()->set_keep(true);
     message.set_request_id(NewRequestId());
     const auto create = [&](auto* context, auto* response) { return stub_->CreateCapture(context, message, response); };
-    if (!request.wait_for_python) {  // a target that is none would else be found out when we are gone
+    if (!request.spec().sample().wait_for_python()) {  // a target that is none would else be found out when we are gone
       message.set_validate_only(true);
       PP_ASSIGN_OR_RETURN(const auto could, AskPatiently<v1::Capture>(create));
       (void)could;

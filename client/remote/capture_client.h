@@ -34,7 +34,7 @@ class CaptureClient {
 
   // Starts one that goes on without us, and is kept until it is deleted; an error where the target cannot be recorded.
   // One and not two, however often the connection breaks meanwhile: every try carries the same request ID.
-  virtual Result<RemoteCapture> Create(const CaptureRequest& request) = 0;
+  virtual Result<RemoteCapture> Create(const CaptureTask& request) = 0;
   // Newest first.
   virtual Result<std::vector<RemoteCapture>> List() = 0;
   virtual Result<RemoteCapture> Get(const std::string& name) = 0;

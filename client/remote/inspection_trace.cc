@@ -12,8 +12,6 @@
 namespace ptrace_prof {
 namespace {
 
-namespace v1 = ptraceprof::v1;
-
 constexpr int kPage = 1000;
 constexpr std::chrono::seconds kPatience(30);
 
@@ -69,7 +67,7 @@ Check CheckOf(const v1::Check& check) {
           .reason = ReasonNamed(check.reason())};
 }
 
-Result<std::string> WriteTrace(const CaptureRequest& request, const std::function<Result<void>(TraceWriter&)>& fill) {
+Result<std::string> WriteTrace(const CaptureTask& request, const std::function<Result<void>(TraceWriter&)>& fill) {
   MemorySink sink;
   const StackTable stacks;
   TraceWriter writer(sink, stacks, request);
@@ -80,7 +78,7 @@ Result<std::string> WriteTrace(const CaptureRequest& request, const std::functio
 
 }  // namespace
 
-Result<std::string> ListAsTrace(v1::CaptureService::Stub& stub, const CaptureRequest& request) {
+Result<std::string> ListAsTrace(v1::CaptureService::Stub& stub, const CaptureTask& request) {
   return WriteTrace(request, [&](TraceWriter& writer) -> Result<void> {
     v1::ListProcessesRequest page;
     page.set_page_size(kPage);
@@ -105,12 +103,12 @@ Result<std::string> ListAsTrace(v1::CaptureService::Stub& stub, const CaptureReq
   });
 }
 
-Result<std::string> DiagnosisAsTrace(v1::NodeService::Stub& stub, const CaptureRequest& request) {
+Result<std::string> DiagnosisAsTrace(v1::NodeService::Stub& stub, const CaptureTask& request) {
   return WriteTrace(request, [&](TraceWriter& writer) -> Result<void> {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + kPatience);
     v1::GetNodeRequest message;
-    message.set_pid(request.pid.value);
+    message.set_pid(TargetOf(request).value);
     v1::Node node;
     if (const grpc::Status status = stub.GetNode(&context, message, &node); !status.ok()) {
       return FromStatus(status);

@@ -5,13 +5,13 @@
 #include <string>
 
 #include "attach/base/result.h"
-#include "daemon/trace/capture_request.h"
+#include "rpc/messages/capture_task.h"
 #include "ptraceprof/v1/capture_service.grpc.pb.h"
 #include "ptraceprof/v1/node_service.grpc.pb.h"
 
 namespace ptrace_prof {
 
-Result<std::string> ListAsTrace(ptraceprof::v1::CaptureService::Stub& stub, const CaptureRequest& request);
-Result<std::string> DiagnosisAsTrace(ptraceprof::v1::NodeService::Stub& stub, const CaptureRequest& request);
+Result<std::string> ListAsTrace(ptraceprof::v1::CaptureService::Stub& stub, const CaptureTask& request);
+Result<std::string> DiagnosisAsTrace(ptraceprof::v1::NodeService::Stub& stub, const CaptureTask& request);
 
 }  // namespace ptrace_prof

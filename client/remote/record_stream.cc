@@ -11,8 +11,6 @@
 namespace ptrace_prof {
 namespace {
 
-namespace v1 = ptraceprof::v1;
-
 constexpr std::chrono::seconds kCancelPatience(5);
 constexpr std::chrono::seconds kStartPatience(30);
 constexpr std::chrono::milliseconds kLookEvery(100);

@@ -8,7 +8,7 @@
 
 #include "attach/base/result.h"
 #include "attach/base/types.h"
-#include "daemon/trace/capture_request.h"
+#include "rpc/messages/capture_task.h"
 
 namespace ptrace_prof {
 
@@ -32,8 +32,8 @@ struct RemoteCapture {
   uint64_t lost = 0;
   uint64_t processes = 0;
   uint64_t threads = 0;
-  std::optional<CaptureMode> mode;  // how it is carried out; nothing: not settled yet
-  std::string sampled_because;      // see CaptureRequest
+  std::optional<v1::Mode> mode;  // how it is carried out; nothing: not settled yet
+  std::string sampled_because;      // see CaptureTask
   std::string end_message;          // how it ended, for people
   std::vector<std::string> notices;
   std::optional<Error> error;  // of one that failed

@@ -12,13 +12,11 @@
 #include "client/remote/inspection_trace.h"
 #include "client/remote/record_stream.h"
 #include "client/remote/samples_stream.h"
-#include "rpc/messages/spec_message.h"
+#include "rpc/messages/task_from_message.h"
 #include "rpc/status.h"
 
 namespace ptrace_prof {
 namespace {
-
-namespace v1 = ptraceprof::v1;
 
 constexpr std::chrono::seconds kDumpPatience(30);
 
@@ -51,26 +49,27 @@ class RpcBackend : public CaptureBackend {
         node_(v1::NodeService::NewStub(channel)),
         client_(MakeCaptureClient(channel)) {}
 
-  Result<std::unique_ptr<CaptureStream>> Start(const CaptureRequest& request,
+  Result<std::unique_ptr<CaptureStream>> Start(const CaptureTask& request,
                                                const std::vector<std::string>& command) override {
     if (!command.empty()) {
       return Error{Code::kInvalidArgument, "a daemon cannot start a command for you",
                    "leave out --host: the command is then recorded without a daemon; or start it, and give its --pid"};
     }
-    switch (request.verb) {
-      case CaptureVerb::kRecord: return Record(request);
-      case CaptureVerb::kDump: return Dump(request);
-      case CaptureVerb::kList: return Whole(ListAsTrace(*captures_, request));
-      case CaptureVerb::kDoctor: return Whole(DiagnosisAsTrace(*node_, request));
+    switch (request.verb()) {
+      case CaptureTask::RECORD: return Record(request);
+      case CaptureTask::DUMP: return Dump(request);
+      case CaptureTask::LIST: return Whole(ListAsTrace(*captures_, request));
+      case CaptureTask::DOCTOR: return Whole(DiagnosisAsTrace(*node_, request));
+      default: break;
     }
     return Error{Code::kUnimplemented, "this cannot be asked for over gRPC", ""};
   }
 
   void GiveUpWhen(const std::function<bool()>& has_enough) override { has_enough_ = has_enough; }
 
-  Result<std::unique_ptr<SampleSource>> StartSamples(const CaptureRequest& request, Nanos interval) override {
+  Result<std::unique_ptr<SampleSource>> StartSamples(const CaptureTask& request, Nanos interval) override {
     v1::StreamSamplesRequest message;
-    FillSpec(request, message.mutable_spec());
+    *message.mutable_spec() = request.spec();
     *message.mutable_interval() = google::protobuf::util::TimeUtil::NanosecondsToDuration(interval.value);
     return std::unique_ptr<SampleSource>(std::make_unique<SamplesStream>(*captures_, std::move(message)));
   }
@@ -79,17 +78,16 @@ class RpcBackend : public CaptureBackend {
   Result<RemoteDaemon> Daemon() override { return AskDaemon(*node_); }
 
  private:
-  Result<std::unique_ptr<CaptureStream>> Record(const CaptureRequest& request) {
+  Result<std::unique_ptr<CaptureStream>> Record(const CaptureTask& request) {
     v1::RecordRequest message;
-    FillSpec(request, message.mutable_spec());
+    *message.mutable_spec() = request.spec();
     auto stream = std::make_unique<RecordStream>(*captures_, std::move(message));
     PP_RETURN_IF_ERROR(stream->AwaitStart(has_enough_));
     return std::unique_ptr<CaptureStream>(std::move(stream));
   }
 
-  Result<std::unique_ptr<CaptureStream>> Dump(const CaptureRequest& request) {
-    v1::DumpStacksRequest message;
-    FillDumpRequest(request, &message);
+  Result<std::unique_ptr<CaptureStream>> Dump(const CaptureTask& request) {
+    const v1::DumpStacksRequest message = DumpRequestOf(request);
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + kDumpPatience);
     v1::DumpStacksResponse response;

@@ -33,9 +33,9 @@ constexpr Nanos kLeaveGpuPatience = Nanos::FromSeconds(5);
 
 class CallCapture {
  public:
-  CallCapture(const CaptureRequest& request, ByteSink& sink, const std::atomic<bool>& stop,
+  CallCapture(const CaptureTask& request, ByteSink& sink, const std::atomic<bool>& stop,
               const CallCaptureTerms& terms)
-      : request_(request), stop_(stop), terms_(terms), writer_(sink, stacks_, request), children_(request.pid) {}
+      : request_(request), stop_(stop), terms_(terms), writer_(sink, stacks_, request), children_(TargetOf(request)) {}
 
   Result<void> Run() {
     const LettingGo letting_go(LetGoOf::kLate);
@@ -57,12 +57,12 @@ class CallCapture {
       return told ? armed : Refuse(std::move(armed).error());
     }
     begin_ = MonotonicNow();
-    waited_cpu_ = request_.wait_for_python ? OwnCpuTime() : waited_cpu_;  // what came before is not of the window
+    waited_cpu_ = request_.spec().sample().wait_for_python() ? OwnCpuTime() : waited_cpu_;  // what came before is not of the window
     TellLateness();
     if (gpu_.has_value()) {
       gpu_->Open(begin_);
     }
-    const bool waited = has_told_idle_ && request_.duration >= EntryWait::kPatience;
+    const bool waited = has_told_idle_ && DurationOf(request_) >= EntryWait::kPatience;
     window.Begin(waited ? asked_at_ : begin_);  // a wait is of the time that was asked for
     TellLimit();
     auto recorded = Record(window);
@@ -93,18 +93,18 @@ class CallCapture {
   }
 
   Result<void> Begin() {
-    if (request_.wait_for_python) {
+    if (request_.spec().sample().wait_for_python()) {
       PP_RETURN_IF_ERROR(AwaitPython());
     }
-    if (IsReadByGrant(request_.pid)) {
-      return OnlyGrantedToRead(request_.pid);
+    if (IsReadByGrant(TargetOf(request_))) {
+      return OnlyGrantedToRead(TargetOf(request_));
     }
-    PP_RETURN_IF_ERROR(CheckStoppable(request_.pid));  // before anything is waited for
+    PP_RETURN_IF_ERROR(CheckStoppable(TargetOf(request_)));  // before anything is waited for
     if (terms_.refusal != nullptr) {
       PP_RETURN_IF_ERROR(CheckCost());
     }
     PP_ASSIGN_OR_RETURN(tracer_,
-                        OpenPatiently(request_.pid, [this] { return CallTracer::Open(request_.pid, Context()); }));
+                        OpenPatiently(TargetOf(request_), [this] { return CallTracer::Open(TargetOf(request_), Context()); }));
     BringInGpu();
     auto installed = Install();
     if (installed.has_error() && gpu_.has_value()) {
@@ -129,7 +129,7 @@ class CallCapture {
         next_word = now + kAccountEvery;
       }
       // What has just begun is about to come to its program.
-      const bool may_come = request_.wait_for_python || wait.Look(MonotonicNow());
+      const bool may_come = request_.spec().sample().wait_for_python() || wait.Look(MonotonicNow());
       return may_come && is_read && !stop_.load(std::memory_order_relaxed);
     };
     while (true) {
@@ -151,14 +151,14 @@ class CallCapture {
       writer_.AddNotice(now,
                         fmt::format("process {} runs no Python code just now, all its threads wait or are in C code: "
                                     "its calls are traced as soon as one does",
-                                    request_.pid.value));
+                                    TargetOf(request_).value));
     }
     writer_.SetAccounting(accounting_);
     return writer_.Flush();
   }
 
   CaptureContext Context() {
-    const bool has_gpu = request_.gpu != GpuCaptureDetail::kOff;
+    const bool has_gpu = HasGpu(request_.spec());
     return {request_,
             stacks_,
             writer_,
@@ -172,10 +172,10 @@ class CallCapture {
   // Before the stub: up to 3.11 nobody may be called in where calls are traced. What comes into the target for it is
   // not in the trace either.
   void BringInGpu() {
-    if (request_.gpu == GpuCaptureDetail::kOff) {
+    if (!HasGpu(request_.spec())) {
       return;
     }
-    gpu_.emplace(GpuTarget{.pid = request_.pid,
+    gpu_.emplace(GpuTarget{.pid = TargetOf(request_),
                            .memory = tracer_->memory(),
                            .process = tracer_->process(),
                            .roster = tracer_->roster(),
@@ -193,10 +193,10 @@ class CallCapture {
 
   // A program that we started is traced from its first line on, or it is said by how much it was ahead of us.
   void TellLateness() {
-    const bool was_held = IsHeld(request_.pid);
+    const bool was_held = IsHeld(TargetOf(request_));
     LetStartGo();
-    const auto started = ReadStartTime(request_.pid);
-    if (!request_.wait_for_python || was_held || started.has_error()) {
+    const auto started = ReadStartTime(TargetOf(request_));
+    if (!request_.spec().sample().wait_for_python() || was_held || started.has_error()) {
       return;
     }
     timespec since_boot{};
@@ -204,48 +204,48 @@ class CallCapture {
     const Nanos now(int64_t{since_boot.tv_sec} * 1'000'000'000 + since_boot.tv_nsec);
     writer_.AddNotice(begin_, fmt::format("process {} had run for {} ms when tracing began: the calls until then are "
                                           "not in the trace",
-                                          request_.pid.value, (now - started.value()).value / 1'000'000));
+                                          TargetOf(request_).value, (now - started.value()).value / 1'000'000));
   }
 
   // Of a limit that the user may not know of.
   void TellLimit() {
-    if (terms_.refusal != nullptr && request_.trace.max_overhead > 0) {
+    if (terms_.refusal != nullptr && request_.spec().trace().max_overhead() > 0) {
       writer_.AddNotice(MonotonicNow(),
                         fmt::format("tracing is kept to {:g} % of one core, as functions are switched off where it "
                                     "costs more; they are named at the end (--max-overhead off: no limit)",
-                                    100 * request_.trace.max_overhead));
+                                    100 * request_.spec().trace().max_overhead()));
     }
   }
 
   // What slows down everything that the target does is for the user to choose.
   Result<void> CheckCost() const {
-    ProcessMemory memory(request_.pid);
-    PP_ASSIGN_OR_RETURN(const PythonProcess python, PythonProcess::Open(request_.pid, memory));
+    ProcessMemory memory(TargetOf(request_));
+    PP_ASSIGN_OR_RETURN(const PythonProcess python, PythonProcess::Open(TargetOf(request_), memory));
     if (TaxesEveryBytecode(python.layout.version)) {
       return Because(
           Reason::kTracingTooCostly,
           fmt::format("on CPython {} tracing slows down every bytecode, not only calls", python.version_text),
-          "insist with --mode trace", ThingOf(request_.pid));
+          "insist with --mode trace", ThingOf(TargetOf(request_)));
     }
-    if (request_.trace.max_overhead > 0 && !CanSwitchOff(python.layout.version)) {
+    if (request_.spec().trace().max_overhead() > 0 && !CanSwitchOff(python.layout.version)) {
       return Because(Reason::kTracingTooCostly,
                      fmt::format("on CPython {} nothing keeps tracing to {:g} % of one core, as functions cannot be "
                                  "switched off one by one before 3.12 (--max-overhead off traces without a limit)",
-                                 python.version_text, 100 * request_.trace.max_overhead),
-                     "insist with --max-overhead off", ThingOf(request_.pid));
+                                 python.version_text, 100 * request_.spec().trace().max_overhead()),
+                     "insist with --max-overhead off", ThingOf(TargetOf(request_)));
     }
     return {};
   }
 
   // A command that was just started: until its interpreter is there, or its end.
   Result<void> AwaitPython() {
-    PP_ASSIGN_OR_RETURN(const UniqueFd pidfd, OpenPidfd(request_.pid));
-    ProcessMemory memory(request_.pid);
+    PP_ASSIGN_OR_RETURN(const UniqueFd pidfd, OpenPidfd(TargetOf(request_)));
+    ProcessMemory memory(TargetOf(request_));
     while (true) {
-      const auto python = PythonProcess::Open(request_.pid, memory);
+      const auto python = PythonProcess::Open(TargetOf(request_), memory);
       // One that is held may stand where its files are being mapped, and looks damaged then.
       const bool may_come = python.has_error() && (python.error().code == Code::kFailedPrecondition ||
-                                                   python.error().code == Code::kGone || IsHeld(request_.pid));
+                                                   python.error().code == Code::kGone || IsHeld(TargetOf(request_)));
       if (!may_come || HasExited(pidfd) || stop_.load(std::memory_order_relaxed)) {
         return python.has_value() ? Result<void>() : python.error();
       }
@@ -263,7 +263,7 @@ class CallCapture {
         gpu_->Drain(now, known_until_);
       }
       children_.Look(now);
-      if (window.IsOver(now, request_.trace.on_full == OnFull::kStop ? tracer_->lost_events() : 0)) {
+      if (window.IsOver(now, request_.spec().trace().on_full() == v1::ON_FULL_STOP ? tracer_->lost_events() : 0)) {
         break;
       }
       unwritten += drained;
@@ -318,16 +318,16 @@ class CallCapture {
     if (ended) {
       end = EndOf(
           tracer_->HasExeced()
-              ? Error{Code::kGone, fmt::format("process {} has become another program (exec)", request_.pid.value), "",
+              ? Error{Code::kGone, fmt::format("process {} has become another program (exec)", TargetOf(request_).value), "",
                       Reason::kTargetExeced}
-              : Error{Code::kGone, fmt::format("process {} ended", request_.pid.value), "", Reason::kTargetExited});
+              : Error{Code::kGone, fmt::format("process {} ended", TargetOf(request_).value), "", Reason::kTargetExited});
     } else if (left) {
       end = EndOf(tracer_->LeaveReason());
     }
     return writer_.End(now, accounting_, end);
   }
 
-  const CaptureRequest& request_;
+  const CaptureTask& request_;
   const std::atomic<bool>& stop_;
   const CallCaptureTerms terms_;
   StackTable stacks_;
@@ -348,7 +348,7 @@ class CallCapture {
 
 }  // namespace
 
-Result<void> RunCallCapture(const CaptureRequest& request, ByteSink& sink, const std::atomic<bool>& stop,
+Result<void> RunCallCapture(const CaptureTask& request, ByteSink& sink, const std::atomic<bool>& stop,
                             const CallCaptureTerms& terms) {
   Result<void> ran;
   bool is_over = false;

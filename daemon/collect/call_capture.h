@@ -9,7 +9,7 @@
 #include "attach/base/result.h"
 #include "daemon/collect/capture.h"
 #include "daemon/trace/byte_sink.h"
-#include "daemon/trace/capture_request.h"
+#include "rpc/messages/capture_task.h"
 
 namespace ptrace_prof {
 
@@ -19,7 +19,7 @@ struct CallCaptureTerms {
   std::optional<Error>* refusal = nullptr;
 };
 
-Result<void> RunCallCapture(const CaptureRequest& request, ByteSink& sink, const std::atomic<bool>& stop,
+Result<void> RunCallCapture(const CaptureTask& request, ByteSink& sink, const std::atomic<bool>& stop,
                             const CallCaptureTerms& terms);
 
 }  // namespace ptrace_prof

@@ -75,16 +75,16 @@ struct Names {
 
 }  // namespace
 
-CallFilter::CallFilter(const CallTraceOptions& options) {
-  excludes_ = Compile(options.exclude, LeftOutCause::kExcluded);
-  filters_ = Compile(options.filter, LeftOutCause::kFilter);
+CallFilter::CallFilter(const v1::TraceOptions& options) {
+  excludes_ = Compile(options.exclude(), LeftOutCause::kExcluded);
+  filters_ = Compile(options.filter(), LeftOutCause::kFilter);
   if (!filters_.empty()) {
     rows_.push_back({.cause = LeftOutCause::kNotFiltered});
     not_filtered_ = LeftOutBy(static_cast<uint16_t>(rows_.size()));
   }
 }
 
-std::vector<CallFilter::Pattern> CallFilter::Compile(const std::vector<std::string>& globs, LeftOutCause cause) {
+std::vector<CallFilter::Pattern> CallFilter::Compile(const google::protobuf::RepeatedPtrField<std::string>& globs, LeftOutCause cause) {
   std::vector<Pattern> patterns;
   for (const std::string& text : globs) {
     auto glob = NameGlob::Compile(text);

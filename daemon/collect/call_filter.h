@@ -14,9 +14,9 @@
 #include <unordered_set>
 #include <vector>
 
-#include "daemon/trace/capture_request.h"
+#include "rpc/messages/capture_task.h"
 #include "daemon/trace/left_out.h"
-#include "daemon/trace/name_glob.h"
+#include "rpc/messages/name_glob.h"
 #include "daemon/trace/stack_table.h"
 
 namespace ptrace_prof {
@@ -29,8 +29,8 @@ inline constexpr LeftOutBy kOurOwn{UINT16_MAX - 1};  // what we have the target 
 
 class CallFilter {
  public:
-  // Patterns that make no sense are dropped: DecodeRequest has refused them.
-  explicit CallFilter(const CallTraceOptions& options);
+  // Patterns that make no sense are dropped: CheckSpec has refused them.
+  explicit CallFilter(const v1::TraceOptions& options);
 
   bool IsInUse() const { return !filters_.empty() || !excludes_.empty(); }
   LeftOutBy Weigh(const Frame& function);
@@ -46,7 +46,7 @@ class CallFilter {
     LeftOutBy row;
   };
 
-  std::vector<Pattern> Compile(const std::vector<std::string>& globs, LeftOutCause cause);
+  std::vector<Pattern> Compile(const google::protobuf::RepeatedPtrField<std::string>& globs, LeftOutCause cause);
   void NoteFunction(LeftOutBy by, const Frame& function);
   LeftOut& RowOf(LeftOutBy by) { return rows_[by.value - 1u]; }
 

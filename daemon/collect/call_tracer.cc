@@ -77,15 +77,15 @@ CallTracer::CallTracer(OpenedProcess process, const CaptureContext& context)
       codes_(space_, process_.python.layout, process_.python.code_type),
       objects_(space_, process_.python.layout, codes_),
       landmarks_(objects_, [this](Landmark landmark, RemoteAddr code) { OnLandmark(landmark, code); }),
-      filter_(context.request.trace),
-      budget_(context.request.trace.max_overhead, BudgetWorld()),
+      filter_(context.request.spec().trace()),
+      budget_(context.request.spec().trace().max_overhead(), BudgetWorld()),
       names_(context.stacks, landmarks_, &filter_, [this](RemoteAddr code, LeftOutBy by) { LeaveOut(code, by); }),
       calls_{.names = names_,
              .generators = {},
              .counts = {},
              .step_code = {},
              .budget = budget_.IsInUse() ? &budget_ : nullptr},
-      steps_({.steps = context.request.trace.steps, .schedule = context.request.trace.schedule}),
+      steps_(context.request.spec().trace()),
       remote_(pid_),
       records_(kRecordsAtOnce) {
   process_.Anchor(space_);
@@ -98,7 +98,7 @@ ChannelShape CallTracer::Shape() const {
   const auto threads = static_cast<uint32_t>(listed.has_value() ? listed.value().size() : 1);
   ChannelShape shape;
   shape.rings = std::clamp(threads * kRingsPerThread, kLeastRings, PP_MAX_RINGS);
-  const uint64_t each = context_.request.trace.buffer_bytes / shape.rings / sizeof(pp_record);
+  const uint64_t each = context_.request.spec().trace().buffer_bytes() / shape.rings / sizeof(pp_record);
   shape.records =
       static_cast<uint32_t>(std::bit_floor(std::clamp<uint64_t>(each, PP_MIN_RING_RECORDS, PP_MAX_RING_RECORDS)));
   shape.nonce = MakeNonce();
@@ -125,7 +125,7 @@ Result<void> CallTracer::TryToBringIn(const std::function<bool()>& go_on) {
   const auto has_started = StartedStill(pid_, memory_, process_);
   PP_RETURN_IF_ERROR(AwaitStart(pid_, {MonotonicNow() + kEntryPatience, go_on, has_started}));
   PP_ASSIGN_OR_RETURN(target_, DescribeForInjection(pid_, memory_, process_.python));
-  target_.force = context_.request.force;
+  target_.force = context_.request.spec().force();
   target_.script_files = context_.scripts;
   PP_ASSIGN_OR_RETURN(pp_boot boot, DescribeForStub(pid_, memory_, process_.python));
   const ChannelShape shape = Shape();
@@ -134,9 +134,9 @@ Result<void> CallTracer::TryToBringIn(const std::function<bool()>& go_on) {
   boot.ring_records = shape.records;
   boot.clock = clock_.source() == TickSource::kCounter ? PP_CLOCK_TSC : PP_CLOCK_MONOTONIC;
   boot.flags =
-      (context_.request.trace.c_calls ? uint32_t{PP_BOOT_C_CALLS} : 0) | (shape.mutes ? uint32_t{PP_BOOT_MUTES} : 0);
+      (context_.request.spec().trace().c_calls() ? uint32_t{PP_BOOT_C_CALLS} : 0) | (shape.mutes ? uint32_t{PP_BOOT_MUTES} : 0);
   boot.lease = clock_.Ticks() + clock_.TicksIn(kEntryPatience);
-  boot.longest_hold = context_.request.trace.on_full == OnFull::kThrottle ? clock_.TicksIn(kLongestHold) : 0;
+  boot.longest_hold = context_.request.spec().trace().on_full() == v1::ON_FULL_THROTTLE ? clock_.TicksIn(kLongestHold) : 0;
   const std::string name = ChannelFileName(boot.nonce);
   std::memcpy(boot.channel_name, name.c_str(), name.size() + 1);
   const std::span<const std::byte> image = StubImage();
@@ -192,7 +192,7 @@ Result<void> CallTracer::Arm() {
   RenewLease(kLease);
   begin_ = stop.value().when;
   // What the thread that takes the steps says must be read to the end first.
-  takes_turns_ = context_.request.trace.on_full == OnFull::kThrottle && !steps_.has_plan();
+  takes_turns_ = context_.request.spec().trace().on_full() == v1::ON_FULL_THROTTLE && !steps_.has_plan();
   arming_stop_ = stop.value().stopped;
   const auto is_known = [this](const ThreadAtArming& at) { return TrackOf(at.entry) != nullptr; };
   if (!std::ranges::all_of(stop.value().threads, is_known)) {

@@ -86,11 +86,13 @@ class CallTracer {
   struct TracedThread {
     TracedThread(const CaptureContext& context, ThreadHandle handle, CallContext& calls, StepMarker& steps, Nanos begin)
         : sink(context.writer, handle, &steps),
-          filter(sink, context.request.trace.min_duration),
-          gate(steps, Ungated(context.request.trace.min_duration)),
-          history(Target(steps, context.request.trace.min_duration), context.stacks, context.history, handle),
-          replayer(calls, context.history != nullptr ? history : Target(steps, context.request.trace.min_duration),
-                   begin) {}
+          filter(sink, LeastOf(context)),
+          gate(steps, Ungated(LeastOf(context))),
+          history(Target(steps, LeastOf(context)), context.stacks, context.history, handle),
+          replayer(calls, context.history != nullptr ? history : Target(steps, LeastOf(context)), begin) {}
+    static Nanos LeastOf(const CaptureContext& context) {
+      return ToNanos(context.request.spec().trace().min_duration());
+    }
     CallSink& Ungated(Nanos least) { return least.value > 0 ? static_cast<CallSink&>(filter) : sink; }
     CallSink& Target(const StepMarker& steps, Nanos least) {
       return steps.has_plan() ? static_cast<CallSink&>(gate) : Ungated(least);

@@ -42,19 +42,19 @@ std::string StretchesText(std::span<const StepMarker::Stretch> stretches) {
 
 bool TaxesEveryBytecode(const PythonVersion& version) { return TaxOf(version) != nullptr; }
 
-CallWindow::CallWindow(const CaptureRequest& request, const PythonVersion& version, StepMarker& steps, Tell tell)
+CallWindow::CallWindow(const CaptureTask& request, const PythonVersion& version, StepMarker& steps, Tell tell)
     : request_(request), version_(version), steps_(steps), tell_(std::move(tell)) {}
 
 bool CallWindow::ends_by_steps() const {
-  const CallTraceOptions& asked = request_.trace;
-  return !gave_up_ && (asked.steps > 0 || (asked.schedule && asked.schedule->repeat > 0));
+  const v1::TraceOptions& asked = request_.spec().trace();
+  return !gave_up_ && (asked.steps() > 0 || asked.schedule().repeat() > 0);
 }
 
 Nanos CallWindow::Length() const {
-  if (request_.duration.value > 0) {
-    return request_.duration;
+  if (DurationOf(request_).value > 0) {
+    return DurationOf(request_);
   }
-  const Nanos longest = request_.trace.longest.value > 0 ? request_.trace.longest : kForever;
+  const Nanos longest = ToNanos(request_.longest()).value > 0 ? ToNanos(request_.longest()) : kForever;
   return TaxOf(version_) != nullptr && !ends_by_steps() ? std::min(waited_ + kTaxedWindow, longest) : longest;
 }
 
@@ -62,7 +62,7 @@ Nanos CallWindow::StepPatience() const { return std::min(kStepPatience, Nanos(Le
 
 bool CallWindow::TellBefore() const {
   if (const Tax* tax = TaxOf(version_)) {
-    const bool by_default = request_.duration.value == 0 && Length() == kTaxedWindow;
+    const bool by_default = DurationOf(request_).value == 0 && Length() == kTaxedWindow;
     const std::string window =
         by_default ? fmt::format("; the window is {:g} s unless --duration says otherwise", kTaxedWindow.seconds())
                    : "";
@@ -71,15 +71,16 @@ bool CallWindow::TellBefore() const {
                     "about {:g} times as long{}",
                     tax->minor, tax->factor, window));
   }
-  const bool is_careless = request_.trace.schedule && !CautionOf(*request_.trace.schedule).empty();
+  const v1::TraceOptions& asked = request_.spec().trace();
+  const bool is_careless = asked.has_schedule() && !CautionOf(asked.schedule()).empty();
   if (is_careless) {
-    tell_(CautionOf(*request_.trace.schedule));
+    tell_(CautionOf(asked.schedule()));
   }
   return is_careless || TaxOf(version_) != nullptr;
 }
 
 bool CallWindow::IsOver(Nanos now, uint64_t lost) {
-  if (lost > 0 && request_.trace.on_full == OnFull::kStop) {
+  if (lost > 0 && request_.spec().trace().on_full() == v1::ON_FULL_STOP) {
     lost_at_end_ = lost;
     return true;
   }
@@ -110,14 +111,14 @@ void CallWindow::TellAfter(Nanos now, const LeftAside& aside) const {
   TellSteps(now);
   if (aside.children > 0) {
     tell_(fmt::format("{} of process {} {} there meanwhile and not traced: each can be recorded by its own --pid",
-                      Things(aside.children, "child", "children"), request_.pid.value,
+                      Things(aside.children, "child", "children"), TargetOf(request_).value,
                       aside.children == 1 ? "was" : "were"));
   }
   if (aside.interpreters > 0) {
     tell_(
         fmt::format("{} of process {} {} there meanwhile and not traced, as only the main interpreter is: samples "
                     "hold them all (record without --mode trace)",
-                    Things(aside.interpreters, "subinterpreter", "subinterpreters"), request_.pid.value,
+                    Things(aside.interpreters, "subinterpreter", "subinterpreters"), TargetOf(request_).value,
                     aside.interpreters == 1 ? "was" : "were"));
   }
 }
@@ -131,7 +132,7 @@ void CallWindow::TellSteps(Nanos now) const {
     return;
   }
   const uint64_t recorded = steps_.recorded_steps();
-  const uint64_t asked = request_.trace.steps;
+  const uint64_t asked = request_.spec().trace().steps();
   if (recorded > 0) {
     tell_(fmt::format("recorded {}: {}{}", Things(recorded, "whole step", "whole steps"),
                       StretchesText(steps_.stretches()),

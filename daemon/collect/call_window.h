@@ -14,7 +14,7 @@
 
 #include "attach/base/types.h"
 #include "daemon/collect/step_marker.h"
-#include "daemon/trace/capture_request.h"
+#include "rpc/messages/capture_task.h"
 #include "symbolizer/cpython/layout.h"
 
 namespace ptrace_prof {
@@ -35,7 +35,7 @@ class CallWindow {
 
   using Tell = std::function<void(std::string_view notice)>;
   // Request and marker must outlive it.
-  CallWindow(const CaptureRequest& request, const PythonVersion& version, StepMarker& steps, Tell tell);
+  CallWindow(const CaptureTask& request, const PythonVersion& version, StepMarker& steps, Tell tell);
 
   bool TellBefore() const;  // is there something to tell?
   void Begin(Nanos when) { begin_ = when; }
@@ -51,7 +51,7 @@ class CallWindow {
   void LookForSteps(Nanos now);
   void TellSteps(Nanos now) const;
 
-  const CaptureRequest& request_;
+  const CaptureTask& request_;
   const PythonVersion version_;
   StepMarker& steps_;
   const Tell tell_;

@@ -45,20 +45,20 @@ constexpr Nanos kForever = Nanos(INT64_MAX);
 
 class Capture {
  public:
-  Capture(const CaptureRequest& request, ByteSink& sink, const std::atomic<bool>& stop, const CaptureAids& aids)
+  Capture(const CaptureTask& request, ByteSink& sink, const std::atomic<bool>& stop, const CaptureAids& aids)
       : request_(request),
         stop_(stop),
         aids_(aids),
         writer_(sink, stacks_, request),
         tree_(Context(), [this](ProcessSampler& sampler) { EndGpu(sampler); }),
-        pacer_(request.verb == CaptureVerb::kDump ? 0 : request.rate_hz,
-               {request.max_overhead, request.max_stopped, aids.stop_sharers}) {}
+        pacer_(request.verb() == CaptureTask::DUMP ? 0 : RateOf(request.spec().sample()),
+               {OverheadLimitOf(request.spec().sample()), StoppedLimitOf(request.spec().sample()), aids.stop_sharers}) {}
 
   Result<void> Run() {
     PP_RETURN_IF_ERROR(tree_.OpenRoot());
     begin_ = MonotonicNow();
     starting_cpu_ = OwnCpuTime();
-    if (request_.verb == CaptureVerb::kDump) {
+    if (request_.verb() == CaptureTask::DUMP) {
       return Dump();
     }
     return Record();
@@ -83,7 +83,7 @@ class Capture {
       ::nanosleep(&nap, nullptr);
     }
     tree_.Flush();
-    if (request_.locals) {  // they belong to the sample written last
+    if (request_.locals()) {  // they belong to the sample written last
       for (const auto& sampler : tree_.samplers()) {
         WriteLocals(*sampler, writer_);
       }
@@ -92,7 +92,7 @@ class Capture {
   }
 
   CaptureContext Context() {
-    const bool has_gpu = request_.gpu != GpuCaptureDetail::kOff;
+    const bool has_gpu = HasGpu(request_.spec());
     return {request_,       stacks_,     writer_, accounting_, aids_.scripts, has_gpu ? &history_ : nullptr,
             aids_.counters, &aids_.judge};
   }
@@ -100,13 +100,13 @@ class Capture {
   // Once the target is a Python process: of its children's GPUs nothing is recorded. True: it was now, and took a
   // while.
   bool BeginGpu() {
-    if (request_.gpu == GpuCaptureDetail::kOff || gpu_.has_value() || has_gpu_ended_) {
+    if (!HasGpu(request_.spec()) || gpu_.has_value() || has_gpu_ended_) {
       return false;
     }
     for (const auto& sampler : tree_.samplers()) {
-      if (sampler->pid() == request_.pid) {
+      if (sampler->pid() == TargetOf(request_)) {
         const LettingGo letting_go(LetGoOf::kAll);
-        gpu_.emplace(GpuTarget{.pid = request_.pid,
+        gpu_.emplace(GpuTarget{.pid = TargetOf(request_),
                                .memory = sampler->memory(),
                                .process = sampler->process(),
                                .roster = sampler->roster(),
@@ -137,7 +137,7 @@ class Capture {
   }
 
   void EndGpu(ProcessSampler& sampler) {
-    if (gpu_.has_value() && sampler.pid() == request_.pid) {
+    if (gpu_.has_value() && sampler.pid() == TargetOf(request_)) {
       sampler.Flush();  // the last of its stacks are asked for
       LeaveGpu(Nanos());
     }
@@ -148,7 +148,7 @@ class Capture {
     Nanos next_flush = begin_ + kFirstFlush;
     Nanos next_look = begin_;
     Nanos now = begin_;
-    if (request_.rate_hz > 0) {
+    if (RateOf(request_.spec().sample()) > 0) {
       TakeRealTime();
     } else {
       LeaveRealTime();  // it would take a whole CPU from everybody else
@@ -157,7 +157,7 @@ class Capture {
       if (now >= next_look) {
         Look(now);
         next_look = now + UntilNextLook(MonotonicNow() - now);
-        if (request_.wait_for_python && !tree_.has_opened()) {
+        if (request_.spec().sample().wait_for_python() && !tree_.has_opened()) {
           begin_ = now;
           end = EndFrom(begin_);
         }
@@ -221,8 +221,8 @@ class Capture {
   }
 
   Error TargetEnded() const {
-    const std::string target = ThingOf(request_.pid);
-    if (tree_.has_execed() && CheckTarget(request_.pid).has_value()) {
+    const std::string target = ThingOf(TargetOf(request_));
+    if (tree_.has_execed() && CheckTarget(TargetOf(request_)).has_value()) {
       return Because(Reason::kTargetExeced, target + " has become another program (exec), in which no Python runs", "",
                      target);
     }
@@ -235,10 +235,10 @@ class Capture {
     if (tree_.empty()) {
       return std::max(kLookWhileEmpty, Nanos(took.value * 10));
     }
-    return request_.subprocesses ? kLookForChildren : kLookEvery;
+    return request_.spec().sample().no_subprocesses() ? kLookEvery : kLookForChildren;
   }
 
-  Nanos EndFrom(Nanos begin) const { return request_.duration.value > 0 ? begin + request_.duration : kForever; }
+  Nanos EndFrom(Nanos begin) const { return DurationOf(request_).value > 0 ? begin + DurationOf(request_) : kForever; }
 
   Result<void> Flush(Nanos now) {
     tree_.Flush();
@@ -267,7 +267,7 @@ class Capture {
     accounting_.starting_cpu = starting_cpu_;
     accounting_.collector_cpu = OwnCpuTime();
     accounting_.wall = now - begin_;
-    accounting_.asked_rate_hz = request_.rate_hz;
+    accounting_.asked_rate_hz = RateOf(request_.spec().sample());
     accounting_.actual_rate_hz = pacer_.rate_hz(now);
   }
 
@@ -280,7 +280,7 @@ class Capture {
     return writer_.End(now, accounting_, end);
   }
 
-  const CaptureRequest& request_;
+  const CaptureTask& request_;
   const std::atomic<bool>& stop_;
   const CaptureAids aids_;
   StackTable stacks_;
@@ -306,25 +306,25 @@ void BlockChildSignals() {
 
 }  // namespace
 
-Result<void> RunCapture(const CaptureRequest& request, ByteSink& sink, const std::atomic<bool>& stop,
+Result<void> RunCapture(const CaptureTask& request, ByteSink& sink, const std::atomic<bool>& stop,
                         const CaptureAids& aids) {
-  PP_RETURN_IF_ERROR(OpenPatiently(request.pid, [&] { return CheckTarget(request.pid); }));
+  PP_RETURN_IF_ERROR(OpenPatiently(TargetOf(request), [&] { return CheckTarget(TargetOf(request)); }));
   PP_RETURN_IF_ERROR(
-      CheckThreads(request.pid, request.threads, request.subprocesses ? Descendants::kToo : Descendants::kLeftOut));
-  CaptureRequest chosen = request;
-  if (request.mode != CaptureMode::kSample) {
-    chosen.mode = CaptureMode::kTrace;
+      CheckThreads(TargetOf(request), ThreadsOf(request), request.spec().sample().no_subprocesses() ? Descendants::kLeftOut : Descendants::kToo));
+  CaptureTask chosen = request;
+  if (request.spec().mode() != v1::MODE_SAMPLE) {
+    chosen.mutable_spec()->set_mode(v1::MODE_TRACE);
     std::optional<Error> refusal;
-    const bool or_else = request.mode == CaptureMode::kAuto;
+    const bool or_else = request.spec().mode() == v1::MODE_AUTO;
     Result<void> ran = RunCallCapture(chosen, sink, stop, {aids, or_else ? &refusal : nullptr});
     if (!refusal) {
       return ran;
     }
     chosen = AsSamples(request, *refusal);
   }
-  if (IsReadByGrant(chosen.pid)) {
-    if (chosen.stops == StopPolicy::kAll) {
-      return OnlyGrantedToRead(chosen.pid);
+  if (IsReadByGrant(TargetOf(chosen))) {
+    if (StopsOf(chosen.spec().sample()) == StopPolicy::kAll) {
+      return OnlyGrantedToRead(TargetOf(chosen));
     }
   }
   BlockChildSignals();

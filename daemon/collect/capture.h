@@ -12,7 +12,7 @@
 #include "attach/base/result.h"
 #include "daemon/collect/child_judge.h"
 #include "daemon/trace/byte_sink.h"
-#include "daemon/trace/capture_request.h"
+#include "rpc/messages/capture_task.h"
 
 namespace ptrace_prof {
 
@@ -27,7 +27,7 @@ struct CaptureAids {
   const std::atomic<uint32_t>* stop_sharers = nullptr;  // captures that have max_stopped together; null: this one alone
 };
 
-Result<void> RunCapture(const CaptureRequest& request, ByteSink& sink, const std::atomic<bool>& stop,
+Result<void> RunCapture(const CaptureTask& request, ByteSink& sink, const std::atomic<bool>& stop,
                         const CaptureAids& aids);
 
 }  // namespace ptrace_prof

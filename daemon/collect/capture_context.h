@@ -2,7 +2,7 @@
 #pragma once
 
 #include "daemon/collect/child_judge.h"
-#include "daemon/trace/capture_request.h"
+#include "rpc/messages/capture_task.h"
 #include "daemon/trace/model.h"
 #include "daemon/trace/stack_table.h"
 #include "daemon/trace/trace_writer.h"
@@ -14,7 +14,7 @@ class ScriptFiles;
 class StackHistory;
 
 struct CaptureContext {
-  const CaptureRequest& request;
+  const CaptureTask& request;
   StackTable& stacks;
   TraceWriter& writer;
   Accounting& accounting;

@@ -16,7 +16,7 @@ constexpr uint8_t kFirstWithMonitoring = 12;
 
 }  // namespace
 
-EntryWait::EntryWait(const CaptureRequest& request, RemoteMemory& memory, const PythonProcess& python, Nanos asked_at)
+EntryWait::EntryWait(const CaptureTask& request, RemoteMemory& memory, const PythonProcess& python, Nanos asked_at)
     : request_(request), memory_(memory), python_(python), asked_at_(asked_at), begin_(MonotonicNow()) {}
 
 bool EntryWait::Look(Nanos now) {
@@ -74,27 +74,27 @@ void EntryWait::Judge(Nanos now) {
   const uint32_t nobody = seen(Runner::kNobody), main_thread = seen(Runner::kMainThread);
   const uint32_t looks = subinterpreter + other + nobody + main_thread;
   const bool is_long = now - begin_ >= kPatience && looks >= kLeastLooks;
-  const int32_t pid = request_.pid.value;
+  const int32_t pid = TargetOf(request_).value;
   constexpr char kSample[] = "Sample it instead (record without --mode trace).";
   if (is_long && subinterpreter > looks / 2 && main_thread + other < looks / 10) {
     error_ = Because(Reason::kTargetIdle,
                      fmt::format("process {} runs Python only in a subinterpreter just now, and only calls of the main "
                                  "interpreter can be traced",
                                  pid),
-                     kSample, ThingOf(request_.pid));
+                     kSample, ThingOf(TargetOf(request_)));
   } else if (is_long && python_.layout.version.minor < kFirstWithMonitoring && other > looks / 2 &&
              main_thread < looks / 10) {
     error_ = Because(Reason::kTargetIdle,
                      fmt::format("the main thread of process {} waits, and no other one calls a Python function: one "
                                  "that loops without calls lets no tracer in on CPython {}",
                                  pid, python_.version_text),
-                     kSample, ThingOf(request_.pid));
-  } else if (request_.duration.value > 0 && now - asked_at_ >= std::max(request_.duration, kPatience)) {
+                     kSample, ThingOf(TargetOf(request_)));
+  } else if (DurationOf(request_).value > 0 && now - asked_at_ >= std::max(DurationOf(request_), kPatience)) {
     error_ =
         Because(Reason::kTargetIdle,
                 fmt::format("process {} came to no Python code of its main interpreter in {:g} s: nothing was traced",
-                            pid, std::max(request_.duration, kPatience).seconds()),
-                "Give it more time (--duration), try again when it works, or sample instead.", ThingOf(request_.pid));
+                            pid, std::max(DurationOf(request_), kPatience).seconds()),
+                "Give it more time (--duration), try again when it works, or sample instead.", ThingOf(TargetOf(request_)));
   }
 }
 

@@ -13,7 +13,7 @@
 #include "attach/base/result.h"
 #include "attach/base/types.h"
 #include "attach/proc/remote_memory.h"
-#include "daemon/trace/capture_request.h"
+#include "rpc/messages/capture_task.h"
 #include "symbolizer/cpython/python_process.h"
 
 namespace ptrace_prof {
@@ -23,7 +23,7 @@ class EntryWait {
   static constexpr Nanos kPatience = Nanos::FromSeconds(2);
 
   // All must outlive it. `asked_at`: when the capture was asked for.
-  EntryWait(const CaptureRequest& request, RemoteMemory& memory, const PythonProcess& python, Nanos asked_at);
+  EntryWait(const CaptureTask& request, RemoteMemory& memory, const PythonProcess& python, Nanos asked_at);
 
   // Call every few milliseconds while nobody lets us in. False: it makes no sense to wait on, see error().
   bool Look(Nanos now);
@@ -35,7 +35,7 @@ class EntryWait {
   Runner WhoRuns();
   void Judge(Nanos now);
 
-  const CaptureRequest& request_;
+  const CaptureTask& request_;
   RemoteMemory& memory_;
   const PythonProcess& python_;
   const Nanos asked_at_;

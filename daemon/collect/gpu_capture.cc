@@ -38,14 +38,12 @@ constexpr uint32_t kLinksGraphsAgain = 130101;
 constexpr uint32_t kLaunchRate = 200;
 constexpr uint32_t kGraphRate = 20;
 
-GpuDetail DetailOf(GpuCaptureDetail detail) {
+GpuDetail DetailOf(v1::GpuDetail detail) {
   switch (detail) {
-    case GpuCaptureDetail::kCoarse: return GpuDetail::kCoarse;
-    case GpuCaptureDetail::kFull: return GpuDetail::kFull;
-    case GpuCaptureDetail::kOff:
-    case GpuCaptureDetail::kDefault: return GpuDetail::kDefault;
+    case v1::GPU_DETAIL_COARSE: return GpuDetail::kCoarse;
+    case v1::GPU_DETAIL_FULL: return GpuDetail::kFull;
+    default: return GpuDetail::kDefault;
   }
-  return GpuDetail::kDefault;
 }
 
 }  // namespace
@@ -60,14 +58,14 @@ GpuCapture::GpuCapture(const GpuTarget& target, const CaptureContext& context)
              target.stacks),
       joiner_(target.pid, context.writer, context.stacks, names_, clock_, sites_),
       annotations_(context.writer, texts_, clock_, sites_),
-      wanted_(DetailOf(context.request.gpu)) {
+      wanted_(DetailOf(context.request.spec().gpu())) {
   accounting_.pid = target.pid;
   accounting_.state = GpuCaptureState::kStarting;
 }
 
 // A job that has nearly filled its GPU would run out of memory by our coming.
 Result<void> GpuCapture::CheckMemory() {
-  if (context_.request.force) {
+  if (context_.request.spec().force()) {
     return {};
   }
   const auto free = context_.gpus != nullptr ? context_.gpus->FreeMemoryOf(target_.pid, kMemoryPatience) : std::nullopt;
@@ -77,15 +75,15 @@ Result<void> GpuCapture::CheckMemory() {
 
 Result<GpuInjection> GpuCapture::Inject(const std::function<bool()>& go_on) {
   const bool is_sampled = target_.stacks == GpuStackKind::kSampled;
-  const GpuWishes wishes{.detail = DetailOf(context_.request.gpu),
-                         .force = context_.request.force,
+  const GpuWishes wishes{.detail = DetailOf(context_.request.spec().gpu()),
+                         .force = context_.request.spec().force(),
                          .launch_rate = is_sampled ? kLaunchRate : 0,
                          .graph_rate = is_sampled ? kGraphRate : 0};
   accounting_.launch_rate = wishes.launch_rate;
   accounting_.graph_rate = wishes.graph_rate;
   PP_ASSIGN_OR_RETURN(pp_gpu_boot boot,
                       DescribeForGpuShim(target_.pid, target_.memory, target_.process.python, wishes));
-  if (!context_.request.force) {
+  if (!context_.request.spec().force()) {
     PP_ASSIGN_OR_RETURN(const std::vector<MemoryRegion> regions, ReadMaps(target_.pid));
     GpuOutlook outlook = LookAtGpu(target_.pid, regions);
     outlook.torch_profiler = CheckTorchProfiler(target_.pid, target_.memory, target_.process.python);
@@ -93,7 +91,7 @@ Result<GpuInjection> GpuCapture::Inject(const std::function<bool()>& go_on) {
   }
   PP_RETURN_IF_ERROR(CheckMemory());
   PP_ASSIGN_OR_RETURN(InjectionTarget into, DescribeForInjection(target_.pid, target_.memory, target_.process.python));
-  into.force = context_.request.force;
+  into.force = context_.request.spec().force();
   into.script_files = context_.scripts;
   boot.nonce = MakeNonce();
   PP_ASSIGN_OR_RETURN(GpuShimFile shim, GpuShimFile::Carried());
@@ -103,7 +101,7 @@ Result<GpuInjection> GpuCapture::Inject(const std::function<bool()>& go_on) {
       {MonotonicNow() + kEntryPatience, go_on, StartedStill(target_.pid, target_.memory, target_.process)});
 }
 
-bool GpuCapture::WantsAnnotations() const { return DetailOf(context_.request.gpu) == GpuDetail::kFull; }
+bool GpuCapture::WantsAnnotations() const { return DetailOf(context_.request.spec().gpu()) == GpuDetail::kFull; }
 
 void GpuCapture::BringIn(const std::function<bool()>& go_on) {
   if (auto named = NvtxInjectionOf(target_.pid); named.has_value()) {

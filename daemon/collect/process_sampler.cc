@@ -32,7 +32,7 @@ Result<std::unique_ptr<ProcessSampler>> ProcessSampler::Open(Pid pid, Pid parent
   if (sampler->roster_.left_out() > 0 && sampler->reader_.ReadWords() == InstantReader::Outcome::kTaken) {
     (void)sampler->roster_.Refresh(MonotonicNow(), sampler->watch_);  // now it is known who holds the GIL
   }
-  if (context.request.gil_only && sampler->RunsWithoutGil()) {
+  if (context.request.spec().sample().gil_only() && sampler->RunsWithoutGil()) {
     return Error{Code::kInvalidArgument,
                  fmt::format("process {} runs CPython {} without a GIL: no thread would ever be recorded", pid.value,
                              sampler->process_.python.version_text),
@@ -53,11 +53,11 @@ ProcessSampler::ProcessSampler(OpenedProcess process, const CaptureContext& cont
       memory_(pid_),
       space_(memory_),
       codes_(space_, process_.python.layout, process_.python.code_type),
-      builder_(codes_, context.stacks, context.request.verb == CaptureVerb::kDump),
+      builder_(codes_, context.stacks, context.request.verb() == CaptureTask::DUMP),
       buffer_(codes_, builder_),
       watch_(process_.python.layout, process_.python.runtime),
       roster_(pid_, process_.info.ns_pid, space_, process_.python, context.request, context.writer),
-      reader_({process_, memory_, watch_, roster_, codes_, builder_, context.accounting, context.request.gil_only}),
+      reader_({process_, memory_, watch_, roster_, codes_, builder_, context.accounting, context.request.spec().sample().gil_only()}),
       has_cuda_(MapsCuda(pid_)),
       watched_(pid_) {
   process_.Anchor(space_);
@@ -137,7 +137,7 @@ bool ProcessSampler::SampleGroup(RemoteAddr gil, Nanos now) {
 }
 
 InstantReader::Outcome ProcessSampler::TakeTogether(Nanos now) {
-  return context_.request.stops == StopPolicy::kAll ? reader_.TakeAllStopped(now) : reader_.TakeLoosely(now);
+  return StopsOf(context_.request.spec().sample()) == StopPolicy::kAll ? reader_.TakeAllStopped(now) : reader_.TakeLoosely(now);
 }
 
 // A thread that goes into a subinterpreter has a state there that did not exist before, or was another thread's: what
@@ -148,7 +148,7 @@ bool ProcessSampler::HasNewStates(Nanos now) {
 }
 
 bool ProcessSampler::SampleAll(Nanos now) {
-  if (context_.request.stops == StopPolicy::kAll) {
+  if (StopsOf(context_.request.spec().sample()) == StopPolicy::kAll) {
     for (const auto& track : roster_.tracks()) {
       LookAtState(now, *track);  // before: a wait that we interrupt is none for a moment
     }
@@ -180,7 +180,7 @@ bool ProcessSampler::Sample(Pacer& pacer) {
     return false;
   }
   FollowGils(now, pacer);
-  const bool together = context_.request.stops != StopPolicy::kBrief;
+  const bool together = StopsOf(context_.request.spec().sample()) != StopPolicy::kBrief;
   for (size_t i = 0; i < groups_.size(); ++i) {
     if (groups_[i].next > now) {
       continue;
@@ -238,7 +238,7 @@ void ProcessSampler::WatchState(Nanos now, ThreadTrack& track, bool holds_gil) {
   if (!track.watch.has_value()) {
     return;
   }
-  if (context_.request.stops != StopPolicy::kAll) {
+  if (StopsOf(context_.request.spec().sample()) != StopPolicy::kAll) {
     LookAtState(now, track);
   }
   StateInfo state = track.watch->state();
@@ -259,17 +259,17 @@ ProcessSampler::Verdict ProcessSampler::VerdictOn(const ThreadTrack& track, bool
   if (!track.wanted || !track.has_last || IsSaidByOther(track)) {
     return Verdict::kNothing;
   }
-  if (context_.request.verb == CaptureVerb::kDump) {
+  if (context_.request.verb() == CaptureTask::DUMP) {
     return Verdict::kSample;
   }
-  if (track.last.stack == kEmptyStack || (context_.request.gil_only && !holds_gil)) {
+  if (track.last.stack == kEmptyStack || (context_.request.spec().sample().gil_only() && !holds_gil)) {
     return Verdict::kNothing;
   }
-  const bool wants_all = context_.request.idle == IdlePolicy::kAll;
+  const bool wants_all = context_.request.spec().sample().idle() == v1::IDLE_POLICY_ALL;
   if (wants_all || !track.watch.has_value()) {
     return Verdict::kSample;
   }
-  const bool wants_idle = context_.request.idle == IdlePolicy::kMain && track.info.is_main;
+  const bool wants_idle = context_.request.spec().sample().idle() == v1::IDLE_POLICY_MAIN && track.info.is_main;
   const bool is_left_out = track.watch->stands_still() || (!wants_idle && !holds_gil && track.watch->is_idle());
   return is_left_out ? Verdict::kSkip : Verdict::kSample;
 }
@@ -370,8 +370,8 @@ void ProcessSampler::Emit(Nanos now, const std::optional<RemoteAddr>& gil) {
 
 // Again only where it has become many more.
 void ProcessSampler::TellLeftOut(Nanos now) {
-  if (roster_.tracks().size() > kVeryManyThreads && context_.request.verb != CaptureVerb::kDump &&
-      context_.request.idle != IdlePolicy::kAll && !std::exchange(has_told_turns_, true)) {
+  if (roster_.tracks().size() > kVeryManyThreads && context_.request.verb() != CaptureTask::DUMP &&
+      context_.request.spec().sample().idle() != v1::IDLE_POLICY_ALL && !std::exchange(has_told_turns_, true)) {
     context_.writer.AddNotice(now,
                               fmt::format("process {} has {} threads: of those that have waited for more than 2 s, "
                                           "what they do without the GIL for less than 0.2 s may be missing",
@@ -388,7 +388,7 @@ void ProcessSampler::TellLeftOut(Nanos now) {
 }
 
 void ProcessSampler::Flush() {
-  if (context_.request.verb != CaptureVerb::kDump && HasExeced()) {
+  if (context_.request.verb() != CaptureTask::DUMP && HasExeced()) {
     return;  // the next round sees it, and Finish writes what is left
   }
   const uint64_t generation = watch_.code_generation();

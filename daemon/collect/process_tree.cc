@@ -35,17 +35,17 @@ bool MayBecomePython(Code code) { return code == Code::kFailedPrecondition; }
 }  // namespace
 
 Result<void> ProcessTree::OpenRoot() {
-  const auto open = [this] { return ProcessSampler::Open(context_.request.pid, Pid(), context_); };
-  auto opened = context_.request.wait_for_python ? open() : OpenPatiently(context_.request.pid, open);
+  const auto open = [this] { return ProcessSampler::Open(TargetOf(context_.request), Pid(), context_); };
+  auto opened = context_.request.spec().sample().wait_for_python() ? open() : OpenPatiently(TargetOf(context_.request), open);
   if (opened.has_error()) {
-    if (opened.error().reason == Reason::kNotPython && context_.request.subprocesses && OpenDescendants()) {
+    if (opened.error().reason == Reason::kNotPython && !context_.request.spec().sample().no_subprocesses() && OpenDescendants()) {
       return {};
     }
-    if (!context_.request.wait_for_python || !MayBecomePython(opened.error().code)) {
+    if (!context_.request.spec().sample().wait_for_python() || !MayBecomePython(opened.error().code)) {
       return std::move(opened).error();
     }
     const Nanos now = MonotonicNow();
-    candidates_[context_.request.pid] = {.next_try = now + kFirstRetry, .interval = kFirstRetry};
+    candidates_[TargetOf(context_.request)] = {.next_try = now + kFirstRetry, .interval = kFirstRetry};
     return {};
   }
   samplers_.push_back(std::move(opened).value());
@@ -55,8 +55,8 @@ Result<void> ProcessTree::OpenRoot() {
 
 // Where the target itself is a shell, a launcher or a master that is no Python.
 bool ProcessTree::OpenDescendants() {
-  auto launcher = OpenPidfd(context_.request.pid);
-  if (context_.request.wait_for_python || launcher.has_error()) {
+  auto launcher = OpenPidfd(TargetOf(context_.request));
+  if (context_.request.spec().sample().wait_for_python() || launcher.has_error()) {
     return false;
   }
   const Nanos now = MonotonicNow();
@@ -66,10 +66,10 @@ bool ProcessTree::OpenDescendants() {
     return false;
   }
   launcher_ = std::move(launcher).value();
-  candidates_[context_.request.pid] = {.next_try = now + kFirstRetry, .interval = kFirstRetry};
+  candidates_[TargetOf(context_.request)] = {.next_try = now + kFirstRetry, .interval = kFirstRetry};
   context_.writer.AddNotice(now, fmt::format("process {} is not a Python process: its descendants are recorded, and of "
                                              "them no GPU",
-                                             context_.request.pid.value));
+                                             TargetOf(context_.request).value));
   return true;
 }
 
@@ -81,7 +81,7 @@ void ProcessTree::Close(size_t index, Nanos now) {
   }
   TellStandstill(now, sampler);
   sampler.Finish(now, exec);
-  has_execed_ = has_execed_ || (exec && sampler.pid() == context_.request.pid);
+  has_execed_ = has_execed_ || (exec && sampler.pid() == TargetOf(context_.request));
   closed_read_calls_ += sampler.read_calls();
   closed_stops_.Add(sampler.stop_times());
   if (!sampler.HasExited()) {  // another program now, or an interpreter that came down: it may come up again
@@ -132,7 +132,7 @@ void ProcessTree::PollLate() {
 
 void ProcessTree::FindChildren(Nanos now) {
   if (!children_.has_begun()) {
-    children_.Begin(context_.request.pid);
+    children_.Begin(TargetOf(context_.request));
   }
   for (const ChildWatch::Birth& birth : children_.Look(now)) {
     if (samplers_.size() + candidates_.size() >= kMaxProcesses || children_.is_full()) {
@@ -148,7 +148,7 @@ void ProcessTree::TellTooMany(Nanos now) {
     context_.writer.AddNotice(now,
                               fmt::format("process {} has more processes than are followed ({} at once, {} in all): "
                                           "the others are not recorded",
-                                          context_.request.pid.value, kMaxProcesses, ChildWatch::kMaxKnown));
+                                          TargetOf(context_.request).value, kMaxProcesses, ChildWatch::kMaxKnown));
   }
 }
 
@@ -162,7 +162,7 @@ bool ProcessTree::MayFollow(Pid pid, Nanos now) {
   if (++denied_ <= kMaxToldDenied) {
     context_.writer.AddNotice(now,
                               fmt::format("process {}, {}, is not recorded, nor are its children: {}{}", pid.value,
-                                          pid == context_.request.pid ? "another program now" : "a child", *why_not,
+                                          pid == TargetOf(context_.request) ? "another program now" : "a child", *why_not,
                                           denied_ == kMaxToldDenied ? "; more of them are not told" : ""));
   }
   return false;
@@ -176,7 +176,7 @@ bool ProcessTree::MayOpenLater(Pid pid, const Candidate& candidate, const Error&
 }
 
 void ProcessTree::TryCandidates(Nanos now) {
-  const bool starting = context_.request.wait_for_python && !has_opened();
+  const bool starting = context_.request.spec().sample().wait_for_python() && !has_opened();
   const Nanos longest = starting ? kLongestRetryWhileStarting : kLongestRetry;
   for (auto it = candidates_.begin(); it != candidates_.end();) {
     auto& [pid, candidate] = *it;
@@ -199,7 +199,7 @@ void ProcessTree::TryCandidates(Nanos now) {
       samplers_.push_back(std::move(opened).value());
       processes_ += candidate.is_counted ? 0 : 1;
     } else if (MayOpenLater(pid, candidate, opened.error()) &&
-               (++candidate.tries < kMaxTries || context_.request.wait_for_python)) {
+               (++candidate.tries < kMaxTries || context_.request.spec().sample().wait_for_python())) {
       candidate.interval = std::min(Nanos(candidate.interval.value * 3 / 2), longest);
       candidate.next_try = now + candidate.interval;
       ++it;
@@ -212,7 +212,7 @@ void ProcessTree::TryCandidates(Nanos now) {
 }
 
 bool ProcessTree::IsStartingAgain() const {
-  const auto candidate = candidates_.find(context_.request.pid);
+  const auto candidate = candidates_.find(TargetOf(context_.request));
   return candidate != candidates_.end() && candidate->second.is_counted && candidate->second.tries < kStartingTries;
 }
 
@@ -235,7 +235,7 @@ void ProcessTree::LetGo(Nanos now) {
 
 void ProcessTree::Look(Nanos now) {
   LetGo(now);
-  if (context_.request.subprocesses) {
+  if (!context_.request.spec().sample().no_subprocesses()) {
     FindChildren(now);
   }
   TryCandidates(now);
@@ -289,7 +289,7 @@ const StopRefusal* ProcessTree::stop_refusal() const {
   const StopRefusal* refusal = nullptr;
   for (const auto& sampler : samplers_) {
     const bool is_refused = sampler->stop_refusal().has_value();
-    if (is_refused && sampler->pid() == context_.request.pid) {
+    if (is_refused && sampler->pid() == TargetOf(context_.request)) {
       return &*sampler->stop_refusal();
     }
     if (!is_refused && launcher_.is_open()) {

@@ -17,17 +17,19 @@ std::string SentenceOf(const Error& refusal) {
 
 }  // namespace
 
-CaptureRequest AsSamples(const CaptureRequest& request, const Error& refusal) {
-  CaptureRequest samples = request;
-  samples.mode = CaptureMode::kSample;
-  samples.sampled_because = SentenceOf(refusal);
-  if (request.trace.steps > 0 || request.trace.schedule) {
-    samples.sampled_because += samples.sampled_because.empty() ? kNoSteps : std::string("; ") + kNoSteps;
+CaptureTask AsSamples(const CaptureTask& asked, const Error& refusal) {
+  CaptureTask samples = asked;
+  v1::CaptureSpec& spec = *samples.mutable_spec();
+  std::string why = SentenceOf(refusal);
+  if (spec.trace().steps() > 0 || spec.trace().has_schedule()) {
+    why += why.empty() ? kNoSteps : std::string("; ") + kNoSteps;
   }
-  if (request.duration.value == 0) {
-    samples.duration = request.trace.longest;
+  samples.set_sampled_because(why);
+  if (!spec.has_duration() && samples.has_longest()) {
+    *spec.mutable_duration() = samples.longest();
   }
-  samples.trace = {};
+  spec.set_mode(v1::MODE_SAMPLE);
+  spec.clear_trace();
   return samples;
 }
 

@@ -3,11 +3,11 @@
 #pragma once
 
 #include "attach/base/result.h"
-#include "daemon/trace/capture_request.h"
+#include "rpc/messages/capture_task.h"
 
 namespace ptrace_prof {
 
 // `sampled_because` is empty only where there is nothing to be said.
-CaptureRequest AsSamples(const CaptureRequest& request, const Error& refusal);
+CaptureTask AsSamples(const CaptureTask& request, const Error& refusal);
 
 }  // namespace ptrace_prof

@@ -9,28 +9,34 @@ namespace {
 constexpr size_t kMaxTurns = size_t{1} << 20;
 constexpr size_t kMaxStretches = size_t{1} << 16;
 
-std::optional<StepSchedule> ScheduleOf(const StepPlan& plan) {
-  if (plan.schedule || plan.steps == 0) {
-    return plan.schedule;
+std::optional<v1::StepSchedule> ScheduleOf(const v1::TraceOptions& asked) {
+  if (asked.has_schedule()) {
+    return asked.schedule();
   }
-  return StepSchedule{.active = static_cast<uint32_t>(std::min<uint64_t>(plan.steps, kMaxSteps)), .repeat = 1};
+  if (asked.steps() == 0) {
+    return std::nullopt;
+  }
+  v1::StepSchedule steps;
+  steps.set_active(static_cast<uint32_t>(std::min<uint64_t>(asked.steps(), kMaxSteps)));
+  steps.set_repeat(1);
+  return steps;
 }
 
 }  // namespace
 
-StepMarker::StepMarker(const StepPlan& plan)
-    : has_plan_(plan.schedule || plan.steps > 0),
+StepMarker::StepMarker(const v1::TraceOptions& asked)
+    : has_plan_(asked.has_schedule() || asked.steps() > 0),
       is_on_at_first_(!has_plan_),
-      ends_by_number_(!plan.schedule && plan.steps > 0),
-      schedule_(ScheduleOf(plan)),
+      ends_by_number_(!asked.has_schedule() && asked.steps() > 0),
+      schedule_(ScheduleOf(asked)),
       is_on_(is_on_at_first_) {}
 
 std::span<const StepDuty> StepMarker::OnStepEnd(Nanos when) {
   const StepAction before = action_;
   CountWhole();
   step_ = step_ ? *step_ + 1 : 0;
-  action_ = schedule_ ? schedule_->ActionAt(*step_) : StepAction::kRecord;
-  is_over_ = is_over_ || (schedule_ && schedule_->IsOverAt(*step_)) || turns_.size() >= kMaxTurns;
+  action_ = schedule_ ? ActionAt(*schedule_, *step_) : StepAction::kRecord;
+  is_over_ = is_over_ || (schedule_ && IsOverAt(*schedule_, *step_)) || turns_.size() >= kMaxTurns;
   Turns(when, is_recording() && !is_over_);
   return DutiesBetween(before, action_);
 }

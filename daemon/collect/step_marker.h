@@ -15,14 +15,9 @@
 #include <vector>
 
 #include "attach/base/types.h"
-#include "daemon/trace/step_schedule.h"
+#include "rpc/messages/step_schedule.h"
 
 namespace ptrace_prof {
-
-struct StepPlan {
-  uint64_t steps = 0;                    // so many whole ones, and nothing else; 0: all
-  std::optional<StepSchedule> schedule;  // instead: these, and nothing else
-};
 
 class StepMarker {
  public:
@@ -37,7 +32,8 @@ class StepMarker {
     uint64_t last = 0;
   };
 
-  explicit StepMarker(const StepPlan& plan = {});
+  // `asked`: so many whole steps and nothing else, or those of a schedule; neither: all.
+  explicit StepMarker(const v1::TraceOptions& asked = {});
 
   // A step has ended, the next one begins. What there is to do now, in order.
   std::span<const StepDuty> OnStepEnd(Nanos when);
@@ -64,7 +60,7 @@ class StepMarker {
   bool has_plan_;
   bool is_on_at_first_;
   bool ends_by_number_;
-  std::optional<StepSchedule> schedule_;
+  std::optional<v1::StepSchedule> schedule_;
   std::optional<uint64_t> step_;
   StepAction action_ = StepAction::kNone;
   bool is_on_;

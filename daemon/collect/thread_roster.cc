@@ -39,7 +39,7 @@ void DropUnborn(bool complete, std::vector<ThreadEntry>& newest_first) {
 }  // namespace
 
 ThreadRoster::ThreadRoster(Pid pid, Pid ns_pid, RemoteMemory& memory, const PythonProcess& python,
-                           const CaptureRequest& request, TraceWriter& writer)
+                           const CaptureTask& request, TraceWriter& writer)
     : pid_(pid), ns_pid_(ns_pid), memory_(memory), python_(python), request_(request), writer_(writer) {}
 
 ThreadTrack* ThreadRoster::Find(uint64_t state) {
@@ -108,8 +108,8 @@ void ThreadRoster::Add(Tid inner, const ThreadEntry& entry, size_t interpreter, 
   track->info.interpreter_id = owner.id;
   track->info.is_main = tid.value == pid_.value && owner.id == 0;
   track->info.name = NameOf(*track, {});
-  track->wanted = request_.threads.empty() ||
-                  std::find(request_.threads.begin(), request_.threads.end(), tid) != request_.threads.end();
+  const auto& wanted = request_.spec().sample().threads();
+  track->wanted = wanted.empty() || std::find(wanted.begin(), wanted.end(), tid.value) != wanted.end();
   if (tid != Tid()) {
     track->watch.emplace(pid_, tid);
   }

@@ -16,7 +16,7 @@
 #include "attach/proc/remote_memory.h"
 #include "daemon/collect/interpreter_watch.h"
 #include "daemon/collect/thread_track.h"
-#include "daemon/trace/capture_request.h"
+#include "rpc/messages/capture_task.h"
 #include "daemon/trace/trace_writer.h"
 #include "symbolizer/cpython/native_tid.h"
 #include "symbolizer/cpython/python_process.h"
@@ -27,7 +27,7 @@ class StackHistory;
 
 class ThreadRoster {
  public:
-  ThreadRoster(Pid pid, Pid ns_pid, RemoteMemory& memory, const PythonProcess& python, const CaptureRequest& request,
+  ThreadRoster(Pid pid, Pid ns_pid, RemoteMemory& memory, const PythonProcess& python, const CaptureTask& request,
                TraceWriter& writer);
 
   // Re-reads interpreters (into `watch`) and threads. A status other than kOk: nothing changed here.
@@ -74,7 +74,7 @@ class ThreadRoster {
   const Pid ns_pid_;
   RemoteMemory& memory_;
   const PythonProcess& python_;
-  const CaptureRequest& request_;
+  const CaptureTask& request_;
   TraceWriter& writer_;
   std::vector<std::unique_ptr<ThreadTrack>> tracks_;
   std::unordered_map<uint64_t, ThreadTrack*> by_state_;

@@ -22,7 +22,7 @@ bool KinetoWriter::TakeRoom(Nanos when) {
 
 Nanos KinetoWriter::SinceBase(Nanos time) {
   if (!base_) {
-    const bool traced = recording_.exact || (recording_.request && recording_.request->mode == CaptureMode::kTrace);
+    const bool traced = recording_.exact || (recording_.request && recording_.request->spec().mode() == v1::MODE_TRACE);
     const Nanos offset = recording_.clock_offset.value_or(Nanos());
     base_ = traced ? Nanos((time + offset).value / kTrimester * kTrimester) - offset : Nanos();
   }

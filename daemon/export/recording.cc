@@ -144,7 +144,7 @@ std::string TitleOf(const Recording& recording, std::string_view wanted) {
     return CleanText(wanted);
   }
   const auto& processes = recording.processes;
-  const auto asked = recording.request ? processes.find(recording.request->pid) : processes.end();
+  const auto asked = recording.request ? processes.find(TargetOf(*recording.request)) : processes.end();
   const auto shown = asked != processes.end() ? asked : processes.begin();
   return shown == processes.end() ? "unknown process" : CommandLine(shown->second);
 }

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "daemon/export/counter_series.h"
-#include "daemon/trace/capture_request.h"
+#include "rpc/messages/capture_task.h"
 #include "daemon/trace/gpu.h"
 #include "daemon/trace/model.h"
 #include "daemon/trace/trace_reader.h"
@@ -34,7 +34,7 @@ struct RecordedStep {
 };
 
 struct Recording {
-  std::optional<CaptureRequest> request;
+  std::optional<CaptureTask> request;
   std::optional<Nanos> clock_offset;  // from CLOCK_MONOTONIC to the time of day
   uint64_t captures = 0;              // whose traces lie one after the other in the file
   std::map<Pid, ProcessInfo> processes;

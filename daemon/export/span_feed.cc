@@ -34,15 +34,15 @@ void SpanFeed::EndCapture() {
   recording_.end.reset();
 }
 
-void SpanFeed::OnRequest(const CaptureRequest& request) {
+void SpanFeed::OnRequest(const CaptureTask& request) {
   if (recording_.captures++ > 0) {
     EndCapture();
   }
   if (!recording_.request) {
     recording_.request = request;
   }
-  if (request.rate_hz > 0) {
-    interval_ = std::clamp(Nanos::FromSeconds(1 / request.rate_hz), kMinInterval, kMaxInterval);
+  if (const double rate = RateOf(request.spec().sample()); rate > 0) {
+    interval_ = std::clamp(Nanos::FromSeconds(1 / std::clamp(rate, 0.001, kMostRateHz)), kMinInterval, kMaxInterval);
   }
   previous_.reset();
 }

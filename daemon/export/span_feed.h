@@ -26,7 +26,7 @@ class SpanFeed : public TraceVisitor {
   void set_gpu_sink(GpuSink* sink) { gpu_sink_ = sink; }
   void Finish();  // gives out the open spans
 
-  void OnRequest(const CaptureRequest& request) override;
+  void OnRequest(const CaptureTask& request) override;
   void OnStart(Nanos realtime, Nanos monotonic) override;
   void OnProcess(const ProcessInfo& process) override;
   void OnThread(TrackId track, const ThreadInfo& thread) override;

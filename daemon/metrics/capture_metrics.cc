@@ -14,13 +14,13 @@ constexpr std::array<std::string_view, kCaptureStates> kStates = {"pending",   "
                                                                   "succeeded", "failed",  "cancelled"};
 
 std::string_view WhatOf(const CaptureParameters& parameters) {
-  switch (parameters.request.verb) {
-    case CaptureVerb::kRecord: return parameters.id.empty() ? "live" : "record";
-    case CaptureVerb::kDump: return "dump";
-    case CaptureVerb::kList: return "list";
-    case CaptureVerb::kDoctor: return "doctor";
+  switch (parameters.request.verb()) {
+    case CaptureTask::RECORD: return parameters.id.empty() ? "live" : "record";
+    case CaptureTask::DUMP: return "dump";
+    case CaptureTask::LIST: return "list";
+    case CaptureTask::DOCTOR: return "doctor";
+    default: return "";
   }
-  return "";
 }
 
 template <size_t kSize>
@@ -67,7 +67,7 @@ void CaptureMetrics::Ended(const CaptureParameters& parameters, const CaptureSna
   }
   bytes_ += snapshot.trace_bytes;
   cpu_ = cpu_ + snapshot.cpu;
-  if (parameters.request.verb != CaptureVerb::kRecord) {
+  if (parameters.request.verb() != CaptureTask::RECORD) {
     return;
   }
   const Accounting& totals = snapshot.totals;

@@ -44,10 +44,10 @@ std::string TextOf(const pp_nvml_record& record) {
 
 }  // namespace
 
-std::unique_ptr<NvmlCounters> NvmlCounters::Start(GpuCounters asked, bool for_memory) {
+std::unique_ptr<NvmlCounters> NvmlCounters::Start(v1::GpuCounters asked, bool for_memory) {
   const bool has_device = std::any_of(std::begin(kDeviceFiles), std::end(kDeviceFiles),
                                       [](auto path) { return ::access(path, F_OK) == 0; });
-  if (asked != GpuCounters::kOn && !(has_device && (asked == GpuCounters::kAuto || for_memory))) {
+  if (asked != v1::GPU_COUNTERS_ON && !(has_device && (asked == v1::GPU_COUNTERS_AUTO || for_memory))) {
     return nullptr;
   }
   auto process = NvmlProcess::Start(kPauseMs);
@@ -61,7 +61,7 @@ void NvmlCounters::Read(TraceWriter& writer) {
     Write(told, writer);
   }
   told_.clear();
-  if (const std::string refusal = std::exchange(refusal_, {}); !refusal.empty() && asked_ == GpuCounters::kOn) {
+  if (const std::string refusal = std::exchange(refusal_, {}); !refusal.empty() && asked_ == v1::GPU_COUNTERS_ON) {
     writer.AddNotice(MonotonicNow(), fmt::format("no counters of GPUs{}: {} (--gpu-counters off asks for none)",
                                                  devices_.empty() ? "" : " from here on", refusal));
   }
@@ -77,7 +77,7 @@ std::optional<int64_t> NvmlCounters::FreeMemoryOf(Pid pid, Nanos patience) {
     pollfd ready{pipe_, POLLIN, 0};
     ::poll(&ready, 1, static_cast<int>(left.value / 1'000'000) + 1);
   }
-  if (asked_ == GpuCounters::kOff) {  // it was started for this answer
+  if (asked_ == v1::GPU_COUNTERS_OFF) {  // it was started for this answer
     pipe_ = -1;
     process_.reset();
   }
@@ -126,7 +126,7 @@ void NvmlCounters::Learn(const pp_nvml_record& record, Nanos now) {
       if ((record.present & (1u << PP_NVML_MEMORY_USED)) != 0 && record.values[PP_NVML_MEMORY_USED] >= 0) {
         devices_[record.device].used = record.values[PP_NVML_MEMORY_USED];
       }
-      if (asked_ != GpuCounters::kOff && told_.size() < kMostTold) {
+      if (asked_ != v1::GPU_COUNTERS_OFF && told_.size() < kMostTold) {
         told_.push_back({record, now});
       }
       break;

@@ -15,7 +15,7 @@
 #include "attach/base/types.h"
 #include "daemon/nvml/nvml_process.h"
 #include "daemon/nvml/nvml_record.h"
-#include "daemon/trace/capture_request.h"
+#include "rpc/messages/capture_task.h"
 #include "daemon/trace/trace_writer.h"
 
 namespace ptrace_prof {
@@ -23,9 +23,9 @@ namespace ptrace_prof {
 class NvmlCounters {
  public:
   // Null where there shall be none, and nobody will ask for memory. When to call it: see NvmlProcess.
-  static std::unique_ptr<NvmlCounters> Start(GpuCounters asked, bool for_memory = false);
+  static std::unique_ptr<NvmlCounters> Start(v1::GpuCounters asked, bool for_memory = false);
   // Of a helper that writes to this pipe, which does not wait; for tests.
-  NvmlCounters(GpuCounters asked, int pipe) : asked_(asked), pipe_(pipe) {}
+  NvmlCounters(v1::GpuCounters asked, int pipe) : asked_(asked), pipe_(pipe) {}
 
   // What was said since the last call, to one writer always. Never waits. Nothing where the counters are kOff.
   void Read(TraceWriter& writer);
@@ -47,9 +47,9 @@ class NvmlCounters {
     std::optional<CounterId> counters[PP_NVML_COUNTERS];
   };
 
-  NvmlCounters(GpuCounters asked, std::unique_ptr<NvmlProcess> process)
+  NvmlCounters(v1::GpuCounters asked, std::unique_ptr<NvmlProcess> process)
       : asked_(asked), process_(std::move(process)), pipe_(process_->pipe()) {}
-  NvmlCounters(GpuCounters asked, std::string refusal) : asked_(asked), refusal_(std::move(refusal)) {}
+  NvmlCounters(v1::GpuCounters asked, std::string refusal) : asked_(asked), refusal_(std::move(refusal)) {}
 
   struct Told {
     pp_nvml_record record;
@@ -64,7 +64,7 @@ class NvmlCounters {
   void Write(const Told& told, TraceWriter& writer);
   void Stop(std::string why);
 
-  const GpuCounters asked_;
+  const v1::GpuCounters asked_;
   std::unique_ptr<NvmlProcess> process_;
   int pipe_ = -1;
   std::string refusal_;     // to be told

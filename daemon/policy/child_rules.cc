@@ -6,7 +6,6 @@
 
 #include <utility>
 
-#include "attach/base/hexadecimal.h"
 
 namespace ptrace_prof {
 namespace {
@@ -64,7 +63,7 @@ std::string Encode(const Policy& narrowed) {
   }
   json.EndArray();
   json.EndObject();
-  return ToHexadecimal({text.GetString(), text.GetSize()});
+  return {text.GetString(), text.GetSize()};
 }
 
 Error NoRules() { return Error{Code::kInvalidArgument, "these are no rules for children", ""}; }
@@ -123,8 +122,7 @@ std::string EncodeChildRules(const Policy& policy, const PolicyCaller& caller) {
   return text.size() <= kMaxChildRules ? text : Encode(nobody);
 }
 
-Result<Policy> DecodeChildRules(std::string_view words) {
-  const std::string text = FromHexadecimal(words).value_or("");
+Result<Policy> DecodeChildRules(std::string_view text) {
   rapidjson::Document document;
   // Iterative: no text, however deep, can exhaust the stack.
   document.Parse<rapidjson::kParseIterativeFlag>(text.data(), text.size());

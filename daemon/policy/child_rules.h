@@ -14,11 +14,11 @@
 
 namespace ptrace_prof {
 
-inline constexpr size_t kMaxChildRules = 64 * 1024;  // bytes: they travel among the arguments of a collector
+inline constexpr size_t kMaxChildRules = 32 * 1024;  // bytes: they travel in the task of a collector
 
-// Empty: that caller is denied nothing that it may read. Where they would be more than that, words that deny all.
+// Empty: that caller is denied nothing that it may read. Where they would be more than that, rules that deny all.
 std::string EncodeChildRules(const Policy& policy, const PolicyCaller& caller);
-// A policy that judges any caller as the one was to be judged. kInvalidArgument: these are no such words.
-Result<Policy> DecodeChildRules(std::string_view words);
+// A policy that judges any caller as the one was to be judged. kInvalidArgument: these are no such rules.
+Result<Policy> DecodeChildRules(std::string_view text);
 
 }  // namespace ptrace_prof

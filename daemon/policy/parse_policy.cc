@@ -14,11 +14,18 @@
 
 #include "attach/base/clean_text.h"
 #include "daemon/policy/account_names.h"
-#include "daemon/policy/amount_text.h"
 #include "daemon/policy/policy_file.h"
+#include "rpc/messages/quantity.h"
 
 namespace ptrace_prof {
 namespace {
+
+Result<Nanos> ReadTime(std::string_view text) { return ParseDuration(text); }
+
+// A bare number could mean ten times or a tenth of it: the sign is asked for.
+Result<double> ReadShare(std::string_view text) {
+  return text.ends_with('%') ? ParsePercent(text) : Error{Code::kInvalidArgument, "a share ends with %", ""};
+}
 
 constexpr size_t kMostRules = 1024;
 constexpr size_t kLongestSocket = 107;  // the kernel's
@@ -50,7 +57,7 @@ class Reader {
     if (const toml::node* node = root.get("munge_socket")) {
       policy.munge_socket = ReadSocket(*node, "munge_socket");
     }
-    policy.cpu_share = ReadAmount<double>(root, "cpu", "\"10%\", a share of all cores", ParseShare);
+    policy.cpu_share = ReadAmount<double>(root, "cpu", "\"10%\", a share of all cores", ReadShare);
     ForEachTable(root, "rule", [&](const toml::table& table) { policy.rules.push_back(ReadRule(table)); });
     names_.clear();
     ForEachTable(root, "quota", [&](const toml::table& table) { policy.quotas.push_back(ReadQuota(table)); });
@@ -235,20 +242,21 @@ class Reader {
   }
 
   // A number of `kind`: plain, or as text with a unit.
-  template <typename Amount, typename Parse>
+  template <typename Amount>
   std::optional<Amount> ReadAmount(const toml::table& table, std::string_view key, std::string_view example,
-                                   const Parse& parse) {
+                                   Result<Amount> (*parse)(std::string_view)) {
     const toml::node* node = table.get(key);
     if (node == nullptr) {
       return std::nullopt;
     }
     const auto number = node->value_exact<int64_t>();
-    const auto amount =
+    const Result<Amount> amount =
         parse(number.has_value() ? fmt::to_string(*number) : node->value_exact<std::string>().value_or(""));
-    if (!amount.has_value()) {
+    if (amount.has_error()) {
       Wrong(node->source(), fmt::format("{} is no sensible amount", key), fmt::format("write {} = {}", key, example));
+      return std::nullopt;
     }
-    return amount;
+    return amount.value();
   }
 
   PolicyQuota ReadQuota(const toml::table& table) {
@@ -264,7 +272,7 @@ class Reader {
       entry.quota.captures = static_cast<size_t>(captures);
     }
     entry.quota.bytes = ReadAmount<uint64_t>(table, "bytes", "\"500MB\" or \"8GB\"", ParseSize);
-    entry.quota.duration = ReadAmount<Nanos>(table, "duration", "\"90s\" or \"30m\"", ParseDuration);
+    entry.quota.duration = ReadAmount<Nanos>(table, "duration", "\"90s\" or \"30m\"", ReadTime);
     entry.text = Text(table);
     return entry;
   }

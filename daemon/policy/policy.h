@@ -23,7 +23,7 @@
 #include "daemon/policy/identity_rule.h"
 #include "daemon/policy/target_facts.h"
 #include "daemon/policy/user_quota.h"
-#include "daemon/trace/name_glob.h"
+#include "rpc/messages/name_glob.h"
 
 namespace ptrace_prof {
 

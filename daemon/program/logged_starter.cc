@@ -7,14 +7,14 @@
 namespace ptrace_prof {
 namespace {
 
-const char* VerbName(CaptureVerb verb) {
+const char* VerbName(CaptureTask::Verb verb) {
   switch (verb) {
-    case CaptureVerb::kRecord: return "record";
-    case CaptureVerb::kDump: return "dump";
-    case CaptureVerb::kList: return "list";
-    case CaptureVerb::kDoctor: return "doctor";
+    case CaptureTask::RECORD: return "record";
+    case CaptureTask::DUMP: return "dump";
+    case CaptureTask::LIST: return "list";
+    case CaptureTask::DOCTOR: return "doctor";
+    default: return "";
   }
-  return "";
 }
 
 // Forwards, and tells the audit of the end.
@@ -44,29 +44,29 @@ class AuditedCollector : public Collector {
 
 }  // namespace
 
-Result<std::unique_ptr<Collector>> LoggedStarter::StartJudged(CaptureRequest request, PolicyGate::Judgement judgement) {
+Result<std::unique_ptr<Collector>> LoggedStarter::StartJudged(CaptureTask request, PolicyGate::Judgement judgement) {
   if (judgement.refusal.has_value()) {
     return std::move(*judgement.refusal);
   }
-  if (judgement.target.is_open() && request.start_ticks == 0) {
+  if (judgement.target.is_open() && request.spec().target().start_time_ticks() == 0) {
     // The collector reads whom we judged, or nobody: the number may be another's by the time that it looks.
-    const auto ticks = ReadStartTicks(request.pid);
-    request.start_ticks = ticks.has_value() ? ticks.value() : 0;
+    const auto ticks = ReadStartTicks(TargetOf(request));
+    request.mutable_spec()->mutable_target()->set_start_time_ticks(ticks.has_value() ? ticks.value() : 0);
   }
-  request.child_rules = gate_.child_rules();
+  request.set_child_rules(gate_.child_rules());
   PP_ASSIGN_OR_RETURN(auto collector, starter_.Start(request));
   if (judgement.target.is_open() && HasExited(judgement.target)) {
-    return WhyGone(request.pid);
+    return WhyGone(TargetOf(request));
   }
   return collector;
 }
 
-AuditEntry LoggedStarter::EntryFor(const CaptureRequest& request) const {
-  return {.caller = caller_, .what = VerbName(request.verb), .target = request.pid};
+AuditEntry LoggedStarter::EntryFor(const CaptureTask& request) const {
+  return {.caller = caller_, .what = VerbName(request.verb()), .target = TargetOf(request)};
 }
 
-Result<std::unique_ptr<Collector>> LoggedStarter::Start(const CaptureRequest& request) {
-  PolicyGate::Judgement judgement = gate_.Judge(request.pid, audit_ != nullptr);
+Result<std::unique_ptr<Collector>> LoggedStarter::Start(const CaptureTask& request) {
+  PolicyGate::Judgement judgement = gate_.Judge(TargetOf(request), audit_ != nullptr);
   AuditEntry entry = EntryFor(request);
   entry.rule = judgement.rule;
   if (judgement.facts.has_value()) {
@@ -80,8 +80,8 @@ Result<std::unique_ptr<Collector>> LoggedStarter::Start(const CaptureRequest& re
   Log(LogLevel::kInfo, "collector_started",
       {{"uid", std::to_string(caller_.uid)},
        {"caller", std::to_string(caller_.pid.value)},
-       {"verb", VerbName(request.verb)},
-       {"target", std::to_string(request.pid.value)}});
+       {"verb", VerbName(request.verb())},
+       {"target", std::to_string(TargetOf(request).value)}});
   if (audit_ == nullptr) {
     return started;
   }
@@ -112,7 +112,7 @@ void LoggedStarter::TellSometimes(AuditEntry entry, const Error& error) {
   }
 }
 
-void LoggedStarter::Refused(const CaptureRequest& request, const Error& error, const std::string& quota) {
+void LoggedStarter::Refused(const CaptureTask& request, const Error& error, const std::string& quota) {
   AuditEntry entry = EntryFor(request);
   entry.rule = quota;
   TellSometimes(std::move(entry), error);
@@ -121,7 +121,7 @@ void LoggedStarter::Refused(const CaptureRequest& request, const Error& error, c
 void LoggedStarter::Kept(std::string_view what, const CaptureParameters& capture, const Error& error) {
   TellSometimes({.caller = caller_,
                  .what = std::string(what),
-                 .target = capture.request.pid,
+                 .target = TargetOf(capture.request),
                  .capture = AuditedCapture{capture.id, Uid(capture.owner.uid)}},
                 error);
 }
@@ -130,7 +130,7 @@ void LoggedStarter::Touched(std::string_view what, const CaptureParameters& capt
   if (audit_ != nullptr) {
     audit_->Write({.caller = caller_,
                    .what = std::string(what),
-                   .target = capture.request.pid,
+                   .target = TargetOf(capture.request),
                    .outcome = AuditOutcome::kAllowed,
                    .capture = AuditedCapture{capture.id, Uid(capture.owner.uid)}});
   }

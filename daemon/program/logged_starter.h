@@ -21,17 +21,17 @@ class LoggedStarter : public CollectorStarter {
                 UserReportLimits& told)
       : starter_(starter), gate_(gate), caller_(std::move(caller)), audit_(audit), told_(told) {}
 
-  Result<std::unique_ptr<Collector>> Start(const CaptureRequest& request) override;
+  Result<std::unique_ptr<Collector>> Start(const CaptureTask& request) override;
   Result<void> MayProfile(Pid target) override;
   UserQuota quota() override { return gate_.quota(); }
   std::optional<double> cpu_budget() override { return gate_.cpu_budget(); }
-  void Refused(const CaptureRequest& request, const Error& error, const std::string& quota) override;
+  void Refused(const CaptureTask& request, const Error& error, const std::string& quota) override;
   void Kept(std::string_view what, const CaptureParameters& capture, const Error& error) override;
   void Touched(std::string_view what, const CaptureParameters& capture) override;
 
  private:
-  Result<std::unique_ptr<Collector>> StartJudged(CaptureRequest request, PolicyGate::Judgement judgement);
-  AuditEntry EntryFor(const CaptureRequest& request) const;
+  Result<std::unique_ptr<Collector>> StartJudged(CaptureTask request, PolicyGate::Judgement judgement);
+  AuditEntry EntryFor(const CaptureTask& request) const;
   void Tell(AuditEntry entry, const Error& error);
   void TellSometimes(AuditEntry entry, const Error& error);
 

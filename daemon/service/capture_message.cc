@@ -8,7 +8,6 @@
 
 #include "attach/base/clean_text.h"
 #include "ptraceprof/v1/capture.pb.h"
-#include "rpc/messages/spec_message.h"
 #include "rpc/status.h"
 
 namespace ptrace_prof {
@@ -83,7 +82,7 @@ void FillTotals(const Accounting& totals, v1::Totals* out) {
 void FillCapture(const CaptureSession& session, v1::Capture* out) {
   const CaptureSnapshot now = session.Snapshot();
   out->set_name(CaptureName(session.parameters().id));
-  FillSpec(session.parameters().request, out->mutable_spec());
+  *out->mutable_spec() = session.parameters().request.spec();
   out->mutable_spec()->set_max_bytes(session.parameters().max_bytes);
   out->mutable_spec()->set_keep(session.parameters().keep);
   out->set_state(kStates[static_cast<size_t>(now.state)]);
@@ -105,7 +104,7 @@ void FillCapture(const CaptureSession& session, v1::Capture* out) {
   }
   out->set_owner_uid(session.parameters().owner.uid);
   if (now.mode) {
-    out->set_mode(ToMessage(*now.mode));
+    out->set_mode(*now.mode);
   }
   out->set_sampled_because(CleanText(now.sampled_because));
 }

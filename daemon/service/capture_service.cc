@@ -14,13 +14,11 @@
 #include "daemon/service/samples_call.h"
 #include "daemon/service/trace_cursor.h"
 #include "daemon/service/user_of.h"
-#include "rpc/messages/request_from_message.h"
+#include "rpc/messages/task_from_message.h"
 #include "rpc/status.h"
 
 namespace ptrace_prof {
 namespace {
-
-namespace v1 = ptraceprof::v1;
 
 constexpr size_t kMaxRequestId = 128;
 constexpr int kDefaultPage = 100;
@@ -80,7 +78,7 @@ Result<CaptureRegistry::Creation> CaptureServiceImpl::CreationFrom(const v1::Cap
   if (request_id.size() > kMaxRequestId) {
     return Error{Code::kInvalidArgument, fmt::format("request_id is longer than {} characters", kMaxRequestId), ""};
   }
-  PP_ASSIGN_OR_RETURN(CaptureRequest request, RequestFrom(spec));
+  PP_ASSIGN_OR_RETURN(CaptureTask request, TaskFrom(spec));
   return CaptureRegistry::Creation{.id = {},
                                    .request_id = request_id,
                                    .owner = UserOf(caller_),
@@ -105,7 +103,7 @@ Reader CaptureServiceImpl::ReaderOf(uint32_t chunk_size) {
 }
 
 // Of a capture that is not in the registry: it lives as long as the call that waits for it.
-StartOfCapture CaptureServiceImpl::HiddenStart(const CaptureRequest& request) {
+StartOfCapture CaptureServiceImpl::HiddenStart(const CaptureTask& request) {
   return [this, request] { return captures_.StartHidden(request, UserOf(caller_), starter_); };
 }
 
@@ -123,8 +121,8 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::ListProcesses(grpc::CallbackServer
   if (!page.value().listing.empty()) {
     return AnswerNow(Held(*response), AnswerLaterPage(*request, page.value(), keeper, response));
   }
-  CaptureRequest list;
-  list.verb = CaptureVerb::kList;
+  CaptureTask list;
+  list.set_verb(CaptureTask::LIST);
   return AnswerAtEnd(HiddenStart(list), Held(*response),
                      [page = page.value(), keeper, request, response](const CaptureSession& ended) {
                        const auto answered = AnswerFirstPage(ended, *request, page, keeper, response);
@@ -138,7 +136,7 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::DumpStacks(grpc::CallbackServerCon
   if (auto known = RefuseUnknownFields(*request); known.has_error()) {
     return Answer(context, known);
   }
-  const auto wanted = RequestFrom(*request);
+  const auto wanted = TaskFrom(*request);
   if (wanted.has_error()) {
     return Answer(context, wanted.error());
   }
@@ -163,11 +161,13 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::CreateCapture(grpc::CallbackServer
     if (auto possible = captures_.Check(creation.value(), starter_); possible.has_error()) {
       return Answer(context, possible);
     }
-    CaptureRequest look = creation.value().request;
-    look.verb = CaptureVerb::kDump;
-    look.mode = CaptureMode::kSample;  // what a dump is made of
-    look.trace = {};
-    look.subprocesses = false;
+    CaptureTask look = creation.value().request;
+    look.set_verb(CaptureTask::DUMP);
+    look.mutable_spec()->set_mode(v1::MODE_SAMPLE);  // what a dump is made of
+    look.mutable_spec()->clear_trace();
+    look.mutable_spec()->clear_gpu();
+    look.mutable_spec()->clear_force();
+    look.mutable_spec()->mutable_sample()->set_no_subprocesses(true);
     *response->mutable_spec() = request->spec();
     return AnswerAtEnd(HiddenStart(look), Held(*response), [](const CaptureSession& ended) {
       const auto error = ended.Snapshot().error;
@@ -287,11 +287,11 @@ SamplesWriter* CaptureServiceImpl::StreamSamples(grpc::CallbackServerContext* /*
   if (interval.has_error()) {
     return FailedCall<v1::SampleBatch>(ToStatus(interval.error()));
   }
-  const auto wanted = RequestFrom(request->spec());
+  const auto wanted = TaskFrom(request->spec());
   if (wanted.has_error()) {
     return FailedCall<v1::SampleBatch>(ToStatus(wanted.error()));
   }
-  if (wanted.value().mode != CaptureMode::kSample) {
+  if (wanted.value().spec().mode() != v1::MODE_SAMPLE) {
     return FailedCall<v1::SampleBatch>(ToStatus(
         Error{Code::kInvalidArgument, "live samples are of MODE_SAMPLE, and the mode is another", "use Record"}));
   }

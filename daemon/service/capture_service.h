@@ -52,7 +52,7 @@ class CaptureServiceImpl : public ptraceprof::v1::CaptureService::CallbackServic
   Result<CaptureRegistry::Creation> CreationFrom(const ptraceprof::v1::CaptureSpec& spec,
                                                  const std::string& request_id);
   void TellIfAnothers(std::string_view what, const CaptureSession& session);
-  StartOfCapture HiddenStart(const CaptureRequest& request);
+  StartOfCapture HiddenStart(const CaptureTask& request);
   Reader ReaderOf(uint32_t chunk_size = 0);
   HeldAnswer Held(google::protobuf::MessageLite& message);
 

@@ -12,13 +12,12 @@
 #include "daemon/service/daemon_status.h"
 #include "daemon/service/user_of.h"
 #include "daemon/trace/trace_reader.h"
-#include "rpc/messages/request_from_message.h"
+#include "rpc/messages/task_from_message.h"
 #include "rpc/status.h"
+#include "rpc/messages/check_spec.h"
 
 namespace ptrace_prof {
 namespace {
-
-namespace v1 = ptraceprof::v1;
 
 class Checks : public TraceVisitor {
  public:
@@ -60,10 +59,10 @@ grpc::ServerUnaryReactor* NodeServiceImpl::GetNode(grpc::CallbackServerContext* 
   if (auto known = RefuseUnknownFields(*request); known.has_error()) {
     return Refuse(context, known.error());
   }
-  CaptureRequest look;
-  look.verb = CaptureVerb::kDoctor;
-  look.pid = Pid(request->pid());
-  const auto checked = DecodeRequest(EncodeRequest(look));
+  CaptureTask look;
+  look.set_verb(CaptureTask::DOCTOR);
+  SetTarget(Pid(request->pid()), &look);
+  const auto checked = CheckTask(look);
   if (checked.has_error()) {
     return Refuse(context, checked.error());
   }

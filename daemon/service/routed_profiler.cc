@@ -15,7 +15,6 @@
 namespace ptrace_prof {
 namespace {
 
-namespace v1 = ptraceprof::v1;
 using Context = grpc::CallbackServerContext;
 using Unary = grpc::ServerUnaryReactor;
 

@@ -10,7 +10,7 @@
 
 #include "attach/base/result.h"
 #include "attach/base/types.h"
-#include "daemon/trace/capture_request.h"
+#include "rpc/messages/capture_task.h"
 #include "daemon/trace/model.h"
 
 namespace ptrace_prof {
@@ -54,9 +54,9 @@ using CaptureEnded = std::function<void(const CaptureParameters&, const CaptureS
 struct CaptureParameters {
   std::string id;
   std::string request_id = {};          // empty: none
-  std::vector<std::string> asked = {};  // in the words of CaptureRegistry::Creation; empty: by an older daemon's client
+  std::string asked = {};               // SerialisedSpec() of what was asked for, before a limit narrowed it
   CaptureUser owner = {};
-  CaptureRequest request;
+  CaptureTask request;
   uint64_t max_bytes = 0;  // 0: no limit. One without an ID fails there, others end well
   bool keep = false;
   std::string spool_folder;
@@ -79,8 +79,8 @@ struct CaptureSnapshot {
   Accounting totals;
   GpuSums gpu;
   Nanos cpu;  // of the collector: as it says, and of one that has ended as the kernel counted it, where that is known
-  std::optional<CaptureMode> mode;  // as it is carried out, once that is settled: never kAuto
-  std::string sampled_because;      // see CaptureRequest
+  std::optional<v1::Mode> mode;  // as it is carried out, once that is settled: never kAuto
+  std::string sampled_because;      // see CaptureTask
   std::optional<Error> error;       // kFailed; kCancelled where that was not asked for, or not done well
   std::string end_message;          // for people; empty where it ended as asked
   std::vector<std::string> notices;

@@ -12,13 +12,13 @@
 #include "attach/base/hexadecimal.h"
 #include "daemon/trace/extension_codec.h"
 #include "daemon/trace/wire_encoder.h"
+#include "rpc/messages/task_word.h"
 
 namespace ptrace_prof {
 namespace {
 
-constexpr char kSchema[] = "ptrace-prof.capture/1";
+constexpr char kSchema[] = "ptrace-prof.capture/2";
 constexpr std::array<const char*, 6> kStates = {"pending", "running", "draining", "succeeded", "failed", "cancelled"};
-constexpr int kModes = 3;  // of CaptureMode
 
 using Writer = rapidjson::Writer<rapidjson::StringBuffer>;
 
@@ -117,8 +117,8 @@ Result<CaptureSnapshot> StateIn(const Fields& fields) {
   state.ended = fields.Time("ended");
   state.trace_bytes = fields.Number("trace_bytes");
   state.totals = DecodeAccounting(FromHexadecimal(fields.Text("totals")).value_or(""));
-  if (const uint64_t mode = fields.Number("mode"); fields.Find("mode") != nullptr && mode < kModes) {
-    state.mode = static_cast<CaptureMode>(mode);
+  if (const auto mode = static_cast<int>(fields.Number("mode")); mode > 0 && v1::Mode_IsValid(mode)) {
+    state.mode = static_cast<v1::Mode>(mode);
   }
   state.sampled_because = fields.Text("sampled_because");
   state.error = ErrorIn(fields);
@@ -141,8 +141,8 @@ std::string EncodeRecord(const CaptureRecord& record) {
   PutNumber(json, "owner_uid", asked.owner.uid);
   json.Key("is_administrators");
   json.Bool(asked.owner.is_administrator);
-  PutTexts(json, "asked", asked.asked);
-  PutTexts(json, "request", EncodeRequest(asked.request));
+  PutText(json, "asked", ToHexadecimal(asked.asked));
+  PutText(json, "task", EncodeTask(asked.request));
   PutNumber(json, "max_bytes", asked.max_bytes);
   json.Key("keep");
   json.Bool(asked.keep);
@@ -180,14 +180,14 @@ Result<CaptureRecord> DecodeRecord(std::string_view text) {
   CaptureRecord record;
   record.parameters.id = fields.Text("id");
   record.parameters.request_id = fields.Text("request_id");
-  record.parameters.asked = fields.Texts("asked");
+  record.parameters.asked = FromHexadecimal(fields.Text("asked")).value_or("");
   record.parameters.owner = {static_cast<uint32_t>(fields.Number("owner_uid")), fields.Truth("is_administrators")};
   record.parameters.max_bytes = fields.Number("max_bytes");
   record.parameters.keep = fields.Truth("keep");
   if (const auto* owner = fields.Find("owner_uid"); owner == nullptr || !owner->IsUint()) {
     return NoRecord("nobody owns it");  // and not root either
   }
-  PP_ASSIGN_OR_RETURN(record.parameters.request, DecodeRequest(fields.Texts("request")));
+  PP_ASSIGN_OR_RETURN(record.parameters.request, DecodeTask(fields.Text("task")));
   PP_ASSIGN_OR_RETURN(record.state, StateIn(fields));
   return record;
 }

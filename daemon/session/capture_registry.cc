@@ -12,6 +12,7 @@
 #include "daemon/session/excess_traces.h"
 #include "daemon/session/random_id.h"
 #include "daemon/session/stop_shares.h"
+#include "rpc/messages/task_word.h"
 
 namespace ptrace_prof {
 namespace {
@@ -23,22 +24,14 @@ bool IsValidId(const std::string& id) {
 }
 
 // One that may, as its collector chooses, until that has chosen.
-bool TracesCalls(const CaptureRequest& request, const CaptureSnapshot& now) {
-  return now.mode.value_or(request.mode) != CaptureMode::kSample;
+bool TracesCalls(const CaptureTask& request, const CaptureSnapshot& now) {
+  return now.mode.value_or(request.spec().mode()) != v1::MODE_SAMPLE;
 }
 bool IsKept(const CaptureParameters& parameters) { return !parameters.id.empty(); }
-bool IsBrief(const CaptureParameters& parameters) { return parameters.request.verb != CaptureVerb::kRecord; }
+bool IsBrief(const CaptureParameters& parameters) { return parameters.request.verb() != CaptureTask::RECORD; }
 bool IsLive(const CaptureParameters& parameters) { return !IsKept(parameters) && !IsBrief(parameters); }
-bool RecordsGpu(const CaptureRequest& request) { return request.gpu != GpuCaptureDetail::kOff; }
-bool HoldsGpu(const CaptureRequest& request, const CaptureSnapshot&) { return RecordsGpu(request); }
-
-// What a repetition must ask for again; not as quotas narrowed it.
-std::vector<std::string> WordsOf(const CaptureRegistry::Creation& creation) {
-  std::vector<std::string> words = EncodeRequest(creation.request);
-  words.push_back(fmt::format("max_bytes={}", creation.max_bytes));
-  words.push_back(fmt::format("keep={}", creation.keep));
-  return words;
-}
+bool RecordsGpu(const CaptureTask& request) { return request.spec().gpu() != v1::GPU_DETAIL_UNSPECIFIED; }
+bool HoldsGpu(const CaptureTask& request, const CaptureSnapshot&) { return RecordsGpu(request); }
 
 std::string ThingOfCapture(const std::string& id) { return "capture " + id; }
 
@@ -57,7 +50,7 @@ Nanos LongestDuration(Nanos limit, const UserQuota& quota) {
 }
 
 // What is wrong with a request is not worth a record.
-void Tell(CollectorStarter& starter, const CaptureRequest& request, const Error& error, const std::string& whose) {
+void Tell(CollectorStarter& starter, const CaptureTask& request, const Error& error, const std::string& whose) {
   if (error.reason == Reason::kQuota || error.reason == Reason::kCaptureExists ||
       error.reason == Reason::kDaemonEnding) {
     starter.Refused(request, error, whose);
@@ -94,7 +87,7 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::FindRepeated(const Crea
   for (const auto& [id, entry] : entries_) {
     if (!creation.request_id.empty() && entry.request_id == creation.request_id && !entry.is_discarded &&
         entry.session->parameters().owner == creation.owner) {
-      if (const auto& asked = entry.session->parameters().asked; !asked.empty() && asked != WordsOf(creation)) {
+      if (const auto& asked = entry.session->parameters().asked; !asked.empty() && asked != SerialisedSpec(creation.request.spec())) {
         return Because(Reason::kInvalidRequest,
                        fmt::format("request_id '{}' was that of another request, which made capture '{}'",
                                    CleanText(creation.request_id), id),
@@ -150,7 +143,7 @@ Result<void> CaptureRegistry::CheckLimits(const Creation& creation, const UserQu
                      "delete some of them: ptrace-prof captures list, ptrace-prof captures delete ID");
   }
   const Nanos longest = LongestDuration(limits_.duration, quota);
-  if (const Nanos asked = creation.request.duration; longest.value > 0 && asked > longest) {
+  if (const Nanos asked = DurationOf(creation.request); longest.value > 0 && asked > longest) {
     whose = quota.duration == longest ? quota.name : "";
     return OverQuota(
         uid, fmt::format("asks for {:g} s, and may have captures of {:g} s", asked.seconds(), longest.seconds()), whose,
@@ -188,7 +181,7 @@ CaptureRegistry::CpuUse CaptureRegistry::CpuUseLocked() const {
   return use;
 }
 
-Result<CpuGrant> CaptureRegistry::FindCpu(const CaptureRequest& request, std::optional<double> budget) const {
+Result<CpuGrant> CaptureRegistry::FindCpu(const CaptureTask& request, std::optional<double> budget) const {
   if (!budget.has_value()) {
     return CpuGrant{};
   }
@@ -208,10 +201,10 @@ void CaptureRegistry::Take(const CpuGrant& grant, CaptureParameters& parameters)
 // Sampling is shared; of those that trace calls, one has the target, and of those that record its GPU, one; the
 // kernel's locks in it tell which. Here is only what we know of it for who may see it, should that one's refusal come.
 std::string CaptureRegistry::FindRival(const Creation& creation,
-                                       bool (*holds)(const CaptureRequest&, const CaptureSnapshot&)) const {
+                                       bool (*holds)(const CaptureTask&, const CaptureSnapshot&)) const {
   for (const auto& [id, entry] : entries_) {
-    const CaptureRequest& request = entry.session->parameters().request;
-    if (request.pid != creation.request.pid || !MaySee(entry, creation.owner)) {
+    const CaptureTask& request = entry.session->parameters().request;
+    if (TargetOf(request) != TargetOf(creation.request) || !MaySee(entry, creation.owner)) {
       continue;
     }
     if (const CaptureSnapshot now = entry.session->Snapshot(); !HasEnded(now.state) && holds(request, now)) {
@@ -285,7 +278,7 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
   CaptureParameters parameters{
       .id = creation.id.empty() ? "c" + RandomId() : creation.id,
       .request_id = creation.request_id,
-      .asked = WordsOf(creation),
+      .asked = SerialisedSpec(creation.request.spec()),
       .owner = creation.owner,
       .request = creation.request,
       .max_bytes = creation.max_bytes == 0 ? limits_.bytes : std::min(creation.max_bytes, limits_.bytes),
@@ -299,13 +292,13 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
   parameters.rival = FindRival(creation, TracesCalls);
   if (const std::string holder = FindRival(creation, HoldsGpu); RecordsGpu(creation.request) && !holder.empty()) {
     parameters.notices.push_back(
-        fmt::format("the GPU of process {} is recorded by {}: only one can", creation.request.pid.value, holder));
+        fmt::format("the GPU of process {} is recorded by {}: only one can", TargetOf(creation.request).value, holder));
   }
   parameters.account->Limit(quota.bytes.value_or(SpoolAccount::kNoLimit));  // also for captures that go on
   const Nanos longest = LongestDuration(limits_.duration, quota);
-  if (longest.value > 0 && parameters.request.duration.value == 0) {
-    const bool traces = parameters.request.mode != CaptureMode::kSample;  // what is recorded by default may be less
-    (traces ? parameters.request.trace.longest : parameters.request.duration) = longest;
+  if (longest.value > 0 && DurationOf(parameters.request).value == 0) {
+    const bool traces = parameters.request.spec().mode() != v1::MODE_SAMPLE;  // what is recorded by default may be less
+    SetNanos(longest, traces ? parameters.request.mutable_longest() : parameters.request.mutable_spec()->mutable_duration());
   }
   PP_ASSIGN_OR_RETURN(auto session, StartUnlocked(lock, parameters, starter));
   entries_[parameters.id] = {next_number_++, creation.request_id, session, false};
@@ -314,8 +307,8 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
 }
 
 // One whose answer its client has not taken is among them: the call holds it.
-Result<void> CaptureRegistry::CheckHidden(const CaptureRequest& request, uint32_t uid) const {
-  const bool is_brief = request.verb != CaptureVerb::kRecord;
+Result<void> CaptureRegistry::CheckHidden(const CaptureTask& request, uint32_t uid) const {
+  const bool is_brief = request.verb() != CaptureTask::RECORD;
   const auto which = is_brief ? IsBrief : IsLive;
   const size_t going_on =
       CountStarting(uid, which) + static_cast<size_t>(std::ranges::count_if(hidden_, [&](const auto& session) {
@@ -331,7 +324,7 @@ Result<void> CaptureRegistry::CheckHidden(const CaptureRequest& request, uint32_
       "", is_brief ? "take the answers of those, or try again in a moment" : "end some of them, or try again later");
 }
 
-Result<std::shared_ptr<CaptureSession>> CaptureRegistry::StartHidden(const CaptureRequest& request, CaptureUser owner,
+Result<std::shared_ptr<CaptureSession>> CaptureRegistry::StartHidden(const CaptureTask& request, CaptureUser owner,
                                                                      CollectorStarter& starter) {
   std::unique_lock lock(mutex_);
   ExpireLocked();
@@ -350,7 +343,7 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::StartHidden(const Captu
       .id = {},
       .owner = owner,
       .request = request,
-      .max_bytes = request.verb == CaptureVerb::kRecord ? limits_.live_bytes : limits_.brief_bytes,
+      .max_bytes = request.verb() == CaptureTask::RECORD ? limits_.live_bytes : limits_.brief_bytes,
       .keep = false,
       .spool_folder = spool_folder_,
       .stop_patience = limits_.stop_patience,

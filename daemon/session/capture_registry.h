@@ -90,7 +90,7 @@ class CaptureRegistry {
     std::string id;          // empty: one is chosen
     std::string request_id;  // empty: none
     CaptureUser owner = {};
-    CaptureRequest request;
+    CaptureTask request;
     uint64_t max_bytes = 0;
     bool keep = false;
   };
@@ -104,7 +104,7 @@ class CaptureRegistry {
 
   // A capture that is in no list and lives as long as who asked holds it: a dump, a listing, a live view. Its limits
   // are those of brief ones, or of live views.
-  Result<std::shared_ptr<CaptureSession>> StartHidden(const CaptureRequest& request, CaptureUser owner,
+  Result<std::shared_ptr<CaptureSession>> StartHidden(const CaptureTask& request, CaptureUser owner,
                                                       CollectorStarter& starter);
 
   // Null: there is none, or the caller may see it. For a record of who asks for what is not theirs.
@@ -167,14 +167,14 @@ class CaptureRegistry {
   };
   CpuUse CpuUseLocked() const;  // of those that go on
   size_t CountStarting(uint32_t owner_uid, bool (*which)(const CaptureParameters&)) const;
-  Result<void> CheckHidden(const CaptureRequest& request, uint32_t uid) const;
+  Result<void> CheckHidden(const CaptureTask& request, uint32_t uid) const;
   bool IsStarting(const std::function<bool(const CaptureParameters&)>& which) const;
   // Lets go of the lock meanwhile: a collector's start takes time, and who asked can draw it out.
   Result<std::shared_ptr<CaptureSession>> StartUnlocked(std::unique_lock<std::mutex>& lock,
                                                         const CaptureParameters& parameters, CollectorStarter& starter);
-  Result<CpuGrant> FindCpu(const CaptureRequest& request, std::optional<double> budget) const;
+  Result<CpuGrant> FindCpu(const CaptureTask& request, std::optional<double> budget) const;
   static void Take(const CpuGrant& grant, CaptureParameters& parameters);
-  std::string FindRival(const Creation& creation, bool (*holds)(const CaptureRequest&, const CaptureSnapshot&)) const;
+  std::string FindRival(const Creation& creation, bool (*holds)(const CaptureTask&, const CaptureSnapshot&)) const;
   std::shared_ptr<SpoolAccount> AccountOf(uint32_t uid);
   Result<void> CheckNotEnding() const;
   Result<void> CheckId(const Creation& creation) const;

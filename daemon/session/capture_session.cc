@@ -231,8 +231,8 @@ void CaptureSession::TakeTotals() {
   now_.notices = parameters_.notices;
   now_.notices.insert(now_.notices.end(), meter_->notices().begin(), meter_->notices().end());
   if (!now_.mode && meter_->request()) {
-    now_.mode = meter_->request()->mode;
-    now_.sampled_because = meter_->request()->sampled_because;
+    now_.mode = meter_->request()->spec().mode();
+    now_.sampled_because = meter_->request()->sampled_because();
   }
 }
 
@@ -280,7 +280,7 @@ void CaptureSession::ObeyLimits() {
 Error CaptureSession::TooMuch() const {
   return Because(Reason::kQuota,
                  fmt::format("more than the {} MiB that are held for {}", parameters_.max_bytes >> 20,
-                             parameters_.request.verb == CaptureVerb::kRecord ? "a live view" : "a dump or a listing"),
+                             parameters_.request.verb() == CaptureTask::RECORD ? "a live view" : "a dump or a listing"),
                  "ask for less (one process, fewer frames), or record a capture and read its trace");
 }
 

@@ -76,8 +76,8 @@ void Conclude(const TraceSpool& spool, Nanos last_written, CaptureRecord& record
   state.totals = meter.Totals();
   state.notices = meter.notices();
   if (meter.request().has_value()) {
-    state.mode = meter.request()->mode;
-    state.sampled_because = meter.request()->sampled_because;
+    state.mode = meter.request()->spec().mode();
+    state.sampled_because = meter.request()->sampled_because();
   }
   state.trace_bytes = spool.size();
   state.started = spool.size() > 0 && state.started.value == 0 ? state.created : state.started;

@@ -11,7 +11,7 @@
 #include "attach/base/result.h"
 #include "attach/base/types.h"
 #include "daemon/policy/user_quota.h"
-#include "daemon/trace/capture_request.h"
+#include "rpc/messages/capture_task.h"
 
 namespace ptrace_prof {
 
@@ -40,7 +40,7 @@ class CollectorStarter {
  public:
   virtual ~CollectorStarter() = default;
   // All thread-safe.
-  virtual Result<std::unique_ptr<Collector>> Start(const CaptureRequest& request) = 0;
+  virtual Result<std::unique_ptr<Collector>> Start(const CaptureTask& request) = 0;
   // Why Start would refuse to have that process read, whatever the kernel says to it.
   virtual Result<void> MayProfile(Pid) { return {}; }
   virtual UserQuota quota() { return {}; }
@@ -48,7 +48,7 @@ class CollectorStarter {
   virtual std::optional<double> cpu_budget() { return {}; }
   // Nothing was started for that, because of a limit, a name that is taken, or our end; `quota`: whose, of the policy,
   // empty: another's. For those who keep a record.
-  virtual void Refused(const CaptureRequest&, const Error&, const std::string& /*quota*/) {}
+  virtual void Refused(const CaptureTask&, const Error&, const std::string& /*quota*/) {}
   // That was asked of a capture of another user's, who is told that there is none. For those who keep a record.
   virtual void Kept(std::string_view /*what*/, const CaptureParameters&, const Error&) {}
   // That was done with a capture of another user's: "read", "cancel" or "delete". For those who keep a record.

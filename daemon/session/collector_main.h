@@ -1,4 +1,4 @@
-// The collector's program: what runs after "ptrace-prof __collector STREAM_FD CONTROL_FD key=value… [-- command…]".
+// The collector's program: what runs after "ptrace-prof __collector STREAM_FD CONTROL_FD task=… [-- command…]".
 //
 // Defined in the composition root daemon/collector_main.cc. Launches the command if there is one, gives up rights,
 // runs the capture, writes the trace to STREAM_FD. What went wrong is in the trace's EndInfo; the exit status says only
@@ -6,9 +6,6 @@
 #pragma once
 
 namespace ptrace_prof {
-
-// Before the words of the request, where there are any.
-inline constexpr char kChildRulesWord[] = "child_rules=";  // EncodeChildRules
 
 int CollectorMain(int argc, char** argv);
 

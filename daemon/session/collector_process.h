@@ -22,11 +22,11 @@
 namespace ptrace_prof {
 
 struct CollectorSpec {
-  std::vector<std::string> request;  // EncodeRequest(); its pid is replaced when there is a command
+  std::string task;                  // EncodeTask(); its target is replaced when there is a command
   std::vector<std::string> command;  // empty: the target is running already
 };
 
-// The hidden first argument: "ptrace-prof __collector STREAM_FD CONTROL_FD key=value… [-- command…]".
+// The hidden first argument: "ptrace-prof __collector STREAM_FD CONTROL_FD task=… [-- command…]".
 inline constexpr char kCollectorArgument[] = "__collector";
 
 class CollectorProcess {

@@ -14,48 +14,54 @@ constexpr double kFastest = 20'000;  // instead of as fast as possible, which no
 constexpr double kRounding = 1e-9;
 constexpr Nanos kKnownAfter = Nanos::FromSeconds(2);  // the start costs more than what comes after
 
-bool IsBrief(const CaptureRequest& request) { return request.verb != CaptureVerb::kRecord; }
+bool IsBrief(const CaptureTask& request) { return request.verb() != CaptureTask::RECORD; }
 
-bool MayTrace(const CaptureRequest& request) { return request.mode != CaptureMode::kSample; }
+bool MayTrace(const CaptureTask& request) { return request.spec().mode() != v1::MODE_SAMPLE; }
 
-double Least(const CaptureRequest& request) {
-  const bool asks_for_less = request.max_overhead > 0 && request.max_overhead < kUsual;
-  return MayTrace(request) ? kTracing : asks_for_less ? request.max_overhead : kUsual;
+double Least(const CaptureTask& request) {
+  const bool asks_for_less = OverheadLimitOf(request.spec().sample()) > 0 && OverheadLimitOf(request.spec().sample()) < kUsual;
+  return MayTrace(request) ? kTracing : asks_for_less ? OverheadLimitOf(request.spec().sample()) : kUsual;
 }
 
 }  // namespace
 
 double CpuTaken(const CaptureParameters& parameters, const CaptureSnapshot& now) {
   const Accounting& totals = now.totals;
-  const bool samples = !MayTrace(parameters.request) || now.mode == CaptureMode::kSample;
+  const bool samples = !MayTrace(parameters.request) || now.mode == v1::MODE_SAMPLE;
   const bool is_known = !samples && totals.wall > kKnownAfter;
   const double used = is_known ? now.cpu.seconds() / totals.wall.seconds() : 0;
   return std::max(parameters.cpu_cores, std::min(used, kMost));  // what it says of itself may be anything
 }
 
-std::optional<CpuGrant> GrantCpu(const CaptureRequest& request, double left) {
+std::optional<CpuGrant> GrantCpu(const CaptureTask& request, double left) {
   if (IsBrief(request)) {
     return CpuGrant{};
   }
   if (Least(request) > left + kRounding) {
     return std::nullopt;
   }
-  if (request.mode == CaptureMode::kTrace) {
+  if (request.spec().mode() == v1::MODE_TRACE) {
     return CpuGrant{kTracing};
   }
-  const bool is_open = request.mode == CaptureMode::kAuto;
+  const bool is_open = request.spec().mode() == v1::MODE_AUTO;
   const double most = is_open ? kTracing : std::max(Least(request), left / 2);
-  const bool is_less = request.max_overhead <= 0 || request.max_overhead > most || request.rate_hz <= 0;
-  const double wanted = request.max_overhead > 0 ? request.max_overhead : most;
+  const bool is_less = OverheadLimitOf(request.spec().sample()) <= 0 || OverheadLimitOf(request.spec().sample()) > most || RateOf(request.spec().sample()) <= 0;
+  const double wanted = OverheadLimitOf(request.spec().sample()) > 0 ? OverheadLimitOf(request.spec().sample()) : most;
   return CpuGrant{is_open ? most : std::min(wanted, most), is_less};
 }
 
-void NarrowTo(const CpuGrant& grant, CaptureRequest& request) {
+void NarrowTo(const CpuGrant& grant, CaptureTask& request) {
   if (!grant.is_less) {
     return;
   }
-  request.max_overhead = request.max_overhead > 0 ? std::min(request.max_overhead, grant.cores) : grant.cores;
-  request.rate_hz = request.rate_hz > 0 ? request.rate_hz : kFastest;
+  v1::SampleOptions& sample = *request.mutable_spec()->mutable_sample();
+  const double asked = OverheadLimitOf(sample);
+  sample.set_max_overhead(asked > 0 ? std::min(asked, grant.cores) : grant.cores);
+  sample.clear_no_overhead_limit();
+  if (sample.as_fast_as_possible()) {
+    sample.set_rate_hz(kFastest);
+    sample.clear_as_fast_as_possible();
+  }
 }
 
 std::string NarrowedNotice(const CpuGrant& grant) {
@@ -65,7 +71,7 @@ std::string NarrowedNotice(const CpuGrant& grant) {
       100 * grant.cores);
 }
 
-Error NoCpuLeft(const CaptureRequest& request, double budget, double taken) {
+Error NoCpuLeft(const CaptureTask& request, double budget, double taken) {
   return Because(
       Reason::kQuota,
       fmt::format("the policy of this machine lets all collectors together use {:.3g} cores, of which the captures "

@@ -23,12 +23,12 @@ struct CpuGrant {
 // What a capture that goes on takes of the budget.
 double CpuTaken(const CaptureParameters& parameters, const CaptureSnapshot& now);
 // Nothing: `left` is not enough for it.
-std::optional<CpuGrant> GrantCpu(const CaptureRequest& request, double left);
+std::optional<CpuGrant> GrantCpu(const CaptureTask& request, double left);
 // So that the collector keeps to it, where it can.
-void NarrowTo(const CpuGrant& grant, CaptureRequest& request);
+void NarrowTo(const CpuGrant& grant, CaptureTask& request);
 
 // Sentences for people: what a narrowed capture is told, and one that finds no room.
 std::string NarrowedNotice(const CpuGrant& grant);
-Error NoCpuLeft(const CaptureRequest& request, double budget, double taken);
+Error NoCpuLeft(const CaptureTask& request, double budget, double taken);
 
 }  // namespace ptrace_prof

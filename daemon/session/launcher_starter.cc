@@ -2,6 +2,7 @@
 
 #include "daemon/session/collector_main.h"
 #include "daemon/session/stop_line.h"
+#include "rpc/messages/task_word.h"
 
 namespace ptrace_prof {
 namespace {
@@ -38,14 +39,10 @@ class LaunchedCollector : public Collector {
 
 }  // namespace
 
-Result<std::unique_ptr<Collector>> LauncherStarter::Start(const CaptureRequest& request) {
-  std::vector<std::string> words = EncodeRequest(request);
-  if (!request.child_rules.empty()) {
-    words.insert(words.begin(), kChildRulesWord + request.child_rules);
-  }
-  const bool reads_target = request.verb == CaptureVerb::kRecord || request.verb == CaptureVerb::kDump;
+Result<std::unique_ptr<Collector>> LauncherStarter::Start(const CaptureTask& request) {
+  const bool reads_target = request.verb() == CaptureTask::RECORD || request.verb() == CaptureTask::DUMP;
   PP_ASSIGN_OR_RETURN(LauncherConnection::Started started,
-                      connection_->Start(peer_, reads_target ? request.pid : Pid(), words));
+                      connection_->Start(peer_, reads_target ? TargetOf(request) : Pid(), {EncodeTask(request)}));
   return std::unique_ptr<Collector>(std::make_unique<LaunchedCollector>(connection_, std::move(started)));
 }
 

@@ -17,7 +17,7 @@ class LauncherStarter : public CollectorStarter {
       : connection_(std::move(connection)), peer_(peer) {}
   ~LauncherStarter() override { connection_->ForgetPeer(peer_); }
 
-  Result<std::unique_ptr<Collector>> Start(const CaptureRequest& request) override;
+  Result<std::unique_ptr<Collector>> Start(const CaptureTask& request) override;
 
  private:
   const std::shared_ptr<LauncherConnection> connection_;

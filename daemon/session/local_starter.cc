@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "daemon/session/collector_process.h"
+#include "rpc/messages/task_word.h"
 
 namespace ptrace_prof {
 namespace {
@@ -32,16 +33,12 @@ Result<Pid> LocalStarter::launched() const {
   return launched_;
 }
 
-Result<std::unique_ptr<Collector>> LocalStarter::Start(const CaptureRequest& request) {
+Result<std::unique_ptr<Collector>> LocalStarter::Start(const CaptureTask& request) {
   const std::lock_guard lock(mutex_);
-  CaptureRequest sent = request;
   const std::vector<std::string> command = std::move(command_);
   command_.clear();
-  if (!command.empty()) {
-    sent.pid = Pid(::getpid());  // a placeholder
-  }
   PP_ASSIGN_OR_RETURN(CollectorProcess process,
-                      CollectorProcess::Start({.request = EncodeRequest(sent), .command = command}));
+                      CollectorProcess::Start({.task = EncodeTask(request), .command = command}));
   if (!command.empty()) {
     launched_ = process.AwaitCommand();
     PP_RETURN_IF_ERROR(launched_);

@@ -20,7 +20,7 @@ class LocalStarter : public CollectorStarter {
   // kPermissionDenied).
   Result<Pid> launched() const;
 
-  Result<std::unique_ptr<Collector>> Start(const CaptureRequest& request) override;
+  Result<std::unique_ptr<Collector>> Start(const CaptureTask& request) override;
 
  private:
   mutable std::mutex mutex_;

@@ -12,8 +12,8 @@ namespace {
 constexpr int kDeepest = 256;  // of a chain of parents
 constexpr size_t kMost = 255;
 
-bool Stops(const CaptureRequest& one) {
-  return one.verb == CaptureVerb::kRecord && one.mode != CaptureMode::kTrace && one.stops != StopPolicy::kNone;
+bool Stops(const CaptureTask& one) {
+  return one.verb() == CaptureTask::RECORD && one.spec().mode() != v1::MODE_TRACE && StopsOf(one.spec().sample()) != StopPolicy::kNone;
 }
 
 bool IsAncestor(Pid ancestor, const std::vector<Pid>& chain) {
@@ -34,7 +34,7 @@ Pid ParentInProc(Pid pid) {
 
 void ShareStopsAmong(std::vector<std::shared_ptr<CaptureSession>> captures) {
   std::erase_if(captures, [](const auto& session) { return HasEnded(session->Snapshot().state); });
-  std::vector<const CaptureRequest*> requests;
+  std::vector<const CaptureTask*> requests;
   std::ranges::transform(captures, std::back_inserter(requests),
                          [](const auto& session) { return &session->parameters().request; });
   const std::vector<uint8_t> meeting = MeetingCaptures(requests, ParentInProc);
@@ -43,12 +43,12 @@ void ShareStopsAmong(std::vector<std::shared_ptr<CaptureSession>> captures) {
   }
 }
 
-std::vector<uint8_t> MeetingCaptures(std::span<const CaptureRequest* const> captures, const ParentOf& parent) {
+std::vector<uint8_t> MeetingCaptures(std::span<const CaptureTask* const> captures, const ParentOf& parent) {
   std::vector<std::vector<Pid>> chains;  // the target and its ancestors
-  for (const CaptureRequest* one : captures) {
+  for (const CaptureTask* one : captures) {
     std::vector<Pid>& chain = chains.emplace_back();
     if (captures.size() > 1 && Stops(*one)) {
-      for (Pid at = one->pid; at.value > 1 && chain.size() < kDeepest; at = parent(at)) {
+      for (Pid at = TargetOf(*one); at.value > 1 && chain.size() < kDeepest; at = parent(at)) {
         chain.push_back(at);
       }
     }
@@ -57,10 +57,10 @@ std::vector<uint8_t> MeetingCaptures(std::span<const CaptureRequest* const> capt
   for (size_t i = 0; i < captures.size(); ++i) {
     size_t count = 1;
     for (size_t k = 0; Stops(*captures[i]) && k < captures.size(); ++k) {
-      const CaptureRequest& mine = *captures[i];
-      const CaptureRequest& other = *captures[k];
-      const bool meets = mine.pid == other.pid || (mine.subprocesses && IsAncestor(mine.pid, chains[k])) ||
-                         (other.subprocesses && IsAncestor(other.pid, chains[i]));
+      const CaptureTask& mine = *captures[i];
+      const CaptureTask& other = *captures[k];
+      const bool meets = TargetOf(mine) == TargetOf(other) || (!mine.spec().sample().no_subprocesses() && IsAncestor(TargetOf(mine), chains[k])) ||
+                         (!other.spec().sample().no_subprocesses() && IsAncestor(TargetOf(other), chains[i]));
       count += k != i && Stops(other) && meets ? 1 : 0;
     }
     meeting.push_back(static_cast<uint8_t>(std::min(count, kMost)));

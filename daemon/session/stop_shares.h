@@ -12,7 +12,7 @@
 
 #include "attach/base/types.h"
 #include "daemon/session/capture_session.h"
-#include "daemon/trace/capture_request.h"
+#include "rpc/messages/capture_task.h"
 
 namespace ptrace_prof {
 
@@ -24,6 +24,6 @@ using ParentOf = std::function<Pid(Pid)>;
 Pid ParentInProc(Pid pid);
 
 // For each of them, with itself: 1 and more, at most 255. Those that stop nobody count for none.
-std::vector<uint8_t> MeetingCaptures(std::span<const CaptureRequest* const> captures, const ParentOf& parent);
+std::vector<uint8_t> MeetingCaptures(std::span<const CaptureTask* const> captures, const ParentOf& parent);
 
 }  // namespace ptrace_prof

@@ -35,7 +35,6 @@ pp_library(daemon/trace
   SOURCES
     trace/call_sequence.cc
     trace/call_track.cc
-    trace/capture_request.cc
     trace/counter_track.cc
     trace/extension_codec.cc
     trace/extension_descriptor.cc
@@ -47,7 +46,6 @@ pp_library(daemon/trace
     trace/nesting_lanes.cc
     trace/inspection_codec.cc
     trace/left_out.cc
-    trace/name_glob.cc
     trace/packet_framer.cc
     trace/reader_vocabulary.cc
     trace/sample_batch.cc
@@ -56,13 +54,12 @@ pp_library(daemon/trace
     trace/sequence_tables.cc
     trace/stack_table.cc
     trace/state_label.cc
-    trace/step_schedule.cc
     trace/thread_dump.cc
     trace/thread_sequence.cc
     trace/trace_meter.cc
     trace/trace_origin.cc
     trace/trace_reader.cc
     trace/trace_writer.cc
-  DEPS pp_attach_base)
+  DEPS pp_rpc_messages pp_attach_base)
 add_dependencies(pp_daemon_trace pp_trace_proto_headers)
 target_include_directories(pp_daemon_trace SYSTEM PRIVATE ${PROJECT_BINARY_DIR} ${Protobuf_INCLUDE_DIRS})

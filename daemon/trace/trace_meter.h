@@ -33,10 +33,10 @@ class TraceMeter : private TraceVisitor {
   bool recorded_anything() const { return samples_ > 0 || has_calls_; }
   uint64_t processes() const { return processes_; }
   // As the trace says it was carried out: its mode is not kAuto. Nothing: its header has not come.
-  const std::optional<CaptureRequest>& request() const { return request_; }
+  const std::optional<CaptureTask>& request() const { return request_; }
 
  private:
-  void OnRequest(const CaptureRequest& request) override { request_ = request; }
+  void OnRequest(const CaptureTask& request) override { request_ = request; }
   void OnProcess(const ProcessInfo& process) override;
   void OnSample(TrackId, Nanos, StackId, SampleQuality quality) override;
   void OnCallBegin(TrackId, Nanos, StackId, CallEntry, GeneratorId) override;
@@ -46,7 +46,7 @@ class TraceMeter : private TraceVisitor {
   void OnEnd(const EndInfo& end) override { end_ = end; }
 
   TraceReader reader_;
-  std::optional<CaptureRequest> request_;
+  std::optional<CaptureTask> request_;
   std::optional<Accounting> accounting_;
   std::vector<GpuAccounting> gpu_;
   std::optional<EndInfo> end_;

@@ -29,7 +29,6 @@ namespace pf = perfetto::protos;
 constexpr size_t kMaxSequences = 128 * 1024;  // alive at one time
 constexpr size_t kMaxThreadName = 1024;
 constexpr size_t kMaxNoticeText = 4096;
-constexpr size_t kMaxRequestArguments = 256;
 constexpr uint32_t kSequenceClock = 64;
 constexpr uint64_t kQualityBits = 3;
 
@@ -261,13 +260,13 @@ Sequence* TraceReader::Impl::SequenceOf(const Packet& packet) {
 }
 
 void TraceReader::Impl::OnHeader(std::string_view header) {
-  std::vector<std::string> arguments;
+  std::string_view task;
   Nanos realtime;
   Nanos monotonic;
   WireDecoder decoder(header);
   for (WireField field; decoder.Next(field);) {
-    if (field.number == trace::Header::kRequestFieldNumber && arguments.size() < kMaxRequestArguments) {
-      arguments.emplace_back(field.bytes);
+    if (field.number == trace::Header::kTaskFieldNumber) {
+      task = field.bytes;
     } else if (field.number == trace::Header::kStartRealtimeNsFieldNumber) {
       realtime.value = field.AsSigned();
     } else if (field.number == trace::Header::kStartMonotonicNsFieldNumber) {
@@ -275,8 +274,8 @@ void TraceReader::Impl::OnHeader(std::string_view header) {
     }
   }
   visitor.OnStart(realtime, monotonic);
-  if (const Result<CaptureRequest> request = DecodeRequest(arguments); request.has_value()) {
-    visitor.OnRequest(request.value());
+  if (CaptureTask asked; asked.ParseFromArray(task.data(), static_cast<int>(task.size())) && IsPrintable(asked)) {
+    visitor.OnRequest(asked);
   } else {
     vocabulary.Skip();
   }

@@ -19,7 +19,7 @@
 #include "attach/base/result.h"
 #include "attach/base/types.h"
 #include "daemon/trace/call.h"
-#include "daemon/trace/capture_request.h"
+#include "rpc/messages/capture_task.h"
 #include "daemon/trace/check.h"
 #include "daemon/trace/counter.h"
 #include "daemon/trace/gpu.h"
@@ -38,7 +38,7 @@ using GpuQueueId = StrongId<struct GpuQueueIdTag, uint32_t>;
 class TraceVisitor {
  public:
   virtual ~TraceVisitor() = default;
-  virtual void OnRequest(const CaptureRequest&) {}
+  virtual void OnRequest(const CaptureTask&) {}
   virtual void OnStart(Nanos /*realtime*/, Nanos /*monotonic*/) {}  // one instant on two clocks
   virtual void OnProcess(const ProcessInfo&) {}
   virtual void OnThread(TrackId, const ThreadInfo&) {}  // again when renamed

@@ -55,7 +55,7 @@ struct TraceWriter::Impl {
   void Packet(uint32_t flags, Fill fill);
   template <typename Fill>
   void Extension(int field, Fill fill);
-  void WriteHeader(const CaptureRequest& request);
+  void WriteHeader(const CaptureTask& request);
   uint32_t NewSequenceId();
   uint32_t NewCallSequenceId();
   uint32_t StateNumber(const StateInfo& info);
@@ -118,7 +118,7 @@ void TraceWriter::Impl::Extension(int field, Fill fill) {
   }
 }
 
-void TraceWriter::Impl::WriteHeader(const CaptureRequest& request) {
+void TraceWriter::Impl::WriteHeader(const CaptureTask& request) {
   using Clock = pf::ClockSnapshot::Clock;
   const struct {
     uint32_t id;
@@ -135,9 +135,7 @@ void TraceWriter::Impl::WriteHeader(const CaptureRequest& request) {
     out.Message(trace::kPtraceProfFieldNumber, [&] {
       out.Message(trace::Extension::kHeaderFieldNumber, [&] {
         out.Varint(trace::Header::kFormatVersionFieldNumber, kFormatVersion);
-        for (const std::string& argument : EncodeRequest(request)) {
-          out.Bytes(trace::Header::kRequestFieldNumber, argument);
-        }
+        out.Bytes(trace::Header::kTaskFieldNumber, request.SerializeAsString());
         out.StringIfSet(trace::Header::kBootIdFieldNumber, origin.boot_id);
         out.StringIfSet(trace::Header::kHostFieldNumber, origin.host);
         out.SignedVarint(trace::Header::kStartRealtimeNsFieldNumber, origin.realtime.value);
@@ -327,7 +325,7 @@ void TraceWriter::Impl::Drain() {
   out.Clear();
 }
 
-TraceWriter::TraceWriter(ByteSink& sink, const StackTable& stacks, const CaptureRequest& request,
+TraceWriter::TraceWriter(ByteSink& sink, const StackTable& stacks, const CaptureTask& request,
                          const TraceOrigin& origin)
     : impl_(std::make_unique<Impl>(sink, stacks, origin)) {
   impl_->WriteHeader(request);

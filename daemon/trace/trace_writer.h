@@ -18,7 +18,7 @@
 #include "attach/base/types.h"
 #include "daemon/trace/byte_sink.h"
 #include "daemon/trace/call.h"
-#include "daemon/trace/capture_request.h"
+#include "rpc/messages/capture_task.h"
 #include "daemon/trace/check.h"
 #include "daemon/trace/counter.h"
 #include "daemon/trace/gpu.h"
@@ -35,7 +35,7 @@ using ThreadHandle = StrongId<struct ThreadHandleTag, uint32_t>;
 class TraceWriter {
  public:
   // `stacks` must outlive the writer; ids given to AddSample are looked up in it at Flush at the latest.
-  TraceWriter(ByteSink& sink, const StackTable& stacks, const CaptureRequest& request,
+  TraceWriter(ByteSink& sink, const StackTable& stacks, const CaptureTask& request,
               const TraceOrigin& origin = TraceOrigin::Here());
   ~TraceWriter();
   TraceWriter(const TraceWriter&) = delete;

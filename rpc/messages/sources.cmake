@@ -1,4 +1,14 @@
-# Between messages and the requests of captures, for both ends of a connection. Knows no gRPC.
+# What is asked of a capture: its table of options, its checks, its task. For every process; knows no gRPC.
 pp_library(rpc/messages
-  SOURCES messages/idle_policy_message.cc messages/request_from_message.cc messages/spec_message.cc
-  DEPS pp_rpc_proto pp_daemon_trace pp_attach_base)
+  SOURCES
+    messages/capture_task.cc
+    messages/check_spec.cc
+    messages/name_glob.cc
+    messages/option_table.cc
+    messages/option_text.cc
+    messages/quantity.cc
+    messages/spec_rules.cc
+    messages/step_schedule.cc
+    messages/task_from_message.cc
+    messages/task_word.cc
+  DEPS pp_rpc_proto pp_attach_base fmt::fmt)

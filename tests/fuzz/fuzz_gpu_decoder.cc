@@ -81,8 +81,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   MemorySink sink;
   StackTable stacks;
-  CaptureRequest request;
-  request.pid = Pid(7);
+  CaptureTask request;
+  SetTarget(Pid(7), &request);
   TraceWriter writer(sink, stacks, request);
   writer.AddProcess({.pid = Pid(7)});
   OneThread sites(writer.AddThread({.pid = Pid(7), .tid = Tid(7)}));

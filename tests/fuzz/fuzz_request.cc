@@ -1,11 +1,11 @@
-// Decodes arbitrary arguments as a CaptureRequest: whatever is accepted is in range and comes back from its encoding.
+// Reads arbitrary bytes as the task of a collector: whatever is accepted is in range and comes back from its word.
 #include <cstdint>
 #include <cstdlib>
-#include <string>
 #include <string_view>
-#include <vector>
 
-#include "daemon/trace/capture_request.h"
+#include "attach/base/hexadecimal.h"
+#include "rpc/messages/check_spec.h"
+#include "rpc/messages/task_word.h"
 
 namespace ptrace_prof {
 namespace {
@@ -18,24 +18,18 @@ void Require(bool holds) {
 
 }  // namespace
 
-void Run(std::string_view text) {
-  std::vector<std::string> arguments;
-  while (!text.empty()) {
-    const size_t end = text.find('\n');
-    arguments.emplace_back(text.substr(0, end));
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  }
-  const auto decoded = DecodeRequest(arguments);
-  if (decoded.has_error()) {
-    Require(decoded.error().code == Code::kInvalidArgument && decoded.error().message.size() < 512);
+void Run(std::string_view bytes) {
+  auto task = DecodeTask("task=" + ToHexadecimal(bytes));
+  if (task.has_error()) {
+    Require(task.error().message.size() < 512);
     return;
   }
-  const CaptureRequest& request = decoded.value();
-  Require(request.pid.value >= 0 && request.duration.value >= 0);
-  Require(request.rate_hz >= 0 && request.rate_hz <= kMaxRateHz && request.max_overhead >= 0);
-  const std::vector<std::string> encoded = EncodeRequest(request);
-  const auto again = DecodeRequest(encoded);
-  Require(again.has_value() && EncodeRequest(again.value()) == encoded);
+  Require(TargetOf(task.value()).value >= 0 && DurationOf(task.value()).value >= 0);
+  FillDefaults(task.value().mutable_spec());
+  const v1::SampleOptions& sample = task.value().spec().sample();
+  Require(RateOf(sample) >= 0 && RateOf(sample) <= kMostRateHz && OverheadLimitOf(sample) >= 0);
+  const auto again = DecodeTask(EncodeTask(task.value()));
+  Require(again.has_value() && SerialisedSpec(again.value().spec()) == SerialisedSpec(task.value().spec()));
 }
 
 }  // namespace ptrace_prof

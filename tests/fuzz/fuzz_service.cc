@@ -32,8 +32,6 @@
 namespace ptrace_prof {
 namespace {
 
-namespace v1 = ptraceprof::v1;
-
 void Require(bool holds) {
   if (!holds) {
     std::abort();
@@ -45,7 +43,7 @@ struct World {
   // There is a capture to be asked for, whatever became of the last one.
   void Renew() {
     CaptureRegistry::Creation creation{.id = "c", .owner = {::getuid()}, .keep = true};
-    creation.request.pid = Pid(7);
+    SetTarget(Pid(7), &creation.request);
     // One that was forced away is there until its collector has been seen to end.
     const auto is_there = [&] {
       return captures.Find("c", {::getuid()}).has_value() || captures.Create(creation, starter).has_value();

@@ -51,7 +51,7 @@ class Checker : public TraceVisitor {
   void OnStep(TrackId track, Nanos begin, Nanos end, uint64_t) override {
     Require(track.value < tracks_ && begin <= end);
   }
-  void OnRequest(const CaptureRequest& request) override { Require(request.pid.value >= 0); }
+  void OnRequest(const CaptureTask& request) override { Require(TargetOf(request).value >= 0); }
   void OnProcessEntry(const ProcessEntry& entry) override {
     Require(entry.kind <= ProcessKind::kEnded && entry.cmdline.size() <= 4096 && entry.gpu_libraries.size() <= 256);
   }
@@ -69,8 +69,8 @@ const std::string& Header() {
   static const std::string header = [] {
     MemorySink sink;
     StackTable stacks;
-    CaptureRequest request;
-    request.pid = Pid(1);
+    CaptureTask request;
+    SetTarget(Pid(1), &request);
     TraceOrigin origin;
     origin.boot_id = "fuzz";
     TraceWriter writer(sink, stacks, request, origin);

@@ -26,9 +26,9 @@ TraceOrigin Origin(int64_t start) {
   return origin;
 }
 
-CaptureRequest Request(int pid) {
-  CaptureRequest request;
-  request.pid = Pid(pid);
+CaptureTask Request(int pid) {
+  CaptureTask request;
+  SetTarget(Pid(pid), &request);
   return request;
 }
 

@@ -76,9 +76,9 @@ class Maker {
   Expected expected;
 
  private:
-  CaptureRequest Request() const {
-    CaptureRequest request;
-    request.pid = Pid(plan_.pid);
+  CaptureTask Request() const {
+    CaptureTask request;
+    SetTarget(Pid(plan_.pid), &request);
     return request;
   }
 

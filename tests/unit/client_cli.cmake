@@ -1,7 +1,7 @@
 add_executable(client_cli_test
   unit/client_cli_audit_file_test.cc unit/client_cli_audit_line_test.cc unit/client_cli_captures_test.cc unit/client_cli_completion_test.cc unit/client_cli_dump_json_test.cc unit/client_cli_dump_text_test.cc
-  unit/client_cli_exit_code_test.cc unit/client_cli_named_target_test.cc unit/client_cli_option_values_test.cc
-  unit/client_cli_progress_test.cc unit/client_cli_ps_table_test.cc unit/client_cli_record_plan_test.cc unit/client_cli_spool_file_test.cc unit/client_cli_source_file_test.cc unit/client_cli_step_options_test.cc
+  unit/client_cli_exit_code_test.cc unit/client_cli_named_target_test.cc
+  unit/client_cli_progress_test.cc unit/client_cli_ps_table_test.cc unit/client_cli_record_plan_test.cc unit/client_cli_spool_file_test.cc unit/client_cli_source_file_test.cc unit/client_cli_spec_options_test.cc
   unit/client_cli_top_model_test.cc unit/client_cli_top_session_test.cc
   unit/client_cli_totals_text_test.cc
   unit/client_cli_trace_spooler_test.cc)

@@ -6,12 +6,12 @@ namespace ptrace_prof {
 namespace {
 
 TEST(ChoiceText, SaysItsReasonOrNone) {
-  CaptureRequest request;
-  request.mode = CaptureMode::kTrace;
+  CaptureTask request;
+  request.mutable_spec()->set_mode(v1::MODE_TRACE);
   EXPECT_EQ(ChoiceText(request), "tracing every call");
-  request.mode = CaptureMode::kSample;
+  request.mutable_spec()->set_mode(v1::MODE_SAMPLE);
   EXPECT_EQ(ChoiceText(request), "sampling, not tracing");
-  request.sampled_because = "process 4711 is stopped";
+  request.set_sampled_because("process 4711 is stopped");
   EXPECT_EQ(ChoiceText(request), "sampling, not tracing: process 4711 is stopped");
 }
 

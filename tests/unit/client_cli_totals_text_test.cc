@@ -27,7 +27,7 @@ Accounting SomeTotals() {
 }
 
 TEST(TotalsText, ClosingLines) {
-  EXPECT_EQ(ClosingLines(CaptureMode::kSample, SomeTotals()),
+  EXPECT_EQ(ClosingLines(v1::MODE_SAMPLE, SomeTotals()),
             "12,000 samples in 10.0 s at 400 Hz (1 process, 3 threads)\n"
             "  truncated 0.03 %; late 4, missed 5, lost 6\n"
             "  overhead 0.50 % of one core; 3 brief stops of 80 us (half of them; 9 of 10 100, longest 110), 0.00 % of "
@@ -41,7 +41,7 @@ TEST(TotalsText, WhatStopsDidIsTold) {
   totals.refused_stops = 7;
   totals.interrupted_waits = 2;
   totals.by_quality[static_cast<size_t>(SampleQuality::kTorn)] = 1200;
-  const std::string lines = ClosingLines(CaptureMode::kSample, totals);
+  const std::string lines = ClosingLines(v1::MODE_SAMPLE, totals);
   EXPECT_NE(lines.find("overhead 0.30 % of one core (and 0.02 s of CPU to begin)"), std::string::npos) << lines;
   EXPECT_NE(lines.find("0.50 % of the time"), std::string::npos) << lines;
   EXPECT_NE(lines.find("\n  7 stops refused"), std::string::npos) << lines;
@@ -54,14 +54,14 @@ TEST(TotalsText, OneStopHasNoAverage) {
   Accounting totals = SomeTotals();
   totals.stops = 1;
   totals.stopped_total = totals.stopped_longest = Nanos(68'000);
-  const std::string lines = ClosingLines(CaptureMode::kSample, totals);
+  const std::string lines = ClosingLines(v1::MODE_SAMPLE, totals);
   EXPECT_TRUE(lines.ends_with("; 1 brief stop of 68 us")) << lines;
 }
 
 TEST(TotalsText, FewStopsHaveALongestOne) {
   Accounting totals = SomeTotals();
   totals.stopped_median = totals.stopped_p90 = Nanos();
-  const std::string lines = ClosingLines(CaptureMode::kTrace, totals);
+  const std::string lines = ClosingLines(v1::MODE_TRACE, totals);
   EXPECT_NE(lines.find("; 3 brief stops of 90 us on average, longest 110"), std::string::npos) << lines;
 }
 
@@ -69,33 +69,33 @@ TEST(TotalsText, NeverRoundsTroubleAway) {
   Accounting totals = SomeTotals();
   totals.samples = 10'000'000;
   totals.by_quality = {9'999'999, 0, 1};
-  const std::string lines = ClosingLines(CaptureMode::kSample, totals);
+  const std::string lines = ClosingLines(v1::MODE_SAMPLE, totals);
   EXPECT_NE(lines.find("truncated <0.01 %"), std::string::npos) << lines;
 }
 
 TEST(TotalsText, SaysWhichLimitWasMet) {
   Accounting totals = SomeTotals();
-  EXPECT_EQ(ClosingLines(CaptureMode::kSample, totals).find("were asked for"), std::string::npos);
+  EXPECT_EQ(ClosingLines(v1::MODE_SAMPLE, totals).find("were asked for"), std::string::npos);
   totals.actual_rate_hz = 200;
   const std::pair<RateLimit, const char*> limits[] = {{RateLimit::kNone, "the machine was busy"},
                                                       {RateLimit::kCpu, "--max-overhead was met"},
                                                       {RateLimit::kStops, "--max-stopped was met"}};
   for (const auto& [limit, words] : limits) {
     totals.limit = limit;
-    EXPECT_NE(ClosingLines(CaptureMode::kSample, totals).find(std::string("400 Hz were asked for: ") + words),
+    EXPECT_NE(ClosingLines(v1::MODE_SAMPLE, totals).find(std::string("400 Hz were asked for: ") + words),
               std::string::npos);
   }
   totals.limit = RateLimit::kNone;
   totals.collector_cpu = totals.starting_cpu + totals.wall;
-  EXPECT_NE(ClosingLines(CaptureMode::kSample, totals).find("the collector could not read so much in time"),
+  EXPECT_NE(ClosingLines(v1::MODE_SAMPLE, totals).find("the collector could not read so much in time"),
             std::string::npos);
 }
 
 TEST(TotalsText, NamesRareQualitiesOnlyWhenThereAreSome) {
   Accounting totals = SomeTotals();
-  EXPECT_EQ(ClosingLines(CaptureMode::kSample, totals).find("too deep"), std::string::npos);
+  EXPECT_EQ(ClosingLines(v1::MODE_SAMPLE, totals).find("too deep"), std::string::npos);
   totals.by_quality[static_cast<size_t>(SampleQuality::kTooDeep)] = 12;
-  EXPECT_NE(ClosingLines(CaptureMode::kSample, totals).find("too deep 0.10 %"), std::string::npos);
+  EXPECT_NE(ClosingLines(v1::MODE_SAMPLE, totals).find("too deep 0.10 %"), std::string::npos);
 }
 
 TEST(TotalsText, OfAGpu) {
@@ -152,13 +152,13 @@ TEST(TotalsText, OfAGpu) {
 }
 
 TEST(TotalsText, OfNothing) {
-  EXPECT_EQ(LiveLine(CaptureMode::kSample, {}, Nanos()),
+  EXPECT_EQ(LiveLine(v1::MODE_SAMPLE, {}, Nanos()),
             "   0 s  0 samples  0 Hz  truncated 0 %  late 0  lost 0  overhead 0.0 %");
 }
 
 TEST(TotalsText, ABarWhereTheEndIsKnown) {
   const auto line = [](double elapsed) {
-    return LiveLine(CaptureMode::kSample, {}, Nanos::FromSeconds(elapsed), Nanos::FromSeconds(30));
+    return LiveLine(v1::MODE_SAMPLE, {}, Nanos::FromSeconds(elapsed), Nanos::FromSeconds(30));
   };
   EXPECT_EQ(line(12),
             "  12/30 s  0 samples  0 Hz  truncated 0 %  late 0  lost 0  overhead 0.0 %  [########            ]");
@@ -175,22 +175,22 @@ TEST(TotalsText, OfCalls) {
   totals.processes = 1;
   totals.threads = 2;
   totals.wall = Nanos::FromSeconds(2);
-  EXPECT_EQ(LiveLine(CaptureMode::kTrace, totals, Nanos::FromSeconds(2)),
+  EXPECT_EQ(LiveLine(v1::MODE_TRACE, totals, Nanos::FromSeconds(2)),
             "   2 s  9,000 calls and returns  lost 1,000  overhead 0.0 %");
-  const std::string lines = ClosingLines(CaptureMode::kTrace, totals);
+  const std::string lines = ClosingLines(v1::MODE_TRACE, totals);
   EXPECT_NE(lines.find("9,000 calls and returns in 2.0 s (1 process, 2 threads)"), std::string::npos) << lines;
   EXPECT_NE(lines.find("lost 1,000 (10.0 %) in 1 gap, unmatched ends 0"), std::string::npos) << lines;
   EXPECT_NE(lines.find("--buffer"), std::string::npos) << lines;
   EXPECT_EQ(lines.find("outside"), std::string::npos) << lines;
   EXPECT_EQ(lines.find("cannot be"), std::string::npos) << lines;
   totals.nonsense = 3;
-  EXPECT_NE(ClosingLines(CaptureMode::kTrace, totals).find("\n  the process told 3 things of its calls that cannot be"),
+  EXPECT_NE(ClosingLines(v1::MODE_TRACE, totals).find("\n  the process told 3 things of its calls that cannot be"),
             std::string::npos);
   totals.steps = 2;
   totals.events_outside_steps = 4'000;
-  EXPECT_EQ(LiveLine(CaptureMode::kTrace, totals, Nanos::FromSeconds(2)),
+  EXPECT_EQ(LiveLine(v1::MODE_TRACE, totals, Nanos::FromSeconds(2)),
             "   2 s  9,000 calls and returns  steps 2  lost 1,000  overhead 0.0 %");
-  EXPECT_NE(ClosingLines(CaptureMode::kTrace, totals).find(", outside of the recorded steps 4,000"), std::string::npos);
+  EXPECT_NE(ClosingLines(v1::MODE_TRACE, totals).find(", outside of the recorded steps 4,000"), std::string::npos);
 }
 
 TEST(TotalsText, LostEventsCostTheProcessAsMuch) {
@@ -198,20 +198,20 @@ TEST(TotalsText, LostEventsCostTheProcessAsMuch) {
   totals.wall = Nanos::FromSeconds(1);
   totals.event_cost_ns = 50;
   totals.call_events = 1'000'000;
-  std::string lines = ClosingLines(CaptureMode::kTrace, totals);
+  std::string lines = ClosingLines(v1::MODE_TRACE, totals);
   EXPECT_NE(lines.find("at least 50 ns an event, 5.0 % of one core"), std::string::npos) << lines;
   totals.call_events_lost = 3'000'000;
-  lines = ClosingLines(CaptureMode::kTrace, totals);
+  lines = ClosingLines(v1::MODE_TRACE, totals);
   EXPECT_NE(lines.find("at least 50 ns an event, 20.0 % of one core"), std::string::npos) << lines;
 }
 
 TEST(TotalsText, OfTimeForWhichTheProcessWaited) {
   Accounting totals;
   totals.wall = Nanos::FromSeconds(2);
-  EXPECT_EQ(ClosingLines(CaptureMode::kTrace, totals).find("held back"), std::string::npos);
+  EXPECT_EQ(ClosingLines(v1::MODE_TRACE, totals).find("held back"), std::string::npos);
   totals.holds = 1'200;
   totals.held_total = Nanos::FromMillis(250);
-  const std::string lines = ClosingLines(CaptureMode::kTrace, totals);
+  const std::string lines = ClosingLines(v1::MODE_TRACE, totals);
   EXPECT_NE(lines.find(", held back 1,200 times for 250.0 ms in all (12.5 % of the time)\n"), std::string::npos)
       << lines;
   EXPECT_EQ(lines.find("hint"), std::string::npos) << lines;
@@ -220,7 +220,7 @@ TEST(TotalsText, OfTimeForWhichTheProcessWaited) {
 TEST(TotalsText, OfWhatWasLeftOut) {
   Accounting totals;
   totals.left_out = {{LeftOutCause::kExcluded, "f", 1, 1'234, false}, {LeftOutCause::kFilter, "g", 7, 0, false}};
-  const std::string lines = ClosingLines(CaptureMode::kTrace, totals);
+  const std::string lines = ClosingLines(v1::MODE_TRACE, totals);
   EXPECT_NE(lines.find("\n  --exclude 'f' left out 1 function (1,234 calls)\n"), std::string::npos) << lines;
   EXPECT_EQ(lines.find("'g'"), std::string::npos) << lines;
 }

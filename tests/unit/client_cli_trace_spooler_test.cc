@@ -24,7 +24,7 @@ std::vector<std::byte> TraceOf(int samples) {
   StackTable stacks;
   const StackId stack =
       stacks.InternStack(kEmptyStack, stacks.InternFrame({.function = "f", .file = "a.py", .line = 1}));
-  TraceWriter writer(sink, stacks, CaptureRequest{.pid = Pid(70)});
+  TraceWriter writer(sink, stacks, CaptureTask());
   writer.AddProcess({.pid = Pid(70), .ns_pid = Pid(70), .name = "python3", .python = "3.11.7"});
   const ThreadHandle thread =
       writer.AddThread({.pid = Pid(70), .tid = Tid(70), .ns_tid = Tid(70), .name = "MainThread"});
@@ -86,7 +86,7 @@ class TraceSpoolerTest : public testing::Test {
   }
   std::string folder_ = MakeFolder();
   SpoolFile spool_ = SpoolFile::Create(folder_ + "/x").value();
-  Progress progress_{Progress::Style::kSilent, CaptureMode::kSample, Nanos(), ""};
+  Progress progress_{Progress::Style::kSilent, v1::MODE_SAMPLE, Nanos(), ""};
   std::vector<std::string> told_;
   std::function<void(std::string_view)> tell_ = [this](std::string_view notice) { told_.emplace_back(notice); };
 };

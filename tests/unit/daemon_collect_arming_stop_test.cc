@@ -47,7 +47,7 @@ TEST_P(ArmingStopTest, AThreadThatBeganSinceTheRosterWasReadHasItsStack) {
   InterpreterWatch watch(layout, process.value().runtime);
   Nowhere nowhere;
   StackTable stacks;
-  const CaptureRequest request;
+  const CaptureTask request;
   TraceWriter writer(nowhere, stacks, request);
   ThreadRoster roster(pid, pid, memory, process.value(), request, writer);
   ASSERT_EQ(roster.Refresh(MonotonicNow(), watch), ReadStatus::kOk);
@@ -56,7 +56,7 @@ TEST_P(ArmingStopTest, AThreadThatBeganSinceTheRosterWasReadHasItsStack) {
   ASSERT_EQ(::kill(target.pid(), SIGUSR1), 0);
   ASSERT_EQ(target.ReadLine(), "is down");
   bool is_armed = false;
-  const auto stop = ArmUnderStop({pid, memory, layout, watch, roster, request.max_depth}, [&]() -> Result<void> {
+  const auto stop = ArmUnderStop({pid, memory, layout, watch, roster, request.spec().sample().max_depth()}, [&]() -> Result<void> {
     is_armed = true;
     return {};
   });

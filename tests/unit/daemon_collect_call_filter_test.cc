@@ -15,8 +15,8 @@ Frame Function(std::string name, std::string file) {
 Frame Linear() { return Function("Linear.forward", "/usr/lib/python3/dist-packages/torch/nn/modules/linear.py"); }
 
 bool IsExcluded(const std::string& glob, const Frame& frame) {
-  CallTraceOptions options;
-  options.exclude = {glob};
+  v1::TraceOptions options;
+  options.add_exclude(glob);
   return CallFilter(options).Weigh(frame) != kShown;
 }
 
@@ -42,9 +42,11 @@ TEST(CallFilter, ModulesOfOddFiles) {
 }
 
 TEST(CallFilter, ExcludeWins) {
-  CallTraceOptions options;
-  options.filter = {"torch.*", "nosuch"};
-  options.exclude = {"*.forward", "linear"};
+  v1::TraceOptions options;
+  options.add_filter("torch.*");
+  options.add_filter("nosuch");
+  options.add_exclude("*.forward");
+  options.add_exclude("linear");
   CallFilter filter(options);
   const LeftOutBy excluded = filter.Weigh(Linear());
   EXPECT_NE(excluded, kShown);
@@ -70,8 +72,8 @@ TEST(CallFilter, WhatIsNotPythonHasItsName) {
   Frame sleep = Function("time.sleep", "");
   sleep.kind = FrameKind::kC;
   EXPECT_TRUE(IsExcluded("time.*", sleep));
-  CallTraceOptions options;
-  options.filter = {"train.*"};
+  v1::TraceOptions options;
+  options.add_filter("train.*");
   EXPECT_EQ(CallFilter(options).Weigh(sleep), kShown);
 }
 

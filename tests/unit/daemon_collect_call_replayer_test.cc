@@ -175,9 +175,10 @@ TEST_F(CallReplayerTest, EndsOfExcludedFunctionsMeanNothing) {
 
 class Excluding : public CallReplayerTest {
  protected:
-  static CallTraceOptions Options() {
-    CallTraceOptions options;
-    options.exclude = {"x", "nothing"};
+  static v1::TraceOptions Options() {
+    v1::TraceOptions options;
+    options.add_exclude("x");
+    options.add_exclude("nothing");
     return options;
   }
   CallFilter filter{Options()};

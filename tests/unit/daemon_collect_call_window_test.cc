@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "daemon/collect/call_window.h"
+#include "tests/unit/rpc_messages_asked_steps.h"
 
 namespace ptrace_prof {
 namespace {
@@ -11,26 +12,35 @@ constexpr Nanos kBegin = Nanos(1'000'000'000'000);
 
 Nanos At(double seconds) { return kBegin + Nanos::FromSeconds(seconds); }
 
+struct Asked {
+  uint64_t steps = 0;
+  std::optional<Schedule> schedule = std::nullopt;
+  v1::OnFull on_full = v1::ON_FULL_DROP;
+  Nanos longest = {};
+};
+
 struct Opened {
-  explicit Opened(const CallTraceOptions& trace = {}, double duration = 0, uint8_t minor = 13)
-      : request(RequestOf(trace, duration)),
-        steps({.steps = trace.steps, .schedule = trace.schedule}),
+  explicit Opened(const Asked& asked = {}, double duration = 0, uint8_t minor = 13)
+      : request(RequestOf(asked, duration)),
+        steps(request.spec().trace()),
         window(request, {3, minor, 0}, steps, [this](std::string_view notice) { said += std::string(notice) + "\n"; }) {
     window.TellBefore();
     window.Begin(kBegin);
   }
-  static CaptureRequest RequestOf(const CallTraceOptions& trace, double duration) {
-    CaptureRequest request;
-    request.pid = Pid(7);
-    request.mode = CaptureMode::kTrace;
-    request.trace = trace;
-    request.duration = Nanos::FromSeconds(duration);
+  static CaptureTask RequestOf(const Asked& asked, double duration) {
+    CaptureTask request;
+    SetTarget(Pid(7), &request);
+    request.mutable_spec()->set_mode(v1::MODE_TRACE);
+    *request.mutable_spec()->mutable_trace() = AskedSteps{asked.steps, asked.schedule};
+    request.mutable_spec()->mutable_trace()->set_on_full(asked.on_full);
+    SetNanos(asked.longest, request.mutable_longest());
+    SetNanos(Nanos::FromSeconds(duration), request.mutable_spec()->mutable_duration());
     return request;
   }
   bool Says(std::string_view part) const { return said.find(part) != std::string::npos; }
 
   std::string said;
-  CaptureRequest request;
+  CaptureTask request;
   StepMarker steps;
   CallWindow window;
 };
@@ -68,7 +78,7 @@ TEST(CallWindow, WhereBytecodesAreTaxedItIsShortAndTold) {
   Opened for_steps({.steps = 2}, 0, 11);
   for_steps.steps.OnStepEnd(At(20));
   EXPECT_FALSE(for_steps.window.IsOver(At(100), 0));
-  Opened for_ever({.schedule = StepSchedule{.active = 1}}, 0, 11);
+  Opened for_ever({.schedule = Schedule{.active = 1}}, 0, 11);
   EXPECT_TRUE(for_ever.window.IsOver(At(2), 0));
 }
 
@@ -90,7 +100,7 @@ TEST(CallWindow, SaysWhenFewerStepsCame) {
   EXPECT_TRUE(opened.window.IsOver(At(10), 0));
   opened.window.TellAfter(At(10), {});
   EXPECT_EQ(opened.said, "recorded 1 whole step: 0 (of 5 asked for)\n");
-  Opened none({.schedule = StepSchedule{.wait = 3, .warmup = 1, .active = 1}}, 10);
+  Opened none({.schedule = Schedule{.wait = 3, .warmup = 1, .active = 1}}, 10);
   none.steps.OnStepEnd(At(1));
   none.steps.OnStepEnd(At(2));
   none.window.TellAfter(At(10), {});
@@ -108,7 +118,7 @@ TEST(CallWindow, WithoutStepsItGoesOnByTimeAndSaysSo) {
             "everything is recorded from here on\n");
   EXPECT_TRUE(by_number.window.IsOver(At(60), 0));
 
-  Opened by_schedule({.schedule = StepSchedule{.warmup = 1, .active = 1, .repeat = 1}}, 8);
+  Opened by_schedule({.schedule = Schedule{.warmup = 1, .active = 1, .repeat = 1}}, 8);
   EXPECT_FALSE(by_schedule.window.IsOver(At(4), 0));
   EXPECT_TRUE(by_schedule.Says("in 4 s: recording goes on by time, for 4.0 s; everything is recorded"));
   ASSERT_EQ(by_schedule.steps.turns().size(), 1U);
@@ -132,7 +142,7 @@ TEST(CallWindow, EndedBeforeAStepCame) {
 }
 
 TEST(CallWindow, EndsAtTheFirstLossWhereThatIsAskedFor) {
-  Opened opened({.on_full = OnFull::kStop}, 60);
+  Opened opened({.on_full = v1::ON_FULL_STOP}, 60);
   EXPECT_FALSE(opened.window.IsOver(At(1), 0));
   EXPECT_TRUE(opened.window.IsOver(At(2), 12));
   opened.window.TellAfter(At(2), {});
@@ -141,7 +151,7 @@ TEST(CallWindow, EndsAtTheFirstLossWhereThatIsAskedFor) {
 }
 
 TEST(CallWindow, SaysWhatAScheduleShouldHaveAndWhoWasNotTraced) {
-  Opened opened({.schedule = StepSchedule{.active = 1}}, 60);
+  Opened opened({.schedule = Schedule{.active = 1}}, 60);
   EXPECT_TRUE(opened.Says("no warm-up step"));
   opened.steps.OnStepEnd(At(1));
   opened.steps.OnStepEnd(At(2));

@@ -66,9 +66,9 @@ struct Said {
     strides[12] = kSize;
     decoder.emplace(strides);
   }
-  static CaptureRequest Request() {
-    CaptureRequest request;
-    request.pid = Pid(7);
+  static CaptureTask Request() {
+    CaptureTask request;
+    SetTarget(Pid(7), &request);
     return request;
   }
   static uint64_t NameAt(size_t at) { return reinterpret_cast<uint64_t>(names + at); }

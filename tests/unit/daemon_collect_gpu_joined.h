@@ -168,9 +168,9 @@ struct Joined {
     sites.site.stack = stacks.InternStack(kEmptyStack, stacks.InternFrame(frame));
     sites.site.source = GpuStackSource::kExact;
   }
-  static CaptureRequest Request() {
-    CaptureRequest request;
-    request.pid = Pid(7);
+  static CaptureTask Request() {
+    CaptureTask request;
+    SetTarget(Pid(7), &request);
     return request;
   }
   void Take(const Bytes& bytes) {

@@ -1,27 +1,28 @@
 #include <gtest/gtest.h>
 
 #include "daemon/collect/sampled_instead.h"
-#include "daemon/trace/capture_request.h"
+#include "rpc/messages/capture_task.h"
+#include "rpc/messages/task_word.h"
 
 namespace ptrace_prof {
 namespace {
 
-CaptureRequest Auto() {
-  CaptureRequest request;
-  request.pid = Pid(4711);
-  request.mode = CaptureMode::kAuto;
-  request.trace.longest = Nanos(5);
+CaptureTask Auto() {
+  CaptureTask request;
+  SetTarget(Pid(4711), &request);
+  request.mutable_spec()->set_mode(v1::MODE_AUTO);
+  SetNanos(Nanos(5), request.mutable_longest());
   return request;
 }
 
 std::string BecauseOf(const std::string& message, uint64_t steps = 0) {
-  CaptureRequest request = Auto();
-  request.trace.steps = steps;
-  const CaptureRequest samples = AsSamples(request, Error{Code::kUnavailable, message, "a remedy"});
-  EXPECT_EQ(samples.mode, CaptureMode::kSample);
-  EXPECT_EQ(samples.duration, Nanos(5));
-  EXPECT_TRUE(DecodeRequest(EncodeRequest(samples)).has_value()) << samples.sampled_because;
-  return samples.sampled_because;
+  CaptureTask request = Auto();
+  request.mutable_spec()->mutable_trace()->set_steps(steps);
+  const CaptureTask samples = AsSamples(request, Error{Code::kUnavailable, message, "a remedy"});
+  EXPECT_EQ(samples.spec().mode(), v1::MODE_SAMPLE);
+  EXPECT_EQ(DurationOf(samples), Nanos(5));
+  EXPECT_TRUE(DecodeTask(EncodeTask(samples)).has_value()) << samples.sampled_because();
+  return samples.sampled_because();
 }
 
 TEST(SampledInstead, SaysWhy) {

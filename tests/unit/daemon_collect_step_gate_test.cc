@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "daemon/collect/step_gate.h"
+#include "tests/unit/rpc_messages_asked_steps.h"
 
 namespace ptrace_prof {
 namespace {
@@ -42,7 +43,7 @@ class StepGateTest : public testing::Test {
   void Begin(CallSink& sink, int when, char function, CallEntry entry = CallEntry::kCall, uint64_t generator = 0) {
     sink.Begin(Nanos(when), FrameId(static_cast<uint32_t>(function - 'a')), entry, GeneratorId(generator));
   }
-  StepMarker steps{{.schedule = StepSchedule{.wait = 1, .active = 1}}};  // every other step, from 1 on
+  StepMarker steps{AskedSteps{.schedule = Schedule{.wait = 1, .active = 1}}};  // every other step, from 1 on
 };
 
 TEST_F(StepGateTest, ThePlansOwnThread) {
@@ -107,7 +108,7 @@ TEST_F(StepGateTest, AGapIsShownAsFarAsItIsRecorded) {
 }
 
 TEST_F(StepGateTest, ANumberOfStepsIsThoseSteps) {
-  StepMarker few({.steps = 1, .schedule = {}});
+  StepMarker few(AskedSteps{.steps = 1});
   Lines lines(&few);
   StepGate gate(few, lines);
   Begin(gate, 0, 'm', CallEntry::kRunning);

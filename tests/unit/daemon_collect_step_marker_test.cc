@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "daemon/collect/step_marker.h"
+#include "tests/unit/rpc_messages_asked_steps.h"
 
 namespace ptrace_prof {
 namespace {
@@ -39,7 +40,7 @@ TEST(StepMarker, WithoutAPlanEveryStepIsMarked) {
 }
 
 TEST(StepMarker, SoManyStepsAndNothingElse) {
-  StepMarker marker({.steps = 3, .schedule = {}});
+  StepMarker marker(AskedSteps{.steps = 3});
   EXPECT_TRUE(marker.has_plan());
   EXPECT_EQ(Steps(marker, 3), "off +10");
   EXPECT_EQ(marker.recorded_steps(), 2U);
@@ -55,13 +56,13 @@ TEST(StepMarker, SoManyStepsAndNothingElse) {
 }
 
 TEST(StepMarker, OneStep) {
-  StepMarker marker({.steps = 1, .schedule = {}});
+  StepMarker marker(AskedSteps{.steps = 1});
   EXPECT_EQ(Steps(marker, 2), "off +10 -20 over");
   EXPECT_EQ(Stretches(marker), "0-0");
 }
 
 TEST(StepMarker, AScheduleTurnsItOnAndOff) {
-  StepMarker marker({.schedule = StepSchedule{.skip_first = 1, .wait = 1, .warmup = 1, .active = 2, .repeat = 2}});
+  StepMarker marker(AskedSteps{.schedule = Schedule{.skip_first = 1, .wait = 1, .warmup = 1, .active = 2, .repeat = 2}});
   // Step 0 begins at 10; skipped: 0; waits: 1, 5; warms up: 2, 6; active: 3, 4 and 7, 8.
   EXPECT_EQ(Steps(marker, 9), "off +40 -60 +80");
   EXPECT_EQ(Steps(marker, 0), "off +40 -60 +80");
@@ -71,24 +72,24 @@ TEST(StepMarker, AScheduleTurnsItOnAndOff) {
 }
 
 TEST(StepMarker, CyclesThatTouchAreOneStretch) {
-  StepMarker marker({.schedule = StepSchedule{.active = 2, .repeat = 2}});
+  StepMarker marker(AskedSteps{.schedule = Schedule{.active = 2, .repeat = 2}});
   EXPECT_EQ(Steps(marker, 5), "off +10 -50 over");
   EXPECT_EQ(Stretches(marker), "0-3");
 }
 
 TEST(StepMarker, WhereNoStepComesEverythingIsRecorded) {
-  StepMarker marker({.schedule = StepSchedule{.wait = 5, .active = 1, .repeat = 1}});
+  StepMarker marker(AskedSteps{.schedule = Schedule{.wait = 5, .active = 1, .repeat = 1}});
   marker.GiveUp(Nanos(7));
   EXPECT_EQ(Steps(marker, 3), "off +7");
   EXPECT_FALSE(marker.is_over());
   EXPECT_EQ(Stretches(marker), "0-1");
-  StepMarker by_number({.steps = 2, .schedule = {}});
+  StepMarker by_number(AskedSteps{.steps = 2});
   by_number.GiveUp(Nanos(7));
   EXPECT_EQ(Steps(by_number, 3), "off +7 -30 over");  // late ones still end it
 }
 
 TEST(StepMarker, TurnsNeverGoBackInTime) {
-  StepMarker marker({.schedule = StepSchedule{.wait = 1, .active = 1}});
+  StepMarker marker(AskedSteps{.schedule = Schedule{.wait = 1, .active = 1}});
   marker.OnStepEnd(Nanos(10));
   marker.OnStepEnd(Nanos(20));
   marker.OnStepEnd(Nanos(15));

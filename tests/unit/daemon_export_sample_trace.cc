@@ -23,10 +23,10 @@ TraceOrigin Origin() {
           .realtime = Nanos::FromSeconds(1'700'000'000)};
 }
 
-CaptureRequest Request() {
-  CaptureRequest request;
-  request.pid = Pid(4000);
-  request.rate_hz = 500;
+CaptureTask Request() {
+  CaptureTask request;
+  SetTarget(Pid(4000), &request);
+  request.mutable_spec()->mutable_sample()->set_rate_hz(500);
   return request;
 }
 

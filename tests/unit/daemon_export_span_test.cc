@@ -27,8 +27,8 @@ struct Feeding {
   SpanFeed feed{options, recording};
 
   Feeding() {
-    CaptureRequest request;
-    request.rate_hz = 1000;
+    CaptureTask request;
+    request.mutable_spec()->mutable_sample()->set_rate_hz(1000);
     feed.OnRequest(request);
     feed.OnThread(kTrack, {.pid = Pid(1), .tid = Tid(1)});
     feed.set_sink(&collected);

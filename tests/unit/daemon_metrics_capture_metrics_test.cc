@@ -66,7 +66,7 @@ TEST_F(CaptureMetricsTest, CpuTimeIsOfAllKindsAndNeverGoesBack) {
   usage.cpu_time = Nanos::FromSeconds(2);
   usage.cpu_cores = 0.25;
   CaptureParameters dump = Recording();
-  dump.request.verb = CaptureVerb::kDump;
+  dump.request.set_verb(CaptureTask::DUMP);
   CaptureSnapshot end = Succeeded();
   end.cpu = Nanos::FromSeconds(1);
   metrics_.Ended(dump, end);

@@ -40,7 +40,7 @@ pp_nvml_record Sample(uint16_t device, pp_nvml_counter counter, int64_t value) {
 // A trace of counters that are read from a pipe into which the test writes.
 class Pipe {
  public:
-  explicit Pipe(GpuCounters asked = GpuCounters::kOn) {
+  explicit Pipe(v1::GpuCounters asked = v1::GPU_COUNTERS_ON) {
     int ends[2];
     EXPECT_EQ(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
     read_.reset(ends[0]);
@@ -142,7 +142,7 @@ pp_nvml_record ProcessOn(uint16_t device, int64_t pid) {
 }
 
 TEST(NvmlCountersTest, FreeMemoryIsThatOfTheFullestGpuOfAProcess) {
-  Pipe pipe(GpuCounters::kAuto);
+  Pipe pipe(v1::GPU_COUNTERS_AUTO);
   for (uint16_t device = 0; device < 3; ++device) {
     pipe.Leave(DeviceOf(device, 1000));
     pipe.Leave(ProcessOn(device, 4700 + device));
@@ -160,7 +160,7 @@ TEST(NvmlCountersTest, FreeMemoryIsThatOfTheFullestGpuOfAProcess) {
 }
 
 TEST(NvmlCountersTest, WhatIsAskedForMemoryAloneAnswersOnceAndWritesNothing) {
-  Pipe pipe(GpuCounters::kOff);
+  Pipe pipe(v1::GPU_COUNTERS_OFF);
   pipe.Leave(DeviceOf(0, 1000));
   pipe.Leave(ProcessOn(0, 4711));
   pipe.Leave(Sample(0, PP_NVML_MEMORY_USED, 400));
@@ -199,13 +199,13 @@ TEST(NvmlCountersTest, MemoryThatCannotBeIsNotKnown) {
 }
 
 TEST(NvmlCountersTest, ARefusalIsToldWhereCountersWereAskedForOnly) {
-  for (const GpuCounters asked : {GpuCounters::kOn, GpuCounters::kAuto}) {
+  for (const v1::GpuCounters asked : {v1::GPU_COUNTERS_ON, v1::GPU_COUNTERS_AUTO}) {
     Pipe pipe(asked);
     pipe.Say(Record(PP_NVML_REFUSED, 0, "there is \x1b none"));
     pipe.Close();
     const ReadBack back = pipe.End();
-    ASSERT_EQ(back.visitor.notices.size(), asked == GpuCounters::kOn ? 1 : 0);
-    if (asked == GpuCounters::kOn) {
+    ASSERT_EQ(back.visitor.notices.size(), asked == v1::GPU_COUNTERS_ON ? 1 : 0);
+    if (asked == v1::GPU_COUNTERS_ON) {
       EXPECT_EQ(back.visitor.notices[0].second,
                 "no counters of GPUs: there is \\x1b none (--gpu-counters off asks for none)");
     }

@@ -1,5 +1,5 @@
 add_executable(daemon_policy_test
-  unit/daemon_policy_amount_text_test.cc unit/daemon_policy_child_rules_test.cc
+  unit/daemon_policy_child_rules_test.cc
   unit/daemon_policy_policy_file_test.cc unit/daemon_policy_policy_test.cc)
 target_link_libraries(daemon_policy_test PRIVATE pp_daemon_policy GTest::gtest_main)
 pp_target_defaults(daemon_policy_test)

@@ -12,8 +12,6 @@
 namespace ptrace_prof {
 namespace {
 
-namespace v1 = ptraceprof::v1;
-
 class Captures : public BothWays {
  protected:
   grpc::Status Create(const v1::CreateCaptureRequest& request, v1::Capture* out) {
@@ -235,7 +233,7 @@ TEST_P(Captures, PagesShowEachOnce) {
   FakeStarter starter;
   starter.end_at_once = true;
   CaptureRegistry::Creation creation{.owner = {::getuid()}};
-  creation.request.pid = Pid(7);
+  SetTarget(Pid(7), &creation.request);
   std::set<std::string> created;
   for (int i = 0; i < 7; ++i) {
     const auto session = serving_.registry().Create(creation, starter);

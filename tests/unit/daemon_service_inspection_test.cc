@@ -13,8 +13,6 @@
 namespace ptrace_prof {
 namespace {
 
-namespace v1 = ptraceprof::v1;
-
 class Inspecting : public BothWays {
  protected:
   grpc::Status Dump(const v1::DumpStacksRequest& request, v1::DumpStacksResponse* response) {
@@ -124,7 +122,7 @@ TEST_P(Inspecting, PagesOfProcessesShowEachOnce) {
 // Starts collectors as another does, and counts them.
 class CountingStarter : public CollectorStarter {
  public:
-  Result<std::unique_ptr<Collector>> Start(const CaptureRequest& request) override {
+  Result<std::unique_ptr<Collector>> Start(const CaptureTask& request) override {
     ++started;
     return local_.Start(request);
   }

@@ -13,8 +13,6 @@
 namespace ptrace_prof {
 namespace {
 
-namespace v1 = ptraceprof::v1;
-
 class Reading : public testing::TestWithParam<Way> {
  protected:
   // A capture whose trace the test writes.

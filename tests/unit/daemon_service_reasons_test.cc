@@ -16,8 +16,6 @@
 namespace ptrace_prof {
 namespace {
 
-namespace v1 = ptraceprof::v1;
-
 class Reasons : public BothWays {
  protected:
   Error Dump(pid_t pid, bool blocking = false, bool nonblocking = false) {

@@ -12,8 +12,6 @@
 namespace ptrace_prof {
 namespace {
 
-namespace v1 = ptraceprof::v1;
-
 class Recording : public BothWays {
  protected:
   // After the call of Record has ended: nothing of it may be left at the target, or anywhere.

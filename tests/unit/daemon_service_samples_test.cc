@@ -17,8 +17,6 @@
 namespace ptrace_prof {
 namespace {
 
-namespace v1 = ptraceprof::v1;
-
 constexpr size_t kUsualLimit = 4 << 20;  // of clients of gRPC that say nothing else
 
 // By text: for each thread and stack, leaf first, how often.
@@ -180,7 +178,7 @@ TEST(BatchAssembly, WhatPointsNowhereIsLostAndWhatNeverEndsIsCut) {
 std::string DeepTrace(int samples, int depth) {
   MemorySink sink;
   StackTable stacks;
-  TraceWriter writer(sink, stacks, CaptureRequest{});
+  TraceWriter writer(sink, stacks, CaptureTask{});
   writer.AddProcess({.pid = Pid(7),
                      .ns_pid = Pid(7),
                      .parent_pid = Pid(1),

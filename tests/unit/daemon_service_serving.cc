@@ -20,8 +20,6 @@
 namespace ptrace_prof {
 namespace {
 
-namespace v1 = ptraceprof::v1;
-
 PeerIdentity Self() { return {.uid = ::getuid(), .gid = ::getgid(), .groups = {}, .pid = Pid(::getpid())}; }
 
 class PeerServices : public ConnectionServices {

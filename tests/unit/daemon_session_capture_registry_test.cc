@@ -64,7 +64,7 @@ TEST_F(Registry, ARequestIdIsOfOneRequest) {
   EXPECT_EQ(Create(kAnn, "once").value(), first);
   CaptureRegistry::Creation other = CreationBy(kAnn);
   other.request_id = "once";
-  other.request.rate_hz = 17;
+  other.request.mutable_spec()->mutable_sample()->set_rate_hz(17);
   EXPECT_EQ(Ask(other).error().reason, Reason::kInvalidRequest);
   EXPECT_EQ(registry_->Check(other, starter_).error().reason, Reason::kInvalidRequest);
   for (const auto& [max_bytes, keep] : {std::pair<uint64_t, bool>{1000, false}, {0, true}}) {
@@ -83,11 +83,11 @@ TEST_F(Registry, WhatNobodyAsksAfterEnds) {
   creation.keep = true;
   const Session kept = Ask(creation).value();
   creation = CreationBy(kAnn);
-  creation.request.duration = Nanos::FromSeconds(3600);
+  SetNanos(Nanos::FromSeconds(3600), creation.request.mutable_spec()->mutable_duration());
   const Session ends_by_itself = Ask(creation).value();
   creation = CreationBy(kAnn);
-  creation.request.mode = CaptureMode::kTrace;
-  creation.request.trace.steps = 3;
+  creation.request.mutable_spec()->set_mode(v1::MODE_TRACE);
+  creation.request.mutable_spec()->mutable_trace()->set_steps(3);
   const Session ends_by_steps = Ask(creation).value();
   const Session heard = Create(kAnn).value();
   const auto listener = heard->Subscribe([] {});
@@ -143,13 +143,13 @@ TEST_F(Registry, ARootWhoMayNotReadAllIsOneUserAmongOthers) {
 
 // What a refusal may name.
 TEST_F(Registry, TheRivalIsOneThatTracesAndNoneThatSamplesInstead) {
-  const auto asked_for = [&](CaptureMode mode) {
+  const auto asked_for = [&](v1::Mode mode) {
     CaptureRegistry::Creation creation = CreationBy(kAnn);
-    creation.request.mode = mode;
+    creation.request.mutable_spec()->set_mode(mode);
     return Ask(creation).value();
   };
-  const Session sampled = asked_for(CaptureMode::kSample);
-  const Session chooses = asked_for(CaptureMode::kAuto);
+  const Session sampled = asked_for(v1::MODE_SAMPLE);
+  const Session chooses = asked_for(v1::MODE_AUTO);
   EXPECT_EQ(chooses->parameters().rival, "");
   FakeCollectorState& its = LastCollector();
   const std::string is_it = "capture " + chooses->parameters().id + " of user 1001";
@@ -159,7 +159,7 @@ TEST_F(Registry, TheRivalIsOneThatTracesAndNoneThatSamplesInstead) {
     std::this_thread::yield();
   }
   ASSERT_FALSE(HasEnded(chooses->Snapshot().state));
-  const Session traces = asked_for(CaptureMode::kTrace);
+  const Session traces = asked_for(v1::MODE_TRACE);
   EXPECT_EQ(traces->parameters().rival, "");
   EXPECT_EQ(Create(kAnn).value()->parameters().rival, "capture " + traces->parameters().id + " of user 1001");
   EXPECT_EQ(Create(kBob).value()->parameters().rival, "");
@@ -227,7 +227,7 @@ TEST_F(Registry, WhereThereIsTooMuchWhoHasMostGivesTheOldest) {
 TEST_F(Registry, ForgetsWhatIsOldUnlessItIsToBeKept) {
   Limit({.retention = Nanos(0)});
   CaptureRegistry::Creation creation{.owner = kAnn, .keep = true};
-  creation.request.pid = Pid(7);
+  SetTarget(Pid(7), &creation.request);
   const Session kept = registry_->Create(creation, starter_).value();
   Complete(kept, LastCollector());
   const std::string id = CreateEnded(kAnn)->parameters().id;
@@ -333,15 +333,15 @@ TEST_F(Registry, DiscardingCancelsHidesAndForgets) {
 TEST_F(Registry, TheServersLimitsHoldWhateverIsAskedFor) {
   Limit({.bytes = 1000, .duration = Nanos::FromSeconds(5)});
   CaptureRegistry::Creation creation{.owner = kAnn, .max_bytes = 1'000'000};
-  creation.request.pid = Pid(7);
+  SetTarget(Pid(7), &creation.request);
   for (const Nanos asked : {Nanos(), Nanos::FromSeconds(2)}) {
-    creation.request.duration = asked;
+    SetNanos(asked, creation.request.mutable_spec()->mutable_duration());
     const Session session = registry_->Create(creation, starter_).value();
-    const Nanos given = LastCollector().request.duration;
+    const Nanos given = DurationOf(LastCollector().request);
     EXPECT_EQ(given, asked == Nanos() ? Nanos::FromSeconds(5) : asked);
     EXPECT_EQ(session->parameters().max_bytes, 1000U);
   }
-  creation.request.duration = Nanos::FromSeconds(10);
+  SetNanos(Nanos::FromSeconds(10), creation.request.mutable_spec()->mutable_duration());
   const auto refused = registry_->Create(creation, starter_);
   ASSERT_TRUE(refused.has_error());
   EXPECT_EQ(refused.error().message, "user 1001 asks for 10 s, and may have captures of 5 s");
@@ -368,20 +368,20 @@ TEST_F(Registry, QuotasLimitHowManyGoOn) {
 TEST_F(Registry, QuotasLimitTheDuration) {
   starter_.allowed = {.name = "short", .captures = {}, .bytes = {}, .duration = Nanos::FromSeconds(10)};
   CaptureRegistry::Creation creation{.owner = kAnn};
-  creation.request.pid = Pid(7);
-  creation.request.duration = Nanos::FromSeconds(11);
+  SetTarget(Pid(7), &creation.request);
+  SetNanos(Nanos::FromSeconds(11), creation.request.mutable_spec()->mutable_duration());
   EXPECT_EQ(registry_->Check(creation, starter_).error().reason, Reason::kQuota);
   const auto refused = registry_->Create(creation, starter_);
   ASSERT_TRUE(refused.has_error());
   EXPECT_EQ(refused.error().code, Code::kResourceExhausted);
   EXPECT_EQ(refused.error().message,
             "user 1001 asks for 11 s, and may have captures of 10 s (quota 'short' of the policy)");
-  creation.request.duration = Nanos();
+  SetNanos(Nanos(), creation.request.mutable_spec()->mutable_duration());
   ASSERT_TRUE(registry_->Create(creation, starter_).has_value());
-  EXPECT_EQ(LastCollector().request.duration, Nanos::FromSeconds(10));
+  EXPECT_EQ(DurationOf(LastCollector().request), Nanos::FromSeconds(10));
   Limit({.duration = Nanos::FromSeconds(5)});
   ASSERT_TRUE(registry_->Create(creation, starter_).has_value());
-  EXPECT_EQ(LastCollector().request.duration, Nanos::FromSeconds(5)) << "the stricter counts";
+  EXPECT_EQ(DurationOf(LastCollector().request), Nanos::FromSeconds(5)) << "the stricter counts";
 }
 
 TEST_F(Registry, QuotasLimitTheBytesOfAllTraces) {
@@ -406,7 +406,7 @@ TEST_F(Registry, QuotasLimitTheBytesOfAllTraces) {
 
 TEST_F(Registry, ACaptureEndsWellAtItsSize) {
   CaptureRegistry::Creation creation{.owner = kAnn, .max_bytes = 100};
-  creation.request.pid = Pid(7);
+  SetTarget(Pid(7), &creation.request);
   const Session session = registry_->Create(creation, starter_).value();
   ASSERT_TRUE(WriteAll(LastCollector().output.get(), SmallTrace(false)));
   ASSERT_TRUE(session->WaitForEnd(kPatience));
@@ -447,8 +447,8 @@ TEST_F(Registry, WhatOthersCallTheirCapturesIsNobodysBusiness) {
 }
 
 TEST_F(Registry, ADumpIsInNoList) {
-  CaptureRequest request;
-  request.pid = Pid(7);
+  CaptureTask request;
+  SetTarget(Pid(7), &request);
   const auto session = registry_->StartHidden(request, kAnn, starter_);
   ASSERT_TRUE(session.has_value());
   EXPECT_TRUE(registry_->List(kAnn).empty());
@@ -458,23 +458,23 @@ TEST_F(Registry, ADumpIsInNoList) {
 
 TEST_F(Registry, ADumpBeyondTheirNumberIsRefusedAndThatIsTold) {
   Limit({.brief_per_user = 1});
-  CaptureRequest request;
-  request.pid = Pid(7);
-  request.verb = CaptureVerb::kDump;
+  CaptureTask request;
+  SetTarget(Pid(7), &request);
+  request.set_verb(CaptureTask::DUMP);
   ASSERT_TRUE(registry_->StartHidden(request, kAnn, starter_).has_value());
   EXPECT_EQ(starter_.refusals, 0);
   EXPECT_EQ(registry_->StartHidden(request, kAnn, starter_).error().reason, Reason::kQuota);
   EXPECT_EQ(starter_.refusals, 1);
   EXPECT_TRUE(registry_->StartHidden(request, kBob, starter_).has_value());
-  request.verb = CaptureVerb::kRecord;
+  request.set_verb(CaptureTask::RECORD);
   EXPECT_TRUE(registry_->StartHidden(request, kAnn, starter_).has_value()) << "live views are counted by themselves";
 }
 
 TEST_F(Registry, ADumpCountsUntilItsAnswerIsTaken) {
   Limit({.brief_per_user = 1});
-  CaptureRequest request;
-  request.pid = Pid(7);
-  request.verb = CaptureVerb::kDump;
+  CaptureTask request;
+  SetTarget(Pid(7), &request);
+  request.set_verb(CaptureTask::DUMP);
   Session held = registry_->StartHidden(request, kAnn, starter_).value();
   Complete(held, LastCollector());
   EXPECT_EQ(registry_->StartHidden(request, kAnn, starter_).error().reason, Reason::kQuota);
@@ -486,9 +486,9 @@ TEST_F(Registry, ADumpThatIsTooLargeFailsAndIsNotStored) {
   constexpr uint64_t kMost = 1 << 20;
   Limit({.brief_bytes = kMost});
   starter_.deaf = true;
-  CaptureRequest request;
-  request.pid = Pid(7);
-  request.verb = CaptureVerb::kDump;
+  CaptureTask request;
+  SetTarget(Pid(7), &request);
+  request.set_verb(CaptureTask::DUMP);
   const Session session = registry_->StartHidden(request, kAnn, starter_).value();
   const auto collector = starter_.started().back();
   const std::string part = SmallTrace(false, 2000);

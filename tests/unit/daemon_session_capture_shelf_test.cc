@@ -25,8 +25,8 @@ CaptureRecord SomeRecord() {
   record.parameters.id = "c1";
   record.parameters.request_id = "a \"word\"\n";
   record.parameters.owner = {kAnn.uid, true};
-  record.parameters.request.pid = Pid(7);
-  record.parameters.request.duration = Nanos::FromSeconds(3);
+  SetTarget(Pid(7), &record.parameters.request);
+  SetNanos(Nanos::FromSeconds(3), record.parameters.request.mutable_spec()->mutable_duration());
   record.parameters.max_bytes = 1 << 20;
   record.parameters.keep = true;
   record.state.created = Nanos(1'700'000'000'123'456'789);
@@ -42,7 +42,7 @@ TEST(CaptureRecord, ComesBackAsItWas) {
   record.state.totals.samples = 12;
   record.state.totals.by_quality[0] = 11;
   record.state.totals.actual_rate_hz = 399.5;
-  record.state.mode = CaptureMode::kTrace;
+  record.state.mode = v1::MODE_TRACE;
   record.state.sampled_because = "because";
   record.state.error = Because(Reason::kDiskFull, "full \xff", "free some", "folder /x");
   record.state.end_message = "ended";
@@ -53,9 +53,9 @@ TEST(CaptureRecord, ComesBackAsItWas) {
   EXPECT_EQ(read.value().parameters.request_id, record.parameters.request_id);
   EXPECT_EQ(read.value().parameters.owner, (CaptureUser{kAnn.uid, true}));
   EXPECT_TRUE(read.value().parameters.keep);
-  EXPECT_EQ(read.value().parameters.request.duration, Nanos::FromSeconds(3));
+  EXPECT_EQ(DurationOf(read.value().parameters.request), Nanos::FromSeconds(3));
   EXPECT_EQ(read.value().state.totals.samples, 12U);
-  EXPECT_EQ(read.value().state.mode, CaptureMode::kTrace);
+  EXPECT_EQ(read.value().state.mode, v1::MODE_TRACE);
   ASSERT_TRUE(read.value().state.error.has_value());
   EXPECT_EQ(read.value().state.error->reason, Reason::kDiskFull);
   EXPECT_EQ(read.value().state.error->message, "full \xff");
@@ -306,7 +306,7 @@ TEST_F(KeptCaptures, ARepeatedRequestFindsThemToo) {
   CaptureRegistry::Creation creation = CreationBy(kAnn);
   creation.request_id = "of one";
   EXPECT_EQ(Ask(creation).value()->parameters().id, "one");
-  creation.request.rate_hz = 17;
+  creation.request.mutable_spec()->mutable_sample()->set_rate_hz(17);
   EXPECT_EQ(Ask(creation).error().reason, Reason::kInvalidRequest) << "of an earlier daemon's, too";
 }
 

@@ -9,16 +9,16 @@
 namespace ptrace_prof {
 namespace {
 
-CaptureRequest Sampling(double max_overhead) {
-  CaptureRequest request;
-  request.pid = Pid(7);
-  request.max_overhead = max_overhead;
+CaptureTask Sampling(double max_overhead) {
+  CaptureTask request;
+  SetTarget(Pid(7), &request);
+  request.mutable_spec()->mutable_sample()->set_max_overhead(max_overhead);
   return request;
 }
 
-CaptureRequest Of(CaptureMode mode) {
-  CaptureRequest request = Sampling(0.01);
-  request.mode = mode;
+CaptureTask Of(v1::Mode mode) {
+  CaptureTask request = Sampling(0.01);
+  request.mutable_spec()->set_mode(mode);
   return request;
 }
 
@@ -54,11 +54,11 @@ TEST(CpuBudget, WhoAsksForMuchGetsHalfOfWhatIsLeft) {
 }
 
 TEST(CpuBudget, TracingTakesAFixedShareOrWhatItUses) {
-  EXPECT_FALSE(GrantCpu(Of(CaptureMode::kTrace), 0.09).has_value());
-  EXPECT_DOUBLE_EQ(GrantCpu(Of(CaptureMode::kTrace), 0.1).value().cores, 0.1);
-  EXPECT_DOUBLE_EQ(GrantCpu(Of(CaptureMode::kAuto), 0.1).value().cores, 0.1);
+  EXPECT_FALSE(GrantCpu(Of(v1::MODE_TRACE), 0.09).has_value());
+  EXPECT_DOUBLE_EQ(GrantCpu(Of(v1::MODE_TRACE), 0.1).value().cores, 0.1);
+  EXPECT_DOUBLE_EQ(GrantCpu(Of(v1::MODE_AUTO), 0.1).value().cores, 0.1);
   CaptureParameters parameters;
-  parameters.request = Of(CaptureMode::kTrace);
+  parameters.request = Of(v1::MODE_TRACE);
   parameters.cpu_cores = 0.1;
   CaptureSnapshot now;
   now.cpu = Nanos::FromSeconds(1);
@@ -70,26 +70,26 @@ TEST(CpuBudget, TracingTakesAFixedShareOrWhatItUses) {
   now.cpu = Nanos::FromSeconds(1e6);
   EXPECT_DOUBLE_EQ(CpuTaken(parameters, now), 1) << "whatever a collector says of itself";
   now.cpu = Nanos::FromSeconds(5);
-  parameters.request.mode = CaptureMode::kAuto;
-  now.mode = CaptureMode::kSample;
+  parameters.request.mutable_spec()->set_mode(v1::MODE_AUTO);
+  now.mode = v1::MODE_SAMPLE;
   EXPECT_DOUBLE_EQ(CpuTaken(parameters, now), 0.1) << "samples keep to what they may use";
 }
 
 TEST(CpuBudget, NothingLimitedStaysUnlimited) {
-  CaptureRequest request = Sampling(0);
-  request.rate_hz = 0;
+  CaptureTask request = Sampling(0);
+  request.mutable_spec()->mutable_sample()->set_rate_hz(0);
   NarrowTo(GrantCpu(request, 1).value(), request);
-  EXPECT_DOUBLE_EQ(request.max_overhead, 0.5);
-  EXPECT_GT(request.rate_hz, 0) << "as fast as possible knows no limit";
-  request = Of(CaptureMode::kAuto);
-  request.max_overhead = 0;
+  EXPECT_DOUBLE_EQ(OverheadLimitOf(request.spec().sample()), 0.5);
+  EXPECT_GT(RateOf(request.spec().sample()), 0) << "as fast as possible knows no limit";
+  request = Of(v1::MODE_AUTO);
+  request.mutable_spec()->mutable_sample()->set_max_overhead(0);
   NarrowTo(GrantCpu(request, 1).value(), request);
-  EXPECT_DOUBLE_EQ(request.max_overhead, 0.1) << "should it come to samples";
+  EXPECT_DOUBLE_EQ(OverheadLimitOf(request.spec().sample()), 0.1) << "should it come to samples";
 }
 
 TEST(CpuBudget, BriefOnesCountNothing) {
-  CaptureRequest dump = Sampling(0);
-  dump.verb = CaptureVerb::kDump;
+  CaptureTask dump = Sampling(0);
+  dump.set_verb(CaptureTask::DUMP);
   EXPECT_DOUBLE_EQ(GrantCpu(dump, -1).value().cores, 0);
 }
 
@@ -98,7 +98,7 @@ class BudgetOfTheRegistry : public testing::Test, protected PlayedCaptures {
   BudgetOfTheRegistry() { registry_ = std::make_unique<CaptureRegistry>(folder_.path(), CaptureLimits()); }
   ~BudgetOfTheRegistry() override { registry_.reset(); }  // before its folder
 
-  Result<Session> Create(CaptureUser owner, const CaptureRequest& request) {
+  Result<Session> Create(CaptureUser owner, const CaptureTask& request) {
     CaptureRegistry::Creation creation = CreationBy(owner);
     creation.request = request;
     return Ask(creation);
@@ -115,12 +115,12 @@ class BudgetOfTheRegistry : public testing::Test, protected PlayedCaptures {
 TEST_F(BudgetOfTheRegistry, IsForEverybodyTogether) {
   starter_.budget = 0.1;
   const Session greedy = Create({1001}, Sampling(0)).value();
-  EXPECT_DOUBLE_EQ(LastCollector().request.max_overhead, 0.05) << "what its collector is told";
+  EXPECT_DOUBLE_EQ(OverheadLimitOf(LastCollector().request.spec().sample()), 0.05) << "what its collector is told";
   std::vector<Session> others;
   for (uint32_t user = 1002; user < 1007; ++user) {
     others.push_back(Create({user}, Sampling(0.01)).value());
   }
-  EXPECT_DOUBLE_EQ(LastCollector().request.max_overhead, 0.01);
+  EXPECT_DOUBLE_EQ(OverheadLimitOf(LastCollector().request.spec().sample()), 0.01);
   EXPECT_NEAR(registry_->Usage(kRoot).cpu_cores, 0.1, 1e-9);
   const auto one_too_many = Create({1008}, Sampling(0.01));
   ASSERT_TRUE(one_too_many.has_error());
@@ -138,7 +138,7 @@ TEST_F(BudgetOfTheRegistry, IsForEverybodyTogether) {
 
 TEST_F(BudgetOfTheRegistry, WithoutOneNothingIsNarrowed) {
   const Session session = Create({1001}, Sampling(0)).value();
-  EXPECT_DOUBLE_EQ(LastCollector().request.max_overhead, 0);
+  EXPECT_DOUBLE_EQ(OverheadLimitOf(LastCollector().request.spec().sample()), 0);
   EXPECT_TRUE(NoticesOf(session).empty());
 }
 

@@ -45,7 +45,7 @@ class FakeCollector : public Collector {
 
 }  // namespace
 
-Result<std::unique_ptr<Collector>> FakeStarter::Start(const CaptureRequest& request) {
+Result<std::unique_ptr<Collector>> FakeStarter::Start(const CaptureTask& request) {
   while (is_slow) {
     ::poll(nullptr, 0, 1);
   }
@@ -81,8 +81,8 @@ void FakeStarter::Forget() {
 std::string SmallTrace(bool with_end, uint32_t samples) {
   MemorySink sink;
   StackTable stacks;
-  CaptureRequest request;
-  request.pid = Pid(7);
+  CaptureTask request;
+  SetTarget(Pid(7), &request);
   TraceWriter writer(sink, stacks, request);
   ProcessInfo process;
   process.pid = process.ns_pid = Pid(7);

@@ -18,7 +18,7 @@ namespace ptrace_prof {
 // What one collector and the test share.
 struct FakeCollectorState {
   UniqueFd output;  // the test writes here, and closes it: the end of the trace
-  CaptureRequest request;
+  CaptureTask request;
   std::atomic<bool> stopped = false;
   std::atomic<bool> killed = false;
   std::atomic<bool> ended = false;   // although its output is open, which somebody else holds
@@ -28,10 +28,10 @@ struct FakeCollectorState {
 
 class FakeStarter : public CollectorStarter {
  public:
-  Result<std::unique_ptr<Collector>> Start(const CaptureRequest& request) override;
+  Result<std::unique_ptr<Collector>> Start(const CaptureTask& request) override;
   UserQuota quota() override { return allowed; }
   std::optional<double> cpu_budget() override { return budget; }
-  void Refused(const CaptureRequest&, const Error&, const std::string& quota) override {
+  void Refused(const CaptureTask&, const Error&, const std::string& quota) override {
     ++refusals;
     refused_by = quota;
   }

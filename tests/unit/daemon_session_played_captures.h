@@ -24,7 +24,7 @@ class PlayedCaptures {
 
   static CaptureRegistry::Creation CreationBy(CaptureUser owner, const std::string& id = "") {
     CaptureRegistry::Creation creation{.id = id, .request_id = {}, .owner = owner};
-    creation.request.pid = Pid(7);
+    SetTarget(Pid(7), &creation.request);
     return creation;
   }
   Result<Session> Ask(const CaptureRegistry::Creation& creation) { return registry_->Create(creation, starter_); }

@@ -14,20 +14,20 @@ Pid Parent(Pid pid) {
   return found == parents.end() ? Pid() : Pid(found->second);
 }
 
-std::vector<uint8_t> Meeting(const std::vector<CaptureRequest>& captures) {
-  std::vector<const CaptureRequest*> all;
-  for (const CaptureRequest& one : captures) {
+std::vector<uint8_t> Meeting(const std::vector<CaptureTask>& captures) {
+  std::vector<const CaptureTask*> all;
+  for (const CaptureTask& one : captures) {
     all.push_back(&one);
   }
   return MeetingCaptures(all, Parent);
 }
 
-CaptureRequest Of(int32_t pid) {
-  CaptureRequest request;
-  request.verb = CaptureVerb::kRecord;
-  request.mode = CaptureMode::kSample;
-  request.pid = Pid(pid);
-  request.subprocesses = true;
+CaptureTask Of(int32_t pid) {
+  CaptureTask request;
+  request.set_verb(CaptureTask::RECORD);
+  request.mutable_spec()->set_mode(v1::MODE_SAMPLE);
+  SetTarget(Pid(pid), &request);
+  request.mutable_spec()->mutable_sample()->set_no_subprocesses(false);
   return request;
 }
 
@@ -39,21 +39,21 @@ TEST(StopShares, TheSameProcess) { EXPECT_EQ(Meeting({Of(20), Of(20), Of(40), Of
 
 TEST(StopShares, AProcessAndItsDescendants) {
   EXPECT_EQ(Meeting({Of(10), Of(21), Of(30)}), (Counts{3, 2, 2}));
-  CaptureRequest alone = Of(10);
-  alone.subprocesses = false;
+  CaptureTask alone = Of(10);
+  alone.mutable_spec()->mutable_sample()->set_no_subprocesses(true);
   EXPECT_EQ(Meeting({alone, Of(21), Of(30)}), (Counts{1, 1, 1}));
 }
 
 TEST(StopShares, WhoStopsNobodyCountsForNone) {
-  CaptureRequest torn = Of(20), trace = Of(20), dump = Of(20);
-  torn.stops = StopPolicy::kNone;
-  trace.mode = CaptureMode::kTrace;
-  dump.verb = CaptureVerb::kDump;
+  CaptureTask torn = Of(20), trace = Of(20), dump = Of(20);
+  torn.mutable_spec()->mutable_sample()->set_nonblocking(true);
+  trace.mutable_spec()->set_mode(v1::MODE_TRACE);
+  dump.set_verb(CaptureTask::DUMP);
   EXPECT_EQ(Meeting({Of(20), torn, trace, dump, Of(20)}), (Counts{2, 1, 1, 1, 2}));
 }
 
 TEST(StopShares, NoMoreThanAByteTells) {
-  EXPECT_EQ(Meeting(std::vector<CaptureRequest>(300, Of(20))), Counts(300, 255));
+  EXPECT_EQ(Meeting(std::vector<CaptureTask>(300, Of(20))), Counts(300, 255));
 }
 
 TEST(StopShares, ParentsOfLivingProcesses) {

@@ -74,8 +74,8 @@ void ExpectSame(const ProcessEntry& a, const ProcessEntry& b) {
 std::string Listing(size_t entries) {
   MemorySink sink;
   const StackTable stacks;
-  CaptureRequest request;
-  request.verb = CaptureVerb::kList;
+  CaptureTask request;
+  request.set_verb(CaptureTask::LIST);
   TraceWriter writer(sink, stacks, request, FixedOrigin());
   for (size_t i = 0; i < entries; ++i) {
     writer.AddProcessEntry(FullEntry());
@@ -100,7 +100,7 @@ TEST(Inspection, ComesBackAsItWas) {
     EXPECT_EQ(back.visitor.checks[0].remedy, "reboot");
     EXPECT_EQ(back.visitor.checks[0].code, Code::kPermissionDenied);
     ASSERT_EQ(back.visitor.requests.size(), 1u);
-    EXPECT_EQ(back.visitor.requests[0].verb, CaptureVerb::kList);
+    EXPECT_EQ(back.visitor.requests[0].verb(), CaptureTask::LIST);
   }
 }
 

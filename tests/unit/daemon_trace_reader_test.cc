@@ -63,7 +63,7 @@ std::string Preamble() {
   pf::TracePacket header;
   header.set_trusted_packet_sequence_id(1);
   header.set_sequence_flags(pf::TracePacket::SEQ_INCREMENTAL_STATE_CLEARED);
-  header.MutableExtension(trace::ptrace_prof)->mutable_header()->add_request("pid=1");
+  header.MutableExtension(trace::ptrace_prof)->mutable_header()->set_task(CaptureTask().SerializeAsString());
   pf::TracePacket thread;
   thread.set_trusted_packet_sequence_id(7);
   thread.set_sequence_flags(pf::TracePacket::SEQ_INCREMENTAL_STATE_CLEARED);

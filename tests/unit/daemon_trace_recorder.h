@@ -52,7 +52,7 @@ struct RecordedCounter {
 
 class Recorder : public TraceVisitor {
  public:
-  void OnRequest(const CaptureRequest& request) override { requests.push_back(request); }
+  void OnRequest(const CaptureTask& request) override { requests.push_back(request); }
   void OnProcess(const ProcessInfo& process) override { processes.push_back(process); }
   void OnThread(TrackId track, const ThreadInfo& thread) override { threads[track].infos.push_back(thread); }
   void OnSample(TrackId track, Nanos when, StackId stack, SampleQuality quality) override {
@@ -79,7 +79,7 @@ class Recorder : public TraceVisitor {
   void OnEnd(const EndInfo& info) override { ends.push_back(info); }
 
   const TraceReader* reader = nullptr;
-  std::vector<CaptureRequest> requests;
+  std::vector<CaptureTask> requests;
   std::vector<ProcessInfo> processes;
   std::map<TrackId, RecordedThread> threads;
   std::vector<RecordedCounter> counters;  // by CounterId
@@ -100,9 +100,9 @@ inline TraceOrigin FixedOrigin() {
   return origin;
 }
 
-inline CaptureRequest RequestFor(int32_t pid) {
-  CaptureRequest request;
-  request.pid = Pid(pid);
+inline CaptureTask RequestFor(int32_t pid) {
+  CaptureTask request;
+  SetTarget(Pid(pid), &request);
   return request;
 }
 

@@ -223,7 +223,7 @@ TEST_P(RoundTrip, TellsWhatItWasTold) {
   EXPECT_EQ(back.visitor.processes[0].rank, 0);
   EXPECT_EQ(back.visitor.processes[0].world_size, 8);
   ASSERT_EQ(back.visitor.requests.size(), 1u);
-  EXPECT_EQ(back.visitor.requests[0].pid, Pid(100));
+  EXPECT_EQ(TargetOf(back.visitor.requests[0]), Pid(100));
   ASSERT_EQ(back.visitor.ends.size(), 1u);
   EXPECT_EQ(back.visitor.ends[0].code, Code::kGone);
   EXPECT_EQ(back.visitor.ends[0].message, "it became another");

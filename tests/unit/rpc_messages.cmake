@@ -1,4 +1,10 @@
-add_executable(rpc_messages_test unit/rpc_messages_request_from_message_test.cc unit/rpc_messages_spec_message_test.cc)
+add_executable(rpc_messages_test
+  unit/rpc_messages_check_spec_test.cc
+  unit/rpc_messages_name_glob_test.cc
+  unit/rpc_messages_option_table_test.cc
+  unit/rpc_messages_quantity_test.cc
+  unit/rpc_messages_step_schedule_test.cc
+  unit/rpc_messages_task_test.cc)
 target_link_libraries(rpc_messages_test PRIVATE pp_rpc_messages GTest::gtest_main)
 pp_target_defaults(rpc_messages_test)
 set_target_properties(rpc_messages_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/tests)

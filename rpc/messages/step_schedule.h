@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "attach/base/result.h"
+#include "rpc/messages/capture_task.h"
 
 namespace ptrace_prof {
 
@@ -32,19 +33,9 @@ enum class StepDuty : uint8_t {
   kWarnRecordBeforeWarmup,  //
 };
 
-struct StepSchedule {
-  uint32_t skip_first = 0;
-  uint32_t wait = 0;
-  uint32_t warmup = 0;
-  uint32_t active = 1;
-  uint32_t repeat = 0;
-
-  StepAction ActionAt(uint64_t step) const;
-  // Nothing will be recorded from this step on.
-  bool IsOverAt(uint64_t step) const;
-
-  bool operator==(const StepSchedule&) const = default;
-};
+StepAction ActionAt(const v1::StepSchedule& schedule, uint64_t step);
+// Nothing will be recorded from this step on.
+bool IsOverAt(const v1::StepSchedule& schedule, uint64_t step);
 
 // `next` empty: the recording ends here.
 std::span<const StepDuty> DutiesBetween(StepAction before, std::optional<StepAction> next);
@@ -53,9 +44,9 @@ std::string_view WarningOf(StepDuty duty);
 
 // "skip_first=10,wait=1,warmup=1,active=3,repeat=2": any order, each at most once, active needed. The error names the
 // word, what is wrong with it, and what may stand there.
-Result<StepSchedule> ParseStepSchedule(std::string_view text);
-std::string PrintStepSchedule(const StepSchedule& schedule);
+Result<v1::StepSchedule> ParseStepSchedule(std::string_view text);
+std::string PrintStepSchedule(const v1::StepSchedule& schedule);
 // Something legal that the user should know; empty if there is nothing.
-std::string_view CautionOf(const StepSchedule& schedule);
+std::string_view CautionOf(const v1::StepSchedule& schedule);
 
 }  // namespace ptrace_prof

@@ -3,7 +3,8 @@
 
 #include <map>
 
-#include "daemon/trace/step_schedule.h"
+#include "rpc/messages/step_schedule.h"
+#include "tests/unit/rpc_messages_asked_steps.h"
 
 namespace ptrace_prof {
 namespace {
@@ -11,10 +12,11 @@ namespace {
 using enum StepAction;
 using enum StepDuty;
 
-std::string Actions(const StepSchedule& schedule, uint64_t steps) {
+std::string Actions(const Schedule& asked, uint64_t steps) {
+  const v1::StepSchedule schedule = MessageOf(asked);
   std::string text;
   for (uint64_t step = 0; step < steps; ++step) {
-    text += "-wrS"[static_cast<size_t>(schedule.ActionAt(step))];
+    text += "-wrS"[static_cast<size_t>(ActionAt(schedule, step))];
   }
   return text;
 }
@@ -31,10 +33,11 @@ TEST(StepScheduleTest, GoesAsTorchs) {
 }
 
 TEST(StepScheduleTest, IsOverAfterItsRepeats) {
-  const StepSchedule schedule{.skip_first = 2, .wait = 1, .warmup = 1, .active = 1, .repeat = 2};
-  EXPECT_FALSE(schedule.IsOverAt(7));
-  EXPECT_TRUE(schedule.IsOverAt(8));
-  EXPECT_FALSE((StepSchedule{.active = 1}.IsOverAt(UINT64_MAX)));
+  const v1::StepSchedule schedule =
+      MessageOf({.skip_first = 2, .wait = 1, .warmup = 1, .active = 1, .repeat = 2});
+  EXPECT_FALSE(IsOverAt(schedule, 7));
+  EXPECT_TRUE(IsOverAt(schedule, 8));
+  EXPECT_FALSE(IsOverAt(MessageOf({.active = 1}), UINT64_MAX));
 }
 
 TEST(StepScheduleTest, DutiesAreTorchsTable) {
@@ -74,11 +77,13 @@ TEST(StepScheduleTest, DutiesAreTorchsTable) {
 TEST(StepScheduleTest, ReadsItsWords) {
   const auto schedule = ParseStepSchedule("active=3,wait=1,skip_first=10,repeat=2,warmup=4");
   ASSERT_TRUE(schedule.has_value());
-  EXPECT_EQ(schedule.value(), (StepSchedule{.skip_first = 10, .wait = 1, .warmup = 4, .active = 3, .repeat = 2}));
+  EXPECT_EQ(schedule.value().SerializeAsString(),
+            MessageOf({.skip_first = 10, .wait = 1, .warmup = 4, .active = 3, .repeat = 2}).SerializeAsString());
   EXPECT_EQ(PrintStepSchedule(schedule.value()), "skip_first=10,wait=1,warmup=4,active=3,repeat=2");
-  EXPECT_EQ(ParseStepSchedule(PrintStepSchedule(schedule.value())).value(), schedule.value());
+  EXPECT_EQ(PrintStepSchedule(ParseStepSchedule(PrintStepSchedule(schedule.value())).value()),
+            PrintStepSchedule(schedule.value()));
   EXPECT_EQ(CautionOf(schedule.value()), "");
-  EXPECT_NE(CautionOf({.active = 1}), "");
+  EXPECT_NE(CautionOf(MessageOf({.active = 1})), "");
 }
 
 TEST(StepScheduleTest, RefusesWhatIsNone) {

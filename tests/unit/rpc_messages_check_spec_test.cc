@@ -7,13 +7,11 @@
 #include <limits>
 
 #include "ptraceprof/v1/capture_service.pb.h"
-#include "rpc/messages/request_from_message.h"
-#include "rpc/messages/spec_message.h"
+#include "rpc/messages/check_spec.h"
+#include "rpc/messages/task_from_message.h"
 
 namespace ptrace_prof {
 namespace {
-
-namespace v1 = ptraceprof::v1;
 
 struct Bad {
   const char* named;
@@ -89,7 +87,6 @@ const Bad kBad[] = {
      }},
     {"max_depth", [](v1::CaptureSpec& spec) { spec.mutable_sample()->set_max_depth(1'000'001); }},
     {"max_depth", [](v1::CaptureSpec& spec) { spec.mutable_sample()->set_max_depth(UINT32_MAX); }},
-    {"idle", [](v1::CaptureSpec& spec) { spec.mutable_sample()->set_idle(static_cast<v1::IdlePolicy>(17)); }},
     {"threads", Threads(4097, 7)},
     {"threads", Threads(1, 0)},
     {"threads", Threads(1, -7)},
@@ -101,13 +98,13 @@ const Bad kBad[] = {
      }},
 };
 
-TEST(RequestFromMessage, RefusesWhatMakesNoSenseAndNamesIt) {
-  ASSERT_TRUE(RequestFrom(Good()).has_value());
+TEST(CheckSpec, RefusesWhatMakesNoSenseAndNamesIt) {
+  ASSERT_TRUE(TaskFrom(Good()).has_value());
   int row = 0;
   for (const Bad& bad : kBad) {
     v1::CaptureSpec spec = Good();
     bad.change(spec);
-    const auto request = RequestFrom(spec);
+    const auto request = TaskFrom(spec);
     ASSERT_TRUE(request.has_error()) << "row " << row << ": " << spec.ShortDebugString();
     EXPECT_EQ(request.error().code, Code::kInvalidArgument);
     EXPECT_NE(request.error().message.find(bad.named), std::string::npos) << request.error().message;
@@ -115,78 +112,70 @@ TEST(RequestFromMessage, RefusesWhatMakesNoSenseAndNamesIt) {
   }
 }
 
-TEST(RequestFromMessage, AnUnknownModeIsNotYet) {
-  v1::CaptureSpec spec = Good();
-  spec.set_mode(static_cast<v1::Mode>(77));
-  EXPECT_EQ(RequestFrom(spec).error().code, Code::kUnimplemented);
+TEST(CheckSpec, AChoiceOfTheFutureIsNotYet) {
+  const std::function<void(v1::CaptureSpec&)> changes[] = {
+      [](v1::CaptureSpec& spec) { spec.set_mode(static_cast<v1::Mode>(77)); },
+      [](v1::CaptureSpec& spec) { spec.set_gpu(static_cast<v1::GpuDetail>(77)); },
+      [](v1::CaptureSpec& spec) { spec.set_gpu_counters(static_cast<v1::GpuCounters>(77)); },
+      [](v1::CaptureSpec& spec) { spec.mutable_sample()->set_idle(static_cast<v1::IdlePolicy>(77)); },
+  };
+  for (const auto& change : changes) {
+    v1::CaptureSpec spec = Good();
+    change(spec);
+    ASSERT_TRUE(TaskFrom(spec).has_error());
+    EXPECT_EQ(TaskFrom(spec).error().code, Code::kUnimplemented);
+    EXPECT_EQ(TaskFrom(spec).error().reason, Reason::kNotYet);
+  }
 }
 
-TEST(RequestFromMessage, OnlyWhatComesInCanBeForced) {
+TEST(CheckSpec, OnlyWhatComesInCanBeForced) {
   v1::CaptureSpec spec = Good();
   spec.set_force(true);
-  EXPECT_EQ(RequestFrom(spec).error().code, Code::kInvalidArgument);
+  EXPECT_EQ(TaskFrom(spec).error().code, Code::kInvalidArgument);
   spec.set_gpu(v1::GPU_DETAIL_COARSE);
-  ASSERT_TRUE(RequestFrom(spec).has_value());
-  EXPECT_TRUE(RequestFrom(spec).value().force);
+  ASSERT_TRUE(TaskFrom(spec).has_value());
+  EXPECT_TRUE(TaskFrom(spec).value().spec().force());
 }
 
-TEST(RequestFromMessage, ATraceKeepsItsOptions) {
-  CaptureRequest asked;
-  asked.pid = Pid(4711);
-  asked.mode = CaptureMode::kTrace;
-  asked.force = true;
-  asked.trace = {.c_calls = true,
-                 .buffer_bytes = uint64_t{8} << 20,
-                 .min_duration = Nanos(1'500),
-                 .filter = {"train.*"},
-                 .exclude = {"a,b", "?"},
-                 .max_overhead = 0.05};
-  v1::CaptureSpec spec;
-  FillSpec(asked, &spec);
-  const auto read = RequestFrom(spec);
-  ASSERT_TRUE(read.has_value()) << read.error().message;
-  EXPECT_EQ(read.value().mode, CaptureMode::kTrace);
-  EXPECT_TRUE(read.value().trace.c_calls);
-  EXPECT_TRUE(read.value().force);
-  EXPECT_EQ(read.value().trace.buffer_bytes, uint64_t{8} << 20);
-  EXPECT_EQ(read.value().trace.min_duration, Nanos(1'500));
-  EXPECT_EQ(read.value().trace.filter, asked.trace.filter);
-  EXPECT_EQ(read.value().trace.exclude, asked.trace.exclude);
-  EXPECT_EQ(read.value().trace.max_overhead, 0.05);
-  spec.mutable_trace()->set_max_overhead(2);
-  EXPECT_EQ(RequestFrom(spec).error().code, Code::kInvalidArgument);
-  spec.mutable_trace()->set_max_overhead(0);
-  spec.set_mode(v1::MODE_SAMPLE);
-  EXPECT_EQ(RequestFrom(spec).error().code, Code::kInvalidArgument);
+v1::CaptureSpec Traced() {
+  v1::CaptureSpec spec = Good();
+  spec.set_mode(v1::MODE_TRACE);
+  return spec;
 }
 
-TEST(RequestFromMessage, StepsComeBackAsTheyWere) {
-  CaptureRequest asked;
-  asked.pid = Pid(4711);
-  asked.mode = CaptureMode::kTrace;
-  asked.trace.steps = 3;
-  asked.trace.on_full = OnFull::kStop;
-  asked.gpu = GpuCaptureDetail::kCoarse;
-  v1::CaptureSpec spec;
-  FillSpec(asked, &spec);
-  auto read = RequestFrom(spec);
-  ASSERT_TRUE(read.has_value()) << read.error().message;
-  EXPECT_EQ(read.value().trace.steps, 3U);
-  EXPECT_EQ(read.value().trace.on_full, OnFull::kStop);
-  EXPECT_EQ(read.value().gpu, GpuCaptureDetail::kCoarse);
-  EXPECT_FALSE(read.value().trace.schedule.has_value());
-  asked.trace.on_full = OnFull::kThrottle;
-  asked.trace.steps = 0;
-  asked.trace.schedule = StepSchedule{.skip_first = 1, .wait = 2, .warmup = 3, .active = 4, .repeat = 5};
-  spec.Clear();
-  FillSpec(asked, &spec);
-  read = RequestFrom(spec);
-  ASSERT_TRUE(read.has_value()) << read.error().message;
-  EXPECT_EQ(read.value().trace.schedule, asked.trace.schedule);
-  EXPECT_EQ(read.value().trace.on_full, OnFull::kThrottle);
+TEST(CheckSpec, BadPatternsAreRefusedByName) {
+  const std::pair<std::function<void(v1::CaptureSpec&)>, std::string> rows[] = {
+      {[](v1::CaptureSpec& spec) { spec.mutable_trace()->add_filter("[a-z"); }, "'[a-z'"},
+      {[](v1::CaptureSpec& spec) { spec.mutable_trace()->add_exclude("x\\"); }, "trace.exclude: 'x\\'"},
+      {[](v1::CaptureSpec& spec) { spec.mutable_trace()->add_filter(""); }, "trace.filter: '' is no pattern"},
+      {[](v1::CaptureSpec& spec) {
+         spec.set_mode(v1::MODE_SAMPLE);
+         spec.mutable_trace()->add_filter("f");
+       },
+       "trace.filter goes with MODE_TRACE or MODE_AUTO, and not with MODE_SAMPLE"},
+  };
+  for (const auto& [change, named] : rows) {
+    v1::CaptureSpec spec = Traced();
+    change(spec);
+    const auto read = TaskFrom(spec);
+    ASSERT_TRUE(read.has_error()) << named;
+    EXPECT_EQ(read.error().code, Code::kInvalidArgument);
+    EXPECT_NE(read.error().message.find(named), std::string::npos) << read.error().message;
+    EXPECT_FALSE(read.error().remedy.empty());
+  }
 }
 
-TEST(RequestFromMessage, RefusesStepsThatMakeNoSense) {
+TEST(CheckSpec, AskedOnTheCommandLineItIsNamedByItsFlag) {
+  v1::CaptureSpec spec = Traced();
+  spec.mutable_sample()->set_gil_only(true);
+  EXPECT_EQ(CheckSpec(spec, SpecDoor::kCommandLine).error().message,
+            "--gil goes with --mode sample, and not with --mode trace");
+  spec = Good();
+  spec.mutable_sample()->set_rate_hz(1e9);
+  EXPECT_NE(CheckSpec(spec, SpecDoor::kCommandLine).error().remedy.find("or max"), std::string::npos);
+}
+
+TEST(CheckSpec, RefusesStepsThatMakeNoSense) {
   const struct {
     void (*change)(v1::TraceOptions&);
     const char* named;
@@ -204,16 +193,12 @@ TEST(RequestFromMessage, RefusesStepsThatMakeNoSense) {
          t.set_steps(1);
        },
        "both"},
-      {[](v1::TraceOptions& t) { t.set_on_full(static_cast<v1::OnFull>(77)); }, "trace.on_full"},
+      {[](v1::TraceOptions& t) { t.set_on_full(static_cast<v1::OnFull>(77)); }, "trace.on_full", Code::kUnimplemented},
   };
   for (const auto& row : rows) {
-    CaptureRequest asked;
-    asked.pid = Pid(4711);
-    asked.mode = CaptureMode::kTrace;
-    v1::CaptureSpec spec;
-    FillSpec(asked, &spec);
+    v1::CaptureSpec spec = Traced();
     row.change(*spec.mutable_trace());
-    const auto read = RequestFrom(spec);
+    const auto read = TaskFrom(spec);
     ASSERT_TRUE(read.has_error()) << row.named;
     EXPECT_EQ(read.error().code, row.code) << row.named;
     EXPECT_NE(read.error().message.find(row.named), std::string::npos) << read.error().message;
@@ -221,7 +206,7 @@ TEST(RequestFromMessage, RefusesStepsThatMakeNoSense) {
   }
 }
 
-TEST(RequestFromMessage, PatternsAreBoundedBeforeAnybodyReadsThem) {
+TEST(CheckSpec, PatternsAreBoundedBeforeAnybodyReadsThem) {
   const std::function<void(v1::TraceOptions&)> changes[] = {
       [](v1::TraceOptions& t) { t.add_filter(std::string(3'000'000, '*')); },
       [](v1::TraceOptions& t) { t.add_exclude(std::string(257, 'x')); },
@@ -237,7 +222,7 @@ TEST(RequestFromMessage, PatternsAreBoundedBeforeAnybodyReadsThem) {
     v1::CaptureSpec spec = Good();
     spec.set_mode(v1::MODE_TRACE);
     change(*spec.mutable_trace());
-    const auto read = RequestFrom(spec);
+    const auto read = TaskFrom(spec);
     ASSERT_TRUE(read.has_error()) << spec.ShortDebugString().substr(0, 200);
     EXPECT_EQ(read.error().code, Code::kInvalidArgument);
     EXPECT_LT(read.error().message.size(), 1000U);
@@ -245,7 +230,7 @@ TEST(RequestFromMessage, PatternsAreBoundedBeforeAnybodyReadsThem) {
   }
 }
 
-TEST(RequestFromMessage, OptionsAboutSamplesAreRefusedWithATrace) {
+TEST(CheckSpec, OptionsAboutSamplesAreRefusedWithATrace) {
   for (const char* name : {"rate_hz", "as_fast_as_possible", "max_overhead", "no_overhead_limit", "idle", "threads",
                            "gil_only", "blocking", "nonblocking", "max_stopped", "no_stopped_limit"}) {
     v1::CaptureSpec spec = Good();
@@ -265,47 +250,69 @@ TEST(RequestFromMessage, OptionsAboutSamplesAreRefusedWithATrace) {
         break;
       default: sample.add_threads(7);
     }
-    const auto read = RequestFrom(spec);
+    const auto read = TaskFrom(spec);
     ASSERT_TRUE(read.has_error()) << name;
     EXPECT_EQ(read.error().code, Code::kInvalidArgument);
     EXPECT_NE(read.error().message.find(name), std::string::npos) << read.error().message;
   }
 }
 
-TEST(RequestFromMessage, WhoLeavesTheChoiceToUsMayGiveOptionsOfBoth) {
-  CaptureRequest asked;
-  asked.pid = Pid(4711);
-  asked.mode = CaptureMode::kAuto;
-  asked.trace.c_calls = true;
-  asked.rate_hz = 100;
-  v1::CaptureSpec spec;
-  FillSpec(asked, &spec);
-  EXPECT_EQ(spec.mode(), v1::MODE_AUTO);
-  const auto read = RequestFrom(spec);
+TEST(CheckSpec, AutoTakesOptionsOfBoth) {
+  v1::CaptureSpec spec = Good();
+  spec.set_mode(v1::MODE_AUTO);
+  spec.mutable_trace()->set_c_calls(true);
+  spec.mutable_sample()->set_rate_hz(50);
+  const auto read = TaskFrom(spec);
   ASSERT_TRUE(read.has_value()) << read.error().message;
-  EXPECT_EQ(read.value().mode, CaptureMode::kAuto);
-  EXPECT_TRUE(read.value().trace.c_calls);
-  EXPECT_EQ(read.value().rate_hz, 100);
-  EXPECT_EQ(read.value().trace.max_overhead, 0);
+  EXPECT_EQ(read.value().spec().mode(), v1::MODE_AUTO);
+  EXPECT_TRUE(read.value().spec().trace().c_calls());
+  EXPECT_EQ(RateOf(read.value().spec().sample()), 50);
+  for (const auto& about_samples : {&v1::SampleOptions::set_gil_only, &v1::SampleOptions::set_blocking,
+                                    &v1::SampleOptions::set_nonblocking}) {
+    v1::CaptureSpec refused = spec;
+    (refused.mutable_sample()->*about_samples)(true);
+    EXPECT_TRUE(TaskFrom(refused).has_error());
+  }
 }
 
-TEST(RequestFromMessage, TracesWithinALimitUnlessToldOtherwise) {
-  v1::CaptureSpec spec;
-  spec.mutable_target()->set_pid(4711);
+TEST(CheckSpec, AutoTracesWithinALimitUnlessAskedOtherwise) {
+  const auto limit_of = [](const v1::CaptureSpec& spec) { return TaskFrom(spec).value().spec().trace().max_overhead(); };
+  v1::CaptureSpec spec = Good();
   spec.set_mode(v1::MODE_AUTO);
-  EXPECT_EQ(RequestFrom(spec).value().trace.max_overhead, kAutoTraceOverhead);
+  EXPECT_EQ(limit_of(spec), kAutoTraceOverhead);
   spec.mutable_trace()->set_max_overhead(0.5);
-  EXPECT_EQ(RequestFrom(spec).value().trace.max_overhead, 0.5);
+  EXPECT_EQ(limit_of(spec), 0.5);
   spec.mutable_trace()->set_no_overhead_limit(true);
-  EXPECT_EQ(RequestFrom(spec).error().code, Code::kInvalidArgument);
+  EXPECT_EQ(TaskFrom(spec).error().code, Code::kInvalidArgument);
   spec.mutable_trace()->set_max_overhead(0);
-  EXPECT_EQ(RequestFrom(spec).value().trace.max_overhead, 0);
+  EXPECT_EQ(limit_of(spec), 0);
   spec.mutable_trace()->set_no_overhead_limit(false);
   spec.set_mode(v1::MODE_TRACE);
-  EXPECT_EQ(RequestFrom(spec).value().trace.max_overhead, 0);
+  EXPECT_EQ(limit_of(spec), 0);
 }
 
-TEST(RequestFromMessage, RefusesUnknownFieldsAtAnyDepth) {
+TEST(CheckSpec, ARateThatIsAskedForIsKept) {
+  v1::CaptureSpec spec = Good();
+  EXPECT_EQ(StoppedLimitOf(TaskFrom(spec).value().spec().sample()), kDefaultMaxStopped);
+  spec.mutable_sample()->set_rate_hz(500);
+  EXPECT_EQ(StoppedLimitOf(TaskFrom(spec).value().spec().sample()), 0);
+  spec.mutable_sample()->set_max_stopped(0.5);
+  EXPECT_EQ(StoppedLimitOf(TaskFrom(spec).value().spec().sample()), 0.5);
+}
+
+TEST(CheckSpec, AsFastAsPossibleStopsNothingUnlessAskedTo) {
+  v1::CaptureSpec spec = Good();
+  EXPECT_EQ(StopsOf(TaskFrom(spec).value().spec().sample()), StopPolicy::kBrief);
+  spec.mutable_sample()->set_as_fast_as_possible(true);
+  EXPECT_EQ(StopsOf(TaskFrom(spec).value().spec().sample()), StopPolicy::kNone);
+  spec.mutable_sample()->set_blocking(true);
+  EXPECT_EQ(StopsOf(TaskFrom(spec).value().spec().sample()), StopPolicy::kAll);
+  spec.mutable_sample()->Clear();
+  spec.mutable_sample()->set_no_stops(true);
+  EXPECT_EQ(StopsOf(TaskFrom(spec).value().spec().sample()), StopPolicy::kNone);
+}
+
+TEST(CheckSpec, RefusesUnknownFieldsAtAnyDepth) {
   v1::CreateCaptureRequest request;
   *request.mutable_spec() = Good();
   request.mutable_spec()->mutable_sample()->set_gil_only(true);
@@ -335,22 +342,14 @@ TEST(RequestFromMessage, RefusesUnknownFieldsAtAnyDepth) {
   }
 }
 
-TEST(RequestFromMessage, AbsentFieldsAreTheDefaultsOfTheCommandLine) {
-  const auto request = RequestFrom(Good());
-  ASSERT_TRUE(request.has_value());
-  CaptureRequest plain;
-  plain.pid = Pid(7);
-  EXPECT_EQ(EncodeRequest(request.value()), EncodeRequest(plain));
-}
-
-TEST(RequestFromMessage, TheLimitsThemselvesAreAllowed) {
+TEST(CheckSpec, TheLimitsThemselvesAreAllowed) {
   v1::CaptureSpec spec = Good();
   spec.mutable_duration()->set_seconds(366 * 24 * 3600);
   spec.mutable_sample()->set_rate_hz(200'000);
   spec.mutable_sample()->set_max_overhead(1);
   spec.mutable_sample()->set_max_depth(1'000'000);
   Threads(4096, 4'194'304)(spec);
-  EXPECT_TRUE(RequestFrom(spec).has_value());
+  EXPECT_TRUE(TaskFrom(spec).has_value());
 }
 
 }  // namespace

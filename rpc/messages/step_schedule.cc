@@ -1,4 +1,4 @@
-#include "daemon/trace/step_schedule.h"
+#include "rpc/messages/step_schedule.h"
 
 #include <fmt/format.h>
 
@@ -10,14 +10,16 @@ namespace {
 
 struct Word {
   std::string_view name;
-  uint32_t StepSchedule::*member;
+  uint32_t (v1::StepSchedule::*get)() const;
+  void (v1::StepSchedule::*set)(uint32_t);
   uint32_t least;
 };
-constexpr std::array<Word, 5> kWords = {{{"skip_first", &StepSchedule::skip_first, 0},
-                                         {"wait", &StepSchedule::wait, 0},
-                                         {"warmup", &StepSchedule::warmup, 0},
-                                         {"active", &StepSchedule::active, 1},
-                                         {"repeat", &StepSchedule::repeat, 0}}};
+using S = v1::StepSchedule;
+constexpr std::array<Word, 5> kWords = {{{"skip_first", &S::skip_first, &S::set_skip_first, 0},
+                                         {"wait", &S::wait, &S::set_wait, 0},
+                                         {"warmup", &S::warmup, &S::set_warmup, 0},
+                                         {"active", &S::active, &S::set_active, 1},
+                                         {"repeat", &S::repeat, &S::set_repeat, 0}}};
 
 using enum StepDuty;
 constexpr StepDuty kJustPrepare[] = {kPrepare};
@@ -56,7 +58,7 @@ std::string Shown(std::string_view text) {
   return '"' + shown + '"';
 }
 
-Result<void> ParseWord(std::string_view text, StepSchedule& schedule, std::array<bool, kWords.size()>& seen) {
+Result<void> ParseWord(std::string_view text, v1::StepSchedule& schedule, std::array<bool, kWords.size()>& seen) {
   const size_t equals = text.find('=');
   for (size_t i = 0; i < kWords.size(); ++i) {
     const Word& word = kWords[i];
@@ -74,7 +76,7 @@ Result<void> ParseWord(std::string_view text, StepSchedule& schedule, std::array
       return Wrong(
           fmt::format("{} is {}, which is no number from {} to {}", word.name, Shown(digits), word.least, kMaxSteps));
     }
-    schedule.*word.member = value;
+    (schedule.*word.set)(value);
     return {};
   }
   return Wrong(fmt::format("{} is not one of its words", Shown(text)));
@@ -82,24 +84,26 @@ Result<void> ParseWord(std::string_view text, StepSchedule& schedule, std::array
 
 }  // namespace
 
-StepAction StepSchedule::ActionAt(uint64_t step) const {
-  if (step < skip_first || IsOverAt(step)) {
+StepAction ActionAt(const v1::StepSchedule& schedule, uint64_t step) {
+  if (step < schedule.skip_first() || IsOverAt(schedule, step)) {
     return StepAction::kNone;
   }
-  const uint64_t length = uint64_t{wait} + warmup + active;
-  const uint64_t at = (step - skip_first) % length;
-  if (at < wait) {
+  const uint64_t idle = schedule.wait();
+  const uint64_t length = idle + schedule.warmup() + schedule.active();
+  const uint64_t at = (step - schedule.skip_first()) % length;
+  if (at < idle) {
     return StepAction::kNone;
   }
-  if (at < uint64_t{wait} + warmup) {
+  if (at < idle + schedule.warmup()) {
     return StepAction::kWarmup;
   }
   return at < length - 1 ? StepAction::kRecord : StepAction::kRecordAndSave;
 }
 
-bool StepSchedule::IsOverAt(uint64_t step) const {
-  const uint64_t length = uint64_t{wait} + warmup + active;
-  return length == 0 || (repeat > 0 && step >= skip_first && (step - skip_first) / length >= repeat);
+bool IsOverAt(const v1::StepSchedule& schedule, uint64_t step) {
+  const uint64_t length = uint64_t{schedule.wait()} + schedule.warmup() + schedule.active();
+  return length == 0 || (schedule.repeat() > 0 && step >= schedule.skip_first() &&
+                         (step - schedule.skip_first()) / length >= schedule.repeat());
 }
 
 std::span<const StepDuty> DutiesBetween(StepAction before, std::optional<StepAction> next) {
@@ -119,8 +123,8 @@ std::string_view WarningOf(StepDuty duty) {
   return {};
 }
 
-Result<StepSchedule> ParseStepSchedule(std::string_view text) {
-  StepSchedule schedule;
+Result<v1::StepSchedule> ParseStepSchedule(std::string_view text) {
+  v1::StepSchedule schedule;
   std::array<bool, kWords.size()> seen{};
   while (!text.empty()) {
     const size_t comma = text.find(',');
@@ -134,16 +138,17 @@ Result<StepSchedule> ParseStepSchedule(std::string_view text) {
   return schedule;
 }
 
-std::string PrintStepSchedule(const StepSchedule& schedule) {
+std::string PrintStepSchedule(const v1::StepSchedule& schedule) {
   std::string text;
   for (const Word& word : kWords) {
-    text += fmt::format("{}{}={}", text.empty() ? "" : ",", word.name, schedule.*word.member);
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", word.name, (schedule.*word.get)());
   }
   return text;
 }
 
-std::string_view CautionOf(const StepSchedule& schedule) {
-  return schedule.warmup == 0 ? "There is no warm-up step: what starting costs falls into the first recorded one." : "";
+std::string_view CautionOf(const v1::StepSchedule& schedule) {
+  return schedule.warmup() == 0 ? "There is no warm-up step: what starting costs falls into the first recorded one."
+                                : "";
 }
 
 }  // namespace ptrace_prof

@@ -1,4 +1,4 @@
-#include "daemon/trace/name_glob.h"
+#include "rpc/messages/name_glob.h"
 
 #include <fmt/format.h>
 

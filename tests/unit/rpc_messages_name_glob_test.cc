@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "daemon/trace/name_glob.h"
+#include "rpc/messages/name_glob.h"
 
 namespace ptrace_prof {
 namespace {
