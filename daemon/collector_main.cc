@@ -168,7 +168,7 @@ Result<void> CheckStart(const CaptureTask& request) {
 
 Result<void> CaptureHardened(const CaptureTask& request, ByteSink& sink, UniqueFd control, ChildJudge judge) {
   PP_RETURN_IF_ERROR(CheckStart(request));
-  const bool only_reads = request.spec().mode() == v1::MODE_SAMPLE && request.spec().gpu() == v1::GPU_DETAIL_UNSPECIFIED;
+  const bool only_reads = !MayTrace(request.spec().mode()) && !HasGpu(request.spec());
   if (!AllowRealTime() && only_reads) {
     TakeRealTimeForGood();
   }
@@ -179,7 +179,7 @@ Result<void> CaptureHardened(const CaptureTask& request, ByteSink& sink, UniqueF
     auto started = ScriptKeeper::Start(TargetOf(request));
     scripts = started.has_value() ? std::move(started).value() : nullptr;  // there are other ways in
   }
-  const bool has_gpu = request.spec().gpu() != v1::GPU_DETAIL_UNSPECIFIED;
+  const bool has_gpu = HasGpu(request.spec());
   const auto counters = request.verb() == CaptureTask::RECORD
                             ? NvmlCounters::Start(request.spec().gpu_counters(), has_gpu && !request.spec().force())
                             : nullptr;
@@ -262,7 +262,7 @@ Result<void> RunVerb(const CaptureTask& request, ByteSink& sink, UniqueFd contro
 
 // What traces calls shall have them from the first one on. GPUs are brought in by threads, which nobody holds.
 LaunchHold HoldFor(const CaptureTask& request) {
-  if (request.spec().mode() == v1::MODE_SAMPLE || request.spec().gpu() != v1::GPU_DETAIL_UNSPECIFIED) {
+  if (!MayTrace(request.spec().mode()) || HasGpu(request.spec())) {
     return {};
   }
   constexpr Nanos kStep = Nanos::FromMillis(1);

@@ -312,7 +312,7 @@ Result<void> RunCapture(const CaptureTask& request, ByteSink& sink, const std::a
   PP_RETURN_IF_ERROR(
       CheckThreads(TargetOf(request), ThreadsOf(request), request.spec().sample().no_subprocesses() ? Descendants::kLeftOut : Descendants::kToo));
   CaptureTask chosen = request;
-  if (request.spec().mode() != v1::MODE_SAMPLE) {
+  if (MayTrace(request.spec().mode())) {
     chosen.mutable_spec()->set_mode(v1::MODE_TRACE);
     std::optional<Error> refusal;
     const bool or_else = request.spec().mode() == v1::MODE_AUTO;

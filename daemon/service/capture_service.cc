@@ -82,9 +82,7 @@ Result<CaptureRegistry::Creation> CaptureServiceImpl::CreationFrom(const v1::Cap
   return CaptureRegistry::Creation{.id = {},
                                    .request_id = request_id,
                                    .owner = UserOf(caller_),
-                                   .request = std::move(request),
-                                   .max_bytes = spec.max_bytes(),
-                                   .keep = spec.keep()};
+                                   .request = std::move(request)};
 }
 
 // What an administrator does with captures of others is for the audit.
@@ -291,7 +289,7 @@ SamplesWriter* CaptureServiceImpl::StreamSamples(grpc::CallbackServerContext* /*
   if (wanted.has_error()) {
     return FailedCall<v1::SampleBatch>(ToStatus(wanted.error()));
   }
-  if (wanted.value().spec().mode() != v1::MODE_SAMPLE) {
+  if (MayTrace(wanted.value().spec().mode())) {
     return FailedCall<v1::SampleBatch>(ToStatus(
         Error{Code::kInvalidArgument, "live samples are of MODE_SAMPLE, and the mode is another", "use Record"}));
   }

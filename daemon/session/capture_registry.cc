@@ -25,13 +25,12 @@ bool IsValidId(const std::string& id) {
 
 // One that may, as its collector chooses, until that has chosen.
 bool TracesCalls(const CaptureTask& request, const CaptureSnapshot& now) {
-  return now.mode.value_or(request.spec().mode()) != v1::MODE_SAMPLE;
+  return MayTrace(now.mode.value_or(request.spec().mode()));
 }
 bool IsKept(const CaptureParameters& parameters) { return !parameters.id.empty(); }
 bool IsBrief(const CaptureParameters& parameters) { return parameters.request.verb() != CaptureTask::RECORD; }
 bool IsLive(const CaptureParameters& parameters) { return !IsKept(parameters) && !IsBrief(parameters); }
-bool RecordsGpu(const CaptureTask& request) { return request.spec().gpu() != v1::GPU_DETAIL_UNSPECIFIED; }
-bool HoldsGpu(const CaptureTask& request, const CaptureSnapshot&) { return RecordsGpu(request); }
+bool HoldsGpu(const CaptureTask& request, const CaptureSnapshot&) { return HasGpu(request.spec()); }
 
 std::string ThingOfCapture(const std::string& id) { return "capture " + id; }
 
@@ -275,14 +274,15 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
     Tell(starter, creation.request, grant.error(), whose);
     return grant.error();
   }
+  const v1::CaptureSpec& asked = creation.request.spec();
   CaptureParameters parameters{
       .id = creation.id.empty() ? "c" + RandomId() : creation.id,
       .request_id = creation.request_id,
       .asked = SerialisedSpec(creation.request.spec()),
       .owner = creation.owner,
       .request = creation.request,
-      .max_bytes = creation.max_bytes == 0 ? limits_.bytes : std::min(creation.max_bytes, limits_.bytes),
-      .keep = creation.keep,
+      .max_bytes = asked.max_bytes() == 0 ? limits_.bytes : std::min(asked.max_bytes(), limits_.bytes),
+      .keep = asked.keep(),
       .spool_folder = spool_folder_,
       .stop_patience = limits_.stop_patience,
       .shelf = shelf_.get(),
@@ -290,14 +290,14 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
       .account = AccountOf(creation.owner.uid)};
   Take(grant.value(), parameters);
   parameters.rival = FindRival(creation, TracesCalls);
-  if (const std::string holder = FindRival(creation, HoldsGpu); RecordsGpu(creation.request) && !holder.empty()) {
+  if (const std::string holder = FindRival(creation, HoldsGpu); HasGpu(asked) && !holder.empty()) {
     parameters.notices.push_back(
         fmt::format("the GPU of process {} is recorded by {}: only one can", TargetOf(creation.request).value, holder));
   }
   parameters.account->Limit(quota.bytes.value_or(SpoolAccount::kNoLimit));  // also for captures that go on
   const Nanos longest = LongestDuration(limits_.duration, quota);
   if (longest.value > 0 && DurationOf(parameters.request).value == 0) {
-    const bool traces = parameters.request.spec().mode() != v1::MODE_SAMPLE;  // what is recorded by default may be less
+    const bool traces = MayTrace(asked.mode());  // what is recorded by default may be less
     SetNanos(longest, traces ? parameters.request.mutable_longest() : parameters.request.mutable_spec()->mutable_duration());
   }
   PP_ASSIGN_OR_RETURN(auto session, StartUnlocked(lock, parameters, starter));

@@ -91,8 +91,6 @@ class CaptureRegistry {
     std::string request_id;  // empty: none
     CaptureUser owner = {};
     CaptureTask request;
-    uint64_t max_bytes = 0;
-    bool keep = false;
   };
   // kAlreadyExists: the ID is taken. kResourceExhausted: too many at once, too many bytes, too long, no CPU time left;
   // the limits are ours, the quota of who has the starter, and its budget. Otherwise as CollectorStarter::Start. A

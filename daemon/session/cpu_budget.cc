@@ -16,18 +16,16 @@ constexpr Nanos kKnownAfter = Nanos::FromSeconds(2);  // the start costs more th
 
 bool IsBrief(const CaptureTask& request) { return request.verb() != CaptureTask::RECORD; }
 
-bool MayTrace(const CaptureTask& request) { return request.spec().mode() != v1::MODE_SAMPLE; }
-
 double Least(const CaptureTask& request) {
   const bool asks_for_less = OverheadLimitOf(request.spec().sample()) > 0 && OverheadLimitOf(request.spec().sample()) < kUsual;
-  return MayTrace(request) ? kTracing : asks_for_less ? OverheadLimitOf(request.spec().sample()) : kUsual;
+  return MayTrace(request.spec().mode()) ? kTracing : asks_for_less ? OverheadLimitOf(request.spec().sample()) : kUsual;
 }
 
 }  // namespace
 
 double CpuTaken(const CaptureParameters& parameters, const CaptureSnapshot& now) {
   const Accounting& totals = now.totals;
-  const bool samples = !MayTrace(parameters.request) || now.mode == v1::MODE_SAMPLE;
+  const bool samples = !MayTrace(parameters.request.spec().mode()) || now.mode == v1::MODE_SAMPLE;
   const bool is_known = !samples && totals.wall > kKnownAfter;
   const double used = is_known ? now.cpu.seconds() / totals.wall.seconds() : 0;
   return std::max(parameters.cpu_cores, std::min(used, kMost));  // what it says of itself may be anything
@@ -76,7 +74,7 @@ Error NoCpuLeft(const CaptureTask& request, double budget, double taken) {
       Reason::kQuota,
       fmt::format("the policy of this machine lets all collectors together use {:.3g} cores, of which the captures "
                   "that go on have {:.3g}: less is left than the {:.3g} that {} needs",
-                  budget, taken, Least(request), MayTrace(request) ? "tracing calls" : "taking samples"),
+                  budget, taken, Least(request), MayTrace(request.spec().mode()) ? "tracing calls" : "taking samples"),
       "try again when another capture has ended (ptrace-prof captures list shows yours), or do without the "
       "daemon: --host none");
 }

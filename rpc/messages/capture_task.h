@@ -42,6 +42,8 @@ bool IsPrintable(const CaptureTask& task);
 // 0: until the target ends or the reader of the pipe goes away.
 inline Nanos DurationOf(const CaptureTask& task) { return ToNanos(task.spec().duration()); }
 
+// With this mode, or once it has come to it.
+inline bool MayTrace(v1::Mode mode) { return mode == v1::MODE_TRACE || mode == v1::MODE_AUTO; }
 inline bool HasGpu(const v1::CaptureSpec& spec) { return spec.gpu() != v1::GPU_DETAIL_UNSPECIFIED; }
 // 0: as fast as possible.
 inline double RateOf(const v1::SampleOptions& sample) { return sample.as_fast_as_possible() ? 0 : sample.rate_hz(); }

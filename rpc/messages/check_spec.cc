@@ -158,7 +158,7 @@ Result<void> CheckVerb(const CaptureTask& task) {
   const bool needs_target = task.verb() == CaptureTask::RECORD || task.verb() == CaptureTask::DUMP;
   const bool has_target = task.spec().target().pid() != 0;
   if (needs_target && !has_target) {
-    return Invalid("the target is missing", "give target.pid");
+    return Invalid("the target is missing: target.pid is not given", "give target.pid");
   }
   if (task.verb() == CaptureTask::LIST && has_target) {
     return Invalid("a list is of all processes, and a target is given", "leave the target out");

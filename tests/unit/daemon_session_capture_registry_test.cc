@@ -70,8 +70,8 @@ TEST_F(Registry, ARequestIdIsOfOneRequest) {
   for (const auto& [max_bytes, keep] : {std::pair<uint64_t, bool>{1000, false}, {0, true}}) {
     CaptureRegistry::Creation more = CreationBy(kAnn);
     more.request_id = "once";
-    more.max_bytes = max_bytes;
-    more.keep = keep;
+    more.request.mutable_spec()->set_max_bytes(max_bytes);
+    more.request.mutable_spec()->set_keep(keep);
     EXPECT_EQ(Ask(more).error().reason, Reason::kInvalidRequest) << max_bytes;
   }
 }
@@ -80,7 +80,7 @@ TEST_F(Registry, WhatNobodyAsksAfterEnds) {
   Limit({.unattended = Nanos(1)});
   const Session left = Create(kAnn).value();
   CaptureRegistry::Creation creation = CreationBy(kAnn);
-  creation.keep = true;
+  creation.request.mutable_spec()->set_keep(true);
   const Session kept = Ask(creation).value();
   creation = CreationBy(kAnn);
   SetNanos(Nanos::FromSeconds(3600), creation.request.mutable_spec()->mutable_duration());
@@ -226,7 +226,8 @@ TEST_F(Registry, WhereThereIsTooMuchWhoHasMostGivesTheOldest) {
 
 TEST_F(Registry, ForgetsWhatIsOldUnlessItIsToBeKept) {
   Limit({.retention = Nanos(0)});
-  CaptureRegistry::Creation creation{.owner = kAnn, .keep = true};
+  CaptureRegistry::Creation creation{.owner = kAnn};
+  creation.request.mutable_spec()->set_keep(true);
   SetTarget(Pid(7), &creation.request);
   const Session kept = registry_->Create(creation, starter_).value();
   Complete(kept, LastCollector());
@@ -332,7 +333,8 @@ TEST_F(Registry, DiscardingCancelsHidesAndForgets) {
 
 TEST_F(Registry, TheServersLimitsHoldWhateverIsAskedFor) {
   Limit({.bytes = 1000, .duration = Nanos::FromSeconds(5)});
-  CaptureRegistry::Creation creation{.owner = kAnn, .max_bytes = 1'000'000};
+  CaptureRegistry::Creation creation{.owner = kAnn};
+  creation.request.mutable_spec()->set_max_bytes(1'000'000);
   SetTarget(Pid(7), &creation.request);
   for (const Nanos asked : {Nanos(), Nanos::FromSeconds(2)}) {
     SetNanos(asked, creation.request.mutable_spec()->mutable_duration());
@@ -405,7 +407,8 @@ TEST_F(Registry, QuotasLimitTheBytesOfAllTraces) {
 }
 
 TEST_F(Registry, ACaptureEndsWellAtItsSize) {
-  CaptureRegistry::Creation creation{.owner = kAnn, .max_bytes = 100};
+  CaptureRegistry::Creation creation{.owner = kAnn};
+  creation.request.mutable_spec()->set_max_bytes(100);
   SetTarget(Pid(7), &creation.request);
   const Session session = registry_->Create(creation, starter_).value();
   ASSERT_TRUE(WriteAll(LastCollector().output.get(), SmallTrace(false)));

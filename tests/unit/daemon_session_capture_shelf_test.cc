@@ -72,8 +72,8 @@ TEST(CaptureRecord, WhatIsNoneIsRefused) {
     return text.replace(text.find(word), word.size(), other);
   };
   for (const std::string& text :
-       {std::string("[]"), without("capture/1", "capture/9"), without("owner_uid", "no_owner"),
-        without("1001", "4294967296"), without("\"pending\"", "\"asleep\""), without("\"request\"", "\"requests\"")}) {
+       {std::string("[]"), without("capture/2", "capture/9"), without("owner_uid", "no_owner"),
+        without("1001", "4294967296"), without("\"pending\"", "\"asleep\""), without("\"task\"", "\"tasks\"")}) {
     EXPECT_TRUE(DecodeRecord(text).has_error()) << text;
   }
 }
@@ -241,7 +241,7 @@ class KeptCaptures : public Shelf, protected PlayedCaptures {
   static CaptureRegistry::Creation CreationOf(const std::string& id, bool keep) {
     CaptureRegistry::Creation creation = CreationBy(kAnn, id);
     creation.request_id = "of " + id;
-    creation.keep = keep;
+    creation.request.mutable_spec()->set_keep(keep);
     return creation;
   }
   Session Create(const std::string& id) { return Ask(CreationOf(id, false)).value(); }

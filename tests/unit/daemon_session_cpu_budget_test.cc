@@ -5,6 +5,7 @@
 #include "daemon/session/cpu_budget.h"
 #include "tests/unit/daemon_session_played_captures.h"
 #include "tests/unit/symbolizer_cpython_interpreters.h"
+#include "rpc/messages/check_spec.h"
 
 namespace ptrace_prof {
 namespace {
@@ -13,6 +14,7 @@ CaptureTask Sampling(double max_overhead) {
   CaptureTask request;
   SetTarget(Pid(7), &request);
   request.mutable_spec()->mutable_sample()->set_max_overhead(max_overhead);
+  FillDefaults(request.mutable_spec());
   return request;
 }
 
@@ -77,7 +79,8 @@ TEST(CpuBudget, TracingTakesAFixedShareOrWhatItUses) {
 
 TEST(CpuBudget, NothingLimitedStaysUnlimited) {
   CaptureTask request = Sampling(0);
-  request.mutable_spec()->mutable_sample()->set_rate_hz(0);
+  request.mutable_spec()->mutable_sample()->clear_rate_hz();
+  request.mutable_spec()->mutable_sample()->set_as_fast_as_possible(true);
   NarrowTo(GrantCpu(request, 1).value(), request);
   EXPECT_DOUBLE_EQ(OverheadLimitOf(request.spec().sample()), 0.5);
   EXPECT_GT(RateOf(request.spec().sample()), 0) << "as fast as possible knows no limit";
