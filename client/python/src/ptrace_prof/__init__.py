@@ -10,7 +10,8 @@
 
 Times are seconds, as float. What goes wrong is a PtraceProfError: see ptrace_prof.errors.
 """
-from ._streams import AsyncStream, Stream
+from ._async import AsyncStream
+from ._sync import Stream
 from ._table import Row
 from ._tls import Tls
 from .aio import AsyncClient

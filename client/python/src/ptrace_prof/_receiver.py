@@ -1,6 +1,7 @@
 """Puts a trace together from chunks, and follows the events of a Record call; no I/O here, so both clients use it."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Optional
 
 import google_crc32c
@@ -39,22 +40,27 @@ class TraceAssembler:
 
 
 class Recorder:
-    """The events of one Record call."""
+    """Takes the events of one Record call.
 
-    def __init__(self) -> None:
+    on_progress: called with each state of the capture that arrives.
+    """
+
+    def __init__(self, on_progress: Optional[Callable[[Capture], object]] = None) -> None:
         self.capture: Optional[Capture] = None
+        self._on_progress = on_progress
         self._chunks = TraceAssembler()
 
-    def take(self, event: capture_service_pb2.RecordEvent) -> Optional[Capture]:
-        """The capture, where the event is news of it. Raises DataLoss."""
+    def take(self, event: capture_service_pb2.RecordEvent) -> None:
+        """Raises DataLoss, and what on_progress raises."""
         if event.WhichOneof("event") == "chunk":
             try:
                 self._chunks.add(event.chunk)
             except DataLoss as error:
                 raise self.spoilt(error) from None
-            return None
+            return
         self.capture = _convert.capture(event.capture)
-        return self.capture
+        if self._on_progress is not None:
+            self._on_progress(self.capture)
 
     def spoilt(self, error: PtraceProfError) -> PtraceProfError:
         """The error, with what was recorded before it."""
