@@ -254,7 +254,10 @@ class Traces(unittest.TestCase):
 
     def test_empty_and_cut(self):
         self.assertEqual(ptrace_prof.Trace(b"").table(), [])
-        self.assertIn("no samples and no calls", ptrace_prof._notebook.table(ptrace_prof.Trace(b""), ""))
+        with mock.patch.dict(os.environ, PTRACE_PROF_BIN="/nowhere/ptrace-prof"):
+            page = ptrace_prof.Trace(b"")._repr_html_()
+        self.assertIn("no samples and no calls", page)
+        self.assertIn("/nowhere/ptrace-prof", page)
         with self.assertRaises(ValueError):
             ptrace_prof.Trace(b"").table(by="colour")
 

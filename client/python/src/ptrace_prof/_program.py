@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from typing import Optional
 
-from .errors import ExportFailed, ProgramNotFound
+from ._failure import failure
 
 
 def find() -> str:
@@ -15,9 +15,9 @@ def find() -> str:
     found = shutil.which(chosen or "ptrace-prof")
     if found is None:
         where = f"PTRACE_PROF_BIN={chosen} cannot be run" if chosen else "there is no program ptrace-prof in PATH"
-        raise ProgramNotFound(f"exporting a trace takes the program ptrace-prof: {where}",
-                              remedy="install ptrace-prof, or set PTRACE_PROF_BIN to where it is; "
-                                     "Trace.save() and Trace.table() work without it")
+        raise failure("PROGRAM_NOT_FOUND", f"exporting a trace takes the program ptrace-prof: {where}",
+                      remedy="install ptrace-prof, or set PTRACE_PROF_BIN to where it is; "
+                             "Trace.save() and Trace.table() work without it")
     return os.path.abspath(found)
 
 
@@ -29,4 +29,5 @@ def export(trace: bytes, path: str, format: Optional[str]) -> None:  # noqa: A00
                           close_fds=False)
     if done.returncode != 0:
         said = done.stderr.decode("utf-8", "replace").strip()
-        raise ExportFailed(said or f"`{' '.join(arguments)}` ended with status {done.returncode} and said nothing")
+        raise failure("EXPORT_FAILED",
+                      said or f"`{' '.join(arguments)}` ended with status {done.returncode} and said nothing")

@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ._failure import failure
 from ._proto import extension_pb2, perfetto_pb2
-from .errors import DataLoss
 
 _PACKET_TAG = 0x0A  # field 1 of Trace, length-delimited
 _CLEARED = perfetto_pb2.TracePacket.SEQ_INCREMENTAL_STATE_CLEARED
@@ -32,7 +32,7 @@ def packets(data: bytes) -> Iterator[perfetto_pb2.TracePacket]:
     at, end = 0, len(data)
     while at < end:
         if data[at] != _PACKET_TAG:
-            raise DataLoss(f"this is not a trace: byte {at} begins no packet")
+            raise failure("DATA_LOSS", f"this is not a trace: byte {at} begins no packet")
         at, length, shift = at + 1, 0, 0
         while at < end:
             byte = data[at]
@@ -40,7 +40,7 @@ def packets(data: bytes) -> Iterator[perfetto_pb2.TracePacket]:
             if byte < 0x80:
                 break
             if shift > 63:
-                raise DataLoss(f"this is not a trace: the length before byte {at} has no end")
+                raise failure("DATA_LOSS", f"this is not a trace: the length before byte {at} has no end")
         else:
             return  # cut inside the length
         if at + length > end:
@@ -56,7 +56,7 @@ def our_packets(data: bytes) -> Iterator[tuple[perfetto_pb2.TracePacket, extensi
         extension = packet.Extensions[extension_pb2.ptrace_prof]
         is_ours = is_ours or extension.HasField("header")
         if not is_ours:
-            raise DataLoss("this is not a ptrace-prof trace: it does not begin with our header")
+            raise failure("DATA_LOSS", "this is not a ptrace-prof trace: it does not begin with our header")
         yield packet, extension
 
 

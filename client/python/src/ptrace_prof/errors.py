@@ -11,46 +11,33 @@ Catch the class that you can do something about::
 """
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Optional
+from typing import Optional
 
-if TYPE_CHECKING:
-    from .model import Capture
-    from .trace import Trace
+from ._failure import CLASSES, Failure
+from .model import Capture
+from .trace import Trace
 
 
-class PtraceProfError(Exception):
-    """An error of the server, or of talking to it.
+class PtraceProfError(Failure):
+    """An error of the server, or of the connection to it.
 
     Attributes:
         code: name of the gRPC status code, "NOT_FOUND".
-        reason: what exactly, "PROCESS_NOT_FOUND"; the list is in docs/api.md. Never empty.
-        thing: what it is about, "process 4711"; empty where nothing is named.
+        reason: the exact cause in one word, "PROCESS_NOT_FOUND"; the list is in docs/api.md. Never empty.
+        thing: the subject of the error, "process 4711"; empty where the server names none.
         message: a sentence that names the thing and the cause.
-        remedy: what to do about it; empty where nothing can be said.
-        retry_after: seconds after which trying again can help, or None.
-        trace: what had been recorded when the error came, or None. Always a valid trace.
-        capture: the capture as last heard of, or None.
+        remedy: what the caller can do about it; empty where no remedy is known.
+        retry_after: seconds after which another try can help, or None.
+        trace: what was recorded before the error, or None. Always a valid trace.
+        capture: the last state of the capture that the server sent, or None.
     """
 
     code = "UNKNOWN"
     reason = "UNKNOWN"
     #: Reasons that have no class of their own, and come as this one.
     also: tuple[str, ...] = ("UNAUTHENTICATED",)
-
-    def __init__(self, message: str, *, code: str = "", reason: str = "", remedy: str = "", thing: str = "",
-                 retry_after: Optional[float] = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.code = code or type(self).code
-        self.reason = reason or type(self).reason
-        self.remedy = remedy
-        self.thing = thing
-        self.retry_after = retry_after
-        self.trace: Optional[Trace] = None
-        self.capture: Optional[Capture] = None
-
-    def __str__(self) -> str:
-        return f"{self.message}\n{self.remedy}" if self.remedy else self.message
+    trace: Optional[Trace] = None
+    capture: Optional[Capture] = None
 
 
 class InvalidRequest(PtraceProfError, ValueError):
@@ -314,6 +301,7 @@ def _all_below(cls: type[PtraceProfError]) -> dict[str, type[PtraceProfError]]:
 
 
 BY_REASON = _all_below(PtraceProfError)
+CLASSES.update(BY_REASON)
 # For reasons that this client does not know.
 BY_CODE: dict[str, type[PtraceProfError]] = {
     cls.code: cls

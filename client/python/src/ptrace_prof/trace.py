@@ -8,6 +8,7 @@ from typing import Optional, Union
 
 from . import _notebook, _program
 from ._calls import call_rows
+from ._failure import Failure
 from ._stacks import Stack, count_stacks
 from ._table import Row, check_by, rows_of
 from .model import Capture
@@ -86,7 +87,10 @@ class Trace:
         return self._counts
 
     def _repr_html_(self) -> str:
-        return _notebook.report(self)
+        try:
+            return _notebook.report(self.data)
+        except Failure as error:
+            return _notebook.table(self.table(limit=30), repr(self), str(error))
 
     def __repr__(self) -> str:
         made = f", {self.capture.state.value.lower()}" if self.capture else ""
