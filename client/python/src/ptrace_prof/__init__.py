@@ -8,7 +8,7 @@
     for row in trace.table(limit=10):
         print(f"{row.self_share:6.1%} {row.total_share:6.1%}  {row.function}  {row.file}:{row.line}")
 
-Times are seconds, as float. What goes wrong is a PtraceProfError: see ptrace_prof.errors.
+Times are seconds, as float. Every error is a PtraceProfError: see ptrace_prof.errors.
 """
 from ._async import AsyncStream
 from ._sync import Stream

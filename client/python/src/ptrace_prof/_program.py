@@ -10,7 +10,7 @@ from ._failure import failure
 
 
 def find() -> str:
-    """PTRACE_PROF_BIN, else `ptrace-prof` of PATH. Raises ProgramNotFound."""
+    """Returns the path of PTRACE_PROF_BIN, else of `ptrace-prof` in PATH. Raises ProgramNotFound."""
     chosen = os.environ.get("PTRACE_PROF_BIN")
     found = shutil.which(chosen or "ptrace-prof")
     if found is None:
@@ -21,10 +21,10 @@ def find() -> str:
     return os.path.abspath(found)
 
 
-def export(trace: bytes, path: str, format: Optional[str]) -> None:  # noqa: A002 - as the option is called
-    """Writes `trace` to `path`. Raises ProgramNotFound, ExportFailed."""
+def export(trace: bytes, path: str, format: Optional[str]) -> None:  # noqa: A002 - the name of the option
+    """Converts `trace` and writes it to `path`. Raises ProgramNotFound, ExportFailed."""
     arguments = [find(), "export", "-", "-o", path, *(("--format", format) if format else ())]
-    # With close_fds Python would fork by itself, which gRPC's handlers may abort; descriptors close on exec anyway.
+    # With close_fds Python calls fork() itself, which gRPC's handlers may abort; descriptors close on exec anyway.
     done = subprocess.run(arguments, input=trace, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False,
                           close_fds=False)
     if done.returncode != 0:
