@@ -1,7 +1,7 @@
-"""Generates the messages of ptraceprof.v1 and of the trace format while the package is built.
+"""Generates the messages of ptraceprof.v1 and of the trace format, and the synchronous client, during the build.
 
 The .proto files are those of the repository; a source distribution takes them along in proto/. What protoc makes goes
-into ptrace_prof/_proto, flat, and is never committed.
+into ptrace_prof/_proto, flat. client.py comes from aio.py. Neither is ever committed.
 """
 import pathlib
 import re
@@ -18,6 +18,14 @@ API = ("ptraceprof/v1/capture.proto", "ptraceprof/v1/capture_service.proto", "pt
 ERRORS = ("google/rpc/status.proto",)  # only to be found: googleapis-common-protos has the module
 TRACE = ("daemon/trace/perfetto.proto", "daemon/trace/extension.proto")
 _IMPORT = re.compile(r"^from (?:ptraceprof\.v1|daemon\.trace) import ", re.MULTILINE)
+# (pattern in aio.py, replacement in client.py), also in docstrings.
+SYNCHRONOUS = (
+    (r'\A""".*?"""', '"""The synchronous client of ptrace-profd, generated from aio.py."""'),
+    (r"\bAsync(?=[A-Z])", ""),
+    (r"\b_async\b", "_sync"),
+    (r"\b(?:async|await) ", ""),
+    (r"\b__a(?=enter__|exit__)", "__"),
+)
 
 
 def stage(folder):
@@ -29,7 +37,7 @@ def stage(folder):
         destination.write_text(text.replace("perfetto.protos", "ptraceprof.perfetto"), encoding="utf-8")
 
 
-def generate(package):
+def generate_messages(package):
     import grpc_tools
     from grpc_tools import protoc
 
@@ -50,11 +58,19 @@ def generate(package):
     (package / "__init__.py").write_text('"""Generated from rpc/proto and daemon/trace."""\n', encoding="utf-8")
 
 
+def generate_synchronous_client(package):
+    text = (HERE / "src/ptrace_prof/aio.py").read_text(encoding="utf-8")
+    for pattern, replacement in SYNCHRONOUS:
+        text = re.sub(pattern, replacement, text)
+    (package / "client.py").write_text(text, encoding="utf-8")
+
+
 class BuildPy(build_py):
     def run(self):
         super().run()
-        inside = pathlib.Path("src" if getattr(self, "editable_mode", False) else self.build_lib)
-        generate(inside / "ptrace_prof" / "_proto")
+        package = pathlib.Path("src" if getattr(self, "editable_mode", False) else self.build_lib, "ptrace_prof")
+        generate_messages(package / "_proto")
+        generate_synchronous_client(package)
 
 
 class Sdist(sdist):

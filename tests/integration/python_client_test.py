@@ -196,7 +196,7 @@ def main(minor):
         sleep = stack.enter_context(no_python())
         bad = stack.enter_context(bad_names(target_python.path))
         print(f"server: {server}; client: CPython {found[0]}; target: CPython {target_python}", flush=True)
-        names = ["faults_test.py", "against_server_test.py"]
+        names = ["architecture_test.py", "faults_test.py", "against_server_test.py"]
         environment = {"PP_CLIENT_TARGET": address, "PP_CLIENT_SERVER": server, "PP_CLIENT_PID": str(target.pid),
                        "PP_CLIENT_SLEEP": str(sleep.pid), "PP_CLIENT_BAD_NAMES": str(bad.pid)}
         if server == "ptrace-profd":

@@ -34,13 +34,14 @@ def copy_sources(tree):
 
 def check(sdist, wheel):
     names = tarfile.open(sdist).getnames()
-    committed = subprocess.run(["git", "-c", f"safe.directory={ROOT}", "ls-files", "*_pb2*"], cwd=ROOT, check=False,
-                               capture_output=True, text=True).stdout
+    committed = subprocess.run(["git", "-c", f"safe.directory={ROOT}", "ls-files", "*_pb2*", "*/ptrace_prof/client.py"],
+                               cwd=ROOT, check=False, capture_output=True, text=True).stdout
     assert not committed, f"generated files are committed: {committed}"
     assert any(name.endswith("proto/rpc/proto/ptraceprof/v1/capture.proto") for name in names), names
-    assert not any("_pb2" in name for name in names), "generated files in the source distribution"
+    generated = [name for name in names if "_pb2" in name or name.endswith("/client.py")]
+    assert not generated, f"generated files in the source distribution: {generated}"
     inside = zipfile.ZipFile(wheel).namelist()
-    for name in ("py.typed", *(f"_proto/{stub}" for stub in STUBS)):
+    for name in ("py.typed", "client.py", *(f"_proto/{stub}" for stub in STUBS)):
         assert f"ptrace_prof/{name}" in inside, f"the wheel has no {name}: {inside}"
     assert {name.split("/")[0].split("-")[0] for name in inside} == {"ptrace_prof"}, inside
     assert wheel.name.endswith("-py3-none-any.whl"), wheel

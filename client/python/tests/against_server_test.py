@@ -1,7 +1,7 @@
 """The client against a server: the same body for ptrace-profd and for fake_server.py.
 
-PP_CLIENT_TARGET: where it listens; PP_CLIENT_SERVER: which of the two it is; PP_CLIENT_PID: a process of
-tests/targets/busycalls.py; PP_CLIENT_SLEEP: one that is no Python; PP_CLIENT_BAD_NAMES: one of
+PP_CLIENT_TARGET: the server's address; PP_CLIENT_SERVER: which of the two it is; PP_CLIENT_PID: a process that runs
+tests/targets/busycalls.py; PP_CLIENT_SLEEP: one that does not run Python; PP_CLIENT_BAD_NAMES: one that runs
 tests/targets/bad_names.py.
 """
 import asyncio

@@ -1,5 +1,5 @@
-"""ptraceprof.v1 for tests where there is no ptrace-profd: as strict as the comments of the .proto files, data from the
-real program `ptrace-prof`. Run as `python fake_server.py SOCKET`; says "ready". Ends with its standard input.
+"""Serves ptraceprof.v1 for tests without ptrace-profd: as strict as the comments of the .proto files, with data of the
+program `ptrace-prof`. Run as `python fake_server.py SOCKET`; prints "ready". Ends with its standard input.
 """
 import concurrent.futures
 import json
@@ -21,7 +21,7 @@ from ptrace_prof._proto import capture_service_pb2 as messages
 
 PROGRAM = os.environ["PTRACE_PROF_BIN"]
 ENDED = (capture_pb2.STATE_SUCCEEDED, capture_pb2.STATE_FAILED, capture_pb2.STATE_CANCELLED)
-# Exit status of ptrace-prof: what a server answers.
+# Exit status of ptrace-prof: (code, reason) of the server's answer.
 EXITS = {2: (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_REQUEST"), 3: (grpc.StatusCode.NOT_FOUND, "PROCESS_NOT_FOUND"),
          4: (grpc.StatusCode.PERMISSION_DENIED, "PERMISSION_DENIED"),
          5: (grpc.StatusCode.FAILED_PRECONDITION, "NOT_PYTHON")}
@@ -128,7 +128,7 @@ class FakeCapture:
             self.changed.wait_for(lambda: self.ended, seconds)
 
     def chunks(self, offset, size):
-        """Whole packets, as the proto says."""
+        """Yields whole packets, as the .proto file demands."""
         bounds = list(packet_ends(self.data))
         start = offset
         for end, following in zip(bounds, [*bounds[1:], len(self.data) + size + 1]):

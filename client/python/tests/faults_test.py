@@ -1,4 +1,4 @@
-"""What a healthy server never does: a scripted one, in this process, sends damaged, missing and contradictory bytes."""
+"""The client against a scripted server in this process, which sends damaged, missing and contradictory bytes."""
 import asyncio
 import concurrent.futures
 import os
@@ -228,11 +228,11 @@ class Errors(Case):
         self.assertEqual(error.reason, "NEW_ONE")
         self.assertIsInstance(error, PermissionError)
 
-    def test_details_of_somebody_else_and_nonsense(self):
+    def test_details_of_another_domain_and_nonsense(self):
         for details in (status(5, "X", domain="other").SerializeToString(), b"\xff\xff", None):
             self.assertIs(type(self.fail(grpc.StatusCode.NOT_FOUND, details)), ptrace_prof.NotFound)
 
-    def test_nobody_there(self):
+    def test_no_server(self):
         with ptrace_prof.Client("/nowhere/socket") as client, self.assertRaises(ptrace_prof.Unavailable) as caught:
             client.node()
         self.assertIn("/nowhere/socket", str(caught.exception))
@@ -254,7 +254,10 @@ class Traces(unittest.TestCase):
 
     def test_empty_and_cut(self):
         self.assertEqual(ptrace_prof.Trace(b"").table(), [])
-        self.assertIn("no samples and no calls", ptrace_prof._notebook.table(ptrace_prof.Trace(b""), ""))
+        with mock.patch.dict(os.environ, PTRACE_PROF_BIN="/nowhere/ptrace-prof"):
+            page = ptrace_prof.Trace(b"")._repr_html_()
+        self.assertIn("no samples and no calls", page)
+        self.assertIn("/nowhere/ptrace-prof", page)
         with self.assertRaises(ValueError):
             ptrace_prof.Trace(b"").table(by="colour")
 

@@ -1,8 +1,8 @@
-"""The client against a ptrace-profd of another machine, so to say: over TLS on 127.0.0.1.
+"""The client against a ptrace-profd over TLS, on 127.0.0.1 in place of another machine.
 
-PP_CLIENT_TLS: tls://127.0.0.1:PORT. PP_CLIENT_TLS_FOLDER: its files, of each name a .crt and a .key: `authority`, which
-signed `me` (who we are), `speaker` (who may speak for us alone) and `expired`, and `other-authority`, which signed
-`stranger`. PP_CLIENT_PID: a process of ours.
+PP_CLIENT_TLS: tls://127.0.0.1:PORT. PP_CLIENT_TLS_FOLDER: its files, a .crt and a .key for each name: `authority`
+signed `me` (our user), `speaker` (which may speak for our user alone) and `expired`; `other-authority` signed
+`stranger`. PP_CLIENT_PID: a process of our user.
 """
 import asyncio
 import os
@@ -35,7 +35,7 @@ class OverTls(unittest.TestCase):
         return client
 
     def refused(self, code, *words, call=lambda client: client.list_captures(), **options):
-        """What a call says, and the same one of the other client."""
+        """Checks that a call of either client raises this error, and returns it."""
         async def asynchronously():
             async with ptrace_prof.AsyncClient(**({"target": TARGET, "tls": tls()} | options)) as client:
                 await call(client)
@@ -56,7 +56,7 @@ class OverTls(unittest.TestCase):
         self.assertTrue(client.node().name)
         self.assertIn(PID, [process.pid for process in client.processes()])
         self.assertTrue(client.stacks(PID))
-        for _ in range(20):  # of a full machine one may have no CPU for so long
+        for _ in range(20):  # on a busy machine the target may get no CPU for so long
             trace = client.record(PID, duration=0.3)
             if trace.samples:
                 break
@@ -81,7 +81,7 @@ class OverTls(unittest.TestCase):
             self.assertEqual(self.client(tls=Tls(cert=file("speaker"), key=file("speaker", "key"), user=str(ME)))
                              .list_captures(), [])
 
-    def test_who_may_speak_for_others_says_for_whom(self):
+    def test_a_certificate_for_several_users_names_the_user(self):
         self.assertTrue(self.client(tls=tls("speaker", user=str(ME))).stacks(PID))
         self.refused("UNAUTHENTICATED", "names none", tls=tls("speaker"))
         self.refused("PERMISSION_DENIED", "does not speak for user '54399'", tls=tls("speaker", user="54399"))
@@ -121,7 +121,7 @@ class OverTls(unittest.TestCase):
             self.client(tls=None, credentials=credentials).list_captures()
         self.assertIn(TARGET, str(caught.exception))
 
-    def test_nobody_there_and_somebody_else(self):
+    def test_no_server_and_another_program(self):
         with socket.create_server(("127.0.0.1", 0)) as other:
             other.settimeout(60)
             port = other.getsockname()[1]

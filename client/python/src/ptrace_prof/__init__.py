@@ -8,9 +8,10 @@
     for row in trace.table(limit=10):
         print(f"{row.self_share:6.1%} {row.total_share:6.1%}  {row.function}  {row.file}:{row.line}")
 
-Times are seconds, as float. What goes wrong is a PtraceProfError: see ptrace_prof.errors.
+Times are seconds, as float. Every error is a PtraceProfError: see ptrace_prof.errors.
 """
-from ._streams import AsyncStream, Stream
+from ._async import AsyncStream
+from ._sync import Stream
 from ._table import Row
 from ._tls import Tls
 from .aio import AsyncClient

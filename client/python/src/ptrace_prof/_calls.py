@@ -1,8 +1,8 @@
-"""The calls of a trace of mode "trace", summed up by function: how often, how long in itself and with what it called.
+"""Sums up the calls of a trace of mode "trace" by function: number of calls, self time and total time.
 
-Read from the slices of each thread, which nest: every begin and end is of the innermost open one, whichever track it is
-drawn on. The tracer's own cost is taken off where it was measured: each begin and each end costs an event, half of it
-in the call and half in its caller. The same numbers as `ptrace-prof export --format text`.
+The slices of a thread nest: every begin and end belongs to the innermost open slice, whichever track draws it. Where
+the tracer measured its own cost, it is subtracted: each begin and each end costs an event, half of it in the call and
+half in its caller. The numbers are those of `ptrace-prof export --format text`.
 """
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PYTHON = extension_pb2.FrameExtra.KIND_PYTHON
 
 
 class _Path:
-    """A function as called by that chain of callers."""
+    """A function at the end of one chain of callers."""
 
     def __init__(self, place: Place, kind: int, caller: Optional[_Path]) -> None:
         self.place = place
@@ -29,8 +29,8 @@ class _Path:
         self.caller = caller
         self.callees: dict[Place, _Path] = {}
         self.calls = 0
-        self.stretches = 0  # begins: of calls, and of what ran already or was resumed
-        self.time = 0       # ns, in itself
+        self.stretches = 0  # begins of slices: calls, resumed generators, and what ran when the capture began
+        self.time = 0       # self time, ns
 
     def callee(self, place: Place, kind: int) -> _Path:
         path = self.callees.get(place)
@@ -44,7 +44,7 @@ class _Thread:
         self.root = _Path(("", "", 0), _PYTHON, None)
         self.open = self.root
         self.last = 0
-        self.steps: Optional[int] = None  # the track of the marks of steps
+        self.steps: Optional[int] = None  # the track that marks training steps
 
     def event(self, event: perfetto_pb2.TrackEvent, when: int, names: dict[int, tuple[Place, int]]) -> None:
         if event.track_uuid and (event.track_uuid == self.steps or event.name.startswith(_STEP)):
@@ -56,7 +56,7 @@ class _Thread:
         if event.type == _BEGIN and event.name_iid in names:
             self.open = self.open.callee(*names[event.name_iid])
             self.open.stretches += 1
-            self.open.calls += not event.category_iids  # else it was resumed, ran already, or stands for a gap
+            self.open.calls += not event.category_iids  # a category marks what was resumed, ran before, or is a gap
         elif event.type == _END and self.open.caller is not None:
             self.open = self.open.caller
 
@@ -81,8 +81,8 @@ class _Sequence:
 
 
 def _read(data: bytes) -> tuple[list[_Thread], extension_pb2.Accounting]:
-    """The threads, and what the collector counted."""
-    threads: dict[int, _Thread] = {}  # by the uuid of their track
+    """Returns the threads, and the collector's counters."""
+    threads: dict[int, _Thread] = {}  # key: the UUID of the track
     sequences: dict[int, _Sequence] = {}
     accounting = extension_pb2.Accounting()
     for packet, extension in our_packets(data):
@@ -104,7 +104,7 @@ def _read(data: bytes) -> tuple[list[_Thread], extension_pb2.Accounting]:
 
 
 def _paths(threads: list[_Thread]) -> list[_Path]:
-    """All of them, callers before callees."""
+    """Returns all paths, callers before callees."""
     found: list[_Path] = []
     waiting = [thread.root for thread in threads]
     while waiting:
@@ -116,7 +116,7 @@ def _paths(threads: list[_Thread]) -> list[_Path]:
 
 
 def _corrected(paths: list[_Path], accounting: extension_pb2.Accounting) -> dict[_Path, int]:
-    """Time of each in itself, ns, without what the tracer cost; never below zero."""
+    """Returns the self time of each path, ns, without the tracer's cost; never below zero."""
     costs: dict[int, float] = {extension_pb2.FrameExtra.KIND_MARKER: 0.0,
                                extension_pb2.FrameExtra.KIND_C: accounting.c_event_cost_ns}
     taken: dict[_Path, float] = {}
@@ -129,7 +129,10 @@ def _corrected(paths: list[_Path], accounting: extension_pb2.Accounting) -> dict
 
 
 def call_rows(data: bytes, limit: Optional[int]) -> list[Row]:
-    """Most self time first; empty where no calls were traced. Raises DataLoss where this is no trace of ptrace-prof."""
+    """Returns the rows with the most self time first; none where the trace has no calls.
+
+    limit: rows at most; None: all. Raises DataLoss where `data` is no trace of ptrace-prof.
+    """
     threads, accounting = _read(data)
     paths = _paths(threads)
     times = _corrected(paths, accounting)

@@ -1,4 +1,4 @@
-"""From the messages of ptraceprof.v1 to the values of model.py."""
+"""Converts the messages of ptraceprof.v1 to the values of model.py."""
 from __future__ import annotations
 
 import dataclasses
@@ -17,7 +17,7 @@ _PLAIN_TOTALS = ("samples", "truncated", "torn", "stale_names", "lost", "late_in
 
 
 def seconds(moment: Any) -> float:
-    """Of a Duration or a Timestamp."""
+    """Converts a Duration or a Timestamp."""
     return float(moment.seconds + moment.nanos / 1e9)
 
 
@@ -38,7 +38,7 @@ def totals(message: capture_pb2.Totals) -> model.Totals:
 
 
 def state(number: int) -> model.State:
-    """A state that a newer server has and we do not is UNSPECIFIED."""
+    """Returns UNSPECIFIED for a state that only a newer server knows."""
     try:
         return model.State(capture_pb2.State.Name(number)[len("STATE_"):])
     except ValueError:
@@ -95,15 +95,15 @@ def node(message: node_service_pb2.Node) -> model.Node:
 
 
 class BatchAssembler:
-    """Puts together what comes in several messages, and stacks out of what links them to their callers."""
+    """Joins the messages of one batch, and rebuilds each stack from its links to the callers."""
 
     def __init__(self) -> None:
         self._frames: list[model.StackFrame] = []
-        self._stacks: list[tuple[int, int]] = []  # index of the frame, number of the stack below
+        self._stacks: list[tuple[int, int]] = []  # index of the frame, number of the caller's stack (0: none)
         self._threads: dict[tuple[int, int], model.SampledThread] = {}
 
     def __call__(self, message: capture_service_pb2.SampleBatch) -> Optional[model.SampleBatch]:
-        """The batch, where that was its last message. Raises DataLoss where it points out of its own tables."""
+        """Returns the batch at its last message, else None. Raises DataLoss where an index is outside its table."""
         self._frames += [model.StackFrame(frame.function, frame.file, frame.line) for frame in message.frames]
         for stack in message.stacks:
             if stack.parent > len(self._stacks) or stack.frame >= len(self._frames):

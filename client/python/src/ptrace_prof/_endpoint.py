@@ -1,4 +1,4 @@
-"""Where the daemon listens when nobody says otherwise, how a channel to it is opened, and why it does not answer."""
+"""The server's address: its default, the channel to it, and why it does not answer."""
 from __future__ import annotations
 
 import os
@@ -10,25 +10,25 @@ import grpc.aio
 from . import _tls
 from .errors import InvalidRequest, PtraceProfError
 
-# A chunk holds at most 1 MiB unless a single packet is larger; the trace of a dump comes in one message.
+# A chunk holds at most 1 MiB unless a single packet is larger; one message holds the whole trace of a dump.
 OPTIONS: list[tuple[str, int]] = [("grpc.max_receive_message_length", 256 << 20), ("grpc.enable_http_proxy", 0)]
 
 
 def default_target() -> str:
-    """/run/ptrace-prof/ptrace-prof.sock for root, the same below $XDG_RUNTIME_DIR for everybody else."""
+    """Returns /run/ptrace-prof/ptrace-prof.sock for root, the same path in $XDG_RUNTIME_DIR for other users."""
     runtime = "/run" if os.geteuid() == 0 else os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.geteuid()}"
     return f"unix:{runtime}/ptrace-prof/ptrace-prof.sock"
 
 
 def resolve(target: Optional[str]) -> str:
-    """`target` as it is named in messages; a plain path is a Unix socket."""
+    """Returns `target` as messages name it; a plain path is a Unix socket."""
     if not target:
         return default_target()
     return f"unix:{target}" if target.startswith(("/", "./", "../")) else target
 
 
 class Server:
-    """What a client was told of its server: `target`, resolved, and as whom to come."""
+    """The server that a client was given: `target`, resolved, and the credentials for it."""
 
     def __init__(self, target: Optional[str], credentials: Optional[grpc.ChannelCredentials],
                  tls: Optional[_tls.Tls]) -> None:
@@ -43,7 +43,10 @@ class Server:
         return self.target.startswith(_tls.SCHEME)
 
     def open_channel(self, asynchronous: bool = False) -> Any:
-        """To "tls://host:port" with the certificate of `tls`, unless there are credentials."""
+        """Opens a channel; for "tls://host:port" with the given credentials, else with the certificate of `tls`.
+
+        Raises InvalidRequest for files that cannot be read, Unavailable where munged makes no credential.
+        """
         options: list[Any] = list(OPTIONS)
         credentials, address = self._credentials, self.target
         if self.is_tls:
@@ -58,11 +61,11 @@ class Server:
 
     @property
     def can_explain(self) -> bool:
-        """Whether a look of our own says more than gRPC: then explain() blocks for some seconds at the most."""
+        """Whether explain() can find more than gRPC reports; it then blocks for some seconds at most."""
         return self.is_tls and self._credentials is None
 
     def explain(self) -> Optional[PtraceProfError]:
-        """Why it does not answer; None: nothing that could be found."""
+        """Returns why the server does not answer; None: no cause was found."""
         if not self.can_explain:
             return None
         try:

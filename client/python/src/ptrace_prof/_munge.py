@@ -1,4 +1,4 @@
-"""Credentials of munged, the daemon of a cluster that knows on each host who asks it for one: libmunge, by ctypes."""
+"""Gets MUNGE credentials, which prove the caller's user to the hosts of a cluster; uses libmunge through ctypes."""
 from __future__ import annotations
 
 import ctypes
@@ -32,7 +32,7 @@ def _load() -> Any:
 
 
 class Munge:
-    """Makes credentials for the user of this process. Any thread; waits for munged."""
+    """Gets credentials for the user of this process from munged. Any thread may call it; a call waits for munged."""
 
     def __init__(self, socket: str) -> None:
         self._socket = socket or USUAL_SOCKET
@@ -45,7 +45,7 @@ class Munge:
         context = ctypes.c_void_p(self._library.munge_ctx_create())
         made = ctypes.c_void_p()
         try:
-            # munge_ctx_set takes what its second argument says.
+            # The second argument of munge_ctx_set determines the type of the third.
             error = self._library.munge_ctx_set(context, ctypes.c_int(_OPTION_SOCKET),
                                                 ctypes.c_char_p(self._socket.encode()))
             error = error or self._library.munge_encode(ctypes.byref(made), context, payload, len(payload))
@@ -61,12 +61,12 @@ class Munge:
         words = said.decode(errors="replace")
         if error in _SOCKET_ERRORS:
             raise Unavailable(f"munged does not answer at {self._socket}: {words}", reason="UNAVAILABLE",
-                              remedy="start munged on this machine (systemctl start munge), or say where it listens: "
+                              remedy="start munged on this machine (systemctl start munge), or set its socket: "
                                      "Tls(munge_socket=PATH), $PTRACE_PROF_MUNGE_SOCKET")
         raise Unavailable(f"munged makes no credential for us: {words}", reason="UNAVAILABLE",
                           remedy="the log of munged may say more")
 
 
 def payload(method: str, host: str) -> bytes:
-    """What a credential is good for: one call of that method at that host, as ptrace-profd compares it."""
+    """Returns what binds a credential to one call of `method` at `host`; ptrace-profd compares it."""
     return f"ptrace-prof call 1\n{method}\n{host}\n".encode()

@@ -6,27 +6,28 @@ import shutil
 import subprocess
 from typing import Optional
 
-from .errors import ExportFailed, ProgramNotFound
+from ._failure import failure
 
 
 def find() -> str:
-    """PTRACE_PROF_BIN, else `ptrace-prof` of PATH. Raises ProgramNotFound."""
+    """Returns the path of PTRACE_PROF_BIN, else of `ptrace-prof` in PATH. Raises ProgramNotFound."""
     chosen = os.environ.get("PTRACE_PROF_BIN")
     found = shutil.which(chosen or "ptrace-prof")
     if found is None:
         where = f"PTRACE_PROF_BIN={chosen} cannot be run" if chosen else "there is no program ptrace-prof in PATH"
-        raise ProgramNotFound(f"exporting a trace takes the program ptrace-prof: {where}",
-                              remedy="install ptrace-prof, or set PTRACE_PROF_BIN to where it is; "
-                                     "Trace.save() and Trace.table() work without it")
+        raise failure("PROGRAM_NOT_FOUND", f"exporting a trace takes the program ptrace-prof: {where}",
+                      remedy="install ptrace-prof, or set PTRACE_PROF_BIN to where it is; "
+                             "Trace.save() and Trace.table() work without it")
     return os.path.abspath(found)
 
 
-def export(trace: bytes, path: str, format: Optional[str]) -> None:  # noqa: A002 - as the option is called
-    """Writes `trace` to `path`. Raises ProgramNotFound, ExportFailed."""
+def export(trace: bytes, path: str, format: Optional[str]) -> None:  # noqa: A002 - the name of the option
+    """Converts `trace` and writes it to `path`. Raises ProgramNotFound, ExportFailed."""
     arguments = [find(), "export", "-", "-o", path, *(("--format", format) if format else ())]
-    # With close_fds Python would fork by itself, which gRPC's handlers may abort; descriptors close on exec anyway.
+    # With close_fds Python calls fork() itself, which gRPC's handlers may abort; descriptors close on exec anyway.
     done = subprocess.run(arguments, input=trace, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False,
                           close_fds=False)
     if done.returncode != 0:
         said = done.stderr.decode("utf-8", "replace").strip()
-        raise ExportFailed(said or f"`{' '.join(arguments)}` ended with status {done.returncode} and said nothing")
+        raise failure("EXPORT_FAILED",
+                      said or f"`{' '.join(arguments)}` ended with status {done.returncode} and said nothing")

@@ -1,6 +1,7 @@
-"""Puts a trace together from chunks, and follows the events of a Record call; no I/O here, so both clients use it."""
+"""Assembles a trace from chunks and follows the events of a Record call. No I/O: both clients use it."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Optional
 
 import google_crc32c
@@ -13,18 +14,18 @@ from .trace import Trace
 
 
 class TraceAssembler:
-    """Bytes of a trace, from its beginning, each chunk checked before it is taken."""
+    """The bytes of a trace from its beginning; checks each chunk before it adds it."""
 
     def __init__(self, begun: bytes = b"") -> None:
         self._data = bytearray(begun)
-        self.last = False  #: the server said that this is the end of the trace
+        self.last = False  #: the last chunk has arrived
 
     @property
     def size(self) -> int:
         return len(self._data)
 
     def add(self, chunk: capture_service_pb2.TraceChunk) -> None:
-        """Raises DataLoss; the chunk is not taken then."""
+        """Raises DataLoss, and does not add the chunk, where its offset or checksum is wrong."""
         if chunk.offset != self.size:
             raise DataLoss(f"the trace has a hole: after byte {self.size} comes byte {chunk.offset}")
         if google_crc32c.value(chunk.data) != chunk.crc32c:
@@ -39,31 +40,36 @@ class TraceAssembler:
 
 
 class Recorder:
-    """The events of one Record call."""
+    """Takes the events of one Record call.
 
-    def __init__(self) -> None:
+    on_progress: called with each state of the capture that arrives.
+    """
+
+    def __init__(self, on_progress: Optional[Callable[[Capture], object]] = None) -> None:
         self.capture: Optional[Capture] = None
+        self._on_progress = on_progress
         self._chunks = TraceAssembler()
 
-    def take(self, event: capture_service_pb2.RecordEvent) -> Optional[Capture]:
-        """The capture, where the event is news of it. Raises DataLoss."""
+    def take(self, event: capture_service_pb2.RecordEvent) -> None:
+        """Raises DataLoss, and what on_progress raises."""
         if event.WhichOneof("event") == "chunk":
             try:
                 self._chunks.add(event.chunk)
             except DataLoss as error:
                 raise self.spoilt(error) from None
-            return None
+            return
         self.capture = _convert.capture(event.capture)
-        return self.capture
+        if self._on_progress is not None:
+            self._on_progress(self.capture)
 
     def spoilt(self, error: PtraceProfError) -> PtraceProfError:
-        """The error, with what was recorded before it."""
+        """Returns the error with the trace and the capture as they were before it."""
         error.capture = self.capture
         error.trace = self._chunks.trace(self.capture) if self._chunks.size else None
         return error
 
     def finish(self) -> Trace:
-        """After the last event: the trace, or the error that the capture ended with."""
+        """Returns the trace after the last event. Raises the error that ended the capture, or DataLoss."""
         if self.capture is None or not self.capture.state.ended:
             raise self.spoilt(DataLoss("the server ended the call before the capture had ended"))
         if self.capture.state is State.FAILED:

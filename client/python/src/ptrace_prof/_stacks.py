@@ -1,7 +1,7 @@
-"""Stacks and how often each was seen, read from a stream of Perfetto TracePackets as ptrace-prof writes them.
+"""Reads stacks and their number of samples from a stream of Perfetto TracePackets that ptrace-prof wrote.
 
-A stream that ends inside a packet is a valid, shorter trace. Interned ids are per sequence and until the sequence
-clears its state; a sequence is one thread.
+A stream that ends inside a packet is a valid, shorter trace. An interned ID is valid in one sequence until that clears
+its state; a sequence is one thread.
 """
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ._failure import failure
 from ._proto import extension_pb2, perfetto_pb2
-from .errors import DataLoss
 
 _PACKET_TAG = 0x0A  # field 1 of Trace, length-delimited
 _CLEARED = perfetto_pb2.TracePacket.SEQ_INCREMENTAL_STATE_CLEARED
@@ -19,20 +19,20 @@ _CLEARED = perfetto_pb2.TracePacket.SEQ_INCREMENTAL_STATE_CLEARED
 class Frame(NamedTuple):
     function: str
     file: str
-    line: int        # being executed; 0: not known
-    first_line: int  # of the function
-    is_marker: bool  # of ours, not a function: "[truncated]"
+    line: int        # the line that was executed; 0: unknown
+    first_line: int  # the first line of the function; 0: unknown
+    is_marker: bool  # a mark of ptrace-prof, "[truncated]", not a function
 
 
 Stack = tuple[Frame, ...]  # innermost first; empty: no Python frame
 
 
 def packets(data: bytes) -> Iterator[perfetto_pb2.TracePacket]:
-    """Raises DataLoss where this is no trace."""
+    """Yields the whole packets. Raises DataLoss where `data` is no trace."""
     at, end = 0, len(data)
     while at < end:
         if data[at] != _PACKET_TAG:
-            raise DataLoss(f"this is not a trace: byte {at} begins no packet")
+            raise failure("DATA_LOSS", f"this is not a trace: byte {at} begins no packet")
         at, length, shift = at + 1, 0, 0
         while at < end:
             byte = data[at]
@@ -40,7 +40,7 @@ def packets(data: bytes) -> Iterator[perfetto_pb2.TracePacket]:
             if byte < 0x80:
                 break
             if shift > 63:
-                raise DataLoss(f"this is not a trace: the length before byte {at} has no end")
+                raise failure("DATA_LOSS", f"this is not a trace: the length before byte {at} has no end")
         else:
             return  # cut inside the length
         if at + length > end:
@@ -50,13 +50,13 @@ def packets(data: bytes) -> Iterator[perfetto_pb2.TracePacket]:
 
 
 def our_packets(data: bytes) -> Iterator[tuple[perfetto_pb2.TracePacket, extension_pb2.Extension]]:
-    """Each with what we added to it. Raises DataLoss where this is no trace of ptrace-prof."""
+    """Yields each packet and ptrace-prof's extension of it. Raises DataLoss where `data` is no trace of ptrace-prof."""
     is_ours = False
     for packet in packets(data):
         extension = packet.Extensions[extension_pb2.ptrace_prof]
         is_ours = is_ours or extension.HasField("header")
         if not is_ours:
-            raise DataLoss("this is not a ptrace-prof trace: it does not begin with our header")
+            raise failure("DATA_LOSS", "this is not a ptrace-prof trace: it does not begin with our header")
         yield packet, extension
 
 
@@ -96,7 +96,7 @@ class _Sequence:
 
 
 def count_stacks(data: bytes) -> dict[Stack, int]:
-    """Samples of every stack, over all threads. Raises DataLoss where this is no trace of ptrace-prof."""
+    """Returns the samples of every stack, over all threads. Raises DataLoss where `data` is no trace of ptrace-prof."""
     sequences: dict[int, _Sequence] = {}
     found: Counter[Stack] = Counter()
     for packet, extension in our_packets(data):

@@ -1,4 +1,4 @@
-"""From a gRPC error, or a google.rpc.Status, to the exception that says the same."""
+"""Converts a gRPC error, or a google.rpc.Status, to an exception of errors.py."""
 from __future__ import annotations
 
 import asyncio
@@ -16,7 +16,7 @@ _DETAILS = "grpc-status-details-bin"
 
 
 def code_name(number: int) -> str:
-    """"NOT_FOUND" for 5."""
+    """Returns "NOT_FOUND" for 5; "UNKNOWN" for a number that gRPC does not define."""
     try:
         return str(code_pb2.Code.Name(number))
     except ValueError:
@@ -24,7 +24,7 @@ def code_name(number: int) -> str:
 
 
 def from_status(status: status_pb2.Status) -> PtraceProfError:
-    """Of a failed capture, or from the details of a failed call."""
+    """Converts the status of a failed capture, or the details of a failed call."""
     code = code_name(status.code)
     reason = ""
     metadata: dict[str, str] = {}
@@ -46,16 +46,16 @@ def _details_of(error: Any) -> status_pb2.Status:
         if key == _DETAILS:
             try:
                 status.ParseFromString(value)
-            except DecodeError:  # whatever the server sent there: the code and the message remain
+            except DecodeError:  # the code and the message remain
                 status.Clear()
     return status
 
 
 def _no_answer(said: str, target: str) -> PtraceProfError:
-    remedy = ("start ptrace-profd there, or say where it listens: Client('unix:/path/to.sock'); one that runs answers "
-              "the user who started it and root, and logs whom it refused")
+    remedy = ("start ptrace-profd there, or give its address: Client('unix:/path/to.sock'); it answers root and "
+              "the user who started it, and its log names the callers that it refused")
     if target.startswith("tls://"):
-        remedy = "does one run there with --listen-tcp? Its log says whom it refused"
+        remedy = "does one run there with --listen-tcp? Its log names the callers that it refused"
     return Unavailable(f"no ptrace-profd answers at {target}: {said}", reason="SERVER_UNREACHABLE",
                        thing=f"server {target}", remedy=remedy)
 
@@ -65,21 +65,21 @@ def _is_silence(error: Any, status: status_pb2.Status) -> bool:
 
 
 def from_rpc_error(error: Any, server: Server) -> PtraceProfError:
-    """`error`: a grpc.RpcError of a call. May block for some seconds, where it is of TLS."""
+    """Converts the grpc.RpcError of a call. May block for some seconds over TLS, to find the cause."""
     status = _details_of(error)
     said = error.details() or ""
     if _is_silence(error, status):
         return server.explain() or _no_answer(said, server.target)
     if not status.details and error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
         return DeadlineExceeded(f"the server at {server.target} did not answer in time",
-                                remedy="give it more: Client(timeout=SECONDS)")
+                                remedy="give it more time: Client(timeout=SECONDS)")
     status.code = error.code().value[0]
     status.message = said
     return from_status(status)
 
 
 async def from_async_error(error: Any, server: Server) -> PtraceProfError:
-    """The same, without blocking the event loop."""
+    """Converts as from_rpc_error(), without blocking the event loop."""
     if server.can_explain and _is_silence(error, _details_of(error)):
         return await asyncio.to_thread(from_rpc_error, error, server)
     return from_rpc_error(error, server)

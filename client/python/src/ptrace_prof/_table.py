@@ -1,4 +1,4 @@
-"""Rows of a table: in how many samples a function was the leaf, and in how many anywhere; or what its calls took."""
+"""Rows of a table: the samples in which a function is the leaf or anywhere on the stack; or the time of its calls."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
@@ -10,23 +10,23 @@ Place = tuple[str, str, int]  # function, file, line
 
 @dataclass(frozen=True)
 class Row:
-    """One function (or one line of one). Shares are of all samples, also of those without a Python frame.
+    """One function, or one of its lines. A share counts all samples, also those without a Python frame.
 
-    Of a trace of calls (mode "trace") there are no samples: shares are of time, and the fields from `calls` on are set.
+    A trace of calls (mode "trace") has no samples: shares are shares of time, and the fields from `calls` on are set.
     """
 
     function: str
     file: str
-    line: int            #: where the function begins; with by="line", the line that was executed; 0: not known
-    self_samples: int    #: it was what ran
-    total_samples: int   #: it was somewhere on the stack, counted once however often it recurs
+    line: int            #: the first line of the function; with by="line", the line that was executed; 0: unknown
+    self_samples: int    #: samples in which it was the innermost frame
+    total_samples: int   #: samples in which it was on the stack; recursion counts once
     self_share: float    #: 0 to 1
     total_share: float   #: 0 to 1
-    calls: Optional[int] = None         #: begun while it was traced
-    self_time: Optional[float] = None   #: seconds in itself; without what the tracer cost, where that was measured
-    total_time: Optional[float] = None  #: seconds with all that it called; a moment counts once however often it recurs
-    raw_self_time: Optional[float] = None   #: as measured, with what the tracer cost
-    raw_total_time: Optional[float] = None  #: the same
+    calls: Optional[int] = None         #: calls that began while it was traced
+    self_time: Optional[float] = None   #: seconds, without callees; without the tracer's cost, where that was measured
+    total_time: Optional[float] = None  #: seconds, with callees; recursion counts once
+    raw_self_time: Optional[float] = None   #: self_time as measured, with the tracer's cost
+    raw_total_time: Optional[float] = None  #: total_time as measured, with the tracer's cost
 
 
 def check_by(by: str) -> None:
@@ -35,7 +35,10 @@ def check_by(by: str) -> None:
 
 
 def rows_of(stacks: Iterable[tuple[Sequence[Place], int]], limit: Optional[int]) -> list[Row]:
-    """`stacks`: places, innermost first, and how often each was seen. Most self samples first; limit None: all rows."""
+    """Returns the rows with the most self samples first.
+
+    stacks: places, innermost first, and the number of samples. limit: rows at most; None: all.
+    """
     counts: dict[Place, list[int]] = {}
     samples = 0
     for places, count in stacks:

@@ -1,4 +1,4 @@
-"""How a client shows who it is over TCP: files of its certificate, from the caller or the environment."""
+"""A client's credentials over TCP: the files of its certificate, from the caller or the environment."""
 from __future__ import annotations
 
 import dataclasses
@@ -15,15 +15,15 @@ SCHEME = "tls://"
 
 @dataclasses.dataclass(frozen=True)
 class Tls:
-    """For a target "tls://host:port": PEM files, and as whom to be served. What is left out comes from the environment.
+    """Credentials for a target "tls://host:port". A field that is None comes from the environment variable in brackets.
 
-    ca: the authority that signed the certificate of ptrace-profd ($PTRACE_PROF_TLS_CA).
-    cert, key: ours ($PTRACE_PROF_TLS_CERT, $PTRACE_PROF_TLS_KEY).
-    server_name: what the certificate of ptrace-profd is for, where that is not the host ($PTRACE_PROF_TLS_SERVER_NAME).
-    user: of the other machine, where our certificate speaks for several ($PTRACE_PROF_AS).
-    munge: show with each call a credential of munged's, which says which user of the cluster we are
-        ($PTRACE_PROF_MUNGE=1); needs libmunge.so.2.
-    munge_socket: where munged listens, if elsewhere than usual ($PTRACE_PROF_MUNGE_SOCKET).
+    ca: PEM file of the authority that signed the certificate of ptrace-profd ($PTRACE_PROF_TLS_CA).
+    cert, key: PEM files of the client's certificate ($PTRACE_PROF_TLS_CERT, $PTRACE_PROF_TLS_KEY).
+    server_name: the name in the certificate of ptrace-profd, where it is not the host ($PTRACE_PROF_TLS_SERVER_NAME).
+    user: the user of the other machine to act as, where the certificate speaks for several ($PTRACE_PROF_AS).
+    munge: send a MUNGE credential with each call, which proves the user of this process ($PTRACE_PROF_MUNGE=1); needs
+        libmunge.so.2.
+    munge_socket: the socket of munged, where it is not the default ($PTRACE_PROF_MUNGE_SOCKET).
     """
 
     ca: Optional[str] = None
@@ -36,7 +36,7 @@ class Tls:
 
 
 class _Metadata(grpc.AuthMetadataPlugin):  # type: ignore[misc]
-    """What goes with each call: as whom it is made, and a MUNGE credential of its own."""
+    """Adds the user to each call, and a MUNGE credential for that call alone."""
 
     def __init__(self, user: str, munge: Optional[_munge.Munge], host: str) -> None:
         self._user = (("ptrace-prof-user", user),) if user else ()
@@ -54,15 +54,15 @@ class _Metadata(grpc.AuthMetadataPlugin):  # type: ignore[misc]
         callback(self._user + shown, None)
 
 
-def _said(value: Optional[str], variable: str) -> str:
+def _given(value: Optional[str], variable: str) -> str:
     return value if value is not None else os.environ.get(variable, "")
 
 
 def files(tls: Optional[Tls]) -> tuple[str, str, str, str]:
-    """The authority, the key, the certificate, and the name of the server; empty: not said."""
+    """Returns the files of the authority, the key and the certificate, and the name of the server; empty: not given."""
     tls = tls or Tls()
-    return (_said(tls.ca, "PTRACE_PROF_TLS_CA"), _said(tls.key, "PTRACE_PROF_TLS_KEY"),
-            _said(tls.cert, "PTRACE_PROF_TLS_CERT"), _said(tls.server_name, "PTRACE_PROF_TLS_SERVER_NAME"))
+    return (_given(tls.ca, "PTRACE_PROF_TLS_CA"), _given(tls.key, "PTRACE_PROF_TLS_KEY"),
+            _given(tls.cert, "PTRACE_PROF_TLS_CERT"), _given(tls.server_name, "PTRACE_PROF_TLS_SERVER_NAME"))
 
 
 def _read(path: str, name: str, target: str) -> bytes:
@@ -83,15 +83,15 @@ def _wants_munge(tls: Tls) -> bool:
 
 
 def credentials(target: str, tls: Optional[Tls]) -> tuple[grpc.ChannelCredentials, list[tuple[str, str]]]:
-    """And options of the channel that go with them."""
+    """Returns the credentials and the channel options that they need. Raises InvalidRequest, Unavailable."""
     ca, key, cert, name = files(tls)
     tls = tls or Tls()
     read = [_read(path, kind, target) for path, kind in ((ca, "ca"), (key, "key"), (cert, "cert"))]
     chosen = grpc.ssl_channel_credentials(*read)
-    user = _said(tls.user, "PTRACE_PROF_AS")
-    munge = _munge.Munge(_said(tls.munge_socket, "PTRACE_PROF_MUNGE_SOCKET")) if _wants_munge(tls) else None
+    user = _given(tls.user, "PTRACE_PROF_AS")
+    munge = _munge.Munge(_given(tls.munge_socket, "PTRACE_PROF_MUNGE_SOCKET")) if _wants_munge(tls) else None
     if munge:
-        munge.credential(b"")  # once for nothing: of a call, gRPC would tell it as a broken connection
+        munge.credential(b"")  # to raise its error here: during a call, gRPC reports it as a broken connection
     if user or munge:
         plugin = _Metadata(user, munge, name or target[len(SCHEME):].rpartition(":")[0].strip("[]"))
         chosen = grpc.composite_channel_credentials(chosen, grpc.metadata_call_credentials(plugin))

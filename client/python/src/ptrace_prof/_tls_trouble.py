@@ -1,6 +1,6 @@
-"""Why a server over TLS does not answer: gRPC only says that a handshake failed, or that the connection ended.
+"""Finds out why a server over TLS does not answer; gRPC only reports that a handshake failed or the connection ended.
 
-Connects once more by itself, shows the same certificate, and listens to what the other end objects to.
+Connects once more without gRPC, with the same certificate, and reads the alert that the server sends.
 """
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from .errors import PtraceProfError, Unavailable
 
 PATIENCE = 3.0  # seconds
 
-# In the words of an alert: what the other end says of our certificate, and what to do about it.
+# (words of a TLS alert about our certificate, their meaning, a remedy)
 _OBJECTIONS = (
     ("certificate required", "it wants a client certificate, and we show none", "give Tls(cert=FILE, key=FILE)"),
     ("unknown ca", "our certificate is not signed by an authority that it knows",
      "show one that is, with the chain behind it, or have the authority added to its --tls-client-ca"),
     ("certificate expired", "our certificate has expired, or is not valid yet",
-     "get a new one; `openssl x509 -in FILE -noout -dates` tells when it is valid"),
+     "get a new one; `openssl x509 -in FILE -noout -dates` shows when it is valid"),
     ("certificate revoked", "our certificate has been revoked", "get a new one"),
     ("unsupported certificate", "our certificate is not one for clients",
      "have it made with extendedKeyUsage = clientAuth"),
     ("bad certificate", "something is wrong with our certificate",
-     "`openssl verify -CAfile CA FILE` may tell; the log of ptrace-profd does"),
+     "`openssl verify -CAfile CA FILE` may show it; the log of ptrace-profd names it"),
     ("protocol version", "it does not speak TLS 1.3", "is it a ptrace-profd?"),
 )
 
@@ -47,7 +47,7 @@ def _refused(target: str, error: ssl.SSLError) -> PtraceProfError:
 
 
 def explain(target: str, tls: Optional[Tls]) -> Optional[PtraceProfError]:
-    """None: nothing is wrong that could be found. Blocks for some seconds at the most."""
+    """Returns the cause; None: none was found. Blocks for some seconds at most."""
     ca, key, cert, name = files(tls)
     host, _, port = target[len(SCHEME):].rpartition(":")
     host = host.strip("[]")
@@ -57,14 +57,14 @@ def explain(target: str, tls: Optional[Tls]) -> Optional[PtraceProfError]:
     context.set_alpn_protocols(["h2"])
     try:
         context.load_verify_locations(ca)
-        context.load_cert_chain(cert, key, password="")  # there is nobody to ask
-    except (OSError, ValueError) as error:  # of files that gRPC took, and OpenSSL does not
+        context.load_cert_chain(cert, key, password="")  # without it OpenSSL prompts
+    except (OSError, ValueError) as error:  # gRPC accepted the files, OpenSSL does not
         return _unreachable(target, f"{cert}, {key} or {ca} is of no use: {error}",
                             "give PEM files, of which certificate and key belong together")
     try:
         with contextlib.ExitStack() as opened:
             plain = opened.enter_context(socket.create_connection((host, int(port)), PATIENCE))
-            # Of our certificate the server thinks only after the handshake is over for us.
+            # The server judges our certificate after the handshake is complete on our side.
             opened.enter_context(context.wrap_socket(plain, server_hostname=name)).recv(1)
     except ssl.SSLCertVerificationError as error:
         return _unreachable(target, f"its certificate is not accepted as that of {name}: {error.verify_message}",

@@ -1,6 +1,6 @@
-"""What can go wrong, a class for every reason of the server; all of them are a PtraceProfError.
+"""The errors: a class for each reason of the server, or for several; all are subclasses of PtraceProfError.
 
-Catch the class that you can do something about::
+Catch the class that you can handle::
 
     try:
         trace = client.record(pid=4711, duration=5)
@@ -11,76 +11,63 @@ Catch the class that you can do something about::
 """
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Optional
+from typing import Optional
 
-if TYPE_CHECKING:
-    from .model import Capture
-    from .trace import Trace
+from ._failure import CLASSES, Failure
+from .model import Capture
+from .trace import Trace
 
 
-class PtraceProfError(Exception):
-    """An error of the server, or of talking to it.
+class PtraceProfError(Failure):
+    """An error of the server, or of the connection to it.
 
     Attributes:
         code: name of the gRPC status code, "NOT_FOUND".
-        reason: what exactly, "PROCESS_NOT_FOUND"; the list is in docs/api.md. Never empty.
-        thing: what it is about, "process 4711"; empty where nothing is named.
+        reason: the exact cause in one word, "PROCESS_NOT_FOUND"; the list is in docs/api.md. Never empty.
+        thing: the subject of the error, "process 4711"; empty where the server names none.
         message: a sentence that names the thing and the cause.
-        remedy: what to do about it; empty where nothing can be said.
-        retry_after: seconds after which trying again can help, or None.
-        trace: what had been recorded when the error came, or None. Always a valid trace.
-        capture: the capture as last heard of, or None.
+        remedy: what the caller can do about it; empty where no remedy is known.
+        retry_after: seconds after which another try can help, or None.
+        trace: what was recorded before the error, or None. Always a valid trace.
+        capture: the last state of the capture that the server sent, or None.
     """
 
     code = "UNKNOWN"
     reason = "UNKNOWN"
-    #: Reasons that have no class of their own, and come as this one.
+    #: Further reasons for which this class is raised.
     also: tuple[str, ...] = ("UNAUTHENTICATED",)
-
-    def __init__(self, message: str, *, code: str = "", reason: str = "", remedy: str = "", thing: str = "",
-                 retry_after: Optional[float] = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.code = code or type(self).code
-        self.reason = reason or type(self).reason
-        self.remedy = remedy
-        self.thing = thing
-        self.retry_after = retry_after
-        self.trace: Optional[Trace] = None
-        self.capture: Optional[Capture] = None
-
-    def __str__(self) -> str:
-        return f"{self.message}\n{self.remedy}" if self.remedy else self.message
+    trace: Optional[Trace] = None
+    capture: Optional[Capture] = None
 
 
 class InvalidRequest(PtraceProfError, ValueError):
-    """A value is out of range, or contradicts another; the message says which."""
+    """A value is out of range, or contradicts another; the message names it."""
 
     code, reason = "INVALID_ARGUMENT", "INVALID_REQUEST"
     also: tuple[str, ...] = ("TARGET_IS_THREAD", "TARGET_IS_KERNEL_THREAD", "TARGET_IS_PROFILER")
 
 
 class NotFound(PtraceProfError, LookupError):
-    """A process or a capture is not there."""
+    """A process or a capture does not exist."""
 
     code, reason = "NOT_FOUND", "NOT_FOUND"
     also: tuple[str, ...] = ("COMMAND_NOT_FOUND",)
 
 
 class ProcessNotFound(NotFound):
-    """There is no such process, or it is not the one that was meant (start_time_ticks)."""
+    """The process does not exist, or another process with this ID started at start_time_ticks."""
 
     reason = "PROCESS_NOT_FOUND"
 
 
 class CaptureNotFound(NotFound):
-    """There is no such capture, or not any more."""
+    """The capture does not exist, or does not exist any more."""
 
     reason = "CAPTURE_NOT_FOUND"
 
 
 class CaptureExists(PtraceProfError):
-    """The ID that was chosen for a capture is taken."""
+    """A capture with the chosen ID exists."""
 
     code, reason = "ALREADY_EXISTS", "CAPTURE_EXISTS"
     also: tuple[str, ...] = ("ALREADY_EXISTS",)
@@ -93,7 +80,7 @@ class BeingTraced(CaptureExists):
 
 
 class PermissionDenied(PtraceProfError, PermissionError):
-    """The caller may not read this process; `reason` and the subclasses say what forbids it."""
+    """The caller may not read this process; `reason` and the subclass name what forbids it."""
 
     code, reason = "PERMISSION_DENIED", "PERMISSION_DENIED"
     also: tuple[str, ...] = ("PROC_HIDDEN", "CANNOT_BECOME_CALLER", "COMMAND_NOT_STARTED", "NO_PRIVILEGE")
@@ -124,7 +111,7 @@ class SeccompDenied(PermissionDenied):
 
 
 class CapabilityMissing(PermissionDenied):
-    """The server lacks CAP_SYS_PTRACE, or it does not count where the process is."""
+    """The server lacks CAP_SYS_PTRACE, or lacks it in the user namespace of the process."""
 
     reason = "CAPABILITY_MISSING"
     also: tuple[str, ...] = ("USER_NAMESPACE",)
@@ -138,13 +125,13 @@ class TargetNotDumpable(PermissionDenied):
 
 
 class CallerUidMismatch(PermissionDenied):
-    """The process, or the capture, belongs to somebody else."""
+    """The process, or the capture, belongs to another user."""
 
     reason = "CALLER_UID_MISMATCH"
 
 
 class PreconditionFailed(PtraceProfError):
-    """The state of a process or a capture does not allow it."""
+    """The state of a process or a capture does not allow the request."""
 
     code, reason = "FAILED_PRECONDITION", "FAILED_PRECONDITION"
     also: tuple[str, ...] = ("TARGET_IS_ZOMBIE", "MAIN_THREAD_ENDED", "CANNOT_BECOME_OWNER")
@@ -172,7 +159,7 @@ class GpuRefused(PreconditionFailed):
 
 
 class NotPython(PreconditionFailed):
-    """The process is no Python process, or not yet, or not any more."""
+    """The process does not run Python: it never does, has not started it, or has ended it."""
 
     reason = "NOT_PYTHON"
     also: tuple[str, ...] = ("PYTHON_NOT_STARTED", "PYTHON_ENDING")
@@ -185,13 +172,13 @@ class AlreadyTraced(PreconditionFailed):
 
 
 class CaptureNotEnded(PreconditionFailed):
-    """The capture goes on: cancel it first, or delete it with force=True."""
+    """The capture still runs: cancel it first, or delete it with force=True."""
 
     reason = "CAPTURE_NOT_ENDED"
 
 
 class Unsupported(PtraceProfError, NotImplementedError):
-    """This server cannot do that."""
+    """This server does not support the request."""
 
     code, reason = "UNIMPLEMENTED", "NOT_YET"
     also: tuple[str, ...] = ("UNKNOWN_QUEUE_LAYOUT", "KERNEL_TOO_OLD", "CUPTI_TOO_OLD", "DRIVER_TOO_OLD")
@@ -212,7 +199,7 @@ class ResourceExhausted(PtraceProfError):
 
 
 class QuotaReached(ResourceExhausted):
-    """A limit of the server's, of captures, bytes, time or CPU, is reached; see `retry_after`."""
+    """A limit of the server on captures, bytes, time or CPU is reached; see `retry_after`."""
 
     reason = "QUOTA"
 
@@ -224,7 +211,7 @@ class DiskFull(ResourceExhausted):
 
 
 class TargetGone(PtraceProfError):
-    """The process was there and is no more."""
+    """The process existed and has gone."""
 
     code, reason = "ABORTED", "TARGET_EXITED"
 
@@ -242,13 +229,13 @@ class TargetExeced(TargetGone):
 
 
 class BadOffset(PtraceProfError):
-    """A trace cannot be read from there: behind its end, or inside a packet."""
+    """The offset is behind the end of the trace, or inside a packet."""
 
     code, reason = "OUT_OF_RANGE", "BAD_OFFSET"
 
 
 class CollectorFailed(PtraceProfError):
-    """What reads the process died, or misbehaved. The process itself is unharmed."""
+    """The collector, which reads the process, died or misbehaved. The process itself is unharmed."""
 
     code, reason = "INTERNAL", "COLLECTOR_FAILED"
     also: tuple[str, ...] = ("INTERNAL",)
@@ -276,7 +263,7 @@ class DeadlineExceeded(PtraceProfError, TimeoutError):
 
 
 class TargetIdle(DeadlineExceeded):
-    """No thread of the process came to run Python code, at which it could have let a tracer in."""
+    """No thread of the process ran Python code in time, and only such a thread can load the tracer."""
 
     reason = "TARGET_IDLE"
 
@@ -301,7 +288,7 @@ class ProgramNotFound(PtraceProfError, FileNotFoundError):
 
 
 class ExportFailed(PtraceProfError):
-    """The program `ptrace-prof` could not export a trace; the message is what it said."""
+    """The program `ptrace-prof` could not export a trace; the message is its output."""
 
     code, reason = "UNKNOWN", "EXPORT_FAILED"
 
@@ -314,7 +301,8 @@ def _all_below(cls: type[PtraceProfError]) -> dict[str, type[PtraceProfError]]:
 
 
 BY_REASON = _all_below(PtraceProfError)
-# For reasons that this client does not know.
+CLASSES.update(BY_REASON)
+# The class of an error whose reason this client does not know.
 BY_CODE: dict[str, type[PtraceProfError]] = {
     cls.code: cls
     for cls in (InvalidRequest, NotFound, CaptureExists, PermissionDenied, PreconditionFailed, Unsupported,

@@ -1,4 +1,4 @@
-"""A recorded trace: bytes that ptrace-prof, Perfetto and every exporter read."""
+"""A recorded trace: the bytes that ptrace-prof, Perfetto and every exporter read."""
 from __future__ import annotations
 
 import os
@@ -8,6 +8,7 @@ from typing import Optional, Union
 
 from . import _notebook, _program
 from ._calls import call_rows
+from ._failure import Failure
 from ._stacks import Stack, count_stacks
 from ._table import Row, check_by, rows_of
 from .model import Capture
@@ -20,7 +21,7 @@ class Trace:
 
     Attributes:
         data: the bytes.
-        capture: the capture that made it, as the server last told of it; None for a trace from a file.
+        capture: the last state of the capture that the server sent; None for a trace from a file.
     """
 
     def __init__(self, data: bytes, capture: Optional[Capture] = None) -> None:
@@ -30,11 +31,11 @@ class Trace:
 
     @classmethod
     def load(cls, path: PathLike) -> Trace:
-        """Reads a .pftrace file, of save() or of `ptrace-prof record`. Raises OSError."""
+        """Reads a .pftrace file that save() or `ptrace-prof record` wrote. Raises OSError."""
         return cls(pathlib.Path(path).read_bytes())
 
     def save(self, path: PathLike) -> pathlib.Path:
-        """Writes the bytes as they are (.pftrace); the file is there whole or not at all. Raises OSError."""
+        """Writes the bytes as they are (.pftrace), atomically, and returns the path. Raises OSError."""
         destination = pathlib.Path(path)
         handle, name = tempfile.mkstemp(prefix=destination.name + ".", suffix=".tmp", dir=destination.parent)
         try:
@@ -52,24 +53,24 @@ class Trace:
         return destination
 
     def export(self, path: PathLike, format: Optional[str] = None) -> pathlib.Path:  # noqa: A002
-        """Converts with the program `ptrace-prof` (PTRACE_PROF_BIN, else PATH), which must be on this machine.
+        """Converts with the program `ptrace-prof` (PTRACE_PROF_BIN, else PATH) of this machine, and returns the path.
 
         format: html, svg, speedscope, collapsed, pprof, chrome, perfetto or text; None: by the extension of `path`.
-        Raises ProgramNotFound; ExportFailed with what the program said.
+        Raises ProgramNotFound; ExportFailed with the program's output.
         """
         _program.export(self.data, os.fspath(path), format)
         return pathlib.Path(path)
 
     @property
     def samples(self) -> int:
-        """Samples of all threads in it."""
+        """The number of samples, over all threads."""
         return sum(self._stacks().values())
 
     def table(self, limit: Optional[int] = 40, by: str = "function") -> list[Row]:
-        """The functions (by="line": their lines) with the most samples of their own, computed here.
+        """Returns the functions (by="line": their lines) with the most self samples.
 
-        Of a trace of calls (mode "trace"): those with the most time of their own, with the number of calls, always by
-        function. Some seconds for a million calls; export("text") is faster.
+        In a trace of calls (mode "trace") those with the most self time, with the number of calls, always by function.
+        It takes some seconds per million calls; export("text") is faster.
 
         limit: rows at most; None: all. Frames in brackets, "[truncated]", are marks of ptrace-prof, not functions.
         Raises DataLoss where the bytes are no trace of ptrace-prof.
@@ -86,9 +87,12 @@ class Trace:
         return self._counts
 
     def _repr_html_(self) -> str:
-        return _notebook.report(self)
+        try:
+            return _notebook.report(self.data)
+        except Failure as error:
+            return _notebook.table(self.table(limit=30), repr(self), str(error))
 
     def __repr__(self) -> str:
         made = f", {self.capture.state.value.lower()}" if self.capture else ""
-        whom = f" of process {self.capture.pid}" if self.capture else ""
-        return f"<Trace{whom}: {len(self.data)} bytes{made}>"
+        target = f" of process {self.capture.pid}" if self.capture else ""
+        return f"<Trace{target}: {len(self.data)} bytes{made}>"
