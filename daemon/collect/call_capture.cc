@@ -221,18 +221,19 @@ class CallCapture {
   Result<void> CheckCost() const {
     ProcessMemory memory(request_.pid);
     PP_ASSIGN_OR_RETURN(const PythonProcess python, PythonProcess::Open(request_.pid, memory));
-    if (TaxesEveryBytecode(python.layout.version)) {
+    if (FactsOf(python.layout.version).slows_every_bytecode()) {
       return Because(
           Reason::kTracingTooCostly,
           fmt::format("on CPython {} tracing slows down every bytecode, not only calls", python.version_text),
           "insist with --mode trace", ThingOf(request_.pid));
     }
-    if (request_.trace.max_overhead > 0 && !CanSwitchOff(python.layout.version)) {
-      return Because(Reason::kTracingTooCostly,
-                     fmt::format("on CPython {} nothing keeps tracing to {:g} % of one core, as functions cannot be "
-                                 "switched off one by one before 3.12 (--max-overhead off traces without a limit)",
-                                 python.version_text, 100 * request_.trace.max_overhead),
-                     "insist with --max-overhead off", ThingOf(request_.pid));
+    if (request_.trace.max_overhead > 0 && !FactsOf(python.layout.version).has_monitoring) {
+      return Because(
+          Reason::kTracingTooCostly,
+          fmt::format("on CPython {} nothing keeps tracing to {:g} % of one core, as functions cannot be "
+                      "switched off one by one before {} (--max-overhead off traces without a limit)",
+                      python.version_text, 100 * request_.trace.max_overhead, FirstWith(&VersionFacts::has_monitoring)),
+          "insist with --max-overhead off", ThingOf(request_.pid));
     }
     return {};
   }

@@ -17,6 +17,7 @@
 #include "daemon/collect/patient_open.h"
 #include "daemon/collect/start_wait.h"
 #include "daemon/collect/stub_boot.h"
+#include "symbolizer/cpython/version_table.h"
 
 namespace ptrace_prof {
 namespace {
@@ -47,8 +48,6 @@ void MarkOwn(RemoteAddr text, std::vector<SnapshotFrame>& frames) {
 }
 
 }  // namespace
-
-bool CanSwitchOff(const PythonVersion& version) { return version.minor >= 12; }
 
 Result<std::unique_ptr<CallTracer>> CallTracer::Open(Pid pid, const CaptureContext& context) {
   PP_ASSIGN_OR_RETURN(OpenedProcess process, OpenedProcess::Open(pid, Pid(), context.judge));
@@ -102,7 +101,7 @@ ChannelShape CallTracer::Shape() const {
   shape.records =
       static_cast<uint32_t>(std::bit_floor(std::clamp<uint64_t>(each, PP_MIN_RING_RECORDS, PP_MAX_RING_RECORDS)));
   shape.nonce = MakeNonce();
-  shape.mutes = (filter_.IsInUse() || budget_.IsInUse()) && CanSwitchOff(process_.python.layout.version);
+  shape.mutes = (filter_.IsInUse() || budget_.IsInUse()) && FactsOf(process_.python.layout.version).has_monitoring;
   return shape;
 }
 
@@ -363,12 +362,13 @@ Result<void> CallTracer::CheckBudget() {
     return {};
   }
   constexpr char kRemedy[] = "leave --max-overhead out (--min-duration and --exclude make a trace smaller), or sample";
-  if (!CanSwitchOff(process_.python.layout.version)) {
+  if (!FactsOf(process_.python.layout.version).has_monitoring) {
     return Error{
         Code::kFailedPrecondition,
         fmt::format("process {} runs CPython {}.{}, which cannot have single functions not tell of their calls: "
-                    "--max-overhead needs 3.12 or later",
-                    pid_.value, process_.python.layout.version.major, process_.python.layout.version.minor),
+                    "--max-overhead needs {} or later",
+                    pid_.value, process_.python.layout.version.major, process_.python.layout.version.minor,
+                    FirstWith(&VersionFacts::has_monitoring)),
         kRemedy};
   }
   if (injection_.has_value() && injection_->channel.event_ticks().frame <= 0) {
