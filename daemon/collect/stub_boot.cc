@@ -11,6 +11,7 @@
 #include "attach/proc/maps.h"
 #include "attach/proc/procfs.h"
 #include "daemon/collect/mapped_functions.h"
+#include "daemon/collect/python_traits.h"
 #include "symbolizer/cpython/interpreter_list.h"
 #include "symbolizer/cpython/interpreter_symbols.h"
 #include "symbolizer/cpython/pending_calls.h"
@@ -81,12 +82,11 @@ void SetOffsets(const Layout& layout, pp_boot& boot) {
   boot.offsets[PP_OFF_method_def] = head + kMethodDefBehindHead;
   boot.offsets[PP_OFF_method_function] = head + kMethodFunctionBehindHead;
   boot.offsets[PP_OFF_descriptor_method] = head + kDescriptorMethodBehindHead;
-  boot.offsets[PP_OFF_thread_profile_function] = FactsOf(layout.version).profile_function;
-}
-
-uint32_t HexOf(const PythonVersion& v) {
-  return uint32_t{v.major} << 24 | uint32_t{v.minor} << 16 | uint32_t{v.micro} << 8 | uint32_t{v.release_level} << 4 |
-         v.serial;
+  const VersionFacts& facts = FactsOf(layout.version);
+  boot.offsets[PP_OFF_thread_profile_function] = facts.profile_function;
+  boot.offsets[PP_OFF_function_code] = head + facts.function_code;
+  boot.offsets[PP_OFF_resume_operation] = facts.resume_operation;
+  boot.offsets[PP_OFF_resume_quick] = facts.resume_quick;
 }
 
 Result<void> SetFunctions(Pid pid, RemoteMemory& memory, const PythonProcess& process, pp_boot& boot) {
@@ -139,7 +139,7 @@ Result<std::optional<TextRunner>> DescribeTextRunner(Pid pid, RemoteMemory& memo
 
 Result<pp_boot> DescribeForStub(Pid pid, RemoteMemory& memory, const PythonProcess& process) {
   pp_boot boot{};
-  boot.python_hex = HexOf(process.layout.version);
+  boot.python_traits = PythonTraits(process.layout);
   PP_ASSIGN_OR_RETURN(const Tid own, ReadNamespacedTid(pid, Tid(pid.value)));
   boot.target_pid = own.value;
   boot.frame_tag_mask = static_cast<uint32_t>(process.layout.frame_tag_mask);

@@ -26,7 +26,9 @@ constexpr uint32_t kCodeBehindQualname = 32;
 
 // The evaluator is (f, throwflag), from 3.9 on (tstate, f, throwflag); f->f_gen, from 3.11 on f->owner, which
 // is FRAME_OWNED_BY_GENERATOR (Include/cpython/frameobject.h, Include/internal/pycore_frame.h). The profile function is
-// in Include/cpython/pystate.h. The tax was measured (docs/benchmarks.md).
+// in Include/cpython/pystate.h. Instructions are those of Include/opcode.h (3.11: RESUME) and
+// Include/opcode_ids.h (INSTRUMENTED_RESUME, as all are while events are on). The slots are in Include/moduleobject.h.
+// The tax was measured (docs/benchmarks.md).
 constexpr VersionFacts kVersions[] = {
     {.minor = 8,
      .function_code = kCodeFirst,
@@ -47,12 +49,15 @@ constexpr VersionFacts kVersions[] = {
     {.minor = 11,
      .function_code = kCodeBehindQualname,
      .profile_function = 64,
+     .resume_operation = 151,
+     .resume_quick = 150,
      .bytecode_tax = 1.5,
      .evaluator = FrameEvaluator{2, 69, true},
      .main_thread_calls = Semaphore({kInterpreter, 112}, {kInterpreter, 100}, 0, 1424),
      .breaker_holds_traced = true},
     // struct _ceval_state: eval_breaker, gil_drop_request, recursion_limit, gil, own_gil, gc_scheduled, pending
     {.minor = 12,
+     .has_interpreters_slot = true,
      .function_code = kCodeBehindQualname,
      .has_monitoring = true,
      .any_thread_calls = Semaphore({kGilPointer, 16}, {kGilPointer, -16}, 8, 1744),
@@ -60,9 +65,12 @@ constexpr VersionFacts kVersions[] = {
     // struct _ceval_state: instrumentation_version, recursion_limit, gil, own_gil, pending
     {.minor = 13,
      .describes_itself = true,
+     .has_interpreters_slot = true,
+     .has_gil_slot = true,
      .free_threaded_kind_shift = 2,
      .function_code = kCodeBehindQualname,
      .has_monitoring = true,
+     .resume_operation = 236,
      .any_thread_calls = Mutex({kGilPointer, 16}),
      .main_thread_calls = Mutex({kRuntime, 2640})},
     // f_executable is a tagged reference (internal/pycore_stackref.h); without a GIL, `interned` is a byte of its own
@@ -70,17 +78,23 @@ constexpr VersionFacts kVersions[] = {
     {.minor = 14,
      .describes_itself = true,
      .tags_frame_code = true,
+     .has_interpreters_slot = true,
+     .has_gil_slot = true,
      .free_threaded_kind_shift = 8,
      .function_code = kCodeBehindQualname,
      .has_monitoring = true,
+     .resume_operation = 245,
      .any_thread_calls = Mutex({kGilPointer, 16}),
      .main_thread_calls = Mutex({kRuntime, 2848})},
     {.minor = 15,
      .describes_itself = true,
      .tags_frame_code = true,
+     .has_interpreters_slot = true,
+     .has_gil_slot = true,
      .free_threaded_kind_shift = 8,
      .function_code = kCodeBehindQualname,
      .has_monitoring = true,
+     .resume_operation = 244,
      .any_thread_calls = Mutex({kGilPointer, 16}),
      .main_thread_calls = Mutex({kRuntime, 2976})},
 };

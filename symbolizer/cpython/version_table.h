@@ -25,14 +25,20 @@ struct FrameEvaluator {
 struct VersionFacts {
   uint8_t minor = 0;
   // Structures
-  bool describes_itself = false;  // by _Py_DebugOffsets, as all later ones; else layout_table.cc has its layout
-  bool tags_frame_code = false;   // the low bits of f_executable are no address
+  bool describes_itself = false;       // by _Py_DebugOffsets, as all later ones; else layout_table.cc has its layout
+  bool tags_frame_code = false;        // the low bits of f_executable are no address
+  bool has_interpreters_slot = false;  // Py_mod_multiple_interpreters, in definitions of modules
+  bool has_gil_slot = false;           // Py_mod_gil
   uint32_t free_threaded_kind_shift = kAbsent;  // Layout::string_kind_shift without a GIL
   uint32_t function_code = kAbsent;             // PyFunctionObject.func_code, behind the head of the object
   // Calls
   bool has_monitoring = false;          // sys.monitoring (PEP 669) tells of them, and can leave out single functions
   uint32_t profile_function = kAbsent;  // else a profile function does: PyThreadState.c_profilefunc
-  double bytecode_tax = 1;              // what a profile function does to a loop without calls: times as long
+  // The instruction at which a frame stands that has not told of its beginning, although handlers of signals and
+  // finalizers have run in it; and what it becomes by specialisation.
+  uint32_t resume_operation = kAbsent;
+  uint32_t resume_quick = kAbsent;
+  double bytecode_tax = 1;                  // what a profile function does to a loop without calls: times as long
   std::optional<FrameEvaluator> evaluator;  // where PEP 523 is a way in: only the main thread looks at the queue
   // Pending calls: a queue of which any thread of an interpreter makes the calls, and that of the main thread.
   std::optional<PendingCallsRow> any_thread_calls;
