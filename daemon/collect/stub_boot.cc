@@ -181,6 +181,9 @@ Result<InjectionTarget> DescribeForInjection(Pid pid, RemoteMemory& memory, cons
   PP_ASSIGN_OR_RETURN(const std::vector<MemoryRegion> regions, ReadMaps(pid));
   target.memfd_create = FindInLibc(regions, memory, "memfd_create");
   PP_ASSIGN_OR_RETURN(target.signal_handlers, HasSignalHandlers(pid));
+  if (FactsOf(process.layout.version).interrupts_by_signal) {
+    target.signal_again = SignalAgain::kByInterpreter;
+  }
   if (target.signal_handlers) {
     PP_ASSIGN_OR_RETURN(target.text_runner, DescribeTextRunner(pid, memory, process));
   }

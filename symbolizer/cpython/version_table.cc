@@ -45,7 +45,8 @@ constexpr VersionFacts kVersions[] = {
      .profile_function = 56,
      .bytecode_tax = 1.15,
      .evaluator = FrameEvaluator{2, 88, false},
-     .main_thread_calls = Semaphore({kInterpreter, 80}, {kInterpreter, 68}, 0, 1368)},
+     .main_thread_calls = Semaphore({kInterpreter, 80}, {kInterpreter, 68}, 0, 1368),
+     .interrupts_by_signal = true},
     {.minor = 11,
      .function_code = kCodeBehindQualname,
      .profile_function = 64,
@@ -54,6 +55,7 @@ constexpr VersionFacts kVersions[] = {
      .bytecode_tax = 1.5,
      .evaluator = FrameEvaluator{2, 69, true},
      .main_thread_calls = Semaphore({kInterpreter, 112}, {kInterpreter, 100}, 0, 1424),
+     .interrupts_by_signal = true,
      .breaker_holds_traced = true},
     // struct _ceval_state: eval_breaker, gil_drop_request, recursion_limit, gil, own_gil, gc_scheduled, pending
     {.minor = 12,
@@ -61,7 +63,8 @@ constexpr VersionFacts kVersions[] = {
      .function_code = kCodeBehindQualname,
      .has_monitoring = true,
      .any_thread_calls = Semaphore({kGilPointer, 16}, {kGilPointer, -16}, 8, 1744),
-     .main_thread_calls = Semaphore({kRuntime, 2016}, {kGilPointer, -16}, 8, 1744)},
+     .main_thread_calls = Semaphore({kRuntime, 2016}, {kGilPointer, -16}, 8, 1744),
+     .interrupts_by_signal = true},
     // struct _ceval_state: instrumentation_version, recursion_limit, gil, own_gil, pending
     {.minor = 13,
      .describes_itself = true,
@@ -72,7 +75,8 @@ constexpr VersionFacts kVersions[] = {
      .has_monitoring = true,
      .resume_operation = 236,
      .any_thread_calls = Mutex({kGilPointer, 16}),
-     .main_thread_calls = Mutex({kRuntime, 2640})},
+     .main_thread_calls = Mutex({kRuntime, 2640}),
+     .interrupts_by_signal = true},
     // f_executable is a tagged reference (internal/pycore_stackref.h); without a GIL, `interned` is a byte of its own
     // before the bit field (cpython/unicodeobject.h).
     {.minor = 14,
@@ -85,7 +89,8 @@ constexpr VersionFacts kVersions[] = {
      .has_monitoring = true,
      .resume_operation = 245,
      .any_thread_calls = Mutex({kGilPointer, 16}),
-     .main_thread_calls = Mutex({kRuntime, 2848})},
+     .main_thread_calls = Mutex({kRuntime, 2848}),
+     .interrupts_by_signal = true},
     {.minor = 15,
      .describes_itself = true,
      .tags_frame_code = true,
@@ -96,7 +101,8 @@ constexpr VersionFacts kVersions[] = {
      .has_monitoring = true,
      .resume_operation = 244,
      .any_thread_calls = Mutex({kGilPointer, 16}),
-     .main_thread_calls = Mutex({kRuntime, 2976})},
+     .main_thread_calls = Mutex({kRuntime, 2976}),
+     .interrupts_by_signal = true},
 };
 constexpr VersionFacts kUnknown;
 

@@ -43,6 +43,7 @@ struct VersionFacts {
   // Pending calls: a queue of which any thread of an interpreter makes the calls, and that of the main thread.
   std::optional<PendingCallsRow> any_thread_calls;
   std::optional<PendingCallsRow> main_thread_calls;
+  bool interrupts_by_signal = false;  // _thread.interrupt_main takes the number of one (Modules/_threadmodule.c)
   bool breaker_holds_traced = false;  // no traced thread makes a step while a call waits that it may not make
 
   bool slows_every_bytecode() const { return bytecode_tax > 1; }
