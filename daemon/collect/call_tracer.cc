@@ -363,13 +363,12 @@ Result<void> CallTracer::CheckBudget() {
   }
   constexpr char kRemedy[] = "leave --max-overhead out (--min-duration and --exclude make a trace smaller), or sample";
   if (!FactsOf(process_.python.layout.version).has_monitoring) {
-    return Error{
-        Code::kFailedPrecondition,
-        fmt::format("process {} runs CPython {}.{}, which cannot have single functions not tell of their calls: "
-                    "--max-overhead needs {} or later",
-                    pid_.value, process_.python.layout.version.major, process_.python.layout.version.minor,
-                    FirstWith(&VersionFacts::has_monitoring)),
-        kRemedy};
+    return Error{Code::kFailedPrecondition,
+                 fmt::format("process {} runs CPython {}, which cannot have single functions not tell of their calls: "
+                             "--max-overhead needs {} or later",
+                             pid_.value, FactsOf(process_.python.layout.version).name(),
+                             FirstWith(&VersionFacts::has_monitoring)),
+                 kRemedy};
   }
   if (injection_.has_value() && injection_->channel.event_ticks().frame <= 0) {
     return Error{

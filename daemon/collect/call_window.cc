@@ -51,9 +51,9 @@ bool CallWindow::TellBefore() const {
         by_default ? fmt::format("; the window is {:g} s unless --duration says otherwise", kTaxedWindow.seconds())
                    : "";
     tell_(
-        fmt::format("tracing slows down every bytecode of CPython 3.{}, not only calls: a loop without calls takes "
+        fmt::format("tracing slows down every bytecode of CPython {}, not only calls: a loop without calls takes "
                     "about {:g} times as long{}",
-                    facts_.minor, facts_.bytecode_tax, window));
+                    facts_.name(), facts_.bytecode_tax, window));
   }
   const bool is_careless = request_.trace.schedule && !CautionOf(*request_.trace.schedule).empty();
   if (is_careless) {

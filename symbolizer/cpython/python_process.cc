@@ -59,8 +59,8 @@ class Search {
       case RuntimeState::kRunning: Found(i, runtime, layout.value()); return true;
       case RuntimeState::kNotStarted:
         Remember(Because(Reason::kPythonNotStarted,
-                         fmt::format("process {} holds CPython {}.{}, but no interpreter runs in it (yet)", pid_.value,
-                                     layout.value().version.major, layout.value().version.minor),
+                         fmt::format("process {} holds CPython {}, but no interpreter runs in it (yet)", pid_.value,
+                                     FactsOf(layout.value().version).name()),
                          std::string(kStartRemedy)));
         return false;
       case RuntimeState::kEnding:

@@ -126,10 +126,12 @@ bool DescribesItself(const PythonVersion& version) {
   return version.major == 3 && version.minor >= RowWith(&VersionFacts::describes_itself).minor;
 }
 
-std::string FirstWith(bool VersionFacts::*capability) { return fmt::format("3.{}", RowWith(capability).minor); }
+std::string VersionFacts::name() const { return fmt::format("3.{}", minor); }
+
+std::string FirstWith(bool VersionFacts::*capability) { return RowWith(capability).name(); }
 
 std::string SupportedRange() {
-  return fmt::format("3.{} to 3.{}", std::begin(kVersions)->minor, std::rbegin(kVersions)->minor);
+  return fmt::format("{} to {}", std::begin(kVersions)->name(), std::rbegin(kVersions)->name());
 }
 
 }  // namespace ptrace_prof

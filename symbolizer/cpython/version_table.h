@@ -46,6 +46,7 @@ struct VersionFacts {
   bool interrupts_by_signal = false;  // _thread.interrupt_main takes the number of one (Modules/_threadmodule.c)
   bool breaker_holds_traced = false;  // no traced thread makes a step while a call waits that it may not make
 
+  std::string name() const;  // "3.12"
   bool slows_every_bytecode() const { return bytecode_tax > 1; }
 };
 
@@ -59,7 +60,7 @@ const VersionFacts& FactsOf(const PythonVersion& version);
 bool DescribesItself(const PythonVersion& version);
 // "3.12": the first version that has it.
 std::string FirstWith(bool VersionFacts::*capability);
-// "3.8 to 3.15"
+// "3.8 to 3.12", say
 std::string SupportedRange();
 
 }  // namespace ptrace_prof
