@@ -25,10 +25,7 @@ constexpr uint32_t kCodeFirst = 0;
 constexpr uint32_t kCodeBehindQualname = 32;
 
 // The evaluator is (f, throwflag), from 3.9 on (tstate, f, throwflag); f->f_gen, from 3.11 on f->owner, which
-// is FRAME_OWNED_BY_GENERATOR (Include/cpython/frameobject.h, Include/internal/pycore_frame.h). The profile function is
-// in Include/cpython/pystate.h. Instructions are those of Include/opcode.h (3.11: RESUME) and
-// Include/opcode_ids.h (INSTRUMENTED_RESUME, as all are while events are on). The slots are in Include/moduleobject.h.
-// The tax was measured (docs/benchmarks.md).
+// is FRAME_OWNED_BY_GENERATOR (Include/cpython/frameobject.h, Include/internal/pycore_frame.h).
 constexpr VersionFacts kVersions[] = {
     {.minor = 8,
      .function_code = kCodeFirst,
@@ -50,7 +47,7 @@ constexpr VersionFacts kVersions[] = {
     {.minor = 11,
      .function_code = kCodeBehindQualname,
      .profile_function = 64,
-     .resume_operation = 151,
+     .resume_operation = 151,  // Include/opcode.h
      .resume_quick = 150,
      .bytecode_tax = 1.5,
      .evaluator = FrameEvaluator{2, 69, true},
@@ -73,7 +70,7 @@ constexpr VersionFacts kVersions[] = {
      .free_threaded_kind_shift = 2,
      .function_code = kCodeBehindQualname,
      .has_monitoring = true,
-     .resume_operation = 236,
+     .resume_operation = 236,  // INSTRUMENTED_RESUME of Include/opcode_ids.h, as all are while events are on
      .any_thread_calls = Mutex({kGilPointer, 16}),
      .main_thread_calls = Mutex({kRuntime, 2640}),
      .interrupts_by_signal = true},

@@ -27,18 +27,18 @@ struct VersionFacts {
   // Structures
   bool describes_itself = false;       // by _Py_DebugOffsets, as all later ones; else layout_table.cc has its layout
   bool tags_frame_code = false;        // the low bits of f_executable are no address
-  bool has_interpreters_slot = false;  // Py_mod_multiple_interpreters, in definitions of modules
+  bool has_interpreters_slot = false;  // Py_mod_multiple_interpreters (Include/moduleobject.h)
   bool has_gil_slot = false;           // Py_mod_gil
   uint32_t free_threaded_kind_shift = kAbsent;  // Layout::string_kind_shift without a GIL
   uint32_t function_code = kAbsent;             // PyFunctionObject.func_code, behind the head of the object
   // Calls
   bool has_monitoring = false;          // sys.monitoring (PEP 669) tells of them, and can leave out single functions
-  uint32_t profile_function = kAbsent;  // else a profile function does: PyThreadState.c_profilefunc
+  uint32_t profile_function = kAbsent;  // else one does: PyThreadState.c_profilefunc (Include/cpython/pystate.h)
   // The instruction at which a frame stands that has not told of its beginning, although handlers of signals and
   // finalizers have run in it; and what it becomes by specialisation.
   uint32_t resume_operation = kAbsent;
   uint32_t resume_quick = kAbsent;
-  double bytecode_tax = 1;                  // what a profile function does to a loop without calls: times as long
+  double bytecode_tax = 1;  // so many times as long a loop without calls takes with one (measured: docs/benchmarks.md)
   std::optional<FrameEvaluator> evaluator;  // where PEP 523 is a way in: only the main thread looks at the queue
   // Pending calls: a queue of which any thread of an interpreter makes the calls, and that of the main thread.
   std::optional<PendingCallsRow> any_thread_calls;
@@ -47,6 +47,7 @@ struct VersionFacts {
   bool breaker_holds_traced = false;  // no traced thread makes a step while a call waits that it may not make
 
   std::string name() const;  // "3.12"
+  bool has_free_threaded_build() const { return free_threaded_kind_shift != kAbsent; }
   bool slows_every_bytecode() const { return bytecode_tax > 1; }
 };
 

@@ -21,8 +21,7 @@ TEST(VersionTable, HasTheVersionsOfTheList) {
     }
   }
   for (const VersionFacts& facts : SupportedVersions()) {
-    const bool is_free_threaded = facts.free_threaded_kind_shift != kAbsent;
-    known += "3." + std::to_string(facts.minor) + (is_free_threaded ? " free-threaded\n" : "\n");
+    known += facts.name() + (facts.has_free_threaded_build() ? " free-threaded\n" : "\n");
   }
   EXPECT_EQ(known, listed);
 }
