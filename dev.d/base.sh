@@ -33,4 +33,9 @@ as_root() {
 # The words of a list file: one or more a line, '#' starts a comment.
 list_words() { sed -e 's/#.*//' "$@" | tr -s '[:space:]' '\n' | sed '/^$/d' | sort -u; }
 
+# The versions of CPython that we support, a line each: version, free-threaded source or "-", yes or no for the Python
+# client, and where an interpreter comes from.
+cpython_versions() { sed '/^[0-9]/!d' symbolizer/cpython/versions.txt; }
+cpython_minors() { cpython_versions | cut -d ' ' -f 1; }
+
 seconds_since() { echo $(($(date +%s) - $1)); }

@@ -10,11 +10,6 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 POOL=${PP_DEBIAN_MIRROR:-http://deb.debian.org/debian}/pool/main/p
 
-# One line each: minor, version of the source package's tarball. The newest that mirrors keep is as good.
-SOURCES='3.13 3.13.5
-3.14 3.14.4
-3.15 3.15.0~rc1'
-
 build_one() {
   local minor=$1 version=$2 place=$PP_CACHE/free-threaded/${1}t work started
   [ -x "$place/bin/python${minor}t" ] && return
@@ -35,6 +30,7 @@ build_one() {
   rm -rf "$work"
 }
 
-while read -r minor version; do
+while read -r minor version _; do
+  [ "$version" = - ] && continue
   if [ $# -eq 0 ] || [[ " $* " == *" $minor "* ]]; then build_one "$minor" "$version"; fi
-done <<<"$SOURCES"
+done < <(cpython_versions)

@@ -61,7 +61,8 @@ verb_lint() {
   # clang-tidy needs the compile commands and the generated headers.
   build release
   for step in "check_format ${1:-}" check_shell "python3 tests/lint/check_layers.py" "python3 tests/lint/check_sizes.py" \
-    "python3 tests/lint/check_reasons.py" "python3 tests/lint/test_lint.py" "check_python_client $dir" "check_aarch64 $dir" \
+    "python3 tests/lint/check_reasons.py" "python3 tests/lint/check_versions.py" \
+    "python3 tests/lint/test_lint.py" "check_python_client $dir" "check_aarch64 $dir" \
     "check_tidy $dir"; do
     started=$(date +%s)
     say "lint: ${step/#check_/}"

@@ -82,11 +82,12 @@ unpack() {
   mv "$part" "$root"
 }
 
-# The suites and packages to have: from the table of interpreters, and the table of what else a root gets.
+# The suites and packages to have: from the list of versions, and the table of what else a root gets.
 # Sets wanted[suite].
 choose_packages() {
   local version suites suite package
-  while read -r version suites; do
+  while read -r version _ _ suites; do
+    [ "$suites" = pyenv ] && continue
     for suite in $suites; do
       # What is unpacked already needs no look at the mirror.
       if grep -qsw "python$version" "$ROOTS/$suite/.packages" ||
@@ -96,7 +97,7 @@ choose_packages() {
         break
       fi
     done
-  done < <(sed -e 's/#.*//' -e '/^ *$/d' dev.d/packages/interpreters.txt)
+  done < <(cpython_versions)
   while read -r suite package; do
     [ -n "${wanted[$suite]:-}" ] && wanted[$suite]+=" $package"
   done < <(sed -e 's/#.*//' -e '/^ *$/d' dev.d/packages/root-extras.txt)
@@ -126,17 +127,19 @@ PROBE='import sys, sysconfig
 level = {"final": "", "candidate": "rc"}.get(sys.version_info[3])
 v = ".".join(map(str, sys.version_info[:3])) + (f"{level}{sys.version_info[4]}" if level else "")
 v += "t" if sysconfig.get_config_var("Py_GIL_DISABLED") else "d" if hasattr(sys, "gettotalrefcount") else ""
-ours = sys.implementation.name == "cpython" and level is not None and (3, 8) <= sys.version_info[:2] <= (3, 15)
+ours = sys.implementation.name == "cpython" and level is not None and "%d.%d" % sys.version_info[:2] in sys.argv
 print(v if ours else "")'
+
+mapfile -t MINORS < <(cpython_minors)
 
 # One line for an interpreter that starts: version (3.14.0, 3.14.0t free-threaded, 3.14.0d debug), kind, root or "-",
 # path inside that root.
 probe() {
   local kind=$1 root=$2 path=$3 answer
   if [ "$root" = - ]; then
-    answer=$("$path" -I -B -c "$PROBE" 2>/dev/null) || return 0
+    answer=$("$path" -I -B -c "$PROBE" "${MINORS[@]}" 2>/dev/null) || return 0
   else
-    answer=$(as_root chroot "$root" "$path" -I -B -c "$PROBE" 2>/dev/null) || return 0
+    answer=$(as_root chroot "$root" "$path" -I -B -c "$PROBE" "${MINORS[@]}" 2>/dev/null) || return 0
   fi
   if [ -n "$answer" ]; then
     printf '%s\t%s\t%s\t%s\n' "$answer" "$kind" "$root" "$path"

@@ -44,7 +44,7 @@ python_client_packages() {
     open("client/python/pyproject.toml").read().split("dependencies = [")[1].split("]")[0], re.M)))')
   stamp=$(sha256sum <<<"$list" | cut -d ' ' -f 1)
   started=$(date +%s)
-  for minor in 3.9 3.10 3.11 3.12 3.13 3.14; do
+  for minor in $(cpython_versions | awk '$3 == "yes" {print $1}'); do
     [ "$(cat "$PP_CACHE/client-$minor/stamp" 2>/dev/null)" = "$stamp" ] && continue
     [ -n "${PP_OFFLINE:-}" ] && die "PP_OFFLINE is set, but $PP_CACHE/client-$minor is missing or out of date"
     rm -rf "$PP_CACHE/client-$minor"
@@ -68,7 +68,7 @@ python_client_packages() {
 # version can have them: the benchmark names those that it went without.
 bench_peers() {
   local minor stamp=viztracer folder
-  for minor in 3.8 3.9 3.10 3.11 3.12 3.13 3.14 3.15; do
+  for minor in $(cpython_minors); do
     folder=$PP_CACHE/bench-$minor
     [ "$(cat "$folder/asked" 2>/dev/null)" = "$stamp" ] && continue
     [ -n "${PP_OFFLINE:-}" ] && { note "PP_OFFLINE is set: no $stamp for CPython $minor"; continue; }
@@ -130,7 +130,7 @@ truth_programs() {
 # it goes without, and the test says so.
 greenlets() {
   local minor folder
-  for minor in 3.8 3.9 3.10 3.11 3.12 3.13 3.14 3.15; do
+  for minor in $(cpython_minors); do
     folder=$PP_CACHE/greenlet/$minor
     [ -d "$folder/greenlet" ] && continue
     [ -n "${PP_OFFLINE:-}" ] && { note "PP_OFFLINE is set: no greenlet for CPython $minor"; continue; }

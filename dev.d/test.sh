@@ -9,11 +9,11 @@ print_interpreters() {
   if [ "$(id -u)" = 0 ]; then cat "$PP_CACHE/interpreters.txt"; else grep -v $'\troot\t' "$PP_CACHE/interpreters.txt"; fi >"$list"
   echo "Interpreters tested:"
   sed 's/^/  CPython /' "$list" | tr '\t' ' '
-  for minor in 3.8 3.9 3.10 3.11 3.12 3.13 3.14 3.15; do
+  for minor in $(cpython_minors); do
     grep -q "^${minor/./\\.}\\." "$list" || missing+=("CPython $minor")
   done
   if [ ${#missing[@]} -eq 0 ]; then
-    echo "Interpreters unavailable on this machine: none of the matrix 3.8-3.15"
+    echo "Interpreters unavailable on this machine: none of the matrix"
   else
     printf 'Interpreters unavailable on this machine, so not tested:\n'
     printf '  %s\n' "${missing[@]}"

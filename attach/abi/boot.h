@@ -62,7 +62,7 @@ enum pp_function {
   PP_FN_CAPACITY = 48,
 };
 
-// Offsets in the target's structures, in bytes; UINT32_MAX: there is no such field.
+// Offsets in the target's structures, in bytes, and other numbers that its version makes; UINT32_MAX: there is none.
 #define PP_FOR_EACH_OFFSET(X)                                   \
   X(thread_frame)  /* 3.13+ and <= 3.10: the innermost frame */ \
   X(thread_cframe) /* 3.11, 3.12: _PyCFrame*, and there: */     \
@@ -93,14 +93,17 @@ enum pp_function {
   X(method_function)   /* PyMethodObject.im_func */             \
   X(object_type)                                                \
   X(type_name)                                                  \
-  X(type_flags)
+  X(type_flags)                                                 \
+  X(function_code)    /* PyFunctionObject.func_code */          \
+  X(resume_operation) /* where a frame is that told nothing: */ \
+  X(resume_quick)     /* RESUME, and the same specialised */
 
 enum pp_offset {
 #define PP_OFFSET_ENUM(name) PP_OFF_##name,
   PP_FOR_EACH_OFFSET(PP_OFFSET_ENUM)
 #undef PP_OFFSET_ENUM
       PP_OFF_COUNT,
-  PP_OFF_CAPACITY = 32,
+  PP_OFF_CAPACITY = 40,
 };
 PP_STATIC_ASSERT(PP_FN_COUNT <= PP_FN_CAPACITY, "room");
 PP_STATIC_ASSERT(PP_OFF_COUNT <= PP_OFF_CAPACITY, "room");
@@ -113,12 +116,12 @@ enum pp_boot_flag {
 typedef struct pp_boot {
   uint64_t magic[2];
   uint32_t abi_version;
-  uint32_t python_hex;    // PY_VERSION_HEX of the target
-  int32_t target_pid;     // getpid(2) as the target sees itself
-  uint32_t flags;         // pp_boot_flag
-  uint32_t ring_count;    // <= PP_MAX_RINGS
-  uint32_t ring_records;  // a power of two, PP_MIN_RING_RECORDS..PP_MAX_RING_RECORDS
-  uint32_t clock;         // pp_clock
+  uint32_t python_traits;  // pp_python_trait
+  int32_t target_pid;      // getpid(2) as the target sees itself
+  uint32_t flags;          // pp_boot_flag
+  uint32_t ring_count;     // <= PP_MAX_RINGS
+  uint32_t ring_records;   // a power of two, PP_MIN_RING_RECORDS..PP_MAX_RING_RECORDS
+  uint32_t clock;          // pp_clock
   uint32_t frame_tag_mask;
   uint64_t nonce;  // of this capture, != 0: pp_enter serves each nonce once, however often it is called
   uint64_t lease;  // the first one, in the clock's units
@@ -144,7 +147,7 @@ PP_STATIC_ASSERT(offsetof(pp_boot, served) == 96, "fixed");
 PP_STATIC_ASSERT(offsetof(pp_boot, channel_name) == 104, "fixed");
 PP_STATIC_ASSERT(offsetof(pp_boot, functions) == 144, "fixed");
 PP_STATIC_ASSERT(offsetof(pp_boot, offsets) == 528, "fixed");
-PP_STATIC_ASSERT(offsetof(pp_boot, longest_hold) == 656, "fixed");
-PP_STATIC_ASSERT(sizeof(pp_boot) == 664, "fixed");
+PP_STATIC_ASSERT(offsetof(pp_boot, longest_hold) == 688, "fixed");
+PP_STATIC_ASSERT(sizeof(pp_boot) == 696, "fixed");
 
 #endif  // PTRACE_PROF_ATTACH_ABI_BOOT_H_

@@ -7,10 +7,19 @@
 
 #include "attach/abi/abi.h"
 
+// What the version of the target is like, where that is no offset. Which version it is, nobody in the target asks.
+enum pp_python_trait {
+  PP_PYTHON_MONITORING = 1,         // sys.monitoring tells of calls; else a profile function
+  PP_PYTHON_INSTRUCTION_INDEX = 2,  // a frame has the place of its instruction in the code; else its address
+  PP_PYTHON_INDEX_OF_UNITS = 4,     // that counts instructions of two bytes; else bytes
+  PP_PYTHON_INTERPRETERS_SLOT = 8,  // modules say which interpreters may load them (Py_mod_multiple_interpreters)
+  PP_PYTHON_GIL_SLOT = 16,          // modules say whether they need the GIL (Py_mod_gil)
+};
+
 typedef struct pp_boot_head {
   uint64_t magic[2];  // of the kind of stub
   uint32_t abi_version;
-  uint32_t python_hex;
+  uint32_t python_traits;  // pp_python_trait
   int32_t target_pid;
   uint32_t flags;
   uint32_t sizes[4];

@@ -13,7 +13,7 @@
 
 #include "attach/abi/abi.h"
 
-#define PP_GPU_ABI_VERSION 5u
+#define PP_GPU_ABI_VERSION 6u
 #define PP_GPU_ARENA_MAGIC 0x616e657261757067ull   /* "gpuarena" */
 #define PP_GPU_PRIVATE_MAGIC 0x6576697270757067ull /* "gpuprive" */
 

@@ -85,15 +85,15 @@ PP_STATIC_ASSERT(sizeof(pp_gpu_python) == 72, "fixed");
 typedef struct pp_gpu_boot {
   uint64_t magic[2];
   uint32_t abi_version;
-  uint32_t python_hex;   // PY_VERSION_HEX of the target
-  int32_t target_pid;    // getpid(2) as the target sees itself
-  uint32_t flags;        // pp_gpu_boot_flag
-  uint32_t slot_count;   // 1..PP_GPU_MAX_SLOTS
-  uint32_t slot_bytes;   // a multiple of the page, PP_GPU_MIN_SLOT_BYTES..PP_GPU_MAX_SLOT_BYTES
-  uint32_t backend;      // pp_gpu_backend_id
-  uint32_t object_head;  // bytes of the head of an object up to behind its type: 16, or 32 without a GIL
-  uint64_t nonce;        // of this capture, != 0
-  uint64_t lease;        // nanoseconds that the shim goes on while pp_gpu_arena.beat stands still
+  uint32_t python_traits;  // pp_python_trait
+  int32_t target_pid;      // getpid(2) as the target sees itself
+  uint32_t flags;          // pp_gpu_boot_flag
+  uint32_t slot_count;     // 1..PP_GPU_MAX_SLOTS
+  uint32_t slot_bytes;     // a multiple of the page, PP_GPU_MIN_SLOT_BYTES..PP_GPU_MAX_SLOT_BYTES
+  uint32_t backend;        // pp_gpu_backend_id
+  uint32_t object_head;    // bytes of the head of an object up to behind its type: 16, or 32 without a GIL
+  uint64_t nonce;          // of this capture, != 0
+  uint64_t lease;          // nanoseconds that the shim goes on while pp_gpu_arena.beat stands still
   // Written by the shim.
   uint64_t enter_entry;
   uint64_t busy;        // the pid in which a capture is on; 0: none

@@ -22,9 +22,11 @@ constexpr std::string_view kWhose =
     " while t:n=c.get(id(t.tb_frame.f_code),n);t=t.tb_next\\n"
     "except Exception:0\\n";
 // Where no exception may pass, the signal comes again, by a thread of its own that has no more to do and runs once we
-// are through. From 3.10 on that is no signal for the kernel, which would end a job that has no handler by then.
-constexpr std::string_view kAgain =
-    "if n:t=m['_thread'];t.start_new_thread(t.interrupt_main if m['sys'].hexversion>>16>777 else s.raise_signal,(n,))";
+// are through.
+constexpr std::string_view kAgain = "if n:t=m['_thread'];t.start_new_thread(";
+constexpr std::string_view kByKernel = "s.raise_signal,(n,))";
+constexpr std::string_view kByInterpreter = "t.interrupt_main,(n,))";
+constexpr std::string_view kEnd = "\",{})\n";
 constexpr std::string_view kPass = "if n:raise";
 constexpr std::string_view kCatch = "except BaseException:";
 // Of code that is near its limits we would be what is too much: the text has not run, and nobody hears of it.
@@ -41,15 +43,17 @@ std::string Escaped(std::string_view body) {
 // The first thing is a `try`, which up to 3.10 no signal handler can come before; from 3.11 on one that came while the
 // text was being compiled does, some ten microseconds' worth. Only the builtin exec will do: a job may have one of its
 // own.
-std::string Guarded(std::string_view body) {
+std::string Guarded(std::string_view body, SignalAgain again) {
   std::string text(kTextBegin);
   text += Escaped(body);
-  text += "\",{})\n";
+  text += kEnd;
   text += kCatch;
   text += "exec(\"";
   text += kWhose;
   text += kAgain;
-  return text + "\",{})\n";
+  text += again == SignalAgain::kByInterpreter ? kByInterpreter : kByKernel;
+  text += kEnd;
+  return text;
 }
 
 // What to put before the N of "/proc/self/fd/N" for one of 2^32 spellings. Of 2^16, one in 340 processes that were
@@ -80,14 +84,14 @@ std::string MakeFileText(const MakeFileRequest& request) {
         request.memfd_create.value, request.file_name);
   }
   // 11: MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL; 3: the same for kernels before 6.3.
-  return Guarded(
-      fmt::format("if p.getpid()=={}:\n"
-                  " for f in 11,3:\n"
-                  "  try:d=p.memfd_create('{}',f)\n"
-                  "  except OSError:continue\n"
-                  "{}"
-                  "  break\n",
-                  request.own_pid.value, request.file_name, otherwise));
+  return Guarded(fmt::format("if p.getpid()=={}:\n"
+                             " for f in 11,3:\n"
+                             "  try:d=p.memfd_create('{}',f)\n"
+                             "  except OSError:continue\n"
+                             "{}"
+                             "  break\n",
+                             request.own_pid.value, request.file_name, otherwise),
+                 request.again);
 }
 
 std::string LoadText(const LoadRequest& request) {
@@ -106,19 +110,21 @@ std::string LoadText(const LoadRequest& request) {
                   " [*c]\n"
                   " for d in({4}):n[:{5}]in p.readlink(o+str(d))and p.close(d)\n",
                   request.descriptor, request.own_pid.value, request.module, Spelling(request.salt),
-                  Sequence(request.strays), std::strlen("/memfd:") + request.prefix.size(), request.file_name));
+                  Sequence(request.strays), std::strlen("/memfd:") + request.prefix.size(), request.file_name),
+      request.again);
 }
 
-std::string CloseText(std::span<const int32_t> descriptors, std::string_view prefix) {
+std::string CloseText(std::span<const int32_t> descriptors, std::string_view prefix, SignalAgain again) {
   return Guarded(fmt::format("for d in({}):'{}'in p.readlink('/proc/self/fd/'+str(d))and p.close(d)\n",
-                             Sequence(descriptors), prefix));
+                             Sequence(descriptors), prefix),
+                 again);
 }
 
 std::string AsPassing(std::string_view text) {
   std::string passing(text);
   const size_t at = passing.rfind(kAgain);
   if (at != std::string::npos) {
-    passing.replace(at, kAgain.size(), kPass);
+    passing.replace(at, passing.find(kEnd, at) - at, kPass);
     passing.insert(passing.rfind(kCatch), kOurs);
   }
   return passing;

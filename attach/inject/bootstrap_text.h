@@ -22,10 +22,15 @@ inline constexpr size_t kMaxTextBytes = 1056;
 inline constexpr std::string_view kTextBegin =
     "try:exec.__class__ is [].append.__class__ and exec(\"from sys import modules as m\\np=m['posix']\\n";
 
+// By whom a signal is sent again whose handler has ended a text of ours. The kernel would end a job that has no handler
+// by then, so the interpreter does it where it can (_thread.interrupt_main of a signal).
+enum class SignalAgain : uint8_t { kByKernel, kByInterpreter };
+
 struct MakeFileRequest {
   Pid own_pid;  // as the target sees itself
   std::string_view file_name;
   RemoteAddr memfd_create;  // of the target's libc, for a Python that was built without it (null: there is none)
+  SignalAgain again = SignalAgain::kByKernel;
 };
 std::string MakeFileText(const MakeFileRequest& request);
 
@@ -37,12 +42,13 @@ struct LoadRequest {
   std::string_view prefix;      // of the names of all of them
   std::string_view module;
   uint32_t salt = 0;  // makes the path another one each time: the dynamic linker takes the same path for the same file
+  SignalAgain again = SignalAgain::kByKernel;
 };
 std::string LoadText(const LoadRequest& request);
 
 // Only closes memfds whose names begin so: where a signal handler of the job ended the text above just before it could,
 // or a collector was killed.
-std::string CloseText(std::span<const int32_t> descriptors, std::string_view prefix);
+std::string CloseText(std::span<const int32_t> descriptors, std::string_view prefix, SignalAgain again);
 
 // One of these as what is run where its exceptions may pass (propagating_text.h): those of the job's signal handlers
 // do.

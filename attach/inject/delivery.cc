@@ -102,7 +102,8 @@ Result<void> Delivery::RunOnce(const EffectSeen& seen) {
                             std::move(strays),
                             package_.kind->file_prefix,
                             package_.kind->module,
-                            static_cast<uint32_t>(package_.nonce)};
+                            static_cast<uint32_t>(package_.nonce),
+                            target_.signal_again};
   Result<void> loaded = RunText(target_, memory_, LoadText(request), patience_, seen, &report_);
   const bool ran = loaded.has_value() || loaded.error().code == Code::kFailedPrecondition;
   if (ran && target_.signal_handlers) {
@@ -157,8 +158,8 @@ Result<void> Delivery::CloseInTurns(std::vector<int32_t> numbers, RunReport* rep
       PauseOrStep(kClosingPause);
     } while (MonotonicNow() < deadline);
     const Patience patience{MonotonicNow() + kClosingTurn, patience_.go_on, patience_.is_ready};
-    Result<void> done =
-        RunText(target_, memory_, CloseText(numbers, package_.kind->file_prefix), patience, closed, report);
+    Result<void> done = RunText(target_, memory_, CloseText(numbers, package_.kind->file_prefix, target_.signal_again),
+                                patience, closed, report);
     if (done.has_error() && (done.error().code == Code::kGone || done.error().code == Code::kCancelled)) {
       return done;
     }
@@ -170,7 +171,7 @@ Result<TargetFile> Delivery::MakeFile() {
   const std::string name = StubFileName(*package_.kind, package_.nonce);
   const size_t size = package_.bytes.size();
   PP_RETURN_IF_ERROR(CheckMayGrow(size));
-  const std::string text = MakeFileText({target_.own_pid, name, target_.memfd_create});
+  const std::string text = MakeFileText({target_.own_pid, name, target_.memfd_create, target_.signal_again});
   TargetFile file;
   int looks = 0;
   const EffectSeen seen = [&]() -> Result<bool> {

@@ -8,6 +8,7 @@
 
 #include "attach/base/result.h"
 #include "attach/base/types.h"
+#include "attach/inject/bootstrap_text.h"
 #include "attach/inject/frame_thunk.h"
 #include "attach/proc/call_queue.h"
 #include "attach/proc/memory_tail.h"
@@ -39,11 +40,12 @@ struct InjectionTarget {
   Pid own_pid;  // as the target sees itself
 
   CallQueue queue;
-  std::optional<Error> no_queue;          // why it is not known, where it is not
-  bool main_thread_only = false;          // nobody else looks at the queue
-  RemoteAddr run_text;                    // int(const char*): runs a text of Python, with the rights to do so held
-  std::vector<MemoryTail> tails;          // where a text may be put, if it is zero there
-  bool signal_handlers = false;           // the job has some, which may raise in a text
+  std::optional<Error> no_queue;  // why it is not known, where it is not
+  bool main_thread_only = false;  // nobody else looks at the queue
+  RemoteAddr run_text;            // int(const char*): runs a text of Python, with the rights to do so held
+  std::vector<MemoryTail> tails;  // where a text may be put, if it is zero there
+  bool signal_handlers = false;   // the job has some, which may raise in a text
+  SignalAgain signal_again = SignalAgain::kByKernel;
   std::optional<TextRunner> text_runner;  // then, where the functions for it are known
   RemoteAddr memfd_create;                // of its libc; null: it has none
   std::optional<FrameHook> frame_hook;

@@ -3,8 +3,6 @@
 
 pp_stub pp_self = {.file = {.descriptor = -1}, .tool_id = UINT32_MAX, .code_watcher = -1};
 
-static const pp_hooks* const kHooks[] = {&pp_monitoring_hooks, &pp_profile_hooks};
-
 static int is_target(void) {
   return (int32_t)pp_system_call(PP_SYS_getpid, 0, 0, 0, 0, 0, 0) == pp_boot_block.target_pid;
 }
@@ -53,9 +51,7 @@ static pp_error_report begin(uint64_t text) {
   pp_self.sweep = 0;
   pp_self.hooks_displaced = 0;
   pp_self.tool_id = UINT32_MAX;
-  unsigned row = 0;
-  while (pp_boot_block.python_hex < kHooks[row]->first_python) ++row;  // the last row begins at 0
-  pp_self.hooks = kHooks[row];
+  pp_self.hooks = py_is(PP_PYTHON_MONITORING) ? &pp_monitoring_hooks : &pp_profile_hooks;
   __atomic_store_n(&pp_self.private_page, &pp_self.tables->page, __ATOMIC_RELEASE);
   report = pp_self.hooks->install();
   if (report.error) {

@@ -13,6 +13,6 @@ __attribute__((visibility("default"))) void* PyInit__ptrace_prof_gpu(void) {
   const pp_gpu_boot* boot = &pp_gpu_boot_block;
   if (!PP_GPU_HAS_FUNCTION(PyModuleDef_Init)) return 0;  // nobody told us anything: the interpreter says so
   pp_gpu_boot_block.enter_entry = (uint64_t)&pp_gpu_enter;
-  void* module = pp_module_for(&definition, boot->python_hex, boot->object_head);
+  void* module = pp_module_for(&definition, boot->python_traits, boot->object_head);
   return PP_GPU_FUNCTION(void* (*)(void*), PyModuleDef_Init)(module);
 }

@@ -77,15 +77,13 @@ static int is_method_wrapper(const pp_object* type) {
 }
 
 // A wrapper of functools.lru_cache is known by the code that it wraps: lru_cache_object.func, and func_code of that.
-enum { PP_LAST_KNOWN_PYTHON = 0x030fffff, PP_PYTHON_WITH_BUILTINS = 0x030a0000 };
-enum { PP_WRAPPED_BEHIND_HEAD = 72, PP_CODE_BEHIND_BUILTINS = 32 };
+enum { PP_WRAPPED_BEHIND_HEAD = 72 };
 static uint64_t wrapped_code(const pp_object* callable, const pp_object* type) {
-  if (pp_boot_block.python_hex > PP_LAST_KNOWN_PYTHON || !is_of_c(type, "functools._lru_cache_wrapper")) return 0;
-  const uint64_t head = pp_boot_block.offsets[PP_OFF_method_def];
-  const pp_object* function = (const pp_object*)word_behind(callable, head + PP_WRAPPED_BEHIND_HEAD);
+  if (!PP_HAS_FIELD(function_code) || !is_of_c(type, "functools._lru_cache_wrapper")) return 0;
+  const pp_object* function =
+      (const pp_object*)word_behind(&PP_FIELD(uint64_t, callable, method_def), PP_WRAPPED_BEHIND_HEAD);
   if (!function || py_type(function) != PP_OBJECT(PyFunction_Type)) return 0;
-  const uint64_t behind = pp_boot_block.python_hex < PP_PYTHON_WITH_BUILTINS ? 0 : PP_CODE_BEHIND_BUILTINS;
-  return word_behind(function, head + behind);
+  return PP_FIELD(uint64_t, function, function_code);
 }
 
 static pp_called describe_called(const pp_object* callable) {

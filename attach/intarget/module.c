@@ -17,6 +17,6 @@ __attribute__((visibility("default"))) pp_object* PyInit__ptrace_prof_stub(void)
   if (!PP_HAS_FUNCTION(PyModuleDef_Init)) return 0;  // nobody told us anything: the interpreter says so
   pp_boot_block.enter_entry = (uint64_t)&pp_enter;
   const uint32_t head = pp_boot_block.offsets[PP_OFF_object_type] + (uint32_t)sizeof(void*);
-  void* module = pp_module_for(&definition, pp_boot_block.python_hex, head);
+  void* module = pp_module_for(&definition, pp_boot_block.python_traits, head);
   return PP_FUNCTION(pp_object * (*)(void*), PyModuleDef_Init)(module);
 }

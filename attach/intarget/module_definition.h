@@ -6,7 +6,7 @@
 #ifndef PTRACE_PROF_ATTACH_INTARGET_MODULE_DEFINITION_H_
 #define PTRACE_PROF_ATTACH_INTARGET_MODULE_DEFINITION_H_
 
-#include <stdint.h>
+#include "attach/abi/boot_head.h"
 
 typedef struct pp_module_slot {
   int id;
@@ -26,7 +26,7 @@ typedef struct pp_module_body {
 } pp_module_body;
 
 enum { PP_SLOT_EXEC = 2, PP_SLOT_INTERPRETERS = 3, PP_SLOT_GIL = 4, PP_SLOT_COUNT = 4 };
-enum { PP_PYTHON_INTERPRETERS = 0x030c0000, PP_PYTHON_GIL = 0x030d0000, PP_HEAD_WITH_GIL = 16 };
+enum { PP_HEAD_WITH_GIL = 16 };
 #define PP_PER_INTERPRETER_GIL ((void*)2)
 #define PP_GIL_NOT_USED ((void*)1)
 // ob_tid; ob_flags (_Py_STATICALLY_ALLOCATED_FLAG, padding before 3.14), ob_mutex, ob_gc_bits, and ob_ref_local
@@ -53,13 +53,13 @@ typedef struct pp_module_definition {
     .free_threaded = {.head = PP_STATIC_HEAD, .body = {.name = (called), .slots = (object).slots}}, \
   }
 
-// For PyModuleDef_Init, in a version of CPython whose objects have a head of so many bytes.
-static inline void* pp_module_for(pp_module_definition* module, uint32_t python_hex, uint32_t head) {
+// For PyModuleDef_Init, in a CPython of these traits whose objects have a head of so many bytes.
+static inline void* pp_module_for(pp_module_definition* module, uint32_t traits, uint32_t head) {
   unsigned count = 1;
-  if (python_hex >= PP_PYTHON_INTERPRETERS) {
+  if (traits & PP_PYTHON_INTERPRETERS_SLOT) {
     module->slots[count++] = (pp_module_slot){PP_SLOT_INTERPRETERS, PP_PER_INTERPRETER_GIL};
   }
-  if (python_hex >= PP_PYTHON_GIL) module->slots[count++] = (pp_module_slot){PP_SLOT_GIL, PP_GIL_NOT_USED};
+  if (traits & PP_PYTHON_GIL_SLOT) module->slots[count++] = (pp_module_slot){PP_SLOT_GIL, PP_GIL_NOT_USED};
   module->slots[count] = (pp_module_slot){0, 0};
   return head == PP_HEAD_WITH_GIL ? (void*)&module->with_gil : (void*)&module->free_threaded;
 }

@@ -50,10 +50,6 @@ PP_FRAME_CALLBACK(on_unwind, PP_TAG_UNWIND)
 // What they raise there ends a frame of which nothing was told: it stands at its RESUME, as that is while events are
 // on.
 enum { PP_RESUME_WHERE = 3, PP_RESUME_AT_START = 0, PP_RESUME_AFTER_YIELD = 1 };
-static const struct {
-  uint32_t first_python;
-  unsigned operation;
-} kResumes[] = {{0x030f0000, 244}, {0x030e0000, 245}, {0x030d0000, 236}, {0, 0}};
 
 static void note_throw(pp_address thread) {
   pp_slot* slot = pp_find_slot(thread);
@@ -61,12 +57,10 @@ static void note_throw(pp_address thread) {
 }
 
 static unsigned untold_begin(pp_address thread) {
-  unsigned row = 0;
-  while (pp_boot_block.python_hex < kResumes[row].first_python) ++row;
-  if (!kResumes[row].operation) return 0;
+  if (!PP_HAS_FIELD(resume_operation)) return 0;
   const pp_address frame = py_current_frame(thread);
   const unsigned instruction = *PP_FIELD(const uint16_t*, frame, frame_instruction);
-  if ((instruction & 0xff) != kResumes[row].operation) return 0;
+  if ((instruction & 0xff) != PP_NUMBER(resume_operation)) return 0;
   const pp_slot* slot = pp_find_slot(thread);
   if (slot && slot->thrown == frame) return 0;
   const unsigned where = instruction >> 8 & PP_RESUME_WHERE;
@@ -326,5 +320,4 @@ static void remove_hooks(void) {
   (void)restart_events();
 }
 
-enum { PP_PYTHON_MONITORING = 0x030c0000 };
-const pp_hooks pp_monitoring_hooks = {PP_PYTHON_MONITORING, install, remove_hooks};
+const pp_hooks pp_monitoring_hooks = {install, remove_hooks};

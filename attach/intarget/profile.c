@@ -16,12 +16,8 @@ enum {
   PP_WHAT_C_CALL = 4,
   PP_WHAT_C_EXCEPTION = 5,
   PP_WHAT_C_RETURN = 6,
-  PP_PYTHON_310 = 0x030a0000,
-  PP_PYTHON_311 = 0x030b0000,
-  PP_RETURN_VALUE = 83,   // in all of 3.8–3.11
-  PP_YIELD_VALUE = 86,    // the same
-  PP_RESUME = 151,        // 3.11; its argument is 0 at the beginning of a function
-  PP_RESUME_QUICK = 150,  // 3.11: the same, specialised
+  PP_RETURN_VALUE = 83,  // in all of 3.8–3.11
+  PP_YIELD_VALUE = 86,   // the same
   PP_RESUME_AFTER_YIELD = 1,
   PP_MAX_THREADS = 100000  // bound of walks
 };
@@ -95,23 +91,29 @@ static PP_COLD void cover_new_threads(pp_address head) {
   py_restore(kept);
 }
 
-// The instruction that a frame is at: operation and argument; 3.11 has a pointer to it, the others its place.
+// The instruction that a frame is at: operation and argument.
 static unsigned instruction_at(pp_address frame, pp_address code) {
-  if (pp_boot_block.python_hex >= PP_PYTHON_311) return *PP_FIELD(const uint16_t*, frame, frame_instruction);
+  if (!py_is(PP_PYTHON_INSTRUCTION_INDEX)) return *PP_FIELD(const uint16_t*, frame, frame_instruction);
   int32_t last = PP_FIELD(int32_t, frame, frame_instruction);
   if (last < 0) return 0;
-  if (pp_boot_block.python_hex >= PP_PYTHON_310) last *= 2;
+  if (py_is(PP_PYTHON_INDEX_OF_UNITS)) last *= 2;
   const pp_address bytes = PP_FIELD(pp_address, code, code_bytes);
   return *(const uint16_t*)(bytes + pp_boot_block.offsets[PP_OFF_bytes_data] + (uint32_t)last);
 }
 
+// RESUME, whose argument is 0 at the beginning of a function, or the same specialised.
+static int is_resume(unsigned instruction) {
+  const unsigned operation = instruction & 0xff;
+  return operation == PP_NUMBER(resume_operation) || operation == PP_NUMBER(resume_quick);
+}
+
 static unsigned tag_of_call(pp_address frame, pp_address code) {
   if (pp_likely(!py_may_suspend(code))) return PP_TAG_START;
-  if (pp_boot_block.python_hex < PP_PYTHON_311) {
+  if (py_is(PP_PYTHON_INSTRUCTION_INDEX)) {
     return PP_FIELD(int32_t, frame, frame_instruction) < 0 ? PP_TAG_START : PP_TAG_RESUME;
   }
-  const unsigned instruction = instruction_at(frame, code), operation = instruction & 0xff;
-  if (operation != PP_RESUME && operation != PP_RESUME_QUICK) return PP_TAG_THROW;
+  const unsigned instruction = instruction_at(frame, code);
+  if (!is_resume(instruction)) return PP_TAG_THROW;
   return instruction >> 8 ? PP_TAG_RESUME : PP_TAG_START;
 }
 
@@ -126,16 +128,16 @@ static unsigned tag_of_return(pp_address frame, pp_address code, const pp_object
 // 3.11 runs handlers of signals before a frame tells of its call: what they raise there ends one of which nothing was
 // told. It stands at its RESUME, at the beginning or after a yield.
 static int is_call_untold(pp_address frame, pp_address code) {
-  if (pp_boot_block.python_hex < PP_PYTHON_311) return 0;
-  const unsigned instruction = instruction_at(frame, code), operation = instruction & 0xff;
-  return (operation == PP_RESUME || operation == PP_RESUME_QUICK) && instruction >> 8 <= PP_RESUME_AFTER_YIELD;
+  if (!PP_HAS_FIELD(resume_operation)) return 0;
+  const unsigned instruction = instruction_at(frame, code);
+  return is_resume(instruction) && instruction >> 8 <= PP_RESUME_AFTER_YIELD;
 }
 
 // 3.11: what is thrown into a generator that waits for another one goes straight to that. Where the other then returns,
 // the first goes on behind the instruction that would tell so: it stands at its yield until then, as no frame that runs
 // does.
 static void tell_untold_resume(pp_address thread, pp_address frame) {
-  if (pp_boot_block.python_hex < PP_PYTHON_311) return;
+  if (!PP_HAS_FIELD(resume_operation)) return;
   const pp_address waiting = PP_FIELD(pp_address, frame, frame_previous);
   if (!waiting) return;
   const pp_address code = PP_FIELD(pp_address, waiting, frame_code);
@@ -209,4 +211,4 @@ static pp_error_report install(void) {
   return (pp_error_report){PP_ERROR_PYTHON_CALL, PP_STEP_SET_PROFILE, 0};
 }
 
-const pp_hooks pp_profile_hooks = {0, install, remove_hooks};
+const pp_hooks pp_profile_hooks = {install, remove_hooks};

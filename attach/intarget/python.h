@@ -34,6 +34,10 @@ extern pp_boot pp_boot_block;
 #define PP_HAS_FIELD(name) (pp_boot_block.offsets[PP_OFF_##name] != PP_ABSENT)
 #define PP_FIELD(type, base, name) (*(type*)((pp_address)(base) + pp_boot_block.offsets[PP_OFF_##name]))
 
+#define PP_NUMBER(name) (pp_boot_block.offsets[PP_OFF_##name])
+
+static inline int py_is(enum pp_python_trait trait) { return (pp_boot_block.python_traits & trait) != 0; }
+
 static inline pp_address py_thread_state(void) {
   return PP_FUNCTION(pp_address(*)(void), PyThreadState_GetUnchecked)();
 }

@@ -64,9 +64,8 @@ typedef struct pp_error_report {
   int32_t number;
 } pp_error_report;
 
-// The ways to be called by the interpreter: one row of them holds per version (hooks.c).
+// A way to be called by the interpreter: monitoring.c, profile.c.
 typedef struct pp_hooks {
-  uint32_t first_python;  // PY_VERSION_HEX from which on
   pp_error_report (*install)(void);
   void (*remove)(void);
 } pp_hooks;

@@ -122,7 +122,7 @@ class PtraceProf(Tool):
 
 class PySpy(Tool):
     suffix = "raw"
-    minors = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13")
+    minors = interpreters.span("3.8", "3.13")
     binary = str(VENV / "bin/py-spy")
     fastest = 1_000_000
     overstays = True
@@ -150,7 +150,7 @@ class Austin(Tool):
     """Its wheel wants a glibc newer than Debian 12's: run it by the loader of a newer root where that is so."""
     name = "austin"
     suffix = "mojo"
-    minors = ("3.9", "3.10", "3.11", "3.12", "3.13")
+    minors = interpreters.span("3.9", "3.13")
     binary = str(VENV / "bin/austin")
     good_statuses = (0, 254)  # 254: it outlived nothing and lacks nothing, but says so when -x ends an attachment
 

@@ -33,8 +33,7 @@ constexpr Nanos kLeaveGpuPatience = Nanos::FromSeconds(5);
 
 class CallCapture {
  public:
-  CallCapture(const CaptureTask& request, ByteSink& sink, const std::atomic<bool>& stop,
-              const CallCaptureTerms& terms)
+  CallCapture(const CaptureTask& request, ByteSink& sink, const std::atomic<bool>& stop, const CallCaptureTerms& terms)
       : request_(request), stop_(stop), terms_(terms), writer_(sink, stacks_, request), children_(TargetOf(request)) {}
 
   Result<void> Run() {
@@ -57,7 +56,8 @@ class CallCapture {
       return told ? armed : Refuse(std::move(armed).error());
     }
     begin_ = MonotonicNow();
-    waited_cpu_ = request_.spec().sample().wait_for_python() ? OwnCpuTime() : waited_cpu_;  // what came before is not of the window
+    waited_cpu_ = request_.spec().sample().wait_for_python() ? OwnCpuTime()
+                                                             : waited_cpu_;  // what came before is not of the window
     TellLateness();
     if (gpu_.has_value()) {
       gpu_->Open(begin_);
@@ -103,8 +103,8 @@ class CallCapture {
     if (terms_.refusal != nullptr) {
       PP_RETURN_IF_ERROR(CheckCost());
     }
-    PP_ASSIGN_OR_RETURN(tracer_,
-                        OpenPatiently(TargetOf(request_), [this] { return CallTracer::Open(TargetOf(request_), Context()); }));
+    PP_ASSIGN_OR_RETURN(
+        tracer_, OpenPatiently(TargetOf(request_), [this] { return CallTracer::Open(TargetOf(request_), Context()); }));
     BringInGpu();
     auto installed = Install();
     if (installed.has_error() && gpu_.has_value()) {
@@ -221,17 +221,18 @@ class CallCapture {
   Result<void> CheckCost() const {
     ProcessMemory memory(TargetOf(request_));
     PP_ASSIGN_OR_RETURN(const PythonProcess python, PythonProcess::Open(TargetOf(request_), memory));
-    if (TaxesEveryBytecode(python.layout.version)) {
+    if (FactsOf(python.layout.version).slows_every_bytecode()) {
       return Because(
           Reason::kTracingTooCostly,
           fmt::format("on CPython {} tracing slows down every bytecode, not only calls", python.version_text),
           "insist with --mode trace", ThingOf(TargetOf(request_)));
     }
-    if (request_.spec().trace().max_overhead() > 0 && !CanSwitchOff(python.layout.version)) {
+    if (request_.spec().trace().max_overhead() > 0 && !FactsOf(python.layout.version).has_monitoring) {
       return Because(Reason::kTracingTooCostly,
                      fmt::format("on CPython {} nothing keeps tracing to {:g} % of one core, as functions cannot be "
-                                 "switched off one by one before 3.12 (--max-overhead off traces without a limit)",
-                                 python.version_text, 100 * request_.spec().trace().max_overhead()),
+                                 "switched off one by one before {} (--max-overhead off traces without a limit)",
+                                 python.version_text, 100 * request_.spec().trace().max_overhead(),
+                                 FirstWith(&VersionFacts::has_monitoring)),
                      "insist with --max-overhead off", ThingOf(TargetOf(request_)));
     }
     return {};
@@ -316,11 +317,12 @@ class CallCapture {
     Account(now);
     EndInfo end;
     if (ended) {
-      end = EndOf(
-          tracer_->HasExeced()
-              ? Error{Code::kGone, fmt::format("process {} has become another program (exec)", TargetOf(request_).value), "",
-                      Reason::kTargetExeced}
-              : Error{Code::kGone, fmt::format("process {} ended", TargetOf(request_).value), "", Reason::kTargetExited});
+      end = EndOf(tracer_->HasExeced()
+                      ? Error{Code::kGone,
+                              fmt::format("process {} has become another program (exec)", TargetOf(request_).value), "",
+                              Reason::kTargetExeced}
+                      : Error{Code::kGone, fmt::format("process {} ended", TargetOf(request_).value), "",
+                              Reason::kTargetExited});
     } else if (left) {
       end = EndOf(tracer_->LeaveReason());
     }

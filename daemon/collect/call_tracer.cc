@@ -17,6 +17,7 @@
 #include "daemon/collect/patient_open.h"
 #include "daemon/collect/start_wait.h"
 #include "daemon/collect/stub_boot.h"
+#include "symbolizer/cpython/version_table.h"
 
 namespace ptrace_prof {
 namespace {
@@ -47,8 +48,6 @@ void MarkOwn(RemoteAddr text, std::vector<SnapshotFrame>& frames) {
 }
 
 }  // namespace
-
-bool CanSwitchOff(const PythonVersion& version) { return version.minor >= 12; }
 
 Result<std::unique_ptr<CallTracer>> CallTracer::Open(Pid pid, const CaptureContext& context) {
   PP_ASSIGN_OR_RETURN(OpenedProcess process, OpenedProcess::Open(pid, Pid(), context.judge));
@@ -102,7 +101,7 @@ ChannelShape CallTracer::Shape() const {
   shape.records =
       static_cast<uint32_t>(std::bit_floor(std::clamp<uint64_t>(each, PP_MIN_RING_RECORDS, PP_MAX_RING_RECORDS)));
   shape.nonce = MakeNonce();
-  shape.mutes = (filter_.IsInUse() || budget_.IsInUse()) && CanSwitchOff(process_.python.layout.version);
+  shape.mutes = (filter_.IsInUse() || budget_.IsInUse()) && FactsOf(process_.python.layout.version).has_monitoring;
   return shape;
 }
 
@@ -133,10 +132,11 @@ Result<void> CallTracer::TryToBringIn(const std::function<bool()>& go_on) {
   boot.ring_count = shape.rings;
   boot.ring_records = shape.records;
   boot.clock = clock_.source() == TickSource::kCounter ? PP_CLOCK_TSC : PP_CLOCK_MONOTONIC;
-  boot.flags =
-      (context_.request.spec().trace().c_calls() ? uint32_t{PP_BOOT_C_CALLS} : 0) | (shape.mutes ? uint32_t{PP_BOOT_MUTES} : 0);
+  boot.flags = (context_.request.spec().trace().c_calls() ? uint32_t{PP_BOOT_C_CALLS} : 0) |
+               (shape.mutes ? uint32_t{PP_BOOT_MUTES} : 0);
   boot.lease = clock_.Ticks() + clock_.TicksIn(kEntryPatience);
-  boot.longest_hold = context_.request.spec().trace().on_full() == v1::ON_FULL_THROTTLE ? clock_.TicksIn(kLongestHold) : 0;
+  boot.longest_hold =
+      context_.request.spec().trace().on_full() == v1::ON_FULL_THROTTLE ? clock_.TicksIn(kLongestHold) : 0;
   const std::string name = ChannelFileName(boot.nonce);
   std::memcpy(boot.channel_name, name.c_str(), name.size() + 1);
   const std::span<const std::byte> image = StubImage();
@@ -363,13 +363,13 @@ Result<void> CallTracer::CheckBudget() {
     return {};
   }
   constexpr char kRemedy[] = "leave --max-overhead out (--min-duration and --exclude make a trace smaller), or sample";
-  if (!CanSwitchOff(process_.python.layout.version)) {
-    return Error{
-        Code::kFailedPrecondition,
-        fmt::format("process {} runs CPython {}.{}, which cannot have single functions not tell of their calls: "
-                    "--max-overhead needs 3.12 or later",
-                    pid_.value, process_.python.layout.version.major, process_.python.layout.version.minor),
-        kRemedy};
+  if (!FactsOf(process_.python.layout.version).has_monitoring) {
+    return Error{Code::kFailedPrecondition,
+                 fmt::format("process {} runs CPython {}, which cannot have single functions not tell of their calls: "
+                             "--max-overhead needs {} or later",
+                             pid_.value, FactsOf(process_.python.layout.version).name(),
+                             FirstWith(&VersionFacts::has_monitoring)),
+                 kRemedy};
   }
   if (injection_.has_value() && injection_->channel.event_ticks().frame <= 0) {
     return Error{

@@ -38,9 +38,6 @@
 
 namespace ptrace_prof {
 
-// Whether single functions can be had not tell of their calls: sys.monitoring, and with it DISABLE.
-bool CanSwitchOff(const PythonVersion& version);
-
 class CallTracer {
  public:
   // Errors as PythonProcess::Open.

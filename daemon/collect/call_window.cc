@@ -3,26 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 
 namespace ptrace_prof {
 namespace {
 
 constexpr Nanos kForever = Nanos(INT64_MAX);
 constexpr size_t kMaxStretchesTold = 20;
-
-// Where a profile function slows down every bytecode, not only calls: how much longer a loop without calls takes.
-struct Tax {
-  uint8_t minor;
-  double factor;
-};
-constexpr Tax kTaxes[] = {{10, 1.15}, {11, 1.5}};
-
-const Tax* TaxOf(const PythonVersion& version) {
-  const auto* found =
-      std::find_if(std::begin(kTaxes), std::end(kTaxes), [&](const Tax& tax) { return tax.minor == version.minor; });
-  return version.major == 3 && found != std::end(kTaxes) ? found : nullptr;
-}
 
 std::string Things(uint64_t count, std::string_view one, std::string_view many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);
@@ -40,10 +26,8 @@ std::string StretchesText(std::span<const StepMarker::Stretch> stretches) {
 
 }  // namespace
 
-bool TaxesEveryBytecode(const PythonVersion& version) { return TaxOf(version) != nullptr; }
-
 CallWindow::CallWindow(const CaptureTask& request, const PythonVersion& version, StepMarker& steps, Tell tell)
-    : request_(request), version_(version), steps_(steps), tell_(std::move(tell)) {}
+    : request_(request), facts_(FactsOf(version)), steps_(steps), tell_(std::move(tell)) {}
 
 bool CallWindow::ends_by_steps() const {
   const v1::TraceOptions& asked = request_.spec().trace();
@@ -55,28 +39,28 @@ Nanos CallWindow::Length() const {
     return DurationOf(request_);
   }
   const Nanos longest = ToNanos(request_.longest()).value > 0 ? ToNanos(request_.longest()) : kForever;
-  return TaxOf(version_) != nullptr && !ends_by_steps() ? std::min(waited_ + kTaxedWindow, longest) : longest;
+  return facts_.slows_every_bytecode() && !ends_by_steps() ? std::min(waited_ + kTaxedWindow, longest) : longest;
 }
 
 Nanos CallWindow::StepPatience() const { return std::min(kStepPatience, Nanos(Length().value / 2)); }
 
 bool CallWindow::TellBefore() const {
-  if (const Tax* tax = TaxOf(version_)) {
+  if (facts_.slows_every_bytecode()) {
     const bool by_default = DurationOf(request_).value == 0 && Length() == kTaxedWindow;
     const std::string window =
         by_default ? fmt::format("; the window is {:g} s unless --duration says otherwise", kTaxedWindow.seconds())
                    : "";
     tell_(
-        fmt::format("tracing slows down every bytecode of CPython 3.{}, not only calls: a loop without calls takes "
+        fmt::format("tracing slows down every bytecode of CPython {}, not only calls: a loop without calls takes "
                     "about {:g} times as long{}",
-                    tax->minor, tax->factor, window));
+                    facts_.name(), facts_.bytecode_tax, window));
   }
   const v1::TraceOptions& asked = request_.spec().trace();
   const bool is_careless = asked.has_schedule() && !CautionOf(asked.schedule()).empty();
   if (is_careless) {
     tell_(CautionOf(asked.schedule()));
   }
-  return is_careless || TaxOf(version_) != nullptr;
+  return is_careless || facts_.slows_every_bytecode();
 }
 
 bool CallWindow::IsOver(Nanos now, uint64_t lost) {

@@ -14,13 +14,10 @@
 
 #include "attach/base/types.h"
 #include "daemon/collect/step_marker.h"
-#include "rpc/messages/capture_task.h"
-#include "symbolizer/cpython/layout.h"
+#include "daemon/trace/capture_request.h"
+#include "symbolizer/cpython/version_table.h"
 
 namespace ptrace_prof {
-
-// Where tracing slows down every bytecode, not only calls.
-bool TaxesEveryBytecode(const PythonVersion& version);
 
 // What was there meanwhile and is in no trace of a process's calls.
 struct LeftAside {
@@ -52,7 +49,7 @@ class CallWindow {
   void TellSteps(Nanos now) const;
 
   const CaptureTask& request_;
-  const PythonVersion version_;
+  const VersionFacts& facts_;
   StepMarker& steps_;
   const Tell tell_;
   Nanos begin_;

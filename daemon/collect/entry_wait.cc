@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "symbolizer/cpython/interpreter_list.h"
+#include "symbolizer/cpython/version_table.h"
 
 namespace ptrace_prof {
 namespace {
 
 constexpr Nanos kLookEvery = Nanos::FromMillis(10);
 constexpr uint32_t kLeastLooks = 20;
-constexpr uint8_t kFirstWithMonitoring = 12;
 
 }  // namespace
 
@@ -82,7 +82,7 @@ void EntryWait::Judge(Nanos now) {
                                  "interpreter can be traced",
                                  pid),
                      kSample, ThingOf(TargetOf(request_)));
-  } else if (is_long && python_.layout.version.minor < kFirstWithMonitoring && other > looks / 2 &&
+  } else if (is_long && !FactsOf(python_.layout.version).any_thread_calls && other > looks / 2 &&
              main_thread < looks / 10) {
     error_ = Because(Reason::kTargetIdle,
                      fmt::format("the main thread of process {} waits, and no other one calls a Python function: one "
@@ -90,11 +90,11 @@ void EntryWait::Judge(Nanos now) {
                                  pid, python_.version_text),
                      kSample, ThingOf(TargetOf(request_)));
   } else if (DurationOf(request_).value > 0 && now - asked_at_ >= std::max(DurationOf(request_), kPatience)) {
-    error_ =
-        Because(Reason::kTargetIdle,
-                fmt::format("process {} came to no Python code of its main interpreter in {:g} s: nothing was traced",
-                            pid, std::max(DurationOf(request_), kPatience).seconds()),
-                "Give it more time (--duration), try again when it works, or sample instead.", ThingOf(TargetOf(request_)));
+    error_ = Because(
+        Reason::kTargetIdle,
+        fmt::format("process {} came to no Python code of its main interpreter in {:g} s: nothing was traced", pid,
+                    std::max(DurationOf(request_), kPatience).seconds()),
+        "Give it more time (--duration), try again when it works, or sample instead.", ThingOf(TargetOf(request_)));
   }
 }
 

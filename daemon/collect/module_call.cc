@@ -1,15 +1,13 @@
 #include "daemon/collect/module_call.h"
 
 #include "symbolizer/cpython/named_items.h"
+#include "symbolizer/cpython/version_table.h"
 
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kMaxMembers = 4096;        // of a class
-constexpr uint32_t kDictBehindFlags = 96;   // PyTypeObject: tp_flags, tp_dict (Include/cpython/object.h)
-constexpr uint32_t kCodeBehindHeadOld = 0;  // PyFunctionObject: func_code, up to 3.9
-constexpr uint32_t kCodeBehindHead = 32;    // behind globals, builtins, name, qualname (Include/cpython/funcobject.h)
-constexpr uint8_t kFirstMinorOfThat = 10;
+constexpr size_t kMaxMembers = 4096;       // of a class
+constexpr uint32_t kDictBehindFlags = 96;  // PyTypeObject: tp_flags, tp_dict (Include/cpython/object.h)
 
 std::optional<RemoteAddr> PointerAt(RemoteMemory& memory, RemoteAddr at) {
   RemoteAddr value;
@@ -27,8 +25,7 @@ std::optional<RemoteAddr> FindModuleCall(RemoteMemory& memory, const Layout& lay
   if (!call || reader.ReadTypeName(*call) != "function") {
     return std::nullopt;
   }
-  const bool is_old = layout.version.minor < kFirstMinorOfThat;
-  const auto code = PointerAt(memory, *call + layout.var_size + (is_old ? kCodeBehindHeadOld : kCodeBehindHead));
+  const auto code = PointerAt(memory, *call + layout.var_size + FactsOf(layout.version).function_code);
   return code && reader.ReadTypeName(*code) == "code" ? code : std::nullopt;
 }
 

@@ -12,7 +12,7 @@
 namespace ptrace_prof {
 
 // Looked up in the target's sys.modules and in the class: some thousand reads. Nothing: it has no PyTorch (yet), or
-// what is there is not what it seems. CPython 3.8 to 3.15.
+// what is there is not what it seems.
 std::optional<RemoteAddr> FindModuleCall(RemoteMemory& memory, const Layout& layout, RemoteAddr interpreter);
 
 }  // namespace ptrace_prof

@@ -13,7 +13,7 @@ pp_library(daemon/collect
           collect/interpreter_watch.cc collect/landmarks.cc
           collect/locals_reader.cc collect/mapped_functions.cc collect/module_call.cc collect/opened_process.cc collect/pacer.cc collect/patient_open.cc
           collect/process_sampler.cc collect/round_times.cc
-          collect/process_tree.cc collect/python_descendants.cc collect/sample_buffer.cc collect/script_keeper.cc collect/stack_history.cc
+          collect/process_tree.cc collect/python_descendants.cc collect/python_traits.cc collect/sample_buffer.cc collect/script_keeper.cc collect/stack_history.cc
           collect/frame_codes.cc collect/instant_reader.cc collect/instant_reader_together.cc collect/stack_builder.cc collect/standstill.cc
           collect/stop_times.cc
           collect/start_wait.cc collect/step_marker.cc collect/sampled_instead.cc collect/stub_boot.cc

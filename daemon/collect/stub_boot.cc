@@ -11,11 +11,13 @@
 #include "attach/proc/maps.h"
 #include "attach/proc/procfs.h"
 #include "daemon/collect/mapped_functions.h"
+#include "daemon/collect/python_traits.h"
 #include "symbolizer/cpython/interpreter_list.h"
 #include "symbolizer/cpython/interpreter_symbols.h"
 #include "symbolizer/cpython/pending_calls.h"
 #include "symbolizer/cpython/remote_debugging.h"
 #include "symbolizer/cpython/segment_tails.h"
+#include "symbolizer/cpython/version_table.h"
 
 namespace ptrace_prof {
 namespace {
@@ -31,28 +33,12 @@ struct Alias {
 };
 constexpr Alias kAliases[] = {{PP_FN_PyThreadState_GetUnchecked, "_PyThreadState_UncheckedGet"}};
 
-// Structures that have been the same from 3.8 to 3.15, as offsets behind the head of an object.
+// Structures that are the same in all versions that we support, as offsets behind the head of an object.
 constexpr uint32_t kMethodDefBehindHead = 0;          // PyCFunctionObject: m_ml
 constexpr uint32_t kMethodFunctionBehindHead = 0;     // PyMethodObject: im_func
 constexpr uint32_t kDescriptorMethodBehindHead = 24;  // PyMethodDescrObject: d_type, d_name, d_qualname, d_method
 
 constexpr uint64_t kEnoughForCode = 256;
-
-// What differs among the versions before 3.12.
-struct OldVersion {
-  uint8_t minor;
-  uint32_t profile_function;  // PyThreadState.c_profilefunc (Include/cpython/pystate.h)
-  // _PyEval_EvalFrameDefault(f, throwflag), from 3.9 on (tstate, f, throwflag); f->f_gen, from 3.11 on f->owner, which
-  // is FRAME_OWNED_BY_GENERATOR (Include/cpython/frameobject.h, Include/internal/pycore_frame.h)
-  FrameArguments evaluate;
-};
-constexpr OldVersion kOldVersions[] = {
-    {8, 56, {1, 96, false}}, {9, 56, {2, 96, false}}, {10, 56, {2, 88, false}}, {11, 64, {2, 69, true}}};
-
-const OldVersion* FindOldVersion(const PythonVersion& version) {
-  const auto row = std::ranges::find(kOldVersions, version.minor, &OldVersion::minor);
-  return row == std::end(kOldVersions) ? nullptr : row;
-}
 
 struct OffsetSource {
   pp_offset offset;
@@ -96,14 +82,11 @@ void SetOffsets(const Layout& layout, pp_boot& boot) {
   boot.offsets[PP_OFF_method_def] = head + kMethodDefBehindHead;
   boot.offsets[PP_OFF_method_function] = head + kMethodFunctionBehindHead;
   boot.offsets[PP_OFF_descriptor_method] = head + kDescriptorMethodBehindHead;
-  if (const OldVersion* old = FindOldVersion(layout.version)) {
-    boot.offsets[PP_OFF_thread_profile_function] = old->profile_function;
-  }
-}
-
-uint32_t HexOf(const PythonVersion& v) {
-  return uint32_t{v.major} << 24 | uint32_t{v.minor} << 16 | uint32_t{v.micro} << 8 | uint32_t{v.release_level} << 4 |
-         v.serial;
+  const VersionFacts& facts = FactsOf(layout.version);
+  boot.offsets[PP_OFF_thread_profile_function] = facts.profile_function;
+  boot.offsets[PP_OFF_function_code] = head + facts.function_code;
+  boot.offsets[PP_OFF_resume_operation] = facts.resume_operation;
+  boot.offsets[PP_OFF_resume_quick] = facts.resume_quick;
 }
 
 Result<void> SetFunctions(Pid pid, RemoteMemory& memory, const PythonProcess& process, pp_boot& boot) {
@@ -127,14 +110,15 @@ Result<void> SetFunctions(Pid pid, RemoteMemory& memory, const PythonProcess& pr
 // For a main thread that waits, in versions in which only that one looks at the queue.
 Result<std::optional<FrameHook>> DescribeFrameHook(Pid pid, RemoteMemory& memory, const PythonProcess& process,
                                                    const PendingCalls& pending) {
-  const OldVersion* old = FindOldVersion(process.layout.version);
-  if (old == nullptr || pending.eval_frame.IsNull()) {
+  const auto& evaluator = FactsOf(process.layout.version).evaluator;
+  if (!evaluator || pending.eval_frame.IsNull()) {
     return std::optional<FrameHook>();
   }
   constexpr std::string_view kEvaluate = "_PyEval_EvalFrameDefault";
   PP_ASSIGN_OR_RETURN(const std::vector<RemoteAddr> found,
                       FindInterpreterSymbols(pid, memory, process, {&kEvaluate, 1}));
-  FrameHook hook{pending.eval_frame, found.front(), old->evaluate, {}};
+  const FrameArguments arguments{evaluator->throw_argument, evaluator->generator, evaluator->generator_is_owner};
+  FrameHook hook{pending.eval_frame, found.front(), arguments, {}};
   PP_ASSIGN_OR_RETURN(hook.code_tails, FindSegmentTails(pid, memory, TailKind::kCode, kEnoughForCode));
   return std::optional(std::move(hook));
 }
@@ -155,7 +139,7 @@ Result<std::optional<TextRunner>> DescribeTextRunner(Pid pid, RemoteMemory& memo
 
 Result<pp_boot> DescribeForStub(Pid pid, RemoteMemory& memory, const PythonProcess& process) {
   pp_boot boot{};
-  boot.python_hex = HexOf(process.layout.version);
+  boot.python_traits = PythonTraits(process.layout);
   PP_ASSIGN_OR_RETURN(const Tid own, ReadNamespacedTid(pid, Tid(pid.value)));
   boot.target_pid = own.value;
   boot.frame_tag_mask = static_cast<uint32_t>(process.layout.frame_tag_mask);
@@ -197,6 +181,9 @@ Result<InjectionTarget> DescribeForInjection(Pid pid, RemoteMemory& memory, cons
   PP_ASSIGN_OR_RETURN(const std::vector<MemoryRegion> regions, ReadMaps(pid));
   target.memfd_create = FindInLibc(regions, memory, "memfd_create");
   PP_ASSIGN_OR_RETURN(target.signal_handlers, HasSignalHandlers(pid));
+  if (FactsOf(process.layout.version).interrupts_by_signal) {
+    target.signal_again = SignalAgain::kByInterpreter;
+  }
   if (target.signal_handlers) {
     PP_ASSIGN_OR_RETURN(target.text_runner, DescribeTextRunner(pid, memory, process));
   }

@@ -14,7 +14,7 @@
 
 namespace ptrace_prof {
 
-// Everything of pp_boot that is true of the interpreter: version, functions, offsets, the target's own pid, and the
+// Everything of pp_boot that is true of the interpreter: traits, functions, offsets, the target's own pid, and the
 // clock that both sides can read. The caller adds nonce, names, rings, lease and flags.
 Result<pp_boot> DescribeForStub(Pid pid, RemoteMemory& memory, const PythonProcess& process);
 

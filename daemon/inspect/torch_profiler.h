@@ -2,7 +2,7 @@
 //
 // From August 2026 on it uses CUPTI without subscribing, so that CUPTI itself does not say that it is there: records
 // would be taken from it without a word. Reads the target without stopping it; what cannot be read, and PyTorch before
-// it took that note, count as no. CPython 3.8 to 3.15.
+// it took that note, count as no.
 #pragma once
 
 #include "attach/base/result.h"

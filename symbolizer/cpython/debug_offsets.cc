@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "symbolizer/cpython/debug_offsets_table.h"
+#include "symbolizer/cpython/version_table.h"
 
 namespace ptrace_prof {
 namespace {
@@ -164,22 +165,21 @@ void AddConstants(Layout& layout) {
   layout.type_cached_keys = layout.free_threaded ? 896 : 880;
   // internal/pycore_interpframe_structs.h: enum _frameowner; 3.14 also has 4
   layout.owner_no_python = 3;
-  // 3.14 made f_executable a tagged reference (internal/pycore_stackref.h).
-  const bool tagged = layout.version.minor >= 14;
-  layout.frame_tag_mask = tagged ? 3 : 0;
-  // 3.14, free-threaded: `interned` is a byte of its own before the bit field (cpython/unicodeobject.h).
-  layout.string_kind_shift = layout.free_threaded && tagged ? 8 : 2;
+  const VersionFacts& facts = FactsOf(layout.version);
+  layout.frame_tag_mask = facts.tags_frame_code ? 3 : 0;
+  layout.string_kind_shift = layout.free_threaded ? facts.free_threaded_kind_shift : 2;
 }
 
 Result<std::span<const DebugOffsetsEntry>> EntriesFor(const PythonVersion& version) {
   const std::string name = ToString(version);
   const auto entries = DebugOffsetsEntries(version);
-  if (version.major != 3 || version.minor < 13) {
+  if (!DescribesItself(version)) {
     return Because(Reason::kPythonDamaged,
                    fmt::format("the target describes itself as CPython {}, which has no such description", name));
   }
   if (entries.empty()) {
-    return Because(Reason::kPythonUnsupported, fmt::format("CPython {} is not supported: 3.8 to 3.15 are", name),
+    return Because(Reason::kPythonUnsupported,
+                   fmt::format("CPython {} is not supported: {} are", name, SupportedRange()),
                    "A newer ptrace-prof may read it.");
   }
   if (version.release_level != 0xF && version.release_level != 0xC) {

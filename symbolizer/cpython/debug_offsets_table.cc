@@ -2,6 +2,8 @@
 // is one that we have no use for; "<group>.size" bounds the offsets of its group.
 #include "symbolizer/cpython/debug_offsets_table.h"
 
+#include <algorithm>
+
 namespace ptrace_prof {
 namespace {
 
@@ -289,18 +291,17 @@ constexpr Entry kEntries315[] = {
     {"debugger_support.debugger_script_path_size", nullptr},
 };
 
+struct Described {
+  uint8_t minor;
+  std::span<const Entry> entries;
+};
+constexpr Described kDescribed[] = {{13, kEntries313}, {14, kEntries314}, {15, kEntries315}};
+
 }  // namespace
 
 std::span<const DebugOffsetsEntry> DebugOffsetsEntries(PythonVersion version) {
-  if (version.major != 3) {
-    return {};
-  }
-  switch (version.minor) {
-    case 13: return kEntries313;
-    case 14: return kEntries314;
-    case 15: return kEntries315;
-    default: return {};
-  }
+  const auto* row = std::ranges::find(kDescribed, version.minor, &Described::minor);
+  return version.major == 3 && row != std::end(kDescribed) ? row->entries : std::span<const DebugOffsetsEntry>();
 }
 
 }  // namespace ptrace_prof

@@ -9,7 +9,7 @@
 namespace ptrace_prof {
 namespace {
 
-// In the order of their coming, which has been the same from 3.8 to 3.15: the last one with the standard streams.
+// In the order of their coming, which is the same in all versions: the last one with the standard streams.
 constexpr std::string_view kModules[] = {"posix", "__main__"};
 constexpr size_t kMaxModules = 65536;
 constexpr size_t kMaxKey = 16;  // longer than each of them

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "symbolizer/cpython/layout.h"
+#include "symbolizer/cpython/version_table.h"
 
 namespace ptrace_prof {
 namespace {
@@ -225,7 +226,8 @@ Result<Layout> LayoutFor(PythonVersion version, bool debug_build) {
       return layout;
     }
   }
-  return Because(Reason::kPythonUnsupported, fmt::format("CPython {} is not supported: 3.8 to 3.15 are", name));
+  return Because(Reason::kPythonUnsupported,
+                 fmt::format("CPython {} is not supported: {} are", name, SupportedRange()));
 }
 
 }  // namespace ptrace_prof

@@ -10,7 +10,7 @@
 #include "attach/proc/call_queue_image.h"
 #include "attach/proc/maps.h"
 #include "symbolizer/cpython/interpreter_list.h"
-#include "symbolizer/cpython/pending_calls_table.h"
+#include "symbolizer/cpython/version_table.h"
 
 namespace ptrace_prof {
 namespace {
@@ -26,7 +26,7 @@ class Finder {
          const PendingCallsRow& row)
       : pid_(pid), memory_(memory), process_(process), interpreter_(interpreter), row_(row) {}
 
-  Result<PendingCalls> Find() {
+  Result<PendingCalls> Find(CallRunner runner) {
     PP_ASSIGN_OR_RETURN(regions_, ReadMaps(pid_));
     const RemoteAddr pending = Place(row_.pending);
     CallQueue queue;
@@ -43,7 +43,7 @@ class Finder {
     PP_RETURN_IF_ERROR(CheckNeighbours(queue));
     PP_RETURN_IF_ERROR(CheckCalls(queue));
     const RemoteAddr eval_frame = row_.eval_frame != kAbsent ? interpreter_ + row_.eval_frame : RemoteAddr();
-    return PendingCalls{queue, row_.runner, eval_frame};
+    return PendingCalls{queue, runner, eval_frame};
   }
 
  private:
@@ -122,7 +122,7 @@ class Finder {
   void SetBreaker(CallQueue& queue) const {
     if (row_.breaker.anchor != PendingAnchor::kThread) {
       queue.breaker.word = Place(row_.breaker);
-      if (layout().version.minor == 11) {
+      if (FactsOf(layout().version).breaker_holds_traced) {
         SetHolding(queue);
       }
       return;
@@ -138,7 +138,7 @@ class Finder {
     queue.breaker.owner = interpreter_;
   }
 
-  // 3.11: where calls are traced, RESUME looks at the breaker, and begins anew after that (DO_TRACING in
+  // Where calls are traced, RESUME looks at the breaker, and begins anew after that (DO_TRACING in
   // Python/ceval.c): a thread that may not make the calls never comes past it. Whoever takes the GIL works out the
   // breaker for itself (take_gil in Python/ceval_gil.h), so that the main thread need not be reminded.
   void SetHolding(CallQueue& queue) const {
@@ -222,9 +222,11 @@ Result<PendingCalls> FindByRow(Pid pid, RemoteMemory& memory, const PythonProces
                                process.version_text),
                    "Sample it instead (record without --mode trace).", ThingOf(pid));
   }
-  for (const PendingCallsRow& row : PendingCallsRows()) {
-    if (layout.version.major == 3 && layout.version.minor == row.minor && runner.value_or(row.runner) == row.runner) {
-      return Finder(pid, memory, process, interpreter, row).Find();
+  const VersionFacts& facts = FactsOf(layout.version);
+  for (const auto kind : {CallRunner::kAnyThread, CallRunner::kMainThread}) {
+    const auto& row = kind == CallRunner::kAnyThread ? facts.any_thread_calls : facts.main_thread_calls;
+    if (row && runner.value_or(kind) == kind) {
+      return Finder(pid, memory, process, interpreter, *row).Find(kind);
     }
   }
   return Because(Reason::kUnknownQueueLayout,

@@ -2,7 +2,7 @@
 //
 // 3.8–3.11 have one queue, which only the main thread looks at; from 3.12 on each interpreter has one of its own, which
 // any of its threads looks at, besides that of the main thread. No version describes them, so the offsets are ours
-// (pending_calls_table.cc, relative to what is known for certain), and nothing is believed that the live process does
+// (version_table.cc, relative to what is known for certain), and nothing is believed that the live process does
 // not bear out: the lock, the ends of the ring, the counts, the functions that wait or waited, and the neighbours.
 // Reads the target without stopping it, and takes a second look where a first one may have met a change.
 #pragma once

@@ -9,6 +9,7 @@
 #include "symbolizer/cpython/runtime_check.h"
 #include "symbolizer/cpython/runtime_finder.h"
 #include "symbolizer/cpython/version_finder.h"
+#include "symbolizer/cpython/version_table.h"
 
 namespace ptrace_prof {
 namespace {
@@ -58,8 +59,8 @@ class Search {
       case RuntimeState::kRunning: Found(i, runtime, layout.value()); return true;
       case RuntimeState::kNotStarted:
         Remember(Because(Reason::kPythonNotStarted,
-                         fmt::format("process {} holds CPython {}.{}, but no interpreter runs in it (yet)", pid_.value,
-                                     layout.value().version.major, layout.value().version.minor),
+                         fmt::format("process {} holds CPython {}, but no interpreter runs in it (yet)", pid_.value,
+                                     FactsOf(layout.value().version).name()),
                          std::string(kStartRemedy)));
         return false;
       case RuntimeState::kEnding:
@@ -95,7 +96,7 @@ class Search {
                      fmt::format("process {} has a Python in {} that does not tell its version", pid_.value,
                                  images_.image(i).region.path));
     }
-    if (version->major == 3 && version->minor >= 13) {
+    if (DescribesItself(*version)) {
       return Because(Reason::kPythonDamaged,
                      fmt::format("process {} has CPython {} without the description of its structures", pid_.value,
                                  ToString(*version)));
@@ -156,7 +157,7 @@ class Search {
                          fmt::format("process {} runs PyPy: only CPython is supported", pid_.value)));
       } else if (elf->FindSymbol("_PyThreadState_Current") || elf->FindSymbol("PyEval_EvalFrameEx")) {
         const auto version = FindVersion(memory_, *elf, images_.image(i).region.path);
-        if (version && (version->major < 3 || version->minor < 8)) {
+        if (version && (version->major < 3 || version->minor < SupportedVersions().front().minor)) {
           const Result<Layout> refused = LayoutFor(*version, false);
           Remember(refused.error());
         }

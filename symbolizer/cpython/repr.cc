@@ -69,7 +69,7 @@ class ReprWriter {
   using Writer = bool (ReprWriter::*)(RemoteAddr object, int depth);
   struct Kind {
     std::string_view type;  // exact name, or "": any type with this flag
-    uint64_t flag;          // Py_TPFLAGS_*_SUBCLASS, the same in 3.8–3.15 (Include/object.h)
+    uint64_t flag;          // Py_TPFLAGS_*_SUBCLASS, the same in all versions (Include/object.h)
     Writer write;
   };
   static const Kind kKinds[];

@@ -15,7 +15,6 @@ pp_library(symbolizer/cpython
     cpython/native_tid.cc
     cpython/object_reader.cc
     cpython/pending_calls.cc
-    cpython/pending_calls_table.cc
     cpython/process_images.cc
     cpython/python_process.cc
     cpython/read_plan.cc
@@ -30,4 +29,5 @@ pp_library(symbolizer/cpython
     cpython/unborn_frame.cc
     cpython/unicode_text.cc
     cpython/version_finder.cc
+    cpython/version_table.cc
   DEPS pp_symbolizer_elf pp_attach_proc pp_attach_base)

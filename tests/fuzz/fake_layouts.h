@@ -1,4 +1,5 @@
-// Layouts of every CPython we know, for fuzzers: the compiled-in ones, and descriptions made up for 3.13 and later.
+// Layouts of every CPython we know, for fuzzers: the compiled-in ones, and descriptions made up for those that bring
+// theirs.
 #pragma once
 
 #include <cstdio>
@@ -8,7 +9,7 @@
 
 #include "symbolizer/cpython/debug_offsets.h"
 #include "symbolizer/cpython/debug_offsets_table.h"
-#include "symbolizer/cpython/layout.h"
+#include "symbolizer/cpython/version_table.h"
 
 namespace ptrace_prof {
 
@@ -33,11 +34,9 @@ inline Layout Described(PythonVersion version, uint64_t free_threaded) {
 
 inline std::vector<Layout> AllLayouts() {
   std::vector<Layout> layouts;
-  for (uint8_t minor = 8; minor <= 12; ++minor) {
-    layouts.push_back(LayoutFor({3, minor, 1, 0xF, 0}, false).value());
-  }
-  for (uint8_t minor = 13; minor <= 15; ++minor) {
-    layouts.push_back(Described({3, minor, 0, 0xF, 0}, 0));
+  for (const VersionFacts& version : SupportedVersions()) {
+    layouts.push_back(version.describes_itself ? Described({3, version.minor, 0, 0xF, 0}, 0)
+                                               : LayoutFor({3, version.minor, 1, 0xF, 0}, false).value());
   }
   layouts.push_back(Described({3, 14, 0, 0xF, 0}, 1));
   return layouts;

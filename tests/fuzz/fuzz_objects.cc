@@ -8,6 +8,7 @@
 #include "symbolizer/cpython/object_reader.h"
 #include "symbolizer/cpython/runtime_check.h"
 #include "symbolizer/cpython/thread_names.h"
+#include "symbolizer/cpython/version_table.h"
 
 namespace ptrace_prof {
 namespace {
@@ -49,10 +50,12 @@ class RepeatedMemory final : public RemoteMemory {
 
 std::vector<Layout> AllLayouts() {
   std::vector<Layout> layouts;
-  for (uint8_t minor = 8; minor <= 12; ++minor) {
-    layouts.push_back(LayoutFor({3, minor, 0, 0xF, 0}, false).value());
+  for (const VersionFacts& version : SupportedVersions()) {
+    if (!version.describes_itself) {
+      layouts.push_back(LayoutFor({3, version.minor, 0, 0xF, 0}, false).value());
+    }
   }
-  // 3.13+ describe themselves; inline values are what differs for the readers of objects.
+  // The others describe themselves; inline values are what differs for the readers of objects.
   Layout later = layouts.back();
   later.attributes = AttributesKind::kInlineValues;
   later.values_items = 8;

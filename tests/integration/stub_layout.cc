@@ -1,10 +1,15 @@
-// stub_layout PID: what the stub must be told about that interpreter, one "name value" a line: hex (PY_VERSION_HEX),
-// tag_mask, and every field of the Layout. For tests that play the collector without injecting.
+// stub_layout PID: what the collector tells the stub about that interpreter, one "name value" a line: python_traits
+// (pp_python_trait), frame_tag_mask, and the offsets by their names. For tests that play the collector without
+// injecting.
 #include <cstdio>
 #include <cstdlib>
 
 #include "attach/proc/process_memory.h"
+#include "daemon/collect/stub_boot.h"
 #include "symbolizer/cpython/python_process.h"
+
+#define PP_OFFSET_NAME(name) #name,
+constexpr const char* kOffsets[] = {PP_FOR_EACH_OFFSET(PP_OFFSET_NAME)};
 
 int main(int argc, char** argv) {
   using namespace ptrace_prof;
@@ -12,14 +17,11 @@ int main(int argc, char** argv) {
   const Pid pid{std::atoi(argv[1])};
   ProcessMemory memory(pid);
   const auto process = PythonProcess::Open(pid, memory);
-  if (!process.has_value()) {
-    std::fprintf(stderr, "%s\n", process.error().message.c_str());
+  const auto boot = process.has_value() ? DescribeForStub(pid, memory, process.value()) : process.error();
+  if (boot.has_error()) {
+    std::fprintf(stderr, "%s\n", boot.error().message.c_str());
     return 1;
   }
-  const Layout& layout = process.value().layout;
-  const PythonVersion& v = layout.version;
-  std::printf("hex %u\n", unsigned(v.major) << 24 | unsigned(v.minor) << 16 | unsigned(v.micro) << 8 |
-                              unsigned(v.release_level) << 4 | v.serial);
-  std::printf("tag_mask %llu\n", static_cast<unsigned long long>(layout.frame_tag_mask));
-  std::printf("%s", ToString(layout).c_str());
+  std::printf("python_traits %u\nframe_tag_mask %u\n", boot.value().python_traits, boot.value().frame_tag_mask);
+  for (size_t i = 0; i < std::size(kOffsets); ++i) std::printf("%s %u\n", kOffsets[i], boot.value().offsets[i]);
 }

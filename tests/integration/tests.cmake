@@ -7,8 +7,6 @@ include(integration/python_client.cmake OPTIONAL)
 # ptrace-prof. One CTest entry per script and minor version; 77 = that minor cannot be had on this machine.
 # The soak tests run a slice here, and at full length with PTRACE_PROF_SOAK=1 (./dev soak).
 find_program(PP_TEST_PYTHON NAMES python3 REQUIRED)
-set(PP_MINORS 3.8 3.9 3.10 3.11 3.12 3.13 3.14 3.15)
-set(PP_FREE_THREADED_MINORS 3.13t 3.14t 3.15t)  # where there are some
 
 function(pp_script_test name timeout labels)
   add_test(NAME ${name} COMMAND ${PP_TEST_PYTHON} ${ARGN})

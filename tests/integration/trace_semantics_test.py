@@ -9,7 +9,7 @@ import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import case, profiler  # noqa: E402
+from support import case, interpreters, profiler  # noqa: E402
 from support.call_trees import CallTrees  # noqa: E402
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/semantics.md"
@@ -22,14 +22,20 @@ def rows_of_page():
             yield [cell.strip() for cell in line.strip("|").split("|")]
 
 
+def minors_of(heading):
+    """Of "3.8–3.11", or of "3.12 and later"."""
+    ends = re.findall(r"3\.\d+", heading)
+    return interpreters.span(*ends)
+
+
 def promised():
     """{test: {minor: what the page says}}"""
-    minors, found = [], {}
+    columns, found = [], {}
     for row in rows_of_page():
-        if "3.8" in row:
-            minors = row[1:-1]
-        elif minors:
-            found[row[-1].strip("`")] = dict(zip(minors, row[1:-1]))
+        if row[-1] == "checked by" and len(row) == 4:
+            columns = [minors_of(heading) for heading in row[1:-1]]
+        elif columns:
+            found[row[-1].strip("`")] = {minor: said for minors, said in zip(columns, row[1:-1]) for minor in minors}
     return found
 
 

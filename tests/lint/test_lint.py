@@ -9,6 +9,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import check_layers  # noqa: E402
 import check_reasons  # noqa: E402
 import check_sizes  # noqa: E402
+import check_versions  # noqa: E402
 
 TABLE = """
 Text before.
@@ -177,6 +178,66 @@ class Reasons(Tree):
         self.assertEqual(self.found(), [])
         self.write("rpc/b.cc", 'const char* b = "NOT_PYTHON";\n')
         self.assertEqual(len(self.found()), 1)
+
+
+class Versions(Tree):
+    def setUp(self):
+        super().setUp()
+        self.list("3.8  -  no  pyenv\n3.9  -  yes  bullseye\n3.10  3.10.1  yes  forky sid\n")
+
+    def list(self, rows):
+        self.write("symbolizer/cpython/versions.txt", "# version  free-threaded  client  interpreter\n" + rows)
+
+    def found(self):
+        return check_versions.check(self.root)
+
+    def assertFound(self, path, text, count=1):
+        self.write(path, text)
+        self.assertEqual(len(self.found()), count, f"{text!r}: {self.found()}")
+        (self.root / path).unlink()
+
+    def test_what_asks_the_table_is_clean(self):
+        self.write("daemon/collect/a.cc", "// From 3.9 on, version.minor >= 9.\nreturn FactsOf(layout.version).has_monitoring;\n")
+        self.write("daemon/collect/b.cc", "if (release.minor < 0 || said.abi_version != PP_ABI_VERSION || minor(device) < 3) {}\n")
+        self.write("symbolizer/cpython/a.cc", "return version.minor >= 9 || version == PythonVersion{3, 8};\n")
+        self.write("README.md", "CPython 3.8 and later, on 3.9 or 3.10; Python 3.8.1, 3.8.2, 3.8.3, 3.8.4, 3.8.5\n")
+        self.assertEqual(self.found(), [])
+
+    def test_numbers_of_versions_outside_their_home_are_found(self):
+        for code in ("bool b = version.minor >= 12;", "if (process.layout.version.major == 3) {}", "v = python_version().minor < 9;",
+                     "find(kRows, facts.minor);", "return FactsOf(version).minor > 9;", "if (hex >= 0x030c0000) {}",
+                     "uint32_t python_hex;", "text = \"sys.hexversion>>16>777\";", "text = \"sys.version_info>(3,9)\";",
+                     "return layout.version < PythonVersion{3, 9};", "PythonVersion::FromHex(word);"):
+            for path in ("daemon/collect/a.cc", "attach/intarget/a.c", "client/cli/a.h"):
+                self.write(path, code + "\n")
+                self.assertTrue(self.found() and all(path in one for one in self.found()), f"{code}: {self.found()}")
+                (self.root / path).unlink()
+
+    def test_a_second_list_is_found(self):
+        every = ("3.8", "3.9", "3.10", "3.11", "3.12")
+        self.assertFound("tests/support/a.py", f"MINORS = {every}\n")
+        self.assertFound("tests/support/a.py", "MINORS = (" + ",\n          ".join(f'"{one}"' for one in every) + ")\n")
+        self.assertFound("dev.d/a.sh", "for minor in " + " ".join(every) + "; do\n")
+        self.assertFound("cmake/a.cmake", "set(FREE_THREADED " + " ".join(one + "t" for one in every) + ")\n")
+        self.assertFound("README.md", "On " + ", ".join(every[:-1]) + " and 3.12.\n")
+        self.assertFound("docs/a.md", "| " + " | ".join(every) + " |\n")
+        self.assertFound("tests/unit/a.cc", "for (int minor : {8, 9, 10, 11, 12}) {}\n")
+
+    def test_from_which_to_which_is_said_nowhere_else(self):
+        for text in ("3.8 to 3.10", "3.8–3.10", "3.8-3.10", "3.9–3.10", "(3, 8) <= sys.version_info[:2] <= (3, 10)"):
+            self.assertFound("docs/a.md", text + "\n")
+        for text in ("3.8 to 3.9", "3.8.1 to 3.10.2", "13.8 to 3.10"):
+            self.assertFound("docs/a.md", text + "\n", 0)
+        self.assertFound("CHANGELOG.md", "3.8 to 3.10\n", 0)
+
+    def test_a_list_that_cannot_be_read_is_found(self):
+        for rows in ("3.8  -  perhaps  pyenv\n", "3.8  -  no\n", "3.8  -  no  pyenv\n3.10  -  no  pyenv\n", ""):
+            self.list(rows)
+            self.assertTrue(self.found(), rows)
+
+    def test_the_client_begins_with_its_first_version(self):
+        self.assertFound("client/python/pyproject.toml", 'requires-python = ">=3.9"\n', 0)
+        self.assertFound("client/python/pyproject.toml", 'requires-python = ">=3.8"\n')
 
 
 if __name__ == "__main__":

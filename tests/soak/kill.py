@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import profiler, rings, soak, unrest  # noqa: E402
+from support import interpreters, profiler, rings, soak, unrest  # noqa: E402
 from support.children import children_of  # noqa: E402
 from support.target_process import DEADLINE, TargetProcess, harm  # noqa: E402
 
@@ -44,17 +44,17 @@ class Way:
 
 
 WAYS = (
-    Way("main queue", ("3.8", "3.9", "3.10", "3.11"), "injectable.py", ("busy",), "ended well\n"),
-    Way("frame hook", ("3.8", "3.9", "3.10", "3.11")),
-    Way("queue", ("3.12", "3.13")),
-    Way("queue 3.14", ("3.14", "3.15")),
-    Way("resident", ("3.8", "3.11", "3.12", "3.13", "3.14", "3.15"), resident=True),
-    Way("script", ("3.14", "3.15"), by="script"),
-    Way("signal handlers", ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15"), "injectable.py", ("alarms",),
-        "ended well\n", whole_only=True),  # they raise all the time
-    Way("event loop", ("3.8", "3.11", "3.12", "3.13", "3.14", "3.15"), "injectable.py", ("asyncio",), "ended well\n"),
-    Way("forks", ("3.8", "3.11", "3.12", "3.13", "3.14", "3.15"), "injectable.py", ("forks",), "ended well\n"),
-    Way("throttled", ("3.8", "3.11", "3.12", "3.13", "3.14", "3.15"), modes=THROTTLED),
+    Way("main queue", interpreters.span("3.8", "3.11"), "injectable.py", ("busy",), "ended well\n"),
+    Way("frame hook", interpreters.span("3.8", "3.11")),
+    Way("queue", interpreters.span("3.12", "3.13")),
+    Way("queue 3.14", interpreters.span("3.14")),
+    Way("resident", interpreters.TELLING, resident=True),
+    Way("script", interpreters.span("3.14"), by="script"),
+    Way("signal handlers", interpreters.MINORS, "injectable.py", ("alarms",), "ended well\n",
+        whole_only=True),  # they raise all the time
+    Way("event loop", interpreters.TELLING, "injectable.py", ("asyncio",), "ended well\n"),
+    Way("forks", interpreters.TELLING, "injectable.py", ("forks",), "ended well\n"),
+    Way("throttled", interpreters.TELLING, modes=THROTTLED),
 )
 
 

@@ -11,11 +11,11 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import soak  # noqa: E402
+from support import interpreters, soak  # noqa: E402
 from support.trace_cycles import MODES, TRAINING, Cycles, trainers  # noqa: E402
 
 COUNTED = ("events", "unmatched", "starved")
-MINORS = ("3.8", "3.11", "3.12", "3.13", "3.14", "3.15")
+MINORS = interpreters.TELLING
 
 
 def kinds(parsed):

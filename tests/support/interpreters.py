@@ -1,7 +1,8 @@
 """Which Python interpreters this machine can run targets on.
 
 Source: the list that `./dev setup` writes (one `version<TAB>kind<TAB>root or -<TAB>path` a line); without it, pyenv's
-and the system's. MINORS is the matrix that has to be covered: what cannot be had is named, never silently skipped.
+and the system's. MINORS is the matrix that has to be covered: what cannot be had is named, never silently skipped. It
+comes from symbolizer/cpython/versions.txt, which is the only list of versions.
 """
 import os
 import pathlib
@@ -9,12 +10,23 @@ import re
 import subprocess
 from dataclasses import dataclass
 
+VERSIONS = pathlib.Path(__file__).resolve().parents[2] / "symbolizer/cpython/versions.txt"
+_ROWS = [line.split() for line in VERSIONS.read_text().splitlines() if line[:1].isdigit()]
+MINORS = tuple(row[0] for row in _ROWS)
 # Free-threaded builds, which `./dev setup free-threaded` makes: not of the matrix, tested where they are.
-FREE_THREADED = ("3.13t", "3.14t", "3.15t")
-MINORS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
+FREE_THREADED = tuple(f"{row[0]}t" for row in _ROWS if row[1] != "-")
 CACHE = pathlib.Path(os.environ.get("PTRACE_PROF_CACHE", "/var/cache/ptrace-prof"))
 # Where several interpreters of a minor exist, the cheapest to start comes first.
 _KIND_ORDER = ("pyenv", "system", "built", "root")
+
+
+def span(first, last=MINORS[-1]):
+    """The minors from `first` to `last`, both included."""
+    return MINORS[MINORS.index(first):MINORS.index(last) + 1]
+
+
+# For what takes long: 3.9 and 3.10 bring nothing that is not in 3.8 or 3.11 too.
+TELLING = tuple(minor for minor in MINORS if minor not in span("3.9", "3.10"))
 
 
 @dataclass(frozen=True)

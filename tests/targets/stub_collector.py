@@ -34,17 +34,12 @@ MUTE_BITS = 14
 FRAME_COST, CALL_COST = 176, 192
 WATCHES_CODE, FREED, FREED_ENTRIES, FREED_SIZE = 208, 216, 8192, 128
 # pp_boot, as attach/abi/boot.h has it.
-HEX, ERROR, BUSY, ENTER = 20, 80, 72, 64
-SERVED, NAME, FUNCTIONS, OFFSETS, BOOT_SIZE = 96, 104, 144, 528, 664
+ERROR, BUSY, ENTER = 80, 72, 64
+SERVED, NAME, FUNCTIONS, OFFSETS, BOOT_SIZE = 96, 104, 144, 528, 696
 LEASE_AT = 96  # in pp_channel
 TAIL, HOLDS, LAPS = 64, 144, 256  # in pp_ring, and behind it
 CHUNK = 1 << 14
-# What the layout does not say: the same in all versions (3.11 has one word more before c_profilefunc).
-_HEAD = object.__basicsize__  # longer on a free-threaded build
 IS_FREE_THREADED = "t" in getattr(sys, "abiflags", "")
-_FIXED = {"method_def": _HEAD, "descriptor_method": _HEAD + 24, "method_function": _HEAD,
-          "string_kind_shift": 8 if IS_FREE_THREADED and sys.version_info >= (3, 14) else 2,
-          "thread_profile_function": 64 if sys.version_info[:2] == (3, 11) else 56}
 _OTHER_NAMES = {"PyThreadState_GetUnchecked": "_PyThreadState_UncheckedGet"}
 _nonces = itertools.count(1)
 
@@ -90,11 +85,11 @@ class Stub:
                    mutes=False, longest_hold=0):
         functions = [_address(function) for function in GIVEN["functions"]]
         layout = self.layout
-        offsets = [_FIXED.get(field, layout.get(field.replace("_", ".", 1), ABSENT)) for field in GIVEN["offsets"]]
-        head = struct.pack("<16sIIiIIIIIQQ", MAGIC, GIVEN["abi_version"], layout["hex"], pid or os.getpid(),
-                           C_CALLS * c_calls + MUTES * mutes, rings, records, clock, layout["tag_mask"] & ABSENT, nonce, lease)
+        offsets = [layout[field] for field in GIVEN["offsets"]]
+        head = struct.pack("<16sIIiIIIIIQQ", MAGIC, GIVEN["abi_version"], layout["python_traits"], pid or os.getpid(),
+                           C_CALLS * c_calls + MUTES * mutes, rings, records, clock, layout["frame_tag_mask"], nonce, lease)
         return head, struct.pack("<40s", name.encode()), struct.pack("<48Q", *(functions + [0] * (48 - len(functions)))) + \
-            struct.pack("<32IQ", *(offsets + [ABSENT] * (32 - len(offsets))), longest_hold)
+            struct.pack("<40IQ", *(offsets + [ABSENT] * (40 - len(offsets))), longest_hold)
 
     def enter(self, nonce=None, name=None, **options):
         """As a collector does: the first time loads it, later queues pp_enter. Returns the nonce."""

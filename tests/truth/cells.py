@@ -9,7 +9,6 @@ from support import interpreters
 HERE = pathlib.Path(__file__).resolve().parent
 TARGETS = HERE / "targets"
 PYPERFORMANCE = interpreters.CACHE / "pyperformance"
-MINORS = ("3.8", "3.11", "3.12", "3.13", "3.14", "3.15")
 
 
 @dataclass(frozen=True)
@@ -22,7 +21,7 @@ class Program:
     is_benchmark: bool = False
     processes: int = 1
     seconds: float = 2.0         # of a slot
-    minors: tuple = MINORS
+    minors: tuple = interpreters.TELLING
     needs_torch: bool = False
 
 
@@ -30,7 +29,6 @@ def _own(name, script, *arguments, **more):
     return Program(name, script, arguments, True, seconds=1.0, **more)
 
 
-FREE_THREADED = ("3.13t", "3.14t", "3.15t")
 SYNTHETIC = (
     _own("call sites", "sites.py"),
     _own("callees 50 ns to 2 ms", "callees.py"),
@@ -40,8 +38,8 @@ SYNTHETIC = (
     _own("8 threads hand over", "handover.py", "8", minors=("3.11", "3.13", "3.15")),
     _own("2 processes by turns", "pair.py", processes=2, minors=("3.11", "3.13")),
     _own("work and sleep, full machine", "sleeper.py", busy_machine=True, minors=("3.12", "3.15")),
-    _own("threads without a GIL", "parallel.py", minors=FREE_THREADED),
-    _own("call sites, no GIL", "sites.py", minors=FREE_THREADED),
+    _own("threads without a GIL", "parallel.py", minors=interpreters.FREE_THREADED),
+    _own("call sites, no GIL", "sites.py", minors=interpreters.FREE_THREADED),
 )
 
 

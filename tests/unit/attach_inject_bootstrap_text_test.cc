@@ -27,7 +27,7 @@ TEST(BootstrapText, IsGuardedAndOfBoundedLength) {
   longest.strays = std::vector<int32_t>(4, 1'000'000);
   longest.salt = UINT32_MAX;
   ExpectGuarded(LoadText(longest));
-  ExpectGuarded(CloseText(std::vector<int32_t>(32, 1'000'000), longest.prefix));
+  ExpectGuarded(CloseText(std::vector<int32_t>(32, 1'000'000), longest.prefix, SignalAgain::kByInterpreter));
 }
 
 TEST(BootstrapText, AScriptKnowsItsLengthAndItsPath) {
@@ -54,6 +54,14 @@ TEST(BootstrapText, LetsPassInsteadOfComingAgain) {
   EXPECT_NE(passing.find("if n:raise\""), std::string::npos);
   EXPECT_EQ(passing.find("start_new_thread"), std::string::npos);
   EXPECT_EQ(AsPassing("pass\n"), "pass\n");
+}
+
+TEST(BootstrapText, HasASignalComeAgainAsTheTargetCan) {
+  LoadRequest request = Load();
+  EXPECT_NE(LoadText(request).find("start_new_thread(s.raise_signal,(n,))"), std::string::npos);
+  request.again = SignalAgain::kByInterpreter;
+  EXPECT_NE(LoadText(request).find("start_new_thread(t.interrupt_main,(n,))"), std::string::npos);
+  EXPECT_NE(AsPassing(LoadText(request)).find("if n:raise\",{})"), std::string::npos);
 }
 
 TEST(BootstrapText, GivesNoSizeToAFile) {  // a limit of the target's would kill it

@@ -7,9 +7,11 @@ add_executable(symbolizer_cpython_test
   unit/symbolizer_cpython_pending_calls_test.cc
   unit/symbolizer_cpython_python_process_test.cc
   unit/symbolizer_cpython_thread_stack_test.cc
-  unit/symbolizer_cpython_version_finder_test.cc)
+  unit/symbolizer_cpython_version_finder_test.cc
+  unit/symbolizer_cpython_version_table_test.cc)
 target_link_libraries(symbolizer_cpython_test PRIVATE pp_symbolizer_cpython GTest::gtest_main)
 target_compile_definitions(symbolizer_cpython_test PRIVATE
+  PP_CPYTHON_VERSIONS="${PP_CPYTHON_VERSIONS}"
   PP_LINE_TABLE_DUMP="${CMAKE_CURRENT_SOURCE_DIR}/unit/symbolizer_cpython_line_table_dump.py"
   PP_OBJECTS_SCRIPT="${CMAKE_CURRENT_SOURCE_DIR}/unit/symbolizer_cpython_objects.py"
   PP_PENDING_PROBE="${CMAKE_CURRENT_SOURCE_DIR}/unit/symbolizer_cpython_pending_probe.c"

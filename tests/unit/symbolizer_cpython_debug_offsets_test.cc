@@ -5,6 +5,7 @@
 
 #include "symbolizer/cpython/debug_offsets.h"
 #include "symbolizer/cpython/debug_offsets_table.h"
+#include "symbolizer/cpython/version_table.h"
 
 namespace ptrace_prof {
 namespace {
@@ -64,8 +65,13 @@ TEST(ImportDebugOffsets, NeedsTheCookie) {
 
 TEST(ImportDebugOffsets, RefusesUnknownVersionsByName) {
   auto bytes = Description(k315);
-  for (const auto& [hex, name] : std::vector<std::pair<uint64_t, std::string>>{
-           {0x031000a3, "3.16.0a3"}, {0x031000f0, "3.16.0"}, {0x030f00b4, "3.15.0b4"}, {0x030e00a1, "3.14.0a1"}}) {
+  const uint64_t after_last = SupportedVersions().back().minor + 1U;
+  const std::string unknown = "3." + std::to_string(after_last) + ".0";
+  for (const auto& [hex, name] :
+       std::vector<std::pair<uint64_t, std::string>>{{3U << 24 | after_last << 16 | 0xa3, unknown + "a3"},
+                                                     {3U << 24 | after_last << 16 | 0xf0, unknown},
+                                                     {0x030f00b4, "3.15.0b4"},
+                                                     {0x030e00a1, "3.14.0a1"}}) {
     std::memcpy(bytes.data() + 8, &hex, 8);
     const auto layout = ImportDebugOffsets(bytes);
     ASSERT_TRUE(layout.has_error());

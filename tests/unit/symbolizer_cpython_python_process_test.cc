@@ -8,6 +8,7 @@
 #include "attach/proc/maps.h"
 #include "attach/proc/process_memory.h"
 #include "symbolizer/cpython/python_process.h"
+#include "symbolizer/cpython/version_table.h"
 #include "tests/unit/symbolizer_cpython_interpreters.h"
 
 namespace ptrace_prof {
@@ -255,7 +256,7 @@ TEST(PythonProcess, RefusesOldPythonsByName) {
     const auto process = OpenTarget(target);
     ASSERT_TRUE(process.has_error());
     EXPECT_EQ(process.error().code, Code::kUnimplemented);
-    EXPECT_EQ(process.error().message, "CPython " + version + " is not supported: 3.8 to 3.15 are");
+    EXPECT_EQ(process.error().message, "CPython " + version + " is not supported: " + SupportedRange() + " are");
   }
   if (tried == 0) {
     GTEST_SKIP() << "no CPython 2.7, 3.6 or 3.7 here";

@@ -1,12 +1,10 @@
-// The offsets of struct _pending_calls and of what belongs to it, for each minor version. Pure data; known only to
-// pending_calls.cc and its tests.
+// The offsets of struct _pending_calls and of what belongs to it, for one queue of one version. Pure data, which is in
+// version_table.cc; known only to that, pending_calls.cc and their tests.
 #pragma once
 
 #include <cstdint>
-#include <span>
 
 #include "symbolizer/cpython/layout.h"
-#include "symbolizer/cpython/pending_calls.h"
 
 namespace ptrace_prof {
 
@@ -23,8 +21,6 @@ struct PendingPlace {
 };
 
 struct PendingCallsRow {
-  uint8_t minor = 0;
-  CallRunner runner = CallRunner::kMainThread;
   PendingPlace pending;  // struct _pending_calls
   PendingPlace breaker;  // eval_breaker
   // In struct _pending_calls:
@@ -38,7 +34,5 @@ struct PendingCallsRow {
   bool mutex = false;             // the lock is a PyMutex; else a pointer to a semaphore
   uint32_t eval_frame = kAbsent;  // PyInterpreterState.eval_frame, where its place is known
 };
-
-std::span<const PendingCallsRow> PendingCallsRows();
 
 }  // namespace ptrace_prof

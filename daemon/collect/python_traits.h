@@ -1,0 +1,12 @@
+// What the version of a target is like, in the words of the stubs (pp_python_trait).
+#pragma once
+
+#include <cstdint>
+
+#include "symbolizer/cpython/layout.h"
+
+namespace ptrace_prof {
+
+uint32_t PythonTraits(const Layout& layout);
+
+}  // namespace ptrace_prof
