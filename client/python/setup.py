@@ -1,11 +1,13 @@
 """Generates the messages of ptraceprof.v1 and of the trace format, and the synchronous client, during the build.
 
 The .proto files are those of the repository; a source distribution takes them along in proto/. What protoc makes goes
-into ptrace_prof/_proto, flat. client.py comes from aio.py. Neither is ever committed.
+into ptrace_prof/_proto, flat. client.py comes from aio.py, _capture_options.py from the table of options. None of them
+is ever committed.
 """
 import pathlib
 import re
 import shutil
+import sys
 import tempfile
 
 from setuptools import setup
@@ -13,8 +15,11 @@ from setuptools.command.build_py import build_py
 from setuptools.command.sdist import sdist
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+from generate_options import generate  # noqa: E402
+
 ROOT = HERE / "proto" if (HERE / "proto").is_dir() else HERE.parents[1]
-API = ("ptraceprof/v1/capture.proto", "ptraceprof/v1/capture_service.proto", "ptraceprof/v1/node_service.proto")
+API = ("ptraceprof/v1/option.proto", "ptraceprof/v1/capture.proto", "ptraceprof/v1/capture_service.proto", "ptraceprof/v1/node_service.proto")
 ERRORS = ("google/rpc/status.proto",)  # only to be found: googleapis-common-protos has the module
 TRACE = ("daemon/trace/perfetto.proto", "daemon/trace/extension.proto")
 _IMPORT = re.compile(r"^from (?:ptraceprof\.v1|daemon\.trace) import ", re.MULTILINE)
@@ -46,8 +51,10 @@ def generate_messages(package):
         source, out = pathlib.Path(temporary, "source"), pathlib.Path(temporary, "out")
         out.mkdir()
         stage(source)
+        descriptors = pathlib.Path(temporary, "descriptors")
         arguments = ["protoc", f"-I{source}", f"-I{pathlib.Path(grpc_tools.__file__).parent / '_proto'}",
-                     f"--python_out={out}", f"--pyi_out={out}", f"--grpc_python_out={out}", *API, *TRACE]
+                     f"--python_out={out}", f"--pyi_out={out}", f"--grpc_python_out={out}",
+                     f"--descriptor_set_out={descriptors}", "--include_source_info", *API, *TRACE]
         if protoc.main(arguments) != 0:
             raise SystemExit("protoc failed (above)")
         for path in sorted(out.rglob("*_pb2*.py*")):
@@ -55,6 +62,8 @@ def generate_messages(package):
                 continue  # no service in there
             text = _IMPORT.sub("from ptrace_prof._proto import ", path.read_text(encoding="utf-8"))
             (package / path.name).write_text(text, encoding="utf-8")
+        (package.parent / "_capture_options.py").write_text(
+            generate(descriptors, out / "ptraceprof/v1/option_pb2.py"), encoding="utf-8")
     (package / "__init__.py").write_text('"""Generated from rpc/proto and daemon/trace."""\n', encoding="utf-8")
 
 
@@ -76,6 +85,7 @@ class BuildPy(build_py):
 class Sdist(sdist):
     def make_release_tree(self, base_dir, files):
         super().make_release_tree(base_dir, files)
+        shutil.copyfile(HERE / "generate_options.py", pathlib.Path(base_dir, "generate_options.py"))
         for name in API + ERRORS + TRACE:
             inside = name if name in TRACE else f"rpc/proto/{name}"
             destination = pathlib.Path(base_dir, "proto", inside)

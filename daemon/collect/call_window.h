@@ -14,7 +14,7 @@
 
 #include "attach/base/types.h"
 #include "daemon/collect/step_marker.h"
-#include "daemon/trace/capture_request.h"
+#include "rpc/messages/capture_task.h"
 #include "symbolizer/cpython/version_table.h"
 
 namespace ptrace_prof {

@@ -117,7 +117,8 @@ Result<CaptureSnapshot> StateIn(const Fields& fields) {
   state.ended = fields.Time("ended");
   state.trace_bytes = fields.Number("trace_bytes");
   state.totals = DecodeAccounting(FromHexadecimal(fields.Text("totals")).value_or(""));
-  if (const auto mode = static_cast<int>(fields.Number("mode")); mode > 0 && v1::Mode_IsValid(mode)) {
+  if (const auto mode = static_cast<int>(fields.Number("mode"));
+      fields.Find("mode") != nullptr && v1::Mode_IsValid(mode)) {
     state.mode = static_cast<v1::Mode>(mode);
   }
   state.sampled_because = fields.Text("sampled_because");

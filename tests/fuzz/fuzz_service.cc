@@ -42,7 +42,8 @@ struct World {
   World() { starter.end_at_once = true; }
   // There is a capture to be asked for, whatever became of the last one.
   void Renew() {
-    CaptureRegistry::Creation creation{.id = "c", .owner = {::getuid()}, .keep = true};
+    CaptureRegistry::Creation creation{.id = "c", .owner = {::getuid()}};
+    creation.request.mutable_spec()->set_keep(true);
     SetTarget(Pid(7), &creation.request);
     // One that was forced away is there until its collector has been seen to end.
     const auto is_there = [&] {

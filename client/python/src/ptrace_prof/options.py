@@ -1,112 +1,65 @@
-"""What can be asked of a capture, and the requests that ask it. The server judges the values, not we."""
+"""What can be asked of a capture, and the requests that ask it. The server judges the values, not we.
+
+Which keyword goes into which field stands beside the fields of CaptureSpec (ptraceprof/v1/option.proto).
+"""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import Any, Optional
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Optional
 
-from typing_extensions import Literal, TypedDict
-
-from ._proto import capture_pb2, capture_service_pb2
+from ._capture_options import CaptureOptions, StepSchedule
+from ._proto import capture_pb2, capture_service_pb2, option_pb2
 from .errors import InvalidRequest
 
-_IDLE = {"main": capture_pb2.IDLE_POLICY_MAIN, "all": capture_pb2.IDLE_POLICY_ALL, "none": capture_pb2.IDLE_POLICY_NONE}
-_ON_FULL = {"drop": capture_pb2.ON_FULL_DROP, "stop": capture_pb2.ON_FULL_STOP,
-            "throttle": capture_pb2.ON_FULL_THROTTLE}
-_GPU = {"off": capture_pb2.GPU_DETAIL_UNSPECIFIED, "coarse": capture_pb2.GPU_DETAIL_COARSE,
-        "default": capture_pb2.GPU_DETAIL_DEFAULT, "full": capture_pb2.GPU_DETAIL_FULL}
-_MODES = {"sample": capture_pb2.MODE_SAMPLE, "trace": capture_pb2.MODE_TRACE, "auto": capture_pb2.MODE_AUTO}
+__all__ = ["CaptureOptions", "StepSchedule"]
+
+_Option: Any = option_pb2.Option
 
 
-class StepSchedule(TypedDict, total=False):
-    """torch.profiler.schedule: which steps of a training job are recorded; all but `active` may be left out (0).
+class _Row(NamedTuple):
+    """One row of the table: a field, the names of the messages that lead to it, and how it is asked for."""
 
-    `skip_first` steps, then `repeat` times (0: for ever) `wait` and `warmup` steps that are not recorded and `active`
-    ones that are.
-    """
-
-    skip_first: int
-    wait: int
-    warmup: int
-    active: int
-    repeat: int
+    way: tuple[str, ...]
+    field: Any
+    option: Any
+    keyword: str
+    is_opposite: bool
 
 
-class CaptureOptions(TypedDict, total=False):
-    """Keywords of record(), create_capture() and samples(); all of them may be left out, None is as left out.
-
-    duration: seconds. Left out: until the target ends, the capture is cancelled or the server's limit is reached.
-    mode: "sample": look at the stacks many times a second. "trace": every call and return, by a tracer that is brought
-        into the process; what is about samples alone does not go with it. "auto": "trace" where the process can be
-        traced without harm, else "sample"; Capture.mode says which, Capture.sampled_because why.
-    c_calls: with mode "trace", calls of C functions too.
-    buffer_bytes: with mode "trace", memory shared with the target for its events. Left out: 64 MiB.
-    min_duration: with mode "trace", calls that take less, in seconds, are left out, and counted. Left out: none.
-    steps: with mode "trace", so many whole steps, and nothing else, of a torch.optim.Optimizer; `duration` is then the
-        most.
-    schedule: with mode "trace", which steps are recorded, and how many; not with `steps`.
-    on_full: with mode "trace", what is done when the memory for events is full: "drop" (they are lost until there is
-        room, counted, and shown as a gap), "throttle" (the thread waits for room, and with it all that wait for the
-        GIL; Totals.holds and held_time say how long) or "stop" (the capture ends). Left out: "drop".
-    filter: with mode "trace", only functions whose qualified name, module or file one of these patterns matches:
-        ["train.*", "Model.forward"]. Left out: all.
-    exclude: with mode "trace", none that one of these patterns matches.
-    force: with mode "trace" or `gpu`, also where the target disabled remote debugging; with `gpu`, also where the CUPTI
-        of the target is known to crash jobs, or its GPU is nearly full.
-    rate_hz: samples per second of each thread; math.inf: as fast as it goes, without stops. Left out: 100.
-    max_overhead: CPU time that the collector may use, as a share of one core, above 0, at most 1; the rate goes down
-        to keep it. math.inf or left out: no limit. With mode "trace": what it may cost the target, of one core;
-        functions are switched off to keep it, and named in the trace (CPython 3.12 and later). Left out: no limit;
-        with mode "auto" 0.05, and a target that cannot be kept to it is sampled.
-    max_depth: frames of one stack that are kept. Left out: 4096.
-    idle: of threads that wait, record "main" (samples of main threads only), "all" or "none".
-    threads: only these thread IDs.
-    gpu: what is recorded of the GPU beside Python: "off", "coarse" (kernels and their launches), "default" (and copies,
-        synchronisations, memory calls) or "full" (and events). What stands in its way is in Capture.notices.
-    gil_only: only the thread that holds the GIL.
-    subprocesses: False leaves out the children of the target.
-    blocking: stop the whole target for every sample: all its threads at one instant. Left out: only a thread that runs
-        is stopped, for some tens of microseconds; threads that wait are read as they stand.
-    nonblocking: nothing is stopped; a stack that moves while it is read is cut and marked torn. stops=False: its former
-        name.
-    wait_for_python: the target may not be a Python process yet; wait until it, or a child, is one.
-    max_bytes: the capture ends well when its trace has reached this size, bytes.
-    keep: the capture, with its trace, outlives this client.
-    start_time_ticks: the process must have started then (PythonProcess.start_time_ticks), else ProcessNotFound.
-    """
-
-    duration: Optional[float]
-    mode: Literal["sample", "trace", "auto"]
-    c_calls: bool
-    buffer_bytes: Optional[int]
-    min_duration: Optional[float]
-    steps: Optional[int]
-    schedule: Optional[StepSchedule]
-    on_full: Literal["drop", "stop", "throttle"]
-    filter: Iterable[str]
-    exclude: Iterable[str]
-    force: bool
-    rate_hz: Optional[float]
-    max_overhead: Optional[float]
-    max_depth: Optional[int]
-    idle: Literal["main", "all", "none"]
-    threads: Iterable[int]
-    gpu: Literal["off", "coarse", "default", "full"]
-    gil_only: bool
-    subprocesses: bool
-    blocking: bool
-    nonblocking: bool
-    stops: bool
-    wait_for_python: bool
-    max_bytes: Optional[int]
-    keep: bool
-    start_time_ticks: Optional[int]
+def _walk(message: Any, way: tuple[str, ...] = ()) -> Iterator[_Row]:
+    for field in message.fields:
+        option = field.GetOptions().Extensions[option_pb2.option]
+        keyword = option.keyword or field.name
+        if option.kind and keyword != "-":
+            yield _Row(way, field, option, re.sub("^not ", "", keyword), keyword.startswith("not "))
+        if field.message_type is not None and field.message_type.file == message.file and not option.kind:
+            yield from _walk(field.message_type, (*way, field.name))
 
 
-def _one_of(table: Any, option: str, value: Any) -> Any:
-    if value not in table:
-        raise InvalidRequest(f"{option}={value!r}: it is one of {', '.join(map(repr, table))}")
-    return table[value]
+_ROWS = tuple(_walk(capture_pb2.CaptureSpec.DESCRIPTOR))
+_MODE = next(row for row in _ROWS if row.keyword == "mode")
+
+
+def _choices(field: Any) -> dict[str, int]:
+    prefix = re.sub("(?<!^)(?=[A-Z])", "_", field.enum_type.name).upper() + "_"
+    words = {value.name[len(prefix):].lower(): value.number for value in field.enum_type.values}
+    unsaid = words.pop("unspecified")
+    return {"off": unsaid, **words} if field.name == "gpu" else words
+
+
+def _goes_with(row: _Row, mode: int) -> bool:
+    """Of keywords that are of two fields: which of them is meant."""
+    if row.option.modes == _Option.CALLS:
+        return mode in (capture_pb2.MODE_TRACE, capture_pb2.MODE_AUTO)
+    return row.option.modes == _Option.ALL or mode != capture_pb2.MODE_TRACE
+
+
+def _one_of(option: str, words: dict[str, int], value: Any) -> int:
+    if value not in words:
+        raise InvalidRequest(f"{option}={value!r}: it is one of {', '.join(map(repr, words))}")
+    return words[value]
 
 
 def set_duration(message: Any, field: str, value: Optional[float]) -> None:
@@ -130,82 +83,76 @@ def target(pid: int, start_time_ticks: Optional[int] = None) -> capture_pb2.Targ
         capture_pb2.Target, pid=pid, start_time_ticks=start_time_ticks)
 
 
+def _set(message: Any, name: str, value: Any, asked: str) -> None:
+    try:
+        if isinstance(value, (list, tuple)):
+            getattr(message, name).extend(value)
+        elif hasattr(value, "DESCRIPTOR"):
+            getattr(message, name).CopyFrom(value)
+        else:
+            setattr(message, name, value)
+    except (TypeError, ValueError) as error:
+        raise InvalidRequest(f"{asked}: {error}") from None
+
+
 def _checked(message: Any, **fields: Any) -> Any:
     """A message from what is not None; what does not fit its field is an InvalidRequest that names it."""
     made = message()
     for name, value in fields.items():
-        if value is None:
-            continue
-        try:
-            if isinstance(value, (list, tuple)):
-                getattr(made, name).extend(value)
-            elif hasattr(value, "DESCRIPTOR"):
-                getattr(made, name).CopyFrom(value)
-            else:
-                setattr(made, name, value)
-        except (TypeError, ValueError) as error:
-            raise InvalidRequest(f"{name}={value!r}: {error}") from None
+        if value is not None:
+            _set(made, name, value, f"{name}={value!r}")
     return made
 
 
-def _sample(options: CaptureOptions) -> capture_pb2.SampleOptions:
-    rate = options.get("rate_hz")
-    overhead = None if options.get("mode") == "trace" else options.get("max_overhead")
-    idle = options.get("idle")
-    return _checked(  # type: ignore[no-any-return]
-        capture_pb2.SampleOptions, rate_hz=None if rate == math.inf else rate, as_fast_as_possible=rate == math.inf,
-        max_overhead=None if overhead == math.inf else overhead, no_overhead_limit=overhead == math.inf,
-        max_depth=options.get("max_depth"), idle=_one_of(_IDLE, "idle", idle) if idle else None,
-        threads=list(options.get("threads") or ()), gil_only=options.get("gil_only"),
-        no_subprocesses=not options.get("subprocesses", True), blocking=options.get("blocking"),
-        nonblocking=options.get("nonblocking") or not options.get("stops", True),
-        wait_for_python=options.get("wait_for_python"))
-
-
-def _schedule(schedule: Optional[StepSchedule]) -> Optional[capture_pb2.StepSchedule]:
-    if schedule is None:
-        return None
+def _schedule(schedule: Any) -> Any:
     unknown = sorted(set(schedule) - set(StepSchedule.__annotations__))
     if unknown:
         raise InvalidRequest(f"schedule: there is no {', '.join(unknown)}; there are: "
                              f"{', '.join(StepSchedule.__annotations__)}")
-    return _checked(capture_pb2.StepSchedule, **schedule)  # type: ignore[no-any-return]
+    return _checked(capture_pb2.StepSchedule, **schedule)
 
 
-def _globs(option: str, value: Optional[Iterable[str]]) -> list[str]:
+def _globs(option: str, value: Any) -> list[str]:
     if isinstance(value, str):
         raise InvalidRequest(f"{option}={value!r}: it is a list of patterns")
-    return list(value or ())
+    return list(value)
 
 
-def _trace(options: CaptureOptions) -> Optional[capture_pb2.TraceOptions]:
-    names = ("c_calls", "buffer_bytes", "steps")
-    globs = {"filter": _globs("filter", options.get("filter")), "exclude": _globs("exclude", options.get("exclude"))}
-    others = ("min_duration", "schedule", "on_full", *globs)
-    is_trace = options.get("mode") in ("trace", "auto")
-    if not is_trace and not any(options.get(name) for name in (*names, *others)):
-        return None
-    on_full = options.get("on_full")
-    overhead = options.get("max_overhead") if is_trace else None
-    message = _checked(capture_pb2.TraceOptions, **{name: options.get(name) for name in names}, **globs,
-                       schedule=_schedule(options.get("schedule")),
-                       on_full=None if on_full is None else _one_of(_ON_FULL, "on_full", on_full),
-                       max_overhead=None if overhead == math.inf else overhead, no_overhead_limit=overhead == math.inf)
-    set_duration(message, "min_duration", options.get("min_duration"))
-    return message  # type: ignore[no-any-return]
+def _put(row: _Row, message: Any, value: Any) -> None:
+    kind, name = row.option.kind, row.field.name
+    if kind == _Option.TIME:
+        return set_duration(message, name, value)
+    if row.option.unlimited and value == math.inf:
+        name, value = row.option.unlimited, True
+    elif kind == _Option.CHOICE:
+        value = _one_of(row.keyword, _choices(row.field), value)
+    elif kind == _Option.GLOBS:
+        value = _globs(row.keyword, value)
+    elif kind == _Option.IDS:
+        value = list(value)
+    elif kind == _Option.SCHEDULE:
+        value = _schedule(value)
+    elif row.is_opposite:
+        value = not value
+    return _set(message, name, value, f"{row.keyword}={value!r}")
 
 
 def capture_spec(pid: int, options: CaptureOptions) -> capture_pb2.CaptureSpec:
-    unknown = sorted(set(options) - set(CaptureOptions.__annotations__))
+    asked = {name: value for name, value in options.items() if value is not None}
+    unknown = sorted(set(asked) - {row.keyword for row in _ROWS})
     if unknown:
         raise TypeError(f"there is no option {', '.join(unknown)}; there are: "
-                        f"{', '.join(CaptureOptions.__annotations__)}")
-    spec = _checked(capture_pb2.CaptureSpec, target=target(pid, options.get("start_time_ticks")),
-                    mode=_one_of(_MODES, "mode", options.get("mode") or "sample"), sample=_sample(options),
-                    gpu=_one_of(_GPU, "gpu", options.get("gpu") or "off"), trace=_trace(options),
-                    max_bytes=options.get("max_bytes"), keep=options.get("keep"),
-                    force=options.get("force"))
-    set_duration(spec, "duration", options.get("duration"))
+                        f"{', '.join(sorted({row.keyword for row in _ROWS}))}")
+    spec = _checked(capture_pb2.CaptureSpec, target=target(pid),
+                    mode=_one_of("mode", _choices(_MODE.field), asked.get("mode") or "sample"))
+    for row in _ROWS:
+        shared = [other for other in _ROWS if other.keyword == row.keyword]
+        if row.keyword not in asked or (len(shared) > 1 and not _goes_with(row, spec.mode)):
+            continue
+        message: Any = spec
+        for name in row.way:
+            message = getattr(message, name)
+        _put(row, message, asked[row.keyword])
     return spec  # type: ignore[no-any-return]
 
 
