@@ -19,7 +19,7 @@ sys.path.insert(0, str(HERE))
 from generate_options import generate  # noqa: E402
 
 ROOT = HERE / "proto" if (HERE / "proto").is_dir() else HERE.parents[1]
-API = ("ptraceprof/v1/option.proto", "ptraceprof/v1/capture.proto", "ptraceprof/v1/capture_service.proto", "ptraceprof/v1/node_service.proto")
+API = tuple(f"ptraceprof/v1/{name}.proto" for name in ("option", "capture", "capture_service", "node_service"))
 ERRORS = ("google/rpc/status.proto",)  # only to be found: googleapis-common-protos has the module
 TRACE = ("daemon/trace/perfetto.proto", "daemon/trace/extension.proto")
 _IMPORT = re.compile(r"^from (?:ptraceprof\.v1|daemon\.trace) import ", re.MULTILINE)
