@@ -23,6 +23,14 @@ bool IsPrintable(const CaptureTask& task) {
          std::ranges::none_of(task.sampled_because(), [](char c) { return c >= 0 && c < ' '; });
 }
 
+void SetTarget(Pid pid, CaptureTask* task) {
+  if (pid.value == 0) {
+    task->mutable_spec()->clear_target();
+  } else {
+    task->mutable_spec()->mutable_target()->set_pid(pid.value);
+  }
+}
+
 std::vector<Tid> ThreadsOf(const CaptureTask& task) {
   const auto& ids = task.spec().sample().threads();
   return {ids.begin(), ids.end()};

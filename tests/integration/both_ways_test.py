@@ -89,6 +89,16 @@ class BothWays(TerminalCase):
         self.assertIn("spin", functions[0])
         self.assertEqual(harm(target.pid), [])
 
+    def test_each_option_of_a_capture_reaches_the_collector(self):
+        target = self.spin()
+        done = subprocess.run([os.environ["PP_OPTIONS_REACH"], BINARY, str(target.pid), self.folder, *self.hosts],
+                              capture_output=True, text=True, timeout=DEADLINE * 10, stdin=subprocess.DEVNULL)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        arrived, tried = map(int, re.search(r"(\d+) of (\d+) options arrived", done.stdout).groups())
+        self.assertEqual(arrived, tried)
+        self.assertGreater(tried, 50)
+        self.assertEqual(harm(target.pid), [])
+
     def test_a_trace(self):
         target = self.spin()
         self.both("record", "--pid", target.pid, "-d", "500ms", "-o", self.folder / "{}.pftrace")

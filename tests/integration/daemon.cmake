@@ -54,10 +54,14 @@ set_tests_properties(integration.tls integration.hostile_environment fuzz.http2_
 add_test(NAME soak.daemon_kill COMMAND ${PP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/soak/daemon_kill.py)
 set_tests_properties(soak.daemon_kill PROPERTIES SKIP_RETURN_CODE 77 LABELS soak ENVIRONMENT "${PP_DAEMON_ENVIRONMENT}")
 add_test(NAME integration.both_ways COMMAND ${PP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/integration/both_ways_test.py)
-set_tests_properties(integration.both_ways PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS integration
-  ENVIRONMENT "${PP_DAEMON_ENVIRONMENT}")
+set_tests_properties(integration.both_ways PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS integration
+  ENVIRONMENT "${PP_DAEMON_ENVIRONMENT};PP_OPTIONS_REACH=$<TARGET_FILE:options_reach>")
 foreach(test bad_names captures manual metrics operate record_name)
   add_test(NAME integration.${test} COMMAND ${PP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/integration/${test}_test.py)
   set_tests_properties(integration.${test} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS integration
     ENVIRONMENT "${PP_DAEMON_ENVIRONMENT}")
 endforeach()
+add_executable(options_reach integration/options_reach.cc)
+target_link_libraries(options_reach PRIVATE pp_daemon_trace pp_rpc_messages fmt::fmt)
+pp_target_defaults(options_reach)
+set_target_properties(options_reach PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/tests)
