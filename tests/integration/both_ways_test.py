@@ -90,7 +90,7 @@ class BothWays(TerminalCase):
         self.assertEqual(harm(target.pid), [])
 
     def test_each_option_of_a_capture_reaches_the_collector(self):
-        target = self.spin()
+        target = self.calling()
         done = subprocess.run([os.environ["PP_OPTIONS_REACH"], BINARY, str(target.pid), self.folder, *self.hosts],
                               capture_output=True, text=True, timeout=DEADLINE * 10, stdin=subprocess.DEVNULL)
         self.assertEqual(done.returncode, 0, done.stdout)
