@@ -15,7 +15,7 @@
 #define PP_STATIC_ASSERT(condition, words) _Static_assert(condition, words)
 #endif
 
-#define PP_ABI_VERSION 12u
+#define PP_ABI_VERSION 13u
 #define PP_CACHE_LINE 64u
 #define PP_PAGE 4096u
 

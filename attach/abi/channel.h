@@ -194,8 +194,8 @@ PP_STATIC_ASSERT(PP_MAX_RING_RECORDS / PP_CHUNK_RECORDS(PP_MAX_RING_RECORDS) <= 
 // `armed` again, and exchanges the word for itself without PENDING; finding another one than it wrote, it records.
 // Valid for the first arming of a channel; before a second one the collector sets all words to 0 while `armed` is 1,
 // during a stop.
-#define PP_UNARMED_SHIFT 6u
-#define PP_UNARMED_PENDING 32ull
+#define PP_UNARMED_SHIFT (PP_TAG_BITS + 1u) /* an address has 57 bits */
+#define PP_UNARMED_PENDING (1ull << PP_TAG_BITS)
 #define PP_UNARMED(frame, tag) (((uint64_t)(frame) << PP_UNARMED_SHIFT) | (tag))
 #define PP_UNARMED_FRAME(word) ((word) >> PP_UNARMED_SHIFT)
 #define PP_UNARMED_TAG(word) ((word)&PP_TAG_MASK)

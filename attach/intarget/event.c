@@ -163,9 +163,7 @@ pp_slot* pp_find_slot_slowly(pp_address thread) {
 }
 
 static int32_t depth_change(unsigned tag) {
-  const unsigned begins = 1u << PP_TAG_START | 1u << PP_TAG_RESUME | 1u << PP_TAG_THROW | 1u << PP_TAG_C_CALL;
-  if (tag == PP_TAG_SWITCH) return 0;
-  return begins >> tag & 1 ? 1 : -1;
+  return (int32_t)PP_TAG_IS(tag, PP_BEGINS) - (int32_t)PP_TAG_IS(tag, PP_ENDS);
 }
 
 static uint64_t lose(pp_ring* ring, uint64_t now, unsigned tag) {
@@ -367,9 +365,7 @@ int pp_is_muted(const pp_mute* mute, pp_address code, unsigned tag) {
       PP_MUTE_CHECK(PP_FIELD(uint64_t, code, code_name), PP_FIELD(uint64_t, code, code_filename), line)) {
     return 0;
   }
-  const unsigned ends =
-      1u << PP_TAG_RETURN | 1u << PP_TAG_YIELD | 1u << PP_TAG_UNWIND | 1u << PP_TAG_C_RETURN | 1u << PP_TAG_C_RAISE;
-  return !(check & PP_MUTE_BEGINS) || !(ends >> tag & 1);
+  return !(check & PP_MUTE_BEGINS) || !PP_TAG_IS(tag, PP_ENDS);
 }
 
 int pp_event_while_unarmed(const pp_private* page, pp_address thread, unsigned tag) {

@@ -90,7 +90,7 @@ static inline const pp_mute* pp_find_mute(pp_address code) {
 
 static inline void pp_write(const pp_slot* slot, uint64_t index, uint64_t when, unsigned tag, uint64_t value) {
   pp_record* record = &slot->records[index & pp_self.record_mask];
-  record->when_tag = when << PP_TAG_BITS | tag;
+  record->when_tag = PP_WHEN_TAG(when, tag);
   record->value = value;
 }
 

@@ -55,13 +55,11 @@ static int tell_switch(pp_slot* slot, uint64_t* now, unsigned tag, pp_address ro
 }
 
 int pp_follow(pp_slot* slot, unsigned tag, uint64_t* now) {
-  const unsigned begins = 1u << PP_TAG_START | 1u << PP_TAG_RESUME | 1u << PP_TAG_THROW;
-  const unsigned ends = 1u << PP_TAG_RETURN | 1u << PP_TAG_YIELD | 1u << PP_TAG_UNWIND;
   const pp_address frame = real(py_current_frame(slot->thread_state));
   if (!frame) return 1;
   if (pp_unlikely(pp_self.greenlet_code != 0)) pp_note_module(tag, py_code_of(frame));
   const pp_address under = below(frame);
-  const pp_address top = begins >> tag & 1 ? under : frame;
+  const pp_address top = PP_TAG_IS(tag, PP_OF_FRAME | PP_BEGINS) ? under : frame;
   if (pp_unlikely(!slot->root || !top || top != slot->top)) {
     const pp_address root = top ? outermost(top) : frame;
     if (root != slot->root || !top) {
@@ -72,6 +70,6 @@ int pp_follow(pp_slot* slot, unsigned tag, uint64_t* now) {
       slot->root = root;
     }
   }
-  slot->top = ends >> tag & 1 ? under : frame;
+  slot->top = PP_TAG_IS(tag, PP_OF_FRAME | PP_ENDS) ? under : frame;
   return 1;
 }

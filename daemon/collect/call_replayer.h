@@ -65,7 +65,7 @@ struct SnapshotFrame {
 };
 
 struct ThreadSnapshot {
-  uint64_t when = 0;                  // ticks of the target's clock
+  uint64_t when = 0;                  // ticks of the target's clock, as in records
   std::vector<SnapshotFrame> frames;  // root first
   // The last event of the thread while it was unarmed; PP_TAG_NONE = none. Pending: a record of it comes.
   RemoteAddr unarmed_frame;

@@ -242,7 +242,7 @@ void CallTracer::AddSnapshot(const ThreadAtArming& at, const std::vector<RingFac
                                                   tid.value, at.frames.size()));
   }
   ThreadSnapshot snapshot;
-  snapshot.when = armed_at_;
+  snapshot.when = PP_AS_WHEN(armed_at_);
   snapshot.frames.reserve(at.frames.size());
   for (auto frame = at.frames.rbegin(); frame != at.frames.rend(); ++frame) {
     snapshot.frames.push_back(DescribeFrame(*frame));
@@ -491,7 +491,7 @@ void CallTracer::CloseGap(size_t index) {
   if (rings_[index].thread == nullptr || rings_[index].thread->finished || facts.lost == 0) {
     return;
   }
-  const pp_record gap{facts.lost_since << PP_TAG_BITS | PP_TAG_LOST, facts.lost};
+  const pp_record gap{PP_WHEN_TAG(facts.lost_since, PP_TAG_LOST), facts.lost};
   rings_[index].thread->replayer.Feed({&gap, 1}, clock_.Line(), MonotonicNow());
 }
 

@@ -53,7 +53,7 @@ class ChunksTest : public ::testing::Test {
     std::vector<pp_record> records(most);
     const size_t count = reader_->Drain(records);
     for (size_t i = 0; i < count; ++i) {
-      const uint64_t tag = records[i].when_tag & PP_TAG_MASK, when = records[i].when_tag >> PP_TAG_BITS;
+      const uint64_t tag = PP_TAG(records[i].when_tag), when = PP_WHEN(records[i].when_tag);
       EXPECT_GE(when, last_);
       last_ = when;
       if (tag == PP_TAG_LOST) {
