@@ -174,7 +174,7 @@ PP_STATIC_ASSERT(sizeof(pp_ring) == 192, "fixed");
 typedef uint32_t pp_lap;
 #define PP_LAP(chunk, unused) ((uint32_t)(unused) << 16 | (uint32_t)(chunk))
 #define PP_LAP_CHUNK(lap) ((lap)&0xffffu)
-#define PP_LAP_UNUSED(lap) ((lap) >> 16 & 7u)
+#define PP_LAP_UNUSED(lap) ((lap) >> 16 & 0xffu)
 #define PP_LAPS_AT 256u
 PP_STATIC_ASSERT(PP_LAPS_AT >= sizeof(pp_ring) && PP_LAPS_AT + PP_MAX_CHUNKS * sizeof(pp_lap) <= PP_PAGE, "one page");
 PP_STATIC_ASSERT(PP_MAX_RING_RECORDS / PP_CHUNK_RECORDS(PP_MAX_RING_RECORDS) <= PP_MAX_CHUNKS, "fit");

@@ -55,7 +55,9 @@ PP_STATIC_ASSERT(sizeof(pp_record) == 16, "four records to a cache line");
      from the innermost on, at most PP_MAX_TOLD of them. */                                                           \
   X(with, BELOW, 17, 0)                                                                                               \
   /* The thread goes to another stack now, or tries to: of which the next SWITCH tells. */                            \
-  X(with, LEAVES, 18, 0)
+  X(with, LEAVES, 18, 0)                                                                                              \
+  /* What does not fit into one; value: PP_EXTENDED. So many units of payload follow in the places of records. */     \
+  X(with, EXTENDED, 19, 0)
 
 enum pp_tag_role {
   PP_BEGINS = 1,
@@ -85,6 +87,28 @@ enum pp_tag {
 #define PP_TAG(when_tag) ((uint32_t)((when_tag)&PP_TAG_MASK))
 // A time of the clock as it is in a record.
 #define PP_AS_WHEN(time) PP_WHEN((uint64_t)(time) << PP_TAG_BITS)
+
+// Of an extended record: its kind, how many units of payload follow, and a word whose meaning is the kind's. The whole
+// is published at once and lies in one lap of the ring (channel.h). A reader passes over a kind that it does not know,
+// takes a length beyond PP_MAX_UNITS for none, and does not wait for units once it has read all that was published.
+typedef struct pp_unit {
+  uint64_t words[2];
+} pp_unit;
+PP_STATIC_ASSERT(sizeof(pp_unit) == sizeof(pp_record), "in the place of one");
+
+#define PP_FOR_EACH_EXTENDED(X) X(NONE, 0) /* never written */
+
+enum pp_extended_kind {
+#define PP_EXTENDED_ENUM(name, kind) PP_EXTENDED_##name = (kind),
+  PP_FOR_EACH_EXTENDED(PP_EXTENDED_ENUM)
+#undef PP_EXTENDED_ENUM
+};
+
+#define PP_MAX_UNITS 64u
+#define PP_EXTENDED(kind, units, word) ((uint64_t)(word) << 32 | (uint64_t)(units) << 16 | (kind))
+#define PP_EXTENDED_KIND(value) ((uint32_t)((value)&0xffffu))
+#define PP_EXTENDED_UNITS(value) ((uint32_t)((value) >> 16 & 0xffffu))
+#define PP_EXTENDED_WORD(value) ((uint32_t)((value) >> 32))
 
 // Of a gap, counting START, RESUME, THROW and C_CALL as +1 and their ends as -1: where the stack's depth was at the end
 // of it, and where it was lowest (<= 0), both against the beginning. So -LOWEST frames that were open before the gap

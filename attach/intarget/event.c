@@ -174,6 +174,7 @@ static uint64_t lose(pp_ring* ring, uint64_t now, unsigned tag) {
   ring->lost_net += depth_change(tag);
   if (ring->lost_net < ring->lost_lowest) ring->lost_lowest = ring->lost_net;
   ring->lost_total++;
+  ring->full_at = ring->head;  // a shorter event would have room: the gap is told first
   __atomic_store_n(&ring->lost, ring->lost + 1, __ATOMIC_RELEASE);
   return 0;
 }
@@ -218,17 +219,17 @@ static uint64_t free_chunk(const pp_ring* ring, uint64_t tail) {
   return chunk;
 }
 
-// Has the ring ready for an event and a gap before it. Whether there is room.
-static int find_room(pp_slot* slot, uint64_t tail) {
+// Has the ring ready for an event, with so many records more, and a gap before it. Whether there is room.
+static int find_room(pp_slot* slot, uint64_t tail, uint64_t more) {
   pp_ring* ring = slot->ring;
-  if (ring->head - tail > pp_self.room) return 0;
+  if (ring->head - tail > pp_self.room - more) return 0;
   if (pp_self.chunks == 1) {
     go_to_chunk(slot, 0);
     ring->full_at = tail + pp_self.room + 1;
     return 1;
   }
   const uint64_t used = ring->head & pp_self.record_mask, left = chunk_size() - used;
-  if (used && left >= PP_GROUP_RECORDS) {  // it was another thread's
+  if (used && left >= PP_GROUP_RECORDS + more) {  // it was another thread's
     go_to_chunk(slot, PP_LAP_CHUNK(*lap_at(ring, ring->head)) % pp_self.chunks);
   } else {
     const uint64_t chunk = free_chunk(ring, tail);
@@ -263,10 +264,11 @@ static int sleep_a_little(const uint64_t* tail, uint64_t seen) {
 // itself: at the latest after pp_boot.longest_hold (events are then lost as if nobody waited, until there is room
 // again), at once when nothing is to be recorded any more, or when the collector's lease is over. A signal handler that
 // runs meanwhile may fork: in that child nothing of ours is touched.
-static uint64_t wait_for_room(pp_slot* slot, uint64_t since, unsigned tag) {
+static uint64_t wait_for_room(pp_slot* slot, uint64_t since, unsigned tag, uint64_t more) {
   pp_ring* ring = slot->ring;
   const pp_private* page = &pp_self.tables->page;
   uint64_t free = an_eighth() < PP_FREE_AT_ONCE ? an_eighth() : PP_FREE_AT_ONCE;
+  if (free < more) free = more;
   if (pp_self.chunks > 1) free = 2 * chunk_size();  // so that one chunk is
   uint64_t now = since, tail;
   __atomic_store_n(&ring->holds, ring->holds + 1, __ATOMIC_RELEASE);
@@ -284,7 +286,7 @@ static uint64_t wait_for_room(pp_slot* slot, uint64_t since, unsigned tag) {
     }
     if (!can_sleep || now - since >= pp_self.longest_hold) return lose(ring, since, tag);
   }
-  if (!find_room(slot, tail)) return lose(ring, since, tag);
+  if (!find_room(slot, tail, more)) return lose(ring, since, tag);
   write_gap(slot, since, now, 0, PP_GAP(0, 0));
   return now;
 }
@@ -313,15 +315,15 @@ static int await_ring(pp_slot* slot, uint64_t now, unsigned tag) {
   return 1;
 }
 
-uint64_t pp_make_room(pp_slot* slot, uint64_t now, unsigned tag) {
+static uint64_t make_room(pp_slot* slot, uint64_t now, unsigned tag, uint64_t more) {
   if (slot->ring_index == PP_NO_RING && !await_ring(slot, now, tag)) return 0;
   pp_ring* ring = slot->ring;
   const uint64_t tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
   // Once full, an eighth must be free before it goes on: few long gaps say more than many short ones. Until then
   // full_at stays, so that the next event comes by here, too.
   const uint64_t limit = ring->lost ? pp_self.room - an_eighth() : pp_self.room;
-  if (ring->head - tail > limit || !find_room(slot, tail)) {
-    return pp_self.longest_hold && !ring->lost ? wait_for_room(slot, now, tag) : lose(ring, now, tag);
+  if (ring->head - tail > limit || !find_room(slot, tail, more)) {
+    return pp_self.longest_hold && !ring->lost ? wait_for_room(slot, now, tag, more) : lose(ring, now, tag);
   }
   if (!ring->first_frame) ring->first_frame = py_current_frame(slot->thread_state);
   if (ring->lost) {
@@ -329,6 +331,27 @@ uint64_t pp_make_room(pp_slot* slot, uint64_t now, unsigned tag) {
     __atomic_store_n(&ring->lost, 0, __ATOMIC_RELEASE);
   }
   return now;
+}
+
+uint64_t pp_make_room(pp_slot* slot, uint64_t now, unsigned tag) { return make_room(slot, now, tag, 0); }
+
+void pp_record_extended(pp_address thread, uint64_t what, const pp_unit* payload) {
+  const uint64_t units = PP_EXTENDED_UNITS(what);
+  uint64_t now;
+  pp_slot* slot = units <= PP_MAX_UNITS ? pp_begin_event(thread, PP_TAG_EXTENDED, &now) : 0;
+  if (!slot) return;
+  if (slot->ring->head + units >= slot->ring->full_at && !(now = make_room(slot, now, PP_TAG_EXTENDED, units))) {
+    slot->root = 0;
+    return;
+  }
+  pp_ring* ring = slot->ring;
+  uint64_t head = ring->head;
+  ring->last_time = now;
+  pp_write(slot, head++, now, PP_TAG_EXTENDED, what);
+  for (uint64_t i = 0; i < units; ++i) {
+    __builtin_memcpy(&slot->records[head++ & pp_self.record_mask], &payload[i], sizeof(pp_unit));
+  }
+  pp_publish(ring, head);
 }
 
 // The first local of a frame that begins, where the collector asked for that of its code; else 0.

@@ -13,6 +13,8 @@ PP_COLD pp_slot* pp_find_slot_slowly(pp_address thread);
 // The time of the event, for which there is room now. 0: it is not to be written; where it should have been, it is
 // counted as lost.
 PP_COLD uint64_t pp_make_room(pp_slot* slot, uint64_t now, unsigned tag);
+// An extended record, of at most PP_MAX_UNITS. Only while events are recorded on this thread.
+PP_COLD void pp_record_extended(pp_address thread, uint64_t what, const pp_unit* payload);
 // Whether it must be recorded after all; see pp_ring.last_unarmed.
 PP_COLD int pp_event_while_unarmed(const pp_private* page, pp_address thread, unsigned tag);
 PP_COLD void pp_count_without_ring(void);

@@ -22,6 +22,8 @@
 
 // Records that one event may take: a gap before it, itself, and three that say more of it.
 enum { PP_GAP_RECORDS = 2, PP_GROUP_RECORDS = PP_GAP_RECORDS + 4 };
+PP_STATIC_ASSERT(PP_GROUP_RECORDS + PP_MAX_UNITS <= PP_MIN_RING_RECORDS / 2, "an extended one fits into any ring");
+PP_STATIC_ASSERT(PP_LAP_UNUSED(PP_LAP(0, PP_GROUP_RECORDS + PP_MAX_UNITS)) == PP_GROUP_RECORDS + PP_MAX_UNITS, "fits");
 
 // Which ring a thread writes to: an entry of an open hash table in private memory. An entry is found by its key and
 // then belongs to the thread that has it; only keys are changed by others.

@@ -55,7 +55,8 @@ void CallReplayer::Start(const ThreadSnapshot& snapshot) {
 void CallReplayer::Feed(std::span<const pp_record> records, const TickMap& ticks, Nanos now) {
   ticks_ = ticks;
   now_ = std::max(now, last_);
-  for (const pp_record& record : records) {
+  for (size_t at = TakeExtended(records); at < records.size(); ++at) {
+    const pp_record& record = records[at];
     switch (PP_TAG(record.when_tag)) {
       case PP_TAG_FRAME: pending_.frame = record.value; break;
       case PP_TAG_SELF: pending_.self = record.value; break;
@@ -67,9 +68,30 @@ void CallReplayer::Feed(std::span<const pp_record> records, const TickMap& ticks
           below_.push_back(record.value);
         }
         break;
+      case PP_TAG_EXTENDED: at += BeginExtended(record, records.subspan(at + 1)); break;
       default: Settle(); pending_ = {.when_tag = record.when_tag, .value = record.value};
     }
   }
+}
+
+size_t CallReplayer::BeginExtended(const pp_record& head, std::span<const pp_record> next) {
+  if (!extended_.Begin(head)) {
+    ++context_.counts.strange;
+    return 0;
+  }
+  return TakeExtended(next);
+}
+
+// How many of these records are payload.
+size_t CallReplayer::TakeExtended(std::span<const pp_record> next) {
+  if (!extended_.is_open()) {
+    return 0;
+  }
+  const size_t taken = extended_.Take(next);
+  if (!extended_.is_open()) {
+    ++context_.counts.unknown;  // there is no kind as yet
+  }
+  return taken;
 }
 
 Nanos CallReplayer::At(uint64_t when_tag) {

@@ -37,6 +37,7 @@
 #include "attach/base/types.h"
 #include "daemon/collect/call_budget.h"
 #include "daemon/collect/call_names.h"
+#include "daemon/collect/extended_record.h"
 #include "daemon/collect/generator_ids.h"
 #include "daemon/collect/tick_map.h"
 #include "daemon/trace/call.h"
@@ -98,6 +99,7 @@ struct CallCounts {
   uint64_t too_deep = 0;          // calls beyond the depth that is kept
   uint64_t reconciled = 0;        // events that only told what the snapshot had shown
   uint64_t strange = 0;           // records that make no sense
+  uint64_t unknown = 0;           // extended records of kinds that we do not know
 };
 
 // What the replayers of one process share.
@@ -128,6 +130,7 @@ class CallReplayer {
   void EndOfEvent() {
     Settle();
     pending_ = {};
+    context_.counts.strange += extended_.Drop() ? 1 : 0;
   }
   // No more will come: what is open is cut.
   void Finish(Nanos when);
@@ -158,6 +161,8 @@ class CallReplayer {
     uint64_t caller = 0;
   };
 
+  size_t BeginExtended(const pp_record& head, std::span<const pp_record> next);
+  size_t TakeExtended(std::span<const pp_record> next);
   void Settle();
   void SettleBegin(uint32_t tag, Nanos when);
   void SettleEnd(uint32_t tag, Nanos when);
@@ -193,6 +198,7 @@ class CallReplayer {
   Nanos now_;
   Nanos last_;
   Pending pending_;
+  ExtendedRecord extended_;
   std::vector<Call> stack_;
   uint64_t root_ = 0;                                       // which stack that is; 0: not known
   std::unordered_map<uint64_t, std::vector<Call>> parked_;  // the other ones that are not empty

@@ -398,6 +398,7 @@ size_t CallTracer::DrainRing(size_t index, uint64_t waiting, Nanos now) {
   while (left > 0) {
     const size_t count = reader.Drain({records_.data(), std::min(left, records_.size())});
     if (count == 0) {
+      replayer.EndOfEvent();  // what was to come is lost
       break;
     }
     names_.TakeFreed();  // whoever freed an address had told so before the next one there told anything
@@ -491,6 +492,7 @@ void CallTracer::CloseGap(size_t index) {
   if (rings_[index].thread == nullptr || rings_[index].thread->finished || facts.lost == 0) {
     return;
   }
+  rings_[index].thread->replayer.EndOfEvent();
   const pp_record gap{PP_WHEN_TAG(facts.lost_since, PP_TAG_LOST), facts.lost};
   rings_[index].thread->replayer.Feed({&gap, 1}, clock_.Line(), MonotonicNow());
 }
@@ -574,7 +576,7 @@ void CallTracer::CountInto(Accounting& accounting) const {
   accounting.ends_of_excluded = counts.ends_of_excluded;
   accounting.calls_without_name = counts.nameless;
   accounting.calls_too_deep = counts.too_deep;
-  accounting.nonsense = counts.strange;
+  accounting.nonsense = counts.strange + counts.unknown;
   accounting.calls_left_out = accounting.events_outside_steps = 0;
   threads_.ForEach([&](const TracedThread& thread) {
     accounting.calls_left_out += thread.filter.left_out();

@@ -114,6 +114,9 @@ std::vector<pp_record> Records(std::span<const uint8_t> bytes, bool raw) {
       const uint64_t sign = (bytes[3] & 0x80) != 0 ? ~uint64_t{0x7f} : 0;  // small negative numbers, too
       record = {PP_WHEN_TAG(now, kTags[bytes[0] % std::size(kTags)]),
                 (sign | bytes[3]) ^ (bytes[1] & 1u ? 0 : bytes[1])};
+      if (PP_TAG(record.when_tag) == PP_TAG_EXTENDED) {
+        record.value = PP_EXTENDED(bytes[1], bytes[3] % (PP_MAX_UNITS + 2), 0);
+      }
     }
     records.push_back(record);
   }
