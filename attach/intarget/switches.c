@@ -6,7 +6,10 @@
 // pp_self.follows; it costs a few loads an event, and a walk down the stack at a switch. That is from the first event
 // on where the program has the module `greenlet`, else from the one by which this begins: before, nobody can switch.
 // What switches (greenlets.c) comes by here as an event does.
-#include "attach/intarget/event.h"
+#include "attach/intarget/switches.h"
+
+#include "attach/intarget/greenlet_module.h"
+#include "attach/intarget/ring.h"
 
 enum { PP_MAX_WALK = 1 << 16, PP_FIRST_SHIM_OWNER = 3, PP_IS_NEW = 1 };
 
