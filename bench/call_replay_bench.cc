@@ -9,6 +9,7 @@
 #include <cmath>
 #include <random>
 
+#include "daemon/collect/call_replayer.h"
 #include "daemon/collect/trace_call_sink.h"
 #include "daemon/trace/trace_reader.h"
 

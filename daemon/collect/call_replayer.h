@@ -37,24 +37,12 @@
 #include "attach/base/types.h"
 #include "daemon/collect/call_budget.h"
 #include "daemon/collect/call_names.h"
+#include "daemon/collect/call_sink.h"
 #include "daemon/collect/extended_record.h"
 #include "daemon/collect/generator_ids.h"
 #include "daemon/collect/tick_map.h"
-#include "daemon/trace/call.h"
 
 namespace ptrace_prof {
-
-// Where a thread's calls go. Strictly nested; an End is about the innermost open one.
-class CallSink {
- public:
-  virtual ~CallSink() = default;
-  virtual void Begin(Nanos when, FrameId function, CallEntry entry, GeneratorId generator) = 0;
-  virtual void End(Nanos when, CallExit exit) = 0;
-  // Within the innermost open one. No events: none was lost, the thread waited for room.
-  virtual void Lost(Nanos from, Nanos to, uint64_t events) = 0;
-  // The call that just ended was one of the step function (CallContext).
-  virtual void StepEnded(Nanos /*when*/) {}
-};
 
 // One frame of a thread at the arming stop.
 struct SnapshotFrame {

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "daemon/collect/call_replayer.h"
 #include "daemon/collect/trace_call_sink.h"
 #include "daemon/trace/memory_sink.h"
 #include "daemon/trace/trace_reader.h"
