@@ -42,5 +42,5 @@ pp_in_target_module(pp_gpu_shim ptrace_prof_gpu gpu_shim_image.inc
   intarget/cupti_subscribe.c intarget/cupti_watch.c intarget/freestanding.c intarget/gpu_boot_block.c intarget/gpu_buffers.c intarget/gpu_clock.c
   intarget/gpu_control.c intarget/gpu_exit.c intarget/gpu_launches.c intarget/gpu_memory.c intarget/gpu_module.c
   intarget/gpu_null.c intarget/gpu_walk.c intarget/sealed_file.c)
-pp_library(attach/stub_image SOURCES inject/gpu_shim_image.cc inject/stub_image.cc DEPS pp_attach_base)
+pp_library(attach/stub_image SOURCES inject/stub_image.cc DEPS pp_attach_base)
 add_dependencies(pp_attach_stub_image pp_stub_bytes pp_gpu_shim_bytes)

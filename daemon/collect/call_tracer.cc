@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "attach/inject/signal_handlers.h"
-#include "attach/inject/stub_image.h"
 #include "attach/inject/stub_kind.h"
 #include "daemon/collect/module_call.h"
 #include "daemon/collect/patient_open.h"
@@ -137,10 +136,7 @@ Result<void> CallTracer::TryToBringIn(const std::function<bool()>& go_on) {
       (context_.request.trace.c_calls ? uint32_t{PP_BOOT_C_CALLS} : 0) | (shape.mutes ? uint32_t{PP_BOOT_MUTES} : 0);
   boot.lease = clock_.Ticks() + clock_.TicksIn(kEntryPatience);
   boot.longest_hold = context_.request.trace.on_full == OnFull::kThrottle ? clock_.TicksIn(kLongestHold) : 0;
-  const std::string name = ChannelFileName(boot.nonce);
-  std::memcpy(boot.channel_name, name.c_str(), name.size() + 1);
-  const std::span<const std::byte> image = StubImage();
-  PP_ASSIGN_OR_RETURN(StubFile stub, StubFile::Parse({reinterpret_cast<const uint8_t*>(image.data()), image.size()}));
+  PP_ASSIGN_OR_RETURN(StubFile stub, StubFile::Carried());
   stub.Fill(boot);
   PP_ASSIGN_OR_RETURN(injection_,
                       Inject(target_, memory_, stub, {MonotonicNow() + kEntryPatience, go_on, has_started}));
