@@ -38,11 +38,6 @@ constexpr uint32_t kSlotsForStacks = 5;  // what comes with them too
 constexpr uint64_t kSecond = 1'000'000'000;
 constexpr uint64_t kBurst = kSecond / 4;  // so much of its rate a thread may have saved up, and spend at once
 
-uint32_t HexOf(const PythonVersion& v) {
-  return uint32_t{v.major} << 24 | uint32_t{v.minor} << 16 | uint32_t{v.micro} << 8 | uint32_t{v.release_level} << 4 |
-         v.serial;
-}
-
 Result<void> SetFunctions(Pid pid, RemoteMemory& memory, const PythonProcess& process,
                           const std::vector<MemoryRegion>& regions, pp_gpu_boot& boot) {
   constexpr pp_gpu_function kOfPython[] = {PP_GPU_FN_PyModuleDef_Init, PP_GPU_FN_PyGILState_GetThisThreadState};
@@ -153,7 +148,7 @@ void SetLaunches(const PythonProcess& process, const GpuWishes& wishes, pp_gpu_b
 Result<pp_gpu_boot> DescribeForGpuShim(Pid pid, RemoteMemory& memory, const PythonProcess& process,
                                        const GpuWishes& wishes) {
   pp_gpu_boot boot{};
-  boot.python_hex = HexOf(process.layout.version);
+  boot.python_hex = process.layout.version.hex();
   PP_ASSIGN_OR_RETURN(const Tid own, ReadNamespacedTid(pid, Tid(pid.value)));
   boot.target_pid = own.value;
   boot.flags = (wishes.force ? uint32_t{PP_GPU_BOOT_FORCE} : 0U) |

@@ -101,11 +101,6 @@ void SetOffsets(const Layout& layout, pp_boot& boot) {
   }
 }
 
-uint32_t HexOf(const PythonVersion& v) {
-  return uint32_t{v.major} << 24 | uint32_t{v.minor} << 16 | uint32_t{v.micro} << 8 | uint32_t{v.release_level} << 4 |
-         v.serial;
-}
-
 Result<void> SetFunctions(Pid pid, RemoteMemory& memory, const PythonProcess& process, pp_boot& boot) {
   PP_ASSIGN_OR_RETURN(const std::vector<RemoteAddr> found, FindInterpreterSymbols(pid, memory, process, kFunctions));
   for (size_t i = 0; i < found.size(); ++i) {
@@ -155,7 +150,7 @@ Result<std::optional<TextRunner>> DescribeTextRunner(Pid pid, RemoteMemory& memo
 
 Result<pp_boot> DescribeForStub(Pid pid, RemoteMemory& memory, const PythonProcess& process) {
   pp_boot boot{};
-  boot.python_hex = HexOf(process.layout.version);
+  boot.python_hex = process.layout.version.hex();
   PP_ASSIGN_OR_RETURN(const Tid own, ReadNamespacedTid(pid, Tid(pid.value)));
   boot.target_pid = own.value;
   boot.frame_tag_mask = static_cast<uint32_t>(process.layout.frame_tag_mask);
