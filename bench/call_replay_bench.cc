@@ -9,6 +9,7 @@
 #include <cmath>
 #include <random>
 
+#include "daemon/collect/call_replayer.h"
 #include "daemon/collect/trace_call_sink.h"
 #include "daemon/trace/trace_reader.h"
 
@@ -82,7 +83,7 @@ class Records {
   uint64_t events = 0;  // without what is said of them
 
  private:
-  void Say(uint32_t tag, uint64_t value) { records.push_back({length_ << PP_TAG_BITS | tag, value}); }
+  void Say(uint32_t tag, uint64_t value) { records.push_back({PP_WHEN_TAG(length_, tag), value}); }
   void Wait() {
     std::exponential_distribution<double> wait(1 / program_.mean_ns);
     length_ += static_cast<uint64_t>(wait(random_)) + 5;

@@ -174,7 +174,7 @@ PP_STATIC_ASSERT(sizeof(pp_ring) == 192, "fixed");
 typedef uint32_t pp_lap;
 #define PP_LAP(chunk, unused) ((uint32_t)(unused) << 16 | (uint32_t)(chunk))
 #define PP_LAP_CHUNK(lap) ((lap)&0xffffu)
-#define PP_LAP_UNUSED(lap) ((lap) >> 16 & 7u)
+#define PP_LAP_UNUSED(lap) ((lap) >> 16 & 0xffu)
 #define PP_LAPS_AT 256u
 PP_STATIC_ASSERT(PP_LAPS_AT >= sizeof(pp_ring) && PP_LAPS_AT + PP_MAX_CHUNKS * sizeof(pp_lap) <= PP_PAGE, "one page");
 PP_STATIC_ASSERT(PP_MAX_RING_RECORDS / PP_CHUNK_RECORDS(PP_MAX_RING_RECORDS) <= PP_MAX_CHUNKS, "fit");
@@ -194,8 +194,8 @@ PP_STATIC_ASSERT(PP_MAX_RING_RECORDS / PP_CHUNK_RECORDS(PP_MAX_RING_RECORDS) <= 
 // `armed` again, and exchanges the word for itself without PENDING; finding another one than it wrote, it records.
 // Valid for the first arming of a channel; before a second one the collector sets all words to 0 while `armed` is 1,
 // during a stop.
-#define PP_UNARMED_SHIFT 6u
-#define PP_UNARMED_PENDING 32ull
+#define PP_UNARMED_SHIFT (PP_TAG_BITS + 1u) /* an address has 57 bits */
+#define PP_UNARMED_PENDING (1ull << PP_TAG_BITS)
 #define PP_UNARMED(frame, tag) (((uint64_t)(frame) << PP_UNARMED_SHIFT) | (tag))
 #define PP_UNARMED_FRAME(word) ((word) >> PP_UNARMED_SHIFT)
 #define PP_UNARMED_TAG(word) ((word)&PP_TAG_MASK)

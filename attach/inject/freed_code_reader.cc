@@ -22,14 +22,13 @@ std::string TextOf(std::span<const uint8_t> tail, size_t length) {
 
 bool FreedCodeReader::is_told() const { return Load(head_->watches_code) != 0; }
 
-uint64_t FreedCodeReader::Unsure() const { return Load(head_->freed_unsure) & UINT64_MAX >> PP_TAG_BITS; }
+uint64_t FreedCodeReader::Unsure() const { return PP_AS_WHEN(Load(head_->freed_unsure)); }
 
 bool FreedCodeReader::HasMore() const { return Load(head_->freed) != taken_ || Unsure() != unsure_; }
 
 FreedCode FreedCodeReader::EntryAt(uint64_t number) const {
   pp_freed& entry = table_[number % PP_FREED_ENTRIES];
-  FreedCode freed{RemoteAddr(Load(entry.code)),
-                  Load(entry.when) & UINT64_MAX >> PP_TAG_BITS};  // as times of events are
+  FreedCode freed{RemoteAddr(Load(entry.code)), PP_AS_WHEN(Load(entry.when))};
   freed.first_line = Load(entry.first_line);
   freed.is_type = freed.first_line == PP_FREED_TYPE;
   freed.name = TextOf(entry.name, Load(entry.name_length));

@@ -12,12 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "attach/inject/file_lock.h"
 #include "attach/inject/gpu_failure.h"
-#include "attach/inject/job_limits.h"
-#include "attach/inject/left_scripts.h"
+#include "attach/inject/memory_taker.h"
 #include "attach/inject/resident_stub.h"
-#include "attach/inject/strategy.h"
 
 namespace ptrace_prof {
 namespace {
@@ -36,65 +33,16 @@ GpuArenaShape ShapeOf(const pp_gpu_boot& boot) {
   return {boot.slot_count, boot.slot_bytes, boot.nonce, boot.stack_bytes};
 }
 
-// The arena of one capture, once it is there.
-class ArenaTaker {
- public:
-  ArenaTaker(const InjectionTarget& target, RemoteMemory& memory, const TargetFiles& files, const pp_gpu_boot& boot)
-      : pid_(target.pid),
-        memory_(memory),
-        files_(files),
-        shape_(ShapeOf(boot)),
-        name_(StubMemoryName(kGpuShim, boot.nonce)) {}
-
-  // False: not yet.
-  Result<bool> Look() {
-    constexpr int kAllEvery = 16;  // its number may be that of a file that was closed meanwhile
-    if (!file_.is_open()) {
-      const bool all = ++looks_ % kAllEvery == 0;
-      PP_ASSIGN_OR_RETURN(const std::vector<TargetFile> found, files_.FindMemfds(name_, all));
-      if (found.empty() && all) {
-        PP_RETURN_IF_ERROR(CheckFailure());
-      }
-      Result<UniqueFd> taken = found.empty() ? UniqueFd() : files_.Take(found.front());
-      if (taken.has_error() || !taken.value().is_open()) {
-        return false;
-      }
-      file_ = std::move(taken).value();
-      PP_RETURN_IF_ERROR(LockFile(pid_, file_));
+// Of a shim that could not even make an arena.
+Result<void> FailureOf(Pid pid, RemoteMemory& memory, uint64_t nonce) {
+  PP_ASSIGN_OR_RETURN(const std::vector<ResidentStub> shims, ResidentStub::FindAll(kGpuShim, pid, memory));
+  for (const ResidentStub& shim : shims) {
+    if (shim.head.served == nonce && !shim.busy && shim.head.error != PP_GPU_ERROR_NONE) {
+      return GpuFailure(pid, {shim.head.error, shim.head.error_step, shim.head.error_number, 0, 0, ""});
     }
-    Result<GpuArena> arena = GpuArena::Take(file_, shape_);
-    if (arena.has_error()) {
-      return arena.error().code == Code::kUnavailable ? Result<bool>(false) : std::move(arena).error();
-    }
-    arena_ = std::move(arena).value();
-    arena_->RenewLease();
-    return true;
   }
-  GpuInjection Take(InjectionReport report, uint64_t sessions_before) {
-    return {std::move(*arena_), std::move(file_), report, sessions_before};
-  }
-
- private:
-  // Of a shim that could not even make an arena.
-  Result<void> CheckFailure() {
-    PP_ASSIGN_OR_RETURN(const std::vector<ResidentStub> shims, ResidentStub::FindAll(kGpuShim, pid_, memory_));
-    for (const ResidentStub& shim : shims) {
-      if (shim.head.served == shape_.nonce && !shim.busy && shim.head.error != PP_GPU_ERROR_NONE) {
-        return GpuFailure(pid_, {shim.head.error, shim.head.error_step, shim.head.error_number, 0, 0, ""});
-      }
-    }
-    return {};
-  }
-
-  Pid pid_;
-  RemoteMemory& memory_;
-  const TargetFiles& files_;
-  GpuArenaShape shape_;
-  std::string name_;
-  int looks_ = 0;
-  UniqueFd file_;
-  std::optional<GpuArena> arena_;
-};
+  return {};
+}
 
 class ResidentShim {
  public:
@@ -148,17 +96,6 @@ class ResidentShim {
   uint64_t sessions_ = 0;
 };
 
-Result<RunReport> Enter(const InjectionTarget& target, RemoteMemory& memory, const ResidentStub& shim,
-                        const pp_gpu_boot& boot, const Patience& patience, const EffectSeen& seen) {
-  RemoteWriter writer(target.pid);
-  PP_RETURN_IF_ERROR(shim.Tell(memory, writer, {reinterpret_cast<const uint8_t*>(&boot), sizeof boot}));
-  CallGuard guard{shim.boot + offsetof(pp_gpu_boot, nonce), {}, shim.boot + offsetof(pp_gpu_boot, target_pid)};
-  std::memcpy(guard.bytes.data(), &boot.nonce, sizeof boot.nonce);
-  RunReport report;
-  PP_RETURN_IF_ERROR(RunCall(target, memory, {shim.enter, RemoteAddr()}, guard, patience, seen, &report));
-  return report;
-}
-
 Error AttachTimeout(Pid pid, const GpuArena& arena) {
   return Because(Reason::kAttachTimeout,
                  fmt::format("CUPTI did not come up in process {} in time: it is still {}", pid.value, arena.step()),
@@ -178,32 +115,22 @@ Result<void> CheckThere(Pid pid) {
 Result<GpuInjection> InjectGpu(const InjectionTarget& target, RemoteMemory& memory, const GpuShimFile& image,
                                const Patience& patience) {
   const Nanos begin = MonotonicNow();
-  PP_ASSIGN_OR_RETURN([[maybe_unused]] const auto strategies, ChooseStrategies(target));
-  PP_RETURN_IF_ERROR(Delivery::CheckTarget(target.pid));
-  PP_RETURN_IF_ERROR(CheckJobLimits(target.pid, {ShapeOf(image.boot()).size(), kPrivateBytes}, target.force));
-  PP_ASSIGN_OR_RETURN(const TargetFiles files, TargetFiles::Of(target.pid));
-  PP_RETURN_IF_ERROR(files.CheckTaking());
-  PP_RETURN_IF_ERROR(CheckNobodyElse(target.pid, files, kGpuShim));
-  InjectionReport report;
-  StopCost left;
-  PP_RETURN_IF_ERROR(RemoveLeftScripts(target, memory, left));
-  ArenaTaker taker(target, memory, files, image.boot());
-  const EffectSeen seen = [&] { return taker.Look(); };
+  const GpuArenaShape shape = ShapeOf(image.boot());
+  PP_ASSIGN_OR_RETURN(const TargetFiles files, CheckEntry(target, kGpuShim, shape.size(), kPrivateBytes));
+  MemoryTaker<GpuArena, GpuArenaShape> taker(target.pid, files, kGpuShim, shape,
+                                             [&] { return FailureOf(target.pid, memory, shape.nonce); });
   ResidentShim resident(target, memory, files);
-  PP_ASSIGN_OR_RETURN(const std::optional<ResidentStub> shim, resident.Find());
-  Delivery delivery(target, memory, files, image.package(), patience);
-  if (shim && CanCall(target)) {
-    PP_RETURN_IF_ERROR(delivery.CloseStrays());
-    left.Add(delivery.report().stops);
-    PP_ASSIGN_OR_RETURN(const RunReport run, Enter(target, memory, *shim, image.boot(), patience, seen));
-    report = {run.way, true, {}, run.stops};
-  } else {
-    PP_RETURN_IF_ERROR(delivery.Run(seen));
-    report = {delivery.report().way, false, {}, delivery.report().stops};
-  }
-  report.stops.Add(left);
+  const StubEntry entry{image.package(), image.told(), [&](RunReport*) { return resident.Find(); },
+                        [&]() -> Result<bool> {
+                          PP_ASSIGN_OR_RETURN(const bool taken, taker.Look());
+                          if (taken) {
+                            taker.memory().RenewLease();
+                          }
+                          return taken;
+                        }};
+  PP_ASSIGN_OR_RETURN(InjectionReport report, Enter(target, memory, files, entry, patience));
   report.took = MonotonicNow() - begin;
-  return taker.Take(report, resident.sessions());
+  return GpuInjection{std::move(taker.memory()), std::move(taker.file()), report, resident.sessions()};
 }
 
 Result<void> AwaitRecording(Pid pid, GpuArena& arena, const Patience& patience) {

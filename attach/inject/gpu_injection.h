@@ -11,8 +11,8 @@
 
 #include "attach/base/result.h"
 #include "attach/inject/gpu_arena.h"
-#include "attach/inject/gpu_shim_file.h"
-#include "attach/inject/injection.h"
+#include "attach/inject/stub_entry.h"
+#include "attach/inject/stub_file.h"
 
 namespace ptrace_prof {
 

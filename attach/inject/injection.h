@@ -7,25 +7,16 @@
 // the one that may trace.
 #pragma once
 
-#include <string_view>
-
 #include "attach/base/result.h"
 #include "attach/base/types.h"
 #include "attach/inject/channel.h"
-#include "attach/inject/delivery.h"
 #include "attach/inject/injection_target.h"
 #include "attach/inject/queued_call.h"
+#include "attach/inject/stub_entry.h"
 #include "attach/inject/stub_file.h"
 #include "attach/proc/remote_memory.h"
 
 namespace ptrace_prof {
-
-struct InjectionReport {
-  std::string_view way;   // name of the strategy by which the last call went
-  bool resident = false;  // the stub was there already
-  Nanos took;             // from the request until the channel was ready
-  StopCost stops;
-};
 
 struct Injection {
   Channel channel;

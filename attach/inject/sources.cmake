@@ -13,7 +13,6 @@ pp_library(attach/inject
     inject/gpu_failure.cc
     inject/gpu_injection.cc
     inject/gpu_launch_area.cc
-    inject/gpu_shim_file.cc
     inject/injection.cc
     inject/job_limits.cc
     inject/left_scripts.cc
@@ -32,7 +31,7 @@ pp_library(attach/inject
     inject/signal_handlers.cc
     inject/code_cave.cc
     inject/strategy.cc
-    inject/stub_file.cc
+    inject/stub_entry.cc
     inject/stub_kind.cc
     inject/target_files.cc
     inject/text_thunk_${CMAKE_SYSTEM_PROCESSOR}.cc

@@ -1,41 +1,54 @@
-// The bytes of the stub, a small shared object, with what it is told filled in.
+// The bytes of a stub of one kind, a small shared object, with what it is told filled in.
 //
-// The stub is found to be one by its boot block (attach/abi/boot.h), whose magic words occur once, and by the one
+// It is found to be one by its boot block (attach/abi/boot_head.h), whose magic words occur once, and by the one
 // function that it exports for Python, PyInit_<module>. Its bytes are ours, not the target's; still they are only
 // looked at within their bounds. Immutable but for Fill(); copied into a memfd of the target.
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <span>
-#include <string>
 #include <vector>
 
-#include "attach/abi/boot.h"
 #include "attach/base/result.h"
 #include "attach/inject/stub_kind.h"
 
 namespace ptrace_prof {
 
-class StubFile {
+// `Boot`: the boot block of the kind.
+template <typename Boot>
+class StubFileOf {
  public:
-  // The one that our program carries (stub_image.h).
-  static Result<StubFile> Carried();
-  // kInvalidArgument: this is no stub.
-  static Result<StubFile> Parse(std::span<const uint8_t> bytes);
+  // The one that our program carries.
+  static Result<StubFileOf> Carried() { return Parse(KindOf<Boot>().image()); }
+  // kInvalidArgument: this is no stub of that kind.
+  static Result<StubFileOf> Parse(std::span<const uint8_t> bytes) {
+    StubFileOf file;
+    PP_ASSIGN_OR_RETURN(file.boot_at_, FindBootBlock(KindOf<Boot>(), bytes));
+    file.bytes_.assign(bytes.begin(), bytes.end());
+    std::memcpy(&file.boot_, bytes.data() + file.boot_at_, sizeof file.boot_);
+    return file;
+  }
 
-  // Everything but the magic, the version, and what the stub writes itself is taken from `boot`.
-  void Fill(const pp_boot& boot);
+  // As TellBootBlock.
+  void Fill(const Boot& boot) {
+    const std::span<const uint8_t> told(reinterpret_cast<const uint8_t*>(&boot), sizeof boot);
+    TellBootBlock(KindOf<Boot>(), told, {reinterpret_cast<uint8_t*>(&boot_), sizeof boot_});
+    std::memcpy(bytes_.data() + boot_at_, &boot_, sizeof boot_);
+  }
 
-  const pp_boot& boot() const { return boot_; }
-  StubPackage package() const { return {&kTracerStub, boot_.nonce, bytes_}; }
+  const Boot& boot() const { return boot_; }
+  std::span<const uint8_t> told() const { return std::span(bytes_).subspan(boot_at_, sizeof boot_); }
+  StubPackage package() const { return {&KindOf<Boot>(), boot_.nonce, bytes_}; }
   std::span<const uint8_t> bytes() const { return bytes_; }
 
  private:
   std::vector<uint8_t> bytes_;
   size_t boot_at_ = 0;
-  pp_boot boot_{};
+  Boot boot_{};
 };
 
-std::string ChannelFileName(uint64_t nonce);
+using StubFile = StubFileOf<pp_boot>;
+using GpuShimFile = StubFileOf<pp_gpu_boot>;
 
 }  // namespace ptrace_prof

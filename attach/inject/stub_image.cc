@@ -3,12 +3,16 @@
 namespace ptrace_prof {
 namespace {
 
-alignas(16) constexpr unsigned char kImage[] = {
+alignas(16) constexpr uint8_t kTracerStub[] = {
 #include "attach/inject/stub_image.inc"
+};
+alignas(16) constexpr uint8_t kGpuShim[] = {
+#include "attach/inject/gpu_shim_image.inc"
 };
 
 }  // namespace
 
-std::span<const std::byte> StubImage() { return std::as_bytes(std::span(kImage)); }
+std::span<const uint8_t> TracerStubImage() { return kTracerStub; }
+std::span<const uint8_t> GpuShimImage() { return kGpuShim; }
 
 }  // namespace ptrace_prof

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 #include <sys/random.h>
 
+#include <algorithm>
 #include <cstring>
+
+#include "attach/inject/stub_image.h"
 
 namespace ptrace_prof {
 namespace {
@@ -11,6 +14,25 @@ namespace {
 Error NoStub(std::string_view why) { return {Code::kInvalidArgument, fmt::format("this is no stub: {}", why), ""}; }
 
 }  // namespace
+
+constinit const StubKind kTracerStub{
+    .image = &TracerStubImage,
+    .magic = {PP_BOOT_MAGIC_0, PP_BOOT_MAGIC_1},
+    .abi_version = PP_ABI_VERSION,
+    .boot_size = sizeof(pp_boot),
+    .file_prefix = "ptrace-prof-stub.",
+    .memory_prefix = "ptrace-prof-ring.",
+    .module = "_ptrace_prof_stub",
+};
+constinit const StubKind kGpuShim{
+    .image = &GpuShimImage,
+    .magic = {PP_GPU_BOOT_MAGIC_0, PP_GPU_BOOT_MAGIC_1},
+    .abi_version = PP_GPU_ABI_VERSION,
+    .boot_size = sizeof(pp_gpu_boot),
+    .file_prefix = "ptrace-prof-gpu.",
+    .memory_prefix = "ptrace-prof-arena.",
+    .module = "_ptrace_prof_gpu",
+};
 
 uint64_t MakeNonce() {
   uint64_t nonce = 0;
@@ -48,6 +70,12 @@ Result<size_t> FindBootBlock(const StubKind& kind, std::span<const uint8_t> imag
 void TellBootBlock(const StubKind& kind, std::span<const uint8_t> told, std::span<uint8_t> block) {
   std::memcpy(block.data(), told.data(), PP_BOOT_SAID_AT);
   std::memcpy(block.data() + PP_BOOT_SAID_END, told.data() + PP_BOOT_SAID_END, kind.boot_size - PP_BOOT_SAID_END);
+  pp_boot_head head;
+  std::memcpy(&head, told.data(), sizeof head);
+  const std::string name = StubMemoryName(kind, head.nonce);
+  std::memset(head.memory_name, 0, sizeof head.memory_name);
+  std::memcpy(head.memory_name, name.data(), std::min(name.size(), sizeof head.memory_name - 1));
+  std::memcpy(block.data() + offsetof(pp_boot_head, memory_name), head.memory_name, sizeof head.memory_name);
   std::memcpy(block.data(), kind.magic, sizeof kind.magic);
   std::memcpy(block.data() + offsetof(pp_boot_head, abi_version), &kind.abi_version, sizeof kind.abi_version);
 }

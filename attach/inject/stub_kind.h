@@ -10,12 +10,14 @@
 #include <string>
 #include <string_view>
 
-#include "attach/abi/boot_head.h"
+#include "attach/abi/boot.h"
+#include "attach/abi/gpu_boot.h"
 #include "attach/base/result.h"
 
 namespace ptrace_prof {
 
 struct StubKind {
+  std::span<const uint8_t> (*image)();  // as our program carries it
   uint64_t magic[2];
   uint32_t abi_version;
   size_t boot_size;
@@ -24,8 +26,20 @@ struct StubKind {
   std::string_view module;         // for the spec given to _imp.create_dynamic: its init function is PyInit_<module>
 };
 
-extern const StubKind kTracerStub;  // stub_file.cc
-extern const StubKind kGpuShim;     // gpu_shim_file.cc
+extern const StubKind kTracerStub;
+extern const StubKind kGpuShim;
+
+// By the boot block that a kind is told.
+template <typename Boot>
+constexpr const StubKind& KindOf();
+template <>
+constexpr const StubKind& KindOf<pp_boot>() {
+  return kTracerStub;
+}
+template <>
+constexpr const StubKind& KindOf<pp_gpu_boot>() {
+  return kGpuShim;
+}
 
 // A stub as it is to be loaded, told its part.
 struct StubPackage {
@@ -44,8 +58,8 @@ std::string StubMemoryName(const StubKind& kind, uint64_t nonce);
 // Where the boot block of this kind is. kInvalidArgument: there is none, more than one, or one of another version.
 Result<size_t> FindBootBlock(const StubKind& kind, std::span<const uint8_t> image);
 
-// Copies into `block` what the collector says, and leaves what the stub says. Precondition: both have the size of the
-// kind's boot block.
+// Copies into `block` what the collector says, and leaves what the stub says; the memory gets the name that belongs to
+// the nonce. Precondition: both have the size of the kind's boot block.
 void TellBootBlock(const StubKind& kind, std::span<const uint8_t> told, std::span<uint8_t> block);
 
 }  // namespace ptrace_prof

@@ -1,7 +1,7 @@
 // The beginning and the end of a capture in the target.
-#include "attach/intarget/event.h"
-
-pp_stub pp_self = {.file = {.descriptor = -1}, .tool_id = UINT32_MAX, .code_watcher = -1};
+#include "attach/intarget/greenlets.h"
+#include "attach/intarget/leave.h"
+#include "attach/intarget/ring.h"
 
 static int is_target(void) {
   return (int32_t)pp_system_call(PP_SYS_getpid, 0, 0, 0, 0, 0, 0) == pp_boot_block.target_pid;
@@ -45,6 +45,7 @@ static pp_error_report begin(uint64_t text) {
     const uint64_t where = PP_MUTES_OFFSET(pp_boot_block.ring_count, (uint64_t)pp_boot_block.ring_records);
     pp_self.mutes = (pp_mute*)((char*)pp_self.channel + where);
   }
+  pp_self.switches = pp_greenlet_switches;
   pp_self.follows = (uint64_t)pp_has_greenlets();
   pp_self.greenlet_code = 0;
   pp_self.is_special = pp_self.clock != PP_CLOCK_TSC || pp_self.mutes || pp_self.follows;
@@ -79,43 +80,6 @@ static void give_up(pp_error_report report) {
     __atomic_store_n(&channel->state, PP_STATE_FAILED, __ATOMIC_RELEASE);
   }
   pp_unmap_memory();
-}
-
-static void leave_in_child(void) {
-  __atomic_store_n(&pp_self.private_page, (pp_private*)0, __ATOMIC_RELEASE);
-  pp_self.freeing_code = 0;  // by a thread that is not here
-  pp_self.hooks->remove();
-  pp_unwatch_switches();
-  pp_unmap_in_child();
-}
-
-static void leave_in_target(enum pp_leave_cause cause) {
-  __atomic_store_n(&pp_self.private_page->armed, 0, __ATOMIC_SEQ_CST);
-  __atomic_store_n(&pp_self.channel->watches_code, 0, __ATOMIC_SEQ_CST);  // before something is freed untold
-  __atomic_store_n(&pp_self.private_page, (pp_private*)0, __ATOMIC_SEQ_CST);
-  pp_self.hooks->remove();
-  pp_unwatch_switches();
-  pp_self.channel->leave_cause = cause;
-  pp_self.channel->hooks_displaced = pp_self.hooks_displaced;
-  __atomic_store_n(&pp_self.channel->state, PP_STATE_LEFT, __ATOMIC_RELEASE);
-  pp_unmap_memory();
-}
-
-void pp_leave_from_hook(enum pp_leave_cause cause) {
-  uint64_t expected = 0;
-  if (!__atomic_compare_exchange_n(&pp_self.leaving, &expected, 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return;
-  const pp_private* page = pp_self.private_page;
-  if (page) {
-    const pp_preserved kept = py_preserve();
-    if (page->magic == PP_PRIVATE_MAGIC) {
-      leave_in_target(cause);
-    } else {
-      leave_in_child();
-    }
-    py_restore(kept);
-    __atomic_store_n(&pp_boot_block.busy, 0, __ATOMIC_RELEASE);
-  }
-  __atomic_store_n(&pp_self.leaving, 0, __ATOMIC_RELEASE);
 }
 
 int pp_leave(void* unused) {

@@ -1,64 +1,25 @@
 // The way of one event from a callback into the ring of its thread: no system call, no allocation, no lock. Where the
 // collector asked for it (pp_boot.longest_hold), a thread whose ring is full waits for room, for a bounded time.
 //
-// Everything here is inlined into the callbacks. What happens rarely is in event.c: the first event of a thread, a full
-// ring, events while unarmed, a forked child, a lost lease.
+// Everything here is inlined into the callbacks. What happens rarely is in event.c (events while unarmed, a forked child)
+// and in ring.c (the first event of a thread, a full ring).
 #ifndef PTRACE_PROF_ATTACH_INTARGET_EVENT_H_
 #define PTRACE_PROF_ATTACH_INTARGET_EVENT_H_
 
-#include "attach/intarget/stub.h"
+#include "attach/intarget/leave.h"
+#include "attach/intarget/ring.h"
+#include "attach/intarget/switches.h"
 
 #pragma GCC visibility push(hidden)
-PP_COLD pp_slot* pp_find_slot_slowly(pp_address thread);
-// The time of the event, for which there is room now. 0: it is not to be written; where it should have been, it is
-// counted as lost.
-PP_COLD uint64_t pp_make_room(pp_slot* slot, uint64_t now, unsigned tag);
+// An extended record, of at most PP_MAX_UNITS. Only while events are recorded on this thread.
+PP_COLD void pp_record_extended(pp_address thread, uint64_t what, const pp_unit* payload);
 // Whether it must be recorded after all; see pp_ring.last_unarmed.
 PP_COLD int pp_event_while_unarmed(const pp_private* page, pp_address thread, unsigned tag);
-PP_COLD void pp_count_without_ring(void);
-// The lease is over, or the collector asked.
-PP_COLD void pp_leave_as_told(void);
-// Another thread has got the address of this thread state, or will.
-PP_COLD void pp_forget_thread(pp_address thread);
-PP_COLD uint64_t pp_nanoseconds(void);
 // A frame of code that may be suspended, that is no function, or whose first local was asked for.
 void pp_record_frame(pp_address thread, unsigned tag, pp_address code);
-// method_owner.c: with what tells its name, and the code that calls, if that is asked for.
-void pp_record_call(pp_address thread, const pp_object* callable, pp_address caller);
 // Whether an event of `code` is left out, for which there is an entry.
 PP_COLD int pp_is_muted(const pp_mute* mute, pp_address code, unsigned tag);
-// Tells first that the thread is on another stack, if it is. False: the event is lost, for want of room.
-PP_COLD int pp_follow(pp_slot* slot, unsigned tag, uint64_t* now);
-// greenlets.c: whether the program has them. Calls the interpreter, as the next two do.
-int pp_has_greenlets(void);
-void pp_watch_switches(void);
-// A module begins or ends to run: maybe the one that brings greenlets.
-PP_COLD void pp_note_module(unsigned tag, pp_address code);
-void pp_unwatch_switches(void);
-// As it was before its thread told of anything. Only before the collector has the channel.
-void pp_empty_ring(pp_ring* ring);
-
-// Has the events of one code object told, or not any more. Whether that went well.
-typedef int (*pp_tell_code)(pp_object* code, int is_told);
-// What an event costs, by a function of one parameter (its text) of which each call has so many events.
-pp_cost pp_measure(const char* function, unsigned events_of_a_call, pp_tell_code tell);
 #pragma GCC visibility pop
-
-static inline uint64_t pp_now(void) { return pp_likely(pp_self.clock == PP_CLOCK_TSC) ? pp_ticks() : pp_nanoseconds(); }
-
-static inline int pp_is_same_thread(const pp_slot* slot, pp_address thread) {
-  return !PP_HAS_FIELD(thread_native_id) || PP_FIELD(int32_t, thread, thread_native_id) == slot->native_id;
-}
-
-static inline uint64_t pp_hash(pp_address thread) { return (thread * 0x9e3779b97f4a7c15ull) >> (64 - PP_SLOT_BITS); }
-
-static inline pp_slot* pp_find_slot(pp_address thread) {
-  pp_slot* slot = &pp_self.tables->slots[pp_hash(thread)];
-  if (pp_likely(__atomic_load_n(&slot->thread_state, __ATOMIC_RELAXED) == thread && pp_is_same_thread(slot, thread))) {
-    return slot;
-  }
-  return pp_find_slot_slowly(thread);
-}
 
 // Whether events are recorded on this thread now. Called first: in a forked child it alone keeps us off the channel.
 static inline int pp_is_recording(pp_address thread, unsigned tag) {
@@ -88,12 +49,6 @@ static inline const pp_mute* pp_find_mute(pp_address code) {
   return 0;
 }
 
-static inline void pp_write(const pp_slot* slot, uint64_t index, uint64_t when, unsigned tag, uint64_t value) {
-  pp_record* record = &slot->records[index & pp_self.record_mask];
-  record->when_tag = when << PP_TAG_BITS | tag;
-  record->value = value;
-}
-
 // Room for a whole event in the ring of the thread, whose time comes back in `now`; null: nothing to be written.
 static inline pp_slot* pp_begin_event(pp_address thread, unsigned tag, uint64_t* now) {
   const uint64_t time = pp_now();
@@ -120,8 +75,6 @@ static inline pp_slot* pp_begin_event(pp_address thread, unsigned tag, uint64_t*
   ring->last_time = *now;
   return slot;
 }
-
-static inline void pp_publish(pp_ring* ring, uint64_t head) { __atomic_store_n(&ring->head, head, __ATOMIC_RELEASE); }
 
 // The common case: one record.
 static inline __attribute__((always_inline)) void pp_record_one(pp_address thread, unsigned tag, uint64_t value) {
@@ -186,26 +139,6 @@ static inline __attribute__((always_inline)) void pp_frame_event(pp_address thre
     pp_record_frame(thread, tag, code);
   } else {
     pp_record_one(thread, tag, code);
-  }
-}
-
-// PyMethodDef of a function written in C, or 0.
-static inline uint64_t pp_method_of(const pp_object* callable) {
-  const pp_object* type = py_type(callable);
-  if (type == PP_OBJECT(PyCFunction_Type) || type == PP_OBJECT(PyCMethod_Type)) {
-    return PP_FIELD(uint64_t, callable, method_def);
-  }
-  if (type == PP_OBJECT(PyMethodDescr_Type) || type == PP_OBJECT(PyClassMethodDescr_Type)) {
-    return PP_FIELD(uint64_t, callable, descriptor_method);
-  }
-  return 0;
-}
-
-static inline void pp_call_event(pp_address thread, unsigned tag, const pp_object* callable, pp_address caller) {
-  if (tag == PP_TAG_C_CALL) {
-    pp_record_call(thread, callable, pp_self.mutes ? caller : 0);
-  } else {
-    pp_record_one(thread, tag, (uint64_t)callable);
   }
 }
 

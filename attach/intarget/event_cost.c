@@ -7,7 +7,9 @@
 //
 // A signal handler of the job may run meanwhile, as in all code in Python, and raise: what it raised is handed on to
 // the main thread by the queue of pending calls.
-#include "attach/intarget/event.h"
+#include "attach/intarget/event_cost.h"
+
+#include "attach/intarget/ring.h"
 
 enum { PP_CALLS = 64, PP_ROUNDS = 9 };
 

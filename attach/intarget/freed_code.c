@@ -4,7 +4,7 @@
 // which ours is put in front of: one word of the type, as long as the capture goes on. Ours stays resident, so that a
 // thread that is on its way to it, or somebody who has put a function in front of ours, always finds it. Whoever frees
 // code of the traced interpreter has its GIL; on a free-threaded build several threads may at once, and take turns.
-#include "attach/intarget/event.h"
+#include "attach/intarget/clock.h"
 
 enum { PP_TRIES = 1000 };            // so often another thread is waited for
 enum { PP_CODE_IS_FREED = 1 };       // PyCodeEvent (Include/cpython/code.h)

@@ -88,11 +88,3 @@ void pp_gpu_give_buffer(uint8_t* buffer, uint64_t valid) {
   }
   pp_gpu_end_use();
 }
-
-uint64_t pp_gpu_buffers_out(void) {
-  uint64_t held = 0;
-  for (uint64_t i = 0; i < pp_gpu.slot_count; ++i) {
-    held += __atomic_load_n(&pp_gpu.slots[i].state, __ATOMIC_ACQUIRE) == PP_GPU_SLOT_HELD;
-  }
-  return held;
-}

@@ -114,6 +114,14 @@ static void await_quiet(void) {
   }
 }
 
+uint64_t pp_gpu_buffers_out(void) {
+  uint64_t held = 0;
+  for (uint64_t i = 0; i < pp_gpu.slot_count; ++i) {
+    held += __atomic_load_n(&pp_gpu.slots[i].state, __ATOMIC_ACQUIRE) == PP_GPU_SLOT_HELD;
+  }
+  return held;
+}
+
 // A buffer that the library has not given back may still be written to: its memory stays, and children get it too, from
 // before on they could not make a place of their own for it (in_child).
 void pp_gpu_unmap_memory(void) {

@@ -3,7 +3,8 @@
 // The callbacks are built-in functions over static PyMethodDefs. They are made once per interpreter and then kept: they
 // may be running while they are taken off. On a free-threaded build set_events stops the world, so that after it no
 // thread is inside a callback that began before `private_page` was cleared.
-#include "attach/intarget/event.h"
+#include "attach/intarget/call_event.h"
+#include "attach/intarget/event_cost.h"
 
 enum { PP_ARGUMENT_CODE = 0, PP_ARGUMENT_CALLABLE = 2 };
 

@@ -8,7 +8,7 @@
 //
 // A profile function of the job's own is never replaced: with one on any thread we do not begin, and at the end ours is
 // taken off only where it still is. C_CALL and its ends come whether they are wanted or not.
-#include "attach/intarget/event.h"
+#include "attach/intarget/call_event.h"
 
 enum {
   PP_WHAT_CALL = 0,

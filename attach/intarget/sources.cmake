@@ -32,15 +32,15 @@ function(pp_in_target_module name file bytes)
 endfunction()
 
 pp_in_target_module(pp_stub ptrace_prof_stub stub_image.inc
-  intarget/boot_block.c intarget/capture.c intarget/event.c intarget/event_cost.c intarget/freed_code.c intarget/freestanding.c
-  intarget/greenlets.c
-  intarget/method_owner.c intarget/module.c intarget/monitoring.c intarget/profile.c intarget/sealed_file.c intarget/shared_memory.c
-  intarget/switches.c)
+  intarget/boot_block.c intarget/call_event.c intarget/capture.c intarget/clock.c intarget/event.c
+  intarget/event_cost.c intarget/freed_code.c intarget/freestanding.c intarget/greenlet_module.c
+  intarget/greenlets.c intarget/leave.c intarget/module.c intarget/monitoring.c intarget/profile.c intarget/ring.c
+  intarget/sealed_file.c intarget/shared_memory.c intarget/state.c intarget/switches.c)
 pp_in_target_module(pp_gpu_shim ptrace_prof_gpu gpu_shim_image.inc
   intarget/cupti_backend.c intarget/cupti_callbacks.c intarget/cupti_calls.c intarget/cupti_captures.c intarget/cupti_clock.c
   intarget/cupti_finalize.c intarget/cupti_launches.c intarget/cupti_library.c intarget/cupti_measure.c
   intarget/cupti_subscribe.c intarget/cupti_watch.c intarget/freestanding.c intarget/gpu_boot_block.c intarget/gpu_buffers.c intarget/gpu_clock.c
   intarget/gpu_control.c intarget/gpu_exit.c intarget/gpu_launches.c intarget/gpu_memory.c intarget/gpu_module.c
   intarget/gpu_null.c intarget/gpu_walk.c intarget/sealed_file.c)
-pp_library(attach/stub_image SOURCES inject/gpu_shim_image.cc inject/stub_image.cc DEPS pp_attach_base)
+pp_library(attach/stub_image SOURCES inject/stub_image.cc DEPS pp_attach_base)
 add_dependencies(pp_attach_stub_image pp_stub_bytes pp_gpu_shim_bytes)

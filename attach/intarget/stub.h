@@ -22,6 +22,8 @@
 
 // Records that one event may take: a gap before it, itself, and three that say more of it.
 enum { PP_GAP_RECORDS = 2, PP_GROUP_RECORDS = PP_GAP_RECORDS + 4 };
+PP_STATIC_ASSERT(PP_GROUP_RECORDS + PP_MAX_UNITS <= PP_MIN_RING_RECORDS / 2, "an extended one fits into any ring");
+PP_STATIC_ASSERT(PP_LAP_UNUSED(PP_LAP(0, PP_GROUP_RECORDS + PP_MAX_UNITS)) == PP_GROUP_RECORDS + PP_MAX_UNITS, "fits");
 
 // Which ring a thread writes to: an entry of an open hash table in private memory. An entry is found by its key and
 // then belongs to the thread that has it; only keys are changed by others.
@@ -70,6 +72,8 @@ typedef struct pp_hooks {
   void (*remove)(void);
 } pp_hooks;
 
+typedef void* (*pp_switch)(void*, void*, void*, void*);  // of greenlets; of four parameters at most
+
 typedef struct pp_stub {
   pp_private* private_page;  // of `tables`, while a capture is on
   pp_tables* tables;
@@ -90,6 +94,7 @@ typedef struct pp_stub {
   uint64_t channel_size;
   pp_sealed_file file;
   const pp_hooks* hooks;
+  const pp_switch* switches;  // what is put in front of those of greenlet_module.h
   uint64_t leaving;
   uint32_t hooks_displaced;
   int32_t code_watcher;   // its id; negative: there is none
@@ -108,9 +113,6 @@ void pp_unwatch_code(void);
 // For the pending-call queue, and for the module's exec slot: always 0, never leaves an exception.
 int pp_enter(void* text);  // the code object of the text that loads it; null: it was there
 int pp_leave(void* unused);
-void pp_set_ring_size(uint64_t records);  // event.c
-// Of a callback, in the middle of an event.
-PP_COLD void pp_leave_from_hook(enum pp_leave_cause cause);
 
 // shared_memory.c: the memfd and the private tables. They do not know Python.
 pp_error_report pp_map_memory(void);

@@ -6,7 +6,10 @@
 // pp_self.follows; it costs a few loads an event, and a walk down the stack at a switch. That is from the first event
 // on where the program has the module `greenlet`, else from the one by which this begins: before, nobody can switch.
 // What switches (greenlets.c) comes by here as an event does.
-#include "attach/intarget/event.h"
+#include "attach/intarget/switches.h"
+
+#include "attach/intarget/greenlet_module.h"
+#include "attach/intarget/ring.h"
 
 enum { PP_MAX_WALK = 1 << 16, PP_FIRST_SHIM_OWNER = 3, PP_IS_NEW = 1 };
 
@@ -55,13 +58,11 @@ static int tell_switch(pp_slot* slot, uint64_t* now, unsigned tag, pp_address ro
 }
 
 int pp_follow(pp_slot* slot, unsigned tag, uint64_t* now) {
-  const unsigned begins = 1u << PP_TAG_START | 1u << PP_TAG_RESUME | 1u << PP_TAG_THROW;
-  const unsigned ends = 1u << PP_TAG_RETURN | 1u << PP_TAG_YIELD | 1u << PP_TAG_UNWIND;
   const pp_address frame = real(py_current_frame(slot->thread_state));
   if (!frame) return 1;
   if (pp_unlikely(pp_self.greenlet_code != 0)) pp_note_module(tag, py_code_of(frame));
   const pp_address under = below(frame);
-  const pp_address top = begins >> tag & 1 ? under : frame;
+  const pp_address top = PP_TAG_IS(tag, PP_OF_FRAME | PP_BEGINS) ? under : frame;
   if (pp_unlikely(!slot->root || !top || top != slot->top)) {
     const pp_address root = top ? outermost(top) : frame;
     if (root != slot->root || !top) {
@@ -72,6 +73,6 @@ int pp_follow(pp_slot* slot, unsigned tag, uint64_t* now) {
       slot->root = root;
     }
   }
-  slot->top = ends >> tag & 1 ? under : frame;
+  slot->top = PP_TAG_IS(tag, PP_OF_FRAME | PP_ENDS) ? under : frame;
   return 1;
 }

@@ -8,13 +8,13 @@
 
 #include <vector>
 
-#include "daemon/collect/call_replayer.h"
+#include "daemon/collect/call_sink.h"
 
 namespace ptrace_prof {
 
-class BriefCallFilter final : public CallSink {
+class BriefCallFilter final : public PassingSink {
  public:
-  BriefCallFilter(CallSink& next, Nanos least) : next_(next), least_(least) {}
+  BriefCallFilter(CallSink& next, Nanos least) : PassingSink(next), least_(least) {}
 
   void Begin(Nanos when, FrameId function, CallEntry entry, GeneratorId generator) override {
     Release(when);
@@ -39,7 +39,6 @@ class BriefCallFilter final : public CallSink {
     ReleaseAll();
     next_.Lost(from, to, events);
   }
-  void StepEnded(Nanos when) override { next_.StepEnded(when); }
 
   uint64_t left_out() const { return left_out_; }  // calls
 
@@ -67,7 +66,6 @@ class BriefCallFilter final : public CallSink {
     held_.clear();
   }
 
-  CallSink& next_;
   const Nanos least_;
   std::vector<Held> held_;
   uint64_t left_out_ = 0;

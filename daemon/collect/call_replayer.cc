@@ -19,8 +19,8 @@ CallEntry EntryOf(uint32_t tag) {
   return tag == PP_TAG_RESUME ? CallEntry::kResume : tag == PP_TAG_THROW ? CallEntry::kThrow : CallEntry::kCall;
 }
 
-bool IsBegin(uint32_t tag) { return tag == PP_TAG_START || tag == PP_TAG_RESUME || tag == PP_TAG_THROW; }
-bool IsEnd(uint32_t tag) { return tag == PP_TAG_RETURN || tag == PP_TAG_YIELD || tag == PP_TAG_UNWIND; }
+bool IsBegin(uint32_t tag) { return PP_TAG_IS(tag, PP_OF_FRAME | PP_BEGINS) != 0; }
+bool IsEnd(uint32_t tag) { return PP_TAG_IS(tag, PP_OF_FRAME | PP_ENDS) != 0; }
 
 }  // namespace
 
@@ -55,8 +55,9 @@ void CallReplayer::Start(const ThreadSnapshot& snapshot) {
 void CallReplayer::Feed(std::span<const pp_record> records, const TickMap& ticks, Nanos now) {
   ticks_ = ticks;
   now_ = std::max(now, last_);
-  for (const pp_record& record : records) {
-    switch (record.when_tag & PP_TAG_MASK) {
+  for (size_t at = TakeExtended(records); at < records.size(); ++at) {
+    const pp_record& record = records[at];
+    switch (PP_TAG(record.when_tag)) {
       case PP_TAG_FRAME: pending_.frame = record.value; break;
       case PP_TAG_SELF: pending_.self = record.value; break;
       case PP_TAG_CODE: pending_.method = record.value; break;
@@ -67,19 +68,40 @@ void CallReplayer::Feed(std::span<const pp_record> records, const TickMap& ticks
           below_.push_back(record.value);
         }
         break;
+      case PP_TAG_EXTENDED: at += BeginExtended(record, records.subspan(at + 1)); break;
       default: Settle(); pending_ = {.when_tag = record.when_tag, .value = record.value};
     }
   }
 }
 
+size_t CallReplayer::BeginExtended(const pp_record& head, std::span<const pp_record> next) {
+  if (!extended_.Begin(head)) {
+    ++context_.counts.strange;
+    return 0;
+  }
+  return TakeExtended(next);
+}
+
+// How many of these records are payload.
+size_t CallReplayer::TakeExtended(std::span<const pp_record> next) {
+  if (!extended_.is_open()) {
+    return 0;
+  }
+  const size_t taken = extended_.Take(next);
+  if (!extended_.is_open()) {
+    ++context_.counts.unknown;  // there is no kind as yet
+  }
+  return taken;
+}
+
 Nanos CallReplayer::At(uint64_t when_tag) {
-  last_ = std::clamp(ticks_.ToNanos(when_tag >> PP_TAG_BITS), last_, now_);
+  last_ = std::clamp(ticks_.ToNanos(PP_WHEN(when_tag)), last_, now_);
   return last_;
 }
 
 // Carries out the record that was waiting for what the ones after it say of it.
 void CallReplayer::Settle() {
-  const auto tag = static_cast<uint32_t>(pending_.when_tag & PP_TAG_MASK);
+  const auto tag = PP_TAG(pending_.when_tag);
   if (tag == PP_TAG_NONE) {
     context_.counts.strange += pending_.when_tag != PP_TAG_NONE ? 1 : 0;
     return;
@@ -132,7 +154,7 @@ void CallReplayer::SettleBegin(uint32_t tag, Nanos when) {
     call.generator = tag == PP_TAG_START ? context_.generators.Begin(frame) : context_.generators.Of(frame);
   }
   const RemoteAddr code(pending_.value);
-  const uint64_t ticks = pending_.when_tag >> PP_TAG_BITS;
+  const uint64_t ticks = PP_WHEN(pending_.when_tag);
   const CalledName name = pending_.self != 0 ? context_.names.OfModule(code, RemoteAddr(pending_.self), ticks)
                                              : context_.names.OfCode(code, ticks);
   PushNamed(call, name, EntryOf(tag), when);
@@ -222,7 +244,7 @@ void CallReplayer::BeginC(Nanos when) {
   CalledName name = context_.names.OfCallable({.callable = RemoteAddr(pending_.value),
                                                .method = RemoteAddr(pending_.method),
                                                .owner = RemoteAddr(pending_.self)},
-                                              pending_.when_tag >> PP_TAG_BITS);
+                                              PP_WHEN(pending_.when_tag));
   ++context_.counts.events;
   is_first_ = false;
   if (!stack_.empty()) {
@@ -244,7 +266,7 @@ LeftOutBy CallReplayer::LeftOutWithCaller() {
   if (top != nullptr && top->left_out == kOurOwn) {
     return kOurOwn;
   }
-  const LeftOutBy by = context_.names.OfCode(caller, pending_.when_tag >> PP_TAG_BITS).left_out;
+  const LeftOutBy by = context_.names.OfCode(caller, PP_WHEN(pending_.when_tag)).left_out;
   const bool is_open = top != nullptr && top->kind == Kind::kPython && top->identity == caller.value;
   return by == kShown && !is_open && context_.names.IsExcluded(caller) ? kNoCall : by;
 }

@@ -37,23 +37,12 @@
 #include "attach/base/types.h"
 #include "daemon/collect/call_budget.h"
 #include "daemon/collect/call_names.h"
+#include "daemon/collect/call_sink.h"
+#include "daemon/collect/extended_record.h"
 #include "daemon/collect/generator_ids.h"
 #include "daemon/collect/tick_map.h"
-#include "daemon/trace/call.h"
 
 namespace ptrace_prof {
-
-// Where a thread's calls go. Strictly nested; an End is about the innermost open one.
-class CallSink {
- public:
-  virtual ~CallSink() = default;
-  virtual void Begin(Nanos when, FrameId function, CallEntry entry, GeneratorId generator) = 0;
-  virtual void End(Nanos when, CallExit exit) = 0;
-  // Within the innermost open one. No events: none was lost, the thread waited for room.
-  virtual void Lost(Nanos from, Nanos to, uint64_t events) = 0;
-  // The call that just ended was one of the step function (CallContext).
-  virtual void StepEnded(Nanos /*when*/) {}
-};
 
 // One frame of a thread at the arming stop.
 struct SnapshotFrame {
@@ -65,7 +54,7 @@ struct SnapshotFrame {
 };
 
 struct ThreadSnapshot {
-  uint64_t when = 0;                  // ticks of the target's clock
+  uint64_t when = 0;                  // ticks of the target's clock, as in records
   std::vector<SnapshotFrame> frames;  // root first
   // The last event of the thread while it was unarmed; PP_TAG_NONE = none. Pending: a record of it comes.
   RemoteAddr unarmed_frame;
@@ -98,6 +87,7 @@ struct CallCounts {
   uint64_t too_deep = 0;          // calls beyond the depth that is kept
   uint64_t reconciled = 0;        // events that only told what the snapshot had shown
   uint64_t strange = 0;           // records that make no sense
+  uint64_t unknown = 0;           // extended records of kinds that we do not know
 };
 
 // What the replayers of one process share.
@@ -128,6 +118,7 @@ class CallReplayer {
   void EndOfEvent() {
     Settle();
     pending_ = {};
+    context_.counts.strange += extended_.Drop() ? 1 : 0;
   }
   // No more will come: what is open is cut.
   void Finish(Nanos when);
@@ -158,6 +149,8 @@ class CallReplayer {
     uint64_t caller = 0;
   };
 
+  size_t BeginExtended(const pp_record& head, std::span<const pp_record> next);
+  size_t TakeExtended(std::span<const pp_record> next);
   void Settle();
   void SettleBegin(uint32_t tag, Nanos when);
   void SettleEnd(uint32_t tag, Nanos when);
@@ -193,6 +186,7 @@ class CallReplayer {
   Nanos now_;
   Nanos last_;
   Pending pending_;
+  ExtendedRecord extended_;
   std::vector<Call> stack_;
   uint64_t root_ = 0;                                       // which stack that is; 0: not known
   std::unordered_map<uint64_t, std::vector<Call>> parked_;  // the other ones that are not empty

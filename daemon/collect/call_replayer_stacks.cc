@@ -104,7 +104,7 @@ void CallReplayer::Resync(CallEntry entry, Nanos when) {
   overflow_ = 0;
   while (told > 0) {
     const uint64_t code = below_[--told];
-    const CalledName name = context_.names.OfCode(RemoteAddr(code), pending_.when_tag >> PP_TAG_BITS);
+    const CalledName name = context_.names.OfCode(RemoteAddr(code), PP_WHEN(pending_.when_tag));
     PushNamed({.identity = code}, name, entry, when);
   }
 }

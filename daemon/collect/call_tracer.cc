@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "attach/inject/signal_handlers.h"
-#include "attach/inject/stub_image.h"
 #include "attach/inject/stub_kind.h"
 #include "daemon/collect/module_call.h"
 #include "daemon/collect/patient_open.h"
@@ -137,10 +136,7 @@ Result<void> CallTracer::TryToBringIn(const std::function<bool()>& go_on) {
   boot.lease = clock_.Ticks() + clock_.TicksIn(kEntryPatience);
   boot.longest_hold =
       context_.request.spec().trace().on_full() == v1::ON_FULL_THROTTLE ? clock_.TicksIn(kLongestHold) : 0;
-  const std::string name = ChannelFileName(boot.nonce);
-  std::memcpy(boot.channel_name, name.c_str(), name.size() + 1);
-  const std::span<const std::byte> image = StubImage();
-  PP_ASSIGN_OR_RETURN(StubFile stub, StubFile::Parse({reinterpret_cast<const uint8_t*>(image.data()), image.size()}));
+  PP_ASSIGN_OR_RETURN(StubFile stub, StubFile::Carried());
   stub.Fill(boot);
   PP_ASSIGN_OR_RETURN(injection_,
                       Inject(target_, memory_, stub, {MonotonicNow() + kEntryPatience, go_on, has_started}));
@@ -242,7 +238,7 @@ void CallTracer::AddSnapshot(const ThreadAtArming& at, const std::vector<RingFac
                                                   tid.value, at.frames.size()));
   }
   ThreadSnapshot snapshot;
-  snapshot.when = armed_at_;
+  snapshot.when = PP_AS_WHEN(armed_at_);
   snapshot.frames.reserve(at.frames.size());
   for (auto frame = at.frames.rbegin(); frame != at.frames.rend(); ++frame) {
     snapshot.frames.push_back(DescribeFrame(*frame));
@@ -398,6 +394,7 @@ size_t CallTracer::DrainRing(size_t index, uint64_t waiting, Nanos now) {
   while (left > 0) {
     const size_t count = reader.Drain({records_.data(), std::min(left, records_.size())});
     if (count == 0) {
+      replayer.EndOfEvent();  // what was to come is lost
       break;
     }
     names_.TakeFreed();  // whoever freed an address had told so before the next one there told anything
@@ -491,7 +488,8 @@ void CallTracer::CloseGap(size_t index) {
   if (rings_[index].thread == nullptr || rings_[index].thread->finished || facts.lost == 0) {
     return;
   }
-  const pp_record gap{facts.lost_since << PP_TAG_BITS | PP_TAG_LOST, facts.lost};
+  rings_[index].thread->replayer.EndOfEvent();
+  const pp_record gap{PP_WHEN_TAG(facts.lost_since, PP_TAG_LOST), facts.lost};
   rings_[index].thread->replayer.Feed({&gap, 1}, clock_.Line(), MonotonicNow());
 }
 
@@ -574,7 +572,7 @@ void CallTracer::CountInto(Accounting& accounting) const {
   accounting.ends_of_excluded = counts.ends_of_excluded;
   accounting.calls_without_name = counts.nameless;
   accounting.calls_too_deep = counts.too_deep;
-  accounting.nonsense = counts.strange;
+  accounting.nonsense = counts.strange + counts.unknown;
   accounting.calls_left_out = accounting.events_outside_steps = 0;
   threads_.ForEach([&](const TracedThread& thread) {
     accounting.calls_left_out += thread.filter.left_out();

@@ -5,16 +5,16 @@
 // traced thread; one thread.
 #pragma once
 
-#include "daemon/collect/call_replayer.h"
+#include "daemon/collect/call_sink.h"
 #include "daemon/collect/stack_history.h"
 
 namespace ptrace_prof {
 
-class HistorySink final : public CallSink {
+class HistorySink final : public PassingSink {
  public:
   // `history` may be null.
   HistorySink(CallSink& next, StackTable& stacks, StackHistory* history, ThreadHandle thread)
-      : next_(next), stacks_(stacks), history_(history), thread_(thread) {}
+      : PassingSink(next), stacks_(stacks), history_(history), thread_(thread) {}
 
   void Begin(Nanos when, FrameId function, CallEntry entry, GeneratorId generator) override {
     if (history_ != nullptr) {
@@ -28,8 +28,6 @@ class HistorySink final : public CallSink {
     }
     next_.End(when, exit);
   }
-  void Lost(Nanos from, Nanos to, uint64_t events) override { next_.Lost(from, to, events); }
-  void StepEnded(Nanos when) override { next_.StepEnded(when); }
 
  private:
   static constexpr size_t kMaxStacks = size_t{1} << 21;  // of the table: recursion makes many
@@ -51,7 +49,6 @@ class HistorySink final : public CallSink {
     }
   }
 
-  CallSink& next_;
   StackTable& stacks_;
   StackHistory* const history_;
   const ThreadHandle thread_;

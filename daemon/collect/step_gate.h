@@ -10,15 +10,16 @@
 #include <algorithm>
 #include <vector>
 
-#include "daemon/collect/call_replayer.h"
+#include "daemon/collect/call_sink.h"
 #include "daemon/collect/step_marker.h"
 
 namespace ptrace_prof {
 
-class StepGate final : public CallSink {
+class StepGate final : public PassingSink {
  public:
   // Both must outlive it.
-  StepGate(const StepMarker& steps, CallSink& next) : steps_(steps), next_(next), is_on_(steps.is_on_at_first()) {}
+  StepGate(const StepMarker& steps, CallSink& next)
+      : PassingSink(next), steps_(steps), is_on_(steps.is_on_at_first()) {}
 
   void Begin(Nanos when, FrameId function, CallEntry entry, GeneratorId generator) override {
     CatchUp(when);
@@ -86,7 +87,6 @@ class StepGate final : public CallSink {
   }
 
   const StepMarker& steps_;
-  CallSink& next_;
   bool is_on_;
   size_t obeyed_ = 0;  // turns
   Nanos last_;

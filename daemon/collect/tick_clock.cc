@@ -107,7 +107,7 @@ Nanos TickClock::At(uint64_t ticks) const {
 
 TickMap TickClock::Line() const {
   if (source_ == TickSource::kMonotonic) {
-    return TickMap::Monotonic();
+    return TickMap::Monotonic(last_.time);
   }
   const auto ticks = static_cast<double>(last_.ticks - previous_.ticks);
   const auto nanos = static_cast<double>((last_.time - previous_.time).value);

@@ -3,7 +3,7 @@
 // Between CallReplayer and TraceWriter, both of which outlive it; one thread.
 #pragma once
 
-#include "daemon/collect/call_replayer.h"
+#include "daemon/collect/call_sink.h"
 #include "daemon/collect/step_marker.h"
 #include "daemon/trace/trace_writer.h"
 

@@ -28,6 +28,9 @@ struct PythonVersion {
   static constexpr PythonVersion FromHex(uint32_t hex) {
     return {uint8_t(hex >> 24), uint8_t(hex >> 16), uint8_t(hex >> 8), uint8_t((hex >> 4) & 0xF), uint8_t(hex & 0xF)};
   }
+  constexpr uint32_t hex() const {
+    return uint32_t{major} << 24 | uint32_t{minor} << 16 | uint32_t{micro} << 8 | uint32_t{release_level} << 4 | serial;
+  }
 };
 std::string ToString(const PythonVersion& version);  // "3.14.2", "3.15.0b4"
 

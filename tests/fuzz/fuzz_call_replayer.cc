@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <span>
 #include <vector>
 
+#include "daemon/collect/call_replayer.h"
 #include "daemon/collect/trace_call_sink.h"
 #include "daemon/trace/memory_sink.h"
 #include "daemon/trace/trace_reader.h"
@@ -45,6 +47,11 @@ class Anything : public CalledObjects {
     return frame;
   }
 };
+
+// All that there are, and one that there is not.
+#define PP_TAG_VALUE(with, name, tag, roles) tag,
+constexpr uint32_t kTags[] = {PP_FOR_EACH_TAG(PP_TAG_VALUE, 0) PP_TAG_MASK};
+#undef PP_TAG_VALUE
 
 struct Event {
   bool begins;
@@ -106,7 +113,11 @@ std::vector<pp_record> Records(std::span<const uint8_t> bytes, bool raw) {
     } else {
       now += bytes[2];
       const uint64_t sign = (bytes[3] & 0x80) != 0 ? ~uint64_t{0x7f} : 0;  // small negative numbers, too
-      record = {now << PP_TAG_BITS | (bytes[0] & PP_TAG_MASK), (sign | bytes[3]) ^ (bytes[1] & 1u ? 0 : bytes[1])};
+      record = {PP_WHEN_TAG(now, kTags[bytes[0] % std::size(kTags)]),
+                (sign | bytes[3]) ^ (bytes[1] & 1u ? 0 : bytes[1])};
+      if (PP_TAG(record.when_tag) == PP_TAG_EXTENDED) {
+        record.value = PP_EXTENDED(bytes[1], bytes[3] % (PP_MAX_UNITS + 2), 0);
+      }
     }
     records.push_back(record);
   }

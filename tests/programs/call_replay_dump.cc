@@ -8,6 +8,7 @@
 
 #include <iostream>
 #include <map>
+#include <string_view>
 #include <vector>
 
 #include "daemon/collect/call_replayer.h"
@@ -67,6 +68,13 @@ class Printer : public CallSink {
   int depth_ = 0;
 };
 
+uint64_t TagOf(std::string_view name) {
+#define PP_NAMED_TAG(with, name, tag, roles) {#name, tag},
+  static const std::map<std::string_view, uint64_t> kTags{PP_FOR_EACH_TAG(PP_NAMED_TAG, 0)};
+#undef PP_NAMED_TAG
+  return kTags.at(name);
+}
+
 int Replay() {
   StackTable stacks;
   Names objects;
@@ -74,7 +82,13 @@ int Replay() {
   std::vector<pp_record> records;
   for (std::string word; std::cin >> word;) {
     uint64_t first = 0;
-    std::cin >> first;
+    if (word == "record") {
+      std::string tag;
+      std::cin >> tag;
+      first = TagOf(tag);
+    } else {
+      std::cin >> first;
+    }
     if (word == "name") {
       std::cin >> objects.names[first];
       continue;
@@ -84,7 +98,7 @@ int Replay() {
     if (word == "frame") {
       snapshot.frames.push_back({RemoteAddr(first), RemoteAddr(second)});
     } else {
-      records.push_back({(records.size() + 1) << PP_TAG_BITS | first, second});
+      records.push_back({PP_WHEN_TAG(records.size() + 1, first), second});
     }
   }
   CallNames names(stacks, objects);

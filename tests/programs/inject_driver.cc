@@ -132,8 +132,6 @@ Result<void> Once(const Wishes& wishes, RemoteMemory& memory, StubFile& stub, Sc
   boot.ring_records = kRecords;
   boot.clock = PP_CLOCK_MONOTONIC;
   boot.lease = LeaseFromNow(wishes.timeout);
-  const std::string name = ChannelFileName(boot.nonce);
-  std::memcpy(boot.channel_name, name.c_str(), name.size() + 1);
   stub.Fill(boot);
   const Nanos deadline = MonotonicNow() + wishes.timeout;
   PP_ASSIGN_OR_RETURN(Injection injection, Inject(target, memory, stub, {deadline, {}}));

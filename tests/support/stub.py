@@ -20,12 +20,20 @@ def _names_in_boot_block():
         yield re.findall(r"\bX\((\w+)\)", text[text.index("\n"):text.index("\n\n")])
 
 
+def tags():
+    """What kinds of records there are, by their numbers, and how many bits such a number has."""
+    header = (ROOT / "attach/abi/record.h").read_text()
+    found = re.findall(r"\bX\(with, (\w+), (\d+),", header)
+    return {int(tag): name for name, tag in found}, int(re.search(r"PP_TAG_BITS (\d+)u", header).group(1))
+
+
 def environment():
     """For the start of the target."""
     functions, offsets = _names_in_boot_block()
+    names, tag_bits = tags()
     version = re.search(r"PP_ABI_VERSION (\d+)", (ROOT / "attach/abi/abi.h").read_text()).group(1)
     given = {"image": base64.b64encode(STUB.read_bytes()).decode(), "functions": functions, "offsets": offsets,
-             "abi_version": int(version)}
+             "abi_version": int(version), "tags": names, "tag_bits": tag_bits}
     return {"PP_STUB_TEST": base64.b64encode(zlib.compress(json.dumps(given).encode())).decode()}
 
 

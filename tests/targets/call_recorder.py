@@ -8,7 +8,6 @@ import dis
 import json
 import threading
 
-_TAGS = dict(START=1, RESUME=2, THROW=3, RETURN=4, YIELD=5, UNWIND=6, C_CALL=7, C_RETURN=8, C_RAISE=9, FRAME=10, CODE=12)
 _HOW = dict(START="call", RESUME="resume", THROW="throw", RETURN="return", YIELD="yield", UNWIND="unwind",
             C_RETURN="return", C_RAISE="unwind")
 _SUSPENDS = 0x20 | 0x80 | 0x200  # CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR
@@ -54,10 +53,10 @@ class _Recording:
 
     def rec_event(self, tag, frame):
         code, depth = frame.f_code, len(_rec_frames(frame))
-        self.records.append([_TAGS[tag], _name(code, code.co_name)])
+        self.records.append([tag, _name(code, code.co_name)])
         generator = 0
         if code.co_flags & _SUSPENDS:
-            self.records.append([_TAGS["FRAME"], _name(frame, "")])
+            self.records.append(["FRAME", _name(frame, "")])
             if tag in ("START", "RESUME", "THROW"):
                 generator = self._rec_generator(tag, frame)
         if tag in ("START", "RESUME", "THROW"):
@@ -70,10 +69,10 @@ class _Recording:
             return
         name = getattr(callable_, "__name__", type(callable_).__name__)
         depth = len(_rec_frames(frame))
-        self.records.append([_TAGS[tag], _name(callable_, name)])
+        self.records.append([tag, _name(callable_, name)])
         if tag == "C_CALL":
             if not isinstance(callable_, type):
-                self.records.append([_TAGS["CODE"], _name(name, name)])
+                self.records.append(["CODE", _name(name, name)])
             self.expected.append(["begin", depth, name, "c", 0])
         else:
             self.expected.append(["end", depth, name, _HOW[tag]])

@@ -8,7 +8,7 @@ import traceback
 
 import stub_corpus
 from stub_checks_events import EVENT_TAGS, TID, assert_same
-from stub_collector import HOLDS, LEASE, LEASE_AT, LEFT, PAGE, TAGS, TAIL, Capture, descriptors
+from stub_collector import HOLDS, LEASE, LEASE_AT, LEFT, PAGE, TAGS, TAG_BITS, TAG_MASK, TAIL, Capture, descriptors
 
 RECORDS = 256
 MONOTONIC = 1  # pp_clock: nanoseconds
@@ -91,7 +91,7 @@ def _beside(capture, index, what):
 def _parse(output):
     data = os.pread(output, 1 << 24, 0)
     os.close(output)
-    return [(when >> 5, TAGS[when & 31], value) for when, value in struct.iter_unpack("<QQ", data)]
+    return [(when >> TAG_BITS, TAGS[when & TAG_MASK], value) for when, value in struct.iter_unpack("<QQ", data)]
 
 
 def _waiting(stub, what):

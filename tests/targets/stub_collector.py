@@ -21,9 +21,9 @@ GIVEN = json.loads(zlib.decompress(base64.b64decode(os.environ["PP_STUB_TEST"]))
 MAGIC = struct.pack("<2Q", 0x626f6f7470747261, 0x63652d70726f6600)
 PAGE = 4096
 ABSENT = 0xFFFFFFFF
-TAGS = ("NONE", "START", "RESUME", "THROW", "RETURN", "YIELD", "UNWIND", "C_CALL", "C_RETURN", "C_RAISE", "FRAME",
-        "SELF", "CODE", "LOST", "LOST_END", "CALLER",
-        "SWITCH", "BELOW", "LEAVES")
+TAG_BITS = GIVEN.get("tag_bits", 0)
+TAG_MASK = (1 << TAG_BITS) - 1
+TAGS = {int(tag): name for tag, name in GIVEN.get("tags", {}).items()}
 READY, LEFT, FAILED = 1, 2, 3
 LIVE, ENDED = 2, 3
 PROFILER_PRESENT = 1
@@ -298,7 +298,7 @@ class Capture:
             place = self.place(index, at)
             if place is not None:
                 when, value = struct.unpack_from("<QQ", memory or self.memory, base + 16 * place)
-                found.append((when >> 5, TAGS[when & 31], value))
+                found.append((when >> TAG_BITS, TAGS[when & TAG_MASK], value))
         return found
 
     def place(self, index, at):

@@ -5,6 +5,7 @@ add_executable(attach_inject_test
   unit/attach_inject_gpu_arena_test.cc
   unit/attach_inject_left_texts_test.cc
   unit/attach_inject_queued_call_test.cc
+  unit/attach_inject_resident_stub_test.cc
   unit/attach_inject_run_call_test.cc
   unit/attach_inject_script_files_test.cc
   unit/attach_inject_script_threads_test.cc

@@ -10,7 +10,7 @@
 
 #include "attach/inject/gpu_arena.h"
 #include "attach/inject/gpu_failure.h"
-#include "attach/inject/gpu_shim_file.h"
+#include "attach/inject/stub_file.h"
 
 namespace ptrace_prof {
 namespace {

@@ -29,6 +29,7 @@ TEST(StubFile, IsCarriedByOurProgramAndToldItsPart) {
   stub.value().Fill(boot);
   EXPECT_EQ(stub.value().boot().nonce, boot.nonce);
   EXPECT_EQ(stub.value().boot().busy, 0U);
+  EXPECT_STREQ(stub.value().boot().channel_name, "ptrace-prof-ring.0123456789abcdef");
   EXPECT_EQ(stub.value().boot().abi_version, PP_ABI_VERSION);
   const Result<StubFile> again = StubFile::Parse(stub.value().bytes());
   ASSERT_TRUE(again.has_value());
@@ -48,7 +49,9 @@ TEST(StubFile, HasExactlyOneBootBlockOfOurVersion) {
 }
 
 TEST(StubFile, NamesFitIntoTheBlock) {
-  EXPECT_LT(ChannelFileName(UINT64_MAX).size(), sizeof(pp_boot::channel_name));
+  for (const StubKind* kind : {&kTracerStub, &kGpuShim}) {
+    EXPECT_LT(StubMemoryName(*kind, UINT64_MAX).size(), sizeof(pp_boot_head::memory_name));
+  }
   EXPECT_NE(StubFileName(kTracerStub, 1), StubFileName(kTracerStub, 2));
 }
 

@@ -11,14 +11,14 @@ namespace ptrace_prof {
 namespace {
 
 TEST(StubImage, IsAnElfFileWithABootBlockOfThisVersion) {
-  const std::span<const std::byte> image = StubImage();
+  const std::span<const uint8_t> image = TracerStubImage();
   ASSERT_GT(image.size(), sizeof(pp_boot));
   EXPECT_EQ(std::memcmp(image.data(),
                         "\x7f"
                         "ELF",
                         4),
             0);
-  const auto at = FindBootBlock(kTracerStub, {reinterpret_cast<const uint8_t*>(image.data()), image.size()});
+  const auto at = FindBootBlock(kTracerStub, image);
   ASSERT_TRUE(at.has_value());
   ASSERT_LE(at.value() + sizeof(pp_boot), image.size());
   EXPECT_EQ(at.value() % alignof(pp_boot), 0u);
@@ -31,9 +31,9 @@ TEST(StubImage, IsAnElfFileWithABootBlockOfThisVersion) {
 }
 
 TEST(StubImage, ExportsTheInitFunctionOfItsModule) {
-  const std::span<const std::byte> image = StubImage();
+  const std::span<const uint8_t> image = TracerStubImage();
   const std::string text(reinterpret_cast<const char*>(image.data()), image.size());
-  EXPECT_NE(text.find("PyInit_" + std::string(kStubModule)), std::string::npos);
+  EXPECT_NE(text.find("PyInit_" + std::string(kTracerStub.module)), std::string::npos);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 # The stub's own code, in an ordinary program: without what stands in for libc in the target.
-set(PP_STUB_SOURCES boot_block capture event event_cost freed_code greenlets method_owner module monitoring profile switches sealed_file
-  shared_memory)
+set(PP_STUB_SOURCES boot_block call_event capture clock event event_cost freed_code greenlet_module greenlets leave module monitoring
+  profile ring sealed_file shared_memory state switches)
 list(TRANSFORM PP_STUB_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/attach/intarget/)
 list(TRANSFORM PP_STUB_SOURCES APPEND .c)
 add_library(attach_intarget_objects OBJECT ${PP_STUB_SOURCES} unit/attach_intarget_event_target.c)

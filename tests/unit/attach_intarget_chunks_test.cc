@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <array>
 #include <deque>
 #include <optional>
 #include <random>
@@ -19,8 +20,8 @@ constexpr uint64_t kMostUnused = 5;  // in a chunk: what an event needs besides 
 
 class ChunksTest : public ::testing::Test {
  protected:
-  ChunksTest() {
-    event_target_set_records(kRecords);
+  explicit ChunksTest(uint32_t ring = kRecords) {
+    event_target_set_records(ring);
     const auto map = [](size_t size) {
       return ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     };
@@ -30,7 +31,7 @@ class ChunksTest : public ::testing::Test {
     static_cast<pp_private*>(tables_)->armed = 1;
     event_target_enter_frame(0x7f0000001000);
     ring_ = reinterpret_cast<pp_ring*>(channel_ + PP_RING_OFFSET(0));
-    reader_.emplace(ring_, reinterpret_cast<pp_record*>(channel_ + PP_RECORDS_OFFSET(1, kRecords, 0)), kRecords);
+    reader_.emplace(ring_, reinterpret_cast<pp_record*>(channel_ + PP_RECORDS_OFFSET(1, ring, 0)), ring);
   }
   ~ChunksTest() override {
     event_target_be_generator(0);
@@ -48,12 +49,28 @@ class ChunksTest : public ::testing::Test {
     }
   }
 
+  void MakeExtended(unsigned units) {
+    std::array<pp_unit, PP_MAX_UNITS> payload;
+    for (unsigned i = 0; i < units; ++i) {
+      payload[i] = {{next_unit_, ~next_unit_}};
+      ++next_unit_;
+    }
+    event_target_extended(PP_EXTENDED(7, units, next_unit_), payload.data());
+    made_.push_back(kExtended + units);
+  }
+
   // Reads up to so many records and compares them with what was made, gaps included.
   size_t Read(size_t most) {
     std::vector<pp_record> records(most);
     const size_t count = reader_->Drain(records);
     for (size_t i = 0; i < count; ++i) {
-      const uint64_t tag = records[i].when_tag & PP_TAG_MASK, when = records[i].when_tag >> PP_TAG_BITS;
+      if (units_left_ > 0) {
+        EXPECT_EQ(records[i].when_tag, unit_++);
+        EXPECT_EQ(records[i].value, ~records[i].when_tag);
+        --units_left_;
+        continue;
+      }
+      const uint64_t tag = PP_TAG(records[i].when_tag), when = PP_WHEN(records[i].when_tag);
       EXPECT_GE(when, last_);
       last_ = when;
       if (tag == PP_TAG_LOST) {
@@ -65,8 +82,14 @@ class ChunksTest : public ::testing::Test {
         }
       } else if (tag != PP_TAG_LOST_END) {
         EXPECT_FALSE(made_.empty());
-        EXPECT_EQ(tag, made_.empty() ? 0 : made_.front()) << "record " << read_ + i;
+        const uint64_t made = made_.empty() ? 0 : made_.front();
+        EXPECT_EQ(tag, made >= kExtended ? uint64_t{PP_TAG_EXTENDED} : made) << "record " << read_ + i;
         made_.pop_front();
+        if (made >= kExtended) {
+          units_left_ = PP_EXTENDED_UNITS(records[i].value);
+          unit_ = PP_EXTENDED_WORD(records[i].value) - units_left_;
+          EXPECT_EQ(units_left_, made - kExtended);
+        }
       }
     }
     read_ += count;
@@ -77,7 +100,11 @@ class ChunksTest : public ::testing::Test {
   void* tables_ = nullptr;
   pp_ring* ring_ = nullptr;
   std::optional<RingReader> reader_;
+  static constexpr unsigned kExtended = 1000;  // in made_, and so many units
   std::deque<unsigned> made_;
+  uint64_t next_unit_ = 1;
+  uint64_t units_left_ = 0;  // of an extended record that is being read
+  uint64_t unit_ = 0;        // the next one of it
   uint64_t last_ = 0;
   uint64_t read_ = 0;
 };
@@ -126,7 +153,11 @@ TEST_F(ChunksTest, EverythingComesOutAsItWentIn) {
   for (int round = 0; round < 2'000; ++round) {
     const auto events = random() % (round % 500 < 450 ? 1'000 : 60'000);
     for (uint32_t i = 0; i < events; ++i) {
-      Make(random() % 2 == 0 ? PP_TAG_START : PP_TAG_RETURN, random() % 4 == 0);
+      if (random() % 64 == 0) {
+        MakeExtended(random() % (PP_MAX_UNITS + 1));
+      } else {
+        Make(random() % 2 == 0 ? PP_TAG_START : PP_TAG_RETURN, random() % 4 == 0);
+      }
     }
     if (random() % 16 == 0) {
       event_target_forget_thread();
@@ -146,6 +177,36 @@ TEST_F(ChunksTest, EverythingComesOutAsItWentIn) {
   EXPECT_EQ(reader_->skipped(), 0U);
   EXPECT_GT(ring_->lost_total, 0U);
   EXPECT_GT(ring_->head, 10 * kRecords);
+}
+
+// A ring that is not in chunks, in which they go over its end; and one that tells of more than may be is none.
+class SmallRingTest : public ChunksTest {
+ protected:
+  SmallRingTest() : ChunksTest(PP_MIN_RING_RECORDS) {}
+};
+
+TEST_F(SmallRingTest, ExtendedRecordsComeOutAsTheyWentIn) {
+  std::mt19937 random(4711);
+  for (int round = 0; round < 20'000; ++round) {
+    for (uint32_t i = random() % 30; i > 0; --i) {
+      if (random() % 4 == 0) {
+        MakeExtended(random() % (PP_MAX_UNITS + 1));
+      } else {
+        Make(PP_TAG_START, random() % 2 == 0);
+      }
+      ASSERT_LE(reader_->Waiting(), PP_MIN_RING_RECORDS);
+    }
+    const uint64_t head = ring_->head;
+    event_target_extended(PP_EXTENDED(7, PP_MAX_UNITS + 1, 0), nullptr);
+    ASSERT_EQ(ring_->head, head);
+    for (uint32_t i = random() % 4; i > 0; --i) {
+      Read(1 + random() % 100);
+    }
+    ASSERT_FALSE(HasFailure());
+  }
+  EXPECT_EQ(reader_->skipped(), 0U);
+  EXPECT_GT(ring_->lost_total, 1'000U);
+  EXPECT_GT(ring_->head, 1000 * PP_MIN_RING_RECORDS);
 }
 
 }  // namespace

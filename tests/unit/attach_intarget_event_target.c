@@ -50,3 +50,8 @@ void event_target_event(unsigned tag) {
   if (is_plain && pp_frame_quickly(thread, tag, (pp_address)code)) return;
   if (pp_is_recording(thread, tag)) pp_frame_event(thread, tag, (pp_address)code);
 }
+
+void event_target_extended(uint64_t what, const pp_unit* payload) {
+  const pp_address thread = py_thread_state();
+  if (pp_is_recording(thread, PP_TAG_EXTENDED)) pp_record_extended(thread, what, payload);
+}

@@ -20,6 +20,8 @@ void event_target_enter_frame(uint64_t frame);
 void event_target_be_generator(int is_generator);
 // What a callback does with an event of that frame.
 void event_target_event(unsigned tag);
+// What tells of more than fits into a record does so.
+void event_target_extended(uint64_t what, const pp_unit* payload);
 uint64_t event_target_records(void);  // of the ring
 void event_target_set_records(uint64_t count);
 // As if another thread had been at its thread state: its next event looks for its ring anew.

@@ -125,11 +125,11 @@ TEST_F(WaitingTest, RoomEndsIt) {
   EXPECT_EQ(ring().holds, 1U);
   EXPECT_EQ(ring().lost_total, 0U);
   EXPECT_EQ(ring().head, head + 3);
-  EXPECT_EQ(record(head).when_tag & PP_TAG_MASK, PP_TAG_LOST);
+  EXPECT_EQ(PP_TAG(record(head).when_tag), PP_TAG_LOST);
   EXPECT_EQ(record(head).value, 0U);
-  EXPECT_EQ(record(head + 1).when_tag & PP_TAG_MASK, PP_TAG_LOST_END);
-  EXPECT_EQ(record(head + 2).when_tag & PP_TAG_MASK, PP_TAG_START);
-  EXPECT_EQ((record(head + 1).when_tag >> PP_TAG_BITS) - (record(head).when_tag >> PP_TAG_BITS), ring().held_time);
+  EXPECT_EQ(PP_TAG(record(head + 1).when_tag), PP_TAG_LOST_END);
+  EXPECT_EQ(PP_TAG(record(head + 2).when_tag), PP_TAG_START);
+  EXPECT_EQ(PP_WHEN(record(head + 1).when_tag) - PP_WHEN(record(head).when_tag), ring().held_time);
 }
 
 TEST_F(WaitingTest, TimeEndsIt) {

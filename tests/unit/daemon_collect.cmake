@@ -2,6 +2,7 @@ add_executable(daemon_collect_test
   unit/daemon_collect_call_budget_test.cc
   unit/daemon_collect_call_filter_test.cc
   unit/daemon_collect_call_names_test.cc
+  unit/daemon_collect_call_replayer_extended_test.cc
   unit/daemon_collect_call_replayer_stacks_test.cc
   unit/daemon_collect_call_replayer_test.cc
   unit/daemon_collect_call_window_test.cc

@@ -111,9 +111,9 @@ class CallReplayerTest : public testing::Test {
     std::vector<pp_record> records;
     int64_t at = 0;
     for (const Said& one : said) {
-      const bool note = one.tag >= PP_TAG_FRAME && one.tag <= PP_TAG_CODE;
+      const bool note = PP_TAG_IS(one.tag, PP_SAYS_MORE) != 0;
       at = one.when >= 0 ? one.when : at + (note ? 0 : 1);
-      records.push_back({static_cast<uint64_t>(at) << PP_TAG_BITS | one.tag, one.value});
+      records.push_back({PP_WHEN_TAG(at, one.tag), one.value});
     }
     return ReplayRecords(records, snapshot, piece);
   }

@@ -192,7 +192,7 @@ class Excluding : public CallReplayerTest {
     uint64_t at = 0;
     for (const Said& one : said) {
       at += one.tag >= PP_TAG_FRAME && one.tag <= PP_TAG_CODE ? 0 : 1;
-      records.push_back({at << PP_TAG_BITS | one.tag, one.value});
+      records.push_back({PP_WHEN_TAG(at, one.tag), one.value});
     }
     replayer.Feed(records, TickMap::Monotonic(), Nanos(1'000'000));
     replayer.Finish(Nanos(1'000'000));
@@ -381,10 +381,10 @@ TEST_F(CallReplayerTest, DeepRecursionIsBounded) {
   std::vector<pp_record> records;
   constexpr uint64_t kDepth = 3'000'000;
   for (uint64_t i = 0; i < kDepth; ++i) {
-    records.push_back({i << PP_TAG_BITS | PP_TAG_START, 'f'});
+    records.push_back({PP_WHEN_TAG(i, PP_TAG_START), 'f'});
   }
   for (uint64_t i = 0; i < kDepth; ++i) {
-    records.push_back({(kDepth + i) << PP_TAG_BITS | PP_TAG_RETURN, 'f'});
+    records.push_back({PP_WHEN_TAG(kDepth + i, PP_TAG_RETURN), 'f'});
   }
   class Counter : public CallSink {
    public:
@@ -409,7 +409,7 @@ TEST_F(CallReplayerTest, NonsenseNests) {
     std::vector<pp_record> records;
     for (int i = 0; i < 300; ++i) {
       const uint64_t when = random() % (round % 3 == 0 ? UINT64_MAX : 2000);
-      records.push_back({when << PP_TAG_BITS | random() % 16, random() % 20 == 0 ? random() : 'a' + random() % 5});
+      records.push_back({PP_WHEN_TAG(when, random() % 32), random() % 20 == 0 ? random() : 'a' + random() % 5});
     }
     ReplayRecords(records, round % 2 == 0 ? Standing("abcab", round % 4 == 0) : ThreadSnapshot{}, 1 + random() % 50);
   }

@@ -30,6 +30,21 @@ TEST(TickClock, ItsLineSaysTheSame) {
   EXPECT_EQ(TickClock(TickSource::kMonotonic).Line().ToNanos(12'345), Nanos(12'345));
 }
 
+TEST(TickClock, TimesOfRecordsAreTheNearestToItsAnchors) {
+  constexpr uint64_t kOfRecord = UINT64_MAX >> PP_TAG_BITS;  // the largest one: what comes after it is 0
+  TickClock clock(TickSource::kCounter);
+  clock.AddAnchor({kOfRecord - 1'000, Nanos(500'000)});
+  clock.AddAnchor({kOfRecord + 1'001, Nanos(501'001)});
+  for (const uint64_t ticks : {kOfRecord - 3'000, kOfRecord, kOfRecord + 1, kOfRecord + 5'000}) {
+    EXPECT_NEAR(static_cast<double>(clock.Line().ToNanos(PP_AS_WHEN(ticks)).value),
+                static_cast<double>(clock.At(ticks).value), 2);
+  }
+  const Nanos late(int64_t{10} * 366 * 86'400 * 1'000'000'000);  // a machine that has been up for ten years
+  const TickMap line = TickMap::Monotonic(late);
+  EXPECT_EQ(line.ToNanos(PP_AS_WHEN(late.value + 7)), late + Nanos(7));
+  EXPECT_EQ(line.ToNanos(PP_AS_WHEN(late.value - 7)), late - Nanos(7));
+}
+
 TEST(TickClock, StaysContinuousWhenTheRateChanges) {
   TickClock clock(TickSource::kCounter);
   clock.AddAnchor({1'000, Nanos(1'000)});

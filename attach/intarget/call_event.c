@@ -1,7 +1,7 @@
 // The way of a C_CALL into the ring, with what tells the name of something that is called and is not Python code, while
 // it is alive: objects that carry a C function come and go, most of all where it is called by super(). At the first
 // call of a method in a ring, and at all calls of slots, of __new__ and of instances.
-#include "attach/intarget/event.h"
+#include "attach/intarget/call_event.h"
 
 typedef struct pp_called {
   uint64_t method;       // PyMethodDef or wrapperbase; 0: it has none
