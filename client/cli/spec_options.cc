@@ -13,9 +13,9 @@ namespace {
 
 const char* GroupOf(v1::Option::Modes modes) {
   switch (modes) {
-    case v1::Option::CALLS: return "Of calls (--mode trace or auto)";
-    case v1::Option::SAMPLES: return "Of samples (--mode sample or auto)";
-    case v1::Option::SAMPLES_ONLY: return "Of samples (--mode sample or auto)";
+    case v1::Option::CALLS: return "Tracing calls (--mode trace or auto)";
+    case v1::Option::SAMPLES:
+    case v1::Option::SAMPLES_ONLY: return "Sampling (--mode sample or auto)";
     default: return "Options";
   }
 }
@@ -37,7 +37,9 @@ void SpecOptions::Declare(CLI::App& app, bool (*is_wanted)(const OptionRow&)) {
     // One flag may be of two fields: of which one is for the mode to say.
     CLI::Option* known = app.get_option_no_throw(std::string(row.long_flag()));
     if (known != nullptr) {
-      known->description(fmt::format("{}; {}: {}", known->get_description(), GroupOf(row.option.modes()), row.option.help()))
+      known
+          ->description(
+              fmt::format("{}. {}: {}", known->get_description(), GroupOf(row.option.modes()), row.option.help()))
           ->group("Options");
       const auto same = std::ranges::find(declared_, known, &Declared::option);
       declared_.push_back({.row = &row, .option = same->option});
@@ -84,8 +86,8 @@ bool SpecOptions::IsGiven(const Declared& one) {
 }
 
 bool SpecOptions::Says(std::string_view path) const {
-  return std::ranges::any_of(
-      declared_, [&](const Declared& one) { return IsPartOf(one.row->path, path) && IsGiven(one); });
+  return std::ranges::any_of(declared_,
+                             [&](const Declared& one) { return IsPartOf(one.row->path, path) && IsGiven(one); });
 }
 
 // A whole and a part of it: which of them is meant?
@@ -95,8 +97,8 @@ Result<void> SpecOptions::CheckParts() const {
       if (&whole != &part && whole.row != part.row && IsPartOf(part.row->path, whole.row->path) && IsGiven(whole) &&
           IsGiven(part)) {
         return Error{Code::kInvalidArgument,
-                     fmt::format("{} says all of it, and {} is given, too",
-                                 NameOf(*whole.row, SpecDoor::kCommandLine), NameOf(*part.row, SpecDoor::kCommandLine)),
+                     fmt::format("{} says all of it, and {} is given, too", NameOf(*whole.row, SpecDoor::kCommandLine),
+                                 NameOf(*part.row, SpecDoor::kCommandLine)),
                      "leave one of them out"};
       }
     }
@@ -108,8 +110,7 @@ Result<v1::CaptureSpec> SpecOptions::Read() const {
   PP_RETURN_IF_ERROR(CheckParts());
   v1::CaptureSpec spec;
   for (const Declared& one : declared_) {
-    const bool is_shared =
-        std::ranges::count(declared_, one.option, &Declared::option) > 1 && one.option != nullptr;
+    const bool is_shared = std::ranges::count(declared_, one.option, &Declared::option) > 1 && one.option != nullptr;
     if (!IsGiven(one) || (is_shared && !GoesWith(one.row->option.modes(), spec.mode()))) {
       continue;
     }
@@ -122,11 +123,11 @@ Result<v1::CaptureSpec> SpecOptions::Read() const {
     }
     const bool is_short = one.option != nullptr && one.option->count() == 0;
     const Declared& written = *std::ranges::find(declared_, one.option, &Declared::option);
-    const std::string& text = IsSwitch(*one.row)                 ? "true"
-                              : is_short                         ? one.row->option.short_means()
-                              : one.option == nullptr            ? one.text
-                              : written.text.empty() ? one.row->option.alone()
-                                                     : written.text;
+    const std::string& text = IsSwitch(*one.row)      ? "true"
+                              : is_short              ? one.row->option.short_means()
+                              : one.option == nullptr ? one.text
+                              : written.text.empty()  ? one.row->option.alone()
+                                                      : written.text;
     PP_RETURN_IF_ERROR(SetOption(*one.row, text, &spec));
   }
   PP_RETURN_IF_ERROR(CheckSpec(spec, SpecDoor::kCommandLine));

@@ -70,7 +70,14 @@ void TopModel::SetScope(std::optional<TopScope> scope) {
 }
 
 void TopModel::TogglePause() {
-  frozen_ = paused() ? nullptr : std::make_unique<Sums>(live_);
+  if (paused()) {
+    frozen_ = nullptr;
+  } else {
+    auto frozen = std::make_unique<Sums>(live_);
+    frozen->live_threads = live_threads();
+    frozen->stopped_threads = stopped_threads();
+    frozen_ = std::move(frozen);
+  }
   Changed();
 }
 
@@ -132,14 +139,18 @@ bool TopModel::Enter() {
   return true;
 }
 
+size_t TopModel::CountThreads(bool (*is_one)(const TopThread&)) const {
+  return static_cast<size_t>(std::ranges::count_if(names_.threads(), is_one));
+}
+
 size_t TopModel::live_threads() const {
-  return static_cast<size_t>(std::count_if(names_.threads().begin(), names_.threads().end(),
-                                           [](const TopThread& one) { return one.state != ThreadState::kUnknown; }));
+  return paused() ? frozen_->live_threads
+                  : CountThreads([](const TopThread& one) { return one.state != ThreadState::kUnknown; });
 }
 
 size_t TopModel::stopped_threads() const {
-  return static_cast<size_t>(std::ranges::count_if(
-      names_.threads(), [](const TopThread& one) { return one.state == ThreadState::kJobStopped; }));
+  return paused() ? frozen_->stopped_threads
+                  : CountThreads([](const TopThread& one) { return one.state == ThreadState::kJobStopped; });
 }
 
 std::map<int32_t, TopCell> TopModel::LinesOf(const std::string& file) const {

@@ -58,10 +58,13 @@ class TopModel {
   struct Sums {
     TopTally window;
     TopTally start;
+    size_t live_threads = 0;  // of the frozen ones; of the live ones they are counted anew
+    size_t stopped_threads = 0;
   };
 
   void Changed() { rows_.reset(); }
   void ReuseThreads();
+  size_t CountThreads(bool (*is_one)(const TopThread&)) const;
 
   const Nanos window_length_;
   TopNames names_;

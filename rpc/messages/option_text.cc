@@ -37,21 +37,24 @@ Result<void> SetSwitch(const OptionRow& row, std::string_view text, Message* hol
   return {};
 }
 
+// "main, all or none"
+std::string Listed(const std::vector<std::string>& words) {
+  std::string text = words.front();
+  for (size_t i = 1; i < words.size(); ++i) {
+    text += (i + 1 < words.size() ? ", " : " or ") + words[i];
+  }
+  return text;
+}
+
 Result<void> SetChoice(const OptionRow& row, std::string_view text, Message* holder) {
-  std::string words;
   for (int i = 0; i < row.field().enum_type()->value_count(); ++i) {
     const auto& value = *row.field().enum_type()->value(i);
-    if (value.number() == 0) {
-      continue;
-    }
-    const std::string word = ChoiceName(value);
-    if (word == text) {
+    if (value.number() != 0 && ChoiceName(value) == text) {
       holder->GetReflection()->SetEnumValue(holder, &row.field(), value.number());
       return {};
     }
-    words += (words.empty() ? "" : ", ") + word;
   }
-  return Invalid(row, text, "one of its values", "write one of: " + words);
+  return Invalid(row, text, "one of its values", "write " + Listed(ChoicesOf(row)));
 }
 
 Result<void> SetCount(const OptionRow& row, std::string_view text, Message* holder) {

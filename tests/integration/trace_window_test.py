@@ -208,7 +208,7 @@ class TraceWindow(case.Case):
         for options, named in ((("--mode", "trace", "--steps", "0"), "--steps: '0'"),
                                (("--mode", "trace", "--steps=-1"), "--steps: '-1'"),
                                (("--mode", "trace", "--warmup", "1"), "--active is missing"),
-                               (("--mode", "trace", "--active", "1", "--steps", "1"), "--steps and a schedule"),
+                               (("--mode", "trace", "--active", "1", "--steps", "1"), "--steps and --schedule"),
                                (("--mode", "trace", "--on-full", "block"), "'block'"),
                                (("--on-full", "throttle"), "--on-full goes with --mode trace"),
                                (("--steps", "1"), "--steps goes with --mode trace"),

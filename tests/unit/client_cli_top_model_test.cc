@@ -160,6 +160,18 @@ TEST(TopModel, PausedIsFrozenButLosesNothing) {
   EXPECT_EQ(Texts(model), (Lines{"main 2/20", "step 12/12", "load 6/6"}));
 }
 
+TEST(TopModel, CountsThreadsAsTheyWereWhenItWasPaused) {
+  TopModel model(Nanos::FromSeconds(5));
+  model.Add(BatchMaker(0, 1).Thread(71, 71, "MainThread").Stack("main:11", 4));
+  model.TogglePause();
+  model.Add(BatchMaker(1, 2).Thread(71, 72, "later", ThreadState::kJobStopped));
+  EXPECT_EQ(model.live_threads(), 1U);
+  EXPECT_EQ(model.stopped_threads(), 0U);
+  model.TogglePause();
+  EXPECT_EQ(model.live_threads(), 2U);
+  EXPECT_EQ(model.stopped_threads(), 1U);
+}
+
 TEST(TopModel, ThreadsAndTheirFunctions) {
   TopModel model(Nanos::FromSeconds(5));
   model.Add(BatchMaker(0, 1)
