@@ -14,6 +14,7 @@ constexpr uint64_t Accounting::*kCounts[] = {
     &Accounting::late,
     &Accounting::missed,
     &Accounting::lost,
+    &Accounting::state_unknown,
     &Accounting::stale_code,
     &Accounting::stops,
     &Accounting::refused_stops,
@@ -31,6 +32,7 @@ constexpr uint64_t Accounting::*kCounts[] = {
     &Accounting::unmatched_ends,
     &Accounting::implied_ends,
     &Accounting::ends_of_excluded,
+    &Accounting::calls_without_name,
     &Accounting::calls_too_deep,
     &Accounting::nonsense,
     &Accounting::calls_left_out,
@@ -40,7 +42,8 @@ constexpr uint64_t Accounting::*kCounts[] = {
     &Accounting::threads_displaced,
 };
 constexpr Nanos Accounting::*kTimes[] = {&Accounting::stopped_total, &Accounting::starting_cpu,
-                                         &Accounting::collector_cpu, &Accounting::wall, &Accounting::held_total};
+                                         &Accounting::collector_cpu, &Accounting::wall,
+                                         &Accounting::held_total,    &Accounting::stood_still};
 
 // Saturating: bytes of a trace may say anything.
 uint64_t Plus(uint64_t a, uint64_t b) { return a + std::min(b, UINT64_MAX - a); }
