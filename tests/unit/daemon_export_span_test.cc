@@ -4,7 +4,6 @@
 #include <map>
 #include <random>
 
-#include "daemon/export/accounting_sum.h"
 #include "daemon/export/span_feed.h"
 #include "daemon/export/span_spool.h"
 #include "daemon/export/span_thinner.h"
@@ -64,17 +63,6 @@ TEST(SpanFeedTest, ALongGapBelongsToNobody) {
   ASSERT_EQ(spans.size(), 2);
   EXPECT_EQ(spans[0].end, Nanos::FromMillis(11));
   EXPECT_EQ(spans[1].start, Nanos::FromMillis(500));
-}
-
-TEST(AccountingSumTest, AddsUpWhatIsMissingFromEach) {
-  Accounting one;
-  one.state_unknown = 1;
-  one.calls_without_name = 2;
-  one.stood_still = Nanos(3);
-  const Accounting both = SumOf(one, one);
-  EXPECT_EQ(both.state_unknown, 2);
-  EXPECT_EQ(both.calls_without_name, 4);
-  EXPECT_EQ(both.stood_still, Nanos(6));
 }
 
 TEST(SpanFeedTest, FollowsTheRateThatTheAccountingTells) {
