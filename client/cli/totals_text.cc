@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "daemon/export/number_text.h"
+#include "daemon/trace/counters.h"
 
 namespace ptrace_prof {
 namespace {
@@ -38,18 +39,15 @@ double StoppedShare(const Accounting& totals) {
   return totals.wall.value > 0 ? 100 * totals.stopped_total.seconds() / totals.wall.seconds() : 0;
 }
 
-// What stops did or could not do; nothing where all went as usual.
-std::string Disturbances(const Accounting& totals) {
-  const struct {
-    uint64_t count;
-    const char* what;
-  } rows[] = {
-      {totals.refused_stops, "stops refused (another tracer has the process)"},
-      {totals.interrupted_waits, "waits of the process ended early by a stop (EINTR; --nonblocking ends none)"}};
+// What the counters of one part say, of those that are not 0.
+template <typename Totals>
+std::string ClosingsOf(ClosingPart part, const Totals& totals) {
   std::string text;
-  for (const auto& row : rows) {
-    if (row.count > 0) {
-      text += fmt::format("\n  {} {}", Grouped(row.count), row.what);
+  for (const auto& counter : CountersOf(totals)) {
+    const Closing& closing = counter.traits.closing;
+    if (const uint64_t count = counter.CountIn(totals); closing.part == part && count > 0) {
+      text += fmt::format(fmt::runtime(closing.text),
+                          closing.one.empty() ? Grouped(count) : Things(count, closing.one, closing.many));
     }
   }
   return text;
@@ -78,7 +76,7 @@ std::string Cost(const Accounting& totals) {
       }
     }
   }
-  return text + Disturbances(totals);
+  return text + ClosingsOf(ClosingPart::kStops, totals);
 }
 
 // What telling cost the process, as far as that was measured there. An event that is lost has been told of, too.
@@ -114,27 +112,7 @@ std::string CallLines(const Accounting& totals) {
   }
   text += fmt::format(", unmatched ends {}", Grouped(totals.unmatched_ends));
   text += Held(totals);
-  if (totals.calls_too_deep > 0) {
-    text += fmt::format(", too deep {}", Grouped(totals.calls_too_deep));
-  }
-  if (totals.calls_without_name > 0) {
-    text += fmt::format(", without a name {}", Grouped(totals.calls_without_name));
-  }
-  if (totals.nonsense > 0) {
-    text += fmt::format("\n  the process told {} of its calls that cannot be: left out",
-                        Things(totals.nonsense, "thing", "things"));
-  }
-  if (totals.calls_left_out > 0) {
-    text += fmt::format(", too short and left out {}", Things(totals.calls_left_out, "call", "calls"));
-  }
-  if (totals.events_outside_steps > 0) {
-    text += fmt::format(", outside of the recorded steps {}", Grouped(totals.events_outside_steps));
-  }
-  if (totals.threads_displaced > 0) {
-    text +=
-        fmt::format("\n  the process set or cleared a profile function (sys.setprofile) on {}: calls are missing there",
-                    Things(totals.threads_displaced, "thread", "threads"));
-  }
+  text += ClosingsOf(ClosingPart::kCalls, totals);
   for (const std::string& sentence : Sentences(totals.left_out)) {
     text += "\n  " + sentence;
   }
@@ -177,34 +155,6 @@ std::string RatesOf(const GpuAccounting& totals) {
                                                Grouped(totals.launch_rate), Grouped(totals.graph_rate));
 }
 
-std::string DoubtsOf(const GpuAccounting& totals) {
-  const struct {
-    uint64_t count;
-    const char* what;
-  } doubts[] = {{totals.dropped, "records dropped by the library"},
-                {totals.captured, "captured into graphs"},
-                {totals.replays_unseen, "replays of graphs of which nothing was seen"},
-                {totals.unlinked, "operations of graphs whose launch is not known"},
-                {totals.without_launch, "without a launch"},
-                {totals.graphs_without_launch, "graphs without a launch"},
-                {totals.copies_without_launch, "copies without a launch"},
-                {totals.memsets_without_launch, "memsets without a launch"},
-                {totals.ambiguous, "of a backward that several threads waited for, without a stack"},
-                {totals.invalid, "with impossible times"},
-                {totals.invalid_records, "other records with impossible times"},
-                {totals.clock_violations, "before their launch"},
-                {totals.clock_steps, "steps of the clock"},
-                {totals.declined_buffers, "times without room"},
-                {totals.unknown_records, "records of kinds unknown"}};
-  std::string text;
-  for (const auto& row : doubts) {
-    if (row.count > 0) {
-      text += fmt::format(", {} {}", Grouped(row.count), row.what);
-    }
-  }
-  return text;
-}
-
 }  // namespace
 
 std::string GpuClosingLines(const GpuAccounting& totals) {
@@ -230,7 +180,9 @@ std::string GpuClosingLines(const GpuAccounting& totals) {
   const std::string_view least = totals.declined_buffers > 0 ? "at least " : "";
   text +=
       fmt::format("; launches {}{}, kernels lost {}{}", least, Grouped(totals.launches), least, Grouped(totals.unseen));
-  text += DoubtsOf(totals);
+  for (const ClosingPart part : {ClosingPart::kGpuWork, ClosingPart::kGpuTimes, ClosingPart::kGpuRecords}) {
+    text += ClosingsOf(part, totals);
+  }
   if (totals.early_most_ns > 0) {
     text +=
         fmt::format("\n  kernels before their launch: by {} (median), {} (99 %), {} (most)",
@@ -324,9 +276,7 @@ std::string ClosingLines(v1::Mode mode, const Accounting& totals) {
   }
   text +=
       fmt::format("; late {}, missed {}, lost {}", Grouped(totals.late), Grouped(totals.missed), Grouped(totals.lost));
-  if (totals.state_unknown > 0) {
-    text += fmt::format(", running or not unknown {}", Grouped(totals.state_unknown));
-  }
+  text += ClosingsOf(ClosingPart::kSamples, totals);
   if (totals.stood_still >= kWorthTelling) {
     text += fmt::format("\n  stood still for {:.1f} s (stopped by a signal or a debugger, or frozen)",
                         totals.stood_still.seconds());

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "daemon/collect/gpu_operation_name.h"
+#include "daemon/trace/counters.h"
 
 namespace ptrace_prof {
 namespace {
@@ -401,21 +402,7 @@ void GpuJoiner::CountInto(GpuAccounting& accounting) const {
   counted.early_p99_ns = static_cast<uint64_t>(early_.Quantile(0.99).value);
   counted.early_most_ns = static_cast<uint64_t>(early_.most().value);
   counted.clock_steps = clock_.steps();
-  counted.pid = accounting.pid;
-  counted.state = accounting.state;
-  counted.reason = accounting.reason;
-  counted.message = std::move(accounting.message);
-  counted.remedy = std::move(accounting.remedy);
-  counted.cupti_version = accounting.cupti_version;
-  counted.dropped = accounting.dropped;
-  counted.declined_buffers = accounting.declined_buffers;
-  counted.unknown_records = accounting.unknown_records;
-  counted.buffers = accounting.buffers;
-  counted.stacks_refused = accounting.stacks_refused;
-  counted.stacks_lost = accounting.stacks_lost;
-  counted.launch_rate = accounting.launch_rate;
-  counted.graph_rate = accounting.graph_rate;
-  accounting = std::move(counted);
+  TakeCounters(CountedBy::kGpuJoiner, counted, accounting);
 }
 
 // Kernels come in about the order in which they were launched, however far behind the GPU is.

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "attach/base/clean_text.h"
+#include "daemon/export/counter_cautions.h"
 #include "daemon/export/gpu_facts.h"
 #include "daemon/export/number_text.h"
 
@@ -14,25 +15,6 @@ namespace ptrace_prof {
 namespace {
 
 constexpr size_t kMaxCommandLine = 400;  // bytes; a page header is no place for more
-
-// How the totals of the collector are told; a fact of zero is left out unless it is always worth telling.
-struct CounterFact {
-  std::string_view name;
-  uint64_t (*value)(const Accounting&);
-};
-constexpr CounterFact kCounters[] = {
-    {"instants more than 200 us late", [](const Accounting& a) { return a.late; }},
-    {"missed instants", [](const Accounting& a) { return a.missed; }},
-    {"lost samples", [](const Accounting& a) { return a.lost; }},
-    {"idle samples left out", [](const Accounting& a) { return a.idle_skipped; }},
-    {"brief stops", [](const Accounting& a) { return a.stops; }},
-    {"events", [](const Accounting& a) { return a.call_events; }},
-    {"lost events", [](const Accounting& a) { return a.call_events_lost; }},
-    {"unmatched ends", [](const Accounting& a) { return a.unmatched_ends; }},
-    {"steps", [](const Accounting& a) { return a.steps; }},
-    {"implied ends", [](const Accounting& a) { return a.implied_ends; }},
-    {"impossible", [](const Accounting& a) { return a.nonsense; }},
-};
 
 constexpr std::string_view kQualityNames[kSampleQualityCount] = {"",           "stopped", "truncated", "too deep",
                                                                  "unverified", "torn",    "names gone"};
@@ -59,25 +41,8 @@ void AddProcesses(const Recording& recording, std::vector<std::pair<std::string,
   }
 }
 
-// Of exact calls: how many, and what became of them.
-struct CallCaution {
-  uint64_t Accounting::*count;
-  fmt::format_string<std::string> text;
-};
-constexpr CallCaution kCallCautions[] = {
-    {&Accounting::calls_too_deep, "{} calls were deeper than is kept; their time is their callers'."},
-    {&Accounting::calls_without_name,
-     "{} calls have no name: what was called was gone before its name could be kept. They are called [… that is "
-     "gone]."},
-    {&Accounting::nonsense, "{} things that the process told of its calls cannot be, and were left out."},
-    {&Accounting::calls_left_out,
-     "{} calls were shorter than --min-duration and left out; their time is their callers'."},
-    {&Accounting::events_outside_steps, "{} events came while no step was to be recorded, and are not in it."},
-    {&Accounting::threads_displaced,
-     "{} threads set or cleared a profile function (sys.setprofile): from there on their calls are missing."},
-};
-
-void AddCallCautions(const Accounting& totals, std::vector<std::string>& cautions) {
+// Of what is missing: first the two that two numbers tell of.
+void AddLosses(const Accounting& totals, std::vector<std::string>& cautions) {
   if (totals.call_events_lost > 0) {
     cautions.push_back(fmt::format("{} events were lost in {} gaps: what was called then is missing, shown as {}.",
                                    WithCommas(totals.call_events_lost), WithCommas(totals.call_gaps), kLostMarker));
@@ -88,11 +53,7 @@ void AddCallCautions(const Accounting& totals, std::vector<std::string>& caution
         "shown as {}.",
         WithCommas(totals.holds), DurationText(totals.held_total), kHeldMarker));
   }
-  for (const CallCaution& caution : kCallCautions) {
-    if (totals.*caution.count > 0) {
-      cautions.push_back(fmt::format(caution.text, WithCommas(totals.*caution.count)));
-    }
-  }
+  AddCounterCautions(totals, cautions);
   for (const std::string& sentence : Sentences(totals.left_out)) {
     cautions.push_back(sentence + ".");
   }
@@ -185,9 +146,9 @@ std::vector<std::pair<std::string, std::string>> FactsOf(const Recording& record
   if (totals == nullptr) {
     return facts;
   }
-  for (const CounterFact& counter : kCounters) {
-    if (counter.value(*totals) > 0) {
-      facts.emplace_back(counter.name, WithCommas(counter.value(*totals)));
+  for (const auto& counter : kCounters) {
+    if (const uint64_t count = counter.CountIn(*totals); count > 0 && !counter.traits.fact.empty()) {
+      facts.emplace_back(counter.traits.fact, WithCommas(count));
     }
   }
   if (totals->event_cost_ns > 0) {
@@ -218,7 +179,7 @@ std::vector<std::string> CautionsOf(const Recording& recording) {
         fmt::format("{} parts of the trace made no sense and were left out.", WithCommas(recording.skipped)));
   }
   if (recording.accounting) {
-    AddCallCautions(*recording.accounting, cautions);
+    AddLosses(*recording.accounting, cautions);
   }
   if (recording.costs_differ && recording.exact) {
     cautions.push_back("The cost of tracing differs between the captures, and is not subtracted.");

@@ -18,7 +18,6 @@ pp_viewer_asset(kFlameScript flame_svg.js)
 
 pp_library(daemon/export
   SOURCES
-    export/accounting_sum.cc
     export/call_table.cc
     export/chrome_exporter.cc
     export/collapsed_exporter.cc

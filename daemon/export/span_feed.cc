@@ -4,7 +4,7 @@
 #include <limits>
 #include <string>
 
-#include "daemon/export/accounting_sum.h"
+#include "daemon/trace/accounting_sum.h"
 
 namespace ptrace_prof {
 namespace {

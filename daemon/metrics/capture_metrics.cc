@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <span>
+#include <vector>
 
 #include "daemon/metrics/process_metrics.h"
+#include "daemon/trace/accounting_sum.h"
+#include "daemon/trace/counters.h"
 
 namespace ptrace_prof {
 namespace {
@@ -45,6 +48,21 @@ void PutReasons(MetricsText& text, const std::map<std::string, uint64_t>& counts
   }
 }
 
+// By kind, in the order of the lists of counters.
+using Drops = std::vector<std::pair<std::string_view, uint64_t>>;
+
+template <typename Totals>
+void AddDrops(const Totals& totals, Drops& drops) {
+  for (const auto& counter : CountersOf(totals)) {
+    const std::string_view kind = counter.traits.drop;
+    if (!kind.empty() && kind == drops.back().first) {
+      drops.back().second += counter.CountIn(totals);
+    } else if (!kind.empty()) {
+      drops.emplace_back(kind, counter.CountIn(totals));
+    }
+  }
+}
+
 void PutUsage(MetricsText& text, const CaptureUsage& usage) {
   text.Family("ptrace_prof_captures", MetricKind::kGauge, "Captures that the daemon keeps, by state.");
   for (size_t i = 0; i < kStates.size(); ++i) {
@@ -71,18 +89,9 @@ void CaptureMetrics::Ended(const CaptureParameters& parameters, const CaptureSna
     return;
   }
   const Accounting& totals = snapshot.totals;
-  sum_.samples += totals.samples;
-  sum_.lost += totals.lost;
-  sum_.missed += totals.missed;
-  sum_.call_events += totals.call_events;
-  sum_.call_events_lost += totals.call_events_lost;
-  sum_.stops += totals.stops;
-  gpu_.kernels += snapshot.gpu.kernels;
-  gpu_.dropped += snapshot.gpu.dropped;
-  gpu_.invalid += snapshot.gpu.invalid;
-  gpu_.unseen += snapshot.gpu.unseen;
-  sum_.by_quality[static_cast<size_t>(SampleQuality::kTruncated)] +=
-      totals.by_quality[static_cast<size_t>(SampleQuality::kTruncated)];
+  sum_ = SumOf(sum_, totals);
+  sum_.left_out.clear();
+  gpu_ = SumOf(gpu_, snapshot.gpu);
   if (snapshot.started.value > 0) {
     const Nanos took = std::max(Nanos(), snapshot.started - snapshot.created);
     Observe(kAttachBounds, took.seconds(), attach_.counts, attach_.sum);
@@ -123,14 +132,9 @@ void CaptureMetrics::PutCaptures(MetricsText& text) const {
 }
 
 void CaptureMetrics::PutTraces(MetricsText& text) const {
-  const std::pair<std::string_view, uint64_t> drops[] = {
-      {"samples_lost", sum_.lost},
-      {"samples_truncated", sum_.by_quality[static_cast<size_t>(SampleQuality::kTruncated)]},
-      {"rounds_missed", sum_.missed},
-      {"call_events_lost", sum_.call_events_lost},
-      {"gpu_records_dropped", gpu_.dropped},
-      {"gpu_records_invalid", gpu_.invalid},
-      {"gpu_kernels_unseen", gpu_.unseen}};
+  Drops drops = {{"samples_truncated", sum_.by_quality[static_cast<size_t>(SampleQuality::kTruncated)]}};
+  AddDrops(sum_, drops);
+  AddDrops(gpu_, drops);
   text.Family("ptrace_prof_recorded_bytes_total", MetricKind::kCounter, "Bytes of the traces of ended captures.");
   text.Sample(static_cast<double>(bytes_));
   text.Family("ptrace_prof_samples_total", MetricKind::kCounter, "Samples of threads in ended captures.");

@@ -57,7 +57,7 @@ class CaptureMetrics {
   std::map<std::string, uint64_t> forgotten_;  // by why
   uint64_t forgotten_bytes_ = 0;
   Accounting sum_;
-  GpuSums gpu_;
+  GpuAccounting gpu_;
   uint64_t bytes_ = 0;
   Nanos cpu_;                // of ended captures of every kind
   mutable Nanos shown_cpu_;  // a counter never goes back, though one that ends is nobody's for a moment

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "attach/base/clean_text.h"
+#include "daemon/trace/counters.h"
 #include "ptraceprof/v1/capture.pb.h"
 #include "rpc/status.h"
 
@@ -14,10 +15,21 @@ namespace ptrace_prof {
 namespace {
 
 namespace v1 = ptraceprof::v1;
+using google::protobuf::FieldDescriptor;
 using google::protobuf::util::TimeUtil;
 
 constexpr v1::State kStates[] = {v1::STATE_PENDING,   v1::STATE_RUNNING, v1::STATE_DRAINING,
                                  v1::STATE_SUCCEEDED, v1::STATE_FAILED,  v1::STATE_CANCELLED};
+
+void SetField(uint64_t count, const FieldDescriptor* field, v1::Totals* out) {
+  v1::Totals::GetReflection()->SetUInt64(out, field, count);
+}
+void SetField(double rate, const FieldDescriptor* field, v1::Totals* out) {
+  v1::Totals::GetReflection()->SetDouble(out, field, rate);
+}
+void SetField(Nanos time, const FieldDescriptor* field, v1::Totals* out) {
+  v1::Totals::GetReflection()->MutableMessage(out, field)->CopyFrom(TimeUtil::NanosecondsToDuration(time.value));
+}
 
 }  // namespace
 
@@ -50,33 +62,14 @@ Result<std::string> CaptureIdOf(const std::string& name) {
 
 void FillTotals(const Accounting& totals, v1::Totals* out) {
   const auto of = [&](SampleQuality quality) { return totals.by_quality[static_cast<size_t>(quality)]; };
-  out->set_samples(totals.samples);
   out->set_truncated(of(SampleQuality::kTruncated) + of(SampleQuality::kTooDeep));
   out->set_torn(of(SampleQuality::kTorn));
   out->set_stale_names(of(SampleQuality::kStaleNames));
-  out->set_lost(totals.lost);
-  out->set_late_instants(totals.late);
-  out->set_refused_stops(totals.refused_stops);
-  out->set_interrupted_waits(totals.interrupted_waits);
-  out->set_missed_rounds(totals.missed);
-  out->set_idle_skipped(totals.idle_skipped);
-  out->set_stops(totals.stops);
-  *out->mutable_stopped_time() = TimeUtil::NanosecondsToDuration(totals.stopped_total.value);
-  *out->mutable_stop_p50() = TimeUtil::NanosecondsToDuration(totals.stopped_median.value);
-  *out->mutable_stop_p90() = TimeUtil::NanosecondsToDuration(totals.stopped_p90.value);
-  *out->mutable_stop_longest() = TimeUtil::NanosecondsToDuration(totals.stopped_longest.value);
-  *out->mutable_collector_cpu_time() = TimeUtil::NanosecondsToDuration(totals.collector_cpu.value);
-  *out->mutable_wall_time() = TimeUtil::NanosecondsToDuration(totals.wall.value);
-  out->set_actual_rate_hz(totals.actual_rate_hz);
-  out->set_call_events(totals.call_events);
-  out->set_call_events_lost(totals.call_events_lost);
-  out->set_events_outside_steps(totals.events_outside_steps);
-  out->set_steps(totals.steps);
-  out->set_children_not_traced(totals.children_not_traced);
-  out->set_holds(totals.holds);
-  *out->mutable_held_time() = TimeUtil::NanosecondsToDuration(totals.held_total.value);
-  out->set_processes(totals.processes);
-  out->set_threads(totals.threads);
+  for (const auto& counter : kCounters) {
+    if (const auto* field = v1::Totals::descriptor()->FindFieldByNumber(counter.traits.totals)) {
+      std::visit([&](auto member) { SetField(totals.*member, field, out); }, counter.member);
+    }
+  }
 }
 
 void FillCapture(const CaptureSession& session, v1::Capture* out) {

@@ -10,8 +10,9 @@
 
 #include "attach/base/result.h"
 #include "attach/base/types.h"
-#include "rpc/messages/capture_task.h"
+#include "daemon/trace/gpu.h"
 #include "daemon/trace/model.h"
+#include "rpc/messages/capture_task.h"
 
 namespace ptrace_prof {
 
@@ -38,14 +39,6 @@ struct CaptureUser {
   bool operator==(const CaptureUser&) const = default;
 };
 
-// What the GPU part of a trace says of itself, of all its processes.
-struct GpuSums {
-  uint64_t kernels = 0;
-  uint64_t dropped = 0;  // records that the library had no room for
-  uint64_t invalid = 0;  // records that mean nothing
-  uint64_t unseen = 0;   // launches of which no kernel came
-};
-
 struct CaptureParameters;
 struct CaptureSnapshot;
 // Of a capture that has ended; called on its thread.
@@ -53,8 +46,8 @@ using CaptureEnded = std::function<void(const CaptureParameters&, const CaptureS
 
 struct CaptureParameters {
   std::string id;
-  std::string request_id = {};          // empty: none
-  std::string asked = {};               // SerialisedSpec() of what was asked for, before a limit narrowed it
+  std::string request_id = {};  // empty: none
+  std::string asked = {};       // SerialisedSpec() of what was asked for, before a limit narrowed it
   CaptureUser owner = {};
   CaptureTask request;
   uint64_t max_bytes = 0;  // 0: no limit. One without an ID fails there, others end well
@@ -77,12 +70,12 @@ struct CaptureSnapshot {
   Nanos ended;
   uint64_t trace_bytes = 0;
   Accounting totals;
-  GpuSums gpu;
+  GpuAccounting gpu;  // of all processes together
   Nanos cpu;  // of the collector: as it says, and of one that has ended as the kernel counted it, where that is known
   std::optional<v1::Mode> mode;  // as it is carried out, once that is settled: never kAuto
-  std::string sampled_because;      // see CaptureTask
-  std::optional<Error> error;       // kFailed; kCancelled where that was not asked for, or not done well
-  std::string end_message;          // for people; empty where it ended as asked
+  std::string sampled_because;   // see CaptureTask
+  std::optional<Error> error;    // kFailed; kCancelled where that was not asked for, or not done well
+  std::string end_message;       // for people; empty where it ended as asked
   std::vector<std::string> notices;
 };
 

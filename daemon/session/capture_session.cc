@@ -16,6 +16,7 @@
 #include "attach/base/own_memory.h"
 #include "attach/base/started_thread.h"
 #include "attach/base/wall_clock.h"
+#include "daemon/trace/accounting_sum.h"
 
 namespace ptrace_prof {
 namespace {
@@ -50,13 +51,10 @@ std::optional<Error> CheckStatus(const std::optional<int>& status) {
   return std::nullopt;
 }
 
-GpuSums SumOf(const std::vector<GpuAccounting>& processes) {
-  GpuSums sum;
+GpuAccounting SumOfProcesses(const std::vector<GpuAccounting>& processes) {
+  GpuAccounting sum;
   for (const GpuAccounting& one : processes) {
-    sum.kernels += one.kernels;
-    sum.dropped += one.dropped;
-    sum.invalid += one.invalid + one.invalid_records;
-    sum.unseen += one.unseen;
+    sum = SumOf(sum, one);
   }
   return sum;
 }
@@ -226,7 +224,7 @@ void CaptureSession::ObeyCancel() {
 
 void CaptureSession::TakeTotals() {
   now_.totals = meter_->Totals();
-  now_.gpu = SumOf(meter_->gpu_totals());
+  now_.gpu = SumOfProcesses(meter_->gpu_totals());
   now_.cpu = std::clamp(now_.totals.collector_cpu, Nanos(), std::max(RealtimeNow() - now_.created, Nanos()));
   now_.notices = parameters_.notices;
   now_.notices.insert(now_.notices.end(), meter_->notices().begin(), meter_->notices().end());

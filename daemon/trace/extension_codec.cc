@@ -3,6 +3,7 @@
 #include <limits>
 #include <optional>
 
+#include "daemon/trace/counter_codec.h"
 #include "daemon/trace/extension.pb.h"
 #include "daemon/trace/perfetto.pb.h"
 #include "daemon/trace/wire_decoder.h"
@@ -16,72 +17,6 @@ using AccountingFields = trace::Accounting;
 constexpr size_t kMaxCmdlineWords = 4096;
 constexpr size_t kMaxLocals = 65'536;
 constexpr size_t kMaxLeftOut = 4096;
-
-struct CountField {
-  int number;
-  uint64_t Accounting::*member;
-};
-constexpr CountField kCounts[] = {
-    {AccountingFields::kRoundsFieldNumber, &Accounting::rounds},
-    {AccountingFields::kSamplesFieldNumber, &Accounting::samples},
-    {AccountingFields::kIdleSkippedFieldNumber, &Accounting::idle_skipped},
-    {AccountingFields::kLateInstantsFieldNumber, &Accounting::late},
-    {AccountingFields::kMissedFieldNumber, &Accounting::missed},
-    {AccountingFields::kLostFieldNumber, &Accounting::lost},
-    {AccountingFields::kStateUnknownFieldNumber, &Accounting::state_unknown},
-    {AccountingFields::kStaleCodeFieldNumber, &Accounting::stale_code},
-    {AccountingFields::kStopsFieldNumber, &Accounting::stops},
-    {AccountingFields::kReadCallsFieldNumber, &Accounting::read_calls},
-    {AccountingFields::kProcessesFieldNumber, &Accounting::processes},
-    {AccountingFields::kThreadsFieldNumber, &Accounting::threads},
-    {AccountingFields::kCallEventsFieldNumber, &Accounting::call_events},
-    {AccountingFields::kCallEventsLostFieldNumber, &Accounting::call_events_lost},
-    {AccountingFields::kCallGapsFieldNumber, &Accounting::call_gaps},
-    {AccountingFields::kHoldsFieldNumber, &Accounting::holds},
-    {AccountingFields::kUnmatchedEndsFieldNumber, &Accounting::unmatched_ends},
-    {AccountingFields::kImpliedEndsFieldNumber, &Accounting::implied_ends},
-    {AccountingFields::kEndsOfExcludedFieldNumber, &Accounting::ends_of_excluded},
-    {AccountingFields::kCallsWithoutNameFieldNumber, &Accounting::calls_without_name},
-    {AccountingFields::kCallsTooDeepFieldNumber, &Accounting::calls_too_deep},
-    {AccountingFields::kNonsenseFieldNumber, &Accounting::nonsense},
-    {AccountingFields::kCallsLeftOutFieldNumber, &Accounting::calls_left_out},
-    {AccountingFields::kThreadsDisplacedFieldNumber, &Accounting::threads_displaced},
-    {AccountingFields::kEventsOutsideStepsFieldNumber, &Accounting::events_outside_steps},
-    {AccountingFields::kStepsFieldNumber, &Accounting::steps},
-    {AccountingFields::kChildrenNotTracedFieldNumber, &Accounting::children_not_traced},
-    {AccountingFields::kRefusedStopsFieldNumber, &Accounting::refused_stops},
-    {AccountingFields::kLateStopsFieldNumber, &Accounting::late_stops},
-    {AccountingFields::kInterruptedWaitsFieldNumber, &Accounting::interrupted_waits},
-    {AccountingFields::kHolderChangesFieldNumber, &Accounting::holder_changes},
-    {AccountingFields::kMissedInstantsFieldNumber, &Accounting::missed_instants},
-};
-
-struct TimeField {
-  int number;
-  Nanos Accounting::*member;
-};
-constexpr TimeField kTimes[] = {
-    {AccountingFields::kStoppedTotalNsFieldNumber, &Accounting::stopped_total},
-    {AccountingFields::kStoppedLongestNsFieldNumber, &Accounting::stopped_longest},
-    {AccountingFields::kCollectorCpuNsFieldNumber, &Accounting::collector_cpu},
-    {AccountingFields::kStoodStillNsFieldNumber, &Accounting::stood_still},
-    {AccountingFields::kWallNsFieldNumber, &Accounting::wall},
-    {AccountingFields::kHeldTotalNsFieldNumber, &Accounting::held_total},
-    {AccountingFields::kStoppedMedianNsFieldNumber, &Accounting::stopped_median},
-    {AccountingFields::kStoppedP90NsFieldNumber, &Accounting::stopped_p90},
-    {AccountingFields::kStartingCpuNsFieldNumber, &Accounting::starting_cpu},
-};
-
-struct RateField {
-  int number;
-  double Accounting::*member;
-};
-constexpr RateField kRates[] = {
-    {AccountingFields::kAskedRateHzFieldNumber, &Accounting::asked_rate_hz},
-    {AccountingFields::kActualRateHzFieldNumber, &Accounting::actual_rate_hz},
-    {AccountingFields::kEventCostNsFieldNumber, &Accounting::event_cost_ns},
-    {AccountingFields::kCEventCostNsFieldNumber, &Accounting::c_event_cost_ns},
-};
 
 bool Is(const WireField& field, int number) { return field.number == static_cast<uint32_t>(number); }
 
@@ -120,17 +55,9 @@ std::optional<LeftOut> DecodeLeftOut(std::string_view message) {
 }
 
 void EncodeAccounting(const Accounting& accounting, WireEncoder& out) {
-  for (const CountField& row : kCounts) {
-    out.VarintIfSet(row.number, accounting.*row.member);
-  }
+  EncodeCounters(accounting, out);
   for (const uint64_t count : accounting.by_quality) {
     out.Varint(AccountingFields::kByQualityFieldNumber, count);
-  }
-  for (const TimeField& row : kTimes) {
-    out.VarintIfSet(row.number, static_cast<uint64_t>((accounting.*row.member).value));
-  }
-  for (const RateField& row : kRates) {
-    out.DoubleIfSet(row.number, accounting.*row.member);
   }
   out.VarintIfSet(AccountingFields::kLimitFieldNumber, static_cast<uint64_t>(accounting.limit));
   for (const LeftOut& left_out : accounting.left_out) {
@@ -143,21 +70,7 @@ Accounting DecodeAccounting(std::string_view message) {
   size_t quality = 0;
   WireDecoder decoder(message);
   for (WireField field; decoder.Next(field);) {
-    for (const CountField& row : kCounts) {
-      if (Is(field, row.number)) {
-        accounting.*row.member = field.value;
-      }
-    }
-    for (const TimeField& row : kTimes) {
-      if (Is(field, row.number)) {
-        (accounting.*row.member).value = field.AsSigned();
-      }
-    }
-    for (const RateField& row : kRates) {
-      if (Is(field, row.number)) {
-        accounting.*row.member = field.AsDouble();
-      }
-    }
+    DecodeCounter(field, accounting);
     if (Is(field, AccountingFields::kLimitFieldNumber) && field.value <= static_cast<uint64_t>(RateLimit::kStops)) {
       accounting.limit = static_cast<RateLimit>(field.value);
     }

@@ -159,7 +159,8 @@ enum class GpuCaptureState : uint8_t {
 };
 inline constexpr size_t kGpuCaptureStates = 6;
 
-// Running totals of one process, written about once a second and at the end; the last one wins.
+// Running totals of one process, written about once a second and at the end; the last one wins. Its counters are in
+// gpu_counters.inc.
 struct GpuAccounting {
   Pid pid;
   GpuCaptureState state = GpuCaptureState::kOff;
@@ -167,48 +168,8 @@ struct GpuAccounting {
   std::string message;  // a sentence for people; empty: nothing stands in the way
   std::string remedy;
   uint32_t cupti_version = 0;  // as the library numbers itself
-  uint64_t api_calls = 0;
-  uint64_t launches = 0;  // kernels that were to be expected, after the calls seen
-  uint64_t kernels = 0;   // seen
-  uint64_t copies = 0;
-  uint64_t memsets = 0;
-  uint64_t syncs = 0;
-  uint64_t overheads = 0;
-  uint64_t dropped = 0;                 // records that the library had no room for
-  uint64_t invalid = 0;                 // kernels whose times mean nothing: not in the trace
-  uint64_t invalid_records = 0;         // other records of which the same is true
-  uint64_t unseen = 0;                  // launches of which no kernel came
-  uint64_t without_launch = 0;          // kernels of which no call came
-  uint64_t graphs_without_launch = 0;   // the same of graphs as a whole,
-  uint64_t copies_without_launch = 0;   // of copies,
-  uint64_t memsets_without_launch = 0;  // and of memsets
-  uint64_t uncovered_ns = 0;    // of the capture in which the GPU was not recorded, or nobody knows when what happened
-  uint64_t captured = 0;        // launches that became nodes of a graph, and are none of `launches`
-  uint64_t replays_unseen = 0;  // launches of graphs of which no node came
-  uint64_t unlinked = 0;        // operations of graphs of which the library tells wrongly who launched them
-  uint64_t graphs_before = 0;   // that were replayed, and instantiated before the recording
-  uint64_t clock_violations = 0;  // kernels that began before their launch did
-  uint64_t early_median_ns = 0;   // by how much those did: quantiles to an eighth of them,
-  uint64_t early_p99_ns = 0;
-  uint64_t early_most_ns = 0;     // and the most of all
-  uint64_t clock_steps = 0;       // how often the library's clock was set
-  uint64_t declined_buffers = 0;  // there was no room to record into
-  uint64_t unknown_records = 0;   // of a kind or length that we do not know
-  uint64_t buffers = 0;
-  uint64_t annotations = 0;                // ranges and marks of the job itself, in the trace
-  uint64_t annotations_without_begin = 0;  // that only ended while recorded: not in the trace
-  uint64_t annotations_without_end = 0;    // that went on at the end
-  uint64_t annotations_lost = 0;           // too many at once, times of nothing, ends that may be lost
-  uint64_t attributed_exact = 0;           // kernels with a stack, by how it was found
-  uint64_t attributed_sampled = 0;
-  uint64_t attributed_backward = 0;
-  uint64_t attributed_launch = 0;
-  uint64_t ambiguous = 0;  // without one, as more than one thread waited for the autograd engine that launched them
-  // Launches whose stacks were not taken although calls are not traced: too fast after one another; for want of room.
-  uint64_t stacks_refused = 0;
-  uint64_t launch_rate = 0;  // a second and thread, from which on that is too fast; 0: they are not taken there
-  uint64_t graph_rate = 0;   // the same of launches of graphs
-  uint64_t stacks_lost = 0;
+#define PP_COUNT(name, ...) uint64_t name = 0;
+#include "daemon/trace/gpu_counters.inc"
 
   uint64_t attributed() const {
     return attributed_exact + attributed_sampled + attributed_backward + attributed_launch;

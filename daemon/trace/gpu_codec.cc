@@ -1,5 +1,6 @@
 #include "daemon/trace/gpu_codec.h"
 
+#include "daemon/trace/counter_codec.h"
 #include "daemon/trace/extension.pb.h"
 #include "daemon/trace/wire_decoder.h"
 
@@ -13,13 +14,11 @@ using ShapeFields = trace::GpuShape;
 
 constexpr size_t kMaxText = 4096;
 
-template <typename Struct, typename Number>
-struct Row {
-  int number;
-  Number Struct::*member;
+struct DeviceNumber {
+  int field;
+  uint32_t GpuDevice::*member;
 };
-
-constexpr Row<GpuDevice, uint32_t> kDeviceNumbers[] = {
+constexpr DeviceNumber kDeviceNumbers[] = {
     {DeviceFields::kIdFieldNumber, &GpuDevice::id},
     {DeviceFields::kComputeMajorFieldNumber, &GpuDevice::compute_major},
     {DeviceFields::kComputeMinorFieldNumber, &GpuDevice::compute_minor},
@@ -32,68 +31,6 @@ constexpr Row<GpuDevice, uint32_t> kDeviceNumbers[] = {
     {DeviceFields::kSharedMemoryPerMultiprocessorFieldNumber, &GpuDevice::shared_memory_per_multiprocessor},
     {DeviceFields::kWarpSizeFieldNumber, &GpuDevice::warp_size},
 };
-
-constexpr Row<GpuAccounting, uint64_t> kCounts[] = {
-    {AccountingFields::kApiCallsFieldNumber, &GpuAccounting::api_calls},
-    {AccountingFields::kLaunchesFieldNumber, &GpuAccounting::launches},
-    {AccountingFields::kKernelsFieldNumber, &GpuAccounting::kernels},
-    {AccountingFields::kCopiesFieldNumber, &GpuAccounting::copies},
-    {AccountingFields::kMemsetsFieldNumber, &GpuAccounting::memsets},
-    {AccountingFields::kSyncsFieldNumber, &GpuAccounting::syncs},
-    {AccountingFields::kOverheadsFieldNumber, &GpuAccounting::overheads},
-    {AccountingFields::kDroppedFieldNumber, &GpuAccounting::dropped},
-    {AccountingFields::kInvalidFieldNumber, &GpuAccounting::invalid},
-    {AccountingFields::kUnseenFieldNumber, &GpuAccounting::unseen},
-    {AccountingFields::kWithoutLaunchFieldNumber, &GpuAccounting::without_launch},
-    {AccountingFields::kClockViolationsFieldNumber, &GpuAccounting::clock_violations},
-    {AccountingFields::kClockStepsFieldNumber, &GpuAccounting::clock_steps},
-    {AccountingFields::kDeclinedBuffersFieldNumber, &GpuAccounting::declined_buffers},
-    {AccountingFields::kUnknownRecordsFieldNumber, &GpuAccounting::unknown_records},
-    {AccountingFields::kBuffersFieldNumber, &GpuAccounting::buffers},
-    {AccountingFields::kAttributedExactFieldNumber, &GpuAccounting::attributed_exact},
-    {AccountingFields::kAttributedSampledFieldNumber, &GpuAccounting::attributed_sampled},
-    {AccountingFields::kAttributedBackwardFieldNumber, &GpuAccounting::attributed_backward},
-    {AccountingFields::kAttributedLaunchFieldNumber, &GpuAccounting::attributed_launch},
-    {AccountingFields::kStacksRefusedFieldNumber, &GpuAccounting::stacks_refused},
-    {AccountingFields::kStacksLostFieldNumber, &GpuAccounting::stacks_lost},
-    {AccountingFields::kInvalidRecordsFieldNumber, &GpuAccounting::invalid_records},
-    {AccountingFields::kCapturedFieldNumber, &GpuAccounting::captured},
-    {AccountingFields::kReplaysUnseenFieldNumber, &GpuAccounting::replays_unseen},
-    {AccountingFields::kGraphsBeforeFieldNumber, &GpuAccounting::graphs_before},
-    {AccountingFields::kAnnotationsFieldNumber, &GpuAccounting::annotations},
-    {AccountingFields::kAnnotationsWithoutBeginFieldNumber, &GpuAccounting::annotations_without_begin},
-    {AccountingFields::kAnnotationsWithoutEndFieldNumber, &GpuAccounting::annotations_without_end},
-    {AccountingFields::kAnnotationsLostFieldNumber, &GpuAccounting::annotations_lost},
-    {AccountingFields::kUnlinkedFieldNumber, &GpuAccounting::unlinked},
-    {AccountingFields::kAmbiguousFieldNumber, &GpuAccounting::ambiguous},
-    {AccountingFields::kGraphsWithoutLaunchFieldNumber, &GpuAccounting::graphs_without_launch},
-    {AccountingFields::kCopiesWithoutLaunchFieldNumber, &GpuAccounting::copies_without_launch},
-    {AccountingFields::kMemsetsWithoutLaunchFieldNumber, &GpuAccounting::memsets_without_launch},
-    {AccountingFields::kUncoveredNsFieldNumber, &GpuAccounting::uncovered_ns},
-    {AccountingFields::kEarlyMedianNsFieldNumber, &GpuAccounting::early_median_ns},
-    {AccountingFields::kEarlyP99NsFieldNumber, &GpuAccounting::early_p99_ns},
-    {AccountingFields::kEarlyMostNsFieldNumber, &GpuAccounting::early_most_ns},
-    {AccountingFields::kLaunchRateFieldNumber, &GpuAccounting::launch_rate},
-    {AccountingFields::kGraphRateFieldNumber, &GpuAccounting::graph_rate},
-};
-
-bool Is(const WireField& field, int number) { return field.number == static_cast<uint32_t>(number); }
-
-template <typename Struct, typename Number, size_t kRows>
-void EncodeRows(const Row<Struct, Number> (&rows)[kRows], const Struct& from, WireEncoder& out) {
-  for (const auto& row : rows) {
-    out.VarintIfSet(row.number, from.*row.member);
-  }
-}
-
-template <typename Struct, typename Number, size_t kRows>
-void DecodeRows(const Row<Struct, Number> (&rows)[kRows], const WireField& field, Struct& to) {
-  for (const auto& row : rows) {
-    if (Is(field, row.number)) {
-      to.*row.member = static_cast<Number>(field.value);
-    }
-  }
-}
 
 void EncodeNumber(int field, uint32_t number, WireEncoder& out) {
   if (number != kNoGpuNumber) {
@@ -108,14 +45,20 @@ void EncodeGpuDevice(const GpuDevice& device, WireEncoder& out) {
   out.StringIfSet(DeviceFields::kNameFieldNumber, std::string_view(device.name).substr(0, kMaxText));
   out.StringIfSet(DeviceFields::kUuidFieldNumber, std::string_view(device.uuid).substr(0, kMaxText));
   out.VarintIfSet(DeviceFields::kMemoryBytesFieldNumber, device.memory_bytes);
-  EncodeRows(kDeviceNumbers, device, out);
+  for (const DeviceNumber& row : kDeviceNumbers) {
+    out.VarintIfSet(row.field, device.*row.member);
+  }
 }
 
 GpuDevice DecodeGpuDevice(std::string_view message) {
   GpuDevice device;
   WireDecoder decoder(message);
   for (WireField field; decoder.Next(field);) {
-    DecodeRows(kDeviceNumbers, field, device);
+    for (const DeviceNumber& row : kDeviceNumbers) {
+      if (field.number == static_cast<uint32_t>(row.field)) {
+        device.*row.member = static_cast<uint32_t>(field.value);
+      }
+    }
     switch (field.number) {
       case DeviceFields::kPidFieldNumber: device.pid = Pid(static_cast<int32_t>(field.value)); break;
       case DeviceFields::kNameFieldNumber: device.name = field.bytes.substr(0, kMaxText); break;
@@ -136,14 +79,14 @@ void EncodeGpuAccounting(const GpuAccounting& accounting, WireEncoder& out) {
   out.StringIfSet(AccountingFields::kMessageFieldNumber, accounting.message);
   out.StringIfSet(AccountingFields::kRemedyFieldNumber, accounting.remedy);
   out.VarintIfSet(AccountingFields::kCuptiVersionFieldNumber, accounting.cupti_version);
-  EncodeRows(kCounts, accounting, out);
+  EncodeCounters(accounting, out);
 }
 
 GpuAccounting DecodeGpuAccounting(std::string_view message) {
   GpuAccounting accounting;
   WireDecoder decoder(message);
   for (WireField field; decoder.Next(field);) {
-    DecodeRows(kCounts, field, accounting);
+    DecodeCounter(field, accounting);
     switch (field.number) {
       case AccountingFields::kPidFieldNumber: accounting.pid = Pid(static_cast<int32_t>(field.value)); break;
       case AccountingFields::kStateFieldNumber:

@@ -33,6 +33,7 @@ target_link_libraries(pp_trace_proto PUBLIC protobuf::libprotobuf)
 
 pp_library(daemon/trace
   SOURCES
+    trace/accounting_sum.cc
     trace/call_sequence.cc
     trace/call_track.cc
     trace/counter_track.cc

@@ -2,6 +2,7 @@ add_executable(daemon_service_test
   unit/daemon_service_main.cc
   unit/daemon_service_serving.cc
   unit/daemon_service_captures_test.cc
+  unit/daemon_service_counters_test.cc
   unit/daemon_service_inspection_test.cc
   unit/daemon_service_left_calls_test.cc
   unit/daemon_service_read_trace_test.cc

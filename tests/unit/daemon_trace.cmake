@@ -4,6 +4,7 @@ add_executable(daemon_trace_test
   unit/daemon_trace_gpu_test.cc
   unit/daemon_trace_annotations_test.cc
   unit/daemon_trace_counter_track_test.cc
+  unit/daemon_trace_counters_test.cc
   unit/daemon_trace_inspection_codec_test.cc
   unit/daemon_trace_left_out_test.cc
   unit/daemon_trace_reader_test.cc

@@ -10,11 +10,6 @@ from ._proto import capture_pb2, capture_service_pb2, node_service_pb2
 from ._status import code_name, from_status
 from .errors import DataLoss
 
-_PLAIN_TOTALS = ("samples", "truncated", "torn", "stale_names", "lost", "late_instants", "missed_rounds",
-                 "refused_stops", "interrupted_waits", "idle_skipped", "stops", "actual_rate_hz", "processes",
-                 "threads", "call_events", "call_events_lost", "events_outside_steps", "steps",
-                 "children_not_traced", "holds")
-
 
 def seconds(moment: Any) -> float:
     """Converts a Duration or a Timestamp."""
@@ -30,11 +25,9 @@ def _time(message: Any, field: str) -> Optional[float]:
 
 
 def totals(message: capture_pb2.Totals) -> model.Totals:
-    return model.Totals(**{name: getattr(message, name) for name in _PLAIN_TOTALS},
-                        stopped_time=seconds(message.stopped_time), stop_p50=seconds(message.stop_p50),
-                        stop_p90=seconds(message.stop_p90), stop_longest=seconds(message.stop_longest),
-                        collector_cpu_time=seconds(message.collector_cpu_time), wall_time=seconds(message.wall_time),
-                        held_time=seconds(message.held_time))
+    values = {field.name: getattr(message, field.name) for field in dataclasses.fields(model.Totals)}
+    return model.Totals(**{name: value if isinstance(value, (int, float)) else seconds(value)
+                           for name, value in values.items()})
 
 
 def state(number: int) -> model.State:
