@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# ./dev lint [--fix]: format, shell scripts, layers, sizes, clang-tidy. All of them run; the verb fails if one did.
+# ./dev lint [--fix]: format, shell scripts, layers, sizes, words, clang-tidy. All of them run; the verb fails if one did.
 
 # Also where the clone belongs to somebody else than root.
 tracked() { git -c safe.directory="$PP_ROOT" ls-files -- "$@"; }
@@ -61,7 +61,7 @@ verb_lint() {
   # clang-tidy needs the compile commands and the generated headers.
   build release
   for step in "check_format ${1:-}" check_shell "python3 tests/lint/check_layers.py" "python3 tests/lint/check_sizes.py" \
-    "python3 tests/lint/check_reasons.py" "python3 tests/lint/check_versions.py" \
+    "python3 tests/lint/check_reasons.py" "python3 tests/lint/check_versions.py" "python3 tests/lint/check_words.py" \
     "python3 tests/lint/test_lint.py" "check_python_client $dir" "check_aarch64 $dir" \
     "check_tidy $dir"; do
     started=$(date +%s)

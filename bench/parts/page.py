@@ -4,6 +4,7 @@ which tree it is.
 A run replaces the parts that it measured, and keeps the others as they are.
 """
 import json
+import textwrap
 from dataclasses import asdict, dataclass, field
 
 from parts.goal import Goal
@@ -12,32 +13,37 @@ from parts.table import table
 
 _EXPLANATION = """\
 - A sample is the stack of one thread. Every tool samples all threads, waiting ones too, by wall time.
-- CPU is user and system time of the tool and all its processes (wait4), names and output included, as the slope between
-  a run as short as the tool can and a long one: start-up stands apart. Medians over repeats that alternate between
-  the tools on the same running target (least and most in brackets); ratios are medians of the ratios of each repeat.
-- Samples per second: while the tool samples, start-up and output apart (py-spy does not keep to a time: all of its run).
+- CPU is user and system time of the tool and all its processes (wait4), names and output included, as the slope
+  between a run as short as the tool can and a long one: start-up stands apart. Medians over repeats that alternate
+  between the tools on the same running target (least and most in brackets); ratios are medians of the ratios of each
+  repeat.
+- Samples per second: while the tool samples, without start-up and output (for py-spy, which does not keep to a time,
+  all of its run).
 - Torn: stacks that the target's declared calls cannot produce, or with a wrong number of frames; a wrong but possible
   stack is not seen. The tools' own error counts stand beside it.
 - At a paced rate much of the CPU is falling asleep and waking up, which every tool pays to the kernel. Tachyon spins
   for the last tenth of each interval, and takes late samples in bursts, as py-spy does.
-- Slowdown: pairs with and without the tool in turns of milliseconds (a tool that stops its target: of a second), on one
-  running target; 95 % intervals of the median by order statistics. CPU per unit does not show pauses, wall time does,
-  and is worth little on a busy machine.
-- Exact tracing: thread CPU time of the target's own work, in turns, medians; what a peer adds is told against a process
-  of its own, so that nothing of it stays in ours.
+- Slowdown: pairs with and without the tool in turns of milliseconds (a tool that stops its target: of a second), on
+  one running target; 95 % intervals of the median by order statistics. CPU per unit does not show pauses, wall time
+  does, and is worth little on a busy machine.
+- Exact tracing: thread CPU time of the target's own work, in turns, medians; what a peer adds is measured against a
+  process of its own, so that nothing of it stays in ours.
 """.splitlines()
 _MISSED = """\
-- Sampling beside austin, Tachyon and py-spy --nonblocking, bare reads, system calls: these bounds were set while a sample
-  was read from a thread that ran. Such samples named wrong functions by 5 to 80 points ([fidelity.md](fidelity.md)), so a
-  default sample stops its thread now: three calls of ptrace, a wait, one read. That is most of what it costs. Who reads
-  without a stop pays in truth: of austin's stacks of d200 17 % are impossible, of py-spy's 40 %.
-- Impossible stacks "at its fastest": `--rate max` reads without stops, and marks what may be torn; these were not marked.
-- A pause of 56 us at 100 Hz where 50 was promised: at 1,000 Hz the bound is met on the same target, so it is not the work
-  but both CPUs having slept before; the first measurement, on another machine, had 46.
+- Sampling beside austin, Tachyon and py-spy --nonblocking, bare reads, system calls: these bounds were set when
+  samples were read from running threads. Such samples named wrong functions by 5 to 80 points
+  ([fidelity.md](fidelity.md)). So a default sample stops its thread now: three calls of ptrace, a wait, one read.
+  That is most of what it costs. Reads without a stop cost truth: 17 % of austin's stacks of d200 are impossible, and
+  40 % of py-spy's.
+- Impossible stacks "at its fastest": `--rate max` reads without stops, and marks what may be torn; these were not
+  marked.
+- A pause of 56 us at 100 Hz where 50 was promised: at 1,000 Hz the bound is met on the same target, so it is not the
+  work but both CPUs having slept before; the first measurement, on another machine, had 46.
 - Work beside an idle stub below 1.00x: the reference in turns with it was slower then; a cost would be above.
 - Main blocked, a worker running: 34 to 56 ms up to 3.11, 11 to 20 ms from 3.12 on; with the stub there 13 and 2 ms.
 - All threads stopped in a capture: the last stop also copies every stack; one in a hundred took 1.7 ms.
-- viztracer with --c-calls on fib, filtered code with --c-calls, the last event to no hook left: as measured, not explained.
+- viztracer with --c-calls on fib, filtered code with --c-calls, the last event to no hook left: as measured, not
+  explained.
 """.splitlines()
 _FACTS = ("date", "tree", "mode", "busy before the start", "busy at the end")  # of each part; the others once for all
 
@@ -81,14 +87,22 @@ def _section(title, part, different):
             *(f"- {note}" for note in part.notes), *([""] if part.notes else [])]
 
 
+def _wrapped(line):
+    """Prose in lines of the width that tests/lint/check_words.py allows; tables and commands stay whole."""
+    if len(line) <= 120 or line.startswith(("|", "taskset")):
+        return [line]
+    return textwrap.wrap(line, 120, subsequent_indent="  " if line.startswith("- ") else "", break_on_hyphens=False)
+
+
 def render(parts):
     """The page, as text."""
     there = [(name, title, parts[name]) for name, title, _ in SECTIONS if name in parts]
     shared, different = _where(parts)
     goals = [(title, goal) for _, title, part in there for goal in part.goals]
     met = sum(goal.verdict == "met" for _, goal in goals)
-    lines = ["# Benchmarks", "", "Written by `./dev bench` from [benchmarks.json](benchmarks.json); not by hand. Each "
-             "part is of its own run; `./dev bench PART` measures one anew.", ""]
+    lines = ["# Benchmarks", "", "This page has the measured cost of ptrace-prof, beside other profilers and its own promises.", "",
+             "`./dev bench` writes it from [benchmarks.json](benchmarks.json); do not edit it by hand. Each part is of its own run; "
+             "`./dev bench PART` measures one anew.", ""]
     lines += table(["part", *_FACTS], [[title, *(part.fact(name) for name in _FACTS)] for _, title, part in there])
     lines += table(["", ""], shared) if shared else []
     lines += [f"## Promises: {met} of {len(goals)} met", ""]
@@ -98,4 +112,4 @@ def render(parts):
     lines += ["## Why promises are missed", "", *_MISSED, ""]
     for _, title, part in there:
         lines += _section(title, part, different)
-    return "\n".join(lines).rstrip() + "\n"
+    return "\n".join(wrapped for line in lines for wrapped in _wrapped(line)).rstrip() + "\n"

@@ -55,8 +55,9 @@ def _pauses(results):
         own = one.own
         seen = [f"{len(own) / one.seconds:.0f}", *(_microseconds(own, share) for share in (0.5, 0.9, 1)), f"{100 * one.share:.2f} %"]
         body.append([one.scenario, one.minor, one.tool, f"{one.rate:,}", *cpu, *(seen if one.without == one.without else ["-"] * 5)])
-    return ["By the target's own clock: gaps of more than 8 us between two readings of it, less as many as there were without a "
-            "tool, the shortest ones. CPU with start and output, of the command and its children.", "", *_table(
+    return ["The target's own clock measures pauses: gaps of more than 8 us between two readings of it. As many gaps as there "
+            "were without a tool are subtracted, the shortest ones. CPU is of the command and its children, with start and "
+            "output.", "", *_table(
                 ["target", "Python", "tool", "Hz", "samples", "CPU us per sample", "pauses per s", "p50, us", "p90, us", "longest, us",
                  "of the time"], body)]
 
@@ -118,9 +119,9 @@ def _service(results):
                      f"{crowd.fewest:,} to {crowd.most:,}", crowd.ended_well])
         body.append(["the same: counted; in the traces; not taken, and counted as such; what the rate asks for",
                      f"{crowd.counted:,}; {crowd.in_traces:,}; {crowd.not_taken:,}; {crowd.expected:,}", ""])
-    return ["Over the Unix socket of a warm ptrace-profd; the trace that is read lies in a spool in the process of its reader, "
-            "behind a Unix socket, or behind TLS 1.3 on 127.0.0.1 with certificates of both ends (P-256). No target runs while "
-            "unary calls and traces are measured.", "", *_table(["", "median (least to most)", "of"], body)]
+    return ["Calls go over the Unix socket of a warm ptrace-profd. The trace that is read is in a spool in the process of its "
+            "reader, behind a Unix socket, or behind TLS 1.3 on 127.0.0.1 with certificates of both ends (P-256). No target "
+            "runs while unary calls and traces are measured.", "", *_table(["", "median (least to most)", "of"], body)]
 
 
 def _compare(results):
@@ -146,9 +147,9 @@ def _injection(results):
 
 
 def _gpu(results):
-    return ["Records as CUPTI 13.0 writes them: one call and one kernel for each launch of an eager job, in the cache as they are "
-            "after a buffer was taken. This is the collector's side, and needs no GPU; what CUPTI costs the job was never "
-            "measured.", "", *_table(
+    return ["The records are as CUPTI 13.0 writes them: one call and one kernel for each launch of an eager job, in the cache "
+            "as they are after a buffer was taken. This is the collector's side, and needs no GPU; the cost of CUPTI for the "
+            "job was never measured.", "", *_table(
                 ["what", "million records per second of one core", "repeats", "bytes of trace per record"],
                 [row for one in results.gpu for row in (
                     ["decoded", _spread(one.decoded, 1e-6), len(one.decoded), "-"],
@@ -160,10 +161,11 @@ def _doubles(results):
     def row(what, values, scale, unit):
         return [what, *(f"{scale * percentile(values, share):.2f} {unit}" for share in (0, 0.5, 0.99)), f"{len(values):,}"]
 
-    return ["On doubles of CUDA's libraries: the job, the way in, the shim and the collector are real; CUPTI, the driver and the GPU "
-            "are not, and take next to no time. None of this was measured on a GPU, where it is longer. Each attach is of a fresh "
-            "job, which replays graphs that were there before; it begins with the start of the command, and CUPTI is flushed "
-            "four times a second. The times of buffers are the shim's on threads of the job, with two readings of the clock in each.",
+    return ["This was measured on doubles of CUDA's libraries: the job, the way in, the shim and the collector are real; "
+            "CUPTI, the driver and the GPU are not, and take next to no time. None of this was measured on a GPU, where it is "
+            "longer. Each attach is to a fresh job, which replays graphs that existed before. It begins with the start of the "
+            "command, and CUPTI is flushed four times a second. The times of buffers are the shim's on threads of the job, "
+            "with two readings of the clock in each.",
             "", *_table(["what", "least", "p50", "p99", "of"], [line for one in results.doubles for line in (
                 row("until the first kernel is in the stream", one.first_kernel_ms, 1, "ms"),
                 row("a buffer of 1 MiB handed out", one.hand_out_ns, 0.001, "us"),

@@ -91,19 +91,19 @@ def _notes(found):
 def lines(found):
     versions = "; ".join(f"{peer} {', '.join(sorted(each))}" for peer, each in sorted(found.versions.items()))
     text = ["Calls are traced from outside, with the collector on the other core; cProfile and viztracer run in a process of "
-            "their own on the target's core. ns are added thread CPU time per event of a Python function (a call and its return "
-            "are two), whoever counts more; in brackets, how many times as long the work takes. Of 3.10 and 3.11 the loop shows "
-            "what a profile function costs every bytecode.", ""]
+            "their own on the target's core. ns are added thread CPU time per event of a Python function (a call and its "
+            "return are two events, also if a tool counts more). The factor in brackets is how many times as long the work "
+            "takes. On 3.10 and 3.11 the loop shows the cost of a profile function for every bytecode.", ""]
     text += [f"Peers: {versions}.", ""] if versions else []
     text += ["### Cost of an event, ns", "", *_costs(found.costs)]
-    text += ["### A training step", "", "`train_step` of tests/demo/train_transformer.py on one batch; and the recursive "
-             "function beside torch.profiler(with_stack=True).", "", *_costs(found.training)] if found.training else []
+    text += ["### A training step", "", "The target is `train_step` of tests/demo/train_transformer.py on one "
+             "batch, and the recursive function beside torch.profiler(with_stack=True).", "", *_costs(found.training)] if found.training else []
     text += ["### Added time of a peer / ours, without and with --c-calls", "", *_ratios(found.costs + found.training)]
     text += ["### What becomes of the events", "", *_stream(found)]
     return text + _notes(found)
 
 
 def lines_of_ways(found):
-    return ["Request to running: `loaded` into a process that had no stub, `resident` where it was there. In a capture: the "
-            "longest of its stops, of which the last one copies all stacks. Gone: from the kill of the collector until the "
-            "target has let go of all that it shared.", "", *_entries(found.entries), *_notes(found)]
+    return ['"Request to running" is `loaded` in a process that had no stub, and `resident` in one that had it. '
+            '"In a capture" is the longest of its stops, of which the last one copies all stacks. "Gone" is the time '
+            "from the kill of the collector until the target has released all that it shared.", "", *_entries(found.entries), *_notes(found)]

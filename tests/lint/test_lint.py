@@ -10,6 +10,7 @@ import check_layers  # noqa: E402
 import check_reasons  # noqa: E402
 import check_sizes  # noqa: E402
 import check_versions  # noqa: E402
+import check_words  # noqa: E402
 
 TABLE = """
 Text before.
@@ -238,6 +239,48 @@ class Versions(Tree):
     def test_the_client_begins_with_its_first_version(self):
         self.assertFound("client/python/pyproject.toml", 'requires-python = ">=3.9"\n', 0)
         self.assertFound("client/python/pyproject.toml", 'requires-python = ">=3.8"\n')
+
+
+class Words(Tree):
+    def found(self, **ceilings):
+        return check_words.check(self.root, ceilings)[0]
+
+    def assertFound(self, path, text, count=1):
+        self.write(path, text)
+        self.assertEqual(sum(fault.startswith(path) for fault in self.found()), count, f"{text!r}: {self.found()}")
+        (self.root / path).unlink()
+
+    def test_each_pattern_is_found_in_markdown_and_in_comments(self):
+        for sentence in ("Of a child only the name is kept.", "Who comes second is refused.", "Ends: whoever reads, waits.",
+                         "Nobody reads the ring.", "The stub is told to go.", "It tells of each call."):
+            self.assertFound("README.md", f"Some text. {sentence}\n")
+            self.assertFound("docs/a.md", f"| a | {sentence} |\n")
+            self.assertFound("attach/base/a.h", f"// Some text. {sentence}\n")
+            self.assertFound("attach/base/a.cc", f"int a;  // {sentence}\n")
+            self.assertFound("tests/a.py", f'def f():\n    """{sentence}"""\n')
+            self.assertFound("dev.d/a.sh", f"# {sentence}\n")
+
+    def test_a_sentence_may_span_lines(self):
+        self.write("README.md", "Text.\nThe stub is\ntold to go.\n")
+        self.assertRegex(self.found()[0], r"README\.md:2: ")
+
+    def test_plain_text_is_clean(self):
+        for sentence in ("Of course it ends.", "Who may connect?", "The file of nobody is `whoever`.", "They are told apart."):
+            self.assertFound("README.md", sentence + "\n", 0)
+        self.assertFound("README.md", "## Who is asking\n\n```\nOf this output nothing is changed.\n```\n", 0)
+        self.assertFound("attach/base/a.cc", 'const char* a = "// Of this";\nint who_is_told;\n', 0)
+        self.assertFound("tests/a.py", 'SAID = """Of this."""\n', 0)
+
+    def test_lines_of_markdown_are_short(self):
+        self.assertFound("README.md", "word " * 25 + "\n")
+        for text in ("| " + "word " * 30 + "|", "https://a.b/" + "c" * 120, "```\n" + "word " * 30 + "\n```"):
+            self.assertFound("README.md", text + "\n", 0)
+
+    def test_the_number_in_code_may_only_fall(self):
+        self.write("daemon/a.h", "// Of a.\n\n// Of b.\n")
+        self.assertEqual(self.found(daemon=2), [])
+        self.assertEqual(len(self.found(daemon=1)), 3)
+        self.assertRegex(self.found(daemon=3)[0], "daemon: 2 such comments, fewer than 3: lower its number")
 
 
 if __name__ == "__main__":
