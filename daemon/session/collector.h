@@ -1,6 +1,6 @@
-// A running collector as captures see it, and whoever can start one: this process itself (local_starter.h), or the
-// launcher of the daemon. A starter is somebody's, and knows what the administrator lets that caller have; where there
-// is no administrator, that is anything. Implementations say on which threads they may be used.
+// A running collector as captures see it, and what starts one: this process itself (local_starter.h), or the launcher of
+// the daemon. A starter belongs to one caller and knows what the administrator lets that caller have; without an
+// administrator, that is anything. Implementations say on which threads they may be used.
 #pragma once
 
 #include <memory>

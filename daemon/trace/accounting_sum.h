@@ -1,6 +1,6 @@
 // The totals of several captures, or of a capture's processes, as one: each counter as `together` in its row says.
-// What cannot be told of all together (medians, a cost that differs) is 0, which is "not known"; what is no counter
-// stays that of `a`, or is told where the function is. Pure functions.
+// A value that does not add up (a median, a cost that differs) becomes 0, which means "not known". A member that is no
+// counter keeps the value of `a`, unless the function says otherwise. Pure functions.
 #pragma once
 
 #include "daemon/trace/gpu.h"
