@@ -9,9 +9,9 @@
 #include <cmath>
 #include <random>
 
-#include "daemon/collect/call_replayer.h"
-#include "daemon/collect/trace_call_sink.h"
-#include "daemon/trace/trace_reader.h"
+#include "daemon/collector/calls/call_replayer.h"
+#include "daemon/collector/calls/trace_call_sink.h"
+#include "daemon/trace/read/trace_reader.h"
 
 namespace ptrace_prof {
 namespace {

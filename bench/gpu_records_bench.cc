@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "daemon/collect/gpu_decoder.h"
-#include "daemon/collect/gpu_joiner.h"
-#include "daemon/trace/trace_writer.h"
+#include "daemon/collector/gpu/gpu_decoder.h"
+#include "daemon/collector/gpu/gpu_joiner.h"
+#include "daemon/trace/write/trace_writer.h"
 
 namespace ptrace_prof {
 namespace {

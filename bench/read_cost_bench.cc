@@ -13,10 +13,10 @@
 #include <string_view>
 
 #include "attach/proc/process_memory.h"
-#include "daemon/collect/process_sampler.h"
-#include "daemon/trace/byte_sink.h"
+#include "daemon/collector/sample/process_sampler.h"
+#include "daemon/trace/write/byte_sink.h"
 #include "daemon/trace/stack_table.h"
-#include "daemon/trace/trace_writer.h"
+#include "daemon/trace/write/trace_writer.h"
 #include "symbolizer/cpython/python_process.h"
 
 namespace ptrace_prof {

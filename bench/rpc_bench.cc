@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "bench/empty_server.h"
-#include "daemon/trace/trace_reader.h"
+#include "daemon/trace/read/trace_reader.h"
 #include "rpc/channel.h"
 #include "tests/unit/daemon_service_serving.h"
 #include "tests/unit/daemon_session_fake_collector.h"

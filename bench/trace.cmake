@@ -5,10 +5,10 @@ set_target_properties(trace_writer_bench PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${C
 
 add_executable(call_replay_bench call_replay_bench.cc)
 pp_target_defaults(call_replay_bench)
-target_link_libraries(call_replay_bench PRIVATE pp_daemon_collect benchmark::benchmark)
+target_link_libraries(call_replay_bench PRIVATE pp_daemon_collector benchmark::benchmark)
 set_target_properties(call_replay_bench PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/bench)
 
 add_executable(gpu_records_bench gpu_records_bench.cc)
 pp_target_defaults(gpu_records_bench)
-target_link_libraries(gpu_records_bench PRIVATE pp_daemon_collect benchmark::benchmark)
+target_link_libraries(gpu_records_bench PRIVATE pp_daemon_collector benchmark::benchmark)
 set_target_properties(gpu_records_bench PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/bench)

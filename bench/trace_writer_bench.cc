@@ -6,8 +6,8 @@
 #include <cmath>
 #include <random>
 
-#include "daemon/trace/trace_reader.h"
-#include "daemon/trace/trace_writer.h"
+#include "daemon/trace/read/trace_reader.h"
+#include "daemon/trace/write/trace_writer.h"
 
 namespace ptrace_prof {
 namespace {

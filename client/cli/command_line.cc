@@ -15,8 +15,8 @@
 #include "client/cli/help_format.h"
 #include "client/cli/later_flags.h"
 #include "client/cli/messages.h"
-#include "daemon/manual/empty_values.h"
-#include "daemon/manual/manual_page.h"
+#include "daemon/server/manual/empty_values.h"
+#include "daemon/server/manual/manual_page.h"
 
 namespace ptrace_prof {
 namespace {

@@ -8,8 +8,8 @@
 #include "client/cli/later_flags.h"
 #include "client/cli/messages.h"
 #include "client/cli/process_id.h"
-#include "daemon/trace/thread_dump.h"
-#include "daemon/trace/trace_meter.h"
+#include "daemon/trace/read/thread_dump.h"
+#include "daemon/trace/read/trace_meter.h"
 #include "rpc/messages/task_from_message.h"
 
 namespace ptrace_prof {

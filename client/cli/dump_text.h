@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "daemon/trace/thread_dump.h"
+#include "daemon/trace/read/thread_dump.h"
 
 namespace ptrace_prof {
 

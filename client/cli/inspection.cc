@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "daemon/trace/trace_reader.h"
+#include "daemon/trace/read/trace_reader.h"
 
 namespace ptrace_prof {
 namespace {

@@ -59,7 +59,7 @@ pp_library(client/cli
     cli/totals_text.cc
     cli/trace_spooler.cc
     cli/user_names.cc
-  DEPS pp_daemon_manual pp_client_remote pp_daemon_service pp_daemon_export pp_daemon_trace pp_daemon_collector pp_daemon_session
+  DEPS pp_daemon_server_manual pp_client_remote pp_daemon_server_service pp_daemon_export pp_daemon_trace pp_daemon_collector_main pp_daemon_server_captures
        pp_rpc pp_attach_base pp_ncurses)
 target_compile_definitions(pp_client_cli PRIVATE PP_VERSION="${PROJECT_VERSION}")
 add_executable(ptrace-prof cli/main.cc)

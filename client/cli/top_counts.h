@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "daemon/trace/sample_batch.h"
+#include "daemon/trace/read/sample_batch.h"
 
 namespace ptrace_prof {
 

@@ -16,7 +16,7 @@
 #include "client/cli/progress.h"
 #include "client/cli/spool_file.h"
 #include "client/remote/capture_backend.h"
-#include "daemon/trace/trace_meter.h"
+#include "daemon/trace/read/trace_meter.h"
 
 namespace ptrace_prof {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/trace/sample_batch.h"
+#include "daemon/trace/read/sample_batch.h"
 
 namespace ptraceprof::v1 {
 class SampledThread;

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <functional>
 
-#include "daemon/trace/memory_sink.h"
-#include "daemon/trace/trace_writer.h"
+#include "daemon/trace/write/memory_sink.h"
+#include "daemon/trace/write/trace_writer.h"
 #include "rpc/status.h"
 
 namespace ptrace_prof {

@@ -9,7 +9,7 @@
 #include "attach/base/result.h"
 #include "attach/base/types.h"
 #include "daemon/trace/model.h"
-#include "daemon/trace/sample_batch.h"
+#include "daemon/trace/read/sample_batch.h"
 
 namespace ptrace_prof {
 

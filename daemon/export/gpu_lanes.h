@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "daemon/trace/gpu.h"
-#include "daemon/trace/trace_reader.h"
+#include "daemon/trace/read/trace_reader.h"
 
 namespace ptrace_prof {
 

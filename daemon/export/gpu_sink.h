@@ -4,7 +4,7 @@
 #pragma once
 
 #include "daemon/trace/gpu.h"
-#include "daemon/trace/trace_reader.h"
+#include "daemon/trace/read/trace_reader.h"
 
 namespace ptrace_prof {
 

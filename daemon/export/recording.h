@@ -14,7 +14,7 @@
 #include "rpc/messages/capture_task.h"
 #include "daemon/trace/gpu.h"
 #include "daemon/trace/model.h"
-#include "daemon/trace/trace_reader.h"
+#include "daemon/trace/read/trace_reader.h"
 
 namespace ptrace_prof {
 

@@ -10,7 +10,7 @@
 
 #include "attach/base/types.h"
 #include "daemon/trace/model.h"
-#include "daemon/trace/trace_reader.h"
+#include "daemon/trace/read/trace_reader.h"
 
 namespace ptrace_prof {
 

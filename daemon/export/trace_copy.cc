@@ -5,7 +5,7 @@
 #include <array>
 #include <cerrno>
 
-#include "daemon/trace/trace_reader.h"
+#include "daemon/trace/read/trace_reader.h"
 
 namespace ptrace_prof {
 namespace {

@@ -34,33 +34,33 @@ target_link_libraries(pp_trace_proto PUBLIC protobuf::libprotobuf)
 pp_library(daemon/trace
   SOURCES
     trace/accounting_sum.cc
-    trace/call_sequence.cc
-    trace/call_track.cc
-    trace/counter_track.cc
+    trace/write/call_sequence.cc
+    trace/read/call_track.cc
+    trace/read/counter_track.cc
     trace/extension_codec.cc
     trace/extension_descriptor.cc
-    trace/frame_names.cc
+    trace/write/frame_names.cc
     trace/gpu_codec.cc
-    trace/gpu_sequence.cc
-    trace/gpu_track.cc
-    trace/gpu_writer.cc
-    trace/nesting_lanes.cc
+    trace/write/gpu_sequence.cc
+    trace/read/gpu_track.cc
+    trace/write/gpu_writer.cc
+    trace/write/nesting_lanes.cc
     trace/inspection_codec.cc
     trace/left_out.cc
-    trace/packet_framer.cc
-    trace/reader_vocabulary.cc
-    trace/sample_batch.cc
-    trace/sample_batcher.cc
-    trace/sequence_interner.cc
-    trace/sequence_tables.cc
+    trace/read/packet_framer.cc
+    trace/read/reader_vocabulary.cc
+    trace/read/sample_batch.cc
+    trace/read/sample_batcher.cc
+    trace/write/sequence_interner.cc
+    trace/read/sequence_tables.cc
     trace/stack_table.cc
     trace/state_label.cc
-    trace/thread_dump.cc
-    trace/thread_sequence.cc
-    trace/trace_meter.cc
+    trace/read/thread_dump.cc
+    trace/write/thread_sequence.cc
+    trace/read/trace_meter.cc
     trace/trace_origin.cc
-    trace/trace_reader.cc
-    trace/trace_writer.cc
+    trace/read/trace_reader.cc
+    trace/write/trace_writer.cc
   DEPS pp_rpc_messages pp_attach_base)
 add_dependencies(pp_daemon_trace pp_trace_proto_headers)
 target_include_directories(pp_daemon_trace SYSTEM PRIVATE ${PROJECT_BINARY_DIR} ${Protobuf_INCLUDE_DIRS})

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "daemon/session/capture_record.h"
+#include "daemon/server/captures/capture_record.h"
 
 namespace ptrace_prof {
 namespace {

@@ -7,11 +7,11 @@
 #include <cstdlib>
 #include <vector>
 
-#include "daemon/collect/gpu_annotations.h"
-#include "daemon/collect/gpu_decoder.h"
-#include "daemon/collect/gpu_joiner.h"
-#include "daemon/trace/memory_sink.h"
-#include "daemon/trace/trace_reader.h"
+#include "daemon/collector/gpu/gpu_annotations.h"
+#include "daemon/collector/gpu/gpu_decoder.h"
+#include "daemon/collector/gpu/gpu_joiner.h"
+#include "daemon/trace/write/memory_sink.h"
+#include "daemon/trace/read/trace_reader.h"
 #include "tests/fuzz/fake_memory.h"
 
 namespace ptrace_prof {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/metrics/http_request.h"
+#include "daemon/server/metrics/http_request.h"
 
 namespace ptrace_prof {
 namespace {

@@ -5,10 +5,10 @@
 #include <string_view>
 
 #include "attach/proc/cgroup_facts.h"
-#include "daemon/inspect/examination.h"
-#include "daemon/inspect/launch_facts.h"
-#include "daemon/inspect/node_facts.h"
-#include "daemon/inspect/process_scan.h"
+#include "daemon/collector/inspect/examination.h"
+#include "daemon/collector/inspect/launch_facts.h"
+#include "daemon/collector/inspect/node_facts.h"
+#include "daemon/collector/inspect/process_scan.h"
 
 namespace ptrace_prof {
 namespace {

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "daemon/launcher/launcher.h"
-#include "daemon/session/launcher_connection.h"
+#include "daemon/server/captures/launcher_connection.h"
 
 namespace ptrace_prof {
 namespace {

@@ -21,7 +21,7 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/service/profiler_service.h"
+#include "daemon/server/service/profiler_service.h"
 #include "ptraceprof/v1/capture_service.grpc.pb.h"
 #include "ptraceprof/v1/node_service.grpc.pb.h"
 #include "rpc/in_process_server.h"

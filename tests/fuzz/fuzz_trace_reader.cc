@@ -5,9 +5,9 @@
 #include <cstring>
 #include <string>
 
-#include "daemon/trace/memory_sink.h"
-#include "daemon/trace/trace_reader.h"
-#include "daemon/trace/trace_writer.h"
+#include "daemon/trace/write/memory_sink.h"
+#include "daemon/trace/read/trace_reader.h"
+#include "daemon/trace/write/trace_writer.h"
 
 namespace ptrace_prof {
 namespace {

@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "attach/base/types.h"
-#include "daemon/trace/trace_reader.h"
+#include "daemon/trace/read/trace_reader.h"
 #include "ptraceprof/v1/capture_service.grpc.pb.h"
 #include "ptraceprof/v1/node_service.grpc.pb.h"
 #include "rpc/channel.h"

@@ -13,7 +13,7 @@
 #include <span>
 #include <string>
 
-#include "daemon/trace/trace_reader.h"
+#include "daemon/trace/read/trace_reader.h"
 #include "rpc/messages/option_table.h"
 #include "rpc/messages/option_text.h"
 

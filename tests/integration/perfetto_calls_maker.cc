@@ -7,8 +7,8 @@
 #include <random>
 #include <vector>
 
-#include "daemon/trace/memory_sink.h"
-#include "daemon/trace/trace_writer.h"
+#include "daemon/trace/write/memory_sink.h"
+#include "daemon/trace/write/trace_writer.h"
 
 namespace ptrace_prof {
 namespace {

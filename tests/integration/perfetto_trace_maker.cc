@@ -8,8 +8,8 @@
 #include <random>
 #include <string>
 
-#include "daemon/trace/memory_sink.h"
-#include "daemon/trace/trace_writer.h"
+#include "daemon/trace/write/memory_sink.h"
+#include "daemon/trace/write/trace_writer.h"
 #include "tests/integration/perfetto_calls_maker.h"
 
 namespace ptrace_prof {

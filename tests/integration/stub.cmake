@@ -1,6 +1,6 @@
 # The tracer stub, played the collector to by scripts in the interpreter itself; and the built file.
 add_executable(stub_layout integration/stub_layout.cc)
-target_link_libraries(stub_layout PRIVATE pp_daemon_collect)
+target_link_libraries(stub_layout PRIVATE pp_daemon_collector)
 pp_target_defaults(stub_layout)
 set_target_properties(stub_layout PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/tests)
 add_dependencies(stub_layout pp_stub pp_gpu_shim)

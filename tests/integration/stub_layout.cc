@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "attach/proc/process_memory.h"
-#include "daemon/collect/stub_boot.h"
+#include "daemon/collector/calls/stub_boot.h"
 #include "symbolizer/cpython/python_process.h"
 
 #define PP_OFFSET_NAME(name) #name,

@@ -14,9 +14,9 @@ import sources
 
 # Headers that are slow to compile, and the only folders that may include them.
 HEAVY = {
-    re.compile(r'^[<"]google/protobuf/|\.pb\.h[">]$'): ("rpc", "rpc/messages", "daemon/trace", "daemon/service",
+    re.compile(r'^[<"]google/protobuf/|\.pb\.h[">]$'): ("rpc", "rpc/messages", "daemon/trace", "daemon/server/service",
                                                          "client/remote"),
-    re.compile(r'^[<"](grpcpp?|grpc)/|\.grpc\.pb\.h[">]$'): ("rpc", "daemon/service", "client/remote"),
+    re.compile(r'^[<"](grpcpp?|grpc)/|\.grpc\.pb\.h[">]$'): ("rpc", "daemon/server/service", "client/remote"),
 }
 
 

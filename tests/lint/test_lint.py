@@ -21,7 +21,7 @@ Text before.
 | attach/base | – | results |
 | attach/proc | base | proc |
 | daemon/trace | base | traces |
-| daemon/collect | proc, trace, base | sampling |
+| daemon/collector | proc, trace, base | sampling |
 | client/cli | trace, base | terminal |
 
 Composition roots: `client/cli/embedded.cc`, and no other

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/collect/call_replayer.h"
+#include "daemon/collector/calls/call_replayer.h"
 
 namespace ptrace_prof {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "daemon/trace/trace_reader.h"
+#include "daemon/trace/read/trace_reader.h"
 
 namespace ptrace_prof {
 namespace {

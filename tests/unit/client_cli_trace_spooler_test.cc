@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "client/cli/trace_spooler.h"
-#include "daemon/trace/trace_writer.h"
+#include "daemon/trace/write/trace_writer.h"
 
 namespace ptrace_prof {
 namespace {

@@ -27,7 +27,7 @@ add_executable(daemon_collect_test
   unit/daemon_collect_step_marker_test.cc
   unit/daemon_collect_thread_table_test.cc
   unit/daemon_collect_tick_clock_test.cc)
-target_link_libraries(daemon_collect_test PRIVATE pp_daemon_collect GTest::gtest_main)
+target_link_libraries(daemon_collect_test PRIVATE pp_daemon_collector GTest::gtest_main)
 pp_target_defaults(daemon_collect_test)
 include(GoogleTest)
 gtest_discover_tests(daemon_collect_test PROPERTIES TIMEOUT 60)
@@ -37,7 +37,7 @@ add_executable(daemon_collect_objects_test
   unit/daemon_collect_arming_stop_test.cc
   unit/daemon_collect_target_objects_test.cc
   unit/symbolizer_cpython_interpreters.cc)
-target_link_libraries(daemon_collect_objects_test PRIVATE pp_daemon_collect GTest::gtest_main)
+target_link_libraries(daemon_collect_objects_test PRIVATE pp_daemon_collector GTest::gtest_main)
 target_compile_definitions(daemon_collect_objects_test PRIVATE
   PP_TARGET_OBJECTS_SCRIPT="${CMAKE_CURRENT_SOURCE_DIR}/unit/daemon_collect_target_objects.py")
 pp_target_defaults(daemon_collect_objects_test)

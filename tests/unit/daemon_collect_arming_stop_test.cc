@@ -7,7 +7,7 @@
 #include <span>
 
 #include "attach/proc/process_memory.h"
-#include "daemon/collect/arming_stop.h"
+#include "daemon/collector/calls/arming_stop.h"
 #include "symbolizer/cpython/python_process.h"
 #include "tests/unit/symbolizer_cpython_interpreters.h"
 

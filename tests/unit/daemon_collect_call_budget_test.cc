@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "daemon/collect/call_budget.h"
+#include "daemon/collector/calls/call_budget.h"
 
 namespace ptrace_prof {
 namespace {

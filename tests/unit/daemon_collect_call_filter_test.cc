@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "daemon/collect/call_filter.h"
+#include "daemon/collector/calls/call_filter.h"
 
 namespace ptrace_prof {
 namespace {

@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-#include "daemon/collect/call_names.h"
+#include "daemon/collector/calls/call_names.h"
 
 namespace ptrace_prof {
 namespace {

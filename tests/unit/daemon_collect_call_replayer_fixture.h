@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/collect/call_replayer.h"
+#include "daemon/collector/calls/call_replayer.h"
 
 namespace ptrace_prof {
 

@@ -5,8 +5,8 @@
 #include <map>
 #include <random>
 
-#include "daemon/collect/brief_call_filter.h"
-#include "daemon/collect/call_replayer.h"
+#include "daemon/collector/calls/brief_call_filter.h"
+#include "daemon/collector/calls/call_replayer.h"
 #include "tests/unit/daemon_collect_call_replayer_fixture.h"
 
 namespace ptrace_prof {

@@ -1,7 +1,7 @@
 // A generator without a caller: for a moment, or for good.
 #include <gtest/gtest.h>
 
-#include "daemon/collect/caller_doubt.h"
+#include "daemon/collector/target/caller_doubt.h"
 
 namespace ptrace_prof {
 namespace {

@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "daemon/collect/child_count.h"
+#include "daemon/collector/target/child_count.h"
 
 namespace ptrace_prof {
 namespace {

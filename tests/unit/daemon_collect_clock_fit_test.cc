@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "daemon/collect/clock_fit.h"
+#include "daemon/collector/gpu/clock_fit.h"
 
 namespace ptrace_prof {
 namespace {

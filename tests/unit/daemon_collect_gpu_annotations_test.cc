@@ -8,10 +8,10 @@
 #include <tuple>
 #include <vector>
 
-#include "daemon/collect/gpu_annotations.h"
-#include "daemon/collect/gpu_decoder.h"
-#include "daemon/trace/memory_sink.h"
-#include "daemon/trace/trace_reader.h"
+#include "daemon/collector/gpu/gpu_annotations.h"
+#include "daemon/collector/gpu/gpu_decoder.h"
+#include "daemon/trace/write/memory_sink.h"
+#include "daemon/trace/read/trace_reader.h"
 
 namespace ptrace_prof {
 namespace {

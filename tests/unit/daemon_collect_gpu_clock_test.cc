@@ -1,7 +1,7 @@
 // From CUPTI's clock to ours: steps of the wall clock, and times that cannot be.
 #include <gtest/gtest.h>
 
-#include "daemon/collect/gpu_clock.h"
+#include "daemon/collector/gpu/gpu_clock.h"
 
 namespace ptrace_prof {
 namespace {

@@ -1,7 +1,7 @@
 // How much of a capture the GPU was not recorded in.
 #include <gtest/gtest.h>
 
-#include "daemon/collect/gpu_coverage.h"
+#include "daemon/collector/gpu/gpu_coverage.h"
 
 namespace ptrace_prof {
 namespace {

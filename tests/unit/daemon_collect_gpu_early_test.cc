@@ -1,7 +1,7 @@
 // By how much kernels begin too early: quantiles of it.
 #include <gtest/gtest.h>
 
-#include "daemon/collect/gpu_early.h"
+#include "daemon/collector/gpu/gpu_early.h"
 
 namespace ptrace_prof {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/collect/gpu_engine_wait.h"
+#include "daemon/collector/gpu/gpu_engine_wait.h"
 
 namespace ptrace_prof {
 namespace {

@@ -1,7 +1,7 @@
 // When streams were being captured, by calls that come in any order.
 #include <gtest/gtest.h>
 
-#include "daemon/collect/gpu_graph_captures.h"
+#include "daemon/collector/gpu/gpu_graph_captures.h"
 
 namespace ptrace_prof {
 namespace {

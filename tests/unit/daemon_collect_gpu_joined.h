@@ -11,12 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "daemon/collect/gpu_clock.h"
-#include "daemon/collect/gpu_decoder.h"
-#include "daemon/collect/gpu_joiner.h"
-#include "daemon/collect/gpu_names.h"
-#include "daemon/trace/memory_sink.h"
-#include "daemon/trace/trace_reader.h"
+#include "daemon/collector/gpu/gpu_clock.h"
+#include "daemon/collector/gpu/gpu_decoder.h"
+#include "daemon/collector/gpu/gpu_joiner.h"
+#include "daemon/collector/gpu/gpu_names.h"
+#include "daemon/trace/write/memory_sink.h"
+#include "daemon/trace/read/trace_reader.h"
 
 namespace ptrace_prof {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/collect/gpu_launch_stacks.h"
+#include "daemon/collector/gpu/gpu_launch_stacks.h"
 #include "tests/fuzz/fake_layouts.h"
 #include "tests/fuzz/fake_world.h"
 

@@ -6,13 +6,13 @@
 #include <tuple>
 #include <vector>
 
-#include "daemon/collect/gpu_calls.h"
-#include "daemon/collect/gpu_decoder.h"
-#include "daemon/collect/gpu_detail.h"
-#include "daemon/collect/gpu_launches.h"
-#include "daemon/collect/gpu_names.h"
-#include "daemon/collect/gpu_operation_name.h"
-#include "daemon/collect/stack_history.h"
+#include "daemon/collector/gpu/gpu_calls.h"
+#include "daemon/collector/gpu/gpu_decoder.h"
+#include "daemon/collector/gpu/gpu_detail.h"
+#include "daemon/collector/gpu/gpu_launches.h"
+#include "daemon/collector/gpu/gpu_names.h"
+#include "daemon/collector/gpu/gpu_operation_name.h"
+#include "daemon/collector/target/stack_history.h"
 #include "tests/unit/daemon_collect_gpu_joined.h"
 
 namespace ptrace_prof {

@@ -1,7 +1,7 @@
 // When times that mean nothing end a recording, and for which reason.
 #include <gtest/gtest.h>
 
-#include "daemon/collect/gpu_time_check.h"
+#include "daemon/collector/gpu/gpu_time_check.h"
 
 namespace ptrace_prof {
 namespace {

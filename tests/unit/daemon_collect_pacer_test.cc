@@ -2,7 +2,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "daemon/collect/pacer.h"
+#include "daemon/collector/sample/pacer.h"
 
 namespace ptrace_prof {
 namespace {

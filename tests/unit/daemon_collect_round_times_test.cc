@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "daemon/collect/round_times.h"
+#include "daemon/collector/sample/round_times.h"
 
 namespace ptrace_prof {
 namespace {

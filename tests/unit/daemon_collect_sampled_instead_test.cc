@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "daemon/collect/sampled_instead.h"
+#include "daemon/collector/calls/sampled_instead.h"
 #include "rpc/messages/capture_task.h"
 #include "rpc/messages/task_word.h"
 

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "daemon/collect/step_marker.h"
+#include "daemon/collector/calls/step_marker.h"
 #include "tests/unit/rpc_messages_asked_steps.h"
 
 namespace ptrace_prof {

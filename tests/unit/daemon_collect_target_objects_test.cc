@@ -5,8 +5,8 @@
 #include <sstream>
 
 #include "attach/proc/process_memory.h"
-#include "daemon/collect/module_call.h"
-#include "daemon/collect/target_objects.h"
+#include "daemon/collector/calls/module_call.h"
+#include "daemon/collector/calls/target_objects.h"
 #include "symbolizer/cpython/python_process.h"
 #include "tests/unit/symbolizer_cpython_interpreters.h"
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "daemon/collect/thread_table.h"
+#include "daemon/collector/target/thread_table.h"
 
 namespace ptrace_prof {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "daemon/collect/tick_clock.h"
+#include "daemon/collector/calls/tick_clock.h"
 
 namespace ptrace_prof {
 namespace {

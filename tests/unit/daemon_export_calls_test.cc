@@ -6,7 +6,7 @@
 
 #include "daemon/export/call_table.h"
 #include "daemon/export/function_table.h"
-#include "daemon/trace/trace_reader.h"
+#include "daemon/trace/read/trace_reader.h"
 #include "tests/unit/daemon_export_exporting.h"
 #include "tests/unit/daemon_export_sample_trace.h"
 

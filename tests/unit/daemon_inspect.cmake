@@ -4,7 +4,7 @@ add_executable(daemon_inspect_test
   unit/daemon_inspect_launch_facts_test.cc
   unit/daemon_inspect_libc_environ_test.cc unit/daemon_inspect_node_checks_test.cc
   unit/daemon_inspect_process_scan_test.cc)
-target_link_libraries(daemon_inspect_test PRIVATE pp_daemon_inspect GTest::gtest_main)
+target_link_libraries(daemon_inspect_test PRIVATE pp_daemon_collector_inspect GTest::gtest_main)
 pp_target_defaults(daemon_inspect_test)
 set_target_properties(daemon_inspect_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/tests)
 gtest_discover_tests(daemon_inspect_test TEST_PREFIX daemon_inspect. PROPERTIES TIMEOUT 60)

@@ -3,9 +3,9 @@
 
 #include <cstring>
 
-#include "daemon/inspect/examination.h"
+#include "daemon/collector/inspect/examination.h"
 #include "daemon/trace/extension_codec.h"
-#include "daemon/trace/memory_sink.h"
+#include "daemon/trace/write/memory_sink.h"
 
 namespace ptrace_prof {
 namespace {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "daemon/inspect/gpu_libraries.h"
+#include "daemon/collector/inspect/gpu_libraries.h"
 
 namespace ptrace_prof {
 namespace {

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "daemon/inspect/gpu_outlook.h"
+#include "daemon/collector/inspect/gpu_outlook.h"
 
 namespace ptrace_prof {
 namespace {

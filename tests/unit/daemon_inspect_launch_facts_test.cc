@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "daemon/inspect/launch_facts.h"
+#include "daemon/collector/inspect/launch_facts.h"
 
 namespace ptrace_prof {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "attach/proc/process_memory.h"
 #include "attach/proc/procfs.h"
-#include "daemon/inspect/libc_environ.h"
+#include "daemon/collector/inspect/libc_environ.h"
 
 extern "C" char** environ;
 

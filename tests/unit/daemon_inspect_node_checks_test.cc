@@ -5,7 +5,7 @@
 #include <cerrno>
 
 #include "attach/proc/access_facts.h"
-#include "daemon/inspect/node_checks.h"
+#include "daemon/collector/inspect/node_checks.h"
 
 namespace ptrace_prof {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <numeric>
 
-#include "daemon/inspect/process_scan.h"
+#include "daemon/collector/inspect/process_scan.h"
 
 namespace ptrace_prof {
 namespace {

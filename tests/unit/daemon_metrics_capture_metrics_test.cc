@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "daemon/metrics/capture_metrics.h"
+#include "daemon/server/metrics/capture_metrics.h"
 
 namespace ptrace_prof {
 namespace {

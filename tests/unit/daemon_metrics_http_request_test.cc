@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "daemon/metrics/http_request.h"
+#include "daemon/server/metrics/http_request.h"
 
 namespace ptrace_prof {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "daemon/metrics/metrics_text.h"
+#include "daemon/server/metrics/metrics_text.h"
 
 namespace ptrace_prof {
 namespace {

@@ -11,8 +11,8 @@
 #include <map>
 
 #include "attach/base/sanitizers.h"
-#include "daemon/nvml/nvml_counters.h"
-#include "daemon/trace/memory_sink.h"
+#include "daemon/collector/nvml/nvml_counters.h"
+#include "daemon/trace/write/memory_sink.h"
 #include "tests/unit/daemon_trace_recorder.h"
 
 namespace ptrace_prof {

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "attach/base/hexadecimal.h"
-#include "daemon/policy/child_rules.h"
-#include "daemon/policy/policy_file.h"
+#include "daemon/server/policy/child_rules.h"
+#include "daemon/server/policy/policy_file.h"
 
 namespace ptrace_prof {
 namespace {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "daemon/policy/policy_file.h"
+#include "daemon/server/policy/policy_file.h"
 
 namespace ptrace_prof {
 namespace {

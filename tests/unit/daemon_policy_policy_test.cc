@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "daemon/policy/policy_file.h"
+#include "daemon/server/policy/policy_file.h"
 
 namespace ptrace_prof {
 namespace {

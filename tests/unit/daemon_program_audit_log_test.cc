@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "attach/base/clean_text.h"
-#include "daemon/program/audit_log.h"
+#include "daemon/server/program/audit_log.h"
 
 namespace ptrace_prof {
 namespace {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "daemon/program/daemon_log.h"
+#include "daemon/server/program/daemon_log.h"
 
 namespace ptrace_prof {
 namespace {

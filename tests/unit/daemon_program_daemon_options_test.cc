@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "daemon/program/daemon_options.h"
+#include "daemon/server/program/daemon_options.h"
 
 namespace ptrace_prof {
 namespace {

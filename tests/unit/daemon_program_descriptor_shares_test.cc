@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "daemon/program/descriptor_shares.h"
+#include "daemon/server/program/descriptor_shares.h"
 
 namespace ptrace_prof {
 namespace {

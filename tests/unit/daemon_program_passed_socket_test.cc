@@ -9,7 +9,7 @@
 
 #include <cstring>
 
-#include "daemon/program/passed_socket.h"
+#include "daemon/server/program/passed_socket.h"
 
 namespace ptrace_prof {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <cstring>
 
-#include "daemon/program/service_notice.h"
+#include "daemon/server/program/service_notice.h"
 
 namespace ptrace_prof {
 namespace {

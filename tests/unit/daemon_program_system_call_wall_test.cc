@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <thread>
 
-#include "daemon/program/system_call_wall.h"
+#include "daemon/server/program/system_call_wall.h"
 #include "tests/unit/in_child.h"
 #include "tests/unit/system_call_tries.h"
 

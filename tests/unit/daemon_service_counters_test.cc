@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "daemon/service/capture_message.h"
+#include "daemon/server/service/capture_message.h"
 #include "daemon/trace/counters.h"
 #include "ptraceprof/v1/capture.pb.h"
 

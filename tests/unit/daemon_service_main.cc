@@ -4,8 +4,8 @@
 
 #include <string_view>
 
-#include "daemon/session/collector_main.h"
-#include "daemon/session/collector_process.h"
+#include "daemon/collector/collector_main.h"
+#include "daemon/server/captures/collector_process.h"
 
 int main(int argc, char** argv) {
   if (argc >= 2 && std::string_view(argv[1]) == ptrace_prof::kCollectorArgument) {

@@ -7,9 +7,9 @@
 #include <thread>
 
 #include "client/remote/batch_message.h"
-#include "daemon/service/batch_parts.h"
-#include "daemon/trace/memory_sink.h"
-#include "daemon/trace/trace_writer.h"
+#include "daemon/server/service/batch_parts.h"
+#include "daemon/trace/write/memory_sink.h"
+#include "daemon/trace/write/trace_writer.h"
 #include "tests/unit/daemon_service_serving.h"
 #include "tests/unit/daemon_session_fake_collector.h"
 #include "tests/unit/eventually.h"

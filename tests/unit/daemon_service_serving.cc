@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "daemon/trace/trace_reader.h"
+#include "daemon/trace/read/trace_reader.h"
 #include "rpc/channel.h"
 #include "rpc/crc32c.h"
 #include "rpc/tcp_socket.h"

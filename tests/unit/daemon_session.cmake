@@ -7,7 +7,7 @@ add_executable(daemon_session_test
   unit/daemon_session_rights_test.cc unit/daemon_session_start_pool_test.cc unit/daemon_session_stop_line_test.cc
   unit/daemon_session_stop_shares_test.cc
   unit/daemon_session_system_call_filter_test.cc unit/daemon_session_trace_age_test.cc unit/daemon_session_unsent_bytes_test.cc)
-target_link_libraries(daemon_session_test PRIVATE pp_daemon_session GTest::gtest_main)
+target_link_libraries(daemon_session_test PRIVATE pp_daemon_server_captures GTest::gtest_main)
 pp_target_defaults(daemon_session_test)
 set_target_properties(daemon_session_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/tests)
 gtest_discover_tests(daemon_session_test TEST_PREFIX daemon_session. PROPERTIES TIMEOUT 60)

@@ -7,7 +7,7 @@
 #include <future>
 #include <thread>
 
-#include "daemon/session/capture_registry.h"
+#include "daemon/server/captures/capture_registry.h"
 #include "tests/unit/daemon_session_played_captures.h"
 #include "tests/unit/in_child.h"
 #include "tests/unit/no_thread.h"

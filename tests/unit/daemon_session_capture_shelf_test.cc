@@ -9,8 +9,8 @@
 #include <csignal>
 #include <fstream>
 
-#include "daemon/session/capture_registry.h"
-#include "daemon/session/capture_shelf.h"
+#include "daemon/server/captures/capture_registry.h"
+#include "daemon/server/captures/capture_shelf.h"
 #include "tests/unit/count_descriptors.h"
 #include "tests/unit/daemon_session_played_captures.h"
 #include "tests/unit/eventually.h"

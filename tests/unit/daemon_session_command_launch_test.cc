@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "attach/base/unique_fd.h"
-#include "daemon/session/command_launch.h"
+#include "daemon/collector/sandbox/command_launch.h"
 
 namespace ptrace_prof {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "daemon/session/cpu_budget.h"
+#include "daemon/server/captures/cpu_budget.h"
 #include "tests/unit/daemon_session_played_captures.h"
 #include "tests/unit/symbolizer_cpython_interpreters.h"
 #include "rpc/messages/check_spec.h"

@@ -5,9 +5,9 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "daemon/trace/memory_sink.h"
-#include "daemon/trace/packet_framer.h"
-#include "daemon/trace/trace_writer.h"
+#include "daemon/trace/write/memory_sink.h"
+#include "daemon/trace/read/packet_framer.h"
+#include "daemon/trace/write/trace_writer.h"
 
 namespace ptrace_prof {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "attach/base/unique_fd.h"
-#include "daemon/session/collector.h"
+#include "daemon/server/captures/collector.h"
 
 namespace ptrace_prof {
 

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "daemon/session/kept_listings.h"
+#include "daemon/server/captures/kept_listings.h"
 
 namespace ptrace_prof {
 namespace {

@@ -16,8 +16,8 @@
 #include <thread>
 
 #include "daemon/launcher/launcher_process.h"
-#include "daemon/session/launcher_connection.h"
-#include "daemon/session/launcher_door.h"
+#include "daemon/server/captures/launcher_connection.h"
+#include "daemon/server/captures/launcher_door.h"
 #include "tests/unit/count_descriptors.h"
 
 namespace ptrace_prof {

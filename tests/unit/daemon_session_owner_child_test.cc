@@ -8,7 +8,7 @@
 #include <string>
 
 #include "attach/base/sanitizers.h"
-#include "daemon/session/owner_child.h"
+#include "daemon/collector/sandbox/owner_child.h"
 #include "tests/unit/in_child.h"
 
 namespace ptrace_prof {

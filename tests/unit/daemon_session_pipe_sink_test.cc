@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/session/pipe_sink.h"
+#include "daemon/collector/sandbox/pipe_sink.h"
 
 namespace ptrace_prof {
 namespace {

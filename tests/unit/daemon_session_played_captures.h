@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "daemon/session/capture_registry.h"
+#include "daemon/server/captures/capture_registry.h"
 #include "tests/unit/daemon_session_fake_collector.h"
 
 namespace ptrace_prof {

@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <fstream>
 
-#include "daemon/session/rights.h"
+#include "daemon/collector/sandbox/rights.h"
 #include "tests/unit/in_child.h"
 
 namespace ptrace_prof {

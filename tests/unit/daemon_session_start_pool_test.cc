@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-#include "daemon/session/start_pool.h"
+#include "daemon/server/captures/start_pool.h"
 #include "tests/unit/in_child.h"
 #include "tests/unit/no_thread.h"
 

@@ -3,7 +3,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "daemon/session/stop_line.h"
+#include "daemon/collector/sandbox/stop_line.h"
 
 namespace ptrace_prof {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "daemon/session/stop_shares.h"
+#include "daemon/server/captures/stop_shares.h"
 
 namespace ptrace_prof {
 namespace {

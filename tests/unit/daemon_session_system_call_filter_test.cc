@@ -14,7 +14,7 @@
 
 #include <cerrno>
 
-#include "daemon/session/system_call_filter.h"
+#include "daemon/collector/sandbox/system_call_filter.h"
 #include "tests/unit/in_child.h"
 
 namespace ptrace_prof {

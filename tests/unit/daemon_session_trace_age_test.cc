@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "daemon/session/trace_age.h"
+#include "daemon/server/captures/trace_age.h"
 
 namespace ptrace_prof {
 namespace {

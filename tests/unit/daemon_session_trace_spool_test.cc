@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "daemon/session/trace_spool.h"
+#include "daemon/server/captures/trace_spool.h"
 #include "tests/unit/daemon_session_fake_collector.h"
 #include "tests/unit/in_child.h"
 #include "tests/unit/symbolizer_cpython_interpreters.h"

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "daemon/session/unsent_bytes.h"
+#include "daemon/server/captures/unsent_bytes.h"
 
 namespace ptrace_prof {
 namespace {

@@ -4,9 +4,9 @@
 #include <random>
 #include <tuple>
 
-#include "daemon/trace/memory_sink.h"
-#include "daemon/trace/nesting_lanes.h"
-#include "daemon/trace/trace_writer.h"
+#include "daemon/trace/write/memory_sink.h"
+#include "daemon/trace/write/nesting_lanes.h"
+#include "daemon/trace/write/trace_writer.h"
 #include "tests/unit/daemon_trace_recorder.h"
 
 namespace ptrace_prof {

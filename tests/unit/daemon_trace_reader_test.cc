@@ -5,12 +5,12 @@
 #include <fstream>
 
 #include "daemon/trace/extension.pb.h"
-#include "daemon/trace/memory_sink.h"
-#include "daemon/trace/packet_framer.h"
+#include "daemon/trace/write/memory_sink.h"
+#include "daemon/trace/read/packet_framer.h"
 #include "daemon/trace/perfetto.pb.h"
-#include "daemon/trace/reader_vocabulary.h"
-#include "daemon/trace/trace_reader.h"
-#include "daemon/trace/trace_writer.h"
+#include "daemon/trace/read/reader_vocabulary.h"
+#include "daemon/trace/read/trace_reader.h"
+#include "daemon/trace/write/trace_writer.h"
 #include "tests/unit/daemon_trace_recorder.h"
 
 namespace ptrace_prof {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "daemon/trace/trace_origin.h"
-#include "daemon/trace/trace_reader.h"
+#include "daemon/trace/read/trace_reader.h"
 
 namespace ptrace_prof {
 

@@ -6,9 +6,9 @@
 #include <random>
 
 #include "daemon/trace/extension.pb.h"
-#include "daemon/trace/memory_sink.h"
+#include "daemon/trace/write/memory_sink.h"
 #include "daemon/trace/perfetto.pb.h"
-#include "daemon/trace/trace_writer.h"
+#include "daemon/trace/write/trace_writer.h"
 #include "tests/unit/daemon_trace_recorder.h"
 
 namespace ptrace_prof {

@@ -2,9 +2,9 @@
 
 #include <map>
 
-#include "daemon/trace/memory_sink.h"
-#include "daemon/trace/sample_batcher.h"
-#include "daemon/trace/trace_writer.h"
+#include "daemon/trace/write/memory_sink.h"
+#include "daemon/trace/read/sample_batcher.h"
+#include "daemon/trace/write/trace_writer.h"
 #include "tests/unit/daemon_trace_recorder.h"
 
 namespace ptrace_prof {

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "daemon/trace/memory_sink.h"
-#include "daemon/trace/thread_dump.h"
-#include "daemon/trace/trace_writer.h"
+#include "daemon/trace/write/memory_sink.h"
+#include "daemon/trace/read/thread_dump.h"
+#include "daemon/trace/write/trace_writer.h"
 #include "tests/unit/daemon_trace_recorder.h"
 
 namespace ptrace_prof {

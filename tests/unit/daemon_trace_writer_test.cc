@@ -6,9 +6,9 @@
 #include <fstream>
 
 #include "attach/base/sanitizers.h"
-#include "daemon/trace/memory_sink.h"
-#include "daemon/trace/trace_reader.h"
-#include "daemon/trace/trace_writer.h"
+#include "daemon/trace/write/memory_sink.h"
+#include "daemon/trace/read/trace_reader.h"
+#include "daemon/trace/write/trace_writer.h"
 #include "tests/unit/daemon_trace_allocations.h"
 #include "tests/unit/daemon_trace_recorder.h"
 

@@ -1,0 +1,129 @@
+#include "daemon/collector/calls/call_window.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace ptrace_prof {
+namespace {
+
+constexpr Nanos kForever = Nanos(INT64_MAX);
+constexpr size_t kMaxStretchesTold = 20;
+
+std::string Things(uint64_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+// "0 to 2, 7, 9 to 10"
+std::string StretchesText(std::span<const StepMarker::Stretch> stretches) {
+  std::string text;
+  for (const auto& [first, last] : stretches.first(std::min(stretches.size(), kMaxStretchesTold))) {
+    text += text.empty() ? "" : ", ";
+    text += first == last ? std::to_string(first) : fmt::format("{} to {}", first, last);
+  }
+  return text + (stretches.size() > kMaxStretchesTold ? ", …" : "");
+}
+
+}  // namespace
+
+CallWindow::CallWindow(const CaptureTask& request, const PythonVersion& version, StepMarker& steps, Tell tell)
+    : request_(request), facts_(FactsOf(version)), steps_(steps), tell_(std::move(tell)) {}
+
+bool CallWindow::ends_by_steps() const {
+  const v1::TraceOptions& asked = request_.spec().trace();
+  return !gave_up_ && (asked.steps() > 0 || asked.schedule().repeat() > 0);
+}
+
+Nanos CallWindow::Length() const {
+  if (DurationOf(request_).value > 0) {
+    return DurationOf(request_);
+  }
+  const Nanos longest = ToNanos(request_.longest()).value > 0 ? ToNanos(request_.longest()) : kForever;
+  return facts_.slows_every_bytecode() && !ends_by_steps() ? std::min(waited_ + kTaxedWindow, longest) : longest;
+}
+
+Nanos CallWindow::StepPatience() const { return std::min(kStepPatience, Nanos(Length().value / 2)); }
+
+bool CallWindow::TellBefore() const {
+  if (facts_.slows_every_bytecode()) {
+    const bool by_default = DurationOf(request_).value == 0 && Length() == kTaxedWindow;
+    const std::string window =
+        by_default ? fmt::format("; the window is {:g} s unless --duration says otherwise", kTaxedWindow.seconds())
+                   : "";
+    tell_(
+        fmt::format("tracing slows down every bytecode of CPython {}, not only calls: a loop without calls takes "
+                    "about {:g} times as long{}",
+                    facts_.name(), facts_.bytecode_tax, window));
+  }
+  const v1::TraceOptions& asked = request_.spec().trace();
+  const bool is_careless = asked.has_schedule() && !CautionOf(asked.schedule()).empty();
+  if (is_careless) {
+    tell_(CautionOf(asked.schedule()));
+  }
+  return is_careless || facts_.slows_every_bytecode();
+}
+
+bool CallWindow::IsOver(Nanos now, uint64_t lost) {
+  if (lost > 0 && request_.spec().trace().on_full() == v1::ON_FULL_STOP) {
+    lost_at_end_ = lost;
+    return true;
+  }
+  LookForSteps(now);
+  return steps_.is_over() || now - begin_ >= Length();
+}
+
+void CallWindow::LookForSteps(Nanos now) {
+  if (gave_up_ || !steps_.has_plan() || steps_.step().has_value() || now - begin_ < StepPatience()) {
+    return;
+  }
+  const std::string looked =
+      fmt::format("no step of a torch.optim.Optimizer has ended in {:g} s", StepPatience().seconds());
+  waited_ = ends_by_steps() ? now - begin_ : Nanos();
+  gave_up_ = true;
+  steps_.GiveUp(now);
+  const Nanos left = begin_ + std::min(Length(), kForever - begin_) - now;
+  const std::string until = Length() == kForever ? std::string("until the process ends or it is stopped")
+                                                 : fmt::format("for {:.1f} s", std::max(left, Nanos()).seconds());
+  tell_(fmt::format("{}: recording goes on by time, {}; everything is recorded from here on", looked, until));
+}
+
+void CallWindow::TellAfter(Nanos now, const LeftAside& aside) const {
+  if (lost_at_end_ > 0) {
+    tell_(fmt::format("ended {:.3f} s after its begin, because a buffer was full and {} lost (--on-full stop)",
+                      (now - begin_).seconds(), Things(lost_at_end_, "event was", "events were")));
+  }
+  TellSteps(now);
+  if (aside.children > 0) {
+    tell_(fmt::format("{} of process {} {} there meanwhile and not traced: each can be recorded by its own --pid",
+                      Things(aside.children, "child", "children"), TargetOf(request_).value,
+                      aside.children == 1 ? "was" : "were"));
+  }
+  if (aside.interpreters > 0) {
+    tell_(
+        fmt::format("{} of process {} {} there meanwhile and not traced, as only the main interpreter is: samples "
+                    "hold them all (record without --mode trace)",
+                    Things(aside.interpreters, "subinterpreter", "subinterpreters"), TargetOf(request_).value,
+                    aside.interpreters == 1 ? "was" : "were"));
+  }
+}
+
+void CallWindow::TellSteps(Nanos now) const {
+  if (!steps_.step().has_value()) {
+    if (steps_.has_plan() && !gave_up_) {
+      tell_(fmt::format("no step of a torch.optim.Optimizer ended in {:.1f} s: nothing was recorded",
+                        (now - begin_).seconds()));
+    }
+    return;
+  }
+  const uint64_t recorded = steps_.recorded_steps();
+  const uint64_t asked = request_.spec().trace().steps();
+  if (recorded > 0) {
+    tell_(fmt::format("recorded {}: {}{}", Things(recorded, "whole step", "whole steps"),
+                      StretchesText(steps_.stretches()),
+                      recorded < asked ? fmt::format(" (of {} asked for)", asked) : ""));
+  } else if (steps_.has_plan()) {
+    tell_(fmt::format("no whole step was recorded: the window ended in step {}, counted from 0", *steps_.step()));
+  }
+}
+
+}  // namespace ptrace_prof

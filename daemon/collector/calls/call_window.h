@@ -1,0 +1,61 @@
+// The window of a trace of calls: when it ends, and what people are told about it.
+//
+//   TellBefore ──► Begin ──IsOver…──► TellAfter
+//
+// It ends by its duration, by the steps that were asked for (StepMarker), or at the first loss where that was asked
+// for; without a duration after kTaxedWindow where tracing slows down every bytecode. Where steps were asked for and
+// none is seen for kStepPatience (or half the duration, as nothing is recorded until then), it goes on by time.
+// The capture ends it in all other ways. Pure decisions: knows neither target nor trace. Owned by the capture; one
+// thread.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include "attach/base/types.h"
+#include "daemon/collector/calls/step_marker.h"
+#include "rpc/messages/capture_task.h"
+#include "symbolizer/cpython/version_table.h"
+
+namespace ptrace_prof {
+
+// What was there meanwhile and is in no trace of a process's calls.
+struct LeftAside {
+  uint64_t children = 0;
+  uint64_t interpreters = 0;
+};
+
+class CallWindow {
+ public:
+  static constexpr Nanos kTaxedWindow = Nanos::FromSeconds(2);
+  static constexpr Nanos kStepPatience = Nanos::FromSeconds(30);
+
+  using Tell = std::function<void(std::string_view notice)>;
+  // Request and marker must outlive it.
+  CallWindow(const CaptureTask& request, const PythonVersion& version, StepMarker& steps, Tell tell);
+
+  bool TellBefore() const;  // is there something to tell?
+  void Begin(Nanos when) { begin_ = when; }
+  // `lost`: events, until now.
+  bool IsOver(Nanos now, uint64_t lost);
+  // `now`: when it ended; `children`: that were not traced.
+  void TellAfter(Nanos now, const LeftAside& aside) const;
+
+ private:
+  bool ends_by_steps() const;
+  Nanos Length() const;
+  Nanos StepPatience() const;
+  void LookForSteps(Nanos now);
+  void TellSteps(Nanos now) const;
+
+  const CaptureTask& request_;
+  const VersionFacts& facts_;
+  StepMarker& steps_;
+  const Tell tell_;
+  Nanos begin_;
+  bool gave_up_ = false;
+  Nanos waited_;  // for the steps that should have ended it, until we gave up
+  uint64_t lost_at_end_ = 0;
+};
+
+}  // namespace ptrace_prof

@@ -1,0 +1,46 @@
+// Code objects of a traced target that mean more than themselves: where nn.Modules are called, where an optimizer
+// takes its step.
+//
+// Stands between CallNames and the CalledObjects that it asks, and looks at every code object as it gets its name: that
+// is once for each, and before its first call is replayed. One per traced process; one thread.
+#pragma once
+
+#include <functional>
+
+#include "daemon/collector/calls/call_names.h"
+
+namespace ptrace_prof {
+
+enum class Landmark : uint8_t {
+  kModuleCall,       // its first local is the nn.Module
+  kInnerModuleCall,  // the same, unless one of the above called it (module_call.h)
+  kOptimizerStep,    // its return ends a step of the job
+};
+
+class Landmarks final : public CalledObjects {
+ public:
+  // `found` may be called again for code that is made anew.
+  Landmarks(CalledObjects& objects, std::function<void(Landmark, RemoteAddr code)> found)
+      : objects_(objects), found_(std::move(found)) {}
+
+  std::optional<Frame> Code(RemoteAddr code) override;
+  std::optional<Frame> Module(RemoteAddr code, RemoteAddr self) override { return objects_.Module(code, self); }
+  bool ModulesMoved() override { return objects_.ModulesMoved(); }
+  std::optional<Frame> Callable(RemoteAddr callable, RemoteAddr method) override {
+    return objects_.Callable(callable, method);
+  }
+  std::optional<Frame> Type(RemoteAddr type) override { return objects_.Type(type); }
+  std::optional<std::string> Method(RemoteAddr method) override { return objects_.Method(method); }
+  void Changed(const std::vector<RemoteAddr>& codes, std::vector<RemoteAddr>* changed) override {
+    objects_.Changed(codes, changed);
+  }
+  void Forget(RemoteAddr code) override { objects_.Forget(code); }
+  void ForgetAll() override { objects_.ForgetAll(); }
+  std::optional<Frame> Freed(const FreedCode& freed) override { return objects_.Freed(freed); }
+
+ private:
+  CalledObjects& objects_;
+  std::function<void(Landmark, RemoteAddr)> found_;
+};
+
+}  // namespace ptrace_prof

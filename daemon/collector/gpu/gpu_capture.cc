@@ -1,0 +1,529 @@
+#include "daemon/collector/gpu/gpu_capture.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "attach/base/clean_text.h"
+#include "attach/inject/gpu_failure.h"
+#include "attach/inject/stub_kind.h"
+#include "attach/proc/maps.h"
+#include "daemon/collector/gpu/gpu_library_notices.h"
+#include "daemon/collector/gpu/gpu_shim_boot.h"
+#include "daemon/collector/target/patient_open.h"
+#include "daemon/collector/target/start_wait.h"
+#include "daemon/collector/calls/stub_boot.h"
+#include "daemon/collector/inspect/gpu_library.h"
+#include "daemon/collector/inspect/gpu_outlook.h"
+#include "daemon/collector/inspect/torch_profiler.h"
+#include "daemon/collector/nvml/nvml_counters.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr Nanos kEntryPatience = Nanos::FromSeconds(5);    // for the shim to be there
+constexpr Nanos kAttachPatience = Nanos::FromSeconds(10);  // and for the first record
+constexpr Nanos kMemoryPatience = Nanos::FromMillis(500);  // for the driver's answer
+constexpr Nanos kSettleEvery = Nanos::FromMillis(100);
+constexpr Nanos kAccountEvery = Nanos::FromMillis(500);
+constexpr Nanos kUnsure = Nanos::FromMillis(1);    // of a buffer's clock: its thread may have waited between two reads
+constexpr size_t kBytesAtOnce = size_t{16} << 20;  // of buffers; then the other parts of the capture have their turn
+constexpr Nanos kRemembered = Nanos::FromSeconds(5);         // so long records may take to come
+constexpr Nanos kLaunchRemembered = Nanos::FromSeconds(60);  // few, and the call may take long
+// From 13.1 update 1 on, correlations of graphs are right in the second session of a process and later ones, too.
+constexpr uint32_t kLinksGraphsAgain = 130101;
+// Launches a second and thread whose stacks are taken, where calls are not traced.
+constexpr uint32_t kLaunchRate = 200;
+constexpr uint32_t kGraphRate = 20;
+
+GpuDetail DetailOf(v1::GpuDetail detail) {
+  switch (detail) {
+    case v1::GPU_DETAIL_COARSE: return GpuDetail::kCoarse;
+    case v1::GPU_DETAIL_FULL: return GpuDetail::kFull;
+    default: return GpuDetail::kDefault;
+  }
+}
+
+}  // namespace
+
+GpuCapture::GpuCapture(const GpuTarget& target, const CaptureContext& context)
+    : target_(target),
+      context_(context),
+      names_(target.memory),
+      texts_(target.memory),
+      launch_stacks_(target.memory, target.process.python, context.stacks),
+      sites_(target.pid, target.roster, *context.history, launch_stacks_, context.stacks, context.writer,
+             target.stacks),
+      joiner_(target.pid, context.writer, context.stacks, names_, clock_, sites_),
+      annotations_(context.writer, texts_, clock_, sites_),
+      wanted_(DetailOf(context.request.spec().gpu())) {
+  accounting_.pid = target.pid;
+  accounting_.state = GpuCaptureState::kStarting;
+}
+
+// A job that has nearly filled its GPU would run out of memory by our coming.
+Result<void> GpuCapture::CheckMemory() {
+  if (context_.request.spec().force()) {
+    return {};
+  }
+  const auto free = context_.gpus != nullptr ? context_.gpus->FreeMemoryOf(target_.pid, kMemoryPatience) : std::nullopt;
+  memory_is_unknown_ = !free.has_value();
+  return free.has_value() ? CheckGpuMemory(target_.pid, *free) : Result<void>();
+}
+
+Result<GpuInjection> GpuCapture::Inject(const std::function<bool()>& go_on) {
+  const bool is_sampled = target_.stacks == GpuStackKind::kSampled;
+  const GpuWishes wishes{.detail = DetailOf(context_.request.spec().gpu()),
+                         .force = context_.request.spec().force(),
+                         .launch_rate = is_sampled ? kLaunchRate : 0,
+                         .graph_rate = is_sampled ? kGraphRate : 0};
+  accounting_.launch_rate = wishes.launch_rate;
+  accounting_.graph_rate = wishes.graph_rate;
+  PP_ASSIGN_OR_RETURN(pp_gpu_boot boot,
+                      DescribeForGpuShim(target_.pid, target_.memory, target_.process.python, wishes));
+  if (!context_.request.spec().force()) {
+    PP_ASSIGN_OR_RETURN(const std::vector<MemoryRegion> regions, ReadMaps(target_.pid));
+    GpuOutlook outlook = LookAtGpu(target_.pid, regions);
+    outlook.torch_profiler = CheckTorchProfiler(target_.pid, target_.memory, target_.process.python);
+    PP_RETURN_IF_ERROR(CheckGpuCompany(target_.pid, outlook));
+  }
+  PP_RETURN_IF_ERROR(CheckMemory());
+  PP_ASSIGN_OR_RETURN(InjectionTarget into, DescribeForInjection(target_.pid, target_.memory, target_.process.python));
+  into.force = context_.request.spec().force();
+  into.script_files = context_.scripts;
+  boot.nonce = MakeNonce();
+  PP_ASSIGN_OR_RETURN(GpuShimFile shim, GpuShimFile::Carried());
+  shim.Fill(boot);
+  return InjectGpu(
+      into, target_.memory, shim,
+      {MonotonicNow() + kEntryPatience, go_on, StartedStill(target_.pid, target_.memory, target_.process)});
+}
+
+bool GpuCapture::WantsAnnotations() const { return DetailOf(context_.request.spec().gpu()) == GpuDetail::kFull; }
+
+void GpuCapture::BringIn(const std::function<bool()>& go_on) {
+  if (auto named = NvtxInjectionOf(target_.pid); named.has_value()) {
+    nvtx_injection_ = std::move(named).value();
+  }
+  auto injected = Inject(go_on);
+  if (injected.has_error() && target_.process.HasExeced(target_.memory)) {
+    injected = LostWhileOpened(target_.pid);
+  }
+  if (injected.has_error()) {
+    refusal_ = std::move(injected).error();
+    return;
+  }
+  injection_.emplace(std::move(injected).value());
+  injection_->arena.TouchAll();
+  attach_deadline_ = MonotonicNow() + kAttachPatience;
+}
+
+void GpuCapture::Begin() {
+  coverage_.Open(MonotonicNow());
+  if (refusal_.has_value()) {
+    Refuse(*refusal_);
+  }
+}
+
+void GpuCapture::KeepAlive() {
+  if (injection_.has_value()) {
+    injection_->arena.RenewLease();
+  }
+}
+
+void GpuCapture::Abandon() {
+  if (injection_.has_value()) {
+    injection_->arena.AskToLeave(GpuLeave::kNow);
+  }
+}
+
+void GpuCapture::Refuse(const Error& error) {
+  accounting_.state = GpuCaptureState::kRefused;
+  accounting_.reason = ReasonOf(error);
+  accounting_.message = error.message;
+  accounting_.remedy = error.remedy;
+  const Nanos now = MonotonicNow();
+  context_.writer.AddNotice(now, fmt::format("the GPU is not recorded: {}{}{}", error.message,
+                                             error.remedy.empty() ? "" : "; ", error.remedy));
+  Account(now);
+}
+
+// While it was recording.
+void GpuCapture::End(const Error& error) {
+  annotations_.Close(MonotonicNow());
+  coverage_.End(MonotonicNow());
+  accounting_.state = GpuCaptureState::kEnded;
+  accounting_.reason = ReasonOf(error);
+  accounting_.message = error.message;
+  accounting_.remedy = error.remedy;
+  context_.writer.AddNotice(MonotonicNow(), fmt::format("the GPU is not recorded any more: {}{}{}", error.message,
+                                                        error.remedy.empty() ? "" : "; ", error.remedy));
+}
+
+// False: refused.
+bool GpuCapture::TakeClock(const GpuLibrary& library) {
+  if (library.record_time == PP_GPU_TIME_MONOTONIC) {
+    clock_.SetIdentity();
+  } else if (library.record_time == PP_GPU_TIME_OTHER) {
+    clock_.SetFitted();
+    context_.writer.AddNotice(
+        MonotonicNow(),
+        fmt::format("another tool in process {} has CUPTI go by a clock of its own (PyTorch's profiler does): "
+                    "times of the GPU are fitted to ours, by readings of both",
+                    target_.pid.value));
+    if (const std::string zeros = times_.Begin(target_.pid, library); !zeros.empty()) {
+      context_.writer.AddNotice(MonotonicNow(), zeros);
+    }
+  } else if (library.record_time != PP_GPU_TIME_REALTIME) {
+    injection_->arena.AskToLeave(GpuLeave::kNow);
+    Refuse(Because(Reason::kConflictSubscriber,
+                   fmt::format("another tool in process {} has set the clock of CUPTI to one that is none of ours, and "
+                               "nothing could be put in its place in time",
+                               target_.pid.value),
+                   "record once that tool has ended, or after a restart of the job",
+                   fmt::format("process {}", target_.pid.value)));
+    return false;
+  }
+  return true;
+}
+
+void GpuCapture::BeginRecording() {
+  const GpuLibrary library = injection_->arena.library();
+  accounting_.cupti_version = library.version;
+  if (!TakeClock(library)) {
+    return;
+  }
+  decoder_.emplace(library.strides);
+  joiner_.Begin(library.recording_since);
+  coverage_.Begin(library.recording_since);
+  if (injection_->sessions_before > 0 && library.version < kLinksGraphsAgain) {
+    joiner_.DistrustGraphs();
+  }
+  accounting_.state = GpuCaptureState::kRecording;
+  for (const std::string& notice : GpuLibraryNotices(target_.pid, library)) {
+    context_.writer.AddNotice(MonotonicNow(), notice);
+  }
+  if (memory_is_unknown_) {
+    context_.writer.AddNotice(MonotonicNow(),
+                              fmt::format("how much memory of its GPU process {} has left was not looked at: NVML does "
+                                          "not tell, or /dev/nvidiactl cannot be seen from here",
+                                          target_.pid.value));
+  }
+}
+
+Error GpuCapture::NotUpInTime(std::string_view when) const {
+  return Because(Reason::kAttachTimeout,
+                 fmt::format("CUPTI in process {} did not come to record {}: it is {}", target_.pid.value, when,
+                             injection_->arena.step()),
+                 "try again later, or without --gpu", ThingOf(target_.pid));
+}
+
+// Where the shim is on its way.
+void GpuCapture::Follow(Nanos now) {
+  const GpuState state = injection_->arena.state();
+  const bool has_begun = decoder_.has_value();
+  switch (state) {
+    case GpuState::kRecording:
+    case GpuState::kDetaching:  // where it was called off before it recorded, its clock is not known
+      if (!has_begun &&
+          (state == GpuState::kRecording || injection_->arena.library().record_time != PP_GPU_TIME_UNKNOWN)) {
+        BeginRecording();
+      }
+      break;
+    case GpuState::kFailed:
+      if (accounting_.state == GpuCaptureState::kStarting) {
+        Refuse(injection_->arena.Failure(target_.pid));
+        injection_->arena.AskToLeave(GpuLeave::kNow);  // it waits for being seen
+      }
+      break;
+    case GpuState::kLeft:
+      if (accounting_.state == GpuCaptureState::kRecording || accounting_.state == GpuCaptureState::kNoKernels) {
+        if (const Error failure = injection_->arena.Failure(target_.pid); failure.code != Code::kOk) {
+          End(failure);
+        }
+      }
+      break;
+    case GpuState::kNone:
+    case GpuState::kAttaching:
+      if (accounting_.state == GpuCaptureState::kStarting && now > attach_deadline_) {
+        const Error late = NotUpInTime(fmt::format("within {:.0f} s", kAttachPatience.seconds()));
+        injection_->arena.AskToLeave(GpuLeave::kNow);
+        Refuse(late);
+      }
+      break;
+  }
+}
+
+void GpuCapture::Decode(const GpuBatch& batch) {
+  decoder_->Decode(batch.records, [this](const GpuRecord& record) {
+    untold_ += is_over_ && record.start != 0 && !clock_.IsTold(record.start) ? 1 : 0;
+    if (record.kind == GpuRecordKind::kMarker) {
+      annotations_.Take(record);
+    } else if (wanted_.Has(record)) {
+      joiner_.Take(record);
+    }
+  });
+}
+
+// Buffers wait until times can be told, which takes a few readings of a clock that is none of ours, and until there is
+// a reading that is later, as the clock may have been set before that. At the end nothing is left to wait for.
+bool GpuCapture::MayDecode() const { return clock_.is_settled() || !clock_.is_fitted() || is_over_; }
+
+void GpuCapture::TakeBuffers() {
+  GpuArena& arena = injection_->arena;
+  for (const GpuClockPair& pair : arena.NewClocks()) {
+    clock_.AddPair(pair.realtime, pair.monotonic, pair.width);
+  }
+  launch_stacks_.Take(arena.launches());
+  if (!decoder_.has_value() || !MayDecode()) {
+    return;
+  }
+  bool is_first = true;
+  accounting_.buffers += arena.Drain(
+      [this, &is_first](const GpuBatch& batch) {
+        if (std::exchange(is_first, false)) {
+          names_.NewRound();
+          texts_.NewRound();
+        }
+        clock_.Saw(batch.clock.realtime, batch.clock.monotonic);
+        // Where there are none of the ring: of those it is known how sure they are.
+        if (!clock_.is_known() && !clock_.is_fitted()) {
+          clock_.AddPair(batch.clock.realtime, batch.clock.monotonic, kUnsure);
+        }
+        Decode(batch);
+      },
+      std::max<size_t>(1, kBytesAtOnce / arena.shape().slot_bytes),
+      clock_.is_fitted() && !is_over_ ? clock_.last_pair() : Nanos(INT64_MAX));
+}
+
+void GpuCapture::Account(Nanos now) {
+  next_account_ = now + kAccountEvery;
+  if (injection_.has_value()) {
+    const GpuCounts counts = injection_->arena.counts();
+    accounting_.dropped = counts.dropped;
+    accounting_.declined_buffers = counts.declined + counts.discarded + counts.invalid;
+    accounting_.stacks_refused = counts.stacks_refused;
+    accounting_.stacks_lost = counts.stacks_lost;
+    accounting_.unknown_records = decoder_.has_value() ? decoder_->unknown() : 0;
+  }
+  joiner_.CountInto(accounting_);
+  annotations_.CountInto(accounting_);
+  accounting_.uncovered_ns = static_cast<uint64_t>(coverage_.Missing(now, clock_.unsure()).value);
+  LookAtTimes();
+  LookAtSilence(now);
+  context_.writer.AddGpuAccounting(accounting_);
+}
+
+void GpuCapture::LookAtSilence(Nanos now) {
+  const bool is_nothing = has_finished_ && joiner_.silence().heard().value == 0;
+  const GpuSilence::State silence = is_nothing ? joiner_.silence().AtEndOfNothing(now) : joiner_.silence().At(now);
+  const bool sees_none = silence != GpuSilence::State::kNone;
+  if (sees_none && accounting_.state == GpuCaptureState::kRecording) {
+    accounting_.state = GpuCaptureState::kNoKernels;
+    accounting_.reason = Reason::kNoKernelsSeen;
+    accounting_.message = accounting_.kernels + accounting_.invalid == 0
+                              ? "calls that launch kernels or graphs were seen, and no kernel"
+                              : "calls that launch kernels or graphs were seen, and of the last ones no kernel";
+  } else if (!sees_none && accounting_.state == GpuCaptureState::kNoKernels) {
+    accounting_.state = GpuCaptureState::kRecording;
+    accounting_.reason = Reason::kUnspecified;
+    accounting_.message.clear();
+  }
+  if (accounting_.state == GpuCaptureState::kNoKernels) {
+    TellSilence(now, silence);
+  }
+}
+
+// Once, and once more where a guess becomes certain.
+void GpuCapture::TellSilence(Nanos now, GpuSilence::State silence) {
+  if (silence <= told_silence_) {
+    return;
+  }
+  told_silence_ = silence;
+  const bool is_certain = silence == GpuSilence::State::kCertain;
+  const bool has_begun = accounting_.kernels + accounting_.invalid > 0;
+  context_.writer.AddNotice(
+      now, fmt::format("process {} launches kernels or graphs{}, and CUPTI tells of no kernel{}: {}its tracing may be "
+                       "dead for the life "
+                       "of the process (a second tool, or an earlier session of a profiler)",
+                       target_.pid.value, is_certain ? " and waits for them" : "", has_begun ? " any more" : "",
+                       is_certain ? "" : "a kernel takes very long, or a graph is still being captured, or "));
+}
+
+void GpuCapture::LookAtTimes() {
+  const std::optional<Error> lost = times_.Look(target_.pid, accounting_, joiner_.zeros());
+  if (lost.has_value() && accounting_.state == GpuCaptureState::kRecording && untold_ == 0) {
+    End(*lost);
+    injection_->arena.AskToLeave(HowToLeave());
+  }
+}
+
+void GpuCapture::Drain(Nanos now, Nanos known_until) {
+  if (!injection_.has_value() || accounting_.state == GpuCaptureState::kRefused) {
+    return;
+  }
+  injection_->arena.RenewLease();
+  Follow(now);
+  TakeBuffers();
+  if (now >= next_settle_) {
+    next_settle_ = now + kSettleEvery;
+    sites_.Refresh();
+    joiner_.Settle(now, known_until);
+    annotations_.Settle();
+    context_.history->Forget(now - kRemembered);
+    launch_stacks_.Forget(now - kLaunchRemembered);
+  }
+  if (now >= next_account_) {
+    Account(now);
+  }
+}
+
+// Records, or buffers of them, that were lost.
+uint64_t GpuCapture::CountLacks() const {
+  const GpuCounts counts = injection_->arena.counts();
+  return counts.dropped + counts.declined + counts.discarded + counts.invalid;
+}
+
+// To take CUPTI down would make the capture of a graph fail. Where records were lost, or are yet to be read, nobody can
+// say that there is none.
+GpuLeave GpuCapture::HowToLeave() const {
+  return CountLacks() > 0 || !MayDecode() || joiner_.MayBeCapturing(MonotonicNow()) ? GpuLeave::kUp
+                                                                                    : GpuLeave::kWhenDone;
+}
+
+void GpuCapture::Leave(Nanos patience, const std::function<void()>& meanwhile) {
+  if (!injection_.has_value() || accounting_.state == GpuCaptureState::kRefused) {
+    return;
+  }
+  GpuArena& arena = injection_->arena;
+  const Nanos now = MonotonicNow();
+  joiner_.Close(now);
+  coverage_.Close(now);
+  annotations_.Close(now);
+  const Error not_up = NotUpInTime("until the end of the capture");  // as far as it is now
+  arena.AskToLeave(HowToLeave());
+  const auto drain = [&] {
+    meanwhile();
+    arena.RenewLease();
+    Follow(MonotonicNow());
+    TakeBuffers();
+  };
+  const bool is_gone = patience.value == 0;  // nobody is there to leave
+  if (const auto left = is_gone ? Result<void>() : AwaitLeft(target_.pid, arena, MonotonicNow() + patience, drain);
+      left.has_error() && left.error().code != Code::kGone) {
+    context_.writer.AddNotice(MonotonicNow(), left.error().message);
+  }
+  if (const std::string_view stays = GpuLeftWords(arena.leave_how());
+      arena.state() == GpuState::kLeft && !stays.empty()) {
+    context_.writer.AddNotice(MonotonicNow(),
+                              fmt::format("CUPTI stays in process {}, switched off: {}; its CUDA calls may be slower "
+                                          "until it ends (10 to 50 % where that was seen)",
+                                          target_.pid.value, stays));
+  }
+  if (accounting_.state == GpuCaptureState::kStarting) {
+    Refuse(not_up);
+  }
+  if (decoder_.has_value()) {
+    TakeTheRest(is_gone);
+  }
+  if (arena.state() == GpuState::kLeft) {
+    arena.LetGo();
+  }
+}
+
+void GpuCapture::TakeTheRest(bool is_gone) {
+  GpuArena& arena = injection_->arena;
+  is_over_ = true;
+  if (is_gone) {
+    TakeBuffers();  // and the stacks of launches
+  }
+  if (is_gone || arena.state() == GpuState::kLeft) {
+    TakeWhatWasKept(is_gone);
+  }
+  // As many as there are, and no more: the target may go on counting, and giving back.
+  const uint64_t completed = arena.counts().completed;
+  const uint64_t most = accounting_.buffers + arena.shape().slots;
+  while (completed > accounting_.buffers && accounting_.buffers < most) {
+    const uint64_t before = accounting_.buffers;
+    TakeBuffers();
+    if (accounting_.buffers == before) {
+      break;
+    }
+  }
+  TellUntold();
+}
+
+// Of records for whose time there was no line: they are counted as those whose times mean nothing.
+void GpuCapture::TellUntold() {
+  const bool is_ours = !clock_.is_fitted() || clock_.is_known();
+  if (!is_ours && accounting_.state == GpuCaptureState::kRecording) {
+    End(Because(
+        Reason::kConflictSubscriber,
+        fmt::format("another tool in process {} has CUPTI go by a clock of its own, and there was no time to fit it "
+                    "to ours",
+                    target_.pid.value),
+        "record for longer: a second is enough", ThingOf(target_.pid)));
+  }
+  if (untold_ > 0) {
+    context_.writer.AddNotice(
+        MonotonicNow(),
+        fmt::format("{} records of the GPU of process {} are left out: when they were made is not known, "
+                    "as the clock of CUPTI was not fitted to ours{}",
+                    untold_, target_.pid.value, is_ours ? " again since it was set" : ""));
+  }
+}
+
+// Buffers that CUPTI has not given back: it was taken over, or broke down, or its process is gone. What is in them can
+// be read as far as it was written.
+void GpuCapture::TakeWhatWasKept(bool is_gone) {
+  const size_t kept = injection_->arena.Salvage([this](const GpuBatch& batch) { Decode(batch); });
+  if (kept > 0 && !is_gone) {
+    context_.writer.AddNotice(MonotonicNow(),
+                              fmt::format("CUPTI of process {} has not given back {} of our buffers: of what was "
+                                          "recorded last some may be missing",
+                                          target_.pid.value, kept));
+  }
+}
+
+void GpuCapture::TellUnread(Nanos now) {
+  if (const uint64_t bytes = decoder_.has_value() ? decoder_->unread_bytes() : 0; bytes > 0) {
+    context_.writer.AddNotice(
+        now, fmt::format("{} bytes of CUPTI's records in process {} could not be read: they are behind "
+                         "one of which it is not known how long it is",
+                         bytes, target_.pid.value));
+  }
+}
+
+// Where they were asked for: a library of the job binds its NVTX calls at the first of them, for good, to what the
+// environment names then.
+void GpuCapture::TellNoAnnotations() {
+  if (!decoder_.has_value() || !WantsAnnotations() || annotations_.has_seen_any()) {
+    return;
+  }
+  std::string told = fmt::format("no NVTX range or mark of process {} was seen", target_.pid.value);
+  if (nvtx_injection_.has_value()) {
+    told +=
+        nvtx_injection_->empty()
+            ? ": it was started without NVTX_INJECTION64_PATH, and a library that has called NVTX without it goes on "
+              "calling nothing; start the job with the path of the very libcupti that it loads in that variable (not "
+              "with CUDA 13.0 before its update 1, which crashes on that)"
+            : fmt::format(": by NVTX_INJECTION64_PATH its NVTX calls go to {}", CleanText(*nvtx_injection_));
+  }
+  context_.writer.AddNotice(MonotonicNow(), told);
+}
+
+void GpuCapture::Finish(Nanos now) {
+  if (injection_.has_value()) {
+    sites_.Refresh();
+    joiner_.Finish(now);
+    annotations_.Finish(now, CountLacks());
+    has_finished_ = true;
+    Account(now);
+    TellUnread(now);
+    TellNoAnnotations();
+  }
+}
+
+}  // namespace ptrace_prof

@@ -1,0 +1,69 @@
+// Cuts a buffer of CUPTI into its records and reads the fields that we use: the one home of CUPTI's layouts.
+//
+// Works on bytes and on what the library in the target says of its own records (how far each kind's are apart), and
+// knows nothing of where they lie. The bytes are hostile and may change while they are read, and so is what is said of
+// them: nothing is read outside the buffer, each field once, and a record that cannot be ends the buffer. Offsets are a
+// table: the beginnings of CUPTI's structures never changed, later versions only append; a field behind what a
+// version's record has is 0.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "daemon/collector/gpu/gpu_record.h"
+
+namespace ptrace_prof {
+
+inline constexpr size_t kGpuRecordKinds = 64;
+
+class GpuDecoder {
+ public:
+  // `strides`: bytes from one record of a kind to the next; 0: the library has no such kind.
+  explicit GpuDecoder(std::span<const uint16_t> strides);
+
+  // Calls visit(const GpuRecord&) for each record of a kind that we know.
+  template <typename Visit>
+  void Decode(std::span<const uint8_t> bytes, Visit visit) {
+    GpuRecord record;
+    while (!bytes.empty()) {
+      const size_t size = Next(bytes, record);
+      if (size == 0) {
+        return;
+      }
+      if (record.kind != GpuRecordKind::kNone) {
+        visit(static_cast<const GpuRecord&>(record));
+      }
+      bytes = bytes.subspan(size);
+    }
+  }
+
+  uint64_t records() const { return records_; }
+  // Records that we do not read, and buffers whose rest made no sense.
+  uint64_t unknown() const { return unknown_; }
+  // Of those rests: how many records are in them nobody knows.
+  uint64_t unread_bytes() const { return unread_bytes_; }
+
+ private:
+  struct Copy {
+    uint16_t from;
+    uint16_t to;
+    uint8_t size;  // 1, 2, 4, 8
+  };
+  struct Plan {
+    uint16_t stride = 0;
+    bool is_read = false;
+    std::vector<Copy> copies;
+  };
+
+  size_t Next(std::span<const uint8_t> bytes, GpuRecord& record);
+
+  std::array<Plan, kGpuRecordKinds> plans_;
+  uint64_t records_ = 0;
+  uint64_t unknown_ = 0;
+  uint64_t unread_bytes_ = 0;
+};
+
+}  // namespace ptrace_prof

@@ -1,0 +1,40 @@
+#include "daemon/collector/inspect/torch_profiler.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "symbolizer/cpython/interpreter_list.h"
+#include "symbolizer/cpython/named_items.h"
+
+namespace ptrace_prof {
+
+bool RunsTorchProfiler(RemoteMemory& memory, const PythonProcess& python) {
+  std::vector<InterpreterEntry> interpreters;
+  if (ReadInterpreters(memory, python.layout, python.runtime, &interpreters) != ReadStatus::kOk) {
+    return false;
+  }
+  const auto main = std::ranges::find(interpreters, kMainInterpreter, &InterpreterEntry::id);
+  if (main == interpreters.end()) {
+    return false;
+  }
+  ObjectReader reader(memory, python.layout);
+  const auto module = FindModule(memory, python.layout, main->address, "torch.autograd.profiler");
+  const auto note = module ? FindAttribute(reader, *module, "_is_profiler_enabled") : std::nullopt;
+  return note && reader.ReadTypeName(*note) == "bool" && reader.ReadInt(*note).value_or(0) != 0;
+}
+
+Result<void> CheckTorchProfiler(Pid pid, RemoteMemory& memory, const PythonProcess& python) {
+  if (!RunsTorchProfiler(memory, python)) {
+    return {};
+  }
+  return Because(
+      Reason::kConflictSubscriber,
+      fmt::format("the profiler of PyTorch runs in process {}, and CUPTI serves one tool at a time: its records "
+                  "would be taken from it",
+                  pid.value),
+      "Wait until it has ended, or insist with --force.", ThingOf(pid));
+}
+
+}  // namespace ptrace_prof

@@ -1,0 +1,27 @@
+// What all processes of one capture share. References only: RunCapture and RunCallCapture own what they point to.
+#pragma once
+
+#include "daemon/collector/target/child_judge.h"
+#include "rpc/messages/capture_task.h"
+#include "daemon/trace/model.h"
+#include "daemon/trace/stack_table.h"
+#include "daemon/trace/write/trace_writer.h"
+
+namespace ptrace_prof {
+
+class NvmlCounters;
+class ScriptFiles;
+class StackHistory;
+
+struct CaptureContext {
+  const CaptureTask& request;
+  StackTable& stacks;
+  TraceWriter& writer;
+  Accounting& accounting;
+  ScriptFiles* scripts = nullptr;     // of a capture that traces calls or a GPU: see RunCapture
+  StackHistory* history = nullptr;    // where threads were is noted here, for who records a GPU; null: nobody does
+  NvmlCounters* gpus = nullptr;       // what is known of the machine's GPUs; null: nothing
+  const ChildJudge* judge = nullptr;  // see CaptureAids; null: nobody has anything against anything
+};
+
+}  // namespace ptrace_prof

@@ -1,0 +1,6 @@
+# What the administrator allows, beyond what the kernel does. parse_policy.cc alone sees the header of toml++.
+pp_library(daemon/server/policy
+  SOURCES server/policy/account_names.cc server/policy/child_rules.cc
+          server/policy/identity_rule.cc server/policy/parse_policy.cc server/policy/policy.cc server/policy/policy_file.cc
+  DEPS pp_daemon_trace pp_attach_proc pp_attach_base)
+target_link_libraries(pp_daemon_server_policy PRIVATE pp_toml)

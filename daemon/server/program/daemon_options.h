@@ -1,0 +1,38 @@
+// The command line of ptrace-profd, checked. Pure data.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "attach/base/result.h"
+#include "daemon/server/captures/capture_registry.h"
+#include "rpc/tls_files.h"
+
+namespace ptrace_prof {
+
+struct DaemonOptions {
+  std::string socket;
+  std::string spool;
+  std::string audit;    // empty: none
+  std::string policy;   // empty: the default one, if it is there
+  std::string metrics;  // address; empty: none
+  bool metrics_remote = false;
+  std::string tcp;  // address for clients with a certificate; empty: none
+  TlsFiles tls;
+  bool multi_user = false;               // every local user may connect, not only who started us
+  Nanos drain = Nanos::FromSeconds(15);  // for ending well
+  CaptureLimits limits;
+};
+
+// Parses; where nothing is left to do (--help, --version, an error, which is printed): the exit status instead.
+struct ParsedOptions {
+  DaemonOptions options;
+  std::optional<int> exit_status;
+};
+ParsedOptions ParseDaemonOptions(int argc, char** argv);
+
+// Where the socket is when nothing else is said. kFailedPrecondition: there is no folder for it.
+Result<std::string> DefaultSocketPath(Uid user);
+std::string DefaultSpoolFolder(Uid user);
+
+}  // namespace ptrace_prof

@@ -1,0 +1,188 @@
+#include "daemon/server/program/remote_callers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "attach/base/clean_text.h"
+#include "attach/base/reason.h"
+#include "daemon/server/program/daemon_log.h"
+#include "rpc/munge_credential.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr size_t kLongestName = 64;
+constexpr uint32_t kNotSaidYet = 0xffffffff;  // no user's number
+
+Error NoRule(const PeerCertificate& certificate, const std::string& file) {
+  return Because(
+      Reason::kUnauthenticated,
+      fmt::format("no [[identity]] of this daemon's policy is for the certificate of {}", Describe(certificate)),
+      fmt::format("have the administrator of that machine add one to {}, or show another certificate", file),
+      "certificate " + Describe(certificate));
+}
+
+// Two rules may name a user, of which one says expressly that it may be root.
+std::vector<Vouching> UsersOf(const Policy& policy) {
+  std::map<Uid, Vouching> users;
+  for (const IdentityRule& rule : policy.identities) {
+    for (const LocalUser& user : rule.users) {
+      Vouching& one = users[user.uid];
+      one.who = {user.uid, user.gid, user.groups};
+      one.is_express = one.is_express || rule.allows_root;
+    }
+  }
+  std::vector<Vouching> list;
+  for (auto& [uid, user] : users) {
+    list.push_back(std::move(user));
+  }
+  return list;
+}
+
+std::string SocketOf(const Policy& policy) {
+  return policy.munge_socket.empty() ? kUsualMungeSocket : policy.munge_socket;
+}
+
+// It may be started later: that is no reason not to begin.
+void WarnOfSilentMunged(const Policy& policy) {
+  const bool is_wanted = std::ranges::any_of(policy.identities, &IdentityRule::asks_munge);
+  if (const auto there = is_wanted ? KnockAtMunged(SocketOf(policy)) : Result<void>(); there.has_error()) {
+    Log(LogLevel::kWarning, "munged_silent", there.error());
+  }
+}
+
+std::string NameOf(const LocalUser& user) { return user.name.empty() ? std::to_string(user.uid.value) : user.name; }
+
+}  // namespace
+
+Result<RemoteCallers> RemoteCallers::Open(const PolicySource& policy, Uid owner, const TlsServer& server) {
+  std::vector<Vouching> users = UsersOf(*policy.current());
+  if (users.empty()) {
+    return Error{Code::kFailedPrecondition,
+                 fmt::format("--listen-tcp lets nobody in: {} has no [[identity]]",
+                             policy.file().empty() ? "there is no policy, which" : policy.file()),
+                 "say in the policy whom a certificate is for (ptrace-prof-policy(5)), or leave --listen-tcp out"};
+  }
+  for (const Vouching& user : users) {
+    if (owner.value != 0 && user.who.uid != owner) {
+      return Error{
+          Code::kPermissionDenied,
+          fmt::format("{} has an identity of user {}, and this daemon was started by user {}, who cannot become "
+                      "others",
+                      policy.file(), user.who.uid.value, owner.value),
+          "leave that user out, or have root start the daemon"};
+    }
+  }
+  WarnOfSilentMunged(*policy.current());
+  return RemoteCallers(policy, std::move(users), server);
+}
+
+RemoteCallers::RemoteCallers(const PolicySource& policy, std::vector<Vouching> vouched, const TlsServer& server)
+    : policy_(&policy),
+      trust_(server.trust()),
+      munge_(std::make_unique<MungeVerifier>(server)),
+      vouched_(std::move(vouched)) {
+  for (const Vouching& user : vouched_) {
+    users_.insert(user.who.uid);
+  }
+}
+
+Result<PeerIdentity> RemoteCallers::IdentityOf(const LocalUser& user, const IdentityRule& rule) const {
+  if (!users_.contains(user.uid)) {
+    return Because(
+        Reason::kUnauthenticated,
+        fmt::format("the identity '{}' names user {} only since ptrace-profd has started", rule.name, NameOf(user)),
+        "have the administrator restart ptrace-profd: its launcher knows the users of its start");
+  }
+  PeerIdentity identity{.uid = user.uid.value, .gid = user.gid.value, .groups = {}, .pid = {}};
+  identity.number = VouchedPeer(user.uid);
+  identity.is_administrator = user.uid == Uid(0);  // whom the policy names only where it says `root = true`
+  for (const Gid group : user.groups) {
+    identity.groups.push_back(group.value);
+  }
+  return identity;
+}
+
+Result<PeerIdentity> RemoteCallers::Identify(const PeerCertificate& certificate) const {
+  const auto policy = policy_->current();
+  const IdentityRule* rule = policy->FindIdentity(certificate.common_name, certificate.uris);
+  if (rule == nullptr) {
+    return NoRule(certificate, policy_->file());
+  }
+  if (rule->impersonates) {
+    return PeerIdentity{.uid = kNotSaidYet, .gid = kNotSaidYet, .groups = {}, .pid = {}};
+  }
+  return IdentityOf(rule->users.front(), *rule);
+}
+
+Result<const LocalUser*> RemoteCallers::UserOf(const IdentityRule& rule, const CallClaims& claims) const {
+  if (claims.user.empty() && rule.impersonates) {
+    return Because(Reason::kUnauthenticated,
+                   fmt::format("the identity '{}' speaks for several users, and this call names none", rule.name),
+                   fmt::format("name one: --as USER; in metadata, {}", kUserMetadata));
+  }
+  const LocalUser* user = claims.user.empty() ? &rule.users.front() : rule.FindUser(claims.user);
+  if (user == nullptr) {
+    return Because(Reason::kPermissionDenied,
+                   fmt::format("the identity '{}' does not speak for user '{}'", rule.name,
+                               Shortened(CleanText(claims.user), kLongestName)),
+                   fmt::format("ask for another user, or have the administrator of that machine add this one to {}",
+                               policy_->file()));
+  }
+  return user;
+}
+
+Result<const LocalUser*> RemoteCallers::UserOf(const IdentityRule& rule, const CallClaims& claims,
+                                               Uid munge_user) const {
+  const LocalUser* user = rule.FindUser(munge_user);
+  if (user == nullptr) {
+    return Because(Reason::kPermissionDenied,
+                   fmt::format("munged says that this call is by user {}, for whom the identity '{}' is not",
+                               munge_user.value, rule.name),
+                   fmt::format("have the administrator of that machine add this user to {}", policy_->file()));
+  }
+  if (const LocalUser* named = claims.user.empty() ? user : rule.FindUser(claims.user);
+      named == nullptr || named->uid != user->uid) {
+    return Because(Reason::kPermissionDenied,
+                   fmt::format("munged says that this call is by user {}, and it asks to be served as '{}'",
+                               NameOf(*user), Shortened(CleanText(claims.user), kLongestName)),
+                   "leave --as out: with MUNGE everybody is who they are");
+  }
+  return user;
+}
+
+CallVerdict RemoteCallers::CallerOf(const std::shared_ptr<const PeerCertificate>& certificate,
+                                    const CallClaims& claims) const {
+  PeerIdentity caller{.uid = kNotSaidYet, .gid = kNotSaidYet, .groups = {}, .pid = {}, .certificate = certificate};
+  if (auto good = trust_->Check(*certificate); good.has_error()) {
+    return {std::move(caller), std::move(good).error()};
+  }
+  const auto policy = policy_->current();
+  const IdentityRule* rule = policy->FindIdentity(certificate->common_name, certificate->uris);
+  if (rule == nullptr) {
+    return {std::move(caller), NoRule(*certificate, policy_->file())};
+  }
+  const MungeVerdict munge = rule->asks_munge ? munge_->Verify(claims, SocketOf(*policy)) : MungeVerdict{};
+  if (munge.user.has_value()) {
+    caller.munge_uid = munge.user->value;
+  }
+  if (munge.verdict.has_error()) {
+    return {std::move(caller), munge.verdict};
+  }
+  const auto user =
+      rule->asks_munge ? UserOf(*rule, claims, munge.user.value_or(Uid(kNotSaidYet))) : UserOf(*rule, claims);
+  if (user.has_error()) {
+    return {std::move(caller), user.error()};
+  }
+  auto identity = IdentityOf(*user.value(), *rule);
+  if (identity.has_error()) {
+    return {std::move(caller), std::move(identity).error()};
+  }
+  identity.value().certificate = certificate;
+  identity.value().munge_uid = caller.munge_uid;
+  return {std::move(identity).value(), {}};
+}
+
+}  // namespace ptrace_prof

@@ -1,0 +1,26 @@
+// A capture as the API shows it. Stateless.
+#pragma once
+
+#include <string>
+
+#include "attach/base/result.h"
+#include "daemon/server/captures/capture_session.h"
+
+namespace ptraceprof::v1 {
+class Capture;
+class Totals;
+}  // namespace ptraceprof::v1
+
+namespace ptrace_prof {
+
+// The host's name, as a piece of a resource name.
+const std::string& NodeId();
+// "nodes/HOST/captures/ID".
+std::string CaptureName(const std::string& id);
+// The ID in such a name. kInvalidArgument: it is not one; kNotFound: of another node.
+Result<std::string> CaptureIdOf(const std::string& name);
+
+void FillCapture(const CaptureSession& session, ptraceprof::v1::Capture* out);
+void FillTotals(const Accounting& totals, ptraceprof::v1::Totals* out);
+
+}  // namespace ptrace_prof

@@ -1,0 +1,31 @@
+// NodeService of ptraceprof.v1 for one caller. Callback API; see profiler_service.h.
+#pragma once
+
+#include "daemon/server/captures/capture_registry.h"
+#include "daemon/server/captures/collector.h"
+#include "daemon/server/captures/daemon_facts.h"
+#include "ptraceprof/v1/node_service.grpc.pb.h"
+#include "rpc/peer_identity.h"
+
+namespace ptrace_prof {
+
+class NodeServiceImpl : public ptraceprof::v1::NodeService::CallbackService {
+ public:
+  // `facts`: null where this is no daemon.
+  NodeServiceImpl(PeerIdentity caller, CaptureRegistry& captures, CollectorStarter& starter, const DaemonFacts* facts)
+      : caller_(std::move(caller)), captures_(captures), starter_(starter), facts_(facts) {}
+
+  grpc::ServerUnaryReactor* GetNode(grpc::CallbackServerContext* context, const ptraceprof::v1::GetNodeRequest* request,
+                                    ptraceprof::v1::Node* response) override;
+  grpc::ServerUnaryReactor* GetDaemonStatus(grpc::CallbackServerContext* context,
+                                            const ptraceprof::v1::GetDaemonStatusRequest* request,
+                                            ptraceprof::v1::DaemonStatus* response) override;
+
+ private:
+  const PeerIdentity caller_;
+  CaptureRegistry& captures_;
+  CollectorStarter& starter_;
+  const DaemonFacts* const facts_;
+};
+
+}  // namespace ptrace_prof

@@ -1,0 +1,11 @@
+// Whose captures those of a peer are.
+#pragma once
+
+#include "daemon/server/captures/capture_facts.h"
+#include "rpc/peer_identity.h"
+
+namespace ptrace_prof {
+
+inline CaptureUser UserOf(const PeerIdentity& peer) { return {peer.uid, peer.is_administrator}; }
+
+}  // namespace ptrace_prof

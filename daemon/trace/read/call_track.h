@@ -1,0 +1,47 @@
+// The exact calls of one thread in a trace being read: turns the track events of its sequence into begins and ends
+// with the stacks that they stand on.
+//
+// Owned by TraceReader, one per sequence. Hostile input: an end without a begin is counted and skipped, marks that
+// are not known read as plain calls. A call path is a stack of the vocabulary, so that an open path of any depth
+// costs nothing here; where the table of stacks is full, deeper calls are skipped with their ends.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "daemon/trace/call.h"
+#include "daemon/trace/read/reader_vocabulary.h"
+#include "daemon/trace/read/sequence_tables.h"
+#include "daemon/trace/read/trace_reader.h"
+
+namespace ptrace_prof {
+
+class CallTrack {
+ public:
+  // The sequence's events are about this thread from now on.
+  void Assign(TrackId track);
+  bool is_assigned() const { return is_assigned_; }
+
+  void OnTrackEvent(std::string_view message, Nanos when, const SequenceTables& tables, ReaderVocabulary& vocabulary,
+                    TraceVisitor& visitor);
+
+ private:
+  struct Event;
+
+  void Begin(const Event& event, Nanos when, const SequenceTables& tables, ReaderVocabulary& vocabulary,
+             TraceVisitor& visitor);
+  void End(const Event& event, Nanos when, ReaderVocabulary& vocabulary, TraceVisitor& visitor);
+  void OnStep(const Event& event, Nanos when, TraceVisitor& visitor);
+
+  bool is_assigned_ = false;
+  bool step_open_ = false;
+  TrackId track_;
+  StackId open_ = kEmptyStack;
+  uint64_t step_uuid_ = 0;  // the track of the steps; whatever else there is beside the thread's own is of deep calls
+  uint64_t refused_ = 0;    // open calls above open_ that have no stack
+  Nanos last_;
+  Nanos step_begin_;
+  uint64_t step_number_ = 0;
+};
+
+}  // namespace ptrace_prof

@@ -1,0 +1,275 @@
+#include "daemon/trace/read/gpu_track.h"
+
+#include <algorithm>
+#include <array>
+
+#include "daemon/trace/extension.pb.h"
+#include "daemon/trace/gpu_codec.h"
+#include "daemon/trace/gpu_vocabulary.h"
+#include "daemon/trace/perfetto.pb.h"
+#include "daemon/trace/wire_decoder.h"
+
+namespace ptrace_prof {
+namespace {
+
+namespace pf = perfetto::protos;
+
+constexpr size_t kEntryBytes = 64;  // about what an entry costs besides its text
+
+// Of hostile numbers: what is none of `count` is the first.
+template <typename Enum>
+Enum OneOf(uint64_t value, Enum last) {
+  return value <= static_cast<uint64_t>(last) ? static_cast<Enum>(value) : Enum{};
+}
+
+int64_t Minus(int64_t a, uint64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) - b); }
+
+}  // namespace
+
+struct GpuTrack::Event {
+  uint64_t type = 0;
+  uint64_t name_iid = 0;
+  uint64_t category = 0;
+  bool has_flow = false;
+  std::array<uint64_t, kGpuNotes> notes{};
+  bool has_delay = false;
+
+  explicit Event(std::string_view message) {
+    WireDecoder decoder(message);
+    for (WireField field; decoder.Next(field);) {
+      switch (field.number) {
+        case pf::TrackEvent::kTypeFieldNumber: type = field.value; break;
+        case pf::TrackEvent::kNameIidFieldNumber: name_iid = field.value; break;
+        case pf::TrackEvent::kCategoryIidsFieldNumber: category = field.value; break;
+        case pf::TrackEvent::kFlowIdsFieldNumber: has_flow = true; break;
+        case pf::TrackEvent::kDebugAnnotationsFieldNumber: ReadNote(field.bytes); break;
+        default: break;
+      }
+    }
+  }
+
+  void ReadNote(std::string_view message) {
+    uint64_t note = 0;
+    uint64_t value = 0;
+    WireDecoder decoder(message);
+    for (WireField field; decoder.Next(field);) {
+      if (field.number == pf::DebugAnnotation::kNameIidFieldNumber) {
+        note = field.value;
+      } else {
+        value = field.value;
+      }
+    }
+    if (note < kGpuNotes) {
+      notes[note] = value;
+      has_delay = has_delay || note == static_cast<uint64_t>(GpuNote::kLaunchDelay);
+    }
+  }
+
+  uint64_t note(GpuNote note) const { return notes[static_cast<size_t>(note)]; }
+  uint32_t small(GpuNote which) const { return static_cast<uint32_t>(note(which)); }
+};
+
+void GpuTrack::Assign(GpuQueueId queue, Nanos base) {
+  kind_ = Kind::kQueue;
+  queue_ = queue;
+  base_ = base;
+}
+
+void GpuTrack::Assign(TrackId thread, Nanos base) {
+  kind_ = Kind::kThread;
+  thread_ = thread;
+  base_ = base;
+}
+
+bool GpuTrack::Admit(uint64_t iid, size_t expected, size_t bytes) {
+  if (iid != expected) {
+    vocabulary_.Skip();
+    return false;
+  }
+  if (!vocabulary_.Charge(kEntryBytes + bytes)) {
+    return false;
+  }
+  charged_ += kEntryBytes + bytes;
+  return true;
+}
+
+void GpuTrack::Define(std::string_view interned, std::string_view extension, const SequenceTables& tables) {
+  WireField field;
+  for (WireDecoder decoder(interned); decoder.Next(field);) {
+    if (field.number == pf::InternedData::kEventNamesFieldNumber) {
+      DefineName(field.bytes);
+    }
+  }
+  for (WireDecoder decoder(extension); decoder.Next(field);) {
+    if (field.number == trace::Extension::kGpuTextsFieldNumber) {
+      DefineText(field.bytes, tables);
+    }
+  }
+}
+
+void GpuTrack::DefineName(std::string_view message) {
+  uint64_t iid = 0;
+  std::string_view name;
+  WireDecoder decoder(message);
+  for (WireField field; decoder.Next(field);) {
+    switch (field.number) {
+      case pf::EventName::kIidFieldNumber: iid = field.value; break;
+      case pf::EventName::kNameFieldNumber: name = field.bytes; break;
+      default: break;
+    }
+  }
+  if (Admit(iid, names_.size() + 1, 0)) {
+    names_.push_back(vocabulary_.GpuName(name));
+  }
+}
+
+void GpuTrack::DefineText(std::string_view message, const SequenceTables& tables) {
+  uint64_t iid = 0;
+  Text text;
+  WireDecoder decoder(message);
+  for (WireField field; decoder.Next(field);) {
+    switch (field.number) {
+      case trace::GpuText::kIidFieldNumber: iid = field.value; break;
+      case trace::GpuText::kShapeFieldNumber: text = DecodeGpuShape(field.bytes); break;
+      case trace::GpuText::kCallstackIidFieldNumber:
+        if (const std::optional<StackId> stack = tables.Callstack(field.value)) {
+          text = *stack;
+        }
+        break;
+      case trace::GpuText::kDomainFieldNumber: text = vocabulary_.GpuName(field.bytes); break;
+      default: break;
+    }
+  }
+  if (Admit(iid, kGpuStackSourceTexts.size() + texts_.size(), 0)) {
+    texts_.push_back(text);
+  }
+}
+
+void GpuTrack::OnTrackEvent(std::string_view message, uint64_t timestamp, TraceVisitor& visitor) {
+  const Event event(message);
+  const Nanos when(static_cast<int64_t>(static_cast<uint64_t>(base_.value) + timestamp));
+  switch (event.type) {
+    case pf::TrackEvent::TYPE_SLICE_BEGIN: Begin(event, when); break;
+    case pf::TrackEvent::TYPE_SLICE_END: End(when, visitor); break;
+    case pf::TrackEvent::TYPE_INSTANT: Mark(event, when, visitor); break;
+    default: vocabulary_.Skip(); break;
+  }
+}
+
+// Null: there is none of that number.
+const GpuTrack::Text* GpuTrack::TextOf(uint64_t iid) const {
+  const uint64_t index = iid - kGpuStackSourceTexts.size();  // wraps around for none: too big
+  return index < texts_.size() ? &texts_[index] : nullptr;
+}
+
+void GpuTrack::Begin(const Event& event, Nanos when) {
+  if (open_.index() != 0) {
+    vocabulary_.Skip();  // whose end never came
+  }
+  open_ = {};
+  const bool is_queue = kind_ == Kind::kQueue;
+  const uint64_t kind = event.category - (is_queue ? 1 : kGpuOperationKinds + 1);
+  const bool is_named = event.name_iid != 0 && event.name_iid <= names_.size();
+  if (is_named && is_queue && kind < kGpuOperationKinds) {
+    open_ = OperationOf(event, when);
+  } else if (is_named && !is_queue && kind < kGpuApis) {
+    open_ = CallOf(event, when);
+  } else if (is_named && !is_queue && event.category == kGpuAnnotationCategory) {
+    open_ = AnnotationOf(event, when);
+  } else {
+    vocabulary_.Skip();
+  }
+}
+
+void GpuTrack::Mark(const Event& event, Nanos when, TraceVisitor& visitor) {
+  if (kind_ != Kind::kThread || event.category != kGpuAnnotationCategory || event.name_iid == 0 ||
+      event.name_iid > names_.size()) {
+    vocabulary_.Skip();
+    return;
+  }
+  GpuAnnotation mark = AnnotationOf(event, when);
+  mark.kind = GpuAnnotationKind::kMark;
+  visitor.OnGpuAnnotation(thread_, mark);
+}
+
+GpuAnnotation GpuTrack::AnnotationOf(const Event& event, Nanos when) const {
+  const Text* text = TextOf(event.note(GpuNote::kDomain));
+  const std::string_view* domain = text != nullptr ? std::get_if<std::string_view>(text) : nullptr;
+  const bool is_open = event.note(GpuNote::kStillOpen) != 0;
+  return {.kind = is_open ? GpuAnnotationKind::kOpenRange : GpuAnnotationKind::kRange,
+          .begin = when,
+          .end = when,
+          .name = names_[event.name_iid - 1],
+          .domain = domain != nullptr ? *domain : std::string_view()};
+}
+
+GpuApiCall GpuTrack::CallOf(const Event& event, Nanos when) const {
+  return {.api = static_cast<GpuApi>(event.category - kGpuOperationKinds - 1),
+          .begin = when,
+          .end = when,
+          .name = names_[event.name_iid - 1],
+          .function = event.small(GpuNote::kFunction),
+          .correlation = event.note(GpuNote::kCorrelation),
+          .result = event.small(GpuNote::kResult),
+          .launches = event.has_flow,
+          .stack = StackOf(event),
+          .stack_source = OneOf(event.note(GpuNote::kStackSource), GpuStackSource::kLaunch)};
+}
+
+StackId GpuTrack::StackOf(const Event& event) const {
+  const Text* text = TextOf(event.note(GpuNote::kPython));
+  const StackId* stack = text != nullptr ? std::get_if<StackId>(text) : nullptr;
+  return stack != nullptr ? *stack : kEmptyStack;
+}
+
+GpuOperation GpuTrack::OperationOf(const Event& event, Nanos when) const {
+  const Text* shape_text = TextOf(event.note(GpuNote::kShape));
+  const GpuShape* shape = shape_text != nullptr ? std::get_if<GpuShape>(shape_text) : nullptr;
+  const uint64_t delay = event.note(GpuNote::kLaunchDelay);
+  return {.kind = static_cast<GpuOperationKind>(event.category - 1),
+          .begin = when,
+          .end = when,
+          .name = names_[event.name_iid - 1],
+          .correlation = event.note(GpuNote::kCorrelation),
+          .shape = shape != nullptr ? *shape : GpuShape{},
+          .bytes = event.note(GpuNote::kBytes),
+          .value = event.small(GpuNote::kValue),
+          .copy_kind = OneOf(event.note(GpuNote::kCopyKind), GpuCopyKind::kPtoP),
+          .source = OneOf(event.note(GpuNote::kSource), GpuMemory::kManagedStatic),
+          .target = OneOf(event.note(GpuNote::kTarget), GpuMemory::kManagedStatic),
+          .sync = OneOf(event.note(GpuNote::kSync), GpuSync::kContext),
+          .event = event.small(GpuNote::kEvent),
+          .graph = event.small(GpuNote::kGraph),
+          .graph_node = event.note(GpuNote::kGraphNode),
+          .channel = event.small(GpuNote::kChannel),
+          .launched_by = Tid(static_cast<int32_t>(event.small(GpuNote::kThread))),
+          .launched = event.has_delay ? Nanos(Minus(when.value, delay)) : Nanos(),
+          .stack = StackOf(event),
+          .stack_source = OneOf(event.note(GpuNote::kStackSource), GpuStackSource::kLaunch)};
+}
+
+void GpuTrack::End(Nanos when, TraceVisitor& visitor) {
+  if (auto* operation = std::get_if<GpuOperation>(&open_)) {
+    operation->end = std::max(operation->begin, when);
+    visitor.OnGpuOperation(queue_, *operation);
+  } else if (auto* call = std::get_if<GpuApiCall>(&open_)) {
+    call->end = std::max(call->begin, when);
+    visitor.OnGpuApiCall(thread_, *call);
+  } else if (auto* annotation = std::get_if<GpuAnnotation>(&open_)) {
+    annotation->end = std::max(annotation->begin, when);
+    visitor.OnGpuAnnotation(thread_, *annotation);
+  } else {
+    vocabulary_.Skip();
+  }
+  open_ = {};
+}
+
+void GpuTrack::Clear() {
+  names_ = {};
+  texts_ = {};
+  open_ = {};
+  vocabulary_.Refund(charged_);
+  charged_ = 0;
+}
+
+}  // namespace ptrace_prof

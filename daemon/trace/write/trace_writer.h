@@ -1,0 +1,99 @@
+// Turns samples into a stream of Perfetto TracePackets, any prefix of which is a valid trace.
+//
+// One packet sequence per thread (ThreadDescriptor, InternedData, StreamingProfilePacket); thread states are
+// slices on a child track, written on change; what Perfetto has no field for goes into our TracePacket extension
+// (extension.proto). Samples of a thread are buffered and leave as one packet per Flush; ids are interned per
+// sequence and start small. Memory is bounded: a sequence whose tables grow past a limit starts a new incremental
+// state. The hot path (AddSample) does not allocate in the steady state. Times of samples and states are cut to
+// microseconds, Perfetto's unit for samples. Exact calls are slices on the thread's track, encoded at once, in
+// nanoseconds; they are nested whatever the caller does (ends without a begin are left out).
+// Owned by the collector's one thread. Errors of the sink are sticky and returned by Flush.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "attach/base/result.h"
+#include "attach/base/types.h"
+#include "daemon/trace/write/byte_sink.h"
+#include "daemon/trace/call.h"
+#include "rpc/messages/capture_task.h"
+#include "daemon/trace/check.h"
+#include "daemon/trace/counter.h"
+#include "daemon/trace/gpu.h"
+#include "daemon/trace/write/gpu_writer.h"
+#include "daemon/trace/model.h"
+#include "daemon/trace/process_entry.h"
+#include "daemon/trace/stack_table.h"
+#include "daemon/trace/trace_origin.h"
+
+namespace ptrace_prof {
+
+using ThreadHandle = StrongId<struct ThreadHandleTag, uint32_t>;
+
+class TraceWriter {
+ public:
+  // `stacks` must outlive the writer; ids given to AddSample are looked up in it at Flush at the latest.
+  TraceWriter(ByteSink& sink, const StackTable& stacks, const CaptureTask& request,
+              const TraceOrigin& origin = TraceOrigin::Here());
+  ~TraceWriter();
+  TraceWriter(const TraceWriter&) = delete;
+  TraceWriter& operator=(const TraceWriter&) = delete;
+
+  void AddProcess(const ProcessInfo& process);
+  ThreadHandle AddThread(const ThreadInfo& thread);  // its process was added before
+  void RenameThread(ThreadHandle thread, std::string_view name);
+  void EndThread(ThreadHandle thread, Nanos when);                // closes its state slice; the handle is dead
+  void EndProcess(Pid pid, Nanos when, std::string_view reason);  // "exited", "exec", ...
+
+  // `when` never goes back on one thread.
+  void AddSample(ThreadHandle thread, Nanos when, StackId stack, SampleQuality quality);
+  // Called on every change only; equal states in a row are ignored.
+  void SetState(ThreadHandle thread, Nanos when, const StateInfo& state);
+
+  // Locals of frame number `depth_from_leaf` (0 = leaf) of the last sample of the thread.
+  void AddLocals(ThreadHandle thread, uint32_t depth_from_leaf, std::span<const LocalVariable> locals);
+
+  // Exact calls. `when` never goes back on one thread; a function of the StackTable, whose line is not told.
+  void BeginCall(ThreadHandle thread, Nanos when, FrameId function, CallEntry entry, GeneratorId generator);
+  void EndCall(ThreadHandle thread, Nanos when, CallExit exit);  // of the innermost open one
+  // No events: none was lost, the thread was held back.
+  void AddLostCalls(ThreadHandle thread, Nanos from, Nanos to, uint64_t events);
+  // ProfilerStep#number, on a track below the thread's; ends the one before.
+  void BeginStep(ThreadHandle thread, Nanos when, uint64_t number);
+  void EndStep(ThreadHandle thread, Nanos when);
+
+  // What is on GPUs. A queue of a process that was added before, and after its device, whose name it shows; operations
+  // and calls in any order, but those of one queue best in that of time: what seems to overlap goes on another track.
+  void AddGpuDevice(const GpuDevice& device);
+  GpuQueueHandle AddGpuQueue(const GpuQueue& queue);
+  void AddGpuOperation(GpuQueueHandle queue, const GpuOperation& operation);
+  void AddGpuApiCall(ThreadHandle thread, const GpuApiCall& call);
+  void AddGpuAnnotation(ThreadHandle thread, const GpuAnnotation& annotation);
+  void AddGpuAccounting(const GpuAccounting& accounting);
+
+  // Numbers over time. `when` never goes back on one counter.
+  CounterId AddCounter(const CounterInfo& counter);
+  void AddCount(CounterId counter, Nanos when, int64_t value);
+
+  // Of a listing (kList) and a diagnosis (kDoctor): each a packet of its own.
+  void AddProcessEntry(const ProcessEntry& entry);
+  void AddCheck(const Check& check);
+
+  // What whoever reads the trace should know: a sentence for people.
+  void AddNotice(Nanos when, std::string_view text);
+  void SetAccounting(const Accounting& accounting);
+  // Writes out everything pending. Call a few times a second, and before the StackTable is cleared.
+  Result<void> Flush();
+  // Closes open slices, writes the last accounting and the end, flushes.
+  Result<void> End(Nanos when, const Accounting& accounting, const EndInfo& end);
+
+  uint64_t bytes_written() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ptrace_prof
