@@ -8,6 +8,7 @@
 
 #include "attach/proc/process_memory.h"
 #include "daemon/collector/calls/arming_stop.h"
+#include "rpc/messages/check_spec.h"
 #include "symbolizer/cpython/python_process.h"
 #include "tests/unit/symbolizer_cpython_interpreters.h"
 
@@ -47,7 +48,8 @@ TEST_P(ArmingStopTest, AThreadThatBeganSinceTheRosterWasReadHasItsStack) {
   InterpreterWatch watch(layout, process.value().runtime);
   Nowhere nowhere;
   StackTable stacks;
-  const CaptureTask request;
+  CaptureTask request;
+  FillDefaults(request.mutable_spec());
   TraceWriter writer(nowhere, stacks, request);
   ThreadRoster roster(pid, pid, memory, process.value(), request, writer);
   ASSERT_EQ(roster.Refresh(MonotonicNow(), watch), ReadStatus::kOk);
@@ -56,10 +58,11 @@ TEST_P(ArmingStopTest, AThreadThatBeganSinceTheRosterWasReadHasItsStack) {
   ASSERT_EQ(::kill(target.pid(), SIGUSR1), 0);
   ASSERT_EQ(target.ReadLine(), "is down");
   bool is_armed = false;
-  const auto stop = ArmUnderStop({pid, memory, layout, watch, roster, request.spec().sample().max_depth()}, [&]() -> Result<void> {
-    is_armed = true;
-    return {};
-  });
+  const auto stop =
+      ArmUnderStop({pid, memory, layout, watch, roster, request.spec().sample().max_depth()}, [&]() -> Result<void> {
+        is_armed = true;
+        return {};
+      });
   ASSERT_TRUE(stop.has_value()) << stop.error().message;
   EXPECT_TRUE(is_armed);
   ASSERT_EQ(stop.value().threads.size(), 2U);
