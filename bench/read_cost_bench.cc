@@ -14,8 +14,8 @@
 
 #include "attach/proc/process_memory.h"
 #include "daemon/collector/sample/process_sampler.h"
-#include "daemon/trace/write/byte_sink.h"
 #include "daemon/trace/stack_table.h"
+#include "daemon/trace/write/byte_sink.h"
 #include "daemon/trace/write/trace_writer.h"
 #include "symbolizer/cpython/python_process.h"
 

@@ -8,13 +8,13 @@
 #include <utility>
 
 #include "attach/base/user_report_limits.h"
+#include "daemon/server/captures/launcher_starter.h"
 #include "daemon/server/program/audit_log.h"
 #include "daemon/server/program/logged_starter.h"
 #include "daemon/server/program/policy_gate.h"
 #include "daemon/server/program/remote_callers.h"
 #include "daemon/server/service/profiler_service.h"
 #include "daemon/server/service/routed_profiler.h"
-#include "daemon/server/captures/launcher_starter.h"
 #include "rpc/connection_services.h"
 
 namespace ptrace_prof {

@@ -13,11 +13,11 @@
 
 #include "client/remote/rpc_backend.h"
 #include "client/remote/sample_source.h"
-#include "daemon/server/service/profiler_service.h"
-#include "daemon/server/captures/capture_registry.h"
 #include "daemon/collector/collector_main.h"
+#include "daemon/server/captures/capture_registry.h"
 #include "daemon/server/captures/collector_process.h"
 #include "daemon/server/captures/local_starter.h"
+#include "daemon/server/service/profiler_service.h"
 #include "rpc/in_process_server.h"
 
 namespace ptrace_prof {

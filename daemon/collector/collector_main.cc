@@ -20,15 +20,12 @@
 #include "attach/proc/memory_grants.h"
 #include "attach/proc/procfs.h"
 #include "attach/ptrace/held_start.h"
-#include "daemon/collector/loop/capture.h"
-#include "daemon/collector/sample/python_descendants.h"
-#include "daemon/collector/target/script_keeper.h"
 #include "daemon/collector/inspect/doctor.h"
 #include "daemon/collector/inspect/gpu_library.h"
 #include "daemon/collector/inspect/process_list.h"
-#include "daemon/launcher/memory_grantor.h"
+#include "daemon/collector/loop/capture.h"
 #include "daemon/collector/nvml/nvml_counters.h"
-#include "daemon/server/policy/child_rules.h"
+#include "daemon/collector/sample/python_descendants.h"
 #include "daemon/collector/sandbox/child_policy.h"
 #include "daemon/collector/sandbox/command_launch.h"
 #include "daemon/collector/sandbox/confinement.h"
@@ -37,6 +34,9 @@
 #include "daemon/collector/sandbox/rights.h"
 #include "daemon/collector/sandbox/stop_line.h"
 #include "daemon/collector/sandbox/system_call_filter.h"
+#include "daemon/collector/target/script_keeper.h"
+#include "daemon/launcher/memory_grantor.h"
+#include "daemon/server/policy/child_rules.h"
 #include "daemon/trace/write/trace_writer.h"
 #include "rpc/messages/task_word.h"
 
@@ -172,8 +172,9 @@ Result<void> CaptureHardened(const CaptureTask& request, ByteSink& sink, UniqueF
   if (!AllowRealTime() && only_reads) {
     TakeRealTimeForGood();
   }
-  PP_RETURN_IF_ERROR(
-      Harden(TargetOf(request), only_reads && StopsOf(request.spec().sample()) != StopPolicy::kAll ? Need::kReading : Need::kStopping));
+  PP_RETURN_IF_ERROR(Harden(TargetOf(request), only_reads && StopsOf(request.spec().sample()) != StopPolicy::kAll
+                                                   ? Need::kReading
+                                                   : Need::kStopping));
   std::unique_ptr<ScriptKeeper> scripts;
   if (!only_reads) {
     auto started = ScriptKeeper::Start(TargetOf(request));

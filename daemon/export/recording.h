@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "daemon/export/counter_series.h"
-#include "rpc/messages/capture_task.h"
 #include "daemon/trace/gpu.h"
 #include "daemon/trace/model.h"
 #include "daemon/trace/read/trace_reader.h"
+#include "rpc/messages/capture_task.h"
 
 namespace ptrace_prof {
 

@@ -12,8 +12,8 @@
 
 #include "daemon/collector/calls/call_replayer.h"
 #include "daemon/collector/calls/trace_call_sink.h"
-#include "daemon/trace/write/memory_sink.h"
 #include "daemon/trace/read/trace_reader.h"
+#include "daemon/trace/write/memory_sink.h"
 
 namespace ptrace_prof {
 namespace {

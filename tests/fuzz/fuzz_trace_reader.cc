@@ -5,8 +5,8 @@
 #include <cstring>
 #include <string>
 
-#include "daemon/trace/write/memory_sink.h"
 #include "daemon/trace/read/trace_reader.h"
+#include "daemon/trace/write/memory_sink.h"
 #include "daemon/trace/write/trace_writer.h"
 
 namespace ptrace_prof {

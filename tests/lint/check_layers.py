@@ -14,8 +14,9 @@ import sources
 
 # Headers that are slow to compile, and the only folders that may include them.
 HEAVY = {
-    re.compile(r'^[<"]google/protobuf/|\.pb\.h[">]$'): ("rpc", "rpc/messages", "daemon/trace", "daemon/server/service",
-                                                         "client/remote"),
+    re.compile(r'^[<"]google/protobuf/|\.pb\.h[">]$'): (
+        "rpc", "rpc/messages", "daemon/trace", "daemon/trace/read", "daemon/trace/write", "daemon/server/service",
+        "client/remote"),
     re.compile(r'^[<"](grpcpp?|grpc)/|\.grpc\.pb\.h[">]$'): ("rpc", "daemon/server/service", "client/remote"),
 }
 

@@ -48,8 +48,8 @@ class Layers(Tree):
     def test_an_allowed_tree_is_clean(self):
         self.write("attach/proc/maps.cc", '#include <vector>\n#include "attach/proc/maps.h"\n#include "attach/base/result.h"\n')
         self.write("attach/abi/ring.h", "#include <stdint.h>\n")
-        self.write("daemon/collect/a.cc", '#include "daemon/trace/writer.h"\n#include "attach/proc/maps.h"\n')
-        self.write("client/cli/embedded.cc", '#include "daemon/collect/a.h"\n')
+        self.write("daemon/collector/a.cc", '#include "daemon/trace/writer.h"\n#include "attach/proc/maps.h"\n')
+        self.write("client/cli/embedded.cc", '#include "daemon/collector/a.h"\n')
         self.assertEqual(self.layers(), [])
 
     def test_an_include_up_the_layers_is_found(self):
@@ -62,7 +62,7 @@ class Layers(Tree):
         self.assertEqual(len(self.layers()), 1)
 
     def test_only_a_composition_root_may_plug_layers_together(self):
-        self.write("client/cli/other.cc", '#include "daemon/collect/a.h"\n')
+        self.write("client/cli/other.cc", '#include "daemon/collector/a.h"\n')
         self.assertEqual(len(self.layers()), 1)
 
     def test_a_folder_without_a_row_is_found(self):
@@ -75,7 +75,7 @@ class Layers(Tree):
         self.assertEqual(len(self.layers()), 1)
 
     def test_protobuf_outside_its_homes_is_found(self):
-        self.write("daemon/collect/a.cc", "#include <google/protobuf/message.h>\n")
+        self.write("daemon/collector/a.cc", "#include <google/protobuf/message.h>\n")
         self.write("client/cli/b.cc", '#include "proto/trace.pb.h"\n')
         self.write("daemon/trace/c.cc", "#include <google/protobuf/message.h>\n")
         self.write("attach/proc/d.cc", "#include <grpcpp/grpcpp.h>\n")
@@ -198,8 +198,8 @@ class Versions(Tree):
         (self.root / path).unlink()
 
     def test_what_asks_the_table_is_clean(self):
-        self.write("daemon/collect/a.cc", "// From 3.9 on, version.minor >= 9.\nreturn FactsOf(layout.version).has_monitoring;\n")
-        self.write("daemon/collect/b.cc", "if (release.minor < 0 || said.abi_version != PP_ABI_VERSION || minor(device) < 3) {}\n")
+        self.write("daemon/collector/a.cc", "// From 3.9 on, version.minor >= 9.\nreturn FactsOf(layout.version).has_monitoring;\n")
+        self.write("daemon/collector/b.cc", "if (release.minor < 0 || said.abi_version != PP_ABI_VERSION || minor(device) < 3) {}\n")
         self.write("symbolizer/cpython/a.cc", "return version.minor >= 9 || version == PythonVersion{3, 8};\n")
         self.write("README.md", "CPython 3.8 and later, on 3.9 or 3.10; Python 3.8.1, 3.8.2, 3.8.3, 3.8.4, 3.8.5\n")
         self.assertEqual(self.found(), [])
@@ -209,7 +209,7 @@ class Versions(Tree):
                      "find(kRows, facts.minor);", "return FactsOf(version).minor > 9;", "if (hex >= 0x030c0000) {}",
                      "uint32_t python_hex;", "text = \"sys.hexversion>>16>777\";", "text = \"sys.version_info>(3,9)\";",
                      "return layout.version < PythonVersion{3, 9};", "PythonVersion::FromHex(word);"):
-            for path in ("daemon/collect/a.cc", "attach/intarget/a.c", "client/cli/a.h"):
+            for path in ("daemon/collector/a.cc", "attach/intarget/a.c", "client/cli/a.h"):
                 self.write(path, code + "\n")
                 self.assertTrue(self.found() and all(path in one for one in self.found()), f"{code}: {self.found()}")
                 (self.root / path).unlink()

@@ -25,9 +25,9 @@
 
 #include "attach/inject/gpu_injection.h"
 #include "attach/proc/process_memory.h"
+#include "daemon/collector/calls/stub_boot.h"
 #include "daemon/collector/gpu/gpu_shim_boot.h"
 #include "daemon/collector/target/script_keeper.h"
-#include "daemon/collector/calls/stub_boot.h"
 
 namespace ptrace_prof {
 namespace {

@@ -24,8 +24,8 @@
 #include "attach/inject/injection.h"
 #include "attach/proc/process_memory.h"
 #include "attach/ptrace/stopped_threads.h"
-#include "daemon/collector/target/script_keeper.h"
 #include "daemon/collector/calls/stub_boot.h"
+#include "daemon/collector/target/script_keeper.h"
 
 namespace ptrace_prof {
 namespace {

@@ -15,8 +15,8 @@
 #include "daemon/collector/gpu/gpu_decoder.h"
 #include "daemon/collector/gpu/gpu_joiner.h"
 #include "daemon/collector/gpu/gpu_names.h"
-#include "daemon/trace/write/memory_sink.h"
 #include "daemon/trace/read/trace_reader.h"
+#include "daemon/trace/write/memory_sink.h"
 
 namespace ptrace_prof {
 

@@ -62,7 +62,8 @@ TEST(StepMarker, OneStep) {
 }
 
 TEST(StepMarker, AScheduleTurnsItOnAndOff) {
-  StepMarker marker(AskedSteps{.schedule = Schedule{.skip_first = 1, .wait = 1, .warmup = 1, .active = 2, .repeat = 2}});
+  StepMarker marker(
+      AskedSteps{.schedule = Schedule{.skip_first = 1, .wait = 1, .warmup = 1, .active = 2, .repeat = 2}});
   // Step 0 begins at 10; skipped: 0; waits: 1, 5; warms up: 2, 6; active: 3, 4 and 7, 8.
   EXPECT_EQ(Steps(marker, 9), "off +40 -60 +80");
   EXPECT_EQ(Steps(marker, 0), "off +40 -60 +80");

@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "daemon/trace/write/memory_sink.h"
 #include "daemon/trace/stack_table.h"
 #include "daemon/trace/trace_origin.h"
+#include "daemon/trace/write/memory_sink.h"
 #include "daemon/trace/write/trace_writer.h"
 
 namespace ptrace_prof {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/server/service/profiler_service.h"
 #include "daemon/server/captures/local_starter.h"
+#include "daemon/server/service/profiler_service.h"
 #include "ptraceprof/v1/capture_service.grpc.pb.h"
 #include "ptraceprof/v1/node_service.grpc.pb.h"
 #include "rpc/in_process_server.h"

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "daemon/server/captures/cpu_budget.h"
+#include "rpc/messages/check_spec.h"
 #include "tests/unit/daemon_session_played_captures.h"
 #include "tests/unit/symbolizer_cpython_interpreters.h"
-#include "rpc/messages/check_spec.h"
 
 namespace ptrace_prof {
 namespace {

@@ -5,8 +5,8 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "daemon/trace/write/memory_sink.h"
 #include "daemon/trace/read/packet_framer.h"
+#include "daemon/trace/write/memory_sink.h"
 #include "daemon/trace/write/trace_writer.h"
 
 namespace ptrace_prof {

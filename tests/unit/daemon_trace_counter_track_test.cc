@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "daemon/trace/extension.pb.h"
-#include "daemon/trace/write/memory_sink.h"
 #include "daemon/trace/perfetto.pb.h"
+#include "daemon/trace/write/memory_sink.h"
 #include "daemon/trace/write/trace_writer.h"
 #include "tests/unit/daemon_trace_recorder.h"
 

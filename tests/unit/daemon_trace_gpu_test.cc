@@ -5,8 +5,8 @@
 #include <set>
 
 #include "daemon/trace/extension.pb.h"
-#include "daemon/trace/write/memory_sink.h"
 #include "daemon/trace/perfetto.pb.h"
+#include "daemon/trace/write/memory_sink.h"
 #include "daemon/trace/write/trace_writer.h"
 #include "tests/unit/daemon_trace_recorder.h"
 

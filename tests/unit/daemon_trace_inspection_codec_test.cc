@@ -3,8 +3,8 @@
 
 #include "daemon/trace/extension.pb.h"
 #include "daemon/trace/extension_codec.h"
-#include "daemon/trace/write/memory_sink.h"
 #include "daemon/trace/perfetto.pb.h"
+#include "daemon/trace/write/memory_sink.h"
 #include "daemon/trace/write/trace_writer.h"
 #include "tests/unit/daemon_trace_recorder.h"
 

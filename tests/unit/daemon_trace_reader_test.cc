@@ -5,11 +5,11 @@
 #include <fstream>
 
 #include "daemon/trace/extension.pb.h"
-#include "daemon/trace/write/memory_sink.h"
-#include "daemon/trace/read/packet_framer.h"
 #include "daemon/trace/perfetto.pb.h"
+#include "daemon/trace/read/packet_framer.h"
 #include "daemon/trace/read/reader_vocabulary.h"
 #include "daemon/trace/read/trace_reader.h"
+#include "daemon/trace/write/memory_sink.h"
 #include "daemon/trace/write/trace_writer.h"
 #include "tests/unit/daemon_trace_recorder.h"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/trace/trace_origin.h"
 #include "daemon/trace/read/trace_reader.h"
+#include "daemon/trace/trace_origin.h"
 
 namespace ptrace_prof {
 

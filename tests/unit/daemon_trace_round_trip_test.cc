@@ -6,8 +6,8 @@
 #include <random>
 
 #include "daemon/trace/extension.pb.h"
-#include "daemon/trace/write/memory_sink.h"
 #include "daemon/trace/perfetto.pb.h"
+#include "daemon/trace/write/memory_sink.h"
 #include "daemon/trace/write/trace_writer.h"
 #include "tests/unit/daemon_trace_recorder.h"
 

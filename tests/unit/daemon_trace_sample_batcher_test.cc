@@ -2,8 +2,8 @@
 
 #include <map>
 
-#include "daemon/trace/write/memory_sink.h"
 #include "daemon/trace/read/sample_batcher.h"
+#include "daemon/trace/write/memory_sink.h"
 #include "daemon/trace/write/trace_writer.h"
 #include "tests/unit/daemon_trace_recorder.h"
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "daemon/trace/write/memory_sink.h"
 #include "daemon/trace/read/thread_dump.h"
+#include "daemon/trace/write/memory_sink.h"
 #include "daemon/trace/write/trace_writer.h"
 #include "tests/unit/daemon_trace_recorder.h"
 

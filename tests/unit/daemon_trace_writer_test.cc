@@ -6,8 +6,8 @@
 #include <fstream>
 
 #include "attach/base/sanitizers.h"
-#include "daemon/trace/write/memory_sink.h"
 #include "daemon/trace/read/trace_reader.h"
+#include "daemon/trace/write/memory_sink.h"
 #include "daemon/trace/write/trace_writer.h"
 #include "tests/unit/daemon_trace_allocations.h"
 #include "tests/unit/daemon_trace_recorder.h"

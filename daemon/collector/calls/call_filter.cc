@@ -84,7 +84,8 @@ CallFilter::CallFilter(const v1::TraceOptions& options) {
   }
 }
 
-std::vector<CallFilter::Pattern> CallFilter::Compile(const google::protobuf::RepeatedPtrField<std::string>& globs, LeftOutCause cause) {
+std::vector<CallFilter::Pattern> CallFilter::Compile(const google::protobuf::RepeatedPtrField<std::string>& globs,
+                                                     LeftOutCause cause) {
   std::vector<Pattern> patterns;
   for (const std::string& text : globs) {
     auto glob = NameGlob::Compile(text);

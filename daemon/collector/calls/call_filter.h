@@ -14,10 +14,10 @@
 #include <unordered_set>
 #include <vector>
 
-#include "rpc/messages/capture_task.h"
 #include "daemon/trace/left_out.h"
-#include "rpc/messages/name_glob.h"
 #include "daemon/trace/stack_table.h"
+#include "rpc/messages/capture_task.h"
+#include "rpc/messages/name_glob.h"
 
 namespace ptrace_prof {
 

@@ -13,9 +13,9 @@
 #include "attach/inject/signal_handlers.h"
 #include "attach/inject/stub_kind.h"
 #include "daemon/collector/calls/module_call.h"
+#include "daemon/collector/calls/stub_boot.h"
 #include "daemon/collector/target/patient_open.h"
 #include "daemon/collector/target/start_wait.h"
-#include "daemon/collector/calls/stub_boot.h"
 #include "symbolizer/cpython/version_table.h"
 
 namespace ptrace_prof {

@@ -24,17 +24,17 @@
 #include "daemon/collector/calls/call_filter.h"
 #include "daemon/collector/calls/call_names.h"
 #include "daemon/collector/calls/call_replayer.h"
-#include "daemon/collector/target/capture_context.h"
 #include "daemon/collector/calls/history_sink.h"
 #include "daemon/collector/calls/landmarks.h"
-#include "daemon/collector/target/opened_process.h"
 #include "daemon/collector/calls/step_gate.h"
 #include "daemon/collector/calls/step_marker.h"
 #include "daemon/collector/calls/target_objects.h"
-#include "daemon/collector/target/thread_roster.h"
-#include "daemon/collector/target/thread_table.h"
 #include "daemon/collector/calls/tick_clock.h"
 #include "daemon/collector/calls/trace_call_sink.h"
+#include "daemon/collector/target/capture_context.h"
+#include "daemon/collector/target/opened_process.h"
+#include "daemon/collector/target/thread_roster.h"
+#include "daemon/collector/target/thread_table.h"
 
 namespace ptrace_prof {
 

@@ -10,15 +10,15 @@
 #include "attach/inject/gpu_failure.h"
 #include "attach/inject/stub_kind.h"
 #include "attach/proc/maps.h"
+#include "daemon/collector/calls/stub_boot.h"
 #include "daemon/collector/gpu/gpu_library_notices.h"
 #include "daemon/collector/gpu/gpu_shim_boot.h"
-#include "daemon/collector/target/patient_open.h"
-#include "daemon/collector/target/start_wait.h"
-#include "daemon/collector/calls/stub_boot.h"
 #include "daemon/collector/inspect/gpu_library.h"
 #include "daemon/collector/inspect/gpu_outlook.h"
 #include "daemon/collector/inspect/torch_profiler.h"
 #include "daemon/collector/nvml/nvml_counters.h"
+#include "daemon/collector/target/patient_open.h"
+#include "daemon/collector/target/start_wait.h"
 
 namespace ptrace_prof {
 namespace {

@@ -16,7 +16,6 @@
 #include "attach/base/types.h"
 #include "attach/inject/gpu_injection.h"
 #include "attach/proc/remote_memory.h"
-#include "daemon/collector/target/capture_context.h"
 #include "daemon/collector/gpu/gpu_annotations.h"
 #include "daemon/collector/gpu/gpu_call_sites.h"
 #include "daemon/collector/gpu/gpu_clock.h"
@@ -27,6 +26,7 @@
 #include "daemon/collector/gpu/gpu_launch_stacks.h"
 #include "daemon/collector/gpu/gpu_names.h"
 #include "daemon/collector/gpu/gpu_time_check.h"
+#include "daemon/collector/target/capture_context.h"
 #include "daemon/collector/target/opened_process.h"
 #include "daemon/collector/target/thread_roster.h"
 

@@ -11,10 +11,10 @@
 
 #include "attach/proc/maps.h"
 #include "attach/proc/procfs.h"
-#include "daemon/collector/gpu/gpu_calls.h"
 #include "daemon/collector/calls/mapped_functions.h"
-#include "daemon/collector/target/python_traits.h"
+#include "daemon/collector/gpu/gpu_calls.h"
 #include "daemon/collector/inspect/gpu_library.h"
+#include "daemon/collector/target/python_traits.h"
 #include "symbolizer/cpython/interpreter_symbols.h"
 
 namespace ptrace_prof {

@@ -10,12 +10,12 @@
 #include "attach/ptrace/traced_threads.h"
 #include "daemon/collector/calls/call_tracer.h"
 #include "daemon/collector/calls/call_window.h"
-#include "daemon/collector/target/child_count.h"
 #include "daemon/collector/calls/entry_wait.h"
 #include "daemon/collector/gpu/gpu_capture.h"
+#include "daemon/collector/nvml/nvml_counters.h"
+#include "daemon/collector/target/child_count.h"
 #include "daemon/collector/target/patient_open.h"
 #include "daemon/collector/target/stack_history.h"
-#include "daemon/collector/nvml/nvml_counters.h"
 
 namespace ptrace_prof {
 namespace {

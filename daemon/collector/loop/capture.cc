@@ -13,15 +13,15 @@
 #include "attach/proc/memory_grants.h"
 #include "attach/ptrace/stopped_threads.h"
 #include "attach/ptrace/traced_threads.h"
-#include "daemon/collector/loop/call_capture.h"
+#include "daemon/collector/calls/sampled_instead.h"
 #include "daemon/collector/gpu/gpu_capture.h"
+#include "daemon/collector/loop/call_capture.h"
+#include "daemon/collector/nvml/nvml_counters.h"
 #include "daemon/collector/sample/locals_reader.h"
 #include "daemon/collector/sample/pacer.h"
-#include "daemon/collector/target/patient_open.h"
 #include "daemon/collector/sample/process_tree.h"
-#include "daemon/collector/calls/sampled_instead.h"
+#include "daemon/collector/target/patient_open.h"
 #include "daemon/collector/target/stack_history.h"
-#include "daemon/collector/nvml/nvml_counters.h"
 #include "daemon/trace/write/trace_writer.h"
 
 namespace ptrace_prof {
@@ -52,7 +52,8 @@ class Capture {
         writer_(sink, stacks_, request),
         tree_(Context(), [this](ProcessSampler& sampler) { EndGpu(sampler); }),
         pacer_(request.verb() == CaptureTask::DUMP ? 0 : RateOf(request.spec().sample()),
-               {OverheadLimitOf(request.spec().sample()), StoppedLimitOf(request.spec().sample()), aids.stop_sharers}) {}
+               {OverheadLimitOf(request.spec().sample()), StoppedLimitOf(request.spec().sample()), aids.stop_sharers}) {
+  }
 
   Result<void> Run() {
     PP_RETURN_IF_ERROR(tree_.OpenRoot());
@@ -310,7 +311,8 @@ Result<void> RunCapture(const CaptureTask& request, ByteSink& sink, const std::a
                         const CaptureAids& aids) {
   PP_RETURN_IF_ERROR(OpenPatiently(TargetOf(request), [&] { return CheckTarget(TargetOf(request)); }));
   PP_RETURN_IF_ERROR(
-      CheckThreads(TargetOf(request), ThreadsOf(request), request.spec().sample().no_subprocesses() ? Descendants::kLeftOut : Descendants::kToo));
+      CheckThreads(TargetOf(request), ThreadsOf(request),
+                   request.spec().sample().no_subprocesses() ? Descendants::kLeftOut : Descendants::kToo));
   CaptureTask chosen = request;
   if (MayTrace(request.spec().mode())) {
     chosen.mutable_spec()->set_mode(v1::MODE_TRACE);

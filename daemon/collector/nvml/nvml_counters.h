@@ -15,8 +15,8 @@
 #include "attach/base/types.h"
 #include "daemon/collector/nvml/nvml_process.h"
 #include "daemon/collector/nvml/nvml_record.h"
-#include "rpc/messages/capture_task.h"
 #include "daemon/trace/write/trace_writer.h"
+#include "rpc/messages/capture_task.h"
 
 namespace ptrace_prof {
 

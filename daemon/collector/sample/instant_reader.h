@@ -27,11 +27,11 @@
 #include "attach/proc/process_memory.h"
 #include "attach/ptrace/brief_stop.h"
 #include "attach/ptrace/stopped_threads.h"
+#include "daemon/collector/sample/stop_times.h"
 #include "daemon/collector/target/frame_codes.h"
 #include "daemon/collector/target/interpreter_watch.h"
 #include "daemon/collector/target/opened_process.h"
 #include "daemon/collector/target/stack_builder.h"
-#include "daemon/collector/sample/stop_times.h"
 #include "daemon/collector/target/thread_roster.h"
 
 namespace ptrace_prof {

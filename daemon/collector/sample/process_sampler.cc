@@ -57,7 +57,8 @@ ProcessSampler::ProcessSampler(OpenedProcess process, const CaptureContext& cont
       buffer_(codes_, builder_),
       watch_(process_.python.layout, process_.python.runtime),
       roster_(pid_, process_.info.ns_pid, space_, process_.python, context.request, context.writer),
-      reader_({process_, memory_, watch_, roster_, codes_, builder_, context.accounting, context.request.spec().sample().gil_only()}),
+      reader_({process_, memory_, watch_, roster_, codes_, builder_, context.accounting,
+               context.request.spec().sample().gil_only()}),
       has_cuda_(MapsCuda(pid_)),
       watched_(pid_) {
   process_.Anchor(space_);
@@ -137,7 +138,8 @@ bool ProcessSampler::SampleGroup(RemoteAddr gil, Nanos now) {
 }
 
 InstantReader::Outcome ProcessSampler::TakeTogether(Nanos now) {
-  return StopsOf(context_.request.spec().sample()) == StopPolicy::kAll ? reader_.TakeAllStopped(now) : reader_.TakeLoosely(now);
+  return StopsOf(context_.request.spec().sample()) == StopPolicy::kAll ? reader_.TakeAllStopped(now)
+                                                                       : reader_.TakeLoosely(now);
 }
 
 // A thread that goes into a subinterpreter has a state there that did not exist before, or was another thread's: what

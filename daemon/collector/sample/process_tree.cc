@@ -36,9 +36,11 @@ bool MayBecomePython(Code code) { return code == Code::kFailedPrecondition; }
 
 Result<void> ProcessTree::OpenRoot() {
   const auto open = [this] { return ProcessSampler::Open(TargetOf(context_.request), Pid(), context_); };
-  auto opened = context_.request.spec().sample().wait_for_python() ? open() : OpenPatiently(TargetOf(context_.request), open);
+  auto opened =
+      context_.request.spec().sample().wait_for_python() ? open() : OpenPatiently(TargetOf(context_.request), open);
   if (opened.has_error()) {
-    if (opened.error().reason == Reason::kNotPython && !context_.request.spec().sample().no_subprocesses() && OpenDescendants()) {
+    if (opened.error().reason == Reason::kNotPython && !context_.request.spec().sample().no_subprocesses() &&
+        OpenDescendants()) {
       return {};
     }
     if (!context_.request.spec().sample().wait_for_python() || !MayBecomePython(opened.error().code)) {
@@ -160,10 +162,10 @@ bool ProcessTree::MayFollow(Pid pid, Nanos now) {
     return true;
   }
   if (++denied_ <= kMaxToldDenied) {
-    context_.writer.AddNotice(now,
-                              fmt::format("process {}, {}, is not recorded, nor are its children: {}{}", pid.value,
-                                          pid == TargetOf(context_.request) ? "another program now" : "a child", *why_not,
-                                          denied_ == kMaxToldDenied ? "; more of them are not told" : ""));
+    context_.writer.AddNotice(
+        now, fmt::format("process {}, {}, is not recorded, nor are its children: {}{}", pid.value,
+                         pid == TargetOf(context_.request) ? "another program now" : "a child", *why_not,
+                         denied_ == kMaxToldDenied ? "; more of them are not told" : ""));
   }
   return false;
 }

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "daemon/collector/target/child_judge.h"
-#include "rpc/messages/capture_task.h"
 #include "daemon/trace/model.h"
 #include "daemon/trace/stack_table.h"
 #include "daemon/trace/write/trace_writer.h"
+#include "rpc/messages/capture_task.h"
 
 namespace ptrace_prof {
 

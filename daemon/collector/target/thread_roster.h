@@ -16,8 +16,8 @@
 #include "attach/proc/remote_memory.h"
 #include "daemon/collector/target/interpreter_watch.h"
 #include "daemon/collector/target/thread_track.h"
-#include "rpc/messages/capture_task.h"
 #include "daemon/trace/write/trace_writer.h"
+#include "rpc/messages/capture_task.h"
 #include "symbolizer/cpython/native_tid.h"
 #include "symbolizer/cpython/python_process.h"
 

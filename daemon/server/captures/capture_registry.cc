@@ -86,7 +86,8 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::FindRepeated(const Crea
   for (const auto& [id, entry] : entries_) {
     if (!creation.request_id.empty() && entry.request_id == creation.request_id && !entry.is_discarded &&
         entry.session->parameters().owner == creation.owner) {
-      if (const auto& asked = entry.session->parameters().asked; !asked.empty() && asked != SerialisedSpec(creation.request.spec())) {
+      if (const auto& asked = entry.session->parameters().asked;
+          !asked.empty() && asked != SerialisedSpec(creation.request.spec())) {
         return Because(Reason::kInvalidRequest,
                        fmt::format("request_id '{}' was that of another request, which made capture '{}'",
                                    CleanText(creation.request_id), id),
@@ -298,7 +299,8 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
   const Nanos longest = LongestDuration(limits_.duration, quota);
   if (longest.value > 0 && DurationOf(parameters.request).value == 0) {
     const bool traces = MayTrace(asked.mode());  // what is recorded by default may be less
-    SetNanos(longest, traces ? parameters.request.mutable_longest() : parameters.request.mutable_spec()->mutable_duration());
+    SetNanos(longest,
+             traces ? parameters.request.mutable_longest() : parameters.request.mutable_spec()->mutable_duration());
   }
   PP_ASSIGN_OR_RETURN(auto session, StartUnlocked(lock, parameters, starter));
   entries_[parameters.id] = {next_number_++, creation.request_id, session, false};

@@ -1,5 +1,5 @@
-// A running collector as captures see it, and what starts one: this process itself (local_starter.h), or the launcher of
-// the daemon. A starter belongs to one caller and knows what the administrator lets that caller have; without an
+// A running collector as captures see it, and what starts one: this process itself (local_starter.h), or the launcher
+// of the daemon. A starter belongs to one caller and knows what the administrator lets that caller have; without an
 // administrator, that is anything. Implementations say on which threads they may be used.
 #pragma once
 

@@ -32,8 +32,8 @@ std::vector<char*> Pointers(std::vector<std::string>& strings) {
 }
 
 std::vector<std::string> Arguments(const CollectorSpec& spec, int stream, int control) {
-  std::vector<std::string> arguments{"ptrace-prof", kCollectorArgument, std::to_string(stream),
-                                     std::to_string(control), spec.task};
+  std::vector<std::string> arguments{"ptrace-prof", kCollectorArgument, std::to_string(stream), std::to_string(control),
+                                     spec.task};
   if (!spec.command.empty()) {
     arguments.emplace_back("--");
     arguments.insert(arguments.end(), spec.command.begin(), spec.command.end());

@@ -17,7 +17,8 @@ constexpr Nanos kKnownAfter = Nanos::FromSeconds(2);  // the start costs more th
 bool IsBrief(const CaptureTask& request) { return request.verb() != CaptureTask::RECORD; }
 
 double Least(const CaptureTask& request) {
-  const bool asks_for_less = OverheadLimitOf(request.spec().sample()) > 0 && OverheadLimitOf(request.spec().sample()) < kUsual;
+  const bool asks_for_less =
+      OverheadLimitOf(request.spec().sample()) > 0 && OverheadLimitOf(request.spec().sample()) < kUsual;
   return MayTrace(request.spec().mode()) ? kTracing : asks_for_less ? OverheadLimitOf(request.spec().sample()) : kUsual;
 }
 
@@ -43,7 +44,8 @@ std::optional<CpuGrant> GrantCpu(const CaptureTask& request, double left) {
   }
   const bool is_open = request.spec().mode() == v1::MODE_AUTO;
   const double most = is_open ? kTracing : std::max(Least(request), left / 2);
-  const bool is_less = OverheadLimitOf(request.spec().sample()) <= 0 || OverheadLimitOf(request.spec().sample()) > most || RateOf(request.spec().sample()) <= 0;
+  const bool is_less = OverheadLimitOf(request.spec().sample()) <= 0 ||
+                       OverheadLimitOf(request.spec().sample()) > most || RateOf(request.spec().sample()) <= 0;
   const double wanted = OverheadLimitOf(request.spec().sample()) > 0 ? OverheadLimitOf(request.spec().sample()) : most;
   return CpuGrant{is_open ? most : std::min(wanted, most), is_less};
 }

@@ -1,6 +1,5 @@
 #include "daemon/server/captures/launcher_starter.h"
 
-#include "daemon/collector/collector_main.h"
 #include "daemon/collector/sandbox/stop_line.h"
 #include "rpc/messages/task_word.h"
 

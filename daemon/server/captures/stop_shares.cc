@@ -13,7 +13,8 @@ constexpr int kDeepest = 256;  // of a chain of parents
 constexpr size_t kMost = 255;
 
 bool Stops(const CaptureTask& one) {
-  return one.verb() == CaptureTask::RECORD && one.spec().mode() != v1::MODE_TRACE && StopsOf(one.spec().sample()) != StopPolicy::kNone;
+  return one.verb() == CaptureTask::RECORD && one.spec().mode() != v1::MODE_TRACE &&
+         StopsOf(one.spec().sample()) != StopPolicy::kNone;
 }
 
 bool IsAncestor(Pid ancestor, const std::vector<Pid>& chain) {
@@ -59,7 +60,8 @@ std::vector<uint8_t> MeetingCaptures(std::span<const CaptureTask* const> capture
     for (size_t k = 0; Stops(*captures[i]) && k < captures.size(); ++k) {
       const CaptureTask& mine = *captures[i];
       const CaptureTask& other = *captures[k];
-      const bool meets = TargetOf(mine) == TargetOf(other) || (!mine.spec().sample().no_subprocesses() && IsAncestor(TargetOf(mine), chains[k])) ||
+      const bool meets = TargetOf(mine) == TargetOf(other) ||
+                         (!mine.spec().sample().no_subprocesses() && IsAncestor(TargetOf(mine), chains[k])) ||
                          (!other.spec().sample().no_subprocesses() && IsAncestor(TargetOf(other), chains[i]));
       count += k != i && Stops(other) && meets ? 1 : 0;
     }

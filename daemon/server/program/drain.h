@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "attach/base/types.h"
-#include "daemon/server/program/service_notice.h"
 #include "daemon/server/captures/capture_registry.h"
+#include "daemon/server/program/service_notice.h"
 #include "rpc/unix_listener.h"
 
 namespace ptrace_prof {

@@ -1,8 +1,8 @@
 #include "daemon/server/program/logged_starter.h"
 
 #include "attach/proc/procfs.h"
-#include "daemon/server/program/daemon_log.h"
 #include "daemon/server/captures/capture_facts.h"
+#include "daemon/server/program/daemon_log.h"
 
 namespace ptrace_prof {
 namespace {

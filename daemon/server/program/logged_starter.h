@@ -7,9 +7,9 @@
 
 #include "attach/base/types.h"
 #include "attach/base/user_report_limits.h"
+#include "daemon/server/captures/collector.h"
 #include "daemon/server/program/audit_log.h"
 #include "daemon/server/program/policy_gate.h"
-#include "daemon/server/captures/collector.h"
 #include "rpc/peer_identity.h"
 
 namespace ptrace_prof {

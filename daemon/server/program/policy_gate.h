@@ -11,9 +11,9 @@
 
 #include "attach/base/result.h"
 #include "attach/base/unique_fd.h"
+#include "daemon/server/captures/launcher_connection.h"
 #include "daemon/server/policy/child_rules.h"
 #include "daemon/server/program/policy_source.h"
-#include "daemon/server/captures/launcher_connection.h"
 #include "rpc/peer_identity.h"
 
 namespace ptrace_prof {

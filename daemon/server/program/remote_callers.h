@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "attach/base/result.h"
-#include "daemon/server/program/policy_source.h"
 #include "daemon/server/captures/launcher_connection.h"
+#include "daemon/server/program/policy_source.h"
 #include "rpc/call_claims.h"
 #include "rpc/munge_verifier.h"
 #include "rpc/peer_certificate.h"

@@ -4,8 +4,8 @@
 #include <functional>
 #include <memory>
 
-#include "daemon/server/service/reader.h"
 #include "daemon/server/captures/capture_registry.h"
+#include "daemon/server/service/reader.h"
 #include "ptraceprof/v1/capture_service.grpc.pb.h"
 
 namespace ptrace_prof {

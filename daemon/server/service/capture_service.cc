@@ -79,10 +79,8 @@ Result<CaptureRegistry::Creation> CaptureServiceImpl::CreationFrom(const v1::Cap
     return Error{Code::kInvalidArgument, fmt::format("request_id is longer than {} characters", kMaxRequestId), ""};
   }
   PP_ASSIGN_OR_RETURN(CaptureTask request, TaskFrom(spec));
-  return CaptureRegistry::Creation{.id = {},
-                                   .request_id = request_id,
-                                   .owner = UserOf(caller_),
-                                   .request = std::move(request)};
+  return CaptureRegistry::Creation{
+      .id = {}, .request_id = request_id, .owner = UserOf(caller_), .request = std::move(request)};
 }
 
 // What an administrator does with captures of others is for the audit.

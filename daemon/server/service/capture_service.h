@@ -1,10 +1,10 @@
 // CaptureService of ptraceprof.v1 for one caller. Callback API; see profiler_service.h.
 #pragma once
 
-#include "daemon/server/service/answer_at_end.h"
-#include "daemon/server/service/reader.h"
 #include "daemon/server/captures/capture_registry.h"
 #include "daemon/server/captures/collector.h"
+#include "daemon/server/service/answer_at_end.h"
+#include "daemon/server/service/reader.h"
 #include "ptraceprof/v1/capture_service.grpc.pb.h"
 #include "rpc/peer_identity.h"
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "attach/base/clean_text.h"
-#include "daemon/trace/state_name.h"
 #include "daemon/trace/read/thread_dump.h"
+#include "daemon/trace/state_name.h"
 #include "ptraceprof/v1/capture_service.pb.h"
 #include "rpc/message_limits.h"
 #include "rpc/status.h"

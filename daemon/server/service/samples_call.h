@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "attach/base/types.h"
-#include "daemon/server/service/reader.h"
 #include "daemon/server/captures/capture_session.h"
+#include "daemon/server/service/reader.h"
 #include "ptraceprof/v1/capture_service.grpc.pb.h"
 
 namespace ptrace_prof {

@@ -9,9 +9,9 @@
 #include <memory>
 #include <utility>
 
-#include "daemon/server/service/stream_call.h"
 #include "daemon/server/captures/capture_session.h"
 #include "daemon/server/captures/start_pool.h"
+#include "daemon/server/service/stream_call.h"
 
 namespace ptrace_prof {
 

@@ -14,8 +14,8 @@
 #include <optional>
 #include <utility>
 
-#include "daemon/server/service/answer_at_end.h"
 #include "daemon/server/captures/unsent_bytes.h"
+#include "daemon/server/service/answer_at_end.h"
 #include "rpc/status.h"
 
 namespace ptrace_prof {

@@ -12,8 +12,8 @@
 
 #include "daemon/trace/counter.h"
 #include "daemon/trace/read/reader_vocabulary.h"
-#include "daemon/trace/trace_origin.h"
 #include "daemon/trace/read/trace_reader.h"
+#include "daemon/trace/trace_origin.h"
 #include "daemon/trace/wire_encoder.h"
 
 namespace ptrace_prof {

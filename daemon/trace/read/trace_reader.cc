@@ -9,14 +9,14 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/trace/read/call_track.h"
-#include "daemon/trace/read/counter_track.h"
 #include "daemon/trace/extension.pb.h"
 #include "daemon/trace/extension_codec.h"
 #include "daemon/trace/gpu_codec.h"
+#include "daemon/trace/perfetto.pb.h"
+#include "daemon/trace/read/call_track.h"
+#include "daemon/trace/read/counter_track.h"
 #include "daemon/trace/read/gpu_track.h"
 #include "daemon/trace/read/packet_framer.h"
-#include "daemon/trace/perfetto.pb.h"
 #include "daemon/trace/read/reader_vocabulary.h"
 #include "daemon/trace/read/sequence_tables.h"
 #include "daemon/trace/wire_decoder.h"

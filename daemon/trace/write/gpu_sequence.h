@@ -15,10 +15,10 @@
 
 #include "daemon/trace/gpu.h"
 #include "daemon/trace/iid_map.h"
-#include "daemon/trace/write/nesting_lanes.h"
-#include "daemon/trace/write/sequence_interner.h"
 #include "daemon/trace/trace_origin.h"
 #include "daemon/trace/wire_encoder.h"
+#include "daemon/trace/write/nesting_lanes.h"
+#include "daemon/trace/write/sequence_interner.h"
 
 namespace ptrace_prof {
 

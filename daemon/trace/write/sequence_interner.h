@@ -5,11 +5,11 @@
 // who asks for entries() and calls Clear.
 #pragma once
 
-#include "daemon/trace/write/frame_names.h"
 #include "daemon/trace/iid_map.h"
 #include "daemon/trace/model.h"
 #include "daemon/trace/stack_table.h"
 #include "daemon/trace/wire_encoder.h"
+#include "daemon/trace/write/frame_names.h"
 
 namespace ptrace_prof {
 

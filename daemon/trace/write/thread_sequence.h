@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "daemon/trace/write/sequence_interner.h"
 #include "daemon/trace/trace_origin.h"
+#include "daemon/trace/write/sequence_interner.h"
 
 namespace ptrace_prof {
 

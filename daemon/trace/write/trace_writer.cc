@@ -8,14 +8,14 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "daemon/trace/write/call_sequence.h"
-#include "daemon/trace/read/counter_track.h"
 #include "daemon/trace/extension.pb.h"
 #include "daemon/trace/extension_codec.h"
 #include "daemon/trace/extension_descriptor.h"
 #include "daemon/trace/gpu_codec.h"
-#include "daemon/trace/write/gpu_writer.h"
 #include "daemon/trace/perfetto.pb.h"
+#include "daemon/trace/read/counter_track.h"
+#include "daemon/trace/write/call_sequence.h"
+#include "daemon/trace/write/gpu_writer.h"
 #include "daemon/trace/write/thread_sequence.h"
 
 namespace ptrace_prof {

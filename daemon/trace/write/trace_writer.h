@@ -16,17 +16,17 @@
 
 #include "attach/base/result.h"
 #include "attach/base/types.h"
-#include "daemon/trace/write/byte_sink.h"
 #include "daemon/trace/call.h"
-#include "rpc/messages/capture_task.h"
 #include "daemon/trace/check.h"
 #include "daemon/trace/counter.h"
 #include "daemon/trace/gpu.h"
-#include "daemon/trace/write/gpu_writer.h"
 #include "daemon/trace/model.h"
 #include "daemon/trace/process_entry.h"
 #include "daemon/trace/stack_table.h"
 #include "daemon/trace/trace_origin.h"
+#include "daemon/trace/write/byte_sink.h"
+#include "daemon/trace/write/gpu_writer.h"
+#include "rpc/messages/capture_task.h"
 
 namespace ptrace_prof {
 
