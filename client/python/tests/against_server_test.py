@@ -5,6 +5,7 @@ tests/targets/busycalls.py; PP_CLIENT_SLEEP: one that does not run Python; PP_CL
 tests/targets/bad_names.py.
 """
 import asyncio
+import math
 import os
 import pathlib
 import signal
@@ -15,6 +16,8 @@ import uuid
 
 import ptrace_prof
 from ptrace_prof import State
+from ptrace_prof import options as requests
+from ptrace_prof._proto import capture_pb2, extension_pb2, perfetto_pb2
 
 TARGET, SERVER = os.environ["PP_CLIENT_TARGET"], os.environ["PP_CLIENT_SERVER"]
 PID, SLEEP, BAD_NAMES = (int(os.environ[f"PP_CLIENT_{name}"]) for name in ("PID", "SLEEP", "BAD_NAMES"))
@@ -22,6 +25,26 @@ NO_SUCH_PID = 4194303
 BUSY = "busy"  # in the name of what the target runs
 DURATION = 0.3
 LONGER = 1.5  # in which a busy machine takes samples, too
+
+
+def start_time(pid):
+    """In clock ticks since boot."""
+    return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+
+
+def asked_of(trace):
+    """The CaptureSpec that the collector was given, as the header of its trace repeats it."""
+    packet = perfetto_pb2.Trace.FromString(trace.data).packet[0]
+    task = packet.Extensions[extension_pb2.ptrace_prof].header.task
+    at = 0
+    while task[at] != 0x12:  # CaptureTask.spec; before it only the verb, which is 0 and not there
+        at += 1
+    size, at, shift = 0, at + 1, 0
+    while True:
+        size |= (task[at] & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if not task[at - 1] & 0x80:
+            return capture_pb2.CaptureSpec.FromString(task[at:at + size])
 
 
 def functions(trace):
@@ -89,6 +112,36 @@ class Recording(Base):
         trace = self.client.record(PID, duration=LONGER, rate_hz=50, max_overhead=0.5, idle="all", max_depth=100)
         self.assertGreater(trace.samples, 0)
         self.assertLess(trace.samples, 60 * LONGER * len(self.client.stacks(PID)))
+
+    @unittest.skipUnless(SERVER == "ptrace-profd", "the fake has no collector")
+    def test_each_option_reaches_the_collector(self):
+        kinds, seen = requests.option_pb2.Option, set()
+        values = {kinds.SWITCH: True, kinds.SIZE: 8 << 20, kinds.TIME: 0.02, kinds.SHARE: 0.07, kinds.GLOBS: ["a.*"],
+                  kinds.IDS: [PID], kinds.SCHEDULE: {"active": 3}}
+        for row in requests._ROWS:
+            calls = row.option.modes == kinds.CALLS
+            value = values.get(row.option.kind, 7)
+            if row.option.kind == kinds.CHOICE:
+                value = "trace" if row.keyword == "mode" else list(requests._choices(row.field))[-1]
+            elif row.is_opposite:
+                value = False
+            elif row.keyword == "start_time_ticks":
+                value = start_time(PID)
+            elif calls and row.option.kind == kinds.SHARE:
+                value = math.inf  # before 3.12 a limit is refused
+            asked = {"duration": 0.02, "mode": "trace" if calls or row.keyword == "force" else "sample",
+                     row.keyword: value}
+            with self.subTest(asked):
+                trace = self.client.record(PID, **asked)
+                self.addCleanup(self.forget, trace.capture.name)
+                there, expected = asked_of(trace), requests.capture_spec(PID, asked)
+                for name in row.way:
+                    there, expected = getattr(there, name), getattr(expected, name)
+                field = row.option.unlimited if value == math.inf else row.field.name
+                self.assertEqual(getattr(there, "nonblocking" if field == "no_stops" else field),
+                                 getattr(expected, field))
+                seen.add(row.keyword)
+        self.assertEqual(seen, set(ptrace_prof.CaptureOptions.__annotations__))
 
     def test_calls(self):
         trace = self.client.record(PID, duration=DURATION, mode="trace", buffer_bytes=1 << 28)
