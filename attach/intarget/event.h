@@ -1,8 +1,8 @@
 // The way of one event from a callback into the ring of its thread: no system call, no allocation, no lock. Where the
 // collector asked for it (pp_boot.longest_hold), a thread whose ring is full waits for room, for a bounded time.
 //
-// Everything here is inlined into the callbacks. What happens rarely is in event.c (events while unarmed, a forked child)
-// and in ring.c (the first event of a thread, a full ring).
+// Everything here is inlined into the callbacks. What happens rarely is in event.c (events while unarmed, a forked
+// child) and in ring.c (the first event of a thread, a full ring).
 #ifndef PTRACE_PROF_ATTACH_INTARGET_EVENT_H_
 #define PTRACE_PROF_ATTACH_INTARGET_EVENT_H_
 

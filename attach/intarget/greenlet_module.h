@@ -1,6 +1,6 @@
-// The module `greenlet`, where the program has it, and the functions that switch in it: its methods `switch` and `throw`,
-// and the same two of its table for C, by which gevent's compiled code goes. Others (pp_self.switches) are put in front
-// of them while a capture is on: four words of the module's data.
+// The module `greenlet`, where the program has it, and the functions that switch in it: its methods `switch` and
+// `throw`, and the same two of its table for C, by which gevent's compiled code goes. Others (pp_self.switches) are put
+// in front of them while a capture is on: four words of the module's data.
 #ifndef PTRACE_PROF_ATTACH_INTARGET_GREENLET_MODULE_H_
 #define PTRACE_PROF_ATTACH_INTARGET_GREENLET_MODULE_H_
 

@@ -1,4 +1,3 @@
-#include "rpc/messages/quantity.h"
 #include "client/cli/audit_line.h"
 
 #include <fmt/format.h>
@@ -12,6 +11,7 @@
 
 #include "attach/base/clean_text.h"
 #include "client/cli/process_id.h"
+#include "rpc/messages/quantity.h"
 
 namespace ptrace_prof {
 namespace {

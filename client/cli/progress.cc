@@ -39,8 +39,8 @@ Progress::Progress(Style style, v1::Mode mode, Nanos whole, std::string headline
 std::string ChoiceText(const CaptureTask& carried_out) {
   const std::string& why = carried_out.sampled_because();
   return carried_out.spec().mode() == v1::MODE_TRACE ? "tracing every call"
-         : why.empty()                           ? "sampling, not tracing"
-                                                 : fmt::format("sampling, not tracing: {}", why);
+         : why.empty()                               ? "sampling, not tracing"
+                                                     : fmt::format("sampling, not tracing: {}", why);
 }
 
 void Progress::Settle(const CaptureTask& request) {

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "attach/base/types.h"
-#include "rpc/messages/capture_task.h"
 #include "daemon/trace/model.h"
+#include "rpc/messages/capture_task.h"
 
 namespace ptrace_prof {
 

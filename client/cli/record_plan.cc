@@ -1,4 +1,3 @@
-#include "rpc/messages/quantity.h"
 #include "client/cli/record_plan.h"
 
 #include <fmt/format.h>
@@ -11,6 +10,7 @@
 #include <ctime>
 
 #include "client/cli/process_id.h"
+#include "rpc/messages/quantity.h"
 
 namespace ptrace_prof {
 namespace {

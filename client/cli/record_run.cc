@@ -198,9 +198,9 @@ std::string RecordRun::Headline() const {
   const double hertz = RateOf(spec.sample());
   const std::string rate = hertz > 0 ? fmt::format("at up to {:g} Hz", hertz) : "as fast as possible";
   const Nanos duration = DurationOf(plan_.task);
-  const std::string until = duration.value > 0       ? fmt::format("for {:g} s", duration.seconds())
+  const std::string until = duration.value > 0      ? fmt::format("for {:g} s", duration.seconds())
                             : plan_.program.empty() ? "until it ends or Ctrl-C"
-                                                     : "until it ends";
+                                                    : "until it ends";
   const std::string what =
       plan_.program.empty() ? fmt::format("process {}", TargetOf(plan_.task).value) : plan_.program[0];
   if (spec.mode() == v1::MODE_TRACE) {
@@ -222,7 +222,8 @@ void RecordRun::SayTotals(const TraceSpooler& spooler) const {
     }
   }
   const auto& carried_out = spooler.meter().request();
-  Say(ClosingLines(carried_out.has_value() ? carried_out->spec().mode() : plan_.task.spec().mode(), spooler.meter().Totals()));
+  Say(ClosingLines(carried_out.has_value() ? carried_out->spec().mode() : plan_.task.spec().mode(),
+                   spooler.meter().Totals()));
   for (const GpuAccounting& gpu : spooler.meter().gpu_totals()) {
     Say(GpuClosingLines(gpu));
   }

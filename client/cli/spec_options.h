@@ -36,8 +36,8 @@ class SpecOptions {
     const CLI::Option* option = nullptr;        // null: see Say
     const CLI::Option* short_option = nullptr;  // the flag that stands for one value
     std::string text;
-    std::vector<std::string> texts;             // of one that may be repeated
-    bool is_on = false;                         // of one without a value, as the opposite of it
+    std::vector<std::string> texts;  // of one that may be repeated
+    bool is_on = false;              // of one without a value, as the opposite of it
     bool is_opposite_on = false;
   };
 

@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include "rpc/messages/quantity.h"
 #include "client/cli/command.h"
 #include "client/cli/interrupts.h"
 #include "client/cli/later_flags.h"
@@ -14,6 +13,7 @@
 #include "client/cli/top_blocks.h"
 #include "client/cli/top_live.h"
 #include "client/cli/top_text.h"
+#include "rpc/messages/quantity.h"
 
 namespace ptrace_prof {
 namespace {

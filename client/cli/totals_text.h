@@ -4,9 +4,9 @@
 #include <string>
 
 #include "attach/base/types.h"
-#include "rpc/messages/capture_task.h"
 #include "daemon/trace/gpu.h"
 #include "daemon/trace/model.h"
+#include "rpc/messages/capture_task.h"
 
 namespace ptrace_prof {
 

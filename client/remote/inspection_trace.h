@@ -5,9 +5,9 @@
 #include <string>
 
 #include "attach/base/result.h"
-#include "rpc/messages/capture_task.h"
 #include "ptraceprof/v1/capture_service.grpc.pb.h"
 #include "ptraceprof/v1/node_service.grpc.pb.h"
+#include "rpc/messages/capture_task.h"
 
 namespace ptrace_prof {
 

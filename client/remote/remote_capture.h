@@ -33,8 +33,8 @@ struct RemoteCapture {
   uint64_t processes = 0;
   uint64_t threads = 0;
   std::optional<v1::Mode> mode;  // how it is carried out; nothing: not settled yet
-  std::string sampled_because;      // see CaptureTask
-  std::string end_message;          // how it ended, for people
+  std::string sampled_because;   // see CaptureTask
+  std::string end_message;       // how it ended, for people
   std::vector<std::string> notices;
   std::optional<Error> error;  // of one that failed
 

@@ -35,7 +35,7 @@ Nanos ToNanos(const google::protobuf::Duration& duration);
 void SetNanos(Nanos time, google::protobuf::Duration* out);
 
 inline Pid TargetOf(const CaptureTask& task) { return Pid(task.spec().target().pid()); }
-void SetTarget(Pid pid, CaptureTask* task);  // 0: none
+void SetTarget(Pid pid, CaptureTask* task);           // 0: none
 std::vector<Tid> ThreadsOf(const CaptureTask& task);  // only these (IDs of the host); empty: all
 // What a task says in words is short and of one line: one that comes with a trace may say anything.
 bool IsPrintable(const CaptureTask& task);

@@ -128,9 +128,9 @@ Result<void> CheckMode(const OptionRow& row, v1::Mode asked, SpecDoor door, cons
   if (GoesWith(row.option.modes(), mode)) {
     return {};
   }
-  return Invalid(fmt::format("{} goes with {}, and not with {}", name, ModesText(row.option.modes(), door),
-                             NameOf(mode, door)),
-                 fmt::format("leave {} out, or take that mode", name));
+  return Invalid(
+      fmt::format("{} goes with {}, and not with {}", name, ModesText(row.option.modes(), door), NameOf(mode, door)),
+      fmt::format("leave {} out, or take that mode", name));
 }
 
 Result<void> CheckRow(const OptionRow& row, const v1::CaptureSpec& spec, SpecDoor door) {
@@ -219,7 +219,8 @@ void FillDefaults(v1::CaptureSpec* spec) {
 
 Result<void> CheckTask(const CaptureTask& task) {
   PP_RETURN_IF_ERROR(CheckVerb(task));
-  if (!CaptureTask::Verb_IsValid(task.verb()) || !IsPrintable(task) || task.longest().seconds() < 0 || task.longest().nanos() < 0) {
+  if (!CaptureTask::Verb_IsValid(task.verb()) || !IsPrintable(task) || task.longest().seconds() < 0 ||
+      task.longest().nanos() < 0) {
     return Invalid("a task of a collector is out of bounds", "");
   }
   return CheckSpec(task.spec(), SpecDoor::kFields);

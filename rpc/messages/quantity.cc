@@ -14,13 +14,13 @@ struct Unit {
   std::string_view name;
   double factor;
 };
-constexpr Unit kDurationUnits[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"m", 60},
-                                   {"min", 60}, {"h", 3600}, {"d", 86400}};
+constexpr Unit kDurationUnits[] = {{"", 1},   {"s", 1},    {"ms", 1e-3}, {"us", 1e-6},
+                                   {"m", 60}, {"min", 60}, {"h", 3600},  {"d", 86400}};
 constexpr Unit kRateUnits[] = {{"", 1}, {"hz", 1}, {"Hz", 1}, {"khz", 1e3}, {"kHz", 1e3}, {"k", 1e3}};
 constexpr Unit kPercentUnits[] = {{"", 0.01}, {"%", 0.01}};
-constexpr Unit kSizeUnits[] = {{"", 1},         {"B", 1},       {"K", 0x1p10},  {"KB", 0x1p10}, {"KiB", 0x1p10},
-                               {"M", 0x1p20},   {"MB", 0x1p20}, {"MiB", 0x1p20}, {"G", 0x1p30}, {"GB", 0x1p30},
-                               {"GiB", 0x1p30}, {"T", 0x1p40},  {"TB", 0x1p40}, {"TiB", 0x1p40}};
+constexpr Unit kSizeUnits[] = {{"", 1},         {"B", 1},       {"K", 0x1p10},   {"KB", 0x1p10}, {"KiB", 0x1p10},
+                               {"M", 0x1p20},   {"MB", 0x1p20}, {"MiB", 0x1p20}, {"G", 0x1p30},  {"GB", 0x1p30},
+                               {"GiB", 0x1p30}, {"T", 0x1p40},  {"TB", 0x1p40},  {"TiB", 0x1p40}};
 constexpr double kLongestDuration = 3600.0 * 24 * 366;
 constexpr double kMostBytes = 0x1p60;
 
@@ -59,7 +59,7 @@ Result<Nanos> ParseDuration(std::string_view text, std::string_view or_else) {
 Result<double> ParseRate(std::string_view text) {
   const auto rate = ParseQuantity(text, kRateUnits);
   return rate.has_value() && *rate > 0 ? Result<double>(*rate)
-                          : Invalid("a sampling rate", text, "samples per second: 500, 1khz, or max");
+                                       : Invalid("a sampling rate", text, "samples per second: 500, 1khz, or max");
 }
 
 Result<double> ParsePercent(std::string_view text) {
@@ -72,8 +72,9 @@ Result<double> ParsePercent(std::string_view text) {
 
 Result<uint64_t> ParseSize(std::string_view text) {
   const auto bytes = ParseQuantity(text, kSizeUnits);
-  return bytes.has_value() && *bytes >= 1 && *bytes <= kMostBytes ? Result<uint64_t>(static_cast<uint64_t>(*bytes))
-                                                   : Invalid("a size", text, "a number of bytes, such as 64M or 1G");
+  return bytes.has_value() && *bytes >= 1 && *bytes <= kMostBytes
+             ? Result<uint64_t>(static_cast<uint64_t>(*bytes))
+             : Invalid("a size", text, "a number of bytes, such as 64M or 1G");
 }
 
 }  // namespace ptrace_prof

@@ -1,4 +1,5 @@
-// Numbers with units, as people write them on a command line and in a policy. Pure; an error says what was written and what may be.
+// Numbers with units, as people write them on a command line and in a policy. Pure; an error says what was written and
+// what may be.
 #pragma once
 
 #include <cstdint>

@@ -57,8 +57,8 @@ TEST(RecordPlan, RefusesContradictions) {
   v1::CaptureSpec threads;
   threads.mutable_sample()->add_threads(7);
   const Result<RecordPlan> refused[] = {
-      MakeRecordPlan({}, {}, {}),     MakeRecordPlan(ForPid(), {}, {"ls"}),    MakeRecordPlan({}, threads, {"ls"}),
-      MakeRecordPlan(folder, {}, {}), MakeRecordPlan(extension, {}, {}),       MakeRecordPlan({.pid = "x"}, {}, {}),
+      MakeRecordPlan({}, {}, {}),     MakeRecordPlan(ForPid(), {}, {"ls"}), MakeRecordPlan({}, threads, {"ls"}),
+      MakeRecordPlan(folder, {}, {}), MakeRecordPlan(extension, {}, {}),    MakeRecordPlan({.pid = "x"}, {}, {}),
   };
   for (const auto& plan : refused) {
     ASSERT_TRUE(plan.has_error());

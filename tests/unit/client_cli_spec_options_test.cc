@@ -1,13 +1,12 @@
 // What is written on a command line about a capture: every flag of the table reaches its field, or is refused by name.
 
-#include "client/cli/spec_options.h"
-
 #include <google/protobuf/message.h>
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
 
 #include "client/cli/record_plan.h"
+#include "client/cli/spec_options.h"
 
 namespace ptrace_prof {
 namespace {

@@ -267,8 +267,8 @@ TEST(CheckSpec, AutoTakesOptionsOfBoth) {
   EXPECT_EQ(read.value().spec().mode(), v1::MODE_AUTO);
   EXPECT_TRUE(read.value().spec().trace().c_calls());
   EXPECT_EQ(RateOf(read.value().spec().sample()), 50);
-  for (const auto& about_samples : {&v1::SampleOptions::set_gil_only, &v1::SampleOptions::set_blocking,
-                                    &v1::SampleOptions::set_nonblocking}) {
+  for (const auto& about_samples :
+       {&v1::SampleOptions::set_gil_only, &v1::SampleOptions::set_blocking, &v1::SampleOptions::set_nonblocking}) {
     v1::CaptureSpec refused = spec;
     (refused.mutable_sample()->*about_samples)(true);
     EXPECT_TRUE(TaskFrom(refused).has_error());
@@ -276,7 +276,9 @@ TEST(CheckSpec, AutoTakesOptionsOfBoth) {
 }
 
 TEST(CheckSpec, AutoTracesWithinALimitUnlessAskedOtherwise) {
-  const auto limit_of = [](const v1::CaptureSpec& spec) { return TaskFrom(spec).value().spec().trace().max_overhead(); };
+  const auto limit_of = [](const v1::CaptureSpec& spec) {
+    return TaskFrom(spec).value().spec().trace().max_overhead();
+  };
   v1::CaptureSpec spec = Good();
   spec.set_mode(v1::MODE_AUTO);
   EXPECT_EQ(limit_of(spec), kAutoTraceOverhead);

@@ -1,7 +1,5 @@
 // The table of options, walked: nothing of a CaptureSpec is without a row, and each row says what can be done.
 
-#include "rpc/messages/option_table.h"
-
 #include <google/protobuf/message.h>
 #include <google/protobuf/util/json_util.h>
 #include <gtest/gtest.h>
@@ -9,6 +7,7 @@
 #include <set>
 
 #include "rpc/messages/check_spec.h"
+#include "rpc/messages/option_table.h"
 #include "rpc/messages/option_text.h"
 
 namespace ptrace_prof {

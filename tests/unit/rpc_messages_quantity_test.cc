@@ -1,8 +1,8 @@
 // Numbers with units, as a command line and a policy have them.
 
-#include "rpc/messages/quantity.h"
-
 #include <gtest/gtest.h>
+
+#include "rpc/messages/quantity.h"
 
 namespace ptrace_prof {
 namespace {

@@ -33,8 +33,7 @@ TEST(StepScheduleTest, GoesAsTorchs) {
 }
 
 TEST(StepScheduleTest, IsOverAfterItsRepeats) {
-  const v1::StepSchedule schedule =
-      MessageOf({.skip_first = 2, .wait = 1, .warmup = 1, .active = 1, .repeat = 2});
+  const v1::StepSchedule schedule = MessageOf({.skip_first = 2, .wait = 1, .warmup = 1, .active = 1, .repeat = 2});
   EXPECT_FALSE(IsOverAt(schedule, 7));
   EXPECT_TRUE(IsOverAt(schedule, 8));
   EXPECT_FALSE(IsOverAt(MessageOf({.active = 1}), UINT64_MAX));

@@ -81,8 +81,8 @@ TEST(TaskWord, IsCheckedByWhoReadsIt) {
 
 TEST(TaskWord, MayBeAnything) {
   for (const std::string& word :
-       std::vector<std::string>{"", "task", "task=xyz", "task=0", "pid=1",
-        "task=" + ToHexadecimal("\xff\xff\xff"), "task=" + ToHexadecimal(std::string(1000, '\x0a'))}) {
+       std::vector<std::string>{"", "task", "task=xyz", "task=0", "pid=1", "task=" + ToHexadecimal("\xff\xff\xff"),
+                                "task=" + ToHexadecimal(std::string(1000, '\x0a'))}) {
     const auto task = DecodeTask(word);
     ASSERT_TRUE(task.has_error()) << word;
     EXPECT_EQ(task.error().code, Code::kInvalidArgument);
