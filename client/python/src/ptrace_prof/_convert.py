@@ -24,10 +24,15 @@ def _time(message: Any, field: str) -> Optional[float]:
     return seconds(getattr(message, field)) if message.HasField(field) else None
 
 
+def _plain(value: Any) -> Any:
+    """A number as it is, a Duration as seconds."""
+    return value if isinstance(value, (int, float)) else seconds(value)
+
+
 def totals(message: capture_pb2.Totals) -> model.Totals:
-    values = {field.name: getattr(message, field.name) for field in dataclasses.fields(model.Totals)}
-    return model.Totals(**{name: value if isinstance(value, (int, float)) else seconds(value)
-                           for name, value in values.items()})
+    values: dict[str, Any] = {field.name: _plain(getattr(message, field.name))
+                              for field in dataclasses.fields(model.Totals)}
+    return model.Totals(**values)
 
 
 def state(number: int) -> model.State:
