@@ -15,10 +15,8 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-Error Invalid(const OptionRow& row, std::string_view text, std::string_view what, std::string remedy) {
-  return Error{Code::kInvalidArgument,
-               fmt::format("{}: '{}' is not {}", NameOf(row, SpecDoor::kCommandLine), CleanText(text), what),
-               std::move(remedy)};
+Error Invalid(std::string_view text, std::string_view what, std::string remedy) {
+  return Error{Code::kInvalidArgument, fmt::format("'{}' is not {}", CleanText(text), what), std::move(remedy)};
 }
 
 void SetNumber(const FieldDescriptor& field, uint64_t number, Message* holder) {
@@ -54,14 +52,14 @@ Result<void> SetChoice(const OptionRow& row, std::string_view text, Message* hol
       return {};
     }
   }
-  return Invalid(row, text, "one of its values", "write " + Listed(ChoicesOf(row)));
+  return Invalid(text, "one of its values", "write " + Listed(ChoicesOf(row)));
 }
 
 Result<void> SetCount(const OptionRow& row, std::string_view text, Message* holder) {
   uint32_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || number < row.option.min()) {
-    return Invalid(row, text, "a number that it may be",
+    return Invalid(text, "a whole number that is allowed here",
                    fmt::format("write a whole number from {:.0f} to {:.0f}", row.option.min(), row.option.max()));
   }
   SetNumber(row.field(), number, holder);
@@ -104,7 +102,7 @@ Result<void> AddIds(const OptionRow& row, std::string_view text, Message* holder
     int32_t id = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
     if (error != std::errc() || end != word.data() + word.size() || id < 1) {
-      return Invalid(row, word, "a thread id", "write ids as `ptrace-prof dump` shows them, such as 4711,4715");
+      return Invalid(word, "a thread id", "write ids as `ptrace-prof dump` shows them, such as 4711,4715");
     }
     holder->GetReflection()->AddInt32(holder, &row.field(), id);
     if (comma == std::string_view::npos) {
@@ -129,7 +127,13 @@ static_assert(std::size(kSetters) == v1::Option::Kind_ARRAYSIZE);
 }  // namespace
 
 Result<void> SetOption(const OptionRow& row, std::string_view text, v1::CaptureSpec* spec) {
-  return kSetters[row.option.kind()](row, text, MutableHolderOf(row, spec));
+  auto set = kSetters[row.option.kind()](row, text, MutableHolderOf(row, spec));
+  if (set.has_value()) {
+    return set;
+  }
+  Error error = std::move(set).error();
+  error.message = fmt::format("{}: {}", NameOf(row, SpecDoor::kCommandLine), error.message);
+  return error;
 }
 
 }  // namespace ptrace_prof
