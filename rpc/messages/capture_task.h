@@ -22,9 +22,7 @@ enum class StopPolicy : uint8_t {
   kAll,    // the whole process
 };
 
-inline constexpr double kDefaultRateHz = 100;
 inline constexpr double kMostRateHz = 200'000;
-inline constexpr uint32_t kDefaultMaxDepth = 4096;
 // MODE_AUTO without a limit of its own: a user who leaves the choice to us does not expect to be slowed down much.
 inline constexpr double kAutoTraceOverhead = 0.05;
 inline constexpr double kDefaultMaxStopped = 0.01;

@@ -29,6 +29,5 @@ class NameGlob {
 };
 
 inline constexpr size_t kMaxGlobBytes = 256;
-inline constexpr size_t kMaxGlobs = 64;  // of one option
 
 }  // namespace ptrace_prof
