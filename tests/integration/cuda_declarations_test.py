@@ -15,7 +15,7 @@ import unittest
 import cuda_double_test as double
 import cuda_headers_test as headers
 
-COLLECT = double.ROOT / "daemon/collector"
+COLLECT = double.ROOT / "daemon/collector/gpu"
 LIBRARY = "attach/intarget/cupti_library.h"
 
 # Fields of GpuRecord, and of which field of CUPTI's they are; of one structure only, what is told under another name.
