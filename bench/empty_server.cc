@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "ptraceprof/v1/capture_service.grpc.pb.h"
-#include "rpc/unix_listener.h"
-#include "rpc/unix_socket.h"
+#include "rpc/unix/unix_listener.h"
+#include "rpc/unix/unix_socket.h"
 
 namespace ptrace_prof {
 namespace {

@@ -19,8 +19,8 @@
 #include "bench/empty_server.h"
 #include "daemon/trace/read/trace_reader.h"
 #include "rpc/channel.h"
-#include "tests/unit/daemon_service_serving.h"
-#include "tests/unit/daemon_session_fake_collector.h"
+#include "tests/unit/daemon/server/captures/fake_collector.h"
+#include "tests/unit/daemon/server/service/serving.h"
 
 namespace ptrace_prof {
 namespace {

@@ -49,10 +49,10 @@
 #include "daemon/server/program/system_call_wall.h"
 #include "daemon/server/program/termination.h"
 #include "rpc/library_log.h"
-#include "rpc/tcp_socket.h"
-#include "rpc/tls_door.h"
-#include "rpc/unix_listener.h"
-#include "rpc/unix_socket.h"
+#include "rpc/tls/tcp_socket.h"
+#include "rpc/tls/tls_door.h"
+#include "rpc/unix/unix_listener.h"
+#include "rpc/unix/unix_socket.h"
 
 namespace ptrace_prof {
 namespace {

@@ -15,7 +15,7 @@
 #include "daemon/server/program/remote_callers.h"
 #include "daemon/server/service/profiler_service.h"
 #include "daemon/server/service/routed_profiler.h"
-#include "rpc/connection_services.h"
+#include "rpc/connection/connection_services.h"
 
 namespace ptrace_prof {
 

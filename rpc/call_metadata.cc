@@ -6,10 +6,10 @@
 #include <map>
 #include <string_view>
 
-#include "rpc/call_claims.h"
-#include "rpc/munge_binding.h"
-#include "rpc/munge_credential.h"
-#include "rpc/status.h"
+#include "rpc/connection/call_claims.h"
+#include "rpc/connection/status.h"
+#include "rpc/munge/munge_binding.h"
+#include "rpc/munge/munge_credential.h"
 
 namespace ptrace_prof {
 namespace {

@@ -20,11 +20,11 @@
 #include <string_view>
 
 #include "rpc/call_metadata.h"
-#include "rpc/message_limits.h"
-#include "rpc/munge_credential.h"
-#include "rpc/status.h"
-#include "rpc/tls_trouble.h"
-#include "rpc/unix_socket.h"
+#include "rpc/connection/message_limits.h"
+#include "rpc/connection/status.h"
+#include "rpc/munge/munge_credential.h"
+#include "rpc/tls/tls_trouble.h"
+#include "rpc/unix/unix_socket.h"
 
 namespace ptrace_prof {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "attach/base/result.h"
 #include "attach/base/types.h"
-#include "rpc/tls_files.h"
+#include "rpc/tls/tls_files.h"
 
 namespace grpc {
 class Channel;

@@ -6,7 +6,7 @@
 
 #include <chrono>
 
-#include "rpc/message_limits.h"
+#include "rpc/connection/message_limits.h"
 
 namespace ptrace_prof {
 namespace {

@@ -1,4 +1,4 @@
-// The stubs as files: the bytes of the shared objects that attach/intarget is built into, which our program carries.
+// The stubs as files: the bytes of the shared objects that attach/target is built into, which our program carries.
 //
 // Constant data; any thread. It knows nothing of how a stub gets into a target: whoever does that copies the bytes,
 // fills in the boot block that FindBootBlock finds, and writes them to a memfd there. In a target that holds the stub

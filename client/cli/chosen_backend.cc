@@ -11,10 +11,10 @@
 #include "client/remote/rpc_backend.h"
 #include "client/remote/sample_source.h"
 #include "rpc/channel.h"
-#include "rpc/default_socket.h"
 #include "rpc/library_log.h"
-#include "rpc/munge_credential.h"
-#include "rpc/unix_socket.h"
+#include "rpc/munge/munge_credential.h"
+#include "rpc/unix/default_socket.h"
+#include "rpc/unix/unix_socket.h"
 
 namespace ptrace_prof {
 namespace {

@@ -13,7 +13,7 @@
 #include "client/remote/state_message.h"
 #include "client/remote/trace_fetch.h"
 #include "ptraceprof/v1/capture_service.grpc.pb.h"
-#include "rpc/status.h"
+#include "rpc/connection/status.h"
 
 namespace ptrace_prof {
 namespace {

@@ -5,7 +5,7 @@
 #include <chrono>
 
 #include "client/remote/state_message.h"
-#include "rpc/status.h"
+#include "rpc/connection/status.h"
 
 namespace ptrace_prof {
 namespace {

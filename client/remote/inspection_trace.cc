@@ -7,7 +7,7 @@
 
 #include "daemon/trace/write/memory_sink.h"
 #include "daemon/trace/write/trace_writer.h"
-#include "rpc/status.h"
+#include "rpc/connection/status.h"
 
 namespace ptrace_prof {
 namespace {

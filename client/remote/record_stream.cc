@@ -5,8 +5,8 @@
 #include <cstring>
 #include <utility>
 
-#include "rpc/crc32c.h"
-#include "rpc/status.h"
+#include "rpc/connection/crc32c.h"
+#include "rpc/connection/status.h"
 
 namespace ptrace_prof {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "rpc/status.h"
+#include "rpc/connection/status.h"
 
 namespace ptrace_prof {
 

@@ -12,8 +12,8 @@
 #include "client/remote/inspection_trace.h"
 #include "client/remote/record_stream.h"
 #include "client/remote/samples_stream.h"
+#include "rpc/connection/status.h"
 #include "rpc/messages/task_from_message.h"
-#include "rpc/status.h"
 
 namespace ptrace_prof {
 namespace {

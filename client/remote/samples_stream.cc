@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "rpc/status.h"
+#include "rpc/connection/status.h"
 
 namespace ptrace_prof {
 

@@ -8,8 +8,8 @@
 
 #include "attach/base/started_thread.h"
 #include "client/remote/retries.h"
-#include "rpc/crc32c.h"
-#include "rpc/status.h"
+#include "rpc/connection/crc32c.h"
+#include "rpc/connection/status.h"
 
 namespace ptrace_prof {
 namespace {

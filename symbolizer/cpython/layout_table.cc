@@ -1,6 +1,6 @@
 // Offsets of CPython 3.8–3.12 on 64-bit Linux: nothing whose size depends on the architecture (a mutex, a condition)
 // lies before any of these fields. Each function says what its version changed; a header
-// is named by its path in CPython's tree. tests/unit/symbolizer_cpython_layout_test.cc has every number checked
+// is named by its path in CPython's tree. tests/unit/symbolizer/cpython/layout_test.cc has every number checked
 // by a C compiler against the installed headers.
 #include <fmt/format.h>
 

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "attach/base/clean_text.h"
-#include "rpc/peer_certificate.h"
+#include "rpc/tls/peer_certificate.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "attach/inject/channel.h"
-#include "tests/unit/attach_inject_channel_memory.h"
+#include "tests/unit/attach/inject/channel_memory.h"
 
 namespace {
 

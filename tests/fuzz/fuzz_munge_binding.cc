@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "rpc/munge_binding.h"
+#include "rpc/munge/munge_binding.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace ptrace_prof;

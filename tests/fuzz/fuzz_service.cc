@@ -24,10 +24,10 @@
 #include "daemon/server/service/profiler_service.h"
 #include "ptraceprof/v1/capture_service.grpc.pb.h"
 #include "ptraceprof/v1/node_service.grpc.pb.h"
+#include "rpc/connection/status.h"
 #include "rpc/in_process_server.h"
-#include "rpc/status.h"
 #include "tests/fuzz/made_message.h"
-#include "tests/unit/daemon_session_fake_collector.h"
+#include "tests/unit/daemon/server/captures/fake_collector.h"
 
 namespace ptrace_prof {
 namespace {

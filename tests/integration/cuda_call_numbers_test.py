@@ -57,7 +57,7 @@ def detail():
 
 def captures():
     """{(domain, number): whether a capture begins} of cupti_captures.c."""
-    text = (double.ROOT / "attach/intarget/cupti_captures.c").read_text()
+    text = (double.ROOT / "attach/target/gpu/cupti_captures.c").read_text()
     return {(DOMAINS[domain], int(number)): what == "BEGINS"
             for what, domain, number in re.findall(r"\b(BEGINS|ENDS)\((\w+), (\d+)\)", text)}
 
@@ -110,10 +110,10 @@ class Numbers(unittest.TestCase):
         self.of_each(check)
 
     def test_the_call_in_which_cupti_is_taken_down(self):
-        text = (double.ROOT / "attach/intarget/cupti_finalize.c").read_text()
+        text = (double.ROOT / "attach/target/gpu/cupti_finalize.c").read_text()
         number, = re.findall(r"PP_OUR_CALL = (\d+)", text)
         self.of_each(lambda theirs: self.assertEqual(theirs[DRIVER, int(number)], "cuDriverGetVersion"))
-        other, = re.findall(r"PP_OUR_CALL = (\d+)", (double.ROOT / "attach/intarget/cupti_callbacks.c").read_text())
+        other, = re.findall(r"PP_OUR_CALL = (\d+)", (double.ROOT / "attach/target/gpu/cupti_callbacks.c").read_text())
         self.assertEqual(other, number)
 
 

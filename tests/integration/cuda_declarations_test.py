@@ -16,7 +16,7 @@ import cuda_double_test as double
 import cuda_headers_test as headers
 
 COLLECT = double.ROOT / "daemon/collector/gpu"
-LIBRARY = "attach/intarget/cupti_library.h"
+LIBRARY = "attach/target/gpu/cupti_library.h"
 
 # Fields of GpuRecord, and of which field of CUPTI's they are; of one structure only, what is told under another name.
 FIELDS = {"start": "start", "end": "end", "device": "deviceId", "context": "contextId", "stream": "streamId",
@@ -146,7 +146,7 @@ class Assertions:
                 f'#include "{LIBRARY}"', *self.lines, "")))
             done = subprocess.run(["cc", "-std=gnu11", "-w", "-Werror=int-conversion", "-fsyntax-only", f"-I{place}",
                                    f"-I{self.folder}", f"-I{double.ROOT}",
-                                   f'-DPP_ARCHITECTURE="attach/intarget/arch_{platform.machine()}.h"', f"{place}/hold.c"],
+                                   f'-DPP_ARCHITECTURE="attach/target/shared/arch_{platform.machine()}.h"', f"{place}/hold.c"],
                                   capture_output=True, text=True)
             wrong = [line for line in done.stderr.splitlines() if "error:" in line]
             return wrong or [done.stderr] * (done.returncode != 0)

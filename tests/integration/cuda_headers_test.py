@@ -103,7 +103,7 @@ class Headers(unittest.TestCase):
                 self.assertGreater(len(wanted), 40)
 
     def test_call_data(self):
-        """pp_cupti_call_data (attach/intarget/cupti_library.h)."""
+        """pp_cupti_call_data (attach/target/gpu/cupti_library.h)."""
         for version in HERE:
             with self.subTest(version=version):
                 places = evaluate(include_folder(version), [f"offsetof(CUpti_CallbackData, {field})" for field in (

@@ -7,7 +7,7 @@
 
 #include "attach/base/unique_fd.h"
 #include "daemon/export/exporter.h"
-#include "tests/unit/daemon_export_sample_trace.h"
+#include "tests/unit/daemon/export/sample_trace.h"
 
 namespace ptrace_prof {
 namespace {

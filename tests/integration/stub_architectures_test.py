@@ -21,12 +21,12 @@ def compiler(architecture):
 
 class Architectures(unittest.TestCase):
     def test_each(self):
-        for header in sorted(ROOT.glob("attach/intarget/arch_*.h")):
+        for header in sorted(ROOT.glob("attach/target/shared/arch_*.h")):
             architecture = header.stem.split("_", 1)[1]
             command = compiler(architecture)
             if command is None:
                 self.skipTest(f"no compiler for {architecture} here")
-            for source in sorted(ROOT.glob("attach/intarget/*.c")):
+            for source in sorted(ROOT.glob("attach/target/*/*.c")):
                 with self.subTest(architecture=architecture, source=source.name):
                     name = header.relative_to(ROOT).as_posix()
                     done = subprocess.run([*command, *FLAGS, f'-DPP_ARCHITECTURE="{name}"', str(source)],

@@ -20,7 +20,7 @@ from support import interpreters, runner  # noqa: E402
 from transcripts import altered, comparing, normal_form, recorder, recording, scenarios, transcript  # noqa: E402
 
 VERSION = "130001"
-LIBRARY_HEADER = recorder.ROOT / "attach/intarget/cupti_library.h"
+LIBRARY_HEADER = recorder.ROOT / "attach/target/gpu/cupti_library.h"
 # (scenario, fault of the double, words of the difference): behaviour of the double that is altered by itself
 FAULTS = (
     ("run", {"zero_after": 0}, "records of launcher#1.*over.*without times"),

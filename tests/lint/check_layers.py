@@ -15,9 +15,9 @@ import sources
 # Headers that are slow to compile, and the only folders that may include them.
 HEAVY = {
     re.compile(r'^[<"]google/protobuf/|\.pb\.h[">]$'): (
-        "rpc", "rpc/messages", "daemon/trace", "daemon/trace/read", "daemon/trace/write", "daemon/server/service",
+        "rpc", "rpc/connection", "rpc/messages", "daemon/trace", "daemon/trace/read", "daemon/trace/write", "daemon/server/service",
         "client/remote"),
-    re.compile(r'^[<"](grpcpp?|grpc)/|\.grpc\.pb\.h[">]$'): ("rpc", "daemon/server/service", "client/remote"),
+    re.compile(r'^[<"](grpcpp?|grpc)/|\.grpc\.pb\.h[">]$'): ("rpc", "rpc/connection", "daemon/server/service", "client/remote"),
 }
 
 

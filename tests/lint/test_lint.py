@@ -209,7 +209,7 @@ class Versions(Tree):
                      "find(kRows, facts.minor);", "return FactsOf(version).minor > 9;", "if (hex >= 0x030c0000) {}",
                      "uint32_t python_hex;", "text = \"sys.hexversion>>16>777\";", "text = \"sys.version_info>(3,9)\";",
                      "return layout.version < PythonVersion{3, 9};", "PythonVersion::FromHex(word);"):
-            for path in ("daemon/collector/a.cc", "attach/intarget/a.c", "client/cli/a.h"):
+            for path in ("daemon/collector/a.cc", "attach/target/python/a.c", "client/cli/a.h"):
                 self.write(path, code + "\n")
                 self.assertTrue(self.found() and all(path in one for one in self.found()), f"{code}: {self.found()}")
                 (self.root / path).unlink()

@@ -4,7 +4,7 @@
 #ifndef TESTS_TRANSCRIPTS_RECORDER_H
 #define TESTS_TRANSCRIPTS_RECORDER_H
 
-#include "attach/intarget/cupti_library.h"
+#include "attach/target/gpu/cupti_library.h"
 
 #define RECORDER_EXPORT __attribute__((visibility("default")))
 

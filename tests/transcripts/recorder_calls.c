@@ -1,4 +1,4 @@
-// The functions of CUPTI that the shim calls (attach/intarget/cupti_library.h), each with a line as it is entered and
+// The functions of CUPTI that the shim calls (attach/target/gpu/cupti_library.h), each with a line as it is entered and
 // one as it is left. What the library behind lacks is taken out of this one's names by recorder.py before it is loaded.
 #include <dlfcn.h>
 #include <stdio.h>

@@ -13,7 +13,7 @@
 #include "attach/base/clean_text.h"
 #include "attach/base/wall_clock.h"
 #include "daemon/server/program/daemon_log.h"
-#include "rpc/peer_certificate.h"
+#include "rpc/tls/peer_certificate.h"
 
 namespace ptrace_prof {
 namespace {

@@ -13,7 +13,7 @@
 #include "attach/base/result.h"
 #include "attach/base/types.h"
 #include "attach/base/unique_fd.h"
-#include "rpc/peer_identity.h"
+#include "rpc/connection/peer_identity.h"
 
 namespace ptrace_prof {
 

@@ -12,7 +12,7 @@
 
 #include "daemon/server/manual/empty_values.h"
 #include "daemon/server/manual/manual_page.h"
-#include "rpc/default_socket.h"
+#include "rpc/unix/default_socket.h"
 
 namespace ptrace_prof {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "attach/base/result.h"
 #include "daemon/server/captures/capture_registry.h"
-#include "rpc/tls_files.h"
+#include "rpc/tls/tls_files.h"
 
 namespace ptrace_prof {
 

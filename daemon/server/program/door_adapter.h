@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "daemon/server/captures/launcher_door.h"
-#include "rpc/arrival.h"
+#include "rpc/connection/arrival.h"
 
 namespace ptrace_prof {
 

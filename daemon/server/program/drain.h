@@ -10,7 +10,7 @@
 #include "attach/base/types.h"
 #include "daemon/server/captures/capture_registry.h"
 #include "daemon/server/program/service_notice.h"
-#include "rpc/unix_listener.h"
+#include "rpc/unix/unix_listener.h"
 
 namespace ptrace_prof {
 

@@ -10,7 +10,7 @@
 #include "daemon/server/captures/collector.h"
 #include "daemon/server/program/audit_log.h"
 #include "daemon/server/program/policy_gate.h"
-#include "rpc/peer_identity.h"
+#include "rpc/connection/peer_identity.h"
 
 namespace ptrace_prof {
 

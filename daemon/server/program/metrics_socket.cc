@@ -4,8 +4,8 @@
 
 #include <string_view>
 
-#include "rpc/tcp_socket.h"
-#include "rpc/unix_socket.h"
+#include "rpc/tls/tcp_socket.h"
+#include "rpc/unix/unix_socket.h"
 
 namespace ptrace_prof {
 namespace {

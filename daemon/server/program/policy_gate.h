@@ -14,7 +14,7 @@
 #include "daemon/server/captures/launcher_connection.h"
 #include "daemon/server/policy/child_rules.h"
 #include "daemon/server/program/policy_source.h"
-#include "rpc/peer_identity.h"
+#include "rpc/connection/peer_identity.h"
 
 namespace ptrace_prof {
 

@@ -8,7 +8,7 @@
 #include "attach/base/clean_text.h"
 #include "attach/base/reason.h"
 #include "daemon/server/program/daemon_log.h"
-#include "rpc/munge_credential.h"
+#include "rpc/munge/munge_credential.h"
 
 namespace ptrace_prof {
 namespace {

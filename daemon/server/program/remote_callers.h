@@ -14,11 +14,11 @@
 #include "attach/base/result.h"
 #include "daemon/server/captures/launcher_connection.h"
 #include "daemon/server/program/policy_source.h"
-#include "rpc/call_claims.h"
-#include "rpc/munge_verifier.h"
-#include "rpc/peer_certificate.h"
-#include "rpc/peer_identity.h"
-#include "rpc/tls_trust.h"
+#include "rpc/connection/call_claims.h"
+#include "rpc/connection/peer_identity.h"
+#include "rpc/munge/munge_verifier.h"
+#include "rpc/tls/peer_certificate.h"
+#include "rpc/tls/tls_trust.h"
 
 namespace ptrace_prof {
 

@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "daemon/trace/read/trace_reader.h"
-#include "rpc/status.h"
+#include "rpc/connection/status.h"
 
 namespace ptrace_prof {
 namespace {

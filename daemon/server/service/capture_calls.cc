@@ -6,7 +6,7 @@
 #include "daemon/server/service/failed_call.h"
 #include "daemon/server/service/session_call.h"
 #include "daemon/server/service/trace_cursor.h"
-#include "rpc/status.h"
+#include "rpc/connection/status.h"
 
 namespace ptrace_prof {
 namespace {

@@ -9,7 +9,7 @@
 #include "attach/base/clean_text.h"
 #include "daemon/trace/counters.h"
 #include "ptraceprof/v1/capture.pb.h"
-#include "rpc/status.h"
+#include "rpc/connection/status.h"
 
 namespace ptrace_prof {
 namespace {

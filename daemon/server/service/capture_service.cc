@@ -14,8 +14,8 @@
 #include "daemon/server/service/samples_call.h"
 #include "daemon/server/service/trace_cursor.h"
 #include "daemon/server/service/user_of.h"
+#include "rpc/connection/status.h"
 #include "rpc/messages/task_from_message.h"
-#include "rpc/status.h"
 
 namespace ptrace_prof {
 namespace {

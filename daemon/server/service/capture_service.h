@@ -6,7 +6,7 @@
 #include "daemon/server/service/answer_at_end.h"
 #include "daemon/server/service/reader.h"
 #include "ptraceprof/v1/capture_service.grpc.pb.h"
-#include "rpc/peer_identity.h"
+#include "rpc/connection/peer_identity.h"
 
 namespace ptrace_prof {
 

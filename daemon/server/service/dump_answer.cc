@@ -8,8 +8,8 @@
 #include "daemon/trace/read/thread_dump.h"
 #include "daemon/trace/state_name.h"
 #include "ptraceprof/v1/capture_service.pb.h"
-#include "rpc/message_limits.h"
-#include "rpc/status.h"
+#include "rpc/connection/message_limits.h"
+#include "rpc/connection/status.h"
 
 namespace ptrace_prof {
 namespace {

@@ -12,9 +12,9 @@
 #include "daemon/server/service/daemon_status.h"
 #include "daemon/server/service/user_of.h"
 #include "daemon/trace/read/trace_reader.h"
+#include "rpc/connection/status.h"
 #include "rpc/messages/check_spec.h"
 #include "rpc/messages/task_from_message.h"
-#include "rpc/status.h"
 
 namespace ptrace_prof {
 namespace {

@@ -5,7 +5,7 @@
 #include "daemon/server/captures/collector.h"
 #include "daemon/server/captures/daemon_facts.h"
 #include "ptraceprof/v1/node_service.grpc.pb.h"
-#include "rpc/peer_identity.h"
+#include "rpc/connection/peer_identity.h"
 
 namespace ptrace_prof {
 

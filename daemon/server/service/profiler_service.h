@@ -12,7 +12,7 @@
 #include "daemon/server/captures/capture_registry.h"
 #include "daemon/server/captures/collector.h"
 #include "daemon/server/captures/daemon_facts.h"
-#include "rpc/peer_identity.h"
+#include "rpc/connection/peer_identity.h"
 
 namespace grpc {
 class Service;

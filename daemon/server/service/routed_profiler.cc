@@ -9,8 +9,8 @@
 #include "daemon/server/service/failed_call.h"
 #include "daemon/server/service/node_service.h"
 #include "daemon/server/service/profiler_service.h"
-#include "rpc/munge_binding.h"
-#include "rpc/status.h"
+#include "rpc/connection/status.h"
+#include "rpc/munge/munge_binding.h"
 
 namespace ptrace_prof {
 namespace {

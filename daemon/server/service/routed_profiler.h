@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "attach/base/result.h"
-#include "rpc/call_claims.h"
+#include "rpc/connection/call_claims.h"
 
 namespace grpc {
 class Service;

@@ -9,7 +9,7 @@
 #include "daemon/server/service/capture_message.h"
 #include "daemon/server/service/session_call.h"
 #include "daemon/trace/read/sample_batcher.h"
-#include "rpc/status.h"
+#include "rpc/connection/status.h"
 
 namespace ptrace_prof {
 namespace {

@@ -16,7 +16,7 @@
 
 #include "daemon/server/captures/unsent_bytes.h"
 #include "daemon/server/service/answer_at_end.h"
-#include "rpc/status.h"
+#include "rpc/connection/status.h"
 
 namespace ptrace_prof {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "ptraceprof/v1/capture_service.pb.h"
-#include "rpc/crc32c.h"
+#include "rpc/connection/crc32c.h"
 
 namespace ptrace_prof {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "daemon/server/captures/capture_facts.h"
-#include "rpc/peer_identity.h"
+#include "rpc/connection/peer_identity.h"
 
 namespace ptrace_prof {
 

@@ -1,4 +1,0 @@
-// Where the state of the stub is (stub.h).
-#include "attach/intarget/stub.h"
-
-pp_stub pp_self = {.file = {.descriptor = -1}, .tool_id = UINT32_MAX, .code_watcher = -1};

@@ -1,0 +1,124 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <utility>
+
+#include "attach/base/reason.h"
+#include "attach/base/unique_fd.h"
+#include "client/cli/command.h"
+#include "client/cli/export/export_options.h"
+#include "client/cli/messages.h"
+#include "client/cli/process_id.h"
+
+namespace ptrace_prof {
+namespace {
+
+Result<UniqueFd> OpenInput(const std::string& path) {
+  if (path == "-") {
+    return UniqueFd(::dup(STDIN_FILENO));
+  }
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.is_open()) {
+    return ErrnoError(errno, fmt::format("cannot open {}", path),
+                      "give the .pftrace that `record` wrote, or - for stdin");
+  }
+  struct stat info {};
+  if (::fstat(fd.get(), &info) == 0 && S_ISDIR(info.st_mode)) {
+    return Error{Code::kNotFound, fmt::format("{} is a directory", path), "name the .pftrace in it"};
+  }
+  unsigned char magic[2] = {};
+  if (::pread(fd.get(), magic, sizeof magic, 0) == sizeof magic && magic[0] == 0x1f && magic[1] == 0x8b) {
+    return Error{Code::kDataLoss, fmt::format("{} is compressed", path),
+                 fmt::format("decompress it on the way: gunzip -c {} | ptrace-prof export - -o OUTPUT", path)};
+  }
+  return fd;
+}
+
+class ExportCommand : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    app.add_option("trace", input_, "The trace: a .pftrace file, or - for standard input")->required();
+    app.add_option("-o,--output", output_,
+                   "Where to write; - is standard output (default: - for text, else beside the trace)");
+    app.add_option("-f,--format", format_, FormatHelp());
+    app.add_option("--threads", threads_, "Only these threads, by id or name")->delimiter(',');
+    app.add_option("--pids", pids_, "Only these processes")->delimiter(',');
+    app.add_option("--report", report_,
+                   "Only these tables, as text: GPU time by kernels, stacks (of Python) or modules "
+                   "(nn.Module); or the ranges that the job annotates (NVTX)")
+        ->type_name("WHAT");
+    app.add_flag("--no-idle", options_.no_idle, "Leave out samples of threads that were idle");
+    app.add_flag("--lines", lines_, "Tell the lines of a function apart (default: as the format expects)");
+    app.add_flag("--no-lines", no_lines_, "Do not tell them apart")->excludes("--lines");
+    app.add_option("--title", options_.title, "Title of the page or picture (default: the command line)");
+    app.footer(
+        "Examples:\n  ptrace-prof export run.pftrace -o run.html\n"
+        "  ptrace-prof export run.pftrace --format text | less\n"
+        "  zstdcat run.pftrace.zst | ptrace-prof export - -o run.svg\n");
+  }
+
+  int Run(const CommandContext&) override {
+    if (auto prepared = Prepare(); prepared.has_error()) {
+      return static_cast<int>(Fail(prepared.error()));
+    }
+    auto input = OpenInput(input_);
+    if (input.has_error()) {
+      return static_cast<int>(Fail(input.error(), ExitCode::kBadTrace));
+    }
+    auto exported = ExportTrace(input.value().get(), options_, output_);
+    if (exported.has_error()) {
+      Error error = std::move(exported).error();
+      if (error.reason == Reason::kNotATrace && input_ != "-") {
+        error.message = fmt::format("{}: {}", input_, error.message);
+      }
+      return static_cast<int>(Fail(error, ExportExitCode(error)));
+    }
+    ReportExport(exported.value(), output_);
+    return 0;
+  }
+
+ private:
+  Result<void> Prepare() {
+    for (const std::string& text : pids_) {
+      PP_ASSIGN_OR_RETURN(const Pid pid, ParsePid(text));
+      options_.processes.push_back(pid);
+    }
+    options_.threads = threads_;
+    if (!report_.empty()) {
+      PP_ASSIGN_OR_RETURN(options_.report, ParseGpuReport(report_));
+    }
+    if (lines_ || no_lines_) {
+      options_.lines = lines_;
+    }
+    PP_ASSIGN_OR_RETURN(options_.format, ChooseFormat(format_.empty() && output_.empty() ? "text" : format_, output_));
+    const FormatInfo& info = InfoOf(*options_.format);
+    if (output_.empty()) {
+      output_ = info.for_terminals || input_ == "-" ? "-" : WithExtension(input_, info);
+    }
+    if (output_ == "-" && !info.for_terminals && ::isatty(STDOUT_FILENO) == 1) {
+      return Error{Code::kInvalidArgument, fmt::format("{} is not for a terminal", info.name),
+                   "name a file with -o, or redirect the output"};
+    }
+    return {};
+  }
+
+  std::string input_;
+  std::string output_;
+  std::string format_;
+  std::string report_;
+  std::vector<std::string> threads_;
+  std::vector<std::string> pids_;
+  bool lines_ = false;
+  bool no_lines_ = false;
+  ExportOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeExportCommand() { return std::make_unique<ExportCommand>(); }
+
+}  // namespace ptrace_prof

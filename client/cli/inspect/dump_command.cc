@@ -1,0 +1,110 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "client/cli/command.h"
+#include "client/cli/inspect/dump_json.h"
+#include "client/cli/inspect/dump_text.h"
+#include "client/cli/later_flags.h"
+#include "client/cli/messages.h"
+#include "client/cli/process_id.h"
+#include "daemon/trace/read/thread_dump.h"
+#include "daemon/trace/read/trace_meter.h"
+#include "rpc/messages/task_from_message.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr Nanos kPoll = Nanos::FromMillis(100);
+constexpr Nanos kPatience = Nanos::FromSeconds(30);
+
+constexpr char kFooter[] =
+    "The process is not stopped, apart from microseconds for a thread whose stack moves while it is read.\n"
+    "\n"
+    "Examples:\n"
+    "  ptrace-prof dump --pid 4711\n"
+    "  ptrace-prof dump --pid 4711 --locals\n"
+    "  ptrace-prof dump --pid 4711 --json | jq '.processes[].threads[] | select(.holds_gil)'\n";
+
+// Everything the stream has, into the dump, and what there is to be said about it.
+Result<void> ReadAll(CaptureStream& stream, ThreadDump& dump, TraceMeter& meter) {
+  const Nanos deadline = MonotonicNow() + kPatience;
+  std::vector<std::byte> buffer(64 * 1024);
+  while (MonotonicNow() < deadline) {
+    PP_ASSIGN_OR_RETURN(const CaptureStream::Chunk chunk, stream.Read(buffer, kPoll));
+    if (chunk.ended) {
+      return stream.Finish();
+    }
+    PP_RETURN_IF_ERROR(dump.Feed(std::span(buffer).first(chunk.size)));
+    PP_RETURN_IF_ERROR(meter.Feed(std::span(buffer).first(chunk.size)));
+  }
+  stream.Kill();
+  return Error{Code::kDeadlineExceeded,
+               fmt::format("the collector did not finish within {:.0f} s", kPatience.seconds()),
+               "try again; the target is not affected"};
+}
+
+class DumpCommand : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    app.add_option("-p,--pid", pid_, "The process to look at")->type_name("PID")->required();
+    app.add_flag("-l,--locals", locals_, "Arguments and local variables, too");
+    app.add_flag("-j,--json", json_, "As JSON (its schema is in docs/cli.md)");
+    app.add_flag("--no-group", no_group_, "Print every thread, even when several do the same");
+    app.add_flag("--subprocesses", subprocesses_, "Its children, too");
+    app.add_flag("--blocking", blocking_, "Stop the whole process while its stacks are read: all of one instant");
+    app.add_flag("--nonblocking,--no-stops", nonblocking_,
+                 "Stop nothing (default: a thread that runs, for some tens of microseconds)");
+    DeclareLaterFlags(app);
+    app.footer(kFooter);
+  }
+
+  int Run(const CommandContext& context) override {
+    const Result<ExitCode> done = Dump(context.backend);
+    return static_cast<int>(done.has_error() ? Fail(done.error()) : done.value());
+  }
+
+ private:
+  Result<ExitCode> Dump(CaptureBackend& backend) {
+    if (blocking_ && nonblocking_) {
+      return Error{Code::kInvalidArgument, "--blocking stops the process, and --nonblocking forbids it",
+                   "leave one of them out"};
+    }
+    v1::DumpStacksRequest wanted;
+    wanted.set_locals(locals_);
+    wanted.set_no_subprocesses(!subprocesses_);
+    wanted.set_blocking(blocking_);
+    wanted.set_nonblocking(nonblocking_);
+    PP_ASSIGN_OR_RETURN(const Pid pid, ParseTarget(pid_));
+    wanted.mutable_target()->set_pid(pid.value);
+    PP_ASSIGN_OR_RETURN(const CaptureTask task, TaskFrom(wanted));
+    PP_ASSIGN_OR_RETURN(const auto stream, backend.Start(task, {}));
+    ThreadDump dump;
+    TraceMeter meter;
+    PP_RETURN_IF_ERROR(ReadAll(*stream, dump, meter));
+    for (const std::string& notice : meter.notices()) {
+      PrintNote("note: " + notice);
+    }
+    const std::vector<DumpedProcess> processes = dump.Processes();
+    if (processes.empty() && dump.end().has_value() && dump.end()->code != Code::kOk) {
+      return ErrorOf(*dump.end());
+    }
+    const Grouping grouping = no_group_ ? Grouping::kNone : Grouping::kSameStacks;
+    const std::string text = json_ ? DumpJson(processes) : DumpText(processes, grouping);
+    return PrintOut(text);
+  }
+
+  std::string pid_;
+  bool locals_ = false;
+  bool subprocesses_ = false;
+  bool json_ = false;
+  bool no_group_ = false;
+  bool blocking_ = false;
+  bool nonblocking_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeDumpCommand() { return std::make_unique<DumpCommand>(); }
+
+}  // namespace ptrace_prof

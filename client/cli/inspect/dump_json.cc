@@ -1,0 +1,127 @@
+#include "client/cli/inspect/dump_json.h"
+
+#include <rapidjson/prettywriter.h>
+#include <rapidjson/stringbuffer.h>
+
+#include <array>
+
+#include "attach/base/clean_text.h"
+
+namespace ptrace_prof {
+namespace {
+
+using Writer = rapidjson::PrettyWriter<rapidjson::StringBuffer>;
+
+constexpr std::array<const char*, 7> kStateNames = {"unknown",  "running",   "gil-wait",   "idle",
+                                                    "gpu-wait", "disk-wait", "job-stopped"};
+constexpr std::array<const char*, kSampleQualityCount> kQualityNames = {
+    "seen", "stopped", "truncated", "too-deep", "unverified", "torn", "stale-names"};
+
+void Put(Writer& json, const char* key, std::string_view text) {
+  const std::string clean = CleanText(text);
+  json.Key(key);
+  json.String(clean.data(), static_cast<rapidjson::SizeType>(clean.size()));
+}
+
+void Put(Writer& json, const char* key, int64_t number) {
+  json.Key(key);
+  json.Int64(number);
+}
+
+void PutFlag(Writer& json, const char* key, bool flag) {
+  json.Key(key);
+  json.Bool(flag);
+}
+
+// Unknown numbers are null.
+void PutKnown(Writer& json, const char* key, int32_t number, int32_t first_known) {
+  json.Key(key);
+  number >= first_known ? json.Int(number) : json.Null();
+}
+
+void PutFrame(Writer& json, const Frame& frame, const std::vector<LocalVariable>* locals) {
+  json.StartObject();
+  Put(json, "function", frame.function);
+  Put(json, "file", frame.file);
+  PutKnown(json, "line", frame.line, 1);
+  PutKnown(json, "end_line", frame.end_line, 1);
+  PutKnown(json, "column", frame.column, 0);
+  PutKnown(json, "end_column", frame.end_column, 0);
+  PutKnown(json, "first_line", frame.first_line, 1);
+  PutFlag(json, "marker", frame.kind == FrameKind::kMarker);
+  if (locals != nullptr) {
+    json.Key("locals");
+    json.StartArray();
+    for (const LocalVariable& local : *locals) {
+      json.StartObject();
+      Put(json, "name", local.name);
+      Put(json, "value", local.value);
+      PutFlag(json, "argument", local.is_argument);
+      json.EndObject();
+    }
+    json.EndArray();
+  }
+  json.EndObject();
+}
+
+void PutThread(Writer& json, const DumpedThread& thread) {
+  json.StartObject();
+  Put(json, "tid", thread.info.tid.value);
+  Put(json, "namespace_tid", thread.info.ns_tid.value);
+  Put(json, "name", thread.info.name);
+  json.Key("python_ident");
+  json.Uint64(thread.info.python_ident);
+  Put(json, "interpreter", thread.info.interpreter_id);
+  PutFlag(json, "main", thread.info.is_main);
+  Put(json, "state", kStateNames[static_cast<size_t>(thread.state) % kStateNames.size()]);
+  Put(json, "detail", thread.detail);
+  PutFlag(json, "holds_gil", thread.holds_gil);
+  Put(json, "quality", kQualityNames[static_cast<size_t>(thread.quality) % kQualityNames.size()]);
+  json.Key("frames");
+  json.StartArray();
+  for (uint32_t i = 0; i < thread.frames.size(); ++i) {
+    const auto locals = thread.locals.find(i);
+    PutFrame(json, thread.frames[i], locals == thread.locals.end() ? nullptr : &locals->second);
+  }
+  json.EndArray();
+  json.EndObject();
+}
+
+}  // namespace
+
+std::string DumpJson(std::span<const DumpedProcess> processes) {
+  rapidjson::StringBuffer buffer;
+  Writer json(buffer);
+  json.SetIndent(' ', 1);
+  json.StartObject();
+  Put(json, "schema", "ptrace-prof.dump/1");
+  json.Key("processes");
+  json.StartArray();
+  for (const DumpedProcess& process : processes) {
+    json.StartObject();
+    Put(json, "pid", process.info.pid.value);
+    Put(json, "namespace_pid", process.info.ns_pid.value);
+    Put(json, "parent_pid", process.info.parent_pid.value);
+    Put(json, "name", process.info.name);
+    json.Key("command_line");
+    json.StartArray();
+    for (const std::string& word : process.info.cmdline) {
+      const std::string clean = CleanText(word);
+      json.String(clean.data(), static_cast<rapidjson::SizeType>(clean.size()));
+    }
+    json.EndArray();
+    Put(json, "python", process.info.python);
+    json.Key("threads");
+    json.StartArray();
+    for (const DumpedThread& thread : process.threads) {
+      PutThread(json, thread);
+    }
+    json.EndArray();
+    json.EndObject();
+  }
+  json.EndArray();
+  json.EndObject();
+  return std::string(buffer.GetString(), buffer.GetSize()) + "\n";
+}
+
+}  // namespace ptrace_prof

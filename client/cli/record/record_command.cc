@@ -1,0 +1,94 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "client/cli/command.h"
+#include "client/cli/export/export_options.h"
+#include "client/cli/later_flags.h"
+#include "client/cli/messages.h"
+#include "client/cli/record/record_detached.h"
+#include "client/cli/record/record_plan.h"
+#include "client/cli/record/record_run.h"
+#include "client/cli/record/spec_options.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr char kFooter[] =
+    "The default of 100 Hz gives 3,000 samples of a thread in 30 seconds. For each the thread that runs is stopped for "
+    "some tens of\n"
+    "microseconds, threads that wait are read as they stand; the last lines say how long stops took. --max-stopped "
+    "and\n"
+    "--max-overhead have the rate go down, and the last lines say which of them did. A higher rate shows shorter work "
+    "sooner,\n"
+    "not truer shares.\n"
+    "\n"
+    "Examples:\n"
+    "  ptrace-prof record --pid 4711                          until Ctrl-C; then writes a web page\n"
+    "  ptrace-prof record --pid 4711 -d 30s -o run.svg\n"
+    "  ptrace-prof record -d 5 --format text --pid 4711       a table, on standard output\n"
+    "  ptrace-prof record --name 'train\\.py' --wait -d 1m   the next one that starts, or the one that runs\n"
+    "  ptrace-prof record -o run.pftrace -- torchrun --nproc-per-node 8 train.py\n"
+    "\n"
+    "A command gets the terminal, and its Ctrl-C; recording goes on until it ends, and we exit as it did. A second\n"
+    "Ctrl-C stops recording before the command ends. With --pid the first Ctrl-C ends the recording, the second "
+    "aborts.\n";
+
+class RecordCommand : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    RecordOptions& o = options_;
+    app.add_option("-p,--pid", o.pid, "The process to record, with its children")->type_name("PID");
+    app.add_option("-n,--name", o.name,
+                   "Instead: the process whose command line this extended regular expression matches")
+        ->type_name("PATTERN");
+    wait_ = app.add_option("--wait", o.wait,
+                           "With --name: wait for it to appear, at most TIME where that is given; with --active: steps "
+                           "that are not recorded, in each cycle (default: 0)")
+                ->type_name("TIME")
+                ->expected(0, 1);
+    app.add_option("-o,--output", o.output, "Where to write (default: ptrace-prof-PID-TIME.html)")->type_name("FILE");
+    app.add_option("-f,--format", o.format, FormatHelp())->type_name("FORMAT");
+    spec_.Declare(app, [](const OptionRow&) { return true; });
+    app.add_flag("--detach", o.detach,
+                 "Leave it to the daemon: print the ID of the capture and return (see `ptrace-prof captures`)");
+    app.add_flag("-q,--quiet", o.quiet, "Say nothing but errors");
+    DeclareLaterFlags(app);
+    app.footer(kFooter);
+  }
+
+  int Run(const CommandContext& context) override {
+    auto plan = MakePlan(context.program);
+    if (plan.has_error()) {
+      return static_cast<int>(Fail(plan.error()));
+    }
+    if (const auto place = CheckPlace(options_.output); !options_.output.empty() && place.has_error()) {
+      return static_cast<int>(Fail(place.error(), ExitCode::kOutput));  // before anything is waited for
+    }
+    if (auto found = FindTarget(context.backend, options_, plan.value()); found.has_error()) {
+      return static_cast<int>(Fail(found.error()));
+    }
+    if (options_.detach) {
+      return RecordDetached(context.backend, plan.value().task, options_.quiet);
+    }
+    RecordRun run(context.backend, plan.value(), options_.quiet ? Talk::kErrorsOnly : Talk::kNormal);
+    return run.Run();
+  }
+
+ private:
+  Result<RecordPlan> MakePlan(const std::vector<std::string>& program) {
+    PP_RETURN_IF_ERROR(ReadWait(wait_->count() > 0, options_, spec_));
+    PP_ASSIGN_OR_RETURN(const v1::CaptureSpec spec, spec_.Read());
+    return MakeRecordPlan(options_, spec, program);
+  }
+
+  RecordOptions options_;
+  SpecOptions spec_;
+  const CLI::Option* wait_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeRecordCommand() { return std::make_unique<RecordCommand>(); }
+
+}  // namespace ptrace_prof

@@ -1,0 +1,60 @@
+// The rows of one picture of `top`: a tally looked at from one side, filtered and sorted.
+//
+// Pure functions. All text in a row is the target's and not yet printable.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/cli/top/top_counts.h"
+
+namespace ptrace_prof {
+
+enum class TopView : uint8_t { kFunctions, kLines, kThreads, kProcesses };
+enum class TopSort : uint8_t { kSelf, kTotal, kName };
+
+// Only what one process or one thread did.
+struct TopScope {
+  Pid pid;
+  Tid tid;  // 0: the whole process
+  bool operator==(const TopScope&) const = default;
+};
+
+struct TopQuery {
+  TopView view = TopView::kFunctions;
+  TopSort sort = TopSort::kSelf;
+  bool reversed = false;
+  std::string filter;  // a part of what a row says; upper and lower case are the same
+  std::optional<TopScope> scope;
+};
+
+struct TopRow {
+  uint64_t identity = 0;                      // the same row in the next picture of the same view
+  std::string name;                           // of the function, thread or process
+  std::string file;                           // kFunctions, kLines
+  int32_t line = 0;                           // likewise; 0 = unknown
+  Pid pid;                                    // kThreads, kProcesses
+  Pid parent;                                 // kProcesses
+  Tid tid;                                    // kThreads
+  std::string command;                        // kProcesses
+  ThreadState state = ThreadState::kUnknown;  // kThreads
+  bool holds_gil = false;                     // kThreads
+  double gil_share = 0;                       // kThreads, kProcesses: of the time
+  uint64_t self = 0;
+  uint64_t total = 0;  // kProcesses: with its descendants
+  double self_share = 0;
+  double total_share = 0;
+};
+
+std::vector<TopRow> MakeTopRows(const TopNames& names, const TopTally& tally, const TopQuery& query);
+
+// The lines of one source file.
+std::map<int32_t, TopCell> CountsOfLines(const TopNames& names, const TopTally& tally,
+                                         const std::optional<TopScope>& scope, const std::string& file);
+
+// Upper and lower case of ASCII are the same.
+bool ContainsText(const std::string& text, const std::string& part);
+
+}  // namespace ptrace_prof

@@ -1,0 +1,27 @@
+// What a server offers to one peer: the hook between the listener, which knows identities, and whoever makes services.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "rpc/connection/peer_identity.h"
+
+namespace grpc {
+class Service;
+}
+
+namespace ptrace_prof {
+
+// Lives as long as the connection. Callback services only: nothing here may block a thread of gRPC's.
+class ConnectionServices {
+ public:
+  virtual ~ConnectionServices() = default;
+  virtual std::vector<grpc::Service*> services() = 0;
+  virtual bool is_remote() const { return false; }  // of somebody on another machine, perhaps
+};
+
+// Called on the listener's thread.
+using ServicesFactory = std::function<std::unique_ptr<ConnectionServices>(const PeerIdentity&)>;
+
+}  // namespace ptrace_prof

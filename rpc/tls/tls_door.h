@@ -1,0 +1,111 @@
+// Lets in who comes over TCP with a verified certificate, and says who that is: a doorkeeper for UnixListener.
+//
+// A thread of its own accepts, shakes hands and carries the bytes of all connections (tls_connection.h). Until somebody
+// has shown a good certificate they cost one of a bounded number of places, and no longer than a few seconds; when all
+// places are taken, the one that has been at it longest goes, so that silence keeps nobody out. A host that connects
+// too often is not even shaken hands with: a handshake is what costs.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "attach/base/report_limit.h"
+#include "attach/base/result.h"
+#include "attach/base/types.h"
+#include "attach/base/unique_fd.h"
+#include "rpc/connection/arrival.h"
+#include "rpc/tls/arrival_rate.h"
+#include "rpc/tls/tls_connection.h"
+#include "rpc/tls/tls_server.h"
+
+namespace ptrace_prof {
+
+struct TlsDoorOptions {
+  // Who a verified certificate is of; an error: nobody, and every call is answered with it. On the door's thread.
+  std::function<Result<PeerIdentity>(const PeerCertificate&)> identify;
+  // Whoever did not get that far. On the door's thread; at most some of them each second: `times` counts those before
+  // it of whom nothing was told, and itself.
+  std::function<void(const Error&, size_t times)> on_refused;
+  size_t max_connections = 600;  // that have shown a certificate
+  size_t max_handshakes = 128;
+  size_t max_handshakes_of_host = 32;
+  Nanos pause_of_host = Nanos::FromMillis(20);  // between its connections, on the average
+  size_t max_at_once_of_host = 200;             // after it was quiet
+  size_t max_lingering = 128;                   // that were cut and have not closed their end; more are closed at once
+  Nanos handshake_patience = Nanos::FromSeconds(10);
+};
+
+class TlsDoor : public Doorkeeper {
+ public:
+  // `listening` is a TCP socket that does not block.
+  static Result<std::unique_ptr<TlsDoor>> Start(UniqueFd listening, TlsServer server, TlsDoorOptions options);
+  ~TlsDoor() override;  // what servers have said until they ended is carried still, for a moment
+
+  int fd() const override { return arrived_.get(); }
+  std::optional<Arrival> Take() override;
+  bool has_left() const override { return false; }
+  void StopLettingIn() override { Tell(Wish::kNobodyNew); }
+
+ private:
+  struct Entry {
+    std::unique_ptr<TlsConnection> connection;
+    std::string host;
+    Nanos deadline;  // 0: none
+    uint32_t network_events = 0;
+    uint32_t local_events = 0;
+    bool watches_local = false;
+    TlsConnection::State told = TlsConnection::State::kHandshake;
+  };
+  using Entries = std::map<uint64_t, Entry>;
+
+  enum class Wish : uint8_t { kNone, kNobodyNew, kEnd };
+
+  TlsDoor(UniqueFd listening, TlsServer server, TlsDoorOptions options);
+  void Tell(Wish wish);
+  void Run();
+  bool Obey();  // whether to go on
+  void AcceptSome();
+  void MakeRoom(const std::string& host);
+  void Serve(uint64_t id, bool is_local, uint32_t events);
+  void Settle(Entries::iterator at);  // after its connection did something
+  void LetIn(Entry& entry);
+  void CountStates(TlsConnection::State before, TlsConnection::State after);
+  void Watch(uint64_t id, Entry& entry);
+  void SetDeadline(uint64_t id, Entry& entry, Nanos deadline);
+  void RefuseLate();
+  void TellRefused(Error why);
+  int NextTimeout() const;
+
+  const UniqueFd listening_;
+  const TlsServer server_;
+  const TlsDoorOptions options_;
+  const UniqueFd epoll_;
+  const UniqueFd wake_;
+  const UniqueFd arrived_;
+  Entries entries_;
+  std::set<std::pair<Nanos, uint64_t>> deadlines_;
+  std::map<std::string, size_t> handshakes_;  // by host
+  size_t shaking_ = 0;
+  size_t serving_ = 0;
+  size_t lingering_ = 0;
+  uint64_t next_id_ = 1;
+  ReportLimit told_;
+  ArrivalRate rate_;
+
+  std::atomic<Wish> wish_ = Wish::kNone;
+  Nanos end_;  // the latest
+  std::mutex mutex_;
+  std::deque<Arrival> arrivals_;
+  std::thread thread_;
+};
+
+}  // namespace ptrace_prof

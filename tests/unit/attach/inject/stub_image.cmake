@@ -1,0 +1,5 @@
+add_executable(attach_stub_image_test unit/attach/inject/stub_image_test.cc)
+target_link_libraries(attach_stub_image_test PRIVATE pp_attach_inject GTest::gtest_main)
+pp_target_defaults(attach_stub_image_test)
+include(GoogleTest)
+gtest_discover_tests(attach_stub_image_test PROPERTIES TIMEOUT 60)

@@ -1,0 +1,63 @@
+#include "daemon/server/captures/stop_shares.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace ptrace_prof {
+namespace {
+
+// 20 and 30 are children of 10, 21 is one of 20's; 40 is nobody's.
+Pid Parent(Pid pid) {
+  static const std::map<int32_t, int32_t> parents = {{10, 1}, {20, 10}, {30, 10}, {21, 20}, {40, 1}};
+  const auto found = parents.find(pid.value);
+  return found == parents.end() ? Pid() : Pid(found->second);
+}
+
+std::vector<uint8_t> Meeting(const std::vector<CaptureTask>& captures) {
+  std::vector<const CaptureTask*> all;
+  for (const CaptureTask& one : captures) {
+    all.push_back(&one);
+  }
+  return MeetingCaptures(all, Parent);
+}
+
+CaptureTask Of(int32_t pid) {
+  CaptureTask request;
+  request.set_verb(CaptureTask::RECORD);
+  request.mutable_spec()->set_mode(v1::MODE_SAMPLE);
+  SetTarget(Pid(pid), &request);
+  request.mutable_spec()->mutable_sample()->set_no_subprocesses(false);
+  return request;
+}
+
+using Counts = std::vector<uint8_t>;
+
+TEST(StopShares, OneAlone) { EXPECT_EQ(Meeting({Of(10)}), Counts{1}); }
+
+TEST(StopShares, TheSameProcess) { EXPECT_EQ(Meeting({Of(20), Of(20), Of(40), Of(20)}), (Counts{3, 3, 1, 3})); }
+
+TEST(StopShares, AProcessAndItsDescendants) {
+  EXPECT_EQ(Meeting({Of(10), Of(21), Of(30)}), (Counts{3, 2, 2}));
+  CaptureTask alone = Of(10);
+  alone.mutable_spec()->mutable_sample()->set_no_subprocesses(true);
+  EXPECT_EQ(Meeting({alone, Of(21), Of(30)}), (Counts{1, 1, 1}));
+}
+
+TEST(StopShares, WhoStopsNobodyCountsForNone) {
+  CaptureTask torn = Of(20), trace = Of(20), dump = Of(20);
+  torn.mutable_spec()->mutable_sample()->set_nonblocking(true);
+  trace.mutable_spec()->set_mode(v1::MODE_TRACE);
+  dump.set_verb(CaptureTask::DUMP);
+  EXPECT_EQ(Meeting({Of(20), torn, trace, dump, Of(20)}), (Counts{2, 1, 1, 1, 2}));
+}
+
+TEST(StopShares, NoMoreThanAByteTells) { EXPECT_EQ(Meeting(std::vector<CaptureTask>(300, Of(20))), Counts(300, 255)); }
+
+TEST(StopShares, ParentsOfLivingProcesses) {
+  EXPECT_EQ(ParentInProc(Pid(::getpid())), Pid(::getppid()));
+  EXPECT_EQ(ParentInProc(Pid(1 << 30)), Pid());
+}
+
+}  // namespace
+}  // namespace ptrace_prof

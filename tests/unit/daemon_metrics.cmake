@@ -1,5 +1,0 @@
-add_executable(daemon_metrics_test unit/daemon_metrics_capture_metrics_test.cc unit/daemon_metrics_http_request_test.cc unit/daemon_metrics_metrics_text_test.cc)
-target_link_libraries(daemon_metrics_test PRIVATE pp_daemon_server_metrics GTest::gtest_main)
-pp_target_defaults(daemon_metrics_test)
-set_target_properties(daemon_metrics_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/tests)
-gtest_discover_tests(daemon_metrics_test TEST_PREFIX daemon_metrics. PROPERTIES TIMEOUT 60)

@@ -1,7 +1,0 @@
-include(doubles/nvml/nvml.cmake)
-add_executable(daemon_nvml_test unit/daemon_nvml_nvml_counters_test.cc)
-pp_target_defaults(daemon_nvml_test)
-target_link_libraries(daemon_nvml_test PRIVATE pp_daemon_collector_nvml GTest::gtest GTest::gtest_main)
-add_dependencies(daemon_nvml_test pp_fake_nvml)
-target_compile_definitions(daemon_nvml_test PRIVATE PP_FAKE_NVML_FOLDER="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/tests/doubles/nvml")
-gtest_discover_tests(daemon_nvml_test PROPERTIES TIMEOUT 60)

@@ -1,0 +1,5 @@
+add_executable(doubles_cuda_test unit/doubles/cuda/device_model_test.cc $<TARGET_OBJECTS:cuda_double_driver>)
+target_link_libraries(doubles_cuda_test PRIVATE GTest::gtest_main)
+pp_target_defaults(doubles_cuda_test)
+include(GoogleTest)
+gtest_discover_tests(doubles_cuda_test PROPERTIES TIMEOUT 60)
