@@ -39,6 +39,6 @@ add_executable(daemon_collect_objects_test
   unit/symbolizer/cpython/interpreters.cc)
 target_link_libraries(daemon_collect_objects_test PRIVATE pp_daemon_collector GTest::gtest_main)
 target_compile_definitions(daemon_collect_objects_test PRIVATE
-  PP_TARGET_OBJECTS_SCRIPT="${CMAKE_CURRENT_SOURCE_DIR}/unit/daemon_collect_target_objects.py")
+  PP_TARGET_OBJECTS_SCRIPT="${CMAKE_CURRENT_SOURCE_DIR}/unit/daemon/collector/calls/target_objects.py")
 pp_target_defaults(daemon_collect_objects_test)
 gtest_discover_tests(daemon_collect_objects_test DISCOVERY_MODE PRE_TEST NO_PRETTY_VALUES PROPERTIES TIMEOUT 120)

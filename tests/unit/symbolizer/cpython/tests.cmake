@@ -12,10 +12,10 @@ add_executable(symbolizer_cpython_test
 target_link_libraries(symbolizer_cpython_test PRIVATE pp_symbolizer_cpython GTest::gtest_main)
 target_compile_definitions(symbolizer_cpython_test PRIVATE
   PP_CPYTHON_VERSIONS="${PP_CPYTHON_VERSIONS}"
-  PP_LINE_TABLE_DUMP="${CMAKE_CURRENT_SOURCE_DIR}/unit/symbolizer_cpython_line_table_dump.py"
-  PP_OBJECTS_SCRIPT="${CMAKE_CURRENT_SOURCE_DIR}/unit/symbolizer_cpython_objects.py"
-  PP_PENDING_PROBE="${CMAKE_CURRENT_SOURCE_DIR}/unit/symbolizer_cpython_pending_probe.c"
-  PP_LAYOUT_PROBE="${CMAKE_CURRENT_SOURCE_DIR}/unit/symbolizer_cpython_layout_probe.c")
+  PP_LINE_TABLE_DUMP="${CMAKE_CURRENT_SOURCE_DIR}/unit/symbolizer/cpython/line_table_dump.py"
+  PP_OBJECTS_SCRIPT="${CMAKE_CURRENT_SOURCE_DIR}/unit/symbolizer/cpython/objects.py"
+  PP_PENDING_PROBE="${CMAKE_CURRENT_SOURCE_DIR}/unit/symbolizer/cpython/pending_probe.c"
+  PP_LAYOUT_PROBE="${CMAKE_CURRENT_SOURCE_DIR}/unit/symbolizer/cpython/layout_probe.c")
 pp_target_defaults(symbolizer_cpython_test)
 include(GoogleTest)
 # The interpreters of the machine are looked up when the tests run, not when they are built.
