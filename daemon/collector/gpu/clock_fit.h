@@ -1,10 +1,9 @@
 // Converts a clock with a rate of its own to CLOCK_MONOTONIC by pairs of readings: a line between each two that are
 // some time apart, and the last line beyond the last reading.
 //
-//   unsettled ── readings agree on a line ──► settled ── a reading is off the last line, by more than the uncertainty
-//   of
-//       ▲                                                the pairs and the drift of clocks ──┐
-//       └───────────────── a step: counted, and no line goes across it ──────────────────────┘
+//   unsettled ── readings agree on a line ──► settled ── a reading is off the last line, by more than the pairs'
+//       ▲                                                 uncertainty and the clocks' drift ──┐
+//       └───────────────── a step: counted, and no line goes across it ───────────────────────┘
 //
 // A new line needs three readings: the middle one shows that there was no step between the outer ones. Until then no
 // time is given for later counts. A reading becomes the end of a line only if its uncertainty is a small part of the

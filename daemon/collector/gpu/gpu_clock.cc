@@ -8,7 +8,7 @@ namespace {
 constexpr int64_t kStep = 1000;              // ns: pairs differ by that much anyway
 constexpr size_t kMaxPieces = 4096;          // a target may invent pairs
 constexpr int64_t kBefore = 60'000'000'000;  // ns: work launched before the capture may have begun that much earlier
-constexpr int64_t kAfter = 1'000'000'000;    // ns: CUPTI's conversion of the GPU's clock is an estimate
+constexpr int64_t kAfter = 1'000'000'000;    // ns: what CUPTI makes of the GPU's clock is an estimate
 constexpr int64_t kMostUnsure = int64_t{1} << 60;
 constexpr int64_t kWidest = 1'000'000'000;  // ns: wider pairs are useless
 
