@@ -86,7 +86,7 @@ class CallNames {
     }
   }
 
-  // Functions that were told to report no more calls. Some of their events still come and are ignored.
+  // Functions whose events were switched off. Some of their events still come and are ignored.
   void Exclude(RemoteAddr code);
   bool IsExcluded(RemoteAddr code) const {
     const bool* excluded = excluded_.size() == 0 ? nullptr : excluded_.Find(code.value);

@@ -51,7 +51,7 @@ struct SnapshotFrame {
   RemoteAddr address;         // address of the frame; null: not known
   RemoteAddr self;            // the called nn.Module; null: none
   bool at_beginning = false;  // at the place where its START or RESUME is reported
-  bool is_ours = false;       // of a script that loaded our stub: not shown
+  bool is_ours = false;       // of Python source that loaded our stub: not shown
 };
 
 struct ThreadSnapshot {

@@ -32,7 +32,7 @@ class StepGate final : public PassingSink {
     }
     Pass(exit != CallExit::kCut, [&] { next_.End(when, exit); });
   }
-  // If a turn falls into a gap, only the recorded part before or after it is shown.
+  // If a turn falls into a gap, only the part before the first turn is shown, and only if it was recorded.
   void Lost(Nanos from, Nanos to, uint64_t events) override {
     CatchUp(from);
     if (is_on_) {

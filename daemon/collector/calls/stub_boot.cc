@@ -123,7 +123,7 @@ Result<std::optional<FrameHook>> DescribeFrameHook(Pid pid, RemoteMemory& memory
   return std::optional(std::move(hook));
 }
 
-// For a job with signal handlers, which may raise while a script runs.
+// For a job with signal handlers, which may raise while our Python source runs.
 Result<std::optional<TextRunner>> DescribeTextRunner(Pid pid, RemoteMemory& memory, const PythonProcess& process) {
   constexpr std::string_view kNames[] = {"PyImport_AddModule", "PyModule_GetDict", "PyRun_StringFlags", "Py_DecRef"};
   PP_ASSIGN_OR_RETURN(const std::vector<RemoteAddr> found, FindInterpreterSymbols(pid, memory, process, kNames));
@@ -187,7 +187,8 @@ Result<InjectionTarget> DescribeForInjection(Pid pid, RemoteMemory& memory, cons
   if (target.signal_handlers) {
     PP_ASSIGN_OR_RETURN(target.text_runner, DescribeTextRunner(pid, memory, process));
   }
-  const uint64_t enough = target.text_runner ? 3 * kMaxTextBytes : kMaxTextBytes;  // two scripts and their data
+  const uint64_t enough =
+      target.text_runner ? 3 * kMaxTextBytes : kMaxTextBytes;  // two pieces of source and their data
   PP_ASSIGN_OR_RETURN(target.tails, FindSegmentTails(pid, memory, TailKind::kData, enough));
   return target;
 }

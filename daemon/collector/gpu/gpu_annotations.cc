@@ -50,8 +50,7 @@ void GpuAnnotations::Begin(uint32_t number, const Half& begin) {
     Add(begin, end->second.when, GpuAnnotationKind::kRange);
     ends_.erase(end);
   } else if (begins_.size() < kMostHalves) {
-    lost_ += begins_.insert_or_assign(number, begin).second ? 0 : 1;  // the end of the replaced begin will not come any
-                                                                      // more
+    lost_ += begins_.insert_or_assign(number, begin).second ? 0 : 1;  // its end will not come any more
   } else {
     ++lost_;
   }

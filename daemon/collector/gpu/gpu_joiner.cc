@@ -14,8 +14,7 @@ namespace {
 
 constexpr Nanos kWaitForLaunch = Nanos::FromMillis(1500);
 constexpr Nanos kKernelComesIn = Nanos::FromSeconds(1);
-constexpr Nanos kKernelPasses = Nanos::FromMillis(200);    // until kernels of later launches on another stream have
-                                                           // come
+constexpr Nanos kKernelPasses = Nanos::FromMillis(200);    // lateness against later launches on other streams
 constexpr Nanos kKernelIsToldIn = Nanos::FromMillis(400);  // a flush reports a short kernel within that time
 constexpr Nanos kLongestCapture = Nanos::FromSeconds(60);
 constexpr size_t kMaxWaiting = size_t{1} << 19;  // records of each kind

@@ -39,8 +39,7 @@ class GpuSilence {
  private:
   bool IsOpen(Nanos when) const { return when > heard_; }
 
-  std::unordered_map<uint32_t, Nanos> first_;  // first launch of each thread since `heard_`; earlier values are
-                                               // obsolete
+  std::unordered_map<uint32_t, Nanos> first_;  // first launch of each thread since `heard_`
   Nanos heard_;
   Nanos run_;     // first launch since `heard_`
   Nanos last_;    // last launch since `heard_`

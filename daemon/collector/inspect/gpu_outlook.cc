@@ -36,8 +36,8 @@ constexpr CudaRelease kSafeWithMps{13, 0};
 // "13", so the directory that pip puts beside the package is checked. Both updates of 13.0 have 2025.3.1, and 13.0.85.
 constexpr int kCrashingFile[] = {2025, 3, 0};
 constexpr std::string_view kFileInWheels = "libcupti.so.13";
-constexpr std::string_view kCrashingWheel = "../../../nvidia_cuda_cupti-13.0.48.dist-info";  // relative to
-                                                                                             // nvidia/cu13/lib
+// Relative to nvidia/cu13/lib.
+constexpr std::string_view kCrashingWheel = "../../../nvidia_cuda_cupti-13.0.48.dist-info";
 
 // The oldest driver for each CUDA, from NVIDIA's release notes (minor-version compatibility).
 struct DriverRow {

@@ -16,8 +16,7 @@ constexpr Nanos kLongestLook = Nanos::FromMillis(100);
 constexpr Nanos kListEvery = Nanos::FromMillis(20);
 constexpr Nanos kBackupEvery = Nanos::FromSeconds(2);    // lists although nothing seems to have been born
 constexpr Nanos kRarestBackup = Nanos::FromSeconds(20);  // with very many threads, as each one is asked
-constexpr int64_t kShare = 1000;                         // at most 1/1000 of the time goes into each of lists, counts
-                                                         // and looks
+constexpr int64_t kShare = 1000;                         // at most 1/1000 of the time for each kind of look
 
 Nanos Pause(Nanos begin, Nanos shortest, Nanos longest) {
   return std::clamp(Nanos((MonotonicNow() - begin).value * kShare), shortest, longest);

@@ -245,8 +245,8 @@ InstantReader::Outcome InstantReader::Refused(const BriefStop& stop, ThreadTrack
     return Outcome::kMissed;
   }
   Remember(StoppedThreads::ExplainRefusal(pid_, track.info.tid, stop.refusal()), now);
-  accounting_.refused_stops += refusal_->error.reason == Reason::kAlreadyTraced ? 1 : 0;  // for another reason it may
-                                                                                          // be in an exec
+  // If the process is not traced already, it may be in an exec.
+  accounting_.refused_stops += refusal_->error.reason == Reason::kAlreadyTraced ? 1 : 0;
   return Outcome::kMissed;
 }
 
@@ -479,8 +479,8 @@ InstantReader::Outcome InstantReader::TakeFree(Nanos now) {
   for (size_t i = 0; i < count && i < roster_.tracks().size(); ++i) {
     tracks.push_back(roster_.tracks()[(i + turn_) % count].get());
   }
-  std::ranges::stable_sort(tracks, std::greater(), &ThreadTrack::depth);  // inner states first: is_inside() of their
-                                                                          // callers depends on them
+  // Inner states first: is_inside() of their callers depends on them.
+  std::ranges::stable_sort(tracks, std::greater(), &ThreadTrack::depth);
   for (ThreadTrack* track : tracks) {
     if (!track->wanted || GilOf(*track) != nullptr || track->is_inside() || TakeWaiting(*track)) {
       continue;

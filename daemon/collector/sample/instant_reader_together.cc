@@ -63,9 +63,8 @@ InstantReader::Together InstantReader::ChooseTogether(size_t gil, Nanos now) {
       track.is_stale = true;
       continue;
     }
-    const bool is_listed = std::ranges::find(chosen.tids, track.info.tid) != chosen.tids.end();  // through another
-                                                                                                 // state of the same
-                                                                                                 // thread
+    // The thread may be listed through another of its states.
+    const bool is_listed = std::ranges::find(chosen.tids, track.info.tid) != chosen.tids.end();
     if (track.info.tid == Tid() || is_listed || !ProbeOf(track).is_there()) {
       chosen.tracks.push_back(&track);
     } else if ((are_many && IsIdle(track, now)) || ProbeOf(track).WaitsForEvents()) {

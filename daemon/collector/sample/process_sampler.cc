@@ -231,8 +231,8 @@ void ProcessSampler::LookAtState(Nanos now, ThreadTrack& track) {
   const GilView* gil = watch_.gil_of(track.interpreter);
   const Nanos before = track.watch->cpu();
   track.watch->Look(now, gil == nullptr ? RemoteAddr() : gil->address, has_cuda_);
-  if (track.caller == nullptr && track.callee == nullptr) {  // otherwise it is not clear which state stands for the
-                                                             // thread
+  // With several states it is not clear which one stands for the thread.
+  if (track.caller == nullptr && track.callee == nullptr) {
     watched_.NoteCpu(track.watch->cpu() - before);
   }
 }

@@ -174,8 +174,8 @@ bool ProcessTree::MayFollow(Pid pid, Nanos now) {
 bool ProcessTree::MayOpenLater(Pid pid, const Candidate& candidate, const Error& error) {
   const bool has_just_begun =
       candidate.is_counted && candidate.tries < kStartingTries && error.code != Code::kPermissionDenied && IsThere(pid);
-  return MayBecomePython(error.code) || error.reason == Reason::kPolicyDenied || has_just_begun;  // policy: the next
-                                                                                                  // try reports it
+  // A refusal by policy is reported at the next try.
+  return MayBecomePython(error.code) || error.reason == Reason::kPolicyDenied || has_just_begun;
 }
 
 void ProcessTree::TryCandidates(Nanos now) {

@@ -91,9 +91,9 @@ bool Confine() {
   rules.Allow(kCalls);
   rules.AllowWithout(SYS_mmap, 2, PROT_EXEC);
   const uint32_t self = static_cast<uint32_t>(::getpid());
-  rules.AllowIfOneOf(SYS_tgkill, 0, std::span(&self, 1));                    // abort()
-  return rules.Install(SystemCallRules::Rest::kRefused) || errno != ENOMEM;  // without memory for a filter, runs
-                                                                             // without one, as the collector does
+  rules.AllowIfOneOf(SYS_tgkill, 0, std::span(&self, 1));  // abort()
+  // A kernel without filters is accepted, as in the collector; a lack of memory is not.
+  return rules.Install(SystemCallRules::Rest::kRefused) || errno != ENOMEM;
 }
 
 [[noreturn]] void Serve(int line, Pid target) {

@@ -29,8 +29,7 @@ void DropUnborn(bool complete, std::vector<ThreadEntry>& newest_first) {
   std::unordered_set<uint64_t> older;
   const auto kept = std::remove_if(newest_first.rbegin(), newest_first.rend(), [&](const ThreadEntry& entry) {
     const bool has_own_ident = older.insert(entry.ident).second;
-    const bool has_own_id = entry.native_id == 0 || older.insert(entry.native_id).second;  // set a moment after the
-                                                                                           // ident
+    const bool has_own_id = entry.native_id == 0 || older.insert(entry.native_id).second;  // set after the ident
     const bool is_own = has_own_ident && has_own_id && complete;
     return entry.ident == 0 || (!is_own && !entry.has_frames);
   });

@@ -33,8 +33,8 @@ class ThreadRoster {
   // Reads interpreters (into `watch`) and threads again. With a status other than kOk nothing changed here.
   ReadStatus Refresh(Nanos now, InterpreterWatch& watch);
   bool IsRefreshDue(Nanos now) const { return now >= next_refresh_; }
-  // If threads are left out, the missing one may be among them; then the next refresh does not come earlier than
-  // planned.
+  // If threads are left out, the missing one may be among them; then the next refresh is not at once but some time
+  // after the last one.
   void RefreshSoon() { next_refresh_ = std::min(next_refresh_, left_out_ > 0 ? soonest_refresh_ : Nanos()); }
   void EndAll(Nanos now);
   // Reports ended threads to the writer and to the history (may be null). Call after their last samples were written.
@@ -83,8 +83,7 @@ class ThreadRoster {
   std::optional<NativeTidFinder> tid_finder_;
   std::vector<InterpreterEntry> interpreters_;
   std::vector<ThreadEntry> entries_;
-  std::unordered_map<uint64_t, std::vector<ThreadEntry>> settled_;  // by interpreter: thread lists of which every
-                                                                    // thread is followed
+  std::unordered_map<uint64_t, std::vector<ThreadEntry>> settled_;  // by interpreter: fully followed lists
   uint64_t changes_ = 0;
   size_t thread_count_ = 0;
   size_t left_out_ = 0;
