@@ -17,18 +17,18 @@ namespace ptrace_prof {
 namespace {
 
 constexpr Nanos kPatience = Nanos::FromSeconds(2);
-constexpr Nanos kQuiet = Nanos::FromMillis(50);   // nobody has taken the GIL for so long: there is no holder to come
-constexpr Nanos kComes = Nanos::FromMillis(1);    // who has not stopped by then is in the kernel
-constexpr Nanos kShort = Nanos::FromSeconds(1);   // for so long only short stops are tried
-constexpr Nanos kLongest = Nanos::FromMillis(4);  // that the holder stands for us
-constexpr size_t kFewMoved = 16;                  // of them the stacks are read in a fraction of that
+constexpr Nanos kQuiet = Nanos::FromMillis(50);   // if no thread has taken the GIL for so long, there is no holder
+constexpr Nanos kComes = Nanos::FromMillis(1);    // a thread that has not stopped by then is in the kernel
+constexpr Nanos kShort = Nanos::FromSeconds(1);   // for that long only short stops are tried
+constexpr Nanos kLongest = Nanos::FromMillis(4);  // longest stop of the holder
+constexpr size_t kFewMoved = 16;                  // so many stacks are read in a fraction of that
 constexpr Nanos kLongestAfter = Nanos::FromMillis(20);
 constexpr int kPasses = 8;
 constexpr size_t kFollowEvery = 32;  // threads: the GIL may change hands while they are gone through
 constexpr timespec kNap{0, 200'000};
 
-// One after the other all of a GIL that say who has it. The holder is written a moment after `locked`: what is the same
-// at two looks is true.
+// The words of a GIL that say which thread has it. The holder is written a moment after `locked`, so they are right
+// only if two reads agree.
 struct GilWords {
   int32_t locked = 0;
   uint64_t holder = 0;
@@ -39,7 +39,7 @@ struct GilWords {
 struct Standing {
   ThreadEntry entry;
   ThreadTrack* track = nullptr;
-  std::optional<uint64_t> slices;  // with which it waited when it was read; nullopt: it ran
+  std::optional<uint64_t> slices;  // slices at its last read, if it waited; nullopt: it ran
   std::optional<ThreadAtArming> copy;
 };
 
@@ -81,7 +81,7 @@ class HolderArming {
     return words;
   }
 
-  // Who is there. False: not all of them can be watched.
+  // Lists the threads. False: not all of them can be watched.
   bool List() {
     if (!threads_.empty() && AreStillThreads(from_.memory, from_.layout, interpreter_, entries_)) {
       return true;
@@ -129,7 +129,7 @@ class HolderArming {
     one.copy = CopyThread(from_, one.entry, interpreter_, deadline);
   }
 
-  // Reads who may have moved since it was read. How many that were.
+  // Reads the threads that may have moved since their last read; returns their number.
   size_t CopyMoved(Nanos deadline) {
     holders_.clear();
     size_t moved = 0;
@@ -147,7 +147,7 @@ class HolderArming {
     return moved;
   }
 
-  // Who has had the GIL since the last pass began: nobody else has moved. Each that takes it from another counts on.
+  // Notes the holders since the last pass began, as only they can have moved. Each take-over increments `switches`.
   Result<GilWords> FollowGil() {
     auto words = ReadWords();
     if (words.has_error()) {
@@ -174,7 +174,8 @@ class HolderArming {
     }
   }
 
-  // Since its stack was read. Who had the GIL last may take it again, and the words are as before.
+  // Whether the thread has waited since its stack was read. The last holder may take the GIL again without a change of
+  // the words.
   bool HasWaited(uint64_t state) {
     const auto its =
         std::ranges::find_if(threads_, [state](const Standing& one) { return one.entry.state.value == state; });
@@ -186,7 +187,7 @@ class HolderArming {
   Armed ArmWithHolder(const GilWords& words, const std::function<Result<void>()>& arm) {
     ThreadTrack* holder = from_.roster.Find(words.holder);
     if (holder == nullptr || holder->info.tid == Tid()) {
-      return std::optional<ArmingStop>();  // it is not listed yet, or not any more
+      return std::optional<ArmingStop>();  // it is not listed yet, or has ended
     }
     holder->stack.Prime(from_.memory);
     Armed armed = std::optional<ArmingStop>();
@@ -194,11 +195,11 @@ class HolderArming {
       const UrgentPriority urgent;
       BriefStop stop(from_.pid, holder->info.tid, StopVia::kOwnRight);
       switch (stop.Await(kComes)) {
-        case BriefStop::State::kRefused:  // another capture has it for a moment; else it is refused at the end, in
-                                          // words
+        // Refused: another capture may have it for a moment. A lasting refusal is reported at the end.
+        case BriefStop::State::kRefused:
         case BriefStop::State::kNone:
         case BriefStop::State::kGone: return armed;
-        case BriefStop::State::kComing:  // it stands in the kernel
+        case BriefStop::State::kComing:  // it is in the kernel
         case BriefStop::State::kStopped: break;
       }
       armed = ArmNow(words, MonotonicNow(), arm);
@@ -252,16 +253,16 @@ class HolderArming {
   const RemoteAddr gil_;
   std::vector<ThreadEntry> entries_;
   std::vector<Standing> threads_;
-  std::vector<uint64_t> opened_;   // states of threads whose probes are ours
+  std::vector<uint64_t> opened_;   // states of threads whose probes were opened here
   std::vector<uint64_t> holders_;  // states
-  uint64_t switches_ = 0;          // of the GIL, when it was followed last
-  bool are_known_ = false;         // there was no other holder
+  uint64_t switches_ = 0;          // of the GIL, when last followed
+  bool are_known_ = false;         // holders_ is complete
   Nanos longest_ = kLongest;
   GilWords quiet_{.locked = -1};
   Nanos quiet_since_;
 };
 
-// Which GILs are in use.
+// Reads which GILs are in use.
 bool ReadWatched(const ThreadsToArm& threads) {
   std::vector<ReadRequest> batch;
   threads.watch.AppendRequests(&batch);

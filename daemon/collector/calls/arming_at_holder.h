@@ -1,9 +1,9 @@
-// Arming where threads are many and there is a GIL: who holds it is stopped, and nobody else.
+// Arms the tracing of a process with many threads and a GIL by stopping only the holder of the GIL.
 //
-// Frames change only in the thread that has the GIL. All stacks are read as they stand, before anybody is stopped,
-// until few threads are put on a CPU between two looks; then the holder is stopped, what has moved since is read again,
-// and `arm` is called. Where nobody wants the GIL, nobody is stopped, and the GIL's words right before and after `arm`
-// say whether that held. Threads that wait are never stopped. Call from the capture's thread.
+// Frames change only in the thread that has the GIL. All stacks are read without a stop, again and again until few
+// threads are scheduled between two looks. Then the holder is stopped, what has moved since is read again, and `arm` is
+// called. If no thread wants the GIL, none is stopped, and the GIL's words right before and after `arm` show whether
+// that held. Waiting threads are never stopped. Call from the capture's thread.
 #pragma once
 
 #include <functional>
@@ -14,8 +14,8 @@
 
 namespace ptrace_prof {
 
-// nullopt: not so here, and nothing was armed (no GIL, a kernel without schedstat, threads that come and go too fast):
-// all of them are to be stopped. kUnavailable: `arm` was called, and somebody went on just then.
+// nullopt: not possible here, and nothing was armed (no GIL, a kernel without schedstat, threads that begin and end too
+// fast); stop all threads instead. kUnavailable: `arm` was called, and a thread ran just then.
 Result<std::optional<ArmingStop>> ArmAtHolder(const ThreadsToArm& threads, const std::function<Result<void>()>& arm);
 
 }  // namespace ptrace_prof

@@ -18,10 +18,10 @@ void CopyStacks(const ThreadsToArm& from, ArmingStop& stop) {
   std::vector<ThreadEntry> entries;
   for (const InterpreterView& view : from.watch.interpreters()) {
     if (view.entry.id != kMainInterpreter) {
-      continue;  // the stub is in the main one alone
+      continue;  // the stub is only in the main interpreter
     }
     entries.clear();
-    bool complete = true;  // nobody can change the lists now
+    bool complete = true;  // no thread can change the lists now
     (void)ReadThreads(from.memory, from.layout, view.entry.address, &entries, &complete, ThreadList::kStandsStill);
     for (const ThreadEntry& entry : entries) {
       if (auto thread = CopyThread(from, entry, view.entry.address, deadline)) {
@@ -44,7 +44,8 @@ Result<ArmingStop> StopAndArm(const ThreadsToArm& threads, const std::function<R
   return stop;
 }
 
-// So that one read of each is enough in the stop, however deep it is. How many pieces of memory all of them are.
+// Prepares the stacks so that one read of each suffices during the stop, however deep it is. Returns their pieces of
+// memory.
 size_t PrimeAll(const ThreadsToArm& threads) {
   size_t pieces = 0;
   for (const auto& track : threads.roster.tracks()) {

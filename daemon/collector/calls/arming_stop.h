@@ -1,11 +1,11 @@
-// The one moment between a stub that is installed and one that records: every stack as it is then.
+// The moment between an installed stub and a recording one, with the stack of every thread at that moment.
 //
-// All threads of the process are stopped once (of many, where there is a GIL, its holder alone: arming_at_holder.h),
-// the main interpreter's list of threads and the stack of each are read raw, `arm` is called, and the threads go on:
-// what happens afterwards is recorded, what happened before is in the stacks. Nothing is named or written out
-// meanwhile. Who is there is read during the stop and not before: threads begin and end while the others are being
-// stopped, and a new one may have the thread state's address of one that ended. The roster only says where the frames
-// of those that it knows were lately. Call from the capture's thread.
+// All threads of the process are stopped once (with many threads and a GIL only its holder: arming_at_holder.h). The
+// main interpreter's list of threads and their stacks are read raw, `arm` is called, and the threads go on. Later
+// events are recorded, earlier ones are in the stacks. Nothing is named or written meanwhile. The list is read during
+// the stop, because threads begin and end while others are being stopped, and a new one may reuse the address of a
+// thread state. The roster only says where the frames of the threads that it knows were lately. Call from the capture's
+// thread.
 #pragma once
 
 #include <functional>
@@ -23,18 +23,18 @@
 namespace ptrace_prof {
 
 struct CalledModule {
-  size_t frame;     // whose code is one of module_codes
+  size_t frame;     // index of the frame whose code is one of module_codes
   RemoteAddr self;  // its first local
 };
 
 struct ThreadAtArming {
-  ThreadEntry entry;                  // the roster may not know it
-  std::vector<RawFrame> frames;       // leaf first, without such as are being made (unborn_frame.h)
-  std::vector<CalledModule> modules;  // that some of them call
-  bool is_whole = true;               // false: cut at the depth limit, or the chain made no sense
+  ThreadEntry entry;                  // the roster may not have it
+  std::vector<RawFrame> frames;       // leaf first, without frames that are being made (unborn_frame.h)
+  std::vector<CalledModule> modules;  // called by some of the frames
+  bool is_whole = true;               // false: cut at the depth limit, or the chain was invalid
 };
 
-// Where threads are found.
+// Where to find the threads.
 struct ThreadsToArm {
   Pid pid;
   RemoteMemory& memory;
@@ -47,12 +47,12 @@ struct ThreadsToArm {
 
 struct ArmingStop {
   std::vector<ThreadAtArming> threads;
-  Nanos when;     // all threads stood
-  Nanos stopped;  // for how long
+  Nanos when;     // all threads were stopped
+  Nanos stopped;  // duration of the stop
 };
 
-// kDeadlineExceeded: a thread did not stop in time; nothing was armed. Other errors as StoppedThreads::StopAll, or
-// arm's.
+// kDeadlineExceeded: a thread did not stop in time; nothing was armed. Other errors: as StoppedThreads::StopAll, or
+// those of `arm`.
 Result<ArmingStop> ArmUnderStop(const ThreadsToArm& threads, const std::function<Result<void>()>& arm);
 
 }  // namespace ptrace_prof

@@ -1,9 +1,9 @@
-// Leaves out calls that take less than a given time: between CallReplayer and the sink that it otherwise would have.
+// Leaves out calls that are shorter than a given time. It stands between CallReplayer and its sink.
 //
-// A begin is held back until something happens that long after it; an end that comes earlier takes both away. What a
-// call that is left out called was shorter still, and is gone too; their time is their caller's. Order and nesting
-// stay: while a begin is held back, nothing within it has gone by. Calls that ran before, gaps and steps always pass.
-// One per thread; one thread.
+// A begin is held back until something happens that long after it; an earlier end removes both. Everything called by
+// such a call was shorter still and is gone too; its time counts for the caller. Order and nesting stay intact, as
+// nothing passes while an outer begin is held back. Calls that ran before, gaps and steps always pass. One per thread;
+// one thread.
 #pragma once
 
 #include <vector>
@@ -26,7 +26,7 @@ class BriefCallFilter final : public PassingSink {
   void End(Nanos when, CallExit exit) override {
     Release(when);
     if (exit == CallExit::kCut || exit == CallExit::kLost) {
-      ReleaseAll();  // how long it would have been, nobody knows
+      ReleaseAll();  // its length is not known
     }
     if (held_.empty()) {
       next_.End(when, exit);
@@ -51,7 +51,7 @@ class BriefCallFilter final : public PassingSink {
   };
 
   void Pass(const Held& held) { next_.Begin(held.when, held.function, held.entry, held.generator); }
-  // Those that have lasted long enough by now: callers before callees, so that they are the first ones.
+  // Passes the calls that have lasted long enough. Callers come before callees, so these are the first ones.
   void Release(Nanos now) {
     size_t released = 0;
     for (; released < held_.size() && now - held_[released].when >= least_; ++released) {

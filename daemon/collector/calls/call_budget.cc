@@ -6,8 +6,8 @@ namespace ptrace_prof {
 namespace {
 
 constexpr Nanos kWeighEvery = Nanos::FromMillis(250);
-constexpr Nanos kSettled = Nanos::FromMillis(50);  // no record that is on its way is older than that
-constexpr double kWorthIt = 0.005;                 // of what is too much: below that, a function may stay
+constexpr Nanos kSettled = Nanos::FromMillis(50);  // records still on their way are not older than that
+constexpr double kWorthIt = 0.005;                 // share of the excess below which a function may stay
 constexpr double kEventsOfACall = 2;
 constexpr size_t kMaxFunctions = size_t{1} << 18;
 constexpr size_t kMaxSwitchedOff = 1024;
@@ -40,7 +40,7 @@ void CallBudget::Weigh(Nanos now, uint64_t events) {
     return;
   }
   const double allowed = share_ * static_cast<double>(passed.value) / std::max(event_cost_ns_, 1e-3);
-  // Signed: events of a gap that ends are counted nowhere for a moment.
+  // Signed: while a gap ends, its events are counted nowhere for a moment.
   const double too_many = static_cast<double>(static_cast<int64_t>(events - last_events_)) - allowed;
   if (too_many > 0) {
     Choose(too_many);
@@ -52,7 +52,7 @@ void CallBudget::Weigh(Nanos now, uint64_t events) {
   }
 }
 
-// Those that were chosen before and have no open call any more.
+// Switches off entirely the chosen functions that have no open call any more.
 void CallBudget::Finish(Nanos now) {
   std::erase_if(going_, [&](Going& going) {
     if (going.since == Nanos() || world_.is_open(going.code)) {
@@ -94,7 +94,7 @@ std::vector<LeftOut> CallBudget::Rows() const {
 }
 
 bool CallBudget::SwitchOff(RemoteAddr code) {
-  CountsOf(code).is_off = true;  // asked once
+  CountsOf(code).is_off = true;  // tried only once
   if (!world_.switch_off(code, Step::kBegins)) {
     return false;
   }

@@ -1,11 +1,12 @@
-// Which functions have to be switched off so that telling of calls costs a target no more than it may.
+// Decides which functions to switch off so that the tracing of calls stays within its limit of the target's time.
 //
-// Every quarter of a second the events since the last time are weighed: their number by what one costs, as a share of
-// one core. Where that is too much, those functions go first that were called most and called nothing in Python
-// themselves, until what is left fits; their callers may then be the next. A function goes in two steps, so that calls
-// that are open keep their ends: first its begins are not told any more, then, once none is open, nothing is.
-// Nobody comes back within a capture. What it chose is told by name, with the calls that were counted until then.
-// One per traced process; one thread. Knows no target: Switch does.
+// Every quarter of a second the number of events since the last time, multiplied by the cost of one, is compared with
+// the limit, a share of one core. If there were too many, the functions that were called most and called nothing in
+// Python are switched off first, until the rest fits; their callers may be next. A function is switched off in two
+// steps, so that open calls keep their ends: first its begins, and once no call of it is open, all its events.
+//
+// A function is never switched on again within a capture. The result lists the functions by name, with the calls
+// counted until then. One per traced process; one thread. Does not know the target: World::switch_off does.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,7 @@ class CallBudget {
     std::function<std::string(RemoteAddr code)> name_of;
   };
 
-  // `share`: of one core; 0 = there is no limit, and nothing is counted.
+  // `share`: of one core; 0: no limit, and nothing is counted.
   CallBudget(double share, World world) : share_(share), world_(std::move(world)) {}
 
   bool IsInUse() const { return share_ > 0; }
@@ -40,21 +41,21 @@ class CallBudget {
   // The end of a call that called nothing in Python.
   void OnLeafEnd(RemoteAddr code) { ++CountsOf(code).leaf_calls; }
 
-  // Call it every few milliseconds; `events`: all so far, those that were lost among them.
+  // Call every few milliseconds; `events`: all so far, lost ones included.
   void Weigh(Nanos now, uint64_t events);
 
-  // Those that were switched off, in that order.
+  // The functions that were switched off, in that order.
   std::vector<LeftOut> Rows() const;
 
  private:
   struct Counts {
     uint64_t calls = 0;
-    uint64_t leaf_calls = 0;  // since the last time
+    uint64_t leaf_calls = 0;  // since the last weighing
     bool is_off = false;
   };
   struct Going {
     RemoteAddr code;
-    Nanos since;  // when it was last seen to be open, or chosen
+    Nanos since;  // when it was chosen or last seen to be open
   };
   struct AddressHash {
     uint64_t operator()(uint64_t address) const { return MixHash(address, 0); }
@@ -72,7 +73,7 @@ class CallBudget {
   uint64_t last_events_ = 0;
   FlatMap<uint64_t, size_t, AddressHash> places_;
   std::vector<std::pair<RemoteAddr, Counts>> counts_;
-  Counts none_;  // of those that are too many to be counted
+  Counts none_;  // shared by functions beyond the limit
   std::vector<Going> going_;
   std::vector<std::pair<RemoteAddr, std::string>> off_;  // with their names
 };

@@ -26,7 +26,7 @@ std::string_view ModulePath(std::string_view file) {
   return file.ends_with(kPackage) ? file.substr(0, file.size() - kPackage.size()) : file;
 }
 
-// The path, and what is left of it when leading folders are dropped one by one.
+// Tries the path, and its rest after each leading folder is removed.
 bool MatchesSomeEnd(const NameGlob& glob, std::string_view path, char separator) {
   while (!path.empty()) {
     if (glob.Matches(path)) {
@@ -55,7 +55,7 @@ struct Names {
   }
 
  private:
-  // Of module and function together only folders may be missing, not a part of the qualified name.
+  // In module and function together only folders may be missing, no part of the qualified name.
   bool MatchesWhole(const NameGlob& glob) const {
     for (size_t from = 0; from < folders;) {
       if (glob.Matches(std::string_view(whole).substr(from))) {

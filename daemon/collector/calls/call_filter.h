@@ -1,12 +1,12 @@
-// Which functions of a traced target are left out of its trace: those that an --exclude matches, and where there are
-// --filters, those that none of them matches.
+// Decides which functions of a traced target are left out of its trace: those that an --exclude matches, and, with
+// --filters, those that no --filter matches.
 //
-// A pattern stands for a function's qualified name ("Trainer.step"; before CPython 3.11 code knows its bare name
-// alone), its module ("torch.nn.modules.linear"), both together ("torch.nn.modules.linear.Linear.forward") or its file;
-// of a path, any number of leading folders may be missing ("modules.linear", "linear.py"). What is not Python code has
-// no module: it is weighed by its name and --exclude alone, and goes where its caller goes.
+// A pattern matches a function's qualified name ("Trainer.step"; before CPython 3.11 code has only its bare name), its
+// module ("torch.nn.modules.linear"), both together ("torch.nn.modules.linear.Linear.forward") or its file. Leading
+// folders of a path may be missing ("modules.linear", "linear.py"). A function that is not Python code has no module:
+// it is matched by its name and only against --exclude, and otherwise goes with its caller.
 //
-// Counts what each pattern did. Asked when a function gets its name, that is rarely. One per traced process; one
+// Counts the matches of each pattern. Called once per function, when it gets its name. One per traced process; one
 // thread.
 #pragma once
 
@@ -21,15 +21,15 @@
 
 namespace ptrace_prof {
 
-// What leaves a function out: a number that belongs to one CallFilter.
+// The reason why a function is left out: a number of one CallFilter.
 using LeftOutBy = StrongId<struct LeftOutByTag, uint16_t>;
 inline constexpr LeftOutBy kShown{0};
 inline constexpr LeftOutBy kNoCall{UINT16_MAX};      // not a call of its own; not counted
-inline constexpr LeftOutBy kOurOwn{UINT16_MAX - 1};  // what we have the target do, and what that calls; not counted
+inline constexpr LeftOutBy kOurOwn{UINT16_MAX - 1};  // our own code in the target, and what it calls; not counted
 
 class CallFilter {
  public:
-  // Patterns that make no sense are dropped: CheckSpec has refused them.
+  // Invalid patterns are dropped; CheckSpec has refused them before.
   explicit CallFilter(const v1::TraceOptions& options);
 
   bool IsInUse() const { return !filters_.empty() || !excludes_.empty(); }
@@ -37,7 +37,7 @@ class CallFilter {
   void CountCall(LeftOutBy by);
   void NoteSwitchedOff(LeftOutBy by);
 
-  // One for each pattern, and one for what no --filter matched.
+  // One per pattern, and one for functions that no --filter matched.
   const std::vector<LeftOut>& rows() const { return rows_; }
 
  private:
@@ -54,7 +54,7 @@ class CallFilter {
   std::vector<Pattern> excludes_;
   std::vector<Pattern> filters_;
   LeftOutBy not_filtered_ = kShown;
-  std::unordered_set<uint64_t> noted_;  // functions, by their names: code is made anew now and then
+  std::unordered_set<uint64_t> noted_;  // functions, by their names, because a code object may be created again
 };
 
 }  // namespace ptrace_prof

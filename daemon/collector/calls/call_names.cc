@@ -5,7 +5,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kMaxNames = size_t{1} << 20;  // of each kind; a target may make up addresses
+constexpr size_t kMaxNames = size_t{1} << 20;  // of each kind; a target may invent addresses
 constexpr size_t kMaxFreed = kMaxNames / 2;
 constexpr const char* kTooMany = "[too many functions]";
 constexpr const char* kCacheClass = "functools._lru_cache_wrapper";
@@ -22,7 +22,7 @@ CalledName CallNames::Intern(const std::optional<Frame>& frame, const char* unkn
   return {stacks_.InternFrame(marker), kShown, true};
 }
 
-// Ids of a cleared StackTable mean nothing.
+// Ids of a cleared StackTable are invalid.
 void CallNames::CheckGeneration() {
   if (stacks_.generation() == generation_) {
     return;
@@ -35,7 +35,7 @@ void CallNames::CheckGeneration() {
   used_.clear();
 }
 
-// Checks one that was not used in the last round.
+// Checks a name that was not used in the last round.
 bool CallNames::IsStill(RemoteAddr code, Name& name) {
   if (name.checked == 0) {
     return false;
@@ -48,7 +48,7 @@ bool CallNames::IsStill(RemoteAddr code, Name& name) {
   changed_.clear();
   objects_.Changed(asked_, &changed_);
   if (!changed_.empty()) {
-    modules_.Clear();  // they hang on codes; few
+    modules_.Clear();  // they depend on code objects; there are few
     return false;
   }
   name.checked = round_;
@@ -67,8 +67,8 @@ CalledName CallNames::OfFormer(Kind kind, RemoteAddr code, uint64_t when) {
   return *former->name;
 }
 
-// Gives it a name. False: it went while it was being read, or before, or nobody knows; what was read may be somebody
-// else's.
+// Looks up its name. False: it was freed before or while it was read, or that is not known. Then the name may belong to
+// another object.
 bool CallNames::Look(Kind kind, RemoteAddr code, uint64_t when) {
   const std::optional<Frame> frame = kind == Kind::kCode ? objects_.Code(code) : objects_.Type(code);
   TakeFreed();
@@ -87,7 +87,7 @@ bool CallNames::Look(Kind kind, RemoteAddr code, uint64_t when) {
     return true;
   }
   if (bool* excluded = excluded_.Find(code.value)) {
-    *excluded = false;  // that was another one
+    *excluded = false;  // that was another object
   }
   if (name->name.left_out != kShown && left_out_) {
     left_out_(code, name->name.left_out);
@@ -95,10 +95,10 @@ bool CallNames::Look(Kind kind, RemoteAddr code, uint64_t when) {
   return true;
 }
 
-// Whoever is there may have come since some of what was freed was not known.
+// The object may have come at any time since frees were last unknown.
 CallNames::Name* CallNames::InsertCode(RemoteAddr code) { return codes_.Insert(code.value, {.since = sure_since_}); }
 
-// Of code that was at some place until then nobody knows whether it was still there.
+// Drops all names: until then, code may have been freed without a known report.
 void CallNames::DropNames(uint64_t until) {
   codes_.Clear();
   formers_.Clear();
@@ -111,7 +111,7 @@ void CallNames::DropNames(uint64_t until) {
 void CallNames::EndTenancy(const FreedCode& freed) {
   objects_.Forget(freed.code);
   Name* name = codes_.Find(freed.code.value);
-  if (name == nullptr && codes_.size() >= kMaxFreed) {  // most of them are where code was once
+  if (name == nullptr && codes_.size() >= kMaxFreed) {  // most entries are addresses of freed code
     DropNames(freed.when);
   }
   if (name == nullptr) {
@@ -163,7 +163,7 @@ CalledName CallNames::Of(Kind kind, RemoteAddr code, uint64_t when) {
     if (!Look(kind, code, when)) {
       return OfFormer(kind, code, when);
     }
-    name = codes_.Find(code.value);  // others may have come
+    name = codes_.Find(code.value);  // the map may have changed
   }
   name->used = round_;
   if (kind == Kind::kCode) {
@@ -174,7 +174,7 @@ CalledName CallNames::Of(Kind kind, RemoteAddr code, uint64_t when) {
 
 CalledName CallNames::OfModule(RemoteAddr code, RemoteAddr self, uint64_t when) {
   CheckGeneration();
-  CalledName called = OfCode(code, when);  // which looks whether it is still the same
+  CalledName called = OfCode(code, when);  // checks that it is still the same
   Name* name = codes_.Find(code.value);
   if (name == nullptr || when < name->since) {
     return called;
@@ -201,7 +201,7 @@ CalledName CallNames::NameMember(const std::string& owner, RemoteAddr method) {
     return Intern(std::nullopt, "[C function that is gone]");
   }
   if (method.IsNull() && (owner == "function" || owner == "method")) {
-    return {FrameId(), kNoCall};  // it tells of itself
+    return {FrameId(), kNoCall};  // it reports itself
   }
   Frame frame;
   frame.function = owner + "." + *member;
@@ -216,7 +216,7 @@ CalledName CallNames::NameWrapper(FrameId wrapped) {
   return Intern(frame, "");
 }
 
-// A method of a class, or an instance that is called itself.
+// A method of a class, or an instance that is called.
 CalledName CallNames::OfMember(const CalledThing& called, uint64_t when) {
   const CalledName owner = Of(Kind::kType, called.owner, when);
   if (owner.is_marker) {
@@ -249,7 +249,7 @@ CalledName CallNames::OfCallable(const CalledThing& called, uint64_t when) {
   if (called.method.IsNull()) {
     return called.owner.IsNull() ? Of(Kind::kType, called.callable, when) : OfMember(called, when);
   }
-  // A C function is its PyMethodDef, which is static; the objects that carry it come and go.
+  // A C function is identified by its PyMethodDef, which is static; the objects that refer to it come and go.
   const std::pair key(uint64_t{0}, called.method.value);
   if (!called.owner.IsNull()) {
     const CalledName name = OfMember(called, when);
@@ -281,7 +281,7 @@ void CallNames::Exclude(RemoteAddr code) {
   }
 }
 
-// Those of the last round, all together.
+// Checks the names used in the last round, all together.
 void CallNames::CompareUsed() {
   objects_.Changed(used_, &changed_);
   for (const RemoteAddr code : used_) {
@@ -306,7 +306,7 @@ void CallNames::Revalidate() {
   }
   used_.clear();
   if (objects_.ModulesMoved() || !changed_.empty()) {
-    modules_.Clear();  // few
+    modules_.Clear();  // there are few
   }
 }
 

@@ -1,13 +1,14 @@
-// What a traced target's calls are called: from addresses of code objects and callables to functions of the
-// StackTable, each looked up in the target once; and whether a filter leaves them out.
+// The names of a traced target's calls: maps addresses of code objects and callables to functions of the StackTable,
+// each looked up in the target once, and says whether a filter leaves them out.
 //
-// One per traced process, shared by the replayers of its threads; one thread. An address may get a new tenant. Where
-// the target tells which code it frees and what that was called (WatchFreed), a name holds for the events between two
-// such moments, and one that was read too late, or when nothing was told any more, is not given; the same of classes
-// (both are "code" in the names here). Else, after each Revalidate (call it before a drain), every code object is
-// checked once before its name is given again, those of the last drain all together: code that takes the place of other
-// code within one drain is taken for it. Knows no CPython: CalledObjects does. What cannot be read any more is a
-// marker, not an error.
+// One per traced process, shared by the replayers of its threads; one thread. An address may get a new object. If the
+// target reports the code objects and classes that it frees, with their names (WatchFreed), a name is valid for the
+// events between two such moments. A name that was read too late, or after these reports ended, is not used. ("Code" in
+// names here includes classes.)
+//
+// Without such reports, each code object is checked once after each Revalidate (call it before a drain) before its name
+// is used again, those of the last drain all together. Code that replaces other code within one drain gets the wrong
+// name. Does not know CPython; CalledObjects does. What cannot be read any more becomes a marker, not an error.
 #pragma once
 
 #include <functional>
@@ -25,67 +26,67 @@
 
 namespace ptrace_prof {
 
-// Looks at the target.
+// Reads the target's objects.
 class CalledObjects {
  public:
   virtual ~CalledObjects() = default;
   virtual std::optional<Frame> Code(RemoteAddr code) = 0;
-  // A call of a code object that belongs to nn.Module, on this module.
+  // A call of a code object of nn.Module, on the module `self`.
   virtual std::optional<Frame> Module(RemoteAddr code, RemoteAddr self) = 0;
-  // Since it was last asked: are modules called otherwise than Module said?
+  // Whether names given by Module have changed since the last call.
   virtual bool ModulesMoved() { return false; }
   // A function of a module, by its PyMethodDef.
   virtual std::optional<Frame> Callable(RemoteAddr callable, RemoteAddr method) = 0;
-  // A class; and a method alone, by its PyMethodDef.
+  // Type: the name of a class. Method: the name of a method alone, by its PyMethodDef.
   virtual std::optional<Frame> Type(RemoteAddr /*type*/) { return std::nullopt; }
   virtual std::optional<std::string> Method(RemoteAddr /*method*/) { return std::nullopt; }
-  // Appends those whose tenant is not the one that Code described.
+  // Appends the addresses that no longer hold the object that Code described.
   virtual void Changed(const std::vector<RemoteAddr>& codes, std::vector<RemoteAddr>* changed) = 0;
-  // Another one may be there now.
+  // Another object may be there now.
   virtual void Forget(RemoteAddr /*code*/) {}
   virtual void ForgetAll() {}
-  // By what was told of it.
+  // The name from the target's report.
   virtual std::optional<Frame> Freed(const FreedCode& /*freed*/) { return std::nullopt; }
 };
 
-// What a C_CALL says of what is called; see PP_TAG_CODE and PP_TAG_SELF.
+// What a C_CALL says about the called object; see PP_TAG_CODE and PP_TAG_SELF.
 struct CalledThing {
   RemoteAddr callable;
-  RemoteAddr method;  // null: it is no C function, but a class or an instance
-  RemoteAddr owner;   // null: none, or it has been told before; without `method`, of a class
+  RemoteAddr method;  // null: not a C function, but a class or an instance
+  RemoteAddr owner;   // null: none, or reported before; without `method`: class of the instance
 };
 
 struct CalledName {
   FrameId function;
   LeftOutBy left_out = kShown;
-  bool is_marker = false;  // instead of a name, which cannot be had
+  bool is_marker = false;  // stands for a name that is not available
 };
 
 class CallNames {
  public:
   using OnLeftOut = std::function<void(RemoteAddr code, LeftOutBy by)>;
 
-  // All must outlive it; the StackTable may be cleared. Without a filter, everything is shown. `left_out` hears of each
-  // code object whose calls are not, as it gets its name, and again for code that is made anew.
+  // All arguments must outlive it; the StackTable may be cleared. Without a filter everything is shown. `left_out` is
+  // called for each code object that is left out when it gets its name, and again if the code object is created anew.
   CallNames(StackTable& stacks, CalledObjects& objects, CallFilter* filter = nullptr, OnLeftOut left_out = {})
       : stacks_(stacks), objects_(objects), filter_(filter), left_out_(std::move(left_out)) {}
 
-  // Before the first name is given. It must outlive this, or the target tells nothing.
+  // Call before the first name is requested. `freed` must outlive this object, unless the target reports nothing.
   void WatchFreed(FreedCodeReader& freed) { freed_ = freed.is_told() ? &freed : nullptr; }
 
-  // `when`: of the event, in the target's ticks.
+  // `when`: time of the event, in the target's ticks.
   CalledName OfCode(RemoteAddr code, uint64_t when);
   CalledName OfModule(RemoteAddr code, RemoteAddr self, uint64_t when);
   CalledName OfCallable(const CalledThing& called, uint64_t when);
 
-  // A call that is not shown.
+  // Counts a call that is not shown.
   void CountLeftOut(LeftOutBy by) {
     if (filter_ != nullptr) {
       filter_->CountCall(by);
     }
   }
 
-  // Functions that do not tell of their calls any more: some of their events come nevertheless and mean nothing.
+  // Functions whose events were switched off. Some of their events still come and are ignored.
   void Exclude(RemoteAddr code);
   bool IsExcluded(RemoteAddr code) const {
     const bool* excluded = excluded_.size() == 0 ? nullptr : excluded_.Find(code.value);
@@ -93,7 +94,7 @@ class CallNames {
   }
 
   void Revalidate();
-  // What was freed until now; often enough, or some of it is not known any more.
+  // Reads what was freed until now. Call it often enough, or some reports are lost.
   void TakeFreed();
 
  private:
@@ -105,9 +106,9 @@ class CallNames {
   };
   struct Name {
     CalledName name;
-    uint32_t checked = 0;  // in which round its tenant was last seen to be the same; 0: it is to be looked up again
-    uint32_t used = 0;     // the last round that asked for it
-    uint64_t since = 0;    // events before that are about a former tenant
+    uint32_t checked = 0;  // round of the last check of its object; 0: look it up again
+    uint32_t used = 0;     // round of the last use
+    uint64_t since = 0;    // earlier events belong to a former object
     bool has_modules = false;
   };
   enum class Kind : uint8_t { kCode, kType };
@@ -141,7 +142,7 @@ class CallNames {
   FlatMap<uint64_t, bool, AddressHash> excluded_;
   uint32_t round_ = 1;
   FreedCodeReader* freed_ = nullptr;
-  uint64_t sure_since_ = 0;          // ticks; some of what was freed before is not known
+  uint64_t sure_since_ = 0;          // ticks; frees before that may be unknown
   std::vector<FreedCode> taken_;     // scratch
   std::vector<RemoteAddr> used_;     // in this round
   std::vector<RemoteAddr> asked_;    // scratch

@@ -5,9 +5,9 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kMaxDepth = size_t{1} << 20;      // of one thread
+constexpr size_t kMaxDepth = size_t{1} << 20;      // per thread
 constexpr size_t kMaxOpenCalls = size_t{4} << 20;  // of all threads of a process
-constexpr size_t kMaxSearch = 1024;                // calls looked at for one that an end may fit
+constexpr size_t kMaxSearch = 1024;                // open calls that are compared with an end
 
 CallExit ExitOf(uint32_t tag) {
   return tag == PP_TAG_YIELD                             ? CallExit::kYield
@@ -46,7 +46,7 @@ void CallReplayer::Start(const ThreadSnapshot& snapshot) {
   if (IsBegin(snapshot.unarmed_tag)) {
     top_may_tell_ = snapshot.unarmed_pending;
   } else if (IsEnd(snapshot.unarmed_tag) && !snapshot.unarmed_pending) {
-    ++context_.counts.reconciled;  // it was on its way out, and has said so already
+    ++context_.counts.reconciled;  // its end was reported before the stop
     Pop(ExitOf(snapshot.unarmed_tag), last_);
     is_first_ = false;
   }
@@ -82,14 +82,14 @@ size_t CallReplayer::BeginExtended(const pp_record& head, std::span<const pp_rec
   return TakeExtended(next);
 }
 
-// How many of these records are payload.
+// Returns how many of these records are payload.
 size_t CallReplayer::TakeExtended(std::span<const pp_record> next) {
   if (!extended_.is_open()) {
     return 0;
   }
   const size_t taken = extended_.Take(next);
   if (!extended_.is_open()) {
-    ++context_.counts.unknown;  // there is no kind as yet
+    ++context_.counts.unknown;  // no kinds are defined yet
   }
   return taken;
 }
@@ -99,7 +99,7 @@ Nanos CallReplayer::At(uint64_t when_tag) {
   return last_;
 }
 
-// Carries out the record that was waiting for what the ones after it say of it.
+// Processes the pending record, now that the fields after it are complete.
 void CallReplayer::Settle() {
   const auto tag = PP_TAG(pending_.when_tag);
   if (tag == PP_TAG_NONE) {
@@ -140,7 +140,7 @@ void CallReplayer::Settle() {
 void CallReplayer::SettleBegin(uint32_t tag, Nanos when) {
   ++context_.counts.events;
   if (tag == PP_TAG_THROW && context_.names.IsExcluded(RemoteAddr(pending_.value))) {
-    ++context_.counts.ends_of_excluded;  // its end is not told of, or means nothing
+    ++context_.counts.ends_of_excluded;  // its end is not reported, or is to be ignored
     return;
   }
   const bool is_first = is_first_;
@@ -164,7 +164,7 @@ RemoteAddr CallReplayer::FrameOfFirst() const {
   return pending_.frame != 0 ? RemoteAddr(pending_.frame) : first_frame_;
 }
 
-// Does this first event only tell of the frame that the snapshot found on top?
+// Whether this first event belongs to the frame that the snapshot found on top.
 bool CallReplayer::Adopt(uint32_t tag) {
   if (stack_.empty() || overflow_ > 0) {
     return false;
@@ -172,7 +172,7 @@ bool CallReplayer::Adopt(uint32_t tag) {
   Call& top = stack_.back();
   const RemoteAddr begun = FrameOfFirst();
   const bool frames_known = !begun.IsNull() && top.address != 0;
-  // A frame that runs cannot begin to run again.
+  // A running frame cannot begin again.
   const bool is_top = frames_known ? begun.value == top.address : top_may_tell_;
   if (!is_top || top.identity != pending_.value) {
     return false;
@@ -203,7 +203,7 @@ void CallReplayer::SettleEnd(uint32_t tag, Nanos when) {
     Pop(CallExit::kReturn, when);
     return;
   }
-  // Such a one's begin was not told, unless it is the innermost open call.
+  // The begin of an excluded function was not reported, unless it is the innermost open call.
   const bool is_top = !stack_.empty() && stack_.back().identity == code;
   if (!is_top && context_.names.IsExcluded(RemoteAddr(code))) {
     ++context_.counts.ends_of_excluded;
@@ -212,7 +212,7 @@ void CallReplayer::SettleEnd(uint32_t tag, Nanos when) {
   }
 }
 
-// A first end that is about a frame below the snapshot's top, which had said before that it ends.
+// A first end may belong to a frame below the snapshot's top, if the top had reported its end before.
 void CallReplayer::DropReturned(Nanos when) {
   if (stack_.size() < 2 || overflow_ > 0) {
     return;
@@ -227,7 +227,7 @@ void CallReplayer::DropReturned(Nanos when) {
   }
 }
 
-// Where that is one of the snapshot's.
+// Ends the snapshot's frames above `frame`, if that is one of them.
 void CallReplayer::DropAbove(RemoteAddr frame, Nanos when) {
   const size_t lowest = stack_.size() - std::min(stack_.size(), kMaxSearch);
   for (size_t i = stack_.size(); i-- > lowest;) {
@@ -256,7 +256,7 @@ void CallReplayer::BeginC(Nanos when) {
   PushNamed({.identity = pending_.value, .kind = Kind::kC, .c_call_known = true}, name, CallEntry::kCall, when);
 }
 
-// The record may name the caller: a call that is left out may have ended without a word.
+// The record may name the caller, because a call that is left out may have ended unreported.
 LeftOutBy CallReplayer::LeftOutWithCaller() {
   const Call* top = stack_.empty() ? nullptr : &stack_.back();
   if (pending_.caller == 0) {
@@ -299,7 +299,7 @@ void CallReplayer::BeginGap(Nanos when) {
   is_first_ = is_first_ && gap_events_ == 0;
 }
 
-// `lowest` and `net`: how deep the stack was at its lowest in the gap and at its end, against the gap's beginning.
+// `net` and `lowest`: depth at the end of the gap and at its lowest, relative to the gap's beginning.
 void CallReplayer::EndGap(Nanos when, int32_t net, int32_t lowest) {
   JudgeGap(when);
   lowest = std::min(lowest, 0);
@@ -331,7 +331,7 @@ void CallReplayer::ShowGap(Nanos when) {
   ForgetStacks();
 }
 
-// Calls that began in the gap and are still open: their ends will come.
+// Adds calls that began in the gap and are still open. Their ends will come.
 void CallReplayer::AddUnknown(uint64_t calls) {
   calls = std::min(calls, gap_events_);
   for (; calls > 0 && stack_.size() < kMaxDepth && context_.open_calls < kMaxOpenCalls && overflow_ == 0; --calls) {
@@ -394,7 +394,7 @@ void CallReplayer::Pop(CallExit exit, Nanos when) {
   }
 }
 
-// Ends the innermost call of that identity, and those above it first. False: there is none.
+// Ends the innermost call with that identity, after those above it. False: there is none.
 bool CallReplayer::PopTo(uint64_t identity, Kind kind, CallExit exit, Nanos when) {
   const size_t lowest = stack_.size() - std::min(stack_.size(), kMaxSearch);
   for (size_t i = stack_.size(); i-- > lowest;) {

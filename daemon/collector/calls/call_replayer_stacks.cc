@@ -1,4 +1,4 @@
-// CallReplayer, of threads that have several stacks.
+// The part of CallReplayer for threads with several stacks.
 #include <algorithm>
 #include <utility>
 
@@ -24,7 +24,7 @@ bool CallReplayer::HasOpen(RemoteAddr code) const {
          std::ranges::any_of(parked_, [&](const auto& one) { return std::ranges::any_of(one.second, is_it); });
 }
 
-// Told of the same stack, too, where the target does not know that the collector knows.
+// Also reported without a change of the stack, because the target does not know what the collector knows.
 void CallReplayer::SettleSwitch(Nanos when) {
   constexpr uint64_t kIsNew = 1;
   const bool is_new = (pending_.value & kIsNew) != 0;
@@ -46,7 +46,7 @@ void CallReplayer::SettleSwitch(Nanos when) {
   below_.clear();
 }
 
-// The stack that is left is put aside, unless what is in it is not known any more.
+// Puts the old stack aside, unless its content is uncertain.
 void CallReplayer::Park(Nanos when) {
   for (size_t i = stack_.size(); i-- > 0;) {
     if (stack_[i].shown) {
@@ -69,7 +69,7 @@ void CallReplayer::TakeUp(uint64_t root, bool is_new, Nanos when) {
     stack_ = std::move(found->second);
     parked_.erase(found);
   }
-  if (is_new) {  // at an address that another one had
+  if (is_new) {  // reuses the address of another one
     context_.open_calls -= stack_.size();
     stack_.clear();
     context_.generators.Begin(RemoteAddr(root));
@@ -81,7 +81,7 @@ void CallReplayer::TakeUp(uint64_t root, bool is_new, Nanos when) {
   }
 }
 
-// What is in the stack as it was told, innermost first: of functions in C nothing is.
+// Adjusts the stack to the reported frames, innermost first, which have no C functions.
 void CallReplayer::Resync(CallEntry entry, Nanos when) {
   size_t same = 0;
   size_t told = below_.size();
@@ -96,7 +96,7 @@ void CallReplayer::Resync(CallEntry entry, Nanos when) {
     same = i + 1;
   }
   if (told == 0 && same + 1 == stack_.size() && stack_.back().kind == Kind::kC) {
-    ++same;  // it may be in that
+    ++same;  // it may be in that C function
   }
   while (stack_.size() > same) {
     Pop(CallExit::kLost, when);
@@ -109,7 +109,7 @@ void CallReplayer::Resync(CallEntry entry, Nanos when) {
   }
 }
 
-// Events were lost, and switches maybe among them: what is in a stack is told again.
+// Events were lost, perhaps switches too: the frames of a stack will be reported again.
 void CallReplayer::ForgetStacks() {
   below_.clear();
   if (gap_events_ == 0) {
@@ -119,7 +119,7 @@ void CallReplayer::ForgetStacks() {
   is_doubtful_ = follows_;
 }
 
-// The outermost slice of a stack says which one it is, unless it is a generator's. Of that which is innermost now.
+// The outermost slice of a stack identifies it, unless it is a generator's. Returns the id of the innermost call.
 GeneratorId CallReplayer::NameStack() {
   const auto first = std::ranges::find_if(stack_, &Call::shown);
   if (first != stack_.end() && first->generator.value == 0) {
@@ -128,7 +128,7 @@ GeneratorId CallReplayer::NameStack() {
   return stack_.back().generator;
 }
 
-// The next one, which C code calls, is at another place.
+// The next stack that C code calls has another address.
 void CallReplayer::EndStack() {
   if (has_switched_) {
     context_.generators.End(RemoteAddr(root_));

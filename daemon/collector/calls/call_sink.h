@@ -1,6 +1,6 @@
-// Where a thread's calls go: what CallReplayer tells, and whoever stands between it and the trace tells on.
+// The receiver of a thread's calls, which CallReplayer reports. Filters may stand between it and the trace.
 //
-// Strictly nested, in the order of time. Owned by the collector's drain loop; one per traced thread; one thread.
+// Strictly nested, ordered by time. Owned by the collector's drain loop; one per traced thread; one thread.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ class CallSink {
  public:
   virtual ~CallSink() = default;
   virtual void Begin(Nanos when, FrameId function, CallEntry entry, GeneratorId generator) = 0;
-  virtual void End(Nanos when, CallExit exit) = 0;  // of the innermost open one
-  // Within the innermost open one. No events: none was lost, the thread waited for room.
+  virtual void End(Nanos when, CallExit exit) = 0;  // of the innermost open call
+  // Within the innermost open call. `events` 0: nothing was lost, the thread waited for room.
   virtual void Lost(Nanos from, Nanos to, uint64_t events) = 0;
   // The call that just ended was one of the step function (CallContext).
   virtual void StepEnded(Nanos /*when*/) {}
 };
 
-// Tells everything on to another one, which must outlive it. What stands in between overrides what it is about.
+// Passes everything on to another sink, which must outlive it. Filters override what they need.
 class PassingSink : public CallSink {
  public:
   explicit PassingSink(CallSink& next) : next_(next) {}

@@ -1,12 +1,11 @@
-// The window of a trace of calls: when it ends, and what people are told about it.
+// The window of a trace of calls: when it ends, and the messages about it.
 //
 //   TellBefore ──► Begin ──IsOver…──► TellAfter
 //
-// It ends by its duration, by the steps that were asked for (StepMarker), or at the first loss where that was asked
-// for; without a duration after kTaxedWindow where tracing slows down every bytecode. Where steps were asked for and
-// none is seen for kStepPatience (or half the duration, as nothing is recorded until then), it goes on by time.
-// The capture ends it in all other ways. Pure decisions: knows neither target nor trace. Owned by the capture; one
-// thread.
+// It ends by its duration, after the requested steps (StepMarker), or at the first loss if that was requested. Without
+// a duration it ends after kTaxedWindow if tracing slows down every bytecode. If steps were requested and none is seen
+// for kStepPatience (or half the duration, as nothing is recorded until then), it goes on by time. The capture handles
+// all other ends. Pure decisions: knows neither target nor trace. Owned by the capture; one thread.
 #pragma once
 
 #include <functional>
@@ -19,7 +18,7 @@
 
 namespace ptrace_prof {
 
-// What was there meanwhile and is in no trace of a process's calls.
+// What existed meanwhile but is not in the trace of calls.
 struct LeftAside {
   uint64_t children = 0;
   uint64_t interpreters = 0;
@@ -34,11 +33,11 @@ class CallWindow {
   // Request and marker must outlive it.
   CallWindow(const CaptureTask& request, const PythonVersion& version, StepMarker& steps, Tell tell);
 
-  bool TellBefore() const;  // is there something to tell?
+  bool TellBefore() const;  // returns whether there was a message
   void Begin(Nanos when) { begin_ = when; }
-  // `lost`: events, until now.
+  // `lost`: events lost so far.
   bool IsOver(Nanos now, uint64_t lost);
-  // `now`: when it ended; `children`: that were not traced.
+  // `now`: when the window ended; `aside.children`: children that were not traced.
   void TellAfter(Nanos now, const LeftAside& aside) const;
 
  private:
@@ -54,7 +53,7 @@ class CallWindow {
   const Tell tell_;
   Nanos begin_;
   bool gave_up_ = false;
-  Nanos waited_;  // for the steps that should have ended it, until we gave up
+  Nanos waited_;  // time spent waiting for steps before giving up
   uint64_t lost_at_end_ = 0;
 };
 

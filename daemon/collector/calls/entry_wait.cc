@@ -28,15 +28,16 @@ bool EntryWait::Look(Nanos now) {
   return !error_.has_value();
 }
 
-// Of several that run, the one by whom we could come in. Up to CPython 3.11 a thread that goes on in a subinterpreter
-// keeps the GIL, which then names its state in the main one: it runs where it has frames and was entered last.
+// If several threads run, the one through which we could enter. Up to CPython 3.11 a thread that goes on in a
+// subinterpreter keeps the GIL, which still names its state in the main one. Such a thread runs in the newest
+// interpreter in which it has frames.
 EntryWait::Runner EntryWait::WhoRuns() {
   Runner found = Runner::kNobody;
   std::vector<InterpreterEntry> interpreters;
   if (ReadInterpreters(memory_, python_.layout, python_.runtime, &interpreters) != ReadStatus::kOk) {
     return found;
   }
-  std::vector<uint64_t> in_subinterpreters;  // threads, newest interpreter first: the main one comes last
+  std::vector<uint64_t> in_subinterpreters;  // threads; the newest interpreter comes first, the main one last
   for (const InterpreterEntry& one : interpreters) {
     uint64_t holder = 0;
     int32_t locked = 0;
@@ -58,7 +59,7 @@ EntryWait::Runner EntryWait::WhoRuns() {
     }
     const auto its = std::ranges::find(threads, RemoteAddr(holder), &ThreadEntry::state);
     if (its == threads.end()) {
-      continue;  // that of another interpreter, where they share a GIL
+      continue;  // a thread of another interpreter, if they share a GIL
     }
     if (std::ranges::find(in_subinterpreters, its->ident) != in_subinterpreters.end()) {
       return Runner::kSubinterpreter;

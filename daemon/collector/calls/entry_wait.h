@@ -1,9 +1,9 @@
-// Why a target does not let a tracer in, while it is waited for: what is there to be waited for, and until when.
+// Decides how long to wait for a target that does not let a tracer in, and finds out why.
 //
-// A tracer comes in where the main interpreter runs Python. Looks at who holds which GIL, without a stop: if for
-// kPatience it is only ever a thread of a subinterpreter, nobody of the main one will come; nor up to CPython 3.11,
-// where its main thread waits and another one runs a loop in which no Python function is called. A duration of
-// kPatience and more counts from the request; a shorter one from when we are in, which may take kPatience. Owned by the
+// A tracer enters when the main interpreter runs Python. Looks at the holders of the GILs, without a stop. If for
+// kPatience only threads of a subinterpreter hold one, none of the main interpreter will come. Up to CPython 3.11 the
+// same holds if the main thread waits and another one runs a loop without calls of Python functions. A duration of
+// kPatience or more counts from the request, a shorter one from the entry, which may take kPatience. Owned by the
 // capture; one thread.
 #pragma once
 
@@ -22,10 +22,10 @@ class EntryWait {
  public:
   static constexpr Nanos kPatience = Nanos::FromSeconds(2);
 
-  // All must outlive it. `asked_at`: when the capture was asked for.
+  // All must outlive it. `asked_at`: time of the request.
   EntryWait(const CaptureTask& request, RemoteMemory& memory, const PythonProcess& python, Nanos asked_at);
 
-  // Call every few milliseconds while nobody lets us in. False: it makes no sense to wait on, see error().
+  // Call every few milliseconds until the tracer is in. False: waiting on is useless, see error().
   bool Look(Nanos now);
   const std::optional<Error>& error() const { return error_; }
 

@@ -1,9 +1,9 @@
-// An extended record of a traced thread (attach/abi/record.h), put together out of the pieces in which a ring is read.
+// An extended record of a traced thread (attach/abi/record.h), assembled from the pieces in which a ring is read.
 //
 //   nothing ◄──Drop── open ◄──Begin── nothing        open ──Take, of all its units──► whole ──Begin──► open
 //
-// Its bytes are the target's: no length makes it take more than PP_MAX_UNITS records for payload. One per thread of the
-// target, owned by its CallReplayer; one thread.
+// Its bytes come from the target: whatever its length says, at most PP_MAX_UNITS records are taken as payload. One per
+// thread of the target, owned by its CallReplayer; one thread.
 #pragma once
 
 #include <algorithm>
@@ -19,14 +19,14 @@ namespace ptrace_prof {
 
 class ExtendedRecord {
  public:
-  // `head` has PP_TAG_EXTENDED. False: no such record can be, and it is not open.
+  // `head` has PP_TAG_EXTENDED. False: the record is invalid and not open.
   bool Begin(const pp_record& head) {
     head_ = head;
     taken_ = 0;
     is_open_ = PP_EXTENDED_UNITS(head.value) <= PP_MAX_UNITS;
     return is_open_;
   }
-  // Takes what is missing out of the records that follow; how many. Precondition: it is open.
+  // Takes missing units from the records that follow; returns their number. Precondition: it is open.
   size_t Take(std::span<const pp_record> next) {
     const size_t count = std::min<size_t>(PP_EXTENDED_UNITS(head_.value) - taken_, next.size());
     if (count > 0) {
@@ -36,7 +36,7 @@ class ExtendedRecord {
     is_open_ = taken_ < PP_EXTENDED_UNITS(head_.value);
     return count;
   }
-  // No more of it will come. Whether something was missing.
+  // Ends the record. True: some of it was missing.
   bool Drop() {
     const bool was_open = is_open_;
     is_open_ = false;

@@ -1,5 +1,5 @@
-// Tells the generators and coroutines of a process apart: an id for each, from the first time that its frame is seen
-// until it is done. The address of a frame alone will not do, because the next generator may get it.
+// Gives each generator and coroutine of a process an id, from the first time that its frame is seen until it ends. The
+// frame's address is not enough, because the next generator may reuse it.
 //
 // One per traced process, shared by its replayers, because a generator may be resumed on another thread. One thread.
 #pragma once
@@ -14,12 +14,12 @@ namespace ptrace_prof {
 
 class GeneratorIds {
  public:
-  // A new one begins in this frame.
+  // A new generator begins in this frame.
   GeneratorId Begin(RemoteAddr frame) {
     MakeRoom();
     return ids_[frame] = GeneratorId(++last_);
   }
-  // The one in this frame; it may have begun before anybody looked.
+  // The generator in this frame; it may have begun before the recording.
   GeneratorId Of(RemoteAddr frame) {
     MakeRoom();
     GeneratorId& id = ids_[frame];
@@ -33,8 +33,8 @@ class GeneratorIds {
  private:
   static constexpr size_t kMaxGenerators = size_t{1} << 20;
 
-  // Generators that are dropped half-way say nothing. When too many seem to be alive, all are forgotten: those that
-  // still are get a new id.
+  // Generators that are dropped half-way report nothing. When too many seem to be alive, all are forgotten, and live
+  // ones get a new id.
   void MakeRoom() {
     if (ids_.size() >= kMaxGenerators) {
       ids_.clear();

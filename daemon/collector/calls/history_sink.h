@@ -1,8 +1,8 @@
-// Notes where a thread stands as its calls begin and end, on their way into the trace: of all calls that are replayed,
-// whatever is left out of the trace behind it.
+// Records the stack of a thread as its calls begin and end, for all replayed calls, also those that later filters leave
+// out.
 //
-// Between CallReplayer and the sink that it passes everything on to; without a history it only does that. One per
-// traced thread; one thread.
+// Stands between CallReplayer and the next sink, to which it passes everything on; without a history it does nothing
+// else. One per traced thread; one thread.
 #pragma once
 
 #include "daemon/collector/calls/call_sink.h"

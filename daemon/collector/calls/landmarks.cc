@@ -5,7 +5,8 @@
 namespace ptrace_prof {
 namespace {
 
-// By what the function is called, with and without a qualified name (before 3.11 there is none), and where its file is.
+// Matches the function's name, with and without qualified names (before 3.11 there are none), and the end of the path
+// of its file.
 struct Row {
   std::string_view function;
   std::string_view file_end;

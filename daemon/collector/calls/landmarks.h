@@ -1,8 +1,8 @@
-// Code objects of a traced target that mean more than themselves: where nn.Modules are called, where an optimizer
-// takes its step.
+// Recognizes code objects of a traced target with a special meaning: the calls of nn.Modules and the steps of an
+// optimizer.
 //
-// Stands between CallNames and the CalledObjects that it asks, and looks at every code object as it gets its name: that
-// is once for each, and before its first call is replayed. One per traced process; one thread.
+// Stands between CallNames and its CalledObjects, and sees every code object when it gets its name, once each and
+// before its first call is replayed. One per traced process; one thread.
 #pragma once
 
 #include <functional>
@@ -13,13 +13,13 @@ namespace ptrace_prof {
 
 enum class Landmark : uint8_t {
   kModuleCall,       // its first local is the nn.Module
-  kInnerModuleCall,  // the same, unless one of the above called it (module_call.h)
+  kInnerModuleCall,  // the same, unless a kModuleCall called it (module_call.h)
   kOptimizerStep,    // its return ends a step of the job
 };
 
 class Landmarks final : public CalledObjects {
  public:
-  // `found` may be called again for code that is made anew.
+  // `found` may be called again if a code object is created anew.
   Landmarks(CalledObjects& objects, std::function<void(Landmark, RemoteAddr code)> found)
       : objects_(objects), found_(std::move(found)) {}
 

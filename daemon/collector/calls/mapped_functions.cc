@@ -14,7 +14,7 @@ RemoteAddr FindInMapped(const std::vector<MemoryRegion>& regions, RemoteMemory& 
     }
     const Result<ElfImage> elf = ElfImage::FromMemory(memory, region.start);
     const auto found = elf.has_value() ? elf.value().FindSymbol(symbol) : std::nullopt;
-    if (found && found->value != 0) {  // else it is only asked for there
+    if (found && found->value != 0) {  // zero: only an undefined reference
       return elf.value().Address(found->value);
     }
   }

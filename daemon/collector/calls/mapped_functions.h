@@ -1,5 +1,4 @@
-// Functions of the libraries that a process has mapped, by their names. Reads the target without stopping it;
-// stateless.
+// Finds functions by name in the libraries that a process has mapped. Reads the target without stopping it; stateless.
 #pragma once
 
 #include <string_view>
@@ -11,10 +10,10 @@
 
 namespace ptrace_prof {
 
-// Of an image with such a part in its path in maps; null: there is none.
+// In images whose path in maps contains `path_part`; null: not found.
 RemoteAddr FindInMapped(const std::vector<MemoryRegion>& regions, RemoteMemory& memory, std::string_view path_part,
                         std::string_view symbol);
-// Of libc, or of the libraries that were apart from it before glibc 2.34.
+// In libc, or in the libraries that were separate before glibc 2.34.
 RemoteAddr FindInLibc(const std::vector<MemoryRegion>& regions, RemoteMemory& memory, std::string_view symbol);
 
 }  // namespace ptrace_prof

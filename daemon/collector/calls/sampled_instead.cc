@@ -8,7 +8,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr char kNoSteps[] = "without calls there are no steps: it goes by time";
-constexpr size_t kMaxReason = kMaxSentence / 5;  // characters, of which each may take four bytes
+constexpr size_t kMaxReason = kMaxSentence / 5;  // characters, of up to four bytes each
 
 std::string SentenceOf(const Error& refusal) {
   const std::string text = CleanText(refusal.message);

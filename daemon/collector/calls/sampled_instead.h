@@ -1,4 +1,4 @@
-// What is asked for where the calls of a process cannot be traced, and the sentence that says why not. Thread-safe: no
+// Makes the request for sampling a process whose calls cannot be traced, with the reason as a sentence. Thread-safe: no
 // state.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace ptrace_prof {
 
-// `sampled_because` is empty only where there is nothing to be said.
+// `sampled_because` of the result is empty only if there is nothing to say.
 CaptureTask AsSamples(const CaptureTask& request, const Error& refusal);
 
 }  // namespace ptrace_prof

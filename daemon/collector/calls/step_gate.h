@@ -1,10 +1,9 @@
-// Lets the calls of one thread through while steps are to be recorded: between CallReplayer and the sink that it
-// otherwise would have.
+// Passes the calls of one thread while steps are recorded. It stands between CallReplayer and its sink.
 //
-// When the recording goes off, what is open is cut; when it goes on, what runs already begins anew as such. So every
-// recorded stretch is whole and nests by itself. Told of the turns by the process's StepMarker, which another thread's
-// steps may drive: turns are obeyed by their time, so feed the thread that takes the steps first. One per thread; one
-// thread.
+// When recording turns off, open calls are cut; when it turns on, calls that already run begin again as such. So every
+// recorded stretch is complete and nests by itself. The turns come from the process's StepMarker, which another
+// thread's steps may drive. They are applied by their time, so feed the thread that takes the steps first. One per
+// thread; one thread.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +32,7 @@ class StepGate final : public PassingSink {
     }
     Pass(exit != CallExit::kCut, [&] { next_.End(when, exit); });
   }
-  // Of a gap that a turn falls into, what is before the turn or what is after it is shown.
+  // If a turn falls into a gap, only the part before the first turn is shown, and only if it was recorded.
   void Lost(Nanos from, Nanos to, uint64_t events) override {
     CatchUp(from);
     if (is_on_) {
@@ -74,7 +73,7 @@ class StepGate final : public PassingSink {
   }
   void Obey(const StepMarker::Turn& turn) {
     is_on_ = turn.is_on;
-    last_ = std::max(last_, turn.when);  // a turn may come to be known too late
+    last_ = std::max(last_, turn.when);  // a turn may become known too late
     if (is_on_) {
       for (const Open& call : open_) {
         next_.Begin(last_, call.function, CallEntry::kRunning, call.generator);
@@ -88,7 +87,7 @@ class StepGate final : public PassingSink {
 
   const StepMarker& steps_;
   bool is_on_;
-  size_t obeyed_ = 0;  // turns
+  size_t obeyed_ = 0;  // number of turns applied
   Nanos last_;
   std::vector<Open> open_;  // root first
   uint64_t left_out_ = 0;

@@ -5,7 +5,7 @@
 namespace ptrace_prof {
 namespace {
 
-// A target may end as many steps as it likes; nobody looks at that many.
+// Bounds: a target may end any number of steps.
 constexpr size_t kMaxTurns = size_t{1} << 20;
 constexpr size_t kMaxStretches = size_t{1} << 16;
 

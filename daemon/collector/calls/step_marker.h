@@ -1,12 +1,11 @@
-// Counts the steps of a training job and says which are recorded: told of each step's end, it knows the next one's
-// number, what the plan has to do, and when the recording goes on and off.
+// Counts the steps of a training job and decides which are recorded: at each step's end it gives the number of the next
+// one, the duties of the plan, and the times at which recording turns on and off.
 //
 //   off ──first end: step 0──► by the plan, step by step ──► over
 //    └──GiveUp──► on, whatever a schedule says; so many steps still end it
 //
-// The first end that is seen begins step 0: what ran before it was no whole step. Without a plan every step is
-// recorded, and so is what comes before the first. Owned by whoever traces the process in which the steps end; one
-// thread.
+// The first end that is seen begins step 0, because what ran before was no whole step. Without a plan everything is
+// recorded, also before the first step. Owned by the tracer of the process in which the steps end; one thread.
 #pragma once
 
 #include <cstdint>
@@ -21,34 +20,34 @@ namespace ptrace_prof {
 
 class StepMarker {
  public:
-  // From `when` on the recording is on, or off.
+  // From `when` on recording is on or off.
   struct Turn {
     Nanos when;
     bool is_on = false;
   };
-  // Whole steps that were recorded one after the other.
+  // Consecutive whole steps that were recorded.
   struct Stretch {
     uint64_t first = 0;
     uint64_t last = 0;
   };
 
-  // `asked`: so many whole steps and nothing else, or those of a schedule; neither: all.
+  // `asked`: a number of whole steps and nothing else, or the steps of a schedule; neither: all.
   explicit StepMarker(const v1::TraceOptions& asked = {});
 
-  // A step has ended, the next one begins. What there is to do now, in order.
+  // A step has ended and the next one begins. Returns the duties, in order.
   std::span<const StepDuty> OnStepEnd(Nanos when);
-  // No steps come: what the plan would leave out is recorded from now on.
+  // No steps come: from now on everything is recorded.
   void GiveUp(Nanos when);
 
   bool has_plan() const { return has_plan_; }
   bool is_on_at_first() const { return is_on_at_first_; }
-  std::span<const Turn> turns() const { return turns_; }  // in order of time; they only grow
+  std::span<const Turn> turns() const { return turns_; }  // ordered by time; only appended to
 
-  // The step that runs; none before the first end.
+  // The running step; nullopt before the first end.
   std::optional<uint64_t> step() const { return step_; }
   StepAction action() const { return action_; }
   bool is_recording() const { return action_ == StepAction::kRecord || action_ == StepAction::kRecordAndSave; }
-  // Whatever comes, nothing more is recorded.
+  // Nothing more will be recorded.
   bool is_over() const { return is_over_; }
   uint64_t recorded_steps() const { return recorded_; }
   std::span<const Stretch> stretches() const { return stretches_; }

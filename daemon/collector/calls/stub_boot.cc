@@ -26,14 +26,14 @@ namespace {
 constexpr std::string_view kFunctions[] = {PP_FOR_EACH_FUNCTION(PP_FUNCTION_NAME)};
 #undef PP_FUNCTION_NAME
 
-// The same function under another name, where the first one is missing.
+// Another name of the same function, if the first one is missing.
 struct Alias {
   pp_function function;
   std::string_view name;
 };
 constexpr Alias kAliases[] = {{PP_FN_PyThreadState_GetUnchecked, "_PyThreadState_UncheckedGet"}};
 
-// Structures that are the same in all versions that we support, as offsets behind the head of an object.
+// Offsets after the head of an object, the same in all supported versions.
 constexpr uint32_t kMethodDefBehindHead = 0;          // PyCFunctionObject: m_ml
 constexpr uint32_t kMethodFunctionBehindHead = 0;     // PyMethodObject: im_func
 constexpr uint32_t kDescriptorMethodBehindHead = 24;  // PyMethodDescrObject: d_type, d_name, d_qualname, d_method
@@ -107,7 +107,7 @@ Result<void> SetFunctions(Pid pid, RemoteMemory& memory, const PythonProcess& pr
   return {};
 }
 
-// For a main thread that waits, in versions in which only that one looks at the queue.
+// For a main thread that waits, in versions in which only the main thread runs the queue.
 Result<std::optional<FrameHook>> DescribeFrameHook(Pid pid, RemoteMemory& memory, const PythonProcess& process,
                                                    const PendingCalls& pending) {
   const auto& evaluator = FactsOf(process.layout.version).evaluator;
@@ -123,7 +123,7 @@ Result<std::optional<FrameHook>> DescribeFrameHook(Pid pid, RemoteMemory& memory
   return std::optional(std::move(hook));
 }
 
-// For a job that has signal handlers, which may raise while a text runs.
+// For a job with signal handlers, which may raise while our Python source runs.
 Result<std::optional<TextRunner>> DescribeTextRunner(Pid pid, RemoteMemory& memory, const PythonProcess& process) {
   constexpr std::string_view kNames[] = {"PyImport_AddModule", "PyModule_GetDict", "PyRun_StringFlags", "Py_DecRef"};
   PP_ASSIGN_OR_RETURN(const std::vector<RemoteAddr> found, FindInterpreterSymbols(pid, memory, process, kNames));
@@ -159,7 +159,7 @@ Result<InjectionTarget> DescribeForInjection(Pid pid, RemoteMemory& memory, cons
   }
   PP_ASSIGN_OR_RETURN(const bool allowed, RemoteDebuggingAllowed(memory, process, RemoteAddr(interpreter)));
   target.debugging_disabled = !allowed;
-  if (allowed) {  // else nobody would run one
+  if (allowed) {  // if not allowed, no script would run
     PP_ASSIGN_OR_RETURN(target.scripts, FindScriptRequests(memory, process, RemoteAddr(interpreter)));
   }
   auto pending = FindPendingCalls(pid, memory, process, RemoteAddr(interpreter));
@@ -187,7 +187,8 @@ Result<InjectionTarget> DescribeForInjection(Pid pid, RemoteMemory& memory, cons
   if (target.signal_handlers) {
     PP_ASSIGN_OR_RETURN(target.text_runner, DescribeTextRunner(pid, memory, process));
   }
-  const uint64_t enough = target.text_runner ? 3 * kMaxTextBytes : kMaxTextBytes;  // two texts, and what goes with them
+  const uint64_t enough =
+      target.text_runner ? 3 * kMaxTextBytes : kMaxTextBytes;  // two pieces of source and their data
   PP_ASSIGN_OR_RETURN(target.tails, FindSegmentTails(pid, memory, TailKind::kData, enough));
   return target;
 }

@@ -1,7 +1,7 @@
-// What a stub must be told about its target, gathered from what we know of CPython: functions, offsets, and the plain
-// facts that attach/inject needs to bring it there.
+// Collects what a stub needs to know about its target from our knowledge of CPython (functions, offsets), and the facts
+// that attach/inject needs to load it.
 //
-// Reads the target without stopping it or writing anything: every refusal that can be known beforehand comes from here.
+// Reads the target without stopping it or writing to it. All refusals that can be known beforehand come from here.
 // Stateless.
 #pragma once
 
@@ -14,11 +14,11 @@
 
 namespace ptrace_prof {
 
-// Everything of pp_boot that is true of the interpreter: traits, functions, offsets, the target's own pid, and the
-// clock that both sides can read. The caller adds nonce, names, rings, lease and flags.
+// The part of pp_boot that describes the interpreter: traits, functions, offsets, the target's own pid, and a clock
+// that both sides can read. The caller adds nonce, names, rings, lease and flags.
 Result<pp_boot> DescribeForStub(Pid pid, RemoteMemory& memory, const PythonProcess& process);
 
-// The way into the main interpreter of a process. Errors as of FindPendingCalls (symbolizer/cpython/pending_calls.h).
+// How to enter the main interpreter of a process. Errors as FindPendingCalls (symbolizer/cpython/pending_calls.h).
 Result<InjectionTarget> DescribeForInjection(Pid pid, RemoteMemory& memory, const PythonProcess& process);
 
 }  // namespace ptrace_prof

@@ -11,8 +11,8 @@ namespace ptrace_prof {
 namespace {
 
 constexpr size_t kMaxName = 256;
-constexpr size_t kMaxCodes = 65'536;    // of which is known what they are; a job may make new ones all the time
-constexpr size_t kMaxModules = 65'536;  // looked into, of a process
+constexpr size_t kMaxCodes = 65'536;    // known code objects; a job may create new ones all the time
+constexpr size_t kMaxModules = 65'536;  // modules examined in a process
 constexpr size_t kMaxPlace = 512;       // bytes
 constexpr size_t kMaxChildren = 4096;
 
@@ -75,7 +75,7 @@ void TargetObjects::Changed(const std::vector<RemoteAddr>& codes, std::vector<Re
     if (const CodeId id = codes_.Find(code.value); id != kNoCode) {
       known.push_back(id);
     } else {
-      changed->push_back(code);  // others have noticed, or it could never be read
+      changed->push_back(code);  // it was dropped, or could never be read
     }
   }
   std::vector<CodeId> stale;
@@ -106,7 +106,7 @@ std::optional<Frame> TargetObjects::Callable(RemoteAddr callable, RemoteAddr met
   return NotPython(module.empty() ? *name : module + "." + *name, FrameKind::kC);
 }
 
-// Of a C function, if the object that carried it is still there.
+// The module of a C function, if the object that refers to it still exists.
 std::string TargetObjects::ModuleOf(RemoteAddr callable, RemoteAddr method) {
   if (Field(callable, kMethodOfFunction) != method) {
     return "";
@@ -142,7 +142,8 @@ std::optional<Frame> TargetObjects::Module(RemoteAddr, RemoteAddr self) {
                    FrameKind::kModule);
 }
 
-// Gives what `root` holds, directly or not, its place. What was called before its holder moves.
+// Sets the places of all modules that `root` holds, directly or not. A module that was called before its holder gets
+// another name.
 void TargetObjects::WalkModules(RemoteAddr root) {
   std::unordered_set<RemoteAddr> seen = {root};
   std::vector<RemoteAddr> open = {root};

@@ -1,11 +1,12 @@
-// Names what a traced target calls, by looking into its memory: code objects, C functions, nn.Modules.
+// Names what a traced target calls by reading its memory: code objects, C functions, nn.Modules.
 //
-// Does not stop the target: an object may change or go while it is read, and then has no name, or is named by what can
-// still be read (a PyMethodDef is static). C functions are called by their module: "time.sleep", "len"; what belongs to
-// a class the target says (PP_TAG_SELF).
-// An nn.Module is told apart as torch.profiler does it, by its class and a number, and by where it stands in the
-// outermost module that was called: "nn.Module: Linear_0 (layers.3.attn)". One whose holder is only seen later (the
-// recording began inside of it) gets its place then. One per traced process; one thread.
+// Does not stop the target. An object may change or go while it is read; then it has no name, or the name that can
+// still be read (a PyMethodDef is static). C functions are named with their module: "time.sleep", "len"; for methods
+// the target reports the class (PP_TAG_SELF).
+//
+// An nn.Module is identified as in torch.profiler, by its class and a number, and by its place in the outermost module
+// that was called: "nn.Module: Linear_0 (layers.3.attn)". If its holder is seen only later (the recording began inside
+// of it), it gets its place then. One per traced process; one thread.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@ namespace ptrace_prof {
 
 class TargetObjects final : public CalledObjects {
  public:
-  // All must outlive it.
+  // All arguments must outlive it.
   TargetObjects(RemoteMemory& memory, const Layout& layout, CodeCache& codes)
       : memory_(memory), layout_(layout), codes_(codes), reader_(memory, layout) {}
 
@@ -42,7 +43,7 @@ class TargetObjects final : public CalledObjects {
   std::optional<Frame> Freed(const FreedCode& freed) override;
 
  private:
-  // Fields that follow the header of every object, in words.
+  // The word `number` after the header that every object has.
   std::optional<RemoteAddr> Field(RemoteAddr object, uint32_t number);
   std::string ModuleOf(RemoteAddr callable, RemoteAddr method);
   bool IsType(RemoteAddr object);
@@ -53,13 +54,13 @@ class TargetObjects final : public CalledObjects {
   CodeCache& codes_;
   ObjectReader reader_;
   struct KnownModule {
-    std::string place;               // empty: nobody is known to hold it
+    std::string place;               // empty: no holder is known
     std::optional<uint32_t> number;  // among those of its class, once it was called
   };
 
   std::unordered_map<RemoteAddr, KnownModule> modules_;
   std::map<std::string, uint32_t> modules_of_class_;
-  size_t walked_ = 0;  // modules, all walks together
+  size_t walked_ = 0;  // modules, in all walks together
   bool modules_moved_ = false;
 };
 

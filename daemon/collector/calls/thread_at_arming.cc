@@ -7,7 +7,8 @@
 namespace ptrace_prof {
 namespace {
 
-// Their ends are never told. Finalizers may run on top of one, seldom more than a few frames.
+// Drops frames that are being made, as their ends are never reported. Finalizers may run on top of one, seldom more
+// than a few frames.
 void DropUnborn(const ThreadsToArm& from, std::vector<RawFrame>& frames) {
   constexpr size_t kMostLooked = 32;
   for (size_t i = std::min(frames.size(), kMostLooked); i-- > 0;) {

@@ -1,4 +1,4 @@
-// The stack of one thread as it is copied when tracing begins: raw, without names.
+// Copies the stack of one thread when tracing begins: raw, without names.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace ptrace_prof {
 
-// nullopt: there is no such thread any more. `deadline`: of one that stands still for it.
+// nullopt: the thread does not exist any more. `deadline`: for a thread that is stopped meanwhile.
 std::optional<ThreadAtArming> CopyThread(const ThreadsToArm& from, const ThreadEntry& entry, RemoteAddr interpreter,
                                          Nanos deadline);
 

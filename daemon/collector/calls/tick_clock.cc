@@ -11,7 +11,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr int kTries = 8;  // an interrupt between the two readings shows as a wide gap: the narrowest is taken
+constexpr int kTries = 8;  // an interrupt between the two readings widens the gap; the narrowest is used
 constexpr Nanos kRough = Nanos::FromMillis(1);
 
 uint64_t ReadCounter() {
@@ -32,7 +32,7 @@ TickSource FitTickSource() {
   std::string name;
   clock >> name;
   if (clock && name != "tsc" && name != "kvm-clock" && name.find("hyperv") == std::string::npos) {
-    return TickSource::kMonotonic;  // the kernel found the counter wanting
+    return TickSource::kMonotonic;  // the kernel rejected the counter
   }
   std::ifstream cpus("/proc/cpuinfo");
   for (std::string line; std::getline(cpus, line);) {
@@ -45,7 +45,7 @@ TickSource FitTickSource() {
   }
   return TickSource::kMonotonic;
 #else
-  return TickSource::kCounter;  // architected: one rate, never stops
+  return TickSource::kCounter;  // by architecture: one rate, never stops
 #endif
 }
 

@@ -1,10 +1,10 @@
-// From the ticks that a stub writes to CLOCK_MONOTONIC.
+// Converts the ticks that a stub writes to CLOCK_MONOTONIC.
 //
-// Ticks are those of the CPU's counter (TSC, CNTVCT) where it runs at one rate on all cores and in all states, else
-// nanoseconds of CLOCK_MONOTONIC already. Anchors, pairs of both clocks taken together, are added now and then; what
-// lies between two of them is interpolated, so that times never jump or go back when the rate is learnt better.
-// Take an anchor before the first event and after each look at the rings: every event then lies between two anchors.
-// One owner, one thread.
+// Ticks come from the CPU's counter (TSC, CNTVCT) if it runs at one rate on all cores and in all states; otherwise they
+// are nanoseconds of CLOCK_MONOTONIC already. Anchors, pairs of both clocks taken together, are added now and then.
+// Times between two anchors are interpolated, so they never jump or go back when the rate becomes known better. Take an
+// anchor before the first event and after each read of the rings, so that every event lies between two anchors. One
+// owner, one thread.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace ptrace_prof {
 
 enum class TickSource : uint8_t { kCounter, kMonotonic };
 
-// What the machine's counter is fit for, from /proc/cpuinfo and the kernel's own choice of a clock.
+// Whether the machine's counter is usable, from /proc/cpuinfo and the kernel's choice of a clock.
 TickSource FitTickSource();
 
 struct ClockAnchor {
@@ -30,14 +30,14 @@ class TickClock {
 
   TickSource source() const { return source_; }
   uint64_t Ticks() const;  // now
-  // How many ticks a time takes; before the second anchor a rough measure of a millisecond is taken.
+  // Ticks per `time`. Before the second anchor the rate is measured roughly over a millisecond.
   uint64_t TicksIn(Nanos time);
 
   void AddAnchor() { AddAnchor(TakeAnchor()); }
-  void AddAnchor(const ClockAnchor& anchor);  // ignored unless both clocks went on
-  // Beyond the last two anchors the line between them is followed on.
+  void AddAnchor(const ClockAnchor& anchor);  // ignored unless both clocks advanced
+  // Beyond the last two anchors, extends the line between them.
   Nanos At(uint64_t ticks) const;
-  // The same as a value, for many at once: those of one look at the rings.
+  // The same conversion as a value, for the events of one read of the rings.
   TickMap Line() const;
 
  private:

@@ -1,7 +1,7 @@
-// From the clock of a target's records to CLOCK_MONOTONIC: one straight line, which TickClock renews.
+// Converts the clock of a target's records to CLOCK_MONOTONIC: one straight line, which TickClock renews.
 //
-// Plain value, made for the millions: a multiplication each. Any ticks are taken, because a target may write anything;
-// of a record's, whose upper bits are gone, those that are nearest to `ticks` are meant.
+// Plain value, made for millions of events: a multiplication each. Accepts any ticks, because a target may write
+// anything. The ticks of a record lack their upper bits; the value nearest to `ticks` is meant.
 #pragma once
 
 #include <algorithm>
@@ -13,11 +13,11 @@
 namespace ptrace_prof {
 
 struct TickMap {
-  uint64_t ticks = 0;                           // at this instant
-  Nanos at;                                     // it was this time
+  uint64_t ticks = 0;                           // a point of the line
+  Nanos at;                                     // its time
   uint64_t nanos_per_tick = uint64_t{1} << 32;  // in units of 2^-32
 
-  // Records that hold nanoseconds of CLOCK_MONOTONIC already; it is about `now`.
+  // For records in nanoseconds of CLOCK_MONOTONIC; `now` is about their time.
   static constexpr TickMap Monotonic(Nanos now = {}) { return {static_cast<uint64_t>(now.value), now}; }
 
   Nanos ToNanos(uint64_t tick) const {

@@ -1,6 +1,6 @@
-// Puts the calls of one thread into the trace, and its steps where it is the thread that takes them.
+// Writes the calls of one thread into the trace, and its steps if it is the thread that takes them.
 //
-// Between CallReplayer and TraceWriter, both of which outlive it; one thread.
+// Stands between CallReplayer and TraceWriter, both of which outlive it; one thread.
 #pragma once
 
 #include "daemon/collector/calls/call_sink.h"
@@ -11,7 +11,7 @@ namespace ptrace_prof {
 
 class TraceCallSink final : public CallSink {
  public:
-  // `steps` is null where no steps are marked.
+  // `steps` is null if no steps are marked.
   TraceCallSink(TraceWriter& writer, ThreadHandle thread, StepMarker* steps = nullptr)
       : writer_(writer), thread_(thread), steps_(steps) {}
 

@@ -7,15 +7,15 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr Nanos kApart = Nanos::FromMillis(50);  // with pairs that are sure to 100 ns, rates are to 2 in a million then
-constexpr int64_t kSure = 5000;                  // the time between the ends of a line is so many times their widths
-constexpr int64_t kPart = 8;  // a reading that is nearer to one end than this part of a line does not tell of a step
+constexpr Nanos kApart = Nanos::FromMillis(50);  // with pairs precise to 100 ns, rates are precise to 2 in a million
+constexpr int64_t kSure = 5000;                  // least length of a line, in multiples of the widths of its ends
+constexpr int64_t kPart = 8;                     // a witness must be at least this part of a line away from both ends
 constexpr size_t kMost = 4096;
 constexpr size_t kMostPieces = 16;
 constexpr size_t kMostWaiting = 16;
-constexpr int64_t kStep = 1000;           // ns: differences smaller than this are how pairs differ anyway
-constexpr long double kDrift = 0.000'2L;  // of the rate, from one line to the next: far more than oscillators do
-// So much later than the last reading a record may be.
+constexpr int64_t kStep = 1000;           // ns: pairs differ by that much anyway
+constexpr long double kDrift = 0.000'2L;  // change of rate between two lines: far more than oscillators drift
+// A record may be that much later than the last reading.
 constexpr Nanos kLate = Nanos::FromMillis(1000);
 
 }  // namespace
@@ -28,7 +28,7 @@ Nanos ClockFit::OnLine(const Reading& from, const Reading& to, uint64_t counted)
   return Nanos(static_cast<int64_t>(std::clamp<long double>(std::round(when), -kLast, kLast)));
 }
 
-// The first line leads back, and the last one on.
+// The first line also covers earlier counts, and the last one later counts.
 Nanos ClockFit::OnLines(const Readings& ends, uint64_t counted) {
   const auto after = std::upper_bound(ends.begin() + 1, ends.end() - 1, counted,
                                       [](uint64_t value, const Reading& end) { return value < end.counted; });
@@ -37,7 +37,7 @@ Nanos ClockFit::OnLines(const Readings& ends, uint64_t counted) {
 
 namespace {
 
-// What two readings are unsure of together. Widths may be anything.
+// The uncertainty of two readings together. Widths may be anything.
 int64_t WidthOf(Nanos one, Nanos other) {
   constexpr int64_t kWide = int64_t{1} << 40;
   return std::clamp<int64_t>(one.value, 0, kWide) + std::clamp<int64_t>(other.value, 0, kWide);
@@ -73,7 +73,7 @@ void ClockFit::Follow(const Reading& reading) {
   const Nanos since = reading.monotonic - last.monotonic;
   bool is_off = reading.counted <= last.counted;
   if (!is_off) {
-    // Beyond a line, what its ends are unsure of grows with the distance.
+    // Beyond a line, the uncertainty of its ends grows with the distance.
     const long double share = kDrift + static_cast<long double>(WidthOf(before.width, last.width)) /
                                            static_cast<long double>((last.monotonic - before.monotonic).value);
     const long double unsure = kStep + width + static_cast<long double>(since.value) * share;
@@ -107,19 +107,19 @@ void ClockFit::Await(const Reading& reading) {
       Settle(*from, reading);
       return;
     }
-    // A step, between any of them: those after it will agree.
+    // There was a step between some of them; the readings after it will agree.
     steps_ += std::exchange(is_disputed_, true) ? 0 : 1;
     unsure_ = unsure_ + (waiting_[1].monotonic - waiting_[0].monotonic);
     since_ = waiting_[0].monotonic;
     waiting_.erase(waiting_.begin());
   }
-  if (waiting_.size() > kMostWaiting) {  // the sure ones stay, and get further apart
+  if (waiting_.size() > kMostWaiting) {  // keeps the precise readings, which get further apart
     waiting_.erase(std::max_element(waiting_.begin() + 1, waiting_.end() - 1,
                                     [](const Reading& a, const Reading& b) { return a.width < b.width; }));
   }
 }
 
-// From where there may be a line to the last one, past another; the surest.
+// The most precise reading from which a line to the last one is possible, with a third reading between them.
 ClockFit::Readings::const_iterator ClockFit::BestStart() const {
   const Reading& to = waiting_.back();
   auto best = waiting_.end();
@@ -160,11 +160,11 @@ Nanos ClockFit::UntilOf(const Piece& piece) const {
   if (!is_settled_ || &piece != &pieces_.back()) {
     return piece.until;
   }
-  return pieces_.size() > 1 ? seen_ + kLate : Nanos(kLast);  // what is later there may be of before the step
+  return pieces_.size() > 1 ? seen_ + kLate : Nanos(kLast);  // later counts may belong to the time before the step
 }
 
-// By the last piece in whose time that is. After the clock was set back that is the later one for what it passes again:
-// of the two readings of such a time nobody can say which it was.
+// Uses the last piece that covers the time. After the clock was set back, that is the later piece for counts that occur
+// twice: it cannot be known which of the two times is right.
 std::optional<Nanos> ClockFit::At(uint64_t counted) const {
   if (!waiting_.empty() && counted >= waiting_.front().counted) {
     return std::nullopt;

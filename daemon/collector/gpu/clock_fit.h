@@ -1,14 +1,14 @@
-// From a clock that counts at a rate of its own to CLOCK_MONOTONIC, by pairs of readings: a line between each two that
-// are a while apart, and the nearest line beyond the last.
+// Converts a clock with a rate of its own to CLOCK_MONOTONIC by pairs of readings: a line between each two that are
+// some time apart, and the last line beyond the last reading.
 //
-//   unsettled ── readings agree on a line ──► settled ── a reading is off the last line, by more than pairs are unsure
-//       ▲                                                of and clocks drift ──┐
-//       └───────────────── a step: counted, and no line goes across it ────────┘
+//   unsettled ── readings agree on a line ──► settled ── a reading is off the last line, by more than the pairs'
+//       ▲                                                 uncertainty and the clocks' drift ──┐
+//       └───────────────── a step: counted, and no line goes across it ───────────────────────┘
 //
-// A line that begins anew takes three readings, the one between two telling that there was no step between these; until
-// then no time is told of what came since. Readings are ends of lines only where they are sure to a small part of the
-// time between them. Bounded: what is asked about was recorded moments ago, so that old readings are forgotten. Numbers
-// may be anything: they come from a target. One thread.
+// A new line needs three readings: the middle one shows that there was no step between the outer ones. Until then no
+// time is given for later counts. A reading becomes the end of a line only if its uncertainty is a small part of the
+// line's length. Bounded: records that are converted are recent, so old readings are forgotten. The numbers come from a
+// target and may be anything. One thread.
 #pragma once
 
 #include <cstddef>
@@ -22,20 +22,19 @@ namespace ptrace_prof {
 
 class ClockFit {
  public:
-  // In the order in which they were taken. `width`: so far apart the two readings may be.
+  // Call in the order in which the readings were taken. `width`: the most that the two readings can be apart.
   void Add(uint64_t counted, Nanos monotonic, Nanos width);
-  // There is a line; and there is one for what comes now, too.
+  // is_known: there is a line. is_settled: there is also one for what comes now.
   bool is_known() const { return !pieces_.empty(); }
   bool is_settled() const { return is_settled_; }
-  // Nothing: it counted so at no time that is known.
+  // Nullopt: no known time belongs to this count.
   std::optional<Nanos> At(uint64_t counted) const;
   uint64_t steps() const { return steps_; }
-  // Between the readings before and after each step, and while it was not settled since: when something was then is not
-  // known.
+  // Time for which conversion is uncertain: between the readings around each step, and while the clock is not settled.
   Nanos unsure() const;
 
  private:
-  static constexpr int64_t kLast = int64_t{1} << 62;  // no time is later, nor earlier than its negative
+  static constexpr int64_t kLast = int64_t{1} << 62;  // bound of all times, and of their negatives
 
   struct Reading {
     uint64_t counted;
@@ -44,11 +43,11 @@ class ClockFit {
   };
   using Readings = std::vector<Reading>;
 
-  // Between two steps.
+  // The lines between two steps.
   struct Piece {
-    Nanos since;    // when the clock was last read before
-    Nanos until;    // and first after; of the last one: not known
-    Readings ends;  // of lines, two or more
+    Nanos since;    // last reading before it
+    Nanos until;    // first reading after it; not known for the last piece
+    Readings ends;  // ends of lines, two or more
   };
 
   void Follow(const Reading& reading);
@@ -58,15 +57,15 @@ class ClockFit {
   void Settle(const Reading& from, const Reading& to);
   void Step(Nanos unsure);
   Nanos UntilOf(const Piece& piece) const;
-  // By the line between these two; `from` is before `to`, on both clocks.
+  // On the line through these two readings; `from` is before `to` on both clocks.
   static Nanos OnLine(const Reading& from, const Reading& to, uint64_t counted);
   static Nanos OnLines(const Readings& ends, uint64_t counted);
 
   std::vector<Piece> pieces_;
-  Readings waiting_;  // while it is not settled: those since it began, or since the step
+  Readings waiting_;  // readings since the beginning or the last step, while not settled
   bool is_settled_ = false;
-  bool is_disputed_ = false;  // those did not agree: the step is counted
-  Nanos since_{-kLast};       // when the clock was read last before the first of those
+  bool is_disputed_ = false;  // the waiting readings disagreed: the step is counted
+  Nanos since_{-kLast};       // the last reading before the waiting ones
   Nanos seen_;                // the last reading
   uint64_t steps_ = 0;
   Nanos unsure_;

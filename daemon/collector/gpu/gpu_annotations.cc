@@ -7,9 +7,9 @@ namespace ptrace_prof {
 namespace {
 
 constexpr size_t kMostHalves = size_t{1} << 16;  // of each kind: ranges that are open at once
-constexpr size_t kMostWhole = size_t{1} << 18;   // that wait to be written
+constexpr size_t kMostWhole = size_t{1} << 18;   // complete ranges that wait to be written
 
-// CUPTI's flags of a marker, and what it says that the marker is of.
+// CUPTI's flags of a marker, and the kind of object that it belongs to.
 enum : uint32_t { kInstantaneous = 1, kStart = 2, kEnd = 4 };
 enum : uint32_t { kOfProcess = 1, kOfThread = 2 };
 
@@ -34,7 +34,7 @@ void GpuAnnotations::Take(const GpuRecord& record) {
     return;
   }
   if (record.source == kOfProcess) {
-    half.thread = record.process;  // what is of no thread is shown with the main one
+    half.thread = record.process;  // shown with the main thread
   }
   half.name = names_.Of(RemoteAddr(record.name));
   half.domain = record.domain != 0 ? names_.Of(RemoteAddr(record.domain)) : std::string_view();
@@ -50,7 +50,7 @@ void GpuAnnotations::Begin(uint32_t number, const Half& begin) {
     Add(begin, end->second.when, GpuAnnotationKind::kRange);
     ends_.erase(end);
   } else if (begins_.size() < kMostHalves) {
-    lost_ += begins_.insert_or_assign(number, begin).second ? 0 : 1;  // of the one before nothing more will come
+    lost_ += begins_.insert_or_assign(number, begin).second ? 0 : 1;  // its end will not come any more
   } else {
     ++lost_;
   }
@@ -76,7 +76,7 @@ void GpuAnnotations::Add(const Half& begin, Nanos end, GpuAnnotationKind kind) {
   }
 }
 
-// In the order in which they ended, the inner before the outer: so the writer can tell what lies in what.
+// Ordered by end, inner ranges before outer ones, so that the writer can find the nesting.
 void GpuAnnotations::Settle() {
   std::ranges::sort(whole_, [](const Whole& a, const Whole& b) {
     return std::pair(a.annotation.end, b.annotation.begin) < std::pair(b.annotation.end, a.annotation.begin);
@@ -91,7 +91,7 @@ void GpuAnnotations::Settle() {
 void GpuAnnotations::Finish(Nanos now, uint64_t lacks) {
   without_begin_ += ends_.size();
   if (lacks > 0) {
-    lost_ += begins_.size();  // some may have gone on, others had an end that was lost: nobody knows which
+    lost_ += begins_.size();  // some are still open, of others the end was lost: it is not known which
   } else {
     without_end_ += begins_.size();
     for (const auto& [number, begin] : begins_) {

@@ -1,10 +1,10 @@
-// What the job says of itself by NVTX, out of CUPTI's records of begins, ends and marks: puts begins and ends together
-// and writes the ranges into the trace.
+// Pairs CUPTI's records of the begins, ends and marks of the job's NVTX annotations, and writes the ranges into the
+// trace.
 //
-// A begin and its end are records of their own with the same number, and come in no order. A range is written once both
-// are there, on the track of the thread that began it; what had begun before has no name and is only counted, what goes
-// on at the end is written up to there, unless its end may be among records that were lost. Bounded whatever the target
-// says. One per target; one thread.
+// A begin and its end are separate records with the same number, in any order. A range is written once both are there,
+// on the track of the thread that began it. A range that began before has no name and is only counted. One that is
+// still open at the end is written up to there, unless its end may be among lost records. Bounded whatever the target
+// reports. One per target; one thread.
 #pragma once
 
 #include <algorithm>
@@ -24,28 +24,29 @@ namespace ptrace_prof {
 
 class GpuAnnotations {
  public:
-  // All must outlive it.
+  // All arguments must outlive it.
   GpuAnnotations(TraceWriter& writer, GpuNames& names, const GpuClock& clock, GpuCallSites& sites)
       : writer_(writer), names_(names), clock_(clock), sites_(sites) {}
 
   void Take(const GpuRecord& record);
-  // What ended before is not of this capture.
+  // Drops what ended before `when`, the beginning of the capture.
   void Open(Nanos when) { opened_ = when; }
-  // What begins later is not of it, and what goes on is cut there. The first time counts.
+  // Drops what begins later, and cuts open ranges there. Only the first call counts.
   void Close(Nanos when) { closed_ = std::min(closed_, when); }
-  // Writes what is whole.
+  // Writes the complete ranges.
   void Settle();
-  // No more will come: writes everything. `lacks`: how many records of the process, or buffers of them, were lost.
+  // Writes everything; no more records may come. `lacks`: number of lost records, or lost buffers of them, of the
+  // process.
   void Finish(Nanos now, uint64_t lacks);
 
   bool has_seen_any() const { return has_seen_any_; }
-  // The counters of this side; the others are left alone.
+  // Sets the counters of annotations only.
   void CountInto(GpuAccounting& accounting) const;
 
  private:
   struct Half {
     Nanos when;
-    uint32_t thread = 0;  // of a begin, as are the next two
+    uint32_t thread = 0;  // set only for a begin, as the next two
     std::string_view name;
     std::string_view domain;
   };

@@ -10,7 +10,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr size_t kMaxThreads = 8192;
-constexpr Nanos kSampledMost = Nanos::FromMillis(100);  // a sample that is further away says nothing
+constexpr Nanos kSampledMost = Nanos::FromMillis(100);  // a sample further away says nothing
 constexpr std::string_view kEngineThread = "pt_autograd";
 
 }  // namespace
@@ -25,7 +25,7 @@ void GpuThreadSites::Refresh() {
   }
 }
 
-// One that Python does not know, or that is over.
+// Adds a thread that is unknown to Python or has ended.
 GpuThreadSites::Known GpuThreadSites::AddUnknown(Tid inner) {
   Known known{.handle = {}, .tid = inner, .is_engine = false, .is_own = true};
   std::string name = fmt::format("thread {}", inner.value);
@@ -49,7 +49,7 @@ const GpuThreadSites::Known& GpuThreadSites::Find(uint32_t thread) {
   if (const auto found = threads_.find(thread); found != threads_.end()) {
     return found->second;
   }
-  if (threads_.size() >= kMaxThreads) {  // a target that makes up threads
+  if (threads_.size() >= kMaxThreads) {  // the target invents threads
     return threads_.begin()->second;
   }
   return threads_.emplace(thread, AddUnknown(Tid(static_cast<int32_t>(thread)))).first->second;

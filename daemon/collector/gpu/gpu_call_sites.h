@@ -1,9 +1,9 @@
-// Which thread made a call to the GPU's runtime, and on which Python stack it stood then.
+// Finds the thread that made a call to the GPU's runtime, and its Python stack at that time.
 //
-// Traced calls give the stack exactly, and so does a stack that was taken at the call itself; samples give the nearest
-// one, an approximation. Threads of PyTorch's autograd engine run no Python: what they launch is on behalf of the
-// thread that waits for the engine at that moment (gpu_engine_wait.h). Threads that Python does not know get a track of
-// their own. One per target; one thread.
+// Traced calls give the exact stack, as does a stack that was taken at the call itself. Samples give the nearest stack,
+// an approximation. Threads of PyTorch's autograd engine run no Python: they launch on behalf of the thread that waits
+// for the engine at that moment (gpu_engine_wait.h). Threads unknown to Python get a track of their own. One per
+// target; one thread.
 #pragma once
 
 #include <cstdint>
@@ -36,15 +36,15 @@ class GpuThreadSites final : public GpuCallSites {
 
   GpuCallSite Of(const GpuCallPlace& call) override;
   ThreadHandle ThreadOf(uint32_t thread) override { return Find(thread).handle; }
-  // Threads come and go: before each batch of calls.
+  // Call before each batch of calls, as threads come and go.
   void Refresh();
 
  private:
   struct Known {
     ThreadHandle handle;
     Tid tid;
-    bool is_engine = false;  // of autograd
-    bool is_own = false;     // its track is ours, not the roster's
+    bool is_engine = false;  // a thread of the autograd engine
+    bool is_own = false;     // its track was added here, not by the roster
   };
 
   const Known& Find(uint32_t thread);
@@ -58,7 +58,7 @@ class GpuThreadSites final : public GpuCallSites {
   const StackTable& stacks_;
   TraceWriter& writer_;
   const GpuStackKind kind_;
-  std::unordered_map<uint32_t, Known> threads_;  // by the tid that the target sees
+  std::unordered_map<uint32_t, Known> threads_;  // by the tid in the target's pid namespace
 };
 
 }  // namespace ptrace_prof

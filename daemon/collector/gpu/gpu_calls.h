@@ -1,7 +1,7 @@
-// What is known of the runtime's and the driver's calls: their names, and what they start.
+// The names of the runtime's and the driver's calls, and what they start.
 //
-// The table (gpu_calls_table.cc) is CUDA's interface in numbers. Which of them are recorded is gpu_detail.h's business.
-// Constant data; any thread.
+// The table (gpu_calls_table.cc) is CUDA's interface in numbers. gpu_detail.h selects the recorded calls. Constant
+// data; any thread.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,16 @@ enum class GpuCallKind : uint8_t {
   kOther,
   kKernel,  // starts one kernel
   kGraph,   // starts the nodes of a graph
-  kHost,    // a function of the host, in a stream
+  kHost,    // runs a host function in a stream
   kCopy,
   kSet,
-  kSync,        // waits for what the GPU does
+  kSync,        // waits for the GPU
   kStreamWait,  // makes a stream wait
   kMemory,
   kEvent,
-  kBeginCapture,  // of a stream, into a graph
+  kBeginCapture,  // captures a stream into a graph
   kEndCapture,
-  kInstantiate,  // makes of a graph what can be launched
+  kInstantiate,  // makes a graph launchable
 };
 
 struct GpuCallRow {
@@ -37,9 +37,9 @@ struct GpuCallRow {
 
 std::span<const GpuCallRow> GpuCallRows();
 
-// Null: none that we know.
+// Null: unknown call.
 const GpuCallRow* FindGpuCall(GpuApi api, uint32_t number);
-// Whether operations on the device have the call's correlation.
+// Whether operations on the device carry the call's correlation.
 bool StartsGpuWork(GpuCallKind kind);
 
 }  // namespace ptrace_prof

@@ -1,5 +1,5 @@
-// Calls of CUDA's runtime and driver by the numbers that CUPTI gives them (cbid): those that start work on a GPU or
-// wait for it. Every number means the same in all versions; a version that lacks one never tells of it.
+// Calls of CUDA's runtime and driver by CUPTI's numbers (cbid): those that start work on a GPU or wait for it. A number
+// means the same in all versions; a version that lacks a call never reports it.
 #include "daemon/collector/gpu/gpu_calls.h"
 
 namespace ptrace_prof {

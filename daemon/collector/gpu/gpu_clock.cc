@@ -5,12 +5,12 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr int64_t kStep = 1000;              // ns: differences smaller than this are how pairs differ anyway
-constexpr size_t kMaxPieces = 4096;          // a target may make up pairs
-constexpr int64_t kBefore = 60'000'000'000;  // ns: what was launched before we came may have begun then
+constexpr int64_t kStep = 1000;              // ns: pairs differ by that much anyway
+constexpr size_t kMaxPieces = 4096;          // a target may invent pairs
+constexpr int64_t kBefore = 60'000'000'000;  // ns: work launched before the capture may have begun that much earlier
 constexpr int64_t kAfter = 1'000'000'000;    // ns: what CUPTI makes of the GPU's clock is an estimate
 constexpr int64_t kMostUnsure = int64_t{1} << 60;
-constexpr int64_t kWidest = 1'000'000'000;  // ns: a pair that is less sure says nothing
+constexpr int64_t kWidest = 1'000'000'000;  // ns: wider pairs are useless
 
 // Hostile numbers wrap around.
 Nanos Sum(Nanos a, Nanos b) {
@@ -90,8 +90,8 @@ Nanos GpuClock::unsure() const {
   return fit_->is_known() ? std::min(fit_->unsure(), Nanos(kMostUnsure)) : Nanos(kMostUnsure);
 }
 
-// By the last piece that had begun. After the clock was set back that is the earlier one for what it passes again: of
-// the two readings of such a time nobody can say which it was.
+// Uses the last piece that had begun. After the clock was set back, that is the earlier piece for times that occur
+// twice: it cannot be known which of the two is right.
 Nanos GpuClock::ToMonotonic(uint64_t time) const {
   if (fit_.has_value()) {
     return fit_->At(time).value_or(Nanos());

@@ -1,11 +1,11 @@
-// From CUPTI's clock (CLOCK_REALTIME, as a rule) to ours: a map of pieces, one for each time the wall clock was set, or
-// of lines between readings, where it is another clock.
+// Converts times of CUPTI's clock (usually CLOCK_REALTIME) to ours. The map has one piece for each time the wall clock
+// was set, or, for another clock, lines between readings.
 //
-// The two clocks run at the same rate, so that between two settings their difference is constant and every pair of
-// readings gives it; the narrowest pair of a piece is believed. A difference that changes by more than the pairs are
-// unsure of is a step: counted, and a new piece from there on. Another clock (a tool can have CUPTI go by any, the
-// processor's counter say) has a rate of its own, for which the readings at both ends of a while are asked, over and
-// over: a rate that drifts is followed. One per target; one thread.
+// CLOCK_REALTIME and our clock run at the same rate, so between two settings their difference is constant. Every pair
+// of readings gives it, and the narrowest pair of a piece is used. If the difference changes by more than the
+// uncertainty of the pairs, that is a step: it is counted, and a new piece begins. Another clock (a tool can make CUPTI
+// use any, such as the processor's counter) has a rate of its own. For it, pairs of readings are taken repeatedly, and
+// a drifting rate is followed. One per target; one thread.
 #pragma once
 
 #include <algorithm>
@@ -21,40 +21,40 @@ namespace ptrace_prof {
 
 class GpuClock {
  public:
-  // Where records are on CLOCK_MONOTONIC already.
+  // Records are on CLOCK_MONOTONIC already.
   void SetIdentity() { is_identity_ = true; }
-  // Where they are on a clock of its own rate, of which the pairs are then. Before there is a pair.
+  // Records and pairs are on a clock with a rate of its own. Call before the first pair.
   void SetFitted() { fit_.emplace(); }
-  // Pairs come in the order in which they were taken. `width`: so far apart the readings may be.
+  // Call in the order in which the pairs were taken. `width`: the most that the two readings can be apart.
   void AddPair(Nanos realtime, Nanos monotonic, Nanos width);
-  // Whether times can be told.
+  // Whether times can be converted.
   bool is_known() const { return fit_.has_value() ? fit_->is_known() : is_identity_ || !pieces_.empty(); }
   bool is_fitted() const { return fit_.has_value(); }
-  // Whether those can of what comes now: not so for a while after a step of a clock that is fitted.
+  // Whether times of new records can be converted. A fitted clock cannot for a while after a step.
   bool is_settled() const { return fit_.has_value() ? fit_->is_settled() : is_known(); }
 
-  // When the last readings were taken, on ours.
+  // Time of the last readings, on our clock.
   Nanos last_pair() const { return last_pair_; }
-  // Whether there is a line for that, where the clock is fitted.
+  // Whether a fitted clock has a line for that time.
   bool IsTold(uint64_t time) const { return !fit_.has_value() || fit_->At(time).has_value(); }
 
-  // Of a buffer that was given back then: its records are not of later.
+  // A buffer was returned at this time, so its records are not later.
   void Saw(Nanos realtime, Nanos monotonic);
-  // Whether a record may have that time, by all that was read of the clocks so far. True of all while that is nothing;
-  // where the clock is fitted, of none while there is no line for it.
+  // Whether a record may have that time, by all readings so far. Before any reading always true; for a fitted clock,
+  // false while it has no line for that time.
   bool IsPossible(uint64_t time) const;
 
-  // Of what is possible.
+  // Requires IsPossible(time).
   Nanos ToMonotonic(uint64_t time) const;
   uint64_t steps() const { return fit_.has_value() ? fit_->steps() : steps_; }
-  // Of the time between the readings before and after each step: when something was then is not known. All of it, where
-  // a clock that is to be fitted never was.
+  // Total time between the readings before and after each step, for which conversion is uncertain. The whole time if a
+  // clock to be fitted never was.
   Nanos unsure() const;
 
  private:
   struct Piece {
-    Nanos from;    // first pair, on the library's clock
-    Nanos offset;  // what to add
+    Nanos from;    // first pair, on CUPTI's clock
+    Nanos offset;  // CUPTI's clock + offset = ours
     Nanos width;
   };
 
@@ -73,7 +73,7 @@ class GpuClock {
   Span monotonic_;
   std::vector<Piece> pieces_;
   uint64_t steps_ = 0;
-  Nanos last_pair_;  // on ours
+  Nanos last_pair_;  // on our clock
   Nanos unsure_;
 };
 

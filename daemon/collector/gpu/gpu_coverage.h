@@ -1,9 +1,9 @@
-// How much of a capture the GPU was not recorded in: until CUPTI came up, after it ended before the capture did, and
-// where nobody knows when something was, as a clock was set meanwhile.
+// For how much of a capture the GPU was not recorded: until CUPTI came up, after it ended early, and while times were
+// uncertain because a clock was set.
 //
 //   Open ── Begin ══ recorded ══ End (before the capture does) ── Close (the capture's end)
 //
-// What was never begun was never recorded. Times come from a target, and may be anything. One per target; one thread.
+// Without Begin nothing was recorded. Times come from a target and may be anything. One per target; one thread.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ class GpuCoverage {
   void End(Nanos when) { ended_ = std::min(ended_, when); }
   void Close(Nanos when) { closed_ = std::min(closed_, when); }
 
-  // Up to `now`. `unsure`: the time between readings of a clock that was set between them.
+  // Up to `now`. `unsure`: the time between the readings around each step of the clock.
   Nanos Missing(Nanos now, Nanos unsure) const {
     const Nanos end = std::min(now, closed_);
     const Nanos whole = end - std::min(opened_, end);

@@ -16,7 +16,7 @@ struct Field {
 
 struct Layout {
   GpuRecordKind kind;
-  uint16_t least;  // bytes without which a record says nothing
+  uint16_t least;  // bytes that a useful record must have
   std::span<const Field> fields;
 };
 
@@ -92,7 +92,8 @@ constexpr Field kStreamFields[] = {
 constexpr Field kGraphFields[] = {{4, 4, PP_TO(correlation)}, {8, 8, PP_TO(start)},  {16, 8, PP_TO(end)},
                                   {24, 4, PP_TO(device)},     {28, 4, PP_TO(graph)}, {32, 4, PP_TO(context)},
                                   {36, 4, PP_TO(stream)}};
-// At 20 it says what it is of; of a thread, its process and itself follow. The name is null where a range ends.
+// The field at 20 is the kind of object; for a thread, its process and its own id follow. At the end of a range the
+// name is null.
 constexpr Field kMarkerFields[] = {{4, 4, PP_TO(flags)},   {8, 8, PP_TO(start)},    {16, 4, PP_TO(value)},
                                    {20, 4, PP_TO(source)}, {24, 4, PP_TO(process)}, {28, 4, PP_TO(thread)},
                                    {40, 8, PP_TO(name)},   {48, 8, PP_TO(domain)}};
@@ -140,7 +141,7 @@ GpuDecoder::GpuDecoder(std::span<const uint16_t> strides) {
   }
 }
 
-// The first record, and its size; 0: there is no more.
+// Decodes the first record and returns its size; 0: there is no more.
 size_t GpuDecoder::Next(std::span<const uint8_t> bytes, GpuRecord& record) {
   uint32_t kind = 0;
   if (bytes.size() < kKindBytes) {
@@ -165,7 +166,7 @@ size_t GpuDecoder::Next(std::span<const uint8_t> bytes, GpuRecord& record) {
   record = {};
   record.kind = static_cast<GpuRecordKind>(kind);
   auto* to = reinterpret_cast<uint8_t*>(&record);
-  for (const Copy& copy : plan.copies) {  // little-endian: the lower bytes of a wider field
+  for (const Copy& copy : plan.copies) {  // little-endian: fills the lower bytes of a wider field
     switch (copy.size) {
       case 1: CopyNumber<uint8_t>(bytes.data() + copy.from, to + copy.to); break;
       case 2: CopyNumber<uint16_t>(bytes.data() + copy.from, to + copy.to); break;

@@ -1,10 +1,9 @@
-// Cuts a buffer of CUPTI into its records and reads the fields that we use: the one home of CUPTI's layouts.
+// Splits a buffer of CUPTI into its records and reads the fields that we use. Only this class knows CUPTI's layouts.
 //
-// Works on bytes and on what the library in the target says of its own records (how far each kind's are apart), and
-// knows nothing of where they lie. The bytes are hostile and may change while they are read, and so is what is said of
-// them: nothing is read outside the buffer, each field once, and a record that cannot be ends the buffer. Offsets are a
-// table: the beginnings of CUPTI's structures never changed, later versions only append; a field behind what a
-// version's record has is 0.
+// Works on bytes, and on the distance between records of each kind as reported by the target's CUPTI; it does not know
+// where the bytes lie. Both are hostile, and the bytes may change while they are read. So nothing is read outside the
+// buffer, each field is read once, and an impossible record ends the buffer. Offsets are a table: the beginnings of
+// CUPTI's structures never changed, and later versions only append. A field beyond the end of a version's record is 0.
 #pragma once
 
 #include <array>
@@ -21,10 +20,10 @@ inline constexpr size_t kGpuRecordKinds = 64;
 
 class GpuDecoder {
  public:
-  // `strides`: bytes from one record of a kind to the next; 0: the library has no such kind.
+  // `strides`: bytes from one record of a kind to the next; 0: the library does not have that kind.
   explicit GpuDecoder(std::span<const uint16_t> strides);
 
-  // Calls visit(const GpuRecord&) for each record of a kind that we know.
+  // Calls visit(const GpuRecord&) for each record of a known kind.
   template <typename Visit>
   void Decode(std::span<const uint8_t> bytes, Visit visit) {
     GpuRecord record;
@@ -41,9 +40,9 @@ class GpuDecoder {
   }
 
   uint64_t records() const { return records_; }
-  // Records that we do not read, and buffers whose rest made no sense.
+  // Records that we do not read, and buffers with an invalid rest.
   uint64_t unknown() const { return unknown_; }
-  // Of those rests: how many records are in them nobody knows.
+  // Bytes of those rests; how many records they hold is not known.
   uint64_t unread_bytes() const { return unread_bytes_; }
 
  private:

@@ -44,18 +44,18 @@ constexpr std::pair<uint8_t, std::string_view> kKindNames[] = {
 };
 
 constexpr uint8_t kInventory[] = {kDevice, kContext, kStream};
-// Not graphs as a whole (CUPTI_ACTIVITY_KIND_GRAPH_TRACE, 51): switched on in a job that runs, it ended jobs at their
-// next replay, and one without graphs at the second recording (SIGSEGV; CUDA 13.0 update 1, driver 580.159, H200).
+// Without whole graphs (CUPTI_ACTIVITY_KIND_GRAPH_TRACE, 51): enabled in a running job, it crashed jobs at their next
+// replay, and one without graphs at the second recording (SIGSEGV; CUDA 13.0 update 1, driver 580.159, H200).
 constexpr uint8_t kCoarseKinds[] = {kOverhead, kJit, kConcurrentKernel};
 constexpr uint8_t kDefaultKinds[] = {kMemcpy, kMemset, kSynchronization, kOverhead, kJit, kConcurrentKernel};
-// What the job annotates costs as often as it does, which may be several times for each launch.
+// Annotations cost per use, and a job may have several for each launch.
 constexpr uint8_t kFullKinds[] = {kMarker, kMemcpy, kMemset, kSynchronization, kOverhead, kJit, kConcurrentKernel};
 
-// From one id to another, both included.
+// A range of ids, both ends included.
 struct Calls {
   uint16_t first;
   uint16_t last;
-  GpuDetail from;  // the least detail that has them
+  GpuDetail from;  // the lowest level that has them
 };
 
 constexpr Calls kRuntime[] = {

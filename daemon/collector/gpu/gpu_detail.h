@@ -1,8 +1,8 @@
-// How much is recorded of a GPU: which kinds of records, and which calls, for each level of detail. A table.
+// How much is recorded of a GPU: a table of the kinds of records and the calls for each level of detail.
 //
-// Kinds are those of CUPTI's activity records, in the order in which they are switched on: kernels last, so that every
-// kernel has what belongs to it. Calls are its callback ids: launches, copies, synchronisations, memory; not the many
-// that only ask something. What a version of CUPTI does not have it does without.
+// Kinds are those of CUPTI's activity records, in the order in which they are enabled: kernels last, so that every
+// kernel has the records that belong to it. Calls are CUPTI's callback ids: launches, copies, synchronisations and
+// memory, but not the many that only query something. What a version of CUPTI lacks is skipped.
 #pragma once
 
 #include <array>
@@ -17,24 +17,24 @@
 namespace ptrace_prof {
 
 enum class GpuDetail : uint8_t {
-  kCoarse,   // launches and kernels, those of graphs node by node
-  kDefault,  // and copies, synchronisations, memory calls
-  kFull,     // and calls that record events, and what the job annotates by NVTX
+  kCoarse,   // launches and kernels, including each kernel of a graph
+  kDefault,  // also copies, synchronisations, memory calls
+  kFull,     // also calls that record events, and the job's NVTX annotations
 };
 
-// "copies": what records of that kind are of.
+// A plural for messages, such as "copies".
 std::string GpuKindName(size_t kind);
 
-// The calls of a level of detail. A CUPTI that takes no list of calls (before 12.5) records them all.
+// The calls of a level of detail. Before 12.5 CUPTI takes no list of calls and records all of them.
 class GpuWantedCalls {
  public:
   explicit GpuWantedCalls(GpuDetail detail);
-  // True of what is no call, too.
+  // True also for records that are not calls.
   bool Has(const GpuRecord& record) const;
 
  private:
   static constexpr size_t kMostCalls = 1024;
-  std::array<std::bitset<kMostCalls>, 2> wanted_;  // of the runtime, of the driver
+  std::array<std::bitset<kMostCalls>, 2> wanted_;  // runtime, driver
 };
 
 // Fills in the kinds and calls.

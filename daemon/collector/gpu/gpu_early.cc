@@ -17,7 +17,7 @@ size_t ColumnOf(uint64_t value) {
   return (power + 1) << kPartBits | (value >> power & ((uint64_t{1} << kPartBits) - 1));
 }
 
-// The highest value that is in it.
+// The highest value in the bucket.
 uint64_t EndOf(size_t column) {
   const uint64_t power = column >> kPartBits;
   if (power == 0) {

@@ -1,7 +1,8 @@
-// By how much kernels seem to have begun before they were launched: what CUPTI makes of a GPU's clock is an estimate.
+// Statistics of kernels that seem to begin before their launch, because CUPTI's conversion of the GPU's clock is an
+// estimate.
 //
-// A histogram whose columns are an eighth of their beginning wide: quantiles are right to that, the most is exact. A
-// fixed size. One per target; one thread.
+// A histogram with buckets as wide as an eighth of their lower end: quantiles have that precision, the maximum is
+// exact. Fixed size. One per target; one thread.
 #pragma once
 
 #include <array>
@@ -16,11 +17,11 @@ class GpuEarly {
   void Add(Nanos early);  // > 0
   uint64_t count() const { return count_; }
   Nanos most() const { return most_; }
-  // So much at most, in that share (0..1) of the cases; 0: there is none.
+  // The value that `share` (0..1) of the cases do not exceed; 0 if there is none.
   Nanos Quantile(double share) const;
 
  private:
-  static constexpr int kParts = 8;  // columns for each power of two
+  static constexpr int kParts = 8;  // buckets per power of two
 
   std::array<uint64_t, size_t{64} * kParts> columns_{};
   uint64_t count_ = 0;

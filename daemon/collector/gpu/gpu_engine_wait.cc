@@ -6,7 +6,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr uint32_t kLookDeep = 16;  // frames: the engine's wait is at the leaf, or nearly so
+constexpr uint32_t kLookDeep = 16;  // frames: the engine's wait is at or near the leaf
 constexpr std::string_view kEngineWait = "_engine_run_backward";
 
 }  // namespace
@@ -20,8 +20,8 @@ std::optional<StackId> GpuEngineWait::CallerOfWait(StackId stack) const {
   return std::nullopt;
 }
 
-// Threads that were called from one place may be at different points within the wait; any of them will do, and it is
-// always the same one.
+// Threads called from one place may be at different points within the wait. Any of them will do, so the smallest id is
+// taken.
 void GpuEngineWait::Look(StackId stack) {
   const std::optional<StackId> caller = CallerOfWait(stack);
   if (!caller) {

@@ -1,8 +1,8 @@
-// On whose behalf a thread of PyTorch's autograd engine launches, which runs no Python itself: of the thread that waits
-// for the engine then.
+// Finds the Python stack on whose behalf a thread of PyTorch's autograd engine launches. Such a thread runs no Python;
+// it works for the thread that waits for the engine.
 //
-// The threads' stacks of one moment are shown to it. Where several wait for the engine and were called from different
-// places, nobody knows for which of them it works: then there is no stack. On the stack; one thread.
+// Pass it the stacks of all threads at one moment. If several threads wait for the engine and were called from
+// different places, it is not known which one it works for, and there is no stack. Lives on the stack; one thread.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ class GpuEngineWait {
 
   void Look(StackId stack);
 
-  // Of the one that waits; empty: none does, or it is ambiguous.
+  // The stack of the waiting thread; empty: none waits, or it is ambiguous.
   StackId stack() const { return is_ambiguous_ ? kEmptyStack : found_; }
   bool is_ambiguous() const { return is_ambiguous_; }
 
@@ -26,7 +26,7 @@ class GpuEngineWait {
 
   const StackTable& stacks_;
   StackId found_ = kEmptyStack;
-  StackId caller_ = kEmptyStack;  // of the engine
+  StackId caller_ = kEmptyStack;  // caller of the engine
   bool is_ambiguous_ = false;
 };
 

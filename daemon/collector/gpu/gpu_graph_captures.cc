@@ -24,7 +24,7 @@ void GpuGraphCaptures::Note(Nanos when, int64_t change) {
   lowest_ = std::min(lowest_, sum);
 }
 
-// All sums behind it are others now.
+// Recomputes the sums after it.
 void GpuGraphCaptures::Insert(Nanos when, int64_t change) {
   if (++late_ > kMostLate) {
     return;

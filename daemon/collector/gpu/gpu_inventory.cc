@@ -19,7 +19,8 @@ std::string UuidText(std::string text, const std::array<uint8_t, 16>& uuid) {
   return text;
 }
 
-// Of a slice (MIG) its own, else all slices of a GPU would be one device; as its numbers there where it has none.
+// A MIG slice has a uuid of its own, otherwise all slices of a GPU would be one device. Without one, its numbers on the
+// GPU are used.
 std::string UuidOf(const GpuRecord& record) {
   if (record.is_slice == 0) {
     return UuidText("GPU-", record.uuid);
@@ -75,7 +76,7 @@ void GpuInventory::Learn(const GpuRecord& record) {
 
 GpuQueueHandle GpuInventory::Open(const Key& key, const GpuQueue& queue) {
   if (queues_.size() >= kMaxQueues) {
-    return queues_.begin()->second;  // a target that makes up streams
+    return queues_.begin()->second;  // the target invents streams
   }
   return queues_.emplace(key, writer_.AddGpuQueue(queue)).first->second;
 }

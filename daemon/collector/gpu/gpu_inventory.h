@@ -1,7 +1,7 @@
-// The devices, contexts and streams of a target, and the queue in the trace that stands for each stream.
+// The devices, contexts and streams of a target, and the trace's queue for each stream.
 //
-// Learns from records of the inventory, which may come after the first operations of a stream: a queue is told of at
-// its first operation, with what is known then. Bounded. One per target; one thread.
+// Learns from inventory records, which may come after the first operations of a stream. A queue is announced at its
+// first operation, with what is known then. Bounded. One per target; one thread.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ class GpuInventory {
  public:
   GpuInventory(Pid pid, TraceWriter& writer, GpuNames& names) : pid_(pid), writer_(writer), names_(names) {}
 
-  // One of kDevice, kContext, kStream.
+  // `record` is a kDevice, kContext or kStream.
   void Learn(const GpuRecord& record);
-  // `device`: kNoGpuNumber where the record does not say.
+  // `device`: kNoGpuNumber if the record does not have it.
   GpuQueueHandle QueueOf(uint32_t device, uint32_t context, uint32_t stream);
   GpuQueueHandle OverheadQueue();
 

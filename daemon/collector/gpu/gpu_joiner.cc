@@ -14,13 +14,13 @@ namespace {
 
 constexpr Nanos kWaitForLaunch = Nanos::FromMillis(1500);
 constexpr Nanos kKernelComesIn = Nanos::FromSeconds(1);
-constexpr Nanos kKernelPasses = Nanos::FromMillis(200);    // others of later launches, on another stream
-constexpr Nanos kKernelIsToldIn = Nanos::FromMillis(400);  // by a flush, if it was short
+constexpr Nanos kKernelPasses = Nanos::FromMillis(200);    // lateness against later launches on other streams
+constexpr Nanos kKernelIsToldIn = Nanos::FromMillis(400);  // a flush reports a short kernel within that time
 constexpr Nanos kLongestCapture = Nanos::FromSeconds(60);
-constexpr size_t kMaxWaiting = size_t{1} << 19;  // records; of each kind
+constexpr size_t kMaxWaiting = size_t{1} << 19;  // records of each kind
 constexpr size_t kMaxGraphs = 4096;
 constexpr size_t kGraphsNamed = 16;
-constexpr uint32_t kCaptureInvalidated = 901;  // what the end of a capture says that came to nothing
+constexpr uint32_t kCaptureInvalidated = 901;  // result of ending an invalidated capture
 
 bool IsKernel(const GpuOperation& operation) { return operation.kind == GpuOperationKind::kKernel; }
 
@@ -66,7 +66,7 @@ void GpuJoiner::Take(const GpuRecord& record) {
   }
 }
 
-// A time that CUPTI cannot have written yet, or before it recorded anything, is none either.
+// Also rejects times that CUPTI cannot have written yet, and those from before the recording.
 bool GpuJoiner::AreTimesValid(const GpuRecord& record) const {
   return record.start != 0 && record.end >= record.start && clock_.IsPossible(record.start) &&
          clock_.IsPossible(record.end);
@@ -163,7 +163,7 @@ void GpuJoiner::TakeOperation(const GpuRecord& record) {
   operations_.push_back(operation);
 }
 
-// What is launched while the shim comes or leaves may or may not be recorded: only its kernel says that it was.
+// A launch while the shim is starting or stopping may or may not be recorded; only its kernel shows that it was.
 bool GpuJoiner::ImpliesMore(const Call& call) const {
   const Nanos begin = call.call.begin;
   return call.call.result == 0 && begin >= opened_ && begin >= begun_ && begin <= closed_;
@@ -203,13 +203,13 @@ void GpuJoiner::FollowGraphs(const Call& call) {
     launches_.captures().Begin(call.call.end);
   } else if (call.kind == GpuCallKind::kEndCapture && (result == 0 || result == kCaptureInvalidated)) {
     launches_.captures().End(call.call.begin);
-    silence_.EndAt(call.call.end);  // it may have begun before anything was recorded
+    silence_.EndAt(call.call.end);  // the capture may have begun before the recording
   } else if (call.kind == GpuCallKind::kInstantiate && result == 0) {
     first_instantiation_ = std::min(first_instantiation_, call.call.begin);
   }
 }
 
-// The runtime's launch contains the driver's of the same correlation: the outer one is the launch.
+// The runtime's launch contains the driver's with the same correlation; the outer one is the launch.
 void GpuJoiner::SettleCall(Call& call) {
   const auto correlation = static_cast<uint32_t>(call.call.correlation);  // as it was before Widen
   const GpuCallSite site = sites_.Of({.thread = call.thread, .correlation = correlation, .begin = call.call.begin});
@@ -226,7 +226,7 @@ void GpuJoiner::SettleCall(Call& call) {
   }
 }
 
-// Where their threads were is then not known.
+// The stacks of their threads are not known then.
 void GpuJoiner::SettleSomeCalls() {
   const auto middle = calls_.begin() + static_cast<std::ptrdiff_t>(calls_.size() / 2);
   std::for_each(calls_.begin(), middle, [&](Call& call) { SettleCall(call); });
@@ -237,14 +237,14 @@ void GpuJoiner::CountKernel(const Operation& waiting, const GpuLaunch* launch) {
   const GpuOperation& operation = waiting.operation;
   ++counts_.kernels;
   if (waiting.is_unlinked) {
-    ++counts_.launches;  // a replay's, whichever it was
+    ++counts_.launches;  // of some replay
     return;
   }
   if (launch == nullptr) {
     ++counts_.without_launch;
     return;
   }
-  counts_.launches += launch->is_implied ? 0 : 1;  // a node of a graph: nobody said how many there are
+  counts_.launches += launch->is_implied ? 0 : 1;  // a node of a graph: the number of nodes is not known beforehand
   if (operation.begin < launch->begin) {
     early_.Add(launch->begin - operation.begin);
   }
@@ -257,7 +257,7 @@ void GpuJoiner::CountKernel(const Operation& waiting, const GpuLaunch* launch) {
   }
 }
 
-// A kernel that is not in the trace: the launch that it is of has had what it implied.
+// Counts a kernel that is left out of the trace. Its launch has got what it implied.
 void GpuJoiner::CountInvalid(const GpuLaunch* launch) {
   if (launch == nullptr) {
     ++counts_.invalid_records;
@@ -300,7 +300,7 @@ void GpuJoiner::Write(Operation& waiting, const GpuLaunch* launch) {
   writer_.AddGpuOperation(waiting.queue, operation);
 }
 
-// In the order of time, by a list of who is next: the operations themselves are big, and stay where they are.
+// Goes through the operations in the order of time by index, as moving them is expensive.
 void GpuJoiner::SettleOperations(Nanos now, bool is_last) {
   order_.clear();
   for (size_t i = 0; i < operations_.size(); ++i) {
@@ -314,7 +314,7 @@ void GpuJoiner::SettleOperations(Nanos now, bool is_last) {
     Operation& one = operations_[index];
     GpuLaunch* launch = launches_.Find(one.operation.correlation);
     const bool may_wait = one.operation.correlation != 0 && one.operation.kind != GpuOperationKind::kOverhead;
-    // Once calls are recorded no more, launches get no number.
+    // Once calls are no longer recorded, launches get no number.
     const bool is_late = one.operation.begin > closed_ && (is_last || !may_wait);
     const bool is_outside = launch != nullptr ? launch->is_outside : one.operation.begin < opened_ || is_late;
     if (is_outside) {
@@ -363,7 +363,7 @@ void GpuJoiner::Finish(Nanos now) {
   TellUnlinked();
 }
 
-// Certain only of those that were replayed before any graph was seen to be instantiated.
+// Certain only for graphs that were replayed before any graph was seen to be instantiated.
 void GpuJoiner::TellOldGraphs() {
   std::string named;
   for (const auto& [graph, first] : replays_) {
@@ -405,7 +405,7 @@ void GpuJoiner::CountInto(GpuAccounting& accounting) const {
   TakeCounters(CountedBy::kGpuJoiner, counted, accounting);
 }
 
-// Kernels come in about the order in which they were launched, however far behind the GPU is.
+// Kernels come in about the order of their launches, however far behind the GPU is.
 bool GpuJoiner::MayBeCapturing(Nanos now) const {
   const Nanos recorded = now - std::max(begun_, now - kLongestCapture);
   const Nanos patience = std::clamp(Nanos(recorded.value / 4), kKernelPasses, kKernelComesIn);

@@ -1,10 +1,9 @@
-// Joins what a GPU did to the calls that started it, and writes both into the trace.
+// Joins operations of a GPU with the calls that started them, and writes both into the trace.
 //
-// Records come in no order, within a buffer and across buffers, and a kernel's may come before its launch's: they are
-// collected (Take) and settled some times a second (Settle), calls first, in the order of time. An operation whose
-// launch has not come waits for it, for a while; then it goes into the trace without. Everything that does not add up
-// is counted. Where a call was made (thread, stack) is asked of GpuCallSites. Bounded whatever the target says. One
-// per target; one thread.
+// Records come in no order, within and across buffers, and a kernel may come before its launch. They are collected
+// (Take) and settled some times a second (Settle), calls first, ordered by time. An operation whose launch has not come
+// waits for a while; then it is written without a launch. Inconsistencies are counted. GpuCallSites supplies thread and
+// stack of a call. Bounded whatever the target reports. One per target; one thread.
 #pragma once
 
 #include <cstdint>
@@ -26,56 +25,56 @@ namespace ptrace_prof {
 
 struct GpuCallSite {
   ThreadHandle thread;
-  Tid tid;  // of the host
+  Tid tid;  // on the host
   StackId stack = kEmptyStack;
   GpuStackSource source = GpuStackSource::kNone;
-  bool is_ambiguous = false;  // there is more than one stack that it might be
+  bool is_ambiguous = false;  // more than one stack is possible
 };
 
 struct GpuCallPlace {
-  uint32_t thread = 0;       // as the record names it
-  uint32_t correlation = 0;  // the same
+  uint32_t thread = 0;       // as in the record
+  uint32_t correlation = 0;  // as in the record
   Nanos begin;
 };
 
-// Who made a call, and where it stood.
+// Supplies the thread and the stack of a call.
 class GpuCallSites {
  public:
   virtual ~GpuCallSites() = default;
   virtual GpuCallSite Of(const GpuCallPlace& call) = 0;
-  // `thread`: as records name it.
+  // `thread`: as in records.
   virtual ThreadHandle ThreadOf(uint32_t thread) = 0;
 };
 
 class GpuJoiner {
  public:
-  // All must outlive it.
+  // All arguments must outlive it.
   GpuJoiner(Pid pid, TraceWriter& writer, const StackTable& stacks, GpuNames& names, const GpuClock& clock,
             GpuCallSites& sites);
 
   void Take(const GpuRecord& record);
-  // Writes what is known. Calls that began after `known_until` wait for the next time: where their threads were is not
-  // known yet.
+  // Writes what is known. Calls that began after `known_until` stay for the next time, as the stacks of their threads
+  // are not known yet.
   void Settle(Nanos now, Nanos known_until);
-  // What was called before is not of this capture, nor what it started.
+  // Drops earlier calls and what they started: they do not belong to this capture.
   void Open(Nanos when) { opened_ = when; }
-  // From when on everything was recorded: a call that began before may lack what it started.
+  // From `when` on everything was recorded. For calls that began before, operations may be missing.
   void Begin(Nanos when) { begun_ = when; }
-  // From now on calls are no longer recorded, while what was launched before still comes: what begins later and has no
-  // launch is not of this capture.
+  // From `when` on calls are no longer recorded, but operations of earlier launches still come. A later operation
+  // without a launch does not belong to this capture.
   void Close(Nanos when) { closed_ = when; }
-  // No more will come: writes everything.
+  // Writes everything; no more records may come.
   void Finish(Nanos now);
 
-  // The counters of this side; the others are left alone.
+  // Sets the joiner's own counters only.
   void CountInto(GpuAccounting& accounting) const;
-  // Which launch an operation of a graph is of cannot be believed: it gets none.
+  // Operations of graphs get no launch, because their correlations are wrong.
   void DistrustGraphs() { are_graphs_unlinked_ = true; }
   const GpuSilence& silence() const { return silence_; }
-  // Operations without times, as CUPTI had none for them.
+  // Operations for which CUPTI had no times.
   uint64_t zeros() const { return zeros_; }
-  // A kernel that was launched has not come, and later ones have, or none at all: so it is while a stream is being
-  // captured into a graph since before anything was recorded.
+  // True if a launched kernel has not come although later ones have, or none has come at all. That is so while a stream
+  // is being captured into a graph since before the recording.
   bool MayBeCapturing(Nanos now) const;
 
  private:
@@ -88,14 +87,14 @@ class GpuJoiner {
     GpuOperation operation;
     GpuQueueHandle queue;
     Nanos taken;
-    bool has_times = true;     // else it is kept only to find its launch
+    bool has_times = true;     // false: kept only to find its launch
     bool is_unlinked = false;  // its launch cannot be found
   };
 
   void TakeCall(const GpuRecord& record);
   void TakeOperation(const GpuRecord& record);
   GpuOperation Describe(const GpuRecord& record);
-  // Whose launch is not told rightly.
+  // The correlation of its launch is wrong.
   bool IsUnlinked(const GpuRecord& record) const { return are_graphs_unlinked_ && record.graph != 0; }
   bool AreTimesValid(const GpuRecord& record) const;
   void SettleCall(Call& call);
@@ -123,15 +122,15 @@ class GpuJoiner {
   std::vector<Operation> operations_;
   std::vector<Operation> waiting_;                 // scratch
   std::vector<std::pair<int64_t, size_t>> order_;  // scratch: begin and index
-  Nanos taking_ = MonotonicNow();                  // when what is being taken came
+  Nanos taking_ = MonotonicNow();                  // when the current batch arrived
   Nanos known_until_{INT64_MAX};                   // of the last Settle
   GpuAccounting counts_;
   GpuEarly early_;
   GpuSilence silence_;
   uint64_t zeros_ = 0;
-  bool has_heard_ = false;  // from the GPU, since the last Settle
+  bool has_heard_ = false;  // kernels or graphs came since the last Settle
   bool are_graphs_unlinked_ = false;
-  std::map<uint32_t, Nanos> replays_;  // of each graph the first that was seen
+  std::map<uint32_t, Nanos> replays_;  // first replay seen of each graph
   Nanos first_instantiation_{INT64_MAX};
   Nanos opened_{INT64_MIN};
   Nanos begun_{INT64_MIN};

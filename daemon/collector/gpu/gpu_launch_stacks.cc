@@ -6,7 +6,7 @@
 namespace ptrace_prof {
 namespace {
 
-// A target may make up what it tells.
+// Bounds, as a target may invent launches.
 constexpr size_t kMaxLaunches = size_t{1} << 18;
 constexpr size_t kMaxStacks = size_t{1} << 16;
 constexpr size_t kMaxCodes = size_t{1} << 18;
@@ -18,7 +18,7 @@ uint64_t Between(Nanos a, Nanos b) {
   return static_cast<uint64_t>(more.value) - static_cast<uint64_t>(less.value);
 }
 
-// As the shim does it (PP_GPU_CODE_IDENTITY), of what the cache knows a code object by.
+// The identity as the shim computes it (PP_GPU_CODE_IDENTITY), from the cache's fingerprint.
 uint64_t IdentityOf(const CodeInfo& code) {
   const auto& [type, file, name, other, first_line] = code.fingerprint;
   return PP_GPU_CODE_IDENTITY(file, name, other, static_cast<int64_t>(first_line));
@@ -42,7 +42,7 @@ void GpuLaunchStacks::Take(GpuLaunchArea& area) {
   });
 }
 
-// Kept as it is now, for as long as the arena is there.
+// Stacks keep this result for as long as the arena exists.
 void GpuLaunchStacks::Learn(uint32_t stack, const GpuLaunchArea& area) {
   if (known_.size() >= kMaxStacks) {
     return;
@@ -64,8 +64,8 @@ void GpuLaunchStacks::Learn(uint32_t stack, const GpuLaunchArea& area) {
   }
 }
 
-// Of one that is read now it is looked afterwards whether it still is what it was: then it was so all the time, and its
-// names, which it holds, were too.
+// After a new object was read, checks again that it is unchanged. Then it was unchanged all the time, and so were its
+// names, which it references.
 CodeId GpuLaunchStacks::CodeOf(const pp_gpu_frame& frame) {
   CodeId code = codes_.Find(frame.code);
   if (code != kNoCode && IdentityOf(codes_.info(code)) == frame.identity) {
@@ -89,7 +89,7 @@ StackId GpuLaunchStacks::Intern(const KnownStack& stack) {
   for (const KnownFrame& frame : stack.frames) {
     const CodeInfo& info = codes_.info(frame.code);
     if (info.is_internal) {
-      continue;  // its time is its caller's
+      continue;  // its time counts for its caller
     }
     const SourcePosition position = codes_.Position(frame.code, frame.instruction);
     id = stacks_.InternStack(

@@ -1,9 +1,9 @@
-// The Python stacks of launches that the GPU shim took as the calls were made, by the correlation of the call.
+// The Python stacks that the GPU shim took at launches, by the correlation of the call.
 //
-// The shim names a code object by its address and tells by which fields it knew it. It is looked up here as soon as
-// that is heard, and believed if it still has them: it ran when the stack was taken, so that this is what ran, and not
-// what has got its address since. From the first frame on of which that cannot be said the stack is cut, and marked as
-// such. Names stay known when the StackTable is cleared. Does not stop the target. One per target; one thread.
+// The shim gives the address of a code object and the identity of its fields. The code object is read here at once, and
+// accepted if it still has that identity: it ran when the stack was taken, so it is the right one and not a later
+// object at the same address. At the first frame that fails this check the stack is cut and marked as cut. Names are
+// kept when the StackTable is cleared. Does not stop the target. One per target; one thread.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +24,14 @@ namespace ptrace_prof {
 
 class GpuLaunchStacks {
  public:
-  // All must outlive it.
+  // All arguments must outlive it.
   GpuLaunchStacks(RemoteMemory& memory, const PythonProcess& python, StackTable& stacks);
 
-  // What has come since the last time.
+  // Reads what has come since the last call.
   void Take(GpuLaunchArea& area);
-  // Where the call was made that has this correlation and began at about that time. Empty: that was not told.
+  // The stack of the call with this correlation that began at about that time. Nullopt: none was reported.
   std::optional<StackId> Of(uint32_t correlation, Nanos begin);
-  // Of calls that began before that nothing is asked any more.
+  // Calls that began before `older` will not be looked up any more.
   void Forget(Nanos older);
 
  private:
@@ -40,10 +40,11 @@ class GpuLaunchStacks {
     uint64_t instruction;
   };
   struct KnownStack {
-    std::vector<KnownFrame> frames;      // outermost first
-    bool is_deeper = false;              // there are more callers
-    bool is_cut = false;                 // and more callees, which could not be named
-    std::optional<uint32_t> generation;  // of the StackTable that `id` is of; empty: it was not asked for yet
+    std::vector<KnownFrame> frames;  // outermost first
+    bool is_deeper = false;          // has more callers
+    bool is_cut = false;             // has more callees, which could not be named
+    // Generation of the StackTable for which `id` is valid; empty: not interned yet.
+    std::optional<uint32_t> generation;
     StackId id;
   };
   struct Launch {
@@ -58,9 +59,9 @@ class GpuLaunchStacks {
 
   StackTable& stacks_;
   CodeCache codes_;
-  std::unordered_map<uint32_t, KnownStack> known_;  // by the number that the shim gave them
+  std::unordered_map<uint32_t, KnownStack> known_;  // by the shim's number
   std::unordered_map<uint32_t, Launch> launches_;   // by correlation
-  std::deque<std::pair<Nanos, uint32_t>> order_;    // of those: when they came, and which
+  std::deque<std::pair<Nanos, uint32_t>> order_;    // launches by arrival: time and correlation
 };
 
 }  // namespace ptrace_prof

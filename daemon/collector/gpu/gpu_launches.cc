@@ -13,9 +13,9 @@ constexpr Nanos kYoung = Nanos::FromSeconds(30);
 
 GpuLaunches::GpuLaunches() : slots_(kFirstSlots) {}
 
-// The nearest to the last one that ends in these bits.
+// The number nearest to the last one that ends in these bits.
 uint64_t GpuLaunches::Widen(uint32_t correlation) {
-  if (correlation == 0) {  // there is none
+  if (correlation == 0) {  // no correlation
     return 0;
   }
   if (last_ == 0) {

@@ -1,8 +1,8 @@
-// The calls that started something on a GPU, by their correlation, until what they started was seen: half of the join.
+// The calls that started something on a GPU, by correlation, until their operations were seen: one half of the join.
 //
-// A table of slots in which newer correlations take the place of older ones: bounded, without an allocation in the
-// steady state, and as correlations count up it holds the last ones. It grows while what it would have to forget is
-// young. Correlations are 32 bits in records and wrap; Widen makes them count on. One per target; one thread.
+// A table of slots in which newer correlations replace older ones. It is bounded, needs no allocation in the steady
+// state, and holds the last launches, as correlations count up. It grows while it would have to forget recent ones.
+// Correlations are 32 bits in records and wrap; Widen extends them. One per target; one thread.
 #pragma once
 
 #include <cstdint>
@@ -22,20 +22,20 @@ struct GpuLaunch {
   Nanos end;
   Tid tid;
   StackId stack;
-  uint32_t generation = 0;  // of the StackTable that `stack` is of
+  uint32_t generation = 0;  // of the StackTable, for `stack`
   GpuStackSource source = GpuStackSource::kNone;
   GpuCallKind kind = GpuCallKind::kOther;
-  bool is_implied = false;    // a kernel is to come
-  bool is_replay = false;     // of a graph: what its nodes are is to come
-  bool is_seen = false;       // and has
-  bool is_ambiguous = false;  // its stack is one of several
-  bool is_outside = false;    // it was before the capture began
+  bool is_implied = false;    // a kernel is expected
+  bool is_replay = false;     // replay of a graph: operations of its nodes are expected
+  bool is_seen = false;       // what was expected has come
+  bool is_ambiguous = false;  // several stacks are possible
+  bool is_outside = false;    // before the capture began
 };
 
 // Launches of which nothing came.
 struct GpuUnseenLaunches {
   uint64_t kernels = 0;
-  uint64_t captured = 0;  // into a graph: they are none that run
+  uint64_t captured = 0;  // captured into a graph, so they did not run
   uint64_t replays = 0;
 };
 
@@ -44,15 +44,15 @@ class GpuLaunches {
   GpuLaunches();
 
   uint64_t Widen(uint32_t correlation);
-  // Null: not there, or forgotten. Until the next Add.
+  // Null: not there, or forgotten. Valid until the next Add.
   GpuLaunch* Find(uint64_t correlation);
-  // It must not be there.
+  // The correlation must not be in the table.
   void Add(const GpuLaunch& launch);
-  // Of those that were forgotten and those that are there still.
+  // Counts forgotten launches and those that are still there.
   GpuUnseenLaunches CountUnseen() const;
-  // Whether a kernel that was launched between the two has not come, though nothing was captured as far as is known.
+  // Whether a kernel launched between the two times has not come although no capture is known for then.
   bool LacksOne(Nanos first, Nanos last) const;
-  // When the last launch was made whose kernel has come; 0: none has.
+  // Time of the last launch whose kernel has come; 0: none has.
   Nanos LastSeen() const;
   GpuGraphCaptures& captures() { return captures_; }
 

@@ -1,5 +1,5 @@
-// What is to be told of a GPU's library once it records: what of its answers differs from what was asked. A
-// pure function.
+// The notices about a GPU library once it records: the differences between what was requested and what it does. A pure
+// function.
 #pragma once
 
 #include <string>

@@ -17,7 +17,7 @@ constexpr uint64_t kPage = 4096;
 
 }  // namespace
 
-// In pieces that end where a page does, as the page behind a name may not be there.
+// Reads pieces that end at a page boundary, as the page after a name may not be mapped.
 std::string GpuNames::ReadText(RemoteAddr address) {
   std::string text;
   while (text.size() < kMaxName) {

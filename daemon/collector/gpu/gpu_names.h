@@ -1,10 +1,9 @@
-// The names of a target's kernels and devices, or of what it annotates: text at addresses of its memory, read once and
-// looked at again.
+// The names of a target's kernels, devices and annotations: text at addresses in its memory, read once and then
+// checked.
 //
-// A module that is unloaded gives its addresses back, and the next one puts other names there: the beginning of a name
-// is compared once in each round (NewRound, before a batch of records) in which it is asked for. What cannot be read is
-// "[name that is gone]". Bounded; the texts stay where they are for as long as this object lives. One per target; one
-// thread.
+// An unloaded module frees its addresses, and another one may put other names there. So in each round (NewRound, before
+// a batch of records) the beginning of each name that is used is compared once. A name that cannot be read becomes
+// "[name that is gone]". Bounded; the texts stay valid as long as this object lives. One per target; one thread.
 #pragma once
 
 #include <array>
@@ -25,14 +24,14 @@ class GpuNames {
 
   std::string_view Of(RemoteAddr address);
   void NewRound() { ++round_; }
-  // Of names made here, which are to stay as long.
+  // Stores a name made by us for as long as this object lives.
   std::string_view Keep(std::string_view text);
 
  private:
   static constexpr size_t kBeginning = 128;
   struct Name {
     std::string_view text;
-    std::array<char, kBeginning> beginning{};  // up to the end of the text, zeros behind it
+    std::array<char, kBeginning> beginning{};  // up to the end of the text, then zeros
     uint32_t round = 0;
   };
 

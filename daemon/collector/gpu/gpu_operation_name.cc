@@ -13,7 +13,7 @@ constexpr std::string_view kCopies[] = {"?",    "HtoD", "DtoH", "HtoA", "AtoH", 
 constexpr std::string_view kMemories[] = {"Unknown", "Pageable", "Pinned",        "Device",
                                           "Array",   "Managed",  "Device Static", "Managed Static"};
 constexpr std::string_view kSyncs[] = {"Sync", "Event Sync", "Stream Wait Event", "Stream Sync", "Context Sync"};
-// By the upper half of the number; the compiler of the driver has the lower.
+// By the upper half of the number. The driver's compiler uses the lower half.
 constexpr std::string_view kOverheads[] = {"Overhead",
                                            "Buffer Flush",
                                            "Instrumentation",
@@ -24,7 +24,7 @@ constexpr std::string_view kOverheads[] = {"Overhead",
                                            "Activity Buffer Request",
                                            "UVM Activity Init"};
 
-// What is made of code as a kernel is first used, from what, and where it comes from or goes to.
+// Compilation at the first use of a kernel: input and output, then the use of the cache.
 constexpr std::string_view kCompiled[] = {"JIT", "JIT PTX to cubin", "JIT NVVM IR to PTX"};
 constexpr std::string_view kCompilations[] = {"", " (cache load)", " (cache store)", " (compile)"};
 

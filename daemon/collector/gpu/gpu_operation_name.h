@@ -1,5 +1,4 @@
-// What operations without a name of their own are called: the words that other tools use for them, so that they are
-// found by those.
+// Names for operations that have none: the same words as in other tools, so that they can be found by them.
 #pragma once
 
 #include <string>

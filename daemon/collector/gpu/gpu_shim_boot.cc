@@ -27,17 +27,17 @@ constexpr pp_gpu_function kNeeded[] = {PP_GPU_FN_PyModuleDef_Init, PP_GPU_FN_pth
                                        PP_GPU_FN_dlopen, PP_GPU_FN_dlsym};
 
 constexpr uint32_t kSlotBytes = 1 << 20;
-// A thread that launches has a slot until the next flush. Of a process with many there are more, each a part of that
-// size; otherwise big ones change hands less often.
+// A launching thread occupies a slot until the next flush. So a process with many threads gets more and smaller slots;
+// otherwise big slots change hands less often.
 constexpr size_t kManyThreads = 24;
 constexpr uint32_t kParts = 4;
 constexpr uint32_t kFlushMillis = 250;
 constexpr uint32_t kGraceMillis = 500;
-constexpr uint32_t kDevicePoolLimit = 64;  // of 3.2 MB each, for every context
+constexpr uint32_t kDevicePoolLimit = 64;  // of 3.2 MB each, per context
 constexpr uint32_t kStackBytes = 4 << 20;
-constexpr uint32_t kSlotsForStacks = 5;  // what comes with them too
+constexpr uint32_t kSlotsForStacks = 5;  // including their other memory
 constexpr uint64_t kSecond = 1'000'000'000;
-constexpr uint64_t kBurst = kSecond / 4;  // so much of its rate a thread may have saved up, and spend at once
+constexpr uint64_t kBurst = kSecond / 4;  // the share of its rate that a thread may save up and spend at once
 
 Result<void> SetFunctions(Pid pid, RemoteMemory& memory, const PythonProcess& process,
                           const std::vector<MemoryRegion>& regions, pp_gpu_boot& boot) {
@@ -112,7 +112,7 @@ pp_gpu_python DescribePython(const PythonProcess& process) {
   return python;
 }
 
-// Of the calls that are recorded those that start something on the device.
+// Selects those of the recorded calls that start something on the device.
 void SelectLaunches(GpuApi api, std::span<const uint16_t> calls, std::span<uint16_t> launches) {
   std::ranges::fill(launches, uint16_t{0});
   size_t count = 0;
@@ -129,7 +129,7 @@ void SetPace(uint32_t rate, pp_gpu_launch_class of, pp_gpu_boot& boot) {
   boot.launch_bursts[of] = kBurst - std::min(kBurst, boot.launch_gaps[of]);
 }
 
-// Where the interpreter does not say which thread runs, launches are told of as they are without all this.
+// If the interpreter does not show which thread runs, launches are reported without stacks.
 void SetLaunches(const PythonProcess& process, const GpuWishes& wishes, pp_gpu_boot& boot) {
   if (wishes.launch_rate == 0 || wishes.slots <= kSlotsForStacks ||
       boot.functions[PP_GPU_FN_PyGILState_GetThisThreadState] == 0 || boot.functions[PP_GPU_FN_pthread_self] == 0) {

@@ -1,7 +1,7 @@
-// What the GPU shim must be told about its target: functions of libc, its CUPTI, what is to be recorded.
+// Collects what the GPU shim needs to know about its target: functions of libc, its CUPTI, what to record.
 //
-// Reads the target without stopping it or writing anything: every refusal that can be known beforehand comes from here.
-// Stateless. As stub_boot.h for the tracer stub.
+// Reads the target without stopping it or writing to it. All refusals that can be known beforehand come from here.
+// Stateless. The counterpart of stub_boot.h for the tracer stub.
 #pragma once
 
 #include "attach/abi/gpu_boot.h"
@@ -18,19 +18,19 @@ inline constexpr uint32_t kEveryLaunch = UINT32_MAX;
 struct GpuWishes {
   GpuDetail detail = GpuDetail::kDefault;
   uint32_t backend = PP_GPU_BACKEND_CUPTI;
-  bool force = false;  // versions that are known to crash jobs too
-  // Take CUPTI down at the end, where its version can. No recording asks for it: with 13.0 on an H100 and an H200, jobs
-  // of several threads that replay graphs lost their CUDA context at the second or third time (error 719).
+  bool force = false;  // also use versions that are known to crash jobs
+  // Shut CUPTI down at the end, if its version can. No recording requests it: with 13.0 on an H100 and an H200, jobs of
+  // several threads that replay graphs lost their CUDA context at the second or third time (error 719).
   bool finalize = false;
   uint32_t slots = 63;  // of 1 MiB: with its head the arena is 64 MiB at most
-  // Launches a second and thread whose Python stacks are taken as they are made, and of these calls those that launch
-  // a graph; 0: none at all. Takes 5 of the slots.
+  // Launches per second and thread whose Python stacks are taken at the call (launch_rate), and those among them that
+  // launch a graph (graph_rate); launch_rate 0: none. Takes 5 of the slots.
   uint32_t launch_rate = 0;
   uint32_t graph_rate = 0;
   Nanos lease = Nanos::FromSeconds(5);
 };
 
-// All of it but the nonce. Reason::kNoCuda, kCuptiBlocked.
+// Fills in everything except the nonce. Errors: Reason::kNoCuda, kCuptiBlocked.
 Result<pp_gpu_boot> DescribeForGpuShim(Pid pid, RemoteMemory& memory, const PythonProcess& process,
                                        const GpuWishes& wishes);
 

@@ -4,9 +4,9 @@ namespace ptrace_prof {
 namespace {
 
 constexpr Nanos kLong = Nanos::FromSeconds(2);
-constexpr Nanos kGoesOnFor = Nanos::FromSeconds(1);  // with launches
-constexpr Nanos kComesIn = Nanos::FromMillis(500);   // so long a record may take
-constexpr Nanos kUnproven = Nanos::FromSeconds(10);  // where nobody waits
+constexpr Nanos kGoesOnFor = Nanos::FromSeconds(1);  // launches continue for that long
+constexpr Nanos kComesIn = Nanos::FromMillis(500);   // a record may take that long
+constexpr Nanos kUnproven = Nanos::FromSeconds(10);  // if no thread waits
 constexpr size_t kMaxThreads = 8192;
 
 }  // namespace

@@ -9,8 +9,8 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr uint64_t kFewBadTimes = 100;  // between two looks; what had not ended has none either
-constexpr uint32_t kZeroLooks = 10;     // so long a GPU may be without times, if they come after that
+constexpr uint64_t kFewBadTimes = 100;  // between two looks; operations that had not ended have no time either
+constexpr uint32_t kZeroLooks = 10;     // looks for which a GPU may be without times, if valid ones may follow
 constexpr uint32_t kFirstWithZeros = 24;
 constexpr uint32_t kFirstWithout = 130100;
 

@@ -1,9 +1,9 @@
-// Finds out what works on this node, and for one process where there is one, into a trace: the verb kDoctor of the
-// collector.
+// Finds out what works on this node, and optionally for one process, and writes it into a trace: the collector's verb
+// kDoctor.
 //
-// The node is looked at with the rights of the caller, by reading /proc and /sys and asking the kernel; that is no
-// target's text. Then, for a process, `harden` gives up the rights as for a capture of it, and only after that is its
-// memory read. `free_gpu_memory` is asked last, and only of a process that uses CUDA.
+// The node is checked with the rights of the caller, by reading /proc and /sys and asking the kernel; none of that is
+// text of a target. Then `harden` gives up the rights as for a capture of the process, and only after that its memory
+// is read. `free_gpu_memory` is called last, and only for a process that uses CUDA.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@
 
 namespace ptrace_prof {
 
-// `pid` may be 0: the node only. What is missing is no failure of the diagnosis.
+// `pid` 0: the node only. Missing features are results, not errors.
 void Diagnose(Pid pid, const std::function<Result<void>()>& harden, const FreeGpuMemory& free_gpu_memory,
               TraceWriter& writer);
 

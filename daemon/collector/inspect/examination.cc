@@ -22,7 +22,7 @@ bool Send(Outcome outcome, const ProcessEntry& entry, ByteSink& sink) {
   return sink.Write(std::as_bytes(std::span(bytes))).has_value();
 }
 
-// What was denied without a reason was denied by the kernel.
+// A denial without a reason came from the kernel.
 void Explain(const Denial& denial, ProcessEntry& entry) {
   const bool by_kernel = !denial.error || denial.error->reason == Reason::kUnspecified;
   const Error error = by_kernel ? ExplainRefusal(entry.pid, EPERM, denial.asker) : *denial.error;
@@ -32,7 +32,7 @@ void Explain(const Denial& denial, ProcessEntry& entry) {
   entry.remedy = error.remedy;
 }
 
-// Everything else in the entry was known to us before and is none of the child's business.
+// Takes only what the child may determine. All other fields were known before.
 void TakeFindings(ProcessEntry&& found, ProcessEntry& entry) {
   entry.kind = found.kind == ProcessKind::kLibraryOnly ? ProcessKind::kLibraryOnly : ProcessKind::kPython;
   entry.python = std::move(found.python);
@@ -59,7 +59,7 @@ void AnswerAll(std::span<const Candidate* const> candidates, OnRefusal on_refusa
     ProcessEntry entry = candidate->entry;
     Outcome outcome = denial.error ? Outcome::kRefused : examiner.Examine(*candidate, entry);
     if (outcome == Outcome::kRefused && on_refusal == OnRefusal::kTellWhy) {
-      // What a program is that nobody may look into is not known; only a name speaks for it.
+      // Without access it is not known what the program is. Only its name can show that it is Python.
       outcome = candidate->kind == CandidateKind::kUnknownProgram ? Outcome::kNotPython : Outcome::kListed;
       Explain(denial, entry);
     }

@@ -1,10 +1,10 @@
-// Between the collector, which has rights, and the confined child that examines the processes of one owner: what the
-// child is to do, and how its answers are read.
+// The protocol between the privileged collector and the confined child that examines the processes of one owner: the
+// child's work, and how its answers are read.
 //
-// A child may have been subverted by a target, so its bytes are hostile: an answer can only fill in the fields that
-// stem from the memory of that owner's own process, and an answer that makes no sense ends the conversation.
-// An answer is one byte (Outcome), four bytes of length (little-endian) and an encoded ProcessEntry; answers come in
-// the order of the questions, as they are found.
+// A target may have subverted the child, so its bytes are hostile. An answer can only fill in fields that come from the
+// memory of that owner's own process, and an invalid answer ends the exchange. An answer is one byte (Outcome), four
+// bytes of length (little-endian) and an encoded ProcessEntry. Answers come in the order of the questions, as they are
+// found.
 #pragma once
 
 #include <functional>
@@ -20,16 +20,16 @@
 
 namespace ptrace_prof {
 
-// What a child that is refused a process does: `kTellWhy` finds the words (for the last attempt).
+// What a child does about a process that it may not examine. `kTellWhy` explains the refusal (for the last attempt).
 enum class OnRefusal : uint8_t { kTellWhy, kLeaveToOthers };
 
-// What the child may not do from the beginning, and who it was before it became what it is.
+// Why the child may not examine anything, and the identity that it had before it became the owner.
 struct Denial {
   std::optional<Error> error;
   Asker asker;
 };
 
-// In the child. With an error in `denial` it has no right to examine anything and only explains that.
+// Runs in the child. With an error in `denial` it examines nothing and only explains the error.
 void AnswerAll(std::span<const Candidate* const> candidates, OnRefusal on_refusal, const Denial& denial,
                ByteSink& sink);
 
@@ -37,7 +37,7 @@ struct Answer {
   Outcome outcome = Outcome::kNotPython;
   ProcessEntry entry;
 };
-// In the collector: the answers of a child to these questions, as many as there are and make sense.
+// Runs in the collector: the valid answers of a child to these questions; there may be fewer than questions.
 std::vector<Answer> ReadAnswers(std::string_view bytes, std::span<const Candidate* const> candidates);
 
 }  // namespace ptrace_prof

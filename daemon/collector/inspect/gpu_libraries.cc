@@ -7,7 +7,8 @@ namespace ptrace_prof {
 namespace {
 
 struct Library {
-  std::string_view file;  // followed by ".so", or by "-VERSION.so" (wheels rename what they bundle: libcudart-1234.so)
+  // Followed by ".so", or by "-VERSION.so" (wheels rename what they bundle: libcudart-1234.so).
+  std::string_view file;
   std::string_view name;
 };
 constexpr Library kLibraries[] = {

@@ -1,5 +1,5 @@
-// Which GPU libraries are among the mappings of a process, by short names ("libcuda", "libnccl"), each once.
-// Pure function; the paths are the target's.
+// The GPU libraries among the mappings of a process, by short names ("libcuda", "libnccl"), each once. Pure function;
+// the paths come from the target.
 #pragma once
 
 #include <span>

@@ -15,12 +15,12 @@ namespace ptrace_prof {
 namespace {
 
 constexpr std::string_view kCupti = "libcupti.so";
-constexpr std::string_view kMpsControl = "/tmp/nvidia-mps/control";  // unless the environment says otherwise
+constexpr std::string_view kMpsControl = "/tmp/nvidia-mps/control";  // default; the environment may name another place
 
 std::string_view FileName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 std::string_view Folder(std::string_view path) { return path.substr(0, path.rfind('/')); }
 
-// "" where no library of that name is mapped.
+// "" if no library of that name is mapped.
 std::string FindMapped(const std::vector<MemoryRegion>& regions, std::string_view name) {
   for (const MemoryRegion& region : regions) {
     if (FileName(region.path).starts_with(name)) {
@@ -41,13 +41,13 @@ std::string_view MajorVersion(std::string_view file_name) {
   return version.substr(0, version.find('.'));
 }
 
-// Where wheels of NVIDIA and its toolkit have it, from where the runtime library is.
+// Where NVIDIA's wheels and its toolkit have CUPTI, relative to the runtime library.
 constexpr std::string_view kBesideRuntime[] = {"", "/../../cuda_cupti/lib", "/../extras/CUPTI/lib64"};
 
 GpuLibraryPlace FindBeside(Pid pid, std::string_view runtime) {
   const UniqueFd root(::open(ProcPath(pid, "root").c_str(), O_PATH | O_CLOEXEC));
   const std::string_view major = MajorVersion(FileName(runtime));
-  // Up to CUDA 11 the name is of the release; 11.8 is the first that we work with.
+  // Up to CUDA 11 the name contains the release; 11.8 is the first that we work with.
   const std::string soname = fmt::format("libcupti.so.{}", major == "11" ? "11.8" : major);
   for (const std::string_view folder : kBesideRuntime) {
     const std::string path = fmt::format("{}{}/{}", Folder(runtime), folder, soname);
@@ -58,7 +58,7 @@ GpuLibraryPlace FindBeside(Pid pid, std::string_view runtime) {
   return {};
 }
 
-// Of its environment at the start; `variable` ends with "=". Nothing: it is not there.
+// From the environment at the start; `variable` ends with "=". Nullopt: it is not set.
 Result<std::optional<std::string>> VariableOf(Pid pid, std::string_view variable) {
   PP_ASSIGN_OR_RETURN(const std::string environment, ReadProcFile(ProcPath(pid, "environ")));
   const std::string text = '\0' + environment;
@@ -103,7 +103,7 @@ bool UsesCuda(Pid pid) {
 }
 
 Result<void> CheckGpuMemory(Pid pid, int64_t free_bytes) {
-  constexpr int64_t kLeast = 256 << 20;  // CUPTI is held to 64 buffers of 3.2 MB for each context
+  constexpr int64_t kLeast = 256 << 20;  // CUPTI is limited to 64 buffers of 3.2 MB per context
   if (free_bytes >= kLeast) {
     return {};
   }

@@ -1,4 +1,4 @@
-// Which CUDA libraries a process has mapped, and where its CUPTI is: what can be known before anything is brought in.
+// Finds the CUDA libraries of a process and its CUPTI before anything is loaded into it.
 //
 // Reads /proc and the target's files without stopping it; stateless.
 #pragma once
@@ -15,28 +15,27 @@
 namespace ptrace_prof {
 
 struct GpuLibraryPlace {
-  std::string soname;   // as far as its file's name tells
-  std::string path;     // as the target sees it
-  bool mapped = false;  // else it is to be loaded
-  bool is_unsure =
-      false;  // there may be another one in the process: several are mapped, or PyTorch was linked with one
+  std::string soname;      // as far as the file name tells
+  std::string path;        // in the target's file system
+  bool mapped = false;     // false: it has to be loaded
+  bool is_unsure = false;  // the process may have another CUPTI: several are mapped, or PyTorch was linked with one
 };
 
-// The target's own CUPTI, or, where it has mapped CUDA and no CUPTI, the one that belongs to that. Reason::kNoCuda: it
-// does not use CUDA. Reason::kCuptiBlocked: it does, and there is no CUPTI.
+// The target's own CUPTI, or the one that belongs to its CUDA if it has mapped CUDA but no CUPTI. Reason::kNoCuda: it
+// does not use CUDA. Reason::kCuptiBlocked: it uses CUDA, and there is no CUPTI.
 Result<GpuLibraryPlace> FindGpuLibrary(Pid pid, const std::vector<MemoryRegion>& regions);
 
 // Whether it has mapped the driver's library.
 bool UsesCuda(Pid pid);
 
-// kLowGpuMemory: with so many bytes free where the process computes, what CUPTI takes could be missing to the job.
+// kLowGpuMemory: with only `free_bytes` free on the GPU of the process, the job might lack the memory that CUPTI takes.
 Result<void> CheckGpuMemory(Pid pid, int64_t free_bytes);
 
-// The library that NVTX calls of the process go to, as its environment named it at the start; empty: nowhere. An error:
-// its environment cannot be read.
+// The library that receives the NVTX calls of the process, from its environment at the start; empty: none. Error: the
+// environment cannot be read.
 Result<std::string> NvtxInjectionOf(Pid pid);
 
-// Whether the job shares its GPU with others by CUDA's MPS.
+// Whether the job shares its GPU with others through CUDA's MPS.
 bool UsesMps(Pid pid);
 
 }  // namespace ptrace_prof

@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kEnvironLimit = 256 << 10;
 
-// Toolkits name the file of their CUPTI by year and number (libcupti.so.2022.3.0), in these releases of CUDA.
+// CUDA toolkits name the file of CUPTI by year and number (libcupti.so.2022.3.0), in these releases of CUDA.
 struct NamedByYear {
   int year;
   int number;
@@ -32,21 +32,21 @@ constexpr int kFirstYear = 2000;
 constexpr CudaRelease kOldest{11, 8};
 constexpr CudaRelease kSafeWithMps{13, 0};
 
-// The first CUPTI of CUDA 13.0, which crashes jobs: its file in toolkits, and in wheels, whose file says "13" only,
-// what pip puts beside their package. Both of the updates of 13.0 have 2025.3.1, and 13.0.85.
+// The first CUPTI of CUDA 13.0 crashes jobs. In toolkits its file name shows it. In wheels the file name says only
+// "13", so the directory that pip puts beside the package is checked. Both updates of 13.0 have 2025.3.1, and 13.0.85.
 constexpr int kCrashingFile[] = {2025, 3, 0};
 constexpr std::string_view kFileInWheels = "libcupti.so.13";
-constexpr std::string_view kCrashingWheel = "../../../nvidia_cuda_cupti-13.0.48.dist-info";  // from nvidia/cu13/lib
+// Relative to nvidia/cu13/lib.
+constexpr std::string_view kCrashingWheel = "../../../nvidia_cuda_cupti-13.0.48.dist-info";
 
-// The oldest driver that serves each CUDA, by NVIDIA's release notes (minor-version compatibility).
+// The oldest driver for each CUDA, from NVIDIA's release notes (minor-version compatibility).
 struct DriverRow {
   int cuda;
   int driver;
 };
 constexpr DriverRow kDrivers[] = {{11, 450}, {12, 525}, {13, 580}};
 
-// What is in a process that another tool has entered (or was started by), as a variable that is not empty or a mapped
-// file.
+// Traces of another tool in a process (loaded, or started the process): a variable that is not empty, or a mapped file.
 struct Trace {
   std::string_view begin;
   std::string_view tool;
@@ -81,7 +81,7 @@ constexpr std::string_view kBeforeRelease = "libcupti.so.";
 
 std::string_view FileName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// Of a wheel nothing is read or listed, only looked whether what has that name is there.
+// Files of a wheel are not read or listed; only the existence of that name is checked.
 bool CrashesJobs(Pid pid, const GpuLibraryPlace& library) {
   const std::string_view file = FileName(library.path);
   if (file != kFileInWheels) {
@@ -122,11 +122,11 @@ const MemoryRegion* FindDriver(const std::vector<MemoryRegion>& regions) {
   return found == regions.end() ? nullptr : &*found;
 }
 
-// "libcuda.so.580.65.06": that of a job with NVIDIA's forward compatibility is newer than the kernel's module, which
-// says "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 …", or "… Open Kernel Module for x86_64
-// …".
+// Version of the driver, from "libcuda.so.580.65.06" or from the kernel module. The library of a job with NVIDIA's
+// forward compatibility is newer than the module. The module says "NVRM version: NVIDIA UNIX x86_64 Kernel Module
+// 535.104.05  Sat Aug 19 …", or "… Open Kernel Module for x86_64 …".
 std::optional<int> DriverVersion(const MemoryRegion* driver) {
-  constexpr int kLeast = 100;  // "libcuda.so.1" is no version
+  constexpr int kLeast = 100;  // the 1 of "libcuda.so.1" is not the driver's version
   std::string_view name = driver != nullptr ? FileName(driver->path).substr(kDriverFile.size()) : std::string_view();
   name.remove_prefix(name.starts_with('.') ? 1 : 0);
   if (const std::vector<int> numbers = Numbers(name); !numbers.empty() && numbers.front() >= kLeast) {

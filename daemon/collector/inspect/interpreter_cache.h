@@ -1,7 +1,7 @@
-// The version of the interpreter in a process, with the search for it made once per file: later processes that map the
-// same file are only asked whether their _PyRuntime is where the first one's was.
+// The version of the interpreter in a process. The search is done once per file: for later processes that map the same
+// file, only the presence of _PyRuntime at the same place is checked.
 //
-// For processes of one owner: what one process says about a file is believed of others that map it. Hostile input as in
+// For processes of one owner: what one process shows about a file is used for others that map it. Hostile input as in
 // python_process.h. One thread.
 #pragma once
 
@@ -19,12 +19,12 @@ namespace ptrace_prof {
 
 class InterpreterCache {
  public:
-  // "3.11.7"; errors as of PythonProcess::Open.
+  // "3.11.7"; errors as PythonProcess::Open.
   Result<std::string> Version(Pid pid, RemoteMemory& memory, std::span<const MemoryRegion> regions);
 
  private:
   struct Known {
-    uint64_t runtime_offset = 0;  // from where the ELF header is mapped; wraps around
+    uint64_t runtime_offset = 0;  // from the mapping of the ELF header; wraps around
     Layout layout;
     std::string version;
   };

@@ -1,6 +1,6 @@
-// What the environment of a process tells about how it was launched: its rank among others, its Slurm job, its image.
+// What the environment of a process says about its launch: its rank, its Slurm job, its image.
 //
-// Pure functions over the target's own text (hostile): numbers that are none are ignored, names are cut.
+// Pure functions over the target's own text (hostile): invalid numbers are ignored, names are cut.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ struct LaunchFacts {
   std::optional<int32_t> local_rank;
   std::string slurm_job;
   std::string slurm_step;
-  std::string apptainer;  // name of the image, where Apptainer or Singularity started it
+  std::string apptainer;  // name of the image, if Apptainer or Singularity started it
 };
 
-// Notes "NAME=value" if it is one that counts; the first one of a name wins, as it does for getenv(3).
+// Notes "NAME=value" if the name is relevant. The first one of a name wins, as for getenv(3).
 void NoteVariable(std::string_view variable, LaunchFacts& facts);
-// The text of /proc/<pid>/environ.
+// `text`: the content of /proc/<pid>/environ.
 LaunchFacts ParseEnvironment(std::string_view text);
 
 }  // namespace ptrace_prof

@@ -21,7 +21,7 @@ bool IsLibc(std::string_view path) {
          name.starts_with("ld-musl");
 }
 
-// The pointers up to the null that ends them, page by page: what follows the last page need not be mapped.
+// Reads the pointers up to the final null, page by page, as the page after it need not be mapped.
 std::optional<std::vector<RemoteAddr>> ReadPointers(RemoteMemory& memory, RemoteAddr list) {
   std::vector<RemoteAddr> pointers;
   std::array<uint64_t, kPage / sizeof(uint64_t)> page{};
@@ -46,10 +46,10 @@ std::optional<std::vector<RemoteAddr>> ReadPointers(RemoteMemory& memory, Remote
 
 struct Text {
   std::array<char, kMaxLength> bytes{};
-  uint32_t size = 0;  // that were read
+  uint32_t size = 0;  // bytes that were read
 };
 
-// As many batches as there are strings that cannot be read, and one.
+// Takes one batch, plus one for each string that cannot be read.
 void ReadAll(RemoteMemory& memory, std::span<const ReadRequest> requests, std::vector<Text>& texts) {
   size_t done = 0;
   while (done < requests.size()) {
@@ -78,7 +78,7 @@ std::vector<std::string> ReadStrings(RemoteMemory& memory, std::span<const Remot
   for (size_t i = 0; i < texts.size(); ++i) {
     Text& text = texts[i];
     const auto ends = [&] { return std::memchr(text.bytes.data(), '\0', text.size) != nullptr; };
-    if (text.size != 0 && text.size < kMaxLength && !ends()) {  // it goes on in the next page
+    if (text.size != 0 && text.size < kMaxLength && !ends()) {  // it continues in the next page
       const size_t more = kMaxLength - text.size;
       if (memory.Read(pointers[i] + text.size, text.bytes.data() + text.size, more) == ReadStatus::kOk) {
         text.size = kMaxLength;

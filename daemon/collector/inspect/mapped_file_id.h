@@ -1,4 +1,4 @@
-// Which file a mapping is of: the key of what is worked out once per file. Plain value.
+// Identifies the file of a mapping: the key of results that are computed once per file. Plain value.
 #pragma once
 
 #include <compare>
@@ -19,7 +19,7 @@ struct MappedFileId {
   }
 };
 
-// The mapping holds the beginning of a file, where an ELF image has its header.
+// Whether the mapping holds the beginning of a file, where an ELF image has its header.
 inline bool BeginsFile(const MemoryRegion& region) {
   return region.file_offset == 0 && region.inode != 0 && region.readable;
 }

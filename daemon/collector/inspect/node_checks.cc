@@ -17,7 +17,7 @@ struct Judgement {
   Verdict verdict = Verdict::kOk;
   std::string cause;
   std::string remedy;
-  Reason reason = Reason::kUnspecified;  // else that of the row
+  Reason reason = Reason::kUnspecified;  // unspecified: the row's reason
 };
 
 constexpr uint64_t kBecomeAnybody = (uint64_t{1} << 6) | (uint64_t{1} << 7);  // CAP_SETGID, CAP_SETUID
@@ -140,7 +140,7 @@ Judgement SecurityModules(const NodeFacts& f) {
                                                          : "security modules: " + f.security_modules;
   const bool unconfined =
       f.security_label.empty() || f.security_label.starts_with("unconfined") || f.security_label.starts_with("kernel");
-  if (unconfined || f.security_label.find(':') != std::string::npos) {  // SELinux labels everybody
+  if (unconfined || f.security_label.find(':') != std::string::npos) {  // SELinux labels every process
     return {Verdict::kOk, modules + (f.security_label.empty() ? "" : "; our label: " + f.security_label), ""};
   }
   return {Verdict::kLimited,
@@ -169,7 +169,7 @@ Judgement Cuda(const NodeFacts& f) {
 struct Row {
   const char* subject;
   Judgement (*judge)(const NodeFacts&);
-  Reason reason;  // of what is not fine
+  Reason reason;  // if the verdict is not kOk
 };
 constexpr Row kRows[] = {
     {"memory-reading", MemoryReading, Reason::kPermissionDenied},

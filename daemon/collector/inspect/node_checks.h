@@ -1,4 +1,4 @@
-// The verdicts on a node: each thing that profiling depends on, from facts (node_facts.h). Pure.
+// The verdicts on a node: judges everything that profiling depends on, from facts (node_facts.h). Pure.
 #pragma once
 
 #include <vector>

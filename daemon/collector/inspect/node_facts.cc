@@ -18,7 +18,7 @@
 namespace ptrace_prof {
 namespace {
 
-// The kernel's own numbers for the first namespaces (include/linux/proc_ns.h).
+// Inode numbers of the initial namespaces (include/linux/proc_ns.h).
 constexpr uint64_t kInitialUserNamespace = 0xEFFFFFFD;
 constexpr uint64_t kInitialPidNamespace = 0xEFFFFFFC;
 
@@ -40,7 +40,7 @@ std::optional<bool> IsNamespace(const char* path, uint64_t inode) {
   return ::stat(path, &info) == 0 ? std::optional(info.st_ino == inode) : std::nullopt;
 }
 
-// The first line of a small file; empty where it cannot be read.
+// The first line of a small file; empty if it cannot be read.
 std::string FirstLine(const char* path) {
   const Result<std::string> text = ReadProcFile(path, 4096);
   return text.has_value() ? text.value().substr(0, text.value().find_first_of(std::string_view("\n\0", 2))) : "";
@@ -84,7 +84,7 @@ std::string ParseHidepid(std::string_view mountinfo) {
     const size_t at = line.find(kOption, line.find(" - proc "));
     const std::string_view value =
         at == std::string_view::npos ? "" : line.substr(at + kOption.size(), line.find(',', at) - at - kOption.size());
-    found = value;  // the last mount at a place is the one that is seen
+    found = value;  // the last mount at a place hides earlier ones
     for (const auto& [number, name] : kNames) {
       found = found == number ? std::string(name) : found;
     }

@@ -1,7 +1,7 @@
-// The verdicts on one process: may it be read, is it a Python that we know, what limits that.
+// The verdicts on one process: whether it may be read, whether it is a known Python, and what limits profiling it.
 //
-// CheckRefusal tells why the kernel said no, at any time. CheckReadable reads the target's memory, which is hostile: it
-// comes after rights were given up.
+// CheckRefusal explains the kernel's refusal, at any time. CheckReadable reads the target's memory, which is hostile,
+// so call it after rights were given up.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@
 
 namespace ptrace_prof {
 
-// Why the process cannot be profiled, from the error that said so.
+// Why the process cannot be profiled, from the error that refused it.
 Check CheckRefusal(Pid pid, const Error& error);
 
-// Bytes that are free on its GPU, where that is known; may take a while.
+// `free_gpu_memory` returns the free bytes of its GPU, if known; it may take a while.
 using FreeGpuMemory = std::function<std::optional<int64_t>()>;
 
 std::vector<Check> CheckReadable(Pid pid, const FreeGpuMemory& free_gpu_memory);

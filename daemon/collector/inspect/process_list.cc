@@ -16,7 +16,7 @@
 namespace ptrace_prof {
 namespace {
 
-// After so many children that hung or died over the processes of a user, the rest of these are left.
+// After so many children of one user died or hung, the rest of the user's processes are skipped.
 constexpr int kMostFailures = 3;
 
 using Owner = std::pair<Uid, Gid>;
@@ -61,7 +61,7 @@ class Listing {
   void ExamineAll(const std::vector<Candidate>& candidates) {
     std::map<Owner, Group> groups;
     for (const Candidate& candidate : candidates) {
-      // Root without CAP_SYS_PTRACE (a container) may still become the owner, and read it so.
+      // Root without CAP_SYS_PTRACE (in a container) may still become the owner and read it that way.
       const bool out_of_reach = candidate.kind == CandidateKind::kUnreadable && !asker_.is_root;
       if (candidate.kind == CandidateKind::kEnded || out_of_reach) {
         ListUnexamined(candidate);
@@ -71,7 +71,7 @@ class Listing {
     }
     Group refused;
     for (const auto& [owner, group] : groups) {
-      // Only root's own processes are worth keeping a right for: others are read by their owner's rights.
+      // Only root's own processes may need a kept right; the rights of other owners suffice for theirs.
       const Pid first = group.front()->entry.pid;
       const bool keep = owner.first == Uid(0);
       Examine(
@@ -121,7 +121,7 @@ class Listing {
     entries_.push_back(std::move(entry));
   }
 
-  // The one that a child did not survive.
+  // Lists the process at which a child died.
   void ListFailed(const Candidate& candidate, const std::string& ended) {
     ProcessEntry entry = candidate.entry;
     entry.cause = fmt::format("what there is in process {} could not be read: the process of ours that looks at it {}",

@@ -1,12 +1,13 @@
-// Lists the Python processes of the node into a trace: the verb kList of the collector.
+// Lists the Python processes of the node into a trace: the collector's verb kList.
 //
-// Who runs what: the scan of /proc (process_scan.h) runs as the caller and reads text of the kernel. Whatever reads a
-// target's memory or an ELF file runs in a short-lived child per owner, which `run_as` starts: it has become that
-// owner, without capabilities and behind a system call filter. The first attempt gives up every right, unless the owner
-// is root; a process that is refused then (not dumpable, another user namespace, Yama) gets a child of its own, which
-// keeps CAP_SYS_PTRACE if the kernel insists and the caller has it, as a capture of that process would. A child that
-// dies or hangs costs the one process that it was at; the others are examined by the next child, until the
-// third of a user: the traps of one user shall not keep everybody waiting.
+// The scan of /proc (process_scan.h) runs as the caller and reads only text of the kernel. Code that reads a target's
+// memory or an ELF file runs in a short-lived child per owner, started by `run_as`: it runs as that owner, without
+// capabilities and behind a system call filter. The first attempt gives up every right, unless the owner is root.
+//
+// A process that is refused then (not dumpable, another user namespace, Yama) gets a child of its own. As a capture
+// would, that child keeps CAP_SYS_PTRACE if the kernel requires it and the caller has it. If a child dies or hangs,
+// only its current process is lost; the next child examines the others, until the third failure of a user, so that one
+// user's traps cannot delay everyone.
 #pragma once
 
 #include <atomic>
@@ -24,13 +25,13 @@ namespace ptrace_prof {
 struct OwnerWork {
   Uid uid;
   Gid gid;
-  std::function<int()> probe;  // asks the kernel with the rights that are left: 0 or the errno
+  std::function<int()> probe;  // asks the kernel with the remaining rights; returns 0 or the errno
   // Runs in the child. With an error: the rights could not be given up, or do not suffice.
   std::function<void(const std::optional<Error>& denied, ByteSink& sink)> work;
 };
 struct OwnerReport {
   std::string bytes;  // what the work wrote to its sink
-  std::string ended;  // empty: it came to its end; else what happened ("was ended by signal 11")
+  std::string ended;  // empty: it finished; otherwise what happened ("was ended by signal 11")
 };
 using RunAs = std::function<OwnerReport(const OwnerWork&)>;
 

@@ -13,8 +13,8 @@ namespace ptrace_prof {
 namespace {
 
 constexpr size_t kMapsLimit = 4 << 20;
-constexpr size_t kArgumentLimit = 16 << 10;  // of the path of a program
-// That is shown: a user with thousands of processes must not make a listing too large for everybody.
+constexpr size_t kArgumentLimit = 16 << 10;  // limit for the path of a program
+// Limit of the shown command line: a user with thousands of processes must not make a listing too large for everyone.
 constexpr size_t kCmdlineLimit = 1 << 10;
 constexpr std::string_view kNames[] = {"python", "pypy"};
 
@@ -73,7 +73,7 @@ Candidate Describe(Pid pid, const ProcessStatus& status, CandidateKind kind) {
     entry.slurm_step = std::move(facts.slurm_step);
   }
   if (entry.container_runtime.empty() && status.ns_pids.size() > 1) {
-    entry.container_runtime = "namespace";  // of process ids; whatever made it left no other trace
+    entry.container_runtime = "namespace";  // a pid namespace; its creator left no other trace
   }
   return candidate;
 }
@@ -98,7 +98,7 @@ class Scan {
   ScanResult Take() { return std::move(result_); }
 
  private:
-  // Without mappings there are kernel threads and zombies; where they are not shown, anything.
+  // For a process without visible mappings. None: kernel threads and zombies. Not shown: it may be anything.
   void LookByName(Pid pid, CandidateKind kind) {
     const Result<ProcessStatus> status = ReadProcessStatus(pid);
     if (status.has_error() || status.value().kernel_thread ||
@@ -123,7 +123,7 @@ class Scan {
     struct stat program {};
     struct stat process {};
     if (::stat(ProcPath(pid, "exe").c_str(), &program) != 0 || ::stat(ProcPath(pid, "").c_str(), &process) != 0) {
-      return;  // ended, or in another way beyond us
+      return;  // it ended, or cannot be examined for another reason
     }
     std::vector<Pid>& known = result_.programs[{program.st_dev, program.st_ino, Uid(process.st_uid)}];
     known.push_back(pid);

@@ -46,13 +46,13 @@ bool MapsLibrary(const std::vector<MemoryRegion>& regions) {
   });
 }
 
-// The list in the C library is what counts now; what the process was started with fills what that does not tell.
+// The current list in the C library wins; the environment at the start fills the gaps.
 void Merge(const LaunchFacts& now, const LaunchFacts& at_start, ProcessEntry& entry) {
   const auto known = [](const auto& first, const auto& second) { return first.has_value() ? first : second; };
   entry.rank = known(now.rank, at_start.rank);
   entry.world_size = known(now.world_size, at_start.world_size);
   entry.local_rank = known(now.local_rank, at_start.local_rank);
-  if (entry.slurm_job.empty()) {  // what the cgroup says cannot be changed by the job
+  if (entry.slurm_job.empty()) {  // the job cannot change what the cgroup says
     entry.slurm_job = now.slurm_job.empty() ? at_start.slurm_job : now.slurm_job;
     entry.slurm_step = now.slurm_step.empty() ? at_start.slurm_step : now.slurm_step;
   }
@@ -80,7 +80,7 @@ void TargetExaminer::NoteEnvironment(RemoteMemory& memory, const std::vector<Mem
   Merge(now, at_start, entry);
 }
 
-// Is a Python linked into its executable, whatever that is called?
+// Whether a Python is linked into the executable, whatever its name.
 bool TargetExaminer::HoldsPython(Pid pid, RemoteMemory& memory, const std::vector<MemoryRegion>& regions) {
   const MemoryRegion* program = FindProgram(regions, ExecutableOf(pid));
   if (program == nullptr) {

@@ -1,7 +1,7 @@
-// The closer look at one process of a listing, which reads its memory: is there an interpreter, of which version, with
-// which ranks and GPU libraries, and may we profile it?
+// The closer look at one process of a listing, which reads its memory: whether there is an interpreter, its version,
+// ranks and GPU libraries, and whether we may profile it.
 //
-// Everything that it reads is hostile, so it runs where nothing is to be gained: as the target's owner, confined. One
+// Everything that it reads is hostile. So it runs confined, as the target's owner, where an attacker gains nothing. One
 // examiner serves the processes of one owner: what it learns about a file is used for the next (interpreter_cache.h).
 #pragma once
 
@@ -17,7 +17,7 @@ namespace ptrace_prof {
 enum class Outcome : uint8_t {
   kListed,     // the entry is complete
   kNotPython,  // leave it out
-  kRefused,    // the kernel refuses: whoever has more rights may try again
+  kRefused,    // the kernel refuses; a child with more rights may try again
 };
 
 class TargetExaminer {

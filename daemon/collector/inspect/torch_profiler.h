@@ -1,8 +1,8 @@
-// Whether PyTorch's profiler runs in a process now, as PyTorch itself notes it (torch.autograd.profiler).
+// Whether PyTorch's profiler runs in a process now, from PyTorch's own flag (torch.autograd.profiler).
 //
-// From August 2026 on it uses CUPTI without subscribing, so that CUPTI itself does not say that it is there: records
-// would be taken from it without a word. Reads the target without stopping it; what cannot be read, and PyTorch before
-// it took that note, count as no.
+// From August 2026 on the profiler uses CUPTI without subscribing, so CUPTI does not report it, and a capture would
+// silently take its records. Reads the target without stopping it. The answer is no if the flag cannot be read or
+// PyTorch is too old to have it.
 #pragma once
 
 #include "attach/base/result.h"
@@ -14,7 +14,7 @@ namespace ptrace_prof {
 
 bool RunsTorchProfiler(RemoteMemory& memory, const PythonProcess& python);
 
-// Reason::kConflictSubscriber.
+// Error: Reason::kConflictSubscriber.
 Result<void> CheckTorchProfiler(Pid pid, RemoteMemory& memory, const PythonProcess& python);
 
 }  // namespace ptrace_prof

@@ -1,7 +1,8 @@
-/* The few calls of NVIDIA's management library that we make, in our own words: names and numbers are those of its
- * documented binary interface, which has not changed since 2011. Nothing of NVIDIA is needed to build.
+/* Our own declarations of the few functions of NVIDIA's management library that we call. Names and numbers are those of
+ * its documented binary interface, which has not changed since 2011. The build needs nothing of NVIDIA.
  *
- * Every function returns 0 for success. All are found by name at run time; those that an old library lacks stay null.
+ * Every function returns 0 for success. All are looked up by name at run time; those that an old library lacks are
+ * null.
  */
 #pragma once
 
@@ -20,8 +21,8 @@ struct pp_nvml_memory {
   unsigned long long used;
 };
 
-/* As of nvmlDeviceGetComputeRunningProcesses_v2. The later form of that call has the same, but in a few drivers of the
- * 535 series, which is why the earlier one is taken first. */
+/* The struct of nvmlDeviceGetComputeRunningProcesses_v2. The later version of that call uses the same, except in a few
+ * drivers of the 535 series; so the earlier version is tried first. */
 struct pp_nvml_process {
   unsigned pid;
   unsigned long long used_memory;

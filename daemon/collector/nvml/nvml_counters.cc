@@ -15,18 +15,18 @@ namespace ptrace_prof {
 namespace {
 
 constexpr int kPauseMs = 200;
-constexpr size_t kMostReads = 8;  // in one go: whoever writes without end is read again later
+constexpr size_t kMostReads = 8;  // per call; the rest is read at the next call
 constexpr size_t kMostNameBytes = 64;
-constexpr size_t kMostTold = 4096;  // of a helper that writes without end, before anybody reads
-// The device files without which NVIDIA's library finds nothing: of the driver, and of WSL.
+constexpr size_t kMostTold = 4096;  // samples kept until they are written, against a helper that writes without end
+// NVIDIA's library needs one of these device files: of the driver, or of WSL.
 constexpr const char* kDeviceFiles[] = {"/dev/nvidiactl", "/dev/dxg"};
 
 struct CounterRow {
   const char* name;
   CounterUnit unit;
-  int64_t most;  // what is more makes no sense
+  int64_t most;  // larger values are invalid
 };
-// By pp_nvml_counter.
+// Indexed by pp_nvml_counter.
 constexpr std::array<CounterRow, PP_NVML_COUNTERS> kCounters = {{
     {"utilisation", CounterUnit::kPercent, 100},
     {"SM clock", CounterUnit::kMegahertz, 100'000},
@@ -77,7 +77,7 @@ std::optional<int64_t> NvmlCounters::FreeMemoryOf(Pid pid, Nanos patience) {
     pollfd ready{pipe_, POLLIN, 0};
     ::poll(&ready, 1, static_cast<int>(left.value / 1'000'000) + 1);
   }
-  if (asked_ == v1::GPU_COUNTERS_OFF) {  // it was started for this answer
+  if (asked_ == v1::GPU_COUNTERS_OFF) {  // it was started for this answer only
     pipe_ = -1;
     process_.reset();
   }
@@ -154,7 +154,7 @@ void NvmlCounters::LearnProcess(const pp_nvml_record& record) {
   }
 }
 
-// Devices are told of before the first sample of any.
+// All devices are described before the first sample of any.
 bool NvmlCounters::WasAllTold() const {
   return !devices_.empty() &&
          std::ranges::all_of(devices_, [](const Device& device) { return !device.is_known || device.has_sample; });

@@ -1,9 +1,9 @@
-// Counters of the node's GPUs beside the samples of a capture: what NVIDIA's management library says a few times a
-// second, by way of the helper program. Needs no rights and touches no target.
+// Counters of the node's GPUs, recorded beside the samples of a capture. NVIDIA's management library reports them a few
+// times a second, through the helper program. Needs no rights and touches no target.
 //
-// Owned by the collector's process, read by the thread that captures. Everything that the helper says is checked: its
-// numbers, its times, its texts. Where there is no GPU or no library nothing is said, unless the counters were asked
-// for: then a notice in the trace tells why there are none.
+// Owned by the collector's process, read by the thread that captures. Everything from the helper is checked: numbers,
+// times, texts. Without a GPU or the library there is no message, unless the counters were requested: then a notice in
+// the trace gives the reason.
 #pragma once
 
 #include <memory>
@@ -22,17 +22,18 @@ namespace ptrace_prof {
 
 class NvmlCounters {
  public:
-  // Null where there shall be none, and nobody will ask for memory. When to call it: see NvmlProcess.
+  // Null if counters are off and memory is not needed. When to call it: see NvmlProcess.
   static std::unique_ptr<NvmlCounters> Start(v1::GpuCounters asked, bool for_memory = false);
-  // Of a helper that writes to this pipe, which does not wait; for tests.
+  // For tests: reads from a helper that writes to this non-blocking pipe.
   NvmlCounters(v1::GpuCounters asked, int pipe) : asked_(asked), pipe_(pipe) {}
 
-  // What was said since the last call, to one writer always. Never waits. Nothing where the counters are kOff.
+  // Writes what was reported since the last call, always to the same writer. Never blocks. Writes nothing if the
+  // counters are kOff.
   void Read(TraceWriter& writer);
 
-  // Bytes that are free on the GPU on which that process computes, on the fullest of several. Nothing: it is not known,
-  // as the library does not say so within `patience`, or of no GPU (not of processes under MPS, nor in slices by MIG).
-  // Where the counters are kOff it can be asked once.
+  // Free bytes of the GPU on which the process computes; with several, of the fullest one. Nullopt: the library does
+  // not report it within `patience`, or for no GPU (processes under MPS, MIG slices). If the counters are kOff it can
+  // be called once.
   std::optional<int64_t> FreeMemoryOf(Pid pid, Nanos patience);
 
  private:
@@ -53,7 +54,7 @@ class NvmlCounters {
 
   struct Told {
     pp_nvml_record record;
-    Nanos when;  // it was read
+    Nanos when;  // when it was read
   };
 
   void Pull();
@@ -67,9 +68,9 @@ class NvmlCounters {
   const v1::GpuCounters asked_;
   std::unique_ptr<NvmlProcess> process_;
   int pipe_ = -1;
-  std::string refusal_;     // to be told
-  std::vector<Told> told_;  // samples, to be written
-  std::string pending_;     // the beginning of a record
+  std::string refusal_;     // not reported yet
+  std::vector<Told> told_;  // samples to be written
+  std::string pending_;     // beginning of an incomplete record
   std::vector<Device> devices_;
 };
 

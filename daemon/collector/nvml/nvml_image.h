@@ -1,7 +1,6 @@
-// The helper program as a file: the bytes of the executable that nvml_helper.c is built into, which our program
-// carries.
+// The helper program as a file: the bytes of the executable built from nvml_helper.c, embedded in our program.
 //
-// Constant data; any thread. It knows nothing of how the helper is started: nvml_process.h.
+// Constant data; any thread. nvml_process.h starts the helper.
 #pragma once
 
 #include <cstddef>

@@ -24,9 +24,9 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr int kEndingMs = 100;  // it may be deep in the driver: then it ends when it is out, without us
+constexpr int kEndingMs = 100;  // if it is deep in the driver, it ends later without us
 
-// The program's file lies in memory: there is nothing to install, and nothing is left.
+// The program lies in a memory file: nothing is installed, and nothing is left behind.
 Result<UniqueFd> ImageFile() {
   UniqueFd file(static_cast<int>(::syscall(SYS_memfd_create, "ptrace-prof-nvml", MFD_CLOEXEC | MFD_EXEC)));
   if (!file.is_open() && errno == EINVAL) {  // before Linux 6.3
@@ -47,7 +47,7 @@ Result<UniqueFd> ImageFile() {
 
 [[noreturn]] void Become(int image, int out, pid_t parent, const std::string& pause_ms) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  for (const auto resource : {RLIMIT_CORE, RLIMIT_MSGQUEUE}) {  // of other limits, the library's needs are not known
+  for (const auto resource : {RLIMIT_CORE, RLIMIT_MSGQUEUE}) {  // the library's needs of other resources are not known
     const rlimit none{0, 0};
     ::setrlimit(resource, &none);
   }
@@ -57,7 +57,8 @@ Result<UniqueFd> ImageFile() {
     std::string name = "ptrace-prof-nvml";
     std::string pause = pause_ms;
     std::array<char*, 3> arguments = {name.data(), pause.data(), nullptr};
-    char* nothing = nullptr;  // the library that it loads for another is the system's
+    // With an empty environment, a library loaded on behalf of another user is the system's.
+    char* nothing = nullptr;
     ::syscall(SYS_execveat, image, "", arguments.data(), IsRootForAnother() ? &nothing : environ, AT_EMPTY_PATH);
   }
   ::_exit(127);
@@ -87,7 +88,7 @@ Result<std::unique_ptr<NvmlProcess>> NvmlProcess::Start(int pause_ms) {
 
 NvmlProcess::~NvmlProcess() {
   const UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, child_.value, 0)));
-  pipe_.reset();  // it notices
+  pipe_.reset();  // the helper notices
   pollfd ended{pidfd.get(), POLLIN, 0};
   ::poll(&ended, 1, kEndingMs);
   ::waitpid(child_.value, nullptr, WNOHANG);

@@ -1,8 +1,8 @@
-// The helper program, running: a child with a pipe to us, and nothing else of ours.
+// The running helper program: a child with a pipe to us and no other descriptor of ours.
 //
-// Start it before the process is confined (it makes a file in memory and a program of it) and after rights were given
-// up: it has those that are left. It ends when this object does, at the latest when we do. What comes out of the pipe
-// is to be taken as hostile. One owner, one thread; the process that starts it has one thread.
+// Start it before the process is confined (it makes a memory file and executes it) and after rights were given up, as
+// the helper inherits those that are left. It ends with this object, at the latest with our process. What it writes is
+// hostile. One owner, one thread; the process that starts it must have one thread.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ class NvmlProcess {
   static Result<std::unique_ptr<NvmlProcess>> Start(int pause_ms);
   ~NvmlProcess();
 
-  int pipe() const { return pipe_.get(); }  // reading it does not wait
+  int pipe() const { return pipe_.get(); }  // non-blocking
 
  private:
   NvmlProcess(UniqueFd pipe, Pid child) : pipe_(std::move(pipe)), child_(child) {}

@@ -10,19 +10,19 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr int64_t kMaxPids = 512;  // that are asked one by one
+constexpr int64_t kMaxPids = 512;  // most new pids that are examined one by one
 constexpr Nanos kLookEvery = Nanos::FromMillis(8);
 constexpr Nanos kLongestLook = Nanos::FromMillis(100);
 constexpr Nanos kListEvery = Nanos::FromMillis(20);
-constexpr Nanos kBackupEvery = Nanos::FromSeconds(2);    // a list where nothing seems to have been born
-constexpr Nanos kRarestBackup = Nanos::FromSeconds(20);  // where each of very many threads is asked
-constexpr int64_t kShare = 1000;                         // of the time may go into each of lists, counts, looks
+constexpr Nanos kBackupEvery = Nanos::FromSeconds(2);    // lists although nothing seems to have been born
+constexpr Nanos kRarestBackup = Nanos::FromSeconds(20);  // with very many threads, as each one is asked
+constexpr int64_t kShare = 1000;                         // at most 1/1000 of the time for each kind of look
 
 Nanos Pause(Nanos begin, Nanos shortest, Nanos longest) {
   return std::clamp(Nanos((MonotonicNow() - begin).value * kShare), shortest, longest);
 }
 
-// With the ticks that are not over, of both kinds, its own and its children's.
+// Own CPU and that of reaped children, plus the unfinished ticks of both.
 Nanos MostCpu(const ProcStat& stat) { return OfTicks(stat.cpu_ticks + stat.reaped_cpu_ticks + 4); }
 
 Nanos Since(Nanos then, Nanos now, uint32_t threads) {
@@ -70,7 +70,7 @@ const std::vector<ChildWatch::Birth>& ChildWatch::Look(Nanos now) {
   return births_;
 }
 
-// A pid that was given out: of a child, of a thread, or of one that is gone.
+// A new pid belongs to a child, to a thread, or to a process or thread that is gone already.
 void ChildWatch::Meet(Pid pid, Nanos now) {
   const auto stat = ReadProcStat(pid);
   gone_pids_ += stat.has_error() ? 1 : 0;
@@ -102,7 +102,7 @@ void ChildWatch::ListAll(Nanos now) {
   for (const auto& [pid, known] : known_) {
     listed_.push_back(pid);
   }
-  for (size_t i = 0; i < listed_.size(); ++i) {  // grows: children of children
+  for (size_t i = 0; i < listed_.size(); ++i) {  // listed_ grows: children of children
     const Pid parent = listed_[i];
     const auto children = ListChildren(parent);
     if (children.has_error()) {
@@ -120,7 +120,7 @@ void ChildWatch::ListAll(Nanos now) {
   }
 }
 
-// What children that we knew have used at most that are gone by now, but were still there in this round.
+// Most CPU that known children can have used that were there in this round but are gone by now.
 Nanos ChildWatch::MostOfGone(Pid parent, Nanos now) {
   Nanos most;
   for (const auto& [pid, known] : known_) {
@@ -157,7 +157,7 @@ void ChildWatch::Forget(Nanos now) {
 void ChildWatch::CountReapedBy(Pid pid, const ProcStat& stat, Nanos now) {
   Known& known = known_[pid];
   if (known.is_counted && stat.reaped_faults > known.reaped_faults) {
-    // One that was found gone in the last round may have been waited for after its parent was looked at.
+    // A child found gone in the last round may have been reaped after its parent was read.
     const Nanos ours = known.of_gone[0] + known.of_gone[1] + MostOfGone(pid, now);
     const Nanos cpu = OfTicks(stat.reaped_cpu_ticks - known.reaped_cpu_ticks);
     const uint64_t sure = ours == Nanos() ? 1 : 0;

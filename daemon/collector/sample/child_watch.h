@@ -1,10 +1,11 @@
-// The descendants of a process: who was born since the last look, and how many came and went without being seen.
+// Watches the descendants of a process: finds new children, and counts those that came and went unseen. The kernel's
+// last pid says whether anything was born (fork_trace.h). Each new pid is then asked for its parent, so a look costs as
+// much as the number of births. If there were too many births, or the kernel does not report them, all children of all
+// known processes are listed, in a small share of the time.
 //
-// The kernel's last pid tells whether there is anything to look for (fork_trace.h); then each new pid is asked for its
-// parent, so that a look costs what was born, not what there is. Where too many were, or the kernel does not tell, all
-// children of all known processes are listed, in a small share of the time. A process that waits for a child is
-// charged with what that child used: where this grows although no child that we knew has gone, there was one that
-// nobody saw; how many were seen by nobody can be told as "at least" only. Owned by ProcessTree; one thread.
+// The kernel charges a parent with what each child that it waited for has used. If that grows although no known child
+// is gone, there was an unseen child. The number of unseen children is therefore a lower bound. Owned by ProcessTree;
+// one thread.
 #pragma once
 
 #include <cstddef>
@@ -21,22 +22,23 @@ namespace ptrace_prof {
 
 class ChildWatch {
  public:
-  static constexpr size_t kMaxKnown = 65536;  // at once; a fork bomb must not grow us
+  static constexpr size_t kMaxKnown = 65536;  // at once; bounds our memory against a fork bomb
 
   struct Birth {
     Pid pid;
     Pid parent;
   };
 
-  // The descendants of this one.
+  // Watches the descendants of `root`.
   void Begin(Pid root);
-  // Cheap where nothing was born: as often as children shall be noticed.
+  // Returns the new descendants. Cheap if nothing was born: call it as often as children should be noticed.
   const std::vector<Birth>& Look(Nanos now);
 
   struct Unseen {
-    uint64_t children = 0;  // at least
-    uint64_t more = 0;      // that many more, at most: pids that were given out, to whomever, and gone when we looked
-    Nanos cpu;              // what they used, at least
+    uint64_t children = 0;  // lower bound
+    // Upper bound for further ones: pids given to any process or thread of the machine and gone when we looked.
+    uint64_t more = 0;
+    Nanos cpu;  // CPU that they used, lower bound
   };
   const Unseen& unseen() const { return unseen_; }
   bool is_full() const { return known_.size() >= kMaxKnown; }
@@ -48,11 +50,12 @@ class ChildWatch {
     uint64_t start_ticks = 0;
     uint64_t reaped_faults = 0;
     uint64_t reaped_cpu_ticks = 0;
-    Nanos most_cpu;  // that it can have used when it was last seen
+    Nanos most_cpu;  // most CPU that it can have used when it was last seen
     uint32_t threads = 1;
     Nanos seen;
-    Nanos of_gone[2];  // that children that we knew and that are gone can have used: found in this round, in the last
-    bool is_counted = false;  // reaped_… hold something
+    // Most CPU that known children which are gone can have used: those found gone in this round, and in the last one.
+    Nanos of_gone[2];
+    bool is_counted = false;  // the reaped_… fields are set
   };
 
   void Meet(Pid pid, Nanos now);
@@ -64,14 +67,14 @@ class ChildWatch {
   void CountReapedBy(Pid pid, const ProcStat& stat, Nanos now);
 
   ForkTrace forks_;
-  std::unordered_map<Pid, Known> known_;  // alive, or waited for by nobody yet
+  std::unordered_map<Pid, Known> known_;  // alive, or zombies
   std::vector<Birth> births_;
   std::vector<Pid> listed_;
   std::vector<std::pair<Pid, ProcStat>> stats_;
   Unseen unseen_;
   bool must_list_ = true;
   bool must_count_ = true;
-  uint64_t gone_pids_ = 0;  // of those that were given out since the last count
+  uint64_t gone_pids_ = 0;  // pids that were given out since the last count and are gone
   Nanos next_list_;
   Nanos next_backup_;
   Nanos next_count_;

@@ -13,15 +13,15 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr Nanos kAtOnce = Nanos(50'000);               // a thread that runs on another CPU has stopped by then
-constexpr Nanos kSoon = Nanos::FromMillis(1);          // then others are looked after meanwhile
-constexpr Nanos kLongestFirst = Nanos::FromMillis(1);  // read while a stop comes
-constexpr int kTries = 4;                              // to stop a thread that somebody else traces
-constexpr int kHandOvers = 4;         // of the GIL between the look and the stop, followed at one instant
-constexpr int kRereads = 8;           // of threads that wait, where the GIL went on meanwhile
-constexpr size_t kManyThreads = 256;  // to go through them costs more than the rest of a stop
-constexpr size_t kFewPieces = 256;    // of memory, of each such stack
-constexpr size_t kFewThreads = 16;    // reading so many more under the stop costs less than another call
+constexpr Nanos kAtOnce = Nanos(50'000);               // by then a thread that runs on another CPU has stopped
+constexpr Nanos kSoon = Nanos::FromMillis(1);          // after that, other threads are served meanwhile
+constexpr Nanos kLongestFirst = Nanos::FromMillis(1);  // limit of the read while a stop is pending
+constexpr int kTries = 4;                              // attempts to stop a thread that another tracer holds
+constexpr int kHandOvers = 4;                          // of the GIL between look and stop, followed at one instant
+constexpr int kRereads = 8;                            // of waiting threads, if the GIL was taken meanwhile
+constexpr size_t kManyThreads = 256;                   // going through so many costs more than the rest of a stop
+constexpr size_t kFewPieces = 256;                     // pieces of memory of such a stack
+constexpr size_t kFewThreads = 16;  // reading so many more under the stop costs less than another call
 
 using Frames = std::vector<RawFrame>;
 
@@ -41,7 +41,7 @@ InstantReader::InstantReader(const Parts& parts)
       frame_codes_(codes_, memory_),
       mark_word_(process_.mark.word) {}
 
-// How many requests that were.
+// Returns the number of requests.
 size_t InstantReader::AppendWords() {
   BeginBatch();
   AddWords();
@@ -67,14 +67,14 @@ void InstantReader::AppendTrack(ThreadTrack& track) {
   ends_.push_back(batch_.size());
 }
 
-// The batch. False: the process is gone, or is another program.
+// Reads the batch. False: the process is gone or is another program.
 bool InstantReader::ReadTogether(size_t words) {
   const ReadStatus status = memory_.ReadBatch(batch_, &filled_);
   if (status == ReadStatus::kGone || status == ReadStatus::kDenied || mark_word_ != process_.mark.word) {
     return false;
   }
   if (filled_ < words) {
-    return words == 0 || !process_.HasExeced(memory_);  // an interpreter is gone, or all of them
+    return words == 0 || !process_.HasExeced(memory_);  // one interpreter is gone, or all of them
   }
   words_read_ = MonotonicNow();
   if (watch_.Update()) {
@@ -88,10 +88,10 @@ bool InstantReader::IsOf(const ThreadTrack& track, std::optional<size_t> gil) co
   return gil.has_value() ? own == &watch_.gils()[*gil] : own == nullptr;
 }
 
-// Since it was read: a thread's frames change only while it has the GIL.
+// Whether the thread can have moved since it was read: its frames change only while it has the GIL.
 bool InstantReader::MayHaveMoved(const ThreadTrack& track) const {
   const GilView* gil = GilOf(track);
-  // Up to 3.11 a thread goes into a subinterpreter and back without a word in the GIL.
+  // Up to 3.11 a thread enters and leaves a subinterpreter without any change in the GIL.
   const bool is_unsaid =
       process_.python.layout.Has(&Layout::runtime_gil) && track.info.interpreter_id != kMainInterpreter;
   if (!track.has_last || gil == nullptr || gil->holder == track.entry.state.value || is_unsaid) {
@@ -131,7 +131,7 @@ std::vector<ThreadTrack*> InstantReader::Movers(std::optional<size_t> gil, const
   return movers;
 }
 
-// Of all GILs, those that have one with them.
+// The movers of all GILs and their holders.
 std::vector<ThreadTrack*> InstantReader::LooseMovers() {
   std::vector<ThreadTrack*> movers = Movers(std::nullopt, nullptr);
   for (size_t gil = 0; gil < watch_.gils().size(); ++gil) {
@@ -174,7 +174,7 @@ bool InstantReader::LacksCaller(ThreadTrack& track, const std::vector<CodeId>& n
   return track.doubt.LacksCaller(track.chain, track.stack.frames(), may_suspend || track.stack.lacks_base());
 }
 
-// What it called from: the stack of the state in which the thread was before.
+// The root of a stack in a subinterpreter: the leaf of the thread's state that called into it.
 NodeId InstantReader::RootOf(const ThreadTrack& track) const {
   for (const ThreadTrack* caller = track.caller; caller != nullptr; caller = caller->caller) {
     if (caller->has_last && caller->last.stack != kEmptyStack) {
@@ -184,7 +184,7 @@ NodeId InstantReader::RootOf(const ThreadTrack& track) const {
   return kRootNode;
 }
 
-// Callers first.
+// Accepts the stacks, callers first.
 void InstantReader::AcceptAll(const std::vector<ThreadTrack*>& read, const std::vector<CollectStatus>& statuses,
                               bool count_lost) {
   size_t left = read.size();
@@ -199,7 +199,7 @@ void InstantReader::AcceptAll(const std::vector<ThreadTrack*>& read, const std::
   }
 }
 
-// What was read of the thread is what it was at one instant. False: nothing could be read.
+// Takes what was read as the thread's stack at one instant. False: nothing could be read.
 bool InstantReader::Accept(ThreadTrack& track, CollectStatus collected) {
   if (collected == CollectStatus::kNoState || collected == CollectStatus::kGone) {
     track.has_last = false;
@@ -216,7 +216,7 @@ bool InstantReader::Accept(ThreadTrack& track, CollectStatus collected) {
       builder_.Build(frames, names, is_cut || lacks_caller, &track.chain, frames.empty() ? kRootNode : RootOf(track));
   taken.stack = builder_.stack(taken.leaf);
   if (collected == CollectStatus::kBroken || collected == CollectStatus::kTooLong ||
-      lacks_caller) {  // the leaf side is there, its callers are not
+      lacks_caller) {  // the leaf side is there, its callers are missing
     taken.quality = SampleQuality::kTruncated;
   } else if (collected == CollectStatus::kTooDeep) {
     taken.quality = SampleQuality::kTooDeep;
@@ -227,7 +227,7 @@ bool InstantReader::Accept(ThreadTrack& track, CollectStatus collected) {
   return true;
 }
 
-// The thread's stack moved between two reads, `first` and the one that it holds now.
+// The stack moved between two reads: `first` and the one that `track` holds now.
 void InstantReader::AcceptTorn(ThreadTrack& track, const Frames& first) {
   const size_t certain = CertainFrames(first, track.stack.frames());
   const Frames kept(first.end() - static_cast<ptrdiff_t>(certain), first.end());
@@ -245,7 +245,8 @@ InstantReader::Outcome InstantReader::Refused(const BriefStop& stop, ThreadTrack
     return Outcome::kMissed;
   }
   Remember(StoppedThreads::ExplainRefusal(pid_, track.info.tid, stop.refusal()), now);
-  accounting_.refused_stops += refusal_->error.reason == Reason::kAlreadyTraced ? 1 : 0;  // else it may be in an exec
+  // If the process is not traced already, it may be in an exec.
+  accounting_.refused_stops += refusal_->error.reason == Reason::kAlreadyTraced ? 1 : 0;
   return Outcome::kMissed;
 }
 
@@ -254,8 +255,8 @@ void InstantReader::Remember(Error refusal, Nanos now) {
                                   : StopRefusal{std::move(refusal), now};
 }
 
-// The thread stands still: reads it, and those that cannot take the GIL meanwhile, and lets it go. `first`: what was
-// read of it before the stop came, if it came late.
+// The thread is stopped: reads it and the threads that cannot take the GIL meanwhile, then releases it. `first`: what
+// was read before a late stop.
 InstantReader::Outcome InstantReader::ReadHeld(BriefStop& stop, ThreadTrack& track, std::optional<size_t> gil,
                                                Nanos since, const First* first) {
   const size_t words = AppendWords();
@@ -277,7 +278,7 @@ InstantReader::Outcome InstantReader::ReadHeld(BriefStop& stop, ThreadTrack& tra
   collected.reserve(in_batch_.size());
   if (there) {
     const bool is_holder = !gil.has_value() || watch_.gils()[*gil].holder == track.entry.state.value;
-    in_batch_.resize(is_holder ? in_batch_.size() : own);  // else the GIL went on, and the others with it
+    in_batch_.resize(is_holder ? in_batch_.size() : own);  // otherwise the GIL was taken and the others may have moved
     CollectAll(collected, since + kLongestRead);
   }
   accounting_.interrupted_waits += stop.HasInterruptedCall() ? 1 : 0;
@@ -310,7 +311,7 @@ InstantReader::Outcome InstantReader::TakeRunning(ThreadTrack& track, std::optio
   BriefStop stop(pid_, track.info.tid, via_);
   for (int tries = 1; stop.state() == BriefStop::State::kRefused && tries < kTries; ++tries) {
     const timespec nap{0, kAtOnce.value};
-    ::nanosleep(&nap, nullptr);  // another capture has it, for a moment: that has nothing to do with what it does
+    ::nanosleep(&nap, nullptr);  // another capture holds it briefly, whatever the thread does: no bias
     stop = BriefStop(pid_, track.info.tid, via_);
   }
   BriefStop::State state = stop.Await(kAtOnce);
@@ -347,10 +348,10 @@ InstantReader::Outcome InstantReader::PollLate() {
   return may_follow ? TakeOthers(*late.gil, late.track) : outcome;
 }
 
-// Reads the holder, which was found to wait, and all that may have moved. `stood`: it waited all the while, and nobody
-// took the GIL. As a rule it waits without the GIL: that nobody has it, as the words say that are read after the frames
-// in the same call, is enough. Every look more finds fewer threads that wait than there are, because those that wake up
-// meanwhile are stopped instead.
+// Reads the waiting holder and all threads that may have moved. `stood`: the holder waited throughout and no thread
+// took the GIL. Usually it waits without the GIL; then it is enough that the words, read after the frames in the same
+// call, show the GIL as free. Further checks would bias against waiting threads: those that wake up meanwhile are
+// stopped instead.
 InstantReader::Outcome InstantReader::TakeStanding(ThreadTrack* holder, std::optional<size_t> gil, bool* stood) {
   const uint64_t switches = gil.has_value() ? watch_.gils()[*gil].switches : 0;
   const Outcome outcome = ReadStanding(holder, gil);
@@ -359,7 +360,7 @@ InstantReader::Outcome InstantReader::TakeStanding(ThreadTrack* holder, std::opt
   if (outcome != Outcome::kTaken || *stood || !is_same) {
     return outcome == Outcome::kTaken && *stood ? AcceptStanding() : outcome;
   }
-  // It waits with the GIL: it stood still if it has not run between these two looks at its slices.
+  // It waits with the GIL: it stood still if its time slices are the same before and after the read.
   const std::optional<uint64_t> slices = ProbeOf(*holder).Slices();
   if (!slices.has_value() || ProbeOf(*holder).Look() != RunProbe::State::kWaits) {
     return Outcome::kTaken;
@@ -397,7 +398,7 @@ InstantReader::Outcome InstantReader::AcceptStanding() {
   return Outcome::kTaken;
 }
 
-// The threads that wait for the GIL or do without it, where they are too many to be read under the stop.
+// Reads the threads that wait for the GIL or do without it, if they are too many to be read under the stop.
 InstantReader::Outcome InstantReader::TakeOthers(size_t gil, const ThreadTrack* holder) {
   for (int read = 0; read < (roster_.tracks().size() > kVeryManyThreads ? 1 : kRereads); ++read) {
     const std::vector<ThreadTrack*> movers = Movers(gil, holder);
@@ -417,13 +418,13 @@ InstantReader::Outcome InstantReader::TakeOthers(size_t gil, const ThreadTrack* 
 InstantReader::Outcome InstantReader::TakeHolder(size_t gil, ThreadTrack& holder, Nanos now) {
   bool stood = false;
   const RunProbe::State state = holder.wanted ? ProbeOf(holder).Look() : RunProbe::State::kGone;
-  if (state == RunProbe::State::kGone) {  // or nobody asks for it: what the others do is known all the same
+  if (state == RunProbe::State::kGone) {  // or it is not wanted; the state of the others is valid all the same
     if (holder.wanted) {
       roster_.RefreshSoon();
     }
     return TakeStanding(nullptr, gil, &stood);
   }
-  // Who is inside another interpreter, with a GIL of its own, runs and yet stands still where it went in.
+  // A thread that is inside another interpreter with its own GIL may run, but its stack here stands still.
   if (state == RunProbe::State::kWaits || (holder.is_inside() && !watch_.gils()[gil].locked)) {
     const Outcome outcome = TakeStanding(&holder, gil, &stood);
     if (outcome == Outcome::kEnded || stood) {
@@ -436,8 +437,8 @@ InstantReader::Outcome InstantReader::TakeHolder(size_t gil, ThreadTrack& holder
   return TakeRunning(holder, gil, now);
 }
 
-// Of a thread that waits: its stack, below those of its callers in other interpreters; nothing if it has not run since
-// it was read. False: it runs.
+// Reads a waiting thread: its stack below those of its callers in other interpreters. Does nothing if it has not run
+// since its last read. False: it runs.
 bool InstantReader::TakeWaiting(ThreadTrack& track) {
   for (int tries = 0; tries < 2; ++tries) {
     const auto slices = ProbeOf(track).Slices();
@@ -467,7 +468,7 @@ bool InstantReader::TakeWaiting(ThreadTrack& track) {
   return false;
 }
 
-// Each thread once, by the innermost of its states that has frames.
+// Takes each thread once, by the innermost of its states that has frames.
 InstantReader::Outcome InstantReader::TakeFree(Nanos now) {
   const size_t count = roster_.tracks().size();
   ++turn_;
@@ -478,7 +479,8 @@ InstantReader::Outcome InstantReader::TakeFree(Nanos now) {
   for (size_t i = 0; i < count && i < roster_.tracks().size(); ++i) {
     tracks.push_back(roster_.tracks()[(i + turn_) % count].get());
   }
-  std::ranges::stable_sort(tracks, std::greater(), &ThreadTrack::depth);  // whether they are inside decides for callers
+  // Inner states first: is_inside() of their callers depends on them.
+  std::ranges::stable_sort(tracks, std::greater(), &ThreadTrack::depth);
   for (ThreadTrack* track : tracks) {
     if (!track->wanted || GilOf(*track) != nullptr || track->is_inside() || TakeWaiting(*track)) {
       continue;
@@ -502,10 +504,10 @@ InstantReader::Outcome InstantReader::ReadWords() {
   return ReadTogether(AppendWords()) ? Outcome::kTaken : Outcome::kEnded;
 }
 
-// Where a GIL changes hands faster than a stop comes, the thread that had it at the look has given it away by then, and
-// whoever is asked next too: short holds would never be seen. What decides is the time before this instant.
+// Whether a GIL changes hands faster than a stop comes. Then each holder has given it away when it stops, and short
+// holds would never be seen. Only the time before this instant decides.
 bool InstantReader::IsHandedOn(size_t gil, Nanos now) {
-  constexpr double kOften = 1e-6;  // times a nanosecond: one a millisecond
+  constexpr double kOften = 1e-6;  // per nanosecond: once a millisecond
   constexpr double kRecent = 0.2;
   hands_.resize(watch_.gils().size());
   Hands& hands = hands_[gil];
@@ -524,12 +526,12 @@ InstantReader::Outcome InstantReader::Take(std::optional<size_t> gil, Nanos now)
   if (!gil.has_value()) {
     return TakeFree(now);
   }
-  if (via_ == StopVia::kOwnRight && IsHandedOn(*gil, now)) {  // a grantor stops one at a time
+  if (via_ == StopVia::kOwnRight && IsHandedOn(*gil, now)) {  // a grantor can stop only one thread at a time
     if (const auto outcome = TakeHandedOn(*gil, now)) {
       return *outcome;
     }
   }
-  // The one thread that there is has it, or had it last.
+  // The only thread has the GIL, or had it last.
   const bool is_known = roster_.tracks().size() == 1 && watch_.gils()[*gil].holder != 0;
   if (!is_known && !ReadTogether(AppendWords())) {
     return Outcome::kEnded;

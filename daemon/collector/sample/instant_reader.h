@@ -1,22 +1,24 @@
-// Takes the stacks of the threads of one process at one instant: what was seen, and nothing inferred.
+// Takes the stacks of the threads of one process at one instant. It records what was read and infers nothing.
 //
-// Frames change only in the thread that has the GIL. So the one that has it is stopped, if it runs, for one read
-// (brief_stop.h), and every other stands still as long as the GIL's count of changes does. Whether it runs is asked
-// last thing before; its frames are not read before the stop, which would slow code that calls much. Where the GIL had
-// gone to another thread by then, that one is taken next. Without a GIL each thread that runs is stopped, one after the
-// other. A thread that waits is not stopped: it did nothing if it waited before and after it was read and was put on no
-// CPU in between. Where a GIL has changed hands more than once a millisecond lately, its threads that run
-// or may want it are stopped together, if they are not too many: the holder that is looked up would not be the one that
-// is stopped. Nothing that is read decides whether there is a sample: that would choose by what the program does.
+// Frames change only in the thread that has the GIL. If that thread runs, it is stopped for one read (brief_stop.h);
+// all others stand still as long as the GIL's count of switches does not change. Whether the holder runs is checked
+// last before the stop. Its frames are not read before the stop, which would slow down code that makes many calls. If
+// the GIL has gone to another thread meanwhile, that thread is taken next. Without a GIL each running thread is
+// stopped, one after the other. A waiting thread is not stopped: its stack is valid if it waited before and after the
+// read and was not scheduled in between.
 //
-//   Take ──► the holder runs ──► stop ──► stands still within 50 us ──► read, let go ──► kTaken
-//        │                        │                 └─► not yet: read; then again when it comes: equal is a fact,
-//        │                        │                     different is torn. Longer than 1 ms: kLate, see PollLate
+// If a GIL has lately changed hands more than once a millisecond, the holder that we look up is no longer the holder
+// when it stops. Then all threads that run or may want the GIL are stopped together, unless there are too many. Nothing
+// that is read decides whether there is a sample, as that would bias samples by what the program does.
+//
+//   Take ──► the holder runs ──► stop ──► stopped within 50 us ──► read, let go ──► kTaken
+//        │                        │                 └─► not yet: read; read again when it stops: equal stacks are
+//        │                        │                     a fact, different ones are torn. After 1 ms: kLate (PollLate)
 //        │                        └─► refused (another tracer): kMissed
-//        └─► it waits ──► read as it stands ──► kTaken
+//        └─► it waits ──► read without a stop ──► kTaken
 //
-// What is new of code is named right after the thread goes on (frame_codes.h). Owned by ProcessSampler; one thread,
-// which is the one that traces.
+// New code objects are named right after the thread goes on (frame_codes.h). Owned by ProcessSampler; used only by the
+// thread that traces.
 #pragma once
 
 #include <functional>
@@ -39,16 +41,16 @@ namespace ptrace_prof {
 struct StopRefusal {
   Error error;
   Nanos since;
-  int times = 1;  // without a stop in between
+  int times = 1;  // refusals in a row, without a successful stop in between
 };
 
 class InstantReader {
  public:
   enum class Outcome : uint8_t {
     kTaken,
-    kMissed,  // the thread could not be stopped, or was not to be found
-    kLate,    // it has not stopped yet
-    kEnded,   // the process ended, or is another program now
+    kMissed,  // the thread could not be stopped or was not found
+    kLate,    // the thread has not stopped yet
+    kEnded,   // the process ended, or has exec'ed another program
   };
 
   struct Parts {
@@ -64,24 +66,25 @@ class InstantReader {
 
   explicit InstantReader(const Parts& parts);
 
-  // The interpreters' words alone: who has which GIL.
+  // Reads only the interpreters' words: which thread has which GIL.
   Outcome ReadWords();
-  // The threads of that GIL (an index into InterpreterWatch::gils()), or where there is none, of all that run without.
+  // Takes the threads of `gil` (an index into InterpreterWatch::gils()); nullopt: all threads that run without a GIL.
   Outcome Take(std::optional<size_t> gil, Nanos now);
-  // All threads without a stop: each is read twice, and what differs is torn.
+  // Takes all threads without a stop. Each is read twice, and a stack that differs is torn.
   Outcome TakeLoosely(Nanos now);
-  // All threads while the whole process stands still.
+  // Takes all threads while the whole process is stopped.
   Outcome TakeAllStopped(Nanos now);
 
-  // A thread that was asked to stop and has not: no other thread of the process is stopped until it does. kLate: still.
+  // A thread was asked to stop and has not stopped yet. Until it does, no other thread of the process is stopped.
+  // PollLate returns kLate as long as that is so.
   bool is_waiting() const { return late_.has_value(); }
   Outcome PollLate();
 
   const StopTimes& stop_times() const { return times_; }
   // Set while the kernel refuses to stop the process: another tracer holds it, perhaps only briefly.
   const std::optional<StopRefusal>& refusal() const { return refusal_; }
-  Nanos words_read() const { return words_read_; }  // when the mark of the program was in place last
-  // Its stack is not what it was when it was read last.
+  Nanos words_read() const { return words_read_; }  // last time at which the program's mark was seen in place
+  // Called if the thread's stack differs from its last one.
   std::function<void(ThreadTrack&)> on_move;
 
  private:
@@ -126,7 +129,7 @@ class InstantReader {
   std::vector<ThreadTrack*> TracksOf(std::optional<size_t> gil) const;
   struct Together {
     std::vector<ThreadTrack*> tracks;  // to be read
-    std::vector<Tid> tids;             // while these stand still; none: all of the process
+    std::vector<Tid> tids;             // threads to stop for the read; empty: none for one GIL, all for the process
   };
   Together ChooseTogether(size_t gil, Nanos now);
   Result<StoppedThreads> StopTogether(const std::optional<size_t>& gil, const std::vector<Tid>& tids);
@@ -165,17 +168,18 @@ class InstantReader {
   std::vector<ThreadTrack*> standing_;  // what ReadStanding read
   std::vector<CollectStatus> statuses_;
   std::vector<ThreadTrack*> left_alone_;  // they wait, and are not stopped with the others
-  std::vector<size_t> ends_;              // requests of the batch up to and including each of in_batch_
+  std::vector<size_t> ends_;              // for each of in_batch_: the number of requests up to and including its own
   size_t filled_ = 0;
   uint64_t mark_word_ = 0;
   Nanos words_read_;
   struct Hands {
     uint64_t switches = 0;
     Nanos at;
-    double rate = 0;  // hand-overs a nanosecond, lately
+    double rate = 0;  // recent hand-overs per nanosecond
   };
-  std::vector<Hands> hands_;  // of each GIL
-  // What was true of a GIL when no thread of it but one had moved: as long as it is, none needs to be asked.
+  std::vector<Hands> hands_;  // one per GIL
+  // State of a GIL when at most one of its threads (`without`) had moved. While it stays equal, no thread needs a
+  // check.
   struct Standing {
     uint64_t changes = 0;
     uint64_t switches = 0;
@@ -184,7 +188,7 @@ class InstantReader {
     bool operator==(const Standing&) const = default;
   };
   std::vector<std::optional<Standing>> unmoved_;
-  size_t turn_ = 0;  // of those that are asked in turns
+  size_t turn_ = 0;  // counts instants: which threads are due among those that are checked in turns
 };
 
 }  // namespace ptrace_prof

@@ -1,4 +1,4 @@
-// Instants at which several threads stand still at once.
+// The part of InstantReader for instants at which several threads are stopped at once.
 #include <algorithm>
 #include <functional>
 
@@ -8,14 +8,14 @@ namespace ptrace_prof {
 namespace {
 
 constexpr Nanos kAllAtOnce = Nanos(100'000);
-// A thread that wants the GIL looks for it every 5 ms (sys.getswitchinterval) at least.
+// A thread that wants the GIL checks at least every 5 ms (sys.getswitchinterval).
 constexpr Nanos kIdle = Nanos::FromMillis(20);
-constexpr size_t kMostTogether = 64;  // the first of them stands still until the last has stopped
+constexpr size_t kMostTogether = 64;  // the first one stands still until the last has stopped
 
 }  // namespace
 
-// Which thread has that GIL: threads stop one after another, and who goes on meanwhile may give it away. A thread that
-// waits cannot.
+// The present holder of the GIL. Threads stop one after another, and one that still runs may give the GIL away. A
+// waiting thread cannot.
 Tid InstantReader::HolderNow(size_t gil) {
   uint64_t state = 0;
   if (gil >= watch_.gils().size() ||
@@ -27,7 +27,7 @@ Tid InstantReader::HolderNow(size_t gil) {
   return holder == nullptr ? Tid() : holder->info.tid;
 }
 
-// It has waited, and has not been put on a CPU, for so long that it does not wait for its turn.
+// It has not been scheduled for so long that it is not waiting for the GIL.
 bool InstantReader::IsIdle(ThreadTrack& track, Nanos now) const {
   const std::optional<uint64_t> slices = ProbeOf(track).Slices();
   if (slices.has_value() && slices == track.idle_slices) {
@@ -39,8 +39,8 @@ bool InstantReader::IsIdle(ThreadTrack& track, Nanos now) const {
   return false;
 }
 
-// Those whose samples are left out (watched_threads.h) are asked in turns: what may have moved meanwhile is not shown
-// before it was read again.
+// Threads whose samples are left out (watched_threads.h) are checked in turns. One that may have moved is not shown
+// before it is read again.
 bool InstantReader::IsPassed(const ThreadTrack& track, size_t place) const {
   constexpr size_t kTurns = 16;
   const GilView* gil = GilOf(track);
@@ -48,13 +48,13 @@ bool InstantReader::IsPassed(const ThreadTrack& track, size_t place) const {
   return track.passed != Passed::kNot && track.has_last && !holds && (place + turn_) % kTurns != 0;
 }
 
-// Of the threads of one GIL those that run, or may want it, are to be stopped; the others wait for something else, and
-// are left alone: each stop takes its time, for which those that were stopped before stand still. Those that are passed
-// over (watched_threads.h) are asked in turns.
+// Chooses the threads of a GIL to stop: those that run or may want it. The others wait for something else and are left
+// alone, because each stop takes time for which the threads stopped before stand still. Threads that are passed over
+// (watched_threads.h) are checked in turns.
 InstantReader::Together InstantReader::ChooseTogether(size_t gil, Nanos now) {
   const std::vector<ThreadTrack*> tracks = TracksOf(gil);
   Together chosen;
-  const bool are_many = tracks.size() > kMostTogether;  // else the looks take longer than they save
+  const bool are_many = tracks.size() > kMostTogether;  // with fewer, the looks take longer than they save
   left_alone_.clear();
   ++turn_;
   for (size_t i = 0; i < tracks.size(); ++i) {
@@ -63,7 +63,8 @@ InstantReader::Together InstantReader::ChooseTogether(size_t gil, Nanos now) {
       track.is_stale = true;
       continue;
     }
-    const bool is_listed = std::ranges::find(chosen.tids, track.info.tid) != chosen.tids.end();  // by another state
+    // The thread may be listed through another of its states.
+    const bool is_listed = std::ranges::find(chosen.tids, track.info.tid) != chosen.tids.end();
     if (track.info.tid == Tid() || is_listed || !ProbeOf(track).is_there()) {
       chosen.tracks.push_back(&track);
     } else if ((are_many && IsIdle(track, now)) || ProbeOf(track).WaitsForEvents()) {
@@ -76,14 +77,14 @@ InstantReader::Together InstantReader::ChooseTogether(size_t gil, Nanos now) {
   return chosen;
 }
 
-// Those threads of that GIL; nullopt: all of the process, those without Python too.
+// Stops `tids` of that GIL; nullopt: all threads of the process, those without Python too.
 Result<StoppedThreads> InstantReader::StopTogether(const std::optional<size_t>& gil, const std::vector<Tid>& tids) {
   const auto holder = [&] { return HolderNow(gil.value_or(0)); };
   return gil.has_value() ? StoppedThreads::StopAtOnce(pid_, tids, kAllAtOnce, holder)
                          : StoppedThreads::StopAllAtOnce(pid_, kAllAtOnce, holder);
 }
 
-// The chains of the batch that was read, and the headers of what is new in them: all while their threads stand still.
+// Collects the chains of the batch and the headers of new code objects. Their threads must be stopped.
 void InstantReader::CollectAll(std::vector<CollectStatus>& collected, Nanos deadline) {
   frame_codes_.Begin(watch_.code_generation());
   for (size_t i = 0; i < in_batch_.size(); ++i) {
@@ -92,7 +93,7 @@ void InstantReader::CollectAll(std::vector<CollectStatus>& collected, Nanos dead
   }
 }
 
-// The words, and of each thread whether its stack could be read. False: the process has ended.
+// Reads the words and the stacks; statuses_ has one status per thread. False: the process has ended.
 bool InstantReader::ReadAllStacks(const std::vector<ThreadTrack*>& tracks) {
   const bool there = ReadTogether(AppendWords());
   frame_codes_.Begin(watch_.code_generation());
@@ -105,7 +106,8 @@ bool InstantReader::ReadAllStacks(const std::vector<ThreadTrack*>& tracks) {
   return there;
 }
 
-// The GIL goes on faster than all of them can be read: each as it waits. There are not descriptors for all of them.
+// The GIL changes hands faster than all threads can be read: reads each one while it waits. Descriptors do not suffice
+// to keep a probe for each.
 void InstantReader::TakeOneByOne(const std::vector<ThreadTrack*>& tracks) {
   for (ThreadTrack* track : tracks) {
     const bool had_probe = track->probe.has_value();
@@ -116,20 +118,20 @@ void InstantReader::TakeOneByOne(const std::vector<ThreadTrack*>& tracks) {
   }
 }
 
-// They wait, and are read as they stand; those that were read since they began to wait need not be.
+// Reads the waiting threads without a stop, except those that were read since they began to wait.
 void InstantReader::TakeLeftAlone() {
   std::ranges::stable_sort(left_alone_, std::greater(),
-                           &ThreadTrack::depth);  // whether they are inside decides for callers
+                           &ThreadTrack::depth);  // is_inside() of callers depends on inner states
   for (ThreadTrack* track : left_alone_) {
     const bool is_known = track->has_last && track->idle_slices.has_value() && track->idle_slices == track->seen_slices;
     if (!is_known && !track->is_inside() && !TakeWaiting(*track)) {
-      ++accounting_.lost;  // it has gone on, and where it was at that instant is not known
+      ++accounting_.lost;  // it has run, and its stack at the instant is not known
       track->has_last = false;
     }
   }
 }
 
-// Which threads stand still, or did: all of that GIL, and those that called into its interpreter.
+// The threads that are stopped with that GIL: all of the GIL, and those that called into its interpreter.
 std::vector<ThreadTrack*> InstantReader::TracksOf(std::optional<size_t> gil) const {
   std::vector<ThreadTrack*> tracks;
   for (const auto& track : roster_.tracks()) {
@@ -145,7 +147,7 @@ std::vector<ThreadTrack*> InstantReader::TracksOf(std::optional<size_t> gil) con
   return tracks;
 }
 
-// nullopt: they are too many, and the first would stand still for too long.
+// nullopt: there are too many, and the first would stand still for too long.
 std::optional<InstantReader::Outcome> InstantReader::TakeHandedOn(size_t gil, Nanos now) {
   const Together chosen = ChooseTogether(gil, now);
   size_t pieces = 0;

@@ -20,11 +20,12 @@ constexpr uint32_t kHasRest = 0x4;
 constexpr uint32_t kHasMoreByName = 0x8;
 constexpr uint8_t kAnyCell = 0x40 | 0x80;
 
-// A place in the frame, for one variable.
+// The place of one variable in the frame.
 struct Slot {
   RemoteAddr name;
   bool is_argument = false;
-  bool may_be_cell = false;  // shared with an inner or outer function: the value is in a cell, once that is made
+  // Shared with an inner or outer function: once the cell is made, it holds the value.
+  bool may_be_cell = false;
 };
 
 class FrameLocals {
@@ -42,7 +43,7 @@ class FrameLocals {
     }
     for (size_t i = 0; i < values.size(); ++i) {
       const RemoteAddr value = Value(slots_[i], RemoteAddr(values[i] & ~layout_.frame_tag_mask));
-      if (!value.IsNull()) {  // else not assigned
+      if (!value.IsNull()) {  // null: not assigned
         locals.push_back({.name = reader_.ReadString(slots_[i].name, kMaxNameBytes).value_or("?"),
                           .value = reader_.Repr(value, kMaxValueChars),
                           .is_argument = slots_[i].is_argument});
@@ -59,7 +60,7 @@ class FrameLocals {
     return value;
   }
 
-  // Positional, by keyword only, the rest, more by name: in this order, before all others.
+  // Arguments come before all other variables: positional, keyword-only, *args, **kwargs.
   size_t CountArguments() {
     const auto flags = OfCode<uint32_t>(layout_.code_flags);
     const int64_t named =
@@ -82,11 +83,11 @@ class FrameLocals {
       return;
     }
     if (slots_.size() == kMaxLocals) {
-      return;  // where the cells are is not known
+      return;  // the places of the cells are not known
     }
     AddNames(layout_.code_cell_names, true);
     AddNames(layout_.code_free_names, true);
-    for (size_t i = arguments; i < slots_.size(); ++i) {  // an argument that lives in a cell: its first place is empty
+    for (size_t i = arguments; i < slots_.size(); ++i) {  // an argument that lives in a cell has an empty first place
       const auto* end = slots_.data() + arguments;
       slots_[i].is_argument = std::find_if(std::as_const(slots_).data(), end, [&](const Slot& argument) {
                                 return argument.name == slots_[i].name;

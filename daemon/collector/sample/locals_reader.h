@@ -1,7 +1,7 @@
-// The local variables of the frames of the last sample, for dump --locals.
+// Reads the local variables of the last sample's frames, for dump --locals.
 //
-// Read after the sample, without a stop: values of a running thread may have moved on. Names come from the code
-// object, values as short reprs. Bounded in frames, variables and characters.
+// They are read after the sample without a stop, so the values of a running thread may have changed. Names come from
+// the code object; values are short reprs. Frames, variables and characters are bounded.
 #pragma once
 
 #include "daemon/collector/sample/process_sampler.h"

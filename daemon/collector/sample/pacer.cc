@@ -14,11 +14,11 @@ constexpr Nanos kGovernEvery = Nanos::FromMillis(200);
 constexpr Nanos kLongestNap = Nanos::FromMillis(100);
 constexpr double kMaxSlowdown = 100;
 constexpr Nanos kLate = Nanos(200'000);
-constexpr double kRecent = 3;  // seconds: one long stop among many short ones counts for so long
-// Opening the target and meeting all its code for the first time costs more than the rest and does not come again.
+constexpr double kRecent = 3;  // seconds for which one long stop among many short ones counts
+// Opening the target and reading all its code for the first time costs more than the rest and happens once.
 constexpr Nanos kLearning = Nanos::FromMillis(500);
-// At the rate `max`: a round that took long is made up for, so that its place is not sampled less for it, unless that
-// was so many rounds ago. The room between two rounds lets that happen soon.
+// At the rate `max` a long round is made up for, so that its code is not sampled less often, unless it was more than so
+// many rounds ago. The slack between two rounds (kRoom) lets that happen soon.
 constexpr int64_t kMakeUpFor = RoundTimes::kStretch;
 constexpr double kRoom = 1.25;  // with 1.1, code of many calls was sampled 1.8 % too seldom; with 1.25, 1.0 %
 constexpr uint32_t kUsualEvery = 1024;
@@ -34,7 +34,7 @@ Pacer::Pacer(double rate_hz, const Limits& limits)
       cpu_at_govern_(OwnCpuTime()),
       random_(static_cast<uint64_t>(deadline_.value) * 2 + 1),
       began_(deadline_) {
-  prctl(PR_SET_TIMERSLACK, 1000);  // the default of 50 us would show at high rates
+  prctl(PR_SET_TIMERSLACK, 1000);  // the default of 50 us would matter at high rates
 }
 
 double Pacer::Jitter() {
@@ -82,7 +82,7 @@ Nanos Pacer::WaitLittle(Nanos now, Nanos until) {
   const Nanos interval(static_cast<int64_t>(static_cast<double>(usual_.value) * kRoom * (0.5 + Jitter() / 2)));
   deadline_ = std::max(deadline_ + interval, now - Nanos(usual_.value * kMakeUpFor));
   const Nanos wake = std::min(deadline_, until);
-  while (now < wake) {  // a sleep takes longer than a round
+  while (now < wake) {  // spins: a sleep takes longer than a round
     now = MonotonicNow();
   }
   began_ = now;

@@ -1,13 +1,15 @@
-// When to sample: instants drawn beforehand, lateness, and the promise not to use more CPU than allowed.
+// Decides when to sample, and keeps the limits on CPU and on the time for which the target is stopped.
 //
-// Intervals are drawn uniformly from half to one and a half of the mean, so that a loop of the target with the same
-// period is not always met at the same place. An instant at which we wake more than 200 us late counts as late;
-// instants that were skipped over to catch up count as missed. Every 200 ms the CPU used meanwhile is compared with
-// what is allowed: the mean interval grows until it is kept, and shrinks back towards the asked one. The first half
-// second, in which all code of the target is new, is exempt. The time for which the target stood still is kept by what
-// the stops of the last seconds would have come to at the asked rate. At the rate `max` the interval is the shortest
-// that rounds keep on average, wherever in the target they are: what a round takes depends on what the target does,
-// when it begins must not. One per capture; one thread. Knows nothing about what an instant does.
+// Intervals are drawn uniformly from half to one and a half of the mean, so that samples do not lock onto a loop of the
+// target with the same period. An instant at which we wake more than 200 us late counts as late; instants skipped to
+// catch up count as missed. Every 200 ms the CPU used is compared with the limit: the mean interval grows until the
+// limit is kept, and shrinks back towards the requested one. The first half second, in which all code of the target is
+// new, is exempt. The limit on stopped time is kept by what the stops of the last seconds would have come to at the
+// requested rate.
+//
+// At the rate `max` the interval is the shortest that rounds keep on average over the whole target: the duration of a
+// round depends on what the target does, its beginning must not. One per capture; one thread. Does not know what
+// happens at an instant.
 #pragma once
 
 #include <atomic>
@@ -22,32 +24,32 @@ namespace ptrace_prof {
 class Pacer {
  public:
   struct Limits {
-    double overhead = 0;                             // share of one core; 0: none
-    double stopped = 0;                              // share of the target's time; 0: none
-    const std::atomic<uint32_t>* sharers = nullptr;  // captures that have this together; null: this one alone
+    double overhead = 0;                             // share of one core; 0: no limit
+    double stopped = 0;                              // share of the target's time; 0: no limit
+    const std::atomic<uint32_t>* sharers = nullptr;  // captures that share the limit; null: this one alone
   };
 
-  // rate 0: as fast as may be.
+  // rate 0: as fast as possible.
   Pacer(double rate_hz, const Limits& limits);
 
-  // The first instant of somebody who is new, and the one after `instant`, which was reached at `now`.
+  // First: the first instant of a new GIL or process. Next: the one after `instant`, which was reached at `now`.
   Nanos First(Nanos now);
   Nanos Next(Nanos instant, Nanos now);
-  // Sleeps until then, or until `stop`; returns now. Sleeps at most 100 ms at a time, so that a stop without a signal
-  // is seen as well. `wake_for_stops`: a SIGCHLD, which is blocked, ends the sleep, too.
+  // Sleeps until `until` or until `stop` is set; returns the time. Sleeps at most 100 ms at a time, so that a stop
+  // without a signal is noticed. `wake_for_stops`: SIGCHLD, which is blocked, ends the sleep too.
   Nanos Wait(Nanos until, const std::atomic<bool>& stop, bool wake_for_stops);
-  // `stopped`: how long one process of the target has stood still so far, the most of all.
+  // `stopped`: the longest total time for which one process of the target has been stopped so far.
   void Govern(Nanos now, Nanos stopped);
 
   uint64_t late() const { return late_; }
   uint64_t missed() const { return missed_; }
   uint64_t instants() const { return instants_; }
-  // Instants a second of one GIL, on average so far.
+  // Instants per second of one GIL, on average so far.
   double rate_hz(Nanos now) const;
-  RateLimit limit() const { return limit_; }  // that was met last
+  RateLimit limit() const { return limit_; }  // the limit reached last
 
  private:
-  // What stops came to of late, as a share of the time.
+  // Recent share of stopped time.
   class Recent {
    public:
     void Add(double seconds, double stopped);
@@ -67,7 +69,7 @@ class Pacer {
   double slowdown_ = 1;  // the larger of the two
   double slowdown_for_cpu_ = 1;
   double slowdown_for_stops_ = 1;
-  Recent unthinned_;  // stops, had none been left out for a limit
+  Recent unthinned_;  // the stops as if no instant had been left out for a limit
   RateLimit limit_ = RateLimit::kNone;
   Nanos deadline_;  // at the rate `max`
   Nanos begin_;
@@ -78,7 +80,7 @@ class Pacer {
   uint64_t late_ = 0;
   uint64_t missed_ = 0;
   uint64_t instants_ = 0;
-  Nanos between_;      // instants, all intervals together
+  Nanos between_;      // sum of all intervals between instants
   RoundTimes rounds_;  // at the rate `max`
   uint64_t turns_ = 0;
   Nanos began_;

@@ -30,7 +30,7 @@ Result<std::unique_ptr<ProcessSampler>> ProcessSampler::Open(Pid pid, Pid parent
     return LostWhileOpened(pid);
   }
   if (sampler->roster_.left_out() > 0 && sampler->reader_.ReadWords() == InstantReader::Outcome::kTaken) {
-    (void)sampler->roster_.Refresh(MonotonicNow(), sampler->watch_);  // now it is known who holds the GIL
+    (void)sampler->roster_.Refresh(MonotonicNow(), sampler->watch_);  // now it is known which threads hold a GIL
   }
   if (context.request.spec().sample().gil_only() && sampler->RunsWithoutGil()) {
     return Error{Code::kInvalidArgument,
@@ -79,7 +79,7 @@ std::optional<size_t> ProcessSampler::IndexOf(RemoteAddr gil) const {
                                                    : std::optional(static_cast<size_t>(found - gils.begin()));
 }
 
-// The groups of now keep their instants; each new one draws its first.
+// Existing groups keep their instants; each new one draws its first.
 void ProcessSampler::FollowGils(Nanos now, Pacer& pacer) {
   std::vector<RemoteAddr> wanted;
   for (size_t i = 0; i < watch_.interpreters().size(); ++i) {
@@ -105,19 +105,19 @@ Nanos ProcessSampler::NextInstant() const {
   return groups_.empty() ? Nanos() : next;
 }
 
-// false: the process is gone.
+// False: the process is gone.
 bool ProcessSampler::Judge(InstantReader::Outcome outcome, Nanos now) {
   if (outcome == InstantReader::Outcome::kEnded) {
     if (HasExited() || HasExeced()) {
       return false;
     }
-    ++context_.accounting.lost;  // an interpreter is gone, or all of them
+    ++context_.accounting.lost;  // one interpreter is gone, or all of them
     return roster_.Refresh(now, watch_) == ReadStatus::kOk;
   }
   return true;
 }
 
-// Threads that are new are read once as they are: at the next instant they will be taken with the others.
+// After new threads are found, all are taken once more, so that this instant has them.
 bool ProcessSampler::SampleGroup(RemoteAddr gil, Nanos now) {
   InstantReader::Outcome outcome = reader_.Take(IndexOf(gil), now);
   if (outcome == InstantReader::Outcome::kTaken && HasNewStates(now)) {
@@ -142,8 +142,8 @@ InstantReader::Outcome ProcessSampler::TakeTogether(Nanos now) {
                                                                        : reader_.TakeLoosely(now);
 }
 
-// A thread that goes into a subinterpreter has a state there that did not exist before, or was another thread's: what
-// was seen of it so far is where it went in, which is not where it is.
+// A thread that enters a subinterpreter has a new state there (or one that another thread had). Its stack so far ends
+// where it entered, which is not where it is.
 bool ProcessSampler::HasNewStates(Nanos now) {
   return watch_.interpreters().size() > 1 && roster_.IsRefreshDue(now) &&
          roster_.Refresh(now, watch_) == ReadStatus::kOk;
@@ -152,7 +152,7 @@ bool ProcessSampler::HasNewStates(Nanos now) {
 bool ProcessSampler::SampleAll(Nanos now) {
   if (StopsOf(context_.request.spec().sample()) == StopPolicy::kAll) {
     for (const auto& track : roster_.tracks()) {
-      LookAtState(now, *track);  // before: a wait that we interrupt is none for a moment
+      LookAtState(now, *track);  // before the stop, as a wait that we interrupt looks like running
     }
   }
   InstantReader::Outcome outcome = TakeTogether(now);
@@ -172,7 +172,7 @@ bool ProcessSampler::SampleAll(Nanos now) {
 
 bool ProcessSampler::Sample(Pacer& pacer) {
   Nanos now = MonotonicNow();
-  if (roster_.IsRefreshDue(now) && !reader_.is_waiting()) {  // for one of the threads that are listed now
+  if (roster_.IsRefreshDue(now) && !reader_.is_waiting()) {  // a late stop refers to a listed thread: keep the list
     const ReadStatus status = roster_.Refresh(now, watch_);
     if (status == ReadStatus::kGone || status == ReadStatus::kDenied) {
       return false;
@@ -231,7 +231,8 @@ void ProcessSampler::LookAtState(Nanos now, ThreadTrack& track) {
   const GilView* gil = watch_.gil_of(track.interpreter);
   const Nanos before = track.watch->cpu();
   track.watch->Look(now, gil == nullptr ? RemoteAddr() : gil->address, has_cuda_);
-  if (track.caller == nullptr && track.callee == nullptr) {  // else nobody knows who tells of it
+  // With several states it is not clear which one stands for the thread.
+  if (track.caller == nullptr && track.callee == nullptr) {
     watched_.NoteCpu(track.watch->cpu() - before);
   }
 }
@@ -256,7 +257,7 @@ void ProcessSampler::WatchState(Nanos now, ThreadTrack& track, bool holds_gil) {
   }
 }
 
-// What an instant makes of the stack that was seen of it last.
+// What this instant makes of the last stack of the thread.
 ProcessSampler::Verdict ProcessSampler::VerdictOn(const ThreadTrack& track, bool holds_gil) const {
   if (!track.wanted || !track.has_last || IsSaidByOther(track)) {
     return Verdict::kNothing;
@@ -276,7 +277,7 @@ ProcessSampler::Verdict ProcessSampler::VerdictOn(const ThreadTrack& track, bool
   return is_left_out ? Verdict::kSkip : Verdict::kSample;
 }
 
-// Of a thread that goes on waiting where it waits.
+// The verdict on a thread that goes on waiting at the same place.
 Passed ProcessSampler::Foresee(const ThreadTrack& track) const {
   const auto& written = *track.written_state;
   const StateInfo& state = track.watch->state();
@@ -292,7 +293,7 @@ Passed ProcessSampler::Foresee(const ThreadTrack& track) const {
   return Passed::kNot;
 }
 
-// Where a thread goes into a subinterpreter that shares the GIL, CPython up to 3.11 goes on naming the state outside.
+// If a thread enters a subinterpreter that shares the GIL, CPython up to 3.11 keeps the outer state as holder.
 bool ProcessSampler::HoldsGil(const ThreadTrack& track) const {
   const GilView* gil = watch_.gil_of(track.interpreter);
   if (gil == nullptr || !gil->locked) {
@@ -307,7 +308,8 @@ bool ProcessSampler::HoldsGil(const ThreadTrack& track) const {
   return holds;
 }
 
-// Another state of the same thread stands for it now. From 3.12 on, who has a GIL is surely not in another interpreter.
+// Another state of the same thread stands for it now. From 3.12 on a thread that has a GIL is not in another
+// interpreter.
 bool ProcessSampler::IsSaidByOther(const ThreadTrack& track) const {
   const bool is_outside = track.caller != nullptr && (!track.has_last || track.last.stack == kEmptyStack);
   const bool is_here = !process_.python.layout.Has(&Layout::runtime_gil) && HoldsGil(track);
@@ -337,7 +339,7 @@ void ProcessSampler::EmitTrack(Nanos now, ThreadTrack& track) {
   buffer_.Add({track.handle, track.last.quality, now, track.last.stack, track.last.leaf, collecting});
 }
 
-// A thread that has taken a GIL has news, wherever it waited before.
+// A thread that has taken a GIL may have moved, wherever it waited before.
 void ProcessSampler::WakeHolders() {
   for (const GilView& gil : watch_.gils()) {
     ThreadTrack* holder = gil.locked ? roster_.Find(gil.holder) : nullptr;
@@ -348,7 +350,7 @@ void ProcessSampler::WakeHolders() {
   }
 }
 
-// Of the threads of that GIL (null: of those without one), or of all.
+// Emits the threads of `gil` (null address: those without a GIL); nullopt: all.
 void ProcessSampler::Emit(Nanos now, const std::optional<RemoteAddr>& gil) {
   watched_.Choose(now, roster_.tracks(), roster_.changes(),
                   [this](const ThreadTrack& track) { return Foresee(track); });
@@ -370,7 +372,7 @@ void ProcessSampler::Emit(Nanos now, const std::optional<RemoteAddr>& gil) {
   context_.accounting.stood_still = context_.accounting.stood_still + stood;
 }
 
-// Again only where it has become many more.
+// Reported again only if the number has more than doubled.
 void ProcessSampler::TellLeftOut(Nanos now) {
   if (roster_.tracks().size() > kVeryManyThreads && context_.request.verb() != CaptureTask::DUMP &&
       context_.request.spec().sample().idle() != v1::IDLE_POLICY_ALL && !std::exchange(has_told_turns_, true)) {
@@ -391,7 +393,7 @@ void ProcessSampler::TellLeftOut(Nanos now) {
 
 void ProcessSampler::Flush() {
   if (context_.request.verb() != CaptureTask::DUMP && HasExeced()) {
-    return;  // the next round sees it, and Finish writes what is left
+    return;  // the next round sees it, and Finish writes the rest
   }
   const uint64_t generation = watch_.code_generation();
   const bool trusted = generation != 0 && generation == checked_generation_;
@@ -410,7 +412,7 @@ void ProcessSampler::ForgetStacks() {
 
 void ProcessSampler::Finish(Nanos now, bool exec) {
   if (exec) {
-    // What was read after the last look at the mark, of that round too, may be of both programs.
+    // Stacks read since the mark was last seen in place, or in that same round, may mix both programs.
     context_.accounting.lost += buffer_.DropSince(reader_.words_read());
   }
   buffer_.Settle(true, context_);

@@ -1,10 +1,9 @@
-// Samples one process: the loop that everybody should read first.
+// Samples one process. This is the loop to read first.
 //
-// Each GIL of the process (and the threads that run without one, together) has instants of its own, drawn beforehand by
-// the Pacer. At an instant InstantReader takes the stacks, and one buffered entry per thread is made of them. Flush
-// writes the buffered samples out after checking that their code objects still exist. The mark of the program
-// (OpenedProcess) is read with the stacks: what an exec left of it is not taken for its successor, nor the other way
-// round. Owned by ProcessTree; one thread.
+// Each GIL of the process has its own instants, drawn beforehand by the Pacer; the threads without a GIL together have
+// one more set. At an instant InstantReader takes the stacks, and each thread gets one buffered entry. Flush checks
+// that the code objects still exist and writes the buffered samples. The mark of the program (OpenedProcess) is read
+// with the stacks, so that an old and a new program (exec) are not mixed up. Owned by ProcessTree; one thread.
 #pragma once
 
 #include <memory>
@@ -32,19 +31,19 @@ namespace ptrace_prof {
 
 class ProcessSampler {
  public:
-  // As PythonProcess::Open. The process and its threads are announced to the writer.
+  // Errors as PythonProcess::Open. Announces the process and its threads to the writer.
   static Result<std::unique_ptr<ProcessSampler>> Open(Pid pid, Pid parent, const CaptureContext& context);
   ~ProcessSampler();
 
-  // The next instant of one of its GILs; the past: at once.
+  // The next instant of any of its GILs. A time in the past means at once.
   Nanos NextInstant() const;
-  // Takes what is due. false: the process ended, or is another program now (exec): call Finish.
+  // Takes what is due. False: the process ended or has exec'ed another program; call Finish.
   bool Sample(Pacer& pacer);
-  // A thread was asked to stop and has not yet: it must be looked after soon.
+  // A thread was asked to stop and has not yet: call PollLate soon.
   bool is_waiting() const { return reader_.is_waiting(); }
   bool PollLate();
   void Flush();
-  // After a Flush that precedes StackTable::Clear.
+  // Call it after Flush and before StackTable::Clear.
   void ForgetStacks();
   void Finish(Nanos now, bool exec);
 
@@ -65,13 +64,13 @@ class ProcessSampler {
  private:
   ProcessSampler(OpenedProcess process, const CaptureContext& context);
 
-  // Who draws instants: a GIL, or (gil null) the threads without one.
+  // A sequence of instants: of one GIL, or (gil null) of the threads without one.
   struct Group {
     RemoteAddr gil;
     Nanos next;
   };
 
-  enum class Verdict : uint8_t { kNothing, kSkip, kSample };  // kSkip: it waits, is left out and counted
+  enum class Verdict : uint8_t { kNothing, kSkip, kSample };  // kSkip: it waits; it is left out and counted
 
   bool RunsWithoutGil();
   void TellLeftOut(Nanos now);
@@ -96,7 +95,7 @@ class ProcessSampler {
   const Pid pid_;
   const CaptureContext context_;
   ProcessMemory memory_;
-  AnchoredMemory space_;  // names and lists of threads are not looked up in another program
+  AnchoredMemory space_;  // refuses to look up names and thread lists in another program
   CodeCache codes_;
   StackBuilder builder_;
   SampleBuffer buffer_;
@@ -104,8 +103,8 @@ class ProcessSampler {
   ThreadRoster roster_;
   InstantReader reader_;
   std::vector<Group> groups_;
-  std::vector<Nanos> instants_;  // for which the thread that stops late stands: it has not run since the first of them
-  RemoteAddr group_;             // and whose they are
+  std::vector<Nanos> instants_;  // waiting for the late thread, which has not run since the first of them
+  RemoteAddr group_;             // the group of instants_
   uint64_t checked_generation_ = 0;
   size_t told_left_out_ = 0;
   bool has_told_turns_ = false;

@@ -24,12 +24,12 @@ constexpr size_t kMaxToldDenied = 8;
 constexpr size_t kMaxToldStandstills = 8;
 constexpr Nanos kShortStandstill = Nanos::FromMillis(100);
 constexpr Nanos kExitsEvery = Nanos::FromMillis(100);
-constexpr int kFirstTries = 3;  // what ended until then may have been a Python process that was just starting
+constexpr int kFirstTries = 3;  // a child that ended before that may have been a starting Python process
 
-// Of another program in the place of one in Python; until then it may be one that starts.
+// Tries for a program that replaced a Python process; until then it may still be starting.
 constexpr int kStartingTries = 8;
 
-// Can what PythonProcess::Open refused become possible later (interpreter still starting, exec to come)?
+// Whether the refusal of PythonProcess::Open may pass: the interpreter is starting, or an exec is to come.
 bool MayBecomePython(Code code) { return code == Code::kFailedPrecondition; }
 
 }  // namespace
@@ -55,7 +55,7 @@ Result<void> ProcessTree::OpenRoot() {
   return {};
 }
 
-// Where the target itself is a shell, a launcher or a master that is no Python.
+// If the target itself is a shell, a launcher or a master and not Python.
 bool ProcessTree::OpenDescendants() {
   auto launcher = OpenPidfd(TargetOf(context_.request));
   if (context_.request.spec().sample().wait_for_python() || launcher.has_error()) {
@@ -86,7 +86,7 @@ void ProcessTree::Close(size_t index, Nanos now) {
   has_execed_ = has_execed_ || (exec && sampler.pid() == TargetOf(context_.request));
   closed_read_calls_ += sampler.read_calls();
   closed_stops_.Add(sampler.stop_times());
-  if (!sampler.HasExited()) {  // another program now, or an interpreter that came down: it may come up again
+  if (!sampler.HasExited()) {  // another program, or an interpreter that was finalized and may be initialized again
     candidates_[sampler.pid()] = {.next_try = now + kFirstRetry, .interval = kFirstRetry, .is_counted = true};
   }
   samplers_.erase(samplers_.begin() + static_cast<std::ptrdiff_t>(index));
@@ -154,7 +154,7 @@ void ProcessTree::TellTooMany(Nanos now) {
   }
 }
 
-// Of many that are denied the first ones are told, and that there are more.
+// Only the first of many refusals are reported, and the last notice says that there are more.
 bool ProcessTree::MayFollow(Pid pid, Nanos now) {
   const auto why_not =
       context_.judge != nullptr && *context_.judge ? (*context_.judge)(pid) : std::optional<std::string>();
@@ -170,11 +170,12 @@ bool ProcessTree::MayFollow(Pid pid, Nanos now) {
   return false;
 }
 
-// A program that has just begun (exec) is not all there at first.
+// A program that has just begun (exec) is not complete at first.
 bool ProcessTree::MayOpenLater(Pid pid, const Candidate& candidate, const Error& error) {
   const bool has_just_begun =
       candidate.is_counted && candidate.tries < kStartingTries && error.code != Code::kPermissionDenied && IsThere(pid);
-  return MayBecomePython(error.code) || error.reason == Reason::kPolicyDenied || has_just_begun;  // then told
+  // A refusal by policy is reported at the next try.
+  return MayBecomePython(error.code) || error.reason == Reason::kPolicyDenied || has_just_begun;
 }
 
 void ProcessTree::TryCandidates(Nanos now) {
@@ -191,11 +192,11 @@ void ProcessTree::TryCandidates(Nanos now) {
       continue;
     }
     if (candidate.parent != Pid() && HaveOneMemory(pid, candidate.parent).value_or(false)) {
-      candidate.next_try = now + kBeforeExec;  // what is in that memory is its parent
+      candidate.next_try = now + kBeforeExec;  // the memory is still its parent's
       ++it;
       continue;
     }
-    const UsualPriority usual;  // to open a process takes long
+    const UsualPriority usual;  // opening a process takes long
     auto opened = ProcessSampler::Open(pid, candidate.parent, context_);
     if (opened.has_value()) {
       samplers_.push_back(std::move(opened).value());
@@ -257,7 +258,7 @@ void ProcessTree::TellUnseen(Nanos now) {
                   unseen.cpu.value > 0 ? fmt::format(", with {:.2f} s of CPU or more", unseen.cpu.seconds()) : ""));
 }
 
-// Of many the first ones.
+// Only the first of many are reported.
 void ProcessTree::TellStandstill(Nanos now, const ProcessSampler& sampler) {
   const Standstill& stood = sampler.standstill();
   if (stood.total() > kShortStandstill && ++stood_still_ <= kMaxToldStandstills) {
@@ -295,7 +296,7 @@ const StopRefusal* ProcessTree::stop_refusal() const {
       return &*sampler->stop_refusal();
     }
     if (!is_refused && launcher_.is_open()) {
-      return nullptr;  // of the others there is something
+      return nullptr;  // another process can be sampled
     }
     refusal = is_refused && launcher_.is_open() ? &*sampler->stop_refusal() : refusal;
   }

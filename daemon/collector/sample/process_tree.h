@@ -1,10 +1,9 @@
-// The target and its descendants: opens those that are born, lets go of those that ended.
+// The target and its descendants: opens new ones and closes those that ended.
 //
-// A child that is not (yet) a Python process is tried again for a while, ever less often, and not before its exec where
-// it has its parent's memory until then (vfork); a process that exec'ed is closed and opened anew. A target that is no
-// Python itself (a shell, a launcher) is waited for as long as it lives, where its descendants are recorded. Bounded:
-// beyond kMaxProcesses at once children are not followed (fork bombs), which a notice says. Owned by Capture; one
-// thread.
+// A child that is no Python process (yet) is tried again for a while, ever less often. While it shares its parent's
+// memory (vfork) it is not tried. A process that exec'ed is closed and opened anew. If the target itself is no Python
+// process (a shell, a launcher) and its descendants are recorded, it is waited for as long as it lives. Beyond
+// kMaxProcesses at once, children are not followed (fork bombs), and a notice says so. Owned by Capture; one thread.
 #pragma once
 
 #include <cstdint>
@@ -30,39 +29,40 @@ class ProcessTree {
 
   using OnClose = std::function<void(ProcessSampler&)>;
 
-  // `on_close`: hears of each that goes, while it is still there and its threads have not ended in the trace.
+  // `on_close` is called for each process that closes, before its threads end in the trace.
   explicit ProcessTree(const CaptureContext& context, OnClose on_close = {})
       : context_(context), on_close_(std::move(on_close)) {}
 
-  // Opens the process the request names. Its error is the capture's.
+  // Opens the requested process. Its error is the error of the capture.
   Result<void> OpenRoot();
-  // The next instant of any process; the past where one has none yet.
+  // The next instant of any process; a time in the past if one has none yet.
   Nanos NextInstant() const;
-  // Samples what is due; drops what ended.
+  // Samples what is due; closes what ended.
   void Sample(Pacer& pacer);
-  // Some thread was asked to stop and has not yet: PollLate must be called soon, and when a SIGCHLD comes.
+  // Some thread was asked to stop and has not yet: call PollLate soon, and at each SIGCHLD.
   bool is_waiting_for_stop() const;
   void PollLate();
-  // For how long the process that stood still most has stood still.
+  // The longest total time for which one process has been stopped.
   Nanos stopped_most() const;
-  // Every few ms, so that children are noticed at their birth: new children, retries; exits now and then.
+  // Finds new children, retries candidates and sometimes checks for exits. Call every few ms so that children are
+  // noticed early.
   void Look(Nanos now);
   void Flush();
   void ForgetStacks();
 
-  bool has_opened() const { return processes_ > 0; }  // there was a Python process, or is
+  bool has_opened() const { return processes_ > 0; }  // there is or was a Python process
   bool empty() const { return samplers_.empty(); }
   // Something may still become a Python process.
   bool is_waiting() const { return !candidates_.empty() || launcher_.is_open(); }
-  // The target has become another program; whether it runs on, or what that is, is not known here.
+  // The target has exec'ed another program. Whether that program still runs or is Python is not known here.
   bool has_execed() const { return has_execed_; }
-  // It has just become another program (exec), of which it is not known yet whether Python will run in it.
+  // The target has just exec'ed, and it is not known yet whether the new program is Python.
   bool IsStartingAgain() const;
-  // Of the target, or of all that there are where it is a launcher: see ProcessSampler.
+  // Refusal to stop the target, or, if it is a launcher, all of its processes (see ProcessSampler).
   const StopRefusal* stop_refusal() const;  // null: none
   size_t node_count() const;
   void CountInto(Accounting& accounting) const;
-  // Says at the end what was missed, and who stood still.
+  // Writes the final notices: what was missed, and which processes stood still.
   void TellAtEnd(Nanos now);
   const std::vector<std::unique_ptr<ProcessSampler>>& samplers() const { return samplers_; }
 
@@ -72,7 +72,7 @@ class ProcessTree {
     Nanos next_try;
     Nanos interval;
     int tries = 0;
-    bool is_counted = false;  // it was a Python process before: another image (exec) is no other process
+    bool is_counted = false;  // it was a Python process before: an exec does not make it another one
   };
 
   bool OpenDescendants();
@@ -91,14 +91,14 @@ class ProcessTree {
   std::vector<std::unique_ptr<ProcessSampler>> samplers_;
   std::unordered_map<Pid, Candidate> candidates_;
   ChildWatch children_;
-  UniqueFd launcher_;  // pidfd of the target, if it is no Python, while it lives
+  UniqueFd launcher_;  // pidfd of the target while it lives, if it is no Python process
   Nanos next_exits_;
-  size_t stood_still_ = 0;       // processes that did
-  uint64_t ended_unopened_ = 0;  // children that were gone before it was known what they are
+  size_t stood_still_ = 0;       // processes that stood still
+  uint64_t ended_unopened_ = 0;  // children that ended before they were identified
   bool has_execed_ = false;
   uint64_t processes_ = 0;
   bool is_told_too_many_ = false;
-  size_t denied_ = 0;  // processes that the judge had something against
+  size_t denied_ = 0;  // processes that the judge refused
   uint64_t closed_read_calls_ = 0;
   StopTimes closed_stops_;
 };

@@ -1,4 +1,4 @@
-// Which descendants of a process are Python: of a shell, launcher or master that is taken for what it started.
+// Finds the Python processes among the descendants of a shell, a launcher or a master process.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct PythonDescendants {
     std::string name;
   };
   std::vector<One> pythons;  // the oldest generation first
-  size_t descendants = 0;    // that were looked at, at most 256
+  size_t descendants = 0;    // number examined, at most 256
 
   // "28995 (python3), 28996 (python3) and 7 more"
   std::string Names() const;
@@ -22,7 +22,7 @@ struct PythonDescendants {
 
 PythonDescendants FindPythonDescendants(Pid root);
 
-// What to do about `root`, which is not Python; as a remedy. Empty where there is none.
+// A remedy for the user if `root` is not Python. Empty if there is none.
 std::string AdviceForLauncher(Pid root);
 
 }  // namespace ptrace_prof

@@ -6,7 +6,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr Nanos kLongest = Nanos::FromSeconds(3600);  // whatever is said, the sum is none too large
+constexpr Nanos kLongest = Nanos::FromSeconds(3600);  // bounds the sum whatever is passed in
 
 }  // namespace
 
@@ -21,7 +21,7 @@ void RoundTimes::Add(Nanos round) {
   }
 }
 
-// A slot is an octave's number and the three bits below its highest one.
+// A slot is an octave's number and the three bits below the highest bit.
 void RoundTimes::AddStretch(Nanos mean) {
   const auto value = static_cast<uint64_t>(std::max<int64_t>(mean.value, kStepsPerOctave));
   const int shift = std::bit_width(value) - std::bit_width(static_cast<unsigned>(kStepsPerOctave));

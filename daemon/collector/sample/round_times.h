@@ -1,11 +1,10 @@
-// How long rounds of sampling take: what the rate `max` makes its interval of.
+// How long sampling rounds take, from which the interval of the rate `max` is made.
 //
-// A round takes longer where the target makes many calls. If each round began when the one before it ended, such code
-// would be sampled less often than it runs; so rounds begin at intervals that rounds keep on average, wherever in the
-// target they are: what one takes longer, those near it make up for. So it is short stretches of rounds that are
-// compared, each without its longest one, which the machine may have held up. The whole recording counts, not the last
-// moments, so that the interval does not follow the target's phases; the past is forgotten slowly, by halves. Fixed
-// size. One thread.
+// A round takes longer where the target makes many calls. If each round began when the last one ended, such code would
+// be sampled too seldom. So rounds begin at intervals that rounds keep on average everywhere in the target; a long
+// round is made up for by its neighbours. Short stretches of rounds are therefore compared, each without its longest
+// round, which the machine may have delayed. The whole recording counts, so that the interval does not follow phases of
+// the target; old values are forgotten slowly, by halves. Fixed size. One thread.
 #pragma once
 
 #include <array>
@@ -21,7 +20,7 @@ class RoundTimes {
 
   void Add(Nanos round);
 
-  // What rounds took on average in all stretches but one of thirty-two, rounded up by at most an eighth; none yet: 0.
+  // The mean round of all but the slowest 1/32 of the stretches, rounded up by at most an eighth; 0 before any stretch.
   Nanos Usual() const;
 
  private:

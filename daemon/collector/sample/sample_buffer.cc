@@ -6,7 +6,7 @@
 
 namespace ptrace_prof {
 
-// The code of every frame of every buffered stack, each once.
+// Collects the code of every frame of every buffered stack, each once.
 void SampleBuffer::CollectCodes() {
   used_.clear();
   node_seen_.assign(builder_.node_count() + 1, 0);
@@ -41,7 +41,7 @@ bool SampleBuffer::Settle(bool trusted, const CaptureContext& context) {
   stale_.clear();
   if (!trusted && !entries_.empty()) {
     CollectCodes();
-    codes_.Revalidate(used_, &stale_);  // a process that is gone cannot be asked: its last samples stay as they are
+    codes_.Revalidate(used_, &stale_);  // of a process that is gone nothing can be read: its samples stay as they are
   }
   for (Entry& entry : entries_) {
     if (!stale_.empty() && HasStale(entry.leaf)) {

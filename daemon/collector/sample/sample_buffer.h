@@ -1,8 +1,8 @@
-// Samples of one process between two flushes, held back until the code objects in them were seen to be still there.
+// Holds the samples of one process between two flushes until their code objects are known to be still there.
 //
-// A code object that was freed and reused between two checks could lend its old name to new samples; Settle
-// re-reads the headers of all code in the buffered stacks (one batch), takes the names of those that changed out of the
-// stacks, marks them, and only then hands the samples to the writer. One per process.
+// A code object that is freed and reused between two checks could lend its old name to new samples. Settle reads the
+// headers of all code in the buffered stacks again (one batch), removes the names of changed ones, marks those samples,
+// and only then passes them to the writer. One per process.
 #pragma once
 
 #include <cstdint>
@@ -25,18 +25,18 @@ class SampleBuffer {
     Nanos when;
     StackId stack;
     NodeId leaf;
-    bool is_collecting = false;  // garbage: shown as the stack's leaf
+    bool is_collecting = false;  // garbage collection, shown as the leaf of the stack
   };
 
   SampleBuffer(CodeCache& codes, StackBuilder& builder) : codes_(codes), builder_(builder) {}
 
   void Add(const Entry& entry) { entries_.push_back(entry); }
   size_t size() const { return entries_.size(); }
-  // Forgets those from then on; their number.
+  // Drops the samples from `when` on; returns their number.
   uint64_t DropSince(Nanos when);
 
-  // Checks (unless `trusted`: nothing was freed since the last time) and writes out. true: some code was stale, chains
-  // linked so far must be forgotten.
+  // Checks and writes the samples; `trusted`: nothing was freed since the last check, so skip it. True: some code was
+  // stale, and the chains linked so far must be forgotten.
   bool Settle(bool trusted, const CaptureContext& context);
 
  private:

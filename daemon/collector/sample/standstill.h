@@ -1,7 +1,7 @@
-// How long a process stood still although it would run: stopped by a signal (SIGSTOP) or a debugger, or in a frozen
-// cgroup. Whoever reads the recording is told, as nothing that it could do is in those stretches.
+// How long a process could not run: stopped by a signal (SIGSTOP) or a debugger, or in a frozen cgroup. The recording
+// reports it, as the process could do nothing in those stretches.
 //
-// A process stands where one of its threads does and none runs. Value; one per process that is sampled.
+// A process stands still if one of its threads does and none runs. Value; one per sampled process.
 #pragma once
 
 #include <string_view>
@@ -12,7 +12,7 @@ namespace ptrace_prof {
 
 class Standstill {
  public:
-  // What each thread was said to do in this round, then the end of it. How long it has stood since the last round.
+  // Saw: one thread's state in this round. EndRound: ends the round, returns the time stood still since the last one.
   void Saw(bool runs, std::string_view stopped_by);
   Nanos EndRound(Nanos now);
 

@@ -1,7 +1,7 @@
-// How long threads of the target stood still for us: the number of stops, their sum, the longest, and quantiles.
+// Counts how long threads of the target were stopped by us: number, sum, longest, and quantiles.
 //
-// By the collector's clock, from the request to the release: what the target sees of it is a little less. Buckets of an
-// eighth of an octave, so that a quantile is at most 9 % too high. Fixed size; can be added up. Plain value.
+// Measured by the collector's clock from request to release; the target sees a little less. A bucket is an eighth of an
+// octave, so a quantile is at most 9 % too high. Fixed size; can be added up. Plain value.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ class StopTimes {
   uint64_t count() const { return count_; }
   Nanos total() const { return total_; }
   Nanos longest() const { return longest_; }
-  // The time that `share` of all stops did not exceed; 0: there was none.
+  // The time that `share` of all stops did not exceed; 0 if there was none.
   Nanos Quantile(double share) const;
 
  private:

@@ -1,6 +1,5 @@
-// Two reads of one thread's stack, between which it may have gone on: what of them is certain.
-//
-// Pure functions.
+// Compares two reads of one thread's stack, between which it may have moved on: which frames are certain. Pure
+// functions.
 #pragma once
 
 #include <algorithm>
@@ -15,14 +14,14 @@ inline bool IsUsable(CollectStatus status) {
   return status == CollectStatus::kWhole || status == CollectStatus::kTooDeep;
 }
 
-// The same calls in progress; the youngest frame may be at another instruction, where it was read by one load.
+// Same calls in progress. The youngest frame may be at another instruction.
 inline bool AreSameCalls(const std::vector<RawFrame>& a, const std::vector<RawFrame>& b) {
   return a.size() == b.size() && (a.empty() || (a[0].address == b[0].address && a[0].code == b[0].code &&
                                                 std::equal(a.begin() + 1, a.end(), b.begin() + 1)));
 }
 
-// How many of the outermost frames of `a` are certain: those that are in `b` too, and the one below which they part,
-// which has gone on meanwhile.
+// The number of outermost frames of `a` that are certain: those that are in `b` too, and the frame at which the two
+// reads part, if it is the same call at another instruction.
 inline size_t CertainFrames(const std::vector<RawFrame>& a, const std::vector<RawFrame>& b) {
   const size_t most = std::min(a.size(), b.size());
   size_t same = 0;

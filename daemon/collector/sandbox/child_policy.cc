@@ -9,7 +9,7 @@ namespace ptrace_prof {
 std::optional<std::string> WhyNotFollow(const Policy& rules, Pid pid) {
   const TargetLook look = LookAtTarget(pid);
   if (look.refused != 0) {
-    return std::nullopt;  // nothing is left to read
+    return std::nullopt;  // there is nothing left to read
   }
   const PolicyVerdict verdict = rules.Judge({}, {look.owner, look.command, look.program, look.cgroup});
   if (verdict.allowed) {

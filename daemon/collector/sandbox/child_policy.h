@@ -1,6 +1,6 @@
-// What the administrator's policy has against following a process, for the collector, which was given the rules.
+// Reasons of the administrator's policy against following a process, for the collector, which got the rules.
 //
-// Facts are looked up as the collector, with its rights: what those do not show fits a rule that denies. Pure but for
+// Facts are read with the collector's rights; a fact that cannot be read matches a rule that denies. Pure apart from
 // /proc.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace ptrace_prof {
 
-// The end of a sentence about that process; nothing: it may be followed, or is gone.
+// The reason, as the end of a sentence about the process; nullopt: it may be followed, or it is gone.
 std::optional<std::string> WhyNotFollow(const Policy& rules, Pid pid);
 
 }  // namespace ptrace_prof

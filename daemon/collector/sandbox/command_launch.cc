@@ -21,11 +21,11 @@ constexpr size_t kMaxReport = 64;
 
 void Report(int control, std::string_view word, int number) {
   const std::string line = fmt::format("{} {}\n", word, number);
-  // A parent that is gone shows as EOF on the same socket a moment later.
+  // If the parent is gone, the same socket shows EOF a moment later.
   (void)::send(control, line.data(), line.size(), MSG_NOSIGNAL);
 }
 
-// `go`: nobody is waited for where that is closed.
+// Waits until `go` is readable or closed; an already closed `go` means no wait.
 [[noreturn]] void ExecCommand(const std::vector<char*>& argv, int failure_pipe, UniqueFd go) {
   for (char byte = 0; ::read(go.get(), &byte, 1) < 0 && errno == EINTR;) {
   }

@@ -1,10 +1,9 @@
-// Starting the command of `record -- cmd…` inside the collector, and telling our parent how that went.
+// Starts the command of `record -- cmd…` inside the collector, and reports the result to our parent.
 //
-// The command is a plain child of the collector: it keeps the terminal, the process group, the environment and all
-// inherited descriptors, and has no tie to us that would end it with us. It is never reaped by the collector: the
-// subreaper above us gets its status when the collector has exited.
-// The report is one line on the control socket: "started PID" or "failed ERRNO".
-// LaunchCommand: call before hardening and before any thread is started.
+// The command is a plain child of the collector. It keeps the terminal, the process group, the environment and all
+// inherited descriptors, and does not end with the collector. The collector never reaps it: the subreaper above gets
+// its status after the collector has exited. The report is one line on the control socket: "started PID" or "failed
+// ERRNO". Call LaunchCommand before hardening and before any thread is started.
 #pragma once
 
 #include <functional>
@@ -16,15 +15,16 @@
 
 namespace ptrace_prof {
 
-// Of a command that is to be recorded from its first instruction on (attach/ptrace/held_start.h). Where empty: it runs.
+// For a command that is recorded from its first instruction on (attach/ptrace/held_start.h). If empty, the command just
+// runs.
 struct LaunchHold {
-  std::function<void(Pid)> begin;  // it waits, and runs the command afterwards
-  std::function<void()> step;      // again and again until it has
-  std::function<void()> let_go;    // it could not run it
+  std::function<void(Pid)> begin;  // called while the child waits before its exec
+  std::function<void()> step;      // called again and again until the exec is done
+  std::function<void()> let_go;    // called if the command could not be run
 };
 
-// Runs in the collector. Reports on `control` in either case. Our signal handlers become defaults in the command, what
-// is ignored stays ignored: the dispositions are those that our caller gave us.
+// Runs in the collector. Reports on `control` in either case. In the command, signals that we handle get their default
+// action, and ignored signals stay ignored: these are the dispositions that our caller gave us.
 Result<Pid> LaunchCommand(const std::vector<std::string>& command, int control, const LaunchHold& hold = {});
 
 // Runs in the parent: waits for the report. `kUnavailable`: the collector ended without one.

@@ -21,9 +21,9 @@ struct Limit {
 
 constexpr Limit kLimits[] = {
     {RLIMIT_CORE, 0},
-    {RLIMIT_NOFILE, 65536},  // some for each thread that is watched
+    {RLIMIT_NOFILE, 65536},  // some for each watched thread
     {RLIMIT_MSGQUEUE, 0},
-    // What a target can make us remember is bounded in the code; this is for what was overlooked there.
+    // The code bounds what a target can make us store; this limit is for mistakes there.
     {RLIMIT_DATA, kIsSanitized ? RLIM_INFINITY : rlim_t{8} << 30},
 };
 
@@ -67,7 +67,7 @@ void LimitResources(uint64_t file_bytes) {
   for (const Limit& limit : kLimits) {
     Lower(limit);
   }
-  Lower({RLIMIT_FSIZE, file_bytes});  // pipes do not count
+  Lower({RLIMIT_FSIZE, file_bytes});  // does not apply to pipes
 }
 
 }  // namespace ptrace_prof

@@ -20,11 +20,11 @@
 namespace ptrace_prof {
 namespace {
 
-// Root without CAP_KILL cannot end a child that has become somebody else: in the end it ends itself.
+// Root without CAP_KILL cannot kill a child that runs as another user; so the child limits its own life.
 constexpr unsigned kLongestLife = 60;  // s
 constexpr size_t kMostBytes = size_t{256} << 20;
 
-// Reads to the end; returns what went wrong on the way.
+// Reads to the end; returns a description of the failure, empty if there is none.
 std::string ReadAll(int fd, Nanos patience, std::string& bytes) {
   std::array<char, 64 * 1024> buffer{};
   while (bytes.size() < kMostBytes) {

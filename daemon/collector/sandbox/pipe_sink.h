@@ -1,6 +1,7 @@
-// The collector's end of the trace pipe. Blocks while the pipe is full: a slow reader slows us, never grows us.
+// The collector's end of the trace pipe. Blocks while the pipe is full: a slow reader slows us down but does not make
+// us grow.
 //
-// Owns the descriptor. SIGPIPE must be ignored. kCancelled for good once nobody reads any more.
+// Owns the descriptor. SIGPIPE must be ignored. Returns kCancelled forever once the reader is gone.
 #pragma once
 
 #include "attach/base/unique_fd.h"

@@ -19,13 +19,13 @@ Result<void> Keep(uint64_t permitted, uint64_t effective) {
   return refused == 0 ? Result<void>() : ErrnoError(refused, "cannot give up capabilities");
 }
 
-// Takes the identity of the owner; capabilities stay permitted for the moment.
+// Becomes the owner; capabilities stay permitted for the moment.
 Result<void> BecomeOwner(const TargetOwner& owner) {
   if (::geteuid() != 0 || owner.uid == ::getuid()) {
     return {};
   }
   if ((PermittedCapabilities() & (kSysPtrace | kSetuid)) == 0) {
-    return {};  // this root may neither read others nor become them: the kernel's refusal says so better
+    return {};  // this root may neither read others nor become them; the kernel's refusal explains it better
   }
   ::prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
   if (::setgroups(0, nullptr) != 0 || ::setresgid(owner.gid, owner.gid, owner.gid) != 0 ||

@@ -1,10 +1,10 @@
-// Gives up every right that reading the target does not need, before its first byte is read: the target is the
-// attacker here.
+// Gives up every right that reading the target does not need, before its first byte is read. The target is treated as
+// the attacker.
 //
-// Root becomes the owner of the target. All capabilities go, unless the kernel, asked by `probe`, then refuses:
-// in that case exactly CAP_SYS_PTRACE stays (Yama, a target with capabilities or in another user namespace, a
-// process that is not dumpable). Whether the target may be read is always the kernel's answer, never our guess.
-// Call once, from a process with one thread. Knows nothing about /proc.
+// Root becomes the owner of the target. All capabilities are dropped; if `probe` then shows that the kernel refuses,
+// exactly CAP_SYS_PTRACE stays (Yama, a target with capabilities or in another user namespace, a process that is not
+// dumpable). The kernel always decides whether the target may be read. Call once, from a process with one thread. Does
+// not use /proc.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +24,13 @@ enum class RightsKept : uint8_t {
   kToPtrace,  // CAP_SYS_PTRACE
 };
 
-// `probe` asks the kernel and returns 0 or the errno of its refusal.
-// kPermissionDenied: refused with all the rights that we may use; the caller knows the words for it.
-// kFailedPrecondition: root cannot become the owner (no CAP_SETUID).
+// `probe` asks the kernel and returns 0 or the errno of its refusal. kPermissionDenied: refused with all the rights
+// that we may use; the caller has to explain it. kFailedPrecondition: root cannot become the owner (no CAP_SETUID).
 Result<RightsKept> SurrenderRights(const TargetOwner& owner, const std::function<int()>& probe);
 
-// For a process that itself reads no target, and starts children that do, each of which surrenders its rights: what
-// they need to become owners, to look at processes and to be ended stays, all else goes for good. False: there is
-// nothing to be kept, as with an ordinary user.
+// For a process that reads no target itself and starts children that do, each of which surrenders its rights. Keeps
+// what is needed to become an owner, to look at processes and to kill the children; drops all else for good. False:
+// there is nothing to keep, as for an ordinary user.
 Result<bool> KeepRightsToStartOwners();
 
 }  // namespace ptrace_prof

@@ -16,7 +16,7 @@ std::atomic<uint32_t> g_sharers{1};
 static_assert(std::atomic<uint32_t>::is_always_lock_free);
 std::atomic<int> g_control{-1};
 
-// Takes what was told. Async-signal-safe; the descriptor does not block.
+// Reads the bytes that arrived. Async-signal-safe; the descriptor is non-blocking.
 bool IsClosed(int fd) {
   uint8_t sharers = 0;
   ssize_t got = 0;
@@ -39,7 +39,7 @@ void OnControl(int) {
 void Handle(int signal, void (*handler)(int)) {
   struct sigaction action {};
   action.sa_handler = handler;
-  action.sa_flags = SA_RESTART;  // a system call in the middle of reading a target need not know
+  action.sa_flags = SA_RESTART;  // system calls in the middle of reading a target are restarted
   ::sigaction(signal, &action, nullptr);
 }
 

@@ -1,9 +1,9 @@
-// Turns "the parent closed the control line" and SIGTERM into the flag that RunCapture watches, and the bytes that come
-// on it into how many captures share the time for which the target may be stopped.
+// Watches the control line and SIGTERM. A closed line or SIGTERM sets the flag that RunCapture watches. A byte on the
+// line is the number of captures that share the limit on stopped time of the target.
 //
-// Owns the control descriptor. The kernel sends SIGIO when its other end closes: no thread is needed, and the signal
-// ends the sampler's sleep. One per process (a signal handler needs somewhere to write). Create it after the last
-// change of user id: the kernel compares ids when it sends the signal.
+// Owns the control descriptor. The kernel sends SIGIO when the other end closes, so no thread is needed, and the signal
+// ends the sampler's sleep. One per process (the signal handler writes to globals). Create it after the last change of
+// user id: the kernel compares ids when it sends the signal.
 #pragma once
 
 #include <atomic>
@@ -18,14 +18,14 @@ class StopLine {
   static Result<StopLine> Watch(UniqueFd control);
 
   const std::atomic<bool>& stop() const;
-  const std::atomic<uint32_t>& sharers() const;  // 1 and more; the last that was told
+  const std::atomic<uint32_t>& sharers() const;  // at least 1; the last number received
 
  private:
   explicit StopLine(UniqueFd control) : control_(std::move(control)) {}
   UniqueFd control_;
 };
 
-// The other end. Nothing is told on one that is closed.
+// The other end. Does nothing if `control` is closed.
 void TellSharers(const UniqueFd& control, uint8_t captures);
 
 }  // namespace ptrace_prof

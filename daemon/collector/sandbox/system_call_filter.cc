@@ -23,13 +23,13 @@ namespace ptrace_prof {
 namespace {
 
 constexpr uint32_t kFree[] = {
-    // what we are for
+    // the main purpose
     SYS_process_vm_readv,
     SYS_pidfd_open,
     SYS_waitid,
     SYS_wait4,
-    SYS_recvmsg,  // memory that was granted; no socket can be made
-    // files, of which RLIMIT_FSIZE lets none be written (confinement.h)
+    SYS_recvmsg,  // receives granted memory; no socket can be made
+    // files; RLIMIT_FSIZE prevents writing to them (confinement.h)
     SYS_read,
     SYS_pread64,
     SYS_readv,
@@ -61,7 +61,7 @@ constexpr uint32_t kFree[] = {
     SYS_sched_yield,
     SYS_futex,
     SYS_restart_syscall,
-    // about ourselves
+    // about our own process
     SYS_getpid,
     SYS_gettid,
     SYS_getppid,
@@ -93,14 +93,14 @@ constexpr uint32_t kFree[] = {
 #endif
 };
 
-// Their arguments lie in memory, where a filter cannot look: a kernel without them, so that whoever would like to use
-// them takes openat(2) and clone(2).
+// Their arguments lie in memory, where a filter cannot look. ENOSYS makes callers fall back to openat(2) and clone(2).
 constexpr uint32_t kNotThere[] = {SYS_openat2, SYS_clone3};
 
-// What a stub is brought in by, and the memory that it shares taken over.
+// To load a stub, and to take over the memory that it shares.
 constexpr uint32_t kOfTracing[] = {SYS_process_vm_writev, SYS_pidfd_getfd, SYS_ftruncate};
 
-// What a child is made by that becomes somebody else (owner_child.h), and what it does before its own filter is on.
+// To fork a child that becomes another user (owner_child.h), and what the child needs before it installs its own
+// filter.
 constexpr uint32_t kOfListing[] = {
     SYS_pipe2, SYS_set_robust_list, SYS_setgroups, SYS_setresgid, SYS_setresuid, SYS_capset, SYS_setitimer,
 #if defined(__x86_64__)
@@ -114,7 +114,7 @@ constexpr uint32_t kNoPlainFork = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_THRE
 struct Checked {
   uint32_t call;
   uint32_t argument;
-  std::vector<uint32_t> allowed;  // one of these; where empty:
+  std::vector<uint32_t> allowed;  // one of these; if empty:
   uint32_t forbidden_bits = 0;    // none of these
 };
 
@@ -126,8 +126,8 @@ std::vector<Checked> CheckedCalls(TargetAccess access) {
   std::vector<Checked> calls = {
       {SYS_ptrace, 0, std::move(requests)},
       {SYS_openat, 2, {}, O_ACCMODE | O_CREAT | O_TRUNC},
-      {SYS_prlimit64, 0, {0}},   // ours
-      {SYS_kcmp, 2, {KCMP_VM}},  // whether a child has done its exec
+      {SYS_prlimit64, 0, {0}},   // only our own process
+      {SYS_kcmp, 2, {KCMP_VM}},  // to find out whether a child has exec'ed
       {SYS_sched_setscheduler, 0, {0}},
       {SYS_mmap, 2, {}, PROT_EXEC},
       {SYS_mprotect, 2, {}, PROT_EXEC},
@@ -141,7 +141,7 @@ std::vector<Checked> CheckedCalls(TargetAccess access) {
                                 {PR_SET_KEEPCAPS, PR_CAPBSET_DROP, PR_CAP_AMBIENT, PR_SET_NO_NEW_PRIVS,
                                  PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_SET_NAME}}});
   } else {
-    calls.insert(calls.end(), {{SYS_kill, 1, {0}},  // the question whether a process is there
+    calls.insert(calls.end(), {{SYS_kill, 1, {0}},  // checks whether a process exists
                                {SYS_tgkill, 0, {static_cast<uint32_t>(::getpid())}},
                                {SYS_prctl, 0, {PR_SET_TIMERSLACK, PR_SET_NAME}}});
   }
@@ -175,7 +175,7 @@ Result<void> RequireSystemCallFilter(TargetAccess access) {
   }
   const int why = errno;
   const int mode = ::prctl(PR_GET_SECCOMP, 0, 0, 0, 0);
-  const bool is_behind_one = mode == SECCOMP_MODE_FILTER || (mode < 0 && errno == EPERM);  // which a filter says
+  const bool is_behind_one = mode == SECCOMP_MODE_FILTER || (mode < 0 && errno == EPERM);  // EPERM comes from a filter
   return kIsSanitized || !is_behind_one
              ? Result<void>()
              : ErrnoError(why, "the filter of system calls cannot be put on", "free some memory, and try again");

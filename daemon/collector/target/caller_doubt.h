@@ -1,10 +1,11 @@
-// Does a stack lack its callers whose outermost frame is a generator's, or stands on nothing?
+// Decides whether a stack lacks callers: its outermost frame is a generator's, or has no base below it.
 //
-// A generator that yields or goes on, and from CPython 3.12 on a frame that begins (where the compiler links it to its
-// caller after that, as in a call of 3.12.1), is for some nanoseconds the youngest frame and has no caller. A thread
-// may lose its CPU just then, and the same moment is met again and again.
-// Where the thread's stacks began elsewhere before, callers are missing, until it has moved a few times and they still
-// begin there: then C code calls the generator. One for each thread.
+// A generator that yields or resumes has no caller while it is the youngest frame, for some nanoseconds. From CPython
+// 3.12 on the same holds for a frame that begins, if the compiler links it to its caller later (as in a call of
+// 3.12.1). A thread may be preempted just then, and then the same moment is met again and again.
+//
+// If the thread's stacks began elsewhere before, callers are missing, until the thread has moved a few times and its
+// stacks still begin there: then C code calls the generator. One per thread.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,8 @@ namespace ptrace_prof {
 
 class CallerDoubt {
  public:
-  // `last`: what the thread's stack was before; `frames`: what it is, leaf first; `is_open`: its outermost one may lack
-  // its caller.
+  // `last`: the thread's stack before; `frames`: its stack now, leaf first; `is_open`: the outermost frame may lack its
+  // caller.
   bool LacksCaller(const BuiltChain& last, const std::vector<RawFrame>& frames, bool is_open) {
     const bool begins_elsewhere =
         !last.frames.empty() && !frames.empty() && last.frames.front().address != frames.back().address;

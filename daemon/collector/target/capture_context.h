@@ -1,4 +1,4 @@
-// What all processes of one capture share. References only: RunCapture and RunCallCapture own what they point to.
+// What all processes of one capture share. References only: RunCapture and RunCallCapture own the objects.
 #pragma once
 
 #include "daemon/collector/target/child_judge.h"
@@ -18,10 +18,10 @@ struct CaptureContext {
   StackTable& stacks;
   TraceWriter& writer;
   Accounting& accounting;
-  ScriptFiles* scripts = nullptr;     // of a capture that traces calls or a GPU: see RunCapture
-  StackHistory* history = nullptr;    // where threads were is noted here, for who records a GPU; null: nobody does
+  ScriptFiles* scripts = nullptr;     // for a capture that traces calls or a GPU: see RunCapture
+  StackHistory* history = nullptr;    // records where threads were, for a GPU recording; null: not needed
   NvmlCounters* gpus = nullptr;       // what is known of the machine's GPUs; null: nothing
-  const ChildJudge* judge = nullptr;  // see CaptureAids; null: nobody has anything against anything
+  const ChildJudge* judge = nullptr;  // see CaptureAids; null: every process may be followed
 };
 
 }  // namespace ptrace_prof

@@ -8,7 +8,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr Nanos kLookEvery = Nanos::FromMillis(50);
-constexpr int64_t kShare = 1000;  // of the time is for looking
+constexpr int64_t kShare = 1000;  // at most 1/1000 of the time goes into looks
 constexpr size_t kMaxSeen = 65'536;
 
 }  // namespace

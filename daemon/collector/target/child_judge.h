@@ -1,7 +1,7 @@
-// Somebody's word on a process that a capture comes to follow: a child, or the target once it is another program.
+// Says whether a capture may follow a process: a child, or the target after an exec.
 //
-// What it has against that, as the end of a sentence about the process; nothing: it may be followed as far as the
-// kernel lets us.
+// Returns the reason against it, as the end of a sentence about the process; nullopt: it may be followed as far as the
+// kernel allows.
 #pragma once
 
 #include <functional>

@@ -8,7 +8,7 @@ namespace {
 constexpr Nanos kUnsure = Nanos::FromMillis(8);  // two ticks of the slowest kernels in use
 constexpr clockid_t kSchedulersClock = 2;        // CPUCLOCK_SCHED
 
-// As clock_getcpuclockid(3) makes it, which asks nothing but whether the process is there.
+// The clock of clock_getcpuclockid(3), which does nothing more than check that the process exists.
 clockid_t ClockOf(Pid pid) { return static_cast<clockid_t>(~static_cast<unsigned>(pid.value) << 3) | kSchedulersClock; }
 
 }  // namespace

@@ -1,9 +1,9 @@
-// Whether threads of a process ran of which nobody knows: the CPU clock of the process against what the threads had
-// used when each was looked at last.
+// Finds out whether unwatched threads of a process ran: compares the CPU clock of the process with the sum of what its
+// threads had used at their last looks.
 //
-// A look at each of a thousand threads that wait costs a hundred times what one look at the clock of all of them does.
-// The kernel brings a running thread's own figure up to date at its ticks, so that a few ms are not told apart from
-// nothing. One per process that is sampled; one thread.
+// A look at each of a thousand waiting threads costs a hundred times as much as one look at the clock of the process.
+// The kernel updates a running thread's own figure at its ticks, so a few ms cannot be distinguished from nothing. One
+// per sampled process; one thread.
 #pragma once
 
 #include <ctime>
@@ -16,13 +16,14 @@ class CpuOfOthers {
  public:
   explicit CpuOfOthers(Pid pid);
 
-  // `known`: the sum of what was seen of each. True: others ran as well since it was true last, or nobody knows.
+  // `known`: the sum of what was seen of each thread. True: other threads have run since the last true, or it is not
+  // known.
   bool HaveRun(Nanos known);
 
  private:
   clockid_t clock_;
   bool is_settled_ = false;
-  Nanos settled_;  // the least that was not known since it was true last
+  Nanos settled_;  // the least unaccounted time since the last true
 };
 
 }  // namespace ptrace_prof

@@ -1,7 +1,7 @@
-// Code objects that a traced target has freed: who was at an address, and from when to when.
+// Code objects that a traced target has freed: which object was at an address, and from when to when.
 //
-// Rings are read one after the other, so that events of a thread come up when others at that address have been named
-// already. The last ones are kept, some ten thousands of them. One owner, one thread.
+// Rings are read one after the other, so events of a thread may be read after later objects at that address were named.
+// The last ones are kept, some ten thousand. One owner, one thread.
 #pragma once
 
 #include <algorithm>
@@ -15,18 +15,18 @@
 
 namespace ptrace_prof {
 
-// `Name`: what a function is called, once somebody asked.
+// `Name`: the name of a function, once it was looked up.
 template <typename Name>
 class FormerCode {
  public:
   struct Tenant {
-    uint64_t since = 0;  // ticks; events before that are not about it
+    uint64_t since = 0;  // ticks; earlier events belong to another object
     uint64_t until = 0;
     std::optional<Name> name;
     FreedCode told;
   };
 
-  // Later than those that were added before.
+  // Must be later than all that were added before.
   void Add(Tenant tenant) {
     if (young_count_ >= kGeneration) {
       old_ = std::move(young_);
@@ -38,7 +38,7 @@ class FormerCode {
     young_[code].push_back(std::move(tenant));
   }
 
-  // Null: that is not known (any more).
+  // Null: not known (any more).
   Tenant* Find(RemoteAddr code, uint64_t when) {
     for (auto* tenants : {&young_, &old_}) {
       const auto at = tenants->find(code);

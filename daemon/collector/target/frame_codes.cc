@@ -5,7 +5,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr uint8_t kSettled = 8;  // times that a code object was found to be the same
+constexpr uint8_t kSettled = 8;  // times that a code object was found unchanged
 
 }  // namespace
 
@@ -30,7 +30,7 @@ void FrameCodes::Note(const std::vector<RawFrame>& frames) {
   uint64_t before = 0;
   for (const RawFrame& frame : frames) {
     if (frame.code == before || !IsPlausibleAddress(frame.code)) {
-      continue;  // a recursion, as a rule
+      continue;  // usually a recursion
     }
     before = frame.code;
     const CodeId known = codes_.Find(frame.code);
@@ -46,7 +46,7 @@ void FrameCodes::Note(const std::vector<RawFrame>& frames) {
   ReadHeaders(from);
 }
 
-// Those that were noted from there on.
+// Reads the headers that were noted from `from` on.
 void FrameCodes::ReadHeaders(size_t from) {
   for (size_t done = 0; done < requests_.size();) {
     size_t filled = 0;
@@ -58,11 +58,11 @@ void FrameCodes::ReadHeaders(size_t from) {
     if (status == ReadStatus::kGone || status == ReadStatus::kDenied) {
       return;
     }
-    done += filled + (status == ReadStatus::kOk ? 0 : 1);  // one that is not mapped is passed over
+    done += filled + (status == ReadStatus::kOk ? 0 : 1);  // skips one that is not mapped
   }
 }
 
-// What is there now, if that is what was there then, before and after its names were read.
+// Returns the object that is there now, if it is the noted one both before and after its names were read.
 CodeId FrameCodes::NameNew(uint64_t address, const Noted* noted) {
   const CodeId id = codes_.Read(address);
   if (id == kNoCode || (noted != nullptr && codes_.info(id).fingerprint != noted->fingerprint) || !codes_.IsSame(id)) {

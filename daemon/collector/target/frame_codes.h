@@ -1,11 +1,12 @@
-// Which code object stood in each frame of a chain at the moment when it was read: a name is used for no other.
+// Finds the code object of each frame of a chain as of the moment when the chain was read, so that no frame gets
+// another's name.
 //
-// A code object may be freed, and its address taken by another. While it is on a stack it cannot be: so the headers of
-// those code objects that were not met often yet are copied while the thread stands still (Note), and compared with
-// what is read of them afterwards, when it goes on (Name). Those that were found to be the same many times are settled,
-// and are compared before samples are written out (SampleBuffer). What does not compare equal has no name. Where the
-// interpreter counts the code objects that it frees (3.14 and later), nothing need be compared while that count stands
-// still. Bounded work while the thread stands still. One per process; one thread.
+// A code object may be freed and its address reused, but not while it is on a stack. So the headers of code objects
+// that were not met often yet are copied while the thread is stopped (Note), and compared afterwards with what is read
+// of them (Name). Objects that were found unchanged many times are settled: they are compared before samples are
+// written (SampleBuffer). A code object that does not compare equal gets no name. If the interpreter counts freed code
+// objects (3.14 and later), nothing needs a comparison while that count does not change. Bounded work while the thread
+// is stopped. One per process; one thread.
 #pragma once
 
 #include <array>
@@ -24,17 +25,17 @@ class FrameCodes {
  public:
   FrameCodes(CodeCache& codes, RemoteMemory& memory) : codes_(codes), memory_(memory) {}
 
-  // At a new instant. `generation`: the interpreter's count of freed code objects, read together with the frames; 0: it
-  // has none.
+  // Begins a new instant. `generation`: the interpreter's count of freed code objects, read with the frames; 0: it has
+  // none.
   void Begin(uint64_t generation);
-  // Of each chain that was read then, while its thread stands still.
+  // For each chain of the instant, while its thread is stopped.
   void Note(const std::vector<RawFrame>& frames);
-  // The code of each of these frames, which Note was called with; kNoCode: it is gone. Asks the target for what is new.
+  // The code of each frame, for frames passed to Note; kNoCode: it is gone. Reads new code objects from the target.
   const std::vector<CodeId>& Name(const std::vector<RawFrame>& frames);
-  size_t gone() const { return gone_; }  // of them
+  size_t gone() const { return gone_; }  // number of frames of the last Name without code
 
  private:
-  static constexpr size_t kMostNoted = 128;  // headers of one instant, of each chain from the leaf on
+  static constexpr size_t kMostNoted = 128;  // headers per instant, of each chain from the leaf on
   static constexpr size_t kHeaderBytes = CodeCache::kMostHeaderBytes;
 
   struct Noted {

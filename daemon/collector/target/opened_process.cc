@@ -41,7 +41,8 @@ Result<OpenedProcess> OpenedProcess::Open(Pid pid, Pid parent, const ChildJudge*
   PP_ASSIGN_OR_RETURN(const ExecutableId executable, ReadExecutableId(pid));
   PP_ASSIGN_OR_RETURN(const ProcessStatus status, ReadProcessStatus(pid));
   ProcessMemory memory(pid);
-  const ProgramMark mark = ProgramMark::Read(pid, memory);  // first: what is found later is of this program, or of none
+  // Read first, so that what is found later belongs to this program or to none.
+  const ProgramMark mark = ProgramMark::Read(pid, memory);
   PP_ASSIGN_OR_RETURN(PythonProcess python, PythonProcess::Open(pid, memory));
   if (const auto why_not = judge != nullptr && *judge ? (*judge)(pid) : std::nullopt; why_not.has_value()) {
     return Because(Reason::kPolicyDenied, fmt::format("process {} is another program by now: {}", pid.value, *why_not),

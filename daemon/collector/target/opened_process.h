@@ -1,6 +1,6 @@
-// A process that is being captured: what was found in it when it was opened, and whether it is still that program.
+// A captured process: what was found in it when it was opened, and whether it still runs the same program.
 //
-// Plain value; one owner. The memory that the interpreter was found through need not outlive Open().
+// Plain value; one owner. The memory through which the interpreter was found need not outlive Open().
 #pragma once
 
 #include "attach/base/result.h"
@@ -16,19 +16,19 @@
 namespace ptrace_prof {
 
 struct OpenedProcess {
-  // Errors as those of PythonProcess::Open; kPolicyDenied: the judge has something against what is in there by now, so
-  // that no program is recorded that came after the one it had been asked about.
+  // Errors as PythonProcess::Open; kPolicyDenied: the judge refuses the program that is in the process by now. So no
+  // program is recorded that replaced the one that the judge had allowed.
   static Result<OpenedProcess> Open(Pid pid, Pid parent, const ChildJudge* judge);
 
   bool HasExited() const { return ptrace_prof::HasExited(pidfd); }
-  // Another program is in the process, be it the same file once more.
+  // The process has exec'ed another program, or the same file again.
   bool HasExeced(RemoteMemory& memory) const;
-  // Has `space` read this program alone; false where there is no mark to know it by.
+  // Makes `space` read this program only. False: there is no mark to recognize it by.
   bool Anchor(AnchoredMemory& space) const;
 
   UniqueFd pidfd;
   ExecutableId executable;
-  ProgramMark mark;  // while its word is in place, what was found here is
+  ProgramMark mark;  // while its word is in place, what was found here is valid
   PythonProcess python;
   ProcessInfo info;
 };

@@ -1,5 +1,5 @@
-// Opens a process that was asked for by its pid. One that has just been started, or that becomes another program (exec)
-// at this very moment, is tried again for half a second: in most cases that is all that it lacks.
+// Opens a process that was requested by its pid. If it has just been started or is in the middle of an exec, opening is
+// tried again for half a second, which is enough in most cases.
 #pragma once
 
 #include <utility>
@@ -10,9 +10,9 @@
 
 namespace ptrace_prof {
 
-// Whether what PythonProcess::Open or what follows it said of that process may be otherwise soon.
+// Whether the error of PythonProcess::Open, or of a later step, may soon go away.
 bool MayPass(Pid pid, const Error& error);
-// That it could not be read when it had been opened: it ended, or it has become another program.
+// The error for a process that could not be read after it was opened: it ended, or exec'ed another program.
 Error LostWhileOpened(Pid pid);
 
 template <typename Open>

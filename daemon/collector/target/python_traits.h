@@ -1,4 +1,4 @@
-// What the version of a target is like, in the words of the stubs (pp_python_trait).
+// The traits of a target's Python version, as bits for the stubs (pp_python_trait).
 #pragma once
 
 #include <cstdint>

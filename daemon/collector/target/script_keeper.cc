@@ -23,7 +23,7 @@
 namespace ptrace_prof {
 namespace {
 
-// A message is one packet: a verb and a text one way; a code, a number and a text the other.
+// A message is one packet. Request: a verb and a text. Answer: a code, a number and a text.
 constexpr char kMake = 'm';
 constexpr char kFill = 'f';
 constexpr char kReaders = 'n';
@@ -68,7 +68,7 @@ Reply Do(ScriptFolder& folder, std::string_view asked) {
   }
 }
 
-// To make, fill, empty and remove a file in a directory that is found through another one.
+// Enough to make, fill, empty and remove a file in a directory that is found through another one.
 constexpr uint32_t kCalls[] = {
     SYS_read,      SYS_write,   SYS_pwrite64,       SYS_close,        SYS_lseek,    SYS_fstat,      SYS_newfstatat,
     SYS_statx,     SYS_openat,  SYS_readlinkat,     SYS_getdents64,   SYS_unlinkat, SYS_ftruncate,  SYS_fcntl,
@@ -79,7 +79,7 @@ constexpr rlimit kScriptBytes{64 << 10, 64 << 10};
 constexpr rlimit kFiles{256, 256};
 constexpr rlimit kNone{0, 0};
 
-// What may take a right over the target has been looked up. What is read from here on are names of its files.
+// Everything that may need a right over the target was looked up before. From here on only names of its files are read.
 bool Confine() {
   ::setrlimit(RLIMIT_CORE, &kNone);
   ::setrlimit(RLIMIT_FSIZE, &kScriptBytes);
@@ -91,8 +91,9 @@ bool Confine() {
   rules.Allow(kCalls);
   rules.AllowWithout(SYS_mmap, 2, PROT_EXEC);
   const uint32_t self = static_cast<uint32_t>(::getpid());
-  rules.AllowIfOneOf(SYS_tgkill, 0, std::span(&self, 1));                    // abort()
-  return rules.Install(SystemCallRules::Rest::kRefused) || errno != ENOMEM;  // else without, as the collector
+  rules.AllowIfOneOf(SYS_tgkill, 0, std::span(&self, 1));  // abort()
+  // A kernel without filters is accepted, as in the collector; a lack of memory is not.
+  return rules.Install(SystemCallRules::Rest::kRefused) || errno != ENOMEM;
 }
 
 [[noreturn]] void Serve(int line, Pid target) {
@@ -102,7 +103,7 @@ bool Confine() {
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   ::dup2(null, STDERR_FILENO);
   ScriptFolder folder(target);
-  (void)folder.Open().has_error();  // said to who asks for a script
+  (void)folder.Open().has_error();  // the error is reported with the first request for a script
   if (!Confine()) {
     ::_exit(1);
   }

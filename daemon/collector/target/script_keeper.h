@@ -1,9 +1,9 @@
-// Makes the scripts for a target (attach/inject/script_files.h) in the name of a collector that may write no file: a
-// small process of its own, forked before the collector is confined and before it reads a byte of the target.
+// Makes the scripts for a target (attach/inject/script_files.h) for a collector that may not write files. It is a small
+// process, forked before the collector is confined and before it reads a byte of the target.
 //
-// It can do this one thing, in the temporary directory of that one target, as the target's own user, without any
-// capability and behind a filter of its own: nothing that the target could not do itself. It ends with the collector's
-// end of the line. Start from a process with one thread; the rest belongs to one thread too.
+// It runs as the target's user, without capabilities and behind its own system call filter, and writes only to the
+// temporary directory of that one target. So it can do nothing that the target could not do itself. It ends when the
+// collector closes the line. Call Start in a process with one thread; use the object in one thread.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ namespace ptrace_prof {
 class ScriptKeeper final : public ScriptFiles {
  public:
   static Result<std::unique_ptr<ScriptKeeper>> Start(Pid target);
-  ~ScriptKeeper() override;  // it ends; what it made last stays if it was not removed
+  ~ScriptKeeper() override;  // ends the process; a script that was not removed stays
 
   Result<std::string> Make() override;
   Result<void> Fill(std::string_view text) override;

@@ -5,7 +5,7 @@
 namespace ptrace_prof {
 namespace {
 
-// Places of nodes without code, which have no instruction: under one parent they must differ.
+// Pseudo-instructions of nodes without code. Under one parent they must differ.
 constexpr uint64_t kCutPlace = 1;
 constexpr uint64_t kGonePlace = 2;
 
@@ -58,7 +58,7 @@ StackId StackBuilder::WithMarker(StackId stack, std::string_view marker) {
   return stacks_.InternStack(stack, Marker(marker));
 }
 
-// The node that stands for all callers beyond the depth limit.
+// The node for all callers beyond the depth limit.
 NodeId StackBuilder::CutRoot() {
   const NodeKey key{kRootNode.value, kNoCode.value, kCutPlace};
   if (const NodeId* known = by_key_.Find(key)) {
@@ -89,7 +89,7 @@ NodeId StackBuilder::Build(const std::vector<RawFrame>& frames, const std::vecto
     const auto place = code == kNoCode ? std::nullopt : codes_.Locate(code, frame.instruction);
     code = place.has_value() ? code : kNoCode;
     const NodeId parent = depth == 0 && cut_root ? CutRoot() : chain->leaf();
-    const bool is_hidden = code != kNoCode && codes_.info(code).is_internal;  // its time is its caller's
+    const bool is_hidden = code != kNoCode && codes_.info(code).is_internal;  // its time counts for its caller
     chain->nodes.push_back(is_hidden ? parent : NodeOf(parent, code, place.value_or(kGonePlace)));
     chain->frames.push_back(frame);
   }

@@ -1,9 +1,9 @@
 // Turns the frame chains of one process into stacks of the trace.
 //
-// A chain is a path of nodes (parent node, code, instruction), so that in the steady state a sample costs one
-// comparison per unchanged frame and one lookup per changed one. New frames get their names and lines here, once. Code
-// whose name could not be had is a frame of its own, `[code that is gone]`, between its callers and its callees. Asks
-// the target for nothing: see FrameCodes. ClearStacks() when the StackTable is cleared. One per process; one thread.
+// A chain is a path of nodes (parent node, code, instruction). So in the steady state a sample costs one comparison per
+// unchanged frame and one lookup per changed one. New frames get their names and lines here, once. Code without a known
+// name becomes the frame `[code that is gone]` between its callers and its callees. Reads nothing from the target: see
+// FrameCodes. Call ClearStacks() when the StackTable is cleared. One per process; one thread.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@ namespace ptrace_prof {
 using NodeId = StrongId<struct NodeIdTag, uint32_t>;
 inline constexpr NodeId kRootNode{0};
 
-// What a thread's last chain was made of: unchanged callers keep their nodes.
+// The frames and nodes of a thread's last chain. Unchanged callers keep their nodes.
 struct BuiltChain {
   std::vector<RawFrame> frames;  // outermost first
   std::vector<NodeId> nodes;     // nodes[i] is the path frames[0..i]
-  NodeId root = kRootNode;       // where it hangs: below the stack of another state of the same thread
-  bool cut_root = false;         // the callers of frames[0] were left out: deeper than the limit
+  NodeId root = kRootNode;       // parent of the chain: a stack of another state of the same thread
+  bool cut_root = false;         // the callers of frames[0] were left out, deeper than the limit
 
   void Clear() {
     frames.clear();
@@ -41,10 +41,11 @@ class StackBuilder {
   StackBuilder(CodeCache& codes, StackTable& stacks, bool with_columns);
 
   // `frames` is leaf first, `names` the code of each (kNoCode: it is gone). `cut_root`: the frames end at the depth
-  // limit, their outermost one stands below a "[truncated]" root, else below `root`. `chain` becomes what was built.
+  // limit, and the outermost one is put below a "[truncated]" root; otherwise below `root`. `chain` is updated to what
+  // was built.
   NodeId Build(const std::vector<RawFrame>& frames, const std::vector<CodeId>& names, bool cut_root, BuiltChain* chain,
                NodeId root = kRootNode);
-  // The same path, in which each code that `is_gone` (by CodeId) has lost its name.
+  // The same path, but without the names of code for which `is_gone` (CodeId) is true.
   template <typename IsGone>
   StackId WithoutNames(NodeId leaf, IsGone is_gone);
   // The stack with a marker such as "[truncated]" or "<GC>" as its leaf.
@@ -54,7 +55,7 @@ class StackBuilder {
   NodeId parent(NodeId node) const { return nodes_[node.value].parent; }
   CodeId code(NodeId node) const { return nodes_[node.value].code; }
   size_t node_count() const { return nodes_.size() - 1; }
-  void ClearStacks();  // the StackTable was cleared
+  void ClearStacks();  // call when the StackTable was cleared
 
  private:
   struct NodeKey {

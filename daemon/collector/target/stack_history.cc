@@ -5,7 +5,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kMaxNotes = size_t{1} << 20;  // of one thread
+constexpr size_t kMaxNotes = size_t{1} << 20;  // per thread
 
 Nanos Between(Nanos a, Nanos b) { return a > b ? a - b : b - a; }
 
@@ -18,7 +18,7 @@ void StackHistory::Note(ThreadHandle thread, Nanos when, StackId stack) {
   }
   Notes& notes = threads_[thread.value];
   if (!notes.empty() && notes.back().when == when) {
-    notes.back().stack = stack;  // the last of an instant holds
+    notes.back().stack = stack;  // the last note of an instant counts
     return;
   }
   if (notes.size() >= kMaxNotes) {
@@ -63,7 +63,7 @@ std::optional<StackId> StackHistory::Nearest(ThreadHandle thread, Nanos when, Na
   return best && Between(best->when, when) <= most ? std::optional(best->stack) : std::nullopt;
 }
 
-// Of each thread the last note from before stays: it holds until the next.
+// Keeps the last earlier note of each thread, as it holds until the next.
 void StackHistory::Forget(Nanos older) {
   for (auto& [thread, notes] : threads_) {
     while (notes.size() > 1 && notes[1].when <= older) {

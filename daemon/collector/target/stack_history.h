@@ -1,7 +1,7 @@
-// Where the threads of a target were, for the last while: what launches, of which one hears later, are joined to.
+// Where the threads of a target were recently. Launches, which are reported later, are joined with it.
 //
-// For each thread a list of (time, stack), in the order of time. Traced calls give the stack from that time on (At);
-// samples are points (Nearest). Bounded: the oldest is forgotten first, and everything with the StackTable. One per
+// For each thread a list of (time, stack), ordered by time. Traced calls give the stack from that time on (At); samples
+// are points (Nearest). Bounded: the oldest notes are forgotten first, and all of them with the StackTable. One per
 // target; one thread.
 #pragma once
 
@@ -19,15 +19,15 @@ class StackHistory {
  public:
   explicit StackHistory(const StackTable& stacks) : stacks_(stacks), generation_(stacks.generation()) {}
 
-  // `when` never goes back on one thread.
+  // `when` never decreases within a thread.
   void Note(ThreadHandle thread, Nanos when, StackId stack);
-  // On which it stood at that time. Empty: nothing is known of then.
+  // The stack at that time. Empty: not known.
   std::optional<StackId> At(ThreadHandle thread, Nanos when) const;
-  // Of the note nearest to it, no further away than `most`.
+  // The stack of the nearest note, if it is at most `most` away.
   std::optional<StackId> Nearest(ThreadHandle thread, Nanos when, Nanos most) const;
-  // It has ended; another thread may have its handle from now on.
+  // Call when the thread has ended, as its handle may be reused.
   void Drop(ThreadHandle thread) { threads_.erase(thread.value); }
-  // What is older is not asked for any more.
+  // Times before `older` will not be looked up any more.
   void Forget(Nanos older);
 
   template <typename Visit>

@@ -1,4 +1,4 @@
-// Waits for an interpreter that has only just begun: nothing can be brought into one that cannot import yet.
+// Waits for an interpreter that is still starting: the stub cannot be loaded before it can import modules.
 #pragma once
 
 #include <functional>
@@ -11,12 +11,12 @@
 
 namespace ptrace_prof {
 
-// For Patience::is_ready. kGone: the process has execed since `process` was opened, be it the same program once more,
-// and what would be brought in calls functions by addresses of before. False: the interpreter still starts; one that
-// has been there for long may do without the modules that tell.
+// For Patience::is_ready. kGone: the process has exec'ed since `process` was opened, be it the same program, so the
+// addresses of the functions to call are no longer valid. False: the interpreter is still starting. One that has run
+// for long counts as started, because it may lack the modules that show it.
 std::function<Result<bool>()> StartedStill(Pid pid, RemoteMemory& memory, const OpenedProcess& process);
 
-// Until patience.is_ready. kPythonNotStarted: not until the patience ended. kCancelled: go_on.
+// Waits until patience.is_ready. kPythonNotStarted: the patience ended first. kCancelled: go_on returned false.
 Result<void> AwaitStart(Pid pid, const Patience& patience);
 
 }  // namespace ptrace_prof

@@ -14,22 +14,22 @@ namespace {
 
 constexpr Nanos kRefreshEvery = Nanos::FromMillis(250);
 constexpr Nanos kRefreshSeldom = Nanos::FromSeconds(1);
-constexpr int64_t kRefreshShare = 500;                   // of the time may go into lists that are what they were
+constexpr int64_t kRefreshShare = 500;                   // at most 1/500 of the time goes into lists without changes
 constexpr Nanos kFirstNamings = Nanos::FromMillis(100);  // a thread sets its name shortly after it starts
 constexpr Nanos kLaterNamings = Nanos::FromMillis(5000);
 constexpr uint32_t kQuickNamings = 2;
-constexpr int64_t kQuickShare = 100;  // of the time may be spent on names, where threads are new
-constexpr int64_t kLaterShare = 500;  // and where none is
-constexpr size_t kMaxThreads = 4096;  // of one process; the others are not followed
-constexpr size_t kMaxHolders = 64;    // beyond that, of those that were found to hold the GIL
+constexpr int64_t kQuickShare = 100;  // at most 1/100 of the time for names while threads are new
+constexpr int64_t kLaterShare = 500;  // and at most 1/500 when none is
+constexpr size_t kMaxThreads = 4096;  // per process; further threads are not followed
+constexpr size_t kMaxHolders = 64;    // GIL holders that are followed beyond that
 
-// The states of threads that have not begun: up to CPython 3.11 they still have the idents of the thread that began
-// them, later none at all. In a list whose end is missing nobody knows whose ident that is.
+// Drops the states of threads that have not begun. Up to CPython 3.11 they still have the idents of the thread that
+// started them, later none at all. If the end of the list is missing, it is not known whose ident a state has.
 void DropUnborn(bool complete, std::vector<ThreadEntry>& newest_first) {
   std::unordered_set<uint64_t> older;
   const auto kept = std::remove_if(newest_first.rbegin(), newest_first.rend(), [&](const ThreadEntry& entry) {
     const bool has_own_ident = older.insert(entry.ident).second;
-    const bool has_own_id = entry.native_id == 0 || older.insert(entry.native_id).second;  // is set a moment later
+    const bool has_own_id = entry.native_id == 0 || older.insert(entry.native_id).second;  // set after the ident
     const bool is_own = has_own_ident && has_own_id && complete;
     return entry.ident == 0 || (!is_own && !entry.has_frames);
   });
@@ -63,7 +63,7 @@ void ThreadRoster::ReadTids() {
   }
 }
 
-// As the thread itself sees it.
+// The tid in the thread's own namespace.
 Tid ThreadRoster::InnerTid(const ThreadEntry& entry) {
   if (python_.layout.Has(&Layout::thread_native_id)) {
     return Tid(static_cast<int32_t>(entry.native_id));
@@ -74,15 +74,14 @@ Tid ThreadRoster::InnerTid(const ThreadEntry& entry) {
   return tid_finder_->Find(entry.ident).value_or(Tid());
 }
 
-// C code that forks and does not tell CPython (PyOS_AfterFork_Child) leaves the tid of the parent's thread in the
-// state.
+// If C code forks without PyOS_AfterFork_Child, the child's state still has the tid of the parent's thread.
 Tid ThreadRoster::TidOf(const ThreadEntry& entry) {
   const Tid inner = InnerTid(entry);
   const bool may_be_forked = entries_.size() == 1 && interpreters_.size() == 1 && inner != Tid() && tracks_.empty();
   if (may_be_forked && pid_ == ns_pid_ && inner != Tid(pid_.value)) {
     const auto tids = ListThreads(pid_);
     if (tids.has_value() && std::ranges::find(tids.value(), inner) == tids.value().end()) {
-      return Tid(pid_.value);  // who forked is the only thread that the child began with
+      return Tid(pid_.value);  // the forking thread is the only one that the child began with
     }
   }
   return inner;
@@ -178,7 +177,7 @@ ReadStatus ThreadRoster::Refresh(Nanos now, InterpreterWatch& watch) {
   return ReadStatus::kOk;
 }
 
-// All of its threads are followed, and they are the same as the last time.
+// True: all of its threads are followed, and the list has not changed.
 bool ThreadRoster::IsSettled(size_t interpreter) {
   const auto found = settled_.find(interpreters_[interpreter].address.value);
   if (found == settled_.end()) {
@@ -194,7 +193,7 @@ bool ThreadRoster::IsSettled(size_t interpreter) {
   return true;
 }
 
-// Of more than are followed the main thread, which is the oldest, and whoever holds the GIL come first.
+// If there are too many threads, the main thread, which is the oldest, and the holder of the GIL come first.
 void ThreadRoster::FollowEntries(Nanos now, size_t interpreter, bool complete, const InterpreterWatch& watch) {
   const GilView* gil = watch.gil_of(interpreter);
   const uint64_t holder = gil != nullptr ? gil->holder : 0;
@@ -215,7 +214,7 @@ bool ThreadRoster::Follow(Nanos now, const ThreadEntry& entry, size_t most, size
     known->listed = true;
     return true;
   }
-  if (known != nullptr) {  // it ended, and a new one has the address of its state
+  if (known != nullptr) {  // it ended, and a new thread state has its address
     End(now, *known);
     std::erase_if(tracks_, [known](const std::unique_ptr<ThreadTrack>& track) { return track.get() == known; });
   }
@@ -231,7 +230,7 @@ bool ThreadRoster::Follow(Nanos now, const ThreadEntry& entry, size_t most, size
   return true;
 }
 
-// Where tids can be found at all, a thread without one is at its very beginning or end. The next time tells.
+// Where tids can be found at all, a thread without one is just beginning or ending. The next refresh decides.
 bool ThreadRoster::IsOnItsWay(Tid inner, bool complete) const {
   if (inner != Tid()) {
     return HostTid(inner) == Tid() && !host_tids_.empty();
@@ -240,8 +239,8 @@ bool ThreadRoster::IsOnItsWay(Tid inner, bool complete) const {
          (tid_finder_.has_value() && tid_finder_->is_able());
 }
 
-// Whether some are not there any more, after a second look: a state that was freed and taken again while we went
-// through the list may have had no next one at that moment.
+// Whether threads are really missing. Looks a second time, as a state that was freed and reused while we walked the
+// list may have had no successor at that moment.
 bool ThreadRoster::AreMissing() {
   const auto is_listed = [](const std::unique_ptr<ThreadTrack>& track) { return track->listed; };
   if (std::ranges::all_of(tracks_, is_listed)) {
@@ -252,7 +251,7 @@ bool ThreadRoster::AreMissing() {
     bool complete = true;
     if (ReadThreads(memory_, python_.layout, interpreter.address, &entries_, &complete) != ReadStatus::kOk ||
         !complete) {
-      return false;  // nobody knows: the next time
+      return false;  // not known: the next refresh decides
     }
     for (const ThreadEntry& entry : entries_) {
       ThreadTrack* known = Find(entry.state.value);
@@ -264,7 +263,7 @@ bool ThreadRoster::AreMissing() {
   return true;
 }
 
-// An interpreter was born or died: the others stand elsewhere in the list now.
+// An interpreter was created or finalized, so the others have other places in the list.
 void ThreadRoster::MoveTracks(Nanos now, InterpreterWatch& watch) {
   std::erase_if(tracks_, [&](const std::unique_ptr<ThreadTrack>& track) {
     const RemoteAddr owner = watch.interpreters()[track->interpreter].entry.address;
@@ -290,7 +289,8 @@ void ThreadRoster::ForgetStacks() {
   }
 }
 
-// Up to 3.12 a subinterpreter's state names the thread that made it: that is who runs it where there is but one.
+// Up to 3.12 a subinterpreter's state names the thread that created it. If there is only one thread, that is the one
+// that runs it.
 bool ThreadRoster::AreOneThread(const std::vector<ThreadTrack*>& states) const {
   return states.size() > 1 && states.front()->info.tid != Tid() &&
          (python_.layout.state_names_runner || states.size() == tracks_.size());
@@ -299,7 +299,7 @@ bool ThreadRoster::AreOneThread(const std::vector<ThreadTrack*>& states) const {
 void ThreadRoster::Announce(Nanos now, ThreadTrack& track, const ThreadTrack* outer) {
   if (outer == nullptr) {
     const bool is_lent = track.is_announced && track.caller != nullptr;
-    if (!track.is_announced || is_lent) {  // it was taken for another state of a thread that is not its own
+    if (!track.is_announced || is_lent) {  // its handle was that of another thread
       track.handle = writer_.AddThread(track.info);
       track.written_state = std::make_shared<std::optional<StateInfo>>();
     }
@@ -313,7 +313,8 @@ void ThreadRoster::Announce(Nanos now, ThreadTrack& track, const ThreadTrack* ou
   track.is_announced = true;
 }
 
-// Which states are of one thread, the main interpreter's outermost; who is new gets its handle.
+// Finds the states that belong to one thread (the main interpreter's is the outermost), and gives new threads their
+// handles.
 void ThreadRoster::LinkStates(Nanos now) {
   std::unordered_map<Tid, std::vector<ThreadTrack*>> by_tid;
   for (auto& track : tracks_) {
@@ -402,8 +403,7 @@ void ThreadRoster::NameThreads(Nanos now, const InterpreterWatch& watch) {
   const Nanos cost = MonotonicNow() - now;
   quick_naming_ = std::max(kFirstNamings, Nanos(cost.value * kQuickShare));
   const Nanos later = std::max(kLaterNamings, Nanos(cost.value * kLaterShare));
-  const bool is_done =
-      all_named && quick_naming_ > kFirstNamings;  // to see whether they are called otherwise by now is dear
+  const bool is_done = all_named && quick_naming_ > kFirstNamings;  // looking for changed names is expensive here
   next_naming_ = now + (++quick_namings_ <= kQuickNamings && !is_done ? std::min(quick_naming_, later) : later);
 }
 

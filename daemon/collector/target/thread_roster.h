@@ -1,8 +1,8 @@
-// The threads of one process: who is there, what they are called, which kernel thread is behind each.
+// The threads of one process: which exist, their names, and their kernel threads.
 //
-// Refresh re-reads the lists of all interpreters and announces what is new or ended to the TraceWriter. It costs a read
-// per thread, so it is called when a list head changed and a few times a second. Names come from Python's
-// `threading`, else from the kernel. One per process; same thread as the sampler.
+// Refresh reads the lists of all interpreters again and reports new and ended threads to the TraceWriter. It costs a
+// read per thread, so it is called when a list head changed and a few times a second. Names come from Python's
+// `threading`, otherwise from the kernel. One per process; same thread as the sampler.
 #pragma once
 
 #include <algorithm>
@@ -30,24 +30,24 @@ class ThreadRoster {
   ThreadRoster(Pid pid, Pid ns_pid, RemoteMemory& memory, const PythonProcess& python, const CaptureTask& request,
                TraceWriter& writer);
 
-  // Re-reads interpreters (into `watch`) and threads. A status other than kOk: nothing changed here.
+  // Reads interpreters (into `watch`) and threads again. With a status other than kOk nothing changed here.
   ReadStatus Refresh(Nanos now, InterpreterWatch& watch);
   bool IsRefreshDue(Nanos now) const { return now >= next_refresh_; }
-  // Where some are left out, which may be those that are missed, no sooner than a while after the last time.
+  // If threads are left out, the missing one may be among them; then the next refresh is not at once but some time
+  // after the last one.
   void RefreshSoon() { next_refresh_ = std::min(next_refresh_, left_out_ > 0 ? soonest_refresh_ : Nanos()); }
   void EndAll(Nanos now);
-  // Tells the writer about the threads that ended, and the history, if there is one. Not before their last samples were
-  // handed to it.
+  // Reports ended threads to the writer and to the history (may be null). Call after their last samples were written.
   void AnnounceEnded(StackHistory* history);
 
   std::vector<std::unique_ptr<ThreadTrack>>& tracks() { return tracks_; }
   const std::vector<std::unique_ptr<ThreadTrack>>& tracks() const { return tracks_; }
   ThreadTrack* Find(uint64_t state);
-  size_t thread_count() const { return thread_count_; }  // a thread in a subinterpreter once
-  size_t left_out() const { return left_out_; }          // states of threads that are too many to be followed
-  // Other than it was when tracks() was another list, or what was seen of its threads was forgotten.
+  size_t thread_count() const { return thread_count_; }  // counts a thread with a state in a subinterpreter once
+  size_t left_out() const { return left_out_; }          // thread states beyond the limit, not followed
+  // Changes whenever the list of tracks changes or what was seen of its threads is forgotten.
   uint64_t changes() const { return changes_; }
-  // What was seen last is not what is there now.
+  // Discards the last stack of each thread.
   void ForgetStacks();
 
  private:
@@ -83,7 +83,7 @@ class ThreadRoster {
   std::optional<NativeTidFinder> tid_finder_;
   std::vector<InterpreterEntry> interpreters_;
   std::vector<ThreadEntry> entries_;
-  std::unordered_map<uint64_t, std::vector<ThreadEntry>> settled_;  // by interpreter: lists of which all are followed
+  std::unordered_map<uint64_t, std::vector<ThreadEntry>> settled_;  // by interpreter: fully followed lists
   uint64_t changes_ = 0;
   size_t thread_count_ = 0;
   size_t left_out_ = 0;
@@ -92,7 +92,7 @@ class ThreadRoster {
   std::vector<std::pair<ThreadHandle, Nanos>> ended_;
   Nanos next_naming_;
   Nanos last_naming_;
-  Nanos quick_naming_;  // after which a new thread's name is looked for
+  Nanos quick_naming_;  // delay before a new thread's name is looked up
   uint32_t quick_namings_ = 0;
 };
 

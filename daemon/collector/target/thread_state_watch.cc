@@ -58,10 +58,10 @@ void ThreadStateWatch::Look(Nanos now, RemoteAddr gil, bool has_cuda) {
   if (!never_ran || !is_blocked()) {
     state_ = Classify(activity_->Reason(), gil, has_cuda);
   }
-  usage_ = usage.value();  // a thread that did not run meanwhile waits where it waited
+  usage_ = usage.value();  // a thread that did not run meanwhile still waits for the same reason
   interval_ = state_.state == before ? std::clamp(Nanos(interval_.value * 2), kShortest, kLongest) : kShortest;
   if (state_.state == ThreadState::kRunning) {
-    interval_ = kShortest;  // a thread that begins to wait is news
+    interval_ = kShortest;  // to notice soon when it begins to wait
   }
   next_look_ = now + interval_;
 }

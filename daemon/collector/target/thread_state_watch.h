@@ -1,9 +1,10 @@
-// What one thread is doing: running, waiting for the GIL, blocked in what. Looked at every 2 to 20 ms, not at every
-// sample: one look costs 0.8 us (schedstat), a reason another 1 (running) to 5 us (blocked).
+// What one thread is doing: running, waiting for the GIL, or blocked, and in what. It is checked every 2 to 20 ms, not
+// at every sample: one look costs 0.8 us (schedstat), finding the reason another 1 (running) to 5 us (blocked).
 //
-// A thread that was not put on a CPU since the last look waits where it waited; of any other the kernel says whether it
-// runs or in which system call it sleeps, and a futex inside the GIL's own structure is a wait for the GIL. Threads
-// whose state does not change are looked at less often, unless their stack moved. One per thread of the target.
+// A thread that was not scheduled since the last look waits where it waited before. For any other thread the kernel
+// says whether it runs, or in which system call it sleeps. A futex inside the GIL's own structure is a wait for the
+// GIL. Threads whose state does not change are checked less often, unless their stack moved. One per thread of the
+// target.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +21,16 @@ class ThreadStateWatch {
   ThreadStateWatch(Pid pid, Tid tid);
 
   bool IsDue(Nanos now) const { return now >= next_look_; }
-  // Its stack moved: look at the next opportunity.
+  // The stack moved: look at the next opportunity.
   void StackMoved() {
     next_look_ = Nanos();
     interval_ = Nanos();
   }
-  // It waits, and has for some time: a look says something new only where it has run.
+  // It has been idle for some time. A look shows something new only if it has run.
   bool is_calm() const { return state_.state == ThreadState::kIdle && interval_ >= kLongest; }
-  // `gil`: where the GIL's structure lies, null if there is none. `has_cuda`: libcuda is mapped.
+  // `gil`: address of the GIL's structure, null if there is none. `has_cuda`: libcuda is mapped.
   void Look(Nanos now, RemoteAddr gil, bool has_cuda);
-  Nanos cpu() const { return usage_.has_value() ? usage_->cpu : Nanos(); }  // that it had used at the last look
+  Nanos cpu() const { return usage_.has_value() ? usage_->cpu : Nanos(); }  // CPU time at the last look
   const StateInfo& state() const { return state_; }
   bool is_blocked() const { return state_.state != ThreadState::kUnknown && state_.state != ThreadState::kRunning; }
   bool is_idle() const { return state_.state == ThreadState::kIdle || state_.state == ThreadState::kDiskWait; }

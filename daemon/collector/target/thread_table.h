@@ -1,8 +1,8 @@
-// What is kept of each thread of a target: found by its thread state and its kernel thread together.
+// Table of a target's threads, keyed by thread state and kernel thread together.
 //
-// A thread state's address alone is not enough: a new thread gets that of one that ended, and what the old one left in
-// its ring may be read after what the new one did. Nothing is ever taken out: a thread that is over stays, behind those
-// that came later. Owned by the tracer; one thread.
+// The address of a thread state is not enough: a new thread may get that of one that ended, and the old thread's ring
+// may be read after the new one's events. Entries are never removed: an ended thread stays behind later ones. Owned by
+// the tracer; one thread.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ namespace ptrace_prof {
 template <typename T>
 class ThreadTable {
  public:
-  // The one that came last; null: there is none. One that was put in when its kernel thread was not known belongs to
-  // the first that asks for its state.
+  // Returns the latest entry; null: there is none. An entry whose kernel thread was not known belongs to the first one
+  // that looks up its state.
   T* Find(RemoteAddr state, Tid tid) {
     const auto row = rows_.find(state.value);
     if (row == rows_.end()) {
@@ -34,7 +34,7 @@ class ThreadTable {
     return nullptr;
   }
 
-  // `tid`: null where it is not known.
+  // `tid`: null if it is not known.
   T& Put(RemoteAddr state, Tid tid, std::unique_ptr<T> value) {
     ++size_;
     return *rows_[state.value].emplace_back(tid, std::move(value)).value;
@@ -56,7 +56,7 @@ class ThreadTable {
     Tid tid;
     std::unique_ptr<T> value;
   };
-  std::unordered_map<uint64_t, std::vector<Entry>> rows_;  // by thread state, in the order in which they came
+  std::unordered_map<uint64_t, std::vector<Entry>> rows_;  // by thread state, in order of arrival
   size_t size_ = 0;
 };
 

@@ -1,7 +1,7 @@
 // One thread of the target as the collector follows it: its stack reader, its last stack, its state.
 //
-// A PyThreadState, not a kernel thread: a thread that runs code of two interpreters has two, which share their handle.
-// Plain aggregate; owned by ThreadRoster.
+// Stands for a PyThreadState, not a kernel thread: a thread that runs code of two interpreters has two tracks, which
+// share their handle. Plain aggregate; owned by ThreadRoster.
 #pragma once
 
 #include <cstdint>
@@ -26,14 +26,14 @@ struct TakenStack {
   SampleQuality quality = SampleQuality::kSeen;
 };
 
-// Whether it is gone through at each instant (watched_threads.h).
+// Whether the thread is passed over at each instant (watched_threads.h).
 enum class Passed : uint8_t {
   kNot,
-  kSilently,   // there would be nothing to tell of it
+  kSilently,   // it would have nothing to report
   kAsSkipped,  // its samples would be left out, and are counted
 };
 
-// Of more than these, the stacks of those that have not moved for a while are read in turns.
+// With more threads than this, the stacks of those that have not moved for a while are read in turns.
 inline constexpr size_t kVeryManyThreads = 2048;
 
 struct ThreadTrack {
@@ -44,26 +44,26 @@ struct ThreadTrack {
   size_t interpreter;  // index into InterpreterWatch::interpreters()
   ThreadStack stack;
   BuiltChain chain;
-  CallerDoubt doubt;  // of its outermost frame
-  TakenStack last;    // what was seen last
+  CallerDoubt doubt;  // about its outermost frame
+  TakenStack last;    // the last stack read
   bool has_last = false;
   bool is_stale = false;                // it may have moved since, and was passed over
-  Nanos moved;                          // when it was last seen elsewhere than before
-  uint64_t seen_switches = 0;           // how often its GIL had changed hands when that was seen
-  bool was_holder = false;              // and whether it had it, or had had it last
-  std::optional<uint64_t> seen_slices;  // how often it had been put on a CPU when it was read as it waited
-  std::optional<uint64_t> idle_slices;  // and when it was found to wait
-  Nanos idle_since;                     // as long as it has not been put on one since
+  Nanos moved;                          // when its stack was last seen to change
+  uint64_t seen_switches = 0;           // switch count of its GIL at the last stack
+  bool was_holder = false;              // whether it was the (last) holder then
+  std::optional<uint64_t> seen_slices;  // its time slices when it was read waiting
+  std::optional<uint64_t> idle_slices;  // its time slices when it was found waiting
+  Nanos idle_since;                     // waiting at least since then, if idle_slices is unchanged
   ThreadInfo info;
   ThreadHandle handle;
-  bool wanted = true;  // --threads
+  bool wanted = true;  // selected by --threads
   Passed passed = Passed::kNot;
   bool listed = true;                                       // still in the interpreter's list
   std::optional<RunProbe> probe;                            // opened when first needed
-  std::optional<ThreadStateWatch> watch;                    // none when the kernel thread is not known
-  std::shared_ptr<std::optional<StateInfo>> written_state;  // of the thread, whichever of its states is looked at
-  // A thread that runs code of several interpreters has a state in each: one thread, one handle. The stack of this one
-  // stands below the caller's; while a callee has frames, this one has no news.
+  std::optional<ThreadStateWatch> watch;                    // none if the kernel thread is not known
+  std::shared_ptr<std::optional<StateInfo>> written_state;  // shared by all states of the thread
+  // A thread that runs code of several interpreters has a state in each, all with one handle. The stack of this state
+  // stands below the caller's. While a callee has frames, this state reports nothing.
   bool is_announced = false;  // it has a handle
   ThreadTrack* caller = nullptr;
   ThreadTrack* callee = nullptr;

@@ -5,12 +5,12 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kFewThreads = 32;                  // to go through them all costs next to nothing
-constexpr Nanos kRestless = Nanos::FromSeconds(2);  // where threads are very many: since it moved
+constexpr size_t kFewThreads = 32;                  // going through so few costs next to nothing
+constexpr Nanos kRestless = Nanos::FromSeconds(2);  // time since the last move, with very many threads
 constexpr Nanos kChooseEvery = Nanos::FromMillis(250);
 constexpr Nanos kJudgeOften = Nanos::FromMillis(40);
 constexpr Nanos kJudgeSeldom = Nanos::FromMillis(300);
-constexpr int64_t kShare = 600;  // of the time may go into the clock of a process with very many threads
+constexpr int64_t kShare = 600;  // at most 1/600 of the time, if a process with very many threads makes its clock slow
 
 }  // namespace
 
