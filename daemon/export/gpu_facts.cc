@@ -41,7 +41,7 @@ void AddGpuFacts(const Recording& recording, std::vector<std::pair<std::string, 
 
 namespace {
 
-// Of the process with the worst clock.
+// Reports the process with the worst clock.
 void AddEarly(const Recording& recording, std::vector<std::string>& cautions) {
   const GpuAccounting* worst = nullptr;
   for (const auto& [key, accounting] : recording.gpu_accounting) {

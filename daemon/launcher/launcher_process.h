@@ -5,7 +5,6 @@
 // not end within a bounded time are killed.
 // It also does the last privileged step after the daemon's end: it removes the socket's file, which is in a folder of
 // root's. It gets the path at the fork, from the still privileged daemon, and accepts no path later.
-// no path from anybody later.
 #pragma once
 
 #include <functional>

@@ -2,8 +2,8 @@
 // administrator has waived Yama and only kernel.yama.ptrace_scope = 1 keeps the caller from its process. The answers
 // are those that the kernel would give with ptrace_scope = 0.
 //
-// The grantor is a process of its own, a child of the launcher, and runs as the caller with CAP_SYS_PTRACE in reserve.
-// For a collector of root's it runs as the owner of the target, and needs no waiver.
+// The grantor is a process of its own with CAP_SYS_PTRACE in reserve. Usually it is a child of the launcher and runs as
+// the caller. It can also be a child of root's collector: then it runs as the owner of the target, and needs no waiver.
 // It answers each request for a process (memory_grants.h) in three steps:
 // 1. It asks the kernel without the capability, in the mode that Yama does not restrict: does the process belong to
 //    this user, is it dumpable, and has it no capabilities?

@@ -40,7 +40,7 @@ struct Closing {
 struct CounterTraits {
   int totals = 0;  // its field of ptraceprof.v1.Totals
   Together together = Together::kSum;
-  std::string_view fact = {};     // its name among the facts of an export; like the next two, for counts only
+  std::string_view fact = {};     // its name among the facts of an export; like all that follow, for counts only
   std::string_view drop = {};     // its kind in the metric ptrace_prof_dropped_total; several may share one
   std::string_view caution = {};  // the sentence in an export; left out if the count is 0
   Closing closing = {};

@@ -51,7 +51,7 @@ enum class SampleQuality : uint8_t {
 };
 inline constexpr size_t kSampleQualityCount = 7;
 
-// What a thread was doing when sampled, derived from several signals. kUnknown is used when they do not tell.
+// What a thread was doing when sampled, derived from several signals. kUnknown: they do not decide it.
 enum class ThreadState : uint8_t {
   kUnknown,
   kRunning,     // on a CPU (or runnable)

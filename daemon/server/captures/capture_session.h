@@ -88,7 +88,7 @@ class CaptureSession {
   void Tell();
 
   const CaptureParameters parameters_;
-  const std::unique_ptr<TraceSpool> spool_;  // closed once the capture has ended and nobody reads
+  const std::unique_ptr<TraceSpool> spool_;  // closed once the capture has ended and has no reader
   std::unique_ptr<Collector> collector_;     // used by the session's thread; null after the end
 
   mutable std::mutex mutex_;

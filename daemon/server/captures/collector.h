@@ -44,12 +44,13 @@ class CollectorStarter {
   // The reason for which Start would refuse this process, apart from the kernel's.
   virtual Result<void> MayProfile(Pid) { return {}; }
   virtual UserQuota quota() { return {}; }
-  // The number of cores that all collectors on this machine may use together, whoever starts them.
+  // The number of cores that all collectors on this machine may use together, regardless of the user who starts them.
   virtual std::optional<double> cpu_budget() { return {}; }
   // Nothing was started, because of a limit, an ID in use, or our end. `quota`: the policy's quota that refused it;
   // empty: another reason. For implementations that keep an audit.
   virtual void Refused(const CaptureTask&, const Error&, const std::string& /*quota*/) {}
-  // The caller asked for another user's capture and was told that it does not exist. For implementations with an audit.
+  // The caller asked for another user's capture, and the answer was that it does not exist. For implementations with an
+  // audit.
   virtual void Kept(std::string_view /*what*/, const CaptureParameters&, const Error&) {}
   // An administrator used another user's capture: "read", "cancel" or "delete". For implementations with an audit.
   virtual void Touched(std::string_view /*what*/, const CaptureParameters&) {}

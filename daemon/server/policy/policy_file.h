@@ -3,7 +3,6 @@
 // Strict: an unknown key, a value of the wrong type, or an unknown user or group is an error that names file and line,
 // because a rule that silently has no effect is worse than a daemon that does not start. Pure, except that it looks up
 // users and groups.
-// looking up names of users and groups.
 #pragma once
 
 #include <string>

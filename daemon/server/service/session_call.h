@@ -2,7 +2,6 @@
 //
 // The capture exists already, or is obtained on a thread of the registry's pool, so that waiting for the launcher does
 // not delay other calls. If the call is cancelled meanwhile, it ends when the capture has been obtained.
-// up the calls of others. Where the call is cancelled meanwhile, it ends when that has been done.
 #pragma once
 
 #include <atomic>
