@@ -19,8 +19,7 @@ struct CallerIdentity {
 };
 
 // Sets groups, group and user, and checks that all were set. Returns 0 or the errno. Async-signal-safe.
-// If this process already is that user and may not change users, nothing is done: its groups are its own and cannot be
-// changed.
+// Does nothing if this process already is that user and may not change users: then its groups cannot be changed.
 [[nodiscard]] int BecomeCaller(const CallerIdentity& caller);
 
 }  // namespace ptrace_prof

@@ -1,10 +1,9 @@
 // The rights that a collector starts with: the weaker ones of the caller's and the target owner's.
 //
-// The collector of an ordinary user runs as that user, without capabilities, so the kernel checks every call. Root may
-// read every process. Root's collector runs as the owner of the target, because it parses what that owner wrote. It
-// keeps only CAP_SYS_PTRACE, and only if the kernel refuses the owner (not dumpable, Yama, a target with capabilities,
-// another user namespace). If root itself lacks CAP_SYS_PTRACE (as in a container), its collector runs as root without
-// capabilities.
+// The collector of an ordinary user runs as that user, without capabilities, so the kernel checks every call. Root's
+// collector runs as the owner of the target, because it parses what that owner wrote. It keeps only CAP_SYS_PTRACE, and
+// only if the kernel refuses the owner (not dumpable, Yama, a target with capabilities, another user namespace). A root
+// without CAP_SYS_PTRACE (as in a container) gets a collector that runs as root without capabilities.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +19,8 @@ struct CollectorRights {
   UniqueFd pinned;     // pidfd of the target, owned by `who`; open if there is a target
 };
 
-// Call in the launcher before the fork. If the target has ended or ends meanwhile, no capability is kept, and the
-// collector reports the end.
+// Call before the fork. If the target has ended or ends meanwhile, no capability is kept; the collector reports the
+// end.
 CollectorRights ChooseRights(const CallerIdentity& caller, Pid target);
 
 // Call in the forked child. Takes the rights for good. Returns 0 or the errno.

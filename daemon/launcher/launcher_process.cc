@@ -35,8 +35,7 @@ void LeaveDaemon() {
   }
 }
 
-// Raises our priority, so that a process that connects in a loop does not run again before we have accepted its
-// connection. Children start with the usual priority.
+// Raises our priority, to accept a looping client's connection before it runs again. Children get the usual one.
 void ComeFirst() {
   constexpr int kFirst = -10;
   const sched_param usual{};

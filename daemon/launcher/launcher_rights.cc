@@ -13,9 +13,8 @@
 namespace ptrace_prof {
 namespace {
 
-// Needed to become the caller, to kill a collector that does not end, and to see a caller's user namespace. For a
-// collector of root's also: to become the target's owner, and to read the target's memory, environment and mapped
-// files.
+// To become the caller, to kill a collector that does not end, to see a caller's user namespace; and for a collector of
+// root's: to become the target's owner, and to read the target's memory, environment and mapped files.
 constexpr int kKept[] = {CAP_SETUID,     CAP_SETGID,          CAP_SETPCAP,           CAP_KILL,
                          CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_CHECKPOINT_RESTORE};
 

@@ -1,5 +1,5 @@
-// The privileges that the launcher keeps of root's: to become another user, to end its collectors, and what a collector
-// of root's needs.
+// The privileges that a launcher of root's keeps: to become another user, to end collectors, to serve root's
+// collectors.
 //
 // Call once in the launcher, which has one thread. No effect for an ordinary user.
 #pragma once
