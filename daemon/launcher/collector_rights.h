@@ -19,8 +19,7 @@ struct CollectorRights {
   UniqueFd pinned;     // pidfd of the target, owned by `who`; open if there is a target
 };
 
-// Call before the fork. If the target has ended or ends meanwhile, no capability is kept; the collector reports the
-// end.
+// Call before the fork. If the target has ended or ends meanwhile, no capability is kept; the collector reports that.
 CollectorRights ChooseRights(const CallerIdentity& caller, Pid target);
 
 // Call in the forked child. Takes the rights for good. Returns 0 or the errno.

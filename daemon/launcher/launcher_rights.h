@@ -1,5 +1,4 @@
-// The privileges that a launcher of root's keeps: to become another user, to end collectors, to serve root's
-// collectors.
+// The privileges that root's launcher keeps: to become another user, to end collectors, to serve root's collectors.
 //
 // Call once in the launcher, which has one thread. No effect for an ordinary user.
 #pragma once
