@@ -1,7 +1,7 @@
-// When something was going on: stretches of time that are told of in any order, kept as those that do not touch.
+// Busy stretches of time, added in any order and merged into disjoint intervals.
 //
-// Memory is bounded: where there are too many stretches, those that lie nearest to each other become one, so that short
-// gaps count as busy. Each stretch remembers when its first and its last part were launched.
+// Memory is bounded: if there are too many intervals, those closest to each other are merged, so that short gaps count
+// as busy. Each interval remembers when its first and its last part were launched.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace ptrace_prof {
 struct BusyInterval {
   int64_t begin = 0;
   int64_t end = 0;
-  int64_t first_launch = 0;  // of what it begins with; 0 = not known
+  int64_t first_launch = 0;  // launch of its first part; 0 = not known
   int64_t last_launch = 0;
 };
 
@@ -30,13 +30,13 @@ class BusyIntervals {
     }
   }
 
-  // In order of time, none touching another.
+  // Sorted by time and disjoint.
   const std::vector<BusyInterval>& Sorted() {
     Merge();
     return merged_;
   }
 
-  // How much of [from, to) is busy.
+  // The busy time within [from, to).
   int64_t Within(int64_t from, int64_t to) {
     int64_t sum = 0;
     for (auto at = FirstAfter(from); at != merged_.end() && at->begin < to; ++at) {
@@ -45,7 +45,7 @@ class BusyIntervals {
     return sum;
   }
 
-  // The first that ends after a time.
+  // The first interval that ends after `time`.
   std::vector<BusyInterval>::const_iterator FirstAfter(int64_t time) {
     Merge();
     return std::upper_bound(merged_.begin(), merged_.end(), time,

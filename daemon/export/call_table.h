@@ -1,9 +1,8 @@
-// Exact calls by function: how often, and how long in itself and with everything it called; as measured, and with the
-// tracer's own cost taken off.
+// Exact calls by function: number, self time and total time; as measured, and corrected for the tracer's cost.
 //
-// Every stretch of a call has two events; on average half of each event's cost falls into the call and half into its
-// caller. So what is taken off a call path's own time is one event for each of its stretches and one for each stretch
-// that it called. A recursive function's total counts a moment once. Pure functions over totals.
+// Every stretch of a call has two events. On average half of each event's cost falls into the call, and half into its
+// caller. So the correction of a call path's self time is the cost of one event for each of its stretches, and of one
+// for each stretch that it called. A recursive function's total counts each moment once. Pure functions.
 #pragma once
 
 #include <span>
@@ -24,7 +23,7 @@ struct CallRow {
   Nanos raw_total;
 };
 
-// What an event costs; zero where it was not measured.
+// The cost of one event; zero if it was not measured.
 struct EventCost {
   double python_ns = 0;
   double c_ns = 0;
@@ -35,10 +34,10 @@ struct EventCost {
   bool is_known() const { return python_ns > 0; }
 };
 
-// The time of each total in itself, cost taken off; never below zero. `totals` as StackTotals::Sorted gives them.
+// The corrected self time of each total, at least zero. `totals` as returned by StackTotals::Sorted.
 std::vector<Nanos> CorrectedTimes(std::span<const StackTotal> totals, const StackTable& stacks, EventCost cost);
 
-// The most self time first. `times`: of each total.
+// Sorted by self time, highest first. `times`: one for each total.
 std::vector<CallRow> CallRows(std::span<const StackTotal> totals, std::span<const Nanos> times,
                               FunctionTable& functions);
 

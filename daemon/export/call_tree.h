@@ -1,7 +1,7 @@
-// Stacks merged by name from the root on, with the samples of each node: what a flame graph draws.
+// Stacks merged by name from the root on, with the samples of each node, as a flame graph shows them.
 //
-// A name is any number that the caller gives a meaning to (a function, a process). Node 0 is the root and counts
-// everything. Parents come before children.
+// A name is any number to which the caller gives a meaning (a function, a process). Node 0 is the root and counts all
+// samples. Parents precede children.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
-// Chrome's trace JSON: nested begin and end events per thread, made of neighbouring samples with common callers; where
-// calls were traced, the calls (python_calls.h). And what GPUs did (kineto_gpu.h).
+// Chrome's trace JSON: nested begin and end events per thread, made from neighbouring samples with common callers, or
+// the calls if they were traced (python_calls.h). Also GPU work (kineto_gpu.h).
 //
-// Written while the trace is read. Viewers of this format hold everything in memory, so that the number of events
-// is limited; what is left out is said by an event, by the metadata and by a note.
+// Written while the trace is read. Viewers of this format hold everything in memory, so the number of events is
+// limited. An event, the metadata and a note report what is left out.
 #include <fmt/format.h>
 
 #include "daemon/export/format_exporter.h"
@@ -64,7 +64,7 @@ class ChromeExporter : public FormatExporter {
   std::vector<Track> tracks_;
   std::vector<uint32_t> path_;
   uint64_t events_ = 0;
-  uint64_t open_ = 0;  // begin events whose end is still to come
+  uint64_t open_ = 0;  // begin events without their end yet
   std::optional<Nanos> capped_at_;
 };
 
@@ -100,7 +100,7 @@ void ChromeExporter::CloseTo(TrackId track, size_t depth, Nanos when) {
   auto& open = tracks_[track.value].open;
   for (; open.size() > depth; open.pop_back(), --open_) {
     StartEvent("E", track, when);
-    json_.Member("name", NameOf(open.back()));  // speedscope matches ends by it
+    json_.Member("name", NameOf(open.back()));  // speedscope matches ends by name
     json_.EndObject();
   }
 }
@@ -164,8 +164,8 @@ void ChromeExporter::WriteNames() {
   }
 }
 
-// HolisticTraceAnalysis looks for these very characters, blank included (get_trace_files: `"rank": (\d+)`), and takes
-// the first: of processes of several ranks none can be said.
+// HolisticTraceAnalysis searches for exactly these characters, blank included (get_trace_files: `"rank": (\d+)`), and
+// takes the first match. So no rank is written if the processes have several.
 void ChromeExporter::WriteRank() {
   const ProcessInfo* found = nullptr;
   for (const auto& [pid, process] : context_.recording.processes) {

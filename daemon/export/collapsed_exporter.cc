@@ -1,7 +1,7 @@
-// "process;thread;frame;frame count": one line per distinct stack, as flamegraph.pl and its relatives read it.
+// "process;thread;frame;frame count": one line per distinct stack, for flamegraph.pl and similar tools.
 //
-// The count is samples; where calls were traced, nanoseconds. Process and thread are the root frames where there is
-// more than one. An empty stack (a native thread) is told as "[no Python frame]", so that counts add up. ';' and line
+// The count is in samples, or in nanoseconds if calls were traced. Process and thread are root frames if there are
+// several. An empty stack (a native thread) is written as "[no Python frame]", so that counts add up. ';' and line
 // breaks in names are replaced.
 #include <algorithm>
 #include <map>
@@ -48,7 +48,8 @@ std::string CollapsedExporter::RootOf(TrackId track) const {
 }
 
 Result<void> CollapsedExporter::Finish() {
-  // Stacks that differ only in what is not shown (columns) are one line. Sorted: equal traces give equal files.
+  // Stacks that differ only in columns, which are not shown, share a line. Sorted, so that equal traces give equal
+  // files.
   std::map<std::vector<uint32_t>, uint64_t> lines;
   const std::vector<StackTotal> totals = totals_.Sorted();
   std::vector<uint32_t> path;
@@ -63,7 +64,7 @@ Result<void> CollapsedExporter::Finish() {
     }
     for (const auto& [functions, weight] : lines) {
       if (weight == 0) {
-        continue;  // a caller that took no time of its own
+        continue;  // a caller without self time
       }
       std::string text = root;
       for (const uint32_t function : functions) {

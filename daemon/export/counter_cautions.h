@@ -1,4 +1,4 @@
-// The sentences of counters on what is missing, of those that are not 0. Part of CautionsOf (recording.h); stateless.
+// Sentences about missing data, for those counters that are not 0. Part of CautionsOf (recording.h); stateless.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
-// The values of one counter for a page: as many points as came while they are few, later the means of neighbours, so
-// that a recording of any length takes the same memory.
+// The values of one counter for the page. Above a number of points, neighbouring values are averaged, so that memory
+// does not grow with the length of the recording.
 //
-// Part of Recording, filled by SpanFeed. Pure data.
+// Part of Recording, filled by SpanFeed. Plain data.
 #pragma once
 
 #include <algorithm>
@@ -56,7 +56,7 @@ class CounterSeries {
   }
 
   std::vector<Point> points_;
-  uint64_t each_ = 1;  // values in a point
+  uint64_t each_ = 1;  // values per point
   int64_t peak_ = 0;
   double sum_ = 0;
   uint64_t values_ = 0;

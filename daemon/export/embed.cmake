@@ -1,4 +1,4 @@
-# cmake -DOUT=file.cc -DNAME=kSymbol -DFILES=a;b -P embed.cmake: files, one after another, as one string in C++.
+# cmake -DOUT=file.cc -DNAME=kSymbol -DFILES=a;b -P embed.cmake: concatenates files to one C++ string.
 set(bytes "")
 foreach(file ${FILES})
   file(READ ${file} hex HEX)

@@ -37,7 +37,7 @@ constexpr FormatInfo kFormats[] = {
     {ExportFormat::kText, "text", kText, "tables of the functions that take the most time", true},
 };
 
-// In the order of kFormats; the trace itself needs no exporter.
+// In the order of kFormats; a copy of the trace needs no exporter.
 constexpr Factory kFactories[] = {
     MakeHtmlExporter,   MakeSvgExporter, MakeSpeedscopeExporter, MakeCollapsedExporter, MakePprofExporter,
     MakeChromeExporter, nullptr,         MakeTextExporter};
@@ -53,7 +53,7 @@ std::string ListOfFormats() {
 
 std::string Choices() { return fmt::format("Formats are {}; choose by extension or with --format.", ListOfFormats()); }
 
-// By the longest that it ends in; else, of a compressed file, by the one in front of ".gz".
+// Chooses by the longest matching extension; for a compressed file otherwise by the extension before ".gz".
 Result<ExportFormat> FormatOfExtension(std::string_view path) {
   const FormatInfo* found = nullptr;
   size_t longest = 0;
@@ -97,7 +97,7 @@ Result<void> CheckOptions(const FormatInfo& format, const ExportOptions& options
   return {};
 }
 
-// Feeds everything. A trace that ends in mid-packet is no error; one that is not ours is.
+// Reads the whole trace. A trace that ends within a packet is no error; a file that is not a trace is one.
 Result<void> ReadAll(int input_fd, TraceReader& reader, const Output& out) {
   std::array<std::byte, 64 * 1024> buffer;
   while (!out.failed()) {
@@ -189,7 +189,7 @@ Result<ExportSummary> ExportTrace(int input_fd, const ExportOptions& options, co
   auto result =
       factory == nullptr ? CopyTrace(input_fd, *out) : ExportSpans(input_fd, factory, options, output_path, *out);
   if (result.has_error() && !out->failed()) {
-    return result;  // the output's own failure says more, see Commit
+    return result;  // otherwise Commit returns the output's own error, which says more
   }
   PP_RETURN_IF_ERROR(out->Commit());
   result.value().format = format.format;

@@ -1,9 +1,9 @@
-// Turns a trace into another format: the table of formats, and the one function that does it.
+// Converts a trace to another format: the table of formats, and the function ExportTrace.
 //
-// ExportTrace reads a trace from a file descriptor once, front to back (a pipe will do), and writes the output
-// atomically. Memory stays constant apart from the table of stacks and the totals per stack and thread; what
-// formats need in order of time is spooled beside the output. A trace that was cut off is exported up to the cut.
-// Knows nothing about processes that still run. Any thread; nothing is shared between calls.
+// ExportTrace reads a trace from a file descriptor once, front to back (a pipe is enough), and writes the output
+// atomically. Memory stays constant apart from the table of stacks and the totals per stack and thread. Data that a
+// format needs in order of time is spooled beside the output. A trace that was cut off is exported up to the cut. Does
+// not access running processes. Callable from any thread; calls share no state.
 #pragma once
 
 #include <cstdint>
@@ -23,33 +23,33 @@ enum class ExportFormat : uint8_t { kHtml, kSvg, kSpeedscope, kCollapsed, kPprof
 struct FormatInfo {
   ExportFormat format;
   std::string_view name;                         // for --format
-  std::span<const std::string_view> extensions;  // each with its dot; the longest match wins
+  std::span<const std::string_view> extensions;  // each with its dot; the longest match is chosen
   std::string_view description;                  // one line
-  bool for_terminals;                            // may go to a terminal; binary and page formats need a file
+  bool for_terminals;                            // may be written to a terminal; binary and page formats need a file
 };
 
 std::span<const FormatInfo> ExportFormats();
 const FormatInfo& InfoOf(ExportFormat format);
-// By `name` unless it is empty, else by the extension of `output_path`, without ".gz". The error lists what there is.
+// By `name` unless it is empty, else by the extension of `output_path` without ".gz". The error lists the formats.
 Result<ExportFormat> ChooseFormat(std::string_view name, std::string_view output_path);
 
-// What the text format tells of, instead of everything: GPU time.
+// A report of GPU data that the text format shows in place of everything else.
 enum class GpuReport : uint8_t {
-  kKernels,  // by kernel, and why the GPUs were idle
-  kStacks,   // by the Python stack that launched it
-  kModules,  // by nn.Module
-  kRanges,   // none: the time of threads in the ranges that the job annotates
+  kKernels,  // GPU time by kernel, and why the GPUs were idle
+  kStacks,   // GPU time by the Python stack of the launch
+  kModules,  // GPU time by nn.Module
+  kRanges,   // time of threads in the job's annotated ranges; no GPU time
 };
 
-// kInvalidArgument names the choices.
+// kInvalidArgument: the message lists the choices.
 Result<GpuReport> ParseGpuReport(std::string_view text);
 
 struct ExportOptions {
   std::optional<ExportFormat> format;  // else by extension
   std::vector<std::string> threads;    // only these, by tid or name; empty = all
   std::vector<Pid> processes;          // only these; empty = all
-  bool no_idle = false;                // leave out samples of threads that were idle
-  std::optional<bool> lines;           // tell lines of a function apart; default: as the format's readers expect
+  bool no_idle = false;                // leave out samples of idle threads
+  std::optional<bool> lines;           // separate the lines of a function; default: depends on the format
   std::optional<GpuReport> report;     // text only
   std::string title;                   // default: the command line of the first process
 };
@@ -58,19 +58,19 @@ struct ExportSummary {
   ExportFormat format = ExportFormat::kText;
   uint64_t samples = 0;            // exported, after filters
   uint64_t filtered = 0;           // left out by filters
-  uint64_t skipped = 0;            // packets or samples of the trace that made no sense
+  uint64_t skipped = 0;            // invalid packets or samples of the trace
   uint64_t bytes = 0;              // of the output
   bool cut = false;                // the trace ends without its closing packet
-  std::vector<std::string> notes;  // sentences a user should see: limits hit, data left out
+  std::vector<std::string> notes;  // sentences for the user: limits reached, data left out
 };
 
-// An output of this name is compressed, whatever its format ("run.json.gz"); pprof's always is, and but once.
+// Whether an output with this name is compressed, in any format ("run.json.gz"). pprof's always is, but only once.
 bool IsCompressed(std::string_view output_path);
 
-// Whether an output of this name can be written, as far as its folder tells: known before there is anything to write.
+// Checks, before there is data, whether an output with this name can be written, as far as its folder shows.
 Result<void> CheckPlace(const std::string& output_path);
 
-// `input_fd` is not closed. `output_path` "-" is standard output.
+// Does not close `input_fd`. `output_path` "-" is standard output.
 Result<ExportSummary> ExportTrace(int input_fd, const ExportOptions& options, const std::string& output_path);
 
 }  // namespace ptrace_prof

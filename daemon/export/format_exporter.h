@@ -1,6 +1,6 @@
-// One output format at work: takes spans while the trace is read, writes the rest when it has ended.
+// The interface of an output format: takes spans while the trace is read, and writes the rest when the trace has ended.
 //
-// Each format is one subclass in a file of its own (<format>_exporter.cc); exporter.cc holds the table of them.
+// Each format is one subclass in a file of its own (<format>_exporter.cc); exporter.cc has the table of them.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace ptrace_prof {
 
-// What an exporter works with; all of it outlives the exporter.
+// What an exporter works with; everything outlives the exporter.
 struct ExportContext {
   Output& out;
   const StackTable& stacks;

@@ -43,7 +43,7 @@ std::string_view ShortPath(std::string_view path) {
     }
   }
   constexpr std::string_view kLibrary = "lib/python3";
-  const size_t at = path.rfind(kLibrary);  // of a path that was cut, too: "…lib/python3.13/keyword.py"
+  const size_t at = path.rfind(kLibrary);  // also in a path that was cut: "…lib/python3.13/keyword.py"
   if (at != std::string_view::npos && (path.substr(0, at).ends_with('/') || path.substr(0, at) == "…")) {
     const size_t slash = path.find('/', at + kLibrary.size());
     return slash == std::string_view::npos ? path : path.substr(slash + 1);

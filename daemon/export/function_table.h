@@ -1,7 +1,7 @@
-// Numbers the functions (or function lines) that frames belong to, in the order in which they are first asked for.
+// Numbers the functions (or function lines) of frames, in the order of their first use.
 //
-// Frames of one function at different lines are one entry unless `by_line`. Names are made clean on entry, so
-// that whoever writes them needs to escape only for their own format. Grows with the table of frames.
+// Frames of one function at different lines are one entry unless `by_line`. Names are cleaned on entry, so that an
+// exporter escapes only for its own format. Grows with the table of frames.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ namespace ptrace_prof {
 struct Function {
   std::string name;
   std::string file;
-  int32_t line = 0;  // where it is defined; with `by_line`, the line being executed; 0 = unknown
+  int32_t line = 0;  // where it is defined; with `by_line`, the executed line; 0 = unknown
   FrameKind kind = FrameKind::kPython;
 };
 
@@ -33,14 +33,14 @@ class FunctionTable {
  private:
   const StackTable& stacks_;
   const bool by_line_;
-  std::vector<uint32_t> id_of_frame_;  // id + 1; 0 = not yet asked for
+  std::vector<uint32_t> id_of_frame_;  // id + 1; 0 = none yet
   std::unordered_map<std::string, uint32_t> id_of_key_;
   std::vector<Function> functions_;
 };
 
-// The part of a path that tells files apart: below site-packages, dist-packages or lib/pythonX.Y, else all of it.
+// The distinctive part of a path: below site-packages, dist-packages or lib/pythonX.Y, else all of it.
 std::string_view ShortPath(std::string_view path);
-// "train (train.py:12)"; markers and files unknown: the name alone.
+// "train (train.py:12)"; for markers and unknown files only the name.
 std::string LabelOf(const Function& function);
 
 }  // namespace ptrace_prof

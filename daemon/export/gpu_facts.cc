@@ -31,7 +31,7 @@ void AddGpuFacts(const Recording& recording, std::vector<std::pair<std::string, 
     if (accounting.launch_rate > 0) {
       facts.emplace_back("stacks at launches", fmt::format("at most {} a second and thread, of graphs {}",
                                                            accounting.launch_rate, accounting.graph_rate));
-      break;  // it is the same of all
+      break;  // the same for all processes
     }
   }
   if (sum.uncovered_ns > 0) {
@@ -41,7 +41,7 @@ void AddGpuFacts(const Recording& recording, std::vector<std::pair<std::string, 
 
 namespace {
 
-// Of whichever process has the worst clock.
+// Reports the process with the worst clock.
 void AddEarly(const Recording& recording, std::vector<std::string>& cautions) {
   const GpuAccounting* worst = nullptr;
   for (const auto& [key, accounting] : recording.gpu_accounting) {

@@ -1,4 +1,4 @@
-// What the accounting of GPUs is worth telling a reader: counts for the header, sentences on what is missing.
+// What a reader should know from the accounting of GPUs: counts for the header, and sentences about missing data.
 //
 // Parts of FactsOf and CautionsOf (recording.h). Stateless.
 #pragma once

@@ -13,7 +13,7 @@ void GpuIdle::Add(const GpuOperation& operation) {
     case GpuOperationKind::kMemcpy:
     case GpuOperationKind::kMemset: copies_.Add(interval); break;
     case GpuOperationKind::kSync:
-      if (operation.sync != GpuSync::kStreamWaitEvent) {  // then the host goes on
+      if (operation.sync != GpuSync::kStreamWaitEvent) {  // in that kind of wait the host goes on
         waits_.Add(interval);
       }
       break;

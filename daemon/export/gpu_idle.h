@@ -1,15 +1,14 @@
-// What one GPU did with its time, and why no kernel ran in the rest of it: the words for "launch-bound", "waits",
-// "copies".
+// How one GPU spent its time, and why no kernel ran in the rest of it.
 //
-// The time from its first operation to its last falls into:
-//   kernels  one ran at least
-//   copying  none did, but a copy or a memset
-//   launch   the next kernel had been launched and had not begun; or its launch came soon (kSoon) after the one before:
-//            the host launched all the time, and not fast enough
+// The time from its first operation to its last is divided into:
+//   kernels  at least one kernel ran
+//   copying  no kernel ran, but a copy or a memset
+//   launch   the next kernel had been launched and had not begun; or its launch came soon (kSoon) after the previous
+//            one: the host launched all the time, and not fast enough
 //   sync     the host had waited for the GPU to finish, and launched the next kernel soon after that: while it waited
 //            nothing could be queued
 //   nothing  the host did something else
-// Where a launch is not known, its kernel counts as launched when it began. Memory: see busy_intervals.h.
+// If its launch is not known, a kernel counts as launched when it began. Memory: see busy_intervals.h.
 #pragma once
 
 #include "daemon/export/busy_intervals.h"

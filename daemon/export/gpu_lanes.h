@@ -1,7 +1,7 @@
-// What each stream of a GPU did over time, for a page: its operations one by one while they are few, later neighbours
-// put together under the name of the longest, so that a recording of any length takes the same memory.
+// The work of each GPU stream over time, for the page. Above a number of operations, neighbours are joined under the
+// name of the longest, so that memory does not grow with the length of the recording.
 //
-// Filled while the trace is read, in the order in which operations come. Pure data.
+// Filled while the trace is read, in the order of the trace. Plain data.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ class GpuLanes {
   struct Piece {
     Nanos begin;
     Nanos end;
-    Nanos busy;     // of that time
-    Nanos longest;  // operation in it, whose name and kind these are
+    Nanos busy;     // within that time
+    Nanos longest;  // of its operations; name and kind are those of this one
     uint64_t count = 1;
     std::string_view name;
     GpuOperationKind kind = GpuOperationKind::kKernel;
@@ -30,11 +30,11 @@ class GpuLanes {
   struct Lane {
     GpuQueueId queue;
     std::vector<Piece> pieces;
-    uint64_t each = 1;  // operations in a piece
+    uint64_t each = 1;  // operations per piece
   };
 
   void Add(GpuQueueId queue, const GpuOperation& operation);
-  // Pieces in order of time.
+  // Pieces are in order of time.
   const std::vector<Lane>& Sorted();
 
  private:

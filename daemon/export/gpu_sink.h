@@ -1,6 +1,5 @@
-// What an exporter is told of GPUs while the trace is read: operations on queues, the calls of threads that
-// launched them, and what threads annotate. Devices and queues themselves are facts of the Recording, there before
-// their first operation.
+// The GPU events that an exporter receives while the trace is read: operations on queues, the calls that launched them,
+// and annotations of threads. Devices and queues are in the Recording before their first operation.
 #pragma once
 
 #include "daemon/trace/gpu.h"

@@ -10,8 +10,8 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kRows = 20;          // of each table, where there are all of them
-constexpr size_t kReportRows = 1000;  // of one that was asked for
+constexpr size_t kRows = 20;          // of each table, if all tables are shown
+constexpr size_t kReportRows = 1000;  // of the table chosen by --report
 constexpr size_t kMaxLabel = 200;
 constexpr size_t kMaxFrames = 200;
 
@@ -63,7 +63,7 @@ void GpuTables::WriteKernels(size_t limit) {
   WriteMore(rows.size(), limit);
 }
 
-// Root first, one line each: for tools that fold stacks, too.
+// Root first, one line each, so that tools that fold stacks can read it.
 void GpuTables::WriteStacks(size_t limit) {
   const auto rows = totals_.Stacks();
   context_.out.Write(fmt::format("\nGPU time by Python stack\n{:>8} {:>13} {:>10}  {}\n", "%", "ms", "count", "stack"));
@@ -90,7 +90,7 @@ void GpuTables::WriteFunctions(const std::vector<GpuFunctionRow>& rows, std::str
   WriteMore(rows.size(), limit);
 }
 
-// Of each thread by itself, and with what lies within them: these times are no parts of a whole.
+// The ranges of each thread, including nested ranges, so these times do not add up to a whole.
 void GpuTables::WriteRanges(size_t limit) {
   const std::vector<GpuRangeRow> rows = totals_.Ranges();
   context_.out.Write(
@@ -125,7 +125,7 @@ void GpuTables::Write(GpuReport report) {
       WriteKernels(kReportRows);
       break;
     case GpuReport::kStacks: WriteStacks(kReportRows); break;
-    case GpuReport::kRanges: break;  // said above
+    case GpuReport::kRanges: break;  // handled above
     case GpuReport::kModules: {
       const auto rows = totals_.Modules(functions_);
       if (rows.empty()) {

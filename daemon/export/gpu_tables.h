@@ -1,4 +1,4 @@
-// Tables of GPU time for the terminal: what the text format says of GPUs, whole or as one of --report.
+// Tables of GPU time for the terminal: what the text format shows about GPUs, in full or as one --report.
 //
 // Made when the trace has ended; owns nothing.
 #pragma once
@@ -14,7 +14,7 @@ class GpuTables {
       : totals_(totals), functions_(functions), context_(context) {}
 
   void Write(GpuReport report);
-  void WriteAll();  // the first rows of each, nothing where there was no GPU
+  void WriteAll();  // the first rows of each table; nothing if there was no GPU
 
  private:
   void WriteDevices();

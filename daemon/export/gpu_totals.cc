@@ -37,7 +37,7 @@ std::string GpuQueueLabel(const GpuQueue& queue) {
   return fmt::format("stream {}{}", queue.stream, queue.is_default ? " (default)" : "");
 }
 
-// Two processes that see one GPU under different numbers keep the same GPU busy.
+// One GPU that two processes see under different numbers gets one row.
 std::string GpuTotals::DeviceOf(GpuQueueId id) const {
   const GpuQueue& queue = recording_.gpu_queues[id.value];
   for (const GpuDevice& known : recording_.gpu_devices) {
@@ -144,7 +144,7 @@ std::vector<GpuDeviceRow> GpuTotals::Devices() {
       rows.push_back({key, time});
     }
   }
-  // Two that are called the same are told apart by what else is known of them.
+  // Rows with equal labels get the rest of their names, to distinguish them.
   const auto label = [](const GpuDeviceRow& row) { return row.label.substr(0, row.label.find('\n')); };
   const std::vector<GpuDeviceRow> all = rows;
   for (GpuDeviceRow& row : rows) {

@@ -1,7 +1,7 @@
-// How much GPU time went where: by kernel, by the Python functions and modules whose launches it was, by device.
+// GPU time by kernel, by the Python functions and modules that launched the work, and by device.
 //
-// What the html and text formats show of GPUs. Filled while the trace is read; memory grows with the number of names,
-// stacks and devices, not with time. Knows nothing of layout.
+// Used by the html and text formats. Filled while the trace is read; memory grows with the number of names, stacks and
+// devices, not with time. Independent of layout.
 #pragma once
 
 #include <array>
@@ -28,14 +28,14 @@ struct GpuWork {
   }
 };
 
-// One name of kernels, copies or memsets.
+// Kernels, copies or memsets with one name.
 struct GpuNameRow {
   std::string_view name;
   GpuOperationKind kind = GpuOperationKind::kKernel;
   GpuWork work;
 };
 
-// Ranges and marks of one name and domain.
+// Ranges and marks with one name and domain.
 struct GpuRangeRow {
   std::string_view domain;
   std::string_view name;
@@ -43,9 +43,9 @@ struct GpuRangeRow {
 };
 
 struct GpuFunctionRow {
-  uint32_t function = 0;  // of the FunctionTable
+  uint32_t function = 0;  // in the FunctionTable
   Nanos self;             // of what it launched itself
-  Nanos total;            // and whatever it called
+  Nanos total;            // with what its callees launched
   uint64_t count = 0;     // operations in `total`
 };
 
@@ -62,10 +62,10 @@ class GpuTotals {
   void Add(const GpuAnnotation& annotation);
 
   bool is_empty() const { return names_.empty(); }
-  Nanos all() const { return all_; }  // of what `names` tells of
+  Nanos all() const { return all_; }  // the time of all `names_`
   const std::array<Nanos, kGpuStackSources>& by_source() const { return by_source_; }
 
-  // Each in order of time, most first.
+  // Each sorted by time, highest first.
   std::vector<GpuNameRow> Names() const;
   std::vector<std::pair<StackId, GpuWork>> Stacks() const;
   std::vector<GpuFunctionRow> Functions(FunctionTable& functions) const { return Rows(functions, false); }
@@ -87,7 +87,7 @@ class GpuTotals {
   Nanos all_;
 };
 
-// "GPU 0 (NVIDIA H200)", and whose where several processes were recorded.
+// "GPU 0 (NVIDIA H200)", with its process if several were recorded.
 std::string GpuLabel(const Recording& recording, Pid pid, uint32_t device);
 std::string GpuQueueLabel(const GpuQueue& queue);  // "stream 7"
 

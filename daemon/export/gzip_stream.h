@@ -1,4 +1,4 @@
-// Compresses what passes through as one gzip member. One owner, one thread; throws nothing, allocates at its beginning.
+// Compresses data as one gzip member. One owner, one thread; does not throw; allocates only at construction.
 #pragma once
 
 #include <zlib.h>
@@ -19,9 +19,9 @@ class GzipStream {
   GzipStream(const GzipStream&) = delete;
   GzipStream& operator=(const GzipStream&) = delete;
 
-  // False: no memory; then nothing is to be written.
+  // False: out of memory; then do not call Write.
   bool ready() const { return ready_; }
-  // Calls `sink(std::string_view)` with what is ready.
+  // Calls `sink(std::string_view)` with the compressed bytes that are ready.
   template <typename Sink>
   void Write(std::string_view bytes, Flush flush, Sink&& sink) {
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));

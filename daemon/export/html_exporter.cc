@@ -1,7 +1,7 @@
-// One self-contained page: the trace as JSON, and viewer/ to look at it. Works offline and opens no connection.
+// One self-contained page: the trace as JSON, and the viewer in viewer/. Works offline and opens no connection.
 //
-// Nothing from the trace is ever markup: it is JSON in a script element that does not run, with '<' escaped, and the
-// viewer makes text nodes of it. A content security policy forbids everything but the viewer itself.
+// Data from the trace never becomes markup: it is JSON in a script element that does not run, with '<' escaped, and the
+// viewer puts it into text nodes. A content security policy forbids everything but the viewer itself.
 #include <fmt/format.h>
 #include <sys/random.h>
 
@@ -24,9 +24,9 @@ namespace ptrace_prof {
 namespace {
 
 constexpr uint64_t kMaxSpans = 1'000'000;       // in a page, of all threads
-constexpr uint64_t kMinSpansOfThread = 10'000;  // however many threads there are
+constexpr uint64_t kMinSpansOfThread = 10'000;  // regardless of the number of threads
 
-// Scripts run only with this word, which no trace can know beforehand.
+// Only scripts with this nonce run; a trace cannot know it in advance.
 std::string Nonce() {
   std::array<unsigned char, 16> random{};
   if (::getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size())) {
@@ -38,7 +38,7 @@ std::string Nonce() {
 
 int64_t Micros(Nanos time) { return time.value / 1000; }
 
-// What a span counts for on the page.
+// The weight of a span on the page.
 uint64_t WeightOf(const Span& span, bool exact) {
   return exact ? static_cast<uint64_t>(std::max<int64_t>((span.end - span.start).value, 0)) : span.samples;
 }
@@ -60,7 +60,7 @@ class HtmlExporter : public FormatExporter {
   Result<void> WriteSpans(TrackId track, uint64_t max_spans);
   void WriteTime(Nanos time);
   Nanos OnPage(Nanos time) const { return context_.recording.exact ? time : Nanos(Micros(time) * 1000); }
-  // Of one node, on one thread.
+  // For one node on one thread.
   struct Total {
     uint64_t weight = 0;
     uint64_t idle = 0;
@@ -112,7 +112,7 @@ void HtmlExporter::WriteFacts() {
   json_.EndArray();
 }
 
-// In microseconds: whole ones for samples, to the nanosecond for exact calls.
+// In microseconds: whole ones for samples, with nanosecond digits for exact calls.
 void HtmlExporter::WriteTime(Nanos time) {
   if (time.value % 1000 == 0) {
     json_.Int64(Micros(time));
@@ -122,7 +122,7 @@ void HtmlExporter::WriteTime(Nanos time) {
   json_.RawValue(text.data(), text.size(), rapidjson::kNumberType);
 }
 
-// Spans as numbers: gap before, length (µs), node, weight (samples; of exact calls, nanoseconds), state.
+// Spans as numbers: gap before, length (µs), node, weight (samples; for exact calls nanoseconds), state.
 Result<void> HtmlExporter::WriteSpans(TrackId track, uint64_t max_spans) {
   const RecordedThread& thread = context_.recording.threads[track.value];
   const bool exact = context_.recording.exact;
@@ -164,7 +164,7 @@ Result<void> HtmlExporter::WriteSpans(TrackId track, uint64_t max_spans) {
   return {};
 }
 
-// Node, weight, weight while idle: exact even where spans are thinned out. And of exact calls, node and calls.
+// Node, weight, weight while idle: exact even if spans are thinned. For exact calls also node and calls.
 Result<void> HtmlExporter::WriteTotals(TrackId track) {
   const bool exact = context_.recording.exact;
   std::vector<Total> totals;
@@ -203,8 +203,7 @@ Result<void> HtmlExporter::WriteTotals(TrackId track) {
   return {};
 }
 
-// Node and weight without what telling of the calls cost, as CorrectedTimes says (call_table.h). Only where that is
-// known.
+// Node and weight corrected for the cost of tracing, as in CorrectedTimes (call_table.h), if that cost is known.
 void HtmlExporter::WriteCorrected(const std::vector<Total>& totals) {
   const auto& accounting = context_.recording.accounting;
   const EventCost cost = EventCost::Of(accounting ? &*accounting : nullptr);

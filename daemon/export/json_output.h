@@ -1,6 +1,6 @@
-// Streams JSON into an Output by rapidjson's writer.
+// Streams JSON into an Output with rapidjson's writer.
 //
-// `<` is written as \u003c: it occurs in strings only, and the result may stand inside an HTML page.
+// `<`, which occurs only in strings, is written as \u003c, so that the result can be embedded in an HTML page.
 #pragma once
 
 #include <rapidjson/writer.h>

@@ -59,7 +59,7 @@ void KinetoGpu::WriteCopy(const GpuOperation& operation) {
   json_.Double(static_cast<double>(operation.bytes) / static_cast<double>(duration));
 }
 
-// Which record of an event is waited for is not known: where the kind demands it, the kind is left out.
+// It is not known which record of an event is waited for, so the kinds that require it are left out.
 void KinetoGpu::WriteSync(const GpuQueue& queue, const GpuOperation& operation) {
   if (operation.sync == GpuSync::kStream || operation.sync == GpuSync::kContext) {
     json_.Member("cuda_sync_kind", operation.sync == GpuSync::kStream ? "Stream Sync" : "Context Sync");
@@ -70,7 +70,7 @@ void KinetoGpu::WriteSync(const GpuQueue& queue, const GpuOperation& operation) 
   }
 }
 
-// The function that launched it.
+// The function that launched the operation.
 void KinetoGpu::WritePython(StackId stack, GpuStackSource source) {
   if (stack == kEmptyStack || source == GpuStackSource::kNone) {
     return;
@@ -119,7 +119,7 @@ void KinetoGpu::OnOperation(GpuQueueId id, const GpuOperation& operation) {
   Nanos& kernel_end = kernel_ends_[id.value];
   const Nanos end = std::max(operation.end, operation.begin);
   Nanos begin = operation.begin;
-  if (waits) {  // Kineto's begin when the stream has come so far
+  if (waits) {  // Kineto's wait begins when the stream's earlier work is done
     begin = operation.sync == GpuSync::kStream ? std::clamp(kernel_end, begin, end) : begin;
     waited_on_.insert(id.value);
   } else {
@@ -159,8 +159,8 @@ void KinetoGpu::OnApiCall(TrackId track, const GpuApiCall& call) {
   }
 }
 
-// As Kineto has what record_function annotates. Ranges of one thread that only overlap are drawn as a viewer likes:
-// there is one row for a thread.
+// In the format in which Kineto writes record_function annotations. There is one row per thread, so it depends on the
+// viewer how it shows ranges of one thread that overlap without nesting.
 void KinetoGpu::OnAnnotation(TrackId track, const GpuAnnotation& annotation) {
   if (!writer_.TakeRoom(annotation.begin)) {
     return;

@@ -1,8 +1,8 @@
-// Operations on GPUs, the calls that launched them, and the arrows between the two, in Kineto's JSON: what
-// HolisticTraceAnalysis and PyTorch's own tools read.
+// GPU operations, the calls that launched them, and the arrows between the two, in Kineto's JSON, which
+// HolisticTraceAnalysis and PyTorch's tools read.
 //
-// A GPU is a process (its number), a stream a thread of it, as Kineto has it. Waits of the host get a thread beside
-// their stream's: they lie across its kernels. Written while the trace is read; memory: one time per queue.
+// As in Kineto, a GPU is a process (its number) and a stream is a thread of it. Waits of the host overlap the stream's
+// kernels, so they get a thread beside the stream's. Written while the trace is read; memory: one time per queue.
 #pragma once
 
 #include <set>
@@ -25,7 +25,7 @@ class KinetoGpu {
   void OnAnnotation(TrackId track, const GpuAnnotation& annotation);
   bool is_empty() const { return is_empty_; }
 
-  void WriteNames();             // of GPUs and streams: events
+  void WriteNames();             // events with the names of GPUs and streams
   void WriteDeviceProperties();  // a member of the file's outermost object
 
  private:

@@ -1,10 +1,9 @@
-// Events of Chrome's trace JSON in the shape in which PyTorch's profiler (Kineto) writes them: complete events with
-// times in microseconds, of which there is a limit.
+// Events of Chrome's trace JSON as PyTorch's profiler (Kineto) writes them: complete events with times in microseconds,
+// up to a limit.
 //
-// Part of the chrome format, which owns the JSON around it; what the events are about know those who use it
-// (python_calls.h, kineto_gpu.h). Times count from Kineto's base: the time of day, cut down to whole trimesters, so
-// that ranks on several hosts share it. Beside samples, which are written as they always were, they are
-// CLOCK_MONOTONIC.
+// Part of the chrome format, which owns the surrounding JSON; the users (python_calls.h, kineto_gpu.h) supply the
+// content. Times count from Kineto's base, the time of day rounded down to whole trimesters, so that ranks on several
+// hosts share it. Next to samples, whose format is unchanged, times are CLOCK_MONOTONIC.
 #pragma once
 
 #include <cstdint>
@@ -24,19 +23,19 @@ struct KinetoPlace {
 
 class KinetoWriter {
  public:
-  // Both must outlive it. Has no more than `max_events` told.
+  // Both must outlive it. Writes at most `max_events` events.
   KinetoWriter(const Recording& recording, JsonOutput& json, uint64_t max_events)
       : recording_(recording), json_(json), max_events_(max_events) {}
 
-  // Whether there is room for one more event; where not, since when.
+  // Reserves room for one more event; if there is none, keeps since when.
   bool TakeRoom(Nanos when);
   std::optional<Nanos> capped_at() const { return capped_at_; }
 
-  // An event with its time, still open: "args" may follow, then EndObject().
+  // Begins an event with its time: "args" may follow, then EndObject().
   void Start(const KinetoPlace& place, std::string_view category, std::string_view name, Nanos begin, Nanos end);
   // One end of an arrow: phase "s" or "f".
   void Flow(const KinetoPlace& place, std::string_view phase, std::string_view name, uint64_t id, Nanos when);
-  // "process_name" and "thread_name", and where these stand in the order ("process_sort_index", "thread_sort_index").
+  // "process_name" and "thread_name", and their positions ("process_sort_index", "thread_sort_index").
   void Name(const KinetoPlace& place, std::string_view what, std::string_view name);
   void SortIndex(const KinetoPlace& place, std::string_view what, int64_t index);
   void WriteBase();  // members of the file's outermost object
@@ -50,7 +49,7 @@ class KinetoWriter {
   JsonOutput& json_;
   const uint64_t max_events_;
   uint64_t events_ = 0;
-  std::optional<Nanos> base_;  // to be taken off CLOCK_MONOTONIC
+  std::optional<Nanos> base_;  // subtracted from CLOCK_MONOTONIC
   std::optional<Nanos> capped_at_;
 };
 

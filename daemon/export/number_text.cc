@@ -38,7 +38,7 @@ std::string PercentText(uint64_t part, uint64_t whole) {
   }
   const double percent = 100 * static_cast<double>(part) / static_cast<double>(whole);
   if (part < whole && percent >= 99.995) {
-    return "99.99 %";  // never rounds up to all of it
+    return "99.99 %";  // must not round up to 100 %
   }
   return percent < 0.01 ? "<0.01 %" : part == whole ? "100 %" : fmt::format("{:.2f} %", percent);
 }

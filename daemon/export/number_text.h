@@ -1,4 +1,4 @@
-// Numbers as people read them: "1,234,567", "3.21 s", "12.5 %".
+// Numbers for people: "1,234,567", "3.21 s", "12.5 %".
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,6 @@ namespace ptrace_prof {
 
 std::string WithCommas(uint64_t value);
 std::string DurationText(Nanos duration);
-std::string PercentText(uint64_t part, uint64_t whole);  // of nothing: "0 %"
+std::string PercentText(uint64_t part, uint64_t whole);  // if `whole` is 0: "0 %"
 
 }  // namespace ptrace_prof

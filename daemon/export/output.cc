@@ -22,10 +22,11 @@ LinkAt LookForLink(const std::string& path) {
   if (::lstat(path.c_str(), &there) != 0 || !S_ISLNK(there.st_mode)) {
     return LinkAt::kNone;
   }
-  return there.st_uid == ::geteuid() || there.st_uid == 0 ? LinkAt::kOurs : LinkAt::kOthers;  // /dev/stdout is root's
+  // /dev/stdout belongs to root.
+  return there.st_uid == ::geteuid() || there.st_uid == 0 ? LinkAt::kOurs : LinkAt::kOthers;
 }
 
-// rename(2) would replace a symbolic link instead of the file that it stands for. Only one of our own, or of root's, is
+// rename(2) would replace a symbolic link, not the file it points to. Only links of our own user or of root are
 // followed.
 std::string ResolveLinks(const std::string& path) {
   char resolved[PATH_MAX];
@@ -163,7 +164,7 @@ Result<void> CheckPlaceOf(const std::string& path) {
                ? ErrnoError(EBADF, "cannot write to standard output", "it is closed: name a file with -o")
                : Result<void>();
   }
-  if (LookForLink(path) == LinkAt::kOthers) {  // it would lead root to whatever file it likes
+  if (LookForLink(path) == LinkAt::kOthers) {  // such a link could make root overwrite any file
     return Error{Code::kPermissionDenied, fmt::format("{} is a symbolic link of another user's", path),
                  "remove it, or name another file with -o"};
   }

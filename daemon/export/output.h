@@ -1,9 +1,8 @@
-// Where an exporter writes: a file that appears whole or not at all, or a stream such as standard output.
+// Where an exporter writes: a file that appears complete or not at all, or a stream such as standard output.
 //
-// A regular file is written beside its place as NAME.tmp.<pid>, synced and renamed by Commit; without Commit
+// A regular file is written in the same folder as NAME.tmp.<pid>, then synced and renamed by Commit; without Commit
 // nothing of it remains. Devices and pipes are written directly ("-" is standard output). Errors are sticky and
-// come out of Commit, so that writing code stays straight. What is written may be compressed on its way. One owner, one
-// thread.
+// returned by Commit, so that writing code need not check them. The output may be compressed. One owner, one thread.
 #pragma once
 
 #include <memory>
@@ -38,7 +37,7 @@ class Output {
   void Put(char c) { Write(std::string_view(&c, 1)); }
 
   bool failed() const { return status_.has_error(); }
-  uint64_t bytes_written() const { return bytes_written_; }  // once it is committed
+  uint64_t bytes_written() const { return bytes_written_; }  // valid after Commit
   Result<void> Commit();
 
  private:
@@ -51,8 +50,8 @@ class Output {
   void WriteOut(std::string_view bytes);
   void Fail(int err);
 
-  std::string path_;       // as the user knows it
-  std::string target_;     // what the temporary file is renamed to; symbolic links resolved
+  std::string path_;       // as the user gave it
+  std::string target_;     // the temporary file's final name; symbolic links resolved
   std::string temporary_;  // empty for streams
   UniqueFd fd_;
   std::string buffer_;
@@ -61,11 +60,11 @@ class Output {
   Result<void> status_;
 };
 
-// Whether an output can be there. kNotFound, kPermissionDenied: there is no such folder, nothing may be made in it, or
-// a symbolic link of another user's stands there. kInternal: standard output is closed.
+// Checks whether an output can be made. kNotFound, kPermissionDenied: there is no such folder, it is not writable, or
+// the path is a symbolic link of another user. kInternal: standard output is closed.
 Result<void> CheckPlaceOf(const std::string& path);
 
-// The folder for temporary files that belong to an output: beside it, or TMPDIR for streams.
+// The folder for temporary files of an output: the output's own folder, or TMPDIR for streams.
 std::string TemporaryFolderFor(const std::string& output_path);
 
 }  // namespace ptrace_prof

@@ -8,12 +8,12 @@
 namespace ptrace_prof {
 namespace {
 
-// By CounterUnit: how the page writes a value.
+// The unit of a value on the page, by CounterUnit.
 constexpr std::string_view kUnits[kCounterUnitCount] = {"", "%", "MHz", "B", "mW", "°C"};
 
 int64_t Micros(Nanos time) { return time.value / 1000; }
 
-// When (µs since the begin of the page) and value, one after the other. What was before counts for its begin.
+// Alternating times (µs since the begin of the page) and values. The last value before that begin is moved to it.
 void WritePoints(const CounterSeries& series, Nanos begin, Nanos end, JsonOutput& json) {
   const auto& points = series.points();
   json.Name("points");

@@ -1,6 +1,6 @@
-// The counters of a recording as they stand in the page's JSON: what each is, and its values over time.
+// Writes the counters of a recording to the page's JSON: the description and the values over time.
 //
-// Part of the html format, which owns the JSON around it.
+// Part of the html format, which owns the surrounding JSON.
 #pragma once
 
 #include "daemon/export/json_output.h"
@@ -8,7 +8,7 @@
 
 namespace ptrace_prof {
 
-// A member "counters"; nothing where there are none. `end`: when the page's time is over.
+// Writes a member "counters", or nothing if there are none. `end`: the end of the page's time.
 void WriteCounters(const Recording& recording, Nanos end, JsonOutput& json);
 
 }  // namespace ptrace_prof

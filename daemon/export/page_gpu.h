@@ -1,7 +1,7 @@
-// What the page says of GPUs, in its JSON: lanes of streams, GPU time by kernel, Python function and module, and why
-// the GPUs were idle.
+// The GPU part of the page's JSON: lanes of streams, GPU time by kernel, Python function and module, and why the GPUs
+// were idle.
 //
-// Part of the html format, which owns the JSON around it. Memory as GpuTotals and GpuLanes say.
+// Part of the html format, which owns the surrounding JSON. Its memory is that of GpuTotals and GpuLanes.
 #pragma once
 
 #include <unordered_map>
@@ -21,7 +21,7 @@ class PageGpu {
     totals_.Add(queue, operation);
     lanes_.Add(queue, operation);
   }
-  // A member "gpu"; nothing where there was none. `begin`: when the page's time begins.
+  // Writes a member "gpu", or nothing if there was no GPU work. `begin`: the begin of the page's time.
   void Write(Nanos begin, JsonOutput& json);
 
  private:

@@ -1,6 +1,6 @@
 // Numbers the call tree of a page: one node per distinct chain of (function, line), callers before callees.
 //
-// Columns are forgotten, so that a page has fewer nodes than the trace has stacks. Node 0 is the empty stack.
+// Columns are ignored, so a page has fewer nodes than the trace has stacks. Node 0 is the empty stack.
 #pragma once
 
 #include <unordered_map>
@@ -31,7 +31,7 @@ class PageTree {
   FunctionTable functions_;
   std::vector<Node> nodes_;
   std::unordered_map<uint64_t, std::vector<uint32_t>> children_;  // by parent and function; few lines each
-  std::vector<uint32_t> node_of_stack_;                           // 0 = not yet asked for
+  std::vector<uint32_t> node_of_stack_;                           // 0 = none yet
   std::vector<StackId> pending_;
 };
 

@@ -1,7 +1,7 @@
 // pprof's profile.proto, compressed: aggregated stacks with sample counts (or counts of exact calls) and wall time,
 // labelled by thread.
 //
-// Field numbers are those of pprof.proto beside this file; the encoder is the trace's own.
+// Field numbers are those of pprof.proto in this folder; the encoder is that of the trace.
 #include <map>
 
 #include "daemon/export/format_exporter.h"
@@ -116,7 +116,7 @@ void PprofExporter::WriteSample(const StackTotal& total) {
     path_.push_back(LocationOf(context_.stacks.leaf(stack)));
   }
   if (path_.empty()) {
-    // Readers want at least one location.
+    // Readers need at least one location.
     path_.push_back(locations_.try_emplace({kNoFunction, 0}, locations_.size() + 1).first->second);
   }
   const ThreadInfo& thread = context_.recording.threads[total.track.value].info;
@@ -152,7 +152,7 @@ void PprofExporter::WriteTables() {
     wire_.Message(profile::kFunction, [&] {
       wire_.Varint(function::kId, id + 1);
       wire_.Varint(function::kName, String(info.name.empty() ? "<unnamed>" : info.name));
-      // No system name: go tool pprof takes "<module>" of a function with an equal one for a C++ template argument.
+      // No system name: if it equals the name, go tool pprof takes "<module>" for a C++ template argument.
       wire_.Varint(function::kFilename, String(info.file));
       wire_.VarintIfSet(function::kStartLine, static_cast<uint64_t>(info.line));
     });
@@ -165,7 +165,7 @@ Result<void> PprofExporter::Finish() {
     return Error{Code::kResourceExhausted, "zlib could not be set up: no memory", ""};
   }
   const Recording& recording = context_.recording;
-  String("");  // the table begins with it
+  String("");  // the string table must begin with ""
   WriteType(profile::kSampleType, recording.exact ? "calls" : "samples", "count");
   WriteType(profile::kSampleType, "wall", "nanoseconds");
   wire_.Message(profile::kMapping, [&] {

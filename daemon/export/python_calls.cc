@@ -8,8 +8,8 @@
 namespace ptrace_prof {
 namespace {
 
-// Steps end in the middle of calls, and slices of one thread must nest: they get a thread id of their own, above the
-// kernel's (PID_MAX_LIMIT).
+// Steps end in the middle of calls, and slices of one thread must nest. So steps get a thread id of their own, above
+// the kernel's (PID_MAX_LIMIT).
 constexpr int64_t kStepTid = 4'194'304;
 
 }  // namespace
@@ -81,7 +81,7 @@ void PythonCalls::WriteCall(const Track& track, TrackId id, Nanos when, std::opt
     json_.Bool(false);
   }
   if (exit == CallExit::kYield || call.entry == CallEntry::kResume || call.entry == CallEntry::kThrow) {
-    json_.Name("suspended");  // a stretch of a generator or coroutine that goes on elsewhere
+    json_.Name("suspended");  // a stretch of a generator or coroutine that continues elsewhere
     json_.Bool(true);
   }
   json_.EndObject();

@@ -1,7 +1,7 @@
-// Exact calls as complete events of Chrome's trace JSON, in the shape in which PyTorch's profiler (Kineto) writes the
-// calls of Python functions: category python_function, an id of each call and its caller's.
+// Exact calls as complete events of Chrome's trace JSON, as PyTorch's profiler (Kineto) writes calls of Python
+// functions: category python_function, with the ids of the call and of its caller.
 //
-// Part of the chrome format, which owns the JSON around it. An event is written when its call ends, callees before
+// Part of the chrome format, which owns the surrounding JSON. An event is written when its call ends, callees before
 // callers.
 #pragma once
 
@@ -24,7 +24,7 @@ class PythonCalls {
       : context_(context), functions_(functions), json_(json), writer_(writer) {}
 
   void OnSpan(const Span& span);
-  // The calls that are still open, and the job's steps.
+  // Writes the calls that are still open, and the job's steps.
   void Finish();
 
  private:

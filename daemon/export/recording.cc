@@ -14,7 +14,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kMaxCommandLine = 400;  // bytes; a page header is no place for more
+constexpr size_t kMaxCommandLine = 400;  // bytes; the header of a page must stay short
 
 constexpr std::string_view kQualityNames[kSampleQualityCount] = {"",           "stopped", "truncated", "too deep",
                                                                  "unverified", "torn",    "names gone"};
@@ -41,7 +41,7 @@ void AddProcesses(const Recording& recording, std::vector<std::pair<std::string,
   }
 }
 
-// Of what is missing: first the two that two numbers tell of.
+// Missing data: first the two sentences that need two counters each.
 void AddLosses(const Accounting& totals, std::vector<std::string>& cautions) {
   if (totals.call_events_lost > 0) {
     cautions.push_back(fmt::format("{} events were lost in {} gaps: what was called then is missing, shown as {}.",

@@ -1,6 +1,6 @@
-// What a trace says about its run apart from samples: who was recorded, how, how well, and how it ended.
+// The facts about a recording apart from samples: its processes and threads, its settings, its quality, and its end.
 //
-// Collected by SpanFeed while the trace is read, shown by every exporter in its own way. Pure data.
+// Collected by SpanFeed while the trace is read, and shown by every exporter. Plain data.
 #pragma once
 
 #include <map>
@@ -21,7 +21,7 @@ namespace ptrace_prof {
 struct RecordedThread {
   ThreadInfo info;
   bool selected = true;  // passes the filters
-  uint64_t samples = 0;  // exported; of exact calls: stretches, each begun once
+  uint64_t samples = 0;  // exported; for exact calls the stretches, each begun once
   Nanos first;
   Nanos last;
 };
@@ -36,7 +36,7 @@ struct RecordedStep {
 struct Recording {
   std::optional<CaptureTask> request;
   std::optional<Nanos> clock_offset;  // from CLOCK_MONOTONIC to the time of day
-  uint64_t captures = 0;              // whose traces lie one after the other in the file
+  uint64_t captures = 0;              // number of captures concatenated in the file
   std::map<Pid, ProcessInfo> processes;
   std::set<std::pair<Pid, Nanos>> started;  // pid and start of each: pids of two hosts may be equal
   std::vector<RecordedThread> threads;      // by TrackId
@@ -49,11 +49,11 @@ struct Recording {
   Nanos gpu_first;
   Nanos gpu_last;
   std::optional<Accounting> accounting;  // of all captures together
-  bool costs_differ = false;             // what an event of a call costs was not the same in all captures
+  bool costs_differ = false;             // the cost of a call event differs between captures
   std::optional<EndInfo> end;            // of the last capture
   std::vector<std::string> notices;
   bool exact = false;  // calls were traced: weights are nanoseconds, not samples
-  uint64_t calls = 0;  // exact ones, begun within the recording
+  uint64_t calls = 0;  // exact calls begun within the recording
   uint64_t samples = 0;
   uint64_t filtered = 0;
   std::array<uint64_t, kSampleQualityCount> by_quality{};  // of the exported samples
@@ -67,15 +67,15 @@ struct Recording {
   bool HasSeveralProcesses() const;
 };
 
-// "train.py" for people: the title of the options, else the command line of the first process.
+// "train.py": `wanted` if it is set, else the command line of the first process.
 std::string TitleOf(const Recording& recording, std::string_view wanted);
 std::string CommandLine(const ProcessInfo& process);
 std::string ProcessLabel(const Recording& recording, Pid pid);  // "python3 (pid 71)"
 std::string ThreadLabel(const RecordedThread& thread);          // "MainThread (tid 71)"
 
-// Name and value of each fact worth a header line, in order: "samples" → "1,234".
+// Name and value of each fact for the header, in order: "samples" → "1,234".
 std::vector<std::pair<std::string, std::string>> FactsOf(const Recording& recording);
-// Sentences on what makes this recording less than perfect, and what its collector had to say. Empty for a clean one.
+// Sentences about the limits of this recording, and its collector's notices. Empty if there is nothing to report.
 std::vector<std::string> CautionsOf(const Recording& recording);
 
 }  // namespace ptrace_prof

@@ -1,9 +1,9 @@
-// A stretch of time in which one thread was seen with one stack: what exporters are made of.
+// A stretch of time in which one thread was seen with one stack: the input of all exporters.
 //
-// Equal neighbouring samples are one span. A sample stands for the time until the next one of its thread; where
-// the next one is far away (an idle thread is not sampled), for one sampling interval, and then comes a gap.
-// Where calls were traced exactly, a span is the time between two events of a thread: `samples` is 1 where a call (or
-// a generator's next stretch) begins with it and 0 where one that went on before goes on; its weight is its time.
+// Equal neighbouring samples are one span. A sample stands for the time until the next one of its thread. If the next
+// one is far away (an idle thread is not sampled), it stands for one sampling interval, and a gap follows.
+// If calls were traced exactly, a span is the time between two events of a thread. `samples` is 1 if a call (or a
+// generator's next stretch) begins with it, and 0 if an earlier one continues; its weight is its time.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Span {
   ThreadState state = ThreadState::kUnknown;
   CallEntry entry = CallEntry::kCall;  // of the call that begins
   bool ends = false;                   // the call on top ends with this span
-  CallExit exit = CallExit::kReturn;   // and how
+  CallExit exit = CallExit::kReturn;   // how it ends
 };
 
 class SpanSink {

@@ -9,7 +9,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr int64_t kLongGap = 2;  // intervals: more than that, and rounds went by in which the thread was left out
+constexpr int64_t kLongGap = 2;  // intervals: after a longer gap, rounds have left the thread out
 constexpr Nanos kMinInterval{2'000};
 constexpr Nanos kMaxInterval = Nanos::FromSeconds(10);
 constexpr Nanos kMaxTime{std::numeric_limits<int64_t>::max() / 4};  // leaves room for sums
@@ -24,7 +24,7 @@ Nanos Bounded(Nanos time) { return std::clamp(time, Nanos(0), kMaxTime); }
 
 }  // namespace
 
-// What was known of the capture so far is not taken for the next one's.
+// Resets per-capture state, so that the next capture in the file does not inherit it.
 void SpanFeed::EndCapture() {
   earlier_ = recording_.accounting;
   recording_.cut = recording_.cut || !recording_.end;
@@ -126,7 +126,7 @@ void SpanFeed::Count(RecordedThread& thread, Nanos when, SampleQuality quality) 
 
 void SpanFeed::OnSample(TrackId id, Nanos when, StackId stack, SampleQuality quality) {
   if (id.value >= tracks_.size()) {
-    return;  // the reader tells of a thread before its samples
+    return;  // the reader announces a thread before its samples
   }
   Track& track = tracks_[id.value];
   when = std::max(Bounded(when), track.last);
@@ -154,7 +154,7 @@ void SpanFeed::OnSample(TrackId id, Nanos when, StackId stack, SampleQuality qua
 // Ends the span of the call that ran so far; false if the thread is left out.
 bool SpanFeed::NextCallSpan(TrackId id, Nanos& when, std::optional<CallExit> exit) {
   if (id.value >= tracks_.size()) {
-    return false;  // the reader tells of a thread before its calls
+    return false;  // the reader announces a thread before its calls
   }
   Track& track = tracks_[id.value];
   when = track.last = std::max(Bounded(when), track.last);

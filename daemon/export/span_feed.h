@@ -1,6 +1,7 @@
-// Reads along with a trace: filters samples, turns them into spans, and collects the facts of the run.
+// The visitor between TraceReader and an exporter: filters samples, turns them into spans, and collects the facts of
+// the recording.
 //
-// The visitor between TraceReader and an exporter. Memory: one open span and the pending states per thread.
+// Memory: one open span and the pending states per thread.
 #pragma once
 
 #include <deque>
@@ -18,13 +19,13 @@ class SpanFeed : public TraceVisitor {
   // Both must outlive the feed.
   SpanFeed(const ExportOptions& options, Recording& recording) : options_(options), recording_(recording) {}
 
-  // `stacks` is the reader's table; without it, exact calls are not followed.
+  // `stacks` is the reader's table; without it, exact calls are ignored.
   void set_sink(SpanSink* sink, const StackTable* stacks = nullptr) {
     sink_ = sink;
     stacks_ = stacks;
   }
   void set_gpu_sink(GpuSink* sink) { gpu_sink_ = sink; }
-  void Finish();  // gives out the open spans
+  void Finish();  // passes the open spans on
 
   void OnRequest(const CaptureTask& request) override;
   void OnStart(Nanos realtime, Nanos monotonic) override;
@@ -57,7 +58,7 @@ class SpanFeed : public TraceVisitor {
     Nanos last;            // time of the last sample, or begin or end of a call
     bool in_call = false;  // `open` is of exact calls
     ThreadState state = ThreadState::kUnknown;
-    std::deque<StateChange> coming;  // states are told ahead of the samples that they belong to
+    std::deque<StateChange> coming;  // states come before the samples they belong to
   };
 
   bool Selected(const ThreadInfo& thread) const;
@@ -74,7 +75,7 @@ class SpanFeed : public TraceVisitor {
   GpuSink* gpu_sink_ = nullptr;
   const StackTable* stacks_ = nullptr;
   std::vector<Track> tracks_;
-  Nanos interval_ = Nanos::FromMillis(10);  // between rounds, as lately measured
+  Nanos interval_ = Nanos::FromMillis(10);  // between rounds, as last measured
   std::optional<Accounting> previous_;
   std::optional<Accounting> earlier_;  // of the captures before this one
 };

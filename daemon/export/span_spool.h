@@ -1,6 +1,6 @@
-// Keeps the spans of a run on disk until the end of the trace, and gives them back thread by thread.
+// Keeps the spans of a recording on disk until the trace ends, and returns them thread by thread.
 //
-// Blocks of one thread's spans in an unlinked temporary file. Memory: one block per thread and eight bytes per
+// Stores blocks of one thread's spans in an unlinked temporary file. Memory: one block per thread, and eight bytes per
 // block written. Errors are sticky. One owner, one thread; append first, then read.
 #pragma once
 
@@ -20,7 +20,7 @@ class SpanSpool {
 
   void Append(const Span& span);
   uint64_t SpansOf(TrackId track) const;
-  // In the order in which they came. Also the error of an Append that failed.
+  // In the order of Append. Also returns the error of an Append that failed.
   Result<void> ForEach(TrackId track, const std::function<void(const Span&)>& visit);
 
  private:

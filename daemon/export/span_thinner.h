@@ -1,8 +1,8 @@
-// Draws a bounded number of spans from a long run: one from each of many equal stretches of time.
+// Draws a bounded number of spans from a long recording: one from each of many equal stretches of time.
 //
-// Within a stretch each span is drawn with the probability of its share of the samples, so that shares stay right
-// on average; the one drawn stands for all samples of the stretch. The draw is the same every time. Exact calls are
-// drawn by their time, and the one drawn stands for all of the stretch's time.
+// Within a stretch, the probability of each span is its share of the samples, so shares stay right on average; the
+// drawn span stands for all samples of the stretch. The draw is deterministic. Exact calls are drawn by their time, and
+// the drawn one stands for all of the stretch's time.
 #pragma once
 
 #include <algorithm>
@@ -44,7 +44,7 @@ class SpanThinner {
   }
 
  private:
-  uint64_t Random() {  // xorshift64: no cryptography, the same on every machine
+  uint64_t Random() {  // xorshift64: not cryptographic, the same on every machine
     random_ ^= random_ << 13;
     random_ ^= random_ >> 7;
     random_ ^= random_ << 17;

@@ -1,7 +1,7 @@
 // speedscope's JSON (https://www.speedscope.app/file-format-schema.json): a sampled profile per thread, in order of
-// time, weights in seconds. Stretches without samples (an idle thread) are samples with an empty stack. Where calls
-// were traced: an evented profile per thread, in nanoseconds. A profile begins when its thread was first seen, on a
-// clock that all of them share and that is 0 at the first sample or call of all.
+// time, weights in seconds. Stretches without samples (an idle thread) are samples with an empty stack. If calls were
+// traced: an evented profile per thread, in nanoseconds. A profile begins when its thread was first seen, on a clock
+// shared by all profiles that is 0 at the first sample or call.
 #include "daemon/export/format_exporter.h"
 #include "daemon/export/function_table.h"
 #include "daemon/export/json_output.h"

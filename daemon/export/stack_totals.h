@@ -1,6 +1,6 @@
-// Samples and time per thread and stack: what formats without an order of time are made of.
+// Samples and time per thread and stack, for formats without an order of time.
 //
-// Memory grows with the number of distinct (thread, stack) pairs, not with the length of the run.
+// Memory grows with the number of distinct (thread, stack) pairs, not with the length of the recording.
 #pragma once
 
 #include <algorithm>
@@ -16,10 +16,10 @@ struct StackTotal {
   TrackId track;
   StackId stack;
   uint64_t samples = 0;
-  uint64_t calls = 0;  // of exact calls: those begun within the recording; `samples` counts every stretch
+  uint64_t calls = 0;  // exact calls begun within the recording; `samples` counts every stretch
   Nanos time;
 
-  // What it counts for: nanoseconds of exact calls, else samples.
+  // Its weight: nanoseconds for exact calls, else samples.
   uint64_t weight(bool exact) const {
     return exact ? static_cast<uint64_t>(std::max<int64_t>(time.value, 0)) : samples;
   }

@@ -1,7 +1,7 @@
-// A flame graph as one SVG file: a picture everywhere, interactive (zoom, search, details) in a browser.
+// A flame graph as one SVG file: a picture in any viewer, interactive (zoom, search, details) in a browser.
 //
-// Callers below, leaves on top, widest first. Names are escaped text, never markup. Frames too narrow to see are
-// left out.
+// Callers below, leaves on top, widest first. Names are escaped text, never markup. Frames too narrow to see are left
+// out.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,9 +23,9 @@ constexpr double kRow = 17;
 constexpr double kTop = 74;
 constexpr double kBottom = 34;
 constexpr double kNarrowest = 0.1;           // pixels
-constexpr double kCharacter = 6.9;           // width of one, on average
-constexpr size_t kMaxLabel = 300;            // characters of a title: a name may be as long as its maker likes
-constexpr uint32_t kProcessName = 1u << 31;  // names of processes, the rest are functions
+constexpr double kCharacter = 6.9;           // average width of a character, in pixels
+constexpr size_t kMaxLabel = 300;            // characters of a title; names have no limit of their own
+constexpr uint32_t kProcessName = 1u << 31;  // from here on names are processes, below functions
 constexpr uint32_t kNoFrame = kProcessName - 1;
 
 std::string Escape(std::string_view text) {

@@ -1,8 +1,7 @@
-// Tables for the terminal: the functions with the most samples, in all and by thread, under the facts of the run.
+// Tables for the terminal: the functions with the most samples, in all and by thread, below the facts of the recording.
 //
-// Self: the function was the leaf. Total: it was anywhere on the stack, counted once however often it recurs.
-// Where calls were traced: exact counts and times, with the tracer's cost taken off where it is known (and then as
-// measured, too).
+// Self: the function was the leaf. Total: it was anywhere on the stack, counted once even if it recurs. If calls were
+// traced: exact counts and times, corrected for the tracer's cost if that is known (and then as measured, too).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +21,7 @@ namespace {
 constexpr size_t kRowsOverall = 40;
 constexpr size_t kRowsByThread = 10;
 constexpr size_t kThreadTables = 64;
-constexpr size_t kMaxLabel = 200;  // characters: a name may be as long as its maker likes
+constexpr size_t kMaxLabel = 200;  // characters; names have no limit of their own
 
 struct Row {
   uint32_t function = 0;
@@ -120,7 +119,7 @@ void TextExporter::WriteTable(std::span<const StackTotal> totals, size_t limit) 
   }
 }
 
-// Times in one unit, so that they line up: microseconds to the nanosecond where the run was short.
+// Times in one unit, so that they align: microseconds with nanosecond digits if the recording was short.
 void TextExporter::WriteCallTable(std::span<const StackTotal> totals, std::span<const Nanos> times, size_t limit) {
   const Recording& recording = context_.recording;
   const bool corrected = EventCost::Of(recording.accounting ? &*recording.accounting : nullptr).is_known();

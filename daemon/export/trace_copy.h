@@ -1,6 +1,6 @@
-// The perfetto format: the trace itself, byte by byte, looked through on the way.
+// The perfetto format: a byte-for-byte copy of the trace, checked while it is copied.
 //
-// What is not a trace is refused before it can replace anything. No filters.
+// Input that is not a trace is refused before it can replace a file. No filters.
 #pragma once
 
 #include "daemon/export/exporter.h"

@@ -1,8 +1,9 @@
-// Who knocks at the daemon's socket, until it is let in: taken off the kernel's queue at once, so that whoever knocks
-// and leaves in a loop fills it for nobody. Who has left again is dropped without a look. The others come user by user
-// in turn, root first; a user other than root that begins many connections waits between them.
+// Connections to the daemon's socket between accept and admission.
+// They are taken off the kernel's queue at once, so a user that connects and disconnects in a loop cannot keep it full.
+// Connections whose peer has left are dropped. The others are handed out user by user in turn, root first; a user other
+// than root that opens many connections waits between them.
 //
-// Knows no more of a connection than the user at its other end. One thread.
+// Reads only the user ID of a peer. Use it from one thread.
 #pragma once
 
 #include <sys/types.h>
@@ -20,18 +21,18 @@ class Arrivals {
  public:
   Arrivals();
 
-  // Some of who knocks. What a user has no place for any more is closed.
+  // Accepts some of the connections that wait. A connection of a user with too many waiting ones is closed.
   void Take(int listening, Nanos now);
-  // Whose turn it is; not open: nobody's.
+  // The next connection; not open if none is due.
   UniqueFd Next(Nanos now);
-  // When it will be somebody's; nullopt: nobody waits.
+  // When the next connection is due; nullopt if none waits.
   std::optional<Nanos> NextTurn() const;
 
  private:
   struct User {
     std::deque<UniqueFd> waiting;
-    Nanos used_up_until;  // after which its next connection is as its first
-    Nanos next_look;      // for those among them who have left
+    Nanos used_up_until;  // from then on the user counts as new
+    Nanos next_look;      // when connections whose peer has left are next removed from `waiting`
   };
 
   void Sort(UniqueFd connection, Nanos now);
@@ -41,7 +42,7 @@ class Arrivals {
 
   size_t most_waiting_;
   std::map<uid_t, User> users_;
-  uid_t last_ = 0;  // whose turn it was
+  uid_t last_ = 0;  // the user served last
 };
 
 }  // namespace ptrace_prof

@@ -33,7 +33,7 @@ int BecomeCaller(const CallerIdentity& caller) {
       return EPERM;
     }
   }
-  return uid != 0 && ::setuid(0) == 0 ? EPERM : 0;  // no way back
+  return uid != 0 && ::setuid(0) == 0 ? EPERM : 0;  // check that root cannot be regained
 }
 
 }  // namespace ptrace_prof

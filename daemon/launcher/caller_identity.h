@@ -1,6 +1,6 @@
-// Whom a collector shall run as, and becoming that user for good.
+// The user that a collector runs as, and the call that becomes that user for good.
 //
-// Pure data, and one call for a freshly forked child. Nothing here decides who may be whom.
+// Plain data, and one call for a freshly forked child. This file does not decide who may run as whom.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,11 @@ struct CallerIdentity {
   Uid uid;
   Gid gid;
   std::vector<Gid> groups;
-  uint64_t capabilities = 0;  // of root: what its collector may have of them; of anybody else: none
+  uint64_t capabilities = 0;  // the most that root's collector may have; 0 for any other user
 };
 
-// Takes groups, group and user, and checks that all of them were taken. Does nothing where this process is that user
-// already and has no right to become another: with its own groups, which it could not change anyway. 0, or the errno.
-// Async-signal-safe.
+// Sets groups, group and user, and checks that all were set. Returns 0 or the errno. Async-signal-safe.
+// Does nothing if this process already is that user and may not change users: then its groups cannot be changed.
 [[nodiscard]] int BecomeCaller(const CallerIdentity& caller);
 
 }  // namespace ptrace_prof

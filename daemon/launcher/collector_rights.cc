@@ -12,7 +12,7 @@
 namespace ptrace_prof {
 namespace {
 
-// For the program that follows, which need not be root's.
+// Keeps capabilities across exec, also for a user other than root.
 int Keep(uint64_t capabilities) {
   if (const int refused = SetCapabilities({capabilities, capabilities, capabilities}); refused != 0) {
     return refused;
@@ -25,7 +25,7 @@ int Keep(uint64_t capabilities) {
   return 0;
 }
 
-// CAP_SYS_PTRACE, and only where the kernel, asked without it, refuses the process that is pinned.
+// Keeps CAP_SYS_PTRACE, and only if the kernel refuses access to the target without it.
 int KeepWhatTheTargetNeeds(const CollectorRights& rights, uint64_t available) {
   const uint64_t reserve = available & kSysPtrace;
   if (const int refused = SetCapabilities({reserve, 0, reserve}); refused != 0) {
@@ -63,7 +63,7 @@ CollectorRights ChooseRights(const CallerIdentity& caller, Pid target) {
 int TakeRights(const CollectorRights& rights) {
   const uint64_t permitted = PermittedCapabilities();
   const uint64_t available = rights.who.capabilities & permitted;
-  // What is to be inherited has to be in the bounding set at that moment.
+  // A capability can become inheritable only while it is in the bounding set.
   if (const int refused = SetCapabilities({permitted, permitted, available}); refused != 0) {
     return refused;
   }

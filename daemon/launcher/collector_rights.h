@@ -1,10 +1,9 @@
-// The rights that a collector starts with: the weaker of who asked and who owns the target.
+// The rights that a collector starts with: the weaker ones of the caller's and the target owner's.
 //
-// An ordinary caller's collector is that caller, with no capability: the kernel answers at every call. Root, who may
-// read anybody's process, gets one that is the owner of the target, because it parses what that owner wrote; and of
-// root's capabilities it keeps CAP_SYS_PTRACE alone, and only where the kernel refuses the owner (not dumpable, Yama,
-// capabilities of its own, another user namespace). A root that has no CAP_SYS_PTRACE itself (of a container) has no
-// business with other users: it stays itself, without any.
+// The collector of an ordinary user runs as that user, without capabilities, so the kernel checks every call. Root's
+// collector runs as the owner of the target, because it parses what that owner wrote. It keeps only CAP_SYS_PTRACE, and
+// only if the kernel refuses the owner (not dumpable, Yama, a target with capabilities, another user namespace). A root
+// without CAP_SYS_PTRACE (as in a container) gets a collector that runs as root without capabilities.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +14,15 @@
 namespace ptrace_prof {
 
 struct CollectorRights {
-  CallerIdentity who;  // with what it may have of capabilities at most
-  Pid target;          // 0: none: those capabilities stay
-  UniqueFd pinned;     // the target, whose owner `who` is; open where there is one
+  CallerIdentity who;  // with the most capabilities that it may have
+  Pid target;          // 0: no target; the capabilities in `who` stay
+  UniqueFd pinned;     // pidfd of the target, owned by `who`; open if there is a target
 };
 
-// In the launcher, before the fork. A target that is gone, or ends meanwhile, is the collector's to tell: then nothing
-// is kept.
+// Call before the fork. If the target has ended or ends meanwhile, no capability is kept; the collector reports that.
 CollectorRights ChooseRights(const CallerIdentity& caller, Pid target);
 
-// In the fork: takes them for good. 0, or the errno.
+// Call in the forked child. Takes the rights for good. Returns 0 or the errno.
 [[nodiscard]] int TakeRights(const CollectorRights& rights);
 
 }  // namespace ptrace_prof

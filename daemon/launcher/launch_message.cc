@@ -34,7 +34,7 @@ void Put(std::vector<std::byte>& out, const void* bytes, size_t size) {
   out.insert(out.end(), first, first + size);
 }
 
-// The zero-terminated strings that `text` consists of.
+// Splits `text` into its zero-terminated strings.
 Result<std::vector<std::string>> SplitArguments(std::string_view text, size_t count) {
   std::vector<std::string> arguments;
   while (!text.empty()) {
@@ -128,7 +128,7 @@ Result<PeerMessage> DecodePeer(std::span<const std::byte> packet, LaunchKind kin
   return message;
 }
 
-// Three texts, each with a zero behind it, which none has in it.
+// The texts contain no zero; each is followed by one.
 std::vector<std::byte> EncodeLooked(uint64_t number, const TargetLook& look) {
   LaunchHeader header{.kind = LaunchKind::kLooked, .number = number, .status = look.refused};
   header.uid = look.owner.value;

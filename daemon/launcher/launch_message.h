@@ -1,8 +1,8 @@
-// What the daemon and its launcher say to each other: one packet of a SOCK_SEQPACKET socket is one message, a header of
-// fixed size and what follows it.
-// The daemon names peers by the launcher's numbers: it cannot claim that somebody connected.
-// Pure functions. Whatever is decoded is checked: sizes, counts, and that an argument is a key, '=' and a plain value,
-// so that none can be taken for anything else by the program that gets it.
+// The messages between the daemon and its launcher. One packet of a SOCK_SEQPACKET socket is one message: a header of
+// fixed size and its payload.
+// The daemon names peers by the launcher's numbers, so it cannot invent a connection.
+// Pure functions. Every decoded field is checked: sizes, counts, and that an argument is a key, '=' and a plain value.
+// So the collector's program cannot take an argument for anything else.
 #pragma once
 
 #include <cstddef>
@@ -20,30 +20,30 @@ namespace ptrace_prof {
 
 inline constexpr size_t kMaxLaunchArguments = 64;
 inline constexpr size_t kMaxLaunchGroups = 4096;
-inline constexpr size_t kMaxLaunchMessage = 120 * 1024;  // less than what the kernel takes as one argument
+inline constexpr size_t kMaxLaunchMessage = 120 * 1024;  // less than the kernel's limit for one argument
 inline constexpr size_t kMaxLookedCgroup = 32 * 1024;
 inline constexpr size_t kMaxLooked = kMaxLookedCgroup + 8 * 1024;  // a whole kLooked
-inline constexpr size_t kLaunchDescriptors = 4;  // the stream's end, the control line's end, a pidfd, the report's end
+inline constexpr size_t kLaunchDescriptors = 4;  // the ends of the stream, the control line and the report, and a pidfd
 
-// Each with who says it.
+// Each comment names the sender.
 enum class LaunchKind : uint32_t {
-  kStart = 1,  // daemon: for which peer, key=value arguments
-  kKill,       // daemon: that collector
-  kStarted,    // launcher, for kStart: its pid; four descriptors
-  kFailed,     // launcher, for kStart: stage, errno
+  kStart = 1,  // daemon: a peer and key=value arguments
+  kKill,       // daemon: a collector to kill
+  kStarted,    // launcher, answers kStart: the pid; four descriptors
+  kFailed,     // launcher, answers kStart: stage, errno
   kEnded,      // launcher, once for each kStarted: wait status, CPU time
-  kPeer,       // launcher, on a socket of its own, the door: who connected; the connection
-  kPeerGone,   // daemon: that one has left
-  kLook,       // daemon: at which process
-  kLooked,     // launcher, for kLook: what it is
-  kVouch,      // daemon: a user that it may vouch for later
-  kSealed      // daemon, once, before it serves anybody: those were all
+  kPeer,       // launcher, on a socket of its own (the door): a new peer; its connection
+  kPeerGone,   // daemon: a peer has disconnected
+  kLook,       // daemon: a process to describe
+  kLooked,     // launcher, answers kLook: the description
+  kVouch,      // daemon: a user for which it may later request collectors
+  kSealed      // daemon, once, before it serves any client: no kVouch follows
 };
 
-// Where starting a collector failed.
+// The step at which the start of a collector failed.
 enum class LaunchStage : uint32_t { kNone, kRequest, kResources, kIdentity, kProgram };
 
-// What a started process says by its report where it cannot become the collector.
+// The report of a forked process that could not become the collector.
 struct LaunchFailure {
   LaunchStage stage = LaunchStage::kNone;
   int error_number = 0;
@@ -53,15 +53,15 @@ struct LaunchHeader {
   LaunchKind kind = LaunchKind::kStart;
   LaunchStage stage = LaunchStage::kNone;  // kFailed
   uint64_t number = 0;                     // of this collector, chosen by the daemon
-  uint64_t peer = 0;                       // kStart, kPeer, kPeerGone: its number, chosen by the launcher, or of a user
-  int32_t pid = 0;                         // kStarted; kStart, kLook: of the target, 0: none; kPeer: of the peer
+  uint64_t peer = 0;   // kStart, kPeer, kPeerGone: chosen by the launcher, or VouchedPeer() of a user
+  int32_t pid = 0;     // kStarted: of the collector; kStart, kLook: of the target, 0: none; kPeer: of the peer
   int32_t status = 0;  // kEnded: as of wait(2); kFailed, kLooked: an errno; kVouch: 1: express; kPeer: 1: administrator
-  PeerVerdict verdict = PeerVerdict::kKnown;  // kPeer, kVouch, as all below but the last two
+  PeerVerdict verdict = PeerVerdict::kKnown;  // kPeer, kVouch, like all fields below except the last two
   uint32_t uid = 0;
   uint32_t gid = 0;
-  uint32_t groups = 0;     // that many 32-bit numbers follow
-  uint32_t arguments = 0;  // kStart: that many strings follow, each with its terminating zero
-  uint32_t cpu_ms = 0;     // kEnded: CPU time that it used, and its children
+  uint32_t groups = 0;     // that many 32-bit group IDs follow
+  uint32_t arguments = 0;  // kStart: that many zero-terminated strings follow
+  uint32_t cpu_ms = 0;     // kEnded: CPU time of the collector and its children
 };
 static_assert(sizeof(LaunchHeader) == 56, "no padding: it is compared and sent as bytes");
 
@@ -74,21 +74,21 @@ struct LaunchRequest {
 
 struct PeerMessage {
   uint64_t number = 0;
-  ExaminedPeer peer;        // without capabilities, which are nobody else's business
-  bool is_express = false;  // kVouch: root or nobody, who is meant only where that is said
+  ExaminedPeer peer;        // without capabilities: the daemon does not need them
+  bool is_express = false;  // kVouch: the policy names this user, which is root or the overflow user, expressly
 };
 
-// Users whom the daemon may vouch for have numbers of their own, that no connection gets.
+// Users for whom the daemon may vouch have numbers that no connection gets.
 constexpr uint64_t VouchedPeer(Uid uid) { return uint64_t{1} << 63 | uid.value; }
 
-// kInvalidArgument: an argument that is none; kResourceExhausted: more than the bounds above.
+// kInvalidArgument: not a key=value argument; kResourceExhausted: more than the limits above.
 Result<std::vector<std::byte>> EncodeLaunch(const LaunchRequest& request);
-// The header of any message. kInvalidArgument: too short, or of no known kind.
+// Decodes the header of any message. kInvalidArgument: too short, or of an unknown kind.
 Result<LaunchHeader> DecodeLaunchHeader(std::span<const std::byte> packet);
-// A whole kStart.
+// Decodes a whole kStart.
 Result<LaunchRequest> DecodeLaunch(std::span<const std::byte> packet);
 
-// A whole kPeer or, if that is said, kVouch.
+// Encodes or decodes a whole kPeer, or a kVouch if `kind` says so.
 std::vector<std::byte> EncodePeer(const PeerMessage& message, LaunchKind kind = LaunchKind::kPeer);
 Result<PeerMessage> DecodePeer(std::span<const std::byte> packet, LaunchKind kind = LaunchKind::kPeer);
 

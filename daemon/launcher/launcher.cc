@@ -23,8 +23,8 @@ constexpr size_t kMaxChildren = 4096;
 constexpr size_t kMaxPeers = 8192;
 constexpr size_t kMaxVouched = 65536;
 constexpr int kNoDescriptorPauseMs = 20;
-constexpr int kMostLetIn = 8;  // between two looks at all else
-constexpr int kReapMs = 100;   // who has no pidfd does not wake us
+constexpr int kMostLetIn = 8;  // before the launcher serves its other sockets
+constexpr int kReapMs = 100;   // the end of a child without a pidfd wakes no poll
 constexpr Nanos kStopPatience = Nanos::FromSeconds(5);
 
 uint32_t CpuMillis(const rusage& used) {
@@ -60,7 +60,8 @@ void Launcher::Wait(int timeout_ms) {
   if (closed_) {
     return;
   }
-  if ((events[2].revents & (POLLHUP | POLLERR)) != 0) {  // nobody is let in any more: who knocks now waits
+  // The daemon takes no more connections: new ones stay in the kernel's queue.
+  if ((events[2].revents & (POLLHUP | POLLERR)) != 0) {
     sockets_.door.reset();
     sockets_.listening.reset();
     arrival_.reset();
@@ -73,7 +74,7 @@ void Launcher::Wait(int timeout_ms) {
   LetIn();
 }
 
-// Until it is the turn of somebody who knocks; who finds no room at the door waits for that.
+// Time until the next connection is due. A connection for which the door has no room waits for the door instead.
 int Launcher::TimeoutFor(int wanted_ms) const {
   const std::optional<Nanos> turn = closed_ || arrival_.has_value() ? std::nullopt : arrivals_.NextTurn();
   if (!turn.has_value()) {
@@ -102,7 +103,7 @@ void Launcher::LetIn() {
   }
 }
 
-// False: later.
+// Returns false if the door has no room now.
 bool Launcher::HandOnArrival() {
   const int descriptors[] = {arrival_->connection.get()};
   const int refused = SendPacket(sockets_.door.get(), EncodePeer(arrival_->message), descriptors, MSG_DONTWAIT);
@@ -135,7 +136,7 @@ void Launcher::ReapEnded() {
                 [](const Child& grantor) { return ::waitpid(grantor.pid, nullptr, WNOHANG) == grantor.pid; });
 }
 
-// The collector's end of its line to one, closed where nothing is granted to that caller.
+// Returns the collector's end of the line to a memory grantor; closed if this caller gets no grants.
 UniqueFd Launcher::LineToGrantor(const CallerIdentity& caller) {
   if (yama_ == YamaRule::kObeyed) {
     return {};
@@ -148,7 +149,7 @@ UniqueFd Launcher::LineToGrantor(const CallerIdentity& caller) {
 }
 
 void Launcher::Serve() {
-  static std::byte buffer[kMaxLaunchMessage + 1];  // one more: what is too long shows
+  static std::byte buffer[kMaxLaunchMessage + 1];  // one byte more, to detect a message that is too long
   const ssize_t got = ::recv(sockets_.commands.get(), buffer, sizeof buffer, 0);
   if (got <= 0) {
     closed_ = got == 0 || errno != EINTR;
@@ -157,7 +158,7 @@ void Launcher::Serve() {
   const std::span<const std::byte> packet(buffer, static_cast<size_t>(got));
   const auto header = DecodeLaunchHeader(packet);
   if (header.has_error()) {
-    closed_ = true;  // whoever sends this is not the daemon that we know
+    closed_ = true;  // the sender does not behave like our daemon
     return;
   }
   Obey(header.value(), packet);
@@ -165,7 +166,7 @@ void Launcher::Serve() {
 
 void Launcher::Obey(const LaunchHeader& header, std::span<const std::byte> packet) {
   if (header.kind == LaunchKind::kVouch || header.kind == LaunchKind::kSealed) {
-    closed_ = closed_ || sealed_;  // the daemon that we know has said this already
+    closed_ = closed_ || sealed_;  // our daemon sends neither again after kSealed
     sealed_ = sealed_ || header.kind == LaunchKind::kSealed;
     Vouch(packet);
   } else if (header.kind == LaunchKind::kStart) {
@@ -176,11 +177,11 @@ void Launcher::Obey(const LaunchHeader& header, std::span<const std::byte> packe
     peers_.erase(header.peer);
   } else if (const auto child = children_.find(header.number);
              header.kind == LaunchKind::kKill && child != children_.end()) {
-    ::kill(child->second.pid, SIGKILL);  // ours and not reaped: the pid is still its own
+    ::kill(child->second.pid, SIGKILL);  // our child, not yet reaped, so its pid is not reused
   }
 }
 
-// Who is everybody's or nobody's user is taken only where the administrator has written that down.
+// Root and the overflow user are accepted only if the policy names them expressly.
 void Launcher::Vouch(std::span<const std::byte> packet) {
   auto message = DecodePeer(packet, LaunchKind::kVouch);
   if (sealed_ || message.has_error() || vouched_.size() >= kMaxVouched) {
@@ -227,7 +228,7 @@ void Launcher::Start(std::span<const std::byte> packet) {
   }
   if (!started->pidfd.is_open()) {
     ::kill(started->pid, SIGKILL);
-    grantors_.push_back({started->pid, {}});  // to be reaped as they are, without a word
+    grantors_.push_back({started->pid, {}});  // only to be reaped; no kEnded is sent
     answer.stage = LaunchStage::kResources;
     answer.status = EMFILE;
     Send(answer);

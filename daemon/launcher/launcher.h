@@ -1,12 +1,12 @@
-// The privileged part of the daemon: lets callers in, and starts collectors for them, each with that caller's rights.
+// The privileged part of the daemon: accepts connections, and starts collectors with the rights of the caller.
 //
-// Runs in the process that ForkLauncher makes, on its only thread. Owns its ends of the sockets and the collectors.
-// It accepts connections, learns from the kernel who is at the other end, and hands them on without reading a byte.
-// From the other side it takes first, once, whom the daemon may vouch for (who comes over TCP shows no kernel's word):
-// before it has read a byte of anybody's. After that it takes nothing but for which of those peers to start a
-// collector, and key=value arguments: the program is always our own, as "__collector". It also tells what a process is
-// (target_look.h). So whoever gets hold of the daemon's other process can do what the peers can that are connected, and
-// no more. It knows no gRPC, reads no target's memory and no ELF.
+// Runs on the only thread of the process that ForkLauncher makes. Owns its ends of the sockets, and the collectors.
+// For each connection it asks the kernel for the peer's identity, and hands the connection on without reading from it.
+// First the daemon names, once, the users it may vouch for (the kernel knows no identity of a TCP peer); it does so
+// before it reads from any client. After that the launcher accepts only a peer's number with key=value arguments for a
+// collector (the program is always our own, as "__collector"), and requests to describe a process (target_look.h).
+// So an attacker in the daemon's main process can do no more than the peers that are connected. The launcher contains
+// no gRPC, and reads neither a target's memory nor ELF.
 #pragma once
 
 #include <map>
@@ -23,17 +23,17 @@ namespace ptrace_prof {
 
 struct LauncherSockets {
   UniqueFd commands;
-  UniqueFd door;       // connections go out here
-  UniqueFd listening;  // and come from here
+  UniqueFd door;       // accepted connections are sent here
+  UniqueFd listening;  // connections are accepted here
 };
 
 class Launcher {
  public:
   Launcher(LauncherSockets sockets, YamaRule yama) : sockets_(std::move(sockets)), yama_(yama) {}
 
-  // Until the other end of the socket is closed.
+  // Returns when the other end of the command socket is closed.
   void Run();
-  // Returns when all collectors have ended. Call it after Run, once.
+  // Returns when all collectors have ended. Call it once, after Run.
   void EndAll();
 
  private:
@@ -42,20 +42,20 @@ class Launcher {
     UniqueFd pidfd;
   };
 
-  // Who waits at the door until it has room.
+  // A connection that waits until the door has room.
   struct Arrival {
     UniqueFd connection;
     PeerMessage message;
   };
 
-  void Serve();  // one message
+  void Serve();  // handles one message
   void Obey(const LaunchHeader& header, std::span<const std::byte> packet);
   void Vouch(std::span<const std::byte> packet);
   void LetIn();
   bool HandOnArrival();
   int TimeoutFor(int wanted_ms) const;
   void Wait(int timeout_ms);
-  void ReapEnded();  // and say so
+  void ReapEnded();  // and reports each end
   void Start(std::span<const std::byte> packet);
   UniqueFd LineToGrantor(const CallerIdentity& caller);
   bool Send(const LaunchHeader& header, std::span<const int> descriptors = {});
@@ -67,9 +67,9 @@ class Launcher {
   uint64_t next_peer_ = 1;
   Arrivals arrivals_;
   std::optional<Arrival> arrival_;
-  std::map<uint64_t, CallerIdentity> peers_;    // those who are connected
-  std::map<uint64_t, CallerIdentity> vouched_;  // whom the daemon may speak for
-  bool sealed_ = false;                         // nobody joins them any more
+  std::map<uint64_t, CallerIdentity> peers_;    // connected peers
+  std::map<uint64_t, CallerIdentity> vouched_;  // users for which the daemon may request collectors
+  bool sealed_ = false;                         // no user is added to `vouched_` any more
   std::map<uint64_t, Child> children_;
   std::vector<Child> grantors_;  // each ends when its collector has
 };

@@ -18,9 +18,9 @@ namespace ptrace_prof {
 namespace {
 
 constexpr int kSocketBytes = 1 << 19;
-constexpr int kDoorBytes = 1 << 12;  // a handful of arrivals: who comes first is settled before the door
+constexpr int kDoorBytes = 1 << 12;  // room for a handful of arrivals: their order is decided before the door
 
-// Away from the terminal and from signals that are meant for the daemon: the end of the socket is what ends us.
+// Detaches from the terminal and ignores signals meant for the daemon: the launcher ends when its socket is closed.
 void LeaveDaemon() {
   ::setsid();
   (void)!::chdir("/");
@@ -35,7 +35,7 @@ void LeaveDaemon() {
   }
 }
 
-// Who knocks in a loop is taken off the kernel's queue before it runs again. What we start begins as usual.
+// Raises our priority, to accept a looping client's connection before it runs again. Children get the usual one.
 void ComeFirst() {
   constexpr int kFirst = -10;
   const sched_param usual{};
@@ -44,10 +44,10 @@ void ComeFirst() {
   }
 }
 
-// Every descriptor but the first three and the sockets, which become 3, 4 and 5.
+// Closes all descriptors except the first three and the sockets, which become 3, 4 and 5.
 LauncherSockets CloseOthers(const LauncherSockets& sockets) {
   constexpr int kFirst = 3;
-  constexpr int kAside = kFirst + 3;  // so that none is overwritten before it was moved
+  constexpr int kAside = kFirst + 3;  // so that no socket is overwritten before it is moved
   int moved[3];
   int count = 0;
   for (const UniqueFd* socket : {&sockets.commands, &sockets.door, &sockets.listening}) {
@@ -65,7 +65,7 @@ LauncherSockets CloseOthers(const LauncherSockets& sockets) {
   return kept;
 }
 
-// Packets go to `ours`, and the other way.
+// Packets go both ways between `ours` and `theirs`.
 Result<void> MakePair(UniqueFd& ours, UniqueFd& theirs, int bytes) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
@@ -88,7 +88,7 @@ Result<LauncherProcess> ForkLauncher(const UniqueFd& listening, const std::funct
   PP_RETURN_IF_ERROR(MakePair(ours.door, theirs.door, kDoorBytes));
   ::fcntl(ours.door.get(), F_SETFL, O_RDWR | O_NONBLOCK);
   theirs.listening.reset(::fcntl(listening.get(), F_DUPFD_CLOEXEC, 3));
-  ::fcntl(theirs.listening.get(), F_SETFL, O_RDWR | O_NONBLOCK);  // one of a service manager's may not be
+  ::fcntl(theirs.listening.get(), F_SETFL, O_RDWR | O_NONBLOCK);  // a socket from a service manager may block
   const pid_t pid = ::fork();
   if (pid < 0) {
     return ErrnoError(errno, "cannot start the launcher", "free some processes (ulimit -u) or memory");
@@ -97,11 +97,12 @@ Result<LauncherProcess> ForkLauncher(const UniqueFd& listening, const std::funct
     LeaveDaemon();
     LauncherSockets kept = CloseOthers(theirs);
     for (UniqueFd* closed : {&ours.socket, &ours.door, &theirs.commands, &theirs.door, &theirs.listening}) {
-      (void)closed->release();  // with all others
+      (void)closed->release();  // CloseOthers has closed it
     }
     ComeFirst();
     KeepLaunchingRights();
-    if (!NarrowSystemCalls() && errno == ENOMEM) {  // else the kernel has none, which main finds out, too
+    // Any other errno means that the kernel has no seccomp, which main notices too.
+    if (!NarrowSystemCalls() && errno == ENOMEM) {
       ::_exit(1);
     }
     Launcher launcher(std::move(kept), yama);

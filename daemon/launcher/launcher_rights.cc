@@ -13,12 +13,12 @@
 namespace ptrace_prof {
 namespace {
 
-// To become the caller; to kill a collector that does not end; to see in which user namespace a caller lives; for a
-// collector that root asked for: to become the target's owner, to read its memory, its environment, its mapped files.
+// To become the caller, to kill a collector that does not end, to see a caller's user namespace; and for a collector of
+// root's: to become the target's owner, and to read the target's memory, environment and mapped files.
 constexpr int kKept[] = {CAP_SETUID,     CAP_SETGID,          CAP_SETPCAP,           CAP_KILL,
                          CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_CHECKPOINT_RESTORE};
 
-// Collectors begin their lives behind this filter, so what they do is not in it; theirs comes on top.
+// Collectors inherit this filter, so it must not refuse what they need; their own filter adds to it.
 constexpr uint32_t kRefused[] = {SYS_bind,   SYS_listen,  SYS_setxattr, SYS_msgget,        SYS_semget,
                                  SYS_shmget, SYS_mq_open, SYS_kcmp,     SYS_inotify_init1, SYS_setpriority};
 

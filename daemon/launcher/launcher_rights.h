@@ -1,14 +1,13 @@
-// What the launcher keeps of root: becoming somebody else, ending what it started, and what a collector of root's
-// needs.
+// The privileges that root's launcher keeps: to become another user, to end collectors, to serve root's collectors.
 //
-// Call once in the launcher, which has one thread. Without effect for an ordinary user, who has nothing to keep.
+// Call once in the launcher, which has one thread. No effect for an ordinary user.
 #pragma once
 
 namespace ptrace_prof {
 
 void KeepLaunchingRights();
-// A system call filter, which collectors inherit: without what neither the launcher nor they ever do. False where the
-// kernel has no seccomp, or in a sanitizer build.
+// Installs a system call filter, which collectors inherit. It refuses calls that neither the launcher nor a collector
+// makes. Returns false if the kernel has no seccomp, or in a sanitizer build.
 bool NarrowSystemCalls();
 
 }  // namespace ptrace_prof

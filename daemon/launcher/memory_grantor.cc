@@ -43,7 +43,7 @@ bool IsScopeOne() {
   return text.has_value() && text.value() == "1\n";
 }
 
-// 0, or an errno: whether the kernel lets the caller look at it, as one who may not trace it.
+// Asks whether the kernel lets the caller read the process's state, with no right to trace it. Returns 0 or an errno.
 int AskToLook(Pid pid) {
   char link = 0;
   const int refused = ::readlink(ProcPath(pid, "exe").c_str(), &link, 1) >= 0 ? 0 : errno;
@@ -55,7 +55,7 @@ int Open(Pid pid, UniqueFd& memory) {
   return memory.is_open() ? 0 : errno == EACCES ? EPERM : errno;
 }
 
-// Takes up the right for one call and lays it down again: never with it afterwards.
+// Raises CAP_SYS_PTRACE for one call and drops it again; ends the process if it cannot be dropped.
 template <typename Call>
 bool WithRight(Call call) {
   if (SetCapabilities({kSysPtrace, kSysPtrace, 0}) != 0) {
@@ -68,7 +68,7 @@ bool WithRight(Call call) {
   return true;
 }
 
-// The caller may stop us anywhere in here, and make of that number another process meanwhile.
+// The caller may stop this process at any point here, and meanwhile `pid` may become another process.
 int Grant(Pid pid, UniqueFd& memory) {
   const auto pinned = OpenPidfd(pid);
   if (const int refused = pinned.has_error() ? ESRCH : AskToLook(pid); refused != 0) {
@@ -84,7 +84,7 @@ int Grant(Pid pid, UniqueFd& memory) {
   return HasExited(pinned.value()) ? ESRCH : refused;
 }
 
-// The caller, for good, with one right in reserve; nothing of the launcher's is left.
+// Becomes the caller for good, with one capability in reserve; no other descriptor of the launcher's stays open.
 bool BecomeGrantor(const CallerIdentity& caller, const UniqueFd& line) {
   ::prctl(PR_SET_NAME, "ptrace-prof-mem");
   if (::dup2(line.get(), kLine) < 0 || ::syscall(SYS_close_range, kLine + 1, ~0U, 0) != 0) {
@@ -106,7 +106,7 @@ bool BecomeGrantor(const CallerIdentity& caller, const UniqueFd& line) {
   return rules.Install(SystemCallRules::Rest::kRefused) || kIsSanitized;
 }
 
-// What was granted so far, and the thread of it that stands still, or is to.
+// The processes granted so far, and the thread of one that is stopped or about to stop.
 class Granted {
  public:
   int Add(Pid pid, UniqueFd& memory) {
@@ -119,7 +119,7 @@ class Granted {
     return refused;
   }
 
-  // 0: it stands still. The questions are those of Grant once more, since the process may have changed its user
+  // Returns 0 once the thread is stopped. The checks of Grant are repeated, since the process may have changed its user
   // meanwhile.
   int Stop(Pid pid, Tid tid) {
     const UniqueFd* pidfd = Find(pid);
@@ -144,7 +144,7 @@ class Granted {
     }
     const int refusal = stop_.refusal();
     if (state == BriefStop::State::kComing) {
-      return EAGAIN;  // LetGo follows when it has come
+      return EAGAIN;  // when the thread has stopped, LetGo is called
     }
     stop_.Release();
     return looked != 0 ? looked : refusal != 0 ? refusal : ESRCH;
@@ -182,7 +182,7 @@ class Granted {
   if (!BecomeGrantor(caller, line)) {
     ::_exit(1);
   }
-  const LettingGo letting_go(LetGoOf::kLate);  // who waits for the next question waits long
+  const LettingGo letting_go(LetGoOf::kLate);  // the wait for the next question may be long
   MemoryQuestion question;
   Granted granted_so_far;
   while (::read(kLine, &question, sizeof question) == sizeof question) {
@@ -202,7 +202,7 @@ class Granted {
       break;
     }
     if (granted_so_far.is_coming()) {
-      granted_so_far.LetGo();  // as soon as it comes: nobody holds it any more
+      granted_so_far.LetGo();  // as soon as it stops: the stop timed out for the collector
     }
   }
   ::_exit(0);

@@ -22,7 +22,7 @@
 namespace ptrace_prof {
 namespace {
 
-// What a collector of root's may be given: to read any process and what belongs to it, and to become its owner.
+// What a collector of root's may be given: to read any process and its files, and to become its owner.
 constexpr uint64_t kHandedOn = uint64_t{1} << CAP_SYS_PTRACE | uint64_t{1} << CAP_DAC_READ_SEARCH |
                                uint64_t{1} << CAP_CHECKPOINT_RESTORE | uint64_t{1} << CAP_SETUID |
                                uint64_t{1} << CAP_SETGID;
@@ -38,7 +38,7 @@ bool ReadGroups(int connection, std::vector<Gid>& groups) {
   return true;
 }
 
-// Since Linux 6.5 the kernel has kept the process that connected; before, it is whichever has its number now.
+// Since Linux 6.5 the kernel keeps the process that connected. Before, this is whichever process has its pid now.
 UniqueFd PinPeer(int connection, pid_t pid) {
   int fd = -1;
   socklen_t size = sizeof fd;
@@ -48,7 +48,7 @@ UniqueFd PinPeer(int connection, pid_t pid) {
   return UniqueFd(fd);
 }
 
-// With that right, what cannot be looked at is kept from us on purpose.
+// With CAP_SYS_PTRACE we can read every process, unless a security module hides it on purpose.
 bool MayLookAtAll() {
   const auto own = ReadProcessStatus(Pid(::getpid()));
   return own.has_value() && (own.value().cap_effective >> CAP_SYS_PTRACE & 1) != 0;
@@ -56,9 +56,9 @@ bool MayLookAtAll() {
 
 PeerVerdict LookAt(ExaminedPeer& peer, const UniqueFd& pidfd) {
   std::optional<bool> is_ours = InOurUserNamespace(peer.pid);
-  // Root, whom a launcher of a user, or of the root of a container, cannot look at and can give nothing.
+  // A launcher of an ordinary user, or of a container's root, cannot look at this root and has no capability for it.
   const bool is_root = peer.who.uid.value == 0;
-  const bool is_contained = InOurPidNamespace(peer.pid) == false;  // the kernel lets it name nobody out here
+  const bool is_contained = InOurPidNamespace(peer.pid) == false;  // it cannot name processes of our PID namespace
   const bool is_above_us = !is_ours.has_value() && is_root && !MayLookAtAll();
   if (is_above_us) {
     is_ours = true;
@@ -68,7 +68,7 @@ PeerVerdict LookAt(ExaminedPeer& peer, const UniqueFd& pidfd) {
   }
   peer.is_administrator = is_root && !is_contained && ((peer.who.capabilities & kSysPtrace) != 0 || !MayLookAtAll());
   if (HasExited(pidfd)) {
-    return PeerVerdict::kEnded;  // and all of that may have been about another
+    return PeerVerdict::kEnded;  // the facts read above may belong to another process
   }
   if (!is_ours.has_value()) {
     return PeerVerdict::kHidden;

@@ -1,8 +1,8 @@
-// Who is at the other end of a connection, asked of the kernel by the one who is believed: the launcher.
+// The identity of the peer of a connection, as the launcher learns it from the kernel.
 //
-// The user and the groups are those with which the peer connected, whatever it has become since. That it lives in our
-// user namespace is looked up in /proc while a pidfd holds the process: there a number means something else, and what
-// the kernel would let it do is not what it would let that user do here. Stateless.
+// User and groups are those with which the peer connected, even if it has changed them since. Whether the peer lives in
+// our user namespace is read from /proc while a pidfd holds the process: in another namespace a user ID means another
+// user, and the kernel's checks there differ from those here. Stateless.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ namespace ptrace_prof {
 enum class PeerVerdict : uint32_t {
   kKnown,
   kNoPid,           // in a PID namespace that is not below ours
-  kNoUser,          // has no number in our user namespace
+  kNoUser,          // has no user ID in our user namespace
   kOtherNamespace,  // in another user namespace
-  kEnded,           // before it could be looked at
-  kHidden,          // the kernel does not tell us, or there is no /proc
+  kEnded,           // before it could be examined
+  kHidden,          // the kernel does not show it to us, or there is no /proc
   kTooMany,         // groups, or connections
 };
 
@@ -26,12 +26,12 @@ struct ExaminedPeer {
   PeerVerdict verdict = PeerVerdict::kHidden;
   CallerIdentity who;
   Pid pid;  // 0: not known
-  // Root to whom we have no capability to give that he does not have: another root, as of a container that was given
-  // less or has processes of its own (a PID namespace), is one user among others.
+  // True for a root to whom we could give no capability that it lacks. Any other root, as in a container with fewer
+  // capabilities or with a PID namespace of its own, counts as an ordinary user.
   bool is_administrator = false;
 };
 
-// What a root who may read everybody hands on to a collector.
+// The capabilities that a root who may read every process hands on to a collector.
 uint64_t RootsCapabilities();
 
 ExaminedPeer ExaminePeer(int connection);

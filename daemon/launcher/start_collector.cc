@@ -17,7 +17,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr int kPipeBytes = 1 << 20;  // best effort
-// All that a collector gets of our environment: it may belong to a user who has no business in there.
+// All of our environment that a collector gets: it may belong to a user who must not see the rest.
 constexpr std::string_view kKeptVariables[] = {"ASAN_OPTIONS=", "LSAN_OPTIONS=", "TSAN_OPTIONS=", "UBSAN_OPTIONS="};
 
 struct Lines {
@@ -72,10 +72,10 @@ void ResetSignals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// In the child; returns only with a failure.
+// Runs in the child; returns only on failure.
 LaunchFailure BecomeCollector(const CollectorRights& rights, const Lines& lines, char* const* argv, char* const* env) {
   ResetSignals();
-  // The daemon's log is none of its business: its user may take from it what it has. Sanitizers must be heard.
+  // The collector's user could take over the daemon's log through its descriptor. Sanitizers keep their output.
   const int null = env[0] == nullptr ? ::open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
   if (null >= 0) {
     ::dup2(null, STDERR_FILENO);

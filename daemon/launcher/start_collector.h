@@ -1,4 +1,4 @@
-// Starts one collector: fork, take its rights, our own program again as "__collector". One thread.
+// Starts one collector: forks, takes its rights, and executes our own program as "__collector". Needs one thread.
 #pragma once
 
 #include <sys/types.h>
@@ -13,14 +13,14 @@ namespace ptrace_prof {
 
 struct StartedCollector {
   pid_t pid = -1;
-  UniqueFd stream;   // to read its trace from
+  UniqueFd stream;   // its trace is read here
   UniqueFd control;  // close it to stop the collector
   UniqueFd pidfd;
-  UniqueFd report;  // ends when the program runs; before that, a LaunchFailure
+  UniqueFd report;  // ends when the program runs; before that it carries a LaunchFailure, if any
 };
 
-// For `caller`; `memory`: its line to a MemoryGrantor, closed where there is none. Does not wait for the program to
-// run, which its user and the kernel can hold up for ever. Nothing, and why, where there is no process.
+// `memory` is the collector's line to a MemoryGrantor, closed if there is none. Does not wait for the exec, which the
+// user and the kernel can delay for ever. Returns nullopt, with the reason in `failure`, if no process was made.
 std::optional<StartedCollector> StartCollector(const LaunchRequest& request, const CallerIdentity& caller,
                                                const UniqueFd& memory, LaunchFailure& failure);
 

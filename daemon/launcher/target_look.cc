@@ -18,7 +18,7 @@ std::string ReadProgram(Pid target) {
   return size > 0 && size < PATH_MAX ? std::string(path, static_cast<size_t>(size)) : "";
 }
 
-// Half of it would be another fact than the whole.
+// A truncated cgroup path would name another cgroup.
 std::string ReadCgroup(Pid target) {
   auto text = ReadProcFile(ProcPath(target, "cgroup"), kMaxLookedCgroup);
   return text.has_value() && text.value().size() < kMaxLookedCgroup ? std::move(text).value() : "";
@@ -39,7 +39,7 @@ TargetLook LookAtTarget(Pid target) {
   look.program = ReadProgram(target);
   look.cgroup = ReadCgroup(target);
   if (HasExited(pinned.value())) {
-    look = {};  // some of that may have been about another
+    look = {};  // some of it may belong to another process
     look.refused = ESRCH;
   }
   return look;

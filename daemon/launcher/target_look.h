@@ -1,7 +1,7 @@
-// What a process is, as far as somebody may be judged by it who wants to profile it: read out of /proc by the one who
-// may read all of it, while a pidfd holds the process.
+// Describes a process, so that the policy can decide who may profile it. Read from /proc by the launcher, which may
+// read all of it, while a pidfd holds the process.
 //
-// Kernel text, passed on as it is: nothing here judges or parses it. Stateless.
+// Text from the kernel is passed on unparsed. Stateless.
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@
 namespace ptrace_prof {
 
 struct TargetLook {
-  int refused = 0;  // an errno: it could not be looked at (ESRCH: it has ended), and the rest says nothing
-  Uid owner;        // real
+  int refused = 0;  // an errno (ESRCH: it has ended); then the other fields say nothing
+  Uid owner;        // the real user ID
   std::string command;
-  std::string program;  // empty: not to be found out
-  std::string cgroup;   // empty: not to be found out
+  std::string program;  // empty: unknown
+  std::string cgroup;   // empty: unknown
 };
 
 TargetLook LookAtTarget(Pid target);

@@ -7,9 +7,9 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kMostLeftOut = 1000;  // of one file, however many traces it holds
+constexpr size_t kMostLeftOut = 1000;  // in one file, however many traces it holds
 
-// Saturating: bytes of a trace may say anything.
+// Saturating, because the values in a trace are not trusted.
 uint64_t Plus(uint64_t a, uint64_t b) { return a + std::min(b, UINT64_MAX - a); }
 Nanos Plus(Nanos a, Nanos b) {
   constexpr int64_t kMost = INT64_MAX / 2;

@@ -1,6 +1,6 @@
-// The totals of several captures, or of a capture's processes, as one: each counter as `together` in its row says.
-// A value that does not add up (a median, a cost that differs) becomes 0, which means "not known". A member that is no
-// counter keeps the value of `a`, unless the function says otherwise. Pure functions.
+// Adds up the totals of several captures, or of a capture's processes. Each counter is combined as `together` in its
+// row says. A value that cannot be combined (a median, a cost that differs) becomes 0, which means "not known". Other
+// members keep the value of `a`, except as documented below. Pure functions.
 #pragma once
 
 #include "daemon/trace/gpu.h"
@@ -8,7 +8,7 @@
 
 namespace ptrace_prof {
 
-// The rate is the mean; marks are added up and what was left out is listed together, up to a bound.
+// The rate becomes the mean. Marks are added up, and the lists of what was left out are joined, up to a limit.
 Accounting SumOf(const Accounting& a, const Accounting& b);
 GpuAccounting SumOf(const GpuAccounting& a, const GpuAccounting& b);
 

@@ -1,6 +1,6 @@
-// The fixed interning ids of a sequence of calls: what TraceWriter and TraceReader agree on for the marks of slices.
+// The fixed interning ids for the marks of slices in a sequence of calls, shared by TraceWriter and TraceReader.
 //
-// The writer still defines them on every sequence, because Perfetto shows their names.
+// The writer defines them on every sequence all the same, because Perfetto shows their names.
 #pragma once
 
 #include <array>
@@ -11,18 +11,18 @@
 
 namespace ptrace_prof {
 
-// Categories, at a slice's begin. By CallEntry; the first has none. The iid is the index.
+// Categories at a slice's begin, by CallEntry; the first has none. The iid is the index.
 inline constexpr std::array<std::string_view, kCallEntryCount> kEntryCategories = {"", "resumed", "thrown into",
                                                                                    "running before", "lost"};
 
-// Debug annotations, at a slice's end. By CallExit; the first has none. The iid is the index.
+// Debug annotations at a slice's end, by CallExit; the first has none. The iid is the index.
 struct ExitNote {
   std::string_view name;
   bool value;
 };
 inline constexpr std::array<ExitNote, kCallExitCount> kExitNotes = {
     ExitNote{"", false}, {"suspended", true}, {"unwound", true}, {"finished", false}, {"lost", true}};
-// The number of lost events, at the begin of their slice.
+// The number of lost events, at the begin of the slice that stands for them.
 inline constexpr uint32_t kLostCountNote = kCallExitCount;
 inline constexpr std::string_view kLostCountName = "events";
 

@@ -1,7 +1,7 @@
-// One thing that profiling depends on (`ptrace-prof doctor`): how it stands, why, and what to do about it.
+// One condition that profiling depends on (`ptrace-prof doctor`): its state, the cause, and the remedy.
 //
-// Pure data. `subject` is an identifier that scripts may rely on (docs/cli.md lists them), and so is the name of
-// `reason`; the rest is for people.
+// Plain data. Scripts may rely on the identifier `subject` (docs/cli.md lists them) and on the name of `reason`; the
+// rest is for people.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@ namespace ptrace_prof {
 
 enum class Verdict : uint8_t {
   kOk,
-  kLimited,  // profiling works, with less than all of it or not for everybody
+  kLimited,  // profiling works, but only in part, or not for every user
   kMissing,  // profiling does not work
 };
 
 struct Check {
-  Pid pid;  // about this process; 0: about the node
+  Pid pid;  // the process concerned; 0: the whole node
   std::string subject;
   Verdict verdict = Verdict::kOk;
-  std::string cause;                     // what was found, in any case
-  std::string remedy;                    // empty where there is none, or none is needed
-  Code code = Code::kOk;                 // kMissing: that of the error with which a capture would end
-  Reason reason = Reason::kUnspecified;  // what stands in the way, or limits it
+  std::string cause;                     // what was found; always set
+  std::string remedy;                    // empty if there is none, or none is needed
+  Code code = Code::kOk;                 // kMissing: the code of the error with which a capture would end
+  Reason reason = Reason::kUnspecified;  // what prevents or limits profiling
 };
 
 }  // namespace ptrace_prof

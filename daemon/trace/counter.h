@@ -1,7 +1,7 @@
-// What a trace says as numbers over time: how busy a GPU was, what it drew, how much of its memory was taken.
+// Numbers over time in a trace: how busy a GPU was, its power, its used memory.
 //
-// A counter is described once and then has values, in order of time; each holds until the next. Pure data, the same
-// for TraceWriter and TraceReader.
+// A counter is described once. Then it has values in order of time, each valid until the next. Plain data, used by
+// TraceWriter and TraceReader.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct CounterInfo {
   std::string group;  // what it is about: "GPU 0 (NVIDIA H100 PCIe)"
   std::string name;   // "SM clock"
   CounterUnit unit = CounterUnit::kNone;
-  int64_t most = 0;  // that its value can be: all memory that there is; 0 = not known
+  int64_t most = 0;  // its highest possible value, such as the total memory; 0 = not known
 
   bool operator==(const CounterInfo&) const = default;
 };

@@ -1,4 +1,4 @@
-// Between the counters of an accounting and their fields in extension.proto, both ways: part of the codecs of both
+// Encodes the counters of an accounting as fields of extension.proto, and decodes them; used by the codecs of both
 // accountings. Stateless.
 #pragma once
 
@@ -25,7 +25,7 @@ void EncodeCounters(const Totals& totals, WireEncoder& out) {
   }
 }
 
-// Of another field: does nothing.
+// Ignores other fields.
 template <typename Totals>
 void DecodeCounter(const WireField& field, Totals& totals) {
   for (const auto& counter : CountersOf(totals)) {

@@ -1,7 +1,7 @@
-// The counters of counters.inc and gpu_counters.inc as tables: what encodes, adds up, shows or serves all of them goes
-// through these, and names none.
+// The counters of counters.inc and gpu_counters.inc as tables, for code that encodes, adds up, shows or serves all
+// counters without naming one.
 //
-// Pure data, known when compiled.
+// Plain data, known at compile time.
 #pragma once
 
 #include <cstdint>
@@ -17,32 +17,32 @@ namespace ptrace_prof {
 
 enum class CountedBy : uint8_t { kSampler, kTracer, kCollector, kGpuJoiner, kGpuCapture, kGpuAnnotations };
 
-// What a counter is of two captures, or two processes, taken together.
+// How a counter is combined for two captures or two processes.
 enum class Together : uint8_t {
   kSum,
   kMost,
-  kSame,     // 0 where they differ
+  kSame,     // 0 if they differ
   kUnknown,  // 0
 };
 
-// Where the closing lines of `record` tell of it.
+// The part of the closing lines of `record` that shows it.
 enum class ClosingPart : uint8_t { kNone, kSamples, kCalls, kStops, kGpuWork, kGpuTimes, kGpuRecords };
 
-// Left out where there is none. A text has "{}" for the number.
+// Left out if the counter is 0. The text has "{}" for the number.
 struct Closing {
   ClosingPart part = ClosingPart::kNone;
   std::string_view text;
-  std::string_view one = {};  // what follows the number, if anything does
+  std::string_view one = {};  // the noun after the number, if any
   std::string_view many = {};
 };
 
-// Empty, 0: it has none.
+// Empty or 0: the counter does not appear there.
 struct CounterTraits {
   int totals = 0;  // its field of ptraceprof.v1.Totals
   Together together = Together::kSum;
-  std::string_view fact = {};     // its name among the facts of an export; of counts only, as what follows
+  std::string_view fact = {};     // its name among the facts of an export; like all that follow, for counts only
   std::string_view drop = {};     // its kind in the metric ptrace_prof_dropped_total; several may share one
-  std::string_view caution = {};  // what an export says of it; left out where there is none
+  std::string_view caution = {};  // the sentence in an export; left out if the count is 0
   Closing closing = {};
 };
 
@@ -54,7 +54,7 @@ struct Counter {
   std::variant<uint64_t Totals::*, Nanos Totals::*, double Totals::*> member;
   CounterTraits traits;
 
-  // 0 of times and rates.
+  // 0 for times and rates.
   constexpr uint64_t CountIn(const Totals& totals) const {
     const auto* count = std::get_if<uint64_t Totals::*>(&member);
     return count != nullptr ? totals.**count : 0;
@@ -77,7 +77,7 @@ inline constexpr Counter<GpuAccounting> kGpuCounters[] = {
 constexpr std::span<const Counter<Accounting>> CountersOf(const Accounting&) { return kCounters; }
 constexpr std::span<const Counter<GpuAccounting>> CountersOf(const GpuAccounting&) { return kGpuCounters; }
 
-// Gives `to` the counters that `by` counts.
+// Copies to `to` the counters that `by` counts.
 template <typename Totals>
 void TakeCounters(CountedBy by, const Totals& from, Totals& to) {
   for (const auto& counter : CountersOf(from)) {

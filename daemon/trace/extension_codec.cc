@@ -32,7 +32,7 @@ void EncodeLeftOut(const LeftOut& left_out, WireEncoder& out) {
   out.VarintIfSet(trace::LeftOut::kSwitchedOffFieldNumber, left_out.switched_off ? 1 : 0);
 }
 
-// None: of a cause that we do not know yet.
+// Nothing if the cause is unknown to this version.
 std::optional<LeftOut> DecodeLeftOut(std::string_view message) {
   LeftOut left_out;
   WireDecoder decoder(message);

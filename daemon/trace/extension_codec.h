@@ -1,8 +1,8 @@
-// Between the structs of model.h, process_entry.h, check.h and the messages of extension.proto, both ways: what
-// TraceWriter and TraceReader must agree on, in one place.
+// Converts the structs of model.h, process_entry.h and check.h to messages of extension.proto and back, for TraceWriter
+// and TraceReader.
 //
-// Encoders append fields of the message to `out`. Decoders take hostile bytes: what makes no sense keeps its
-// default, strings are bounded by their packet.
+// Encoders append fields of the message to `out`. Decoders take hostile bytes: an invalid value keeps its default, and
+// strings are no longer than their packet.
 #pragma once
 
 #include <span>
@@ -22,13 +22,13 @@ Accounting DecodeAccounting(std::string_view message);
 void EncodeEnd(const EndInfo& end, Nanos when, WireEncoder& out);
 EndInfo DecodeEnd(std::string_view message);
 
-// The part of a process or thread that Perfetto's descriptor has no field for.
+// The fields of a process or thread that Perfetto's descriptor lacks.
 void EncodeProcess(const ProcessInfo& process, WireEncoder& out);
 void DecodeProcess(std::string_view message, ProcessInfo& process);
 void EncodeThread(const ThreadInfo& thread, WireEncoder& out);
 void DecodeThread(std::string_view message, ThreadInfo& thread);
 
-// Perfetto's descriptor of the same.
+// Perfetto's descriptor of a process or thread.
 void EncodeProcessDescriptor(const ProcessInfo& process, WireEncoder& out);
 void DecodeProcessDescriptor(std::string_view message, ProcessInfo& process);
 void EncodeThreadDescriptor(const ThreadInfo& thread, WireEncoder& out);

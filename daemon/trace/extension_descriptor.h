@@ -1,4 +1,4 @@
-// The FileDescriptorSet of extension.proto, serialised: what lets Perfetto's tools spell out our extension.
+// The serialised FileDescriptorSet of extension.proto, by which Perfetto's tools decode our extension.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// FrameKind as extension.proto numbers it.
+// Converts FrameKind to its number in extension.proto.
 #pragma once
 
 #include "daemon/trace/extension.pb.h"

@@ -1,9 +1,9 @@
-// What a trace says of GPUs: devices, queues, the operations on them, the calls that launched these, the accounting.
+// The data about GPUs in a trace: devices, queues, operations, the calls that launched them, and the accounting.
 //
-// The same structs go into TraceWriter (in the collector) and come out of TraceReader (in exporters). An operation
-// carries what its launch is known by (thread, time, Python stack), so that no exporter has to join anything; the
-// call itself is told of separately, where calls were recorded, and has the same correlation. Pure data. All times
-// are CLOCK_MONOTONIC of the recorded host. Vendor-neutral: what a number means to CUPTI is the decoder's business.
+// TraceWriter (in the collector) takes these structs and TraceReader (in exporters) returns them. An operation carries
+// the facts of its launch (thread, time, Python stack), so no exporter has to join anything. The call itself is a
+// separate item, if calls were recorded, with the same correlation. Plain data. All times are CLOCK_MONOTONIC of the
+// recorded host. Vendor-neutral: the decoder translates CUPTI's numbers.
 #pragma once
 
 #include <array>
@@ -35,9 +35,10 @@ struct GpuDevice {
   uint32_t warp_size = 0;
 };
 
-inline constexpr uint32_t kNoGpuNumber = UINT32_MAX;  // no device, context or stream: it is about all of them
+inline constexpr uint32_t kNoGpuNumber = UINT32_MAX;  // no particular device, context or stream
 
-// Where operations run in order: a stream. Or, without a stream, what concerns a whole context; or the profiler's own.
+// A queue executes its operations in order: a stream. Without a stream it stands for a whole context, or for the
+// profiler's own work.
 struct GpuQueue {
   Pid pid;
   uint32_t device = kNoGpuNumber;
@@ -53,18 +54,18 @@ enum class GpuOperationKind : uint8_t {
   kMemcpy,
   kMemset,
   kSync,      // the host waited for the queue, or the queue for an event
-  kOverhead,  // of tracing, of loading code
-  kGraph,     // a graph as a whole, where its nodes are not told of
+  kOverhead,  // of tracing, or of loading code
+  kGraph,     // a graph as a whole, if its nodes are not recorded
 };
 inline constexpr size_t kGpuOperationKinds = 6;
 
-// How far the stack of a launch can be trusted.
+// How the stack of a launch was found, which says how far it can be trusted.
 enum class GpuStackSource : uint8_t {
   kNone,      // no stack is known
-  kExact,     // where the launching thread was, by its traced calls
+  kExact,     // the launching thread's stack from its traced calls
   kSampled,   // the nearest sample of the launching thread: approximate
-  kBackward,  // of the thread that waits for the autograd engine, on whose behalf the launching thread ran
-  kLaunch,    // exact: taken at the launch itself, by the thread that launched
+  kBackward,  // of the thread that waits for the autograd engine and thus caused the launch
+  kLaunch,    // exact: taken at the launch itself, by the launching thread
 };
 inline constexpr size_t kGpuStackSources = 5;
 
@@ -97,7 +98,7 @@ struct GpuOperation {
   Nanos begin;
   Nanos end;
   std::string_view name;     // "gemm_kernel", "Memcpy HtoD (Pinned -> Device)", "Stream Sync"
-  uint64_t correlation = 0;  // shared with its launch, never given twice in a trace's process; 0 = none is known
+  uint64_t correlation = 0;  // the same as its launch's, unique for a process in a trace; 0 = not known
   GpuShape shape;            // of a kernel
   uint64_t bytes = 0;        // of a copy or a memset
   uint32_t value = 0;        // that a memset wrote
@@ -107,9 +108,9 @@ struct GpuOperation {
   GpuSync sync = GpuSync::kUnknown;
   uint32_t event = 0;       // that was waited for; 0 = none
   uint32_t graph = 0;       // of a node of a graph; 0 = none
-  uint64_t graph_node = 0;  // which one
+  uint64_t graph_node = 0;  // which node
   uint32_t channel = 0;     // the hardware queue
-  // Of its launch.
+  // About its launch:
   Tid launched_by;              // host tid, 0 = not known
   Nanos launched;               // when that call began; 0 = not known
   StackId stack = kEmptyStack;  // where it was called
@@ -126,8 +127,8 @@ struct GpuApiCall {
   Nanos end;
   std::string_view name;     // "cudaLaunchKernel"
   uint32_t function = 0;     // its number (CUPTI's cbid)
-  uint64_t correlation = 0;  // shared with what it launched
-  uint32_t result = 0;       // what it returned; 0 = success
+  uint64_t correlation = 0;  // shared with the operations it launched
+  uint32_t result = 0;       // its return value; 0 = success
   bool launches = false;     // operations have the same correlation
   StackId stack = kEmptyStack;
   GpuStackSource stack_source = GpuStackSource::kNone;
@@ -136,36 +137,36 @@ struct GpuApiCall {
 enum class GpuAnnotationKind : uint8_t {
   kRange,
   kMark,       // a moment
-  kOpenRange,  // that went on when the recording ended: its end is that
+  kOpenRange,  // a range still open when the recording ended, which is taken as its end
 };
 inline constexpr size_t kGpuAnnotationKinds = 3;
 
-// What a thread of the target says of itself to whoever traces its GPU (NVTX).
+// A range or mark by which a thread of the target annotates its own work (NVTX).
 struct GpuAnnotation {
   GpuAnnotationKind kind = GpuAnnotationKind::kRange;
   Nanos begin;
   Nanos end;
   std::string_view name;
-  std::string_view domain;  // who says it; empty: the default one
+  std::string_view domain;  // the library that makes it; empty: the default domain
 };
 
 enum class GpuCaptureState : uint8_t {
-  kOff,        // not asked for
-  kStarting,   // asked for, and nothing is known yet
-  kRecording,  // and as far as is known all is well
+  kOff,        // not requested
+  kStarting,   // requested; nothing is known yet
+  kRecording,  // recording, without known problems
   kRefused,    // could not begin: see reason and message
-  kNoKernels,  // calls that launch were seen, and no operation
+  kNoKernels,  // calls that launch were seen, but no operation
   kEnded,      // before the capture did: see reason and message
 };
 inline constexpr size_t kGpuCaptureStates = 6;
 
-// Running totals of one process, written about once a second and at the end; the last one wins. Its counters are in
+// Running totals of one process, written about once a second and at the end; the last one is valid. Its counters are in
 // gpu_counters.inc.
 struct GpuAccounting {
   Pid pid;
   GpuCaptureState state = GpuCaptureState::kOff;
   Reason reason = Reason::kUnspecified;
-  std::string message;  // a sentence for people; empty: nothing stands in the way
+  std::string message;  // a sentence for people; empty: no problem
   std::string remedy;
   uint32_t cupti_version = 0;  // as the library numbers itself
 #define PP_COUNT(name, ...) uint64_t name = 0;

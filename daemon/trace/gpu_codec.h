@@ -1,7 +1,6 @@
-// Between the structs of gpu.h and the messages of extension.proto, both ways: what TraceWriter and TraceReader must
-// agree on, in one place.
+// Converts the structs of gpu.h to messages of extension.proto and back, for TraceWriter and TraceReader.
 //
-// Encoders append fields of the message to `out`. Decoders take hostile bytes: what makes no sense keeps its default,
+// Encoders append fields of the message to `out`. Decoders take hostile bytes: an invalid value keeps its default, and
 // strings are bounded.
 #pragma once
 
@@ -18,7 +17,7 @@ GpuDevice DecodeGpuDevice(std::string_view message);
 void EncodeGpuAccounting(const GpuAccounting& accounting, WireEncoder& out);
 GpuAccounting DecodeGpuAccounting(std::string_view message);
 
-// The fields of GpuTrack that say which queue it is.
+// The fields of GpuTrack that identify its queue.
 void EncodeGpuQueue(const GpuQueue& queue, WireEncoder& out);
 GpuQueue DecodeGpuQueue(std::string_view message);
 

@@ -1,8 +1,8 @@
-// The fixed interning ids of a sequence of GPU operations or calls: what TraceWriter and TraceReader agree on for the
-// marks of slices.
+// The fixed interning ids for the marks of slices in a sequence of GPU operations or calls, shared by TraceWriter and
+// TraceReader.
 //
-// The writer still defines them on every sequence, because Perfetto shows their names. A note's number is its iid, for
-// ever: new ones are added at the end.
+// The writer defines them on every sequence all the same, because Perfetto shows their names. A note's number is its
+// iid and never changes: add new notes at the end.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace ptrace_prof {
 
-// Of operations by GpuOperationKind, then of calls by GpuApi, then of annotations. The iid is the index + 1.
+// First operations by GpuOperationKind, then calls by GpuApi, then annotations. The iid is the index + 1.
 inline constexpr std::array<std::string_view, kGpuOperationKinds + kGpuApis + 1> kGpuCategories = {
     "kernel", "memcpy", "memset", "sync", "overhead", "graph", "runtime", "driver", "nvtx"};
 inline constexpr size_t kGpuAnnotationCategory = kGpuCategories.size();
@@ -25,7 +25,7 @@ enum class GpuNote : uint8_t {
   kPython,
   kStackSource,
   kThread,
-  kLaunchDelay,  // nanoseconds from the begin of the launching call to its own
+  kLaunchDelay,  // nanoseconds from the begin of the launching call to the operation's own
   kBytes,
   kGraph,
   kGraphNode,
@@ -39,7 +39,7 @@ enum class GpuNote : uint8_t {
   kFunction,
   kResult,
   kDomain,     // an interned text
-  kStillOpen,  // 1: the range went on
+  kStillOpen,  // 1: the range was still open
 };
 inline constexpr size_t kGpuNotes = 21;
 // The iid is the index.
@@ -65,7 +65,7 @@ inline constexpr std::array<std::string_view, kGpuNotes> kGpuNoteNames = {"",
                                                                           "domain",
                                                                           "went on at the end"};
 
-// The first interned texts. By GpuStackSource; the first has none. The iid is the index.
+// The first interned texts, by GpuStackSource; the first has none. The iid is the index.
 inline constexpr std::array<std::string_view, kGpuStackSources> kGpuStackSourceTexts = {
     "", "exact", "sampled (approximate)", "backward of", "at the launch"};
 

@@ -1,7 +1,7 @@
-// A hash index over things that are stored elsewhere and named by dense 32-bit ids: finds the id of an equal thing.
+// A hash index over items that are stored elsewhere and named by dense 32-bit ids: finds the id of an equal item.
 //
-// Open addressing with 12 bytes a slot: the id and its hash, so that growing needs nobody's help. Owned by whoever
-// owns the things; knows nothing about them. Not thread-safe. Ids must be smaller than 2^32 - 1.
+// Open addressing with 12 bytes per slot: the id and its hash, so that growing needs no access to the items. Owned by
+// the owner of the items. Not thread-safe. Ids must be smaller than 2^32 - 1.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ class IdIndex {
  public:
   IdIndex() { Clear(); }
 
-  // The id of the thing with this hash for which same(id) holds, or, if there is none, `fresh` after storing it.
+  // Returns the id of the item with this hash for which same(id) holds. If there is none, stores and returns `fresh`.
   template <typename Same>
   uint32_t FindOrInsert(uint64_t hash, uint32_t fresh, Same same) {
     const auto mark = static_cast<uint32_t>(hash >> 32);
@@ -42,7 +42,7 @@ class IdIndex {
   struct Slot {
     uint32_t id_plus_one = 0;  // 0 = free
     uint32_t mark = 0;         // the hash's upper half, compared first
-    uint32_t home = 0;         // its lower half, which says where to look
+    uint32_t home = 0;         // the hash's lower half, which gives the position
   };
   static constexpr size_t kInitialSlots = 64;
 

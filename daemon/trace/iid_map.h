@@ -1,7 +1,7 @@
-// Interning ids of a packet sequence: a hash map from non-zero 32-bit numbers to such, 8 bytes a slot, empty without
-// an allocation (there are five per thread; attach/base/flat_map.h trades that for speed and any key).
+// A hash map from non-zero 32-bit numbers to interning ids of a packet sequence, with 8 bytes per slot. An empty map
+// needs no allocation: there are five per thread (attach/base/flat_map.h trades that for speed and any key).
 //
-// Open addressing; nothing is ever removed but everything at once. Not thread-safe.
+// Open addressing; single entries cannot be removed, only all at once. Not thread-safe.
 #pragma once
 
 #include <cstddef>

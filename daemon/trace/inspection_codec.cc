@@ -58,7 +58,7 @@ constexpr ListField kLists[] = {
 
 int32_t AsInt32(const WireField& field) { return static_cast<int32_t>(field.value); }
 
-// The row of a table that a field belongs to, or null.
+// Returns the table's row for a field, or null.
 template <typename Row, size_t N>
 const Row* Find(const Row (&rows)[N], const WireField& field) {
   for (const Row& row : rows) {
@@ -151,7 +151,7 @@ Check DecodeCheck(std::string_view message) {
       case trace::Check::kCauseFieldNumber: check.cause = field.bytes; break;
       case trace::Check::kRemedyFieldNumber: check.remedy = field.bytes; break;
       case trace::Check::kReasonFieldNumber: check.reason = ReasonNamed(field.bytes); break;
-      case trace::Check::kVerdictFieldNumber:  // what we do not know is not fine
+      case trace::Check::kVerdictFieldNumber:  // an unknown verdict must not pass as good
         check.verdict = field.value <= static_cast<uint64_t>(Verdict::kMissing) ? static_cast<Verdict>(field.value)
                                                                                 : Verdict::kMissing;
         break;

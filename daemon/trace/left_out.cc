@@ -7,7 +7,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kFunctionsNamed = 10;  // of those that were switched off
+constexpr size_t kFunctionsNamed = 10;  // of the functions that were switched off
 
 std::string Grouped(uint64_t number) {
   const std::string digits = std::to_string(number);

@@ -1,7 +1,7 @@
-// What a trace of calls does not hold because it was asked not to: one for each pattern of a filter, and for each
-// function that was switched off because its calls cost too much.
+// What a trace of calls leaves out on request: one item for each pattern of a filter, and for each function that was
+// switched off because its calls cost too much.
 //
-// Part of the Accounting; pure data.
+// Part of the Accounting; plain data.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace ptrace_prof {
 
 enum class LeftOutCause : uint8_t {
-  kFilter,       // says what a --filter matched: what is there
+  kFilter,       // matched by this --filter, so recorded
   kNotFiltered,  // matched by no --filter
   kExcluded,     // matched by an --exclude
   kOverhead,     // called too often for --max-overhead
@@ -20,17 +20,17 @@ inline constexpr uint64_t kLeftOutCauses = 4;
 
 struct LeftOut {
   LeftOutCause cause = LeftOutCause::kFilter;
-  std::string what;           // the pattern; of kOverhead, the function
-  uint64_t functions = 0;     // that it matched and that were called
-  uint64_t calls = 0;         // of them that were counted
-  bool switched_off = false;  // in the process itself: calls after that are not counted
+  std::string what;           // the pattern; for kOverhead the function
+  uint64_t functions = 0;     // number of called functions that it matched
+  uint64_t calls = 0;         // counted calls of these functions
+  bool switched_off = false;  // in the process itself: later calls are not counted
 
   bool operator==(const LeftOut&) const = default;
 };
 
-// What is worth saying of all of them, with some of the last kind summed up.
+// Sentences about the items worth mentioning; many switched-off functions are summed up.
 std::vector<std::string> Sentences(const std::vector<LeftOut>& all);
-// For people: "--exclude 'f' left out 2 functions (1,234 calls)". Empty: nothing to be said.
+// For people: "--exclude 'f' left out 2 functions (1,234 calls)". Empty: nothing to say.
 std::string Sentence(const LeftOut& left_out);
 
 }  // namespace ptrace_prof

@@ -1,7 +1,7 @@
-// What a trace says besides stacks: processes, threads, thread states, sample quality, accounting, the end.
+// The data in a trace besides stacks: processes, threads, thread states, sample quality, accounting, the end.
 //
-// The same structs go into TraceWriter (in the collector) and come out of TraceReader (in exporters).
-// Pure data. All times are CLOCK_MONOTONIC of the recorded host.
+// TraceWriter (in the collector) takes these structs and TraceReader (in exporters) returns them. Plain data. All times
+// are CLOCK_MONOTONIC of the recorded host.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ struct ProcessInfo {
   std::vector<std::string> cmdline;
   std::string python;           // "3.11.7", "3.14.2 free-threaded"
   Nanos start_time;             // since boot
-  std::optional<int32_t> rank;  // among the processes of its job, as its environment said when it started
+  std::optional<int32_t> rank;  // among the processes of its job, from its environment at its start
   std::optional<int32_t> world_size;
 };
 
@@ -39,19 +39,19 @@ struct ThreadInfo {
   bool is_main = false;
 };
 
-// What a sample is. One that is not marked is a fact: the whole stack of the thread at one instant.
+// The quality of a sample. An unmarked sample is a fact: the whole stack of the thread at one instant.
 enum class SampleQuality : uint8_t {
   kSeen,
-  kFormerlyStopped,     // of traces before format 2; not written any more
+  kFormerlyStopped,     // in traces before format 2; not written any more
   kTruncated,           // callers, or the youngest frames, could not be read: a "[truncated]" frame stands for them
-  kTooDeep,             // deeper than the limit; carries a "[truncated]" root
-  kFormerlyUnverified,  // of traces before format 2; not written any more
-  kTorn,                // read without a stop while it moved; carries a "[torn]" leaf above what stood still
-  kStaleNames,          // whole, but code of it was freed before its name could be read
+  kTooDeep,             // deeper than the limit; has a "[truncated]" root
+  kFormerlyUnverified,  // in traces before format 2; not written any more
+  kTorn,                // read without a stop while it changed; has a "[torn]" leaf above the unchanged part
+  kStaleNames,          // whole, but some of its code was freed before its name could be read
 };
 inline constexpr size_t kSampleQualityCount = 7;
 
-// What a thread was doing when sampled. Combined from several signals; kUnknown is an honest answer.
+// What a thread was doing when sampled, derived from several signals. kUnknown: they do not decide it.
 enum class ThreadState : uint8_t {
   kUnknown,
   kRunning,     // on a CPU (or runnable)
@@ -59,7 +59,7 @@ enum class ThreadState : uint8_t {
   kIdle,        // blocked in a wait: sleep, poll, lock, read
   kGpuWait,     // blocked inside the CUDA driver or runtime
   kDiskWait,    // uninterruptible
-  kJobStopped,  // stands still whatever it would do: SIGSTOP, a debugger, a frozen cgroup
+  kJobStopped,  // stopped from outside: SIGSTOP, a debugger, a frozen cgroup
 };
 
 struct StateInfo {
@@ -68,10 +68,10 @@ struct StateInfo {
   std::string_view detail;  // static text: "futex", "epoll_wait", "nanosleep", "cudaStreamSynchronize"; may be empty
 };
 
-// What kept the rate below the one that was asked for.
+// The limit that kept the rate below the requested one.
 enum class RateLimit : uint8_t { kNone, kCpu, kStops };
 
-// Running totals, written about once a second and at the end; the last one wins. Its counters are in counters.inc.
+// Running totals, written about once a second and at the end; the last one is valid. Its counters are in counters.inc.
 struct Accounting {
 #define PP_COUNT(name, ...) uint64_t name = 0;
 #define PP_TIME(name, ...) Nanos name;
@@ -79,13 +79,13 @@ struct Accounting {
 #include "daemon/trace/counters.inc"
   std::array<uint64_t, kSampleQualityCount> by_quality{};
   RateLimit limit = RateLimit::kNone;
-  std::vector<LeftOut> left_out;  // what filters and --max-overhead kept out
+  std::vector<LeftOut> left_out;  // by filters and --max-overhead
 };
 
-// Notices of a trace that are kept by those who read it; a collector says a handful.
+// The number of notices that readers of a trace keep; a collector writes only a few.
 inline constexpr size_t kMaxNotices = 64;
 
-// Why and how the recording ended. A trace without one was cut off.
+// Why and how the recording ended. A trace without it was cut off.
 struct EndInfo {
   Code code = Code::kOk;  // kGone: the target ended first (a success for the user)
   std::string message;    // a sentence; empty for a plain end
@@ -102,7 +102,7 @@ inline Error ErrorOf(const EndInfo& end) { return {end.code, end.message, end.re
 // One local variable, for dump --locals.
 struct LocalVariable {
   std::string name;
-  std::string value;  // short repr; "<type at 0x…>" where we cannot say more
+  std::string value;  // short repr; "<type at 0x…>" if nothing more is known
   bool is_argument = false;
 };
 

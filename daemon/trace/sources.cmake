@@ -1,5 +1,5 @@
-# The generated headers give the field numbers; the generated code itself is linked into tests only, where it is
-# the independent reader of what we write.
+# Only the field numbers of the generated headers are used. The generated code is linked into tests only, as an
+# independent reader of our traces.
 set(PP_TRACE_PROTOS daemon/trace/perfetto.proto daemon/trace/extension.proto)
 set(PP_TRACE_PROTO_SOURCES)
 set(PP_TRACE_PROTO_HEADERS)

@@ -1,8 +1,8 @@
-// Interned frames and stacks: the vocabulary in which samples are spoken, by the collector and by every reader.
+// Interned frames and stacks, used by the collector and by every reader.
 //
-// A Frame is (function, file, line, columns, kind). A stack is a node of a prefix tree: (parent, frame), parents
-// before children, the root of every stack being kEmptyStack. Interning the same thing twice gives the same id.
-// Pure data: knows nothing about processes, CPython or files. Not thread-safe.
+// A Frame is (function, file, line, columns, kind). A stack is a node of a prefix tree: (parent, frame), parents before
+// children, with kEmptyStack as the root of every stack. Interning an equal frame or stack again returns the same id.
+// Plain data, independent of processes, CPython and files. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +27,9 @@ enum class FrameKind : uint8_t {
   kModule,  // the call of one nn.Module: "nn.Module: Linear_0 (layers.3.attn)"
 };
 
-// The leaf of a stack the rest of which could not be read, and the root of one that was too deep.
+// The leaf of a stack whose rest could not be read, and the root of one that was too deep.
 inline constexpr std::string_view kTruncatedMarker = "[truncated]";
-// The leaf of a stack that moved while it was read without a stop: below it is what stood still.
+// The leaf of a stack that changed while it was read without a stop; the unchanged part is below it.
 inline constexpr std::string_view kTornMarker = "[torn]";
 // Code that was freed before its name could be read.
 inline constexpr std::string_view kGoneMarker = "[code that is gone]";
@@ -37,8 +37,8 @@ inline constexpr std::string_view kGoneMarker = "[code that is gone]";
 inline constexpr std::string_view kGcMarker = "<GC>";
 
 struct Frame {
-  std::string function;  // qualified name where the interpreter has one
-  std::string file;      // as the code object says (co_filename)
+  std::string function;  // qualified name if the interpreter has one
+  std::string file;      // from the code object (co_filename)
   int32_t line = 0;      // 1-based; 0 = unknown
   int32_t end_line = 0;
   int32_t column = -1;  // 0-based byte columns; -1 = unknown
@@ -66,7 +66,7 @@ class StackTable {
   size_t frame_count() const;
   size_t stack_count() const;  // without kEmptyStack
 
-  // Forgets everything; all ids become invalid. `generation` then differs, so that holders of ids notice.
+  // Clears the table; all ids become invalid. `generation` changes, so that holders of ids notice.
   void Clear();
   uint32_t generation() const;
 

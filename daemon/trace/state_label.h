@@ -1,4 +1,4 @@
-// The text for what a thread was doing, as shown on its state track: "running", "idle: epoll_wait".
+// The label of a thread's state on its state track: "running", "idle: epoll_wait".
 #pragma once
 
 #include <string>

@@ -15,7 +15,7 @@ constexpr std::string_view StateName(ThreadState state) {
   return kStateNames[static_cast<size_t>(state) % kStateNames.size()];
 }
 
-// kUnknown for a name that is none.
+// kUnknown for an unknown name.
 constexpr ThreadState StateNamed(std::string_view name) {
   for (size_t i = 0; i < kStateNames.size(); ++i) {
     if (kStateNames[i] == name) {

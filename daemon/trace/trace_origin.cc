@@ -18,7 +18,7 @@ Nanos ReadClock(clockid_t clock) {
   return Nanos(static_cast<int64_t>(ts.tv_sec) * 1'000'000'000 + ts.tv_nsec);
 }
 
-// Must be the same everywhere and for ever, which std::hash is not. FNV-1a, then mixed.
+// FNV-1a, then mixed. The result must be the same on all machines and in all versions, unlike that of std::hash.
 uint64_t StableHash(std::string_view text) {
   uint64_t hash = 0xcbf29ce484222325;
   for (const char c : text) {

@@ -1,7 +1,7 @@
-// Walks the fields of one protobuf message in a byte range: the reader's only decoder.
+// Iterates over the fields of one protobuf message in a byte range: the reader's only decoder.
 //
-// The bytes are hostile: a walk ends at the first thing that cannot be, and `damaged` then tells so. Never
-// allocates, never recurses, never reads outside the range. Groups (wire types 3 and 4) count as damage.
+// The bytes are hostile: iteration ends at the first invalid field, and `damaged` is set. Never allocates, never
+// recurses, never reads outside the range. Groups (wire types 3 and 4) count as damage.
 #pragma once
 
 #include <bit>

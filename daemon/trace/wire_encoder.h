@@ -1,7 +1,7 @@
-// Appends protobuf wire format to a byte buffer: the writer's only encoder, for the hot path and the rest alike.
+// Appends protobuf wire format to a byte buffer: the writer's only encoder, on the hot path and elsewhere.
 //
-// The buffer is the caller's and keeps its capacity, so that steady use does not allocate. Knows no message:
-// field numbers come from the generated headers of perfetto.proto and extension.proto. Not thread-safe.
+// The caller clears the buffer, which keeps its capacity, so that steady use does not allocate. Independent of
+// messages: field numbers come from the generated headers of perfetto.proto and extension.proto. Not thread-safe.
 #pragma once
 
 #include <bit>
@@ -63,7 +63,7 @@ class WireEncoder {
   void Message(int field, Fill fill) {
     Tag(field, kLength);
     const size_t length_at = buffer_.size();
-    buffer_.push_back(0);  // most messages are shorter than 128 bytes, so that one byte of length is enough
+    buffer_.push_back(0);  // one byte of length is enough for most messages
     fill();
     FixLength(length_at);
   }

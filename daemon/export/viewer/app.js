@@ -1,4 +1,4 @@
-// The page: state of the controls, the table, and drawing again on every change.
+// The page: the state of its controls, the table, and redrawing on every change.
 'use strict';
 const order = {by: 'self', down: true};
 const ROWS = 500;
@@ -49,7 +49,7 @@ function tableRow(row, name, all, corrected) {
   return line;
 }
 
-// Samples with a matching frame anywhere on their stack.
+// Shows the share of samples with a matching frame anywhere on their stack.
 function showMatched() {
   if (!choice.term) {
     byId('matched').textContent = '';

@@ -1,4 +1,4 @@
-// Zoom, search and details inside an exported SVG flame graph. Text goes in as text only.
+// Zoom, search and details inside an exported SVG flame graph. Names are inserted as text nodes only.
 'use strict';
 (() => {
   const LEFT = 10, WIDTH = 1180, CHARACTER = 6.9;
@@ -37,7 +37,7 @@
       return match;
     }).sort((a, b) => a.x - b.x || a.d - b.d);
     let sum = 0, end = -1;
-    for (const frame of matched) {  // each sample once: frames below others of the same stack cover them
+    for (const frame of matched) {  // count each sample once: a matched frame covers the frames above it
       if (frame.x >= end) {
         sum += frame.w;
         end = frame.x + frame.w;

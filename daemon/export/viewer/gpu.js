@@ -1,6 +1,6 @@
-// What GPUs did: the lanes of their streams, and the page with the tables of GPU time.
+// GPU data: the lanes of the streams, and the page with the tables of GPU time.
 'use strict';
-// As the page's JSON has them: how a GPU's time is split, and the kinds of operations.
+// In the order of the page's JSON: the parts of a GPU's time, and the kinds of operations.
 const GPU_TIME = [['kernels ran', '#3aa655'], ['copying, no kernel', '#3f8fd0'], ['idle: waiting for launches', '#e8892b'],
                   ['idle: the host had waited (sync)', '#8a63d2'], ['idle: nothing queued', '#9aa1ab']];
 const GPU_KINDS = ['kernel', 'copy', 'memset', 'wait', 'overhead', 'graph'];
@@ -24,7 +24,7 @@ function eachPiece(lane, visit) {
   }
 }
 
-// Where several operations share a pixel or a piece, its height is the share of the time in which one ran.
+// If several operations share a pixel or a piece, its height is the share of the time in which one ran.
 function drawPieces(paint, width, lane, top, high) {
   const scale = width / trace.length;
   let column = -1, longest = 0;
@@ -70,7 +70,7 @@ function drawGpuBar(main, device) {
   main.append(bar, legend);
 }
 
-// rows: [[cells…]], the first being what is measured by `all`, the last the name.
+// rows: [[cells…]]; the first cell is measured against `all`, the last one is the name.
 function gpuTable(main, title, columns, rows, all) {
   main.append(element('h2', '', title));
   const table = element('table');

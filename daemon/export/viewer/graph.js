@@ -1,8 +1,8 @@
-// Flame graphs and icicles (by d3-flame-graph), and what is said about the frame under the pointer.
+// Flame graphs and icicles (by d3-flame-graph), and the details of the frame under the pointer.
 'use strict';
 const charts = [];
 
-// Rows of a tree: how deep its frames go that are wide enough to be seen.
+// The number of rows of a tree whose frames are wide enough to be seen.
 function rowsOf(root, narrowest) {
   let rows = 0;
   for (let row = [root]; row.length; ++rows) {
@@ -24,7 +24,7 @@ function drawGraph(host, tree, inverted, all) {
       .width(width)
       .height(rowsOf(tree, tree.value * NARROWEST / width) * CELL)
       .cellHeight(CELL)
-      .transitionDuration(0)  // appears at once, moves on zoom
+      .transitionDuration(0)  // no animation at first; zooming is animated
       .minFrameSize(NARROWEST)
       .inverted(inverted)
       .sort((a, b) => b.data.value - a.data.value || (a.data.name < b.data.name ? -1 : 1))
@@ -57,7 +57,7 @@ const share = (data, all) => `${percent(data.value, all)} · ${weight(data.value
     (data.calls ? ` · ${number(data.calls)} calls` : '');
 const frameText = (data, all) => [data.name, place(data), share(data, all)].filter(Boolean).join('\n');
 
-// With `pinned`, the lines of the function too.
+// If `pinned`, shows the lines of the function too.
 function describe(data, all, pinned) {
   const what = element('div', 'what');
   what.append(element('b', '', data.name), element('span', 'numbers', share(data, all)));

@@ -1,8 +1,8 @@
-// The lanes of the timeline that are no threads: streams of GPUs, numbers over time. Each lane: {label, title, draw, at}.
+// The timeline's lanes other than threads: GPU streams, and numbers over time. Each lane: {label, title, draw, at}.
 'use strict';
 const LANE = 24, AXIS = 18;
 
-// A value as people write it.
+// A value with its unit, as people write it.
 function quantity(value, unit) {
   if (unit === 'B') {
     const power = Math.min(4, Math.floor(Math.log2(Math.max(value, 1)) / 10));
@@ -12,7 +12,7 @@ function quantity(value, unit) {
   return number(value) + (unit ? ' ' + unit : '');
 }
 
-// The last point at or before a time, as an index into points; -1: there is none.
+// The index in points of the last point at or before a time; -1: there is none.
 function pointAt(points, at) {
   let low = 0, high = points.length / 2;
   while (low < high) {
@@ -22,7 +22,7 @@ function pointAt(points, at) {
   return low - 1;
 }
 
-// A step for each value; what lies between two values of one pixel is drawn over each other.
+// A step for each value; values within one pixel are drawn over each other.
 function drawCounter(paint, width, counter, top) {
   const {points} = counter;
   const full = Math.max(counter.most || counter.peak, 1);

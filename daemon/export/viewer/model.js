@@ -1,9 +1,9 @@
-// The trace in the page, and what is counted from it. Knows nothing of the screen.
+// The trace in the page, and the sums made from it. Independent of the display.
 'use strict';
 const trace = JSON.parse(document.getElementById('trace').textContent);
 const IDLE = 3;  // ThreadState::kIdle
 
-// What is looked at: everything that is shown is counted from this.
+// The current selection: everything that is shown is counted from it.
 const choice = {threads: null, range: null, hideIdle: false, byThread: false, byLine: false, view: 'flame', term: '',
                 focus: null};
 
@@ -39,7 +39,7 @@ function countThread(thread) {
   return counts;
 }
 
-// Of exact calls: how often each node was called in the whole run, by the chosen threads.
+// For exact calls: how often each node was called in the whole recording, by the chosen threads.
 function allCalls() {
   const sum = new Float64Array(trace.parents.length);
   for (const thread of chosenThreads()) {
@@ -49,7 +49,7 @@ function allCalls() {
   return sum;
 }
 
-// The same as allCounts(), without what telling of the calls cost; null where that is not known, or for a part of the run.
+// As allCounts(), without the cost of tracing calls; null if that cost is not known, or for a part of the recording.
 function allCorrected() {
   if (choice.range || choice.hideIdle || !trace.threads.some(thread => thread.corrected)) return null;
   const sum = new Float64Array(trace.parents.length);
@@ -60,7 +60,7 @@ function allCorrected() {
   return sum;
 }
 
-// Node ids grow from callers to callees, so that one backward pass sums up.
+// Node ids grow from callers to callees, so one backward pass is enough.
 function inclusive(counts) {
   const sums = Float64Array.from(counts);
   for (let node = sums.length - 1; node > 0; --node) sums[trace.parents[node]] += sums[node];
@@ -136,7 +136,7 @@ function allCounts() {
   return sum;
 }
 
-// Visits every node that has samples so that callers stand on the path: enter(node), leave(node).
+// Visits every node with samples, callers first, depth first: enter(node), leave(node).
 function walk(sums, enter, leave) {
   const children = trace.childLists || (trace.childLists = makeChildLists());
   const stack = [0];
@@ -160,8 +160,8 @@ function makeChildLists() {
   return lists;
 }
 
-// {rows: [{fn, line, self, total, rawSelf, rawTotal, calls}], all, corrected}: total counts a recursive function once per
-// sample; raw is as measured, and differs where what telling of calls cost is taken off.
+// {rows: [{fn, line, self, total, rawSelf, rawTotal, calls}], all, corrected}: total counts a recursive function once
+// per sample. Raw values are as measured; they differ if the cost of tracing calls is subtracted.
 function functionTable() {
   const raw = allCounts();
   const corrected = allCorrected();
@@ -206,7 +206,7 @@ function sandwich(fn) {
   const callers = newRoot(trace.functions[fn][0]);
   const callees = newRoot(trace.functions[fn][0]);
   callers.fn = callees.fn = fn;
-  const merged = new Map();  // node → its place below callees
+  const merged = new Map();  // node → its node below callees
   let inside = 0;
   walk(sums, node => {
     const here = trace.functionOf[node] === fn;
@@ -229,7 +229,7 @@ function sandwich(fn) {
   return {callers, callees, all: sums[0]};
 }
 
-// [{line, self, total}] of a function, most total first.
+// [{line, self, total}] of a function, highest total first.
 function linesOf(fn) {
   const counts = allCounts();
   const sums = inclusive(counts);

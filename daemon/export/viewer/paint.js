@@ -1,4 +1,4 @@
-// Colours and numbers as they appear on the screen, and small ways to make elements. Names go in as text only.
+// Colours and numbers for the display, and helpers to make elements. Names are inserted as text only.
 'use strict';
 const byId = id => document.getElementById(id);
 const dark = () => document.documentElement.dataset.theme === 'dark';

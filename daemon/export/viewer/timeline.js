@@ -1,4 +1,4 @@
-// Lanes of samples over time, one per thread, and below them the others (lanes.js); dragging chooses a range.
+// Lanes of samples over time, one per thread, and below them the others (lanes.js); dragging selects a range.
 'use strict';
 const STATES = [['unknown', null], ['running', '#3aa655'], ['waiting for the GIL', '#e8892b'], ['idle', '#9aa1ab'],
                 ['waiting for the GPU', '#8a63d2'], ['disk', '#d04444']];
@@ -22,7 +22,7 @@ function drawAxis(paint, width, ink, line) {
   }
 }
 
-// Each pixel shows the span that fills most of it.
+// Each pixel shows the longest span in it.
 function drawLane(paint, width, thread, top) {
   const scale = width / trace.length;
   const idle = getComputedStyle(document.documentElement).getPropertyValue('--idle');

@@ -52,7 +52,7 @@ void PutError(Writer& json, const Error& error) {
   json.EndObject();
 }
 
-// What is missing, or of another kind, is empty.
+// Reads the members of an object. A member that is missing, or of another type, reads as empty.
 class Fields {
  public:
   explicit Fields(const rapidjson::Value& object) : object_(object) {}
@@ -186,7 +186,7 @@ Result<CaptureRecord> DecodeRecord(std::string_view text) {
   record.parameters.max_bytes = fields.Number("max_bytes");
   record.parameters.keep = fields.Truth("keep");
   if (const auto* owner = fields.Find("owner_uid"); owner == nullptr || !owner->IsUint()) {
-    return NoRecord("nobody owns it");  // and not root either
+    return NoRecord("nobody owns it");  // no owner must not mean root
   }
   PP_ASSIGN_OR_RETURN(record.parameters.request, DecodeTask(fields.Text("task")));
   PP_ASSIGN_OR_RETURN(record.state, StateIn(fields));

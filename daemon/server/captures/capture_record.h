@@ -1,6 +1,6 @@
-// What is written down of a capture, so that a daemon that comes after knows of it: a line of JSON.
+// The record of a capture, from which a later daemon restores it: one line of JSON.
 //
-// Pure data. A record comes from a file of ours, and is checked all the same.
+// Pure functions. A record comes from our own file, and is checked all the same.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@
 namespace ptrace_prof {
 
 struct CaptureRecord {
-  CaptureParameters parameters;  // without what is the daemon's own: spool_folder, stop_patience, shelf
+  CaptureParameters parameters;  // without the daemon's own settings: spool_folder, stop_patience, shelf
   CaptureSnapshot state;
 };
 
 std::string EncodeRecord(const CaptureRecord& record);
-// kDataLoss: that is none.
+// kDataLoss: `text` is no record.
 Result<CaptureRecord> DecodeRecord(std::string_view text);
 
 }  // namespace ptrace_prof

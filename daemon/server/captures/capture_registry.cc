@@ -23,7 +23,7 @@ bool IsValidId(const std::string& id) {
          });
 }
 
-// One that may, as its collector chooses, until that has chosen.
+// Also true for a capture that may trace calls, until its collector has decided.
 bool TracesCalls(const CaptureTask& request, const CaptureSnapshot& now) {
   return MayTrace(now.mode.value_or(request.spec().mode()));
 }
@@ -34,7 +34,7 @@ bool HoldsGpu(const CaptureTask& request, const CaptureSnapshot&) { return HasGp
 
 std::string ThingOfCapture(const std::string& id) { return "capture " + id; }
 
-// `whose` limit it is: of that quota of the policy, or, where empty, of the command line.
+// `whose` names the policy's quota that was exceeded; empty: the limit of the command line.
 Error OverQuota(uint32_t uid, std::string_view what, const std::string& whose, std::string remedy) {
   return Because(
       Reason::kQuota,
@@ -42,13 +42,13 @@ Error OverQuota(uint32_t uid, std::string_view what, const std::string& whose, s
       std::move(remedy), fmt::format("user {}", uid));
 }
 
-// The shorter of the two, of which no time means no limit.
+// Returns the shorter one; 0 means no limit.
 Nanos LongestDuration(Nanos limit, const UserQuota& quota) {
   const Nanos own = quota.duration.value_or(Nanos());
   return limit.value == 0 || own.value == 0 ? std::max(limit, own) : std::min(limit, own);
 }
 
-// What is wrong with a request is not worth a record.
+// Only refusals by a limit, an ID in use or our end are recorded; a malformed request is not.
 void Tell(CollectorStarter& starter, const CaptureTask& request, const Error& error, const std::string& whose) {
   if (error.reason == Reason::kQuota || error.reason == Reason::kCaptureExists ||
       error.reason == Reason::kDaemonEnding) {
@@ -198,8 +198,9 @@ void CaptureRegistry::Take(const CpuGrant& grant, CaptureParameters& parameters)
   }
 }
 
-// Sampling is shared; of those that trace calls, one has the target, and of those that record its GPU, one; the
-// kernel's locks in it tell which. Here is only what we know of it for who may see it, should that one's refusal come.
+// Any number of captures may sample a target. Only one may trace its calls, and only one may record its GPU; the
+// kernel's locks in the target enforce that. This finds the capture that may hold it, for the message of a refusal, if
+// the caller may see that capture.
 std::string CaptureRegistry::FindRival(const Creation& creation,
                                        bool (*holds)(const CaptureTask&, const CaptureSnapshot&)) const {
   for (const auto& [id, entry] : entries_) {
@@ -214,7 +215,7 @@ std::string CaptureRegistry::FindRival(const Creation& creation,
   return {};
 }
 
-// What another user has called a capture is nobody's business.
+// The message must not reveal that another user's capture has this ID.
 Result<void> CaptureRegistry::CheckId(const Creation& creation) const {
   const auto known = entries_.find(creation.id);
   const auto is_it = [&](const CaptureParameters& one) { return one.id == creation.id; };
@@ -259,7 +260,7 @@ Result<void> CaptureRegistry::Check(const Creation& creation, CollectorStarter& 
 Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& creation, CollectorStarter& starter) {
   const UserQuota quota = starter.quota();
   std::unique_lock lock(mutex_);
-  started_.wait(lock, [&] {  // for the first try
+  started_.wait(lock, [&] {  // wait for the first attempt with this request_id
     return creation.request_id.empty() || !IsStarting([&](const CaptureParameters& one) {
              return one.request_id == creation.request_id && one.owner == creation.owner;
            });
@@ -295,10 +296,11 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
     parameters.notices.push_back(
         fmt::format("the GPU of process {} is recorded by {}: only one can", TargetOf(creation.request).value, holder));
   }
-  parameters.account->Limit(quota.bytes.value_or(SpoolAccount::kNoLimit));  // also for captures that go on
+  // Also for captures that are already running.
+  parameters.account->Limit(quota.bytes.value_or(SpoolAccount::kNoLimit));
   const Nanos longest = LongestDuration(limits_.duration, quota);
   if (longest.value > 0 && DurationOf(parameters.request).value == 0) {
-    const bool traces = MayTrace(asked.mode());  // what is recorded by default may be less
+    const bool traces = MayTrace(asked.mode());  // in mode auto the capture may turn out to be sampled only
     SetNanos(longest,
              traces ? parameters.request.mutable_longest() : parameters.request.mutable_spec()->mutable_duration());
   }
@@ -308,7 +310,7 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
   return session;
 }
 
-// One whose answer its client has not taken is among them: the call holds it.
+// Also counts a capture whose answer the client has not read yet, because the call still holds it.
 Result<void> CaptureRegistry::CheckHidden(const CaptureTask& request, uint32_t uid) const {
   const bool is_brief = request.verb() != CaptureTask::RECORD;
   const auto which = is_brief ? IsBrief : IsLive;
@@ -410,7 +412,7 @@ CaptureUsage CaptureRegistry::Usage(CaptureUser caller) {
 }
 
 Result<void> CaptureRegistry::Delete(const std::string& id, CaptureUser caller) {
-  std::shared_ptr<CaptureSession> doomed;  // ends outside the lock
+  std::shared_ptr<CaptureSession> doomed;  // destroyed after the lock is released
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(id);
   if (found == entries_.end() || !MaySee(found->second, caller)) {
@@ -562,7 +564,7 @@ void CaptureRegistry::Forget(Entries::iterator entry, std::string_view why) {
 
 CaptureRegistry::Entries::iterator CaptureRegistry::Erase(Entries::iterator entry) {
   if (shelf_ != nullptr) {
-    (void)shelf_->Remove(entry->first);  // what stays there is found at the next start
+    (void)shelf_->Remove(entry->first);  // if this fails, the next start finds it
   }
   return entries_.erase(entry);
 }

@@ -25,7 +25,7 @@ constexpr int kSignOfLifeMs = 1000;
 constexpr int kImpatientMs = 50;
 constexpr size_t kBufferSize = 256 * 1024;
 constexpr Nanos kEndWait = Nanos::FromSeconds(5);
-// By CancelCause.
+// Indexed by CancelCause.
 constexpr std::array<const char*, 3> kCancelledWords = {
     "cancelled", "cancelled: nobody asked after it any more, and `keep` is not set",
     "cancelled: ptrace-profd was told to end"};
@@ -274,7 +274,7 @@ void CaptureSession::ObeyLimits() {
   }
 }
 
-// Of what is asked for at once, or shown as it comes, a part is no answer.
+// For a dump, listing or live view, a part of the trace is no useful answer, so reaching the limit is an error.
 Error CaptureSession::TooMuch() const {
   return Because(Reason::kQuota,
                  fmt::format("more than the {} MiB that are held for {}", parameters_.max_bytes >> 20,
@@ -299,7 +299,7 @@ void CaptureSession::Conclude() {
         end.has_value() ? ErrorOf(*end) : Because(Reason::kCollectorFailed, "the collector ended before its trace did");
   }
   const bool was_held = error.has_value() && (error->reason == Reason::kBeingTraced ||
-                                              error->reason == Reason::kAlreadyTraced);  // it was about to
+                                              error->reason == Reason::kAlreadyTraced);  // the other was about to trace
   if (was_held && !parameters_.rival.empty()) {
     error->message += fmt::format(" ({})", parameters_.rival);
   }
@@ -314,7 +314,7 @@ void CaptureSession::Conclude() {
   ended_.notify_all();
 }
 
-// A disk that is full is a failure whatever came later; what a collector does after it was told to end is not.
+// A full disk is always a failure. An error of a collector that was asked to stop leaves the capture kCancelled.
 void CaptureSession::TellEnd(std::optional<Error> error) {
   if (!cancelled_.has_value() || trouble_.has_value()) {
     now_.state = error.has_value() ? CaptureState::kFailed : CaptureState::kSucceeded;
@@ -343,18 +343,18 @@ void CaptureSession::TellEnd(std::optional<Error> error) {
   }
 }
 
-// The end of the pipe is not for us to wait for: the user whose collector it is can open it, and what the kernel holds
-// in a wedged target does not even obey SIGKILL.
+// The end of the pipe may never come: the collector's user can hold the pipe open. And a thread that the kernel holds
+// in a wedged target does not even end on SIGKILL.
 bool CaptureSession::HasMore(bool is_silent) {
   if (killed_since_.has_value() && MonotonicNow() - *killed_since_ > kEndWait) {
     return false;
   }
-  const bool had_ended = has_ended_;  // before the pipe was found empty
+  const bool had_ended = has_ended_;  // read before this look at the pipe, which was empty
   has_ended_ = is_silent && collector_->Wait(Nanos()).has_value();
   return !(is_silent && had_ended);
 }
 
-// Hundreds of ended captures are kept.
+// Releases resources: hundreds of ended captures may be kept.
 void CaptureSession::Rest() {
   collector_.reset();
   meter_.reset();
@@ -387,7 +387,7 @@ void CaptureSession::Run() {
     parameters_.on_end(parameters_, Snapshot());
   }
   Tell();
-  Rest();  // last: one that cannot be ended is waited for
+  Rest();  // last: destroying a collector that does not end takes time
 }
 
 }  // namespace ptrace_prof

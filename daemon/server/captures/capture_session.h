@@ -1,12 +1,13 @@
-// One capture as a resource: its collector, its trace on disk, its state, and who wants to hear of changes.
+// One capture as a resource: its collector, its trace on disk, its state, and the listeners for changes.
 //
 //   kPending ──first bytes──► kRunning ──Cancel, limit──► kDraining ──► kSucceeded | kFailed | kCancelled
 //       └───────────────────────┴──── the collector ended by itself ────────┘
-// One that was cancelled is kCancelled even where its collector did not end well; then `error` says so, with that code.
-// With a shelf (capture_shelf.h) it is known to daemons that come after; one of an earlier daemon's has ended, and
-// neither a collector nor a thread. A thread of its own carries the bytes from the collector's pipe to the spool; a
-// slow reader of the trace is therefore no concern of the collector's. Thread-safe. The destructor cancels and waits
-// for the collector, in bounded time.
+// A cancelled capture is kCancelled even if its collector did not end cleanly; then `error` describes that, with the
+// code of the cancellation.
+// With a shelf (capture_shelf.h) later daemons know the capture; one from an earlier daemon has ended, and has neither
+// a collector nor a thread. A thread of its own copies bytes from the collector's pipe to the spool, so a slow reader
+// of the trace does not slow the collector. Thread-safe. The destructor cancels, and waits for the collector for a
+// bounded time.
 #pragma once
 
 #include <atomic>
@@ -36,7 +37,7 @@ namespace ptrace_prof {
 class CaptureSession {
  public:
   static Result<std::shared_ptr<CaptureSession>> Start(const CaptureParameters& parameters, CollectorStarter& starter);
-  // One of an earlier daemon's.
+  // Restores a capture of an earlier daemon.
   static std::shared_ptr<CaptureSession> Restore(CaptureShelf::Found found);
   ~CaptureSession();
 
@@ -44,30 +45,30 @@ class CaptureSession {
   CaptureSnapshot Snapshot() const;
   const TraceSpool& spool() const { return *spool_; }
   void ForgetTraceBefore(uint64_t offset) { spool_->ForgetBefore(offset); }
-  // No effect on one that has ended; of two causes the first counts.
+  // No effect after the end. The first cause counts.
   void Cancel(CancelCause cause = CancelCause::kAsked);
-  // The same, and a collector that does not end at once is killed.
+  // As Cancel, and kills a collector that does not end at once.
   void CancelInHaste();
   bool WaitForEnd(Nanos timeout) const;
   // See Collector::ShareStops.
   void ShareStops(uint8_t captures);
-  // For one that has ended: writes its record, where that could not be done yet.
+  // Writes the record of an ended capture if that has not succeeded yet.
   Result<void> SaveRecord();
 
-  // `listener` is called from the session's thread after every change, and about once a second; it must not block.
-  // After Unsubscribe has returned it is not called any more.
+  // `listener` is called on the session's thread after every change, and about once a second; it must not block. It is
+  // not called after Unsubscribe has returned.
   using ListenerId = uint64_t;
   ListenerId Subscribe(std::function<void()> listener);
   void Unsubscribe(ListenerId id);
 
-  // Calls that record it: with the last of them it ends. More than one where a client that lost its connection tries
-  // again. LetGo: whether that was the last.
+  // Counts the calls that record this capture; it ends with the last one. There are several while a client that lost
+  // its connection tries again. LetGo returns whether it was the last.
   void Hold() { ++holders_; }
   bool LetGo() { return --holders_ == 0; }
 
-  // Somebody asks after it. Who listens does so all the time.
+  // Records that a client asks for this capture. A listener counts as asking all the time.
   void Attend() { attended_ = MonotonicNow().value; }
-  // How long nobody has.
+  // The time since a client last asked.
   Nanos UnattendedFor() const;
 
  private:
@@ -75,9 +76,9 @@ class CaptureSession {
                  std::unique_ptr<Collector> collector, UniqueFd wake, Nanos created);
   void Run();
   bool TakeBytes();
-  bool HasMore(bool is_silent);  // false: no more will come
+  bool HasMore(bool is_silent);  // false: no more bytes will come
   void ObeyLimits();             // under the mutex
-  Error TooMuch() const;         // of one that nobody keeps
+  Error TooMuch() const;         // for captures that are not kept
   void TakeTotals();             // under the mutex
   void Wake();
   void ObeyCancel();
@@ -87,31 +88,31 @@ class CaptureSession {
   void Tell();
 
   const CaptureParameters parameters_;
-  const std::unique_ptr<TraceSpool> spool_;  // without a descriptor once it has ended and nobody reads
-  std::unique_ptr<Collector> collector_;     // of the session's thread; none once it has ended
+  const std::unique_ptr<TraceSpool> spool_;  // closed once the capture has ended and has no reader
+  std::unique_ptr<Collector> collector_;     // used by the session's thread; null after the end
 
   mutable std::mutex mutex_;
   mutable std::condition_variable ended_;
-  UniqueFd wake_;  // an eventfd, until it has ended
+  UniqueFd wake_;  // an eventfd, until the capture has ended
   CaptureSnapshot now_;
-  std::unique_ptr<TraceMeter> meter_ = std::make_unique<TraceMeter>();  // of the session's thread, until it has ended
-  SpoolShare share_;                                                    // likewise
+  std::unique_ptr<TraceMeter> meter_ = std::make_unique<TraceMeter>();  // used by the session's thread, until the end
+  SpoolShare share_;                                                    // as above
   std::optional<CancelCause> cancelled_;
   bool in_haste_ = false;
-  std::optional<Error> trouble_;  // the disk, bytes that are no trace, or too many: what comes then is not stored
+  std::optional<Error> trouble_;  // disk error, malformed trace, or too much data; later bytes are not stored
   std::optional<Nanos> stopping_since_;
   std::optional<Nanos> killed_since_;
   std::atomic<int> holders_ = 0;
-  std::atomic<uint8_t> sharers_ = 1;  // asked for, and
-  uint8_t told_sharers_ = 1;          // of the session's thread
-  bool has_ended_ = false;            // the collector, and its pipe was empty
+  std::atomic<uint8_t> sharers_ = 1;  // the requested value
+  uint8_t told_sharers_ = 1;          // the value last sent; used by the session's thread
+  bool has_ended_ = false;            // the collector had ended when its pipe was empty
   std::string limit_message_;
 
   std::mutex record_mutex_;
   bool is_saved_ = false;
 
   std::atomic<int64_t> attended_ = MonotonicNow().value;
-  std::atomic<size_t> listening_ = 0;  // how many listeners, for those who may not wait for these
+  std::atomic<size_t> listening_ = 0;  // number of listeners, readable without the lock
   std::mutex listeners_mutex_;
   std::map<ListenerId, std::function<void()>> listeners_;
   ListenerId next_listener_ = 1;

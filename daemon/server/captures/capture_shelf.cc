@@ -42,7 +42,7 @@ Result<std::string> ReadFile(int folder, const std::string& name) {
   return text;
 }
 
-// 0, or the errno.
+// Returns 0 or the errno.
 int WriteFile(int folder, const std::string& name, std::string_view text) {
   const UniqueFd file(::openat(folder, name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file.is_open()) {
@@ -62,13 +62,13 @@ void Measure(const TraceSpool& spool, TraceMeter& meter) {
   for (uint64_t offset = 0; offset < spool.size();) {
     const auto bytes = spool.ReadPackets(offset, kReadAtOnce);
     if (bytes.has_error() || bytes.value().empty() || meter.Feed(std::as_bytes(std::span(bytes.value()))).has_error()) {
-      break;  // what came before counts
+      break;  // the packets before the damage count
     }
     offset += bytes.value().size();
   }
 }
 
-// Of a capture that went on when its daemon ended.
+// Completes the record of a capture that was running when its daemon ended.
 void Conclude(const TraceSpool& spool, Nanos last_written, CaptureRecord& record) {
   CaptureSnapshot& state = record.state;
   TraceMeter meter;
@@ -154,7 +154,7 @@ Result<CaptureShelf::Found> CaptureShelf::TakeOne(const std::string& id,
   record.parameters.shelf = this;
   ids_.insert(id);
   if (auto written = had_ended ? Result<void>() : WriteLocked(record); written.has_error()) {
-    on_trouble(written.error());  // it is known all the same, and the next one comes to the same end
+    on_trouble(written.error());  // the capture is restored all the same; the next start computes the same end
   }
   return Found{std::move(record), std::move(spool), !had_ended};
 }

@@ -1,8 +1,8 @@
-// The folder in which captures outlive the daemon: for each one its trace (ID.pftrace), which grows as it is recorded,
-// and a record of what is known of it (ID.json), written when it begins and when it has ended.
+// The folder in which captures outlive the daemon. For each capture it holds the trace (ID.pftrace), which grows while
+// it is recorded, and a record (ID.json), which is written at the start and at the end.
 //
-// Thread-safe. One daemon has the folder at a time, by a lock that goes with it, whatever happens to it. Against a
-// crash of the machine nothing is done: files are not synchronised.
+// Thread-safe. A lock gives the folder to one daemon at a time; the lock ends with the daemon, however it ends. Files
+// are not synchronised, so a crash of the machine may lose data.
 #pragma once
 
 #include <functional>
@@ -27,20 +27,21 @@ class CaptureShelf {
     bool was_interrupted = false;
   };
 
-  // kAlreadyExists: another daemon has the folder.
+  // kAlreadyExists: another daemon uses the folder.
   static Result<std::unique_ptr<CaptureShelf>> Open(const std::string& folder);
 
-  // What an earlier daemon left, in the order of creation. A capture that had not ended then has now: as its trace says
-  // where that is whole, else kFailed with DAEMON_RESTARTED. What cannot be read is left where it is, and `on_trouble`
-  // hears of it. `on_next` is called before each, which may take a while: an earlier daemon's trace is read.
+  // Loads what an earlier daemon left, in the order of creation. A capture that had not ended then counts as ended now:
+  // with the end in its trace if the trace is complete, else as kFailed with DAEMON_RESTARTED. Unreadable files stay,
+  // and are reported to `on_trouble`. `on_next` is called before each capture, because reading an old trace may take a
+  // while.
   std::vector<Found> TakeStock(const std::function<void(const std::string& id)>& on_next,
                                const std::function<void(const Error&)>& on_trouble);
 
-  // A capture begins: the trace for it, and the record.
+  // Creates the trace and the record of a new capture.
   Result<std::unique_ptr<TraceSpool>> Begin(const CaptureRecord& record);
-  // A new record in place of the one before. Of what was removed, none is written.
+  // Replaces the record. Does nothing for a removed capture.
   Result<void> Write(const CaptureRecord& record);
-  // Trace and record; who reads the trace still, can go on. A StorageError: they are there as before.
+  // Removes trace and record; open readers of the trace can go on. After a storage error both are still there.
   Result<void> Remove(const std::string& id);
 
  private:
@@ -49,7 +50,7 @@ class CaptureShelf {
   Result<Found> TakeOne(const std::string& id, const std::function<void(const Error&)>& on_trouble);
   Result<void> WriteLocked(const CaptureRecord& record);
 
-  const UniqueFd folder_;  // with the lock
+  const UniqueFd folder_;  // holds the lock
   const std::string path_;
   std::mutex mutex_;
   std::set<std::string> ids_;

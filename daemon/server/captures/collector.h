@@ -1,6 +1,6 @@
-// A running collector as captures see it, and what starts one: this process itself (local_starter.h), or the launcher
-// of the daemon. A starter belongs to one caller and knows what the administrator lets that caller have; without an
-// administrator, that is anything. Implementations say on which threads they may be used.
+// The interface of a running collector, and of its starter: this process itself (local_starter.h), or the daemon's
+// launcher. A starter belongs to one caller and knows what the policy allows that caller; without a policy everything
+// is allowed. Each implementation documents its threads.
 #pragma once
 
 #include <memory>
@@ -20,17 +20,17 @@ class Collector {
   virtual ~Collector() = default;  // stops it, waits a bounded time, kills it
 
   virtual int stream_fd() const = 0;  // its trace; the collector owns the descriptor
-  virtual void Stop() = 0;            // end well: the rest of the trace follows
+  virtual void Stop() = 0;            // asks for a clean end: the rest of the trace follows
   virtual void Kill() = 0;
-  // So many captures stop threads of its target: it keeps to its part of what they may use together.
+  // The number of captures that stop threads of this target. The collector uses only its part of their common limit.
   virtual void ShareStops(uint8_t captures) = 0;
-  // The wait(2) status once the collector has ended; nothing when it has not within `timeout`.
+  // Returns the wait(2) status once the collector has ended, or nothing after `timeout`.
   virtual std::optional<int> Wait(Nanos timeout) = 0;
-  // Of one that has ended: why the collector's program never ran in it. Nothing: it did, as far as is known.
+  // After the end: why the collector's program never ran. Nothing: it did run, as far as is known.
   virtual std::optional<Error> WhyNotStarted() { return std::nullopt; }
-  // CPU time of one that has ended, with its children's, as the kernel counted it. 0: not known.
+  // After the end: its CPU time and its children's, as counted by the kernel. 0: not known.
   virtual Nanos cpu_time() const { return {}; }
-  // It has ended, its capture well or with this error. For those who keep a record.
+  // The collector has ended; its capture succeeded, or failed with this error. For implementations that keep an audit.
   virtual void Concluded(const std::optional<Error>&) {}
 };
 
@@ -39,19 +39,20 @@ struct CaptureParameters;
 class CollectorStarter {
  public:
   virtual ~CollectorStarter() = default;
-  // All thread-safe.
+  // All methods are thread-safe.
   virtual Result<std::unique_ptr<Collector>> Start(const CaptureTask& request) = 0;
-  // Why Start would refuse to have that process read, whatever the kernel says to it.
+  // The reason for which Start would refuse this process, apart from the kernel's.
   virtual Result<void> MayProfile(Pid) { return {}; }
   virtual UserQuota quota() { return {}; }
-  // Cores that all collectors of this machine may use together, whoever starts them.
+  // The number of cores that all collectors on this machine may use together, regardless of the user who starts them.
   virtual std::optional<double> cpu_budget() { return {}; }
-  // Nothing was started for that, because of a limit, a name that is taken, or our end; `quota`: whose, of the policy,
-  // empty: another's. For those who keep a record.
+  // Nothing was started, because of a limit, an ID in use, or our end. `quota`: the policy's quota that refused it;
+  // empty: another reason. For implementations that keep an audit.
   virtual void Refused(const CaptureTask&, const Error&, const std::string& /*quota*/) {}
-  // That was asked of a capture of another user's, who is told that there is none. For those who keep a record.
+  // The caller asked for another user's capture, and the answer was that it does not exist. For implementations with an
+  // audit.
   virtual void Kept(std::string_view /*what*/, const CaptureParameters&, const Error&) {}
-  // That was done with a capture of another user's: "read", "cancel" or "delete". For those who keep a record.
+  // An administrator used another user's capture: "read", "cancel" or "delete". For implementations with an audit.
   virtual void Touched(std::string_view /*what*/, const CaptureParameters&) {}
 };
 

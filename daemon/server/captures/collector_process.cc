@@ -17,7 +17,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr int kPipeBytes = 1 << 20;  // best effort: an ordinary user may have less left
+constexpr int kPipeBytes = 1 << 20;  // best effort: an ordinary user's pipe buffers are limited
 constexpr Nanos kLastWait = Nanos::FromMillis(3000);
 
 void MakeInheritable(int fd) { ::fcntl(fd, F_SETFD, 0); }
@@ -61,10 +61,10 @@ CollectorProcess::~CollectorProcess() {
     return;
   }
   Stop();
-  stream_.reset();  // a collector that waits for us to read sees EPIPE
+  stream_.reset();  // a collector blocked on the full pipe gets EPIPE
   if (!Wait(kLastWait).has_value()) {
     Kill();
-    Wait(kLastWait);  // what the kernel holds in a wedged target ends when that lets it go
+    Wait(kLastWait);  // a thread held by the kernel in a wedged target ends only when released
   }
 }
 
@@ -123,13 +123,13 @@ std::optional<int> CollectorProcess::Wait(Nanos timeout) {
     if (got == pid_) {
       status_ = status;
     } else if (got < 0 && errno != EINTR) {
-      status_ = 0;  // someone else reaped it: nothing more to learn
+      status_ = 0;  // reaped elsewhere: the status is lost
     } else {
       const Nanos left = deadline - MonotonicNow();
       if (left.value <= 0) {
         return std::nullopt;
       }
-      pollfd ended{pidfd_.get(), POLLIN, 0};  // without a pidfd (old kernel) this merely sleeps a little
+      pollfd ended{pidfd_.get(), POLLIN, 0};  // without a pidfd (old kernel) this is a short sleep
       ::poll(&ended, 1, pidfd_.is_open() ? static_cast<int>(left.value / 1'000'000) + 1 : 10);
     }
   }

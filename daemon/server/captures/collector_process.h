@@ -1,12 +1,12 @@
-// A collector started by us: the process, the pipe its trace comes from, and the line that tells it to stop.
+// A collector that this process started: the process, the pipe of its trace, and the control line that stops it.
 //
-// Start() re-executes our own program (/proc/self/exe) as "__collector" with the request as key=value arguments.
-// The collector's file descriptors are named by number in its arguments, so that those we inherited keep theirs:
-// a launched command may need them. EOF on the control line means "stop, detach, exit" to the collector, hence it
-// goes away whatever happens to us. The destructor stops, waits a bounded time, kills and reaps.
-// With a command, the collector is the command's parent (Yama's ptrace_scope 1 admits ancestors) and we become the
-// subreaper of both: when the collector is gone, in whatever way, the command is our child and its status ours.
-// Not thread-safe; call Start() from a process with one thread. Knows nothing about traces or CPython.
+// Start() re-executes our own program (/proc/self/exe) as "__collector", with the request as key=value arguments. The
+// arguments name the collector's file descriptors by number. So the descriptors that we inherited keep their numbers,
+// which a launched command may need. EOF on the control line means "stop, detach, exit", so the collector ends however
+// we end. The destructor stops it, waits a bounded time, kills and reaps.
+// With a command, the collector is the command's parent (Yama's ptrace_scope 1 admits ancestors), and we become the
+// subreaper of both: when the collector has ended, for whatever reason, the command is our child and we get its status.
+// Not thread-safe; call Start() while the process has one thread. Knows nothing about traces or CPython.
 #pragma once
 
 #include <sys/types.h>
@@ -22,8 +22,8 @@
 namespace ptrace_prof {
 
 struct CollectorSpec {
-  std::string task;                  // EncodeTask(); its target is replaced when there is a command
-  std::vector<std::string> command;  // empty: the target is running already
+  std::string task;                  // EncodeTask(); with a command, its target is replaced
+  std::vector<std::string> command;  // empty: the target is already running
 };
 
 // The hidden first argument: "ptrace-prof __collector STREAM_FD CONTROL_FD task=… [-- command…]".
@@ -36,14 +36,14 @@ class CollectorProcess {
   CollectorProcess& operator=(CollectorProcess&&) = delete;
   ~CollectorProcess();
 
-  // With a command: its pid once it runs, or why it could not be started (kNotFound, kPermissionDenied). Once.
+  // With a command: its pid once it runs, or why it could not be started (kNotFound, kPermissionDenied). Call once.
   Result<Pid> AwaitCommand();
 
   int stream_fd() const { return stream_.get(); }
   void Stop();
   void Kill();
   void ShareStops(uint8_t captures);
-  // The wait(2) status once the collector has ended; nothing when it has not within `timeout`.
+  // Returns the wait(2) status once the collector has ended, or nothing after `timeout`.
   std::optional<int> Wait(Nanos timeout);
 
  private:

@@ -7,12 +7,12 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr double kUsual = 0.01;      // what a capture may use unless it says otherwise
-constexpr double kTracing = 0.1;     // of one that traces calls, until it is seen to use more
-constexpr double kMost = 1;          // a collector has one thread that matters
-constexpr double kFastest = 20'000;  // instead of as fast as possible, which no limit slows down
+constexpr double kUsual = 0.01;      // of a core: a sampling capture's default
+constexpr double kTracing = 0.1;     // of a core: a tracing capture's, until more use is measured
+constexpr double kMost = 1;          // a collector has one busy thread
+constexpr double kFastest = 20'000;  // Hz, in place of "as fast as possible", which no limit slows down
 constexpr double kRounding = 1e-9;
-constexpr Nanos kKnownAfter = Nanos::FromSeconds(2);  // the start costs more than what comes after
+constexpr Nanos kKnownAfter = Nanos::FromSeconds(2);  // the start costs more than what follows
 
 bool IsBrief(const CaptureTask& request) { return request.verb() != CaptureTask::RECORD; }
 
@@ -29,7 +29,7 @@ double CpuTaken(const CaptureParameters& parameters, const CaptureSnapshot& now)
   const bool samples = !MayTrace(parameters.request.spec().mode()) || now.mode == v1::MODE_SAMPLE;
   const bool is_known = !samples && totals.wall > kKnownAfter;
   const double used = is_known ? now.cpu.seconds() / totals.wall.seconds() : 0;
-  return std::max(parameters.cpu_cores, std::min(used, kMost));  // what it says of itself may be anything
+  return std::max(parameters.cpu_cores, std::min(used, kMost));  // a collector can report anything
 }
 
 std::optional<CpuGrant> GrantCpu(const CaptureTask& request, double left) {

@@ -1,11 +1,11 @@
-// What a new capture gets of the CPU time that all collectors of a machine may use together. Pure functions.
+// Divides the CPU time that all collectors of a machine may use together. Pure functions.
 //
-// A capture that samples is counted with what it may use (max_overhead), which its collector keeps by taking samples
-// less often; so what is promised to all of them is not exceeded but for a moment at their start. One that traces calls
-// must keep up with the target: it is counted with a fixed share, or with what its collector does use where that is
-// more. Where that is left open, it is counted as one that traces, and narrowed to that should it come to samples. Who
-// asks for much gets half of what is left, so that there is something for those who come later; nobody gets less than
-// an ordinary capture needs. Dumps, listings and what else is brief count nothing.
+// A sampling capture counts with its limit (max_overhead): its collector keeps to the limit by sampling less often, so
+// the sum is exceeded only briefly at the start. A tracing capture must keep up with its target, so it counts with a
+// fixed share, or with its measured use if that is larger. In mode auto a capture counts as tracing, and is limited to
+// that share if it turns out to sample.
+// A capture that asks for much gets half of what is left, so that something remains for later ones, but never less than
+// an ordinary capture needs. Dumps, listings and other brief captures count nothing.
 #pragma once
 
 #include <optional>
@@ -16,18 +16,18 @@
 namespace ptrace_prof {
 
 struct CpuGrant {
-  double cores = 0;      // to be counted with
-  bool is_less = false;  // than what was asked for
+  double cores = 0;      // its share of the budget
+  bool is_less = false;  // less than requested
 };
 
-// What a capture that goes on takes of the budget.
+// The share of the budget that a running capture uses.
 double CpuTaken(const CaptureParameters& parameters, const CaptureSnapshot& now);
-// Nothing: `left` is not enough for it.
+// Nothing: `left` is not enough.
 std::optional<CpuGrant> GrantCpu(const CaptureTask& request, double left);
-// So that the collector keeps to it, where it can.
+// Changes the request so that the collector keeps to the grant, as far as it can.
 void NarrowTo(const CpuGrant& grant, CaptureTask& request);
 
-// Sentences for people: what a narrowed capture is told, and one that finds no room.
+// Messages: for a narrowed capture, and for a capture that is refused.
 std::string NarrowedNotice(const CpuGrant& grant);
 Error NoCpuLeft(const CaptureTask& request, double budget, double taken);
 

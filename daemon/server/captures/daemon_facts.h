@@ -1,4 +1,4 @@
-// What a daemon knows of itself, for whoever asks how it is doing. Pure data, complete before the first call.
+// What a daemon knows about itself, for status requests. Plain data, complete before the first call.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ struct DaemonFacts {
   std::string address;  // as a client writes it: "unix:PATH"
   std::string audit;    // file; empty: none
   std::string metrics;  // address; empty: none
-  Uid owner;            // who started it
+  Uid owner;            // the user who started it
   Nanos started;        // CLOCK_REALTIME
   bool multi_user = false;
 };

@@ -1,7 +1,7 @@
-// Which traces of ended captures go where there are more than are kept.
+// Chooses which traces of ended captures are deleted when there are too many.
 //
-// Of a user who has too many of them the oldest; then, while all together are too large, the oldest of the user who
-// stores most, so that nobody's traces go because another user has many. Pure function.
+// First the oldest traces of each user who has too many. Then, while all traces together are too large, the oldest of
+// the user who stores most, so that no user loses traces because another one has many. Pure function.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ struct KeptTrace {
 };
 
 struct ExcessTrace {
-  size_t index = 0;      // into what was given
+  size_t index = 0;      // into the input
   std::string_view why;  // "count" or "bytes"
 };
 

@@ -7,7 +7,7 @@ namespace ptrace_prof {
 std::string KeptListings::Keep(Uid owner, std::shared_ptr<const Listing> listing) {
   const std::lock_guard lock(mutex_);
   ExpireLocked();
-  std::map<uint64_t, std::string> owners;  // the oldest first
+  std::map<uint64_t, std::string> owners;  // oldest first
   for (const auto& [id, entry] : entries_) {
     if (entry.owner == owner) {
       owners[entry.number] = id;

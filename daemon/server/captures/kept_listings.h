@@ -1,8 +1,8 @@
-// Listings of processes of which a part was given out: kept for a moment, so that the next page is of the same listing,
-// whatever came and went meanwhile, and costs no other look at the node.
+// Listings of processes whose first page was sent. They are kept for a while, so that later pages show the same listing
+// even if processes came and went, and need no second look at the node.
 //
-// A listing belongs to the user who asked for it. Bounded: each user has at most so many, the oldest goes first, and
-// each lasts at most so long. Owned by the CaptureRegistry. Thread-safe.
+// A listing belongs to the user who asked for it. The number per user is limited, the oldest is dropped first, and each
+// has a limited lifetime. Owned by the CaptureRegistry. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace ptrace_prof {
 struct Listing {
   std::vector<ProcessEntry> entries;  // by process ID
   std::vector<Check> checks;          // why it may lack something
-  std::string filter;                 // what was asked for, to tell another question from the next page
+  std::string filter;                 // of the request, to tell a new question from the next page
 };
 
 class KeptListings {
@@ -32,11 +32,11 @@ class KeptListings {
   };
   explicit KeptListings(Bounds bounds) : bounds_(bounds) {}
 
-  // Its ID, not to be guessed.
+  // Returns its ID, which cannot be guessed.
   std::string Keep(Uid owner, std::shared_ptr<const Listing> listing);
-  // Null: there is none (any more), or it is somebody else's.
+  // Null: there is none (any more), or it belongs to another user.
   std::shared_ptr<const Listing> Find(const std::string& id, Uid asking);
-  // Forgets those that are too old; called now and then.
+  // Forgets expired listings; call it regularly.
   void Expire();
 
  private:

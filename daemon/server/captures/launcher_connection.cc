@@ -139,7 +139,7 @@ Result<LaunchHeader> LauncherConnection::Ask(uint64_t number, std::span<const st
   if (slot.answer.has_value()) {
     return *slot.answer;
   }
-  slots_.erase(number);  // an answer that comes yet finds nobody, and its collector ends
+  slots_.erase(number);  // a late answer finds no slot, and its collector ends
   return decided || !sent ? LauncherGone()
                           : Because(Reason::kLauncherFailed, "the launcher of ptrace-profd does not answer",
                                     "is the machine out of memory, or the process stopped? Try again");
@@ -187,7 +187,7 @@ Result<TargetFacts> LauncherConnection::Look(Pid target) {
 void LauncherConnection::Kill(const Started& collector) {
   const LaunchHeader header{.kind = LaunchKind::kKill, .number = collector.number};
   if (!is_up() || !Send(std::as_bytes(std::span(&header, 1)))) {
-    ::syscall(SYS_pidfd_send_signal, collector.pidfd.get(), SIGKILL, nullptr, 0);  // where we may
+    ::syscall(SYS_pidfd_send_signal, collector.pidfd.get(), SIGKILL, nullptr, 0);  // if we are permitted to
   }
 }
 
@@ -210,7 +210,7 @@ std::optional<int> LauncherConnection::Wait(const Started& collector, Nanos time
   return WaitAlone(collector, std::max(deadline - MonotonicNow(), Nanos()));
 }
 
-// The launcher is gone: whoever is left is our child, or was never ours to wait for.
+// The launcher has ended. A collector that still runs is either our child, or a process that we cannot wait for.
 std::optional<int> LauncherConnection::WaitAlone(const Started& collector, Nanos timeout) {
   AwaitEnd(collector.pidfd.get(), timeout);
   pollfd ended{collector.pidfd.get(), POLLIN, 0};
@@ -281,7 +281,7 @@ void LauncherConnection::TakeAnswer(const LaunchHeader& header, std::span<const 
   const std::lock_guard lock(mutex_);
   const auto slot = slots_.find(header.number);
   if (slot == slots_.end()) {
-    return;  // whatever came with it is closed
+    return;  // the descriptors that came with it are closed
   }
   if (header.kind == LaunchKind::kEnded) {
     slot->second.status = header.status;

@@ -1,8 +1,8 @@
-// The daemon's end of the launcher's socket: requests go out, a thread of its own takes what comes back.
+// The daemon's end of the launcher's socket: sends requests; a thread of its own receives the answers.
 //
-// Owns the socket. When the launcher is gone, collectors that run go on to their end: their lines are ours already. As
-// their subreaper (prctl, set by the program) we then learn how they ended; nobody can be killed or started any more.
-// Thread-safe. The destructor ends the launcher, and with it all collectors, and waits for it a bounded time.
+// Owns the socket. If the launcher ends, running collectors go on to their end, because we hold their lines. We are
+// their subreaper (prctl, set by the program), so we learn how they ended; no collector can be killed or started any
+// more. Thread-safe. The destructor ends the launcher, and with it all collectors, and waits for it for a bounded time.
 #pragma once
 
 #include <sys/types.h>
@@ -25,10 +25,10 @@
 
 namespace ptrace_prof {
 
-// The launcher's number of somebody who is connected; 0: of nobody that it knows.
+// The launcher's number of a connected peer; 0: a peer unknown to the launcher.
 using PeerNumber = StrongId<struct PeerNumberTag, uint64_t>;
 
-// A user for whom the daemon may speak; root or nobody only where the policy says that expressly.
+// A user for whom the daemon may vouch; root or the overflow user only if the policy says so expressly.
 struct Vouching {
   CallerIdentity who;
   bool is_express = false;
@@ -36,7 +36,7 @@ struct Vouching {
 
 class LauncherConnection {
  public:
-  // What the launcher made for us.
+  // A collector that the launcher started for us.
   struct Started {
     uint64_t number = 0;
     Pid pid;
@@ -49,29 +49,29 @@ class LauncherConnection {
   static Result<std::shared_ptr<LauncherConnection>> Open(LauncherProcess launcher);
   ~LauncherConnection();
 
-  // For a peer that the launcher let in (launcher_door.h). `target`: whose owner it shall rather be where the caller is
-  // root; 0: nobody's. kUnavailable: the launcher has ended, or does not answer. Does not wait for the program to run
-  // in it: that could be drawn out by the user who asked, whose process it is.
+  // For a peer that the launcher let in (launcher_door.h). If the caller is root, the collector runs as the owner of
+  // `target`; 0: no target. kUnavailable: the launcher has ended, or does not answer. Does not wait until the program
+  // runs, which the calling user could delay, since the process belongs to that user.
   Result<Started> Start(PeerNumber peer, Pid target, const std::vector<std::string>& arguments);
-  // Tells it, once, before anything is read of anybody: for these users, and no others, a collector can be asked for by
-  // VouchedPeer. kUnavailable: the launcher has ended.
+  // Call once, before data of any client is read: only for these users can collectors be requested by VouchedPeer.
+  // kUnavailable: the launcher has ended.
   Result<void> Vouch(const std::vector<Vouching>& users);
-  // What that process is. kGone: it has ended, or there is none; kUnavailable: as Start.
+  // Describes a process. kGone: it has ended, or there is none; kUnavailable: as Start.
   Result<TargetFacts> Look(Pid target);
-  // That peer is gone: nothing can be started for it any more.
+  // The peer has disconnected: nothing can be started for it any more.
   void ForgetPeer(PeerNumber peer);
-  // Of one that has ended: why its program never ran. kPermissionDenied: it may not become that user.
+  // After the end: why the collector's program never ran. kPermissionDenied: it may not become that user.
   static std::optional<Error> WhyNotStarted(const Started& collector);
   void Kill(const Started& collector);
-  // Its wait(2) status once it has ended: 0 where nobody can know it any more.
+  // The wait(2) status once it has ended; 0 if the status is lost.
   std::optional<int> Wait(const Started& collector, Nanos timeout);
-  // The CPU time of one that has ended; 0: not known.
+  // The CPU time of an ended collector; 0: not known.
   Nanos CpuOf(const Started& collector) const;
-  // No further question about this collector.
+  // No further call names this collector.
   void Forget(const Started& collector);
 
   bool is_up() const;
-  // To wait for its end by poll(2). Not open: it has ended already.
+  // A pidfd of the launcher, for poll(2). Not open: the launcher has ended already.
   UniqueFd OpenPidfd() const;
 
  private:
@@ -79,16 +79,16 @@ class LauncherConnection {
   struct Slot {
     std::optional<LaunchHeader> answer;
     Started started;                // kStarted
-    std::vector<std::byte> packet;  // kLooked: the whole of it
+    std::vector<std::byte> packet;  // kLooked: the whole packet
     std::optional<int> status;
-    Nanos cpu;  // once there is a status
+    Nanos cpu;  // set once there is a status
   };
 
   void Receive();
   bool TakeMessage();
   void TakeAnswer(const LaunchHeader& header, std::span<const std::byte> packet, std::span<UniqueFd> descriptors);
   uint64_t TakeNumber();
-  // The slot is there yet if there is an answer.
+  // If there is an answer, the slot still exists on return.
   Result<LaunchHeader> Ask(uint64_t number, std::span<const std::byte> packet);
   bool Send(std::span<const std::byte> packet);
   std::optional<int> WaitAlone(const Started& collector, Nanos timeout);

@@ -1,6 +1,6 @@
-// The daemon's side of the door: who connected, one after the other, as the launcher found them.
+// The daemon's end of the door: new connections, one after the other, with the launcher's verdicts.
 //
-// Owns its end of the door's socket. One thread. Nothing comes any more when the launcher has ended.
+// Owns its end of the door's socket. Use it from one thread. After the launcher's end nothing more arrives.
 #pragma once
 
 #include <optional>
@@ -22,11 +22,11 @@ class LauncherDoor {
     CallerIdentity who;
     Pid pid;
     bool is_administrator = false;  // see ExaminedPeer
-    Result<void> verdict;           // kUnauthenticated: who that is cannot be said, or means nothing here
+    Result<void> verdict;           // kUnauthenticated: the identity is unknown, or has no meaning here
   };
 
-  int fd() const { return socket_.get(); }  // readable where somebody arrived, or nobody will
-  // Nothing: nobody waits now, or nobody comes any more (see has_closed).
+  int fd() const { return socket_.get(); }  // readable if a connection arrived or the door has closed
+  // Nothing: no connection is waiting now, or none will come any more (see has_closed).
   std::optional<Arrival> Take();
   bool has_closed() const { return closed_; }
 

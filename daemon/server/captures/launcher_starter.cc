@@ -15,7 +15,7 @@ class LaunchedCollector : public Collector {
 
   ~LaunchedCollector() override {
     Stop();
-    started_.stream.reset();  // one that waits for us to read sees EPIPE
+    started_.stream.reset();  // a collector blocked on the full pipe gets EPIPE
     if (!connection_->Wait(started_, kLastWait).has_value()) {
       Kill();
       connection_->Wait(started_, kLastWait);

@@ -1,7 +1,6 @@
 // Starts collectors as children of this process, with its own rights.
 //
-// For `record -- command…` the next capture launches a command, which then is its target (see CollectorProcess).
-// Thread-safe.
+// For `record -- command…` the next capture starts a command and profiles it (see CollectorProcess). Thread-safe.
 #pragma once
 
 #include <mutex>
@@ -14,9 +13,9 @@ namespace ptrace_prof {
 
 class LocalStarter : public CollectorStarter {
  public:
-  // The next Start launches `command`, whatever pid its request names.
+  // The next Start launches `command`, and ignores the pid in its request.
   void LaunchNext(std::vector<std::string> command);
-  // What became of that: nothing before the Start; its pid, or why it could not be started (kNotFound,
+  // The launched command: no pid before Start; then its pid, or why it could not be started (kNotFound,
   // kPermissionDenied).
   Result<Pid> launched() const;
 

@@ -1,8 +1,8 @@
-// How many bytes of traces a user has stored: all captures of that user count into one account, and stop growing where
-// it is full.
+// The number of bytes of traces that a user has stored. All captures of the user count in one account, and stop growing
+// when it is full.
 //
-// The registry keeps one for each user who has captures; a capture holds its part until it is forgotten. The limit may
-// change meanwhile. Thread-safe.
+// The registry keeps an account for each user with captures; a capture holds its share until it is forgotten. The limit
+// may change at any time. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,8 @@ class SpoolAccount {
   std::atomic<uint64_t> limit_ = kNoLimit;
 };
 
-// The part of one capture; given back with it. Of one thread. Without an account nothing is counted.
+// The share of one capture; destroying it gives the bytes back. Use it from one thread. Without an account it counts
+// nothing.
 class SpoolShare {
  public:
   explicit SpoolShare(std::shared_ptr<SpoolAccount> account) : account_(std::move(account)) {}
@@ -37,7 +38,8 @@ class SpoolShare {
 
   void Set(uint64_t bytes) {
     if (account_ != nullptr) {
-      account_->used_.fetch_add(bytes - bytes_, std::memory_order_relaxed);  // wraps where it is less
+      // A smaller value wraps around, as intended.
+      account_->used_.fetch_add(bytes - bytes_, std::memory_order_relaxed);
       bytes_ = bytes;
     }
   }

@@ -1,9 +1,9 @@
-// A few threads for what a call cannot wait for on a thread of gRPC's, of which there are two for everybody: the start
-// of a collector, for which the launcher is asked, and long looks into a trace.
+// A few threads for work that must not block gRPC's two threads: starting a collector through the launcher, and
+// searching a long trace.
 //
-// Users take turns, each user's jobs in the order in which they came: who asks for much delays only themselves. A job
-// may be withdrawn until it has begun. Owned by the CaptureRegistry. Thread-safe. The destructor waits for jobs that
-// have begun; nobody may have others in it then.
+// Users take turns; a user's jobs run in their order. So a user who asks for much delays only that user. A job can be
+// withdrawn until it has begun. Owned by the CaptureRegistry. Thread-safe. The destructor waits for running jobs; no
+// other job may be queued then.
 #pragma once
 
 #include <atomic>
@@ -29,10 +29,10 @@ class StartPool {
   explicit StartPool(size_t threads) : most_(threads) {}
   ~StartPool();
 
-  // `ticket` is set before the job can begin. OUT_OF_RESOURCES: there is no thread, and none to be had; the job never
-  // begins.
+  // `ticket` is set before the job can begin. OUT_OF_RESOURCES: there is no thread and none can be started; the job
+  // never runs.
   Result<void> Add(uint32_t user, std::function<void()> job, std::atomic<Ticket>& ticket);
-  // Whether it never begins; false: it has begun, and maybe ended.
+  // Returns true if the job will never run; false if it has begun or already ended.
   bool Withdraw(uint32_t user, Ticket ticket);
 
  private:
@@ -42,8 +42,8 @@ class StartPool {
   const size_t most_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<uint32_t, Jobs> jobs_;  // by user; none is empty
-  uint32_t last_ = 0;              // whose turn it was
+  std::map<uint32_t, Jobs> jobs_;  // by user; no entry is empty
+  uint32_t last_ = 0;              // the user served last
   Ticket next_ = 1;
   size_t idle_ = 0;
   bool is_ending_ = false;

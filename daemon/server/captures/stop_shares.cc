@@ -9,7 +9,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr int kDeepest = 256;  // of a chain of parents
+constexpr int kDeepest = 256;  // chain of parents
 constexpr size_t kMost = 255;
 
 bool Stops(const CaptureTask& one) {
@@ -23,7 +23,7 @@ bool IsAncestor(Pid ancestor, const std::vector<Pid>& chain) {
 
 }  // namespace
 
-// proc(5): "PID (name) state ppid …"; a name may hold anything but a newline.
+// proc(5): "PID (name) state ppid …". A name may contain any character except a newline.
 Pid ParentInProc(Pid pid) {
   std::ifstream file("/proc/" + std::to_string(pid.value) + "/stat");
   std::string line;

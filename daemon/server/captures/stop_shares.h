@@ -1,7 +1,8 @@
-// How many captures of a daemon stop threads of the same process: each may use its part of the time that it allows.
+// Counts the captures of a daemon that stop threads of the same process, so that each uses its part of their common
+// time limit.
 //
-// Two captures meet where they have the same target, or one the descendants of its own, among which the other's is.
-// Only reads /proc.
+// Two captures meet if they have the same target, or if one follows the descendants of its target and the other's
+// target is one of them. Only reads /proc.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +17,15 @@
 
 namespace ptrace_prof {
 
-// Of captures that go on or have ended: tells each that goes on.
+// Ended captures are ignored; each running one gets its number.
 void ShareStopsAmong(std::vector<std::shared_ptr<CaptureSession>> captures);
 
-// Null: nobody knows.
+// Null: unknown.
 using ParentOf = std::function<Pid(Pid)>;
 Pid ParentInProc(Pid pid);
 
-// For each of them, with itself: 1 and more, at most 255. Those that stop nobody count for none.
+// For each capture the number of captures that meet, itself included: 1 to 255. Captures that stop no thread do not
+// count.
 std::vector<uint8_t> MeetingCaptures(std::span<const CaptureTask* const> captures, const ParentOf& parent);
 
 }  // namespace ptrace_prof

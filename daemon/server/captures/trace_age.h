@@ -1,5 +1,4 @@
-// How long ago a capture ended, by a clock that nobody sets: what is kept for so long is not forgotten because the
-// machine's date jumps.
+// The time since a capture ended, by a clock that cannot be set, so that a jump of the machine's date deletes no trace.
 #pragma once
 
 #include <algorithm>
@@ -11,12 +10,13 @@ namespace ptrace_prof {
 
 class TraceAge {
  public:
-  TraceAge() = default;  // ends while we are there
-  // Ended before we were: that long ago by the date, which is all that is known then. Negative: it lies ahead.
+  TraceAge() = default;  // for a capture that ends during our life
+  // For a capture that ended before our start; `before` comes from the date, as nothing else is known. Negative: in the
+  // future.
   explicit TraceAge(Nanos before) : before_(std::max(before, Nanos())) {}
 
-  // To be asked soon after the end, and again: it counts from then on. `now`: CLOCK_MONOTONIC, so that nothing grows
-  // older while the machine is suspended.
+  // Call it soon after the end, and again later: the age counts from the first call. `now`: CLOCK_MONOTONIC, which does
+  // not advance while the machine is suspended.
   Nanos At(Nanos now) {
     if (!since_.has_value()) {
       since_ = now - before_;

@@ -18,7 +18,7 @@ constexpr uint64_t kLandmarkEvery = 64 * 1024;
 constexpr size_t kMaxHeader = 11;
 constexpr uint64_t kScanAtOnce = 1 << 20;
 
-// The bytes of the first packet with its header, out of its first bytes; 0: that is not the beginning of one.
+// Returns the size of the first packet with its header, or 0 if `bytes` does not begin with a packet.
 uint64_t MeasurePacket(std::string_view bytes) {
   if (bytes.empty() || bytes[0] != 0x0a) {
     return 0;
@@ -110,7 +110,7 @@ TraceSpool::Reading TraceSpool::Hold() const {
   return file.has_error() ? nullptr : std::move(file).value();
 }
 
-// Of damaged bytes, what came before counts.
+// If bytes are damaged, the packets before them count.
 Result<void> TraceSpool::FindWhatIsWhole(uint64_t end) {
   for (uint64_t at = 0; at < end;) {
     PP_ASSIGN_OR_RETURN(const std::string bytes, ReadExactly(at, std::min(kScanAtOnce, end - at)));
@@ -154,7 +154,7 @@ Result<void> TraceSpool::Append(std::span<const std::byte> bytes) {
   return framed;  // the packets before the damage are sound
 }
 
-// After a write that failed half-way: the packets that did get onto the disk.
+// After a write that failed half-way, commits the packets that are on the disk.
 void TraceSpool::CommitWhatIsWhole() {
   uint64_t at = size();
   while (at < written_) {
@@ -200,8 +200,7 @@ Result<bool> TraceSpool::CheckOffset(uint64_t offset) const {
     const std::lock_guard lock(mutex_);
     at = *std::prev(std::upper_bound(landmarks_.begin(), landmarks_.end(), offset));
   }
-  for (const uint64_t begin = at;
-       at < offset;) {  // from block to block: a trace of an earlier daemon has no landmarks before this
+  for (const uint64_t begin = at; at < offset;) {  // block by block: an earlier daemon's trace has no landmarks here
     PP_ASSIGN_OR_RETURN(const std::string block, ReadExactly(at, std::min(kLandmarkEvery, end - at)));
     uint64_t whole = MeasurePacket(block);
     if (whole == 0) {
@@ -224,7 +223,7 @@ Result<bool> TraceSpool::CheckOffset(uint64_t offset) const {
   return at == offset ? Result<bool>(true) : BadOffset(offset, "is inside a packet");
 }
 
-// The last landmark in (from, until], or 0.
+// Returns the last landmark in (from, until], or 0.
 uint64_t TraceSpool::LandmarkWithin(uint64_t from, uint64_t until) const {
   const std::lock_guard lock(mutex_);
   const uint64_t last = *std::prev(std::upper_bound(landmarks_.begin(), landmarks_.end(), until));

@@ -1,8 +1,8 @@
-// What main holds of answers that their clients have not taken yet: bounded for each user, and for all together.
+// Limits the memory of answers that clients have not read yet, for each user and for all users together.
 //
-// A client that asks and does not read makes us keep what it asked for. Who writes takes a share before, and holds it
-// until the write is done. What is large finds room only where all together leave some; what is small, where its own
-// user does: so nobody is kept from a small answer by what others do not read. Owned by the CaptureRegistry.
+// A client that asks and does not read makes the daemon keep the answer. The writer of an answer takes a share before
+// the write and holds it until the write is done. A large answer needs room in the total; a small one needs room only
+// in its user's limit. So other users' unread answers never block a small answer. Owned by the CaptureRegistry.
 // Thread-safe; outlives the shares.
 #pragma once
 
@@ -48,9 +48,9 @@ class UnsentBytes {
 
   explicit UnsentBytes(Bounds bounds) : bounds_(bounds) {}
 
-  // For a message of that size; nothing: there is no room for it now.
+  // Reserves memory for a message of that size; nothing if there is no room now.
   std::optional<Share> Take(uint32_t user, size_t message) {
-    const uint64_t bytes = uint64_t{message} * 2;  // as it is, and as it is written
+    const uint64_t bytes = uint64_t{message} * 2;  // the message and its serialised form
     const std::lock_guard lock(mutex_);
     const auto known = users_.find(user);
     const uint64_t of_user = known == users_.end() ? 0 : known->second;
@@ -59,14 +59,14 @@ class UnsentBytes {
       return std::nullopt;
     }
     if (bytes == 0) {
-      return Share();  // users_ has those of whom something is kept
+      return Share();  // `users_` contains only users with bytes
     }
     users_[user] = of_user + bytes;
     total_ += bytes;
     return Share(*this, user, bytes);
   }
 
-  // Held while a large answer is put together, which takes several times its size: one is at a time.
+  // Held while a large answer is built, which takes several times its size: only one at a time.
   std::mutex& making() { return making_; }
 
  private:

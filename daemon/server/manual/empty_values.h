@@ -1,4 +1,4 @@
-// What a user has left empty, as a variable that is not set does: `-o "$OUT"`. It never means "not given".
+// Refuses empty values, as an unset variable produces them: `-o "$OUT"`. An empty value never means "not given".
 #pragma once
 
 namespace CLI {
@@ -7,7 +7,7 @@ class App;
 
 namespace ptrace_prof {
 
-// Of each option and argument of it and of its commands. Once all are declared.
+// Adds the check to each option and argument of `app` and its commands. Call after all are declared.
 void RefuseEmptyValues(CLI::App& app);
 
 }  // namespace ptrace_prof

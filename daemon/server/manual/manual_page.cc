@@ -9,9 +9,10 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr char kDate[] = "2026-11-22";  // of the last change of what is said here by hand
+constexpr char kDate[] = "2026-11-22";  // of the last change to the text in this file
 
-// What is no ASCII as roff names it: \[u2026]. `rest` begins with it, and loses it; our own text is sound UTF-8.
+// Removes the first character, which is not ASCII, from `rest` and returns its roff name: \[u2026]. Our text is valid
+// UTF-8.
 std::string Named(std::string_view& rest) {
   const auto lead = static_cast<unsigned char>(rest.front());
   const size_t size = std::min<size_t>(lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2, rest.size());
@@ -23,7 +24,7 @@ std::string Named(std::string_view& rest) {
   return fmt::format("\\[u{:04X}]", code);
 }
 
-// Text as it stands, whatever roff would make of it.
+// Escapes text so that roff shows it unchanged.
 std::string Plain(std::string_view text) {
   std::string plain;
   bool at_begin = true;
@@ -61,7 +62,7 @@ class Page {
     text_ += ".TP\n" + tag + "\n" + (text.empty() ? "\\&" : Plain(text)) + "\n";
   }
 
-  // As --help ends: sentences, and lines that are indented, which keep their form.
+  // The footer of --help: sentences, and indented lines, which keep their form.
   void Footer(std::string_view footer) {
     bool is_block = false;
     bool is_new = true;
@@ -98,7 +99,7 @@ class Page {
 
  private:
   std::string text_;
-  bool is_first_ = false;  // nothing stands in this section yet
+  bool is_first_ = false;  // the section is still empty
 };
 
 std::string Tag(const CLI::Option& option) {
@@ -115,7 +116,7 @@ std::string Tag(const CLI::Option& option) {
   if (option.get_positional()) {
     return fmt::format("\\fI{}\\fR", Plain(Upper(option.get_name())));
   }
-  const std::string type = option.get_type_name();  // what it is checked for stands in the description
+  const std::string type = option.get_type_name();  // the check in the type name is also in the description
   return option.get_items_expected_max() > 0 ? fmt::format("{} \\fI{}\\fR", tag, Plain(type.substr(0, type.find(':'))))
                                              : tag;
 }

@@ -1,4 +1,4 @@
-// A manual page (roff, man(7)) out of the same declarations that --help prints: nothing is written twice. Pure
+// Generates a manual page (roff, man(7)) from the declarations that --help prints, so that the text exists once. Pure
 // function.
 #pragma once
 
@@ -16,8 +16,8 @@ namespace ptrace_prof {
 struct ManualInfo {
   int section = 1;
   std::string_view version;
-  std::vector<std::string> synopsis;                                 // a line each, without the name of the program
-  std::vector<std::pair<std::string_view, std::string_view>> files;  // and what each is
+  std::vector<std::string> synopsis;                                 // a line each, without the program's name
+  std::vector<std::pair<std::string_view, std::string_view>> files;  // path and description
   std::string_view see_also;                                         // "ptrace-profd(8), ptrace(2)"
 };
 

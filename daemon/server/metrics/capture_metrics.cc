@@ -48,7 +48,7 @@ void PutReasons(MetricsText& text, const std::map<std::string, uint64_t>& counts
   }
 }
 
-// By kind, in the order of the lists of counters.
+// Counts by kind, in the order of the lists of counters.
 using Drops = std::vector<std::pair<std::string_view, uint64_t>>;
 
 template <typename Totals>

@@ -1,7 +1,8 @@
-// What a daemon counts: captures as they end, decisions as they are made. Thread-safe; nothing in it names a user, a
-// process or a file, since whoever reaches the address may read it.
+// The daemon's counters: captures that ended, and decisions. Thread-safe. No value names a user, a process or a file,
+// since everyone who reaches the address may read it.
 //
-// Counters are of captures that have ended, and come from the accounting in their traces; what goes on is in gauges.
+// Counters cover captures that have ended, and come from the accounting in their traces. Running captures are in
+// gauges.
 #pragma once
 
 #include <array>
@@ -21,14 +22,15 @@ namespace ptrace_prof {
 
 class CaptureMetrics {
  public:
-  // Of captures that are listed, and of dumps, listings and live views.
+  // A capture has ended: a listed one, a dump, a listing or a live view.
   void Ended(const CaptureParameters& parameters, const CaptureSnapshot& snapshot);
-  // Given up to make room, or too old.
+  // A trace was deleted to make room, or because of its age.
   void Forgotten(const ForgottenCapture& capture);
-  // `what` was asked for ("record", "connect"), `outcome` came of it ("refused"); `reason`: kUnspecified for none.
+  // `what` was requested ("record", "connect") with the result `outcome` ("refused"); `reason`: kUnspecified if there
+  // is none.
   void Decided(std::string_view what, std::string_view outcome, Reason reason, size_t times = 1);
 
-  // `usage`: of everybody.
+  // `usage`: of all users.
   std::string Page(const CaptureUsage& usage) const;
 
  private:
@@ -60,7 +62,7 @@ class CaptureMetrics {
   GpuAccounting gpu_;
   uint64_t bytes_ = 0;
   Nanos cpu_;                // of ended captures of every kind
-  mutable Nanos shown_cpu_;  // a counter never goes back, though one that ends is nobody's for a moment
+  mutable Nanos shown_cpu_;  // a counter must not decrease, though an ending capture is briefly counted nowhere
   Distribution<kAttachBounds.size()> attach_;
   Distribution<kStopBounds.size()> longest_stop_;
   Distribution<kStoppedBounds.size()> stopped_;

@@ -1,4 +1,4 @@
-// The one question that a scraper asks, and what is answered to it and to all others. Pure functions.
+// Parses the one request that a scraper sends, and answers it; answers any other request with an error. Pure functions.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@ namespace ptrace_prof {
 
 inline constexpr size_t kMaxHttpRequest = 8 * 1024;
 
-// The whole answer, after which the connection is closed; nothing: the request is not complete yet.
-// `page` is asked for only where it is to be sent.
+// Returns the whole answer, after which the connection is closed; nothing if the request is not complete yet. `page` is
+// called only if it is sent.
 std::optional<std::string> AnswerHttp(std::string_view received, const std::function<std::string()>& page);
 
 }  // namespace ptrace_prof

@@ -1,5 +1,5 @@
-// Numbers in the text format of Prometheus (version 0.0.4), put together one family after the other. Pure; the caller
-// sees to it that a family comes once and its samples come together.
+// Builds the text format of Prometheus (version 0.0.4), one family after the other. Pure. The caller must begin each
+// family once and add all of its samples together.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@ namespace ptrace_prof {
 
 enum class MetricKind : uint8_t { kCounter, kGauge, kHistogram };
 
-// Bounds are upper ones, included, and grow; `counts` has one more, for what is above all of them.
+// `bounds` are inclusive upper bounds in ascending order; `counts` has one more element, for the values above all
+// bounds.
 struct HistogramView {
   std::span<const double> bounds;
   std::span<const uint64_t> counts;
@@ -24,7 +25,7 @@ class MetricsText {
   using Labels = std::span<const std::pair<std::string_view, std::string_view>>;
 
   void Family(std::string_view name, MetricKind kind, std::string_view help);
-  // Of the family that was begun last.
+  // Adds a sample to the family begun last.
   void Sample(double value, Labels labels = {});
   void Histogram(const HistogramView& histogram);
 

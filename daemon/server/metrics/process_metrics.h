@@ -1,4 +1,4 @@
-// What this very process costs, under the names that Prometheus' own clients use. Stateless.
+// The cost of this process, under the names that Prometheus' own clients use. Stateless.
 #pragma once
 
 #include "daemon/server/metrics/metrics_text.h"

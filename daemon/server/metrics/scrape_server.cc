@@ -21,18 +21,18 @@ namespace {
 
 constexpr size_t kMostConnections = 16;
 constexpr Nanos kPatience = Nanos::FromSeconds(5);
-constexpr int kLookEveryMs = 250;  // for those who take too long
-constexpr int kPauseMs = 100;      // after an accept that failed: no descriptors, say
+constexpr int kLookEveryMs = 250;  // to check deadlines
+constexpr int kPauseMs = 100;      // after a failed accept, for example without free descriptors
 
 struct Scraper {
   UniqueFd socket;
   Nanos deadline;
   std::string received = {};
-  std::string answer = {};  // what is left of it
+  std::string answer = {};  // the unsent part
   bool is_answered = false;
 };
 
-// Whether the connection is still needed.
+// Returns whether the connection is still needed.
 bool Read(Scraper& scraper, const std::function<std::string()>& page) {
   std::array<char, 4096> buffer;
   const ssize_t got = ::recv(scraper.socket.get(), buffer.data(), buffer.size(), 0);
@@ -40,7 +40,7 @@ bool Read(Scraper& scraper, const std::function<std::string()>& page) {
     return got < 0 && (errno == EAGAIN || errno == EINTR);
   }
   if (scraper.is_answered) {
-    return true;  // thrown away, so that closing does not take the answer with it
+    return true;  // discarded, so that closing does not lose the answer
   }
   scraper.received.append(buffer.data(), static_cast<size_t>(got));
   if (auto answer = AnswerHttp(scraper.received, page); answer.has_value()) {
@@ -72,7 +72,8 @@ bool Serve(Scraper& scraper, short ready, const std::function<std::string()>& pa
   return scraper.answer.empty() || Write(scraper);
 }
 
-// Who gives way to one that comes: of those that have not asked yet, if there are any. Whoever scrapes asks at once.
+// Chooses the connection that a new one replaces: preferably one that has sent no request, since a scraper sends it at
+// once.
 std::vector<Scraper>::iterator Oldest(std::vector<Scraper>& scrapers) {
   const auto silent = std::ranges::find(scrapers, false, &Scraper::is_answered);
   return silent != scrapers.end() ? silent : scrapers.begin();

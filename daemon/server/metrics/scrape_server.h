@@ -1,9 +1,9 @@
-// Answers scrapers of Prometheus on a socket that listens already: one page, one request a connection, nothing else.
+// Answers Prometheus scrapers on a listening socket: one page, one request per connection.
 //
-// A thread of its own. It holds few connections, each for a few seconds at most; who comes meanwhile waits in the
-// socket's queue. The destructor closes all of them. Why not prometheus-cpp's own server: Debian has that as a shared
-// object only, with a web server in it that binds by itself (we bind while we have rights, also to a Unix socket) and
-// whose parser would be reachable for every local user.
+// Has a thread of its own. It holds few connections, each for a few seconds at most; more wait in the socket's queue.
+// The destructor closes all of them. prometheus-cpp's own server is not used: Debian has it only as a shared object,
+// with a web server that binds by itself (we bind while we are privileged, also to a Unix socket) and whose parser
+// every local user could reach.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// The numbers of users and groups by name, out of /etc/passwd and /etc/group: what a static program can read. Users of
-// a directory service have no entry there, and are named to us by their number.
+// Looks up the numbers of users and groups by name in /etc/passwd and /etc/group, the only source for a static program.
+// Users of a directory service have no entry there, so the policy must name them by number.
 #pragma once
 
 #include <optional>
@@ -16,10 +16,10 @@ std::optional<Gid> FindGroup(const std::string& name);
 struct Account {
   std::string name;
   Gid gid;
-  std::vector<Gid> groups;  // that the user is a member of, besides
+  std::vector<Gid> groups;  // supplementary groups of the user
 };
 std::optional<Account> FindAccount(Uid user);
-// Those of the group, as their primary one or another.
+// All members, whether the group is primary or supplementary for them.
 std::vector<Uid> MembersOf(Gid group);
 
 }  // namespace ptrace_prof

@@ -67,7 +67,7 @@ std::string Encode(const Policy& narrowed) {
 
 Error NoRules() { return Error{Code::kInvalidArgument, "these are no rules for children", ""}; }
 
-// Null: there is none of that name and kind.
+// Null: no member of that name and type.
 const rapidjson::Value* Find(const rapidjson::Value& object, const char* key, bool (rapidjson::Value::*is)() const) {
   if (!object.IsObject()) {
     return nullptr;
@@ -123,7 +123,7 @@ std::string EncodeChildRules(const Policy& policy, const PolicyCaller& caller) {
 
 Result<Policy> DecodeChildRules(std::string_view text) {
   rapidjson::Document document;
-  // Iterative: no text, however deep, can exhaust the stack.
+  // The iterative parser cannot exhaust the stack, however deep the text nests.
   document.Parse<rapidjson::kParseIterativeFlag>(text.data(), text.size());
   if (document.HasParseError()) {
     return NoRules();

@@ -1,9 +1,9 @@
-// The rules of a policy that can concern what one caller's capture comes to follow: children of the process that was
-// asked for, and other programs in it.
+// The rules of a policy that may apply to processes that a capture comes to follow: children of the target, and other
+// programs in it.
 //
-// Main, which judges that process itself, puts them into words for the caller's collector, which judges the others as
-// it meets them. Who takes a collector over passes them by, as who does without the daemon; the kernel's answer stays.
-// Pure functions.
+// The daemon's main process judges the target itself. It encodes these rules for the caller's collector, which judges
+// the other processes when it meets them. An attacker in a collector can ignore the rules, as a user without the daemon
+// can; the kernel's checks stay. Pure functions.
 #pragma once
 
 #include <string>
@@ -14,11 +14,11 @@
 
 namespace ptrace_prof {
 
-inline constexpr size_t kMaxChildRules = 32 * 1024;  // bytes: they travel in the task of a collector
+inline constexpr size_t kMaxChildRules = 32 * 1024;  // bytes: they are part of a collector's task
 
-// Empty: that caller is denied nothing that it may read. Where they would be more than that, rules that deny all.
+// Empty: the caller is denied nothing that it may read. Rules that would exceed the limit become rules that deny all.
 std::string EncodeChildRules(const Policy& policy, const PolicyCaller& caller);
-// A policy that judges any caller as the one was to be judged. kInvalidArgument: these are no such rules.
+// A policy that judges every caller as the encoded caller. kInvalidArgument: `text` is no encoded rules.
 Result<Policy> DecodeChildRules(std::string_view text);
 
 }  // namespace ptrace_prof

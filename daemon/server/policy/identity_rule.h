@@ -1,8 +1,8 @@
-// Who may come over TCP, and as whom: a certificate by its names, and the users of this machine that it speaks for.
+// Which certificates may connect over TCP, and for which users of this machine each may act.
 //
-// Of a rule with `user`, that one; of one with `impersonate`, whomever of a list a call names, or, with `munge`,
-// whomever of it munged says that a call is by. The users are complete when the rule is made, so that whoever starts
-// processes as them can be told once, before anybody connects. Pure data.
+// A rule with `user` acts for that user; one with `impersonate`, for the listed user that a call names; one with
+// `munge`, for the listed user that munged reports for the call. The list of users is complete when the rule is made,
+// so that the launcher can be given it once, before any client connects. Plain data.
 #pragma once
 
 #include <string>
@@ -22,16 +22,16 @@ struct LocalUser {
 
 struct IdentityRule {
   std::string name;
-  std::vector<std::string> common_names;  // "*": of any certificate
+  std::vector<std::string> common_names;  // "*": any certificate
   std::vector<std::string> uris;
   std::vector<LocalUser> users;
-  bool impersonates = false;  // a call names one of them; else there is one
-  bool asks_munge = false;    // and no call is believed: munged says which of them it is
-  bool allows_root = false;   // expressly: they may be root, or nobody
+  bool impersonates = false;  // a call names one of `users`; otherwise there is one user
+  bool asks_munge = false;    // munged, not the call, says which of `users` it is
+  bool allows_root = false;   // the rule expressly allows root or the overflow user
   std::string text;
 
   bool Fits(std::string_view common_name, const std::vector<std::string>& certificate_uris) const;
-  // By name or number; null: none of them.
+  // By name or number; null: not in `users`.
   const LocalUser* FindUser(std::string_view wanted) const;
   const LocalUser* FindUser(Uid wanted) const;
 };

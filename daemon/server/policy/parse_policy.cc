@@ -1,4 +1,4 @@
-// The one file that sees the parser of TOML; its interface is policy_file.h.
+// Parses the policy; the only file that includes the TOML parser. Its interface is policy_file.h.
 
 #include <fmt/format.h>
 
@@ -22,14 +22,14 @@ namespace {
 
 Result<Nanos> ReadTime(std::string_view text) { return ParseDuration(text); }
 
-// A bare number could mean ten times or a tenth of it: the sign is asked for.
+// A bare number could be read as ten times or a tenth of what was meant, so the percent sign is required.
 Result<double> ReadShare(std::string_view text) {
   return text.ends_with('%') ? ParsePercent(text) : Error{Code::kInvalidArgument, "a share ends with %", ""};
 }
 
 constexpr size_t kMostRules = 1024;
-constexpr size_t kLongestSocket = 107;  // the kernel's
-constexpr uint32_t kNobody = 65534;     // as whom the kernel shows who has no number here
+constexpr size_t kLongestSocket = 107;  // the kernel's limit
+constexpr uint32_t kNobody = 65534;     // shown by the kernel for a user without a number here
 constexpr char kPatternRemedy[] = "* stands for any text, ? for one character, [a-z] for one of these";
 
 std::string Text(const toml::node& node) {
@@ -40,7 +40,7 @@ std::string Text(const toml::node& node) {
 
 using Keys = std::initializer_list<std::string_view>;
 
-// Reads what is in one table, and remembers the first thing that is wrong.
+// Reads the tables of a policy, and keeps the first error.
 class Reader {
  public:
   explicit Reader(std::string file) : file_(std::move(file)) {}
@@ -132,7 +132,7 @@ class Reader {
     return path;
   }
 
-  // Of a rule or a quota: what the audit and the log call it.
+  // The name of a rule or quota, used in the audit and the log.
   std::string ReadName(const toml::table& table, std::string_view what) {
     const toml::node* node = table.get("name");
     if (node == nullptr) {
@@ -155,7 +155,7 @@ class Reader {
     return name;
   }
 
-  // Each value of `key`, which may be one or a list of them.
+  // Calls `take` for each value of `key`, which is one value or a list.
   template <typename Take>
   void ForEachValue(const toml::table& table, std::string_view key, const Take& take) {
     const toml::node* node = table.get(key);
@@ -241,7 +241,7 @@ class Reader {
     return rule;
   }
 
-  // A number of `kind`: plain, or as text with a unit.
+  // Reads a plain number, or text with a unit.
   template <typename Amount>
   std::optional<Amount> ReadAmount(const toml::table& table, std::string_view key, std::string_view example,
                                    Result<Amount> (*parse)(std::string_view)) {
@@ -299,8 +299,8 @@ class Reader {
     return value.value_or(false);
   }
 
-  // Of a user who is in no file here, the group comes from the rule: with a guessed one, the kernel's answers would be
-  // about somebody else.
+  // For a user without an entry in /etc/passwd, the rule must give the group: with a wrong group the kernel would
+  // answer for different rights.
   void AddUser(IdentityRule& rule, const toml::table& table, Uid uid, const std::vector<Gid>& gid) {
     const auto account = FindAccount(uid);
     if (!account.has_value() && gid.size() != 1) {

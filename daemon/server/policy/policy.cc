@@ -72,7 +72,7 @@ std::string_view NameOf(const PolicyRule& rule) { return rule.name; }
 std::string_view NameOf(const IdentityRule& rule) { return rule.name; }
 std::string_view NameOf(const PolicyQuota& entry) { return entry.quota.name; }
 
-// What the one list has and the other has not, by name and text.
+// The names of the entries for which `condition` holds, joined by commas.
 template <typename Entry, typename Condition>
 std::string Names(const std::vector<Entry>& entries, const Condition& condition) {
   std::string names;
@@ -141,7 +141,7 @@ Policy Policy::About(const PolicyCaller& caller) const {
     }
     const bool fits_everything = rule.owners.empty() && rule.commands.empty() && rule.programs.empty() &&
                                  rule.containers.empty() && rule.cgroups.empty();
-    if (fits_everything && rule.allows) {  // what comes after it is never reached
+    if (fits_everything && rule.allows) {  // later rules are never reached
       about.allows_by_default = true;
       break;
     }

@@ -1,17 +1,16 @@
-// The administrator's policy: who may profile what, within what the kernel lets them, and how much of it at once.
+// The administrator's policy: who may profile which processes and how much at once, within what the kernel permits.
 //
-// It only narrows, but for `waives_yama`, of which the launcher is told when it is forked. "Allowed" here means that
-// the policy has nothing against it; whether a process may be read remains the kernel's answer. Rules are tried in
-// their order, and the first that fits decides, as in a firewall: so an exception stands before what it is an exception
-// of. Where none fits, the default decides. Quotas are found the same way.
+// A policy only narrows, except for `waives_yama`, which the launcher learns when it is forked. "Allowed" means that
+// the policy has no objection; whether a process may be read is still the kernel's decision. Rules are tried in their
+// order and the first match decides, as in a firewall, so an exception comes before the rule it limits. If none
+// matches, the default decides. Quotas are found the same way.
 //
-// It is judged in the daemon's main process, on facts that no caller can make up: who asks is the kernel's word of the
-// connection, and what the target is was looked up by the launcher, which holds it by a pidfd meanwhile. The launcher
-// does not judge: rules out of a file need a parser, patterns and messages, which have no place in the part that has
-// rights, and a file that is read again and again (SIGHUP) would have to come from main anyway. Whoever takes main over
-// could pass the policy by, and then still reaches no further than the kernel lets those who are connected.
+// The daemon's main process judges, by facts that a caller cannot forge: the kernel gives the caller's identity, and
+// the launcher looks up the target while it holds a pidfd. The launcher does not judge, because parsing and patterns do
+// not belong in privileged code, and a reloaded file (SIGHUP) would come from the main process anyway. An attacker in
+// the main process can bypass the policy, and then still reaches only what the kernel permits the connected peers.
 //
-// Pure data and pure functions: it knows no file and no process. A value that is not changed after it was made.
+// Plain data and pure functions, without access to files or processes. A Policy is not changed after it is made.
 #pragma once
 
 #include <optional>
@@ -33,13 +32,13 @@ struct PolicyCaller {
   std::vector<Gid> groups;
 };
 
-// Whom something is for: who is one of those users and in one of those groups; empty: whoever it is.
+// The callers to whom an entry applies: those in `users` and in one of `groups`. An empty list matches every caller.
 struct PolicySubject {
   std::vector<Uid> users;
   std::vector<Gid> groups;
 };
 
-// All of what it says must fit; of several values of one thing, any.
+// All criteria must match; of several values of one criterion, any.
 struct PolicyRule {
   std::string name;
   bool allows = false;
@@ -49,7 +48,7 @@ struct PolicyRule {
   std::vector<NameGlob> programs;    // exe
   std::vector<NameGlob> containers;  // as `ptrace-prof ps` shows them
   std::vector<NameGlob> cgroups;     // paths
-  std::string text;                  // as it was written, to see whether it has changed
+  std::string text;                  // as written in the file, to detect changes
 };
 
 struct PolicyQuota {
@@ -60,26 +59,26 @@ struct PolicyQuota {
 
 struct PolicyVerdict {
   bool allowed = true;
-  std::string rule;  // that decided; empty: none fitted
+  std::string rule;  // the rule that decided; empty: none matched
 };
 
 struct Policy {
   bool allows_by_default = true;
-  bool waives_yama = false;  // the one thing that widens: what kernel.yama.ptrace_scope = 1 keeps users from
+  bool waives_yama = false;  // permits what only kernel.yama.ptrace_scope = 1 refuses; all else narrows
   std::vector<PolicyRule> rules;
   std::vector<PolicyQuota> quotas;
   std::optional<double> cpu_share;  // of the machine's cores, for all collectors together; nothing: no limit
   std::vector<IdentityRule> identities;
-  std::string munge_socket;  // of the munged that identities ask; empty: where it usually is
+  std::string munge_socket;  // for rules with `munge`; empty: munged's usual socket
 
-  // The first that fits; null: none.
+  // The first match; null: none.
   const IdentityRule* FindIdentity(std::string_view common_name, const std::vector<std::string>& uris) const;
-  // A fact that could not be found out fits a rule that denies, and none that allows.
+  // An unknown fact matches a rule that denies, and no rule that allows.
   PolicyVerdict Judge(const PolicyCaller& caller, const TargetFacts& target) const;
   UserQuota QuotaOf(const PolicyCaller& caller) const;
-  // Its rules and default alone, as they are for that caller: whoever is judged by them is judged as that one would be.
+  // Only the rules and the default, reduced to `caller`: the result judges every caller as that one.
   Policy About(const PolicyCaller& caller) const;
-  // False: Judge says the same of every caller and every target, yes.
+  // False: Judge allows every caller every target.
   bool denies_anything() const;
 };
 

@@ -1,8 +1,8 @@
-// A policy out of the text of its file, which is TOML (docs/daemon.md tells what may be in it).
+// Reads a policy from its file, which is TOML (docs/daemon.md describes it).
 //
-// Strict: a key that is not known, a value of the wrong kind, a user or group that is not there is an error, named with
-// file and line, because a rule that silently does not hold is worse than a daemon that does not start. Pure but for
-// looking up names of users and groups.
+// Strict: an unknown key, a value of the wrong type, or an unknown user or group is an error that names file and line,
+// because a rule that silently has no effect is worse than a daemon that does not start. Pure, except that it looks up
+// users and groups.
 #pragma once
 
 #include <string>
@@ -13,11 +13,11 @@
 
 namespace ptrace_prof {
 
-// kInvalidArgument: "FILE:LINE: what is wrong"; the first thing that is.
+// kInvalidArgument: "FILE:LINE: what is wrong", for the first error.
 Result<Policy> ParsePolicy(std::string_view text, const std::string& file);
 
-// Reads and parses it. kNotFound: there is none; kPermissionDenied: others than `owner` and root may have written it,
-// or we may not read it.
+// Reads and parses the file. kNotFound: there is none; kPermissionDenied: users other than `owner` and root can write
+// to it, or we may not read it.
 Result<Policy> ReadPolicy(const std::string& file, Uid owner);
 
 }  // namespace ptrace_prof

@@ -1,4 +1,4 @@
-// What a policy may judge a process by, as the launcher found it while it held the process. Pure data.
+// The facts by which a policy judges a process, as the launcher found them while it held the process. Plain data.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 namespace ptrace_prof {
 
 struct TargetFacts {
-  Uid owner;            // real
-  std::string command;  // comm: the process may call itself what it likes
-  std::string program;  // what it runs, by its path as the process sees it; empty: not known
+  Uid owner;            // the real user ID
+  std::string command;  // comm, which the process can change
+  std::string program;  // path of its program, as the process sees it; empty: not known
   std::string cgroup;   // the text of /proc/<pid>/cgroup; empty: not known
 };
 

@@ -1,4 +1,4 @@
-// How much one user may have of the daemon at once, as the policy says. Pure data.
+// How much of the daemon one user may use at once, according to the policy. Plain data.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 namespace ptrace_prof {
 
 struct UserQuota {
-  std::string name;                // of the entry of the policy, for messages; empty: there is none
-  std::optional<size_t> captures;  // going on at once
+  std::string name;                // of the policy's entry, for messages; empty: no entry
+  std::optional<size_t> captures;  // running at once
   std::optional<uint64_t> bytes;   // of all stored traces together
   std::optional<Nanos> duration;   // of one capture
 };

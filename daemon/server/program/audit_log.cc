@@ -130,7 +130,7 @@ void AuditLog::Write(const AuditEntry& entry) {
   const std::string line = AuditLine(entry, RealtimeNow()) + "\n";
   ssize_t written = 0;
   do {
-    written = ::write(file_.get(), line.data(), line.size());  // one call: no line comes into another
+    written = ::write(file_.get(), line.data(), line.size());  // one call, so that lines do not mix
   } while (written < 0 && errno == EINTR);
   if (written != static_cast<ssize_t>(line.size())) {
     Log(LogLevel::kError, "audit_failed",

@@ -1,7 +1,7 @@
-// The audit: a file with a line of JSON for each thing that a caller was let do, or not; for the administrator.
+// The audit for the administrator: a file with a line of JSON for each thing that a caller was permitted or refused.
 //
-// Thread-safe. The file is opened while the daemon has its rights (0600, of who started it) and only ever appended to,
-// a line at a time. A line that cannot be written is an error in the log, with its words.
+// Thread-safe. The file is opened while the daemon is privileged (mode 0600, owned by the user who started the daemon),
+// and lines are only appended, one write each. If a line cannot be written, the log gets an error that contains it.
 #pragma once
 
 #include <functional>
@@ -18,45 +18,45 @@
 namespace ptrace_prof {
 
 enum class AuditOutcome : uint8_t {
-  kStarted,  // a collector runs; what the kernel says to it is told at its end
+  kStarted,  // a collector runs; the kernel's decision is known at its end
   kAllowed,  // it has ended, and the kernel let it read
   kRefused,  // by the kernel, or by us
   kFailed,   // for another reason
 };
 
-// One that is another user's.
+// A capture of another user.
 struct AuditedCapture {
   std::string id;
   Uid owner;
 };
 
-// What the process was when it was asked about: its number may be another's by the time somebody reads this.
+// The process at the time of the request: its pid may belong to another process when the audit is read.
 struct AuditedTarget {
   Uid owner;
-  std::string command;  // as it calls itself
+  std::string command;  // comm
 };
 
 struct AuditEntry {
   PeerIdentity caller;
   std::string what;                        // "connect", the verb of a collector, or what was done with `capture`
   Pid target;                              // 0: none
-  std::optional<AuditedTarget> whom = {};  // nothing: it was not found
+  std::optional<AuditedTarget> whom = {};  // nothing: no such process was found
   AuditOutcome outcome = AuditOutcome::kStarted;
   Error error = {};       // of kRefused and kFailed
-  std::string rule = {};  // of the policy, that let it pass or refused it; empty: none
+  std::string rule = {};  // the policy's rule that allowed or refused it; empty: none
   std::optional<AuditedCapture> capture = {};
-  size_t times = 1;  // with those like it that were not told
+  size_t times = 1;  // number of like events, with those that were not recorded
 };
 
 class AuditLog {
  public:
-  // kPermissionDenied: others may write to the file, or it is no plain file.
+  // kPermissionDenied: other users can write to the file, or it is not a regular file.
   static Result<std::unique_ptr<AuditLog>> Open(const std::string& path);
 
-  // One that is written nowhere.
+  // An audit that writes no file.
   static std::unique_ptr<AuditLog> None() { return std::unique_ptr<AuditLog>(new AuditLog(UniqueFd())); }
 
-  // Hears of each entry as well, on the thread that writes it. Set it before the first one.
+  // Passes each entry to `listener` too, on the thread that writes it. Set it before the first entry.
   void TellToo(std::function<void(const AuditEntry&)> listener) { listener_ = std::move(listener); }
 
   void Write(const AuditEntry& entry);
@@ -69,9 +69,9 @@ class AuditLog {
 };
 
 std::string_view OutcomeName(AuditOutcome outcome);  // "refused"
-// The line, without its end. `time`: CLOCK_REALTIME.
+// The line, without the newline. `time`: CLOCK_REALTIME.
 std::string AuditLine(const AuditEntry& entry, Nanos time);
-// kRefused where the error is a refusal, else kFailed.
+// kRefused if the error is a refusal, else kFailed.
 AuditOutcome OutcomeOf(const Error& error);
 
 }  // namespace ptrace_prof

@@ -42,7 +42,7 @@ std::string QuoteValue(std::string_view value) {
       quoted += c;
     }
   }
-  return CleanText(quoted) + '"';  // libraries quote what came over the network
+  return CleanText(quoted) + '"';  // libraries quote text from the network
 }
 
 void StartLog() {

@@ -1,6 +1,6 @@
-// The daemon's log: one line an event on stderr, "time=… level=… event=… key=value …", for people and for programs.
+// The daemon's log: one line per event on stderr, "time=… level=… event=… key=value …", for people and for programs.
 //
-// Thread-safe. Values are quoted where they need it, so that nothing from outside can pretend to be another line.
+// Thread-safe. Values are quoted if necessary, so that text from outside cannot pass for another line.
 #pragma once
 
 #include <initializer_list>
@@ -20,7 +20,7 @@ void StartLog();
 void Log(LogLevel level, std::string_view event, LogFields fields = {});
 void Log(LogLevel level, std::string_view event, const Error& error);
 
-// A value as it stands in a line.
+// A value as it appears in a line.
 std::string QuoteValue(std::string_view value);
 
 }  // namespace ptrace_prof

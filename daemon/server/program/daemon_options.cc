@@ -18,7 +18,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr int kUsageStatus = 2;
-// For the build, which installs the page; --help does not speak of it.
+// Used by the build, which installs the manual page; --help does not mention it.
 constexpr std::string_view kManualWord = "--help-man";
 constexpr uint64_t kMostBytes = uint64_t{1} << 60;
 constexpr uint64_t kKeptBytes = uint64_t{32} << 30;
@@ -128,7 +128,7 @@ void Declare(CLI::App& app, DaemonOptions& options, RawOptions& raw) {
       ->capture_default_str();
 }
 
-// All or nothing: there is no TCP without certificates.
+// TCP needs certificates: either all of these options are given, or none.
 Result<void> CheckTcp(const DaemonOptions& options) {
   const TlsFiles& tls = options.tls;
   const bool has_all = !tls.certificate.empty() && !tls.key.empty() && !tls.authority.empty();
@@ -158,7 +158,7 @@ Result<void> Complete(DaemonOptions& options) {
   if (options.spool.empty()) {
     options.spool = DefaultSpoolFolder(user);
   }
-  if (options.limits.bytes == 0 || options.limits.bytes > kMostBytes) {  // what is negative comes out very large
+  if (options.limits.bytes == 0 || options.limits.bytes > kMostBytes) {  // a negative value wraps to a very large one
     return Error{Code::kInvalidArgument, "--max-bytes is out of range", "give it a size from 1 to 1EB, such as 500MB"};
   }
   if (options.limits.kept_bytes > kMostBytes) {

@@ -20,7 +20,7 @@ namespace {
 constexpr char kOwnUser[] = "ptrace-prof";
 constexpr char kNobody[] = "nobody";
 
-// From the file: what a static program can read, and where system users are.
+// Reads /etc/passwd directly: a static program can use nothing else, and system users are there.
 std::optional<DaemonUser> FindUser(std::string_view name) {
   const std::unique_ptr<FILE, int (*)(FILE*)> file(::fopen("/etc/passwd", "re"), &::fclose);
   while (const passwd* entry = file == nullptr ? nullptr : ::fgetpwent(file.get())) {

@@ -1,4 +1,4 @@
-// The user that ptrace-profd runs as once it needs no rights any more, and becoming that user for good.
+// Chooses the user that ptrace-profd runs as once it needs no privileges, and becomes that user for good.
 #pragma once
 
 #include <string>
@@ -14,10 +14,10 @@ struct DaemonUser {
   std::string name;
 };
 
-// Started by root: "ptrace-prof" where there is such a user, else "nobody". Otherwise whoever started it.
+// If root started us: "ptrace-prof" if there is such a user, else "nobody". Otherwise the user who started us.
 Result<DaemonUser> ChooseDaemonUser();
 
-// All capabilities go, in every set, and cannot come back; root becomes `user`. Call with one thread.
+// Drops all capabilities from every set for good; root becomes `user`. Call with one thread.
 Result<void> DropRights(const DaemonUser& user);
 
 }  // namespace ptrace_prof

@@ -1,7 +1,7 @@
-// What one user may have of a daemon that has so many descriptors, so that others have enough.
+// Divides the daemon's file descriptors, so that one user cannot use up all of them.
 //
 // Half of them are for connections, which take two each, and a third for captures and live views, which take six to
-// eight; of both one user gets half at the most. Where descriptors are many, fixed numbers are less. Stateless.
+// eight. One user gets at most half of either. With many descriptors, lower fixed limits apply. Stateless.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// The launcher as the listener's doorkeeper: who connected, in the words of rpc.
+// Adapts the launcher's door to rpc's Doorkeeper interface, for the listener.
 //
-// Used on the listener's thread alone. Owns the daemon's side of the door.
+// Use it on the listener's thread only. Owns the daemon's end of the door.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ class DoorAdapter : public Doorkeeper {
   void StopLettingIn() override { door_.reset(); }
 
  private:
-  std::optional<LauncherDoor> door_;  // until nobody is let in
+  std::optional<LauncherDoor> door_;  // none once no connection is let in any more
 };
 
 }  // namespace ptrace_prof

@@ -9,12 +9,13 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr Nanos kForReaders = Nanos::FromSeconds(1);     // of the time, to hear how their captures ended
-constexpr Nanos kForTheKilled = Nanos::FromMillis(500);  // to be seen as gone
+// Part of the time, for clients to learn how their captures ended.
+constexpr Nanos kForReaders = Nanos::FromSeconds(1);
+constexpr Nanos kForTheKilled = Nanos::FromMillis(500);  // for killed collectors to end
 constexpr Nanos kManagersMargin = Nanos::FromSeconds(15);
 constexpr Nanos kSlice = Nanos::FromSeconds(1);
 
-// Whether all have ended; says meanwhile that we are not stuck.
+// Returns whether all have ended; meanwhile it reports to the watchdog.
 bool AwaitEnds(CaptureRegistry& captures, ServiceNotice& notice, Nanos deadline) {
   const Nanos slice = std::min(notice.alive_every().value_or(kSlice), kSlice);
   for (;;) {

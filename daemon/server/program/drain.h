@@ -1,8 +1,8 @@
-// The end of the daemon's service, within a time that is known beforehand.
+// Ends the daemon's service within a fixed time.
 //
-//   nothing new ─► collectors told to end ─► all have ended ──► calls that go on end by themselves ─► done
-//                         └── most of the time is over ─► killed ─┘      └── the time is over ─► cancelled
-// Clients may connect, look and read until all captures have ended. Call once, from the main thread.
+//   nothing new ─► collectors asked to stop ─► all have ended ──► running calls end by themselves ─► done
+//                         └── most of the time is over ─► killed ─┘     └── the time is over ─► cancelled
+// Clients may connect and read until all captures have ended. Call once, from the main thread.
 #pragma once
 
 #include <vector>
@@ -14,7 +14,7 @@
 
 namespace ptrace_prof {
 
-// `most`: for all of it; where collectors have to be killed, half a second more.
+// `most`: for the whole end; half a second more if collectors have to be killed.
 void Drain(CaptureRegistry& captures, const std::vector<UnixListener*>& listeners, ServiceNotice& notice, Nanos most);
 
 }  // namespace ptrace_prof

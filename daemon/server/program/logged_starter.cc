@@ -17,7 +17,7 @@ const char* VerbName(CaptureTask::Verb verb) {
   }
 }
 
-// Forwards, and tells the audit of the end.
+// Forwards all calls, and writes the end to the audit.
 class AuditedCollector : public Collector {
  public:
   AuditedCollector(std::unique_ptr<Collector> collector, AuditEntry entry, AuditLog& audit)
@@ -49,7 +49,7 @@ Result<std::unique_ptr<Collector>> LoggedStarter::StartJudged(CaptureTask reques
     return std::move(*judgement.refusal);
   }
   if (judgement.target.is_open() && request.spec().target().start_time_ticks() == 0) {
-    // The collector reads whom we judged, or nobody: the number may be another's by the time that it looks.
+    // Pins the process that we judged: its pid may belong to another process when the collector opens it.
     const auto ticks = ReadStartTicks(TargetOf(request));
     request.mutable_spec()->mutable_target()->set_start_time_ticks(ticks.has_value() ? ticks.value() : 0);
   }
@@ -104,7 +104,7 @@ void LoggedStarter::Tell(AuditEntry entry, const Error& error) {
   }
 }
 
-// What costs us nothing to refuse, a caller can have refused as often as it likes.
+// A refusal costs the caller nothing and can be repeated without limit, so the audit records only some of them.
 void LoggedStarter::TellSometimes(AuditEntry entry, const Error& error) {
   if (const auto untold = told_.Tell(caller_.uid, MonotonicNow()); untold.has_value()) {
     entry.times = 1 + *untold;

@@ -1,8 +1,7 @@
-// Starts collectors for one caller as far as the policy lets it, and says so: in the log who started which one, or why
-// that failed, and in the audit how it ended; the starting itself is another's.
+// Starts collectors for one caller, within the policy, and records this: the log says which collector was started or
+// why it was not, the audit says how it ended. Another starter does the starting.
 //
-// Thread-safe. Does not own the other starter and the gate, which outlive it, nor the audit, which outlives all
-// collectors.
+// Thread-safe. Does not own that starter and the gate, which outlive it, nor the audit, which outlives all collectors.
 #pragma once
 
 #include "attach/base/types.h"
@@ -16,7 +15,7 @@ namespace ptrace_prof {
 
 class LoggedStarter : public CollectorStarter {
  public:
-  // `audit`: null where there is none. `told`: of what each user is refused by us, how much is told.
+  // `audit`: null if there is none. `told`: limits how many of our refusals are recorded for each user.
   LoggedStarter(CollectorStarter& starter, const PolicyGate& gate, PeerIdentity caller, AuditLog* audit,
                 UserReportLimits& told)
       : starter_(starter), gate_(gate), caller_(std::move(caller)), audit_(audit), told_(told) {}

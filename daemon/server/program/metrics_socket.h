@@ -1,5 +1,5 @@
-// Where scrapers of Prometheus reach us: "127.0.0.1:9465", "[::1]:9465", "unix:/run/…/metrics.sock". Stateless. Bound
-// while the daemon has its rights.
+// The socket for Prometheus scrapers: "127.0.0.1:9465", "[::1]:9465", "unix:/run/…/metrics.sock". Stateless. Bound
+// while the daemon is privileged.
 #pragma once
 
 #include <string>
@@ -10,17 +10,18 @@
 namespace ptrace_prof {
 
 enum class ScrapeReach : uint8_t {
-  kThisMachine,  // other addresses than those of the loopback are refused
+  kThisMachine,  // only loopback addresses are accepted
   kAnywhere,
 };
 
 struct MetricsSocket {
-  UniqueFd fd;          // listens
-  std::string address;  // with the port that it got
+  UniqueFd fd;          // listening
+  std::string address;  // with the actual port
   std::string path;     // of a Unix socket; empty: none
 };
 
-// Names of hosts are not looked up, but for "localhost". Of a Unix socket: as ListenOnUnixSocket says, for its owner.
+// Host names other than "localhost" are not looked up. A Unix socket is made as by ListenOnUnixSocket, for its owner
+// only.
 Result<MetricsSocket> ListenForScrapers(const std::string& address, ScrapeReach reach);
 
 }  // namespace ptrace_prof

@@ -1,8 +1,7 @@
-// The socket that a service manager made for us and passed on at our start (sd_listen_fds(3)), to be used in place of
-// one of our own.
+// The listening socket that a service manager made and passed to us (sd_listen_fds(3)), used in place of our own.
 //
-// Stateless; call it once, with one thread. The file of such a socket is the manager's: it made it with the mode and
-// the group that the administrator chose, and removes it.
+// Stateless; call it once, with one thread. The service manager owns the socket's file: it creates the file with the
+// mode and group that the administrator chose, and removes it.
 #pragma once
 
 #include <optional>
@@ -14,15 +13,15 @@
 namespace ptrace_prof {
 
 struct PassedSocket {
-  UniqueFd fd;          // listens; does not block
+  UniqueFd fd;          // listening and non-blocking
   std::string address;  // its path; "@name" of an abstract one
 };
 
-// Nothing: none was passed. kFailedPrecondition: more than one, or one that is no listening Unix stream socket. Takes
-// LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES out of the environment.
+// Nothing: none was passed. kFailedPrecondition: more than one, or not a listening Unix stream socket. Removes
+// LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES from the environment.
 Result<std::optional<PassedSocket>> TakePassedSocket();
 
-// What is wrong with a socket that was passed, or its address.
+// Returns the address of a passed socket, or what is wrong with it.
 Result<std::string> ExaminePassedSocket(int fd, const std::string& name);
 
 }  // namespace ptrace_prof

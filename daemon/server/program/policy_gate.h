@@ -1,7 +1,7 @@
-// What the policy says of one caller: whom that caller may have profiled, and how much at once.
+// Applies the policy to one caller: which processes it may profile, and how much at once.
 //
-// Who the caller is comes from the kernel, what a process is from the launcher, and while it is judged a pidfd holds
-// it: the answer is about the process that has this number when Judge returns. Thread-safe. Owns nothing but the
+// The caller's identity comes from the kernel, the target's facts from the launcher. A pidfd holds the target while it
+// is judged, so the answer is about the process that has this pid when Judge returns. Thread-safe. Owns only the
 // caller's identity; the policy and the launcher outlive it.
 #pragma once
 
@@ -24,14 +24,14 @@ class PolicyGate {
 
   struct Judgement {
     std::optional<Error> refusal;           // POLICY_DENIED, or why there is nothing to judge
-    std::string rule = {};                  // that decided; empty: none
-    UniqueFd target = {};                   // holds whom this is about; closed where no rule had to be asked
-    std::optional<TargetFacts> facts = {};  // of whom this is about, where they could be had
+    std::string rule = {};                  // the rule that decided; empty: none
+    UniqueFd target = {};                   // holds the judged process; closed if no rule was needed
+    std::optional<TargetFacts> facts = {};  // of the judged process, if they were available
   };
-  // 0: no process in particular, of which a policy says nothing. The launcher is asked about it where the policy denies
-  // anything, or `wants_facts`, for a record.
+  // 0: no particular process, which is always allowed. The launcher is asked for facts if the policy denies anything,
+  // or if the caller `wants_facts` for a record.
   Judgement Judge(Pid target, bool wants_facts = false) const;
-  // For whom the collector comes to follow; empty: it may be anybody.
+  // The rules for processes that the collector comes to follow; empty: all are allowed.
   std::string child_rules() const { return EncodeChildRules(*source_.current(), caller_); }
   UserQuota quota() const { return source_.current()->QuotaOf(caller_); }
   std::optional<double> cpu_budget() const { return source_.cpu_budget(); }
@@ -42,7 +42,7 @@ class PolicyGate {
   const std::shared_ptr<LauncherConnection> launcher_;
 };
 
-// Why a process that was there is not any more.
+// The error for a process that has ended meanwhile.
 Error WhyGone(Pid target);
 
 }  // namespace ptrace_prof

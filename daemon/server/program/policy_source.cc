@@ -12,7 +12,7 @@
 namespace ptrace_prof {
 namespace {
 
-// The one place where nobody has to name it: a file that is there and cannot be read is not the same as none.
+// The default file needs no option. A file that exists but cannot be read still counts as a policy.
 bool HasDefaultFile() { return ::access(kDefaultPolicyFile, F_OK) == 0 || errno == EACCES; }
 
 std::string Choose(const std::string& file, Uid owner) {
@@ -57,8 +57,7 @@ std::optional<double> PolicySource::cpu_budget() const {
 }
 
 void PolicySource::Reload() {
-  const std::string file =
-      file_.empty() ? Choose(file_, owner_) : file_;  // the default one may have come since the start
+  const std::string file = file_.empty() ? Choose(file_, owner_) : file_;  // the default file may be new
   if (file.empty()) {
     Log(LogLevel::kInfo, "policy_unchanged",
         {{"message", "there is no policy to read"}, {"remedy", std::string("put it into ") + kDefaultPolicyFile}});

@@ -1,8 +1,8 @@
-// The policy that holds now, and the file that it comes from: read when the daemon starts, and again when it is told to
-// (SIGHUP). A file that is wrong then changes nothing, and that is said.
+// The current policy and its file. The file is read when the daemon starts, and again on SIGHUP. A faulty file then
+// changes nothing, and the log says so.
 //
-// It is read without rights, from the start on: what could be read only as root could not be read again. Only whether
-// Yama is waived is read before that, by WaivesYama, as it is for the part that has rights. Thread-safe.
+// The file is read without privileges from the start: a file that only root can read could not be reloaded. Only
+// WaivesYama reads it before, for the privileged part. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -19,18 +19,19 @@ inline constexpr char kDefaultPolicyFile[] = "/etc/ptrace-prof/policy.toml";
 
 class PolicySource {
  public:
-  // `file`: what the command line says; empty: the default one, if it is there and root started us (`owner`), for who
-  // starts a daemon of their own has no use for rules that do not hold without it.
+  // `file`: from the command line. If it is empty, and root started us (`owner`), the default file is used if it
+  // exists. A daemon of an ordinary user needs no such rules, because that user is not bound by them without the
+  // daemon.
   static Result<std::unique_ptr<PolicySource>> Open(const std::string& file, Uid owner);
 
-  // Of the same file, before rights are given up; false too where it cannot be read, which Open then says.
+  // Reads the same file before privileges are dropped. Also false if it cannot be read, which Open then reports.
   static bool WaivesYama(const std::string& file, Uid owner);
 
   std::shared_ptr<const Policy> current() const;
-  // Cores that the policy lets all collectors use together; nothing: no limit.
+  // The number of cores that all collectors may use together; nothing: no limit.
   std::optional<double> cpu_budget() const;
   const std::string& file() const { return file_; }  // empty: there is none
-  // Reads the file again, and says in the log what has changed, or why nothing has.
+  // Reads the file again, and logs what has changed, or why nothing has.
   void Reload();
 
  private:

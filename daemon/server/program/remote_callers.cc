@@ -14,7 +14,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr size_t kLongestName = 64;
-constexpr uint32_t kNotSaidYet = 0xffffffff;  // no user's number
+constexpr uint32_t kNotSaidYet = 0xffffffff;  // not a valid user ID
 
 Error NoRule(const PeerCertificate& certificate, const std::string& file) {
   return Because(
@@ -24,7 +24,7 @@ Error NoRule(const PeerCertificate& certificate, const std::string& file) {
       "certificate " + Describe(certificate));
 }
 
-// Two rules may name a user, of which one says expressly that it may be root.
+// If two rules name the same user, it is enough that one expressly allows root.
 std::vector<Vouching> UsersOf(const Policy& policy) {
   std::map<Uid, Vouching> users;
   for (const IdentityRule& rule : policy.identities) {
@@ -45,7 +45,7 @@ std::string SocketOf(const Policy& policy) {
   return policy.munge_socket.empty() ? kUsualMungeSocket : policy.munge_socket;
 }
 
-// It may be started later: that is no reason not to begin.
+// Only warns: munged may be started later.
 void WarnOfSilentMunged(const Policy& policy) {
   const bool is_wanted = std::ranges::any_of(policy.identities, &IdentityRule::asks_munge);
   if (const auto there = is_wanted ? KnockAtMunged(SocketOf(policy)) : Result<void>(); there.has_error()) {
@@ -98,7 +98,7 @@ Result<PeerIdentity> RemoteCallers::IdentityOf(const LocalUser& user, const Iden
   }
   PeerIdentity identity{.uid = user.uid.value, .gid = user.gid.value, .groups = {}, .pid = {}};
   identity.number = VouchedPeer(user.uid);
-  identity.is_administrator = user.uid == Uid(0);  // whom the policy names only where it says `root = true`
+  identity.is_administrator = user.uid == Uid(0);  // the policy names root only with `root = true`
   for (const Gid group : user.groups) {
     identity.groups.push_back(group.value);
   }

@@ -1,10 +1,8 @@
-// Who somebody is that came over TCP: what the policy says of the certificate, and of what a call claims or munged says
-// of it.
+// Identifies callers over TCP: by the policy's rule for the certificate, and by what a call claims or munged reports.
 //
-// The policy that holds at that moment decides, and the list of revoked certificates, so a rule that was taken away
-// ends what rests on it with the next call. But nobody becomes a user whom the policy did not name when the daemon
-// started: the launcher knows no others. A caller found here is as good as one that the kernel named, for the rules
-// about processes and for quotas. Thread-safe.
+// The current policy and the list of revoked certificates decide, so removing a rule takes effect with the next call.
+// But a user whom the policy did not name when the daemon started cannot be added, because the launcher does not know
+// that user. For rules and quotas, a caller found here counts like one that the kernel identified. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -24,20 +22,21 @@ namespace ptrace_prof {
 
 struct CallVerdict {
   PeerIdentity caller;   // as far as it is known
-  Result<void> verdict;  // kUnauthenticated; kPermissionDenied: the certificate may not speak for that user
+  Result<void> verdict;  // kUnauthenticated; kPermissionDenied: the certificate may not act for that user
 };
 
 class RemoteCallers {
  public:
-  // What the policy says now is whom the daemon may ever vouch for. kFailedPrecondition: nobody, or others than `owner`
-  // where that is not root. `server`: whom clients connect to. Says in the log where munged is wanted and not there.
+  // The current policy determines for which users the daemon may ever vouch. kFailedPrecondition: for none, or for
+  // users other than `owner` although that is not root. `server`: the TLS server. Logs a warning if munged is needed
+  // and missing.
   static Result<RemoteCallers> Open(const PolicySource& policy, Uid owner, const TlsServer& server);
 
   const std::vector<Vouching>& vouched() const { return vouched_; }
-  // Whether there is a rule for the certificate; of one for a single user, who that is. kUnauthenticated: none.
+  // Finds the rule for the certificate, and its user if there is only one. kUnauthenticated: no rule.
   Result<PeerIdentity> Identify(const PeerCertificate& certificate) const;
-  // Who makes a call; nobody whose certificate has been revoked. Waits for munged where the rule wants that, for a
-  // bounded time.
+  // Identifies the caller of one call; a revoked certificate is refused. Waits for munged, for a bounded time, if the
+  // rule requires it.
   CallVerdict CallerOf(const std::shared_ptr<const PeerCertificate>& certificate, const CallClaims& claims) const;
 
  private:

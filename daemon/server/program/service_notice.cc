@@ -16,7 +16,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr timeval kSendPatience{1, 0};  // of a manager that does not read
+constexpr timeval kSendPatience{1, 0};  // for a service manager that does not read
 
 std::string TakeVariable(const char* name) {
   const char* value = ::getenv(name);
@@ -32,7 +32,7 @@ std::optional<int64_t> Number(const std::string& text) {
   return text.empty() || error != std::errc() || at != end ? std::nullopt : std::optional(number);
 }
 
-// A line is a line whatever is in the text.
+// Keeps the status on one line, whatever the text contains.
 std::string StatusLine(std::string_view status) {
   std::string line = fmt::format("STATUS={}", status);
   std::replace(line.begin(), line.end(), '\n', ' ');

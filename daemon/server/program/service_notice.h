@@ -1,8 +1,9 @@
-// What the service manager is told of our life, by the protocol of sd_notify(3): datagrams of NAME=value lines to the
-// socket that $NOTIFY_SOCKET names.
+// Reports our state to the service manager by the protocol of sd_notify(3): datagrams of NAME=value lines to the socket
+// that $NOTIFY_SOCKET names.
 //
-// Without that variable everything here does nothing. Made while there is one thread, and before rights are given up,
-// as the socket may be out of our reach afterwards; then thread-safe. Whoever does not listen is no trouble to us.
+// Without that variable, all methods do nothing. Create it while there is one thread and before privileges are dropped,
+// since the socket may be unreachable afterwards; then it is thread-safe. A service manager that does not read cannot
+// block us.
 #pragma once
 
 #include <optional>
@@ -17,22 +18,22 @@ namespace ptrace_prof {
 
 class ServiceNotice {
  public:
-  // Takes NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID out of the environment: our children are not the service.
+  // Removes NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID from the environment: our children are not the service.
   ServiceNotice();
 
   // `status` is a sentence for `systemctl status`.
   void Ready(std::string_view status);
   void Status(std::string_view status);
-  // `most`: what the end may take at the most; the manager waits that long, whatever its own limit is.
+  // `most`: the longest time that the end may take; the manager waits that long, whatever its own limit is.
   void Stopping(std::string_view status, Nanos most);
-  // A start that takes longer than the manager would wait.
+  // For a start that takes longer than the manager would wait.
   void Starting(std::string_view status, Nanos most);
-  // That we are not stuck.
+  // Tells the watchdog that we are not stuck.
   void Alive();
 
-  // How often Alive() is to be said at least; nothing: nobody asked.
+  // The longest interval between calls of Alive(); nothing: there is no watchdog.
   std::optional<Nanos> alive_every() const { return alive_every_; }
-  // Why the socket cannot be used, where there should be one.
+  // Why the socket cannot be used, if $NOTIFY_SOCKET names one.
   const std::optional<Error>& trouble() const { return trouble_; }
 
  private:

@@ -1,4 +1,5 @@
-// The folder for traces: made before rights are dropped, for the user who writes there afterwards, and for nobody else.
+// The folder for traces, made before privileges are dropped, and accessible only to the user who writes there
+// afterwards.
 #pragma once
 
 #include <string>
@@ -8,9 +9,9 @@
 
 namespace ptrace_prof {
 
-// Makes it (0700) where it is missing. kPermissionDenied: it is there, and it is somebody else's or open to others.
+// Creates it (0700) if it is missing. kPermissionDenied: it belongs to another user, or other users can access it.
 Result<void> PrepareSpoolFolder(const std::string& path, const DaemonUser& user);
-// With rights dropped: whether a trace can be written there.
+// Call after privileges are dropped: checks that a trace can be written there.
 Result<void> TrySpoolFolder(const std::string& path);
 
 }  // namespace ptrace_prof

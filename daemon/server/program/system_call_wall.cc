@@ -13,16 +13,16 @@ namespace ptrace_prof {
 namespace {
 
 constexpr uint32_t kRefused[] = {
-    // other processes
+    // access to other processes
     SYS_ptrace,
     SYS_process_vm_readv,
     SYS_process_vm_writev,
     SYS_pidfd_getfd,
     SYS_kcmp,
-    // other programs
+    // start of other programs
     SYS_execve,
     SYS_execveat,
-    // other users
+    // change of user
     SYS_setuid,
     SYS_setgid,
     SYS_setreuid,
@@ -33,7 +33,7 @@ constexpr uint32_t kRefused[] = {
     SYS_setfsgid,
     SYS_setgroups,
     SYS_capset,
-    // files that are not only its own
+    // changes to files beyond its own
     SYS_fchown,
     SYS_fchownat,
     SYS_linkat,
@@ -41,7 +41,7 @@ constexpr uint32_t kRefused[] = {
     SYS_setxattr,
     SYS_lsetxattr,
     SYS_fsetxattr,
-    // what stays behind
+    // objects that outlive the process
     SYS_shmget,
     SYS_semget,
     SYS_msgget,

@@ -1,14 +1,13 @@
-// What the main process can no longer ask of the kernel, once its rights are given up: other programs, other processes'
-// memory, other users, and everything that no process of ours has a use for. It has threads and a network library,
-// whose calls differ from version to version: so this is a list of what is refused, with EPERM, and not one of what is
-// allowed.
+// A system call filter for the main process once its privileges are dropped: no other programs, no memory of other
+// processes, no other users, and nothing else that our processes never need. It refuses listed calls with EPERM, and
+// permits all others, because the calls of threads and of a network library differ between versions.
 //
-// Call once, with one thread and no_new_privs set: threads that are started later are behind it too.
+// Call once, with one thread and no_new_privs set: threads that start later inherit the filter.
 #pragma once
 
 namespace ptrace_prof {
 
-// False where the kernel has no seccomp, or in a sanitizer build: the daemon works as well without this wall.
+// Returns false if the kernel has no seccomp, or in a sanitizer build: the daemon works without this filter, too.
 bool RaiseSystemCallWall();
 
 }  // namespace ptrace_prof

@@ -29,7 +29,7 @@ Termination::Termination() {
   ::sigprocmask(SIG_BLOCK, &awaited, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);  // a trace beyond RLIMIT_FSIZE ends its capture, not us
-  ::signal(SIGHUP, SIG_DFL);   // one that is ignored would not arrive
+  ::signal(SIGHUP, SIG_DFL);   // an ignored signal would not arrive
   signals_.reset(::signalfd(-1, &awaited, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 

@@ -1,7 +1,7 @@
-// SIGTERM and SIGINT as something to wait for: the first asks to end well, a second one ends the process at once. And
-// SIGHUP, which asks for what was configured to be read again.
+// Waits for signals: the first SIGTERM or SIGINT asks for a clean end, the second ends the process at once. SIGHUP asks
+// to reload the configuration.
 //
-// Make it before any thread is started: threads inherit what it blocks. One per process.
+// Create it before any thread is started: threads inherit the blocked signals. One per process.
 #pragma once
 
 #include <signal.h>
@@ -15,9 +15,9 @@ class Termination {
  public:
   Termination();
 
-  // The signal, or 0 when there was none within `timeout`, or before `other` (-1: none) could be read.
+  // Returns the signal, or 0 if none came within `timeout`, or before `other` (-1: none) became readable.
   int Await(Nanos timeout, int other = -1);
-  // From now on a signal ends us where we are.
+  // From now on a signal ends the process at once.
   void LetNextOneKill();
 
  private:

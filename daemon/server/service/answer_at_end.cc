@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kReadAtOnce = 1 << 20;
 
-// Whether there is room for the message, which then has it until the call is done.
+// Reserves memory for the message until the call is done; fails if there is no room.
 grpc::Status Hold(const HeldAnswer& answer, UnsentBytes::Share& share) {
   const size_t size = answer.message.ByteSizeLong();
   auto taken = answer.unsent.Take(answer.user, size);
@@ -40,7 +40,7 @@ class AnsweredCall : public grpc::ServerUnaryReactor {
 enum class AnswerWhen : uint8_t { kAtStart, kAtEnd };
 
 //   kStarting ──► kStarted ──► kFilling ──► kFinished
-//       └─cancelled──┴──► kFinished: at once where the start had not begun; of what goes on, the end is awaited
+//       └─cancelled──┴──► kFinished: at once if the start had not begun; otherwise when the running step ends
 class AnswerCall : public grpc::ServerUnaryReactor {
  public:
   AnswerCall(StartOfCapture start, HeldAnswer answer, FillAnswer fill, AnswerWhen when)
@@ -58,7 +58,7 @@ class AnswerCall : public grpc::ServerUnaryReactor {
  private:
   enum class State : uint8_t { kStarting, kStarted, kFilling, kFinished };
 
-  // On a thread of the pool, which leaves this object before OnDone has the mutex.
+  // Runs on a thread of the pool, which leaves this object before OnDone gets the mutex.
   void Start() {
     auto started = start_();
     if (started.has_error()) {
@@ -88,12 +88,12 @@ class AnswerCall : public grpc::ServerUnaryReactor {
       return;
     }
     state_ = State::kFilling;
-    lock.unlock();  // it may ask the launcher, and whoever cancels does not wait for that
+    lock.unlock();  // `fill_` may ask the launcher, and a cancel must not wait for that
     const grpc::Status filled = fill_(*session_);
     lock.lock();
     FinishLocked(is_cancelled_ ? grpc::Status::CANCELLED : filled.ok() ? Hold(answer_, share_) : filled);
   }
-  // Its end is the registry's to wait for, not this call's, which its connection waits for.
+  // The registry waits for the capture's end, not this call, for which its connection would have to wait.
   void CancelLocked() {
     if (when_ == AnswerWhen::kAtEnd && session_ != nullptr) {
       session_->Cancel();

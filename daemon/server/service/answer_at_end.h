@@ -1,7 +1,6 @@
-// Unary calls that do not answer at once, or much: those that are answered when a hidden capture has ended (a dump, a
-// listing, a diagnosis), or when a capture has been started, and lists. None of them blocks a thread of gRPC's. What a
-// client does not take counts among what is kept for its user, and is refused where that is too much
-// (daemon/server/captures/unsent_bytes.h).
+// Unary calls with late or large answers: those answered when a hidden capture has ended (a dump, a listing, a
+// diagnosis) or when a capture has started, and lists. None of them blocks a gRPC thread. An answer that the client has
+// not read counts against its user, and is refused above the limit (daemon/server/captures/unsent_bytes.h).
 #pragma once
 
 #include <google/protobuf/message_lite.h>
@@ -16,7 +15,7 @@
 
 namespace ptrace_prof {
 
-// What a call answers, and for whom; the message is the call's.
+// Where an answer is built and accounted; the message belongs to the call.
 struct HeldAnswer {
   UnsentBytes& unsent;
   StartPool& pool;
@@ -27,17 +26,17 @@ struct HeldAnswer {
 using StartOfCapture = std::function<Result<std::shared_ptr<CaptureSession>>()>;
 using FillAnswer = std::function<grpc::Status(const CaptureSession&)>;
 
-// Has `start` called on a thread of the pool, and `fill` when that capture has ended: it writes the message and says
-// how the call ends. The reactor deletes itself; if the call is cancelled before, the capture is too.
+// Calls `start` on a thread of the pool, and `fill` when that capture has ended: `fill` writes the message and returns
+// the call's status. The reactor deletes itself. Cancelling the call cancels the capture.
 grpc::ServerUnaryReactor* AnswerAtEnd(StartOfCapture start, HeldAnswer answer, FillAnswer fill);
-// The same when it has been started; then it goes on whatever becomes of the call.
+// The same, but `fill` is called when the capture has started; it then goes on even if the call ends.
 grpc::ServerUnaryReactor* AnswerAtStart(StartOfCapture start, HeldAnswer answer, FillAnswer fill);
-// The message is written already, or `outcome` says why there is none.
+// The message is complete already, or `outcome` is the error.
 grpc::ServerUnaryReactor* AnswerNow(HeldAnswer answer, const Result<void>& outcome);
-// For those whose message is a part of a stream.
+// The error of an answer without room; also used for messages of a stream.
 Error NoRoomForAnswer(size_t bytes);
 
-// Shows the trace of a capture that has ended to `visitor`; an error when that says why it holds nothing.
+// Reads the trace of an ended capture with `visitor`; returns the trace's own error if it holds no data.
 Result<void> ReadWholeTrace(const CaptureSession& session, TraceVisitor& visitor);
 
 }  // namespace ptrace_prof

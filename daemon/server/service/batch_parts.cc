@@ -14,7 +14,7 @@ namespace {
 namespace v1 = ptraceprof::v1;
 using google::protobuf::util::TimeUtil;
 
-// What something takes in a message at most, apart from its texts.
+// Upper limits for the size of each item in a message, without its texts.
 constexpr size_t kFrameBytes = 48;
 constexpr size_t kIndexBytes = 5;
 constexpr size_t kStackBytes = 2 + 2 * (1 + kIndexBytes);
@@ -24,7 +24,7 @@ constexpr size_t kProcessBytes = 64;
 
 }  // namespace
 
-// A message that is being filled, and how much is in it.
+// A message that is being filled, and its size so far.
 class BatchParts::Part {
  public:
   enum class Fits { kYes, kInTheNext, kNever };
@@ -59,7 +59,7 @@ class BatchParts::Part {
   }
 
  private:
-  // Callers first. Where the room ends in between, the next part goes on with what is missing.
+  // Writes callers first. If the message becomes full, the next part continues with what is missing.
   Fits Write(uint32_t stack) {
     path_.clear();
     for (uint32_t at = stack; written_.stacks[at] == Written::kNotYet; at = batch_.stacks[at - 1].parent) {

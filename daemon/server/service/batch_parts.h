@@ -1,9 +1,9 @@
-// One SampleBatch as the messages that carry it: one as a rule, several where it has very many different stacks.
+// Splits one SampleBatch into messages: usually one, several if it has very many different stacks.
 //
-// A part holds at most kPartBytes, and of the tables of frames and stacks what its own threads name and no part before
-// it has: the numbers run on. What belongs to the whole batch (times, counters, totals, the end) is not written here.
-// What does not even fit into kMostParts, and a stack with a name that alone would burst a message, is left out and
-// counted. Single-threaded.
+// A part holds at most kPartBytes. Its tables of frames and stacks contain only what its threads use and no earlier
+// part contains; indexes continue across parts. Values of the whole batch (times, counters, totals, the end) are not
+// written here. Samples that do not fit into kMostParts, and stacks with a name too large for a message, are left out
+// and counted. Single-threaded.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +22,14 @@ namespace ptrace_prof {
 class BatchParts {
  public:
   static constexpr size_t kPartBytes = 1 << 20;
-  static constexpr size_t kMostBytes = kPartBytes / 2;  // of one thing in it
+  static constexpr size_t kMostBytes = kPartBytes / 2;  // of one item
 
   static constexpr int kMostParts = 64;
 
-  // `process_names` is what is known of processes from batches before; it learns from this one.
+  // `process_names` holds the names of processes from earlier batches; those of this batch are added.
   BatchParts(SampleBatch batch, std::map<Pid, std::string>& process_names);
 
-  // Writes the next part; whether there is another one.
+  // Writes the next part; returns whether another one follows.
   bool Fill(ptraceprof::v1::SampleBatch* out);
 
   uint64_t left_out() const { return left_out_; }  // samples
@@ -37,7 +37,7 @@ class BatchParts {
 
  private:
   class Part;
-  // What the parts so far have of the batch's tables, and under which number.
+  // What earlier parts contain of the batch's tables, and under which index.
   struct Written {
     static constexpr uint32_t kNotYet = UINT32_MAX;
     std::vector<uint32_t> frames;  // by number in the batch: index in the messages, or kNotYet
@@ -51,9 +51,9 @@ class BatchParts {
 
   const SampleBatch batch_;
   std::map<Pid, std::string>& process_names_;
-  std::vector<std::string> texts_;  // batch_.strings, clean
+  std::vector<std::string> texts_;  // batch_.strings, cleaned
   Written written_;
-  size_t process_ = 0;  // to be written next
+  size_t process_ = 0;  // the next to write
   size_t thread_ = 0;
   size_t stack_ = 0;  // of that thread
   bool is_thread_begun_ = false;

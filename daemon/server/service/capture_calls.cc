@@ -13,9 +13,9 @@ namespace {
 
 namespace v1 = ptraceprof::v1;
 
-constexpr Nanos kSignOfLife = Nanos::FromMillis(900);  // sessions speak up once a second
+constexpr Nanos kSignOfLife = Nanos::FromMillis(900);  // sessions report about once a second
 
-// Is it time to show the capture again: another state, or a second since the last time?
+// Decides when to send the capture again: on a new state, or a second after the last time.
 class ShowAgain {
  public:
   bool IsDue(CaptureState state) {
@@ -50,7 +50,7 @@ class ReadTraceCall : public SessionCall<v1::TraceChunk> {
       *end = grpc::Status::OK;
       return false;
     }
-    const bool ended = HasEnded(session().Snapshot().state);  // before the look at the bytes: then there are no more
+    const bool ended = HasEnded(session().Snapshot().state);  // read before the bytes: then no more follow
     const auto filled = cursor_->Fill(chunk);
     if (filled.has_error()) {
       *end = ToStatus(filled.error());
@@ -120,7 +120,7 @@ class RecordCall : public SessionCall<v1::RecordEvent> {
     }
     const bool ended = HasEnded(now.state);
     if (!said_first_ || (!ended && again_.IsDue(now.state))) {
-      said_first_ = true;  // even if it has ended by now: the client waits for its name
+      said_first_ = true;  // even if it has ended: the client waits for its name
       FillCapture(session(), event->mutable_capture());
       return true;
     }

@@ -1,4 +1,4 @@
-// The streaming calls about captures: each makes an object that lives as long as its call.
+// The streaming calls about captures; each creates an object that lives as long as its call.
 #pragma once
 
 #include <functional>
@@ -14,13 +14,13 @@ using TraceChunkWriter = grpc::ServerWriteReactor<ptraceprof::v1::TraceChunk>;
 using RecordWriter = grpc::ServerWriteReactor<ptraceprof::v1::RecordEvent>;
 using WatchWriter = grpc::ServerWriteReactor<ptraceprof::v1::CaptureEvent>;
 
-// Of what a call reads, the capture; maybe not at once, as it has to be started, or its trace looked through first.
+// Gets the capture that a call reads. It may have to be started, or its trace searched, first.
 using GetCapture = std::function<Result<std::shared_ptr<CaptureSession>>()>;
 
-// `get` has checked the request: `offset` is the beginning of a packet. It gives null where it needs another turn.
+// `get` also checks that `offset` is the beginning of a packet. It returns null if it must be called again.
 TraceChunkWriter* StartReadTrace(GetCapture get, const ptraceprof::v1::ReadTraceRequest& request, const Reader& reader);
 WatchWriter* StartWatch(std::shared_ptr<CaptureSession> session, const Reader& reader);
-// Ends the capture with the call, and forgets it, unless it is to be kept.
+// Ends the capture with the call, and forgets it unless it is to be kept.
 RecordWriter* StartRecord(GetCapture start, CaptureRegistry& captures, const Reader& reader);
 
 }  // namespace ptrace_prof

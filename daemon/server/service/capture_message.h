@@ -1,4 +1,4 @@
-// A capture as the API shows it. Stateless.
+// Converts a capture to its API message. Stateless.
 #pragma once
 
 #include <string>
@@ -13,11 +13,11 @@ class Totals;
 
 namespace ptrace_prof {
 
-// The host's name, as a piece of a resource name.
+// The host's name, as a segment of resource names.
 const std::string& NodeId();
 // "nodes/HOST/captures/ID".
 std::string CaptureName(const std::string& id);
-// The ID in such a name. kInvalidArgument: it is not one; kNotFound: of another node.
+// The ID in such a name. kInvalidArgument: not such a name; kNotFound: of another node.
 Result<std::string> CaptureIdOf(const std::string& name);
 
 void FillCapture(const CaptureSession& session, ptraceprof::v1::Capture* out);

@@ -37,7 +37,7 @@ Result<int> PageSizeFrom(int asked) {
   return asked == 0 ? kDefaultPage : std::min(asked, kLargestPage);
 }
 
-// The token is the ID of the last capture of the page before.
+// The page token is the ID of the last capture of the previous page.
 Result<void> FillPage(const std::vector<std::shared_ptr<CaptureSession>>& sessions,
                       const v1::ListCapturesRequest& request, v1::ListCapturesResponse* out) {
   PP_RETURN_IF_ERROR(RefuseUnknownFields(request));
@@ -83,7 +83,7 @@ Result<CaptureRegistry::Creation> CaptureServiceImpl::CreationFrom(const v1::Cap
       .id = {}, .request_id = request_id, .owner = UserOf(caller_), .request = std::move(request)};
 }
 
-// What an administrator does with captures of others is for the audit.
+// The audit records what an administrator does with captures of other users.
 void CaptureServiceImpl::TellIfAnothers(std::string_view what, const CaptureSession& session) {
   if (session.parameters().owner != UserOf(caller_)) {
     starter_.Touched(what, session.parameters());
@@ -98,7 +98,7 @@ Reader CaptureServiceImpl::ReaderOf(uint32_t chunk_size) {
   return {caller_.uid, captures_.unsent(), captures_.starts(), chunk_size};
 }
 
-// Of a capture that is not in the registry: it lives as long as the call that waits for it.
+// Starts a capture that is not in the registry's list; it lives as long as the call that waits for it.
 StartOfCapture CaptureServiceImpl::HiddenStart(const CaptureTask& request) {
   return [this, request] { return captures_.StartHidden(request, UserOf(caller_), starter_); };
 }
@@ -159,7 +159,7 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::CreateCapture(grpc::CallbackServer
     }
     CaptureTask look = creation.value().request;
     look.set_verb(CaptureTask::DUMP);
-    look.mutable_spec()->set_mode(v1::MODE_SAMPLE);  // what a dump is made of
+    look.mutable_spec()->set_mode(v1::MODE_SAMPLE);  // as for a dump
     look.mutable_spec()->clear_trace();
     look.mutable_spec()->clear_gpu();
     look.mutable_spec()->clear_force();

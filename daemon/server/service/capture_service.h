@@ -46,7 +46,7 @@ class CaptureServiceImpl : public ptraceprof::v1::CaptureService::CallbackServic
       grpc::CallbackServerContext* context, const ptraceprof::v1::StreamSamplesRequest* request) override;
 
  private:
-  // The capture that `request` names.
+  // Finds the capture that `request` names.
   template <typename Request>
   Result<std::shared_ptr<CaptureSession>> FindNamedIn(const Request& request, std::string_view what);
   Result<CaptureRegistry::Creation> CreationFrom(const ptraceprof::v1::CaptureSpec& spec,

@@ -1,4 +1,4 @@
-// A Check as a message. Its text is made clean on the way: parts of it are the target's.
+// Converts a Check to its message. Its text is cleaned, because parts of it come from the target.
 #pragma once
 
 #include "daemon/trace/check.h"

@@ -16,7 +16,7 @@ namespace {
 namespace v1 = ptraceprof::v1;
 using google::protobuf::util::TimeUtil;
 
-// In the order of CaptureState.
+// Indexed by CaptureState.
 constexpr std::array<v1::State, kCaptureStates> kStates = {v1::STATE_PENDING,   v1::STATE_RUNNING, v1::STATE_DRAINING,
                                                            v1::STATE_SUCCEEDED, v1::STATE_FAILED,  v1::STATE_CANCELLED};
 
@@ -62,7 +62,8 @@ void FillDaemonStatus(const DaemonFacts& facts, CaptureRegistry& captures, Captu
   out->set_trace_bytes(usage.trace_bytes);
   out->set_of_everybody(caller.is_administrator);
   FillLimits(captures.limits(), out->mutable_limits());
-  const bool is_owner = Uid(caller.uid) == facts.owner && facts.owner != Uid(0);  // there is more than one root
+  // Root is excluded: there may be several roots.
+  const bool is_owner = Uid(caller.uid) == facts.owner && facts.owner != Uid(0);
   if (caller.is_administrator || is_owner) {
     FillKeeping(facts, captures, usage, out->mutable_keeping());
   }

@@ -1,4 +1,4 @@
-// The answer of GetDaemonStatus: what a caller may know of the daemon.
+// The answer of GetDaemonStatus: what a caller may know about the daemon.
 #pragma once
 
 #include "attach/base/types.h"
@@ -11,8 +11,8 @@ class DaemonStatus;
 
 namespace ptrace_prof {
 
-// The administrator and who started the daemon learn where it keeps things; of captures, everybody what
-// CaptureRegistry::List gives.
+// Only the administrator and the user who started the daemon learn where it stores data. Captures are counted as
+// CaptureRegistry::List shows them to the caller.
 void FillDaemonStatus(const DaemonFacts& facts, CaptureRegistry& captures, CaptureUser caller,
                       ptraceprof::v1::DaemonStatus* out);
 

@@ -28,7 +28,7 @@ void FillFrames(const DumpedThread& thread, v1::ThreadStack* out) {
   for (size_t i = 0; i < thread.frames.size(); ++i) {
     const Frame& frame = thread.frames[i];
     if (frame.kind == FrameKind::kMarker) {
-      continue;  // `truncated` says it
+      continue;  // `truncated` reports it
     }
     v1::StackFrame& written = *out->add_frames();
     written.set_function(CleanText(frame.function));
@@ -62,7 +62,7 @@ void FillThread(const DumpedThread& thread, v1::ThreadStack* out) {
 grpc::Status FillDump(const CaptureSession& session, v1::DumpStacksResponse* out) {
   const TraceSpool& spool = session.spool();
   const size_t room = kMaxAnswer - std::min<uint64_t>(spool.size(), kMaxAnswer);
-  ThreadDump dump(room / 2);  // as text grows where it is made clean
+  ThreadDump dump(room / 2);  // cleaning makes text longer
   while (out->trace().size() < spool.size()) {
     const auto bytes = spool.ReadPackets(out->trace().size(), kReadAtOnce);
     if (bytes.has_error()) {

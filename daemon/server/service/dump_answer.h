@@ -1,4 +1,4 @@
-// The answer of DumpStacks, out of the trace of a dump that has ended.
+// The answer of DumpStacks, made from the trace of an ended dump.
 #pragma once
 
 #include <grpcpp/support/status.h>
@@ -11,8 +11,8 @@ class DumpStacksResponse;
 
 namespace ptrace_prof {
 
-// The whole trace and the stacks in it; an error when it holds none, and says why. Of the stacks, what would make the
-// answer too large is left out, and those threads are marked as truncated: in the trace they are whole.
+// Writes the whole trace and the stacks in it; returns the trace's error if it holds none. Frames that would make the
+// answer too large are left out and their threads marked as truncated; the trace has them whole.
 grpc::Status FillDump(const CaptureSession& session, ptraceprof::v1::DumpStacksResponse* out);
 
 }  // namespace ptrace_prof

@@ -1,4 +1,4 @@
-// The reactor of a streaming call that was refused: ends it at once with a status.
+// The reactor of a refused streaming call: ends it at once with a status.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>

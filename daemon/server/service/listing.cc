@@ -119,7 +119,8 @@ Error BadToken(std::string_view why) {
   return Error{Code::kInvalidArgument, fmt::format("page_token {}", why), "begin again without one"};
 }
 
-// Whom the kernel lets the caller read, and the administrator does not. Who has ended meanwhile is listed as it was.
+// Marks processes that the kernel lets the caller read but the policy does not. A process that has ended stays as it
+// was.
 void MarkDenied(std::vector<ProcessEntry>& entries, CollectorStarter& starter) {
   for (ProcessEntry& entry : entries) {
     const Result<void> allowed = entry.profilable ? starter.MayProfile(entry.pid) : Result<void>();

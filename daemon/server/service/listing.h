@@ -1,8 +1,8 @@
-// The answers of ListProcesses: the first page out of the trace of a listing that has ended, the others out of what was
-// kept of it then.
+// The answers of ListProcesses: the first page is made from the trace of an ended listing, later pages from the copy
+// kept then.
 //
-// A page token names the kept listing and where in it the page begins. So all pages are of one moment, and only the
-// first one looks at the node.
+// A page token names the kept listing and the position where the page begins. So all pages show the same moment, and
+// only the first one looks at the node.
 #pragma once
 
 #include <string>
@@ -21,24 +21,24 @@ class ListProcessesResponse;
 namespace ptrace_prof {
 
 struct ListingPage {
-  std::string listing;  // the ID of a kept one; empty: the first page
+  std::string listing;  // the ID of a kept listing; empty: the first page
   size_t begin = 0;
   int size = 0;
 };
 
-// Where listings are kept for whom, and who knows whom that caller may profile; outlives the call.
+// Where the caller's listings are kept, and the starter that knows what the caller may profile; outlives the call.
 struct ListingKeeper {
   KeptListings& listings;
   Uid caller;
   CollectorStarter& starter;
 };
 
-// kInvalidArgument: a size that is none, a token that is not one of ours.
+// kInvalidArgument: an invalid size, or a token that is not ours.
 Result<ListingPage> PageFrom(const ptraceprof::v1::ListProcessesRequest& request);
 
 Result<void> AnswerFirstPage(const CaptureSession& ended, const ptraceprof::v1::ListProcessesRequest& request,
                              ListingPage page, const ListingKeeper& keeper, ptraceprof::v1::ListProcessesResponse* out);
-// kInvalidArgument: the token's listing is gone, somebody else's, or of another filter.
+// kInvalidArgument: the token's listing is gone, belongs to another user, or has another filter.
 Result<void> AnswerLaterPage(const ptraceprof::v1::ListProcessesRequest& request, const ListingPage& page,
                              const ListingKeeper& keeper, ptraceprof::v1::ListProcessesResponse* out);
 

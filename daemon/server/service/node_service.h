@@ -11,7 +11,7 @@ namespace ptrace_prof {
 
 class NodeServiceImpl : public ptraceprof::v1::NodeService::CallbackService {
  public:
-  // `facts`: null where this is no daemon.
+  // `facts`: null if this is no daemon.
   NodeServiceImpl(PeerIdentity caller, CaptureRegistry& captures, CollectorStarter& starter, const DaemonFacts* facts)
       : caller_(std::move(caller)), captures_(captures), starter_(starter), facts_(facts) {}
 

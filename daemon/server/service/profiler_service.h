@@ -1,9 +1,9 @@
 // The gRPC services of ptraceprof.v1 for one caller, over captures that all callers share.
 //
-// Whoever accepts a connection makes one of these for its peer, registers services() with a server for that connection
-// (rpc/…), and keeps it as long as that server. Callback API: no call blocks a thread of gRPC's; what has to
-// wait for the launcher, or to look through a long trace, does so in the registry's pool (start_pool.h). Knows messages
-// and the domain; opens no other process's memory.
+// Make one for the peer of each accepted connection, register services() with that connection's server (rpc/…), and
+// keep it as long as the server. Callback API: no call blocks a gRPC thread; waiting for the launcher and searching a
+// long trace happen in the registry's pool (start_pool.h). Translates between messages and the domain; opens no memory
+// of other processes.
 #pragma once
 
 #include <memory>
@@ -25,8 +25,8 @@ class NodeServiceImpl;
 
 class ProfilerService {
  public:
-  // `starter` starts collectors with the rights of `caller`; `facts` are the daemon's, null where this is none. All
-  // that is referred to outlives this object.
+  // `starter` starts collectors with the rights of `caller`. `facts` describe the daemon; null if this is no daemon.
+  // All referenced objects outlive this one.
   ProfilerService(const PeerIdentity& caller, CaptureRegistry& captures, CollectorStarter& starter,
                   const DaemonFacts* facts = nullptr);
   ~ProfilerService();

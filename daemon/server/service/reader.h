@@ -1,4 +1,5 @@
-// To whom a call sends what it reads, and in which pieces. Pure data; what it refers to outlives the call.
+// The user and the resources of a call that sends data, and its chunk size. Plain data; what it refers to outlives the
+// call.
 #pragma once
 
 #include <cstdint>

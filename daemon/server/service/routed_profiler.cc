@@ -18,14 +18,14 @@ namespace {
 using Context = grpc::CallbackServerContext;
 using Unary = grpc::ServerUnaryReactor;
 
-// Empty: not said, or more than once.
+// Empty: the key is missing, or appears more than once.
 std::string Said(const Context& context, const char* key) {
   const auto [begin, end] = context.client_metadata().equal_range(key);
   return begin != end && std::next(begin) == end ? std::string(begin->second.data(), begin->second.size())
                                                  : std::string();
 }
 
-// A call of a method of ours.
+// A call of one of our methods, with its claims.
 struct Call {
   Call(Context* context_of, const char* service, const char* method)
       : context(context_of),
@@ -43,7 +43,7 @@ Unary* Refuse(Context* context, const Error& error) {
   return reactor;
 }
 
-// `method` of the services that `of` takes out of the caller's profiler.
+// Forwards the call to `method` of the service that `of` returns for the caller's profiler.
 template <typename Of, typename Method, typename Request, typename Response>
 Unary* HandOn(const ProfilerRoute& route, Of of, Method method, const Call& call, const Request* request,
               Response* response) {

@@ -1,7 +1,7 @@
-// The services of ptraceprof.v1 for callers who are found out call by call: each is handed on to the ProfilerService of
-// that call's caller.
+// The services of ptraceprof.v1 for connections whose caller is determined per call: each call is forwarded to the
+// ProfilerService of its caller.
 //
-// Thread-safe if the route is. Whatever the route returns lives as long as the connection.
+// Thread-safe if the route is. Objects that the route returns live as long as the connection.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ namespace ptrace_prof {
 
 class ProfilerService;
 
-// Called on gRPC's threads, for each call; an error is the answer to that call.
+// Called on gRPC's threads for each call; an error becomes that call's answer.
 using ProfilerRoute = std::function<Result<ProfilerService*>(const CallClaims&)>;
 
 class RoutedProfiler {

@@ -20,10 +20,10 @@ constexpr Nanos kDefaultInterval = Nanos::FromSeconds(1);
 constexpr Nanos kShortestInterval = Nanos::FromMillis(50);
 constexpr Nanos kLongestInterval = Nanos::FromSeconds(3600);
 constexpr size_t kReadAtOnce = 1 << 20;
-constexpr int kReadsAtOnce = 16;  // then others get their turn
+constexpr int kReadsAtOnce = 16;  // then other calls get their turn
 constexpr uint64_t kForgetEvery = 4 << 20;
 
-// A time of CLOCK_MONOTONIC as one of the calendar.
+// Converts a time of CLOCK_MONOTONIC to calendar time.
 google::protobuf::Timestamp Calendar(Nanos when) {
   return google::protobuf::util::TimeUtil::NanosecondsToTimestamp(RealtimeNow().value - MonotonicNow().value +
                                                                   when.value);
@@ -64,7 +64,7 @@ class SamplesCall : public SessionCall<v1::SampleBatch> {
       return false;
     }
     said_last_ = HasEnded(now.state) && offset_ == session().spool().size();
-    const bool is_first = !said_first_ && batcher_.any_process();  // at once: the target was opened
+    const bool is_first = !said_first_ && batcher_.any_process();  // sent at once, to show that the target was opened
     if (!said_last_ && !is_first && MonotonicNow() < next_) {
       return false;
     }
@@ -127,10 +127,10 @@ class SamplesCall : public SessionCall<v1::SampleBatch> {
   Nanos next_;
   SampleBatcher batcher_;
   std::map<Pid, std::string> process_names_;
-  std::optional<BatchParts> parts_;  // of a batch that is being sent
+  std::optional<BatchParts> parts_;  // of the batch that is being sent
   uint64_t offset_ = 0;
   uint64_t forgotten_ = 0;
-  Result<void> trouble_;  // with the trace, while the client was slow
+  Result<void> trouble_;  // reading the trace, while the client was slow
   bool said_first_ = false;
   bool said_last_ = false;
 };

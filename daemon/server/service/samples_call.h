@@ -1,4 +1,4 @@
-// StreamSamples: a capture that nobody keeps, shown as batches of counted stacks.
+// StreamSamples: a capture that is not kept, sent as batches of counted stacks.
 #pragma once
 
 #include <functional>
@@ -13,12 +13,12 @@ namespace ptrace_prof {
 
 using SamplesWriter = grpc::ServerWriteReactor<ptraceprof::v1::SampleBatch>;
 
-// The interval that was asked for. kInvalidArgument: shorter than 50 ms, longer than an hour.
+// The requested interval. kInvalidArgument: shorter than 50 ms or longer than an hour.
 Result<Nanos> IntervalFrom(const ptraceprof::v1::StreamSamplesRequest& request);
 
-// The capture that `start` gives is hidden and ends with the call. While a client is slow its samples are counted
-// together; what does not fit into a batch then is thinned, and counted as such. So little of it waits on disk, however
-// slow the client is.
+// The capture that `start` returns is hidden and ends with the call. While a client is slow, its samples are merged
+// into one batch; those that do not fit are dropped and counted. So only little data waits on disk, however slow the
+// client is.
 SamplesWriter* StartSamples(std::function<Result<std::shared_ptr<CaptureSession>>()> start, Nanos interval,
                             const Reader& reader);
 

@@ -1,7 +1,7 @@
-// A StreamCall about one capture: pumped whenever that changes.
+// A StreamCall about one capture, pumped whenever the capture changes.
 //
-// The capture is there already, or is got on a thread of the registry's pool: who waits for the launcher must not hold
-// up the calls of others. Where the call is cancelled meanwhile, it ends when that has been done.
+// The capture exists already, or is obtained on a thread of the registry's pool, so that waiting for the launcher does
+// not delay other calls. If the call is cancelled meanwhile, it ends when the capture has been obtained.
 #pragma once
 
 #include <atomic>
@@ -19,10 +19,10 @@ template <typename Message>
 class SessionCall : public StreamCall<Message> {
  public:
   using Session = std::shared_ptr<CaptureSession>;
-  // Null: it needs another turn.
+  // Null: call it again later.
   using Getting = std::function<Result<Session>()>;
 
-  // Call one of these once, when the derived object is whole; it may be gone afterwards.
+  // Call one overload once, when the derived object is complete; the object may be deleted afterwards.
   void Begin(Session session) {
     session_ = std::move(session);
     Adopt();
@@ -39,7 +39,7 @@ class SessionCall : public StreamCall<Message> {
   SessionCall(UnsentBytes& unsent, uint32_t user) : StreamCall<Message>(unsent, user), user_(user) {}
   CaptureSession& session() { return *session_; }
   bool has_session() const { return session_ != nullptr; }
-  // The session is there, and nobody has been told yet.
+  // Called when the session is set, before it has a listener.
   virtual void Adopt() {}
   void Detach() override {
     if (has_session()) {
@@ -50,7 +50,7 @@ class SessionCall : public StreamCall<Message> {
  private:
   void Queue() {
     const auto queued = pool_->Add(
-        user_, [this] { Get(); }, ticket_);  // from then on this may be gone
+        user_, [this] { Get(); }, ticket_);  // from then on this may be deleted
     if (queued.has_error()) {
       this->Open(ToStatus(queued.error()));
     }

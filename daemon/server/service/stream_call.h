@@ -1,11 +1,12 @@
-// One server-streaming call: a pump that keeps one write outstanding, and ends when it is told or has nothing more.
+// One server-streaming call: keeps one write outstanding, and ends when the derived class says so or the call is
+// cancelled.
 //
-//   made ──Open──► pumped ──► finished        cancelled before Open: GiveUp() says whether that will ever come
+//   made ──Open──► pumped ──► finished        cancelled before Open: GiveUp() says whether Open will never come
 //
-// Pump() may be called from any thread: by a listener of what the call is about, and by gRPC when a write is done. The
-// derived class says what comes next; it is asked under the call's lock and must not block. The object deletes itself
-// when gRPC is done with it, after Detach(), which must make sure that nobody calls Pump any more. A message that the
-// client does not take counts among what is kept for its user; where that is too much, the call ends with QUOTA.
+// Pump() may be called from any thread: by a listener of the call's subject, and by gRPC when a write is done. The
+// derived class supplies the next message; it is called under the call's lock and must not block. The object deletes
+// itself after gRPC's OnDone and Detach(), which must make sure that Pump is not called any more. A message that the
+// client has not read counts against its user; above the limit the call ends with QUOTA.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>
@@ -30,7 +31,7 @@ class StreamCall : public grpc::ServerWriteReactor<Message> {
 
  protected:
   StreamCall(UnsentBytes& unsent, uint32_t user) : unsent_(unsent), user_(user) {}
-  // Once: what it is about is there, or will never be, which ends it. The object may be gone afterwards.
+  // Call once: the subject exists, or `failure` ends the call. The object may be deleted afterwards.
   void Open(std::optional<grpc::Status> failure = std::nullopt) {
     const std::lock_guard lock(mutex_);
     is_open_ = true;
@@ -41,9 +42,9 @@ class StreamCall : public grpc::ServerWriteReactor<Message> {
     const std::lock_guard lock(mutex_);
     return is_cancelled_;
   }
-  // Fills `message` and returns true; or says how the call ends; or neither: nothing to say for now.
+  // Fills `message` and returns true; or sets `end` to end the call; or does neither if there is nothing to send now.
   virtual bool Next(Message* message, std::optional<grpc::Status>* end) = 0;
-  // What can be done while the client has not taken the last message; under the lock, too.
+  // Work that is possible while the client has not read the last message; called under the lock.
   virtual void Meanwhile() {}
   virtual void Cancelled() {}
   virtual bool GiveUp() { return false; }
@@ -93,7 +94,7 @@ class StreamCall : public grpc::ServerWriteReactor<Message> {
       has_failed = failure_.has_value();
     }
     if (has_failed) {
-      return;  // there is nothing that it is about
+      return;  // the subject does not exist
     }
     if (was_open) {
       Cancelled();
@@ -104,7 +105,7 @@ class StreamCall : public grpc::ServerWriteReactor<Message> {
   }
   void OnDone() final {
     {
-      const std::lock_guard open(mutex_);  // whoever opened it has left it
+      const std::lock_guard open(mutex_);  // waits until Open has returned
     }
     Detach();
     delete this;

@@ -1,6 +1,6 @@
 // Reads the trace of a capture chunk by chunk, for one call.
 //
-// Knows where its reader is; the spool does not. Chunks hold whole packets, so that every prefix is a valid trace.
+// Keeps the reader's position. Chunks hold whole packets, so every prefix of the result is a valid trace.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace ptrace_prof {
 
 inline constexpr uint32_t kDefaultChunk = 1024 * 1024;
 
-// The size of chunks that was asked for (0: the default). kInvalidArgument: out of range.
+// The requested chunk size (0: the default). kInvalidArgument: out of range.
 Result<uint32_t> ChunkSizeFrom(uint32_t max_chunk_bytes);
 
 class TraceCursor {
@@ -25,7 +25,7 @@ class TraceCursor {
       : spool_(spool), file_(spool.Hold()), offset_(offset), most_(most) {}
 
   bool has_more() const { return spool_.size() > offset_; }
-  // The next chunk; false: there is none for now.
+  // Reads the next chunk; false: there is none for now.
   Result<bool> Fill(ptraceprof::v1::TraceChunk* chunk);
   void FillLast(ptraceprof::v1::TraceChunk* chunk) const;
 

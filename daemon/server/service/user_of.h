@@ -1,4 +1,4 @@
-// Whose captures those of a peer are.
+// The owner of the captures that a peer creates.
 #pragma once
 
 #include "daemon/server/captures/capture_facts.h"

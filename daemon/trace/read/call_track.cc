@@ -21,7 +21,7 @@ struct CallTrack::Event {
   uint64_t flow = 0;
   uint64_t note = 0;
   uint64_t note_value = 0;
-  uint64_t elsewhere = 0;  // a track that is not the thread's own
+  uint64_t elsewhere = 0;  // a track other than the thread's own
   std::string_view name;
 
   explicit Event(std::string_view message) {
@@ -61,7 +61,7 @@ struct CallTrack::Event {
 
 void CallTrack::Assign(TrackId track) {
   if (is_assigned_ && track == track_) {
-    return;  // said again after the sequence's state was cleared
+    return;  // repeated after the sequence's state was cleared
   }
   *this = CallTrack();
   is_assigned_ = true;

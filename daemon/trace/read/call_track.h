@@ -1,9 +1,9 @@
-// The exact calls of one thread in a trace being read: turns the track events of its sequence into begins and ends
-// with the stacks that they stand on.
+// The exact calls of one thread in a trace: turns the track events of its sequence into begins and ends, each with the
+// stack below it.
 //
-// Owned by TraceReader, one per sequence. Hostile input: an end without a begin is counted and skipped, marks that
-// are not known read as plain calls. A call path is a stack of the vocabulary, so that an open path of any depth
-// costs nothing here; where the table of stacks is full, deeper calls are skipped with their ends.
+// Owned by TraceReader, one per sequence. Hostile input: an end without a begin is counted and skipped, and unknown
+// marks are ignored. A call path is a stack of the vocabulary, so an open path of any depth takes no memory here. If
+// the table of stacks is full, deeper calls are skipped together with their ends.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace ptrace_prof {
 
 class CallTrack {
  public:
-  // The sequence's events are about this thread from now on.
+  // Sets the thread of all following events.
   void Assign(TrackId track);
   bool is_assigned() const { return is_assigned_; }
 
@@ -37,7 +37,7 @@ class CallTrack {
   bool step_open_ = false;
   TrackId track_;
   StackId open_ = kEmptyStack;
-  uint64_t step_uuid_ = 0;  // the track of the steps; whatever else there is beside the thread's own is of deep calls
+  uint64_t step_uuid_ = 0;  // the track of steps; any other track besides the thread's own is for deep calls
   uint64_t refused_ = 0;    // open calls above open_ that have no stack
   Nanos last_;
   Nanos step_begin_;

@@ -42,7 +42,7 @@ CounterInfo DecodeCounter(std::string_view message) {
 
 }  // namespace
 
-// Of one trace: values of two that are concatenated would not be in order.
+// Unique per trace: in concatenated traces the values would not be in order.
 uint64_t CounterGroupUuid(const TraceOrigin& origin, std::string_view group) {
   return StateTrackUuid(origin, Mix(Mix(0xcbf29ce484222325, origin.boot_id), group));
 }

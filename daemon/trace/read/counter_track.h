@@ -1,8 +1,8 @@
-// Counters as Perfetto's counter tracks: both what TraceWriter writes and how TraceReader knows them again.
+// Counters as Perfetto's counter tracks: encoding for TraceWriter, and decoding for TraceReader.
 //
-// A track for each group (a GPU), below it one for each counter. Writing: fields of a TrackDescriptor, an Extension or
-// a TrackEvent, appended to the caller's encoder. Reading: CounterTracks, owned by the reader; input is hostile: what
-// names no known counter is refused, and there is a limit to how many there are.
+// There is a track for each group (a GPU), and below it one for each counter. Encoders append fields of a
+// TrackDescriptor, an Extension or a TrackEvent. CounterTracks decodes, and is owned by the reader. Its input is
+// hostile: values of unknown counters are refused, and the number of counters is limited.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ uint64_t CounterTrackUuid(uint64_t group_uuid, std::string_view name);
 
 void EncodeGroupDescriptor(uint64_t uuid, std::string_view name, WireEncoder& out);
 void EncodeCounterDescriptor(uint64_t uuid, uint64_t group_uuid, const CounterInfo& info, WireEncoder& out);
-void EncodeCounter(const CounterInfo& info, WireEncoder& out);  // what Perfetto's descriptor has no field for
+void EncodeCounter(const CounterInfo& info, WireEncoder& out);  // the fields that Perfetto's descriptor lacks
 void EncodeCount(uint64_t uuid, int64_t value, WireEncoder& out);
 
 class CounterTracks {
@@ -32,7 +32,7 @@ class CounterTracks {
 
   // A track descriptor with Extension::counter beside it.
   void OnDescriptor(uint64_t uuid, std::string_view counter, ReaderVocabulary& vocabulary, TraceVisitor& visitor);
-  // False where the event is no value of a counter that is known.
+  // False: the event is no value of a known counter.
   bool OnEvent(std::string_view event, Nanos when, TraceVisitor& visitor);
 
  private:

@@ -16,7 +16,7 @@ namespace pf = perfetto::protos;
 
 constexpr size_t kEntryBytes = 64;  // about what an entry costs besides its text
 
-// Of hostile numbers: what is none of `count` is the first.
+// Converts an untrusted number; one that is out of range becomes the first value.
 template <typename Enum>
 Enum OneOf(uint64_t value, Enum last) {
   return value <= static_cast<uint64_t>(last) ? static_cast<Enum>(value) : Enum{};
@@ -156,15 +156,15 @@ void GpuTrack::OnTrackEvent(std::string_view message, uint64_t timestamp, TraceV
   }
 }
 
-// Null: there is none of that number.
+// Null: there is no text with this iid.
 const GpuTrack::Text* GpuTrack::TextOf(uint64_t iid) const {
-  const uint64_t index = iid - kGpuStackSourceTexts.size();  // wraps around for none: too big
+  const uint64_t index = iid - kGpuStackSourceTexts.size();  // wraps around to a too large value if there is none
   return index < texts_.size() ? &texts_[index] : nullptr;
 }
 
 void GpuTrack::Begin(const Event& event, Nanos when) {
   if (open_.index() != 0) {
-    vocabulary_.Skip();  // whose end never came
+    vocabulary_.Skip();  // an event whose end never came
   }
   open_ = {};
   const bool is_queue = kind_ == Kind::kQueue;

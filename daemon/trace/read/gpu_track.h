@@ -1,9 +1,8 @@
-// A sequence of GPU events in a trace being read: turns its track events into operations of a queue, or calls of a
-// thread, or what a thread annotates.
+// A sequence of GPU events in a trace: turns its track events into operations of a queue, or into calls and annotations
+// of a thread.
 //
-// Owned by TraceReader, one per sequence. Hostile input: names and texts must come with ids that count up, as our
-// writer gives them, and the vocabulary bounds them; an end without a begin is counted and skipped, marks that are not
-// known are passed over.
+// Owned by TraceReader, one per sequence. Hostile input: names and texts must have ascending ids, as our writer assigns
+// them, and the vocabulary bounds them. An end without a begin is counted and skipped, and unknown marks are ignored.
 #pragma once
 
 #include <cstdint>
@@ -26,12 +25,13 @@ class GpuTrack {
   GpuTrack(const GpuTrack&) = delete;
   GpuTrack& operator=(const GpuTrack&) = delete;
 
-  // The sequence's events are about this from now on; their times count from `base`.
+  // Sets the queue or thread of all following events; their times count from `base`.
   void Assign(GpuQueueId queue, Nanos base);
   void Assign(TrackId thread, Nanos base);
   bool is_assigned() const { return kind_ != Kind::kNone; }
 
-  // An InternedData message and the Extension of the same packet, either of which may be empty. After `tables`.
+  // Takes an InternedData message and the Extension of the same packet, either of which may be empty. Call after
+  // `tables`.
   void Define(std::string_view interned, std::string_view extension, const SequenceTables& tables);
   void OnTrackEvent(std::string_view message, uint64_t timestamp, TraceVisitor& visitor);
   void Clear();
@@ -59,7 +59,7 @@ class GpuTrack {
   TrackId thread_;
   Nanos base_;
   std::vector<std::string_view> names_;  // [iid - 1]
-  std::vector<Text> texts_;              // after those that are always the same
+  std::vector<Text> texts_;              // those after the fixed texts
   size_t charged_ = 0;
   std::variant<std::monostate, GpuOperation, GpuApiCall, GpuAnnotation> open_;
 };

@@ -46,7 +46,7 @@ Result<bool> PacketFramer::Complete(std::string_view& bytes) {
     bytes.remove_prefix(1);
     PP_ASSIGN_OR_RETURN(whole, Measure(pending_));
   }
-  // Not reserved at once: the length is a claim, the bytes are not.
+  // Does not reserve the whole size, because the length is not trusted.
   const size_t missing = std::min(whole - pending_.size(), bytes.size());
   pending_.append(bytes.substr(0, missing));
   bytes.remove_prefix(missing);

@@ -1,7 +1,7 @@
 // Cuts a byte stream, given in pieces of any size, into the packets of a Perfetto trace.
 //
-// A packet that lies whole in one piece is handed over where it lies; only one that is split between pieces is
-// copied. Memory: at most one packet. Bytes are hostile: a packet longer than kMaxPacket is an error.
+// A packet that is whole in one piece is passed on without a copy; only a split packet is copied. Memory: at most one
+// packet. Bytes are hostile: a packet longer than kMaxPacket is an error.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class PacketFramer {
  public:
   static constexpr size_t kMaxPacket = 16 * 1024 * 1024;
 
-  // Calls on_packet(std::string_view) -> Result<void> for every whole packet; its error ends the feeding.
+  // Calls on_packet(std::string_view) -> Result<void> for every whole packet; its error ends the call.
   template <typename OnPacket>
   Result<void> Feed(std::string_view bytes, OnPacket on_packet) {
     while (!bytes.empty()) {
@@ -53,14 +53,14 @@ class PacketFramer {
   }
 
   bool mid_packet() const { return !pending_.empty(); }
-  uint64_t offset() const { return offset_; }  // of the packet in hand, or of the next one
+  uint64_t offset() const { return offset_; }  // of the current packet, or of the next one
 
  private:
   static constexpr char kPacketTag = 0x0a;  // Trace.packet
   static constexpr size_t kShortHeader = 2;
 
-  // Nearly all of the packets of exact calls, at millions a second: what Measure gives, for a packet that lies whole in
-  // front and has a length of one byte; 0 for others.
+  // A fast path for nearly all packets of exact calls, which come at millions per second. Returns the same as Measure
+  // for a whole packet at the front with a length of one byte; 0 for others.
   static size_t ShortPacket(std::string_view bytes) {
     if (bytes.size() < kShortHeader || bytes[0] != kPacketTag || static_cast<unsigned char>(bytes[1]) >= 0x80) {
       return 0;
@@ -72,7 +72,7 @@ class PacketFramer {
   Result<size_t> Measure(std::string_view bytes) const;
   // Moves bytes from the front of `bytes` to pending_ until that holds one packet; false if they run out before.
   Result<bool> Complete(std::string_view& bytes);
-  // Takes `whole` bytes off the front; gives them without the header.
+  // Removes `whole` bytes from the front, and returns them without the header.
   static std::string_view Take(std::string_view& bytes, size_t whole);
 
   std::string pending_;

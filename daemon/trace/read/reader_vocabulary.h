@@ -1,6 +1,6 @@
-// What all sequences of a trace being read share: the StackTable that visitors see, and the memory they may use.
+// What all sequences of a trace share: the StackTable that visitors see, and the memory limits.
 //
-// Owned by TraceReader. Input is hostile: everything that grows is charged here, and refused past a limit.
+// Owned by TraceReader. Input is hostile: all growing data is charged here, and refused above a limit.
 #pragma once
 
 #include <cstddef>
@@ -24,17 +24,17 @@ class ReaderVocabulary {
   const StackTable& stacks() const { return stacks_; }
   FrameId InternFrame(const Frame& frame);
   std::optional<StackId> InternStack(StackId parent, FrameId frame);
-  // The same text for as long as the reader lives; empty when there are too many.
+  // Returns the same text, valid as long as the reader lives; empty if there are too many.
   std::string_view Detail(std::string_view text);
 
-  // The same for the name of a GPU operation or call: each is told of once.
+  // The same for the name of a GPU operation or call, which the trace defines once.
   std::string_view GpuName(std::string_view text);
 
-  // Table memory. False, and counted as skipped, when there is none left.
+  // Charges table memory. False: none is left, and the item counts as skipped.
   bool Charge(size_t bytes);
   void Refund(size_t bytes) { table_bytes_ -= bytes; }
 
-  // For what visitors are likely to keep: processes, threads, their names. False when that was too much already.
+  // Charges what visitors are likely to keep: processes, threads, their names. False: that is too much already.
   bool Describe(size_t bytes);
 
   void Skip() { ++skipped_; }

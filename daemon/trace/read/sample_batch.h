@@ -1,9 +1,8 @@
-// What was seen of a target in one interval: for each thread how often which stack, and what happened to the rest.
+// The samples of one interval: for each thread the counted stacks, and counters for what is missing.
 //
-// Pure data, complete in itself: strings, frames and stacks are numbered by tables inside the batch, so that it is
-// small and can be sent anywhere. Made by SampleBatcher, which promises that every index is in range, parents before
-// children; who takes a batch from elsewhere checks that with Valid() first. All text is the target's and not yet
-// printable.
+// Plain data, complete in itself: strings, frames and stacks are numbered by tables in the batch, so it is small and
+// can be sent anywhere. In a batch from SampleBatcher every index is in range, and parents precede children; check a
+// batch from elsewhere with Valid() first. All text comes from the target and must be cleaned before it is printed.
 #pragma once
 
 #include <array>
@@ -48,15 +47,15 @@ struct SampleBatch {
     std::string name;
     bool is_main = false;
     ThreadState state = ThreadState::kUnknown;  // at the end of the interval
-    bool holds_gil = false;                     // likewise
-    Nanos gil_time;                             // of the interval, how long it held the GIL
+    bool holds_gil = false;                     // at the end of the interval
+    Nanos gil_time;                             // how long it held the GIL in the interval
     std::vector<StackCount> stacks;             // each stack once
   };
   struct Counters {
     uint64_t samples = 0;  // those in `threads` and the thinned ones
     std::array<uint64_t, kSampleQualityCount> by_quality{};
-    uint64_t thinned = 0;  // left out: the receiver was slow, or there was more than a batch holds
-    uint64_t lost = 0;     // stacks that could not be read at all, or made no sense when they arrived
+    uint64_t thinned = 0;  // left out: the receiver was slow, or the batch was full
+    uint64_t lost = 0;     // stacks that could not be read at all, or were invalid when received
     uint64_t missed = 0;   // sampling instants that were left out
     Nanos collector_cpu;   // used in the interval
     double actual_rate_hz = 0;
@@ -68,7 +67,7 @@ struct SampleBatch {
   std::vector<std::string> strings;
   std::vector<Frame> frames;
   std::vector<Stack> stacks;
-  std::vector<Process> processes;  // all that have a thread here, and those that are new
+  std::vector<Process> processes;  // all that have a thread here, and new ones
   std::vector<Thread> threads;     // all that have a sample here or changed their state
   Counters counters;
 
@@ -80,7 +79,7 @@ struct SampleBatch {
     }
   }
 
-  // Every index points to something, and every stack ends.
+  // Whether every index is in range and every stack ends.
   bool Valid() const;
 };
 

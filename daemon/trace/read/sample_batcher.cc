@@ -9,7 +9,7 @@ namespace {
 constexpr size_t kMaxCommand = 256;
 constexpr size_t kMaxName = 256;
 constexpr size_t kMaxText = 4096;            // of a function's or file's name
-constexpr size_t kReaderStacksPerStack = 4;  // the reader tells frames apart by columns, a batch does not
+constexpr size_t kReaderStacksPerStack = 4;  // the reader distinguishes frames by column, a batch does not
 
 uint64_t Pack(uint32_t high, uint32_t low) { return (uint64_t{high} << 32) | low; }
 
@@ -60,10 +60,10 @@ void SampleBatcher::Clear(Nanos begin) {
 
 void SampleBatcher::OnProcess(const ProcessInfo& process) {
   if (processes_.size() >= limits_.known_processes && !processes_.contains(process.pid)) {
-    // Those that did nothing in this batch may well have ended.
+    // Processes without activity in this batch may have ended.
     std::erase_if(processes_, [&](const auto& entry) { return entry.second.listed != batch_number_; });
     if (processes_.size() >= limits_.known_processes) {
-      return;  // its threads still come with its pid
+      return;  // its threads are still listed, with its pid
     }
   }
   KnownProcess& known = processes_[process.pid];
@@ -178,7 +178,7 @@ std::optional<uint32_t> SampleBatcher::StackInBatch(StackId stack) {
   return number;
 }
 
-// Frames that differ in columns only are one frame here.
+// Frames that differ only in their columns are one frame here.
 uint32_t SampleBatcher::FrameInBatch(FrameId id) {
   if (const auto known = frame_numbers_.find(id); known != frame_numbers_.end()) {
     return known->second;
@@ -227,7 +227,7 @@ void SampleBatcher::OnState(TrackId track, Nanos when, const StateInfo& state) {
   InBatch(thread);
 }
 
-// States go on over the end of a batch; times that were handed out too early come back as less in the next one.
+// States continue across batches. If a time was counted too early, the next batch gets less.
 void SampleBatcher::FinishThreads() {
   for (auto& [track, thread] : threads_) {
     if (thread.state.holds_gil) {
@@ -252,7 +252,7 @@ void SampleBatcher::FinishCounters() {
   skipped_ = skipped;
   if (accounting_.has_value()) {
     const Accounting& now = *accounting_;
-    // What a hostile collector says may go back.
+    // Untrusted totals may decrease.
     const auto grown = [](uint64_t to, uint64_t from) { return to > from ? to - from : 0; };
     counters.lost += grown(now.lost, accounted_.lost);
     counters.missed = grown(now.missed, accounted_.missed);
@@ -262,7 +262,7 @@ void SampleBatcher::FinishCounters() {
   }
 }
 
-// A thread that ended is not announced as such in a trace.
+// A trace does not report the end of a thread.
 void SampleBatcher::ForgetThreads() {
   if (threads_.size() <= limits_.known_threads) {
     return;

@@ -1,11 +1,11 @@
-// Reads a trace as it grows and hands out what it saw since the last time, as a SampleBatch.
+// Reads a growing trace and returns what was new since the last call, as a SampleBatch.
 //
 //   Feed(bytes) … Feed(bytes) … Take(now) → batch … Feed(bytes) …
 //
-// Nobody has to take: equal stacks are counted together, and a batch holds a limited number of different stacks,
-// threads and bytes of names (Limits); samples beyond are counted as thinned, never dropped in silence. Apart from the
-// batch the memory is that of a TraceReader (whose limits hold; what it refuses counts as lost) and of a bounded number
-// of threads and processes. Single-threaded.
+// Take may be called late: equal stacks are counted together, and a batch holds a limited number of different stacks,
+// threads and bytes of names (Limits); samples beyond that are counted as thinned. Besides the batch it needs the
+// memory of a TraceReader (whose limits apply; what it refuses counts as lost) and of a bounded number of threads and
+// processes. Single-threaded.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ class SampleBatcher : private TraceVisitor {
     size_t stacks = 64 * 1024;  // nodes of the tree of stacks in one batch
     size_t string_bytes = 4 << 20;
     size_t thread_stacks = 128 * 1024;  // pairs of a thread and a stack in one batch
-    size_t known_threads = 32 * 1024;   // beyond, those not seen for longest are forgotten: if one comes again, thinned
+    size_t known_threads = 32 * 1024;   // beyond, the longest unseen are forgotten; their later samples are thinned
     size_t known_processes = 8 * 1024;
   };
 
@@ -38,7 +38,7 @@ class SampleBatcher : private TraceVisitor {
   // As TraceReader::Feed.
   Result<void> Feed(std::span<const std::byte> bytes) { return reader_.Feed(bytes); }
 
-  // What came since the last Take; the next batch begins at `now`.
+  // Returns what came since the last Take; the next batch begins at `now`.
   SampleBatch Take(Nanos now);
 
   bool any_process() const { return !processes_.empty(); }  // the target was opened
@@ -51,13 +51,13 @@ class SampleBatcher : private TraceVisitor {
     StateInfo state;
     Nanos state_since;
     Nanos gil_time;               // since the last Take
-    uint64_t seen = 0;            // number of the batch in which it last did something
+    uint64_t seen = 0;            // number of the batch in which it was last active
     uint32_t index_plus_one = 0;  // into batch_.threads; 0: not there yet
   };
   struct KnownProcess {
     SampleBatch::Process process;
-    uint64_t listed = 0;  // number of the batch in which it is
-    size_t index = 0;     // its place there
+    uint64_t listed = 0;  // number of the batch that lists it
+    size_t index = 0;     // its index there
   };
 
   void OnProcess(const ProcessInfo& process) override;
@@ -84,7 +84,7 @@ class SampleBatcher : private TraceVisitor {
   std::map<Pid, KnownProcess> processes_;
   std::optional<Accounting> accounting_;
   Accounting accounted_;  // as of the last batch
-  uint64_t skipped_ = 0;  // likewise
+  uint64_t skipped_ = 0;  // as of the last batch
   std::optional<EndInfo> end_;
   uint64_t samples_ = 0;
   Nanos latest_;  // the latest time in the trace
@@ -95,7 +95,7 @@ class SampleBatcher : private TraceVisitor {
   std::unordered_map<StackId, uint32_t> stack_numbers_;  // of the reader's stacks
   std::unordered_map<FrameId, uint32_t> frame_numbers_;
   IdIndex string_index_, frame_index_, stack_index_;
-  std::unordered_map<uint64_t, uint32_t> counted_;  // (thread, stack) to its place in the thread's stacks
+  std::unordered_map<uint64_t, uint32_t> counted_;  // (thread, stack) to its index in the thread's stacks
   std::vector<StackId> path_;                       // scratch
 };
 

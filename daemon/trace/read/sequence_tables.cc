@@ -131,7 +131,7 @@ void SequenceTables::DefineFrameExtra(std::string_view message) {
   WireDecoder decoder(message);
   for (WireField field; decoder.Next(field);) {
     if (field.number == trace::FrameExtra::kIidFieldNumber) {
-      index = field.value - frames_.size() - 1;  // wraps around for other packets' frames: too big below
+      index = field.value - frames_.size() - 1;  // wraps around to a too large value for other packets' frames
       frame = field.value > frames_.size() && index < new_frames_.size() ? &new_frames_[index] : nullptr;
     }
     if (frame == nullptr) {

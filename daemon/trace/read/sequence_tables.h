@@ -1,8 +1,8 @@
-// What one packet sequence of a trace being read has defined so far: strings, frames, callstacks, functions and state
-// names by their ids, translated into ids of the reader's StackTable.
+// The definitions of one packet sequence so far: strings, frames, callstacks, functions and state names by their ids,
+// translated into ids of the reader's StackTable.
 //
-// Owned by TraceReader, one per sequence. Hostile input: definitions must come with ids that count up from 1, as our
-// writer gives them, so that tables grow no faster than the input; the vocabulary bounds them all together.
+// Owned by TraceReader, one per sequence. Hostile input: ids must count up from 1, as our writer assigns them, so that
+// tables grow no faster than the input; the vocabulary bounds all of them together.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ class SequenceTables {
   SequenceTables(const SequenceTables&) = delete;
   SequenceTables& operator=(const SequenceTables&) = delete;
 
-  // An InternedData message and the Extension of the same packet, either of which may be empty.
+  // Takes an InternedData message and the Extension of the same packet, either of which may be empty.
   void Define(std::string_view interned, std::string_view extension);
   std::optional<StackId> Callstack(uint64_t iid) const;
   std::optional<StateInfo> State(uint64_t iid) const;
-  // Of a sequence of calls: the function that an event's name stands for.
+  // In a sequence of calls: the function that an event's name stands for.
   std::optional<FrameId> Function(uint64_t iid) const;
   void Clear();
 
@@ -48,7 +48,7 @@ class SequenceTables {
   std::vector<std::optional<StackId>> callstacks_;
   std::vector<StateInfo> states_;
   std::vector<FrameId> called_;
-  // Frames of the packet in hand; complete only when its extension was read.
+  // Frames of the current packet, complete only when its extension has been read.
   std::vector<Frame> new_frames_;
   std::vector<bool> new_no_stack_;
   std::vector<Frame> new_called_;

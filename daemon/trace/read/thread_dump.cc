@@ -45,7 +45,7 @@ void ThreadDump::OnSample(TrackId track, Nanos, StackId stack, SampleQuality qua
 void ThreadDump::OnState(TrackId track, Nanos, const StateInfo& state) {
   DumpedThread& thread = threads_[track];
   if (state.state == ThreadState::kUnknown && thread.state != ThreadState::kUnknown) {
-    return;  // the end of the trace closes what was known
+    return;  // the end of the trace closes all states
   }
   thread.state = state.state;
   thread.holds_gil = state.holds_gil;

@@ -1,6 +1,6 @@
-// What a dump found, thread by thread: collected from a trace of the verb dump, ready to be printed.
+// The result of a dump, thread by thread: collected from the trace of a dump, ready to be printed.
 //
-// Single-threaded. All text in it is the target's and not yet printable.
+// Single-threaded. All text comes from the target and must be cleaned before it is printed.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct DumpedThread {
   bool holds_gil = false;
   std::string detail;
   SampleQuality quality = SampleQuality::kSeen;
-  bool was_read = true;                                   // else nothing is known of its stack
+  bool was_read = true;                                   // false: nothing is known about its stack
   std::vector<Frame> frames;                              // leaf first
   std::map<uint32_t, std::vector<LocalVariable>> locals;  // by index into frames
 };
@@ -33,13 +33,13 @@ struct DumpedProcess {
 
 class ThreadDump : private TraceVisitor {
  public:
-  // In a trace equal stacks and names stand once; here each thread has its own. Where all of them would have more bytes
-  // than that, the rest is left out, and threads that lack some of it are marked as truncated.
+  // In a trace, equal stacks and names are stored once; here each thread has its own. Above `most_bytes` in all the
+  // rest is left out, and threads that lack some of it are marked as truncated.
   explicit ThreadDump(size_t most_bytes = SIZE_MAX) : most_bytes_(most_bytes), reader_(*this) {}
   Result<void> Feed(std::span<const std::byte> bytes) { return reader_.Feed(bytes); }
 
   const std::optional<EndInfo>& end() const { return end_; }
-  // In the order in which the collector named them.
+  // In the order in which the collector reported them.
   std::vector<DumpedProcess> Processes() const;
 
  private:

@@ -1,8 +1,7 @@
-// Follows a trace while it streams by and remembers what the person at the terminal wants to know of it: the running
-// totals, how it ended, which processes there are.
+// Reads a passing trace and keeps what is shown at the terminal: the running totals, the end, the processes.
 //
-// Single-threaded; bytes are hostile and go to TraceReader only. Of exact calls it takes the first and passes the
-// others over: there may be millions in a second.
+// Single-threaded. Bytes are hostile and are parsed by TraceReader only. Once it has seen the first exact call it skips
+// the others, because there may be millions per second.
 #pragma once
 
 #include <array>
@@ -24,15 +23,16 @@ class TraceMeter : private TraceVisitor {
 
   Result<void> Feed(std::span<const std::byte> bytes) { return reader_.Feed(bytes); }
 
-  // As the collector last said, or what was seen here where that is more (it speaks now and then).
+  // The totals as last reported by the collector, or the counts seen here if they are higher (the collector reports
+  // only at times).
   Accounting Totals() const;
-  // Of each process whose GPU was asked for, as last said.
+  // For each process whose GPU recording was requested, as last reported.
   const std::vector<GpuAccounting>& gpu_totals() const { return gpu_; }
   const std::optional<EndInfo>& end() const { return end_; }
-  const std::vector<std::string>& notices() const { return notices_; }  // in order; they only grow
+  const std::vector<std::string>& notices() const { return notices_; }  // in order; only grows
   bool recorded_anything() const { return samples_ > 0 || has_calls_; }
   uint64_t processes() const { return processes_; }
-  // As the trace says it was carried out: its mode is not kAuto. Nothing: its header has not come.
+  // The request as carried out: its mode is not kAuto. Nothing: the header has not arrived yet.
   const std::optional<CaptureTask>& request() const { return request_; }
 
  private:
@@ -55,7 +55,7 @@ class TraceMeter : private TraceVisitor {
   bool has_calls_ = false;
   std::array<uint64_t, kSampleQualityCount> by_quality_{};
   uint64_t processes_ = 0;
-  std::unordered_map<Pid, Nanos> begun_;  // when: another image (exec) is no other process
+  std::unordered_map<Pid, Nanos> begun_;  // time of its start: another image (exec) is no new process
 };
 
 }  // namespace ptrace_prof

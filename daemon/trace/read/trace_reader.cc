@@ -26,13 +26,13 @@ namespace {
 
 namespace pf = perfetto::protos;
 
-constexpr size_t kMaxSequences = 128 * 1024;  // alive at one time
+constexpr size_t kMaxSequences = 128 * 1024;  // open at one time
 constexpr size_t kMaxThreadName = 1024;
 constexpr size_t kMaxNoticeText = 4096;
 constexpr uint32_t kSequenceClock = 64;
 constexpr uint64_t kQualityBits = 3;
 
-// The parts of a TracePacket that we know.
+// The fields of a TracePacket that we use.
 struct Packet {
   uint64_t timestamp = 0;
   uint32_t sequence = 0;
@@ -74,8 +74,8 @@ constexpr char Tag(int field, uint32_t wire_type) {
   return static_cast<char>(static_cast<uint32_t>(field) << 3 | wire_type);
 }
 
-// Whether this is the timestamp, the event and the sequence, as CallSequence puts them, and no more: nothing that
-// another packet needs. Not by WireDecoder, as there may be twenty million in a second.
+// Returns whether a packet has exactly the timestamp, event and sequence, as CallSequence writes them, so that it can
+// be skipped without loss for other packets. Without WireDecoder, because there may be twenty million per second.
 bool IsBareEvent(std::string_view bytes) {
   size_t at = 0;
   const auto is = [&](char byte) { return at < bytes.size() && bytes[at] == byte; };
@@ -126,22 +126,22 @@ Nanos Times(int64_t count, int64_t unit_ns) {
 }
 Nanos FromMicros(int64_t us) { return Times(us, 1000); }
 
-// A sequence of packets: one thread of the trace, once its track descriptor was seen, or the calls of one.
+// A packet sequence: about one thread, once its track descriptor was seen, or about the calls of one.
 struct Sequence {
   explicit Sequence(ReaderVocabulary& vocabulary) : tables(vocabulary), gpu(vocabulary) {}
 
   SequenceTables tables;
-  bool valid = false;  // its state was cleared once, so that ids mean something
+  bool valid = false;  // its state was cleared once, so that ids are defined
   bool has_thread = false;
   TrackId track;
   uint64_t track_uuid = 0;
   ThreadInfo thread;
-  CallTrack calls;          // assigned: this sequence tells of calls
-  GpuTrack gpu;             // or of what is on a GPU
-  int64_t clock = 0;        // where the sequence's incremental clock stands, in its units
-  int64_t clock_ns = 1000;  // a unit of it
+  CallTrack calls;          // assigned: this is a sequence of calls
+  GpuTrack gpu;             // assigned: this is a sequence of GPU events
+  int64_t clock = 0;        // current value of the sequence's incremental clock, in its units
+  int64_t clock_ns = 1000;  // one unit of it
   int64_t sample_us = 0;
-  bool slice_ended = false;  // and whether another follows at once is not known yet
+  bool slice_ended = false;  // it is not known yet whether another slice follows at once
 };
 
 bool SameThread(const ThreadInfo& a, const ThreadInfo& b) {
@@ -177,8 +177,8 @@ struct TraceReader::Impl {
   PacketFramer framer;
   std::unordered_map<uint32_t, Sequence> sequences;
   CounterTracks counters;
-  // The uuid of a thread's track and the sequences about it that have not ended: a thread that was lost from sight for
-  // a moment has two for a while.
+  // The uuid of a thread's track, with the sequences about that thread that have not ended. If the collector lost a
+  // thread briefly, it has two sequences for a while.
   std::set<std::pair<uint64_t, uint32_t>> threads;
   std::unordered_map<uint64_t, GpuQueueId> gpu_queues;
   uint32_t next_track = 0;
@@ -315,7 +315,7 @@ void TraceReader::Impl::OnThread(uint64_t uuid, std::string_view descriptor, std
   info.name.shrink_to_fit();
   const bool same_track = sequence.has_thread && sequence.track_uuid == uuid;
   if (same_track && SameThread(info, sequence.thread)) {
-    return;  // said again after the sequence's state was cleared
+    return;  // repeated after the sequence's state was cleared
   }
   if (!vocabulary.Describe(info.name.size())) {
     sequence.has_thread = false;
@@ -344,7 +344,7 @@ void TraceReader::Impl::OnClock(std::string_view snapshot, Sequence& sequence) {
   }
 }
 
-// The one that was described last.
+// The thread described last.
 std::optional<TrackId> TraceReader::Impl::ThreadOf(uint64_t uuid) const {
   const auto after = threads.upper_bound({uuid, UINT32_MAX});
   if (after == threads.begin() || std::prev(after)->first != uuid) {
@@ -353,7 +353,7 @@ std::optional<TrackId> TraceReader::Impl::ThreadOf(uint64_t uuid) const {
   return TrackId(std::prev(after)->second);
 }
 
-// A sequence whose events stand on a thread's own track tells of its calls.
+// A sequence whose default track is a thread's own is a sequence of its calls.
 void TraceReader::Impl::OnDefaults(std::string_view defaults, Sequence& sequence) {
   const auto events = Get(defaults, pf::TracePacketDefaults::kTrackEventDefaultsFieldNumber).bytes;
   const auto thread = ThreadOf(Get(events, pf::TrackEventDefaults::kTrackUuidFieldNumber).value);
@@ -364,8 +364,8 @@ void TraceReader::Impl::OnDefaults(std::string_view defaults, Sequence& sequence
   }
 }
 
-// What the sequence tells of: a queue, said again after the sequence's state was cleared and by each sequence that is
-// about it, or the calls of a thread.
+// Sets what the sequence is about: a queue, or the calls of a thread. A queue is repeated after the sequence's state
+// was cleared, and by each sequence about it.
 void TraceReader::Impl::OnGpuTrack(std::string_view message, GpuTrack& track) {
   const Nanos base(Get(message, trace::GpuTrack::kBaseNsFieldNumber).AsSigned());
   const uint64_t uuid = Get(message, trace::GpuTrack::kQueueUuidFieldNumber).value;
@@ -401,7 +401,7 @@ void TraceReader::Impl::OnTrackEvent(const Packet& packet, Sequence& sequence) {
     return;
   }
   const uint64_t type = Get(packet.track_event, pf::TrackEvent::kTypeFieldNumber).value;
-  if (type == pf::TrackEvent::TYPE_COUNTER) {  // of a sequence without a clock: the time is the host's
+  if (type == pf::TrackEvent::TYPE_COUNTER) {  // without a sequence clock: host time
     if (!counters.OnEvent(packet.track_event, Nanos(static_cast<int64_t>(packet.timestamp)), visitor)) {
       vocabulary.Skip();
     }
@@ -443,7 +443,7 @@ void TraceReader::Impl::OnSamples(const Packet& packet, Sequence& sequence) {
       deltas.push_back(field.AsSigned());
     }
   }
-  // Where the next sample that is not kSeen is, and what it is.
+  // The index and quality of the next sample that is not kSeen.
   WireDecoder extension(packet.extension);
   WireDecoder marks({});
   const auto next_mark = [&]() -> uint64_t {
@@ -564,7 +564,7 @@ Result<void> TraceReader::Feed(std::span<const std::byte> bytes) {
     reader.status = reader.framer.Feed(text, [&](std::string_view packet) {
       return reader.passes_over_events && IsBareEvent(packet) ? Result<void>() : reader.OnPacket(packet);
     });
-    if (reader.status.has_error() && !reader.is_ours) {  // then it is not damaged, but something else
+    if (reader.status.has_error() && !reader.is_ours) {  // it is not a damaged trace but another file
       reader.status = NotATrace();
     }
   }

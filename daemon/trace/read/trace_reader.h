@@ -1,12 +1,11 @@
-// Reads a trace stream packet by packet and tells a visitor what is in it: the one door for every exporter,
-// for dump and for live progress.
+// Reads a trace stream packet by packet and calls a visitor. Every exporter, dump and the live progress use it.
 //
-// Bytes are hostile (a collector may have been subverted): lengths, ids and counts are bounded, nothing throws.
-// A stream that ends in the middle of a packet is a valid, truncated trace. Constant memory apart from the
-// StackTable. Also reads concatenated traces. Not thread-safe.
-// Samples of a thread come in the order of time, and so do its states; but of each stretch that was written at once
-// (a fraction of a second) the states come first. A state kUnknown says that the last one ended.
-// Exact calls of a thread come in the order of time and nested. What is still open when the bytes end gets no end.
+// Bytes are hostile (a collector may be compromised): lengths, ids and counts are bounded, and nothing throws. A stream
+// that ends in the middle of a packet is a valid, truncated trace. Constant memory apart from the StackTable. Also
+// reads concatenated traces. Not thread-safe.
+// Samples of a thread come in order of time, and so do its states; but within each stretch that was written at once (a
+// fraction of a second) the states come first. A state kUnknown means that the last one ended.
+// Exact calls of a thread come nested and in order of time. Calls still open at the end of the bytes get no end.
 // GPU operations and calls come whole and in no order; each operation carries the stack and thread of its launch.
 #pragma once
 
@@ -32,7 +31,7 @@ namespace ptrace_prof {
 // Identifies a thread within one read: (pid, tid) is not enough across hosts.
 using TrackId = StrongId<struct TrackIdTag, uint32_t>;
 
-// Identifies a queue of operations within one read, as TrackId does a thread.
+// Identifies a queue of operations within one read.
 using GpuQueueId = StrongId<struct GpuQueueIdTag, uint32_t>;
 
 class TraceVisitor {
@@ -41,23 +40,23 @@ class TraceVisitor {
   virtual void OnRequest(const CaptureTask&) {}
   virtual void OnStart(Nanos /*realtime*/, Nanos /*monotonic*/) {}  // one instant on two clocks
   virtual void OnProcess(const ProcessInfo&) {}
-  virtual void OnThread(TrackId, const ThreadInfo&) {}  // again when renamed
+  virtual void OnThread(TrackId, const ThreadInfo&) {}  // called again when it is renamed
   virtual void OnSample(TrackId, Nanos /*when*/, StackId, SampleQuality) {}
   virtual void OnState(TrackId, Nanos /*when*/, const StateInfo&) {}
-  // An exact call begins or ends: the leaf of the stack, below it its callers.
+  // An exact call begins or ends: it is the leaf of the stack, its callers are below.
   virtual void OnCallBegin(TrackId, Nanos /*when*/, StackId, CallEntry, GeneratorId) {}
   virtual void OnCallEnd(TrackId, Nanos /*when*/, StackId, CallExit) {}
-  // Told just before the begin of the marker (kLostMarker) whose length is the gap's. No events: kHeldMarker.
+  // Called just before the begin of the marker (kLostMarker) that spans the gap. 0 events: the marker is kHeldMarker.
   virtual void OnLostCalls(TrackId, Nanos /*when*/, uint64_t /*events*/) {}
   virtual void OnStep(TrackId, Nanos /*begin*/, Nanos /*end*/, uint64_t /*number*/) {}
-  // Names are the same text, at the same place, for as long as the reader lives.
+  // Names stay valid, at the same address, as long as the reader lives.
   virtual void OnGpuDevice(const GpuDevice&) {}
   virtual void OnGpuQueue(GpuQueueId, const GpuQueue&) {}
   virtual void OnGpuOperation(GpuQueueId, const GpuOperation&) {}
   virtual void OnGpuApiCall(TrackId, const GpuApiCall&) {}
   virtual void OnGpuAnnotation(TrackId, const GpuAnnotation&) {}
   virtual void OnGpuAccounting(const GpuAccounting&) {}
-  // A number over time: told of before its values, which come in order of time.
+  // Each counter is announced before its values, which come in order of time.
   virtual void OnCounter(CounterId, const CounterInfo&) {}
   virtual void OnCount(CounterId, Nanos /*when*/, int64_t /*value*/) {}
   virtual void OnLocals(TrackId, uint32_t /*depth_from_leaf*/, std::span<const LocalVariable>) {}
@@ -75,16 +74,16 @@ class TraceReader {
   TraceReader(const TraceReader&) = delete;
   TraceReader& operator=(const TraceReader&) = delete;
 
-  // Feeds the next bytes, in pieces of any size. kDataLoss: this is not a trace of ours (says what is wrong);
-  // nothing more can be read then.
+  // Takes the next bytes, in pieces of any size. kDataLoss: this is not a trace of ours (the message says why); nothing
+  // more can be read then.
   Result<void> Feed(std::span<const std::byte> bytes);
-  // From now on the begins and ends of exact calls are not told, nor are states, steps and what is on a GPU: for who
-  // wants totals only and is to keep up with millions of calls a second.
+  // From now on the visitor gets no exact calls, states, steps or GPU data. For callers that need only totals and must
+  // keep up with millions of calls per second.
   void PassOverEvents();
 
-  const StackTable& stacks() const;  // ids given to the visitor live here
-  bool mid_packet() const;           // bytes of an unfinished packet are pending: the trace was cut
-  uint64_t skipped() const;          // packets or samples that made no sense, counted
+  const StackTable& stacks() const;  // resolves the ids that the visitor gets
+  bool mid_packet() const;           // the last packet is incomplete: the trace was cut
+  uint64_t skipped() const;          // number of invalid packets and samples
 
  private:
   struct Impl;

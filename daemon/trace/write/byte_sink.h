@@ -1,4 +1,4 @@
-// Where trace bytes go: a pipe, a file, or memory in tests. One owner, one thread.
+// Where trace bytes are written: a pipe, a file, or memory in tests. One owner, one thread.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace ptrace_prof {
 class ByteSink {
  public:
   virtual ~ByteSink() = default;
-  // Takes all bytes or fails for good. kCancelled: the reader of the pipe is gone.
+  // Writes all bytes or fails for good. kCancelled: the reader of the pipe is gone.
   virtual Result<void> Write(std::span<const std::byte> bytes) = 0;
 };
 

@@ -29,7 +29,7 @@ std::string_view Cut(std::string_view text) {
   return text.substr(0, end);
 }
 
-// "train (train.py:12)": what tells functions apart at a glance.
+// "train (train.py:12)": distinguishes functions at a glance.
 std::string NameOf(const Frame& frame) {
   std::string name(Cut(frame.function.empty() ? std::string_view("<unnamed>") : std::string_view(frame.function)));
   if (frame.kind != FrameKind::kPython || frame.file.empty()) {
@@ -46,7 +46,7 @@ std::string NameOf(const Frame& frame) {
 
 }  // namespace
 
-// A small message on its way: shorter than 128 bytes, so that lengths are one byte.
+// A small message being built: shorter than 128 bytes, so that lengths are one byte.
 struct CallSequence::Fields {
   uint8_t bytes[128];
   size_t size = 0;
@@ -60,7 +60,7 @@ struct CallSequence::Fields {
   }
 };
 
-// A packet with one TrackEvent, put together from front to back.
+// A packet with one TrackEvent, built from front to back.
 struct CallSequence::Event : Fields {
   Event(CallSequence& sequence, Nanos when, pf::TrackEvent::Type type) {
     Byte(LengthTag(pf::Trace::kPacketFieldNumber));
@@ -212,8 +212,8 @@ uint64_t CallSequence::Delta(Nanos when) {
   return static_cast<uint64_t>(delta);
 }
 
-// These packets are many, so they go without the flag of needing incremental state: a reader who missed the state
-// must skip track events anyway.
+// These packets are many, so they omit the flag of needing incremental state: a reader that missed the state must skip
+// track events anyway.
 void CallSequence::Append(Event& event, WireEncoder& out) const {
   event.bytes[event.event_at - 1] = static_cast<uint8_t>(event.size - event.event_at);
   std::memcpy(event.bytes + event.size, tail_.data(), tail_.size());
@@ -222,7 +222,7 @@ void CallSequence::Append(Event& event, WireEncoder& out) const {
   out.buffer().append(reinterpret_cast<const char*>(event.bytes), event.size);
 }
 
-// Level 0 of calls is the thread's own track: what would be its uuid is that of the steps.
+// Level 0 is the thread's own track, so the uuid that level 0 would have is used for the track of the steps.
 uint64_t CallSequence::LevelUuid(uint32_t level) const { return StateTrackUuid(origin_, thread_uuid_ ^ (level + 1)); }
 
 void CallSequence::Describe(uint64_t uuid, std::string_view name, WireEncoder& out) const {
@@ -235,7 +235,7 @@ void CallSequence::Describe(uint64_t uuid, std::string_view name, WireEncoder& o
   });
 }
 
-// The slice with `depth` others below it goes on the track of its level.
+// Puts the slice with `depth` others below it on the track of its level.
 void CallSequence::Place(uint32_t depth, Event& event, WireEncoder& out) {
   const uint32_t level = depth / kLevelDepth;
   if (level == 0) {
@@ -259,7 +259,7 @@ void CallSequence::Begin(Nanos when, FrameId function, CallEntry entry, Generato
     event.Category(static_cast<uint32_t>(entry));
   }
   if (generator.value != 0) {
-    event.Flow(MixBits(flow_seed_ ^ generator.value) | 1);  // 0 would be none
+    event.Flow(MixBits(flow_seed_ ^ generator.value) | 1);  // 0 would mean no flow
   }
   Place(open_++, event, out);
   Append(event, out);

@@ -1,10 +1,10 @@
-// The exact calls of one thread in a trace being written: slices on the thread's own track, on a packet sequence of
-// their own, whose incremental clock counts nanoseconds.
+// Writes the exact calls of one thread: slices on the thread's own track, on a packet sequence of their own, whose
+// incremental clock counts nanoseconds.
 //
-// Owned by TraceWriter, one per traced thread. Encodes at once and keeps nothing but its interning tables: 12 to 16
-// bytes an event. Ends without a begin are left out, so that slices nest whatever the caller does; times that go back
-// are held at the last one. Perfetto gets function, file and line of a name as the SourceLocation of the same iid. It
-// draws 512 slices above each other and breaks those above: every kLevelDepth calls go on on another track.
+// Owned by TraceWriter, one per traced thread. Encodes at once and keeps only its interning tables: 12 to 16 bytes per
+// event. Ends without a begin are left out, so that slices always nest; a time before the last one is replaced by the
+// last one. Perfetto gets function, file and line of a name as the SourceLocation of the same iid. Perfetto draws 512
+// slices above each other and breaks those above. So calls continue on another track after every kLevelDepth.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ class CallSequence {
   void Lost(Nanos from, Nanos to, uint64_t count, WireEncoder& out);
   void BeginStep(Nanos when, uint64_t number, WireEncoder& out);
   void EndStep(Nanos when, WireEncoder& out);
-  // Closes what is open, and ends the sequence.
+  // Closes open slices, and ends the sequence.
   void EncodeEnd(Nanos when, WireEncoder& out);
 
   // Forgets the tables; the next packets begin a new incremental state.

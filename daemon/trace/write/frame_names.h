@@ -1,4 +1,4 @@
-// Numbers the strings of a StackTable's frames, for all sequences of a writer together: function and file names.
+// Numbers the strings in a StackTable's frames (function and file names) for all sequences of a writer together.
 //
 // Owned by TraceWriter. Ids start at 1 and hold until Clear, which must follow a Clear of the StackTable.
 #pragma once

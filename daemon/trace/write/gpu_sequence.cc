@@ -26,7 +26,7 @@ constexpr uint8_t LengthTag(int field) { return static_cast<uint8_t>(field << 3 
 
 }  // namespace
 
-// A packet with one TrackEvent, put together from front to back. Its lengths are always two bytes.
+// A packet with one TrackEvent, built from front to back. Its lengths are always two bytes.
 struct GpuSequence::Event {
   Event(const GpuSequence& sequence, Nanos when, pf::TrackEvent::Type type) {
     Byte(LengthTag(pf::Trace::kPacketFieldNumber));
@@ -84,7 +84,7 @@ struct GpuSequence::Event {
   }
 
   static constexpr size_t kPacketAt = 3;
-  // All notes there are, each of its longest, and what is around them.
+  // Room for all notes at their longest, and the surrounding fields.
   std::array<uint8_t, kGpuNotes * 16 + 96> bytes;
   size_t size = 0;
   size_t event_at;
@@ -111,7 +111,7 @@ size_t GpuSequence::ShapeHash::operator()(const GpuShape& shape) const {
   return MixBits(hash);
 }
 
-// What a target says of its times may be anything.
+// A target's times are not trusted.
 uint64_t GpuSequence::Time(Nanos when) const {
   return when.value <= base_ ? 0 : static_cast<uint64_t>(when.value - base_);
 }
@@ -200,7 +200,7 @@ uint32_t GpuSequence::NameIid(std::string_view name, WireEncoder& out) {
   return iid;
 }
 
-// The text gets the next iid; `fill` says what it stands for.
+// Defines `text` with the next iid; `fill` adds its meaning.
 template <typename Fill>
 void GpuSequence::DefineText(std::string_view text, Fill fill, WireEncoder& out) {
   const auto iid = static_cast<uint32_t>(kGpuStackSourceTexts.size()) + texts_++;
@@ -266,7 +266,7 @@ uint32_t GpuSequence::StackIid(StackId stack, WireEncoder& out) {
   if (const uint32_t known = stack_texts_.Find(stack.value); known != 0) {
     return known;
   }
-  const uint32_t callstack = interner_.Callstack(stack);  // its definitions go with the text's
+  const uint32_t callstack = interner_.Callstack(stack);  // its definitions are written with the text's
   const auto iid = static_cast<uint32_t>(kGpuStackSourceTexts.size()) + texts_;
   DefineText(
       StackText(stack), [&](WireEncoder& extra) { extra.Varint(trace::GpuText::kCallstackIidFieldNumber, callstack); },
@@ -289,7 +289,7 @@ uint32_t GpuSequence::DomainIid(std::string_view domain, WireEncoder& out) {
 
 uint64_t GpuSequence::LaneUuid(size_t lane) const { return StateTrackUuid(origin_, place_.uuid ^ lane); }
 
-// Where there is room for the slice, as far as was told until now; described at its first use.
+// Chooses the first track with room for the slice, given the slices so far, and describes it at its first use.
 size_t GpuSequence::Lane(Nanos begin, Nanos end, WireEncoder& out) {
   size_t lane = 0;
   while (lane + 1 < kLanes && lane_ends_[lane] > begin.value) {
@@ -323,7 +323,7 @@ void GpuSequence::AddStack(StackId stack, GpuStackSource source, uint32_t iid, E
 
 void GpuSequence::AddFlow(uint64_t correlation, Event& event) const {
   if (correlation != 0) {
-    event.Flow(MixBits(place_.process_uuid ^ MixBits(correlation + 0x67707500)) | 1);  // 0 would be none
+    event.Flow(MixBits(place_.process_uuid ^ MixBits(correlation + 0x67707500)) | 1);  // 0 would mean no flow
   }
 }
 

@@ -1,11 +1,10 @@
-// The operations of one GPU queue in a trace being written, or the runtime's calls of one thread, or the ranges that it
-// annotates: slices on a track and a packet sequence of their own.
+// Writes the operations of one GPU queue, or the runtime calls or annotated ranges of one thread: slices on a track and
+// a packet sequence of their own.
 //
-// Owned by GpuWriter. Encodes at once and keeps nothing but its interning tables: some 80 bytes an operation. Records
-// of a GPU come in no order: each is told of as a begin with its end right behind it, at times that count from a fixed
-// base, and Perfetto sorts. Operations that overlap others of their queue, which slices of one track may not, go on a
-// track beside it; ranges may lie within one another. A launch and what it launched are joined by the flow of their
-// correlation.
+// Owned by GpuWriter. Encodes at once and keeps only its interning tables: about 80 bytes per operation. GPU records
+// come in no order: each becomes a begin with its end right behind, at times relative to a fixed base, and Perfetto
+// sorts them. Slices of one track must not overlap, so operations that overlap others of their queue go on an
+// additional track; ranges may nest. A launch and its operations are joined by a flow, made from their correlation.
 #pragma once
 
 #include <array>
@@ -23,7 +22,7 @@
 namespace ptrace_prof {
 
 struct GpuSequencePlace {
-  uint64_t process_uuid = 0;  // what correlations are unique in
+  uint64_t process_uuid = 0;  // correlations are unique within it
   uint64_t uuid = 0;          // of the track
   uint64_t parent_uuid = 0;
   std::string name;

@@ -12,7 +12,7 @@ namespace {
 
 namespace pf = perfetto::protos;
 
-// What the uuids of the tracks are made of, beside the numbers.
+// Combined with the numbers to make the uuids of the tracks.
 constexpr uint64_t kDeviceSalt = 0x67707544;
 constexpr uint64_t kQueueSalt = 0x67707551;
 constexpr uint64_t kWaitsSalt = 0x67707557;
@@ -63,7 +63,7 @@ GpuQueueHandle GpuWriter::AddQueue(const GpuQueue& queue, uint64_t process_uuid)
   return GpuQueueHandle(static_cast<uint32_t>(queues_.size()) - 1);
 }
 
-// The track that the queue's is below.
+// Returns the parent of the queue's track.
 uint64_t GpuWriter::DescribeDevice(const Queue& queue, WireEncoder& out) {
   if (queue.queue.device == kNoGpuNumber) {
     return queue.process_uuid;

@@ -1,8 +1,8 @@
-// The GPU's part of a trace being written: which devices and queues there are, and a GpuSequence for each queue and for
-// each thread that calls the runtime.
+// Writes the GPU part of a trace: the devices and queues, and a GpuSequence for each queue and for each thread that
+// calls the runtime.
 //
-// Owned by TraceWriter, which tells it the ids of sequences and where processes and threads are. Tracks: the process,
-// below it its devices, below these their streams; waits for a stream on a track below the stream's.
+// Owned by TraceWriter, which supplies sequence ids and the tracks of processes and threads. Tracks: the process, below
+// it its devices, below these their streams; waits for a stream are on a track below the stream's.
 #pragma once
 
 #include <functional>
@@ -19,14 +19,14 @@ namespace ptrace_prof {
 using GpuQueueHandle = StrongId<struct GpuQueueHandleTag, uint32_t>;
 
 struct GpuThread {
-  uint32_t number = 0;  // any that is that thread's until EndThread
+  uint32_t number = 0;  // unique for the thread until EndThread
   uint64_t process_uuid = 0;
   uint64_t uuid = 0;
 };
 
 class GpuWriter {
  public:
-  // `trace_sequence`: of packets about the whole trace. `new_sequence` gives another at each call.
+  // `trace_sequence`: for packets about the whole trace. `new_sequence` returns a new id at each call.
   GpuWriter(const TraceOrigin& origin, const StackTable& stacks, FrameNames& names, uint32_t trace_sequence,
             std::function<uint32_t()> new_sequence)
       : origin_(origin),

@@ -4,7 +4,7 @@
 
 namespace ptrace_prof {
 
-// `must`: there is no other lane.
+// `must`: there is no other lane, so the range is accepted in any case.
 bool NestingLanes::Take(Lane& lane, Outermost range, bool must) {
   const auto is_held = [&](const Outermost& one) { return one.begin >= range.begin && one.end <= range.end; };
   auto first = lane.end();

@@ -1,9 +1,9 @@
-// Where ranges go that are told of one by one, so that on each lane any two lie apart or one within the other: what
-// slices of one track of Perfetto must.
+// Distributes ranges to lanes, so that any two ranges on a lane are disjoint or nested, as slices of one Perfetto track
+// must be.
 //
-// Ranges come as they end, or nearly so: a lane remembers the outermost of what it has, and takes a range that holds
-// some of them whole and touches no other. What fits nowhere goes on the last lane. Pure data; a bounded one: the
-// oldest are remembered as one.
+// Ranges arrive roughly in the order of their ends. A lane remembers its outermost ranges, and accepts a range that
+// contains some of them completely and overlaps no other. A range that fits on no lane goes on the last one. Plain
+// data, bounded: the oldest ranges are remembered as one.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ class NestingLanes {
     Nanos begin;
     Nanos end;
   };
-  using Lane = std::vector<Outermost>;  // in order, apart from each other
+  using Lane = std::vector<Outermost>;  // sorted and disjoint
   static constexpr size_t kMostRemembered = 1024;
 
   static bool Take(Lane& lane, Outermost range, bool must);

@@ -48,7 +48,7 @@ uint32_t SequenceInterner::AddCallstack(StackId stack) {
     chain_.push_back(stacks_.leaf(at));
   }
   for (const FrameId frame : chain_) {
-    FrameIid(frame);  // defines it, before the message that refers to it
+    FrameIid(frame);  // defines it before the message that refers to it
   }
   const auto iid = static_cast<uint32_t>(callstacks_.size()) + 1;
   interned_.Message(pf::InternedData::kCallstacksFieldNumber, [&] {

@@ -1,8 +1,8 @@
-// The interning tables of one packet sequence: gives stacks and state names their small per-sequence ids, and
-// collects the definitions that the sequence's next packet must carry.
+// The interning tables of one packet sequence: assigns per-sequence ids to stacks and state names, and collects the
+// definitions that the sequence's next packet must carry.
 //
-// Owned by TraceWriter, one per thread. Knows the wire format of definitions, but no packets. Bounded by its owner,
-// who asks for entries() and calls Clear.
+// Owned by TraceWriter, one per thread. Encodes definitions, but no packets. The owner bounds its size by entries() and
+// Clear.
 #pragma once
 
 #include "daemon/trace/iid_map.h"
@@ -21,7 +21,7 @@ class SequenceInterner {
     const uint32_t known = callstacks_.Find(stack.value + 1);
     return known != 0 ? known : AddCallstack(stack);
   }
-  // `state` is any number from 1 that stands for `info` all through the trace.
+  // `state` is a number from 1 that stands for `info` throughout the trace.
   uint32_t StateName(uint32_t state, const StateInfo& info);
 
   // Definitions not yet written: fields of InternedData, and of our Extension.

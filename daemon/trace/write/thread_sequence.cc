@@ -63,7 +63,7 @@ int64_t ThreadSequence::FirstPendingTime() const {
   return samples_.empty() && states_.empty() ? start_us_ : std::min(sample, state);
 }
 
-// What must come before anything else on a sequence, and again after its state was cleared.
+// Written first on a sequence, and again after its state was cleared.
 void ThreadSequence::EncodePreamble(WireEncoder& out) {
   if (clock_us_ == 0) {
     clock_us_ = FirstPendingTime();
@@ -133,8 +133,8 @@ void ThreadSequence::EncodeStates(const std::vector<StateInfo>& state_infos, Wir
   states_.clear();
 }
 
-// name_iid 0 ends the open slice. These packets are many, so they go without the flag of needing incremental state:
-// a reader who missed the state must skip track events anyway.
+// name_iid 0 ends the open slice. These packets are many, so they omit the flag of needing incremental state: a reader
+// that missed the state must skip track events anyway.
 void ThreadSequence::EncodeSlice(int64_t when_us, uint32_t name_iid, WireEncoder& out) {
   const int64_t delta = std::max<int64_t>(0, when_us - clock_us_);
   clock_us_ += delta;
@@ -173,7 +173,7 @@ void ThreadSequence::EncodeSampleRange(size_t begin, size_t end, bool with_local
       ++unmarked;
       continue;
     }
-    // A message may be given in pieces: its repeated fields add up.
+    // A message may be written in pieces: protobuf concatenates its repeated fields.
     extras.Message(trace::Extension::kMarksFieldNumber, [&] {
       extras.Varint(trace::SampleMarks::kMarkFieldNumber, unmarked * 8 + static_cast<uint64_t>(samples_[i].quality));
     });

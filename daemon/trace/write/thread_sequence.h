@@ -1,7 +1,7 @@
-// One thread in a trace being written: what is pending for it, and how that becomes packets of its own sequence.
+// One thread in a trace being written: its pending data, and their encoding as packets of the thread's own sequence.
 //
-// Owned by TraceWriter, which decides when to encode. Adding a sample or a state only appends to an array.
-// Times are cut to microseconds, the unit of Perfetto's sample times.
+// Owned by TraceWriter, which decides when to encode. Adding a sample or a state only appends to an array. Times are
+// cut to microseconds, the unit of Perfetto's sample times.
 #pragma once
 
 #include <span>
@@ -20,7 +20,7 @@ class ThreadSequence {
   void AddSample(Nanos when, StackId stack, SampleQuality quality) {
     samples_.push_back({when.value / 1000, stack, quality});
   }
-  // `state` is a number from 1 that stands for `info` all through the trace; 0 = no state, no slice.
+  // `state` is a number from 1 that stands for `info` throughout the trace; 0 = no state, no slice.
   void AddState(Nanos when, uint32_t state) { states_.push_back({when.value / 1000, state}); }
   uint32_t last_state() const { return states_.empty() ? open_state_ : states_.back().state; }
   void AddLocals(uint32_t depth_from_leaf, std::span<const LocalVariable> locals);
@@ -30,7 +30,7 @@ class ThreadSequence {
   size_t pending_samples() const { return samples_.size(); }
   bool has_locals() const { return !locals_.empty(); }
 
-  // Appends packets for everything pending. `state_infos[n - 1]` is what state n stands for.
+  // Appends packets for everything pending. `state_infos[n - 1]` is the meaning of state n.
   void Encode(const std::vector<StateInfo>& state_infos, WireEncoder& out);
   void EncodeEnd(Nanos when, WireEncoder& out);
   // Forgets the tables; the next packets begin a new incremental state.
@@ -71,8 +71,8 @@ class ThreadSequence {
   int64_t start_us_;
   SequenceInterner interner_;
   Described described_ = Described::kNot;
-  uint32_t open_state_ = 0;  // whose slice is open in what is encoded
-  int64_t clock_us_ = 0;     // where the sequence's incremental clock stands
+  uint32_t open_state_ = 0;  // the state whose slice is open in the encoded packets
+  int64_t clock_us_ = 0;     // current value of the sequence's incremental clock
   int64_t sample_us_ = 0;    // time of the last encoded sample
   std::vector<Sample> samples_;
   std::vector<StateChange> states_;

@@ -24,12 +24,12 @@ namespace {
 namespace pf = perfetto::protos;
 
 constexpr uint32_t kFormatVersion = 1;
-constexpr uint32_t kWriterClock = 65;      // only makes this writer's clock snapshots unlike any other's, see below
-constexpr size_t kMaxOutput = 256 * 1024;  // buffered before it goes to the sink
+constexpr uint32_t kWriterClock = 65;             // makes this writer's clock snapshots distinct, see below
+constexpr size_t kMaxOutput = 256 * 1024;         // buffered before it goes to the sink
 constexpr size_t kMaxPendingSamples = 32 * 1024;  // of one thread
 constexpr size_t kMaxSequenceEntries = 128 * 1024;
 constexpr size_t kMaxEntries = 1024 * 1024;  // of all sequences, some 20 bytes each
-constexpr int kFlushesPerCheck = 8;          // of how large the tables are: what comes meanwhile is little beside that
+constexpr int kFlushesPerCheck = 8;          // the size of the tables grows little between two checks
 constexpr size_t kMaxStates = 4096;
 
 // States are compared by content; `detail` is static text and need not be copied.
@@ -86,12 +86,12 @@ struct TraceWriter::Impl {
   GpuWriter gpu;
   std::unordered_map<Pid, uint64_t> process_uuids;
   std::vector<std::optional<ThreadSequence>> threads;  // by handle
-  std::vector<std::unique_ptr<CallSequence>> calls;    // by handle; null where no call was told of
+  std::vector<std::unique_ptr<CallSequence>> calls;    // by handle; null if the thread has no calls
   std::vector<uint32_t> free_handles;
-  std::vector<uint32_t> used;  // handles of those that may have something pending: of very many threads most wait
+  std::vector<uint32_t> used;  // handles that may have something pending; with very many threads most have not
   std::vector<bool> is_used;   // by handle
   int flushes = 0;
-  std::unordered_set<uint64_t> counter_groups;  // the uuids of tracks that were described
+  std::unordered_set<uint64_t> counter_groups;  // the uuids of the described tracks
   std::vector<uint64_t> counter_uuids;          // by CounterId
   std::vector<StateInfo> states;                // state n is states[n - 1]
   std::optional<Accounting> accounting;
@@ -109,7 +109,7 @@ void TraceWriter::Impl::Packet(uint32_t flags, Fill fill) {
   });
 }
 
-// A packet with one message of ours.
+// A packet with one message of our extension.
 template <typename Fill>
 void TraceWriter::Impl::Extension(int field, Fill fill) {
   Packet(0, [&] { out.Message(trace::kPtraceProfFieldNumber, [&] { out.Message(field, fill); }); });
@@ -127,8 +127,8 @@ void TraceWriter::Impl::WriteHeader(const CaptureTask& request) {
       {pf::BUILTIN_CLOCK_MONOTONIC, origin.monotonic},
       {pf::BUILTIN_CLOCK_BOOTTIME, origin.boottime},
       {pf::BUILTIN_CLOCK_REALTIME, origin.realtime},
-      // Perfetto demands that snapshots of one set of clocks never go back in time. Concatenated traces would, so
-      // every writer has a set of its own.
+      // Perfetto demands that snapshots of one set of clocks never go back in time. Concatenated traces would, so every
+      // writer has a set of its own.
       {kWriterClock, origin.monotonic},
   };
   Packet(pf::TracePacket::SEQ_INCREMENTAL_STATE_CLEARED, [&] {
@@ -165,7 +165,7 @@ uint32_t TraceWriter::Impl::NewSequenceId() {
   return next_sequence_id;
 }
 
-// Never given twice: the clock of a sequence may not go back, and rings are not drained in the order of time.
+// Never reused: the clock of a sequence must not go back, and rings are not drained in order of time.
 uint32_t TraceWriter::Impl::NewCallSequenceId() {
   return short_ids_given < kShortSequenceIds ? short_sequence_ids + ++short_ids_given : NewSequenceId();
 }
@@ -225,7 +225,7 @@ CallSequence* TraceWriter::Impl::OpenCalls(ThreadHandle handle) {
     return nullptr;
   }
   if (!thread->is_described()) {
-    EncodeThread(*thread);  // the track comes before what is on it
+    EncodeThread(*thread);  // a track must come before its events
   }
   calls.resize(std::max<size_t>(calls.size(), handle.value + 1));
   calls[handle.value] = std::make_unique<CallSequence>(thread->process_uuid(), thread->thread_uuid(),
@@ -261,14 +261,14 @@ void TraceWriter::Impl::WithGpuThread(ThreadHandle handle, Encode encode) {
     return;
   }
   if (!thread->is_described()) {
-    EncodeThread(*thread);  // the track comes before what is below it
+    EncodeThread(*thread);  // a track must come before its child tracks
   }
   WithGpu([&](GpuWriter& writer, WireEncoder& encoder) {
     encode(writer, GpuThread{handle.value, thread->process_uuid(), thread->thread_uuid()}, encoder);
   });
 }
 
-// Starts new incremental states where the ids of stacks have changed their meaning or tables have grown too big.
+// Starts a new incremental state when the StackTable was cleared or tables have grown too large.
 void TraceWriter::Impl::CheckTables() {
   const bool new_generation = stacks.generation() != generation;
   size_t entries = 0;

@@ -1,12 +1,12 @@
-// Turns samples into a stream of Perfetto TracePackets, any prefix of which is a valid trace.
+// Writes samples and calls as a stream of Perfetto TracePackets, any prefix of which is a valid trace.
 //
-// One packet sequence per thread (ThreadDescriptor, InternedData, StreamingProfilePacket); thread states are
-// slices on a child track, written on change; what Perfetto has no field for goes into our TracePacket extension
-// (extension.proto). Samples of a thread are buffered and leave as one packet per Flush; ids are interned per
-// sequence and start small. Memory is bounded: a sequence whose tables grow past a limit starts a new incremental
-// state. The hot path (AddSample) does not allocate in the steady state. Times of samples and states are cut to
-// microseconds, Perfetto's unit for samples. Exact calls are slices on the thread's track, encoded at once, in
-// nanoseconds; they are nested whatever the caller does (ends without a begin are left out).
+// There is one packet sequence per thread (ThreadDescriptor, InternedData, StreamingProfilePacket). Thread states are
+// slices on a child track, written on change. Data without a Perfetto field go into our TracePacket extension
+// (extension.proto). Samples of a thread are buffered and written as one packet per Flush; ids are interned per
+// sequence and start small. Memory is bounded: a sequence whose tables exceed a limit starts a new incremental state.
+// The hot path (AddSample) does not allocate in the steady state. Times of samples and states are cut to microseconds,
+// Perfetto's unit for samples. Exact calls are slices on the thread's track, encoded at once, in nanoseconds. They
+// always nest: ends without a begin are left out.
 // Owned by the collector's one thread. Errors of the sink are sticky and returned by Flush.
 #pragma once
 
@@ -42,30 +42,31 @@ class TraceWriter {
   TraceWriter& operator=(const TraceWriter&) = delete;
 
   void AddProcess(const ProcessInfo& process);
-  ThreadHandle AddThread(const ThreadInfo& thread);  // its process was added before
+  ThreadHandle AddThread(const ThreadInfo& thread);  // its process must be added before
   void RenameThread(ThreadHandle thread, std::string_view name);
-  void EndThread(ThreadHandle thread, Nanos when);                // closes its state slice; the handle is dead
+  void EndThread(ThreadHandle thread, Nanos when);                // closes its state slice; the handle becomes invalid
   void EndProcess(Pid pid, Nanos when, std::string_view reason);  // "exited", "exec", ...
 
-  // `when` never goes back on one thread.
+  // `when` must not decrease for a thread.
   void AddSample(ThreadHandle thread, Nanos when, StackId stack, SampleQuality quality);
-  // Called on every change only; equal states in a row are ignored.
+  // Call it on every change only; equal states in a row are ignored.
   void SetState(ThreadHandle thread, Nanos when, const StateInfo& state);
 
   // Locals of frame number `depth_from_leaf` (0 = leaf) of the last sample of the thread.
   void AddLocals(ThreadHandle thread, uint32_t depth_from_leaf, std::span<const LocalVariable> locals);
 
-  // Exact calls. `when` never goes back on one thread; a function of the StackTable, whose line is not told.
+  // Exact calls. `when` must not decrease for a thread. `function` is a frame of the StackTable; its line is not
+  // written.
   void BeginCall(ThreadHandle thread, Nanos when, FrameId function, CallEntry entry, GeneratorId generator);
-  void EndCall(ThreadHandle thread, Nanos when, CallExit exit);  // of the innermost open one
-  // No events: none was lost, the thread was held back.
+  void EndCall(ThreadHandle thread, Nanos when, CallExit exit);  // of the innermost open call
+  // `events` 0: no event was lost; the thread was held back.
   void AddLostCalls(ThreadHandle thread, Nanos from, Nanos to, uint64_t events);
-  // ProfilerStep#number, on a track below the thread's; ends the one before.
+  // ProfilerStep#number, on a track below the thread's; ends the step before.
   void BeginStep(ThreadHandle thread, Nanos when, uint64_t number);
   void EndStep(ThreadHandle thread, Nanos when);
 
-  // What is on GPUs. A queue of a process that was added before, and after its device, whose name it shows; operations
-  // and calls in any order, but those of one queue best in that of time: what seems to overlap goes on another track.
+  // GPU data. Add a queue's process and device before it, since it shows the device's name. Operations and calls may
+  // come in any order, but those of one queue preferably in order of time: apparent overlaps go on another track.
   void AddGpuDevice(const GpuDevice& device);
   GpuQueueHandle AddGpuQueue(const GpuQueue& queue);
   void AddGpuOperation(GpuQueueHandle queue, const GpuOperation& operation);
@@ -73,20 +74,20 @@ class TraceWriter {
   void AddGpuAnnotation(ThreadHandle thread, const GpuAnnotation& annotation);
   void AddGpuAccounting(const GpuAccounting& accounting);
 
-  // Numbers over time. `when` never goes back on one counter.
+  // Numbers over time. `when` must not decrease for a counter.
   CounterId AddCounter(const CounterInfo& counter);
   void AddCount(CounterId counter, Nanos when, int64_t value);
 
-  // Of a listing (kList) and a diagnosis (kDoctor): each a packet of its own.
+  // For a listing (kList) and a diagnosis (kDoctor): each becomes a packet of its own.
   void AddProcessEntry(const ProcessEntry& entry);
   void AddCheck(const Check& check);
 
-  // What whoever reads the trace should know: a sentence for people.
+  // A sentence for the people who read the trace.
   void AddNotice(Nanos when, std::string_view text);
   void SetAccounting(const Accounting& accounting);
-  // Writes out everything pending. Call a few times a second, and before the StackTable is cleared.
+  // Writes everything pending. Call it a few times a second, and before the StackTable is cleared.
   Result<void> Flush();
-  // Closes open slices, writes the last accounting and the end, flushes.
+  // Closes open slices, writes the last accounting and the end, and flushes.
   Result<void> End(Nanos when, const Accounting& accounting, const EndInfo& end);
 
   uint64_t bytes_written() const;
