@@ -41,7 +41,6 @@ InstantReader::InstantReader(const Parts& parts)
       frame_codes_(codes_, memory_),
       mark_word_(process_.mark.word) {}
 
-// Returns the number of requests.
 size_t InstantReader::AppendWords() {
   BeginBatch();
   AddWords();
@@ -531,7 +530,6 @@ InstantReader::Outcome InstantReader::Take(std::optional<size_t> gil, Nanos now)
       return *outcome;
     }
   }
-  // The only thread has the GIL, or had it last.
   const bool is_known = roster_.tracks().size() == 1 && watch_.gils()[*gil].holder != 0;
   if (!is_known && !ReadTogether(AppendWords())) {
     return Outcome::kEnded;

@@ -1,10 +1,11 @@
+#include "attach/proc/anchored_memory.h"
+
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <numeric>
 #include <vector>
 
-#include "attach/proc/anchored_memory.h"
 #include "attach/proc/process_memory.h"
 
 namespace ptrace_prof {

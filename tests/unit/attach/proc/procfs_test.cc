@@ -1,3 +1,5 @@
+#include "attach/proc/procfs.h"
+
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -8,7 +10,6 @@
 #include <thread>
 
 #include "attach/proc/proc_stat.h"
-#include "attach/proc/procfs.h"
 #include "tests/unit/attach_child.h"
 
 namespace ptrace_prof {

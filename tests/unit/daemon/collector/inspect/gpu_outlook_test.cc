@@ -1,10 +1,10 @@
+#include "daemon/collector/inspect/gpu_outlook.h"
+
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <string>
-
-#include "daemon/collector/inspect/gpu_outlook.h"
 
 namespace ptrace_prof {
 namespace {
