@@ -13,35 +13,26 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr std::string_view kHtml[] = {".html", ".htm"};
-constexpr std::string_view kSvg[] = {".svg"};
-constexpr std::string_view kSpeedscope[] = {".speedscope.json", ".speedscope"};
-constexpr std::string_view kCollapsed[] = {".collapsed", ".folded"};
-constexpr std::string_view kPprof[] = {".pb.gz", ".pprof"};
-constexpr std::string_view kChrome[] = {".json"};
-constexpr std::string_view kPerfetto[] = {".pftrace", ".perfetto-trace"};
-constexpr std::string_view kText[] = {".txt"};
+#define PP_FORMAT(Format, name, description, for_terminals, ...) \
+  constexpr std::string_view k##Format##Extensions[] = {__VA_ARGS__};
+#include "daemon/export/formats.inc"
 
 using Factory = std::unique_ptr<FormatExporter> (*)(ExportContext);
 
 constexpr std::string_view kCompressed = ".gz";
 
 constexpr FormatInfo kFormats[] = {
-    {ExportFormat::kHtml, "html", kHtml, "one interactive page: flame graph, icicle, search, timeline; offline", false},
-    {ExportFormat::kSvg, "svg", kSvg, "flame graph as one interactive picture", false},
-    {ExportFormat::kSpeedscope, "speedscope", kSpeedscope, "for https://www.speedscope.app, in order of time", true},
-    {ExportFormat::kCollapsed, "collapsed", kCollapsed, "one line per stack with its count, for flamegraph.pl", true},
-    {ExportFormat::kPprof, "pprof", kPprof, "for go tool pprof, Pyroscope, Parca", false},
-    {ExportFormat::kChrome, "chrome", kChrome, "Chrome trace JSON, for chrome://tracing and old tools", true},
-    {ExportFormat::kPerfetto, "perfetto", kPerfetto, "the trace as it is, for https://ui.perfetto.dev", false},
-    {ExportFormat::kText, "text", kText, "tables of the functions that take the most time", true},
+#define PP_FORMAT(Format, name, description, for_terminals, ...) \
+  {ExportFormat::k##Format, name, k##Format##Extensions, description, for_terminals},
+#include "daemon/export/formats.inc"
 };
 
-// In the order of kFormats; a copy of the trace needs no exporter.
+// In the order of kFormats; null: a copy of the trace needs no exporter.
 constexpr Factory kFactories[] = {
-    MakeHtmlExporter,   MakeSvgExporter, MakeSpeedscopeExporter, MakeCollapsedExporter, MakePprofExporter,
-    MakeChromeExporter, nullptr,         MakeTextExporter};
-static_assert(std::size(kFormats) == std::size(kFactories));
+#define PP_FORMAT(Format, ...) Make##Format##Exporter,
+#define PP_COPY(Format, ...) nullptr,
+#include "daemon/export/formats.inc"
+};
 
 std::string ListOfFormats() {
   std::string list;

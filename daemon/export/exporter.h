@@ -1,4 +1,4 @@
-// Converts a trace to another format: the table of formats, and the function ExportTrace.
+// Converts a trace to another format: the table of formats (formats.inc), and the function ExportTrace.
 //
 // ExportTrace reads a trace from a file descriptor once, front to back (a pipe is enough), and writes the output
 // atomically. Memory stays constant apart from the table of stacks and the totals per stack and thread. Data that a
@@ -18,7 +18,10 @@
 
 namespace ptrace_prof {
 
-enum class ExportFormat : uint8_t { kHtml, kSvg, kSpeedscope, kCollapsed, kPprof, kChrome, kPerfetto, kText };
+enum class ExportFormat : uint8_t {
+#define PP_FORMAT(Format, ...) k##Format,
+#include "daemon/export/formats.inc"
+};
 
 struct FormatInfo {
   ExportFormat format;

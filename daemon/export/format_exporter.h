@@ -1,6 +1,6 @@
 // The interface of an output format: takes spans while the trace is read, and writes the rest when the trace has ended.
 //
-// Each format is one subclass in a file of its own (<format>_exporter.cc); exporter.cc has the table of them.
+// Each format is one subclass in a file of its own (<format>_exporter.cc); formats.inc lists them.
 #pragma once
 
 #include <memory>
@@ -31,12 +31,8 @@ class FormatExporter : public SpanSink, public GpuSink {
   virtual Result<void> Finish() = 0;
 };
 
-std::unique_ptr<FormatExporter> MakeHtmlExporter(ExportContext context);
-std::unique_ptr<FormatExporter> MakeSvgExporter(ExportContext context);
-std::unique_ptr<FormatExporter> MakeSpeedscopeExporter(ExportContext context);
-std::unique_ptr<FormatExporter> MakeCollapsedExporter(ExportContext context);
-std::unique_ptr<FormatExporter> MakePprofExporter(ExportContext context);
-std::unique_ptr<FormatExporter> MakeChromeExporter(ExportContext context);
-std::unique_ptr<FormatExporter> MakeTextExporter(ExportContext context);
+#define PP_FORMAT(Format, ...) std::unique_ptr<FormatExporter> Make##Format##Exporter(ExportContext context);
+#define PP_COPY(Format, ...)
+#include "daemon/export/formats.inc"
 
 }  // namespace ptrace_prof

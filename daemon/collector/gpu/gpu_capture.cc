@@ -48,14 +48,14 @@ GpuDetail DetailOf(v1::GpuDetail detail) {
 
 }  // namespace
 
-GpuCapture::GpuCapture(const GpuTarget& target, const CaptureContext& context)
+GpuCapture::GpuCapture(const RecordedProcess& target, GpuStackKind stacks, const CaptureContext& context)
     : target_(target),
+      stacks_(stacks),
       context_(context),
       names_(target.memory),
       texts_(target.memory),
       launch_stacks_(target.memory, target.process.python, context.stacks),
-      sites_(target.pid, target.roster, *context.history, launch_stacks_, context.stacks, context.writer,
-             target.stacks),
+      sites_(target.pid, target.roster, *context.history, launch_stacks_, context.stacks, context.writer, stacks),
       joiner_(target.pid, context.writer, context.stacks, names_, clock_, sites_),
       annotations_(context.writer, texts_, clock_, sites_),
       wanted_(DetailOf(context.request.spec().gpu())) {
@@ -74,7 +74,7 @@ Result<void> GpuCapture::CheckMemory() {
 }
 
 Result<GpuInjection> GpuCapture::Inject(const std::function<bool()>& go_on) {
-  const bool is_sampled = target_.stacks == GpuStackKind::kSampled;
+  const bool is_sampled = stacks_ == GpuStackKind::kSampled;
   const GpuWishes wishes{.detail = DetailOf(context_.request.spec().gpu()),
                          .force = context_.request.spec().force(),
                          .launch_rate = is_sampled ? kLaunchRate : 0,
@@ -103,7 +103,7 @@ Result<GpuInjection> GpuCapture::Inject(const std::function<bool()>& go_on) {
 
 bool GpuCapture::WantsAnnotations() const { return DetailOf(context_.request.spec().gpu()) == GpuDetail::kFull; }
 
-void GpuCapture::BringIn(const std::function<bool()>& go_on) {
+Result<void> GpuCapture::Prepare(const GoOn& go_on) {
   if (auto named = NvtxInjectionOf(target_.pid); named.has_value()) {
     nvtx_injection_ = std::move(named).value();
   }
@@ -113,18 +113,24 @@ void GpuCapture::BringIn(const std::function<bool()>& go_on) {
   }
   if (injected.has_error()) {
     refusal_ = std::move(injected).error();
-    return;
+    return *refusal_;
   }
   injection_.emplace(std::move(injected).value());
   injection_->arena.TouchAll();
   attach_deadline_ = MonotonicNow() + kAttachPatience;
+  return {};
 }
 
-void GpuCapture::Begin() {
-  coverage_.Open(MonotonicNow());
+Result<Nanos> GpuCapture::Arm(Nanos begun) {
+  coverage_.Open(begun);
+  if (stacks_ == GpuStackKind::kTraced) {
+    joiner_.Open(begun);
+    annotations_.Open(begun);
+  }
   if (refusal_.has_value()) {
     Refuse(*refusal_);
   }
+  return begun;
 }
 
 void GpuCapture::KeepAlive() {
@@ -360,7 +366,7 @@ void GpuCapture::LookAtTimes() {
   }
 }
 
-void GpuCapture::Drain(Nanos now, Nanos known_until) {
+void GpuCapture::Poll(Nanos now, Nanos known_until) {
   if (!injection_.has_value() || accounting_.state == GpuCaptureState::kRefused) {
     return;
   }
@@ -393,7 +399,7 @@ GpuLeave GpuCapture::HowToLeave() const {
                                                                                     : GpuLeave::kWhenDone;
 }
 
-void GpuCapture::Leave(Nanos patience, const std::function<void()>& meanwhile) {
+void GpuCapture::Disarm(Nanos patience, const std::function<void()>& meanwhile) {
   if (!injection_.has_value() || accounting_.state == GpuCaptureState::kRefused) {
     return;
   }

@@ -1,11 +1,10 @@
 // Records the GPU of one process beside its Python: brings the shim in, reads what comes, leaves again.
 //
-//   (new) ──BringIn, Begin──► attaching ──► recording ──Leave──► leaving ──Finish──► over
-//                                 └─────────────┴──► refused, or ended before the capture: a notice says why
+//   (new) ──Prepare, Arm──► attaching ──► recording ──Disarm──► leaving ──Finish──► over
+//                               └─────────────┴──► refused, or ended before the capture: a notice says why
 //
-// Never fails: what stands in the way of the GPU is said in the trace (GpuAccounting, a notice) and Python is recorded
-// all the same. Attaching goes on beside the capture, as it may take seconds. Owned by the capture; one thread, the one
-// that may trace.
+// It never fails. The trace says what stands in the way of the GPU (GpuAccounting and a notice), and Python is recorded
+// all the same. Attaching may take seconds and goes on beside the capture.
 #pragma once
 
 #include <functional>
@@ -15,7 +14,6 @@
 #include "attach/base/result.h"
 #include "attach/base/types.h"
 #include "attach/inject/gpu_injection.h"
-#include "attach/proc/remote_memory.h"
 #include "daemon/collector/gpu/gpu_annotations.h"
 #include "daemon/collector/gpu/gpu_call_sites.h"
 #include "daemon/collector/gpu/gpu_clock.h"
@@ -27,46 +25,24 @@
 #include "daemon/collector/gpu/gpu_names.h"
 #include "daemon/collector/gpu/gpu_time_check.h"
 #include "daemon/collector/target/capture_context.h"
-#include "daemon/collector/target/opened_process.h"
-#include "daemon/collector/target/thread_roster.h"
+#include "daemon/collector/target/source.h"
 
 namespace ptrace_prof {
 
-struct GpuTarget {
-  Pid pid;
-  RemoteMemory& memory;
-  const OpenedProcess& process;
-  ThreadRoster& roster;
-  GpuStackKind stacks;
-};
-
-class GpuCapture {
+class GpuCapture final : public Source {
  public:
-  // `context.history` is where the threads were: whoever follows them notes it there.
-  GpuCapture(const GpuTarget& target, const CaptureContext& context);
+  // `context.history`: where the stack source notes the positions of the threads.
+  GpuCapture(const RecordedProcess& target, GpuStackKind stacks, const CaptureContext& context);
 
-  // Brings the shim in, and writes nothing yet. `go_on` is asked while the target does not take it up.
-  void BringIn(const std::function<bool()>& go_on);
-  // The process was announced to the writer: what became of that may be told.
-  void Begin();
-  // Between the two, while something else takes its time.
-  void KeepAlive();
-  // Instead of Begin: nothing comes of this capture. The shim leaves by itself.
-  void Abandon();
-  // From when on it is recorded: launches before that are left out. Not called: from the first record on.
-  void Open(Nanos when) {
-    joiner_.Open(when);
-    coverage_.Open(when);
-    annotations_.Open(when);
-  }
-  // Takes what came; some times a second at least, as it also keeps the shim alive. `known_until`: where the threads
-  // were is known up to then.
-  void Drain(Nanos now, Nanos known_until);
-  // Has the shim leave, and goes on draining until it has or `patience` is over. `meanwhile`: what else must go on.
-  // No patience: the target is gone.
-  void Leave(Nanos patience, const std::function<void()>& meanwhile);
-  // After the last records of the threads were read: what is not settled yet is.
-  void Finish(Nanos now);
+  Result<void> Prepare(const GoOn& go_on) override;  // writes nothing
+  void KeepAlive() override;
+  void Abandon() override;  // the shim leaves by itself
+  // Where calls are traced, launches before `begun` are left out. Where samples are taken, all launches are recorded.
+  Result<Nanos> Arm(Nanos begun) override;
+  // Call it some times a second at least: it also keeps the shim alive.
+  void Poll(Nanos now, Nanos known_until) override;
+  void Disarm(Nanos patience, const std::function<void()>& meanwhile) override;
+  void Finish(Nanos now) override;
 
  private:
   Result<void> CheckMemory();
@@ -93,7 +69,8 @@ class GpuCapture {
   uint64_t CountLacks() const;
   void TellNoAnnotations();
 
-  const GpuTarget target_;
+  const RecordedProcess target_;
+  const GpuStackKind stacks_;
   const CaptureContext context_;
   GpuNames names_;
   GpuNames texts_;  // of annotations: there may be more of them than names of kernels have room
@@ -104,7 +81,7 @@ class GpuCapture {
   GpuAnnotations annotations_;
   const GpuWantedCalls wanted_;
   std::optional<GpuInjection> injection_;
-  std::optional<Error> refusal_;               // of BringIn
+  std::optional<Error> refusal_;               // of Prepare
   std::optional<std::string> nvtx_injection_;  // where NVTX calls of the process go; nothing: not known
   std::optional<GpuDecoder> decoder_;
   GpuAccounting accounting_;

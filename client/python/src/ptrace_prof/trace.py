@@ -55,7 +55,7 @@ class Trace:
     def export(self, path: PathLike, format: Optional[str] = None) -> pathlib.Path:  # noqa: A002
         """Converts with the program `ptrace-prof` (PTRACE_PROF_BIN, else PATH) of this machine, and returns the path.
 
-        format: html, svg, speedscope, collapsed, pprof, chrome, perfetto or text; None: by the extension of `path`.
+        format: a format of `ptrace-prof export`; None: by the extension of `path`.
         Raises ProgramNotFound; ExportFailed with the program's output.
         """
         _program.export(self.data, os.fspath(path), format)
