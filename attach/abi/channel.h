@@ -188,11 +188,9 @@ PP_STATIC_ASSERT(PP_MAX_RING_RECORDS / PP_CHUNK_RECORDS(PP_MAX_RING_RECORDS) <= 
 // says on which side of the arming stop the event falls if the thread was stopped between the event and the next
 // instruction.
 // If its frame is on top of the thread's stack:
-//   - tag START, RESUME, THROW, C_CALL or an end of C_CALL: no record of the event comes. The frame belongs to the
-// initial
+//   - tag START, RESUME, THROW, C_CALL or an end of C_CALL: the event gets no record. The frame belongs to the initial
 //     stack; after C_CALL it is inside that call, whose end comes.
-//   - tag RETURN, YIELD, UNWIND: no record of the event comes; the frame does not belong to the initial stack. (Or it
-// is a
+//   - tag RETURN, YIELD, UNWIND: the event gets no record; the frame does not belong to the initial stack. (Or it is a
 //     new one at the same address, whose START comes.)
 //   - with PP_UNARMED_PENDING: the thread has not decided yet. The collector sets the word to 0 and `armed` to 1 during
 //     the same stop, and so decides: a record of this event comes. The frame belongs to the initial stack unless the

@@ -2,7 +2,7 @@
 //
 // Names come from processes that may be hostile, so terminal escapes, line breaks, changes of the writing direction,
 // invisible characters and broken UTF-8 are escaped as in Python's repr(): a control character or an invalid byte as
-// \\x1b, any other as \\u202e or \\U000e0041. A second call leaves the text unchanged. Every exporter, every message
+// \x1b, any other as \u202e or \U000e0041. A second call leaves the text unchanged. Every exporter, every message
 // and every line for a terminal passes foreign text through this. Stateless.
 #pragma once
 

@@ -4,7 +4,6 @@
 // sampler that loses the CPU while it holds a thread holds that thread for milliseconds. The priority is 1 of
 // SCHED_FIFO, the lowest; forked processes get the usual one. Without the rights for it nothing changes. Affects the
 // calling thread.
-// is; what is forked has the usual one. Where the rights do not allow it all is as before. For the calling thread.
 #pragma once
 
 namespace ptrace_prof {

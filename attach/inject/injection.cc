@@ -122,7 +122,7 @@ Result<QueuedCall> QueueLeave(const InjectionTarget& target, RemoteMemory& memor
     return Error{Code::kUnimplemented, "no call may wait in this interpreter while its calls are traced", ""};
   }
   CallGuard guard;
-  guard.address = channel.leave_entry();  // the call may run late, because leaving is always safe
+  guard.address = channel.leave_entry();  // nothing to wipe: a call that runs late is harmless
   if (memory.Read(guard.address, guard.bytes.data(), guard.bytes.size()) != ReadStatus::kOk) {
     return NotTheSharedMemory("it does not say how to leave");
   }

@@ -50,8 +50,8 @@ class ScriptFolder final : public ScriptFiles {
   explicit ScriptFolder(Pid pid) : pid_(pid) {}
   ~ScriptFolder() override = default;
 
-  // Finds the root of the target and its temporary directories. Only this needs rights over the target. The other
-  // functions call it if it was not called yet.
+  // Finds the root of the target and its temporary directories. Only this needs rights over the target. Functions
+  // that need it call it themselves.
   Result<void> Open();
 
   Result<std::string> Make() override;

@@ -24,7 +24,7 @@ class ScriptThreads {
   ScriptThreads(Pid pid, RemoteMemory& memory, const ScriptRequests& requests)
       : memory_(memory), writer_(pid), requests_(requests) {}
 
-  // Of many threads, only the newest ones and the oldest, which is the main thread. kGone: it is another program.
+  // All threads; of very many, only the newest ones and the oldest, which is the main thread. kGone: another program.
   Result<std::vector<RemoteAddr>> List();
   // If the thread has ended, returns an empty request.
   Result<ScriptRequest> Read(RemoteAddr thread);

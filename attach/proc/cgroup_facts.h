@@ -2,7 +2,6 @@
 //
 // A pure function over kernel text; runtimes and administrators choose the names in it. Handles both forms: one line
 // per hierarchy (version 1) and one line (version 2). Unknown parts are left empty.
-// hierarchy (version 1) and one line (version 2). What is not recognised is left empty.
 #pragma once
 
 #include <string>

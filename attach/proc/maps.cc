@@ -49,8 +49,8 @@ class LineCursor {
   std::string_view rest_;
 };
 
-// The kernel writes a newline in a path as \\012 and escapes nothing else, so a name that contains the four characters
-// \\012 is ambiguous. Code that opens a path compares device and inode anyway.
+// The kernel writes a newline in a path as \012 and escapes nothing else, so a name that contains the four characters
+// \012 is ambiguous. Code that opens a path compares device and inode anyway.
 std::string UnescapePath(std::string_view path) {
   constexpr std::string_view kNewline = "\\012";
   std::string plain;

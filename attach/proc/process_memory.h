@@ -4,7 +4,6 @@
 // exec: put AnchoredMemory above it if the new program must not be read. If only Yama forbids reading, and that rule
 // was waived (memory_grants.h), it reads through a granted open file, with one call per request. Before each batch it
 // asks the kernel whether we may still look at the process.
-// process.
 #pragma once
 
 #include <sys/uio.h>

@@ -5,7 +5,6 @@
 // letter in `stat` says whether it runs. The slices count how often the thread was put on a CPU: a thread that waited
 // before and after a read, and was put on no CPU in between, did nothing meanwhile. One object per thread of a target;
 // one thread.
-// read, and was put on none in between, did nothing meanwhile. One object per thread of a target; one thread.
 #pragma once
 
 #include <cstdint>

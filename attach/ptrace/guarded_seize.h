@@ -4,7 +4,6 @@
 // ptrace"), and the exec waits until the tracer has reaped each thread that it killed. So a tracer that seizes one
 // thread after another could wait for itself. Here a handler of SIGCHLD reaps them meanwhile. While an object exists,
 // signals of children are blocked. One at a time per process.
-// children are held back while one exists. One at a time per process.
 #pragma once
 
 #include <csignal>

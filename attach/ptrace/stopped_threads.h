@@ -11,7 +11,6 @@
 // is remembered: after kDeadlineExceeded, call ReleaseLate() until that returns 0. A stop makes epoll_wait, semop,
 // sigtimedwait and a few more calls (signal(7), "Interruption of system calls … by stop signals") fail with EINTR. So
 // stop threads that run; a waiting thread does not change and needs no stop.
-// does not change and needs no stop.
 #pragma once
 
 #include <cstddef>
