@@ -83,8 +83,7 @@ void pp_gpu_give_buffer(uint8_t* buffer, uint64_t valid) {
   if (pp_gpu.spares && spare < (uint64_t)PP_GPU_SPARES * PP_GPU_SPARE_BYTES) {
     give_spare(spare / PP_GPU_SPARE_BYTES, valid);
   } else if (pp_gpu_may_use_memory()) {
-    const uint64_t at = (uint64_t)(buffer - pp_gpu.buffers);  // for a buffer of an earlier capture, an offset beyond
-                                                              // all slots
+    const uint64_t at = (uint64_t)(buffer - pp_gpu.buffers);  // beyond all slots: of an earlier capture
     if (at < pp_gpu.slot_count * pp_gpu.slot_bytes) give_slot(at / pp_gpu.slot_bytes, valid);
   }
   pp_gpu_end_use();

@@ -15,8 +15,7 @@ static int execute(pp_object* module) {
 static pp_module_definition definition = PP_MODULE_DEFINITION(definition, "_ptrace_prof_stub", execute);
 
 __attribute__((visibility("default"))) pp_object* PyInit__ptrace_prof_stub(void) {
-  if (!PP_HAS_FUNCTION(PyModuleDef_Init)) return 0;  // the boot block was not filled in: the interpreter reports an
-                                                     // error
+  if (!PP_HAS_FUNCTION(PyModuleDef_Init)) return 0;  // no boot block: the interpreter reports an error
   pp_boot_block.enter_entry = (uint64_t)&pp_enter;
   const uint32_t head = pp_boot_block.offsets[PP_OFF_object_type] + (uint32_t)sizeof(void*);
   void* module = pp_module_for(&definition, pp_boot_block.python_traits, head);
