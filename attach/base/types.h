@@ -1,7 +1,7 @@
 // Strong types for the numbers that must not be mixed up: process and thread ids, addresses in another
 // process, and time.
 //
-// Raw integers do not cross function boundaries in this project (CONTRIBUTING.md, rule 11). A StrongId costs no more
+// Raw integers do not cross function boundaries in this project (CONTRIBUTING.md, rule 8). A StrongId costs no more
 // than the integer inside it. Arithmetic exists only where it is meaningful.
 // Thread-safe: plain values. Does not depend on the source of the numbers.
 #pragma once

@@ -26,7 +26,7 @@ class ScriptThreads {
 
   // All threads; of very many, only the newest ones and the oldest, which is the main thread. kGone: another program.
   Result<std::vector<RemoteAddr>> List();
-  // If the thread has ended, returns an empty request.
+  // Returns an empty request if the thread's memory cannot be read any more. kGone: the process has ended.
   Result<ScriptRequest> Read(RemoteAddr thread);
   Result<void> Ask(RemoteAddr thread, const std::string& path);
   // Clears the request, and wipes a path of this length.

@@ -1,5 +1,6 @@
-// The fields of _Py_DebugOffsets in order, for each minor that has it. Pure data; used only by debug_offsets.cc and its
-// tests. The entries start behind the cookie, the version and the free-threaded flag; each is one u64.
+// The fields of _Py_DebugOffsets in order, for each minor that has it. Pure data; used only by debug_offsets.cc,
+// remote_debugging.cc and tests. The entries start behind the cookie, the version and the free-threaded flag; each is
+// one u64.
 #pragma once
 
 #include <span>

@@ -26,8 +26,9 @@ typedef struct pp_gpu_report {
   int32_t number;
 } pp_gpu_report;
 
-// A source of records: one vendor's library. Everything except `take` and `give` in buffers.c is called on the control
-// thread. A call that was skipped because the process is ending counts as made.
+// A source of records: one vendor's library. The functions are called on the control thread; only the library's
+// callbacks for buffers (gpu_buffers.c) and launches come on other threads. A call that was skipped because the process
+// is ending counts as made.
 typedef struct pp_gpu_backend {
   uint32_t id;  // pp_gpu_backend_id
   // Finds the library and checks whether it can be used; switches nothing on.
