@@ -1,8 +1,8 @@
-// What every structure shared with a target begins from: the version, and the limits that both sides check.
+// The base of every structure shared with a target: the version of the ABI, and the limits that both sides check.
 //
-// C11 and C++20. attach/abi is plain bytes: no function, no pointer type (addresses are u64 of the target), every
-// field at a fixed offset, held by static assertions. A change of any of them raises PP_ABI_VERSION: a stub of
-// another version may still be resident in a target from an earlier capture, and is then not spoken to.
+// C11 and C++20. attach/abi is plain bytes: no functions and no pointer types (addresses are u64 of the target). Static
+// assertions fix the offset of every field. Raise PP_ABI_VERSION with any change of a field: a target may still have a
+// stub of another version from an earlier capture, and the collector does not talk to that stub.
 #ifndef PTRACE_PROF_ATTACH_ABI_ABI_H_
 #define PTRACE_PROF_ATTACH_ABI_ABI_H_
 
@@ -20,7 +20,7 @@
 #define PP_PAGE 4096u
 
 #define PP_MAX_RINGS 1024u
-#define PP_MIN_RING_RECORDS 256u /* a page of them */
+#define PP_MIN_RING_RECORDS 256u /* one page */
 #define PP_MAX_RING_RECORDS (1u << 26)
 
 #endif  // PTRACE_PROF_ATTACH_ABI_ABI_H_

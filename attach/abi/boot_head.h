@@ -1,23 +1,23 @@
-// How every boot block begins, whatever stub it tells of its target: so that one way in serves all of them.
+// The common head of all boot blocks, so that one injection path serves every kind of stub.
 //
-// pp_boot (the tracer stub) and pp_gpu_boot (the GPU shim) have these fields, under names of their own, at these
-// offsets. What lies in [PP_BOOT_SAID_AT, PP_BOOT_SAID_END) is written by the stub, the rest by the collector.
+// pp_boot (the tracer stub) and pp_gpu_boot (the GPU shim) have these fields, under their own names, at these offsets.
+// The stub writes [PP_BOOT_SAID_AT, PP_BOOT_SAID_END); the collector writes the rest.
 #ifndef PTRACE_PROF_ATTACH_ABI_BOOT_HEAD_H_
 #define PTRACE_PROF_ATTACH_ABI_BOOT_HEAD_H_
 
 #include "attach/abi/abi.h"
 
-// What the version of the target is like, where that is no offset. Which version it is, nobody in the target asks.
+// Traits of the target's version that are not offsets. Code in the target tests these traits, never the version.
 enum pp_python_trait {
-  PP_PYTHON_MONITORING = 1,         // sys.monitoring tells of calls; else a profile function
-  PP_PYTHON_INSTRUCTION_INDEX = 2,  // a frame has the place of its instruction in the code; else its address
-  PP_PYTHON_INDEX_OF_UNITS = 4,     // that counts instructions of two bytes; else bytes
-  PP_PYTHON_INTERPRETERS_SLOT = 8,  // modules say which interpreters may load them (Py_mod_multiple_interpreters)
-  PP_PYTHON_GIL_SLOT = 16,          // modules say whether they need the GIL (Py_mod_gil)
+  PP_PYTHON_MONITORING = 1,         // sys.monitoring reports calls; otherwise a profile function does
+  PP_PYTHON_INSTRUCTION_INDEX = 2,  // a frame holds the index of its instruction in the code; otherwise its address
+  PP_PYTHON_INDEX_OF_UNITS = 4,     // that index counts instructions of two bytes; otherwise bytes
+  PP_PYTHON_INTERPRETERS_SLOT = 8,  // modules declare which interpreters may load them (Py_mod_multiple_interpreters)
+  PP_PYTHON_GIL_SLOT = 16,          // modules declare whether they need the GIL (Py_mod_gil)
 };
 
 typedef struct pp_boot_head {
-  uint64_t magic[2];  // of the kind of stub
+  uint64_t magic[2];  // identifies the kind of stub
   uint32_t abi_version;
   uint32_t python_traits;  // pp_python_trait
   int32_t target_pid;
@@ -25,14 +25,14 @@ typedef struct pp_boot_head {
   uint32_t sizes[4];
   uint64_t nonce;
   uint64_t lease;
-  uint64_t enter_entry;  // int(void*): takes up what the block says
-  uint64_t busy;         // != 0 while a capture is on
+  uint64_t enter_entry;  // int(void*): acts on the contents of the block
+  uint64_t busy;         // != 0 while a capture is active
   uint32_t error;        // of the capture `served`
   uint32_t error_step;
   int32_t error_number;
-  uint32_t sessions;     // of the GPU shim: so many captures switched on what its library records
-  uint64_t served;       // the nonce that was last taken up
-  char memory_name[40];  // of the memfd that it makes; zero-terminated
+  uint32_t sessions;     // GPU shim only: number of captures that switched on the library's recording
+  uint64_t served;       // the nonce that was served last
+  char memory_name[40];  // name of the memfd that the stub makes; zero-terminated
 } pp_boot_head;
 
 #define PP_BOOT_SAID_AT 64u

@@ -40,7 +40,7 @@ Result<UniqueFd> OpenAnonymousFile(const std::string& folder) {
   if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL) {
     return StorageError(errno, folder, kMessage, kRemedy);
   }
-  std::string path = folder + "/ptrace-prof-XXXXXX";  // a file system without O_TMPFILE
+  std::string path = folder + "/ptrace-prof-XXXXXX";  // for file systems without O_TMPFILE
   fd.reset(::mkostemp(path.data(), O_CLOEXEC));
   if (!fd.is_open()) {
     return StorageError(errno, folder, kMessage, kRemedy);

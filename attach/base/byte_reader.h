@@ -1,6 +1,6 @@
-// A cursor over bytes that somebody else wrote: every step is bounded and says whether it succeeded.
+// A cursor over untrusted bytes: every step is bounded and reports whether it succeeded.
 //
-// Little-endian, as every machine that we run on. Does not own the bytes. A failed step leaves the cursor where it is.
+// Little-endian, as all supported machines are. Does not own the bytes. A failed step does not move the cursor.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The capabilities of this process, as sets of bits. Stateless; async-signal-safe.
+// The capabilities of this process, as bit sets. Stateless; async-signal-safe.
 #pragma once
 
 #include <linux/capability.h>
@@ -17,9 +17,9 @@ struct CapabilitySets {
 };
 
 uint64_t PermittedCapabilities();
-// 0, or the errno.
+// Returns 0, or the errno.
 [[nodiscard]] int SetCapabilities(const CapabilitySets& sets);
-// Out of the bounding set; fails for a user's launcher, which has nothing to drop.
+// Drops all but `kept` from the bounding set. Fails for a user's launcher, which has nothing to drop.
 void DropBounds(uint64_t kept);
 
 }  // namespace ptrace_prof

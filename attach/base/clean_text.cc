@@ -14,8 +14,8 @@ struct Range {
   uint32_t last;
 };
 
-// What cannot be seen, or moves what stands beside it, in order. The joiners U+200C and U+200D are left: scripts and
-// emoji are written with them.
+// Characters that are invisible, or that move the text beside them, in order. The joiners U+200C and U+200D are not
+// included: scripts and emoji need them.
 constexpr Range kHidden[] = {
     {0x0000, 0x001F},    // C0 controls
     {0x007F, 0x009F},    // DELETE, C1 controls
@@ -41,7 +41,7 @@ bool IsHidden(uint32_t point) {
 }
 
 struct Character {
-  size_t length;  // bytes; 0: none that UTF-8 knows
+  size_t length;  // bytes; 0: invalid UTF-8
   uint32_t point;
 };
 

@@ -1,9 +1,9 @@
-// Makes text out of bytes that a target or a trace chose: valid UTF-8 in which every character can be seen.
+// Makes text out of bytes that a target or a trace chose: valid UTF-8 in which every character is visible.
 //
-// Names come from processes that may be hostile: no terminal escape, line break, change of the writing direction,
-// invisible character or broken UTF-8 gets past here. Each is written out as Python's repr() does: a control character
-// or an offending byte as \x1b, any other as \u202e or \U000e0041. What comes out is left as it is by a second call.
-// Every exporter, every message and every line for a terminal passes foreign text through this. Stateless.
+// Names come from processes that may be hostile, so terminal escapes, line breaks, changes of the writing direction,
+// invisible characters and broken UTF-8 are escaped as in Python's repr(): a control character or an invalid byte as
+// \x1b, any other as \u202e or \U000e0041. A second call leaves the text unchanged. Every exporter, every message
+// and every line for a terminal passes foreign text through this. Stateless.
 #pragma once
 
 #include <string>

@@ -6,7 +6,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr uint32_t kDenied[] = {
-    // other views of the machine
+    // namespaces and file systems
     SYS_mount,
     SYS_umount2,
     SYS_pivot_root,
@@ -19,8 +19,8 @@ constexpr uint32_t kDenied[] = {
     SYS_fsconfig,
     SYS_fsmount,
     SYS_fspick,
-    442,  // mount_setattr, which older headers do not know
-    // programs for the kernel, and what is heard of it
+    442,  // mount_setattr, which older headers lack
+    // code in the kernel, and the kernel's logs and events
     SYS_bpf,
     SYS_perf_event_open,
     SYS_init_module,
@@ -30,7 +30,7 @@ constexpr uint32_t kDenied[] = {
     SYS_syslog,
     SYS_fanotify_init,
     SYS_lookup_dcookie,
-    // rings and faults that are served by somebody else
+    // queues and page faults that another thread serves
     SYS_io_uring_setup,
     SYS_io_uring_enter,
     SYS_io_uring_register,
@@ -54,7 +54,7 @@ constexpr uint32_t kDenied[] = {
     SYS_quotactl,
     SYS_vhangup,
     SYS_nfsservctl,
-    // files and memory without asking for them by name
+    // files and memory of other processes, and old calls
     SYS_open_by_handle_at,
     SYS_name_to_handle_at,
     SYS_process_madvise,

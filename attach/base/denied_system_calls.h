@@ -1,5 +1,5 @@
-// The system calls that every process of ours refuses itself: they change the machine, or have had most of the
-// kernel's security holes, and we need none of them. A call that this architecture lacks is not in the list. Constant.
+// The system calls that all our processes deny themselves: they change the machine, or most of the kernel's security
+// holes were in them, and we need none of them. Calls that this architecture lacks are not in the list. Constant.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// One packet over a Unix socket, with descriptors beside its bytes (SCM_RIGHTS). Stateless.
+// Sends one packet with file descriptors (SCM_RIGHTS) over a Unix socket. Stateless.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@ namespace ptrace_prof {
 
 inline constexpr size_t kMostDescriptors = 4;
 
-// 0, or the errno. `flags`: of sendmsg(2), besides MSG_NOSIGNAL.
+// Returns 0, or the errno. `flags` are those of sendmsg(2), in addition to MSG_NOSIGNAL.
 [[nodiscard]] int SendPacket(int socket, std::span<const std::byte> packet, std::span<const int> descriptors,
                              int flags = 0);
 

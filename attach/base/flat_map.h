@@ -36,7 +36,7 @@ class FlatMap {
 
   Value* Find(const Key& key) { return const_cast<Value*>(std::as_const(*this).Find(key)); }
 
-  // Precondition: the key is not there yet.
+  // Precondition: the key is not in the map.
   Value* Insert(const Key& key, Value value) {
     if ((size_ + 1) * 4 > slots_.size() * 3) {
       Grow();

@@ -1,4 +1,4 @@
-// Any bytes as text that may stand anywhere: two lower-case digits for each. Pure functions.
+// Hexadecimal text of any bytes: two lower-case digits for each. Pure functions.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 namespace ptrace_prof {
 
 std::string ToHexadecimal(std::string_view bytes);
-// Nothing where the text is not that, in digits of either case.
+// Returns nothing if the text is not hexadecimal. Accepts digits of either case.
 std::optional<std::string> FromHexadecimal(std::string_view text);
 
 }  // namespace ptrace_prof

@@ -1,4 +1,4 @@
-// What the memory of this very process is, as the kernel counts it. Stateless. Source: statm in proc(5).
+// The memory use of this process, as the kernel counts it. Stateless. Source: statm in proc(5).
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ struct OwnMemory {  // bytes; 0: /proc does not say
 
 OwnMemory ReadOwnMemory();
 
-// Whether there is room for something more: below a limit of the address space (RLIMIT_AS) the libraries that we use
-// end the process where they find no memory. OUT_OF_RESOURCES: less than 32 MiB are left.
+// Checks that 32 MiB of address space are left, otherwise OUT_OF_RESOURCES. Under a limit of the address space
+// (RLIMIT_AS) our libraries end the process when they find no memory.
 Result<void> CheckRoomForMore();
 
 }  // namespace ptrace_prof

@@ -1,25 +1,26 @@
-// Real-time priority for a thread that must wake up in time and must not lose its CPU while it holds somebody else's.
+// Real-time priority for a thread that must wake up in time, and must not lose its CPU while it holds another thread.
 //
-// A sampler that wakes late samples another moment, on a full machine preferably one at which its target sleeps; one
-// that loses the CPU while it holds a thread holds it for milliseconds. Priority 1 of SCHED_FIFO, the least that there
-// is; what is forked has the usual one. Where the rights do not allow it all is as before. For the calling thread.
+// A sampler that wakes late samples another moment, and on a full machine preferably one at which its target sleeps. A
+// sampler that loses the CPU while it holds a thread holds that thread for milliseconds. The priority is 1 of
+// SCHED_FIFO, the lowest; forked processes get the usual one. Without the rights for it nothing changes. Affects the
+// calling thread.
 #pragma once
 
 namespace ptrace_prof {
 
-// While there still is the right to: this process and its children may take the priority later, as anybody. False:
-// there is no right to that (CAP_SYS_RESOURCE).
+// Allows this process and its children to take the priority later without privileges. Call it while privileges remain.
+// Returns false without the right to do so (CAP_SYS_RESOURCE).
 bool AllowRealTime();
 
-// Takes the priority now, as one who will not be able to later.
+// Takes the priority now, for a thread that cannot take it again later.
 void TakeRealTimeForGood();
 
-// True if the thread has the priority now.
+// Returns true if the thread has the priority now.
 bool TakeRealTime();
 void LeaveRealTime();
 
-// The usual priority for as long as it lives: for work that takes long. Nothing changes where the thread has no other,
-// or could not get that again.
+// Gives the thread the usual priority for the lifetime of the object, for work that takes long. Does nothing if the
+// thread has no other priority, or could not get its priority back.
 class UsualPriority {
  public:
   UsualPriority();
@@ -31,7 +32,8 @@ class UsualPriority {
   bool had_real_time_;
 };
 
-// The priority for as long as it lives, as far as the rights go: while somebody stands still for us.
+// Gives the thread the priority for the lifetime of the object, if the rights allow it: for work while a target is
+// stopped.
 class UrgentPriority {
  public:
   UrgentPriority();

@@ -7,7 +7,7 @@
 namespace ptrace_prof {
 namespace {
 
-// The first row of a code is its usual reason.
+// The first row of each code is its default reason.
 constexpr ReasonRow kRows[] = {
     {Reason::kCancelled, "CANCELLED", Code::kCancelled},
     {Reason::kUnknown, "UNKNOWN", Code::kUnknown},

@@ -1,9 +1,9 @@
-// Why something went wrong, in one word for programs: the same word in traces, over gRPC, in JSON, in Python and behind
-// the message on a terminal.
+// The reason of a failure as one word for programs. The same word is used in traces, over gRPC, in JSON, in Python and
+// behind the message on a terminal.
 //
-// kRows in reason.cc is the one table of them; docs/api.md, the comment in capture_service.proto and the Python client
-// repeat it, and tests/lint/check_reasons.py holds them to it. A word keeps its meaning for ever: scripts rely on it.
-// Pure data. kUnspecified: nothing is known beyond the code.
+// kRows in reason.cc is the only table of them. docs/api.md, the comment in capture_service.proto and the Python client
+// repeat it, and tests/lint/check_reasons.py compares them. A word never changes its meaning, because scripts rely on
+// it. Pure data. kUnspecified: nothing is known beyond the code.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ enum class Code : int;
 enum class Reason : uint8_t {
   kUnspecified,
 
-  // What is said of a code when nothing more is known: one for each.
+  // Default reasons, one for each code.
   kCancelled,
   kUnknown,
   kInvalidRequest,
@@ -36,7 +36,7 @@ enum class Reason : uint8_t {
   kDataLoss,
   kUnauthenticated,
 
-  // What the target is.
+  // Properties of the target.
   kProcessNotFound,
   kTargetIsThread,
   kTargetIsKernelThread,
@@ -53,7 +53,7 @@ enum class Reason : uint8_t {
   kPythonNotCpython,
   kPythonDamaged,
 
-  // Who may not read it, and why.
+  // Why it may not be read.
   kCallerUidMismatch,
   kTargetChangedIds,
   kTargetHasCapabilities,
@@ -69,7 +69,7 @@ enum class Reason : uint8_t {
   kAlreadyTraced,
   kPolicyDenied,
 
-  // What stands in the way of tracing calls.
+  // Obstacles to tracing calls.
   kRemoteDebugDisabled,
   kTargetStopped,
   kTargetIdle,
@@ -87,7 +87,7 @@ enum class Reason : uint8_t {
   kKernelTooOld,
   kTracingTooCostly,
 
-  // Captures, and those who carry them out.
+  // Captures, and the programs that run them.
   kCaptureNotFound,
   kCaptureExists,
   kCaptureNotEnded,
@@ -105,7 +105,7 @@ enum class Reason : uint8_t {
   kCommandNotStarted,
   kNotATrace,
 
-  // What stands in the way of recording a GPU.
+  // Obstacles to recording a GPU.
   kConflictSubscriber,
   kCuptiTooOld,
   kCuptiBlocked,
@@ -121,17 +121,17 @@ enum class Reason : uint8_t {
 struct ReasonRow {
   Reason reason;
   std::string_view name;  // "NOT_PYTHON"
-  Code code;              // that Because() gives an error of this reason
+  Code code;              // the code of an error that Because() makes for this reason
 };
 
-// All but kUnspecified, in their order.
+// All reasons except kUnspecified, in order.
 std::span<const ReasonRow> Reasons();
 
-std::string_view ReasonName(Reason reason);  // "" of kUnspecified
+std::string_view ReasonName(Reason reason);  // "" for kUnspecified
 Code CodeOf(Reason reason);
-// kUnspecified: no word of ours, or of a later version.
+// Returns kUnspecified for a word that this version does not know.
 Reason ReasonNamed(std::string_view name);
-// What is said when nothing more is known; kUnspecified of kOk.
+// The default reason of a code; kUnspecified for kOk.
 Reason UsualReason(Code code);
 
 }  // namespace ptrace_prof

@@ -1,5 +1,5 @@
 // Limits how often the log reports an event that others can cause at will: at most kTimesASecond times a second. Each
-// report says how many were left out before it. Any thread.
+// report contains the number of events left out before it. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ class ReportLimit {
  public:
   static constexpr size_t kTimesASecond = 10;
 
-  // How many were not told since the last one that was; nullopt: this one is not either.
+  // Returns the number of events left out since the last report; nullopt: leave this one out too.
   std::optional<size_t> Tell(Nanos now) {
     const std::lock_guard lock(mutex_);
     if (since_ == Nanos() || now - since_ > Nanos::FromSeconds(1)) {
@@ -40,7 +40,7 @@ class ReportLimit {
   size_t untold_ = 0;
 };
 
-// What is told, with how many like it were not.
+// Adds to a reported error the number of similar errors that were left out.
 inline Error WithUntold(Error why, size_t untold) {
   why.message += untold > 0 ? " (and " + std::to_string(untold) + " others before)" : "";
   return why;

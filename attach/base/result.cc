@@ -75,7 +75,7 @@ Reason ReasonOf(const Error& error) {
 
 Error ErrnoError(int err, std::string_view message, std::string_view remedy) {
   std::string text(message);
-  if (err != 0) {  // else it is not known
+  if (err != 0) {  // 0: unknown
     text += ": ";
     text += std::generic_category().message(err);
   }

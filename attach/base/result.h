@@ -1,10 +1,10 @@
 // Errors as values: Error{code, message, remedy, reason, thing} and Result<T>.
 //
-// Every fallible function of the project returns Result<T> (or Result<void>) and never throws. Codes have the
-// numbers of gRPC's status codes, so the RPC edge is a cast. An Error is a sentence for a person: `message`
-// names the thing and the cause, `remedy` says what to do about it (may be empty). `reason` is the cause in one word
-// for programs; whoever knows it makes the error with Because(). `thing` is what it is about, for programs too.
-// kGone (the target ended, or replaced itself by exec) is an expected outcome, not a failure of ours.
+// Every fallible function of the project returns Result<T> (or Result<void>) and never throws. Codes have the numbers
+// of gRPC's status codes, so the RPC edge is a cast. An Error is a sentence for a person: `message` names the thing and
+// the cause, and `remedy` says what to do about it (may be empty). `reason` is the cause in one word for programs; code
+// that knows the cause makes the error with Because(). `thing` identifies what the error is about, also for programs.
+// kGone (the target ended, or replaced itself by exec) is an expected outcome, not a failure of the profiler.
 #pragma once
 
 #include <optional>
@@ -29,7 +29,7 @@ enum class Code : int {
   kPermissionDenied = 7,
   kResourceExhausted = 8,
   kFailedPrecondition = 9,
-  kGone = 10,  // gRPC ABORTED: the target exited or exec'ed under us
+  kGone = 10,  // gRPC ABORTED: the target exited or called exec meanwhile
   kOutOfRange = 11,
   kUnimplemented = 12,
   kInternal = 13,
@@ -46,19 +46,19 @@ struct Error {
   std::string message;
   std::string remedy;
   Reason reason = Reason::kUnspecified;
-  std::string thing = {};  // "process 4711", "capture nightly-1"; empty: not said
+  std::string thing = {};  // "process 4711", "capture nightly-1"; empty: not given
 };
 
-// An error of this reason, with the code that goes with it.
+// Makes an error with this reason, and the code that belongs to it.
 [[nodiscard]] Error Because(Reason reason, std::string message, std::string remedy = {}, std::string thing = {});
-// The thing that an error about a process is about.
+// The `thing` of an error about a process.
 [[nodiscard]] std::string ThingOf(Pid pid);
-// That of the error, or the usual one of its code. kUnspecified of kOk.
+// Returns the error's reason, or the default reason of its code. kUnspecified for kOk.
 [[nodiscard]] Reason ReasonOf(const Error& error);
 
-// Error with ": <strerror(err)>" appended to the message and a code derived from err
-// (ESRCH → kGone, EPERM/EACCES → kPermissionDenied, ENOSPC → kResourceExhausted, else kInternal); the reason where the
-// errno tells it: DISK_FULL, OUT_OF_RESOURCES.
+// Error with ": <strerror(err)>" appended to the message and a code derived from err (ESRCH → kGone, EPERM/EACCES →
+// kPermissionDenied, ENOSPC → kResourceExhausted, else kInternal). The reason is DISK_FULL or OUT_OF_RESOURCES if the
+// errno implies it.
 [[nodiscard]] Error ErrnoError(int err, std::string_view message, std::string_view remedy = {});
 
 template <typename T>
@@ -69,7 +69,7 @@ class [[nodiscard]] Result {
 
   bool has_value() const { return state_.index() == 0; }
   bool has_error() const { return state_.index() == 1; }
-  explicit operator bool() const = delete;  // spell out which of the two is asked
+  explicit operator bool() const = delete;  // callers must choose one of the two functions above
 
   T& value() & { return *std::get_if<0>(&state_); }
   const T& value() const& { return *std::get_if<0>(&state_); }

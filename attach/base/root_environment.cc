@@ -20,7 +20,7 @@ constexpr std::string_view kNames[] = {
     "RANDFILE",    "SSLKEYLOGFILE", "TERMINFO",   "TERMINFO_DIRS",
 };
 
-// Set by those programs, whatever their caller had.
+// These programs set these variables, whatever the caller's environment contained.
 constexpr const char* kCameBy[] = {"SUDO_UID", "PKEXEC_UID", "DOAS_USER"};
 
 bool IsForgotten(std::string_view name) {

@@ -1,16 +1,16 @@
-// The variables of the environment by which libraries that we are linked with load or follow what somebody else names,
-// forgotten where we are root: sudo -E and services keep what their caller had.
+// Removes environment variables that make our libraries load or use files of another user's choice, if this process is
+// root: sudo -E and services keep the caller's environment.
 //
-// Stateless. Before there are other threads, and not in a process that starts a command of the user's, whose
-// environment is its own.
+// Stateless. Call it before there are other threads, and not in a process that starts a command of the user, which
+// needs its own environment.
 #pragma once
 
 namespace ptrace_prof {
 
-// Nothing where we are not root: then they are our user's.
+// Does nothing if this process is not root: the variables then belong to its own user.
 void ForgetLibraryVariables();
 
-// We are root by sudo, pkexec or doas: the environment may be another user's.
+// True if this process is root by sudo, pkexec or doas: the environment may be another user's.
 bool IsRootForAnother();
 
 }  // namespace ptrace_prof

@@ -1,5 +1,5 @@
-// Whether this program is built with a sanitizer, which keeps freed memory back, needs more address space and other
-// system calls than our limits allow, and does not start in what is not built with it.
+// Whether this program is built with a sanitizer. A sanitizer delays the release of memory, needs more address space
+// and system calls than our limits allow, and does not start inside a program that was built without it.
 #pragma once
 
 namespace ptrace_prof {

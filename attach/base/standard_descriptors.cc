@@ -10,7 +10,8 @@ namespace ptrace_prof {
 void OccupyStandardDescriptors() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(fd, F_GETFD) == -1) {
-      (void)::open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR);  // the lowest number that is free: this one
+      (void)::open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR);  // open(2) takes the lowest free number,
+                                                                           // which is fd
     }
   }
 }

@@ -11,7 +11,7 @@ namespace {
 constexpr char kNoThread[] = "cannot start another thread";
 constexpr char kRemedy[] = "raise the limit of processes (ulimit -u, TasksMax, pids.max), or end some";
 
-// With words where there is room for them.
+// Includes texts only if there is memory for them.
 Error OutOfMemory() try {
   return Because(Reason::kOutOfResources, "there is no memory left", "raise its limit, or end what uses it");
 } catch (const std::bad_alloc&) {

@@ -1,6 +1,6 @@
-// Threads and work that may find no resources left. Where there is no thread to be had (RLIMIT_NPROC, a cgroup's
-// pids.max, threads-max) std::thread throws, and where there is no memory so does much else; an exception that nobody
-// catches ends the process, with all that others have in it.
+// Starts threads and runs work that may run out of resources. std::thread throws if no thread is available
+// (RLIMIT_NPROC, a cgroup's pids.max, threads-max), and much else throws if there is no memory. An uncaught exception
+// ends the process, with the work of all its users.
 #pragma once
 
 #include <functional>
@@ -10,10 +10,10 @@
 
 namespace ptrace_prof {
 
-// OUT_OF_RESOURCES: there is none. What `body` throws ends the process: see Attempt.
+// Fails with OUT_OF_RESOURCES. An exception from `body` ends the process: see Attempt.
 Result<std::thread> StartThread(std::function<void()> body);
 
-// Calls it. OUT_OF_RESOURCES: it threw; how far it came is not known.
+// Calls `work`. OUT_OF_RESOURCES: it threw; its progress is unknown.
 Result<void> Attempt(const std::function<void()>& work);
 
 }  // namespace ptrace_prof

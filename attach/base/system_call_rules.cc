@@ -15,7 +15,7 @@ namespace {
 
 #if defined(__x86_64__)
 constexpr uint32_t kArchitecture = AUDIT_ARCH_X86_64;
-constexpr uint32_t kFirstForeign = 0x40000000;  // x32: the same architecture to the kernel, other calls
+constexpr uint32_t kFirstForeign = 0x40000000;  // x32: the same architecture to the kernel, but other call numbers
 #elif defined(__aarch64__)
 constexpr uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
 constexpr uint32_t kFirstForeign = 0x80000000;

@@ -1,9 +1,9 @@
 // Strong types for the numbers that must not be mixed up: process and thread ids, addresses in another
 // process, and time.
 //
-// Raw integers do not cross function boundaries in this project (CONTRIBUTING.md, rule 11). A StrongId is
-// exactly as cheap as the integer inside it; arithmetic exists only where it means something.
-// Thread-safe: plain values. Knows nothing about who produces the numbers.
+// Raw integers do not cross function boundaries in this project (CONTRIBUTING.md, rule 8). A StrongId costs no more
+// than the integer inside it. Arithmetic exists only where it is meaningful.
+// Thread-safe: plain values. Does not depend on the source of the numbers.
 #pragma once
 
 #include <compare>
@@ -27,7 +27,7 @@ using Tid = StrongId<struct TidTag, int32_t>;   // kernel thread id in the reade
 using Uid = StrongId<struct UidTag, uint32_t>;  // user id in the reader's user namespace
 using Gid = StrongId<struct GidTag, uint32_t>;
 
-// An address in the memory of the target. It cannot be dereferenced by accident.
+// An address in the memory of the target. Code cannot dereference it by accident.
 struct RemoteAddr {
   uint64_t value = 0;
 
@@ -56,7 +56,7 @@ struct Nanos {
 
 // Now on CLOCK_MONOTONIC: the clock of every timestamp in a trace.
 Nanos MonotonicNow();
-// CPU time this process has used so far (user and system, all threads).
+// CPU time that this process has used so far (user and system, all threads).
 Nanos OwnCpuTime();
 
 }  // namespace ptrace_prof

@@ -1,7 +1,7 @@
 // Owner of one file descriptor.
 //
-// Named like the standard's smart pointers: release() gives up ownership, reset() closes. close(2) is called
-// once and never retried: on Linux the descriptor is gone even after EINTR. Move-only; not thread-safe.
+// Named like the standard's smart pointers: release() gives up ownership, reset() closes. close(2) is called once and
+// never retried, because on Linux the descriptor is closed even after EINTR. Move-only; not thread-safe.
 #pragma once
 
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // A ReportLimit for each user, so that one user's many events do not hide another's. Beyond a fixed number of users
-// (one person may have many by user namespaces) the rest share one limit. Any thread.
+// (one person can have many through user namespaces) the rest share one limit. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ class UserReportLimits {
  public:
   static constexpr size_t kMostUsers = 1000;
 
-  // As ReportLimit::Tell; those that were not told are that user's.
+  // As ReportLimit::Tell; counts the left-out events of that user only.
   std::optional<size_t> Tell(uint32_t user, Nanos now) { return Of(user).Tell(now); }
 
  private:

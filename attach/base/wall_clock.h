@@ -1,4 +1,4 @@
-// The time of the calendar, for people and for other hosts; never for measuring (see MonotonicNow).
+// Calendar time, for people and for other hosts; never for measuring (see MonotonicNow).
 #pragma once
 
 #include "attach/base/types.h"

@@ -7,9 +7,9 @@
 namespace ptrace_prof {
 namespace {
 
-// What a signal handler of the job has raised in our text was meant for the job: n is the signal, 0 if it was not that.
-// Handlers are functions, methods, functools.partial, or objects that can be called. Of an interpreter that is about to
-// end, modules are gone: then it is nobody's.
+// A signal handler of the job may have raised an exception in our text. n is then the signal; 0: the exception came
+// from elsewhere. Handlers are functions, methods, functools.partial, or callable objects. In an interpreter that is
+// about to end the modules are gone; n is then 0.
 constexpr std::string_view kWhose =
     "n=0\\n"
     "try:\\n"
@@ -21,15 +21,16 @@ constexpr std::string_view kWhose =
     " n=2*(k is KeyboardInterrupt)\\n"
     " while t:n=c.get(id(t.tb_frame.f_code),n);t=t.tb_next\\n"
     "except Exception:0\\n";
-// Where no exception may pass, the signal comes again, by a thread of its own that has no more to do and runs once we
-// are through.
+// If exceptions may not propagate, the signal is sent again, by a new thread that does nothing else and runs after our
+// text.
 constexpr std::string_view kAgain = "if n:t=m['_thread'];t.start_new_thread(";
 constexpr std::string_view kByKernel = "s.raise_signal,(n,))";
 constexpr std::string_view kByInterpreter = "t.interrupt_main,(n,))";
 constexpr std::string_view kEnd = "\",{})\n";
 constexpr std::string_view kPass = "if n:raise";
 constexpr std::string_view kCatch = "except BaseException:";
-// Of code that is near its limits we would be what is too much: the text has not run, and nobody hears of it.
+// Code near its recursion or memory limit may fail because of our text. The text has then not run, and the job sees no
+// error.
 constexpr std::string_view kOurs = "except(RecursionError,MemoryError):0\n";
 
 std::string Escaped(std::string_view body) {
@@ -40,9 +41,9 @@ std::string Escaped(std::string_view body) {
   return text;
 }
 
-// The first thing is a `try`, which up to 3.10 no signal handler can come before; from 3.11 on one that came while the
-// text was being compiled does, some ten microseconds' worth. Only the builtin exec will do: a job may have one of its
-// own.
+// The text begins with `try`, because up to 3.10 no signal handler runs before it. From 3.11 on, a signal that came
+// during compilation (about ten microseconds) is handled before it. The text checks that exec is the builtin, because a
+// job may define its own.
 std::string Guarded(std::string_view body, SignalAgain again) {
   std::string text(kTextBegin);
   text += Escaped(body);
@@ -56,8 +57,8 @@ std::string Guarded(std::string_view body, SignalAgain again) {
   return text;
 }
 
-// What to put before the N of "/proc/self/fd/N" for one of 2^32 spellings. Of 2^16, one in 340 processes that were
-// entered twenty times by scripts, each of which loads a stub, would see one twice, and be given a stub of before.
+// The text before the N of "/proc/self/fd/N" for one of 2^32 spellings. With 2^16 spellings, one in 340 processes that
+// were entered twenty times by scripts, each of which loads a stub, would repeat one and be given an earlier stub.
 std::string Spelling(uint32_t salt) {
   std::string spelling;
   for (int bit = 0; bit < 32; ++bit) {
@@ -66,7 +67,7 @@ std::string Spelling(uint32_t salt) {
   return spelling;
 }
 
-// What stands between the parentheses of a tuple.
+// The content of a tuple's parentheses.
 std::string Sequence(std::span<const int32_t> numbers) {
   return fmt::format("{}{}", fmt::join(numbers, ","), numbers.size() == 1 ? "," : "");
 }
@@ -95,10 +96,10 @@ std::string MakeFileText(const MakeFileRequest& request) {
 }
 
 std::string LoadText(const LoadRequest& request) {
-  // What is loaded is looked at only afterwards: looking would let go of the interpreter's lock, and it may take long
-  // to get it back. We have looked from outside, and anything else in its place would not be such a module. The chain
-  // that is made ready in the first line closes the file if it is still ours; it is gone through without a call of
-  // Python's, at which a signal handler might come before it.
+  // The text checks the loaded module only afterwards: a check before would release the GIL, and getting it back may
+  // take long. The collector has already checked the file from outside, and any other file in its place would not be
+  // such a module. The chain prepared in the first line closes the file if it is still ours. It runs without a Python
+  // call, at which a signal handler might run first.
   return Guarded(
       fmt::format("o='/proc/self/fd/'\n"
                   "n='/memfd:{6}'\n"
@@ -131,7 +132,7 @@ std::string AsPassing(std::string_view text) {
 }
 
 std::string AsScript(std::string_view text, Pid own_pid, std::string_view path) {
-  // With O_APPEND, the end of what one has written is where one is: one only is right behind the script.
+  // With O_APPEND, a writer's offset is the end of its own write: only the first writer's is right behind the script.
   const auto claim = [&](size_t size) {
     return Escaped(
         fmt::format("1//(p.getpid()=={})\n"

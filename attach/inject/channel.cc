@@ -17,7 +17,7 @@
 namespace ptrace_prof {
 namespace {
 
-// Everything that makes it safe to map and to touch.
+// Checks everything that makes the file safe to map and to access.
 Result<void> CheckFile(const UniqueFd& file, const ChannelShape& shape) {
   if (shape.rings < 1 || shape.rings > PP_MAX_RINGS || !std::has_single_bit(shape.records) ||
       shape.records < PP_MIN_RING_RECORDS || shape.records > PP_MAX_RING_RECORDS) {
@@ -84,7 +84,7 @@ void Channel::TouchAll() {
   if (::madvise(memory_.get(), shape_.size(), MADV_POPULATE_WRITE) == 0) {
     return;
   }
-  for (size_t at = 0; at < shape_.size(); at += PP_PAGE) {  // before Linux 5.14
+  for (size_t at = 0; at < shape_.size(); at += PP_PAGE) {  // for kernels before 5.14
     Load(*reinterpret_cast<uint32_t*>(memory_.get() + at));
   }
 }

@@ -1,10 +1,10 @@
 // The collector's side of the memory that it shares with a traced target (attach/abi/channel.h).
 //
-// Take() checks what was handed over before it is mapped: a memfd of exactly the size that was asked for, sealed so
-// that it can never shrink (no access of ours can fault, whatever the target does) nor be unsealed. The size of
-// everything follows from what we asked for, never from what stands in the memory. Every page is touched before it is
-// of use, so that it is charged to us and no event of the target pays for one. What the target writes is untrusted at
-// any time. Owns the mapping; belongs to one thread.
+// Take() checks the file from the target before mapping it. It must be a memfd of exactly the requested size, sealed so
+// that it can never shrink (our accesses cannot fault, whatever the target does) nor be unsealed. All sizes follow from
+// the request, never from the content of the memory. Every page is touched before use, so that it is charged to the
+// collector and no event of the target pays for it. What the target writes is always untrusted. Owns the mapping;
+// belongs to one thread.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct ChannelShape {
   uint32_t rings = 0;    // 1..PP_MAX_RINGS
   uint32_t records = 0;  // of each ring; a power of two, PP_MIN_RING_RECORDS..PP_MAX_RING_RECORDS
   uint64_t nonce = 0;
-  bool mutes = false;  // there is a table of code of which nothing is told
+  bool mutes = false;  // there is a table of code whose events are left out
 
   uint64_t size() const { return PP_CHANNEL_SIZE(rings, uint64_t{records}, mutes); }
 };
@@ -38,57 +38,57 @@ enum class ChannelState : uint32_t {
   kFailed = PP_STATE_FAILED,
 };
 
-// What of a code object is left out; the other events of it come as before.
+// Which events of a code object are left out.
 enum class MutedEvents : uint8_t {
   kAll,
-  kBegins,  // ends of calls that began before are still told
+  kBegins,  // ends of calls that began before are still recorded
 };
 
-// What tells a code object from another one at its address, besides that: as it was read.
+// The fields that distinguish a code object from a later one at its address, as they were read.
 struct CodeFields {
   uint64_t name = 0;
   uint64_t filename = 0;
   int32_t first_line = 0;
 };
 
-// What an event costs the target at least, in ticks of the channel's clock; 0: not measured.
+// The minimal cost of an event to the target, in ticks of the channel's clock; 0: not measured.
 struct EventTicks {
   double frame = 0;
   double call = 0;
 };
 
-// What the stub says of its failure, in words.
+// The stub's failure as an error message.
 Error StubFailure(uint32_t error, uint32_t step, int32_t number);
 
 class Channel {
  public:
-  // kUnavailable: not made ready yet, ask again. TRACER_LOST: this is not the memory that was asked for.
-  // kFailedPrecondition and others: the stub could not begin, and says why.
+  // kUnavailable: not ready yet, try again. TRACER_LOST: not the requested memory. kFailedPrecondition and others: the
+  // stub could not begin, with its reason.
   static Result<Channel> Take(const UniqueFd& file, const ChannelShape& shape);
 
   Channel(Channel&&) noexcept = default;
   Channel& operator=(Channel&&) noexcept = default;
 
-  // Has every page there, charged to us. To be done before it is armed: it takes some microseconds a page.
+  // Makes every page present, charged to us. Call it before arming: it takes some microseconds per page.
   void TouchAll();
 
   ChannelState state() const;
-  // Why the stub failed or left, in words. kOk: it did neither.
+  // The reason why the stub failed or left. kOk: it did neither.
   Error Reason() const;
 
-  // Until when the stub goes on without hearing from us, in units of the channel's clock.
+  // Sets the time until which the stub continues without hearing from us, in units of the channel's clock.
   void RenewLease(uint64_t until);
-  // The stub takes itself off at its next event.
+  // The stub removes itself at its next event.
   void AskToLeave();
-  // The same of a channel that is not ours, where it is one.
+  // The same for a file that may be another collector's channel.
   static void AskToLeave(const UniqueFd& file);
-  // Events are told from now on. Call it once for each channel, while all threads of the target are stopped; the rings
-  // then say on which side of that stop each thread is (pp_ring.last_unarmed; a word that was pending is 0).
-  // kGone; TRACER_LOST: the page that the target names is not the one.
+  // Starts recording events. Call it once for each channel, while all threads of the target are stopped. The rings then
+  // say on which side of that stop each thread is (pp_ring.last_unarmed; a pending word is 0). Errors: kGone;
+  // TRACER_LOST: the page that the target names is not its private page.
   Result<void> Arm(RemoteMemory& memory, RemoteWriter& writer);
   Result<void> Disarm(RemoteMemory& memory, RemoteWriter& writer);
   void SetModuleCode(size_t index, RemoteAddr code);
-  // From about now on. False: there is no table, or no room in it for this one.
+  // Takes effect a moment later. Returns false if there is no table, or no room in it for this code.
   bool Mute(RemoteAddr code, const CodeFields& fields, MutedEvents events);
   EventTicks event_ticks() const;
 
@@ -96,14 +96,14 @@ class Channel {
   const std::vector<RingReader>& rings() const { return rings_; }
   FreedCodeReader& freed_code() { return freed_code_; }
   const ChannelShape& shape() const { return shape_; }
-  RemoteAddr private_page() const { return private_page_; }  // mapped in the target as long as it is this program
-  RemoteAddr leave_entry() const { return leave_entry_; }    // int(void*), for the target's queue of calls
-  // The code object of the text that has loaded the stub, while it is there; null: it is over. It was called by another
-  // one of ours.
+  RemoteAddr private_page() const { return private_page_; }  // stays mapped in the target until it ends or calls exec
+  RemoteAddr leave_entry() const { return leave_entry_; }    // int(void*), for the target's queue of pending calls
+  // The code object of the text that loaded the stub, while it exists; null: that text has ended. Another code object
+  // of ours called it.
   RemoteAddr own_text() const;
   uint32_t tool_id() const { return tool_id_; }
   uint64_t events_without_ring() const;
-  uint32_t hooks_displaced() const;  // once it has left: threads with a profile function that is not ours
+  uint32_t hooks_displaced() const;  // after the stub has left: threads with a profile function that is not ours
 
  private:
   struct Unmapper {

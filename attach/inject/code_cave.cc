@@ -14,8 +14,8 @@ namespace {
 
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kAlignment = 16;
-constexpr size_t kWiped = 4;  // bytes at the beginning that may have been wiped (CallGuard)
-constexpr size_t kTold = 16;  // bytes behind them that tell a text
+constexpr size_t kWiped = 4;  // bytes at the beginning that may have been cleared (CallGuard)
+constexpr size_t kTold = 16;  // bytes behind them that identify a text
 
 bool IsWritable(const std::vector<MemoryRegion>& regions, RemoteAddr from, size_t size) {
   return std::ranges::any_of(regions, [&](const MemoryRegion& region) {

@@ -23,19 +23,20 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kMaxStrays = 4;   // that are closed on the way
-constexpr size_t kMaxClosed = 32;  // by a text of their own; the next capture closes the rest
-// So long a thread that has loaded the last stub may take to close its file. What is there for longer is a stray; to
-// take the one for the other would have two threads close the same number, which may be that of our own by then.
+constexpr size_t kMaxStrays = 4;   // closed by the loading text
+constexpr size_t kMaxClosed = 32;  // closed by a text of their own; the next capture closes the rest
+// How long a thread that has loaded the last stub may take to close its file. A file that exists for longer is a stray.
+// Closing a file too early would make two threads close the same number, which may be that of our own file by then.
 constexpr Nanos kClosingTime = Nanos::FromMillis(300);
 constexpr Nanos kClosingPause = Nanos::FromMillis(1);
 constexpr Nanos kClosingTurn = Nanos::FromMillis(100);
 constexpr int kClosingTurns = 5;
-constexpr int kMostClosingTurns = 30;  // where signals of the job cut them short
-constexpr int kMostAgain = 8;  // whole loadings that handlers of the job cut short: half of them at the worst seen
+constexpr int kMostClosingTurns = 30;  // if signals of the job cut turns short
+constexpr int kMostAgain = 8;  // whole loadings cut short by signal handlers of the job; in the worst case seen half of
+                               // them were
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW;
 
-// The file gets its size from us: a target that goes beyond a limit of its own (RLIMIT_FSIZE) would die of SIGXFSZ.
+// We set the size of the file, because a target would die of SIGXFSZ beyond its own limit (RLIMIT_FSIZE).
 Result<void> CheckMayGrow(size_t size) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < size) {
@@ -80,7 +81,7 @@ Result<void> Delivery::Run(const EffectSeen& seen) {
   return loaded;
 }
 
-// What a signal handler of the job raises while a text of ours runs is the job's, and the text is over.
+// If a signal handler of the job raises an exception in our text, it goes to the job, and the text ends early.
 bool Delivery::MayTryAgain(const Result<void>& loaded) const {
   return loaded.has_error() && report_.cut_short && MonotonicNow() < patience_.deadline &&
          (!patience_.go_on || patience_.go_on());
@@ -89,8 +90,8 @@ bool Delivery::MayTryAgain(const Result<void>& loaded) const {
 Result<void> Delivery::RunOnce(const EffectSeen& seen) {
   PP_RETURN_IF_ERROR(AwaitClosing());
   PP_ASSIGN_OR_RETURN(const TargetFile file, MakeFile());
-  PP_ASSIGN_OR_RETURN(const UniqueFd held, FillFile(file));  // with its lock, until it is loaded
-  // Of two that began at once at least one sees the other now.
+  PP_ASSIGN_OR_RETURN(const UniqueFd held, FillFile(file));  // keep it open with its lock until the stub is loaded
+  // If two collectors began at once, at least one of them sees the other here.
   PP_ASSIGN_OR_RETURN(std::vector<int32_t> strays,
                       FindStrays(target_.pid, files_, package_.kind->file_prefix, file.number));
   if (strays.size() > kMaxStrays) {
@@ -133,7 +134,7 @@ Result<std::vector<int32_t>> Delivery::StillOpen(const std::vector<int32_t>& num
   return left;
 }
 
-// A text may be about to close them; a signal handler of the job may end it just before it does, also the one here.
+// A text may be about to close them. A signal handler of the job may end that text, or this one, just before.
 Result<void> Delivery::CloseAll(std::vector<int32_t> numbers) {
   RunReport closing;
   closing.cut_short = report_.cut_short;
@@ -175,9 +176,9 @@ Result<TargetFile> Delivery::MakeFile() {
   TargetFile file;
   int looks = 0;
   const EffectSeen seen = [&]() -> Result<bool> {
-    constexpr int kAllEvery = 16;  // its number may be that of a file that was closed meanwhile
+    constexpr int kAllEvery = 16;  // also look at known numbers: one may be reused after a close
     PP_ASSIGN_OR_RETURN(std::vector<TargetFile> found, files_.FindMemfds(name, ++looks % kAllEvery == 0));
-    for (TargetFile& one : found) {  // several: texts before this one were cut short
+    for (TargetFile& one : found) {  // several, if earlier texts were cut short
       const Result<UniqueFd> taken = files_.Take(one);
       if (taken.has_error()) {
         continue;
@@ -198,7 +199,7 @@ Result<UniqueFd> Delivery::FillFile(const TargetFile& file) const {
   PP_ASSIGN_OR_RETURN(UniqueFd fd, files_.Take(file));
   PP_RETURN_IF_ERROR(LockFile(target_.pid, fd));
   struct stat info {};
-  // Once it cannot shrink, no access of ours can fault.
+  // Once the file cannot shrink, our accesses cannot fault.
   if (::fcntl(fd.get(), F_ADD_SEALS, kSeals) != 0 || ::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode) ||
       static_cast<uint64_t>(info.st_size) != package_.bytes.size()) {
     return Because(Reason::kTracerLost, "what the target opened for us is not the file that was asked for");

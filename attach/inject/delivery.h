@@ -1,10 +1,10 @@
-// Brings the bytes of a stub into a target and has them loaded there, by two texts of Python (bootstrap_text.h):
+// Brings a stub into a target and loads it there, by two Python texts (bootstrap_text.h):
 //
 //   text 1 ──► an empty memfd in the target ──► filled by us ──► text 2 ──► loaded, the memfd closed
 //
-// The memfd is found by its name, checked and sealed before we touch it. Waiting costs no stop; a text that is not
-// taken up is called back. While we hold the memfd a lock on it says so to other collectors (file_lock.h). One that
-// was left by a collector that was killed is closed on the way; so is ours, should we be, by the next one. One thread.
+// The memfd is found by its name, checked and sealed before we access it. Waiting costs no stop; a text that no thread
+// takes up is cancelled. While we hold the memfd, a lock on it shows this to other collectors (file_lock.h). A memfd
+// that a killed collector left is closed on the way; if we are killed, the next collector closes ours. One thread.
 #pragma once
 
 #include <vector>
@@ -26,14 +26,14 @@ class Delivery {
            const Patience& patience)
       : target_(target), memory_(memory), files_(files), package_(package), patience_(patience) {}
 
-  // Both texts go through /proc/self/fd of the target. kFailedPrecondition: it has none.
+  // Both texts use /proc/self/fd of the target. kFailedPrecondition: the target has no /proc.
   static Result<void> CheckTarget(Pid pid);
 
-  // Returns once `seen`. kAlreadyExists: another collector is at it.
+  // Returns once `seen` is true. kAlreadyExists: another collector is working on the target.
   Result<void> Run(const EffectSeen& seen);
 
-  // Where nothing is to be brought in: what collectors left that were killed while a text of theirs waited. Few at a
-  // time, and only where a thread comes by within a second: else the next capture closes them.
+  // For a target that needs no new stub: closes the files left by collectors that were killed while a text of theirs
+  // waited. Closes few at a time, and only if a thread runs the text within a second; the next capture closes the rest.
   Result<void> CloseStrays();
 
   const RunReport& report() const { return report_; }

@@ -7,12 +7,12 @@ namespace ptrace_prof {
 namespace {
 
 constexpr int kMaxElements = 16384;
-constexpr size_t kElementBytes = 256;  // of an element, at most, are read
+constexpr size_t kElementBytes = 256;  // at most this much of an element is read
 
 Result<void> SetBits(RemoteMemory& memory, RemoteWriter& writer, const EvalBreaker& breaker, RemoteAddr at) {
   uint64_t word = 0;
   if (memory.Read(at, &word, breaker.width) != ReadStatus::kOk) {
-    return {};  // it is gone, and with it who would have listened
+    return {};  // the thread has ended, so no bits are needed
   }
   word |= breaker.bits;
   return writer.Write(at, {reinterpret_cast<const uint8_t*>(&word), breaker.width});

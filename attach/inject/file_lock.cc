@@ -17,7 +17,7 @@ struct flock WriteLock() {
   return lock;
 }
 
-// Who holds it is the business of root, and of whose process that is.
+// Only root and the user of the holding process may learn which process holds the lock.
 bool MayName(pid_t holder) {
   struct stat process {};
   return holder > 0 && (::geteuid() == 0 || (::stat(fmt::format("/proc/{}", holder).c_str(), &process) == 0 &&

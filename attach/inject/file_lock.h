@@ -1,8 +1,8 @@
-// Who works on a target: a lock on the memfds that its collector holds, which ends with that collector, however it
-// ends.
+// Marks a target as in use: a lock on the memfds that its collector holds. The lock ends with that collector, however
+// it ends.
 //
-// A record lock of fcntl(2): it belongs to this process, and goes as soon as any descriptor of that file is closed in
-// it. So each file is taken once and kept.
+// It is a record lock of fcntl(2): it belongs to this process, and is released as soon as the process closes any
+// descriptor of that file. So each file is opened once and kept.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@
 
 namespace ptrace_prof {
 
-// kAlreadyExists: another collector is at work on this file, by name. kOk: it is ours, until `file` is closed.
+// kOk: the lock is ours until `file` is closed. kAlreadyExists: another collector, named in the error, has the file.
 Result<void> LockFile(Pid pid, const UniqueFd& file);
 
-// The memfds whose names begin so and that nobody holds; `own`: the number of ours, or -1. kAlreadyExists: somebody
-// holds one.
+// The unlocked memfds with this name prefix; `own`: the number of ours, or -1. kAlreadyExists: another collector holds
+// one.
 Result<std::vector<int32_t>> FindStrays(Pid pid, const TargetFiles& files, std::string_view prefix, int32_t own);
 
-// kAlreadyExists: another collector is at work with a stub of that kind.
+// kAlreadyExists: another collector is working with a stub of that kind.
 Result<void> CheckNobodyElse(Pid pid, const TargetFiles& files, const StubKind& kind);
 
 }  // namespace ptrace_prof

@@ -1,12 +1,12 @@
-// A call made at the next call of a Python function, by whichever thread comes first: for versions in which only the
-// main thread looks at the queue, while that thread waits.
+// Makes the call at the next call of a Python function, in the first thread that makes one. For versions in which only
+// the main thread checks the queue, while that thread waits.
 //
 //   hooked ──► calling ──► done      by a thread of the target, which has put the hook back first
 //      └─────► taken back            by us, under a stop
 //
-// Where the interpreter's hook is in use by another tool, this does not begin. Our instructions (frame_thunk.h) are
-// there before the hook leads to them, and are wiped only when no thread can be among them; if we are killed, the first
-// one that comes still puts the hook back.
+// This strategy does not begin if another tool uses the interpreter's hook. Our instructions (frame_thunk.h) are
+// written before the hook leads to them, and wiped only when no thread can be in them. If we are killed, the first
+// thread that reaches them still restores the hook.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -101,8 +101,8 @@ class HookedCall final : public RunningCall {
     if (!may_begin) {
       return false;
     }
-    // What was set before, by anybody, must not hold the thread that comes by once its calls are traced. The main
-    // thread sees for itself that calls wait when it goes on.
+    // Bits that were set before must not block the thread that makes the call once its calls are traced. The main
+    // thread itself detects waiting calls when it continues.
     RemoteWriter writer(pid_);
     PP_RETURN_IF_ERROR(ClearEvalBreaker(memory_, writer, breaker_));
     const ThunkContext context{hook_.slot.value, now, call_.function.value, call_.argument.value, code_.value, 0,
@@ -132,8 +132,8 @@ class HookedCall final : public RunningCall {
     return true;
   }
 
-  // In this order: if we are killed in between, whoever has the address already makes the call, and nobody else comes.
-  // After that they find it made.
+  // The order matters: if we are killed in between, a thread that already has the address makes the call, and no other
+  // thread can reach it. With both writes done, such a thread finds the call marked as made.
   Result<void> PutBack() {
     RemoteWriter writer(pid_);
     PP_RETURN_IF_ERROR(writer.WriteValue(hook_.slot, original_));
@@ -143,14 +143,14 @@ class HookedCall final : public RunningCall {
     return {};
   }
 
-  // The instructions, once nobody is or can come among them. False: somebody is. They were hooked, and it may not have
-  // been possible to unhook them.
+  // Wipes the instructions, once no thread is or can get into them. Returns false while a thread is in them. They were
+  // hooked, and unhooking may have failed.
   Result<bool> TryWipe() {
     PP_ASSIGN_OR_RETURN(StoppedThreads threads, StopForAMoment(pid_));
     const TimedStop stop(std::move(threads), cost_);
     PP_ASSIGN_OR_RETURN(ThunkState state, State());
     uint64_t now = 0;
-    // Who makes the call puts it back itself, and comes back here: that is theirs to say.
+    // A thread that makes the call restores the hook itself and returns here, so only it may report the end.
     if (state == ThunkState::kWaiting && memory_.ReadValue(hook_.slot, &now) == ReadStatus::kOk && now == code_.value) {
       PP_RETURN_IF_ERROR(PutBack());
       state = ThunkState::kDone;
@@ -161,7 +161,7 @@ class HookedCall final : public RunningCall {
     }
     std::vector<uint8_t> there(thunk_.size());
     if (memory_.Read(code_, there.data(), there.size()) != ReadStatus::kOk || there != thunk_) {
-      return true;  // it is another program by now
+      return true;  // the target has called exec meanwhile
     }
     PP_RETURN_IF_ERROR(WriteCode(stop.any(), code_, std::vector<uint8_t>(thunk_.size())));
     return true;
@@ -174,7 +174,7 @@ class HookedCall final : public RunningCall {
   CodeCave context_;
   RemoteAddr code_;
   QueuedFunction call_;
-  uint32_t raises_ = 0;  // as in the context
+  uint32_t raises_ = 0;  // as in ThunkContext
   std::vector<uint8_t> thunk_;
   uint64_t original_ = 0;
   bool written_ = false;

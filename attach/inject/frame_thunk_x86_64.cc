@@ -6,13 +6,13 @@ namespace ptrace_prof {
 namespace {
 
 constexpr uint8_t kInstructions[] = {
-    0x85, 0xd2,                                      // test   %edx,%edx: an exception is on its way
+    0x85, 0xd2,                                      // test   %edx,%edx: an exception is active
     0x75, 0x65,                                      // jne    tail
-    0x48, 0x83, 0xbe, 0,    0,    0,    0, 0,        // cmpq   $0,generator(%rsi): of a generator
+    0x48, 0x83, 0xbe, 0,    0,    0,    0, 0,        // cmpq   $0,generator(%rsi): a frame of a generator
     0x75, 0x5b,                                      // jne    tail
     0x57,                                            // push   %rdi
     0x56,                                            // push   %rsi
-    0x52,                                            // push   %rdx: aligns the stack, too
+    0x52,                                            // push   %rdx: also aligns the stack
     0x49, 0xba, 0,    0,    0,    0,    0, 0, 0, 0,  // movabs $context,%r10
     0x31, 0xc0,                                      // xor    %eax,%eax
     0xb9, 0x01, 0,    0,    0,                       // mov    $1,%ecx
@@ -20,7 +20,7 @@ constexpr uint8_t kInstructions[] = {
     0x75, 0x33,                                      // jne    others
     0x49, 0x8b, 0x02,                                // mov    slot(%r10),%rax
     0x49, 0x8b, 0x4a, 0x20,                          // mov    thunk(%r10),%rcx
-    0x48, 0x39, 0x08,                                // cmp    %rcx,(%rax): somebody else's by now?
+    0x48, 0x39, 0x08,                                // cmp    %rcx,(%rax): did another tool replace it?
     0x75, 0x07,                                      // jne    skip
     0x49, 0x8b, 0x4a, 0x08,                          // mov    original(%r10),%rcx
     0x48, 0x89, 0x08,                                // mov    %rcx,(%rax)
@@ -31,7 +31,7 @@ constexpr uint8_t kInstructions[] = {
     0x41, 0x23, 0x42, 0x2c,                          // and    raises(%r10),%eax
     0xeb, 0x02,                                      // jmp    done
     0x31, 0xc0,                                      // others: xor %eax,%eax
-    0x5a,                                            // done: pop %rdx, as the next two without a flag
+    0x5a,                                            // done: pop %rdx; this and the next two change no flag
     0x5e,                                            // pop    %rsi
     0x5f,                                            // pop    %rdi
     0x74, 0x05,                                      // je     tail
@@ -45,9 +45,9 @@ constexpr size_t kThrowAt = 100;
 constexpr size_t kGoesOnAt = 107;
 constexpr uint8_t kTestSecond = 0xf6;  // %esi
 constexpr uint8_t kSetSecond = 0xbe;   // %esi
-// Instead of the comparison of a pointer: cmpb $1,generator(%rsi); nop; je tail.
+// The comparison of a byte instead of a pointer: cmpb $1,generator(%rsi); nop; je tail.
 constexpr uint8_t kCompareOwner[] = {0x80, 0xbe, 0, 0, 0, 0, 0x01, 0x90, 0x74};
-constexpr uint8_t kOfSecond = 0xbe;  // generator(%rsi), of both comparisons
+constexpr uint8_t kOfSecond = 0xbe;  // generator(%rsi), in both comparisons
 constexpr uint8_t kOfFirst = 0xbf;   // generator(%rdi)
 
 static_assert(sizeof kInstructions == 117 && sizeof kInstructions <= kMaxThunkBytes);
@@ -59,7 +59,7 @@ static_assert(offsetof(ThunkContext, slot) == 0 && offsetof(ThunkContext, origin
 }  // namespace
 
 std::vector<uint8_t> MakeFrameThunk(RemoteAddr context, RemoteAddr goes_on, const FrameArguments& arguments) {
-  const bool is_second = arguments.throw_argument == 1;  // then the frame is the first
+  const bool is_second = arguments.throw_argument == 1;  // then the frame is the first argument
   if (!is_second && arguments.throw_argument != 2) {
     return {};
   }

@@ -9,7 +9,7 @@
 namespace ptrace_prof {
 namespace {
 
-// Whoever spoils it may have put anything there: what is not printable is not believed.
+// The target may have put anything there, so text that is not printable is dropped.
 std::string TextOf(std::span<const uint8_t> tail, size_t length) {
   const auto characters = tail.first(std::min(length, tail.size()));
   if (std::ranges::any_of(characters, [](uint8_t one) { return one < 0x20 || one > 0x7e; })) {
@@ -45,7 +45,7 @@ bool FreedCodeReader::Take(std::vector<FreedCode>* freed, uint64_t* unsure) {
     freed->push_back(EntryAt(taken_));
   }
   taken_ = end;
-  // An entry is written before it is counted: that one, too, may have been overwritten meanwhile.
+  // An entry is written before it is counted, so the entry being written may also have overwritten one meanwhile.
   const bool is_overwritten = !is_sane || Load(head_->freed) - (end - (freed->size() - before)) >= PP_FREED_ENTRIES;
   const bool is_unsure = std::exchange(unsure_, told_unsure) != told_unsure;
   if (!is_overwritten && !is_unsure) {

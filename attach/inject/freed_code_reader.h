@@ -1,8 +1,8 @@
-// The code objects and classes that a traced target freed, as its stub tells them (pp_freed in attach/abi/channel.h).
+// The code objects and classes that a traced target freed, as reported by its stub (pp_freed in attach/abi/channel.h).
 //
-// They are told before the memory is given back: where a name was read at an address and nothing was told of that
-// address since, the name is that of whoever was there. Shared memory is the target's to spoil: bounded, never trusted
-// with more than names. Owned by the Channel; its one thread.
+// The stub reports them before their memory is freed. So if a name was read at an address and nothing was reported for
+// that address since, the name is still right for earlier events. The target can corrupt shared memory, so the data is
+// bounded, and trusted only for names. Owned by the Channel; used by its one thread.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct FreedCode {
   uint64_t when = 0;  // ticks of the channel's clock; every event of it is older
   int32_t first_line = 0;
   bool is_type = false;
-  std::string name = {};  // after "…" where there was more; empty: not told
+  std::string name = {};  // starts with "…" if it was longer; empty: not recorded
   std::string file = {};
 };
 
@@ -27,12 +27,12 @@ class FreedCodeReader {
  public:
   FreedCodeReader(pp_channel* head, pp_freed* table) : head_(head), table_(table) {}
 
-  // Whether they are told, now.
+  // Whether the stub reports freed code now.
   bool is_told() const;
-  // Something was told since the last Take.
+  // Whether there are new entries since the last Take.
   bool HasMore() const;
-  // Appends what was told since, in its order. False: some of that was not told, or overwritten before it was read, and
-  // nothing is appended; what is missing was freed until `unsure`.
+  // Appends the new entries in order. Returns false and appends nothing if entries are missing, or were overwritten
+  // before they were read; the missing objects were freed before `unsure`.
   bool Take(std::vector<FreedCode>* freed, uint64_t* unsure);
 
  private:
@@ -42,7 +42,7 @@ class FreedCodeReader {
   pp_channel* head_;
   pp_freed* table_;
   uint64_t taken_ = 0;
-  uint64_t unsure_ = 0;  // as Take said last
+  uint64_t unsure_ = 0;  // the last value from Take
 };
 
 }  // namespace ptrace_prof

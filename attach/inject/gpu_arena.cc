@@ -28,7 +28,7 @@ bool IsPossible(const GpuArenaShape& shape) {
          shape.stack_bytes <= PP_GPU_MAX_STACK_BYTES && shape.stack_bytes % PP_PAGE == 0;
 }
 
-// Everything that makes it safe to map and to touch.
+// Checks everything that makes the file safe to map and to access.
 Result<void> CheckFile(const UniqueFd& file, const GpuArenaShape& shape) {
   if (!IsPossible(shape)) {
     return Error{Code::kInvalidArgument, "no arena can have that many slots, or of that size", ""};
@@ -87,7 +87,7 @@ void GpuArena::TouchAll() {
   if (::madvise(memory_.get(), shape_.size(), MADV_POPULATE_WRITE) == 0) {
     return;
   }
-  for (size_t at = 0; at < shape_.size(); at += PP_PAGE) {  // before Linux 5.14
+  for (size_t at = 0; at < shape_.size(); at += PP_PAGE) {  // for kernels before 5.14
     std::atomic_ref<uint32_t>(*reinterpret_cast<uint32_t*>(memory_.get() + at)).fetch_or(0);
   }
 }
@@ -132,7 +132,7 @@ std::string GpuArena::OtherTool() const {
   char name[PP_GPU_NAME_BYTES];
   std::memcpy(name, head().other_tool, sizeof name);
   std::string_view text(name, ::strnlen(name, sizeof name));
-  constexpr std::string_view kPrefix = "CUPTI for ";  // of CUPTI's own (13.0), and its word for no name
+  constexpr std::string_view kPrefix = "CUPTI for ";  // text of CUPTI (seen with 13.0), as is its text for no name
   text.remove_prefix(text.starts_with(kPrefix) ? kPrefix.size() : 0);
   return text == "<not provided>" ? "" : CleanText(text);
 }
@@ -179,7 +179,7 @@ std::span<uint8_t> GpuArena::buffer(uint32_t index) const {
   return {memory_.get() + PP_GPU_BUFFER_OFFSET(shape_.slots, uint64_t{shape_.slot_bytes}, index), shape_.slot_bytes};
 }
 
-// A record that did not fit any more may have been begun behind the valid ones: one more page than those.
+// A record that did not fit may have been begun behind the valid ones, so one more page is zeroed.
 void GpuArena::GiveBack(uint32_t index, uint64_t used) {
   const std::span<uint8_t> bytes = buffer(index);
   const uint64_t dirty = (used + 2 * PP_PAGE - 1) / PP_PAGE * PP_PAGE;

@@ -18,7 +18,7 @@ constexpr std::string_view kSteps[] = {PP_GPU_FOR_EACH_STEP(PP_STEP_WORDS)};
 #undef PP_STEP_WORDS
 
 struct Release {
-  uint32_t version;  // from which on
+  uint32_t version;  // the first version of this release
   std::string_view name;
 };
 constexpr Release kReleases[] = {

@@ -1,6 +1,7 @@
-// What the GPU shim says of its failure, as an Error with its reason and what can be done.
+// Turns a failure of the GPU shim into an Error with its reason and remedy.
 //
-// Pure functions of the numbers in the arena (attach/abi/gpu_arena.h), which are the target's and so may be anything.
+// Pure functions of the numbers in the arena (attach/abi/gpu_arena.h), which the target controls, so any value is
+// possible.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +17,17 @@ struct GpuFailureFacts {
   uint32_t step = 0;   // pp_gpu_step
   int32_t number = 0;
   uint32_t version = 0;         // of CUPTI
-  uint32_t driver_version = 0;  // 0: not known
-  std::string_view other_tool;  // empty: not known
+  uint32_t driver_version = 0;  // 0: unknown
+  std::string_view other_tool;  // empty: unknown
 };
 
 Error GpuFailure(Pid pid, const GpuFailureFacts& facts);
-// Why the shim left although nobody had asked it to (`cause`: pp_gpu_leave_cause), with step and number of `facts`;
-// Code::kOk where it was asked.
+// The reason why the shim left without a request (`cause`: pp_gpu_leave_cause), with step and number from `facts`;
+// Code::kOk if it was requested.
 Error GpuEarlyEnd(Pid pid, uint32_t cause, const GpuFailureFacts& facts);
-// "becoming CUPTI's subscriber (cuptiSubscribe)"; "" of none that we know.
+// "becoming CUPTI's subscriber (cuptiSubscribe)"; "" for an unknown step.
 std::string_view GpuStepWords(uint32_t step);
-// What cuptiGetVersion says, as the release of CUDA: "CUDA 12.6".
+// The CUDA release of a result of cuptiGetVersion: "CUDA 12.6".
 std::string_view CuptiRelease(uint32_t version);
 
 }  // namespace ptrace_prof

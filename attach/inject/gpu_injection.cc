@@ -19,10 +19,10 @@
 namespace ptrace_prof {
 namespace {
 
-// A shim whose collector was killed may be in the middle of taking CUPTI down.
+// How long to wait for a shim whose collector was killed: it may be shutting CUPTI down.
 constexpr Nanos kEndOfOthers = Nanos::FromSeconds(6);
 constexpr Nanos kPause = Nanos::FromMillis(1);
-constexpr uint64_t kPrivateBytes = 64 << 20;  // the shim's spare buffers, its thread, and what CUPTI makes for itself
+constexpr uint64_t kPrivateBytes = 64 << 20;  // the shim's spare buffers, its thread, and CUPTI's own memory
 
 void Pause() {
   const timespec pause{0, kPause.value};
@@ -33,7 +33,7 @@ GpuArenaShape ShapeOf(const pp_gpu_boot& boot) {
   return {boot.slot_count, boot.slot_bytes, boot.nonce, boot.stack_bytes};
 }
 
-// Of a shim that could not even make an arena.
+// The failure of a shim that could not even make an arena.
 Result<void> FailureOf(Pid pid, RemoteMemory& memory, uint64_t nonce) {
   PP_ASSIGN_OR_RETURN(const std::vector<ResidentStub> shims, ResidentStub::FindAll(kGpuShim, pid, memory));
   for (const ResidentStub& shim : shims) {
@@ -49,12 +49,12 @@ class ResidentShim {
   ResidentShim(const InjectionTarget& target, RemoteMemory& memory, const TargetFiles& files)
       : target_(target), memory_(memory), files_(files) {}
 
-  // Nothing: there is none. kAlreadyExists: it does not end its work for a collector that has gone.
+  // Returns nullopt if there is no shim. kAlreadyExists: a shim does not end its work for a collector that is gone.
   Result<std::optional<ResidentStub>> Find() {
     const Nanos deadline = MonotonicNow() + kEndOfOthers;
     for (;;) {
       PP_ASSIGN_OR_RETURN(const std::vector<ResidentStub> shims, ResidentStub::FindAll(kGpuShim, target_.pid, memory_));
-      // In a forked child the block still says what the parent was doing, by the parent's pid.
+      // In a forked child the block still has the state of the parent, with the parent's pid.
       const auto busy = std::ranges::find_if(shims, [&](const ResidentStub& shim) {
         return shim.head.busy == static_cast<uint64_t>(target_.own_pid.value);
       });
@@ -75,7 +75,7 @@ class ResidentShim {
     }
   }
 
-  uint64_t sessions() const { return sessions_; }  // once Find has returned: of all that are there
+  uint64_t sessions() const { return sessions_; }  // valid once Find has returned: sum over all resident shims
 
  private:
   Result<void> SendAway() {
@@ -102,7 +102,7 @@ Error AttachTimeout(Pid pid, const GpuArena& arena) {
                  "Try again; what hangs there now goes away by itself as soon as it can.", ThingOf(pid));
 }
 
-// Nobody says so in the arena of a process that was killed.
+// The arena does not say whether the process was killed.
 Result<void> CheckThere(Pid pid) {
   if (::kill(pid.value, 0) != 0 && errno == ESRCH) {
     return Because(Reason::kTargetExited, fmt::format("process {} has ended", pid.value), "", ThingOf(pid));
@@ -141,7 +141,7 @@ Result<void> AwaitRecording(Pid pid, GpuArena& arena, const Patience& patience) 
       case GpuState::kFailed:
       case GpuState::kLeft: {
         Error error = arena.Failure(pid);
-        arena.AskToLeave(GpuLeave::kNow);  // it has been seen
+        arena.AskToLeave(GpuLeave::kNow);  // the shim has been seen
         return error.code != Code::kOk ? error : Error{Code::kCancelled, "the shim was asked to leave", ""};
       }
       case GpuState::kNone:

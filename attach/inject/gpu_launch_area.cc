@@ -14,7 +14,7 @@ GpuLaunchArea::GpuLaunchArea(uint8_t* begin, uint32_t slots, uint64_t slot_bytes
   stacks_ = {begin + PP_GPU_STACKS_OFFSET(slots, slot_bytes), stack_bytes};
 }
 
-// One whose thread has not come to its end yet holds up those behind it, for the next time.
+// A launch whose thread has not finished writing it delays those behind it until the next call.
 size_t GpuLaunchArea::Drain(const std::function<void(const GpuLaunchNote&)>& visit) {
   size_t count = 0;
   for (; head_ != nullptr && count < ring_.size(); ++count) {

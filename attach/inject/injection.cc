@@ -28,7 +28,7 @@ Error TracedAlready(Pid pid) {
                  "Wait for the end of that capture, or cancel it.", ThingOf(pid));
 }
 
-// Where nobody may be called to take it away (breaker.holds_traced).
+// For targets in which no call may remove the stub (breaker.holds_traced).
 Error NotGoneYet(Pid pid) {
   return Because(
       Reason::kBeingTraced,
@@ -38,13 +38,13 @@ Error NotGoneYet(Pid pid) {
       "Wait until it has gone on, or sample it (record without --mode trace).", ThingOf(pid));
 }
 
-// A stub whose collector was killed goes by itself after a while; we do not wait for that.
+// A stub whose collector was killed leaves on its own after a while; we do not wait for that.
 class Resident {
  public:
   Resident(const InjectionTarget& target, RemoteMemory& memory, const TargetFiles& files, const Patience& patience)
       : target_(target), memory_(memory), files_(files), patience_(patience) {}
 
-  // Nothing: there is none. kAlreadyExists: it does not end its work for a collector that has gone.
+  // Returns nullopt if there is no stub. kAlreadyExists: a stub does not end its work for a collector that is gone.
   Result<std::optional<ResidentStub>> Find(RunReport* report) {
     const Nanos deadline = MonotonicNow() + kEndOfOthers;
     for (;;) {
@@ -62,13 +62,14 @@ class Resident {
  private:
   Result<void> SendAway(const ResidentStub& stub, RunReport* report) {
     PP_ASSIGN_OR_RETURN(const std::vector<TargetFile> channels, files_.FindMemfds(kTracerStub.memory_prefix, true));
-    PP_RETURN_IF_ERROR(FreeHeldRunner(target_.pid, memory_, target_.queue));  // who brought it in may have been killed
+    PP_RETURN_IF_ERROR(FreeHeldRunner(target_.pid, memory_, target_.queue));  // the collector that injected it may have
+                                                                              // been killed
     for (const TargetFile& channel : channels) {
       const Result<UniqueFd> file = files_.Take(channel);
       if (file.has_error()) {
         continue;  // closed meanwhile
       }
-      Channel::AskToLeave(file.value());  // at its next event, should that be sooner than what follows
+      Channel::AskToLeave(file.value());  // at its next event, if that comes before the call below
       if (!CanCall(target_) || target_.queue.breaker.holds_traced) {
         continue;
       }
@@ -83,7 +84,7 @@ class Resident {
       };
       return RunCall(target_, memory_, {leave, RemoteAddr()}, guard, patience_, has_left, report);
     }
-    PauseOrStep(kPause);  // it may just be beginning, or ending by itself
+    PauseOrStep(kPause);  // the stub may be beginning now, or ending on its own
     return {};
   }
 
@@ -121,7 +122,7 @@ Result<QueuedCall> QueueLeave(const InjectionTarget& target, RemoteMemory& memor
     return Error{Code::kUnimplemented, "no call may wait in this interpreter while its calls are traced", ""};
   }
   CallGuard guard;
-  guard.address = channel.leave_entry();  // to leave late is to leave
+  guard.address = channel.leave_entry();  // nothing to wipe: a call that runs late is harmless
   if (memory.Read(guard.address, guard.bytes.data(), guard.bytes.size()) != ReadStatus::kOk) {
     return NotTheSharedMemory("it does not say how to leave");
   }

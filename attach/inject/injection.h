@@ -1,10 +1,10 @@
-// Brings the stub into a process, or finds it there, and takes over the memory that it shares: the whole way.
+// Brings the stub into a process, or finds it there, and takes over the memory that it shares.
 //
-//   is it there already? ─ yes ─► tell it ─► queue its entry ─┐
-//            └─ no ─► choose a strategy ─► deliver ───────────┴─► its channel, ready
+//   is it resident already? ─ yes ─► fill in its boot block ─► queue its entry ─┐
+//            └─ no ─► choose a strategy ─► deliver ─────────────────────────────┴─► its channel, ready
 //
-// Whatever ends the way early leaves the target as it was, but for a stub that was loaded and does nothing. One thread,
-// the one that may trace.
+// An early end leaves the target as it was, except for a stub that may be loaded and does nothing. One thread, the one
+// that may trace.
 #pragma once
 
 #include "attach/base/result.h"
@@ -20,18 +20,18 @@ namespace ptrace_prof {
 
 struct Injection {
   Channel channel;
-  UniqueFd file;  // of the channel: with it goes the lock that keeps other collectors away
+  UniqueFd file;  // of the channel; closing it releases the lock that keeps other collectors away
   InjectionReport report;
 };
 
-// `image`: filled in (nonce, rings, names …); its lease must outlast the patience, or the stub may have gone before it
-// is seen. The first error of the strategies when none applies; see also Delivery,
-// QueuedCall and Channel. kAlreadyExists: another collector traces this process.
+// `image`: filled in (nonce, rings, names …). Its lease must outlast the patience, or the stub may leave before it is
+// seen. If no strategy applies, returns the first one's error; see also Delivery, QueuedCall and Channel.
+// kAlreadyExists: another collector traces this process.
 Result<Injection> Inject(const InjectionTarget& target, RemoteMemory& memory, const StubFile& image,
                          const Patience& patience);
 
-// Has the stub take itself off by a call in the queue, for a target that is not in Python code: asks for it, and does
-// not wait. The hooks also take themselves off at their next event once the channel asks to (Channel::AskToLeave).
+// Queues a call that makes the stub remove itself, for a target that is not in Python code. Does not wait. The hooks
+// also remove themselves at their next event once the channel asks for it (Channel::AskToLeave).
 Result<QueuedCall> QueueLeave(const InjectionTarget& target, RemoteMemory& memory, const Channel& channel,
                               Nanos deadline);
 

@@ -1,4 +1,4 @@
-// What must be known about a process to bring the stub into it: plain facts, gathered by who knows CPython and ELF.
+// The facts about a process that are needed to bring a stub into it. Code that knows CPython and ELF gathers them.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@
 
 namespace ptrace_prof {
 
-// A function of the interpreter that every call of Python code goes through, and that may be exchanged (PEP 523).
+// A replaceable function of the interpreter through which every call of Python code goes (PEP 523).
 struct FrameHook {
-  RemoteAddr slot;      // where its address is; null there is as good as `function`
-  RemoteAddr function;  // the interpreter's own
+  RemoteAddr slot;      // where the function's address is; null there means `function`
+  RemoteAddr function;  // the interpreter's own function
   FrameArguments arguments;
-  std::vector<MemoryTail> code_tails;  // where a few instructions may be put, if it is zero there
+  std::vector<MemoryTail> code_tails;  // where a few instructions may be written, if the bytes are zero
 };
 
-// What runs a text of Python so that its exceptions pass, by the names of CPython.
+// The CPython functions that run a Python text and let its exceptions propagate.
 struct TextRunner {
   RemoteAddr add_module;      // PyImport_AddModule
   RemoteAddr get_dictionary;  // PyModule_GetDict
@@ -37,25 +37,25 @@ class ScriptFiles;
 
 struct InjectionTarget {
   Pid pid;
-  Pid own_pid;  // as the target sees itself
+  Pid own_pid;  // the target's own pid, in its PID namespace
 
   CallQueue queue;
-  std::optional<Error> no_queue;  // why it is not known, where it is not
-  bool main_thread_only = false;  // nobody else looks at the queue
-  RemoteAddr run_text;            // int(const char*): runs a text of Python, with the rights to do so held
-  std::vector<MemoryTail> tails;  // where a text may be put, if it is zero there
-  bool signal_handlers = false;   // the job has some, which may raise in a text
+  std::optional<Error> no_queue;  // the reason why the queue is unknown, if it is
+  bool main_thread_only = false;  // no other thread checks the queue
+  RemoteAddr run_text;            // int(const char*): runs a Python text; the caller must hold the GIL
+  std::vector<MemoryTail> tails;  // where a text may be written, if the bytes are zero
+  bool signal_handlers = false;   // the job has handlers, which may raise in a text
   SignalAgain signal_again = SignalAgain::kByKernel;
-  std::optional<TextRunner> text_runner;  // then, where the functions for it are known
-  RemoteAddr memfd_create;                // of its libc; null: it has none
+  std::optional<TextRunner> text_runner;  // set if there are handlers and the functions are known
+  RemoteAddr memfd_create;                // in the target's libc; null: it has none
   std::optional<FrameHook> frame_hook;
-  std::optional<ScriptRequests> scripts;  // that its threads can be asked to run
-  ScriptFiles* script_files = nullptr;    // where such scripts are put; null: nowhere
+  std::optional<ScriptRequests> scripts;  // scripts that its threads can be asked to run
+  ScriptFiles* script_files = nullptr;    // where such scripts are written; null: nowhere
 
-  std::string_view only;  // the strategy of this name and no other; empty: all of them
+  std::string_view only;  // use only the strategy of this name; empty: all of them
 
-  bool debugging_disabled = false;  // the job said that it does not want to be debugged (3.14+)
-  bool force = false;               // the user wants it nevertheless
+  bool debugging_disabled = false;  // the job forbids debugging (3.14+)
+  bool force = false;               // the user insists
 };
 
 }  // namespace ptrace_prof

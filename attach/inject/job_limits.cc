@@ -17,7 +17,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr uint64_t kMebibyte = 1 << 20;
-constexpr uint64_t kDescriptors = 4;  // at once: the loaded file, the shared memory, and what a text looks at
+constexpr uint64_t kDescriptors = 4;  // at once: the loaded file, the shared memory, and those that a text opens
 constexpr int kMostParents = 64;      // up to the first process of a PID namespace
 
 struct Job {
@@ -26,7 +26,7 @@ struct Job {
   std::string limits;  // text of /proc/<pid>/limits
 };
 
-// What a job has used of a limit, what is needed of it, and how much shall be left for the job.
+// How much of a limit a job has used, how much we need, and how much to leave for the job.
 struct Share {
   uint64_t used = 0, needed = 0, kept = 0;
 };
@@ -41,7 +41,8 @@ Share OfData(const Job& job, const JobNeeds& needs) {
   return {job.status.memory_data, needs.private_bytes, 16 * kMebibyte};
 }
 
-// Where most of its memory is locked so will be what is mapped from now on (mlockall(MCL_FUTURE), which is not shown).
+// If most of its memory is locked, new mappings will be locked too (mlockall(MCL_FUTURE), which the kernel does not
+// show).
 Share OfLockedMemory(const Job& job, const JobNeeds& needs) {
   const bool is_all = job.status.memory_locked > job.status.memory_size / 2;
   const bool may_exceed = (job.status.cap_effective >> CAP_IPC_LOCK & 1) != 0;
@@ -54,11 +55,11 @@ Share OfDescriptors(const Job& job, const JobNeeds&) {
 }
 
 struct Limit {
-  std::string_view in_proc;  // as /proc/<pid>/limits calls it
+  std::string_view in_proc;  // its name in /proc/<pid>/limits
   std::string_view name;
-  std::string_view option;  // of prlimit(1)
+  std::string_view option;  // option of prlimit(1)
   std::string_view unit;
-  bool is_of_buffer;  // a smaller one needs less
+  bool is_of_buffer;  // smaller buffers need less
   Share (*share)(const Job&, const JobNeeds&);
 };
 constexpr Limit kLimits[] = {
@@ -87,7 +88,7 @@ Result<void> Check(const Limit& limit, const Job& job, const JobNeeds& needs) {
                              job.pid.value, limit.option, limit.is_of_buffer ? "take a smaller --buffer, " : ""));
 }
 
-// What the memory that we share with it costs counts where we are, as we touch it first.
+// The shared memory is charged to our control group, as we touch it first.
 Result<void> CheckMemoryGroup(Pid pid, const JobNeeds& needs) {
   constexpr uint64_t kKept = 16 * kMebibyte;
   const std::optional<GroupMemory> memory = GroupMemoryOf(pid);
@@ -104,13 +105,13 @@ Result<void> CheckMemoryGroup(Pid pid, const JobNeeds& needs) {
       "raise that limit, take a smaller --buffer, or sample it, without --gpu");
 }
 
-// The first process of its PID namespace: under the same filters runs all that a container has. That process itself is
-// as its container was set up.
+// The number of filters of the first process of the job's PID namespace. Everything in a container runs under these
+// filters. The first process itself has the filters of its container.
 std::optional<uint64_t> FiltersOfItsPlace(const ProcessStatus& job) {
   ProcessStatus one = job;
   for (int i = 0; i < kMostParents; ++i) {
     if (one.ns_pids.size() != job.ns_pids.size()) {
-      return std::nullopt;  // who began it is outside
+      return std::nullopt;  // the process that started it is outside
     }
     if (!one.ns_pids.empty() && one.ns_pids.back() == 1) {
       return one.seccomp_filters;
@@ -124,8 +125,8 @@ std::optional<uint64_t> FiltersOfItsPlace(const ProcessStatus& job) {
   return std::nullopt;
 }
 
-// What a filter does cannot be read without rights over the whole machine. Those of containers refuse; one that the job
-// or its service manager added may kill.
+// Only rights over the whole machine allow reading what a filter does. Filters of containers refuse calls; a filter
+// that the job or its service manager added may kill.
 Result<void> CheckFilters(const ProcessStatus& status, Pid pid) {
   const uint64_t own = status.seccomp_filters.value_or(0);
   if (own == 0 || own <= FiltersOfItsPlace(status).value_or(own)) {
@@ -144,7 +145,7 @@ Result<void> CheckJobLimits(Pid pid, const JobNeeds& needs, bool force) {
   Result<ProcessStatus> status = ReadProcessStatus(pid);
   Result<std::string> limits = ReadProcFile(ProcPath(pid, "limits"));
   if (status.has_error() || limits.has_error()) {
-    return {};  // it has ended, which others tell
+    return {};  // the target has ended, which other code reports
   }
   const Job job{pid, std::move(status).value(), std::move(limits).value()};
   for (const Limit& limit : kLimits) {

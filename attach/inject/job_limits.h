@@ -1,5 +1,5 @@
-// Limits and policies of the job's that bringing something into it could run into: read before anything is done there.
-// What it needs is had by the job's own calls, so that the job would be short of it, or be killed for it.
+// Checks limits and policies of the job that an injection could hit, before anything is done in the job. The job's own
+// calls get what the injection needs, so the job would be short of it, or be killed for it.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 namespace ptrace_prof {
 
 struct JobNeeds {
-  uint64_t shared_bytes = 0;   // of the memory file that it shares with us
-  uint64_t private_bytes = 0;  // beside it
+  uint64_t shared_bytes = 0;   // of the memory file that the job shares with us
+  uint64_t private_bytes = 0;  // in addition to it
 };
 
-// kFailedPrecondition, by the name of the limit, with how to raise it. `force`: not kept from it by what may forbid a
-// system call, which cannot be looked at.
+// kFailedPrecondition, with the name of the limit and how to raise it. `force`: ignore system call filters, whose
+// content cannot be read.
 Result<void> CheckJobLimits(Pid pid, const JobNeeds& needs, bool force);
 
 }  // namespace ptrace_prof

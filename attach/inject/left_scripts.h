@@ -1,5 +1,5 @@
-// Scripts that a collector which was killed has asked the threads of a target to run (script_strategy.cc): they are
-// asked no more, and the file goes.
+// Removes scripts that a killed collector asked the threads of a target to run (script_strategy.cc): clears the
+// requests, and removes the file.
 #pragma once
 
 #include "attach/base/result.h"
@@ -9,7 +9,7 @@
 
 namespace ptrace_prof {
 
-// One stop where there is such a script, none else. kAlreadyExists: its collector lives.
+// Stops the target once if there is such a script, otherwise not at all. kAlreadyExists: its collector is alive.
 Result<void> RemoveLeftScripts(const InjectionTarget& target, RemoteMemory& memory, StopCost& cost);
 
 }  // namespace ptrace_prof

@@ -16,7 +16,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kWiped = 4;  // bytes at the beginning that may have been wiped (CallGuard)
+constexpr size_t kWiped = 4;  // bytes at the beginning that may have been cleared (CallGuard)
 constexpr std::string_view kBehindThem = kTextBegin.substr(kWiped);
 
 struct LeftText {
@@ -42,8 +42,7 @@ void FindIn(RemoteMemory& memory, const MemoryTail& tail, std::vector<LeftText>&
   }
 }
 
-// True where a text may still be asked for: a call that waits acts on it, by itself or by the context of what lets its
-// exceptions pass.
+// True if a waiting call may still use the text, directly or through the context that lets its exceptions propagate.
 bool IsWanted(const LeftText& text, RemoteMemory& memory, const CallQueueImage& waiting, const CallQueue& queue) {
   for (uint32_t slot = 0; slot < queue.slots; ++slot) {
     if (!waiting.Waits(slot)) {
@@ -102,7 +101,7 @@ Result<size_t> ReclaimLeftTexts(const InjectionTarget& target, RemoteMemory& mem
   size_t reclaimed = 0;
   for (const LeftText& text : after) {
     if (std::ranges::find(before, text) == before.end()) {
-      continue;  // somebody is at work
+      continue;  // another collector is working on it
     }
     PP_RETURN_IF_ERROR(writer.Write(text.begin, std::vector<uint8_t>(text.bytes.size())));
     ++reclaimed;

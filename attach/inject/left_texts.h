@@ -1,5 +1,5 @@
-// Texts that collectors left in the unused memory of a target because they were killed there and then: without
-// somebody who takes them away, a target that has room for a few is soon full.
+// Clears texts that killed collectors left in the unused memory of a target. Such a target has room for a few texts
+// only, and would soon be full.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@
 
 namespace ptrace_prof {
 
-// Makes zero what nobody will read any more: no call that waits in the queue has it as its argument, no frame hook is
-// in place, and that has been so for longer than a reader needs. Returns how many texts were there to be taken. Takes a
-// good second where there are any. kGone, kPermissionDenied.
+// Zeroes texts that no thread will read any more: no waiting call in the queue has them as its argument, no frame hook
+// is in place, and both have been so for longer than a reader needs. Returns the number of texts cleared. Takes a good
+// second if there are any. kGone, kPermissionDenied.
 Result<size_t> ReclaimLeftTexts(const InjectionTarget& target, RemoteMemory& memory);
 
 }  // namespace ptrace_prof

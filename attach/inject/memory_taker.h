@@ -1,7 +1,7 @@
-// Takes the memory that a stub has made for one capture: looked for by its name, locked, checked, mapped.
+// Takes the memory that a stub has made for one capture: finds it by name, locks, checks and maps it.
 //
-// `Memory` is a Channel or a GpuArena: its Take(file, shape) answers kUnavailable as long as the memory is not ready.
-// Reads the target without stopping it. For a stub that could not even make it, see `failure`. One thread.
+// `Memory` is a Channel or a GpuArena: its Take(file, shape) returns kUnavailable while the memory is not ready. Reads
+// the target without stopping it. For a stub that could not make the memory, see `failure`. One thread.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@ namespace ptrace_prof {
 template <typename Memory, typename Shape>
 class MemoryTaker {
  public:
-  // Why the stub that was told this nonce has no memory to show; kOk: nothing is known of that.
+  // The reason why the stub with this nonce has no memory; kOk: no reason is known.
   using Failure = std::function<Result<void>()>;
 
   MemoryTaker(Pid pid, const TargetFiles& files, const StubKind& kind, const Shape& shape, Failure failure)
@@ -32,9 +32,9 @@ class MemoryTaker {
         name_(StubMemoryName(kind, shape.nonce)),
         failure_(std::move(failure)) {}
 
-  // False: not yet.
+  // Returns false if it is not ready yet.
   Result<bool> Look() {
-    constexpr int kAllEvery = 16;  // its number may be that of a file that was closed meanwhile
+    constexpr int kAllEvery = 16;  // also look at known numbers: one may be reused after a close
     if (!file_.is_open()) {
       const bool all = ++looks_ % kAllEvery == 0;
       PP_ASSIGN_OR_RETURN(const std::vector<TargetFile> found, files_.FindMemfds(name_, all));
@@ -56,7 +56,7 @@ class MemoryTaker {
     return true;
   }
 
-  // Once Look has said true.
+  // Valid once Look has returned true.
   Memory& memory() { return *memory_; }
   UniqueFd& file() { return file_; }
 

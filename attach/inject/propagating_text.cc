@@ -79,7 +79,7 @@ bool PropagatingText::WasRun() const {
          state == static_cast<uint32_t>(ThunkState::kDone);
 }
 
-// Under a stop: nobody waits to come here, and who came has gone again.
+// Call it under a stop. True if no call is queued that would run the instructions, and none is running them.
 bool PropagatingText::IsOver() {
   uint32_t state = 0;
   if (memory_.ReadValue(context_.address() + offsetof(TextThunkContext, state), &state) != ReadStatus::kOk ||
@@ -101,7 +101,7 @@ Result<bool> PropagatingText::TryWipe() {
   const TimedStop stop(std::move(threads), cost_);
   std::vector<uint8_t> now(TextThunk().size());
   if (memory_.Read(code_, now.data(), now.size()) != ReadStatus::kOk || !std::ranges::equal(now, TextThunk())) {
-    return true;  // it is another program by now
+    return true;  // the target has called exec meanwhile
   }
   if (!IsOver() || stop.PointsInto(target_.pid, code_, code_ + TextThunk().size())) {
     return false;

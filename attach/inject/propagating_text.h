@@ -1,9 +1,9 @@
-// A text of Python that a call in the target runs, and that propagates the exception which a signal handler of the job
-// raises meanwhile (text_thunk.h). Jobs that have signal handlers need it.
+// A Python text, run by a call in the target, that propagates an exception which a signal handler of the job raises
+// meanwhile (text_thunk.h). Jobs that have signal handlers need it.
 //
-// Its instructions lie in a cave of code, text and context in a cave of data. The destructor makes them zero again,
-// unless a thread may still come there. If we are killed they stay, so that a queued call finds them. Belongs to one
-// thread, the one that may trace.
+// Its instructions are in a cave of code, its text and context in a cave of data. The destructor zeroes them, unless a
+// thread may still run them. If we are killed they stay, so that a queued call finds them. Belongs to one thread, the
+// one that may trace.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ namespace ptrace_prof {
 
 class PropagatingText {
  public:
-  // kUnimplemented: not on this machine, or the target does not call for it. kResourceExhausted: no room. Others as
+  // kUnimplemented: not on this architecture, or the target does not need it. kResourceExhausted: no room. Others as
   // StoppedThreads::StopAll.
   static Result<std::unique_ptr<PropagatingText>> Put(const InjectionTarget& target, RemoteMemory& memory,
                                                       std::string_view text, const Patience& patience);
@@ -33,16 +33,16 @@ class PropagatingText {
   const CallGuard& guard() const { return guard_; }
   const StopCost& cost() const { return cost_; }
 
-  // A thread has run it to its end.
+  // Whether a thread has run it to its end.
   bool WasRun() const;
-  // The call could not be taken back: it was made, or will be.
+  // Call it if the call could not be taken back: it was made, or will be.
   void ExpectCall() { may_be_called_ = true; }
 
  private:
   PropagatingText(const InjectionTarget& target, RemoteMemory& memory, CodeCave text, CodeCave context,
                   RemoteAddr code);
   Result<bool> TryWriteCode();
-  // False: somebody is, or may come, among the instructions.
+  // Returns false if a thread is, or may get, into the instructions.
   Result<bool> TryWipe();
   bool IsOver();
 

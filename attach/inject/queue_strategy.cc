@@ -1,5 +1,5 @@
-// A call in the target's own queue. No register is touched, no thread is made to do anything where it stands, and no
-// code is written but where signal handlers of the job may raise in a text (propagating_text.h).
+// Makes the call through the target's own queue of pending calls. It changes no register and makes no thread act where
+// it is stopped. It writes code only if signal handlers of the job may raise in a text (propagating_text.h).
 #include <fmt/format.h>
 
 #include "attach/inject/queued_call.h"

@@ -24,8 +24,9 @@ bool GuardHolds(RemoteMemory& memory, const CallGuard& guard) {
   return memory.Read(guard.address, now.data(), now.size()) == ReadStatus::kOk && now == guard.bytes;
 }
 
-// Who still traces it after a second: samplers do so for some tens of microseconds at a time, longer where they have to
-// wait for the processor. Not ourselves: of us it is a thread that did not stop in time before, and is let go.
+// The tracer that still traces the process after a second. Samplers trace for some tens of microseconds at a time,
+// longer if they wait for a CPU. We do not count ourselves: our own trace is of a thread that did not stop in time, and
+// is released.
 Pid LastingTracer(Pid pid, const ProcessStatus& first) {
   constexpr int kLooks = 100;
   Pid tracer = first.tracer;
@@ -44,7 +45,7 @@ Result<void> CheckStoppable(Pid pid) {
     return Because(Reason::kTargetStopped, fmt::format("process {} is stopped (SIGSTOP or job control)", pid.value),
                    fmt::format("Let it go on first: kill -CONT {}", pid.value), ThingOf(pid));
   }
-  const bool runs = status.state == 'R';  // what stands frozen does not
+  const bool runs = status.state == 'R';  // a frozen process is not running
   if (const std::string file = runs ? "" : FrozenGroupOf(pid); !file.empty()) {
     return Because(Reason::kTargetStopped, fmt::format("process {} stands in a frozen cgroup ({})", pid.value, file),
                    "Thaw the group first.", ThingOf(pid));
@@ -65,7 +66,7 @@ Result<void> FreeHeldRunner(Pid pid, RemoteMemory& memory, const CallQueue& queu
   }
   const Result<CallQueueImage> looked = CallQueueImage::Read(memory, queue);
   if (looked.has_error() || looked.value().waiting() > 0) {
-    return {};  // those are heard in a moment
+    return {};  // threads will handle those soon
   }
   const UrgentPriority urgent;
   Result<StoppedThreads> stopped = StopForAMoment(pid);
@@ -104,7 +105,7 @@ Result<bool> QueuedCall::TryPut(State& state) {
   }
   PP_ASSIGN_OR_RETURN(CallQueueImage image, CallQueueImage::Read(*state.memory, state.queue));
   if (state.queue.breaker.holds_traced && image.waiting() > 0) {
-    return false;  // one after another: what waits there may begin to trace before ours is made
+    return false;  // one after another: a call that waits may start tracing before ours is made
   }
   if (image.full()) {
     return Because(Reason::kPendingQueueFull,

@@ -1,14 +1,14 @@
 // One call in the queue of a target: put there under a brief stop of all threads, until one of them has taken it out.
 //
-//   Put ──► waiting ──► taken (by a thread of the target; what the call does is seen elsewhere)
+//   Put ──► waiting ──► taken (by a thread of the target; its effect is observed elsewhere)
 //              └──────► taken back (Withdraw, or the end of this object), as if it had never been there;
-//                       left, where other calls have come behind it: what it would act on is wiped, so that it does
+//                       left, if other calls are queued behind it: its argument is cleared, so that it does
 //                       nothing
 //
-// The queue is written back in one piece (remote_writer.h): at whatever moment we are killed, it is in order, with the
-// call or without it. Nothing is written unless the lock is free, the queue is in order and not full, and the
-// guard bytes are where they were put (the process is the same program still). Waiting needs no stop: where a target
-// may forget that calls wait, Ring() reminds it. Belongs to one thread, the one that may trace.
+// The queue is written back in one piece (remote_writer.h), so it is consistent at whatever moment we are killed, with
+// or without the call. Nothing is written unless the lock is free, the queue is consistent and not full, and the guard
+// bytes are unchanged (the process still runs the same program). Waiting needs no stop: if a target may forget that
+// calls wait, Ring() reminds it. Belongs to one thread, the one that may trace.
 #pragma once
 
 #include <array>
@@ -25,9 +25,8 @@
 
 namespace ptrace_prof {
 
-// What a call acts on, and was put into the target before it: eight bytes of it must still be there when the call is
-// queued, and four zero bytes at `wipe` (null: no need) make the call one
-// that does nothing.
+// The data that a call uses, written into the target before it. Eight of its bytes must be unchanged when the call is
+// queued. Four zero bytes at `wipe` (null: not needed) turn the call into one that does nothing.
 struct CallGuard {
   RemoteAddr address;
   std::array<uint8_t, 8> bytes{};
@@ -36,24 +35,23 @@ struct CallGuard {
 
 enum class Withdrawal { kTakenBack, kTaken, kLeft };
 
-// Whether the bytes of a guard are there.
+// Whether the bytes of a guard are unchanged.
 bool GuardHolds(RemoteMemory& memory, const CallGuard& guard);
 
-// That a process can be stopped and goes on afterwards. kFailedPrecondition: it is stopped (SIGSTOP), stands in a
-// frozen cgroup, or is traced by another.
+// Checks that a process can be stopped and continued. kFailedPrecondition: it is stopped (SIGSTOP), is in a frozen
+// cgroup, or is traced by another process.
 Result<void> CheckStoppable(Pid pid);
 
-// Where a traced thread makes no step while the breaker is set (EvalBreaker::holds_traced): the one that makes the
-// calls does not answer to a breaker that is set while it makes one, so that a text that comes then, once calls are
-// traced, would never go on. Is nothing waiting any more, the breaker goes back. Costs a stop where that is so, and
-// else a read.
+// Resets the breaker if no call waits any more. Needed if a traced thread makes no step while the breaker is set
+// (EvalBreaker::holds_traced). The thread that makes the calls ignores a breaker that is set during one. So a text that
+// comes then, once calls are traced, would never continue. Costs one stop in that case, otherwise one read.
 Result<void> FreeHeldRunner(Pid pid, RemoteMemory& memory, const CallQueue& queue);
 
 class QueuedCall {
  public:
-  // kResourceExhausted: the queue is full. kUnavailable: its lock was held, or threads did not stop, until its
-  // deadline. kDataLoss: it is no queue in order. kGone: ended, or another program by now. kFailedPrecondition:
-  // CheckStoppable.
+  // kResourceExhausted: the queue is full. kUnavailable: its lock was held, or threads did not stop, until the
+  // deadline. kDataLoss: the queue is inconsistent. kGone: the target has ended, or is another program by now.
+  // kFailedPrecondition: see CheckStoppable.
   static Result<QueuedCall> Put(Pid pid, RemoteMemory& memory, const CallQueue& queue, const QueuedFunction& call,
                                 const CallGuard& guard, const Patience& patience);
 
@@ -65,7 +63,7 @@ class QueuedCall {
   Result<bool> Taken();
   Result<void> Ring();
 
-  Result<Withdrawal> Withdraw();  // once taken back, always said so
+  Result<Withdrawal> Withdraw();  // after kTakenBack, always returns kTakenBack
 
   const StopCost& cost() const { return state_->cost; }
 
@@ -77,15 +75,15 @@ class QueuedCall {
     CallQueue queue;
     QueuedFunction call;
     CallGuard guard;
-    const Patience* patience = nullptr;  // while it is put
+    const Patience* patience = nullptr;  // only while the call is being put
     uint32_t slot = 0;
-    bool open = false;  // put, and not known to be out of the queue
+    bool open = false;  // put, and possibly still in the queue
     bool taken_back = false;
     StopCost cost;
   };
   explicit QueuedCall(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
-  // One attempt each, under a stop. False: not now.
+  // One attempt each, under a stop. False: not possible now.
   static Result<bool> TryPut(State& state);
   static Result<bool> TryTakeBack(State& state);
 

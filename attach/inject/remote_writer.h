@@ -1,9 +1,9 @@
-// Writes into the memory of a target: the one place that does.
+// Writes into the memory of a target; no other code does.
 //
-// By process_vm_writev(2); where a page is not writable for the target itself nothing is written. Who writes says why
-// it may: what is nobody's (code_cave.h), what is ours (the stub's own block), or while all threads are stopped. One
-// piece that spans no more than kUnbrokenBytes is written whole or not at all, even if we are killed meanwhile: the
-// kernel looks for a signal only once for so many pages. Not thread-safe.
+// It uses process_vm_writev(2), so nothing is written to pages that the target itself may not write. Callers may write
+// unused memory (code_cave.h), our own memory (the stub's block), or while all threads are stopped. A write of at most
+// kUnbrokenBytes is done whole or not at all, even if we are killed meanwhile: the kernel checks for a signal only once
+// for so many pages. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class RemoteWriter {
  public:
   explicit RemoteWriter(Pid pid) : pid_(pid) {}
 
-  // kGone, kPermissionDenied; kFailedPrecondition: not (all) mapped writable.
+  // kGone, kPermissionDenied; kFailedPrecondition: not all of it is mapped writable.
   Result<void> Write(RemoteAddr to, std::span<const uint8_t> bytes);
 
   template <typename T>

@@ -24,7 +24,7 @@ bool SameFile(const MemoryRegion& a, const MemoryRegion& b) {
   return a.inode == b.inode && a.device_major == b.device_major && a.device_minor == b.device_minor;
 }
 
-// The boot block in a region, if there is one.
+// Finds the boot block in a region.
 std::optional<ResidentStub> LookInto(const StubKind& kind, RemoteMemory& memory,
                                      const std::vector<MemoryRegion>& regions, const MemoryRegion& data) {
   std::vector<uint8_t> bytes(std::min<uint64_t>(data.size(), kMaxDataBytes));

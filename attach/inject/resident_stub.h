@@ -1,7 +1,7 @@
-// A stub that an earlier capture left in a target: found again by the name of its memfd among the mappings.
+// A stub that an earlier capture left in a target, found by the name of its memfd among the mappings.
 //
-// It is spoken to only if it is of our version. What it says of itself is the target's memory, so it is checked as far
-// as it matters: the function to be called lies in the code of that same file. Reads the target without stopping it.
+// It is used only if it has our version. Its block is the target's memory, so the fields that matter are checked: the
+// function to be called must lie in the code of the same file. Reads the target without stopping it.
 #pragma once
 
 #include <cstdint>
@@ -21,24 +21,24 @@ namespace ptrace_prof {
 
 struct ResidentStub {
   const StubKind* kind = nullptr;
-  RemoteAddr boot;   // its boot block
+  RemoteAddr boot;   // address of its boot block
   RemoteAddr enter;  // int(void*)
   bool busy = false;
   pp_boot_head head{};
   uint64_t inode = 0;  // of its file
 
-  // All of this kind and our version. kGone and so on.
+  // All stubs of this kind and our version. Errors: kGone and so on.
   static Result<std::vector<ResidentStub>> FindAll(const StubKind& kind, Pid pid, RemoteMemory& memory);
-  // A tracer stub. Nothing: there is none, or none of our version. One that is busy before any other: it holds what the
-  // next one needs. kGone and so on.
+  // A tracer stub of our version, or nullopt. Prefers one that is busy, because it holds what the next one needs.
+  // Errors: kGone and so on.
   static Result<std::optional<ResidentStub>> Find(Pid pid, RemoteMemory& memory);
-  // Of a tracer stub: why it did not serve the capture of this nonce; nothing: it did, or has not come to it. kGone.
+  // The reason why a tracer stub did not serve the capture of this nonce; nullopt: it did, or has not done so yet.
+  // kGone.
   static Result<std::optional<Error>> FailureOf(Pid pid, RemoteMemory& memory, uint64_t nonce);
-  // The function by which a tracer stub leaves, as the channel in `file` says; null where that is none of its
-  // functions.
+  // The function by which a tracer stub leaves, from the channel in `file`; null if the address is not in the stub's
+  // code.
   Result<RemoteAddr> LeaveEntry(Pid pid, const UniqueFd& file) const;
-  // What the next capture is to be like. Precondition: not busy.
-  // `told`: a whole boot block.
+  // Sets the parameters of the next capture. `told`: a whole boot block. Precondition: not busy.
   Result<void> Tell(RemoteMemory& memory, RemoteWriter& writer, std::span<const uint8_t> told) const;
 };
 

@@ -58,7 +58,7 @@ uint64_t RingReader::Waiting() const {
 size_t RingReader::Drain(std::span<pp_record> to) {
   const uint64_t head = Load(ring_->head);
   const uint64_t waiting = head - tail_;
-  if (waiting > records_) {  // more than there is room for, or less than none
+  if (waiting > records_) {  // inconsistent: more records than the ring can hold
     ++skipped_;
     tail_ = head;
     Store(ring_->tail, tail_);

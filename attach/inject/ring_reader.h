@@ -1,9 +1,8 @@
 // The reading end of one ring of a channel: single consumer of what one thread of the target produces.
 //
-// The memory is shared with a target that may write anything there at any time: every word is read once, the indices
-// are compared with our own copy of the reading end, and what cannot be is counted and skipped, so that no content
-// can make a call read out of bounds, run for longer than the records that fit, or come back with the same ones.
-// Borrows the mapping of its Channel.
+// The target may write anything into this memory at any time. So every word is read once, indices are compared with our
+// own copy of the tail, and inconsistent states are counted and skipped. No content can make a call read out of bounds,
+// run for longer than the ring's capacity, or return the same records again. Borrows the mapping of its Channel.
 #pragma once
 
 #include <cstddef>
@@ -22,18 +21,18 @@ enum class RingState : uint32_t {
   kEnded = PP_RING_ENDED,
 };
 
-// What the target says about a ring; as untrusted as all that it says.
+// The target's fields of a ring; untrusted.
 struct RingFacts {
   RingState state = RingState::kFree;
-  Tid tid;  // as the target sees it
+  Tid tid;  // as seen inside the target
   RemoteAddr thread_state;
   uint64_t lost_total = 0;
-  uint64_t lost = 0;        // of a gap that goes on; of it no record tells yet
+  uint64_t lost = 0;        // in the current gap, for which there is no record yet
   uint64_t lost_since = 0;  // as in records
   uint64_t last_unarmed = 0;
-  uint64_t holds = 0;      // how often its threads waited for room, since the channel began
-  uint64_t held_time = 0;  // how long; in the clock's units
-  RemoteAddr first_frame;  // of the first record; null: not known
+  uint64_t holds = 0;      // number of waits of its threads for room, since the channel began
+  uint64_t held_time = 0;  // total time of these waits, in the clock's units
+  RemoteAddr first_frame;  // frame of the first record; null: unknown
 };
 
 class RingReader {
@@ -43,22 +42,26 @@ class RingReader {
       : ring_(ring), first_(first), records_(records), chunk_(PP_CHUNK_RECORDS(records)) {}
 
   RingFacts Facts() const;
-  // Records that wait to be read.
+  // The number of records that wait to be read.
   uint64_t Waiting() const;
-  // Copies the oldest ones and gives their room back; the number copied.
+  // Copies the oldest records and frees their room; returns the number copied.
   size_t Drain(std::span<pp_record> to);
-  // At the arming stop: what a thread had begun to decide while unarmed is decided (PP_UNARMED_PENDING): it records.
+  // At the arming stop: settles an event that a thread was still deciding about while unarmed (PP_UNARMED_PENDING): it
+  // is recorded.
   void SettlePending();
-  // For the next thread. Precondition: kEnded, and drained.
+  // Frees the ring for the next thread. Precondition: kEnded, and drained.
   void Free();
 
-  uint64_t skipped() const { return skipped_; }  // how often the ends made no sense: all between them is lost
+  uint64_t skipped() const {
+    return skipped_;
+  }  // how often the indices were inconsistent: all records between them
+     // are lost
 
  private:
   struct Run {
     const pp_record* first;
-    uint64_t count;  // of records that follow each other in memory and in time
-    uint64_t end;    // what comes next begins there
+    uint64_t count;  // records that follow each other in memory and in time
+    uint64_t end;    // where the next run begins
   };
 
   Run RunAt(uint64_t index, uint64_t head) const;
@@ -66,8 +69,8 @@ class RingReader {
   pp_ring* ring_;
   const pp_record* first_;
   uint32_t records_;
-  uint32_t chunk_;     // records in one; all of them: there are no chunks
-  uint64_t tail_ = 0;  // ours: what stands in the ring is for the target to read
+  uint32_t chunk_;     // records per chunk; equal to records_: there are no chunks
+  uint64_t tail_ = 0;  // our own copy: the one in the ring is for the target to read
   uint64_t skipped_ = 0;
 };
 

@@ -26,8 +26,8 @@ constexpr Nanos kTurn = Nanos::FromMillis(10);
 constexpr int64_t kShortestPause = 20'000;
 constexpr int64_t kLongestPause = 1'000'000;
 constexpr int64_t kLongestPauseOfIdle = 25'000'000;
-constexpr Nanos kIdleAfter = Nanos::FromSeconds(1);  // what waits longer may wait for hours
-// So long a call that was taken may go without its effect; once it is known to be over, so long until that is seen.
+constexpr Nanos kIdleAfter = Nanos::FromSeconds(1);  // a call that waits longer may wait for hours
+// How long a taken call may take until its effect is seen; after it has returned, kSeeingTime.
 constexpr Nanos kEffectTime = Nanos::FromSeconds(5);
 constexpr Nanos kSeeingTime = Nanos::FromMillis(50);
 
@@ -55,14 +55,14 @@ Error NoEffect(Pid pid) {
                  "Sample it instead (record without --mode trace).", ThingOf(pid));
 }
 
-// One call by one strategy, until its effect is seen, or somebody's patience ends.
+// One call by one strategy, until its effect is seen or the patience ends.
 class Attempt {
  public:
   Attempt(const InjectionTarget& target, RunningCall& running, const PropagatingText* passing, const Patience& patience,
           const EffectSeen& seen)
       : target_(target), running_(running), passing_(passing), patience_(patience), seen_(seen) {}
 
-  // False: not taken until `deadline`.
+  // Returns false if the call was not taken until `deadline`.
   Result<bool> Await(Nanos deadline) {
     const Nanos begin = MonotonicNow();
     Nanos remind_at = begin + kRemindEvery;
@@ -93,7 +93,7 @@ class Attempt {
     }
   }
 
-  // What the call acts on may be in use at this moment.
+  // Whether a thread may be using the call's argument now.
   bool JustTaken() const { return taken_at_.value == 0 || MonotonicNow() < taken_at_ + kReadingTime; }
 
  private:
@@ -103,14 +103,14 @@ class Attempt {
 
   const InjectionTarget& target_;
   RunningCall& running_;
-  const PropagatingText* passing_;  // what is called; null: something else
+  const PropagatingText* passing_;  // the text that the call runs; null: the call runs something else
   const Patience& patience_;
   const EffectSeen& seen_;
   Nanos taken_at_;
   Nanos over_at_;
 };
 
-// True: done. False: it was not taken up, and is called back.
+// Returns true if done, false if no thread took the call up, and it was taken back.
 Result<bool> TakeTurn(const InjectionTarget& target, RunningCall& running, const PropagatingText* passing,
                       const Patience& patience, Nanos deadline, const EffectSeen& seen, bool* in_use) {
   Attempt attempt(target, running, passing, patience, seen);
@@ -132,8 +132,7 @@ Result<bool> TakeTurn(const InjectionTarget& target, RunningCall& running, const
   return done;
 }
 
-// The strategies that are left, in their turns: which of them will come first cannot be known, and each change costs a
-// stop.
+// The remaining strategies, in turns. It is unknown which of them will succeed first, and each change costs a stop.
 class Turns {
  public:
   explicit Turns(std::vector<const InjectionStrategy*> rows) : rows_(std::move(rows)) {}
@@ -151,20 +150,20 @@ class Turns {
  private:
   size_t Count() const {
     const auto usual = std::ranges::count(rows_, InjectionTurn::kUsual, &InjectionStrategy::turn);
-    return usual > 0 ? static_cast<size_t>(usual) : rows_.size();  // they come first in the table
+    return usual > 0 ? static_cast<size_t>(usual) : rows_.size();  // the usual ones come first in the table
   }
 
   std::vector<const InjectionStrategy*> rows_;
   size_t turn_ = 0;
 };
 
-// What another strategy may be able to do nevertheless.
+// Errors after which another strategy may still succeed.
 bool MayWorkOtherwise(const Error& error) {
   return error.code == Code::kResourceExhausted || error.code == Code::kUnavailable ||
          error.code == Code::kUnimplemented || error.code == Code::kDataLoss;
 }
 
-// The way in was chosen by whether there are any.
+// The strategy was chosen by whether the job has signal handlers, so that must not have changed.
 Result<void> CheckHandlers(const InjectionTarget& target) {
   PP_ASSIGN_OR_RETURN(const bool now, HasSignalHandlers(target.pid));
   if (!now || target.signal_handlers) {
@@ -181,10 +180,10 @@ struct Run {
   const Patience& patience;
   const EffectSeen& seen;
   RunReport* report;
-  PropagatingText* passing = nullptr;  // what is called; null: something else
+  PropagatingText* passing = nullptr;  // the text that the call runs; null: the call runs something else
   bool in_use = false;
 
-  // `unplaced`: why there is no such call, but only its text.
+  // `unplaced`: the reason why there is only a text and no call for it.
   Result<void> Through(const InjectedCall& call, std::optional<Error> unplaced) {
     PP_ASSIGN_OR_RETURN(std::vector<const InjectionStrategy*> chosen, ChooseStrategies(target));
     Turns turns(std::move(chosen));
@@ -231,7 +230,7 @@ struct Run {
     Result<bool> done = TakeTurn(target, running, passing, patience, end, seen, &in_use);
     report->cut_short =
         done.has_error() && done.error().reason == Reason::kTracerNotLoaded && passing != nullptr && passing->WasRun();
-    const Result<Withdrawal> withdrawal = running.Withdraw();  // what is left to be cleared costs stops too
+    const Result<Withdrawal> withdrawal = running.Withdraw();  // clearing what is left costs stops too
     if (passing != nullptr && !(withdrawal.has_value() && withdrawal.value() == Withdrawal::kTakenBack)) {
       passing->ExpectCall();
     }
@@ -259,7 +258,7 @@ Result<CodeCave> Place(const InjectionTarget& target, RemoteMemory& memory, std:
   return cave;
 }
 
-// kUnimplemented: the target does not call for it.
+// kUnimplemented: the target does not need it.
 Result<std::unique_ptr<PropagatingText>> PlacePassing(const InjectionTarget& target, RemoteMemory& memory,
                                                       std::string_view text, const Patience& patience) {
   auto passing = PropagatingText::Put(target, memory, AsPassing(text), patience);
@@ -298,7 +297,7 @@ Result<void> RunPrinting(Run& run, std::string_view text) {
   std::memcpy(guard.bytes.data(), text.data(), std::min(guard.bytes.size(), text.size()));
   Result<void> done = run.Through({{run.target.run_text, at}, guard, text}, std::nullopt);
   if (run.in_use) {
-    cave.value().LeaveText();  // whoever reads it must not be cut short
+    cave.value().LeaveText();  // a thread may still be reading the text
   }
   return done;
 }
@@ -315,7 +314,7 @@ Result<void> RunText(const InjectionTarget& target, RemoteMemory& memory, std::s
                      const Patience& patience, const EffectSeen& seen, RunReport* report) {
   const auto passing = PlacePassing(target, memory, text, patience);
   if (passing.has_error() && passing.error().code != Code::kUnimplemented) {
-    return passing.error();  // without it a handler that raises in the text would end the job
+    return passing.error();  // otherwise a handler that raises in the text would end the job
   }
   Run run{target, memory, patience, seen, report};
   return passing.has_value() ? RunPassing(run, *passing.value(), text) : RunPrinting(run, text);

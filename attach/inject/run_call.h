@@ -1,7 +1,7 @@
-// Has a thread of a target make a call, or run a text of Python, and waits for what comes of it.
+// Makes a thread of a target run a call or a Python text, and waits for the effect.
 //
-// One strategy after the other (strategy.h): each gets a short turn, the last one the rest of the time. Waiting costs
-// no stop. What was not taken up in the end is called back. One thread, the one that may trace.
+// The strategies (strategy.h) take turns: each gets a short turn, and the last one gets the rest of the time. Waiting
+// costs no stop. A call that was not taken up in the end is taken back. One thread, the one that may trace.
 #pragma once
 
 #include <functional>
@@ -15,23 +15,24 @@
 
 namespace ptrace_prof {
 
-// So long after its call was taken a text is no longer read, however busy the machine is: its reader copies it first.
+// So long after its call was taken, no thread reads a text any more, even on a busy machine: the reader copies it
+// first.
 inline constexpr Nanos kReadingTime = Nanos::FromSeconds(1);
 
 struct RunReport {
-  std::string_view way;    // name of the strategy by which it worked, last
-  StopCost stops;          // of all
+  std::string_view way;    // name of the last strategy that worked
+  StopCost stops;          // of all strategies
   bool cut_short = false;  // the last text ran to its end without its effect: a signal handler of the job raised in it
 };
 
-// True once the effect has come about.
+// Returns true once the effect has been seen.
 using EffectSeen = std::function<Result<bool>()>;
 
-// kDeadlineExceeded: no thread took it up. kFailedPrecondition: one did, and nothing came of it. kCancelled: go_on.
+// kDeadlineExceeded: no thread took the call up. kFailedPrecondition: one did, without effect. kCancelled: by go_on.
 Result<void> RunCall(const InjectionTarget& target, RemoteMemory& memory, const QueuedFunction& call,
                      const CallGuard& guard, const Patience& patience, const EffectSeen& seen, RunReport* report);
 
-// The same for a text of Python, which is put into memory that is nobody's meanwhile.
+// The same for a Python text, which is put into unused memory meanwhile.
 Result<void> RunText(const InjectionTarget& target, RemoteMemory& memory, std::string_view text,
                      const Patience& patience, const EffectSeen& seen, RunReport* report);
 

@@ -20,12 +20,12 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr std::string_view kVariables[] = {"TMPDIR=", "TEMP=", "TMP="};  // as tempfile.gettempdir() looks for them
+constexpr std::string_view kVariables[] = {"TMPDIR=", "TEMP=", "TMP="};  // the order of tempfile.gettempdir()
 constexpr std::string_view kFolders[] = {"/tmp", "/var/tmp", "/usr/tmp", "/dev/shm"};
 constexpr size_t kLongestFolder = 384;
-constexpr int kMostEntries = 100'000;  // of a directory are looked at
+constexpr int kMostEntries = 100'000;  // limit of directory entries that are read
 
-// What the target's own tempfile would take, without a path that is relative or needs to be quoted.
+// The folders that the target's own tempfile would use, except relative paths and paths that need quoting.
 std::vector<std::string> Folders(Pid pid) {
   std::vector<std::string> folders;
   const Result<std::string> environment = ReadProcFile(ProcPath(pid, "environ"));
@@ -58,7 +58,7 @@ uint64_t Random() {
   return number;
 }
 
-// Whoever the target is when it opens a file: what is ours alone must be its own.
+// The target must open files as our user, because only that user may read the file.
 Result<void> CheckSameUser(Pid pid) {
   PP_ASSIGN_OR_RETURN(const ProcessStatus status, ReadProcessStatus(pid));
   if (status.uid_fs == ::geteuid()) {
@@ -70,7 +70,7 @@ Result<void> CheckSameUser(Pid pid) {
                ""};
 }
 
-// The names in a directory that begin so.
+// The names with this prefix in a directory.
 std::vector<std::string> NamesIn(const UniqueFd& folder, std::string_view prefix) {
   std::vector<std::string> names;
   UniqueFd again(::openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -78,7 +78,7 @@ std::vector<std::string> NamesIn(const UniqueFd& folder, std::string_view prefix
   if (entries == nullptr) {
     return names;
   }
-  (void)again.release();  // it is the directory's now
+  (void)again.release();  // `entries` owns the descriptor now
   const dirent* entry = nullptr;
   for (int count = 0; count < kMostEntries && (entry = ::readdir(entries.get())) != nullptr; ++count) {
     if (std::string_view(entry->d_name).starts_with(prefix)) {
@@ -88,7 +88,7 @@ std::vector<std::string> NamesIn(const UniqueFd& folder, std::string_view prefix
   return names;
 }
 
-// A collector that lives holds a lock on its own.
+// A live collector holds a lock on its file.
 bool IsHeld(const UniqueFd& folder, const std::string& name) {
   const UniqueFd file(::openat(folder.get(), name.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct flock lock {};

@@ -1,9 +1,10 @@
-// A text of Python as a file that a target can open: for targets that are asked to run a script, which have nothing
-// else of ours yet.
+// A Python text in a file that the target can open: for targets that are asked to run a script, and have nothing else
+// of ours yet.
 //
-// One file at a time, in the temporary directory of the target itself, made from outside through its root: 0600, new
-// (O_EXCL), of the user that the target is, its name beginning with ScriptPrefix(). Whoever reads it adds a byte to it
-// (bootstrap_text.h), so that it is known how many have. A record lock says that its maker lives. Not thread-safe.
+// One file at a time, in the target's own temporary directory, made from outside through its root. The file has mode
+// 0600, is new (O_EXCL), belongs to the target's user, and has a name that begins with ScriptPrefix(). Each reader
+// appends a byte to it (bootstrap_text.h), so readers can be counted. A record lock shows that its maker is alive. Not
+// thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@
 
 namespace ptrace_prof {
 
-// "ptrace-prof.<pid>.<start ticks>.": of all that are made for this process, by any collector. kGone.
+// "ptrace-prof.<pid>.<start ticks>.": common prefix of all files made for this process, by any collector. kGone.
 Result<std::string> ScriptPrefix(Pid pid);
 
 class ScriptFiles {
@@ -26,31 +27,31 @@ class ScriptFiles {
   ScriptFiles(const ScriptFiles&) = delete;
   ScriptFiles& operator=(const ScriptFiles&) = delete;
 
-  // An empty file; the path as the target sees it. kPermissionDenied: the target would not be let to it.
-  // kUnavailable: it has no directory for such files.
+  // Makes an empty file; returns its path as seen inside the target. kPermissionDenied: the target could not open it.
+  // kUnavailable: the target has no directory for such files.
   virtual Result<std::string> Make() = 0;
   virtual Result<void> Fill(std::string_view text) = 0;
-  // How many have read it.
+  // The number of threads that have read it.
   virtual Result<uint32_t> Readers() = 0;
-  // This one, and what collectors that were killed have left of theirs. Nobody may be asked to run it any more.
+  // Removes this file, and those that killed collectors left. No thread may be asked to run it any more.
   virtual Result<void> Remove() = 0;
-  // Whether another collector that is at work has one.
+  // Whether another live collector has such a file.
   virtual Result<bool> AnotherHasOne() = 0;
-  // For a file that somebody may still run: then it does nothing.
+  // Empties a file that a thread may still run: it then does nothing.
   virtual Result<void> Empty() = 0;
 
  protected:
   ScriptFiles() = default;
 };
 
-// By this very process.
+// Makes the files in this process.
 class ScriptFolder final : public ScriptFiles {
  public:
   explicit ScriptFolder(Pid pid) : pid_(pid) {}
   ~ScriptFolder() override = default;
 
-  // Looks up the root of the target and where it has its temporary files: all that may take a right over the target.
-  // What is asked first does so by itself.
+  // Finds the root of the target and its temporary directories. Only this needs rights over the target. Functions
+  // that need it call it themselves.
   Result<void> Open();
 
   Result<std::string> Make() override;
@@ -61,7 +62,7 @@ class ScriptFolder final : public ScriptFiles {
   Result<void> Empty() override;
 
  private:
-  // Of the first directory in which it can be made.
+  // Makes the file in `folder`.
   Result<std::string> MakeIn(const std::string& folder);
   Result<std::vector<UniqueFd>> OpenFolders();
 

@@ -1,12 +1,13 @@
-// A script that every thread of the interpreter is asked to run at its next safe point (PEP 768): what the job's own
-// debuggers would do, and its audit hooks see.
+// Asks every thread of the interpreter to run a script at its next safe point (PEP 768). The job's own debuggers do the
+// same, and its audit hooks see it.
 //
-//   asked ──► taken (by at least one thread; the first one does what the script says) ──► cleared
-//     └─────► taken back ──────────────────────────────────────────────────────────────► cleared
+//   asked ──► taken (by at least one thread; the first one runs the text of the script) ──► cleared
+//     └─────► taken back ─────────────────────────────────────────────────────────────────► cleared
 //
-// All threads that we know of are asked, for one may never come to run Python again. A thread at which another
-// debugger's script waits is left alone. Cleared: no thread is asked any more, its path is wiped, whoever took it has
-// read it, and only then the file is removed: a thread that finds none would complain on the job's stderr.
+// All threads that we know of are asked, because one may never run Python again. A thread that has a waiting script of
+// another debugger is skipped. Cleared: no thread is asked any more, the paths are wiped, and all threads that took the
+// script have read it. Only then is the file removed, because a thread that does not find it would print an error on
+// the job's stderr.
 #include <fmt/format.h>
 #include <time.h>
 
@@ -64,7 +65,7 @@ class ScriptedCall final : public RunningCall {
     }
     return false;
   }
-  Result<void> Remind() override { return {}; }  // who was asked looks when it comes to it
+  Result<void> Remind() override { return {}; }  // a thread that was asked checks by itself at its next safe point
 
   Result<Withdrawal> Withdraw() override {
     if (!cleared_) {

@@ -1,6 +1,6 @@
-// The threads of a target as far as each can be asked to run a script: reads and writes those requests.
+// The threads of a target that can be asked to run a script: reads and writes those requests.
 //
-// Ask and Clear only while all threads are stopped. Bounded; what it reads is hostile. One thread.
+// Call Ask and Clear only while all threads are stopped. Bounded; the memory that it reads is hostile. One thread.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ namespace ptrace_prof {
 
 struct ScriptRequest {
   bool waits = false;
-  std::string path;  // of the last one; empty: there was none
+  std::string path;  // of the last request; empty: there was none
 };
 
 class ScriptThreads {
@@ -24,12 +24,12 @@ class ScriptThreads {
   ScriptThreads(Pid pid, RemoteMemory& memory, const ScriptRequests& requests)
       : memory_(memory), writer_(pid), requests_(requests) {}
 
-  // Of many threads the newest and the oldest, which is the main one. kGone: it is another program.
+  // All threads; of very many, only the newest ones and the oldest, which is the main thread. kGone: another program.
   Result<std::vector<RemoteAddr>> List();
-  // Nothing, where there is no such thread any more.
+  // Returns an empty request if the thread's memory cannot be read any more. kGone: the process has ended.
   Result<ScriptRequest> Read(RemoteAddr thread);
   Result<void> Ask(RemoteAddr thread, const std::string& path);
-  // Asks no more, and wipes a path of this length.
+  // Clears the request, and wipes a path of this length.
   Result<void> Clear(RemoteAddr thread, size_t path_size);
 
  private:

@@ -1,6 +1,5 @@
-// What must hold of a memfd that a target made before we map it: it is one, of exactly the size that was asked for, and
-// sealed so that it can neither change its size nor be unsealed. Then no access of ours faults, whatever the target
-// does.
+// The conditions that a target's memfd must meet before we map it: it is a memfd of exactly the requested size, sealed
+// so that it can neither change its size nor be unsealed. Then our accesses never fault, whatever the target does.
 #pragma once
 
 #include <fcntl.h>
@@ -16,12 +15,12 @@ namespace ptrace_prof {
 
 inline constexpr int kSealsNeeded = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
-// kUnavailable: not sealed yet. TRACER_LOST: something else.
+// kUnavailable: not sealed yet. TRACER_LOST: another fault.
 Result<void> CheckSealedMemory(const UniqueFd& file, uint64_t size);
 
-// TRACER_LOST: what is shared is not what was asked for.
+// TRACER_LOST: the shared memory is not the requested one.
 Error NotTheSharedMemory(std::string_view why);
-// TRACER_LOST: what is shared says what our side never writes.
+// TRACER_LOST: the shared memory contains values that our side never writes.
 Error WrittenOver(std::string message);
 
 }  // namespace ptrace_prof

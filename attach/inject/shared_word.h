@@ -1,4 +1,4 @@
-// Words of memory that a target writes, too: each access is whole, and orders what stands around it.
+// Access to words of memory that a target also writes: each access is atomic, with acquire or release order.
 #pragma once
 
 #include <atomic>

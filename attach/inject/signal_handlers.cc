@@ -16,8 +16,8 @@ constexpr uint64_t SignalBits(std::initializer_list<int> signals) {
   return bits;
 }
 
-// Signals that have a handler in jobs without one of their own, or that only the thread itself causes: SIGINT, SIGILL,
-// SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS, and those of libc.
+// Signals that are handled even in jobs without handlers of their own, or that only the thread itself causes: SIGINT,
+// SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS, and those of libc.
 constexpr uint64_t kOthersSignals = SignalBits({2, 4, 5, 6, 7, 8, 11, 31, 32, 33, 34});
 
 }  // namespace

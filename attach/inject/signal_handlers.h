@@ -6,7 +6,7 @@
 
 namespace ptrace_prof {
 
-// As the kernel has it at this moment (SigCgt of /proc/PID/status). kGone, kPermissionDenied.
+// The kernel's present state (SigCgt of /proc/PID/status). kGone, kPermissionDenied.
 Result<bool> HasSignalHandlers(Pid pid);
 
 }  // namespace ptrace_prof

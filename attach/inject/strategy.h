@@ -1,13 +1,13 @@
-// The ways to have a thread of a process make one call, as a table: they are tried in its order, as far as they apply.
+// The table of the ways to make a thread of a process run one call. They are tried in its order, as far as they apply.
 //
-// Each row says whether it applies (before anything is written), performs, can be asked whether the call was taken up,
-// and can be abandoned at any moment (Withdraw, or letting go of the RunningCall): the target is then as it was,
-// or, where the call can no longer be called back, makes one that does nothing. Whether the call did what it should
-// is for the caller to see (run_call.h).
+// Each row says whether it applies (before anything is written), performs the call, says whether it was taken up, and
+// can be abandoned at any moment (Withdraw, or destroying the RunningCall). The target is then as it was, or, if the
+// call can no longer be taken back, makes a call that does nothing. The caller checks whether the call had its effect
+// (run_call.h).
 //
-// No row makes a stopped thread call anything, not even mmap(2) for a page to put a text into where the target has no
-// room for one (CodeCave): from when a thread's registers are exchanged until they are back it needs us to go on well,
-// and we may be killed at any instruction. Without room, the rows that need it refuse (Reason::kNoRoomForText).
+// No row makes a stopped thread call anything, not even mmap(2) for a page if the target has no room for a text
+// (CodeCave). While a thread's registers are exchanged, it depends on us to continue correctly, and we may be killed at
+// any instruction. Without room, the rows that need it refuse (Reason::kNoRoomForText).
 #pragma once
 
 #include <memory>
@@ -29,9 +29,9 @@ class RunningCall {
   RunningCall(const RunningCall&) = delete;
   RunningCall& operator=(const RunningCall&) = delete;
 
-  // True once a thread of the target makes the call, or has. kGone.
+  // True once a thread of the target makes the call, or has made it. kGone.
   virtual Result<bool> Taken() = 0;
-  // Reminds the target, without a stop; every few milliseconds until it is taken.
+  // Reminds the target, without a stop. Call it every few milliseconds until the call is taken.
   virtual Result<void> Remind() = 0;
   virtual Result<Withdrawal> Withdraw() = 0;
   virtual const StopCost& cost() const = 0;
@@ -40,46 +40,45 @@ class RunningCall {
   RunningCall() = default;
 };
 
-// What is to be brought about: a call, and where it is the call that runs a text, that text. A text that could not be
-// put into the target's memory has no call.
+// The call to be made. If it runs a text, `text` is that text. A text for which the target has no room has no call.
 struct InjectedCall {
   QueuedFunction function;
   CallGuard guard;
   std::string_view text;
-  bool raises = false;  // it may fail with an exception set, which is the job's
+  bool raises = false;  // the call may fail with an exception set, which belongs to the job
 };
 
 enum class InjectionTurn : uint8_t {
-  kUsual,       // in turns with the others of this kind
-  kLastResort,  // once none of those works; for texts only
+  kUsual,       // takes turns with the others of this kind
+  kLastResort,  // used once none of those works; for texts only
 };
 
 struct InjectionStrategy {
   std::string_view name;
   InjectionTurn turn;
-  // Of all that can be known beforehand.
+  // Uses only facts that are known beforehand.
   Result<void> (*applies)(const InjectionTarget& target);
   Result<std::unique_ptr<RunningCall>> (*perform)(const InjectionTarget& target, RemoteMemory& memory,
                                                   const InjectedCall& call, const Patience& patience);
 };
 
 std::span<const InjectionStrategy* const> InjectionStrategies();
-// Those that apply, at least one; where none does, why the first one does not.
+// The strategies that apply, at least one; otherwise the first one's error.
 Result<std::vector<const InjectionStrategy*>> ChooseStrategies(const InjectionTarget& target);
 
-// queue_strategy.cc: in the target's own queue of calls. Data only; a few instructions in memory that is nobody's for a
-// text in a job that has signal handlers, whose exceptions must pass.
+// queue_strategy.cc: uses the target's own queue of pending calls. Writes data only. In a job with signal handlers it
+// also writes a few instructions into unused memory for a text, so that the handlers' exceptions propagate.
 extern const InjectionStrategy kQueueStrategy;
-// frame_strategy.cc: at the next call of a function of Python, by any thread, where only the main thread looks at the
-// queue. A few instructions in memory that is nobody's.
+// frame_strategy.cc: at the next call of a Python function, in any thread, if only the main thread checks the queue.
+// Writes a few instructions into unused memory.
 extern const InjectionStrategy kFrameStrategy;
-// script_strategy.cc: by asking each thread to run a script (PEP 768, 3.14+). Needs a file in the target's temporary
-// directory for as long as it takes, and no memory.
+// script_strategy.cc: asks each thread to run a script (PEP 768, 3.14+). Needs a file in the target's temporary
+// directory meanwhile, and no memory.
 extern const InjectionStrategy kScriptStrategy;
 
-// Whether one of those that apply can make calls, and not only run texts.
+// Whether a strategy that applies can make calls, and not only run texts.
 bool CanCall(const InjectionTarget& target);
-// That a job may be entered at all. kFailedPrecondition: it does not want to be.
+// Checks that the job allows an injection. kFailedPrecondition: it does not.
 Result<void> CheckWelcome(const InjectionTarget& target);
 
 }  // namespace ptrace_prof

@@ -1,7 +1,7 @@
-// The way of any kind of stub into a target: what is checked beforehand, then a resident one is told anew, or the bytes
-// are brought in (delivery.h).
+// The injection path common to all kinds of stub: checks first; then it reconfigures a resident stub, or brings in the
+// bytes (delivery.h).
 //
-// What a kind has of its own is its row in stub_kind.cc and a StubEntry. Stateless; the thread that may trace.
+// A kind is defined by its row in stub_kind.cc and a StubEntry. Stateless; the thread that may trace.
 #pragma once
 
 #include <functional>
@@ -21,26 +21,26 @@
 namespace ptrace_prof {
 
 struct InjectionReport {
-  std::string_view way;   // name of the strategy by which it came in
-  bool resident = false;  // a stub that was there already took it up
-  Nanos took;             // from the request until its memory was ready
+  std::string_view way;   // name of the strategy that worked
+  bool resident = false;  // a resident stub was used
+  Nanos took;             // from the request until the memory was ready
   StopCost stops;
 };
 
 struct StubEntry {
   StubPackage package;
-  std::span<const uint8_t> told;  // its boot block
-  // Waits until one that is there has ended its work; nothing: there is none. What that costs is added to the report.
+  std::span<const uint8_t> told;  // the boot block
+  // Waits until a resident stub has ended its work; nullopt: there is none. Adds its cost to the report.
   std::function<Result<std::optional<ResidentStub>>(RunReport*)> find_resident;
-  EffectSeen seen;  // the memory that it makes is taken
+  EffectSeen seen;  // whether the stub's memory has been taken
 };
 
-// The first error of the strategies when none applies; otherwise the reason why no stub of this kind may come in, with
-// so much memory for both sides and for itself. kAlreadyExists: another collector is at it.
+// Checks whether a stub of this kind may be injected, with that much shared and private memory. If no strategy applies,
+// returns the first one's error. kAlreadyExists: another collector is working on the target.
 Result<TargetFiles> CheckEntry(const InjectionTarget& target, const StubKind& kind, uint64_t shared_bytes,
                                uint64_t private_bytes);
 
-// Returns once it is `seen`; how long it took is the caller's to say. `files`: as CheckEntry gave them.
+// Returns once `seen` is true; the caller sets `took`. `files`: as returned by CheckEntry.
 Result<InjectionReport> Enter(const InjectionTarget& target, RemoteMemory& memory, const TargetFiles& files,
                               const StubEntry& entry, const Patience& patience);
 

@@ -1,8 +1,8 @@
-// The bytes of a stub of one kind, a small shared object, with what it is told filled in.
+// The bytes of a stub of one kind, a small shared object, with its boot block filled in.
 //
-// It is found to be one by its boot block (attach/abi/boot_head.h), whose magic words occur once, and by the one
-// function that it exports for Python, PyInit_<module>. Its bytes are ours, not the target's; still they are only
-// looked at within their bounds. Immutable but for Fill(); copied into a memfd of the target.
+// A stub is recognised by its boot block (attach/abi/boot_head.h), whose magic words occur once, and by the one
+// function that it exports for Python, PyInit_<module>. The bytes are ours, not the target's, but reads are bounded
+// anyway. Immutable except for Fill(); copied into a memfd of the target.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ namespace ptrace_prof {
 template <typename Boot>
 class StubFileOf {
  public:
-  // The one that our program carries.
+  // The stub that our program contains.
   static Result<StubFileOf> Carried() { return Parse(KindOf<Boot>().image()); }
-  // kInvalidArgument: this is no stub of that kind.
+  // kInvalidArgument: not a stub of that kind.
   static Result<StubFileOf> Parse(std::span<const uint8_t> bytes) {
     StubFileOf file;
     PP_ASSIGN_OR_RETURN(file.boot_at_, FindBootBlock(KindOf<Boot>(), bytes));
@@ -30,7 +30,7 @@ class StubFileOf {
     return file;
   }
 
-  // As TellBootBlock.
+  // Fills in the boot block as TellBootBlock does.
   void Fill(const Boot& boot) {
     const std::span<const uint8_t> told(reinterpret_cast<const uint8_t*>(&boot), sizeof boot);
     TellBootBlock(KindOf<Boot>(), told, {reinterpret_cast<uint8_t*>(&boot_), sizeof boot_});

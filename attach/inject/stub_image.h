@@ -1,8 +1,8 @@
-// The stubs as files: the bytes of the shared objects that attach/target is built into, which our program carries.
+// The bytes of the shared objects built from attach/target, which our program contains.
 //
-// Constant data; any thread. It knows nothing of how a stub gets into a target: whoever does that copies the bytes,
-// fills in the boot block that FindBootBlock finds, and writes them to a memfd there. In a target that holds the stub
-// already, the same block is found in its writable mapping by the same magic words.
+// Constant data; any thread. Independent of how a stub gets into a target: the injecting code copies the bytes, fills
+// in the boot block that FindBootBlock finds, and writes them to a memfd there. In a target that has the stub already,
+// the same magic words identify the block in its writable mapping.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
-// What tells one kind of stub from another, and what all of them have in common: the head of the boot block.
+// What distinguishes the kinds of stubs, and what they have in common: the head of the boot block.
 //
-// Two kinds may be resident in one target; each has its own magic words, version, names and module, and one way in
-// serves both (delivery.h, resident_stub.h). Pure functions on bytes.
+// Two kinds may be resident in one target. Each has its own magic words, version, names and module, and the same
+// injection path serves both (delivery.h, resident_stub.h). Pure functions on bytes.
 #pragma once
 
 #include <cstddef>
@@ -17,19 +17,19 @@
 namespace ptrace_prof {
 
 struct StubKind {
-  std::span<const uint8_t> (*image)();  // as our program carries it
+  std::span<const uint8_t> (*image)();  // the bytes in our program
   uint64_t magic[2];
   uint32_t abi_version;
   size_t boot_size;
-  std::string_view file_prefix;    // of the memfd with its bytes
-  std::string_view memory_prefix;  // of the memfd that it makes
+  std::string_view file_prefix;    // of the name of the memfd with the stub's bytes
+  std::string_view memory_prefix;  // of the name of the memfd that the stub makes
   std::string_view module;         // for the spec given to _imp.create_dynamic: its init function is PyInit_<module>
 };
 
 extern const StubKind kTracerStub;
 extern const StubKind kGpuShim;
 
-// By the boot block that a kind is told.
+// The kind that uses this boot block.
 template <typename Boot>
 constexpr const StubKind& KindOf();
 template <>
@@ -41,25 +41,25 @@ constexpr const StubKind& KindOf<pp_gpu_boot>() {
   return kGpuShim;
 }
 
-// A stub as it is to be loaded, told its part.
+// A stub to be loaded, with its boot block filled in.
 struct StubPackage {
   const StubKind* kind;
   uint64_t nonce;
   std::span<const uint8_t> bytes;
 };
 
-// Tells a capture from any other: never 0, unless the kernel has no random numbers.
+// Makes the identifier of a capture: never 0, unless the kernel has no random numbers.
 uint64_t MakeNonce();
 
 // The names of the two memfds of a capture.
 std::string StubFileName(const StubKind& kind, uint64_t nonce);
 std::string StubMemoryName(const StubKind& kind, uint64_t nonce);
 
-// Where the boot block of this kind is. kInvalidArgument: there is none, more than one, or one of another version.
+// The offset of this kind's boot block. kInvalidArgument: there is none, more than one, or one of another version.
 Result<size_t> FindBootBlock(const StubKind& kind, std::span<const uint8_t> image);
 
-// Copies into `block` what the collector says, and leaves what the stub says; the memory gets the name that belongs to
-// the nonce. Precondition: both have the size of the kind's boot block.
+// Copies the collector's fields into `block` and keeps the stub's fields. The memory gets the name that belongs to the
+// nonce. Precondition: both have the size of the kind's boot block.
 void TellBootBlock(const StubKind& kind, std::span<const uint8_t> told, std::span<uint8_t> block);
 
 }  // namespace ptrace_prof

@@ -17,7 +17,7 @@ constexpr std::string_view kMemfd = "/memfd:";
 constexpr std::string_view kDeleted = " (deleted)";
 constexpr size_t kLongestName = 512;
 
-// Of the memfd behind a descriptor; "" for any other file.
+// The name of the memfd behind a descriptor; "" for any other file.
 std::string MemfdName(Pid pid, int32_t number) {
   std::array<char, kLongestName> buffer{};
   const std::string link = ProcPath(pid, fmt::format("fd/{}", number));
@@ -34,7 +34,7 @@ std::string MemfdName(Pid pid, int32_t number) {
   return std::string(text);
 }
 
-// It may be read all the same, by a right over it that root has: of its files that right says nothing.
+// Root may still read its memory by a capability that does not cover its files.
 Error KeepsItsFiles(Pid pid) {
   return Because(Reason::kTargetNotDumpable,
                  fmt::format("process {} is protected from its own user (not dumpable), so the memory that it would "
@@ -78,7 +78,7 @@ Result<void> TargetFiles::CheckTaking() const {
     }
     if (taken.error().code == Code::kPermissionDenied || taken.error().code == Code::kUnimplemented) {
       return taken.error();
-    }  // else it was closed meanwhile
+    }  // otherwise it was closed meanwhile
   }
   return {};
 }

@@ -1,7 +1,7 @@
-// The open files of a target, as far as memfds of a certain name are looked for among them.
+// Finds memfds of a certain name among the open files of a target.
 //
-// A name is only a hint: a target may give anything any name, so what was taken must still be checked. Files that are
-// new since this object was made are looked at first; a process may have many thousands. Not thread-safe.
+// A name is only a hint: a target may give any file any name, so the caller must check the file. Files that are new
+// since this object was made are checked first; a process may have many thousands. Not thread-safe.
 #pragma once
 
 #include <string>
@@ -25,11 +25,11 @@ class TargetFiles {
   // kGone, TARGET_NOT_DUMPABLE; kUnimplemented: a kernel before 5.6, which cannot hand us a descriptor.
   static Result<TargetFiles> Of(Pid pid);
 
-  // The memfds whose names begin so. `all`: look at every file, else at the new ones.
+  // The memfds whose names begin with `prefix`. `all`: check every file, otherwise only the new ones.
   Result<std::vector<TargetFile>> FindMemfds(std::string_view prefix, bool all) const;
-  // That descriptors of the target may be taken at all. kPermissionDenied, kUnimplemented.
+  // Checks that descriptors of the target may be taken at all. kPermissionDenied, kUnimplemented.
   Result<void> CheckTaking() const;
-  // The same open file, in us.
+  // A descriptor of the same open file in this process.
   Result<UniqueFd> Take(const TargetFile& file) const;
 
  private:

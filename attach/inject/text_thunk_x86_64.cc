@@ -7,7 +7,7 @@ namespace {
 
 constexpr uint8_t kInstructions[] = {
     0xf3, 0x0f, 0x1e, 0xfa,                    // endbr64
-    0x53,                                      // push  %rbx: aligns the stack, too
+    0x53,                                      // push  %rbx: also aligns the stack
     0x48, 0x89, 0xfb,                          // mov   %rdi,%rbx
     0xc7, 0x43, 0x28, 0x01, 0x00, 0x00, 0x00,  // movl  $1,state(%rbx)
     0x48, 0x8d, 0x7b, 0x30,                    // lea   module(%rbx),%rdi

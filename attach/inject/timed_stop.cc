@@ -21,14 +21,14 @@ constexpr Nanos kLongestPause = Nanos::FromMillis(64);
 constexpr Nanos kMoment = Nanos::FromMillis(5);
 constexpr int kLooksForLateThreads = 100;
 
-// Threads that did not stop in time can only be let go when they do. Who does not in this time is so at a later stop.
+// A thread that did not stop in time can be released only once it stops. The rest is released at a later stop.
 void ReleaseLate() {
   for (int look = 0; look < kLooksForLateThreads && StoppedThreads::ReleaseLate() > 0; ++look) {
     PauseOrStep(kPause);
   }
 }
 
-// Of many threads those that run, and the main one. nullopt: they are few, or all of them run.
+// If there are many threads: those that run, and the main thread. nullopt: there are few, or all of them run.
 std::optional<std::vector<Tid>> TheRunning(Pid pid) {
   const Result<std::vector<Tid>> threads = ListThreads(pid);
   if (threads.has_error() || threads.value().size() <= kMostStoppedAtOnce) {
@@ -64,7 +64,7 @@ Result<StoppedThreads> StopForAMoment(Pid pid) {
 }
 
 bool TimedStop::PointsInto(Pid pid, RemoteAddr begin, RemoteAddr end) const {
-  // Of one that waits in a system call the kernel tells where it does; nothing of ours calls the kernel from there.
+  // For a thread that waits in a system call, the kernel says where; our instructions make no system call.
   const auto waits_elsewhere = [&](Tid tid) {
     auto activity = ThreadActivity::Open(pid, tid);
     const WaitReason reason = activity.has_value() ? activity.value().Reason() : WaitReason{};
@@ -112,7 +112,7 @@ Result<void> RetryStops(const std::function<Result<bool>()>& attempt, const Erro
       return done.has_error() ? Error{Code::kUnavailable, done.error().message, "Try again."} : otherwise;
     }
     PauseOrStep(pause);
-    if (done.has_error()) {  // they stood for long, and for nothing
+    if (done.has_error()) {  // they were stopped for long, without result
       pause = std::min(Nanos(pause.value * 2), kLongestPause);
     }
   }

@@ -1,4 +1,4 @@
-// All threads of a target stopped for the length of a scope, and a note of how long they stood. Belongs to one thread.
+// Stops all threads of a target for a scope, and measures the duration. Belongs to one thread.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +16,19 @@ namespace ptrace_prof {
 
 struct StopCost {
   uint32_t stops = 0;
-  Nanos longest;  // from when all stood until all were let go
+  Nanos longest;  // from when all were stopped until all were released
   Nanos total;
   void Add(Nanos held);
   void Add(const StopCost& other);
 };
 
-// Threads, of a target that has a GIL: to stop one takes some 10 to 60 us, for which the first ones stand.
+// In a target with a GIL. Stopping a thread takes some 10 to 60 us, during which those stopped first wait.
 constexpr size_t kMostStoppedAtOnce = 64;
 
-// All threads, or an error within 5 ms or so: as StoppedThreads::StopAll. kDeadlineExceeded also where not one has
-// stopped, since it takes one to write into the code of the target. Where threads are many, those that wait in the
-// kernel go on waiting: none of them is among instructions of ours or writes to what we write to. One that is woken
-// just then finds what we write as another thread's: it is put in the order in which the interpreter's own code puts
-// it.
+// Stops all threads, or fails within about 5 ms: as StoppedThreads::StopAll. kDeadlineExceeded also if no thread has
+// stopped, because writing into the target's code needs one. If there are many threads, those that wait in the kernel
+// keep waiting: none of them is in our instructions or writes where we write. A thread that wakes up just then sees our
+// writes like another thread's, because we write in the order of the interpreter's own code.
 Result<StoppedThreads> StopForAMoment(Pid pid);
 
 class TimedStop {
@@ -42,9 +41,9 @@ class TimedStop {
     cost_.Add(MonotonicNow() - begin_);
   }
 
-  // One that has stopped.
+  // A stopped thread.
   Tid any() const { return threads_->threads().front(); }
-  // Whether some thread may be among these instructions, or come there without asking where they are.
+  // Whether a thread may be in these instructions, or get there without checking their address.
   bool PointsInto(Pid pid, RemoteAddr begin, RemoteAddr end) const;
 
  private:
@@ -53,23 +52,22 @@ class TimedStop {
   Nanos begin_ = MonotonicNow();
 };
 
-// Until when to wait for a target, and whether to go on at all: asked every millisecond or so (may be empty).
+// How long to wait for a target, and whether to continue at all: called about every millisecond (may be empty).
 struct Patience {
   Nanos deadline;
   std::function<bool()> go_on;
-  // Asked under the stop that would put something into the target: is it ready for that? Later if not; an error ends
-  // the attempts. May be empty.
+  // Called under the stop that would write into the target, to check that it is ready. If not, the write is tried again
+  // later; an error ends the attempts. May be empty.
   std::function<Result<bool>()> is_ready = nullptr;
 
   Result<bool> may_begin() const { return is_ready ? is_ready() : Result<bool>(true); }
 };
 
-// Tries again every millisecond, until `attempt` (one under a stop) gives true or an error that does not pass.
-// `otherwise`: it did not give true until `deadline`. kUnavailable: the threads did not stop until then.
-// kCancelled: it is not to go on.
+// Retries every millisecond until `attempt` (one under a stop) returns true or a permanent error. Returns `otherwise`
+// if it did not return true until `deadline`. kUnavailable: the threads did not stop until then. kCancelled: by go_on.
 Result<void> RetryStops(const std::function<Result<bool>()>& attempt, const Error& otherwise, const Patience& patience);
 Result<void> RetryStops(const std::function<Result<bool>()>& attempt, const Error& otherwise, Nanos deadline);
-// The usual `otherwise`, for attempts that fail only so.
+// The usual `otherwise`, for attempts that fail only if threads do not stop.
 Error NotStopped();
 
 }  // namespace ptrace_prof

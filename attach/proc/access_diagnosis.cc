@@ -14,7 +14,7 @@ constexpr std::string_view kCapabilityRemedy =
 
 bool HasPtraceCapability(const AccessFacts& f) { return (f.self.cap_effective & kCapSysPtrace) != 0; }
 
-// What __ptrace_may_access asks of a caller without the capability.
+// What __ptrace_may_access requires of a caller without the capability.
 bool SameIdentity(const AccessFacts& f) {
   const uint32_t uid = f.self.uid_fs;
   const uint32_t gid = f.self.gid_fs;
@@ -25,12 +25,12 @@ bool SameIdentity(const AccessFacts& f) {
 
 std::string Subject(const AccessFacts& f) { return fmt::format("process {} ({})", f.pid.value, f.target.name); }
 
-// How whoever asked gets rights over all processes: root, who was refused, needs no sudo.
+// How the asking user gets rights over all processes. Root, if refused, does not need sudo.
 std::string AllRights(const AccessFacts& f, std::string_view otherwise = "run with sudo") {
   return std::string(f.asker.is_root ? kCapabilityRemedy : otherwise);
 }
 
-// The same for a right that in a container is better had by itself.
+// The same for a right that in a container is better granted alone.
 std::string OneRight(const AccessFacts& f, std::string_view otherwise = "run with sudo") {
   return f.self_in_container ? std::string(kCapabilityRemedy) : AllRights(f, otherwise);
 }
@@ -40,14 +40,14 @@ struct Words {
   std::string remedy;
 };
 
-// Each rule recognises one cause and puts it in words.
+// Each rule recognises one cause and describes it.
 struct Rule {
   Reason reason;
   bool (*fits)(const AccessFacts& f);
   Words (*explain)(const AccessFacts& f);
 };
 
-// The kernel lets us attach in principle, but refused ptrace(2) or process_vm_readv(2).
+// The kernel would allow attaching, but refused ptrace(2) or process_vm_readv(2).
 constexpr Rule kAllowedInPrinciple[] = {
     {Reason::kAlreadyTraced, [](const AccessFacts& f) { return f.target.tracer.value != 0; },
      [](const AccessFacts& f) {
@@ -63,7 +63,7 @@ constexpr Rule kAllowedInPrinciple[] = {
      }},
 };
 
-// The kernel refuses even to look (PTRACE_MODE_READ), although we hold the capability.
+// The kernel refuses even reading (PTRACE_MODE_READ), although we have the capability.
 constexpr Rule kNoReadingForTheCapable[] = {
     {Reason::kUserNamespace, [](const AccessFacts& f) { return f.same_user_ns != true; },
      [](const AccessFacts& f) {
@@ -72,7 +72,7 @@ constexpr Rule kNoReadingForTheCapable[] = {
      }},
 };
 
-// The same without it: identity, capabilities, dumpable.
+// The kernel refuses reading, and we lack the capability: identity, capabilities, dumpable.
 constexpr Rule kNoReading[] = {
     {Reason::kCapabilityMissing, [](const AccessFacts& f) { return !SameIdentity(f) && f.self.uid_effective == 0; },
      [](const AccessFacts& f) {
@@ -113,7 +113,7 @@ constexpr Rule kNoReading[] = {
      }},
 };
 
-// Looking is allowed, attaching is not: a security module.
+// Reading is allowed, attaching is not: a security module.
 constexpr Rule kNoAttaching[] = {
     {Reason::kYamaDenied, [](const AccessFacts& f) { return f.yama_scope == 3; },
      [](const AccessFacts& f) {

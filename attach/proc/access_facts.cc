@@ -38,7 +38,7 @@ std::optional<int> ReadYamaScope() {
   return status == std::errc() ? std::optional(scope) : std::nullopt;
 }
 
-// The kernel gives the files of a process that is not dumpable to root (proc(5), /proc/pid).
+// Files in /proc/pid of a process that is not dumpable belong to root (proc(5), /proc/pid).
 bool IsDumpable(Pid pid, uint32_t effective_uid) {
   struct stat info {};
   return ::stat(ProcPath(pid, "environ").c_str(), &info) != 0 || info.st_uid == effective_uid;

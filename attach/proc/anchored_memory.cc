@@ -6,7 +6,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kRequestsPerCall = 1023;  // and the word: one system call of ProcessMemory's
+constexpr size_t kRequestsPerCall = 1023;  // with the anchor word: one system call of ProcessMemory
 
 }  // namespace
 

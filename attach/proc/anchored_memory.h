@@ -1,8 +1,9 @@
-// The memory of a process as long as it is the one that was found: a program that replaces it by exec is not read.
+// The memory of a process as long as it runs the program that was found: a program that replaces it by exec is not
+// read.
 //
-// Each read also fetches a word whose value is known, in the same system call, and the kernel takes a call's bytes from
-// one address space. Where the word is not as it was, kGone. Reads like the memory below it until it is anchored. Owned
-// by whoever owns that memory; not thread-safe.
+// Each read also fetches a word with a known value, in the same system call; the kernel serves one call from one
+// address space. If the word has changed, the read returns kGone. Until it is anchored, it reads like the memory below
+// it. Owned by the owner of that memory; not thread-safe.
 #pragma once
 
 #include <functional>
@@ -16,9 +17,9 @@ class AnchoredMemory final : public RemoteMemory {
  public:
   explicit AnchoredMemory(RemoteMemory& below) : below_(below) {}
 
-  // `is_ours`: asked about the word at `where` after each read.
+  // `is_ours`: called with the word at `where` after each read.
   void Anchor(RemoteAddr where, std::function<bool(uint64_t)> is_ours);
-  // False once something else is there, or nothing; true of a process that ended.
+  // False once the word has changed or is unmapped; true for a process that has ended.
   bool IsInPlace();
 
   ReadStatus Read(RemoteAddr from, void* to, size_t size) override;

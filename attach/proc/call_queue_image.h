@@ -1,7 +1,7 @@
-// A copy of the bytes of a call queue: what waits in it, and what they become with one call more or less.
+// A copy of the bytes of a call queue: the calls that wait in it, and the bytes after adding or removing one.
 //
-// Hostile bytes: Read() refuses what cannot be a queue in order. Changes are made to the copy; whoever may write
-// (attach/inject, while all threads are stopped) writes it back whole, in one piece.
+// The bytes are hostile: Read() refuses an inconsistent queue. Changes are made to the copy; attach/inject writes it
+// back whole, in one piece, while all threads are stopped.
 #pragma once
 
 #include <array>
@@ -23,21 +23,21 @@ struct QueuedFunction {
 
 class CallQueueImage {
  public:
-  // kDataLoss: this is no queue in order (a thread may be changing it just now). kGone, kPermissionDenied.
+  // kDataLoss: the queue is inconsistent (a thread may be changing it now). kGone, kPermissionDenied.
   static Result<CallQueueImage> Read(RemoteMemory& memory, const CallQueue& queue);
-  // True when nobody holds the lock.
+  // True if the lock is free.
   static Result<bool> IsUnlocked(RemoteMemory& memory, const CallQueue& queue);
 
   uint32_t waiting() const;
   bool full() const { return waiting() >= queue_.limit; }
   bool Waits(uint32_t slot) const;
   QueuedFunction At(uint32_t slot) const;
-  uint32_t flags(uint32_t slot) const;  // 0 where calls have none
+  uint32_t flags(uint32_t slot) const;  // 0 if calls have none
   uint32_t next_slot() const { return Word(LastAt()); }
 
-  // The slot that the call got. Precondition: not full.
+  // Returns the slot of the call. Precondition: not full.
   uint32_t Append(const QueuedFunction& call);
-  // Undoes Append(), if that call is still the last one that waits.
+  // Undoes Append(), if that call is still the last waiting one.
   bool TakeBack(uint32_t slot, const QueuedFunction& call);
 
   RemoteAddr address() const { return queue_.count; }

@@ -13,7 +13,7 @@ constexpr size_t kLongestName = 64;
 struct Prefix {
   std::string_view text;
   std::string_view runtime;
-  bool hex;  // an id in hexadecimal digits follows, else a name
+  bool hex;  // a hexadecimal id follows; otherwise a name
 };
 constexpr Prefix kPrefixes[] = {
     {"docker-", "docker", true},
@@ -27,7 +27,7 @@ constexpr Prefix kPrefixes[] = {
     {"machine-", "machine", false},
 };
 
-// A directory of this name holds those of the containers.
+// A directory of this name contains the directories of containers.
 struct Parent {
   std::string_view name;
   std::string_view runtime;
@@ -104,7 +104,7 @@ class PathWalk {
   bool in_kubernetes_ = false;
 };
 
-// Directories are separated by '/', and by ':' where containerd puts a slice, itself and the id into one name.
+// Directories are separated by '/', and by ':' if containerd puts a slice, itself and the id into one name.
 void WalkPath(std::string_view path, CgroupFacts& facts) {
   PathWalk walk(facts);
   while (!path.empty()) {

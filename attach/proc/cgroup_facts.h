@@ -1,7 +1,7 @@
-// What the text of /proc/<pid>/cgroup tells about where a process runs: in which container, in which Slurm job.
+// Parses /proc/<pid>/cgroup: in which container and in which Slurm job a process runs.
 //
-// A pure function over kernel text; names in it are chosen by runtimes and administrators. Both forms, a line per
-// hierarchy (version 1) and one line (version 2). What is not recognised is left empty.
+// A pure function over kernel text; runtimes and administrators choose the names in it. Handles both forms: one line
+// per hierarchy (version 1) and one line (version 2). Unknown parts are left empty.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace ptrace_prof {
 
 struct CgroupFacts {
   std::string container_runtime;  // "docker", "containerd", "cri-o", "podman", "kubernetes", "lxc", "machine", …
-  std::string container;          // 12 digits of its id, or its name
+  std::string container;          // the first 12 digits of its id, or its name
   std::string slurm_job;
   std::string slurm_step;
 };

@@ -1,4 +1,4 @@
-// Where the files of a control group lie, of each line of /proc/<pid>/cgroup ("6:freezer:/jobs/7").
+// The folders of the control groups in /proc/<pid>/cgroup, which has lines such as "6:freezer:/jobs/7".
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@ namespace ptrace_prof {
 
 struct CgroupFolder {
   std::string mount;       // "/sys/fs/cgroup/freezer"
-  std::string path;        // below it, "/jobs/7"; "/" is the root
+  std::string path;        // below the mount, "/jobs/7"; "/" is the root
   bool is_second = false;  // version 2
 };
 
-// The folders that may be that of `controller` ("freezer", "memory") for a process, as its cgroup file says it from
-// here: those of version 2 and of version 1, whichever exist. Groups outside of what we see are left out.
+// The folders that may belong to `controller` ("freezer", "memory") for a process, from its cgroup file as seen by us:
+// for version 2 and version 1, whichever exist. Groups outside our view are left out.
 std::vector<CgroupFolder> ParseCgroupFolders(std::string_view text, std::string_view controller);
 std::vector<CgroupFolder> CgroupFoldersOf(Pid pid, std::string_view controller);
 

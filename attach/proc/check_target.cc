@@ -1,4 +1,4 @@
-// CheckTarget: what can be said about a pid before anything is done to the process.
+// CheckTarget: checks of a pid before anything is done to the process.
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@ std::string NameOf(Pid pid) {
   return status.has_value() ? status.value().name : "name unknown";
 }
 
-// /proc does not show it: it is not there, or the mount option hidepid keeps the processes of others from us.
+// /proc does not show it: it does not exist, or the mount option hidepid hides other users' processes.
 Error NotVisible(Pid pid) {
   if (::kill(pid.value, 0) != 0 && errno == EPERM) {
     return Because(Reason::kProcHidden,
@@ -40,8 +40,8 @@ Result<void> Ended(Pid pid, const ProcessStatus& status) {
                                pid.value, status.name),
                    "", ThingOf(pid));
   }
-  // Where a thread execs that is not the first, that one is a zombie until the other takes its id (de_thread in Linux'
-  // fs/exec.c): only what is one before and after has ended.
+  // If a thread other than the first calls exec, the first one is a zombie until the other takes its id (de_thread in
+  // Linux' fs/exec.c). So only a process that is a zombie before and after has ended.
   const Result<ProcessStatus> again = ReadProcessStatus(pid);
   if (again.has_value() && !IsOver(again.value())) {
     return {};

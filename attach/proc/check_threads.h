@@ -1,4 +1,4 @@
-// Whether the threads that somebody names are there, before anything is done to their process. Stateless.
+// Checks that threads named by a user exist, before anything is done to their process. Stateless.
 #pragma once
 
 #include <span>
@@ -10,8 +10,8 @@ namespace ptrace_prof {
 
 enum class Descendants : bool { kLeftOut, kToo };
 
-// Each of `threads` is one of `pid`, or of a process that descends from it where those are recorded too. kNotFound
-// names those that are not.
+// Checks that each of `threads` belongs to `pid`, or to a descendant of it if those are recorded too. kNotFound names
+// those that do not.
 Result<void> CheckThreads(Pid pid, std::span<const Tid> threads, Descendants descendants);
 
 }  // namespace ptrace_prof

@@ -1,7 +1,7 @@
-// The pids that the kernel has given out since the last look, by the last one of /proc/loadavg: one read of a file that
-// stays open (2 us) tells that nobody on the machine has begun a process or a thread.
+// The pids that the kernel has assigned since the last call, from the last pid in /proc/loadavg. One read of a file
+// that stays open (2 us) shows that no process or thread was started on the machine.
 //
-// Pids are of the reader's PID namespace. One owner; one thread.
+// Pids are in the reader's PID namespace. One owner; one thread.
 #pragma once
 
 #include <optional>
@@ -15,14 +15,14 @@ class ForkTrace {
  public:
   ForkTrace();
 
-  // From `first` to `last`, both included; `first` > `last`: none.
+  // From `first` to `last`, both included; empty if `first` > `last`.
   struct Range {
     int32_t first = 1;
     int32_t last = 0;
     bool empty() const { return first > last; }
     int64_t size() const { return int64_t{last} - first + 1; }
   };
-  // Since the last call. None: not known (the first call, the numbers began anew, the kernel does not say).
+  // Since the last call. nullopt: unknown (the first call, the numbers wrapped around, the kernel does not say).
   std::optional<Range> Take();
 
  private:
@@ -30,8 +30,8 @@ class ForkTrace {
   int32_t last_ = 0;  // 0: not known
 };
 
-// Are they two processes with one memory, as a child is until its exec where it was made by vfork? None: the kernel
-// does not say.
+// Whether two processes share one memory, as a child made by vfork does until its exec. nullopt: the kernel does not
+// say.
 std::optional<bool> HaveOneMemory(Pid one, Pid other);
 
 }  // namespace ptrace_prof

@@ -1,8 +1,9 @@
-// Whether a process stands because its group is frozen: a freezer cgroup of version 1, or cgroup.freeze of version 2.
+// Whether a process is stopped because its group is frozen: by a freezer cgroup of version 1, or cgroup.freeze of
+// version 2.
 //
-// No thread of such a process runs until somebody thaws the group, and none of version 1 comes to a stop. From
-// /proc/<pid>/cgroup and the group's own files where cgroups are usually mounted; what cannot be read says that it is
-// not frozen. Thread-safe: no state.
+// No thread of such a process runs until the group is thawed, and with version 1 none reaches a ptrace stop. Reads
+// /proc/<pid>/cgroup and the group's files at the usual mount points; if they cannot be read, the process counts as not
+// frozen. Thread-safe: no state.
 #pragma once
 
 #include <string>
@@ -11,7 +12,7 @@
 
 namespace ptrace_prof {
 
-// The file that says so, for people; empty: it is not frozen.
+// The file that says so, for messages; empty: it is not frozen.
 std::string FrozenGroupOf(Pid pid);
 
 }  // namespace ptrace_prof

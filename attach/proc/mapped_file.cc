@@ -25,7 +25,7 @@ UniqueFd LookAtMapping(Pid pid, const MemoryRegion& region) {
   return UniqueFd(::open(ProcPath(pid, name).c_str(), kLook));
 }
 
-// Symbolic links on the way, absolute ones too, are the target's: they must not lead out of its root.
+// The target controls symbolic links on the path, including absolute ones: they must not lead out of its root.
 UniqueFd LookInsideRoot(Pid pid, const MemoryRegion& region) {
   const UniqueFd root(::open(ProcPath(pid, "root").c_str(), kLook | O_DIRECTORY));
   return root.is_open() && !region.deleted ? LookInRoot(root, region.path) : UniqueFd();
@@ -38,15 +38,15 @@ bool IsInOurMountNamespace(Pid pid) {
          theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino;
 }
 
-// In maps a path is what it is to us, also that of a process in another root directory. Of another mount namespace it
-// may name a file of ours that has nothing to do with the target.
+// A path in maps is relative to our root, even for a process with another root directory. If the target is in another
+// mount namespace, the path may name an unrelated file of ours.
 UniqueFd LookAtPath(Pid pid, const MemoryRegion& region) {
   return region.deleted || !IsInOurMountNamespace(pid) ? UniqueFd() : UniqueFd(::open(region.path.c_str(), kLook));
 }
 
 // On these, stat(2) and maps name different devices for one file: maps has the superblock's (overlayfs before Linux
-// 6.7: that of the layer below), stat one made up for the subvolume or layer. The inode numbers agree. Taking the
-// inode's word alone is safe enough: who reads an ELF file compares its build-id with the mapped one too.
+// 6.7: that of the layer below), stat one made up for the subvolume or layer. The inode numbers agree. Trusting only
+// the inode is safe enough, because readers of an ELF file also compare its build-id with the mapped one.
 bool DeviceNumbersDiffer(int fd) {
   struct statfs info {};
   if (::fstatfs(fd, &info) != 0) {

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kMapsLimit = 64 << 20;
 constexpr std::string_view kDeletedSuffix = " (deleted)";
 
-// Reads one line from the left; every step says whether what it expected was there.
+// Reads one line from the left; every step returns whether it found what it expected.
 class LineCursor {
  public:
   explicit LineCursor(std::string_view line) : rest_(line) {}
@@ -49,8 +49,8 @@ class LineCursor {
   std::string_view rest_;
 };
 
-// The kernel writes a newline in a path as \012 and leaves everything else alone, so a name that holds the four
-// characters \012 cannot be told apart; whoever opens a path compares device and inode anyway.
+// The kernel writes a newline in a path as \012 and escapes nothing else, so a name that contains the four characters
+// \012 is ambiguous. Code that opens a path compares device and inode anyway.
 std::string UnescapePath(std::string_view path) {
   constexpr std::string_view kNewline = "\\012";
   std::string plain;
@@ -111,7 +111,7 @@ std::vector<MemoryRegion> ParseMaps(std::string_view text, size_t* malformed) {
 
 Result<std::vector<MemoryRegion>> ReadMaps(Pid pid) {
   PP_ASSIGN_OR_RETURN(const std::string text, ReadProcFile(ProcPath(pid, "maps"), kMapsLimit));
-  // Only a zombie (and a kernel thread, which nobody may name as a target) has no mapping at all.
+  // Only a zombie (and a kernel thread, which cannot be a target) has no mappings.
   if (text.empty()) {
     return Because(Reason::kTargetExited, "process " + std::to_string(pid.value) + " has no memory: it has ended", "",
                    ThingOf(pid));

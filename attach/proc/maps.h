@@ -1,4 +1,4 @@
-// /proc/<pid>/maps as a list of regions. The text is the kernel's, the paths in it are the target's (hostile).
+// /proc/<pid>/maps as a list of regions. The text is the kernel's; the target chooses the paths in it (hostile).
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct MemoryRegion {
   bool readable = false;
   bool writable = false;
   bool executable = false;
-  bool deleted = false;  // " (deleted)" was cut off the path
+  bool deleted = false;  // " (deleted)" was removed from the path
   std::string path;      // "" for anonymous, "[stack]" and such for special ones
 
   uint64_t size() const { return end - start; }

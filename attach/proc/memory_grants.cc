@@ -15,7 +15,7 @@ constexpr Nanos kPatience = Nanos::FromSeconds(2);
 
 UniqueFd g_line;  // NOLINT(cert-err58-cpp): its constructor does nothing that can fail
 
-// One answer, perhaps to an older question; false: none came in time.
+// Receives one answer, perhaps to an older question. False: none came in time.
 bool ReceiveAnswer(Nanos deadline, MemoryAnswer& answer, UniqueFd& descriptor) {
   pollfd ready{g_line.get(), POLLIN, 0};
   const Nanos left = deadline - MonotonicNow();
@@ -46,10 +46,11 @@ bool ReceiveAnswer(Nanos deadline, MemoryAnswer& answer, UniqueFd& descriptor) {
   return got > 0;
 }
 
-// What was answered: 0, or an errno.
+// Returns 0, or an errno.
 int Ask(Pid pid, Tid tid, UniqueFd& memory) {
   const Nanos now = MonotonicNow();
-  // A time is a number that no forked child, which shares the line, has used: answers to one that was killed are left.
+  // Forked children share the line. A time is a number that none of them has used, so answers to a killed one are
+  // skipped.
   const MemoryQuestion question{static_cast<uint64_t>(now.value), pid.value, tid.value};
   if (!g_line.is_open() || ::write(g_line.get(), &question, sizeof question) != sizeof question) {
     return EPERM;

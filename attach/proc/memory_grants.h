@@ -1,9 +1,9 @@
-// Memory that the kernel keeps from us for nothing but kernel.yama.ptrace_scope, where an administrator has waived
-// that: asked for, one process at a time, of somebody who has the right to open it (daemon/launcher/memory_grantor.h).
+// Access to memory that only kernel.yama.ptrace_scope denies us, if an administrator has waived that rule. It is
+// requested, one process at a time, from a process that has the right to open it (daemon/launcher/memory_grantor.h).
 //
-// What comes back is /proc/<pid>/mem, for reading, of the program that was in the process then: a program that replaces
-// it by exec is not seen through it. The line to that somebody is this process's, and of children that it forks;
-// without one nothing is granted, and nothing is asked. Call from one thread.
+// The answer is /proc/<pid>/mem, for reading, of the program that runs in the process at that time: a program that
+// replaces it by exec is not visible through it. This process and children that it forks share the line to the grantor;
+// without a line nothing is granted or requested. Call from one thread.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@
 
 namespace ptrace_prof {
 
-// What goes over the line, a SOCK_SEQPACKET socket: a question, and its answer. Three are asked: for the memory of a
-// process (tid 0; the answer has a descriptor where `refused` is 0), to stop a thread of a process whose memory was
-// granted (it stands still when the answer is 0), and to let go of it (pid 0).
+// The messages on the line, a SOCK_SEQPACKET socket: a question and its answer. There are three questions: for the
+// memory of a process (tid 0; the answer has a descriptor if `refused` is 0), to stop a thread of a process whose
+// memory was granted (it is stopped if the answer is 0), and to release that thread (pid 0).
 struct MemoryQuestion {
-  uint64_t number = 0;  // no two questions on one line have the same
+  uint64_t number = 0;  // unique among the questions on one line
   int32_t pid = 0;
   int32_t tid = 0;
 };
@@ -29,24 +29,24 @@ struct MemoryAnswer {
 };
 static_assert(sizeof(MemoryQuestion) == 16 && sizeof(MemoryAnswer) == 16, "no padding: sent as bytes");
 
-// From now on that line is asked.
+// Uses that line from now on.
 void UseMemoryGrants(UniqueFd line);
 bool HasMemoryGrants();
-// 0 and the memory, or an errno: EPERM where nothing is granted, ESRCH where the process is gone.
+// Returns 0 and the memory, or an errno: EPERM if nothing is granted, ESRCH if the process is gone.
 int AskForMemory(Pid pid, UniqueFd& memory);
 
-// Stops the thread of a process whose memory was granted: 0, and it stands still until LetGoOfStopped, or an errno
-// (EAGAIN: it did not stop in time, and is let go as soon as it does). One at a time.
+// Stops a thread of a process whose memory was granted. Returns 0, and the thread is stopped until LetGoOfStopped, or
+// an errno (EAGAIN: it did not stop in time, and is released as soon as it does). One at a time.
 int AskToStop(Pid pid, Tid tid);
 void LetGoOfStopped();
 
-// May we read the process? 0, or the errno of the kernel's refusal; a grant counts. The address that is asked for is
-// nobody's.
+// Whether we may read the process: 0, or the errno of the kernel's refusal; a grant counts. Probes an address that is
+// never mapped.
 int ProbeMemory(Pid pid);
-// True where a grant lets us read it and the kernel would not: it cannot be written, and stopped only by who granted
+// True if a grant lets us read it and the kernel would not. It cannot be written then, and only the grantor can stop
 // it.
 bool IsReadByGrant(Pid pid);
-// What to tell somebody who wants more of such a process than to have it read.
+// The error for an attempt to do more with such a process than read it.
 Error OnlyGrantedToRead(Pid pid);
 
 }  // namespace ptrace_prof

@@ -24,7 +24,7 @@ constexpr Files kSecond = {"/memory.max", "/memory.current", {"inactive_file ", 
 std::optional<uint64_t> Number(std::string_view text) {
   uint64_t number = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  return parsed.ec == std::errc() ? std::optional(number) : std::nullopt;  // "max"
+  return parsed.ec == std::errc() ? std::optional(number) : std::nullopt;  // nullopt for "max"
 }
 
 std::optional<uint64_t> NumberIn(const std::string& file) {
@@ -32,7 +32,7 @@ std::optional<uint64_t> NumberIn(const std::string& file) {
   return text.has_value() ? Number(text.value()) : std::nullopt;
 }
 
-// Memory that the kernel takes back before it says that there is none.
+// Memory that the kernel reclaims before it fails an allocation.
 uint64_t Cached(const std::string& folder, const Files& files) {
   const Result<std::string> text = ReadProcFile(folder + "/memory.stat");
   if (text.has_error()) {
@@ -50,7 +50,7 @@ uint64_t Cached(const std::string& folder, const Files& files) {
 std::optional<GroupMemory> In(const std::string& folder, const Files& files) {
   const auto limit = NumberIn(folder + std::string(files.limit));
   const auto usage = NumberIn(folder + std::string(files.usage));
-  constexpr uint64_t kNone = uint64_t{1} << 60;  // version 1 writes a number of that kind
+  constexpr uint64_t kNone = uint64_t{1} << 60;  // version 1 writes such a number for no limit
   if (!limit.has_value() || !usage.has_value() || *limit >= kNone) {
     return std::nullopt;
   }

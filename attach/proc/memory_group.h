@@ -1,4 +1,4 @@
-// How much more memory a process's control groups let it have.
+// How much more memory a process's control groups allow.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 namespace ptrace_prof {
 
 struct GroupMemory {
-  uint64_t room = 0;   // bytes until the tightest limit, with what the kernel would give back (files that are cached)
+  uint64_t room = 0;   // bytes until the tightest limit, including what the kernel would reclaim (cached files)
   uint64_t limit = 0;  // that limit
-  std::string folder;  // of the group that has it
+  std::string folder;  // of the group with that limit
 };
 
-// Of the groups of that process and those above them; nullopt: none has a limit that can be read here.
+// Checks the groups of the process and those above them; nullopt: none has a limit that we can read.
 std::optional<GroupMemory> GroupMemoryOf(Pid pid);
-// Whether what we use counts there, too.
+// Whether the memory that we use is charged to that group too.
 bool SharesMemoryGroup(Pid pid);
 
 }  // namespace ptrace_prof

@@ -1,4 +1,4 @@
-// Who is in the namespaces of this process, in which the numbers of users and processes mean what they mean here.
+// Which processes are in the namespaces of this process, so that numbers of users and processes have the same meaning.
 // Stateless.
 #pragma once
 
@@ -8,10 +8,10 @@
 
 namespace ptrace_prof {
 
-// Nothing: the kernel does not tell, or there is no /proc.
+// nullopt: the kernel does not say, or there is no /proc.
 std::optional<bool> InOurUserNamespace(Pid pid);
 std::optional<bool> InOurPidNamespace(Pid pid);
-// As which user the kernel shows those who have no number in our user namespace.
+// The user that the kernel shows for users without a number in our user namespace.
 Uid OverflowUid();
 
 }  // namespace ptrace_prof

@@ -15,15 +15,15 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr int kMostLinks = 40;  // as the kernel has it
+constexpr int kMostLinks = 40;  // the kernel's own limit
 constexpr size_t kMostFolders = 256;
-constexpr size_t kLongestPath = 4 * PATH_MAX;  // with what links add to it
+constexpr size_t kLongestPath = 4 * PATH_MAX;  // including the text that links add
 
 class Walk {
  public:
   Walk(const UniqueFd& root, std::string_view path) : root_(root), left_(path) {}
 
-  // errno, or 0: at() is there.
+  // Returns errno, or 0: at() is the result.
   int Go() {
     while (!left_.empty()) {
       if (left_.size() > kLongestPath) {
@@ -44,7 +44,7 @@ class Walk {
  private:
   int at() const { return folders_.empty() ? root_.get() : folders_.back().get(); }
 
-  // A name that is not the last one must be of a directory, or a link to one: "name/" is "name/.".
+  // A name that is not the last one must be a directory, or a link to one: "name/" is "name/.".
   std::string TakeName() {
     const size_t end = std::min(left_.find('/'), left_.size());
     std::string name = left_.substr(0, end);
@@ -63,7 +63,7 @@ class Walk {
         return ENOTDIR;
       }
       if (!folders_.empty()) {
-        folders_.pop_back();  // where we came from: the directory may have been moved out of the root since
+        folders_.pop_back();  // the parent on our path: the directory may have been moved out of the root since
       }
       return 0;
     }
@@ -99,8 +99,8 @@ class Walk {
   }
 
   const UniqueFd& root_;
-  std::string left_;               // of the path
-  std::vector<UniqueFd> folders_;  // from the root to where we are
+  std::string left_;               // rest of the path
+  std::vector<UniqueFd> folders_;  // from the root to the current one
   int links_ = 0;
 };
 

@@ -1,9 +1,9 @@
-// A path as a process with another root directory means it, opened from outside: links on the way, absolute ones and
-// ".." too, stay inside of that root, whatever somebody renames meanwhile.
+// Opens a path as a process with another root directory would resolve it, from outside. Links on the path, including
+// absolute ones and "..", stay inside that root, even if files are renamed meanwhile.
 //
-// What openat2(RESOLVE_IN_ROOT) does, one name at a time with openat(2): a seccomp filter can look into the arguments
-// of this call, not of that one. Nothing that is found is opened, only looked at (O_PATH); the links of /proc, which
-// lead anywhere, are taken by their text.
+// This is openat2(RESOLVE_IN_ROOT), done one name at a time with openat(2): a seccomp filter can check the arguments of
+// openat, but not those of openat2. Files are opened with O_PATH only; the text of links in /proc, which lead anywhere,
+// is followed instead of the link.
 #pragma once
 
 #include <string_view>
@@ -12,7 +12,7 @@
 
 namespace ptrace_prof {
 
-// A handle on what is there (O_PATH); not open, with errno set, where nothing is, or where the way is too long.
+// Returns an O_PATH descriptor; not open, with errno set, if nothing is there or the path is too long.
 UniqueFd LookInRoot(const UniqueFd& root, std::string_view path);
 
 }  // namespace ptrace_prof

@@ -39,7 +39,7 @@ Result<std::string> ReadProcFile(const std::string& path, size_t limit) {
   if (!fd.is_open()) {
     return ProcError(errno, path);
   }
-  // The kernel renders at most one page or so per read of a sequence file; the buffer grows only for long ones.
+  // The kernel produces at most about one page per read of a sequence file; the buffer grows only for long files.
   std::string text;
   size_t used = 0;
   while (used < limit) {

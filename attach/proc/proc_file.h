@@ -1,8 +1,8 @@
-// A small text file under /proc, read whole.
+// Reads a small text file under /proc as a whole.
 //
-// /proc makes the text while it is read, so there is no size to ask for beforehand: the caller states a limit
-// and longer text is cut there. A file that is missing, or that says ESRCH, means that its process or
-// thread ended (kGone). Thread-safe: no state.
+// /proc produces the text while it is read, so its size is unknown beforehand: the caller gives a limit, and longer
+// text is truncated. A file that is missing, or that returns ESRCH, means that its process or thread ended (kGone).
+// Thread-safe: no state.
 #pragma once
 
 #include <string>

@@ -7,11 +7,11 @@ namespace {
 constexpr int kStateField = 3;
 constexpr int kParentField = 4;
 constexpr int kReapedFaultsField = 11;
-constexpr int kUserField = 14;  // then: kernel, and both of reaped children
+constexpr int kUserField = 14;  // then: kernel, and both for reaped children
 constexpr int kThreadsField = 20;
 constexpr int kStartTimeField = 22;
 
-// " S 1 7 …": what follows the name.
+// " S 1 7 …": the text after the name.
 std::string_view AfterName(std::string_view text) {
   const size_t bracket = text.rfind(')');
   return bracket == std::string_view::npos ? std::string_view() : text.substr(bracket + 1);

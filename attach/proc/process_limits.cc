@@ -18,7 +18,7 @@ std::optional<uint64_t> ParseSoftLimit(std::string_view limits, std::string_view
     line.remove_prefix(name.size());
     const size_t begin = line.find_first_not_of(' ');
     if (begin == 0 || begin == std::string_view::npos) {
-      continue;  // a longer name, or none
+      continue;  // a longer name, or no value
     }
     line.remove_prefix(begin);
     if (line.starts_with("unlimited")) {

@@ -36,8 +36,8 @@ int ProcessMemory::TakeGrant() {
   return AskForMemory(pid_, granted_);
 }
 
-// What lets a process be looked at is what lets it be read, but for Yama: it has not become another user's meanwhile,
-// nor shut itself off.
+// The right to look at a process is the right to read it, apart from Yama. So this detects that it has become another
+// user's, or has made itself non-dumpable.
 ReadStatus ProcessMemory::ReadGranted(std::span<const ReadRequest> requests, size_t* filled) {
   char link = 0;
   if (::readlink(ProcPath(pid_, "exe").c_str(), &link, 1) < 0) {
@@ -46,7 +46,7 @@ ReadStatus ProcessMemory::ReadGranted(std::span<const ReadRequest> requests, siz
   for (const ReadRequest& request : requests) {
     ++calls_;
     ssize_t got = ::pread(granted_.get(), request.to, request.size, static_cast<off_t>(request.from.value));
-    if (got == 0 && request.size > 0 && *filled == 0) {  // that program has gone: is there another, which we may read?
+    if (got == 0 && request.size > 0 && *filled == 0) {  // that program is gone: we may have a grant for its successor
       if (const int refused = TakeGrant(); refused != 0) {
         return StatusOf(refused);
       }
@@ -96,10 +96,11 @@ ReadStatus ProcessMemory::ReadBatch(std::span<const ReadRequest> requests, size_
     }
     const ssize_t got = Transfer(part.size());
     if (got == -EPERM && HasMemoryGrants() && TakeGrant() == 0) {
-      *filled = 0;  // from the first request on: all of them of one program
+      *filled = 0;  // restart at the first request, so that all bytes come from one program
       return ReadGranted(first_to_last, filled);
     }
-    // The kernel stops at the first page that it cannot read, which may be inside a request: that one is not filled.
+    // The kernel stops at the first page that it cannot read. This may be inside a request, which then counts as not
+    // filled.
     uint64_t left = got > 0 ? static_cast<uint64_t>(got) : 0;
     size_t complete = 0;
     while (complete < part.size() && part[complete].size <= left) {

@@ -1,10 +1,9 @@
 // RemoteMemory of a live process, by process_vm_readv(2): no stop, no open file, one system call per batch.
 //
-// Costs nothing while unused. Allocates only when a batch is larger than every batch before it.
-// Follows the pid through exec: whoever must not read the new program puts AnchoredMemory above it.
-// Where the kernel refuses for nothing but Yama, and that was waived (memory_grants.h), it reads by an open file that
-// was granted, one call for each request: before each batch the kernel is asked whether it still lets us look at the
-// process.
+// Costs nothing while unused. Allocates only when a batch is larger than every batch before it. Follows the pid through
+// exec: put AnchoredMemory above it if the new program must not be read. If only Yama forbids reading, and that rule
+// was waived (memory_grants.h), it reads through a granted open file, with one call per request. Before each batch it
+// asks the kernel whether we may still look at the process.
 #pragma once
 
 #include <sys/uio.h>
@@ -29,16 +28,16 @@ class ProcessMemory final : public RemoteMemory {
   uint64_t calls() const { return calls_; }  // system calls so far
 
  private:
-  // The bytes that one call transferred, or the negative errno.
+  // Returns the bytes that one call transferred, or the negative errno.
   ssize_t Transfer(size_t count);
-  // 0, or an errno: whether there is a grant to read by.
+  // Gets a grant to read by. Returns 0, or an errno.
   int TakeGrant();
   ReadStatus ReadGranted(std::span<const ReadRequest> requests, size_t* filled);
 
   Pid pid_;
   uint64_t calls_ = 0;
   UniqueFd granted_;          // open: the memory, which the kernel does not let us read otherwise
-  std::vector<iovec> local_;  // of the current call; kept for its capacity
+  std::vector<iovec> local_;  // for the current call; kept for its capacity
   std::vector<iovec> remote_;
 };
 

@@ -46,7 +46,7 @@ void ReadIds(std::string_view text, uint32_t* const (&ids)[4]) {
   });
 }
 
-// What the lines say, and what their absence says.
+// The values of the lines, and which lines were present.
 struct Lines {
   ProcessStatus status;
   bool state_seen = false;
@@ -140,7 +140,7 @@ std::optional<ProcessStatus> ParseProcessStatus(std::string_view text) {
   if (!lines.state_seen || !lines.tgid_seen) {
     return std::nullopt;
   }
-  // Kernels before 6.8 do not say "Kthread": a task without memory that has not ended is one.
+  // Kernels before 6.8 have no "Kthread" line: a task without memory that has not ended is a kernel thread.
   if (!lines.kthread_seen) {
     const bool ended = lines.status.state == 'Z' || lines.status.state == 'X';
     lines.status.kernel_thread = !lines.memory_seen && !ended;

@@ -14,7 +14,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kCmdlineLimit = 4 << 20;  // more than ARG_MAX gives by default
+constexpr size_t kCmdlineLimit = 4 << 20;  // more than the default ARG_MAX
 
 }  // namespace
 
@@ -41,7 +41,7 @@ Result<std::vector<std::string>> ReadCmdline(Pid pid) {
 
 Result<std::vector<Tid>> ListThreads(Pid pid) {
   PP_ASSIGN_OR_RETURN(const std::vector<int32_t> numbers, ListNumericEntries(ProcPath(pid, "task")));
-  // The directory of a process that is just being reaped still opens, but is empty.
+  // The directory of a process that is being reaped can still be opened, but is empty.
   if (numbers.empty()) {
     return ProcError(ESRCH, ProcPath(pid, "task"));
   }
@@ -59,7 +59,7 @@ Result<std::vector<Pid>> ListChildren(Pid pid) {
   for (const Tid tid : threads) {
     const Result<std::string> text = ReadProcFile(ProcTaskPath(pid, tid, "children"));
     if (text.has_error()) {
-      continue;  // the thread ended: the kernel gave its children to another thread
+      continue;  // the thread has ended: the kernel gave its children to another thread
     }
     ForEachNumber(text.value(), [&](int64_t number) { children.emplace_back(static_cast<int32_t>(number)); });
   }

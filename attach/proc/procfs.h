@@ -1,6 +1,6 @@
-// What /proc says about a process and its threads. Text of the kernel, but names in it are the target's choice.
+// Reads facts about a process and its threads from /proc. The text is the kernel's, but the target chooses names in it.
 //
-// Every function takes ids of the reader's PID namespace and gives kGone when the process or thread ended.
+// Every function takes ids of the reader's PID namespace, and returns kGone if the process or thread has ended.
 #pragma once
 
 #include <optional>
@@ -20,15 +20,15 @@ struct ProcessStatus {
   char state = '?';  // R S D T t Z X I
   Pid tgid;
   Pid ppid;
-  Pid tracer;  // 0 = nobody
+  Pid tracer;  // 0: none
   uint32_t uid_real = 0, uid_effective = 0, uid_saved = 0, uid_fs = 0;
   uint32_t gid_real = 0, gid_effective = 0, gid_saved = 0, gid_fs = 0;
-  std::vector<int32_t> ns_pids;  // outermost first; the last one is what the process itself sees
+  std::vector<int32_t> ns_pids;  // outermost first; the last one is the pid that the process itself sees
   bool kernel_thread = false;
   uint64_t cap_effective = 0;
   uint64_t caught_signals = 0;  // bit N - 1: signal N has a handler
   int seccomp_mode = 0;
-  std::optional<uint64_t> seccomp_filters;  // how many there are; nullopt: the kernel does not say (before 5.9)
+  std::optional<uint64_t> seccomp_filters;  // their number; nullopt: the kernel does not say (before 5.9)
   uint64_t memory_size = 0, memory_data = 0, memory_locked = 0;  // bytes: VmSize, VmData, VmLck
 };
 
@@ -40,12 +40,12 @@ Result<std::vector<std::string>> ReadCmdline(Pid pid);
 Result<std::vector<Tid>> ListThreads(Pid pid);
 // Direct children of all threads (task/*/children).
 Result<std::vector<Pid>> ListChildren(Pid pid);
-// One line of it for all threads together.
+// One line for all threads together.
 Result<ProcStat> ReadProcStat(Pid pid);
 Nanos OfTicks(uint64_t ticks);
-// Start time since boot: with the pid it names a process for good.
+// Start time since boot: together with the pid it identifies a process uniquely.
 Result<Nanos> ReadStartTime(Pid pid);
-Result<uint64_t> ReadStartTicks(Pid pid);              // the same in clock ticks (sysconf(_SC_CLK_TCK) a second)
+Result<uint64_t> ReadStartTicks(Pid pid);              // the same in clock ticks (sysconf(_SC_CLK_TCK) per second)
 Result<std::string> ReadThreadName(Pid pid, Tid tid);  // comm
 // The tid that the thread itself sees (innermost PID namespace).
 Result<Tid> ReadNamespacedTid(Pid pid, Tid tid);
@@ -58,8 +58,8 @@ struct ExecutableId {
 Result<ExecutableId> ReadExecutableId(Pid pid);
 
 Result<UniqueFd> OpenPidfd(Pid pid);
-// True once the process behind the pidfd has ended (zombie or gone), and where the kernel does not say: rights hang on
-// this, and whoever is the same user may lower our limits so that poll(2) fails.
+// True once the process behind the pidfd has ended (zombie or gone), and also if the kernel does not say: rights depend
+// on this, and another process of the same user may lower our limits so that poll(2) fails.
 bool HasExited(const UniqueFd& pidfd);
 
 }  // namespace ptrace_prof

@@ -1,6 +1,6 @@
-// Tells the program in a process from the one that replaces it by exec, be it the same file at the same addresses: the
-// kernel puts 16 random bytes on the first stack of every program (AT_RANDOM, getauxval(3)), and nobody has a reason to
-// write there. Plain value.
+// Distinguishes the program in a process from one that replaces it by exec, even the same file at the same addresses.
+// The kernel puts 16 random bytes on the first stack of every program (AT_RANDOM, getauxval(3)), and programs have no
+// reason to write there. Plain value.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 namespace ptrace_prof {
 
 struct ProgramMark {
-  // A mark that is not known where the process, or the kernel, does not say where its bytes are.
+  // Returns an unknown mark if the process or the kernel does not say where the bytes are.
   static ProgramMark Read(Pid pid, RemoteMemory& memory);
 
   bool is_known() const { return !where.IsNull(); }
 
   RemoteAddr where;
-  uint64_t word = 0;  // is there as long as the program is
+  uint64_t word = 0;  // stays there as long as the program runs
 };
 
 }  // namespace ptrace_prof

@@ -12,7 +12,7 @@
 namespace ptrace_prof {
 namespace {
 
-// Once its child is there, the parent waits for the child's exec or end.
+// Once the child exists, the parent waits for the child's exec or end.
 bool IsVfork(uint64_t flags) { return (flags & CLONE_VFORK) != 0 && (flags & CLONE_THREAD) == 0; }
 
 bool BecomesAnother(long call) {
@@ -34,7 +34,7 @@ bool WaitsQuietly(Pid pid, Tid tid) {
   if (read < 1 || BecomesAnother(call)) {
     return false;
   }
-  if (call == SYS_clone3) {  // its argument is where the flags are
+  if (call == SYS_clone3) {  // its argument is the address of the flags
     uint64_t flags = 0;
     ProcessMemory memory(pid);
     return read == 2 && memory.ReadValue(RemoteAddr(argument), &flags) == ReadStatus::kOk && IsVfork(flags);

@@ -1,12 +1,13 @@
-// Does a thread wait in the kernel where it makes no other thread, process or program? Then nothing of it can be seen
-// by others until it goes on. From `syscall` of /proc, see proc(5); that file says "running" of one that could run.
+// Whether a thread waits in the kernel in a call that creates no thread, process or program. Other processes then see
+// no effect of it until it continues. Uses `syscall` of /proc, see proc(5); that file says "running" for a runnable
+// thread.
 #pragma once
 
 #include "attach/base/types.h"
 
 namespace ptrace_prof {
 
-// False also where it cannot be told. A vfork that waits for its child's exec has made it, and waits quietly.
+// Also false if it is unknown. A vfork that waits for its child's exec has already made the child, and waits quietly.
 bool WaitsQuietly(Pid pid, Tid tid);
 
 }  // namespace ptrace_prof

@@ -1,8 +1,8 @@
-// The memory of a target, as every reader sees it: a live process, a core file, or a fake in a fuzzer.
+// The interface to the memory of a target: a live process, a core file, or a fake in a fuzzer.
 //
-// Readers never learn which one it is. Bytes that come out are hostile. Reads are whole or failed: a short
-// read is a failure, except in ReadBatch, which says how many requests were filled completely.
-// Not thread-safe: one object belongs to one thread.
+// Readers never know which one it is. The bytes are hostile. Reads are whole or failed: a short read is a failure,
+// except in ReadBatch, which reports how many requests were filled completely. Not thread-safe: one object belongs to
+// one thread.
 #pragma once
 
 #include <cstddef>

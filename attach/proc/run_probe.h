@@ -1,9 +1,10 @@
-// Does a thread run at this moment, or wait? From descriptors that stay open: about 0.6 us a look.
+// Whether a thread runs at this moment, or waits. Uses descriptors that stay open: about 0.6 us per call.
 //
-// `syscall` of /proc says "running" of a thread that is on a CPU or could be, and what it waits in of any other (sleep,
-// job control, a tracer's stop, a frozen cgroup). Where it may not be read (that takes the right to trace), the letter
-// of `stat` says as much. The slices are how often the thread was put on a CPU: a thread that waited before and after a
-// read, and was put on none in between, did nothing meanwhile. One object per thread of a target; one thread.
+// `syscall` of /proc says "running" for a thread that is on a CPU or runnable, and for any other what it waits in
+// (sleep, job control, a tracer's stop, a frozen cgroup). If it may not be read (that needs the right to trace), the
+// letter in `stat` says whether it runs. The slices count how often the thread was put on a CPU: a thread that waited
+// before and after a read, and was put on no CPU in between, did nothing meanwhile. One object per thread of a target;
+// one thread.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +21,14 @@ class RunProbe {
 
   RunProbe(Pid pid, Tid tid);
 
-  // Is it a thread of that process? Nobody else's is ever stopped, whatever the target says of its threads.
+  // Whether it is a thread of that process. Threads of other processes are never stopped, whatever the target's memory
+  // says.
   bool is_there() const { return stat_.is_open(); }
-  State Look();  // kGone too where it is none of that process
-  // It waits for something else than a lock (a futex, which goes on waiting after a stop): for input, a timer, a
-  // signal. A stop may end such a wait early: epoll_wait(2) and its like fail with EINTR then, see signal(7).
+  State Look();  // also kGone if it is not a thread of that process
+  // Whether it waits for something other than a lock (a futex, whose wait resumes after a stop): for input, a timer, a
+  // signal. A stop may end such a wait early: epoll_wait(2) and similar calls then fail with EINTR, see signal(7).
   bool WaitsForEvents();
-  std::optional<uint64_t> Slices();  // nullopt: nobody says (a kernel without schedstat)
+  std::optional<uint64_t> Slices();  // nullopt: unknown (a kernel without schedstat)
 
  private:
   UniqueFd syscall_;

@@ -1,4 +1,4 @@
-// The system calls that wait, with their numbers on aarch64.
+// The system calls that can wait, with their numbers on aarch64.
 #include "attach/proc/wait_reason.h"
 
 namespace ptrace_prof {

@@ -14,9 +14,9 @@
 namespace ptrace_prof {
 namespace {
 
-using LineBuffer = std::array<char, 512>;  // stat is the longest: 52 numbers, most of them short
+using LineBuffer = std::array<char, 512>;  // stat is the longest file: 52 numbers, most of them short
 
-// The text of a descriptor that stays open, or the empty text when it cannot be read (errno says why).
+// The text of a descriptor that stays open, or empty text if it cannot be read (errno says why).
 std::string_view ReadAgain(const UniqueFd& fd, LineBuffer& buffer) {
   if (!fd.is_open()) {
     errno = EBADF;
@@ -66,7 +66,7 @@ void ThreadActivity::OpenReasons() {
 
 WaitReason ThreadActivity::Reason() {
   OpenReasons();
-  // `syscall` first: it is the cheaper one, and for a thread that runs it says all there is to say.
+  // `syscall` is read first: it is cheaper, and sufficient for a thread that runs.
   const WaitReason reason = BlockedReason();
   if (reason.kind == WaitKind::kRunning) {
     return reason;
@@ -82,7 +82,7 @@ WaitReason ThreadActivity::Reason() {
   }
   WaitReason blocked = reason;
   if (blocked.kind == WaitKind::kUnknown && state != '?') {
-    blocked.kind = WaitKind::kOther;  // `syscall` cannot be read, and it does not run
+    blocked.kind = WaitKind::kOther;  // `syscall` cannot be read, and the thread does not run
   }
   if (state == 'D' && blocked.kind != WaitKind::kStopped) {
     blocked.kind = WaitKind::kDisk;
@@ -93,7 +93,8 @@ WaitReason ThreadActivity::Reason() {
 WaitReason ThreadActivity::BlockedReason() {
   LineBuffer buffer;
   WaitReason reason = ParseSyscallFile(ReadAgain(syscall_, buffer));
-  // A wait that a signal or a tracer interrupted goes on as "restart_syscall": the kernel function tells which.
+  // A wait that a signal or a tracer interrupted continues as "restart_syscall": the kernel function says which wait it
+  // is.
   if (reason.call == "restart_syscall") {
     reason.kind = WaitKindOfRestart(ReadAgain(OpenFile("wchan"), buffer));
   } else if (reason.kind == WaitKind::kOther && reason.call.empty() && IsFrozen(ReadAgain(OpenFile("wchan"), buffer))) {

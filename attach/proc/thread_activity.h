@@ -1,11 +1,10 @@
-// How much a thread runs and what it waits in, from descriptors that stay open (task/<tid>/schedstat, stat,
-// syscall): about 0.6 us a look, against 4 us with open and close.
+// How much a thread runs and what it waits in, from descriptors that stay open (task/<tid>/schedstat, stat, syscall):
+// about 0.6 us per call, against 4 us with open and close.
 //
-// Look() is the cheap one (schedstat only). Reason() reads what the kernel will say about a blocked thread; its two
-// descriptors are opened at the first call, so a thread that is only looked at costs one.
-// Everything degrades: without rights to `syscall` and `wchan` (of a process that changed its user, for one) the
-// state's letter in `stat` tells whether it runs, and nothing of what it waits for. One object per thread of the
-// target, used from one thread.
+// Look() is the cheap call (schedstat only). Reason() reads what the kernel says about a blocked thread. Its two
+// descriptors are opened at the first call, so a thread that needs only Look() has one descriptor. Without rights to
+// `syscall` and `wchan` (for example for a process that changed its user) the state letter in `stat` still says whether
+// the thread runs, but not what it waits for. One object per thread of the target, used from one thread.
 #pragma once
 
 #include <cstdint>
@@ -28,16 +27,16 @@ enum class WaitKind : uint8_t {
   kChild,    // wait4, waitid
   kDevice,   // ioctl on a device (GPU drivers)
   kDisk,     // state D
-  kStopped,  // by what `call` says: a signal (SIGSTOP), a debugger, a frozen cgroup
+  kStopped,  // `call` says by what: a signal (SIGSTOP), a debugger, a frozen cgroup
   kDead,
   kOther,
 };
 
 struct WaitReason {
   WaitKind kind = WaitKind::kUnknown;
-  std::string_view call;           // static: "futex", "epoll_wait", "clock_nanosleep"; "" unknown
-  uint64_t futex_address = 0;      // kFutex, where readable: first argument
-  RemoteAddr instruction_pointer;  // of the blocked thread, where readable; else null
+  std::string_view call;           // static text: "futex", "epoll_wait", "clock_nanosleep"; "" unknown
+  uint64_t futex_address = 0;      // kFutex, if readable: first argument
+  RemoteAddr instruction_pointer;  // of the blocked thread, if readable; else null
 };
 
 class ThreadActivity {
@@ -46,7 +45,7 @@ class ThreadActivity {
   ThreadActivity(ThreadActivity&&) noexcept = default;
   ThreadActivity& operator=(ThreadActivity&&) noexcept = default;
 
-  // CPU time of the thread so far (ns-exact at each schedule and tick) and how often it was put on a CPU.
+  // CPU time of the thread so far (exact to the ns at each schedule and tick), and how often it was put on a CPU.
   struct Usage {
     Nanos cpu;
     Nanos runqueue_wait;

@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kArguments = 6;
 
-// Numbers as the kernel writes them in this file: decimal for the call, 0x… for the rest.
+// Numbers as the kernel writes them in this file: decimal for the call, 0x… for the others.
 bool TakeNumber(std::string_view* text, uint64_t* to) {
   text->remove_prefix(std::min(text->find_first_not_of(' '), text->size()));
   const int base = text->starts_with("0x") ? 16 : 10;
@@ -38,7 +38,7 @@ WaitReason ParseSyscallFile(std::string_view text) {
     return reason;
   }
   uint64_t stack_pointer = 0;
-  if (text.starts_with("-1 ")) {  // blocked outside of a system call: a page fault, most of the time
+  if (text.starts_with("-1 ")) {  // blocked outside of a system call, usually by a page fault
     reason.kind = WaitKind::kOther;
     text.remove_prefix(3);
     if (TakeNumber(&text, &stack_pointer)) {
@@ -66,8 +66,9 @@ WaitReason ParseSyscallFile(std::string_view text) {
 }
 
 WaitKind WaitKindOfRestart(std::string_view wchan) {
-  // Three families of calls have a restart function: futex, poll, and the sleeps, whose own is often not on the stack
-  // (a tail call), so that the entry of the system call is named instead. "0": the kernel does not tell.
+  // Three families of calls have a restart function: futex, poll, and the sleeps. The restart function of a sleep is
+  // often not on the stack (a tail call), so the entry of the system call is named instead. "0": the kernel does not
+  // say.
   if (wchan.empty() || wchan == "0") {
     return WaitKind::kOther;
   }
@@ -80,8 +81,8 @@ WaitKind WaitKindOfRestart(std::string_view wchan) {
 std::string_view StopperOfState(char state) { return state == 't' ? "a debugger" : "a signal"; }
 
 bool IsFrozen(std::string_view wchan) {
-  // The second freezer's function is often part of its caller, in which a thread waits for nothing else than that and
-  // the stops whose state is T or t.
+  // The version 2 freezer's function is often inlined into its caller. A thread waits in that caller only when frozen,
+  // or in stops whose state is T or t.
   return wchan.find("refrigerator") != std::string_view::npos || wchan.find("freez") != std::string_view::npos ||
          wchan == "get_signal";
 }

@@ -17,10 +17,10 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr int kLooksAtOnce = 60;  // of about 0.3 us each: a thread that runs on another CPU traps within a few of them
+constexpr int kLooksAtOnce = 60;  // about 0.3 us each: a thread that runs on another CPU traps within a few of them
 constexpr long kNap = 20'000;
 
-// Where the kernel's registers of a thread hold the number of its system call and what that returned.
+// The registers that hold the number of a thread's system call and its result.
 #if defined(__x86_64__)
 constexpr size_t kRegisters = 27;
 constexpr size_t kResult = 10;  // rax
@@ -28,7 +28,7 @@ constexpr size_t kCall = 15;    // orig_rax; -1: not in a call
 bool IsInCall(const std::array<uint64_t, 64>& registers) { return static_cast<int64_t>(registers[kCall]) >= 0; }
 #elif defined(__aarch64__)
 constexpr size_t kRegisters = 34;
-constexpr size_t kResult = 0;  // x0; no register tells the call, so that a function's -4 counts too
+constexpr size_t kResult = 0;  // x0; no register holds the call, so a function's result of -4 matches too
 bool IsInCall(const std::array<uint64_t, 64>&) { return true; }
 #endif
 
@@ -46,7 +46,7 @@ BriefStop::BriefStop(Pid pid, Tid tid, StopVia via) : pid_(pid), tid_(tid), via_
     return;
   }
   AddTracedThread(pid, tid);
-  ::ptrace(PTRACE_INTERRUPT, tid.value, nullptr, nullptr);  // fails only if it has died, which Look tells
+  ::ptrace(PTRACE_INTERRUPT, tid.value, nullptr, nullptr);  // fails only if the thread has died, which Look detects
   state_ = State::kComing;
 }
 
@@ -81,7 +81,7 @@ BriefStop::State BriefStop::Look() {
   RemoveTracedThread(tid_);
   const Tid first(pid_.value);
   if (status.state == TraceeState::kNotTraced && tid_ != first && IsTracedAsFirst(pid_)) {
-    AddLateThread(pid_, first);  // it has become another program, which stops at its first instruction
+    AddLateThread(pid_, first);  // the process has called exec, and stops at its first instruction
   }
   return State::kGone;
 }
@@ -119,7 +119,7 @@ void BriefStop::Release() {
   if (state == State::kStopped && via_ == StopVia::kGrant) {
     LetGoOfStopped();
   } else if (state == State::kComing || (state == State::kStopped && !DetachTracee(tid_, signal_))) {
-    AddLateThread(pid_, tid_);  // or it was killed: its end is ours to take note of
+    AddLateThread(pid_, tid_);  // or it was killed, and we must reap it
   } else if (state == State::kStopped) {
     RemoveTracedThread(tid_);
   }

@@ -29,8 +29,8 @@ int GuardedSeize::Seize(Tid tid, std::span<const Tid> held) {
   const sigset_t child = ChildSignal();
   NoteEndsMeanwhile(&held);
   ::pthread_sigmask(SIG_UNBLOCK, &child, nullptr);
-  // The signal of the last one's end may have been taken before it was among them; those of the others wait or were
-  // heard.
+  // The signal for the last one's end may have been handled before it was among them. Signals for the others are
+  // pending or were handled.
   NoteEndsOf(held.last(std::min<size_t>(held.size(), 1)));
   NoteEndsOf(TracedThreads(), LetGoOf::kNone);
   const int error = RawSeize(tid);

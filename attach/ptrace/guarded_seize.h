@@ -1,9 +1,9 @@
-// PTRACE_SEIZE of a thread while this thread traces others, of its process perhaps.
+// PTRACE_SEIZE of a thread while the caller traces other threads, perhaps of the same process.
 //
-// PTRACE_SEIZE waits while a thread of that process execs (cred_guard_mutex; man 2 ptrace, "execve(2) under ptrace"),
-// and the exec waits until the tracer has taken note of the end of each thread that it killed: so whoever seizes one
-// thread after another could wait for itself. Here their ends are noted in a handler of SIGCHLD meanwhile. Signals of
-// children are held back while one exists. One at a time per process.
+// PTRACE_SEIZE waits while a thread of that process is in exec (cred_guard_mutex; man 2 ptrace, "execve(2) under
+// ptrace"), and the exec waits until the tracer has reaped each thread that it killed. So a tracer that seizes one
+// thread after another could wait for itself. Here a handler of SIGCHLD reaps them meanwhile. While an object exists,
+// signals of children are blocked. One at a time per process.
 #pragma once
 
 #include <csignal>
@@ -20,14 +20,14 @@ class GuardedSeize {
   GuardedSeize(const GuardedSeize&) = delete;
   GuardedSeize& operator=(const GuardedSeize&) = delete;
 
-  // `held`: what this thread traces of that process besides TracedThreads(), without the first thread, whose end nobody
-  // waits for. 0, or what errno says.
+  // `held`: the threads of that process that the caller traces besides TracedThreads(), without the first thread, whose
+  // end no exec waits for. Returns 0, or the errno.
   int Seize(Tid tid, std::span<const Tid> held);
-  // Where nothing else is held: costs no more than the call where nothing is traced at all.
+  // For callers that hold no other thread: costs no more than the call if nothing is traced at all.
   static int SeizeOne(Tid tid);
 
  private:
-  sigset_t mask_{};  // that was in place
+  sigset_t mask_{};  // the mask before
 };
 
 }  // namespace ptrace_prof

@@ -24,7 +24,7 @@ namespace {
 
 constexpr int kSystemCallSignal = SIGTRAP | 0x80;  // PTRACE_O_TRACESYSGOOD
 constexpr int kEventShift = 8;
-// What starts for longer is not about to run a program in Python, or nobody is there for it.
+// A program that starts for longer is probably not a Python program, or its tracing was abandoned.
 constexpr Nanos kLongestHold = Nanos::FromSeconds(10);
 constexpr Nanos kPatience = Nanos::FromMillis(200);
 constexpr int64_t kShortNap = 50'000;
@@ -33,7 +33,7 @@ constexpr int kYields = 50;
 struct Held {
   Pid pid;
   bool is_stopped = false;
-  int stop = 0;  // as waitid says it
+  int stop = 0;  // status as returned by waitid
   Nanos until;
 };
 
@@ -46,7 +46,7 @@ intptr_t SignalOf(int stop) {
 
 bool IsGroupStop(int stop) { return stop >> kEventShift == PTRACE_EVENT_STOP && (stop & 0x7f) != SIGTRAP; }
 
-// Whether it stands now. Never consumes the end of the program, which is for who waits for it.
+// Whether it is stopped now. Never consumes the end of the program, which its parent waits for.
 bool Look() {
   siginfo_t info{};
   const int how = WEXITED | WSTOPPED | WNOWAIT | WNOHANG | __WALL;
@@ -82,7 +82,7 @@ bool GivesRights(const std::string& path) {
 std::string PathAt(uint64_t address) {
   std::string path(PATH_MAX, '\0');
   size_t size = 0;
-  while (size < path.size()) {  // page by page: what follows it may not be there
+  while (size < path.size()) {  // page by page: the next page may be unmapped
     const size_t part = std::min<size_t>(path.size() - size, 4096 - (address + size) % 4096);
     const iovec to{path.data() + size, part};
     const iovec from{reinterpret_cast<void*>(address + size), part};
@@ -98,7 +98,8 @@ std::string PathAt(uint64_t address) {
   return {};
 }
 
-// An exec of a program to which the kernel gives rights: not while somebody traces it.
+// Whether this is an exec of a program to which the kernel gives rights. It does not give them while the process is
+// traced.
 bool IsAboutToGetRights() {
   __ptrace_syscall_info info{};
   if (held.stop != kSystemCallSignal || ::ptrace(PTRACE_GET_SYSCALL_INFO, held.pid.value, sizeof info, &info) <= 0 ||
@@ -107,7 +108,7 @@ bool IsAboutToGetRights() {
   }
   const std::string path = PathAt(info.entry.args[info.entry.nr == SYS_execve ? 0 : 1]);
   if (path.empty() || info.entry.nr == SYS_execveat) {
-    return true;  // it cannot be known
+    return true;  // unknown
   }
   return GivesRights(ProcPath(held.pid, path.front() == '/' ? "root" + path : "cwd/" + path));
 }

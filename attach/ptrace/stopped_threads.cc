@@ -19,23 +19,24 @@
 namespace ptrace_prof {
 namespace {
 
-// How long a thread that was killed while we held it may take to die before it becomes a late one.
+// How long a thread that was killed while we held it may take to die, before it becomes a late one.
 constexpr Nanos kPatienceWithTheDying = Nanos::FromMillis(2);
 
-// Another sampler holds a thread for some tens of microseconds, or for some ms where it has no CPU: who meets one tries
-// again, for longer where much hangs on it.
+// Another sampler holds a thread for some tens of microseconds, or some ms if it has no CPU. We try again if we meet
+// one, for longer if the stop is important.
 constexpr Nanos kOthersStop{50'000};
 constexpr Nanos kMostOthersStop{3'000'000};
 constexpr Nanos kLongOthersStop{100'000'000};
 constexpr Nanos kLongestPause{8'000'000};
 
-constexpr Nanos kNextRound{1'000'000};  // for who was not there in the first one, of many that must not stand for long
+constexpr Nanos kNextRound{1'000'000};  // for threads missed in the first round, if many threads must not be stopped
+                                        // for long
 
-constexpr int kStaysHeld = -1;  // in place of a signal: of a program that is held for longer than this stop
+constexpr int kStaysHeld = -1;  // in place of a signal: for a program that is held for longer than this stop
 constexpr Nanos kHeldPatience = Nanos::FromMillis(200);
 
-// Waits a little longer from time to time: a stop takes a few microseconds when the thread runs on another CPU (we look
-// again at once), a slice when it shares ours (we yield), and as long as the scheduler likes when it does not run.
+// Waits longer step by step. A stop takes a few microseconds if the thread runs on another CPU (retry at once), a time
+// slice if it shares our CPU (yield), and an unbounded time if it does not run (sleep).
 class Backoff {
  public:
   bool is_long() const { return looks_ > kLooksAtOnce + kYields; }
@@ -63,7 +64,7 @@ class Backoff {
 
 Error Gone(Pid pid) { return Because(Reason::kTargetExited, ThingOf(pid) + " has ended", "", ThingOf(pid)); }
 
-// Where a process may be read, another tracer is the one cause that we can meet.
+// If a process may be read, only another tracer can be the cause.
 Error WithTracer(Error refused, Pid pid, Tid tid) {
   const Result<ProcessStatus> thread = ReadProcessStatus(Pid(tid.value));
   const Pid tracer = thread.has_value() ? thread.value().tracer : Pid();
@@ -92,7 +93,7 @@ Result<StoppedThreads> StoppedThreads::Stop(Pid pid, Tid tid, Nanos timeout) {
   ReleaseLate();
   const Nanos deadline = MonotonicNow() + timeout;
   StoppedThreads stopped(pid);
-  // A thread id alone could by now be that of another process.
+  // The thread id alone could belong to another process by now.
   if (::access(ProcTaskPath(pid, tid, "").c_str(), F_OK) == 0) {
     GuardedSeize seize;
     PP_ASSIGN_OR_RETURN([[maybe_unused]] const bool seized, stopped.Seize(tid, seize));
@@ -136,8 +137,8 @@ Result<StoppedThreads> StoppedThreads::TryToStopAll(Pid pid, const Wait& wait, c
   ReleaseLate();
   StoppedThreads stopped(pid);
   GuardedSeize seize;
-  // A thread that was not in the list yet was made by one that was not stopped yet: once a whole round finds nothing
-  // to seize, nobody is left who could make one.
+  // A thread that was not in the list yet was made by one that was not stopped yet. Once a whole round finds nothing to
+  // seize, no running thread is left that could make one.
   for (bool grew = true, is_first = true; grew; is_first = false) {
     grew = false;
     std::vector<Tid> present(wait.only.begin(), wait.only.end());
@@ -151,7 +152,7 @@ Result<StoppedThreads> StoppedThreads::TryToStopAll(Pid pid, const Wait& wait, c
       Result<bool> seized = stopped.Seize(tid, seize);
       if (seized.has_error()) {
         stopped.Interrupt(tid);
-        (void)stopped.AwaitStops(MonotonicNow() + wait.most, Until::kQuiet);  // only a stopped thread can be let go
+        (void)stopped.AwaitStops(MonotonicNow() + wait.most, Until::kQuiet);  // only a stopped thread can be released
         { const StoppedThreads let_go = std::move(stopped); }                 // before anything is looked up
         return WithTracer(std::move(seized).error(), pid, tid);
       }
@@ -200,7 +201,7 @@ Result<bool> StoppedThreads::Seize(Tid tid, GuardedSeize& seize) {
   return true;
 }
 
-// Fails only for one that has died, which the wait tells.
+// Fails only for a thread that has died, which the wait detects.
 void StoppedThreads::Interrupt(Tid first) {
   if (const auto its = std::ranges::find(seized_, first); its != seized_.end()) {
     std::iter_swap(its, seized_.begin());
@@ -229,8 +230,8 @@ void StoppedThreads::CollectStops() {
   }
 }
 
-// An exec kills them all, and waits until the end of each has been noted. Who execs has the id of the first thread
-// then, stopped or not.
+// An exec kills all other threads, and waits until each is reaped. The thread that calls exec then has the id of the
+// first thread, stopped or not.
 void StoppedThreads::LookAtHeld() {
   for (size_t i = 0; i < threads_.size();) {
     const TraceeStatus status =

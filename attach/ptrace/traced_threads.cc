@@ -18,7 +18,7 @@ namespace {
 
 struct List {
   std::vector<TracedThread> threads;
-  std::atomic<bool> is_changing = false;  // the handler keeps off
+  std::atomic<bool> is_changing = false;  // the handler must not use the list
   std::atomic<bool> was_kept_off = false;
 };
 
@@ -27,12 +27,12 @@ List& Own() {
   return list;
 }
 
-// What the handler works on.
+// The data that the handler uses.
 std::atomic<List*> letting_go_of = nullptr;
 std::atomic<LetGoOf> letting_go = LetGoOf::kNone;
 std::atomic<const std::span<const Tid>*> held_meanwhile = nullptr;
 
-// The handler leaves the list alone while one exists; what it was kept from is done then.
+// While one exists, the handler does not use the list. The destructor does what the handler skipped.
 class Change {
  public:
   Change() : list_(Own()) { list_.is_changing.store(true); }
@@ -56,7 +56,7 @@ void OnChild(int) {
   const int error = errno;
   if (const std::span<const Tid>* held = held_meanwhile.load()) {
     NoteEndsOf(*held);
-    NoteEndsOf(Own().threads, LetGoOf::kNone);  // of the thread that waits: nothing is changing there
+    NoteEndsOf(Own().threads, LetGoOf::kNone);  // the waiting thread's own list: nothing is changing it
   } else if (List* list = letting_go_of.load()) {
     if (list->is_changing.load()) {
       list->was_kept_off.store(true);
@@ -136,7 +136,7 @@ void RemoveTracedThread(Tid tid) {
   std::erase_if(change.threads(), [tid](const TracedThread& thread) { return thread.tid == tid; });
 }
 
-// One that the handler let go a moment ago is nobody's: who took it for a held one would believe that it stands still.
+// A thread that the handler has just released is not traced any more: its new holder would believe that it is stopped.
 bool TakeLateThread(Tid tid) {
   const Change change;
   return std::erase_if(change.threads(), [tid](const TracedThread& thread) {
@@ -156,7 +156,7 @@ size_t ReleaseLateThreads() {
     const bool is_known =
         std::ranges::any_of(threads, [first](const TracedThread& thread) { return thread.tid == first; });
     if (fate == Fate::kFollow && !is_known) {
-      threads[i].tid = first;  // and looked at once more
+      threads[i].tid = first;  // look at it again
     } else if (fate == Fate::kStays) {
       ++i;
     } else {
@@ -207,7 +207,7 @@ LettingGo::LettingGo(LetGoOf whom) {
   const sigset_t child = ChildSignal();
   ::pthread_sigmask(SIG_UNBLOCK, &child, &mask_);
   if (!Own().threads.empty()) {
-    NoteEndsOf(Own().threads, whom);  // who stopped before
+    NoteEndsOf(Own().threads, whom);  // threads that stopped before
   }
 }
 

@@ -1,7 +1,7 @@
-// One thread that the calling thread traces: what waitid(2) says about it, in named states, and how to let it go.
+// One thread that the calling thread traces: the result of waitid(2) as a named state, and how to release it.
 //
-// Free functions over a thread id; the owners are StoppedThreads and its list of late threads. Looking never
-// consumes an event, so that the exit status of a traced child of ours is still there for whoever started it.
+// Free functions over a thread id; the owners are StoppedThreads and its list of late threads. Looking never consumes
+// an event, so that our parent code can still get the exit status of a traced child.
 #pragma once
 
 #include <signal.h>
@@ -12,12 +12,12 @@ namespace ptrace_prof {
 
 enum class TraceeState {
   kRunning,        // nothing to report
-  kInterrupted,    // in the stop that PTRACE_INTERRUPT asks for
-  kGroupStopped,   // in a job-control stop (SIGSTOP and its kin), trapped there
-  kSignalStopped,  // a signal is about to be delivered and waits for our word
+  kInterrupted,    // in the stop that PTRACE_INTERRUPT requests
+  kGroupStopped,   // in a job-control stop (SIGSTOP and similar), trapped there
+  kSignalStopped,  // a signal is about to be delivered and waits for our decision
   kEventStopped,   // another PTRACE_EVENT
   kDead,           // exited or killed, not reaped
-  kNotTraced,      // not ours, or reaped already
+  kNotTraced,      // not traced by us, or reaped already
 };
 
 struct TraceeStatus {
@@ -33,11 +33,12 @@ struct TraceeStatus {
 TraceeStatus DecodeWait(const siginfo_t& info);
 TraceeStatus LookAtTracee(Tid tid);
 
-// Detaches a stopped thread and delivers `signal` (0: none). False: it is not stopped any more, because it was killed.
+// Detaches a stopped thread and delivers `signal` (0: none). Returns false if it is not stopped any more, because it
+// was killed.
 bool DetachTracee(Tid tid, int signal);
 
-// Takes note of the end of a dead tracee, without which the kernel keeps it (and an exec of the process) waiting.
-// The main thread of a child of ours is left to whoever waits for that child.
+// Reaps a dead tracee; until then the kernel keeps it (and an exec of the process) waiting. The main thread of a child
+// of ours is left to the code that waits for that child.
 void ReapTracee(Tid tid);
 
 }  // namespace ptrace_prof

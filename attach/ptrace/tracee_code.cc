@@ -25,7 +25,7 @@ Error Failed(int err) {
 
 Result<void> WriteCode(Tid tid, RemoteAddr to, std::span<const uint8_t> bytes) {
   while (!bytes.empty()) {
-    // Whole words only: what stands around the bytes is written again as it is.
+    // Writes whole words only: the bytes around the range are written back unchanged.
     const uint64_t before = to.value % kWord;
     const size_t count = std::min<size_t>(kWord - before, bytes.size());
     errno = 0;
@@ -44,7 +44,7 @@ Result<void> WriteCode(Tid tid, RemoteAddr to, std::span<const uint8_t> bytes) {
 }
 
 bool RegistersPointInto(Tid tid, RemoteAddr begin, RemoteAddr end) {
-  std::array<uint64_t, 64> registers{};  // more than any machine of ours has general ones
+  std::array<uint64_t, 64> registers{};  // more than the general registers of any supported architecture
   iovec into{registers.data(), sizeof registers};
   if (::ptrace(PTRACE_GETREGSET, tid.value, Pointer(NT_PRSTATUS), &into) != 0) {
     return errno != ESRCH;

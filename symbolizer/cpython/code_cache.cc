@@ -12,10 +12,10 @@ namespace {
 
 constexpr uint64_t kMaxInstructionBytes = uint64_t{1} << 30;
 constexpr size_t kMaxNameBytes = 4096;
-constexpr uint32_t kConstsBehindHeader = 8;  // co_consts comes next to ob_size from 3.11 on (Include/cpython/code.h)
+constexpr uint32_t kConstsBehindHeader = 8;  // co_consts is next to ob_size from 3.11 on (Include/cpython/code.h)
 constexpr uint64_t kMaxPlaceholderBytes = 64;
-constexpr const char* kPlaceholder = "Compiled function bytecode used";  // what it would raise
-constexpr size_t kMostCopies = 4096;  // of the instructions of one code: as many as there were threads at a time
+constexpr const char* kPlaceholder = "Compiled function bytecode used";  // the error that it would raise
+constexpr size_t kMostCopies = 4096;  // of one code's instructions: as many as there were threads at a time
 
 template <typename T>
 T Load(const std::byte* block, uint32_t offset) {
@@ -124,8 +124,8 @@ bool CodeCache::ReadInfo(uint64_t address, CodeInfo* info) {
   return true;
 }
 
-// Nuitka's functions have code objects for their names; the bytecode is empty up to 3.10, and a placeholder of one
-// statement later, the same for all.
+// Nuitka's functions have code objects for their names. The bytecode is empty up to 3.10; later it is a placeholder of
+// one statement, the same for all.
 bool CodeCache::IsCompiled(const CodeInfo& info, const std::byte* header) {
   const uint64_t length = info.instructions_end - info.instructions;
   if (length == 0 || length > kMaxPlaceholderBytes || info.instructions == 0) {
@@ -133,7 +133,8 @@ bool CodeCache::IsCompiled(const CodeInfo& info, const std::byte* header) {
   }
   ObjectReader reader(memory_, layout_);
   const auto consts = reader.ReadTuple(RemoteAddr(Load<uint64_t>(header, layout_.var_size + kConstsBehindHeader)), 2);
-  return consts.has_value() && std::ranges::any_of(*consts, [&](RemoteAddr one) {  // the first, or after the docstring
+  return consts.has_value() && std::ranges::any_of(*consts, [&](RemoteAddr one) {  // the first constant, or the one
+                                                                                   // after the docstring
            return reader.ReadString(one, kMaxNameBytes) == kPlaceholder;
          });
 }
@@ -180,8 +181,8 @@ bool CodeCache::Contains(const CodeInfo& code, uint64_t instruction) const {
   return false;
 }
 
-// CPython 3.14, 3.15: _PyCodeArray (cpython/code.h): how many, then one pointer for each index of a thread; the first
-// is the code object's own, and those of threads that never ran it are null.
+// CPython 3.14, 3.15: _PyCodeArray (cpython/code.h): a count, then one pointer per thread index. The first is the code
+// object's own; those of threads that never ran it are null.
 void CodeCache::ReadCopies(CodeInfo& code) {
   std::array<uint64_t, 1 + kMostCopies> array{};
   uint64_t address = 0;
@@ -262,7 +263,7 @@ ReadStatus CodeCache::Revalidate(const std::vector<CodeId>& ids, std::vector<Cod
     }
     done += filled;
     if (status != ReadStatus::kOk && done < ids.size()) {
-      stale->push_back(ids[done++]);  // not even mapped any more
+      stale->push_back(ids[done++]);  // it is not mapped any more
     }
   }
   for (const CodeId id : *stale) {

@@ -43,7 +43,7 @@ class RawOffsets {
     }
     return std::nullopt;
   }
-  // 0 where the structure has no size of its own.
+  // Returns 0 if the structure has no size entry.
   uint64_t SizeOfGroupOf(size_t i) const {
     const std::string_view name = entries_[i].name;
     return Find(std::string(name.substr(0, name.find('.'))) + ".size").value_or(0);
@@ -67,7 +67,7 @@ uint32_t WidthOf(uint32_t Layout::*slot) {
   return field == fields.end() ? 1 : field->width;
 }
 
-// Entries that exist in every build but mean something in free-threaded ones only (0 elsewhere).
+// Entries that exist in every build but are used only in free-threaded ones (0 elsewhere).
 bool IsFreeThreadedOnly(uint32_t Layout::*slot) {
   return slot == &Layout::frame_tlbc_index || slot == &Layout::code_tlbc;
 }
@@ -91,8 +91,8 @@ Result<void> ImportEntries(const RawOffsets& raw, Layout& layout) {
   return {};
 }
 
-// A field that _Py_DebugOffsets has in parts, or not at all, made from others: slot = sum - minus + delta.
-// The headers of 3.13, 3.14 and 3.15 agree on all of these, free-threaded or not.
+// Fields that _Py_DebugOffsets has only in parts or not at all, computed from others: slot = sum + addend - minus +
+// delta. The headers of 3.13, 3.14 and 3.15 agree on all of these, free-threaded or not.
 struct Derived {
   uint32_t Layout::*slot;
   std::string_view sum;
@@ -114,7 +114,7 @@ constexpr Derived kDerived[] = {
     {&Layout::code_flags, "code_object.argcount", "", "", -4},
     {&Layout::code_kwonly_arg_count, "code_object.argcount", "", "", 8},
     {&Layout::var_size, "pyobject.size", "", "", 0},
-    // PyTypeObject: tp_name, tp_basicsize; tp_dictoffset 15 words behind tp_flags
+    // PyTypeObject: tp_name, tp_basicsize; tp_dictoffset is 15 words behind tp_flags
     {&Layout::type_basic_size, "type_object.tp_name", "", "", 8},
     {&Layout::type_dict_offset, "type_object.tp_flags", "", "", 120},
     // PyDictObject: ma_used, a tag, ma_keys
@@ -131,7 +131,7 @@ Result<void> DeriveFields(const RawOffsets& raw, Layout& layout) {
     const std::optional<uint64_t> addend = row.addend.empty() ? 0 : raw.Find(row.addend);
     const std::optional<uint64_t> minus = row.minus.empty() ? 0 : raw.Find(row.minus);
     if (!sum || !addend || !minus || layout.Has(row.slot)) {
-      continue;  // this minor has no such thing, or says it itself
+      continue;  // this minor has no such field, or describes it itself
     }
     if (*sum > kMaxStructureSize || *addend > kMaxStructureSize || *minus > kMaxStructureSize) {
       return Nonsense(layout.version, row.sum, *sum);
@@ -145,7 +145,7 @@ Result<void> DeriveFields(const RawOffsets& raw, Layout& layout) {
   return {};
 }
 
-// What is the same in 3.13, 3.14 and 3.15 and not in _Py_DebugOffsets.
+// Values that are the same in 3.13, 3.14 and 3.15 and not in _Py_DebugOffsets.
 void AddConstants(Layout& layout) {
   layout.gil_enabled = layout.free_threaded ? 0 : kAbsent;  // the first field of its structure (pycore_gil.h)
   layout.gil_last_holder = layout.gil_locked = layout.gil_switch_number = kAbsent;  // derived
@@ -161,7 +161,7 @@ void AddConstants(Layout& layout) {
   layout.values_valid = 3;
   layout.values_items = 8;
   layout.managed_dict = layout.free_threaded ? 8 : 24;  // internal/pycore_object.h: no GC head before the object
-  // ht_cached_keys is not in the description before 3.15; 3.13 and 3.14 have it here (cpython/object.h).
+  // ht_cached_keys is not in the description before 3.15; 3.13 and 3.14 have it at this offset (cpython/object.h).
   layout.type_cached_keys = layout.free_threaded ? 896 : 880;
   // internal/pycore_interpframe_structs.h: enum _frameowner; 3.14 also has 4
   layout.owner_no_python = 3;

@@ -1,5 +1,5 @@
-// The order of fields in _Py_DebugOffsets, minor by minor, as the header of that minor has it. An entry without a slot
-// is one that we have no use for; "<group>.size" bounds the offsets of its group.
+// The order of fields in _Py_DebugOffsets for each minor, as in the header of that minor. Entries without a slot are
+// not used; "<group>.size" limits the offsets of its group.
 #include "symbolizer/cpython/debug_offsets_table.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The dict side of ObjectReader: combined and split dicts, and the attributes of instances in the four ways that
-// CPython has kept them since 3.8. (CPython: Objects/dictobject.c, Include/internal/pycore_dict.h and pycore_object.h.)
+// The dict part of ObjectReader: combined and split dicts, and the attributes of instances in the four forms that
+// CPython has used since 3.8. (CPython: Objects/dictobject.c, Include/internal/pycore_dict.h and pycore_object.h.)
 #include <algorithm>
 #include <cstring>
 
@@ -12,7 +12,7 @@ using Visitor = std::function<bool(RemoteAddr, RemoteAddr)>;
 
 constexpr uint64_t kManagedDictFlag = 1 << 4;   // Py_TPFLAGS_MANAGED_DICT, 3.11+
 constexpr uint64_t kInlineValuesFlag = 1 << 2;  // Py_TPFLAGS_INLINE_VALUES, 3.13+
-constexpr uint64_t kMaxEntries = 1 << 20;       // of one dict are looked at, used or not
+constexpr uint64_t kMaxEntries = 1 << 20;       // limit of entries read per dict, used or not
 constexpr uint64_t kMaxLog2 = 40;
 
 struct Keys {
@@ -27,7 +27,7 @@ T ReadOr(RemoteMemory& memory, RemoteAddr from, T fallback) {
   return memory.ReadValue(from, &value) == ReadStatus::kOk ? value : fallback;
 }
 
-// 3.8–3.10: the width of an index follows from their number.
+// 3.8–3.10: the width of an index entry follows from their number.
 uint64_t IndexBytesOf(uint64_t size) {
   const uint64_t width = size <= 0xFF ? 1 : size <= 0xFFFF ? 2 : size <= 0xFFFFFFFF ? 4 : 8;
   return size * width;
@@ -58,13 +58,13 @@ std::optional<Keys> ReadKeys(RemoteMemory& memory, const Layout& layout, RemoteA
   return keys;
 }
 
-// Visits entries in chunks; the values are in the entries, or (split) at `values`.
+// Visits entries in chunks; the values are in the entries, or (in a split dict) at `values`.
 bool VisitKeys(RemoteMemory& memory, const Keys& keys, RemoteAddr values, size_t max_items, const Visitor& visit) {
   constexpr uint64_t kChunk = 64;
   uint64_t words[kChunk * 3];
   uint64_t split[kChunk];
   size_t visited = 0;
-  // A table has less unused entries than used ones, except in a hostile target.
+  // A table has fewer unused entries than used ones, except in a hostile target.
   const uint64_t entries = std::min<uint64_t>(keys.count, 1024 + 16 * std::min<uint64_t>(max_items, kMaxEntries));
   for (uint64_t at = 0; at < entries; at += kChunk) {
     const uint64_t count = std::min(kChunk, entries - at);
@@ -77,7 +77,7 @@ bool VisitKeys(RemoteMemory& memory, const Keys& keys, RemoteAddr values, size_t
       return false;
     }
     for (uint64_t i = 0; i < count; ++i) {
-      const uint64_t* entry = words + (i + 1) * keys.entry_words;  // its end: key and value are its last words
+      const uint64_t* entry = words + (i + 1) * keys.entry_words;  // end of the entry: key and value are its last words
       const RemoteAddr key(entry[-2]);
       const RemoteAddr value(values.IsNull() ? entry[-1] : split[i]);
       if (key.IsNull() || value.IsNull()) {
@@ -91,7 +91,7 @@ bool VisitKeys(RemoteMemory& memory, const Keys& keys, RemoteAddr values, size_t
   return true;
 }
 
-// Where the attributes of an object are: a dict, or bare values whose keys the type has.
+// The storage of an object's attributes: a dict, or a values array whose keys are in the type.
 struct Attributes {
   RemoteAddr dict;
   RemoteAddr values;
@@ -132,7 +132,7 @@ Attributes FindAttributes(RemoteMemory& memory, const Layout& layout, RemoteAddr
       case AttributesKind::kInlineValues: return FromInlineValues(memory, layout, object, type, flags);
     }
   }
-  // Negative offsets count from the end of objects of variable size; their attributes are not worth it.
+  // Negative offsets count from the end of objects of variable size; their attributes are not read.
   const auto offset = ReadOr<int64_t>(memory, type + layout.type_dict_offset, 0);
   if (offset <= 0 || offset > static_cast<int64_t>(kMaxEntries)) {
     return {};

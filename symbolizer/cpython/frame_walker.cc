@@ -21,7 +21,7 @@ uint64_t LoadInstruction(const Layout& layout, const std::byte* frame) {
   return is_index ? static_cast<uint64_t>(static_cast<int64_t>(Load<int32_t>(field))) : Load<uint64_t>(field);
 }
 
-// Brent's: no stack comes by the same frame twice, but a torn chain of frames that were reused meanwhile may.
+// Brent's algorithm: a stack never contains a frame twice, but a torn chain of reused frames may.
 class CycleDetector {
  public:
   bool IsBack(uint64_t at) {
@@ -67,7 +67,7 @@ WalkResult WalkFrames(const Layout& layout, const FrameBytes& bytes, uint64_t fi
         return {WalkEnd::kTooDeep, 0};
       }
       const uint64_t code = Load<uint64_t>(frame + layout.frame_code) & ~layout.frame_tag_mask;
-      if (code != 0 || !chain->frames.empty()) {  // 0: the leaf returned meanwhile, its caller is the leaf now
+      if (code != 0 || !chain->frames.empty()) {  // 0: the leaf has returned meanwhile, and its caller is the leaf now
         chain->frames.push_back({at, code, LoadInstruction(layout, frame)});
       }
     }

@@ -1,9 +1,9 @@
 // Walks the frame chain of one thread inside bytes that were read before: no system call, bounded, iterative.
 //
-// Works on PyFrameObject chains (<= 3.10) and _PyInterpreterFrame chains alike: the Layout says where the fields are.
-// Shim frames (owner >= layout.owner_no_python) have no code; they are passed over and listed, because the next
-// read must cover them too. Nothing that is read is believed: lengths are bounded, and who names the
-// frames (StackBuilder) checks that they are of code.
+// Works on PyFrameObject chains (<= 3.10) and _PyInterpreterFrame chains: the Layout has the offsets. Shim frames
+// (owner >= layout.owner_no_python) have no code; they are skipped and listed, because the next read must cover them
+// too. The bytes are untrusted: lengths are bounded, and StackBuilder, which names the frames, checks that they are
+// frames of code.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace ptrace_prof {
 struct RawFrame {
   uint64_t address = 0;      // of the frame in the target
   uint64_t code = 0;         // of its code object, tag bits removed
-  uint64_t instruction = 0;  // as Layout::instruction says: pointer, or f_lasti (sign-extended)
+  uint64_t instruction = 0;  // by Layout::instruction: a pointer, or f_lasti (sign-extended)
 
   bool operator==(const RawFrame&) const = default;
 };
@@ -26,7 +26,7 @@ struct RawFrame {
 struct FrameChain {
   std::vector<RawFrame> frames;  // leaf first
   std::vector<uint64_t> shims;
-  bool ends_in_shim = false;  // the outermost of all was one
+  bool ends_in_shim = false;  // the outermost frame was a shim
 
   void Clear() {
     frames.clear();
@@ -37,9 +37,9 @@ struct FrameChain {
 
 enum class WalkEnd : uint8_t {
   kRoot,     // reached the end of the chain
-  kMissing,  // the next frame is not among the bytes read: `missing` says which
+  kMissing,  // the next frame is not among the bytes read: `missing` is its address
   kTooDeep,  // `max_depth` frames were found and there are more
-  kBad,      // a pointer that cannot be one
+  kBad,      // an invalid pointer
 };
 
 struct WalkResult {
@@ -47,12 +47,12 @@ struct WalkResult {
   uint64_t missing = 0;
 };
 
-// Could `address` be that of an object in user space? (aligned, not null, canonical)
+// Whether `address` can be that of an object in user space (aligned, not null, canonical).
 constexpr bool IsPlausibleAddress(uint64_t address) {
   return (address & 7) == 0 && address >= 4096 && address < (uint64_t{1} << 56);
 }
 
-// Where frames may be found: what the prediction covered, then what was fetched since.
+// The bytes in which frames are looked up: those of the prediction, then those fetched since.
 struct FrameBytes {
   const ReadPlan& planned;
   const ReadPlan& fetched;
@@ -63,9 +63,8 @@ struct FrameBytes {
   }
 };
 
-// Appends to `chain` the frames from `first` on, until null. A leaf whose code is null has returned (3.14 clears
-// it) and is left out. To continue after kMissing: make the bytes available and call again with
-// first = missing.
+// Appends to `chain` the frames from `first` to null. A leaf with null code has returned (3.14 clears it) and is left
+// out. To continue after kMissing: make the bytes available and call again with first = missing.
 WalkResult WalkFrames(const Layout& layout, const FrameBytes& bytes, uint64_t first, uint32_t max_depth,
                       FrameChain* chain);
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMaxInterpreters = 1024;
 constexpr size_t kMaxThreads = 65536;
-constexpr int kBeginnings = 8;  // of a walk, where threads begin all the time
+constexpr int kBeginnings = 8;  // restarts of a walk, if threads start all the time
 
 uint64_t LoadWord(std::span<const std::byte> block, uint32_t offset) {
   uint64_t value = 0;
@@ -37,13 +37,13 @@ ReadStatus FindGil(RemoteMemory& memory, const Layout& layout, RemoteAddr runtim
   return status;
 }
 
-constexpr uint64_t kStateBytes = 4096;  // more than any thread state has
+constexpr uint64_t kStateBytes = 4096;  // larger than any thread state
 
 bool HasFrames(const Layout& layout, uint64_t state, const std::vector<std::byte>& block) {
   if (layout.Has(&Layout::thread_frame)) {
     return LoadWord(block, layout.thread_frame) != 0;
   }
-  // Outside of all evaluations it is the one that lies in the state itself.
+  // Outside of all evaluations it points to the one inside the thread state.
   return LoadWord(block, layout.thread_cframe) - state >= kStateBytes;
 }
 
@@ -108,9 +108,9 @@ ReadStatus ReadThreads(RemoteMemory& memory, const Layout& layout, RemoteAddr in
         LoadWord(block, layout.thread_prev) != newer) {
       if (newer == 0 && ++beginnings < kBeginnings &&
           memory.ReadValue(interpreter + layout.interp_threads_head, &at) == ReadStatus::kOk) {
-        continue;  // one was put before it
+        continue;  // a new thread state was inserted before it
       }
-      *complete = false;  // it was freed, and may be another one's now
+      *complete = false;  // it was freed, and may belong to another interpreter now
       break;
     }
     ThreadEntry entry;

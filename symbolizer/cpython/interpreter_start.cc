@@ -9,10 +9,10 @@
 namespace ptrace_prof {
 namespace {
 
-// In the order of their coming, which is the same in all versions: the last one with the standard streams.
+// In import order, which is the same in all versions; the last one comes with the standard streams.
 constexpr std::string_view kModules[] = {"posix", "__main__"};
 constexpr size_t kMaxModules = 65536;
-constexpr size_t kMaxKey = 16;  // longer than each of them
+constexpr size_t kMaxKey = 16;  // longer than any of them
 
 }  // namespace
 

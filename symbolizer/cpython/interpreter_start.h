@@ -1,5 +1,5 @@
-// Whether an interpreter has come so far that code can be brought into it: a few milliseconds after its structures are
-// there, when the modules that such code needs are. Reads the target without stopping it; stateless.
+// Whether an interpreter has started far enough for an injection: when the modules that injected code needs are there,
+// a few milliseconds after its structures. Reads the target without stopping it; stateless.
 #pragma once
 
 #include "attach/base/types.h"
@@ -8,7 +8,7 @@
 
 namespace ptrace_prof {
 
-// False: not yet, or it cannot be seen.
+// False: not yet, or it cannot be read.
 bool HasStarted(RemoteMemory& memory, const Layout& layout, RemoteAddr interpreter);
 
 }  // namespace ptrace_prof

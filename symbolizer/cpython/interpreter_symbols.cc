@@ -7,7 +7,7 @@
 namespace ptrace_prof {
 namespace {
 
-// Fills in what is still missing.
+// Fills in the addresses that are still missing.
 void LookUp(const ElfImage& elf, std::span<const std::string_view> names, std::vector<RemoteAddr>& found) {
   for (size_t i = 0; i < names.size(); ++i) {
     const auto symbol = found[i].IsNull() ? elf.FindSymbol(names[i]) : std::nullopt;
@@ -34,7 +34,7 @@ Result<std::vector<RemoteAddr>> FindInterpreterSymbols(Pid pid, RemoteMemory& me
         LookUp(*elf, names, found);
       }
     }
-    // Opening files and reading .symtab is slow. Who exports one function of Python exports all that there are.
+    // Opening files and reading .symtab is slow. An image that exports one Python function exports all that exist.
     if (std::ranges::any_of(found, [](RemoteAddr one) { return !one.IsNull(); })) {
       break;
     }

@@ -1,8 +1,8 @@
-// Where functions and objects of an interpreter are in its process, by their names.
+// Finds the addresses of an interpreter's functions and objects in its process, by name.
 //
-// Taken from the dynamic symbols of the image that holds the interpreter, and from the .symtab of its file where a name
-// is not there. The executable goes first: a program that mentions an object of its library may hold a copy of it,
-// and then that copy is the one in use. Reads the target without stopping it; stateless.
+// Uses the dynamic symbols of the image that contains the interpreter, and the .symtab of its file for names missing
+// there. The executable comes first: a program that refers to an object of its library may hold a copy of it, and then
+// that copy is the one in use. Reads the target without stopping it; stateless.
 #pragma once
 
 #include <span>
@@ -16,7 +16,7 @@
 
 namespace ptrace_prof {
 
-// One address for each name, null where there is none. kGone, kPermissionDenied.
+// One address for each name, null if not found. kGone, kPermissionDenied.
 Result<std::vector<RemoteAddr>> FindInterpreterSymbols(Pid pid, RemoteMemory& memory, const PythonProcess& process,
                                                        std::span<const std::string_view> names);
 

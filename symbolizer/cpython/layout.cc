@@ -9,7 +9,7 @@
 namespace ptrace_prof {
 namespace {
 
-// frame.instruction is 4 bytes wide up to 3.10; 8 are always there, because more fields follow it.
+// frame.instruction is 4 bytes wide up to 3.10; 8 bytes are always readable, because more fields follow it.
 constexpr LayoutField kFields[] = {
     {"runtime.finalizing", &Layout::runtime_finalizing, 8},
     {"runtime.interpreters_head", &Layout::runtime_interpreters_head, 8},
@@ -96,14 +96,14 @@ constexpr LayoutField kFields[] = {
     {"string.data_pointer", &Layout::string_data_pointer, 8},
 };
 
-// The structures of the interpreter itself are large (200 KiB in 3.13) and their fields may be anywhere in them; the
-// ones that are read per sample are small, and an offset beyond this would make us read far too much.
+// The structures of the interpreter itself are large (200 KiB in 3.13), and their fields may be anywhere in them. The
+// structures that are read per sample are small; a larger offset would make us read far too much.
 constexpr uint32_t kMaxLargeOffset = 1 << 20;
 constexpr uint32_t kMaxSmallOffset = 4096;
 
 bool IsLarge(std::string_view name) { return name.starts_with("runtime.") || name.starts_with("interp."); }
 
-// What every reader relies on without asking Has().
+// The fields that every reader uses without calling Has().
 constexpr uint32_t Layout::*kRequired[] = {
     &Layout::runtime_interpreters_head,
     &Layout::runtime_interpreters_main,

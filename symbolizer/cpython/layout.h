@@ -1,9 +1,9 @@
-// Where things are in CPython's structures: one flat struct of offsets and enum values, filled once at attach.
+// The offsets and encodings of CPython's structures: one flat struct of offsets and enum values, filled once at attach.
 //
-// 3.8–3.12: a compiled-in table in which each version copies the one before and assigns what changed
+// 3.8–3.12: a compiled-in table in which each version copies the previous one and assigns what changed
 // (layout_table.cc). 3.13 and later: imported from the target's own _Py_DebugOffsets (debug_offsets.h), plus the few
-// enum values that it does not carry. Readers ask layout.Has(field), never for a version. Offsets are in bytes
-// from the start of the structure; sizes in bytes. Plain data, immutable after attach.
+// enum values that it lacks. Readers call layout.Has(field) and never test a version. Offsets are in bytes from the
+// start of the structure; sizes in bytes. Plain data, immutable after attach.
 #pragma once
 
 #include <cstddef>
@@ -49,12 +49,12 @@ enum class IntegerKind : uint8_t {
   kSignedSize,  // <= 3.11: number of digits, negative for a negative number
   kTag,         // 3.12+: sign in the low two bits (0 +, 1 zero, 2 -), number of digits from bit 3
 };
-// Where the attributes of an instance are kept besides a __dict__ slot at type.dict_offset.
+// The storage of an instance's attributes besides a __dict__ slot at type.dict_offset.
 enum class AttributesKind : uint8_t {
-  kDictSlot,       // <= 3.10: nowhere else
+  kDictSlot,       // <= 3.10: no other storage
   kValuesPointer,  // 3.11: a values array and a dict, at -32 and -24 from the object; one of them is null
   kTaggedPointer,  // 3.12: one word at -24: a dict, or with bit 0 set a values array
-  kInlineValues,   // 3.13+: behind the object itself while values.valid is set; the dict before it
+  kInlineValues,   // 3.13+: behind the object itself while values.valid is set; the dict pointer before it
 };
 
 // CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR; Include/cpython/code.h, the same in all versions.
@@ -64,14 +64,15 @@ struct Layout {
   PythonVersion version;
   bool free_threaded = false;
   bool debug_build = false;
-  bool state_names_runner = true;  // 3.13+: the thread that a state names runs it; before, of a subinterpreter: made it
+  bool state_names_runner = true;  // 3.13+: a state names the thread that runs it; before, in a subinterpreter, the
+                                   // thread that made it
   LineTableKind line_table = LineTableKind::kLocationTable;
   InstructionKind instruction = InstructionKind::kInstrPtr;
   IntegerKind integer = IntegerKind::kTag;
   AttributesKind attributes = AttributesKind::kInlineValues;
 
   // _PyRuntime
-  uint32_t runtime_finalizing = kAbsent;         // pointer or int; non-zero: structures are dying
+  uint32_t runtime_finalizing = kAbsent;         // pointer or int; non-zero: the structures are being destroyed
   uint32_t runtime_interpreters_head = kAbsent;  // newest interpreter first
   uint32_t runtime_interpreters_main = kAbsent;
   uint32_t runtime_gil = kAbsent;            // 3.8–3.11: the one GIL, embedded
@@ -85,11 +86,11 @@ struct Layout {
   uint32_t interp_modules = kAbsent;      // dict of sys.modules
   uint32_t interp_gil_pointer = kAbsent;  // 3.12+: pointer to its _gil_runtime_state
   uint32_t interp_gc_collecting = kAbsent;
-  uint32_t interp_gc_frame = kAbsent;         // 3.15: frame that triggered the collection
+  uint32_t interp_gc_frame = kAbsent;         // 3.15: the frame that triggered the collection
   uint32_t interp_code_generation = kAbsent;  // 3.14+: u64, grows when code objects are freed
 
   // _gil_runtime_state
-  uint32_t gil_enabled = kAbsent;  // free-threaded: int; INT_MAX: for good, else off or for moments
+  uint32_t gil_enabled = kAbsent;  // free-threaded: int; INT_MAX: on for good, otherwise off or on for moments
   uint32_t gil_last_holder = 8;
   uint32_t gil_locked = 16;         // int; held only if exactly 1
   uint32_t gil_switch_number = 24;  // unsigned long; grows when the holder changes
@@ -101,14 +102,13 @@ struct Layout {
   uint32_t thread_frame = kAbsent;   // <= 3.10: PyFrameObject*; 3.13+: _PyInterpreterFrame*
   uint32_t thread_cframe = kAbsent;  // 3.11, 3.12: _PyCFrame*, on the C stack
   uint32_t cframe_current_frame = kAbsent;
-  uint32_t thread_base_frame =
-      kAbsent;                   // 3.15: pointer to the bottom frame (a shim), which lies behind the thread state
-  uint32_t thread_id = kAbsent;  // pthread_t
-  uint32_t thread_native_id = kAbsent;  // 3.11+: tid in the target's PID namespace
+  uint32_t thread_base_frame = kAbsent;  // 3.15: pointer to the bottom frame (a shim), which is behind the thread state
+  uint32_t thread_id = kAbsent;          // pthread_t
+  uint32_t thread_native_id = kAbsent;   // 3.11+: tid in the target's PID namespace
   uint32_t thread_status = kAbsent;
   uint32_t thread_holds_gil = kAbsent;      // 3.15: int
   uint32_t thread_gil_requested = kAbsent;  // 3.15: int
-  uint32_t thread_size = kAbsent;           // bytes that must be read to cover all of the above
+  uint32_t thread_size = kAbsent;           // bytes to read to cover all fields above
 
   // PyFrameObject (<= 3.10) or _PyInterpreterFrame
   uint32_t frame_code = kAbsent;         // f_code / f_executable; mask with ~frame_tag_mask
@@ -117,8 +117,8 @@ struct Layout {
   uint32_t frame_owner = kAbsent;        // char; 3.11+
   uint32_t frame_locals = kAbsent;       // localsplus
   uint32_t frame_tlbc_index = kAbsent;   // free-threaded 3.14+: int32
-  uint32_t frame_size = kAbsent;         // bytes that must be read to cover all of the above but the locals
-  uint64_t frame_tag_mask = 0;           // low bits that are not address: 3 from 3.14 on
+  uint32_t frame_size = kAbsent;         // bytes to read to cover all fields above except the locals
+  uint64_t frame_tag_mask = 0;           // low bits that are not part of the address: 3 from 3.14 on
   uint8_t owner_no_python = 0xFF;        // owners >= this have no code: shims; skip them
 
   // PyCodeObject
@@ -132,16 +132,16 @@ struct Layout {
   uint32_t code_flags = kAbsent;
   uint32_t code_local_names = kAbsent;   // co_varnames (<= 3.10) or co_localsplusnames: tuple
   uint32_t code_local_kinds = kAbsent;   // co_localspluskinds: bytes; 3.11+
-  uint32_t code_cell_names = kAbsent;    // <= 3.10: co_cellvars, whose cells stand behind the locals
+  uint32_t code_cell_names = kAbsent;    // <= 3.10: co_cellvars, whose cells are behind the locals
   uint32_t code_free_names = kAbsent;    // <= 3.10: co_freevars, behind those
   uint32_t code_instructions = kAbsent;  // 3.11+: co_code_adaptive, inline
   uint32_t code_bytes = kAbsent;         // <= 3.10: co_code, a bytes object
   uint32_t code_tlbc = kAbsent;          // free-threaded 3.14+
-  uint32_t code_size = kAbsent;          // bytes that must be read to cover all of the above
-                                         // (not the instructions themselves, but ob_size is covered)
+  uint32_t code_size = kAbsent;          // bytes to read to cover all fields above (not the instructions themselves,
+                                         // but ob_size is covered)
   // Objects
   uint32_t object_type = kAbsent;
-  uint32_t var_size = kAbsent;   // ob_size; of a code object on 3.11+: its length in 2-byte units
+  uint32_t var_size = kAbsent;   // ob_size; for a code object on 3.11+: its length in 2-byte units
   uint32_t type_name = kAbsent;  // tp_name: char*
   uint32_t type_flags = kAbsent;
   uint32_t type_basic_size = kAbsent;
@@ -156,7 +156,7 @@ struct Layout {
   uint32_t dict_keys = kAbsent;
   uint32_t dict_values = kAbsent;
   uint32_t dict_used = kAbsent;
-  uint32_t keys_size = kAbsent;              // <= 3.10: dk_size, entries of the index
+  uint32_t keys_size = kAbsent;              // <= 3.10: dk_size, number of index entries
   uint32_t keys_log2_size = kAbsent;         // 3.11+: u8
   uint32_t keys_log2_index_bytes = kAbsent;  // 3.11+: u8
   uint32_t keys_kind = kAbsent;              // 3.11+: u8; 0: entries {hash, key, value}, else {key, value}
@@ -172,30 +172,30 @@ struct Layout {
   uint32_t string_state = kAbsent;
   uint32_t string_ascii_data = kAbsent;    // = sizeof(PyASCIIObject)
   uint32_t string_compact_data = kAbsent;  // = sizeof(PyCompactUnicodeObject)
-  uint32_t string_data_pointer = kAbsent;  // of a string that is not compact
+  uint32_t string_data_pointer = kAbsent;  // in a string that is not compact
   uint32_t string_kind_shift = kAbsent;    // in the u32 `state`: kind (3 bits), then compact, then ascii
 
   bool Has(uint32_t Layout::*field) const { return this->*field != kAbsent; }
 };
 
-// One entry per offset: drives validation, dumping, tests and the import of _Py_DebugOffsets.
+// One entry per offset, used for validation, dumping, tests and the import of _Py_DebugOffsets.
 struct LayoutField {
   std::string_view name;  // "frame.previous"
   uint32_t Layout::*slot;
   uint8_t width;  // bytes read there
 };
 std::span<const LayoutField> LayoutFields();
-// One "name offset" per line, without the absent ones: for logs and tests.
+// One "name offset" per line, without absent ones: for logs and tests.
 std::string ToString(const Layout& layout);
 
-// The table of 3.8–3.12 for the machine we were built for. kUnimplemented: no table for this version or flavour;
-// the message names it.
+// The table of 3.8–3.12 for the architecture that we were built for. kUnimplemented: no table for this version or
+// flavour; the message names it.
 Result<Layout> LayoutFor(PythonVersion version, bool debug_build);
 
-// Sets thread_size, frame_size and code_size to what covers their fields.
+// Sets thread_size, frame_size and code_size to the bytes that cover their fields.
 void CoverFields(Layout& layout);
 
-// Every offset is either kAbsent or below a sane bound, and everything that readers need is there.
+// Checks that every offset is either kAbsent or below a sane bound, and that all required fields are present.
 Result<void> ValidateLayout(const Layout& layout);
 
 }  // namespace ptrace_prof

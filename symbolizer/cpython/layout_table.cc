@@ -1,7 +1,6 @@
-// Offsets of CPython 3.8–3.12 on 64-bit Linux: nothing whose size depends on the architecture (a mutex, a condition)
-// lies before any of these fields. Each function says what its version changed; a header
-// is named by its path in CPython's tree. tests/unit/symbolizer/cpython/layout_test.cc has every number checked
-// by a C compiler against the installed headers.
+// Offsets of CPython 3.8–3.12 on 64-bit Linux. No field of architecture-dependent size (a mutex, a condition) comes
+// before these fields. Each function lists what its version changed; headers are given by their path in CPython's tree.
+// tests/unit/symbolizer/cpython/layout_test.cc has every number checked by a C compiler against the installed headers.
 #include <fmt/format.h>
 
 #include "symbolizer/cpython/layout.h"
@@ -186,7 +185,7 @@ Layout Py312() {
   l.frame_code = 0;
   l.frame_previous = 8;
   l.frame_owner = 70;
-  l.owner_no_python = 3;  // FRAME_OWNED_BY_CSTACK: the frame of an entry from C
+  l.owner_no_python = 3;  // FRAME_OWNED_BY_CSTACK: the frame of a call from C
   // cpython/code.h: the warm-up counter left
   l.code_arg_count = 52;
   l.code_kwonly_arg_count = 60;

@@ -5,7 +5,7 @@
 namespace ptrace_prof {
 namespace {
 
-// Lines and columns are sums of deltas that the target made up: kept in 64 bits, given out clamped.
+// Lines and columns are sums of deltas that the target controls: computed in 64 bits, returned clamped.
 int32_t Clamp(int64_t value) { return static_cast<int32_t>(std::clamp<int64_t>(value, 0, INT32_MAX)); }
 
 SourcePosition LineOnly(int64_t line) {
@@ -14,8 +14,8 @@ SourcePosition LineOnly(int64_t line) {
   return position;
 }
 
-// CPython 3.8, 3.9 (Objects/lnotab_notes.txt): pairs of address increment and line increment; a line begins at the
-// address that its pair ends at.
+// CPython 3.8, 3.9 (Objects/lnotab_notes.txt): pairs of address increment and line increment; a line begins at the end
+// address of its pair.
 SourcePosition DecodeLnotab(std::span<const uint8_t> table, int32_t first_line, int64_t instruction,
                             LineCursor& cursor) {
   for (; cursor.at + 1 < table.size(); cursor.at += 2) {
@@ -28,8 +28,8 @@ SourcePosition DecodeLnotab(std::span<const uint8_t> table, int32_t first_line, 
   return LineOnly(first_line + cursor.lines);
 }
 
-// CPython 3.10 (PEP 626): pairs of length and line increment, each for the instructions that it covers; -128 says
-// that they have no line.
+// CPython 3.10 (PEP 626): pairs of length and line increment, each for the instructions that it covers; -128 means that
+// they have no line.
 SourcePosition DecodeLineTable310(std::span<const uint8_t> table, int32_t first_line, int64_t instruction,
                                   LineCursor& cursor) {
   if (instruction < 0) {
@@ -48,7 +48,8 @@ SourcePosition DecodeLineTable310(std::span<const uint8_t> table, int32_t first_
   return {};
 }
 
-// CPython 3.11+ (Objects/locations.md): entries that begin with the only byte whose highest bit is set.
+// CPython 3.11+ (Objects/locations.md): an entry begins with a byte whose highest bit is set; no other byte has that
+// bit.
 class LocationEntries {
  public:
   LocationEntries(std::span<const uint8_t> table, int32_t first_line, const LineCursor& from)
@@ -78,7 +79,7 @@ class LocationEntries {
 
   uint8_t Byte() { return next_.at < table_.size() && (table_[next_.at] & 0x80) == 0 ? table_[next_.at++] : 0; }
 
-  // Six bits a byte, lowest first; more than six bytes are not a number of CPython's.
+  // Six bits per byte, lowest first; CPython writes at most six bytes.
   uint32_t Varint() {
     uint32_t value = 0;
     for (unsigned shift = 0; shift < 36; shift += 6) {

@@ -1,6 +1,6 @@
-// From an instruction to its source position: three encodings, one signature. Total on hostile input: any bytes
-// give some answer, in time linear in the table; a LineCursor saves the way to where the last one was found, so that a
-// function whose table has megabytes is gone through once as it runs.
+// Maps an instruction to its source position: three encodings, one signature. Hostile input is safe: any bytes give
+// some answer, in time linear in the table. A LineCursor remembers the position of the last answer, so a table of
+// megabytes is decoded only once while its function runs.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,11 @@ struct SourcePosition {
   int32_t end_column = -1;
 };
 
-// Where one entry of a table begins: what all entries before it come to.
+// The start of a table entry: the sum of all entries before it.
 struct LineCursor {
-  size_t at = 0;        // in the table
-  int64_t address = 0;  // the first instruction that the entry is about
-  int64_t lines = 0;    // beyond the first line
+  size_t at = 0;        // byte offset in the table
+  int64_t address = 0;  // the first instruction that the entry covers
+  int64_t lines = 0;    // added to the first line
 };
 
 class LineTableDecoder {
@@ -32,8 +32,8 @@ class LineTableDecoder {
 
   explicit constexpr LineTableDecoder(Decode decode) : decode_(decode) {}
 
-  // `instruction` is the byte offset of the instruction in the code, negative before the first one. `cursor`: of an
-  // earlier answer from the same table, or a new one; moved to where this answer was found.
+  // `instruction` is the byte offset of the instruction in the code, negative before the first one. `cursor`: from an
+  // earlier answer with the same table, or a new one; moved to the position of this answer.
   SourcePosition operator()(std::span<const uint8_t> table, int32_t first_line, int64_t instruction,
                             LineCursor& cursor) const {
     if (instruction < cursor.address) {

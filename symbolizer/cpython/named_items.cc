@@ -7,7 +7,7 @@ constexpr size_t kMaxModules = 65536;
 constexpr size_t kMaxAttributes = 1024;
 constexpr size_t kMaxKey = 64;
 
-// By one of the Visit functions.
+// `visit` is a call of one of the Visit functions.
 template <typename Visit>
 std::optional<RemoteAddr> Lookup(ObjectReader& reader, std::string_view wanted, const Visit& visit) {
   std::optional<RemoteAddr> found;

@@ -1,6 +1,6 @@
-// One value of a dict, or one attribute of an object, by its name.
+// Finds one value of a dict, or one attribute of an object, by its name.
 //
-// As slow as there are names before it: a read or two for each. Nothing: there is none, or it could not be read.
+// The cost is a read or two for each name before it. nullopt: not found, or it could not be read.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,10 @@
 
 namespace ptrace_prof {
 
-// Of the first `max_items`; names of up to 64 characters.
+// Searches the first `max_items`; names of up to 64 characters.
 std::optional<RemoteAddr> FindItem(ObjectReader& reader, RemoteAddr dict, std::string_view name, size_t max_items);
 std::optional<RemoteAddr> FindAttribute(ObjectReader& reader, RemoteAddr object, std::string_view name);
-// Of sys.modules.
+// Searches sys.modules.
 std::optional<RemoteAddr> FindModule(RemoteMemory& memory, const Layout& layout, RemoteAddr interpreter,
                                      std::string_view name);
 

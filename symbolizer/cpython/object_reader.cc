@@ -8,7 +8,7 @@
 namespace ptrace_prof {
 namespace {
 
-// No object is larger than the address space; a length beyond this is nonsense, not a long object.
+// No object is larger than the address space, so a greater length is invalid.
 constexpr uint64_t kMaxLength = uint64_t{1} << 46;
 constexpr uint64_t kPage = 4096;
 
@@ -38,7 +38,7 @@ std::optional<RemoteAddr> ReadPointer(RemoteMemory& memory, RemoteAddr from) {
   return RemoteAddr(value);
 }
 
-// ob_size and the like: a length that is believed as far as `cap`.
+// ob_size and similar: any length up to kMaxLength.
 std::optional<size_t> ReadLength(RemoteMemory& memory, RemoteAddr from) {
   uint64_t length = 0;
   if (memory.ReadValue(from, &length) != ReadStatus::kOk || length > kMaxLength) {
@@ -86,7 +86,7 @@ std::optional<StringHeader> ParseStringHeader(const Layout& layout, std::span<co
 }  // namespace
 
 std::optional<std::string> ObjectReader::ReadString(RemoteAddr object, size_t max_bytes) {
-  // Most strings are short: header and characters in one read, unless that leaves the mapping.
+  // Most strings are short: reads header and characters at once, unless that leaves the mapping.
   const size_t header_size = layout_.string_compact_data + sizeof(uint64_t);
   auto start = ReadRange(memory_, object, header_size + 120);
   if (!start) {

@@ -1,7 +1,7 @@
 // Bounded readers of Python objects in a target: str, bytes, int, tuple, dict, and a short repr for locals.
 //
-// Stateless apart from the references; every length is capped, every chain is iterated with a limit, nothing is
-// believed. On a fault or nonsense they give nullopt (the caller decides what to show).
+// Stateless apart from the references. Every length is capped, every chain is walked with a limit, and all data are
+// untrusted. After a fault or invalid data the functions return nullopt (the caller decides what to show).
 #pragma once
 
 #include <cstdint>
@@ -24,16 +24,16 @@ class ObjectReader {
 
   // UTF-8, cut at `max_bytes` (whole characters). Lone surrogates become U+FFFD.
   std::optional<std::string> ReadString(RemoteAddr object, size_t max_bytes = kMaxStringBytes);
-  // nullopt when it is longer.
+  // nullopt if it is longer.
   std::optional<std::vector<uint8_t>> ReadBytes(RemoteAddr object, size_t max_bytes);
-  // The first max_items of it.
+  // The first max_items items.
   std::optional<std::vector<RemoteAddr>> ReadTuple(RemoteAddr object, size_t max_items);
-  std::optional<int64_t> ReadInt(RemoteAddr object);  // nullopt when it does not fit
+  std::optional<int64_t> ReadInt(RemoteAddr object);  // nullopt if it does not fit
   std::optional<std::string> ReadTypeName(RemoteAddr object);
   std::optional<std::string> ReadNameOfType(RemoteAddr type);
   // A C string, cut at `max_bytes`.
   std::optional<std::string> ReadCText(RemoteAddr from, size_t max_bytes);
-  // Calls `visit(key, value)` for each item of a dict, combined or split; false stops. At most max_items.
+  // Calls `visit(key, value)` for each item of a dict, combined or split, until it returns false. At most max_items.
   bool VisitDict(RemoteAddr object, size_t max_items, const std::function<bool(RemoteAddr, RemoteAddr)>& visit);
   // The attributes of an instance: inline values, materialised dict, or __dict__ slot.
   bool VisitAttributes(RemoteAddr object, size_t max_items, const std::function<bool(RemoteAddr, RemoteAddr)>& visit);

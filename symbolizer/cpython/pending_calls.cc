@@ -15,7 +15,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr int kLooks = 5;  // at a queue that seems to be out of order: it may be changing just now
+constexpr int kLooks = 5;  // at a queue that looks inconsistent: it may be changing
 constexpr uint32_t kMutexBits = 3;
 constexpr uint32_t kCallFlags = 3;
 constexpr uint64_t kCallsToDoBit = 4;  // _PY_CALLS_TO_DO_BIT, 3.13+
@@ -111,7 +111,7 @@ class Finder {
     if (row_.max == kAbsent) {
       return {};
     }
-    PP_ASSIGN_OR_RETURN(const auto max, (Value<std::array<int32_t, 2>>(pending + row_.max)));  // and maxloop
+    PP_ASSIGN_OR_RETURN(const auto max, (Value<std::array<int32_t, 2>>(pending + row_.max)));  // max and maxloop
     if (max[0] < 1 || max[0] > static_cast<int32_t>(row_.slots) || max[1] < 0 || max[1] > max[0]) {
       return Implausible("the limits of the queue make no sense");
     }
@@ -127,7 +127,7 @@ class Finder {
       }
       return;
     }
-    // Whoever takes the GIL sees for itself that calls wait: only who has it must be told, and once is enough.
+    // A thread that takes the GIL detects waiting calls itself: only the thread that has it must be notified, once.
     queue.breaker.forgets = false;
     queue.breaker.width = 8;
     queue.breaker.bits = kCallsToDoBit;
@@ -138,9 +138,9 @@ class Finder {
     queue.breaker.owner = interpreter_;
   }
 
-  // Where calls are traced, RESUME looks at the breaker, and begins anew after that (DO_TRACING in
-  // Python/ceval.c): a thread that may not make the calls never comes past it. Whoever takes the GIL works out the
-  // breaker for itself (take_gil in Python/ceval_gil.h), so that the main thread need not be reminded.
+  // If calls are traced, RESUME checks the breaker, and then starts over (DO_TRACING in Python/ceval.c): a thread that
+  // may not make the calls never gets past it. A thread that takes the GIL computes the breaker itself (take_gil in
+  // Python/ceval_gil.h), so the main thread needs no reminder.
   void SetHolding(CallQueue& queue) const {
     constexpr int32_t kAsyncExceptionAt = 4;  // behind calls_to_do
     constexpr int32_t kDropRequestAt = 4;     // behind eval_breaker
@@ -159,7 +159,7 @@ class Finder {
   Result<void> CheckNeighbours(const CallQueue& queue) const {
     if (!queue.breaker.word.IsNull()) {
       PP_ASSIGN_OR_RETURN(const auto requests, (Value<std::array<uint32_t, 2>>(queue.breaker.word)));
-      if (requests[0] > 1 || requests[1] > 1) {  // and gil_drop_request
+      if (requests[0] > 1 || requests[1] > 1) {  // eval_breaker and gil_drop_request
         return Implausible("the words beside them are no requests");
       }
     }
@@ -178,7 +178,7 @@ class Finder {
     return {};
   }
 
-  // Every slot that waits holds a function; every other one nothing, or (where it is not emptied) one that has run.
+  // Every waiting slot holds a function. Other slots are empty or, if they are not cleared, hold one that has run.
   Result<void> CheckCalls(const CallQueue& queue) const {
     Error last;
     for (int look = 0; look < kLooks; ++look) {
@@ -214,7 +214,7 @@ class Finder {
 Result<PendingCalls> FindByRow(Pid pid, RemoteMemory& memory, const PythonProcess& process, RemoteAddr interpreter,
                                const std::optional<CallRunner>& runner) {
   const Layout& layout = process.layout;
-  // Without a GIL the interpreter's structures are the same up to its own queue; that of the runtime lies elsewhere.
+  // Without a GIL the interpreter's structures are the same up to its own queue; the runtime's queue is elsewhere.
   const bool is_elsewhere = layout.free_threaded && runner == CallRunner::kMainThread;
   if (layout.debug_build || is_elsewhere) {
     return Because(Reason::kUnknownQueueLayout,

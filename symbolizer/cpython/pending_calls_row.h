@@ -1,5 +1,5 @@
-// The offsets of struct _pending_calls and of what belongs to it, for one queue of one version. Pure data, which is in
-// version_table.cc; known only to that, pending_calls.cc and their tests.
+// The offsets of struct _pending_calls and related fields, for one queue of one version. Pure data, stored in
+// version_table.cc; used only there, in pending_calls.cc and in their tests.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace ptrace_prof {
 enum class PendingAnchor : uint8_t {
   kRuntime,  // _PyRuntime
   kInterpreter,
-  kGilPointer,  // the field `ceval.gil` of the interpreter, whose place the layout knows
+  kGilPointer,  // the field `ceval.gil` of the interpreter, whose offset is in the layout
   kThread,      // every thread state of the interpreter, behind its field `interp`
 };
 
@@ -32,7 +32,7 @@ struct PendingCallsRow {
   uint32_t call_size = 16;
   uint32_t slots = 32;
   bool mutex = false;             // the lock is a PyMutex; else a pointer to a semaphore
-  uint32_t eval_frame = kAbsent;  // PyInterpreterState.eval_frame, where its place is known
+  uint32_t eval_frame = kAbsent;  // PyInterpreterState.eval_frame, if its offset is known
 };
 
 }  // namespace ptrace_prof

@@ -21,7 +21,7 @@ bool IsFile(const MemoryRegion& region, const ExecutableId& id) {
 Result<ProcessImages> ProcessImages::Of(Pid pid, RemoteMemory& memory) {
   PP_ASSIGN_OR_RETURN(std::vector<MemoryRegion> regions, ReadMaps(pid));
   ProcessImages found(pid, memory);
-  // Without the right to look at /proc/<pid>/exe the executable is one image among the others.
+  // Without the right to read /proc/<pid>/exe the executable is treated like any other image.
   const Result<ExecutableId> executable = ReadExecutableId(pid);
   for (MemoryRegion& region : regions) {
     if (region.file_offset != 0 || region.inode == 0 || !region.readable) {
@@ -62,7 +62,7 @@ Result<const ElfImage*> ProcessImages::ElfWithFile(size_t i) {
     image.file_added = true;
     const Result<UniqueFd> file = OpenMappedFile(pid_, image.region);
     if (file.has_value()) {
-      // A file that is another one by now adds nothing; the memory is what counts.
+      // A file that has been replaced adds nothing; the memory is sufficient.
       const Result<void> added = image.elf->AddFile(file.value().get());
       static_cast<void>(added.has_value());
     }

@@ -1,7 +1,7 @@
-// The ELF images that a process maps, the likeliest holders of an interpreter first: its executable, what has
-// "python" in its name, the rest in the order of maps. A file that is mapped several times is there several times.
+// The ELF images that a process maps, the likeliest containers of an interpreter first: its executable, files with
+// "python" in their name, the rest in the order of maps. A file that is mapped several times is listed several times.
 //
-// Each is read when it is first asked for. Borrows the memory; one owner, one thread.
+// Each is read at its first use. Borrows the memory; one owner, one thread.
 #pragma once
 
 #include <cstdint>
@@ -34,11 +34,11 @@ class ProcessImages {
 
   size_t count() const { return images_.size(); }
   const ProcessImage& image(size_t i) const { return images_[i]; }
-  const std::string& executable() const { return executable_; }  // its path as maps shows it
+  const std::string& executable() const { return executable_; }  // its path in maps
 
   // Null: no ELF there. kGone, kPermissionDenied.
   Result<const ElfImage*> Elf(size_t i);
-  // The same with what its file adds, where the file can be opened.
+  // The same, including what its file adds, if the file can be opened.
   Result<const ElfImage*> ElfWithFile(size_t i);
 
  private:

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kStartRemedy = "If it is just starting, try again in a moment.";
 
-// One search through the images of one process. The first running interpreter wins; otherwise the most telling
+// One search through the images of one process. The first running interpreter wins; otherwise the most informative
 // reason why there is none is kept.
 class Search {
  public:
@@ -35,7 +35,7 @@ class Search {
         }
       }
       if (refusal_ && refusal_->code != Code::kDataLoss) {
-        break;  // there it is, only of no use: looking harder would find it again, or what looks like it
+        break;  // it was found but is unusable: a further search would find the same, or something like it
       }
     }
     if (!refusal_) {
@@ -47,7 +47,7 @@ class Search {
   }
 
  private:
-  // Is _PyRuntime of image i there? If not, but something of interest is, remembers why that is of no use.
+  // Whether _PyRuntime of image i is at this address. If it is there but unusable, stores the reason.
   bool Consider(size_t i, RemoteAddr runtime) {
     Result<Layout> layout = LayoutAt(i, runtime);
     if (layout.has_error()) {
@@ -74,12 +74,12 @@ class Search {
 
   Result<Layout> LayoutAt(size_t i, RemoteAddr runtime) {
     std::byte bytes[kDebugOffsetsMaxSize];
-    size_t size = sizeof bytes;  // _PyRuntime may be shorter, and the last thing in its segment
+    size_t size = sizeof bytes;  // _PyRuntime may be shorter, and at the end of its segment
     while (size >= 64 && memory_.Read(runtime, bytes, size) != ReadStatus::kOk) {
       size /= 2;
     }
     const ElfImage& elf = *images_.image(i).elf;
-    // Exported by builds that count all references, which debug builds are.
+    // Exported by builds that count all references, as debug builds do.
     const bool debug_build =
         elf.FindSymbol("_Py_NegativeRefcount").has_value() || elf.FindSymbol("_Py_RefTotal").has_value();
     Result<Layout> described = ImportDebugOffsets(std::span(bytes).first(size >= 64 ? size : 0));
@@ -119,8 +119,8 @@ class Search {
     found_ = std::move(process);
   }
 
-  // An executable that mentions PyCode_Type may have been linked with a copy relocation: then the type lives in
-  // the executable, whoever defines it.
+  // An executable that refers to PyCode_Type may have been linked with a copy relocation: then the type is in the
+  // executable, whichever image defines it.
   RemoteAddr CodeType(size_t holder) const {
     for (size_t i = 0; i < images_.count(); ++i) {
       const bool asked = i == holder || images_.image(i).rank == ImageRank::kExecutable;
@@ -133,7 +133,7 @@ class Search {
     return {};
   }
 
-  // An unsupported version says more than one that has not started, and the first of a kind says enough.
+  // An unsupported version is more informative than one that has not started; of each kind the first is kept.
   void Remember(Error error) {
     if (!refusal_ || (refusal_->code == Code::kFailedPrecondition && error.code == Code::kUnimplemented)) {
       refusal_ = std::move(error);
@@ -145,7 +145,7 @@ class Search {
            (layout.debug_build ? " (debug build)" : "");
   }
 
-  // Pythons without _PyRuntime.
+  // Detects Pythons without _PyRuntime.
   void NameOldOrOtherPython() {
     for (size_t i = 0; i < images_.count() && !refusal_; ++i) {
       const auto& elf = images_.image(i).elf;

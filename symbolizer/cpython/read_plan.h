@@ -1,9 +1,9 @@
-// The pieces of a target's memory that one sample of one thread needs, and the bytes once they were read.
+// The pieces of a target's memory that one sample of one thread needs, and their bytes once read.
 //
-// The plan is a prediction: the addresses that the previous sample visited, merged where a gap costs less than
-// another iovec (one iovec ≈ 0.37 us, 2 KiB of copying ≈ 0.2 us; facts measured with process_vm_readv), with some
-// room above the youngest frame for calls made since. Add addresses, Seal, append the requests to a batch, read,
-// Find. No allocation once the sizes have settled. One owner, one thread.
+// The plan is a prediction: the addresses that the previous sample visited, with some room above the youngest frame for
+// calls made since. They are merged if a gap costs less than another iovec (one iovec ≈ 0.37 us, 2 KiB of copying ≈ 0.2
+// us; measured with process_vm_readv). Add addresses, Seal, append the requests to a batch, read, Find. No allocation
+// once the sizes have settled. One owner, one thread.
 #pragma once
 
 #include <cstddef>
@@ -22,15 +22,15 @@ class ReadPlan {
 
   void Clear();
   void Add(RemoteAddr address, uint32_t size);
-  // Like Add, with room behind it as far as the page goes (the next page may not be mapped).
+  // Like Add, with room behind it up to the end of the page (the next page may not be mapped).
   void AddWithRoom(RemoteAddr address, uint32_t size, uint32_t room);
-  // Sorts and merges. false: more than kMaxBytes; the plan is then unusable.
+  // Sorts and merges. False: more than kMaxBytes; the plan is then unusable.
   bool Seal();
 
   void AppendRequests(std::vector<ReadRequest>* batch);
   size_t pieces() const { return regions_.size(); }
 
-  // The bytes at [address, address + size), or null when the plan does not cover them.
+  // The bytes at [address, address + size), or null if the plan does not cover them.
   const std::byte* Find(uint64_t address, uint32_t size) const {
     if (hint_ < regions_.size()) {
       const Region& region = regions_[hint_];
@@ -51,7 +51,7 @@ class ReadPlan {
 
   std::vector<Region> regions_;  // sorted by start after Seal
   std::vector<std::byte> bytes_;
-  mutable size_t hint_ = 0;  // where the last Find hit
+  mutable size_t hint_ = 0;  // the region of the last successful Find
 };
 
 }  // namespace ptrace_prof

@@ -12,10 +12,10 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr uint64_t kHeaderBytes = 24;  // of _Py_DebugOffsets: cookie, version, free-threaded flag
+constexpr uint64_t kHeaderBytes = 24;  // header of _Py_DebugOffsets: cookie, version, free-threaded flag
 constexpr uint64_t kLargestInterpreter = 1 << 20;
 constexpr uint64_t kLargestThread = 1 << 16;
-constexpr uint64_t kPleaseStopBit = 1 << 5;  // _PY_EVAL_PLEASE_STOP_BIT, as sys.remote_exec sets it
+constexpr uint64_t kPleaseStopBit = 1 << 5;  // _PY_EVAL_PLEASE_STOP_BIT, as set by sys.remote_exec
 constexpr uint32_t kLeastPathBytes = 64;
 
 enum class Field { kOfAVersionWithout, kUnreadable, kRead };
@@ -36,7 +36,7 @@ Error Implausible(const PythonProcess& process, std::string_view what) {
   return {Code::kDataLoss, fmt::format("the target (CPython {}) does not say {}", process.version_text, what), ""};
 }
 
-// That the newest thread looks as such an element does: nothing waits or something does, and the path has an end.
+// Whether the newest thread looks like such an element: the waiting flag is 0 or 1, and the path is terminated.
 bool BearsOut(RemoteMemory& memory, const ScriptRequests& requests) {
   uint64_t first = 0;
   uint64_t owner = 0;

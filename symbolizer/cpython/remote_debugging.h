@@ -1,6 +1,6 @@
-// What a job lets be done to it from outside (PEP 768, 3.14 and later): whether it wants to be debugged at all (it can
-// say no by -X disable_remote_debug, PYTHON_DISABLE_REMOTE_DEBUG, or how it was built), and where its threads are asked
-// to run a script. Reads a few words of the target; stateless.
+// The remote debugging interface of a job (PEP 768, 3.14 and later): whether the job allows debugging (it can refuse by
+// -X disable_remote_debug, PYTHON_DISABLE_REMOTE_DEBUG, or its build), and the fields for asking its threads to run a
+// script. Reads a few words of the target; stateless.
 #pragma once
 
 #include <optional>
@@ -13,10 +13,10 @@
 
 namespace ptrace_prof {
 
-// True for a version in which it cannot say so. kDataLoss: it says neither yes nor no.
+// True for a version without this setting. kDataLoss: the value is neither yes nor no.
 Result<bool> RemoteDebuggingAllowed(RemoteMemory& memory, const PythonProcess& process, RemoteAddr interpreter);
 
-// Nothing: the version has no such thing. kDataLoss: what its debug offsets lead to is nothing of the kind.
+// nullopt: the version has no such interface. kDataLoss: the memory at its debug offsets is inconsistent.
 Result<std::optional<ScriptRequests>> FindScriptRequests(RemoteMemory& memory, const PythonProcess& process,
                                                          RemoteAddr interpreter);
 

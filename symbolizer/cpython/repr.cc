@@ -1,4 +1,4 @@
-// ObjectReader::Repr: a short text for the value of a local variable, in the manner of Python's repr().
+// ObjectReader::Repr: a short text for the value of a local variable, similar to Python's repr().
 #include <fmt/format.h>
 
 #include <cmath>
@@ -10,11 +10,11 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr int kMaxDepth = 3;      // of containers in containers: cycles end here too
-constexpr size_t kMaxItems = 16;  // of one container
+constexpr int kMaxDepth = 3;      // of nested containers; also ends cycles
+constexpr size_t kMaxItems = 16;  // per container
 constexpr std::string_view kEllipsis = "...";
 
-// Python shows floats by the shortest digits that read back the same, and always as floats.
+// Python prints floats with the fewest digits that read back the same value, and always as floats.
 std::string FloatText(double value) {
   std::string text = fmt::format("{}", value);
   if (std::isfinite(value) && text.find_first_of(".e") == std::string::npos) {
@@ -23,7 +23,7 @@ std::string FloatText(double value) {
   return text;
 }
 
-// Quoted, with what is not printable ASCII escaped; other characters stand for themselves.
+// Quotes the text and escapes non-printable ASCII; other characters stay as they are.
 std::string Quoted(std::string_view text, std::string_view prefix) {
   const bool has_single = text.find('\'') != std::string_view::npos;
   const char quote = has_single && text.find('"') == std::string_view::npos ? '"' : '\'';
@@ -50,7 +50,7 @@ std::string Quoted(std::string_view text, std::string_view prefix) {
 
 }  // namespace
 
-// One Repr in the making. Once the text is full nothing more is read from the target.
+// Writes one Repr. Once the text is full, nothing more is read from the target.
 class ReprWriter {
  public:
   ReprWriter(ObjectReader& reader, size_t max_chars)
@@ -143,7 +143,7 @@ void ReprWriter::Write(RemoteAddr object, int depth) {
 }
 
 void ReprWriter::WriteOther(RemoteAddr object, std::string_view type) {
-  // A heap type's name has no module, a C type's has: show the last part of both. What is no text shows as '?'.
+  // The name of a heap type has no module, that of a C type has: show the last part. Control characters become '?'.
   type = type.substr(type.rfind('.') == std::string_view::npos ? 0 : type.rfind('.') + 1);
   std::string name(type);
   for (char& c : name) {

@@ -49,7 +49,7 @@ RuntimeState CheckRuntime(RemoteMemory& memory, const Layout& layout, RemoteAddr
     const auto state = IsPointer(at) ? CheckInterpreter(memory, layout, interpreter) : InterpreterState::kNonsense;
     if (state == InterpreterState::kNonsense ||
         memory.ReadValue(interpreter + layout.interp_next, &at) != ReadStatus::kOk) {
-      break;  // its end, or a list that changes under us: what was seen so far must do
+      break;  // its end, or a list that changes meanwhile: use what was seen so far
     }
     has_main |= interpreter.value == main;
     has_thread |= state == InterpreterState::kHasThread;

@@ -1,4 +1,4 @@
-// Is there a _PyRuntime at this address? Asks what it points to: interpreter → thread state → interpreter.
+// Checks whether there is a _PyRuntime at an address, by its pointers: interpreter → thread state → interpreter.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace ptrace_prof {
 enum class RuntimeState : uint8_t {
   kRunning,     // at least one interpreter with a thread state that belongs to it
   kNotStarted,  // no interpreter yet, or one without a thread state
-  kEnding,      // it says that it is being finalized
+  kEnding,      // it is marked as being finalized
   kNotARuntime,
 };
 

@@ -11,7 +11,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kMaxCandidates = 4096;  // of one image by scanning
+constexpr size_t kMaxCandidates = 4096;  // per image, by scanning
 constexpr uint64_t kMaxInterpreterIds = 1 << 20;
 
 Result<bool> ByDynamicSymbol(RemoteMemory&, ProcessImages& images, size_t i, const RuntimeVisitor& visit) {
@@ -30,7 +30,7 @@ Result<bool> ByFile(RemoteMemory&, ProcessImages& images, size_t i, const Runtim
   return (section && visit(elf->Address(section->vaddr))) || (symbol && visit(elf->Address(symbol->value)));
 }
 
-// 3.13+: the cookie at its beginning.
+// 3.13+: finds the cookie at its beginning.
 Result<bool> ByCookie(RemoteMemory& memory, ProcessImages& images, size_t i, const RuntimeVisitor& visit) {
   PP_ASSIGN_OR_RETURN(const ElfImage* elf, images.Elf(i));
   if (elf == nullptr) {
@@ -56,8 +56,9 @@ bool HasOwnThread(RemoteMemory& memory, const Layout& layout, RemoteAddr interpr
          RemoteAddr(back) == interpreter;
 }
 
-// 3.8–3.12: `interpreters` of _PyRuntime is two pointers, head and main, which are the same while there is only one
-// interpreter, and lead to an interpreter whose first thread state leads back; then comes next_id, a small number.
+// 3.8–3.12: `interpreters` of _PyRuntime begins with two pointers, head and main. They are equal while there is only
+// one interpreter, and point to an interpreter whose first thread state points back. Then comes next_id, a small
+// number.
 Result<bool> ByCycle(RemoteMemory& memory, ProcessImages& images, size_t i, const RuntimeVisitor& visit) {
   PP_ASSIGN_OR_RETURN(const ElfImage* elf, images.Elf(i));
   const auto version = elf == nullptr ? std::nullopt : FindVersion(memory, *elf, images.image(i).region.path);

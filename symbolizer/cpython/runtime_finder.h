@@ -1,6 +1,7 @@
-// Where _PyRuntime may be in an image of a process: an ordered table of strategies, the cheap and certain ones first.
+// Finds candidates for _PyRuntime in an image of a process, by an ordered table of strategies: the cheap and certain
+// ones first.
 //
-// A strategy only proposes addresses; whoever asks checks each (runtime_check.h). Reads the target; stateless.
+// A strategy only proposes addresses; the caller checks each (runtime_check.h). Reads the target; stateless.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +14,13 @@
 
 namespace ptrace_prof {
 
-// Returns true when the address was right and the search is over.
+// Returns true if the address was right and the search is over.
 using RuntimeVisitor = std::function<bool(RemoteAddr runtime)>;
 
 struct RuntimeStrategy {
   std::string_view name;
-  ImageRank least_likely;  // images of a lower rank are left alone
-  // True when the visitor said so. kGone, kPermissionDenied.
+  ImageRank least_likely;  // images of a lower rank are skipped
+  // True if the visitor returned true. kGone, kPermissionDenied.
   Result<bool> (*find)(RemoteMemory& memory, ProcessImages& images, size_t image, const RuntimeVisitor& visit);
 };
 

@@ -1,4 +1,4 @@
-// Looks through the writable segments of an image as they are in the target, piece by piece.
+// Scans the writable segments of an image in the target's memory, piece by piece.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@
 
 namespace ptrace_prof {
 
-// Pieces overlap by this much, so that whatever is shorter is whole in one of them.
+// Pieces overlap by this much, so that anything shorter is complete in one of them.
 inline constexpr size_t kScanOverlap = 512;
 
-// Calls visit(address of the piece, its bytes) until it returns false. Pieces start at multiples of 8 bytes.
-// What cannot be read is left out, and so is what exceeds 512 MiB in all.
+// Calls visit(address of the piece, its bytes) until it returns false. Pieces start at multiples of 8 bytes. Skips
+// unreadable memory, and everything beyond 512 MiB in total.
 void ScanWritableSegments(RemoteMemory& memory, const ElfImage& image,
                           const std::function<bool(RemoteAddr, std::span<const std::byte>)>& visit);
 

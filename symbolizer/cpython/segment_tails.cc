@@ -37,7 +37,7 @@ MemoryTail TailOf(const ElfImage& elf, TailKind kind) {
   return largest;
 }
 
-// Not made read-only by the dynamic linker, as all of a small segment may be (RELRO), and nothing was written there.
+// Whether the tail is still writable or executable (all of a small segment may be made read-only: RELRO) and all zero.
 bool IsUnused(RemoteMemory& memory, std::span<const MemoryRegion> regions, const MemoryTail& tail, TailKind kind) {
   const auto holds = [&](const MemoryRegion& region) {
     return region.start <= tail.begin && tail.begin < region.end &&

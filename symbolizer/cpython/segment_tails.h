@@ -1,8 +1,8 @@
-// The ends of the last pages of the objects that a process maps: memory that belongs to nobody.
+// The unused ends of the last pages of the objects that a process maps.
 //
-// A segment seldom ends where a page does; what is behind it in that page is mapped and unused. Not
-// so for the dynamic linker (glibc's uses it up) and in a process of musl, which gives such bytes to malloc. Whether
-// the bytes are zero must be looked at when they are to be used. Reads the target without stopping it; stateless.
+// A segment seldom ends at a page boundary; the rest of its last page is mapped and unused. Exceptions are the dynamic
+// linker (glibc's uses it) and processes with musl, which gives such bytes to malloc. The user must check that the
+// bytes are zero. Reads the target without stopping it; stateless.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@
 
 namespace ptrace_prof {
 
-enum class TailKind { kData, kCode };  // of writable segments, or of executable ones
+enum class TailKind { kData, kCode };  // in writable segments, or in executable ones
 
-// The largest ones first. Looks no further once it has found one of `enough` bytes that is unused. Empty under musl.
-// kGone, kPermissionDenied.
+// The largest ones first. Stops once it has found an unused one of `enough` bytes. Empty with musl. kGone,
+// kPermissionDenied.
 Result<std::vector<MemoryTail>> FindSegmentTails(Pid pid, RemoteMemory& memory, TailKind kind, uint64_t enough);
 
 }  // namespace ptrace_prof

@@ -1,6 +1,6 @@
 // Python's own thread names: threading._active, read from the target without running anything in it.
 //
-// Slow (hundreds of reads): call when a thread appears and now and then, never per sample.
+// Slow (hundreds of reads): call it when a thread appears and occasionally, never per sample.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace ptrace_prof {
 
-// pthread ident → name, for one interpreter. Empty when `threading` was never imported.
+// pthread ident → name, for one interpreter. Empty if `threading` was never imported.
 std::unordered_map<uint64_t, std::string> ReadThreadNames(RemoteMemory& memory, const Layout& layout,
                                                           RemoteAddr interpreter);
 

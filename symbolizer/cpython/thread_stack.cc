@@ -6,13 +6,13 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr int kMaxRounds = 4;           // predictions tried before the chain is called broken
-constexpr uint32_t kReplanEvery = 64;   // samples: sheds what the stack no longer needs
+constexpr int kMaxRounds = 4;           // predictions tried before the chain counts as broken
+constexpr uint32_t kReplanEvery = 64;   // samples: drops what the stack no longer needs
 constexpr uint32_t kRoomAbove = 1024;   // for calls made since the last sample
-constexpr uint64_t kMostRoom = 8192;    // reading 8 KiB more costs less than another call
-constexpr uint32_t kProbeBelow = 3072;  // callers usually lie just below a frame in the same chunk
+constexpr uint64_t kMostRoom = 8192;    // reading 8 KiB more costs less than another system call
+constexpr uint32_t kProbeBelow = 3072;  // callers are usually just below a frame in the same chunk
 constexpr uint32_t kCframeSize = 16;
-constexpr uint32_t kFewFetches = 64;  // a fraction of a millisecond: what takes longer then is that we have no CPU
+constexpr uint32_t kFewFetches = 64;  // takes a fraction of a millisecond; if it takes longer, we have no CPU
 
 uint64_t LoadWord(const std::byte* from) {
   uint64_t value;
@@ -20,7 +20,7 @@ uint64_t LoadWord(const std::byte* from) {
   return value;
 }
 
-// The fields that are looked at.
+// The size that covers the fields in use.
 uint32_t StateSize(const Layout& layout) {
   uint32_t end = layout.thread_interp + sizeof(uint64_t);
   for (const auto field : {&Layout::thread_frame, &Layout::thread_cframe}) {
@@ -53,7 +53,7 @@ void ThreadStack::Replan() {
   }
 }
 
-// So many of the frames last seen, from the leaf on. False: that is more than may be read at once.
+// Plans the first `frames` frames of the last walk, from the leaf on. False: more than may be read at once.
 bool ThreadStack::Plan(size_t frames) {
   plan_.Clear();
   plan_.Add(state_, state_size_);
@@ -77,7 +77,7 @@ bool ThreadStack::Plan(size_t frames) {
   return plan_.Seal() && plan_.pieces() <= kMostPieces;
 }
 
-// Room above the leaf for the calls to come: as far up as the stack reached lately, else to the end of the page.
+// Plans room above the leaf for new calls: up to the recent maximum of the stack, else to the end of the page.
 void ThreadStack::PlanRoom(uint64_t leaf) {
   plan_.AddWithRoom(RemoteAddr(leaf), layout_.frame_size, kRoomAbove);
   if (highest_ > leaf && highest_ - leaf <= kMostRoom) {
@@ -85,7 +85,7 @@ void ThreadStack::PlanRoom(uint64_t leaf) {
   }
 }
 
-// Back to the thread state alone, which must be readable as long as the thread lives.
+// Resets the plan to the thread state alone, which is readable as long as the thread lives.
 void ThreadStack::Forget() {
   chain_.Clear();
   cframe_ = 0;
@@ -98,7 +98,7 @@ void ThreadStack::Forget() {
   plan_.Seal();
 }
 
-// The address of the youngest frame, out of the bytes read. false: the plan must first cover cframe_.
+// The address of the youngest frame, from the bytes read. False: the plan must first cover cframe_.
 bool ThreadStack::LocateCurrent(uint64_t* current) {
   const std::byte* state = plan_.Find(state_.value, state_size_);
   if (layout_.Has(&Layout::thread_frame)) {
@@ -132,7 +132,7 @@ ReadStatus ThreadStack::ReadPlanned(RemoteMemory& memory) {
   return memory.ReadBatch(requests_, &filled);
 }
 
-// Reads the page part around a frame that the plan does not cover: its callers usually lie just below it.
+// Reads the part of the page around a frame that the plan lacks: its callers are usually just below it.
 ReadStatus ThreadStack::Fetch(RemoteMemory& memory, uint64_t frame) {
   const uint64_t page = frame & ~uint64_t{4095};
   const uint64_t start = std::max(page, frame - std::min<uint64_t>(frame, kProbeBelow));
@@ -151,7 +151,7 @@ void ThreadStack::Remember(uint64_t missed) {
   }
 }
 
-// Walks from current_ to the root, fetching what the plan lacks on the way.
+// Walks from current_ to the root, and fetches what the plan lacks.
 CollectStatus ThreadStack::Walk(RemoteMemory& memory, Nanos deadline) {
   const FrameBytes bytes{plan_, fetched_};
   fetched_.Clear();
@@ -189,7 +189,7 @@ CollectStatus ThreadStack::Walk(RemoteMemory& memory, Nanos deadline) {
   return CollectStatus::kBroken;
 }
 
-// What the next plan must know of it.
+// Stores what the next plan needs.
 void ThreadStack::NoteWalk() {
   const bool is_due = ++since_replan_ >= kReplanEvery;
   if (is_due) {
@@ -217,7 +217,7 @@ CollectStatus ThreadStack::Collect(RemoteMemory& memory, bool filled, Nanos dead
         if (bare_) {
           return CollectStatus::kNoState;
         }
-        Forget();  // a predicted place is gone: start again from the thread state
+        Forget();  // a predicted address is not mapped any more: start again from the thread state
         continue;
       }
     }

@@ -3,13 +3,13 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr uint8_t kOwnedByThread = 0;     // FRAME_OWNED_BY_THREAD, since there are owners
+constexpr uint8_t kOwnedByThread = 0;     // FRAME_OWNED_BY_THREAD, in all versions with owners
 constexpr uint64_t kMostBeginning = 256;  // bytes of code that make cells, one instruction for each
 
 }  // namespace
 
 bool IsUnborn(RemoteMemory& memory, const Layout& layout, const RawFrame& frame) {
-  // A free-threaded build's thread may run a copy of the instructions: there the rest has to tell.
+  // A thread of a free-threaded build may run a copy of the instructions: the other checks must suffice there.
   const bool may_be_copy = layout.Has(&Layout::code_tlbc);
   if (!layout.Has(&Layout::frame_owner) || !layout.Has(&Layout::code_instructions) ||
       (!may_be_copy && frame.instruction > frame.code + layout.code_instructions + kMostBeginning)) {

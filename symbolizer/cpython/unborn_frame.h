@@ -1,8 +1,8 @@
-// Frames of generators and coroutines that are only being made.
+// Detects frames of generators and coroutines that are still being created.
 //
-// From 3.11 on the call of a generator function pushes a frame as any call does; its first instruction but for those
-// that make cells moves it into the generator and takes it off the stack. Nobody is told of that, neither of a begin
-// nor of an end. A generator that runs has a frame that belongs to it. Reads the target, which must stand.
+// From 3.11 on the call of a generator function pushes a frame like any call. After the instructions that make cells,
+// its next instruction moves the frame into the generator and removes it from the stack. No event reports its begin or
+// end. The frame of a running generator belongs to the generator. Reads the target, which must be stopped.
 #pragma once
 
 #include "attach/proc/remote_memory.h"
@@ -11,7 +11,7 @@
 
 namespace ptrace_prof {
 
-// False where it cannot be: before 3.11, or further on in its code than such a frame comes.
+// Returns false if that is impossible: before 3.11, or later in the code than such a frame can be.
 bool IsUnborn(RemoteMemory& memory, const Layout& layout, const RawFrame& frame);
 
 }  // namespace ptrace_prof

@@ -30,7 +30,7 @@ std::string Utf8Of(std::span<const std::byte> characters, size_t width, size_t m
   std::string text;
   text.reserve(std::min(characters.size(), max_bytes));
   for (size_t at = 0; at + width <= characters.size(); at += width) {
-    uint32_t c = 0;  // little-endian, as the targets of this architecture are
+    uint32_t c = 0;  // little-endian, like all targets of this architecture
     std::memcpy(&c, characters.data() + at, width);
     const size_t before = text.size();
     AppendUtf8(text, c);

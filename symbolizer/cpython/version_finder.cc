@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kMaxVersionText = 64;  // enough for the part that is parsed
 
-// Cuts a number off the front of `text`.
+// Removes a number from the front of `text`.
 std::optional<uint8_t> TakeNumber(std::string_view& text) {
   uint8_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -44,7 +44,7 @@ std::optional<PythonVersion> FromConstant(RemoteMemory& memory, const ElfImage& 
   return version.major == 3 ? std::optional(version) : std::nullopt;
 }
 
-// sys.version is put together in a static buffer of Py_GetVersion, which has a NUL before it or begins its segment.
+// Py_GetVersion builds sys.version in a static buffer, which follows a NUL or begins its segment.
 std::optional<PythonVersion> FromText(RemoteMemory& memory, const ElfImage& image) {
   std::optional<PythonVersion> found;
   ScanWritableSegments(memory, image, [&](RemoteAddr, std::span<const std::byte> bytes) {

@@ -1,6 +1,6 @@
-// The version of a CPython that does not describe itself (3.12 and older), out of the target's memory.
+// The version of a CPython that does not describe itself (3.12 and older), from the target's memory.
 //
-// In this order: the constant Py_Version (3.11+), the text that becomes sys.version, the name of the file. The
+// Sources, in this order: the constant Py_Version (3.11+), the text that becomes sys.version, the file name. The
 // target's binary is never executed.
 #pragma once
 

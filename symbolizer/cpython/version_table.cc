@@ -20,7 +20,7 @@ constexpr PendingCallsRow Mutex(PendingPlace pending) {
   return {pending, {kThread, 8}, 8, 12, 16, 24, 7224, 24, 300, true, kAbsent};
 }
 
-// Include/cpython/funcobject.h: func_code came first, since 3.10 behind globals, builtins, name and qualname.
+// Include/cpython/funcobject.h: func_code came first; since 3.10 it is behind globals, builtins, name and qualname.
 constexpr uint32_t kCodeFirst = 0;
 constexpr uint32_t kCodeBehindQualname = 32;
 
@@ -70,11 +70,11 @@ constexpr VersionFacts kVersions[] = {
      .free_threaded_kind_shift = 2,
      .function_code = kCodeBehindQualname,
      .has_monitoring = true,
-     .resume_operation = 236,  // INSTRUMENTED_RESUME of Include/opcode_ids.h, as all are while events are on
+     .resume_operation = 236,  // INSTRUMENTED_RESUME of Include/opcode_ids.h: all RESUMEs are that while events are on
      .any_thread_calls = Mutex({kGilPointer, 16}),
      .main_thread_calls = Mutex({kRuntime, 2640}),
      .interrupts_by_signal = true},
-    // f_executable is a tagged reference (internal/pycore_stackref.h); without a GIL, `interned` is a byte of its own
+    // f_executable is a tagged reference (internal/pycore_stackref.h); without a GIL, `interned` is a separate byte
     // before the bit field (cpython/unicodeobject.h).
     {.minor = 14,
      .describes_itself = true,

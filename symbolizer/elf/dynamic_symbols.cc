@@ -14,9 +14,9 @@ namespace {
 constexpr size_t kMaxDynamicEntries = 4096;
 constexpr uint64_t kMaxSymbols = 1 << 18;
 constexpr uint64_t kMaxStringBytes = 8 << 20;
-constexpr uint64_t kMaxHashWords = 1 << 20;  // of the Bloom filter, or of the buckets
+constexpr uint64_t kMaxHashWords = 1 << 20;  // size of the Bloom filter, or of the buckets
 
-// What the dynamic section says; 0 = absent.
+// Values of the dynamic section; 0 = absent.
 struct DynamicTags {
   uint64_t symbols = 0;
   uint64_t strings = 0;
@@ -101,7 +101,7 @@ class Reader {
     if (tags_.gnu_hash != 0) {
       return CountByGnuHash(Resolve(tags_.gnu_hash));
     }
-    // No hash table: linkers put the strings right behind the symbols.
+    // No hash table: linkers put the strings directly after the symbols.
     const uint64_t distance = tags_.strings - tags_.symbols;
     return tags_.strings > tags_.symbols ? std::optional(distance / sizeof(Elf64_Sym)) : std::nullopt;
   }

@@ -1,7 +1,7 @@
 // The dynamic symbols of an ELF image, read from memory through PT_DYNAMIC.
 //
-// Knows that the pointers in PT_DYNAMIC are addresses where the dynamic linker has relocated them in place (glibc),
-// and still as linked where it has not (musl, the vdso), and that only the hash tables tell how many symbols there are.
+// The pointers in PT_DYNAMIC are addresses if the dynamic linker has relocated them in place (glibc), and still as
+// linked if it has not (musl, the vdso). Only the hash tables contain the number of symbols.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct DynamicSection {
   uint64_t size = 0;
 };
 
-// null: none, unreadable, or more than is reasonable.
+// Null: none, unreadable, or more than is reasonable.
 std::shared_ptr<const SymbolTable> ReadDynamicSymbols(RemoteMemory& memory, const ElfImage& image,
                                                       const DynamicSection& dynamic);
 

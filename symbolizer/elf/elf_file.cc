@@ -1,5 +1,5 @@
-// ElfImage::AddFile: what only the file has. libelf reads it with read(2), never by mapping it, so that a file that
-// shrinks meanwhile is an error and not a signal.
+// ElfImage::AddFile: reads what only the file has. libelf reads it with read(2), never by mapping it, so a file that
+// shrinks meanwhile causes an error and not a signal.
 #include <libelf.h>
 
 #include <memory>
@@ -68,7 +68,7 @@ std::span<const uint8_t> SectionBytes(Elf_Scn* section) {
   if (header == nullptr || header->sh_size > kMaxTableBytes || header->sh_type == SHT_NOBITS) {
     return {};
   }
-  const Elf_Data* data = ::elf_rawdata(section, nullptr);  // refuses what does not lie inside of the file
+  const Elf_Data* data = ::elf_rawdata(section, nullptr);  // refuses sections that are not inside the file
   if (data == nullptr || data->d_buf == nullptr) {
     return {};
   }
@@ -100,7 +100,7 @@ Result<void> ElfImage::AddFile(int fd, FileParts parts) {
   }
   size_t names = 0;
   if (::elf_getshdrstrndx(elf.get(), &names) != 0) {
-    return {};  // sections stripped off: nothing to add
+    return {};  // sections stripped: nothing to add
   }
   auto sections = std::make_shared<SectionTable>();
   Elf_Scn* section = nullptr;

@@ -8,7 +8,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kMaxBuildId = 64;  // SHA-1 has 20 bytes, and no linker makes more than 32
+constexpr size_t kMaxBuildId = 64;  // SHA-1 has 20 bytes, and linkers make at most 32
 constexpr std::string_view kGnuOwner("GNU\0", 4);
 
 struct HeaderRule {

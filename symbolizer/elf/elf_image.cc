@@ -13,7 +13,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr uint64_t kPageMask = 4095;  // the smallest page size that Linux has
+constexpr uint64_t kPageMask = 4095;  // the smallest page size of Linux
 
 Error ReadError(ReadStatus status, RemoteAddr at) {
   switch (status) {
@@ -23,9 +23,9 @@ Error ReadError(ReadStatus status, RemoteAddr at) {
   }
 }
 
-// How far the image was moved from where it was linked to. `header` is where file offset 0 is mapped, which is the
-// start of the first page of a PT_LOAD whose offset lies in the first page of the file. The page may be mapped twice
-// (a small file whose data start in it), and at a fixed address the right one is known.
+// The difference between mapped and linked addresses. `header` is the address of file offset 0: the first page of a
+// PT_LOAD whose offset is in the first page of the file. That page may be mapped twice (a small file whose data start
+// in it); at a fixed address (ET_EXEC) the right mapping is known.
 Result<RemoteAddr> FindBias(const Elf64_Ehdr& elf, std::span<const Elf64_Phdr> headers, RemoteAddr header) {
   bool found = false;
   RemoteAddr bias;
@@ -69,7 +69,7 @@ Result<ElfImage> ElfImage::FromMemory(RemoteMemory& memory, RemoteAddr header) {
       image.segments_.push_back({load.p_vaddr, load.p_memsz, (load.p_flags & PF_W) != 0, (load.p_flags & PF_X) != 0});
     }
   }
-  // What follows may be missing or unreadable: the image is then one without build-id or without dynamic symbols.
+  // The rest may be missing or unreadable: the image then has no build-id or no dynamic symbols.
   for (const Elf64_Phdr& segment : headers) {
     const RemoteAddr address = image.Address(segment.p_vaddr);
     if (segment.p_type == PT_DYNAMIC) {

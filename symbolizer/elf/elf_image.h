@@ -1,11 +1,10 @@
-// One ELF file as it is mapped in a process: where it sits, its dynamic symbols, sections and build-id.
+// One ELF file as mapped in a process: its address, dynamic symbols, sections and build-id.
 //
-// Read from the target's memory first (program headers, PT_DYNAMIC, hash tables, notes: no file and no right
-// beyond reading memory), so that it works for deleted, renamed and chrooted binaries as an ordinary user.
-// A file only adds what is not mapped: section headers and .symtab. Everything read is hostile: every offset,
-// count and string is bounded. Immutable after creation and cheap to copy, except for AddFile. 64-bit little-endian
-// images only. Copies the dynamic symbols of the image (a few 100 KiB for libpython, at most 16 MiB; an image with
-// more has none here).
+// Read from the target's memory first (program headers, PT_DYNAMIC, hash tables, notes; no file and no right beyond
+// reading memory), so it works for deleted, renamed and chrooted binaries as an ordinary user. A file only adds what is
+// not mapped: section headers and .symtab. All data are hostile: every offset, count and string is bounded. Immutable
+// after creation and cheap to copy, except for AddFile. 64-bit little-endian images only. Copies the dynamic symbols of
+// the image (a few 100 KiB for libpython, at most 16 MiB; an image with more has none here).
 #pragma once
 
 #include <cstdint>
@@ -37,17 +36,17 @@ struct ElfSymbol {
   uint64_t size = 0;
 };
 
-// What to take from a file. The symbols of a large program are many megabytes.
+// What to read from a file. The symbols of a large program take many megabytes.
 enum class FileParts : uint8_t { kAll, kSections };
 
 class ElfImage {
  public:
-  // `header` is where the ELF header is mapped (the mapping with file offset 0).
-  // kInvalidArgument: no (supported) ELF header there. kGone / kPermissionDenied as usual.
+  // `header` is the address of the ELF header (the mapping with file offset 0). kInvalidArgument: no (supported) ELF
+  // header there. kGone / kPermissionDenied as usual.
   static Result<ElfImage> FromMemory(RemoteMemory& memory, RemoteAddr header);
 
-  // Adds section headers and .symtab out of the file, if its build-id (or, lacking one, its program headers)
-  // match this image; a file that does not match changes nothing and gives kFailedPrecondition.
+  // Adds section headers and .symtab from the file, if its build-id (or, without one, its program headers) matches this
+  // image. A file that does not match changes nothing and gives kFailedPrecondition.
   Result<void> AddFile(int fd, FileParts parts = FileParts::kAll);
 
   RemoteAddr Address(uint64_t vaddr) const { return bias_ + vaddr; }
@@ -55,9 +54,9 @@ class ElfImage {
   const std::vector<ElfSegment>& segments() const { return segments_; }
   const std::vector<uint8_t>& build_id() const { return build_id_; }  // empty when there is none
 
-  // .dynsym (through DT_GNU_HASH or DT_HASH), then .symtab when a file was added.
+  // .dynsym (through DT_GNU_HASH or DT_HASH), then .symtab if a file was added.
   std::optional<ElfSymbol> FindSymbol(std::string_view name) const;
-  // Only with a file. Address as linked and size.
+  // Needs an added file. Address as linked, and size.
   std::optional<ElfSegment> FindSection(std::string_view name) const;
 
  private:

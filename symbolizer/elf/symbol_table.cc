@@ -7,7 +7,8 @@
 namespace ptrace_prof {
 namespace {
 
-// Names an address in the image: not a thread-local offset, a section, a file name or an absolute number.
+// Whether it names an address in the image, and not a thread-local offset, a section, a file name or an absolute
+// number.
 bool NamesAnAddress(const Elf64_Sym& symbol) {
   if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS) {
     return false;

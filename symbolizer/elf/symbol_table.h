@@ -1,7 +1,7 @@
 // The defined symbols of one table of an ELF file, found by name.
 //
-// Made from raw bytes of the target or of a file (hostile): entries with a name outside of the strings, or without an
-// end, are left out. Immutable; the names point into the table's own copy of the strings.
+// Made from raw bytes of the target or of a file (hostile): entries whose name is outside the strings, or not
+// terminated, are left out. Immutable; the names point into the table's own copy of the strings.
 #pragma once
 
 #include <elf.h>
@@ -17,12 +17,12 @@ namespace ptrace_prof {
 
 class SymbolTable {
  public:
-  // .symtab or .dynsym with its string table.
+  // `symbols`: .symtab or .dynsym; `strings`: its string table.
   SymbolTable(std::span<const Elf64_Sym> symbols, std::vector<char> strings);
   SymbolTable(const SymbolTable&) = delete;
   SymbolTable& operator=(const SymbolTable&) = delete;
 
-  // Of several of one name, a global one before a local one.
+  // If several have the same name, a global one comes before a local one.
   std::optional<ElfSymbol> Find(std::string_view name) const;
   size_t size() const { return entries_.size(); }
 
@@ -32,7 +32,7 @@ class SymbolTable {
     ElfSymbol symbol;
     bool local;
   };
-  // The string at `offset`; empty when it is not one.
+  // The string at `offset`; empty if there is none.
   std::string_view NameAt(uint32_t offset) const;
 
   std::vector<char> strings_;

@@ -1,33 +1,32 @@
-// CUPTI as a source of records: its steps in, and out again in the reverse order.
+// CUPTI as a source of records: the steps to switch it on, and to switch it off in the reverse order.
 //
-// The order matters: records are told of before they are switched on; calls before what they launch, so that every
-// kernel has its call; and kernels last. See pp_gpu_step.
+// The order matters: existing objects are reported before records are switched on; calls come before the work that they
+// launch, so that every kernel has its call; and kernels come last. See pp_gpu_step.
 #include "attach/target/gpu/cupti_library.h"
 
 enum { PP_GRACE_TURN_MILLIS = 50, PP_AGAIN_MILLIS = 1000, PP_AGAIN_TURN_MILLIS = 20 };
 enum {
   PP_CALLS = 2048,
   PP_UNKNOWN_CALLS = 64
-};  // more than any API has; so many unknown ones in a row: there are no more
+};  // more than any API has; and after so many unknown ones in a row there are no more
 
 static uint8_t enabled[PP_GPU_KINDS];  // kinds that are switched on
 static uint8_t registered;
 
 static pp_gpu_report fine(void) { return (pp_gpu_report){PP_GPU_ERROR_NONE, PP_GPU_STEP_NONE, 0}; }
 
-// What of this a version does not have it does without.
+// Optional settings: a version that lacks one works without it.
 static void set_up(void) {
   if (pp_cupti.version >= PP_CUPTI_12_2) {
     (void)PP_CUPTI_CALL(
         PP_GPU_STEP_CALLBACKS,
         pp_cupti.cuptiEnableCallback(1, pp_cupti.subscriber, PP_CUPTI_DOMAIN_STATE, PP_CUPTI_STATE_FATAL_ERROR));
   }
-  if (pp_gpu_boot_block.flags & PP_GPU_BOOT_FINALIZE && pp_cupti.version >= PP_CUPTI_12_6) {  // it will be taken down
+  if (pp_gpu_boot_block.flags & PP_GPU_BOOT_FINALIZE && pp_cupti.version >= PP_CUPTI_12_6) {  // it will be shut down
     pp_cupti_watch_captures();
   }
   pp_gpu.arena->thread_ids = PP_CUPTI_CALL(PP_GPU_STEP_THREAD_ID, pp_cupti_name_threads()) == 0;
-  // Attributes of buffers are left alone: they would stay for whichever tool comes after us, which does not know of
-  // them.
+  // Attributes of buffers are left alone: they would outlast us and affect the next tool, which does not know of them.
   size_t limit = pp_gpu_boot_block.device_pool_limit;
   if (limit) {
     (void)PP_CUPTI_CALL(PP_GPU_STEP_ATTRIBUTES,
@@ -44,8 +43,8 @@ static int enable(enum pp_gpu_step step, uint8_t kind, int (*how)(uint32_t)) {
 }
 
 // Only certain calls are wanted. A call that is switched on by itself records nothing once there is a context (seen
-// with CUPTI 13.0 on an H200; without a word), so the kind is switched on, and all others are switched off, where this
-// version can; else the collector leaves them out.
+// with CUPTI 13.0 on an H200; without an error). So the kind is switched on, and all other calls are switched off if
+// this version can; otherwise the collector drops them.
 static void enable_calls(uint8_t kind, const uint16_t* calls) {
   if (!calls[0] || enable(PP_GPU_STEP_ENABLE_CALLS, kind, pp_cupti.cuptiActivityEnable)) return;
   const pp_cupti_single_call single = pp_cupti_single_call_of(kind);
@@ -76,7 +75,7 @@ static pp_gpu_report enable_all(void) {
   pp_cupti_begin_watch(pp_cupti.version >= PP_CUPTI_13_0);
   enable_calls(PP_CUPTI_KIND_RUNTIME, boot->runtime_callbacks);
   enable_calls(PP_CUPTI_KIND_DRIVER, boot->driver_callbacks);
-  int result = 0;  // of the last one: kernels, without which there is nothing to see
+  int result = 0;  // of the last kind: kernels, without which nothing is recorded
   for (unsigned i = 0; i < PP_GPU_MAX_KINDS && boot->device_kinds[i] && !pp_gpu_is_called_off(); ++i) {
     result = enable(PP_GPU_STEP_ENABLE_DEVICE, boot->device_kinds[i], pp_cupti.cuptiActivityEnable);
   }
@@ -84,7 +83,7 @@ static pp_gpu_report enable_all(void) {
   return result ? pp_cupti_failed(PP_GPU_STEP_ENABLE_DEVICE, result) : fine();
 }
 
-// Right after it was taken down, CUPTI says for a while that it is not initialised (seen with 13.0).
+// For a while after it was shut down, CUPTI reports that it is not initialised (seen with 13.0).
 static int subscribe(void) {
   const uint64_t deadline = pp_gpu_now(PP_MONOTONIC) + PP_AGAIN_MILLIS * 1000000ull;
   for (;;) {
@@ -116,7 +115,7 @@ static pp_gpu_report attach(void) {
   return enable_all();
 }
 
-// It synchronises nothing, so that it may be while a stream is captured.
+// Flushing synchronises nothing, so it is allowed while a stream is captured.
 static int flush_as(enum pp_gpu_step step, uint32_t forced) {
   const int result = PP_CUPTI_CALL(step, pp_cupti.cuptiActivityFlushAll(forced));
   size_t dropped = 0;
@@ -131,7 +130,7 @@ static int flush_as(enum pp_gpu_step step, uint32_t forced) {
 
 static void flush(void) { pp_cupti_look(flush_as(PP_GPU_STEP_FLUSH, 0)); }
 
-// What was launched before calls were switched off, for as long as the collector cares.
+// Collects what was launched before calls were switched off, as long as the collector wants it.
 static void await_launched(void) {
   const uint64_t deadline = pp_gpu_now(PP_MONOTONIC) + pp_gpu_boot_block.grace_millis * 1000000ull;
   const uint32_t wanted = __atomic_load_n(&pp_gpu.arena->wanted, __ATOMIC_ACQUIRE);
@@ -143,9 +142,9 @@ static void await_launched(void) {
   }
 }
 
-// What is switched on is the business of whoever has taken it over: to switch it off would take it from them. But for
-// kinds that the tool we know of (PyTorch's profiler) never asks for: nobody else would ever switch those off, and
-// graphs as a whole would keep their kernels from it.
+// Another tool has taken over, so what is switched on is left on for it. Exceptions are kinds that the tool we know of
+// (PyTorch's profiler) never requests: it would never switch them off, and records of whole graphs would keep the
+// records of their kernels from it.
 static uint32_t abandon(void) {
   static const uint8_t kOurs[] = {PP_CUPTI_KIND_MARKER, PP_CUPTI_KIND_GRAPH, PP_CUPTI_KIND_JIT};
   pp_cupti_forget_launches();
@@ -160,7 +159,8 @@ static uint32_t abandon(void) {
   return PP_GPU_LEFT_TAKEN_OVER;
 }
 
-// Who sets the clock may have taken the buffers, too: only where they surely are ours what is switched on is.
+// The tool that sets the clock may also have taken the buffers. Only if the buffers are surely ours, so is what is
+// switched on.
 static int is_taken_over(void) {
   return pp_gpu.trouble == PP_GPU_LEAVE_TAKEN_OVER || (pp_gpu.trouble == PP_GPU_LEAVE_CLOCK && !pp_cupti_has_buffers());
 }

@@ -1,5 +1,5 @@
-// What CUPTI calls, on whichever thread of the job is there: nothing here may block, allocate or call CUPTI, but for
-// the one call that is made for taking it down.
+// The callbacks of CUPTI, on any thread of the job: nothing here may block, allocate or call CUPTI, except in the one
+// call that is made for shutting it down.
 #include "attach/target/gpu/cupti_library.h"
 
 enum { PP_OUR_CALL = 2 /* cuDriverGetVersion */ };

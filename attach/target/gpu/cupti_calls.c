@@ -1,4 +1,4 @@
-// Calls that some versions of CUPTI lack. What they switch on is the process's, whoever has CUPTI.
+// Calls that some versions of CUPTI lack. Their settings apply to the whole process, for every user of CUPTI.
 #include "attach/target/gpu/cupti_library.h"
 
 int pp_cupti_name_threads(void) {

@@ -1,21 +1,21 @@
-// Which streams are being captured into CUDA graphs, as far as their begin was seen: CUPTI is not taken down meanwhile.
+// The streams that are being captured into CUDA graphs, if their begin was seen: CUPTI is not shut down meanwhile.
 //
-// Kept by the stream, so that the end of a capture that had begun before we came is not taken for that of another one,
-// and so that a call of the runtime and the driver's call in it count once. What was open when we left stays, for a
-// while: its end may come when nobody tells us.
+// Entries are per stream. So the end of a capture that began before us is not taken for the end of another one, and a
+// call of the runtime and the driver's call inside it count once. Captures that were open when we left stay recorded
+// for a while, because their end may come while we see no calls.
 #include "attach/target/gpu/cupti_library.h"
 
 enum {
   PP_CAPTURES = 64,
-  PP_SHARED_HANDLES = 2,  // up to here a handle means another stream on each thread
+  PP_SHARED_HANDLES = 2,  // handles up to this number mean another stream on each thread
   PP_BELIEVED_SECONDS = 300,
 };
 
 static uint64_t captured[PP_CAPTURES];  // streams; 0: a free entry
-static uint64_t uncounted;              // captures for which there was no entry: for good
+static uint64_t uncounted;              // captures without an entry; they are never subtracted
 static uint64_t left_at;                // CLOCK_MONOTONIC
 
-// Every version knows more or fewer of them. _ptsz: of default streams per thread.
+// Versions have different subsets of them. _ptsz: with default streams per thread.
 #define PP_FOR_EACH_CAPTURE_CALL(BEGINS, ENDS)                              \
   BEGINS(RUNTIME, 315)    /* cudaStreamBeginCapture */                      \
   BEGINS(RUNTIME, 316)    /* _ptsz */                                       \

@@ -1,7 +1,7 @@
-// Which clock the times of CUPTI's records are of: that whose readings enclose CUPTI's.
+// Which clock the times in CUPTI's records come from: the clock whose readings enclose CUPTI's.
 //
-// It is CLOCK_REALTIME, unless a tool has put another in its place (cuptiActivityRegisterTimestampCallback; PyTorch's
-// profiler: the processor's counter), which is the process's and outlives that tool.
+// It is CLOCK_REALTIME, unless a tool has replaced it (cuptiActivityRegisterTimestampCallback; PyTorch's profiler: the
+// processor's counter). The replacement applies to the process and outlives that tool.
 #include "attach/target/gpu/cupti_library.h"
 
 enum { PP_CLOCK_ATTEMPTS = 8 };
@@ -21,7 +21,7 @@ static enum seen look_at(int clock) {
   return result == 0 && before <= said && said <= pp_gpu_now(clock) ? PP_CLOCK_IS_THIS : PP_CLOCK_IS_OTHER;
 }
 
-// More than one attempt: the clock may be set between two readings. Where nothing can be seen, soon all is over.
+// Several attempts, because the clock may be set between two readings. If no clock can be read, recording soon ends.
 static int encloses(int clock) {
   for (int attempt = 0; attempt < PP_CLOCK_ATTEMPTS; ++attempt) {
     if (look_at(clock) != PP_CLOCK_IS_OTHER) return 1;
@@ -52,5 +52,5 @@ int pp_cupti_clock_is(uint32_t gpu_time) {
   for (unsigned row = 0; row < sizeof kClocks / sizeof *kClocks; ++row) {
     if (kClocks[row].time == gpu_time) return encloses(kClocks[row].clock);
   }
-  return !is_ours();  // whether it is still the same other one is seen by whoever reads the pairs
+  return !is_ours();  // readers of the pairs detect whether it is still the same clock
 }

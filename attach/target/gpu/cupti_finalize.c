@@ -1,16 +1,16 @@
-// Taking CUPTI down: only at the exit of a call of the driver may that be, so we make such a call, and do it there.
+// Shuts CUPTI down. This is allowed only at the exit of a driver call, so we make such a call, and do it there.
 //
-// It waits for all contexts of the process, which is not allowed while a stream is being captured: then, where nobody
-// who knows has said that none is (a capture may have begun before us), and where nothing comes of it in time, CUPTI
-// stays as it is, with nothing switched on.
+// Shutting down waits for all contexts of the process, which is not allowed while a stream is being captured. If a
+// stream is, or may be (a capture may have begun before us, and nothing rules it out), or if it does not succeed in
+// time, CUPTI stays as it is, with nothing switched on.
 #include "attach/target/gpu/cupti_library.h"
 
 enum { PP_OUR_CALL = 2 /* cuDriverGetVersion */, PP_PATIENCE_MILLIS = 2000, PP_TURN_MILLIS = 20 };
 
-static uint64_t waiting_thread;  // the control thread, while it makes its call; 0: nobody does
+static uint64_t waiting_thread;  // the control thread, while it makes its call; 0: none
 static uint64_t is_down;         // 1 + the result
 
-// Other threads of the job may make the same call.
+// Other threads of the job may make the same call, so the thread is checked.
 void pp_cupti_at_our_call(void) {
   const uint64_t thread = __atomic_load_n(&waiting_thread, __ATOMIC_ACQUIRE);
   if (!thread || thread != (uint64_t)pp_system_call(PP_SYS_gettid, 0, 0, 0, 0, 0, 0) || is_down) return;

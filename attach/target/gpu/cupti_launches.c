@@ -1,9 +1,9 @@
-// Of which calls CUPTI tells as they begin: those that launch something, by the lists of the boot block.
+// Enables the callbacks for calls that launch something, by the lists of the boot block.
 #include "attach/target/gpu/cupti_library.h"
 
 enum { PP_CALLS = 1024 };
 
-// By domain and number: 1 + pp_gpu_launch_class; 0: it is none of those.
+// By domain and number: 1 + pp_gpu_launch_class; 0: not a launch.
 static uint8_t launches[PP_CUPTI_DOMAIN_RUNTIME][PP_CALLS];
 static int watched;
 
@@ -14,7 +14,7 @@ static void enable(uint32_t on, uint32_t domain, const uint16_t* calls) {
     if (call >= PP_CALLS) continue;
     const int is_graph = (calls[i] & PP_GPU_CALL_OF_GRAPH) != 0;
     launches[domain - 1][call] = 1 + (is_graph ? PP_GPU_LAUNCH_GRAPH : PP_GPU_LAUNCH_SINGLE);
-    // Versions know more or fewer.
+    // Versions have different subsets of the calls.
     (void)PP_CUPTI_CALL(step, pp_cupti.cuptiEnableCallback(on, pp_cupti.subscriber, domain, call));
   }
 }

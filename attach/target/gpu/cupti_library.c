@@ -1,4 +1,4 @@
-// Which CUPTI the job has, and whether it can be used: nothing is switched on here.
+// Finds the job's CUPTI, and checks whether it can be used. Switches nothing on.
 #include "attach/target/gpu/cupti_library.h"
 
 pp_cupti_library pp_cupti;
@@ -51,7 +51,7 @@ static pp_gpu_report check_version(void) {
   pp_gpu.arena->backend_version = pp_cupti.version;
   if (pp_cupti.version < PP_CUPTI_11_8) return refuse(PP_GPU_ERROR_TOO_OLD, PP_GPU_STEP_VERSION);
   if (flags & PP_GPU_BOOT_FORCE) return fine();
-  // It crashes jobs that use NVTX, and those that record graphs for long.
+  // This version crashes jobs that use NVTX, and those that record graphs for long.
   if (pp_cupti.version == PP_CUPTI_13_0) return refuse(PP_GPU_ERROR_BAD_VERSION, PP_GPU_STEP_VERSION);
   // Cooperative kernels hang.
   if (flags & PP_GPU_BOOT_MPS && pp_cupti.version < PP_CUPTI_13_0) return refuse(PP_GPU_ERROR_MPS, PP_GPU_STEP_VERSION);
@@ -66,8 +66,8 @@ static void find_driver(void) {
   pp_cupti.cuDeviceGetCount = driver ? (int (*)(int*))find(driver, "cuDeviceGetCount") : 0;
 }
 
-// A job that has mapped CUDA but not begun to use it may mean to do so in children that it forks, and these could not
-// if we had the driver begin here. That is why CUPTI is not even asked where the driver is not mapped.
+// A job that has mapped CUDA but not used it yet may intend to use it in forked children. They could not if we
+// initialised the driver here. So CUPTI is not even called if the driver is not mapped.
 static pp_gpu_report check_driver(void) {
   int number = 0;
   if (!pp_cupti.has_driver) return refuse(PP_GPU_ERROR_NO_DRIVER, PP_GPU_STEP_DRIVER);
@@ -82,7 +82,7 @@ static pp_gpu_report check_driver(void) {
   return fine();
 }
 
-// The library last: where it has to be loaded, it stays.
+// The library comes last: if it has to be loaded, it stays loaded.
 pp_gpu_report pp_cupti_find(void) {
   find_driver();
   pp_gpu_report report = check_driver();
@@ -99,7 +99,7 @@ pp_gpu_report pp_cupti_failed(enum pp_gpu_step step, int result) {
     case PP_CUPTI_NOT_INITIALIZED:
       report.error = pp_cupti.has_driver ? PP_GPU_ERROR_DRIVER_TOO_OLD : PP_GPU_ERROR_NO_DRIVER;
       break;
-    case PP_CUPTI_NOT_COMPATIBLE:  // the process uses the other of its two interfaces
+    case PP_CUPTI_NOT_COMPATIBLE:  // the process uses the other of CUPTI's two interfaces
     case PP_CUPTI_MULTIPLE_SUBSCRIBERS: report.error = PP_GPU_ERROR_CONFLICT; break;
     case PP_CUPTI_INSUFFICIENT_PRIVILEGES:
     case PP_CUPTI_VIRTUALIZED_PRIVILEGES: report.error = PP_GPU_ERROR_NO_PRIVILEGE; break;

@@ -1,6 +1,6 @@
-// CUPTI and the driver as the shim sees them: functions found by name in what the job has mapped, and the few numbers
-// of theirs that we use. Own declarations, so that no toolkit is needed to build; where real headers are at hand,
-// tests/integration/cuda_declarations_test.py holds these to them.
+// CUPTI and the driver as used by the shim: functions found by name in what the job has mapped, and the few constants
+// that we use. The declarations are our own, so that the build needs no toolkit. If real headers are available,
+// tests/integration/cuda_declarations_test.py compares them.
 //
 // Control thread. Any optional function may be null.
 #ifndef PTRACE_PROF_ATTACH_TARGET_GPU_CUPTI_LIBRARY_H_
@@ -9,7 +9,7 @@
 #include "attach/target/gpu/gpu_shim.h"
 
 enum pp_cupti_result {
-  PP_CUPTI_NOT_MADE = -1,  // ours: the process is ending, so no call was made
+  PP_CUPTI_NOT_MADE = -1,  // our own value: the process is ending, so no call was made
   PP_CUPTI_SUCCESS = 0,
   PP_CUPTI_INVALID_PARAMETER = 1,
   PP_CUPTI_NOT_COMPATIBLE = 14,
@@ -26,13 +26,13 @@ enum pp_cupti_result {
   PP_CUPTI_UNKNOWN = 999,
 };
 
-// What cuptiGetVersion says of a CUDA release.
+// The results of cuptiGetVersion for CUDA releases.
 enum pp_cupti_version {
   PP_CUPTI_11_8 = 18,
   PP_CUPTI_12_2 = 20,
   PP_CUPTI_12_5 = 23,
-  PP_CUPTI_12_6 = 24,  // can be taken down
-  PP_CUPTI_12_9 = 27,  // survives that it is given no buffer
+  PP_CUPTI_12_6 = 24,  // can be shut down
+  PP_CUPTI_12_9 = 27,  // survives getting no buffer
   PP_CUPTI_13_0 = 130000,
   PP_CUPTI_13_3 = 130300,
 };
@@ -67,7 +67,7 @@ typedef struct pp_cupti_subscriber_params {
 PP_STATIC_ASSERT(sizeof(pp_cupti_subscriber_params) == 40, "as in CUDA 13.3");
 enum { PP_CUPTI_SUBSCRIBER_PARAMS_13_0 = offsetof(pp_cupti_subscriber_params, allow_others) };
 
-// The beginning of what a callback of the driver's or the runtime's API is told.
+// The beginning of the data that a callback of the driver's or the runtime's API gets.
 typedef struct pp_cupti_call_data {
   uint32_t site;  // PP_CUPTI_API_ENTER, PP_CUPTI_API_EXIT
   uint32_t pad;
@@ -107,12 +107,12 @@ typedef struct pp_cupti_library {
 #define PP_CUPTI_FIELD(name, parameters) int(*name) parameters;
   PP_CUPTI_FOR_EACH_FUNCTION(PP_CUPTI_FIELD, PP_CUPTI_FIELD)
 #undef PP_CUPTI_FIELD
-  // Of the driver; optional.
+  // Functions of the driver; optional.
   int (*cuDriverGetVersion)(int*);
   int (*cuDeviceGetCount)(int*);
   int has_driver;
   uint32_t version;
-  void* subscriber;  // what it knows us by; null: it does not
+  void* subscriber;  // our handle; null: we are not subscribed
 } pp_cupti_library;
 
 // Switches the records of one call on or off.
@@ -122,7 +122,7 @@ typedef int (*pp_cupti_single_call)(uint32_t call, uint8_t on);
 extern pp_cupti_library pp_cupti;
 
 pp_gpu_report pp_cupti_find(void);
-// What went wrong, by what a call returned.
+// Makes a report of the result of a failed call.
 pp_gpu_report pp_cupti_failed(enum pp_gpu_step step, int result);
 
 // All of these return a pp_cupti_result. cupti_subscribe.c
@@ -131,10 +131,10 @@ int pp_cupti_subscribe(void);
 int pp_cupti_name_threads(void);  // by gettid
 int pp_cupti_set_attribute(uint32_t attribute, void* value, size_t size);
 int pp_cupti_enable_and_dump(uint32_t kind);
-pp_cupti_single_call pp_cupti_single_call_of(uint32_t kind);  // null: all of an API or none
+pp_cupti_single_call pp_cupti_single_call_of(uint32_t kind);  // null: only all calls of an API, or none
 int pp_cupti_timestamp(uint64_t*);
 // cupti_measure.c
-int pp_cupti_measure_all(void);  // fills in strides, before any kind is switched on
+int pp_cupti_measure_all(void);  // fills in strides; call it before any kind is switched on
 // cupti_callbacks.c
 void pp_cupti_request_buffer(uint8_t** buffer, size_t* size, size_t* max_records);
 void pp_cupti_complete_buffer(void* context, uint32_t stream, uint8_t* buffer, size_t size, size_t valid);
@@ -142,27 +142,30 @@ void pp_cupti_on_callback(void* user, uint32_t domain, uint32_t cbid, const void
 // cupti_captures.c
 void pp_cupti_watch_captures(void);
 void pp_cupti_forget_captures(void);
-void pp_cupti_at_capture_call(uint32_t domain, uint32_t call, const pp_cupti_call_data* data);  // its exit; any thread
-uint64_t pp_cupti_captures(void);                                                               // that go on
+void pp_cupti_at_capture_call(uint32_t domain, uint32_t call, const pp_cupti_call_data* data);  // at the exit of the
+                                                                                                // call; any thread
+uint64_t pp_cupti_captures(void);                                                               // in progress
 // cupti_clock.c
 uint32_t pp_cupti_clock(void);             // pp_gpu_time of records
-uint64_t pp_cupti_read_clock(void);        // 0: it does not say
-int pp_cupti_clock_is(uint32_t gpu_time);  // still
+uint64_t pp_cupti_read_clock(void);        // 0: it cannot be read
+int pp_cupti_clock_is(uint32_t gpu_time);  // whether it is still this clock
 // cupti_watch.c
-// Before any record of a job's thread is switched on. Whether each thread fills buffers of its own.
+// Call it before records of a job's thread are switched on. `is_per_thread`: each thread fills its own buffers.
 void pp_cupti_begin_watch(int is_per_thread);
-void pp_cupti_look(int flush_result);  // after a flush: sets pp_gpu.trouble
-int pp_cupti_has_buffers(void);        // 1: CUPTI surely asks us for them still
+void pp_cupti_look(int flush_result);  // call it after a flush: sets pp_gpu.trouble
+int pp_cupti_has_buffers(void);        // 1: CUPTI surely still asks us for buffers
 // cupti_launches.c
 void pp_cupti_watch_launches(void);
-void pp_cupti_forget_launches(void);                                                    // if they are watched
-void pp_cupti_on_call(uint32_t domain, uint32_t cbid, const pp_cupti_call_data* call);  // that begins; any thread
+void pp_cupti_forget_launches(void);                                                    // no effect if they are not
+                                                                                        // watched
+void pp_cupti_on_call(uint32_t domain, uint32_t cbid, const pp_cupti_call_data* call);  // at the start of the call; any
+                                                                                        // thread
 // cupti_finalize.c
 uint32_t pp_cupti_take_down(int32_t* number);  // pp_gpu_leave_how
-void pp_cupti_at_our_call(void);               // in the callback of the call that is there for it
+void pp_cupti_at_our_call(void);               // in the callback of the call that is made for it
 #pragma GCC visibility pop
 
-// A call of the library, unless the process is ending.
+// Calls the library, unless the process is ending.
 #define PP_CUPTI_CALL(step, expression)     \
   ({                                        \
     int pp_call_result = PP_CUPTI_NOT_MADE; \

@@ -1,4 +1,4 @@
-// How long CUPTI's records are: its own iteration over them says so, on made-up bytes, once for each kind.
+// Measures the size of CUPTI's records: its own iterator returns it, on made-up bytes, once for each kind.
 #include "attach/target/gpu/cupti_library.h"
 
 enum { PP_PROBE_BYTES = 4096 };
@@ -17,7 +17,7 @@ static int measure(uint32_t kind) {
   return 0;
 }
 
-// Without kernels there is nothing to read.
+// Without the size of kernel records nothing can be read.
 int pp_cupti_measure_all(void) {
   int result = 0;
   for (uint32_t kind = 1; kind < PP_GPU_KINDS; ++kind) {

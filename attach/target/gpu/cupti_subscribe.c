@@ -1,7 +1,7 @@
-// Becoming CUPTI's one subscriber, where it can be by the call that says who we are, and who is there already.
+// Becomes CUPTI's only subscriber, if possible by the call that passes our name and returns that of the present one.
 #include "attach/target/gpu/cupti_library.h"
 
-// Names come from another tool: what is no plain letter is left out.
+// The name comes from another tool, so only printable ASCII is kept.
 static void keep_other_name(const char* name) {
   unsigned length = 0;
   for (unsigned i = 0; i < PP_GPU_NAME_BYTES - 1 && name[i]; ++i) {
@@ -19,7 +19,7 @@ static int subscribe_as(size_t size) {
   return result;
 }
 
-// Its parameters got longer with 13.3, and each version takes its own length only.
+// The parameters got longer with 13.3, and each version accepts only its own length.
 int pp_cupti_subscribe(void) {
   static const size_t kSizes[] = {PP_CUPTI_SUBSCRIBER_PARAMS_13_0, sizeof(pp_cupti_subscriber_params)};
   int result = PP_CUPTI_INVALID_PARAMETER;

@@ -1,14 +1,14 @@
-// Whether CUPTI still works for us: looked at with every flush.
+// Checks with every flush whether CUPTI still works for us.
 //
-// Buffers and the clock are the process's. A tool that does not subscribe, as the profiler of PyTorch since August
-// 2026, takes both from us without a word, and then nothing would come any more as if the GPU did nothing. They are not
-// taken back: we leave.
+// Buffers and the clock belong to the process. A tool that does not subscribe, such as the profiler of PyTorch since
+// August 2026, takes both from us without notice. Then no more records would come, as if the GPU were idle. We do not
+// take them back: we leave.
 #include "attach/target/gpu/cupti_library.h"
 
 enum {
-  PP_FAILED_FLUSHES = 4,  // one after another
-  PP_QUIET_FLUSHES = 4,   // then we make a record ourselves
-  PP_SILENT_PROBES = 2,   // for which no buffer was asked of us
+  PP_FAILED_FLUSHES = 4,  // in a row
+  PP_QUIET_FLUSHES = 4,   // after so many we make a record ourselves
+  PP_SILENT_PROBES = 2,   // so many for which CUPTI asked us for no buffer
   PP_WRONG_CLOCKS = 2,
 };
 
@@ -16,24 +16,24 @@ static unsigned failed, quiet, silent, wrong;
 static uint64_t seen;
 static int is_probe_sure, has_own_buffer;
 
-// Whatever CUPTI ever did with our buffers counts this up.
+// Every use that CUPTI makes of our buffers increments this sum.
 static uint64_t traffic(void) {
   const pp_gpu_arena* arena = pp_gpu.arena;
   return __atomic_load_n(&arena->handed_out, __ATOMIC_RELAXED) + __atomic_load_n(&arena->declined, __ATOMIC_RELAXED) +
          __atomic_load_n(&arena->discarded, __ATOMIC_RELAXED) + __atomic_load_n(&arena->completed, __ATOMIC_RELAXED);
 }
 
-// Has CUPTI write down which contexts there are: a record for which it needs a buffer. 1: it asked us for one.
+// Makes CUPTI record the existing contexts, for which it needs a buffer. Returns 1 if it asked us for one.
 static int probe(void) {
   const uint64_t before = traffic();
   if (PP_CUPTI_CALL(PP_GPU_STEP_FLUSH, pp_cupti_enable_and_dump(PP_CUPTI_KIND_CONTEXT)) ||
       PP_CUPTI_CALL(PP_GPU_STEP_FLUSH, pp_cupti.cuptiActivityFlushAll(0))) {
-    return 1;  // it does not say
+    return 1;  // unknown
   }
   return traffic() != before;
 }
 
-// The first probe tells whether this version answers to it at all, when nobody but us has anything recorded.
+// The first probe shows whether this version reacts to it at all, while no other user records anything.
 void pp_cupti_begin_watch(int is_per_thread) {
   has_own_buffer = is_per_thread;
   failed = quiet = silent = wrong = 0;
@@ -45,8 +45,7 @@ void pp_cupti_begin_watch(int is_per_thread) {
   seen = traffic();
 }
 
-// A buffer that all threads share may be one of ours which waits for a kernel that runs long: then a probe says
-// nothing.
+// A buffer shared by all threads may be one of ours that waits for a long kernel: then a probe proves nothing.
 static int may_probe(void) { return is_probe_sure && (has_own_buffer || pp_gpu_buffers_out() == 0); }
 
 static int has_buffers(void) {

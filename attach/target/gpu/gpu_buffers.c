@@ -1,4 +1,4 @@
-// Slots of the arena as buffers of the vendor's library. On any thread: no lock, no allocation, no system call.
+// Slots of the arena as buffers of the vendor's library. Any thread: no lock, no allocation, no system call.
 #include "attach/target/gpu/gpu_shim.h"
 
 static uint32_t spare_used[PP_GPU_SPARES];
@@ -9,8 +9,8 @@ static int change(uint32_t* word, uint32_t from, uint32_t to) {
   return __atomic_compare_exchange_n(word, &from, to, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-// All of this has left the caches by the time a buffer is full. Asked for at once it comes in the time of one line, not
-// of one after the other. An address that is none is ignored.
+// All of this has left the caches by the time a buffer is full. Prefetching makes the cache misses overlap. An invalid
+// address is ignored.
 static void fetch(const void* slot) {
   enum { FOR_WRITING = 1 };
   __builtin_prefetch(slot, FOR_WRITING);
@@ -18,7 +18,7 @@ static void fetch(const void* slot) {
   __builtin_prefetch(pp_gpu.private_page);
 }
 
-// The lowest free one: those that were in use before are in the caches.
+// Takes the lowest free one: slots that were used before are in the caches.
 static uint8_t* claim_slot(void) {
   for (uint64_t i = 0; i < pp_gpu.slot_count; ++i) {
     uint32_t* state = &pp_gpu.slots[i].state;
@@ -30,7 +30,7 @@ static uint8_t* claim_slot(void) {
   return 0;
 }
 
-// Of all that are taken, the last one goes to several: what is written there is thrown away.
+// If all are taken, several users share the last one: its content is thrown away anyway.
 static uint8_t* claim_spare(void) {
   if (!pp_gpu.spares) return 0;
   uint64_t i = 0;
@@ -83,7 +83,7 @@ void pp_gpu_give_buffer(uint8_t* buffer, uint64_t valid) {
   if (pp_gpu.spares && spare < (uint64_t)PP_GPU_SPARES * PP_GPU_SPARE_BYTES) {
     give_spare(spare / PP_GPU_SPARE_BYTES, valid);
   } else if (pp_gpu_may_use_memory()) {
-    const uint64_t at = (uint64_t)(buffer - pp_gpu.buffers);  // of an earlier capture: beyond all of them
+    const uint64_t at = (uint64_t)(buffer - pp_gpu.buffers);  // beyond all slots: of an earlier capture
     if (at < pp_gpu.slot_count * pp_gpu.slot_bytes) give_slot(at / pp_gpu.slot_bytes, valid);
   }
   pp_gpu_end_use();

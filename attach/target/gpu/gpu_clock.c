@@ -16,7 +16,7 @@ static uint64_t clock_of_records(void) {
   return pp_gpu.arena->record_time == PP_GPU_TIME_OTHER ? pp_gpu.backend->read_clock() : pp_gpu_now(PP_REALTIME);
 }
 
-// The narrowest of a few attempts: the thread may be interrupted between the two clocks.
+// Takes the narrowest of a few attempts, because the thread may be interrupted between the two clock readings.
 void pp_gpu_pair_clocks(void) {
   pp_gpu_clock best = {0, 0, 0, UINT64_MAX};
   for (int attempt = 0; attempt < 5; ++attempt) {

@@ -1,4 +1,4 @@
-// The control thread: from when the shim is told of a capture until nothing of it is left.
+// The control thread: it runs from the start of a capture until nothing of it is left.
 #include "attach/target/gpu/gpu_shim.h"
 
 pp_gpu_self pp_gpu = {.file = {.descriptor = -1}};
@@ -10,10 +10,10 @@ enum {
   PP_PR_SET_NAME = 15,
   PP_FUTEX_WAIT = 0,
   PP_SEEN_TURN_MILLIS = 100,
-  PP_FIRST_FLUSH = 8,  // so much earlier than the later ones
-  PP_IDLE_TURNS = 4,   // of those in which nothing is expected, each so many is flushed
+  PP_FIRST_FLUSH = 8,  // the first flush comes so many times earlier than the later ones
+  PP_IDLE_TURNS = 4,   // while nothing is expected, only every so many turns are flushed
 };
-// All but those by which libc itself reaches every thread (setuid, pthread_cancel).
+// All signals except those that libc itself sends to every thread (setuid, pthread_cancel).
 #define PP_BLOCKED_SIGNALS (~(1ull << 31 | 1ull << 32))
 
 static int64_t own_pid(void) { return pp_system_call(PP_SYS_getpid, 0, 0, 0, 0, 0, 0); }
@@ -55,8 +55,8 @@ void pp_gpu_wait(uint64_t millis) {
   heard = __atomic_load_n(&pp_gpu.arena->bell, __ATOMIC_ACQUIRE);
 }
 
-// Flushing is dear: where no buffer is out and none came back, there is hardly anything to come. The first records are
-// waited for by somebody who wants to see that there are any.
+// Flushing is expensive. If the library has no buffer and gave none back, hardly any record is waiting. The first
+// flushes come early, because a user waits to see whether there are any records.
 static void record_until_called_off(void) {
   uint64_t completed = 0;
   uint32_t flush = 0, millis = pp_gpu_boot_block.flush_millis / PP_FIRST_FLUSH + 1;
@@ -85,7 +85,7 @@ static void set_error(pp_gpu_report report) {
   pp_gpu.arena->error_number = report.number;
 }
 
-// Whoever asked for a capture that fails at once has yet to see why: its memory stays until then.
+// The collector has yet to read why a capture failed at once, so its memory stays until then.
 static void await_being_seen(void) {
   while (wanted() == PP_GPU_WANT_RECORDS && !pp_gpu_is_called_off()) pp_gpu_wait(PP_SEEN_TURN_MILLIS);
 }
@@ -104,7 +104,7 @@ static void leave(pp_gpu_report report) {
     arena->error_number = pp_gpu.trouble_number;
     arena->error_step = PP_GPU_STEP_FLUSH;
   }
-  if (arena->record_time != PP_GPU_TIME_OTHER) pp_gpu_pair_clocks();  // the library is not asked any more
+  if (arena->record_time != PP_GPU_TIME_OTHER) pp_gpu_pair_clocks();  // the library is not called any more
   pp_gpu_set_step(PP_GPU_STEP_DONE);
   const int failed = report.error && cause == PP_GPU_LEAVE_NOT;
   if (failed) set_error(report);
@@ -112,7 +112,7 @@ static void leave(pp_gpu_report report) {
   if (failed) await_being_seen();
 }
 
-// Not before the library has started its own threads, which would have the name too, and keep it.
+// Called only after the library has started its own threads, which would inherit the name and keep it.
 static void name_thread(void) {
   pp_system_call(PP_SYS_prctl, PP_PR_SET_NAME, (uint64_t) "ptrace-prof-gpu", 0, 0, 0, 0);
 }
@@ -143,7 +143,7 @@ static void capture(void) {
   leave(report);
 }
 
-// What the library left of itself in this thread goes with it, which no time is for any more.
+// The library's state in this thread would be destroyed with the thread, and there is no time for that any more.
 static void stay_until_the_end(void) {
   for (;;) pp_gpu_wait(1000);
 }
@@ -176,7 +176,7 @@ static int boot_makes_sense(void) {
                                  PP_GPU_HAS_FUNCTION(pthread_self) && boot->python.finalizing));
 }
 
-// The new thread has the signal mask of the one that starts it.
+// The new thread inherits the signal mask of the starting thread.
 static pp_gpu_report start_thread(void) {
   typedef int (*create)(uint64_t*, const void*, void* (*)(void*), void*);
   pp_gpu_report report = {PP_GPU_ERROR_BOOT, PP_GPU_STEP_NONE, 0};
@@ -192,7 +192,7 @@ static pp_gpu_report start_thread(void) {
   return (pp_gpu_report){PP_GPU_ERROR_NONE, PP_GPU_STEP_NONE, 0};
 }
 
-// In a forked child: what the parent was doing goes on there, not here.
+// In a forked child: what the parent was doing continues there, not here.
 static void forget_parent(void) {
   if (!pp_gpu.private_page || pp_gpu.private_page->magic == PP_GPU_PRIVATE_MAGIC) return;
   pp_gpu.arena = 0;

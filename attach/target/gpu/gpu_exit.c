@@ -1,4 +1,4 @@
-// The end of the process, and forks: what the shim has to do about them outside of its own thread.
+// Handles the end of the process and forks, outside of the shim's own thread.
 #include "attach/target/gpu/gpu_shim.h"
 
 enum {
@@ -6,17 +6,17 @@ enum {
   PP_FUTEX_WAKE = 1,
   PP_FUTEX_PRIVATE = 128,
   PP_MAP_PLACE = 0x22 | 0x4000 | 0x100000,  // PRIVATE, ANONYMOUS, NORESERVE, FIXED_NOREPLACE
-  PP_LONGEST_WAIT = 100,                    // of 10 ms each
+  PP_LONGEST_WAIT = 100,                    // turns of 10 ms each
 };
 
-// In a child the arena is not mapped, but the library may have a buffer of it and write down a call there, however much
-// of it works after a fork: so that this finds memory, there is some of the child's own.
+// The arena is not mapped in a child. But the library may hold a buffer in it and record a call there, as far as it
+// works after a fork. So the child gets memory of its own at that address.
 static void in_child(void) {
   pp_close_sealed_file(&pp_gpu.file);
   if (!pp_gpu.arena) return;
   const uint64_t wanted = (uint64_t)pp_gpu.arena;
   const int64_t where = pp_system_call(PP_SYS_mmap, wanted, pp_gpu.arena_size, 3, PP_MAP_PLACE, ~0ull, 0);
-  if (where > 0 && (uint64_t)where != wanted) {  // a kernel that takes it for a hint (before 4.17)
+  if (where > 0 && (uint64_t)where != wanted) {  // a kernel that takes the address for a hint (before 4.17)
     pp_system_call(PP_SYS_munmap, (uint64_t)where, pp_gpu.arena_size, 0, 0, 0, 0);
   }
 }
@@ -27,10 +27,10 @@ void pp_gpu_watch_forks(void) {
   pp_gpu.fork_handler = PP_GPU_FUNCTION(register_atfork, __register_atfork)(0, 0, in_child, 0) == 0;
 }
 
-// From now on no call of the library begins; one that goes on may end, within a second.
+// From now on no call of the library begins; a running call has up to a second to end.
 static void at_exit(void* unused) {
   (void)unused;
-  if (!pp_gpu_may_use_memory()) return;  // nothing is on, or this is a forked child
+  if (!pp_gpu_may_use_memory()) return;  // no capture is active, or this is a forked child
   __atomic_store_n(&pp_gpu.exiting, 1, __ATOMIC_SEQ_CST);
   const uint64_t turn[2] = {0, 10000000};
   for (int i = 0; i < PP_LONGEST_WAIT && __atomic_load_n(&pp_gpu.calling, __ATOMIC_SEQ_CST); ++i) {
@@ -38,8 +38,8 @@ static void at_exit(void* unused) {
   }
 }
 
-// The handler that is registered last is called first. Once is when the library is there, the other time when it has
-// done what it does at its first use: so that ours comes before its own.
+// The handler that is registered last is called first. We register once when the library is loaded, and again after its
+// first use, so that our handler runs before the library's own.
 void pp_gpu_watch_exit(void) {
   typedef int (*register_exit)(void (*)(void*), void*, void*);
   if (pp_gpu.exit_handlers >= 2 || !PP_GPU_HAS_FUNCTION(__cxa_atexit)) return;

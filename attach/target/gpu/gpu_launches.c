@@ -1,18 +1,19 @@
-// Launches on whose way the Python stack is taken: which ones, and how they come into the arena. On the thread that
-// launches, in the vendor's callback: no lock, no allocation, no system call.
+// Selects the launches whose Python stack is recorded, and writes them into the arena. Runs on the launching thread, in
+// the vendor's callback: no lock, no allocation, no system call.
 //
-// Each thread may tell of so many launches a second; what it tells of no more costs a look at a coarse clock and
-// touches no memory that threads share. A stack is written once, under its hash; then its launches name it. Whatever
-// has no room is counted and left out.
+// The number of launches that a thread may record per second is limited. A launch beyond the limit costs one read of a
+// coarse clock and touches no memory shared between threads. A stack is written once, under its hash; launches then
+// refer to it. Launches and stacks without room are counted and left out.
 #include "attach/target/gpu/gpu_shim.h"
 #include "attach/target/gpu/gpu_walk.h"
 
 enum { PP_THREAD_BITS = 9, PP_THREADS = 1 << PP_THREAD_BITS, PP_THREAD_PROBES = 16 };
 
-// Of one thread; but for `key` only it writes here, and the control thread when no launch is told of.
+// The state of one thread. Except for `key`, only that thread writes it, or the control thread while no launch is
+// recorded.
 typedef struct pp_launch_thread {
-  uint64_t key;  // its pthread_self; 0: nobody's
-  // By pp_gpu_launch_class: until when what it may tell of is used up; see may_tell.
+  uint64_t key;  // the thread's pthread_self; 0: unused
+  // By pp_gpu_launch_class: the time until which the thread's allowance is used up; see may_tell.
   uint64_t due[PP_GPU_LAUNCH_CLASSES];
   uint64_t refused;
   uint64_t correlation;  // of its last launch
@@ -21,7 +22,7 @@ typedef struct pp_launch_thread {
 PP_STATIC_ASSERT(sizeof(pp_launch_thread) == PP_CACHE_LINE, "a line each");
 
 static pp_launch_thread threads[PP_THREADS] __attribute__((aligned(PP_CACHE_LINE)));
-static uint64_t without_place;  // launches of threads for which there is no room above
+static uint64_t without_place;  // launches of threads without an entry in `threads`
 
 static void count(uint64_t* counter) { __atomic_add_fetch(counter, 1, __ATOMIC_RELAXED); }
 
@@ -38,7 +39,7 @@ void pp_gpu_count_launches(void) {
   __atomic_add_fetch(&pp_gpu.arena->launches_dropped, dropped, __ATOMIC_RELAXED);
 }
 
-// What an ended thread had goes to whoever gets its address.
+// The entry of an ended thread passes to the next thread with the same pthread_self.
 static pp_launch_thread* place_of(uint64_t key) {
   const uint64_t first = (key * 0x9e3779b97f4a7c15ull) >> (64 - PP_THREAD_BITS);
   for (unsigned i = 0; i < PP_THREAD_PROBES; ++i) {
@@ -52,7 +53,7 @@ static pp_launch_thread* place_of(uint64_t key) {
   return 0;
 }
 
-// A bucket of tokens, as the time at which it would be full again: each launch puts it off by a gap.
+// A token bucket, kept as the time when it will be full again: each launch adds one gap to it.
 static int may_tell(const pp_launch_thread* self, enum pp_gpu_launch_class class, uint64_t* due) {
   const uint64_t gap = pp_gpu_boot_block.launch_gaps[class];
   if (!gap) return 1;
@@ -63,7 +64,7 @@ static int may_tell(const pp_launch_thread* self, enum pp_gpu_launch_class class
   return 1;
 }
 
-// The state that is this thread's and no other's; 0: it runs no Python.
+// The thread state that belongs to this thread; 0: it runs no Python.
 static uint64_t own_thread_state(uint64_t self) {
   const pp_gpu_python* python = &pp_gpu_boot_block.python;
   if (pp_gpu_is_ending(python)) return 0;
@@ -72,7 +73,7 @@ static uint64_t own_thread_state(uint64_t self) {
   return *(const uint64_t*)(thread + python->thread_ident) == self ? thread : 0;
 }
 
-// Where the new stack lies; 0: there is no room, or it is another one now.
+// Returns the offset of the new stack; 0: there is no room, or the stack has changed meanwhile.
 static uint64_t write_stack(uint64_t thread, const pp_gpu_chain* chain) {
   const uint64_t bytes = sizeof(pp_gpu_stack) + chain->count * sizeof(pp_gpu_frame);
   uint64_t* used = &pp_gpu.arena->stacks_used;
@@ -96,7 +97,7 @@ static int is_stack(uint64_t where, const pp_gpu_chain* chain) {
   return stack->hash == chain->hash && stack->count == chain->count;
 }
 
-// Two threads may write the same stack at once: the one that is later in the index has written in vain.
+// Two threads may write the same stack at once: the copy of the thread that is later in the index stays unused.
 static uint32_t stack_of(uint64_t thread, const pp_gpu_chain* chain) {
   const uint64_t low = ((uint64_t)1 << PP_GPU_STACK_BITS) - 1;
   uint64_t made = 0;
@@ -132,7 +133,7 @@ static void add_launch(uint32_t correlation, uint32_t stack) {
   __atomic_store_n(&launch->sequence, at + 1, __ATOMIC_RELEASE);
 }
 
-// Whether there was a stack of Python to tell of.
+// Whether there was a Python stack to record.
 static int tell(uint64_t thread, uint32_t correlation) {
   const pp_gpu_chain chain = pp_gpu_walk(&pp_gpu_boot_block.python, thread, 0, 0);
   const uint32_t stack = chain.count ? stack_of(thread, &chain) : 0;
@@ -152,7 +153,7 @@ void pp_gpu_on_launch(enum pp_gpu_launch_class class, uint32_t correlation) {
     count(&without_place);
     return;
   }
-  // The call of the driver within that of the runtime has the same one.
+  // A driver call inside a runtime call has the same correlation.
   if (self->correlation == correlation) return;
   self->correlation = correlation;
   uint64_t due = 0;

@@ -1,5 +1,5 @@
-// The arena, the private page that tells a forked child from its parent, and the spare buffers. Control thread, but for
-// pp_gpu_may_use_memory.
+// The arena, the private page that distinguishes a forked child from its parent, and the spare buffers. Control thread,
+// except for pp_gpu_may_use_memory.
 #include "attach/target/gpu/gpu_shim.h"
 
 enum {
@@ -61,7 +61,7 @@ static void describe(const pp_gpu_boot* boot) {
   arena->slot_count = boot->slot_count;
   arena->slot_bytes = boot->slot_bytes;
   arena->stack_bytes = boot->stack_bytes;
-  arena->stacks_used = PP_GPU_STACK_UNIT;  // nothing lies at 0
+  arena->stacks_used = PP_GPU_STACK_UNIT;  // offset 0 stays unused
   arena->backend = boot->backend;
   arena->nonce = boot->nonce;
   arena->size = pp_gpu.arena_size;
@@ -103,8 +103,8 @@ pp_gpu_report pp_gpu_map_memory(void) {
   return kFine;
 }
 
-// Until nobody is in a callback any more; none will come that uses the memory. However long that takes: a thread that
-// is there has looked at where the memory is, and the machine may keep it from going on.
+// Waits until no thread is in a callback that uses the memory; no new one will use it. The wait is unbounded, because a
+// thread in a callback has read the memory's address, and may lack a CPU.
 static void await_quiet(void) {
   __atomic_store_n(&pp_gpu.private_page->alive, 0, __ATOMIC_SEQ_CST);
   for (int turn = 0; __atomic_load_n(&pp_gpu.users, __ATOMIC_SEQ_CST) != 0; ++turn) {
@@ -122,8 +122,8 @@ uint64_t pp_gpu_buffers_out(void) {
   return held;
 }
 
-// A buffer that the library has not given back may still be written to: its memory stays, and children get it too, from
-// before on they could not make a place of their own for it (in_child).
+// The library may still write to a buffer that it has not given back. So its memory stays, and children inherit it,
+// because they could no longer map memory of their own there (in_child).
 void pp_gpu_unmap_memory(void) {
   pp_gpu_arena* arena = pp_gpu.arena;
   if (arena) {

@@ -1,4 +1,4 @@
-// The module by which the shim is loaded: its exec slot starts the control thread. It is in no sys.modules.
+// The module that loads the shim: its exec slot starts the control thread. It is not in sys.modules.
 #include "attach/target/gpu/gpu_shim.h"
 #include "attach/target/shared/module_definition.h"
 
@@ -11,7 +11,7 @@ static pp_module_definition definition = PP_MODULE_DEFINITION(definition, "_ptra
 
 __attribute__((visibility("default"))) void* PyInit__ptrace_prof_gpu(void) {
   const pp_gpu_boot* boot = &pp_gpu_boot_block;
-  if (!PP_GPU_HAS_FUNCTION(PyModuleDef_Init)) return 0;  // nobody told us anything: the interpreter says so
+  if (!PP_GPU_HAS_FUNCTION(PyModuleDef_Init)) return 0;  // no boot block: the interpreter reports an error
   pp_gpu_boot_block.enter_entry = (uint64_t)&pp_gpu_enter;
   void* module = pp_module_for(&definition, boot->python_traits, boot->object_head);
   return PP_GPU_FUNCTION(void* (*)(void*), PyModuleDef_Init)(module);

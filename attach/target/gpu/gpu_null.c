@@ -1,4 +1,4 @@
-// The backend without a GPU: it has no records, and no trouble in getting them.
+// The backend without a GPU: it has no records and never fails.
 #include "attach/target/gpu/gpu_shim.h"
 
 static pp_gpu_report fine(void) { return (pp_gpu_report){PP_GPU_ERROR_NONE, PP_GPU_STEP_NONE, 0}; }

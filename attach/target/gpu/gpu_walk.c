@@ -2,7 +2,7 @@
 
 #include PP_ARCHITECTURE /* arch_x86_64.h, arch_aarch64.h */
 
-// Frames of Python code, those between them that are none, and some that have just returned.
+// Counts frames of Python code, frames between them that are not, and some that have just returned.
 enum { PP_MOST_STEPS = 2 * PP_GPU_STACK_FRAMES + 16 };
 
 static uint64_t word_at(uint64_t base, uint32_t offset) { return *(const uint64_t*)(base + offset); }
@@ -34,7 +34,7 @@ static uint64_t identity_of(const pp_gpu_python* python, uint64_t code) {
                               *(const int32_t*)(code + python->code_first_line));
 }
 
-// The products of a frame do not wait for those of the one before.
+// The products of a frame do not depend on those of the frame before, so they can run in parallel.
 static uint64_t mixed(uint64_t hash, const pp_gpu_frame* frame) {
   const uint64_t one = frame->code * 0xbf58476d1ce4e5b9ull;
   hash ^= (one >> 29 | one << 35) ^ frame->instruction * 0x94d049bb133111ebull ^ frame->identity;
@@ -44,7 +44,7 @@ static uint64_t mixed(uint64_t hash, const pp_gpu_frame* frame) {
 
 static pp_gpu_chain broken(void) { return (pp_gpu_chain){0, 0, PP_GPU_WALK_BROKEN}; }
 
-// Whether it can be one.
+// Whether it can be a frame.
 static int add_frame(const pp_gpu_python* python, uint64_t at, uint64_t code, pp_gpu_chain* chain, pp_gpu_frame* to) {
   if (!may_be_address(code)) return 0;
   const pp_gpu_frame frame = {code, instruction_of(python, at), identity_of(python, code)};
@@ -67,7 +67,7 @@ pp_gpu_chain pp_gpu_walk(const pp_gpu_python* python, uint64_t thread, pp_gpu_fr
       }
       if (frames && chain.count == room) return broken();
       const uint64_t code = word_at(at, python->frame_code) & ~(uint64_t)python->frame_tag_mask;
-      const int has_returned = code == 0 && chain.count == 0;  // its caller is the innermost one
+      const int has_returned = code == 0 && chain.count == 0;  // its caller is the innermost frame
       if (!has_returned && !add_frame(python, at, code, &chain, frames)) return broken();
     }
     at = word_at(at, python->frame_previous);

@@ -1,12 +1,12 @@
-// The way of a C_CALL into the ring, with what tells the name of something that is called and is not Python code, while
-// it is alive: objects that carry a C function come and go, most of all where it is called by super(). At the first
-// call of a method in a ring, and at all calls of slots, of __new__ and of instances.
+// Records a C_CALL, with data that identify the called non-Python callable while it is alive: objects that carry a C
+// function are short-lived, especially with super(). The data are written at the first call of a method in a ring, and
+// at all calls of slots, of __new__ and of instances.
 #include "attach/target/python/call_event.h"
 
 typedef struct pp_called {
-  uint64_t method;       // PyMethodDef or wrapperbase; 0: it has none
-  uint64_t owner;        // see PP_TAG_SELF; 0: there is nothing to be told
-  uint64_t is_its_only;  // the method is no other class's
+  uint64_t method;       // PyMethodDef or wrapperbase; 0: none
+  uint64_t owner;        // see PP_TAG_SELF; 0: nothing to record
+  uint64_t is_its_only;  // no other class has the method
 } pp_called;
 
 // PyTypeObject: tp_flags … tp_methods … tp_base, the same from 3.8 on.
@@ -34,7 +34,7 @@ static int has_method(const pp_object* type, uint64_t method) {
   return 0;
 }
 
-// The class among `type` and its bases in which the method is defined.
+// The class among `type` and its bases that defines the method.
 static uint64_t definer(const pp_object* type, uint64_t method) {
   for (unsigned i = 0; type && i < PP_MAX_BASES; ++i) {
     if (has_method(type, method)) return (uint64_t)type;
@@ -43,7 +43,7 @@ static uint64_t definer(const pp_object* type, uint64_t method) {
   return 0;
 }
 
-// Of a function that is bound to something. __new__ is one PyMethodDef for all classes, bound to the one that has it.
+// For a bound function. __new__ uses one PyMethodDef for all classes, bound to the class that has it.
 static pp_called describe_bound(const pp_object* function, uint64_t method) {
   pp_called called = {method, 0, 1};
   const pp_object* self = (const pp_object*)word_behind(&PP_FIELD(uint64_t, function, method_def), sizeof(uint64_t));
@@ -63,20 +63,20 @@ static pp_called describe_slot(const pp_object* wrapper) {
   return (pp_called){base, type, 0};
 }
 
-// Whether it is the class of that name that is written in C: classes in Python have no table of methods.
+// Whether it is the class of that name that is written in C: Python classes have no table of methods.
 static int is_of_c(const pp_object* type, const char* wanted) {
   const char* name = PP_FIELD(const char*, type, type_name);
   while (*name && *name == *wanted) ++name, ++wanted;
   return *name == *wanted && of_type(type, PP_METHODS_BEHIND_FLAGS) != 0;
 }
 
-// From 3.13 on nobody is told where it is.
+// From 3.13 on, the collector does not know the address of that type.
 static int is_method_wrapper(const pp_object* type) {
   if (PP_HAS_FUNCTION(_PyMethodWrapper_Type)) return type == PP_OBJECT(_PyMethodWrapper_Type);
   return is_of_c(type, "method-wrapper");
 }
 
-// A wrapper of functools.lru_cache is known by the code that it wraps: lru_cache_object.func, and func_code of that.
+// A wrapper of functools.lru_cache is identified by the code that it wraps: lru_cache_object.func, and its func_code.
 enum { PP_WRAPPED_BEHIND_HEAD = 72 };
 static uint64_t wrapped_code(const pp_object* callable, const pp_object* type) {
   if (!PP_HAS_FIELD(function_code) || !is_of_c(type, "functools._lru_cache_wrapper")) return 0;

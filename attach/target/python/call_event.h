@@ -1,11 +1,11 @@
-// The way of a call of something that is not Python code, and of its end, where the short one does not do.
+// Records a call of something that is not Python code, and its end, when the fast path cannot be used.
 #ifndef PTRACE_PROF_ATTACH_TARGET_PYTHON_CALL_EVENT_H_
 #define PTRACE_PROF_ATTACH_TARGET_PYTHON_CALL_EVENT_H_
 
 #include "attach/target/python/event.h"
 
 #pragma GCC visibility push(hidden)
-// A C_CALL with what tells its name, and the code that calls, if that is asked for.
+// Records a C_CALL with data for its name, and with the calling code if that is wanted.
 void pp_record_call(pp_address thread, const pp_object* callable, pp_address caller);
 #pragma GCC visibility pop
 

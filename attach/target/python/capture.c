@@ -66,7 +66,7 @@ static pp_error_report begin(uint64_t text) {
   return report;
 }
 
-// Nothing is installed any more; says why where the collector looks.
+// Nothing is installed any more; writes the reason where the collector reads it.
 static void give_up(pp_error_report report) {
   pp_boot_block.error = report.error;
   pp_boot_block.error_step = report.step;
@@ -99,7 +99,7 @@ int pp_enter(void* text) {
     return 0;
   }
   const pp_preserved kept = py_preserve();
-  // Installing may run code of the job (audit hooks), and so events: none of them may end what is not whole yet.
+  // Installing may run code of the job (audit hooks), and so cause events: they must not end a half-made capture.
   __atomic_store_n(&pp_self.leaving, 1, __ATOMIC_SEQ_CST);
   const pp_error_report report = begin((uint64_t)text);
   __atomic_store_n(&pp_self.leaving, 0, __ATOMIC_SEQ_CST);

@@ -1,4 +1,4 @@
-// The clock of records where the counter is not fit.
+// The clock of records if the TSC is not usable.
 #include "attach/target/python/clock.h"
 
 uint64_t pp_nanoseconds(void) {

@@ -1,12 +1,11 @@
-// What happens rarely on the way of an event: see event.h. System calls are allowed here, locks and allocations are
-// not.
+// The rare cases of an event: see event.h. System calls are allowed here; locks and allocations are not.
 #include "attach/target/python/event.h"
 
 #include "attach/target/python/greenlet_module.h"
 
 enum { PP_MAX_ASKED = 8 };
 
-// The first local of a frame that begins, where the collector asked for that of its code; else 0.
+// The first local of a frame that begins, if the collector wants it for this code; else 0.
 static uint64_t asked_self(pp_address thread, pp_address code) {
   const uint64_t* asked = pp_self.channel->module_code;
   for (unsigned i = 0; i < PP_MAX_ASKED && asked[i] != 0; ++i) {
@@ -32,7 +31,7 @@ void pp_record_frame(pp_address thread, unsigned tag, pp_address code) {
   pp_publish(ring, head);
 }
 
-// Here, too, somebody may have to leave: where all code that runs is muted, no other event comes.
+// The stub may have to leave here too: if all running code is muted, no other event comes.
 int pp_is_muted(const pp_mute* mute, pp_address code, unsigned tag) {
   const uint64_t check = __atomic_load_n(&mute->check, __ATOMIC_RELAXED);
   const uint64_t line = (uint64_t)(int64_t)PP_FIELD(int32_t, code, code_first_line);

@@ -1,8 +1,8 @@
-// The way of one event from a callback into the ring of its thread: no system call, no allocation, no lock. Where the
-// collector asked for it (pp_boot.longest_hold), a thread whose ring is full waits for room, for a bounded time.
+// Writes an event from a callback into the ring of its thread: no system call, no allocation, no lock. If the collector
+// wants it (pp_boot.longest_hold), a thread with a full ring waits for room, for a bounded time.
 //
-// Everything here is inlined into the callbacks. What happens rarely is in event.c (events while unarmed, a forked
-// child) and in ring.c (the first event of a thread, a full ring).
+// Everything here is inlined into the callbacks. Rare cases are in event.c (events while unarmed, a forked child) and
+// in ring.c (the first event of a thread, a full ring).
 #ifndef PTRACE_PROF_ATTACH_TARGET_PYTHON_EVENT_H_
 #define PTRACE_PROF_ATTACH_TARGET_PYTHON_EVENT_H_
 
@@ -11,17 +11,18 @@
 #include "attach/target/python/switches.h"
 
 #pragma GCC visibility push(hidden)
-// An extended record, of at most PP_MAX_UNITS. Only while events are recorded on this thread.
+// Writes an extended record of at most PP_MAX_UNITS. Only while events are recorded on this thread.
 PP_COLD void pp_record_extended(pp_address thread, uint64_t what, const pp_unit* payload);
-// Whether it must be recorded after all; see pp_ring.last_unarmed.
+// Whether the event must be recorded after all; see pp_ring.last_unarmed.
 PP_COLD int pp_event_while_unarmed(const pp_private* page, pp_address thread, unsigned tag);
-// A frame of code that may be suspended, that is no function, or whose first local was asked for.
+// For a frame of code that may be suspended, that is not a function, or whose first local is wanted.
 void pp_record_frame(pp_address thread, unsigned tag, pp_address code);
-// Whether an event of `code` is left out, for which there is an entry.
+// Whether this event of `code`, which has a mute entry, is left out.
 PP_COLD int pp_is_muted(const pp_mute* mute, pp_address code, unsigned tag);
 #pragma GCC visibility pop
 
-// Whether events are recorded on this thread now. Called first: in a forked child it alone keeps us off the channel.
+// Whether events are recorded on this thread now. Call it first: in a forked child only this check protects the
+// channel.
 static inline int pp_is_recording(pp_address thread, unsigned tag) {
   const pp_private* page = __atomic_load_n(&pp_self.private_page, __ATOMIC_ACQUIRE);
   if (pp_unlikely(!page)) return 0;
@@ -29,7 +30,7 @@ static inline int pp_is_recording(pp_address thread, unsigned tag) {
   return pp_event_while_unarmed(page, thread, tag);
 }
 
-// The same, where an event of another tag may follow.
+// The same, if an event with another tag may follow.
 static inline int pp_is_armed(void) {
   const pp_private* page = __atomic_load_n(&pp_self.private_page, __ATOMIC_ACQUIRE);
   return page && __atomic_load_n(&page->armed, __ATOMIC_RELAXED) == 1;
@@ -49,7 +50,7 @@ static inline const pp_mute* pp_find_mute(pp_address code) {
   return 0;
 }
 
-// Room for a whole event in the ring of the thread, whose time comes back in `now`; null: nothing to be written.
+// Finds room for a whole event in the thread's ring, and returns the event's time in `now`; null: write nothing.
 static inline pp_slot* pp_begin_event(pp_address thread, unsigned tag, uint64_t* now) {
   const uint64_t time = pp_now();
   if (pp_unlikely(time > __atomic_load_n(&pp_self.channel->lease, __ATOMIC_RELAXED))) {
@@ -65,7 +66,7 @@ static inline pp_slot* pp_begin_event(pp_address thread, unsigned tag, uint64_t*
   *now = pp_likely(time >= ring->last_time) ? time : ring->last_time;
   if (pp_unlikely(ring->head >= ring->full_at)) {
     *now = pp_make_room(slot, *now, tag);
-    if (!*now) {  // not even the ring may be there any more
+    if (!*now) {  // the ring itself may be gone
       slot->root = 0;
       return 0;
     }
@@ -87,21 +88,21 @@ static inline __attribute__((always_inline)) void pp_record_one(pp_address threa
   pp_publish(ring, head + 1);
 }
 
-// Whether an event of PP_TAG_START or RETURN, or of a C call, may not go the short way while pp_self.is_special.
+// Whether an event with PP_TAG_START or RETURN, or of a C call, needs the slow path while pp_self.is_special.
 static inline int pp_is_special(unsigned tag, uint64_t value) {
   if (pp_self.clock != PP_CLOCK_TSC || pp_self.follows || tag == PP_TAG_C_CALL) return 1;
   if (tag != PP_TAG_START && tag != PP_TAG_RETURN) return 0;
   return __atomic_load_n(&pp_self.mutes[PP_MUTE_HASH(value)].code, __ATOMIC_ACQUIRE) != 0;
 }
 
-// Where the ring remembers of that method that its class was told.
+// The entry in which the ring remembers that the class of that method was recorded.
 static inline uint64_t* pp_owned_at(const pp_slot* slot, uint64_t method) {
   return &slot->owned[(method * 0x9e3779b97f4a7c15ull) >> 56];
 }
 PP_STATIC_ASSERT(PP_OWNED == 256, "by eight bits");
 
-// The whole way of most events, without a call in it: of this thread, whose ring has room. False: nothing was done, and
-// it is to go the long way. `more`: a second record, or 0.
+// The fast path of most events, without any call: for this thread, with room in its ring. Returns false if it did
+// nothing and the slow path is needed. `more`: a second record, or 0.
 static inline __attribute__((always_inline)) int pp_record_quickly(pp_address thread, unsigned tag, uint64_t value,
                                                                    uint64_t more) {
   const pp_private* page = __atomic_load_n(&pp_self.private_page, __ATOMIC_ACQUIRE);
@@ -126,13 +127,13 @@ static inline __attribute__((always_inline)) int pp_record_quickly(pp_address th
   return 1;
 }
 
-// The same for a frame of code that is never suspended, and begins nothing but a function.
+// The same for a frame of code that is never suspended and, if it begins, is a function.
 static inline __attribute__((always_inline)) int pp_frame_quickly(pp_address thread, unsigned tag, pp_address code) {
   const int is_plain = tag == PP_TAG_START ? py_is_function(code) : !py_may_suspend(code);
   return pp_likely(is_plain) && pp_record_quickly(thread, tag, code, 0);
 }
 
-// A frame of `code` begins or stops to run.
+// A frame of `code` begins or stops running.
 static inline __attribute__((always_inline)) void pp_frame_event(pp_address thread, unsigned tag, pp_address code) {
   const int asked = tag == PP_TAG_START && (pp_self.channel->module_code[0] != 0 || !py_is_function(code));
   if (pp_unlikely(asked || py_may_suspend(code))) {

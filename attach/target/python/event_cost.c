@@ -1,12 +1,12 @@
-// What an event costs in this interpreter, on this machine: two small functions run with and without their events told.
+// Measures the cost of an event in this interpreter on this machine: two small functions run with and without events.
 //
-// Done once per interpreter, before a capture tells anything: some 0.2 ms with the GIL held. The shortest of several
-// rounds counts, so that nothing else is in it: the instruction that raises the event, the way to the callback, the
-// callback, its record. Not in it is what is cold in a real job (a page of a ring, the code of a callback), the second
-// record of a generator's event, and what waits for a lock. It is what an event costs at least.
+// Done once per interpreter, before a capture records anything; takes some 0.2 ms with the GIL held. The shortest of
+// several rounds counts. So the cost contains only the instruction that raises the event, the path to the callback, the
+// callback, and its record. It does not contain cache misses of a real job (a page of a ring, the code of a callback),
+// the second record of a generator's event, or waiting for a lock. It is the minimal cost of an event.
 //
-// A signal handler of the job may run meanwhile, as in all code in Python, and raise: what it raised is handed on to
-// the main thread by the queue of pending calls.
+// A signal handler of the job may run meanwhile, as in all Python code, and raise: its exception is passed on to the
+// main thread through the queue of pending calls.
 #include "attach/target/python/event_cost.h"
 
 #include "attach/target/python/ring.h"
@@ -27,7 +27,7 @@ static int raise_handed_on(void* unused) {
 
 static int is_exception(const pp_object* type, uint64_t where) { return where && type == *(pp_object**)where; }
 
-// Whether a text of ours was running, or nothing of ours at all: an audit hook of the job may refuse what we do.
+// Whether a text of ours was running, or no code of ours at all: an audit hook of the job may refuse what we do.
 static int is_in_text(pp_object* traceback) {
   static const char* const kPath[] = {"tb_frame", "f_code", "co_filename", "__eq__"};
   pp_object* found = traceback ? py_attribute(traceback, kPath[0]) : 0;
@@ -75,7 +75,7 @@ static pp_object* evaluate(const char* text) {
   return result;
 }
 
-// The shortest time of a round; 0: one failed.
+// The shortest time of a round; 0: a round failed.
 static uint64_t shortest(pp_object* loop, pp_object* function, pp_ring* ring) {
   uint64_t least = 0;
   for (unsigned i = 0; i < PP_ROUNDS; ++i) {
@@ -115,12 +115,12 @@ pp_cost pp_measure(const char* function, unsigned events_of_a_call, pp_tell_code
   pp_object* loop = slot ? evaluate(kLoop) : 0;
   pp_object* called = loop ? evaluate(function) : 0;
   if (called) {
-    // Nobody else's code tells of anything yet, and the collector does not know this page before we are ready.
+    // No other code reports events yet, and the collector does not know this page before the channel is ready.
     __atomic_store_n(&pp_self.private_page->armed, 1, __ATOMIC_RELAXED);
     cost.time = more_time(loop, called, slot->ring, tell);
     __atomic_store_n(&pp_self.private_page->armed, 0, __ATOMIC_RELAXED);
     pp_empty_ring(slot->ring);
-    slot->root = slot->top = 0;  // nobody was told
+    slot->root = slot->top = 0;  // no stack was recorded
   }
   if (cost.time) cost.events = (uint64_t)PP_CALLS * events_of_a_call;
   py_release(called);

@@ -1,13 +1,14 @@
-// What an event costs: see event_cost.c.
+// Measures the cost of an event: see event_cost.c.
 #ifndef PTRACE_PROF_ATTACH_TARGET_PYTHON_EVENT_COST_H_
 #define PTRACE_PROF_ATTACH_TARGET_PYTHON_EVENT_COST_H_
 
 #include "attach/target/python/stub.h"
 
 #pragma GCC visibility push(hidden)
-// Has the events of one code object told, or not any more. Whether that went well.
+// Switches the events of one code object on or off. Returns whether that succeeded.
 typedef int (*pp_tell_code)(pp_object* code, int is_told);
-// What an event costs, by a function of one parameter (its text) of which each call has so many events.
+// The cost of an event, measured with a function of one parameter (`function` is its text) that has so many events per
+// call.
 pp_cost pp_measure(const char* function, unsigned events_of_a_call, pp_tell_code tell);
 #pragma GCC visibility pop
 

@@ -1,16 +1,16 @@
-// Code objects, and classes where calls of C functions are told, are told as they are freed (pp_freed), so that what is
-// at their address afterwards is not taken for them. Code from 3.12 on by a watcher of the interpreter that is traced.
-// Before, where others have all the places for watchers, and classes, by the function of the type that frees them,
-// which ours is put in front of: one word of the type, as long as the capture goes on. Ours stays resident, so that a
-// thread that is on its way to it, or somebody who has put a function in front of ours, always finds it. Whoever frees
-// code of the traced interpreter has its GIL; on a free-threaded build several threads may at once, and take turns.
+// Records code objects, and classes if C calls are traced, when they are freed (pp_freed), so that later objects at
+// their address are not mistaken for them. From 3.12 on, a code watcher of the traced interpreter reports code. Earlier
+// versions, classes, and interpreters without a free watcher need our function in front of the type's deallocator: one
+// word of the type, for the length of the capture. Our function stays resident, because a thread may be on its way to
+// it, or a later hook may call it. The thread that frees code of the traced interpreter has its GIL. On a free-threaded
+// build several threads may free at once, and take turns.
 #include "attach/target/python/clock.h"
 
-enum { PP_TRIES = 1000 };            // so often another thread is waited for
+enum { PP_TRIES = 1000 };            // how often to check for another thread to finish
 enum { PP_CODE_IS_FREED = 1 };       // PyCodeEvent (Include/cpython/code.h)
 enum { PP_COMPACT_ASCII = 8 | 16 };  // of PyASCIIObject.state, behind its kind (Include/cpython/unicodeobject.h)
 
-// The last characters of a string of ASCII; how many there are in all.
+// Copies the last characters of an ASCII string; returns its whole length.
 static uint16_t copy_string(uint8_t* to, uint64_t room, const pp_object* string) {
   if (!string || py_type(string) != PP_OBJECT(PyUnicode_Type)) return 0;
   const uint32_t state = PP_FIELD(uint32_t, string, string_state) >> pp_boot_block.offsets[PP_OFF_string_kind_shift];
@@ -28,7 +28,7 @@ static int take_turn(void) {
   return 0;
 }
 
-// Before the memory is given back, as what is told is.
+// Runs before the memory is freed, like the records themselves.
 static void be_unsure(uint64_t until) {
   uint64_t* word = &pp_self.channel->freed_unsure;
   uint64_t before = __atomic_load_n(word, __ATOMIC_RELAXED);
@@ -36,13 +36,13 @@ static void be_unsure(uint64_t until) {
   }
 }
 
-// Up to 3.10 code has no other name.
+// Up to 3.10 code has no qualified name.
 static const pp_object* name_of(const pp_object* code) {
   return PP_HAS_FIELD(code_qualname) ? PP_FIELD(const pp_object*, code, code_qualname)
                                      : PP_FIELD(const pp_object*, code, code_name);
 }
 
-// A class is called by tp_name.
+// The name of a class is tp_name.
 static uint16_t copy_text(uint8_t* to, uint64_t room, const char* text) {
   uint64_t length = 0;
   while (text && text[length] && length < UINT16_MAX) ++length;
@@ -66,10 +66,10 @@ static void describe(pp_freed* freed, const pp_object* object, int is_type) {
 
 static void tell(const pp_object* object, int is_type) {
   const pp_private* page = __atomic_load_n(&pp_self.private_page, __ATOMIC_ACQUIRE);
-  if (!page || page->magic != PP_PRIVATE_MAGIC) return;  // in a child there is no table
+  if (!page || page->magic != PP_PRIVATE_MAGIC) return;  // a child has no table
   if (pp_self.channel->own_text == (uint64_t)object) __atomic_store_n(&pp_self.channel->own_text, 0, __ATOMIC_RELEASE);
   if (!take_turn()) {
-    be_unsure(pp_now());  // who has it has lost its CPU
+    be_unsure(pp_now());  // the thread whose turn it is has lost its CPU
     return;
   }
   const uint64_t where = PP_FREED_OFFSET(pp_boot_block.ring_count, (uint64_t)pp_boot_block.ring_records);
@@ -90,10 +90,10 @@ static int on_code(int event, pp_object* code) {
 enum { PP_FREES_BEHIND_NAME = 24 };
 typedef void (*pp_frees)(pp_object*);
 static pp_address watched_interpreter;
-static pp_frees frees_code, frees_type;  // what was there before ours
+static pp_frees frees_code, frees_type;  // the original functions
 
-// What other interpreters free comes here, too, of which nothing is traced: from 3.12 on without the GIL of ours, which
-// alone keeps what `tell` writes to in its place.
+// Other interpreters also call this function, and are not traced. From 3.12 on they do so without our GIL, which alone
+// protects the memory that `tell` writes to.
 static int is_of_ours(void) {
   const pp_address thread = py_thread_state();
   return thread && PP_FIELD(pp_address, thread, thread_interp) == watched_interpreter;
@@ -113,7 +113,7 @@ static pp_frees* place_of_frees(const pp_object* type) {
   return (pp_frees*)((char*)type + pp_boot_block.offsets[PP_OFF_type_name] + PP_FREES_BEHIND_NAME);
 }
 
-// Not where ours is still behind somebody else's function, who may or may not call it.
+// Not if our function is still called by another tool's hook, or may be.
 static int stand_before(const pp_object* type, pp_frees ours, pp_frees* kept) {
   if (!type || !PP_HAS_FIELD(type_name)) return 0;
   pp_frees* place = place_of_frees(type);
@@ -142,8 +142,8 @@ void pp_watch_code(void) {
   pp_self.channel->watches_code = (uint64_t)knows_code;
 }
 
-// On a free-threaded build the watcher stays: PyCode_ClearWatcher empties its place before it takes back that there is
-// one, and a thread that frees code in between would call nothing (Objects/codeobject.c). It does nothing from now on.
+// On a free-threaded build the watcher stays: PyCode_ClearWatcher empties its place before it clears the active bit,
+// and a thread that frees code in between would call null (Objects/codeobject.c). From now on the watcher does nothing.
 void pp_unwatch_code(void) {
   stand_back(PP_OBJECT(PyCode_Type), &on_free_code, frees_code);
   stand_back(PP_OBJECT(PyType_Type), &on_free_type, frees_type);

@@ -28,7 +28,7 @@ int pp_has_greenlets(void) {
   return result;
 }
 
-// The module's table for C; null: it has none.
+// The module's C API table; null: it has none.
 static void** find_table(void) {
   if (!PP_HAS_FUNCTION(PyCapsule_GetPointer) || !pp_has_greenlets()) return 0;
   pp_object* module = PP_FUNCTION(pp_object * (*)(const char*), PyImport_AddModule)("greenlet");
@@ -55,7 +55,7 @@ static pp_switch* find_method(const void* type, const char* name) {
   return 0;
 }
 
-// Asked of the kernel, which adds nothing to it.
+// Checks by a system call that adds nothing to the word.
 static int can_write(pp_switch* place) {
   uint32_t nobody = 0;
   return pp_system_call(PP_SYS_futex, (uint64_t)&nobody, PP_FUTEX_WAKE_OP, 0, 0, (uint64_t)place, 1u << 28) >= 0;
@@ -79,7 +79,7 @@ void pp_watch_switches(void) {
   put(PP_C_THROW, (pp_switch*)&table[PP_TABLE_THROW]);
 }
 
-// Where somebody else's is in front of ours by now, that stays, and ours with it.
+// If another tool's function is in front of ours by now, both stay.
 void pp_unwatch_switches(void) {
   for (unsigned way = 0; way < PP_WAYS; ++way) {
     if (!pp_switches.places[way]) continue;
@@ -95,7 +95,7 @@ static uint32_t character_at(const char* characters, unsigned width, uint64_t i)
                       : ((const uint32_t*)characters)[i];
 }
 
-// Or is all of it but the slash that it begins with.
+// Also true if the string is all of `end` except its leading slash.
 static int ends_with(const pp_object* string, const char* end, uint64_t size) {
   if (!string || py_type(string) != PP_OBJECT(PyUnicode_Type)) return 0;
   const uint32_t state = PP_FIELD(uint32_t, string, string_state) >> pp_boot_block.offsets[PP_OFF_string_kind_shift];

@@ -1,6 +1,6 @@
-// What stands in front of the functions that switch between greenlets (greenlet_module.h), and tells when the thread
-// leaves a stack, and when it goes on in one, which no event tells by itself. Resident: a greenlet that waits has one of
-// them on its stack.
+// The functions in front of those that switch between greenlets (greenlet_module.h). They record when the thread leaves
+// a stack and when it continues in one, which causes no event by itself. Resident: a waiting greenlet has one of them
+// on its stack.
 #include "attach/target/python/greenlets.h"
 
 #include "attach/target/python/event.h"

@@ -1,4 +1,4 @@
-// What is put in front of the functions that switch between greenlets: see greenlets.c.
+// The functions put in front of those that switch between greenlets: see greenlets.c.
 #ifndef PTRACE_PROF_ATTACH_TARGET_PYTHON_GREENLETS_H_
 #define PTRACE_PROF_ATTACH_TARGET_PYTHON_GREENLETS_H_
 

@@ -1,11 +1,11 @@
-// The end of a capture in the target, and in a child that was forked meanwhile: see leave.h.
+// The end of a capture in the target, and in a child forked meanwhile: see leave.h.
 #include "attach/target/python/leave.h"
 
 #include "attach/target/python/greenlet_module.h"
 
 static void leave_in_child(void) {
   __atomic_store_n(&pp_self.private_page, (pp_private*)0, __ATOMIC_RELEASE);
-  pp_self.freeing_code = 0;  // by a thread that is not here
+  pp_self.freeing_code = 0;  // set by a thread that does not exist here
   pp_self.hooks->remove();
   pp_unwatch_switches();
   pp_unmap_in_child();
@@ -13,7 +13,7 @@ static void leave_in_child(void) {
 
 static void leave_in_target(enum pp_leave_cause cause) {
   __atomic_store_n(&pp_self.private_page->armed, 0, __ATOMIC_SEQ_CST);
-  __atomic_store_n(&pp_self.channel->watches_code, 0, __ATOMIC_SEQ_CST);  // before something is freed untold
+  __atomic_store_n(&pp_self.channel->watches_code, 0, __ATOMIC_SEQ_CST);  // before an object is freed unrecorded
   __atomic_store_n(&pp_self.private_page, (pp_private*)0, __ATOMIC_SEQ_CST);
   pp_self.hooks->remove();
   pp_unwatch_switches();

@@ -1,15 +1,15 @@
-// How a capture ends: whatever was put into the interpreter is taken off, nothing is told any more, the memory goes.
+// Ends a capture: removes everything from the interpreter, stops recording, and frees the memory.
 //
-// Called with the GIL held, by whoever comes to know that it is over; of several at once, one does it.
+// Called with the GIL held, by any thread that detects the end; if several do so at once, one of them acts.
 #ifndef PTRACE_PROF_ATTACH_TARGET_PYTHON_LEAVE_H_
 #define PTRACE_PROF_ATTACH_TARGET_PYTHON_LEAVE_H_
 
 #include "attach/target/python/stub.h"
 
 #pragma GCC visibility push(hidden)
-// Of a callback too, in the middle of an event.
+// May be called in a callback, in the middle of an event.
 PP_COLD void pp_leave_from_hook(enum pp_leave_cause cause);
-// The lease is over, or the collector asked.
+// For the end of the lease, or a request of the collector.
 PP_COLD void pp_leave_as_told(void);
 #pragma GCC visibility pop
 

@@ -1,8 +1,8 @@
 // 3.12 and later: callbacks of sys.monitoring (PEP 669) on a tool id of our own.
 //
-// The callbacks are built-in functions over static PyMethodDefs. They are made once per interpreter and then kept: they
-// may be running while they are taken off. On a free-threaded build set_events stops the world, so that after it no
-// thread is inside a callback that began before `private_page` was cleared.
+// The callbacks are built-in functions over static PyMethodDefs. They are made once per interpreter and then kept,
+// because they may be running while they are removed. On a free-threaded build set_events stops the world, so that
+// after it no thread is inside a callback that began before `private_page` was cleared.
 #include "attach/target/python/call_event.h"
 #include "attach/target/python/event_cost.h"
 
@@ -10,10 +10,10 @@ enum { PP_ARGUMENT_CODE = 0, PP_ARGUMENT_CALLABLE = 2 };
 
 static pp_object* none(void) { return PP_OBJECT(_Py_NoneStruct); }  // immortal since 3.12
 
-// What a callback answers to an event of code that has an entry among the muted; null: it is told as any other.
+// The result of a callback for code with a mute entry; null: record the event as usual.
 static PP_COLD pp_object* answer_muted(const pp_mute* mute, pp_address code, unsigned tag);
 
-// The event by which the innermost frame should have told that it runs, and did not; 0: it has.
+// The tag of the missing begin event of the innermost frame; 0: its begin was recorded.
 static PP_COLD unsigned untold_begin(pp_address thread);
 static PP_COLD void note_throw(pp_address thread);
 
@@ -47,9 +47,9 @@ PP_FRAME_CALLBACK(on_return, PP_TAG_RETURN)
 PP_FRAME_CALLBACK(on_yield, PP_TAG_YIELD)
 PP_FRAME_CALLBACK(on_unwind, PP_TAG_UNWIND)
 
-// From 3.13 on, handlers of signals, pending calls and finalizers run before a frame tells that it begins or goes on.
-// What they raise there ends a frame of which nothing was told: it stands at its RESUME, as that is while events are
-// on.
+// From 3.13 on, handlers of signals, pending calls and finalizers run before a frame's begin or resume event. An
+// exception that they raise there ends a frame that was not recorded. The frame is then at its RESUME, in the form that
+// it has while events are on.
 enum { PP_RESUME_WHERE = 3, PP_RESUME_AT_START = 0, PP_RESUME_AFTER_YIELD = 1 };
 
 static void note_throw(pp_address thread) {
@@ -68,7 +68,8 @@ static unsigned untold_begin(pp_address thread) {
   return where == PP_RESUME_AT_START ? PP_TAG_START : where == PP_RESUME_AFTER_YIELD ? PP_TAG_RESUME : 0;
 }
 
-// What is called in the end, or 0 for a function in Python: its own frame tells, and C_RETURN never comes.
+// The callable that is called in the end, or 0 for a Python function: its own frame is recorded, and C_RETURN never
+// comes.
 static const pp_object* callee(const pp_object* callable) {
   if (py_type(callable) == PP_OBJECT(PyMethod_Type)) callable = PP_FIELD(const pp_object*, callable, method_function);
   return py_type(callable) == PP_OBJECT(PyFunction_Type) ? 0 : callable;
@@ -102,7 +103,7 @@ PP_CALL_CALLBACK(on_c_return, PP_TAG_C_RETURN)
 PP_CALL_CALLBACK(on_c_raise, PP_TAG_C_RAISE)
 
 enum { PP_START_EVENT = 0, PP_RETURN_EVENT = 3, PP_FRAME_EVENTS = 6, PP_CALL_EVENT = 6, PP_EVENTS = 9 };
-// The names of sys.monitoring.events; those of C calls last.
+// The names of sys.monitoring.events; the events of C calls come last.
 static pp_method methods[PP_EVENTS] = {
     {"PY_START", on_start, PP_METH_FASTCALL, 0},  {"PY_RESUME", on_resume, PP_METH_FASTCALL, 0},
     {"PY_THROW", on_throw, PP_METH_FASTCALL, 0},  {"PY_RETURN", on_return, PP_METH_FASTCALL, 0},
@@ -111,8 +112,9 @@ static pp_method methods[PP_EVENTS] = {
     {"C_RAISE", on_c_raise, PP_METH_FASTCALL, 0},
 };
 
-// A built-in function is called by the pointer in it to how its kind is called, which looks at its flags and counts the
-// depth of C calls. Ours get a pointer to themselves: what they look at is in the same places of both ways to call.
+// A built-in function is called through a pointer in it to the function for its calling convention, which checks its
+// flags and counts the depth of C calls. Our callbacks point to themselves instead: the values that they read are in
+// the same places in both conventions.
 enum { PP_VECTORCALL_BEHIND_METHOD = 32 };  // in a PyCFunctionObject: m_ml, m_self, m_module, m_weakreflist, vectorcall
 static void call_directly(pp_object* callback, pp_fast_function function) {
   if (!callback || !PP_HAS_FUNCTION(PyVectorcall_Function)) return;
@@ -134,17 +136,17 @@ enum {
 static const char* const kApiNames[PP_API_FUNCTIONS] = {
     "use_tool_id", "free_tool_id", "get_tool", "register_callback", "set_events", "set_local_events", "restart_events"};
 
-// Kept from capture to capture, for one interpreter.
+// Kept between captures, for one interpreter.
 static struct {
   pp_address interpreter;
   pp_object* api[PP_API_FUNCTIONS];
   pp_object* callbacks[PP_EVENTS];
   long masks[PP_EVENTS];
-  pp_object* disable;         // immortal, as None is
-  uint64_t has_switched_off;  // `disable` was answered since events were last restarted
-  uint64_t measured_way;      // of the costs
+  pp_object* disable;         // immortal, like None
+  uint64_t has_switched_off;  // a callback returned `disable` since events were last restarted
+  uint64_t measured_way;      // the mode in which the costs were measured
   pp_cost frame_cost, call_cost;
-  pp_object* tool_name;  // of this capture: what get_tool must say while the id is ours
+  pp_object* tool_name;  // of this capture: the result of get_tool while the id is ours
 } kept;
 
 static const char kToolName[] = "ptrace-prof";
@@ -153,14 +155,14 @@ static const int kToolIds[] = {3, 4};  // 0, 1, 2 and 5 are for debuggers, cover
 #define py_call(function, ...) \
   PP_FUNCTION(pp_object* (*)(pp_object*, const char*, ...), PyObject_CallFunction)(kept.api[function], __VA_ARGS__)
 
-// Drops the result of a call. Whether it went well.
+// Drops the result of a call. Returns whether it succeeded.
 static int succeeded(pp_object* result) {
   if (!result) py_forget_error();
   py_release(result);
   return result != 0;
 }
 
-// UNWIND, THROW and the ends of C calls cannot be switched off at one place: they go on to be left out.
+// UNWIND, THROW and the ends of C calls cannot be switched off at one place: they keep coming and are left out here.
 static pp_object* answer_muted(const pp_mute* mute, pp_address code, unsigned tag) {
   const unsigned can_be_switched_off =
       1u << PP_TAG_START | 1u << PP_TAG_RESUME | 1u << PP_TAG_RETURN | 1u << PP_TAG_YIELD | 1u << PP_TAG_C_CALL;
@@ -174,9 +176,9 @@ static pp_object* answer_muted(const pp_mute* mute, pp_address code, unsigned ta
   return kept.disable;
 }
 
-// What was switched off stays so in code that does not run until another one has our tool id: measured on all versions
-// from 3.12 on, after set_events(0) and free_tool_id. This alone undoes it, and with it what other tools had switched
-// off: they are told once more of each place.
+// Events that were switched off stay off in code that does not run until another tool has our tool id: measured on all
+// versions from 3.12 on, after set_events(0) and free_tool_id. Only restart_events undoes this. It also restores events
+// that other tools had switched off: they get one more event at each place.
 static int restart_events(void) {
   if (!kept.has_switched_off) return 1;
   if (!succeeded(py_call(PP_RESTART_EVENTS, (const char*)0))) return 0;
@@ -186,7 +188,7 @@ static int restart_events(void) {
 
 static unsigned event_count(void) { return pp_self.c_calls ? PP_EVENTS : PP_FRAME_EVENTS; }
 
-// Takes the first of our ids that nobody has.
+// Takes the first of our ids that is free.
 static int take_tool_id(void) {
   for (unsigned i = 0; i < sizeof(kToolIds) / sizeof(kToolIds[0]); ++i) {
     pp_object* holder = py_call(PP_GET_TOOL, "i", kToolIds[i]);
@@ -227,7 +229,7 @@ static enum pp_step make_callbacks(pp_object* monitoring) {
   return good ? PP_STEP_NONE : PP_STEP_CALLBACK;
 }
 
-// What stays resident; made at the first capture.
+// Makes what stays resident, at the first capture.
 static enum pp_step prepare(void) {
   const pp_address interpreter = PP_FIELD(pp_address, py_thread_state(), thread_interp);
   if (kept.interpreter == interpreter) return PP_STEP_NONE;
@@ -269,7 +271,7 @@ static int tell_frames(pp_object* code, int is_told) {
 }
 
 static int tell_calls(pp_object* code, int is_told) {
-  const long events = is_told ? kept.masks[PP_CALL_EVENT] : 0;  // its ends come with it
+  const long events = is_told ? kept.masks[PP_CALL_EVENT] : 0;  // the events of its end come with it
   return succeeded(py_call(PP_SET_LOCAL_EVENTS, "iOl", (int)pp_self.tool_id, code, events));
 }
 
@@ -286,7 +288,7 @@ static void measure_costs(void) {
 }
 
 static enum pp_step switch_on(void) {
-  if (!restart_events()) return PP_STEP_RESTART;  // it failed at the end of the capture before
+  if (!restart_events()) return PP_STEP_RESTART;  // it failed at the end of the previous capture
   if (!register_callbacks(event_count())) return PP_STEP_REGISTER;
   pp_watch_code();
   measure_costs();
@@ -309,13 +311,13 @@ static pp_error_report install(void) {
   return report;
 }
 
-// Where the job has taken our tool id from us, it keeps it.
+// If the job has taken our tool id from us, it keeps it.
 static void remove_hooks(void) {
   pp_object* holder = py_call(PP_GET_TOOL, "i", (int)pp_self.tool_id);
   if (succeeded(holder) && holder == kept.tool_name) {
     give_back();
   } else if (py_is_free_threaded()) {
-    kept.has_switched_off = 1;  // to restart events stops the world, too
+    kept.has_switched_off = 1;  // restarting events stops the world, too
   }
   pp_unwatch_code();
   (void)restart_events();

@@ -1,13 +1,13 @@
 // 3.8–3.11: a profile function on every thread of the interpreter.
 //
-// New threads are covered from their first call on: every thread state is put at the head of the interpreter's list
-// when it is made, and each event of any thread looks whether the head has our function, which is two loads. Threads
-// that Python code starts get their thread state in the thread that starts them, whose next event (the return of
-// start_new_thread, which happens before the GIL is given up) puts the function on it. A thread that C code made and
-// that calls Python while all others are blocked is covered from the next event of any other thread.
+// New threads are covered from their first call on. Every new thread state is put at the head of the interpreter's
+// list, and each event of any thread checks whether the head has our function, which costs two loads. Threads that
+// Python code starts get their thread state in the starting thread. Its next event (the return of start_new_thread,
+// which happens before the GIL is released) sets the function. A thread that C code made and that calls Python while
+// all others are blocked is covered from the next event of any other thread.
 //
-// A profile function of the job's own is never replaced: with one on any thread we do not begin, and at the end ours is
-// taken off only where it still is. C_CALL and its ends come whether they are wanted or not.
+// A profile function of the job is never replaced: if any thread has one, we do not begin, and at the end ours is
+// removed only from threads that still have it. C_CALL and its ends always come, even if they are not wanted.
 #include "attach/target/python/call_event.h"
 
 enum {
@@ -24,7 +24,7 @@ enum {
 
 static struct {
   pp_address interpreter;
-  pp_address refused;  // a head that could not be given our function: not tried at every event
+  pp_address refused;  // a head that could not get our function: not tried again at every event
 } covered;
 
 static pp_address head_thread(void) {
@@ -40,8 +40,8 @@ static pp_profile_function* function_of(pp_address thread) {
   return &PP_FIELD(pp_profile_function, thread, thread_profile_function);
 }
 
-// Sets the profile function of any thread; 3.8 can do so for the current one alone. Whether it is set now: an audit
-// hook of the job may have refused.
+// Sets the profile function of any thread; 3.8 can set it only for the current one. Returns whether it is set now: an
+// audit hook of the job may have refused.
 static int set_function(pp_address thread, pp_profile_function function) {
   if (PP_HAS_FUNCTION(_PyEval_SetProfile)) {
     PP_FUNCTION(int (*)(pp_address, pp_profile_function, pp_object*), _PyEval_SetProfile)(thread, function, 0);
@@ -56,8 +56,9 @@ static int set_function(pp_address thread, pp_profile_function function) {
   return 0;
 }
 
-// Puts `function` on every thread that has `before`; 0 when one could not be set. Begins anew after each: an audit hook
-// may have let other threads run, and thread states come and go. One that will not let us go is not asked again.
+// Sets `function` on every thread that has `before`; returns 0 if one could not be set. Starts over after each: an
+// audit hook may have let other threads run, and thread states come and go. If removing ours is refused, it is cleared
+// directly.
 static int replace_everywhere(pp_profile_function before, pp_profile_function function) {
   for (unsigned set = 0; set < PP_MAX_THREADS; ++set) {
     pp_address thread = head_thread();
@@ -73,7 +74,7 @@ static int replace_everywhere(pp_profile_function before, pp_profile_function fu
   return 0;
 }
 
-// Threads whose function is neither of the two.
+// Counts threads whose function is neither of the two.
 static uint32_t count_others(pp_profile_function one, pp_profile_function other) {
   uint32_t others = 0;
   pp_address thread = head_thread();
@@ -91,7 +92,7 @@ static PP_COLD void cover_new_threads(pp_address head) {
   py_restore(kept);
 }
 
-// The instruction that a frame is at: operation and argument.
+// The current instruction of a frame: operation and argument.
 static unsigned instruction_at(pp_address frame, pp_address code) {
   if (!py_is(PP_PYTHON_INSTRUCTION_INDEX)) return *PP_FIELD(const uint16_t*, frame, frame_instruction);
   int32_t last = PP_FIELD(int32_t, frame, frame_instruction);
@@ -101,7 +102,7 @@ static unsigned instruction_at(pp_address frame, pp_address code) {
   return *(const uint16_t*)(bytes + pp_boot_block.offsets[PP_OFF_bytes_data] + (uint32_t)last);
 }
 
-// RESUME, whose argument is 0 at the beginning of a function, or the same specialised.
+// Whether it is RESUME, whose argument is 0 at the beginning of a function, or its specialised form.
 static int is_resume(unsigned instruction) {
   const unsigned operation = instruction & 0xff;
   return operation == PP_NUMBER(resume_operation) || operation == PP_NUMBER(resume_quick);
@@ -117,25 +118,25 @@ static unsigned tag_of_call(pp_address frame, pp_address code) {
   return instruction >> 8 ? PP_TAG_RESUME : PP_TAG_START;
 }
 
-// `result`: null when the frame is left by an exception. Suspended is what is not at a return: `yield from` stands
-// before its instruction meanwhile.
+// `result`: null if an exception ends the frame. A frame that is not at a return is suspended: meanwhile `yield from`
+// is before its instruction.
 static unsigned tag_of_return(pp_address frame, pp_address code, const pp_object* result) {
   if (!result) return PP_TAG_UNWIND;
   if (pp_likely(!py_may_suspend(code))) return PP_TAG_RETURN;
   return (instruction_at(frame, code) & 0xff) == PP_RETURN_VALUE ? PP_TAG_RETURN : PP_TAG_YIELD;
 }
 
-// 3.11 runs handlers of signals before a frame tells of its call: what they raise there ends one of which nothing was
-// told. It stands at its RESUME, at the beginning or after a yield.
+// 3.11 runs signal handlers before the call event of a frame. An exception that they raise there ends a frame that was
+// not recorded. Such a frame is at its RESUME, at the beginning or after a yield.
 static int is_call_untold(pp_address frame, pp_address code) {
   if (!PP_HAS_FIELD(resume_operation)) return 0;
   const unsigned instruction = instruction_at(frame, code);
   return is_resume(instruction) && instruction >> 8 <= PP_RESUME_AFTER_YIELD;
 }
 
-// 3.11: what is thrown into a generator that waits for another one goes straight to that. Where the other then returns,
-// the first goes on behind the instruction that would tell so: it stands at its yield until then, as no frame that runs
-// does.
+// 3.11: an exception thrown into a generator that waits for another one goes straight to the other. If the other then
+// returns, the first continues after the instruction that would report this. Until then it is at its yield, as no
+// running frame is.
 static void tell_untold_resume(pp_address thread, pp_address frame) {
   if (!PP_HAS_FIELD(resume_operation)) return;
   const pp_address waiting = PP_FIELD(pp_address, frame, frame_previous);

@@ -1,7 +1,8 @@
-// The interpreter as the stub sees it: opaque addresses, the functions that pp_boot hands over, fields at its offsets.
+// The interpreter as seen by the stub: opaque addresses, the functions in pp_boot, and fields at the offsets in
+// pp_boot.
 //
-// No header of CPython: one stub serves all versions. Everything here runs in the target, with its GIL held (or, on
-// a free-threaded build, attached).
+// Uses no CPython header: one stub serves all versions. Everything here runs in the target, with its GIL held (or, on a
+// free-threaded build, attached).
 #ifndef PTRACE_PROF_ATTACH_TARGET_PYTHON_PYTHON_H_
 #define PTRACE_PROF_ATTACH_TARGET_PYTHON_PYTHON_H_
 
@@ -22,7 +23,7 @@ typedef struct pp_method {
 } pp_method;
 enum { PP_METH_FASTCALL = 0x80 };
 
-// Everything is ours alone: reached without a table of addresses.
+// Hidden: these symbols are used only inside the stub, and so need no table of addresses.
 #pragma GCC visibility push(hidden)
 extern pp_boot pp_boot_block;
 #pragma GCC visibility pop
@@ -52,10 +53,10 @@ static inline pp_object* py_attribute(pp_object* object, const char* name) {
 
 static inline pp_object* py_type(const pp_object* object) { return PP_FIELD(pp_object*, object, object_type); }
 
-// A free-threaded build: the head of an object is longer there.
+// On a free-threaded build the head of an object is longer.
 static inline int py_is_free_threaded(void) { return pp_boot_block.offsets[PP_OFF_object_type] != sizeof(pp_address); }
 
-// The frame that the thread executes; see pp_offset for the two ways.
+// The frame that the thread executes; see pp_offset for the two variants.
 static inline pp_address py_current_frame(pp_address thread) {
   if (PP_HAS_FIELD(thread_frame)) return PP_FIELD(pp_address, thread, thread_frame);
   return PP_FIELD(pp_address, PP_FIELD(pp_address, thread, thread_cframe), cframe_current_frame);
@@ -68,10 +69,10 @@ static inline pp_address py_code_of(pp_address frame) {
 // Generators, coroutines and asynchronous generators: code whose frames may be suspended.
 static inline int py_may_suspend(pp_address code) { return (PP_FIELD(uint32_t, code, code_flags) & 0x2a0u) != 0; }
 
-// The code of a function, which may not be suspended: none of a module or of a class's body.
+// The code of a function that may not be suspended; not that of a module or a class body.
 static inline int py_is_function(pp_address code) { return (PP_FIELD(uint32_t, code, code_flags) & 0x2a2u) == 2; }
 
-// What must be as before when the interpreter goes on: a pending exception and errno.
+// The state to preserve for the interpreter: a pending exception and errno.
 typedef struct pp_preserved {
   pp_object *type, *value, *traceback;
   int number;
@@ -84,7 +85,7 @@ static inline pp_preserved py_preserve(void) {
   return kept;
 }
 
-// Drops an exception of ours, if there is one.
+// Also drops an exception of ours, if there is one.
 static inline void py_restore(pp_preserved kept) {
   PP_FUNCTION(void (*)(pp_object*, pp_object*, pp_object*), PyErr_Restore)(kept.type, kept.value, kept.traceback);
   if (PP_HAS_FUNCTION(__errno_location)) *PP_FUNCTION(int* (*)(void), __errno_location)() = kept.number;

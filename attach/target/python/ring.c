@@ -1,11 +1,11 @@
-// What happens rarely on the way into a ring: see ring.h. System calls are allowed here, locks and allocations are not.
+// The rare cases of writing to a ring: see ring.h. System calls are allowed here; locks and allocations are not.
 #include "attach/target/python/ring.h"
 
 #include "attach/target/python/leave.h"
 
 enum { PP_PROBES = 16, PP_KEY_NONE = 0, PP_KEY_USED = 1, PP_SWEPT_AT_ONCE = 4, PP_WAITED = 16 };
 enum { PP_FUTEX_WAIT = 0, PP_INTERRUPTED = -4, PP_TRY_AGAIN = -11, PP_TIMED_OUT = -110 };
-enum { PP_LOOK_AFTER_NS = 200000, PP_FREE_AT_ONCE = 4096 };  // of a thread that waits for room
+enum { PP_LOOK_AFTER_NS = 200000, PP_FREE_AT_ONCE = 4096 };  // for a thread that waits for room
 enum { PP_NO_SUCH_PROCESS = -3, PP_MADV_POPULATE_WRITE = 23 };
 
 static void count_without_ring(uint64_t events) {
@@ -31,7 +31,7 @@ void pp_forget_thread(pp_address thread) {
   if (slot) drop_key(slot);
 }
 
-// Takes a free entry for `thread`, with a key by which nobody finds it yet.
+// Takes a free entry for `thread`, with a key that no lookup matches yet.
 static pp_slot* take_slot(pp_address thread) {
   for (uint64_t i = 0; i < PP_PROBES; ++i) {
     pp_slot* slot = slot_at(pp_hash(thread) + i);
@@ -43,7 +43,7 @@ static pp_slot* take_slot(pp_address thread) {
   return 0;
 }
 
-// Marks the ring as ended if its thread is no more.
+// Marks the ring as ended if its thread is gone.
 static void sweep(uint32_t index) {
   pp_ring* ring = (pp_ring*)((char*)pp_self.channel + PP_RING_OFFSET(index));
   const int32_t tid = __atomic_load_n(&pp_self.tables->ring_tids[index], __ATOMIC_ACQUIRE);
@@ -68,7 +68,7 @@ static void sweep_some(uint32_t count) {
   }
 }
 
-// Leaves it looking full, so that the first record passes by pp_make_room.
+// Makes the ring look full, so that the first record goes through pp_make_room.
 static void begin_ring(pp_ring* ring, int32_t tid) {
   ring->full_at = ring->head;
   ring->lost = ring->lost_since = ring->lost_total = ring->last_unarmed = ring->last_time = 0;
@@ -82,7 +82,7 @@ void pp_empty_ring(pp_ring* ring) {
   begin_ring(ring, ring->tid);
 }
 
-// The ring of the thread `tid`, whichever thread state it had then; else a free one; else PP_NO_RING.
+// The ring of the thread `tid`, with any thread state; else a free one; else PP_NO_RING.
 static uint32_t take_ring(int32_t tid) {
   const uint32_t rings = pp_boot_block.ring_count;
   for (uint32_t i = 0; i < rings; ++i) {
@@ -106,23 +106,24 @@ static void name_thread(pp_slot* slot, pp_address thread, int32_t tid) {
   slot->native_id = PP_HAS_FIELD(thread_native_id) ? PP_FIELD(int32_t, thread, thread_native_id) : 0;
 }
 
-// Makes `slot` lead to the ring of `index`, and lets it be found.
+// Makes `slot` refer to the ring of `index`, and publishes it.
 static void bind(pp_slot* slot, pp_address thread, int32_t tid, uint32_t index) {
   pp_slot* before = pp_self.tables->ring_slots[index];
-  if (before && before != slot && before->ring_index == index) drop_key(before);  // of another thread state of ours
+  if (before && before != slot && before->ring_index == index) drop_key(before);  // of another thread state of this
+                                                                                  // thread
   pp_self.tables->ring_slots[index] = slot;
   name_thread(slot, thread, tid);
   slot->root = slot->top = 0;
   slot->ring_index = index;
   slot->ring = (pp_ring*)((char*)pp_self.channel + PP_RING_OFFSET(index));
   slot->owned = pp_self.tables->owned[index];
-  slot->ring->full_at = slot->ring->head;  // find_room says where its records go
+  slot->ring->full_at = slot->ring->head;  // find_room sets where its records go
   slot->ring->thread_state = thread;
   __atomic_store_n(&slot->ring->state, PP_RING_LIVE, __ATOMIC_RELEASE);
   __atomic_store_n(&slot->thread_state, thread, __ATOMIC_RELEASE);
 }
 
-// Has what is told on the thread counted until a ring is free.
+// Counts the thread's events until a ring is free.
 static void bind_waiting(pp_slot* slot, pp_address thread, int32_t tid) {
   pp_ring* ring = &pp_self.tables->waiting[slot - pp_self.tables->slots];
   ring->head = 0;
@@ -137,7 +138,7 @@ static void bind_waiting(pp_slot* slot, pp_address thread, int32_t tid) {
 pp_slot* pp_find_slot_slowly(pp_address thread) {
   pp_slot* slot = probe(thread);
   if (slot && pp_is_same_thread(slot, thread)) return slot;
-  if (slot) drop_key(slot);  // the thread state of another thread, which is gone, was here
+  if (slot) drop_key(slot);  // it belonged to another thread with this thread state, which is gone
   slot = take_slot(thread);
   if (!slot) return 0;
   const int32_t tid = (int32_t)pp_system_call(PP_SYS_gettid, 0, 0, 0, 0, 0, 0);
@@ -163,7 +164,7 @@ static uint64_t lose(pp_ring* ring, uint64_t now, unsigned tag) {
   ring->lost_net += depth_change(tag);
   if (ring->lost_net < ring->lost_lowest) ring->lost_lowest = ring->lost_net;
   ring->lost_total++;
-  ring->full_at = ring->head;  // a shorter event would have room: the gap is told first
+  ring->full_at = ring->head;  // a shorter event would fit, but the gap must be recorded first
   __atomic_store_n(&ring->lost, ring->lost + 1, __ATOMIC_RELEASE);
   return 0;
 }
@@ -178,9 +179,9 @@ void pp_set_ring_size(uint64_t records) {
 static uint64_t chunk_size(void) { return pp_self.record_mask + 1; }
 static uint64_t an_eighth(void) { return pp_self.chunks * chunk_size() / 8; }
 
-// The next records go into this chunk. Has its pages mapped at once: a page fault for each would cost the first events
-// some 10 ns apiece. Not before something is recorded: until it arms, the collector may be about to touch them, so that
-// they are charged to it. Chunks come into use in their order.
+// The next records go into this chunk. Its pages are mapped at once: page faults would cost the first events some 10 ns
+// each. This happens only once something is recorded: until it arms, the collector may be about to touch the pages, so
+// that they are charged to it. Chunks come into use in order.
 static void go_to_chunk(pp_slot* slot, uint64_t chunk) {
   const uint64_t records = PP_RECORDS_OFFSET(pp_boot_block.ring_count, pp_boot_block.ring_records, slot->ring_index);
   slot->records = (pp_record*)((char*)pp_self.channel + records) + chunk * chunk_size();
@@ -189,14 +190,14 @@ static void go_to_chunk(pp_slot* slot, uint64_t chunk) {
   *mapped = (uint16_t)(chunk + 1);
   pp_system_call(PP_SYS_madvise, (uint64_t)slot->records, chunk_size() * sizeof(pp_record), PP_MADV_POPULATE_WRITE, 0,
                  0,
-                 0);  // before Linux 5.14: faults it is
+                 0);  // fails before Linux 5.14: then page faults map them
 }
 
 static pp_lap* lap_at(const pp_ring* ring, uint64_t index) {
   return (pp_lap*)((char*)ring + PP_LAPS_AT) + index / chunk_size() % pp_self.chunks;
 }
 
-// The first chunk in which nothing waits to be read; pp_self.chunks: there is none.
+// The first chunk without unread records; pp_self.chunks: there is none.
 static uint64_t free_chunk(const pp_ring* ring, uint64_t tail) {
   uint64_t used[PP_MAX_CHUNKS / 64] = {0};
   for (uint64_t index = tail & ~pp_self.record_mask; tail != ring->head && index < ring->head; index += chunk_size()) {
@@ -208,7 +209,7 @@ static uint64_t free_chunk(const pp_ring* ring, uint64_t tail) {
   return chunk;
 }
 
-// Has the ring ready for an event, with so many records more, and a gap before it. Whether there is room.
+// Prepares the ring for an event with `more` additional records, and a gap before it. Returns whether there is room.
 static int find_room(pp_slot* slot, uint64_t tail, uint64_t more) {
   pp_ring* ring = slot->ring;
   if (ring->head - tail > pp_self.room - more) return 0;
@@ -218,7 +219,7 @@ static int find_room(pp_slot* slot, uint64_t tail, uint64_t more) {
     return 1;
   }
   const uint64_t used = ring->head & pp_self.record_mask, left = chunk_size() - used;
-  if (used && left >= PP_GROUP_RECORDS + more) {  // it was another thread's
+  if (used && left >= PP_GROUP_RECORDS + more) {  // the space belonged to another thread
     go_to_chunk(slot, PP_LAP_CHUNK(*lap_at(ring, ring->head)) % pp_self.chunks);
   } else {
     const uint64_t chunk = free_chunk(ring, tail);
@@ -233,7 +234,7 @@ static int find_room(pp_slot* slot, uint64_t tail, uint64_t more) {
   return 1;
 }
 
-// Of `lost` events; or of none, while which the thread waited.
+// Writes a gap of `lost` events; with 0, the thread waited meanwhile.
 static void write_gap(pp_slot* slot, uint64_t since, uint64_t now, uint64_t lost, uint64_t change) {
   const uint64_t head = slot->ring->head;
   pp_write(slot, head, since, PP_TAG_LOST, lost);
@@ -241,7 +242,7 @@ static void write_gap(pp_slot* slot, uint64_t since, uint64_t now, uint64_t lost
   pp_publish(slot->ring, head + PP_GAP_RECORDS);
 }
 
-// Sleeps until the collector may have made room. Whether that is possible here.
+// Sleeps until the collector may have made room. Returns whether sleeping is possible here.
 static int sleep_a_little(const uint64_t* tail, uint64_t seen) {
   const int64_t time[2] = {0, PP_LOOK_AFTER_NS};
   const int64_t result =
@@ -249,16 +250,16 @@ static int sleep_a_little(const uint64_t* tail, uint64_t seen) {
   return result == 0 || result == PP_TIMED_OUT || result == PP_TRY_AGAIN || result == PP_INTERRUPTED;
 }
 
-// The thread waits until the collector has read some of its ring, with whatever it holds: the GIL. The wait ends by
-// itself: at the latest after pp_boot.longest_hold (events are then lost as if nobody waited, until there is room
-// again), at once when nothing is to be recorded any more, or when the collector's lease is over. A signal handler that
-// runs meanwhile may fork: in that child nothing of ours is touched.
+// Waits until the collector has read some of the thread's ring, while the thread keeps the GIL. The wait ends at the
+// latest after pp_boot.longest_hold (events are then lost as without waiting, until there is room again), or at once if
+// nothing is to be recorded any more, or if the collector's lease is over. A signal handler that runs meanwhile may
+// fork: in that child we touch nothing.
 static uint64_t wait_for_room(pp_slot* slot, uint64_t since, unsigned tag, uint64_t more) {
   pp_ring* ring = slot->ring;
   const pp_private* page = &pp_self.tables->page;
   uint64_t free = an_eighth() < PP_FREE_AT_ONCE ? an_eighth() : PP_FREE_AT_ONCE;
   if (free < more) free = more;
-  if (pp_self.chunks > 1) free = 2 * chunk_size();  // so that one chunk is
+  if (pp_self.chunks > 1) free = 2 * chunk_size();  // so that one whole chunk is free
   uint64_t now = since, tail;
   __atomic_store_n(&ring->holds, ring->holds + 1, __ATOMIC_RELEASE);
   const uint64_t held_before = ring->held_time;
@@ -280,7 +281,7 @@ static uint64_t wait_for_room(pp_slot* slot, uint64_t since, unsigned tag, uint6
   return now;
 }
 
-// A thread that waits looks for a ring now and then. What it could not tell until then is a gap in that one.
+// A thread without a ring looks for one now and then. Its lost events until then become a gap in that ring.
 static int await_ring(pp_slot* slot, uint64_t now, unsigned tag) {
   pp_ring* waiting = slot->ring;
   uint32_t index = PP_NO_RING;
@@ -308,8 +309,8 @@ uint64_t pp_make_room_for(pp_slot* slot, uint64_t now, unsigned tag, uint64_t mo
   if (slot->ring_index == PP_NO_RING && !await_ring(slot, now, tag)) return 0;
   pp_ring* ring = slot->ring;
   const uint64_t tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
-  // Once full, an eighth must be free before it goes on: few long gaps say more than many short ones. Until then
-  // full_at stays, so that the next event comes by here, too.
+  // Once full, an eighth must be free before recording continues: few long gaps are better than many short ones. Until
+  // then full_at stays, so that the next event comes here, too.
   const uint64_t limit = ring->lost ? pp_self.room - an_eighth() : pp_self.room;
   if (ring->head - tail > limit || !find_room(slot, tail, more)) {
     return pp_self.longest_hold && !ring->lost ? wait_for_room(slot, now, tag, more) : lose(ring, now, tag);

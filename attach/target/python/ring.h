@@ -1,7 +1,7 @@
-// The ring that a thread writes to: found by its thread state, and room in it.
+// The ring that a thread writes to: finding it by the thread state, and making room in it.
 //
-// A ring has one writer, the thread that has it; only which thread that is, is settled between several. What an event
-// is does not matter here, but for what it does to the depth of the stack, which a gap tells.
+// A ring has one writer, its thread; several threads compete only for which one that is. The kind of an event matters
+// here only for its effect on the depth of the stack, which a gap records.
 #ifndef PTRACE_PROF_ATTACH_TARGET_PYTHON_RING_H_
 #define PTRACE_PROF_ATTACH_TARGET_PYTHON_RING_H_
 
@@ -9,15 +9,15 @@
 
 #pragma GCC visibility push(hidden)
 PP_COLD pp_slot* pp_find_slot_slowly(pp_address thread);
-// The time of the event, for which there is room now. 0: it is not to be written; where it should have been, it is
-// counted as lost.
+// Returns the time of the event, for which there is room now. 0: do not write the event; it was counted as lost if it
+// should have been recorded.
 PP_COLD uint64_t pp_make_room(pp_slot* slot, uint64_t now, unsigned tag);
-// The same of an event of so many records more than PP_GROUP_RECORDS.
+// The same for an event of `more` records above PP_GROUP_RECORDS.
 PP_COLD uint64_t pp_make_room_for(pp_slot* slot, uint64_t now, unsigned tag, uint64_t more);
 PP_COLD void pp_count_without_ring(void);
-// Another thread has got the address of this thread state, or will.
+// The address of this thread state belongs to another thread now, or soon will.
 PP_COLD void pp_forget_thread(pp_address thread);
-// As it was before its thread told of anything. Only before the collector has the channel.
+// Resets the ring to its initial state. Only before the collector has the channel.
 void pp_empty_ring(pp_ring* ring);
 void pp_set_ring_size(uint64_t records);
 #pragma GCC visibility pop

@@ -1,4 +1,4 @@
-// The memfd that the collector takes, and the private tables of the target alone. Raw system calls, no Python.
+// The memfd that the collector maps, and the private tables of the target. Raw system calls, no Python.
 #include "attach/target/shared/sealed_file.h"
 #include "attach/target/python/stub.h"
 
@@ -17,7 +17,7 @@ static pp_error_report failed(enum pp_step step, int64_t result) {
   if (report.number == PP_ENOMEM) report.error = PP_ERROR_NO_MEMORY;
   return report;
 }
-// An address may look negative; an error is one of the last 4095 numbers.
+// A valid address may be negative as a number; errors are the last 4095 numbers.
 static int is_error(int64_t result) { return result < 0 && result >= -4095; }
 static const pp_error_report kFine = {PP_ERROR_NONE, PP_STEP_NONE, 0};
 
@@ -37,7 +37,7 @@ static pp_error_report map_channel(uint64_t size) {
   return result < 0 ? failed(PP_STEP_DONT_FORK, result) : kFine;
 }
 
-// All zero, without a page of it in use, but where the job has locked all its memory (mlockall).
+// Zeroes the tables and frees their pages, unless the job has locked all its memory (mlockall).
 static void empty_tables(void) {
   const int64_t result =
       pp_system_call(PP_SYS_madvise, (uint64_t)pp_self.tables, sizeof(pp_tables), PP_MADV_DONTNEED, 0, 0, 0);
@@ -80,7 +80,7 @@ void pp_unmap_memory(void) {
   pp_unmap_in_child();
 }
 
-// The channel was never mapped here, and its address may be somebody's now.
+// The channel was never mapped here, and its address may be in use for something else.
 void pp_unmap_in_child(void) {
   pp_self.channel = 0;
   if (pp_self.tables) empty_tables();

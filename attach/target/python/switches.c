@@ -1,11 +1,11 @@
-// Which stack a thread is on, where a program has several (greenlets): they are switched without a call or a return.
+// Detects which stack a thread is on, in a program with several (greenlets): switches cause no call or return event.
 //
-// A frame begins on top of the frame that was innermost at the event before, and ends as the innermost one; where it
-// does not, calls of which nothing is told are in between, or it is another stack. Stacks are told apart by their
-// outermost frames. Of one that is seen for the first time, the frames that are in it already are told. Only once
-// pp_self.follows; it costs a few loads an event, and a walk down the stack at a switch. That is from the first event
-// on where the program has the module `greenlet`, else from the one by which this begins: before, nobody can switch.
-// What switches (greenlets.c) comes by here as an event does.
+// A frame begins on top of the frame that was innermost at the previous event, and ends as the innermost one. If it
+// does not, there are unrecorded calls in between, or it is another stack. Stacks are identified by their outermost
+// frames. When a stack is seen for the first time, the frames that it already has are recorded. All this runs only once
+// pp_self.follows is set. It costs a few loads per event, and a walk down the stack at a switch. `follows` is set from
+// the first event if the program has the module `greenlet`, otherwise from the event that begins to import it: before,
+// no switch is possible. The switching functions (greenlets.c) come through here like events.
 #include "attach/target/python/switches.h"
 
 #include "attach/target/python/greenlet_module.h"
@@ -13,7 +13,7 @@
 
 enum { PP_MAX_WALK = 1 << 16, PP_FIRST_SHIM_OWNER = 3, PP_IS_NEW = 1 };
 
-// Frames of the interpreter itself are none of the program's: from 3.12 on there is one where C code calls Python.
+// Skips the interpreter's own frames: from 3.12 on there is one where C code calls Python.
 static pp_address real(pp_address frame) {
   if (!PP_HAS_FIELD(frame_owner)) return frame;
   while (frame && PP_FIELD(int8_t, frame, frame_owner) >= PP_FIRST_SHIM_OWNER) {
@@ -39,10 +39,10 @@ static int put(pp_slot* slot, uint64_t* now, unsigned tag, unsigned what, uint64
   return 1;
 }
 
-// `top`: the innermost frame that was there before the event; 0: none.
+// `top`: the innermost frame before the event; 0: none.
 static int tell_switch(pp_slot* slot, uint64_t* now, unsigned tag, pp_address root, pp_address top) {
   uint64_t* const stacks = pp_self.tables->seen_stacks;
-  if (!slot->root) {  // after a gap nobody knows what is in which
+  if (!slot->root) {  // after a gap the contents of all stacks are unknown
     for (unsigned i = 0; i < 1u << PP_SLOT_BITS; ++i) stacks[i] = 0;
   }
   uint64_t* const seen = &stacks[pp_hash(root)];

@@ -1,10 +1,10 @@
-// AArch64: the raw system call, its numbers, and the clock. One such file per architecture; CMake chooses.
+// AArch64: the raw system call, its numbers, and the clock. There is one such file per architecture; CMake chooses.
 #ifndef PTRACE_PROF_ATTACH_TARGET_SHARED_ARCH_AARCH64_H_
 #define PTRACE_PROF_ATTACH_TARGET_SHARED_ARCH_AARCH64_H_
 
 #include <stdint.h>
 
-enum { PP_ADDRESS_BITS = 48 };  // of what a process may map without asking for more
+enum { PP_ADDRESS_BITS = 48 };  // of addresses that a process may map without asking for more
 
 enum {
   PP_SYS_fcntl = 25,
@@ -25,7 +25,7 @@ enum {
   PP_SYS_memfd_create = 279,
 };
 
-// -errno on failure. Does not touch errno.
+// Returns -errno on failure. Does not change errno.
 static inline int64_t pp_system_call(int64_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
                                      uint64_t f) {
   register uint64_t x8 __asm__("x8") = (uint64_t)number;

@@ -1,10 +1,10 @@
-// x86-64: the raw system call, its numbers, and the clock. One such file per architecture; CMake chooses.
+// x86-64: the raw system call, its numbers, and the clock. There is one such file per architecture; CMake chooses.
 #ifndef PTRACE_PROF_ATTACH_TARGET_SHARED_ARCH_X86_64_H_
 #define PTRACE_PROF_ATTACH_TARGET_SHARED_ARCH_X86_64_H_
 
 #include <stdint.h>
 
-enum { PP_ADDRESS_BITS = 47 };  // of what a process may map without asking for more
+enum { PP_ADDRESS_BITS = 47 };  // of addresses that a process may map without asking for more
 
 enum {
   PP_SYS_close = 3,
@@ -25,7 +25,7 @@ enum {
   PP_SYS_memfd_create = 319,
 };
 
-// -errno on failure. Does not touch errno.
+// Returns -errno on failure. Does not change errno.
 static inline int64_t pp_system_call(int64_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
                                      uint64_t f) {
   register uint64_t r10 __asm__("r10") = d;

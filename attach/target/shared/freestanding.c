@@ -1,4 +1,4 @@
-// What a compiler may call of its own accord although nothing is linked.
+// Functions that a compiler may call implicitly. They are defined here because nothing is linked.
 #include <stddef.h>
 
 void* memcpy(void* to, const void* from, size_t size) {

@@ -1,8 +1,8 @@
-// A PyModuleDef without CPython's headers, for the modules that a bootstrap loads with _imp.create_dynamic.
+// A PyModuleDef without CPython's headers, for the modules that a bootstrap text loads with _imp.create_dynamic.
 //
-// It and its slots have been the same since 3.5; the head of an object is longer where there is no GIL, so there are
-// two definitions. Versions refuse slots that they do not know, hence the rows; and 3.15 refuses heads without a GIL
-// that are not begun as it would (PyModuleDef_Init).
+// Its fields and slots have been the same since 3.5. The head of an object is longer without a GIL, so there are two
+// definitions. Versions refuse slots that they do not know, so slots are added by traits. 3.15 refuses heads without a
+// GIL that are not initialised as it would do (PyModuleDef_Init).
 #ifndef PTRACE_PROF_ATTACH_TARGET_SHARED_MODULE_DEFINITION_H_
 #define PTRACE_PROF_ATTACH_TARGET_SHARED_MODULE_DEFINITION_H_
 
@@ -35,7 +35,7 @@ enum { PP_HEAD_WITH_GIL = 16 };
   { 0, 4 | 0xffffffffull << 32, 0, 0 }
 
 typedef struct pp_module_definition {
-  pp_module_slot slots[PP_SLOT_COUNT];  // the first one: exec; the others are filled in
+  pp_module_slot slots[PP_SLOT_COUNT];  // the first one is exec; the others are filled in at run time
   struct {
     uint64_t head[2];
     pp_module_body body;
@@ -53,7 +53,7 @@ typedef struct pp_module_definition {
     .free_threaded = {.head = PP_STATIC_HEAD, .body = {.name = (called), .slots = (object).slots}}, \
   }
 
-// For PyModuleDef_Init, in a CPython of these traits whose objects have a head of so many bytes.
+// The argument for PyModuleDef_Init, for a CPython with these traits and object heads of `head` bytes.
 static inline void* pp_module_for(pp_module_definition* module, uint32_t traits, uint32_t head) {
   unsigned count = 1;
   if (traits & PP_PYTHON_INTERPRETERS_SLOT) {

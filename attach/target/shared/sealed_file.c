@@ -6,15 +6,15 @@
 enum {
   PP_MFD_CLOEXEC = 1,
   PP_MFD_ALLOW_SEALING = 2,
-  PP_MFD_NOEXEC_SEAL = 8,  // what a kernel with vm.memfd_noexec=2 insists on; unknown before 6.3
+  PP_MFD_NOEXEC_SEAL = 8,  // required by a kernel with vm.memfd_noexec=2; unknown before 6.3
   PP_F_ADD_SEALS = 1033,
   PP_SEALS = 1 | 2 | 4,  // SEAL, SHRINK, GROW
   PP_RLIMIT_FSIZE = 1,
   PP_EFBIG = 27,
-  PP_STAT_WORDS = 32,  // more than any struct stat; st_dev and st_ino are its first two words
+  PP_STAT_WORDS = 32,  // larger than any struct stat; st_dev and st_ino are its first two words
 };
 
-// A file longer than RLIMIT_FSIZE would mean SIGXFSZ for the job.
+// A file longer than RLIMIT_FSIZE would raise SIGXFSZ in the job.
 static int exceeds_file_limit(uint64_t size) {
   uint64_t limits[2] = {~0ull, ~0ull};
   const int64_t result = pp_system_call(PP_SYS_prlimit64, 0, PP_RLIMIT_FSIZE, 0, (uint64_t)limits, 0, 0);
