@@ -13,7 +13,7 @@ from support import profiler
 REPLAY = REPOSITORY / "build/bin/bench/call_replay_bench"
 MANY = 10_000_000
 BUFFER = "1G"  # all events come in a row, on one of few threads
-BEFORE_STOP = 0.02  # seconds of work before the trace is told to end
+BEFORE_STOP = 0.02  # seconds of work before the trace is asked to end
 
 
 @dataclass
